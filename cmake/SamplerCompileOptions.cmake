@@ -1,0 +1,31 @@
+# Compiler options in three portions:
+#   sampler_warnings     interface target: what every C and C++ target of this project is checked with
+#   sampler_arithmetic   interface target: what any unit that computes by the contract must be compiled
+#                        with, the library and tests that include src/contract alike
+#   SAMPLER_SANITIZE     sanitizers, for every target of the build
+
+add_library(sampler_warnings INTERFACE)
+target_compile_options(sampler_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+if(SAMPLER_WERROR)
+  target_compile_options(sampler_warnings INTERFACE -Werror)
+endif()
+
+# GCC contracts a * b + c to an fma by default where the target has one, which would change tokens.
+add_library(sampler_arithmetic INTERFACE)
+target_compile_options(sampler_arithmetic INTERFACE -ffp-contract=off)
+
+if(SAMPLER_SANITIZE)
+  add_compile_options(-fsanitize=${SAMPLER_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer -g)
+  add_compile_definitions($<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
+  add_link_options(-fsanitize=${SAMPLER_SANITIZE})
+endif()
+
+if(SAMPLER_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "SAMPLER_FUZZ needs clang; the preset `fuzz` sets it")
+  endif()
+  # Coverage in the library as well, so that the fuzzer steers by it.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,180 @@
+/* The sampler handle: creating one, its options, its workspace, and what the machine offers. */
+#ifndef SAMPLER_HANDLE_H
+#define SAMPLER_HANDLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sampler/export.h>
+#include <sampler/types.h>
+#include <sampler/version.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A sampler: a device, its threads and, if wanted, a workspace. It may move between threads but
+ * serves one call at a time; different handles are independent. */
+typedef struct sampler_handle *sampler_t;
+
+/* ---- Callbacks ------------------------------------------------------------------------------
+ *
+ * Each gets the `user` pointer given beside it. None may throw, or call back into the handle. */
+
+/* Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by
+ * sampler_create. */
+typedef void *(*sampler_allocate_fn)(void *user, size_t bytes, size_t alignment);
+
+/* Releases what the allocate function returned, with the same `bytes` and `alignment`. Called only
+ * by sampler_destroy, and by sampler_create when it fails. */
+typedef void (*sampler_deallocate_fn)(void *user, void *memory, size_t bytes, size_t alignment);
+
+typedef int32_t sampler_log_level;
+enum { SAMPLER_LOG_INFO = 0, SAMPLER_LOG_ERROR = 1 };
+
+/* Takes one line without a line end. It hears of handles created, and of every error text of the
+ * handle's calls. Called on the thread of the call; `message` is valid until it returns. */
+typedef void (*sampler_log_fn)(void *user, sampler_log_level level, const char *message);
+
+/* One task of a call: `index` in [0, num_tasks). */
+typedef void (*sampler_task_fn)(void *task_user, int64_t index);
+
+/* Runs `task(task_user, i)` exactly once for each i in [0, num_tasks), in any order, on any
+ * threads, and returns when all have returned. */
+typedef void (*sampler_parallel_for_fn)(void *user, int64_t num_tasks, sampler_task_fn task,
+                                        void *task_user);
+
+/* ---- Creating ------------------------------------------------------------------------------- */
+
+typedef struct sampler_options {
+  /* sizeof(sampler_options). */
+  size_t struct_size;
+
+  /* SAMPLER_ABI_VERSION of the headers that the caller was compiled with. */
+  uint32_t abi_version;
+
+  /* Where the arrays of this handle's calls live. */
+  sampler_device_type device_type;
+
+  /* CUDA device number, 0 the first. 0 for the CPU. */
+  int32_t device_id;
+
+  /* CPU: how many rows are worked on at once, in [1, 256]; 0 is 1, the caller's thread alone.
+   * With more, and without `parallel_for`, the threads are started here, once, and sleep between
+   * calls. After fork() the child's handle works with the caller's thread alone. */
+  int32_t num_threads;
+
+  /* The workspace that the handle brings: room for any operation on up to `max_rows` output rows
+   * of up to `max_cols` columns. 0 and 0: the handle has none, and each call brings its own.
+   * One without the other is an error. max_rows in [0, 2^31), max_cols in [0, 2^20). */
+  int64_t max_rows;
+  int64_t max_cols;
+
+  /* Runs a call's tasks on the caller's threads instead of the handle's. NULL: the handle's. */
+  sampler_parallel_for_fn parallel_for;
+  void *parallel_for_user;
+
+  /* Memory for the handle and its workspace. Both NULL: the C library's. */
+  sampler_allocate_fn allocate;
+  sampler_deallocate_fn deallocate;
+  void *allocator_user;
+
+  /* NULL: the library is silent. */
+  sampler_log_fn log;
+  void *log_user;
+
+  /* What a bad row yields as its token: -1, or, when `use_fallback_token` is 1, this id. It must
+   * then lie in [0, num_cols) of every call on rows, in [0, 2^20) on candidate lists. */
+  int64_t fallback_token_id;
+  int32_t use_fallback_token;
+
+  /* Must be 0. */
+  int32_t reserved;
+} sampler_options;
+
+#define SAMPLER_OPTIONS_INIT                                                                     \
+  {                                                                                              \
+    sizeof(sampler_options), SAMPLER_ABI_VERSION, SAMPLER_DEVICE_CPU, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0, 0, 0, 0, 0                                                                            \
+  }
+
+/* Fills `options` with the defaults. For callers that cannot use SAMPLER_OPTIONS_INIT: pass the
+ * sizeof that their headers had; newer fields are left alone. */
+SAMPLER_API sampler_status sampler_options_init(sampler_options *options, size_t struct_size);
+
+/* Creates a sampler. `options` NULL: a CPU sampler with one thread and no workspace.
+ * On failure *out_sampler is NULL and nothing is leaked.
+ * Errors: INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED (no CUDA in this build or on this machine),
+ * OUT_OF_MEMORY, SYSTEM (a thread could not be started). */
+SAMPLER_API sampler_status sampler_create(const sampler_options *options, sampler_t *out_sampler);
+
+/* Stops the handle's threads and releases its memory. NULL is fine. Work that was enqueued with it
+ * must have finished. */
+SAMPLER_API void sampler_destroy(sampler_t sampler);
+
+/* ---- Workspace ------------------------------------------------------------------------------ */
+
+/* The operations that use a workspace: a number for each function of that name. */
+typedef int32_t sampler_operation;
+enum {
+  SAMPLER_OP_SAMPLE = 0,
+  SAMPLER_OP_TOP_K = 1,
+  SAMPLER_OP_TOP_P = 2,
+  SAMPLER_OP_MIN_P = 3,
+  SAMPLER_OP_TOP_K_TOP_P = 4,
+  SAMPLER_OP_ARGMAX = 5,
+  SAMPLER_OP_SOFTMAX = 6,
+  SAMPLER_OP_TOP_K_RENORM = 7,
+  SAMPLER_OP_TOP_P_RENORM = 8,
+  SAMPLER_OP_TOP_K_MASK = 9,
+  SAMPLER_OP_TOP_K_SELECT = 10,
+  SAMPLER_OP_CHAIN_SPECULATIVE = 11
+};
+
+/* Tells how many bytes of workspace the call `operation` with `args` needs: with so many it
+ * succeeds, with one fewer it returns SAMPLER_ERROR_WORKSPACE_TOO_SMALL. `args` is that operation's
+ * argument struct with its shapes, types and enumerations set. Of its pointers only whether
+ * `row_indices`, `candidate_ids` and the candidate ids of a speculative call are NULL matters;
+ * none is read.
+ * A workspace may have any alignment. Its contents are undefined before and after a call. Calls
+ * that share one must not overlap in time: one thread, or one stream. */
+SAMPLER_API sampler_status sampler_workspace_size(sampler_t sampler, sampler_operation operation,
+                                                  const void *args, size_t *out_bytes);
+
+/* ---- What this build and machine offer ------------------------------------------------------ */
+
+/* Bits of instruction sets that CPU rows can be computed with. The tokens are the same. */
+enum { SAMPLER_ISA_SCALAR = 1 };
+
+typedef struct sampler_capabilities {
+  /* sizeof(sampler_capabilities), set by the caller. */
+  size_t struct_size;
+
+  /* sampler_version() and sampler_abi_version(). */
+  uint32_t version;
+  uint32_t abi_version;
+
+  /* SAMPLER_ISA_ bits: compiled in, usable on this machine, and the one in use. */
+  uint32_t isa_compiled;
+  uint32_t isa_usable;
+  uint32_t isa_active;
+
+  /* 1 when the library was built with CUDA, and how many devices a handle can be created for
+   * (0 also without a driver). */
+  uint32_t cuda_compiled;
+  uint32_t num_cuda_devices;
+
+  /* Processors that the calling thread may run on, at least 1. */
+  uint32_t num_processors;
+} sampler_capabilities;
+
+#define SAMPLER_CAPABILITIES_INIT { sizeof(sampler_capabilities), 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Fills the fields that the caller's struct_size covers. Needs no handle, touches no device. */
+SAMPLER_API sampler_status sampler_get_capabilities(sampler_capabilities *out_capabilities);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SAMPLER_HANDLE_H */

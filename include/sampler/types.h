@@ -1,0 +1,149 @@
+/* Status codes and enumerations that every part of libsampler shares.
+ *
+ * Enumerations are 32-bit integers whose constants stand in anonymous enums: a value that a newer
+ * library adds never makes an older program's type invalid. A value of 0 is always the default. */
+#ifndef SAMPLER_TYPES_H
+#define SAMPLER_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sampler/export.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- What a call returns -------------------------------------------------------------------- */
+
+/* Every function that can fail returns one of these; sampler_last_error() then tells in one line
+ * what was wrong. */
+typedef int32_t sampler_status;
+enum {
+  SAMPLER_OK = 0,
+  /* An argument breaks a rule of its documentation. Nothing was enqueued, no output written. */
+  SAMPLER_ERROR_INVALID_ARGUMENT = 1,
+  /* The allocator returned NULL. Only creating a handle allocates. */
+  SAMPLER_ERROR_OUT_OF_MEMORY = 2,
+  /* The handle's or the call's workspace is smaller than sampler_workspace_size tells. */
+  SAMPLER_ERROR_WORKSPACE_TOO_SMALL = 3,
+  /* The arguments are valid, but this build or device does not offer what they ask for. */
+  SAMPLER_ERROR_UNSUPPORTED = 4,
+  /* The program was compiled for another ABI of libsampler. */
+  SAMPLER_ERROR_ABI_MISMATCH = 5,
+  /* The system refused something, such as starting a thread when the handle was created. */
+  SAMPLER_ERROR_SYSTEM = 6,
+  /* A callback of the caller (parallel_for) broke its contract. The outputs are undefined. */
+  SAMPLER_ERROR_CALLBACK = 7,
+  /* CUDA reported an error. The outputs are undefined. */
+  SAMPLER_ERROR_CUDA = 8,
+  /* A fault of libsampler itself, which it caught. The outputs are undefined. */
+  SAMPLER_ERROR_INTERNAL = 9
+};
+
+/* The name of a status, "SAMPLER_ERROR_INVALID_ARGUMENT". Static; never NULL: a number that is no
+ * status gives "SAMPLER_STATUS_UNKNOWN". */
+SAMPLER_API const char *sampler_status_string(sampler_status status);
+
+/* One line about the last call on this thread that failed: which argument, its value, the rule.
+ * Calls that succeed leave it alone. Never NULL, "" before the first failure; valid until the next
+ * failing call on this thread. */
+SAMPLER_API const char *sampler_last_error(void);
+
+/* ---- What became of a row ------------------------------------------------------------------- */
+
+/* Bits of an `out_row_status` entry. A bad row never makes a call fail and never changes another
+ * row: it yields token -1 (or the handle's fallback token) and a bit that says why. */
+typedef uint32_t sampler_row_status;
+enum {
+  /* The row is good. */
+  SAMPLER_ROW_OK = 0,
+  /* A NaN, a +inf logit, or a negative or infinite probability. */
+  SAMPLER_ROW_INVALID_VALUE = 1,
+  /* No token to choose: every logit is -inf, every probability 0, or there is no candidate. */
+  SAMPLER_ROW_EMPTY = 2,
+  /* A parameter of this row is NaN, or a temperature that probabilities cannot have. */
+  SAMPLER_ROW_INVALID_PARAMETER = 4,
+  /* The row's entry of row_indices names no input row. */
+  SAMPLER_ROW_INVALID_INDEX = 8,
+  /* candidate_counts is outside [0, num_cols], or a candidate id is outside [0, 2^20) or
+   * listed twice. */
+  SAMPLER_ROW_INVALID_CANDIDATE = 16,
+  /* A draft token id is outside the vocabulary, or a draft length outside [0, num_drafts].
+   * Such a draft is rejected; the row is otherwise good and has its tokens. */
+  SAMPLER_ROW_INVALID_DRAFT = 32
+};
+
+/* ---- Enumerations --------------------------------------------------------------------------- */
+
+/* Where the arrays of a call live. */
+typedef int32_t sampler_device_type;
+enum {
+  SAMPLER_DEVICE_CPU = 0, /* host memory */
+  SAMPLER_DEVICE_CUDA = 1 /* memory of the handle's CUDA device */
+};
+
+/* Type of the elements of logits and probabilities. All widen exactly to f32 before anything is
+ * computed. f16 is IEEE binary16, bf16 the upper half of an f32. */
+typedef int32_t sampler_dtype;
+enum { SAMPLER_F32 = 0, SAMPLER_F16 = 1, SAMPLER_BF16 = 2 };
+
+/* Type of token ids. */
+typedef int32_t sampler_id_type;
+enum { SAMPLER_ID_I32 = 0, SAMPLER_ID_I64 = 1 };
+
+/* What the numbers of a row mean. Probabilities are >= 0 and need not sum to 1. */
+typedef int32_t sampler_input_kind;
+enum { SAMPLER_LOGITS = 0, SAMPLER_PROBABILITIES = 1 };
+
+/* What a filter does with tokens that equal the last kept one in value. */
+typedef int32_t sampler_tie_rule;
+enum {
+  SAMPLER_TIES_EXACT = 0, /* lower ids first, so top-k keeps exactly k */
+  SAMPLER_TIES_KEEP = 1   /* all of them are kept (FlashInfer's renorms, Hugging Face's top-k) */
+};
+
+/* Which filter sees what. */
+typedef int32_t sampler_filter_order;
+enum {
+  /* top-k; then top-p of the weight that top-k kept; then min-p. */
+  SAMPLER_FILTERS_SEQUENTIAL = 0,
+  /* Each filter sees the whole row; what all of them keep is kept. */
+  SAMPLER_FILTERS_JOINT = 1,
+  /* min-p; then top-k; then top-p of the weight that is left (vLLM). */
+  SAMPLER_FILTERS_MIN_P_FIRST = 2
+};
+
+/* When the temperature applies. The draw always uses it. */
+typedef int32_t sampler_temperature_order;
+enum {
+  SAMPLER_TEMPERATURE_FIRST = 0, /* filters see the row at the temperature */
+  SAMPLER_TEMPERATURE_LAST = 1   /* filters see the row at temperature 1 (llama.cpp) */
+};
+
+/* How a token is drawn from what the filters kept. Both follow the same distribution. */
+typedef int32_t sampler_draw_method;
+enum {
+  /* One uniform number per row; exact in integers, tails of any size. */
+  SAMPLER_DRAW_INVERSE_CDF = 0,
+  /* The largest of logit / temperature + Gumbel noise per token: a small change of the logits
+   * rarely changes the token. Tails below 2^-30 of the likeliest token are not resolved. */
+  SAMPLER_DRAW_GUMBEL = 1
+};
+
+/* Of which distribution a log-probability is. */
+typedef int32_t sampler_logprob_kind;
+enum {
+  SAMPLER_LOGPROB_RAW = 0,      /* the whole row at temperature 1 */
+  SAMPLER_LOGPROB_PROCESSED = 1 /* what was drawn from: temperature and filters applied */
+};
+
+/* A CUDA stream (cudaStream_t and CUstream are this type). NULL is the legacy default stream.
+ * A CPU handle ignores it. */
+typedef struct CUstream_st *sampler_stream;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SAMPLER_TYPES_H */

@@ -1,0 +1,96 @@
+// The way of every call: read the struct, check it, find its workspace, run it.
+#pragma once
+
+#include "capi/check.h"
+#include "capi/handle_impl.h"
+#include "cpu/fp_environment.h"
+#include "cpu/operations.h"
+
+namespace sampler::capi {
+
+// Marks the handle as in use for as long as the object lives.
+class Busy {
+ public:
+  explicit Busy(sampler_handle *handle)
+      : handle_(handle), acquired_(!handle->busy.exchange(true, std::memory_order_acquire)) {}
+  ~Busy() {
+    if (acquired_) handle_->busy.store(false, std::memory_order_release);
+  }
+  Busy(const Busy &) = delete;
+  Busy &operator=(const Busy &) = delete;
+
+  bool acquired() const { return acquired_; }
+
+ private:
+  sampler_handle *handle_;
+  bool acquired_;
+};
+
+// The memory a call works in: the caller's or the handle's. Null, and an error, when too small.
+template <class Args>
+void *find_workspace(Check &check, const sampler_handle &handle, const Args &args,
+                     size_t needed_bytes) {
+  if (!check.ok()) return nullptr;
+  if (args.workspace && args.workspace_bytes < needed_bytes) {
+    check.fail(SAMPLER_ERROR_WORKSPACE_TOO_SMALL, "workspace_bytes is %zu; this call needs %zu",
+               args.workspace_bytes, needed_bytes);
+  } else if (!args.workspace && handle.workspace.bytes < needed_bytes) {
+    check.fail(SAMPLER_ERROR_WORKSPACE_TOO_SMALL,
+               "the sampler's workspace has %zu bytes; this call needs %zu: create it with larger "
+               "max_rows and max_cols, or set workspace",
+               handle.workspace.bytes, needed_bytes);
+  }
+  return args.workspace ? args.workspace : handle.workspace.data;
+}
+
+template <class Args>
+void check_and_run(Check &check, sampler_handle *handle, const Args &args) {
+  auto request = to_request(check, args, *handle);
+  check.workspace(args.workspace, args.workspace_bytes);
+  check.overlaps();
+  if (!check.ok() || args.num_rows == 0) return;
+  const size_t needed = cpu::workspace_bytes(request, handle->executor.num_threads);
+  void *workspace = find_workspace(check, *handle, args, needed);
+  if (!check.ok()) return;
+  if (!cpu::run(request, handle->executor, workspace)) {
+    check.fail(SAMPLER_ERROR_CALLBACK, "parallel_for returned before every task had run");
+  }
+}
+
+// A public operation. `to_request(check, args, handle)` is found for each struct by overloading.
+// Nothing below throws but a callback of the caller's.
+template <class Args>
+sampler_status call(sampler_t handle, const Args *user_args) noexcept {
+  if (!handle) {
+    return fail(Log{}, SAMPLER_ERROR_INVALID_ARGUMENT,
+                "sampler is NULL; it must come from sampler_create");
+  }
+  const Busy busy(handle);
+  Check check(handle->log);
+  if (!busy.acquired()) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "sampler is serving another call; it serves one at a time");
+    return check.status();
+  }
+  const cpu::FpEnvironment environment;
+  try {
+    Args args;
+    if (check.read("args", user_args, &args)) check_and_run(check, handle, args);
+  } catch (...) {
+    check.fail(SAMPLER_ERROR_CALLBACK, "a callback threw an exception; it must not");
+  }
+  return check.status();
+}
+
+// sampler_workspace_size for one struct.
+template <class Args>
+void size_workspace(Check &check, sampler_handle *handle, const void *user_args,
+                    size_t *out_bytes) {
+  Args args;
+  if (!check.read("args", static_cast<const Args *>(user_args), &args)) return;
+  const auto request = to_request(check, args, *handle);
+  if (!check.ok()) return;
+  *out_bytes = args.num_rows == 0 ? 0 : cpu::workspace_bytes(request, handle->executor.num_threads);
+}
+
+}  // namespace sampler::capi

@@ -1,0 +1,100 @@
+// Checks the arguments of one call. The first rule that is broken sets the error text; after it the
+// other checks do nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "capi/error.h"
+#include "capi/structs.h"
+
+namespace sampler::capi {
+
+enum class Access { kRead, kWrite };
+
+class Check {
+ public:
+  // Without memory checks only shapes, enumerations and parameters are looked at.
+  explicit Check(const Log &log, bool checks_memory = true)
+      : log_(log), checks_memory_(checks_memory) {}
+
+  bool ok() const { return status_ == SAMPLER_OK; }
+  sampler_status status() const { return status_; }
+
+  [[gnu::format(printf, 3, 4)]] void fail(sampler_status status, const char *format, ...);
+
+  // Copies a caller's struct. False, and an error, when it cannot be one.
+  template <class Struct>
+  bool read(const char *name, const Struct *user, Struct *out) {
+    if (!ok()) return false;
+    if (!user) {
+      fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NULL; it must point to a struct", name);
+      return false;
+    }
+    size_t size;
+    std::memcpy(&size, user, sizeof size);
+    if (!is_struct_size<Struct>(size)) {
+      fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+           "struct_size is %zu; it must be %zu or the size of a "
+           "newer version, at most %zu",
+           size, sizeof(Struct), kMaxStructSize);
+      return false;
+    }
+    if (!has_zero_tail(user, size)) {
+      fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+           "struct_size is %zu and members behind byte %zu are "
+           "set; this library does not know them",
+           size, sizeof(Struct));
+      return false;
+    }
+    *out = with_defaults(user, size);
+    return true;
+  }
+
+  // low <= value < end.
+  void range(const char *name, int64_t value, int64_t low, int64_t end);
+
+  // value in [0, count).
+  void enumeration(const char *name, int32_t value, int32_t count);
+
+  void zero(const char *name, int64_t value);
+  void not_nan(const char *name, float value);
+
+  // Elements from one row's start to the next: 0 stands for `least`, which it must not be below.
+  int64_t stride(const char *name, int64_t stride, const char *least_name, int64_t least);
+
+  // [rows, cols] elements of `size` bytes, `stride` elements from row to row. Null is fine for an
+  // array that is not required.
+  void array(const char *name, const void *data, size_t size, int64_t rows, int64_t cols,
+             int64_t stride, Access access);
+  void array(const char *name, const void *data, size_t size, int64_t count, Access access) {
+    array(name, data, size, count, 1, 1, access);
+  }
+  void required(const char *name, const void *data);
+
+  // The caller's workspace.
+  void workspace(const void *data, size_t bytes);
+
+  // No output overlaps another array.
+  void overlaps();
+
+ private:
+  struct Range {
+    const char *name;
+    uintptr_t begin;
+    uintptr_t end;
+    Access access;
+  };
+
+  void add_range(const char *name, const void *data, size_t bytes, Access access);
+
+  Log log_;
+  bool checks_memory_;
+  sampler_status status_ = SAMPLER_OK;
+
+  static constexpr int kMaxRanges = 32;
+  Range ranges_[kMaxRanges];
+  int num_ranges_ = 0;
+};
+
+}  // namespace sampler::capi

@@ -1,0 +1,26 @@
+// The text behind sampler_last_error().
+#pragma once
+
+#include <cstdarg>
+
+#include "sampler/handle.h"
+
+namespace sampler::capi {
+
+// Where a handle's messages go; `log` null: nowhere.
+struct Log {
+  sampler_log_fn log = nullptr;
+  void *user = nullptr;
+
+  void operator()(sampler_log_level level, const char *message) const {
+    if (log) log(user, level, message);
+  }
+};
+
+// Sets the calling thread's error text, tells the log, and returns `status`.
+sampler_status fail(const Log &log, sampler_status status, const char *format, va_list values);
+
+[[gnu::format(printf, 3, 4)]] sampler_status fail(const Log &log, sampler_status status,
+                                                  const char *format, ...);
+
+}  // namespace sampler::capi

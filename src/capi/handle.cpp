@@ -1,0 +1,250 @@
+// Creating and destroying samplers, and what can be asked without one.
+#include "sampler/handle.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <new>
+
+#include "capi/check.h"
+#include "capi/handle_impl.h"
+#include "capi/structs.h"
+#include "contract/request.h"
+#include "cpu/operations.h"
+
+namespace sampler::capi {
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+void *default_allocate(void *, size_t bytes, size_t alignment) {
+  void *memory = nullptr;
+  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+}
+
+void default_deallocate(void *, void *memory, size_t, size_t) {
+  free(memory);
+}
+
+bool allocate(Check &check, const Allocator &allocator, const char *what, size_t bytes,
+              Block *out) {
+  if (bytes == 0) return true;
+  out->data = allocator.allocate(allocator.user, bytes, kAlignment);
+  if (!out->data) {
+    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the allocator returned NULL for the %s, %zu bytes",
+               what, bytes);
+    return false;
+  }
+  out->bytes = bytes;
+  return true;
+}
+
+void release(const Allocator &allocator, Block *block) {
+  if (block->data) allocator.deallocate(allocator.user, block->data, block->bytes, kAlignment);
+  *block = {};
+}
+
+void check_options(Check &check, const sampler_options &options) {
+  if (options.abi_version != SAMPLER_ABI_VERSION) {
+    check.fail(SAMPLER_ERROR_ABI_MISMATCH, "abi_version is %" PRIu32 "; this library has %d",
+               options.abi_version, SAMPLER_ABI_VERSION);
+  }
+  check.enumeration("device_type", options.device_type, 2);
+  if (options.device_type == SAMPLER_DEVICE_CUDA) {
+    check.fail(SAMPLER_ERROR_UNSUPPORTED,
+               "device_type is SAMPLER_DEVICE_CUDA; this build has no CUDA");
+  }
+  check.zero("device_id", options.device_id);
+  check.range("num_threads", options.num_threads, 0, cpu::kMaxThreads + 1);
+  check.range("max_rows", options.max_rows, 0, int64_t(1) << 31);
+  check.range("max_cols", options.max_cols, 0, contract::kMaxVocabulary);
+  if ((options.max_rows == 0) != (options.max_cols == 0)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "max_rows is %" PRId64 " and max_cols %" PRId64 "; both or neither must be 0",
+               options.max_rows, options.max_cols);
+  }
+  if (!options.allocate != !options.deallocate) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NULL; both hooks or neither must be set",
+               options.allocate ? "deallocate" : "allocate");
+  }
+  check.enumeration("use_fallback_token", options.use_fallback_token, 2);
+  if (options.use_fallback_token) {
+    check.range("fallback_token_id", options.fallback_token_id, 0, contract::kMaxVocabulary);
+  }
+  check.zero("reserved", options.reserved);
+}
+
+// The most that any operation needs on max_rows rows of max_cols columns: candidate lists, which
+// are sorted by id, and outputs that share rows, which are sorted by row.
+size_t largest_workspace(int64_t max_rows, int64_t max_cols, int num_threads) {
+  if (max_rows == 0) return 0;
+  contract::Rows rows;
+  rows.values = rows.ids = &rows;  // whether they are null is all that counts
+  rows.num_rows = max_rows;
+  rows.num_cols = max_cols;
+
+  contract::SampleRequest sample;
+  sample.input = rows;
+  sample.num_rows = max_rows;
+  sample.row_indices = reinterpret_cast<const int32_t *>(&rows);
+  contract::ChainRequest chain;
+  chain.target = chain.draft = rows;
+  chain.num_rows = max_rows;
+  return std::max(cpu::workspace_bytes(sample, num_threads),
+                  cpu::workspace_bytes(chain, num_threads));
+}
+
+// Everything that can fail. What was made until then is in *handle and released by the caller.
+void build(Check &check, const sampler_options &options, sampler_handle *handle) {
+  cpu::Executor &executor = handle->executor;
+  executor.num_threads = std::max(options.num_threads, 1);
+  executor.parallel_for = options.parallel_for;
+  executor.parallel_for_user = options.parallel_for_user;
+
+  const size_t workspace =
+      largest_workspace(options.max_rows, options.max_cols, executor.num_threads);
+  if (!allocate(check, handle->allocator, "workspace", workspace, &handle->workspace)) return;
+
+  const int num_workers = executor.num_threads - 1;
+  if (num_workers == 0 || options.parallel_for) return;
+  if (!allocate(check, handle->allocator, "threads", cpu::thread_pool_bytes(num_workers),
+                &handle->pool)) {
+    return;
+  }
+  executor.pool = cpu::start_thread_pool(handle->pool.data, num_workers);
+  if (!executor.pool) {
+    check.fail(SAMPLER_ERROR_SYSTEM, "num_threads is %d; the system refused to start so many",
+               executor.num_threads);
+  }
+}
+
+void destroy(sampler_handle *handle) {
+  cpu::stop_thread_pool(handle->executor.pool);
+  const Allocator allocator = handle->allocator;
+  release(allocator, &handle->pool);
+  release(allocator, &handle->workspace);
+  handle->~sampler_handle();
+  allocator.deallocate(allocator.user, handle, sizeof *handle, kAlignment);
+}
+
+sampler_status create(const sampler_options *user_options, sampler_t *out_sampler) {
+  Log log;
+  Check argument_check(log);
+  sampler_options options = StructTraits<sampler_options>::defaults();
+  argument_check.required("out_sampler", out_sampler);
+  if (argument_check.ok()) *out_sampler = nullptr;
+  if (user_options) argument_check.read("options", user_options, &options);
+  if (!argument_check.ok()) return argument_check.status();
+
+  log = {options.log, options.log_user};
+  Check check(log);
+  check_options(check, options);
+  if (!check.ok()) return check.status();
+
+  Allocator allocator = {options.allocate, options.deallocate, options.allocator_user};
+  if (!allocator.allocate) allocator = {&default_allocate, &default_deallocate, nullptr};
+  Block memory;
+  if (!allocate(check, allocator, "handle", sizeof(sampler_handle), &memory)) return check.status();
+  auto *handle = new (memory.data) sampler_handle{};
+  handle->allocator = allocator;
+  handle->log = log;
+  handle->fallback_token_id = options.use_fallback_token ? options.fallback_token_id : -1;
+  build(check, options, handle);
+  if (!check.ok()) {
+    destroy(handle);
+    return check.status();
+  }
+  log(SAMPLER_LOG_INFO, "sampler created on the CPU, scalar rows");
+  *out_sampler = handle;
+  return SAMPLER_OK;
+}
+
+uint32_t num_processors() {
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  if (sched_getaffinity(0, sizeof processors, &processors) != 0) return 1;
+  return uint32_t(std::max(CPU_COUNT(&processors), 1));
+}
+
+sampler_status get_capabilities(sampler_capabilities *out) {
+  Check check(Log{});
+  sampler_capabilities result;
+  if (!check.read("out_capabilities", out, &result)) return check.status();
+  const size_t struct_size = out->struct_size;
+  result.version = SAMPLER_VERSION;
+  result.abi_version = SAMPLER_ABI_VERSION;
+  result.isa_compiled = result.isa_usable = result.isa_active = SAMPLER_ISA_SCALAR;
+  result.cuda_compiled = 0;
+  result.num_cuda_devices = 0;
+  result.num_processors = num_processors();
+  result.struct_size = struct_size;
+  std::memcpy(out, &result, std::min(struct_size, sizeof result));
+  return SAMPLER_OK;
+}
+
+// What the _init functions do.
+template <class Struct>
+sampler_status init(const char *name, Struct *out, size_t struct_size) {
+  Check check(Log{});
+  check.required(name, out);
+  if (!is_struct_size<Struct>(struct_size)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "struct_size is %zu; it must be %zu or the size of a newer version, at most %zu",
+               struct_size, sizeof(Struct), kMaxStructSize);
+  }
+  if (!check.ok()) return check.status();
+  Struct defaults = StructTraits<Struct>::defaults();
+  defaults.struct_size = struct_size;
+  std::memset(static_cast<void *>(out), 0, struct_size);
+  std::memcpy(out, &defaults, std::min(struct_size, sizeof defaults));
+  return SAMPLER_OK;
+}
+
+}  // namespace
+
+}  // namespace sampler::capi
+
+extern "C" {
+
+sampler_status sampler_create(const sampler_options *options, sampler_t *out_sampler) {
+  return sampler::capi::create(options, out_sampler);
+}
+
+void sampler_destroy(sampler_t sampler) {
+  if (sampler) sampler::capi::destroy(sampler);
+}
+
+sampler_status sampler_get_capabilities(sampler_capabilities *out_capabilities) {
+  return sampler::capi::get_capabilities(out_capabilities);
+}
+
+sampler_status sampler_options_init(sampler_options *options, size_t struct_size) {
+  return sampler::capi::init("options", options, struct_size);
+}
+
+#define SAMPLER_DEFINE_INIT(name, ...)                                     \
+  sampler_status name##_args_init(name##_args *args, size_t struct_size) { \
+    return sampler::capi::init("args", args, struct_size);                 \
+  }
+SAMPLER_FOR_EACH_ARGS(SAMPLER_DEFINE_INIT)
+#undef SAMPLER_DEFINE_INIT
+
+uint32_t sampler_version(void) {
+  return SAMPLER_VERSION;
+}
+
+uint32_t sampler_abi_version(void) {
+  return SAMPLER_ABI_VERSION;
+}
+
+#define SAMPLER_TEXT_(number) #number
+#define SAMPLER_TEXT(number) SAMPLER_TEXT_(number)
+const char *sampler_version_string(void) {
+  return SAMPLER_TEXT(SAMPLER_VERSION_MAJOR) "." SAMPLER_TEXT(
+      SAMPLER_VERSION_MINOR) "." SAMPLER_TEXT(SAMPLER_VERSION_PATCH);
+}
+
+}  // extern "C"

@@ -1,0 +1,36 @@
+// What is behind a sampler_t.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "capi/error.h"
+#include "cpu/executor.h"
+#include "sampler/handle.h"
+
+namespace sampler::capi {
+
+// The memory hooks of the options.
+struct Allocator {
+  sampler_allocate_fn allocate;
+  sampler_deallocate_fn deallocate;
+  void *user;
+};
+
+// A block from the allocator; data null: none.
+struct Block {
+  void *data = nullptr;
+  size_t bytes = 0;
+};
+
+}  // namespace sampler::capi
+
+struct sampler_handle {
+  sampler::capi::Allocator allocator;
+  sampler::capi::Log log;
+  int64_t fallback_token_id;  // what a bad row yields: -1, or the caller's choice
+  sampler::cpu::Executor executor;
+  sampler::capi::Block pool;
+  sampler::capi::Block workspace;
+  std::atomic<bool> busy;  // a call is running
+};

@@ -1,0 +1,164 @@
+// Arguments of speculative.h.
+#include "capi/convert.h"
+#include "capi/requests.h"
+
+namespace sampler::capi {
+
+namespace {
+
+using contract::InputKind;
+using contract::Parameters;
+
+constexpr int64_t kMaxDrafts = 65535;
+
+// One of the two models' rows: [num_rows, num_positions, num_cols].
+struct PositionsArgs {
+  const char *name, *ids_name, *counts_name, *row_stride_name, *position_stride_name;
+  const void *values, *ids;
+  const int32_t *counts;
+  int64_t num_positions, row_stride, position_stride;
+};
+
+void check_array(Check &check, const char *name, const void *data, size_t size, int64_t num_rows,
+                 int64_t row_stride, int64_t row_extent) {
+  check.array(name, data, size, num_rows, row_extent, row_stride, Access::kRead);
+}
+
+contract::Rows read_positions(Check &check, const sampler_chain_speculative_args &args,
+                              const PositionsArgs &positions, sampler_dtype dtype,
+                              int64_t *row_stride) {
+  contract::Rows rows;
+  rows.num_cols = args.num_cols;
+  rows.dtype = contract::Dtype(dtype);
+  rows.id_type = contract::IdType(args.candidate_id_type);
+  rows.values = positions.values;
+  rows.ids = positions.ids;
+  rows.counts = positions.counts;
+  rows.num_rows = args.num_rows * positions.num_positions;
+  rows.stride = check.stride(positions.position_stride_name, positions.position_stride, "num_cols",
+                             args.num_cols);
+  int64_t extent = 0;
+  if (positions.num_positions > 0 &&
+      (__builtin_mul_overflow(positions.num_positions - 1, rows.stride, &extent) ||
+       __builtin_add_overflow(extent, args.num_cols, &extent))) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %lld; a row must fit the address space",
+               positions.position_stride_name, static_cast<long long>(rows.stride));
+  }
+  const bool contiguous = positions.row_stride == 0;
+  *row_stride = check.stride(positions.row_stride_name, positions.row_stride,
+                             "what a row's positions take", extent);
+  if (contiguous && check.ok() &&
+      __builtin_mul_overflow(positions.num_positions, rows.stride, row_stride)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %lld; a row must fit the address space",
+               positions.position_stride_name, static_cast<long long>(rows.stride));
+  }
+  if (rows.counts && !rows.ids) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NULL; %s needs it", positions.ids_name,
+               positions.counts_name);
+  }
+  if (!check.ok()) return rows;
+  check_array(check, positions.name, rows.values, cpu::size_of(rows.dtype), args.num_rows,
+              *row_stride, extent);
+  check_array(check, positions.ids_name, rows.ids, cpu::size_of(rows.id_type), args.num_rows,
+              *row_stride, extent);
+  check.array(positions.counts_name, rows.counts, sizeof(int32_t), rows.num_rows, Access::kRead);
+  return rows;
+}
+
+void read_models(Check &check, const sampler_chain_speculative_args &args, ChainRequest *request) {
+  check_shape(check, args.num_rows, args.num_cols);
+  check.range("num_drafts", args.num_drafts, 0, kMaxDrafts + 1);
+  check.enumeration("target_dtype", args.target_dtype, kNumDtypes);
+  check.enumeration("draft_dtype", args.draft_dtype, kNumDtypes);
+  check.enumeration("candidate_id_type", args.candidate_id_type, kNumIdTypes);
+  if (!check.ok()) return;
+  request->num_rows = args.num_rows;
+  request->num_drafts = args.num_drafts;
+  if (args.num_rows > 0) check.required("target", args.target);
+  request->target =
+      read_positions(check, args,
+                     {"target", "target_candidate_ids", "target_candidate_counts",
+                      "target_row_stride", "target_position_stride", args.target,
+                      args.target_candidate_ids, args.target_candidate_counts, args.num_drafts + 1,
+                      args.target_row_stride, args.target_position_stride},
+                     args.target_dtype, &request->target_row_stride);
+  request->draft = read_positions(
+      check, args,
+      {"draft", "draft_candidate_ids", "draft_candidate_counts", "draft_row_stride",
+       "draft_position_stride", args.draft, args.draft_candidate_ids, args.draft_candidate_counts,
+       args.num_drafts, args.draft_row_stride, args.draft_position_stride},
+      args.draft_dtype, &request->draft_row_stride);
+  if (!args.draft && (args.draft_candidate_ids || args.draft_candidate_counts)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "draft is NULL; draft_candidate_ids needs it");
+  }
+  request->target.kind = read_kind(check, "target_kind", args.target_kind);
+  request->draft.kind = read_kind(check, "draft_kind", args.draft_kind);
+}
+
+// Given probabilities are not filtered: asking for it would silently do nothing.
+void check_filters_have_logits(Check &check, const sampler_chain_speculative_args &args) {
+  const contract::RowParameters row = {args.temperature, args.top_k, args.top_p, args.min_p};
+  if (contract::any_filter_is_on(row) || args.top_ks || args.top_ps || args.min_ps) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "a filter is set and neither target nor draft is logits; filters must be off for "
+               "SAMPLER_PROBABILITIES");
+  }
+}
+
+void read_parameters(Check &check, const sampler_chain_speculative_args &args,
+                     ChainRequest *request) {
+  const bool target_given = request->target.kind == InputKind::kProbabilities;
+  const bool draft_given = !args.draft || request->draft.kind == InputKind::kProbabilities;
+  if (target_given && draft_given) check_filters_have_logits(check, args);
+  Parameters &parameters = request->parameters;
+  parameters.temperature = read_temperature(check, args, target_given);
+  parameters.top_k = read_top_k(check, args);
+  parameters.top_p = read_top_p(check, args);
+  parameters.min_p = read_min_p(check, args);
+  parameters.rules.top_k_ties = read_ties(check, "top_k_ties", args.top_k_ties);
+  parameters.rules.top_p_ties = read_ties(check, "top_p_ties", args.top_p_ties);
+  parameters.rules.order = read_filter_order(check, args);
+  parameters.rules.temperature_order = read_temperature_order(check, args);
+}
+
+void read_tokens_and_counts(Check &check, const sampler_chain_speculative_args &args,
+                            ChainRequest *request) {
+  request->out_token_ids = {args.out_token_ids, read_token_id_type(check, args)};
+  const size_t id_size = cpu::size_of(request->out_token_ids.type);
+  if (!check.ok()) return;
+  if (args.num_rows > 0) check.required("out_token_ids", args.out_token_ids);
+  if (args.num_rows > 0 && args.num_drafts > 0) {
+    check.required("draft_token_ids", args.draft_token_ids);
+  }
+  request->draft_token_ids = args.draft_token_ids;
+  check.array("draft_token_ids", args.draft_token_ids, id_size, args.num_rows * args.num_drafts,
+              Access::kRead);
+  request->draft_lengths = args.draft_lengths;
+  check.array("draft_lengths", args.draft_lengths, sizeof(int32_t), args.num_rows, Access::kRead);
+  check.array("out_token_ids", args.out_token_ids, id_size, args.num_rows * (args.num_drafts + 1),
+              Access::kWrite);
+  request->out_accepted_counts = args.out_accepted_counts;
+  request->out_emitted_counts = args.out_emitted_counts;
+  check_output(check, "out_accepted_counts", args.out_accepted_counts, args.num_rows);
+  check_output(check, "out_emitted_counts", args.out_emitted_counts, args.num_rows);
+  check.enumeration("accumulate_counts", args.accumulate_counts, 2);
+  request->accumulate_counts = args.accumulate_counts != 0;
+  request->out_row_status = read_row_status(check, args);
+  check.zero("reserved", args.reserved);
+}
+
+}  // namespace
+
+ChainRequest to_request(Check &check, const sampler_chain_speculative_args &args,
+                        const sampler_handle &handle) {
+  ChainRequest request;
+  read_models(check, args, &request);
+  read_parameters(check, args, &request);
+  request.random = read_randomness(check, args);
+  request.bad_row_token = handle.fallback_token_id;
+  check_id(check, "the sampler's fallback_token_id", request.bad_row_token, request.target);
+  read_tokens_and_counts(check, args, &request);
+  return request;
+}
+
+}  // namespace sampler::capi

@@ -1,0 +1,32 @@
+// The draw: from a random word to the place in the running sum, and the acceptance of drafts.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/float_bits.h"
+#include "contract/host_device.h"
+
+namespace sampler::contract {
+
+enum class DrawMethod : int32_t { kInverseCdf = 0, kGumbel = 1 };
+
+// floor(word * total / 2^64), in [0, total). The token drawn is the first, by ascending id, at
+// which the running sum of the kept weights exceeds it.
+SAMPLER_HD inline uint64_t draw_target(uint64_t word, uint64_t total) {
+  return multiply_128(word, total).high;
+}
+
+// Whether a draft of probability `draft` is accepted where the target gives it `target`: the
+// product of a 29-bit and a 24-bit number is exact in f64.
+SAMPLER_HD inline bool accepts_draft(uint32_t word, float target, float draft) {
+  const double uniform = double(word >> 3) * 0x1p-29;
+  return uniform * double(draft) < double(target);
+}
+
+// What a rejected draft leaves to draw from.
+SAMPLER_HD inline float residual_probability(float target, float draft) {
+  const float difference = target - draft;
+  return difference > 0.0f ? difference : 0.0f;
+}
+
+}  // namespace sampler::contract

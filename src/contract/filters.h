@@ -1,0 +1,77 @@
+// The filters' parameters and thresholds.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/float_bits.h"
+#include "contract/host_device.h"
+
+namespace sampler::contract {
+
+enum class TieRule : int32_t { kExact = 0, kKeep = 1 };
+enum class FilterOrder : int32_t { kSequential = 0, kJoint = 1, kMinPFirst = 2 };
+enum class TemperatureOrder : int32_t { kFirst = 0, kLast = 1 };
+
+struct FilterRules {
+  TieRule top_k_ties = TieRule::kExact;
+  TieRule top_p_ties = TieRule::kExact;
+  FilterOrder order = FilterOrder::kSequential;
+  TemperatureOrder temperature_order = TemperatureOrder::kFirst;
+};
+
+// One row's parameters.
+struct RowParameters {
+  float temperature;
+  int32_t top_k;
+  float top_p;
+  float min_p;
+};
+
+SAMPLER_HD inline bool top_k_is_on(int32_t top_k) {
+  return top_k > 0;
+}
+SAMPLER_HD inline bool top_p_is_on(float top_p) {
+  return top_p < 1.0f;
+}
+SAMPLER_HD inline bool min_p_is_on(float min_p) {
+  return min_p > 0.0f;
+}
+
+SAMPLER_HD inline bool any_filter_is_on(const RowParameters &row) {
+  return top_k_is_on(row.top_k) || top_p_is_on(row.top_p) || min_p_is_on(row.min_p);
+}
+
+// ceil(fraction * total), exactly, for fraction in (0, 1].
+SAMPLER_HD inline uint64_t fraction_of_weight(float fraction, uint64_t total) {
+  const uint32_t bits = bits_of(fraction);
+  const uint32_t biased_exponent = bits >> 23;
+  // fraction = significand * 2^-shift, shift in [23, 149].
+  const uint64_t significand = (bits & 0x7FFFFFu) | (biased_exponent ? 0x800000u : 0u);
+  const int shift = 150 - int(biased_exponent ? biased_exponent : 1);
+  const Product128 product = multiply_128(significand, total);  // below 2^88
+  if (shift >= 88) return total ? 1 : 0;
+  uint64_t quotient;
+  bool remainder;
+  if (shift < 64) {
+    quotient = product.low >> shift | product.high << (64 - shift);
+    remainder = (product.low & ((uint64_t(1) << shift) - 1)) != 0;
+  } else {
+    const int rest = shift - 64;
+    quotient = product.high >> rest;
+    remainder = product.low != 0 || (product.high & ((uint64_t(1) << rest) - 1)) != 0;
+  }
+  return quotient + (remainder ? 1 : 0);
+}
+
+// The weight that top-p's prefix of rank order must reach, of a total `total`. The first token is
+// kept whatever this is.
+SAMPLER_HD inline uint64_t top_p_threshold(float top_p, uint64_t total) {
+  return top_p > 0.0f ? fraction_of_weight(top_p, total) : 0;
+}
+
+// The least weight that min-p keeps.
+SAMPLER_HD inline uint64_t min_p_threshold(float min_p, uint64_t max_weight) {
+  return fraction_of_weight(min_p < 1.0f ? min_p : 1.0f, max_weight);
+}
+
+}  // namespace sampler::contract

@@ -1,0 +1,140 @@
+// Exact operations on floats that every backend needs: bits, the 16-bit formats, fma, scaling.
+//
+// Everything here assumes IEEE arithmetic: round to nearest even, subnormals kept, no contraction.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "contract/host_device.h"
+
+namespace sampler::contract {
+
+SAMPLER_HD inline uint32_t bits_of(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+SAMPLER_HD inline uint64_t bits_of(double x) {
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+SAMPLER_HD inline float float_of(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+SAMPLER_HD inline double double_of(uint64_t bits) {
+  double x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+constexpr uint32_t kSignBit = 0x80000000u;
+constexpr uint32_t kInfinityBits = 0x7F800000u;
+constexpr uint32_t kQuietNaNBits = 0x7FC00000u;
+
+SAMPLER_HD inline float negative_infinity() {
+  return float_of(kSignBit | kInfinityBits);
+}
+SAMPLER_HD inline float quiet_nan() {
+  return float_of(kQuietNaNBits);
+}
+SAMPLER_HD inline bool is_nan(float x) {
+  return (bits_of(x) & ~kSignBit) > kInfinityBits;
+}
+SAMPLER_HD inline bool is_finite(double x) {
+  return ((bits_of(x) >> 52) & 0x7FF) != 0x7FF;
+}
+
+// 2^n for n in [-126, 127] and [-1022, 1023].
+SAMPLER_HD inline float power_of_two(int n) {
+  return float_of(uint32_t(n + 127) << 23);
+}
+SAMPLER_HD inline double power_of_two_f64(int n) {
+  return double_of(uint64_t(n + 1023) << 52);
+}
+
+SAMPLER_HD inline float widen_bf16(uint16_t half) {
+  return float_of(uint32_t(half) << 16);
+}
+
+SAMPLER_HD inline float widen_f16(uint16_t half) {
+  const uint32_t sign = uint32_t(half & 0x8000u) << 16;
+  const uint32_t magnitude = half & 0x7FFFu;
+  if (magnitude >= 0x7C00u) return float_of(sign | kInfinityBits | (magnitude & 0x3FFu) << 13);
+  // Read with the exponent of f32 the number is 2^-112 of itself, subnormals included.
+  if (magnitude >= 0x0400u) return float_of(sign | ((magnitude << 13) + (112u << 23)));
+  return float_of(sign | bits_of(float(magnitude) * power_of_two(-24)));
+}
+
+// Rounded to nearest even; beyond the format's range infinity. A NaN keeps its upper payload.
+SAMPLER_HD inline uint16_t narrow_bf16(float x) {
+  const uint32_t bits = bits_of(x);
+  if (is_nan(x)) return uint16_t((bits >> 16) | ((bits & 0x007F0000u) ? 0u : 0x40u));
+  return uint16_t((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+}
+
+SAMPLER_HD inline uint16_t narrow_f16(float x) {
+  const uint32_t sign = (bits_of(x) >> 16) & 0x8000u;
+  const uint32_t magnitude = bits_of(x) & ~kSignBit;
+  if (magnitude > kInfinityBits) {
+    const uint32_t payload = (magnitude >> 13) & 0x3FFu;
+    return uint16_t(sign | 0x7C00u | (payload ? payload : 0x200u));
+  }
+  if (magnitude >= 0x477FF000u) return uint16_t(sign | 0x7C00u);  // >= 65520
+  if (magnitude < 0x38800000u) {  // < 2^-14: a multiple of 2^-24, rounded by the sum's last place
+    return uint16_t(sign | (bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f)));
+  }
+  const uint32_t rounded = magnitude - (112u << 23) + 0xFFFu + ((magnitude >> 13) & 1u);
+  return uint16_t(sign | (rounded >> 13));
+}
+
+// a * b + c, rounded once.
+SAMPLER_HD inline float fma32(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#elif defined(__FMA__) || defined(__aarch64__)
+  return __builtin_fmaf(a, b, c);
+#else
+  // The product is exact in f64. The sum is rounded to odd there (its last bit is set when anything
+  // was lost), which keeps the second rounding, to f32, from going wrong (Boldo, Melquiond 2008).
+  const double product = double(a) * double(b);
+  const double sum = product + double(c);
+  const double shifted = sum - product;
+  const double lost = (product - (sum - shifted)) + (double(c) - shifted);
+  uint64_t bits = bits_of(sum);
+  if (lost != 0 && is_finite(sum) && (bits & 1) == 0) {
+    bits += ((lost > 0) == (sum > 0)) ? uint64_t(1) : ~uint64_t(0);
+  }
+  return float(double_of(bits));
+#endif
+}
+
+// Nearest integer, ties to even, for |x| < 2^22.
+SAMPLER_HD inline float round_to_int(float x) {
+  constexpr float kShift = 0x1.8p23f;
+  return (x + kShift) - kShift;
+}
+
+// High and low half of a * b.
+struct Product128 {
+  uint64_t high;
+  uint64_t low;
+};
+
+SAMPLER_HD inline Product128 multiply_128(uint64_t a, uint64_t b) {
+#if defined(__CUDA_ARCH__)
+  return {__umul64hi(a, b), a * b};
+#else
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = Wide(a) * b;
+  return {uint64_t(product >> 64), uint64_t(product)};
+#endif
+}
+
+}  // namespace sampler::contract

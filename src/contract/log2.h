@@ -1,0 +1,83 @@
+// Base-2 logarithm, Gumbel noise and log-probabilities, from one polynomial.
+//
+// Fitted by tools/fit_polynomials.py; docs/contract.md states the errors, tests/contract measures
+// them over every f32.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/float_bits.h"
+#include "contract/host_device.h"
+#include "contract/weight.h"
+
+namespace sampler::contract {
+
+// log2(1 + z) / z for 1 + z in [sqrt(1/2), sqrt(2)).
+SAMPLER_HD inline float log2_quotient(float z) {
+  float q = 0x1.01515cp-3f;
+  q = fma32(q, z, -0x1.a75d36p-3f);
+  q = fma32(q, z, 0x1.b96434p-3f);
+  q = fma32(q, z, -0x1.e98638p-3f);
+  q = fma32(q, z, 0x1.26dc6ep-2f);
+  q = fma32(q, z, -0x1.715b62p-2f);
+  q = fma32(q, z, 0x1.ec736cp-2f);
+  q = fma32(q, z, -0x1.715472p-1f);
+  return fma32(q, z, kLog2E);
+}
+
+// y = 2^exponent * (1 + z) with 1 + z in about [sqrt(1/2), sqrt(2)); y > 0 and normal.
+struct Log2Parts {
+  int exponent;
+  float z;
+};
+
+SAMPLER_HD inline Log2Parts split_for_log2(float y) {
+  constexpr uint32_t kSqrtHalfBits = 0x3F3504F3u;
+  const int exponent = int(bits_of(y) - kSqrtHalfBits) >> 23;
+  return {exponent, float_of(bits_of(y) - (uint32_t(exponent) << 23)) - 1.0f};
+}
+
+// log2(y) + shift for y > 0, subnormals included.
+SAMPLER_HD inline float log2_shifted(float y, int shift) {
+  constexpr float kSmallestNormal = 0x1p-126f;
+  if (y < kSmallestNormal) return log2_shifted(y * 0x1p24f, shift - 24);
+  const Log2Parts parts = split_for_log2(y);
+  return fma32(parts.z, log2_quotient(parts.z), float(parts.exponent + shift));
+}
+
+// Standard Gumbel noise in units of log2: -log2(-ln(1 - v)), v uniform in (0, 1) from `word`.
+// Small v, the large noises, keep their full relative accuracy.
+SAMPLER_HD inline float gumbel_noise(uint32_t word) {
+  constexpr float kLargest = 1.0f - 0x1p-24f;
+  constexpr float kMinusLog2Ln2 = 0x1.0eba78p-1f;
+  const float scaled = fma32(float(word), 0x1p-32f, 0x1p-33f);
+  const float v = scaled < kLargest ? scaled : kLargest;
+
+  const int exponent = split_for_log2(1.0f - v).exponent;
+  const float scale = power_of_two(-exponent);
+  const float z = fma32(-v, scale, scale - 1.0f);
+  const float minus_log2_1_minus_v = -fma32(z, log2_quotient(z), float(exponent));
+
+  const Log2Parts outer = split_for_log2(minus_log2_1_minus_v);
+  return fma32(-outer.z, log2_quotient(outer.z), kMinusLog2Ln2) - float(outer.exponent);
+}
+
+// What the Gumbel draw maximises over the kept tokens. Logits need neither maximum nor sum.
+SAMPLER_HD inline float gumbel_score(InputKind kind, float x, float scale, uint32_t word) {
+  constexpr float kBound = 0x1p126f;
+  const float noise = gumbel_noise(word);
+  const float score =
+      kind == InputKind::kLogits ? fma32(x, scale, noise) : log2_shifted(x, 0) + noise;
+  return score > kBound ? kBound : score < -kBound ? -kBound : score;
+}
+
+// Natural logarithm of a token's share of `total_weight`.
+SAMPLER_HD inline float log_probability(const RowScale &row, float x, uint64_t total_weight) {
+  constexpr float kLn2 = 0x1.62e430p-1f;
+  const float relative = row.kind == InputKind::kLogits
+                             ? log2_ratio_minus_1(x, row.max, row.scale) + 1.0f
+                             : log2_shifted(x, row.exponent);
+  return (relative - log2_shifted(float(total_weight), -kWeightBits)) * kLn2;
+}
+
+}  // namespace sampler::contract

@@ -1,0 +1,63 @@
+// Randomness: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2,
+// 3", 2011), a counter in, four words out, no state.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/host_device.h"
+
+namespace sampler::contract {
+
+struct Philox4 {
+  uint32_t word[4];
+};
+
+SAMPLER_HD inline Philox4 philox4x32_10(Philox4 counter, uint32_t key0, uint32_t key1) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t product0 = uint64_t(0xD2511F53u) * counter.word[0];
+    const uint64_t product1 = uint64_t(0xCD9E8D57u) * counter.word[2];
+    counter = {{uint32_t(product1 >> 32) ^ counter.word[1] ^ key0, uint32_t(product1),
+                uint32_t(product0 >> 32) ^ counter.word[3] ^ key1, uint32_t(product0)}};
+    key0 += 0x9E3779B9u;
+    key1 += 0xBB67AE85u;
+  }
+  return counter;
+}
+
+// What a random word is for: no two uses share a counter.
+enum class Purpose : uint32_t {
+  kSample = 0,
+  kAccept = 1,
+  kResidual = 2,
+  kBonus = 3,
+  kDraft = 4,
+  kGumbel = 5,
+};
+
+// Where an output row takes its random words from.
+struct RandomStream {
+  uint64_t seed;
+  uint64_t offset;
+  uint32_t stream;
+};
+
+// `index` in [0, 2^24).
+SAMPLER_HD inline Philox4 random_block(const RandomStream &random, Purpose purpose,
+                                       uint32_t index) {
+  const Philox4 counter = {{uint32_t(random.offset), uint32_t(random.offset >> 32), random.stream,
+                            uint32_t(purpose) << 24 | index}};
+  return philox4x32_10(counter, uint32_t(random.seed), uint32_t(random.seed >> 32));
+}
+
+SAMPLER_HD inline uint64_t random_word64(const RandomStream &random, Purpose purpose,
+                                         uint32_t index) {
+  const Philox4 block = random_block(random, purpose, index);
+  return block.word[0] | uint64_t(block.word[1]) << 32;
+}
+
+SAMPLER_HD inline uint32_t random_word32(const RandomStream &random, Purpose purpose,
+                                         uint32_t index) {
+  return random_block(random, purpose, index).word[0];
+}
+
+}  // namespace sampler::contract

@@ -1,0 +1,98 @@
+// Weights: the integer that stands for a token's probability.
+//
+// The likeliest token of a row weighs about 2^44, so sums over a row are integers below 2^64: any
+// order of adding them gives the same total.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/float_bits.h"
+#include "contract/host_device.h"
+
+namespace sampler::contract {
+
+enum class InputKind : int32_t { kLogits = 0, kProbabilities = 1 };
+
+constexpr float kGreedyTemperature = 1e-5f;
+constexpr float kLog2E = 0x1.715476p+0f;
+constexpr int kWeightBits = 44;
+
+SAMPLER_HD inline bool is_greedy(float temperature) {
+  return temperature <= kGreedyTemperature;
+}
+
+// log2(e) / T, for T above the greedy bound.
+SAMPLER_HD inline float logit_scale(float temperature) {
+  constexpr float kLargest = 0x1p64f;
+  return kLog2E / (temperature < kLargest ? temperature : kLargest);
+}
+
+// log2 of a token's probability relative to the row's maximum, minus 1. The 1 puts the values near
+// the top on one grid of 2^-23, without which the weight would not fall monotonically.
+SAMPLER_HD inline float log2_ratio_minus_1(float x, float max, float scale) {
+  return fma32(x - max, scale, -1.0f);
+}
+
+// 2^(t + 1) for t in [-101, -1], relative error 1.7e-7; 0 below -101. Never rises as t falls.
+SAMPLER_HD inline float exp2_plus_1(float t) {
+  if (!(t >= -101.0f)) return 0.0f;
+  const float n = round_to_int(t);
+  const float f = t - n;
+  float p = 0x1.5bba14p-10f;
+  p = fma32(p, f, 0x1.3cea88p-7f);
+  p = fma32(p, f, 0x1.c6b752p-5f);
+  p = fma32(p, f, 0x1.ebf9bcp-3f);
+  p = fma32(p, f, 0x1.62e42ap-1f);
+  p = fma32(p, f, 0x1p+0f);
+  return p * power_of_two(int(n) + 1);
+}
+
+// How a row's values become probabilities relative to its largest: `max` and `scale` for logits,
+// `exponent` for probabilities.
+struct RowScale {
+  InputKind kind;
+  float max;
+  float scale;
+  int exponent;
+};
+
+SAMPLER_HD inline RowScale logits_row_scale(float max, float temperature) {
+  return {InputKind::kLogits, max, logit_scale(temperature), 0};
+}
+
+// The power of two that puts `max` (> 0, finite) into (0.5, 1].
+SAMPLER_HD inline RowScale probabilities_row_scale(float max) {
+  // Every f32 is normal in f64. The predecessor's exponent rounds a power of two down to 1.
+  const uint64_t below = bits_of(double(max)) - 1;
+  return {InputKind::kProbabilities, max, 0.0f, 1022 - int(below >> 52)};
+}
+
+SAMPLER_HD inline RowScale row_scale(InputKind kind, float max, float temperature) {
+  return kind == InputKind::kLogits ? logits_row_scale(max, temperature)
+                                    : probabilities_row_scale(max);
+}
+
+// A token's probability relative to about the largest, in [0, 1]; 0 for the logit -inf.
+SAMPLER_HD inline float relative_probability(const RowScale &row, float x) {
+  if (row.kind == InputKind::kLogits) {
+    return exp2_plus_1(log2_ratio_minus_1(x, row.max, row.scale));
+  }
+  return float(double(x) * power_of_two_f64(row.exponent));  // exact in f64: rounded once
+}
+
+// The nearest multiple of 2^-44, ties to even, in units of 2^-44.
+SAMPLER_HD inline uint64_t weight_of(float relative) {
+  constexpr double kShift = 0x1p52;
+  return uint64_t((double(relative) * 0x1p44 + kShift) - kShift);
+}
+
+SAMPLER_HD inline uint64_t weight(const RowScale &row, float x) {
+  return weight_of(relative_probability(row, x));
+}
+
+// What a relative probability is multiplied with to make the row's kept tokens sum to 1.
+SAMPLER_HD inline float normalizer(uint64_t total_weight) {
+  return float(0x1p44 / double(total_weight));
+}
+
+}  // namespace sampler::contract

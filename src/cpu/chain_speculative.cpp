@@ -1,0 +1,291 @@
+// Verification of a chain of drafts per row.
+#include <algorithm>
+
+#include "contract/draw.h"
+#include "cpu/distribution.h"
+#include "cpu/draw.h"
+#include "cpu/memory.h"
+#include "cpu/operations.h"
+#include "cpu/row.h"
+#include "cpu/tasks.h"
+
+namespace sampler::cpu {
+
+using contract::ChainRequest;
+using contract::InputKind;
+using contract::Purpose;
+using contract::RowParameters;
+namespace row_status = contract::row_status;
+
+namespace {
+
+struct Buffers {
+  RowBuffers target;
+  RowBuffers draft;
+  float *residual = nullptr;  // also the probabilities that the last token is drawn from
+};
+
+size_t layout(const ChainRequest &request, int64_t num_tasks, void *block, int64_t task,
+              Buffers *out) {
+  Arena arena(block);
+  for (int64_t i = 0; i < num_tasks; ++i) {
+    Buffers buffers;
+    uint64_t *sort = arena.take<uint64_t>(request.target.num_cols);
+    buffers.target = take_row_buffers(arena, request.target, sort);
+    if (request.draft.values) buffers.draft = take_row_buffers(arena, request.draft, sort);
+    buffers.residual = arena.take<float>(request.target.num_cols);
+    if (i == task) *out = buffers;
+  }
+  return arena.bytes();
+}
+
+// The probabilities of one position: taken as given, or made from logits.
+struct Position {
+  Row row;
+  Distribution distribution;  // of logits
+  uint32_t status;
+
+  float probability(int64_t index) const {
+    if (row.kind == InputKind::kProbabilities) return row.values[index];
+    return distribution.probability(row.values[index], row.rank(index));
+  }
+
+  float probability_of(int64_t id) const {
+    const int64_t index = row.find(id);
+    return index < 0 ? 0.0f : probability(index);
+  }
+};
+
+// A token's probability, or the status that makes the row bad.
+struct Lookup {
+  float probability = 0.0f;
+  uint32_t status = row_status::kOk;
+};
+
+struct Verdict {
+  bool accepted = false;
+  uint32_t status = row_status::kOk;
+};
+
+// The chain of one output row.
+class Chain {
+ public:
+  Chain(const ChainRequest &request, int64_t row, const Buffers &buffers)
+      : request_(request),
+        row_(row),
+        buffers_(buffers),
+        parameters_(request.parameters.row(row)),
+        greedy_(contract::is_greedy(parameters_.temperature)),
+        random_(request.random.row(row)) {}
+
+  void run() {
+    check_drafts();
+    uint32_t status = check_parameters(request_.target.kind, parameters_);
+    if (status == row_status::kOk) status = verify();
+    if (status == row_status::kOk) status = draw_last_token();
+    write(status);
+  }
+
+ private:
+  int64_t draft_id(int64_t position) const {
+    return load_id(request_.draft_token_ids, request_.out_token_ids.type,
+                   row_ * request_.num_drafts + position);
+  }
+
+  bool is_in_vocabulary(int64_t id) const {
+    const int64_t size = request_.target.ids ? contract::kMaxVocabulary : request_.target.num_cols;
+    return id >= 0 && id < size;
+  }
+
+  void check_drafts() {
+    const int64_t length =
+        request_.draft_lengths ? request_.draft_lengths[row_] : request_.num_drafts;
+    length_ = std::clamp<int64_t>(length, 0, request_.num_drafts);
+    bool valid = length == length_;
+    for (int64_t i = 0; i < length_; ++i) valid = valid && is_in_vocabulary(draft_id(i));
+    draft_status_ = valid ? row_status::kOk : row_status::kInvalidDraft;
+  }
+
+  RowView target_view(int64_t position) const {
+    return row_view(request_.target, row_ * (request_.num_drafts + 1) + position,
+                    row_ * request_.target_row_stride + position * request_.target.stride);
+  }
+
+  RowView draft_view(int64_t position) const {
+    return row_view(request_.draft, row_ * request_.num_drafts + position,
+                    row_ * request_.draft_row_stride + position * request_.draft.stride);
+  }
+
+  // Reads a whole row. Given probabilities may be all zero here.
+  Position load(const RowView &view, const RowBuffers &buffers) const {
+    Position position = {};
+    position.row = load_row(view, buffers);
+    position.status = position.row.status;
+    const bool given = view.kind == InputKind::kProbabilities;
+    if (given && position.status == row_status::kEmpty) position.status = row_status::kOk;
+    if (!given && position.status == row_status::kOk) {
+      position.distribution =
+          make_distribution(position.row, parameters_, request_.parameters.rules, buffers.sort);
+    }
+    return position;
+  }
+
+  // The probability of `id`. Of given probabilities no other element is read.
+  Lookup look_up(const RowView &view, const RowBuffers &buffers, int64_t id) const {
+    if (view.kind == InputKind::kProbabilities && !view.ids) {
+      if (id >= view.count) return {};
+      const float p = view.value(id);
+      const bool valid = is_valid_value(view.kind, p);
+      return {p, valid ? row_status::kOk : row_status::kInvalidValue};
+    }
+    const Position position = load(view, buffers);
+    if (position.status != row_status::kOk) return {0.0f, position.status};
+    return {position.probability_of(id), row_status::kOk};
+  }
+
+  Verdict judge_greedily(int64_t position) const {
+    const Row row = load_row(target_view(position), buffers_.target);
+    if (row.status != row_status::kOk) return {false, row.status};
+    return {draft_id(position) == int64_t(contract::id_of_rank(row.first))};
+  }
+
+  Verdict judge(int64_t position) const {
+    if (greedy_) return judge_greedily(position);
+    const int64_t id = draft_id(position);
+    if (!is_in_vocabulary(id)) return {};
+    const Lookup target = look_up(target_view(position), buffers_.target, id);
+    if (target.status != row_status::kOk) return {false, target.status};
+    Lookup draft = {1.0f};
+    if (request_.draft.values) draft = look_up(draft_view(position), buffers_.draft, id);
+    if (draft.status != row_status::kOk) return {false, draft.status};
+    const uint32_t word = contract::random_word32(random_, Purpose::kAccept, uint32_t(position));
+    return {contract::accepts_draft(word, target.probability, draft.probability)};
+  }
+
+  // Finds the first rejection. Behind it a bad row only means a draft that is not accepted.
+  uint32_t verify() {
+    emitted_ = length_;
+    for (int64_t i = 0; i < length_; ++i) {
+      const bool rejected_before = emitted_ < i;
+      if (rejected_before && !request_.out_accepted_counts) break;
+      const Verdict verdict = judge(i);
+      if (verdict.status != row_status::kOk && !rejected_before) return verdict.status;
+      if (verdict.accepted) {
+        ++accepted_;
+      } else if (!rejected_before) {
+        emitted_ = i;
+      }
+    }
+    return row_status::kOk;
+  }
+
+  uint32_t draw_last_token() {
+    const RowView view = target_view(emitted_);
+    const Position target = load(view, buffers_.target);
+    if (target.status != row_status::kOk) return target.status;
+    if (greedy_) {
+      if (target.row.first < contract::lowest_cut(target.row.kind)) return row_status::kEmpty;
+      last_token_ = contract::id_of_rank(target.row.first);
+      return row_status::kOk;
+    }
+    bool from_residual = false;
+    if (emitted_ < length_) {
+      const uint32_t status = make_residual(target, &from_residual);
+      if (status != row_status::kOk) return status;
+    }
+    if (!from_residual) {
+      for (int64_t i = 0; i < target.row.count; ++i) buffers_.residual[i] = target.probability(i);
+    }
+    return draw_from_residual(target.row);
+  }
+
+  // max(p - q, 0) by the target's elements. Not usable when it is zero everywhere: then p <= q by
+  // rounding, and the token comes from p, so that a row never ends without one.
+  uint32_t make_residual(const Position &target, bool *usable) const {
+    const int64_t rejected = draft_id(emitted_);
+    if (!is_in_vocabulary(rejected)) return row_status::kOk;
+    Position draft = {};
+    if (request_.draft.values) {
+      draft = load(draft_view(emitted_), buffers_.draft);
+      if (draft.status != row_status::kOk) return draft.status;
+    }
+    for (int64_t i = 0; i < target.row.count; ++i) {
+      const int64_t id = target.row.id(i);
+      const float q = request_.draft.values ? draft.probability_of(id) : 0.0f;
+      const bool removed = !request_.draft.values && id == rejected;
+      buffers_.residual[i] =
+          removed ? 0.0f : contract::residual_probability(target.probability(i), q);
+      *usable = *usable || buffers_.residual[i] > 0.0f;
+    }
+    return row_status::kOk;
+  }
+
+  uint32_t draw_from_residual(const Row &target) {
+    Row row = target;
+    row.kind = InputKind::kProbabilities;
+    row.values = buffers_.residual;
+    row.first = 0;
+    for (int64_t i = 0; i < row.count; ++i) row.first = std::max(row.first, row.rank(i));
+    if (row.first < contract::lowest_cut(row.kind)) return row_status::kEmpty;
+
+    const RowParameters unfiltered = {1.0f, 0, 1.0f, 0.0f};
+    uint64_t *scratch = buffers_.target.sort;
+    const Distribution all = make_distribution(row, unfiltered, {}, scratch);
+    const Purpose purpose = emitted_ < length_ ? Purpose::kResidual : Purpose::kBonus;
+    const uint64_t word = contract::random_word64(random_, purpose, uint32_t(emitted_));
+    last_token_ = row.id(InverseCdf(row, all, scratch).draw(word));
+    return row_status::kOk;
+  }
+
+  void write(uint32_t status) const {
+    const bool good = status == row_status::kOk;
+    const int64_t num_tokens = request_.num_drafts + 1;
+    for (int64_t i = 0; i < num_tokens; ++i) {
+      int64_t id = -1;
+      if (good && i < emitted_) id = draft_id(i);
+      if (good && i == emitted_) id = last_token_;
+      if (!good && i == 0) id = request_.bad_row_token;
+      store_id(request_.out_token_ids, row_ * num_tokens + i, id);
+    }
+    write_count(request_.out_accepted_counts, good ? accepted_ : 0);
+    write_count(request_.out_emitted_counts, good ? emitted_ : 0);
+    if (request_.out_row_status) request_.out_row_status[row_] = status | draft_status_;
+  }
+
+  void write_count(int32_t *counts, int64_t count) const {
+    if (!counts) return;
+    const int32_t before = request_.accumulate_counts ? counts[row_] : 0;
+    counts[row_] = int32_t(uint32_t(before) + uint32_t(count));  // wraps rather than overflows
+  }
+
+  const ChainRequest &request_;
+  int64_t row_;
+  const Buffers &buffers_;
+  RowParameters parameters_;
+  bool greedy_;
+  contract::RandomStream random_;
+
+  int64_t length_ = 0;
+  uint32_t draft_status_ = row_status::kOk;
+  int64_t accepted_ = 0;
+  int64_t emitted_ = 0;  // drafts kept before the first rejection
+  int64_t last_token_ = -1;
+};
+
+}  // namespace
+
+size_t workspace_bytes(const ChainRequest &request, int num_threads) {
+  Buffers unused;
+  return layout(request, num_tasks_for(request.num_rows, num_threads), nullptr, 0, &unused);
+}
+
+bool run(const ChainRequest &request, const Executor &executor, void *block) {
+  const int64_t num_tasks = num_tasks_for(request.num_rows, executor.num_threads);
+  return for_row_ranges(executor, request.num_rows, [&](int64_t task, int64_t begin, int64_t end) {
+    Buffers buffers;
+    layout(request, num_tasks, block, task, &buffers);
+    for (int64_t row = begin; row < end; ++row) Chain(request, row, buffers).run();
+  });
+}
+
+}  // namespace sampler::cpu

@@ -1,0 +1,146 @@
+#include "cpu/distribution.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace sampler::cpu {
+
+using contract::FilterOrder;
+using contract::FilterRules;
+using contract::InputKind;
+using contract::Rank;
+using contract::RowParameters;
+using contract::RowScale;
+using contract::TemperatureOrder;
+using contract::TieRule;
+
+namespace {
+
+// A row in rank order. Each filter is asked which prefix it keeps of the first `limit` tokens.
+struct RankedRow {
+  const Rank *ranks;
+  int64_t count;
+  RowScale scale;
+
+  uint64_t weight(int64_t i) const {
+    return contract::weight(scale, contract::value_of_rank(ranks[i]));
+  }
+
+  uint64_t weight_of_first(int64_t limit) const {
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < limit; ++i) sum += weight(i);
+    return sum;
+  }
+
+  // Extends a prefix to all tokens that equal its last one in value.
+  int64_t with_ties(int64_t length, int64_t limit, TieRule ties) const {
+    if (ties == TieRule::kExact) return length;
+    const Rank cut = contract::cut_with_ties(ranks[length - 1]);
+    while (length < limit && ranks[length] >= cut) ++length;
+    return length;
+  }
+
+  int64_t top_k(int32_t k, TieRule ties, int64_t limit) const {
+    if (!contract::top_k_is_on(k)) return limit;
+    return with_ties(std::min<int64_t>(k, limit), limit, ties);
+  }
+
+  int64_t top_p(float p, TieRule ties, int64_t limit) const {
+    if (!contract::top_p_is_on(p)) return limit;
+    const uint64_t threshold = contract::top_p_threshold(p, weight_of_first(limit));
+    int64_t length = 1;
+    for (uint64_t sum = weight(0); sum < threshold; ++length) sum += weight(length);
+    return with_ties(length, limit, ties);
+  }
+
+  int64_t min_p(float p, int64_t limit) const {
+    if (!contract::min_p_is_on(p)) return limit;
+    const uint64_t threshold = contract::min_p_threshold(p, weight(0));
+    int64_t length = 1;
+    while (length < limit && weight(length) >= threshold) ++length;
+    return length;
+  }
+
+  // How many tokens all filters together keep.
+  int64_t kept(const RowParameters &row, const FilterRules &rules) const {
+    switch (rules.order) {
+      case FilterOrder::kJoint:
+        return std::min({top_k(row.top_k, rules.top_k_ties, count),
+                         top_p(row.top_p, rules.top_p_ties, count), min_p(row.min_p, count)});
+      case FilterOrder::kMinPFirst: {
+        const int64_t after_min_p = min_p(row.min_p, count);
+        return top_p(row.top_p, rules.top_p_ties, top_k(row.top_k, rules.top_k_ties, after_min_p));
+      }
+      default: {
+        const int64_t after_top_k = top_k(row.top_k, rules.top_k_ties, count);
+        return min_p(row.min_p, top_p(row.top_p, rules.top_p_ties, after_top_k));
+      }
+    }
+  }
+};
+
+Rank cut_of_filters(const Row &row, const RowParameters &parameters, const FilterRules &rules,
+                    uint64_t *scratch) {
+  const Rank lowest = contract::lowest_cut(row.kind);
+  int64_t count = 0;
+  for (int64_t i = 0; i < row.count; ++i) {
+    const Rank rank = row.rank(i);
+    if (rank >= lowest) scratch[count++] = rank;
+  }
+  std::sort(scratch, scratch + count, std::greater<Rank>());
+
+  const bool at_1 = rules.temperature_order == TemperatureOrder::kLast;
+  const RowScale scale =
+      contract::row_scale(row.kind, row.max(), at_1 ? 1.0f : parameters.temperature);
+  const RankedRow ranked = {scratch, count, scale};
+  return scratch[ranked.kept(parameters, rules) - 1];
+}
+
+}  // namespace
+
+float Distribution::probability(float x, Rank rank) const {
+  if (!keeps(rank)) return 0.0f;
+  if (greedy) return 1.0f;
+  return contract::relative_probability(scale, x) * normalizer;
+}
+
+uint32_t check_parameters(InputKind kind, const RowParameters &row) {
+  const bool has_nan = contract::is_nan(row.temperature) || contract::is_nan(row.top_p) ||
+                       contract::is_nan(row.min_p);
+  const bool refused = kind == InputKind::kProbabilities && row.temperature != 1.0f &&
+                       !contract::is_greedy(row.temperature);
+  return has_nan || refused ? contract::row_status::kInvalidParameter : contract::row_status::kOk;
+}
+
+Distribution make_distribution(const Row &row, const RowParameters &parameters,
+                               const FilterRules &rules, uint64_t *scratch) {
+  Distribution result;
+  result.greedy = contract::is_greedy(parameters.temperature);
+  result.scale =
+      contract::row_scale(row.kind, row.max(), result.greedy ? 1.0f : parameters.temperature);
+  if (result.greedy) {
+    result.cut = row.first;
+  } else if (contract::any_filter_is_on(parameters)) {
+    result.cut = cut_of_filters(row, parameters, rules, scratch);
+  } else {
+    result.cut = contract::lowest_cut(row.kind);
+  }
+  result.kept_count = 0;
+  result.kept_weight = 0;
+  for (int64_t i = 0; i < row.count; ++i) {
+    if (!result.keeps(row.rank(i))) continue;
+    ++result.kept_count;
+    result.kept_weight += contract::weight(result.scale, row.values[i]);
+  }
+  result.normalizer = contract::normalizer(result.kept_weight);
+  return result;
+}
+
+uint64_t total_weight(const Row &row) {
+  const RowScale scale = contract::row_scale(row.kind, row.max(), 1.0f);
+  uint64_t total = 0;
+  for (int64_t i = 0; i < row.count; ++i) total += contract::weight(scale, row.values[i]);
+  return total;
+}
+
+}  // namespace sampler::cpu

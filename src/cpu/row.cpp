@@ -1,0 +1,107 @@
+#include "cpu/row.h"
+
+#include <algorithm>
+
+#include "contract/float_bits.h"
+#include "cpu/memory.h"
+
+namespace sampler::cpu {
+
+using contract::InputKind;
+namespace row_status = contract::row_status;
+
+float RowView::value(int64_t i) const {
+  return load_value(values, dtype, i);
+}
+int64_t RowView::id(int64_t i) const {
+  return ids ? load_id(ids, id_type, i) : i;
+}
+
+RowView row_view(const contract::Rows &rows, int64_t row, int64_t first_element) {
+  RowView view;
+  view.values = element_at(rows.values, rows.dtype, first_element);
+  view.ids = rows.ids ? static_cast<const char *>(rows.ids) +
+                            first_element * int64_t(size_of(rows.id_type))
+                      : nullptr;
+  view.count = rows.counts ? rows.counts[row] : rows.num_cols;
+  view.capacity = rows.num_cols;
+  view.dtype = rows.dtype;
+  view.id_type = rows.id_type;
+  view.kind = rows.kind;
+  return view;
+}
+
+RowBuffers take_row_buffers(Arena &arena, const contract::Rows &rows, uint64_t *sort) {
+  RowBuffers buffers;
+  buffers.sort = sort;
+  const bool in_place = rows.dtype == contract::Dtype::kF32 && !rows.ids;
+  if (!in_place) buffers.values = arena.take<float>(rows.num_cols);
+  if (rows.ids) buffers.ids = arena.take<int32_t>(rows.num_cols);
+  return buffers;
+}
+
+int64_t Row::find(int64_t id) const {
+  if (!ids) return id >= 0 && id < count ? id : -1;
+  const int32_t *found = std::lower_bound(ids, ids + count, id);
+  return found != ids + count && *found == id ? found - ids : -1;
+}
+
+bool is_valid_value(InputKind kind, float x) {
+  const float lowest = kind == InputKind::kLogits ? contract::negative_infinity() : 0.0f;
+  return x >= lowest && x < contract::float_of(contract::kInfinityBits);
+}
+
+namespace {
+
+// Reads a candidate list by ascending id. False where an id is out of range or stands twice.
+bool load_candidates(const RowView &view, const RowBuffers &buffers) {
+  for (int64_t i = 0; i < view.count; ++i) {
+    const int64_t id = view.id(i);
+    if (id < 0 || id >= contract::kMaxVocabulary) return false;
+    buffers.sort[i] = uint64_t(id) << 32 | contract::bits_of(view.value(i));
+  }
+  std::sort(buffers.sort, buffers.sort + view.count);
+  for (int64_t i = 0; i < view.count; ++i) {
+    buffers.ids[i] = int32_t(buffers.sort[i] >> 32);
+    buffers.values[i] = contract::float_of(uint32_t(buffers.sort[i]));
+    if (i > 0 && buffers.ids[i] == buffers.ids[i - 1]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Row load_row(const RowView &view, const RowBuffers &buffers) {
+  Row row;
+  row.kind = view.kind;
+  row.count = view.count;
+  if (view.count < 0 || view.count > view.capacity) {
+    row.status = row_status::kInvalidCandidate;
+    return row;
+  }
+  if (view.ids) {
+    if (!load_candidates(view, buffers)) {
+      row.status = row_status::kInvalidCandidate;
+      return row;
+    }
+    row.values = buffers.values;
+    row.ids = buffers.ids;
+  } else if (view.dtype == contract::Dtype::kF32) {
+    row.values = static_cast<const float *>(view.values);
+  } else {
+    for (int64_t i = 0; i < view.count; ++i) buffers.values[i] = view.value(i);
+    row.values = buffers.values;
+  }
+
+  for (int64_t i = 0; i < row.count; ++i) {
+    if (!is_valid_value(row.kind, row.values[i])) {
+      row.status = row_status::kInvalidValue;
+      return row;
+    }
+    row.first = std::max(row.first, row.rank(i));
+  }
+  if (row.first < contract::lowest_cut(row.kind)) row.status = row_status::kEmpty;
+  return row;
+}
+
+}  // namespace sampler::cpu
