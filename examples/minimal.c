@@ -11,7 +11,7 @@ int main(void) {
   sampler_top_k_top_p_args args = SAMPLER_TOP_K_TOP_P_ARGS_INIT;
   args.input = logits, args.num_rows = 1, args.num_cols = 5;
   args.temperature = 0.8f, args.top_k = 3, args.top_p = 0.95f;
-  args.seed = 42, args.out_token_ids = &token_id;
+  args.seed = 1, args.out_token_ids = &token_id;
   for (args.offset = 0; args.offset < 5; ++args.offset) { /* one offset a step */
     if (sampler_top_k_top_p(sampler, &args) != SAMPLER_OK) return puts(sampler_last_error()), 1;
     printf("step %d: token %d\n", (int)args.offset, token_id);

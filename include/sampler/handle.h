@@ -168,7 +168,8 @@ typedef struct sampler_capabilities {
   uint32_t num_processors;
 } sampler_capabilities;
 
-#define SAMPLER_CAPABILITIES_INIT { sizeof(sampler_capabilities), 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SAMPLER_CAPABILITIES_INIT \
+  { sizeof(sampler_capabilities), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Fills the fields that the caller's struct_size covers. Needs no handle, touches no device. */
 SAMPLER_API sampler_status sampler_get_capabilities(sampler_capabilities *out_capabilities);

@@ -160,10 +160,10 @@ typedef struct sampler_sample_args {
   size_t workspace_bytes;
 } sampler_sample_args;
 
-#define SAMPLER_SAMPLE_ARGS_INIT                                                             \
-  {                                                                                          \
-    sizeof(sampler_sample_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0, 1.0f, 0.0f, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                     \
+#define SAMPLER_SAMPLE_ARGS_INIT                                                                   \
+  {                                                                                                \
+    sizeof(sampler_sample_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0, 1.0f, 0.0f, 0, 0, \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
   }
 
 SAMPLER_API sampler_status sampler_sample_args_init(sampler_sample_args *args, size_t struct_size);
@@ -215,10 +215,10 @@ typedef struct sampler_top_k_top_p_args {
   size_t workspace_bytes;
 } sampler_top_k_top_p_args;
 
-#define SAMPLER_TOP_K_TOP_P_ARGS_INIT                                                           \
-  {                                                                                             \
-    sizeof(sampler_top_k_top_p_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0, 1.0f, 0, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
+#define SAMPLER_TOP_K_TOP_P_ARGS_INIT                                                             \
+  {                                                                                               \
+    sizeof(sampler_top_k_top_p_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0, 1.0f, 0, 0, \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                         \
   }
 
 SAMPLER_API sampler_status sampler_top_k_top_p_args_init(sampler_top_k_top_p_args *args,
@@ -267,10 +267,10 @@ typedef struct sampler_top_k_args {
   size_t workspace_bytes;
 } sampler_top_k_args;
 
-#define SAMPLER_TOP_K_ARGS_INIT                                                             \
-  {                                                                                         \
-    sizeof(sampler_top_k_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                     \
+#define SAMPLER_TOP_K_ARGS_INIT                                                                   \
+  {                                                                                               \
+    sizeof(sampler_top_k_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0, 0, 0, 0, 0, 0, 0, \
+        0, 0, 0, 0, 0, 0, 0, 0, 0                                                                 \
   }
 
 SAMPLER_API sampler_status sampler_top_k_args_init(sampler_top_k_args *args, size_t struct_size);
@@ -321,15 +321,16 @@ typedef struct sampler_top_p_args {
   size_t workspace_bytes;
 } sampler_top_p_args;
 
-#define SAMPLER_TOP_P_ARGS_INIT                                                                \
-  {                                                                                            \
-    sizeof(sampler_top_p_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 1.0f, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
+#define SAMPLER_TOP_P_ARGS_INIT                                                                   \
+  {                                                                                               \
+    sizeof(sampler_top_p_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 1.0f, 0, 0, 0, 0, 0, \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                        \
   }
 
 SAMPLER_API sampler_status sampler_top_p_args_init(sampler_top_p_args *args, size_t struct_size);
 
-/* Draws one token per row from the nucleus: the likeliest tokens whose probability reaches top_p. */
+/* Draws one token per row from the nucleus: the likeliest tokens whose probability reaches top_p.
+ */
 SAMPLER_API sampler_status sampler_top_p(sampler_t sampler, const sampler_top_p_args *args);
 
 /* Arguments of sampler_min_p. */
@@ -371,10 +372,10 @@ typedef struct sampler_min_p_args {
   size_t workspace_bytes;
 } sampler_min_p_args;
 
-#define SAMPLER_MIN_P_ARGS_INIT                                                                \
-  {                                                                                            \
-    sizeof(sampler_min_p_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                        \
+#define SAMPLER_MIN_P_ARGS_INIT                                                                   \
+  {                                                                                               \
+    sizeof(sampler_min_p_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 0, 0, 0, 0, 0, \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                              \
   }
 
 SAMPLER_API sampler_status sampler_min_p_args_init(sampler_min_p_args *args, size_t struct_size);
@@ -500,10 +501,10 @@ typedef struct sampler_top_k_renorm_args {
   size_t workspace_bytes;
 } sampler_top_k_renorm_args;
 
-#define SAMPLER_TOP_K_RENORM_ARGS_INIT                                                     \
-  {                                                                                        \
-    sizeof(sampler_top_k_renorm_args), 0, 0, 0, 0, 0, 0, SAMPLER_PROBABILITIES, 0, 0, 0,   \
-        0, 1.0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                           \
+#define SAMPLER_TOP_K_RENORM_ARGS_INIT                                                            \
+  {                                                                                               \
+    sizeof(sampler_top_k_renorm_args), 0, 0, 0, 0, 0, 0, SAMPLER_PROBABILITIES, 0, 0, 0, 0, 1.0f, \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                           \
   }
 
 SAMPLER_API sampler_status sampler_top_k_renorm_args_init(sampler_top_k_renorm_args *args,
@@ -544,10 +545,10 @@ typedef struct sampler_top_p_renorm_args {
   size_t workspace_bytes;
 } sampler_top_p_renorm_args;
 
-#define SAMPLER_TOP_P_RENORM_ARGS_INIT                                                     \
-  {                                                                                        \
-    sizeof(sampler_top_p_renorm_args), 0, 0, 0, 0, 0, 0, SAMPLER_PROBABILITIES, 0, 0, 0,   \
-        0, 1.0f, 1.0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                        \
+#define SAMPLER_TOP_P_RENORM_ARGS_INIT                                                            \
+  {                                                                                               \
+    sizeof(sampler_top_p_renorm_args), 0, 0, 0, 0, 0, 0, SAMPLER_PROBABILITIES, 0, 0, 0, 0, 1.0f, \
+        1.0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                        \
   }
 
 SAMPLER_API sampler_status sampler_top_p_renorm_args_init(sampler_top_p_renorm_args *args,
@@ -647,8 +648,11 @@ typedef struct sampler_top_k_select_args {
   size_t workspace_bytes;
 } sampler_top_k_select_args;
 
-#define SAMPLER_TOP_K_SELECT_ARGS_INIT \
-  { sizeof(sampler_top_k_select_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SAMPLER_TOP_K_SELECT_ARGS_INIT                                                             \
+  {                                                                                                \
+    sizeof(sampler_top_k_select_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0                                                                                          \
+  }
 
 SAMPLER_API sampler_status sampler_top_k_select_args_init(sampler_top_k_select_args *args,
                                                           size_t struct_size);

@@ -116,11 +116,11 @@ typedef struct sampler_chain_speculative_args {
   size_t workspace_bytes;
 } sampler_chain_speculative_args;
 
-#define SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT                                                 \
-  {                                                                                         \
-    sizeof(sampler_chain_speculative_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 1.0f, 0, 1.0f, 0.0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0                                                                 \
+#define SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT                                                       \
+  {                                                                                               \
+    sizeof(sampler_chain_speculative_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0, 0, 0, 0, 1.0f, 0, 1.0f, 0.0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0, 0, 0                                                                                   \
   }
 
 SAMPLER_API sampler_status sampler_chain_speculative_args_init(sampler_chain_speculative_args *args,
