@@ -74,4 +74,35 @@ SAMPLER_HD inline uint64_t min_p_threshold(float min_p, uint64_t max_weight) {
   return fraction_of_weight(min_p < 1.0f ? min_p : 1.0f, max_weight);
 }
 
+// The prefix of rank order that all filters together keep.
+//
+// `row` answers for one filter each: `top_k(k, ties, seen)`, `top_p(p, ties, seen)` and
+// `min_p(p, seen)` give the prefix that the filter keeps of the prefix `seen`, `everything()` is
+// the whole row, and `shorter(a, b)` the shorter of two prefixes. What a prefix is, a length or a
+// cut, is the row's affair.
+template <class Row>
+SAMPLER_HD inline auto filtered_prefix(Row &row, const RowParameters &parameters,
+                                       const FilterRules &rules) {
+  const auto top_k = [&](auto seen) {
+    return top_k_is_on(parameters.top_k) ? row.top_k(parameters.top_k, rules.top_k_ties, seen)
+                                         : seen;
+  };
+  const auto top_p = [&](auto seen) {
+    return top_p_is_on(parameters.top_p) ? row.top_p(parameters.top_p, rules.top_p_ties, seen)
+                                         : seen;
+  };
+  const auto min_p = [&](auto seen) {
+    return min_p_is_on(parameters.min_p) ? row.min_p(parameters.min_p, seen) : seen;
+  };
+  const auto all = row.everything();
+  switch (rules.order) {
+    case FilterOrder::kJoint:
+      return row.shorter(top_k(all), row.shorter(top_p(all), min_p(all)));
+    case FilterOrder::kMinPFirst:
+      return top_p(top_k(min_p(all)));
+    default:
+      return min_p(top_p(top_k(all)));
+  }
+}
+
 }  // namespace sampler::contract

@@ -5,7 +5,6 @@
 
 namespace sampler::cpu {
 
-using contract::FilterOrder;
 using contract::FilterRules;
 using contract::InputKind;
 using contract::Rank;
@@ -16,7 +15,7 @@ using contract::TieRule;
 
 namespace {
 
-// A row in rank order. Each filter is asked which prefix it keeps of the first `limit` tokens.
+// A row in rank order. A prefix is its length.
 struct RankedRow {
   const Rank *ranks;
   int64_t count;
@@ -26,56 +25,35 @@ struct RankedRow {
     return contract::weight(scale, contract::value_of_rank(ranks[i]));
   }
 
-  uint64_t weight_of_first(int64_t limit) const {
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < limit; ++i) sum += weight(i);
-    return sum;
-  }
-
   // Extends a prefix to all tokens that equal its last one in value.
-  int64_t with_ties(int64_t length, int64_t limit, TieRule ties) const {
+  int64_t with_ties(int64_t length, int64_t seen, TieRule ties) const {
     if (ties == TieRule::kExact) return length;
     const Rank cut = contract::cut_with_ties(ranks[length - 1]);
-    while (length < limit && ranks[length] >= cut) ++length;
+    while (length < seen && ranks[length] >= cut) ++length;
     return length;
   }
 
-  int64_t top_k(int32_t k, TieRule ties, int64_t limit) const {
-    if (!contract::top_k_is_on(k)) return limit;
-    return with_ties(std::min<int64_t>(k, limit), limit, ties);
+  int64_t everything() const { return count; }
+  int64_t shorter(int64_t a, int64_t b) const { return std::min(a, b); }
+
+  int64_t top_k(int32_t k, TieRule ties, int64_t seen) const {
+    return with_ties(std::min<int64_t>(k, seen), seen, ties);
   }
 
-  int64_t top_p(float p, TieRule ties, int64_t limit) const {
-    if (!contract::top_p_is_on(p)) return limit;
-    const uint64_t threshold = contract::top_p_threshold(p, weight_of_first(limit));
+  int64_t top_p(float p, TieRule ties, int64_t seen) const {
+    uint64_t total = 0;
+    for (int64_t i = 0; i < seen; ++i) total += weight(i);
+    const uint64_t threshold = contract::top_p_threshold(p, total);
     int64_t length = 1;
     for (uint64_t sum = weight(0); sum < threshold; ++length) sum += weight(length);
-    return with_ties(length, limit, ties);
+    return with_ties(length, seen, ties);
   }
 
-  int64_t min_p(float p, int64_t limit) const {
-    if (!contract::min_p_is_on(p)) return limit;
+  int64_t min_p(float p, int64_t seen) const {
     const uint64_t threshold = contract::min_p_threshold(p, weight(0));
     int64_t length = 1;
-    while (length < limit && weight(length) >= threshold) ++length;
+    while (length < seen && weight(length) >= threshold) ++length;
     return length;
-  }
-
-  // How many tokens all filters together keep.
-  int64_t kept(const RowParameters &row, const FilterRules &rules) const {
-    switch (rules.order) {
-      case FilterOrder::kJoint:
-        return std::min({top_k(row.top_k, rules.top_k_ties, count),
-                         top_p(row.top_p, rules.top_p_ties, count), min_p(row.min_p, count)});
-      case FilterOrder::kMinPFirst: {
-        const int64_t after_min_p = min_p(row.min_p, count);
-        return top_p(row.top_p, rules.top_p_ties, top_k(row.top_k, rules.top_k_ties, after_min_p));
-      }
-      default: {
-        const int64_t after_top_k = top_k(row.top_k, rules.top_k_ties, count);
-        return min_p(row.min_p, top_p(row.top_p, rules.top_p_ties, after_top_k));
-      }
-    }
   }
 };
 
@@ -93,7 +71,7 @@ Rank cut_of_filters(const Row &row, const RowParameters &parameters, const Filte
   const RowScale scale =
       contract::row_scale(row.kind, row.max(), at_1 ? 1.0f : parameters.temperature);
   const RankedRow ranked = {scratch, count, scale};
-  return scratch[ranked.kept(parameters, rules) - 1];
+  return scratch[contract::filtered_prefix(ranked, parameters, rules) - 1];
 }
 
 }  // namespace
