@@ -80,10 +80,17 @@ SAMPLER_HD inline float relative_probability(const RowScale &row, float x) {
   return float(double(x) * power_of_two_f64(row.exponent));  // exact in f64: rounded once
 }
 
-// The nearest multiple of 2^-44, ties to even, in units of 2^-44.
+// The nearest multiple of 2^-44, ties to even, in units of 2^-44, for `relative` in [0, 1].
+//
+// Two limbs, each the raw bits of an f32 whose last place has the unit wanted: 2^-21 in [4, 8),
+// 2^-44 in [2^-21, 2^-20). What the first one rounds away is exact in f32.
 SAMPLER_HD inline uint64_t weight_of(float relative) {
-  constexpr double kShift = 0x1p52;
-  return uint64_t((double(relative) * 0x1p44 + kShift) - kShift);
+  constexpr float kHigh = 6.0f, kLow = 0x1.8p-21f;
+  const float high = relative + kHigh;
+  const float low = (relative - (high - kHigh)) + kLow;
+  const int64_t high_units = int32_t(bits_of(high) - bits_of(kHigh));
+  const int64_t low_units = int32_t(bits_of(low) - bits_of(kLow));
+  return uint64_t(high_units * (int64_t(1) << 23) + low_units);
 }
 
 SAMPLER_HD inline uint64_t weight(const RowScale &row, float x) {

@@ -1,0 +1,138 @@
+#include "batch.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+namespace oracle_test {
+
+using oracle::FilterOrder;
+using oracle::Row;
+using oracle::RowStatus;
+using oracle::TemperatureOrder;
+using oracle::Ties;
+
+std::size_t dtype_bytes(sampler_dtype dtype) {
+  return dtype == SAMPLER_F32 ? 4 : 2;
+}
+
+float load(const unsigned char *bytes, sampler_dtype dtype, std::size_t i) {
+  if (dtype == SAMPLER_F32) {
+    float value;
+    std::memcpy(&value, bytes + 4 * i, sizeof value);
+    return value;
+  }
+  std::uint16_t bits;
+  std::memcpy(&bits, bytes + 2 * i, sizeof bits);
+  return dtype == SAMPLER_F16 ? oracle::f16_to_f32(bits) : oracle::bf16_to_f32(bits);
+}
+
+void append(const std::vector<float> &values, sampler_dtype dtype,
+            std::vector<unsigned char> *bytes) {
+  const TypedRow row = to_type(values, dtype);
+  const void *from = dtype == SAMPLER_F32 ? static_cast<const void *>(row.values.data())
+                                          : static_cast<const void *>(row.halfs.data());
+  const std::size_t begin = bytes->size();
+  bytes->resize(begin + values.size() * dtype_bytes(dtype));
+  if (!values.empty()) std::memcpy(bytes->data() + begin, from, bytes->size() - begin);
+}
+
+SamplerPtr make_sampler(std::int64_t max_rows, std::int64_t max_cols) {
+  sampler_options options = SAMPLER_OPTIONS_INIT;
+  options.max_rows = max_rows;
+  options.max_cols = max_cols;
+  sampler_t sampler = nullptr;
+  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
+  return SamplerPtr(sampler);
+}
+
+Batch::Batch(sampler_dtype dtype, sampler_input_kind kind,
+             const std::vector<std::vector<float>> &rows, std::size_t padding)
+    : dtype_(dtype), kind_(kind) {
+  num_cols_ = static_cast<std::int64_t>(rows.front().size());
+  row_stride_ = num_cols_ + static_cast<std::int64_t>(padding);
+  store(rows);
+  for (const std::vector<float> &row : values_) {
+    rows_.push_back(kind == SAMPLER_LOGITS ? Row::from_logits(row) : Row::from_probabilities(row));
+  }
+}
+
+Batch::Batch(sampler_dtype dtype, const std::vector<std::vector<std::int32_t>> &ids,
+             const std::vector<std::vector<float>> &rows, std::size_t num_cols)
+    : dtype_(dtype), kind_(SAMPLER_LOGITS) {
+  num_cols_ = row_stride_ = static_cast<std::int64_t>(num_cols);
+  store(rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    ids_.insert(ids_.end(), ids[r].begin(), ids[r].end());
+    ids_.insert(ids_.end(), num_cols - ids[r].size(), -5);
+    counts_.push_back(static_cast<std::int32_t>(ids[r].size()));
+    rows_.push_back(Row::from_candidates(ids[r], values_[r]));
+  }
+}
+
+void Batch::store(const std::vector<std::vector<float>> &rows) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  append(std::vector<float>(index(row_stride_ - num_cols_), nan), dtype_, &bytes_);
+  first_byte_ = bytes_.size();
+  for (const std::vector<float> &row : rows) {
+    append(row, dtype_, &bytes_);
+    append(std::vector<float>(index(row_stride_) - row.size(), nan), dtype_, &bytes_);
+    values_.push_back(to_type(row, dtype_).values);
+  }
+}
+
+std::int64_t Batch::column_of(std::int64_t row, std::int32_t id) const {
+  if (ids_.empty()) return id;
+  const auto begin = ids_.begin() + row * num_cols_;
+  return std::find(begin, begin + counts_[index(row)], id) - begin;
+}
+
+std::string describe(const Batch &batch, std::int64_t row, const oracle::Filters &filters) {
+  std::ostringstream text;
+  text.precision(9);
+  text << "V=" << batch.num_cols() << " dtype=" << batch.dtype() << " kind=" << batch.kind()
+       << " row=" << row << " T=" << filters.temperature << " k=" << filters.top_k
+       << " p=" << filters.top_p << " min_p=" << filters.min_p
+       << " ties=" << static_cast<int>(filters.top_k_ties) << static_cast<int>(filters.top_p_ties)
+       << " order=" << static_cast<int>(filters.filter_order)
+       << " temperature_order=" << static_cast<int>(filters.temperature_order);
+  return text.str();
+}
+
+sampler_row_status expected_status(const Batch &batch, std::int64_t row, RowStatus status) {
+  switch (batch.row(row).status()) {
+    case RowStatus::kInvalid:
+      return SAMPLER_ROW_INVALID_VALUE;
+    case RowStatus::kEmpty:
+      return SAMPLER_ROW_EMPTY;
+    case RowStatus::kOk:
+      break;
+  }
+  return status == RowStatus::kOk ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_PARAMETER;
+}
+
+void compare_count(const oracle::Cut &cut, std::int64_t count, Tally *tally) {
+  EXPECT_GE(count, cut.lowest) << "exact " << cut.count << ", margin " << cut.margin;
+  EXPECT_LE(count, cut.highest) << "exact " << cut.count << ", margin " << cut.margin;
+  ++tally->cuts;
+  tally->decided_cuts += cut.lowest == cut.highest ? 1 : 0;
+  tally->exact_cuts += count == cut.count ? 1 : 0;
+}
+
+sampler_tie_rule c_ties(Ties ties) {
+  return ties == Ties::kKeep ? SAMPLER_TIES_KEEP : SAMPLER_TIES_EXACT;
+}
+
+sampler_filter_order c_order(FilterOrder order) {
+  if (order == FilterOrder::kJoint) return SAMPLER_FILTERS_JOINT;
+  return order == FilterOrder::kMinPFirst ? SAMPLER_FILTERS_MIN_P_FIRST
+                                          : SAMPLER_FILTERS_SEQUENTIAL;
+}
+
+sampler_temperature_order c_temperature_order(TemperatureOrder order) {
+  return order == TemperatureOrder::kLast ? SAMPLER_TEMPERATURE_LAST : SAMPLER_TEMPERATURE_FIRST;
+}
+
+}  // namespace oracle_test

@@ -1,0 +1,367 @@
+// The functions that write whole rows, and selection.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "compare.h"
+
+namespace oracle_test {
+namespace {
+
+using oracle::Filters;
+using oracle::Kept;
+using oracle::Real;
+using oracle::Row;
+using oracle::RowStatus;
+using oracle::TemperatureOrder;
+using oracle::Ties;
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// An output array between guard bytes, filled so that an element left unwritten is a NaN.
+class Output {
+ public:
+  Output(sampler_dtype dtype, std::int64_t rows, std::int64_t stride)
+      : dtype_(dtype),
+        stride_(index(stride)),
+        bytes_(index(rows) * stride_ * dtype_bytes(dtype) + kGuard, 0xff) {}
+  void *data() { return bytes_.data(); }
+  std::vector<float> row(std::int64_t r, std::int64_t num_cols) const {
+    std::vector<float> values(index(num_cols));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = load(bytes_.data(), dtype_, index(r) * stride_ + i);
+    }
+    return values;
+  }
+  bool guards_hold(std::int64_t num_cols) const {
+    const std::size_t width = dtype_bytes(dtype_);
+    const std::size_t rows = (bytes_.size() - kGuard) / (stride_ * width);
+    const auto untouched = [](unsigned char byte) { return byte == 0xff; };
+    for (std::size_t r = 0; r < rows; ++r) {
+      const unsigned char *row = bytes_.data() + r * stride_ * width;
+      if (!std::all_of(row + index(num_cols) * width, row + stride_ * width, untouched)) {
+        return false;
+      }
+    }
+    return std::all_of(bytes_.end() - kGuard, bytes_.end(), untouched);
+  }
+
+ private:
+  static constexpr std::size_t kGuard = 64;
+  sampler_dtype dtype_;
+  std::size_t stride_;
+  std::vector<unsigned char> bytes_;
+};
+
+// Half the spacing of the output type around p, relatively, and below its normal range absolutely.
+Real output_rounding(Real p, sampler_dtype dtype) {
+  if (dtype == SAMPLER_F16) return std::max(p * 0x1p-11L, 0x1p-25L);
+  if (dtype == SAMPLER_BF16) return std::max(p * 0x1p-8L, 0x1p-134L);
+  return std::max(p * 0x1p-24L, 0x1p-150L);
+}
+
+// What is written is e * f32(2^44 / W): the weight before its rounding to units, so even far tails
+// are relatively right, to the error of e and W and two more roundings (f32 of the quotient, the
+// product). Where t was clamped, 100 powers of two below the maximum, it is exactly 0; just there
+// rounding decides.
+void compare_probability(const Row &row, std::int64_t rank, float temperature, Real expected,
+                         Real total_error, float actual, sampler_dtype dtype, bool is_logits) {
+  const Real tolerance =
+      expected * (row.relative_error(rank, temperature) + total_error + 2 * 0x1p-24L) + 0x1p-149L +
+      1.01L * output_rounding(expected, dtype);
+  const Real difference = std::abs(static_cast<Real>(actual) - expected);
+  if (!is_logits) {
+    EXPECT_LE(difference, tolerance) << actual << " instead of " << expected;
+    return;
+  }
+  const Real distance = row.distance(rank, temperature);
+  if (distance > 100.001L) {
+    EXPECT_EQ(actual, 0.0F) << "beyond the clamp, rank " << rank;
+  } else if (distance < 99.999L || actual != 0.0F) {
+    EXPECT_LE(difference, tolerance) << actual << " instead of " << expected << ", rank " << rank;
+    if (dtype == SAMPLER_F32) {
+      EXPECT_GT(actual, 0.0F) << "rank " << rank;
+    }
+  }
+}
+
+// `kept` ranks with their probabilities, exact zeros elsewhere.
+void compare_distribution(const Batch &batch, std::int64_t r, float temperature, std::int64_t kept,
+                          const std::vector<float> &actual, sampler_dtype dtype) {
+  const Row &row = batch.row(r);
+  const std::vector<Real> expected = row.distribution(temperature, kept);
+  std::vector<bool> is_kept(actual.size(), false);
+  const bool is_greedy = temperature <= 1e-5F;
+  Real total_error = 0;
+  if (!is_greedy) {
+    const oracle::Weights &weights = row.weights(temperature);
+    total_error = weights.error_sum[index(kept)] / weights.weight_sum[index(kept)];
+  }
+  Real variation = 0;
+  for (std::int64_t rank = 0; rank < kept; ++rank) {
+    const std::size_t column = index(batch.column_of(r, row.ids()[index(rank)]));
+    is_kept[column] = true;
+    variation += std::abs(static_cast<Real>(actual[column]) - expected[index(rank)]) / 2;
+    if (is_greedy) {
+      EXPECT_EQ(static_cast<Real>(actual[column]), expected[index(rank)]) << "greedy";
+    } else {
+      compare_probability(row, rank, temperature, expected[index(rank)], total_error,
+                          actual[column], dtype, batch.kind() == SAMPLER_LOGITS);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  if (dtype == SAMPLER_F32) {
+    EXPECT_LE(variation, 1e-6L);
+  }
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_TRUE(is_kept[i] || actual[i] == 0.0F) << "column " << i << " is " << actual[i];
+  }
+}
+
+void expect_all(const std::vector<float> &actual, float value) {
+  EXPECT_TRUE(std::all_of(actual.begin(), actual.end(), [&](float x) { return x == value; }));
+}
+
+// Equal, with -0 and +0 told apart.
+bool same_bits(float a, float b) {
+  return a == b && std::signbit(a) == std::signbit(b);
+}
+
+// Outputs of a renorm, one row after the other.
+void compare_renorm(const Batch &batch, const std::vector<Filters> &filters, const Output &output,
+                    const std::vector<std::int32_t> &kept_counts,
+                    const std::vector<sampler_row_status> &statuses, sampler_dtype output_dtype,
+                    Tally *tally) {
+  EXPECT_TRUE(output.guards_hold(batch.num_cols()));
+  for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
+    SCOPED_TRACE(describe(batch, r, filters[index(r)]) + " renorm");
+    const Kept kept = batch.row(r).keep(filters[index(r)]);
+    const std::vector<float> actual = output.row(r, batch.num_cols());
+    const std::int64_t count = kept_counts[index(r)];
+    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, kept.status));
+    if (kept.status != RowStatus::kOk) {
+      EXPECT_EQ(count, 0);
+      expect_all(actual, 0.0F);
+      continue;
+    }
+    compare_count(kept.all, count, tally);
+    if (testing::Test::HasFailure()) return;
+    compare_distribution(batch, r, filters[index(r)].temperature, count, actual, output_dtype);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// Output rows lie this many elements farther apart than they must.
+constexpr std::int64_t kOutputPadding = 3;
+
+template <class Args>
+void fill_whole_row_output(const Batch &batch, Output *output, sampler_dtype output_dtype,
+                           std::vector<sampler_row_status> *statuses, Args *args) {
+  args->output_dtype = output_dtype;
+  args->output = output->data();
+  args->output_stride = batch.num_cols() + kOutputPadding;
+  statuses->assign(index(batch.num_rows()), 0xffffffffU);
+  args->out_row_status = statuses->data();
+}
+
+Output make_output(const Batch &batch, sampler_dtype output_dtype) {
+  return Output(output_dtype, batch.num_rows(), batch.num_cols() + kOutputPadding);
+}
+
+}  // namespace
+
+void compare_softmax(sampler_t sampler, const Batch &batch, const std::vector<float> &temperatures,
+                     sampler_dtype output_dtype) {
+  Output output = make_output(batch, output_dtype);
+  std::vector<sampler_row_status> statuses;
+  sampler_softmax_args args = SAMPLER_SOFTMAX_ARGS_INIT;
+  fill_source(batch, batch.num_rows(), &args);
+  fill_whole_row_output(batch, &output, output_dtype, &statuses, &args);
+  args.temperatures = temperatures.data();
+  ASSERT_EQ(sampler_softmax(sampler, &args), SAMPLER_OK) << sampler_last_error();
+
+  EXPECT_TRUE(output.guards_hold(batch.num_cols()));
+  for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
+    Filters filters;
+    filters.temperature = temperatures[index(r)];
+    SCOPED_TRACE(describe(batch, r, filters) + " softmax");
+    const RowStatus status = batch.row(r).keep(filters).status;
+    const std::vector<float> actual = output.row(r, batch.num_cols());
+    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, status));
+    if (status != RowStatus::kOk) {
+      expect_all(actual, 0.0F);
+      continue;
+    }
+    compare_distribution(batch, r, filters.temperature, batch.row(r).size(), actual, output_dtype);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+void compare_top_k_renorm(sampler_t sampler, const Batch &batch, const std::vector<float> &temps,
+                          const std::vector<std::int32_t> &top_ks, Ties ties,
+                          sampler_dtype output_dtype, Tally *tally) {
+  Output output = make_output(batch, output_dtype);
+  std::vector<sampler_row_status> statuses;
+  std::vector<std::int32_t> kept_counts(top_ks.size(), -7);
+  sampler_top_k_renorm_args args = SAMPLER_TOP_K_RENORM_ARGS_INIT;
+  fill_source(batch, batch.num_rows(), &args);
+  args.input_kind = batch.kind();
+  fill_whole_row_output(batch, &output, output_dtype, &statuses, &args);
+  args.temperatures = temps.data();
+  args.top_ks = top_ks.data();
+  args.top_k_ties = c_ties(ties);
+  args.out_kept_counts = kept_counts.data();
+  ASSERT_EQ(sampler_top_k_renorm(sampler, &args), SAMPLER_OK) << sampler_last_error();
+
+  std::vector<Filters> filters(top_ks.size());
+  for (std::size_t r = 0; r < filters.size(); ++r) {
+    filters[r].temperature = temps[r];
+    filters[r].top_k = top_ks[r];
+    filters[r].top_k_ties = ties;
+  }
+  compare_renorm(batch, filters, output, kept_counts, statuses, output_dtype, tally);
+}
+
+void compare_top_p_renorm(sampler_t sampler, const Batch &batch, const std::vector<float> &temps,
+                          const std::vector<float> &top_ps, Ties ties,
+                          TemperatureOrder temperature_order, sampler_dtype output_dtype,
+                          Tally *tally) {
+  Output output = make_output(batch, output_dtype);
+  std::vector<sampler_row_status> statuses;
+  std::vector<std::int32_t> kept_counts(top_ps.size(), -7);
+  sampler_top_p_renorm_args args = SAMPLER_TOP_P_RENORM_ARGS_INIT;
+  fill_source(batch, batch.num_rows(), &args);
+  args.input_kind = batch.kind();
+  fill_whole_row_output(batch, &output, output_dtype, &statuses, &args);
+  args.temperatures = temps.data();
+  args.top_ps = top_ps.data();
+  args.top_p_ties = c_ties(ties);
+  args.temperature_order = c_temperature_order(temperature_order);
+  args.out_kept_counts = kept_counts.data();
+  ASSERT_EQ(sampler_top_p_renorm(sampler, &args), SAMPLER_OK) << sampler_last_error();
+
+  std::vector<Filters> filters(top_ps.size());
+  for (std::size_t r = 0; r < filters.size(); ++r) {
+    filters[r].temperature = temps[r];
+    filters[r].top_p = top_ps[r];
+    filters[r].top_p_ties = ties;
+    filters[r].temperature_order = temperature_order;
+  }
+  compare_renorm(batch, filters, output, kept_counts, statuses, output_dtype, tally);
+}
+
+void compare_top_k_mask(sampler_t sampler, const Batch &batch,
+                        const std::vector<std::int32_t> &top_ks, Ties ties,
+                        sampler_dtype output_dtype) {
+  Output output = make_output(batch, output_dtype);
+  std::vector<sampler_row_status> statuses;
+  std::vector<std::int32_t> kept_counts(top_ks.size(), -7);
+  sampler_top_k_mask_args args = SAMPLER_TOP_K_MASK_ARGS_INIT;
+  fill_source(batch, batch.num_rows(), &args);
+  fill_whole_row_output(batch, &output, output_dtype, &statuses, &args);
+  args.top_ks = top_ks.data();
+  args.top_k_ties = c_ties(ties);
+  args.out_kept_counts = kept_counts.data();
+  ASSERT_EQ(sampler_top_k_mask(sampler, &args), SAMPLER_OK) << sampler_last_error();
+
+  EXPECT_TRUE(output.guards_hold(batch.num_cols()));
+  for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
+    Filters filters;
+    filters.top_k = top_ks[index(r)];
+    filters.top_k_ties = ties;
+    SCOPED_TRACE(describe(batch, r, filters) + " mask");
+    const Row &row = batch.row(r);
+    const Kept kept = row.keep(filters);
+    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, kept.status));
+    std::vector<float> expected = batch.values(r);
+    expected.resize(index(batch.num_cols()), -kInf);  // behind the last candidate
+    if (kept.status == RowStatus::kOk) {
+      std::fill(expected.begin(), expected.end(), -kInf);
+      for (std::int64_t rank = 0; rank < kept.all.count; ++rank) {
+        const std::size_t column = index(batch.column_of(r, row.ids()[index(rank)]));
+        expected[column] = batch.values(r)[column];
+      }
+    }
+    EXPECT_EQ(kept_counts[index(r)], kept.all.count);
+    const std::vector<float> actual = output.row(r, batch.num_cols());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_TRUE(same_bits(actual[i], expected[i]) ||
+                  (std::isnan(actual[i]) && std::isnan(expected[i])))
+          << "column " << i << ": " << actual[i] << " instead of " << expected[i];
+    }
+  }
+}
+
+void compare_top_k_select(sampler_t sampler, const Batch &batch, std::int64_t num_selected,
+                          const std::vector<std::int32_t> &top_ks, sampler_dtype output_dtype) {
+  Output values(output_dtype, batch.num_rows(), num_selected);
+  std::vector<std::int64_t> ids(index(batch.num_rows() * num_selected), -7);
+  std::vector<std::int32_t> counts(index(batch.num_rows()), -7);
+  std::vector<sampler_row_status> statuses(counts.size(), 0xffffffffU);
+  sampler_top_k_select_args args = SAMPLER_TOP_K_SELECT_ARGS_INIT;
+  fill_source(batch, batch.num_rows(), &args);
+  args.input_kind = batch.kind();
+  args.token_id_type = SAMPLER_ID_I64;
+  args.num_selected = num_selected;
+  args.top_ks = top_ks.data();
+  args.out_values = values.data();
+  args.out_token_ids = ids.data();
+  args.output_dtype = output_dtype;
+  args.out_counts = counts.data();
+  args.out_row_status = statuses.data();
+  ASSERT_EQ(sampler_top_k_select(sampler, &args), SAMPLER_OK) << sampler_last_error();
+
+  EXPECT_TRUE(values.guards_hold(num_selected));
+  const float nothing = batch.kind() == SAMPLER_LOGITS ? -kInf : 0.0F;
+  for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
+    const Row &row = batch.row(r);
+    const std::int64_t k = top_ks[index(r)];
+    SCOPED_TRACE("select " + std::to_string(num_selected) + ", k=" + std::to_string(k) +
+                 ", V=" + std::to_string(batch.num_cols()) + ", row " + std::to_string(r));
+    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, row.status()));
+    const std::int64_t wanted = k <= 0 ? num_selected : std::min(k, num_selected);
+    const std::int64_t count = std::min(wanted, row.size());
+    ASSERT_EQ(counts[index(r)], count);
+    const std::vector<float> actual = values.row(r, num_selected);
+    for (std::int64_t rank = 0; rank < num_selected; ++rank) {
+      const std::int64_t id = ids[index(r * num_selected + rank)];
+      if (rank >= count) {
+        ASSERT_EQ(id, -1);
+        ASSERT_EQ(actual[index(rank)], nothing);
+        continue;
+      }
+      ASSERT_EQ(id, row.ids()[index(rank)]) << "rank " << rank;
+      ASSERT_TRUE(same_bits(actual[index(rank)], row.value(rank))) << "rank " << rank;
+    }
+  }
+}
+
+void compare_argmax(sampler_t sampler, const Batch &batch) {
+  std::vector<std::int32_t> ids(index(batch.num_rows()), -7);
+  std::vector<float> values(ids.size(), 7.0F);
+  std::vector<sampler_row_status> statuses(ids.size(), 0xffffffffU);
+  sampler_argmax_args args = SAMPLER_ARGMAX_ARGS_INIT;
+  fill_source(batch, batch.num_rows(), &args);
+  args.input_kind = batch.kind();
+  args.out_token_ids = ids.data();
+  args.out_values = values.data();
+  args.out_row_status = statuses.data();
+  ASSERT_EQ(sampler_argmax(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
+    const Row &row = batch.row(r);
+    SCOPED_TRACE("argmax of row " + std::to_string(r) + ", V=" + std::to_string(batch.num_cols()));
+    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, row.status()));
+    if (row.status() != RowStatus::kOk) {
+      ASSERT_EQ(ids[index(r)], -1);
+      ASSERT_TRUE(std::isnan(values[index(r)]));
+      continue;
+    }
+    ASSERT_EQ(ids[index(r)], row.ids()[0]);
+    ASSERT_TRUE(same_bits(values[index(r)], row.value(0)));
+  }
+}
+
+}  // namespace oracle_test
