@@ -1,0 +1,100 @@
+#ifndef GENERATE_GPT2_H
+#define GENERATE_GPT2_H
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "gpt2_config.h"
+#include "matmul.h"
+
+namespace generate {
+
+// The tokens that a model has seen of one text: the keys and values of each layer. A copy is a fork
+// of the text.
+class Gpt2Sequence {
+ public:
+  explicit Gpt2Sequence(const Gpt2Config &config)
+      : layers_(static_cast<std::size_t>(config.n_layer)) {}
+
+  // Tokens seen.
+  int length() const { return length_; }
+
+ private:
+  friend class Gpt2Model;
+
+  // [length, n_embd] each.
+  struct KvCache {
+    std::vector<float> keys;
+    std::vector<float> values;
+  };
+
+  std::vector<KvCache> layers_;
+  int length_ = 0;
+};
+
+// New tokens of a sequence, at least one.
+struct TokenSpan {
+  Gpt2Sequence *sequence;
+  const std::int32_t *token_ids;
+  int num_tokens;
+};
+
+// GPT-2 (Radford et al. 2019) in f32. The logits of a sequence are the same, bit for bit, whatever
+// other sequences stand beside it and however its tokens are cut into spans.
+class Gpt2Model {
+ public:
+  // Reads config.json and model.safetensors of `directory`.
+  explicit Gpt2Model(const std::filesystem::path &directory);
+
+  const Gpt2Config &config() const { return config_; }
+
+  // Appends each span to its sequence, which must have room for it, and writes the logits that
+  // follow its last token. out_logits is [spans.size(), vocab_size]. No sequence may stand in two
+  // spans.
+  void forward(const std::vector<TokenSpan> &spans, float *out_logits) const;
+
+ private:
+  class Loader;
+
+  struct LayerNorm {
+    std::vector<float> weight;
+    std::vector<float> bias;
+  };
+  struct Linear {
+    PackedMatrix weight;
+    std::vector<float> bias;
+  };
+  struct Block {
+    LayerNorm ln_1;
+    Linear attn_c_attn;
+    Linear attn_c_proj;
+    LayerNorm ln_2;
+    Linear mlp_c_fc;
+    Linear mlp_c_proj;
+  };
+
+  void check_spans(const std::vector<TokenSpan> &spans) const;
+  std::vector<float> embed(const std::vector<TokenSpan> &spans) const;
+  std::vector<float> normalize(const LayerNorm &norm, const std::vector<float> &hidden) const;
+  void add_attention(std::size_t layer, const std::vector<TokenSpan> &spans,
+                     std::vector<float> *hidden) const;
+  void attend(const Gpt2Sequence::KvCache &cache, const float *query, int num_keys, float scale,
+              float *out) const;
+  void add_mlp(std::size_t layer, std::vector<float> *hidden) const;
+
+  Gpt2Config config_;
+  std::size_t n_embd_;
+  PackedMatrix wte_;
+  std::vector<float> wpe_;
+  std::vector<Block> blocks_;
+  LayerNorm ln_f_;
+  // None: the output head is tied to wte_.
+  std::optional<PackedMatrix> lm_head_;
+};
+
+}  // namespace generate
+
+#endif  // GENERATE_GPT2_H
