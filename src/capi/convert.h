@@ -101,7 +101,7 @@ contract::PerRow<T> read_per_row(Check &check, const char *array_name, T value, 
 // `probabilities`: the temperature must be 1 or greedy.
 template <class Args>
 contract::PerRow<float> read_temperature(Check &check, const Args &args, bool probabilities) {
-  check.not_nan("temperature", args.temperature);
+  if (!args.temperatures) check.not_nan("temperature", args.temperature);
   const bool unusual = args.temperature != 1.0f && !contract::is_greedy(args.temperature);
   if (probabilities && unusual && !args.temperatures) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -118,13 +118,13 @@ contract::PerRow<int32_t> read_top_k(Check &check, const Args &args) {
 
 template <class Args>
 contract::PerRow<float> read_top_p(Check &check, const Args &args) {
-  check.not_nan("top_p", args.top_p);
+  if (!args.top_ps) check.not_nan("top_p", args.top_p);
   return read_per_row(check, "top_ps", args.top_p, args.top_ps, args.num_rows);
 }
 
 template <class Args>
 contract::PerRow<float> read_min_p(Check &check, const Args &args) {
-  check.not_nan("min_p", args.min_p);
+  if (!args.min_ps) check.not_nan("min_p", args.min_p);
   return read_per_row(check, "min_ps", args.min_p, args.min_ps, args.num_rows);
 }
 

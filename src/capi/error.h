@@ -12,8 +12,13 @@ struct Log {
   sampler_log_fn log = nullptr;
   void *user = nullptr;
 
-  void operator()(sampler_log_level level, const char *message) const {
-    if (log) log(user, level, message);
+  // What the callback throws, which it must not, goes no further.
+  void operator()(sampler_log_level level, const char *message) const noexcept {
+    if (!log) return;
+    try {
+      log(user, level, message);
+    } catch (...) {
+    }
   }
 };
 

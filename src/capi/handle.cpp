@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -29,10 +30,26 @@ void default_deallocate(void *, void *memory, size_t, size_t) {
   free(memory);
 }
 
+// The hooks must not throw. One that does has not allocated, or has released.
+void *call_allocate(const Allocator &allocator, size_t bytes) noexcept {
+  try {
+    return allocator.allocate(allocator.user, bytes, kAlignment);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void call_deallocate(const Allocator &allocator, void *memory, size_t bytes) noexcept {
+  try {
+    allocator.deallocate(allocator.user, memory, bytes, kAlignment);
+  } catch (...) {
+  }
+}
+
 bool allocate(Check &check, const Allocator &allocator, const char *what, size_t bytes,
               Block *out) {
   if (bytes == 0) return true;
-  out->data = allocator.allocate(allocator.user, bytes, kAlignment);
+  out->data = call_allocate(allocator, bytes);
   if (!out->data) {
     check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the allocator returned NULL for the %s, %zu bytes",
                what, bytes);
@@ -43,7 +60,7 @@ bool allocate(Check &check, const Allocator &allocator, const char *what, size_t
 }
 
 void release(const Allocator &allocator, Block *block) {
-  if (block->data) allocator.deallocate(allocator.user, block->data, block->bytes, kAlignment);
+  if (block->data) call_deallocate(allocator, block->data, block->bytes);
   *block = {};
 }
 
@@ -121,16 +138,24 @@ void build(Check &check, const sampler_options &options, sampler_handle *handle)
   }
 }
 
+// libgcc is linked in, and its unwinder sets its tables up when it first unwinds. What a callback
+// throws is unwound by the host's libgcc, which asks ours about our frames and finds it unprepared:
+// the process would end there instead of reaching the catch.
+void prepare_unwinder() {
+  _Unwind_Backtrace([](_Unwind_Context *, void *) { return _URC_NORMAL_STOP; }, nullptr);
+}
+
 void destroy(sampler_handle *handle) {
   cpu::stop_thread_pool(handle->executor.pool);
   const Allocator allocator = handle->allocator;
   release(allocator, &handle->pool);
   release(allocator, &handle->workspace);
   handle->~sampler_handle();
-  allocator.deallocate(allocator.user, handle, sizeof *handle, kAlignment);
+  call_deallocate(allocator, handle, sizeof *handle);
 }
 
 sampler_status create(const sampler_options *user_options, sampler_t *out_sampler) {
+  prepare_unwinder();
   Log log;
   Check argument_check(log);
   sampler_options options = StructTraits<sampler_options>::defaults();

@@ -196,7 +196,7 @@ SelectRequest to_request(Check &check, const sampler_top_k_select_args &args,
   request.input = read_input(check, args, args.num_rows);
   request.input.kind = read_kind(check, "input_kind", args.input_kind);
   request.num_selected = args.num_selected;
-  check.range("num_selected", args.num_selected, 1, args.num_cols + 1);
+  if (check.ok()) check.range("num_selected", args.num_selected, 1, args.num_cols + 1);
   request.top_ks = args.top_ks;
   check.array("top_ks", args.top_ks, sizeof(int32_t), args.num_rows, Access::kRead);
 

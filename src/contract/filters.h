@@ -43,11 +43,11 @@ SAMPLER_HD inline bool any_filter_is_on(const RowParameters &row) {
 
 // ceil(fraction * total), exactly, for fraction in (0, 1].
 SAMPLER_HD inline uint64_t fraction_of_weight(float fraction, uint64_t total) {
+  // fraction = significand * 2^-shift. A subnormal's significand has no leading 1, which does not
+  // matter: it is among the shifts that leave nothing but the rounding up.
   const uint32_t bits = bits_of(fraction);
-  const uint32_t biased_exponent = bits >> 23;
-  // fraction = significand * 2^-shift, shift in [23, 149].
-  const uint64_t significand = (bits & 0x7FFFFFu) | (biased_exponent ? 0x800000u : 0u);
-  const int shift = 150 - int(biased_exponent ? biased_exponent : 1);
+  const uint64_t significand = (bits & 0x7FFFFFu) | 0x800000u;
+  const int shift = 150 - int(bits >> 23);
   const Product128 product = multiply_128(significand, total);  // below 2^88
   if (shift >= 88) return total ? 1 : 0;
   uint64_t quotient;
