@@ -15,8 +15,9 @@ add_library(sampler_arithmetic INTERFACE)
 target_compile_options(sampler_arithmetic INTERFACE -ffp-contract=off)
 
 if(SAMPLER_SANITIZE)
+  # Of the debug information, reports need the line tables alone; the rest slows the build.
   add_compile_options(-fsanitize=${SAMPLER_SANITIZE} -fno-sanitize-recover=all
-                      -fno-omit-frame-pointer -g)
+                      -fno-omit-frame-pointer -g1)
   add_compile_definitions($<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
   add_link_options(-fsanitize=${SAMPLER_SANITIZE})
 endif()

@@ -6,58 +6,58 @@
 #include <sampler/sampler.h>
 #include <stdio.h>
 
-typedef struct plugin {
-  void *library;
+typedef struct sampler_library {
+  void *handle;
   uint32_t (*abi_version)(void);
   const char *(*last_error)(void);
   sampler_status (*create)(const sampler_options *, sampler_t *);
   void (*destroy)(sampler_t);
   sampler_status (*sample_args_init)(sampler_sample_args *, size_t);
   sampler_status (*sample)(sampler_t, const sampler_sample_args *);
-} plugin;
+} sampler_library;
 
 /* C has no conversion from dlsym's object pointer to a function pointer; POSIX says it works. */
-static int load_function(void *library, const char *name, void *out_function) {
-  void *symbol = dlsym(library, name);
+static int load_function(void *handle, const char *name, void *out_function) {
+  void *symbol = dlsym(handle, name);
   if (!symbol) fprintf(stderr, "%s\n", dlerror());
   *(void **)out_function = symbol;
   return symbol != NULL;
 }
 
-static int open_plugin(const char *path, plugin *out) {
-  out->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!out->library) return fprintf(stderr, "%s\n", dlerror()), 0;
-  if (!load_function(out->library, "sampler_abi_version", &out->abi_version)) return 0;
+static int open_library(const char *path, sampler_library *out) {
+  out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!out->handle) return fprintf(stderr, "%s\n", dlerror()), 0;
+  if (!load_function(out->handle, "sampler_abi_version", &out->abi_version)) return 0;
   if (out->abi_version() != SAMPLER_ABI_VERSION) {
     fprintf(stderr, "%s has ABI %u, this program was compiled for %d\n", path, out->abi_version(),
             SAMPLER_ABI_VERSION);
     return 0;
   }
-  return load_function(out->library, "sampler_last_error", &out->last_error) &&
-         load_function(out->library, "sampler_create", &out->create) &&
-         load_function(out->library, "sampler_destroy", &out->destroy) &&
-         load_function(out->library, "sampler_sample_args_init", &out->sample_args_init) &&
-         load_function(out->library, "sampler_sample", &out->sample);
+  return load_function(out->handle, "sampler_last_error", &out->last_error) &&
+         load_function(out->handle, "sampler_create", &out->create) &&
+         load_function(out->handle, "sampler_destroy", &out->destroy) &&
+         load_function(out->handle, "sampler_sample_args_init", &out->sample_args_init) &&
+         load_function(out->handle, "sampler_sample", &out->sample);
 }
 
-static int sample_once(const plugin *plugin, int32_t *out_token_id) {
+static int sample_once(const sampler_library *library, int32_t *out_token_id) {
   const float logits[4] = {0.0f, 2.0f, 1.0f, -1.0f};
   sampler_options options = SAMPLER_OPTIONS_INIT;
   options.max_rows = 1;
   options.max_cols = 4;
   sampler_t sampler;
-  if (plugin->create(&options, &sampler) != SAMPLER_OK) return 0;
+  if (library->create(&options, &sampler) != SAMPLER_OK) return 0;
 
   sampler_sample_args args;
-  plugin->sample_args_init(&args, sizeof args);
+  library->sample_args_init(&args, sizeof args);
   args.input = logits;
   args.num_rows = 1;
   args.num_cols = 4;
   args.min_p = 0.1f;
   args.seed = 7;
   args.out_token_ids = out_token_id;
-  const sampler_status status = plugin->sample(sampler, &args);
-  plugin->destroy(sampler);
+  const sampler_status status = library->sample(sampler, &args);
+  library->destroy(sampler);
   return status == SAMPLER_OK;
 }
 
@@ -65,12 +65,12 @@ int main(int argc, char **argv) {
   const char *path = argc > 1 ? argv[1] : "libsampler.so.0";
   int32_t token_ids[2];
   for (int round = 0; round < 2; ++round) {
-    plugin plugin;
-    if (!open_plugin(path, &plugin)) return 1;
-    if (!sample_once(&plugin, &token_ids[round])) {
-      return fprintf(stderr, "%s\n", plugin.last_error()), 1;
+    sampler_library library;
+    if (!open_library(path, &library)) return 1;
+    if (!sample_once(&library, &token_ids[round])) {
+      return fprintf(stderr, "%s\n", library.last_error()), 1;
     }
-    dlclose(plugin.library);
+    dlclose(library.handle);
     printf("round %d: token %d\n", round, token_ids[round]);
   }
   return token_ids[0] == token_ids[1] ? 0 : 1;
