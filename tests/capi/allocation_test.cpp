@@ -1,0 +1,245 @@
+// Calls allocate nothing and start no thread; a handle whose threads cannot be started is an error.
+//
+// The C library's functions are replaced by ones that count. Sanitizers replace them too, so this
+// is not built with them.
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "expect.h"
+
+namespace {
+
+std::atomic<int> num_allocations{0}, num_maps{0}, num_thread_starts{0};
+std::atomic<int> failing_thread_start{-1};  // its number counted from 0; -1: none
+
+}  // namespace
+
+extern "C" {
+
+void *__libc_malloc(std::size_t);
+void *__libc_calloc(std::size_t, std::size_t);
+void *__libc_realloc(void *, std::size_t);
+void *__libc_memalign(std::size_t, std::size_t);
+void __libc_free(void *);
+
+void *malloc(std::size_t bytes) noexcept {
+  ++num_allocations;
+  return __libc_malloc(bytes);
+}
+void *calloc(std::size_t count, std::size_t bytes) noexcept {
+  ++num_allocations;
+  return __libc_calloc(count, bytes);
+}
+void *realloc(void *memory, std::size_t bytes) noexcept {
+  ++num_allocations;
+  return __libc_realloc(memory, bytes);
+}
+void *memalign(std::size_t alignment, std::size_t bytes) noexcept {
+  ++num_allocations;
+  return __libc_memalign(alignment, bytes);
+}
+void *aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  ++num_allocations;
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void **memory, std::size_t alignment, std::size_t bytes) noexcept {
+  ++num_allocations;
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory ? 0 : ENOMEM;
+}
+void free(void *memory) noexcept {
+  if (memory) ++num_allocations;
+  __libc_free(memory);
+}
+
+void *mmap(void *address, std::size_t bytes, int protection, int flags, int file,
+           off_t offset) noexcept {
+  ++num_maps;
+  return reinterpret_cast<void *>(
+      syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
+                   void *argument) noexcept {
+  using Function = int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  static const Function next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "pthread_create"));
+  if (num_thread_starts++ == failing_thread_start) return EAGAIN;
+  return next(thread, attributes, function, argument);
+}
+
+}  // extern "C"
+
+namespace capi_test {
+namespace {
+
+struct Counts {
+  int allocations = num_allocations, maps = num_maps, thread_starts = num_thread_starts;
+
+  bool operator==(const Counts &other) const {
+    return allocations == other.allocations && maps == other.maps &&
+           thread_starts == other.thread_starts;
+  }
+};
+
+std::ostream &operator<<(std::ostream &out, const Counts &counts) {
+  return out << counts.allocations << " allocations, " << counts.maps << " mmaps, "
+             << counts.thread_starts << " threads";
+}
+
+TEST(Counting, CountsEverything) {
+  const auto expect_counted = [](std::atomic<int> *count, const auto &action) {
+    const int before = *count;
+    action();
+    EXPECT_GT(*count, before);
+  };
+  void *volatile memory;  // keeps the compiler from leaving the pairs out
+  expect_counted(&num_allocations, [&] { memory = std::malloc(3); });
+  expect_counted(&num_allocations, [&] { memory = std::realloc(memory, 300); });
+  expect_counted(&num_allocations, [&] { std::free(memory); });
+  expect_counted(&num_allocations, [&] { memory = std::calloc(3, 3); });
+  std::free(memory);
+  expect_counted(&num_allocations, [&] { memory = std::aligned_alloc(64, 64); });
+  std::free(memory);
+  expect_counted(&num_allocations, [&] {
+    void *aligned = nullptr;
+    EXPECT_EQ(posix_memalign(&aligned, 64, 64), 0);
+    memory = aligned;
+  });
+  std::free(memory);
+  expect_counted(&num_allocations, [&] { memory = operator new(3); });
+  expect_counted(&num_allocations, [&] { operator delete(memory); });
+  expect_counted(&num_maps, [&] {
+    memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  });
+  munmap(memory, 4096);
+  expect_counted(&num_thread_starts, [&] { std::thread([] {}).join(); });
+  // The library's own calls of these come here as well.
+  expect_counted(&num_allocations, [&] { roomy_sampler(); });
+  expect_counted(&num_thread_starts, [&] { roomy_sampler(2); });
+}
+
+void run_in_order(void *, std::int64_t num_tasks, sampler_task_fn task, void *task_user) {
+  for (std::int64_t i = 0; i < num_tasks; ++i) task(task_user, i);
+}
+
+TEST(Calls, AllocateNothing) {
+  sampler_options with_parallel_for = roomy_options(4);
+  with_parallel_for.parallel_for = &run_in_order;
+  for (const sampler_options &options : {roomy_options(1), roomy_options(4), with_parallel_for}) {
+    for (Spec spec : all_specs()) {
+      SCOPED_TRACE(describe(spec));
+      spec.num_rows = 12;
+      const Sampler sampler = make_sampler(options);
+      Call call(spec), broken(spec);
+      broken.args().set("num_cols", std::int64_t(0));
+      std::size_t bytes = 0;
+      const Counts before;
+      sampler_status status = call.run(sampler.get());
+      const Counts after_first;
+      status |= call.run(sampler.get());
+      status |= sampler_workspace_size(sampler.get(), spec.operation, call.args().data(), &bytes);
+      const sampler_status failure = broken.run(sampler.get());
+      const char *const error = sampler_last_error();
+      const Counts after_others;
+      EXPECT_EQ(status, SAMPLER_OK);
+      EXPECT_EQ(failure, SAMPLER_ERROR_INVALID_ARGUMENT) << error;
+      EXPECT_EQ(after_first, before);
+      EXPECT_EQ(after_others, before);
+    }
+  }
+}
+
+TEST(Calls, OfManyRowsAndColumnsAllocateNothing) {
+  sampler_options options = SAMPLER_OPTIONS_INIT;
+  options.num_threads = 2;
+  options.max_rows = 2000;
+  options.max_cols = 50000;
+  const Sampler sampler = make_sampler(options);
+  Spec spec;
+  spec.num_rows = 2000;
+  spec.num_input_rows = 1;
+  spec.row_indices = true;
+  spec.num_cols = 50000;
+  Call call(spec);
+  const Counts before;
+  const sampler_status status = call.run(sampler.get());
+  const Counts after;
+  EXPECT_EQ(status, SAMPLER_OK);
+  EXPECT_EQ(after, before);
+}
+
+TEST(OtherFunctions, AllocateNothing) {
+  sampler_options options;
+  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  Args args(operations()[0]);
+  const Counts before;
+  sampler_options_init(&options, sizeof options);
+  operations()[0].init(args.data(), operations()[0].args_size);
+  sampler_get_capabilities(&capabilities);
+  sampler_version_string();
+  sampler_status_string(3);
+  sampler_last_error();
+  const Counts after;
+  EXPECT_EQ(after, before);
+}
+
+std::size_t num_threads_of_process() {
+  std::size_t count = 0;
+  for (const auto &entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    count += !entry.path().empty();
+  }
+  return count;
+}
+
+int num_blocks = 0;
+
+TEST(Create, WhenTheSystemRefusesAThread) {
+  sampler_options options = roomy_options(5);
+  options.allocate = [](void *, std::size_t bytes, std::size_t alignment) {
+    ++num_blocks;
+    return aligned_alloc(alignment, bytes);
+  };
+  options.deallocate = [](void *, void *memory, std::size_t, std::size_t) {
+    --num_blocks;
+    free(memory);
+  };
+  const std::size_t num_threads = num_threads_of_process();
+  for (int failing = 0; failing < 4; ++failing) {
+    sampler_t sampler = reinterpret_cast<sampler_t>(&options);
+    failing_thread_start = num_thread_starts + failing;
+    EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_ERROR_SYSTEM);
+    failing_thread_start = -1;
+    EXPECT_STREQ(sampler_last_error(), "num_threads is 5; the system refused to start so many");
+    EXPECT_EQ(sampler, nullptr);
+    EXPECT_EQ(num_blocks, 0);
+    for (int i = 0; i < 1000 && num_threads_of_process() != num_threads; ++i) usleep(1000);
+    EXPECT_EQ(num_threads_of_process(), num_threads);
+  }
+}
+
+// Creating and destroying brings the heap back to where it was, but for what the C library keeps
+// once: less than the smallest block for each round.
+TEST(Create, AndDestroyLeakNothing) {
+  const auto create_and_use = [] {
+    const Sampler sampler = roomy_sampler(3);
+    Call call(few_specs().front());
+    call.run(sampler.get());
+  };
+  create_and_use();
+  const std::size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < 200; ++i) create_and_use();
+  EXPECT_LT(mallinfo2().uordblks, before + 200 * 32);
+}
+
+}  // namespace
+}  // namespace capi_test

@@ -1,0 +1,196 @@
+// One call of any operation, with memory for each of its arrays.
+//
+// Arrays are heap blocks of exactly the bytes that the headers say are touched, so that sanitizers
+// see an access outside. Outputs start as sentinels. Values lie on grids that f32, f16 and bf16 all
+// hold exactly: the same call in another type has the same tokens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "operations.h"
+
+namespace capi_test {
+
+// What to call. The members that an operation does not have are ignored.
+struct Spec {
+  sampler_operation operation = SAMPLER_OP_SAMPLE;
+  std::int64_t num_rows = 4;
+  std::int64_t num_cols = 37;
+  std::int64_t num_input_rows = 0;  // with row_indices; 0: num_rows
+  std::int64_t num_drafts = 3;
+  std::int64_t num_selected = 5;
+  std::int64_t padding = 0;       // elements from the end of a row to the next, NaN or sentinels
+  std::int64_t misalignment = 0;  // elements that each array starts behind a boundary of 16 bytes
+
+  sampler_dtype dtype = SAMPLER_F32;
+  sampler_input_kind kind = SAMPLER_LOGITS;
+  sampler_dtype output_dtype = SAMPLER_F32;
+  sampler_dtype draft_dtype = SAMPLER_F32;
+  sampler_input_kind draft_kind = SAMPLER_LOGITS;
+  sampler_id_type token_id_type = SAMPLER_ID_I32;
+  sampler_id_type candidate_id_type = SAMPLER_ID_I32;
+  sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
+
+  bool candidates = false;     // ids in random order, out of a vocabulary of twice the columns
+  bool row_indices = false;    // random, so that outputs share rows
+  bool per_row = false;        // parameters, seeds and offsets are arrays of one value per row
+  bool draft = true;           // false: the drafter was deterministic
+  std::uint64_t contents = 1;  // seed of the arrays' contents
+
+  const Operation &op() const { return operations()[std::size_t(operation)]; }
+  bool is_chain() const { return operation == SAMPLER_OP_CHAIN_SPECULATIVE; }
+  std::int64_t input_rows() const {
+    return row_indices && num_input_rows > 0 ? num_input_rows : num_rows;
+  }
+};
+
+std::string describe(const Spec &spec);
+
+// Every operation, with each type and kind of input, rows and candidate lists, with and without
+// row_indices. All with parameters per row.
+std::vector<Spec> all_specs();
+
+// Calls that between them take every path, but not in every combination.
+std::vector<Spec> few_specs();
+
+std::size_t size_of_dtype(sampler_dtype dtype);
+std::size_t size_of_id(sampler_id_type type);
+
+// Numbers that are the same everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next();
+  // In [low, high].
+  std::int64_t between(std::int64_t low, std::int64_t high);
+
+ private:
+  std::uint64_t state_;
+};
+
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(std::size_t bytes, std::size_t misalignment, unsigned char fill);
+  unsigned char *data() const { return memory_.get() + misalignment_; }
+  std::size_t size() const { return size_; }
+  std::string bytes() const { return {reinterpret_cast<const char *>(data()), size_}; }
+
+ private:
+  std::unique_ptr<unsigned char[]> memory_;
+  std::size_t misalignment_ = 0;
+  std::size_t size_ = 0;
+};
+
+class Call {
+ public:
+  static constexpr unsigned char kSentinel = 0xA5;
+
+  enum class Direction { kIn, kOut };
+
+  // [rows, cols] elements, row by row `stride` elements apart.
+  struct Array {
+    std::string member;
+    Direction direction;
+    std::size_t element_size;
+    std::int64_t rows, cols, stride;
+    Buffer buffer;
+    sampler_dtype dtype;  // of arrays of values
+  };
+
+  explicit Call(const Spec &spec);
+
+  const Spec &spec() const { return spec_; }
+  Args &args() { return args_; }
+
+  sampler_status run(sampler_t sampler) { return spec_.op().run(sampler, args_.data()); }
+
+  // Puts the sentinels back.
+  void reset_outputs();
+  bool outputs_are_untouched() const;
+
+  // The bytes of all outputs, and those of one output row without what lies between rows.
+  std::string output() const;
+  std::string output_row(std::int64_t row) const;
+  bool output_padding_is_untouched() const;
+
+  // The bytes of all that the call may only read, the argument struct among it.
+  std::string inputs() const;
+
+  // Values of `input`, `target` and `draft`, rounded to their type. A row of the last two is that
+  // of a position: output row * positions + position.
+  void set_value(const std::string &member, std::int64_t row, std::int64_t col, float value);
+  float value(const std::string &member, std::int64_t row, std::int64_t col) const;
+  // All columns.
+  void set_row(const std::string &member, std::int64_t row, float value);
+
+  // Ids, in or out, of either type.
+  void set_id(const std::string &member, std::int64_t row, std::int64_t col, std::int64_t id);
+  std::int64_t id(const std::string &member, std::int64_t row, std::int64_t col) const;
+
+  // A number of `input` and `output` arrays whose elements are of type T.
+  template <class T>
+  T &at(const std::string &member, std::int64_t row, std::int64_t col = 0) {
+    return *reinterpret_cast<T *>(element(find(member), row, col));
+  }
+
+  std::int64_t token(std::int64_t row, std::int64_t col = 0) const {
+    return id("out_token_ids", row, col);
+  }
+  sampler_row_status status(std::int64_t row) {
+    return at<sampler_row_status>("out_row_status", row);
+  }
+
+  bool has_array(const std::string &member) const;
+  const Array &array(const std::string &member) const { return find(member); }
+  Array &array(const std::string &member) { return find(member); }
+  // The outputs' names.
+  std::vector<std::string> outputs() const;
+  Buffer &buffer(const std::string &member) { return find(member).buffer; }
+
+ private:
+  Array &add(const std::string &member, Direction direction, std::size_t element_size,
+             std::int64_t rows, std::int64_t cols, std::int64_t stride);
+  void add_values(const std::string &member, sampler_dtype dtype, sampler_input_kind kind,
+                  std::int64_t rows, const std::string &ids_member,
+                  const std::string &counts_member);
+  void add_candidates(const std::string &ids_member, const std::string &counts_member,
+                      std::int64_t rows, std::int64_t stride);
+  void add_row_indices();
+  void add_parameters();
+  void add_drafts();
+  void add_outputs();
+  template <class T, class Make>
+  void add_per_row(const std::string &member, const Make &make);
+
+  const Array &find(const std::string &member) const;
+  Array &find(const std::string &member) {
+    return const_cast<Array &>(static_cast<const Call *>(this)->find(member));
+  }
+  static unsigned char *element(const Array &array, std::int64_t row, std::int64_t col);
+
+  Spec spec_;
+  Args args_;
+  Random random_;
+  std::vector<Array> arrays_;
+};
+
+// How a sampler is created for tests, and destroyed with its scope.
+struct DestroySampler {
+  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
+};
+using Sampler = std::unique_ptr<struct sampler_handle, DestroySampler>;
+
+// Aborts when it cannot be created.
+Sampler make_sampler(const sampler_options &options);
+
+// With room for the calls of all_specs().
+sampler_options roomy_options(std::int32_t num_threads = 1);
+inline Sampler roomy_sampler(std::int32_t num_threads = 1) {
+  return make_sampler(roomy_options(num_threads));
+}
+
+}  // namespace capi_test

@@ -1,0 +1,312 @@
+"""The deliberate faults: what each changes in the library, and the tests that must notice.
+
+An edit is (file, text, replacement); the text must stand in the file exactly once. A test is
+(program, googletest filter); each of a fault's tests must fail on its own.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    name: str
+    meaning: str
+    edits: list
+    tests: list
+    # Machines on which the edited lines are compiled; empty: all.
+    machines: tuple = ()
+
+
+def statistics(case):
+    return ("statistics_test", case)
+
+
+def streams(case):
+    return ("statistics_streams_test", case)
+
+
+def speculative(case):
+    return ("statistics_speculative_test", "Speculative." + case)
+
+
+def invariance(case):
+    return ("invariance_test", case)
+
+
+def golden(case):
+    return ("invariance_golden_test", "Cases/Golden.IsAsItWas/" + case)
+
+
+FAULTS = [
+    # ---- Drawing
+    Fault(
+        "running_sum_excludes_own_weight",
+        "the running sum at a token lacks the token's own weight",
+        [("src/cpu/draw.cpp",
+          """    if (distribution.keeps(row.rank(i))) {
+      sum += contract::weight(distribution.scale, row.values[i]);
+    }
+    sums[i] = sum;
+""",
+          """    sums[i] = sum;
+    if (distribution.keeps(row.rank(i))) {
+      sum += contract::weight(distribution.scale, row.values[i]);
+    }
+""")],
+        [statistics("Distribution.TopK"), golden("sample_logits_f32")]),
+    Fault(
+        "token_behind_the_right_one",
+        "the draw gives the element behind the first whose running sum exceeds the target",
+        [("src/cpu/draw.cpp",
+          "return std::upper_bound(sums_, sums_ + count_, target) - sums_;",
+          "return std::min(std::upper_bound(sums_, sums_ + count_, target) - sums_ + 1,"
+          " std::ptrdiff_t(count_ - 1));")],
+        [statistics("Distribution.Probabilities"), golden("sample_probabilities_f32")]),
+    Fault(
+        "running_sum_reached_not_exceeded",
+        "the draw gives the first token whose running sum reaches the target",
+        [("src/cpu/draw.cpp", "std::upper_bound(sums_,", "std::lower_bound(sums_,")],
+        [("inverse_cdf_test", "InverseCdf.EndsOfTheWords"),
+         ("inverse_cdf_test", "InverseCdf.BorderBetweenTokens")]),
+    Fault(
+        "sums_over_dropped_tokens",
+        "the running sum counts tokens that the filters dropped",
+        [("src/cpu/draw.cpp", "    if (distribution.keeps(row.rank(i))) {\n      sum +=",
+          "    {\n      sum +=")],
+        [statistics("Distribution.TopP"), golden("top_k_logits_f32")]),
+    Fault(
+        "uniform_of_24_bits",
+        "the word of the draw has 24 random bits only",
+        [("src/contract/philox.h",
+          "return block.word[0] | uint64_t(block.word[1]) << 32;",
+          "return uint64_t(block.word[1] >> 8) << 40;")],
+        [statistics("Inputs/Tail.OneInABillion/Logits")]),
+    Fault(
+        "gumbel_words_shared",
+        "the four tokens of a block of words share its first word",
+        [("src/cpu/draw.cpp", "block.word[id & 3]", "block.word[0]")],
+        [statistics("Gumbel.TemperatureAndFilters"), golden("sample_logits_f32_gumbel")]),
+    Fault(
+        "gumbel_blocks_shared",
+        "eight tokens share a block of four words",
+        [("src/cpu/draw.cpp",
+          "if (block_index != id >> 2) {\n      block_index = id >> 2;",
+          "if (block_index != id >> 3) {\n      block_index = id >> 3;")],
+        [statistics("Gumbel.Probabilities"), golden("sample_logits_f32_gumbel")]),
+    # ---- Randomness
+    Fault(
+        "counter_words_swapped",
+        "offset and stream change places in the counter",
+        [("src/contract/philox.h",
+          "{{uint32_t(random.offset), uint32_t(random.offset >> 32), random.stream,",
+          "{{random.stream, uint32_t(random.offset >> 32), uint32_t(random.offset),")],
+        [golden("sample_logits_f32_one_seed"), ("oracle_test", "*")]),
+    Fault(
+        "offset_plus_stream",
+        "the counter holds the sum of offset and stream, so that rows repeat each other's draws",
+        [("src/contract/philox.h",
+          "{{uint32_t(random.offset), uint32_t(random.offset >> 32), random.stream,",
+          "{{uint32_t(random.offset) + random.stream, uint32_t(random.offset >> 32), 0u,")],
+        [streams("Ways/Streams.InverseCdf*/OneSeedOffsetPerCall")]),
+    Fault(
+        "stream_unused",
+        "rows that share a seed share their random words",
+        [("src/contract/request.h", "seed.per_row ? 0u : uint32_t(row)", "0u")],
+        [streams("Ways/Streams.InverseCdf*/OneSeedOffsetPerCall")]),
+    Fault(
+        "stream_with_a_seed_per_row",
+        "a row with a seed of its own depends on its slot in the batch",
+        [("src/contract/request.h", "seed.per_row ? 0u : uint32_t(row)", "uint32_t(row)")],
+        [invariance("*RowsInAnyOrderAndNumber/sample")]),
+    Fault(
+        "upper_half_of_the_seed_unused",
+        "seeds that differ in their upper half give the same words",
+        [("src/contract/philox.h",
+          "philox4x32_10(counter, uint32_t(random.seed), uint32_t(random.seed >> 32))",
+          "philox4x32_10(counter, uint32_t(random.seed), 0u)")],
+        [streams("Ways/Streams.InverseCdf*/SeedsCountUpInTheirUpperHalf")]),
+    Fault(
+        "seed_of_the_neighbour",
+        "a row uses the seed of the row before it",
+        [("src/contract/request.h", "return {seed[row], offset[row],",
+          "return {seed[row > 0 ? row - 1 : row], offset[row],")],
+        [invariance("*RowsInAnyOrderAndNumber/top_p"), golden("min_p_logits_f32")]),
+    Fault(
+        "purposes_share_words",
+        "the bonus token is drawn with the word of sampling",
+        [("src/contract/philox.h", "kBonus = 3,", "kBonus = 0,")],
+        [streams("StreamsOfPurposes.*")]),
+    # ---- Filters
+    Fault(
+        "ties_by_descending_id",
+        "of equal values the higher id comes first",
+        [("src/contract/rank.h", "<< 32 | uint32_t(~id);", "<< 32 | id;"),
+         ("src/contract/rank.h", "return ~uint32_t(rank);", "return uint32_t(rank);")],
+        [statistics("Distribution.TiesOfTopK"), ("oracle_test", "*")]),
+    Fault(
+        "ties_never_kept",
+        "SAMPLER_TIES_KEEP does what SAMPLER_TIES_EXACT does",
+        [("src/cpu/distribution.cpp", "if (ties == TieRule::kExact) return length;",
+          "if (ties == TieRule::kExact || length > 0) return length;")],
+        [statistics("Distribution.TiesOfTopP"), golden("sample_logits_f16_ties_kept")]),
+    Fault(
+        "minus_zero_below_zero",
+        "-0 ranks below +0",
+        [("src/contract/rank.h", "bits_of(x + 0.0f);", "bits_of(x);")],
+        [invariance("Edges.MinusZeroEqualsZero")]),
+    Fault(
+        "top_k_of_the_neighbour",
+        "a row uses the top_k of the row before it",
+        [("src/contract/request.h", "temperature[row], top_k[row],",
+          "temperature[row], top_k[row > 0 ? row - 1 : row],")],
+        [invariance("*RowsInAnyOrderAndNumber/top_k"), golden("top_k_logits_f32")]),
+    Fault(
+        "threshold_rounded_down",
+        "p W is rounded down where the contract rounds up",
+        [("src/contract/filters.h", "return quotient + (remainder ? 1 : 0);",
+          "(void)remainder;\n  return quotient;")],
+        [invariance("Edges.TopPOfAnOddWeightRoundsUp"), invariance("Edges.MinPRoundsUp")]),
+    Fault(
+        "top_p_beyond_its_share",
+        "top-p goes on when its prefix has reached its share exactly",
+        [("src/cpu/distribution.cpp", "sum < threshold; ++length",
+          "sum <= threshold && length < seen; ++length")],
+        [invariance("Edges.TopPIsReachedByExactlyItsShare")]),
+    Fault(
+        "top_p_of_the_largest_weight",
+        "top-p is relative to the likeliest token's weight, not to the sum",
+        [("src/cpu/distribution.cpp", "contract::top_p_threshold(p, total)",
+          "contract::top_p_threshold(p, weight(0))")],
+        [statistics("Distribution.TopP"), golden("top_p_logits_f32")]),
+    Fault(
+        "min_p_of_the_sum",
+        "min-p is relative to the sum of weights, not to the likeliest token's",
+        [("src/cpu/distribution.cpp", "contract::min_p_threshold(p, weight(0))",
+          "contract::min_p_threshold(p, [&] { uint64_t sum = 0;"
+          " for (int64_t i = 0; i < seen; ++i) sum += weight(i); return sum; }())")],
+        [statistics("Distribution.MinP"), golden("min_p_logits_f32")]),
+    Fault(
+        "temperature_never_last",
+        "filters see the row at its temperature when they should see it at 1",
+        [("src/cpu/distribution.cpp", "rules.temperature_order == TemperatureOrder::kLast;",
+          "rules.temperature_order == TemperatureOrder::kLast && false;")],
+        [statistics("Distribution.TemperatureLast"),
+         golden("sample_logits_f32_min_p_first_temperature_last")]),
+    Fault(
+        "joint_filters_in_sequence",
+        "JOINT does what SEQUENTIAL does",
+        [("src/contract/filters.h",
+          "return row.shorter(top_k(all), row.shorter(top_p(all), min_p(all)));",
+          "return min_p(top_p(top_k(all)));")],
+        [statistics("Distribution.FiltersJointly")]),
+    # ---- Rows
+    Fault(
+        "parameters_of_another_output",
+        "outputs of the same row share their preparation though their parameters differ",
+        [("src/cpu/sample.cpp", "sort_key(request, previous) != sort_key(request, output)",
+          "input_row(request, previous) != input_row(request, output)")],
+        [invariance("*RowIndicesOrCopiedRows/sample")]),
+    Fault(
+        "nan_is_a_value",
+        "a NaN is taken for a good element",
+        [("src/cpu/row.cpp",
+          "return x >= lowest && x < contract::float_of(contract::kInfinityBits);",
+          "return !(x < lowest) && !(x >= contract::float_of(contract::kInfinityBits));")],
+        [golden("argmax_logits_f32_bad_rows"), golden("top_k_mask_logits_f32_bad_rows")]),
+    Fault(
+        "negative_probabilities",
+        "a negative probability is taken for a good element",
+        [("src/cpu/row.cpp", "kind == InputKind::kLogits ? contract::negative_infinity() : 0.0f;",
+          "kind == InputKind::kLogits ? contract::negative_infinity() : -1.0f;")],
+        [golden("sample_probabilities_f32_bad_rows")]),
+    Fault(
+        "candidates_in_list_order",
+        "candidate lists are not sorted by id",
+        [("src/cpu/row.cpp", "  std::sort(buffers.sort, buffers.sort + view.count);\n", "")],
+        [invariance("*CandidateListsOfAllIds/sample")]),
+    Fault(
+        "row_stride_unused",
+        "rows are read as if they were contiguous",
+        [("src/cpu/row.h", "row_view(rows, row, row * rows.stride)",
+          "row_view(rows, row, row * rows.num_cols)")],
+        [invariance("*StridesAndAlignment/argmax")]),
+    Fault(
+        "output_stride_unused",
+        "rows are written as if they were contiguous",
+        [("src/cpu/rows.cpp", "row * request.output_stride + i",
+          "row * request.input.num_cols + i")],
+        [invariance("*StridesAndAlignment/softmax")]),
+    Fault(
+        "f16_subnormals_flushed",
+        "subnormal f16 elements read as 0",
+        [("src/contract/float_bits.h", "float(magnitude) * power_of_two(-24)",
+          "0.0f * float(magnitude)")],
+        [invariance("*SixteenBitRowsAsWidened/argmax")]),
+    Fault(
+        "weights_of_40_bits",
+        "weights are rounded down to multiples of 2^-40",
+        [("src/contract/weight.h",
+          "return uint64_t(high_units * (int64_t(1) << 23) + low_units);",
+          "return uint64_t(high_units * (int64_t(1) << 23) + (low_units & ~int64_t(15)));")],
+        [invariance("Edges.MinPRoundsUp"), ("oracle_test", "*")]),
+    # ---- Threads and the host's floating-point environment
+    Fault(
+        "last_row_of_a_task_left_out",
+        "where rows do not divide evenly among threads the last ones are left out",
+        [("src/cpu/tasks.h",
+          "num_rows * index / num_tasks, num_rows * (index + 1) / num_tasks",
+          "num_rows / num_tasks * index, num_rows / num_tasks * (index + 1)")],
+        [("invariance_threads_test", "*Threads.OfTheHandle/argmax"),
+         ("invariance_threads_test", "*Threads.OfTheCallerInReverseOrder/argmax")]),
+    Fault(
+        "environment_not_set",
+        "rounding mode and flush-to-zero are the host's",
+        [("src/cpu/fp_environment.h", "    _mm_setcsr(kMaskedRoundToNearest);\n",
+          "    (void)kMaskedRoundToNearest;\n")],
+        [invariance("*FloatingPointEnvironment/softmax")],
+        machines=("x86_64",)),
+    Fault(
+        "environment_not_restored",
+        "the host finds the library's floating-point environment after a call",
+        [("src/cpu/fp_environment.h", "    _mm_setcsr(control_);\n", "")],
+        [invariance("*FloatingPointEnvironment/argmax")],
+        machines=("x86_64",)),
+    Fault(
+        "environment_of_threads_not_set",
+        "the handle's threads compute in the environment that they were started in",
+        [("src/cpu/executor.cpp", "    const FpEnvironment environment;\n", "")],
+        [("invariance_threads_test", "*Threads.StartedInAnyFloatingPointEnvironment/softmax")]),
+    # ---- Speculative verification
+    Fault(
+        "residual_without_the_draft",
+        "after a rejection the token comes from p, not from max(p - q, 0)",
+        [("src/contract/draw.h", "const float difference = target - draft;",
+          "const float difference = target - 0.0f * draft;")],
+        [speculative("WithDraftProbabilities"), golden("chain_speculative_probabilities_f32")]),
+    Fault(
+        "impossible_draft_accepted",
+        "a draft is accepted where u q = p",
+        [("src/contract/draw.h", "uniform * double(draft) < double(target)",
+          "uniform * double(draft) <= double(target)")],
+        [invariance("Edges.ImpossibleDraftIsNeverAccepted")]),
+    Fault(
+        "positions_share_the_accept_word",
+        "all drafts of a row are judged with one word",
+        [("src/cpu/chain_speculative.cpp", "Purpose::kAccept, uint32_t(position)",
+          "Purpose::kAccept, 0u * uint32_t(position)")],
+        [speculative("WithDraftProbabilities")]),
+    Fault(
+        "rejected_draft_drawn_again",
+        "the residual of a deterministic draft still holds the draft",
+        [("src/cpu/chain_speculative.cpp",
+          "const bool removed = !request_.draft.values && id == rejected;",
+          "const bool removed = !request_.draft.values && id == rejected && id < 0;")],
+        [speculative("DeterministicDrafts")]),
+    Fault(
+        "draft_lengths_unused",
+        "rows of fewer drafts are verified as if they had all",
+        [("src/cpu/chain_speculative.cpp",
+          "request_.draft_lengths ? request_.draft_lengths[row_] : request_.num_drafts;",
+          "request_.num_drafts;")],
+        [speculative("RaggedLengths")]),
+]

@@ -1,0 +1,188 @@
+#include "check_outputs.h"
+
+#include <cmath>
+#include <limits>
+
+namespace fuzz {
+
+namespace {
+
+using capi_test::Call;
+using capi_test::Spec;
+
+constexpr sampler_row_status kAllBits = 63;
+
+class Outputs {
+ public:
+  Outputs(Call *call, std::int64_t bad_token)
+      : call_(*call), spec_(call->spec()), bad_token_(bad_token) {}
+
+  void check() {
+    require(call_.output_padding_is_untouched(), "output padding was written", -1);
+    for (std::int64_t row = 0; row < spec_.num_rows; ++row) check_row(row);
+  }
+
+ private:
+  // Whether the call was asked for this output.
+  bool is_written(const char *member) {
+    return call_.has_array(member) &&
+           call_.args().get<void *>(member) == call_.buffer(member).data();
+  }
+
+  bool is_input_set(const char *member) {
+    return call_.args().operation().has(member) && call_.args().get<void *>(member) != nullptr;
+  }
+
+  void require(bool condition, const char *what, std::int64_t row) {
+    fuzz::require(condition, call_, what, row);
+  }
+
+  void check_row(std::int64_t row) {
+    has_status_ = is_written("out_row_status");
+    status_ = has_status_ ? call_.status(row) : SAMPLER_ROW_OK;
+    require((status_ & ~kAllBits) == 0, "unknown status bits", row);
+    is_bad_ = (status_ & ~std::uint32_t(SAMPLER_ROW_INVALID_DRAFT)) != 0;
+    if (spec_.is_chain()) {
+      check_chain(row);
+    } else if (call_.has_array("out_counts")) {
+      check_selection(row);
+    } else {
+      if (is_written("out_token_ids")) check_token(row);
+      if (is_written("output")) check_probabilities(row);
+    }
+    if (is_written("out_kept_counts")) check_kept_count(row);
+    if (is_written("out_logprobs")) check_logprob(row);
+  }
+
+  // A column, or an id of the list.
+  bool is_id(std::int64_t id, std::int64_t row) {
+    const char *ids = spec_.is_chain() ? "target_candidate_ids" : "candidate_ids";
+    if (!is_input_set(ids)) return id >= 0 && id < spec_.num_cols;
+    if (spec_.is_chain()) return id >= 0 && id < 1 << 20;
+    const std::int64_t input =
+        is_input_set("row_indices") ? call_.at<std::int32_t>("row_indices", row) : row;
+    for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
+      if (call_.id(ids, input, i) == id) return true;
+    }
+    return false;
+  }
+
+  void check_token(std::int64_t row) {
+    const std::int64_t token = call_.token(row);
+    if (!has_status_) {
+      require(token == bad_token_ || is_id(token, row), "a token that is no id", row);
+    } else if (is_bad_) {
+      require(token == bad_token_, "a bad row's token", row);
+    } else {
+      require(is_id(token, row), "a good row's token is no id", row);
+    }
+  }
+
+  void check_kept_count(std::int64_t row) {
+    const std::int32_t count = call_.at<std::int32_t>("out_kept_counts", row);
+    require(count >= 0 && count <= spec_.num_cols, "kept count", row);
+    if (has_status_) require((count == 0) == is_bad_, "kept count of a bad row", row);
+  }
+
+  void check_logprob(std::int64_t row) {
+    const float logprob = call_.at<float>("out_logprobs", row);
+    if (has_status_) require(std::isnan(logprob) == is_bad_, "NaN logprob", row);
+    // Log-probabilities are right to 1e-5.
+    require(std::isnan(logprob) || logprob <= 1e-5f, "positive logprob", row);
+  }
+
+  // Of whole rows: probabilities in [0, 1], or masked logits.
+  void check_probabilities(std::int64_t row) {
+    if (spec_.operation == SAMPLER_OP_TOP_K_MASK) return check_mask(row);
+    double sum = 0;
+    for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
+      const float p = call_.value("output", row, i);
+      require(p >= 0 && p <= 1.000001f, "a probability outside [0, 1]", row);
+      sum += double(p);
+    }
+    if (!has_status_) return;
+    if (is_bad_) {
+      require(sum == 0, "a bad row's probabilities", row);
+    } else {
+      // f16 and bf16 round each of up to 300 probabilities by 2^-9 of it; f16 flushes tiny ones.
+      require(std::fabs(sum - 1) < 0.005, "probabilities do not sum to 1", row);
+    }
+  }
+
+  void check_mask(std::int64_t row) {
+    if (!has_status_ || is_bad_ || is_input_set("candidate_ids")) return;
+    for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
+      const float x = call_.value("output", row, i);
+      require(x == call_.value("input", row, i) || x == -std::numeric_limits<float>::infinity(),
+              "a mask changed a value", row);
+    }
+  }
+
+  void check_selection(std::int64_t row) {
+    std::int64_t count = -1;
+    if (is_written("out_counts")) {
+      count = call_.at<std::int32_t>("out_counts", row);
+      require(count >= 0 && count <= spec_.num_selected, "selected count", row);
+      if (has_status_) require((count == 0) == is_bad_, "selected count of a bad row", row);
+    }
+    if (is_written("out_token_ids")) {
+      for (std::int64_t i = 0; i < spec_.num_selected; ++i) {
+        const std::int64_t id = call_.token(row, i);
+        require(id == -1 || is_id(id, row), "a selected token is no id", row);
+        if (count >= 0) require((id == -1) == (i >= count), "selected ids behind the count", row);
+      }
+    }
+    if (is_written("out_values")) {
+      for (std::int64_t i = 1; i < spec_.num_selected; ++i) {
+        require(call_.value("out_values", row, i - 1) >= call_.value("out_values", row, i),
+                "selected values are not in order", row);
+      }
+    }
+  }
+
+  void check_chain(std::int64_t row) {
+    std::int64_t num_tokens = 0;
+    while (num_tokens <= spec_.num_drafts && call_.token(row, num_tokens) != -1) ++num_tokens;
+    for (std::int64_t i = num_tokens; i <= spec_.num_drafts; ++i) {
+      require(call_.token(row, i) == -1, "tokens behind the last", row);
+    }
+    if (has_status_ && is_bad_) {
+      require(call_.token(row) == bad_token_, "a bad row's token", row);
+      require(num_tokens == (bad_token_ == -1 ? 0 : 1), "a bad row's tokens", row);
+    } else if (has_status_) {
+      require(num_tokens > 0, "a good row without a token", row);
+      for (std::int64_t i = 0; i + 1 < num_tokens; ++i) {
+        require(call_.token(row, i) == call_.id("draft_token_ids", row, i), "not a draft", row);
+      }
+      require(is_id(call_.token(row, num_tokens - 1), row), "the last token is no id", row);
+    }
+    check_chain_counts(row, num_tokens);
+  }
+
+  void check_chain_counts(std::int64_t row, std::int64_t num_tokens) {
+    if (call_.args().get<std::int32_t>("accumulate_counts") || !has_status_) return;
+    const std::int64_t emitted = is_bad_ ? 0 : num_tokens - 1;
+    if (is_written("out_emitted_counts")) {
+      require(call_.at<std::int32_t>("out_emitted_counts", row) == emitted, "emitted count", row);
+    }
+    if (is_written("out_accepted_counts")) {
+      const std::int32_t accepted = call_.at<std::int32_t>("out_accepted_counts", row);
+      require(accepted >= emitted && accepted <= spec_.num_drafts, "accepted count", row);
+    }
+  }
+
+  Call &call_;
+  const Spec &spec_;
+  std::int64_t bad_token_;
+  bool has_status_ = false;
+  sampler_row_status status_ = SAMPLER_ROW_OK;
+  bool is_bad_ = false;
+};
+
+}  // namespace
+
+void check_outputs(Call *call, std::int64_t bad_token) {
+  Outputs(call, bad_token).check();
+}
+
+}  // namespace fuzz
