@@ -49,7 +49,9 @@ typedef struct sampler_chain_speculative_args {
 
   /* Candidate lists, laid out like `target` and `draft`: the ids of the elements, and how many
    * there are, [num_rows, num_drafts + 1] and [num_rows, num_drafts]. NULL: an element's id is its
-   * column; all num_cols. A token that is not in a list has probability 0 there. */
+   * column; all num_cols. A token that is not in a list has probability 0 there. Of rows of given
+   * probabilities only the drafts' elements are looked at before the first rejection; a list is
+   * read whole, so that a bad element anywhere in it makes the row bad. */
   const void *target_candidate_ids;
   const int32_t *target_candidate_counts;
   const void *draft_candidate_ids;

@@ -168,7 +168,7 @@ void break_strides(Rules *rules) {
 
 void break_parameters(Rules *rules) {
   const Spec spec = rules->spec();
-  rules->spec().per_row = false;  // beside an array the one value is not looked at
+  rules->spec().per_row = false;
   for (const std::uint32_t bits : {0x7FC00000u, 0xFFC00000u, 0x7F800001u, 0xFFFFFFFFu}) {
     for (const char *member : {"temperature", "top_p", "min_p"}) {
       rules->refuse(member, nan_of(bits), text("%s is NaN; it must be a number", member));
@@ -475,6 +475,29 @@ TEST_P(ArgumentRules, ExtremeParametersHaveTheirMeaning) {
   if (operation.has("temperature")) {
     EXPECT_NE(with("temperature", 0.0f), with("temperature", 0x1p64f));
     EXPECT_NE(with("temperature", 0.0f), with("temperature", 1.1e-5f));
+  }
+}
+
+// Beside an array the value for all rows is of no matter.
+TEST_P(ArgumentRules, ValuesBesideArraysAreIgnored) {
+  const Operation &operation = operations()[std::size_t(GetParam())];
+  const Sampler sampler = roomy_sampler();
+  for (const sampler_input_kind kind : {SAMPLER_LOGITS, SAMPLER_PROBABILITIES}) {
+    Spec spec = full_spec(operation);
+    spec.kind = kind;
+    Call call(spec);
+    const std::string expected = output_of(&call, sampler.get());
+    for (const float value : {0.3f, -kInf, nan_of(0x7FC00000u)}) {
+      for (const char *name : {"temperature", "top_p", "min_p"}) {
+        if (!call.has_array(std::string(name) + "s")) continue;
+        call.args().set(name, value);
+      }
+      if (operation.has("seeds")) {
+        call.args().set("seed", std::uint64_t(99));
+        call.args().set("offset", std::uint64_t(99));
+      }
+      EXPECT_TRUE(same_bytes(output_of(&call, sampler.get()), expected));
+    }
   }
 }
 

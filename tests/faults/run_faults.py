@@ -7,8 +7,8 @@
   run_faults.py document FILE           the table in FILE must list the faults and their tests
 
 CONFIG is a JSON file that CMake writes: compiler, sources, folders and test programs. The programs
-are those of the build, run with the faulty library instead of the one they are linked with. A program
-that has a source of the library compiled in is linked anew.
+are those of the build, run with the faulty library instead of the one they are linked with; those
+with a source of the library compiled in are linked anew.
 """
 
 import json
@@ -188,7 +188,8 @@ def document(path):
     text = Path(path).read_text(encoding="utf-8")
     wrong = []
     for fault in FAULTS:
-        tests = ", ".join(f"`{program}` {case}".replace("*", "\\*") for program, case in fault.tests)
+        tests = ", ".join(f"`{program}` {case}" for program, case in fault.tests)
+        tests = tests.replace("*", "\\*")
         row = f"| {fault.name} | {fault.meaning} | {tests} |"
         if row not in text:
             wrong.append(row)
