@@ -23,6 +23,21 @@ std::string to_string(const Place &place) {
   return std::string(file_name(place.file)) + ":" + std::to_string(place.line);
 }
 
+// A device computes in the default environment, whatever the caller has set.
+class DefaultFloatingPoint {
+ public:
+  DefaultFloatingPoint() {
+    std::fegetenv(&callers_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloatingPoint() { std::fesetenv(&callers_); }
+  DefaultFloatingPoint(const DefaultFloatingPoint &) = delete;
+  DefaultFloatingPoint &operator=(const DefaultFloatingPoint &) = delete;
+
+ private:
+  std::fenv_t callers_;
+};
+
 void check(const Dimensions &dimensions, const Options &options, std::size_t num_sites) {
   auto require = [](bool holds, const char *rule) {
     if (!holds) throw std::invalid_argument(std::string("simt::launch: ") + rule);
@@ -116,6 +131,7 @@ void Machine::launch(const Dimensions &dimensions, std::uint64_t seed, const Opt
                      const Body &body) {
   if (body_ != nullptr) throw std::logic_error("simt::launch within a launch");
   check(dimensions, options, sites_.size());
+  const DefaultFloatingPoint floating_point;
   dimensions_ = dimensions;
   seed_ = seed;
   options_ = options;
@@ -174,16 +190,17 @@ void Machine::reset_team() {
   num_ended_ = 0;
   for (Block &block : blocks_) block.num_started = block.num_ended = 0;
   for (Scope &scope : scopes_) scope.num_arrived = 0;
-  ready_.clear();
-  for (int ordinal = 0; ordinal < scopes_.back().num_threads; ++ordinal) {
+  const int team_threads = scopes_.back().num_threads;
+  for (int ordinal = 0; ordinal < team_threads; ++ordinal) {
     Thread &thread = *threads_[std::size_t(ordinal)];
     thread.index = ordinal % dimensions_.num_threads;
     thread.state = Thread::State::kNotStarted;
     thread.block = &blocks_[std::size_t(ordinal / dimensions_.num_threads)];
     thread.waits_in = nullptr;
     thread.input = 0;
-    ready_.push_back(&thread);
   }
+  ready_.clear();
+  make_ready(0, team_threads);
   draw_order();
   draw_ticks();
 }
@@ -213,8 +230,6 @@ Thread::Thread(Machine *its_machine, int its_ordinal, void (*body)(void *))
 void Machine::serve(void *thread) {
   Thread &self = *static_cast<Thread *>(thread);
   Machine &machine = *self.machine;
-  // Like a device, whatever the caller has set.
-  std::fesetenv(FE_DFL_ENV);
   for (;;) {
     machine.start(self);
     machine.run_body(self);
@@ -300,16 +315,14 @@ void Machine::release(Scope &scope) {
       scope, scope.site.kind, [](Thread &thread, std::uint64_t output) { thread.output = output; });
   ++scope.round;
   scope.num_arrived = 0;
-  if (is_barrier(scope.site.kind)) draw_order();
-  const bool is_downwards = random_.below(2) == 0;
-  for (int i = 0; i < scope.num_threads; ++i) {
-    const int ordinal = scope.first + (is_downwards ? scope.num_threads - 1 - i : i);
+  for (int ordinal = scope.first; ordinal < scope.first + scope.num_threads; ++ordinal) {
     Thread &thread = *threads_[std::size_t(ordinal)];
     thread.input = 0;
     thread.total = total;
     thread.waits_in = nullptr;
-    ready_.push_back(&thread);
   }
+  make_ready(scope.first, scope.num_threads);
+  if (is_barrier(scope.site.kind)) draw_order();
 }
 
 // Computes what the threads get of their inputs; returns the total where there is one.
@@ -361,6 +374,15 @@ std::uint64_t Machine::combine(const Scope &scope, Kind kind, const Deliver &del
 }
 
 // ---- Order --------------------------------------------------------------------------------------
+
+// Upwards or downwards, which matters where they are taken from the end.
+void Machine::make_ready(int first, int num_threads) {
+  const bool is_downwards = random_.below(2) == 0;
+  for (int i = 0; i < num_threads; ++i) {
+    const int ordinal = first + (is_downwards ? num_threads - 1 - i : i);
+    ready_.push_back(threads_[std::size_t(ordinal)].get());
+  }
+}
 
 // Any thread that can run, the warp that was let go last, or one by one from an end: what one order
 // hides, another shows.
@@ -417,11 +439,11 @@ Error Machine::error_at(ErrorKind kind, Place place, const Thread &thread,
 }
 
 std::string Machine::describe(const Thread &thread) const {
-  const std::string name =
+  std::string text =
       "thread " + std::to_string(thread.index) + " of block " + std::to_string(thread.block->rank);
-  if (thread.state == Thread::State::kEnded) return name + " has ended";
-  if (thread.waits_in != nullptr) return name + " is in " + to_string(thread.waits_in->site);
-  return name;
+  if (thread.state == Thread::State::kEnded) return text + " has ended";
+  if (thread.waits_in != nullptr) text += " is in " + to_string(thread.waits_in->site);
+  return text;
 }
 
 const Thread &Machine::member_of(const Scope &scope, bool is_waiting_in_it) const {

@@ -252,6 +252,7 @@ class Machine {
   template <class Deliver>
   std::uint64_t combine(const Scope &scope, Kind kind, const Deliver &deliver) const;
 
+  void make_ready(int first, int num_threads);
   void draw_order();
   void draw_ticks();
   Thread *take_ready();

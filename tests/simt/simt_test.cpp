@@ -48,7 +48,15 @@ class Collectives : public testing::Test {};
 
 using Sizes = testing::Types<std::integral_constant<int, 32>, std::integral_constant<int, 64>,
                              std::integral_constant<int, 512>, std::integral_constant<int, 1024>>;
-TYPED_TEST_SUITE(Collectives, Sizes);
+
+struct SizeName {
+  template <class Size>
+  static std::string GetName(int) {
+    return std::to_string(Size::value);
+  }
+};
+
+TYPED_TEST_SUITE(Collectives, Sizes, SizeName);
 
 constexpr int kTeamSizes[] = {1, 2, 4, 8};
 
@@ -194,24 +202,40 @@ TEST(Grid, TheSeedIsTheOrder) {
   EXPECT_EQ(orders.size(), kNumSeeds);
 }
 
+TEST(Grid, TeamsRunInAnyOrder) {
+  std::set<std::vector<std::int64_t>> orders;
+  for (std::uint64_t seed = 0; seed < kNumSeeds; ++seed) {
+    std::vector<std::int64_t> order;
+    launch<32>(8, 1, 0, seed, [&](auto &context) {
+      if (context.thread() == 0) order.push_back(context.team());
+    });
+    orders.insert(order);
+  }
+  EXPECT_EQ(orders.size(), kNumSeeds);
+}
+
+// Shuffled, from the first to the last, from the last to the first.
 TEST(Grid, TheOrderChangesAtEveryBarrier) {
-  constexpr int kRounds = 20;
-  std::vector<std::vector<int>> orders(kRounds);
+  std::vector<std::vector<int>> orders(40);
   launch<512>(1, 1, 0, 3, [&](auto &context) {
     for (auto &order : orders) {
       order.push_back(context.thread());
       context.sync();
     }
   });
-  int num_shuffled = 0;
+  std::set<std::vector<int>> shuffled;
+  int num_upwards = 0, num_downwards = 0;
   for (const auto &order : orders) {
-    num_shuffled += !std::is_sorted(order.begin(), order.end()) &&
-                    !std::is_sorted(order.rbegin(), order.rend());
+    const bool is_upwards = std::is_sorted(order.begin(), order.end());
+    const bool is_downwards = std::is_sorted(order.rbegin(), order.rend());
+    num_upwards += is_upwards;
+    num_downwards += is_downwards;
+    if (!is_upwards && !is_downwards) shuffled.insert(order);
   }
-  EXPECT_GE(num_shuffled, kRounds / 2);
-  std::sort(orders.begin(), orders.end());
-  const auto num_different = std::unique(orders.begin(), orders.end()) - orders.begin();
-  EXPECT_GE(num_different, num_shuffled + 1);
+  EXPECT_GT(num_upwards, 0);
+  EXPECT_GT(num_downwards, 0);
+  EXPECT_EQ(shuffled.size(), orders.size() - std::size_t(num_upwards + num_downwards));
+  EXPECT_GT(shuffled.size(), orders.size() / 2);
 }
 
 // A warp that needs no other runs from ballot to ballot while the rest of the block stands still,
@@ -303,6 +327,20 @@ TEST(SharedMemoryDeathTest, OfABlockThatHasEndedIsGone) {
   EXPECT_DEATH(run(false), "use-after-poison");
 }
 #else
+TEST(SharedMemory, OfABlockThatHasNotBegunIsGarbage) {
+  std::uint64_t num_lost = 0;
+  for (std::uint64_t seed = 0; seed < kNumSeeds; ++seed) {
+    launch<32>(1, 2, 8, seed, [&](auto &context) {
+      std::uint64_t *word = &context.template shared<std::uint64_t>();
+      if (context.rank() == 0) *context.peer(word, 1) = 17;
+      context.team_sync();
+      if (context.rank() == 1 && context.thread() == 0) num_lost += *word != 17;
+      context.team_sync();
+    });
+  }
+  EXPECT_GT(num_lost, 0u);
+}
+
 TEST(SharedMemory, OfABlockThatHasEndedIsGarbage) {
   bool is_seen = false;
   launch<32>(1, 2, 8, 0, [&](auto &context) {
@@ -401,19 +439,17 @@ TEST(Vectors, LoadAndStore) {
 TEST(Errors, BlockWaitsInTwoPlaces) {
   const int line = __LINE__;
   const Error error = error_of<64>(2, 0, [](auto &context) {
-    if (context.rank() == 1 && context.thread() == 40) {
-      context.sync();
-    } else {
-      context.sync();
-    }
+    const bool is_stray = context.rank() == 1 && context.thread() == 40;
+    if (is_stray) context.sync();
+    if (!is_stray) context.sync();
   });
   EXPECT_EQ(error.kind(), ErrorKind::kDivergence);
   EXPECT_EQ(error.where().rank, 1);
-  EXPECT_TRUE(error.where().place.line == line + 3 || error.where().place.line == line + 5);
+  EXPECT_TRUE(error.where().place.line == line + 3 || error.where().place.line == line + 4);
   const std::string message = error.what();
   for (const std::string &part :
        {"sync at simt_test.cpp:" + std::to_string(line + 3), std::string("thread 40 of block 1"),
-        "sync at simt_test.cpp:" + std::to_string(line + 5), std::string("seed 5")}) {
+        "sync at simt_test.cpp:" + std::to_string(line + 4), std::string("seed 5")}) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   }
 }
@@ -675,20 +711,21 @@ TEST(Skip, CollectivesDoNotWait) {
 }
 
 TEST(Skip, SitesAreBarriersInOrderOfAppearance) {
-  const std::size_t first = sites().size();
+  const int line = __LINE__ + 2;
   launch<32>(1, 1, 0, 0, [](auto &context) {
     context.ballot(true);
     for (int i = 0; i < 3; ++i) context.sync();
     context.team_sync();
     context.block_sum(context.warp_inclusive_sum(1));
   });
-  const int line = __LINE__;
-  ASSERT_EQ(sites().size(), first + 3);
-  EXPECT_EQ(to_string(sites()[first + 0]), "sync at simt_test.cpp:" + std::to_string(line - 4));
-  EXPECT_EQ(to_string(sites()[first + 1]),
-            "team_sync at simt_test.cpp:" + std::to_string(line - 3));
-  EXPECT_EQ(to_string(sites()[first + 2]),
-            "block_sum at simt_test.cpp:" + std::to_string(line - 2));
+  EXPECT_EQ(site_at(Kind::kBallot, line), kNoSite);
+  EXPECT_EQ(site_at(Kind::kWarpInclusiveSum, line + 3), kNoSite);
+  const int first = site_at(Kind::kSync, line + 1);
+  ASSERT_NE(first, kNoSite);
+  EXPECT_EQ(site_at(Kind::kTeamSync, line + 2), first + 1);
+  EXPECT_EQ(site_at(Kind::kBlockSum, line + 3), first + 2);
+  EXPECT_EQ(to_string(sites()[std::size_t(first)]),
+            "sync at simt_test.cpp:" + std::to_string(line + 1));
 }
 
 }  // namespace
