@@ -69,9 +69,7 @@ struct ResidualRow {
     return contract::residual_probability(p, draft.probability_of(id));
   }
 
-  SAMPLER_HD float value(int index) const {
-    return of_target(target.stored.value(index), index);
-  }
+  SAMPLER_HD float value(int index) const { return of_target(target.stored.value(index), index); }
 
   template <class Context>
   SAMPLER_DEVICE void load(Context &ctx, int position, float (&x)[kVector]) const {
@@ -145,15 +143,13 @@ class ChainTeam {
   }
 
   SAMPLER_DEVICE bool is_in_vocabulary(int64_t id) const {
-    const int64_t size =
-        request_.target.ids ? contract::kMaxVocabulary : request_.target.num_cols;
+    const int64_t size = request_.target.ids ? contract::kMaxVocabulary : request_.target.num_cols;
     return id >= 0 && id < size;
   }
 
   SAMPLER_DEVICE void check_drafts(State *state) const {
     const int num_drafts = int(request_.num_drafts);
-    const int length =
-        request_.draft_lengths ? request_.draft_lengths[state->row] : num_drafts;
+    const int length = request_.draft_lengths ? request_.draft_lengths[state->row] : num_drafts;
     state->length = length < 0 ? 0 : length > num_drafts ? num_drafts : length;
     bool valid = length == state->length;
     for (int i = 0; i < state->length; ++i) {
@@ -291,10 +287,8 @@ class ChainTeam {
     ListState list;
     const Distribution all =
         make_distribution(team_, row, summary, unfiltered, FilterRules(), &list);
-    const Purpose purpose =
-        state->emitted < state->length ? Purpose::kResidual : Purpose::kBonus;
-    const uint64_t word =
-        contract::random_word64(state->random, purpose, uint32_t(state->emitted));
+    const Purpose purpose = state->emitted < state->length ? Purpose::kResidual : Purpose::kBonus;
+    const uint64_t word = contract::random_word64(state->random, purpose, uint32_t(state->emitted));
     const Token token = draw_inverse_cdf(team_, row, all, prepare_draw(team_, all, list),
                                          contract::draw_target(word, all.kept_weight));
     state->last_token = token.id;

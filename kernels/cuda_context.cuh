@@ -56,10 +56,16 @@ class CudaContext {
     return 1;
   }
 
-  __device__ int64_t team() const { return int64_t(blockIdx.x) / team_size(); }
-  __device__ int64_t num_teams() const { return int64_t(gridDim.x) / team_size(); }
+  __device__ int64_t team() const {
+    return int64_t(blockIdx.x) / team_size();
+  }
+  __device__ int64_t num_teams() const {
+    return int64_t(gridDim.x) / team_size();
+  }
 
-  __device__ void sync() const { __syncthreads(); }
+  __device__ void sync() const {
+    __syncthreads();
+  }
 
   __device__ void team_sync() const {
 #if __CUDA_ARCH__ >= 900

@@ -23,8 +23,8 @@
 //   load_vector<T>(const T *)         an aligned load of a 8- or 16-byte struct
 //   store_vector<T>(T *, T)           and the store
 //
-// Barriers, ballots, broadcasts and block or warp sums are reached by every thread of the block (the
-// warp, the team) together: no early return, no divergence around them. The block's sums are
+// Barriers, ballots, broadcasts and block or warp sums are reached by every thread of the block
+// (the warp, the team) together: no early return, no divergence around them. The block's sums are
 // barriers too: what was written to shared memory before is visible after.
 #pragma once
 
@@ -32,7 +32,8 @@
 
 #if defined(__CUDACC__)
 #define SAMPLER_DEVICE __device__
-// For what stands at many places and is not worth a copy at each: a kernel is the sum of its passes.
+// For what stands at many places and is not worth a copy at each: a kernel is the sum of its
+// passes.
 #define SAMPLER_DEVICE_CALL __device__ __noinline__
 #else
 #define SAMPLER_DEVICE

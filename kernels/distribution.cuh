@@ -100,7 +100,7 @@ SAMPLER_DEVICE uint32_t nth_largest_key(Context &ctx, uint32_t own, int wanted) 
 // largest: if n groups' largest reach a value, n tokens do.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int delegates,
-                                   uint32_t *bitmap) {
+                                        uint32_t *bitmap) {
   Context &ctx = team.ctx;
   const InputKind kind = row.kind();
   const bool is_list = row.source().ids != nullptr;
@@ -212,15 +212,12 @@ class TeamFilters {
     const auto seen_weight = [&](uint64_t key) { return key >= seen ? weight(key) : 0; };
     if (list_.covers(seen)) {
       const uint64_t sum =
-          team_.is_leader()
-              ? list_sum(team_.ctx, team_.shared.list, list_.count, seen_weight)
-              : 0;
+          team_.is_leader() ? list_sum(team_.ctx, team_.shared.list, list_.count, seen_weight) : 0;
       return team_.broadcast(sum, 0);
     }
     uint64_t sum = 0;
-    row_.for_each([&](float x, int index) {
-      sum += seen_weight(RankOrder::key(x, row_.id(index)));
-    });
+    row_.for_each(
+        [&](float x, int index) { sum += seen_weight(RankOrder::key(x, row_.id(index))); });
     return team_.sum(sum);
   }
 
@@ -264,9 +261,9 @@ SAMPLER_HD inline int wanted_delegates(const RowParameters &parameters, int coun
 // The row and the parameters are good. On return the list covers the kept tokens or is void.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Distribution make_distribution(Team<Context> &team, const Row &row,
-                                              const RowSummary &summary,
-                                              const RowParameters &parameters,
-                                              const FilterRules &rules, ListState *list) {
+                                                   const RowSummary &summary,
+                                                   const RowParameters &parameters,
+                                                   const FilterRules &rules, ListState *list) {
   const float max = contract::value_of_rank(summary.first);
   Distribution result;
   result.greedy = contract::is_greedy(parameters.temperature);
@@ -320,7 +317,7 @@ SAMPLER_DEVICE_CALL Distribution make_distribution(Team<Context> &team, const Ro
 // The weight of the whole row at temperature 1.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL uint64_t total_weight(Team<Context> &team, const Row &row,
-                                     const RowSummary &summary) {
+                                          const RowSummary &summary) {
   const RowScale scale =
       contract::row_scale(row.kind(), contract::value_of_rank(summary.first), 1.0f);
   uint64_t sum = 0;

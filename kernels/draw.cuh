@@ -21,14 +21,14 @@ struct Token {
 
 // A kept set that is drawn from: listed by ascending id in the leader, or where the row lies.
 struct DrawSource {
-  int listed = -1;            // kept tokens in the leader's list; -1: they are not there
-  uint64_t warp_weight = 0;   // otherwise, the kept weight of this warp's part of the row
+  int listed = -1;           // kept tokens in the leader's list; -1: they are not there
+  uint64_t warp_weight = 0;  // otherwise, the kept weight of this warp's part of the row
 };
 
 // Brings the kept tokens into the order of the draw. Destroys the list's order.
 template <class Context>
 SAMPLER_DEVICE_CALL DrawSource prepare_draw(Team<Context> &team, const Distribution &distribution,
-                                       const ListState &list) {
+                                            const ListState &list) {
   Context &ctx = team.ctx;
   DrawSource result;
   if (list.covers(distribution.cut)) {
@@ -49,8 +49,8 @@ SAMPLER_DEVICE_CALL DrawSource prepare_draw(Team<Context> &team, const Distribut
 // The token at which the kept tokens' running weight, by ascending id, first exceeds `target`.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
-                                      const Distribution &distribution, const DrawSource &source,
-                                      uint64_t target) {
+                                           const Distribution &distribution,
+                                           const DrawSource &source, uint64_t target) {
   Context &ctx = team.ctx;
   const RowScale scale = distribution.scale;
   const auto weight_of_key = [scale](uint64_t key) {
@@ -71,38 +71,36 @@ SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
       const Rank rank = contract::rank_of(IdOrder::value(key), IdOrder::id(key));
       return distribution.keeps(rank) ? weight_of_key(key) : 0;
     };
-    const uint64_t key = find_key<IdOrder>(team, row, {0, ~uint64_t(0), row.count()}, target + 1, 0,
-                                           kept_weight);
+    const uint64_t key =
+        find_key<IdOrder>(team, row, {0, ~uint64_t(0), row.count()}, target + 1, 0, kept_weight);
     return {IdOrder::id(key), IdOrder::value(key)};
   }
 
   // The warp whose part holds the target searches it.
   uint64_t block_weight;
-  const uint64_t before_warp = ctx.block_exclusive_sum(
-      ctx.lane() == 0 ? source.warp_weight : 0, &block_weight);
+  const uint64_t before_warp =
+      ctx.block_exclusive_sum(ctx.lane() == 0 ? source.warp_weight : 0, &block_weight);
   const uint64_t block_values[] = {block_weight};
   const uint64_t before_block = team.exchange(block_values).sum_before(0, ctx.rank());
   // Lane 0's running sum is the warp's; the others' already hold the warp itself.
   const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
-  if (ctx.thread() == 0) team.shared.found[0] = 0;
-  ctx.sync();
+  uint64_t index_plus_1 = 0;
   if (before <= target && target < before + source.warp_weight) {
     const int index = row.find_in_warp(target - before, [&](float x, int i) {
       const bool kept = distribution.keeps(contract::rank_of(x, uint32_t(i)));
       return kept ? contract::weight(scale, x) : uint64_t(0);
     });
-    if (ctx.lane() == 0) team.shared.found[0] = uint64_t(index) + 1;
+    index_plus_1 = uint64_t(index) + 1;
   }
-  ctx.sync();
-  const uint32_t found = uint32_t(team.max(team.shared.found[0]) - 1);
+  const uint32_t found = uint32_t(team.max(index_plus_1) - 1);
   return {found, row.source().value(int(found))};
 }
 
 // The kept token with the largest score, the lowest id among equals.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Token draw_gumbel(Team<Context> &team, const Row &row,
-                                 const Distribution &distribution, const DrawSource &source,
-                                 const contract::RandomStream &random) {
+                                      const Distribution &distribution, const DrawSource &source,
+                                      const contract::RandomStream &random) {
   const RowScale scale = distribution.scale;
   uint64_t best = 0;
   uint32_t best_bits = 0;
@@ -114,8 +112,7 @@ SAMPLER_DEVICE_CALL Token draw_gumbel(Team<Context> &team, const Row &row,
       block_index = id >> 2;
       block = contract::random_block(random, contract::Purpose::kGumbel, block_index);
     }
-    const float score =
-        contract::gumbel_score(scale.kind, x, scale.scale, block.word[id & 3]);
+    const float score = contract::gumbel_score(scale.kind, x, scale.scale, block.word[id & 3]);
     const uint64_t rank = contract::rank_of(score, id);
     if (rank > best) {
       best = rank;

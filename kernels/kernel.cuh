@@ -40,10 +40,11 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   uint32_t *bitmap = plan.bitmaps ? plan.bitmaps + ctx.team() * kIdWords : nullptr;
   const int64_t num_rows = num_rows_of(request);
   typename OperationOf<Request, Context>::Type operation(team, request, residence, bitmap);
-  ctx.team_sync();  // a block's shared memory may be reached only once it runs ...
+  // A block's shared memory may be reached only while it runs: from here on, and not behind the
+  // last barrier, which follows every access to a peer.
+  ctx.team_sync();
   operation.run(num_rows * ctx.team() / ctx.num_teams(),
                 num_rows * (ctx.team() + 1) / ctx.num_teams());
-  ctx.team_sync();  // ... and as long as it does
 }
 
 }  // namespace sampler::kernels

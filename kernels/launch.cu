@@ -44,7 +44,8 @@ cudaError_t allow_shared_memory(size_t bytes) {
   const auto allow = [bytes](const void *kernel) {
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
   };
-  const cudaError_t error = allow(reinterpret_cast<const void *>(&operation_kernel<false, Request>));
+  const cudaError_t error =
+      allow(reinterpret_cast<const void *>(&operation_kernel<false, Request>));
   if (error != cudaSuccess) return error;
   return allow(reinterpret_cast<const void *>(&operation_kernel<true, Request>));
 }

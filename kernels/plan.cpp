@@ -11,8 +11,9 @@ namespace {
 // Room for two blocks and more on a multiprocessor, so that one loads while the other computes.
 constexpr size_t kWantedResidentBytes = 64 * 1024;
 
-
-int64_t tiles_of(int64_t num_cols) { return (num_cols + kVector - 1 + kTile - 1) / kTile; }
+int64_t tiles_of(int64_t num_cols) {
+  return (num_cols + kVector - 1 + kTile - 1) / kTile;
+}
 
 int64_t elements_per_block(int64_t num_cols, int team_size) {
   return (tiles_of(num_cols) + team_size - 1) / team_size * kTile;
@@ -66,9 +67,17 @@ bool needs_bitmaps(const contract::ChainRequest &request) {
   return (request.target.ids || request.draft.ids) && request.target.num_cols > kListCapacity;
 }
 
-int64_t num_cols_of(const contract::SampleRequest &request) { return request.input.num_cols; }
-int64_t num_cols_of(const contract::RowsRequest &request) { return request.input.num_cols; }
-int64_t num_cols_of(const contract::SelectRequest &request) { return request.input.num_cols; }
-int64_t num_cols_of(const contract::ChainRequest &request) { return request.target.num_cols; }
+int64_t num_cols_of(const contract::SampleRequest &request) {
+  return request.input.num_cols;
+}
+int64_t num_cols_of(const contract::RowsRequest &request) {
+  return request.input.num_cols;
+}
+int64_t num_cols_of(const contract::SelectRequest &request) {
+  return request.input.num_cols;
+}
+int64_t num_cols_of(const contract::ChainRequest &request) {
+  return request.target.num_cols;
+}
 
 }  // namespace sampler::kernels

@@ -16,10 +16,10 @@ constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
 
 // How a launch is laid out. Chosen by src/cuda/plan, read by host and device.
 struct Plan {
-  int team_size = 1;             // blocks of a cluster, a power of two
+  int team_size = 1;  // blocks of a cluster, a power of two
   int64_t num_teams = 1;
-  int resident_elements = 0;     // of the row that a block keeps in shared memory
-  uint32_t *bitmaps = nullptr;   // kIdWords words a team, for long candidate lists; else null
+  int resident_elements = 0;    // of the row that a block keeps in shared memory
+  uint32_t *bitmaps = nullptr;  // kIdWords words a team, for long candidate lists; else null
 
   SAMPLER_HD size_t shared_bytes() const {
     return sizeof(TeamShared) + size_t(resident_elements) * sizeof(float);
@@ -42,7 +42,7 @@ SAMPLER_HD inline int64_t num_rows_of(const contract::ChainRequest &request) {
 // What of a device matters to the layout.
 struct DeviceShape {
   int num_multiprocessors;
-  size_t shared_bytes_per_block;           // at most, opted in
+  size_t shared_bytes_per_block;  // at most, opted in
   size_t shared_bytes_per_multiprocessor;
   int threads_per_multiprocessor;
   bool has_clusters;

@@ -17,10 +17,10 @@ using contract::InputKind;
 using contract::Rank;
 namespace row_status = contract::row_status;
 
-constexpr int kVector = 4;             // elements that a lane loads at once
-constexpr int kTile = 32 * kVector;    // elements that a warp loads at once
-constexpr int kLoadsInFlight = 4;      // of a warp, in the pass that reads device memory
-constexpr int kReloadsInFlight = 2;    // in later passes
+constexpr int kVector = 4;           // elements that a lane loads at once
+constexpr int kTile = 32 * kVector;  // elements that a warp loads at once
+constexpr int kLoadsInFlight = 4;    // of a warp, in the pass that reads device memory
+constexpr int kReloadsInFlight = 2;  // in later passes
 
 struct alignas(16) Vector32 {
   float element[kVector];
@@ -45,17 +45,25 @@ SAMPLER_HD inline void store_id(const contract::TokenIds &ids, int64_t index, in
 
 SAMPLER_HD inline float load_value(const void *values, Dtype dtype, int64_t index) {
   switch (dtype) {
-    case Dtype::kF16: return contract::widen_f16(static_cast<const uint16_t *>(values)[index]);
-    case Dtype::kBf16: return contract::widen_bf16(static_cast<const uint16_t *>(values)[index]);
-    default: return static_cast<const float *>(values)[index];
+    case Dtype::kF16:
+      return contract::widen_f16(static_cast<const uint16_t *>(values)[index]);
+    case Dtype::kBf16:
+      return contract::widen_bf16(static_cast<const uint16_t *>(values)[index]);
+    default:
+      return static_cast<const float *>(values)[index];
   }
 }
 
 SAMPLER_HD inline void store_value(void *values, Dtype dtype, int64_t index, float value) {
   switch (dtype) {
-    case Dtype::kF16: static_cast<uint16_t *>(values)[index] = contract::narrow_f16(value); break;
-    case Dtype::kBf16: static_cast<uint16_t *>(values)[index] = contract::narrow_bf16(value); break;
-    default: static_cast<float *>(values)[index] = value;
+    case Dtype::kF16:
+      static_cast<uint16_t *>(values)[index] = contract::narrow_f16(value);
+      break;
+    case Dtype::kBf16:
+      static_cast<uint16_t *>(values)[index] = contract::narrow_bf16(value);
+      break;
+    default:
+      static_cast<float *>(values)[index] = value;
   }
 }
 

@@ -52,8 +52,8 @@ class RowsTeam {
       return;
     }
     ListState list;
-    const Distribution distribution = make_distribution(team_, row, summary, parameters,
-                                                        request_.parameters.rules, &list);
+    const Distribution distribution =
+        make_distribution(team_, row, summary, parameters, request_.parameters.rules, &list);
     write_row(index, row, [&](float x, uint32_t id) {
       const Rank rank = contract::rank_of(x, id);
       if (is_mask()) return distribution.keeps(rank) ? x : contract::negative_infinity();

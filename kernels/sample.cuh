@@ -87,8 +87,8 @@ class SampleTeam {
         request_.out_logprobs && request_.logprob_kind == contract::LogprobKind::kRaw;
     const uint64_t raw_weight = raw_logprobs ? total_weight(team_, row, summary) : 0;
     ListState list;
-    const Distribution distribution = make_distribution(team_, row, summary, parameters,
-                                                        request_.parameters.rules, &list);
+    const Distribution distribution =
+        make_distribution(team_, row, summary, parameters, request_.parameters.rules, &list);
     if (distribution.greedy) {
       const Token token = {contract::id_of_rank(summary.first), stored.value_at(summary.first)};
       for (int64_t output = begin; output < end; ++output) {
@@ -129,8 +129,8 @@ class SampleTeam {
   SAMPLER_DEVICE float logprob(const Token &token, const RowSummary &summary,
                                const Distribution &distribution, uint64_t raw_weight) const {
     if (request_.logprob_kind == contract::LogprobKind::kRaw) {
-      const RowScale at_1 = contract::row_scale(
-          request_.input.kind, contract::value_of_rank(summary.first), 1.0f);
+      const RowScale at_1 =
+          contract::row_scale(request_.input.kind, contract::value_of_rank(summary.first), 1.0f);
       return contract::log_probability(at_1, token.value, raw_weight);
     }
     if (distribution.greedy) return 0.0f;

@@ -1,6 +1,6 @@
 // Selection: the token at which the running measure of a row's tokens, in some order, first reaches
-// a target. Top-k measures 1 a token and top-p its weight, both in rank order; the draw measures the
-// weight by ascending id.
+// a target. Top-k measures 1 a token and top-p its weight, both in rank order; the draw measures
+// the weight by ascending id.
 //
 // Tokens are u64 keys in which the order and what is needed of the token both stand, so that a
 // larger key comes first and no two are equal. Few enough of them are listed in the leader's shared
@@ -67,17 +67,17 @@ SAMPLER_DEVICE_CALL void sort_list(Context &ctx, uint64_t *list, int count) {
 // Sum of measure(key) over list[0, count). In every thread of the block.
 template <class Context, class Measure>
 SAMPLER_DEVICE_CALL uint64_t list_sum(Context &ctx, const uint64_t *list, int count,
-                                 const Measure &measure) {
+                                      const Measure &measure) {
   uint64_t sum = 0;
   for (int i = ctx.thread(); i < count; i += Context::kThreads) sum += measure(list[i]);
   return ctx.block_sum(sum);
 }
 
 // Index of the first key at which the running sum of measure(key) reaches `target` (> 0); count if
-// it never does. In every thread of the block.
+// it never does. In every thread of the block. The caller passes a barrier before the next search.
 template <class Context, class Measure>
-SAMPLER_DEVICE_CALL int find_in_list(Context &ctx, TeamShared &shared, const uint64_t *list, int count,
-                                uint64_t target, const Measure &measure) {
+SAMPLER_DEVICE_CALL int find_in_list(Context &ctx, TeamShared &shared, const uint64_t *list,
+                                     int count, uint64_t target, const Measure &measure) {
   const Part own = Part{0, count}.of(ctx.thread(), Context::kThreads);
   uint64_t sum = 0;
   for (int i = own.begin; i < own.end; ++i) sum += measure(list[i]);
@@ -91,9 +91,7 @@ SAMPLER_DEVICE_CALL int find_in_list(Context &ctx, TeamShared &shared, const uin
     }
   }
   ctx.sync();
-  const int found = int(shared.found[0]);
-  ctx.sync();
-  return found;
+  return int(shared.found[0]);
 }
 
 // Lists the tokens whose key `is_wanted` and sorts them. The result is how many there are; above
@@ -136,7 +134,7 @@ struct KeyRange {
 // reach it.
 template <class Order, class Context, class Row, class Measure>
 SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measure &measure,
-                           KeyRange *range, uint64_t *target) {
+                                KeyRange *range, uint64_t *target) {
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
   int shift = 0;
@@ -189,7 +187,6 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   const uint64_t size_minus_1 = (uint64_t(1) << shift) - 1;
   range->low = low;
   if (range->high - low > size_minus_1) range->high = low + size_minus_1;
-  ctx.sync();
   return true;
 }
 
@@ -197,7 +194,7 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
 // reaches `target` (> 0); `missing` if the whole range does not. Destroys the list.
 template <class Order, class Context, class Row, class Measure>
 SAMPLER_DEVICE_CALL uint64_t find_key(Team<Context> &team, const Row &row, KeyRange range,
-                                 uint64_t target, uint64_t missing, const Measure &measure) {
+                                      uint64_t target, uint64_t missing, const Measure &measure) {
   while (range.count > kListCapacity) {
     if (!narrow<Order>(team, row, measure, &range, &target)) return missing;
   }
@@ -205,8 +202,7 @@ SAMPLER_DEVICE_CALL uint64_t find_key(Team<Context> &team, const Row &row, KeyRa
       team, row, [&](uint64_t key) { return range.low <= key && key <= range.high; });
   uint64_t key = missing;
   if (team.is_leader()) {
-    const int index =
-        find_in_list(team.ctx, team.shared, team.shared.list, count, target, measure);
+    const int index = find_in_list(team.ctx, team.shared, team.shared.list, count, target, measure);
     if (index < count) key = team.shared.list[index];
   }
   return team.broadcast(key, 0);

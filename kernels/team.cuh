@@ -7,10 +7,10 @@
 
 namespace sampler::kernels {
 
-constexpr int kMaxTeam = 8;           // the portable limit of a cluster
-constexpr int kMaxExchanged = 4;      // values of one exchange
-constexpr int kListCapacity = 2048;   // tokens that a list holds
-constexpr int kBins = 256;            // of a histogram
+constexpr int kMaxTeam = 8;          // the portable limit of a cluster
+constexpr int kMaxExchanged = 4;     // values of one exchange
+constexpr int kListCapacity = 2048;  // tokens that a list holds
+constexpr int kBins = 256;           // of a histogram
 
 // The fixed part of a block's shared memory; the resident part of the row follows it. Every block
 // has all of it, at the same place, though only the leader, rank 0, uses the list.
@@ -49,7 +49,8 @@ struct Exchanged {
 template <class Context>
 class Team {
  public:
-  SAMPLER_DEVICE Team(Context &context, TeamShared &shared) : ctx(context), shared(shared) {}
+  SAMPLER_DEVICE Team(Context &context, TeamShared &block_shared)
+      : ctx(context), shared(block_shared) {}
 
   SAMPLER_DEVICE bool is_leader() const { return ctx.rank() == 0; }
 

@@ -69,8 +69,8 @@ class SelectTeam {
         low = find_key<RankOrder>(team_, row, {lowest, high, row.count()}, uint64_t(run), lowest,
                                   one);
       }
-      int count = make_list<RankOrder>(team_, row,
-                                       [&](Rank rank) { return low <= rank && rank <= high; });
+      int count =
+          make_list<RankOrder>(team_, row, [&](Rank rank) { return low <= rank && rank <= high; });
       if (count > kListCapacity) {  // the delegates promised too little
         low = find_key<RankOrder>(team_, row, {lowest, high, row.count()}, uint64_t(run), lowest,
                                   one);
@@ -87,14 +87,14 @@ class SelectTeam {
     return written;
   }
 
-  SAMPLER_DEVICE void write_list(int64_t index, const StoredRow &stored, int first, int count) const {
+  SAMPLER_DEVICE void write_list(int64_t index, const StoredRow &stored, int first,
+                                 int count) const {
     if (!team_.is_leader()) return;
     const int64_t begin = index * request_.num_selected + first;
     for (int i = team_.ctx.thread(); i < count; i += Context::kThreads) {
       const Rank rank = team_.shared.list[i];
       if (request_.out_values) {
-        store_value(request_.out_values, request_.output_dtype, begin + i,
-                    stored.value_at(rank));
+        store_value(request_.out_values, request_.output_dtype, begin + i, stored.value_at(rank));
       }
       if (request_.out_token_ids.data) {
         store_id(request_.out_token_ids, begin + i, contract::id_of_rank(rank));
@@ -104,9 +104,8 @@ class SelectTeam {
 
   SAMPLER_DEVICE void write_rest(int64_t index, int written) const {
     if (!team_.is_leader()) return;
-    const float nothing = request_.input.kind == InputKind::kLogits
-                              ? contract::negative_infinity()
-                              : 0.0f;
+    const float nothing =
+        request_.input.kind == InputKind::kLogits ? contract::negative_infinity() : 0.0f;
     const int64_t begin = index * request_.num_selected;
     for (int64_t i = written + team_.ctx.thread(); i < request_.num_selected;
          i += Context::kThreads) {

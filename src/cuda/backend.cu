@@ -111,7 +111,9 @@ cudaError_t prepare_kernels(size_t shared_bytes) {
 
 }  // namespace
 
-bool is_compiled() { return true; }
+bool is_compiled() {
+  return true;
+}
 
 int num_devices() {
   int count = 0;

@@ -8,16 +8,32 @@ namespace {
 constexpr Error kUnavailable = {"this build", "has no CUDA"};
 }
 
-bool is_compiled() { return false; }
-int num_devices() { return 0; }
-Error open(int, Device *) { return kUnavailable; }
-Error allocate(const Device &, size_t, void **) { return kUnavailable; }
+bool is_compiled() {
+  return false;
+}
+int num_devices() {
+  return 0;
+}
+Error open(int, Device *) {
+  return kUnavailable;
+}
+Error allocate(const Device &, size_t, void **) {
+  return kUnavailable;
+}
 void release(const Device &, void *) {}
 
-size_t workspace_bytes(const contract::SampleRequest &, const Device &) { return 0; }
-size_t workspace_bytes(const contract::RowsRequest &, const Device &) { return 0; }
-size_t workspace_bytes(const contract::SelectRequest &, const Device &) { return 0; }
-size_t workspace_bytes(const contract::ChainRequest &, const Device &) { return 0; }
+size_t workspace_bytes(const contract::SampleRequest &, const Device &) {
+  return 0;
+}
+size_t workspace_bytes(const contract::RowsRequest &, const Device &) {
+  return 0;
+}
+size_t workspace_bytes(const contract::SelectRequest &, const Device &) {
+  return 0;
+}
+size_t workspace_bytes(const contract::ChainRequest &, const Device &) {
+  return 0;
+}
 
 Error run(const contract::SampleRequest &, const Device &, void *, CUstream_st *) {
   return kUnavailable;
