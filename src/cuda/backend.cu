@@ -3,6 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "launch.h"
 #include "plan.h"
 
@@ -42,22 +44,27 @@ kernels::DeviceShape shape_of(const Device &device) {
           device.has_clusters};
 }
 
+// Bitmaps are large: with them no more teams than multiprocessors work at once.
 template <class Request>
 kernels::Plan plan_of(const Request &request, const Device &device) {
-  return kernels::make_plan(shape_of(device), kernels::num_rows_of(request),
-                            kernels::num_cols_of(request));
-}
-
-size_t bitmap_bytes(const kernels::Plan &plan) {
-  return size_t(plan.num_teams) * kernels::kIdWords * sizeof(uint32_t);
+  kernels::Plan plan = kernels::make_plan(shape_of(device), kernels::num_rows_of(request),
+                                          kernels::num_cols_of(request));
+  if (kernels::needs_bitmaps(request)) {
+    plan.num_teams = std::min<int64_t>(plan.num_teams, device.num_multiprocessors);
+  }
+  return plan;
 }
 
 constexpr size_t kWordAlignment = alignof(uint32_t);
 
+size_t bitmap_bytes(int64_t num_teams) {
+  return size_t(num_teams) * kernels::kIdWords * sizeof(uint32_t) + kWordAlignment - 1;
+}
+
 template <class Request>
 size_t workspace_bytes_of(const Request &request, const Device &device) {
   if (!kernels::needs_bitmaps(request)) return 0;
-  return bitmap_bytes(plan_of(request, device)) + kWordAlignment - 1;
+  return bitmap_bytes(plan_of(request, device).num_teams);
 }
 
 template <class Request>
@@ -142,6 +149,11 @@ Error allocate(const Device &device, size_t bytes, void **out) {
 void release(const Device &device, void *memory) {
   const CurrentDevice current(device.id);
   cudaFree(memory);
+}
+
+size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device) {
+  if (max_cols <= kernels::kListCapacity) return 0;
+  return bitmap_bytes(std::min<int64_t>(max_rows, device.num_multiprocessors));
 }
 
 size_t workspace_bytes(const contract::SampleRequest &request, const Device &device) {

@@ -41,6 +41,10 @@ Error open(int device_id, Device *out);
 Error allocate(const Device &device, size_t bytes, void **out);
 void release(const Device &device, void *memory);
 
+// What any call on up to max_rows rows of up to max_cols columns needs at most.
+size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device);
+
+// What one call needs.
 size_t workspace_bytes(const contract::SampleRequest &request, const Device &device);
 size_t workspace_bytes(const contract::RowsRequest &request, const Device &device);
 size_t workspace_bytes(const contract::SelectRequest &request, const Device &device);

@@ -22,6 +22,9 @@ Error allocate(const Device &, size_t, void **) {
 }
 void release(const Device &, void *) {}
 
+size_t largest_workspace_bytes(int64_t, int64_t, const Device &) {
+  return 0;
+}
 size_t workspace_bytes(const contract::SampleRequest &, const Device &) {
   return 0;
 }
