@@ -5,14 +5,16 @@
 #   SAMPLER_SANITIZE     sanitizers, for every target of the build
 
 add_library(sampler_warnings INTERFACE)
-target_compile_options(sampler_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+set(host_code $<COMPILE_LANGUAGE:C,CXX>)  # nvcc takes other options
+target_compile_options(sampler_warnings
+                       INTERFACE $<${host_code}:-Wall;-Wextra;-Wpedantic;-Wshadow>)
 if(SAMPLER_WERROR)
-  target_compile_options(sampler_warnings INTERFACE -Werror)
+  target_compile_options(sampler_warnings INTERFACE $<${host_code}:-Werror>)
 endif()
 
 # GCC contracts a * b + c to an fma by default where the target has one, which would change tokens.
 add_library(sampler_arithmetic INTERFACE)
-target_compile_options(sampler_arithmetic INTERFACE -ffp-contract=off)
+target_compile_options(sampler_arithmetic INTERFACE $<${host_code}:-ffp-contract=off>)
 
 if(SAMPLER_SANITIZE)
   # Of the debug information, reports need the line tables alone; the rest slows the build.

@@ -43,18 +43,31 @@ void *find_workspace(Check &check, const sampler_handle &handle, const Args &arg
   return args.workspace ? args.workspace : handle.workspace.data;
 }
 
+template <class Request>
+size_t needed_workspace(const sampler_handle &handle, const Request &request) {
+  return handle.on_cuda ? cuda::workspace_bytes(request, handle.device)
+                        : cpu::workspace_bytes(request, handle.executor.num_threads);
+}
+
+template <class Request>
+void run_on_device(Check &check, const sampler_handle &handle, const Request &request,
+                   void *workspace, sampler_stream stream) {
+  if (handle.on_cuda) {
+    const cuda::Error error = cuda::run(request, handle.device, workspace, stream);
+    if (error) check.fail(SAMPLER_ERROR_CUDA, "%s: %s", error.call, error.reason);
+  } else if (!cpu::run(request, handle.executor, workspace)) {
+    check.fail(SAMPLER_ERROR_CALLBACK, "parallel_for returned before every task had run");
+  }
+}
+
 template <class Args>
 void check_and_run(Check &check, sampler_handle *handle, const Args &args) {
   auto request = to_request(check, args, *handle);
   check.workspace(args.workspace, args.workspace_bytes);
   check.overlaps();
   if (!check.ok() || args.num_rows == 0) return;
-  const size_t needed = cpu::workspace_bytes(request, handle->executor.num_threads);
-  void *workspace = find_workspace(check, *handle, args, needed);
-  if (!check.ok()) return;
-  if (!cpu::run(request, handle->executor, workspace)) {
-    check.fail(SAMPLER_ERROR_CALLBACK, "parallel_for returned before every task had run");
-  }
+  void *workspace = find_workspace(check, *handle, args, needed_workspace(*handle, request));
+  if (check.ok()) run_on_device(check, *handle, request, workspace, args.stream);
 }
 
 // A public operation. `to_request(check, args, handle)` is found for each struct by overloading.
@@ -90,7 +103,7 @@ void size_workspace(Check &check, sampler_handle *handle, const void *user_args,
   if (!check.read("args", static_cast<const Args *>(user_args), &args)) return;
   const auto request = to_request(check, args, *handle);
   if (!check.ok()) return;
-  *out_bytes = args.num_rows == 0 ? 0 : cpu::workspace_bytes(request, handle->executor.num_threads);
+  *out_bytes = args.num_rows == 0 ? 0 : needed_workspace(*handle, request);
 }
 
 }  // namespace sampler::capi

@@ -64,17 +64,27 @@ void release(const Allocator &allocator, Block *block) {
   *block = {};
 }
 
+void check_device(Check &check, const sampler_options &options) {
+  if (options.device_type != SAMPLER_DEVICE_CUDA) {
+    check.zero("device_id", options.device_id);
+  } else if (!cuda::is_compiled()) {
+    check.fail(SAMPLER_ERROR_UNSUPPORTED,
+               "device_type is SAMPLER_DEVICE_CUDA; this build has no CUDA");
+  } else if (const int num_devices = cuda::num_devices(); num_devices == 0) {
+    check.fail(SAMPLER_ERROR_UNSUPPORTED,
+               "device_type is SAMPLER_DEVICE_CUDA; this machine has no CUDA device or no driver");
+  } else {
+    check.range("device_id", options.device_id, 0, num_devices);
+  }
+}
+
 void check_options(Check &check, const sampler_options &options) {
   if (options.abi_version != SAMPLER_ABI_VERSION) {
     check.fail(SAMPLER_ERROR_ABI_MISMATCH, "abi_version is %" PRIu32 "; this library has %d",
                options.abi_version, SAMPLER_ABI_VERSION);
   }
   check.enumeration("device_type", options.device_type, 2);
-  if (options.device_type == SAMPLER_DEVICE_CUDA) {
-    check.fail(SAMPLER_ERROR_UNSUPPORTED,
-               "device_type is SAMPLER_DEVICE_CUDA; this build has no CUDA");
-  }
-  check.zero("device_id", options.device_id);
+  check_device(check, options);
   check.range("num_threads", options.num_threads, 0, cpu::kMaxThreads + 1);
   check.range("max_rows", options.max_rows, 0, int64_t(1) << 31);
   check.range("max_cols", options.max_cols, 0, contract::kMaxVocabulary);
@@ -114,8 +124,25 @@ size_t largest_workspace(int64_t max_rows, int64_t max_cols, int num_threads) {
                   cpu::workspace_bytes(chain, num_threads));
 }
 
-// Everything that can fail. What was made until then is in *handle and released by the caller.
-void build(Check &check, const sampler_options &options, sampler_handle *handle) {
+void build_on_cuda(Check &check, const sampler_options &options, sampler_handle *handle) {
+  handle->on_cuda = true;
+  const cuda::Error opened = cuda::open(options.device_id, &handle->device);
+  if (opened) {
+    check.fail(SAMPLER_ERROR_CUDA, "%s: %s", opened.call, opened.reason);
+    return;
+  }
+  handle->workspace.bytes =
+      cuda::largest_workspace_bytes(options.max_rows, options.max_cols, handle->device);
+  if (handle->workspace.bytes == 0) return;
+  const cuda::Error allocated =
+      cuda::allocate(handle->device, handle->workspace.bytes, &handle->workspace.data);
+  if (allocated) {
+    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "%s: %s; the workspace has %zu bytes", allocated.call,
+               allocated.reason, handle->workspace.bytes);
+  }
+}
+
+void build_on_cpu(Check &check, const sampler_options &options, sampler_handle *handle) {
   cpu::Executor &executor = handle->executor;
   executor.num_threads = std::max(options.num_threads, 1);
   executor.parallel_for = options.parallel_for;
@@ -138,6 +165,15 @@ void build(Check &check, const sampler_options &options, sampler_handle *handle)
   }
 }
 
+// Everything that can fail. What was made until then is in *handle and released by the caller.
+void build(Check &check, const sampler_options &options, sampler_handle *handle) {
+  if (options.device_type == SAMPLER_DEVICE_CUDA) {
+    build_on_cuda(check, options, handle);
+  } else {
+    build_on_cpu(check, options, handle);
+  }
+}
+
 // libgcc is linked in, and its unwinder sets its tables up when it first unwinds. What a callback
 // throws is unwound by the host's libgcc, which asks ours about our frames and finds it unprepared:
 // the process would end there instead of reaching the catch.
@@ -149,7 +185,11 @@ void destroy(sampler_handle *handle) {
   cpu::stop_thread_pool(handle->executor.pool);
   const Allocator allocator = handle->allocator;
   release(allocator, &handle->pool);
-  release(allocator, &handle->workspace);
+  if (handle->on_cuda) {
+    if (handle->workspace.data) cuda::release(handle->device, handle->workspace.data);
+  } else {
+    release(allocator, &handle->workspace);
+  }
   handle->~sampler_handle();
   call_deallocate(allocator, handle, sizeof *handle);
 }
@@ -182,7 +222,8 @@ sampler_status create(const sampler_options *user_options, sampler_t *out_sample
     destroy(handle);
     return check.status();
   }
-  log(SAMPLER_LOG_INFO, "sampler created on the CPU, scalar rows");
+  log(SAMPLER_LOG_INFO, handle->on_cuda ? "sampler created on a CUDA device"
+                                        : "sampler created on the CPU, scalar rows");
   *out_sampler = handle;
   return SAMPLER_OK;
 }
@@ -202,8 +243,8 @@ sampler_status get_capabilities(sampler_capabilities *out) {
   result.version = SAMPLER_VERSION;
   result.abi_version = SAMPLER_ABI_VERSION;
   result.isa_compiled = result.isa_usable = result.isa_active = SAMPLER_ISA_SCALAR;
-  result.cuda_compiled = 0;
-  result.num_cuda_devices = 0;
+  result.cuda_compiled = cuda::is_compiled();
+  result.num_cuda_devices = uint32_t(cuda::num_devices());
   result.num_processors = num_processors();
   result.struct_size = struct_size;
   std::memcpy(out, &result, std::min(struct_size, sizeof result));

@@ -6,6 +6,7 @@
 
 #include "capi/error.h"
 #include "cpu/executor.h"
+#include "cuda/backend.h"
 #include "sampler/handle.h"
 
 namespace sampler::capi {
@@ -31,6 +32,8 @@ struct sampler_handle {
   int64_t fallback_token_id;  // what a bad row yields: -1, or the caller's choice
   sampler::cpu::Executor executor;
   sampler::capi::Block pool;
-  sampler::capi::Block workspace;
-  std::atomic<bool> busy;  // a call is running
+  bool on_cuda;
+  sampler::cuda::Device device;
+  sampler::capi::Block workspace;  // where the handle's arrays live
+  std::atomic<bool> busy;          // a call is running
 };

@@ -1,0 +1,329 @@
+// Verification of a chain of drafts per row: the twin of src/cpu/chain_speculative.
+//
+// Of given probabilities only the drafts' entries are read until the first rejection, then one row
+// of each model, in three passes (the second and third from shared memory where it holds the row).
+// Rows of logits are read once a position.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/draw.h"
+#include "contract/request.h"
+#include "distribution.cuh"
+#include "draw.cuh"
+#include "row.cuh"
+#include "sample.cuh"
+#include "team.cuh"
+
+namespace sampler::kernels {
+
+using contract::ChainRequest;
+using contract::Purpose;
+
+// The probabilities of one position, as given or made from logits.
+struct Position {
+  StoredRow stored;
+  Distribution distribution;  // of logits
+
+  SAMPLER_HD float probability(float x, uint32_t id) const {
+    if (stored.kind == InputKind::kProbabilities) return x;
+    return distribution.probability(x, contract::rank_of(x, id));
+  }
+
+  // Index of the element with this id, or -1.
+  SAMPLER_HD int find(int64_t id) const {
+    if (!stored.ids) return id >= 0 && id < stored.count ? int(id) : -1;
+    for (int i = 0; i < stored.count; ++i) {
+      if (stored.id(i) == id) return i;
+    }
+    return -1;
+  }
+
+  SAMPLER_HD float probability_of(int64_t id) const {
+    const int index = find(id);
+    return index < 0 ? 0.0f : probability(stored.value(index), uint32_t(id));
+  }
+};
+
+// What the last token is drawn from, as a row of probabilities: the target's, or the residual of
+// both models.
+struct ResidualRow {
+  Position target;
+  Position draft;
+  int64_t removed;  // id that a deterministic drafter proposed; -1: none
+  bool has_draft;
+  bool is_residual;
+  // What passes over a row ask of their source.
+  const void *ids;
+  int count;
+  int lead;
+  InputKind kind;
+
+  SAMPLER_HD int64_t id(int index) const { return target.stored.id(index); }
+
+  SAMPLER_HD float of_target(float x, int index) const {
+    const uint32_t id = uint32_t(target.stored.id(index));
+    const float p = target.probability(x, id);
+    if (!is_residual) return p;
+    if (!has_draft) return int64_t(id) == removed ? 0.0f : contract::residual_probability(p, 0.0f);
+    return contract::residual_probability(p, draft.probability_of(id));
+  }
+
+  SAMPLER_HD float value(int index) const { return of_target(target.stored.value(index), index); }
+
+  template <class Context>
+  SAMPLER_DEVICE void load(Context &ctx, int position, float (&x)[kVector]) const {
+    target.stored.load(ctx, position, x);
+    for (int i = 0; i < kVector; ++i) {
+      const int index = position + i - lead;
+      if (index >= 0 && index < count) x[i] = of_target(x[i], index);
+    }
+  }
+};
+
+SAMPLER_HD inline ResidualRow target_row(const Position &target) {
+  ResidualRow row = {};
+  row.target = target;
+  row.ids = target.stored.ids;
+  row.count = target.stored.count;
+  row.lead = target.stored.lead;
+  row.kind = InputKind::kProbabilities;
+  return row;
+}
+
+template <class Context>
+class ChainTeam {
+ public:
+  SAMPLER_DEVICE ChainTeam(Team<Context> &team, const ChainRequest &request,
+                           const Residence &residence, uint32_t *bitmap)
+      : team_(team), request_(request), residence_(residence), bitmap_(bitmap) {}
+
+  SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) run_row(row);
+  }
+
+ private:
+  using Row = TeamRow<Context, StoredRow>;
+
+  struct Verdict {
+    bool accepted;
+    uint32_t status;
+  };
+
+  // What every thread knows of the row at hand.
+  struct State {
+    int64_t row;
+    RowParameters parameters;
+    bool greedy;
+    contract::RandomStream random;
+    int length;
+    uint32_t draft_status;
+    int accepted;
+    int emitted;
+    int64_t last_token;
+  };
+
+  SAMPLER_DEVICE void run_row(int64_t index) {
+    State state = {};
+    state.row = index;
+    state.parameters = request_.parameters.row(index);
+    state.greedy = contract::is_greedy(state.parameters.temperature);
+    state.random = request_.random.row(index);
+    check_drafts(&state);
+    uint32_t status = check_parameters(request_.target.kind, state.parameters);
+    if (status == row_status::kOk) status = verify(&state);
+    if (status == row_status::kOk) status = draw_last_token(&state);
+    // Every thread has read what the row's outputs may be written over: the counts.
+    write(state, status);
+  }
+
+  SAMPLER_DEVICE int64_t draft_id(const State &state, int position) const {
+    return load_id(request_.draft_token_ids, request_.out_token_ids.type,
+                   state.row * request_.num_drafts + position);
+  }
+
+  SAMPLER_DEVICE bool is_in_vocabulary(int64_t id) const {
+    const int64_t size = request_.target.ids ? contract::kMaxVocabulary : request_.target.num_cols;
+    return id >= 0 && id < size;
+  }
+
+  SAMPLER_DEVICE void check_drafts(State *state) const {
+    const int num_drafts = int(request_.num_drafts);
+    const int length = request_.draft_lengths ? request_.draft_lengths[state->row] : num_drafts;
+    state->length = length < 0 ? 0 : length > num_drafts ? num_drafts : length;
+    bool valid = length == state->length;
+    for (int i = 0; i < state->length; ++i) {
+      valid = valid && is_in_vocabulary(draft_id(*state, i));
+    }
+    state->draft_status = valid ? row_status::kOk : row_status::kInvalidDraft;
+  }
+
+  SAMPLER_DEVICE StoredRow target_at(const State &state, int position) const {
+    return stored_row(request_.target, state.row * (request_.num_drafts + 1) + position,
+                      state.row * request_.target_row_stride + position * request_.target.stride);
+  }
+
+  SAMPLER_DEVICE StoredRow draft_at(const State &state, int position) const {
+    return stored_row(request_.draft, state.row * request_.num_drafts + position,
+                      state.row * request_.draft_row_stride + position * request_.draft.stride);
+  }
+
+  // Reads a whole row. Given probabilities may be all zero. Its summary goes to *summary.
+  SAMPLER_DEVICE uint32_t load(const State &state, const StoredRow &stored, Position *position,
+                               RowSummary *summary) {
+    position->stored = stored;
+    if (!has_valid_count(stored, request_.target.num_cols)) return row_status::kInvalidCandidate;
+    Row row(team_.ctx, stored, residence_);
+    const bool given = stored.kind == InputKind::kProbabilities;
+    const int delegates = given ? 0 : wanted_delegates(state.parameters, stored.count);
+    *summary = load_row(team_, row, delegates, bitmap_);
+    if (given && summary->status == row_status::kEmpty) return row_status::kOk;
+    if (!given && summary->status == row_status::kOk) {
+      ListState list;
+      position->distribution = make_distribution(team_, row, *summary, state.parameters,
+                                                 request_.parameters.rules, &list);
+    }
+    return summary->status;
+  }
+
+  // The probability of `id`. Of given probabilities no other element is read.
+  SAMPLER_DEVICE uint32_t look_up(const State &state, const StoredRow &stored, int64_t id,
+                                  float *probability) {
+    if (stored.kind == InputKind::kProbabilities && !stored.ids) {
+      *probability = id < stored.count ? stored.value(int(id)) : 0.0f;
+      const bool valid = is_valid_value(stored.kind, *probability);
+      return valid ? row_status::kOk : row_status::kInvalidValue;
+    }
+    Position position = {};
+    RowSummary summary = {};
+    const uint32_t status = load(state, stored, &position, &summary);
+    if (status == row_status::kOk) *probability = position.probability_of(id);
+    return status;
+  }
+
+  SAMPLER_DEVICE Verdict judge_greedily(const State &state, int position) {
+    const StoredRow stored = target_at(state, position);
+    if (!has_valid_count(stored, request_.target.num_cols)) {
+      return {false, row_status::kInvalidCandidate};
+    }
+    Row row(team_.ctx, stored, residence_);
+    const RowSummary summary = load_row(team_, row, 0, bitmap_);
+    const bool accepted = draft_id(state, position) == int64_t(contract::id_of_rank(summary.first));
+    return {accepted && summary.status == row_status::kOk, summary.status};
+  }
+
+  SAMPLER_DEVICE Verdict judge(const State &state, int position) {
+    if (state.greedy) return judge_greedily(state, position);
+    const int64_t id = draft_id(state, position);
+    if (!is_in_vocabulary(id)) return {false, row_status::kOk};
+    float target = 0.0f, draft = 1.0f;
+    uint32_t status = look_up(state, target_at(state, position), id, &target);
+    if (status == row_status::kOk && request_.draft.values) {
+      status = look_up(state, draft_at(state, position), id, &draft);
+    }
+    if (status != row_status::kOk) return {false, status};
+    const uint32_t word =
+        contract::random_word32(state.random, Purpose::kAccept, uint32_t(position));
+    return {contract::accepts_draft(word, target, draft), row_status::kOk};
+  }
+
+  // Finds the first rejection. Behind it a bad row only means a draft that is not accepted.
+  SAMPLER_DEVICE uint32_t verify(State *state) {
+    state->emitted = state->length;
+    for (int i = 0; i < state->length; ++i) {
+      const bool rejected_before = state->emitted < i;
+      if (rejected_before && !request_.out_accepted_counts) break;
+      const Verdict verdict = judge(*state, i);
+      if (verdict.status != row_status::kOk && !rejected_before) return verdict.status;
+      if (verdict.accepted) {
+        ++state->accepted;
+      } else if (!rejected_before) {
+        state->emitted = i;
+      }
+    }
+    return row_status::kOk;
+  }
+
+  SAMPLER_DEVICE uint32_t draw_last_token(State *state) {
+    Position target = {};
+    RowSummary summary = {};
+    uint32_t status = load(*state, target_at(*state, state->emitted), &target, &summary);
+    if (status != row_status::kOk) return status;
+    if (state->greedy) {
+      if (summary.first < contract::lowest_cut(target.stored.kind)) return row_status::kEmpty;
+      state->last_token = contract::id_of_rank(summary.first);
+      return row_status::kOk;
+    }
+    ResidualRow residual = target_row(target);
+    const bool rejected = state->emitted < state->length;
+    if (rejected && is_in_vocabulary(draft_id(*state, state->emitted))) {
+      residual.is_residual = true;
+      residual.removed = draft_id(*state, state->emitted);
+      residual.has_draft = request_.draft.values != nullptr;
+      if (residual.has_draft) {
+        RowSummary unused = {};
+        status = load(*state, draft_at(*state, state->emitted), &residual.draft, &unused);
+        if (status != row_status::kOk) return status;
+      }
+    }
+    if (draw_from(state, residual)) return row_status::kOk;
+    // The residual is zero everywhere when p <= q by rounding: the token comes from p then.
+    residual.is_residual = false;
+    return draw_from(state, residual) ? row_status::kOk : row_status::kEmpty;
+  }
+
+  // False when all of the row is zero.
+  SAMPLER_DEVICE bool draw_from(State *state, const ResidualRow &source) {
+    TeamRow<Context, ResidualRow> row(team_.ctx, source, residence_);
+    Rank first = 0;
+    row.load_each([&](float x, int index) {
+      const Rank rank = contract::rank_of(x, row.id(index));
+      if (rank > first) first = rank;
+    });
+    RowSummary summary = {row_status::kOk, team_.max(first), 0};
+    if (summary.first < contract::lowest_cut(InputKind::kProbabilities)) return false;
+
+    const RowParameters unfiltered = {1.0f, 0, 1.0f, 0.0f};
+    ListState list;
+    const Distribution all =
+        make_distribution(team_, row, summary, unfiltered, FilterRules(), &list);
+    const Purpose purpose = state->emitted < state->length ? Purpose::kResidual : Purpose::kBonus;
+    const uint64_t word = contract::random_word64(state->random, purpose, uint32_t(state->emitted));
+    const Token token = draw_inverse_cdf(team_, row, all, prepare_draw(team_, all, list),
+                                         contract::draw_target(word, all.kept_weight));
+    state->last_token = token.id;
+    return true;
+  }
+
+  SAMPLER_DEVICE void write(const State &state, uint32_t status) const {
+    if (!team_.is_leader()) return;
+    const bool good = status == row_status::kOk;
+    const int num_tokens = int(request_.num_drafts) + 1;
+    for (int i = team_.ctx.thread(); i < num_tokens; i += Context::kThreads) {
+      int64_t id = -1;
+      if (good && i < state.emitted) id = draft_id(state, i);
+      if (good && i == state.emitted) id = state.last_token;
+      if (!good && i == 0) id = request_.bad_row_token;
+      store_id(request_.out_token_ids, state.row * num_tokens + i, id);
+    }
+    if (team_.ctx.thread() != 0) return;
+    write_count(request_.out_accepted_counts, state.row, good ? state.accepted : 0);
+    write_count(request_.out_emitted_counts, state.row, good ? state.emitted : 0);
+    if (request_.out_row_status) {
+      request_.out_row_status[state.row] = status | state.draft_status;
+    }
+  }
+
+  SAMPLER_DEVICE void write_count(int32_t *counts, int64_t row, int count) const {
+    if (!counts) return;
+    const uint32_t before = request_.accumulate_counts ? uint32_t(counts[row]) : 0;
+    counts[row] = int32_t(before + uint32_t(count));  // wraps rather than overflows
+  }
+
+  Team<Context> &team_;
+  const ChainRequest &request_;
+  Residence residence_;
+  uint32_t *bitmap_;
+};
+
+}  // namespace sampler::kernels

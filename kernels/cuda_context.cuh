@@ -1,0 +1,176 @@
+// The Context of real hardware. Clusters, the block collectives of CUB and everything else that
+// names CUDA stand here and nowhere else.
+#pragma once
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+
+#include "device.cuh"
+
+namespace sampler::kernels {
+
+// kIsClustered: whether the launch has a cluster dimension; it needs compute capability 9.0.
+template <int kThreads_, bool kIsClustered>
+class CudaContext {
+ public:
+  static constexpr int kThreads = kThreads_;
+  static constexpr int kWarps = kThreads / 32;
+
+  using BlockReduce = cub::BlockReduce<uint64_t, kThreads>;
+  using BlockScan = cub::BlockScan<uint64_t, kThreads>;
+
+  // What the block collectives need of shared memory.
+  struct Scratch {
+    union {
+      typename BlockReduce::TempStorage reduce;
+      typename BlockScan::TempStorage scan;
+    };
+    uint64_t result;
+  };
+
+  __device__ CudaContext(Scratch &scratch, void *shared) : scratch_(scratch), shared_(shared) {}
+
+  __device__ int thread() const { return int(threadIdx.x); }
+  __device__ int lane() const { return int(threadIdx.x & 31); }
+  __device__ int warp() const { return int(threadIdx.x >> 5); }
+
+  __device__ int rank() const {
+#if __CUDA_ARCH__ >= 900
+    if constexpr (kIsClustered) {
+      uint32_t rank;
+      asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+      return int(rank);
+    }
+#endif
+    return 0;
+  }
+
+  __device__ int team_size() const {
+#if __CUDA_ARCH__ >= 900
+    if constexpr (kIsClustered) {
+      uint32_t size;
+      asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
+      return int(size);
+    }
+#endif
+    return 1;
+  }
+
+  __device__ int64_t team() const {
+    return int64_t(blockIdx.x) / team_size();
+  }
+  __device__ int64_t num_teams() const {
+    return int64_t(gridDim.x) / team_size();
+  }
+
+  __device__ void sync() const {
+    __syncthreads();
+  }
+
+  __device__ void team_sync() const {
+#if __CUDA_ARCH__ >= 900
+    if constexpr (kIsClustered) {
+      asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory");
+      asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory");
+      return;
+    }
+#endif
+    __syncthreads();
+  }
+
+  template <class T>
+  __device__ T &shared() const {
+    return *static_cast<T *>(shared_);
+  }
+
+  template <class T>
+  __device__ T *peer(T *pointer, int rank) const {
+#if __CUDA_ARCH__ >= 900
+    if constexpr (kIsClustered) {
+      uint64_t mapped;
+      asm("mapa.u64 %0, %1, %2;"
+          : "=l"(mapped)
+          : "l"(reinterpret_cast<uint64_t>(pointer)), "r"(rank));
+      return reinterpret_cast<T *>(mapped);
+    }
+#endif
+    return pointer;
+  }
+
+  __device__ uint32_t ballot(bool predicate) const {
+    return __ballot_sync(0xFFFFFFFFu, predicate);
+  }
+
+  __device__ uint64_t warp_broadcast(uint64_t value, int lane) const {
+    return __shfl_sync(0xFFFFFFFFu, value, lane);
+  }
+
+  __device__ uint64_t warp_inclusive_sum(uint64_t value) const {
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const uint64_t before = __shfl_up_sync(0xFFFFFFFFu, value, distance);
+      if (lane() >= distance) value += before;
+    }
+    return value;
+  }
+
+  SAMPLER_DEVICE_CALL uint64_t block_sum(uint64_t value) const {
+    return share(BlockReduce(scratch_.reduce).Sum(value));
+  }
+
+  SAMPLER_DEVICE_CALL uint64_t block_max(uint64_t value) const {
+    return share(BlockReduce(scratch_.reduce).Reduce(value, Larger()));
+  }
+
+  SAMPLER_DEVICE_CALL uint64_t block_exclusive_sum(uint64_t value, uint64_t *total) const {
+    uint64_t result;
+    BlockScan(scratch_.scan).ExclusiveSum(value, result, *total);
+    __syncthreads();
+    return result;
+  }
+
+  __device__ uint32_t block_count(bool predicate) const {
+    return uint32_t(__syncthreads_count(predicate));
+  }
+
+  __device__ uint32_t atomic_add(uint32_t *address, uint32_t value) const {
+    return ::atomicAdd(address, value);
+  }
+
+  __device__ uint64_t atomic_add(uint64_t *address, uint64_t value) const {
+    return ::atomicAdd(reinterpret_cast<unsigned long long *>(address), value);
+  }
+
+  __device__ uint32_t atomic_or(uint32_t *address, uint32_t value) const {
+    return ::atomicOr(address, value);
+  }
+
+  template <class T>
+  __device__ T load_vector(const T *address) const {
+    return *address;
+  }
+
+  template <class T>
+  __device__ void store_vector(T *address, const T &value) const {
+    *address = value;
+  }
+
+ private:
+  struct Larger {
+    __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a > b ? a : b; }
+  };
+
+  // CUB leaves the result with thread 0.
+  __device__ uint64_t share(uint64_t value) const {
+    if (threadIdx.x == 0) scratch_.result = value;
+    __syncthreads();
+    const uint64_t result = scratch_.result;
+    __syncthreads();
+    return result;
+  }
+
+  Scratch &scratch_;
+  void *shared_;
+};
+
+}  // namespace sampler::kernels

@@ -1,0 +1,41 @@
+// What device code may use of the machine: one class, CudaContext here and SimtContext in
+// tests/simt, where the same kernels run on fibers of the host.
+//
+// Device code names no CUDA builtin. It is a set of templates over a Context:
+//
+//   Context::kThreads                 threads of a block, a multiple of 32
+//   thread(), lane(), warp()          place in the block
+//   rank(), team_size()               the block's place in its team: a thread block cluster
+//   team(), num_teams()               the team's place in the grid
+//   sync()                            barrier of the block
+//   team_sync()                       barrier of the team; orders shared and global memory
+//   shared<T>()                       the block's dynamic shared memory, seen as a T
+//   peer(pointer, rank)               the same place in another block's shared memory
+//   ballot(bool)                      one bit a lane
+//   warp_broadcast(u64, lane)         one lane's value
+//   warp_inclusive_sum(u64)           over the lanes up to this one
+//   block_sum(u64), block_max(u64)    over the block, the same result in every thread
+//   block_exclusive_sum(u64, *total)  over the threads before this one; the total in every thread
+//   block_count(bool)                 how many threads of the block say true, in every thread
+//   atomic_add(u32 *, u32), atomic_add(u64 *, u64), atomic_or(u32 *, u32)
+//                                     in shared memory of any block of the team, or global memory;
+//                                     the old value
+//   load_vector<T>(const T *)         an aligned load of a 8- or 16-byte struct
+//   store_vector<T>(T *, T)           and the store
+//
+// Barriers, ballots, broadcasts and block or warp sums are reached by every thread of the block
+// (the warp, the team) together: no early return, no divergence around them. The block's sums are
+// barriers too: what was written to shared memory before is visible after.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define SAMPLER_DEVICE __device__
+// For what stands at many places and is not worth a copy at each: a kernel is the sum of its
+// passes.
+#define SAMPLER_DEVICE_CALL __device__ __noinline__
+#else
+#define SAMPLER_DEVICE
+#define SAMPLER_DEVICE_CALL
+#endif

@@ -1,0 +1,328 @@
+// What a row's temperature and filters make of it, by a team: the twin of src/cpu/distribution.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/filters.h"
+#include "contract/rank.h"
+#include "contract/request.h"
+#include "contract/weight.h"
+#include "plan.h"
+#include "row.cuh"
+#include "selection.cuh"
+#include "team.cuh"
+
+namespace sampler::kernels {
+
+using contract::FilterRules;
+using contract::RowParameters;
+using contract::RowScale;
+using contract::TieRule;
+
+struct Distribution {
+  RowScale scale;
+  Rank cut;
+  int kept_count;
+  uint64_t kept_weight;
+  float normalizer;
+  bool greedy;
+  uint64_t own_weight;  // kept weight of this thread's elements, where the list does not cover them
+
+  SAMPLER_HD bool keeps(Rank rank) const { return rank >= cut; }
+
+  SAMPLER_HD float probability(float x, Rank rank) const {
+    if (!keeps(rank)) return 0.0f;
+    if (greedy) return 1.0f;
+    return contract::relative_probability(scale, x) * normalizer;
+  }
+};
+
+SAMPLER_HD inline uint32_t check_parameters(InputKind kind, const RowParameters &row) {
+  const bool has_nan = contract::is_nan(row.temperature) || contract::is_nan(row.top_p) ||
+                       contract::is_nan(row.min_p);
+  const bool refused = kind == InputKind::kProbabilities && row.temperature != 1.0f &&
+                       !contract::is_greedy(row.temperature);
+  return has_nan || refused ? row_status::kInvalidParameter : row_status::kOk;
+}
+
+// What the first pass over a row finds.
+struct RowSummary {
+  uint32_t status;
+  Rank first;     // of the first token in rank order
+  Rank delegate;  // at least `delegates` tokens have this rank or more; 0: not known
+};
+
+// Whether a candidate id stands twice. Few ids are sorted in the leader's list; for more each team
+// has a bitmap of kIdWords words in the workspace.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL bool has_duplicates(Team<Context> &team, const Row &row, uint32_t *bitmap) {
+  Context &ctx = team.ctx;
+  bool duplicate = false;
+  if (row.count() <= kListCapacity) {
+    const int count = make_list<IdOrder>(team, row, [](uint64_t) { return true; });
+    if (team.is_leader()) {
+      const uint64_t *list = team.shared.list;
+      for (int i = 1 + ctx.thread(); i < count; i += Context::kThreads) {
+        duplicate = duplicate || IdOrder::id(list[i]) == IdOrder::id(list[i - 1]);
+      }
+    }
+  } else {
+    const int num_threads = ctx.team_size() * Context::kThreads;
+    for (int64_t i = ctx.rank() * Context::kThreads + ctx.thread(); i < kIdWords;
+         i += num_threads) {
+      bitmap[i] = 0;
+    }
+    ctx.team_sync();
+    row.for_each([&](float, int index) {
+      const uint32_t bit = uint32_t(1) << (row.id(index) % 32);
+      const uint32_t before = ctx.atomic_or(&bitmap[row.id(index) / 32], bit);
+      duplicate = duplicate || (before & bit) != 0;
+    });
+  }
+  return team.sum(duplicate ? 1 : 0) != 0;
+}
+
+// The largest of 2^20 evenly spaced keys that at least `wanted` threads' own keys reach, one bit
+// after the other; 0 if fewer threads than that have a key.
+template <class Context>
+SAMPLER_DEVICE uint32_t nth_largest_key(Context &ctx, uint32_t own, int wanted) {
+  constexpr int kBits = 20;
+  uint32_t key = 0;
+  for (int bit = 31; bit > 31 - kBits; --bit) {
+    const uint32_t candidate = key | uint32_t(1) << bit;
+    if (ctx.block_count(own >= candidate) >= uint32_t(wanted)) key = candidate;
+  }
+  return key;
+}
+
+// Reads the row: checks it, finds its first token, and a rank that at least `delegates` tokens
+// reach (0: not wanted). For that each thread stands for the group of elements it read, with its
+// largest: if n groups' largest reach a value, n tokens do.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int delegates,
+                                        uint32_t *bitmap) {
+  Context &ctx = team.ctx;
+  const InputKind kind = row.kind();
+  const bool is_list = row.source().ids != nullptr;
+  Rank first = 0;
+  bool bad_value = false, bad_id = false;
+  row.load_each([&](float x, int index) {
+    const int64_t id = row.source().id(index);
+    if (is_list && (id < 0 || id >= contract::kMaxVocabulary)) bad_id = true;
+    if (!is_valid_value(kind, x)) {
+      bad_value = true;
+      return;
+    }
+    const Rank rank = contract::rank_of(x, uint32_t(id));
+    if (rank > first) first = rank;
+  });
+
+  const int per_block = (delegates + ctx.team_size() - 1) / ctx.team_size();
+  uint32_t delegate = 0;
+  if (delegates > 0 && per_block <= Context::kThreads / 2) {
+    delegate = nth_largest_key(ctx, uint32_t(first >> 32), per_block);
+  }
+  const uint64_t values[] = {ctx.block_max(first), uint64_t(~delegate),
+                             ctx.block_sum((bad_value ? 1 : 0) + (bad_id ? uint64_t(1) << 32 : 0))};
+  const Exchanged all = team.exchange(values);
+
+  RowSummary result;
+  result.first = all.max(0);
+  result.delegate = uint64_t(~uint32_t(all.max(1))) << 32;
+  const uint64_t faults = all.sum(2);
+  if (faults >> 32) {
+    result.status = row_status::kInvalidCandidate;
+  } else if (is_list && has_duplicates(team, row, bitmap)) {
+    result.status = row_status::kInvalidCandidate;
+  } else if (faults != 0) {
+    result.status = row_status::kInvalidValue;
+  } else {
+    result.status =
+        result.first < contract::lowest_cut(kind) ? row_status::kEmpty : row_status::kOk;
+  }
+  return result;
+}
+
+// The row that contract::filtered_prefix asks. A prefix is its cut.
+template <class Context, class Row>
+class TeamFilters {
+ public:
+  SAMPLER_DEVICE TeamFilters(Team<Context> &team, const Row &row, const RowSummary &summary,
+                             const RowScale &scale, ListState *list)
+      : team_(team), row_(row), summary_(summary), scale_(scale), list_(*list) {}
+
+  SAMPLER_DEVICE Rank everything() const { return contract::lowest_cut(row_.kind()); }
+  SAMPLER_DEVICE Rank shorter(Rank a, Rank b) const { return a > b ? a : b; }
+
+  SAMPLER_DEVICE_CALL Rank top_k(int k, TieRule ties, Rank seen) {
+    if (!list_.covers(seen)) {
+      const Rank floor = summary_.delegate > seen ? summary_.delegate : seen;
+      list_tokens([&](Rank rank) { return rank >= floor; });
+    }
+    const auto one = [](uint64_t) { return uint64_t(1); };
+    return with_ties(find(uint64_t(k), seen, one), ties, seen);
+  }
+
+  SAMPLER_DEVICE_CALL Rank top_p(float p, TieRule ties, Rank seen) {
+    const RowScale scale = scale_;
+    const auto weight = [scale](uint64_t key) {
+      return contract::weight(scale, RankOrder::value(key));
+    };
+    const uint64_t total = weight_from(seen, weight);
+    const uint64_t threshold = contract::top_p_threshold(p, total);
+    if (!list_.covers(seen)) {
+      // All tokens below this weight together weigh at most what the filter may cut off.
+      const uint64_t light = (total - threshold) / uint64_t(row_.count());
+      list_tokens([&](Rank rank) { return rank >= seen && weight(rank) >= light; });
+    }
+    return with_ties(find(threshold > 0 ? threshold : 1, seen, weight), ties, seen);
+  }
+
+  SAMPLER_DEVICE_CALL Rank min_p(float p, Rank seen) {
+    const RowScale scale = scale_;
+    const uint64_t threshold = contract::min_p_threshold(
+        p, contract::weight(scale, contract::value_of_rank(summary_.first)));
+    // The lowest rank kept, upside down, so that it is a maximum.
+    uint64_t lowest = 0;
+    row_.for_each([&](float x, int index) {
+      const Rank rank = contract::rank_of(x, row_.id(index));
+      if (rank >= seen && contract::weight(scale, x) >= threshold && ~rank > lowest) {
+        lowest = ~rank;
+      }
+    });
+    return ~team_.max(lowest);
+  }
+
+ private:
+  SAMPLER_DEVICE Rank with_ties(Rank last, TieRule ties, Rank seen) const {
+    if (ties == TieRule::kExact) return last;
+    return shorter(contract::cut_with_ties(last), seen);
+  }
+
+  // Lists the wanted tokens, a prefix of rank order.
+  template <class IsWanted>
+  SAMPLER_DEVICE void list_tokens(const IsWanted &is_wanted) {
+    const int count = make_list<RankOrder>(team_, row_, is_wanted);
+    list_.count = count <= kListCapacity ? count : -1;
+    if (list_.count > 0) list_.floor = team_.broadcast(team_.shared.list[count - 1], 0);
+  }
+
+  template <class Weight>
+  SAMPLER_DEVICE_CALL uint64_t weight_from(Rank seen, const Weight &weight) {
+    const auto seen_weight = [&](uint64_t key) { return key >= seen ? weight(key) : 0; };
+    if (list_.covers(seen)) {
+      const uint64_t sum =
+          team_.is_leader() ? list_sum(team_.ctx, team_.shared.list, list_.count, seen_weight) : 0;
+      return team_.broadcast(sum, 0);
+    }
+    uint64_t sum = 0;
+    row_.for_each(
+        [&](float x, int index) { sum += seen_weight(RankOrder::key(x, row_.id(index))); });
+    return team_.sum(sum);
+  }
+
+  // The cut at which the running measure of the seen tokens reaches `target`; all of them if they
+  // do not.
+  template <class Measure>
+  SAMPLER_DEVICE_CALL Rank find(uint64_t target, Rank seen, const Measure &measure) {
+    if (list_.count > 0) {
+      Rank cut = seen;
+      bool found = false;
+      if (team_.is_leader()) {
+        const auto seen_measure = [&](uint64_t key) { return key >= seen ? measure(key) : 0; };
+        const int index = find_in_list(team_.ctx, team_.shared, team_.shared.list, list_.count,
+                                       target, seen_measure);
+        found = index < list_.count;
+        if (found) cut = team_.shared.list[index];
+      }
+      const uint64_t values[] = {cut, uint64_t(found)};
+      const Exchanged result = team_.exchange(values);
+      // A list that reaches no lower than what was seen may end before the target.
+      if (result.of(1, 0) != 0 || list_.covers(seen)) return result.of(0, 0);
+    }
+    list_.count = -1;
+    return find_key<RankOrder>(team_, row_, {seen, summary_.first, row_.count()}, target, seen,
+                               measure);
+  }
+
+  Team<Context> &team_;
+  const Row &row_;
+  const RowSummary &summary_;
+  RowScale scale_;
+  ListState &list_;
+};
+
+// How many tokens of a row the caller wants delegates for: as many as its first filter keeps.
+SAMPLER_HD inline int wanted_delegates(const RowParameters &parameters, int count) {
+  const bool greedy = contract::is_greedy(parameters.temperature);
+  return !greedy && parameters.top_k > 0 && parameters.top_k < count ? parameters.top_k : 0;
+}
+
+// The row and the parameters are good. On return the list covers the kept tokens or is void.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL Distribution make_distribution(Team<Context> &team, const Row &row,
+                                                   const RowSummary &summary,
+                                                   const RowParameters &parameters,
+                                                   const FilterRules &rules, ListState *list) {
+  const float max = contract::value_of_rank(summary.first);
+  Distribution result;
+  result.greedy = contract::is_greedy(parameters.temperature);
+  result.scale =
+      contract::row_scale(row.kind(), max, result.greedy ? 1.0f : parameters.temperature);
+  if (result.greedy) {
+    result.cut = summary.first;
+    result.kept_count = 1;
+    result.kept_weight = contract::weight(result.scale, max);
+    result.normalizer = contract::normalizer(result.kept_weight);
+    result.own_weight = 0;
+    return result;
+  }
+  result.cut = contract::lowest_cut(row.kind());
+  if (contract::any_filter_is_on(parameters)) {
+    const bool at_1 = rules.temperature_order == contract::TemperatureOrder::kLast;
+    const RowScale scale = at_1 ? contract::row_scale(row.kind(), max, 1.0f) : result.scale;
+    TeamFilters<Context, Row> filters(team, row, summary, scale, list);
+    result.cut = contract::filtered_prefix(filters, parameters, rules);
+  }
+
+  uint64_t count = 0, weight = 0;
+  result.own_weight = 0;
+  if (list->covers(result.cut)) {
+    if (team.is_leader()) {
+      const auto kept = [&](uint64_t key) { return uint64_t(result.keeps(key)); };
+      const auto kept_weight = [&](uint64_t key) {
+        return result.keeps(key) ? contract::weight(result.scale, RankOrder::value(key)) : 0;
+      };
+      count = list_sum(team.ctx, team.shared.list, list->count, kept);
+      weight = list_sum(team.ctx, team.shared.list, list->count, kept_weight);
+    }
+  } else {
+    list->count = -1;
+    row.for_each([&](float x, int index) {
+      if (!result.keeps(contract::rank_of(x, row.id(index)))) return;
+      ++count;
+      result.own_weight += contract::weight(result.scale, x);
+    });
+    count = team.ctx.block_sum(count);
+    weight = team.ctx.block_sum(result.own_weight);
+  }
+  const uint64_t values[] = {count, weight};
+  const Exchanged all = team.exchange(values);
+  result.kept_count = int(all.sum(0));
+  result.kept_weight = all.sum(1);
+  result.normalizer = contract::normalizer(result.kept_weight);
+  return result;
+}
+
+// The weight of the whole row at temperature 1.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL uint64_t total_weight(Team<Context> &team, const Row &row,
+                                          const RowSummary &summary) {
+  const RowScale scale =
+      contract::row_scale(row.kind(), contract::value_of_rank(summary.first), 1.0f);
+  uint64_t sum = 0;
+  row.for_each([&](float x, int) { sum += contract::weight(scale, x); });
+  return team.sum(sum);
+}
+
+}  // namespace sampler::kernels

@@ -1,0 +1,50 @@
+// The body that every operation's kernel shares: a grid of teams, each with a run of rows.
+#pragma once
+
+#include <cstdint>
+
+#include "chain_speculative.cuh"
+#include "plan.h"
+#include "row.cuh"
+#include "rows.cuh"
+#include "sample.cuh"
+#include "team.cuh"
+#include "top_k_select.cuh"
+
+namespace sampler::kernels {
+
+template <class Request, class Context>
+struct OperationOf;
+template <class Context>
+struct OperationOf<contract::SampleRequest, Context> {
+  using Type = SampleTeam<Context>;
+};
+template <class Context>
+struct OperationOf<contract::RowsRequest, Context> {
+  using Type = RowsTeam<Context>;
+};
+template <class Context>
+struct OperationOf<contract::SelectRequest, Context> {
+  using Type = SelectTeam<Context>;
+};
+template <class Context>
+struct OperationOf<contract::ChainRequest, Context> {
+  using Type = ChainTeam<Context>;
+};
+
+template <class Context, class Request>
+SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Plan &plan) {
+  TeamShared &shared = ctx.template shared<TeamShared>();
+  Team<Context> team(ctx, shared);
+  const Residence residence = {reinterpret_cast<float *>(&shared + 1), plan.resident_elements};
+  uint32_t *bitmap = plan.bitmaps ? plan.bitmaps + ctx.team() * kIdWords : nullptr;
+  const int64_t num_rows = num_rows_of(request);
+  typename OperationOf<Request, Context>::Type operation(team, request, residence, bitmap);
+  // A block's shared memory may be reached only while it runs: from here on, and not behind the
+  // last barrier, which follows every access to a peer.
+  ctx.team_sync();
+  operation.run(num_rows * ctx.team() / ctx.num_teams(),
+                num_rows * (ctx.team() + 1) / ctx.num_teams());
+}
+
+}  // namespace sampler::kernels

@@ -1,0 +1,62 @@
+// The kernels as the CUDA compiler sees them, and their launches.
+#include "launch.h"
+
+#include "cuda_context.cuh"
+#include "kernel.cuh"
+
+namespace sampler::kernels {
+
+namespace {
+
+template <bool kIsClustered, class Request>
+__global__ void __launch_bounds__(kBlockThreads)
+    operation_kernel(const __grid_constant__ Request request, const __grid_constant__ Plan plan) {
+  using Context = CudaContext<kBlockThreads, kIsClustered>;
+  extern __shared__ __align__(16) char dynamic_shared[];
+  __shared__ typename Context::Scratch scratch;
+  Context ctx(scratch, dynamic_shared);
+  run_operation(ctx, request, plan);
+}
+
+}  // namespace
+
+template <class Request>
+cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream) {
+  const bool clustered = plan.team_size > 1;
+  const auto kernel =
+      clustered ? &operation_kernel<true, Request> : &operation_kernel<false, Request>;
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim.x = unsigned(plan.team_size);
+  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(unsigned(plan.num_teams * plan.team_size));
+  config.blockDim = dim3(kBlockThreads);
+  config.dynamicSmemBytes = plan.shared_bytes();
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = clustered ? 1 : 0;
+  return cudaLaunchKernelEx(&config, kernel, request, plan);
+}
+
+template <class Request>
+cudaError_t allow_shared_memory(size_t bytes) {
+  const auto allow = [bytes](const void *kernel) {
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
+  };
+  const cudaError_t error =
+      allow(reinterpret_cast<const void *>(&operation_kernel<false, Request>));
+  if (error != cudaSuccess) return error;
+  return allow(reinterpret_cast<const void *>(&operation_kernel<true, Request>));
+}
+
+template cudaError_t launch(const contract::SampleRequest &, const Plan &, cudaStream_t);
+template cudaError_t launch(const contract::RowsRequest &, const Plan &, cudaStream_t);
+template cudaError_t launch(const contract::SelectRequest &, const Plan &, cudaStream_t);
+template cudaError_t launch(const contract::ChainRequest &, const Plan &, cudaStream_t);
+template cudaError_t allow_shared_memory<contract::SampleRequest>(size_t);
+template cudaError_t allow_shared_memory<contract::RowsRequest>(size_t);
+template cudaError_t allow_shared_memory<contract::SelectRequest>(size_t);
+template cudaError_t allow_shared_memory<contract::ChainRequest>(size_t);
+
+}  // namespace sampler::kernels

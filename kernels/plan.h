@@ -1,0 +1,70 @@
+// The layout of a launch: how many teams of how many blocks, and what they keep in shared memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "contract/request.h"
+#include "team.cuh"
+
+namespace sampler::kernels {
+
+constexpr int kBlockThreads = 512;
+
+// Words of a bitmap of all token ids.
+constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
+
+// How a launch is laid out. Chosen by src/cuda/plan, read by host and device.
+struct Plan {
+  int team_size = 1;  // blocks of a cluster, a power of two
+  int64_t num_teams = 1;
+  int resident_elements = 0;    // of the row that a block keeps in shared memory
+  uint32_t *bitmaps = nullptr;  // kIdWords words a team, for long candidate lists; else null
+
+  SAMPLER_HD size_t shared_bytes() const {
+    return sizeof(TeamShared) + size_t(resident_elements) * sizeof(float);
+  }
+};
+
+SAMPLER_HD inline int64_t num_rows_of(const contract::SampleRequest &request) {
+  return request.num_rows;
+}
+SAMPLER_HD inline int64_t num_rows_of(const contract::RowsRequest &request) {
+  return request.input.num_rows;
+}
+SAMPLER_HD inline int64_t num_rows_of(const contract::SelectRequest &request) {
+  return request.input.num_rows;
+}
+SAMPLER_HD inline int64_t num_rows_of(const contract::ChainRequest &request) {
+  return request.num_rows;
+}
+
+// What of a device matters to the layout.
+struct DeviceShape {
+  int num_multiprocessors;
+  size_t shared_bytes_per_block;  // at most, opted in
+  size_t shared_bytes_per_multiprocessor;
+  int threads_per_multiprocessor;
+  bool has_clusters;
+};
+
+// What a block takes beside its dynamic shared memory: the collectives' scratch and what the driver
+// reserves.
+constexpr size_t kReservedSharedBytes = 2 * 1024;
+
+// The layout for rows of num_cols elements. Bitmaps are the caller's to set.
+Plan make_plan(const DeviceShape &device, int64_t num_rows, int64_t num_cols);
+
+// Whether teams need bitmaps to find ids that stand twice: lists that do not fit the leader's list.
+bool needs_bitmaps(const contract::SampleRequest &request);
+bool needs_bitmaps(const contract::RowsRequest &request);
+bool needs_bitmaps(const contract::SelectRequest &request);
+bool needs_bitmaps(const contract::ChainRequest &request);
+
+// Columns of the widest row.
+int64_t num_cols_of(const contract::SampleRequest &request);
+int64_t num_cols_of(const contract::RowsRequest &request);
+int64_t num_cols_of(const contract::SelectRequest &request);
+int64_t num_cols_of(const contract::ChainRequest &request);
+
+}  // namespace sampler::kernels

@@ -1,0 +1,158 @@
+// One token per output row: sample, top_k, top_p, min_p, top_k_top_p, argmax.
+//
+// A team works through a run of output rows. A row is read once from device memory when the team's
+// shared memory holds it, and once a pass when not. What outputs of the same row and parameters
+// share is prepared once when they stand together.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/draw.h"
+#include "contract/log2.h"
+#include "contract/request.h"
+#include "distribution.cuh"
+#include "draw.cuh"
+#include "row.cuh"
+#include "team.cuh"
+
+namespace sampler::kernels {
+
+using contract::SampleRequest;
+
+SAMPLER_HD inline int64_t input_row(const SampleRequest &request, int64_t output) {
+  return request.row_indices ? request.row_indices[output] : output;
+}
+
+SAMPLER_HD inline bool same_bits(const RowParameters &a, const RowParameters &b) {
+  return contract::bits_of(a.temperature) == contract::bits_of(b.temperature) &&
+         a.top_k == b.top_k && contract::bits_of(a.top_p) == contract::bits_of(b.top_p) &&
+         contract::bits_of(a.min_p) == contract::bits_of(b.min_p);
+}
+
+SAMPLER_HD inline bool has_valid_count(const StoredRow &row, int64_t num_cols) {
+  return row.count >= 0 && row.count <= num_cols;
+}
+
+template <class Context>
+class SampleTeam {
+ public:
+  SAMPLER_DEVICE SampleTeam(Team<Context> &team, const SampleRequest &request,
+                            const Residence &residence, uint32_t *bitmap)
+      : team_(team), request_(request), residence_(residence), bitmap_(bitmap) {}
+
+  // Output rows [begin, end).
+  SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
+    int64_t output = begin;
+    while (output < end) output = run_shared(output, end);
+  }
+
+ private:
+  using Row = TeamRow<Context, StoredRow>;
+
+  // The outputs from `output` on that share its row and parameters. The result is the next one.
+  SAMPLER_DEVICE int64_t run_shared(int64_t output, int64_t end) {
+    const int64_t index = input_row(request_, output);
+    const RowParameters parameters = request_.parameters.row(output);
+    int64_t next = output + 1;
+    while (request_.row_indices && next < end && input_row(request_, next) == index &&
+           same_bits(request_.parameters.row(next), parameters)) {
+      ++next;
+    }
+    if (index < 0 || index >= request_.input.num_rows) {
+      write_bad(row_status::kInvalidIndex, output, next);
+      return next;
+    }
+    const uint32_t status = check_parameters(request_.input.kind, parameters);
+    const StoredRow stored = stored_row(request_.input, index, index * request_.input.stride);
+    if (status != row_status::kOk) {
+      write_bad(status, output, next);
+    } else if (!has_valid_count(stored, request_.input.num_cols)) {
+      write_bad(row_status::kInvalidCandidate, output, next);
+    } else {
+      run_row(stored, parameters, output, next);
+    }
+    return next;
+  }
+
+  SAMPLER_DEVICE void run_row(const StoredRow &stored, const RowParameters &parameters,
+                              int64_t begin, int64_t end) {
+    Row row(team_.ctx, stored, residence_);
+    const RowSummary summary =
+        load_row(team_, row, wanted_delegates(parameters, stored.count), bitmap_);
+    if (summary.status != row_status::kOk) {
+      write_bad(summary.status, begin, end);
+      return;
+    }
+    const bool raw_logprobs =
+        request_.out_logprobs && request_.logprob_kind == contract::LogprobKind::kRaw;
+    const uint64_t raw_weight = raw_logprobs ? total_weight(team_, row, summary) : 0;
+    ListState list;
+    const Distribution distribution =
+        make_distribution(team_, row, summary, parameters, request_.parameters.rules, &list);
+    if (distribution.greedy) {
+      const Token token = {contract::id_of_rank(summary.first), stored.value_at(summary.first)};
+      for (int64_t output = begin; output < end; ++output) {
+        write_good(output, token, summary, distribution, raw_weight);
+      }
+      return;
+    }
+    const DrawSource source = prepare_draw(team_, distribution, list);
+    for (int64_t output = begin; output < end; ++output) {
+      const Token token = draw(row, distribution, source, request_.random.row(output));
+      write_good(output, token, summary, distribution, raw_weight);
+    }
+  }
+
+  SAMPLER_DEVICE Token draw(const Row &row, const Distribution &distribution,
+                            const DrawSource &source, const contract::RandomStream &random) {
+    if (request_.draw_method == contract::DrawMethod::kGumbel) {
+      return draw_gumbel(team_, row, distribution, source, random);
+    }
+    const uint64_t word = contract::random_word64(random, contract::Purpose::kSample, 0);
+    return draw_inverse_cdf(team_, row, distribution, source,
+                            contract::draw_target(word, distribution.kept_weight));
+  }
+
+  SAMPLER_DEVICE bool writes() const { return team_.is_leader() && team_.ctx.thread() == 0; }
+
+  SAMPLER_DEVICE void write_bad(uint32_t status, int64_t begin, int64_t end) const {
+    if (!team_.is_leader()) return;
+    for (int64_t output = begin + team_.ctx.thread(); output < end; output += Context::kThreads) {
+      store_id(request_.out_token_ids, output, request_.bad_row_token);
+      if (request_.out_kept_counts) request_.out_kept_counts[output] = 0;
+      if (request_.out_logprobs) request_.out_logprobs[output] = contract::quiet_nan();
+      if (request_.out_values) request_.out_values[output] = contract::quiet_nan();
+      if (request_.out_row_status) request_.out_row_status[output] = status;
+    }
+  }
+
+  SAMPLER_DEVICE float logprob(const Token &token, const RowSummary &summary,
+                               const Distribution &distribution, uint64_t raw_weight) const {
+    if (request_.logprob_kind == contract::LogprobKind::kRaw) {
+      const RowScale at_1 =
+          contract::row_scale(request_.input.kind, contract::value_of_rank(summary.first), 1.0f);
+      return contract::log_probability(at_1, token.value, raw_weight);
+    }
+    if (distribution.greedy) return 0.0f;
+    return contract::log_probability(distribution.scale, token.value, distribution.kept_weight);
+  }
+
+  SAMPLER_DEVICE void write_good(int64_t output, const Token &token, const RowSummary &summary,
+                                 const Distribution &distribution, uint64_t raw_weight) const {
+    if (!writes()) return;
+    store_id(request_.out_token_ids, output, token.id);
+    if (request_.out_kept_counts) request_.out_kept_counts[output] = distribution.kept_count;
+    if (request_.out_logprobs) {
+      request_.out_logprobs[output] = logprob(token, summary, distribution, raw_weight);
+    }
+    if (request_.out_values) request_.out_values[output] = token.value;
+    if (request_.out_row_status) request_.out_row_status[output] = row_status::kOk;
+  }
+
+  Team<Context> &team_;
+  const SampleRequest &request_;
+  Residence residence_;
+  uint32_t *bitmap_;
+};
+
+}  // namespace sampler::kernels

@@ -1,0 +1,98 @@
+// A team: the blocks of one cluster, which together work on one row.
+#pragma once
+
+#include <cstdint>
+
+#include "device.cuh"
+
+namespace sampler::kernels {
+
+constexpr int kMaxTeam = 8;          // the portable limit of a cluster
+constexpr int kMaxExchanged = 4;     // values of one exchange
+constexpr int kListCapacity = 2048;  // tokens that a list holds
+constexpr int kBins = 256;           // of a histogram
+
+// The fixed part of a block's shared memory; the resident part of the row follows it. Every block
+// has all of it, at the same place, though only the leader, rank 0, uses the list.
+struct alignas(16) TeamShared {
+  uint64_t exchanged[2][kMaxExchanged][kMaxTeam];
+  uint64_t list[kListCapacity];
+  uint64_t bin_measures[kBins];
+  uint32_t bin_counts[kBins];
+  uint64_t found[4];
+};
+
+// What each block of the team gave to an exchange.
+struct Exchanged {
+  const uint64_t (*values)[kMaxTeam];
+  int team_size;
+
+  SAMPLER_DEVICE uint64_t of(int value, int rank) const { return values[value][rank]; }
+
+  SAMPLER_DEVICE uint64_t sum_before(int value, int rank) const {
+    uint64_t sum = 0;
+    for (int i = 0; i < rank; ++i) sum += values[value][i];
+    return sum;
+  }
+
+  SAMPLER_DEVICE uint64_t sum(int value) const { return sum_before(value, team_size); }
+
+  SAMPLER_DEVICE uint64_t max(int value) const {
+    uint64_t result = 0;
+    for (int i = 0; i < team_size; ++i) {
+      if (values[value][i] > result) result = values[value][i];
+    }
+    return result;
+  }
+};
+
+template <class Context>
+class Team {
+ public:
+  SAMPLER_DEVICE Team(Context &context, TeamShared &block_shared)
+      : ctx(context), shared(block_shared) {}
+
+  SAMPLER_DEVICE bool is_leader() const { return ctx.rank() == 0; }
+
+  // Gives every block the values of every block; in a block, all threads have the same. A barrier
+  // of the team. The result may be read until the next exchange but one.
+  template <int kCount>
+  SAMPLER_DEVICE Exchanged exchange(const uint64_t (&values)[kCount]) {
+    static_assert(kCount <= kMaxExchanged);
+    // A block that fills this half again has passed the barrier of the exchange in between, and so
+    // has every reader of this half.
+    uint64_t(*half)[kMaxTeam] = shared.exchanged[parity_];
+    parity_ ^= 1;
+    const int size = ctx.team_size();
+    for (int i = ctx.thread(); i < kCount * size; i += Context::kThreads) {
+      *ctx.peer(&half[i / size][ctx.rank()], i % size) = values[i / size];
+    }
+    ctx.team_sync();
+    return {half, size};
+  }
+
+  // The value that the block `rank` has.
+  SAMPLER_DEVICE uint64_t broadcast(uint64_t value, int rank) {
+    const uint64_t values[] = {value};
+    return exchange(values).of(0, rank);
+  }
+
+  // Sums of a value per thread, over the team.
+  SAMPLER_DEVICE uint64_t sum(uint64_t value) {
+    const uint64_t values[] = {ctx.block_sum(value)};
+    return exchange(values).sum(0);
+  }
+
+  SAMPLER_DEVICE uint64_t max(uint64_t value) {
+    const uint64_t values[] = {ctx.block_max(value)};
+    return exchange(values).max(0);
+  }
+
+  Context &ctx;
+  TeamShared &shared;
+
+ private:
+  int parity_ = 0;
+};
+
+}  // namespace sampler::kernels

@@ -1,0 +1,189 @@
+// The CUDA backend: discovery, workspaces and launches, on the runtime linked into the library.
+#include "cuda/backend.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "launch.h"
+#include "plan.h"
+
+namespace sampler::cuda {
+
+namespace {
+
+// Makes a device current for as long as the object lives.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device) : device_(device) {
+    error_ = cudaGetDevice(&previous_);
+    if (error_ == cudaSuccess && previous_ != device) error_ = cudaSetDevice(device);
+  }
+  ~CurrentDevice() {
+    if (error_ == cudaSuccess && previous_ != device_) cudaSetDevice(previous_);
+  }
+  CurrentDevice(const CurrentDevice &) = delete;
+  CurrentDevice &operator=(const CurrentDevice &) = delete;
+
+  cudaError_t error() const { return error_; }
+
+ private:
+  int device_;
+  int previous_ = -1;
+  cudaError_t error_;
+};
+
+Error error_of(const char *call, cudaError_t error) {
+  if (error == cudaSuccess) return {};
+  return {call, cudaGetErrorString(error)};
+}
+
+kernels::DeviceShape shape_of(const Device &device) {
+  return {device.num_multiprocessors, device.shared_bytes_per_block,
+          device.shared_bytes_per_multiprocessor, device.threads_per_multiprocessor,
+          device.has_clusters};
+}
+
+// Bitmaps are large: with them no more teams than multiprocessors work at once.
+template <class Request>
+kernels::Plan plan_of(const Request &request, const Device &device) {
+  kernels::Plan plan = kernels::make_plan(shape_of(device), kernels::num_rows_of(request),
+                                          kernels::num_cols_of(request));
+  if (kernels::needs_bitmaps(request)) {
+    plan.num_teams = std::min<int64_t>(plan.num_teams, device.num_multiprocessors);
+  }
+  return plan;
+}
+
+constexpr size_t kWordAlignment = alignof(uint32_t);
+
+size_t bitmap_bytes(int64_t num_teams) {
+  return size_t(num_teams) * kernels::kIdWords * sizeof(uint32_t) + kWordAlignment - 1;
+}
+
+template <class Request>
+size_t workspace_bytes_of(const Request &request, const Device &device) {
+  if (!kernels::needs_bitmaps(request)) return 0;
+  return bitmap_bytes(plan_of(request, device).num_teams);
+}
+
+template <class Request>
+Error run_request(const Request &request, const Device &device, void *workspace,
+                  CUstream_st *stream) {
+  const CurrentDevice current(device.id);
+  if (current.error() != cudaSuccess) return error_of("cudaSetDevice", current.error());
+  kernels::Plan plan = plan_of(request, device);
+  if (kernels::needs_bitmaps(request)) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
+    plan.bitmaps = reinterpret_cast<uint32_t *>((address + kWordAlignment - 1) / kWordAlignment *
+                                                kWordAlignment);
+  }
+  return error_of("cudaLaunchKernelExC", kernels::launch(request, plan, stream));
+}
+
+cudaError_t attribute(int device, cudaDeviceAttr name, int *out) {
+  return cudaDeviceGetAttribute(out, name, device);
+}
+
+cudaError_t read_attributes(int id, Device *out) {
+  int block_bytes = 0, multiprocessor_bytes = 0, major = 0;
+  const struct {
+    cudaDeviceAttr name;
+    int *value;
+  } wanted[] = {
+      {cudaDevAttrMultiProcessorCount, &out->num_multiprocessors},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, &block_bytes},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &multiprocessor_bytes},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, &out->threads_per_multiprocessor},
+      {cudaDevAttrComputeCapabilityMajor, &major},
+  };
+  for (const auto &item : wanted) {
+    const cudaError_t error = attribute(id, item.name, item.value);
+    if (error != cudaSuccess) return error;
+  }
+  out->id = id;
+  out->shared_bytes_per_block = size_t(block_bytes);
+  out->shared_bytes_per_multiprocessor = size_t(multiprocessor_bytes);
+  out->has_clusters = major >= 9;
+  return cudaSuccess;
+}
+
+template <class... Requests>
+cudaError_t prepare_kernels(size_t shared_bytes) {
+  cudaError_t error = cudaSuccess;
+  ((error = error == cudaSuccess ? kernels::allow_shared_memory<Requests>(shared_bytes) : error),
+   ...);
+  return error;
+}
+
+}  // namespace
+
+bool is_compiled() {
+  return true;
+}
+
+int num_devices() {
+  int count = 0;
+  const bool found = cudaGetDeviceCount(&count) == cudaSuccess;
+  if (!found) cudaGetLastError();  // ours alone: nobody else asked
+  return found ? count : 0;
+}
+
+Error open(int device_id, Device *out) {
+  const CurrentDevice current(device_id);
+  if (current.error() != cudaSuccess) return error_of("cudaSetDevice", current.error());
+  const cudaError_t error = read_attributes(device_id, out);
+  if (error != cudaSuccess) return error_of("cudaDeviceGetAttribute", error);
+  return error_of("cudaFuncSetAttribute",
+                  prepare_kernels<contract::SampleRequest, contract::RowsRequest,
+                                  contract::SelectRequest, contract::ChainRequest>(
+                      out->shared_bytes_per_block - kernels::kReservedSharedBytes));
+}
+
+Error allocate(const Device &device, size_t bytes, void **out) {
+  const CurrentDevice current(device.id);
+  if (current.error() != cudaSuccess) return error_of("cudaSetDevice", current.error());
+  return error_of("cudaMalloc", cudaMalloc(out, bytes));
+}
+
+void release(const Device &device, void *memory) {
+  const CurrentDevice current(device.id);
+  cudaFree(memory);
+}
+
+size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device) {
+  if (max_cols <= kernels::kListCapacity) return 0;
+  return bitmap_bytes(std::min<int64_t>(max_rows, device.num_multiprocessors));
+}
+
+size_t workspace_bytes(const contract::SampleRequest &request, const Device &device) {
+  return workspace_bytes_of(request, device);
+}
+size_t workspace_bytes(const contract::RowsRequest &request, const Device &device) {
+  return workspace_bytes_of(request, device);
+}
+size_t workspace_bytes(const contract::SelectRequest &request, const Device &device) {
+  return workspace_bytes_of(request, device);
+}
+size_t workspace_bytes(const contract::ChainRequest &request, const Device &device) {
+  return workspace_bytes_of(request, device);
+}
+
+Error run(const contract::SampleRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream) {
+  return run_request(request, device, workspace, stream);
+}
+Error run(const contract::RowsRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream) {
+  return run_request(request, device, workspace, stream);
+}
+Error run(const contract::SelectRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream) {
+  return run_request(request, device, workspace, stream);
+}
+Error run(const contract::ChainRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream) {
+  return run_request(request, device, workspace, stream);
+}
+
+}  // namespace sampler::cuda

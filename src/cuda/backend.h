@@ -1,0 +1,63 @@
+// The CUDA backend as the C ABI sees it: no CUDA header, and in a build without CUDA a backend that
+// is not there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "contract/request.h"
+
+struct CUstream_st;
+
+namespace sampler::cuda {
+
+// What is known of an opened device. Trivial, lives in the handle.
+struct Device {
+  int id = -1;
+  int num_multiprocessors = 0;
+  size_t shared_bytes_per_block = 0;
+  size_t shared_bytes_per_multiprocessor = 0;
+  int threads_per_multiprocessor = 0;
+  bool has_clusters = false;
+};
+
+// What went wrong: the call and CUDA's word for it. No `call`: nothing.
+struct Error {
+  const char *call = nullptr;
+  const char *reason = nullptr;
+
+  explicit operator bool() const { return call != nullptr; }
+};
+
+// Whether this build has CUDA.
+bool is_compiled();
+
+// Devices that can be opened; 0 without a driver.
+int num_devices();
+
+// Looks at the device and prepares its kernels.
+Error open(int device_id, Device *out);
+
+Error allocate(const Device &device, size_t bytes, void **out);
+void release(const Device &device, void *memory);
+
+// What any call on up to max_rows rows of up to max_cols columns needs at most.
+size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device);
+
+// What one call needs.
+size_t workspace_bytes(const contract::SampleRequest &request, const Device &device);
+size_t workspace_bytes(const contract::RowsRequest &request, const Device &device);
+size_t workspace_bytes(const contract::SelectRequest &request, const Device &device);
+size_t workspace_bytes(const contract::ChainRequest &request, const Device &device);
+
+// Enqueues the operation. The caller's current device and pending error stay as they were.
+Error run(const contract::SampleRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream);
+Error run(const contract::RowsRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream);
+Error run(const contract::SelectRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream);
+Error run(const contract::ChainRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream);
+
+}  // namespace sampler::cuda

@@ -1,0 +1,54 @@
+// The CUDA backend of a build without CUDA: no handle for it can be created, so nothing else is
+// ever called.
+#include "cuda/backend.h"
+
+namespace sampler::cuda {
+
+namespace {
+constexpr Error kUnavailable = {"this build", "has no CUDA"};
+}
+
+bool is_compiled() {
+  return false;
+}
+int num_devices() {
+  return 0;
+}
+Error open(int, Device *) {
+  return kUnavailable;
+}
+Error allocate(const Device &, size_t, void **) {
+  return kUnavailable;
+}
+void release(const Device &, void *) {}
+
+size_t largest_workspace_bytes(int64_t, int64_t, const Device &) {
+  return 0;
+}
+size_t workspace_bytes(const contract::SampleRequest &, const Device &) {
+  return 0;
+}
+size_t workspace_bytes(const contract::RowsRequest &, const Device &) {
+  return 0;
+}
+size_t workspace_bytes(const contract::SelectRequest &, const Device &) {
+  return 0;
+}
+size_t workspace_bytes(const contract::ChainRequest &, const Device &) {
+  return 0;
+}
+
+Error run(const contract::SampleRequest &, const Device &, void *, CUstream_st *) {
+  return kUnavailable;
+}
+Error run(const contract::RowsRequest &, const Device &, void *, CUstream_st *) {
+  return kUnavailable;
+}
+Error run(const contract::SelectRequest &, const Device &, void *, CUstream_st *) {
+  return kUnavailable;
+}
+Error run(const contract::ChainRequest &, const Device &, void *, CUstream_st *) {
+  return kUnavailable;
+}
+
+}  // namespace sampler::cuda

@@ -1,0 +1,373 @@
+#include "problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+#include "contract/float_bits.h"
+
+namespace simt_test {
+
+using namespace sampler::contract;
+
+const Scale kSmall = {{1, 2, 3, 31, 32, 33, 127, 128, 129, 500, 1000, 2048, 2049, 5000}, 5};
+const Scale kLarge = {{20000, 32000, 50257, 128256}, 2};
+
+namespace {
+
+size_t size_of(Dtype dtype) {
+  return dtype == Dtype::kF32 ? 4 : 2;
+}
+size_t size_of(IdType type) {
+  return type == IdType::kI32 ? 4 : 8;
+}
+
+void put_value(std::vector<unsigned char> &bytes, Dtype dtype, int64_t index, float x) {
+  const uint16_t half = dtype == Dtype::kF16 ? narrow_f16(x) : narrow_bf16(x);
+  if (dtype == Dtype::kF32) {
+    std::memcpy(&bytes[size_t(index) * 4], &x, 4);
+  } else {
+    std::memcpy(&bytes[size_t(index) * 2], &half, 2);
+  }
+}
+
+void put_id(std::vector<unsigned char> &bytes, IdType type, int64_t index, int64_t id) {
+  const int32_t narrow = int32_t(id);
+  if (type == IdType::kI32) {
+    std::memcpy(&bytes[size_t(index) * 4], &narrow, 4);
+  } else {
+    std::memcpy(&bytes[size_t(index) * 8], &id, 8);
+  }
+}
+
+constexpr unsigned char kCanary = 0xC5;
+
+template <class T>
+T *add_output(Outputs *outputs, const char *name, int64_t count, size_t size) {
+  outputs->push_back({name, std::vector<unsigned char>(size_t(count) * size + 16, kCanary)});
+  return reinterpret_cast<T *>(outputs->back().bytes.data());
+}
+
+template <class T>
+T *add_output(Outputs *outputs, const char *name, int64_t count) {
+  return add_output<T>(outputs, name, count, sizeof(T));
+}
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+Problem::Problem(std::mt19937_64 &random, const Scale &scale) : random_(random) {
+  num_cols_ = scale.widths[random_() % scale.widths.size()];
+  num_rows_ = 1 + int64_t(random_() % uint64_t(scale.max_rows));
+  candidates_ = one_in(4);
+  std::ostringstream text;
+  text << num_rows_ << " rows of " << num_cols_ << (candidates_ ? " candidates" : " columns");
+  description_ = text.str();
+}
+
+void Problem::describe(const std::string &text) {
+  description_ += "; " + text;
+}
+
+float Problem::random_value(InputKind kind, int shape, int64_t column) {
+  std::normal_distribution<float> normal;
+  float x = 0.0f;
+  switch (shape) {
+    case 0:
+      x = 3.0f * normal(random_);
+      break;
+    case 1:
+      x = -1.1f * std::log(float(1 + random_() % uint64_t(num_cols_)));
+      break;  // LM-like
+    case 2:
+      x = 0.0f;
+      break;  // all equal
+    case 3:
+      x = one_in(2) ? 1.0f : -1.0f;
+      break;  // two values
+    case 4:
+      x = column == num_cols_ / 2 ? 5.0f : -kInfinity;
+      break;  // one finite
+    case 5:
+      x = one_in(3) ? normal(random_) : -kInfinity;
+      break;  // masked
+    case 6:
+      x = 0.01f * normal(random_);
+      break;  // flat
+    case 7:
+      x = std::round(4.0f * normal(random_)) / 2.0f;
+      break;  // ties, zeros
+    case 8:
+      x = 1e30f * normal(random_);
+      break;
+    case 9:
+      x = 1e-40f * normal(random_);
+      break;
+    default:
+      x = column % 7 == 0 ? -0.0f : 0.0f;
+      break;
+  }
+  return kind == InputKind::kLogits ? x : std::isinf(x) ? 0.0f : std::exp(std::min(x, 80.0f));
+}
+
+Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, InputKind kind,
+                        bool candidates) {
+  Rows rows;
+  rows.kind = kind;
+  rows.num_rows = num_rows;
+  rows.num_cols = num_cols;
+  rows.stride = num_cols + int64_t(random_() % 6);
+  rows.dtype = pick({Dtype::kF32, Dtype::kF32, Dtype::kF16, Dtype::kBf16});
+  rows.id_type = pick({IdType::kI32, IdType::kI64});
+  // Any alignment that the element type allows. What no row covers is poison: NaN.
+  const int64_t shift = int64_t(random_() % 8);
+  const size_t elements = size_t(shift + num_rows * rows.stride);
+  storage->values.assign(elements * size_of(rows.dtype), 0xFF);
+  if (candidates) storage->ids.assign(elements * size_of(rows.id_type), 0xFF);
+  if (candidates) storage->counts.assign(size_t(num_rows), 0);
+
+  std::vector<int64_t> all_ids(size_t(std::max<int64_t>(num_cols * 2, 8)));
+  for (int64_t row = 0; row < num_rows; ++row) {
+    const int shape = int(random_() % 11);
+    for (size_t i = 0; i < all_ids.size(); ++i) all_ids[i] = int64_t(i);
+    if (candidates) std::shuffle(all_ids.begin(), all_ids.end(), random_);
+    const int64_t count =
+        candidates && one_in(2) ? int64_t(random_() % uint64_t(num_cols + 1)) : num_cols;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = shift + row * rows.stride + i;
+      put_value(storage->values, rows.dtype, at, random_value(kind, shape, i));
+      if (candidates) put_id(storage->ids, rows.id_type, at, all_ids[size_t(i)]);
+    }
+    if (candidates) storage->counts[size_t(row)] = int32_t(count);
+    const int64_t somewhere =
+        shift + row * rows.stride + int64_t(random_() % uint64_t(std::max<int64_t>(count, 1)));
+    if (count > 0 && one_in(12)) {
+      put_value(storage->values, rows.dtype, somewhere,
+                pick({std::nanf(""), kInfinity, kind == InputKind::kLogits ? -kInfinity : -1.0f}));
+    }
+    if (candidates && count > 1 && one_in(8)) {
+      put_id(storage->ids, rows.id_type, somewhere,
+             pick<int64_t>({all_ids[0], all_ids[1], -1, kMaxVocabulary}));
+    }
+    if (candidates && one_in(12)) {
+      storage->counts[size_t(row)] = pick({-1, int32_t(num_cols) + 1});
+    }
+  }
+  rows.values = storage->values.data() + size_t(shift) * size_of(rows.dtype);
+  if (candidates) {
+    rows.ids = storage->ids.data() + size_t(shift) * size_of(rows.id_type);
+    rows.counts = storage->counts.data();
+  }
+  return rows;
+}
+
+void Problem::make_parameters(Parameters *parameters, int64_t num_rows, InputKind kind,
+                              int64_t num_cols) {
+  const auto temperature = [&]() -> float {
+    if (kind == InputKind::kProbabilities) return one_in(6) ? 0.0f : 1.0f;
+    return pick({1.0f, 1.0f, 0.8f, 0.8f, 0.3f, 5.0f, 0.0f, 2e-5f, 1e30f, 0.02f});
+  };
+  const auto top_k = [&]() -> int32_t {
+    const int32_t width = int32_t(num_cols);
+    return pick<int32_t>({0, 0, 1, 2, 50, 50, 300, 1000, width - 1, width, width + 1, -3});
+  };
+  const auto top_p = [&]() -> float {
+    return pick({1.0f, 1.0f, 0.9f, 0.95f, 0.5f, 0.1f, 0.0f, 1e-7f, 1.0f - 0x1p-24f, -1.0f});
+  };
+  const auto min_p = [&]() -> float { return pick({0.0f, 0.0f, 0.0f, 0.05f, 0.5f, 1.0f, 2.0f}); };
+  parameters->temperature = {temperature()};
+  parameters->top_k = {top_k()};
+  parameters->top_p = {top_p()};
+  parameters->min_p = {min_p()};
+  if (one_in(2)) {
+    temperatures_.clear(), top_ks_.clear(), top_ps_.clear(), min_ps_.clear();
+    for (int64_t i = 0; i < num_rows; ++i) {
+      temperatures_.push_back(one_in(20) ? std::nanf("") : temperature());
+      top_ks_.push_back(top_k());
+      top_ps_.push_back(one_in(20) ? std::nanf("") : top_p());
+      min_ps_.push_back(min_p());
+    }
+    parameters->temperature.array = temperatures_.data();
+    parameters->top_k.array = top_ks_.data();
+    parameters->top_p.array = top_ps_.data();
+    parameters->min_p.array = min_ps_.data();
+  }
+  FilterRules &rules = parameters->rules;
+  rules.top_k_ties = pick({TieRule::kExact, TieRule::kKeep});
+  rules.top_p_ties = pick({TieRule::kExact, TieRule::kKeep});
+  rules.order = pick({FilterOrder::kSequential, FilterOrder::kJoint, FilterOrder::kMinPFirst});
+  rules.temperature_order = pick({TemperatureOrder::kFirst, TemperatureOrder::kLast});
+  std::ostringstream text;
+  text << "T " << parameters->temperature.value << ", k " << parameters->top_k.value << ", p "
+       << parameters->top_p.value << ", min-p " << parameters->min_p.value
+       << (parameters->temperature.array ? " or per row" : "") << ", order " << int(rules.order);
+  describe(text.str());
+}
+
+void Problem::make_randomness(Randomness *random, int64_t num_rows) {
+  random->seed.value = random_();
+  random->offset.value = random_();
+  seeds_.clear(), offsets_.clear();
+  for (int64_t i = 0; i < num_rows; ++i) {
+    seeds_.push_back(random_());
+    offsets_.push_back(random_());
+  }
+  if (one_in(2)) random->seed.array = seeds_.data(), random->seed.per_row = one_in(2);
+  if (one_in(2)) random->offset.array = offsets_.data(), random->offset.per_row = one_in(2);
+}
+
+SampleRequest Problem::sample_request() {
+  SampleRequest request;
+  const InputKind kind = pick({InputKind::kLogits, InputKind::kLogits, InputKind::kProbabilities});
+  request.input = make_rows(&input_, num_rows_, num_cols_, kind, candidates_);
+  request.num_rows = num_rows_;
+  if (one_in(3)) {
+    request.num_rows = 1 + int64_t(random_() % 7);
+    row_indices_.clear();
+    for (int64_t i = 0; i < request.num_rows; ++i) {
+      row_indices_.push_back(one_in(10) ? pick({-1, int32_t(num_rows_)})
+                                        : int32_t(random_() % uint64_t(num_rows_)));
+    }
+    if (one_in(2)) std::sort(row_indices_.begin(), row_indices_.end());
+    request.row_indices = row_indices_.data();
+  }
+  make_parameters(&request.parameters, request.num_rows, kind, num_cols_);
+  make_randomness(&request.random, request.num_rows);
+  request.draw_method =
+      pick({DrawMethod::kInverseCdf, DrawMethod::kInverseCdf, DrawMethod::kGumbel});
+  request.logprob_kind = pick({LogprobKind::kRaw, LogprobKind::kProcessed});
+  request.bad_row_token = one_in(4) ? 0 : -1;
+  request.out_token_ids.type = pick({IdType::kI32, IdType::kI64});
+  describe(request.draw_method == DrawMethod::kGumbel ? "sample, Gumbel" : "sample");
+  return request;
+}
+
+RowsRequest Problem::rows_request() {
+  RowsRequest request;
+  request.output_kind =
+      pick({RowOutput::kProbabilities, RowOutput::kProbabilities, RowOutput::kMask});
+  const InputKind kind = request.output_kind == RowOutput::kMask || one_in(2)
+                             ? InputKind::kLogits
+                             : InputKind::kProbabilities;
+  request.input = make_rows(&input_, num_rows_, num_cols_, kind, candidates_);
+  make_parameters(&request.parameters, num_rows_, kind, num_cols_);
+  request.output_dtype = one_in(2) ? Dtype::kF32 : request.input.dtype;
+  request.output_stride = num_cols_ + int64_t(random_() % 5);
+  describe(request.output_kind == RowOutput::kMask ? "mask" : "probabilities");
+  return request;
+}
+
+SelectRequest Problem::select_request() {
+  SelectRequest request;
+  const InputKind kind = pick({InputKind::kLogits, InputKind::kProbabilities});
+  request.input = make_rows(&input_, num_rows_, num_cols_, kind, candidates_);
+  request.num_selected = std::min<int64_t>(
+      num_cols_, pick<int64_t>({1, 2, 20, 50, 1000, 2048, 2049, 4500, num_cols_}));
+  if (num_cols_ > 10000) request.num_selected = std::min<int64_t>(request.num_selected, 4500);
+  if (one_in(2)) {
+    top_ks_.clear();
+    for (int64_t i = 0; i < num_rows_; ++i) {
+      top_ks_.push_back(int32_t(random_() % uint64_t(request.num_selected + 2)) - 1);
+    }
+    request.top_ks = top_ks_.data();
+  }
+  request.output_dtype = one_in(2) ? Dtype::kF32 : request.input.dtype;
+  request.out_token_ids.type = pick({IdType::kI32, IdType::kI64});
+  describe("select " + std::to_string(request.num_selected));
+  return request;
+}
+
+ChainRequest Problem::chain_request() {
+  ChainRequest request;
+  request.num_rows = num_rows_;
+  request.num_drafts = int64_t(random_() % 4);
+  const int64_t positions = request.num_drafts + 1;
+  const InputKind target_kind = pick({InputKind::kLogits, InputKind::kProbabilities});
+  const InputKind draft_kind = pick({InputKind::kLogits, InputKind::kProbabilities});
+  const bool candidates = candidates_ && num_cols_ <= 1000;
+  request.target = make_rows(&input_, num_rows_ * positions, num_cols_, target_kind, candidates);
+  request.target_row_stride = positions * request.target.stride;
+  if (request.num_drafts > 0 && !one_in(3)) {
+    request.draft = make_rows(&draft_, num_rows_ * request.num_drafts, num_cols_, draft_kind,
+                              candidates && one_in(2));
+    request.draft_row_stride = request.num_drafts * request.draft.stride;
+  }
+  request.out_token_ids.type = pick({IdType::kI32, IdType::kI64});
+  draft_token_ids_.assign(size_t(num_rows_ * positions) * size_of(request.out_token_ids.type), 0);
+  for (int64_t i = 0; i < num_rows_ * request.num_drafts; ++i) {
+    const int64_t id = one_in(10) ? pick<int64_t>({-1, num_cols_, kMaxVocabulary})
+                                  : int64_t(random_() % uint64_t(num_cols_));
+    put_id(draft_token_ids_, request.out_token_ids.type, i, id);
+  }
+  request.draft_token_ids = draft_token_ids_.data();
+  if (one_in(2)) {
+    draft_lengths_.clear();
+    for (int64_t i = 0; i < num_rows_; ++i) {
+      draft_lengths_.push_back(int32_t(random_() % uint64_t(positions + 2)) - 1);
+    }
+    request.draft_lengths = draft_lengths_.data();
+  }
+  make_parameters(&request.parameters, num_rows_, target_kind, num_cols_);
+  make_randomness(&request.random, num_rows_);
+  request.accumulate_counts = one_in(2);
+  describe("chain of " + std::to_string(request.num_drafts));
+  return request;
+}
+
+Outputs Problem::bind_outputs(SampleRequest *request) const {
+  Outputs outputs;
+  outputs.reserve(8);
+  const int64_t n = request->num_rows;
+  request->out_token_ids.data =
+      add_output<void>(&outputs, "token ids", n, size_of(request->out_token_ids.type));
+  request->out_kept_counts = add_output<int32_t>(&outputs, "kept counts", n);
+  request->out_logprobs = add_output<float>(&outputs, "logprobs", n);
+  // Values are what argmax asks for.
+  const bool greedy = is_greedy(request->parameters.temperature.value);
+  if (greedy && !request->parameters.temperature.array) {
+    request->out_values = add_output<float>(&outputs, "values", n);
+  }
+  request->out_row_status = add_output<uint32_t>(&outputs, "row status", n);
+  return outputs;
+}
+
+Outputs Problem::bind_outputs(RowsRequest *request) const {
+  Outputs outputs;
+  outputs.reserve(8);
+  const int64_t n = request->input.num_rows;
+  request->output = add_output<void>(&outputs, "output", n * request->output_stride,
+                                     size_of(request->output_dtype));
+  request->out_kept_counts = add_output<int32_t>(&outputs, "kept counts", n);
+  request->out_row_status = add_output<uint32_t>(&outputs, "row status", n);
+  return outputs;
+}
+
+Outputs Problem::bind_outputs(SelectRequest *request) const {
+  Outputs outputs;
+  outputs.reserve(8);
+  const int64_t n = request->input.num_rows;
+  request->out_values = add_output<void>(&outputs, "values", n * request->num_selected,
+                                         size_of(request->output_dtype));
+  request->out_token_ids.data = add_output<void>(&outputs, "ids", n * request->num_selected,
+                                                 size_of(request->out_token_ids.type));
+  request->out_counts = add_output<int32_t>(&outputs, "counts", n);
+  request->out_row_status = add_output<uint32_t>(&outputs, "row status", n);
+  return outputs;
+}
+
+Outputs Problem::bind_outputs(ChainRequest *request) const {
+  Outputs outputs;
+  outputs.reserve(8);
+  const int64_t n = request->num_rows;
+  request->out_token_ids.data = add_output<void>(&outputs, "ids", n * (request->num_drafts + 1),
+                                                 size_of(request->out_token_ids.type));
+  request->out_accepted_counts = add_output<int32_t>(&outputs, "accepted", n);
+  request->out_emitted_counts = add_output<int32_t>(&outputs, "emitted", n);
+  request->out_row_status = add_output<uint32_t>(&outputs, "row status", n);
+  return outputs;
+}
+
+}  // namespace simt_test

@@ -1,0 +1,82 @@
+// Random requests for every operation, and their outputs as bytes.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "contract/request.h"
+
+namespace simt_test {
+
+// Widths and numbers of rows to draw from.
+struct Scale {
+  std::vector<int64_t> widths;
+  int64_t max_rows;
+};
+
+extern const Scale kSmall;
+extern const Scale kLarge;
+
+// An output array after a run, canaries included.
+struct Output {
+  std::string name;
+  std::vector<unsigned char> bytes;
+};
+
+// Filled while the request that bind_outputs() was given runs.
+using Outputs = std::vector<Output>;
+
+class Problem {
+ public:
+  Problem(std::mt19937_64 &random, const Scale &scale);
+
+  sampler::contract::SampleRequest sample_request();
+  sampler::contract::RowsRequest rows_request();
+  sampler::contract::SelectRequest select_request();
+  sampler::contract::ChainRequest chain_request();
+
+  // Points the request's outputs, those it wants, at new arrays.
+  Outputs bind_outputs(sampler::contract::SampleRequest *request) const;
+  Outputs bind_outputs(sampler::contract::RowsRequest *request) const;
+  Outputs bind_outputs(sampler::contract::SelectRequest *request) const;
+  Outputs bind_outputs(sampler::contract::ChainRequest *request) const;
+
+  const std::string &description() const { return description_; }
+
+ private:
+  // A model's rows: values, and for candidate lists ids and counts.
+  struct Storage {
+    std::vector<unsigned char> values;
+    std::vector<unsigned char> ids;
+    std::vector<int32_t> counts;
+  };
+
+  bool one_in(int n) { return random_() % uint64_t(n) == 0; }
+  template <class T>
+  T pick(std::initializer_list<T> values) {
+    return values.begin()[random_() % values.size()];
+  }
+
+  sampler::contract::Rows make_rows(Storage *storage, int64_t num_rows, int64_t num_cols,
+                                    sampler::contract::InputKind kind, bool candidates);
+  float random_value(sampler::contract::InputKind kind, int shape, int64_t column);
+  void make_parameters(sampler::contract::Parameters *parameters, int64_t num_rows,
+                       sampler::contract::InputKind kind, int64_t num_cols);
+  void make_randomness(sampler::contract::Randomness *random, int64_t num_rows);
+  void describe(const std::string &text);
+
+  std::mt19937_64 &random_;
+  int64_t num_rows_;
+  int64_t num_cols_;
+  bool candidates_;
+  std::string description_;
+  Storage input_, draft_;
+  std::vector<int32_t> row_indices_, top_ks_, draft_lengths_;
+  std::vector<float> temperatures_, top_ps_, min_ps_;
+  std::vector<uint64_t> seeds_, offsets_;
+  std::vector<unsigned char> draft_token_ids_;
+};
+
+}  // namespace simt_test

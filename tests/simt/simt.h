@@ -1,0 +1,182 @@
+// Plays CUDA on the host, so that device code written over a Context (kernels/device.cuh) runs
+// where there is no GPU, under sanitizers, and with its barriers taken out one by one.
+//
+//   simt::launch<256>(num_rows, team_size, sizeof(Shared), seed, [&](auto &context) {
+//     some_kernel(context, arguments);
+//   });
+//
+// Teams run one after another, the threads of a team as fibers in random order: a thread runs until
+// it has to wait for others, so that what it reads is what the threads before it have written, and
+// a missing barrier shows as a wrong result under most seeds. A seed gives the same run again.
+//
+// Broken rules end the launch with an Error. AddressSanitizer sees accesses outside of a block's
+// shared memory, or before the block has begun or after it has ended. ThreadSanitizer sees races
+// between threads of a team, ordered by its barriers alone; it bears a few thousand threads a team.
+//
+// One launch at a time in a process. A kernel may throw, which ends the launch, but must not
+// swallow what it did not throw.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "machine.h"
+
+namespace simt {
+
+// The Context of kernels/device.cuh. `place` is left to its default.
+template <int kThreads_>
+class SimtContext {
+ public:
+  static constexpr int kThreads = kThreads_;
+  static constexpr int kWarps = kThreads / kWarpSize;
+  static_assert(kThreads % kWarpSize == 0 && kThreads >= kWarpSize && kThreads <= kMaxThreads);
+
+  explicit SimtContext(Thread &thread) : thread_(thread), machine_(*thread.machine) {}
+
+  int thread() const { return thread_.index; }
+  int lane() const { return thread_.index % kWarpSize; }
+  int warp() const { return thread_.index / kWarpSize; }
+  int rank() const { return thread_.block->rank; }
+  int team_size() const { return machine_.dimensions().team_size; }
+  std::int64_t team() const { return machine_.team(); }
+  std::int64_t num_teams() const { return machine_.dimensions().num_teams; }
+
+  void sync(Place place = Place::here()) const { machine_.meet(thread_, {Kind::kSync, place}); }
+
+  void team_sync(Place place = Place::here()) const {
+    machine_.meet(thread_, {Kind::kTeamSync, place});
+  }
+
+  template <class T>
+  T &shared(Place place = Place::here()) const {
+    static_assert(alignof(T) <= 16, "dynamic shared memory is aligned to 16 bytes");
+    const SharedMemory &memory = *thread_.block->shared;
+    if (sizeof(T) > memory.num_bytes()) {
+      machine_.fail(ErrorKind::kSharedSize, place, thread_,
+                    "shared<T>() of " + std::to_string(sizeof(T)) + " bytes, launched with " +
+                        std::to_string(memory.num_bytes()));
+    }
+    return *reinterpret_cast<T *>(memory.data());
+  }
+
+  template <class T>
+  T *peer(T *pointer, int rank, Place place = Place::here()) const {
+    if (rank < 0 || rank >= team_size()) {
+      machine_.fail(
+          ErrorKind::kPeerRank, place, thread_,
+          "peer " + std::to_string(rank) + " of a team of " + std::to_string(team_size()));
+    }
+    const SharedMemory &own = *thread_.block->shared;
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(pointer) - reinterpret_cast<std::uintptr_t>(own.data());
+    if (offset > own.num_bytes() || own.num_bytes() - offset < sizeof(T)) {
+      machine_.fail(ErrorKind::kPeerAddress, place, thread_,
+                    "peer() of an address outside of the block's shared memory");
+    }
+    return reinterpret_cast<T *>(machine_.block(rank).shared->data() + offset);
+  }
+
+  std::uint32_t ballot(bool predicate, Place place = Place::here()) const {
+    return std::uint32_t(machine_.meet(thread_, {Kind::kBallot, place}, predicate));
+  }
+
+  std::uint64_t warp_broadcast(std::uint64_t value, int lane, Place place = Place::here()) const {
+    if (lane < 0 || lane >= kWarpSize) {
+      machine_.fail(ErrorKind::kLane, place, thread_, "broadcast of lane " + std::to_string(lane));
+    }
+    return machine_.meet(thread_, {Kind::kWarpBroadcast, place}, value, lane);
+  }
+
+  std::uint64_t warp_inclusive_sum(std::uint64_t value, Place place = Place::here()) const {
+    return machine_.meet(thread_, {Kind::kWarpInclusiveSum, place}, value);
+  }
+
+  std::uint64_t block_sum(std::uint64_t value, Place place = Place::here()) const {
+    return machine_.meet(thread_, {Kind::kBlockSum, place}, value);
+  }
+
+  std::uint64_t block_max(std::uint64_t value, Place place = Place::here()) const {
+    return machine_.meet(thread_, {Kind::kBlockMax, place}, value);
+  }
+
+  std::uint64_t block_exclusive_sum(std::uint64_t value, std::uint64_t *total,
+                                    Place place = Place::here()) const {
+    const std::uint64_t result = machine_.meet(thread_, {Kind::kBlockExclusiveSum, place}, value);
+    *total = thread_.total;
+    return result;
+  }
+
+  std::uint32_t block_count(bool predicate, Place place = Place::here()) const {
+    return std::uint32_t(machine_.meet(thread_, {Kind::kBlockCount, place}, predicate));
+  }
+
+  std::uint32_t atomic_add(std::uint32_t *address, std::uint32_t value) const {
+    return atomic([&] { return __atomic_fetch_add(address, value, __ATOMIC_RELAXED); });
+  }
+
+  std::uint64_t atomic_add(std::uint64_t *address, std::uint64_t value) const {
+    return atomic([&] { return __atomic_fetch_add(address, value, __ATOMIC_RELAXED); });
+  }
+
+  std::uint32_t atomic_or(std::uint32_t *address, std::uint32_t value) const {
+    return atomic([&] { return __atomic_fetch_or(address, value, __ATOMIC_RELAXED); });
+  }
+
+  template <class T>
+  T load_vector(const T *address, Place place = Place::here()) const {
+    check_vector<T>(address, place);
+    machine_.tick(thread_);
+    T value;
+    std::memcpy(&value, address, sizeof value);
+    return value;
+  }
+
+  template <class T>
+  void store_vector(T *address, const T &value, Place place = Place::here()) const {
+    check_vector<T>(address, place);
+    std::memcpy(address, &value, sizeof value);
+    machine_.tick(thread_);
+  }
+
+ private:
+  template <class Operation>
+  auto atomic(const Operation &operation) const {
+    machine_.tick(thread_);
+    const auto old = operation();
+    machine_.tick(thread_);
+    return old;
+  }
+
+  template <class T>
+  void check_vector(const void *address, Place place) const {
+    static_assert(sizeof(T) == 8 || sizeof(T) == 16, "a vector has 8 or 16 bytes");
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (reinterpret_cast<std::uintptr_t>(address) % sizeof(T) != 0) {
+      machine_.fail(ErrorKind::kMisaligned, place, thread_,
+                    "vector of " + std::to_string(sizeof(T)) + " bytes at an address that is " +
+                        std::to_string(reinterpret_cast<std::uintptr_t>(address) % sizeof(T)) +
+                        " above a multiple");
+    }
+  }
+
+  Thread &thread_;
+  Machine &machine_;
+};
+
+// Runs kernel(context) in every thread of `grid_teams` teams of `team_size` blocks, and returns
+// when all have ended. `kernel` takes a SimtContext<kThreads> &.
+template <int kThreads, class Kernel>
+void launch(std::int64_t grid_teams, int team_size, std::size_t shared_bytes, std::uint64_t seed,
+            const Kernel &kernel, const Options &options = Options()) {
+  Machine::instance().launch({grid_teams, team_size, kThreads, shared_bytes}, seed, options,
+                             [&](Thread &thread) {
+                               SimtContext<kThreads> context(thread);
+                               kernel(context);
+                             });
+}
+
+}  // namespace simt

@@ -1,0 +1,122 @@
+// ThreadSanitizer as a detector of races between threads of a kernel: it reports those that no
+// barrier orders, whatever order they ran in, and nothing else. Only for builds with it.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "simt.h"
+
+extern "C" const char *__tsan_default_options() {
+  return "atexit_sleep_ms=0";
+}
+
+namespace simt {
+namespace {
+
+struct Shared {
+  std::uint64_t words[64];
+  std::uint64_t sum;
+};
+
+// Runs the kernel in a process of its own and ends that.
+template <class Kernel>
+void run(const Kernel &kernel) {
+  for (std::uint64_t seed = 0; seed < 3; ++seed) launch<64>(3, 2, sizeof(Shared), seed, kernel);
+  std::exit(0);
+}
+
+const auto kIsRace = testing::ExitedWithCode(66);
+const auto kIsFine = testing::ExitedWithCode(0);
+
+// A thread's neighbour in another warp.
+template <class Context>
+std::uint64_t &neighbour(Context &context, Shared &shared) {
+  return shared.words[(context.thread() + 32) % 64];
+}
+
+TEST(RaceDeathTest, SyncOrders) {
+  const auto kernel = [](auto &context) {
+    Shared &shared = context.template shared<Shared>();
+    shared.words[context.thread()] = 1;
+    context.sync();
+    neighbour(context, shared) += 1;
+  };
+  EXPECT_EXIT(run(kernel), kIsFine, "");
+}
+
+TEST(RaceDeathTest, CollectivesOfABlockOrder) {
+  const auto kernel = [](auto &context) {
+    Shared &shared = context.template shared<Shared>();
+    std::uint64_t total;
+    shared.words[context.thread()] = 1;
+    context.block_sum(1);
+    neighbour(context, shared) += 1;
+    context.block_max(1);
+    shared.words[context.thread()] += 1;
+    context.block_exclusive_sum(1, &total);
+    neighbour(context, shared) += 1;
+    context.block_count(true);
+    shared.words[context.thread()] += 1;
+  };
+  EXPECT_EXIT(run(kernel), kIsFine, "");
+}
+
+TEST(RaceDeathTest, WarpOperationsDoNot) {
+  const auto kernel = [](auto &context) {
+    Shared &shared = context.template shared<Shared>();
+    shared.words[context.thread()] = 1;
+    context.ballot(true);
+    shared.words[context.thread() ^ 1] += 1;
+  };
+  EXPECT_EXIT(run(kernel), kIsRace, "data race");
+}
+
+TEST(RaceDeathTest, TeamSyncOrdersBlocks) {
+  const auto kernel = [](auto &context) {
+    Shared &shared = context.template shared<Shared>();
+    shared.words[context.thread()] = 1;
+    context.team_sync();
+    *context.peer(&shared.words[context.thread()], 1 - context.rank()) += 1;
+    context.team_sync();
+  };
+  EXPECT_EXIT(run(kernel), kIsFine, "");
+}
+
+TEST(RaceDeathTest, SyncDoesNotOrderBlocks) {
+  const auto kernel = [](auto &context) {
+    Shared &shared = context.template shared<Shared>();
+    context.team_sync();
+    shared.words[context.thread()] = 1;
+    context.sync();
+    *context.peer(&shared.words[context.thread()], 1 - context.rank()) += 1;
+    context.team_sync();
+  };
+  EXPECT_EXIT(run(kernel), kIsRace, "data race");
+}
+
+// What no order of the threads would show.
+TEST(RaceDeathTest, PlainCountersRace) {
+  std::uint32_t count = 0;
+  const auto kernel = [&](auto &) { ++count; };
+  EXPECT_EXIT(run(kernel), kIsRace, "data race");
+}
+
+TEST(RaceDeathTest, AtomicCountersDoNot) {
+  std::uint32_t count = 0;
+  const auto kernel = [&](auto &context) { context.atomic_add(&count, 1u); };
+  EXPECT_EXIT(run(kernel), kIsFine, "");
+}
+
+TEST(RaceDeathTest, AtomicsOrderNothing) {
+  std::uint32_t count = 0;
+  std::uint64_t word = 0;
+  const auto kernel = [&](auto &context) {
+    if (context.thread() == 0) ++word;
+    if (context.atomic_add(&count, 1u) == 60) ++word;
+  };
+  EXPECT_EXIT(run(kernel), kIsRace, "data race");
+}
+
+}  // namespace
+}  // namespace simt
