@@ -133,11 +133,9 @@ enum {
 
 /* Tells how many bytes of workspace the call `operation` with `args` needs: with so many it
  * succeeds, with one fewer it returns SAMPLER_ERROR_WORKSPACE_TOO_SMALL. `args` is that operation's
- * argument struct with its shapes, types and enumerations set. Of its pointers only whether
- * `row_indices`, `candidate_ids` and the candidate ids of a speculative call are NULL matters;
- * none is read.
- * A workspace may have any alignment. Its contents are undefined before and after a call. Calls
- * that share one must not overlap in time: one thread, or one stream. */
+ * argument struct, set as for the call; of its pointers only whether they are NULL matters, and
+ * none is read. A workspace may have any alignment. Its contents are undefined before and after a
+ * call. Calls that share one must not overlap in time: one thread, or one stream. */
 SAMPLER_API sampler_status sampler_workspace_size(sampler_t sampler, sampler_operation operation,
                                                   const void *args, size_t *out_bytes);
 

@@ -14,7 +14,8 @@
  * - Arrays are device memory on a CUDA handle and host memory on a CPU handle; `args` itself is
  *   always host memory and may be reused when the call returns. Arrays must stay valid until the
  *   work on the stream has finished (CPU: until the call returns). The library keeps no pointer.
- * - Pointers are aligned to their element type. Outputs overlap neither inputs nor each other.
+ * - Pointers are aligned to their element type. Outputs overlap neither inputs nor each other; an
+ *   array reaches from its first element to its last, with all that strides leave between.
  * - A call checks all its arguments before it writes or enqueues anything. A row with bad contents
  *   is no error: it gets token -1 and a row status, and its neighbours are as they would be.
  * - No call but sampler_create and sampler_destroy allocates, starts or stops threads; none prints,

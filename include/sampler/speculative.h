@@ -69,9 +69,10 @@ typedef struct sampler_chain_speculative_args {
   sampler_id_type candidate_id_type;
   sampler_id_type token_id_type;
 
-  /* Temperature and filters of the rows that are logits, target and draft alike. When neither is,
-   * the filters must be off and the temperature 1 or greedy. At most 1e-5: greedy. Then a draft is
-   * accepted while it is the target's argmax, and the token behind is the argmax too. */
+  /* Temperature and filters of the rows that are logits, target and draft alike. When the target is
+   * probabilities the temperature must be 1 or greedy; when the draft is too (or NULL), the filters
+   * must be off. At most 1e-5: greedy. Then a draft is accepted while it is the target's argmax,
+   * and the token behind is the argmax too. */
   float temperature;
   int32_t top_k;
   float top_p;

@@ -32,28 +32,22 @@ void add_member(std::map<std::string, Member> *members, const char *name, Get ge
   }
 }
 
-#define FOR_EACH_MEMBER(X)                                                                       \
-  X(struct_size)                                                                                 \
-  X(stream)                                                                                      \
-  X(input)                                                                                       \
-  X(num_rows)                                                                                    \
-  X(num_cols) X(row_stride) X(input_dtype) X(input_kind) X(row_indices) X(num_input_rows)        \
-      X(candidate_ids) X(candidate_counts) X(candidate_id_type) X(token_id_type) X(temperature)  \
-          X(top_k) X(top_p) X(min_p) X(temperatures) X(top_ks) X(top_ps) X(min_ps) X(top_k_ties) \
-              X(top_p_ties) X(filter_order) X(temperature_order) X(draw_method) X(logprob_kind)  \
-                  X(seed) X(offset) X(seeds) X(offsets) X(num_seeds) X(num_offsets)              \
-                      X(out_token_ids) X(out_kept_counts) X(out_logprobs) X(out_row_status)      \
-                          X(out_values) X(out_counts) X(num_selected) X(output) X(output_dtype)  \
-                              X(output_stride) X(target) X(num_drafts) X(target_row_stride)      \
-                                  X(target_position_stride) X(target_dtype) X(target_kind)       \
-                                      X(draft) X(draft_row_stride) X(draft_position_stride)      \
-                                          X(draft_dtype) X(draft_kind) X(target_candidate_ids)   \
-                                              X(target_candidate_counts) X(draft_candidate_ids)  \
-                                                  X(draft_candidate_counts) X(draft_token_ids)   \
-                                                      X(draft_lengths) X(out_accepted_counts)    \
-                                                          X(out_emitted_counts)                  \
-                                                              X(accumulate_counts) X(reserved)   \
-                                                                  X(workspace) X(workspace_bytes)
+// clang-format off
+#define FOR_EACH_MEMBER(X) \
+  X(struct_size) X(stream) X(input) X(num_rows) X(num_cols) X(row_stride) X(input_dtype) \
+  X(input_kind) X(row_indices) X(num_input_rows) X(candidate_ids) X(candidate_counts) \
+  X(candidate_id_type) X(token_id_type) X(temperature) X(top_k) X(top_p) X(min_p) \
+  X(temperatures) X(top_ks) X(top_ps) X(min_ps) X(top_k_ties) X(top_p_ties) X(filter_order) \
+  X(temperature_order) X(draw_method) X(logprob_kind) X(seed) X(offset) X(seeds) X(offsets) \
+  X(num_seeds) X(num_offsets) X(out_token_ids) X(out_kept_counts) X(out_logprobs) \
+  X(out_row_status) X(out_values) X(out_counts) X(num_selected) X(output) X(output_dtype) \
+  X(output_stride) X(target) X(num_drafts) X(target_row_stride) X(target_position_stride) \
+  X(target_dtype) X(target_kind) X(draft) X(draft_row_stride) X(draft_position_stride) \
+  X(draft_dtype) X(draft_kind) X(target_candidate_ids) X(target_candidate_counts) \
+  X(draft_candidate_ids) X(draft_candidate_counts) X(draft_token_ids) X(draft_lengths) \
+  X(out_accepted_counts) X(out_emitted_counts) X(accumulate_counts) X(reserved) \
+  X(workspace) X(workspace_bytes)
+// clang-format on
 
 template <class ArgsStruct>
 std::map<std::string, Member> members_of() {
