@@ -55,6 +55,21 @@ bool has_threads_soon(std::size_t count) {
   return num_threads_of_process() == count;
 }
 
+// What a process without threads of its own has. Sanitizers and emulators start one with the first
+// thread of a process, and keep it.
+std::size_t num_threads_at_rest() {
+  std::size_t count = num_threads_of_process();
+  std::thread([] {}).join();
+  // The joined one is gone when the number has not changed for a while.
+  for (int i = 0, unchanged = 0; i < 1000 && unchanged < 20; ++i) {
+    usleep(1000);
+    const std::size_t now = num_threads_of_process();
+    unchanged = now == count ? unchanged + 1 : 0;
+    count = now;
+  }
+  return count;
+}
+
 TEST(Threads, ChangeNothing) {
   for (const std::int64_t num_rows : {1, 2, 7, 29}) {
     std::vector<Expected> calls = expected_calls(all_specs(), num_rows);
@@ -66,7 +81,7 @@ TEST(Threads, ChangeNothing) {
 }
 
 TEST(Threads, AreStartedByCreateAndJoinedByDestroy) {
-  const std::size_t before = num_threads_of_process();
+  const std::size_t before = num_threads_at_rest();
   {
     const Sampler sampler = roomy_sampler(6);
     EXPECT_EQ(num_threads_of_process(), before + 5);
@@ -80,7 +95,7 @@ TEST(Threads, AreStartedByCreateAndJoinedByDestroy) {
 }
 
 TEST(Threads, DoNotPileUp) {
-  const std::size_t before = num_threads_of_process();
+  const std::size_t before = num_threads_at_rest();
   std::vector<Expected> calls = expected_calls({few_specs().front()}, 12);
   for (int i = 0; i < 300; ++i) {
     const Sampler sampler = roomy_sampler(4);
@@ -140,7 +155,7 @@ class ParallelFor {
 
 TEST(ParallelFor, MayRunTasksAnyhow) {
   std::vector<Expected> calls = expected_calls(all_specs(), 29);
-  const std::size_t before = num_threads_of_process();
+  const std::size_t before = num_threads_at_rest();
   const std::vector<ParallelFor::Behaviour> behaviours = {
       [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
         for (std::int64_t i = 0; i < num_tasks; ++i) task(user, i);
@@ -172,7 +187,7 @@ TEST(ParallelFor, MayRunTasksAnyhow) {
   };
   for (const ParallelFor::Behaviour &behaviour : behaviours) {
     ParallelFor parallel_for(behaviour);
-    EXPECT_EQ(num_threads_of_process(), before);
+    EXPECT_TRUE(has_threads_soon(before));
     expect_same(&calls, parallel_for.sampler.get());
     EXPECT_EQ(parallel_for.num_calls, int(calls.size()));
   }

@@ -39,11 +39,19 @@ struct Launch {
   }
 };
 
+// Threads of a team at most. AddressSanitizer makes fibers dear.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr int kMaxTeamThreads = 512;
+#else
+constexpr int kMaxTeamThreads = 8 * 512;
+#endif
+
 inline Launch random_launch(std::mt19937_64 &random, int64_t num_rows, int64_t num_cols) {
   const int threads[] = {32, 64, 128, 512};
   Launch launch;
   launch.num_threads = threads[random() % 4];
   launch.plan.team_size = 1 << (random() % 4);
+  while (launch.num_threads * launch.plan.team_size > kMaxTeamThreads) launch.num_threads /= 2;
   launch.plan.num_teams = 1 + int64_t(random() % uint64_t(num_rows));
   const int64_t tiles = (num_cols + kernels::kVector - 1 + kernels::kTile - 1) / kernels::kTile;
   const int64_t part = (tiles + launch.plan.team_size - 1) / launch.plan.team_size;
@@ -77,6 +85,9 @@ Outputs run_device_code(const Problem &problem, Request request, Launch launch,
       break;
     case 128:
       run(std::integral_constant<int, 128>());
+      break;
+    case 256:
+      run(std::integral_constant<int, 256>());
       break;
     default:
       run(std::integral_constant<int, 512>());
