@@ -1,0 +1,73 @@
+#include "runtime.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+namespace gpu_check {
+
+namespace {
+
+// No call of the checks or the benchmark takes a tenth of it.
+constexpr std::chrono::seconds kHangTime(60);
+
+SamplerPtr make_sampler(const sampler_options &options) {
+  sampler_t sampler = nullptr;
+  if (sampler_create(&options, &sampler) != SAMPLER_OK) {
+    throw std::runtime_error(std::string("sampler_create: ") + sampler_last_error());
+  }
+  return SamplerPtr(sampler);
+}
+
+}  // namespace
+
+void check(cudaError_t error, const char *call) {
+  if (error == cudaSuccess) return;
+  throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(error));
+}
+
+int num_cuda_devices() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();
+  return 0;
+}
+
+DeviceMemory::DeviceMemory(size_t bytes) : bytes_(bytes) {
+  CUDA_CHECK(cudaMalloc(&data_, bytes > 0 ? bytes : 1));
+}
+
+void Stream::wait(const std::string &what) const {
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    const cudaError_t status = cudaStreamQuery(stream_);
+    if (status == cudaSuccess) return;
+    if (status != cudaErrorNotReady) {
+      throw std::runtime_error(what + ": " + cudaGetErrorString(status));
+    }
+    if (std::chrono::steady_clock::now() - begin > kHangTime) {
+      std::fprintf(stderr, "HANG: %s\n", what.c_str());
+      std::_Exit(3);  // releasing anything would wait for the kernel
+    }
+    std::this_thread::yield();
+  }
+}
+
+SamplerPtr make_cpu_sampler(int num_threads) {
+  sampler_options options = SAMPLER_OPTIONS_INIT;
+  options.num_threads = num_threads;
+  return make_sampler(options);
+}
+
+SamplerPtr make_cuda_sampler(int device, int64_t max_rows, int64_t max_cols) {
+  sampler_options options = SAMPLER_OPTIONS_INIT;
+  options.device_type = SAMPLER_DEVICE_CUDA;
+  options.device_id = device;
+  options.max_rows = max_rows;
+  options.max_cols = max_cols;
+  return make_sampler(options);
+}
+
+}  // namespace gpu_check

@@ -1,0 +1,90 @@
+// The CUDA runtime with owners and exceptions.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <sampler/sampler.h>
+
+namespace gpu_check {
+
+// Throws, with CUDA's word for it, unless the call succeeded.
+void check(cudaError_t error, const char *call);
+#define CUDA_CHECK(call) ::gpu_check::check((call), #call)
+
+// Devices that can be used; 0 without a driver.
+int num_cuda_devices();
+
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(size_t bytes);
+  ~DeviceMemory() { cudaFree(data_); }
+  DeviceMemory(const DeviceMemory &) = delete;
+  DeviceMemory &operator=(const DeviceMemory &) = delete;
+
+  unsigned char *data() const { return static_cast<unsigned char *>(data_); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  void *data_ = nullptr;
+  size_t bytes_;
+};
+
+class Stream {
+ public:
+  Stream() { CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream &) = delete;
+  Stream &operator=(const Stream &) = delete;
+  operator cudaStream_t() const { return stream_; }
+
+  // Waits for the work enqueued. A kernel that hangs ends the program, which names `what`.
+  void wait(const std::string &what) const;
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+// What `enqueue` enqueues on the stream, as a graph.
+class Graph {
+ public:
+  template <class Enqueue>
+  Graph(cudaStream_t stream, const Enqueue &enqueue) {
+    CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    cudaGraph_t graph = nullptr;
+    try {
+      enqueue();
+    } catch (...) {
+      cudaStreamEndCapture(stream, &graph);  // else the stream would be of no use
+      if (graph) cudaGraphDestroy(graph);
+      throw;
+    }
+    CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
+    const cudaError_t error = cudaGraphInstantiate(&graph_, graph, 0);
+    cudaGraphDestroy(graph);
+    check(error, "cudaGraphInstantiate");
+  }
+  ~Graph() { cudaGraphExecDestroy(graph_); }
+  Graph(const Graph &) = delete;
+  Graph &operator=(const Graph &) = delete;
+
+  void launch(cudaStream_t stream) const { CUDA_CHECK(cudaGraphLaunch(graph_, stream)); }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+struct DestroySampler {
+  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
+};
+using SamplerPtr = std::unique_ptr<struct sampler_handle, DestroySampler>;
+
+SamplerPtr make_cpu_sampler(int num_threads);
+// With a workspace for calls of that size; 0 and 0: none.
+SamplerPtr make_cuda_sampler(int device, int64_t max_rows, int64_t max_cols);
+
+}  // namespace gpu_check

@@ -1,0 +1,498 @@
+#include "timing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include "kernels.h"
+#include "runtime.h"
+
+#ifndef SAMPLER_COMMIT
+#define SAMPLER_COMMIT "unknown"
+#endif
+
+namespace gpu_check {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kRepeats = 50;
+// A cell that is slow ends its repeats after this time, but has at least so many.
+constexpr double kMaxSecondsPerSeries = 0.5;
+constexpr int kMinRepeats = 5;
+
+constexpr int kHotCallsPerGraph = 16;
+constexpr int kMaxCallsPerGraph = 320;
+// Rotated inputs take at least so many bytes, more than any L2 cache holds.
+constexpr int64_t kColdBytes = int64_t(192) << 20;
+constexpr int64_t kPoolBytes = int64_t(20) << 30;
+constexpr int64_t kOutputPoolBytes = int64_t(4) << 30;
+constexpr int64_t kNumDrafts = 7;
+constexpr int64_t kMaxRows = 1024;
+constexpr int64_t kMaxCols = 262144;
+
+// The shape and the data of a call.
+struct Call {
+  const void *input;
+  const void *draft;  // of the chain
+  void *output;       // whole rows
+  int32_t *token_ids;
+  const int32_t *draft_token_ids;
+  int64_t num_rows, num_cols;
+  sampler_dtype dtype;
+  cudaStream_t stream;
+};
+
+using Enqueue = sampler_status (*)(sampler_t, const Call &);
+
+struct Work {
+  const char *name;
+  sampler_input_kind kind;
+  bool writes_rows;
+  // Input rows a row: allocated, and read by the call where each is read once.
+  int num_stored_rows, num_read_rows;
+  Enqueue enqueue;
+};
+
+template <class Args>
+Args with_rows(Args args, const Call &call) {
+  args.stream = call.stream;
+  args.input = call.input;
+  args.num_rows = call.num_rows;
+  args.num_cols = call.num_cols;
+  args.input_dtype = call.dtype;
+  return args;
+}
+
+sampler_sample_args draw(const Call &call, float temperature, int32_t top_k, float top_p,
+                         float min_p) {
+  sampler_sample_args args = with_rows<sampler_sample_args>(SAMPLER_SAMPLE_ARGS_INIT, call);
+  args.temperature = temperature;
+  args.top_k = top_k;
+  args.top_p = top_p;
+  args.min_p = min_p;
+  args.seed = 1;
+  args.out_token_ids = call.token_ids;
+  return args;
+}
+
+template <class Args>
+Args with_output(Args args, const Call &call) {
+  args.output = call.output;
+  args.output_dtype = call.dtype;
+  return args;
+}
+
+sampler_status enqueue_greedy(sampler_t sampler, const Call &call) {
+  sampler_argmax_args args = with_rows<sampler_argmax_args>(SAMPLER_ARGMAX_ARGS_INIT, call);
+  args.out_token_ids = call.token_ids;
+  return sampler_argmax(sampler, &args);
+}
+sampler_status enqueue_temperature(sampler_t sampler, const Call &call) {
+  const sampler_sample_args args = draw(call, 0.8f, 0, 1.0f, 0.0f);
+  return sampler_sample(sampler, &args);
+}
+sampler_status enqueue_top_k_top_p(sampler_t sampler, const Call &call) {
+  const sampler_sample_args args = draw(call, 1.0f, 50, 0.9f, 0.0f);
+  return sampler_sample(sampler, &args);
+}
+sampler_status enqueue_top_k_1000(sampler_t sampler, const Call &call) {
+  const sampler_sample_args args = draw(call, 1.0f, 1000, 1.0f, 0.0f);
+  return sampler_sample(sampler, &args);
+}
+sampler_status enqueue_top_p(sampler_t sampler, const Call &call) {
+  const sampler_sample_args args = draw(call, 1.0f, 0, 0.9f, 0.0f);
+  return sampler_sample(sampler, &args);
+}
+sampler_status enqueue_min_p(sampler_t sampler, const Call &call) {
+  const sampler_sample_args args = draw(call, 1.0f, 0, 1.0f, 0.05f);
+  return sampler_sample(sampler, &args);
+}
+sampler_status enqueue_joint(sampler_t sampler, const Call &call) {
+  sampler_sample_args args = draw(call, 1.0f, 50, 0.9f, 0.0f);
+  args.filter_order = SAMPLER_FILTERS_JOINT;
+  return sampler_sample(sampler, &args);
+}
+sampler_status enqueue_softmax(sampler_t sampler, const Call &call) {
+  const auto args =
+      with_output(with_rows<sampler_softmax_args>(SAMPLER_SOFTMAX_ARGS_INIT, call), call);
+  return sampler_softmax(sampler, &args);
+}
+sampler_status enqueue_top_k_renorm(sampler_t sampler, const Call &call) {
+  auto args =
+      with_output(with_rows<sampler_top_k_renorm_args>(SAMPLER_TOP_K_RENORM_ARGS_INIT, call), call);
+  args.top_k = 50;
+  return sampler_top_k_renorm(sampler, &args);
+}
+sampler_status enqueue_top_p_renorm(sampler_t sampler, const Call &call) {
+  auto args =
+      with_output(with_rows<sampler_top_p_renorm_args>(SAMPLER_TOP_P_RENORM_ARGS_INIT, call), call);
+  args.top_p = 0.9f;
+  return sampler_top_p_renorm(sampler, &args);
+}
+sampler_status enqueue_top_k_mask(sampler_t sampler, const Call &call) {
+  auto args =
+      with_output(with_rows<sampler_top_k_mask_args>(SAMPLER_TOP_K_MASK_ARGS_INIT, call), call);
+  args.top_k = 50;
+  return sampler_top_k_mask(sampler, &args);
+}
+sampler_status enqueue_chain(sampler_t sampler, const Call &call) {
+  sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
+  args.stream = call.stream;
+  args.num_rows = call.num_rows;
+  args.num_drafts = kNumDrafts;
+  args.num_cols = call.num_cols;
+  args.target = call.input;
+  args.draft = call.draft;
+  args.target_dtype = args.draft_dtype = call.dtype;
+  args.target_kind = args.draft_kind = SAMPLER_PROBABILITIES;
+  args.draft_token_ids = call.draft_token_ids;
+  args.seed = 1;
+  args.out_token_ids = call.token_ids;
+  return sampler_chain_speculative(sampler, &args);
+}
+
+// The most informative first. Names are those of torch_peer.py.
+const Work kWorks[] = {
+    {"top_k50_top_p0.9", SAMPLER_LOGITS, false, 1, 1, &enqueue_top_k_top_p},
+    {"top_p0.9", SAMPLER_LOGITS, false, 1, 1, &enqueue_top_p},
+    {"greedy", SAMPLER_LOGITS, false, 1, 1, &enqueue_greedy},
+    {"temperature", SAMPLER_LOGITS, false, 1, 1, &enqueue_temperature},
+    {"softmax", SAMPLER_LOGITS, true, 1, 1, &enqueue_softmax},
+    {"min_p0.05", SAMPLER_LOGITS, false, 1, 1, &enqueue_min_p},
+    {"top_k1000", SAMPLER_LOGITS, false, 1, 1, &enqueue_top_k_1000},
+    {"joint", SAMPLER_LOGITS, false, 1, 1, &enqueue_joint},
+    {"top_k_mask50", SAMPLER_LOGITS, true, 1, 1, &enqueue_top_k_mask},
+    {"top_k_renorm50", SAMPLER_PROBABILITIES, true, 1, 1, &enqueue_top_k_renorm},
+    {"top_p_renorm0.9", SAMPLER_PROBABILITIES, true, 1, 1, &enqueue_top_p_renorm},
+    // Reads the target's and the draft's row at the rejected position.
+    {"chain7", SAMPLER_PROBABILITIES, false, 2 * kNumDrafts + 1, 2, &enqueue_chain},
+};
+
+struct Cell {
+  const Work *work;
+  int64_t num_rows, num_cols;
+  sampler_dtype dtype;
+
+  int64_t element_bytes() const { return dtype == SAMPLER_F32 ? 4 : 2; }
+  int64_t row_bytes() const { return num_rows * num_cols * element_bytes(); }
+  std::string name() const {
+    return std::string(work->name) + "/B=" + std::to_string(num_rows) +
+           "/V=" + std::to_string(num_cols) + (dtype == SAMPLER_F32 ? "/f32" : "/bf16");
+  }
+};
+
+// Low: measured early.
+int importance(const Cell &cell) {
+  const std::map<int64_t, int> columns = {{128256, 0}, {32000, 3}, {262144, 4}};
+  const std::map<int64_t, int> rows = {{1, 0}, {64, 0}, {1024, 0}, {256, 1}, {16, 2}, {4, 3}};
+  return columns.at(cell.num_cols) + rows.at(cell.num_rows) + (cell.dtype == SAMPLER_F32 ? 0 : 2);
+}
+
+// Of equal importance, cells that share inputs stand together.
+std::vector<Cell> all_cells() {
+  std::vector<Cell> cells;
+  for (const int64_t num_cols : {128256, 32000, 262144}) {
+    for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_BF16}) {
+      for (const Work &work : kWorks) {
+        for (const int64_t num_rows : {1, 64, 1024, 256, 16, 4}) {
+          cells.push_back({&work, num_rows, num_cols, dtype});
+        }
+      }
+    }
+  }
+  std::stable_sort(cells.begin(), cells.end(),
+                   [](const Cell &a, const Cell &b) { return importance(a) < importance(b); });
+  return cells;
+}
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+class Event {
+ public:
+  Event() { CUDA_CHECK(cudaEventCreate(&event_)); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event &) = delete;
+  Event &operator=(const Event &) = delete;
+  operator cudaEvent_t() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+struct Series {
+  double median_us, best_us;
+  int repeats, calls_per_repeat;
+};
+
+// Repeats until there are enough, or too much time has gone by. `measure` gives microseconds.
+Series repeat(int calls_per_repeat, const std::function<double()> &measure) {
+  measure();
+  std::vector<double> times;
+  const Clock::time_point begin = Clock::now();
+  while (int(times.size()) < kRepeats) {
+    if (int(times.size()) >= kMinRepeats && seconds_since(begin) > kMaxSecondsPerSeries) break;
+    times.push_back(measure());
+  }
+  const double best = *std::min_element(times.begin(), times.end());
+  return {median(times), best, int(times.size()), calls_per_repeat};
+}
+
+Json to_json(const Series &series) {
+  return {{"median_us", series.median_us},
+          {"best_us", series.best_us},
+          {"repeats", series.repeats},
+          {"calls_per_repeat", series.calls_per_repeat}};
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
+// NVML's is not linked: what the kernel module says of itself, "" where it says nothing.
+std::string kernel_driver() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+Json describe_run(int device) {
+  cudaDeviceProp properties;
+  int driver = 0, runtime = 0;
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+  CUDA_CHECK(cudaDriverGetVersion(&driver));
+  CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+  return {{"program", "libsampler"},
+          {"version", sampler_version_string()},
+          {"commit", SAMPLER_COMMIT},
+          {"date", utc_now()},
+          {"device", properties.name},
+          {"compute_capability", properties.major * 10 + properties.minor},
+          {"multiprocessors", properties.multiProcessorCount},
+          {"l2_bytes", properties.l2CacheSize},
+          {"driver", kernel_driver()},
+          {"driver_cuda_version", driver},
+          {"runtime_cuda_version", runtime}};
+}
+
+class Timer {
+ public:
+  explicit Timer(const TimingOptions &options)
+      : options_(options),
+        sampler_(make_cuda_sampler(options.device, kMaxRows, kMaxCols)),
+        pool_(pool_bytes(kPoolBytes, 3)),
+        outputs_(pool_bytes(kOutputPoolBytes, 4)),
+        small_outputs_(size_t(kMaxRows * (kNumDrafts + 1)) * sizeof(int32_t)),
+        draft_token_ids_(size_t(kMaxRows * kNumDrafts) * sizeof(int32_t)) {
+    CUDA_CHECK(cudaMemset(draft_token_ids_.data(), 0, draft_token_ids_.bytes()));
+    CUDA_CHECK(cudaMemset(small_outputs_.data(), 0, small_outputs_.bytes()));
+    report_ = {{"run", describe_run(options.device)}, {"cells", Json::array()}};
+  }
+
+  int run() {
+    int num_left_out = 0;
+    for (const Cell &cell : all_cells()) {
+      if (cell.name().find(options_.filter) == std::string::npos) continue;
+      const bool fits = cell.row_bytes() * cell.work->num_stored_rows <= int64_t(pool_.bytes()) &&
+                        (!cell.work->writes_rows || cell.row_bytes() <= int64_t(outputs_.bytes()));
+      if (!fits || seconds_since(begin_) >= options_.budget_seconds) {
+        ++num_left_out;
+        continue;
+      }
+      measure(cell);
+      report_["run"]["seconds"] = seconds_since(begin_);
+      write_report();
+    }
+    return num_left_out;
+  }
+
+ private:
+  // At most `wanted`, and no more than a part of what is free.
+  static size_t pool_bytes(int64_t wanted, size_t part) {
+    size_t free_bytes = 0, total_bytes = 0;
+    CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    return std::min(size_t(wanted), free_bytes / part) / 256 * 256;
+  }
+
+  // ---- Data ---------------------------------------------------------------------------------
+
+  void fill_pool(const Cell &cell) {
+    const auto wanted = std::make_tuple(cell.num_cols, cell.dtype, cell.work->kind);
+    if (wanted == pool_content_) return;
+    fill_like_language(pool_.data(), int64_t(pool_.bytes()) / cell.element_bytes(), cell.num_cols,
+                       cell.dtype, cell.work->kind, stream_);
+    stream_.wait("making inputs");
+    pool_content_ = wanted;
+  }
+
+  // How many different inputs calls take in turn, so that none is still in a cache.
+  int64_t num_inputs(const Cell &cell) const {
+    const int64_t bytes = cell.row_bytes() * cell.work->num_stored_rows;
+    const int64_t read = cell.row_bytes() * cell.work->num_read_rows;
+    return std::clamp<int64_t>(
+        kColdBytes / read + 1, 1,
+        std::min<int64_t>(int64_t(pool_.bytes()) / bytes, kMaxCallsPerGraph));
+  }
+
+  Call make_call(const Cell &cell, int64_t index) const {
+    const int64_t stored = cell.row_bytes() * cell.work->num_stored_rows;
+    const int64_t num_outputs = std::max<int64_t>(int64_t(outputs_.bytes()) / cell.row_bytes(), 1);
+    Call call = {};
+    call.input = pool_.data() + index * stored;
+    call.draft = pool_.data() + index * stored + (kNumDrafts + 1) * cell.row_bytes();
+    call.output = outputs_.data() + index % num_outputs * cell.row_bytes();
+    call.token_ids = reinterpret_cast<int32_t *>(small_outputs_.data());
+    call.draft_token_ids = reinterpret_cast<const int32_t *>(draft_token_ids_.data());
+    call.num_rows = cell.num_rows;
+    call.num_cols = cell.num_cols;
+    call.dtype = cell.dtype;
+    call.stream = stream_;
+    return call;
+  }
+
+  void enqueue(const Cell &cell, int64_t index) const {
+    if (cell.work->enqueue(sampler_.get(), make_call(cell, index)) != SAMPLER_OK) {
+      throw std::runtime_error(cell.name() + ": " + sampler_last_error());
+    }
+  }
+
+  // ---- Times --------------------------------------------------------------------------------
+
+  // Time of a call in a graph of num_calls, whose inputs are the first num_different ones in turn.
+  template <class EnqueueOne>
+  Series time_graph(int num_calls, int64_t num_different, const std::string &what,
+                    const EnqueueOne &enqueue_one) {
+    const Graph graph(stream_, [&] {
+      for (int i = 0; i < num_calls; ++i) enqueue_one(i % num_different);
+    });
+    return repeat(num_calls, [&] {
+      CUDA_CHECK(cudaEventRecord(start_, stream_));
+      graph.launch(stream_);
+      CUDA_CHECK(cudaEventRecord(stop_, stream_));
+      stream_.wait(what);
+      float milliseconds = 0;
+      CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
+      return double(milliseconds) * 1e3 / num_calls;
+    });
+  }
+
+  // Of a call and the wait for its result, inputs rotated; or of the call alone.
+  Series time_call(const Cell &cell, int64_t num_different, bool waits) {
+    int64_t next = 0;
+    return repeat(1, [&] {
+      const Clock::time_point begin = Clock::now();
+      enqueue(cell, next++ % num_different);
+      if (waits) CUDA_CHECK(cudaStreamSynchronize(stream_));
+      const double time = seconds_since(begin) * 1e6;
+      stream_.wait(cell.name());
+      return time;
+    });
+  }
+
+  // Time of the read-only pass over as many bytes as one row a row has. Measured once for each.
+  double read_us(const Cell &cell, bool is_cold) {
+    const auto key = std::make_tuple(cell.row_bytes(), cell.dtype, is_cold);
+    const auto known = read_us_.find(key);
+    if (known != read_us_.end()) return known->second;
+    Cell plain = cell;
+    plain.work = &kWorks[0];
+    const int64_t different = is_cold ? num_inputs(plain) : 1;
+    const int calls = is_cold ? int(different) : kHotCallsPerGraph;
+    const Series series =
+        time_graph(std::max(calls, 4), different, "read-only pass", [&](int64_t index) {
+          read_maximum(make_call(plain, index).input, plain.row_bytes(), plain.dtype,
+                       reinterpret_cast<unsigned *>(small_outputs_.data()), stream_);
+        });
+    return read_us_[key] = series.median_us;
+  }
+
+  void measure(const Cell &cell) {
+    fill_pool(cell);
+    const Work &work = *cell.work;
+    const int64_t different = num_inputs(cell);
+    enqueue(cell, 0);
+    stream_.wait(cell.name());
+    const auto one = [&](int64_t index) { enqueue(cell, index); };
+    const Series cold =
+        time_graph(int(std::max<int64_t>(different, 4)), different, cell.name(), one);
+    const Series hot = time_graph(kHotCallsPerGraph, 1, cell.name(), one);
+    const double rows_moved = work.num_read_rows + (work.writes_rows ? 1 : 0);
+    const double cold_limit = read_us(cell, true) * rows_moved;
+    const double hot_limit = read_us(cell, false) * rows_moved;
+    const Json row = {{"name", cell.name()},
+                      {"program", "libsampler"},
+                      {"operation", work.name},
+                      {"num_rows", cell.num_rows},
+                      {"num_cols", cell.num_cols},
+                      {"dtype", cell.dtype == SAMPLER_F32 ? "f32" : "bf16"},
+                      {"graph", true},
+                      {"bytes_read", cell.row_bytes() * work.num_read_rows},
+                      {"bytes_written", work.writes_rows ? cell.row_bytes() : 0},
+                      {"kernel_cold", to_json(cold)},
+                      {"kernel_hot", to_json(hot)},
+                      {"wall", to_json(time_call(cell, different, true))},
+                      {"enqueue", to_json(time_call(cell, different, false))},
+                      {"limit_cold_us", cold_limit},
+                      {"limit_hot_us", hot_limit},
+                      {"share_cold", cold_limit / cold.median_us},
+                      {"share_hot", hot_limit / hot.median_us}};
+    report_["cells"].push_back(row);
+    std::printf("%-36s cold %9.2f us (%3.0f %%)  hot %9.2f us (%3.0f %%)  wall %9.2f us\n",
+                cell.name().c_str(), cold.median_us, 100 * cold_limit / cold.median_us,
+                hot.median_us, 100 * hot_limit / hot.median_us,
+                row["wall"]["median_us"].get<double>());
+    std::fflush(stdout);
+  }
+
+  // Renamed into place, so that the file is whole at any time.
+  void write_report() const {
+    if (options_.json_path.empty()) return;
+    const std::string partial = options_.json_path + ".partial";
+    std::ofstream file(partial);
+    file << report_.dump(1) << '\n';
+    file.close();
+    if (!file || std::rename(partial.c_str(), options_.json_path.c_str()) != 0) {
+      throw std::runtime_error("cannot write " + options_.json_path);
+    }
+  }
+
+  const TimingOptions options_;
+  const SamplerPtr sampler_;
+  const Stream stream_;
+  const Event start_, stop_;
+  const DeviceMemory pool_, outputs_, small_outputs_, draft_token_ids_;
+  std::tuple<int64_t, sampler_dtype, sampler_input_kind> pool_content_ = {};
+  std::map<std::tuple<int64_t, sampler_dtype, bool>, double> read_us_;
+  const Clock::time_point begin_ = Clock::now();
+  Json report_;
+};
+
+}  // namespace
+
+int run_timing(const TimingOptions &options) {
+  return Timer(options).run();
+}
+
+}  // namespace gpu_check
