@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "contract/draw.h"
+#include "contract/elements.h"
 #include "contract/request.h"
 #include "distribution.cuh"
 #include "draw.cuh"
@@ -130,7 +131,7 @@ class ChainTeam {
     state.greedy = contract::is_greedy(state.parameters.temperature);
     state.random = request_.random.row(index);
     check_drafts(&state);
-    uint32_t status = check_parameters(request_.target.kind, state.parameters);
+    uint32_t status = contract::check_parameters(request_.target.kind, state.parameters);
     if (status == row_status::kOk) status = verify(&state);
     if (status == row_status::kOk) status = draw_last_token(&state);
     // Every thread has read what the row's outputs may be written over: the counts.
@@ -138,8 +139,8 @@ class ChainTeam {
   }
 
   SAMPLER_DEVICE int64_t draft_id(const State &state, int position) const {
-    return load_id(request_.draft_token_ids, request_.out_token_ids.type,
-                   state.row * request_.num_drafts + position);
+    return contract::load_id(request_.draft_token_ids, request_.out_token_ids.type,
+                             state.row * request_.num_drafts + position);
   }
 
   SAMPLER_DEVICE bool is_in_vocabulary(int64_t id) const {
@@ -191,7 +192,7 @@ class ChainTeam {
                                   float *probability) {
     if (stored.kind == InputKind::kProbabilities && !stored.ids) {
       *probability = id < stored.count ? stored.value(int(id)) : 0.0f;
-      const bool valid = is_valid_value(stored.kind, *probability);
+      const bool valid = contract::is_valid_value(stored.kind, *probability);
       return valid ? row_status::kOk : row_status::kInvalidValue;
     }
     Position position = {};
@@ -304,7 +305,7 @@ class ChainTeam {
       if (good && i < state.emitted) id = draft_id(state, i);
       if (good && i == state.emitted) id = state.last_token;
       if (!good && i == 0) id = request_.bad_row_token;
-      store_id(request_.out_token_ids, state.row * num_tokens + i, id);
+      contract::store_id(request_.out_token_ids, state.row * num_tokens + i, id);
     }
     if (team_.ctx.thread() != 0) return;
     write_count(request_.out_accepted_counts, state.row, good ? state.accepted : 0);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "contract/distribution.h"
+#include "contract/elements.h"
 #include "contract/filters.h"
 #include "contract/rank.h"
 #include "contract/request.h"
@@ -19,31 +21,9 @@ using contract::RowParameters;
 using contract::RowScale;
 using contract::TieRule;
 
-struct Distribution {
-  RowScale scale;
-  Rank cut;
-  int kept_count;
-  uint64_t kept_weight;
-  float normalizer;
-  bool greedy;
+struct Distribution : contract::Distribution {
   uint64_t own_weight;  // kept weight of this thread's elements, where the list does not cover them
-
-  SAMPLER_HD bool keeps(Rank rank) const { return rank >= cut; }
-
-  SAMPLER_HD float probability(float x, Rank rank) const {
-    if (!keeps(rank)) return 0.0f;
-    if (greedy) return 1.0f;
-    return contract::relative_probability(scale, x) * normalizer;
-  }
 };
-
-SAMPLER_HD inline uint32_t check_parameters(InputKind kind, const RowParameters &row) {
-  const bool has_nan = contract::is_nan(row.temperature) || contract::is_nan(row.top_p) ||
-                       contract::is_nan(row.min_p);
-  const bool refused = kind == InputKind::kProbabilities && row.temperature != 1.0f &&
-                       !contract::is_greedy(row.temperature);
-  return has_nan || refused ? row_status::kInvalidParameter : row_status::kOk;
-}
 
 // What the first pass over a row finds.
 struct RowSummary {
@@ -109,7 +89,7 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int deleg
   row.load_each([&](float x, int index) {
     const int64_t id = row.source().id(index);
     if (is_list && (id < 0 || id >= contract::kMaxVocabulary)) bad_id = true;
-    if (!is_valid_value(kind, x)) {
+    if (!contract::is_valid_value(kind, x)) {
       bad_value = true;
       return;
     }
@@ -308,7 +288,7 @@ SAMPLER_DEVICE_CALL Distribution make_distribution(Team<Context> &team, const Ro
   }
   const uint64_t values[] = {count, weight};
   const Exchanged all = team.exchange(values);
-  result.kept_count = int(all.sum(0));
+  result.kept_count = int64_t(all.sum(0));
   result.kept_weight = all.sum(1);
   result.normalizer = contract::normalizer(result.kept_weight);
   return result;

@@ -32,7 +32,7 @@ SAMPLER_DEVICE_CALL DrawSource prepare_draw(Team<Context> &team, const Distribut
   Context &ctx = team.ctx;
   DrawSource result;
   if (list.covers(distribution.cut)) {
-    result.listed = distribution.kept_count;
+    result.listed = int(distribution.kept_count);
     if (team.is_leader()) {
       uint64_t *keys = team.shared.list;
       for (int i = ctx.thread(); i < result.listed; i += Context::kThreads) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "contract/elements.h"
 #include "contract/rank.h"
 #include "contract/request.h"
 #include "device.cuh"
@@ -30,48 +31,6 @@ struct alignas(8) Vector16 {
   uint16_t element[kVector];
 };
 
-SAMPLER_HD inline int64_t load_id(const void *ids, IdType type, int64_t index) {
-  return type == IdType::kI32 ? static_cast<const int32_t *>(ids)[index]
-                              : static_cast<const int64_t *>(ids)[index];
-}
-
-SAMPLER_HD inline void store_id(const contract::TokenIds &ids, int64_t index, int64_t id) {
-  if (ids.type == IdType::kI32) {
-    static_cast<int32_t *>(ids.data)[index] = int32_t(id);
-  } else {
-    static_cast<int64_t *>(ids.data)[index] = id;
-  }
-}
-
-SAMPLER_HD inline float load_value(const void *values, Dtype dtype, int64_t index) {
-  switch (dtype) {
-    case Dtype::kF16:
-      return contract::widen_f16(static_cast<const uint16_t *>(values)[index]);
-    case Dtype::kBf16:
-      return contract::widen_bf16(static_cast<const uint16_t *>(values)[index]);
-    default:
-      return static_cast<const float *>(values)[index];
-  }
-}
-
-SAMPLER_HD inline void store_value(void *values, Dtype dtype, int64_t index, float value) {
-  switch (dtype) {
-    case Dtype::kF16:
-      static_cast<uint16_t *>(values)[index] = contract::narrow_f16(value);
-      break;
-    case Dtype::kBf16:
-      static_cast<uint16_t *>(values)[index] = contract::narrow_bf16(value);
-      break;
-    default:
-      static_cast<float *>(values)[index] = value;
-  }
-}
-
-SAMPLER_HD inline bool is_valid_value(InputKind kind, float x) {
-  const float lowest = kind == InputKind::kLogits ? contract::negative_infinity() : 0.0f;
-  return x >= lowest && x < contract::float_of(contract::kInfinityBits);
-}
-
 // A row in the caller's memory. Elements are addressed by position: that of element 0 is `lead`,
 // chosen so that positions divisible by kVector are aligned for a vector load.
 struct StoredRow {
@@ -83,8 +42,10 @@ struct StoredRow {
   IdType id_type;
   InputKind kind;
 
-  SAMPLER_HD float value(int index) const { return load_value(values, dtype, index); }
-  SAMPLER_HD int64_t id(int index) const { return ids ? load_id(ids, id_type, index) : index; }
+  SAMPLER_HD float value(int index) const { return contract::load_value(values, dtype, index); }
+  SAMPLER_HD int64_t id(int index) const {
+    return ids ? contract::load_id(ids, id_type, index) : index;
+  }
 
   // The elements at positions [position, position + kVector); of those outside the row, anything.
   template <class Context>
@@ -133,8 +94,8 @@ SAMPLER_HD inline int elements_to_alignment(const void *values, Dtype dtype) {
 // Row `row` of `rows`, at element `first_element` of the arrays.
 SAMPLER_HD inline StoredRow stored_row(const contract::Rows &rows, int64_t row,
                                        int64_t first_element) {
-  const int size = rows.dtype == Dtype::kF32 ? 4 : 2;
-  const int id_size = rows.id_type == IdType::kI32 ? 4 : 8;
+  const int64_t size = int64_t(contract::size_of(rows.dtype));
+  const int64_t id_size = int64_t(contract::size_of(rows.id_type));
   StoredRow result;
   result.values = static_cast<const char *>(rows.values) + first_element * size;
   result.ids = rows.ids ? static_cast<const char *>(rows.ids) + first_element * id_size : nullptr;

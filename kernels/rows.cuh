@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "contract/elements.h"
 #include "contract/request.h"
 #include "distribution.cuh"
 #include "row.cuh"
@@ -32,7 +33,7 @@ class RowsTeam {
   SAMPLER_DEVICE void run_row(int64_t index) {
     const StoredRow stored = stored_row(request_.input, index, index * request_.input.stride);
     const RowParameters parameters = request_.parameters.row(index);
-    uint32_t status = check_parameters(stored.kind, parameters);
+    uint32_t status = contract::check_parameters(stored.kind, parameters);
     if (!has_valid_count(stored, request_.input.num_cols)) {
       StoredRow nothing = stored;
       nothing.count = 0;
@@ -89,14 +90,14 @@ class RowsTeam {
       }
       for (int i = 0; i < kVector; ++i) {
         if (begin + i >= 0 && begin + i < row.count()) {
-          store_value(request_.output, dtype, first + begin + i, y[i]);
+          contract::store_value(request_.output, dtype, first + begin + i, y[i]);
         }
       }
     });
     if (!team_.is_leader()) return;
     for (int64_t i = row.count() + team_.ctx.thread(); i < request_.input.num_cols;
          i += Context::kThreads) {
-      store_value(request_.output, dtype, first + i, nothing());
+      contract::store_value(request_.output, dtype, first + i, nothing());
     }
   }
 
@@ -123,12 +124,13 @@ class RowsTeam {
         return;
       }
     }
-    for (int i = 0; i < kVector; ++i) store_value(request_.output, dtype, element + i, y[i]);
+    for (int i = 0; i < kVector; ++i)
+      contract::store_value(request_.output, dtype, element + i, y[i]);
   }
 
-  SAMPLER_DEVICE void write_outcome(int64_t index, uint32_t status, int kept_count) const {
+  SAMPLER_DEVICE void write_outcome(int64_t index, uint32_t status, int64_t kept_count) const {
     if (!team_.is_leader() || team_.ctx.thread() != 0) return;
-    if (request_.out_kept_counts) request_.out_kept_counts[index] = kept_count;
+    if (request_.out_kept_counts) request_.out_kept_counts[index] = int32_t(kept_count);
     if (request_.out_row_status) request_.out_row_status[index] = status;
   }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "contract/draw.h"
+#include "contract/elements.h"
 #include "contract/log2.h"
 #include "contract/request.h"
 #include "distribution.cuh"
@@ -62,7 +63,7 @@ class SampleTeam {
       write_bad(row_status::kInvalidIndex, output, next);
       return next;
     }
-    const uint32_t status = check_parameters(request_.input.kind, parameters);
+    const uint32_t status = contract::check_parameters(request_.input.kind, parameters);
     const StoredRow stored = stored_row(request_.input, index, index * request_.input.stride);
     if (status != row_status::kOk) {
       write_bad(status, output, next);
@@ -118,7 +119,7 @@ class SampleTeam {
   SAMPLER_DEVICE void write_bad(uint32_t status, int64_t begin, int64_t end) const {
     if (!team_.is_leader()) return;
     for (int64_t output = begin + team_.ctx.thread(); output < end; output += Context::kThreads) {
-      store_id(request_.out_token_ids, output, request_.bad_row_token);
+      contract::store_id(request_.out_token_ids, output, request_.bad_row_token);
       if (request_.out_kept_counts) request_.out_kept_counts[output] = 0;
       if (request_.out_logprobs) request_.out_logprobs[output] = contract::quiet_nan();
       if (request_.out_values) request_.out_values[output] = contract::quiet_nan();
@@ -140,8 +141,9 @@ class SampleTeam {
   SAMPLER_DEVICE void write_good(int64_t output, const Token &token, const RowSummary &summary,
                                  const Distribution &distribution, uint64_t raw_weight) const {
     if (!writes()) return;
-    store_id(request_.out_token_ids, output, token.id);
-    if (request_.out_kept_counts) request_.out_kept_counts[output] = distribution.kept_count;
+    contract::store_id(request_.out_token_ids, output, token.id);
+    if (request_.out_kept_counts)
+      request_.out_kept_counts[output] = int32_t(distribution.kept_count);
     if (request_.out_logprobs) {
       request_.out_logprobs[output] = logprob(token, summary, distribution, raw_weight);
     }

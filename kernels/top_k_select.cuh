@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "contract/elements.h"
 #include "contract/request.h"
 #include "distribution.cuh"
 #include "row.cuh"
@@ -94,10 +95,11 @@ class SelectTeam {
     for (int i = team_.ctx.thread(); i < count; i += Context::kThreads) {
       const Rank rank = team_.shared.list[i];
       if (request_.out_values) {
-        store_value(request_.out_values, request_.output_dtype, begin + i, stored.value_at(rank));
+        contract::store_value(request_.out_values, request_.output_dtype, begin + i,
+                              stored.value_at(rank));
       }
       if (request_.out_token_ids.data) {
-        store_id(request_.out_token_ids, begin + i, contract::id_of_rank(rank));
+        contract::store_id(request_.out_token_ids, begin + i, contract::id_of_rank(rank));
       }
     }
   }
@@ -110,9 +112,9 @@ class SelectTeam {
     for (int64_t i = written + team_.ctx.thread(); i < request_.num_selected;
          i += Context::kThreads) {
       if (request_.out_values) {
-        store_value(request_.out_values, request_.output_dtype, begin + i, nothing);
+        contract::store_value(request_.out_values, request_.output_dtype, begin + i, nothing);
       }
-      if (request_.out_token_ids.data) store_id(request_.out_token_ids, begin + i, -1);
+      if (request_.out_token_ids.data) contract::store_id(request_.out_token_ids, begin + i, -1);
     }
   }
 

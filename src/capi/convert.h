@@ -4,8 +4,7 @@
 #pragma once
 
 #include "capi/check.h"
-#include "contract/request.h"
-#include "cpu/memory.h"
+#include "contract/elements.h"
 #include "sampler/sampler.h"
 
 namespace sampler::capi {
@@ -79,10 +78,10 @@ contract::Rows read_input(Check &check, const Args &args, int64_t num_input_rows
   if (rows.counts && !rows.ids) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "candidate_ids is NULL; candidate_counts needs it");
   }
-  check.array("input", rows.values, cpu::size_of(rows.dtype), rows.num_rows, rows.num_cols,
+  check.array("input", rows.values, contract::size_of(rows.dtype), rows.num_rows, rows.num_cols,
               rows.stride, Access::kRead);
-  check.array("candidate_ids", rows.ids, cpu::size_of(rows.id_type), rows.num_rows, rows.num_cols,
-              rows.stride, Access::kRead);
+  check.array("candidate_ids", rows.ids, contract::size_of(rows.id_type), rows.num_rows,
+              rows.num_cols, rows.stride, Access::kRead);
   check.array("candidate_counts", rows.counts, sizeof(int32_t), rows.num_rows, Access::kRead);
   return rows;
 }
@@ -140,6 +139,17 @@ contract::TemperatureOrder read_temperature_order(Check &check, const Args &args
 template <class Args>
 contract::FilterOrder read_filter_order(Check &check, const Args &args) {
   return to_enum<contract::FilterOrder>(check, "filter_order", args.filter_order, 3);
+}
+
+// Top-k, top-p and how filters combine.
+template <class Args>
+void read_top_k_top_p(Check &check, const Args &args, contract::Parameters *parameters) {
+  parameters->top_k = read_top_k(check, args);
+  parameters->top_p = read_top_p(check, args);
+  parameters->rules.top_k_ties = read_ties(check, "top_k_ties", args.top_k_ties);
+  parameters->rules.top_p_ties = read_ties(check, "top_p_ties", args.top_p_ties);
+  parameters->rules.order = read_filter_order(check, args);
+  parameters->rules.temperature_order = read_temperature_order(check, args);
 }
 
 inline contract::SeedSource read_seed(Check &check, uint64_t value, const char *array_name,

@@ -7,7 +7,6 @@ namespace sampler::capi {
 namespace {
 
 using contract::InputKind;
-using contract::Parameters;
 
 // The input row that each output row draws from.
 template <class Args>
@@ -26,6 +25,18 @@ void read_rows(Check &check, const Args &args, SampleRequest *request) {
   check.array("row_indices", args.row_indices, sizeof(int32_t), args.num_rows, Access::kRead);
 }
 
+// One token per output row, a bad one's included.
+template <class Args>
+void read_token_outputs(Check &check, const Args &args, const sampler_handle &handle,
+                        SampleRequest *request) {
+  request->bad_row_token = handle.fallback_token_id;
+  check_id(check, "the sampler's fallback_token_id", request->bad_row_token, request->input);
+  request->out_token_ids = {args.out_token_ids, read_token_id_type(check, args)};
+  if (args.num_rows > 0) check.required("out_token_ids", args.out_token_ids);
+  check.array("out_token_ids", args.out_token_ids, contract::size_of(request->out_token_ids.type),
+              args.num_rows, Access::kWrite);
+}
+
 // The members that every struct that draws has.
 template <class Args>
 SampleRequest drawing_request(Check &check, const Args &args, const sampler_handle &handle) {
@@ -35,13 +46,7 @@ SampleRequest drawing_request(Check &check, const Args &args, const sampler_hand
       read_temperature(check, args, request.input.kind == InputKind::kProbabilities);
   request.random = read_randomness(check, args);
   request.draw_method = to_enum<contract::DrawMethod>(check, "draw_method", args.draw_method, 2);
-  request.bad_row_token = handle.fallback_token_id;
-  check_id(check, "the sampler's fallback_token_id", request.bad_row_token, request.input);
-
-  request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args)};
-  if (args.num_rows > 0) check.required("out_token_ids", args.out_token_ids);
-  check.array("out_token_ids", args.out_token_ids, cpu::size_of(request.out_token_ids.type),
-              args.num_rows, Access::kWrite);
+  read_token_outputs(check, args, handle, &request);
   request.out_kept_counts = args.out_kept_counts;
   check_output(check, "out_kept_counts", args.out_kept_counts, args.num_rows);
   request.out_row_status = read_row_status(check, args);
@@ -55,7 +60,7 @@ void read_output(Check &check, const Args &args, RowsRequest *request) {
       check.stride("output_stride", args.output_stride, "num_cols", args.num_cols);
   request->output = args.output;
   if (args.num_rows > 0) check.required("output", args.output);
-  check.array("output", args.output, cpu::size_of(request->output_dtype), args.num_rows,
+  check.array("output", args.output, contract::size_of(request->output_dtype), args.num_rows,
               args.num_cols, request->output_stride, Access::kWrite);
   request->out_row_status = read_row_status(check, args);
 }
@@ -78,14 +83,8 @@ RowsRequest renorm_request(Check &check, const Args &args) {
 SampleRequest to_request(Check &check, const sampler_sample_args &args,
                          const sampler_handle &handle) {
   SampleRequest request = drawing_request(check, args, handle);
-  Parameters &parameters = request.parameters;
-  parameters.top_k = read_top_k(check, args);
-  parameters.top_p = read_top_p(check, args);
-  parameters.min_p = read_min_p(check, args);
-  parameters.rules.top_k_ties = read_ties(check, "top_k_ties", args.top_k_ties);
-  parameters.rules.top_p_ties = read_ties(check, "top_p_ties", args.top_p_ties);
-  parameters.rules.order = read_filter_order(check, args);
-  parameters.rules.temperature_order = read_temperature_order(check, args);
+  read_top_k_top_p(check, args, &request.parameters);
+  request.parameters.min_p = read_min_p(check, args);
   request.logprob_kind =
       to_enum<contract::LogprobKind>(check, "logprob_kind", args.logprob_kind, 2);
   request.out_logprobs = args.out_logprobs;
@@ -96,13 +95,7 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
 SampleRequest to_request(Check &check, const sampler_top_k_top_p_args &args,
                          const sampler_handle &handle) {
   SampleRequest request = drawing_request(check, args, handle);
-  Parameters &parameters = request.parameters;
-  parameters.top_k = read_top_k(check, args);
-  parameters.top_p = read_top_p(check, args);
-  parameters.rules.top_k_ties = read_ties(check, "top_k_ties", args.top_k_ties);
-  parameters.rules.top_p_ties = read_ties(check, "top_p_ties", args.top_p_ties);
-  parameters.rules.order = read_filter_order(check, args);
-  parameters.rules.temperature_order = read_temperature_order(check, args);
+  read_top_k_top_p(check, args, &request.parameters);
   return request;
 }
 
@@ -139,12 +132,7 @@ SampleRequest to_request(Check &check, const sampler_argmax_args &args,
   request.input.kind = read_kind(check, "input_kind", args.input_kind);
   request.num_rows = args.num_rows;
   request.parameters.temperature = {0.0f};
-  request.bad_row_token = handle.fallback_token_id;
-  check_id(check, "the sampler's fallback_token_id", request.bad_row_token, request.input);
-  request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args)};
-  if (args.num_rows > 0) check.required("out_token_ids", args.out_token_ids);
-  check.array("out_token_ids", args.out_token_ids, cpu::size_of(request.out_token_ids.type),
-              args.num_rows, Access::kWrite);
+  read_token_outputs(check, args, handle, &request);
   request.out_values = args.out_values;
   check_output(check, "out_values", args.out_values, args.num_rows);
   request.out_row_status = read_row_status(check, args);
@@ -205,10 +193,10 @@ SelectRequest to_request(Check &check, const sampler_top_k_select_args &args,
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args)};
   if (args.num_rows > 0 && !args.out_values) check.required("out_token_ids", args.out_token_ids);
   const int64_t count = check.ok() ? args.num_rows * args.num_selected : 0;
-  check.array("out_values", args.out_values, cpu::size_of(request.output_dtype), count,
+  check.array("out_values", args.out_values, contract::size_of(request.output_dtype), count,
               Access::kWrite);
-  check.array("out_token_ids", args.out_token_ids, cpu::size_of(request.out_token_ids.type), count,
-              Access::kWrite);
+  check.array("out_token_ids", args.out_token_ids, contract::size_of(request.out_token_ids.type),
+              count, Access::kWrite);
   request.out_counts = args.out_counts;
   check_output(check, "out_counts", args.out_counts, args.num_rows);
   request.out_row_status = read_row_status(check, args);

@@ -7,7 +7,6 @@ namespace sampler::capi {
 namespace {
 
 using contract::InputKind;
-using contract::Parameters;
 
 constexpr int64_t kMaxDrafts = 65535;
 
@@ -57,9 +56,9 @@ contract::Rows read_positions(Check &check, const sampler_chain_speculative_args
                positions.counts_name);
   }
   if (!check.ok()) return rows;
-  check_array(check, positions.name, rows.values, cpu::size_of(rows.dtype), args.num_rows,
+  check_array(check, positions.name, rows.values, contract::size_of(rows.dtype), args.num_rows,
               *row_stride, extent);
-  check_array(check, positions.ids_name, rows.ids, cpu::size_of(rows.id_type), args.num_rows,
+  check_array(check, positions.ids_name, rows.ids, contract::size_of(rows.id_type), args.num_rows,
               *row_stride, extent);
   check.array(positions.counts_name, rows.counts, sizeof(int32_t), rows.num_rows, Access::kRead);
   return rows;
@@ -110,21 +109,15 @@ void read_parameters(Check &check, const sampler_chain_speculative_args &args,
   const bool target_given = request->target.kind == InputKind::kProbabilities;
   const bool draft_given = !args.draft || request->draft.kind == InputKind::kProbabilities;
   if (target_given && draft_given) check_filters_have_logits(check, args);
-  Parameters &parameters = request->parameters;
-  parameters.temperature = read_temperature(check, args, target_given);
-  parameters.top_k = read_top_k(check, args);
-  parameters.top_p = read_top_p(check, args);
-  parameters.min_p = read_min_p(check, args);
-  parameters.rules.top_k_ties = read_ties(check, "top_k_ties", args.top_k_ties);
-  parameters.rules.top_p_ties = read_ties(check, "top_p_ties", args.top_p_ties);
-  parameters.rules.order = read_filter_order(check, args);
-  parameters.rules.temperature_order = read_temperature_order(check, args);
+  request->parameters.temperature = read_temperature(check, args, target_given);
+  read_top_k_top_p(check, args, &request->parameters);
+  request->parameters.min_p = read_min_p(check, args);
 }
 
 void read_tokens_and_counts(Check &check, const sampler_chain_speculative_args &args,
                             ChainRequest *request) {
   request->out_token_ids = {args.out_token_ids, read_token_id_type(check, args)};
-  const size_t id_size = cpu::size_of(request->out_token_ids.type);
+  const size_t id_size = contract::size_of(request->out_token_ids.type);
   if (!check.ok()) return;
   if (args.num_rows > 0) check.required("out_token_ids", args.out_token_ids);
   if (args.num_rows > 0 && args.num_drafts > 0) {

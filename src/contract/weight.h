@@ -33,7 +33,8 @@ SAMPLER_HD inline float log2_ratio_minus_1(float x, float max, float scale) {
   return fma32(x - max, scale, -1.0f);
 }
 
-// 2^(t + 1) for t in [-101, -1], relative error 1.71e-7 at most; 0 below -101. Never rises as t falls.
+// 2^(t + 1) for t in [-101, -1], relative error 1.71e-7 at most; 0 below -101. Never rises as t
+// falls.
 SAMPLER_HD inline float exp2_plus_1(float t) {
   if (!(t >= -101.0f)) return 0.0f;
   const float n = round_to_int(t);

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "contract/draw.h"
+#include "contract/elements.h"
 #include "cpu/distribution.h"
 #include "cpu/draw.h"
-#include "cpu/memory.h"
 #include "cpu/operations.h"
 #include "cpu/row.h"
 #include "cpu/tasks.h"
@@ -80,7 +80,7 @@ class Chain {
 
   void run() {
     check_drafts();
-    uint32_t status = check_parameters(request_.target.kind, parameters_);
+    uint32_t status = contract::check_parameters(request_.target.kind, parameters_);
     if (status == row_status::kOk) status = verify();
     if (status == row_status::kOk) status = draw_last_token();
     write(status);
@@ -88,8 +88,8 @@ class Chain {
 
  private:
   int64_t draft_id(int64_t position) const {
-    return load_id(request_.draft_token_ids, request_.out_token_ids.type,
-                   row_ * request_.num_drafts + position);
+    return contract::load_id(request_.draft_token_ids, request_.out_token_ids.type,
+                             row_ * request_.num_drafts + position);
   }
 
   bool is_in_vocabulary(int64_t id) const {
@@ -135,7 +135,7 @@ class Chain {
     if (view.kind == InputKind::kProbabilities && !view.ids) {
       if (id >= view.count) return {};
       const float p = view.value(id);
-      const bool valid = is_valid_value(view.kind, p);
+      const bool valid = contract::is_valid_value(view.kind, p);
       return {p, valid ? row_status::kOk : row_status::kInvalidValue};
     }
     const Position position = load(view, buffers);
@@ -245,7 +245,7 @@ class Chain {
       if (good && i < emitted_) id = draft_id(i);
       if (good && i == emitted_) id = last_token_;
       if (!good && i == 0) id = request_.bad_row_token;
-      store_id(request_.out_token_ids, row_ * num_tokens + i, id);
+      contract::store_id(request_.out_token_ids, row_ * num_tokens + i, id);
     }
     write_count(request_.out_accepted_counts, good ? accepted_ : 0);
     write_count(request_.out_emitted_counts, good ? emitted_ : 0);

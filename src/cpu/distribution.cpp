@@ -76,20 +76,6 @@ Rank cut_of_filters(const Row &row, const RowParameters &parameters, const Filte
 
 }  // namespace
 
-float Distribution::probability(float x, Rank rank) const {
-  if (!keeps(rank)) return 0.0f;
-  if (greedy) return 1.0f;
-  return contract::relative_probability(scale, x) * normalizer;
-}
-
-uint32_t check_parameters(InputKind kind, const RowParameters &row) {
-  const bool has_nan = contract::is_nan(row.temperature) || contract::is_nan(row.top_p) ||
-                       contract::is_nan(row.min_p);
-  const bool refused = kind == InputKind::kProbabilities && row.temperature != 1.0f &&
-                       !contract::is_greedy(row.temperature);
-  return has_nan || refused ? contract::row_status::kInvalidParameter : contract::row_status::kOk;
-}
-
 Distribution make_distribution(const Row &row, const RowParameters &parameters,
                                const FilterRules &rules, uint64_t *scratch) {
   Distribution result;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "contract/elements.h"
 #include "contract/float_bits.h"
-#include "cpu/memory.h"
 
 namespace sampler::cpu {
 
@@ -11,17 +11,18 @@ using contract::InputKind;
 namespace row_status = contract::row_status;
 
 float RowView::value(int64_t i) const {
-  return load_value(values, dtype, i);
+  return contract::load_value(values, dtype, i);
 }
 int64_t RowView::id(int64_t i) const {
-  return ids ? load_id(ids, id_type, i) : i;
+  return ids ? contract::load_id(ids, id_type, i) : i;
 }
 
 RowView row_view(const contract::Rows &rows, int64_t row, int64_t first_element) {
   RowView view;
-  view.values = element_at(rows.values, rows.dtype, first_element);
+  view.values = static_cast<const char *>(rows.values) +
+                first_element * int64_t(contract::size_of(rows.dtype));
   view.ids = rows.ids ? static_cast<const char *>(rows.ids) +
-                            first_element * int64_t(size_of(rows.id_type))
+                            first_element * int64_t(contract::size_of(rows.id_type))
                       : nullptr;
   view.count = rows.counts ? rows.counts[row] : rows.num_cols;
   view.capacity = rows.num_cols;
@@ -44,11 +45,6 @@ int64_t Row::find(int64_t id) const {
   if (!ids) return id >= 0 && id < count ? id : -1;
   const int32_t *found = std::lower_bound(ids, ids + count, id);
   return found != ids + count && *found == id ? found - ids : -1;
-}
-
-bool is_valid_value(InputKind kind, float x) {
-  const float lowest = kind == InputKind::kLogits ? contract::negative_infinity() : 0.0f;
-  return x >= lowest && x < contract::float_of(contract::kInfinityBits);
 }
 
 namespace {
@@ -94,7 +90,7 @@ Row load_row(const RowView &view, const RowBuffers &buffers) {
   }
 
   for (int64_t i = 0; i < row.count; ++i) {
-    if (!is_valid_value(row.kind, row.values[i])) {
+    if (!contract::is_valid_value(row.kind, row.values[i])) {
       row.status = row_status::kInvalidValue;
       return row;
     }

@@ -61,7 +61,4 @@ struct Row {
 // Reads the whole row. When its status is not ok nothing else of it means anything.
 Row load_row(const RowView &view, const RowBuffers &buffers);
 
-// Whether a value can stand in a row of this kind.
-bool is_valid_value(contract::InputKind kind, float x);
-
 }  // namespace sampler::cpu

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "contract/elements.h"
 #include "cpu/distribution.h"
-#include "cpu/memory.h"
 #include "cpu/operations.h"
 #include "cpu/row.h"
 #include "cpu/tasks.h"
@@ -50,7 +50,8 @@ bool for_rows(const Request &request, const Executor &executor, void *block, con
 template <class Element>
 void write_row(const RowsRequest &request, int64_t row, const Element &element) {
   for (int64_t i = 0; i < request.input.num_cols; ++i) {
-    store_value(request.output, request.output_dtype, row * request.output_stride + i, element(i));
+    contract::store_value(request.output, request.output_dtype, row * request.output_stride + i,
+                          element(i));
   }
 }
 
@@ -79,7 +80,7 @@ void write_bad_row(const RowsRequest &request, int64_t row, const RowView &view)
 void run_row(const RowsRequest &request, int64_t index, const RowBuffers &buffers) {
   const RowView view = row_view(request.input, index);
   const contract::RowParameters parameters = request.parameters.row(index);
-  uint32_t status = check_parameters(request.input.kind, parameters);
+  uint32_t status = contract::check_parameters(request.input.kind, parameters);
   int32_t kept_count = 0;
   if (status == row_status::kOk) {
     const Row row = load_row(view, buffers);
@@ -117,13 +118,13 @@ void run_row(const SelectRequest &request, int64_t index, const RowBuffers &buff
   for (int64_t i = 0; i < request.num_selected; ++i) {
     const int64_t element = index * request.num_selected + i;
     if (request.out_values) {
-      store_value(
+      contract::store_value(
           request.out_values, request.output_dtype, element,
           i < count ? row.values[row.find(contract::id_of_rank(buffers.sort[i]))] : nothing);
     }
     if (request.out_token_ids.data) {
-      store_id(request.out_token_ids, element,
-               i < count ? int64_t(contract::id_of_rank(buffers.sort[i])) : -1);
+      contract::store_id(request.out_token_ids, element,
+                         i < count ? int64_t(contract::id_of_rank(buffers.sort[i])) : -1);
     }
   }
   if (request.out_counts) request.out_counts[index] = int32_t(count);

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <tuple>
 
+#include "contract/elements.h"
 #include "contract/log2.h"
 #include "cpu/distribution.h"
 #include "cpu/draw.h"
-#include "cpu/memory.h"
 #include "cpu/operations.h"
 #include "cpu/row.h"
 #include "cpu/tasks.h"
@@ -64,7 +64,7 @@ PreparedRow prepare(const SampleRequest &request, int64_t output, const RowBuffe
     return result;
   }
   const RowParameters parameters = request.parameters.row(output);
-  result.status = check_parameters(request.input.kind, parameters);
+  result.status = contract::check_parameters(request.input.kind, parameters);
   if (result.status != row_status::kOk) return result;
   result.row = load_row(row_view(request.input, index), buffers);
   result.status = result.row.status;
@@ -107,8 +107,8 @@ void write_output(const SampleRequest &request, const PreparedRow &prepared, int
   const bool good = prepared.status == row_status::kOk;
   const int64_t index = good ? draw(request, prepared, output) : -1;
   const float value = good ? prepared.row.values[index] : contract::quiet_nan();
-  store_id(request.out_token_ids, output,
-           good ? int64_t(prepared.row.id(index)) : request.bad_row_token);
+  contract::store_id(request.out_token_ids, output,
+                     good ? int64_t(prepared.row.id(index)) : request.bad_row_token);
   if (request.out_kept_counts) {
     request.out_kept_counts[output] = good ? int32_t(prepared.distribution.kept_count) : 0;
   }

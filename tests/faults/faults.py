@@ -209,15 +209,14 @@ FAULTS = [
     Fault(
         "nan_is_a_value",
         "a NaN is taken for a good element",
-        [("src/cpu/row.cpp",
-          "return x >= lowest && x < contract::float_of(contract::kInfinityBits);",
-          "return !(x < lowest) && !(x >= contract::float_of(contract::kInfinityBits));")],
+        [("src/contract/elements.h", "return x >= lowest && x < float_of(kInfinityBits);",
+          "return !(x < lowest) && !(x >= float_of(kInfinityBits));")],
         [golden("argmax_logits_f32_bad_rows"), golden("top_k_mask_logits_f32_bad_rows")]),
     Fault(
         "negative_probabilities",
         "a negative probability is taken for a good element",
-        [("src/cpu/row.cpp", "kind == InputKind::kLogits ? contract::negative_infinity() : 0.0f;",
-          "kind == InputKind::kLogits ? contract::negative_infinity() : -1.0f;")],
+        [("src/contract/elements.h", "kind == InputKind::kLogits ? negative_infinity() : 0.0f;",
+          "kind == InputKind::kLogits ? negative_infinity() : -1.0f;")],
         [golden("sample_probabilities_f32_bad_rows")]),
     Fault(
         "candidates_in_list_order",
