@@ -26,9 +26,8 @@ TEST(WithoutDevice, CreatingSaysSoInOneLine) {
   sampler_t sampler = nullptr;
   EXPECT_EQ(SAMPLER_ERROR_UNSUPPORTED, create(0, &sampler));
   EXPECT_EQ(nullptr, sampler);
-  EXPECT_STREQ(
-      "device_type is SAMPLER_DEVICE_CUDA; this machine has no CUDA device or no driver",
-      sampler_last_error());
+  EXPECT_STREQ("device_type is SAMPLER_DEVICE_CUDA; this machine has no CUDA device or no driver",
+               sampler_last_error());
 }
 
 TEST(WithDevice, DeviceIdsAreChecked) {
