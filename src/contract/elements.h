@@ -1,4 +1,4 @@
-// Elements of the caller's arrays, by their run-time type.
+// Elements of the caller's arrays by their run-time type; what may stand in them and in parameters.
 #pragma once
 
 #include <cstddef>
