@@ -38,7 +38,7 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   Team<Context> team(ctx, shared);
   const Residence residence = {reinterpret_cast<float *>(&shared + 1), plan.resident_elements};
   uint32_t *bitmap = plan.bitmaps ? plan.bitmaps + ctx.team() * kIdWords : nullptr;
-  const int64_t num_rows = num_rows_of(request);
+  const int64_t num_rows = extent_of(request).num_rows;
   typename OperationOf<Request, Context>::Type operation(team, request, residence, bitmap);
   // A block's shared memory may be reached only while it runs: from here on, and not behind the
   // last barrier, which follows every access to a peer.

@@ -37,10 +37,10 @@ int team_size_for(const DeviceShape &device, int64_t num_rows, int64_t num_cols)
 
 }  // namespace
 
-Plan make_plan(const DeviceShape &device, int64_t num_rows, int64_t num_cols) {
+Plan make_plan(const DeviceShape &device, const Extent &extent) {
   Plan plan;
-  plan.team_size = team_size_for(device, num_rows, num_cols);
-  const int64_t elements = elements_per_block(num_cols, plan.team_size);
+  plan.team_size = team_size_for(device, extent.num_rows, extent.num_cols);
+  const int64_t elements = elements_per_block(extent.num_cols, plan.team_size);
   plan.resident_elements = int(elements);
   const size_t limit = device.shared_bytes_per_block - kReservedSharedBytes;
   if (plan.shared_bytes() > limit) plan.resident_elements = 0;
@@ -50,34 +50,12 @@ Plan make_plan(const DeviceShape &device, int64_t num_rows, int64_t num_cols) {
   const int64_t by_threads = device.threads_per_multiprocessor / kBlockThreads;
   const int64_t blocks =
       device.num_multiprocessors * std::max<int64_t>(1, std::min(by_shared_memory, by_threads));
-  plan.num_teams = std::clamp<int64_t>(blocks / plan.team_size, 1, std::max<int64_t>(num_rows, 1));
+  plan.num_teams =
+      std::clamp<int64_t>(blocks / plan.team_size, 1, std::max<int64_t>(extent.num_rows, 1));
+  if (needs_bitmaps(extent)) {
+    plan.num_teams = std::min<int64_t>(plan.num_teams, device.num_multiprocessors);
+  }
   return plan;
-}
-
-bool needs_bitmaps(const contract::SampleRequest &request) {
-  return request.input.ids && request.input.num_cols > kListCapacity;
-}
-bool needs_bitmaps(const contract::RowsRequest &request) {
-  return request.input.ids && request.input.num_cols > kListCapacity;
-}
-bool needs_bitmaps(const contract::SelectRequest &request) {
-  return request.input.ids && request.input.num_cols > kListCapacity;
-}
-bool needs_bitmaps(const contract::ChainRequest &request) {
-  return (request.target.ids || request.draft.ids) && request.target.num_cols > kListCapacity;
-}
-
-int64_t num_cols_of(const contract::SampleRequest &request) {
-  return request.input.num_cols;
-}
-int64_t num_cols_of(const contract::RowsRequest &request) {
-  return request.input.num_cols;
-}
-int64_t num_cols_of(const contract::SelectRequest &request) {
-  return request.input.num_cols;
-}
-int64_t num_cols_of(const contract::ChainRequest &request) {
-  return request.target.num_cols;
 }
 
 }  // namespace sampler::kernels

@@ -26,17 +26,29 @@ struct Plan {
   }
 };
 
-SAMPLER_HD inline int64_t num_rows_of(const contract::SampleRequest &request) {
-  return request.num_rows;
+// What of a request matters to the layout.
+struct Extent {
+  int64_t num_rows;  // of output
+  int64_t num_cols;
+  bool has_candidates;
+};
+
+SAMPLER_HD inline Extent extent_of(const contract::SampleRequest &request) {
+  return {request.num_rows, request.input.num_cols, request.input.ids != nullptr};
 }
-SAMPLER_HD inline int64_t num_rows_of(const contract::RowsRequest &request) {
-  return request.input.num_rows;
+SAMPLER_HD inline Extent extent_of(const contract::RowsRequest &request) {
+  return {request.input.num_rows, request.input.num_cols, request.input.ids != nullptr};
 }
-SAMPLER_HD inline int64_t num_rows_of(const contract::SelectRequest &request) {
-  return request.input.num_rows;
+SAMPLER_HD inline Extent extent_of(const contract::SelectRequest &request) {
+  return {request.input.num_rows, request.input.num_cols, request.input.ids != nullptr};
 }
-SAMPLER_HD inline int64_t num_rows_of(const contract::ChainRequest &request) {
-  return request.num_rows;
+SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
+  return {request.num_rows, request.target.num_cols, request.target.ids || request.draft.ids};
+}
+
+// Whether teams need bitmaps to find ids that stand twice: lists that do not fit the leader's list.
+inline bool needs_bitmaps(const Extent &extent) {
+  return extent.has_candidates && extent.num_cols > kListCapacity;
 }
 
 // What of a device matters to the layout.
@@ -52,19 +64,8 @@ struct DeviceShape {
 // reserves.
 constexpr size_t kReservedSharedBytes = 2 * 1024;
 
-// The layout for rows of num_cols elements. Bitmaps are the caller's to set.
-Plan make_plan(const DeviceShape &device, int64_t num_rows, int64_t num_cols);
-
-// Whether teams need bitmaps to find ids that stand twice: lists that do not fit the leader's list.
-bool needs_bitmaps(const contract::SampleRequest &request);
-bool needs_bitmaps(const contract::RowsRequest &request);
-bool needs_bitmaps(const contract::SelectRequest &request);
-bool needs_bitmaps(const contract::ChainRequest &request);
-
-// Columns of the widest row.
-int64_t num_cols_of(const contract::SampleRequest &request);
-int64_t num_cols_of(const contract::RowsRequest &request);
-int64_t num_cols_of(const contract::SelectRequest &request);
-int64_t num_cols_of(const contract::ChainRequest &request);
+// Bitmaps are the caller's to set; they are large, and with them no more teams than multiprocessors
+// work at once.
+Plan make_plan(const DeviceShape &device, const Extent &extent);
 
 }  // namespace sampler::kernels

@@ -129,7 +129,7 @@ class RowsTeam {
   }
 
   SAMPLER_DEVICE void write_outcome(int64_t index, uint32_t status, int64_t kept_count) const {
-    if (!team_.is_leader() || team_.ctx.thread() != 0) return;
+    if (!team_.is_first_thread()) return;
     if (request_.out_kept_counts) request_.out_kept_counts[index] = int32_t(kept_count);
     if (request_.out_row_status) request_.out_row_status[index] = status;
   }

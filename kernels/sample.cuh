@@ -114,8 +114,6 @@ class SampleTeam {
                             contract::draw_target(word, distribution.kept_weight));
   }
 
-  SAMPLER_DEVICE bool writes() const { return team_.is_leader() && team_.ctx.thread() == 0; }
-
   SAMPLER_DEVICE void write_bad(uint32_t status, int64_t begin, int64_t end) const {
     if (!team_.is_leader()) return;
     for (int64_t output = begin + team_.ctx.thread(); output < end; output += Context::kThreads) {
@@ -140,7 +138,7 @@ class SampleTeam {
 
   SAMPLER_DEVICE void write_good(int64_t output, const Token &token, const RowSummary &summary,
                                  const Distribution &distribution, uint64_t raw_weight) const {
-    if (!writes()) return;
+    if (!team_.is_first_thread()) return;
     contract::store_id(request_.out_token_ids, output, token.id);
     if (request_.out_kept_counts)
       request_.out_kept_counts[output] = int32_t(distribution.kept_count);

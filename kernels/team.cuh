@@ -53,6 +53,7 @@ class Team {
       : ctx(context), shared(block_shared) {}
 
   SAMPLER_DEVICE bool is_leader() const { return ctx.rank() == 0; }
+  SAMPLER_DEVICE bool is_first_thread() const { return is_leader() && ctx.thread() == 0; }
 
   // Gives every block the values of every block; in a block, all threads have the same. A barrier
   // of the team. The result may be read until the next exchange but one.

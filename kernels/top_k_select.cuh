@@ -48,7 +48,7 @@ class SelectTeam {
       if (status == row_status::kOk) written = write_tokens(index, row, summary, wanted);
     }
     write_rest(index, written);
-    if (!team_.is_leader() || team_.ctx.thread() != 0) return;
+    if (!team_.is_first_thread()) return;
     if (request_.out_counts) request_.out_counts[index] = written;
     if (request_.out_row_status) request_.out_row_status[index] = status;
   }

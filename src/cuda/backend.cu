@@ -44,15 +44,9 @@ kernels::DeviceShape shape_of(const Device &device) {
           device.has_clusters};
 }
 
-// Bitmaps are large: with them no more teams than multiprocessors work at once.
 template <class Request>
 kernels::Plan plan_of(const Request &request, const Device &device) {
-  kernels::Plan plan = kernels::make_plan(shape_of(device), kernels::num_rows_of(request),
-                                          kernels::num_cols_of(request));
-  if (kernels::needs_bitmaps(request)) {
-    plan.num_teams = std::min<int64_t>(plan.num_teams, device.num_multiprocessors);
-  }
-  return plan;
+  return kernels::make_plan(shape_of(device), kernels::extent_of(request));
 }
 
 constexpr size_t kWordAlignment = alignof(uint32_t);
@@ -63,7 +57,7 @@ size_t bitmap_bytes(int64_t num_teams) {
 
 template <class Request>
 size_t workspace_bytes_of(const Request &request, const Device &device) {
-  if (!kernels::needs_bitmaps(request)) return 0;
+  if (!kernels::needs_bitmaps(kernels::extent_of(request))) return 0;
   return bitmap_bytes(plan_of(request, device).num_teams);
 }
 
@@ -73,7 +67,7 @@ Error run_request(const Request &request, const Device &device, void *workspace,
   const CurrentDevice current(device.id);
   if (current.error() != cudaSuccess) return error_of("cudaSetDevice", current.error());
   kernels::Plan plan = plan_of(request, device);
-  if (kernels::needs_bitmaps(request)) {
+  if (kernels::needs_bitmaps(kernels::extent_of(request))) {
     const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
     plan.bitmaps = reinterpret_cast<uint32_t *>((address + kWordAlignment - 1) / kWordAlignment *
                                                 kWordAlignment);

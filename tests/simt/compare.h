@@ -46,14 +46,15 @@ constexpr int kMaxTeamThreads = 512;
 constexpr int kMaxTeamThreads = 8 * 512;
 #endif
 
-inline Launch random_launch(std::mt19937_64 &random, int64_t num_rows, int64_t num_cols) {
+inline Launch random_launch(std::mt19937_64 &random, const kernels::Extent &extent) {
   const int threads[] = {32, 64, 128, 512};
   Launch launch;
   launch.num_threads = threads[random() % 4];
   launch.plan.team_size = 1 << (random() % 4);
   while (launch.num_threads * launch.plan.team_size > kMaxTeamThreads) launch.num_threads /= 2;
-  launch.plan.num_teams = 1 + int64_t(random() % uint64_t(num_rows));
-  const int64_t tiles = (num_cols + kernels::kVector - 1 + kernels::kTile - 1) / kernels::kTile;
+  launch.plan.num_teams = 1 + int64_t(random() % uint64_t(extent.num_rows));
+  const int64_t tiles =
+      (extent.num_cols + kernels::kVector - 1 + kernels::kTile - 1) / kernels::kTile;
   const int64_t part = (tiles + launch.plan.team_size - 1) / launch.plan.team_size;
   launch.plan.resident_elements = random() % 3 == 0 ? 0 : int(part * kernels::kTile);
   if (launch.plan.shared_bytes() > simt::kMaxSharedBytes) launch.plan.resident_elements = 0;
@@ -66,7 +67,7 @@ Outputs run_device_code(const Problem &problem, Request request, Launch launch,
                         const simt::Options &options) {
   Outputs outputs = problem.bind_outputs(&request);
   std::vector<uint32_t> bitmaps;
-  if (kernels::needs_bitmaps(request)) {
+  if (kernels::needs_bitmaps(kernels::extent_of(request))) {
     bitmaps.resize(size_t(launch.plan.num_teams * kernels::kIdWords), 0xA5A5A5A5u);
     launch.plan.bitmaps = bitmaps.data();
   }
@@ -100,8 +101,7 @@ Outputs run_device_code(const Problem &problem, Request request, Launch launch,
 template <class Request>
 std::string difference(const Problem &problem, const Request &request, std::mt19937_64 &random,
                        const simt::Options &options) {
-  const Launch launch =
-      random_launch(random, kernels::num_rows_of(request), kernels::num_cols_of(request));
+  const Launch launch = random_launch(random, kernels::extent_of(request));
   const Outputs expected = run_reference(problem, request);
   const Outputs actual = run_device_code(problem, request, launch, options);
   for (size_t i = 0; i < expected.size(); ++i) {
