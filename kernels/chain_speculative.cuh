@@ -49,6 +49,8 @@ struct Position {
 // What the last token is drawn from, as a row of probabilities: the target's, or the residual of
 // both models.
 struct ResidualRow {
+  static constexpr bool kIsCopied = false;
+
   Position target;
   Position draft;
   int64_t removed;  // id that a deterministic drafter proposed; -1: none
@@ -60,37 +62,49 @@ struct ResidualRow {
   int lead;
   InputKind kind;
 
-  SAMPLER_HD int64_t id(int index) const { return target.stored.id(index); }
-
-  SAMPLER_HD float of_target(float x, int index) const {
-    const uint32_t id = uint32_t(target.stored.id(index));
-    const float p = target.probability(x, id);
-    if (!is_residual) return p;
-    if (!has_draft) return int64_t(id) == removed ? 0.0f : contract::residual_probability(p, 0.0f);
-    return contract::residual_probability(p, draft.probability_of(id));
+  // Once the target is known.
+  SAMPLER_DEVICE void take_shape() {
+    ids = target.stored.ids;
+    count = target.stored.count;
+    lead = target.stored.lead;
+    kind = InputKind::kProbabilities;
   }
 
-  SAMPLER_HD float value(int index) const { return of_target(target.stored.value(index), index); }
+  SAMPLER_DEVICE int64_t id(int index) const { return target.stored.id(index); }
 
+  SAMPLER_DEVICE float value(int index) const {
+    const uint32_t token = uint32_t(id(index));
+    const float p = target.probability(target.stored.value(index), token);
+    return residual(p, token, is_residual && has_draft ? draft.probability_of(token) : 0.0f);
+  }
+
+  // The elements at positions [position, position + kVector); of those outside the row, anything.
   template <class Context>
-  SAMPLER_DEVICE void load(Context &ctx, int position, float (&x)[kVector]) const {
-    target.stored.load(ctx, position, x);
+  SAMPLER_DEVICE_CALL void load(Context &ctx, int position, float (&x)[kVector]) const {
+    const int index = position - lead;
+    const bool reads_draft = is_residual && has_draft;
+    if (ids || index < 0 || index + kVector > count || (reads_draft && draft.stored.ids)) {
+      for (int i = 0; i < kVector; ++i) {
+        x[i] = index + i >= 0 && index + i < count ? value(index + i) : 0.0f;
+      }
+      return;
+    }
+    float q[kVector] = {};
+    target.stored.load(ctx, index, x);
+    if (reads_draft) draft.stored.load(ctx, index, q);
     for (int i = 0; i < kVector; ++i) {
-      const int index = position + i - lead;
-      if (index >= 0 && index < count) x[i] = of_target(x[i], index);
+      const uint32_t token = uint32_t(index + i);
+      const float p = target.probability(x[i], token);
+      x[i] = residual(p, token, reads_draft ? draft.probability(q[i], token) : 0.0f);
     }
   }
-};
 
-SAMPLER_HD inline ResidualRow target_row(const Position &target) {
-  ResidualRow row = {};
-  row.target = target;
-  row.ids = target.stored.ids;
-  row.count = target.stored.count;
-  row.lead = target.stored.lead;
-  row.kind = InputKind::kProbabilities;
-  return row;
-}
+ private:
+  SAMPLER_DEVICE float residual(float p, uint32_t token, float q) const {
+    if (!is_residual) return p;
+    return !has_draft && int64_t(token) == removed ? 0.0f : contract::residual_probability(p, q);
+  }
+};
 
 template <class Context>
 class ChainTeam {
@@ -170,8 +184,8 @@ class ChainTeam {
   }
 
   // Reads a whole row. Given probabilities may be all zero. Its summary goes to *summary.
-  SAMPLER_DEVICE uint32_t load(const State &state, const StoredRow &stored, Position *position,
-                               RowSummary *summary) {
+  SAMPLER_DEVICE_CALL uint32_t load(const State &state, const StoredRow &stored, Position *position,
+                                    RowSummary *summary) {
     position->stored = stored;
     if (!has_valid_count(stored, request_.target.num_cols)) return row_status::kInvalidCandidate;
     Row row(team_.ctx, stored, residence_);
@@ -229,7 +243,7 @@ class ChainTeam {
   }
 
   // Finds the first rejection. Behind it a bad row only means a draft that is not accepted.
-  SAMPLER_DEVICE uint32_t verify(State *state) {
+  SAMPLER_DEVICE_CALL uint32_t verify(State *state) {
     state->emitted = state->length;
     for (int i = 0; i < state->length; ++i) {
       const bool rejected_before = state->emitted < i;
@@ -245,17 +259,17 @@ class ChainTeam {
     return row_status::kOk;
   }
 
-  SAMPLER_DEVICE uint32_t draw_last_token(State *state) {
-    Position target = {};
+  SAMPLER_DEVICE_CALL uint32_t draw_last_token(State *state) {
+    ResidualRow residual = {};
     RowSummary summary = {};
-    uint32_t status = load(*state, target_at(*state, state->emitted), &target, &summary);
+    uint32_t status = load(*state, target_at(*state, state->emitted), &residual.target, &summary);
     if (status != row_status::kOk) return status;
     if (state->greedy) {
-      if (summary.first < contract::lowest_cut(target.stored.kind)) return row_status::kEmpty;
+      if (summary.first < contract::lowest_cut(request_.target.kind)) return row_status::kEmpty;
       state->last_token = contract::id_of_rank(summary.first);
       return row_status::kOk;
     }
-    ResidualRow residual = target_row(target);
+    residual.take_shape();
     const bool rejected = state->emitted < state->length;
     if (rejected && is_in_vocabulary(draft_id(*state, state->emitted))) {
       residual.is_residual = true;
@@ -274,23 +288,20 @@ class ChainTeam {
   }
 
   // False when all of the row is zero.
-  SAMPLER_DEVICE bool draw_from(State *state, const ResidualRow &source) {
+  SAMPLER_DEVICE_CALL bool draw_from(State *state, const ResidualRow &source) {
     TeamRow<Context, ResidualRow> row(team_.ctx, source, residence_);
     Rank first = 0;
-    row.load_each([&](float x, int index) {
-      const Rank rank = contract::rank_of(x, row.id(index));
+    row.load_each([&](float x, uint32_t id) {
+      const Rank rank = contract::rank_of(x, id);
       if (rank > first) first = rank;
     });
     RowSummary summary = {row_status::kOk, team_.max(first), 0};
     if (summary.first < contract::lowest_cut(InputKind::kProbabilities)) return false;
 
-    const RowParameters unfiltered = {1.0f, 0, 1.0f, 0.0f};
-    ListState list;
-    const Distribution all =
-        make_distribution(team_, row, summary, unfiltered, FilterRules(), &list);
+    const Distribution all = unfiltered_distribution(team_, row, summary, 1.0f);
     const Purpose purpose = state->emitted < state->length ? Purpose::kResidual : Purpose::kBonus;
     const uint64_t word = contract::random_word64(state->random, purpose, uint32_t(state->emitted));
-    const Token token = draw_inverse_cdf(team_, row, all, prepare_draw(team_, all, list),
+    const Token token = draw_inverse_cdf(team_, row, all, prepare_draw(team_, all, ListState()),
                                          contract::draw_target(word, all.kept_weight));
     state->last_token = token.id;
     return true;

@@ -155,6 +155,29 @@ class CudaContext {
     *address = value;
   }
 
+  // The hardware's asynchronous copies, of compute capability 8.0 on.
+  template <class T>
+  __device__ void copy_async(T *shared, const T *global) const {
+    const uint32_t to = uint32_t(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                 :
+                 : "r"(to), "l"(global), "n"(sizeof(T))
+                 : "memory");
+  }
+
+  __device__ void commit_copies() const {
+    asm volatile("cp.async.commit_group;" : : : "memory");
+  }
+
+  template <int kPending>
+  __device__ void wait_for_copies() const {
+    asm volatile("cp.async.wait_group %0;" : : "n"(kPending) : "memory");
+  }
+
+  __device__ void warp_sync() const {
+    __syncwarp();
+  }
+
  private:
   struct Larger {
     __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a > b ? a : b; }

@@ -22,6 +22,13 @@
 //                                     the old value
 //   load_vector<T>(const T *)         an aligned load of a 8- or 16-byte struct
 //   store_vector<T>(T *, T)           and the store
+//   copy_async<T>(T *shared, const T *global)
+//                                     starts a copy of a 8- or 16-byte struct, aligned on both
+//                                     sides
+//   commit_copies()                   ends a group of the thread's copies, which may be empty
+//   wait_for_copies<n>()              until all but the last n groups have arrived; only for the
+//                                     thread itself, others need a barrier more
+//   warp_sync()                       barrier of the warp; orders shared memory
 //
 // Barriers, ballots, broadcasts and block or warp sums are reached by every thread of the block
 // (the warp, the team) together: no early return, no divergence around them. The block's sums are
@@ -35,7 +42,10 @@
 // For what stands at many places and is not worth a copy at each: a kernel is the sum of its
 // passes.
 #define SAMPLER_DEVICE_CALL __device__ __noinline__
+// Before a loop whose body is large enough.
+#define SAMPLER_KEEP_ROLLED _Pragma("unroll 1")
 #else
 #define SAMPLER_DEVICE
 #define SAMPLER_DEVICE_CALL
+#define SAMPLER_KEEP_ROLLED
 #endif

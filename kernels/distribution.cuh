@@ -32,11 +32,20 @@ struct RowSummary {
   Rank delegate;  // at least `delegates` tokens have this rank or more; 0: not known
 };
 
-// Whether a candidate id stands twice. Few ids are sorted in the leader's list; for more each team
-// has a bitmap of kIdWords words in the workspace.
+// Whether a candidate id is out of range or stands twice. Few ids are sorted in the leader's list;
+// for more each team has a bitmap of kIdWords words in the workspace.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL bool has_duplicates(Team<Context> &team, const Row &row, uint32_t *bitmap) {
+SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row, uint32_t *bitmap) {
   Context &ctx = team.ctx;
+  const int thread = ctx.rank() * Context::kThreads + ctx.thread();
+  const int num_threads = ctx.team_size() * Context::kThreads;
+  bool out_of_range = false;
+  for (int i = thread; i < row.count(); i += num_threads) {
+    const int64_t id = row.source().id(i);
+    out_of_range = out_of_range || id < 0 || id >= contract::kMaxVocabulary;
+  }
+  if (team.sum(out_of_range ? 1 : 0) != 0) return true;
+
   bool duplicate = false;
   if (row.count() <= kListCapacity) {
     const int count = make_list<IdOrder>(team, row, [](uint64_t) { return true; });
@@ -47,15 +56,11 @@ SAMPLER_DEVICE_CALL bool has_duplicates(Team<Context> &team, const Row &row, uin
       }
     }
   } else {
-    const int num_threads = ctx.team_size() * Context::kThreads;
-    for (int64_t i = ctx.rank() * Context::kThreads + ctx.thread(); i < kIdWords;
-         i += num_threads) {
-      bitmap[i] = 0;
-    }
+    for (int64_t i = thread; i < kIdWords; i += num_threads) bitmap[i] = 0;
     ctx.team_sync();
-    row.for_each([&](float, int index) {
-      const uint32_t bit = uint32_t(1) << (row.id(index) % 32);
-      const uint32_t before = ctx.atomic_or(&bitmap[row.id(index) / 32], bit);
+    row.for_each([&](float, uint32_t id) {
+      const uint32_t bit = uint32_t(1) << (id % 32);
+      const uint32_t before = ctx.atomic_or(&bitmap[id / 32], bit);
       duplicate = duplicate || (before & bit) != 0;
     });
   }
@@ -83,18 +88,12 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int deleg
                                         uint32_t *bitmap) {
   Context &ctx = team.ctx;
   const InputKind kind = row.kind();
-  const bool is_list = row.source().ids != nullptr;
   Rank first = 0;
-  bool bad_value = false, bad_id = false;
-  row.load_each([&](float x, int index) {
-    const int64_t id = row.source().id(index);
-    if (is_list && (id < 0 || id >= contract::kMaxVocabulary)) bad_id = true;
-    if (!contract::is_valid_value(kind, x)) {
-      bad_value = true;
-      return;
-    }
-    const Rank rank = contract::rank_of(x, uint32_t(id));
-    if (rank > first) first = rank;
+  bool bad_value = false;
+  row.load_each([&](float x, uint32_t id) {
+    bad_value = bad_value || !contract::is_valid_value(kind, x);
+    const Rank rank = contract::rank_of(x, id);
+    first = rank > first ? rank : first;
   });
 
   const int per_block = (delegates + ctx.team_size() - 1) / ctx.team_size();
@@ -102,19 +101,16 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int deleg
   if (delegates > 0 && per_block <= Context::kThreads / 2) {
     delegate = nth_largest_key(ctx, uint32_t(first >> 32), per_block);
   }
-  const uint64_t values[] = {ctx.block_max(first), uint64_t(~delegate),
-                             ctx.block_sum((bad_value ? 1 : 0) + (bad_id ? uint64_t(1) << 32 : 0))};
+  const uint64_t values[] = {ctx.block_max(first), uint64_t(~delegate), ctx.block_count(bad_value)};
   const Exchanged all = team.exchange(values);
 
   RowSummary result;
   result.first = all.max(0);
   result.delegate = uint64_t(~uint32_t(all.max(1))) << 32;
-  const uint64_t faults = all.sum(2);
-  if (faults >> 32) {
+  const bool any_bad_value = all.sum(2) != 0;
+  if (row.source().ids && has_bad_ids(team, row, bitmap)) {
     result.status = row_status::kInvalidCandidate;
-  } else if (is_list && has_duplicates(team, row, bitmap)) {
-    result.status = row_status::kInvalidCandidate;
-  } else if (faults != 0) {
+  } else if (any_bad_value) {
     result.status = row_status::kInvalidValue;
   } else {
     result.status =
@@ -164,8 +160,8 @@ class TeamFilters {
         p, contract::weight(scale, contract::value_of_rank(summary_.first)));
     // The lowest rank kept, upside down, so that it is a maximum.
     uint64_t lowest = 0;
-    row_.for_each([&](float x, int index) {
-      const Rank rank = contract::rank_of(x, row_.id(index));
+    row_.for_each([&](float x, uint32_t id) {
+      const Rank rank = contract::rank_of(x, id);
       if (rank >= seen && contract::weight(scale, x) >= threshold && ~rank > lowest) {
         lowest = ~rank;
       }
@@ -196,8 +192,7 @@ class TeamFilters {
       return team_.broadcast(sum, 0);
     }
     uint64_t sum = 0;
-    row_.for_each(
-        [&](float x, int index) { sum += seen_weight(RankOrder::key(x, row_.id(index))); });
+    row_.for_each([&](float x, uint32_t id) { sum += seen_weight(RankOrder::key(x, id)); });
     return team_.sum(sum);
   }
 
@@ -238,18 +233,65 @@ SAMPLER_HD inline int wanted_delegates(const RowParameters &parameters, int coun
   return !greedy && parameters.top_k > 0 && parameters.top_k < count ? parameters.top_k : 0;
 }
 
+// Adds up what a cut keeps, and completes the distribution. On return the list covers the kept
+// tokens or is void.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribution *distribution,
+                                  ListState *list) {
+  const Distribution known = *distribution;
+  uint64_t count = 0, weight = 0, own_weight = 0;
+  if (list->covers(known.cut)) {
+    if (team.is_leader()) {
+      const auto kept = [&](uint64_t key) { return uint64_t(known.keeps(key)); };
+      const auto kept_weight = [&](uint64_t key) {
+        return known.keeps(key) ? contract::weight(known.scale, RankOrder::value(key)) : 0;
+      };
+      count = list_sum(team.ctx, team.shared.list, list->count, kept);
+      weight = list_sum(team.ctx, team.shared.list, list->count, kept_weight);
+    }
+  } else {
+    list->count = -1;
+    row.for_each([&](float x, uint32_t id) {
+      if (!known.keeps(contract::rank_of(x, id))) return;
+      ++count;
+      own_weight += contract::weight(known.scale, x);
+    });
+    count = team.ctx.block_sum(count);
+    weight = team.ctx.block_sum(own_weight);
+  }
+  const uint64_t values[] = {count, weight};
+  const Exchanged all = team.exchange(values);
+  distribution->kept_count = int64_t(all.sum(0));
+  distribution->kept_weight = all.sum(1);
+  distribution->normalizer = contract::normalizer(distribution->kept_weight);
+  distribution->own_weight = own_weight;
+}
+
+// Of all tokens. The row is good.
+template <class Context, class Row>
+SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const Row &row,
+                                                    const RowSummary &summary, float temperature) {
+  ListState no_list;
+  Distribution result;
+  result.greedy = false;
+  result.scale =
+      contract::row_scale(row.kind(), contract::value_of_rank(summary.first), temperature);
+  result.cut = contract::lowest_cut(row.kind());
+  add_kept(team, row, &result, &no_list);
+  return result;
+}
+
 // The row and the parameters are good. On return the list covers the kept tokens or is void.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Distribution make_distribution(Team<Context> &team, const Row &row,
                                                    const RowSummary &summary,
                                                    const RowParameters &parameters,
                                                    const FilterRules &rules, ListState *list) {
-  const float max = contract::value_of_rank(summary.first);
-  Distribution result;
-  result.greedy = contract::is_greedy(parameters.temperature);
-  result.scale =
-      contract::row_scale(row.kind(), max, result.greedy ? 1.0f : parameters.temperature);
-  if (result.greedy) {
+  if (contract::is_greedy(parameters.temperature)) {
+    const float max = contract::value_of_rank(summary.first);
+    Distribution result;
+    result.greedy = true;
+    result.scale = contract::row_scale(row.kind(), max, 1.0f);
     result.cut = summary.first;
     result.kept_count = 1;
     result.kept_weight = contract::weight(result.scale, max);
@@ -257,40 +299,18 @@ SAMPLER_DEVICE_CALL Distribution make_distribution(Team<Context> &team, const Ro
     result.own_weight = 0;
     return result;
   }
-  result.cut = contract::lowest_cut(row.kind());
-  if (contract::any_filter_is_on(parameters)) {
-    const bool at_1 = rules.temperature_order == contract::TemperatureOrder::kLast;
-    const RowScale scale = at_1 ? contract::row_scale(row.kind(), max, 1.0f) : result.scale;
-    TeamFilters<Context, Row> filters(team, row, summary, scale, list);
-    result.cut = contract::filtered_prefix(filters, parameters, rules);
+  if (!contract::any_filter_is_on(parameters)) {
+    return unfiltered_distribution(team, row, summary, parameters.temperature);
   }
-
-  uint64_t count = 0, weight = 0;
-  result.own_weight = 0;
-  if (list->covers(result.cut)) {
-    if (team.is_leader()) {
-      const auto kept = [&](uint64_t key) { return uint64_t(result.keeps(key)); };
-      const auto kept_weight = [&](uint64_t key) {
-        return result.keeps(key) ? contract::weight(result.scale, RankOrder::value(key)) : 0;
-      };
-      count = list_sum(team.ctx, team.shared.list, list->count, kept);
-      weight = list_sum(team.ctx, team.shared.list, list->count, kept_weight);
-    }
-  } else {
-    list->count = -1;
-    row.for_each([&](float x, int index) {
-      if (!result.keeps(contract::rank_of(x, row.id(index)))) return;
-      ++count;
-      result.own_weight += contract::weight(result.scale, x);
-    });
-    count = team.ctx.block_sum(count);
-    weight = team.ctx.block_sum(result.own_weight);
-  }
-  const uint64_t values[] = {count, weight};
-  const Exchanged all = team.exchange(values);
-  result.kept_count = int64_t(all.sum(0));
-  result.kept_weight = all.sum(1);
-  result.normalizer = contract::normalizer(result.kept_weight);
+  const float max = contract::value_of_rank(summary.first);
+  const bool at_1 = rules.temperature_order == contract::TemperatureOrder::kLast;
+  Distribution result;
+  result.greedy = false;
+  result.scale = contract::row_scale(row.kind(), max, parameters.temperature);
+  const RowScale scale = at_1 ? contract::row_scale(row.kind(), max, 1.0f) : result.scale;
+  TeamFilters<Context, Row> filters(team, row, summary, scale, list);
+  result.cut = contract::filtered_prefix(filters, parameters, rules);
+  add_kept(team, row, &result, list);
   return result;
 }
 
@@ -301,7 +321,7 @@ SAMPLER_DEVICE_CALL uint64_t total_weight(Team<Context> &team, const Row &row,
   const RowScale scale =
       contract::row_scale(row.kind(), contract::value_of_rank(summary.first), 1.0f);
   uint64_t sum = 0;
-  row.for_each([&](float x, int) { sum += contract::weight(scale, x); });
+  row.for_each([&](float x, uint32_t) { sum += contract::weight(scale, x); });
   return team.sum(sum);
 }
 

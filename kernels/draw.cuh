@@ -84,15 +84,15 @@ SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
   const uint64_t before_block = team.exchange(block_values).sum_before(0, ctx.rank());
   // Lane 0's running sum is the warp's; the others' already hold the warp itself.
   const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
-  uint64_t index_plus_1 = 0;
+  uint64_t id_plus_1 = 0;
   if (before <= target && target < before + source.warp_weight) {
-    const int index = row.find_in_warp(target - before, [&](float x, int i) {
-      const bool kept = distribution.keeps(contract::rank_of(x, uint32_t(i)));
+    const int id = row.find_in_warp(target - before, [&](float x, uint32_t id_of_x) {
+      const bool kept = distribution.keeps(contract::rank_of(x, id_of_x));
       return kept ? contract::weight(scale, x) : uint64_t(0);
     });
-    index_plus_1 = uint64_t(index) + 1;
+    id_plus_1 = uint64_t(id) + 1;
   }
-  const uint32_t found = uint32_t(team.max(index_plus_1) - 1);
+  const uint32_t found = uint32_t(team.max(id_plus_1) - 1);
   return {found, row.source().value(int(found))};
 }
 
@@ -126,7 +126,7 @@ SAMPLER_DEVICE_CALL Token draw_gumbel(Team<Context> &team, const Row &row,
       }
     }
   } else {
-    row.for_each([&](float x, int index) { consider(x, row.id(index)); });
+    row.for_each(consider);
   }
   const uint64_t winner = team.max(best);
   // One thread of the team has it, and with it the value.

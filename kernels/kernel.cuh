@@ -36,7 +36,7 @@ template <class Context, class Request>
 SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Plan &plan) {
   TeamShared &shared = ctx.template shared<TeamShared>();
   Team<Context> team(ctx, shared);
-  const Residence residence = {reinterpret_cast<float *>(&shared + 1), plan.resident_elements};
+  const Residence residence = {reinterpret_cast<char *>(&shared + 1), plan.residence_bytes};
   uint32_t *bitmap = plan.bitmaps ? plan.bitmaps + ctx.team() * kIdWords : nullptr;
   const int64_t num_rows = extent_of(request).num_rows;
   typename OperationOf<Request, Context>::Type operation(team, request, residence, bitmap);

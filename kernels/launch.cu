@@ -9,7 +9,7 @@ namespace sampler::kernels {
 namespace {
 
 template <bool kIsClustered, class Request>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, kBlocksPerMultiprocessor)
     operation_kernel(const __grid_constant__ Request request, const __grid_constant__ Plan plan) {
   using Context = CudaContext<kBlockThreads, kIsClustered>;
   extern __shared__ __align__(16) char dynamic_shared[];

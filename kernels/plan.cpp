@@ -9,27 +9,27 @@ namespace sampler::kernels {
 namespace {
 
 // Room for two blocks and more on a multiprocessor, so that one loads while the other computes.
-constexpr size_t kWantedResidentBytes = 64 * 1024;
+constexpr int64_t kWantedResidentBytes = 64 * 1024;
 
 int64_t tiles_of(int64_t num_cols) {
   return (num_cols + kVector - 1 + kTile - 1) / kTile;
 }
 
-int64_t elements_per_block(int64_t num_cols, int team_size) {
-  return (tiles_of(num_cols) + team_size - 1) / team_size * kTile;
+// Of a block's part of a row.
+int64_t bytes_per_block(const Extent &extent, int team_size) {
+  return (tiles_of(extent.num_cols) + team_size - 1) / team_size * kTile * extent.element_bytes;
 }
 
-int team_size_for(const DeviceShape &device, int64_t num_rows, int64_t num_cols) {
+int team_size_for(const DeviceShape &device, const Extent &extent) {
   if (!device.has_clusters) return 1;
   int size = 1;
-  while (size < kMaxTeam &&
-         size_t(elements_per_block(num_cols, size)) * sizeof(float) > kWantedResidentBytes) {
+  while (size < kMaxTeam && bytes_per_block(extent, size) > kWantedResidentBytes) {
     size *= 2;
   }
   // Few rows leave multiprocessors idle: spread each over more, down to a tile for every warp.
   constexpr int kWarps = kBlockThreads / 32;
-  while (size < kMaxTeam && num_rows * size * 2 <= device.num_multiprocessors &&
-         tiles_of(num_cols) >= int64_t(size) * 2 * kWarps) {
+  while (size < kMaxTeam && extent.num_rows * size * 2 <= device.num_multiprocessors &&
+         tiles_of(extent.num_cols) >= int64_t(size) * 2 * kWarps) {
     size *= 2;
   }
   return size;
@@ -39,11 +39,14 @@ int team_size_for(const DeviceShape &device, int64_t num_rows, int64_t num_cols)
 
 Plan make_plan(const DeviceShape &device, const Extent &extent) {
   Plan plan;
-  plan.team_size = team_size_for(device, extent.num_rows, extent.num_cols);
-  const int64_t elements = elements_per_block(extent.num_cols, plan.team_size);
-  plan.resident_elements = int(elements);
-  const size_t limit = device.shared_bytes_per_block - kReservedSharedBytes;
-  if (plan.shared_bytes() > limit) plan.resident_elements = 0;
+  plan.team_size = team_size_for(device, extent);
+  const int64_t limit =
+      int64_t(device.shared_bytes_per_block - kReservedSharedBytes - sizeof(TeamShared));
+  const int64_t part_bytes = bytes_per_block(extent, plan.team_size);
+  plan.residence_bytes = ring_bytes(kBlockThreads);
+  if (part_bytes > plan.residence_bytes && part_bytes <= limit) {
+    plan.residence_bytes = int(part_bytes);
+  }
 
   const int64_t by_shared_memory = int64_t(device.shared_bytes_per_multiprocessor /
                                            (plan.shared_bytes() + kReservedSharedBytes));

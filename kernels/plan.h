@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "contract/elements.h"
 #include "contract/request.h"
 #include "team.cuh"
 
 namespace sampler::kernels {
 
-constexpr int kBlockThreads = 512;
+constexpr int kBlockThreads = 256;
+// Blocks that a multiprocessor has registers for: 128 a thread, with which nothing is spilled.
+constexpr int kBlocksPerMultiprocessor = 2;
 
 // Words of a bitmap of all token ids.
 constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
@@ -18,32 +21,36 @@ constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
 struct Plan {
   int team_size = 1;  // blocks of a cluster, a power of two
   int64_t num_teams = 1;
-  int resident_elements = 0;    // of the row that a block keeps in shared memory
+  int residence_bytes = 0;      // of a block's shared memory, for its part of a row
   uint32_t *bitmaps = nullptr;  // kIdWords words a team, for long candidate lists; else null
 
-  SAMPLER_HD size_t shared_bytes() const {
-    return sizeof(TeamShared) + size_t(resident_elements) * sizeof(float);
-  }
+  SAMPLER_HD size_t shared_bytes() const { return sizeof(TeamShared) + size_t(residence_bytes); }
 };
 
 // What of a request matters to the layout.
 struct Extent {
   int64_t num_rows;  // of output
   int64_t num_cols;
+  int element_bytes;  // in shared memory
   bool has_candidates;
 };
 
 SAMPLER_HD inline Extent extent_of(const contract::SampleRequest &request) {
-  return {request.num_rows, request.input.num_cols, request.input.ids != nullptr};
+  return {request.num_rows, request.input.num_cols, int(contract::size_of(request.input.dtype)),
+          request.input.ids != nullptr};
 }
 SAMPLER_HD inline Extent extent_of(const contract::RowsRequest &request) {
-  return {request.input.num_rows, request.input.num_cols, request.input.ids != nullptr};
+  return {request.input.num_rows, request.input.num_cols,
+          int(contract::size_of(request.input.dtype)), request.input.ids != nullptr};
 }
 SAMPLER_HD inline Extent extent_of(const contract::SelectRequest &request) {
-  return {request.input.num_rows, request.input.num_cols, request.input.ids != nullptr};
+  return {request.input.num_rows, request.input.num_cols,
+          int(contract::size_of(request.input.dtype)), request.input.ids != nullptr};
 }
 SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
-  return {request.num_rows, request.target.num_cols, request.target.ids || request.draft.ids};
+  // What the last token is drawn from is f32.
+  return {request.num_rows, request.target.num_cols, int(sizeof(float)),
+          request.target.ids || request.draft.ids};
 }
 
 // Whether teams need bitmaps to find ids that stand twice: lists that do not fit the leader's list.

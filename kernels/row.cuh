@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "contract/elements.h"
 #include "contract/rank.h"
@@ -18,10 +19,12 @@ using contract::InputKind;
 using contract::Rank;
 namespace row_status = contract::row_status;
 
-constexpr int kVector = 4;           // elements that a lane loads at once
-constexpr int kTile = 32 * kVector;  // elements that a warp loads at once
-constexpr int kLoadsInFlight = 4;    // of a warp, in the pass that reads device memory
-constexpr int kReloadsInFlight = 2;  // in later passes
+constexpr int kVector = 4;           // elements that a lane takes at once
+constexpr int kTile = 32 * kVector;  // elements that a warp takes at once
+constexpr int kCopiesInFlight = 7;   // tiles of a warp that are on their way into shared memory
+// Tiles of a warp that a row which does not stay in shared memory passes through. One more than are
+// on their way: the one in use.
+constexpr int kRingTiles = kCopiesInFlight + 1;
 
 struct alignas(16) Vector32 {
   float element[kVector];
@@ -31,9 +34,23 @@ struct alignas(8) Vector16 {
   uint16_t element[kVector];
 };
 
+SAMPLER_DEVICE inline void widen(const Vector32 &raw, Dtype, float (&x)[kVector]) {
+  for (int i = 0; i < kVector; ++i) x[i] = raw.element[i];
+}
+
+SAMPLER_DEVICE inline void widen(const Vector16 &raw, Dtype dtype, float (&x)[kVector]) {
+  if (dtype == Dtype::kBf16) {
+    for (int i = 0; i < kVector; ++i) x[i] = contract::widen_bf16(raw.element[i]);
+  } else {
+    for (int i = 0; i < kVector; ++i) x[i] = contract::widen_f16(raw.element[i]);
+  }
+}
+
 // A row in the caller's memory. Elements are addressed by position: that of element 0 is `lead`,
 // chosen so that positions divisible by kVector are aligned for a vector load.
 struct StoredRow {
+  static constexpr bool kIsCopied = true;
+
   const void *values;
   const void *ids;  // null: an element's id is its index
   int count;
@@ -47,23 +64,17 @@ struct StoredRow {
     return ids ? contract::load_id(ids, id_type, index) : index;
   }
 
-  // The elements at positions [position, position + kVector); of those outside the row, anything.
+  // Elements [index, index + kVector), all of them in the row.
   template <class Context>
-  SAMPLER_DEVICE void load(Context &ctx, int position, float (&x)[kVector]) const {
-    const int index = position - lead;
-    if (index < 0 || index + kVector > count) {
-      load_edge(index, x);
+  SAMPLER_DEVICE void load(Context &ctx, int index, float (&x)[kVector]) const {
+    if ((index + lead) % kVector != 0) {
+      for (int i = 0; i < kVector; ++i) x[i] = value(index + i);
     } else if (dtype == Dtype::kF32) {
-      const Vector32 raw = ctx.load_vector(
-          reinterpret_cast<const Vector32 *>(static_cast<const float *>(values) + index));
-      for (int i = 0; i < kVector; ++i) x[i] = raw.element[i];
+      const float *from = static_cast<const float *>(values) + index;
+      widen(ctx.load_vector(reinterpret_cast<const Vector32 *>(from)), dtype, x);
     } else {
-      const Vector16 raw = ctx.load_vector(
-          reinterpret_cast<const Vector16 *>(static_cast<const uint16_t *>(values) + index));
-      for (int i = 0; i < kVector; ++i) {
-        x[i] = dtype == Dtype::kF16 ? contract::widen_f16(raw.element[i])
-                                    : contract::widen_bf16(raw.element[i]);
-      }
+      const uint16_t *from = static_cast<const uint16_t *>(values) + index;
+      widen(ctx.load_vector(reinterpret_cast<const Vector16 *>(from)), dtype, x);
     }
   }
 
@@ -76,13 +87,6 @@ struct StoredRow {
     int index = 0;
     while (id(index) != id_of_token) ++index;
     return value(index);
-  }
-
- private:
-  SAMPLER_DEVICE_CALL void load_edge(int index, float (&x)[kVector]) const {
-    for (int i = 0; i < kVector; ++i) {
-      x[i] = index + i >= 0 && index + i < count ? value(index + i) : 0.0f;
-    }
   }
 };
 
@@ -118,24 +122,30 @@ struct Part {
   }
 };
 
-// Where a block keeps its part of the row. Without room the passes read the source again.
+// The block's shared memory for rows: at least a ring for each warp. A part of a row that fits
+// stays there; of a longer one each pass streams through the rings.
 struct Residence {
-  float *values;
-  int capacity;  // elements
+  char *memory;
+  int num_bytes;
 };
 
-// A row dealt to the team. Source: StoredRow, or anything with its count, lead, kind, id() and
-// load().
+SAMPLER_HD constexpr int ring_bytes(int num_threads) {
+  return num_threads * kRingTiles * int(sizeof(Vector32));
+}
+
+// A row dealt to the team. Source: StoredRow, whose elements shared memory holds as the caller's
+// does; or another with its count, lead, kind, ids and id() but kIsCopied false, whose elements are
+// made by load(context, position, x) and held as f32; that must outlive the row.
 template <class Context, class Source>
 class TeamRow {
  public:
   SAMPLER_DEVICE TeamRow(Context &ctx, const Source &source, const Residence &residence)
-      : ctx_(ctx), source_(source), residence_(residence.values) {
+      : ctx_(ctx), source_(source), memory_(residence.memory) {
     const Part row = {0, (source.lead + source.count + kTile - 1) / kTile};
     const Part block = row.of(ctx.rank(), ctx.team_size());
     tiles_ = block.of(ctx.warp(), Context::kThreads / 32);
-    first_resident_ = block.begin * kTile;
-    fits_ = int64_t(block.end - block.begin) * kTile <= residence.capacity;
+    fits_ = int64_t(block.end - block.begin) * kTile * element_bytes() <= residence.num_bytes;
+    first_slot_ = fits_ ? tiles_.begin - block.begin : ctx.warp() * kRingTiles;
   }
 
   SAMPLER_DEVICE const Source &source() const { return source_; }
@@ -143,55 +153,59 @@ class TeamRow {
   SAMPLER_DEVICE int count() const { return source_.count; }
   SAMPLER_DEVICE uint32_t id(int index) const { return uint32_t(source_.id(index)); }
 
-  // The pass that reads the source, and fills the residence on the way.
+  // The pass that reads the source, and leaves in shared memory what fits.
   template <class F>
   SAMPLER_DEVICE void load_each(const F &f) {
     ctx_.sync();  // other warps may still read the row before, dealt in another way
-    for_each_tile<kLoadsInFlight>([&](int position, const float(&x)[kVector]) {
-      if (fits_) keep(position, x);
-      each_of(position, x, f);
-    });
+    for_each(f);
     is_resident_ = fits_;
   }
 
-  // Calls f(value, index) for each element, every element on one thread of the team, a thread's
-  // by ascending index.
+  // Calls f(value, id) for each element, every element on one thread of the team, a thread's by
+  // ascending index.
   template <class F>
   SAMPLER_DEVICE void for_each(const F &f) const {
-    for_each_vector([&](int position, const float(&x)[kVector]) { each_of(position, x, f); });
+    for_each_tile([&](const TeamRow &row, int position, const float(&x)[kVector]) {
+      row.each_of(position, x, f);
+      return true;
+    });
   }
 
   // Calls f(position, x) for each vector of elements, some of which may lie outside the row.
   template <class F>
   SAMPLER_DEVICE void for_each_vector(const F &f) const {
-    for_each_tile<kReloadsInFlight>(f);
+    for_each_tile([&](const TeamRow &, int position, const float(&x)[kVector]) {
+      f(position, x);
+      return true;
+    });
   }
 
-  // Index of the element at which the running sum of measure(value, index), by ascending index over
-  // this warp's part, first exceeds `target`; -1 if it never does. Every lane has the result.
+  // Id of the element at which the running sum of measure(value, id), by ascending index over this
+  // warp's part, first exceeds `target`; -1 if it never does. Every lane has the result. Not for
+  // rows with ids.
   template <class Measure>
   SAMPLER_DEVICE int find_in_warp(uint64_t target, const Measure &measure) const {
     uint64_t sum = 0;
-    for (int tile = tiles_.begin; tile < tiles_.end; ++tile) {
-      const int position = tile * kTile + ctx_.lane() * kVector;
-      float x[kVector];
-      fetch(position, x);
+    int result = -1;
+    for_each_tile([&](const TeamRow &row, int position, const float(&x)[kVector]) {
       uint64_t own = 0;
-      each_of(position, x, [&](float value, int index) { own += measure(value, index); });
-      const uint64_t through = sum + ctx_.warp_inclusive_sum(own);
-      const uint32_t exceeding = ctx_.ballot(through > target);
-      if (exceeding != 0) {
-        uint64_t running = through - own;
-        int found = -1;
-        each_of(position, x, [&](float value, int index) {
-          running += measure(value, index);
-          if (found < 0 && running > target) found = index;
-        });
-        return int(ctx_.warp_broadcast(uint64_t(uint32_t(found)), lowest_bit(exceeding)));
+      row.each_of(position, x, [&](float value, uint32_t id) { own += measure(value, id); });
+      const uint64_t through = sum + row.ctx_.warp_inclusive_sum(own);
+      const uint32_t exceeding = row.ctx_.ballot(through > target);
+      if (exceeding == 0) {
+        sum = row.ctx_.warp_broadcast(through, 31);
+        return true;
       }
-      sum = ctx_.warp_broadcast(through, 31);
-    }
-    return -1;
+      uint64_t running = through - own;
+      int found = -1;
+      row.each_of(position, x, [&](float value, uint32_t id) {
+        running += measure(value, id);
+        if (found < 0 && running > target) found = int(id);
+      });
+      result = int(row.ctx_.warp_broadcast(uint64_t(uint32_t(found)), lowest_bit(exceeding)));
+      return false;
+    });
+    return result;
   }
 
   // Whether the vector at this position holds elements of the row only.
@@ -200,56 +214,129 @@ class TeamRow {
   }
 
  private:
+  static constexpr bool kIsCopied = Source::kIsCopied;
+
   SAMPLER_DEVICE static int lowest_bit(uint32_t bits) {
     int lane = 0;
     while (((bits >> lane) & 1) == 0) ++lane;
     return lane;
   }
 
+  SAMPLER_DEVICE int element_bytes() const {
+    if constexpr (kIsCopied) {
+      return int(contract::size_of(source_.dtype));
+    } else {
+      return int(sizeof(float));
+    }
+  }
+
+  // Straight where nothing is to be looked at but the values; else, and that is rare, one by one.
   template <class F>
   SAMPLER_DEVICE void each_of(int position, const float (&x)[kVector], const F &f) const {
     const int index = position - source_.lead;
-    for (int i = 0; i < kVector; ++i) {
-      if (index + i >= 0 && index + i < source_.count) f(x[i], index + i);
+    if (!source_.ids && is_inside(position)) {
+      for (int i = 0; i < kVector; ++i) f(x[i], uint32_t(index + i));
+      return;
+    }
+    SAMPLER_KEEP_ROLLED
+    for (int i = index < 0 ? 0 : index; i < index + kVector && i < source_.count; ++i) {
+      f(source_.value(i), id(i));
     }
   }
 
-  // Several loads are under way before the first value is used.
-  template <int kInFlight, class Use>
+  // Calls use(row, position, x), which all of the warp do, for this lane's vector of each of the
+  // warp's tiles, until it returns false. A lane copies what it uses itself, so nothing but its own
+  // copies is waited for.
+  template <class Use>
   SAMPLER_DEVICE void for_each_tile(const Use &use) const {
-    const int lane_offset = ctx_.lane() * kVector;
-    for (int tile = tiles_.begin; tile < tiles_.end; tile += kInFlight) {
-      float x[kInFlight][kVector];
-      for (int i = 0; i < kInFlight; ++i) {
-        if (tile + i < tiles_.end) fetch((tile + i) * kTile + lane_offset, x[i]);
+    const TeamRow row = *this;  // in registers, whatever the pass writes to
+    const int lane_offset = row.ctx_.lane() * kVector;
+    const bool copies = kIsCopied && !row.is_resident_;
+    if (copies) {
+      SAMPLER_KEEP_ROLLED
+      for (int i = 0; i < kCopiesInFlight; ++i) row.start_copy(row.tiles_.begin + i);
+    }
+    SAMPLER_KEEP_ROLLED
+    for (int tile = row.tiles_.begin; tile < row.tiles_.end; ++tile) {
+      float x[kVector];
+      if (copies) row.ctx_.template wait_for_copies<kCopiesInFlight - 1>();
+      if (kIsCopied || row.is_resident_) {
+        row.read(tile, x);
+      } else {
+        row.load(tile, x);
       }
-      for (int i = 0; i < kInFlight; ++i) {
-        if (tile + i < tiles_.end) use((tile + i) * kTile + lane_offset, x[i]);
+      if (!use(row, tile * kTile + lane_offset, x)) break;
+      if (copies) row.start_copy(tile + kCopiesInFlight);
+    }
+    if (copies) row.ctx_.template wait_for_copies<0>();
+  }
+
+  // Where this lane's vector of one of the warp's tiles stands in shared memory.
+  SAMPLER_DEVICE char *slot(int tile) const {
+    const unsigned from_first = unsigned(tile - tiles_.begin);
+    const unsigned slot = unsigned(first_slot_) + (fits_ ? from_first : from_first % kRingTiles);
+    return memory_ + (slot * kTile + unsigned(ctx_.lane() * kVector)) * unsigned(element_bytes());
+  }
+
+  // The next of the groups of copies that are waited for, empty behind the last tile.
+  SAMPLER_DEVICE void start_copy(int tile) const {
+    if constexpr (kIsCopied) {
+      if (tile < tiles_.end) {
+        const int position = tile * kTile + ctx_.lane() * kVector;
+        const int index = position - source_.lead;
+        if (!is_inside(position)) {
+          copy_edge(source_.values, source_.dtype, source_.count, index, slot(tile));
+        } else if (source_.dtype == Dtype::kF32) {
+          ctx_.copy_async(reinterpret_cast<Vector32 *>(slot(tile)),
+                          reinterpret_cast<const Vector32 *>(
+                              static_cast<const float *>(source_.values) + index));
+        } else {
+          ctx_.copy_async(reinterpret_cast<Vector16 *>(slot(tile)),
+                          reinterpret_cast<const Vector16 *>(
+                              static_cast<const uint16_t *>(source_.values) + index));
+        }
+      }
+      ctx_.commit_copies();
+    }
+  }
+
+  SAMPLER_DEVICE_CALL static void copy_edge(const void *values, Dtype dtype, int count, int index,
+                                            char *slot) {
+    for (int i = 0; i < kVector; ++i) {
+      if (index + i < 0 || index + i >= count) continue;
+      if (dtype == Dtype::kF32) {
+        reinterpret_cast<float *>(slot)[i] = static_cast<const float *>(values)[index + i];
+      } else {
+        reinterpret_cast<uint16_t *>(slot)[i] = static_cast<const uint16_t *>(values)[index + i];
       }
     }
   }
 
-  SAMPLER_DEVICE void fetch(int position, float (&x)[kVector]) const {
-    if (is_resident_) {
-      const Vector32 raw = ctx_.load_vector(
-          reinterpret_cast<const Vector32 *>(residence_ + position - first_resident_));
-      for (int i = 0; i < kVector; ++i) x[i] = raw.element[i];
-    } else {
-      source_.load(ctx_, position, x);
+  SAMPLER_DEVICE void read(int tile, float (&x)[kVector]) const {
+    if constexpr (kIsCopied) {
+      if (source_.dtype != Dtype::kF32) {
+        widen(ctx_.load_vector(reinterpret_cast<const Vector16 *>(slot(tile))), source_.dtype, x);
+        return;
+      }
     }
+    widen(ctx_.load_vector(reinterpret_cast<const Vector32 *>(slot(tile))), Dtype::kF32, x);
   }
 
-  SAMPLER_DEVICE void keep(int position, const float (&x)[kVector]) const {
-    Vector32 raw;
-    for (int i = 0; i < kVector; ++i) raw.element[i] = x[i];
-    ctx_.store_vector(reinterpret_cast<Vector32 *>(residence_ + position - first_resident_), raw);
+  SAMPLER_DEVICE void load(int tile, float (&x)[kVector]) const {
+    if constexpr (!kIsCopied) {
+      source_.load(ctx_, tile * kTile + ctx_.lane() * kVector, x);
+      if (!fits_) return;
+      Vector32 raw;
+      for (int i = 0; i < kVector; ++i) raw.element[i] = x[i];
+      ctx_.store_vector(reinterpret_cast<Vector32 *>(slot(tile)), raw);
+    }
   }
 
   Context &ctx_;
-  Source source_;
-  float *residence_;
+  std::conditional_t<kIsCopied, Source, const Source &> source_;  // a copy, or too large for one
+  char *memory_;
   Part tiles_;  // this warp's
-  int first_resident_;
+  int first_slot_;
   bool fits_;
   bool is_resident_ = false;
 };

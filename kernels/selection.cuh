@@ -40,9 +40,12 @@ struct ListState {
   SAMPLER_HD bool covers(Rank cut) const { return count > 0 && floor <= cut; }
 };
 
-// Sorts list[0, count) of this block descending. Barriers of the block.
+// Sorts list[0, count) of this block descending: a bitonic sort, in which a thread compares a pair.
+// Up to kWarpStride a warp's pairs are of elements that no other warp touches. Barriers of the
+// block.
 template <class Context>
 SAMPLER_DEVICE_CALL void sort_list(Context &ctx, uint64_t *list, int count) {
+  constexpr int kWarpStride = 32;
   int size = 2;
   while (size < count) size *= 2;
   for (int i = count + ctx.thread(); i < size; i += Context::kThreads) list[i] = 0;
@@ -59,7 +62,13 @@ SAMPLER_DEVICE_CALL void sort_list(Context &ctx, uint64_t *list, int count) {
           list[high] = a;
         }
       }
-      ctx.sync();
+      const bool is_last = run == size && stride == 1;
+      const int next_stride = stride > 1 ? stride / 2 : run;
+      if (is_last || stride > kWarpStride || next_stride > kWarpStride) {
+        ctx.sync();
+      } else {
+        ctx.warp_sync();
+      }
     }
   }
 }
@@ -100,7 +109,7 @@ template <class Order, class Context, class Row, class IsWanted>
 SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, const IsWanted &is_wanted) {
   Context &ctx = team.ctx;
   uint64_t own = 0;
-  row.for_each([&](float x, int index) { own += is_wanted(Order::key(x, row.id(index))); });
+  row.for_each([&](float x, uint32_t id) { own += is_wanted(Order::key(x, id)); });
   uint64_t block_total;
   uint64_t place = ctx.block_exclusive_sum(own, &block_total);
   const uint64_t values[] = {block_total};
@@ -112,8 +121,8 @@ SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, const IsW
   place += totals.sum_before(0, ctx.rank());
   uint64_t *list = ctx.peer(&team.shared.list[0], 0);
   if (own > 0) {
-    row.for_each([&](float x, int index) {
-      const uint64_t key = Order::key(x, row.id(index));
+    row.for_each([&](float x, uint32_t id) {
+      const uint64_t key = Order::key(x, id);
       if (is_wanted(key)) list[place++] = key;
     });
   }
@@ -144,8 +153,8 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     shared.bin_measures[i] = 0;
   }
   ctx.sync();
-  row.for_each([&](float x, int index) {
-    const uint64_t key = Order::key(x, row.id(index));
+  row.for_each([&](float x, uint32_t id) {
+    const uint64_t key = Order::key(x, id);
     if (key < range->low || key > range->high) return;
     const int bin = int((key - range->low) >> shift);
     ctx.atomic_add(&shared.bin_counts[bin], 1u);

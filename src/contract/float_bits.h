@@ -67,9 +67,15 @@ SAMPLER_HD inline float widen_f16(uint16_t half) {
   const uint32_t sign = uint32_t(half & 0x8000u) << 16;
   const uint32_t magnitude = half & 0x7FFFu;
   if (magnitude >= 0x7C00u) return float_of(sign | kInfinityBits | (magnitude & 0x3FFu) << 13);
+#if defined(__CUDA_ARCH__)
+  float widened;  // the instruction differs from this function in the payload of a NaN only
+  asm("cvt.f32.f16 %0, %1;" : "=f"(widened) : "h"(half));
+  return widened;
+#else
   // Read with the exponent of f32 the number is 2^-112 of itself, subnormals included.
   if (magnitude >= 0x0400u) return float_of(sign | ((magnitude << 13) + (112u << 23)));
   return float_of(sign | bits_of(float(magnitude) * power_of_two(-24)));
+#endif
 }
 
 // Rounded to nearest even; beyond the format's range infinity. A NaN keeps its upper payload.
@@ -86,12 +92,18 @@ SAMPLER_HD inline uint16_t narrow_f16(float x) {
     const uint32_t payload = (magnitude >> 13) & 0x3FFu;
     return uint16_t(sign | 0x7C00u | (payload ? payload : 0x200u));
   }
+#if defined(__CUDA_ARCH__)
+  uint16_t narrowed;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(narrowed) : "f"(x));
+  return narrowed;
+#else
   if (magnitude >= 0x477FF000u) return uint16_t(sign | 0x7C00u);  // >= 65520
   if (magnitude < 0x38800000u) {  // < 2^-14: a multiple of 2^-24, rounded by the sum's last place
     return uint16_t(sign | (bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f)));
   }
   const uint32_t rounded = magnitude - (112u << 23) + 0xFFFu + ((magnitude >> 13) & 1u);
   return uint16_t(sign | (rounded >> 13));
+#endif
 }
 
 // a * b + c, rounded once.
@@ -115,10 +127,19 @@ SAMPLER_HD inline float fma32(float a, float b, float c) {
 #endif
 }
 
+// An integer n as the f32 kShift + n: its last place is 1, so that adding rounds, and the bits
+// count the integer.
+struct ShiftedInteger {
+  static constexpr float kShift = 0x1.8p23f;
+  float shifted;
+
+  SAMPLER_HD float value() const { return shifted - kShift; }
+  SAMPLER_HD int integer() const { return int(bits_of(shifted) - bits_of(kShift)); }
+};
+
 // Nearest integer, ties to even, for |x| < 2^22.
-SAMPLER_HD inline float round_to_int(float x) {
-  constexpr float kShift = 0x1.8p23f;
-  return (x + kShift) - kShift;
+SAMPLER_HD inline ShiftedInteger nearest_integer(float x) {
+  return {x + ShiftedInteger::kShift};
 }
 
 // High and low half of a * b.

@@ -36,16 +36,17 @@ SAMPLER_HD inline float log2_ratio_minus_1(float x, float max, float scale) {
 // 2^(t + 1) for t in [-101, -1], relative error 1.71e-7 at most; 0 below -101. Never rises as t
 // falls.
 SAMPLER_HD inline float exp2_plus_1(float t) {
-  if (!(t >= -101.0f)) return 0.0f;
-  const float n = round_to_int(t);
-  const float f = t - n;
+  constexpr float kLowest = -101.0f;
+  const bool is_zero = !(t >= kLowest);  // taken in at the end, which leaves no branch
+  const ShiftedInteger n = nearest_integer(is_zero ? kLowest : t);
+  const float f = (is_zero ? kLowest : t) - n.value();
   float p = 0x1.5bba14p-10f;
   p = fma32(p, f, 0x1.3cea88p-7f);
   p = fma32(p, f, 0x1.c6b752p-5f);
   p = fma32(p, f, 0x1.ebf9bcp-3f);
   p = fma32(p, f, 0x1.62e42ap-1f);
   p = fma32(p, f, 0x1p+0f);
-  return p * power_of_two(int(n) + 1);
+  return p * (is_zero ? 0.0f : power_of_two(n.integer() + 1));
 }
 
 // How a row's values become probabilities relative to its largest: `max` and `scale` for logits,

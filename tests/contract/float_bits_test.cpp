@@ -290,11 +290,13 @@ TEST(FloatBits, ClassesOfValues) {
   EXPECT_FALSE(is_finite(std::numeric_limits<double>::quiet_NaN()));
 }
 
-TEST(FloatBits, RoundToIntRoundsTiesToEven) {
+TEST(FloatBits, NearestIntegerRoundsTiesToEven) {
   Random random(6);
   Failures failures;
   const auto check = [&](float x) {
-    failures.expect(round_to_int(x) == float(std::nearbyint(double(x))), bits_of(x));
+    const double expected = std::nearbyint(double(x));
+    failures.expect(nearest_integer(x).value() == float(expected), bits_of(x));
+    failures.expect(nearest_integer(x).integer() == int(expected), bits_of(x));
   };
   for (int n = -2000; n <= 2000; ++n) {
     const float tie = float(n) + 0.5f;

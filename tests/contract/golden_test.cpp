@@ -33,7 +33,7 @@ void add_float_bits(Random &random, Hash *hash) {
   hash->add(narrow_f16(y));
   hash->add(narrow_bf16(x));
   hash->add(value_key(x));
-  hash->add(round_to_int(4000.0f * random.unit()));
+  hash->add(nearest_integer(4000.0f * random.unit()).value());
   const uint64_t word = random.bits64(), total = random.bits64();
   hash->add(draw_target(word, total));
 }

@@ -59,7 +59,10 @@ TEST(Barriers, EachIsNeeded) {
   const auto sites = simt::sites();  // a copy: it grows with what runs
   int num_barriers = 0;
   for (size_t i = 0; i < sites.size(); ++i) {
-    if (sites[i].kind != simt::Kind::kSync && sites[i].kind != simt::Kind::kTeamSync) continue;
+    const bool is_collective = sites[i].kind != simt::Kind::kSync &&
+                               sites[i].kind != simt::Kind::kTeamSync &&
+                               sites[i].kind != simt::Kind::kWarpSync;
+    if (is_collective) continue;
     ++num_barriers;
     EXPECT_TRUE(is_noticed_missing(int(i)))
         << simt::to_string(sites[i]) << ": " << text_of(sites[i].place);

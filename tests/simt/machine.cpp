@@ -68,6 +68,8 @@ const char *name_of(Kind kind) {
       return "block_exclusive_sum";
     case Kind::kBlockCount:
       return "block_count";
+    case Kind::kWarpSync:
+      return "warp_sync";
     case Kind::kBallot:
       return "ballot";
     case Kind::kWarpBroadcast:
@@ -198,6 +200,7 @@ void Machine::reset_team() {
     thread.block = &blocks_[std::size_t(ordinal / dimensions_.num_threads)];
     thread.waits_in = nullptr;
     thread.input = 0;
+    thread.copies.clear();
   }
   ready_.clear();
   make_ready(0, team_threads);
@@ -290,7 +293,7 @@ std::uint64_t Machine::meet(Thread &self, const Site &site, std::uint64_t input,
 
 Scope &Machine::scope_of(const Thread &thread, Kind kind) {
   if (kind == Kind::kTeamSync) return scopes_.back();
-  if (!is_barrier(kind)) return scopes_[std::size_t(thread.ordinal / kWarpSize)];
+  if (is_of_warp(kind)) return scopes_[std::size_t(thread.ordinal / kWarpSize)];
   return scopes_[scopes_.size() - 1 - blocks_.size() + std::size_t(thread.block->rank)];
 }
 
@@ -334,6 +337,7 @@ std::uint64_t Machine::combine(const Scope &scope, Kind kind, const Deliver &del
   switch (kind) {
     case Kind::kSync:
     case Kind::kTeamSync:
+    case Kind::kWarpSync:
       break;
     case Kind::kBlockSum:
     case Kind::kBlockCount:

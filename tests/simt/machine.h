@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -22,8 +24,8 @@ constexpr int kMaxThreads = 1024;                                // of a block
 constexpr int kMaxTeamSize = 16;                                 // blocks
 constexpr std::size_t kMaxSharedBytes = std::size_t{227} << 10;  // of a block
 
-// What threads meet in. Up to kBlockCount they are barriers: what a thread wrote before, the others
-// see after. Those of a warp only exchange values.
+// What threads meet in. Up to kWarpSync they are barriers: what a thread wrote before, the others
+// see after. From there on they are the warp's.
 enum class Kind : std::uint8_t {
   kSync,
   kTeamSync,
@@ -31,13 +33,17 @@ enum class Kind : std::uint8_t {
   kBlockMax,
   kBlockExclusiveSum,
   kBlockCount,
+  kWarpSync,
   kBallot,
   kWarpBroadcast,
   kWarpInclusiveSum,
 };
 
 constexpr bool is_barrier(Kind kind) {
-  return kind <= Kind::kBlockCount;
+  return kind <= Kind::kWarpSync;
+}
+constexpr bool is_of_warp(Kind kind) {
+  return kind >= Kind::kWarpSync;
 }
 
 // The Context's name for it: "team_sync".
@@ -71,8 +77,9 @@ const std::vector<Site> &sites();
 constexpr int kNoSite = -1;
 
 struct Options {
-  // Index into sites() of a barrier that makes nobody wait: threads run on through a sync or
-  // team_sync, and leave a block's collective with what its threads have put in so far.
+  // Index into sites() of a barrier that makes nobody wait: threads run on through a sync,
+  // team_sync or warp_sync, and leave a block's collective with what its threads have put in so
+  // far.
   int skip_site = kNoSite;
 
   // A thread lets others run at about one in so many atomics and vector accesses, before or after
@@ -183,6 +190,46 @@ struct Scope {
 
 class Machine;
 
+// Asynchronous copies of a thread, in groups. Each arrives when it is started or when it is waited
+// for.
+class Copies {
+ public:
+  void clear() {
+    copies_.clear();
+    groups_.clear();
+    num_open_ = 0;
+  }
+
+  void start(void *to, const void *from, std::size_t bytes) {
+    copies_.push_back({to, from, bytes});
+    ++num_open_;
+  }
+
+  void commit() {
+    groups_.push_back(num_open_);
+    num_open_ = 0;
+  }
+
+  void wait(std::size_t pending) {
+    for (; groups_.size() > pending; groups_.pop_front()) {
+      for (std::size_t i = 0; i < groups_.front(); ++i) {
+        std::memcpy(copies_.front().to, copies_.front().from, copies_.front().bytes);
+        copies_.pop_front();
+      }
+    }
+  }
+
+ private:
+  struct Copy {
+    void *to;
+    const void *from;
+    std::size_t bytes;
+  };
+  std::deque<Copy> copies_;
+  std::deque<std::size_t> groups_;  // copies in each group that has not been waited for
+  std::size_t num_open_ = 0;        // copies behind the last group
+};
+
 struct Thread {
   Thread(Machine *machine, int ordinal, void (*body)(void *));
 
@@ -201,6 +248,7 @@ struct Thread {
   std::uint64_t output = 0;
   std::uint64_t total = 0;
 
+  Copies copies;
   Fiber fiber;
 };
 
@@ -222,6 +270,9 @@ class Machine {
 
   // Waits for the other threads of the warp, block or team; returns self.output.
   std::uint64_t meet(Thread &self, const Site &site, std::uint64_t input = 0, int source_lane = 0);
+
+  // Whether an asynchronous copy arrives at once.
+  bool is_copy_early() { return random_.below(2) == 0; }
 
   // Now and then lets others run.
   SIMT_UNWATCHED_FUNCTION void tick(Thread &self) {

@@ -80,6 +80,10 @@ class SimtContext {
     return reinterpret_cast<T *>(machine_.block(rank).shared->data() + offset);
   }
 
+  void warp_sync(Place place = Place::here()) const {
+    machine_.meet(thread_, {Kind::kWarpSync, place});
+  }
+
   std::uint32_t ballot(bool predicate, Place place = Place::here()) const {
     return std::uint32_t(machine_.meet(thread_, {Kind::kBallot, place}, predicate));
   }
@@ -140,6 +144,24 @@ class SimtContext {
     check_vector<T>(address, place);
     std::memcpy(address, &value, sizeof value);
     machine_.tick(thread_);
+  }
+
+  template <class T>
+  void copy_async(T *shared, const T *global, Place place = Place::here()) const {
+    check_vector<T>(shared, place);
+    check_vector<T>(global, place);
+    if (machine_.is_copy_early()) {
+      std::memcpy(shared, global, sizeof(T));
+    } else {
+      thread_.copies.start(shared, global, sizeof(T));
+    }
+  }
+
+  void commit_copies() const { thread_.copies.commit(); }
+
+  template <int kPending>
+  void wait_for_copies() const {
+    thread_.copies.wait(kPending);
   }
 
  private:
