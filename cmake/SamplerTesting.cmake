@@ -4,7 +4,6 @@
 #   slow           left out by `./run test --quick`
 #   threads        built and run under ThreadSanitizer
 #   aarch64        built and run by the preset aarch64, under qemu-aarch64
-#   cuda           built and run by the preset cuda, where there is nvcc
 #   release-only   neither built nor run under sanitizers: looks at the built or installed library
 #                  itself, or takes too long there
 #   faults         deliberate faults in the library, each of which the other tests must catch

@@ -8,9 +8,17 @@ namespace sampler::kernels {
 
 namespace {
 
+// Without clusters the kernels for them are empty: nobody launches them.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr bool kHasClusters = false;
+#else
+constexpr bool kHasClusters = true;
+#endif
+
 template <bool kIsClustered, class Request>
 __global__ void __launch_bounds__(kBlockThreads, kBlocksPerMultiprocessor)
     operation_kernel(const __grid_constant__ Request request, const __grid_constant__ Plan plan) {
+  if constexpr (kIsClustered && !kHasClusters) return;
   using Context = CudaContext<kBlockThreads, kIsClustered>;
   extern __shared__ __align__(16) char dynamic_shared[];
   __shared__ typename Context::Scratch scratch;
