@@ -18,17 +18,19 @@ function(_sampler_is_wanted variable)
   endif()
 endfunction()
 
-# sampler_add_gtest(<name> SOURCES <file>... [LABELS <label>...] [LINK <target>...] [TIMEOUT <s>])
+# sampler_add_gtest(<name> SOURCES <file>... [LABELS <label>...] [LINK <target>...] [TIMEOUT <s>]
+#                   [LIBRARY <target>] [FILTER <filter>])
 #
 # Builds the program <name> from SOURCES with googletest's main, the library and, for tests of inner
 # parts, src/ among the include directories and the contract's compiler options. Each of its cases
 # becomes a ctest test "<name>.<suite>.<case>" with LABELS, ended after TIMEOUT seconds (default 300;
 # emulated cases get ten times as long). A case that calls GTEST_SKIP shows as skipped.
 #
-# Cases run as processes of their own, in parallel. LINK adds libraries. Where the build does not want
-# tests with these labels, the target does not exist.
+# Cases run as processes of their own, in parallel. LINK adds libraries; LIBRARY stands for the library
+# itself; FILTER is googletest's, for the cases that become tests. Where the build does not want tests
+# with these labels, the target does not exist.
 function(sampler_add_gtest name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;LIBRARY;FILTER" "SOURCES;LABELS;LINK")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sampler_add_gtest(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -39,17 +41,21 @@ function(sampler_add_gtest name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
+  if(NOT arg_LIBRARY)
+    set(arg_LIBRARY sampler::sampler)
+  endif()
   if(CMAKE_CROSSCOMPILING)
     math(EXPR arg_TIMEOUT "10 * ${arg_TIMEOUT}")
   endif()
 
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PRIVATE sampler::sampler sampler_warnings sampler_arithmetic
-                                        GTest::gtest_main ${arg_LINK})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} ${arg_LIBRARY} sampler_warnings
+                                        sampler_arithmetic GTest::gtest_main)
   gtest_discover_tests(
     ${name}
     TEST_PREFIX "${name}."
+    TEST_FILTER "${arg_FILTER}"
     TEST_LIST discovered_tests
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60

@@ -105,7 +105,7 @@ SAMPLER_API sampler_status sampler_options_init(sampler_options *options, size_t
 /* Creates a sampler. `options` NULL: a CPU sampler with one thread and no workspace.
  * On failure *out_sampler is NULL and nothing is leaked.
  * Errors: INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED (no CUDA in this build or on this machine),
- * OUT_OF_MEMORY, SYSTEM (a thread could not be started). */
+ * OUT_OF_MEMORY, SYSTEM (a thread could not be started), CUDA (with CUDA's word for it). */
 SAMPLER_API sampler_status sampler_create(const sampler_options *options, sampler_t *out_sampler);
 
 /* Stops the handle's threads and releases its memory. NULL is fine. Work that was enqueued with it

@@ -137,8 +137,9 @@ void build_on_cuda(Check &check, const sampler_options &options, sampler_handle 
   const cuda::Error allocated =
       cuda::allocate(handle->device, handle->workspace.bytes, &handle->workspace.data);
   if (allocated) {
-    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "%s: %s; the workspace has %zu bytes", allocated.call,
-               allocated.reason, handle->workspace.bytes);
+    check.fail(allocated.is_out_of_memory ? SAMPLER_ERROR_OUT_OF_MEMORY : SAMPLER_ERROR_CUDA,
+               "%s: %s; the workspace has %zu bytes", allocated.call, allocated.reason,
+               handle->workspace.bytes);
   }
 }
 

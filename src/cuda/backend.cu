@@ -12,31 +12,47 @@ namespace sampler::cuda {
 
 namespace {
 
-// Makes a device current for as long as the object lives.
+Error error_of(const char *call, cudaError_t error) {
+  if (error == cudaSuccess) return {};
+  return {call, cudaGetErrorString(error), error == cudaErrorMemoryAllocation};
+}
+
+// Takes away the error that a call of ours leaves pending in the runtime, at the end of its life.
+// Not where one of the caller's was pending before: what then stands there is the caller's to find.
+class PendingError {
+ public:
+  PendingError() : was_pending_(cudaPeekAtLastError() != cudaSuccess) {}
+  ~PendingError() {
+    if (!was_pending_) cudaGetLastError();
+  }
+  PendingError(const PendingError &) = delete;
+  PendingError &operator=(const PendingError &) = delete;
+
+ private:
+  bool was_pending_;
+};
+
+// Makes a device current for as long as the object lives. What fails meanwhile stays with us.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device) : device_(device) {
-    error_ = cudaGetDevice(&previous_);
-    if (error_ == cudaSuccess && previous_ != device) error_ = cudaSetDevice(device);
+    error_ = error_of("cudaGetDevice", cudaGetDevice(&previous_));
+    if (!error_ && previous_ != device) error_ = error_of("cudaSetDevice", cudaSetDevice(device));
   }
   ~CurrentDevice() {
-    if (error_ == cudaSuccess && previous_ != device_) cudaSetDevice(previous_);
+    if (!error_ && previous_ != device_) cudaSetDevice(previous_);
   }
   CurrentDevice(const CurrentDevice &) = delete;
   CurrentDevice &operator=(const CurrentDevice &) = delete;
 
-  cudaError_t error() const { return error_; }
+  const Error &error() const { return error_; }
 
  private:
+  PendingError pending_error_;
   int device_;
   int previous_ = -1;
-  cudaError_t error_;
+  Error error_;
 };
-
-Error error_of(const char *call, cudaError_t error) {
-  if (error == cudaSuccess) return {};
-  return {call, cudaGetErrorString(error)};
-}
 
 kernels::DeviceShape shape_of(const Device &device) {
   return {device.num_multiprocessors, device.shared_bytes_per_block,
@@ -65,7 +81,7 @@ template <class Request>
 Error run_request(const Request &request, const Device &device, void *workspace,
                   CUstream_st *stream) {
   const CurrentDevice current(device.id);
-  if (current.error() != cudaSuccess) return error_of("cudaSetDevice", current.error());
+  if (current.error()) return current.error();
   kernels::Plan plan = plan_of(request, device);
   if (kernels::needs_bitmaps(kernels::extent_of(request))) {
     const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
@@ -117,15 +133,14 @@ bool is_compiled() {
 }
 
 int num_devices() {
+  const PendingError pending_error;
   int count = 0;
-  const bool found = cudaGetDeviceCount(&count) == cudaSuccess;
-  if (!found) cudaGetLastError();  // ours alone: nobody else asked
-  return found ? count : 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
 Error open(int device_id, Device *out) {
   const CurrentDevice current(device_id);
-  if (current.error() != cudaSuccess) return error_of("cudaSetDevice", current.error());
+  if (current.error()) return current.error();
   const cudaError_t error = read_attributes(device_id, out);
   if (error != cudaSuccess) return error_of("cudaDeviceGetAttribute", error);
   return error_of("cudaFuncSetAttribute",
@@ -136,7 +151,7 @@ Error open(int device_id, Device *out) {
 
 Error allocate(const Device &device, size_t bytes, void **out) {
   const CurrentDevice current(device.id);
-  if (current.error() != cudaSuccess) return error_of("cudaSetDevice", current.error());
+  if (current.error()) return current.error();
   return error_of("cudaMalloc", cudaMalloc(out, bytes));
 }
 

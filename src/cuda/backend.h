@@ -25,6 +25,7 @@ struct Device {
 struct Error {
   const char *call = nullptr;
   const char *reason = nullptr;
+  bool is_out_of_memory = false;
 
   explicit operator bool() const { return call != nullptr; }
 };

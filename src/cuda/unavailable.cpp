@@ -5,7 +5,7 @@
 namespace sampler::cuda {
 
 namespace {
-constexpr Error kUnavailable = {"this build", "has no CUDA"};
+constexpr Error kUnavailable = {"this build", "has no CUDA", false};
 }
 
 bool is_compiled() {
