@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cuda/host_parameters.h"
 #include "launch.h"
 #include "plan.h"
 
@@ -65,30 +66,59 @@ kernels::Plan plan_of(const Request &request, const Device &device) {
   return kernels::make_plan(shape_of(device), kernels::extent_of(request));
 }
 
-constexpr size_t kWordAlignment = alignof(uint32_t);
+// What a call keeps in the workspace: bitmaps, then the numbers per row that the host gave it.
+struct Layout {
+  static constexpr size_t kAlignment = alignof(uint64_t);
+  static_assert(kernels::kIdWords * sizeof(uint32_t) % kAlignment == 0);
+
+  size_t bitmap_bytes = 0;
+  size_t parameter_bytes = 0;
+
+  // Bytes that it takes of a block of any alignment.
+  size_t bytes() const {
+    const size_t used = bitmap_bytes + parameter_bytes;
+    return used ? used + kAlignment - 1 : 0;
+  }
+
+  static char *begin(void *workspace) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
+    return reinterpret_cast<char *>((address + kAlignment - 1) / kAlignment * kAlignment);
+  }
+};
 
 size_t bitmap_bytes(int64_t num_teams) {
-  return size_t(num_teams) * kernels::kIdWords * sizeof(uint32_t) + kWordAlignment - 1;
+  return size_t(num_teams) * kernels::kIdWords * sizeof(uint32_t);
+}
+
+template <class Request>
+Layout layout_of(const Request &request, const Device &device) {
+  Layout layout;
+  if (kernels::needs_bitmaps(kernels::extent_of(request))) {
+    layout.bitmap_bytes = bitmap_bytes(plan_of(request, device).num_teams);
+  }
+  if (device.host_parameters) layout.parameter_bytes = host_array_bytes(request);
+  return layout;
 }
 
 template <class Request>
 size_t workspace_bytes_of(const Request &request, const Device &device) {
-  if (!kernels::needs_bitmaps(kernels::extent_of(request))) return 0;
-  return bitmap_bytes(plan_of(request, device).num_teams);
+  return layout_of(request, device).bytes();
 }
 
 template <class Request>
-Error run_request(const Request &request, const Device &device, void *workspace,
-                  CUstream_st *stream) {
+Error run_request(Request request, const Device &device, void *workspace, CUstream_st *stream) {
   const CurrentDevice current(device.id);
   if (current.error()) return current.error();
+  const Layout layout = layout_of(request, device);
+  char *memory = Layout::begin(workspace);
   kernels::Plan plan = plan_of(request, device);
-  if (kernels::needs_bitmaps(kernels::extent_of(request))) {
-    const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
-    plan.bitmaps = reinterpret_cast<uint32_t *>((address + kWordAlignment - 1) / kWordAlignment *
-                                                kWordAlignment);
+  if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
+  cudaError_t error = cudaSuccess;
+  if (layout.parameter_bytes > 0) {
+    error = upload_host_arrays(&request, memory + layout.bitmap_bytes, stream);
   }
-  return error_of("cudaLaunchKernelExC", kernels::launch(request, plan, stream));
+  if (error == cudaSuccess) error = kernels::launch(request, plan, stream);
+  return error_of("cudaLaunchKernelExC", error);
 }
 
 cudaError_t attribute(int device, cudaDeviceAttr name, int *out) {
@@ -138,11 +168,12 @@ int num_devices() {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-Error open(int device_id, Device *out) {
+Error open(int device_id, bool host_parameters, Device *out) {
   const CurrentDevice current(device_id);
   if (current.error()) return current.error();
   const cudaError_t error = read_attributes(device_id, out);
   if (error != cudaSuccess) return error_of("cudaDeviceGetAttribute", error);
+  out->host_parameters = host_parameters;
   return error_of("cudaFuncSetAttribute",
                   prepare_kernels<contract::SampleRequest, contract::RowsRequest,
                                   contract::SelectRequest, contract::ChainRequest>(
@@ -160,9 +191,41 @@ void release(const Device &device, void *memory) {
   cudaFree(memory);
 }
 
+bool is_device_memory(const Device &device, const void *address) {
+  const PendingError pending_error;
+  cudaPointerAttributes attributes = {};
+  if (cudaPointerGetAttributes(&attributes, address) != cudaSuccess) return false;
+  switch (attributes.type) {
+    case cudaMemoryTypeDevice:
+      return attributes.device == device.id;
+    case cudaMemoryTypeManaged:
+      return true;
+    default:
+      return attributes.type == cudaMemoryTypeHost && attributes.devicePointer == address;
+  }
+}
+
+bool is_host_memory(const void *address) {
+  const PendingError pending_error;
+  cudaPointerAttributes attributes = {};
+  const cudaError_t error = cudaPointerGetAttributes(&attributes, address);
+  return error != cudaSuccess || attributes.type != cudaMemoryTypeDevice;
+}
+
 size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device) {
-  if (max_cols <= kernels::kListCapacity) return 0;
-  return bitmap_bytes(std::min<int64_t>(max_rows, device.num_multiprocessors));
+  Layout layout;
+  if (max_cols > kernels::kListCapacity) {
+    layout.bitmap_bytes = bitmap_bytes(std::min<int64_t>(max_rows, device.num_multiprocessors));
+  }
+  if (device.host_parameters) {
+    contract::SampleRequest request;
+    request.num_rows = max_rows;
+    // Whether they are null is all that counts.
+    visit_host_arrays(&request, [&](auto **array, int64_t) { point_to(&layout, array); });
+    request.random.seed.per_row = request.random.offset.per_row = true;
+    layout.parameter_bytes = host_array_bytes(request);
+  }
+  return layout.bytes();
 }
 
 size_t workspace_bytes(const contract::SampleRequest &request, const Device &device) {

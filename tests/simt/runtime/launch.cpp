@@ -26,7 +26,23 @@ void run(const Request &request, const Plan &plan, uint64_t seed) {
                          [&](auto &ctx) { run_operation(ctx, request, plan); });
 }
 
+const char upload_kernel_address = 0;
+
 }  // namespace
+
+cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
+  constexpr int kThreads = 64;
+  runtime::Launch config;
+  config.kernel = &upload_kernel_address;
+  config.num_teams = (upload.num_words + kThreads - 1) / kThreads;
+  config.team_size = 1;
+  config.shared_bytes = 0;
+  config.stream = stream;
+  return runtime::launch(config, [upload](uint64_t seed) {
+    simt::launch<kThreads>((upload.num_words + kThreads - 1) / kThreads, 1, 0, seed,
+                           [&](auto &ctx) { run_upload(ctx, upload); });
+  });
+}
 
 template <class Request>
 cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream) {

@@ -33,7 +33,7 @@ constexpr Device kAda = {128, 99 << 10, 100 << 10, 1536, 8};  // has no clusters
 // the two. Without devices there is no driver either. All memory must have been released.
 void reset(const std::vector<Device> &devices = {kHopper, kAda});
 
-// Threads of a block of the kernels, 64 or 512. 512 is what a GPU runs; results are the same, and
+// Threads of a block of the kernels, 64 or 256. 256 is what a GPU runs; results are the same, and
 // 64 are there sooner.
 void set_block_threads(int num_threads);
 int block_threads();
