@@ -13,8 +13,10 @@ if(SAMPLER_WERROR)
 endif()
 
 # GCC contracts a * b + c to an fma by default where the target has one, which would change tokens.
+set(SAMPLER_ARITHMETIC_OPTIONS -ffp-contract=off)
 add_library(sampler_arithmetic INTERFACE)
-target_compile_options(sampler_arithmetic INTERFACE $<${host_code}:-ffp-contract=off>)
+target_compile_options(sampler_arithmetic
+                       INTERFACE "$<${host_code}:${SAMPLER_ARITHMETIC_OPTIONS}>")
 
 if(SAMPLER_SANITIZE)
   # Of the debug information, reports need the line tables alone; the rest slows the build.

@@ -1,11 +1,52 @@
-# The CUDA compiler, the architectures, and the options of device code.
-if(NOT CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 100-real 120)
+# Whether there is a CUDA backend, its compiler, and the options of device code.
+#
+#   SAMPLER_HAS_CUDA   result: the CUDA backend is built
+set(SAMPLER_CUDA AUTO CACHE STRING
+    "Build the CUDA backend: ON, OFF, or AUTO, where there is an nvcc of 12.4 or newer")
+set(SAMPLER_HAS_CUDA OFF)
+if(NOT SAMPLER_CUDA)
+  message(STATUS "CUDA: off, the library is for the CPU alone")
+  return()
 endif()
-enable_language(CUDA)
-find_package(CUDAToolkit 12.4 REQUIRED)
+
+set(nvcc "${CMAKE_CUDA_COMPILER}")
+if(NOT nvcc)
+  set(nvcc "$ENV{CUDACXX}")
+endif()
+if(NOT nvcc)
+  find_program(SAMPLER_NVCC nvcc PATHS /usr/local/cuda/bin)
+  set(nvcc "${SAMPLER_NVCC}")
+endif()
+set(nvcc_version "")
+if(nvcc)
+  execute_process(COMMAND ${nvcc} --version OUTPUT_VARIABLE nvcc_output ERROR_QUIET)
+  string(REGEX MATCH "release ([0-9.]+)" unused "${nvcc_output}")
+  set(nvcc_version "${CMAKE_MATCH_1}")
+endif()
+if(nvcc_version VERSION_LESS 12.4)
+  if(SAMPLER_CUDA STREQUAL "AUTO")
+    message(STATUS "CUDA: no nvcc of 12.4 or newer, the library is for the CPU alone")
+    return()
+  endif()
+  message(FATAL_ERROR "SAMPLER_CUDA is ${SAMPLER_CUDA}, but there is no nvcc of 12.4 or newer on the "
+                      "PATH or in CUDACXX; found: \"${nvcc}\" ${nvcc_version}")
+endif()
+
+# Older compilers know no sm_100 and sm_120. The PTX serves what comes later.
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  if(nvcc_version VERSION_LESS 12.8)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90)
+  else()
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 100-real 120)
+  endif()
+endif()
+set(CMAKE_CUDA_COMPILER "${nvcc}")
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+enable_language(CUDA)
+find_package(CUDAToolkit 12.4 REQUIRED)
+set(SAMPLER_HAS_CUDA ON)
+message(STATUS "CUDA: ${nvcc_version}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
 
 # Contraction to fma would change tokens. Code for several architectures is compiled side by side, and
 # kept compressed.

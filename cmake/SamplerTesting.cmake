@@ -4,7 +4,6 @@
 #   slow           left out by `./run test --quick`
 #   threads        built and run under ThreadSanitizer
 #   aarch64        built and run by the preset aarch64, under qemu-aarch64
-#   cuda           built and run by the preset cuda, where there is nvcc
 #   release-only   neither built nor run under sanitizers: looks at the built or installed library
 #                  itself, or takes too long there
 #   faults         deliberate faults in the library, each of which the other tests must catch
@@ -19,17 +18,19 @@ function(_sampler_is_wanted variable)
   endif()
 endfunction()
 
-# sampler_add_gtest(<name> SOURCES <file>... [LABELS <label>...] [LINK <target>...] [TIMEOUT <s>])
+# sampler_add_gtest(<name> SOURCES <file>... [LABELS <label>...] [LINK <target>...] [TIMEOUT <s>]
+#                   [LIBRARY <target>] [FILTER <filter>])
 #
 # Builds the program <name> from SOURCES with googletest's main, the library and, for tests of inner
 # parts, src/ among the include directories and the contract's compiler options. Each of its cases
 # becomes a ctest test "<name>.<suite>.<case>" with LABELS, ended after TIMEOUT seconds (default 300;
 # emulated cases get ten times as long). A case that calls GTEST_SKIP shows as skipped.
 #
-# Cases run as processes of their own, in parallel. LINK adds libraries. Where the build does not want
-# tests with these labels, the target does not exist.
+# Cases run as processes of their own, in parallel. LINK adds libraries; LIBRARY stands for the library
+# itself; FILTER is googletest's, for the cases that become tests. Where the build does not want tests
+# with these labels, the target does not exist.
 function(sampler_add_gtest name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;LIBRARY;FILTER" "SOURCES;LABELS;LINK")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sampler_add_gtest(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -40,17 +41,21 @@ function(sampler_add_gtest name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
+  if(NOT arg_LIBRARY)
+    set(arg_LIBRARY sampler::sampler)
+  endif()
   if(CMAKE_CROSSCOMPILING)
     math(EXPR arg_TIMEOUT "10 * ${arg_TIMEOUT}")
   endif()
 
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PRIVATE sampler::sampler sampler_warnings sampler_arithmetic
-                                        GTest::gtest_main ${arg_LINK})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} ${arg_LIBRARY} sampler_warnings
+                                        sampler_arithmetic GTest::gtest_main)
   gtest_discover_tests(
     ${name}
     TEST_PREFIX "${name}."
+    TEST_FILTER "${arg_FILTER}"
     TEST_LIST discovered_tests
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60

@@ -1,6 +1,8 @@
 // The kernels as the CUDA compiler sees them, and their launches.
 #include "launch.h"
 
+#include <cstring>
+
 #include "cuda_context.cuh"
 #include "kernel.cuh"
 
@@ -8,9 +10,17 @@ namespace sampler::kernels {
 
 namespace {
 
+// Without clusters the kernels for them are empty: nobody launches them.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr bool kHasClusters = false;
+#else
+constexpr bool kHasClusters = true;
+#endif
+
 template <bool kIsClustered, class Request>
 __global__ void __launch_bounds__(kBlockThreads, kBlocksPerMultiprocessor)
     operation_kernel(const __grid_constant__ Request request, const __grid_constant__ Plan plan) {
+  if constexpr (kIsClustered && !kHasClusters) return;
   using Context = CudaContext<kBlockThreads, kIsClustered>;
   extern __shared__ __align__(16) char dynamic_shared[];
   __shared__ typename Context::Scratch scratch;
@@ -18,7 +28,34 @@ __global__ void __launch_bounds__(kBlockThreads, kBlocksPerMultiprocessor)
   run_operation(ctx, request, plan);
 }
 
+template <int kWords>
+__global__ void __launch_bounds__(kBlockThreads)
+    upload_kernel(const __grid_constant__ Upload<kWords> upload) {
+  using Context = CudaContext<kBlockThreads, false>;
+  __shared__ typename Context::Scratch scratch;
+  Context ctx(scratch, nullptr);
+  run_upload(ctx, upload);
+}
+
+template <int kWords>
+cudaError_t launch_upload(const Upload<kWords> &upload, cudaStream_t stream) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(unsigned((upload.num_words + kBlockThreads - 1) / kBlockThreads));
+  config.blockDim = dim3(kBlockThreads);
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, &upload_kernel<kWords>, upload);
+}
+
 }  // namespace
+
+cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
+  if (upload.num_words > kSmallUploadWords) return launch_upload(upload, stream);
+  Upload<kSmallUploadWords> small;
+  small.to = upload.to;
+  small.num_words = upload.num_words;
+  std::memcpy(small.words, upload.words, size_t(upload.num_words) * sizeof(uint32_t));
+  return launch_upload(small, stream);
+}
 
 template <class Request>
 cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream) {

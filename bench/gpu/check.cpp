@@ -25,11 +25,12 @@ constexpr size_t kWorkspaceGuardBytes = 256;
 const std::vector<int64_t> kWidths = {1, 2, 31, 32, 33, 1000, 2048, 2049, 32000, 128256, 262144};
 const std::vector<int64_t> kBatches = {1, 3, 17, 64, 300, 4096};
 
-// A problem on the device.
+// A problem on the device, or all of it but its numbers per row.
 class DeviceProblem {
  public:
-  DeviceProblem(const Problem &problem, sampler_t sampler)
+  DeviceProblem(const Problem &problem, sampler_t sampler, bool host_parameters = false)
       : sampler_(sampler),
+        host_parameters_(host_parameters),
         memory_(problem.memory().size()),
         workspace_bytes_(problem.workspace_bytes(sampler)),
         workspace_(workspace_bytes_ + kWorkspaceGuardBytes) {
@@ -45,8 +46,9 @@ class DeviceProblem {
   }
 
   void enqueue(const Problem &problem, cudaStream_t stream) const {
-    problem.run(sampler_, memory_.data(), stream, workspace_bytes_ ? workspace_.data() : nullptr,
-                workspace_bytes_);
+    const void *parameters = host_parameters_ ? problem.memory().data() : memory_.data();
+    problem.run(sampler_, memory_.data(), parameters, stream,
+                workspace_bytes_ ? workspace_.data() : nullptr, workspace_bytes_);
   }
 
   void download(Problem *problem) const {
@@ -64,6 +66,7 @@ class DeviceProblem {
 
  private:
   sampler_t sampler_;
+  bool host_parameters_;
   DeviceMemory memory_;
   size_t workspace_bytes_;
   DeviceMemory workspace_;
@@ -75,7 +78,8 @@ class Checker {
       : options_(options),
         has_device_(options.device >= 0),
         reference_(make_cpu_sampler(has_device_ ? num_processors() : 1)),
-        other_(has_device_ ? make_cuda_sampler(options.device, 0, 0) : make_cpu_sampler(2)) {}
+        other_(has_device_ ? make_cuda_sampler(options.device, 0, 0) : make_cpu_sampler(2)),
+        checking_(has_device_ ? make_checking_cuda_sampler(options.device) : nullptr) {}
 
   CheckReport run() {
     if (options_.only) {
@@ -168,9 +172,11 @@ class Checker {
     compare(expected, actual, "CPU handles", true);
   }
 
+  // Every third takes its numbers per row from the host.
   void check_on_device(const Case &which) {
     Problem expected(which);
-    DeviceProblem device(expected, other_.get());
+    const bool on_host = which.seed % 3 == 1;
+    DeviceProblem device(expected, on_host ? checking_.get() : other_.get(), on_host);
     Problem actual = expected;
     device.enqueue(actual, stream());
     expected.run(reference_.get());  // while the device works
@@ -334,7 +340,8 @@ class Checker {
   const CheckOptions options_;
   const bool has_device_;
   const SamplerPtr reference_;
-  const SamplerPtr other_;  // on the device, if there is one
+  const SamplerPtr other_;     // on the device, if there is one
+  const SamplerPtr checking_;  // there, with parameters on the host
   std::unique_ptr<Stream> only_stream_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   CheckReport report_;

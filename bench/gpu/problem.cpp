@@ -588,27 +588,36 @@ Problem::Problem(const Case &which) : case_(which), description_(to_text(which))
   }
 }
 
-std::vector<unsigned char> Problem::bound_args(const void *base) const {
+// Whether an array is one of those that a handle with host_parameters takes from the host.
+bool is_parameters(const Array &array) {
+  static constexpr const char *kNames[] = {"temperatures", "top_ks", "top_ps",
+                                           "min_ps",       "seeds",  "offsets"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const char *name) { return std::strcmp(array.name, name) == 0; });
+}
+
+std::vector<unsigned char> Problem::bound_args(const void *base, const void *parameters) const {
   std::vector<unsigned char> args = args_;
   for (const Array &array : arrays_) {
-    put(&args, array.pointer, static_cast<const unsigned char *>(base) + array.begin);
+    const void *memory = is_parameters(array) ? parameters : base;
+    put(&args, array.pointer, static_cast<const unsigned char *>(memory) + array.begin);
   }
   return args;
 }
 
 size_t Problem::workspace_bytes(sampler_t sampler) const {
   size_t bytes = 0;
-  const std::vector<unsigned char> args = bound_args(memory_.data());
+  const std::vector<unsigned char> args = bound_args(memory_.data(), memory_.data());
   if (sampler_workspace_size(sampler, case_.operation, args.data(), &bytes) != SAMPLER_OK) {
     fail("sampler_workspace_size of " + description_);
   }
   return bytes;
 }
 
-void Problem::run(sampler_t sampler, void *base, sampler_stream stream, void *workspace,
-                  size_t workspace_bytes) const {
+void Problem::run(sampler_t sampler, void *base, const void *parameters, sampler_stream stream,
+                  void *workspace, size_t workspace_bytes) const {
   const Operation &operation = kOperations[case_.operation];
-  std::vector<unsigned char> args = bound_args(base);
+  std::vector<unsigned char> args = bound_args(base, parameters);
   put(&args, operation.stream, stream);
   put(&args, operation.workspace, workspace);
   put(&args, operation.workspace_bytes, workspace_bytes);
@@ -617,8 +626,8 @@ void Problem::run(sampler_t sampler, void *base, sampler_stream stream, void *wo
 
 void Problem::run(sampler_t cpu_sampler) {
   std::vector<unsigned char> workspace(workspace_bytes(cpu_sampler));
-  run(cpu_sampler, memory_.data(), nullptr, workspace.empty() ? nullptr : workspace.data(),
-      workspace.size());
+  run(cpu_sampler, memory_.data(), memory_.data(), nullptr,
+      workspace.empty() ? nullptr : workspace.data(), workspace.size());
 }
 
 namespace {

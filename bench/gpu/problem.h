@@ -53,9 +53,10 @@ class Problem {
   // Bytes of workspace that the call needs.
   size_t workspace_bytes(sampler_t sampler) const;
 
-  // Runs the call on a copy of the memory at `base`. Throws when the library refuses it.
-  void run(sampler_t sampler, void *base, sampler_stream stream, void *workspace,
-           size_t workspace_bytes) const;
+  // Runs the call on a copy of the memory at `base`, but with its numbers per row where
+  // `parameters` has a copy. Throws when the library refuses it.
+  void run(sampler_t sampler, void *base, const void *parameters, sampler_stream stream,
+           void *workspace, size_t workspace_bytes) const;
 
   // Runs it on this memory, in host memory.
   void run(sampler_t cpu_sampler);
@@ -64,7 +65,7 @@ class Problem {
   template <class Args>
   friend class Builder;
 
-  std::vector<unsigned char> bound_args(const void *base) const;
+  std::vector<unsigned char> bound_args(const void *base, const void *parameters) const;
 
   Case case_;
   std::string description_;

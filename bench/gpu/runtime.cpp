@@ -70,4 +70,13 @@ SamplerPtr make_cuda_sampler(int device, int64_t max_rows, int64_t max_cols) {
   return make_sampler(options);
 }
 
+SamplerPtr make_checking_cuda_sampler(int device) {
+  sampler_options options = SAMPLER_OPTIONS_INIT;
+  options.device_type = SAMPLER_DEVICE_CUDA;
+  options.device_id = device;
+  options.host_parameters = 1;
+  options.check_pointers = 1;
+  return make_sampler(options);
+}
+
 }  // namespace gpu_check

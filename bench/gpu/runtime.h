@@ -86,5 +86,7 @@ using SamplerPtr = std::unique_ptr<struct sampler_handle, DestroySampler>;
 SamplerPtr make_cpu_sampler(int num_threads);
 // With a workspace for calls of that size; 0 and 0: none.
 SamplerPtr make_cuda_sampler(int device, int64_t max_rows, int64_t max_cols);
+// Without a workspace; takes numbers per row from the host, and looks at every pointer.
+SamplerPtr make_checking_cuda_sampler(int device);
 
 }  // namespace gpu_check

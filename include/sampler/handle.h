@@ -88,6 +88,19 @@ typedef struct sampler_options {
   int64_t fallback_token_id;
   int32_t use_fallback_token;
 
+  /* CUDA. 1: what a call takes per row as numbers (temperatures, top_ks, top_ps, min_ps, seeds,
+   * offsets) are host arrays. They travel with the launch, in its stream, without a wait, and may be
+   * reused when the call returns; a graph that captures the call replays their values of then. All
+   * other arrays stay on the device. A call needs up to 32 bytes a row more workspace. 0: they are
+   * device arrays like all others. A CPU handle ignores it. */
+  int32_t host_parameters;
+
+  /* CUDA. 1: every call checks that its arrays and its workspace are memory of the handle's device,
+   * or managed or mapped, and host_parameters' arrays host memory; INVALID_ARGUMENT names the one
+   * that is not. For debugging: it asks the driver once per array. 0: they are taken as they are.
+   * A CPU handle ignores it. */
+  int32_t check_pointers;
+
   /* Must be 0. */
   int32_t reserved;
 } sampler_options;
@@ -95,7 +108,7 @@ typedef struct sampler_options {
 #define SAMPLER_OPTIONS_INIT                                                                     \
   {                                                                                              \
     sizeof(sampler_options), SAMPLER_ABI_VERSION, SAMPLER_DEVICE_CPU, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0                                                                            \
+        0, 0, 0, 0, 0, 0, 0                                                                      \
   }
 
 /* Fills `options` with the defaults. For callers that cannot use SAMPLER_OPTIONS_INIT: pass the
@@ -105,7 +118,7 @@ SAMPLER_API sampler_status sampler_options_init(sampler_options *options, size_t
 /* Creates a sampler. `options` NULL: a CPU sampler with one thread and no workspace.
  * On failure *out_sampler is NULL and nothing is leaked.
  * Errors: INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED (no CUDA in this build or on this machine),
- * OUT_OF_MEMORY, SYSTEM (a thread could not be started). */
+ * OUT_OF_MEMORY, SYSTEM (a thread could not be started), CUDA (with CUDA's word for it). */
 SAMPLER_API sampler_status sampler_create(const sampler_options *options, sampler_t *out_sampler);
 
 /* Stops the handle's threads and releases its memory. NULL is fine. Work that was enqueued with it

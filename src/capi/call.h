@@ -1,6 +1,8 @@
 // The way of every call: read the struct, check it, find its workspace, run it.
 #pragma once
 
+#include <cstdio>
+
 #include "capi/check.h"
 #include "capi/handle_impl.h"
 #include "cpu/fp_environment.h"
@@ -25,6 +27,23 @@ class Busy {
   sampler_handle *handle_;
   bool acquired_;
 };
+
+// Whether the call's arrays are where the handle's device wants them. Asks the driver.
+inline void check_places(Check &check, const sampler_handle &handle) {
+  const auto is_on_host = [&](Access access) {
+    return access == Access::kReadParameters && handle.device.host_parameters;
+  };
+  char device[64];
+  std::snprintf(device, sizeof device, "memory of CUDA device %d", handle.device.id);
+  check.places(
+      [&](const void *address, Access access) {
+        return is_on_host(access) ? cuda::is_host_memory(address)
+                                  : cuda::is_device_memory(handle.device, address);
+      },
+      [&](Access access) {
+        return is_on_host(access) ? "host memory, with host_parameters" : device;
+      });
+}
 
 // The memory a call works in: the caller's or the handle's. Null, and an error, when too small.
 template <class Args>
@@ -65,6 +84,7 @@ void check_and_run(Check &check, sampler_handle *handle, const Args &args) {
   auto request = to_request(check, args, *handle);
   check.workspace(args.workspace, args.workspace_bytes);
   check.overlaps();
+  if (handle->check_pointers) check_places(check, *handle);
   if (!check.ok() || args.num_rows == 0) return;
   void *workspace = find_workspace(check, *handle, args, needed_workspace(*handle, request));
   if (check.ok()) run_on_device(check, *handle, request, workspace, args.stream);

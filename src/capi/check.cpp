@@ -105,7 +105,7 @@ void Check::overlaps() {
   for (int i = 0; i < num_ranges_; ++i) {
     for (int j = 0; j < num_ranges_; ++j) {
       const Range &a = ranges_[i], &b = ranges_[j];
-      if (i == j || a.access == Access::kRead || a.begin >= b.end || b.begin >= a.end) continue;
+      if (i == j || a.access != Access::kWrite || a.begin >= b.end || b.begin >= a.end) continue;
       fail(SAMPLER_ERROR_INVALID_ARGUMENT,
            "%s overlaps %s; outputs must overlap neither inputs nor each other", a.name, b.name);
       return;

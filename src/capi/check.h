@@ -10,7 +10,7 @@
 
 namespace sampler::capi {
 
-enum class Access { kRead, kWrite };
+enum class Access { kRead, kReadParameters, kWrite };
 
 class Check {
  public:
@@ -70,6 +70,10 @@ class Check {
   void array(const char *name, const void *data, size_t size, int64_t count, Access access) {
     array(name, data, size, count, 1, 1, access);
   }
+  // Numbers per row, in host memory for some handles.
+  void parameters(const char *name, const void *data, size_t size, int64_t count) {
+    array(name, data, size, count, 1, 1, Access::kReadParameters);
+  }
   void required(const char *name, const void *data);
 
   // The caller's workspace.
@@ -77,6 +81,19 @@ class Check {
 
   // No output overlaps another array.
   void overlaps();
+
+  // Each array that is not empty is where `is_there(address, access)` wants it. `place` says where.
+  template <class IsThere, class Place>
+  void places(const IsThere &is_there, const Place &place) {
+    for (int i = 0; i < num_ranges_; ++i) {
+      const Range &range = ranges_[i];
+      if (!ok() || range.begin == range.end) continue;
+      const void *address = reinterpret_cast<const void *>(range.begin);
+      if (is_there(address, range.access)) continue;
+      fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %p; it must be %s", range.name, address,
+           place(range.access));
+    }
+  }
 
  private:
   struct Range {

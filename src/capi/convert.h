@@ -93,7 +93,7 @@ inline contract::InputKind read_kind(Check &check, const char *name, sampler_inp
 template <class T>
 contract::PerRow<T> read_per_row(Check &check, const char *array_name, T value, const T *array,
                                  int64_t num_rows) {
-  check.array(array_name, array, sizeof(T), num_rows, Access::kRead);
+  check.parameters(array_name, array, sizeof(T), num_rows);
   return {value, array};
 }
 
@@ -161,7 +161,7 @@ inline contract::SeedSource read_seed(Check &check, uint64_t value, const char *
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %lld; it must be 1 or num_rows, %lld",
                count_name, static_cast<long long>(count), static_cast<long long>(num_rows));
   }
-  check.array(array_name, array, sizeof(uint64_t), count, Access::kRead);
+  check.parameters(array_name, array, sizeof(uint64_t), count);
   return {value, array, array && count == num_rows};
 }
 

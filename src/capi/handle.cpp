@@ -101,6 +101,8 @@ void check_options(Check &check, const sampler_options &options) {
   if (options.use_fallback_token) {
     check.range("fallback_token_id", options.fallback_token_id, 0, contract::kMaxVocabulary);
   }
+  check.enumeration("host_parameters", options.host_parameters, 2);
+  check.enumeration("check_pointers", options.check_pointers, 2);
   check.zero("reserved", options.reserved);
 }
 
@@ -126,7 +128,9 @@ size_t largest_workspace(int64_t max_rows, int64_t max_cols, int num_threads) {
 
 void build_on_cuda(Check &check, const sampler_options &options, sampler_handle *handle) {
   handle->on_cuda = true;
-  const cuda::Error opened = cuda::open(options.device_id, &handle->device);
+  handle->check_pointers = options.check_pointers != 0;
+  const cuda::Error opened =
+      cuda::open(options.device_id, options.host_parameters != 0, &handle->device);
   if (opened) {
     check.fail(SAMPLER_ERROR_CUDA, "%s: %s", opened.call, opened.reason);
     return;
@@ -137,8 +141,9 @@ void build_on_cuda(Check &check, const sampler_options &options, sampler_handle 
   const cuda::Error allocated =
       cuda::allocate(handle->device, handle->workspace.bytes, &handle->workspace.data);
   if (allocated) {
-    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "%s: %s; the workspace has %zu bytes", allocated.call,
-               allocated.reason, handle->workspace.bytes);
+    check.fail(allocated.is_out_of_memory ? SAMPLER_ERROR_OUT_OF_MEMORY : SAMPLER_ERROR_CUDA,
+               "%s: %s; the workspace has %zu bytes", allocated.call, allocated.reason,
+               handle->workspace.bytes);
   }
 }
 

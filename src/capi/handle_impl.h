@@ -33,6 +33,7 @@ struct sampler_handle {
   sampler::cpu::Executor executor;
   sampler::capi::Block pool;
   bool on_cuda;
+  bool check_pointers;  // CUDA: each call asks where its arrays are
   sampler::cuda::Device device;
   sampler::capi::Block workspace;  // where the handle's arrays live
   std::atomic<bool> busy;          // a call is running

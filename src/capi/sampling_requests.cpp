@@ -186,7 +186,7 @@ SelectRequest to_request(Check &check, const sampler_top_k_select_args &args,
   request.num_selected = args.num_selected;
   if (check.ok()) check.range("num_selected", args.num_selected, 1, args.num_cols + 1);
   request.top_ks = args.top_ks;
-  check.array("top_ks", args.top_ks, sizeof(int32_t), args.num_rows, Access::kRead);
+  check.parameters("top_ks", args.top_ks, sizeof(int32_t), args.num_rows);
 
   request.output_dtype = read_output_dtype(check, args);
   request.out_values = args.out_values;

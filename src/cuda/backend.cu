@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cuda/host_parameters.h"
 #include "launch.h"
 #include "plan.h"
 
@@ -12,31 +13,47 @@ namespace sampler::cuda {
 
 namespace {
 
-// Makes a device current for as long as the object lives.
+Error error_of(const char *call, cudaError_t error) {
+  if (error == cudaSuccess) return {};
+  return {call, cudaGetErrorString(error), error == cudaErrorMemoryAllocation};
+}
+
+// Takes away the error that a call of ours leaves pending in the runtime, at the end of its life.
+// Not where one of the caller's was pending before: what then stands there is the caller's to find.
+class PendingError {
+ public:
+  PendingError() : was_pending_(cudaPeekAtLastError() != cudaSuccess) {}
+  ~PendingError() {
+    if (!was_pending_) cudaGetLastError();
+  }
+  PendingError(const PendingError &) = delete;
+  PendingError &operator=(const PendingError &) = delete;
+
+ private:
+  bool was_pending_;
+};
+
+// Makes a device current for as long as the object lives. What fails meanwhile stays with us.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device) : device_(device) {
-    error_ = cudaGetDevice(&previous_);
-    if (error_ == cudaSuccess && previous_ != device) error_ = cudaSetDevice(device);
+    error_ = error_of("cudaGetDevice", cudaGetDevice(&previous_));
+    if (!error_ && previous_ != device) error_ = error_of("cudaSetDevice", cudaSetDevice(device));
   }
   ~CurrentDevice() {
-    if (error_ == cudaSuccess && previous_ != device_) cudaSetDevice(previous_);
+    if (!error_ && previous_ != device_) cudaSetDevice(previous_);
   }
   CurrentDevice(const CurrentDevice &) = delete;
   CurrentDevice &operator=(const CurrentDevice &) = delete;
 
-  cudaError_t error() const { return error_; }
+  const Error &error() const { return error_; }
 
  private:
+  PendingError pending_error_;
   int device_;
   int previous_ = -1;
-  cudaError_t error_;
+  Error error_;
 };
-
-Error error_of(const char *call, cudaError_t error) {
-  if (error == cudaSuccess) return {};
-  return {call, cudaGetErrorString(error)};
-}
 
 kernels::DeviceShape shape_of(const Device &device) {
   return {device.num_multiprocessors, device.shared_bytes_per_block,
@@ -49,30 +66,59 @@ kernels::Plan plan_of(const Request &request, const Device &device) {
   return kernels::make_plan(shape_of(device), kernels::extent_of(request));
 }
 
-constexpr size_t kWordAlignment = alignof(uint32_t);
+// What a call keeps in the workspace: bitmaps, then the numbers per row that the host gave it.
+struct Layout {
+  static constexpr size_t kAlignment = alignof(uint64_t);
+  static_assert(kernels::kIdWords * sizeof(uint32_t) % kAlignment == 0);
+
+  size_t bitmap_bytes = 0;
+  size_t parameter_bytes = 0;
+
+  // Bytes that it takes of a block of any alignment.
+  size_t bytes() const {
+    const size_t used = bitmap_bytes + parameter_bytes;
+    return used ? used + kAlignment - 1 : 0;
+  }
+
+  static char *begin(void *workspace) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
+    return reinterpret_cast<char *>((address + kAlignment - 1) / kAlignment * kAlignment);
+  }
+};
 
 size_t bitmap_bytes(int64_t num_teams) {
-  return size_t(num_teams) * kernels::kIdWords * sizeof(uint32_t) + kWordAlignment - 1;
+  return size_t(num_teams) * kernels::kIdWords * sizeof(uint32_t);
+}
+
+template <class Request>
+Layout layout_of(const Request &request, const Device &device) {
+  Layout layout;
+  if (kernels::needs_bitmaps(kernels::extent_of(request))) {
+    layout.bitmap_bytes = bitmap_bytes(plan_of(request, device).num_teams);
+  }
+  if (device.host_parameters) layout.parameter_bytes = host_array_bytes(request);
+  return layout;
 }
 
 template <class Request>
 size_t workspace_bytes_of(const Request &request, const Device &device) {
-  if (!kernels::needs_bitmaps(kernels::extent_of(request))) return 0;
-  return bitmap_bytes(plan_of(request, device).num_teams);
+  return layout_of(request, device).bytes();
 }
 
 template <class Request>
-Error run_request(const Request &request, const Device &device, void *workspace,
-                  CUstream_st *stream) {
+Error run_request(Request request, const Device &device, void *workspace, CUstream_st *stream) {
   const CurrentDevice current(device.id);
-  if (current.error() != cudaSuccess) return error_of("cudaSetDevice", current.error());
+  if (current.error()) return current.error();
+  const Layout layout = layout_of(request, device);
+  char *memory = Layout::begin(workspace);
   kernels::Plan plan = plan_of(request, device);
-  if (kernels::needs_bitmaps(kernels::extent_of(request))) {
-    const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
-    plan.bitmaps = reinterpret_cast<uint32_t *>((address + kWordAlignment - 1) / kWordAlignment *
-                                                kWordAlignment);
+  if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
+  cudaError_t error = cudaSuccess;
+  if (layout.parameter_bytes > 0) {
+    error = upload_host_arrays(&request, memory + layout.bitmap_bytes, stream);
   }
-  return error_of("cudaLaunchKernelExC", kernels::launch(request, plan, stream));
+  if (error == cudaSuccess) error = kernels::launch(request, plan, stream);
+  return error_of("cudaLaunchKernelExC", error);
 }
 
 cudaError_t attribute(int device, cudaDeviceAttr name, int *out) {
@@ -117,17 +163,17 @@ bool is_compiled() {
 }
 
 int num_devices() {
+  const PendingError pending_error;
   int count = 0;
-  const bool found = cudaGetDeviceCount(&count) == cudaSuccess;
-  if (!found) cudaGetLastError();  // ours alone: nobody else asked
-  return found ? count : 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-Error open(int device_id, Device *out) {
+Error open(int device_id, bool host_parameters, Device *out) {
   const CurrentDevice current(device_id);
-  if (current.error() != cudaSuccess) return error_of("cudaSetDevice", current.error());
+  if (current.error()) return current.error();
   const cudaError_t error = read_attributes(device_id, out);
   if (error != cudaSuccess) return error_of("cudaDeviceGetAttribute", error);
+  out->host_parameters = host_parameters;
   return error_of("cudaFuncSetAttribute",
                   prepare_kernels<contract::SampleRequest, contract::RowsRequest,
                                   contract::SelectRequest, contract::ChainRequest>(
@@ -136,7 +182,7 @@ Error open(int device_id, Device *out) {
 
 Error allocate(const Device &device, size_t bytes, void **out) {
   const CurrentDevice current(device.id);
-  if (current.error() != cudaSuccess) return error_of("cudaSetDevice", current.error());
+  if (current.error()) return current.error();
   return error_of("cudaMalloc", cudaMalloc(out, bytes));
 }
 
@@ -145,9 +191,41 @@ void release(const Device &device, void *memory) {
   cudaFree(memory);
 }
 
+bool is_device_memory(const Device &device, const void *address) {
+  const PendingError pending_error;
+  cudaPointerAttributes attributes = {};
+  if (cudaPointerGetAttributes(&attributes, address) != cudaSuccess) return false;
+  switch (attributes.type) {
+    case cudaMemoryTypeDevice:
+      return attributes.device == device.id;
+    case cudaMemoryTypeManaged:
+      return true;
+    default:
+      return attributes.type == cudaMemoryTypeHost && attributes.devicePointer == address;
+  }
+}
+
+bool is_host_memory(const void *address) {
+  const PendingError pending_error;
+  cudaPointerAttributes attributes = {};
+  const cudaError_t error = cudaPointerGetAttributes(&attributes, address);
+  return error != cudaSuccess || attributes.type != cudaMemoryTypeDevice;
+}
+
 size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device) {
-  if (max_cols <= kernels::kListCapacity) return 0;
-  return bitmap_bytes(std::min<int64_t>(max_rows, device.num_multiprocessors));
+  Layout layout;
+  if (max_cols > kernels::kListCapacity) {
+    layout.bitmap_bytes = bitmap_bytes(std::min<int64_t>(max_rows, device.num_multiprocessors));
+  }
+  if (device.host_parameters) {
+    contract::SampleRequest request;
+    request.num_rows = max_rows;
+    // Whether they are null is all that counts.
+    visit_host_arrays(&request, [&](auto **array, int64_t) { point_to(&layout, array); });
+    request.random.seed.per_row = request.random.offset.per_row = true;
+    layout.parameter_bytes = host_array_bytes(request);
+  }
+  return layout.bytes();
 }
 
 size_t workspace_bytes(const contract::SampleRequest &request, const Device &device) {

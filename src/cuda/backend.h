@@ -19,12 +19,14 @@ struct Device {
   size_t shared_bytes_per_multiprocessor = 0;
   int threads_per_multiprocessor = 0;
   bool has_clusters = false;
+  bool host_parameters = false;  // a call's numbers per row are host arrays
 };
 
 // What went wrong: the call and CUDA's word for it. No `call`: nothing.
 struct Error {
   const char *call = nullptr;
   const char *reason = nullptr;
+  bool is_out_of_memory = false;
 
   explicit operator bool() const { return call != nullptr; }
 };
@@ -36,7 +38,11 @@ bool is_compiled();
 int num_devices();
 
 // Looks at the device and prepares its kernels.
-Error open(int device_id, Device *out);
+Error open(int device_id, bool host_parameters, Device *out);
+
+// Whether an address is memory that the device's kernels can reach, or that the host can.
+bool is_device_memory(const Device &device, const void *address);
+bool is_host_memory(const void *address);
 
 Error allocate(const Device &device, size_t bytes, void **out);
 void release(const Device &device, void *memory);

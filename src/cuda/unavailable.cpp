@@ -5,7 +5,7 @@
 namespace sampler::cuda {
 
 namespace {
-constexpr Error kUnavailable = {"this build", "has no CUDA"};
+constexpr Error kUnavailable = {"this build", "has no CUDA", false};
 }
 
 bool is_compiled() {
@@ -14,8 +14,14 @@ bool is_compiled() {
 int num_devices() {
   return 0;
 }
-Error open(int, Device *) {
+Error open(int, bool, Device *) {
   return kUnavailable;
+}
+bool is_device_memory(const Device &, const void *) {
+  return false;
+}
+bool is_host_memory(const void *) {
+  return true;
 }
 Error allocate(const Device &, size_t, void **) {
   return kUnavailable;

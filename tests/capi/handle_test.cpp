@@ -146,6 +146,8 @@ TEST(Options, EachRuleIsChecked) {
   };
   enumeration(&sampler_options::device_type, "device_type");
   enumeration(&sampler_options::use_fallback_token, "use_fallback_token");
+  enumeration(&sampler_options::host_parameters, "host_parameters");
+  enumeration(&sampler_options::check_pointers, "check_pointers");
   for (const std::int32_t value : {-1, 1, INT32_MAX}) {
     refuse_option(&sampler_options::device_id, value,
                   "device_id is " + std::to_string(value) + "; it must be 0");

@@ -418,6 +418,8 @@ void fuzz_options(Data *data) {
   options.max_cols = std::int64_t(read_bits(data, 8));
   options.fallback_token_id = std::int64_t(read_bits(data, 8));
   options.use_fallback_token = data->ConsumeIntegralInRange(-1, 2);
+  options.host_parameters = data->ConsumeIntegralInRange(-1, 2);
+  options.check_pointers = data->ConsumeIntegralInRange(-1, 2);
   if (data->ConsumeBool()) options.parallel_for = &run_backwards;
   options.allocate = &Allocator::allocate;
   options.deallocate = data->ConsumeIntegralInRange(0, 7) ? &Allocator::deallocate : nullptr;

@@ -13,7 +13,7 @@ namespace simt_test {
 using namespace sampler::contract;
 
 const Scale kSmall = {{1, 2, 3, 31, 32, 33, 127, 128, 129, 500, 1000, 2048, 2049, 5000}, 5};
-const Scale kLarge = {{20000, 32000, 50257, 128256}, 2};
+const Scale kLarge = {{20000, 32000, 50257, 128256, 262144}, 2};
 
 namespace {
 
@@ -59,7 +59,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-Problem::Problem(std::mt19937_64 &random, const Scale &scale) : random_(random) {
+Problem::Problem(std::mt19937_64 &random, const Scale &scale)
+    : random_(random), fixed_(scale.fixed) {
   num_cols_ = scale.widths[random_() % scale.widths.size()];
   num_rows_ = 1 + int64_t(random_() % uint64_t(scale.max_rows));
   candidates_ = one_in(4);
@@ -72,45 +73,42 @@ void Problem::describe(const std::string &text) {
   description_ += "; " + text;
 }
 
-float Problem::random_value(InputKind kind, int shape, int64_t column) {
+float Problem::random_logit(Shape shape, Dtype dtype, int64_t column) {
   std::normal_distribution<float> normal;
-  float x = 0.0f;
+  const bool f16 = dtype == Dtype::kF16;
   switch (shape) {
-    case 0:
-      x = 3.0f * normal(random_);
-      break;
-    case 1:
-      x = -1.1f * std::log(float(1 + random_() % uint64_t(num_cols_)));
-      break;  // LM-like
-    case 2:
-      x = 0.0f;
-      break;  // all equal
-    case 3:
-      x = one_in(2) ? 1.0f : -1.0f;
-      break;  // two values
-    case 4:
-      x = column == num_cols_ / 2 ? 5.0f : -kInfinity;
-      break;  // one finite
-    case 5:
-      x = one_in(3) ? normal(random_) : -kInfinity;
-      break;  // masked
-    case 6:
-      x = 0.01f * normal(random_);
-      break;  // flat
-    case 7:
-      x = std::round(4.0f * normal(random_)) / 2.0f;
-      break;  // ties, zeros
-    case 8:
-      x = 1e30f * normal(random_);
-      break;
-    case 9:
-      x = 1e-40f * normal(random_);
-      break;
+    case Shape::kNormal:
+      return 3.0f * normal(random_);
+    case Shape::kLikeAModels:
+      return -1.1f * std::log(float(1 + random_() % uint64_t(num_cols_)));
+    case Shape::kAllEqual:
+      return 0.0f;
+    case Shape::kTwoValues:
+      return one_in(2) ? 1.0f : -1.0f;
+    case Shape::kOneFinite:
+      return column == num_cols_ / 2 ? 5.0f : -kInfinity;
+    case Shape::kMasked:
+      return one_in(3) ? normal(random_) : -kInfinity;
+    case Shape::kFlat:
+      return 0.01f * normal(random_);
+    case Shape::kTies:
+      return std::round(4.0f * normal(random_)) / 2.0f;
+    case Shape::kHuge:
+      return f16 ? std::clamp(2e4f * normal(random_), -65504.0f, 65504.0f)
+                 : 1e30f * normal(random_);
+    case Shape::kSubnormal:
+      return (f16 ? 1e-5f : 1e-40f) * normal(random_);
     default:
-      x = column % 7 == 0 ? -0.0f : 0.0f;
-      break;
+      return column % 7 == 0 ? -0.0f : 0.0f;
   }
-  return kind == InputKind::kLogits ? x : std::isinf(x) ? 0.0f : std::exp(std::min(x, 80.0f));
+}
+
+float Problem::random_value(InputKind kind, Shape shape, Dtype dtype, int64_t column) {
+  const float logit = random_logit(shape, dtype, column);
+  if (kind == InputKind::kLogits) return logit;
+  if (shape == Shape::kHuge || shape == Shape::kSubnormal) return std::abs(logit);
+  const float limit = dtype == Dtype::kF16 ? 11.0f : 80.0f;
+  return std::isinf(logit) ? 0.0f : std::exp(std::min(logit, limit));
 }
 
 Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, InputKind kind,
@@ -120,7 +118,8 @@ Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, In
   rows.num_rows = num_rows;
   rows.num_cols = num_cols;
   rows.stride = num_cols + int64_t(random_() % 6);
-  rows.dtype = pick({Dtype::kF32, Dtype::kF32, Dtype::kF16, Dtype::kBf16});
+  const Dtype drawn_dtype = pick({Dtype::kF32, Dtype::kF32, Dtype::kF16, Dtype::kBf16});
+  rows.dtype = fixed_.dtype.value_or(drawn_dtype);
   rows.id_type = pick({IdType::kI32, IdType::kI64});
   // Any alignment that the element type allows. What no row covers is poison: NaN.
   const int64_t shift = int64_t(random_() % 8);
@@ -131,17 +130,19 @@ Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, In
 
   std::vector<int64_t> all_ids(size_t(std::max<int64_t>(num_cols * 2, 8)));
   for (int64_t row = 0; row < num_rows; ++row) {
-    const int shape = int(random_() % 11);
+    const Shape drawn = Shape(random_() % uint64_t(Shape::kNumShapes));
+    const Shape shape = fixed_.shape.value_or(drawn);
     for (size_t i = 0; i < all_ids.size(); ++i) all_ids[i] = int64_t(i);
     if (candidates) std::shuffle(all_ids.begin(), all_ids.end(), random_);
     const int64_t count =
         candidates && one_in(2) ? int64_t(random_() % uint64_t(num_cols + 1)) : num_cols;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t at = shift + row * rows.stride + i;
-      put_value(storage->values, rows.dtype, at, random_value(kind, shape, i));
+      put_value(storage->values, rows.dtype, at, random_value(kind, shape, rows.dtype, i));
       if (candidates) put_id(storage->ids, rows.id_type, at, all_ids[size_t(i)]);
     }
     if (candidates) storage->counts[size_t(row)] = int32_t(count);
+    if (fixed_.shape) continue;
     const int64_t somewhere =
         shift + row * rows.stride + int64_t(random_() % uint64_t(std::max<int64_t>(count, 1)));
     if (count > 0 && one_in(12)) {
@@ -168,13 +169,16 @@ void Problem::make_parameters(Parameters *parameters, int64_t num_rows, InputKin
                               int64_t num_cols) {
   const auto temperature = [&]() -> float {
     if (kind == InputKind::kProbabilities) return one_in(6) ? 0.0f : 1.0f;
+    if (fixed_.temperature) return *fixed_.temperature;
     return pick({1.0f, 1.0f, 0.8f, 0.8f, 0.3f, 5.0f, 0.0f, 2e-5f, 1e30f, 0.02f});
   };
   const auto top_k = [&]() -> int32_t {
+    if (fixed_.top_k) return *fixed_.top_k;
     const int32_t width = int32_t(num_cols);
     return pick<int32_t>({0, 0, 1, 2, 50, 50, 300, 1000, width - 1, width, width + 1, -3});
   };
   const auto top_p = [&]() -> float {
+    if (fixed_.top_p) return *fixed_.top_p;
     return pick({1.0f, 1.0f, 0.9f, 0.95f, 0.5f, 0.1f, 0.0f, 1e-7f, 1.0f - 0x1p-24f, -1.0f});
   };
   const auto min_p = [&]() -> float { return pick({0.0f, 0.0f, 0.0f, 0.05f, 0.5f, 1.0f, 2.0f}); };

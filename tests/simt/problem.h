@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -10,10 +11,36 @@
 
 namespace simt_test {
 
+// What the values of a row look like. Logits; probabilities are made of them.
+enum class Shape {
+  kNormal,
+  kLikeAModels,
+  kAllEqual,
+  kTwoValues,
+  kOneFinite,
+  kMasked,  // two of three are -inf
+  kFlat,
+  kTies,
+  kHuge,  // f16: near its largest number; else 1e30
+  kSubnormal,
+  kZeros,  // of both signs
+  kNumShapes
+};
+
+// What is not drawn: types and parameters of all rows. Rows whose shape is fixed are good ones.
+struct Fixed {
+  std::optional<Shape> shape;
+  std::optional<sampler::contract::Dtype> dtype;
+  std::optional<float> temperature;  // of logits
+  std::optional<int32_t> top_k;
+  std::optional<float> top_p;
+};
+
 // Widths and numbers of rows to draw from.
 struct Scale {
   std::vector<int64_t> widths;
   int64_t max_rows;
+  Fixed fixed = {};
 };
 
 extern const Scale kSmall;
@@ -61,13 +88,16 @@ class Problem {
 
   sampler::contract::Rows make_rows(Storage *storage, int64_t num_rows, int64_t num_cols,
                                     sampler::contract::InputKind kind, bool candidates);
-  float random_value(sampler::contract::InputKind kind, int shape, int64_t column);
+  float random_logit(Shape shape, sampler::contract::Dtype dtype, int64_t column);
+  float random_value(sampler::contract::InputKind kind, Shape shape, sampler::contract::Dtype dtype,
+                     int64_t column);
   void make_parameters(sampler::contract::Parameters *parameters, int64_t num_rows,
                        sampler::contract::InputKind kind, int64_t num_cols);
   void make_randomness(sampler::contract::Randomness *random, int64_t num_rows);
   void describe(const std::string &text);
 
   std::mt19937_64 &random_;
+  Fixed fixed_;
   int64_t num_rows_;
   int64_t num_cols_;
   bool candidates_;

@@ -1,0 +1,123 @@
+// A call's numbers per row that are host arrays: packed, taken to the workspace, and read there.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "contract/request.h"
+#include "launch.h"
+
+namespace sampler::cuda {
+
+// Calls visit(&array, count) for each array of numbers that a request can have, null ones included.
+template <class Visit>
+void visit_parameters(contract::Parameters *parameters, int64_t num_rows, const Visit &visit) {
+  visit(&parameters->temperature.array, num_rows);
+  visit(&parameters->top_k.array, num_rows);
+  visit(&parameters->top_p.array, num_rows);
+  visit(&parameters->min_p.array, num_rows);
+}
+
+template <class Visit>
+void visit_randomness(contract::Randomness *random, int64_t num_rows, const Visit &visit) {
+  visit(&random->seed.array, random->seed.per_row ? num_rows : 1);
+  visit(&random->offset.array, random->offset.per_row ? num_rows : 1);
+}
+
+template <class Visit>
+void visit_host_arrays(contract::SampleRequest *request, const Visit &visit) {
+  visit_parameters(&request->parameters, request->num_rows, visit);
+  visit_randomness(&request->random, request->num_rows, visit);
+}
+template <class Visit>
+void visit_host_arrays(contract::RowsRequest *request, const Visit &visit) {
+  visit_parameters(&request->parameters, request->input.num_rows, visit);
+}
+template <class Visit>
+void visit_host_arrays(contract::SelectRequest *request, const Visit &visit) {
+  visit(&request->top_ks, request->input.num_rows);
+}
+template <class Visit>
+void visit_host_arrays(contract::ChainRequest *request, const Visit &visit) {
+  visit_parameters(&request->parameters, request->num_rows, visit);
+  visit_randomness(&request->random, request->num_rows, visit);
+}
+
+template <class T>
+void point_to(const void *address, const T **array) {
+  *array = static_cast<const T *>(address);
+}
+
+// Of each array in the workspace, and with it of the next one's place.
+template <class T>
+size_t packed_bytes(const T *array, int64_t count) {
+  constexpr size_t kAlignment = alignof(uint64_t);
+  if (!array) return 0;
+  return (size_t(count) * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+template <class Request>
+size_t host_array_bytes(Request request) {
+  size_t bytes = 0;
+  visit_host_arrays(&request,
+                    [&](auto **array, int64_t count) { bytes += packed_bytes(*array, count); });
+  return bytes;
+}
+
+// Enqueues words for a place in device memory, as many at once as a launch takes.
+class Uploader {
+ public:
+  Uploader(void *to, CUstream_st *stream) : stream_(stream) {
+    upload_.to = static_cast<uint32_t *>(to);
+    upload_.num_words = 0;
+  }
+
+  // `bytes` of `data`, then zeros up to `padded_bytes`, whole words.
+  void add(const void *data, size_t bytes, size_t padded_bytes) {
+    for (size_t done = 0; done < padded_bytes;) {
+      if (upload_.num_words == kernels::kUploadWords) flush();
+      const size_t room = size_t(kernels::kUploadWords - upload_.num_words) * sizeof(uint32_t);
+      const size_t taken = std::min(room, padded_bytes - done);
+      const size_t of_data = std::min(taken, bytes - std::min(bytes, done));
+      char *words = reinterpret_cast<char *>(upload_.words + upload_.num_words);
+      std::memcpy(words, static_cast<const char *>(data) + done, of_data);
+      std::memset(words + of_data, 0, taken - of_data);
+      upload_.num_words += int32_t(taken / sizeof(uint32_t));
+      done += taken;
+    }
+  }
+
+  // The first launch that failed, if one did.
+  cudaError_t flush() {
+    if (upload_.num_words > 0 && error_ == cudaSuccess) error_ = kernels::launch(upload_, stream_);
+    upload_.to += upload_.num_words;
+    upload_.num_words = 0;
+    return error_;
+  }
+
+ private:
+  kernels::Upload<kernels::kUploadWords> upload_;  // no more of it is set than words are filled
+  CUstream_st *stream_;
+  cudaError_t error_ = cudaSuccess;
+};
+
+// Enqueues the copy of all of a request's host arrays to `memory`, host_array_bytes() aligned to 8,
+// and points the request there.
+template <class Request>
+cudaError_t upload_host_arrays(Request *request, void *memory, CUstream_st *stream) {
+  Uploader uploader(memory, stream);
+  char *next = static_cast<char *>(memory);
+  visit_host_arrays(request, [&](auto **array, int64_t count) {
+    const size_t padded_bytes = packed_bytes(*array, count);
+    if (!*array) return;
+    uploader.add(*array, size_t(count) * sizeof(**array), padded_bytes);
+    point_to(next, array);
+    next += padded_bytes;
+  });
+  return uploader.flush();
+}
+
+}  // namespace sampler::cuda

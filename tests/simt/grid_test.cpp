@@ -1,0 +1,89 @@
+// The device code against the scalar reference on the contract's grid: every shape of row in every
+// type and width, with the parameters at the ends of their ranges. operations_test.cpp draws what
+// lies between, and bad rows.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compare.h"
+
+namespace simt_test {
+namespace {
+
+using sampler::contract::Dtype;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+Fixed parameters(float temperature, int64_t top_k, float top_p) {
+  Fixed fixed;
+  fixed.temperature = temperature;
+  fixed.top_k = int32_t(top_k);
+  fixed.top_p = top_p;
+  return fixed;
+}
+
+constexpr float kAlmostOne = 1.0f - 0x1p-24f;
+
+// Every combination of the ends.
+std::vector<Fixed> all_parameters(int64_t num_cols) {
+  std::vector<Fixed> all;
+  for (const float temperature : {1.0f, 1.1e-5f, 0.0f, 1e30f, kInfinity}) {
+    for (const int64_t top_k : {int64_t(0), int64_t(1), num_cols - 1, num_cols, num_cols + 1}) {
+      for (const float top_p : {1.0f, 0.0f, 1e-7f, kAlmostOne}) {
+        all.push_back(parameters(temperature, top_k, top_p));
+      }
+    }
+  }
+  return all;
+}
+
+// Each of the ends.
+std::vector<Fixed> some_parameters(int64_t num_cols) {
+  return {parameters(1.0f, num_cols - 1, kAlmostOne),
+          parameters(1.1e-5f, num_cols, 1e-7f),
+          parameters(1e30f, 0, kAlmostOne),
+          parameters(kInfinity, 0, 0.0f),
+          parameters(1.0f, 1, 1.0f),
+          parameters(0.0f, num_cols + 1, 1.0f)};
+}
+
+// Every operation on a row of that width and shape.
+void compare(int64_t num_cols, Shape shape, const std::vector<Fixed> &parameters) {
+  std::mt19937_64 random(uint64_t(num_cols) * 31 + uint64_t(shape));
+  Scale scale = {{num_cols}, 1};
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF16, Dtype::kBf16}) {
+    for (const Fixed &fixed : parameters) {
+      scale.fixed = fixed;
+      scale.fixed.shape = shape;
+      scale.fixed.dtype = dtype;
+      for (int operation = 0; operation < 4; ++operation) {
+        ASSERT_EQ("", difference(random, scale, operation, simt::Options()));
+      }
+    }
+  }
+}
+
+class Grid : public testing::TestWithParam<int> {
+ protected:
+  Shape shape() const { return Shape(GetParam()); }
+};
+
+TEST_P(Grid, OfSmallRows) {
+  for (const int64_t num_cols : {1, 2, 31, 32, 33}) {
+    compare(num_cols, shape(), all_parameters(num_cols));
+  }
+}
+
+TEST_P(Grid, OfVocabularies) {
+  for (const int64_t num_cols : {32000, 128256, 262144}) {
+    compare(num_cols, shape(), some_parameters(num_cols));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfShape, Grid, testing::Range(0, int(Shape::kNumShapes)));
+
+}  // namespace
+}  // namespace simt_test

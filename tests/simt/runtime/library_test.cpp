@@ -1,0 +1,521 @@
+// The library on CUDA devices that are played: what a call does beside computing, what it does when
+// CUDA fails, and that it gives what the CPU gives, from memory that the host cannot reach.
+#include <gtest/gtest.h>
+#include <sampler/sampler.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device_call.h"
+#include "expect.h"
+#include "runtime.h"
+
+namespace simt_test {
+namespace {
+
+using capi_test::make_sampler;
+using capi_test::same_bytes;
+using simt::runtime::Device;
+namespace runtime = simt::runtime;
+
+// Columns of candidate lists so long that a device uses its workspace for them: above 2048 they
+// need one, and rows have at least three quarters as many candidates.
+constexpr std::int64_t kLongList = 2800;
+
+int current_device() {
+  int device = -1;
+  EXPECT_EQ(cudaSuccess, cudaGetDevice(&device));
+  return device;
+}
+
+class Library : public testing::Test {
+ protected:
+  Library() { runtime::reset(); }
+  ~Library() override { EXPECT_EQ(0, runtime::num_allocations()) << "leaked"; }
+};
+
+// ---- Creating -----------------------------------------------------------------------------------
+
+void expect_not_created(const sampler_options &options, sampler_status status,
+                        const std::string &message) {
+  sampler_t sampler = reinterpret_cast<sampler_t>(&sampler);
+  EXPECT_EQ(status, sampler_create(&options, &sampler));
+  EXPECT_EQ(nullptr, sampler);
+  EXPECT_EQ(message, sampler_last_error());
+}
+
+using Create = Library;
+
+TEST_F(Create, OnADeviceThatIsNotThere) {
+  expect_not_created(device_options(2), SAMPLER_ERROR_INVALID_ARGUMENT,
+                     "device_id is 2; it must be below 2");
+  expect_not_created(device_options(-1), SAMPLER_ERROR_INVALID_ARGUMENT,
+                     "device_id is -1; it must be at least 0");
+  runtime::reset({});
+  expect_not_created(
+      device_options(0), SAMPLER_ERROR_UNSUPPORTED,
+      "device_type is SAMPLER_DEVICE_CUDA; this machine has no CUDA device or no driver");
+  // Nothing is left behind for whoever asks next.
+  EXPECT_EQ(cudaSuccess, cudaPeekAtLastError());
+}
+
+TEST_F(Create, LeavesTheCurrentDeviceAlone) {
+  for (const int current : {0, 1}) {
+    ASSERT_EQ(cudaSuccess, cudaSetDevice(current));
+    for (const int device : {0, 1}) {
+      sampler_t sampler = nullptr;
+      const sampler_options options = device_options(device, 4, kLongList);
+      EXPECT_EQ(SAMPLER_OK, sampler_create(&options, &sampler)) << sampler_last_error();
+      EXPECT_EQ(current, current_device());
+      sampler_destroy(sampler);
+      EXPECT_EQ(current, current_device());
+    }
+  }
+}
+
+TEST_F(Create, TellsOfItsDevices) {
+  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  EXPECT_EQ(SAMPLER_OK, sampler_get_capabilities(&capabilities));
+  EXPECT_EQ(1u, capabilities.cuda_compiled);
+  EXPECT_EQ(2u, capabilities.num_cuda_devices);
+}
+
+TEST_F(Create, KeepsTheCallersPendingError) {
+  EXPECT_EQ(cudaErrorInvalidDevice, cudaSetDevice(77));
+  const Sampler sampler = make_sampler(device_options(1, 4, kLongList));
+  EXPECT_EQ(cudaErrorInvalidDevice, cudaPeekAtLastError());
+}
+
+TEST_F(Create, WithoutMemoryForTheWorkspace) {
+  const sampler_options options = device_options(1, 4, kLongList);
+  runtime::fail_call("cudaMalloc", cudaErrorMemoryAllocation);
+  // Four bitmaps of 2^20 bits, and what their alignment may take.
+  expect_not_created(options, SAMPLER_ERROR_OUT_OF_MEMORY,
+                     "cudaMalloc: out of memory; the workspace has 524295 bytes");
+  EXPECT_EQ(0, runtime::num_allocations());
+  EXPECT_EQ(0, current_device());
+  EXPECT_EQ(cudaSuccess, cudaPeekAtLastError());
+}
+
+// Blocks that are allocated and not yet deallocated.
+int num_host_blocks = 0;
+
+void count_host_blocks(sampler_options *options) {
+  options->allocate = [](void *, std::size_t bytes, std::size_t alignment) {
+    ++num_host_blocks;
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  };
+  options->deallocate = [](void *, void *memory, std::size_t, std::size_t) {
+    --num_host_blocks;
+    std::free(memory);
+  };
+}
+
+// Each call of the runtime in turn, but for the last, which makes the caller's device current again
+// and whose failure nobody could mend.
+TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
+  sampler_options options = device_options(1, 4, kLongList);
+  count_host_blocks(&options);
+  int num_failed = 0;
+  for (int index = 0;; ++index) {
+    SCOPED_TRACE(index);
+    ASSERT_EQ(cudaSuccess, cudaSetDevice(0));
+    runtime::fail_call("", cudaErrorLaunchOutOfResources, index);
+    sampler_t sampler = reinterpret_cast<sampler_t>(&sampler);
+    const sampler_status status = sampler_create(&options, &sampler);
+    const std::string failed = runtime::take_failed_function();
+    if (status == SAMPLER_OK) {
+      sampler_destroy(sampler);
+      if (failed == "cudaSetDevice") continue;  // back to the caller's
+      EXPECT_EQ("", failed);
+      break;
+    }
+    ++num_failed;
+    EXPECT_EQ(nullptr, sampler);
+    EXPECT_EQ(0, num_host_blocks);
+    EXPECT_EQ(0, runtime::num_allocations());
+    EXPECT_EQ(0, current_device());
+    EXPECT_EQ(cudaSuccess, cudaPeekAtLastError());
+    if (failed == "cudaGetDeviceCount") {
+      EXPECT_EQ(SAMPLER_ERROR_UNSUPPORTED, status);
+      continue;
+    }
+    EXPECT_EQ(SAMPLER_ERROR_CUDA, status);
+    const std::string message = sampler_last_error();
+    const std::string expected = failed + ": too many resources requested for launch";
+    EXPECT_EQ(expected, message.substr(0, message.find(';')));
+  }
+  // The count, the device and back, five attributes, two kernels of four requests, the workspace.
+  EXPECT_GE(num_failed, 1 + 2 + 5 + 8 + 2 + 1);
+}
+
+// ---- Beside computing ---------------------------------------------------------------------------
+
+using Calls = Library;
+
+TEST_F(Calls, EnqueueAndDoNothingElse) {
+  const std::set<std::string> allowed = {
+      "cudaGetDevice",       "cudaSetDevice",    "cudaPointerGetAttributes",
+      "cudaPeekAtLastError", "cudaGetLastError", "cudaLaunchKernelExC"};
+  const auto stream = reinterpret_cast<sampler_stream>(std::uintptr_t(0x5000));
+  const Sampler sampler = make_sampler(device_options(1));
+  for (const Spec &spec : capi_test::all_specs()) {
+    SCOPED_TRACE(describe(spec));
+    DeviceCall call(spec, 1);
+    call.host().args().set("stream", stream);
+    runtime::forget_calls();
+    ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+    for (const auto &[function, count] : runtime::calls()) {
+      EXPECT_TRUE(allowed.count(function)) << function;
+    }
+    ASSERT_FALSE(runtime::launches().empty());
+    for (const runtime::Launch &launch : runtime::launches()) {
+      EXPECT_EQ(1, launch.device);
+      EXPECT_EQ(stream, launch.stream);
+    }
+  }
+}
+
+TEST_F(Calls, ThatEnqueueNothingLeaveCudaAlone) {
+  const Sampler sampler = make_sampler(device_options(1));
+  for (const Spec &spec : capi_test::few_specs()) {
+    SCOPED_TRACE(describe(spec));
+    DeviceCall call(spec, 1);
+    runtime::forget_calls();
+    std::size_t bytes = 77;
+    EXPECT_EQ(SAMPLER_OK, sampler_workspace_size(sampler.get(), spec.operation,
+                                                 call.host().args().data(), &bytes));
+    EXPECT_EQ(0u, bytes);
+    call.host().args().set("num_cols", std::int64_t(0));
+    EXPECT_EQ(SAMPLER_ERROR_INVALID_ARGUMENT, call.run(sampler.get()));
+    call.host().args().set("num_cols", spec.num_cols);
+    call.host().args().set("num_rows", std::int64_t(0));
+    call.host().args().set_if_any("num_seeds", std::int64_t(0));
+    call.host().args().set_if_any("num_offsets", std::int64_t(0));
+    EXPECT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+    EXPECT_TRUE(runtime::calls().empty());
+  }
+}
+
+TEST_F(Calls, LeaveTheCurrentDeviceAndItsErrorAlone) {
+  for (const int device : {0, 1}) {
+    const Sampler sampler = make_sampler(device_options(device));
+    for (const Spec &spec : capi_test::few_specs()) {
+      SCOPED_TRACE(describe(spec));
+      DeviceCall call(spec, device);
+      for (const int current : {0, 1}) {
+        for (const bool is_error_pending : {false, true}) {
+          ASSERT_EQ(cudaSuccess, cudaSetDevice(current));
+          if (is_error_pending) {
+            EXPECT_EQ(cudaErrorInvalidDevice, cudaSetDevice(77));
+          }
+          EXPECT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+          EXPECT_EQ(current, current_device());
+          EXPECT_EQ(is_error_pending ? cudaErrorInvalidDevice : cudaSuccess, cudaGetLastError());
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Calls, FailWithTheNameOfTheCallThatFailed) {
+  const Sampler sampler = make_sampler(device_options(1));
+  for (const Spec &spec : capi_test::few_specs()) {
+    SCOPED_TRACE(describe(spec));
+    const std::string expected = cpu_output(spec);
+    DeviceCall call(spec, 1);
+    std::set<std::string> all_failed;
+    for (int index = 0;; ++index) {
+      ASSERT_EQ(cudaSuccess, cudaSetDevice(0));
+      runtime::fail_call("", cudaErrorLaunchOutOfResources, index);
+      const sampler_status status = call.run(sampler.get());
+      const std::string failed = runtime::take_failed_function();
+      if (status == SAMPLER_OK && failed == "cudaSetDevice") continue;  // back to the caller's
+      if (status == SAMPLER_OK) {
+        EXPECT_EQ("", failed);
+        break;
+      }
+      all_failed.insert(failed);
+      EXPECT_EQ(SAMPLER_ERROR_CUDA, status);
+      EXPECT_EQ(failed + ": too many resources requested for launch", sampler_last_error());
+      EXPECT_EQ(0, current_device());
+      EXPECT_EQ(cudaSuccess, cudaPeekAtLastError());
+    }
+    EXPECT_EQ((std::set<std::string>{"cudaGetDevice", "cudaLaunchKernelExC", "cudaSetDevice"}),
+              all_failed);
+    runtime::reset_failures();
+    // The handle serves the next call as if nothing had been.
+    call.upload();
+    ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+    EXPECT_TRUE(same_bytes(call.output(), expected));
+  }
+}
+
+// ---- Workspaces ---------------------------------------------------------------------------------
+
+std::vector<Spec> specs_of_long_lists() {
+  std::vector<Spec> specs;
+  for (Spec spec : capi_test::few_specs()) {
+    if (!spec.candidates) continue;
+    spec.num_cols = kLongList;
+    spec.num_rows = 3;
+    spec.row_indices = false;
+    spec.num_drafts = 1;
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+std::size_t workspace_size(sampler_t sampler, Call *call) {
+  std::size_t bytes = SIZE_MAX;
+  EXPECT_EQ(SAMPLER_OK,
+            sampler_workspace_size(sampler, call->spec().operation, call->args().data(), &bytes))
+      << sampler_last_error();
+  return bytes;
+}
+
+void expect_workspace_too_small(DeviceCall *call, sampler_t sampler, const std::string &message) {
+  call->upload();
+  const std::string before = call->output();
+  runtime::forget_calls();
+  EXPECT_EQ(SAMPLER_ERROR_WORKSPACE_TOO_SMALL, call->run(sampler));
+  EXPECT_EQ(message, sampler_last_error());
+  EXPECT_TRUE(runtime::launches().empty());
+  EXPECT_TRUE(same_bytes(call->output(), before));
+}
+
+using Workspace = Library;
+
+TEST_F(Workspace, SizeIsExact) {
+  const Sampler sampler = make_sampler(device_options(0));
+  for (const Spec &spec : specs_of_long_lists()) {
+    SCOPED_TRACE(describe(spec));
+    const std::string expected = cpu_output(spec);
+    DeviceCall call(spec, 0);
+    capi_test::Args &args = call.host().args();
+    const std::size_t bytes = workspace_size(sampler.get(), &call.host());
+    ASSERT_GT(bytes, 3u * (1 << 17));
+    for (const std::size_t misalignment : {0, 1, 2, 3}) {
+      // Ends where the allocation ends; its contents are garbage.
+      unsigned char *const memory =
+          static_cast<unsigned char *>(runtime::allocate(0, misalignment + bytes));
+      args.set<void *>("workspace", memory + misalignment);
+      args.set("workspace_bytes", bytes);
+      call.upload();
+      EXPECT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+      EXPECT_TRUE(same_bytes(call.output(), expected));
+
+      args.set("workspace_bytes", bytes - 1);
+      expect_workspace_too_small(&call, sampler.get(),
+                                 "workspace_bytes is " + std::to_string(bytes - 1) +
+                                     "; this call needs " + std::to_string(bytes));
+      runtime::release(memory);
+    }
+    args.set<void *>("workspace", nullptr);
+    args.set("workspace_bytes", std::size_t(0));
+    expect_workspace_too_small(
+        &call, sampler.get(),
+        "the sampler's workspace has 0 bytes; this call needs " + std::to_string(bytes) +
+            ": create it with larger max_rows and max_cols, or set workspace");
+  }
+}
+
+TEST_F(Workspace, IsNeededForLongListsAlone) {
+  const Sampler sampler = make_sampler(device_options(0));
+  for (Spec spec : specs_of_long_lists()) {
+    SCOPED_TRACE(describe(spec));
+    spec.num_cols = 2048;
+    Call shorter(spec);
+    EXPECT_EQ(0u, workspace_size(sampler.get(), &shorter));
+    spec.num_cols = 2049;
+    Call longer(spec);
+    EXPECT_GT(workspace_size(sampler.get(), &longer), 0u);
+    spec.candidates = false;
+    Call rows(spec);
+    EXPECT_EQ(0u, workspace_size(sampler.get(), &rows));
+  }
+}
+
+// Rows share it when they are more than the multiprocessors.
+TEST_F(Workspace, HasALimit) {
+  runtime::reset({{2, 64 << 10, 100 << 10, 1536, 8}});
+  const Sampler sampler = make_sampler(device_options(0, 7, kLongList));
+  for (Spec spec : specs_of_long_lists()) {
+    SCOPED_TRACE(describe(spec));
+    spec.num_rows = 2;
+    Call two(spec);
+    spec.num_rows = 7;
+    DeviceCall seven(spec, 0);
+    EXPECT_EQ(workspace_size(sampler.get(), &two), workspace_size(sampler.get(), &seven.host()));
+    ASSERT_EQ(SAMPLER_OK, seven.run(sampler.get())) << sampler_last_error();
+    EXPECT_TRUE(same_bytes(seven.output(), cpu_output(spec)));
+  }
+}
+
+TEST_F(Workspace, OfTheHandle) {
+  const Sampler sampler = make_sampler(device_options(1, 3, 2 * kLongList));
+  EXPECT_EQ(1, runtime::calls()["cudaMalloc"]);
+  EXPECT_EQ(1, runtime::num_allocations());
+  for (Spec spec : specs_of_long_lists()) {
+    for (const std::int64_t num_rows : {3, 1}) {
+      spec.num_rows = num_rows;
+      SCOPED_TRACE(describe(spec));
+      DeviceCall call(spec, 1);
+      ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+      EXPECT_TRUE(same_bytes(call.output(), cpu_output(spec)));
+    }
+    spec.num_rows = 4;
+    DeviceCall larger(spec, 1);
+    const std::size_t bytes = workspace_size(sampler.get(), &larger.host());
+    expect_workspace_too_small(
+        &larger, sampler.get(),
+        "the sampler's workspace has " + std::to_string(bytes - (std::size_t(1) << 17)) +
+            " bytes; this call needs " + std::to_string(bytes) +
+            ": create it with larger max_rows and max_cols, or set workspace");
+  }
+  EXPECT_EQ(0, runtime::calls()["cudaMalloc"]);  // since the last call
+}
+
+// ---- Results ------------------------------------------------------------------------------------
+
+struct Machine {
+  std::string name;
+  Device device;
+  int block_threads;
+};
+
+std::vector<Machine> machines() {
+  std::vector<Machine> all = {
+      {"clusters", runtime::kHopper, 64},
+      {"no_clusters", runtime::kAda, 64},
+      // Too little shared memory for the rows, and one multiprocessor for all of them.
+      {"small", {1, 64 << 10, 64 << 10, 1024, 8}, 64},
+  };
+#if !defined(__SANITIZE_ADDRESS__)  // which makes fibers dear
+  all.push_back({"clusters_256_threads", runtime::kHopper, 256});
+  all.push_back({"no_clusters_256_threads", runtime::kAda, 256});
+#endif
+  return all;
+}
+
+class Results : public testing::TestWithParam<Machine> {
+ protected:
+  Results() {
+    runtime::reset({GetParam().device});
+    runtime::set_block_threads(GetParam().block_threads);
+  }
+  ~Results() override { EXPECT_EQ(0, runtime::num_allocations()) << "leaked"; }
+
+  // The largest cluster that calls on rows of that width were launched with.
+  int compare(std::int64_t num_cols) {
+    const Sampler sampler = make_sampler(device_options(0, 4, num_cols));
+    runtime::forget_calls();
+    for (Spec spec : capi_test::few_specs()) {
+      spec.num_rows = 2;
+      spec.num_input_rows = spec.row_indices ? 2 : 0;
+      spec.num_drafts = 1;
+      spec.num_cols = num_cols;
+      spec.num_selected = std::min<std::int64_t>(num_cols, 70);
+      spec.misalignment = 1;
+      SCOPED_TRACE(describe(spec));
+      DeviceCall call(spec, 0);
+      EXPECT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+      EXPECT_TRUE(same_bytes(call.output(), cpu_output(spec)));
+    }
+    int team_size = 0;
+    for (const runtime::Launch &launch : runtime::launches()) {
+      team_size = std::max(team_size, launch.team_size);
+    }
+    return team_size;
+  }
+};
+
+TEST_P(Results, OfSmallRows) {
+  EXPECT_EQ(1, compare(37));
+}
+
+TEST_P(Results, OfLongRows) {
+  EXPECT_EQ(GetParam().device.compute_capability >= 9 ? 8 : 1, compare(40003));
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Results, testing::ValuesIn(machines()),
+                         [](const testing::TestParamInfo<Machine> &machine) {
+                           return machine.param.name;
+                         });
+
+// Handles of different threads and devices at once.
+TEST_F(Library, ServesThreadsAtOnce) {
+  Spec spec;
+  spec.candidates = true;
+  spec.num_cols = kLongList;
+  const std::string expected = cpu_output(spec);
+  const auto work = [&](int device) {
+    EXPECT_EQ(cudaSuccess, cudaSetDevice(1 - device));
+    const Sampler sampler = make_sampler(device_options(device, 4, kLongList));
+    DeviceCall call(spec, device);
+    for (int i = 0; i < 10; ++i) {
+      call.upload();
+      ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+      EXPECT_TRUE(same_bytes(call.output(), expected));
+      EXPECT_EQ(1 - device, current_device());
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+}
+
+// ---- Streams and graphs -------------------------------------------------------------------------
+
+using Recorded = Library;
+
+// Work that runs later reads nothing of the host's: the arguments may be gone.
+TEST_F(Recorded, CallsNeedTheirArraysAlone) {
+  const Sampler sampler = make_sampler(device_options(0, 4, kLongList));
+  for (Spec spec : capi_test::few_specs()) {
+    if (spec.candidates) spec.num_cols = kLongList;
+    for (const bool per_row : {false, true}) {
+      spec.per_row = per_row;
+      SCOPED_TRACE(describe(spec));
+      DeviceCall call(spec, 0);
+      {
+        const runtime::Recording recording;
+        ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+        std::memset(call.host().args().data(), 0xEE, spec.op().args_size);
+        recording.replay();
+      }
+      EXPECT_TRUE(same_bytes(call.output(), cpu_output(spec)));
+    }
+  }
+}
+
+// A graph reads seeds, parameters and rows when it is replayed.
+TEST_F(Recorded, ReplayEqualsACallOnTheArraysOfThatTime) {
+  const Sampler sampler = make_sampler(device_options(0));
+  for (Spec spec : capi_test::few_specs()) {
+    SCOPED_TRACE(describe(spec));
+    DeviceCall call(spec, 0);
+    std::set<std::string> outputs;
+    const runtime::Recording recording;
+    ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+    for (spec.contents = 1; spec.contents <= 3; ++spec.contents) {
+      const Call contents(spec);
+      for (const auto &[member, layout] : spec.op().members) {
+        if (!call.host().has_array(member)) continue;
+        const capi_test::Buffer &from = contents.array(member).buffer;
+        std::memcpy(call.host().buffer(member).data(), from.data(), from.size());
+      }
+      call.upload();
+      recording.replay();
+      outputs.insert(call.output());
+      EXPECT_TRUE(same_bytes(call.output(), cpu_output(spec)));
+    }
+    EXPECT_EQ(3u, outputs.size());
+  }
+}
+
+}  // namespace
+}  // namespace simt_test
