@@ -108,9 +108,10 @@ def number(value):
     """Three digits, and all those before the point: 0.0123, 1.87, 28.4, 12,224."""
     if value is None:
         return MISSING
-    if value >= 100:
+    rounded = float(f"{value:.2e}")  # first, so that 9.999 is 10.0
+    if rounded >= 100:
         return f"{value:,.0f}"
-    decimals = 2 - math.floor(math.log10(value))
+    decimals = 2 - math.floor(math.log10(rounded))
     return f"{value:.{decimals}f}"
 
 
@@ -148,13 +149,14 @@ def cpu_caption(results):
         f"{run.text('cpu')}, {run.integer('num_cpus')} processors, L2 "
         f"{mebibytes(run.integer('l2_bytes'))}, L3 {mebibytes(run.integer('l3_bytes'))}"
     )
+    ratios = "Behind a peer's time, how many times the library's it is. " if peers else ""
     peer_text = f" Beside {' and '.join(peers)}." if peers else ""
     return (
         f"**{machine}**: {library}, {run.text('date')[:10]}.{peer_text} "
         f"Made by `{run.text('command')}`.\n\n"
         "Microseconds for one f32 row as of a language model, warm in the cache, on one core. "
         f"“x max” is over a plain maximum of the row ({run.text('limit_instructions')}), for V = "
-        f"{NUM_COLS:,}; so are the columns right of it. “Hardest row” is the slowest of "
+        f"{NUM_COLS:,}; so are the columns right of it. {ratios}“Hardest row” is the slowest of "
         f"{', '.join(HARD_ROWS)} over the ordinary one; “2 threads” the share of twice the speed "
         "that 64 rows get."
     )
@@ -307,7 +309,8 @@ def gpu_peer_table(results, peers):
 
 
 def gpu_section(results, peers):
-    parts = [gpu_caption(results), gpu_table(results, "f32"), gpu_table(results, "bf16")]
+    dtypes = sorted({key[-1] for key in results.cells}, reverse=True)  # f32 first
+    parts = [gpu_caption(results), *(gpu_table(results, dtype) for dtype in dtypes)]
     if peers:
         dates = ", ".join(f"{' and '.join(p.programs)} ({p.run.text('date')[:10]})" for p in peers)
         parts += [f"The same device with {dates}:", gpu_peer_table(results, peers)]

@@ -38,6 +38,7 @@ std::vector<Series> measure(const std::vector<std::function<void(int)>> &contend
     }
   }
   std::vector<Series> results;
+  results.reserve(times.size());
   for (auto &series : times) results.push_back(summary(std::move(series)));
   return results;
 }

@@ -57,7 +57,7 @@ TEST(Rows, AreTheSameEachTimeAndDifferFromEachOther) {
   const std::vector<float> rows = make_logits(RowKind::kLanguage, 9, kNumCols);
   EXPECT_EQ(rows, make_logits(RowKind::kLanguage, 9, kNumCols));
   for (int64_t r = 1; r < 9; ++r) {
-    EXPECT_NE(0, std::memcmp(rows.data(), rows.data() + r * kNumCols, kNumCols * sizeof(float)));
+    EXPECT_FALSE(std::equal(rows.begin(), rows.begin() + kNumCols, rows.begin() + r * kNumCols));
   }
 }
 

@@ -98,7 +98,7 @@ GPU = {
         gpu_cell("greedy", 2.5, 0.125, 9.5, 1),
         gpu_cell("greedy", 8, 0.9375, 15, 64),
         gpu_cell("top_p0.9", 130, 0.92, 140, 1024),
-        gpu_cell("greedy", 2, 0.1, 9, 1, "bf16"),
+        gpu_cell("greedy", 99.96, 0.1, 9.999, 1, "bf16"),
     ],
 }
 TORCH = {
@@ -182,7 +182,7 @@ class Report(unittest.TestCase):
         self.put("torch.json", TORCH)
         self.run_report()
         self.assertIn(GPU_F32_TABLE, self.readme())
-        self.assertIn("| `greedy` | 2.00 (10 %) | – | – | – | – | – | 9.00 |", self.readme())
+        self.assertIn("| `greedy` | 100 (10 %) | – | – | – | – | – | 10.0 |", self.readme())
         self.assertIn(GPU_PEER_TABLE, self.readme())
         for part in ("**GPU 9000**, compute capability 9.0, driver 570.86.15 for CUDA 12.8, "
                      "runtime CUDA 13.0", "commit abc123", "2026-11-20",
@@ -228,6 +228,7 @@ class Report(unittest.TestCase):
         self.assertIn("| `greedy` | – | 9.00 | – | 1.50 | 180 (20.0x) | – | – | – | – |",
                       self.readme())
         self.assertIn("| `greedy` | 2.50 (12 %) | – | – | – | – | – | 9.50 |", self.readme())
+        self.assertNotIn("| bf16 | B = 1", self.readme())
         self.assertEqual((len(self.marks("a.svg")), len(self.marks("g.svg"))), (3, 1))
 
     def expect_complaint(self, values, complaint):
