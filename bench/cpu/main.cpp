@@ -9,6 +9,7 @@
 #include <ctime>
 #include <deque>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -183,10 +184,14 @@ int64_t cache_bytes(int level) {
   return 0;
 }
 
+// By the number of the SAMPLER_ISA_ bit; the library may have others than the headers here.
 std::string instructions_in_use() {
+  const char *const names[] = {"scalar", "AVX2", "AVX-512", "NEON"};
   sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
   sampler_get_capabilities(&capabilities);
-  if (capabilities.isa_active == SAMPLER_ISA_SCALAR) return "scalar";
+  for (size_t bit = 0; bit < std::size(names); ++bit) {
+    if (capabilities.isa_active == uint32_t(1) << bit) return names[bit];
+  }
   return "instruction set " + std::to_string(capabilities.isa_active);
 }
 
