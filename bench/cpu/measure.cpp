@@ -19,27 +19,50 @@ Series summary(std::vector<double> seconds) {
   return {seconds[seconds.size() / 2] * 1e6, seconds.front() * 1e6, int(seconds.size())};
 }
 
-}  // namespace
+class Contender {
+ public:
+  explicit Contender(const std::function<void(int)> &run) : run_(run) {}
 
-std::vector<Series> measure(const std::vector<std::function<void(int)>> &contenders,
-                            const std::function<void()> &warm_up, const Limits &limits) {
-  const Clock::time_point begin = Clock::now();
-  for (const auto &contender : contenders) contender(0);
-  std::vector<std::vector<double>> times(contenders.size());
-  for (int repeat = 1;; ++repeat) {
-    const double elapsed = seconds_since(begin);
-    if (repeat > limits.min_repeats && elapsed >= limits.min_seconds) break;
-    if (repeat > limits.few_repeats && elapsed >= limits.max_seconds) break;
-    for (size_t i = 0; i < contenders.size(); ++i) {
+  int repeats() const { return int(seconds_.size()); }
+  Series series() const { return summary(seconds_); }
+
+  void take_turn(const std::function<void()> &warm_up, const std::function<bool()> &is_late,
+                 int few_repeats) {
+    run_(num_runs_++);
+    for (int i = 0; i < kRepeatsInTurn; ++i) {
+      if (repeats() >= few_repeats && is_late()) return;
       warm_up();
       const Clock::time_point start = Clock::now();
-      contenders[i](repeat);
-      times[i].push_back(seconds_since(start));
+      run_(num_runs_++);
+      seconds_.push_back(seconds_since(start));
     }
   }
+
+ private:
+  const std::function<void(int)> &run_;
+  std::vector<double> seconds_;
+  int num_runs_ = 0;
+};
+
+}  // namespace
+
+std::vector<Series> measure(const std::vector<std::function<void(int)>> &runs,
+                            const std::function<void()> &warm_up, const Limits &limits) {
+  const Clock::time_point begin = Clock::now();
+  const auto is_late = [&] { return seconds_since(begin) >= limits.max_seconds; };
+  std::vector<Contender> contenders(runs.begin(), runs.end());
+  bool is_done = false;
+  while (!is_done) {
+    is_done = seconds_since(begin) >= limits.min_seconds;
+    for (Contender &contender : contenders) {
+      contender.take_turn(warm_up, is_late, limits.few_repeats);
+      is_done = is_done && contender.repeats() >= limits.min_repeats;
+    }
+    is_done = is_done || is_late();
+  }
   std::vector<Series> results;
-  results.reserve(times.size());
-  for (auto &series : times) results.push_back(summary(std::move(series)));
+  results.reserve(contenders.size());
+  for (const Contender &contender : contenders) results.push_back(contender.series());
   return results;
 }
 

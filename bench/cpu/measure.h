@@ -7,11 +7,15 @@
 
 namespace cpu_bench {
 
+// Repeats that a contender has in a turn. What ran before it has left caches and branch predictors
+// in its own state, so each turn begins with an uncounted run.
+constexpr int kRepeatsInTurn = 8;
+
+// A measurement ends when every contender has min_repeats repeats and min_seconds have gone by,
+// with all that is uncounted; or after max_seconds, then with few_repeats each at least.
 struct Limits {
-  // A measurement ends when every contender has min_repeats repeats and, together with warm-ups,
-  // min_seconds have gone by; or after max_seconds, then with few_repeats each at least.
   int min_repeats = 50;
-  int few_repeats = 3;
+  int few_repeats = 3;  // at most kRepeatsInTurn
   double min_seconds = 0.1;
   double max_seconds = 0.6;
 };
@@ -21,8 +25,8 @@ struct Series {
   int repeats;
 };
 
-// Each contender runs once uncounted. Then, in turns, `warm_up` and one contender, which is timed.
-// A contender gets the number of its run.
+// In turns: a contender runs uncounted, then several times `warm_up` and the contender, which is
+// timed. A contender gets the number of its run.
 std::vector<Series> measure(const std::vector<std::function<void(int)>> &contenders,
                             const std::function<void()> &warm_up, const Limits &limits);
 

@@ -90,20 +90,32 @@ TEST(MaxPass, FindsTheMaximumWhereverItStands) {
   }
 }
 
-TEST(Measure, TakesTurnsAndGivesMedians) {
-  int num_warm_ups = 0;
-  std::vector<int> runs_a, runs_b;
+TEST(Measure, TakesTurnsEachBegunByAnUncountedRun) {
+  std::string order;
   Limits limits;
-  limits.min_repeats = 4, limits.min_seconds = 0;
+  limits.min_repeats = kRepeatsInTurn + 1, limits.min_seconds = 0, limits.max_seconds = 1e9;
   const std::vector<Series> series = measure(
-      {[&](int run) { runs_a.push_back(run); }, [&](int run) { runs_b.push_back(run); }},
-      [&] { ++num_warm_ups; }, limits);
-  EXPECT_EQ(runs_a, (std::vector<int>{0, 1, 2, 3, 4}));
-  EXPECT_EQ(runs_b, runs_a);
-  EXPECT_EQ(num_warm_ups, 8);
+      {[&](int) { order += 'a'; }, [&](int) { order += 'b'; }}, [&] { order += '.'; }, limits);
+  std::string turns;
+  for (const char *name : {"a", "b", "a", "b"}) {
+    turns += name;
+    for (int i = 0; i < kRepeatsInTurn; ++i) turns += std::string(".") + name;
+  }
+  EXPECT_EQ(order, turns);
   ASSERT_EQ(series.size(), 2u);
-  EXPECT_EQ(series[0].repeats, 4);
+  EXPECT_EQ(series[0].repeats, 2 * kRepeatsInTurn);
   EXPECT_LE(series[0].best_us, series[0].median_us);
+}
+
+TEST(Measure, EndsSoonWhereRepeatsAreSlow) {
+  std::vector<int> runs;
+  Limits limits;
+  limits.few_repeats = 3, limits.max_seconds = 0;
+  const std::vector<Series> series = measure(
+      {[&](int run) { runs.push_back(run); }, [](int) {}}, [] {}, limits);
+  EXPECT_EQ(runs, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(series[0].repeats, 3);
+  EXPECT_EQ(series[1].repeats, 3);
 }
 
 // Every operation takes what the benchmark gives it, for every kind of row.

@@ -36,7 +36,7 @@ def main(program, report):
         assert names == ["greedy/lm/V=32000/B=1/f32", "min_p0.05/lm/V=32000/B=1/f32"], names
         assert written["context"]["command"] == "a test"
         for cell in written["benchmarks"]:
-            assert cell["iterations"] == 3
+            assert cell["iterations"] == 8  # a turn
             assert 0 < cell["best_us"] <= cell["real_time"]
             assert cell["times_limit"] == cell["real_time"] / cell["limit_us"]
 
