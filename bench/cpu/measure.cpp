@@ -27,10 +27,12 @@ class Contender {
   Series series() const { return summary(seconds_); }
 
   void take_turn(const std::function<void()> &warm_up, const std::function<bool()> &is_late,
-                 int few_repeats) {
-    run_(num_runs_++);
+                 const Limits &limits) {
+    const Clock::time_point begin = Clock::now();
+    do run_(num_runs_++);
+    while (seconds_since(begin) < limits.settle_seconds);
     for (int i = 0; i < kRepeatsInTurn; ++i) {
-      if (repeats() >= few_repeats && is_late()) return;
+      if (repeats() >= limits.few_repeats && is_late()) return;
       warm_up();
       const Clock::time_point start = Clock::now();
       run_(num_runs_++);
@@ -55,7 +57,7 @@ std::vector<Series> measure(const std::vector<std::function<void(int)>> &runs,
   while (!is_done) {
     is_done = seconds_since(begin) >= limits.min_seconds;
     for (Contender &contender : contenders) {
-      contender.take_turn(warm_up, is_late, limits.few_repeats);
+      contender.take_turn(warm_up, is_late, limits);
       is_done = is_done && contender.repeats() >= limits.min_repeats;
     }
     is_done = is_done || is_late();

@@ -18,6 +18,11 @@ struct Limits {
   int few_repeats = 3;  // at most kRepeatsInTurn
   double min_seconds = 0.1;
   double max_seconds = 0.6;
+
+  // What ran before a contender leaves caches, predictors and the clock in a state of its own; wide
+  // vectors were seen to take 0.1 ms to come to their speed. So a turn begins with uncounted runs:
+  // one at least, and so many that this time goes by.
+  double settle_seconds = 0.0005;
 };
 
 struct Series {

@@ -94,6 +94,7 @@ TEST(Measure, TakesTurnsEachBegunByAnUncountedRun) {
   std::string order;
   Limits limits;
   limits.min_repeats = kRepeatsInTurn + 1, limits.min_seconds = 0, limits.max_seconds = 1e9;
+  limits.settle_seconds = 0;
   const std::vector<Series> series = measure(
       {[&](int) { order += 'a'; }, [&](int) { order += 'b'; }}, [&] { order += '.'; }, limits);
   std::string turns;
@@ -110,7 +111,7 @@ TEST(Measure, TakesTurnsEachBegunByAnUncountedRun) {
 TEST(Measure, EndsSoonWhereRepeatsAreSlow) {
   std::vector<int> runs;
   Limits limits;
-  limits.few_repeats = 3, limits.max_seconds = 0;
+  limits.few_repeats = 3, limits.max_seconds = 0, limits.settle_seconds = 0;
   const std::vector<Series> series = measure(
       {[&](int run) { runs.push_back(run); }, [](int) {}}, [] {}, limits);
   EXPECT_EQ(runs, (std::vector<int>{0, 1, 2, 3}));
