@@ -148,7 +148,7 @@ TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
     const std::string expected = failed + ": too many resources requested for launch";
     EXPECT_EQ(expected, message.substr(0, message.find(';')));
   }
-  // The count, the device and back, five attributes, two kernels of four requests, the workspace.
+  // The count, the device and back, four attributes, two kernels of four requests, the workspace.
   EXPECT_GE(num_failed, 1 + 2 + 4 + 8 + 2 + 1);
 }
 
