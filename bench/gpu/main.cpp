@@ -68,6 +68,8 @@ int parse_and_run(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--filter", arguments.check.filter, "Only cases and cells that contain this text");
   CLI11_PARSE(app, argc, argv);
+  arguments.timing.command = "./gpu_check";
+  for (int i = 1; i < argc; ++i) arguments.timing.command += std::string(" ") + argv[i];
   if (!arguments.one.empty()) {
     Case only;
     if (!from_text(arguments.one, &only)) {

@@ -278,7 +278,7 @@ std::string kernel_driver() {
   return line;
 }
 
-Json describe_run(int device) {
+Json describe_run(int device, const std::string &command) {
   cudaDeviceProp properties;
   int driver = 0, runtime = 0;
   CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
@@ -288,6 +288,7 @@ Json describe_run(int device) {
           {"version", sampler_version_string()},
           {"commit", SAMPLER_COMMIT},
           {"date", utc_now()},
+          {"command", command},
           {"device", properties.name},
           {"compute_capability", properties.major * 10 + properties.minor},
           {"multiprocessors", properties.multiProcessorCount},
@@ -308,7 +309,7 @@ class Timer {
         draft_token_ids_(size_t(kMaxRows * kNumDrafts) * sizeof(int32_t)) {
     CUDA_CHECK(cudaMemset(draft_token_ids_.data(), 0, draft_token_ids_.bytes()));
     CUDA_CHECK(cudaMemset(small_outputs_.data(), 0, small_outputs_.bytes()));
-    report_ = {{"run", describe_run(options.device)}, {"cells", Json::array()}};
+    report_ = {{"run", describe_run(options.device, options.command)}, {"cells", Json::array()}};
   }
 
   int run() {

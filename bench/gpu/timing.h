@@ -10,6 +10,7 @@ struct TimingOptions {
   double budget_seconds = 480;  // no cell is begun after it
   std::string filter;           // part of a cell's name; empty: all
   std::string json_path;
+  std::string command;  // that the results are recorded with
 };
 
 // Cells that were not measured, for want of time or memory.

@@ -1,0 +1,30 @@
+// The yardstick: the fastest pass that reads every element of a row and does something with it.
+#pragma once
+
+#include <sampler/sampler.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cpu_bench {
+
+struct MaxPass {
+  const char *instructions;
+
+  // The largest of `count` values, none of which is NaN; -inf for none.
+  float (*of_f32)(const float *values, size_t count);
+
+  // The largest of `count` 16-bit patterns, taken as signed integers; -32768 for none. It reads
+  // rows of f16 and bf16 as a maximum of them would, and leaves out what would make it the right
+  // one.
+  int16_t (*of_i16)(const int16_t *values, size_t count);
+};
+
+// Those that this machine can run, the widest first.
+std::vector<MaxPass> usable_max_passes();
+
+// The one for rows of this type.
+void run_max_pass(const MaxPass &pass, const void *values, size_t count, sampler_dtype dtype);
+
+}  // namespace cpu_bench

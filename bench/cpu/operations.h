@@ -1,0 +1,95 @@
+// What is measured: calls of the library, each with its inputs and outputs.
+#pragma once
+
+#include <sampler/sampler.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rows.h"
+
+namespace cpu_bench {
+
+enum class Operation {
+  kArgmax,
+  kSample,
+  kSoftmax,
+  kTopKRenorm,
+  kTopPRenorm,
+  kTopKMask,
+  kTopKSelect,
+  kChain
+};
+
+struct Filters {
+  float temperature = 1.0f;
+  int32_t top_k = 0;
+  float top_p = 1.0f;
+  float min_p = 0.0f;
+};
+
+struct Work {
+  const char *name;
+  Operation operation;
+  Filters filters = {};
+  bool has_llama_chain = false;  // llama.cpp has samplers for the same
+  sampler_filter_order filter_order = SAMPLER_FILTERS_SEQUENTIAL;
+  sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
+};
+
+// All of them, the most informative first.
+const std::vector<Work> &all_works();
+
+struct Cell {
+  const Work *work;
+  RowKind kind;
+  int64_t num_rows, num_cols;
+  sampler_dtype dtype;
+
+  std::string name() const;  // "top_p0.95/lm/V=128256/B=1/f32"
+};
+
+const char *name_of(sampler_dtype dtype);
+
+// A piece of memory that a call reads once at least.
+struct Span {
+  const void *data;
+  size_t num_elements;
+};
+
+// Inputs and outputs of a cell, and the call. Rows of logits are the cell's; operations that take
+// probabilities get their softmax. The chain has 7 drafts, of which the first three are accepted
+// and the fourth is rejected, so that it reads one row of the target and one of the draft.
+class Problem {
+ public:
+  explicit Problem(const Cell &cell);
+
+  const std::vector<Span> &spans() const { return spans_; }
+
+  // Inputs as f32, where that is their type.
+  const float *logits() const { return reinterpret_cast<const float *>(input_.data()); }
+
+  // What the last call wrote; of the chain, 8 of a row.
+  const std::vector<int32_t> &token_ids() const { return token_ids_; }
+
+  // Another `offset` each time draws other tokens. Throws what the library says when it fails.
+  void call(sampler_t sampler, uint64_t offset);
+
+ private:
+  template <class Args>
+  Args with_rows(Args args) const;
+  template <class Args>
+  Args with_output(Args args);
+  sampler_status sample(sampler_t sampler, uint64_t offset);
+  sampler_status verify_chain(sampler_t sampler, uint64_t offset);
+  sampler_status dispatch(sampler_t sampler, uint64_t offset);
+  void make_chain();
+
+  const Cell cell_;
+  AlignedBytes input_, draft_, output_;
+  std::vector<int32_t> token_ids_, draft_token_ids_;
+  std::vector<Span> spans_;
+};
+
+}  // namespace cpu_bench

@@ -1,0 +1,172 @@
+#include "rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <random>
+
+namespace cpu_bench {
+
+namespace {
+
+constexpr size_t kCacheLine = 64;
+
+// More rows than these are rotations of them, which cost less to make.
+constexpr int64_t kNumDrawnRows = 4;
+
+using Random = std::mt19937_64;
+
+// (0, 1). The standard library's distributions differ between implementations.
+double uniform(Random *random) {
+  return (double((*random)() >> 11) + 0.5) * 0x1p-53;
+}
+
+double normal(Random *random) {
+  const double radius = std::sqrt(-2.0 * std::log(uniform(random)));
+  return radius * std::cos(6.283185307179586 * uniform(random));
+}
+
+void shuffle(float *row, int64_t num_cols, Random *random) {
+  for (int64_t i = num_cols - 1; i > 0; --i) {
+    std::swap(row[i], row[(*random)() % uint64_t(i + 1)]);
+  }
+}
+
+void draw_language(float *row, int64_t num_cols, Random *random) {
+  for (int64_t i = 0; i < num_cols; ++i) {
+    row[i] = float(-1.1 * std::log(double(i + 1)) + 0.3 * normal(random));
+  }
+  shuffle(row, num_cols, random);
+}
+
+// Makes the first token 19 times as likely as all others together.
+void draw_peaked(float *row, int64_t num_cols, Random *random) {
+  draw_language(row, num_cols, random);
+  double others = 0;
+  for (int64_t i = 1; i < num_cols; ++i) others += std::exp(double(row[i]));
+  row[0] = float(std::log(19.0 * others));
+  std::swap(row[0], row[(*random)() % uint64_t(num_cols)]);
+}
+
+void draw_masked(float *row, int64_t num_cols, Random *random) {
+  draw_language(row, num_cols, random);
+  for (int64_t i = 0; i < num_cols; ++i) {
+    if (uniform(random) < 0.9) row[i] = -INFINITY;
+  }
+}
+
+void draw_row(RowKind kind, float *row, int64_t num_cols, Random *random) {
+  switch (kind) {
+    case RowKind::kLanguage:
+      draw_language(row, num_cols, random);
+      break;
+    case RowKind::kPeaked:
+      draw_peaked(row, num_cols, random);
+      break;
+    case RowKind::kFlat:
+      for (int64_t i = 0; i < num_cols; ++i) row[i] = float(0.01 * normal(random));
+      break;
+    case RowKind::kEqual:
+      std::fill_n(row, num_cols, 1.0f);
+      break;
+    case RowKind::kMasked:
+      draw_masked(row, num_cols, random);
+      break;
+  }
+}
+
+uint32_t bits_of(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+uint16_t to_bf16(float value) {
+  const uint32_t bits = bits_of(value);
+  return uint16_t((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+}
+
+uint16_t to_f16(float value) {
+  const uint32_t bits = bits_of(value), sign = (bits >> 16) & 0x8000u;
+  const float magnitude = std::fabs(value);
+  if (std::isinf(magnitude)) return uint16_t(sign | 0x7C00u);
+  if (magnitude < 0x1p-14f) return uint16_t(sign | uint32_t(std::nearbyint(magnitude * 0x1p24f)));
+  const uint32_t rounded = (bits & 0x7FFFFFFFu) + 0xFFFu + ((bits >> 13) & 1u);
+  return uint16_t(sign | ((rounded - (112u << 23)) >> 13));
+}
+
+}  // namespace
+
+const char *name_of(RowKind kind) {
+  switch (kind) {
+    case RowKind::kLanguage:
+      return "lm";
+    case RowKind::kPeaked:
+      return "peaked";
+    case RowKind::kFlat:
+      return "flat";
+    case RowKind::kEqual:
+      return "equal";
+    case RowKind::kMasked:
+      return "masked";
+  }
+  std::abort();
+}
+
+std::vector<float> make_logits(RowKind kind, int64_t num_rows, int64_t num_cols) {
+  Random random(20261101);
+  std::vector<float> rows(size_t(num_rows * num_cols));
+  for (int64_t r = 0; r < num_rows; ++r) {
+    float *row = rows.data() + r * num_cols;
+    if (r < kNumDrawnRows) {
+      draw_row(kind, row, num_cols, &random);
+    } else {
+      const float *drawn = rows.data() + r % kNumDrawnRows * num_cols;
+      std::rotate_copy(drawn, drawn + r * 97 % num_cols, drawn + num_cols, row);
+    }
+  }
+  return rows;
+}
+
+void to_probabilities(std::vector<float> *rows, int64_t num_cols) {
+  for (auto row = rows->begin(); row != rows->end(); row += num_cols) {
+    const double maximum = double(*std::max_element(row, row + num_cols));
+    double total = 0;
+    for (int64_t i = 0; i < num_cols; ++i) total += std::exp(double(row[i]) - maximum);
+    for (int64_t i = 0; i < num_cols; ++i) {
+      row[i] = float(std::exp(double(row[i]) - maximum) / total);
+    }
+  }
+}
+
+AlignedBytes::AlignedBytes(size_t bytes) : size_(bytes) {
+  const size_t whole_lines = (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+  memory_.reset(static_cast<std::byte *>(std::aligned_alloc(kCacheLine, whole_lines)));
+  if (!memory_) throw std::bad_alloc();
+  std::memset(memory_.get(), 0, whole_lines);
+}
+
+void AlignedBytes::Free::operator()(std::byte *memory) const {
+  std::free(memory);
+}
+
+size_t size_of(sampler_dtype dtype) {
+  return dtype == SAMPLER_F32 ? 4 : 2;
+}
+
+AlignedBytes to_dtype(const std::vector<float> &values, sampler_dtype dtype) {
+  AlignedBytes bytes(values.size() * size_of(dtype));
+  if (dtype == SAMPLER_F32) {
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+  }
+  auto *words = reinterpret_cast<uint16_t *>(bytes.data());
+  for (size_t i = 0; i < values.size(); ++i) {
+    words[i] = dtype == SAMPLER_F16 ? to_f16(values[i]) : to_bf16(values[i]);
+  }
+  return bytes;
+}
+
+}  // namespace cpu_bench

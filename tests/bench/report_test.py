@@ -1,0 +1,266 @@
+"""Tables, plots and complaints of tools/bench_report.py, from files made up here.
+
+usage: report_test.py BENCH_REPORT_PY
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+REPORT = sys.argv.pop(1)
+README = """# Title
+
+<!-- begin: cpu results -->
+<!-- end: cpu results -->
+between
+<!-- begin: gpu results -->
+<!-- end: gpu results -->
+last line
+"""
+
+CPU_RUN = {
+    "program": "libsampler",
+    "version": "0.0.1",
+    "commit": "abc123",
+    "date": "2026-11-20T10:00:00Z",
+    "command": "./run bench --json bench/results/a.json",
+    "cpu": "A <fast> & small CPU",
+    "num_cpus": 2,
+    "l2_bytes": 1048576,
+    "l3_bytes": 33554432,
+    "compiler": "GNU 12.2.0",
+    "instructions": "scalar",
+    "limit_instructions": "AVX2",
+    "llama": "llama.cpp 1.2",
+}
+GPU_RUN = {
+    "program": "libsampler",
+    "version": "0.0.1",
+    "commit": "abc123",
+    "date": "2026-11-20T10:00:00Z",
+    "command": "./gpu_check --time-only",
+    "device": "GPU 9000",
+    "compute_capability": 90,
+    "driver": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Jan 1",
+    "driver_cuda_version": 12080,
+    "runtime_cuda_version": 13000,
+}
+
+
+def cpu_cell(operation, time, limit, num_cols=128256, num_rows=1, dtype="f32", rows="lm", **more):
+    return {
+        "name": f"{operation}/{rows}/V={num_cols}/B={num_rows}/{dtype}",
+        "real_time": time,
+        "time_unit": "us",
+        "operation": operation,
+        "rows": rows,
+        "num_rows": num_rows,
+        "num_cols": num_cols,
+        "dtype": dtype,
+        "limit_us": limit,
+        **more,
+    }
+
+
+def gpu_cell(operation, cold, share, wall, num_rows, dtype="f32", program="libsampler"):
+    cell = {
+        "program": program,
+        "operation": operation,
+        "num_rows": num_rows,
+        "num_cols": 128256,
+        "dtype": dtype,
+        "kernel_cold": {"median_us": cold},
+        "wall": {"median_us": wall},
+    }
+    return {**cell, "share_cold": share} if share else cell
+
+
+CPU = {
+    "context": CPU_RUN,
+    "benchmarks": [
+        cpu_cell("greedy", 9, 6, llama_us=180),
+        cpu_cell("top_p0.95", 48.25, 6.25, llama_us=1463),
+        cpu_cell("greedy", 2.5, 1.5, num_cols=32000),
+        cpu_cell("greedy", 4.75, 3, dtype="bf16"),
+        cpu_cell("greedy", 10.8, 6, rows="flat"),
+        cpu_cell("greedy", 9.9, 6, rows="masked"),
+        cpu_cell("greedy", 640, 500, num_rows=64, threads_us=355, thread_efficiency=0.901),
+        {**cpu_cell("top_p0.95", 2500, 6), "program": "torch 2.9"},
+    ],
+}
+GPU = {
+    "run": GPU_RUN,
+    "cells": [
+        gpu_cell("greedy", 2.5, 0.125, 9.5, 1),
+        gpu_cell("greedy", 8, 0.9375, 15, 64),
+        gpu_cell("top_p0.9", 130, 0.92, 140, 1024),
+        gpu_cell("greedy", 99.96, 0.1, 9.999, 1, "bf16"),
+    ],
+}
+TORCH = {
+    "run": {"program": "torch 2.9", "date": "2026-11-19T00:00:00Z", "device": "GPU 9000"},
+    "cells": [gpu_cell("greedy", 20, None, 40, 1, program="torch 2.9")],
+}
+
+CPU_TABLE = """
+|  | V = 32,000 | V = 128,256 | V = 262,144 | x max | llama.cpp | torch 2.9 | f16 | bf16 | hardest row | 2 threads |
+| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |
+| a plain maximum | 1.50 | 6.25 | – |  |  |  |  |  |  |  |
+| `greedy` | 2.50 | 9.00 | – | 1.50 | 180 (20.0x) | – | – | 4.75 | 1.20 (flat) | 90 % |
+| `top_p0.95` | – | 48.2 | – | 7.72 | 1,463 (30.3x) | 2,500 (51.8x) | – | – | – | – |
+
+– was not measured.
+"""
+GPU_F32_TABLE = """
+| f32 | B = 1 | B = 4 | B = 16 | B = 64 | B = 256 | B = 1024 | call |
+| --- | --: | --: | --: | --: | --: | --: | --: |
+| `greedy` | 2.50 (12 %) | – | – | 8.00 (94 %) | – | – | 9.50 |
+| `top_p0.9` | – | – | – | – | – | 130 (92 %) | – |
+
+– was not measured.
+"""
+GPU_PEER_TABLE = """
+| x libsampler, f32 | torch 2.9, B = 1 | torch 2.9, B = 64 | torch 2.9, B = 1024 |
+| --- | --: | --: | --: |
+| `greedy` | 8.00 | – | – |
+
+– was not measured.
+"""
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = pathlib.Path(directory.name)
+        self.results = self.root / "bench/results"
+        self.results.mkdir(parents=True)
+        (self.root / "README.md").write_text(README)
+
+    def put(self, name, values):
+        (self.results / name).write_text(values if isinstance(values, str) else json.dumps(values))
+
+    def run_report(self, *options, status=0):
+        command = [sys.executable, REPORT, "--root", str(self.root), *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        return done.stderr.strip()
+
+    def readme(self):
+        return (self.root / "README.md").read_text()
+
+    def marks(self, name):
+        tree = xml.etree.ElementTree.parse(self.results / "plots" / name)
+        return [path for path in tree.iter("{http://www.w3.org/2000/svg}path")
+                if path.get("class") == "mark"]
+
+    def test_nothing_stands_where_there_are_no_results(self):
+        self.run_report("--check")
+        self.run_report()
+        self.assertEqual(self.readme(), README)
+        self.assertFalse((self.results / "plots").exists())
+
+    def test_cpu(self):
+        self.put("a.json", CPU)
+        self.run_report()
+        self.assertIn(CPU_TABLE, self.readme())
+        for part in ("A <fast> & small CPU, 2 processors, L2 1 MiB, L3 32 MiB", "commit abc123",
+                     "GNU 12.2.0", "2026-11-20", "Beside llama.cpp 1.2 and torch 2.9",
+                     "`./run bench --json bench/results/a.json`", "(bench/results/plots/a.svg)"):
+            self.assertIn(part, self.readme())
+        # Two operations: each with its maximum, libsampler and llama.cpp; torch has one of them.
+        self.assertEqual(len(self.marks("a.svg")), 7)
+        self.assertTrue(self.readme().endswith(README.split("between")[1]))
+
+    def test_gpu_and_its_peer(self):
+        self.put("g.json", GPU)
+        self.put("torch.json", TORCH)
+        self.run_report()
+        self.assertIn(GPU_F32_TABLE, self.readme())
+        self.assertIn("| `greedy` | 100 (10 %) | – | – | – | – | – | 10.0 |", self.readme())
+        self.assertIn(GPU_PEER_TABLE, self.readme())
+        for part in ("**GPU 9000**, compute capability 9.0, driver 570.86.15 for CUDA 12.8, "
+                     "runtime CUDA 13.0", "commit abc123", "2026-11-20",
+                     "`./gpu_check --time-only`", "torch 2.9 (2026-11-19)"):
+            self.assertIn(part, self.readme())
+        self.assertEqual(len(self.marks("g.svg")), 3)  # f32 alone
+        self.assertFalse((self.results / "plots/torch.svg").exists())
+
+    def test_a_second_run_changes_nothing_and_a_third_takes_away(self):
+        self.put("a.json", CPU)
+        self.put("g.json", GPU)
+        self.run_report()
+        once = self.readme()
+        self.run_report()
+        self.assertEqual(self.readme(), once)
+        for path in self.results.glob("*.json"):
+            path.unlink()
+        self.run_report()
+        self.assertEqual(self.readme(), README)
+        self.assertEqual(list((self.results / "plots").iterdir()), [])
+
+    def test_check_finds_what_is_not_current(self):
+        self.put("a.json", CPU)
+        self.assertEqual(
+            self.run_report("--check", status=1),
+            "README.md is not what bench/results gives\n"
+            "bench/results/plots/a.svg is missing\nrun tools/bench_report.py")
+        self.assertEqual(self.readme(), README)
+        self.run_report()
+        self.run_report("--check")
+        plot = self.results / "plots/a.svg"
+        plot.write_text(plot.read_text().replace("greedy", "greedier"))
+        self.assertIn("plots/a.svg is not what bench/results gives",
+                      self.run_report("--check", status=1))
+        plot.rename(self.results / "plots/b.svg")
+        self.assertIn("plots/b.svg belongs to no file of bench/results",
+                      self.run_report("--check", status=1))
+
+    def test_a_run_that_was_stopped_after_one_cell(self):
+        self.put("a.json", {**CPU, "benchmarks": CPU["benchmarks"][:1]})
+        self.put("g.json", {**GPU, "cells": GPU["cells"][:1]})
+        self.run_report()
+        self.assertIn("| `greedy` | – | 9.00 | – | 1.50 | 180 (20.0x) | – | – | – | – |",
+                      self.readme())
+        self.assertIn("| `greedy` | 2.50 (12 %) | – | – | – | – | – | 9.50 |", self.readme())
+        self.assertNotIn("| bf16 | B = 1", self.readme())
+        self.assertEqual((len(self.marks("a.svg")), len(self.marks("g.svg"))), (3, 1))
+
+    def expect_complaint(self, values, complaint):
+        self.put("a.json", values)
+        self.assertEqual(self.run_report(status=1), f"bench_report: {complaint}")
+        self.assertEqual(self.readme(), README)
+
+    def test_malformed_files(self):
+        place = "bench/results/a.json"
+        text = json.dumps(CPU)
+        self.put("a.json", text[: len(text) // 2])
+        self.assertIn(f"bench_report: {place} is not JSON: ", self.run_report(status=1))
+        self.expect_complaint("[]", f"{place} is not an object")
+        self.expect_complaint({}, f"{place} has neither benchmarks (CPU) nor cells (GPU)")
+        self.expect_complaint({**CPU, "benchmarks": []},
+                              f"{place}: benchmarks is no list with results in it")
+        self.expect_complaint({**CPU, "context": {**CPU_RUN, "commit": 5}},
+                              f"{place}: context: commit is 5; it must be a text")
+        self.expect_complaint({**CPU, "benchmarks": [cpu_cell("greedy", -1, 6)]},
+                              f"{place}: benchmarks[0]: real_time is -1; it must be a positive "
+                              "number")
+        self.expect_complaint({**GPU, "cells": [gpu_cell("greedy", 2, None, 3, 1)]},
+                              f"{place}: cells[0]: share_cold is null; it must be a positive "
+                              "number")
+        self.expect_complaint({**GPU, "cells": [5]}, f"{place}: cells[0] is not an object")
+        self.expect_complaint(TORCH, f"{place}: no file has libsampler's times on GPU 9000")
+
+    def test_readme_without_markers(self):
+        (self.root / "README.md").write_text("nothing\n")
+        self.assertIn("README.md needs one line <!-- begin: cpu results -->",
+                      self.run_report(status=1))
+
+
+if __name__ == "__main__":
+    unittest.main()

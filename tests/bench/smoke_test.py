@@ -1,0 +1,55 @@
+"""Runs the CPU benchmark on its smallest measurements and makes a report of what it writes.
+
+usage: smoke_test.py CPU_BENCH BENCH_REPORT_PY
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+README = "".join(
+    f"<!-- begin: {kind} results -->\n<!-- end: {kind} results -->\n" for kind in ("cpu", "gpu")
+)
+
+
+def run(*command, status=0):
+    environment = {name: value for name, value in os.environ.items() if name != "LLAMA_LIB"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status, (command, done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def main(program, report):
+    with tempfile.TemporaryDirectory() as directory:
+        root = pathlib.Path(directory)
+        path = root / "bench/results/here.json"
+        path.parent.mkdir(parents=True)
+        quick = ("--min-repeats", "3", "--min-time", "0", "--json", path, "--command", "a test")
+        printed = run(program, "--filter", "^(greedy|min_p.*)/lm/V=32000/B=1/f32$", *quick)
+        assert printed.count(" x max\n") == 2, printed
+
+        written = json.loads(path.read_text())
+        names = [cell["name"] for cell in written["benchmarks"]]
+        assert names == ["greedy/lm/V=32000/B=1/f32", "min_p0.05/lm/V=32000/B=1/f32"], names
+        assert written["context"]["command"] == "a test"
+        for cell in written["benchmarks"]:
+            assert cell["iterations"] == 3
+            assert 0 < cell["best_us"] <= cell["real_time"]
+            assert cell["times_limit"] == cell["real_time"] / cell["limit_us"]
+
+        (root / "README.md").write_text(README)
+        run(sys.executable, report, "--root", root)
+        assert "| `min_p0.05` | " in (root / "README.md").read_text()
+        assert (root / "bench/results/plots/here.svg").exists()
+
+        late = run(program, "--filter", "^greedy/lm/V=32000/B=1/f32$", "--budget", "0")
+        assert "1 of 1 left out: the budget of 0 seconds is used up" in late, late
+        unknown = run(program, "--filter", "^no such thing", status=1)
+        assert "no measurement matches ^no such thing" in unknown, unknown
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,504 @@
+#!/usr/bin/env python3
+"""Makes the tables of README.md and the plots of bench/results/plots from bench/results/*.json.
+
+usage: bench_report.py [--check] [--root PROJECT_DIR]
+
+Files are those of `./run bench --json FILE`, of gpu_check, and of gpu_check's torch_peer.py. Tables
+stand between the comments "<!-- begin: cpu results -->" and "<!-- end: cpu results -->", and likewise
+"gpu"; without a file of that kind, nothing stands there. What a run did not reach is a dash.
+With --check nothing is written: status 1 when README.md or a plot is not what the files give.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import re
+import sys
+from xml.sax.saxutils import escape
+
+NUM_COLS = 128256  # of what is shown for one vocabulary only
+MISSING = "–"
+PLOTS = "bench/results/plots"
+HARD_ROWS = ("peaked", "flat", "equal", "masked")
+
+
+class ReportError(Exception):
+    """What is wrong with a file, in a line."""
+
+
+# ---- Reading ------------------------------------------------------------------------------------
+
+
+class Record:
+    """An object of a JSON file that complains by the place where something is missing."""
+
+    def __init__(self, values, place):
+        if not isinstance(values, dict):
+            raise ReportError(f"{place} is not an object")
+        self.values, self.place = values, place
+
+    def _get(self, key, types, what, default):
+        value = self.values.get(key, default)
+        if value is None or isinstance(value, bool) or not isinstance(value, types):
+            raise ReportError(f"{self.place}: {key} is {json.dumps(value)}; it must be {what}")
+        return value
+
+    def text(self, key, default=None):
+        return self._get(key, str, "a text", default)
+
+    def integer(self, key, default=None):
+        return self._get(key, int, "an integer", default)
+
+    def time(self, key):
+        value = self._get(key, (int, float), "a positive number", None)
+        if not 0 < value < math.inf:
+            raise ReportError(f"{self.place}: {key} is {value}; it must be a positive number")
+        return value
+
+    def record(self, key):
+        return Record(self.values.get(key), f"{self.place}: {key}")
+
+    def records(self, key):
+        values = self.values.get(key)
+        if not isinstance(values, list) or not values:
+            raise ReportError(f"{self.place}: {key} is no list with results in it")
+        return [Record(value, f"{self.place}: {key}[{i}]") for i, value in enumerate(values)]
+
+    def __contains__(self, key):
+        return key in self.values
+
+
+class Results:
+    """One file: `run` says what ran where, `times` maps a key of a cell to a Record."""
+
+    def __init__(self, path, root):
+        self.stem, self.path = path.stem, path.relative_to(root).as_posix()
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ReportError(f"{self.path} is not JSON: {error}") from error
+        top = Record(values, self.path)
+        if "benchmarks" in top:
+            self.kind, self.run, cells = "cpu", top.record("context"), top.records("benchmarks")
+        elif "cells" in top:
+            self.kind, self.run, cells = "gpu", top.record("run"), top.records("cells")
+        else:
+            raise ReportError(f"{self.path} has neither benchmarks (CPU) nor cells (GPU)")
+        self.cells = {}
+        for cell in cells:
+            program = cell.text("program", "libsampler")
+            shape = (cell.integer("num_cols"), cell.integer("num_rows"), cell.text("dtype"))
+            rows = cell.text("rows", "lm")
+            self.cells[(program, cell.text("operation"), rows, *shape)] = cell
+        self.programs = list(dict.fromkeys(key[0] for key in self.cells))
+
+    def operations(self):
+        """In the order of the file, which is that of importance."""
+        return list(dict.fromkeys(key[1] for key in self.cells if key[0] == "libsampler"))
+
+    def cell(self, operation, num_cols, num_rows, dtype, rows="lm", program="libsampler"):
+        return self.cells.get((program, operation, rows, num_cols, num_rows, dtype))
+
+
+# ---- Text ---------------------------------------------------------------------------------------
+
+
+def number(value):
+    """Three digits, and all those before the point: 0.0123, 1.87, 28.4, 12,224."""
+    if value is None:
+        return MISSING
+    rounded = float(f"{value:.2e}")  # first, so that 9.999 is 10.0
+    if rounded >= 100:
+        return f"{value:,.0f}"
+    decimals = 2 - math.floor(math.log10(rounded))
+    return f"{value:.{decimals}f}"
+
+
+def percent(share):
+    return MISSING if share is None else f"{100 * share:.0f} %"
+
+
+def table(header, rows):
+    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def note_on_dashes(text):
+    return text + (f"\n\n{MISSING} was not measured." if f"| {MISSING} " in text else "")
+
+
+def mebibytes(size):
+    return f"{size / 2**20:g} MiB"
+
+
+# ---- CPU ----------------------------------------------------------------------------------------
+
+CPU_COLS = (32000, NUM_COLS, 262144)
+
+
+def cpu_caption(results):
+    run = results.run
+    library = (
+        f"libsampler {run.text('version')}, commit {run.text('commit')}, "
+        f"{run.text('instructions')}, compiled by {run.text('compiler')}"
+    )
+    peers = [run.text("llama")] if "llama" in run else []
+    peers += [program for program in results.programs if program != "libsampler"]
+    machine = (
+        f"{run.text('cpu')}, {run.integer('num_cpus')} processors, L2 "
+        f"{mebibytes(run.integer('l2_bytes'))}, L3 {mebibytes(run.integer('l3_bytes'))}"
+    )
+    ratios = "Behind a peer's time, how many times the library's it is. " if peers else ""
+    peer_text = f" Beside {' and '.join(peers)}." if peers else ""
+    return (
+        f"**{machine}**: {library}, {run.text('date')[:10]}.{peer_text} "
+        f"Made by `{run.text('command')}`.\n\n"
+        "Microseconds for one f32 row as of a language model, warm in the cache, on one core. "
+        f"“x max” is over a plain maximum of the row ({run.text('limit_instructions')}), for V = "
+        f"{NUM_COLS:,}; so are the columns right of it. {ratios}“Hardest row” is the slowest of "
+        f"{', '.join(HARD_ROWS)} over the ordinary one; “2 threads” the share of twice the speed "
+        "that 64 rows get."
+    )
+
+
+def time_of(cell, key="real_time"):
+    return cell.time(key) if cell is not None and key in cell else None
+
+
+def hardest_row(results, operation, ordinary):
+    times = {rows: time_of(results.cell(operation, NUM_COLS, 1, "f32", rows)) for rows in HARD_ROWS}
+    times = {rows: time for rows, time in times.items() if time is not None}
+    if ordinary is None or not times:
+        return MISSING
+    rows = max(times, key=times.get)
+    return f"{number(times[rows] / ordinary)} ({rows})"
+
+
+def ratio(over, under):
+    return None if over is None or under is None else over / under
+
+
+def cpu_row(results, operation, peers):
+    cells = {num_cols: results.cell(operation, num_cols, 1, "f32") for num_cols in CPU_COLS}
+    cell = cells[NUM_COLS]
+    own = time_of(cell)
+    row = [f"`{operation}`"] + [number(time_of(cells[num_cols])) for num_cols in CPU_COLS]
+    row.append(number(ratio(own, time_of(cell, "limit_us"))))
+    for peer in peers:
+        other = cpu_peer_time(results, operation, peer)
+        row.append(MISSING if other is None else f"{number(other)} ({number(ratio(other, own))}x)")
+    for dtype in ("f16", "bf16"):
+        row.append(number(time_of(results.cell(operation, NUM_COLS, 1, dtype))))
+    row.append(hardest_row(results, operation, own))
+    row.append(percent(time_of(results.cell(operation, NUM_COLS, 64, "f32"), "thread_efficiency")))
+    return row
+
+
+def cpu_peers(results):
+    return (["llama.cpp"] if "llama" in results.run else []) + [
+        program for program in results.programs if program != "libsampler"
+    ]
+
+
+def cpu_peer_time(results, operation, peer):
+    if peer == "llama.cpp":
+        return time_of(results.cell(operation, NUM_COLS, 1, "f32"), "llama_us")
+    return time_of(results.cell(operation, NUM_COLS, 1, "f32", program=peer))
+
+
+def cpu_limit(results, num_cols):
+    """The median over the operations that read a row once: each was measured beside its own pass."""
+    times = sorted(
+        time
+        for operation in results.operations()
+        for time in [time_of(results.cell(operation, num_cols, 1, "f32"), "limit_us")]
+        if time is not None and not operation.startswith("chain")
+    )
+    return times[len(times) // 2] if times else None
+
+
+def cpu_section(results):
+    peers = cpu_peers(results)
+    header = ["", *(f"V = {num_cols:,}" for num_cols in CPU_COLS), "x max", *peers]
+    header += ["f16", "bf16", "hardest row", "2 threads"]
+    limits = [cpu_limit(results, num_cols) for num_cols in CPU_COLS]
+    rows = [["a plain maximum", *map(number, limits)] + [""] * (len(header) - 4)]
+    rows += [cpu_row(results, operation, peers) for operation in results.operations()]
+    return "\n\n".join(
+        [cpu_caption(results), note_on_dashes(table(header, rows)), plot_link(results)]
+    )
+
+
+def cpu_plot(results):
+    operations = results.operations()
+    series = {
+        "a plain maximum": [
+            time_of(results.cell(name, NUM_COLS, 1, "f32"), "limit_us") for name in operations
+        ],
+        "libsampler": [time_of(results.cell(name, NUM_COLS, 1, "f32")) for name in operations],
+    }
+    for peer in cpu_peers(results):
+        series[peer] = [cpu_peer_time(results, name, peer) for name in operations]
+    title = f"One f32 row of {NUM_COLS:,} logits as of a language model, {results.run.text('cpu')}"
+    return dot_plot(title, "microseconds, less is better", operations, series, LogAxis)
+
+
+# ---- GPU ----------------------------------------------------------------------------------------
+
+GPU_ROWS = (1, 4, 16, 64, 256, 1024)
+GPU_PLOTTED_ROWS = (1, 64, 256, 1024)
+GPU_PEER_ROWS = (1, 64, 1024)
+
+
+def cuda_version(value):
+    return f"{value // 1000}.{value % 1000 // 10}"
+
+
+def gpu_caption(results):
+    run = results.run
+    driver = re.search(r"\d+\.\d+(\.\d+)?", run.text("driver", ""))
+    driver_text = f"driver {driver.group()}" if driver else "driver"
+    capability = run.integer("compute_capability")
+    return (
+        f"**{run.text('device')}**, compute capability {capability // 10}.{capability % 10}, "
+        f"{driver_text} for CUDA {cuda_version(run.integer('driver_cuda_version'))}, runtime CUDA "
+        f"{cuda_version(run.integer('runtime_cuda_version'))}: libsampler {run.text('version')}, "
+        f"commit {run.text('commit')}, {run.text('date')[:10]}. "
+        f"Made by `{run.text('command', './gpu_check')}`.\n\n"
+        f"Microseconds of kernel time for B rows of V = {NUM_COLS:,}, from graph replay with inputs "
+        "that no cache holds, and the share of a read-only pass over the bytes that a call moves. "
+        "“Call” is the wall time of one call for B = 1 and the wait for its end."
+    )
+
+
+def gpu_cold(cell):
+    return None if cell is None else cell.record("kernel_cold").time("median_us")
+
+
+def gpu_entry(cell):
+    if cell is None:
+        return MISSING
+    return f"{number(gpu_cold(cell))} ({percent(cell.time('share_cold'))})"
+
+
+def gpu_table(results, dtype):
+    header = [dtype, *(f"B = {num_rows}" for num_rows in GPU_ROWS), "call"]
+    rows = []
+    for operation in results.operations():
+        cells = [results.cell(operation, NUM_COLS, num_rows, dtype) for num_rows in GPU_ROWS]
+        wall = None if cells[0] is None else cells[0].record("wall").time("median_us")
+        rows.append([f"`{operation}`", *map(gpu_entry, cells), number(wall)])
+    return note_on_dashes(table(header, rows))
+
+
+def gpu_peer_table(results, peers):
+    """How many times as long each peer takes; cold, f32."""
+    header, rows = ["x libsampler, f32"], []
+    columns = [(file, program, b) for file in peers for program in file.programs for b in GPU_PEER_ROWS]
+    header += [f"{program}, B = {num_rows}" for _, program, num_rows in columns]
+    for operation in results.operations():
+        row = [f"`{operation}`"]
+        for file, program, num_rows in columns:
+            other = file.cell(operation, NUM_COLS, num_rows, "f32", program=program)
+            own = results.cell(operation, NUM_COLS, num_rows, "f32")
+            row.append(number(ratio(gpu_cold(other), gpu_cold(own))))
+        if set(row[1:]) != {MISSING}:
+            rows.append(row)
+    return note_on_dashes(table(header, rows))
+
+
+def gpu_section(results, peers):
+    dtypes = sorted({key[-1] for key in results.cells}, reverse=True)  # f32 first
+    parts = [gpu_caption(results), *(gpu_table(results, dtype) for dtype in dtypes)]
+    if peers:
+        dates = ", ".join(f"{' and '.join(p.programs)} ({p.run.text('date')[:10]})" for p in peers)
+        parts += [f"The same device with {dates}:", gpu_peer_table(results, peers)]
+    return "\n\n".join([*parts, plot_link(results)])
+
+
+def gpu_plot(results):
+    operations = results.operations()
+    series = {}
+    for num_rows in GPU_PLOTTED_ROWS:
+        cells = [results.cell(name, NUM_COLS, num_rows, "f32") for name in operations]
+        series[f"B = {num_rows}"] = [
+            None if cell is None else 100 * cell.time("share_cold") for cell in cells
+        ]
+    title = f"B f32 rows of {NUM_COLS:,}, {results.run.text('device')}"
+    axis = "% of the speed of a read-only pass, more is better"
+    return dot_plot(title, axis, operations, series, LinearAxis)
+
+
+# ---- Plots --------------------------------------------------------------------------------------
+
+# A card of its own colour, so that a page may be light or dark. The colours of marks are told apart
+# by the colour-blind (Okabe and Ito), the shapes by all.
+CARD, INK, GRID = "#ffffff", "#222222", "#d8d8d8"
+MARKS = (("#0072b2", "circle"), ("#d55e00", "square"), ("#009e73", "diamond"), ("#aa4499", "triangle"))
+LABELS_WIDTH, PLOT_WIDTH, MARGIN, ROW_HEIGHT, TOP = 190, 520, 20, 26, 76
+
+
+class LogAxis:
+    """From a power of ten to another."""
+
+    def __init__(self, values):
+        self.low = math.floor(math.log10(min(values)))
+        self.high = max(math.ceil(math.log10(max(values))), self.low + 1)
+
+    def place(self, value):
+        return (math.log10(value) - self.low) / (self.high - self.low)
+
+    def ticks(self):
+        return [10.0**exponent for exponent in range(self.low, self.high + 1)]
+
+
+class LinearAxis:
+    """From 0 to 100, or further by whole twenties."""
+
+    def __init__(self, values):
+        self.high = max(100, 20 * math.ceil(max(values) / 20))
+
+    def place(self, value):
+        return value / self.high
+
+    def ticks(self):
+        return list(range(0, self.high + 1, 20))
+
+
+def mark(shape, x, y, colour, title, css_class="mark"):
+    path = {
+        "circle": "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z",
+        "square": "M-4.5,-4.5h9v9h-9z",
+        "diamond": "M0,-6L6,0L0,6L-6,0z",
+        "triangle": "M0,-6L5.5,4.5L-5.5,4.5z",
+    }[shape]
+    return (
+        f'<path class="{css_class}" transform="translate({x:.1f},{y:.1f})" d="{path}" '
+        f'fill="{colour}"><title>{escape(title)}</title></path>'
+    )
+
+
+def text(x, y, content, anchor="start", weight="normal"):
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}">'
+        f"{escape(content)}</text>"
+    )
+
+
+def line(x1, y1, x2, y2):
+    return f'<path d="M{x1:.1f},{y1:.1f}L{x2:.1f},{y2:.1f}" stroke="{GRID}"/>'
+
+
+def dot_plot(title, axis_title, labels, series, axis_class):
+    """A row a label, a kind of mark a series; a series has a value or None for each label."""
+    values = [value for row in series.values() for value in row if value is not None]
+    axis = axis_class(values or [1.0])
+    left, bottom = MARGIN + LABELS_WIDTH, TOP + ROW_HEIGHT * len(labels)
+    width, height = left + PLOT_WIDTH + 2 * MARGIN, bottom + 56
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" font-family="sans-serif" font-size="13" fill="{INK}">',
+        f'<rect width="{width}" height="{height}" rx="6" fill="{CARD}"/>',
+        text(MARGIN, 28, title, weight="bold"),
+    ]
+    for tick in axis.ticks():
+        x = left + PLOT_WIDTH * axis.place(tick)
+        parts += [line(x, TOP, x, bottom), text(x, bottom + 18, f"{tick:,g}", "middle")]
+    parts.append(text(left + PLOT_WIDTH / 2, bottom + 40, axis_title, "middle"))
+    for i, label in enumerate(labels):
+        y = TOP + ROW_HEIGHT * (i + 0.5)
+        parts += [text(left - 12, y + 4.5, label, "end"), line(left, y, left + PLOT_WIDTH, y)]
+    legend_x = left
+    for (name, row), (colour, shape) in zip(series.items(), MARKS):
+        parts += [mark(shape, legend_x + 6, 52, colour, name, "key"), text(legend_x + 18, 56.5, name)]
+        legend_x += 44 + 7 * len(name)
+        for i, value in enumerate(row):
+            if value is not None:
+                x, y = left + PLOT_WIDTH * axis.place(value), TOP + ROW_HEIGHT * (i + 0.5)
+                parts.append(mark(shape, x, y, colour, f"{labels[i]}, {name}: {number(value)}"))
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def plot_link(results):
+    return f"![Plot of the table]({PLOTS}/{results.stem}.svg)"
+
+
+# ---- The whole ----------------------------------------------------------------------------------
+
+
+def between_markers(readme, kind, content):
+    begin, end = f"<!-- begin: {kind} results -->\n", f"<!-- end: {kind} results -->"
+    if readme.count(begin) != 1 or readme.count(end) != 1 or readme.find(begin) > readme.find(end):
+        raise ReportError(f"README.md needs one line {begin.strip()} and, behind it, one {end}")
+    head, rest = readme.split(begin)
+    tail = rest.split(end)[1]
+    return head + begin + (f"\n{content}\n\n" if content else "") + end + tail
+
+
+def peers_of(results, others):
+    return [other for other in others if other.run.text("device") == results.run.text("device")]
+
+
+def report(root):
+    """Path: text of each file that this script is the author of."""
+    files = [Results(path, root) for path in sorted(root.glob("bench/results/*.json"))]
+    cpu = [file for file in files if file.kind == "cpu"]
+    gpu = [file for file in files if file.kind == "gpu" and "libsampler" in file.programs]
+    peers = [file for file in files if file.kind == "gpu" and "libsampler" not in file.programs]
+    for peer in peers:
+        if not any(peer in peers_of(file, peers) for file in gpu):
+            raise ReportError(f"{peer.path}: no file has libsampler's times on {peer.run.text('device')}")
+    sections = {
+        "cpu": [cpu_section(file) for file in cpu],
+        "gpu": [gpu_section(file, peers_of(file, peers)) for file in gpu],
+    }
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    for kind, parts in sections.items():
+        readme = between_markers(readme, kind, "\n\n".join(parts))
+    texts = {root / PLOTS / f"{file.stem}.svg": cpu_plot(file) for file in cpu}
+    texts.update({root / PLOTS / f"{file.stem}.svg": gpu_plot(file) for file in gpu})
+    return {root / "README.md": readme, **texts}
+
+
+def differences(root, texts):
+    for path, content in texts.items():
+        if not path.exists():
+            yield f"{path.relative_to(root)} is missing"
+        elif path.read_text(encoding="utf-8") != content:
+            yield f"{path.relative_to(root)} is not what bench/results gives"
+    for path in sorted(root.glob(f"{PLOTS}/*")):
+        if path not in texts:
+            yield f"{path.relative_to(root)} belongs to no file of bench/results"
+
+
+def write(root, texts):
+    for path in root.glob(f"{PLOTS}/*.svg"):
+        if path not in texts:
+            path.unlink()
+    for path, content in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    here = pathlib.Path(__file__).resolve().parent.parent
+    parser.add_argument("--root", type=pathlib.Path, default=here, help="the project's folder")
+    arguments = parser.parse_args()
+    root = arguments.root.resolve()
+    try:
+        texts = report(root)
+    except ReportError as error:
+        sys.exit(f"bench_report: {error}")
+    if not arguments.check:
+        write(root, texts)
+        return
+    problems = list(differences(root, texts))
+    if problems:
+        sys.exit("\n".join([*problems, "run tools/bench_report.py"]))
+
+
+if __name__ == "__main__":
+    main()
