@@ -50,9 +50,8 @@ Plan make_plan(const DeviceShape &device, const Extent &extent) {
 
   const int64_t by_shared_memory = int64_t(device.shared_bytes_per_multiprocessor /
                                            (plan.shared_bytes() + kReservedSharedBytes));
-  const int64_t by_threads = device.threads_per_multiprocessor / kBlockThreads;
-  const int64_t blocks =
-      device.num_multiprocessors * std::max<int64_t>(1, std::min(by_shared_memory, by_threads));
+  const int64_t blocks = device.num_multiprocessors *
+                         std::clamp<int64_t>(by_shared_memory, 1, kBlocksPerMultiprocessor);
   plan.num_teams =
       std::clamp<int64_t>(blocks / plan.team_size, 1, std::max<int64_t>(extent.num_rows, 1));
   if (needs_bitmaps(extent)) {

@@ -63,7 +63,6 @@ struct DeviceShape {
   int num_multiprocessors;
   size_t shared_bytes_per_block;  // at most, opted in
   size_t shared_bytes_per_multiprocessor;
-  int threads_per_multiprocessor;
   bool has_clusters;
 };
 

@@ -139,6 +139,7 @@ SAMPLER_HD constexpr int ring_bytes(int num_threads) {
 template <class Context, class Source>
 class TeamRow {
  public:
+  // A barrier of the block: other warps may still read the row before, dealt in another way.
   SAMPLER_DEVICE TeamRow(Context &ctx, const Source &source, const Residence &residence)
       : ctx_(ctx), source_(source), memory_(residence.memory) {
     const Part row = {0, (source.lead + source.count + kTile - 1) / kTile};
@@ -146,6 +147,7 @@ class TeamRow {
     tiles_ = block.of(ctx.warp(), Context::kThreads / 32);
     fits_ = int64_t(block.end - block.begin) * kTile * element_bytes() <= residence.num_bytes;
     first_slot_ = fits_ ? tiles_.begin - block.begin : ctx.warp() * kRingTiles;
+    ctx.sync();
   }
 
   SAMPLER_DEVICE const Source &source() const { return source_; }
@@ -156,7 +158,6 @@ class TeamRow {
   // The pass that reads the source, and leaves in shared memory what fits.
   template <class F>
   SAMPLER_DEVICE void load_each(const F &f) {
-    ctx_.sync();  // other warps may still read the row before, dealt in another way
     for_each(f);
     is_resident_ = fits_;
   }

@@ -182,7 +182,8 @@ typedef struct sampler_capabilities {
 #define SAMPLER_CAPABILITIES_INIT \
   { sizeof(sampler_capabilities), 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Fills the fields that the caller's struct_size covers. Needs no handle, touches no device. */
+/* Fills the fields that the caller's struct_size covers. Needs no handle, touches no device; the
+ * first call may start CUDA's runtime. */
 SAMPLER_API sampler_status sampler_get_capabilities(sampler_capabilities *out_capabilities);
 
 #ifdef __cplusplus

@@ -57,8 +57,7 @@ class CurrentDevice {
 
 kernels::DeviceShape shape_of(const Device &device) {
   return {device.num_multiprocessors, device.shared_bytes_per_block,
-          device.shared_bytes_per_multiprocessor, device.threads_per_multiprocessor,
-          device.has_clusters};
+          device.shared_bytes_per_multiprocessor, device.has_clusters};
 }
 
 template <class Request>
@@ -134,7 +133,6 @@ cudaError_t read_attributes(int id, Device *out) {
       {cudaDevAttrMultiProcessorCount, &out->num_multiprocessors},
       {cudaDevAttrMaxSharedMemoryPerBlockOptin, &block_bytes},
       {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &multiprocessor_bytes},
-      {cudaDevAttrMaxThreadsPerMultiProcessor, &out->threads_per_multiprocessor},
       {cudaDevAttrComputeCapabilityMajor, &major},
   };
   for (const auto &item : wanted) {

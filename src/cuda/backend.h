@@ -17,7 +17,6 @@ struct Device {
   int num_multiprocessors = 0;
   size_t shared_bytes_per_block = 0;
   size_t shared_bytes_per_multiprocessor = 0;
-  int threads_per_multiprocessor = 0;
   bool has_clusters = false;
   bool host_parameters = false;  // a call's numbers per row are host arrays
 };

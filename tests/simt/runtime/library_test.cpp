@@ -148,8 +148,8 @@ TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
     const std::string expected = failed + ": too many resources requested for launch";
     EXPECT_EQ(expected, message.substr(0, message.find(';')));
   }
-  // The count, the device and back, five attributes, two kernels of four requests, the workspace.
-  EXPECT_GE(num_failed, 1 + 2 + 5 + 8 + 2 + 1);
+  // The count, the device and back, four attributes, two kernels of four requests, the workspace.
+  EXPECT_GE(num_failed, 1 + 2 + 4 + 8 + 2 + 1);
 }
 
 // ---- Beside computing ---------------------------------------------------------------------------
@@ -341,7 +341,7 @@ TEST_F(Workspace, IsNeededForLongListsAlone) {
 
 // Rows share it when they are more than the multiprocessors.
 TEST_F(Workspace, HasALimit) {
-  runtime::reset({{2, 64 << 10, 100 << 10, 1536, 8}});
+  runtime::reset({{2, 64 << 10, 100 << 10, 8}});
   const Sampler sampler = make_sampler(device_options(0, 7, kLongList));
   for (Spec spec : specs_of_long_lists()) {
     SCOPED_TRACE(describe(spec));
@@ -392,7 +392,7 @@ std::vector<Machine> machines() {
       {"clusters", runtime::kHopper, 64},
       {"no_clusters", runtime::kAda, 64},
       // Too little shared memory for the rows, and one multiprocessor for all of them.
-      {"small", {1, 64 << 10, 64 << 10, 1024, 8}, 64},
+      {"small", {1, 64 << 10, 64 << 10, 8}, 64},
   };
 #if !defined(__SANITIZE_ADDRESS__)  // which makes fibers dear
   all.push_back({"clusters_256_threads", runtime::kHopper, 256});

@@ -148,8 +148,6 @@ int attribute_of(const Device &device, cudaDeviceAttr attribute) {
   switch (attribute) {
     case cudaDevAttrMultiProcessorCount:
       return device.num_multiprocessors;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return device.threads_per_multiprocessor;
     case cudaDevAttrComputeCapabilityMajor:
       return device.compute_capability;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:

@@ -22,12 +22,11 @@ struct Device {
   int num_multiprocessors;
   int shared_bytes_per_block;  // at most, opted in
   int shared_bytes_per_multiprocessor;
-  int threads_per_multiprocessor;
   int compute_capability;  // the major number; thread block clusters begin with 9
 };
 
-constexpr Device kHopper = {132, 227 << 10, 228 << 10, 2048, 9};
-constexpr Device kAda = {128, 99 << 10, 100 << 10, 1536, 8};  // has no clusters
+constexpr Device kHopper = {132, 227 << 10, 228 << 10, 9};
+constexpr Device kAda = {128, 99 << 10, 100 << 10, 8};  // has no clusters
 
 // A machine with these devices on which nothing has happened: a process begins with one of each of
 // the two. Without devices there is no driver either. All memory must have been released.
