@@ -63,7 +63,7 @@ SAMPLER_INLINE float largest(Floats x) {
 
 struct F32 {
   using Element = float;
-  static SAMPLER_INLINE Floats read(const float *p) { return load(p); }
+  static SAMPLER_INLINE Floats read(const float *p) { return held(load(p)); }
   static SAMPLER_INLINE void write(float *p, Floats x) { store(p, x); }
   static SAMPLER_INLINE float from(float x) { return x; }
 };
@@ -368,24 +368,22 @@ struct ListWriter {
 template <class Type, bool kHasIds>
 Listed list_tokens(const Source &source, const float *maxima, int64_t begin, int64_t end,
                    const ListRange &range, float *out_values, int32_t *out_ids) {
-  const Floats below = splat(range.below);
-  Floats at_least = splat(range.at_least);
+  const Floats at_least = splat(range.at_least), below = splat(range.below);
   int64_t end_of_ties = end;
   ListWriter<kHasIds> list = {out_values, out_ids, source.ids};
   for (int64_t i = begin; i < end;) {
     const int64_t block = i / kGroupBlock;
     const int64_t block_end = smaller((block + 1) * kGroupBlock, end);
-    if (list.count >= range.enough && end_of_ties == end) {
-      end_of_ties = i;
-    }
+    if (list.count >= range.enough && end_of_ties == end) end_of_ties = i;
     const bool no_ties = end_of_ties < end;
-    const auto wanted = [&](Floats x) SAMPLER_INLINE_LAMBDA {
-      return both(no_ties ? gt(x, at_least) : ge(x, at_least), gt(below, x));
+    const auto reaches = [&](Floats x) SAMPLER_INLINE_LAMBDA {
+      return no_ties ? gt(x, at_least) : ge(x, at_least);
     };
-    if (!maxima || bits(ge(load(maxima + block * kWidth), at_least)) != 0) {
+    if (!maxima || bits(reaches(load(maxima + block * kWidth))) != 0) {
       for_each_vector<Type>(elements<Type>(source.values), i, block_end,
-                            [&](Floats x, int64_t index, int64_t lanes)
-                                SAMPLER_INLINE_LAMBDA { list.add(wanted(x), x, index, lanes); });
+                            [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                              list.add(both(reaches(x), gt(below, x)), x, index, lanes);
+                            });
     }
     i = block_end;
   }

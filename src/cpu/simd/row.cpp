@@ -206,7 +206,7 @@ void SimdRow::shrink_list(Rank cut) {
 // not known whether there are so many. The k-th largest of group maxima is such a value, of coarser
 // groups when there are many for each of the k.
 float SimdRow::group_bound(int64_t k, float lowest) const {
-  constexpr int64_t kGroupsPerToken = 16;
+  constexpr int64_t kGroupsPerToken = 8;
   const float *maxima = maxima_;
   int64_t count = num_maxima();
   const int64_t factor = count / (kGroupsPerToken * k);

@@ -56,6 +56,11 @@ SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
                    _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
 }
 
+// Keeps x in a register: the compiler would read it from memory for each of its uses.
+SAMPLER_INLINE void hold(Floats &x) {
+  asm("" : "+x"(x));
+}
+
 SAMPLER_INLINE Floats add(Floats a, Floats b) {
   return _mm256_add_ps(a, b);
 }

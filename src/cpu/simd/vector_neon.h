@@ -52,6 +52,11 @@ SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   vst1_u16(p, vmovn_u32(vreinterpretq_u32_s32(x)));
 }
 
+// Keeps x in a register: the compiler would read it from memory for each of its uses.
+SAMPLER_INLINE void hold(Floats &x) {
+  asm("" : "+w"(x));
+}
+
 SAMPLER_INLINE Floats add(Floats a, Floats b) {
   return vaddq_f32(a, b);
 }

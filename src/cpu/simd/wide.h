@@ -49,6 +49,10 @@ SAMPLER_INLINE Floats load_bf16(const uint16_t *p) {
   for (int i = 0; i < kPieces; ++i) result.piece[i] = native::load_bf16(p + i * native::kLanes);
   return result;
 }
+SAMPLER_INLINE Floats held(Floats x) {
+  for (int i = 0; i < kPieces; ++i) native::hold(x.piece[i]);
+  return x;
+}
 SAMPLER_INLINE Floats add(Floats a, Floats b) {
   Floats result;
   for (int i = 0; i < kPieces; ++i) result.piece[i] = native::add(a.piece[i], b.piece[i]);
