@@ -1,5 +1,9 @@
 #include "cpu/simd/isa.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <cstdio>
 #include <cstring>
 
@@ -33,12 +37,19 @@ constexpr Isa kIsas[] = {
 #endif
 };
 
+#if defined(__x86_64__)
+// clang's __builtin_cpu_supports does not know it. Its registers are those of AVX.
+bool has_f16c() {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 bool is_usable(uint32_t bit) {
 #if defined(__x86_64__)
   // These also ask whether the system keeps the registers (XGETBV).
   if (bit == kIsaAvx2) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   }
   if (bit == kIsaAvx512) {
     return is_usable(kIsaAvx2) && __builtin_cpu_supports("avx512f") &&

@@ -19,7 +19,7 @@ constexpr int64_t kGroupBlock = kVectorElements * kGroupElements;
 // Elements that one sum of weights is kept for. 32 of a lane: their low limbs do not overflow.
 constexpr int64_t kWeightBlock = 512;
 // A sample has one vector of so many.
-constexpr int64_t kSampleStep = 64;
+constexpr int64_t kSampleStep = 32;
 
 // What is written at once may reach so far behind the last element of a list.
 constexpr int64_t kListPadding = kVectorElements;

@@ -356,8 +356,8 @@ class SimdRow::Filters {
     return cut;
   }
 
-  // Where a sample of the row has half, and twice, its part of the weight that the filter may cut
-  // off. False when it is too light to say.
+  // Where a sample of the row has three quarters, and twice, its part of the weight that the filter
+  // may cut off. False when it is too light to say.
   bool make_estimate(uint64_t cut_off, float lowest, Estimate *estimate) {
     row_.list_.count = passes_.sample(row_.row_, lowest, row_.list_values_);
     make_relative();
@@ -366,7 +366,7 @@ class SimdRow::Filters {
     const int64_t num_sampled = row_.list_.count;
     const bool usable = num_sampled > 0 && own > 0 && weight > own;
     if (usable) {
-      estimate->low = select_from_list(row_.relative_, weight - own / 2).value;
+      estimate->low = select_from_list(row_.relative_, weight - own / 4 * 3).value;
       estimate->below = kInfinity;
       if (weight / 2 > own) {
         estimate->below = above(select_from_list(row_.relative_, weight - 2 * own).value);
