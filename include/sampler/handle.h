@@ -117,6 +117,8 @@ SAMPLER_API sampler_status sampler_options_init(sampler_options *options, size_t
 
 /* Creates a sampler. `options` NULL: a CPU sampler with one thread and no workspace.
  * On failure *out_sampler is NULL and nothing is leaked.
+ * A CPU sampler computes rows with the best instruction set of the machine, or with the one that
+ * the environment variable SAMPLER_ISA names: scalar, avx2, avx512 or neon.
  * Errors: INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED (no CUDA in this build or on this machine),
  * OUT_OF_MEMORY, SYSTEM (a thread could not be started), CUDA (with CUDA's word for it). */
 SAMPLER_API sampler_status sampler_create(const sampler_options *options, sampler_t *out_sampler);
@@ -154,8 +156,14 @@ SAMPLER_API sampler_status sampler_workspace_size(sampler_t sampler, sampler_ope
 
 /* ---- What this build and machine offer ------------------------------------------------------ */
 
-/* Bits of instruction sets that CPU rows can be computed with. The tokens are the same. */
-enum { SAMPLER_ISA_SCALAR = 1 };
+/* Bits of instruction sets that CPU rows can be computed with. The tokens are the same.
+ * AVX2 means AVX2, FMA and F16C; AVX512 means F, BW, DQ and VL besides. */
+enum {
+  SAMPLER_ISA_SCALAR = 1,
+  SAMPLER_ISA_AVX2 = 2,
+  SAMPLER_ISA_AVX512 = 4,
+  SAMPLER_ISA_NEON = 8
+};
 
 typedef struct sampler_capabilities {
   /* sizeof(sampler_capabilities), set by the caller. */
@@ -165,7 +173,8 @@ typedef struct sampler_capabilities {
   uint32_t version;
   uint32_t abi_version;
 
-  /* SAMPLER_ISA_ bits: compiled in, usable on this machine, and the one in use. */
+  /* SAMPLER_ISA_ bits: compiled in, usable on this machine, and the one that a sampler created now
+   * would use (0 when SAMPLER_ISA names none that is usable). */
   uint32_t isa_compiled;
   uint32_t isa_usable;
   uint32_t isa_active;

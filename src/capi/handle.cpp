@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdio>
 #include <new>
 
 #include "capi/check.h"
@@ -14,6 +15,8 @@
 #include "capi/structs.h"
 #include "contract/request.h"
 #include "cpu/operations.h"
+#include "cpu/simd/isa.h"
+#include "cpu/simd/passes.h"
 
 namespace sampler::capi {
 
@@ -106,24 +109,29 @@ void check_options(Check &check, const sampler_options &options) {
   check.zero("reserved", options.reserved);
 }
 
-// The most that any operation needs on max_rows rows of max_cols columns: candidate lists, which
-// are sorted by id, and outputs that share rows, which are sorted by row.
+// The most that any operation needs on max_rows rows of max_cols columns, of candidates or not:
+// outputs that share rows, which are sorted by row, and chains.
 size_t largest_workspace(int64_t max_rows, int64_t max_cols, int num_threads) {
   if (max_rows == 0) return 0;
-  contract::Rows rows;
-  rows.values = rows.ids = &rows;  // whether they are null is all that counts
-  rows.num_rows = max_rows;
-  rows.num_cols = max_cols;
+  size_t result = 0;
+  for (const bool candidates : {false, true}) {
+    contract::Rows rows;
+    rows.values = &rows;  // whether pointers are null is all that counts
+    rows.ids = candidates ? &rows : nullptr;
+    rows.num_rows = max_rows;
+    rows.num_cols = max_cols;
 
-  contract::SampleRequest sample;
-  sample.input = rows;
-  sample.num_rows = max_rows;
-  sample.row_indices = reinterpret_cast<const int32_t *>(&rows);
-  contract::ChainRequest chain;
-  chain.target = chain.draft = rows;
-  chain.num_rows = max_rows;
-  return std::max(cpu::workspace_bytes(sample, num_threads),
-                  cpu::workspace_bytes(chain, num_threads));
+    contract::SampleRequest sample;
+    sample.input = rows;
+    sample.num_rows = max_rows;
+    sample.row_indices = reinterpret_cast<const int32_t *>(&rows);
+    contract::ChainRequest chain;
+    chain.target = chain.draft = rows;
+    chain.num_rows = max_rows;
+    result = std::max({result, cpu::workspace_bytes(sample, num_threads),
+                       cpu::workspace_bytes(chain, num_threads)});
+  }
+  return result;
 }
 
 void build_on_cuda(Check &check, const sampler_options &options, sampler_handle *handle) {
@@ -147,8 +155,25 @@ void build_on_cuda(Check &check, const sampler_options &options, sampler_handle 
   }
 }
 
+static_assert(cpu::kIsaScalar == SAMPLER_ISA_SCALAR && cpu::kIsaAvx2 == SAMPLER_ISA_AVX2 &&
+              cpu::kIsaAvx512 == SAMPLER_ISA_AVX512 && cpu::kIsaNeon == SAMPLER_ISA_NEON);
+
+cpu::IsaChoice choose_isa() {
+  return cpu::choose_isa(getenv("SAMPLER_ISA"));
+}
+
 void build_on_cpu(Check &check, const sampler_options &options, sampler_handle *handle) {
+  const cpu::IsaChoice isa = choose_isa();
+  if (!isa.valid) {
+    char usable[64];
+    cpu::write_isa_names(cpu::usable_isas(), usable, sizeof usable);
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "the environment variable SAMPLER_ISA is %.32s; it must be one of %s, or unset",
+               getenv("SAMPLER_ISA"), usable);
+    return;
+  }
   cpu::Executor &executor = handle->executor;
+  executor.passes = isa.passes;
   executor.num_threads = std::max(options.num_threads, 1);
   executor.parallel_for = options.parallel_for;
   executor.parallel_for_user = options.parallel_for_user;
@@ -199,6 +224,17 @@ void destroy(sampler_handle *handle) {
   call_deallocate(allocator, handle, sizeof *handle);
 }
 
+void log_created(const sampler_handle &handle) {
+  const cpu::Passes *passes = handle.executor.passes;
+  char text[64];
+  std::snprintf(text, sizeof text, "sampler created on %s%s",
+                handle.on_cuda ? "a CUDA device" : "the CPU, rows by ",
+                handle.on_cuda ? ""
+                : passes       ? passes->name
+                               : "the scalar reference");
+  handle.log(SAMPLER_LOG_INFO, text);
+}
+
 sampler_status create(const sampler_options *user_options, sampler_t *out_sampler) {
   prepare_unwinder();
   Log log;
@@ -227,8 +263,7 @@ sampler_status create(const sampler_options *user_options, sampler_t *out_sample
     destroy(handle);
     return check.status();
   }
-  log(SAMPLER_LOG_INFO, handle->on_cuda ? "sampler created on a CUDA device"
-                                        : "sampler created on the CPU, scalar rows");
+  log_created(*handle);
   *out_sampler = handle;
   return SAMPLER_OK;
 }
@@ -247,7 +282,9 @@ sampler_status get_capabilities(sampler_capabilities *out) {
   const size_t struct_size = out->struct_size;
   result.version = SAMPLER_VERSION;
   result.abi_version = SAMPLER_ABI_VERSION;
-  result.isa_compiled = result.isa_usable = result.isa_active = SAMPLER_ISA_SCALAR;
+  result.isa_compiled = cpu::compiled_isas();
+  result.isa_usable = cpu::usable_isas();
+  result.isa_active = choose_isa().isa;
   result.cuda_compiled = cuda::is_compiled();
   result.num_cuda_devices = uint32_t(cuda::num_devices());
   result.num_processors = num_processors();

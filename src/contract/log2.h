@@ -12,16 +12,31 @@
 
 namespace sampler::contract {
 
-// log2(1 + z) / z for 1 + z in [sqrt(1/2), sqrt(2)).
+// log2(1 + z) / z for 1 + z in [sqrt(1/2), sqrt(2)), by descending degree; the last is kLog2E.
+constexpr float kLog2C8 = 0x1.01515cp-3f;
+constexpr float kLog2C7 = -0x1.a75d36p-3f;
+constexpr float kLog2C6 = 0x1.b96434p-3f;
+constexpr float kLog2C5 = -0x1.e98638p-3f;
+constexpr float kLog2C4 = 0x1.26dc6ep-2f;
+constexpr float kLog2C3 = -0x1.715b62p-2f;
+constexpr float kLog2C2 = 0x1.ec736cp-2f;
+constexpr float kLog2C1 = -0x1.715472p-1f;
+constexpr uint32_t kSqrtHalfBits = 0x3F3504F3u;
+constexpr float kSmallestNormal = 0x1p-126f;
+// Of the Gumbel draw: the largest uniform number, -log2(ln(2)), and the bound of its scores.
+constexpr float kLargestUniform = 1.0f - 0x1p-24f;
+constexpr float kMinusLog2Ln2 = 0x1.0eba78p-1f;
+constexpr float kScoreBound = 0x1p126f;
+
 SAMPLER_HD inline float log2_quotient(float z) {
-  float q = 0x1.01515cp-3f;
-  q = fma32(q, z, -0x1.a75d36p-3f);
-  q = fma32(q, z, 0x1.b96434p-3f);
-  q = fma32(q, z, -0x1.e98638p-3f);
-  q = fma32(q, z, 0x1.26dc6ep-2f);
-  q = fma32(q, z, -0x1.715b62p-2f);
-  q = fma32(q, z, 0x1.ec736cp-2f);
-  q = fma32(q, z, -0x1.715472p-1f);
+  float q = kLog2C8;
+  q = fma32(q, z, kLog2C7);
+  q = fma32(q, z, kLog2C6);
+  q = fma32(q, z, kLog2C5);
+  q = fma32(q, z, kLog2C4);
+  q = fma32(q, z, kLog2C3);
+  q = fma32(q, z, kLog2C2);
+  q = fma32(q, z, kLog2C1);
   return fma32(q, z, kLog2E);
 }
 
@@ -32,14 +47,12 @@ struct Log2Parts {
 };
 
 SAMPLER_HD inline Log2Parts split_for_log2(float y) {
-  constexpr uint32_t kSqrtHalfBits = 0x3F3504F3u;
   const int exponent = int(bits_of(y) - kSqrtHalfBits) >> 23;
   return {exponent, float_of(bits_of(y) - (uint32_t(exponent) << 23)) - 1.0f};
 }
 
 // log2(y) + shift for y > 0, subnormals included.
 SAMPLER_HD inline float log2_shifted(float y, int shift) {
-  constexpr float kSmallestNormal = 0x1p-126f;
   if (y < kSmallestNormal) return log2_shifted(y * 0x1p24f, shift - 24);
   const Log2Parts parts = split_for_log2(y);
   return fma32(parts.z, log2_quotient(parts.z), float(parts.exponent + shift));
@@ -48,10 +61,8 @@ SAMPLER_HD inline float log2_shifted(float y, int shift) {
 // Standard Gumbel noise in units of log2: -log2(-ln(1 - v)), v uniform in (0, 1) from `word`.
 // Small v, the large noises, keep their full relative accuracy.
 SAMPLER_HD inline float gumbel_noise(uint32_t word) {
-  constexpr float kLargest = 1.0f - 0x1p-24f;
-  constexpr float kMinusLog2Ln2 = 0x1.0eba78p-1f;
   const float scaled = fma32(float(word), 0x1p-32f, 0x1p-33f);
-  const float v = scaled < kLargest ? scaled : kLargest;
+  const float v = scaled < kLargestUniform ? scaled : kLargestUniform;
 
   const int exponent = split_for_log2(1.0f - v).exponent;
   const float scale = power_of_two(-exponent);
@@ -64,11 +75,10 @@ SAMPLER_HD inline float gumbel_noise(uint32_t word) {
 
 // What the Gumbel draw maximises over the kept tokens. Logits need neither maximum nor sum.
 SAMPLER_HD inline float gumbel_score(InputKind kind, float x, float scale, uint32_t word) {
-  constexpr float kBound = 0x1p126f;
   const float noise = gumbel_noise(word);
   const float score =
       kind == InputKind::kLogits ? fma32(x, scale, noise) : log2_shifted(x, 0) + noise;
-  return score > kBound ? kBound : score < -kBound ? -kBound : score;
+  return score > kScoreBound ? kScoreBound : score < -kScoreBound ? -kScoreBound : score;
 }
 
 // Natural logarithm of a token's share of `total_weight`.

@@ -12,14 +12,19 @@ struct Philox4 {
   uint32_t word[4];
 };
 
+constexpr int kPhiloxRounds = 10;
+constexpr uint32_t kPhiloxFactor0 = 0xD2511F53u, kPhiloxFactor1 = 0xCD9E8D57u;
+constexpr uint32_t kPhiloxKeyStep0 = 0x9E3779B9u, kPhiloxKeyStep1 = 0xBB67AE85u;
+constexpr int kPurposeShift = 24;
+
 SAMPLER_HD inline Philox4 philox4x32_10(Philox4 counter, uint32_t key0, uint32_t key1) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t product0 = uint64_t(0xD2511F53u) * counter.word[0];
-    const uint64_t product1 = uint64_t(0xCD9E8D57u) * counter.word[2];
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const uint64_t product0 = uint64_t(kPhiloxFactor0) * counter.word[0];
+    const uint64_t product1 = uint64_t(kPhiloxFactor1) * counter.word[2];
     counter = {{uint32_t(product1 >> 32) ^ counter.word[1] ^ key0, uint32_t(product1),
                 uint32_t(product0 >> 32) ^ counter.word[3] ^ key1, uint32_t(product0)}};
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
+    key0 += kPhiloxKeyStep0;
+    key1 += kPhiloxKeyStep1;
   }
   return counter;
 }
@@ -45,7 +50,7 @@ struct RandomStream {
 SAMPLER_HD inline Philox4 random_block(const RandomStream &random, Purpose purpose,
                                        uint32_t index) {
   const Philox4 counter = {{uint32_t(random.offset), uint32_t(random.offset >> 32), random.stream,
-                            uint32_t(purpose) << 24 | index}};
+                            uint32_t(purpose) << kPurposeShift | index}};
   return philox4x32_10(counter, uint32_t(random.seed), uint32_t(random.seed >> 32));
 }
 

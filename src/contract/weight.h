@@ -17,6 +17,21 @@ constexpr float kGreedyTemperature = 1e-5f;
 constexpr float kLog2E = 0x1.715476p+0f;
 constexpr int kWeightBits = 44;
 
+// Below it, log2 of a token's share less 1, a probability is 0.
+constexpr float kLowestLog2 = -101.0f;
+// 2^f for f in [-0.5, 0.5], by descending degree.
+constexpr float kExp2C5 = 0x1.5bba14p-10f;
+constexpr float kExp2C4 = 0x1.3cea88p-7f;
+constexpr float kExp2C3 = 0x1.c6b752p-5f;
+constexpr float kExp2C2 = 0x1.ebf9bcp-3f;
+constexpr float kExp2C1 = 0x1.62e42ap-1f;
+constexpr float kExp2C0 = 0x1p+0f;
+// Their bits plus a limb's units are the sum's bits.
+constexpr float kHighLimb = 6.0f;
+constexpr float kLowLimb = 0x1.8p-21f;
+// Units of the low limb in one of the high limb.
+constexpr int kLowLimbBits = 23;
+
 SAMPLER_HD inline bool is_greedy(float temperature) {
   return temperature <= kGreedyTemperature;
 }
@@ -36,16 +51,15 @@ SAMPLER_HD inline float log2_ratio_minus_1(float x, float max, float scale) {
 // 2^(t + 1) for t in [-101, -1], relative error 1.71e-7 at most; 0 below -101. Never rises as t
 // falls.
 SAMPLER_HD inline float exp2_plus_1(float t) {
-  constexpr float kLowest = -101.0f;
-  const bool is_zero = !(t >= kLowest);  // taken in at the end, which leaves no branch
-  const ShiftedInteger n = nearest_integer(is_zero ? kLowest : t);
-  const float f = (is_zero ? kLowest : t) - n.value();
-  float p = 0x1.5bba14p-10f;
-  p = fma32(p, f, 0x1.3cea88p-7f);
-  p = fma32(p, f, 0x1.c6b752p-5f);
-  p = fma32(p, f, 0x1.ebf9bcp-3f);
-  p = fma32(p, f, 0x1.62e42ap-1f);
-  p = fma32(p, f, 0x1p+0f);
+  const bool is_zero = !(t >= kLowestLog2);  // taken in at the end, which leaves no branch
+  const ShiftedInteger n = nearest_integer(is_zero ? kLowestLog2 : t);
+  const float f = (is_zero ? kLowestLog2 : t) - n.value();
+  float p = kExp2C5;
+  p = fma32(p, f, kExp2C4);
+  p = fma32(p, f, kExp2C3);
+  p = fma32(p, f, kExp2C2);
+  p = fma32(p, f, kExp2C1);
+  p = fma32(p, f, kExp2C0);
   return p * (is_zero ? 0.0f : power_of_two(n.integer() + 1));
 }
 
@@ -87,12 +101,11 @@ SAMPLER_HD inline float relative_probability(const RowScale &row, float x) {
 // Two limbs, each the raw bits of an f32 whose last place has the unit wanted: 2^-21 in [4, 8),
 // 2^-44 in [2^-21, 2^-20). What the first one rounds away is exact in f32.
 SAMPLER_HD inline uint64_t weight_of(float relative) {
-  constexpr float kHigh = 6.0f, kLow = 0x1.8p-21f;
-  const float high = relative + kHigh;
-  const float low = (relative - (high - kHigh)) + kLow;
-  const int64_t high_units = int32_t(bits_of(high) - bits_of(kHigh));
-  const int64_t low_units = int32_t(bits_of(low) - bits_of(kLow));
-  return uint64_t(high_units * (int64_t(1) << 23) + low_units);
+  const float high = relative + kHighLimb;
+  const float low = (relative - (high - kHighLimb)) + kLowLimb;
+  const int64_t high_units = int32_t(bits_of(high) - bits_of(kHighLimb));
+  const int64_t low_units = int32_t(bits_of(low) - bits_of(kLowLimb));
+  return uint64_t(high_units * (int64_t(1) << kLowLimbBits) + low_units);
 }
 
 SAMPLER_HD inline uint64_t weight(const RowScale &row, float x) {

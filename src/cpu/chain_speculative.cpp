@@ -3,10 +3,8 @@
 
 #include "contract/draw.h"
 #include "contract/elements.h"
-#include "cpu/distribution.h"
-#include "cpu/draw.h"
 #include "cpu/operations.h"
-#include "cpu/row.h"
+#include "cpu/task_rows.h"
 #include "cpu/tasks.h"
 
 namespace sampler::cpu {
@@ -19,42 +17,26 @@ namespace row_status = contract::row_status;
 
 namespace {
 
-struct Buffers {
-  RowBuffers target;
-  RowBuffers draft;
+struct Workspace {
+  char *target = nullptr;
+  char *draft = nullptr;
   float *residual = nullptr;  // also the probabilities that the last token is drawn from
 };
 
 size_t layout(const ChainRequest &request, int64_t num_tasks, void *block, int64_t task,
-              Buffers *out) {
+              Workspace *out) {
   Arena arena(block);
   for (int64_t i = 0; i < num_tasks; ++i) {
-    Buffers buffers;
-    uint64_t *sort = arena.take<uint64_t>(request.target.num_cols);
-    buffers.target = take_row_buffers(arena, request.target, sort);
-    if (request.draft.values) buffers.draft = take_row_buffers(arena, request.draft, sort);
-    buffers.residual = arena.take<float>(request.target.num_cols);
-    if (i == task) *out = buffers;
+    Workspace workspace;
+    workspace.target = arena.take<char>(int64_t(row_memory_bytes(request.target)));
+    if (request.draft.values) {
+      workspace.draft = arena.take<char>(int64_t(row_memory_bytes(request.draft)));
+    }
+    workspace.residual = arena.take<float>(request.target.num_cols);
+    if (i == task) *out = workspace;
   }
   return arena.bytes();
 }
-
-// The probabilities of one position: taken as given, or made from logits.
-struct Position {
-  Row row;
-  Distribution distribution;  // of logits
-  uint32_t status;
-
-  float probability(int64_t index) const {
-    if (row.kind == InputKind::kProbabilities) return row.values[index];
-    return distribution.probability(row.values[index], row.rank(index));
-  }
-
-  float probability_of(int64_t id) const {
-    const int64_t index = row.find(id);
-    return index < 0 ? 0.0f : probability(index);
-  }
-};
 
 // A token's probability, or the status that makes the row bad.
 struct Lookup {
@@ -67,13 +49,16 @@ struct Verdict {
   uint32_t status = row_status::kOk;
 };
 
-// The chain of one output row.
+// The chain of one output row. The rows of probabilities have memory of their own.
+template <class Row>
 class Chain {
  public:
-  Chain(const ChainRequest &request, int64_t row, const Buffers &buffers)
+  Chain(const ChainRequest &request, int64_t row, Row &target, Row &draft, float *residual)
       : request_(request),
         row_(row),
-        buffers_(buffers),
+        target_(target),
+        draft_(draft),
+        residual_(residual),
         parameters_(request.parameters.row(row)),
         greedy_(contract::is_greedy(parameters_.temperature)),
         random_(request.random.row(row)) {}
@@ -117,46 +102,43 @@ class Chain {
   }
 
   // Reads a whole row. Given probabilities may be all zero here.
-  Position load(const RowView &view, const RowBuffers &buffers) const {
-    Position position = {};
-    position.row = load_row(view, buffers);
-    position.status = position.row.status;
+  uint32_t load(const RowView &view, Row &row) const {
+    const uint32_t status = row.load(view);
     const bool given = view.kind == InputKind::kProbabilities;
-    if (given && position.status == row_status::kEmpty) position.status = row_status::kOk;
-    if (!given && position.status == row_status::kOk) {
-      position.distribution =
-          make_distribution(position.row, parameters_, request_.parameters.rules, buffers.sort);
+    if (given && status == row_status::kEmpty) return row_status::kOk;
+    if (!given && status == row_status::kOk) {
+      row.distribute(parameters_, request_.parameters.rules);
     }
-    return position;
+    return status;
   }
 
   // The probability of `id`. Of given probabilities no other element is read.
-  Lookup look_up(const RowView &view, const RowBuffers &buffers, int64_t id) const {
+  Lookup look_up(const RowView &view, Row &row, int64_t id) const {
     if (view.kind == InputKind::kProbabilities && !view.ids) {
       if (id >= view.count) return {};
       const float p = view.value(id);
       const bool valid = contract::is_valid_value(view.kind, p);
       return {p, valid ? row_status::kOk : row_status::kInvalidValue};
     }
-    const Position position = load(view, buffers);
-    if (position.status != row_status::kOk) return {0.0f, position.status};
-    return {position.probability_of(id), row_status::kOk};
+    const uint32_t status = load(view, row);
+    if (status != row_status::kOk) return {0.0f, status};
+    return {row.probability_of(id), row_status::kOk};
   }
 
   Verdict judge_greedily(int64_t position) const {
-    const Row row = load_row(target_view(position), buffers_.target);
-    if (row.status != row_status::kOk) return {false, row.status};
-    return {draft_id(position) == int64_t(contract::id_of_rank(row.first))};
+    const uint32_t status = target_.load(target_view(position));
+    if (status != row_status::kOk) return {false, status};
+    return {draft_id(position) == int64_t(contract::id_of_rank(target_.first()))};
   }
 
   Verdict judge(int64_t position) const {
     if (greedy_) return judge_greedily(position);
     const int64_t id = draft_id(position);
     if (!is_in_vocabulary(id)) return {};
-    const Lookup target = look_up(target_view(position), buffers_.target, id);
+    const Lookup target = look_up(target_view(position), target_, id);
     if (target.status != row_status::kOk) return {false, target.status};
     Lookup draft = {1.0f};
-    if (request_.draft.values) draft = look_up(draft_view(position), buffers_.draft, id);
+    if (request_.draft.values) draft = look_up(draft_view(position), draft_, id);
     if (draft.status != row_status::kOk) return {false, draft.status};
     const uint32_t word = contract::random_word32(random_, Purpose::kAccept, uint32_t(position));
     return {contract::accepts_draft(word, target.probability, draft.probability)};
@@ -180,60 +162,36 @@ class Chain {
   }
 
   uint32_t draw_last_token() {
-    const RowView view = target_view(emitted_);
-    const Position target = load(view, buffers_.target);
-    if (target.status != row_status::kOk) return target.status;
+    const uint32_t status = load(target_view(emitted_), target_);
+    if (status != row_status::kOk) return status;
     if (greedy_) {
-      if (target.row.first < contract::lowest_cut(target.row.kind)) return row_status::kEmpty;
-      last_token_ = contract::id_of_rank(target.row.first);
+      if (target_.first() < contract::lowest_cut(target_.kind())) return row_status::kEmpty;
+      last_token_ = contract::id_of_rank(target_.first());
       return row_status::kOk;
     }
     bool from_residual = false;
     if (emitted_ < length_) {
-      const uint32_t status = make_residual(target, &from_residual);
-      if (status != row_status::kOk) return status;
+      const uint32_t draft_status = make_residual(&from_residual);
+      if (draft_status != row_status::kOk) return draft_status;
     }
-    if (!from_residual) {
-      for (int64_t i = 0; i < target.row.count; ++i) buffers_.residual[i] = target.probability(i);
-    }
-    return draw_from_residual(target.row);
+    if (!from_residual) target_.chain_probabilities(residual_);
+    const Purpose purpose = emitted_ < length_ ? Purpose::kResidual : Purpose::kBonus;
+    const uint64_t word = contract::random_word64(random_, purpose, uint32_t(emitted_));
+    last_token_ = target_.draw_from(residual_, word);
+    return last_token_ < 0 ? row_status::kEmpty : row_status::kOk;
   }
 
   // max(p - q, 0) by the target's elements. Not usable when it is zero everywhere: then p <= q by
   // rounding, and the token comes from p, so that a row never ends without one.
-  uint32_t make_residual(const Position &target, bool *usable) const {
+  uint32_t make_residual(bool *usable) {
     const int64_t rejected = draft_id(emitted_);
     if (!is_in_vocabulary(rejected)) return row_status::kOk;
-    Position draft = {};
-    if (request_.draft.values) {
-      draft = load(draft_view(emitted_), buffers_.draft);
-      if (draft.status != row_status::kOk) return draft.status;
+    const bool has_draft = request_.draft.values;
+    if (has_draft) {
+      const uint32_t status = load(draft_view(emitted_), draft_);
+      if (status != row_status::kOk) return status;
     }
-    for (int64_t i = 0; i < target.row.count; ++i) {
-      const int64_t id = target.row.id(i);
-      const float q = request_.draft.values ? draft.probability_of(id) : 0.0f;
-      const bool removed = !request_.draft.values && id == rejected;
-      buffers_.residual[i] =
-          removed ? 0.0f : contract::residual_probability(target.probability(i), q);
-      *usable = *usable || buffers_.residual[i] > 0.0f;
-    }
-    return row_status::kOk;
-  }
-
-  uint32_t draw_from_residual(const Row &target) {
-    Row row = target;
-    row.kind = InputKind::kProbabilities;
-    row.values = buffers_.residual;
-    row.first = 0;
-    for (int64_t i = 0; i < row.count; ++i) row.first = std::max(row.first, row.rank(i));
-    if (row.first < contract::lowest_cut(row.kind)) return row_status::kEmpty;
-
-    const RowParameters unfiltered = {1.0f, 0, 1.0f, 0.0f};
-    uint64_t *scratch = buffers_.target.sort;
-    const Distribution all = make_distribution(row, unfiltered, {}, scratch);
-    const Purpose purpose = emitted_ < length_ ? Purpose::kResidual : Purpose::kBonus;
-    const uint64_t word = contract::random_word64(random_, purpose, uint32_t(emitted_));
-    last_token_ = row.id(InverseCdf(row, all, scratch).draw(word));
+    *usable = target_.chain_residual(has_draft ? &draft_ : nullptr, rejected, residual_);
     return row_status::kOk;
   }
 
@@ -260,7 +218,9 @@ class Chain {
 
   const ChainRequest &request_;
   int64_t row_;
-  const Buffers &buffers_;
+  Row &target_;
+  Row &draft_;
+  float *residual_;
   RowParameters parameters_;
   bool greedy_;
   contract::RandomStream random_;
@@ -275,16 +235,24 @@ class Chain {
 }  // namespace
 
 size_t workspace_bytes(const ChainRequest &request, int num_threads) {
-  Buffers unused;
+  Workspace unused;
   return layout(request, num_tasks_for(request.num_rows, num_threads), nullptr, 0, &unused);
 }
 
 bool run(const ChainRequest &request, const Executor &executor, void *block) {
   const int64_t num_tasks = num_tasks_for(request.num_rows, executor.num_threads);
-  return for_row_ranges(executor, request.num_rows, [&](int64_t task, int64_t begin, int64_t end) {
-    Buffers buffers;
-    layout(request, num_tasks, block, task, &buffers);
-    for (int64_t row = begin; row < end; ++row) Chain(request, row, buffers).run();
+  const bool is_list = request.target.ids || request.draft.ids;
+  return with_rows(executor, is_list, [&](const auto &rows) {
+    return for_row_ranges(executor, request.num_rows,
+                          [&](int64_t task, int64_t begin, int64_t end) {
+                            Workspace workspace;
+                            layout(request, num_tasks, block, task, &workspace);
+                            auto target = rows.make(request.target, workspace.target);
+                            auto draft = rows.make(request.draft, workspace.draft);
+                            for (int64_t row = begin; row < end; ++row) {
+                              Chain(request, row, target, draft, workspace.residual).run();
+                            }
+                          });
   });
 }
 

@@ -11,6 +11,7 @@ using TaskFn = void (*)(void *task_user, int64_t index);
 using ParallelForFn = void (*)(void *user, int64_t num_tasks, TaskFn task, void *task_user);
 
 class ThreadPool;
+struct Passes;
 
 constexpr int kMaxThreads = 256;
 
@@ -19,6 +20,7 @@ struct Executor {
   ThreadPool *pool = nullptr;
   ParallelForFn parallel_for = nullptr;
   void *parallel_for_user = nullptr;
+  const Passes *passes = nullptr;  // how rows are computed; null: the scalar reference
 
   // Calls task(0) ... task(num_tasks - 1), each once, in the contract's floating-point environment.
   // num_tasks <= num_threads. False when the caller's parallel_for did not run every task.

@@ -1,4 +1,5 @@
-// The operations on the CPU: the scalar reference. docs/contract.md, line by line.
+// The operations on the CPU. Rows are computed by the scalar reference, docs/contract.md line by
+// line, or by the row passes of an instruction set: the same bits.
 #pragma once
 
 #include <cstddef>

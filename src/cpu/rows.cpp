@@ -1,12 +1,8 @@
 // A row of output for each row of input: softmax, renormalisation, masks; and the selection of the
 // first tokens in rank order.
-#include <algorithm>
-#include <functional>
-
 #include "contract/elements.h"
-#include "cpu/distribution.h"
 #include "cpu/operations.h"
-#include "cpu/row.h"
+#include "cpu/task_rows.h"
 #include "cpu/tasks.h"
 
 namespace sampler::cpu {
@@ -18,32 +14,19 @@ namespace row_status = contract::row_status;
 namespace {
 
 template <class Request>
-size_t layout(const Request &request, int64_t num_tasks, void *block, int64_t task,
-              RowBuffers *out) {
+size_t layout(const Request &request, int64_t num_tasks, void *block, int64_t task, char **out) {
   Arena arena(block);
   for (int64_t i = 0; i < num_tasks; ++i) {
-    uint64_t *sort = arena.take<uint64_t>(request.input.num_cols);
-    const RowBuffers buffers = take_row_buffers(arena, request.input, sort);
-    if (i == task) *out = buffers;
+    char *row = arena.take<char>(int64_t(row_memory_bytes(request.input)));
+    if (i == task) *out = row;
   }
   return arena.bytes();
 }
 
 template <class Request>
 size_t bytes(const Request &request, int num_threads) {
-  RowBuffers unused;
+  char *unused = nullptr;
   return layout(request, num_tasks_for(request.input.num_rows, num_threads), nullptr, 0, &unused);
-}
-
-template <class Request, class Work>
-bool for_rows(const Request &request, const Executor &executor, void *block, const Work &work) {
-  const int64_t num_rows = request.input.num_rows;
-  const int64_t num_tasks = num_tasks_for(num_rows, executor.num_threads);
-  return for_row_ranges(executor, num_rows, [&](int64_t task, int64_t begin, int64_t end) {
-    RowBuffers buffers;
-    layout(request, num_tasks, block, task, &buffers);
-    for (int64_t row = begin; row < end; ++row) work(row, buffers);
-  });
 }
 
 // Element i of the output row, from element i of the input row.
@@ -56,7 +39,7 @@ void write_row(const RowsRequest &request, int64_t row, const Element &element) 
 }
 
 void write_good_row(const RowsRequest &request, int64_t row, const RowView &view,
-                    const Distribution &distribution) {
+                    const ReferenceRow &, const Distribution &distribution) {
   const bool mask = request.output_kind == contract::RowOutput::kMask;
   write_row(request, row, [&](int64_t i) {
     if (i >= view.count) return mask ? contract::negative_infinity() : 0.0f;
@@ -65,6 +48,17 @@ void write_good_row(const RowsRequest &request, int64_t row, const RowView &view
     if (mask) return distribution.keeps(rank) ? x : contract::negative_infinity();
     return distribution.probability(x, rank);
   });
+}
+
+void write_good_row(const RowsRequest &request, int64_t row, const RowView &, const SimdRow &values,
+                    const Distribution &) {
+  char *out = static_cast<char *>(request.output) +
+              row * request.output_stride * int64_t(contract::size_of(request.output_dtype));
+  if (request.output_kind == contract::RowOutput::kMask) {
+    values.write_kept_values(out, request.output_dtype);
+  } else {
+    values.write_probabilities(out, request.output_dtype);
+  }
 }
 
 // Masks copy a bad row, as far as its count is a count.
@@ -77,22 +71,20 @@ void write_bad_row(const RowsRequest &request, int64_t row, const RowView &view)
   });
 }
 
-void run_row(const RowsRequest &request, int64_t index, const RowBuffers &buffers) {
+template <class Row>
+void run_row(const RowsRequest &request, int64_t index, Row &row) {
   const RowView view = row_view(request.input, index);
   const contract::RowParameters parameters = request.parameters.row(index);
   uint32_t status = contract::check_parameters(request.input.kind, parameters);
   int32_t kept_count = 0;
+  if (status == row_status::kOk) status = row.load(view);
   if (status == row_status::kOk) {
-    const Row row = load_row(view, buffers);
-    status = row.status;
-    if (status == row_status::kOk) {
-      const Distribution distribution =
-          make_distribution(row, parameters, request.parameters.rules, buffers.sort);
-      kept_count = int32_t(distribution.kept_count);
-      write_good_row(request, index, view, distribution);
-    }
+    const Distribution &distribution = row.distribute(parameters, request.parameters.rules);
+    kept_count = int32_t(distribution.kept_count);
+    write_good_row(request, index, view, row, distribution);
+  } else {
+    write_bad_row(request, index, view);
   }
-  if (status != row_status::kOk) write_bad_row(request, index, view);
   if (request.out_kept_counts) request.out_kept_counts[index] = kept_count;
   if (request.out_row_status) request.out_row_status[index] = status;
 }
@@ -102,39 +94,40 @@ int64_t wanted_count(const SelectRequest &request, int64_t row) {
   return k <= 0 || k >= request.num_selected ? request.num_selected : k;
 }
 
-void run_row(const SelectRequest &request, int64_t index, const RowBuffers &buffers) {
-  const Row row = load_row(row_view(request.input, index), buffers);
+template <class Row>
+void run_row(const SelectRequest &request, int64_t index, Row &row) {
+  const RowView view = row_view(request.input, index);
+  const uint32_t status = row.load(view);
+  const contract::Rank *ranks = nullptr;
   int64_t count = 0;
-  if (row.status == row_status::kOk) {
-    const contract::Rank lowest = contract::lowest_cut(row.kind);
-    for (int64_t i = 0; i < row.count; ++i) {
-      if (row.rank(i) >= lowest) buffers.sort[count++] = row.rank(i);
-    }
-    std::sort(buffers.sort, buffers.sort + count, std::greater<contract::Rank>());
-    count = std::min(count, wanted_count(request, index));
-  }
+  if (status == row_status::kOk) count = row.select(wanted_count(request, index), &ranks);
   const float nothing =
-      row.kind == contract::InputKind::kLogits ? contract::negative_infinity() : 0.0f;
+      request.input.kind == contract::InputKind::kLogits ? contract::negative_infinity() : 0.0f;
   for (int64_t i = 0; i < request.num_selected; ++i) {
     const int64_t element = index * request.num_selected + i;
+    const int64_t id = i < count ? int64_t(contract::id_of_rank(ranks[i])) : -1;
     if (request.out_values) {
-      contract::store_value(
-          request.out_values, request.output_dtype, element,
-          i < count ? row.values[row.find(contract::id_of_rank(buffers.sort[i]))] : nothing);
+      contract::store_value(request.out_values, request.output_dtype, element,
+                            i < count ? row.value_of(id) : nothing);
     }
-    if (request.out_token_ids.data) {
-      contract::store_id(request.out_token_ids, element,
-                         i < count ? int64_t(contract::id_of_rank(buffers.sort[i])) : -1);
-    }
+    if (request.out_token_ids.data) contract::store_id(request.out_token_ids, element, id);
   }
   if (request.out_counts) request.out_counts[index] = int32_t(count);
-  if (request.out_row_status) request.out_row_status[index] = row.status;
+  if (request.out_row_status) request.out_row_status[index] = status;
 }
 
 template <class Request>
 bool run_rows(const Request &request, const Executor &executor, void *block) {
-  return for_rows(request, executor, block,
-                  [&](int64_t row, const RowBuffers &buffers) { run_row(request, row, buffers); });
+  const int64_t num_rows = request.input.num_rows;
+  const int64_t num_tasks = num_tasks_for(num_rows, executor.num_threads);
+  return with_rows(executor, request.input.ids, [&](const auto &rows) {
+    return for_row_ranges(executor, num_rows, [&](int64_t task, int64_t begin, int64_t end) {
+      char *memory = nullptr;
+      layout(request, num_tasks, block, task, &memory);
+      auto row = rows.make(request.input, memory);
+      for (int64_t index = begin; index < end; ++index) run_row(request, index, row);
+    });
+  });
 }
 
 }  // namespace

@@ -5,10 +5,8 @@
 
 #include "contract/elements.h"
 #include "contract/log2.h"
-#include "cpu/distribution.h"
-#include "cpu/draw.h"
 #include "cpu/operations.h"
-#include "cpu/row.h"
+#include "cpu/task_rows.h"
 #include "cpu/tasks.h"
 
 namespace sampler::cpu {
@@ -18,15 +16,6 @@ using contract::SampleRequest;
 namespace row_status = contract::row_status;
 
 namespace {
-
-// What the outputs of one row share when their parameters are equal.
-struct PreparedRow {
-  Row row;
-  Distribution distribution;
-  InverseCdf inverse_cdf;
-  uint64_t raw_weight;  // of the whole row at temperature 1, for raw logprobs
-  uint32_t status;
-};
 
 int64_t input_row(const SampleRequest &request, int64_t output) {
   return request.row_indices ? request.row_indices[output] : output;
@@ -40,7 +29,7 @@ auto sort_key(const SampleRequest &request, int64_t output) {
 
 struct Workspace {
   int32_t *order = nullptr;  // outputs that share a row and parameters stand together
-  RowBuffers buffers;
+  char *row = nullptr;
 
   // Of task `task`, where a task's part follows the other's.
   static size_t layout(const SampleRequest &request, int64_t num_tasks, void *block, int64_t task,
@@ -48,76 +37,75 @@ struct Workspace {
     Arena arena(block);
     if (request.row_indices) out->order = arena.take<int32_t>(request.num_rows);
     for (int64_t i = 0; i < num_tasks; ++i) {
-      uint64_t *sort = arena.take<uint64_t>(request.input.num_cols);
-      const RowBuffers buffers = take_row_buffers(arena, request.input, sort);
-      if (i == task) out->buffers = buffers;
+      char *row = arena.take<char>(int64_t(row_memory_bytes(request.input)));
+      if (i == task) out->row = row;
     }
     return arena.bytes();
   }
 };
 
-PreparedRow prepare(const SampleRequest &request, int64_t output, const RowBuffers &buffers) {
-  PreparedRow result = {};
-  const int64_t index = input_row(request, output);
-  if (index < 0 || index >= request.input.num_rows) {
-    result.status = row_status::kInvalidIndex;
-    return result;
-  }
-  const RowParameters parameters = request.parameters.row(output);
-  result.status = contract::check_parameters(request.input.kind, parameters);
-  if (result.status != row_status::kOk) return result;
-  result.row = load_row(row_view(request.input, index), buffers);
-  result.status = result.row.status;
-  if (result.status != row_status::kOk) return result;
+// The outputs of one task, one after the other. Those of the same row and parameters share what is
+// made of them.
+template <class Row>
+class Outputs {
+ public:
+  Outputs(const SampleRequest &request, Row row) : request_(request), row_(row) {}
 
-  result.distribution =
-      make_distribution(result.row, parameters, request.parameters.rules, buffers.sort);
-  if (request.out_logprobs && request.logprob_kind == contract::LogprobKind::kRaw) {
-    result.raw_weight = total_weight(result.row);
-  }
-  if (!result.distribution.greedy && request.draw_method == contract::DrawMethod::kInverseCdf) {
-    result.inverse_cdf = InverseCdf(result.row, result.distribution, buffers.sort);
-  }
-  return result;
-}
+  void prepare(int64_t output) {
+    const int64_t index = input_row(request_, output);
+    if (index < 0 || index >= request_.input.num_rows) {
+      status_ = row_status::kInvalidIndex;
+      return;
+    }
+    const RowParameters parameters = request_.parameters.row(output);
+    status_ = contract::check_parameters(request_.input.kind, parameters);
+    if (status_ != row_status::kOk) return;
+    status_ = row_.load(row_view(request_.input, index));
+    if (status_ != row_status::kOk) return;
 
-int64_t draw(const SampleRequest &request, const PreparedRow &prepared, int64_t output) {
-  if (prepared.distribution.greedy) {
-    return prepared.row.find(contract::id_of_rank(prepared.row.first));
+    distribution_ = row_.distribute(parameters, request_.parameters.rules);
+    if (request_.out_logprobs && request_.logprob_kind == contract::LogprobKind::kRaw) {
+      raw_weight_ = row_.total_weight();
+    }
   }
-  const contract::RandomStream random = request.random.row(output);
-  if (request.draw_method == contract::DrawMethod::kGumbel) {
-    return draw_gumbel(prepared.row, prepared.distribution, random);
-  }
-  return prepared.inverse_cdf.draw(contract::random_word64(random, contract::Purpose::kSample, 0));
-}
 
-float logprob(const SampleRequest &request, const PreparedRow &prepared, float value) {
-  const Distribution &distribution = prepared.distribution;
-  if (request.logprob_kind == contract::LogprobKind::kRaw) {
-    const contract::RowScale at_1 =
-        contract::row_scale(prepared.row.kind, prepared.row.max(), 1.0f);
-    return contract::log_probability(at_1, value, prepared.raw_weight);
+  void write(int64_t output) {
+    const bool good = status_ == row_status::kOk;
+    const Token token = good ? draw(output) : Token{request_.bad_row_token, contract::quiet_nan()};
+    contract::store_id(request_.out_token_ids, output, token.id);
+    if (request_.out_kept_counts) {
+      request_.out_kept_counts[output] = good ? int32_t(distribution_.kept_count) : 0;
+    }
+    if (request_.out_logprobs) {
+      request_.out_logprobs[output] = good ? logprob(token.value) : token.value;
+    }
+    if (request_.out_values) request_.out_values[output] = token.value;
+    if (request_.out_row_status) request_.out_row_status[output] = status_;
   }
-  if (distribution.greedy) return 0.0f;
-  return contract::log_probability(distribution.scale, value, distribution.kept_weight);
-}
 
-void write_output(const SampleRequest &request, const PreparedRow &prepared, int64_t output) {
-  const bool good = prepared.status == row_status::kOk;
-  const int64_t index = good ? draw(request, prepared, output) : -1;
-  const float value = good ? prepared.row.values[index] : contract::quiet_nan();
-  contract::store_id(request.out_token_ids, output,
-                     good ? int64_t(prepared.row.id(index)) : request.bad_row_token);
-  if (request.out_kept_counts) {
-    request.out_kept_counts[output] = good ? int32_t(prepared.distribution.kept_count) : 0;
+ private:
+  Token draw(int64_t output) {
+    if (distribution_.greedy) return row_.first_token();
+    const contract::RandomStream random = request_.random.row(output);
+    if (request_.draw_method == contract::DrawMethod::kGumbel) return row_.draw_gumbel(random);
+    return row_.draw(contract::random_word64(random, contract::Purpose::kSample, 0));
   }
-  if (request.out_logprobs) {
-    request.out_logprobs[output] = good ? logprob(request, prepared, value) : value;
+
+  float logprob(float value) const {
+    if (request_.logprob_kind == contract::LogprobKind::kRaw) {
+      const contract::RowScale at_1 = contract::row_scale(row_.kind(), row_.max(), 1.0f);
+      return contract::log_probability(at_1, value, raw_weight_);
+    }
+    if (distribution_.greedy) return 0.0f;
+    return contract::log_probability(distribution_.scale, value, distribution_.kept_weight);
   }
-  if (request.out_values) request.out_values[output] = value;
-  if (request.out_row_status) request.out_row_status[output] = prepared.status;
-}
+
+  const SampleRequest &request_;
+  Row row_;
+  Distribution distribution_ = {};
+  uint64_t raw_weight_ = 0;  // of the whole row at temperature 1, for raw logprobs
+  uint32_t status_ = row_status::kOk;
+};
 
 // Brings outputs of the same row and parameters together.
 void sort_outputs(const SampleRequest &request, int32_t *order) {
@@ -146,20 +134,23 @@ bool run(const SampleRequest &request, const Executor &executor, void *block) {
     Workspace::layout(request, num_tasks, block, 0, &workspace);
     sort_outputs(request, workspace.order);
   }
-  return for_row_ranges(executor, request.num_rows, [&](int64_t task, int64_t begin, int64_t end) {
-    Workspace workspace;
-    Workspace::layout(request, num_tasks, block, task, &workspace);
-    PreparedRow prepared = {};
-    int64_t previous = -1;
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t output = workspace.order ? workspace.order[i] : i;
-      if (previous < 0 || !workspace.order ||
-          sort_key(request, previous) != sort_key(request, output)) {
-        prepared = prepare(request, output, workspace.buffers);
-      }
-      previous = output;
-      write_output(request, prepared, output);
-    }
+  return with_rows(executor, request.input.ids, [&](const auto &rows) {
+    return for_row_ranges(executor, request.num_rows,
+                          [&](int64_t task, int64_t begin, int64_t end) {
+                            Workspace workspace;
+                            Workspace::layout(request, num_tasks, block, task, &workspace);
+                            Outputs outputs(request, rows.make(request.input, workspace.row));
+                            int64_t previous = -1;
+                            for (int64_t i = begin; i < end; ++i) {
+                              const int64_t output = workspace.order ? workspace.order[i] : i;
+                              if (previous < 0 || !workspace.order ||
+                                  sort_key(request, previous) != sort_key(request, output)) {
+                                outputs.prepare(output);
+                              }
+                              previous = output;
+                              outputs.write(output);
+                            }
+                          });
   });
 }
 

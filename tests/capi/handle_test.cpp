@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -402,6 +403,68 @@ TEST(Capabilities, AreOfThisMachine) {
               (capabilities.isa_active & (capabilities.isa_active - 1)) == 0)
       << capabilities.isa_active;
   EXPECT_TRUE(capabilities.cuda_compiled || capabilities.num_cuda_devices == 0);
+}
+
+// SAMPLER_ISA while the object lives.
+class IsaVariable {
+ public:
+  explicit IsaVariable(const char *value) {
+    if (const char *before = std::getenv("SAMPLER_ISA")) before_ = before;
+    setenv("SAMPLER_ISA", value, 1);
+  }
+  ~IsaVariable() {
+    if (before_.empty()) {
+      unsetenv("SAMPLER_ISA");
+    } else {
+      setenv("SAMPLER_ISA", before_.c_str(), 1);
+    }
+  }
+
+ private:
+  std::string before_;
+};
+
+struct NamedIsa {
+  const char *name;
+  std::uint32_t bit;
+};
+constexpr NamedIsa kIsas[] = {{"scalar", SAMPLER_ISA_SCALAR},
+                              {"avx2", SAMPLER_ISA_AVX2},
+                              {"avx512", SAMPLER_ISA_AVX512},
+                              {"neon", SAMPLER_ISA_NEON}};
+
+TEST(InstructionSet, IsTheOneThatTheEnvironmentNames) {
+  for (const NamedIsa &isa : kIsas) {
+    const IsaVariable variable(isa.name);
+    sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+    ASSERT_EQ(sampler_get_capabilities(&capabilities), SAMPLER_OK);
+    const bool usable = capabilities.isa_usable & isa.bit;
+    EXPECT_EQ(capabilities.isa_active, usable ? isa.bit : 0u) << isa.name;
+    sampler_t sampler = nullptr;
+    EXPECT_EQ(sampler_create(nullptr, &sampler),
+              usable ? SAMPLER_OK : SAMPLER_ERROR_INVALID_ARGUMENT)
+        << isa.name;
+    EXPECT_EQ(sampler != nullptr, usable);
+    sampler_destroy(sampler);
+  }
+}
+
+TEST(InstructionSet, OfAnotherNameIsRefused) {
+  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  ASSERT_EQ(sampler_get_capabilities(&capabilities), SAMPLER_OK);
+  std::string usable;
+  for (const NamedIsa &isa : kIsas) {
+    if (capabilities.isa_usable & isa.bit)
+      usable += (usable.empty() ? "" : ", ") + std::string(isa.name);
+  }
+  for (const char *name : {"AVX2", "avx", "best"}) {
+    const IsaVariable variable(name);
+    sampler_t sampler = nullptr;
+    EXPECT_EQ(sampler_create(nullptr, &sampler), SAMPLER_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(sampler, nullptr);
+    EXPECT_EQ(sampler_last_error(), std::string("the environment variable SAMPLER_ISA is ") + name +
+                                        "; it must be one of " + usable + ", or unset");
+  }
 }
 
 TEST(Capabilities, CountTheProcessorsOfTheThread) {

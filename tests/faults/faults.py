@@ -33,6 +33,10 @@ def invariance(case):
     return ("invariance_test", case)
 
 
+def simd(case):
+    return ("simd_test", "Seeds/" + case)
+
+
 def golden(case):
     return ("invariance_golden_test", "Cases/Golden.IsAsItWas/" + case)
 
@@ -245,8 +249,9 @@ FAULTS = [
         "weights_of_40_bits",
         "weights are rounded down to multiples of 2^-40",
         [("src/contract/weight.h",
-          "return uint64_t(high_units * (int64_t(1) << 23) + low_units);",
-          "return uint64_t(high_units * (int64_t(1) << 23) + (low_units & ~int64_t(15)));")],
+          "return uint64_t(high_units * (int64_t(1) << kLowLimbBits) + low_units);",
+          "return uint64_t(high_units * (int64_t(1) << kLowLimbBits) + "
+          "(low_units & ~int64_t(15)));")],
         [invariance("Edges.MinPRoundsUp"), ("oracle_test", "*")]),
     # ---- Threads and the host's floating-point environment
     Fault(
@@ -297,9 +302,8 @@ FAULTS = [
     Fault(
         "rejected_draft_drawn_again",
         "the residual of a deterministic draft still holds the draft",
-        [("src/cpu/chain_speculative.cpp",
-          "const bool removed = !request_.draft.values && id == rejected;",
-          "const bool removed = !request_.draft.values && id == rejected && id < 0;")],
+        [("src/cpu/reference_row.cpp", "const bool removed = !draft && id == rejected;",
+          "const bool removed = !draft && id == rejected && id < 0;")],
         [speculative("DeterministicDrafts")]),
     Fault(
         "draft_lengths_unused",
@@ -308,4 +312,47 @@ FAULTS = [
           "request_.draft_lengths ? request_.draft_lengths[row_] : request_.num_drafts;",
           "request_.num_drafts;")],
         [speculative("RaggedLengths")]),
+    # ---- Row passes of the instruction sets
+    Fault(
+        "group_bound_too_high",
+        "fewer than k groups of tokens reach the bound from which top-k lists",
+        [("src/cpu/simd/row.cpp", "    if (reaching < k) {", "    if (2 * reaching < k) {")],
+        [simd("SmallRows*")]),
+    Fault(
+        "light_tokens_too_heavy",
+        "top-p drops tokens that together weigh more than it may cut off",
+        [("src/cpu/simd/row.cpp",
+          "light = (total - target) / uint64_t(row_.row_.count);",
+          "light = (total - target) / 2;")],
+        [simd("SmallRows*")]),
+    Fault(
+        "ties_left_out_too_early",
+        "tokens that equal top-k's bound are left out before k tokens are listed",
+        [("src/cpu/simd/row.cpp",
+          "const int64_t enough = ties == TieRule::kExact ? k : kUnlimited;",
+          "const int64_t enough = ties == TieRule::kExact ? k / 2 : kUnlimited;")],
+        [simd("SmallRows*")]),
+    Fault(
+        "ties_behind_the_cut_kept",
+        "tokens that equal the last kept one are kept behind it too",
+        [("src/cpu/simd/row.cpp",
+          "return {row_, std::min(end_of_ties, row_.count), value, above(value)};",
+          "return {row_, std::min(end_of_ties, row_.count), value, value};")],
+        [simd("SmallRows*")]),
+    Fault(
+        "last_vector_of_a_row_left_out",
+        "elements that do not fill a vector are not read",
+        [("src/cpu/simd/passes_impl.h", "  if (i < end) f(read_some", "  if (i > end) f(read_some")],
+        [simd("SmallRows*")]),
+    Fault(
+        "nan_in_a_vector_unnoticed",
+        "of two neighbouring vectors only one is looked through for NaN",
+        [("src/cpu/simd/passes_impl.h", "bad = either(bad, unordered(a, b));",
+          "bad = either(bad, unordered(a, a));")],
+        [simd("SmallRows*")]),
+    Fault(
+        "gumbel_words_transposed",
+        "neighbouring tokens share a word's place instead of a block of words",
+        [("src/cpu/simd/passes_impl.h", "words[4 * j + w] = ", "words[kWidth * w + j] = ")],
+        [simd("SmallRows*")]),
 ]

@@ -53,7 +53,8 @@ class Library:
         for source in sources:
             target = self.object_of(source)
             result = run([
-                self.config["compiler"], *self.config["flags"], "-O1", "-std=c++17", "-fPIC",
+                self.config["compiler"], *self.config["flags"],
+                *self.config["unit_flags"].get(source, []), "-O1", "-std=c++17", "-fPIC",
                 "-fvisibility=hidden", "-MMD", "-MF", f"{target}.d", "-I", self.root / "include",
                 "-I", self.root / "src", "-c", self.root / "src" / source, "-o", target])
             if result.returncode != 0:
@@ -82,24 +83,29 @@ class Library:
                 result.append(source)
         return result
 
+    @staticmethod
+    def environment():
+        """Rows by the reference: a fault in it shows in no others."""
+        return dict(os.environ, SAMPLER_ISA="scalar")
+
     def prepare_test(self, program):
         """The program and the environment in which it runs with this library."""
         if program in self.config["linked_programs"]:
-            return self.link_test(program), dict(os.environ)
+            return self.link_test(program), self.environment()
         binary = self.config["programs"][program]
-        environment = dict(os.environ, LD_PRELOAD=str(self.path))
+        environment = dict(self.environment(), LD_PRELOAD=str(self.path))
         loaded = run([binary], env=dict(environment, LD_TRACE_LOADED_OBJECTS="1")).stdout
         if re.findall(r"\S*libsampler\.so\S*", loaded)[:1] != [str(self.path)]:
             fail(f"{program} does not load {self.path}:\n{loaded}")
         return binary, environment
 
     def link_test(self, program):
-        """The test's own object of the build, with this library's of the sources it has."""
+        """The test's own objects of the build, with this library's of the sources it has."""
         description = self.config["linked_programs"][program]
-        own = [path for path in description["objects"] if path.endswith(f"{program}.cpp.o")]
         binary = self.folder / program
         result = run([
-            self.config["compiler"], *self.config["flags"], "-pthread", *own,
+            self.config["compiler"], *self.config["flags"], "-pthread",
+            *description["objects"],
             *[self.objects[source] for source in description["sources"]],
             *description["libraries"], "-o", binary])
         if result.returncode != 0:

@@ -1,0 +1,99 @@
+#include "cpu/reference_row.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "contract/draw.h"
+#include "cpu/workspace.h"
+
+namespace sampler::cpu {
+
+using contract::InputKind;
+using contract::Rank;
+
+namespace {
+
+size_t carve(const contract::Rows &rows, void *memory, RowBuffers *out) {
+  Arena arena(memory);
+  uint64_t *sort = arena.take<uint64_t>(rows.num_cols);
+  *out = take_row_buffers(arena, rows, sort);
+  return arena.bytes();
+}
+
+}  // namespace
+
+size_t ReferenceRow::memory_bytes(const contract::Rows &rows) {
+  RowBuffers unused;
+  return carve(rows, nullptr, &unused);
+}
+
+ReferenceRow::ReferenceRow(const contract::Rows &rows, void *memory) {
+  carve(rows, memory, &buffers_);
+}
+
+uint32_t ReferenceRow::load(const RowView &view) {
+  row_ = load_row(view, buffers_);
+  return row_.status;
+}
+
+const Distribution &ReferenceRow::distribute(const contract::RowParameters &parameters,
+                                             const contract::FilterRules &rules) {
+  distribution_ = make_distribution(row_, parameters, rules, buffers_.sort);
+  has_sums_ = false;
+  return distribution_;
+}
+
+Token ReferenceRow::draw(uint64_t word) {
+  if (!has_sums_) inverse_cdf_ = InverseCdf(row_, distribution_, buffers_.sort);
+  has_sums_ = true;
+  return token_at(inverse_cdf_.draw(word));
+}
+
+int64_t ReferenceRow::select(int64_t wanted, const Rank **ranks) {
+  int64_t count = 0;
+  const Rank lowest = contract::lowest_cut(row_.kind);
+  for (int64_t i = 0; i < row_.count; ++i) {
+    if (row_.rank(i) >= lowest) buffers_.sort[count++] = row_.rank(i);
+  }
+  std::sort(buffers_.sort, buffers_.sort + count, std::greater<Rank>());
+  *ranks = buffers_.sort;
+  return std::min(count, wanted);
+}
+
+float ReferenceRow::probability(int64_t index) const {
+  if (row_.kind == InputKind::kProbabilities) return row_.values[index];
+  return distribution_.probability(row_.values[index], row_.rank(index));
+}
+
+float ReferenceRow::probability_of(int64_t id) const {
+  const int64_t index = row_.find(id);
+  return index < 0 ? 0.0f : probability(index);
+}
+
+void ReferenceRow::chain_probabilities(float *out) const {
+  for (int64_t i = 0; i < row_.count; ++i) out[i] = probability(i);
+}
+
+bool ReferenceRow::chain_residual(const ReferenceRow *draft, int64_t rejected, float *p) const {
+  bool usable = false;
+  for (int64_t i = 0; i < row_.count; ++i) {
+    const int64_t id = row_.id(i);
+    const float q = draft ? draft->probability_of(id) : 0.0f;
+    const bool removed = !draft && id == rejected;
+    p[i] = removed ? 0.0f : contract::residual_probability(probability(i), q);
+    usable = usable || p[i] > 0.0f;
+  }
+  return usable;
+}
+
+int64_t ReferenceRow::draw_from(const float *probabilities, uint64_t word) {
+  row_.kind = InputKind::kProbabilities;
+  row_.values = probabilities;
+  row_.first = 0;
+  for (int64_t i = 0; i < row_.count; ++i) row_.first = std::max(row_.first, row_.rank(i));
+  if (row_.first < contract::lowest_cut(row_.kind)) return -1;
+  distribute({1.0f, 0, 1.0f, 0.0f}, {});
+  return draw(word).id;
+}
+
+}  // namespace sampler::cpu

@@ -1,0 +1,68 @@
+// A row worked on by the scalar reference, as the operations use it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "contract/philox.h"
+#include "cpu/distribution.h"
+#include "cpu/draw.h"
+#include "cpu/row.h"
+
+namespace sampler::cpu {
+
+struct Token {
+  int64_t id;
+  float value;
+};
+
+class ReferenceRow {
+ public:
+  // Bytes of memory for rows like these, at an alignment of 64.
+  static size_t memory_bytes(const contract::Rows &rows);
+  ReferenceRow(const contract::Rows &rows, void *memory);
+
+  // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
+  uint32_t load(const RowView &view);
+  contract::InputKind kind() const { return row_.kind; }
+  contract::Rank first() const { return row_.first; }
+  float max() const { return row_.max(); }
+  Token first_token() const { return token_at(row_.find(contract::id_of_rank(row_.first))); }
+
+  // The row and the parameters are good.
+  const Distribution &distribute(const contract::RowParameters &parameters,
+                                 const contract::FilterRules &rules);
+  // The weight of the whole row at temperature 1.
+  uint64_t total_weight() const { return cpu::total_weight(row_); }
+
+  Token draw(uint64_t word);
+  Token draw_gumbel(const contract::RandomStream &random) const {
+    return token_at(cpu::draw_gumbel(row_, distribution_, random));
+  }
+
+  // The first `wanted` ranks in rank order, or all there are. The result is their number.
+  int64_t select(int64_t wanted, const contract::Rank **ranks);
+  float value_of(int64_t id) const { return row_.values[row_.find(id)]; }
+
+  // For chains. Rows of probabilities are taken as given.
+  float probability_of(int64_t id) const;
+  void chain_probabilities(float *out) const;
+  // max(p - q, 0) for the row `draft` of q, or without it, for a q that is `rejected` alone.
+  // False when that is zero everywhere.
+  bool chain_residual(const ReferenceRow *draft, int64_t rejected, float *p) const;
+  // The id that this word draws from probabilities of the row's tokens; -1 when they are all zero.
+  // The row is lost.
+  int64_t draw_from(const float *probabilities, uint64_t word);
+
+ private:
+  float probability(int64_t index) const;
+  Token token_at(int64_t index) const { return {int64_t(row_.id(index)), row_.values[index]}; }
+
+  RowBuffers buffers_;
+  Row row_;
+  Distribution distribution_ = {};
+  InverseCdf inverse_cdf_;
+  bool has_sums_ = false;
+};
+
+}  // namespace sampler::cpu

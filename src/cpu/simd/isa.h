@@ -1,0 +1,32 @@
+// The instruction sets that rows can be computed with, and the choice between them.
+#pragma once
+
+#include <cstdint>
+
+namespace sampler::cpu {
+
+struct Passes;
+
+// The bits of the C ABI's SAMPLER_ISA_ constants.
+constexpr uint32_t kIsaScalar = 1;
+constexpr uint32_t kIsaAvx2 = 2;
+constexpr uint32_t kIsaAvx512 = 4;
+constexpr uint32_t kIsaNeon = 8;
+
+uint32_t compiled_isas();
+// Those of them that this machine and its system can run.
+uint32_t usable_isas();
+
+// "scalar, avx2": the names of these bits, into `text`.
+void write_isa_names(uint32_t isas, char *text, int size);
+
+struct IsaChoice {
+  bool valid;            // false: the name asked for is unknown or not usable
+  uint32_t isa;          // its bit
+  const Passes *passes;  // null: the scalar reference
+};
+
+// By its name; null or empty: the best one that is usable.
+IsaChoice choose_isa(const char *name);
+
+}  // namespace sampler::cpu

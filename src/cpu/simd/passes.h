@@ -1,0 +1,133 @@
+// The row passes: what of the work on a row reads many elements, once for each instruction set.
+//
+// A pass reads a Source: a row in the caller's memory, or a list of some of its tokens. It looks at
+// elements [begin, end) and there at those of value `at_least` or more. Tokens that a cut keeps are
+// two such ranges: up to the last of the tokens that equal the cut's value, and behind it.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/request.h"
+
+namespace sampler::cpu {
+
+// Elements of a group, whose largest stands for all of them: those at the same place of the
+// block's vectors.
+constexpr int64_t kVectorElements = 16;
+constexpr int64_t kGroupElements = 16;
+constexpr int64_t kGroupBlock = kVectorElements * kGroupElements;
+// Elements that one sum of weights is kept for. 32 of a lane: their low limbs do not overflow.
+constexpr int64_t kWeightBlock = 512;
+// A sample has one vector of so many.
+constexpr int64_t kSampleStep = 32;
+
+// What is written at once may reach so far behind the last element of a list.
+constexpr int64_t kListPadding = kVectorElements;
+
+struct Source {
+  const void *values;
+  const int32_t *ids;  // null: an element's id is its index
+  int64_t count;
+  contract::Dtype dtype;
+};
+
+// How values become relative probabilities: the contract's scale, or not at all, for rows of
+// probabilities that are taken as given.
+struct Scaling {
+  contract::RowScale row;
+  bool as_given = false;
+};
+
+struct RowScan {
+  bool valid;  // no NaN, no +inf, no negative probability
+  float max;
+};
+
+struct KeptWeight {
+  int64_t count;
+  uint64_t weight;
+};
+
+struct ListRange {
+  float at_least;
+  float below;     // +inf: no bound
+  int64_t enough;  // when so many are listed, further ones that equal at_least are left out
+};
+
+struct Listed {
+  int64_t count;
+  int64_t end_of_ties;  // index before which every element equal to at_least is listed
+};
+
+// Of a list's elements.
+struct PivotMeasure {
+  int64_t above;  // elements larger than the pivot
+  int64_t equal;  // to the pivot
+  uint64_t weight_above;
+};
+
+struct GumbelBest {
+  float score;
+  int64_t index;  // -1: no element
+};
+
+struct Passes {
+  const char *name;
+  uint32_t isa;  // its SAMPLER_ISA_ bit
+
+  // Checks all values and finds the largest. Group maxima, kVectorElements for each kGroupBlock
+  // elements, go to `maxima`.
+  RowScan (*scan)(const Source &row, contract::InputKind kind, float *maxima);
+
+  // Index of the first element that equals the largest, `max`.
+  int64_t (*find_first)(const Source &row, const float *maxima, float max);
+
+  // Index of the n-th element, n >= 1, that equals `value`; -1 if there are fewer.
+  int64_t (*find_nth)(const Source &row, float value, int64_t n);
+
+  // How many values are at least `bound`. `count` is a multiple of kVectorElements.
+  int64_t (*count_at_least)(const float *values, int64_t count, float bound);
+
+  // The largest of each `factor` neighbouring vectors; the last may have fewer. The result is the
+  // number of values written.
+  int64_t (*fold_maxima)(const float *maxima, int64_t count, int64_t factor, float *out);
+
+  // Lists elements [begin, end) in the range. Without `maxima` no block is skipped.
+  Listed (*list)(const Source &source, const float *maxima, int64_t begin, int64_t end,
+                 const ListRange &range, float *out_values, int32_t *out_ids);
+
+  // Lists one vector of kSampleStep.
+  int64_t (*sample)(const Source &row, float at_least, float *out_values);
+
+  // Counts and weighs elements. Adds to `block_weights`, one for each kWeightBlock elements of the
+  // source, unless it is null.
+  KeptWeight (*weigh)(const Source &source, const Scaling &scaling, int64_t begin, int64_t end,
+                      float at_least, uint64_t *block_weights);
+
+  // Measures a list against a pivot, and keeps the elements on one side of it. `relative`: their
+  // relative probabilities; null where only the count matters.
+  PivotMeasure (*measure)(const float *values, const float *relative, int64_t count, float pivot);
+  int64_t (*keep_side)(const float *values, const float *relative, int64_t count, float pivot,
+                       bool above, float *out_values, float *out_relative);
+
+  // Writes relative probabilities times `normalizer`; 0 for elements below `at_least`.
+  void (*write_probabilities)(const Source &source, const Scaling &scaling, float normalizer,
+                              int64_t begin, int64_t end, float at_least, void *out,
+                              contract::Dtype out_dtype);
+
+  // Writes the values themselves; -inf for those below `at_least`.
+  void (*write_values)(const Source &source, int64_t begin, int64_t end, float at_least, void *out,
+                       contract::Dtype out_dtype);
+
+  // Takes the probabilities off those in `residual`, which do not fall below 0.
+  void (*subtract)(const Source &source, const Scaling &scaling, float normalizer, int64_t begin,
+                   int64_t end, float at_least, float *residual);
+
+  // The element with the largest Gumbel score, the first among equals, of a row whose ids are its
+  // indices.
+  GumbelBest (*gumbel)(const Source &row, const contract::RowScale &scale,
+                       const contract::RandomStream &random, int64_t begin, int64_t end,
+                       float at_least);
+};
+
+}  // namespace sampler::cpu

@@ -1,0 +1,113 @@
+// A row of columns worked on by row passes. Gives what ReferenceRow gives.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "contract/distribution.h"
+#include "contract/filters.h"
+#include "contract/philox.h"
+#include "cpu/reference_row.h"
+#include "cpu/row.h"
+#include "cpu/simd/passes.h"
+
+namespace sampler::cpu {
+
+class SimdRow {
+ public:
+  // Bytes of memory for rows of `num_cols` columns, at an alignment of 64.
+  static size_t memory_bytes(int64_t num_cols);
+  SimdRow(const Passes &passes, int64_t num_cols, void *memory);
+
+  // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
+  uint32_t load(const RowView &view);
+  contract::InputKind kind() const { return kind_; }
+  contract::Rank first() const { return first_; }
+  float max() const { return contract::value_of_rank(first_); }
+  Token first_token() const { return token_at(contract::id_of_rank(first_)); }
+
+  // The row and the parameters are good.
+  const contract::Distribution &distribute(const contract::RowParameters &parameters,
+                                           const contract::FilterRules &rules);
+  // The weight of the whole row at temperature 1.
+  uint64_t total_weight() const;
+
+  Token draw(uint64_t word) const;
+  Token draw_gumbel(const contract::RandomStream &random) const;
+
+  // The tokens' probabilities, or the values of the kept ones and -inf.
+  void write_probabilities(void *out, contract::Dtype dtype) const;
+  void write_kept_values(void *out, contract::Dtype dtype) const;
+
+  // The first `wanted` ranks in rank order, or all there are. The result is their number.
+  int64_t select(int64_t wanted, const contract::Rank **ranks);
+  float value_of(int64_t id) const { return view_.value(id); }
+
+  // For chains. Rows of probabilities are taken as given.
+  float probability_of(int64_t id) const;
+  void chain_probabilities(float *out) const;
+  // max(p - q, 0) for the row `draft` of q, or without it, for a q that is `rejected` alone.
+  // False when that is zero everywhere.
+  bool chain_residual(const SimdRow *draft, int64_t rejected, float *p) const;
+  // The id that this word draws from probabilities of the row's tokens; -1 when they are all zero.
+  // The row is lost.
+  int64_t draw_from(const float *probabilities, uint64_t word);
+
+ private:
+  // Tokens that are listed by ascending id: all of the row from `floor` up.
+  struct List {
+    int64_t count = -1;  // -1: there is no list
+    contract::Rank floor = 0;
+
+    bool covers(contract::Rank cut) const { return count >= 0 && floor <= cut; }
+  };
+  // The tokens of a source that a cut keeps: those of at least `at_least` before index `split`, and
+  // of at least `behind` from there.
+  struct Kept {
+    Source source;
+    int64_t split;
+    float at_least;
+    float behind;
+  };
+  class Filters;
+
+  // f(begin, end, at_least) for the kept ones of source elements [begin, end).
+  template <class F>
+  static void for_each_range(const Kept &kept, int64_t begin, int64_t end, const F &f);
+
+  Source list_source() const {
+    return {list_values_, list_ids_, list_.count, contract::Dtype::kF32};
+  }
+  Kept kept_of_row(contract::Rank cut) const;
+  Kept kept_of_list() const;
+  Kept kept() const;
+  KeptWeight weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const;
+  int64_t num_maxima() const;
+  bool is_sparse(contract::Rank cut) const;
+  float group_bound(int64_t k, float lowest) const;
+  void list_range(const ListRange &range);
+  void list_all(contract::Rank cut);
+  void list_top(int64_t k, contract::TieRule ties, contract::Rank seen);
+  void shrink_list(contract::Rank cut);
+  int64_t draw_index(uint64_t word) const;
+  Token token_at(int64_t index) const { return {index, view_.value(index)}; }
+
+  const Passes &passes_;
+  RowView view_ = {};
+  Source row_ = {};
+  contract::InputKind kind_ = contract::InputKind::kLogits;
+  contract::Rank first_ = 0;
+  contract::Distribution distribution_ = {};
+  List list_;
+
+  float *maxima_;
+  float *list_values_;
+  int32_t *list_ids_;
+  contract::Rank *ranks_;  // shares its memory with the next two
+  float *relative_;        // of the list's tokens
+  float *scratch_values_;
+  float *scratch_relative_;
+  uint64_t *block_weights_;  // of what the distribution keeps
+};
+
+}  // namespace sampler::cpu

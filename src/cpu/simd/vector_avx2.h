@@ -1,0 +1,185 @@
+// What wide.h needs of AVX2, FMA and F16C: vectors of 8.
+#pragma once
+
+#include <immintrin.h>
+
+#if !defined(__AVX2__) || !defined(__FMA__) || !defined(__F16C__) || defined(__AVX512F__)
+#error "compile this unit with -mavx2 -mfma -mf16c"
+#endif
+
+#include <cstdint>
+
+#include "cpu/simd/inline.h"
+
+namespace {
+namespace native {
+
+constexpr int kLanes = 8;
+using Floats = __m256;
+using Ints = __m256i;
+struct Mask {
+  __m256 lanes;  // all ones or all zeros
+};
+
+SAMPLER_INLINE Floats splat(float x) {
+  return _mm256_set1_ps(x);
+}
+SAMPLER_INLINE Ints splat(int32_t x) {
+  return _mm256_set1_epi32(x);
+}
+SAMPLER_INLINE Floats load(const float *p) {
+  return _mm256_loadu_ps(p);
+}
+SAMPLER_INLINE Ints load(const int32_t *p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+}
+SAMPLER_INLINE Floats load_f16(const uint16_t *p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+}
+SAMPLER_INLINE Floats load_bf16(const uint16_t *p) {
+  const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i *>(p));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
+}
+SAMPLER_INLINE void store(float *p, Floats x) {
+  _mm256_storeu_ps(p, x);
+}
+SAMPLER_INLINE void store(int32_t *p, Ints x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), x);
+}
+SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
+  const __m256i packed =
+      _mm256_packus_epi32(_mm256_and_si256(x, _mm256_set1_epi32(0xFFFF)), _mm256_setzero_si256());
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
+                   _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
+}
+
+// Keeps x in a register: the compiler would read it from memory for each of its uses.
+SAMPLER_INLINE void hold(Floats &x) {
+  asm("" : "+x"(x));
+}
+
+SAMPLER_INLINE Floats add(Floats a, Floats b) {
+  return _mm256_add_ps(a, b);
+}
+SAMPLER_INLINE Floats sub(Floats a, Floats b) {
+  return _mm256_sub_ps(a, b);
+}
+SAMPLER_INLINE Floats mul(Floats a, Floats b) {
+  return _mm256_mul_ps(a, b);
+}
+SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+SAMPLER_INLINE Floats max(Floats a, Floats b) {
+  return _mm256_max_ps(a, b);
+}
+SAMPLER_INLINE Floats min(Floats a, Floats b) {
+  return _mm256_min_ps(a, b);
+}
+SAMPLER_INLINE Mask ge(Floats a, Floats b) {
+  return {_mm256_cmp_ps(a, b, _CMP_GE_OQ)};
+}
+SAMPLER_INLINE Mask gt(Floats a, Floats b) {
+  return {_mm256_cmp_ps(a, b, _CMP_GT_OQ)};
+}
+SAMPLER_INLINE Mask unordered(Floats a, Floats b) {
+  return {_mm256_cmp_ps(a, b, _CMP_UNORD_Q)};
+}
+SAMPLER_INLINE Mask both(Mask a, Mask b) {
+  return {_mm256_and_ps(a.lanes, b.lanes)};
+}
+SAMPLER_INLINE Mask either(Mask a, Mask b) {
+  return {_mm256_or_ps(a.lanes, b.lanes)};
+}
+SAMPLER_INLINE uint32_t bits(Mask mask) {
+  return uint32_t(_mm256_movemask_ps(mask.lanes));
+}
+SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
+  return _mm256_blendv_ps(b, a, mask.lanes);
+}
+SAMPLER_INLINE Floats zero_unless(Mask mask, Floats a) {
+  return _mm256_and_ps(mask.lanes, a);
+}
+
+SAMPLER_INLINE Ints as_ints(Floats x) {
+  return _mm256_castps_si256(x);
+}
+SAMPLER_INLINE Floats as_floats(Ints x) {
+  return _mm256_castsi256_ps(x);
+}
+SAMPLER_INLINE Ints add(Ints a, Ints b) {
+  return _mm256_add_epi32(a, b);
+}
+SAMPLER_INLINE Ints sub(Ints a, Ints b) {
+  return _mm256_sub_epi32(a, b);
+}
+SAMPLER_INLINE Ints bit_and(Ints a, Ints b) {
+  return _mm256_and_si256(a, b);
+}
+SAMPLER_INLINE Ints bit_xor(Ints a, Ints b) {
+  return _mm256_xor_si256(a, b);
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_left(Ints x) {
+  return _mm256_slli_epi32(x, kBits);
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_right(Ints x) {
+  return _mm256_srli_epi32(x, kBits);
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_right_signed(Ints x) {
+  return _mm256_srai_epi32(x, kBits);
+}
+SAMPLER_INLINE Floats float_of_signed(Ints x) {
+  return _mm256_cvtepi32_ps(x);
+}
+// Both halves are exact; the one rounding is the sum's.
+SAMPLER_INLINE Floats float_of_unsigned(Ints x) {
+  const Floats high = float_of_signed(shift_right<16>(x));
+  const Floats low = float_of_signed(bit_and(x, splat(int32_t(0xFFFF))));
+  return fma(high, splat(65536.0f), low);
+}
+// High and low words of the unsigned products.
+SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
+  const __m256i even = _mm256_mul_epu32(a, b);
+  const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), b);
+  *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+  *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
+}
+// Of signed lanes.
+SAMPLER_INLINE int64_t sum(Ints x) {
+  const __m256i pairs = _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(x)),
+                                         _mm256_cvtepi32_epi64(_mm256_extracti128_si256(x, 1)));
+  const __m128i pair =
+      _mm_add_epi64(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
+  return _mm_extract_epi64(pair, 0) + _mm_extract_epi64(pair, 1);
+}
+
+// The lanes of each mask, as bytes, side by side.
+struct PackTable {
+  uint64_t lanes[256];
+};
+constexpr PackTable make_pack_table() {
+  PackTable table = {};
+  for (int mask = 0; mask < 256; ++mask) {
+    int place = 0;
+    for (int lane = 0; lane < 8; ++lane) {
+      if (mask >> lane & 1) table.lanes[mask] |= uint64_t(lane) << (8 * place++);
+    }
+  }
+  return table;
+}
+constexpr PackTable kPackTable = make_pack_table();
+
+// Stores the lanes of the mask side by side. What follows them, up to kLanes, is overwritten.
+SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
+  const __m128i lanes = _mm_cvtsi64_si128(int64_t(kPackTable.lanes[bits(mask)]));
+  store(p, _mm256_permutevar8x32_ps(x, _mm256_cvtepu8_epi32(lanes)));
+}
+
+}  // namespace native
+}  // namespace

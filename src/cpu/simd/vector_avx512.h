@@ -1,0 +1,160 @@
+// What wide.h needs of AVX-512: one vector of 16.
+#pragma once
+
+#include <immintrin.h>
+
+#if !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512DQ__) || \
+    !defined(__AVX512VL__)
+#error "compile this unit with -mavx512f -mavx512bw -mavx512dq -mavx512vl"
+#endif
+
+#include <cstdint>
+
+#include "cpu/simd/inline.h"
+
+namespace {
+namespace native {
+
+constexpr int kLanes = 16;
+using Floats = __m512;
+using Ints = __m512i;
+using Mask = __mmask16;
+
+SAMPLER_INLINE Floats splat(float x) {
+  return _mm512_set1_ps(x);
+}
+SAMPLER_INLINE Ints splat(int32_t x) {
+  return _mm512_set1_epi32(x);
+}
+SAMPLER_INLINE Floats load(const float *p) {
+  return _mm512_loadu_ps(p);
+}
+SAMPLER_INLINE Ints load(const int32_t *p) {
+  return _mm512_loadu_si512(p);
+}
+SAMPLER_INLINE Floats load_f16(const uint16_t *p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
+}
+SAMPLER_INLINE Floats load_bf16(const uint16_t *p) {
+  const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+}
+SAMPLER_INLINE void store(float *p, Floats x) {
+  _mm512_storeu_ps(p, x);
+}
+SAMPLER_INLINE void store(int32_t *p, Ints x) {
+  _mm512_storeu_si512(p, x);
+}
+SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p),
+                      _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm512_cvtepi32_epi16(x));
+}
+
+// Keeps x in a register: the compiler would read it from memory for each of its uses.
+SAMPLER_INLINE void hold(Floats &x) {
+  asm("" : "+v"(x));
+}
+
+SAMPLER_INLINE Floats add(Floats a, Floats b) {
+  return _mm512_add_ps(a, b);
+}
+SAMPLER_INLINE Floats sub(Floats a, Floats b) {
+  return _mm512_sub_ps(a, b);
+}
+SAMPLER_INLINE Floats mul(Floats a, Floats b) {
+  return _mm512_mul_ps(a, b);
+}
+SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+SAMPLER_INLINE Floats max(Floats a, Floats b) {
+  return _mm512_max_ps(a, b);
+}
+SAMPLER_INLINE Floats min(Floats a, Floats b) {
+  return _mm512_min_ps(a, b);
+}
+SAMPLER_INLINE Mask ge(Floats a, Floats b) {
+  return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ);
+}
+SAMPLER_INLINE Mask gt(Floats a, Floats b) {
+  return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+}
+SAMPLER_INLINE Mask unordered(Floats a, Floats b) {
+  return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q);
+}
+SAMPLER_INLINE Mask both(Mask a, Mask b) {
+  return _kand_mask16(a, b);
+}
+SAMPLER_INLINE Mask either(Mask a, Mask b) {
+  return _kor_mask16(a, b);
+}
+SAMPLER_INLINE uint32_t bits(Mask mask) {
+  return mask;
+}
+SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
+  return _mm512_mask_blend_ps(mask, b, a);
+}
+SAMPLER_INLINE Floats zero_unless(Mask mask, Floats a) {
+  return _mm512_maskz_mov_ps(mask, a);
+}
+
+SAMPLER_INLINE Ints as_ints(Floats x) {
+  return _mm512_castps_si512(x);
+}
+SAMPLER_INLINE Floats as_floats(Ints x) {
+  return _mm512_castsi512_ps(x);
+}
+SAMPLER_INLINE Ints add(Ints a, Ints b) {
+  return _mm512_add_epi32(a, b);
+}
+SAMPLER_INLINE Ints sub(Ints a, Ints b) {
+  return _mm512_sub_epi32(a, b);
+}
+SAMPLER_INLINE Ints bit_and(Ints a, Ints b) {
+  return _mm512_and_si512(a, b);
+}
+SAMPLER_INLINE Ints bit_xor(Ints a, Ints b) {
+  return _mm512_xor_si512(a, b);
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_left(Ints x) {
+  return _mm512_slli_epi32(x, kBits);
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_right(Ints x) {
+  return _mm512_srli_epi32(x, kBits);
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_right_signed(Ints x) {
+  return _mm512_srai_epi32(x, kBits);
+}
+SAMPLER_INLINE Floats float_of_signed(Ints x) {
+  return _mm512_cvtepi32_ps(x);
+}
+SAMPLER_INLINE Floats float_of_unsigned(Ints x) {
+  return _mm512_cvtepu32_ps(x);
+}
+// High and low words of the unsigned products.
+SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
+  const __m512i even = _mm512_mul_epu32(a, b);
+  const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), b);
+  *high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+  *low = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
+}
+// Of signed lanes.
+SAMPLER_INLINE int64_t sum(Ints x) {
+  const __m512i low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(x));
+  const __m512i high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(x, 1));
+  return _mm512_reduce_add_epi64(_mm512_add_epi64(low, high));
+}
+
+// Stores the lanes of the mask side by side. What follows them, up to kLanes, is overwritten.
+SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
+  _mm512_storeu_ps(p, _mm512_maskz_compress_ps(mask, x));
+}
+
+}  // namespace native
+}  // namespace

@@ -1,0 +1,177 @@
+// What wide.h needs of NEON: vectors of 4.
+#pragma once
+
+#include <arm_neon.h>
+
+#if !defined(__aarch64__) || !defined(__ARM_NEON)
+#error "compile this unit for aarch64"
+#endif
+
+#include <cstdint>
+
+#include "cpu/simd/inline.h"
+
+namespace {
+namespace native {
+
+constexpr int kLanes = 4;
+using Floats = float32x4_t;
+using Ints = int32x4_t;
+struct Mask {
+  uint32x4_t lanes;  // all ones or all zeros
+};
+
+SAMPLER_INLINE Floats splat(float x) {
+  return vdupq_n_f32(x);
+}
+SAMPLER_INLINE Ints splat(int32_t x) {
+  return vdupq_n_s32(x);
+}
+SAMPLER_INLINE Floats load(const float *p) {
+  return vld1q_f32(p);
+}
+SAMPLER_INLINE Ints load(const int32_t *p) {
+  return vld1q_s32(p);
+}
+SAMPLER_INLINE Floats load_f16(const uint16_t *p) {
+  return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+SAMPLER_INLINE Floats load_bf16(const uint16_t *p) {
+  return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+}
+SAMPLER_INLINE void store(float *p, Floats x) {
+  vst1q_f32(p, x);
+}
+SAMPLER_INLINE void store(int32_t *p, Ints x) {
+  vst1q_s32(p, x);
+}
+SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
+  vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(x)));
+}
+SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
+  vst1_u16(p, vmovn_u32(vreinterpretq_u32_s32(x)));
+}
+
+// Keeps x in a register: the compiler would read it from memory for each of its uses.
+SAMPLER_INLINE void hold(Floats &x) {
+  asm("" : "+w"(x));
+}
+
+SAMPLER_INLINE Floats add(Floats a, Floats b) {
+  return vaddq_f32(a, b);
+}
+SAMPLER_INLINE Floats sub(Floats a, Floats b) {
+  return vsubq_f32(a, b);
+}
+SAMPLER_INLINE Floats mul(Floats a, Floats b) {
+  return vmulq_f32(a, b);
+}
+SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
+  return vfmaq_f32(c, a, b);
+}
+SAMPLER_INLINE Floats max(Floats a, Floats b) {
+  return vmaxq_f32(a, b);
+}
+SAMPLER_INLINE Floats min(Floats a, Floats b) {
+  return vminq_f32(a, b);
+}
+SAMPLER_INLINE Mask ge(Floats a, Floats b) {
+  return {vcgeq_f32(a, b)};
+}
+SAMPLER_INLINE Mask gt(Floats a, Floats b) {
+  return {vcgtq_f32(a, b)};
+}
+SAMPLER_INLINE Mask unordered(Floats a, Floats b) {
+  return {vmvnq_u32(vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b)))};
+}
+SAMPLER_INLINE Mask both(Mask a, Mask b) {
+  return {vandq_u32(a.lanes, b.lanes)};
+}
+SAMPLER_INLINE Mask either(Mask a, Mask b) {
+  return {vorrq_u32(a.lanes, b.lanes)};
+}
+SAMPLER_INLINE uint32_t bits(Mask mask) {
+  const uint32x4_t weights = {1, 2, 4, 8};
+  return vaddvq_u32(vandq_u32(mask.lanes, weights));
+}
+SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
+  return vbslq_f32(mask.lanes, a, b);
+}
+SAMPLER_INLINE Floats zero_unless(Mask mask, Floats a) {
+  return vreinterpretq_f32_u32(vandq_u32(mask.lanes, vreinterpretq_u32_f32(a)));
+}
+
+SAMPLER_INLINE Ints as_ints(Floats x) {
+  return vreinterpretq_s32_f32(x);
+}
+SAMPLER_INLINE Floats as_floats(Ints x) {
+  return vreinterpretq_f32_s32(x);
+}
+SAMPLER_INLINE Ints add(Ints a, Ints b) {
+  return vaddq_s32(a, b);
+}
+SAMPLER_INLINE Ints sub(Ints a, Ints b) {
+  return vsubq_s32(a, b);
+}
+SAMPLER_INLINE Ints bit_and(Ints a, Ints b) {
+  return vandq_s32(a, b);
+}
+SAMPLER_INLINE Ints bit_xor(Ints a, Ints b) {
+  return veorq_s32(a, b);
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_left(Ints x) {
+  return vshlq_n_s32(x, kBits);
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_right(Ints x) {
+  return vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(x), kBits));
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_right_signed(Ints x) {
+  return vshrq_n_s32(x, kBits);
+}
+SAMPLER_INLINE Floats float_of_signed(Ints x) {
+  return vcvtq_f32_s32(x);
+}
+SAMPLER_INLINE Floats float_of_unsigned(Ints x) {
+  return vcvtq_f32_u32(vreinterpretq_u32_s32(x));
+}
+// High and low words of the unsigned products.
+SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
+  const uint32x4_t x = vreinterpretq_u32_s32(a), y = vreinterpretq_u32_s32(b);
+  const int32x4_t first = vreinterpretq_s32_u64(vmull_u32(vget_low_u32(x), vget_low_u32(y)));
+  const int32x4_t second = vreinterpretq_s32_u64(vmull_high_u32(x, y));
+  *low = vuzp1q_s32(first, second);
+  *high = vuzp2q_s32(first, second);
+}
+// Of signed lanes.
+SAMPLER_INLINE int64_t sum(Ints x) {
+  return vaddlvq_s32(x);
+}
+
+// The bytes of the lanes of each mask, side by side.
+struct PackTable {
+  uint8_t bytes[16][16];
+};
+constexpr PackTable make_pack_table() {
+  PackTable table = {};
+  for (int mask = 0; mask < 16; ++mask) {
+    int place = 0;
+    for (int lane = 0; lane < 4; ++lane) {
+      if ((mask >> lane & 1) == 0) continue;
+      for (int i = 0; i < 4; ++i) table.bytes[mask][place++] = uint8_t(4 * lane + i);
+    }
+  }
+  return table;
+}
+constexpr PackTable kPackTable = make_pack_table();
+
+// Stores the lanes of the mask side by side. What follows them, up to kLanes, is overwritten.
+SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
+  const uint8x16_t bytes = vld1q_u8(kPackTable.bytes[bits(mask)]);
+  store(p, vreinterpretq_f32_u8(vqtbl1q_u8(vreinterpretq_u8_f32(x), bytes)));
+}
+
+}  // namespace native
+}  // namespace

@@ -1,0 +1,218 @@
+// Vectors of 16 elements on any instruction set, as so many native ones as that takes.
+//
+// All instruction sets see a row as the same vectors, blocks and groups, so that the passes exist
+// once and the workspace does not depend on the machine.
+#pragma once
+
+namespace {
+
+constexpr int kWidth = 16;
+constexpr int kPieces = kWidth / native::kLanes;
+
+struct Floats {
+  native::Floats piece[kPieces];
+};
+struct Ints {
+  native::Ints piece[kPieces];
+};
+struct Mask {
+  native::Mask piece[kPieces];
+};
+
+SAMPLER_INLINE Floats splat(float x) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::splat(x);
+  return result;
+}
+SAMPLER_INLINE Ints splat(int32_t x) {
+  Ints result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::splat(x);
+  return result;
+}
+SAMPLER_INLINE Floats load(const float *p) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::load(p + i * native::kLanes);
+  return result;
+}
+SAMPLER_INLINE Ints load(const int32_t *p) {
+  Ints result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::load(p + i * native::kLanes);
+  return result;
+}
+SAMPLER_INLINE Floats load_f16(const uint16_t *p) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::load_f16(p + i * native::kLanes);
+  return result;
+}
+SAMPLER_INLINE Floats load_bf16(const uint16_t *p) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::load_bf16(p + i * native::kLanes);
+  return result;
+}
+SAMPLER_INLINE Floats held(Floats x) {
+  for (int i = 0; i < kPieces; ++i) native::hold(x.piece[i]);
+  return x;
+}
+SAMPLER_INLINE Floats add(Floats a, Floats b) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::add(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Floats sub(Floats a, Floats b) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::sub(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Floats mul(Floats a, Floats b) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::mul(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Floats max(Floats a, Floats b) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::max(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Floats min(Floats a, Floats b) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::min(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i)
+    result.piece[i] = native::fma(a.piece[i], b.piece[i], c.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Mask ge(Floats a, Floats b) {
+  Mask result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::ge(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Mask gt(Floats a, Floats b) {
+  Mask result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::gt(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Mask unordered(Floats a, Floats b) {
+  Mask result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::unordered(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Mask both(Mask a, Mask b) {
+  Mask result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::both(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Mask either(Mask a, Mask b) {
+  Mask result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::either(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i)
+    result.piece[i] = native::choose(mask.piece[i], a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Floats zero_unless(Mask mask, Floats a) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i)
+    result.piece[i] = native::zero_unless(mask.piece[i], a.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Ints as_ints(Floats x) {
+  Ints result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::as_ints(x.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Floats as_floats(Ints x) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::as_floats(x.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Ints add(Ints a, Ints b) {
+  Ints result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::add(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Ints sub(Ints a, Ints b) {
+  Ints result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::sub(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Ints bit_and(Ints a, Ints b) {
+  Ints result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::bit_and(a.piece[i], b.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Ints bit_xor(Ints a, Ints b) {
+  Ints result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::bit_xor(a.piece[i], b.piece[i]);
+  return result;
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_left(Ints x) {
+  Ints result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::shift_left<kBits>(x.piece[i]);
+  return result;
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_right(Ints x) {
+  Ints result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::shift_right<kBits>(x.piece[i]);
+  return result;
+}
+template <int kBits>
+SAMPLER_INLINE Ints shift_right_signed(Ints x) {
+  Ints result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::shift_right_signed<kBits>(x.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Floats float_of_signed(Ints x) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::float_of_signed(x.piece[i]);
+  return result;
+}
+SAMPLER_INLINE Floats float_of_unsigned(Ints x) {
+  Floats result;
+  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::float_of_unsigned(x.piece[i]);
+  return result;
+}
+
+SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
+  for (int i = 0; i < kPieces; ++i) {
+    native::multiply(a.piece[i], b.piece[i], &high->piece[i], &low->piece[i]);
+  }
+}
+SAMPLER_INLINE int64_t sum(Ints x) {
+  int64_t result = 0;
+  for (int i = 0; i < kPieces; ++i) result += native::sum(x.piece[i]);
+  return result;
+}
+SAMPLER_INLINE uint32_t bits(Mask mask) {
+  uint32_t result = 0;
+  for (int i = 0; i < kPieces; ++i) result |= native::bits(mask.piece[i]) << (i * native::kLanes);
+  return result;
+}
+SAMPLER_INLINE void store(float *p, Floats x) {
+  for (int i = 0; i < kPieces; ++i) native::store(p + i * native::kLanes, x.piece[i]);
+}
+SAMPLER_INLINE void store(int32_t *p, Ints x) {
+  for (int i = 0; i < kPieces; ++i) native::store(p + i * native::kLanes, x.piece[i]);
+}
+SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
+  for (int i = 0; i < kPieces; ++i) native::store_f16(p + i * native::kLanes, x.piece[i]);
+}
+SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
+  for (int i = 0; i < kPieces; ++i) native::store_low_halves(p + i * native::kLanes, x.piece[i]);
+}
+// Stores the lanes of the mask side by side. What follows them, up to kWidth, is overwritten.
+SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
+  for (int i = 0; i < kPieces; ++i) {
+    native::store_packed(p, mask.piece[i], x.piece[i]);
+    p += __builtin_popcount(native::bits(mask.piece[i]));
+  }
+}
+
+}  // namespace

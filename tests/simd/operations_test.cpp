@@ -1,0 +1,118 @@
+// Every operation by the row passes of each instruction set, against the scalar reference: the same
+// bytes, canaries included.
+//
+// Requests are random: shapes, types, strides, alignments, hard rows, candidate lists, parameters,
+// bad rows. Workspaces have exactly the bytes asked for.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cpu/operations.h"
+#include "cpu/simd/isa.h"
+#include "cpu/simd/passes.h"
+#include "problem.h"
+
+namespace {
+
+namespace contract = sampler::contract;
+namespace cpu = sampler::cpu;
+using simt_test::Outputs;
+using simt_test::Problem;
+using simt_test::Scale;
+
+const Scale kSmall = {
+    {1, 2, 3, 15, 16, 17, 31, 32, 33, 255, 256, 257, 511, 512, 513, 767, 1000, 2048, 2049, 5000},
+    5};
+const Scale kLarge = {{8191, 8192, 20000, 32000, 50257, 128256}, 2};
+const Scale kHuge = {{128256, 262144}, 1};
+
+std::vector<const cpu::Passes *> usable_passes() {
+  std::vector<const cpu::Passes *> result;
+  for (const char *name : {"avx2", "avx512", "neon"}) {
+    const cpu::IsaChoice choice = cpu::choose_isa(name);
+    if (choice.valid) result.push_back(choice.passes);
+  }
+  return result;
+}
+
+template <class Request>
+Outputs run(const Problem &problem, Request request, const cpu::Passes *passes) {
+  Outputs outputs = problem.bind_outputs(&request);
+  cpu::Executor executor;
+  executor.passes = passes;
+  const size_t bytes = cpu::workspace_bytes(request, 1);
+  // At an odd address, of any content, with a canary behind it.
+  std::vector<unsigned char> workspace(bytes + 2, 0xA7);
+  EXPECT_TRUE(cpu::run(request, executor, workspace.data() + 1));
+  EXPECT_EQ(workspace[bytes + 1], 0xA7);
+  return outputs;
+}
+
+// "" when all instruction sets give the reference's bytes, otherwise what differs.
+template <class Request>
+std::string difference(const Problem &problem, const Request &request) {
+  const Outputs expected = run(problem, request, nullptr);
+  for (const cpu::Passes *passes : usable_passes()) {
+    const Outputs actual = run(problem, request, passes);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const auto &a = expected[i].bytes, &b = actual[i].bytes;
+      const auto first = std::mismatch(a.begin(), a.end(), b.begin());
+      if (first.first == a.end()) continue;
+      return expected[i].name + " of " + passes->name + " differ at byte " +
+             std::to_string(first.first - a.begin()) + " in " + problem.description();
+    }
+  }
+  return "";
+}
+
+// The operations in turn: `which` % 4.
+std::string difference(std::mt19937_64 &random, const Scale &scale, int which) {
+  Problem problem(random, scale);
+  switch (which % 4) {
+    case 0:
+      return difference(problem, problem.sample_request());
+    case 1:
+      return difference(problem, problem.rows_request());
+    case 2:
+      return difference(problem, problem.select_request());
+    default:
+      return difference(problem, problem.chain_request());
+  }
+}
+
+TEST(Isas, OneOfThisMachineIsThere) {
+  EXPECT_FALSE(usable_passes().empty());
+}
+
+class SmallRows : public testing::TestWithParam<int> {};
+
+TEST_P(SmallRows, EqualTheReference) {
+  std::mt19937_64 random(uint64_t(GetParam()) * 7919 + 11);
+  for (int i = 0; i < 160; ++i) ASSERT_EQ("", difference(random, kSmall, i));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SmallRows, testing::Range(0, 40));
+
+class LargeRows : public testing::TestWithParam<int> {};
+
+TEST_P(LargeRows, EqualTheReference) {
+  std::mt19937_64 random(uint64_t(GetParam()) * 104729 + 15);
+  for (int i = 0; i < 16; ++i) ASSERT_EQ("", difference(random, kLarge, i));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LargeRows, testing::Range(0, 20));
+
+class HugeRows : public testing::TestWithParam<int> {};
+
+TEST_P(HugeRows, EqualTheReference) {
+  std::mt19937_64 random(uint64_t(GetParam()) * 1299709 + 3);
+  for (int i = 0; i < 8; ++i) ASSERT_EQ("", difference(random, kHuge, i));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, HugeRows, testing::Range(0, 4));
+
+}  // namespace
