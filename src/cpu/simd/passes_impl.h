@@ -135,6 +135,9 @@ SAMPLER_INLINE void for_each_vector(const typename Type::Element *p, int64_t beg
 
 // ---- Weights
 
+// How many vectors the weight pass works on at once: as many as there are registers for.
+constexpr int kVectorsAtOnce = native::kLanes == kWidth ? 4 : 1;
+
 // exp2_plus_1(log2_ratio_minus_1(x)).
 struct RelativeToMax {
   Floats max, scale;
@@ -142,11 +145,18 @@ struct RelativeToMax {
   explicit SAMPLER_INLINE RelativeToMax(const contract::RowScale &row)
       : max(splat(row.max)), scale(splat(row.scale)) {}
 
-  // Not 0 below kLowestLog2, but so little that it weighs nothing.
-  SAMPLER_INLINE Floats for_weight(Floats x) const { return exp2_plus_1(clamped(log2_minus_1(x))); }
+  // Of several vectors at once, step by step, so that none waits for its own last result. Not 0
+  // below kLowestLog2, but so little that it weighs nothing.
+  template <int kCount>
+  SAMPLER_INLINE void for_weights(Floats (&x)[kCount]) const {
+    for (Floats &each : x) each = clamped(log2_minus_1(each));
+    exp2_plus_1(x);
+  }
   SAMPLER_INLINE Floats operator()(Floats x) const {
     const Floats t = log2_minus_1(x);
-    return zero_unless(ge(t, splat(contract::kLowestLog2)), exp2_plus_1(clamped(t)));
+    Floats result[] = {clamped(t)};
+    exp2_plus_1(result);
+    return zero_unless(ge(t, splat(contract::kLowestLog2)), result[0]);
   }
 
  private:
@@ -156,17 +166,22 @@ struct RelativeToMax {
   static SAMPLER_INLINE Floats clamped(Floats t) { return ::max(t, splat(contract::kLowestLog2)); }
   // All coefficients are doubled, which is exact, for 2^(t + 1). The low bits of t + kShift are the
   // integer's: moved to the exponent they multiply by its power of two.
-  static SAMPLER_INLINE Floats exp2_plus_1(Floats t) {
+  template <int kCount>
+  static SAMPLER_INLINE void exp2_plus_1(Floats (&t)[kCount]) {
     const Floats shift = splat(0x1.8p23f);
-    const Floats shifted = add(t, shift);
-    const Floats f = sub(t, sub(shifted, shift));
-    Floats p = splat(2 * contract::kExp2C5);
-    p = ::fma(p, f, splat(2 * contract::kExp2C4));
-    p = ::fma(p, f, splat(2 * contract::kExp2C3));
-    p = ::fma(p, f, splat(2 * contract::kExp2C2));
-    p = ::fma(p, f, splat(2 * contract::kExp2C1));
-    p = ::fma(p, f, splat(2 * contract::kExp2C0));
-    return as_floats(add(as_ints(p), shift_left<23>(as_ints(shifted))));
+    Floats shifted[kCount], p[kCount];
+    for (int i = 0; i < kCount; ++i) shifted[i] = add(t[i], shift);
+    for (int i = 0; i < kCount; ++i) t[i] = sub(t[i], sub(shifted[i], shift));
+    for (int i = 0; i < kCount; ++i) {
+      p[i] = ::fma(splat(2 * contract::kExp2C5), t[i], splat(2 * contract::kExp2C4));
+    }
+    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], t[i], splat(2 * contract::kExp2C3));
+    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], t[i], splat(2 * contract::kExp2C2));
+    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], t[i], splat(2 * contract::kExp2C1));
+    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], t[i], splat(2 * contract::kExp2C0));
+    for (int i = 0; i < kCount; ++i) {
+      t[i] = as_floats(add(as_ints(p[i]), shift_left<23>(as_ints(shifted[i]))));
+    }
   }
 };
 
@@ -179,7 +194,10 @@ struct RelativeByPower {
     first = splat(power_of_two(part));
     second = splat(power_of_two(row.exponent - part));
   }
-  SAMPLER_INLINE Floats for_weight(Floats x) const { return (*this)(x); }
+  template <int kCount>
+  SAMPLER_INLINE void for_weights(Floats (&x)[kCount]) const {
+    for (Floats &each : x) each = (*this)(each);
+  }
   SAMPLER_INLINE Floats operator()(Floats x) const { return mul(mul(x, first), second); }
 
  private:
@@ -193,7 +211,8 @@ struct RelativeByPower {
 };
 
 struct AsGiven {
-  SAMPLER_INLINE Floats for_weight(Floats x) const { return x; }
+  template <int kCount>
+  SAMPLER_INLINE void for_weights(Floats (&)[kCount]) const {}
   SAMPLER_INLINE Floats operator()(Floats x) const { return x; }
 };
 
@@ -492,11 +511,25 @@ KeptWeight weigh(const Source &source, const Scaling &scaling, int64_t begin, in
         const int64_t block = i / kWeightBlock;
         const int64_t block_end = smaller((block + 1) * kWeightBlock, end);
         WeightSum weights;
-        for_each_vector<Type>(elements<Type>(source.values), i, block_end,
+        const auto *p = elements<Type>(source.values);
+        for (; i + kVectorsAtOnce * kWidth <= block_end; i += kVectorsAtOnce * kWidth) {
+          Floats x[kVectorsAtOnce];
+          Mask kept[kVectorsAtOnce];
+          for (int j = 0; j < kVectorsAtOnce; ++j) x[j] = Type::read(p + i + j * kWidth);
+          for (int j = 0; j < kVectorsAtOnce; ++j) kept[j] = ge(x[j], least);
+          relative.for_weights(x);
+          for (int j = 0; j < kVectorsAtOnce; ++j) {
+            result.count += count_of(kept[j]);
+            weights.add(zero_unless(kept[j], x[j]));
+          }
+        }
+        for_each_vector<Type>(p, i, block_end,
                               [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
                                 const Mask kept = ge(x, least);
+                                Floats only[] = {x};
+                                relative.for_weights(only);
                                 result.count += count_of(kept);
-                                weights.add(zero_unless(kept, relative.for_weight(x)));
+                                weights.add(zero_unless(kept, only[0]));
                               });
         const uint64_t weight = weights.total();
         result.weight += weight;
