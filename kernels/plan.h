@@ -17,7 +17,7 @@ constexpr int kBlocksPerMultiprocessor = 2;
 // Words of a bitmap of all token ids.
 constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
 
-// How a launch is laid out. Chosen by src/cuda/plan, read by host and device.
+// How a launch is laid out. Chosen by make_plan, read by host and device.
 struct Plan {
   int team_size = 1;  // blocks of a cluster, a power of two
   int64_t num_teams = 1;
