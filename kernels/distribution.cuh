@@ -22,6 +22,7 @@ using contract::RowScale;
 using contract::TieRule;
 
 struct Distribution : contract::Distribution {
+  int64_t kept_count;
   uint64_t own_weight;  // kept weight of this thread's elements, where the list does not cover them
 };
 

@@ -12,7 +12,6 @@ namespace sampler::contract {
 struct Distribution {
   RowScale scale;
   Rank cut;  // kept tokens have at least this rank
-  int64_t kept_count;
   uint64_t kept_weight;  // their weights' sum
   float normalizer;
   bool greedy;

@@ -89,12 +89,11 @@ Distribution make_distribution(const Row &row, const RowParameters &parameters,
   } else {
     result.cut = contract::lowest_cut(row.kind);
   }
-  result.kept_count = 0;
   result.kept_weight = 0;
   for (int64_t i = 0; i < row.count; ++i) {
-    if (!result.keeps(row.rank(i))) continue;
-    ++result.kept_count;
-    result.kept_weight += contract::weight(result.scale, row.values[i]);
+    if (result.keeps(row.rank(i))) {
+      result.kept_weight += contract::weight(result.scale, row.values[i]);
+    }
   }
   result.normalizer = contract::normalizer(result.kept_weight);
   return result;

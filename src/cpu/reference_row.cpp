@@ -43,6 +43,12 @@ const Distribution &ReferenceRow::distribute(const contract::RowParameters &para
   return distribution_;
 }
 
+int64_t ReferenceRow::kept_count() const {
+  int64_t count = 0;
+  for (int64_t i = 0; i < row_.count; ++i) count += distribution_.keeps(row_.rank(i)) ? 1 : 0;
+  return count;
+}
+
 Token ReferenceRow::draw(uint64_t word) {
   if (!has_sums_) inverse_cdf_ = InverseCdf(row_, distribution_, buffers_.sort);
   has_sums_ = true;

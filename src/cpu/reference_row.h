@@ -32,6 +32,8 @@ class ReferenceRow {
   // The row and the parameters are good.
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
+  // How many tokens the distribution keeps.
+  int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
   uint64_t total_weight() const { return cpu::total_weight(row_); }
 

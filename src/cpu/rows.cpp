@@ -80,7 +80,7 @@ void run_row(const RowsRequest &request, int64_t index, Row &row) {
   if (status == row_status::kOk) status = row.load(view);
   if (status == row_status::kOk) {
     const Distribution &distribution = row.distribute(parameters, request.parameters.rules);
-    kept_count = int32_t(distribution.kept_count);
+    if (request.out_kept_counts) kept_count = int32_t(row.kept_count());
     write_good_row(request, index, view, row, distribution);
   } else {
     write_bad_row(request, index, view);

@@ -74,7 +74,7 @@ class Outputs {
     const Token token = good ? draw(output) : Token{request_.bad_row_token, contract::quiet_nan()};
     contract::store_id(request_.out_token_ids, output, token.id);
     if (request_.out_kept_counts) {
-      request_.out_kept_counts[output] = good ? int32_t(distribution_.kept_count) : 0;
+      request_.out_kept_counts[output] = good ? int32_t(row_.kept_count()) : 0;
     }
     if (request_.out_logprobs) {
       request_.out_logprobs[output] = good ? logprob(token.value) : token.value;

@@ -351,6 +351,17 @@ FAULTS = [
           "bad = either(bad, unordered(a, a));")],
         [simd("SmallRows*")]),
     Fault(
+        "negative_halves_by_magnitude",
+        "of 16 tokens whose 16-bit logits are all negative, the lowest stands for all",
+        [("src/cpu/simd/passes_impl.h", "store_halves(elements, if_positive(top, least));",
+          "store_halves(elements, top);")],
+        [simd("SmallRows*")]),
+    Fault(
+        "second_of_64_not_listed",
+        "of two tokens among 64 neighbours the first is listed twice",
+        [("src/cpu/simd/passes_impl.h", "lowest_bit(all & (all - 1));", "lowest_bit(all);")],
+        [simd("SmallRows*")]),
+    Fault(
         "gumbel_words_transposed",
         "neighbouring tokens share a word's place instead of a block of words",
         [("src/cpu/simd/passes_impl.h", "words[4 * j + w] = ", "words[kWidth * w + j] = ")],

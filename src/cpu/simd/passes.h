@@ -16,8 +16,8 @@ namespace sampler::cpu {
 constexpr int64_t kVectorElements = 16;
 constexpr int64_t kGroupElements = 16;
 constexpr int64_t kGroupBlock = kVectorElements * kGroupElements;
-// Elements that one sum of weights is kept for. 32 of a lane: their low limbs do not overflow.
-constexpr int64_t kWeightBlock = 512;
+// Elements that one sum of weights is kept for. 128 of a lane, whose limbs do not overflow.
+constexpr int64_t kWeightBlock = 2048;
 // A sample has one vector of so many.
 constexpr int64_t kSampleStep = 32;
 
@@ -41,11 +41,6 @@ struct Scaling {
 struct RowScan {
   bool valid;  // no NaN, no +inf, no negative probability
   float max;
-};
-
-struct KeptWeight {
-  int64_t count;
-  uint64_t weight;
 };
 
 struct ListRange {
@@ -85,8 +80,8 @@ struct Passes {
   // Index of the n-th element, n >= 1, that equals `value`; -1 if there are fewer.
   int64_t (*find_nth)(const Source &row, float value, int64_t n);
 
-  // How many values are at least `bound`. `count` is a multiple of kVectorElements.
-  int64_t (*count_at_least)(const float *values, int64_t count, float bound);
+  // How many of elements [begin, end) are at least `at_least`.
+  int64_t (*count)(const Source &source, int64_t begin, int64_t end, float at_least);
 
   // The largest of each `factor` neighbouring vectors; the last may have fewer. The result is the
   // number of values written.
@@ -99,10 +94,10 @@ struct Passes {
   // Lists one vector of kSampleStep.
   int64_t (*sample)(const Source &row, float at_least, float *out_values);
 
-  // Counts and weighs elements. Adds to `block_weights`, one for each kWeightBlock elements of the
+  // The weight of elements. Adds to `block_weights`, one for each kWeightBlock elements of the
   // source, unless it is null.
-  KeptWeight (*weigh)(const Source &source, const Scaling &scaling, int64_t begin, int64_t end,
-                      float at_least, uint64_t *block_weights);
+  uint64_t (*weigh)(const Source &source, const Scaling &scaling, int64_t begin, int64_t end,
+                    float at_least, uint64_t *block_weights);
 
   // Measures a list against a pivot, and keeps the elements on one side of it. `relative`: their
   // relative probabilities; null where only the count matters.

@@ -18,7 +18,6 @@ namespace contract = sampler::contract;
 using contract::Dtype;
 using contract::InputKind;
 using sampler::cpu::GumbelBest;
-using sampler::cpu::KeptWeight;
 using sampler::cpu::Listed;
 using sampler::cpu::ListRange;
 using sampler::cpu::Passes;
@@ -65,28 +64,52 @@ struct F32 {
   using Element = float;
   static SAMPLER_INLINE Floats read(const float *p) { return held(load(p)); }
   static SAMPLER_INLINE void write(float *p, Floats x) { store(p, x); }
+  static SAMPLER_INLINE void write_two(float *p, Floats x, Floats y) {
+    write(p, x);
+    write(p + kWidth, y);
+  }
   static SAMPLER_INLINE float from(float x) { return x; }
+  static SAMPLER_INLINE float value(float x) { return x; }
 };
 
 struct F16 {
   using Element = uint16_t;
   static SAMPLER_INLINE Floats read(const uint16_t *p) { return load_f16(p); }
   static SAMPLER_INLINE void write(uint16_t *p, Floats x) { store_f16(p, x); }
+  static SAMPLER_INLINE void write_two(uint16_t *p, Floats x, Floats y) {
+    write(p, x);
+    write(p + kWidth, y);
+  }
   static SAMPLER_INLINE uint16_t from(float x) {
     return x == kInfinity ? 0x7C00 : x == -kInfinity ? 0xFC00 : x == 0.0f ? 0 : 0x7E00;
   }
+  static SAMPLER_INLINE float value(uint16_t x) { return native::float_of_f16(x); }
 };
 
 struct Bf16 {
   using Element = uint16_t;
   static SAMPLER_INLINE Floats read(const uint16_t *p) { return load_bf16(p); }
-  // Rounds to nearest even. There is no NaN among what is written.
   static SAMPLER_INLINE void write(uint16_t *p, Floats x) {
-    const Ints raw = as_ints(x);
-    const Ints odd = bit_and(shift_right<16>(raw), splat(int32_t(1)));
-    store_low_halves(p, shift_right<16>(add(add(raw, splat(int32_t(0x7FFF))), odd)));
+    store_low_halves(p, shift_right<16>(rounded(x)));
+  }
+  static SAMPLER_INLINE void write_two(uint16_t *p, Floats x, Floats y) {
+    store_high_halves(p, rounded(x), rounded(y));
   }
   static SAMPLER_INLINE uint16_t from(float x) { return uint16_t(uint32_t(raw_bits(x)) >> 16); }
+  static SAMPLER_INLINE float value(uint16_t x) {
+    const uint32_t raw = uint32_t(x) << 16;
+    float result;
+    __builtin_memcpy(&result, &raw, sizeof result);
+    return result;
+  }
+
+ private:
+  // To nearest even, in the upper half. There is no NaN among what is written.
+  static SAMPLER_INLINE Ints rounded(Floats x) {
+    const Ints raw = as_ints(x);
+    const Ints odd = bit_and(shift_right<16>(raw), splat(int32_t(1)));
+    return add(add(raw, splat(int32_t(0x7FFF))), odd);
+  }
 };
 
 // f(type) for the type of these elements.
@@ -133,60 +156,78 @@ SAMPLER_INLINE void for_each_vector(const typename Type::Element *p, int64_t beg
   if (i < end) f(read_some<Type>(p + i, end - i, kNaN), i, end - i);
 }
 
+// The same of a list, which has room for kWidth elements behind its last.
+template <class F>
+SAMPLER_INLINE void for_each_list_vector(const float *values, int64_t begin, int64_t end,
+                                         const F &f) {
+  int64_t i = begin;
+  for (; i + kWidth <= end; i += kWidth) f(load(values + i), i);
+  if (i < end) {
+    const Mask lanes = gt(splat(float(end - i)), float_of_signed(lane_indices()));
+    f(choose(lanes, load(values + i), splat(kNaN)), i);
+  }
+}
+
 // ---- Weights
 
 // How many vectors the weight pass works on at once: as many as there are registers for.
-constexpr int kVectorsAtOnce = native::kLanes == kWidth ? 4 : 1;
+constexpr int kVectorsAtOnce = native::kLanes == kWidth ? 4 : 2;
+
+// Relative probabilities are made of values in two steps, with something in between.
+template <int kCount>
+struct Halfway {
+  Floats x[kCount], shifted[kCount];
+  Mask nonzero[kCount];
+};
 
 // exp2_plus_1(log2_ratio_minus_1(x)).
 struct RelativeToMax {
+  static constexpr float kNothing = -kInfinity, kLowest = -__FLT_MAX__;
   Floats max, scale;
 
   explicit SAMPLER_INLINE RelativeToMax(const contract::RowScale &row)
       : max(splat(row.max)), scale(splat(row.scale)) {}
 
-  // Of several vectors at once, step by step, so that none waits for its own last result. Not 0
-  // below kLowestLog2, but so little that it weighs nothing.
+  // Of several vectors at once, step by step, so that none waits for its own last result. What is
+  // not `nonzero` comes out so small that it weighs nothing.
   template <int kCount>
-  SAMPLER_INLINE void for_weights(Floats (&x)[kCount]) const {
-    for (Floats &each : x) each = clamped(log2_minus_1(each));
-    exp2_plus_1(x);
+  SAMPLER_INLINE void begin(Halfway<kCount> &v) const {
+    const Floats shift = splat(0x1.8p23f);
+    for (Floats &x : v.x) x = sub(x, max);
+    for (Floats &x : v.x) x = ::fma(x, scale, splat(-1.0f));
+    for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(contract::kLowestLog2));
+    for (Floats &x : v.x) x = ::max(x, splat(contract::kLowestLog2));
+    for (int i = 0; i < kCount; ++i) v.shifted[i] = add(v.x[i], shift);
+    for (Floats &x : v.x) x = minus_nearest(x);
   }
-  SAMPLER_INLINE Floats operator()(Floats x) const {
-    const Floats t = log2_minus_1(x);
-    Floats result[] = {clamped(t)};
-    exp2_plus_1(result);
-    return zero_unless(ge(t, splat(contract::kLowestLog2)), result[0]);
-  }
-
- private:
-  SAMPLER_INLINE Floats log2_minus_1(Floats x) const {
-    return ::fma(sub(x, max), scale, splat(-1.0f));
-  }
-  static SAMPLER_INLINE Floats clamped(Floats t) { return ::max(t, splat(contract::kLowestLog2)); }
-  // All coefficients are doubled, which is exact, for 2^(t + 1). The low bits of t + kShift are the
+  // All coefficients are doubled, which is exact, for 2^(t + 1). The low bits of t + shift are the
   // integer's: moved to the exponent they multiply by its power of two.
   template <int kCount>
-  static SAMPLER_INLINE void exp2_plus_1(Floats (&t)[kCount]) {
-    const Floats shift = splat(0x1.8p23f);
-    Floats shifted[kCount], p[kCount];
-    for (int i = 0; i < kCount; ++i) shifted[i] = add(t[i], shift);
-    for (int i = 0; i < kCount; ++i) t[i] = sub(t[i], sub(shifted[i], shift));
+  SAMPLER_INLINE void finish(Halfway<kCount> &v) const {
+    Floats p[kCount];
     for (int i = 0; i < kCount; ++i) {
-      p[i] = ::fma(splat(2 * contract::kExp2C5), t[i], splat(2 * contract::kExp2C4));
+      p[i] = ::fma(splat(2 * contract::kExp2C5), v.x[i], splat(2 * contract::kExp2C4));
     }
-    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], t[i], splat(2 * contract::kExp2C3));
-    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], t[i], splat(2 * contract::kExp2C2));
-    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], t[i], splat(2 * contract::kExp2C1));
-    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], t[i], splat(2 * contract::kExp2C0));
+    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], v.x[i], splat(2 * contract::kExp2C3));
+    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], v.x[i], splat(2 * contract::kExp2C2));
+    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], v.x[i], splat(2 * contract::kExp2C1));
+    for (int i = 0; i < kCount; ++i) p[i] = ::fma(p[i], v.x[i], splat(2 * contract::kExp2C0));
     for (int i = 0; i < kCount; ++i) {
-      t[i] = as_floats(add(as_ints(p[i]), shift_left<23>(as_ints(shifted[i]))));
+      v.x[i] = as_floats(add(as_ints(p[i]), shift_left<23>(as_ints(v.shifted[i]))));
     }
+  }
+  SAMPLER_INLINE Floats operator()(Floats x) const {
+    Halfway<1> v;
+    v.x[0] = x;
+    begin(v);
+    finish(v);
+    return zero_unless(v.nonzero[0], v.x[0]);
   }
 };
 
 // x * 2^exponent, rounded once: the second factor is 1, or both products are exact.
 struct RelativeByPower {
+  static constexpr float kNothing = 0.0f, kLowest = __FLT_DENORM_MIN__;
   Floats first, second;
 
   explicit SAMPLER_INLINE RelativeByPower(const contract::RowScale &row) {
@@ -195,9 +236,12 @@ struct RelativeByPower {
     second = splat(power_of_two(row.exponent - part));
   }
   template <int kCount>
-  SAMPLER_INLINE void for_weights(Floats (&x)[kCount]) const {
-    for (Floats &each : x) each = (*this)(each);
+  SAMPLER_INLINE void begin(Halfway<kCount> &v) const {
+    for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(0.0f));
+    for (Floats &x : v.x) x = (*this)(x);
   }
+  template <int kCount>
+  SAMPLER_INLINE void finish(Halfway<kCount> &) const {}
   SAMPLER_INLINE Floats operator()(Floats x) const { return mul(mul(x, first), second); }
 
  private:
@@ -211,28 +255,36 @@ struct RelativeByPower {
 };
 
 struct AsGiven {
-  template <int kCount>
-  SAMPLER_INLINE void for_weights(Floats (&)[kCount]) const {}
   SAMPLER_INLINE Floats operator()(Floats x) const { return x; }
 };
 
 // f(relative) for what makes a row's values relative probabilities.
 template <class F>
+SAMPLER_INLINE auto with_relative(const contract::RowScale &row, const F &f) {
+  return row.kind == InputKind::kLogits ? f(RelativeToMax(row)) : f(RelativeByPower(row));
+}
+template <class F>
 SAMPLER_INLINE auto with_relative(const Scaling &scaling, const F &f) {
-  if (scaling.as_given) return f(AsGiven());
-  if (scaling.row.kind == InputKind::kLogits) return f(RelativeToMax(scaling.row));
-  return f(RelativeByPower(scaling.row));
+  return scaling.as_given ? f(AsGiven()) : with_relative(scaling.row, f);
 }
 
 // Sum of the weights of up to kWeightBlock relative probabilities: weight_of(), its limbs apart.
 class WeightSum {
  public:
+  template <int kCount>
+  SAMPLER_INLINE void add(const Floats (&relative)[kCount]) {
+    Floats sum[kCount], rest[kCount];
+    for (int i = 0; i < kCount; ++i) sum[i] = ::add(relative[i], splat(contract::kHighLimb));
+    for (int i = 0; i < kCount; ++i) rest[i] = sub(sum[i], splat(contract::kHighLimb));
+    for (int i = 0; i < kCount; ++i) high_ = ::add(high_, as_ints(sum[i]));
+    for (int i = 0; i < kCount; ++i) rest[i] = sub(relative[i], rest[i]);
+    for (int i = 0; i < kCount; ++i) rest[i] = ::add(rest[i], splat(contract::kLowLimb));
+    for (int i = 0; i < kCount; ++i) low_ = ::add(low_, as_ints(rest[i]));
+    vectors_ += kCount;
+  }
   SAMPLER_INLINE void add(Floats relative) {
-    const Floats sum = ::add(relative, splat(contract::kHighLimb));
-    const Floats rest = sub(relative, sub(sum, splat(contract::kHighLimb)));
-    high_ = ::add(high_, as_ints(sum));
-    low_ = ::add(low_, as_ints(::add(rest, splat(contract::kLowLimb))));
-    ++vectors_;
+    const Floats one[] = {relative};
+    add(one);
   }
   // The limbs' constants are subtracted modulo 2^32, in which the lanes' sums are small.
   SAMPLER_INLINE uint64_t total() const {
@@ -250,45 +302,97 @@ class WeightSum {
 
 // ---- Passes for the largest values
 
-template <class Type, bool kIsProbability>
-RowScan scan_row(const typename Type::Element *p, int64_t count, float *maxima) {
+// What a scan knows of the vectors that it has seen.
+template <bool kIsProbability>
+struct Scanned {
   Floats top = splat(-kInfinity), bottom = splat(kInfinity);
   Mask bad = unordered(top, top);
-  const auto check = [&](Floats a, Floats b) SAMPLER_INLINE_LAMBDA {
+
+  SAMPLER_INLINE void check(Floats a, Floats b) {
     bad = either(bad, unordered(a, b));
     if (kIsProbability) bottom = min(bottom, min(a, b));
-  };
+  }
+  SAMPLER_INLINE RowScan result() const {
+    RowScan scan;
+    scan.max = largest(top);
+    scan.valid = bits(bad) == 0 && scan.max < kInfinity;
+    if (kIsProbability) scan.valid = scan.valid && bits(ge(bottom, splat(0.0f))) == 0xFFFFu;
+    return scan;
+  }
+};
+
+template <bool kIsProbability>
+SAMPLER_INLINE int64_t scan_blocks(F32, const float *p, int64_t count, float *maxima,
+                                   Scanned<kIsProbability> *scanned) {
   int64_t i = 0;
   for (; i + kGroupBlock <= count; i += kGroupBlock, maxima += kWidth) {
-    Floats a = Type::read(p + i), b = Type::read(p + i + kWidth);
-    check(a, b);
+    Floats a = F32::read(p + i), b = F32::read(p + i + kWidth);
+    scanned->check(a, b);
     for (int64_t j = 2 * kWidth; j < kGroupBlock; j += 2 * kWidth) {
-      const Floats x = Type::read(p + i + j), y = Type::read(p + i + j + kWidth);
-      check(x, y);
+      const Floats x = F32::read(p + i + j), y = F32::read(p + i + j + kWidth);
+      scanned->check(x, y);
       a = max(a, x);
       b = max(b, y);
     }
     a = max(a, b);
     store(maxima, a);
-    top = max(top, a);
+    scanned->top = max(scanned->top, a);
   }
+  return i;
+}
+
+// 16-bit floats are compared as the integers that their bits are. As signed ones the largest is
+// that of the values where any is positive. As unsigned ones those with a sign are the larger the
+// lower their values: where all have one, the smallest is the largest value, and the largest of the
+// row tells whether one is negative, or a NaN with a sign. NaNs without a sign are above +inf.
+template <class Type, bool kIsProbability>
+SAMPLER_INLINE int64_t scan_blocks(Type, const uint16_t *p, int64_t count, float *maxima,
+                                   Scanned<kIsProbability> *scanned) {
+  constexpr int64_t kElements = 2 * kWidth;
+  if (count < kGroupBlock) return 0;
+  uint16_t elements[kElements];
+  Halves lowest = load_halves(p);
+  int64_t i = 0;
+  for (; i + kGroupBlock <= count; i += kGroupBlock, maxima += kWidth) {
+    const Halves first = load_halves(p + i);
+    Halves top = first, least = first;
+    lowest = max_unsigned(lowest, first);
+    for (int64_t j = kElements; j < kGroupBlock; j += kElements) {
+      const Halves x = load_halves(p + i + j);
+      top = max_signed(top, x);
+      least = min_unsigned(least, x);
+      lowest = max_unsigned(lowest, x);
+    }
+    store_halves(elements, if_positive(top, least));
+    const Floats a = Type::read(elements), b = Type::read(elements + kWidth);
+    scanned->check(a, b);
+    const Floats larger = max(a, b);
+    store(maxima, larger);
+    scanned->top = max(scanned->top, larger);
+  }
+  store_halves(elements, lowest);
+  scanned->check(Type::read(elements), Type::read(elements + kWidth));
+  return i;
+}
+
+template <class Type, bool kIsProbability>
+RowScan scan_row(const typename Type::Element *p, int64_t count, float *maxima) {
+  Scanned<kIsProbability> scanned;
+  int64_t i = scan_blocks(Type(), p, count, maxima, &scanned);
   if (i < count) {
     const float filler = kIsProbability ? 0.0f : -kInfinity;
+    float *const last_maxima = maxima + i / kGroupElements;
     Floats rest = splat(filler);
     for (; i < count; i += kWidth) {
       const Floats x =
           count - i >= kWidth ? Type::read(p + i) : read_some<Type>(p + i, count - i, filler);
-      check(x, x);
+      scanned.check(x, x);
       rest = max(rest, x);
     }
-    store(maxima, rest);
-    top = max(top, rest);
+    store(last_maxima, rest);
+    scanned.top = max(scanned.top, rest);
   }
-  RowScan result;
-  result.max = largest(top);
-  result.valid = bits(bad) == 0 && result.max < kInfinity;
-  if (kIsProbability) result.valid = result.valid && bits(ge(bottom, splat(0.0f))) == 0xFFFFu;
-  return result;
+  return scanned.result();
 }
 
 RowScan scan(const Source &row, InputKind kind, float *maxima) {
@@ -338,11 +442,16 @@ int64_t find_nth(const Source &row, float value, int64_t n) {
   });
 }
 
-int64_t count_at_least(const float *values, int64_t count, float bound) {
-  const Floats least = splat(bound);
-  int64_t result = 0;
-  for (int64_t i = 0; i < count; i += kWidth) result += count_of(ge(load(values + i), least));
-  return result;
+int64_t count(const Source &source, int64_t begin, int64_t end, float at_least) {
+  const Floats least = splat(at_least);
+  return with_type(source.dtype, [&](auto type) {
+    using Type = decltype(type);
+    int64_t result = 0;
+    for_each_vector<Type>(elements<Type>(source.values), begin, end,
+                          [&](Floats x, int64_t, int64_t)
+                              SAMPLER_INLINE_LAMBDA { result += count_of(ge(x, least)); });
+    return result;
+  });
 }
 
 int64_t fold_maxima(const float *maxima, int64_t count, int64_t factor, float *out) {
@@ -358,37 +467,48 @@ int64_t fold_maxima(const float *maxima, int64_t count, int64_t factor, float *o
 
 // ---- Lists
 
-// Tokens that are listed one vector after the other.
-template <bool kHasIds>
-struct ListWriter {
-  float *values;
-  int32_t *ids;
-  const int32_t *source_ids;
+// Positions of elements, written behind each other.
+struct PositionWriter {
+  static constexpr int kVectors = 4;
+  static constexpr int64_t kElements = kVectors * kWidth;
+  int32_t *positions;
   int64_t count = 0;
 
-  SAMPLER_INLINE void add(Mask wanted, Floats x, int64_t index, int64_t lanes) {
-    Ints id;
-    if (!kHasIds) {
-      id = ::add(lane_indices(), splat(int32_t(index)));
-    } else if (lanes == kWidth) {
-      id = load(source_ids + index);
-    } else {
-      int32_t some[kWidth] = {};
-      __builtin_memcpy(some, source_ids + index, size_t(lanes) * sizeof *some);
-      id = load(some);
+  // Those in the masks of so many vectors from element `first` on. Mostly there are two at most:
+  // these are written without a jump that the processor would have to guess.
+  SAMPLER_INLINE void add(const Mask (&wanted)[kVectors], int64_t first) {
+    uint64_t all = 0;
+    for (int i = 0; i < kVectors; ++i) all |= uint64_t(bits(wanted[i])) << (i * kWidth);
+    if (all == 0) return;
+    const int num_wanted = __builtin_popcountll(all);
+    if (num_wanted <= 2) {
+      positions[count] = int32_t(first) + lowest_bit(all);
+      positions[count + 1] = int32_t(first) + lowest_bit(all & (all - 1));
+      count += num_wanted;
+      return;
     }
-    store_packed(values + count, wanted, x);
-    store_packed(reinterpret_cast<float *>(ids + count), wanted, as_floats(id));
+    for (int i = 0; i < kVectors; ++i) add(wanted[i], first + i * kWidth);
+  }
+  SAMPLER_INLINE void add(Mask wanted, int64_t first) {
+    const Ints position = ::add(lane_indices(), splat(int32_t(first)));
+    store_packed(reinterpret_cast<float *>(positions + count), wanted, as_floats(position));
     count += count_of(wanted);
+  }
+
+ private:
+  static SAMPLER_INLINE int lowest_bit(uint64_t x) {
+    return __builtin_ctzll(x | uint64_t(1) << 63);
   }
 };
 
-template <class Type, bool kHasIds>
+// Lists the positions of elements first, and then what is there.
+template <class Type>
 Listed list_tokens(const Source &source, const float *maxima, int64_t begin, int64_t end,
                    const ListRange &range, float *out_values, int32_t *out_ids) {
+  const auto *p = elements<Type>(source.values);
   const Floats at_least = splat(range.at_least), below = splat(range.below);
   int64_t end_of_ties = end;
-  ListWriter<kHasIds> list = {out_values, out_ids, source.ids};
+  PositionWriter list = {out_ids};
   for (int64_t i = begin; i < end;) {
     const int64_t block = i / kGroupBlock;
     const int64_t block_end = smaller((block + 1) * kGroupBlock, end);
@@ -397,39 +517,34 @@ Listed list_tokens(const Source &source, const float *maxima, int64_t begin, int
     const auto reaches = [&](Floats x) SAMPLER_INLINE_LAMBDA {
       return no_ties ? gt(x, at_least) : ge(x, at_least);
     };
+    const auto wanted = [&](Floats x)
+                            SAMPLER_INLINE_LAMBDA { return both(reaches(x), gt(below, x)); };
     if (!maxima || bits(reaches(load(maxima + block * kWidth))) != 0) {
-      const auto add = [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-        list.add(both(reaches(x), gt(below, x)), x, index, lanes);
-      };
-      // Whether one vector has a token is hard to predict for the processor, so that one jump is
-      // about several.
-      constexpr int kTogether = 4;
-      const auto *p = elements<Type>(source.values);
       int64_t j = i;
-      for (; j + kTogether * kWidth <= block_end; j += kTogether * kWidth) {
-        const Floats x0 = Type::read(p + j), x1 = Type::read(p + j + kWidth);
-        const Floats x2 = Type::read(p + j + 2 * kWidth), x3 = Type::read(p + j + 3 * kWidth);
-        if (bits(reaches(max(max(x0, x1), max(x2, x3)))) == 0) continue;
-        add(x0, j, kWidth);
-        add(x1, j + kWidth, kWidth);
-        add(x2, j + 2 * kWidth, kWidth);
-        add(x3, j + 3 * kWidth, kWidth);
+      for (; j + list.kElements <= block_end; j += list.kElements) {
+        const Mask masks[] = {wanted(Type::read(p + j)), wanted(Type::read(p + j + kWidth)),
+                              wanted(Type::read(p + j + 2 * kWidth)),
+                              wanted(Type::read(p + j + 3 * kWidth))};
+        list.add(masks, j);
       }
-      for_each_vector<Type>(p, j, block_end, add);
+      for_each_vector<Type>(p, j, block_end,
+                            [&](Floats x, int64_t k, int64_t)
+                                SAMPLER_INLINE_LAMBDA { list.add(wanted(x), k); });
     }
     i = block_end;
+  }
+  for (int64_t i = 0; i < list.count; ++i) {
+    const int32_t position = out_ids[i];
+    out_values[i] = Type::value(p[position]);
+    if (source.ids) out_ids[i] = source.ids[position];
   }
   return {list.count, end_of_ties};
 }
 
 Listed list(const Source &source, const float *maxima, int64_t begin, int64_t end,
             const ListRange &range, float *out_values, int32_t *out_ids) {
-  if (source.ids) {
-    return list_tokens<F32, true>(source, maxima, begin, end, range, out_values, out_ids);
-  }
   return with_type(source.dtype, [&](auto type) {
-    return list_tokens<decltype(type), false>(source, maxima, begin, end, range, out_values,
-                                              out_ids);
+    return list_tokens<decltype(type)>(source, maxima, begin, end, range, out_values, out_ids);
   });
 }
 
@@ -456,19 +571,14 @@ PivotMeasure measure_list(const float *values, const float *relative, int64_t co
   PivotMeasure result = {};
   int64_t at_least = 0;
   for (int64_t begin = 0; begin < count; begin += kWeightBlock) {
-    const int64_t end = smaller(begin + kWeightBlock, count);
     WeightSum weights;
-    for_each_vector<F32>(
-        values, begin, end, [&](Floats x, int64_t i, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-          const Mask above = gt(x, middle);
-          result.above += count_of(above);
-          at_least += count_of(ge(x, middle));
-          if (kHasWeights) {
-            const Floats e =
-                lanes == kWidth ? load(relative + i) : read_some<F32>(relative + i, lanes, 0.0f);
-            weights.add(zero_unless(above, e));
-          }
-        });
+    for_each_list_vector(values, begin, smaller(begin + kWeightBlock, count),
+                         [&](Floats x, int64_t i) SAMPLER_INLINE_LAMBDA {
+                           const Mask above = gt(x, middle);
+                           result.above += count_of(above);
+                           at_least += count_of(ge(x, middle));
+                           if (kHasWeights) weights.add(zero_unless(above, load(relative + i)));
+                         });
     if (kHasWeights) result.weight_above += weights.total();
   }
   result.equal = at_least - result.above;
@@ -484,55 +594,83 @@ int64_t keep_side(const float *values, const float *relative, int64_t count, flo
                   bool above, float *out_values, float *out_relative) {
   const Floats middle = splat(pivot);
   int64_t kept = 0;
-  for_each_vector<F32>(
-      values, 0, count, [&](Floats x, int64_t i, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-        const Mask wanted = above ? gt(x, middle) : gt(middle, x);
-        if (relative) {
-          const Floats e =
-              lanes == kWidth ? load(relative + i) : read_some<F32>(relative + i, lanes, 0.0f);
-          store_packed(out_relative + kept, wanted, e);
-        }
-        store_packed(out_values + kept, wanted, x);
-        kept += count_of(wanted);
-      });
+  for_each_list_vector(values, 0, count, [&](Floats x, int64_t i) SAMPLER_INLINE_LAMBDA {
+    const Mask wanted = above ? gt(x, middle) : gt(middle, x);
+    if (relative) store_packed(out_relative + kept, wanted, load(relative + i));
+    store_packed(out_values + kept, wanted, x);
+    kept += count_of(wanted);
+  });
   return kept;
 }
 
 // ---- Weights and outputs
 
-KeptWeight weigh(const Source &source, const Scaling &scaling, int64_t begin, int64_t end,
-                 float at_least, uint64_t *block_weights) {
+// use(vectors, index, lanes) for the relative probabilities of elements [begin, end), of which
+// kMasked leaves out those below `least`. The next vectors are begun before these are finished: the
+// steps of both fill each other's waits.
+template <class Type, bool kMasked, class Relative, class Use>
+SAMPLER_INLINE void for_each_relative(const typename Type::Element *p, const Relative &relative,
+                                      int64_t begin, int64_t end, Floats least, const Use &use) {
+  constexpr int64_t kStep = kVectorsAtOnce * kWidth;
+  const auto kept = [&](Floats x) SAMPLER_INLINE_LAMBDA {
+    return kMasked ? choose(ge(x, least), x, splat(Relative::kNothing)) : x;
+  };
+  const auto start = [&](Halfway<kVectorsAtOnce> &v, int64_t i) SAMPLER_INLINE_LAMBDA {
+    for (int j = 0; j < kVectorsAtOnce; ++j) v.x[j] = kept(Type::read(p + i + j * kWidth));
+    relative.begin(v);
+  };
+  int64_t i = begin;
+  if (i + kStep <= end) {
+    Halfway<kVectorsAtOnce> current;
+    start(current, i);
+    for (; i + 2 * kStep <= end; i += kStep) {
+      Halfway<kVectorsAtOnce> next;
+      start(next, i + kStep);
+      relative.finish(current);
+      use(current, i, kStep);
+      current = next;
+    }
+    relative.finish(current);
+    use(current, i, kStep);
+    i += kStep;
+  }
+  for (; i < end; i += kWidth) {
+    const int64_t lanes = smaller(end - i, kWidth);
+    Halfway<1> last;
+    last.x[0] = kept(lanes == kWidth ? Type::read(p + i)
+                                     : read_some<Type>(p + i, lanes, Relative::kNothing));
+    relative.begin(last);
+    relative.finish(last);
+    use(last, i, lanes);
+  }
+}
+
+template <bool kMasked, class Type, class Relative>
+SAMPLER_INLINE uint64_t weigh_block(const typename Type::Element *p, const Relative &relative,
+                                    int64_t begin, int64_t end, Floats least) {
+  WeightSum weights;
+  for_each_relative<Type, kMasked>(p, relative, begin, end, least,
+                                   [&](const auto &vectors, int64_t, int64_t)
+                                       SAMPLER_INLINE_LAMBDA { weights.add(vectors.x); });
+  return weights.total();
+}
+
+uint64_t weigh(const Source &source, const Scaling &scaling, int64_t begin, int64_t end,
+               float at_least, uint64_t *block_weights) {
   const Floats least = splat(at_least);
-  return with_relative(scaling, [&](auto relative) {
+  return with_relative(scaling.row, [&](auto relative) {
+    // What is below the lowest value weighs nothing.
+    const bool masked = at_least > decltype(relative)::kLowest;
     return with_type(source.dtype, [&](auto type) {
       using Type = decltype(type);
-      KeptWeight result = {};
+      const auto *p = elements<Type>(source.values);
+      uint64_t result = 0;
       for (int64_t i = begin; i < end;) {
         const int64_t block = i / kWeightBlock;
         const int64_t block_end = smaller((block + 1) * kWeightBlock, end);
-        WeightSum weights;
-        const auto *p = elements<Type>(source.values);
-        for (; i + kVectorsAtOnce * kWidth <= block_end; i += kVectorsAtOnce * kWidth) {
-          Floats x[kVectorsAtOnce];
-          Mask kept[kVectorsAtOnce];
-          for (int j = 0; j < kVectorsAtOnce; ++j) x[j] = Type::read(p + i + j * kWidth);
-          for (int j = 0; j < kVectorsAtOnce; ++j) kept[j] = ge(x[j], least);
-          relative.for_weights(x);
-          for (int j = 0; j < kVectorsAtOnce; ++j) {
-            result.count += count_of(kept[j]);
-            weights.add(zero_unless(kept[j], x[j]));
-          }
-        }
-        for_each_vector<Type>(p, i, block_end,
-                              [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
-                                const Mask kept = ge(x, least);
-                                Floats only[] = {x};
-                                relative.for_weights(only);
-                                result.count += count_of(kept);
-                                weights.add(zero_unless(kept, only[0]));
-                              });
-        const uint64_t weight = weights.total();
-        result.weight += weight;
+        const uint64_t weight = masked ? weigh_block<true, Type>(p, relative, i, block_end, least)
+                                       : weigh_block<false, Type>(p, relative, i, block_end, least);
+        result += weight;
         if (block_weights) block_weights[block] += weight;
         i = block_end;
       }
@@ -550,20 +688,30 @@ SAMPLER_INLINE void write_vector(void *out, int64_t index, int64_t lanes, Floats
     write_some<Type>(p, lanes, x);
   }
 }
+template <class Type>
+SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t lanes, const Floats (&x)[1]) {
+  write_vector<Type>(out, index, lanes, x[0]);
+}
+template <class Type, int kCount>
+SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t, const Floats (&x)[kCount]) {
+  auto *p = static_cast<typename Type::Element *>(out) + index;
+  for (int i = 0; i < kCount; i += 2) Type::write_two(p + i * kWidth, x[i], x[i + 1]);
+}
 
 void write_probabilities(const Source &source, const Scaling &scaling, float normalizer,
                          int64_t begin, int64_t end, float at_least, void *out, Dtype out_dtype) {
   const Floats least = splat(at_least), factor = splat(normalizer);
-  with_relative(scaling, [&](auto relative) {
+  with_relative(scaling.row, [&](auto relative) {
     with_type(out_dtype, [&](auto out_type) {
       with_type(source.dtype, [&](auto type) {
         using Type = decltype(type);
-        for_each_vector<Type>(elements<Type>(source.values), begin, end,
-                              [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-                                const Floats p =
-                                    zero_unless(ge(x, least), mul(relative(x), factor));
-                                write_vector<decltype(out_type)>(out, index, lanes, p);
-                              });
+        for_each_relative<Type, true>(
+            elements<Type>(source.values), relative, begin, end, least,
+            [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+              int i = 0;
+              for (Floats &x : vectors.x) x = zero_unless(vectors.nonzero[i++], mul(x, factor));
+              write_vectors<decltype(out_type)>(out, index, lanes, vectors.x);
+            });
       });
     });
   });
@@ -751,9 +899,22 @@ GumbelBest gumbel(const Source &row, const contract::RowScale &scale,
 }
 
 constexpr Passes passes_of(const char *name, uint32_t isa) {
-  return {name,     isa,    scan,  find_first, find_nth,  count_at_least,      fold_maxima,
-          list,     sample, weigh, measure,    keep_side, write_probabilities, write_values,
-          subtract, gumbel};
+  return {name,
+          isa,
+          scan,
+          find_first,
+          find_nth,
+          count,
+          fold_maxima,
+          list,
+          sample,
+          weigh,
+          measure,
+          keep_side,
+          write_probabilities,
+          write_values,
+          subtract,
+          gumbel};
 }
 
 }  // namespace

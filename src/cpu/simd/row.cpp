@@ -29,6 +29,8 @@ constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 constexpr int64_t kListShare = 8;
 // The Gumbel draw from a list is scalar.
 constexpr int64_t kScalarGumbel = 256;
+// Elements of which a draw computes each weight.
+constexpr int64_t kDrawPart = 128;
 // Shorter rows are not sampled for an estimate of the cut.
 constexpr int64_t kLeastSampledRow = 8192;
 
@@ -54,6 +56,10 @@ uint32_t lowest_key_of_weight(const RowScale &scale, uint64_t weight, uint32_t l
     }
   }
   return high;
+}
+
+Source maxima_source(const float *maxima, int64_t count) {
+  return {maxima, nullptr, count, Dtype::kF32};
 }
 
 // Elements [begin, begin + count) as a source of their own.
@@ -134,8 +140,8 @@ int64_t SimdRow::num_maxima() const {
 
 // Whether the tokens of the cut are few enough to be listed, going by the groups they are in.
 bool SimdRow::is_sparse(Rank cut) const {
-  const int64_t groups =
-      passes_.count_at_least(maxima_, num_maxima(), contract::value_of_rank(cut));
+  const Source maxima = maxima_source(maxima_, num_maxima());
+  const int64_t groups = passes_.count(maxima, 0, maxima.count, contract::value_of_rank(cut));
   return groups * kListShare <= row_.count / kGroupElements;
 }
 
@@ -155,13 +161,25 @@ SimdRow::Kept SimdRow::kept() const {
   return list_.covers(distribution_.cut) ? kept_of_list() : kept_of_row(distribution_.cut);
 }
 
-KeptWeight SimdRow::weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const {
-  KeptWeight result = {};
-  for_each_range(kept, 0, kept.source.count, [&](int64_t begin, int64_t end, float at_least) {
-    const KeptWeight part =
-        passes_.weigh(kept.source, scaling, begin, end, at_least, block_weights);
-    result.count += part.count;
-    result.weight += part.weight;
+uint64_t SimdRow::weigh(const Kept &kept, int64_t begin, int64_t end, const Scaling &scaling,
+                        uint64_t *block_weights) const {
+  uint64_t result = 0;
+  for_each_range(kept, begin, end, [&](int64_t from, int64_t to, float at_least) {
+    result += passes_.weigh(kept.source, scaling, from, to, at_least, block_weights);
+  });
+  return result;
+}
+uint64_t SimdRow::weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const {
+  return weigh(kept, 0, kept.source.count, scaling, block_weights);
+}
+
+int64_t SimdRow::kept_count() const {
+  if (distribution_.greedy) return 1;
+  if (list_.covers(distribution_.cut)) return list_.count;
+  int64_t result = 0;
+  const Kept kept = kept_of_row(distribution_.cut);
+  for_each_range(kept, 0, row_.count, [&](int64_t begin, int64_t end, float at_least) {
+    result += passes_.count(row_, begin, end, at_least);
   });
   return result;
 }
@@ -214,11 +232,14 @@ float SimdRow::group_bound(int64_t k, float lowest) const {
     count = passes_.fold_maxima(maxima, count, factor, scratch_values_);
     maxima = scratch_values_;
   }
-  if (passes_.count_at_least(maxima, count, lowest) < k) return lowest;
+  const auto num_reaching = [&](float bound) {
+    return passes_.count(maxima_source(maxima, count), 0, count, bound);
+  };
+  if (num_reaching(lowest) < k) return lowest;
   uint32_t low = contract::value_key(lowest), high = key_of_rank(first_) + 1;
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
-    const int64_t reaching = passes_.count_at_least(maxima, count, contract::value_of_key(middle));
+    const int64_t reaching = num_reaching(contract::value_of_key(middle));
     if (reaching < k) {
       high = middle;
       continue;
@@ -264,9 +285,9 @@ class SimdRow::Filters {
     if (!row_.list_.covers(seen) && row_.is_sparse(seen)) row_.list_all(seen);
     if (!row_.list_.covers(seen)) return top_p_of_row(p, ties, seen);
     row_.shrink_list(seen);
-    const KeptWeight all = row_.weigh(row_.kept_of_list(), scaling_, nullptr);
+    const uint64_t total = row_.weigh(row_.kept_of_list(), scaling_, nullptr);
     Rank cut = seen;
-    find_in_list(target_of(p, all.weight), ties, seen, &cut);
+    find_in_list(target_of(p, total), ties, seen, &cut);
     return cut;
   }
 
@@ -283,8 +304,8 @@ class SimdRow::Filters {
   // The values between which a sample of the row expects the cut.
   struct Estimate {
     float low;
-    float below;  // +inf: no upper bound
-    int64_t num_above_low;
+    float below;    // +inf: no upper bound
+    bool is_dense;  // too many tokens are above `low` to be listed
   };
 
   // The first token is kept whatever p is.
@@ -334,13 +355,13 @@ class SimdRow::Filters {
   }
 
   Rank top_p_of_row(float p, TieRule ties, Rank seen) {
-    const uint64_t total = row_.weigh(row_.kept_of_row(seen), scaling_, nullptr).weight;
+    const uint64_t total = row_.weigh(row_.kept_of_row(seen), scaling_, nullptr);
     const uint64_t target = target_of(p, total);
     const float lowest = contract::value_of_rank(seen);
     Estimate estimate;
     Rank cut = seen;
     if (row_.row_.count >= kLeastSampledRow && make_estimate(total - target, lowest, &estimate)) {
-      if (estimate.num_above_low * kListShare > row_.row_.count) {
+      if (estimate.is_dense) {
         if (find_between(estimate, target, ties, seen, &cut)) return cut;
       } else {
         row_.list_all(shorter(seen, rank_of_key(contract::value_key(estimate.low))));
@@ -356,24 +377,25 @@ class SimdRow::Filters {
     return cut;
   }
 
-  // Where a sample of the row has three quarters, and twice, its part of the weight that the filter
-  // may cut off. False when it is too light to say.
+  // From where a sample of the row has seven eighths of its part of the weight that the filter may
+  // cut off, and for dense rows up to where it has twice that. False when it is too light to say.
   bool make_estimate(uint64_t cut_off, float lowest, Estimate *estimate) {
     row_.list_.count = passes_.sample(row_.row_, lowest, row_.list_values_);
     make_relative();
-    const uint64_t weight = row_.weigh(row_.kept_of_list(), scaling_, nullptr).weight;
+    const uint64_t weight = row_.weigh(row_.kept_of_list(), scaling_, nullptr);
     const uint64_t own = cut_off / uint64_t(kSampleStep);
     const int64_t num_sampled = row_.list_.count;
     const bool usable = num_sampled > 0 && own > 0 && weight > own;
     if (usable) {
-      estimate->low = select_from_list(row_.relative_, weight - own / 4 * 3).value;
-      estimate->below = kInfinity;
-      if (weight / 2 > own) {
-        estimate->below = above(select_from_list(row_.relative_, weight - 2 * own).value);
-      }
+      estimate->low = select_from_list(row_.relative_, weight - own / 8 * 7).value;
       const PivotMeasure measure =
           passes_.measure(row_.list_values_, nullptr, num_sampled, estimate->low);
-      estimate->num_above_low = (measure.above + measure.equal) * kSampleStep;
+      const int64_t num_above_low = (measure.above + measure.equal) * kSampleStep;
+      estimate->is_dense = num_above_low * kListShare > row_.row_.count;
+      estimate->below = kInfinity;
+      if (estimate->is_dense && weight / 2 > own) {
+        estimate->below = above(select_from_list(row_.relative_, weight - 2 * own).value);
+      }
     }
     row_.list_ = {};
     return usable;
@@ -383,8 +405,7 @@ class SimdRow::Filters {
   // not there.
   bool find_between(const Estimate &estimate, uint64_t target, TieRule ties, Rank seen, Rank *cut) {
     const Source &row = row_.row_;
-    const uint64_t heavier =
-        passes_.weigh(row, scaling_, 0, row.count, estimate.below, nullptr).weight;
+    const uint64_t heavier = passes_.weigh(row, scaling_, 0, row.count, estimate.below, nullptr);
     if (heavier >= target) return false;
     if (estimate.below == above(estimate.low)) {
       const uint64_t n = num_of_value(estimate.low, target - heavier);
@@ -415,7 +436,6 @@ const contract::Distribution &SimdRow::distribute(const RowParameters &parameter
   result.scale = contract::row_scale(kind_, max(), result.greedy ? 1.0f : parameters.temperature);
   if (result.greedy) {
     result.cut = first_;
-    result.kept_count = 1;
     result.kept_weight = contract::weight(result.scale, max());
   } else {
     const bool at_1 = rules.temperature_order == contract::TemperatureOrder::kLast;
@@ -425,9 +445,7 @@ const contract::Distribution &SimdRow::distribute(const RowParameters &parameter
     if (list_.covers(result.cut)) shrink_list(result.cut);
     const Kept tokens = kept();
     std::fill_n(block_weights_, (tokens.source.count + kWeightBlock - 1) / kWeightBlock, 0);
-    const KeptWeight weight = weigh(tokens, {result.scale}, block_weights_);
-    result.kept_count = weight.count;
-    result.kept_weight = weight.weight;
+    result.kept_weight = weigh(tokens, {result.scale}, block_weights_);
   }
   result.normalizer = contract::normalizer(result.kept_weight);
   return result;
@@ -435,7 +453,7 @@ const contract::Distribution &SimdRow::distribute(const RowParameters &parameter
 
 uint64_t SimdRow::total_weight() const {
   const Scaling scaling = {contract::row_scale(kind_, max(), 1.0f)};
-  return passes_.weigh(row_, scaling, 0, row_.count, -kInfinity, nullptr).weight;
+  return passes_.weigh(row_, scaling, 0, row_.count, -kInfinity, nullptr);
 }
 
 // ---- Draws
@@ -447,9 +465,16 @@ int64_t SimdRow::draw_index(uint64_t word) const {
   int64_t block = 0;
   for (; target >= block_weights_[block]; ++block) target -= block_weights_[block];
 
-  const int64_t begin = block * kWeightBlock;
-  const int64_t end = std::min(begin + kWeightBlock, tokens.source.count);
-  float relative[kWeightBlock];
+  // Parts of the block are weighed until the target is in one, and of that all elements.
+  const int64_t count = tokens.source.count;
+  int64_t begin = block * kWeightBlock, end = 0;
+  for (;; begin = end) {
+    end = std::min(begin + kDrawPart, count);
+    const uint64_t weight = weigh(tokens, begin, end, {distribution_.scale}, nullptr);
+    if (target < weight) break;
+    target -= weight;
+  }
+  float relative[kDrawPart];
   for_each_range(tokens, begin, end, [&](int64_t from, int64_t to, float at_least) {
     const Source part = part_of(tokens.source, from, to - from);
     passes_.write_probabilities(part, {distribution_.scale}, 1.0f, 0, part.count, at_least,

@@ -29,6 +29,8 @@ class SimdRow {
   // The row and the parameters are good.
   const contract::Distribution &distribute(const contract::RowParameters &parameters,
                                            const contract::FilterRules &rules);
+  // How many tokens the distribution keeps.
+  int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
   uint64_t total_weight() const;
 
@@ -81,7 +83,9 @@ class SimdRow {
   Kept kept_of_row(contract::Rank cut) const;
   Kept kept_of_list() const;
   Kept kept() const;
-  KeptWeight weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const;
+  uint64_t weigh(const Kept &kept, int64_t begin, int64_t end, const Scaling &scaling,
+                 uint64_t *block_weights) const;
+  uint64_t weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const;
   int64_t num_maxima() const;
   bool is_sparse(contract::Rank cut) const;
   float group_bound(int64_t k, float lowest) const;

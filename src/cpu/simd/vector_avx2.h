@@ -36,6 +36,9 @@ SAMPLER_INLINE Ints load(const int32_t *p) {
 SAMPLER_INLINE Floats load_f16(const uint16_t *p) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
 }
+SAMPLER_INLINE float float_of_f16(uint16_t x) {
+  return _cvtsh_ss(x);
+}
 SAMPLER_INLINE Floats load_bf16(const uint16_t *p) {
   const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i *>(p));
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
@@ -54,6 +57,11 @@ SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
       _mm256_packus_epi32(_mm256_and_si256(x, _mm256_set1_epi32(0xFFFF)), _mm256_setzero_si256());
   _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
                    _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
+}
+// Of a, and behind them of b.
+SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
+  const __m256i packed = _mm256_packus_epi32(_mm256_srli_epi32(a, 16), _mm256_srli_epi32(b, 16));
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm256_permute4x64_epi64(packed, 0xD8));
 }
 
 // Keeps x in a register: the compiler would read it from memory for each of its uses.
@@ -78,6 +86,9 @@ SAMPLER_INLINE Floats max(Floats a, Floats b) {
 }
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return _mm256_min_ps(a, b);
+}
+SAMPLER_INLINE Floats minus_nearest(Floats x) {
+  return _mm256_sub_ps(x, _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT));
 }
 SAMPLER_INLINE Mask ge(Floats a, Floats b) {
   return {_mm256_cmp_ps(a, b, _CMP_GE_OQ)};
@@ -179,6 +190,29 @@ constexpr PackTable kPackTable = make_pack_table();
 SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
   const __m128i lanes = _mm_cvtsi64_si128(int64_t(kPackTable.lanes[bits(mask)]));
   store(p, _mm256_permutevar8x32_ps(x, _mm256_cvtepu8_epi32(lanes)));
+}
+
+// Raw 16-bit floats.
+using Halves = __m256i;
+constexpr int kHalfLanes = 16;
+
+SAMPLER_INLINE Halves load_halves(const uint16_t *p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+}
+SAMPLER_INLINE void store_halves(uint16_t *p, Halves x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), x);
+}
+SAMPLER_INLINE Halves max_signed(Halves a, Halves b) {
+  return _mm256_max_epi16(a, b);
+}
+SAMPLER_INLINE Halves max_unsigned(Halves a, Halves b) {
+  return _mm256_max_epu16(a, b);
+}
+SAMPLER_INLINE Halves min_unsigned(Halves a, Halves b) {
+  return _mm256_min_epu16(a, b);
+}
+SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
+  return _mm256_blendv_epi8(x, other, _mm256_srai_epi16(x, 15));
 }
 
 }  // namespace native

@@ -35,6 +35,9 @@ SAMPLER_INLINE Ints load(const int32_t *p) {
 SAMPLER_INLINE Floats load_f16(const uint16_t *p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
 }
+SAMPLER_INLINE float float_of_f16(uint16_t x) {
+  return _cvtsh_ss(x);
+}
 SAMPLER_INLINE Floats load_bf16(const uint16_t *p) {
   const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
@@ -51,6 +54,13 @@ SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
 }
 SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm512_cvtepi32_epi16(x));
+}
+// Of a, and behind them of b.
+SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
+  alignas(64) static const uint16_t odd[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
+                                               23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+                                               45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+  _mm512_storeu_si512(p, _mm512_permutex2var_epi16(a, _mm512_load_si512(odd), b));
 }
 
 // Keeps x in a register: the compiler would read it from memory for each of its uses.
@@ -75,6 +85,9 @@ SAMPLER_INLINE Floats max(Floats a, Floats b) {
 }
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return _mm512_min_ps(a, b);
+}
+SAMPLER_INLINE Floats minus_nearest(Floats x) {
+  return _mm512_reduce_ps(x, _MM_FROUND_TO_NEAREST_INT);
 }
 SAMPLER_INLINE Mask ge(Floats a, Floats b) {
   return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ);
@@ -154,6 +167,29 @@ SAMPLER_INLINE int64_t sum(Ints x) {
 // Stores the lanes of the mask side by side. What follows them, up to kLanes, is overwritten.
 SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
   _mm512_storeu_ps(p, _mm512_maskz_compress_ps(mask, x));
+}
+
+// Raw 16-bit floats.
+using Halves = __m512i;
+constexpr int kHalfLanes = 32;
+
+SAMPLER_INLINE Halves load_halves(const uint16_t *p) {
+  return _mm512_loadu_si512(p);
+}
+SAMPLER_INLINE void store_halves(uint16_t *p, Halves x) {
+  _mm512_storeu_si512(p, x);
+}
+SAMPLER_INLINE Halves max_signed(Halves a, Halves b) {
+  return _mm512_max_epi16(a, b);
+}
+SAMPLER_INLINE Halves max_unsigned(Halves a, Halves b) {
+  return _mm512_max_epu16(a, b);
+}
+SAMPLER_INLINE Halves min_unsigned(Halves a, Halves b) {
+  return _mm512_min_epu16(a, b);
+}
+SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
+  return _mm512_mask_blend_epi16(_mm512_movepi16_mask(x), x, other);
 }
 
 }  // namespace native

@@ -36,6 +36,9 @@ SAMPLER_INLINE Ints load(const int32_t *p) {
 SAMPLER_INLINE Floats load_f16(const uint16_t *p) {
   return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 }
+SAMPLER_INLINE float float_of_f16(uint16_t x) {
+  return vgetq_lane_f32(vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(x))), 0);
+}
 SAMPLER_INLINE Floats load_bf16(const uint16_t *p) {
   return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
 }
@@ -50,6 +53,10 @@ SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
 }
 SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   vst1_u16(p, vmovn_u32(vreinterpretq_u32_s32(x)));
+}
+// Of a, and behind them of b.
+SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
+  vst1q_u16(p, vuzp2q_u16(vreinterpretq_u16_s32(a), vreinterpretq_u16_s32(b)));
 }
 
 // Keeps x in a register: the compiler would read it from memory for each of its uses.
@@ -74,6 +81,9 @@ SAMPLER_INLINE Floats max(Floats a, Floats b) {
 }
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
   return vminq_f32(a, b);
+}
+SAMPLER_INLINE Floats minus_nearest(Floats x) {
+  return vsubq_f32(x, vrndnq_f32(x));
 }
 SAMPLER_INLINE Mask ge(Floats a, Floats b) {
   return {vcgeq_f32(a, b)};
@@ -171,6 +181,29 @@ constexpr PackTable kPackTable = make_pack_table();
 SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
   const uint8x16_t bytes = vld1q_u8(kPackTable.bytes[bits(mask)]);
   store(p, vreinterpretq_f32_u8(vqtbl1q_u8(vreinterpretq_u8_f32(x), bytes)));
+}
+
+// Raw 16-bit floats.
+using Halves = uint16x8_t;
+constexpr int kHalfLanes = 8;
+
+SAMPLER_INLINE Halves load_halves(const uint16_t *p) {
+  return vld1q_u16(p);
+}
+SAMPLER_INLINE void store_halves(uint16_t *p, Halves x) {
+  vst1q_u16(p, x);
+}
+SAMPLER_INLINE Halves max_signed(Halves a, Halves b) {
+  return vreinterpretq_u16_s16(vmaxq_s16(vreinterpretq_s16_u16(a), vreinterpretq_s16_u16(b)));
+}
+SAMPLER_INLINE Halves max_unsigned(Halves a, Halves b) {
+  return vmaxq_u16(a, b);
+}
+SAMPLER_INLINE Halves min_unsigned(Halves a, Halves b) {
+  return vminq_u16(a, b);
+}
+SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
+  return vbslq_u16(vcgezq_s16(vreinterpretq_s16_u16(x)), x, other);
 }
 
 }  // namespace native

@@ -84,6 +84,11 @@ SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
     result.piece[i] = native::fma(a.piece[i], b.piece[i], c.piece[i]);
   return result;
 }
+// x less the integer that is nearest to it, the even one of two, for |x| <= 2^22.
+SAMPLER_INLINE Floats minus_nearest(Floats x) {
+  for (int i = 0; i < kPieces; ++i) x.piece[i] = native::minus_nearest(x.piece[i]);
+  return x;
+}
 SAMPLER_INLINE Mask ge(Floats a, Floats b) {
   Mask result;
   for (int i = 0; i < kPieces; ++i) result.piece[i] = native::ge(a.piece[i], b.piece[i]);
@@ -207,12 +212,60 @@ SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
 SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   for (int i = 0; i < kPieces; ++i) native::store_low_halves(p + i * native::kLanes, x.piece[i]);
 }
+// Of two vectors, one behind the other.
+SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
+  if (kPieces == 1) {
+    native::store_high_halves(p, a.piece[0], b.piece[0]);
+    return;
+  }
+  for (int i = 0; i + 1 < kPieces; i += 2) {
+    native::store_high_halves(p + i * native::kLanes, a.piece[i], a.piece[i + 1]);
+    native::store_high_halves(p + kWidth + i * native::kLanes, b.piece[i], b.piece[i + 1]);
+  }
+}
 // Stores the lanes of the mask side by side. What follows them, up to kWidth, is overwritten.
 SAMPLER_INLINE void store_packed(float *p, Mask mask, Floats x) {
   for (int i = 0; i < kPieces; ++i) {
     native::store_packed(p, mask.piece[i], x.piece[i]);
     p += __builtin_popcount(native::bits(mask.piece[i]));
   }
+}
+
+// ---- Two vectors of raw 16-bit floats
+
+constexpr int kHalfPieces = 2 * kWidth / native::kHalfLanes;
+
+struct Halves {
+  native::Halves piece[kHalfPieces];
+};
+
+SAMPLER_INLINE Halves load_halves(const uint16_t *p) {
+  Halves result;
+  for (int i = 0; i < kHalfPieces; ++i)
+    result.piece[i] = native::load_halves(p + i * native::kHalfLanes);
+  return result;
+}
+SAMPLER_INLINE void store_halves(uint16_t *p, Halves x) {
+  for (int i = 0; i < kHalfPieces; ++i)
+    native::store_halves(p + i * native::kHalfLanes, x.piece[i]);
+}
+SAMPLER_INLINE Halves max_signed(Halves a, Halves b) {
+  for (int i = 0; i < kHalfPieces; ++i) a.piece[i] = native::max_signed(a.piece[i], b.piece[i]);
+  return a;
+}
+SAMPLER_INLINE Halves max_unsigned(Halves a, Halves b) {
+  for (int i = 0; i < kHalfPieces; ++i) a.piece[i] = native::max_unsigned(a.piece[i], b.piece[i]);
+  return a;
+}
+SAMPLER_INLINE Halves min_unsigned(Halves a, Halves b) {
+  for (int i = 0; i < kHalfPieces; ++i) a.piece[i] = native::min_unsigned(a.piece[i], b.piece[i]);
+  return a;
+}
+// x where its sign bit is clear, else the other.
+SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
+  for (int i = 0; i < kHalfPieces; ++i)
+    x.piece[i] = native::if_positive(x.piece[i], other.piece[i]);
+  return x;
 }
 
 }  // namespace
