@@ -1,6 +1,7 @@
 #include "capi/error.h"
 
 #include <cstdio>
+#include <cstring>
 
 namespace sampler::capi {
 
@@ -26,9 +27,13 @@ static_assert(kNumStatuses == SAMPLER_ERROR_INTERNAL + 1);
 
 }  // namespace
 
+// The log's line is not the thread's error text: calls that the log makes with other handles may
+// fail and overwrite that. It is set last, so that it tells of the call that failed last.
 sampler_status fail(const Log &log, sampler_status status, const char *format, va_list values) {
-  std::vsnprintf(error_text, sizeof error_text, format, values);
-  log(SAMPLER_LOG_ERROR, error_text);
+  char text[sizeof error_text];
+  std::vsnprintf(text, sizeof text, format, values);
+  log(SAMPLER_LOG_ERROR, text);
+  std::memcpy(error_text, text, sizeof text);
   return status;
 }
 

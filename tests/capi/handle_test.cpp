@@ -347,6 +347,30 @@ TEST(Log, HearsOfHandlesAndErrors) {
   for (const LogLine &line : log.lines) EXPECT_EQ(line.text.find('\n'), std::string::npos);
 }
 
+// A log may use other samplers, whose errors change neither its line nor the text of the call.
+TEST(Log, LineAndTextOutliveErrorsOfCallsThatItMakes) {
+  struct Line {
+    std::string before, after;
+  } line;
+  sampler_options options = roomy_options();
+  options.log_user = &line;
+  options.log = [](void *user, sampler_log_level, const char *message) {
+    const std::string before = message;
+    sampler_options bad = SAMPLER_OPTIONS_INIT;
+    bad.num_threads = -1;
+    sampler_t none;
+    EXPECT_EQ(sampler_create(&bad, &none), SAMPLER_ERROR_INVALID_ARGUMENT);
+    *static_cast<Line *>(user) = {before, message};
+  };
+  const Sampler sampler = make_sampler(options);
+  Call call(Spec{});
+  call.args().set("num_cols", std::int64_t(0));
+  const std::string text = "num_cols is 0; it must be at least 1";
+  expect_refused(&call, sampler.get(), SAMPLER_ERROR_INVALID_ARGUMENT, text.c_str());
+  EXPECT_EQ(line.before, text);
+  EXPECT_EQ(line.after, text);
+}
+
 TEST(Library, PrintsNothing) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
