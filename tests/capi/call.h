@@ -105,6 +105,7 @@ class Call {
 
   const Spec &spec() const { return spec_; }
   Args &args() { return args_; }
+  const Args &args() const { return args_; }
 
   sampler_status run(sampler_t sampler) { return spec_.op().run(sampler, args_.data()); }
 

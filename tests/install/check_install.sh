@@ -47,6 +47,11 @@ build_with_cmake() {
   cmake --build "$3" ${4:+--target "$4"}
 }
 
+# expect_recorded_tokens PROGRAM EXAMPLES
+expect_recorded_tokens() {
+  diff <("$1" "$2/recorded_logits/logits.f16") "$2/recorded_logits/tokens.txt"
+}
+
 install_prefix() {
   rm -rf "$work_dir"
   cmake --install "$1" --prefix "$prefix"
@@ -60,6 +65,8 @@ check_pkg_config() {
   dir=$(library_dir "$prefix")
   build_with_pkg_config "$prefix" "$1/minimal.c" "$work_dir/minimal"
   LD_LIBRARY_PATH=$dir "$work_dir/minimal"
+  build_with_pkg_config "$prefix" "$1/recorded_logits/recorded_logits.c" "$work_dir/recorded_logits"
+  LD_LIBRARY_PATH=$dir expect_recorded_tokens "$work_dir/recorded_logits" "$1"
   compile_c "$1/plugin_host.c" "$work_dir/plugin_host" \
     "$(flags_from_pkg_config "$prefix" --cflags) -ldl"
   "$work_dir/plugin_host" "$dir/libsampler.so.0"
@@ -71,6 +78,7 @@ check_cmake_package() {
   build_with_cmake "$prefix" "$1" "$build_dir"
   "$build_dir/minimal"
   "$build_dir/plugin_host" "$dir/libsampler.so.0"
+  expect_recorded_tokens "$build_dir/recorded_logits" "$1"
   "$build_dir/generate/generate" --model "$1/tiny_gpt2/target" --prompt "Once upon a time" \
     --greedy --length 8
 }

@@ -1,0 +1,65 @@
+// A recorded call: its arguments, what its arrays held before, and what they held afterwards.
+#ifndef SAMPLER_TESTS_VECTORS_CASE_H_
+#define SAMPLER_TESTS_VECTORS_CASE_H_
+
+#include <sampler/sampler.h>
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "operations.h"
+
+namespace vectors_test {
+
+enum class ElementType { kF32, kF16, kBf16, kI32, kI64, kU32, kU64 };
+
+// An array's elements, as they lie in memory.
+struct Array {
+  ElementType type = ElementType::kI32;
+  std::string bytes;
+
+  friend bool operator==(const Array &a, const Array &b) {
+    return a.type == b.type && a.bytes == b.bytes;
+  }
+};
+
+using Arrays = std::map<std::string, Array>;  // by member
+
+struct Case {
+  explicit Case(const capi_test::Operation &operation) : args(operation) {}
+
+  std::string name;
+  capi_test::Args args;  // scalars; the pointers are NULL
+  Arrays inputs;         // an output that the call reads, too, stands here with what it held before
+  Arrays outputs;        // afterwards
+  sampler_status status = SAMPLER_OK;
+  std::string error;  // of a call that fails
+  std::int64_t fallback_token_id = 0;
+  bool use_fallback_token = false;
+};
+
+// Whose workspace a call uses: the handle's, or one given with the call that has the bytes that
+// sampler_workspace_size tells and not one more.
+enum class WorkspaceOf { kHandle, kCall };
+
+// The largest call's. A replaying handle needs no more.
+constexpr std::int64_t kMaxRows = 16;
+constexpr std::int64_t kMaxCols = 1500;
+
+// Runs the call, with arrays of exactly the elements of `inputs` and `outputs` in heap blocks of
+// their own, and gives the case as it should have been recorded. Aborts where the call wrote to
+// what it may only read.
+Case replayed(const Case &recorded, WorkspaceOf workspace_of);
+
+// The name of an operation's file, without the folder: "top_k_top_p.json".
+std::string file_name(const capi_test::Operation &operation);
+
+// The text of an operation's file, and back. An error in the text throws or aborts.
+std::string to_text(const capi_test::Operation &operation, const std::vector<Case> &cases);
+std::vector<Case> from_text(const capi_test::Operation &operation, const std::string &text);
+
+}  // namespace vectors_test
+
+#endif  // SAMPLER_TESTS_VECTORS_CASE_H_

@@ -1,0 +1,17 @@
+// The calls that are recorded.
+#ifndef SAMPLER_TESTS_VECTORS_CASES_H_
+#define SAMPLER_TESTS_VECTORS_CASES_H_
+
+#include <vector>
+
+#include "case.h"
+
+namespace vectors_test {
+
+// Of one operation, with the outputs that they gave. Aborts where a call that should succeed fails,
+// or the other way round.
+std::vector<Case> make_cases(const capi_test::Operation &operation);
+
+}  // namespace vectors_test
+
+#endif  // SAMPLER_TESTS_VECTORS_CASES_H_
