@@ -1,0 +1,64 @@
+/* How long a call takes whose row is so short that the way to the library is what counts.
+ *
+ * The call is that of examples/minimal.c. Prints one line of JSON, as the same programs of other
+ * languages do. */
+#define _POSIX_C_SOURCE 199309L
+
+#include <sampler/sampler.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NUM_CALLS 200000
+#define NUM_REPEATS 5
+
+static double now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+}
+
+static void check(sampler_status status) {
+  if (status == SAMPLER_OK) return;
+  fprintf(stderr, "overhead: %s\n", sampler_last_error());
+  exit(1);
+}
+
+static double ns_per_call(sampler_t sampler, sampler_top_k_top_p_args *args) {
+  const double start = now_ns();
+  for (int i = 0; i < NUM_CALLS; ++i, ++args->offset) check(sampler_top_k_top_p(sampler, args));
+  return (now_ns() - start) / NUM_CALLS;
+}
+
+static int compare(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void print(const double *repeats) {
+  double sorted[NUM_REPEATS];
+  for (int i = 0; i < NUM_REPEATS; ++i) sorted[i] = repeats[i];
+  qsort(sorted, NUM_REPEATS, sizeof sorted[0], compare);
+  printf("{\"language\": \"c\", \"ns_per_call\": %.1f, \"repeats\": [", sorted[NUM_REPEATS / 2]);
+  for (int i = 0; i < NUM_REPEATS; ++i) printf("%s%.1f", i ? ", " : "", repeats[i]);
+  printf("]}\n");
+}
+
+int main(void) {
+  const float logits[5] = {2.0f, 2.5f, 1.5f, -1.0f, 0.0f};
+  double repeats[NUM_REPEATS];
+  int32_t token_id;
+  sampler_t sampler;
+  sampler_options options = SAMPLER_OPTIONS_INIT;
+  options.max_rows = 1, options.max_cols = 5;
+  check(sampler_create(&options, &sampler));
+  sampler_top_k_top_p_args args = SAMPLER_TOP_K_TOP_P_ARGS_INIT;
+  args.input = logits, args.num_rows = 1, args.num_cols = 5;
+  args.temperature = 0.8f, args.top_k = 3, args.top_p = 0.95f;
+  args.seed = 1, args.out_token_ids = &token_id;
+  ns_per_call(sampler, &args); /* warms up */
+  for (int i = 0; i < NUM_REPEATS; ++i) repeats[i] = ns_per_call(sampler, &args);
+  sampler_destroy(sampler);
+  print(repeats);
+  return 0;
+}

@@ -1,0 +1,126 @@
+package sampler
+
+import "github.com/libsampler/libsampler/bindings/go/internal/raw"
+
+// DeviceType is where the arrays of a sampler's calls live.
+type DeviceType int32
+
+const (
+	// CPU: arrays are slices.
+	CPU = DeviceType(raw.SAMPLER_DEVICE_CPU)
+	// CUDA: arrays are addresses of memory of the sampler's device.
+	CUDA = DeviceType(raw.SAMPLER_DEVICE_CUDA)
+)
+
+// Dtype is the type of the elements of logits and probabilities.
+type Dtype int32
+
+const (
+	DtypeF32  = Dtype(raw.SAMPLER_F32)
+	DtypeF16  = Dtype(raw.SAMPLER_F16)  // IEEE binary16
+	DtypeBF16 = Dtype(raw.SAMPLER_BF16) // the upper half of an f32
+)
+
+// IDType is the type of token ids.
+type IDType int32
+
+const (
+	IDTypeI32 = IDType(raw.SAMPLER_ID_I32)
+	IDTypeI64 = IDType(raw.SAMPLER_ID_I64)
+)
+
+// InputKind is what the numbers of a row mean.
+type InputKind int32
+
+const (
+	// DefaultKind is Probabilities for TopKRenorm and TopPRenorm, Logits for all others.
+	DefaultKind InputKind = iota
+	// Logits: larger is likelier.
+	Logits
+	// Probabilities are at least 0 and need not sum to 1.
+	Probabilities
+)
+
+// TieRule is what a filter does with tokens that equal the last kept one in value.
+type TieRule int32
+
+const (
+	// TiesExact: lower ids first, so top-k keeps exactly k.
+	TiesExact = TieRule(raw.SAMPLER_TIES_EXACT)
+	// TiesKeep: all of them are kept.
+	TiesKeep = TieRule(raw.SAMPLER_TIES_KEEP)
+)
+
+// FilterOrder is which filter sees what.
+type FilterOrder int32
+
+const (
+	// FiltersSequential: top-k; then top-p of the weight that top-k kept; then min-p.
+	FiltersSequential = FilterOrder(raw.SAMPLER_FILTERS_SEQUENTIAL)
+	// FiltersJoint: each filter sees the whole row; what all of them keep is kept.
+	FiltersJoint = FilterOrder(raw.SAMPLER_FILTERS_JOINT)
+	// FiltersMinPFirst: min-p; then top-k; then top-p of the weight that is left.
+	FiltersMinPFirst = FilterOrder(raw.SAMPLER_FILTERS_MIN_P_FIRST)
+)
+
+// TemperatureOrder is when the temperature applies. The draw always uses it.
+type TemperatureOrder int32
+
+const (
+	// TemperatureFirst: filters see the row at the temperature.
+	TemperatureFirst = TemperatureOrder(raw.SAMPLER_TEMPERATURE_FIRST)
+	// TemperatureLast: filters see the row at temperature 1.
+	TemperatureLast = TemperatureOrder(raw.SAMPLER_TEMPERATURE_LAST)
+)
+
+// DrawMethod is how a token is drawn from what the filters kept. Both follow the same distribution.
+type DrawMethod int32
+
+const (
+	// DrawInverseCDF: one uniform number per row; exact in integers, tails of any size.
+	DrawInverseCDF = DrawMethod(raw.SAMPLER_DRAW_INVERSE_CDF)
+	// DrawGumbel: a small change of the logits rarely changes the token. Tails below 2^-30 of the
+	// likeliest token are not resolved.
+	DrawGumbel = DrawMethod(raw.SAMPLER_DRAW_GUMBEL)
+)
+
+// LogprobKind is of which distribution a log-probability is.
+type LogprobKind int32
+
+const (
+	// LogprobRaw: the whole row at temperature 1.
+	LogprobRaw = LogprobKind(raw.SAMPLER_LOGPROB_RAW)
+	// LogprobProcessed: what was drawn from.
+	LogprobProcessed = LogprobKind(raw.SAMPLER_LOGPROB_PROCESSED)
+)
+
+// RowStatus is what became of a row: bits, 0 for a good one. A bad row never makes a call fail.
+type RowStatus uint32
+
+const (
+	RowOK = RowStatus(raw.SAMPLER_ROW_OK)
+	// RowInvalidValue: a NaN, a +inf logit, or a negative or infinite probability.
+	RowInvalidValue = RowStatus(raw.SAMPLER_ROW_INVALID_VALUE)
+	// RowEmpty: no token to choose.
+	RowEmpty = RowStatus(raw.SAMPLER_ROW_EMPTY)
+	// RowInvalidParameter: a parameter of the row is NaN, or a temperature that probabilities
+	// cannot have.
+	RowInvalidParameter = RowStatus(raw.SAMPLER_ROW_INVALID_PARAMETER)
+	// RowInvalidIndex: the row's entry of RowIndices names no input row.
+	RowInvalidIndex = RowStatus(raw.SAMPLER_ROW_INVALID_INDEX)
+	// RowInvalidCandidate: a count or an id of the candidates is out of range, or an id listed
+	// twice.
+	RowInvalidCandidate = RowStatus(raw.SAMPLER_ROW_INVALID_CANDIDATE)
+	// RowInvalidDraft: a draft token or length is out of range. The row is otherwise good.
+	RowInvalidDraft = RowStatus(raw.SAMPLER_ROW_INVALID_DRAFT)
+)
+
+// ISA is a set of instruction sets, as bits.
+type ISA uint32
+
+const (
+	ISAScalar = ISA(raw.SAMPLER_ISA_SCALAR)
+	ISAAVX2   = ISA(raw.SAMPLER_ISA_AVX2)
+	ISAAVX512 = ISA(raw.SAMPLER_ISA_AVX512)
+	ISANEON   = ISA(raw.SAMPLER_ISA_NEON)
+)

@@ -1,0 +1,164 @@
+package sampler_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"math"
+
+	sampler "github.com/libsampler/libsampler/bindings/go"
+)
+
+// The program that README.md shows in C.
+func Example() {
+	logits := []float32{2, 2.5, 1.5, -1, 0}
+	tokens := make([]int32, 1)
+	s, err := sampler.New(sampler.Options{MaxRows: 1, MaxCols: len(logits)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	for step := uint64(0); step < 5; step++ { // one offset a step
+		err := s.TopKTopP(&sampler.TopKTopPArgs{
+			Input: sampler.F32(logits), NumRows: 1, NumCols: len(logits),
+			Temperature: sampler.Float(0.8), TopK: sampler.Int(3), TopP: sampler.Float(0.95),
+			Seed: sampler.Uint(1), Offset: sampler.Uint(step),
+			OutTokenIDs: sampler.I32(tokens),
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("step %d: token %d\n", step, tokens[0])
+	}
+	// Output:
+	// step 0: token 2
+	// step 1: token 2
+	// step 2: token 1
+	// step 3: token 0
+	// step 4: token 1
+}
+
+// A batch whose rows have parameters of their own, and a bad row that its neighbours do not notice.
+func ExampleSampler_Sample() {
+	s, err := sampler.New(sampler.Options{MaxRows: 3, MaxCols: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	tokens, logprobs, status := make([]int64, 3), make([]float32, 3), make([]sampler.RowStatus, 3)
+	err = s.Sample(&sampler.SampleArgs{
+		Input: sampler.F32([]float32{
+			1, 2, 3, 4,
+			1, 2, 3, 4,
+			0, 0, 0, float32(math.Inf(1)),
+		}),
+		NumRows: 3, NumCols: 4,
+		Temperature: sampler.PerRow([]float32{0, 1, 1}), // row 0 is greedy
+		Seed:        sampler.PerRow([]uint64{1, 2, 3}),
+		OutTokenIDs: sampler.I64(tokens), OutLogprobs: sampler.Slice(logprobs),
+		OutRowStatus: sampler.Slice(status),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for row := range tokens {
+		fmt.Printf("token %d, logprob %.3f, status %d\n", tokens[row], logprobs[row], status[row])
+	}
+	// Output:
+	// token 3, logprob -0.440, status 0
+	// token 3, logprob -0.440, status 0
+	// token -1, logprob NaN, status 1
+}
+
+func ExampleSampler_Softmax() {
+	s, err := sampler.New(sampler.Options{MaxRows: 1, MaxCols: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	probabilities := make([]float32, 3)
+	err = s.Softmax(&sampler.SoftmaxArgs{
+		Input: sampler.F32([]float32{1, 2, 3}), NumRows: 1, NumCols: 3,
+		Output: sampler.F32(probabilities),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.4f\n", probabilities)
+	// Output:
+	// [0.0900 0.2447 0.6652]
+}
+
+// Two drafts by a deterministic drafter, of which the target accepts the first.
+func ExampleSampler_ChainSpeculative() {
+	s, err := sampler.New(sampler.Options{MaxRows: 1, MaxCols: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	tokens, emitted := make([]int32, 3), make([]int32, 1)
+	err = s.ChainSpeculative(&sampler.ChainSpeculativeArgs{
+		Target: sampler.F32([]float32{
+			9, 0, 0,
+			0, 9, 0,
+			0, 0, 9,
+		}),
+		NumRows: 1, NumDrafts: 2, NumCols: 3,
+		DraftTokenIDs: sampler.I32([]int32{0, 2}),
+		Temperature:   sampler.Float(0),
+		OutTokenIDs:   sampler.I32(tokens), OutEmittedCounts: sampler.Slice(emitted),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(tokens, emitted)
+	// Output:
+	// [0 1 -1] [1]
+}
+
+// A sampler without a workspace: each call brings its own.
+func ExampleSampler_WorkspaceSize() {
+	s, err := sampler.New(sampler.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	tokens := make([]int32, 1)
+	args := sampler.TopKArgs{
+		Input: sampler.F32([]float32{1, 3, 2}), NumRows: 1, NumCols: 3,
+		TopK: sampler.Int(1), OutTokenIDs: sampler.I32(tokens),
+	}
+	bytes, err := s.WorkspaceSize(&args)
+	if err != nil {
+		log.Fatal(err)
+	}
+	args.Workspace = sampler.Slice(make([]byte, bytes))
+	if err := s.TopK(&args); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(tokens)
+	// Output:
+	// [1]
+}
+
+func ExampleError() {
+	s, err := sampler.New(sampler.Options{MaxRows: 1, MaxCols: 5})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	err = s.Argmax(&sampler.ArgmaxArgs{
+		Input: sampler.F32(make([]float32, 4)), NumRows: 1, NumCols: 5,
+		OutTokenIDs: sampler.I32(make([]int32, 1)),
+	})
+	fmt.Println(errors.Is(err, sampler.ErrInvalidArgument))
+	var e *sampler.Error
+	if errors.As(err, &e) {
+		fmt.Println(e.Op)
+		fmt.Println(e.Message)
+	}
+	// Output:
+	// true
+	// Argmax
+	// input has 4 elements; it must have at least 5 for these rows, columns and strides
+}

@@ -1,0 +1,3 @@
+module github.com/libsampler/libsampler/bindings/go
+
+go 1.19

@@ -1,0 +1,130 @@
+package sampler
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/libsampler/libsampler/bindings/go/internal/raw"
+)
+
+// Options are what New makes a Sampler with. The zero value is a CPU sampler with one thread and no
+// workspace: then each call brings its own.
+type Options struct {
+	// Where the arrays of the calls live.
+	DeviceType DeviceType
+
+	// CUDA device number, 0 the first. 0 for the CPU.
+	DeviceID int32
+
+	// CPU: how many rows are worked on at once, in [1, 256]; 0 is 1, the caller's thread alone.
+	// With more, threads are started here, once, and sleep between calls.
+	NumThreads int32
+
+	// The workspace that the sampler brings: room for any operation on up to MaxRows output rows of
+	// up to MaxCols columns. 0 and 0: none. One without the other is an error. MaxRows is below
+	// 2^31, MaxCols below 2^20.
+	MaxRows int
+	MaxCols int
+
+	// What a bad row yields as its token: -1, or, when UseFallbackToken is set, this id. It must lie
+	// in [0, NumCols) of every call on rows, in [0, 2^20) on candidate lists.
+	FallbackTokenID  int64
+	UseFallbackToken bool
+
+	// CUDA: what a call takes per row (Temperature, TopK, TopP, MinP, Seed, Offset, and TopKs of
+	// TopKSelect) are slices rather than device memory. They may be reused when the call returns.
+	HostParameters bool
+
+	// CUDA: every call checks that its arrays are memory of the device. For debugging.
+	CheckPointers bool
+}
+
+// Sampler serves calls, one at a time. It must not be copied.
+type Sampler struct {
+	mutex          sync.Mutex // held by a call, so that Close waits
+	handle         uintptr    // 0 when closed
+	onCUDA         bool
+	hostParameters bool
+}
+
+// New creates a sampler. Its memory is released by Close, or when nothing refers to it any more.
+//
+// Errors: ErrInvalidArgument, ErrABIMismatch, ErrUnsupported (no CUDA in the library or on this
+// machine), ErrOutOfMemory, ErrSystem (a thread could not be started), ErrCUDA.
+func New(options Options) (*Sampler, error) {
+	rawOptions := raw.Options{
+		DeviceType:       int32(options.DeviceType),
+		DeviceID:         options.DeviceID,
+		NumThreads:       options.NumThreads,
+		MaxRows:          int64(options.MaxRows),
+		MaxCols:          int64(options.MaxCols),
+		FallbackTokenID:  options.FallbackTokenID,
+		UseFallbackToken: flag(options.UseFallbackToken),
+		HostParameters:   flag(options.HostParameters),
+		CheckPointers:    flag(options.CheckPointers),
+	}
+	handle := rawOptions.Create()
+	if handle == 0 {
+		return nil, &Error{"New", ErrOutOfMemory, "there is no memory for a sampler"}
+	}
+	if status := Status(raw.ShimStatus(handle)); status != statusOK {
+		err := &Error{"New", status, raw.ShimError(handle)}
+		raw.ShimDestroy(handle)
+		return nil, err
+	}
+	s := &Sampler{
+		handle:         handle,
+		onCUDA:         options.DeviceType == CUDA,
+		hostParameters: options.HostParameters,
+	}
+	runtime.SetFinalizer(s, (*Sampler).Close)
+	return s, nil
+}
+
+// Close releases the sampler's threads and memory. It waits for a call that is under way; work that
+// was enqueued on a CUDA stream must have finished. Closing again does nothing. It never fails; the
+// error is for io.Closer.
+func (s *Sampler) Close() error {
+	if s == nil {
+		return nil
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.handle != 0 {
+		raw.ShimDestroy(s.handle)
+		s.handle = 0
+		runtime.SetFinalizer(s, nil)
+	}
+	return nil
+}
+
+// SystemCapabilities is what the library and this machine offer.
+type SystemCapabilities struct {
+	Version        int // major * 10000 + minor * 100 + patch
+	ABIVersion     int
+	ISACompiled    ISA // instruction sets that the library has code for,
+	ISAUsable      ISA // those of them that this machine has,
+	ISAActive      ISA // and the one that a sampler made now would use
+	CUDACompiled   bool
+	NumCUDADevices int
+	NumProcessors  int // that the calling thread may run on
+}
+
+// Capabilities tells what the library and this machine offer.
+func Capabilities() SystemCapabilities {
+	return SystemCapabilities{
+		Version:        int(raw.ShimCapabilityVersion()),
+		ABIVersion:     int(raw.ShimCapabilityAbiVersion()),
+		ISACompiled:    ISA(raw.ShimCapabilityIsaCompiled()),
+		ISAUsable:      ISA(raw.ShimCapabilityIsaUsable()),
+		ISAActive:      ISA(raw.ShimCapabilityIsaActive()),
+		CUDACompiled:   raw.ShimCapabilityCudaCompiled() != 0,
+		NumCUDADevices: int(raw.ShimCapabilityNumCudaDevices()),
+		NumProcessors:  int(raw.ShimCapabilityNumProcessors()),
+	}
+}
+
+// Version returns the version of the library that was loaded, "0.0.1".
+func Version() string {
+	return raw.ShimVersionString()
+}

@@ -1,0 +1,226 @@
+package io.github.libsampler;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Samplers and several threads; a mistake here ends the process rather than a test. */
+@Timeout(120)
+final class ThreadsTest {
+  private static final int NUM_THREADS = 8;
+  private static final int NUM_COLS = 1000;
+  private static final int NUM_STEPS = 2000;
+
+  private static float[] logits() {
+    final float[] result = new float[NUM_COLS];
+    for (int i = 0; i < NUM_COLS; ++i) {
+      result[i] = (i * 7919 % NUM_COLS) / 100.0f;
+    }
+    return result;
+  }
+
+  private static SampleArgs arguments(int[] tokenId) {
+    return new SampleArgs().input(logits()).numRows(1).numCols(NUM_COLS).topK(50).topP(0.9f)
+        .outTokenIds(tokenId);
+  }
+
+  private static Sampler newSampler() {
+    return Sampler.builder().maxRows(1).maxCols(NUM_COLS).build();
+  }
+
+  private static int[] tokens(Sampler sampler, long seed) {
+    final int[] result = new int[NUM_STEPS];
+    final int[] tokenId = new int[1];
+    final SampleArgs args = arguments(tokenId).seed(seed);
+    for (int step = 0; step < NUM_STEPS; ++step) {
+      sampler.sample(args.offset(step));
+      result[step] = tokenId[0];
+    }
+    return result;
+  }
+
+  /** Runs a task on each thread, all at once, and throws what one of them threw. */
+  private static <T> List<T> onAllThreads(Callable<T> task) throws Exception {
+    final ExecutorService threads = Executors.newFixedThreadPool(NUM_THREADS);
+    final List<Future<T>> futures = new ArrayList<>();
+    final List<T> results = new ArrayList<>();
+    try {
+      for (int i = 0; i < NUM_THREADS; ++i) {
+        futures.add(threads.submit(task));
+      }
+      for (Future<T> future : futures) {
+        results.add(future.get());
+      }
+    } catch (ExecutionException e) {
+      throw new AssertionError(e.getCause());
+    } finally {
+      threads.shutdownNow();
+    }
+    return results;
+  }
+
+  @Test
+  void aSamplerForEachThread() throws Exception {
+    final AtomicInteger seeds = new AtomicInteger();
+    final List<int[]> found = onAllThreads(() -> {
+      final int seed = seeds.getAndIncrement();
+      try (Sampler sampler = newSampler()) {
+        final int[] tokens = tokens(sampler, seed);
+        final int[] result = new int[NUM_STEPS + 1];
+        System.arraycopy(tokens, 0, result, 1, NUM_STEPS);
+        result[0] = seed;
+        return result;
+      }
+    });
+    try (Sampler sampler = newSampler()) {
+      for (int[] result : found) {
+        assertArrayEquals(tokens(sampler, result[0]),
+            java.util.Arrays.copyOfRange(result, 1, NUM_STEPS + 1));
+      }
+    }
+  }
+
+  @Test
+  void oneSamplerForAllThreads() throws Exception {
+    try (Sampler sampler = newSampler()) {
+      final int[] wanted = tokens(sampler, 5);
+      for (int[] found : onAllThreads(() -> tokens(sampler, 5))) {
+        assertArrayEquals(wanted, found);
+      }
+    }
+  }
+
+  @Test
+  void closeDuringCallsOfOtherThreads() throws Exception {
+    for (int round = 0; round < 50; ++round) {
+      final Sampler sampler = newSampler();
+      final CountDownLatch started = new CountDownLatch(NUM_THREADS);
+      final AtomicInteger role = new AtomicInteger();
+      final List<Integer> calls = onAllThreads(() -> {
+        final boolean closes = role.getAndIncrement() == 0;
+        final SampleArgs args = arguments(new int[1]);
+        started.countDown();
+        started.await();
+        if (closes) {
+          sampler.close();
+          return 0;
+        }
+        for (int step = 0; ; ++step) {
+          try {
+            sampler.sample(args.offset(step));
+          } catch (IllegalStateException closed) {
+            assertEquals("the sampler is closed", closed.getMessage());
+            return step;
+          }
+        }
+      });
+      assertEquals(NUM_THREADS, calls.size());
+    }
+  }
+
+  @Test
+  void eachThreadReadsItsOwnErrors() throws Exception {
+    final AtomicInteger numbers = new AtomicInteger();
+    try (Sampler shared = newSampler()) {
+      onAllThreads(() -> {
+        final long rows = -1 - numbers.getAndIncrement();
+        final SampleArgs args = arguments(new int[1]).numRows(rows);
+        try (Sampler own = newSampler()) {
+          for (int i = 0; i < NUM_STEPS; ++i) {
+            final Sampler sampler = i % 2 == 0 ? shared : own;
+            final InvalidArgumentException error =
+                assertThrows(InvalidArgumentException.class, () -> sampler.sample(args));
+            assertEquals(
+                "num_rows is " + rows + "; it must be at least 0", error.getMessage());
+          }
+        }
+        return null;
+      });
+    }
+  }
+
+  /** A buffer that another thread replaces during the call, which then alone needs it. */
+  @Test
+  void buffersThatAreReplacedDuringCalls() throws Exception {
+    final int numRows = 160;
+    final int numCols = 1 << 16;
+    final int bytes = Float.BYTES * numRows * numCols; // so many that the system takes them back
+    // An array would be pinned, and the collector would wait for it.
+    final ByteBuffer rowStatus = direct(Integer.BYTES * numRows);
+    final SoftmaxArgs args = new SoftmaxArgs().outRowStatus(rowStatus).output(direct(bytes))
+        .input(direct(bytes)).numCols(8);
+    final Thread other = new Thread(() -> {
+      while (!Thread.currentThread().isInterrupted()) {
+        args.input(direct(bytes));
+        System.gc();
+      }
+    });
+    try (Sampler sampler = Sampler.builder().maxRows(numRows).maxCols(numCols).build()) {
+      for (int i = 0; i < 20_000; ++i) { // until the call is compiled
+        sampler.softmax(args.numRows(1));
+      }
+      args.numRows(numRows).numCols(numCols);
+      other.start();
+      for (int i = 0; i < 200; ++i) {
+        sampler.softmax(args);
+      }
+    } finally {
+      other.interrupt();
+      other.join();
+    }
+    while (rowStatus.hasRemaining()) {
+      assertEquals(RowStatus.OK, rowStatus.getInt());
+    }
+  }
+
+  private static ByteBuffer direct(int bytes) {
+    return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+  }
+
+  /** Sets arrays and sizes of arguments while other threads call with them: wrong, but no crash. */
+  @Test
+  void argumentsThatChangeDuringCalls() throws Exception {
+    final SampleArgs args = arguments(new int[1]);
+    final float[] small = new float[8];
+    final float[] large = logits();
+    final Buffer buffer = Operations.directCopy(large, 0);
+    final AtomicInteger role = new AtomicInteger();
+    final AtomicInteger done = new AtomicInteger();
+    onAllThreads(() -> {
+      final boolean changes = role.getAndIncrement() < 2;
+      try (Sampler sampler = newSampler()) {
+        for (int step = 0; step < 5 * NUM_STEPS; ++step) {
+          if (changes) {
+            args.input(small).numCols(8).input(buffer).numCols(NUM_COLS).input(large);
+            continue;
+          }
+          try {
+            sampler.sample(args);
+          } catch (InvalidArgumentException refused) {
+            assertTrue(refused.getMessage().startsWith("input has 8 elements"),
+                refused.getMessage());
+          }
+          done.incrementAndGet();
+        }
+      }
+      return null;
+    });
+    assertEquals((NUM_THREADS - 2) * 5 * NUM_STEPS, done.get());
+  }
+}

@@ -1,0 +1,213 @@
+package io.github.libsampler;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import io.github.libsampler.internal.Raw;
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.Buffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Replays the calls that tests/vectors recorded: the same bits in arrays, in direct buffers and, with
+ * a library whose CUDA device reaches the memory of its program, on the device.
+ */
+final class VectorsTest {
+  private static final boolean HAS_DEVICE = Boolean.getBoolean("sampler.test.deviceReachesHost");
+  private static final int MAX_ROWS = 16;
+  private static final int MAX_COLS = 1500;
+  private static final int FILL = 0xCD;
+
+  /** Java's enumerations cannot hold it. */
+  private static final String CASE_WITHOUT_ENUM = "refused: an element type that does not exist";
+
+  private enum Place { ARRAYS, BUFFERS, DEVICE }
+
+  private static final List<Place> PLACES =
+      HAS_DEVICE ? List.of(Place.DEVICE) : List.of(Place.ARRAYS, Place.BUFFERS);
+
+  static Iterable<String> operations() {
+    return Operations.NAMES;
+  }
+
+  @ParameterizedTest
+  @MethodSource("operations")
+  void recordedCallsGiveTheRecordedBits(String operation) throws IOException {
+    int replayed = 0;
+    int withoutEnum = 0;
+    for (JsonElement element : casesOf(operation)) {
+      final JsonObject recorded = element.getAsJsonObject();
+      if (recorded.get("name").getAsString().equals(CASE_WITHOUT_ENUM)) {
+        ++withoutEnum;
+        continue;
+      }
+      PLACES.forEach(place -> replay(operation, recorded, place));
+      ++replayed;
+    }
+    assertEquals(1, withoutEnum);
+    assertTrue(replayed >= 25, operation + " has " + replayed + " cases");
+  }
+
+  private static JsonArray casesOf(String operation) throws IOException {
+    final Path file = Path.of(System.getProperty("sampler.test.vectors"), operation + ".json");
+    try (Reader reader = Files.newBufferedReader(file)) {
+      final JsonObject root = JsonParser.parseReader(reader).getAsJsonObject();
+      assertEquals(operation, root.get("operation").getAsString());
+      return root.getAsJsonArray("cases");
+    }
+  }
+
+  private static void replay(String operation, JsonObject recorded, Place place) {
+    final String name = operation + ", " + recorded.get("name").getAsString() + ", " + place;
+    final Arguments args = Operations.newArguments(operation);
+    recorded.getAsJsonObject("args").entrySet().forEach(member -> Operations.setScalar(
+        args, Operations.lowerCamel(member.getKey()), number(member.getValue())));
+    final Map<String, Object> arrays = new HashMap<>();
+    recorded.getAsJsonObject("outputs").entrySet().forEach(output ->
+        arrays.put(output.getKey(), filled(parse(output.getValue().getAsJsonObject()))));
+    recorded.getAsJsonObject("inputs").entrySet().forEach(input ->
+        arrays.put(input.getKey(), parse(input.getValue().getAsJsonObject())));
+    final Map<String, Buffer> buffers = new HashMap<>();
+    arrays.forEach((member, array) -> {
+      final String javaName = Operations.lowerCamel(member);
+      if (place == Place.ARRAYS) {
+        Operations.setArray(args, javaName, array);
+        return;
+      }
+      final Buffer buffer = Operations.directCopy(array, 1);
+      buffers.put(member, buffer);
+      if (place == Place.BUFFERS) {
+        Operations.setBuffer(args, javaName, buffer);
+      } else {
+        Operations.setAddress(args, javaName,
+            Raw.shimBufferAddress(buffer) + Operations.elementBytes(array));
+      }
+    });
+    final Map<String, byte[]> before = new HashMap<>();
+    arrays.forEach((member, array) -> before.put(member, Operations.bytes(array)));
+
+    try (Sampler sampler = samplerFor(recorded, place)) {
+      if (recorded.get("status").getAsInt() == 0) {
+        Operations.call(sampler, operation, args);
+      } else {
+        final SamplerException error = assertThrows(
+            SamplerException.class, () -> Operations.call(sampler, operation, args), name);
+        assertEquals(recorded.get("error").getAsString(), error.getMessage(), name);
+        assertEquals(Status.of(recorded.get("status").getAsInt()), error.status(), name);
+      }
+    }
+    arrays.forEach((member, array) -> {
+      final JsonElement output = recorded.getAsJsonObject("outputs").get(member);
+      final byte[] wanted = output == null || recorded.get("status").getAsInt() != 0
+          ? before.get(member)
+          : Operations.bytes(parse(output.getAsJsonObject()));
+      final byte[] found =
+          place == Place.ARRAYS ? Operations.bytes(array) : bytes(buffers.get(member));
+      assertArrayEquals(wanted, found, name + ", " + member);
+    });
+  }
+
+  private static Sampler samplerFor(JsonObject recorded, Place place) {
+    final Sampler.Builder builder = Sampler.builder().maxRows(MAX_ROWS).maxCols(MAX_COLS);
+    builder.deviceType(place == Place.DEVICE ? DeviceType.CUDA : DeviceType.CPU);
+    if (recorded.has("options")) {
+      final JsonObject options = recorded.getAsJsonObject("options");
+      assertEquals(2, options.size());
+      assertEquals(1, options.get("use_fallback_token").getAsInt());
+      builder.fallbackTokenId(options.get("fallback_token_id").getAsLong());
+    }
+    return builder.build();
+  }
+
+  /** Seeds and offsets are strings, unsigned. */
+  private static long number(JsonElement value) {
+    return value.getAsJsonPrimitive().isString()
+        ? Long.parseUnsignedLong(value.getAsString()) : value.getAsLong();
+  }
+
+  private static Object parse(JsonObject array) {
+    final JsonArray data = array.getAsJsonArray("data");
+    final int length = data.size();
+    switch (array.get("type").getAsString()) {
+      case "f32":
+        final float[] floats = new float[length];
+        for (int i = 0; i < length; ++i) {
+          floats[i] = Float.intBitsToFloat((int) number(data.get(i)));
+        }
+        return floats;
+      case "f16":
+      case "bf16":
+        final short[] shorts = new short[length];
+        for (int i = 0; i < length; ++i) {
+          shorts[i] = (short) number(data.get(i));
+        }
+        return shorts;
+      case "i32":
+      case "u32":
+        final int[] ints = new int[length];
+        for (int i = 0; i < length; ++i) {
+          ints[i] = (int) number(data.get(i));
+        }
+        return ints;
+      default:
+        final long[] longs = new long[length];
+        for (int i = 0; i < length; ++i) {
+          longs[i] = number(data.get(i));
+        }
+        return longs;
+    }
+  }
+
+  /** An array like it, of bytes that no output has by chance. */
+  private static Object filled(Object array) {
+    final Object result = Operations.newArray(array.getClass(), Operations.length(array));
+    final long word = 0x0101010101010101L * FILL;
+    for (int i = 0; i < Operations.length(array); ++i) {
+      if (result instanceof float[]) {
+        ((float[]) result)[i] = Float.intBitsToFloat((int) word);
+      } else if (result instanceof short[]) {
+        ((short[]) result)[i] = (short) word;
+      } else if (result instanceof int[]) {
+        ((int[]) result)[i] = (int) word;
+      } else {
+        ((long[]) result)[i] = word;
+      }
+    }
+    return result;
+  }
+
+  private static byte[] bytes(Buffer buffer) {
+    final Object array;
+    if (buffer instanceof FloatBuffer) {
+      array = new float[buffer.remaining()];
+      ((FloatBuffer) buffer).duplicate().get((float[]) array);
+    } else if (buffer instanceof ShortBuffer) {
+      array = new short[buffer.remaining()];
+      ((ShortBuffer) buffer).duplicate().get((short[]) array);
+    } else if (buffer instanceof IntBuffer) {
+      array = new int[buffer.remaining()];
+      ((IntBuffer) buffer).duplicate().get((int[]) array);
+    } else {
+      array = new long[buffer.remaining()];
+      ((LongBuffer) buffer).duplicate().get((long[]) array);
+    }
+    return Operations.bytes(array);
+  }
+}

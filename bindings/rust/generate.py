@@ -1,0 +1,203 @@
+"""Writes sampler-sys/src/generated.rs from the C headers.
+
+usage: generate.py write INCLUDE_DIR OUTPUT.rs
+       generate.py check INCLUDE_DIR OUTPUT.rs    fails unless `write` would write the same
+
+Understands the forms that the headers use and refuses others: typedefs of integers, handles and
+callbacks, anonymous enums, flat structs with an _INIT macro that lists every member, functions.
+"""
+
+import pathlib
+import re
+import sys
+
+HEADERS = ["version.h", "types.h", "handle.h", "sampling.h", "speculative.h"]
+
+SCALARS = {"size_t": "usize", "int32_t": "i32", "int64_t": "i64", "uint32_t": "u32",
+           "uint64_t": "u64", "float": "f32", "void": "c_void", "char": "c_char"}
+
+ITEM = re.compile(r"""
+    (?P<comment>/\*.*?\*/)
+  | \#define\s+(?P<macro>SAMPLER_\w+)[ ]+(?P<value>[^\n]+)
+  | \#[^\n]*
+  | typedef\s+(?P<width>u?int32_t)\s+(?P<integer>\w+);
+  | typedef\s+struct\s+(?P<opaque>\w+)\s*\*(?P<handle>\w+);
+  | typedef\s+(?P<result>\w+\s*\*?)\s*\(\*(?P<callback>\w+)\)\((?P<callback_parameters>[^)]*)\);
+  | enum\s*\{(?P<enum>[^}]*)\};
+  | typedef\s+struct\s+(?P<struct>\w+)\s*\{(?P<members>[^}]*)\}\s*\w+;
+  | SAMPLER_API\s+(?P<returned>[\w ]+\**)\s*(?<=[ *])(?P<function>\w+)\((?P<parameters>[^)]*)\);
+  | extern\s+"C"\s*\{ | \}
+  | (?P<space>\s+)
+""", re.X | re.S)
+
+INIT_MACRO = re.compile(r"#define (\w+_INIT)\s*\{([^}]*)\}")
+
+
+def rust_type(c_type):
+    is_const, base, stars = re.fullmatch(r"(const )?(\w+) ?(\**)", c_type.strip()).groups()
+    base = SCALARS.get(base, base)
+    pointer = "*const " if is_const else "*mut "
+    # A pointer to a pointer: only the innermost type can be const.
+    return "*mut " * (len(stars) - 1) + (pointer if stars else "") + base
+
+
+def split_declaration(declaration):
+    c_type, name = re.fullmatch(r"(.*?)(\w+)", declaration.strip(), re.S).groups()
+    return name, rust_type(" ".join(c_type.split()))
+
+
+def parameters_of(text):
+    if text.strip() == "void":
+        return ""
+    declarations = (split_declaration(part) for part in text.split(","))
+    return ", ".join(f"{name}: {kind}" for name, kind in declarations)
+
+
+def result_of(c_type):
+    return "" if c_type.strip() == "void" else f" -> {rust_type(c_type)}"
+
+
+def doc_lines(comment, indent):
+    if not comment or comment.startswith("/* ----"):  # none, or a heading
+        return []
+    lines = [re.sub(r"^\s*\* ?", "", line) for line in comment[2:-2].strip().split("\n")]
+    return [f"{indent}/// {line.rstrip()}".rstrip() for line in lines]
+
+
+def commented_parts(text, separator):
+    """Yields (declaration, comment) of a body whose comments stand before or behind on the line."""
+    comment_behind = r"(?m)^(?! *(?:/\*|\*))( *)(\S.*?) *(/\*.*\*/)$"
+    text = re.sub(comment_behind, r"\1\3\n\1\2", text)
+    comment = ""
+    for part in re.split(rf"(/\*.*?\*/)|{separator}", text, flags=re.S):
+        part = (part or "").strip()
+        if part.startswith("/*"):
+            comment = part
+        elif part:
+            yield part, comment
+            comment = ""
+
+
+class Output:
+    """The parts of the file; an add_ function for each form of declaration."""
+
+    def __init__(self):
+        self.types, self.constants, self.structs, self.functions = [], [], [], []
+        self.handles, self.callbacks = set(), set()
+
+    def add_integer(self, item, comment):
+        self.types += doc_lines(comment, "")
+        self.types += [f"pub type {item['integer']} = {SCALARS[item['width']]};", ""]
+
+    def add_handle(self, item, comment):
+        self.handles.add(item["handle"])
+        self.types += [f"/// What is behind a [`{item['handle']}`].", "#[repr(C)]",
+                       f"pub struct {item['opaque']} {{", "    _private: [u8; 0],", "}", ""]
+        self.types += doc_lines(comment, "")
+        self.types += [f"pub type {item['handle']} = *mut {item['opaque']};", ""]
+
+    def add_callback(self, item, comment):
+        self.callbacks.add(item["callback"])
+        signature = f"({parameters_of(item['callback_parameters'])}){result_of(item['result'])}"
+        self.types += doc_lines(comment, "")
+        self.types += [f"pub type {item['callback']} = Option<",
+                       f"    unsafe extern \"C\" fn{signature},", ">;", ""]
+
+    def add_constant(self, name, kind, value, comment):
+        self.constants += doc_lines(comment, "    ") + [f"    {name}: {kind} = {value};"]
+
+    def add_enum(self, item, kind):
+        for constant, comment in commented_parts(item["enum"], ","):
+            name, value = (word.strip() for word in constant.split("="))
+            self.add_constant(name, kind, value, comment)
+
+    def add_struct(self, item, comment, init_macros):
+        macro = item["struct"].upper() + "_INIT"
+        defaults = [value.strip() for value in init_macros[macro].split(",")]
+        members = list(commented_parts(item["members"], ";"))
+        if len(defaults) != len(members):
+            sys.exit(f"{macro} lists {len(defaults)} of {len(members)} members")
+        self.structs += doc_lines(comment, "    ") + [f"    {item['struct']} {{"]
+        for (declaration, member_comment), default in zip(members, defaults):
+            name, kind = split_declaration(declaration)
+            self.structs += doc_lines(member_comment, "        ")
+            self.structs.append(f"        {name}: {kind} = {self.default_value(default, kind)};")
+        self.structs.append("    }")
+
+    def default_value(self, value, kind):
+        if kind in self.callbacks:
+            return "None"
+        if kind.startswith("*const"):
+            return "null()"
+        if kind.startswith("*mut") or kind in self.handles:
+            return "null_mut()"
+        if value.startswith("sizeof"):
+            return "size_of::<Self>()"
+        return value[:-1] if value.endswith("f") else value
+
+    def add_function(self, item, comment):
+        signature = f"({parameters_of(item['parameters'])}){result_of(item['returned'])}"
+        self.functions += doc_lines(comment, "    ") + [f"    fn {item['function']}{signature};"]
+
+    def text(self):
+        lines = ["// Written by generate.py from the C headers.", ""] + self.types
+        for macro, items in (("constants", self.constants), ("structs", self.structs),
+                             ("functions", self.functions)):
+            lines += [f"{macro}! {{"] + items + ["}", ""]
+        return "\n".join(lines[:-1]) + "\n"
+
+
+def add_header(output, name, text):
+    text = text.replace("\\\n", " ")
+    init_macros = dict(INIT_MACRO.findall(text))
+    text = INIT_MACRO.sub("", text)
+    position, comment, enum_type = 0, "", "u32"
+    while position < len(text):
+        item = ITEM.match(text, position)
+        if not item:
+            sys.exit(f"{name}: not understood: {text[position:position + 80]}")
+        position = item.end()
+        if item["integer"]:
+            output.add_integer(item, comment)
+        elif item["handle"]:
+            output.add_handle(item, comment)
+        elif item["callback"]:
+            output.add_callback(item, comment)
+        elif item["macro"]:
+            output.add_constant(item["macro"], "u32", item["value"].strip(" ()"), comment)
+        elif item["enum"]:
+            output.add_enum(item, enum_type)
+        elif item["struct"]:
+            output.add_struct(item, comment, init_macros)
+        elif item["function"]:
+            output.add_function(item, comment)
+        if item["comment"]:
+            comment = item["comment"]
+        elif not item["space"]:
+            # The constants of a type follow it.
+            comment, enum_type = "", item["integer"] or "u32"
+
+
+def generate(include_dir):
+    directory = pathlib.Path(include_dir, "sampler")
+    unknown = {path.name for path in directory.glob("*.h")} - {"sampler.h", "export.h", *HEADERS}
+    if unknown:
+        sys.exit(f"headers that are not in HEADERS: {unknown}")
+    output = Output()
+    for name in HEADERS:
+        add_header(output, name, (directory / name).read_text())
+    return output.text()
+
+
+def main(command, include_dir, path):
+    text = generate(include_dir)
+    if command == "write":
+        pathlib.Path(path).write_text(text)
+    elif pathlib.Path(path).read_text() != text:
+        print(f"{path} is not what the headers say; run: generate.py write {include_dir} {path}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

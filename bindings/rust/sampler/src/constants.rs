@@ -1,0 +1,201 @@
+//! The enumerations of the C API: numbers with names, so that a number which a newer library gives
+//! or takes is no error.
+
+use std::fmt;
+
+use sampler_sys as sys;
+
+macro_rules! enumerations {
+    ($($(#[$doc:meta])* $type:ident {
+        $($(#[$constant_doc:meta])* $name:ident = $constant:ident,)*
+    })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $type(i32);
+
+        impl $type {
+            $($(#[$constant_doc])* pub const $name: Self = Self(sys::$constant);)*
+
+            /// The value that has this number in the C API, whether or not it has a name here.
+            pub const fn from_raw(raw: i32) -> Self {
+                Self(raw)
+            }
+
+            /// Its number in the C API.
+            pub const fn raw(self) -> i32 {
+                self.0
+            }
+
+            /// Its name in the C API; `None` where it has none here.
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name => Some(stringify!($constant)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self.name() {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, "{} {}", stringify!($type), self.0),
+                }
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    )*};
+}
+
+enumerations! {
+    /// What became of a call.
+    Status {
+        /// It succeeded. Never the status of an [`Error`](crate::Error).
+        OK = SAMPLER_OK,
+        /// An argument breaks a rule of its documentation.
+        INVALID_ARGUMENT = SAMPLER_ERROR_INVALID_ARGUMENT,
+        /// There is no memory for a sampler. Only building one allocates.
+        OUT_OF_MEMORY = SAMPLER_ERROR_OUT_OF_MEMORY,
+        /// The sampler's or the call's workspace is too small for the call.
+        WORKSPACE_TOO_SMALL = SAMPLER_ERROR_WORKSPACE_TOO_SMALL,
+        /// The arguments are valid, but this build or device does not offer what they ask for.
+        UNSUPPORTED = SAMPLER_ERROR_UNSUPPORTED,
+        /// The library has another ABI than this crate.
+        ABI_MISMATCH = SAMPLER_ERROR_ABI_MISMATCH,
+        /// The system refused something: to start a thread, or to load the library.
+        SYSTEM = SAMPLER_ERROR_SYSTEM,
+        /// A callback broke its contract. The outputs are undefined.
+        CALLBACK = SAMPLER_ERROR_CALLBACK,
+        /// CUDA reported an error. The outputs are undefined.
+        CUDA = SAMPLER_ERROR_CUDA,
+        /// A fault of the library itself, which it caught. The outputs are undefined.
+        INTERNAL = SAMPLER_ERROR_INTERNAL,
+    }
+
+    /// Where the arrays of a sampler's calls live. The default is the CPU.
+    DeviceType {
+        /// Host memory.
+        CPU = SAMPLER_DEVICE_CPU,
+        /// Memory of the sampler's CUDA device.
+        CUDA = SAMPLER_DEVICE_CUDA,
+    }
+
+    /// Type of the elements of logits and probabilities.
+    Dtype {
+        /// `f32`.
+        F32 = SAMPLER_F32,
+        /// IEEE binary16, as its bits in a `u16`.
+        F16 = SAMPLER_F16,
+        /// The upper half of an `f32`, as its bits in a `u16`.
+        BF16 = SAMPLER_BF16,
+    }
+
+    /// Type of token ids.
+    IdType {
+        /// `i32`.
+        I32 = SAMPLER_ID_I32,
+        /// `i64`.
+        I64 = SAMPLER_ID_I64,
+    }
+
+    /// What the numbers of a row mean. The default is logits, but for the renorm operations.
+    InputKind {
+        /// Logarithms of weights.
+        LOGITS = SAMPLER_LOGITS,
+        /// Numbers >= 0, which need not sum to 1.
+        PROBABILITIES = SAMPLER_PROBABILITIES,
+    }
+
+    /// What a filter does with tokens that equal the last kept one in value.
+    TieRule {
+        /// Lower ids first, so top-k keeps exactly k. The default.
+        EXACT = SAMPLER_TIES_EXACT,
+        /// All of them are kept.
+        KEEP = SAMPLER_TIES_KEEP,
+    }
+
+    /// Which filter sees what.
+    FilterOrder {
+        /// top-k; then top-p of the weight that top-k kept; then min-p. The default.
+        SEQUENTIAL = SAMPLER_FILTERS_SEQUENTIAL,
+        /// Each filter sees the whole row; what all of them keep is kept.
+        JOINT = SAMPLER_FILTERS_JOINT,
+        /// min-p; then top-k; then top-p of the weight that is left.
+        MIN_P_FIRST = SAMPLER_FILTERS_MIN_P_FIRST,
+    }
+
+    /// When the temperature applies. The draw always uses it.
+    TemperatureOrder {
+        /// Filters see the row at the temperature. The default.
+        FIRST = SAMPLER_TEMPERATURE_FIRST,
+        /// Filters see the row at temperature 1.
+        LAST = SAMPLER_TEMPERATURE_LAST,
+    }
+
+    /// How a token is drawn from what the filters kept. Both follow the same distribution.
+    DrawMethod {
+        /// One uniform number per row. The default.
+        INVERSE_CDF = SAMPLER_DRAW_INVERSE_CDF,
+        /// The largest of logit / temperature + Gumbel noise per token. Tails below 2^-30 of the
+        /// likeliest token are not resolved.
+        GUMBEL = SAMPLER_DRAW_GUMBEL,
+    }
+
+    /// Of which distribution a log-probability is.
+    LogprobKind {
+        /// The whole row at temperature 1. The default.
+        RAW = SAMPLER_LOGPROB_RAW,
+        /// What was drawn from: temperature and filters applied.
+        PROCESSED = SAMPLER_LOGPROB_PROCESSED,
+    }
+
+    /// What a line of the log is about.
+    LogLevel {
+        /// A sampler was built.
+        INFO = SAMPLER_LOG_INFO,
+        /// The text of an error.
+        ERROR = SAMPLER_LOG_ERROR,
+    }
+}
+
+/// Bits of an `out_row_status` element: why a row is bad. A bad row yields token -1, or the
+/// sampler's fallback token, and changes no other row.
+pub mod row_status {
+    use super::sys;
+
+    /// The row is good.
+    pub const OK: u32 = sys::SAMPLER_ROW_OK;
+    /// A NaN, a +inf logit, or a negative or infinite probability.
+    pub const INVALID_VALUE: u32 = sys::SAMPLER_ROW_INVALID_VALUE;
+    /// No token to choose: every logit is -inf, every probability 0, or there is no candidate.
+    pub const EMPTY: u32 = sys::SAMPLER_ROW_EMPTY;
+    /// A parameter of this row is NaN, or a temperature that probabilities cannot have.
+    pub const INVALID_PARAMETER: u32 = sys::SAMPLER_ROW_INVALID_PARAMETER;
+    /// The row's entry of `row_indices` names no input row.
+    pub const INVALID_INDEX: u32 = sys::SAMPLER_ROW_INVALID_INDEX;
+    /// The candidate count is outside [0, `num_cols`], or a candidate id is outside [0, 2^20) or
+    /// listed twice.
+    pub const INVALID_CANDIDATE: u32 = sys::SAMPLER_ROW_INVALID_CANDIDATE;
+    /// A draft token id is outside the vocabulary, or a draft length outside [0, `num_drafts`].
+    /// Such a draft is rejected; the row is otherwise good.
+    pub const INVALID_DRAFT: u32 = sys::SAMPLER_ROW_INVALID_DRAFT;
+}
+
+/// Bits of the instruction sets in [`Capabilities`](crate::Capabilities).
+pub mod isa {
+    use super::sys;
+
+    /// Plain code.
+    pub const SCALAR: u32 = sys::SAMPLER_ISA_SCALAR;
+    /// AVX2, FMA and F16C.
+    pub const AVX2: u32 = sys::SAMPLER_ISA_AVX2;
+    /// AVX-512 F, BW, DQ and VL besides.
+    pub const AVX512: u32 = sys::SAMPLER_ISA_AVX512;
+    /// NEON.
+    pub const NEON: u32 = sys::SAMPLER_ISA_NEON;
+}

@@ -1,0 +1,70 @@
+/* Made from libsampler's headers by bindings/swig/generate.py; do not edit. */
+
+%constant int SAMPLER_LOG_INFO = 0;
+%constant int SAMPLER_LOG_ERROR = 1;
+
+%constant int SAMPLER_OP_SAMPLE = 0;
+%constant int SAMPLER_OP_TOP_K = 1;
+%constant int SAMPLER_OP_TOP_P = 2;
+%constant int SAMPLER_OP_MIN_P = 3;
+%constant int SAMPLER_OP_TOP_K_TOP_P = 4;
+%constant int SAMPLER_OP_ARGMAX = 5;
+%constant int SAMPLER_OP_SOFTMAX = 6;
+%constant int SAMPLER_OP_TOP_K_RENORM = 7;
+%constant int SAMPLER_OP_TOP_P_RENORM = 8;
+%constant int SAMPLER_OP_TOP_K_MASK = 9;
+%constant int SAMPLER_OP_TOP_K_SELECT = 10;
+%constant int SAMPLER_OP_CHAIN_SPECULATIVE = 11;
+
+%constant int SAMPLER_ISA_SCALAR = 1;
+%constant int SAMPLER_ISA_AVX2 = 2;
+%constant int SAMPLER_ISA_AVX512 = 4;
+%constant int SAMPLER_ISA_NEON = 8;
+
+%constant int SAMPLER_OK = 0;
+%constant int SAMPLER_ERROR_INVALID_ARGUMENT = 1;
+%constant int SAMPLER_ERROR_OUT_OF_MEMORY = 2;
+%constant int SAMPLER_ERROR_WORKSPACE_TOO_SMALL = 3;
+%constant int SAMPLER_ERROR_UNSUPPORTED = 4;
+%constant int SAMPLER_ERROR_ABI_MISMATCH = 5;
+%constant int SAMPLER_ERROR_SYSTEM = 6;
+%constant int SAMPLER_ERROR_CALLBACK = 7;
+%constant int SAMPLER_ERROR_CUDA = 8;
+%constant int SAMPLER_ERROR_INTERNAL = 9;
+
+%constant int SAMPLER_ROW_OK = 0;
+%constant int SAMPLER_ROW_INVALID_VALUE = 1;
+%constant int SAMPLER_ROW_EMPTY = 2;
+%constant int SAMPLER_ROW_INVALID_PARAMETER = 4;
+%constant int SAMPLER_ROW_INVALID_INDEX = 8;
+%constant int SAMPLER_ROW_INVALID_CANDIDATE = 16;
+%constant int SAMPLER_ROW_INVALID_DRAFT = 32;
+
+%constant int SAMPLER_DEVICE_CPU = 0;
+%constant int SAMPLER_DEVICE_CUDA = 1;
+
+%constant int SAMPLER_F32 = 0;
+%constant int SAMPLER_F16 = 1;
+%constant int SAMPLER_BF16 = 2;
+
+%constant int SAMPLER_ID_I32 = 0;
+%constant int SAMPLER_ID_I64 = 1;
+
+%constant int SAMPLER_LOGITS = 0;
+%constant int SAMPLER_PROBABILITIES = 1;
+
+%constant int SAMPLER_TIES_EXACT = 0;
+%constant int SAMPLER_TIES_KEEP = 1;
+
+%constant int SAMPLER_FILTERS_SEQUENTIAL = 0;
+%constant int SAMPLER_FILTERS_JOINT = 1;
+%constant int SAMPLER_FILTERS_MIN_P_FIRST = 2;
+
+%constant int SAMPLER_TEMPERATURE_FIRST = 0;
+%constant int SAMPLER_TEMPERATURE_LAST = 1;
+
+%constant int SAMPLER_DRAW_INVERSE_CDF = 0;
+%constant int SAMPLER_DRAW_GUMBEL = 1;
+
+%constant int SAMPLER_LOGPROB_RAW = 0;
+%constant int SAMPLER_LOGPROB_PROCESSED = 1;

@@ -1,0 +1,5 @@
+/* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
+%constant int SHIM_INTERFACE = 762563242;
+%inline %{
+static inline int32_t shim_interface(void) { return 762563242; }
+%}

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Checks the Rust crates against an installed copy of the library.
+#
+#   check_rust.sh CHECK PROJECT_DIR PREFIX WORK_DIR [LIBRARY]
+#
+# CHECK is one of the functions check_* below. Exit status 77: skipped, for the reason printed. LIBRARY
+# plays a CUDA device.
+set -euo pipefail
+
+check=$1
+project_dir=$2
+prefix=$3
+work_dir=$4
+played=${5:-}
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+
+# require COMMAND...: it runs.
+require() {
+  "$@" >/dev/null 2>&1 || skip "$* does not run"
+}
+
+require_rust() {
+  local version
+  require cargo --version
+  version=$(rustc --version | cut -d ' ' -f 2)
+  printf '1.63.0\n%s\n' "${version%%-*}" | sort --check --version-sort 2>/dev/null ||
+    skip "rustc is $version; 1.63 is needed"
+}
+
+# crates COMMAND [ARGUMENT...]: cargo in the workspace, without network.
+crates() {
+  (cd "$project_dir/bindings/rust" && cargo "$1" --offline --locked "${@:2}")
+}
+
+# expect_output TEXT COMMAND...
+expect_output() {
+  diff <(printf '%s\n' "$1") <("${@:2}")
+}
+
+# Unit and integration tests; the recorded calls of tests/vectors are among them.
+check_test() {
+  crates test --lib --tests
+}
+
+# Those that the documentation shows.
+check_doc() {
+  crates test --doc
+  RUSTDOCFLAGS='-D warnings' crates doc --no-deps
+}
+
+check_clippy() {
+  require cargo clippy --version
+  crates clippy --all-targets -- -D warnings
+  crates clippy --all-targets --features sampler/dlopen -- -D warnings
+}
+
+check_format() {
+  require cargo fmt --version
+  (cd "$project_dir/bindings/rust" && cargo fmt --check)
+}
+
+# Builds without the library, and says what is wrong where there is none to run with.
+check_dlopen() {
+  local message
+  export PKG_CONFIG=/nonexistent
+  crates test --features sampler/dlopen
+  crates build --features sampler/dlopen --example readme
+  if ! ldconfig -p 2>/dev/null | grep -q libsampler; then
+    message=$(LD_LIBRARY_PATH='' "$CARGO_TARGET_DIR/debug/examples/readme" 2>&1) && return 1
+    grep -q 'SAMPLER_ERROR_SYSTEM.*libsampler.so.0' <<<"$message"
+  fi
+}
+
+# How the build finds the library, or says that it does not.
+check_link() {
+  local message
+  export CARGO_TARGET_DIR=$work_dir/link
+  if message=$(PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR='' crates build 2>&1); then
+    echo "built without a library"
+    return 1
+  fi
+  grep -q 'libsampler was not found: pkg-config says: ' <<<"$message"
+  message=$(PKG_CONFIG=/nonexistent crates build 2>&1) && return 1
+  grep -q 'libsampler was not found: /nonexistent does not run: ' <<<"$message"
+  SAMPLER_LIB_DIR=$library_dir PKG_CONFIG=/nonexistent crates build --example readme
+  "$CARGO_TARGET_DIR/debug/examples/readme" >/dev/null
+}
+
+# The recorded calls on a device.
+check_device() {
+  LD_LIBRARY_PATH=$(dirname "$played")
+  SAMPLER_TEST_DEVICE_REACHES_HOST=1 crates test --test vectors
+}
+
+check_examples() {
+  local examples=$CARGO_TARGET_DIR/release/examples recorded=$project_dir/examples/recorded_logits
+  crates build --release --examples
+  # shellcheck disable=SC2016  # The text between ```text and ```.
+  expect_output "$(sed -n '/^```text$/,/^```$/{/^```/d;p}' "$project_dir/README.md")" \
+    "$examples/readme"
+  expect_output "$(cat "$recorded/tokens.txt")" "$examples/recorded_logits" "$recorded/logits.f16"
+  "$examples/overhead" | python3 -c 'import json; assert json.loads(input())["ns_per_call"] > 0'
+}
+
+check_leak() {
+  crates test --release --test leak -- --ignored
+}
+
+require_rust
+require pkg-config --version
+library_dir=$(dirname "$(find "$prefix" -name libsampler.so)")
+export PKG_CONFIG_PATH=$library_dir/pkgconfig LD_LIBRARY_PATH=$library_dir
+export CARGO_HOME=$work_dir/cargo-home CARGO_TARGET_DIR=$work_dir/target
+"check_$check"

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# The Java binding against an installed library; nothing is written outside the build folder and the
+# network is not used.
+#
+#   java.sh build PREFIX BINDING WORK_DIR              builds the jar, the tests and the examples
+#   java.sh javadoc PREFIX BINDING WORK_DIR            makes the documentation; a warning is an error
+#   java.sh run PREFIX BINDING WORK_DIR CLASS [JVM_OPTION...]   runs one class of tests
+#   java.sh device PREFIX BINDING WORK_DIR LIBRARY     recorded calls on the device that this library plays
+#   java.sh examples PREFIX BINDING WORK_DIR           compares what the examples print
+set -euo pipefail
+
+check=$1
+prefix=$2
+binding=$3
+work_dir=$4
+readonly jars=/usr/share/java # where Debian puts them
+readonly junit=$jars/junit-platform-console-standalone.jar
+readonly test_jars=$junit:$jars/junit-jupiter-api.jar:$jars/junit-jupiter-params.jar:$jars/gson.jar
+readonly build=$work_dir/build
+readonly jar=$build/sampler.jar
+readonly package=io.github.libsampler
+
+skip() {
+  echo "skipped: $1"
+  exit 77
+}
+
+need_java() {
+  local major file
+  PATH=${JAVA_HOME:+$JAVA_HOME/bin:}$PATH
+  command -v javac javadoc >/dev/null || skip "no JDK is installed"
+  major=$(javac -version 2>&1 | sed 's/^javac \([0-9]*\).*/\1/')
+  [ "$major" -ge 17 ] || skip "JDK 17 is needed, here is $major"
+  [ -e "$(dirname "$(readlink -f "$(command -v javac)")")/../include/jni.h" ] ||
+    skip "the JDK has no jni.h"
+  for file in ${test_jars//:/ }; do
+    [ -e "$file" ] || skip "$file is not installed"
+  done
+}
+
+compile() {
+  local classes=$1
+  rm -rf "$classes"
+  mkdir -p "$classes"
+  # JUnit's classes name annotations that come with no package of it: -classfile, -path.
+  javac -Xlint:all,-classfile,-path -Werror -cp "$jar:$test_jars" -d "$classes" "${@:2}"
+}
+
+build_all() {
+  cmake -S "$binding" -B "$build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
+  cmake --build "$build"
+  compile "$work_dir/tests" "$binding"/src/test/java/io/github/libsampler/*.java
+  compile "$work_dir/examples" "$binding"/examples/*.java
+  # Beside each other, as they are when both are installed.
+  mkdir -p "$work_dir/lib"
+  cp "$build/libsampler_java.so" "$(find "$prefix" -name libsampler.so.0)" "$work_dir/lib"
+  echo 'int Java_io_github_libsampler_internal_RawJNI_shimInterface(void) { return 0; }' |
+    cc -shared -fPIC -x c -o "$work_dir/other_version.so" -
+}
+
+run_class() {
+  java "${@:2}" -cp "$jar:$test_jars:$work_dir/tests" \
+    -Dsampler.test.vectors="$binding/../../tests/vectors" -Dsampler.test.jar="$jar" \
+    -Dsampler.test.library="$work_dir/lib/libsampler_java.so" \
+    -Dsampler.test.otherLibrary="$work_dir/other_version.so" \
+    -Dsampler.test.classes="$work_dir/tests" \
+    org.junit.platform.console.ConsoleLauncher --disable-banner --disable-ansi-colors \
+    --fail-if-no-tests --select-class "$package.$1"
+}
+
+run_on_device() {
+  mkdir -p "$work_dir/played"
+  cp "$build/libsampler_java.so" "$1" "$work_dir/played"
+  run_class VectorsTest -Dsampler.test.deviceReachesHost=true \
+    -Dlibsampler.java.library="$work_dir/played/libsampler_java.so"
+}
+
+# By class path, and Readme once more by module path. docs/java.md shows what Readme does.
+check_examples() {
+  local root=$binding/../.. run=(java -cp "$jar:$work_dir/examples")
+  diff <(sed -n '/float\[\] logits/,/^    }$/s/^    //p' "$binding/examples/Readme.java") \
+    <(sed -n '/^```java$/,/^```$/{/^```/!p}' "$root/docs/java.md")
+  diff <("${run[@]}" Readme) <(grep '^step ' "$root/README.md")
+  diff <(java -p "$jar" --add-modules $package -cp "$work_dir/examples" Readme) \
+    <(grep '^step ' "$root/README.md")
+  diff <("${run[@]}" RecordedLogits "$root/examples/recorded_logits/logits.f16") \
+    "$root/examples/recorded_logits/tokens.txt"
+  "${run[@]}" Overhead | grep '^{"language": "java", "ns_per_call": [0-9.]*, "repeats": \[.*\]}$'
+}
+
+need_java
+case $check in
+  build) build_all ;;
+  javadoc) cmake --build "$build" --target sampler_javadoc ;;
+  run) run_class "${@:5}" ;;
+  device) run_on_device "$5" ;;
+  examples) check_examples ;;
+  *) echo "unknown check: $check"; exit 2 ;;
+esac
