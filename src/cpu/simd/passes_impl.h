@@ -74,6 +74,7 @@ struct F32 {
 
 struct F16 {
   using Element = uint16_t;
+  static constexpr uint16_t kFirstNaN = 0x7C01;  // bits above it, up to the sign, are NaNs too
   static SAMPLER_INLINE Floats read(const uint16_t *p) { return load_f16(p); }
   static SAMPLER_INLINE void write(uint16_t *p, Floats x) { store_f16(p, x); }
   static SAMPLER_INLINE void write_two(uint16_t *p, Floats x, Floats y) {
@@ -88,6 +89,7 @@ struct F16 {
 
 struct Bf16 {
   using Element = uint16_t;
+  static constexpr uint16_t kFirstNaN = 0x7F81;
   static SAMPLER_INLINE Floats read(const uint16_t *p) { return load_bf16(p); }
   static SAMPLER_INLINE void write(uint16_t *p, Floats x) {
     store_low_halves(p, shift_right<16>(rounded(x)));
@@ -341,37 +343,55 @@ SAMPLER_INLINE int64_t scan_blocks(F32, const float *p, int64_t count, float *ma
   return i;
 }
 
+// What there is of bad 16-bit floats among those seen. Of logits the NaNs: adding to one what the
+// first NaN lacks to 2^15 changes the sign bit, and no other value's. Of probabilities the values
+// with a sign, the lowest of them: as unsigned integers they are the larger the lower they are. (A
+// NaN without a sign is above +inf.)
+template <class Type, bool kIsProbability>
+class BadHalves {
+ public:
+  SAMPLER_INLINE void check(Halves x) {
+    seen_ = kIsProbability ? max_unsigned(seen_, x) : or_changes(seen_, x, to_sign_);
+  }
+  SAMPLER_INLINE void add_to(Scanned<kIsProbability> *scanned) const {
+    uint16_t seen[2 * kWidth];
+    store_halves(seen, seen_);
+    if (kIsProbability) return scanned->check(Type::read(seen), Type::read(seen + kWidth));
+    uint16_t any = 0;
+    for (const uint16_t bits : seen) any |= bits;
+    if (any >> 15) scanned->check(splat(kNaN), splat(kNaN));
+  }
+
+ private:
+  Halves seen_ = splat_halves(0), to_sign_ = splat_halves(0x8000 - Type::kFirstNaN);
+};
+
 // 16-bit floats are compared as the integers that their bits are. As signed ones the largest is
-// that of the values where any is positive. As unsigned ones those with a sign are the larger the
-// lower their values: where all have one, the smallest is the largest value, and the largest of the
-// row tells whether one is negative, or a NaN with a sign. NaNs without a sign are above +inf.
+// that of the values where any is positive. Where all have a sign, the smallest unsigned one is.
 template <class Type, bool kIsProbability>
 SAMPLER_INLINE int64_t scan_blocks(Type, const uint16_t *p, int64_t count, float *maxima,
                                    Scanned<kIsProbability> *scanned) {
   constexpr int64_t kElements = 2 * kWidth;
-  if (count < kGroupBlock) return 0;
-  uint16_t elements[kElements];
-  Halves lowest = load_halves(p);
+  BadHalves<Type, kIsProbability> bad;
   int64_t i = 0;
   for (; i + kGroupBlock <= count; i += kGroupBlock, maxima += kWidth) {
-    const Halves first = load_halves(p + i);
-    Halves top = first, least = first;
-    lowest = max_unsigned(lowest, first);
+    Halves top = load_halves(p + i), least = top;
+    bad.check(top);
     for (int64_t j = kElements; j < kGroupBlock; j += kElements) {
       const Halves x = load_halves(p + i + j);
       top = max_signed(top, x);
       least = min_unsigned(least, x);
-      lowest = max_unsigned(lowest, x);
+      bad.check(x);
     }
+    uint16_t elements[kElements];
     store_halves(elements, if_positive(top, least));
     const Floats a = Type::read(elements), b = Type::read(elements + kWidth);
-    scanned->check(a, b);
     const Floats larger = max(a, b);
     store(maxima, larger);
+    scanned->check(a, b);
     scanned->top = max(scanned->top, larger);
   }
-  store_halves(elements, lowest);
-  scanned->check(Type::read(elements), Type::read(elements + kWidth));
+  bad.add_to(scanned);
   return i;
 }
 

@@ -211,6 +211,12 @@ SAMPLER_INLINE Halves max_unsigned(Halves a, Halves b) {
 SAMPLER_INLINE Halves min_unsigned(Halves a, Halves b) {
   return _mm256_min_epu16(a, b);
 }
+SAMPLER_INLINE Halves splat_halves(uint16_t x) {
+  return _mm256_set1_epi16(int16_t(x));
+}
+SAMPLER_INLINE Halves or_changes(Halves seen, Halves x, Halves addend) {
+  return _mm256_or_si256(seen, _mm256_xor_si256(x, _mm256_add_epi16(x, addend)));
+}
 SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
   return _mm256_blendv_epi8(x, other, _mm256_srai_epi16(x, 15));
 }

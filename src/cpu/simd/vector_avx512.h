@@ -188,6 +188,12 @@ SAMPLER_INLINE Halves max_unsigned(Halves a, Halves b) {
 SAMPLER_INLINE Halves min_unsigned(Halves a, Halves b) {
   return _mm512_min_epu16(a, b);
 }
+SAMPLER_INLINE Halves splat_halves(uint16_t x) {
+  return _mm512_set1_epi16(int16_t(x));
+}
+SAMPLER_INLINE Halves or_changes(Halves seen, Halves x, Halves addend) {
+  return _mm512_ternarylogic_epi32(seen, x, _mm512_add_epi16(x, addend), 0xF6);
+}
 SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
   return _mm512_mask_blend_epi16(_mm512_movepi16_mask(x), x, other);
 }

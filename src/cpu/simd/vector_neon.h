@@ -202,6 +202,12 @@ SAMPLER_INLINE Halves max_unsigned(Halves a, Halves b) {
 SAMPLER_INLINE Halves min_unsigned(Halves a, Halves b) {
   return vminq_u16(a, b);
 }
+SAMPLER_INLINE Halves splat_halves(uint16_t x) {
+  return vdupq_n_u16(x);
+}
+SAMPLER_INLINE Halves or_changes(Halves seen, Halves x, Halves addend) {
+  return vorrq_u16(seen, veorq_u16(x, vaddq_u16(x, addend)));
+}
 SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
   return vbslq_u16(vcgezq_s16(vreinterpretq_s16_u16(x)), x, other);
 }

@@ -261,6 +261,17 @@ SAMPLER_INLINE Halves min_unsigned(Halves a, Halves b) {
   for (int i = 0; i < kHalfPieces; ++i) a.piece[i] = native::min_unsigned(a.piece[i], b.piece[i]);
   return a;
 }
+SAMPLER_INLINE Halves splat_halves(uint16_t x) {
+  Halves result;
+  for (int i = 0; i < kHalfPieces; ++i) result.piece[i] = native::splat_halves(x);
+  return result;
+}
+// The bits of `seen`, and those of x that adding `addend` to it changes.
+SAMPLER_INLINE Halves or_changes(Halves seen, Halves x, Halves addend) {
+  for (int i = 0; i < kHalfPieces; ++i)
+    seen.piece[i] = native::or_changes(seen.piece[i], x.piece[i], addend.piece[i]);
+  return seen;
+}
 // x where its sign bit is clear, else the other.
 SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
   for (int i = 0; i < kHalfPieces; ++i)
