@@ -1,0 +1,389 @@
+/* Decoding: the loops around a model, from prompts to texts. The model is the caller's, behind
+ * callbacks; sampler.h draws and verifies. docs/decoding.md explains models, caches and loops.
+ *
+ * Loops run on the caller's thread, wait for the stream once a step, and allocate (with the C
+ * library, on a CUDA device with CUDA) as they start; texts then grow in memory that is there.
+ * Arrays of this header are host memory, logits apart. A loop leaves the handle free between its
+ * own calls, so that callbacks may use it; another thread may not. */
+#ifndef SAMPLER_DECODING_H
+#define SAMPLER_DECODING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sampler/export.h>
+#include <sampler/handle.h>
+#include <sampler/ngram.h>
+#include <sampler/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- The model ------------------------------------------------------------------------------
+ *
+ * A model keeps a cache for each sequence: the tokens that it was fed and that were not cut off.
+ * Callbacks return SAMPLER_OK or a status; negative ones are the caller's own. On another status
+ * the loop stops, calls no model any more and returns that status; what was emitted before stands
+ * in the outputs, and caches are as the callbacks that succeeded left them. None may throw. */
+
+typedef struct sampler_forward_args {
+  /* sizeof(sampler_forward_args) of the library. */
+  size_t struct_size;
+  sampler_stream stream;
+
+  /* Spans of tokens, no two of one sequence. All these arrays are valid during the call. */
+  int64_t num_spans;
+  const int32_t *sequences;     /* [num_spans] in [0, max_sequences) */
+  const int64_t *starts;        /* [num_spans] the length of the cache, where the span goes */
+  const int64_t *token_offsets; /* [num_spans + 1] span i is token_ids[token_offsets[i]] and on */
+  const int32_t *token_ids;
+  const int64_t *logit_counts; /* [num_spans] logits wanted, of the last so many tokens; may be 0 */
+
+  /* [num_logit_rows, vocabulary_size] Where the logits go, span after span: the loop's memory on
+   * the handle's device. Enqueuing the work on `stream` is enough. Stride in elements. */
+  void *logits;
+  int64_t num_logit_rows;
+  int64_t logits_row_stride;
+  sampler_dtype logits_dtype;
+  int32_t reserved; /* 0 */
+} sampler_forward_args;
+
+/* Appends each span to the cache of its sequence and writes the logits that follow its last
+ * logit_counts tokens. */
+typedef sampler_status (*sampler_forward_fn)(void *user, const sampler_forward_args *args);
+
+/* Cuts the cache of `sequence` to its first `length` tokens, fewer than it has; 0 empties it. */
+typedef sampler_status (*sampler_truncate_fn)(void *user, int32_t sequence, int64_t length);
+
+/* Makes the cache of `destination` a copy of that of `source`, whatever it held. */
+typedef sampler_status (*sampler_fork_fn)(void *user, int32_t source, int32_t destination);
+
+typedef struct sampler_model {
+  /* sizeof(sampler_model). */
+  size_t struct_size;
+
+  /* Handed to the callbacks. */
+  void *user;
+  sampler_forward_fn forward;   /* required */
+  sampler_truncate_fn truncate; /* required */
+  sampler_fork_fn fork;         /* needed by beam search with caches; else it may be NULL */
+
+  int64_t vocabulary_size; /* columns of the logits, in [1, 2^20) */
+  int64_t max_context;     /* tokens that a cache can hold, at least 1 */
+  int64_t max_sequences;   /* caches, in [1, 2^31) */
+  int64_t max_span_tokens; /* of all spans of a forward; longer ones are split. 0: no limit */
+  sampler_dtype logits_dtype;
+  int32_t reserved; /* must be 0 */
+} sampler_model;
+
+#define SAMPLER_MODEL_INIT \
+  { sizeof(sampler_model), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+SAMPLER_API sampler_status sampler_model_init(sampler_model *model, size_t struct_size);
+
+/* ---- What all loops take and give -----------------------------------------------------------
+ *
+ * Defaults are those of the speculative-decoding reference implementations' API: the likeliest
+ * token, 40 tokens, the end token 1. */
+
+typedef int32_t sampler_processor;
+enum {
+  SAMPLER_PROCESSOR_GREEDY = 0, /* the likeliest token; temperature and filters are not used */
+  SAMPLER_PROCESSOR_SAMPLE = 1  /* drawn as sampler_sample does it */
+};
+
+typedef int32_t sampler_finish_reason;
+enum {
+  SAMPLER_FINISH_NONE = 0,      /* not finished: it goes on, or the loop failed */
+  SAMPLER_FINISH_END_TOKEN = 1, /* the last token is an end token */
+  SAMPLER_FINISH_LENGTH = 2,    /* it has max_new_tokens */
+  SAMPLER_FINISH_CONTEXT = 3,   /* prompt and new tokens are the target's max_context */
+  SAMPLER_FINISH_CANCELLED = 4, /* on_tokens wanted no more */
+  SAMPLER_FINISH_BAD_ROW = 5    /* the logits gave no token (NaN, +inf, all -inf) */
+};
+
+/* Takes the new tokens of a step, which are valid during the call; `reason` is not NONE with the
+ * last of them, of which there may be 0. Not 0: the text ends here, CANCELLED. */
+typedef int32_t (*sampler_tokens_fn)(void *user, int64_t text, const int32_t *token_ids,
+                                     int64_t num_tokens, sampler_finish_reason reason);
+
+/* Rewrites logits in place, on the handle's device, before anything else looks at them: penalties,
+ * biases, grammars. Enqueuing that on `stream` is enough. Row i follows `lengths[i]` tokens of the
+ * model's sequence `sequences[i]`; both arrays are host memory. Logits of the drafter and of the
+ * target both come by. */
+typedef sampler_status (*sampler_process_fn)(void *user, sampler_stream stream, void *logits,
+                                             int64_t num_rows, int64_t num_cols, int64_t row_stride,
+                                             const int32_t *sequences, const int64_t *lengths);
+
+/* Writes the text of a token into `buffer`, at most buffer_bytes, and returns its length. For trace
+ * lines. */
+typedef size_t (*sampler_token_text_fn)(void *user, int32_t token_id, char *buffer,
+                                        size_t buffer_bytes);
+
+typedef struct sampler_trace_round {
+  size_t struct_size;
+  int64_t text;  /* in [0, num_sequences) */
+  int64_t round; /* of this text, from 0 */
+  const int32_t *draft_token_ids;
+  int64_t num_drafted;
+  int64_t num_accepted;  /* the first so many drafts became text */
+  int32_t next_token_id; /* the target's token behind them; -1: none */
+  float entropy;         /* of the drafter's distribution, in nats; NaN when it was not measured */
+  const char *line;      /* all of it, by token_text, or as numbers where that is NULL */
+} sampler_trace_round;
+
+/* Takes a round of a text; everything is valid during the call. */
+typedef void (*sampler_trace_fn)(void *user, const sampler_trace_round *round);
+
+typedef struct sampler_generation_stats {
+  /* sizeof(sampler_generation_stats), set by the caller. */
+  size_t struct_size;
+  int64_t num_rounds;     /* steps of the loop, the prompts' own among them */
+  int64_t num_new_tokens; /* of all texts */
+  int64_t num_drafted;
+  int64_t num_accepted;
+  int64_t target_forwards; /* calls of the callback */
+  int64_t drafter_forwards;
+  double acceptance_rate; /* num_accepted / num_drafted; 0 when nothing was drafted */
+} sampler_generation_stats;
+
+#define SAMPLER_GENERATION_STATS_INIT \
+  { sizeof(sampler_generation_stats), 0, 0, 0, 0, 0, 0, 0.0 }
+
+typedef struct sampler_generation_args {
+  size_t struct_size;
+  sampler_stream stream;
+  const sampler_model *target;
+
+  /* Prompts: text i starts with prompt_token_ids[prompt_offsets[i]] up to prompt_offsets[i + 1], at
+   * least one token and at most the target's max_context. It is the models' sequence
+   * first_sequence + i, whose caches must be empty. num_sequences in [0, 2^31); 0 does nothing. */
+  int64_t num_sequences;
+  int64_t first_sequence;
+  const int64_t *prompt_offsets; /* [num_sequences + 1], from 0 on */
+  const int32_t *prompt_token_ids;
+
+  /* New tokens of a text at most, in [1, 2^31). Default 40. */
+  int64_t max_new_tokens;
+
+  /* Tokens that end a text; the earliest in it does, and is its last token. NULL and 0: token 1
+   * alone. Not NULL and 0: none. */
+  const int32_t *end_token_ids;
+  int64_t num_end_tokens;
+
+  /* Fills out_token_ids behind a text. Default 0. */
+  int32_t pad_token_id;
+
+  /* 1: models keep what they were fed, and are fed new tokens only; what is rejected is cut off.
+   * 0: caches are emptied after each step and each forward gets the whole text. The tokens are the
+   * same. Default 0. */
+  int32_t use_cache;
+
+  /* How a token comes from logits; members mean what they mean in sampler_sample_args. Default:
+   * GREEDY; temperature 1 and no filters; filters before the temperature
+   * (SAMPLER_TEMPERATURE_LAST), where Hugging Face has them behind (SAMPLER_TEMPERATURE_FIRST). */
+  sampler_processor processor;
+  float temperature;
+  int32_t top_k;
+  float top_p;
+  float min_p;
+  sampler_tie_rule top_k_ties;
+  sampler_tie_rule top_p_ties;
+  sampler_filter_order filter_order;
+  sampler_temperature_order temperature_order;
+
+  /* 1: the line of each round goes to the handle's log, too. Default 0. */
+  int32_t debug;
+
+  /* NULL: logits stay as the model wrote them. */
+  sampler_process_fn process;
+  void *process_user;
+
+  /* Text i has seeds[i], or seed + i where `seeds` is NULL, and its n-th new token, from 0, the
+   * offset n: what a text becomes depends on nothing beside it. (A storage of n-grams is shared,
+   * see sampler_ngram_assisted.) */
+  uint64_t seed;
+  const uint64_t *seeds;
+
+  /* Each may be NULL. */
+  sampler_tokens_fn on_tokens;
+  void *on_tokens_user;
+  sampler_trace_fn trace;
+  void *trace_user;
+  sampler_token_text_fn token_text;
+  void *token_text_user;
+
+  /* [num_sequences, max_new_tokens] New tokens, end token included, then pad_token_id. Required. */
+  int32_t *out_token_ids;
+
+  /* [num_sequences] each; NULL: not wanted. */
+  int64_t *out_lengths; /* new tokens */
+  sampler_finish_reason *out_finish_reasons;
+  int64_t *out_drafted_counts;
+  int64_t *out_accepted_counts;
+  int64_t *out_cache_lengths; /* tokens in the target's cache, all of them of the text */
+
+  sampler_generation_stats *out_stats;
+} sampler_generation_args;
+
+#define SAMPLER_GENERATION_ARGS_INIT                                                              \
+  {                                                                                               \
+    sizeof(sampler_generation_args), 0, 0, 0, 0, 0, 0, 40, 0, 0, 0, 0, 0, 1.0f, 0, 1.0f, 0.0f, 0, \
+        0, 0, SAMPLER_TEMPERATURE_LAST, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0      \
+  }
+
+SAMPLER_API sampler_status sampler_generation_args_init(sampler_generation_args *args,
+                                                        size_t struct_size);
+
+/* ---- Loops ----------------------------------------------------------------------------------
+ *
+ * Errors of all: INVALID_ARGUMENT, UNSUPPORTED and OUT_OF_MEMORY before any callback, with no
+ * output written; then the status of a callback, CUDA, CALLBACK (one threw). A text that has
+ * finished takes part in no further forward. */
+
+/* Feeds the prompts whole, draws the first token from their last logits, then one a step. */
+SAMPLER_API sampler_status sampler_autoregressive(sampler_t sampler,
+                                                  const sampler_generation_args *args);
+
+typedef struct sampler_speculative_args {
+  size_t struct_size;
+  const sampler_generation_args *generation;
+
+  /* Of the target's vocabulary_size. A text that is longer than its max_context goes on without
+   * drafts. */
+  const sampler_model *drafter;
+
+  /* Drafts a round at most, in [1, 1024]; fewer where a draft is an end token or a limit is near.
+   * Default 5. */
+  int64_t gamma;
+
+  /* 1: gamma follows the entropy H of the drafter's distribution at the temperature, without
+   * filters, in nats: clamp(trunc((1 - H / ln(vocabulary_size)) gamma_max), gamma_min, gamma_max).
+   * The logits that it is taken of serve the first draft. Default 0. */
+  int32_t adaptive_gamma;
+
+  /* H is smoothed over a text's rounds: ema_beta H_before + (1 - ema_beta) H. In [0, 1). Default 0.
+   */
+  float ema_beta;
+
+  /* gamma_min in [0, gamma_max], default 1; gamma_max in [1, 1024], 0 (default): gamma. */
+  int64_t gamma_min;
+  int64_t gamma_max;
+
+  /* 1: the first token is drawn from the target's logits of the prompt, without drafts. Default 1.
+   */
+  int32_t first_target;
+
+  /* 1: behind a rejected draft the token is drawn from the target's p and not from the residual, so
+   * that the text no longer follows the target's distribution. For comparisons. Default 0. */
+  int32_t skip_sample_adjustment;
+} sampler_speculative_args;
+
+#define SAMPLER_SPECULATIVE_ARGS_INIT \
+  { sizeof(sampler_speculative_args), 0, 0, 5, 0, 0.0f, 1, 0, 1, 0 }
+
+SAMPLER_API sampler_status sampler_speculative_args_init(sampler_speculative_args *args,
+                                                         size_t struct_size);
+
+/* Drafts with one model, verifies with the other (Leviathan et al. 2023), by
+ * sampler_chain_speculative from both models' logits. Greedy gives the text of
+ * sampler_autoregressive; sampling gives texts of its distribution. */
+SAMPLER_API sampler_status sampler_speculative(sampler_t sampler,
+                                               const sampler_speculative_args *args);
+
+typedef struct sampler_ngram_assisted_args {
+  size_t struct_size;
+  const sampler_generation_args *generation;
+
+  /* Where drafts come from, sampler_ngram_storage_interface's or the caller's own. It learns the
+   * prompts first, and is not reset. All texts of the call share it: what one taught it others are
+   * drafted, which changes no greedy text, and of sampled ones the tokens but not the distribution.
+   */
+  const sampler_ngram *ngram;
+
+  /* Drafts a round at most, in [1, 1024]; fewer as in sampler_speculative_args. Default 5. */
+  int64_t gamma;
+
+  /* What the storage learns of each position that became text: the so many likeliest tokens of the
+   * target, in [1, vocabulary_size]; 0: the token that came. Default 3. */
+  int64_t filler_top_k;
+
+  /* 1: no draft behind a context that the storage does not know, 0: the token that it gives for
+   * one. Default 0. */
+  int32_t stop_if_unknown;
+
+  /* 1: the first token is drawn from the target's logits of the prompt, without drafts. Default 1.
+   */
+  int32_t first_target;
+} sampler_ngram_assisted_args;
+
+#define SAMPLER_NGRAM_ASSISTED_ARGS_INIT \
+  { sizeof(sampler_ngram_assisted_args), 0, 0, 5, 3, 0, 1 }
+
+SAMPLER_API sampler_status sampler_ngram_assisted_args_init(sampler_ngram_assisted_args *args,
+                                                            size_t struct_size);
+
+/* Drafts from a storage of n-grams and verifies without draft probabilities: a draft of probability
+ * p is kept with probability p and, once rejected, not drawn again. */
+SAMPLER_API sampler_status sampler_ngram_assisted(sampler_t sampler,
+                                                  const sampler_ngram_assisted_args *args);
+
+typedef struct sampler_beam_search_args {
+  size_t struct_size;
+
+  /* `processor` must be GREEDY; temperature and filters are not used; on_tokens, trace and
+   * out_drafted_counts, out_accepted_counts, out_cache_lengths must be NULL. Beams of text i live
+   * in the model's sequences first_sequence + i num_beams and on. out_token_ids is [num_sequences,
+   * num_results, max_new_tokens], out_lengths and out_finish_reasons [num_sequences, num_results],
+   * best first; where there are fewer results, their lengths are 0 and their reasons NONE. Caches
+   * are empty on return. */
+  const sampler_generation_args *generation;
+
+  int64_t num_beams;   /* in [1, 1024]; default 4 */
+  int64_t top_k;       /* continuations tried of a beam, in [1, vocabulary_size]; default 3. Of the
+                        * prompt num_beams, where that is more */
+  int64_t num_results; /* in [1, num_beams]; default 1 */
+
+  /* A beam's score is the sum of its tokens' log-probabilities (at temperature 1, from 0 on) over
+   * ((min_length + length) / (min_length + 1))^alpha (Wu et al. 2016), length its new tokens. Of
+   * equal scores the better parent's comes first, then the lower id. min_length >= 0, default 5;
+   * alpha in [0, 100], default 1.2; 0: no penalty. */
+  float min_length;
+  float alpha;
+
+  /* 1: a text ends once num_results of its beams have ended; 0: once all have. Default 0. */
+  int32_t early_stop;
+  int32_t reserved; /* must be 0 */
+
+  /* [num_sequences, num_results] Scores; -inf where there is no result. NULL: not wanted. */
+  float *out_scores;
+} sampler_beam_search_args;
+
+#define SAMPLER_BEAM_SEARCH_ARGS_INIT \
+  { sizeof(sampler_beam_search_args), 0, 4, 3, 1, 5.0f, 1.2f, 0, 0, 0 }
+
+SAMPLER_API sampler_status sampler_beam_search_args_init(sampler_beam_search_args *args,
+                                                         size_t struct_size);
+
+/* Keeps the num_beams best continuations of each text, step by step. A beam that has ended keeps
+ * its place and its score as long as no better one takes it. */
+SAMPLER_API sampler_status sampler_beam_search(sampler_t sampler,
+                                               const sampler_beam_search_args *args);
+
+/* ---- For callers with loops and caches of their own ----------------------------------------- */
+
+/* What to cut off caches after a round of num_drafted drafts of which the first num_emitted were
+ * kept: the target was fed all of them, the drafter all but the last. *out_target and *out_drafter:
+ * tokens at the ends of their caches; 0 cuts off nothing. *out_missing: drafts that were kept and
+ * that the drafter has not been fed, 0 or 1. 0 <= num_emitted <= num_drafted. All three required.
+ */
+SAMPLER_API sampler_status sampler_prune_count(int64_t num_drafted, int64_t num_emitted,
+                                               int64_t *out_target, int64_t *out_drafter,
+                                               int64_t *out_missing);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SAMPLER_DECODING_H */
