@@ -43,6 +43,13 @@ void add(const std::vector<float> &terms, std::vector<float> *sums) {
 
 }  // namespace
 
+void Gpt2Sequence::truncate(int length) {
+  if (length < 0 || length > length_) {
+    throw std::invalid_argument("a sequence is cut to more tokens than it has, or fewer than none");
+  }
+  length_ = length;
+}
+
 // Reads the parts of a model by their names, which may all have one prefix.
 class Gpt2Model::Loader {
  public:
@@ -105,28 +112,33 @@ Gpt2Model::Gpt2Model(const std::filesystem::path &directory)
   if (!config_.tie_word_embeddings) lm_head_ = loader.head("lm_head.weight", config_);
 }
 
-void Gpt2Model::forward(const std::vector<TokenSpan> &spans, float *out_logits) const {
+void Gpt2Model::forward(const std::vector<TokenSpan> &spans, float *out_logits,
+                        std::size_t row_stride) const {
   check_spans(spans);
   std::vector<float> hidden = embed(spans);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     add_attention(layer, spans, &hidden);
     add_mlp(layer, &hidden);
   }
-  std::vector<float> last;
-  const float *row = hidden.data();
+  std::vector<float> wanted;
+  const float *end = hidden.data();
   for (const TokenSpan &span : spans) {
-    span.sequence->length_ += span.num_tokens;
-    row += static_cast<std::size_t>(span.num_tokens) * n_embd_;
-    last.insert(last.end(), row - n_embd_, row);
+    end += static_cast<std::size_t>(span.num_tokens) * n_embd_;
+    wanted.insert(wanted.end(), end - static_cast<std::size_t>(span.num_logits) * n_embd_, end);
   }
   const PackedMatrix &head = lm_head_ ? *lm_head_ : wte_;
-  head.multiply(normalize(ln_f_, last).data(), spans.size(), nullptr, out_logits);
+  head.multiply(normalize(ln_f_, wanted).data(), wanted.size() / n_embd_, nullptr, out_logits,
+                row_stride);
+  for (const TokenSpan &span : spans) span.sequence->length_ += span.num_tokens;
 }
 
 void Gpt2Model::check_spans(const std::vector<TokenSpan> &spans) const {
   for (const TokenSpan &span : spans) {
     if (span.num_tokens < 1 || span.num_tokens > config_.n_positions - span.sequence->length_) {
       throw std::invalid_argument("a span has no token, or more than its sequence has room for");
+    }
+    if (span.num_logits < 0 || span.num_logits > span.num_tokens) {
+      throw std::invalid_argument("a span has fewer tokens than logits are wanted of it");
     }
     for (int i = 0; i < span.num_tokens; ++i) {
       if (span.token_ids[i] < 0 || span.token_ids[i] >= config_.vocab_size) {
@@ -188,6 +200,9 @@ void Gpt2Model::add_attention(std::size_t layer, const std::vector<TokenSpan> &s
   float *out = attended.data();
   for (const TokenSpan &span : spans) {
     Gpt2Sequence::KvCache &cache = span.sequence->layers_[layer];
+    const std::size_t num_kept = static_cast<std::size_t>(span.sequence->length_) * n_embd_;
+    cache.keys.resize(num_kept);
+    cache.values.resize(num_kept);
     for (int i = 0; i < span.num_tokens; ++i) {
       cache.keys.insert(cache.keys.end(), row + n_embd_, row + 2 * n_embd_);
       cache.values.insert(cache.values.end(), row + 2 * n_embd_, row + 3 * n_embd_);

@@ -22,10 +22,13 @@ class Gpt2Sequence {
   // Tokens seen.
   int length() const { return length_; }
 
+  // Forgets all but the first `length` tokens, in [0, length()].
+  void truncate(int length);
+
  private:
   friend class Gpt2Model;
 
-  // [length, n_embd] each.
+  // [length, n_embd] each, and more behind where tokens were forgotten.
   struct KvCache {
     std::vector<float> keys;
     std::vector<float> values;
@@ -35,11 +38,13 @@ class Gpt2Sequence {
   int length_ = 0;
 };
 
-// New tokens of a sequence, at least one.
+// New tokens of a sequence, at least one, and how many logits are wanted: those that follow the
+// last num_logits tokens, in [0, num_tokens].
 struct TokenSpan {
   Gpt2Sequence *sequence;
   const std::int32_t *token_ids;
   int num_tokens;
+  int num_logits = 1;
 };
 
 // GPT-2 (Radford et al. 2019) in f32. The logits of a sequence are the same, bit for bit, whatever
@@ -51,10 +56,12 @@ class Gpt2Model {
 
   const Gpt2Config &config() const { return config_; }
 
-  // Appends each span to its sequence, which must have room for it, and writes the logits that
-  // follow its last token. out_logits is [spans.size(), vocab_size]. No sequence may stand in two
-  // spans.
-  void forward(const std::vector<TokenSpan> &spans, float *out_logits) const;
+  // Appends each span to its sequence, which must have room for it, and writes the logits wanted of
+  // it, span after span. out_logits is [all num_logits, vocab_size], its rows row_stride floats
+  // apart; 0: vocab_size. No sequence may stand in two spans. When it throws, no sequence has
+  // changed.
+  void forward(const std::vector<TokenSpan> &spans, float *out_logits,
+               std::size_t row_stride = 0) const;
 
  private:
   class Loader;

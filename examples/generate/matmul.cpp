@@ -22,6 +22,7 @@ struct Product {
   std::size_t num_rows;
   const float *bias;
   float *y;
+  std::size_t y_stride;
 };
 
 template <std::size_t kRows>
@@ -41,9 +42,9 @@ __attribute__((always_inline)) inline void multiply_rows(const Product &product,
     std::memcpy(&weights, &panel[i], sizeof weights);
     for (std::size_t r = 0; r < kRows; ++r) sums[r] += weights * x[r * product.num_inputs + i];
   }
-  float *y = product.y + first_row * product.num_outputs + first_output;
+  float *y = product.y + first_row * product.y_stride + first_output;
   for (std::size_t r = 0; r < kRows; ++r) {
-    std::memcpy(y + r * product.num_outputs, &sums[r], width * sizeof(float));
+    std::memcpy(y + r * product.y_stride, &sums[r], width * sizeof(float));
   }
 }
 
@@ -120,10 +121,11 @@ PackedMatrix::PackedMatrix(const std::vector<float> &weights, std::size_t num_in
   }
 }
 
-void PackedMatrix::multiply(const float *x, std::size_t num_rows, const float *bias,
-                            float *y) const {
+void PackedMatrix::multiply(const float *x, std::size_t num_rows, const float *bias, float *y,
+                            std::size_t y_stride) const {
   static const MultiplyFn fastest = fastest_multiply();
-  fastest({panels_.data(), num_inputs_, num_outputs_, x, num_rows, bias, y});
+  if (y_stride == 0) y_stride = num_outputs_;
+  fastest({panels_.data(), num_inputs_, num_outputs_, x, num_rows, bias, y, y_stride});
 }
 
 void PackedMatrix::copy_output(std::size_t output, float *out_weights) const {

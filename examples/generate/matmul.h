@@ -28,9 +28,10 @@ class PackedMatrix {
   PackedMatrix(const std::vector<float> &weights, std::size_t num_inputs, std::size_t num_outputs,
                Layout layout);
 
-  // y[r] = x[r] W + bias for each row. x is [num_rows, num_inputs], y is [num_rows, num_outputs].
-  // bias NULL: zeros.
-  void multiply(const float *x, std::size_t num_rows, const float *bias, float *y) const;
+  // y[r] = x[r] W + bias for each row. x is [num_rows, num_inputs], y is [num_rows, num_outputs],
+  // its rows y_stride floats apart; 0: num_outputs. bias NULL: zeros.
+  void multiply(const float *x, std::size_t num_rows, const float *bias, float *y,
+                std::size_t y_stride = 0) const;
 
   // Copies the num_inputs weights of one output.
   void copy_output(std::size_t output, float *out_weights) const;

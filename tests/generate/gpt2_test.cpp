@@ -137,6 +137,74 @@ TEST(Gpt2, LogitsDoNotDependOnHowTheTokensAreCutIntoSpans) {
   }
 }
 
+// The logits behind each token, `span_tokens` tokens at a time.
+Logits all_logits(const Gpt2Model &model, const Ids &ids, std::size_t span_tokens) {
+  const auto vocab_size = static_cast<std::size_t>(model.config().vocab_size);
+  Logits logits(ids.size() * vocab_size);
+  Gpt2Sequence sequence(model.config());
+  for (std::size_t begin = 0; begin < ids.size(); begin += span_tokens) {
+    const int count = static_cast<int>(std::min(span_tokens, ids.size() - begin));
+    model.forward({{&sequence, &ids[begin], count, count}}, &logits[begin * vocab_size]);
+  }
+  return logits;
+}
+
+TEST(Gpt2, LogitsOfEveryTokenAreThoseOfTokensOneByOne) {
+  const Gpt2Model model(tiny_gpt2() / "target");
+  const Ids ids = some_ids(25, 2048);
+  const std::string one_by_one = bits(all_logits(model, ids, 1));
+  for (const std::size_t span_tokens : {2, 6, 7, 25}) {
+    EXPECT_EQ(bits(all_logits(model, ids, span_tokens)), one_by_one) << "spans of " << span_tokens;
+  }
+}
+
+TEST(Gpt2, EachSpanGivesAsManyLogitsAsAreWanted) {
+  const Gpt2Model model = load(ModelFiles::odd_sizes());
+  const Ids ids = some_ids(9, 37);
+  const Logits all = all_logits(model, ids, ids.size());
+  const std::vector<int> num_logits = {2, 0, 9, 1};
+  std::vector<Gpt2Sequence> sequences(num_logits.size(), Gpt2Sequence(model.config()));
+  std::vector<TokenSpan> spans;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    spans.push_back({&sequences[i], ids.data(), 9, num_logits[i]});
+  }
+  constexpr std::size_t kStride = 40;
+  Logits logits(12 * kStride, 7.0f);
+  model.forward(spans, logits.data(), kStride);
+
+  const float *row = logits.data();
+  for (const int count : num_logits) {
+    for (int token = 9 - count; token < 9; ++token, row += kStride) {
+      const float *expected = &all[static_cast<std::size_t>(token) * 37];
+      EXPECT_EQ(bits({row, row + 37}), bits({expected, expected + 37}));
+      EXPECT_EQ(Logits(row + 37, row + kStride), Logits(3, 7.0f));
+    }
+  }
+  for (const Gpt2Sequence &sequence : sequences) EXPECT_EQ(sequence.length(), 9);
+}
+
+TEST(Gpt2, ASequenceThatWasCutGoesOnLikeOneThatWasNot) {
+  const Gpt2Model model(tiny_gpt2() / "draft");
+  const Ids ids = some_ids(20, 2048);
+  for (const int length : {0, 1, 7, 19, 20}) {
+    Gpt2Sequence sequence(model.config());
+    append(model, &sequence, ids);
+    sequence.truncate(length);
+    EXPECT_EQ(sequence.length(), length);
+    Gpt2Sequence fork = sequence;
+    Ids expected(ids.begin(), ids.begin() + length);
+    expected.insert(expected.end(), {3, 4, 5});
+    const std::string logits = bits(logits_after(model, expected));
+    EXPECT_EQ(bits(append(model, &sequence, {3, 4, 5})), logits) << length;
+    EXPECT_EQ(bits(append(model, &fork, {3, 4, 5})), logits) << length;
+  }
+  Gpt2Sequence sequence(model.config());
+  append(model, &sequence, ids);
+  EXPECT_THROW(sequence.truncate(21), std::invalid_argument);
+  EXPECT_THROW(sequence.truncate(-1), std::invalid_argument);
+  EXPECT_EQ(sequence.length(), 20);
+}
+
 TEST(Gpt2, LogitsDoNotDependOnTheBatch) {
   const Gpt2Model model(tiny_gpt2() / "target");
   std::vector<Ids> prompts(9);
@@ -186,6 +254,10 @@ TEST(Gpt2, SpansThatDoNotFitAreRefused) {
   EXPECT_THROW(append(model, &sequence, some_ids(7, 37)), std::invalid_argument);
   EXPECT_THROW(append(model, &sequence, {37}), std::invalid_argument);
   EXPECT_THROW(append(model, &sequence, {-1}), std::invalid_argument);
+  const std::int32_t id = 0;
+  Logits logits(3 * 37);
+  EXPECT_THROW(model.forward({{&sequence, &id, 1, 2}}, logits.data()), std::invalid_argument);
+  EXPECT_THROW(model.forward({{&sequence, &id, 1, -1}}, logits.data()), std::invalid_argument);
   EXPECT_EQ(sequence.length(), 10);
   append(model, &sequence, some_ids(6, 37));
   EXPECT_THROW(append(model, &sequence, {0}), std::invalid_argument);

@@ -79,6 +79,18 @@ TEST(PackedMatrix, NoBiasIsZeros) {
   EXPECT_EQ(y, expected_product(sizes, x, weights, std::vector<float>(18)));
 }
 
+TEST(PackedMatrix, RowsMayLieApart) {
+  const Sizes sizes = {5, 18, 7};
+  const std::vector<float> weights = random_values(5 * 18, 1);
+  const std::vector<float> x = random_values(5 * 7, 2);
+  const std::vector<float> expected = expected_product(sizes, x, weights, std::vector<float>(18));
+  std::vector<float> y(7 * 20, 9.0f);
+  PackedMatrix(weights, 5, 18, Layout::kInOut).multiply(x.data(), 7, nullptr, y.data(), 20);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    EXPECT_EQ(y[i], i % 20 < 18 ? expected[i / 20 * 18 + i % 20] : 9.0f) << i;
+  }
+}
+
 TEST(PackedMatrix, GivesTheWeightsOfAnOutputBack) {
   const std::vector<float> weights = random_values(35 * 6, 1);
   const PackedMatrix matrix(weights, 6, 35, Layout::kOutIn);
