@@ -397,11 +397,12 @@ TEST(Library, NamesEveryStatus) {
       "SAMPLER_ERROR_CALLBACK",
       "SAMPLER_ERROR_CUDA",
       "SAMPLER_ERROR_INTERNAL",
+      "SAMPLER_ERROR_CORRUPT_DATA",
   };
-  for (int status = 0; status < 10; ++status) {
+  for (int status = 0; status < 11; ++status) {
     EXPECT_STREQ(sampler_status_string(status), kNames[status]);
   }
-  for (const sampler_status unknown : {-1, 10, INT32_MIN, INT32_MAX}) {
+  for (const sampler_status unknown : {-1, 11, INT32_MIN, INT32_MAX}) {
     EXPECT_STREQ(sampler_status_string(unknown), "SAMPLER_STATUS_UNKNOWN");
   }
 }
