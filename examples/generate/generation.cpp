@@ -1,141 +1,294 @@
 #include "generation.h"
 
+#include <algorithm>
 #include <chrono>
+#include <exception>
+#include <memory>
+#include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "error.h"
+#include "model_callbacks.h"
 
 namespace generate {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Prompts = std::vector<std::vector<std::int32_t>>;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-class Batch {
- public:
-  Batch(const Gpt2Model &model, const std::vector<std::vector<std::int32_t>> &prompts,
-        const GenerationOptions &options, const TokenListener &on_token)
-      : model_(model),
-        prompts_(prompts),
-        options_(options),
-        on_token_(on_token),
-        sampler_(static_cast<std::int64_t>(prompts.size()) * options.num_samples,
-                 model.config().vocab_size) {}
+void check(sampler_status status) {
+  if (status != SAMPLER_OK) throw Error(std::string("sampling: ") + sampler_last_error());
+}
 
-  std::vector<Continuation> run(GenerationTimes *out_times) {
-    const Clock::time_point start = Clock::now();
-    prefill();
-    out_times->first_token_seconds = seconds_since(start);
-    while (!active_.empty()) decode();
-    out_times->total_seconds = seconds_since(start);
-    out_times->sampling_seconds = sampling_seconds_;
-    return std::move(continuations_);
+struct Destroy {
+  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
+  void operator()(sampler_ngram_storage_t storage) const { sampler_ngram_storage_destroy(storage); }
+};
+using Sampler = std::unique_ptr<std::remove_pointer_t<sampler_t>, Destroy>;
+using NgramStorage = std::unique_ptr<std::remove_pointer_t<sampler_ngram_storage_t>, Destroy>;
+
+Sampler make_sampler() {
+  const sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_t sampler = nullptr;
+  check(sampler_create(&options, &sampler));
+  return Sampler(sampler);
+}
+
+NgramStorage make_ngram_storage(const NgramOptions &options, std::int64_t vocabulary_size) {
+  sampler_ngram_storage_options storage_options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+  storage_options.order = options.order;
+  storage_options.vocabulary_size = vocabulary_size;
+  sampler_ngram_storage_t storage = nullptr;
+  check(sampler_ngram_storage_create(&storage_options, &storage));
+  return NgramStorage(storage);
+}
+
+// One call of a loop: its arguments, the memory behind them, and what it tells.
+class Run {
+ public:
+  Run(const Gpt2Model &model, const Gpt2Model *drafter, const Prompts &prompts,
+      const GenerationOptions &options, const Listeners &listeners)
+      : options_(options),
+        listeners_(listeners),
+        is_beam_search_(options.mode == Mode::kBeam),
+        sampler_(make_sampler()),
+        num_texts_(prompts.size() * static_cast<std::size_t>(options.num_samples)),
+        // More would only cost memory.
+        max_new_tokens_(std::min(options.max_new_tokens, model.config().n_positions)),
+        target_(model, is_beam_search_
+                           ? static_cast<std::int64_t>(prompts.size()) * options.beam.num_beams
+                           : static_cast<std::int64_t>(num_texts_)) {
+    if (options.mode == Mode::kSpeculative) {
+      if (drafter == nullptr) throw Error("speculation needs a drafter");
+      drafter_.emplace(*drafter, static_cast<std::int64_t>(num_texts_));
+    }
+    for (std::size_t i = 0; i < num_texts_; ++i) {
+      const std::size_t sample = i % static_cast<std::size_t>(options.num_samples);
+      generation_.continuations.push_back({i / static_cast<std::size_t>(options.num_samples), {}});
+      // The beams of a prompt are one sequence of the loop.
+      if (!is_beam_search_ || sample == 0) {
+        add_sequence(prompts[generation_.continuations.back().prompt], options.seed + sample);
+      }
+    }
+    set_arguments();
+  }
+
+  Generation run() {
+    start_ = Clock::now();
+    const sampler_status status = call_loop();
+    GenerationTimes &times = generation_.times;
+    times.total_seconds = seconds_since(start_) - listening_seconds_;
+    times.target_seconds = target_.seconds();
+    if (drafter_) times.drafter_seconds = drafter_->seconds();
+    rethrow_failures();
+    check(status);
+    if (is_beam_search_) read_beams();
+    for (const Continuation &continuation : generation_.continuations) {
+      if (continuation.finish_reason == SAMPLER_FINISH_BAD_ROW) {
+        throw Error("the model's logits are not finite numbers: its weights may be damaged");
+      }
+    }
+    return std::move(generation_);
   }
 
  private:
-  // A continuation that has not ended. Its sequence lacks the last token, which is the next input.
-  struct Active {
-    std::size_t continuation;
-    std::uint64_t seed;
-    Gpt2Sequence sequence;
-    std::int32_t last_token = 0;
-  };
+  void add_sequence(const std::vector<std::int32_t> &prompt, std::uint64_t seed) {
+    prompt_token_ids_.insert(prompt_token_ids_.end(), prompt.begin(), prompt.end());
+    prompt_offsets_.push_back(static_cast<std::int64_t>(prompt_token_ids_.size()));
+    seeds_.push_back(seed);
+  }
 
-  void prefill() {
-    std::vector<Gpt2Sequence> sequences(prompts_.size(), Gpt2Sequence(model_.config()));
-    std::vector<TokenSpan> spans;
-    for (std::size_t i = 0; i < prompts_.size(); ++i) {
-      spans.push_back({&sequences[i], prompts_[i].data(), static_cast<int>(prompts_[i].size())});
+  void set_arguments() {
+    args_.target = target_.get();
+    args_.num_sequences = static_cast<std::int64_t>(seeds_.size());
+    args_.prompt_offsets = prompt_offsets_.data();
+    args_.prompt_token_ids = prompt_token_ids_.data();
+    args_.max_new_tokens = max_new_tokens_;
+    end_token_ = options_.end_token.value_or(-1);
+    args_.end_token_ids = &end_token_;
+    args_.num_end_tokens = options_.end_token ? 1 : 0;
+    args_.use_cache = options_.use_cache;
+    set_sampling();
+    args_.seeds = seeds_.data();
+    token_ids_.resize(num_texts_ * static_cast<std::size_t>(max_new_tokens_));
+    args_.out_token_ids = token_ids_.data();
+    args_.out_stats = &generation_.stats;
+    if (is_beam_search_) {
+      lengths_.resize(num_texts_);
+      finish_reasons_.resize(num_texts_);
+      args_.out_lengths = lengths_.data();
+      args_.out_finish_reasons = finish_reasons_.data();
+      return;
     }
-    forward(spans);
-    std::vector<std::int32_t> logits_rows;
-    for (std::size_t i = 0; i < prompts_.size(); ++i) {
-      for (int sample = 0; sample < options_.num_samples; ++sample) {
-        const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(sample);
-        active_.push_back({continuations_.size(), seed, sequences[i]});
-        continuations_.push_back({i, {}});
-        logits_rows.push_back(static_cast<std::int32_t>(i));
+    args_.on_tokens = on_tokens;
+    args_.on_tokens_user = this;
+    if (listeners_.on_round) {
+      args_.trace = on_round;
+      args_.trace_user = this;
+    }
+  }
+
+  void set_sampling() {
+    if (is_beam_search_) return;
+    const SamplingOptions &sampling = options_.sampling;
+    // The likeliest token is the same before and after all filters.
+    if (sampling.temperature == 0) return;
+    args_.processor = SAMPLER_PROCESSOR_SAMPLE;
+    args_.temperature = sampling.temperature;
+    args_.top_k = sampling.top_k;
+    args_.top_p = sampling.top_p;
+    args_.min_p = sampling.min_p;
+    args_.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+  }
+
+  sampler_status call_loop() {
+    switch (options_.mode) {
+      case Mode::kSpeculative:
+        return speculate();
+      case Mode::kNgram:
+        return assist_by_ngrams();
+      case Mode::kBeam:
+        return search_beams();
+      default:
+        return sampler_autoregressive(sampler_.get(), &args_);
+    }
+  }
+
+  sampler_status speculate() {
+    sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    args.generation = &args_;
+    args.drafter = drafter_->get();
+    args.gamma = options_.draft.gamma;
+    args.adaptive_gamma = options_.draft.adaptive_gamma;
+    args.ema_beta = options_.draft.ema_beta;
+    args.gamma_min = options_.draft.gamma_min;
+    args.gamma_max = options_.draft.gamma_max;
+    return sampler_speculative(sampler_.get(), &args);
+  }
+
+  sampler_status assist_by_ngrams() {
+    const NgramStorage storage = make_ngram_storage(options_.ngram, target_.get()->vocabulary_size);
+    sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+    check(sampler_ngram_storage_interface(storage.get(), &ngram));
+    sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+    args.generation = &args_;
+    args.ngram = &ngram;
+    args.gamma = options_.draft.gamma;
+    args.filler_top_k = options_.ngram.filler_top_k;
+    args.stop_if_unknown = options_.ngram.stop_if_unknown;
+    return sampler_ngram_assisted(sampler_.get(), &args);
+  }
+
+  sampler_status search_beams() {
+    scores_.resize(num_texts_);
+    sampler_beam_search_args args = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+    args.generation = &args_;
+    args.num_beams = options_.beam.num_beams;
+    args.top_k = options_.beam.top_k;
+    args.num_results = options_.num_samples;
+    args.min_length = options_.beam.min_length;
+    args.alpha = options_.beam.alpha;
+    args.early_stop = options_.beam.early_stop;
+    args.out_scores = scores_.data();
+    return sampler_beam_search(sampler_.get(), &args);
+  }
+
+  // Beams are told of when all of them have ended.
+  void read_beams() {
+    for (std::size_t i = 0; i < num_texts_; ++i) {
+      Continuation &continuation = generation_.continuations[i];
+      const std::int32_t *begin = &token_ids_[i * static_cast<std::size_t>(max_new_tokens_)];
+      continuation.new_tokens.assign(begin, begin + lengths_[i]);
+      continuation.finish_reason = finish_reasons_[i];
+      continuation.score = scores_[i];
+      if (listeners_.on_tokens) listeners_.on_tokens(i, continuation);
+    }
+  }
+
+  static std::int32_t on_tokens(void *user, std::int64_t text, const std::int32_t *token_ids,
+                                std::int64_t num_tokens, sampler_finish_reason reason) {
+    return static_cast<Run *>(user)->add_tokens(static_cast<std::size_t>(text), token_ids,
+                                                num_tokens, reason);
+  }
+
+  // Not 0 ends the text.
+  std::int32_t add_tokens(std::size_t text, const std::int32_t *token_ids, std::int64_t num_tokens,
+                          sampler_finish_reason reason) {
+    const double seconds = seconds_since(start_) - listening_seconds_;
+    listen([&] {
+      Continuation &continuation = generation_.continuations[text];
+      if (num_tokens > 0 && continuation.new_tokens.empty() && ++num_started_ == num_texts_) {
+        generation_.times.first_token_seconds = seconds;
       }
-    }
-    draw_tokens(static_cast<std::int64_t>(spans.size()), logits_rows);
+      continuation.new_tokens.insert(continuation.new_tokens.end(), token_ids,
+                                     token_ids + num_tokens);
+      continuation.finish_reason = reason;
+      if (listeners_.on_tokens) listeners_.on_tokens(text, continuation);
+    });
+    return listener_failure_ != nullptr;
   }
 
-  void decode() {
-    std::vector<TokenSpan> spans;
-    std::vector<std::int32_t> logits_rows;
-    for (Active &active : active_) {
-      logits_rows.push_back(static_cast<std::int32_t>(spans.size()));
-      spans.push_back({&active.sequence, &active.last_token, 1});
-    }
-    forward(spans);
-    draw_tokens(static_cast<std::int64_t>(spans.size()), logits_rows);
+  static void on_round(void *user, const sampler_trace_round *round) {
+    Run *run = static_cast<Run *>(user);
+    run->listen([&] { run->listeners_.on_round(*round); });
   }
 
-  void forward(const std::vector<TokenSpan> &spans) {
-    logits_.resize(spans.size() * static_cast<std::size_t>(model_.config().vocab_size));
-    model_.forward(spans, logits_.data());
-  }
-
-  // Draws a token for each active continuation and drops those that it ends.
-  void draw_tokens(std::int64_t num_rows, const std::vector<std::int32_t> &logits_rows) {
-    std::vector<Draw> draws;
-    for (std::size_t i = 0; i < active_.size(); ++i) {
-      const auto position = static_cast<std::uint64_t>(active_[i].sequence.length());
-      draws.push_back({logits_rows[i], active_[i].seed, position});
-    }
+  // No exception may cross the loop, which is C to us.
+  template <typename Call>
+  void listen(const Call &call) noexcept {
+    if (listener_failure_) return;
     const Clock::time_point start = Clock::now();
-    const std::vector<std::int32_t> token_ids =
-        sampler_.sample(logits_, num_rows, draws, options_.sampling);
-    sampling_seconds_ += seconds_since(start);
-
-    std::vector<Active> still_active;
-    for (std::size_t i = 0; i < active_.size(); ++i) {
-      Continuation &continuation = continuations_[active_[i].continuation];
-      continuation.new_tokens.push_back(token_ids[i]);
-      continuation.stop_reason = stop_reason(continuation);
-      on_token_(active_[i].continuation, continuation);
-      if (continuation.stop_reason != StopReason::kNone) continue;
-      active_[i].last_token = token_ids[i];
-      still_active.push_back(std::move(active_[i]));
+    try {
+      call();
+    } catch (...) {
+      listener_failure_ = std::current_exception();
     }
-    active_ = std::move(still_active);
+    listening_seconds_ += seconds_since(start);
   }
 
-  StopReason stop_reason(const Continuation &continuation) const {
-    const std::vector<std::int32_t> &tokens = continuation.new_tokens;
-    const std::size_t length = prompts_[continuation.prompt].size() + tokens.size();
-    if (options_.end_token && tokens.back() == *options_.end_token) return StopReason::kEndToken;
-    if (tokens.size() == static_cast<std::size_t>(options_.max_new_tokens)) {
-      return StopReason::kLength;
-    }
-    if (length == static_cast<std::size_t>(model_.config().n_positions)) {
-      return StopReason::kContext;
-    }
-    return StopReason::kNone;
+  void rethrow_failures() const {
+    if (listener_failure_) std::rethrow_exception(listener_failure_);
+    if (target_.failure()) std::rethrow_exception(target_.failure());
+    if (drafter_ && drafter_->failure()) std::rethrow_exception(drafter_->failure());
   }
 
-  const Gpt2Model &model_;
-  const std::vector<std::vector<std::int32_t>> &prompts_;
   const GenerationOptions &options_;
-  const TokenListener &on_token_;
-  TokenSampler sampler_;
-  std::vector<Active> active_;
-  std::vector<Continuation> continuations_;
-  std::vector<float> logits_;
-  double sampling_seconds_ = 0;
+  const Listeners &listeners_;
+  const bool is_beam_search_;
+  const Sampler sampler_;
+  const std::size_t num_texts_;
+  const int max_new_tokens_;
+  ModelCallbacks target_;
+  std::optional<ModelCallbacks> drafter_;
+
+  std::vector<std::int64_t> prompt_offsets_ = {0};
+  std::vector<std::int32_t> prompt_token_ids_;
+  std::vector<std::uint64_t> seeds_;
+  std::int32_t end_token_ = -1;
+  std::vector<std::int32_t> token_ids_;
+  std::vector<std::int64_t> lengths_;
+  std::vector<sampler_finish_reason> finish_reasons_;
+  std::vector<float> scores_;
+  sampler_generation_args args_ = SAMPLER_GENERATION_ARGS_INIT;
+
+  Generation generation_;
+  Clock::time_point start_;
+  std::size_t num_started_ = 0;
+  double listening_seconds_ = 0;
+  std::exception_ptr listener_failure_;
 };
 
 }  // namespace
 
-std::vector<Continuation> generate_text(const Gpt2Model &model,
-                                        const std::vector<std::vector<std::int32_t>> &prompts,
-                                        const GenerationOptions &options,
-                                        const TokenListener &on_token, GenerationTimes *out_times) {
+Generation generate_text(const Gpt2Model &model, const Gpt2Model *drafter, const Prompts &prompts,
+                         const GenerationOptions &options, const Listeners &listeners) {
   const auto context = static_cast<std::size_t>(model.config().n_positions);
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     if (prompts[i].size() >= context) {
@@ -144,7 +297,7 @@ std::vector<Continuation> generate_text(const Gpt2Model &model,
                   " leaves no room for a new one");
     }
   }
-  return Batch(model, prompts, options, on_token).run(out_times);
+  return Run(model, drafter, prompts, options, listeners).run();
 }
 
 }  // namespace generate

@@ -1,6 +1,8 @@
 #ifndef GENERATE_GENERATION_H
 #define GENERATE_GENERATION_H
 
+#include <sampler/decoding.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,46 +10,96 @@
 #include <vector>
 
 #include "gpt2.h"
-#include "token_sampler.h"
 
 namespace generate {
 
+enum class Mode { kAutoregressive, kSpeculative, kNgram, kBeam };
+
+// As in sampler_generation_args.
+struct SamplingOptions {
+  float temperature = 1.0f;  // 0: the likeliest token
+  std::int32_t top_k = 0;
+  float top_p = 1.0f;
+  float min_p = 0.0f;
+};
+
+// As in sampler_speculative_args. With n-grams gamma alone counts.
+struct DraftOptions {
+  std::int64_t gamma = 5;
+  bool adaptive_gamma = false;
+  float ema_beta = 0;
+  std::int64_t gamma_min = 1;
+  std::int64_t gamma_max = 0;
+};
+
+// As in sampler_ngram_storage_options and sampler_ngram_assisted_args.
+struct NgramOptions {
+  std::int32_t order = 3;
+  std::int64_t filler_top_k = 3;
+  bool stop_if_unknown = false;
+};
+
+// As in sampler_beam_search_args.
+struct BeamOptions {
+  std::int64_t num_beams = 4;
+  std::int64_t top_k = 3;
+  float min_length = 5;
+  float alpha = 1.2f;
+  bool early_stop = false;
+};
+
 struct GenerationOptions {
+  Mode mode = Mode::kAutoregressive;
   int max_new_tokens = 100;
-  // Continuations of each prompt. The i-th draws with seed + i, whatever the other prompts are.
+  // Continuations of each prompt. The i-th draws with seed + i, whatever the other prompts are;
+  // with kBeam it is the i-th best.
   int num_samples = 1;
   std::uint64_t seed = 0;
-  SamplingOptions sampling;
+  bool use_cache = true;
+  SamplingOptions sampling;  // not used with kBeam
+  DraftOptions draft;
+  NgramOptions ngram;
+  BeamOptions beam;
   // Ends a text. None: only its length does.
   std::optional<std::int32_t> end_token;
 };
 
-enum class StopReason { kNone, kLength, kEndToken, kContext };
-
 struct Continuation {
   std::size_t prompt;                    // index
   std::vector<std::int32_t> new_tokens;  // with the end token
-  StopReason stop_reason = StopReason::kNone;
+  // NONE until it has ended, and of a beam that was not found.
+  sampler_finish_reason finish_reason = SAMPLER_FINISH_NONE;
+  float score = 0;  // with kBeam
 };
 
 struct GenerationTimes {
-  double first_token_seconds = 0;  // until every continuation has its first token
-  double total_seconds = 0;
-  double sampling_seconds = 0;
+  // Until every continuation has its first token. None with kBeam.
+  std::optional<double> first_token_seconds;
+  double total_seconds = 0;   // all times are without what the listeners took
+  double target_seconds = 0;  // in the models' callbacks
+  double drafter_seconds = 0;
 };
 
-// Hears of each token as it is drawn: the number of the continuation, and the continuation, whose
-// last token is new.
-using TokenListener = std::function<void(std::size_t, const Continuation &)>;
+struct Generation {
+  std::vector<Continuation> continuations;  // by prompt, then by sample
+  sampler_generation_stats stats = SAMPLER_GENERATION_STATS_INIT;
+  GenerationTimes times;
+};
 
-// Continues all prompts as one batch: prefills them whole, draws the first tokens from their last
-// logits, then takes one decode step a token. Continuations are ordered by prompt, then by sample.
-// Each prompt has at least one token. Throws Error when one leaves no room for a new token in the
-// model's context.
-std::vector<Continuation> generate_text(const Gpt2Model &model,
-                                        const std::vector<std::vector<std::int32_t>> &prompts,
-                                        const GenerationOptions &options,
-                                        const TokenListener &on_token, GenerationTimes *out_times);
+// Each may be empty.
+struct Listeners {
+  // Hears of new tokens: the number of the continuation, and the continuation with them.
+  std::function<void(std::size_t, const Continuation &)> on_tokens;
+  // Hears of each round of drafts.
+  std::function<void(const sampler_trace_round &)> on_round;
+};
+
+// Continues all prompts as one batch, by the loop of libsampler that options.mode names. Each
+// prompt has at least one token. `drafter` is needed with kSpeculative, and otherwise not used.
+// Throws Error, also when a prompt leaves no room for a new token in the model's context.
+Generation generate_text(const Gpt2Model &model, const Gpt2Model *drafter,
+                         const std::vector<std::vector<std::int32_t>> &prompts,
+                         const GenerationOptions &options, const Listeners &listeners);
 
 }  // namespace generate
 

@@ -2,20 +2,28 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "error.h"
 #include "model_files.h"
 
 namespace {
 
 using generate::Continuation;
+using generate::Generation;
 using generate::GenerationOptions;
-using generate::GenerationTimes;
 using generate::Gpt2Model;
-using generate::StopReason;
+using generate::Mode;
 using Ids = std::vector<std::int32_t>;
+
+const Gpt2Model &target() {
+  static const Gpt2Model model(tiny_gpt2() / "target");
+  return model;
+}
 
 const Gpt2Model &draft() {
   static const Gpt2Model model(tiny_gpt2() / "draft");
@@ -23,9 +31,7 @@ const Gpt2Model &draft() {
 }
 
 std::vector<Continuation> run(const std::vector<Ids> &prompts, const GenerationOptions &options) {
-  GenerationTimes times;
-  return generate_text(
-      draft(), prompts, options, [](std::size_t, const Continuation &) {}, &times);
+  return generate_text(draft(), nullptr, prompts, options, {}).continuations;
 }
 
 Ids continuation(const Ids &prompt, const GenerationOptions &options) {
@@ -50,20 +56,10 @@ TEST(Generation, ATextDependsOnItsPromptAndSeedAlone) {
     EXPECT_EQ(batch[i].prompt, i / 3);
     EXPECT_EQ(batch[i].new_tokens, continuation(kPrompts[i / 3], with_seed(3 + i % 3))) << i;
     EXPECT_EQ(batch[i].new_tokens.size(), 30u);
-    EXPECT_EQ(batch[i].stop_reason, StopReason::kLength);
+    EXPECT_EQ(batch[i].finish_reason, SAMPLER_FINISH_LENGTH);
   }
   EXPECT_NE(batch[0].new_tokens, batch[1].new_tokens);
   EXPECT_EQ(batch[3].new_tokens, batch[9].new_tokens);
-}
-
-// The offset of a draw is the position of its token: words of one position are not used again.
-TEST(Generation, ATextGoesOnAsItWouldHaveFromALongerPrompt) {
-  const Ids whole = continuation(kPrompts[0], with_seed(7));
-  Ids prompt = kPrompts[0];
-  prompt.insert(prompt.end(), whole.begin(), whole.begin() + 10);
-  GenerationOptions options = with_seed(7);
-  options.max_new_tokens = 20;
-  EXPECT_EQ(continuation(prompt, options), Ids(whole.begin() + 10, whole.end()));
 }
 
 TEST(Generation, EveryWayToTakeTheLikeliestTokenGivesTheSameText) {
@@ -94,7 +90,7 @@ TEST(Generation, TextsEndAtTheEndTokenEachOnItsOwn) {
     if (ends) expected.erase(end + 1, expected.end());
     num_ended += ends;
     EXPECT_EQ(batch[i].new_tokens, expected);
-    EXPECT_EQ(batch[i].stop_reason, ends ? StopReason::kEndToken : StopReason::kLength);
+    EXPECT_EQ(batch[i].finish_reason, ends ? SAMPLER_FINISH_END_TOKEN : SAMPLER_FINISH_LENGTH);
   }
   EXPECT_GE(num_ended, 1);
 }
@@ -106,8 +102,8 @@ TEST(Generation, TextsEndAtTheContextLimit) {
   const std::vector<Continuation> batch = run({kPrompts[0], long_prompt}, options);
   EXPECT_EQ(batch[0].new_tokens.size(), 192 - kPrompts[0].size());
   EXPECT_EQ(batch[1].new_tokens.size(), 1u);
-  EXPECT_EQ(batch[0].stop_reason, StopReason::kContext);
-  EXPECT_EQ(batch[1].stop_reason, StopReason::kContext);
+  EXPECT_EQ(batch[0].finish_reason, SAMPLER_FINISH_CONTEXT);
+  EXPECT_EQ(batch[1].finish_reason, SAMPLER_FINISH_CONTEXT);
 
   EXPECT_EQ(error_of([&] {
               run({kPrompts[0], Ids(192, 5)}, options);
@@ -115,28 +111,154 @@ TEST(Generation, TextsEndAtTheContextLimit) {
             "prompt 2 has 192 tokens; the model's context of 192 leaves no room for a new one");
 }
 
-TEST(Generation, TheListenerHearsEveryTokenOnce) {
-  GenerationOptions options = with_seed(5);
-  options.num_samples = 2;
-  std::vector<Ids> heard(8);
-  std::vector<int> ends(8);
-  GenerationTimes times;
-  const std::vector<Continuation> batch = generate_text(
-      draft(), kPrompts, options,
-      [&](std::size_t i, const Continuation &continuation) {
-        heard[i].push_back(continuation.new_tokens.back());
-        ends[i] += continuation.stop_reason != StopReason::kNone;
-        EXPECT_EQ(heard[i], continuation.new_tokens);
-      },
-      &times);
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    EXPECT_EQ(heard[i], batch[i].new_tokens);
-    EXPECT_EQ(ends[i], 1);
+// ---- Modes ------------------------------------------------------------------------------------
+
+GenerationOptions with_mode(Mode mode, int max_new_tokens, bool use_cache) {
+  GenerationOptions options;
+  options.mode = mode;
+  options.max_new_tokens = max_new_tokens;
+  options.use_cache = use_cache;
+  return options;
+}
+
+Generation run_target(const GenerationOptions &options) {
+  return generate_text(target(), &draft(), kPrompts, options, {});
+}
+
+std::vector<Ids> tokens_of(const Generation &generation) {
+  std::vector<Ids> tokens;
+  for (const Continuation &continuation : generation.continuations) {
+    tokens.push_back(continuation.new_tokens);
   }
-  EXPECT_GT(times.first_token_seconds, 0);
-  EXPECT_GT(times.sampling_seconds, 0);
-  EXPECT_GT(times.total_seconds, times.first_token_seconds);
-  EXPECT_GT(times.total_seconds, times.sampling_seconds);
+  return tokens;
+}
+
+TEST(Modes, TheLikeliestTextIsTheSameWithAndWithoutDraftsAndCaches) {
+  GenerationOptions options = with_mode(Mode::kAutoregressive, 40, true);
+  options.sampling.temperature = 0;
+  const std::vector<Ids> expected = tokens_of(run_target(options));
+  for (const bool use_cache : {true, false}) {
+    for (const Mode mode : {Mode::kAutoregressive, Mode::kSpeculative, Mode::kNgram}) {
+      for (const bool adaptive : {false, true}) {
+        options.mode = mode;
+        options.use_cache = use_cache;
+        options.draft.adaptive_gamma = adaptive;
+        const Generation generation = run_target(options);
+        EXPECT_EQ(tokens_of(generation), expected) << static_cast<int>(mode) << use_cache;
+        EXPECT_EQ(generation.stats.num_new_tokens, 160);
+        EXPECT_EQ(generation.stats.num_drafted > 0, mode != Mode::kAutoregressive);
+        EXPECT_EQ(generation.stats.drafter_forwards > 0, mode == Mode::kSpeculative);
+      }
+    }
+  }
+}
+
+TEST(Modes, SampledTextIsTheSameWithAndWithoutCachesAndBesideOthers) {
+  for (const Mode mode : {Mode::kAutoregressive, Mode::kSpeculative}) {
+    const std::vector<Ids> tokens = tokens_of(run_target(with_mode(mode, 30, true)));
+    EXPECT_EQ(tokens_of(run_target(with_mode(mode, 30, false))), tokens);
+    const Generation alone =
+        generate_text(target(), &draft(), {kPrompts[2]}, with_mode(mode, 30, true), {});
+    EXPECT_EQ(alone.continuations.at(0).new_tokens, tokens[2]);
+    EXPECT_NE(tokens[0], tokens[1]);
+  }
+}
+
+TEST(Modes, SpeculationSavesForwardsOfTheTarget) {
+  const Generation plain = run_target(with_mode(Mode::kAutoregressive, 60, true));
+  const Generation speculative = run_target(with_mode(Mode::kSpeculative, 60, true));
+  EXPECT_EQ(plain.stats.target_forwards, 60);
+  EXPECT_LT(speculative.stats.target_forwards, 50);
+  EXPECT_GT(speculative.stats.num_accepted, 60);
+  EXPECT_GT(speculative.times.drafter_seconds, 0);
+  EXPECT_EQ(plain.times.drafter_seconds, 0);
+}
+
+TEST(Modes, BeamsComeBestFirstAndTheFirstIsNoWorseThanGreedyText) {
+  GenerationOptions options = with_mode(Mode::kBeam, 12, true);
+  options.num_samples = 3;
+  const Generation beams = run_target(options);
+  ASSERT_EQ(beams.continuations.size(), 12u);
+  EXPECT_EQ(beams.times.first_token_seconds, std::nullopt);
+  options.beam.num_beams = options.num_samples = 1;
+  const Generation greedy = run_target(options);
+  for (std::size_t i = 0; i < beams.continuations.size(); ++i) {
+    const Continuation &beam = beams.continuations[i];
+    EXPECT_EQ(beam.prompt, i / 3);
+    EXPECT_EQ(beam.new_tokens.size(), 12u);
+    EXPECT_EQ(beam.finish_reason, SAMPLER_FINISH_LENGTH);
+    if (i % 3 > 0) EXPECT_LE(beam.score, beams.continuations[i - 1].score);
+  }
+  options.mode = Mode::kAutoregressive;
+  options.sampling.temperature = 0;
+  EXPECT_EQ(tokens_of(greedy), tokens_of(run_target(options)));
+}
+
+TEST(Modes, SpeculationNeedsADrafter) {
+  EXPECT_EQ(error_of([] {
+              generate_text(target(), nullptr, kPrompts, with_mode(Mode::kSpeculative, 5, true),
+                            {});
+            }),
+            "speculation needs a drafter");
+}
+
+// ---- Listeners and errors ---------------------------------------------------------------------
+
+TEST(Generation, TheListenerHearsEveryTokenOnce) {
+  for (const Mode mode : {Mode::kAutoregressive, Mode::kSpeculative, Mode::kNgram, Mode::kBeam}) {
+    GenerationOptions options = with_mode(mode, 30, true);
+    options.num_samples = 2;
+    std::vector<Ids> heard(8);
+    std::vector<int> ends(8);
+    generate::Listeners listeners;
+    listeners.on_tokens = [&](std::size_t i, const Continuation &continuation) {
+      ASSERT_GE(continuation.new_tokens.size(), heard[i].size());
+      EXPECT_TRUE(std::equal(heard[i].begin(), heard[i].end(), continuation.new_tokens.begin()));
+      heard[i] = continuation.new_tokens;
+      ends[i] += continuation.finish_reason != SAMPLER_FINISH_NONE;
+    };
+    const Generation generation = generate_text(target(), &draft(), kPrompts, options, listeners);
+    EXPECT_EQ(heard, tokens_of(generation));
+    EXPECT_EQ(ends, std::vector<int>(8, 1));
+    const generate::GenerationTimes &times = generation.times;
+    EXPECT_GT(times.target_seconds, 0);
+    EXPECT_GT(times.total_seconds, times.target_seconds + times.drafter_seconds);
+    if (mode == Mode::kBeam) continue;
+    EXPECT_GT(times.first_token_seconds.value(), 0);
+    EXPECT_GT(times.total_seconds, *times.first_token_seconds);
+  }
+}
+
+TEST(Generation, TheListenerHearsRounds) {
+  for (const Mode mode : {Mode::kSpeculative, Mode::kNgram}) {
+    std::int64_t num_drafted = 0, num_accepted = 0;
+    generate::Listeners listeners;
+    listeners.on_round = [&](const sampler_trace_round &round) {
+      num_drafted += round.num_drafted;
+      num_accepted += round.num_accepted;
+    };
+    const Generation generation =
+        generate_text(target(), &draft(), kPrompts, with_mode(mode, 30, true), listeners);
+    EXPECT_GT(num_drafted, 0);
+    EXPECT_EQ(num_drafted, generation.stats.num_drafted);
+    EXPECT_EQ(num_accepted, generation.stats.num_accepted);
+  }
+}
+
+TEST(Generation, WhatAListenerThrowsEndsTheRun) {
+  for (const Mode mode : {Mode::kAutoregressive, Mode::kSpeculative, Mode::kNgram, Mode::kBeam}) {
+    int num_calls = 0;
+    generate::Listeners listeners;
+    listeners.on_tokens = [&](std::size_t, const Continuation &) {
+      ++num_calls;
+      throw generate::Error("no more");
+    };
+    EXPECT_EQ(error_of([&] {
+                generate_text(target(), &draft(), kPrompts, with_mode(mode, 30, true), listeners);
+              }),
+              "no more");
+    EXPECT_EQ(num_calls, 1);
+  }
 }
 
 TEST(Generation, LogitsThatAreNoNumbersAreAnError) {
@@ -145,11 +267,7 @@ TEST(Generation, LogitsThatAreNoNumbersAreAnError) {
   const TempDir dir;
   files.write(dir.path());
   const Gpt2Model model(dir.path());
-  GenerationTimes times;
-  EXPECT_EQ(error_of([&] {
-              generate_text(
-                  model, kPrompts, {}, [](std::size_t, const Continuation &) {}, &times);
-            }),
+  EXPECT_EQ(error_of([&] { generate_text(model, nullptr, kPrompts, {}, {}); }),
             "the model's logits are not finite numbers: its weights may be damaged");
 }
 

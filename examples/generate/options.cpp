@@ -1,0 +1,282 @@
+#include "options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <system_error>
+#include <type_traits>
+
+namespace generate {
+
+namespace {
+
+constexpr int kMaxInt = std::numeric_limits<int>::max();
+constexpr std::int64_t kMaxGamma = 1024;
+constexpr std::int64_t kMaxVocabulary = (1 << 20) - 1;
+
+const std::map<std::string, Mode> &modes() {
+  static const std::map<std::string, Mode> modes = {{"autoregressive", Mode::kAutoregressive},
+                                                    {"speculative", Mode::kSpeculative},
+                                                    {"ngram", Mode::kNgram},
+                                                    {"beam", Mode::kBeam}};
+  return modes;
+}
+
+// A check for CLI11, whose own lets NaN through and lets integers wrap around.
+template <typename Number>
+std::function<std::string(const std::string &)> in_range(Number lowest, Number highest) {
+  return [=](const std::string &text) -> std::string {
+    Number value;
+    const char *end = text.data() + text.size();
+    const std::from_chars_result result = std::from_chars(text.data(), end, value);
+    const bool is_number = result.ec == std::errc() && result.ptr == end;
+    if (is_number && value >= lowest && value <= highest) return "";
+    std::ostringstream rule;
+    rule << "must be " << (std::is_integral_v<Number> ? "an integer" : "a number") << " in ["
+         << lowest << ", " << highest << "]";
+    return rule.str();
+  };
+}
+
+// Declares the options, and knows which of them a mode uses.
+class Declaration {
+ public:
+  Declaration(CLI::App *app, Arguments *arguments) : app_(app), arguments_(arguments) {
+    declare_texts();
+    declare_sampling();
+    declare_drafts();
+    declare_beams();
+    declare_output();
+  }
+
+  // What no declaration of a single option says.
+  void check() const {
+    const GenerationOptions &generation = arguments_->generation;
+    for (const auto &[option, used_in] : used_in_) {
+      if (option->count() > 0 &&
+          std::find(used_in.begin(), used_in.end(), generation.mode) == used_in.end()) {
+        fail(option->get_name() + " is not used with --mode " + mode_name(generation.mode));
+      }
+    }
+    if (generation.mode == Mode::kSpeculative && arguments_->draft.empty()) {
+      fail("--mode speculative needs a drafter, --draft");
+    }
+    const DraftOptions &draft = generation.draft;
+    const std::int64_t gamma_max = draft.gamma_max > 0 ? draft.gamma_max : draft.gamma;
+    if (draft.adaptive_gamma && draft.gamma_min > gamma_max) {
+      fail("--gamma-min is " + std::to_string(draft.gamma_min) +
+           "; it must be at most --gamma-max, which is " + std::to_string(gamma_max));
+    }
+    if (generation.mode == Mode::kBeam && generation.num_samples > generation.beam.num_beams) {
+      fail("--samples is " + std::to_string(generation.num_samples) +
+           "; it must be at most --beams, which is " + std::to_string(generation.beam.num_beams));
+    }
+  }
+
+  void finish() {
+    if (arguments_->prompts.empty()) arguments_->prompts.emplace_back();
+    arguments_->generation.use_cache = !no_cache_;
+    if (greedy_) arguments_->generation.sampling.temperature = 0;
+    arguments_->colour = color_ == "always" || (color_ == "auto" && isatty(STDOUT_FILENO) == 1);
+  }
+
+ private:
+  [[noreturn]] static void fail(const std::string &message) { throw CLI::ValidationError(message); }
+
+  void only_in(CLI::Option *option, const std::vector<Mode> &used_in) {
+    used_in_.push_back({option, used_in});
+  }
+
+  void declare_texts() {
+    GenerationOptions &generation = arguments_->generation;
+    app_->add_option("--model", arguments_->model,
+                     "Folder with config.json, model.safetensors, vocab.json and merges.txt")
+        ->type_name("DIR")
+        ->required();
+    app_->add_option(
+            "--mode", generation.mode,
+            "How tokens come about: one a step (autoregressive), drafted by a smaller model "
+            "(speculative) or from the text so far (ngram) and verified, or as the "
+            "likeliest text that a search finds (beam)")
+        ->type_name("MODE")
+        ->default_str(mode_name(generation.mode))
+        ->transform(CLI::CheckedTransformer(modes()).description(
+            "{autoregressive,speculative,ngram,beam}"));
+    app_->add_option(
+            "--prompt", arguments_->prompts,
+            "Text to continue; several --prompt make a batch. Without one, or with an empty "
+            "one, the model starts at <|endoftext|>")
+        ->allow_extra_args(false);
+    app_->add_option("--length", generation.max_new_tokens, "New tokens at most")
+        ->capture_default_str()
+        ->check(in_range(1, kMaxInt));
+    app_->add_option(
+            "--samples", generation.num_samples,
+            "Continuations of each prompt; with --mode beam the best ones, at most --beams")
+        ->capture_default_str()
+        ->check(in_range(1, 10000));
+    app_->add_flag("--no-cache", no_cache_,
+                   "Give the model the whole text in each step. The text is the same");
+  }
+
+  void declare_sampling() {
+    const std::vector<Mode> used_in = {Mode::kAutoregressive, Mode::kSpeculative, Mode::kNgram};
+    SamplingOptions &sampling = arguments_->generation.sampling;
+    only_in(app_->add_option("--seed", arguments_->generation.seed,
+                             "Seed of each prompt's first continuation, the next one has seed + 1. "
+                             "The same seed gives the same text")
+                ->capture_default_str()
+                ->check(in_range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max())),
+            used_in);
+    CLI::Option *temperature = app_->add_option("--temperature", sampling.temperature,
+                                                "Divides the logits; 0 takes the likeliest token")
+                                   ->capture_default_str()
+                                   ->check(in_range(0.0, 1e9));
+    only_in(temperature, used_in);
+    only_in(app_->add_option("--top-k", sampling.top_k, "Keep the K likeliest tokens; 0 keeps all")
+                ->capture_default_str()
+                ->check(in_range(0, kMaxInt)),
+            used_in);
+    only_in(
+        app_->add_option("--top-p", sampling.top_p,
+                         "Keep the likeliest tokens that together reach probability P; 1 keeps all")
+            ->capture_default_str()
+            ->check(in_range(0.0, 1.0)),
+        used_in);
+    only_in(app_->add_option("--min-p", sampling.min_p,
+                             "Keep tokens at least P times as likely as the likeliest; 0 keeps all")
+                ->capture_default_str()
+                ->check(in_range(0.0, 1.0)),
+            used_in);
+    only_in(app_->add_flag("--greedy", greedy_, "Take the likeliest token, as --temperature 0")
+                ->excludes(temperature),
+            used_in);
+  }
+
+  void declare_drafts() {
+    DraftOptions &draft = arguments_->generation.draft;
+    NgramOptions &ngram = arguments_->generation.ngram;
+    only_in(
+        app_->add_option("--draft", arguments_->draft,
+                         "Folder of the model that drafts, laid out like --model, with the same "
+                         "vocabulary")
+            ->type_name("DIR"),
+        {Mode::kSpeculative});
+    only_in(app_->add_option("--gamma", draft.gamma, "Drafts a round at most")
+                ->capture_default_str()
+                ->check(in_range(std::int64_t{1}, kMaxGamma)),
+            {Mode::kSpeculative, Mode::kNgram});
+    CLI::Option *adaptive = app_->add_flag(
+        "--adaptive", draft.adaptive_gamma,
+        "Fewer drafts the more uncertain the drafter is: --gamma-max where it is certain, "
+        "--gamma-min where all tokens are equally likely, by the entropy between");
+    only_in(adaptive, {Mode::kSpeculative});
+    only_in(app_->add_option("--gamma-min", draft.gamma_min, "Drafts a round at least; 0: none")
+                ->capture_default_str()
+                ->check(in_range(std::int64_t{0}, kMaxGamma))
+                ->needs(adaptive),
+            {Mode::kSpeculative});
+    only_in(app_->add_option("--gamma-max", draft.gamma_max, "Drafts a round at most; 0: --gamma")
+                ->capture_default_str()
+                ->check(in_range(std::int64_t{0}, kMaxGamma))
+                ->needs(adaptive),
+            {Mode::kSpeculative});
+    only_in(app_->add_option("--ema-beta", draft.ema_beta,
+                             "Share of the rounds before in the entropy; 0: this round's alone")
+                ->capture_default_str()
+                ->check(in_range(0.0, 0.999999))
+                ->needs(adaptive),
+            {Mode::kSpeculative});
+    only_in(app_->add_option("--ngram-order", ngram.order, "Tokens of the longest n-gram")
+                ->capture_default_str()
+                ->check(in_range(2, 16)),
+            {Mode::kNgram});
+    only_in(
+        app_->add_option("--filler-top-k", ngram.filler_top_k,
+                         "Likeliest tokens of the model that are learned behind each new token; "
+                         "0: the token that came")
+            ->capture_default_str()
+            ->check(in_range(std::int64_t{0}, kMaxVocabulary)),
+        {Mode::kNgram});
+    only_in(app_->add_flag("--stop-if-unknown", ngram.stop_if_unknown,
+                           "Draft nothing where no n-gram is known, instead of any token"),
+            {Mode::kNgram});
+  }
+
+  void declare_beams() {
+    BeamOptions &beam = arguments_->generation.beam;
+    only_in(app_->add_option("--beams", beam.num_beams, "Texts kept of each prompt in a step")
+                ->capture_default_str()
+                ->check(in_range(std::int64_t{1}, std::int64_t{1024})),
+            {Mode::kBeam});
+    only_in(app_->add_option("--beam-top-k", beam.top_k, "Continuations tried of a beam in a step")
+                ->capture_default_str()
+                ->check(in_range(std::int64_t{1}, kMaxVocabulary)),
+            {Mode::kBeam});
+    only_in(
+        app_->add_option("--alpha", beam.alpha,
+                         "Exponent of the length penalty, the more the longer the texts; 0: none")
+            ->capture_default_str()
+            ->check(in_range(0.0, 100.0)),
+        {Mode::kBeam});
+    only_in(app_->add_option("--beam-min-length", beam.min_length,
+                             "Tokens added to a length in the penalty: the more, the flatter it is")
+                ->capture_default_str()
+                ->check(in_range(0.0, 1e9)),
+            {Mode::kBeam});
+    only_in(app_->add_flag("--early-stop", beam.early_stop,
+                           "End once as many beams have ended as --samples wants"),
+            {Mode::kBeam});
+  }
+
+  void declare_output() {
+    only_in(
+        app_->add_flag("--trace", arguments_->trace,
+                       "Print each round before the text: drafts that were accepted (+), rejected "
+                       "(-) or not looked at (.), and the model's own token behind them: instead "
+                       "of a draft (>) or as a bonus (*)"),
+        {Mode::kSpeculative, Mode::kNgram});
+    app_->add_option("--color", color_, "Colours in --trace; auto: on a terminal")
+        ->capture_default_str()
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+    app_->add_option(
+            "--json", arguments_->json,
+            "Append a line of JSON to this file: what was asked for, tokens, drafts, times "
+            "in seconds")
+        ->type_name("FILE");
+  }
+
+  CLI::App *app_;
+  Arguments *arguments_;
+  std::vector<std::pair<const CLI::Option *, std::vector<Mode>>> used_in_;
+  bool no_cache_ = false;
+  bool greedy_ = false;
+  std::string color_ = "auto";
+};
+
+}  // namespace
+
+const char *mode_name(Mode mode) {
+  for (const auto &[name, value] : modes()) {
+    if (value == mode) return name.c_str();
+  }
+  return "";
+}
+
+Arguments parse_arguments(CLI::App *app, int argc, char **argv) {
+  Arguments arguments;
+  Declaration declaration(app, &arguments);
+  app->parse(argc, argv);
+  declaration.check();
+  declaration.finish();
+  return arguments;
+}
+
+}  // namespace generate

@@ -1,0 +1,56 @@
+#ifndef GENERATE_PRINTER_H
+#define GENERATE_PRINTER_H
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "bpe.h"
+#include "generation.h"
+#include "options.h"
+#include "utf8.h"
+
+namespace generate {
+
+// Prints the texts: a single one as it grows, several as blocks, in order, each as soon as it and
+// those before it have ended. With a trace, a line for each round, and texts once they have ended.
+class Printer {
+ public:
+  Printer(const BpeTokenizer &tokenizer, const Arguments &arguments, int context);
+
+  // Of the continuation `index`, which has new tokens or has ended.
+  void print_text(std::size_t index, const Continuation &continuation);
+
+  // Drafts are marked + accepted, - rejected, . not looked at; the model's own token behind them is
+  // marked * where all drafts were accepted, and > otherwise.
+  void print_round(const sampler_trace_round &round) const;
+
+ private:
+  struct Text {
+    Utf8Stream stream;
+    std::string printable;
+    std::size_t num_tokens = 0;  // in it, or printed
+    // How it ended; empty until then.
+    std::string end;
+  };
+  struct Mark {
+    char sign;
+    int colour;  // as in an ANSI sequence
+  };
+
+  std::string describe_end(const Continuation &continuation) const;
+  void print_new_text(Text *text) const;
+  void print_finished_blocks();
+  std::string marked(const Mark &mark, std::int32_t token_id) const;
+
+  const BpeTokenizer &tokenizer_;
+  const Arguments &arguments_;
+  int context_;
+  std::size_t num_samples_;
+  std::vector<Text> texts_;
+  std::size_t next_block_ = 0;
+};
+
+}  // namespace generate
+
+#endif  // GENERATE_PRINTER_H
