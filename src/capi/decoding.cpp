@@ -1,0 +1,266 @@
+// The loops' entry points: checks of arguments, the exception barrier.
+#include "sampler/decoding.h"
+
+#include <cinttypes>
+#include <new>
+#include <stdexcept>
+
+#include "capi/check.h"
+#include "capi/handle_impl.h"
+#include "capi/structs.h"
+#include "contract/elements.h"
+#include "contract/request.h"
+#include "decoding/failure.h"
+#include "decoding/loops.h"
+
+namespace sampler::capi {
+
+namespace {
+
+constexpr int64_t kMaxSequences = int64_t(1) << 31;
+constexpr int64_t kMaxNewTokens = int64_t(1) << 31;
+constexpr int64_t kMaxGamma = 1024;
+constexpr int64_t kMaxBeams = 1024;
+constexpr float kMaxAlpha = 100;
+
+template <class Function>
+void require_callback(Check &check, const char *model, const char *name, Function function) {
+  if (function) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s of the %s is NULL; it is required", name, model);
+}
+
+void model_range(Check &check, const char *model, const char *name, int64_t value, int64_t low,
+                 int64_t end) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%s of the %s", name, model);
+  check.range(text, value, low, end);
+}
+
+void read_model(Check &check, const char *name, const sampler_model *user, sampler_model *out) {
+  if (!check.read(name, user, out)) return;
+  require_callback(check, name, "forward", out->forward);
+  require_callback(check, name, "truncate", out->truncate);
+  model_range(check, name, "vocabulary_size", out->vocabulary_size, 1, contract::kMaxVocabulary);
+  model_range(check, name, "max_context", out->max_context, 1, INT64_MAX);
+  model_range(check, name, "max_sequences", out->max_sequences, 1, kMaxSequences);
+  model_range(check, name, "max_span_tokens", out->max_span_tokens, 0, INT64_MAX);
+  check.enumeration("logits_dtype", out->logits_dtype, 3);
+  check.zero("reserved", out->reserved);
+}
+
+// The sequences that the texts, `beams` each, take of a model.
+void check_sequences(Check &check, const char *model, const sampler_model &limits,
+                     const sampler_generation_args &args, int64_t beams) {
+  if (!check.ok()) return;
+  const int64_t needed = args.num_sequences * beams;
+  if (args.first_sequence <= limits.max_sequences - needed) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+             "max_sequences of the %s is %" PRId64 "; first_sequence %" PRId64 " and %" PRId64
+             " sequences need more",
+             model, limits.max_sequences, args.first_sequence, needed);
+}
+
+void check_tokens(Check &check, const char *name, const int32_t *token_ids, int64_t count,
+                  int64_t vocabulary_size) {
+  for (int64_t i = 0; i < count && check.ok(); ++i) {
+    if (token_ids[i] >= 0 && token_ids[i] < vocabulary_size) continue;
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "%s[%" PRId64 "] is %d; it must be in [0, vocabulary_size), %" PRId64, name, i,
+               int(token_ids[i]), vocabulary_size);
+  }
+}
+
+void check_prompts(Check &check, const sampler_generation_args &args, const sampler_model &target) {
+  check.required("prompt_offsets", args.prompt_offsets);
+  check.required("prompt_token_ids", args.prompt_token_ids);
+  check.array("prompt_offsets", args.prompt_offsets, sizeof(int64_t), args.num_sequences + 1,
+              Access::kRead);
+  if (!check.ok()) return;
+  if (args.prompt_offsets[0] != 0) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "prompt_offsets[0] is %" PRId64 "; it must be 0",
+               args.prompt_offsets[0]);
+  }
+  for (int64_t i = 0; i < args.num_sequences && check.ok(); ++i) {
+    const int64_t begin = args.prompt_offsets[i], end = args.prompt_offsets[i + 1];
+    if (end > begin && end - begin <= target.max_context) continue;
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "prompt_offsets[%" PRId64 "] is %" PRId64 " and the one before it %" PRId64
+               "; a prompt has at least 1 token and at most the target's max_context, %" PRId64,
+               i + 1, end, begin, target.max_context);
+  }
+  if (!check.ok()) return;
+  const int64_t num_tokens = args.prompt_offsets[args.num_sequences];
+  check.array("prompt_token_ids", args.prompt_token_ids, sizeof(int32_t), num_tokens,
+              Access::kRead);
+  if (!check.ok()) return;
+  check_tokens(check, "prompt_token_ids", args.prompt_token_ids, num_tokens,
+               target.vocabulary_size);
+}
+
+void check_end_tokens(Check &check, const sampler_generation_args &args) {
+  check.range("num_end_tokens", args.num_end_tokens, 0, contract::kMaxVocabulary);
+  if (!args.end_token_ids && args.num_end_tokens != 0) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "end_token_ids is NULL; num_end_tokens, %" PRId64
+               ", needs it", args.num_end_tokens);
+  }
+  check.array("end_token_ids", args.end_token_ids, sizeof(int32_t), args.num_end_tokens,
+              Access::kRead);
+}
+
+void check_processor(Check &check, const sampler_generation_args &args) {
+  check.enumeration("processor", args.processor, 2);
+  check.not_nan("temperature", args.temperature);
+  check.not_nan("top_p", args.top_p);
+  check.not_nan("min_p", args.min_p);
+  check.enumeration("top_k_ties", args.top_k_ties, 2);
+  check.enumeration("top_p_ties", args.top_p_ties, 2);
+  check.enumeration("filter_order", args.filter_order, 3);
+  check.enumeration("temperature_order", args.temperature_order, 2);
+}
+
+// A call's structs, as this library knows them.
+struct Call {
+  sampler_generation_args generation;
+  sampler_model target;
+  sampler_generation_stats stats;
+};
+
+// What all loops have. `beams` caches and `results` outputs for each text.
+void read_generation(Check &check, const char *name, const sampler_generation_args *user,
+                     int64_t beams, int64_t results, Call *out) {
+  sampler_generation_args &args = out->generation;
+  if (!check.ok() || !check.read(name, user, &args)) return;
+  read_model(check, "target", args.target, &out->target);
+  check.range("num_sequences", args.num_sequences, 0, kMaxSequences);
+  check.range("first_sequence", args.first_sequence, 0, kMaxSequences);
+  check_sequences(check, "target", out->target, args, beams);
+  check.range("max_new_tokens", args.max_new_tokens, 1, kMaxNewTokens);
+  check.enumeration("use_cache", args.use_cache, 2);
+  check.enumeration("debug", args.debug, 2);
+  check_processor(check, args);
+  check_end_tokens(check, args);
+  if (out->generation.out_stats) {
+    check.read("out_stats", static_cast<const sampler_generation_stats *>(args.out_stats),
+               &out->stats);
+  }
+  if (!check.ok() || args.num_sequences == 0) return;
+  check_prompts(check, args, out->target);
+  check.required("out_token_ids", args.out_token_ids);
+  const int64_t rows = args.num_sequences * results;
+  check.array("seeds", args.seeds, sizeof(uint64_t), args.num_sequences, Access::kRead);
+  check.array("out_token_ids", args.out_token_ids, sizeof(int32_t), rows, args.max_new_tokens,
+              args.max_new_tokens, Access::kWrite);
+  const auto output = [&](const char *output_name, auto *data) {
+    check.array(output_name, data, sizeof *data, rows, Access::kWrite);
+  };
+  output("out_lengths", args.out_lengths);
+  output("out_finish_reasons", args.out_finish_reasons);
+  output("out_drafted_counts", args.out_drafted_counts);
+  output("out_accepted_counts", args.out_accepted_counts);
+  output("out_cache_lengths", args.out_cache_lengths);
+  args.target = &out->target;
+}
+
+void check_gamma(Check &check, int64_t gamma) {
+  check.range("gamma", gamma, 1, kMaxGamma + 1);
+}
+
+void read_drafter(Check &check, const sampler_speculative_args &args, const Call &call,
+                  sampler_model *out) {
+  read_model(check, "drafter", args.drafter, out);
+  check_sequences(check, "drafter", *out, call.generation, 1);
+  if (check.ok() && out->vocabulary_size != call.target.vocabulary_size) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "vocabulary_size of the drafter is %" PRId64 "; it must be the target's, %" PRId64,
+               out->vocabulary_size, call.target.vocabulary_size);
+  }
+}
+
+void check_adaptive(Check &check, const sampler_speculative_args &args) {
+  check.enumeration("adaptive_gamma", args.adaptive_gamma, 2);
+  check.range("gamma_max", args.gamma_max, 0, kMaxGamma + 1);
+  const int64_t largest = args.gamma_max ? args.gamma_max : args.gamma;
+  check.range("gamma_min", args.gamma_min, 0, largest + 1);
+  if (!(args.ema_beta >= 0 && args.ema_beta < 1)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "ema_beta is %.9g; it must be in [0, 1)",
+               double(args.ema_beta));
+  }
+}
+
+void check_ngram(Check &check, const sampler_ngram_assisted_args &args, sampler_ngram *out) {
+  if (!check.read("ngram", args.ngram, out)) return;
+  require_callback(check, "ngram", "next_token", out->next_token);
+  require_callback(check, "ngram", "update", out->update);
+  require_callback(check, "ngram", "initialize", out->initialize);
+}
+
+void must_be_null(Check &check, const char *name, const void *data) {
+  if (!data) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %p; it must be NULL for beam search", name,
+             data);
+}
+
+void check_beam_generation(Check &check, const sampler_generation_args &args) {
+  if (args.processor != SAMPLER_PROCESSOR_GREEDY) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "processor is %d; it must be SAMPLER_PROCESSOR_GREEDY, 0, for beam search",
+               int(args.processor));
+  }
+  if (args.debug) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "debug is %d; it must be 0 for beam search",
+               int(args.debug));
+  }
+  must_be_null(check, "on_tokens", reinterpret_cast<const void *>(args.on_tokens));
+  must_be_null(check, "trace", reinterpret_cast<const void *>(args.trace));
+  must_be_null(check, "out_drafted_counts", args.out_drafted_counts);
+  must_be_null(check, "out_accepted_counts", args.out_accepted_counts);
+  must_be_null(check, "out_cache_lengths", args.out_cache_lengths);
+}
+
+void check_beams(Check &check, const sampler_beam_search_args &args) {
+  check.range("num_beams", args.num_beams, 1, kMaxBeams + 1);
+  check.range("num_results", args.num_results, 1, args.num_beams + 1);
+  check.enumeration("early_stop", args.early_stop, 2);
+  check.zero("reserved", args.reserved);
+  if (!(args.min_length >= 0 && args.min_length <= float(kMaxNewTokens))) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "min_length is %.9g; it must be in [0, 2^31]",
+               double(args.min_length));
+  }
+  if (!(args.alpha >= 0 && args.alpha <= kMaxAlpha)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "alpha is %.9g; it must be in [0, 100]",
+               double(args.alpha));
+  }
+}
+
+void check_beam_outputs(Check &check, const sampler_beam_search_args &args, const Call &call) {
+  if (!check.ok()) return;
+  check.range("top_k", args.top_k, 1, call.target.vocabulary_size + 1);
+  if (call.generation.use_cache && !call.target.fork) {
+    check.fail(SAMPLER_ERROR_UNSUPPORTED,
+               "fork of the target is NULL; beam search needs it when use_cache is 1");
+  }
+  check.array("out_scores", args.out_scores, sizeof(float),
+              call.generation.num_sequences * args.num_results, Access::kWrite);
+}
+
+// Runs a loop that has been checked. What was generated is written whatever becomes of it.
+template <class Loop>
+void run(Check &check, sampler_handle *handle, Call *call, bool writes_texts, const Loop &loop) {
+  check.overlaps();
+  if (!check.ok() || call->generation.num_sequences == 0) return;
+  sampler_generation_stats stats;
+  decoding::Generation generation(handle->log, call->generation);
+  const auto write = [&] {
+    if (writes_texts) generation.write_outputs();
+    if (call->generation.out_stats) {
+      generation.stats().struct_size = call->stats.struct_size;
+    }
+  };
+  (void)stats;
+  (void)write;
+  loop(decoding::Place{handle, call->generation.stream}, &generation);
+}
+
+}  // namespace
+
+}  // namespace sampler::capi
