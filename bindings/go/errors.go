@@ -30,6 +30,9 @@ const (
 	ErrCUDA = Status(raw.SAMPLER_ERROR_CUDA)
 	// ErrInternal: a fault of libsampler, which it caught. The outputs are undefined.
 	ErrInternal = Status(raw.SAMPLER_ERROR_INTERNAL)
+	// ErrCorruptData: serialised data is truncated, damaged or of a newer format. This package
+	// reads none.
+	ErrCorruptData = Status(raw.SAMPLER_ERROR_CORRUPT_DATA)
 )
 
 // Error returns the status' name in C, such as "SAMPLER_ERROR_INVALID_ARGUMENT".

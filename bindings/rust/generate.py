@@ -13,6 +13,9 @@ import sys
 
 HEADERS = ["version.h", "types.h", "handle.h", "sampling.h", "speculative.h"]
 
+# Their work is done through callbacks, or beside a loop that has them: C only.
+HEADERS_LEFT_OUT = {"decoding.h", "ngram.h"}
+
 SCALARS = {"size_t": "usize", "int32_t": "i32", "int64_t": "i64", "uint32_t": "u32",
            "uint64_t": "u64", "float": "f32", "void": "c_void", "char": "c_char"}
 
@@ -180,9 +183,10 @@ def add_header(output, name, text):
 
 def generate(include_dir):
     directory = pathlib.Path(include_dir, "sampler")
-    unknown = {path.name for path in directory.glob("*.h")} - {"sampler.h", "export.h", *HEADERS}
+    known = {"sampler.h", "export.h", *HEADERS} | HEADERS_LEFT_OUT
+    unknown = {path.name for path in directory.glob("*.h")} - known
     if unknown:
-        sys.exit(f"headers that are not in HEADERS: {unknown}")
+        sys.exit(f"headers that are in neither HEADERS nor HEADERS_LEFT_OUT: {unknown}")
     output = Output()
     for name in HEADERS:
         add_header(output, name, (directory / name).read_text())

@@ -31,6 +31,7 @@
 %constant int SAMPLER_ERROR_CALLBACK = 7;
 %constant int SAMPLER_ERROR_CUDA = 8;
 %constant int SAMPLER_ERROR_INTERNAL = 9;
+%constant int SAMPLER_ERROR_CORRUPT_DATA = 10;
 
 %constant int SAMPLER_ROW_OK = 0;
 %constant int SAMPLER_ROW_INVALID_VALUE = 1;

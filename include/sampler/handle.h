@@ -21,12 +21,13 @@ typedef struct sampler_handle *sampler_t;
  *
  * Each gets the `user` pointer given beside it. None may throw, or call back into the handle. */
 
-/* Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by
- * sampler_create. */
+/* Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by functions
+ * that create a handle and, as ngram.h says, by n-gram storages. */
 typedef void *(*sampler_allocate_fn)(void *user, size_t bytes, size_t alignment);
 
 /* Releases what the allocate function returned, with the same `bytes` and `alignment`. Called only
- * by sampler_destroy, and by sampler_create when it fails. */
+ * by functions that destroy a handle, by those that create one when they fail, and by n-gram
+ * storages. */
 typedef void (*sampler_deallocate_fn)(void *user, void *memory, size_t bytes, size_t alignment);
 
 typedef int32_t sampler_log_level;

@@ -23,7 +23,8 @@ enum {
   SAMPLER_OK = 0,
   /* An argument breaks a rule of its documentation. Nothing was enqueued, no output written. */
   SAMPLER_ERROR_INVALID_ARGUMENT = 1,
-  /* The allocator returned NULL. Only creating a handle allocates. */
+  /* The allocator returned NULL. Only creating a handle, and what an n-gram storage learns,
+   * allocates. */
   SAMPLER_ERROR_OUT_OF_MEMORY = 2,
   /* The handle's or the call's workspace is smaller than sampler_workspace_size tells. */
   SAMPLER_ERROR_WORKSPACE_TOO_SMALL = 3,
@@ -38,7 +39,9 @@ enum {
   /* CUDA reported an error. The outputs are undefined. */
   SAMPLER_ERROR_CUDA = 8,
   /* A fault of libsampler itself, which it caught. The outputs are undefined. */
-  SAMPLER_ERROR_INTERNAL = 9
+  SAMPLER_ERROR_INTERNAL = 9,
+  /* Serialised data is truncated, damaged or of a newer format. */
+  SAMPLER_ERROR_CORRUPT_DATA = 10
 };
 
 /* The name of a status, "SAMPLER_ERROR_INVALID_ARGUMENT". Static; never NULL: a number that is no

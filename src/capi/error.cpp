@@ -21,9 +21,10 @@ const char *const kStatusNames[] = {
     "SAMPLER_ERROR_CALLBACK",
     "SAMPLER_ERROR_CUDA",
     "SAMPLER_ERROR_INTERNAL",
+    "SAMPLER_ERROR_CORRUPT_DATA",
 };
 constexpr int32_t kNumStatuses = sizeof kStatusNames / sizeof *kStatusNames;
-static_assert(kNumStatuses == SAMPLER_ERROR_INTERNAL + 1);
+static_assert(kNumStatuses == SAMPLER_ERROR_CORRUPT_DATA + 1);
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 
 #include <sched.h>
 #include <stdlib.h>
-#include <unwind.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -12,6 +11,7 @@
 
 #include "capi/check.h"
 #include "capi/handle_impl.h"
+#include "capi/init.h"
 #include "capi/structs.h"
 #include "contract/request.h"
 #include "cpu/operations.h"
@@ -21,51 +21,6 @@
 namespace sampler::capi {
 
 namespace {
-
-constexpr size_t kAlignment = 64;
-
-void *default_allocate(void *, size_t bytes, size_t alignment) {
-  void *memory = nullptr;
-  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
-}
-
-void default_deallocate(void *, void *memory, size_t, size_t) {
-  free(memory);
-}
-
-// The hooks must not throw. One that does has not allocated, or has released.
-void *call_allocate(const Allocator &allocator, size_t bytes) noexcept {
-  try {
-    return allocator.allocate(allocator.user, bytes, kAlignment);
-  } catch (...) {
-    return nullptr;
-  }
-}
-
-void call_deallocate(const Allocator &allocator, void *memory, size_t bytes) noexcept {
-  try {
-    allocator.deallocate(allocator.user, memory, bytes, kAlignment);
-  } catch (...) {
-  }
-}
-
-bool allocate(Check &check, const Allocator &allocator, const char *what, size_t bytes,
-              Block *out) {
-  if (bytes == 0) return true;
-  out->data = call_allocate(allocator, bytes);
-  if (!out->data) {
-    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the allocator returned NULL for the %s, %zu bytes",
-               what, bytes);
-    return false;
-  }
-  out->bytes = bytes;
-  return true;
-}
-
-void release(const Allocator &allocator, Block *block) {
-  if (block->data) call_deallocate(allocator, block->data, block->bytes);
-  *block = {};
-}
 
 void check_device(Check &check, const sampler_options &options) {
   if (options.device_type != SAMPLER_DEVICE_CUDA) {
@@ -96,10 +51,7 @@ void check_options(Check &check, const sampler_options &options) {
                "max_rows is %" PRId64 " and max_cols %" PRId64 "; both or neither must be 0",
                options.max_rows, options.max_cols);
   }
-  if (!options.allocate != !options.deallocate) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NULL; both hooks or neither must be set",
-               options.allocate ? "deallocate" : "allocate");
-  }
+  check_hooks(check, options.allocate, options.deallocate);
   check.enumeration("use_fallback_token", options.use_fallback_token, 2);
   if (options.use_fallback_token) {
     check.range("fallback_token_id", options.fallback_token_id, 0, contract::kMaxVocabulary);
@@ -204,13 +156,6 @@ void build(Check &check, const sampler_options &options, sampler_handle *handle)
   }
 }
 
-// libgcc is linked in, and its unwinder sets its tables up when it first unwinds. What a callback
-// throws is unwound by the host's libgcc, which asks ours about our frames and finds it unprepared:
-// the process would end there instead of reaching the catch.
-void prepare_unwinder() {
-  _Unwind_Backtrace([](_Unwind_Context *, void *) { return _URC_NORMAL_STOP; }, nullptr);
-}
-
 void destroy(sampler_handle *handle) {
   cpu::stop_thread_pool(handle->executor.pool);
   const Allocator allocator = handle->allocator;
@@ -250,8 +195,8 @@ sampler_status create(const sampler_options *user_options, sampler_t *out_sample
   check_options(check, options);
   if (!check.ok()) return check.status();
 
-  Allocator allocator = {options.allocate, options.deallocate, options.allocator_user};
-  if (!allocator.allocate) allocator = {&default_allocate, &default_deallocate, nullptr};
+  const Allocator allocator =
+      make_allocator(options.allocate, options.deallocate, options.allocator_user);
   Block memory;
   if (!allocate(check, allocator, "handle", sizeof(sampler_handle), &memory)) return check.status();
   auto *handle = new (memory.data) sampler_handle{};
@@ -279,7 +224,6 @@ sampler_status get_capabilities(sampler_capabilities *out) {
   Check check(Log{});
   sampler_capabilities result;
   if (!check.read("out_capabilities", out, &result)) return check.status();
-  const size_t struct_size = out->struct_size;
   result.version = SAMPLER_VERSION;
   result.abi_version = SAMPLER_ABI_VERSION;
   result.isa_compiled = cpu::compiled_isas();
@@ -288,26 +232,7 @@ sampler_status get_capabilities(sampler_capabilities *out) {
   result.cuda_compiled = cuda::is_compiled();
   result.num_cuda_devices = uint32_t(cuda::num_devices());
   result.num_processors = num_processors();
-  result.struct_size = struct_size;
-  std::memcpy(out, &result, std::min(struct_size, sizeof result));
-  return SAMPLER_OK;
-}
-
-// What the _init functions do.
-template <class Struct>
-sampler_status init(const char *name, Struct *out, size_t struct_size) {
-  Check check(Log{});
-  check.required(name, out);
-  if (!is_struct_size<Struct>(struct_size)) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "struct_size is %zu; it must be %zu or the size of a newer version, at most %zu",
-               struct_size, sizeof(Struct), kMaxStructSize);
-  }
-  if (!check.ok()) return check.status();
-  Struct defaults = StructTraits<Struct>::defaults();
-  defaults.struct_size = struct_size;
-  std::memset(static_cast<void *>(out), 0, struct_size);
-  std::memcpy(out, &defaults, std::min(struct_size, sizeof defaults));
+  write_struct(result, out);
   return SAMPLER_OK;
 }
 

@@ -2,29 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 
+#include "capi/allocator.h"
 #include "capi/error.h"
 #include "cpu/executor.h"
 #include "cuda/backend.h"
 #include "sampler/handle.h"
-
-namespace sampler::capi {
-
-// The memory hooks of the options.
-struct Allocator {
-  sampler_allocate_fn allocate;
-  sampler_deallocate_fn deallocate;
-  void *user;
-};
-
-// A block from the allocator; data null: none.
-struct Block {
-  void *data = nullptr;
-  size_t bytes = 0;
-};
-
-}  // namespace sampler::capi
 
 struct sampler_handle {
   sampler::capi::Allocator allocator;

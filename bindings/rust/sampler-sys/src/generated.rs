@@ -56,14 +56,15 @@ pub struct sampler_handle {
 /// serves one call at a time; different handles are independent.
 pub type sampler_t = *mut sampler_handle;
 
-/// Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by
-/// sampler_create.
+/// Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by functions
+/// that create a handle and, as ngram.h says, by n-gram storages.
 pub type sampler_allocate_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, bytes: usize, alignment: usize) -> *mut c_void,
 >;
 
 /// Releases what the allocate function returned, with the same `bytes` and `alignment`. Called only
-/// by sampler_destroy, and by sampler_create when it fails.
+/// by functions that destroy a handle, by those that create one when they fail, and by n-gram
+/// storages.
 pub type sampler_deallocate_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize, alignment: usize),
 >;
@@ -102,7 +103,8 @@ constants! {
     SAMPLER_OK: sampler_status = 0;
     /// An argument breaks a rule of its documentation. Nothing was enqueued, no output written.
     SAMPLER_ERROR_INVALID_ARGUMENT: sampler_status = 1;
-    /// The allocator returned NULL. Only creating a handle allocates.
+    /// The allocator returned NULL. Only creating a handle, and what an n-gram storage learns,
+    /// allocates.
     SAMPLER_ERROR_OUT_OF_MEMORY: sampler_status = 2;
     /// The handle's or the call's workspace is smaller than sampler_workspace_size tells.
     SAMPLER_ERROR_WORKSPACE_TOO_SMALL: sampler_status = 3;
@@ -118,6 +120,8 @@ constants! {
     SAMPLER_ERROR_CUDA: sampler_status = 8;
     /// A fault of libsampler itself, which it caught. The outputs are undefined.
     SAMPLER_ERROR_INTERNAL: sampler_status = 9;
+    /// Serialised data is truncated, damaged or of a newer format.
+    SAMPLER_ERROR_CORRUPT_DATA: sampler_status = 10;
     /// The row is good.
     SAMPLER_ROW_OK: sampler_row_status = 0;
     /// A NaN, a +inf logit, or a negative or infinite probability.

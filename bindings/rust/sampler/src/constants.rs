@@ -75,6 +75,8 @@ enumerations! {
         CUDA = SAMPLER_ERROR_CUDA,
         /// A fault of the library itself, which it caught. The outputs are undefined.
         INTERNAL = SAMPLER_ERROR_INTERNAL,
+        /// Serialised data is truncated, damaged or of a newer format. This crate reads none.
+        CORRUPT_DATA = SAMPLER_ERROR_CORRUPT_DATA,
     }
 
     /// Where the arrays of a sampler's calls live. The default is the CPU.

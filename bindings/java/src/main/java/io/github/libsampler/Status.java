@@ -22,6 +22,8 @@ public enum Status {
   CUDA,
   /** A fault of libsampler itself, which it caught. The outputs are undefined. */
   INTERNAL,
+  /** Serialised data is truncated, damaged or of a newer format; Java reads none. */
+  CORRUPT_DATA,
   /** A status of a newer library. */
   UNKNOWN;
 

@@ -38,6 +38,7 @@ public interface RawConstants {
   public final static int SAMPLER_ERROR_CALLBACK = 7;
   public final static int SAMPLER_ERROR_CUDA = 8;
   public final static int SAMPLER_ERROR_INTERNAL = 9;
+  public final static int SAMPLER_ERROR_CORRUPT_DATA = 10;
   public final static int SAMPLER_ROW_OK = 0;
   public final static int SAMPLER_ROW_INVALID_VALUE = 1;
   public final static int SAMPLER_ROW_EMPTY = 2;

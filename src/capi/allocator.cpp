@@ -1,0 +1,76 @@
+#include "capi/allocator.h"
+
+#include <stdlib.h>
+#include <unwind.h>
+
+namespace sampler::capi {
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+void *default_allocate(void *, size_t bytes, size_t alignment) {
+  void *memory = nullptr;
+  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+}
+
+void default_deallocate(void *, void *memory, size_t, size_t) {
+  free(memory);
+}
+
+}  // namespace
+
+void check_hooks(Check &check, sampler_allocate_fn allocate, sampler_deallocate_fn deallocate) {
+  if (!allocate != !deallocate) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NULL; both hooks or neither must be set",
+               allocate ? "deallocate" : "allocate");
+  }
+}
+
+Allocator make_allocator(sampler_allocate_fn allocate, sampler_deallocate_fn deallocate,
+                         void *user) {
+  if (!allocate) return {&default_allocate, &default_deallocate, nullptr};
+  return {allocate, deallocate, user};
+}
+
+void *call_allocate(const Allocator &allocator, size_t bytes) noexcept {
+  try {
+    return allocator.allocate(allocator.user, bytes, kAlignment);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void call_deallocate(const Allocator &allocator, void *memory, size_t bytes) noexcept {
+  try {
+    allocator.deallocate(allocator.user, memory, bytes, kAlignment);
+  } catch (...) {
+  }
+}
+
+bool allocate(Check &check, const Allocator &allocator, const char *what, size_t bytes,
+              Block *out) {
+  if (bytes == 0) return true;
+  out->data = call_allocate(allocator, bytes);
+  if (!out->data) {
+    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the allocator returned NULL for the %s, %zu bytes",
+               what, bytes);
+    return false;
+  }
+  out->bytes = bytes;
+  return true;
+}
+
+void release(const Allocator &allocator, Block *block) {
+  if (block->data) call_deallocate(allocator, block->data, block->bytes);
+  *block = {};
+}
+
+// libgcc is linked in, and its unwinder sets its tables up when it first unwinds. What a callback
+// throws is unwound by the host's libgcc, which asks ours about our frames and finds it unprepared:
+// the process would end there instead of reaching the catch.
+void prepare_unwinder() {
+  _Unwind_Backtrace([](_Unwind_Context *, void *) { return _URC_NORMAL_STOP; }, nullptr);
+}
+
+}  // namespace sampler::capi

@@ -1,0 +1,42 @@
+// The memory hooks of options.
+#pragma once
+
+#include <cstddef>
+
+#include "capi/check.h"
+#include "sampler/handle.h"
+
+namespace sampler::capi {
+
+struct Allocator {
+  sampler_allocate_fn allocate;
+  sampler_deallocate_fn deallocate;
+  void *user;
+};
+
+// A block from the allocator; data null: none.
+struct Block {
+  void *data = nullptr;
+  size_t bytes = 0;
+};
+
+// Both hooks or neither must be set.
+void check_hooks(Check &check, sampler_allocate_fn allocate, sampler_deallocate_fn deallocate);
+
+// Hooks null: the C library's memory.
+Allocator make_allocator(sampler_allocate_fn allocate, sampler_deallocate_fn deallocate,
+                         void *user);
+
+// The hooks must not throw. One that does has not allocated, or has released. Blocks are aligned to
+// 64 bytes.
+void *call_allocate(const Allocator &allocator, size_t bytes) noexcept;
+void call_deallocate(const Allocator &allocator, void *memory, size_t bytes) noexcept;
+
+// False, and an error: the allocator returned null. Of no bytes there is no block.
+bool allocate(Check &check, const Allocator &allocator, const char *what, size_t bytes, Block *out);
+void release(const Allocator &allocator, Block *block);
+
+// Called by each function that creates a handle, so that what a callback throws can be caught.
+void prepare_unwinder();
+
+}  // namespace sampler::capi

@@ -1,0 +1,35 @@
+// Structs that the library fills: with defaults, and with answers.
+#pragma once
+
+#include <algorithm>
+
+#include "capi/check.h"
+
+namespace sampler::capi {
+
+// What the _init functions do.
+template <class Struct>
+sampler_status init(const char *name, Struct *out, size_t struct_size) {
+  Check check(Log{});
+  check.required(name, out);
+  if (!is_struct_size<Struct>(struct_size)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "struct_size is %zu; it must be %zu or the size of a newer version, at most %zu",
+               struct_size, sizeof(Struct), kMaxStructSize);
+  }
+  if (!check.ok()) return check.status();
+  Struct defaults = StructTraits<Struct>::defaults();
+  defaults.struct_size = struct_size;
+  std::memset(static_cast<void *>(out), 0, struct_size);
+  std::memcpy(out, &defaults, std::min(struct_size, sizeof defaults));
+  return SAMPLER_OK;
+}
+
+// As much of `value` as the caller's struct, whose struct_size has been checked, has room for.
+template <class Struct>
+void write_struct(Struct value, Struct *out) {
+  value.struct_size = out->struct_size;
+  std::memcpy(out, &value, std::min(value.struct_size, sizeof value));
+}
+
+}  // namespace sampler::capi

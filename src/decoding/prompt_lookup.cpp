@@ -1,0 +1,257 @@
+#include "decoding/prompt_lookup.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sampler::decoding {
+
+namespace {
+
+// A text of n tokens has at most 2 n states and 3 n edges; state 0 is none.
+uint64_t most_states(int64_t max_tokens) {
+  return 2 * uint64_t(max_tokens) + 2;
+}
+
+// A quarter of the slots stays free, so that probes end soon.
+uint64_t num_slots_for(int64_t max_tokens) {
+  return 4 * uint64_t(max_tokens) + 4;
+}
+
+}  // namespace
+
+size_t PromptLookup::memory_bytes(int64_t max_tokens) {
+  return size_t(most_states(max_tokens) * sizeof(State) + num_slots_for(max_tokens) * sizeof(Edge) +
+                uint64_t(max_tokens) * sizeof(int32_t));
+}
+
+PromptLookup::PromptLookup(void *memory, int64_t max_tokens, const Limits &limits)
+    : limits_(limits), max_tokens_(max_tokens), num_slots_(num_slots_for(max_tokens)) {
+  states_ = static_cast<State *>(memory);
+  edges_ = reinterpret_cast<Edge *>(states_ + most_states(max_tokens));
+  tokens_ = reinterpret_cast<int32_t *>(edges_ + num_slots_);
+  reset();
+}
+
+void PromptLookup::reset() {
+  std::memset(edges_, 0, num_slots_ * sizeof(Edge));
+  states_[kNone] = {};
+  num_states_ = kRoot;
+  new_state(0);
+  num_tokens_ = 0;
+  text_ = match_ = kRoot;
+  match_length_ = match_end_ = 0;
+}
+
+// ---- The automaton
+// -------------------------------------------------------------------------------
+
+PromptLookup::StateId PromptLookup::new_state(uint32_t length) {
+  states_[num_states_] = {};
+  states_[num_states_].length = length;
+  return num_states_++;
+}
+
+// The slot of an edge, or the free one where it would be put.
+uint64_t PromptLookup::slot_of(StateId from, int32_t token) const {
+  uint64_t hash = (uint64_t(from) << 32 | uint32_t(token)) * 0x9E3779B97F4A7C15u;
+  hash = (hash ^ hash >> 32) * 0xD6E8FEB86659FD93u;
+  uint64_t i = (hash >> 32) * num_slots_ >> 32;
+  while (edges_[i].from != kNone && (edges_[i].from != from || edges_[i].token != token)) {
+    if (++i == num_slots_) i = 0;
+  }
+  return i;
+}
+
+// kNone: there is no such edge.
+PromptLookup::StateId PromptLookup::target(StateId from, int32_t token) const {
+  return edges_[slot_of(from, token)].to;
+}
+
+void PromptLookup::add_edge(StateId from, int32_t token, StateId to) {
+  const uint64_t i = slot_of(from, token);
+  edges_[i] = {from, token, to, states_[from].first_edge};
+  states_[from].first_edge = uint32_t(i + 1);
+}
+
+// Gives the parts of up to `length` tokens of a state a state of their own, between it and its
+// link.
+PromptLookup::StateId PromptLookup::split(StateId state, uint32_t length) {
+  // As the root of its splay tree, with the way above it on its left.
+  expose(state);
+  const StateId part = new_state(length);
+  State &upper = states_[part], &lower = states_[state];
+  upper.link = lower.link;
+  upper.last_end = lower.last_end;
+  upper.child[0] = lower.child[0];
+  if (upper.child[0] != kNone) states_[upper.child[0]].above = part;
+  lower.child[0] = kNone;
+  lower.link = lower.above = part;
+  for (uint32_t i = lower.first_edge; i != 0; i = edges_[i - 1].next) {
+    add_edge(part, edges_[i - 1].token, edges_[i - 1].to);
+  }
+  return part;
+}
+
+// The state of the text with one token more, without its place in the link-cut tree.
+PromptLookup::StateId PromptLookup::extend(int32_t token) {
+  const StateId text = new_state(states_[text_].length + 1);
+  StateId from = text_;
+  for (; from != kNone && target(from, token) == kNone; from = states_[from].link) {
+    add_edge(from, token, text);
+  }
+  if (from == kNone) {
+    states_[text].link = kRoot;
+    return text;
+  }
+  StateId to = target(from, token);
+  const uint32_t length = states_[from].length + 1;
+  if (states_[to].length != length) {
+    const StateId whole = to;
+    to = split(whole, length);
+    for (; from != kNone && target(from, token) == whole; from = states_[from].link) {
+      edges_[slot_of(from, token)].to = to;
+    }
+  }
+  states_[text].link = to;
+  return text;
+}
+
+void PromptLookup::append(int32_t token) {
+  tokens_[num_tokens_++] = token;
+  text_ = extend(token);
+  match_ = states_[text_].link;
+  states_[text_].above = match_;
+  states_[text_].last_end = uint32_t(num_tokens_);
+  const StateId longest = match_;
+  expose(longest);
+  match_length_ = states_[match_].length;
+  if (match_length_ > limits_.max_match) {
+    match_length_ = limits_.max_match;
+    match_ = shortest_above(longest, uint32_t(match_length_));
+  }
+  match_end_ = states_[match_].last_end;
+  // The text has a new end, where all parts on this way end.
+  splay(longest);
+  states_[longest].last_end = states_[longest].new_end = uint32_t(num_tokens_);
+}
+
+// ---- The link-cut tree
+// ---------------------------------------------------------------------------
+
+bool PromptLookup::is_splay_root(StateId state) const {
+  const StateId above = states_[state].above;
+  return states_[above].child[0] != state && states_[above].child[1] != state;
+}
+
+void PromptLookup::push(StateId state) {
+  State &here = states_[state];
+  if (here.new_end == 0) return;
+  for (const StateId child : here.child) {
+    if (child != kNone) states_[child].last_end = states_[child].new_end = here.new_end;
+  }
+  here.new_end = 0;
+}
+
+// Moves a state to the place of its parent in the splay tree.
+void PromptLookup::rotate(StateId state) {
+  const StateId parent = states_[state].above, above = states_[parent].above;
+  if (!is_splay_root(parent)) states_[above].child[states_[above].child[1] == parent] = state;
+  const int side = states_[parent].child[1] == state;
+  const StateId inner = states_[state].child[1 - side];
+  states_[parent].child[side] = inner;
+  if (inner != kNone) states_[inner].above = parent;
+  states_[state].child[1 - side] = parent;
+  states_[parent].above = state;
+  states_[state].above = above;
+}
+
+// Makes a state the root of its splay tree. What is to be set above it has been pushed.
+void PromptLookup::splay(StateId state) {
+  while (!is_splay_root(state)) {
+    const StateId parent = states_[state].above;
+    if (!is_splay_root(parent)) {
+      const StateId above = states_[parent].above;
+      push(above);
+      push(parent);
+      push(state);
+      const bool is_straight =
+          (states_[above].child[1] == parent) == (states_[parent].child[1] == state);
+      rotate(is_straight ? parent : state);
+    } else {
+      push(parent);
+    }
+    push(state);
+    rotate(state);
+  }
+  push(state);
+}
+
+// Makes the way from the root to a state one splay tree, of which the state is the root and the
+// last.
+void PromptLookup::expose(StateId state) {
+  StateId lower = kNone;
+  for (StateId at = state; at != kNone; at = states_[at].above) {
+    splay(at);
+    states_[at].child[1] = lower;
+    lower = at;
+  }
+  splay(state);
+}
+
+// On the way to an exposed state, the first state of at least so many tokens; its last_end is set.
+PromptLookup::StateId PromptLookup::shortest_above(StateId state, uint32_t length) {
+  StateId found = state, last = state;
+  for (StateId at = state; at != kNone;) {
+    push(at);
+    last = at;
+    const bool is_long = states_[at].length >= length;
+    if (is_long) found = at;
+    at = states_[at].child[is_long ? 0 : 1];
+  }
+  splay(last);  // pays for the way down
+  return found;
+}
+
+// ---- Asking
+// --------------------------------------------------------------------------------------
+
+int64_t PromptLookup::propose(int64_t num_drafts, int32_t *out_token_ids) const {
+  if (match_length_ < limits_.min_match) return 0;
+  const int64_t count = std::min(num_drafts, num_tokens_ - match_end_);
+  std::copy_n(tokens_ + match_end_, count, out_token_ids);
+  return count;
+}
+
+int32_t PromptLookup::next_token(const int32_t *more, int64_t num_more) {
+  StateId state = match_;
+  int64_t length = match_length_;
+  for (int64_t i = 0; i < num_more; ++i) {
+    StateId next = target(state, more[i]);
+    while (next == kNone && state != kRoot) {
+      state = states_[state].link;
+      length = states_[state].length;
+      next = target(state, more[i]);
+    }
+    if (next == kNone) continue;
+    state = next;
+    if (++length <= limits_.max_match) continue;
+    length = limits_.max_match;
+    while (states_[states_[state].link].length >= length) state = states_[state].link;
+  }
+  if (length < limits_.min_match) return -1;
+  int64_t end = match_end_;
+  if (num_more > 0) {
+    splay(state);
+    end = states_[state].last_end;
+  }
+  return end < num_tokens_ ? tokens_[end] : more[0];
+}
+
+bool PromptLookup::has_gram(const int32_t *tokens, int64_t num_tokens) const {
+  if (num_tokens < limits_.min_match || num_tokens > limits_.max_match) return false;
+  StateId state = kRoot;
+  for (int64_t i = 0; i < num_tokens && state != kNone; ++i) state = target(state, tokens[i]);
+  return state != kNone && states_[state].first_edge != 0;
+}
+
+}  // namespace sampler::decoding
