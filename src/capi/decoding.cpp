@@ -1,12 +1,16 @@
 // The loops' entry points: checks of arguments, the exception barrier.
 #include "sampler/decoding.h"
 
+#include <algorithm>
 #include <cinttypes>
+#include <cstdio>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 
 #include "capi/check.h"
 #include "capi/handle_impl.h"
+#include "capi/init.h"
 #include "capi/structs.h"
 #include "contract/elements.h"
 #include "contract/request.h"
@@ -100,8 +104,8 @@ void check_prompts(Check &check, const sampler_generation_args &args, const samp
 void check_end_tokens(Check &check, const sampler_generation_args &args) {
   check.range("num_end_tokens", args.num_end_tokens, 0, contract::kMaxVocabulary);
   if (!args.end_token_ids && args.num_end_tokens != 0) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "end_token_ids is NULL; num_end_tokens, %" PRId64
-               ", needs it", args.num_end_tokens);
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "end_token_ids is NULL; num_end_tokens, %" PRId64 ", needs it", args.num_end_tokens);
   }
   check.array("end_token_ids", args.end_token_ids, sizeof(int32_t), args.num_end_tokens,
               Access::kRead);
@@ -243,24 +247,167 @@ void check_beam_outputs(Check &check, const sampler_beam_search_args &args, cons
               call.generation.num_sequences * args.num_results, Access::kWrite);
 }
 
-// Runs a loop that has been checked. What was generated is written whatever becomes of it.
+// Copies the statistics out at the end, if the loop began.
+class StatsWriter {
+ public:
+  explicit StatsWriter(decoding::Generation *generation) : generation_(generation) {}
+  ~StatsWriter() {
+    sampler_generation_stats *const out = generation_->args().out_stats;
+    if (!out || !generation_->has_started()) return;
+    sampler_generation_stats stats = generation_->stats();
+    stats.struct_size = out->struct_size;
+    std::memcpy(out, &stats, std::min(stats.struct_size, sizeof stats));
+  }
+  StatsWriter(const StatsWriter &) = delete;
+  StatsWriter &operator=(const StatsWriter &) = delete;
+
+ private:
+  decoding::Generation *generation_;
+};
+
+// Runs a loop whose arguments have been checked.
 template <class Loop>
-void run(Check &check, sampler_handle *handle, Call *call, bool writes_texts, const Loop &loop) {
+void run(Check &check, sampler_handle *handle, const sampler_generation_args &args,
+         const Loop &loop) {
   check.overlaps();
-  if (!check.ok() || call->generation.num_sequences == 0) return;
-  sampler_generation_stats stats;
-  decoding::Generation generation(handle->log, call->generation);
-  const auto write = [&] {
-    if (writes_texts) generation.write_outputs();
-    if (call->generation.out_stats) {
-      generation.stats().struct_size = call->stats.struct_size;
-    }
-  };
-  (void)stats;
-  (void)write;
-  loop(decoding::Place{handle, call->generation.stream}, &generation);
+  if (!check.ok() || args.num_sequences == 0) return;
+  decoding::Generation generation(handle->log, args);
+  const StatsWriter writer(&generation);
+  loop(decoding::Place{handle, args.stream}, &generation);
+}
+
+// The way of every loop: `body(check)` checks and runs.
+template <class Body>
+sampler_status call(sampler_t handle, const Body &body) noexcept {
+  if (!handle) {
+    return fail(Log{}, SAMPLER_ERROR_INVALID_ARGUMENT,
+                "sampler is NULL; it must come from sampler_create");
+  }
+  Check check(handle->log);
+  try {
+    body(check);
+  } catch (const decoding::Failure &failure) {
+    return failure.status;
+  } catch (const std::bad_alloc &) {
+    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "there is no memory for the texts or their logits");
+  } catch (const std::length_error &) {
+    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the texts do not fit the address space");
+  } catch (...) {
+    check.fail(SAMPLER_ERROR_CALLBACK, "a callback threw an exception; it must not");
+  }
+  return check.status();
+}
+
+void check_prune_count(Check &check, int64_t num_drafted, int64_t num_emitted) {
+  check.range("num_drafted", num_drafted, 0, INT64_MAX);
+  check.range("num_emitted", num_emitted, 0, INT64_MAX);
+  if (num_emitted > num_drafted) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "num_emitted is %" PRId64 "; it must be at most num_drafted, %" PRId64, num_emitted,
+               num_drafted);
+  }
 }
 
 }  // namespace
 
 }  // namespace sampler::capi
+
+using namespace sampler::capi;
+using sampler::decoding::Generation;
+using sampler::decoding::Place;
+
+extern "C" {
+
+sampler_status sampler_model_init(sampler_model *model, size_t struct_size) {
+  return init("model", model, struct_size);
+}
+
+#define SAMPLER_DEFINE_INIT(name)                                          \
+  sampler_status name##_args_init(name##_args *args, size_t struct_size) { \
+    return init("args", args, struct_size);                                \
+  }
+SAMPLER_DEFINE_INIT(sampler_generation)
+SAMPLER_DEFINE_INIT(sampler_speculative)
+SAMPLER_DEFINE_INIT(sampler_ngram_assisted)
+SAMPLER_DEFINE_INIT(sampler_beam_search)
+#undef SAMPLER_DEFINE_INIT
+
+sampler_status sampler_autoregressive(sampler_t sampler, const sampler_generation_args *args) {
+  return call(sampler, [&](Check &check) {
+    Call own;
+    read_generation(check, "args", args, 1, 1, &own);
+    run(check, sampler, own.generation, sampler::decoding::autoregressive);
+  });
+}
+
+sampler_status sampler_speculative(sampler_t sampler, const sampler_speculative_args *args) {
+  return call(sampler, [&](Check &check) {
+    sampler_speculative_args own;
+    sampler_model drafter;
+    Call shared;
+    if (!check.read("args", args, &own)) return;
+    read_generation(check, "generation", own.generation, 1, 1, &shared);
+    read_drafter(check, own, shared, &drafter);
+    check_gamma(check, own.gamma);
+    check_adaptive(check, own);
+    check.enumeration("first_target", own.first_target, 2);
+    check.enumeration("skip_sample_adjustment", own.skip_sample_adjustment, 2);
+    own.drafter = &drafter;
+    run(check, sampler, shared.generation, [&](const Place &place, Generation *generation) {
+      sampler::decoding::speculative(place, own, generation);
+    });
+  });
+}
+
+sampler_status sampler_ngram_assisted(sampler_t sampler, const sampler_ngram_assisted_args *args) {
+  return call(sampler, [&](Check &check) {
+    sampler_ngram_assisted_args own;
+    sampler_ngram ngram;
+    Call shared;
+    if (!check.read("args", args, &own)) return;
+    read_generation(check, "generation", own.generation, 1, 1, &shared);
+    check_ngram(check, own, &ngram);
+    check_gamma(check, own.gamma);
+    if (check.ok()) {
+      check.range("filler_top_k", own.filler_top_k, 0, shared.target.vocabulary_size + 1);
+    }
+    check.enumeration("stop_if_unknown", own.stop_if_unknown, 2);
+    check.enumeration("first_target", own.first_target, 2);
+    own.ngram = &ngram;
+    run(check, sampler, shared.generation, [&](const Place &place, Generation *generation) {
+      sampler::decoding::ngram_assisted(place, own, generation);
+    });
+  });
+}
+
+sampler_status sampler_beam_search(sampler_t sampler, const sampler_beam_search_args *args) {
+  return call(sampler, [&](Check &check) {
+    sampler_beam_search_args own;
+    Call shared;
+    if (!check.read("args", args, &own)) return;
+    check_beams(check, own);
+    read_generation(check, "generation", own.generation, own.num_beams, own.num_results, &shared);
+    if (check.ok()) check_beam_generation(check, shared.generation);
+    check_beam_outputs(check, own, shared);
+    run(check, sampler, shared.generation, [&](const Place &place, Generation *generation) {
+      sampler::decoding::beam_search(place, own, generation);
+    });
+  });
+}
+
+sampler_status sampler_prune_count(int64_t num_drafted, int64_t num_emitted, int64_t *out_target,
+                                   int64_t *out_drafter, int64_t *out_missing) {
+  Check check(Log{});
+  check_prune_count(check, num_drafted, num_emitted);
+  check.required("out_target", out_target);
+  check.required("out_drafter", out_drafter);
+  check.required("out_missing", out_missing);
+  if (!check.ok()) return check.status();
+  const bool lacks_last = num_drafted > 0 && num_emitted == num_drafted;
+  *out_target = num_drafted - num_emitted;
+  *out_drafter = lacks_last || num_drafted == 0 ? 0 : num_drafted - 1 - num_emitted;
+  *out_missing = lacks_last;
+  return SAMPLER_OK;
+}
+
+}  // extern "C"

@@ -26,8 +26,8 @@ inline double split(double x, int *exponent) {
   return x;
 }
 
-// For finite x > 0. Of m in [sqrt(1/2), sqrt(2)) it is 2 artanh(z), z = (m - 1) / (m + 1), |z| < 0.172,
-// whose series has z^2 < 0.03: terms to z^25 reach 2^-65 of the first.
+// For finite x > 0. Of m in [sqrt(1/2), sqrt(2)) it is 2 artanh(z), z = (m - 1) / (m + 1), |z| <
+// 0.172, whose series has z^2 < 0.03: terms to z^25 reach 2^-65 of the first.
 inline double natural_log(double x) {
   int exponent;
   const double m = split(x, &exponent);

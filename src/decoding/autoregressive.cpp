@@ -6,11 +6,12 @@ namespace sampler::decoding {
 void autoregressive(const Place &place, Generation *generation) {
   Workspace workspace(place);
   Target target(place, generation, 1);
-  std::vector<Text *> active = generation->start();
-  while (!active.empty()) {
-    target.step(active, &workspace);
-    generation->remove_finished(&active);
-  }
+  target.run([&](std::vector<Text *> active) {
+    while (!active.empty()) {
+      target.step(active, &workspace);
+      generation->remove_finished(&active);
+    }
+  });
 }
 
 }  // namespace sampler::decoding

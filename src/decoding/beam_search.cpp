@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
+#include "cpu/fp_environment.h"
 #include "decoding/arithmetic.h"
 #include "decoding/cached_model.h"
 #include "decoding/loops.h"
@@ -57,11 +57,21 @@ class BeamSearch {
       texts_.push_back(std::move(beam_text));
     }
   }
-  ~BeamSearch() { write_outputs(); }
-  BeamSearch(const BeamSearch &) = delete;
-  BeamSearch &operator=(const BeamSearch &) = delete;
 
+  // Writes what it found, also when it fails.
   void run() {
+    generation_->mark_started();
+    try {
+      search();
+    } catch (...) {
+      write_outputs();
+      throw;
+    }
+    write_outputs();
+  }
+
+ private:
+  void search() {
     for (bool is_first = true;; is_first = false) {
       find_open_beams();
       if (feeds_.empty()) break;
@@ -71,7 +81,6 @@ class BeamSearch {
     for (int64_t i = 0; i < max_rows_; ++i) cache_.keep(i, 0);
   }
 
- private:
   int64_t num_texts() const { return generation_->args().num_sequences; }
   int64_t num_cols() const { return generation_->target().vocabulary_size; }
   int64_t sequence_of(size_t text, int64_t slot) const {
@@ -92,8 +101,8 @@ class BeamSearch {
       if (is_over(texts_[i])) continue;
       for (const Beam &beam : texts_[i].beams) {
         if (!beam.goes_on()) continue;
-        feeds_.push_back({sequence_of(i, beam.slot), beam.tokens.data(),
-                          int64_t(beam.tokens.size()), 1});
+        feeds_.push_back(
+            {sequence_of(i, beam.slot), beam.tokens.data(), int64_t(beam.tokens.size()), 1});
       }
     }
   }
@@ -141,6 +150,7 @@ class BeamSearch {
   // Sorted, the best first. Takes rows from `row` on and returns the one behind them.
   size_t find_candidates(BeamText *text, size_t row, int64_t width, const int32_t *token_ids,
                          const float *values) const {
+    const cpu::FpEnvironment environment;
     std::vector<Candidate> &candidates = text->candidates;
     candidates.clear();
     for (size_t parent = 0; parent < text->beams.size(); ++parent) {

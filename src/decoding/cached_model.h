@@ -10,7 +10,8 @@
 
 namespace sampler::decoding {
 
-// Tokens of a sequence, of which the model lacks some, and how many of the last logits are wanted of.
+// Tokens of a sequence, of which the model lacks some, and how many of the last logits are wanted
+// of.
 struct Feed {
   int64_t sequence;  // from the first of the call on
   const int32_t *tokens;
@@ -39,8 +40,8 @@ class CachedModel {
   int64_t num_forwards() const { return num_forwards_; }
   int64_t length(int64_t sequence) const { return lengths_[size_t(sequence)]; }
 
-  // Brings caches to the feeds' lengths, in as many forwards as max_span_tokens makes it, and writes
-  // the logits, feed after feed. A cache must be shorter than its feed.
+  // Brings caches to the feeds' lengths, in as many forwards as max_span_tokens makes it, and
+  // writes the logits, feed after feed. A cache must be shorter than its feed.
   void forward(const std::vector<Feed> &feeds, const LogitRows &logits);
 
   // Cuts off what is behind `length` tokens, all of it without caches. 0 tokens are no call.

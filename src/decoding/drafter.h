@@ -64,14 +64,15 @@ class Drafter {
   virtual void learn(size_t chain, const Text &text, const Outcome &outcome) = 0;
 };
 
-std::unique_ptr<Drafter> make_model_drafter(const Place &place, const sampler_speculative_args &args,
+std::unique_ptr<Drafter> make_model_drafter(const Place &place,
+                                            const sampler_speculative_args &args,
                                             Generation *generation);
 std::unique_ptr<Drafter> make_ngram_drafter(const Place &place,
                                             const sampler_ngram_assisted_args &args,
                                             Generation *generation);
 
-// Makes row i the row places[i], with places ascending and none below i. Rows of `bytes` bytes stand
-// row_bytes apart from `first` on.
+// Makes row i the row places[i], with places ascending and none below i. Rows of `bytes` bytes
+// stand row_bytes apart from `first` on.
 void spread_rows(DeviceBytes *memory, size_t first, size_t row_bytes, size_t bytes,
                  const std::vector<int64_t> &places);
 

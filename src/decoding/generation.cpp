@@ -42,6 +42,7 @@ int64_t Generation::room(const Text &text) const {
 }
 
 std::vector<Text *> Generation::start() {
+  mark_started();
   std::vector<Text *> active;
   for (Text &text : texts_) {
     if (room(text) == 0) {
@@ -111,8 +112,8 @@ void Generation::append_token(std::string *line, int32_t token_id) const {
 
 // "text 0 round 3: 2 of 5 drafts [a][b] | [c][d][e], then [f]"
 std::string Generation::line(const Text &text, const Round &round) const {
-  std::string line = "text " + std::to_string(text.index) + " round " +
-                     std::to_string(text.num_rounds) + ": ";
+  std::string line =
+      "text " + std::to_string(text.index) + " round " + std::to_string(text.num_rounds) + ": ";
   if (round.num_drafted > 0) {
     line += std::to_string(round.num_accepted) + " of " + std::to_string(round.num_drafted) +
             " drafts ";

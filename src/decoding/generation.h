@@ -12,7 +12,7 @@
 namespace sampler::decoding {
 
 struct Text {
-  int64_t index;  // in the call
+  int64_t index;                // in the call
   std::vector<int32_t> tokens;  // the prompt, new tokens and, during a round, drafts behind them
   int64_t prompt_length;
   int64_t length;  // without drafts
@@ -48,6 +48,10 @@ class Generation {
 
   bool is_end(int32_t token_id) const;
 
+  // What the outputs hold from now on is this call's.
+  void mark_started() { has_started_ = true; }
+  bool has_started() const { return has_started_; }
+
   // Texts that go on, in order. Those whose prompts fill the context end first.
   std::vector<Text *> start();
   void remove_finished(std::vector<Text *> *active) const;
@@ -62,7 +66,7 @@ class Generation {
   // Counts a round of a text and tells of it.
   void finish_round(Text *text, const Round &round);
 
-  // Everything but the lengths of caches.
+  // All but the lengths of caches, and the statistics.
   void write_outputs();
 
  private:
@@ -75,6 +79,7 @@ class Generation {
   const sampler_model &target_;
   std::vector<int32_t> end_tokens_;
   std::vector<Text> texts_;
+  bool has_started_ = false;
   sampler_generation_stats stats_ = SAMPLER_GENERATION_STATS_INIT;
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cpu/fp_environment.h"
 #include "decoding/arithmetic.h"
 #include "decoding/drafter.h"
 
@@ -121,6 +122,7 @@ class ModelDrafter : public Drafter {
     workspace->run(SAMPLER_OP_SOFTMAX, sampler_softmax, &args);
     const unsigned char *const host =
         probabilities_.on_host(0, size_t(num_rows() * num_cols()) * sizeof(float));
+    const cpu::FpEnvironment environment;
     for (const int64_t i : drafting_) {
       Chain &chain = (*chains)[size_t(i)];
       const float *const row = reinterpret_cast<const float *>(host) + i * num_cols();
@@ -154,7 +156,8 @@ class ModelDrafter : public Drafter {
 
 }  // namespace
 
-std::unique_ptr<Drafter> make_model_drafter(const Place &place, const sampler_speculative_args &args,
+std::unique_ptr<Drafter> make_model_drafter(const Place &place,
+                                            const sampler_speculative_args &args,
                                             Generation *generation) {
   return std::make_unique<ModelDrafter>(place, args, generation);
 }

@@ -12,14 +12,13 @@ class NgramDrafter : public Drafter {
       : args_(args),
         ngram_(*args.ngram),
         generation_(generation),
-        selected_(place, bytes_of({generation->args().num_sequences, args.gamma + 1,
-                                   args.filler_top_k},
-                                  1)) {}
+        selected_(
+            place,
+            bytes_of({generation->args().num_sequences, args.gamma + 1, args.filler_top_k}, 1)) {}
 
   void start() override {
     for (const Text &text : generation_->texts()) {
-      require(log(), "initialize",
-              ngram_.initialize(ngram_.user, text.tokens.data(), text.length));
+      require(log(), "initialize", ngram_.initialize(ngram_.user, text.tokens.data(), text.length));
     }
   }
 

@@ -1,5 +1,5 @@
-// The library's operations as the loops call them: parameters from the call's arguments, numbers per
-// text from the host, workspace made beforehand.
+// The library's operations as the loops call them: parameters from the call's arguments, numbers
+// per text from the host, workspace made beforehand.
 #pragma once
 
 #include <algorithm>

@@ -27,12 +27,13 @@ class Speculation {
         num_emitted_(place, num_texts()) {}
 
   void run(bool first_target) {
-    drafter_->start();
-    std::vector<Text *> active = generation_->start();
-    for (bool may_draft = !first_target; !active.empty(); may_draft = true) {
-      round(active, may_draft);
-      generation_->remove_finished(&active);
-    }
+    target_.run([&](std::vector<Text *> active) {
+      drafter_->start();
+      for (bool may_draft = !first_target; !active.empty(); may_draft = true) {
+        round(active, may_draft);
+        generation_->remove_finished(&active);
+      }
+    });
   }
 
  private:
@@ -60,8 +61,8 @@ class Speculation {
     for (const Chain &chain : chains_) {
       const Text &text = *chain.text;
       const int64_t first = int64_t(feeds_.size()) * (num_drafts + 1);
-      feeds_.push_back({text.index, text.tokens.data(), text.length + chain.num_drafts,
-                        chain.num_drafts + 1});
+      feeds_.push_back(
+          {text.index, text.tokens.data(), text.length + chain.num_drafts, chain.num_drafts + 1});
       for (int64_t i = 0; i <= chain.num_drafts; ++i) places_.push_back(first + i);
     }
     target_.cache().forward(feeds_, target_.logits());

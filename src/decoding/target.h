@@ -21,15 +21,18 @@ class Target {
                                 cache_.element_size())),
         sampler_(place, generation->args(), generation->target(),
                  size_t(generation->args().num_sequences)) {}
-  ~Target() {
-    generation_->stats().target_forwards = cache_.num_forwards();
-    int64_t *const lengths = generation_->args().out_cache_lengths;
-    for (int64_t i = 0; lengths && i < generation_->args().num_sequences; ++i) {
-      lengths[i] = cache_.length(i);
+
+  // Runs the loop; writes what it generated, also when it fails.
+  template <class Loop>
+  void run(const Loop &loop) {
+    try {
+      loop(generation_->start());
+    } catch (...) {
+      write_outputs();
+      throw;
     }
+    write_outputs();
   }
-  Target(const Target &) = delete;
-  Target &operator=(const Target &) = delete;
 
   int64_t num_cols() const { return generation_->target().vocabulary_size; }
   CachedModel &cache() { return cache_; }
@@ -57,6 +60,15 @@ class Target {
   }
 
  private:
+  void write_outputs() {
+    generation_->stats().target_forwards = cache_.num_forwards();
+    int64_t *const lengths = generation_->args().out_cache_lengths;
+    for (int64_t i = 0; lengths && i < generation_->args().num_sequences; ++i) {
+      lengths[i] = cache_.length(i);
+    }
+    generation_->write_outputs();
+  }
+
   Generation *generation_;
   CachedModel cache_;
   DeviceBytes logits_;
