@@ -1,10 +1,10 @@
 /* Decoding: the loops around a model, from prompts to texts. The model is the caller's, behind
  * callbacks; sampler.h draws and verifies. docs/decoding.md explains models, caches and loops.
  *
- * Loops run on the caller's thread, wait for the stream once a step, and allocate (with the C
- * library, on a CUDA device with CUDA) as they start; texts then grow in memory that is there.
- * Arrays of this header are host memory, logits apart. A loop leaves the handle free between its
- * own calls, so that callbacks may use it; another thread may not. */
+ * Loops run on the caller's thread and wait for the stream once a step. They allocate rows of
+ * logits as they start, on a CUDA device with CUDA, all else with the C++ library, and do not use
+ * the handle's workspace. Arrays of this header are host memory, logits apart. A loop leaves the
+ * handle free between its own calls, so that callbacks may use it; other threads may not. */
 #ifndef SAMPLER_DECODING_H
 #define SAMPLER_DECODING_H
 
@@ -238,9 +238,9 @@ SAMPLER_API sampler_status sampler_generation_args_init(sampler_generation_args 
 
 /* ---- Loops ----------------------------------------------------------------------------------
  *
- * Errors of all: INVALID_ARGUMENT, UNSUPPORTED and OUT_OF_MEMORY before any callback, with no
- * output written; then the status of a callback, CUDA, CALLBACK (one threw). A text that has
- * finished takes part in no further forward. */
+ * Errors of all: INVALID_ARGUMENT and UNSUPPORTED before any callback, with no output written;
+ * OUT_OF_MEMORY; the status of a callback; CALLBACK (one threw); CUDA. A text that has finished
+ * takes part in no further forward. */
 
 /* Feeds the prompts whole, draws the first token from their last logits, then one a step. */
 SAMPLER_API sampler_status sampler_autoregressive(sampler_t sampler,
@@ -332,12 +332,12 @@ SAMPLER_API sampler_status sampler_ngram_assisted(sampler_t sampler,
 typedef struct sampler_beam_search_args {
   size_t struct_size;
 
-  /* `processor` must be GREEDY; temperature and filters are not used; on_tokens, trace and
-   * out_drafted_counts, out_accepted_counts, out_cache_lengths must be NULL. Beams of text i live
-   * in the model's sequences first_sequence + i num_beams and on. out_token_ids is [num_sequences,
-   * num_results, max_new_tokens], out_lengths and out_finish_reasons [num_sequences, num_results],
-   * best first; where there are fewer results, their lengths are 0 and their reasons NONE. Caches
-   * are empty on return. */
+  /* `processor` must be GREEDY; temperature and filters are not used; `debug` must be 0; on_tokens,
+   * trace, out_drafted_counts, out_accepted_counts and out_cache_lengths must be NULL. Beams of
+   * text i live in the model's sequences first_sequence + i num_beams and on. out_token_ids is
+   * [num_sequences, num_results, max_new_tokens], out_lengths and out_finish_reasons
+   * [num_sequences, num_results], best first; where there are fewer results, their lengths are 0
+   * and their reasons NONE. Caches are empty on return. */
   const sampler_generation_args *generation;
 
   int64_t num_beams;   /* in [1, 1024]; default 4 */

@@ -5,6 +5,7 @@
  *   handle.h       creating a sampler, its options and workspace
  *   sampling.h     sample, top-k, top-p, min-p, argmax, softmax, renormalisation, masks, selection
  *   speculative.h  verification of draft tokens
+ *   decoding.h     the loops around a model: autoregressive, speculative, n-gram-assisted, beams
  *   ngram.h        drafts without a model: n-gram storages and prompt lookup
  *
  * Rules for all of it:
@@ -19,14 +20,15 @@
  *   array reaches from its first element to its last, with all that strides leave between.
  * - A call checks all its arguments before it writes or enqueues anything. A row with bad contents
  *   is no error: it gets token -1 and a row status, and its neighbours are as they would be.
- * - No call but those that create and destroy starts or stops threads or allocates, and n-gram
- *   storages as they learn; none prints, or changes the caller's current device, pending CUDA error
+ * - No call but those that create and destroy starts or stops threads or allocates, but for the loops of
+ *   decoding.h and n-gram storages as they learn; none prints, or changes the caller's current device, pending CUDA error
  *   or floating-point environment.
  * - Argument structs start with their own size, so that programs and libraries of different
  *   versions work together. Set them up with their _INIT macro or _init function, never by hand. */
 #ifndef SAMPLER_SAMPLER_H
 #define SAMPLER_SAMPLER_H
 
+#include <sampler/decoding.h>
 #include <sampler/handle.h>
 #include <sampler/ngram.h>
 #include <sampler/sampling.h>

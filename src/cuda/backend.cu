@@ -189,6 +189,19 @@ void release(const Device &device, void *memory) {
   cudaFree(memory);
 }
 
+Error copy(const Device &device, void *to, const void *from, size_t bytes, CUstream_st *stream) {
+  const CurrentDevice current(device.id);
+  if (current.error()) return current.error();
+  // From pageable memory it returns when that has been read.
+  return error_of("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+}
+
+Error synchronize(const Device &device, CUstream_st *stream) {
+  const CurrentDevice current(device.id);
+  if (current.error()) return current.error();
+  return error_of("cudaStreamSynchronize", cudaStreamSynchronize(stream));
+}
+
 bool is_device_memory(const Device &device, const void *address) {
   const PendingError pending_error;
   cudaPointerAttributes attributes = {};

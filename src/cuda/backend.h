@@ -46,6 +46,12 @@ bool is_host_memory(const void *address);
 Error allocate(const Device &device, size_t bytes, void **out);
 void release(const Device &device, void *memory);
 
+// Between memory of the device and of the host, either way, or within the device, in the order of
+// the stream. Host memory may be reused when it returns, or is filled once the stream is
+// synchronized.
+Error copy(const Device &device, void *to, const void *from, size_t bytes, CUstream_st *stream);
+Error synchronize(const Device &device, CUstream_st *stream);
+
 // What any call on up to max_rows rows of up to max_cols columns needs at most.
 size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device);
 

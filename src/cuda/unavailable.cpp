@@ -27,6 +27,12 @@ Error allocate(const Device &, size_t, void **) {
   return kUnavailable;
 }
 void release(const Device &, void *) {}
+Error copy(const Device &, void *, const void *, size_t, CUstream_st *) {
+  return kUnavailable;
+}
+Error synchronize(const Device &, CUstream_st *) {
+  return kUnavailable;
+}
 
 size_t largest_workspace_bytes(int64_t, int64_t, const Device &) {
   return 0;

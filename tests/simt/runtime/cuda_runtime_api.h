@@ -1,5 +1,5 @@
 // What the library uses of CUDA's runtime, declared as there, for a runtime that tests play. What
-// does not stand here, the library cannot call: no copy, no synchronisation.
+// does not stand here, the library cannot call.
 #ifndef SAMPLER_TESTS_SIMT_RUNTIME_CUDA_RUNTIME_API_H_
 #define SAMPLER_TESTS_SIMT_RUNTIME_CUDA_RUNTIME_API_H_
 
@@ -41,6 +41,8 @@ struct cudaPointerAttributes {
   void *hostPointer;
 };
 
+enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
+
 using cudaStream_t = struct CUstream_st *;
 
 extern "C" {
@@ -53,6 +55,9 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
 cudaError_t cudaMalloc(void **memory, std::size_t bytes);
 cudaError_t cudaFree(void *memory);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
 const char *cudaGetErrorString(cudaError_t error);

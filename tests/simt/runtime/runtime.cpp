@@ -430,6 +430,25 @@ cudaError_t cudaFree(void *memory) {
   return result(error);
 }
 
+// As launches, it has run when it returns. What of it is a device's must be within an allocation.
+cudaError_t cudaMemcpyAsync(void *to, const void *from, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t) {
+  const Lock lock(state().mutex);
+  const cudaError_t error = enter("cudaMemcpyAsync");
+  if (error != cudaSuccess || bytes == 0) return result(error);
+  if (state().is_recording) return result(cudaErrorNotSupported);
+  const Access access([&](const Allocation &allocation) {
+    return allocation.holds(to, bytes) || allocation.holds(from, bytes);
+  });
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  const Lock lock(state().mutex);
+  return result(enter("cudaStreamSynchronize"));
+}
+
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer) {
   const Lock lock(state().mutex);
   const cudaError_t error = enter("cudaPointerGetAttributes");

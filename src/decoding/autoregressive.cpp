@@ -1,0 +1,17 @@
+#include "decoding/loops.h"
+#include "decoding/target.h"
+
+namespace sampler::decoding {
+
+void autoregressive(const Place &place, Generation *generation) {
+  Workspace workspace(place);
+  Target target(place, generation, 1);
+  target.run([&](std::vector<Text *> active) {
+    while (!active.empty()) {
+      target.step(active, &workspace);
+      generation->remove_finished(&active);
+    }
+  });
+}
+
+}  // namespace sampler::decoding

@@ -1,0 +1,113 @@
+#include "decoding/cached_model.h"
+
+#include <algorithm>
+
+#include "decoding/failure.h"
+
+namespace sampler::decoding {
+
+CachedModel::CachedModel(const capi::Log &log, const sampler_model &model,
+                         const sampler_generation_args &generation, int64_t num_sequences)
+    : log_(log), model_(model), generation_(generation), lengths_(size_t(num_sequences)) {}
+
+void CachedModel::Spans::clear() {
+  sequences.clear();
+  indices.clear();
+  starts.clear();
+  logit_counts.clear();
+  token_ids.clear();
+  token_offsets.assign(1, 0);
+  num_logit_rows = 0;
+}
+
+void CachedModel::Spans::add(int32_t sequence, int64_t index, int64_t start, const int32_t *begin,
+                             const int32_t *end, int64_t num_logits) {
+  sequences.push_back(sequence);
+  indices.push_back(index);
+  starts.push_back(start);
+  logit_counts.push_back(num_logits);
+  token_ids.insert(token_ids.end(), begin, end);
+  token_offsets.push_back(int64_t(token_ids.size()));
+  num_logit_rows += num_logits;
+}
+
+// One forward over spans_.
+void CachedModel::run(const LogitRows &logits, int64_t first_row) {
+  sampler_forward_args args = {};
+  args.struct_size = sizeof args;
+  args.stream = generation_.stream;
+  args.num_spans = int64_t(spans_.sequences.size());
+  args.sequences = spans_.sequences.data();
+  args.starts = spans_.starts.data();
+  args.token_offsets = spans_.token_offsets.data();
+  args.token_ids = spans_.token_ids.data();
+  args.logit_counts = spans_.logit_counts.data();
+  args.logits = logits.data + size_t(first_row * logits.row_stride) * element_size();
+  args.num_logit_rows = spans_.num_logit_rows;
+  args.logits_row_stride = logits.row_stride;
+  args.logits_dtype = model_.logits_dtype;
+  ++num_forwards_;
+  require(log_, "forward", model_.forward(model_.user, &args));
+  for (size_t i = 0; i < spans_.indices.size(); ++i) {
+    lengths_[size_t(spans_.indices[i])] += spans_.token_offsets[i + 1] - spans_.token_offsets[i];
+  }
+}
+
+void CachedModel::forward(const std::vector<Feed> &feeds, const LogitRows &logits) {
+  if (!generation_.use_cache) {
+    for (const Feed &feed : feeds) keep(feed.sequence, 0);
+  }
+  const int64_t limit = model_.max_span_tokens ? model_.max_span_tokens : INT64_MAX;
+  int64_t room = limit, num_rows = 0;
+  spans_.clear();
+  for (const Feed &feed : feeds) {
+    const int64_t first_wanted = feed.length - feed.num_logits;
+    for (int64_t at = length(feed.sequence); at < feed.length;) {
+      const int64_t end = at + std::min(room, feed.length - at);
+      spans_.add(number(feed.sequence), feed.sequence, at, feed.tokens + at, feed.tokens + end,
+                 std::max<int64_t>(0, end - std::max(at, first_wanted)));
+      room -= end - at;
+      at = end;
+      if (room > 0) continue;
+      run(logits, num_rows);
+      num_rows += spans_.num_logit_rows;
+      room = limit;
+      spans_.clear();
+    }
+  }
+  if (!spans_.sequences.empty()) run(logits, num_rows);
+  process(feeds, logits);
+}
+
+void CachedModel::process(const std::vector<Feed> &feeds, const LogitRows &logits) {
+  if (!generation_.process) return;
+  row_sequences_.clear();
+  row_lengths_.clear();
+  for (const Feed &feed : feeds) {
+    for (int64_t length = feed.length - feed.num_logits + 1; length <= feed.length; ++length) {
+      row_sequences_.push_back(number(feed.sequence));
+      row_lengths_.push_back(length);
+    }
+  }
+  require(log_, "process",
+          generation_.process(generation_.process_user, generation_.stream, logits.data,
+                              int64_t(row_lengths_.size()), model_.vocabulary_size,
+                              logits.row_stride, row_sequences_.data(), row_lengths_.data()));
+}
+
+void CachedModel::truncate(int64_t sequence, int64_t length) {
+  require(log_, "truncate", model_.truncate(model_.user, number(sequence), length));
+  lengths_[size_t(sequence)] = length;
+}
+
+void CachedModel::keep(int64_t sequence, int64_t length) {
+  if (!generation_.use_cache) length = 0;
+  if (this->length(sequence) > length) truncate(sequence, length);
+}
+
+void CachedModel::fork(int64_t source, int64_t destination) {
+  require(log_, "fork", model_.fork(model_.user, number(source), number(destination)));
+  lengths_[size_t(destination)] = length(source);
+}
+
+}  // namespace sampler::decoding

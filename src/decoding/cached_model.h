@@ -1,0 +1,79 @@
+// A caller's model: its callbacks, and what its caches hold.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "capi/error.h"
+#include "decoding/device_memory.h"
+#include "sampler/decoding.h"
+
+namespace sampler::decoding {
+
+// Tokens of a sequence, of which the model lacks some, and how many of the last logits are wanted
+// of.
+struct Feed {
+  int64_t sequence;  // from the first of the call on
+  const int32_t *tokens;
+  int64_t length;
+  int64_t num_logits;
+};
+
+// Rows of logits, one behind the other.
+struct LogitRows {
+  unsigned char *data;
+  int64_t row_stride;  // elements
+};
+
+constexpr size_t element_bytes(sampler_dtype dtype) {
+  return dtype == SAMPLER_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
+class CachedModel {
+ public:
+  // The caches are those of sequences [first_sequence, first_sequence + num_sequences), all empty.
+  CachedModel(const capi::Log &log, const sampler_model &model,
+              const sampler_generation_args &generation, int64_t num_sequences);
+
+  const sampler_model &model() const { return model_; }
+  size_t element_size() const { return element_bytes(model_.logits_dtype); }
+  int64_t num_forwards() const { return num_forwards_; }
+  int64_t length(int64_t sequence) const { return lengths_[size_t(sequence)]; }
+
+  // Brings caches to the feeds' lengths, in as many forwards as max_span_tokens makes it, and
+  // writes the logits, feed after feed. A cache must be shorter than its feed.
+  void forward(const std::vector<Feed> &feeds, const LogitRows &logits);
+
+  // Cuts off what is behind `length` tokens, all of it without caches. 0 tokens are no call.
+  void keep(int64_t sequence, int64_t length);
+  void fork(int64_t source, int64_t destination);
+
+ private:
+  // A piece of a feed, and the spans of one forward.
+  struct Spans {
+    std::vector<int32_t> sequences;
+    std::vector<int64_t> indices, starts, token_offsets, logit_counts;
+    std::vector<int32_t> token_ids;
+    int64_t num_logit_rows;
+
+    void clear();
+    void add(int32_t sequence, int64_t index, int64_t start, const int32_t *begin,
+             const int32_t *end, int64_t num_logits);
+  };
+
+  int32_t number(int64_t sequence) const { return int32_t(generation_.first_sequence + sequence); }
+  void truncate(int64_t sequence, int64_t length);
+  void run(const LogitRows &logits, int64_t first_row);
+  void process(const std::vector<Feed> &feeds, const LogitRows &logits);
+
+  capi::Log log_;
+  const sampler_model &model_;
+  const sampler_generation_args &generation_;
+  std::vector<int64_t> lengths_;
+  int64_t num_forwards_ = 0;
+  Spans spans_;
+  std::vector<int32_t> row_sequences_;
+  std::vector<int64_t> row_lengths_;
+};
+
+}  // namespace sampler::decoding

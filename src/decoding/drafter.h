@@ -1,0 +1,79 @@
+// Who proposes drafts: another model, or a storage of n-grams.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "decoding/cached_model.h"
+#include "decoding/generation.h"
+#include "decoding/operations.h"
+
+namespace sampler::decoding {
+
+// A text in a round. Its drafts stand behind it, in its tokens.
+struct Chain {
+  Text *text;
+  int64_t max_drafts;  // what gamma and limits leave
+  int64_t num_drafts = 0;
+  float entropy = __builtin_nanf("");  // of the first draft's row
+
+  void add(int32_t token_id) {
+    text->tokens.push_back(token_id);
+    ++num_drafts;
+  }
+  const int32_t *drafts() const { return text->tokens.data() + text->length; }
+};
+
+// What became of a chain: the text was `begin` tokens long before the round, and the first num_kept
+// drafts became text. A token of the target may stand behind them.
+struct Outcome {
+  int64_t begin;
+  int64_t num_kept;
+};
+
+// [chains, positions, columns] Logits of the target at the places of the drafts and behind them.
+struct TargetRows {
+  LogitRows logits;
+  int64_t num_positions;
+};
+
+class Drafter {
+ public:
+  virtual ~Drafter() = default;
+
+  // Before the first round.
+  virtual void start() = 0;
+
+  // Drafts of a round, at most.
+  virtual int64_t gamma() const = 0;
+
+  // Drafts that a text of this length can get.
+  virtual int64_t max_drafts(const Text &text) const = 0;
+
+  // Adds drafts to the chains, max_drafts at most.
+  virtual void draft(std::vector<Chain> *chains, Workspace *workspace) = 0;
+
+  // The rows that drafts were drawn from, the first of each chain row_stride elements from the one
+  // before; null: drafts were certain.
+  virtual LogitRows rows() const = 0;
+  virtual sampler_dtype dtype() const = 0;
+
+  // Of all chains, and then of each.
+  virtual void look_at(const TargetRows &rows, size_t num_chains, Workspace *workspace) = 0;
+  virtual void learn(size_t chain, const Text &text, const Outcome &outcome) = 0;
+};
+
+std::unique_ptr<Drafter> make_model_drafter(const Place &place,
+                                            const sampler_speculative_args &args,
+                                            Generation *generation);
+std::unique_ptr<Drafter> make_ngram_drafter(const Place &place,
+                                            const sampler_ngram_assisted_args &args,
+                                            Generation *generation);
+
+// Makes row i the row places[i], with places ascending and none below i. Rows of `bytes` bytes
+// stand row_bytes apart from `first` on.
+void spread_rows(DeviceBytes *memory, size_t first, size_t row_bytes, size_t bytes,
+                 const std::vector<int64_t> &places);
+
+}  // namespace sampler::decoding

@@ -1,0 +1,22 @@
+// How a loop stops early: the error text is set, the status travels up to the entry point.
+#pragma once
+
+#include "capi/error.h"
+
+namespace sampler::decoding {
+
+struct Failure {
+  sampler_status status;
+};
+
+inline void require(sampler_status status) {
+  if (status != SAMPLER_OK) throw Failure{status};
+}
+
+// What a callback of the caller's returned.
+inline void require(const capi::Log &log, const char *callback, sampler_status status) {
+  if (status == SAMPLER_OK) return;
+  throw Failure{capi::fail(log, status, "%s returned %d", callback, int(status))};
+}
+
+}  // namespace sampler::decoding

@@ -1,0 +1,178 @@
+// Rounds of drafts and their verification, whoever drafts.
+#include <algorithm>
+
+#include "decoding/drafter.h"
+#include "decoding/loops.h"
+#include "decoding/target.h"
+
+namespace sampler::decoding {
+
+namespace {
+
+// Marks draws that take the place of a residual's: the draft before them had the offset without it.
+constexpr uint64_t kRedrawn = uint64_t(1) << 63;
+
+class Speculation {
+ public:
+  Speculation(const Place &place, Generation *generation, Drafter *drafter, bool skips_adjustment)
+      : generation_(generation),
+        drafter_(drafter),
+        skips_adjustment_(skips_adjustment),
+        workspace_(place),
+        target_(place, generation, drafter->gamma() + 1),
+        randomness_(place, num_texts()),
+        draft_tokens_(place, num_texts() * size_t(drafter->gamma())),
+        draft_lengths_(place, num_texts()),
+        tokens_(place, num_texts() * size_t(drafter->gamma() + 1)),
+        num_emitted_(place, num_texts()) {}
+
+  void run(bool first_target) {
+    target_.run([&](std::vector<Text *> active) {
+      drafter_->start();
+      for (bool may_draft = !first_target; !active.empty(); may_draft = true) {
+        round(active, may_draft);
+        generation_->remove_finished(&active);
+      }
+    });
+  }
+
+ private:
+  size_t num_texts() const { return generation_->texts().size(); }
+
+  void round(const std::vector<Text *> &active, bool may_draft) {
+    chains_.clear();
+    for (Text *const text : active) {
+      const int64_t limit = std::min(drafter_->max_drafts(*text), generation_->room(*text) - 1);
+      chains_.push_back({text, may_draft ? std::max<int64_t>(limit, 0) : 0});
+    }
+    drafter_->draft(&chains_, &workspace_);
+    int64_t num_drafts = 0;
+    for (const Chain &chain : chains_) num_drafts = std::max(num_drafts, chain.num_drafts);
+    forward(num_drafts);
+    verify(num_drafts);
+    finish(num_drafts);
+    ++generation_->stats().num_rounds;
+  }
+
+  // The target's logits, [chains, num_drafts + 1, columns].
+  void forward(int64_t num_drafts) {
+    feeds_.clear();
+    places_.clear();
+    for (const Chain &chain : chains_) {
+      const Text &text = *chain.text;
+      const int64_t first = int64_t(feeds_.size()) * (num_drafts + 1);
+      feeds_.push_back(
+          {text.index, text.tokens.data(), text.length + chain.num_drafts, chain.num_drafts + 1});
+      for (int64_t i = 0; i <= chain.num_drafts; ++i) places_.push_back(first + i);
+    }
+    target_.cache().forward(feeds_, target_.logits());
+    const size_t row_bytes = size_t(target_.num_cols()) * target_.cache().element_size();
+    spread_rows(&target_.memory(), 0, row_bytes, row_bytes, places_);
+  }
+
+  void verify(int64_t num_drafts) {
+    randomness_.clear();
+    draft_tokens_.values().clear();
+    draft_lengths_.values().clear();
+    for (const Chain &chain : chains_) {
+      std::vector<int32_t> &drafts = draft_tokens_.values();
+      drafts.insert(drafts.end(), chain.drafts(), chain.drafts() + chain.num_drafts);
+      drafts.resize(drafts.size() + size_t(num_drafts - chain.num_drafts));
+      draft_lengths_.values().push_back(int32_t(chain.num_drafts));
+      randomness_.add(chain.text->seed, uint64_t(chain.text->num_new()));
+    }
+    sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
+    args.target = target_.logits().data;
+    args.num_rows = int64_t(chains_.size());
+    args.num_drafts = num_drafts;
+    args.num_cols = target_.num_cols();
+    args.target_dtype = generation_->target().logits_dtype;
+    args.draft = num_drafts > 0 ? drafter_->rows().data : nullptr;
+    args.draft_row_stride = args.draft ? drafter_->rows().row_stride : 0;
+    args.draft_position_stride = args.draft ? target_.num_cols() : 0;
+    args.draft_dtype = drafter_->dtype();
+    args.draft_token_ids = draft_tokens_.upload();
+    args.draft_lengths = draft_lengths_.upload();
+    set_processor(&args, generation_->args());
+    randomness_.set(&args);
+    args.out_token_ids = tokens_.data();
+    args.out_emitted_counts = num_emitted_.data();
+    workspace_.run(SAMPLER_OP_CHAIN_SPECULATIVE, sampler_chain_speculative, &args);
+    drafter_->look_at({target_.logits(), num_drafts + 1}, chains_.size(), &workspace_);
+  }
+
+  void finish(int64_t num_drafts) {
+    const int64_t num_positions = num_drafts + 1;
+    const int32_t *const host = tokens_.on_host(chains_.size() * size_t(num_positions));
+    token_ids_.assign(host, host + chains_.size() * size_t(num_positions));
+    const int32_t *const num_emitted = num_emitted_.on_host(chains_.size());
+    if (skips_adjustment_) redraw(num_emitted, num_positions);
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      finish(i, &token_ids_[i * size_t(num_positions)], num_emitted[i]);
+    }
+  }
+
+  // Puts draws from p in the places of draws from residuals.
+  void redraw(const int32_t *num_emitted, int64_t num_positions) {
+    places_.clear();
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      const Text &text = *chains_[i].text;
+      const int64_t place = int64_t(i) * num_positions + num_emitted[i];
+      if (num_emitted[i] == chains_[i].num_drafts || token_ids_[size_t(place)] < 0) continue;
+      target_.sampler().add(place, text.seed, uint64_t(text.num_new() + num_emitted[i]) | kRedrawn);
+      places_.push_back(place);
+    }
+    if (places_.empty()) return;
+    const int32_t *const drawn = target_.sampler().draw(
+        target_.logits(), int64_t(chains_.size()) * num_positions, &workspace_);
+    for (size_t i = 0; i < places_.size(); ++i) token_ids_[size_t(places_[i])] = drawn[i];
+  }
+
+  // `token_ids`: the drafts that were kept and the token behind them.
+  void finish(size_t index, const int32_t *token_ids, int64_t num_emitted) {
+    const Chain &chain = chains_[index];
+    Text *const text = chain.text;
+    drafts_.assign(chain.drafts(), chain.drafts() + chain.num_drafts);
+    Outcome outcome = {text->length, 0};
+    const int64_t num_tokens = generation_->emit(text, token_ids, num_emitted + 1);
+    outcome.num_kept = std::min(num_tokens, num_emitted);
+    Round round;
+    round.drafts = drafts_.data();
+    round.num_drafted = chain.num_drafts;
+    round.num_accepted = outcome.num_kept;
+    round.next_token_id = num_tokens > num_emitted ? token_ids[num_emitted] : -1;
+    round.entropy = chain.entropy;
+    generation_->finish_round(text, round);
+    target_.cache().keep(text->index, outcome.begin + outcome.num_kept);
+    drafter_->learn(index, *text, outcome);
+  }
+
+  Generation *generation_;
+  Drafter *drafter_;
+  bool skips_adjustment_;
+  Workspace workspace_;
+  Target target_;
+  Randomness randomness_;
+  Input<int32_t> draft_tokens_, draft_lengths_;
+  Output<int32_t> tokens_, num_emitted_;
+  std::vector<Chain> chains_;
+  std::vector<Feed> feeds_;
+  std::vector<int64_t> places_;
+  std::vector<int32_t> token_ids_, drafts_;
+};
+
+}  // namespace
+
+void speculative(const Place &place, const sampler_speculative_args &args, Generation *generation) {
+  const std::unique_ptr<Drafter> drafter = make_model_drafter(place, args, generation);
+  Speculation(place, generation, drafter.get(), args.skip_sample_adjustment != 0)
+      .run(args.first_target != 0);
+}
+
+void ngram_assisted(const Place &place, const sampler_ngram_assisted_args &args,
+                    Generation *generation) {
+  const std::unique_ptr<Drafter> drafter = make_ngram_drafter(place, args, generation);
+  Speculation(place, generation, drafter.get(), false).run(args.first_target != 0);
+}
+
+}  // namespace sampler::decoding

@@ -1,0 +1,79 @@
+// The target model of a call with its logits: steps of one token, and what is alike in all loops.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "decoding/cached_model.h"
+#include "decoding/generation.h"
+#include "decoding/operations.h"
+
+namespace sampler::decoding {
+
+class Target {
+ public:
+  // Room for num_positions rows of logits of each text.
+  Target(const Place &place, Generation *generation, int64_t num_positions)
+      : generation_(generation),
+        cache_(generation->log(), generation->target(), generation->args(),
+               generation->args().num_sequences),
+        logits_(place, bytes_of({generation->args().num_sequences, num_positions, num_cols()},
+                                cache_.element_size())),
+        sampler_(place, generation->args(), generation->target(),
+                 size_t(generation->args().num_sequences)) {}
+
+  // Runs the loop; writes what it generated, also when it fails.
+  template <class Loop>
+  void run(const Loop &loop) {
+    try {
+      loop(generation_->start());
+    } catch (...) {
+      write_outputs();
+      throw;
+    }
+    write_outputs();
+  }
+
+  int64_t num_cols() const { return generation_->target().vocabulary_size; }
+  CachedModel &cache() { return cache_; }
+  DeviceBytes &memory() { return logits_; }
+  LogitRows logits() const { return {logits_.data(), num_cols()}; }
+  TokenSampler &sampler() { return sampler_; }
+
+  // One token for each text, drawn from the logits behind it.
+  void step(const std::vector<Text *> &texts, Workspace *workspace) {
+    feeds_.clear();
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const Text &text = *texts[i];
+      feeds_.push_back({text.index, text.tokens.data(), text.length, 1});
+      sampler_.add(int64_t(i), text.seed, uint64_t(text.num_new()));
+    }
+    cache_.forward(feeds_, logits());
+    const int32_t *const tokens = sampler_.draw(logits(), int64_t(texts.size()), workspace);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      Round round;
+      if (generation_->emit(texts[i], &tokens[i], 1) > 0) round.next_token_id = tokens[i];
+      generation_->finish_round(texts[i], round);
+      cache_.keep(texts[i]->index, texts[i]->length);
+    }
+    ++generation_->stats().num_rounds;
+  }
+
+ private:
+  void write_outputs() {
+    generation_->stats().target_forwards = cache_.num_forwards();
+    int64_t *const lengths = generation_->args().out_cache_lengths;
+    for (int64_t i = 0; lengths && i < generation_->args().num_sequences; ++i) {
+      lengths[i] = cache_.length(i);
+    }
+    generation_->write_outputs();
+  }
+
+  Generation *generation_;
+  CachedModel cache_;
+  DeviceBytes logits_;
+  TokenSampler sampler_;
+  std::vector<Feed> feeds_;
+};
+
+}  // namespace sampler::decoding

@@ -1,0 +1,259 @@
+// Prompt lookup, against a search through the whole text.
+#include <algorithm>
+
+#include "counting_allocator.h"
+#include "support.h"
+
+namespace ngram_test {
+namespace {
+
+using capi_test::CountingAllocator;
+
+sampler_prompt_lookup_options lookup_options(std::int64_t max_tokens, std::int64_t vocabulary_size,
+                                             std::int64_t min_match = 1,
+                                             std::int64_t max_match = 0) {
+  sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+  options.min_match = min_match;
+  options.max_match = max_match;
+  options.max_tokens = max_tokens;
+  options.vocabulary_size = vocabulary_size;
+  return options;
+}
+
+class Lookup : public Interface {
+ public:
+  explicit Lookup(const sampler_prompt_lookup_options &options) {
+    sampler_prompt_lookup_t lookup = nullptr;
+    EXPECT_EQ(sampler_prompt_lookup_create(&options, &lookup), SAMPLER_OK) << sampler_last_error();
+    handle_.reset(lookup);
+    EXPECT_EQ(sampler_prompt_lookup_interface(lookup, &functions), SAMPLER_OK);
+  }
+
+  sampler_prompt_lookup_t get() const { return handle_.get(); }
+
+  void append(const Tokens &tokens) {
+    EXPECT_EQ(sampler_prompt_lookup_append(get(), tokens.data(), std::int64_t(tokens.size())),
+              SAMPLER_OK)
+        << sampler_last_error();
+  }
+
+  Tokens propose(std::size_t num_drafts) const {
+    Tokens drafts(num_drafts + 1, -7);
+    std::int64_t count = -1;
+    EXPECT_EQ(sampler_prompt_lookup_propose(get(), std::int64_t(num_drafts), drafts.data(), &count),
+              SAMPLER_OK)
+        << sampler_last_error();
+    EXPECT_TRUE(count >= 0 && count <= std::int64_t(num_drafts));
+    for (std::size_t i = std::size_t(count); i < drafts.size(); ++i) EXPECT_EQ(drafts[i], -7);
+    drafts.resize(std::size_t(count));
+    return drafts;
+  }
+
+ private:
+  struct Destroy {
+    void operator()(sampler_prompt_lookup_t lookup) const { sampler_prompt_lookup_destroy(lookup); }
+  };
+  std::unique_ptr<sampler_prompt_lookup, Destroy> handle_;
+};
+
+// How many tokens, up to most, the first `end` of the text have at their end as the whole text has.
+std::size_t match_at(const Tokens &text, std::size_t end, std::size_t most) {
+  std::size_t length = 0;
+  while (length < end && length < most &&
+         text[end - 1 - length] == text[text.size() - 1 - length]) {
+    ++length;
+  }
+  return length;
+}
+
+// Where the longest match of the text's end ends, among ends up to last; 0: there is none.
+std::size_t naive_match(const Tokens &text, std::size_t last, std::size_t min_match,
+                        std::size_t max_match) {
+  std::size_t best = 0, best_length = min_match;
+  for (std::size_t end = 1; end <= last; ++end) {
+    const std::size_t length = match_at(text, end, max_match);
+    if (length < best_length) continue;
+    best = end;
+    best_length = length;
+  }
+  return best;
+}
+
+Tokens naive_propose(const Tokens &text, std::size_t num_drafts, std::size_t min_match,
+                     std::size_t max_match) {
+  if (text.empty()) return {};
+  const std::size_t end = naive_match(text, text.size() - 1, min_match, max_match);
+  if (end == 0) return {};
+  const std::size_t count = std::min(num_drafts, text.size() - end);
+  return Tokens(text.begin() + std::ptrdiff_t(end), text.begin() + std::ptrdiff_t(end + count));
+}
+
+bool naive_has(const Tokens &text, const Tokens &context) {
+  const auto found = std::search(text.begin(), text.end(), context.begin(), context.end());
+  return found != text.end() && found + std::ptrdiff_t(context.size()) != text.end();
+}
+
+void expect_naive(Lookup *lookup, const Tokens &text, std::size_t min_match, std::size_t max_match,
+                  std::mt19937 *random, std::int32_t vocabulary_size) {
+  ASSERT_EQ(lookup->propose(4), naive_propose(text, 4, min_match, max_match))
+      << testing::PrintToString(text);
+  Tokens context = text;
+  const Tokens more = random_tokens(random, 4, vocabulary_size);
+  context.insert(context.end(), more.begin(), more.end());
+  const std::size_t last = more.empty() ? text.size() - 1 : text.size();
+  const std::size_t end = naive_match(context, last, min_match, max_match);
+  const Next next = lookup->next(context);
+  ASSERT_EQ(next.known, end != 0) << testing::PrintToString(context);
+  if (end != 0) {
+    ASSERT_EQ(next.token_id, context[end]) << testing::PrintToString(context);
+  }
+
+  const Tokens part = random_tokens(random, 5, vocabulary_size);
+  const bool is_length = part.size() >= min_match && part.size() <= max_match;
+  ASSERT_EQ(lookup->has(part), is_length && naive_has(text, part)) << testing::PrintToString(part);
+}
+
+// Texts of random tokens, of repeated pieces, and of one token with others between.
+std::int32_t token_of(int kind, const Tokens &text, std::mt19937 *random,
+                      std::int32_t vocabulary_size) {
+  const std::int32_t any = std::int32_t((*random)() % std::uint32_t(vocabulary_size));
+  if (kind == 1 && text.size() > 5 && (*random)() % 12) return text[text.size() - 5];
+  if (kind == 2 && (*random)() % 10) return 0;
+  return any;
+}
+
+TEST(Lookup, IsASearchThroughTheText) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 400; ++round) {
+    const std::size_t most = 1 + random() % 100;
+    const std::int32_t vocabulary_size = std::int32_t(1 + random() % 4);
+    const std::size_t min_match = 1 + random() % 3;
+    const std::size_t max_match = random() % 2 ? 0 : min_match + random() % 5;
+    const std::size_t longest = max_match == 0 ? most + 9 : max_match;
+    Lookup lookup(lookup_options(std::int64_t(most), vocabulary_size, std::int64_t(min_match),
+                                 std::int64_t(max_match)));
+    for (int again = 0; again < 2; ++again) {
+      Tokens text;
+      while (text.size() < most) {
+        text.push_back(token_of(round % 3, text, &random, vocabulary_size));
+        lookup.append({text.back()});
+        expect_naive(&lookup, text, min_match, longest, &random, vocabulary_size);
+        if (HasFatalFailure()) return;
+      }
+      ASSERT_EQ(sampler_prompt_lookup_reset(lookup.get()), SAMPLER_OK);
+      ASSERT_EQ(lookup.propose(3), Tokens());
+    }
+  }
+}
+
+// Longer ones, compared now and then. The second kind has all ends of a long run again and again.
+TEST(Lookup, OfLongTexts) {
+  std::mt19937 random(2);
+  for (const int kind : {0, 1, 2, 3}) {
+    constexpr std::size_t kMost = 4000;
+    Lookup lookup(lookup_options(kMost, 50)), limited(lookup_options(kMost, 50, 1, 6));
+    Tokens text;
+    for (std::size_t i = 0; i < kMost; ++i) {
+      const std::int32_t token =
+          kind == 3 ? (i % 400 ? 0 : std::int32_t(i / 400)) : token_of(kind, text, &random, 3);
+      text.push_back(token);
+      lookup.append({token});
+      limited.append({token});
+      if (i % 97 && i % 400 > 3) continue;
+      ASSERT_EQ(lookup.propose(10), naive_propose(text, 10, 1, kMost)) << kind << ", " << i;
+      ASSERT_EQ(limited.propose(10), naive_propose(text, 10, 1, 6)) << kind << ", " << i;
+    }
+  }
+}
+
+TEST(Lookup, OfEquallyLongMatchesTheLatest) {
+  Lookup lookup(lookup_options(20, 10));
+  lookup.append({1, 2, 5, 1, 2, 6, 9, 2, 7, 1, 2});
+  EXPECT_EQ(lookup.propose(2), (Tokens{6, 9}));
+  EXPECT_EQ(lookup.propose(1), (Tokens{6}));
+  EXPECT_EQ(lookup.propose(0), Tokens());
+  EXPECT_EQ(lookup.propose(100), (Tokens{6, 9, 2, 7, 1, 2}));
+  Lookup limited(lookup_options(20, 10, 1, 1));
+  limited.append({1, 2, 5, 1, 2, 6, 9, 2, 7, 1, 2});
+  EXPECT_EQ(limited.propose(2), (Tokens{7, 1}));
+}
+
+TEST(Lookup, MayOverlapItsMatch) {
+  Lookup lookup(lookup_options(20, 10));
+  lookup.append({4, 4});
+  EXPECT_EQ(lookup.propose(5), (Tokens{4}));
+  lookup.append({4, 4});
+  EXPECT_EQ(lookup.propose(5), (Tokens{4}));
+}
+
+TEST(Lookup, WithTheLargestIds) {
+  constexpr std::int32_t kLast = (1 << 20) - 2;
+  Lookup lookup(lookup_options(1000, (1 << 20) - 1));
+  Tokens text;
+  for (std::int32_t i = 0; i < 400; ++i) text.push_back(kLast - i);
+  lookup.append(text);
+  EXPECT_EQ(lookup.propose(2), Tokens());
+  lookup.append({kLast - 100});
+  EXPECT_EQ(lookup.propose(2), (Tokens{kLast - 101, kLast - 102}));
+}
+
+TEST(Lookup, HasRoomForAsManyTokensAsItSays) {
+  CountingAllocator allocator;
+  auto options = lookup_options(7, 10);
+  allocator.install(&options);
+  Lookup lookup(options);
+  EXPECT_EQ(allocator.num_calls(), 1);
+  lookup.append({1, 2, 3, 1, 2});
+  const Tokens three = {3, 4, 5};
+  EXPECT_EQ(sampler_prompt_lookup_append(lookup.get(), three.data(), 3),
+            SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(sampler_last_error(),
+               "3 tokens are to be appended; there is room for 2 of max_tokens");
+  EXPECT_EQ(lookup.propose(1), (Tokens{3}));
+  lookup.append({3, 1});
+  EXPECT_EQ(lookup.propose(1), (Tokens{2}));
+  EXPECT_EQ(sampler_prompt_lookup_append(lookup.get(), three.data(), 1),
+            SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(allocator.num_calls(), 1);
+}
+
+TEST(Lookup, WithoutMemory) {
+  CountingAllocator allocator(0);
+  auto options = lookup_options(1000, 10);
+  allocator.install(&options);
+  sampler_prompt_lookup_t lookup = reinterpret_cast<sampler_prompt_lookup_t>(&options);
+  EXPECT_EQ(sampler_prompt_lookup_create(&options, &lookup), SAMPLER_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(lookup, nullptr);
+  EXPECT_LT(allocator.last_bytes(), 132u * 1000 + 1000);
+}
+
+TEST(LookupInterface, FollowsOneSequence) {
+  Lookup lookup(lookup_options(100, 10));
+  lookup.initialize({1, 2, 3, 4});
+  EXPECT_EQ(lookup.next({1, 2, 3, 4, 1}), (Next{2, 1}));
+  EXPECT_EQ(lookup.next({1, 2, 3, 4, 1, 2}), (Next{3, 1}));
+  EXPECT_EQ(lookup.next({1, 2, 3, 4, 1, 2, 9}).known, 0);
+  EXPECT_EQ(lookup.next({1, 2, 3}).known, 0) << "shorter than the text";
+  // The text grows by contexts; what stands behind them is not learned.
+  lookup.update({1, 2, 3, 4, 1, 2, 7}, {8, 9});
+  EXPECT_EQ(lookup.next({1, 2, 3, 4, 1, 2, 7}).known, 0);
+  EXPECT_EQ(lookup.next({1, 2, 3, 4, 1, 2, 7, 2}), (Next{7, 1}));
+  EXPECT_TRUE(lookup.has({1, 2}));
+  EXPECT_TRUE(lookup.has({2, 7}) == false);
+  lookup.update({1, 2}, {5});
+  EXPECT_EQ(lookup.next({1, 2, 3, 4, 1, 2, 7, 2}), (Next{7, 1}));
+  lookup.reset();
+  EXPECT_EQ(lookup.next({1}).known, 0);
+  EXPECT_FALSE(lookup.has({1}));
+}
+
+TEST(LookupInterface, AnUnknownTokenIsThatOfAStorage) {
+  const Lookup lookup(lookup_options(100, 1000));
+  const Storage storage(storage_options(SAMPLER_NGRAM_ALL_ORDERS, 3, 1000));
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(lookup.next({1}, i, 3), storage.next({1}, i, 3));
+  }
+}
+
+}  // namespace
+}  // namespace ngram_test
