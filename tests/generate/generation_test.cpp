@@ -187,7 +187,9 @@ TEST(Modes, BeamsComeBestFirstAndTheFirstIsNoWorseThanGreedyText) {
     EXPECT_EQ(beam.prompt, i / 3);
     EXPECT_EQ(beam.new_tokens.size(), 12u);
     EXPECT_EQ(beam.finish_reason, SAMPLER_FINISH_LENGTH);
-    if (i % 3 > 0) EXPECT_LE(beam.score, beams.continuations[i - 1].score);
+    if (i % 3 > 0) {
+      EXPECT_LE(beam.score, beams.continuations[i - 1].score);
+    }
   }
   options.mode = Mode::kAutoregressive;
   options.sampling.temperature = 0;
