@@ -25,6 +25,27 @@ float dot(const float *a, const float *b, std::size_t size) {
   return total;
 }
 
+// out[d] = the sum of weights[j] * values[j * stride + d], added in the order of j, in registers.
+template <std::size_t kSize>
+void add_weighted(const std::vector<float> &weights, const float *values, std::size_t stride,
+                  float *out) {
+  float sums[kSize] = {};
+  for (const float weight : weights) {
+    for (std::size_t d = 0; d < kSize; ++d) sums[d] += weight * values[d];
+    values += stride;
+  }
+  for (std::size_t d = 0; d < kSize; ++d) out[d] = sums[d];
+}
+
+// The same for any number of sums.
+void add_weighted(const std::vector<float> &weights, const float *values, std::size_t stride,
+                  std::size_t size, float *out) {
+  std::size_t d = 0;
+  for (; d + 32 <= size; d += 32) add_weighted<32>(weights, values + d, stride, out + d);
+  for (; d + 8 <= size; d += 8) add_weighted<8>(weights, values + d, stride, out + d);
+  for (; d < size; ++d) add_weighted<1>(weights, values + d, stride, out + d);
+}
+
 // 0.5 x (1 + tanh(z)) = x / (1 + exp(-2 z)).
 float gelu_tanh(float x) {
   constexpr float kSqrt2OverPi = 0.7978845608f;
@@ -218,7 +239,7 @@ void Gpt2Model::add_attention(std::size_t layer, const std::vector<TokenSpan> &s
   add(projected, hidden);
 }
 
-// One token's attention to the first num_keys tokens of its sequence; `out` holds zeros.
+// One token's attention to the first num_keys tokens of its sequence.
 void Gpt2Model::attend(const Gpt2Sequence::KvCache &cache, const float *query, int num_keys,
                        float scale, float *out) const {
   const std::size_t head_size = n_embd_ / static_cast<std::size_t>(config_.n_head);
@@ -233,9 +254,8 @@ void Gpt2Model::attend(const Gpt2Sequence::KvCache &cache, const float *query, i
     for (std::size_t j = 0; j < weights.size(); ++j) {
       weights[j] = std::exp(weights[j] - highest);
       sum += weights[j];
-      const float *value = &cache.values[j * n_embd_ + head];
-      for (std::size_t d = 0; d < head_size; ++d) out[head + d] += weights[j] * value[d];
     }
+    add_weighted(weights, &cache.values[head], n_embd_, head_size, out + head);
     for (std::size_t d = 0; d < head_size; ++d) out[head + d] /= sum;
   }
 }
