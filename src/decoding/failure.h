@@ -16,7 +16,9 @@ inline void require(sampler_status status) {
 // What a callback of the caller's returned.
 inline void require(const capi::Log &log, const char *callback, sampler_status status) {
   if (status == SAMPLER_OK) return;
-  throw Failure{capi::fail(log, status, "%s returned %d", callback, int(status))};
+  throw Failure{status < 0 ? capi::fail(log, status, "%s returned %d", callback, int(status))
+                           : capi::fail(log, status, "%s returned %d, %s", callback, int(status),
+                                        sampler_status_string(status))};
 }
 
 }  // namespace sampler::decoding
