@@ -69,13 +69,14 @@ void run(Arguments arguments) {
   Printer printer(tokenizer, arguments, model.config().n_positions);
   Listeners listeners;
   listeners.on_tokens = [&](std::size_t index, const Continuation &continuation) {
-    printer.print_text(index, continuation);
+    printer.add_text(index, continuation);
   };
   if (arguments.trace) {
     listeners.on_round = [&](const sampler_trace_round &round) { printer.print_round(round); };
   }
   const Generation generation =
       generate_text(model, drafter ? &*drafter : nullptr, prompts, options, listeners);
+  if (arguments.trace) printer.print_texts();
   if (!std::cout) throw Error("the text cannot be written to standard output");
   const std::optional<Generation> autoregressive = autoregressive_run(model, prompts, options);
   const Generation *beside = autoregressive ? &*autoregressive : nullptr;

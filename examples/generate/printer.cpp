@@ -19,7 +19,7 @@ Printer::Printer(const BpeTokenizer &tokenizer, const Arguments &arguments, int 
   }
 }
 
-void Printer::print_text(std::size_t index, const Continuation &continuation) {
+void Printer::add_text(std::size_t index, const Continuation &continuation) {
   Text &text = texts_[index];
   const std::vector<std::int32_t> &tokens = continuation.new_tokens;
   const bool has_end_token = continuation.finish_reason == SAMPLER_FINISH_END_TOKEN;
@@ -32,10 +32,14 @@ void Printer::print_text(std::size_t index, const Continuation &continuation) {
     text.printable += text.stream.finish() + "\n";
     text.end = describe_end(continuation);
   }
-  if (texts_.size() > 1) {
+  if (!arguments_.trace) print_texts();
+}
+
+void Printer::print_texts() {
+  if (texts_.size() == 1) {
+    print_new_text(&texts_[0]);
+  } else {
     print_finished_blocks();
-  } else if (!arguments_.trace || !text.end.empty()) {
-    print_new_text(&text);
   }
 }
 

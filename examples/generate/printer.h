@@ -13,13 +13,17 @@
 namespace generate {
 
 // Prints the texts: a single one as it grows, several as blocks, in order, each as soon as it and
-// those before it have ended. With a trace, a line for each round, and texts once they have ended.
+// those before it have ended. With a trace, a line for each round, and all texts at the end.
 class Printer {
  public:
   Printer(const BpeTokenizer &tokenizer, const Arguments &arguments, int context);
 
-  // Of the continuation `index`, which has new tokens or has ended.
-  void print_text(std::size_t index, const Continuation &continuation);
+  // Takes the continuation `index`, which has new tokens or has ended, and prints what can be
+  // printed now; with a trace nothing.
+  void add_text(std::size_t index, const Continuation &continuation);
+
+  // Prints what has not been printed.
+  void print_texts();
 
   // Drafts are marked + accepted, - rejected, . not looked at; the model's own token behind them is
   // marked * where all drafts were accepted, and > otherwise.

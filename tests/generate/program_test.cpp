@@ -217,6 +217,207 @@ TEST(Program, SaysThatATextEndedAtTheContextLimit) {
             "== prompt 1, sample 2: 189 new tokens, stopped at the context limit of 192 tokens ==");
 }
 
+// ---- Modes ------------------------------------------------------------------------------------
+
+std::string draft_option() {
+  return "--draft=" + (tiny_gpt2() / "draft").string();
+}
+
+// The options that choose each mode which continues a text token by token or by drafts.
+std::vector<Strings> text_modes() {
+  return {{"--mode=autoregressive"},
+          {"--mode=speculative", draft_option()},
+          {"--mode=speculative", draft_option(), "--gamma=3"},
+          {"--mode=speculative", draft_option(), "--adaptive", "--gamma-max=8", "--ema-beta=0.5"},
+          {"--mode=ngram"},
+          {"--mode=ngram", "--ngram-order=4", "--filler-top-k=0", "--stop-if-unknown"}};
+}
+
+Strings joined(Strings a, const Strings &b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(ProgramModes, GreedyTextIsTheSameInEachWithAndWithoutCache) {
+  const Strings common = {"--prompt=KING RICHARD III:\nNow is the", "--greedy", "--length=50"};
+  const std::string expected = text_of("target", common);
+  for (const Strings &mode : text_modes()) {
+    EXPECT_EQ(text_of("target", joined(common, mode)), expected) << mode.back();
+    EXPECT_EQ(text_of("target", joined(joined(common, mode), {"--no-cache"})), expected)
+        << mode.back();
+  }
+}
+
+TEST(ProgramModes, TheSeedFixesTheText) {
+  for (const Strings &mode : text_modes()) {
+    const Strings arguments = joined(mode, {"--length=40", "--temperature=0.9", "--seed=5"});
+    EXPECT_EQ(text_of("target", arguments), text_of("target", joined(arguments, {"--no-cache"})));
+    EXPECT_NE(text_of("target", arguments), text_of("target", joined(mode, {"--length=40"})));
+  }
+}
+
+TEST(ProgramModes, DraftedTextStreamsRoundByRound) {
+  const Outcome result = run_model(
+      "target", {"--mode=speculative", draft_option(), "--prompt=ROMEO:\n", "--length=40"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_GT(result.writes.size(), 8u);  // at most 6 tokens a round
+  EXPECT_LT(result.writes.size(), 40u);
+}
+
+// "accepted 12 of 40 drafts, 30.0 %, in 9 rounds", and how much faster that was.
+TEST(ProgramModes, TellTheAcceptanceRateAndTheSpeedUp) {
+  for (const Strings &mode :
+       {Strings{"--mode=speculative", draft_option()}, Strings{"--mode=ngram"}}) {
+    const std::string err = run_model("target", joined(mode, {"--length=30", "--greedy"})).err;
+    const std::size_t start = err.find("accepted ");
+    ASSERT_NE(start, std::string::npos) << err;
+    int accepted, drafted, rounds, length = 0;
+    double percent, rate, ratio, autoregressive_rate;
+    ASSERT_EQ(
+        std::sscanf(&err[start],
+                    "accepted %d of %d drafts, %lf %%, in %d rounds\n"
+                    "%lf tokens/s in all, %lf times the %lf tokens/s of an autoregressive run "
+                    "of the same prompts behind it\n%n",
+                    &accepted, &drafted, &percent, &rounds, &rate, &ratio, &autoregressive_rate,
+                    &length),
+        7)
+        << err;
+    EXPECT_EQ(start + static_cast<std::size_t>(length), err.size());
+    EXPECT_NEAR(percent, 100.0 * accepted / drafted, 0.05001);
+    EXPECT_GT(rounds, 4);
+    EXPECT_LE(rounds, 30);
+    EXPECT_LE(accepted + rounds, 31);
+    EXPECT_GT(rate, 0);
+    EXPECT_GT(ratio, 0);
+    EXPECT_GT(autoregressive_rate, 0);
+  }
+}
+
+TEST(ProgramModes, BeamsArePrintedBestFirst) {
+  const Strings common = {"--mode=beam", "--prompt=ROMEO:\n", "--length=12"};
+  const Outcome single = run_model("target", common);
+  ASSERT_EQ(single.exit_status, 0) << single.err;
+  EXPECT_EQ(single.out.rfind("ROMEO:\n", 0), 0u);
+  const Outcome several = run_model("target", joined(common, {"--samples=4"}));
+  const std::vector<Block> blocks = blocks_of(several.out);
+  ASSERT_EQ(blocks.size(), 4u);
+  EXPECT_EQ(blocks[0].text, single.out);
+  double last_score = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    double score;
+    int sample;
+    ASSERT_EQ(std::sscanf(blocks[i].header.c_str(),
+                          "== prompt 1, sample %d: 12 new tokens, score %lf ==", &sample, &score),
+              2)
+        << blocks[i].header;
+    EXPECT_EQ(sample, static_cast<int>(i) + 1);
+    EXPECT_LE(score, last_score);
+    last_score = score;
+  }
+  EXPECT_NE(blocks[0].text, blocks[1].text);
+  EXPECT_EQ(text_of("target", joined(common, {"--no-cache"})), single.out);
+  EXPECT_EQ(text_of("target", joined(common, {"--beams=1"})),
+            text_of("target", {"--greedy", "--prompt=ROMEO:\n", "--length=12"}));
+}
+
+// The tokens of a trace that became text, one behind the other.
+std::string text_of_trace(const Outcome &result, std::string *out_signs) {
+  std::istringstream lines(result.out);
+  std::string text;
+  for (std::string line; std::getline(lines, line) && line.rfind("round ", 0) == 0;) {
+    for (std::size_t i = line.find(':') + 1; i < line.size();) {
+      const char sign = line.at(i + 1);
+      std::size_t end = i + 3;
+      while (line.at(end) != '"') end += line[end] == '\\' ? 2 : 1;
+      if (sign == '+' || sign == '>' || sign == '*') {
+        text += Json::parse(line.substr(i + 2, end - i - 1)).get<std::string>();
+      }
+      *out_signs += sign;
+      i = end + 1;
+    }
+  }
+  return text;
+}
+
+TEST(ProgramModes, ATraceHasTheTokensOfTheTextAndWhereTheyAreFrom) {
+  for (const Strings &mode :
+       {Strings{"--mode=speculative", draft_option()}, Strings{"--mode=ngram", "--gamma=2"}}) {
+    const Strings arguments =
+        joined(mode, {"--prompt=ROMEO:\n", "--length=80", "--temperature=0.5", "--seed=2"});
+    const std::string text = text_of("target", arguments);
+    const Outcome trace = run_model("target", joined(arguments, {"--trace"}));
+    ASSERT_EQ(trace.exit_status, 0) << trace.err;
+    std::string signs;
+    EXPECT_EQ("ROMEO:\n" + text_of_trace(trace, &signs) + "\n", text);
+    ASSERT_GE(trace.out.size(), text.size());
+    EXPECT_EQ(trace.out.substr(trace.out.size() - text.size()), text);
+    for (const char sign : {'+', '-', '.', '>', '*'}) {
+      EXPECT_NE(signs.find(sign), std::string::npos) << sign;
+    }
+  }
+}
+
+TEST(ProgramModes, ATraceIsColouredOnRequest) {
+  const Strings arguments = {"--mode=speculative", draft_option(), "--trace", "--length=20"};
+  const std::string plain = text_of("target", arguments);
+  EXPECT_EQ(plain.find('\033'), std::string::npos);
+  EXPECT_EQ(text_of("target", joined(arguments, {"--color=never"})), plain);
+  std::string coloured = text_of("target", joined(arguments, {"--color=always"}));
+  EXPECT_NE(coloured.find("\033[32m+"), std::string::npos);
+  for (std::size_t i; (i = coloured.find('\033')) != std::string::npos;) {
+    coloured.erase(i, coloured.find('m', i) + 1 - i);
+  }
+  EXPECT_EQ(coloured, plain);
+}
+
+TEST(ProgramModes, JsonHasALineForEachRun) {
+  const TempDir dir;
+  const std::string path = dir.path() / "results.jsonl";
+  const std::vector<Strings> modes = {{"--mode=speculative", draft_option(), "--adaptive"},
+                                      {"--mode=ngram", "--gamma=2"},
+                                      {"--mode=beam"},
+                                      {}};
+  for (const Strings &mode : modes) {
+    text_of("target", joined(mode, {"--length=20", "--json", path}));
+  }
+  std::istringstream lines(read_bytes(path));
+  std::vector<Json> results;
+  for (std::string line; std::getline(lines, line);) results.push_back(Json::parse(line));
+  ASSERT_EQ(results.size(), 4u);
+  const char *const names[] = {"speculative", "ngram", "beam", "autoregressive"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Json &result = results[i];
+    EXPECT_EQ(result.at("mode"), names[i]);
+    EXPECT_EQ(result.at("new_tokens"), 20);
+    EXPECT_GT(result.at("seconds"), result.at("target_seconds"));
+    EXPECT_EQ(result.contains("speed_up"), i < 3);
+    if (i < 3) {
+      EXPECT_EQ(result.at("autoregressive").at("new_tokens"), 20);
+      EXPECT_EQ(result.at("autoregressive").at("drafted"), 0);
+    }
+  }
+  EXPECT_EQ(results[0].at("adaptive"), true);
+  EXPECT_EQ(results[0].at("gamma_max"), 5);
+  EXPECT_GT(results[0].at("drafter_forwards"), 0);
+  EXPECT_EQ(results[1].at("gamma"), 2);
+  const Outcome failed = run_model("draft", {"--length=1", "--json=/nonexistent/file"});
+  EXPECT_EQ(failed.exit_status, 1);
+  EXPECT_NE(failed.err.find("generate: /nonexistent/file: cannot be written\n"), std::string::npos)
+      << failed.err;
+}
+
+TEST(ProgramModes, ADrafterOfAnotherVocabularyIsAnError) {
+  const TempDir dir;
+  ModelFiles files = ModelFiles::odd_sizes();
+  files.write(dir.path());
+  const Outcome result =
+      run_model("target", {"--mode=speculative", "--draft", dir.path(), "--prompt=a"});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find("37"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("2048"), std::string::npos) << result.err;
+}
+
 class ProgramModel : public testing::Test {
  protected:
   Outcome run_changed(Strings arguments) {
@@ -332,6 +533,35 @@ TEST(Program, BadOptionsAreNamed) {
       {{"--min-p=-0.1"}, "--min-p"},
       {{"--greedy", "--temperature=1"}, "--greedy"},
       {{"--bogus"}, "--bogus"},
+      {{"--mode=guess"}, "--mode"},
+      {{"--mode=speculative"}, "--mode speculative needs a drafter, --draft"},
+      {{"--mode=speculative", "--draft=/nonexistent"}, "/nonexistent/config.json"},
+      {{"--draft=x"}, "--draft is not used with --mode autoregressive"},
+      {{"--gamma=3"}, "--gamma is not used with --mode autoregressive"},
+      {{"--trace"}, "--trace is not used with --mode autoregressive"},
+      {{"--mode=beam", "--gamma=3"}, "--gamma is not used with --mode beam"},
+      {{"--mode=beam", "--greedy"}, "--greedy is not used with --mode beam"},
+      {{"--mode=beam", "--top-p=0.5"}, "--top-p is not used with --mode beam"},
+      {{"--mode=ngram", "--beams=3"}, "--beams is not used with --mode ngram"},
+      {{"--mode=ngram", "--gamma=0"}, "--gamma"},
+      {{"--mode=ngram", "--gamma=1025"}, "--gamma"},
+      {{"--mode=ngram", "--ngram-order=1"}, "--ngram-order"},
+      {{"--mode=ngram", "--ngram-order=17"}, "--ngram-order"},
+      {{"--mode=ngram", "--filler-top-k=-1"}, "--filler-top-k"},
+      {{"--mode=ngram", "--filler-top-k=2049"}, "filler_top_k is 2049"},
+      {{"--mode=speculative", "--draft=x", "--gamma-max=3"}, "--adaptive"},
+      {{"--mode=speculative", "--draft=x", "--adaptive", "--ema-beta=1"}, "--ema-beta"},
+      {{"--mode=speculative", "--draft=x", "--adaptive", "--gamma-min=6"},
+       "--gamma-min is 6; it must be at most --gamma-max, which is 5"},
+      {{"--mode=beam", "--beams=0"}, "--beams"},
+      {{"--mode=beam", "--beams=1025"}, "--beams"},
+      {{"--mode=beam", "--beam-top-k=0"}, "--beam-top-k"},
+      {{"--mode=beam", "--beam-top-k=2049"}, "top_k is 2049"},
+      {{"--mode=beam", "--alpha=nan"}, "--alpha"},
+      {{"--mode=beam", "--alpha=101"}, "--alpha"},
+      {{"--mode=beam", "--beam-min-length=-1"}, "--beam-min-length"},
+      {{"--mode=beam", "--samples=5"}, "--samples is 5; it must be at most --beams, which is 4"},
+      {{"--color=sometimes"}, "--color"},
       {{"stray"}, "stray"},
   };
   for (const auto &[arguments, name] : cases) {
@@ -349,8 +579,13 @@ TEST(Program, BadOptionsAreNamed) {
 TEST(Program, HelpNamesEveryOption) {
   const Outcome result = run({"--help"});
   EXPECT_EQ(result.exit_status, 0);
-  for (const std::string option : {"--model", "--prompt", "--length", "--samples", "--seed",
-                                   "--temperature", "--top-k", "--top-p", "--min-p", "--greedy"}) {
+  for (const std::string option :
+       {"--model",           "--mode",      "--prompt",      "--length",      "--samples",
+        "--no-cache",        "--seed",      "--temperature", "--top-k",       "--top-p",
+        "--min-p",           "--greedy",    "--draft",       "--gamma",       "--adaptive",
+        "--gamma-min",       "--gamma-max", "--ema-beta",    "--ngram-order", "--filler-top-k",
+        "--stop-if-unknown", "--beams",     "--beam-top-k",  "--alpha",       "--beam-min-length",
+        "--early-stop",      "--trace",     "--color",       "--json"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }
