@@ -4,8 +4,9 @@
 usage: speculation_plot.py RESULTS.jsonl PLOT.svg [--title TEXT] [--check]
 
 Lines with the same gamma (with --adaptive: the same gamma_max) are one point: all their accepted
-drafts over all drafts, and the median of their speed-ups over autoregressive runs. With --check
-nothing is written: status 1 when the plot is not what the results give.
+drafts over all drafts, and the median of their speed-ups over autoregressive runs. Prints a table
+of what rounds with a fixed gamma cost, and what speed-up that gives; docs/decoding.md explains it.
+With --check nothing is written: status 1 when the plot is not what the results give.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import statistics
 import sys
 
 from bench_report import (
-    CARD, INK, MARGIN, MARKS, TOP, Record, ReportError, line, mark, number, text,
+    CARD, INK, MARGIN, MARKS, TOP, Record, ReportError, line, mark, number, table, text,
 )  # fmt: skip
 
 PANEL_WIDTH, PANEL_HEIGHT, AXIS_WIDTH = 330, 220, 44
@@ -57,6 +58,42 @@ def acceptance_percent(lines):
 
 def speed_up(lines):
     return statistics.median(record.time("speed_up") for record in lines)
+
+
+# ---- Table --------------------------------------------------------------------------------------
+
+
+def of_target_forward(record, seconds, count):
+    """How often `seconds / count` holds a forward of the target over one token, from the run beside."""
+    plain = record.record("autoregressive")
+    return seconds / count * plain.integer("target_forwards") / plain.time("target_seconds")
+
+
+def costs_of(record):
+    """Of a round, in forwards of the target over one token: all drafts, the target, the rest."""
+    rounds = record.integer("rounds")
+    rest = record.time("seconds") - record.time("target_seconds") - record.time("drafter_seconds")
+    seconds = (record.time("drafter_seconds"), record.time("target_seconds"), rest)
+    return [of_target_forward(record, part, rounds) for part in seconds]
+
+
+def table_of(points):
+    """A row a gamma; the likelihood that a draft is kept is the acceptance rate of the lowest gamma."""
+    kept = acceptance_percent(next(iter(points.values()))) / 100
+    rows = []
+    for gamma, lines in points.items():
+        drafts, target, rest = map(statistics.median, zip(*map(costs_of, lines)))
+        expected = sum(kept**i for i in range(gamma + 1))
+        tokens = sum(r.integer("new_tokens") for r in lines) / sum(r.integer("rounds") for r in lines)
+        cells = [f"{acceptance_percent(lines):.0f} %", f"{tokens:.2f}", f"{expected:.2f}"]
+        cells += [f"{cost:.2f}" for cost in (drafts / gamma, target, rest)]
+        cells += [f"{expected / (drafts + target + rest):.2f}", f"{speed_up(lines):.2f}"]
+        rows.append([str(gamma), *cells])
+    header = ["gamma", "accepted", "tokens a round", "E", "c", "v", "s", "S", "measured"]
+    return table(header, rows)
+
+
+# ---- Plot ---------------------------------------------------------------------------------------
 
 
 def panel(left, title, values, ticks):
@@ -117,11 +154,13 @@ def main():
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
     arguments = parser.parse_args()
     try:
-        content = plot(read_lines(arguments.results), arguments.title)
+        lines = read_lines(arguments.results)
+        content = plot(lines, arguments.title)
     except (ReportError, OSError) as error:
         sys.exit(f"speculation_plot: {error}")
     if not arguments.check:
         arguments.plot.write_text(content, encoding="utf-8")
+        print(table_of(points_of(lines).get("fixed") or points_of(lines)["adaptive"]))
     elif not arguments.plot.exists() or arguments.plot.read_text(encoding="utf-8") != content:
         sys.exit(f"{arguments.plot} is not what {arguments.results} gives")
 

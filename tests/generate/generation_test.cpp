@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,21 @@ TEST(Generation, EveryWayToTakeTheLikeliestTokenGivesTheSameText) {
   EXPECT_EQ(continuation(kPrompts[0], top_p), expected);
   EXPECT_EQ(continuation(kPrompts[0], min_p), expected);
   EXPECT_NE(continuation(kPrompts[0], with_seed(1)), expected);
+}
+
+// At a high temperature all tokens are about equally likely: a nucleus that is taken of them has
+// hundreds, one that is taken of the row as it is has a few.
+TEST(Generation, TheTemperatureComesBeforeTheFilters) {
+  GenerationOptions options = with_seed(1);
+  options.max_new_tokens = 1;
+  options.num_samples = 30;
+  options.sampling.temperature = 100;
+  options.sampling.top_p = 0.3f;
+  std::set<std::int32_t> first_tokens;
+  for (const Continuation &continuation : run({kPrompts[0]}, options)) {
+    first_tokens.insert(continuation.new_tokens.at(0));
+  }
+  EXPECT_GT(first_tokens.size(), 25u);
 }
 
 TEST(Generation, TextsEndAtTheEndTokenEachOnItsOwn) {
@@ -172,6 +188,42 @@ TEST(Modes, SpeculationSavesForwardsOfTheTarget) {
   EXPECT_GT(speculative.stats.num_accepted, 60);
   EXPECT_GT(speculative.times.drafter_seconds, 0);
   EXPECT_EQ(plain.times.drafter_seconds, 0);
+}
+
+// Each option of drafts, n-grams and beams, where it shows.
+TEST(Modes, OptionsReachTheLoops) {
+  const auto drafted_a_round = [](const GenerationOptions &options) {
+    const sampler_generation_stats stats = run_target(options).stats;
+    return static_cast<double>(stats.num_drafted) / static_cast<double>(stats.num_rounds);
+  };
+  GenerationOptions options = with_mode(Mode::kSpeculative, 40, true);
+  const double fixed = drafted_a_round(options);
+  options.draft.adaptive_gamma = true;
+  const double adaptive = drafted_a_round(options);
+  EXPECT_LT(adaptive, fixed);
+  options.draft.gamma_max = 12;
+  EXPECT_GT(drafted_a_round(options), adaptive);
+  options.draft.gamma_min = 12;
+  EXPECT_GT(drafted_a_round(options), fixed);
+  options.draft = {};
+  options.draft.gamma = 1;
+  EXPECT_LE(drafted_a_round(options), 4);  // one of each text
+
+  options = with_mode(Mode::kNgram, 40, true);
+  const double any = drafted_a_round(options);
+  options.ngram.stop_if_unknown = true;
+  EXPECT_LT(drafted_a_round(options), any);
+  const std::int64_t num_accepted = run_target(options).stats.num_accepted;
+  options.ngram.filler_top_k = 0;
+  EXPECT_NE(run_target(options).stats.num_accepted, num_accepted);
+
+  options = with_mode(Mode::kBeam, 20, true);
+  const float score = run_target(options).continuations[0].score;
+  options.beam.alpha = 0;
+  EXPECT_LT(run_target(options).continuations[0].score, score);
+  options.beam.alpha = 1.2f;
+  options.beam.min_length = 50;
+  EXPECT_LT(run_target(options).continuations[0].score, score);
 }
 
 TEST(Modes, BeamsComeBestFirstAndTheFirstIsNoWorseThanGreedyText) {

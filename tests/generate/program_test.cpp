@@ -374,7 +374,7 @@ TEST(ProgramModes, JsonHasALineForEachRun) {
   const TempDir dir;
   const std::string path = dir.path() / "results.jsonl";
   const std::vector<Strings> modes = {{"--mode=speculative", draft_option(), "--adaptive"},
-                                      {"--mode=ngram", "--gamma=2"},
+                                      {"--mode=ngram", "--gamma=2", "--no-cache"},
                                       {"--mode=beam"},
                                       {}};
   for (const Strings &mode : modes) {
@@ -388,6 +388,7 @@ TEST(ProgramModes, JsonHasALineForEachRun) {
   for (std::size_t i = 0; i < 4; ++i) {
     const Json &result = results[i];
     EXPECT_EQ(result.at("mode"), names[i]);
+    EXPECT_EQ(result.at("cache"), i != 1);
     EXPECT_EQ(result.at("new_tokens"), 20);
     EXPECT_GT(result.at("seconds"), result.at("target_seconds"));
     EXPECT_EQ(result.contains("speed_up"), i < 3);

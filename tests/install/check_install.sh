@@ -73,14 +73,17 @@ check_pkg_config() {
 }
 
 check_cmake_package() {
-  local build_dir=$work_dir/cmake_package dir
+  local build_dir=$work_dir/cmake_package dir mode
   dir=$(library_dir "$prefix")
   build_with_cmake "$prefix" "$1" "$build_dir"
   "$build_dir/minimal"
   "$build_dir/plugin_host" "$dir/libsampler.so.0"
   expect_recorded_tokens "$build_dir/recorded_logits" "$1"
-  "$build_dir/generate/generate" --model "$1/tiny_gpt2/target" --prompt "Once upon a time" \
-    --greedy --length 8
+  for mode in autoregressive "speculative --draft $1/tiny_gpt2/draft" ngram; do
+    # shellcheck disable=SC2086  # A mode with its options.
+    "$build_dir/generate/generate" --model "$1/tiny_gpt2/target" --prompt "Once upon a time" \
+      --greedy --length 8 --mode $mode
+  done
 }
 
 check_relocated() {
