@@ -1,5 +1,7 @@
 #include "report.h"
 
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,10 @@ namespace generate {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+bool uses_drafts(Mode mode) {
+  return mode == Mode::kSpeculative || mode == Mode::kNgram;
+}
 
 double tokens_per_second(const Generation &generation) {
   return static_cast<double>(generation.stats.num_new_tokens) / generation.times.total_seconds;
@@ -36,6 +42,11 @@ void print_times(const Generation &generation) {
   std::fprintf(stderr, "sampling took %.1f %% of the time\n", 100 * sampling_share(times));
 }
 
+// Six digits behind the point are more than any of the numbers means.
+double rounded(double value) {
+  return std::round(1e6 * value) / 1e6;
+}
+
 Json options_as_json(const GenerationOptions &options) {
   Json json;
   json["mode"] = mode_name(options.mode);
@@ -44,22 +55,20 @@ Json options_as_json(const GenerationOptions &options) {
   if (options.mode == Mode::kBeam) {
     json["beams"] = options.beam.num_beams;
     json["beam_top_k"] = options.beam.top_k;
-    json["alpha"] = options.beam.alpha;
+    json["alpha"] = rounded(options.beam.alpha);
     return json;
   }
   json["seed"] = options.seed;
-  json["temperature"] = options.sampling.temperature;
+  json["temperature"] = rounded(options.sampling.temperature);
   json["top_k"] = options.sampling.top_k;
-  json["top_p"] = options.sampling.top_p;
-  json["min_p"] = options.sampling.min_p;
-  if (options.mode == Mode::kSpeculative || options.mode == Mode::kNgram) {
-    json["gamma"] = options.draft.gamma;
-  }
+  json["top_p"] = rounded(options.sampling.top_p);
+  json["min_p"] = rounded(options.sampling.min_p);
+  if (uses_drafts(options.mode)) json["gamma"] = options.draft.gamma;
   if (options.mode == Mode::kSpeculative) {
     json["adaptive"] = options.draft.adaptive_gamma;
     json["gamma_min"] = options.draft.gamma_min;
     json["gamma_max"] = options.draft.gamma_max > 0 ? options.draft.gamma_max : options.draft.gamma;
-    json["ema_beta"] = options.draft.ema_beta;
+    json["ema_beta"] = rounded(options.draft.ema_beta);
   }
   if (options.mode == Mode::kNgram) {
     json["ngram_order"] = options.ngram.order;
@@ -68,20 +77,24 @@ Json options_as_json(const GenerationOptions &options) {
   return json;
 }
 
-Json results_as_json(const Generation &generation) {
+Json times_as_json(const Generation &generation) {
+  Json json;
+  json["new_tokens"] = generation.stats.num_new_tokens;
+  json["rounds"] = generation.stats.num_rounds;
+  json["target_forwards"] = generation.stats.target_forwards;
+  json["seconds"] = rounded(generation.times.total_seconds);
+  json["target_seconds"] = rounded(generation.times.target_seconds);
+  return json;
+}
+
+Json drafts_as_json(const Generation &generation) {
   const sampler_generation_stats &stats = generation.stats;
   Json json;
-  json["new_tokens"] = stats.num_new_tokens;
-  json["rounds"] = stats.num_rounds;
   json["drafted"] = stats.num_drafted;
   json["accepted"] = stats.num_accepted;
-  json["acceptance_rate"] = stats.acceptance_rate;
-  json["target_forwards"] = stats.target_forwards;
+  json["acceptance_rate"] = rounded(stats.acceptance_rate);
   json["drafter_forwards"] = stats.drafter_forwards;
-  json["seconds"] = generation.times.total_seconds;
-  json["target_seconds"] = generation.times.target_seconds;
-  json["drafter_seconds"] = generation.times.drafter_seconds;
-  json["tokens_per_second"] = tokens_per_second(generation);
+  json["drafter_seconds"] = rounded(generation.times.drafter_seconds);
   return json;
 }
 
@@ -91,8 +104,7 @@ void print_report(const Arguments &arguments, const Generation &generation,
                   const Generation *autoregressive) {
   print_times(generation);
   const sampler_generation_stats &stats = generation.stats;
-  if (arguments.generation.mode == Mode::kSpeculative ||
-      arguments.generation.mode == Mode::kNgram) {
+  if (uses_drafts(arguments.generation.mode)) {
     std::fprintf(stderr, "accepted %lld of %lld drafts, %.1f %%, in %lld rounds\n",
                  static_cast<long long>(stats.num_accepted),
                  static_cast<long long>(stats.num_drafted), 100 * stats.acceptance_rate,
@@ -111,10 +123,11 @@ void append_json(const Arguments &arguments, const Generation &generation,
                  const Generation *autoregressive) {
   Json json = options_as_json(arguments.generation);
   json["prompts"] = arguments.prompts.size();
-  json.update(results_as_json(generation));
+  json.update(times_as_json(generation));
+  if (uses_drafts(arguments.generation.mode)) json.update(drafts_as_json(generation));
   if (autoregressive != nullptr) {
-    json["autoregressive"] = results_as_json(*autoregressive);
-    json["speed_up"] = tokens_per_second(generation) / tokens_per_second(*autoregressive);
+    json["autoregressive"] = times_as_json(*autoregressive);
+    json["speed_up"] = rounded(tokens_per_second(generation) / tokens_per_second(*autoregressive));
   }
   std::ofstream file(arguments.json, std::ios::app);
   file << json.dump() << "\n" << std::flush;

@@ -394,7 +394,7 @@ TEST(ProgramModes, JsonHasALineForEachRun) {
     EXPECT_EQ(result.contains("speed_up"), i < 3);
     if (i < 3) {
       EXPECT_EQ(result.at("autoregressive").at("new_tokens"), 20);
-      EXPECT_EQ(result.at("autoregressive").at("drafted"), 0);
+      EXPECT_EQ(result.at("autoregressive").at("target_forwards"), 20);
     }
   }
   EXPECT_EQ(results[0].at("adaptive"), true);
