@@ -163,7 +163,7 @@ void read_draft_tokens(Check &check, const sampler_residual_args &args, Residual
   if (!check.ok()) return;
   if (args.draft && args.draft_token_ids) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "draft_token_ids is %p; it must be NULL where draft is not", args.draft_token_ids);
+               "draft and draft_token_ids are set; one of them must be NULL");
   }
   if (args.num_rows > 0 && !args.draft) check.required("draft_token_ids", args.draft_token_ids);
   request->draft_token_ids = args.draft_token_ids;

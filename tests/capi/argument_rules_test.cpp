@@ -226,7 +226,7 @@ void break_seeds(Rules *rules) {
 void break_pointers(Rules *rules) {
   if (rules->spec().is_residual()) {
     rules->refuse("draft_token_ids", UINTPTR_MAX - 7,
-                  "draft_token_ids is 0xfffffffffffffff8; it must be NULL where draft is not");
+                  "draft and draft_token_ids are set; one of them must be NULL");
     rules->refuse("draft", static_cast<void *>(nullptr), "draft_token_ids is NULL; it is required");
   }
   for (const char *member : {"input", "target", "out_token_ids", "output", "draft_token_ids"}) {
