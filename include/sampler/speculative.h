@@ -134,7 +134,7 @@ SAMPLER_API sampler_status sampler_chain_speculative_args_init(sampler_chain_spe
 SAMPLER_API sampler_status sampler_chain_speculative(sampler_t sampler,
                                                      const sampler_chain_speculative_args *args);
 
-/* Arguments of sampler_residual. */
+/* Arguments of sampler_residual. Members that sampler_sample_args has too mean the same. */
 typedef struct sampler_residual_args {
   size_t struct_size;
   sampler_stream stream;
@@ -166,9 +166,9 @@ typedef struct sampler_residual_args {
   /* SAMPLER_F32, or target_dtype. */
   sampler_dtype output_dtype;
 
-  /* [num_rows, num_cols] Probabilities: the kept tokens' sum to 1, every other is exactly 0. A bad
-   * row is 0 throughout. Rows start output_stride elements apart, at least num_cols; 0: num_cols.
-   * Required. */
+  /* [num_rows, num_cols] Probabilities, which sum to 1 but for rounding, exactly 0 where nothing is
+   * left; 0 in every element of a bad row. Rows start output_stride elements apart, at least
+   * num_cols; 0: num_cols. Required. */
   void *output;
   int64_t output_stride;
 

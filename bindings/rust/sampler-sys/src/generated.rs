@@ -741,7 +741,7 @@ structs! {
         workspace: *mut c_void = null_mut();
         workspace_bytes: usize = 0;
     }
-    /// Arguments of sampler_residual.
+    /// Arguments of sampler_residual. Members that sampler_sample_args has too mean the same.
     sampler_residual_args {
         struct_size: usize = size_of::<Self>();
         stream: sampler_stream = null_mut();
@@ -765,9 +765,9 @@ structs! {
         token_id_type: sampler_id_type = 0;
         /// SAMPLER_F32, or target_dtype.
         output_dtype: sampler_dtype = 0;
-        /// [num_rows, num_cols] Probabilities: the kept tokens' sum to 1, every other is exactly 0. A bad
-        /// row is 0 throughout. Rows start output_stride elements apart, at least num_cols; 0: num_cols.
-        /// Required.
+        /// [num_rows, num_cols] Probabilities, which sum to 1 but for rounding, exactly 0 where nothing is
+        /// left; 0 in every element of a bad row. Rows start output_stride elements apart, at least
+        /// num_cols; 0: num_cols. Required.
         output: *mut c_void = null_mut();
         output_stride: i64 = 0;
         /// [num_rows] NULL: not wanted. A row of p or q with an element that is negative, NaN or infinite
