@@ -146,6 +146,7 @@ fn init_is_what_the_library_fills_in() {
         sampler_top_p_renorm_args sampler_top_p_renorm_args_init,
         sampler_top_k_mask_args sampler_top_k_mask_args_init,
         sampler_top_k_select_args sampler_top_k_select_args_init,
-        sampler_chain_speculative_args sampler_chain_speculative_args_init
+        sampler_chain_speculative_args sampler_chain_speculative_args_init,
+        sampler_residual_args sampler_residual_args_init
     );
 }
