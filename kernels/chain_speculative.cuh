@@ -12,6 +12,7 @@
 #include "contract/request.h"
 #include "distribution.cuh"
 #include "draw.cuh"
+#include "residual.cuh"
 #include "row.cuh"
 #include "sample.cuh"
 #include "team.cuh"
@@ -20,91 +21,6 @@ namespace sampler::kernels {
 
 using contract::ChainRequest;
 using contract::Purpose;
-
-// The probabilities of one position, as given or made from logits.
-struct Position {
-  StoredRow stored;
-  Distribution distribution;  // of logits
-
-  SAMPLER_HD float probability(float x, uint32_t id) const {
-    if (stored.kind == InputKind::kProbabilities) return x;
-    return distribution.probability(x, contract::rank_of(x, id));
-  }
-
-  // Index of the element with this id, or -1.
-  SAMPLER_HD int find(int64_t id) const {
-    if (!stored.ids) return id >= 0 && id < stored.count ? int(id) : -1;
-    for (int i = 0; i < stored.count; ++i) {
-      if (stored.id(i) == id) return i;
-    }
-    return -1;
-  }
-
-  SAMPLER_HD float probability_of(int64_t id) const {
-    const int index = find(id);
-    return index < 0 ? 0.0f : probability(stored.value(index), uint32_t(id));
-  }
-};
-
-// What the last token is drawn from, as a row of probabilities: the target's, or the residual of
-// both models.
-struct ResidualRow {
-  static constexpr bool kIsCopied = false;
-
-  Position target;
-  Position draft;
-  int64_t removed;  // id that a deterministic drafter proposed; -1: none
-  bool has_draft;
-  bool is_residual;
-  // What passes over a row ask of their source.
-  const void *ids;
-  int count;
-  int lead;
-  InputKind kind;
-
-  // Once the target is known.
-  SAMPLER_DEVICE void take_shape() {
-    ids = target.stored.ids;
-    count = target.stored.count;
-    lead = target.stored.lead;
-    kind = InputKind::kProbabilities;
-  }
-
-  SAMPLER_DEVICE int64_t id(int index) const { return target.stored.id(index); }
-
-  SAMPLER_DEVICE float value(int index) const {
-    const uint32_t token = uint32_t(id(index));
-    const float p = target.probability(target.stored.value(index), token);
-    return residual(p, token, is_residual && has_draft ? draft.probability_of(token) : 0.0f);
-  }
-
-  // The elements at positions [position, position + kVector); of those outside the row, anything.
-  template <class Context>
-  SAMPLER_DEVICE_CALL void load(Context &ctx, int position, float (&x)[kVector]) const {
-    const int index = position - lead;
-    const bool reads_draft = is_residual && has_draft;
-    if (ids || index < 0 || index + kVector > count || (reads_draft && draft.stored.ids)) {
-      for (int i = 0; i < kVector; ++i) {
-        x[i] = index + i >= 0 && index + i < count ? value(index + i) : 0.0f;
-      }
-      return;
-    }
-    float q[kVector] = {};
-    target.stored.load(ctx, index, x);
-    if (reads_draft) draft.stored.load(ctx, index, q);
-    for (int i = 0; i < kVector; ++i) {
-      const uint32_t token = uint32_t(index + i);
-      const float p = target.probability(x[i], token);
-      x[i] = residual(p, token, reads_draft ? draft.probability(q[i], token) : 0.0f);
-    }
-  }
-
- private:
-  SAMPLER_DEVICE float residual(float p, uint32_t token, float q) const {
-    if (!is_residual) return p;
-    return !has_draft && int64_t(token) == removed ? 0.0f : contract::residual_probability(p, q);
-  }
-};
 
 template <class Context>
 class ChainTeam {
@@ -290,15 +206,8 @@ class ChainTeam {
   // False when all of the row is zero.
   SAMPLER_DEVICE_CALL bool draw_from(State *state, const ResidualRow &source) {
     TeamRow<Context, ResidualRow> row(team_.ctx, source, residence_);
-    Rank first = 0;
-    row.load_each([&](float x, uint32_t id) {
-      const Rank rank = contract::rank_of(x, id);
-      if (rank > first) first = rank;
-    });
-    RowSummary summary = {row_status::kOk, team_.max(first), 0};
-    if (summary.first < contract::lowest_cut(InputKind::kProbabilities)) return false;
-
-    const Distribution all = unfiltered_distribution(team_, row, summary, 1.0f);
+    Distribution all;
+    if (!load_residual(team_, row, &all)) return false;
     const Purpose purpose = state->emitted < state->length ? Purpose::kResidual : Purpose::kBonus;
     const uint64_t word = contract::random_word64(state->random, purpose, uint32_t(state->emitted));
     const Token token = draw_inverse_cdf(team_, row, all, prepare_draw(team_, all, ListState()),

@@ -5,6 +5,7 @@
 
 #include "chain_speculative.cuh"
 #include "plan.h"
+#include "residual.cuh"
 #include "row.cuh"
 #include "rows.cuh"
 #include "sample.cuh"
@@ -30,6 +31,10 @@ struct OperationOf<contract::SelectRequest, Context> {
 template <class Context>
 struct OperationOf<contract::ChainRequest, Context> {
   using Type = ChainTeam<Context>;
+};
+template <class Context>
+struct OperationOf<contract::ResidualRequest, Context> {
+  using Type = ResidualTeam<Context>;
 };
 
 template <class Context, class Request>

@@ -91,9 +91,11 @@ template cudaError_t launch(const contract::SampleRequest &, const Plan &, cudaS
 template cudaError_t launch(const contract::RowsRequest &, const Plan &, cudaStream_t);
 template cudaError_t launch(const contract::SelectRequest &, const Plan &, cudaStream_t);
 template cudaError_t launch(const contract::ChainRequest &, const Plan &, cudaStream_t);
+template cudaError_t launch(const contract::ResidualRequest &, const Plan &, cudaStream_t);
 template cudaError_t allow_shared_memory<contract::SampleRequest>(size_t);
 template cudaError_t allow_shared_memory<contract::RowsRequest>(size_t);
 template cudaError_t allow_shared_memory<contract::SelectRequest>(size_t);
 template cudaError_t allow_shared_memory<contract::ChainRequest>(size_t);
+template cudaError_t allow_shared_memory<contract::ResidualRequest>(size_t);
 
 }  // namespace sampler::kernels

@@ -52,6 +52,10 @@ SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
   return {request.num_rows, request.target.num_cols, int(sizeof(float)),
           request.target.ids || request.draft.ids};
 }
+SAMPLER_HD inline Extent extent_of(const contract::ResidualRequest &request) {
+  // So is the residual.
+  return {request.num_rows, request.target.num_cols, int(sizeof(float)), false};
+}
 
 // Whether teams need bitmaps to find ids that stand twice: lists that do not fit the leader's list.
 inline bool needs_bitmaps(const Extent &extent) {

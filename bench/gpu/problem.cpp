@@ -52,7 +52,8 @@ const Operation kOperations[kNumOperations] = {
     OPERATION(sample),     OPERATION(top_k),        OPERATION(top_p),
     OPERATION(min_p),      OPERATION(top_k_top_p),  OPERATION(argmax),
     OPERATION(softmax),    OPERATION(top_k_renorm), OPERATION(top_p_renorm),
-    OPERATION(top_k_mask), OPERATION(top_k_select), OPERATION(chain_speculative)};
+    OPERATION(top_k_mask), OPERATION(top_k_select), OPERATION(chain_speculative),
+    OPERATION(residual)};
 #undef OPERATION
 
 [[noreturn]] void fail(const std::string &what) {
@@ -95,6 +96,7 @@ MEMBER(row_indices)
 MEMBER(num_input_rows)
 MEMBER(candidate_ids)
 MEMBER(candidate_counts)
+MEMBER(candidate_id_type)
 MEMBER(token_id_type)
 MEMBER(temperature)
 MEMBER(temperatures)
@@ -112,6 +114,7 @@ MEMBER(draw_method)
 MEMBER(logprob_kind)
 MEMBER(seed)
 MEMBER(num_selected)
+MEMBER(num_drafts)
 MEMBER(target)
 MEMBER(output)
 MEMBER(output_dtype)
@@ -163,6 +166,8 @@ class Builder {
   }
 
  private:
+  static constexpr bool kIsResidual = has_target<Args> && !has_num_drafts<Args>;
+
   // How an input array gets its content.
   struct Fill {
     void (Builder::*how)(const Fill &);
@@ -207,18 +212,19 @@ class Builder {
     args_.num_cols = case_.num_cols;
     dtype_ = any<sampler_dtype>(3);
     draft_dtype_ = any<sampler_dtype>(3);
-    if constexpr (has_input_kind<Args> || has_target<Args>) kind_ = any<sampler_input_kind>(2);
+    if constexpr (has_input_kind<Args> || has_num_drafts<Args>) kind_ = any<sampler_input_kind>(2);
     draft_kind_ = one_in(3) ? any<sampler_input_kind>(2) : kind_;
+    if constexpr (kIsResidual) kind_ = draft_kind_ = SAMPLER_PROBABILITIES;
     has_draft_ = !one_in(3);
     const int64_t cells = case_.num_rows * case_.num_cols;
-    if constexpr (has_target<Args>) {
+    if constexpr (has_num_drafts<Args>) {
       args_.num_drafts = cells > (int64_t(1) << 24) ? 1 : int64_t(structure_.below(5));
       has_draft_ = has_draft_ && args_.num_drafts > 0;
       if (has_draft_ && draft_kind_ == SAMPLER_LOGITS) has_logits_ = true;
     }
     if (kind_ == SAMPLER_LOGITS) has_logits_ = true;
-    has_candidates_ = one_in(4) && cells <= (int64_t(1) << 24);
-    args_.candidate_id_type = any<sampler_id_type>(2);
+    has_candidates_ = one_in(4) && cells <= (int64_t(1) << 24) && has_candidate_id_type<Args>;
+    SET(candidate_id_type, any<sampler_id_type>(2))
     SET(input_dtype, dtype_)
     SET(input_kind, kind_)
     SET(token_id_type, any<sampler_id_type>(2))
@@ -282,10 +288,12 @@ class Builder {
     const int64_t stride = random_stride();
     Fill fill = {&Builder::fill_rows, 0, SIZE_MAX, dtype, kind, SIZE_MAX};
     fill.array = add(name, pointer, false, size_of(dtype), case_.num_cols, stride, num_rows);
-    if (has_candidates_) {
-      fill.ids = add("candidate_ids", ids_pointer, false, size_of_id(args_.candidate_id_type),
-                     case_.num_cols, stride, num_rows);
-      if (!one_in(4)) fill.counts = add("candidate_counts", counts_pointer, false, 4, num_rows);
+    if constexpr (has_candidate_id_type<Args>) {
+      if (has_candidates_) {
+        fill.ids = add("candidate_ids", ids_pointer, false, size_of_id(args_.candidate_id_type),
+                       case_.num_cols, stride, num_rows);
+        if (!one_in(4)) fill.counts = add("candidate_counts", counts_pointer, false, 4, num_rows);
+      }
     }
     fills_.push_back(fill);
     return stride;
@@ -304,7 +312,22 @@ class Builder {
       args_.row_stride = add_rows("input", offsetof(Args, input), offsetof(Args, candidate_ids),
                                   offsetof(Args, candidate_counts), dtype_, kind_, num_input_rows_);
     }
-    if constexpr (has_target<Args>) add_chain_inputs();
+    if constexpr (has_num_drafts<Args>) add_chain_inputs();
+    if constexpr (kIsResidual) add_residual_inputs();
+  }
+
+  void add_residual_inputs() {
+    args_.target_dtype = dtype_;
+    args_.target_row_stride =
+        add_rows("target", offsetof(Args, target), 0, 0, dtype_, kind_, case_.num_rows);
+    if (has_draft_) {
+      args_.draft_dtype = draft_dtype_;
+      args_.draft_row_stride =
+          add_rows("draft", offsetof(Args, draft), 0, 0, draft_dtype_, draft_kind_, case_.num_rows);
+    } else {
+      add("draft_token_ids", offsetof(Args, draft_token_ids), size_of_id(args_.token_id_type),
+          case_.num_rows, &Builder::fill_draft_token_ids);
+    }
   }
 
   void add_chain_inputs() {
@@ -357,7 +380,7 @@ class Builder {
     const int64_t n = case_.num_rows;
     int64_t tokens = n;
     if constexpr (has_num_selected<Args>) tokens = n * args_.num_selected;
-    if constexpr (has_target<Args>) tokens = n * (args_.num_drafts + 1);
+    if constexpr (has_num_drafts<Args>) tokens = n * (args_.num_drafts + 1);
     ADD(out_token_ids, true, size_of_id(args_.token_id_type), tokens)
     if constexpr (has_output<Args>) {
       args_.output_stride = random_stride();
@@ -433,7 +456,7 @@ class Builder {
     });
   }
   void fill_draft_lengths(const Fill &fill) {
-    if constexpr (has_target<Args>) {
+    if constexpr (has_num_drafts<Args>) {
       fill_each<int32_t>(
           fill, [this] { return int32_t(content_.below(size_t(args_.num_drafts) + 3)) - 1; });
     }
@@ -489,8 +512,10 @@ class Builder {
   }
 
   void put_id(const Fill &fill, int64_t row, size_t element, int64_t id) {
-    const size_t size = size_of_id(args_.candidate_id_type);
-    std::memcpy(row_of(fill.ids, row) + element * size, &id, size);  // little endian
+    if constexpr (has_candidate_id_type<Args>) {
+      const size_t size = size_of_id(args_.candidate_id_type);
+      std::memcpy(row_of(fill.ids, row) + element * size, &id, size);  // little endian
+    }
   }
 
   // A random selection from twice as many ids as there are.
@@ -582,6 +607,7 @@ Problem::Problem(const Case &which) : case_(which), description_(to_text(which))
     BUILD(TOP_K_MASK, top_k_mask)
     BUILD(TOP_K_SELECT, top_k_select)
     BUILD(CHAIN_SPECULATIVE, chain_speculative)
+    BUILD(RESIDUAL, residual)
 #undef BUILD
     default:
       throw std::logic_error("unknown operation");

@@ -25,7 +25,7 @@ struct Case {
 std::string to_text(const Case &which);
 bool from_text(const std::string &text, Case *out);
 
-constexpr int kNumOperations = SAMPLER_OP_CHAIN_SPECULATIVE + 1;
+constexpr int kNumOperations = SAMPLER_OP_RESIDUAL + 1;
 const char *name(sampler_operation operation);
 
 // An array of a call, inside the problem's memory.

@@ -527,3 +527,44 @@ func (s *Sampler) ChainSpeculative(args *ChainSpeculativeArgs) error {
 	_, err := args.run(s, 0)
 	return err
 }
+
+// ResidualArgs are the arguments of Residual.
+type ResidualArgs struct {
+	Stream uintptr
+
+	// [NumRows, NumCols] The target's rows of probabilities, p, and those that the drafts were drawn
+	// from, q. Draft left out: the drafter was deterministic, and DraftTokenIDs says what it
+	// proposed.
+	Target Data
+	Draft  Data
+
+	// [NumRows] The tokens of a deterministic drafter. Of a row whose id lies outside [0, NumCols)
+	// the residual is p. Either Draft or DraftTokenIDs.
+	DraftTokenIDs IDs
+
+	NumRows int
+	NumCols int
+
+	// Distances of two rows in elements, at least NumCols. 0: NumCols.
+	TargetRowStride int
+	DraftRowStride  int
+
+	// [NumRows, NumCols] Probabilities; 0 in every element of a bad row. F32 or the target's type.
+	// Required.
+	Output Data
+
+	// Distance of two output rows in elements, at least NumCols. 0: NumCols.
+	OutputStride int
+
+	OutRowStatus Array[RowStatus]
+
+	Workspace      Array[byte]
+	WorkspaceBytes int
+}
+
+// Residual writes what ChainSpeculative draws from after a rejection: max(p - q, 0) of each row,
+// renormalised, or p where that is 0 everywhere.
+func (s *Sampler) Residual(args *ResidualArgs) error {
+	_, err := args.run(s, 0)
+	return err
+}

@@ -479,3 +479,34 @@ func (a *ChainSpeculativeArgs) run(s *Sampler, onlySize int32) (int, error) {
 	}
 	return c.finish(r.Run(s.handle, onlySize))
 }
+
+func (a *ResidualArgs) convert(c *check, r *raw.ResidualArgs) {
+	r.Stream = a.Stream
+	r.NumRows = int64(a.NumRows)
+	r.NumCols = int64(a.NumCols)
+	r.TargetRowStride = int64(a.TargetRowStride)
+	r.DraftRowStride = int64(a.DraftRowStride)
+	r.OutputStride = int64(a.OutputStride)
+	r.Target = c.data("target", a.Target, &r.TargetDtype, rows(r.NumRows, r.NumCols,
+		r.TargetRowStride))
+	r.Draft = c.data("draft", a.Draft, &r.DraftDtype, rows(r.NumRows, r.NumCols, r.DraftRowStride))
+	r.DraftTokenIDs = c.ids("draft_token_ids", a.DraftTokenIDs, &r.TokenIDType, r.NumRows)
+	r.Output = c.data("output", a.Output, &r.OutputDtype, rows(r.NumRows, r.NumCols,
+		r.OutputStride))
+	r.OutRowStatus = c.array("out_row_status", a.OutRowStatus.array, r.NumRows)
+	r.Workspace, r.WorkspaceBytes = c.workspace(a.Workspace, a.WorkspaceBytes)
+}
+
+func (a *ResidualArgs) run(s *Sampler, onlySize int32) (int, error) {
+	c, err := s.begin("Residual", a == nil, onlySize)
+	if err != nil {
+		return 0, err
+	}
+	defer s.mutex.Unlock()
+	r := raw.NewResidualArgs()
+	a.convert(&c, &r)
+	if c.err != nil {
+		return c.refuse(r.Run(s.handle, 1))
+	}
+	return c.finish(r.Run(s.handle, onlySize))
+}

@@ -54,6 +54,7 @@ var newArgs = map[string]func() Args{
 	"top_k_mask":        func() Args { return new(TopKMaskArgs) },
 	"top_k_select":      func() Args { return new(TopKSelectArgs) },
 	"chain_speculative": func() Args { return new(ChainSpeculativeArgs) },
+	"residual":          func() Args { return new(ResidualArgs) },
 }
 
 func goName(member string) string {

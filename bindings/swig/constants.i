@@ -15,6 +15,7 @@
 %constant int SAMPLER_OP_TOP_K_MASK = 9;
 %constant int SAMPLER_OP_TOP_K_SELECT = 10;
 %constant int SAMPLER_OP_CHAIN_SPECULATIVE = 11;
+%constant int SAMPLER_OP_RESIDUAL = 12;
 
 %constant int SAMPLER_ISA_SCALAR = 1;
 %constant int SAMPLER_ISA_AVX2 = 2;

@@ -304,6 +304,9 @@ GO_LENGTHS = {
     ("chain_speculative", "out_token_ids"): "targetRows",
     ("top_k_select", "out_token_ids"): "product(r.NumRows, r.NumSelected)",
     ("top_k_select", "out_values"): "product(r.NumRows, r.NumSelected)",
+    ("residual", "target"): "rows(r.NumRows, r.NumCols, r.TargetRowStride)",
+    ("residual", "draft"): "rows(r.NumRows, r.NumCols, r.DraftRowStride)",
+    ("residual", "draft_token_ids"): "r.NumRows",
 }
 GO_LOCALS = {
     "num_input_rows": ["inputRows := firstNonzero(r.NumInputRows, r.NumRows)"],

@@ -64,6 +64,9 @@ LENGTHS = {
     ("chain_speculative", "out_token_ids"): "targetPositions",
     ("top_k_select", "out_token_ids"): "Lengths.product(numRows, numSelected)",
     ("top_k_select", "out_values"): "Lengths.product(numRows, numSelected)",
+    ("residual", "target"): "Lengths.rows(numRows, numCols, targetRowStride)",
+    ("residual", "draft"): "Lengths.rows(numRows, numCols, draftRowStride)",
+    ("residual", "draft_token_ids"): "numRows",
 }
 
 
@@ -74,7 +77,7 @@ def locals_of(names):
         yield "inputRows", "numInputRows == 0 ? numRows : numInputRows" if gathers else "numRows"
         yield "inputLength", "Lengths.rows(inputRows, numCols, rowStride)"
     for model, positions in (("target", "numDrafts + 1"), ("draft", "numDrafts")):
-        if model in names:
+        if f"{model}_position_stride" in names:
             yield f"{model}Positions", f"Lengths.product(numRows, {positions})"
             yield f"{model}Length", (f"Lengths.positions(numRows, {positions}, numCols, "
                                      f"{model}RowStride, {model}PositionStride)")
@@ -103,6 +106,8 @@ CLASSES = {
                     "and ids",
     "chain_speculative": "verifies each row's chain of draft tokens and emits between 1 and "
                          "{@code numDrafts + 1} tokens",
+    "residual": "writes what a token is drawn from after a rejection: max(p - q, 0) of each row of "
+                "the target, p, and the draft, q, renormalised, or p where that is 0 everywhere",
 }
 
 PER_ROW = "[numRows] one for each output row, instead of the single value"
@@ -237,6 +242,21 @@ DOCS = {
                            "rejection; there is one token more.", "[numRows]; null: not wanted"),
     "accumulate_counts": ("Sets whether the two counts are added to what their arrays hold.",
                           "false, the default, overwrites them"),
+    ("residual", "target"): ("Sets the target's rows of probabilities, p.", "[numRows, numCols]"),
+    ("residual", "draft"): (
+        "Sets the rows of probabilities that the drafts were drawn from, q. Without, the drafter "
+        "was deterministic: set draftTokenIds.", "[numRows, numCols]"),
+    ("residual", "draft_token_ids"): (
+        "Sets the tokens that a deterministic drafter proposed, instead of the draft.",
+        "[numRows] in [0, numCols); of a row with any other the residual is p"),
+    ("residual", "num_cols"): ("Sets the columns of both models' rows: the vocabulary.",
+                               "in [1, 2^20)"),
+    ("residual", "target_row_stride"): ("Sets the distance of two rows of the target.",
+                                        "in elements, at least numCols; 0, the default: numCols"),
+    ("residual", "draft_row_stride"): ("Sets the distance of two rows of the draft.",
+                                       "in elements, at least numCols; 0, the default: numCols"),
+    ("residual", "output_dtype"): ("Sets the element type of the values that are written.",
+                                   "{@link Dtype#F32}, the default, or the target's"),
     "workspace": ("Sets memory for the call, from the buffer's position to its limit, instead of "
                   "the sampler's. Its contents are undefined before and after a call.",
                   "direct, of {@link Sampler#workspaceSize} bytes or more; null: the sampler's"),

@@ -636,3 +636,35 @@ static inline int64_t shim_chain_speculative(shim_handle *handle, int32_t only_s
   }
   return shim_finish(handle, sampler_chain_speculative(shim_sampler(handle), &args));
 }
+
+static inline int64_t shim_residual(shim_handle *handle, int32_t only_size, uintptr_t stream,
+    shim_read_any target, shim_offset target_at, shim_read_any draft, shim_offset draft_at,
+    shim_read_any draft_token_ids, shim_offset draft_token_ids_at, int64_t num_rows,
+    int64_t num_cols, int64_t target_row_stride, int64_t draft_row_stride, int32_t target_dtype,
+    int32_t draft_dtype, int32_t token_id_type, int32_t output_dtype, shim_write_any output,
+    shim_offset output_at, int64_t output_stride, shim_write_u32 out_row_status,
+    shim_offset out_row_status_at, shim_write_any workspace, shim_offset workspace_at,
+    uint64_t workspace_bytes) {
+  sampler_residual_args args = SAMPLER_RESIDUAL_ARGS_INIT;
+  args.stream = (sampler_stream)stream;
+  args.target = shim_at(target, target_at);
+  args.draft = shim_at(draft, draft_at);
+  args.draft_token_ids = shim_at(draft_token_ids, draft_token_ids_at);
+  args.num_rows = num_rows;
+  args.num_cols = num_cols;
+  args.target_row_stride = target_row_stride;
+  args.draft_row_stride = draft_row_stride;
+  args.target_dtype = target_dtype;
+  args.draft_dtype = draft_dtype;
+  args.token_id_type = token_id_type;
+  args.output_dtype = output_dtype;
+  args.output = shim_at(output, output_at);
+  args.output_stride = output_stride;
+  args.out_row_status = shim_at(out_row_status, out_row_status_at);
+  args.workspace = shim_at(workspace, workspace_at);
+  args.workspace_bytes = workspace_bytes;
+  if (only_size) {
+    return shim_workspace_size(handle, SAMPLER_OP_RESIDUAL, &args);
+  }
+  return shim_finish(handle, sampler_residual(shim_sampler(handle), &args));
+}

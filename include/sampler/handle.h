@@ -144,7 +144,8 @@ enum {
   SAMPLER_OP_TOP_P_RENORM = 8,
   SAMPLER_OP_TOP_K_MASK = 9,
   SAMPLER_OP_TOP_K_SELECT = 10,
-  SAMPLER_OP_CHAIN_SPECULATIVE = 11
+  SAMPLER_OP_CHAIN_SPECULATIVE = 11,
+  SAMPLER_OP_RESIDUAL = 12
 };
 
 /* Tells how many bytes of workspace the call `operation` with `args` needs: with so many it

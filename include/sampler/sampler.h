@@ -4,7 +4,7 @@
  *   types.h        status codes, row statuses, enumerations
  *   handle.h       creating a sampler, its options and workspace
  *   sampling.h     sample, top-k, top-p, min-p, argmax, softmax, renormalisation, masks, selection
- *   speculative.h  verification of draft tokens
+ *   speculative.h  verification of draft tokens, residuals
  *   decoding.h     the loops around a model: autoregressive, speculative, n-gram-assisted, beams
  *   ngram.h        drafts without a model: n-gram storages and prompt lookup
  *

@@ -1,4 +1,5 @@
-/* Speculative decoding: verification of draft tokens against the target model's distribution.
+/* Speculative decoding: verification of draft tokens against the target model's distribution, and
+ * the distribution that a rejection leaves.
  *
  * A drafter proposed up to num_drafts tokens per row. Each is accepted with the probability that
  * makes the emitted tokens follow the target's distribution exactly (Leviathan et al. 2023,
@@ -132,6 +133,62 @@ SAMPLER_API sampler_status sampler_chain_speculative_args_init(sampler_chain_spe
 /* Verifies each row's chain of drafts and emits between 1 and num_drafts + 1 tokens. */
 SAMPLER_API sampler_status sampler_chain_speculative(sampler_t sampler,
                                                      const sampler_chain_speculative_args *args);
+
+/* Arguments of sampler_residual. Members that sampler_sample_args has too mean the same. */
+typedef struct sampler_residual_args {
+  size_t struct_size;
+  sampler_stream stream;
+
+  /* [num_rows, num_cols] The target's rows of probabilities, p. Taken as given, so they should sum
+   * to 1. */
+  const void *target;
+
+  /* [num_rows, num_cols] The rows of probabilities that the drafts were drawn from, q, taken as
+   * given. NULL: the drafter was deterministic, and draft_token_ids says what it proposed. */
+  const void *draft;
+
+  /* [num_rows] The tokens of a deterministic drafter, of type token_id_type: q is 1 for them. Of a
+   * row whose id lies outside [0, num_cols) the residual is p, and a status tells. Required where
+   * draft is NULL; NULL where it is not. */
+  const void *draft_token_ids;
+
+  int64_t num_rows;
+  int64_t num_cols;
+
+  /* Elements from one row's start to the next, at least num_cols. 0: num_cols. */
+  int64_t target_row_stride;
+  int64_t draft_row_stride;
+
+  sampler_dtype target_dtype;
+  sampler_dtype draft_dtype;
+  sampler_id_type token_id_type;
+
+  /* SAMPLER_F32, or target_dtype. */
+  sampler_dtype output_dtype;
+
+  /* [num_rows, num_cols] Probabilities, which sum to 1 but for rounding, exactly 0 where nothing is
+   * left; 0 in every element of a bad row. Rows start output_stride elements apart, at least
+   * num_cols; 0: num_cols. Required. */
+  void *output;
+  int64_t output_stride;
+
+  /* [num_rows] NULL: not wanted. A row of p or q with an element that is negative, NaN or infinite
+   * is bad, and a p that is 0 throughout is empty. A q that is 0 throughout takes nothing off p. */
+  sampler_row_status *out_row_status;
+
+  void *workspace;
+  size_t workspace_bytes;
+} sampler_residual_args;
+
+#define SAMPLER_RESIDUAL_ARGS_INIT \
+  { sizeof(sampler_residual_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+SAMPLER_API sampler_status sampler_residual_args_init(sampler_residual_args *args,
+                                                      size_t struct_size);
+
+/* Writes what sampler_chain_speculative draws from after a rejection: max(p - q, 0) of each row,
+ * renormalised, or p where that is 0 everywhere. */
+SAMPLER_API sampler_status sampler_residual(sampler_t sampler, const sampler_residual_args *args);
 
 #ifdef __cplusplus
 }

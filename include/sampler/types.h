@@ -73,7 +73,7 @@ enum {
    * listed twice. */
   SAMPLER_ROW_INVALID_CANDIDATE = 16,
   /* A draft token id is outside the vocabulary, or a draft length outside [0, num_drafts].
-   * Such a draft is rejected; the row is otherwise good and has its tokens. */
+   * Such a draft is rejected; the row is otherwise good and has its outputs. */
   SAMPLER_ROW_INVALID_DRAFT = 32
 };
 

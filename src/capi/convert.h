@@ -179,21 +179,35 @@ contract::IdType read_token_id_type(Check &check, const Args &args) {
 }
 
 // f32, or the input's own type.
-template <class Args>
-contract::Dtype read_output_dtype(Check &check, const Args &args) {
-  check.enumeration("output_dtype", args.output_dtype, kNumDtypes);
-  if (args.output_dtype != SAMPLER_F32 && args.output_dtype != args.input_dtype) {
+inline contract::Dtype read_output_dtype(Check &check, sampler_dtype output_dtype,
+                                         const char *input_name, sampler_dtype input_dtype) {
+  check.enumeration("output_dtype", output_dtype, kNumDtypes);
+  if (output_dtype != SAMPLER_F32 && output_dtype != input_dtype) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "output_dtype is %d; it must be SAMPLER_F32 or input_dtype, %d",
-               int(args.output_dtype), int(args.input_dtype));
+               "output_dtype is %d; it must be SAMPLER_F32 or %s, %d", int(output_dtype),
+               input_name, int(input_dtype));
   }
-  return contract::Dtype(args.output_dtype);
+  return contract::Dtype(output_dtype);
 }
 
 template <class Args>
 uint32_t *read_row_status(Check &check, const Args &args) {
   check_output(check, "out_row_status", args.out_row_status, args.num_rows);
   return args.out_row_status;
+}
+
+// Rows of output, f32 or of the input's type.
+template <class Args, class Request>
+void read_output(Check &check, const Args &args, const char *input_name, sampler_dtype input_dtype,
+                 Request *request) {
+  request->output_dtype = read_output_dtype(check, args.output_dtype, input_name, input_dtype);
+  request->output_stride =
+      check.stride("output_stride", args.output_stride, "num_cols", args.num_cols);
+  request->output = args.output;
+  if (args.num_rows > 0) check.required("output", args.output);
+  check.array("output", args.output, contract::size_of(request->output_dtype), args.num_rows,
+              args.num_cols, request->output_stride, Access::kWrite);
+  request->out_row_status = read_row_status(check, args);
 }
 
 }  // namespace sampler::capi

@@ -34,8 +34,10 @@ void size_workspace_of(Check &check, sampler_handle *handle, sampler_operation o
       return size_workspace<sampler_top_k_select_args>(check, handle, args, out_bytes);
     case SAMPLER_OP_CHAIN_SPECULATIVE:
       return size_workspace<sampler_chain_speculative_args>(check, handle, args, out_bytes);
+    case SAMPLER_OP_RESIDUAL:
+      return size_workspace<sampler_residual_args>(check, handle, args, out_bytes);
     default:
-      check.enumeration("operation", operation, SAMPLER_OP_CHAIN_SPECULATIVE + 1);
+      check.enumeration("operation", operation, SAMPLER_OP_RESIDUAL + 1);
   }
 }
 

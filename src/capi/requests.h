@@ -9,6 +9,7 @@
 namespace sampler::capi {
 
 using contract::ChainRequest;
+using contract::ResidualRequest;
 using contract::RowsRequest;
 using contract::SampleRequest;
 using contract::SelectRequest;
@@ -25,5 +26,6 @@ RowsRequest to_request(Check &, const sampler_top_p_renorm_args &, const sampler
 RowsRequest to_request(Check &, const sampler_top_k_mask_args &, const sampler_handle &);
 SelectRequest to_request(Check &, const sampler_top_k_select_args &, const sampler_handle &);
 ChainRequest to_request(Check &, const sampler_chain_speculative_args &, const sampler_handle &);
+ResidualRequest to_request(Check &, const sampler_residual_args &, const sampler_handle &);
 
 }  // namespace sampler::capi

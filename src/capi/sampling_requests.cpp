@@ -54,25 +54,13 @@ SampleRequest drawing_request(Check &check, const Args &args, const sampler_hand
 }
 
 template <class Args>
-void read_output(Check &check, const Args &args, RowsRequest *request) {
-  request->output_dtype = read_output_dtype(check, args);
-  request->output_stride =
-      check.stride("output_stride", args.output_stride, "num_cols", args.num_cols);
-  request->output = args.output;
-  if (args.num_rows > 0) check.required("output", args.output);
-  check.array("output", args.output, contract::size_of(request->output_dtype), args.num_rows,
-              args.num_cols, request->output_stride, Access::kWrite);
-  request->out_row_status = read_row_status(check, args);
-}
-
-template <class Args>
 RowsRequest renorm_request(Check &check, const Args &args) {
   RowsRequest request;
   request.input = read_input(check, args, args.num_rows);
   request.input.kind = read_kind(check, "input_kind", args.input_kind);
   request.parameters.temperature =
       read_temperature(check, args, request.input.kind == InputKind::kProbabilities);
-  read_output(check, args, &request);
+  read_output(check, args, "input_dtype", args.input_dtype, &request);
   request.out_kept_counts = args.out_kept_counts;
   check_output(check, "out_kept_counts", args.out_kept_counts, args.num_rows);
   return request;
@@ -143,7 +131,7 @@ RowsRequest to_request(Check &check, const sampler_softmax_args &args, const sam
   RowsRequest request;
   request.input = read_input(check, args, args.num_rows);
   request.parameters.temperature = read_temperature(check, args, false);
-  read_output(check, args, &request);
+  read_output(check, args, "input_dtype", args.input_dtype, &request);
   return request;
 }
 
@@ -171,7 +159,7 @@ RowsRequest to_request(Check &check, const sampler_top_k_mask_args &args, const 
   request.input = read_input(check, args, args.num_rows);
   request.parameters.top_k = read_top_k(check, args);
   request.parameters.rules.top_k_ties = read_ties(check, "top_k_ties", args.top_k_ties);
-  read_output(check, args, &request);
+  read_output(check, args, "input_dtype", args.input_dtype, &request);
   request.out_kept_counts = args.out_kept_counts;
   check_output(check, "out_kept_counts", args.out_kept_counts, args.num_rows);
   check.zero("reserved", args.reserved);
@@ -188,7 +176,8 @@ SelectRequest to_request(Check &check, const sampler_top_k_select_args &args,
   request.top_ks = args.top_ks;
   check.parameters("top_ks", args.top_ks, sizeof(int32_t), args.num_rows);
 
-  request.output_dtype = read_output_dtype(check, args);
+  request.output_dtype =
+      read_output_dtype(check, args.output_dtype, "input_dtype", args.input_dtype);
   request.out_values = args.out_values;
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args)};
   if (args.num_rows > 0 && !args.out_values) check.required("out_token_ids", args.out_token_ids);

@@ -140,6 +140,37 @@ void read_tokens_and_counts(Check &check, const sampler_chain_speculative_args &
   check.zero("reserved", args.reserved);
 }
 
+// One of the two models' rows of a residual: [num_rows, num_cols] probabilities.
+contract::Rows read_probabilities(Check &check, const sampler_residual_args &args, const char *name,
+                                  const void *values, const char *stride_name, int64_t stride,
+                                  sampler_dtype dtype) {
+  contract::Rows rows;
+  rows.values = values;
+  rows.num_rows = args.num_rows;
+  rows.num_cols = args.num_cols;
+  rows.dtype = contract::Dtype(dtype);
+  rows.kind = InputKind::kProbabilities;
+  rows.stride = check.stride(stride_name, stride, "num_cols", args.num_cols);
+  if (!check.ok()) return rows;
+  check_array(check, name, values, contract::size_of(rows.dtype), args.num_rows, rows.stride,
+              args.num_cols);
+  return rows;
+}
+
+// Of a deterministic drafter only.
+void read_draft_tokens(Check &check, const sampler_residual_args &args, ResidualRequest *request) {
+  request->token_id_type = read_token_id_type(check, args);
+  if (!check.ok()) return;
+  if (args.draft && args.draft_token_ids) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "draft and draft_token_ids are set; one of them must be NULL");
+  }
+  if (args.num_rows > 0 && !args.draft) check.required("draft_token_ids", args.draft_token_ids);
+  request->draft_token_ids = args.draft_token_ids;
+  check.array("draft_token_ids", args.draft_token_ids, contract::size_of(request->token_id_type),
+              args.num_rows, Access::kRead);
+}
+
 }  // namespace
 
 ChainRequest to_request(Check &check, const sampler_chain_speculative_args &args,
@@ -151,6 +182,23 @@ ChainRequest to_request(Check &check, const sampler_chain_speculative_args &args
   request.bad_row_token = handle.fallback_token_id;
   check_id(check, "the sampler's fallback_token_id", request.bad_row_token, request.target);
   read_tokens_and_counts(check, args, &request);
+  return request;
+}
+
+ResidualRequest to_request(Check &check, const sampler_residual_args &args,
+                           const sampler_handle &) {
+  ResidualRequest request;
+  check_shape(check, args.num_rows, args.num_cols);
+  check.enumeration("target_dtype", args.target_dtype, kNumDtypes);
+  check.enumeration("draft_dtype", args.draft_dtype, kNumDtypes);
+  request.num_rows = args.num_rows;
+  if (args.num_rows > 0) check.required("target", args.target);
+  request.target = read_probabilities(check, args, "target", args.target, "target_row_stride",
+                                      args.target_row_stride, args.target_dtype);
+  request.draft = read_probabilities(check, args, "draft", args.draft, "draft_row_stride",
+                                     args.draft_row_stride, args.draft_dtype);
+  read_draft_tokens(check, args, &request);
+  read_output(check, args, "target_dtype", args.target_dtype, &request);
   return request;
 }
 

@@ -7,19 +7,20 @@
 
 #include "sampler/sampler.h"
 
-#define SAMPLER_FOR_EACH_ARGS(X)                          \
-  X(sampler_sample, SAMPLER_SAMPLE_ARGS_INIT)             \
-  X(sampler_top_k_top_p, SAMPLER_TOP_K_TOP_P_ARGS_INIT)   \
-  X(sampler_top_k, SAMPLER_TOP_K_ARGS_INIT)               \
-  X(sampler_top_p, SAMPLER_TOP_P_ARGS_INIT)               \
-  X(sampler_min_p, SAMPLER_MIN_P_ARGS_INIT)               \
-  X(sampler_argmax, SAMPLER_ARGMAX_ARGS_INIT)             \
-  X(sampler_softmax, SAMPLER_SOFTMAX_ARGS_INIT)           \
-  X(sampler_top_k_renorm, SAMPLER_TOP_K_RENORM_ARGS_INIT) \
-  X(sampler_top_p_renorm, SAMPLER_TOP_P_RENORM_ARGS_INIT) \
-  X(sampler_top_k_mask, SAMPLER_TOP_K_MASK_ARGS_INIT)     \
-  X(sampler_top_k_select, SAMPLER_TOP_K_SELECT_ARGS_INIT) \
-  X(sampler_chain_speculative, SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT)
+#define SAMPLER_FOR_EACH_ARGS(X)                                    \
+  X(sampler_sample, SAMPLER_SAMPLE_ARGS_INIT)                       \
+  X(sampler_top_k_top_p, SAMPLER_TOP_K_TOP_P_ARGS_INIT)             \
+  X(sampler_top_k, SAMPLER_TOP_K_ARGS_INIT)                         \
+  X(sampler_top_p, SAMPLER_TOP_P_ARGS_INIT)                         \
+  X(sampler_min_p, SAMPLER_MIN_P_ARGS_INIT)                         \
+  X(sampler_argmax, SAMPLER_ARGMAX_ARGS_INIT)                       \
+  X(sampler_softmax, SAMPLER_SOFTMAX_ARGS_INIT)                     \
+  X(sampler_top_k_renorm, SAMPLER_TOP_K_RENORM_ARGS_INIT)           \
+  X(sampler_top_p_renorm, SAMPLER_TOP_P_RENORM_ARGS_INIT)           \
+  X(sampler_top_k_mask, SAMPLER_TOP_K_MASK_ARGS_INIT)               \
+  X(sampler_top_k_select, SAMPLER_TOP_K_SELECT_ARGS_INIT)           \
+  X(sampler_chain_speculative, SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT) \
+  X(sampler_residual, SAMPLER_RESIDUAL_ARGS_INIT)
 
 namespace sampler::capi {
 

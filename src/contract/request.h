@@ -156,4 +156,18 @@ struct ChainRequest {
   uint32_t *out_row_status = nullptr;
 };
 
+// What a rejected draft leaves of each row.
+struct ResidualRequest {
+  Rows target;  // given probabilities
+  Rows draft;   // the same; values null: the drafter was deterministic
+  int64_t num_rows = 0;
+  const void *draft_token_ids = nullptr;  // of a deterministic drafter
+  IdType token_id_type = IdType::kI32;
+
+  void *output = nullptr;
+  Dtype output_dtype = Dtype::kF32;
+  int64_t output_stride = 0;
+  uint32_t *out_row_status = nullptr;
+};
+
 }  // namespace sampler::contract

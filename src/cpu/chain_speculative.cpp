@@ -4,8 +4,7 @@
 #include "contract/draw.h"
 #include "contract/elements.h"
 #include "cpu/operations.h"
-#include "cpu/task_rows.h"
-#include "cpu/tasks.h"
+#include "cpu/two_models.h"
 
 namespace sampler::cpu {
 
@@ -16,27 +15,6 @@ using contract::RowParameters;
 namespace row_status = contract::row_status;
 
 namespace {
-
-struct Workspace {
-  char *target = nullptr;
-  char *draft = nullptr;
-  float *residual = nullptr;  // also the probabilities that the last token is drawn from
-};
-
-size_t layout(const ChainRequest &request, int64_t num_tasks, void *block, int64_t task,
-              Workspace *out) {
-  Arena arena(block);
-  for (int64_t i = 0; i < num_tasks; ++i) {
-    Workspace workspace;
-    workspace.target = arena.take<char>(int64_t(row_memory_bytes(request.target)));
-    if (request.draft.values) {
-      workspace.draft = arena.take<char>(int64_t(row_memory_bytes(request.draft)));
-    }
-    workspace.residual = arena.take<float>(request.target.num_cols);
-    if (i == task) *out = workspace;
-  }
-  return arena.bytes();
-}
 
 // A token's probability, or the status that makes the row bad.
 struct Lookup {
@@ -177,8 +155,9 @@ class Chain {
     if (!from_residual) target_.chain_probabilities(residual_);
     const Purpose purpose = emitted_ < length_ ? Purpose::kResidual : Purpose::kBonus;
     const uint64_t word = contract::random_word64(random_, purpose, uint32_t(emitted_));
-    last_token_ = target_.draw_from(residual_, word);
-    return last_token_ < 0 ? row_status::kEmpty : row_status::kOk;
+    if (!target_.become(residual_)) return row_status::kEmpty;
+    last_token_ = target_.draw(word).id;
+    return row_status::kOk;
   }
 
   // max(p - q, 0) by the target's elements. Not usable when it is zero everywhere: then p <= q by
@@ -235,25 +214,14 @@ class Chain {
 }  // namespace
 
 size_t workspace_bytes(const ChainRequest &request, int num_threads) {
-  Workspace unused;
-  return layout(request, num_tasks_for(request.num_rows, num_threads), nullptr, 0, &unused);
+  return two_models_bytes(request, num_threads);
 }
 
 bool run(const ChainRequest &request, const Executor &executor, void *block) {
-  const int64_t num_tasks = num_tasks_for(request.num_rows, executor.num_threads);
-  const bool is_list = request.target.ids || request.draft.ids;
-  return with_rows(executor, is_list, [&](const auto &rows) {
-    return for_row_ranges(executor, request.num_rows,
-                          [&](int64_t task, int64_t begin, int64_t end) {
-                            Workspace workspace;
-                            layout(request, num_tasks, block, task, &workspace);
-                            auto target = rows.make(request.target, workspace.target);
-                            auto draft = rows.make(request.draft, workspace.draft);
-                            for (int64_t row = begin; row < end; ++row) {
-                              Chain(request, row, target, draft, workspace.residual).run();
-                            }
-                          });
-  });
+  return for_rows_of_two_models(request, executor, block,
+                                [&](int64_t row, auto &target, auto &draft, float *residual) {
+                                  Chain(request, row, target, draft, residual).run();
+                                });
 }
 
 }  // namespace sampler::cpu

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "contract/draw.h"
+#include "contract/elements.h"
 #include "cpu/workspace.h"
 
 namespace sampler::cpu {
@@ -49,6 +50,12 @@ int64_t ReferenceRow::kept_count() const {
   return count;
 }
 
+void ReferenceRow::write_probabilities(void *out, contract::Dtype dtype) const {
+  for (int64_t i = 0; i < row_.count; ++i) {
+    contract::store_value(out, dtype, i, distribution_.probability(row_.values[i], row_.rank(i)));
+  }
+}
+
 Token ReferenceRow::draw(uint64_t word) {
   if (!has_sums_) inverse_cdf_ = InverseCdf(row_, distribution_, buffers_.sort);
   has_sums_ = true;
@@ -92,14 +99,14 @@ bool ReferenceRow::chain_residual(const ReferenceRow *draft, int64_t rejected, f
   return usable;
 }
 
-int64_t ReferenceRow::draw_from(const float *probabilities, uint64_t word) {
+bool ReferenceRow::become(const float *probabilities) {
   row_.kind = InputKind::kProbabilities;
   row_.values = probabilities;
   row_.first = 0;
   for (int64_t i = 0; i < row_.count; ++i) row_.first = std::max(row_.first, row_.rank(i));
-  if (row_.first < contract::lowest_cut(row_.kind)) return -1;
+  if (row_.first < contract::lowest_cut(row_.kind)) return false;
   distribute({1.0f, 0, 1.0f, 0.0f}, {});
-  return draw(word).id;
+  return true;
 }
 
 }  // namespace sampler::cpu

@@ -37,6 +37,9 @@ class ReferenceRow {
   // The weight of the whole row at temperature 1.
   uint64_t total_weight() const { return cpu::total_weight(row_); }
 
+  // The tokens' probabilities.
+  void write_probabilities(void *out, contract::Dtype dtype) const;
+
   Token draw(uint64_t word);
   Token draw_gumbel(const contract::RandomStream &random) const {
     return token_at(cpu::draw_gumbel(row_, distribution_, random));
@@ -52,9 +55,8 @@ class ReferenceRow {
   // max(p - q, 0) for the row `draft` of q, or without it, for a q that is `rejected` alone.
   // False when that is zero everywhere.
   bool chain_residual(const ReferenceRow *draft, int64_t rejected, float *p) const;
-  // The id that this word draws from probabilities of the row's tokens; -1 when they are all zero.
-  // The row is lost.
-  int64_t draw_from(const float *probabilities, uint64_t word);
+  // Gives the row's tokens these probabilities, and distributes them. False when they are all zero.
+  bool become(const float *probabilities);
 
  private:
   float probability(int64_t index) const;

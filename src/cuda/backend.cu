@@ -172,10 +172,11 @@ Error open(int device_id, bool host_parameters, Device *out) {
   const cudaError_t error = read_attributes(device_id, out);
   if (error != cudaSuccess) return error_of("cudaDeviceGetAttribute", error);
   out->host_parameters = host_parameters;
-  return error_of("cudaFuncSetAttribute",
-                  prepare_kernels<contract::SampleRequest, contract::RowsRequest,
-                                  contract::SelectRequest, contract::ChainRequest>(
-                      out->shared_bytes_per_block - kernels::kReservedSharedBytes));
+  return error_of(
+      "cudaFuncSetAttribute",
+      prepare_kernels<contract::SampleRequest, contract::RowsRequest, contract::SelectRequest,
+                      contract::ChainRequest, contract::ResidualRequest>(
+          out->shared_bytes_per_block - kernels::kReservedSharedBytes));
 }
 
 Error allocate(const Device &device, size_t bytes, void **out) {
@@ -251,6 +252,9 @@ size_t workspace_bytes(const contract::SelectRequest &request, const Device &dev
 size_t workspace_bytes(const contract::ChainRequest &request, const Device &device) {
   return workspace_bytes_of(request, device);
 }
+size_t workspace_bytes(const contract::ResidualRequest &request, const Device &device) {
+  return workspace_bytes_of(request, device);
+}
 
 Error run(const contract::SampleRequest &request, const Device &device, void *workspace,
           CUstream_st *stream) {
@@ -265,6 +269,10 @@ Error run(const contract::SelectRequest &request, const Device &device, void *wo
   return run_request(request, device, workspace, stream);
 }
 Error run(const contract::ChainRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream) {
+  return run_request(request, device, workspace, stream);
+}
+Error run(const contract::ResidualRequest &request, const Device &device, void *workspace,
           CUstream_st *stream) {
   return run_request(request, device, workspace, stream);
 }

@@ -60,6 +60,7 @@ size_t workspace_bytes(const contract::SampleRequest &request, const Device &dev
 size_t workspace_bytes(const contract::RowsRequest &request, const Device &device);
 size_t workspace_bytes(const contract::SelectRequest &request, const Device &device);
 size_t workspace_bytes(const contract::ChainRequest &request, const Device &device);
+size_t workspace_bytes(const contract::ResidualRequest &request, const Device &device);
 
 // Enqueues the operation. The caller's current device and pending error stay as they were.
 Error run(const contract::SampleRequest &request, const Device &device, void *workspace,
@@ -69,6 +70,8 @@ Error run(const contract::RowsRequest &request, const Device &device, void *work
 Error run(const contract::SelectRequest &request, const Device &device, void *workspace,
           CUstream_st *stream);
 Error run(const contract::ChainRequest &request, const Device &device, void *workspace,
+          CUstream_st *stream);
+Error run(const contract::ResidualRequest &request, const Device &device, void *workspace,
           CUstream_st *stream);
 
 }  // namespace sampler::cuda

@@ -46,6 +46,9 @@ void visit_host_arrays(contract::ChainRequest *request, const Visit &visit) {
   visit_randomness(&request->random, request->num_rows, visit);
 }
 
+template <class Visit>
+void visit_host_arrays(contract::ResidualRequest *, const Visit &) {}
+
 template <class T>
 void point_to(const void *address, const T **array) {
   *array = static_cast<const T *>(address);

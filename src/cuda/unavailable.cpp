@@ -49,6 +49,9 @@ size_t workspace_bytes(const contract::SelectRequest &, const Device &) {
 size_t workspace_bytes(const contract::ChainRequest &, const Device &) {
   return 0;
 }
+size_t workspace_bytes(const contract::ResidualRequest &, const Device &) {
+  return 0;
+}
 
 Error run(const contract::SampleRequest &, const Device &, void *, CUstream_st *) {
   return kUnavailable;
@@ -60,6 +63,9 @@ Error run(const contract::SelectRequest &, const Device &, void *, CUstream_st *
   return kUnavailable;
 }
 Error run(const contract::ChainRequest &, const Device &, void *, CUstream_st *) {
+  return kUnavailable;
+}
+Error run(const contract::ResidualRequest &, const Device &, void *, CUstream_st *) {
   return kUnavailable;
 }
 

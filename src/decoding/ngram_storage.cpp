@@ -355,7 +355,7 @@ int32_t NgramStorage::next_token(const int32_t *context, int64_t num_tokens) con
 }
 
 bool NgramStorage::has_gram(const int32_t *context, int64_t num_tokens) const {
-  if (num_tokens < 1 || num_tokens > max_context()) return false;
+  if (num_tokens < 1) return false;
   uint32_t number;
   uint64_t hash;
   return walk(context, num_tokens, &number, &hash) == num_tokens &&

@@ -35,7 +35,7 @@ Spec full_spec(const Operation &operation) {
   Spec spec;
   spec.operation = operation.number;
   spec.dtype = spec.draft_dtype = SAMPLER_F16;
-  spec.candidates = true;
+  spec.candidates = operation.has("candidate_id_type");
   spec.row_indices = operation.has("row_indices");
   spec.num_input_rows = spec.row_indices ? 3 : 0;
   spec.per_row = true;
@@ -125,8 +125,9 @@ void break_enumerations(Rules *rules) {
   for (const std::int32_t value : {1, -1, INT32_MAX}) {
     rules->refuse("reserved", value, text("reserved is %d; it must be 0", value));
   }
-  rules->refuse("output_dtype", SAMPLER_BF16,
-                "output_dtype is 2; it must be SAMPLER_F32 or input_dtype, 1");
+  rules->refuse(
+      "output_dtype", SAMPLER_BF16,
+      text("output_dtype is 2; it must be SAMPLER_F32 or %s_dtype, 1", rules->spec().values()));
 }
 
 void break_strides(Rules *rules) {
@@ -152,8 +153,13 @@ void break_strides(Rules *rules) {
        {"row_stride", "output_stride", "target_position_stride", "draft_position_stride"}) {
     outside(member, "num_cols", cols);
   }
-  outside("target_row_stride", "what a row's positions take", (spec.num_drafts + 1) * cols);
-  outside("draft_row_stride", "what a row's positions take", spec.num_drafts * cols);
+  if (spec.is_chain()) {
+    outside("target_row_stride", "what a row's positions take", (spec.num_drafts + 1) * cols);
+    outside("draft_row_stride", "what a row's positions take", spec.num_drafts * cols);
+  } else {
+    outside("target_row_stride", "num_cols", cols);
+    outside("draft_row_stride", "num_cols", cols);
+  }
   too_large("row_stride", "input", spec.input_rows());
   too_large("output_stride", "output", spec.num_rows);
   too_large("target_row_stride", "target", spec.num_rows);
@@ -218,7 +224,13 @@ void break_seeds(Rules *rules) {
 }
 
 void break_pointers(Rules *rules) {
+  if (rules->spec().is_residual()) {
+    rules->refuse("draft_token_ids", UINTPTR_MAX - 7,
+                  "draft and draft_token_ids are set; one of them must be NULL");
+    rules->refuse("draft", static_cast<void *>(nullptr), "draft_token_ids is NULL; it is required");
+  }
   for (const char *member : {"input", "target", "out_token_ids", "output", "draft_token_ids"}) {
+    if (!Call(rules->spec()).has_array(member)) continue;
     if (rules->operation().has("num_selected") && std::string(member) == "out_token_ids") {
       rules->refuse_call(
           member,
@@ -238,8 +250,10 @@ void break_pointers(Rules *rules) {
                 "target_candidate_ids is NULL; target_candidate_counts needs it");
   rules->refuse("draft_candidate_ids", static_cast<void *>(nullptr),
                 "draft_candidate_ids is NULL; draft_candidate_counts needs it");
-  rules->refuse("draft", static_cast<void *>(nullptr),
-                "draft is NULL; draft_candidate_ids needs it");
+  if (rules->spec().is_chain()) {
+    rules->refuse("draft", static_cast<void *>(nullptr),
+                  "draft is NULL; draft_candidate_ids needs it");
+  }
   rules->refuse_call(
       "row_indices", [](Call *call) { call->args().set<void *>("row_indices", nullptr); },
       "num_input_rows is 3; without row_indices it must be 0 or num_rows, 4");
@@ -265,10 +279,10 @@ void break_addresses(Rules *rules) {
       stride = spec.num_cols;
     } else if (member == "target" || member == "target_candidate_ids") {
       rows = spec.num_rows;
-      stride = spec.num_cols * (spec.num_drafts + 1);
+      stride = spec.num_cols * spec.num_positions();
     } else if (member == "draft" || member == "draft_candidate_ids") {
       rows = spec.num_rows;
-      stride = spec.num_cols * spec.num_drafts;
+      stride = spec.num_cols * spec.num_draft_positions();
     }
     rules->refuse(
         member, UINTPTR_MAX - 7,
@@ -312,6 +326,13 @@ TEST_P(ArgumentRules, EachIsChecked) {
   break_seeds(&rules);
   break_pointers(&rules);
   break_addresses(&rules);
+  if (rules.spec().is_residual()) {  // either the drafter's rows or its tokens
+    rules.spec().draft = false;
+    break_addresses(&rules);
+    rules.refuse("draft_token_ids", static_cast<void *>(nullptr),
+                 "draft_token_ids is NULL; it is required");
+    rules.spec().draft = true;
+  }
   break_workspace(&rules);
   for (const auto &[member, layout] : operation.members) {
     if (member == "struct_size") continue;  // struct_size_test.cpp
@@ -526,7 +547,7 @@ TEST_P(ArgumentRules, NoRowsDoNothing) {
                  "num_cols is 0; it must be at least 1");
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, ArgumentRules, testing::Range(0, SAMPLER_OP_CHAIN_SPECULATIVE + 1),
+INSTANTIATE_TEST_SUITE_P(Of, ArgumentRules, testing::Range(0, SAMPLER_OP_RESIDUAL + 1),
                          operation_name);
 
 TEST(FallbackToken, LiesInTheVocabularyOfEachCall) {

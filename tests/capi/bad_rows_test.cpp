@@ -28,7 +28,7 @@ std::int64_t input_row(Call *call, std::int64_t row) {
 void add_values(const Spec &spec, std::vector<Defect> *defects) {
   const auto value_at = [&](const std::string &name, std::int64_t col, float value) {
     defects->push_back({name, SAMPLER_ROW_INVALID_VALUE, [=](Call *call, std::int64_t row) {
-                          call->set_value("input", input_row(call, row), col, value);
+                          call->set_value(call->spec().values(), input_row(call, row), col, value);
                         }});
   };
   const bool logits = spec.kind == SAMPLER_LOGITS;
@@ -44,11 +44,11 @@ void add_values(const Spec &spec, std::vector<Defect> *defects) {
   }
   defects->push_back(
       {"nothing but -inf or 0", SAMPLER_ROW_EMPTY, [=](Call *call, std::int64_t row) {
-         call->set_row("input", input_row(call, row), logits ? -kInf : 0.0f);
+         call->set_row(call->spec().values(), input_row(call, row), logits ? -kInf : 0.0f);
        }});
   if (!logits) {
     defects->push_back({"nothing but -0", SAMPLER_ROW_EMPTY, [](Call *call, std::int64_t row) {
-                          call->set_row("input", input_row(call, row), -0.0f);
+                          call->set_row(call->spec().values(), input_row(call, row), -0.0f);
                         }});
   }
 }
@@ -280,10 +280,10 @@ TEST_P(BadRows, AreNotTheseOnes) {
     const float huge = spec.dtype == SAMPLER_F16 ? 65504.0f : 0x1.FEp127f;
     Call call(spec);
     for (std::int64_t row = 0; row < spec.num_rows; ++row) {
-      call.set_row("input", row, logits ? -kInf : 0.0f);
-      if (!logits) call.set_value("input", row, 1, -0.0f);
-      if (logits) call.set_value("input", row, 2, -huge);
-      call.set_value("input", row, 9, huge);
+      call.set_row(spec.values(), row, logits ? -kInf : 0.0f);
+      if (!logits) call.set_value(spec.values(), row, 1, -0.0f);
+      if (logits) call.set_value(spec.values(), row, 2, -huge);
+      call.set_value(spec.values(), row, 9, huge);
     }
     expect_ok(&call, sampler.get());
     for (std::int64_t row = 0; row < spec.num_rows; ++row) {
@@ -295,7 +295,10 @@ TEST_P(BadRows, AreNotTheseOnes) {
   }
 }
 
+// Those of chains are in speculative_test.cpp.
 INSTANTIATE_TEST_SUITE_P(Of, BadRows, testing::Range(0, int(SAMPLER_OP_CHAIN_SPECULATIVE)),
+                         operation_name);
+INSTANTIATE_TEST_SUITE_P(OfResiduals, BadRows, testing::Values(int(SAMPLER_OP_RESIDUAL)),
                          operation_name);
 
 }  // namespace

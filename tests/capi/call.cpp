@@ -131,7 +131,7 @@ std::string describe(const Spec &spec) {
   std::string text = spec.op().name;
   text += std::string(" ") + kDtypeNames[spec.dtype];
   text += spec.kind == SAMPLER_LOGITS ? " logits" : " probabilities";
-  if (spec.is_chain()) {
+  if (spec.has_two_models()) {
     text += std::string(", draft ") + (spec.draft ? kDtypeNames[spec.draft_dtype] : "none");
     if (spec.draft) text += spec.draft_kind == SAMPLER_LOGITS ? " logits" : " probabilities";
   }
@@ -146,19 +146,21 @@ std::string describe(const Spec &spec) {
 std::vector<Spec> all_specs() {
   std::vector<Spec> specs;
   for (const Operation &operation : operations()) {
-    const bool is_chain = operation.number == SAMPLER_OP_CHAIN_SPECULATIVE;
-    const bool has_kind = operation.has("input_kind") || is_chain;
+    const bool has_draft = operation.has("draft");
+    const bool has_logits = operation.number != SAMPLER_OP_RESIDUAL;
+    const bool has_kind = operation.has("input_kind") || has_draft;
     for (int bits = 0; bits < 3 * 2 * 2 * 2 * 2; ++bits) {
       Spec spec;
       spec.operation = operation.number;
       spec.dtype = sampler_dtype(bits % 3);
       spec.kind = sampler_input_kind(bits / 3 % 2);
       spec.candidates = bits / 6 % 2 != 0;
-      // Chains have no row_indices, and a draft instead.
-      spec.row_indices = !is_chain && bits / 12 % 2 != 0;
-      spec.draft = !is_chain || bits / 12 % 2 != 0;
+      // Operations on two models have no row_indices, and a draft instead.
+      spec.row_indices = !has_draft && bits / 12 % 2 != 0;
+      spec.draft = !has_draft || bits / 12 % 2 != 0;
       spec.draw_method = sampler_draw_method(bits / 24 % 2);
-      if (spec.kind == SAMPLER_PROBABILITIES && !has_kind) continue;
+      if (spec.kind == SAMPLER_PROBABILITIES ? !has_kind : !has_logits) continue;
+      if (spec.candidates && !operation.has("candidate_id_type")) continue;
       if (spec.row_indices && !operation.has("row_indices")) continue;
       if (spec.draw_method == SAMPLER_DRAW_GUMBEL && !operation.has("draw_method")) continue;
       spec.per_row = true;
@@ -184,7 +186,20 @@ std::vector<Spec> few_specs() {
   return specs;
 }
 
-Call::Call(const Spec &spec) : spec_(spec), args_(spec.op()), random_(spec.contents) {
+namespace {
+
+// Without what the operation does not have.
+Spec possible(Spec spec) {
+  spec.candidates = spec.candidates && spec.op().has("candidate_id_type");
+  if (spec.is_residual()) spec.kind = spec.draft_kind = SAMPLER_PROBABILITIES;
+  return spec;
+}
+
+}  // namespace
+
+Call::Call(const Spec &wanted)
+    : spec_(possible(wanted)), args_(wanted.op()), random_(wanted.contents) {
+  const Spec &spec = spec_;
   args_.set("num_rows", spec.num_rows);
   args_.set("num_cols", spec.num_cols);
   args_.set_if_any("output_dtype", spec.output_dtype);
@@ -192,8 +207,15 @@ Call::Call(const Spec &spec) : spec_(spec), args_(spec.op()), random_(spec.conte
   args_.set_if_any("logprob_kind", SAMPLER_LOGPROB_PROCESSED);
   args_.set_if_any("num_selected", spec.num_selected);
   args_.set_if_any("token_id_type", spec.token_id_type);
-  args_.set("candidate_id_type", spec.candidate_id_type);
-  if (spec.is_chain()) {
+  args_.set_if_any("candidate_id_type", spec.candidate_id_type);
+  if (spec.is_residual()) {
+    add_values("target", spec.dtype, spec.kind, spec.num_rows, "", "");
+    if (spec.draft) {
+      add_values("draft", spec.draft_dtype, spec.draft_kind, spec.num_rows, "", "");
+    } else {
+      add_drafts();
+    }
+  } else if (spec.is_chain()) {
     args_.set("num_drafts", spec.num_drafts);
     add_values("target", spec.dtype, spec.kind, spec.num_rows * (spec.num_drafts + 1),
                "target_candidate_ids", "target_candidate_counts");
@@ -202,6 +224,7 @@ Call::Call(const Spec &spec) : spec_(spec), args_(spec.op()), random_(spec.conte
                  "draft_candidate_ids", "draft_candidate_counts");
     }
     add_drafts();
+    add_draft_lengths();
   } else {
     add_values("input", spec.dtype, spec.kind, spec.input_rows(), "candidate_ids",
                "candidate_counts");
@@ -248,7 +271,8 @@ void Call::add_values(const std::string &member, sampler_dtype dtype, sampler_in
   if (spec_.is_chain()) {
     args_.set(member + "_position_stride", spec_.padding ? stride : 0);
   } else {
-    args_.set("row_stride", spec_.padding ? stride : 0);
+    args_.set(spec_.is_residual() ? member + "_row_stride" : "row_stride",
+              spec_.padding ? stride : 0);
   }
   if (spec_.candidates) add_candidates(ids_member, counts_member, rows, stride);
 }
@@ -327,11 +351,12 @@ void Call::add_parameters() {
 }
 
 void Call::add_drafts() {
+  const std::int64_t num_drafts = spec_.num_draft_positions();
   add("draft_token_ids", Direction::kIn, size_of_id(spec_.token_id_type), spec_.num_rows,
-      spec_.num_drafts, spec_.num_drafts);
+      num_drafts, num_drafts);
   for (std::int64_t row = 0; row < spec_.num_rows; ++row) {
-    for (std::int64_t i = 0; i < spec_.num_drafts; ++i) {
-      const std::int64_t position = row * (spec_.num_drafts + 1) + i;
+    for (std::int64_t i = 0; i < num_drafts; ++i) {
+      const std::int64_t position = row * spec_.num_positions() + i;
       std::int64_t best = 0;  // a likely draft, so that some are accepted
       for (std::int64_t col = 1; col < spec_.num_cols / 2; ++col) {
         if (value("target", position, col) > value("target", position, best)) best = col;
@@ -340,6 +365,9 @@ void Call::add_drafts() {
              spec_.candidates ? id("target_candidate_ids", position, best) : best);
     }
   }
+}
+
+void Call::add_draft_lengths() {
   add("draft_lengths", Direction::kIn, sizeof(std::int32_t), spec_.num_rows, 1, 1);
   for (std::int64_t row = 0; row < spec_.num_rows; ++row) {
     at<std::int32_t>("draft_lengths", row) = std::int32_t(spec_.num_drafts - row % 2);

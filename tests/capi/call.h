@@ -42,6 +42,12 @@ struct Spec {
 
   const Operation &op() const { return operations()[std::size_t(operation)]; }
   bool is_chain() const { return operation == SAMPLER_OP_CHAIN_SPECULATIVE; }
+  bool is_residual() const { return operation == SAMPLER_OP_RESIDUAL; }
+  bool has_two_models() const { return is_chain() || is_residual(); }
+  // The array of rows that output rows are made of, and how many of them each has.
+  const char *values() const { return has_two_models() ? "target" : "input"; }
+  std::int64_t num_positions() const { return is_chain() ? num_drafts + 1 : 1; }
+  std::int64_t num_draft_positions() const { return is_chain() ? num_drafts : 1; }
   std::int64_t input_rows() const {
     return row_indices && num_input_rows > 0 ? num_input_rows : num_rows;
   }
@@ -163,6 +169,7 @@ class Call {
   void add_row_indices();
   void add_parameters();
   void add_drafts();
+  void add_draft_lengths();
   void add_outputs();
   template <class T, class Make>
   void add_per_row(const std::string &member, const Make &make);

@@ -37,7 +37,7 @@ std::vector<Call> sensitive_calls() {
     if (spec.dtype == SAMPLER_BF16 || spec.row_indices) continue;
     spec.num_rows = 20;
     Call call(spec);
-    if (spec.is_chain()) {
+    if (spec.has_two_models()) {
       make_sensitive(&call, "target", spec.dtype, spec.kind);
       if (spec.draft) make_sensitive(&call, "draft", spec.draft_dtype, spec.draft_kind);
     } else {

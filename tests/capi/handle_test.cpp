@@ -286,7 +286,7 @@ TEST(Log, HearsOfHandlesAndErrors) {
   std::size_t bytes;
   EXPECT_EQ(sampler_workspace_size(sampler.get(), 99, call.args().data(), &bytes),
             SAMPLER_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(log.lines.back().text, "operation is 99; it must be one of its constants, 0 to 11");
+  EXPECT_EQ(log.lines.back().text, "operation is 99; it must be one of its constants, 0 to 12");
   EXPECT_EQ(log.lines.size(), 4u);
   for (const LogLine &line : log.lines) EXPECT_EQ(line.text.find('\n'), std::string::npos);
 }

@@ -99,6 +99,7 @@ const std::vector<Operation> &operations() {
       OPERATION(sampler_top_k_select, SAMPLER_OP_TOP_K_SELECT, SAMPLER_TOP_K_SELECT_ARGS_INIT),
       OPERATION(sampler_chain_speculative, SAMPLER_OP_CHAIN_SPECULATIVE,
                 SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT),
+      OPERATION(sampler_residual, SAMPLER_OP_RESIDUAL, SAMPLER_RESIDUAL_ARGS_INIT),
   };
   return all;
 }

@@ -321,8 +321,8 @@ TEST(Layout, ExplicitStridesOfContiguousRows) {
          {"row_stride", "output_stride", "target_position_stride", "draft_position_stride"}) {
       call.args().set_if_any(stride, spec.num_cols);
     }
-    call.args().set_if_any("target_row_stride", spec.num_cols * (spec.num_drafts + 1));
-    call.args().set_if_any("draft_row_stride", spec.num_cols * spec.num_drafts);
+    call.args().set_if_any("target_row_stride", spec.num_cols * spec.num_positions());
+    call.args().set_if_any("draft_row_stride", spec.num_cols * spec.num_draft_positions());
     if (!spec.row_indices) call.args().set_if_any("num_input_rows", spec.num_rows);
     call.args().set("stream", std::uintptr_t(0x1234));
     EXPECT_TRUE(same_bytes(output_of(&call, sampler.get()), expected));

@@ -169,9 +169,9 @@ TEST(Workspace, SizeChecksItsArguments) {
   expect_error(sampler.get(), SAMPLER_OP_SAMPLE, nullptr, &bytes, "args is NULL; it is required");
   expect_error(sampler.get(), SAMPLER_OP_SAMPLE, args, nullptr,
                "out_bytes is NULL; it is required");
-  for (const sampler_operation operation : {-1, 12, INT32_MIN, INT32_MAX}) {
+  for (const sampler_operation operation : {-1, 13, INT32_MIN, INT32_MAX}) {
     const std::string message =
-        "operation is " + std::to_string(operation) + "; it must be one of its constants, 0 to 11";
+        "operation is " + std::to_string(operation) + "; it must be one of its constants, 0 to 12";
     expect_error(sampler.get(), operation, args, &bytes, message.c_str());
   }
   call.args().set("num_cols", std::int64_t(1 << 20));

@@ -286,7 +286,13 @@ FAULTS = [
         "after a rejection the token comes from p, not from max(p - q, 0)",
         [("src/contract/draw.h", "const float difference = target - draft;",
           "const float difference = target - 0.0f * draft;")],
-        [speculative("WithDraftProbabilities"), golden("chain_speculative_probabilities_f32")]),
+        [speculative("WithDraftProbabilities"), golden("chain_speculative_probabilities_f32"),
+         golden("residual_probabilities_f32")]),
+    Fault(
+        "nothing_left_of_the_target",
+        "a residual that is 0 everywhere is written instead of p",
+        [("src/cpu/residual.cpp", "if (!usable) target.chain_probabilities(residual);", "")],
+        [invariance("Agreement.ResidualAsTheRenormOfTheDifference")]),
     Fault(
         "impossible_draft_accepted",
         "a draft is accepted where u q = p",
@@ -304,7 +310,8 @@ FAULTS = [
         "the residual of a deterministic draft still holds the draft",
         [("src/cpu/reference_row.cpp", "const bool removed = !draft && id == rejected;",
           "const bool removed = !draft && id == rejected && id < 0;")],
-        [speculative("DeterministicDrafts")]),
+        [speculative("DeterministicDrafts"),
+         golden("residual_probabilities_f32_deterministic")]),
     Fault(
         "draft_lengths_unused",
         "rows of fewer drafts are verified as if they had all",

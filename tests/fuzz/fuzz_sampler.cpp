@@ -67,7 +67,7 @@ const Handles &handles() {
 
 Spec read_spec(Data *data) {
   Spec spec;
-  spec.operation = data->ConsumeIntegralInRange<sampler_operation>(0, SAMPLER_OP_CHAIN_SPECULATIVE);
+  spec.operation = data->ConsumeIntegralInRange<sampler_operation>(0, SAMPLER_OP_RESIDUAL);
   spec.num_rows = data->ConsumeIntegralInRange(0, 6);
   spec.num_cols = data->ConsumeIntegralInRange(1, data->ConsumeIntegralInRange(0, 7) ? 24 : 300);
   spec.num_drafts = data->ConsumeIntegralInRange(0, 4);
@@ -304,9 +304,9 @@ void check_neighbours(Data *data, Call *call, sampler_t sampler) {
   for (std::int64_t row = 0; row < spec.num_rows; ++row) before.push_back(call->output_row(row));
 
   const std::int64_t bad = data->ConsumeIntegralInRange<std::int64_t>(0, spec.num_rows - 1);
-  const std::int64_t positions = spec.is_chain() ? spec.num_drafts + 1 : 1;
+  const std::int64_t positions = spec.num_positions();
   for (std::int64_t i = 0; i < positions; ++i) {
-    call->set_row(spec.is_chain() ? "target" : "input", bad * positions + i, std::nanf(""));
+    call->set_row(spec.values(), bad * positions + i, std::nanf(""));
   }
   call->reset_outputs();
   require(call->run(sampler) == SAMPLER_OK, *call, "a call with a bad row");

@@ -52,10 +52,11 @@ Problem golden_problem(sampler_operation operation, sampler_dtype dtype, sampler
   problem.dtype = problem.draft_dtype = problem.output_dtype = dtype;
   problem.kind = problem.draft_kind = kind;
   problem.num_selected = 6;
-  problem.num_drafts = operation == SAMPLER_OP_CHAIN_SPECULATIVE ? 3 : 0;
+  if (operation == SAMPLER_OP_CHAIN_SPECULATIVE) problem.num_drafts = 3;
+  if (operation == SAMPLER_OP_RESIDUAL) problem.num_drafts = 1;
   for (std::uint64_t i = 0; i < kNumRows; ++i) {
     RowInput row;
-    for (std::uint64_t j = 0; j <= static_cast<std::uint64_t>(problem.num_drafts); ++j) {
+    for (std::uint64_t j = 0; j < static_cast<std::uint64_t>(num_positions(problem)); ++j) {
       row.target.push_back(golden_values(steps, kind, 100 * i + j));
     }
     for (std::uint64_t j = 0; j < static_cast<std::uint64_t>(problem.num_drafts); ++j) {
@@ -113,15 +114,15 @@ std::vector<Case> all_cases() {
   for (const sampler_operation operation : operations()) {
     for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
       for (const sampler_input_kind kind : {SAMPLER_LOGITS, SAMPLER_PROBABILITIES}) {
-        const bool logits_only =
-            operation == SAMPLER_OP_SOFTMAX || operation == SAMPLER_OP_TOP_K_MASK;
-        if (logits_only && kind == SAMPLER_PROBABILITIES) continue;
+        const bool logits = kind == SAMPLER_LOGITS;
+        if (logits ? !takes_logits(operation) : !takes_probabilities(operation)) continue;
         add("", golden_problem(operation, dtype, kind, dtype == SAMPLER_F32 ? 4096 : 256));
       }
     }
   }
   for (const sampler_operation operation : operations()) {
-    add("_bad_rows", golden_bad_rows(operation, SAMPLER_LOGITS));
+    const auto kind = takes_logits(operation) ? SAMPLER_LOGITS : SAMPLER_PROBABILITIES;
+    add("_bad_rows", golden_bad_rows(operation, kind));
   }
   add("_bad_rows", golden_bad_rows(SAMPLER_OP_SAMPLE, SAMPLER_PROBABILITIES));
   // The options of the fused call, and deterministic drafts.
@@ -148,6 +149,9 @@ std::vector<Case> all_cases() {
     for (RowInput &row : changed.rows) row.draft.clear();
     add("_deterministic", changed);
   }
+  Problem residual = golden_problem(SAMPLER_OP_RESIDUAL, SAMPLER_F32, SAMPLER_PROBABILITIES, 4096);
+  for (RowInput &row : residual.rows) row.draft.clear();
+  add("_deterministic", residual);
   return cases;
 }
 
@@ -160,7 +164,8 @@ std::string golden_line(const Case &golden, const Results &results) {
   std::ostringstream line;
   line << golden.name << ' ' << std::hex << hash << std::dec;
   const sampler_operation operation = golden.problem.operation;
-  const bool has_tokens = operation <= SAMPLER_OP_ARGMAX || operation >= SAMPLER_OP_TOP_K_SELECT;
+  const bool has_tokens = operation <= SAMPLER_OP_ARGMAX || operation == SAMPLER_OP_TOP_K_SELECT ||
+                          operation == SAMPLER_OP_CHAIN_SPECULATIVE;
   const std::size_t per_row = operation == SAMPLER_OP_TOP_K_SELECT        ? 6
                               : operation == SAMPLER_OP_CHAIN_SPECULATIVE ? 4
                                                                           : 1;

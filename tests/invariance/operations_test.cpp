@@ -1,6 +1,7 @@
 // Different operations that are asked for the same thing do the same, bit for bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
@@ -144,6 +145,49 @@ TEST_F(Agreement, SelectedTokensAsKeptByTheMask) {
           << "row " << i << " of " << describe(problem);
     }
   });
+}
+
+// max(p - q, 0) elementwise, where that is not 0 everywhere.
+Values residual_of(const RowInput &row) {
+  Values result = row.target[0];
+  const bool has_draft = !row.draft.empty();
+  bool is_zero = true;
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    float &p = result.values[i];
+    const bool removed = !has_draft && static_cast<std::int64_t>(i) == row.draft_ids[0];
+    p = removed ? 0.0f : std::max(p - (has_draft ? row.draft[0].values[i] : 0.0f), 0.0f);
+    is_zero = is_zero && p == 0.0f;
+  }
+  return is_zero ? row.target[0] : result;
+}
+
+TEST_F(Agreement, ResidualAsTheRenormOfTheDifference) {
+  Random random(7);
+  std::size_t num_compared = 0;
+  for (const std::size_t num_cols : kWidths) {
+    for (int repetition = 0; repetition < 12; ++repetition) {
+      Problem problem = random_problem(SAMPLER_OP_RESIDUAL, num_cols, kNumRows, &random);
+      problem.output_dtype = SAMPLER_F32;
+      const Results residuals = results(problem, SAMPLER_OP_RESIDUAL);
+      Problem renorm = problem;
+      renorm.dtype = SAMPLER_F32;
+      renorm.num_drafts = 0;
+      for (RowInput &row : renorm.rows) {
+        row = {{residual_of(row)}, {}, {}};
+      }
+      const Results expected = results(renorm, SAMPLER_OP_TOP_P_RENORM);
+      for (std::size_t i = 0; i < kNumRows; ++i) {
+        const auto invalid_draft = static_cast<std::uint64_t>(SAMPLER_ROW_INVALID_DRAFT);
+        if ((status_of(residuals[i]) & ~invalid_draft) != SAMPLER_ROW_OK) continue;
+        ++num_compared;
+        const auto end = static_cast<std::ptrdiff_t>(1 + num_cols);
+        ASSERT_EQ(RowResult(residuals[i].begin() + 1, residuals[i].begin() + end),
+                  RowResult(expected[i].begin() + 1, expected[i].begin() + end))
+            << "row " << i << " of " << describe(problem);
+      }
+    }
+  }
+  EXPECT_GT(num_compared, 300U);
 }
 
 }  // namespace

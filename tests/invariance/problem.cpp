@@ -30,8 +30,14 @@ bool is_chain(sampler_operation operation) {
   return operation == SAMPLER_OP_CHAIN_SPECULATIVE;
 }
 
-bool takes_logits_only(sampler_operation operation) {
-  return operation == SAMPLER_OP_SOFTMAX || operation == SAMPLER_OP_TOP_K_MASK;
+bool has_two_models(sampler_operation operation) {
+  return is_chain(operation) || operation == SAMPLER_OP_RESIDUAL;
+}
+
+sampler_input_kind random_kind(sampler_operation operation, Random *random) {
+  if (!takes_probabilities(operation)) return SAMPLER_LOGITS;
+  if (!takes_logits(operation)) return SAMPLER_PROBABILITIES;
+  return static_cast<sampler_input_kind>(random->below(2));
 }
 
 template <class Enum>
@@ -64,9 +70,10 @@ std::int64_t random_draft(const RowInput &row, std::size_t position, std::size_t
 
 void add_positions(const Problem &problem, bool has_draft, RowInput *row, Random *random) {
   const auto num_cols = static_cast<std::size_t>(problem.num_cols);
-  const bool chain = is_chain(problem.operation);
-  for (std::int64_t i = 0; i <= problem.num_drafts; ++i) {
-    row->target.push_back(random_values(problem.dtype, problem.kind, num_cols, chain, random));
+  const bool is_normalised = has_two_models(problem.operation);
+  for (std::int64_t i = 0; i < num_positions(problem); ++i) {
+    row->target.push_back(
+        random_values(problem.dtype, problem.kind, num_cols, is_normalised, random));
   }
   for (std::int64_t i = 0; has_draft && i < problem.num_drafts; ++i) {
     // Now and then the drafter is as good as the target.
@@ -138,15 +145,29 @@ const std::vector<sampler_operation> &operations() {
       SAMPLER_OP_SAMPLE,     SAMPLER_OP_TOP_K,        SAMPLER_OP_TOP_P,
       SAMPLER_OP_MIN_P,      SAMPLER_OP_TOP_K_TOP_P,  SAMPLER_OP_ARGMAX,
       SAMPLER_OP_SOFTMAX,    SAMPLER_OP_TOP_K_RENORM, SAMPLER_OP_TOP_P_RENORM,
-      SAMPLER_OP_TOP_K_MASK, SAMPLER_OP_TOP_K_SELECT, SAMPLER_OP_CHAIN_SPECULATIVE};
+      SAMPLER_OP_TOP_K_MASK, SAMPLER_OP_TOP_K_SELECT, SAMPLER_OP_CHAIN_SPECULATIVE,
+      SAMPLER_OP_RESIDUAL};
   return kOperations;
 }
 
 const char *name(sampler_operation operation) {
   static const char *const kNames[] = {
       "sample",  "top_k",        "top_p",        "min_p",      "top_k_top_p",  "argmax",
-      "softmax", "top_k_renorm", "top_p_renorm", "top_k_mask", "top_k_select", "chain_speculative"};
+      "softmax", "top_k_renorm", "top_p_renorm", "top_k_mask", "top_k_select", "chain_speculative",
+      "residual"};
   return kNames[operation];
+}
+
+std::int64_t num_positions(const Problem &problem) {
+  return is_chain(problem.operation) ? problem.num_drafts + 1 : 1;
+}
+
+bool takes_logits(sampler_operation operation) {
+  return operation != SAMPLER_OP_RESIDUAL;
+}
+
+bool takes_probabilities(sampler_operation operation) {
+  return operation != SAMPLER_OP_SOFTMAX && operation != SAMPLER_OP_TOP_K_MASK;
 }
 
 bool takes_filters(const Problem &problem) {
@@ -179,11 +200,10 @@ Problem random_problem(sampler_operation operation, std::size_t num_cols, std::s
   problem.dtype = random_enum<sampler_dtype>(3, random);
   problem.draft_dtype = random_enum<sampler_dtype>(3, random);
   problem.output_dtype = random->below(2) == 0 ? SAMPLER_F32 : problem.dtype;
-  problem.kind =
-      takes_logits_only(operation) ? SAMPLER_LOGITS : random_enum<sampler_input_kind>(2, random);
-  problem.draft_kind =
-      random->below(3) == 0 ? random_enum<sampler_input_kind>(2, random) : problem.kind;
-  problem.num_drafts = is_chain(operation) ? static_cast<std::int64_t>(random->below(4)) : 0;
+  problem.kind = random_kind(operation, random);
+  problem.draft_kind = random->below(3) == 0 ? random_kind(operation, random) : problem.kind;
+  if (has_two_models(operation)) problem.num_drafts = 1;
+  if (is_chain(operation)) problem.num_drafts = static_cast<std::int64_t>(random->below(4));
   problem.num_selected =
       static_cast<std::int64_t>(1 + random->below(std::min<std::size_t>(num_cols, 40)));
   problem.top_k_ties = random_enum<sampler_tie_rule>(2, random);
@@ -223,6 +243,7 @@ void spoil(const Problem &problem, RowInput *row, Random *random) {
 
 Problem as_candidates(const Problem &problem, bool omit_impossible, Random *random) {
   Problem result = problem;
+  if (problem.operation == SAMPLER_OP_RESIDUAL) return result;
   result.has_candidates = true;
   for_each_values(&result, [&](sampler_input_kind kind, Values *row) {
     shuffle_into_list(omit_impossible, kind, row, random);

@@ -32,7 +32,7 @@ struct Values {
 struct RowInput {
   std::vector<Values> target;           // one; chain_speculative: one per position
   std::vector<Values> draft;            // one per draft; empty: deterministic drafts
-  std::vector<std::int64_t> draft_ids;  // of chain_speculative
+  std::vector<std::int64_t> draft_ids;  // one per draft
   std::int32_t draft_length = 0;
   float temperature = 1.0f;
   std::int32_t top_k = 0;
@@ -50,7 +50,7 @@ struct Problem {
   // lists, those of the problem that it came from.
   std::int64_t vocabulary = 0;
   bool has_candidates = false;
-  std::int64_t num_drafts = 0;
+  std::int64_t num_drafts = 0;  // of chain_speculative; residual: 1
   std::int64_t num_selected = 1;
   sampler_dtype dtype = SAMPLER_F32;
   sampler_dtype draft_dtype = SAMPLER_F32;
@@ -64,6 +64,12 @@ struct Problem {
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
   sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;
 };
+
+// Rows of the target that an output row has.
+std::int64_t num_positions(const Problem &problem);
+
+bool takes_logits(sampler_operation operation);
+bool takes_probabilities(sampler_operation operation);
 
 // Whether filters may be set: chains of given probabilities have none.
 bool takes_filters(const Problem &problem);
@@ -81,7 +87,8 @@ void spoil(const Problem &problem, RowInput *row, Random *random);
 float impossible(sampler_input_kind kind);
 
 // The same rows as lists of (id, value) in random order. `omit_impossible` leaves out what can
-// never be drawn, and the lists become shorter than num_cols.
+// never be drawn, and the lists become shorter than num_cols. The problem itself where the
+// operation has no lists.
 Problem as_candidates(const Problem &problem, bool omit_impossible, Random *random);
 
 // The rows that a list of all their ids gives the same results for: all, but for verifications of

@@ -134,6 +134,7 @@ SETTER(input_dtype)
 SETTER(input_kind)
 SETTER(candidate_ids)
 SETTER(candidate_counts)
+SETTER(candidate_id_type)
 SETTER(row_indices)
 SETTER(num_input_rows)
 SETTER(target)
@@ -202,7 +203,7 @@ class Call {
   Results run(sampler_t sampler, Args args, sampler_status (*operation)(sampler_t, const Args *)) {
     args.num_rows = static_cast<std::int64_t>(num_rows_);
     args.num_cols = problem_.num_cols;
-    args.candidate_id_type = setting_.candidate_id_type;
+    set_candidate_id_type(&args, setting_.candidate_id_type, 0);
     set_inputs(&args);
     set_chain_inputs(&args);
     set_parameters(&args);
@@ -243,7 +244,7 @@ class Call {
       num_stored_rows_ = stored.size();
       shared_ = Matrix(stored, 1, problem_, problem_.dtype, setting_);
     }
-    target_ = Matrix(targets, problem_.num_drafts + 1, problem_, problem_.dtype, setting_);
+    target_ = Matrix(targets, num_positions(problem_), problem_, problem_.dtype, setting_);
     has_draft_ = !problem_.rows.empty() && !problem_.rows[0].draft.empty();
     if (has_draft_) {
       draft_ = Matrix(drafts, problem_.num_drafts, problem_, problem_.draft_dtype, setting_);
@@ -280,7 +281,7 @@ class Call {
 
   std::size_t tokens_per_row() const {
     if (problem_.operation == SAMPLER_OP_TOP_K_SELECT) return to_size(problem_.num_selected);
-    return to_size(problem_.num_drafts + 1);
+    return to_size(num_positions(problem_));
   }
 
   void make_outputs() {
@@ -318,8 +319,10 @@ class Call {
     set_target_kind(args, problem_.kind, 0);
     set_target_candidate_ids(args, target_.ids.data(), 0);
     set_target_candidate_counts(args, target_.counts.data(), 0);
-    set_draft_token_ids(args, draft_ids_.data(), 0);
     set_draft_lengths(args, draft_lengths_.data(), 0);
+    // A residual takes either the drafter's tokens or its rows.
+    const bool has_tokens = problem_.operation != SAMPLER_OP_RESIDUAL || !has_draft_;
+    if (has_tokens) set_draft_token_ids(args, draft_ids_.data(), 0);
     if (!has_draft_) return;
     set_draft(args, draft_.values.data(), 0);
     set_draft_row_stride(args, draft_.row_stride, 0);
@@ -535,6 +538,7 @@ Results run(sampler_t sampler, const Problem &problem, const Setting &setting) {
     RUN(TOP_K_MASK, sampler_top_k_mask)
     RUN(TOP_K_SELECT, sampler_top_k_select)
     RUN(CHAIN_SPECULATIVE, sampler_chain_speculative)
+    RUN(RESIDUAL, sampler_residual)
 #undef RUN
     default:
       ADD_FAILURE() << "operation " << problem.operation;

@@ -228,7 +228,7 @@ TEST(Corrupt, EachRuleIsChecked) {
   // Counts whose sum is right modulo 2^64.
   std::string wrapped = data;
   put(&wrapped, 24, std::uint64_t(1) << 63, 8);
-  put(&wrapped, 32, (std::uint64_t(1) << 63) + 7, 8);
+  put(&wrapped, 32, (std::uint64_t(1) << 63) + 8, 8);
   expect_refused(&storage, with_checksum(wrapped), corrupt, size);
   expect_refused(&storage, changed(40, ~std::uint64_t(0), 8), corrupt,
                  "data have a negative statistic");

@@ -56,6 +56,9 @@ void compare_top_k_mask(sampler_t sampler, const Batch &batch,
 void compare_top_k_select(sampler_t sampler, const Batch &batch, std::int64_t num_selected,
                           const std::vector<std::int32_t> &top_ks, sampler_dtype output_dtype);
 void compare_argmax(sampler_t sampler, const Batch &batch);
+// `draft` NULL: a deterministic drafter, with a draft id for each row.
+void compare_residual(sampler_t sampler, const Batch &target, const Batch *draft,
+                      const std::vector<std::int32_t> &draft_ids, sampler_dtype output_dtype);
 
 }  // namespace oracle_test
 

@@ -154,6 +154,36 @@ void compare_renorm(const Batch &batch, const std::vector<Filters> &filters, con
   }
 }
 
+// max(p - q, 0) over its sum, or p over its own where that is 0 everywhere.
+oracle::Distribution residual_of(const std::vector<float> &p, const oracle::Distribution &q) {
+  oracle::Distribution result(p.size());
+  Real sum = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    result[i] = std::max(static_cast<Real>(p[i]) - q[i], Real{0});
+    sum += result[i];
+  }
+  if (sum == 0) return residual_of(p, oracle::Distribution(p.size(), Real{0}));
+  for (Real &x : result) x /= sum;
+  return result;
+}
+
+// Each f32 difference and so their sum is off by 2^-24, each weight by 2^-45 of units of which the
+// largest is more than half of one; then follow two roundings as in compare_probability.
+void compare_residual_row(const oracle::Distribution &expected, const std::vector<float> &actual,
+                          sampler_dtype dtype) {
+  const Real error = 4 * 0x1p-24L + static_cast<Real>(expected.size()) * 0x1p-44L;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i] == 0) {
+      EXPECT_EQ(actual[i], 0.0F) << "token " << i;
+      continue;
+    }
+    const Real tolerance =
+        expected[i] * error + 0x1p-149L + 1.01L * output_rounding(expected[i], dtype);
+    EXPECT_LE(std::abs(static_cast<Real>(actual[i]) - expected[i]), tolerance)
+        << actual[i] << " instead of " << expected[i] << ", token " << i;
+  }
+}
+
 // Output rows lie this many elements farther apart than they must.
 constexpr std::int64_t kOutputPadding = 3;
 
@@ -361,6 +391,56 @@ void compare_argmax(sampler_t sampler, const Batch &batch) {
     }
     ASSERT_EQ(ids[index(r)], row.ids()[0]);
     ASSERT_TRUE(same_bits(values[index(r)], row.value(0)));
+  }
+}
+
+void compare_residual(sampler_t sampler, const Batch &target, const Batch *draft,
+                      const std::vector<std::int32_t> &draft_ids, sampler_dtype output_dtype) {
+  const std::int64_t num_cols = target.num_cols();
+  Output output = make_output(target, output_dtype);
+  std::vector<sampler_row_status> statuses;
+  sampler_residual_args args = SAMPLER_RESIDUAL_ARGS_INIT;
+  fill_whole_row_output(target, &output, output_dtype, &statuses, &args);
+  args.target = target.data();
+  args.num_rows = target.num_rows();
+  args.num_cols = num_cols;
+  args.target_row_stride = target.row_stride();
+  args.target_dtype = target.dtype();
+  if (draft) {
+    args.draft = draft->data();
+    args.draft_row_stride = draft->row_stride();
+    args.draft_dtype = draft->dtype();
+  } else {
+    args.draft_token_ids = draft_ids.data();
+  }
+  ASSERT_EQ(sampler_residual(sampler, &args), SAMPLER_OK) << sampler_last_error();
+
+  EXPECT_TRUE(output.guards_hold(num_cols));
+  for (std::int64_t r = 0; r < target.num_rows(); ++r) {
+    SCOPED_TRACE(describe(target, r, Filters()) + " residual");
+    const std::vector<float> actual = output.row(r, num_cols);
+    oracle::Distribution q(index(num_cols), Real{0});
+    sampler_row_status status = expected_status(target, r, RowStatus::kOk);
+    if (draft) {
+      const std::vector<float> &given = draft->values(r);
+      for (std::size_t i = 0; i < q.size(); ++i) q[i] = static_cast<Real>(given[i]);
+      const sampler_row_status of_draft = expected_status(*draft, r, RowStatus::kOk);
+      if (status == SAMPLER_ROW_OK && of_draft != SAMPLER_ROW_EMPTY) status = of_draft;
+    }
+    const bool is_bad = status != SAMPLER_ROW_OK;
+    if (!draft) {
+      const std::int64_t id = draft_ids[index(r)];
+      const bool is_known = id >= 0 && id < num_cols;
+      if (is_known) q[index(id)] = std::numeric_limits<Real>::infinity();
+      if (!is_known) status |= sampler_row_status(SAMPLER_ROW_INVALID_DRAFT);
+    }
+    ASSERT_EQ(statuses[index(r)], status);
+    if (is_bad) {
+      expect_all(actual, 0.0F);
+    } else {
+      compare_residual_row(residual_of(target.values(r), q), actual, output_dtype);
+    }
+    if (testing::Test::HasFailure()) return;
   }
 }
 

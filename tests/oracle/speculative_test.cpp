@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "batch.h"
+#include "compare.h"
 
 namespace oracle_test {
 namespace {
@@ -466,6 +467,61 @@ TEST(ChainSpeculative, EmittedTokensFollowTheLaw) {
   filtered.filters.temperature = 1.3F;
   filtered.filters.top_k = 6;
   check_law(filtered);
+}
+
+// Rows of every kind, of a sum of 1 or of any other; some are bad, and of some nothing is left.
+std::vector<std::vector<float>> residual_rows(std::size_t num_cols, sampler_dtype dtype,
+                                              Random *random) {
+  std::vector<std::vector<float>> rows;
+  for (int kind = 0; kind < static_cast<int>(RowKind::kNumKinds); ++kind) {
+    for (const double sum : {1.0, 1.0, 0.25}) {
+      rows.push_back(make_probabilities(
+          make_logits(static_cast<RowKind>(kind), num_cols, dtype, random), sum));
+    }
+  }
+  rows.emplace_back(num_cols, 0.0F);
+  rows.emplace_back(num_cols, 1.0F);
+  rows.push_back(rows.front());
+  rows.back()[num_cols / 2] = std::numeric_limits<float>::quiet_NaN();
+  rows.push_back(rows.front());
+  rows.back()[num_cols - 1] = -0.5F;
+  return rows;
+}
+
+TEST(Residual, OfBothModelsRows) {
+  Random random(31);
+  for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
+    for (const sampler_dtype draft_dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
+      for (const std::size_t num_cols : {1, 2, 33, 1000}) {
+        const std::vector<std::vector<float>> rows = residual_rows(num_cols, dtype, &random);
+        // Some of the drafter's rows are the target's; the bad ones stand beside good ones.
+        std::vector<std::vector<float>> drafts = residual_rows(num_cols, draft_dtype, &random);
+        for (std::size_t i = 0; i < drafts.size(); i += 4) drafts[i] = rows[i];
+        std::rotate(drafts.begin() + 8, drafts.begin() + 9, drafts.end());
+        const Batch target(dtype, SAMPLER_PROBABILITIES, rows, 3);
+        const Batch draft(draft_dtype, SAMPLER_PROBABILITIES, drafts, 1);
+        const SamplerPtr sampler = make_sampler(target.num_rows(), target.num_cols());
+        compare_residual(sampler.get(), target, &draft, {}, SAMPLER_F32);
+        compare_residual(sampler.get(), target, &draft, {}, dtype);
+      }
+    }
+  }
+}
+
+TEST(Residual, OfDeterministicDrafts) {
+  Random random(32);
+  for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
+    for (const std::size_t num_cols : {1, 2, 33, 1000}) {
+      const Batch target(dtype, SAMPLER_PROBABILITIES, residual_rows(num_cols, dtype, &random), 2);
+      std::vector<std::int32_t> ids;
+      for (std::int64_t r = 0; r < target.num_rows(); ++r) {
+        ids.push_back(static_cast<std::int32_t>(random.below(num_cols + 2)) - 1);
+      }
+      const SamplerPtr sampler = make_sampler(target.num_rows(), target.num_cols());
+      compare_residual(sampler.get(), target, nullptr, ids, SAMPLER_F32);
+      compare_residual(sampler.get(), target, nullptr, ids, dtype);
+    }
+  }
 }
 
 }  // namespace

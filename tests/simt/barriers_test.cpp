@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr int kNumProblems = 1200;
+constexpr int kNumProblems = 1500;
 constexpr unsigned kMaxSeconds = 60;
 
 bool all_equal(const simt::Options &options) {

@@ -117,19 +117,21 @@ std::string difference(const Problem &problem, const Request &request, std::mt19
   return "";
 }
 
-// The operations in turn: `which` % 4.
+// The requests in turn: `which` % kNumRequests.
 inline std::string difference(std::mt19937_64 &random, const Scale &scale, int which,
                               const simt::Options &options) {
   Problem problem(random, scale);
-  switch (which % 4) {
+  switch (which % kNumRequests) {
     case 0:
       return difference(problem, problem.sample_request(), random, options);
     case 1:
       return difference(problem, problem.rows_request(), random, options);
     case 2:
       return difference(problem, problem.select_request(), random, options);
-    default:
+    case 3:
       return difference(problem, problem.chain_request(), random, options);
+    default:
+      return difference(problem, problem.residual_request(), random, options);
   }
 }
 

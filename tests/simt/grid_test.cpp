@@ -59,8 +59,8 @@ void compare(int64_t num_cols, Shape shape, const std::vector<Fixed> &parameters
       scale.fixed = fixed;
       scale.fixed.shape = shape;
       scale.fixed.dtype = dtype;
-      for (int operation = 0; operation < 4; ++operation) {
-        ASSERT_EQ("", difference(random, scale, operation, simt::Options()));
+      for (int request = 0; request < kNumRequests; ++request) {
+        ASSERT_EQ("", difference(random, scale, request, simt::Options()));
       }
     }
   }

@@ -15,7 +15,7 @@ class SmallRows : public testing::TestWithParam<int> {};
 
 TEST_P(SmallRows, EqualTheReference) {
   std::mt19937_64 random(uint64_t(GetParam()) * 7919 + 1);
-  for (int i = 0; i < 24; ++i) {
+  for (int i = 0; i < 30; ++i) {
     ASSERT_EQ("", simt_test::difference(random, simt_test::kSmall, i, simt::Options()));
   }
 }
@@ -26,7 +26,7 @@ class LargeRows : public testing::TestWithParam<int> {};
 
 TEST_P(LargeRows, EqualTheReference) {
   std::mt19937_64 random(uint64_t(GetParam()) * 104729 + 5);
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < simt_test::kNumRequests; ++i) {
     ASSERT_EQ("", simt_test::difference(random, simt_test::kLarge, i, simt::Options()));
   }
 }

@@ -300,12 +300,7 @@ ChainRequest Problem::chain_request() {
     request.draft_row_stride = request.num_drafts * request.draft.stride;
   }
   request.out_token_ids.type = pick({IdType::kI32, IdType::kI64});
-  draft_token_ids_.assign(size_t(num_rows_ * positions) * size_of(request.out_token_ids.type), 0);
-  for (int64_t i = 0; i < num_rows_ * request.num_drafts; ++i) {
-    const int64_t id = one_in(10) ? pick<int64_t>({-1, num_cols_, kMaxVocabulary})
-                                  : int64_t(random_() % uint64_t(num_cols_));
-    put_id(draft_token_ids_, request.out_token_ids.type, i, id);
-  }
+  make_draft_token_ids(request.out_token_ids.type, num_rows_ * request.num_drafts);
   request.draft_token_ids = draft_token_ids_.data();
   if (one_in(2)) {
     draft_lengths_.clear();
@@ -319,6 +314,37 @@ ChainRequest Problem::chain_request() {
   request.accumulate_counts = one_in(2);
   describe("chain of " + std::to_string(request.num_drafts));
   return request;
+}
+
+ResidualRequest Problem::residual_request() {
+  ResidualRequest request;
+  request.num_rows = num_rows_;
+  request.target = make_rows(&input_, num_rows_, num_cols_, InputKind::kProbabilities, false);
+  request.token_id_type = pick({IdType::kI32, IdType::kI64});
+  switch (random_() % 4) {
+    case 0:
+      make_draft_token_ids(request.token_id_type, num_rows_);
+      request.draft_token_ids = draft_token_ids_.data();
+      break;
+    case 1:  // nothing is left
+      request.draft = request.target;
+      break;
+    default:
+      request.draft = make_rows(&draft_, num_rows_, num_cols_, InputKind::kProbabilities, false);
+  }
+  request.output_dtype = one_in(2) ? Dtype::kF32 : request.target.dtype;
+  request.output_stride = num_cols_ + int64_t(random_() % 5);
+  describe(request.draft.values ? "residual" : "residual without a token");
+  return request;
+}
+
+void Problem::make_draft_token_ids(IdType type, int64_t count) {
+  draft_token_ids_.assign(size_t(count) * size_of(type), 0);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t id = one_in(10) ? pick<int64_t>({-1, num_cols_, kMaxVocabulary})
+                                  : int64_t(random_() % uint64_t(num_cols_));
+    put_id(draft_token_ids_, type, i, id);
+  }
 }
 
 Outputs Problem::bind_outputs(SampleRequest *request) const {
@@ -370,6 +396,16 @@ Outputs Problem::bind_outputs(ChainRequest *request) const {
                                                  size_of(request->out_token_ids.type));
   request->out_accepted_counts = add_output<int32_t>(&outputs, "accepted", n);
   request->out_emitted_counts = add_output<int32_t>(&outputs, "emitted", n);
+  request->out_row_status = add_output<uint32_t>(&outputs, "row status", n);
+  return outputs;
+}
+
+Outputs Problem::bind_outputs(ResidualRequest *request) const {
+  Outputs outputs;
+  outputs.reserve(8);
+  const int64_t n = request->num_rows;
+  request->output = add_output<void>(&outputs, "output", n * request->output_stride,
+                                     size_of(request->output_dtype));
   request->out_row_status = add_output<uint32_t>(&outputs, "row status", n);
   return outputs;
 }

@@ -11,6 +11,9 @@
 
 namespace simt_test {
 
+// Kinds of request.
+constexpr int kNumRequests = 5;
+
 // What the values of a row look like. Logits; probabilities are made of them.
 enum class Shape {
   kNormal,
@@ -63,12 +66,14 @@ class Problem {
   sampler::contract::RowsRequest rows_request();
   sampler::contract::SelectRequest select_request();
   sampler::contract::ChainRequest chain_request();
+  sampler::contract::ResidualRequest residual_request();
 
   // Points the request's outputs, those it wants, at new arrays.
   Outputs bind_outputs(sampler::contract::SampleRequest *request) const;
   Outputs bind_outputs(sampler::contract::RowsRequest *request) const;
   Outputs bind_outputs(sampler::contract::SelectRequest *request) const;
   Outputs bind_outputs(sampler::contract::ChainRequest *request) const;
+  Outputs bind_outputs(sampler::contract::ResidualRequest *request) const;
 
   const std::string &description() const { return description_; }
 
@@ -94,6 +99,7 @@ class Problem {
   void make_parameters(sampler::contract::Parameters *parameters, int64_t num_rows,
                        sampler::contract::InputKind kind, int64_t num_cols);
   void make_randomness(sampler::contract::Randomness *random, int64_t num_rows);
+  void make_draft_token_ids(sampler::contract::IdType type, int64_t count);
   void describe(const std::string &text);
 
   std::mt19937_64 &random_;

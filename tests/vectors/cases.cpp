@@ -87,8 +87,9 @@ std::int64_t argmax(const Call &call, const std::string &member, std::int64_t ro
 // Half of the drafter's rows are the target's: it is a good drafter.
 void copy_targets(Call *call) {
   const Spec &spec = call->spec();
-  for (std::int64_t draft = 0; draft < spec.num_rows * spec.num_drafts; draft += 2) {
-    const std::int64_t position = draft + draft / spec.num_drafts;
+  const std::int64_t num_drafts = spec.num_draft_positions();
+  for (std::int64_t draft = 0; draft < spec.num_rows * num_drafts; draft += 2) {
+    const std::int64_t position = draft / num_drafts * spec.num_positions() + draft % num_drafts;
     std::vector<float> row;
     for (std::int64_t col = 0; col < spec.num_cols; ++col) {
       row.push_back(call->value("target", position, col));
@@ -101,8 +102,8 @@ void copy_targets(Call *call) {
 void fill_drafts(Call *call, Random *random) {
   const Spec &spec = call->spec();
   for (std::int64_t row = 0; row < spec.num_rows; ++row) {
-    for (std::int64_t i = 0; i < spec.num_drafts; ++i) {
-      const std::int64_t position = row * (spec.num_drafts + 1) + i;
+    for (std::int64_t i = 0; i < spec.num_draft_positions(); ++i) {
+      const std::int64_t position = row * spec.num_positions() + i;
       std::int64_t col = std::int64_t(random->below(std::size_t(spec.num_cols)));
       if ((row + i) % 3 == 0) col = argmax(*call, "target", position);
       if ((row + i) % 3 == 1 && spec.draft) col = argmax(*call, "draft", row * spec.num_drafts + i);
@@ -115,11 +116,11 @@ void fill_drafts(Call *call, Random *random) {
 
 void fill(Call *call, const Kinds &kinds, Random *random) {
   const Spec &spec = call->spec();
-  if (!spec.is_chain()) return fill_rows(call, "input", spec.kind, kinds, random);
+  if (!spec.has_two_models()) return fill_rows(call, "input", spec.kind, kinds, random);
   fill_rows(call, "target", spec.kind, kinds, random);
   if (spec.draft) fill_rows(call, "draft", spec.draft_kind, kinds, random);
   if (spec.draft && spec.draft_kind == spec.kind) copy_targets(call);
-  fill_drafts(call, random);
+  if (call->has_array("draft_token_ids")) fill_drafts(call, random);
 }
 
 // The scalars as the struct's _INIT macro has them, where they say how to sample.
@@ -191,9 +192,12 @@ class Cases {
 
   bool has(const std::string &member) const { return operation_.has(member); }
   bool is_chain() const { return operation_.number == SAMPLER_OP_CHAIN_SPECULATIVE; }
+  bool is_residual() const { return operation_.number == SAMPLER_OP_RESIDUAL; }
   bool has_kind() const { return has("input_kind") || is_chain(); }
+  bool has_candidates() const { return has("candidate_id_type"); }
+  std::vector<sampler_input_kind> kinds() const;
   // The member of the rows.
-  std::string rows() const { return is_chain() ? "target" : "input"; }
+  std::string rows() const { return spec().values(); }
 
   Spec spec(std::int64_t num_rows = 3) const;
   Case prepared(const std::string &name, const Spec &spec, const Kinds &kinds, const Edit &edit);
@@ -214,12 +218,19 @@ class Cases {
   void add_bad_rows();
   void add_bad_candidates();
   void add_chains();
+  void add_residuals();
   void add_failures();
 
   const Operation &operation_;
   Random random_;
   std::vector<Case> cases_;
 };
+
+std::vector<sampler_input_kind> Cases::kinds() const {
+  if (is_residual()) return {SAMPLER_PROBABILITIES};
+  if (has_kind()) return {SAMPLER_LOGITS, SAMPLER_PROBABILITIES};
+  return {SAMPLER_LOGITS};
+}
 
 // Chains have several rows of input for each of output, so theirs are narrower.
 Spec Cases::spec(std::int64_t num_rows) const {
@@ -254,13 +265,13 @@ void Cases::add(const std::string &name, const Spec &spec, const Kinds &kinds, c
 }
 
 void Cases::add_types_and_kinds() {
-  for (int kind = 0; kind < (has_kind() ? 2 : 1); ++kind) {
+  for (const sampler_input_kind kind : kinds()) {
     for (int dtype = 0; dtype < 3; ++dtype) {
       Spec rows = spec(is_chain() ? 3 : 9);
       rows.dtype = sampler_dtype(dtype);
-      rows.kind = rows.draft_kind = sampler_input_kind(kind);
+      rows.kind = rows.draft_kind = kind;
       rows.draft_dtype = sampler_dtype((dtype + kind) % 3);
-      rows.output_dtype = sampler_dtype(has("output_dtype") && kind == 0 ? dtype : 0);
+      rows.output_dtype = sampler_dtype(has("output_dtype") && kind == kinds()[0] ? dtype : 0);
       rows.per_row = true;
       const std::string name = std::string(kDtypeNames[dtype]) + " " + kKindNames[kind];
       add(name + ", hard rows, parameters per row", rows, kHard);
@@ -366,10 +377,12 @@ void Cases::add_enumerations() {
   if (!has("token_id_type")) return;
   Spec rows = spec();
   rows.token_id_type = SAMPLER_ID_I64;
+  rows.draft = !is_residual();
   add("token ids of type i64", rows, kLikely);
 }
 
 void Cases::add_candidates() {
+  if (!has_candidates()) return;
   for (int type = 0; type < 2; ++type) {
     Spec lists = spec();
     lists.candidates = lists.per_row = true;
@@ -412,6 +425,7 @@ void Cases::add_strides() {
   apart.padding = 3;
   apart.dtype = apart.draft_dtype = SAMPLER_F16;
   add("rows lie apart", apart, kLikely);
+  if (!has_candidates()) return;
   apart.candidates = true;
   apart.dtype = SAMPLER_F32;
   add("candidate lists lie apart", apart, kLikely);
@@ -435,15 +449,14 @@ void Cases::add_optional_outputs() {
 
 void Cases::add_bad_rows() {
   constexpr std::int64_t kNumRows = 9;
-  for (int kind = 0; kind < (has_kind() ? 2 : 1); ++kind) {
+  for (const sampler_input_kind kind : kinds()) {
     const bool are_logits = kind == SAMPLER_LOGITS;
     Spec spoiled = spec(kNumRows);
-    spoiled.kind = spoiled.draft_kind = sampler_input_kind(kind);
+    spoiled.kind = spoiled.draft_kind = kind;
     spoiled.per_row = true;
-    // Rows 0, 6 and 7 are good, and 8 but for chains.
+    // Rows 0, 6 and 7 are good, and 8 but for two models.
     const Edit spoil = [&](Call *call) {
-      const std::int64_t positions = is_chain() ? spoiled.num_drafts + 1 : 1;
-      const auto row = [&](std::int64_t i) { return i * positions; };
+      const auto row = [&](std::int64_t i) { return i * spoiled.num_positions(); };
       call->set_value(rows(), row(1), 5, kNan);
       call->set_row(rows(), row(2), are_logits ? -kInf : 0.0f);
       call->set_value(rows(), row(3), 10, are_logits ? kInf : -0.25f);
@@ -451,8 +464,8 @@ void Cases::add_bad_rows() {
         call->set_id("draft_token_ids", 1, 0, 5);
         call->set_id("draft_token_ids", 3, 0, 10);
         call->set_id("draft_token_ids", 8, 0, 3);
-        call->set_value("draft", 8 * spoiled.num_drafts, 3, kNan);
       }
+      if (has("draft")) call->set_value("draft", 8 * spoiled.num_draft_positions(), 3, kNan);
       if (call->has_array("temperatures")) {
         call->at<float>("temperatures", 4) = are_logits ? kNan : 0.5f;
       }
@@ -478,6 +491,7 @@ void Cases::add_bad_rows() {
 }
 
 void Cases::add_bad_candidates() {
+  if (!has_candidates()) return;
   const std::string prefix = is_chain() ? "target_" : "";
   const std::string ids = prefix + "candidate_ids", counts = prefix + "candidate_counts";
   Spec lists = spec(8);
@@ -552,6 +566,27 @@ void Cases::add_chains() {
   add_finished(apart);
 }
 
+void Cases::add_residuals() {
+  if (!is_residual()) return;
+  Spec residual = spec(4);
+  residual.draft = false;
+  for (int dtype = 0; dtype < 3; ++dtype) {
+    residual.dtype = residual.output_dtype = sampler_dtype(dtype);
+    add(std::string("deterministic drafts, targets of type ") + kDtypeNames[dtype], residual,
+        kLikely);
+  }
+  residual.dtype = residual.output_dtype = SAMPLER_F32;
+  add("draft ids outside the vocabulary", residual, kLikely, [&](Call *call) {
+    call->set_id("draft_token_ids", 1, 0, -1);
+    call->set_id("draft_token_ids", 2, 0, residual.num_cols);
+  });
+  add("nothing is left", residual, {RowKind::kOneFinite});
+  residual.draft = true;
+  add("the drafter's rows are 0", residual, kLikely, [&](Call *call) {
+    for (std::int64_t row = 0; row < residual.num_rows; ++row) call->set_row("draft", row, 0.0f);
+  });
+}
+
 void Cases::add_failure(const std::string &name, const std::function<void(Case *)> &edit) {
   Spec rows = spec(2);
   rows.num_drafts = 1;
@@ -574,8 +609,17 @@ void Cases::add_failures() {
     add_failure("refused: temperature is NaN",
                 [](Case *refused) { refused->args.set("temperature", kNan); });
   } else {
-    add_failure("refused: row_stride is less than num_cols",
-                [](Case *refused) { refused->args.set<std::int64_t>("row_stride", 23); });
+    const std::string stride = is_residual() ? "target_row_stride" : "row_stride";
+    add_failure("refused: " + stride + " is less than num_cols",
+                [&](Case *refused) { refused->args.set<std::int64_t>(stride, 23); });
+  }
+  if (is_residual()) {
+    add_failure("refused: neither draft nor draft_token_ids",
+                [](Case *refused) { refused->inputs.erase("draft"); });
+    add_failure("refused: draft and draft_token_ids", [](Case *refused) {
+      refused->inputs["draft_token_ids"] = {ElementType::kI32,
+                                            std::string(2 * sizeof(std::int32_t), '\0')};
+    });
   }
   if (has("seeds")) {
     add_failure("refused: seeds are NULL, num_seeds is not 0",
@@ -596,6 +640,7 @@ std::vector<Case> Cases::make() {
   add_bad_rows();
   add_bad_candidates();
   add_chains();
+  add_residuals();
   add_failures();
   return std::move(cases_);
 }

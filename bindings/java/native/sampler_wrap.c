@@ -244,7 +244,7 @@ typedef void *java_buffer;
 static inline int64_t shim_buffer_address(java_buffer buffer) { return (int64_t)(intptr_t)buffer; }
 
 
-static inline int32_t shim_interface(void) { return 762563242; }
+static inline int32_t shim_interface(void) { return 1732453175; }
 
 /* What the bindings made by SWIG call in place of libsampler: flat functions that take the members
  * of an argument struct one by one, so that a call crosses into C once, and that keep a failed
@@ -970,6 +970,38 @@ static inline int64_t shim_chain_speculative(shim_handle *handle, int32_t only_s
     return shim_workspace_size(handle, SAMPLER_OP_CHAIN_SPECULATIVE, &args);
   }
   return shim_finish(handle, sampler_chain_speculative(shim_sampler(handle), &args));
+}
+
+static inline int64_t shim_residual(shim_handle *handle, int32_t only_size, uintptr_t stream,
+    shim_read_any target, shim_offset target_at, shim_read_any draft, shim_offset draft_at,
+    shim_read_any draft_token_ids, shim_offset draft_token_ids_at, int64_t num_rows,
+    int64_t num_cols, int64_t target_row_stride, int64_t draft_row_stride, int32_t target_dtype,
+    int32_t draft_dtype, int32_t token_id_type, int32_t output_dtype, shim_write_any output,
+    shim_offset output_at, int64_t output_stride, shim_write_u32 out_row_status,
+    shim_offset out_row_status_at, shim_write_any workspace, shim_offset workspace_at,
+    uint64_t workspace_bytes) {
+  sampler_residual_args args = SAMPLER_RESIDUAL_ARGS_INIT;
+  args.stream = (sampler_stream)stream;
+  args.target = shim_at(target, target_at);
+  args.draft = shim_at(draft, draft_at);
+  args.draft_token_ids = shim_at(draft_token_ids, draft_token_ids_at);
+  args.num_rows = num_rows;
+  args.num_cols = num_cols;
+  args.target_row_stride = target_row_stride;
+  args.draft_row_stride = draft_row_stride;
+  args.target_dtype = target_dtype;
+  args.draft_dtype = draft_dtype;
+  args.token_id_type = token_id_type;
+  args.output_dtype = output_dtype;
+  args.output = shim_at(output, output_at);
+  args.output_stride = output_stride;
+  args.out_row_status = shim_at(out_row_status, out_row_status_at);
+  args.workspace = shim_at(workspace, workspace_at);
+  args.workspace_bytes = workspace_bytes;
+  if (only_size) {
+    return shim_workspace_size(handle, SAMPLER_OP_RESIDUAL, &args);
+  }
+  return shim_finish(handle, sampler_residual(shim_sampler(handle), &args));
 }
 
 
@@ -2333,6 +2365,76 @@ SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimChainSpec
     if (!java_pin(jenv, &pins2)) return 0;
   }
   result = shim_chain_speculative(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31,arg32,arg33,arg34,arg35,arg36,arg37,arg38,arg39,arg40,arg41,arg42,arg43,arg44,arg45,arg46,arg47,arg48,arg49,arg50,arg51,arg52,arg53,arg54,arg55,arg56,arg57,arg58,arg59,arg60,arg61,arg62,arg63,arg64,arg65,arg66,arg67,arg68);
+  jresult = result;
+  java_unpin(jenv, &pins2);
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimResidual(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jobject jarg6, jlong jarg7, jobject jarg8, jlong jarg9, jlong jarg10, jlong jarg11, jlong jarg12, jlong jarg13, jint jarg14, jint jarg15, jint jarg16, jint jarg17, jobject jarg18, jlong jarg19, jlong jarg20, jobject jarg21, jlong jarg22, jobject jarg23, jlong jarg24, jlong jarg25) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  int32_t arg2 ;
+  uintptr_t arg3 ;
+  shim_read_any arg4 ;
+  shim_offset arg5 ;
+  shim_read_any arg6 ;
+  shim_offset arg7 ;
+  shim_read_any arg8 ;
+  shim_offset arg9 ;
+  int64_t arg10 ;
+  int64_t arg11 ;
+  int64_t arg12 ;
+  int64_t arg13 ;
+  int32_t arg14 ;
+  int32_t arg15 ;
+  int32_t arg16 ;
+  int32_t arg17 ;
+  shim_write_any arg18 ;
+  shim_offset arg19 ;
+  int64_t arg20 ;
+  shim_write_u32 arg21 ;
+  shim_offset arg22 ;
+  shim_write_any arg23 ;
+  shim_offset arg24 ;
+  uint64_t arg25 ;
+  java_pins pins2 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  {
+    arg2 = (int32_t)jarg2;
+    pins2.count = 0;
+  }
+  arg3 = (uintptr_t)jarg3;
+  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
+  arg5 = (shim_offset)jarg5;
+  java_note(&pins2, jarg6, &arg6, JNI_ABORT);
+  arg7 = (shim_offset)jarg7;
+  java_note(&pins2, jarg8, &arg8, JNI_ABORT);
+  arg9 = (shim_offset)jarg9;
+  arg10 = (int64_t)jarg10;
+  arg11 = (int64_t)jarg11;
+  arg12 = (int64_t)jarg12;
+  arg13 = (int64_t)jarg13;
+  arg14 = (int32_t)jarg14;
+  arg15 = (int32_t)jarg15;
+  arg16 = (int32_t)jarg16;
+  arg17 = (int32_t)jarg17;
+  java_note(&pins2, jarg18, &arg18, 0);
+  arg19 = (shim_offset)jarg19;
+  arg20 = (int64_t)jarg20;
+  java_note(&pins2, jarg21, &arg21, 0);
+  arg22 = (shim_offset)jarg22;
+  java_note(&pins2, jarg23, &arg23, 0);
+  arg24 = (shim_offset)jarg24;
+  arg25 = (uint64_t)jarg25;
+  {
+    if (!java_pin(jenv, &pins2)) return 0;
+  }
+  result = shim_residual(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25);
   jresult = result;
   java_unpin(jenv, &pins2);
   return jresult;

@@ -588,14 +588,14 @@ bool SimdRow::chain_residual(const SimdRow *draft, int64_t rejected, float *p) c
   return passes_.scan(residual, InputKind::kProbabilities, maxima_).max > 0.0f;
 }
 
-int64_t SimdRow::draw_from(const float *probabilities, uint64_t word) {
+bool SimdRow::become(const float *probabilities) {
   RowView view = view_;
   view.values = probabilities;
   view.dtype = Dtype::kF32;
   view.kind = InputKind::kProbabilities;
-  if (load(view) != row_status::kOk) return -1;
+  if (load(view) != row_status::kOk) return false;
   distribute({1.0f, 0, 1.0f, 0.0f}, {});
-  return draw(word).id;
+  return true;
 }
 
 }  // namespace sampler::cpu

@@ -51,9 +51,8 @@ class SimdRow {
   // max(p - q, 0) for the row `draft` of q, or without it, for a q that is `rejected` alone.
   // False when that is zero everywhere.
   bool chain_residual(const SimdRow *draft, int64_t rejected, float *p) const;
-  // The id that this word draws from probabilities of the row's tokens; -1 when they are all zero.
-  // The row is lost.
-  int64_t draw_from(const float *probabilities, uint64_t word);
+  // Gives the row's tokens these probabilities, and distributes them. False when they are all zero.
+  bool become(const float *probabilities);
 
  private:
   // Tokens that are listed by ascending id: all of the row from `floor` up.

@@ -614,3 +614,39 @@ func (a *ChainSpeculativeArgs) Run(handle uintptr, onlySize int32) int64 {
 	runtime.KeepAlive(a)
 	return result
 }
+
+// ResidualArgs holds the members of sampler_residual_args.
+type ResidualArgs struct {
+	Stream          uintptr
+	Target          Array
+	Draft           Array
+	DraftTokenIDs   Array
+	NumRows         int64
+	NumCols         int64
+	TargetRowStride int64
+	DraftRowStride  int64
+	TargetDtype     int32
+	DraftDtype      int32
+	TokenIDType     int32
+	OutputDtype     int32
+	Output          Array
+	OutputStride    int64
+	OutRowStatus    Array
+	Workspace       Array
+	WorkspaceBytes  uint64
+}
+
+// NewResidualArgs returns the defaults of sampler_residual_args.
+func NewResidualArgs() ResidualArgs {
+	return ResidualArgs{}
+}
+
+// Run calls sampler_residual, or, when onlySize is 1, sampler_workspace_size.
+func (a *ResidualArgs) Run(handle uintptr, onlySize int32) int64 {
+	result := ShimResidual(handle, onlySize, a.Stream, a.Target.address(), a.Draft.address(),
+		a.DraftTokenIDs.address(), a.NumRows, a.NumCols, a.TargetRowStride, a.DraftRowStride,
+		a.TargetDtype, a.DraftDtype, a.TokenIDType, a.OutputDtype, a.Output.address(),
+		a.OutputStride, a.OutRowStatus.address(), a.Workspace.address(), a.WorkspaceBytes)
+	runtime.KeepAlive(a)
+	return result
+}

@@ -131,9 +131,16 @@ typedef long long swig_type_98;
 typedef long long swig_type_99;
 typedef long long swig_type_100;
 typedef long long swig_type_101;
-typedef _gostring_ swig_type_102;
-typedef _gostring_ swig_type_103;
-typedef _gostring_ swig_type_104;
+typedef long long swig_type_102;
+typedef long long swig_type_103;
+typedef long long swig_type_104;
+typedef long long swig_type_105;
+typedef long long swig_type_106;
+typedef long long swig_type_107;
+typedef long long swig_type_108;
+typedef _gostring_ swig_type_109;
+typedef _gostring_ swig_type_110;
+typedef _gostring_ swig_type_111;
 extern void _wrap_Swig_free_raw_b9ec442063748a7b(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_b9ec442063748a7b(swig_intgo arg1);
 extern uintptr_t _wrap_ShimCreate_raw_b9ec442063748a7b(int arg1, int arg2, int arg3, swig_type_1 arg4, swig_type_2 arg5, swig_type_3 arg6, int arg7, int arg8, int arg9);
@@ -157,11 +164,12 @@ extern swig_type_71 _wrap_ShimTopPRenorm_raw_b9ec442063748a7b(uintptr_t arg1, in
 extern swig_type_77 _wrap_ShimTopKMask_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_78 arg5, swig_type_79 arg6, swig_type_80 arg7, int arg8, int arg9, uintptr_t arg10, uintptr_t arg11, int arg12, int arg13, uintptr_t arg14, int arg15, uintptr_t arg16, swig_type_81 arg17, uintptr_t arg18, uintptr_t arg19, uintptr_t arg20, swig_type_82 arg21);
 extern swig_type_83 _wrap_ShimTopKSelect_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_84 arg5, swig_type_85 arg6, swig_type_86 arg7, int arg8, int arg9, uintptr_t arg10, uintptr_t arg11, int arg12, int arg13, swig_type_87 arg14, uintptr_t arg15, uintptr_t arg16, uintptr_t arg17, int arg18, uintptr_t arg19, uintptr_t arg20, uintptr_t arg21, swig_type_88 arg22);
 extern swig_type_89 _wrap_ShimChainSpeculative_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_90 arg5, swig_type_91 arg6, swig_type_92 arg7, swig_type_93 arg8, swig_type_94 arg9, int arg10, int arg11, uintptr_t arg12, swig_type_95 arg13, swig_type_96 arg14, int arg15, int arg16, uintptr_t arg17, uintptr_t arg18, uintptr_t arg19, uintptr_t arg20, uintptr_t arg21, uintptr_t arg22, int arg23, int arg24, float arg25, int arg26, float arg27, float arg28, uintptr_t arg29, uintptr_t arg30, uintptr_t arg31, uintptr_t arg32, int arg33, int arg34, int arg35, int arg36, swig_type_97 arg37, swig_type_98 arg38, uintptr_t arg39, uintptr_t arg40, swig_type_99 arg41, swig_type_100 arg42, uintptr_t arg43, uintptr_t arg44, uintptr_t arg45, uintptr_t arg46, int arg47, uintptr_t arg48, swig_type_101 arg49);
+extern swig_type_102 _wrap_ShimResidual_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6, swig_type_103 arg7, swig_type_104 arg8, swig_type_105 arg9, swig_type_106 arg10, int arg11, int arg12, int arg13, int arg14, uintptr_t arg15, swig_type_107 arg16, uintptr_t arg17, uintptr_t arg18, swig_type_108 arg19);
 extern int _wrap_ShimStatus_raw_b9ec442063748a7b(uintptr_t arg1);
-extern swig_type_102 _wrap_ShimError_raw_b9ec442063748a7b(uintptr_t arg1);
+extern swig_type_109 _wrap_ShimError_raw_b9ec442063748a7b(uintptr_t arg1);
 extern void _wrap_ShimDestroy_raw_b9ec442063748a7b(uintptr_t arg1);
-extern swig_type_103 _wrap_ShimStatusString_raw_b9ec442063748a7b(int arg1);
-extern swig_type_104 _wrap_ShimVersionString_raw_b9ec442063748a7b(void);
+extern swig_type_110 _wrap_ShimStatusString_raw_b9ec442063748a7b(int arg1);
+extern swig_type_111 _wrap_ShimVersionString_raw_b9ec442063748a7b(void);
 #undef intgo
 */
 import "C"
@@ -228,6 +236,7 @@ const SAMPLER_OP_TOP_P_RENORM int = 8
 const SAMPLER_OP_TOP_K_MASK int = 9
 const SAMPLER_OP_TOP_K_SELECT int = 10
 const SAMPLER_OP_CHAIN_SPECULATIVE int = 11
+const SAMPLER_OP_RESIDUAL int = 12
 const SAMPLER_ISA_SCALAR int = 1
 const SAMPLER_ISA_AVX2 int = 2
 const SAMPLER_ISA_AVX512 int = 4
@@ -755,6 +764,31 @@ func ShimChainSpeculative(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, 
 	_swig_i_47 := arg48
 	_swig_i_48 := arg49
 	swig_r = (int64)(C._wrap_ShimChainSpeculative_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_90(_swig_i_4), C.swig_type_91(_swig_i_5), C.swig_type_92(_swig_i_6), C.swig_type_93(_swig_i_7), C.swig_type_94(_swig_i_8), C.int(_swig_i_9), C.int(_swig_i_10), C.uintptr_t(_swig_i_11), C.swig_type_95(_swig_i_12), C.swig_type_96(_swig_i_13), C.int(_swig_i_14), C.int(_swig_i_15), C.uintptr_t(_swig_i_16), C.uintptr_t(_swig_i_17), C.uintptr_t(_swig_i_18), C.uintptr_t(_swig_i_19), C.uintptr_t(_swig_i_20), C.uintptr_t(_swig_i_21), C.int(_swig_i_22), C.int(_swig_i_23), C.float(_swig_i_24), C.int(_swig_i_25), C.float(_swig_i_26), C.float(_swig_i_27), C.uintptr_t(_swig_i_28), C.uintptr_t(_swig_i_29), C.uintptr_t(_swig_i_30), C.uintptr_t(_swig_i_31), C.int(_swig_i_32), C.int(_swig_i_33), C.int(_swig_i_34), C.int(_swig_i_35), C.swig_type_97(_swig_i_36), C.swig_type_98(_swig_i_37), C.uintptr_t(_swig_i_38), C.uintptr_t(_swig_i_39), C.swig_type_99(_swig_i_40), C.swig_type_100(_swig_i_41), C.uintptr_t(_swig_i_42), C.uintptr_t(_swig_i_43), C.uintptr_t(_swig_i_44), C.uintptr_t(_swig_i_45), C.int(_swig_i_46), C.uintptr_t(_swig_i_47), C.swig_type_101(_swig_i_48)))
+	return swig_r
+}
+
+func ShimResidual(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 uintptr, arg6 uintptr, arg7 int64, arg8 int64, arg9 int64, arg10 int64, arg11 int32, arg12 int32, arg13 int32, arg14 int32, arg15 uintptr, arg16 int64, arg17 uintptr, arg18 uintptr, arg19 uint64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	_swig_i_5 := arg6
+	_swig_i_6 := arg7
+	_swig_i_7 := arg8
+	_swig_i_8 := arg9
+	_swig_i_9 := arg10
+	_swig_i_10 := arg11
+	_swig_i_11 := arg12
+	_swig_i_12 := arg13
+	_swig_i_13 := arg14
+	_swig_i_14 := arg15
+	_swig_i_15 := arg16
+	_swig_i_16 := arg17
+	_swig_i_17 := arg18
+	_swig_i_18 := arg19
+	swig_r = (int64)(C._wrap_ShimResidual_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5), C.swig_type_103(_swig_i_6), C.swig_type_104(_swig_i_7), C.swig_type_105(_swig_i_8), C.swig_type_106(_swig_i_9), C.int(_swig_i_10), C.int(_swig_i_11), C.int(_swig_i_12), C.int(_swig_i_13), C.uintptr_t(_swig_i_14), C.swig_type_107(_swig_i_15), C.uintptr_t(_swig_i_16), C.uintptr_t(_swig_i_17), C.swig_type_108(_swig_i_18)))
 	return swig_r
 }
 

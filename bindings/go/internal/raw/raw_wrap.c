@@ -906,6 +906,38 @@ static inline int64_t shim_chain_speculative(shim_handle *handle, int32_t only_s
   return shim_finish(handle, sampler_chain_speculative(shim_sampler(handle), &args));
 }
 
+static inline int64_t shim_residual(shim_handle *handle, int32_t only_size, uintptr_t stream,
+    shim_read_any target, shim_offset target_at, shim_read_any draft, shim_offset draft_at,
+    shim_read_any draft_token_ids, shim_offset draft_token_ids_at, int64_t num_rows,
+    int64_t num_cols, int64_t target_row_stride, int64_t draft_row_stride, int32_t target_dtype,
+    int32_t draft_dtype, int32_t token_id_type, int32_t output_dtype, shim_write_any output,
+    shim_offset output_at, int64_t output_stride, shim_write_u32 out_row_status,
+    shim_offset out_row_status_at, shim_write_any workspace, shim_offset workspace_at,
+    uint64_t workspace_bytes) {
+  sampler_residual_args args = SAMPLER_RESIDUAL_ARGS_INIT;
+  args.stream = (sampler_stream)stream;
+  args.target = shim_at(target, target_at);
+  args.draft = shim_at(draft, draft_at);
+  args.draft_token_ids = shim_at(draft_token_ids, draft_token_ids_at);
+  args.num_rows = num_rows;
+  args.num_cols = num_cols;
+  args.target_row_stride = target_row_stride;
+  args.draft_row_stride = draft_row_stride;
+  args.target_dtype = target_dtype;
+  args.draft_dtype = draft_dtype;
+  args.token_id_type = token_id_type;
+  args.output_dtype = output_dtype;
+  args.output = shim_at(output, output_at);
+  args.output_stride = output_stride;
+  args.out_row_status = shim_at(out_row_status, out_row_status_at);
+  args.workspace = shim_at(workspace, workspace_at);
+  args.workspace_bytes = workspace_bytes;
+  if (only_size) {
+    return shim_workspace_size(handle, SAMPLER_OP_RESIDUAL, &args);
+  }
+  return shim_finish(handle, sampler_residual(shim_sampler(handle), &args));
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -2147,6 +2179,67 @@ long long _wrap_ShimChainSpeculative_raw_b9ec442063748a7b(shim_handle *_swig_go_
   arg68 = (uint64_t)_swig_go_48;
   
   result = shim_chain_speculative(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31,arg32,arg33,arg34,arg35,arg36,arg37,arg38,arg39,arg40,arg41,arg42,arg43,arg44,arg45,arg46,arg47,arg48,arg49,arg50,arg51,arg52,arg53,arg54,arg55,arg56,arg57,arg58,arg59,arg60,arg61,arg62,arg63,arg64,arg65,arg66,arg67,arg68);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimResidual_raw_b9ec442063748a7b(shim_handle *_swig_go_0, int _swig_go_1, uintptr_t _swig_go_2, shim_read_any _swig_go_3, shim_read_any _swig_go_4, shim_read_any _swig_go_5, long long _swig_go_6, long long _swig_go_7, long long _swig_go_8, long long _swig_go_9, int _swig_go_10, int _swig_go_11, int _swig_go_12, int _swig_go_13, shim_write_any _swig_go_14, long long _swig_go_15, shim_write_u32 _swig_go_16, shim_write_any _swig_go_17, long long _swig_go_18) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  int32_t arg2 ;
+  uintptr_t arg3 ;
+  shim_read_any arg4 ;
+  shim_offset arg5 ;
+  shim_read_any arg6 ;
+  shim_offset arg7 ;
+  shim_read_any arg8 ;
+  shim_offset arg9 ;
+  int64_t arg10 ;
+  int64_t arg11 ;
+  int64_t arg12 ;
+  int64_t arg13 ;
+  int32_t arg14 ;
+  int32_t arg15 ;
+  int32_t arg16 ;
+  int32_t arg17 ;
+  shim_write_any arg18 ;
+  shim_offset arg19 ;
+  int64_t arg20 ;
+  shim_write_u32 arg21 ;
+  shim_offset arg22 ;
+  shim_write_any arg23 ;
+  shim_offset arg24 ;
+  uint64_t arg25 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg5 = 0;
+  arg7 = 0;
+  arg9 = 0;
+  arg19 = 0;
+  arg22 = 0;
+  arg24 = 0;
+  arg1 = (shim_handle *)_swig_go_0;
+  arg2 = (int32_t)_swig_go_1;
+  arg3 = (uintptr_t)_swig_go_2;
+  arg4 = (shim_read_any)_swig_go_3;
+  arg6 = (shim_read_any)_swig_go_4;
+  arg8 = (shim_read_any)_swig_go_5;
+  arg10 = (int64_t)_swig_go_6;
+  arg11 = (int64_t)_swig_go_7;
+  arg12 = (int64_t)_swig_go_8;
+  arg13 = (int64_t)_swig_go_9;
+  arg14 = (int32_t)_swig_go_10;
+  arg15 = (int32_t)_swig_go_11;
+  arg16 = (int32_t)_swig_go_12;
+  arg17 = (int32_t)_swig_go_13;
+  arg18 = (shim_write_any)_swig_go_14;
+  arg20 = (int64_t)_swig_go_15;
+  arg21 = (shim_write_u32)_swig_go_16;
+  arg23 = (shim_write_any)_swig_go_17;
+  arg25 = (uint64_t)_swig_go_18;
+  
+  result = shim_residual(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25);
   _swig_go_result = result;
   return _swig_go_result;
 }

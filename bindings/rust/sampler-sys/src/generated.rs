@@ -136,7 +136,7 @@ constants! {
     /// listed twice.
     SAMPLER_ROW_INVALID_CANDIDATE: sampler_row_status = 16;
     /// A draft token id is outside the vocabulary, or a draft length outside [0, num_drafts].
-    /// Such a draft is rejected; the row is otherwise good and has its tokens.
+    /// Such a draft is rejected; the row is otherwise good and has its outputs.
     SAMPLER_ROW_INVALID_DRAFT: sampler_row_status = 32;
     /// host memory
     SAMPLER_DEVICE_CPU: sampler_device_type = 0;
@@ -186,6 +186,7 @@ constants! {
     SAMPLER_OP_TOP_K_MASK: sampler_operation = 9;
     SAMPLER_OP_TOP_K_SELECT: sampler_operation = 10;
     SAMPLER_OP_CHAIN_SPECULATIVE: sampler_operation = 11;
+    SAMPLER_OP_RESIDUAL: sampler_operation = 12;
     SAMPLER_ISA_SCALAR: u32 = 1;
     SAMPLER_ISA_AVX2: u32 = 2;
     SAMPLER_ISA_AVX512: u32 = 4;
@@ -744,6 +745,41 @@ structs! {
         workspace: *mut c_void = null_mut();
         workspace_bytes: usize = 0;
     }
+    /// Arguments of sampler_residual. Members that sampler_sample_args has too mean the same.
+    sampler_residual_args {
+        struct_size: usize = size_of::<Self>();
+        stream: sampler_stream = null_mut();
+        /// [num_rows, num_cols] The target's rows of probabilities, p. Taken as given, so they should sum
+        /// to 1.
+        target: *const c_void = null();
+        /// [num_rows, num_cols] The rows of probabilities that the drafts were drawn from, q, taken as
+        /// given. NULL: the drafter was deterministic, and draft_token_ids says what it proposed.
+        draft: *const c_void = null();
+        /// [num_rows] The tokens of a deterministic drafter, of type token_id_type: q is 1 for them. Of a
+        /// row whose id lies outside [0, num_cols) the residual is p, and a status tells. Required where
+        /// draft is NULL; NULL where it is not.
+        draft_token_ids: *const c_void = null();
+        num_rows: i64 = 0;
+        num_cols: i64 = 0;
+        /// Elements from one row's start to the next, at least num_cols. 0: num_cols.
+        target_row_stride: i64 = 0;
+        draft_row_stride: i64 = 0;
+        target_dtype: sampler_dtype = 0;
+        draft_dtype: sampler_dtype = 0;
+        token_id_type: sampler_id_type = 0;
+        /// SAMPLER_F32, or target_dtype.
+        output_dtype: sampler_dtype = 0;
+        /// [num_rows, num_cols] Probabilities, which sum to 1 but for rounding, exactly 0 where nothing is
+        /// left; 0 in every element of a bad row. Rows start output_stride elements apart, at least
+        /// num_cols; 0: num_cols. Required.
+        output: *mut c_void = null_mut();
+        output_stride: i64 = 0;
+        /// [num_rows] NULL: not wanted. A row of p or q with an element that is negative, NaN or infinite
+        /// is bad, and a p that is 0 throughout is empty. A q that is 0 throughout takes nothing off p.
+        out_row_status: *mut sampler_row_status = null_mut();
+        workspace: *mut c_void = null_mut();
+        workspace_bytes: usize = 0;
+    }
 }
 
 functions! {
@@ -820,4 +856,8 @@ functions! {
     fn sampler_chain_speculative_args_init(args: *mut sampler_chain_speculative_args, struct_size: usize) -> sampler_status;
     /// Verifies each row's chain of drafts and emits between 1 and num_drafts + 1 tokens.
     fn sampler_chain_speculative(sampler: sampler_t, args: *const sampler_chain_speculative_args) -> sampler_status;
+    fn sampler_residual_args_init(args: *mut sampler_residual_args, struct_size: usize) -> sampler_status;
+    /// Writes what sampler_chain_speculative draws from after a rejection: max(p - q, 0) of each row,
+    /// renormalised, or p where that is 0 everywhere.
+    fn sampler_residual(sampler: sampler_t, args: *const sampler_residual_args) -> sampler_status;
 }

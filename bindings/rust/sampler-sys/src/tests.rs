@@ -61,12 +61,35 @@ fn structs_are_laid_out_as_in_c() {
     assert_eq!(text_of(&layouts()), output_of_c("layout", &program));
 }
 
+/// The headers that generate.py leaves out, one after the other.
+fn headers_left_out() -> String {
+    ["decoding.h", "ngram.h"]
+        .iter()
+        .filter_map(|name| {
+            fs::read_to_string(project_dir().join("include/sampler").join(name)).ok()
+        })
+        .collect()
+}
+
 /// tests/abi compares that file with all structs that are in the headers, so none is missing here.
 #[test]
 fn no_struct_or_member_is_missing() {
     let mut layouts = layouts();
     layouts.sort();
-    let of_the_headers = fs::read_to_string(project_dir().join("tests/abi/layout.txt")).unwrap();
+    let left_out = headers_left_out();
+    let (mut of_the_headers, mut is_wanted) = (String::new(), true);
+    for line in fs::read_to_string(project_dir().join("tests/abi/layout.txt"))
+        .unwrap()
+        .lines()
+    {
+        if !line.starts_with(' ') {
+            let name = line.split(' ').next().unwrap();
+            is_wanted = !left_out.contains(&format!("struct {name} {{"));
+        }
+        if is_wanted {
+            writeln!(of_the_headers, "{line}").unwrap();
+        }
+    }
     assert_eq!(text_of(&layouts), of_the_headers);
 }
 
@@ -123,6 +146,7 @@ fn init_is_what_the_library_fills_in() {
         sampler_top_p_renorm_args sampler_top_p_renorm_args_init,
         sampler_top_k_mask_args sampler_top_k_mask_args_init,
         sampler_top_k_select_args sampler_top_k_select_args_init,
-        sampler_chain_speculative_args sampler_chain_speculative_args_init
+        sampler_chain_speculative_args sampler_chain_speculative_args_init,
+        sampler_residual_args sampler_residual_args_init
     );
 }

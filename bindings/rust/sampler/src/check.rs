@@ -321,6 +321,22 @@ impl Shape {
             ..shape
         })
     }
+
+    /// Residuals: of both models a row for each.
+    #[inline]
+    pub(crate) fn of_residual(
+        sizes: Sizes,
+        target_row_stride: i64,
+        draft_row_stride: i64,
+    ) -> Option<Self> {
+        let shape = Self::of_rows(sizes)?;
+        let cols = sizes.num_cols as usize;
+        Some(Shape {
+            target: Positions::of(shape.rows, 1, cols, (target_row_stride, 0))?,
+            draft: Positions::of(shape.rows, 1, cols, (draft_row_stride, 0))?,
+            ..shape
+        })
+    }
 }
 
 impl Positions {
@@ -548,6 +564,24 @@ mod tests {
         assert_eq!((shape.target.elements, shape.draft.elements), (10, 0));
         let shape = Shape::of_chain(rows(2, 5, 0), 3, (0, i64::MAX), (0, 0)).unwrap();
         assert_eq!(shape.target.elements, usize::MAX);
+    }
+
+    #[test]
+    fn shapes_of_residuals() {
+        let shape = Shape::of_residual(rows(3, 5, 0), 0, 7).unwrap();
+        assert_eq!(
+            shape.target,
+            Positions {
+                count: 3,
+                elements: 15
+            }
+        );
+        assert_eq!(shape.draft.elements, 14 + 5);
+        assert_eq!((shape.draft.count, shape.output), (3, 15));
+        let none = Shape::of_residual(rows(0, 5, 0), 0, 0).unwrap();
+        assert_eq!((none.target.elements, none.draft.count), (0, 0));
+        assert_eq!(Shape::of_residual(rows(3, 5, 0), 4, 0), None);
+        assert_eq!(Shape::of_residual(rows(3, 5, 0), 0, -5), None);
     }
 
     #[test]

@@ -101,8 +101,8 @@ pub use error::Error;
 pub use handle::load;
 pub use handle::{capabilities, version, Builder, Capabilities, Sampler};
 pub use operations::{
-    Argmax, Arguments, ChainSpeculative, MinP, Sample, Softmax, TopK, TopKMask, TopKRenorm,
-    TopKSelect, TopKTopP, TopP, TopPRenorm,
+    Argmax, Arguments, ChainSpeculative, MinP, Residual, Sample, Softmax, TopK, TopKMask,
+    TopKRenorm, TopKSelect, TopKTopP, TopP, TopPRenorm,
 };
 
 const _: fn() = || {

@@ -302,6 +302,40 @@ macro_rules! member {
             draft: Data, draft_dtype
         }
     };
+    (target_rows) => {
+        data! {
+            /// `[num_rows, num_cols]` The target's rows of probabilities, p. Required.
+            target: Data, target_dtype
+        }
+    };
+    (draft_rows) => {
+        data! {
+            /// `[num_rows, num_cols]` The rows of probabilities that the drafts were drawn from, q.
+            /// By default the drafter was deterministic, and `draft_token_ids` is required.
+            draft: Data, draft_dtype
+        }
+    };
+    (deterministic_draft_token_ids) => {
+        ids! {
+            /// `[num_rows]` The tokens that a deterministic drafter proposed, instead of `draft`. Of
+            /// a row whose id lies outside [0, `num_cols`) the residual is p.
+            draft_token_ids: Ids, token_id_type
+        }
+    };
+    (target_stride_of_rows) => {
+        number! {
+            /// Distance of two rows of the target in elements, at least `num_cols`. 0, the default:
+            /// `num_cols`.
+            target_row_stride: i64
+        }
+    };
+    (draft_stride_of_rows) => {
+        number! {
+            /// Distance of two rows of the draft in elements, at least `num_cols`. 0, the default:
+            /// `num_cols`.
+            draft_row_stride: i64
+        }
+    };
     (target_candidate_ids) => {
         ids! {
             /// `[num_rows, num_drafts + 1, num_cols]` The ids of the target's elements, laid out
@@ -719,4 +753,18 @@ operation! {
         draft_lengths temperature top_k top_p min_p top_k_ties top_p_ties filter_order
         temperature_order seed offset out_emitted_token_ids out_accepted_counts out_emitted_counts
         out_row_status accumulate_counts
+}
+
+operation! {
+    /// Writes what a token is drawn from after a rejection: max(p - q, 0) of each row,
+    /// renormalised, or p where that is 0 everywhere.
+    Residual, residual: sampler_residual(sampler_residual_args), SAMPLER_OP_RESIDUAL;
+    shape: |raw| Shape::of_residual(
+        sizes!(raw output_stride),
+        raw.target_row_stride,
+        raw.draft_row_stride,
+    );
+    members:
+        target_rows draft_rows deterministic_draft_token_ids num_rows num_cols
+        target_stride_of_rows draft_stride_of_rows output output_stride out_row_status
 }

@@ -516,3 +516,11 @@ replay! {
         draft_candidate_counts draft_token_ids draft_lengths;
     outputs: out_token_ids out_accepted_counts out_emitted_counts out_row_status;
 }
+
+replay! {
+    residual: Residual;
+    scalars: num_rows num_cols target_row_stride draft_row_stride output_stride;
+    parameters:;
+    inputs: target draft draft_token_ids;
+    outputs: output out_row_status;
+}

@@ -169,6 +169,16 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
+   * Writes what a token is drawn from after a rejection: max(p - q, 0) of each row, renormalised,
+   * or p where that is 0 everywhere.
+   *
+   * @param args the arguments
+   */
+  public void residual(ResidualArgs args) {
+    call(args, false);
+  }
+
+  /**
    * Tells how many bytes of workspace the call with these arguments needs: with so many it
    * succeeds, with one fewer it throws. Of the arrays only whether they are set matters.
    *

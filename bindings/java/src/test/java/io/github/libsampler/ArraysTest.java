@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -36,6 +37,8 @@ final class ArraysTest {
       Map.entry("draftCandidateCounts", ROWS * DRAFTS),
       Map.entry("draftTokenIds", ROWS * DRAFTS),
       Map.entry("chain_speculative outTokenIds", ROWS * (DRAFTS + 1)),
+      Map.entry("residual target", ROWS * COLS), Map.entry("residual draft", ROWS * COLS),
+      Map.entry("residual draftTokenIds", ROWS),
       Map.entry("top_k_select outTokenIds", ROWS * SELECTED),
       Map.entry("top_k_select outValues", ROWS * SELECTED));
 
@@ -53,15 +56,23 @@ final class ArraysTest {
     return member.replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT);
   }
 
-  /** f32 and i32 throughout, all arrays set, as long as they must be. */
-  private static Arguments completeArguments(String operation) {
+  /** All that go with a member: a residual takes either the drafter's rows or its tokens. */
+  private static List<String> arraysWith(String member, String operation, Arguments args) {
+    final String excluded = member.equals("draftTokenIds") ? "draft" : "draftTokenIds";
+    final List<String> names = Operations.arrays(args);
+    names.removeIf(name -> operation.equals("residual") && name.equals(excluded));
+    return names;
+  }
+
+  /** f32 and i32 throughout, all arrays set that go with a member, as long as they must be. */
+  private static Arguments completeArguments(String operation, String with) {
     final Arguments args = Operations.newArguments(operation);
     SCALARS.forEach((member, value) -> {
       if (Operations.has(args, member)) {
         Operations.setScalar(args, member, value);
       }
     });
-    for (String member : Operations.arrays(args)) {
+    for (String member : arraysWith(with, operation, args)) {
       Operations.setArray(args, member, newArray(operation, args, member, 0));
     }
     return args;
@@ -98,10 +109,10 @@ final class ArraysTest {
   @ParameterizedTest
   @MethodSource("operations")
   void arraysAndBuffersThatAreJustLongEnough(String operation) {
-    final Arguments args = completeArguments(operation);
+    final Arguments args = completeArguments(operation, "output");
     try (Sampler sampler = newSampler()) {
       Operations.call(sampler, operation, args);
-      for (String member : Operations.arrays(args)) {
+      for (String member : arraysWith("output", operation, args)) {
         Operations.setBuffer(args, member, newBuffer(operation, args, member, 0));
       }
       Operations.call(sampler, operation, args);
@@ -116,7 +127,7 @@ final class ArraysTest {
         final int needed = lengthOf(operation, member);
         final String message = nameInC(member) + " has " + (needed - 1)
             + " elements; it must have at least " + needed + " for these rows, columns and strides";
-        final Arguments args = completeArguments(operation);
+        final Arguments args = completeArguments(operation, member);
         Operations.setArray(args, member, newArray(operation, args, member, -1));
         expectRefusal(message, () -> Operations.call(sampler, operation, args));
         Operations.setBuffer(args, member, newBuffer(operation, args, member, -1));
@@ -134,7 +145,7 @@ final class ArraysTest {
   void elementsOfAnotherType(String operation) {
     try (Sampler sampler = newSampler()) {
       for (String member : Operations.arrays(Operations.newArguments(operation))) {
-        final Arguments args = completeArguments(operation);
+        final Arguments args = completeArguments(operation, member);
         final Class<?> type = arrayType(args, member);
         final Object other = type == float[].class ? new int[64] : new float[64];
         Operations.setBuffer(args, member, Operations.directCopy(other, 0));
@@ -157,7 +168,7 @@ final class ArraysTest {
   @ParameterizedTest
   @MethodSource("operations")
   void buffersThatCannotBeUsed(String operation) {
-    final Arguments args = completeArguments(operation);
+    final Arguments args = completeArguments(operation, "output");
     final ByteOrder otherOrder = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN
         ? ByteOrder.LITTLE_ENDIAN : ByteOrder.BIG_ENDIAN;
     final ByteBuffer swapped = ByteBuffer.allocateDirect(1024).order(otherOrder);
@@ -198,7 +209,7 @@ final class ArraysTest {
   void addressesOnTheCpu(String operation) {
     try (Sampler sampler = newSampler()) {
       for (String member : Operations.arrays(Operations.newArguments(operation))) {
-        final Arguments args = completeArguments(operation);
+        final Arguments args = completeArguments(operation, member);
         Operations.setAddress(args, member, 4096);
         expectRefusal(nameInC(member) + " is an address of device memory; here it must be an array"
             + " or a direct buffer", () -> Operations.call(sampler, operation, args));
@@ -235,7 +246,7 @@ final class ArraysTest {
   @ParameterizedTest
   @MethodSource("operations")
   void workspaceOfTheCall(String operation) {
-    final Arguments args = completeArguments(operation);
+    final Arguments args = completeArguments(operation, "output");
     try (Sampler sampler = Sampler.builder().build()) {
       final int bytes = Math.toIntExact(sampler.workspaceSize(args));
       setWorkspace(args, ByteBuffer.allocateDirect(bytes + 1).position(1));

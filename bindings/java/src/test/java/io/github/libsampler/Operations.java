@@ -13,7 +13,8 @@ import java.util.List;
 final class Operations {
   static final List<String> NAMES =
       List.of("sample", "top_k_top_p", "top_k", "top_p", "min_p", "argmax", "softmax",
-          "top_k_renorm", "top_p_renorm", "top_k_mask", "top_k_select", "chain_speculative");
+          "top_k_renorm", "top_p_renorm", "top_k_mask", "top_k_select", "chain_speculative",
+          "residual");
 
   private Operations() {}
 

@@ -101,6 +101,10 @@ public final class Raw implements RawConstants {
     return RawJNI.shimChainSpeculative(handle, only_size, stream, target, target_at, num_rows, num_drafts, num_cols, target_row_stride, target_position_stride, target_dtype, target_kind, draft, draft_at, draft_row_stride, draft_position_stride, draft_dtype, draft_kind, target_candidate_ids, target_candidate_ids_at, target_candidate_counts, target_candidate_counts_at, draft_candidate_ids, draft_candidate_ids_at, draft_candidate_counts, draft_candidate_counts_at, draft_token_ids, draft_token_ids_at, draft_lengths, draft_lengths_at, candidate_id_type, token_id_type, temperature, top_k, top_p, min_p, temperatures, temperatures_at, top_ks, top_ks_at, top_ps, top_ps_at, min_ps, min_ps_at, top_k_ties, top_p_ties, filter_order, temperature_order, seed, offset, seeds, seeds_at, offsets, offsets_at, num_seeds, num_offsets, out_token_ids, out_token_ids_at, out_accepted_counts, out_accepted_counts_at, out_emitted_counts, out_emitted_counts_at, out_row_status, out_row_status_at, accumulate_counts, workspace, workspace_at, workspace_bytes);
   }
 
+  public static long shimResidual(long handle, int only_size, long stream, Object target, long target_at, Object draft, long draft_at, Object draft_token_ids, long draft_token_ids_at, long num_rows, long num_cols, long target_row_stride, long draft_row_stride, int target_dtype, int draft_dtype, int token_id_type, int output_dtype, Object output, long output_at, long output_stride, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
+    return RawJNI.shimResidual(handle, only_size, stream, target, target_at, draft, draft_at, draft_token_ids, draft_token_ids_at, num_rows, num_cols, target_row_stride, draft_row_stride, target_dtype, draft_dtype, token_id_type, output_dtype, output, output_at, output_stride, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
+  }
+
   public static int shimStatus(long handle) {
     return RawJNI.shimStatus(handle);
   }

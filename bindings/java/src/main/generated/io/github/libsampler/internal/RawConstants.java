@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 762563242;
+  public final static int SHIM_INTERFACE = 1732453175;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
   public final static int SAMPLER_OP_SAMPLE = 0;
@@ -24,6 +24,7 @@ public interface RawConstants {
   public final static int SAMPLER_OP_TOP_K_MASK = 9;
   public final static int SAMPLER_OP_TOP_K_SELECT = 10;
   public final static int SAMPLER_OP_CHAIN_SPECULATIVE = 11;
+  public final static int SAMPLER_OP_RESIDUAL = 12;
   public final static int SAMPLER_ISA_SCALAR = 1;
   public final static int SAMPLER_ISA_AVX2 = 2;
   public final static int SAMPLER_ISA_AVX512 = 4;
