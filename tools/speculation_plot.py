@@ -41,6 +41,16 @@ def read_lines(path):
     return lines
 
 
+def settings_of(record):
+    """temperature 0.8, top-p 0.95: what is not as if it were left out."""
+    values = [("temperature", None), ("top_k", 0), ("top_p", 1), ("min_p", 0)]
+    return ", ".join(
+        f"{key.replace('_', '-')} {record.values[key]:g}"
+        for key, default in values
+        if record.values.get(key, default) != default
+    )
+
+
 def points_of(lines):
     """Name of a series: gamma: the lines with it."""
     series = {"fixed": {}, "adaptive": {}}
@@ -150,12 +160,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=pathlib.Path, help="lines of JSON")
     parser.add_argument("plot", type=pathlib.Path, help="SVG to write")
-    parser.add_argument("--title", default="Speculation with the tiny GPT-2 and its drafter")
+    parser.add_argument("--title", default="Speculation over gamma", help="stands above the plot")
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
     arguments = parser.parse_args()
     try:
         lines = read_lines(arguments.results)
-        content = plot(lines, arguments.title)
+        content = plot(lines, f"{arguments.title}, {settings_of(lines[0])}")
     except (ReportError, OSError) as error:
         sys.exit(f"speculation_plot: {error}")
     if not arguments.check:
