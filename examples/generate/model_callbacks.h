@@ -3,6 +3,7 @@
 
 #include <sampler/decoding.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <vector>
