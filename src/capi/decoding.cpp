@@ -33,8 +33,10 @@ void require_callback(Check &check, const char *model, const char *name, Functio
   check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s of the %s is NULL; it is required", name, model);
 }
 
+// Without `end` any value from `low` on.
 void model_range(Check &check, const char *model, const char *name, int64_t value, int64_t low,
-                 int64_t end) {
+                 int64_t end = INT64_MAX) {
+  if (end == INT64_MAX && value == end) return;
   char text[64];
   std::snprintf(text, sizeof text, "%s of the %s", name, model);
   check.range(text, value, low, end);
@@ -45,9 +47,9 @@ void read_model(Check &check, const char *name, const sampler_model *user, sampl
   require_callback(check, name, "forward", out->forward);
   require_callback(check, name, "truncate", out->truncate);
   model_range(check, name, "vocabulary_size", out->vocabulary_size, 1, contract::kMaxVocabulary);
-  model_range(check, name, "max_context", out->max_context, 1, INT64_MAX);
+  model_range(check, name, "max_context", out->max_context, 1);
   model_range(check, name, "max_sequences", out->max_sequences, 1, kMaxSequences);
-  model_range(check, name, "max_span_tokens", out->max_span_tokens, 0, INT64_MAX);
+  model_range(check, name, "max_span_tokens", out->max_span_tokens, 0);
   check.enumeration("logits_dtype", out->logits_dtype, 3);
   check.zero("reserved", out->reserved);
 }
