@@ -45,9 +45,11 @@ void read_model(Check &check, const char *name, const sampler_model *user, sampl
   require_callback(check, name, "forward", out->forward);
   require_callback(check, name, "truncate", out->truncate);
   model_range(check, name, "vocabulary_size", out->vocabulary_size, 1, contract::kMaxVocabulary);
-  model_range(check, name, "max_context", out->max_context, 1, INT64_MAX);
+  // Limits without an upper bound of their own.
+  const auto unbounded = [](int64_t value) { return std::min(value, INT64_MAX - 1); };
+  model_range(check, name, "max_context", unbounded(out->max_context), 1, INT64_MAX);
   model_range(check, name, "max_sequences", out->max_sequences, 1, kMaxSequences);
-  model_range(check, name, "max_span_tokens", out->max_span_tokens, 0, INT64_MAX);
+  model_range(check, name, "max_span_tokens", unbounded(out->max_span_tokens), 0, INT64_MAX);
   check.enumeration("logits_dtype", out->logits_dtype, 3);
   check.zero("reserved", out->reserved);
 }
@@ -184,7 +186,7 @@ void check_adaptive(Check &check, const sampler_speculative_args &args) {
   check.enumeration("adaptive_gamma", args.adaptive_gamma, 2);
   check.range("gamma_max", args.gamma_max, 0, kMaxGamma + 1);
   const int64_t largest = args.gamma_max ? args.gamma_max : args.gamma;
-  check.range("gamma_min", args.gamma_min, 0, largest + 1);
+  if (check.ok()) check.range("gamma_min", args.gamma_min, 0, largest + 1);
   if (!(args.ema_beta >= 0 && args.ema_beta < 1)) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "ema_beta is %.9g; it must be in [0, 1)",
                double(args.ema_beta));
@@ -223,7 +225,7 @@ void check_beam_generation(Check &check, const sampler_generation_args &args) {
 
 void check_beams(Check &check, const sampler_beam_search_args &args) {
   check.range("num_beams", args.num_beams, 1, kMaxBeams + 1);
-  check.range("num_results", args.num_results, 1, args.num_beams + 1);
+  if (check.ok()) check.range("num_results", args.num_results, 1, args.num_beams + 1);
   check.enumeration("early_stop", args.early_stop, 2);
   check.zero("reserved", args.reserved);
   if (!(args.min_length >= 0 && args.min_length <= float(kMaxNewTokens))) {
