@@ -46,6 +46,7 @@ class BeamSearch {
         cache_(generation->log(), generation->target(), generation->args(), max_rows_),
         logits_(place, bytes_of({max_rows_, num_cols()}, cache_.element_size())),
         probabilities_(place, bytes_of({max_rows_, num_cols()}, sizeof(float))),
+        row_status_(place, size_t(max_rows_)),
         values_(place, bytes_of({max_rows_, std::max(width_, first_width_)}, 1)),
         token_ids_(place, bytes_of({max_rows_, std::max(width_, first_width_)}, 1)) {
     for (const Text &text : generation->texts()) {
@@ -113,10 +114,11 @@ class BeamSearch {
     select(logits, int64_t(feeds_.size()), width);
     const int32_t *const token_ids = token_ids_.on_host(feeds_.size() * size_t(width));
     const float *const values = values_.on_host(feeds_.size() * size_t(width));
+    const sampler_row_status *const row_status = row_status_.on_host(feeds_.size());
     size_t row = 0;
     for (size_t i = 0; i < texts_.size(); ++i) {
       if (is_over(texts_[i])) continue;
-      row = find_candidates(&texts_[i], row, width, token_ids, values);
+      row = find_candidates(&texts_[i], row, width, token_ids, values, row_status);
       advance(i);
     }
   }
@@ -128,6 +130,7 @@ class BeamSearch {
     set_input(&softmax, model, logits, num_rows);
     softmax.output = probabilities_.data();
     softmax.output_dtype = SAMPLER_F32;
+    softmax.out_row_status = row_status_.data();
     workspace_.run(SAMPLER_OP_SOFTMAX, sampler_softmax, &softmax);
 
     sampler_top_k_select_args args = SAMPLER_TOP_K_SELECT_ARGS_INIT;
@@ -149,19 +152,20 @@ class BeamSearch {
 
   // Sorted, the best first. Takes rows from `row` on and returns the one behind them.
   size_t find_candidates(BeamText *text, size_t row, int64_t width, const int32_t *token_ids,
-                         const float *values) const {
+                         const float *values, const sampler_row_status *row_status) const {
     const cpu::FpEnvironment environment;
     std::vector<Candidate> &candidates = text->candidates;
     candidates.clear();
     for (size_t parent = 0; parent < text->beams.size(); ++parent) {
       Beam &beam = text->beams[parent];
       if (beam.goes_on()) {
-        const size_t begin = row++ * size_t(width);
-        for (size_t i = begin; i < begin + size_t(width) && token_ids[i] >= 0; ++i) {
+        const size_t begin = row * size_t(width);
+        if (row_status[row++] != SAMPLER_ROW_OK) beam.reason = SAMPLER_FINISH_BAD_ROW;
+        for (size_t i = begin; beam.goes_on() && i < begin + size_t(width); ++i) {
+          if (token_ids[i] < 0) break;
           const double sum = beam.log_probability + natural_log(double(values[i]));
           candidates.push_back({parent, token_ids[i], sum, score(*text, beam, sum)});
         }
-        if (token_ids[begin] < 0) beam.reason = SAMPLER_FINISH_BAD_ROW;
       }
       if (!beam.goes_on()) {
         candidates.push_back({parent, -1, beam.log_probability, beam.score});
@@ -264,6 +268,7 @@ class BeamSearch {
   Workspace workspace_;
   CachedModel cache_;
   DeviceBytes logits_, probabilities_;
+  Output<sampler_row_status> row_status_;
   Output<float> values_;
   Output<int32_t> token_ids_;
   std::vector<BeamText> texts_;

@@ -98,7 +98,8 @@ class TokenSampler {
         model_(model),
         rows_(place, max_draws),
         randomness_(place, max_draws),
-        tokens_(place, max_draws) {}
+        tokens_(place, max_draws),
+        row_status_(place, max_draws) {}
 
   // A draw from that row.
   void add(int64_t row, uint64_t seed, uint64_t offset) {
@@ -106,8 +107,8 @@ class TokenSampler {
     randomness_.add(seed, offset);
   }
 
-  // The tokens of all draws that were added, -1 of bad rows, of so many rows of logits. Valid until
-  // the next draw().
+  // The tokens of all draws that were added, -1 of bad rows even where the handle has a fallback
+  // token, of so many rows of logits. Valid until the next draw().
   const int32_t *draw(const LogitRows &logits, int64_t num_rows, Workspace *workspace) {
     sampler_sample_args args = SAMPLER_SAMPLE_ARGS_INIT;
     const size_t num_draws = rows_.values().size();
@@ -117,10 +118,17 @@ class TokenSampler {
     args.row_indices = rows_.upload();
     randomness_.set(&args);
     args.out_token_ids = tokens_.data();
+    args.out_row_status = row_status_.data();
     workspace->run(SAMPLER_OP_SAMPLE, sampler_sample, &args);
     rows_.values().clear();
     randomness_.clear();
-    return tokens_.on_host(num_draws);
+    const int32_t *const tokens = tokens_.on_host(num_draws);
+    const sampler_row_status *const row_status = row_status_.on_host(num_draws);
+    drawn_.clear();
+    for (size_t i = 0; i < num_draws; ++i) {
+      drawn_.push_back(row_status[i] == SAMPLER_ROW_OK ? tokens[i] : -1);
+    }
+    return drawn_.data();
   }
 
  private:
@@ -129,6 +137,8 @@ class TokenSampler {
   Input<int32_t> rows_;
   Randomness randomness_;
   Output<int32_t> tokens_;
+  Output<sampler_row_status> row_status_;
+  std::vector<int32_t> drawn_;
 };
 
 }  // namespace sampler::decoding

@@ -24,7 +24,8 @@ class Speculation {
         draft_tokens_(place, num_texts() * size_t(drafter->gamma())),
         draft_lengths_(place, num_texts()),
         tokens_(place, num_texts() * size_t(drafter->gamma() + 1)),
-        num_emitted_(place, num_texts()) {}
+        num_emitted_(place, num_texts()),
+        row_status_(place, num_texts()) {}
 
   void run(bool first_target) {
     target_.run([&](std::vector<Text *> active) {
@@ -97,29 +98,69 @@ class Speculation {
     randomness_.set(&args);
     args.out_token_ids = tokens_.data();
     args.out_emitted_counts = num_emitted_.data();
-    workspace_.run(SAMPLER_OP_CHAIN_SPECULATIVE, sampler_chain_speculative, &args);
+    args.out_row_status = row_status_.data();
+    judge(&args);
+    keep_drafts_before_bad_rows(&args);
     drafter_->look_at({target_.logits(), num_drafts + 1}, chains_.size(), &workspace_);
+  }
+
+  // Fills token_ids_, emitted_ and is_bad_.
+  void judge(sampler_chain_speculative_args *args) {
+    workspace_.run(SAMPLER_OP_CHAIN_SPECULATIVE, sampler_chain_speculative, args);
+    const size_t num_tokens = chains_.size() * size_t(args->num_drafts + 1);
+    const int32_t *const tokens = tokens_.on_host(num_tokens);
+    token_ids_.assign(tokens, tokens + num_tokens);
+    const int32_t *const emitted = num_emitted_.on_host(chains_.size());
+    emitted_.assign(emitted, emitted + chains_.size());
+    const sampler_row_status *const row_status = row_status_.on_host(chains_.size());
+    is_bad_.clear();
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      is_bad_.push_back((row_status[i] & ~sampler_row_status(SAMPLER_ROW_INVALID_DRAFT)) != 0);
+    }
+  }
+
+  // A row without a token makes a chain bad as a whole, though the drafts before it were kept
+  // before it was looked at. They are those of the longest part of the chain that is not bad, and
+  // the draft behind that part.
+  void keep_drafts_before_bad_rows(sampler_chain_speculative_args *args) {
+    std::vector<int32_t> &lengths = draft_lengths_.values();
+    for (;;) {
+      bool is_shorter = false;
+      for (size_t i = 0; i < chains_.size(); ++i) {
+        if (!is_bad_[i] || lengths[i] == 0) continue;
+        --lengths[i];
+        is_shorter = true;
+      }
+      if (!is_shorter) break;
+      args->draft_lengths = draft_lengths_.upload();
+      judge(args);
+    }
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      const bool was_bad = is_bad_[i] || lengths[i] < chains_[i].num_drafts;
+      if (!was_bad) continue;
+      emitted_[i] = is_bad_[i] ? 0 : lengths[i] + 1;
+      int32_t *const tokens = &token_ids_[i * size_t(args->num_drafts + 1)];
+      std::copy_n(chains_[i].drafts(), emitted_[i], tokens);
+      tokens[emitted_[i]] = -1;
+    }
   }
 
   void finish(int64_t num_drafts) {
     const int64_t num_positions = num_drafts + 1;
-    const int32_t *const host = tokens_.on_host(chains_.size() * size_t(num_positions));
-    token_ids_.assign(host, host + chains_.size() * size_t(num_positions));
-    const int32_t *const num_emitted = num_emitted_.on_host(chains_.size());
-    if (skips_adjustment_) redraw(num_emitted, num_positions);
+    if (skips_adjustment_) redraw(num_positions);
     for (size_t i = 0; i < chains_.size(); ++i) {
-      finish(i, &token_ids_[i * size_t(num_positions)], num_emitted[i]);
+      finish(i, &token_ids_[i * size_t(num_positions)], emitted_[i]);
     }
   }
 
   // Puts draws from p in the places of draws from residuals.
-  void redraw(const int32_t *num_emitted, int64_t num_positions) {
+  void redraw(int64_t num_positions) {
     places_.clear();
     for (size_t i = 0; i < chains_.size(); ++i) {
       const Text &text = *chains_[i].text;
-      const int64_t place = int64_t(i) * num_positions + num_emitted[i];
-      if (num_emitted[i] == chains_[i].num_drafts || token_ids_[size_t(place)] < 0) continue;
-      target_.sampler().add(place, text.seed, uint64_t(text.num_new() + num_emitted[i]) | kRedrawn);
+      const int64_t place = int64_t(i) * num_positions + emitted_[i];
+      if (emitted_[i] == chains_[i].num_drafts || token_ids_[size_t(place)] < 0) continue;
+      target_.sampler().add(place, text.seed, uint64_t(text.num_new() + emitted_[i]) | kRedrawn);
       places_.push_back(place);
     }
     if (places_.empty()) return;
@@ -155,10 +196,12 @@ class Speculation {
   Randomness randomness_;
   Input<int32_t> draft_tokens_, draft_lengths_;
   Output<int32_t> tokens_, num_emitted_;
+  Output<sampler_row_status> row_status_;
   std::vector<Chain> chains_;
   std::vector<Feed> feeds_;
   std::vector<int64_t> places_;
-  std::vector<int32_t> token_ids_, drafts_;
+  std::vector<int32_t> token_ids_, emitted_, drafts_;  // of the chains
+  std::vector<bool> is_bad_;
 };
 
 }  // namespace

@@ -37,6 +37,14 @@ def simd(case):
     return ("simd_test", "Seeds/" + case)
 
 
+def decoding(case):
+    return ("decoding_test", case)
+
+
+def decoding_distribution(case):
+    return ("decoding_distribution_test", case)
+
+
 def golden(case):
     return ("invariance_golden_test", "Cases/Golden.IsAsItWas/" + case)
 
@@ -319,6 +327,83 @@ FAULTS = [
           "request_.draft_lengths ? request_.draft_lengths[row_] : request_.num_drafts;",
           "request_.num_drafts;")],
         [speculative("RaggedLengths")]),
+    # ---- Decoding loops
+    Fault(
+        "rejected_drafts_stay_in_the_cache",
+        "the target's cache is cut to all drafts instead of those that were kept",
+        [("src/decoding/speculation.cpp",
+          "target_.cache().keep(text->index, outcome.begin + outcome.num_kept);",
+          "target_.cache().keep(text->index, outcome.begin + chain.num_drafts);")],
+        [decoding("Greedy.SpeculativeGivesTheSameTexts"),
+         decoding("Loops/Independence.OfTheCaches/NgramAssisted")]),
+    Fault(
+        "rejected_drafts_stay_in_the_drafters_cache",
+        "the drafter's cache is not cut",
+        [("src/decoding/model_drafter.cpp",
+          "cache_.keep(text.index, outcome.begin + outcome.num_kept);",
+          "cache_.keep(text.index, outcome.begin + outcome.num_kept + gamma_);")],
+        [decoding("Greedy.SpeculativeGivesTheSameTexts")]),
+    Fault(
+        "end_token_as_the_last_alone",
+        "an end token ends a text as the last token of a round alone",
+        [("src/decoding/generation.cpp", "    if (is_end(token_id)) {",
+          "    if (emitted == count && is_end(token_id)) {")],
+        [decoding("KnownFaults.TheEarliestOfSeveralEndTokensEnds")]),
+    Fault(
+        "first_end_token_alone",
+        "of several end tokens only the first of the list ends a text",
+        [("src/decoding/generation.cpp",
+          "return std::find(end_tokens_.begin(), end_tokens_.end(), token_id) != end_tokens_.end();",
+          "return !end_tokens_.empty() && end_tokens_[0] == token_id;")],
+        [decoding("KnownFaults.TheEarliestOfSeveralEndTokensEnds")]),
+    Fault(
+        "tokens_share_an_offset",
+        "all tokens of a text are drawn with one word",
+        [("src/decoding/target.h",
+          "sampler_.add(int64_t(i), text.seed, uint64_t(text.num_new()));",
+          "sampler_.add(int64_t(i), text.seed, 0 * uint64_t(text.num_new()));")],
+        [decoding("Sampled.AutoregressiveDrawsAsSamplerSampleDoes")]),
+    Fault(
+        "rounds_share_an_offset",
+        "all rounds of a text are verified with the same words",
+        [("src/decoding/speculation.cpp",
+          "randomness_.add(chain.text->seed, uint64_t(chain.text->num_new()));",
+          "randomness_.add(chain.text->seed, 0 * uint64_t(chain.text->num_new()));")],
+        [decoding_distribution("Distribution.SpeculativeWithThreeDrafts"),
+         decoding_distribution("NgramDistribution.UnknownContextsDraft")]),
+    Fault(
+        "drafts_share_an_offset",
+        "all drafts of a round are drawn with one word",
+        [("src/decoding/model_drafter.cpp",
+          "sampler_.add(i, text.seed, uint64_t(text.num_new() + position));",
+          "sampler_.add(i, text.seed, uint64_t(text.num_new() + 0 * position));")],
+        [decoding_distribution("Distribution.SpeculativeWithThreeDrafts")]),
+    Fault(
+        "entropy_not_smoothed",
+        "gamma follows the entropy of its round alone",
+        [("src/decoding/model_drafter.cpp", "smooth == kNone ? entropy :",
+          "smooth != entropy ? entropy :")],
+        [decoding("AdaptiveGamma.FollowsTheEntropy")]),
+    Fault(
+        "last_token_not_learned",
+        "a storage of n-grams does not learn the last token of a round",
+        [("src/decoding/ngram_drafter.cpp", "length < text.length; ++length",
+          "length + 1 < text.length; ++length")],
+        [decoding("Lessons.AreOfEachNewToken")]),
+    Fault(
+        "finished_beams_drop_out",
+        "a beam that has ended is no candidate any more",
+        [("src/decoding/beam_search.cpp", "      if (!beam.goes_on()) {\n        candidates",
+          "      if (!beam.goes_on() && text->beams.size() == 1) {\n        candidates")],
+        [decoding("KnownFaults.AFinishedBeamKeepsItsScore"),
+         decoding("BeamSearch.OfAllContinuations")]),
+    Fault(
+        "penalty_of_the_length_before",
+        "a beam's length penalty is that of its parent's length",
+        [("src/decoding/beam_search.cpp",
+          "double(int64_t(parent.tokens.size()) + 1 - text.prompt_length)",
+          "double(int64_t(parent.tokens.size()) - text.prompt_length)")],
+        [decoding("KnownFaults.BeamScoresStartAtZero"), decoding("BeamSearch.OfAFewBeams")]),
     # ---- Row passes of the instruction sets
     Fault(
         "group_bound_too_high",

@@ -1,0 +1,610 @@
+// Every rule of the loops' arguments, broken one at a time: the status, the error text, that no
+// callback is called and nothing written. Then what the rules allow at their edges.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include "generation.h"
+#include "model.h"
+
+namespace decoding_test {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+enum class LoopKind { kAutoregressive, kSpeculative, kNgramAssisted, kBeamSearch };
+constexpr LoopKind kAllLoops[] = {LoopKind::kAutoregressive, LoopKind::kSpeculative,
+                                  LoopKind::kNgramAssisted, LoopKind::kBeamSearch};
+
+// A call of any loop that is as it should be, with outputs full of sentinels.
+class AnyCall {
+ public:
+  static constexpr std::int64_t kNumTexts = 3;
+  static constexpr std::int64_t kMaxNewTokens = 4;
+
+  AnyCall() {
+    Limits limits;
+    limits.vocabulary_size = 5;
+    limits.max_context = 20;
+    limits.max_sequences = 50;
+    target_model_ = std::make_unique<Model>(limits, table_logits(1, 5), &calls);
+    drafter_model_ = std::make_unique<Model>(limits, table_logits(2, 5), &calls);
+    storage_ = std::make_unique<ScriptedNgram>(
+        [](const Tokens &) {
+          return ScriptedNgram::Next{0, true};
+        },
+        &calls);
+    target = target_model_->interface();
+    drafter = drafter_model_->interface();
+    ngram = storage_->interface();
+    generation.target = &target;
+    generation.num_sequences = kNumTexts;
+    generation.prompt_offsets = offsets;
+    generation.prompt_token_ids = prompts;
+    generation.max_new_tokens = kMaxNewTokens;
+    generation.end_token_ids = ends;
+    generation.num_end_tokens = 2;
+    generation.out_token_ids = token_ids;
+    generation.out_lengths = lengths;
+    generation.out_finish_reasons = reasons;
+    generation.out_stats = &stats;
+    speculative.generation = ngram_assisted.generation = beam_search.generation = &generation;
+    speculative.drafter = &drafter;
+    ngram_assisted.ngram = &ngram;
+    beam_search.out_scores = scores;
+    std::fill_n(token_ids, kNumTexts * kMaxNewTokens, kUntouched);
+    std::fill_n(lengths, kNumTexts, kUntouched);
+    std::fill_n(reasons, kNumTexts, kUntouched);
+    std::fill_n(scores, kNumTexts, float(kUntouched));
+    stats.num_rounds = kUntouched;
+  }
+  AnyCall(const AnyCall &) = delete;
+  AnyCall &operator=(const AnyCall &) = delete;
+
+  sampler_status run(sampler_t sampler, LoopKind kind) {
+    switch (kind) {
+      case LoopKind::kAutoregressive:
+        return sampler_autoregressive(sampler, &generation);
+      case LoopKind::kSpeculative:
+        return sampler_speculative(sampler, &speculative);
+      case LoopKind::kNgramAssisted:
+        return sampler_ngram_assisted(sampler, &ngram_assisted);
+      default:
+        return sampler_beam_search(sampler, &beam_search);
+    }
+  }
+
+  bool is_untouched() const {
+    const auto all = [](const auto *values, std::int64_t count) {
+      return std::all_of(values, values + count, [](auto x) { return x == kUntouched; });
+    };
+    return all(token_ids, kNumTexts * kMaxNewTokens) && all(lengths, kNumTexts) &&
+           all(reasons, kNumTexts) && all(scores, kNumTexts) && stats.num_rounds == kUntouched;
+  }
+
+  Calls calls;
+  sampler_model target, drafter;
+  sampler_ngram ngram;
+  sampler_generation_args generation = SAMPLER_GENERATION_ARGS_INIT;
+  sampler_speculative_args speculative = SAMPLER_SPECULATIVE_ARGS_INIT;
+  sampler_ngram_assisted_args ngram_assisted = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+  sampler_beam_search_args beam_search = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+
+  std::int64_t offsets[kNumTexts + 1] = {0, 2, 3, 6};
+  std::int32_t prompts[6] = {0, 1, 2, 3, 4, 0};
+  std::int32_t ends[2] = {3, 4};
+  std::int32_t token_ids[kNumTexts * kMaxNewTokens];
+  std::int64_t lengths[kNumTexts];
+  sampler_finish_reason reasons[kNumTexts];
+  float scores[kNumTexts];
+  sampler_generation_stats stats = SAMPLER_GENERATION_STATS_INIT;
+
+ private:
+  static constexpr std::int32_t kUntouched = -54321;
+  std::unique_ptr<Model> target_model_, drafter_model_;
+  std::unique_ptr<ScriptedNgram> storage_;
+};
+
+using Change = std::function<void(AnyCall *)>;
+
+std::string text_of(std::int64_t value) {
+  return std::to_string(value);
+}
+
+class Rules : public testing::Test {
+ protected:
+  // The call is refused, with a text that begins so.
+  void refuse(LoopKind kind, const Change &change, const std::string &start,
+              sampler_status status = SAMPLER_ERROR_INVALID_ARGUMENT) {
+    SCOPED_TRACE(testing::Message() << "loop " << int(kind) << ": " << start);
+    AnyCall call;
+    change(&call);
+    EXPECT_EQ(call.run(sampler_.get(), kind), status);
+    EXPECT_EQ(std::string(sampler_last_error()).substr(0, start.size()), start)
+        << sampler_last_error();
+    EXPECT_EQ(call.calls.count(), 0);
+    EXPECT_TRUE(call.is_untouched());
+  }
+
+  void refuse_all(const Change &change, const std::string &start) {
+    for (const LoopKind kind : kAllLoops) refuse(kind, change, start);
+  }
+
+  // `member(call)` is a reference. Values that are refused, with "NAME is VALUE; it must be".
+  template <class Member, class T>
+  void refuse_values(const std::vector<LoopKind> &kinds, const std::string &name,
+                     const Member &member, const std::vector<T> &values) {
+    for (const LoopKind kind : kinds) {
+      for (const T value : values) {
+        refuse(
+            kind, [&](AnyCall *call) { member(call) = value; },
+            name + " is " + text_of(value) + "; it must be");
+      }
+    }
+  }
+
+  void accept(LoopKind kind, const Change &change) {
+    AnyCall call;
+    change(&call);
+    EXPECT_EQ(call.run(sampler_.get(), kind), SAMPLER_OK)
+        << "loop " << int(kind) << ": " << sampler_last_error();
+    EXPECT_GT(call.calls.count(), 0);
+    EXPECT_FALSE(call.is_untouched());
+  }
+  void accept_all(const Change &change) {
+    for (const LoopKind kind : kAllLoops) accept(kind, change);
+  }
+
+  Sampler sampler_ = make_sampler();
+  const std::vector<LoopKind> all_{std::begin(kAllLoops), std::end(kAllLoops)};
+};
+
+#define MEMBER(expression)    \
+  [](AnyCall * c) -> auto & { \
+    return c->expression;     \
+  }
+
+TEST_F(Rules, TheCallIsWell) {
+  accept_all([](AnyCall *) {});
+}
+
+TEST_F(Rules, RequiredPointers) {
+  for (const LoopKind kind : kAllLoops) {
+    AnyCall call;
+    EXPECT_EQ(call.run(nullptr, kind), SAMPLER_ERROR_INVALID_ARGUMENT);
+    EXPECT_STREQ(sampler_last_error(), "sampler is NULL; it must come from sampler_create");
+    EXPECT_TRUE(call.is_untouched());
+  }
+  const std::string null_args = "args is NULL; it must point to a struct";
+  EXPECT_EQ(sampler_autoregressive(sampler_.get(), nullptr), SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(sampler_last_error(), null_args);
+  EXPECT_EQ(sampler_speculative(sampler_.get(), nullptr), SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(sampler_last_error(), null_args);
+  EXPECT_EQ(sampler_ngram_assisted(sampler_.get(), nullptr), SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(sampler_last_error(), null_args);
+  EXPECT_EQ(sampler_beam_search(sampler_.get(), nullptr), SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(sampler_last_error(), null_args);
+
+  refuse(
+      LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.generation = nullptr; },
+      "generation is NULL; it must point to a struct");
+  refuse(
+      LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.generation = nullptr; },
+      "generation is NULL; it must point to a struct");
+  refuse(
+      LoopKind::kBeamSearch, [](AnyCall *c) { c->beam_search.generation = nullptr; },
+      "generation is NULL; it must point to a struct");
+  refuse(
+      LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.drafter = nullptr; },
+      "drafter is NULL; it must point to a struct");
+  refuse(
+      LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.ngram = nullptr; },
+      "ngram is NULL; it must point to a struct");
+  refuse_all([](AnyCall *c) { c->generation.target = nullptr; },
+             "target is NULL; it must point to a struct");
+  refuse_all([](AnyCall *c) { c->generation.prompt_offsets = nullptr; },
+             "prompt_offsets is NULL; it is required");
+  refuse_all([](AnyCall *c) { c->generation.prompt_token_ids = nullptr; },
+             "prompt_token_ids is NULL; it is required");
+  refuse_all([](AnyCall *c) { c->generation.out_token_ids = nullptr; },
+             "out_token_ids is NULL; it is required");
+  refuse_all([](AnyCall *c) { c->generation.end_token_ids = nullptr; },
+             "end_token_ids is NULL; num_end_tokens, 2, needs it");
+  for (const char *model : {"target", "drafter"}) {
+    const auto of = [model](AnyCall *c) -> sampler_model & {
+      return model[0] == 't' ? c->target : c->drafter;
+    };
+    for (const LoopKind kind :
+         model[0] == 't' ? all_ : std::vector<LoopKind>{LoopKind::kSpeculative}) {
+      refuse(
+          kind, [&](AnyCall *c) { of(c).forward = nullptr; },
+          std::string("forward of the ") + model + " is NULL; it is required");
+      refuse(
+          kind, [&](AnyCall *c) { of(c).truncate = nullptr; },
+          std::string("truncate of the ") + model + " is NULL; it is required");
+    }
+  }
+  refuse(
+      LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram.next_token = nullptr; },
+      "next_token of the ngram is NULL; it is required");
+  refuse(
+      LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram.update = nullptr; },
+      "update of the ngram is NULL; it is required");
+  refuse(
+      LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram.initialize = nullptr; },
+      "initialize of the ngram is NULL; it is required");
+}
+
+TEST_F(Rules, StructSizes) {
+  const std::vector<std::pair<Change, std::vector<LoopKind>>> structs = {
+      {[](AnyCall *c) { --c->generation.struct_size; }, all_},
+      {[](AnyCall *c) { c->generation.struct_size = 0; }, all_},
+      {[](AnyCall *c) { c->generation.struct_size = SIZE_MAX; }, all_},
+      {[](AnyCall *c) { --c->target.struct_size; }, all_},
+      {[](AnyCall *c) { c->target.struct_size = SIZE_MAX; }, all_},
+      {[](AnyCall *c) { --c->stats.struct_size; }, all_},
+      {[](AnyCall *c) { c->stats.struct_size = 0; }, all_},
+      {[](AnyCall *c) { --c->drafter.struct_size; }, {LoopKind::kSpeculative}},
+      {[](AnyCall *c) { --c->speculative.struct_size; }, {LoopKind::kSpeculative}},
+      {[](AnyCall *c) { c->speculative.struct_size = SIZE_MAX; }, {LoopKind::kSpeculative}},
+      {[](AnyCall *c) { --c->ngram.struct_size; }, {LoopKind::kNgramAssisted}},
+      {[](AnyCall *c) { --c->ngram_assisted.struct_size; }, {LoopKind::kNgramAssisted}},
+      {[](AnyCall *c) { --c->beam_search.struct_size; }, {LoopKind::kBeamSearch}},
+      {[](AnyCall *c) { c->beam_search.struct_size = 1; }, {LoopKind::kBeamSearch}},
+  };
+  for (const auto &[change, kinds] : structs) {
+    for (const LoopKind kind : kinds) refuse(kind, change, "struct_size is ");
+  }
+}
+
+// A newer program's struct, whose new members are off, and set.
+TEST_F(Rules, LongerStructs) {
+  struct Newer {
+    sampler_generation_args args;
+    std::uint64_t member;
+  };
+  for (const std::uint64_t member : {0, 1}) {
+    AnyCall call;
+    Newer newer = {call.generation, member};
+    newer.args.struct_size = sizeof newer;
+    const sampler_status status = sampler_autoregressive(sampler_.get(), &newer.args);
+    EXPECT_EQ(status, member ? SAMPLER_ERROR_INVALID_ARGUMENT : SAMPLER_OK);
+    EXPECT_EQ(call.is_untouched(), member != 0);
+  }
+}
+
+TEST_F(Rules, Ranges) {
+  using Int64s = std::vector<std::int64_t>;
+  const std::int64_t k31 = std::int64_t(1) << 31;
+  refuse_values(all_, "num_sequences", MEMBER(generation.num_sequences),
+                Int64s{-1, INT64_MIN, k31, INT64_MAX});
+  refuse_values(all_, "first_sequence", MEMBER(generation.first_sequence),
+                Int64s{-1, INT64_MIN, k31, INT64_MAX});
+  refuse_values(all_, "max_new_tokens", MEMBER(generation.max_new_tokens),
+                Int64s{0, -1, INT64_MIN, k31, INT64_MAX});
+  refuse_values(all_, "num_end_tokens", MEMBER(generation.num_end_tokens),
+                Int64s{-1, INT64_MIN, INT64_MAX});
+  refuse_values(all_, "vocabulary_size of the target", MEMBER(target.vocabulary_size),
+                Int64s{0, -1, INT64_MIN, 1 << 20, INT64_MAX});
+  refuse_values(all_, "max_context of the target", MEMBER(target.max_context),
+                Int64s{0, -1, INT64_MIN});
+  refuse_values(all_, "max_sequences of the target", MEMBER(target.max_sequences),
+                Int64s{0, -1, INT64_MIN, k31, INT64_MAX});
+  refuse_values(all_, "max_span_tokens of the target", MEMBER(target.max_span_tokens),
+                Int64s{-1, INT64_MIN});
+
+  const std::vector<LoopKind> speculative = {LoopKind::kSpeculative};
+  refuse_values(speculative, "vocabulary_size of the drafter", MEMBER(drafter.vocabulary_size),
+                Int64s{0, -1, 1 << 20, 4, 6});
+  refuse_values(speculative, "max_context of the drafter", MEMBER(drafter.max_context),
+                Int64s{0, -1});
+  refuse_values(speculative, "max_sequences of the drafter", MEMBER(drafter.max_sequences),
+                Int64s{0, -1, k31});
+  refuse_values(speculative, "gamma", MEMBER(speculative.gamma),
+                Int64s{0, -1, INT64_MIN, 1025, INT64_MAX});
+  refuse_values(speculative, "gamma_min", MEMBER(speculative.gamma_min),
+                Int64s{-1, INT64_MIN, 6, INT64_MAX});
+  refuse_values(speculative, "gamma_max", MEMBER(speculative.gamma_max),
+                Int64s{-1, INT64_MIN, 1025, INT64_MAX});
+  const std::vector<LoopKind> ngram_assisted = {LoopKind::kNgramAssisted};
+  refuse_values(ngram_assisted, "gamma", MEMBER(ngram_assisted.gamma),
+                Int64s{0, -1, INT64_MIN, 1025, INT64_MAX});
+  refuse_values(ngram_assisted, "filler_top_k", MEMBER(ngram_assisted.filler_top_k),
+                Int64s{-1, INT64_MIN, 6, INT64_MAX});
+  const std::vector<LoopKind> beam_search = {LoopKind::kBeamSearch};
+  refuse_values(beam_search, "num_beams", MEMBER(beam_search.num_beams),
+                Int64s{0, -1, INT64_MIN, 1025, INT64_MAX});
+  refuse_values(beam_search, "top_k", MEMBER(beam_search.top_k),
+                Int64s{0, -1, INT64_MIN, 6, INT64_MAX});
+  refuse_values(beam_search, "num_results", MEMBER(beam_search.num_results),
+                Int64s{0, -1, INT64_MIN, 5, INT64_MAX});
+}
+
+TEST_F(Rules, Enumerations) {
+  using Int32s = std::vector<std::int32_t>;
+  const Int32s not_two = {-1, 2, INT32_MIN, INT32_MAX}, not_three = {-1, 3, INT32_MIN, INT32_MAX};
+  refuse_values(all_, "processor", MEMBER(generation.processor), not_two);
+  refuse_values(all_, "use_cache", MEMBER(generation.use_cache), not_two);
+  refuse_values(all_, "debug", MEMBER(generation.debug), not_two);
+  refuse_values(all_, "top_k_ties", MEMBER(generation.top_k_ties), not_two);
+  refuse_values(all_, "top_p_ties", MEMBER(generation.top_p_ties), not_two);
+  refuse_values(all_, "filter_order", MEMBER(generation.filter_order), not_three);
+  refuse_values(all_, "temperature_order", MEMBER(generation.temperature_order), not_two);
+  refuse_values(all_, "logits_dtype", MEMBER(target.logits_dtype), not_three);
+  refuse_values(all_, "reserved", MEMBER(target.reserved), Int32s{1, -1, INT32_MAX});
+  const std::vector<LoopKind> speculative = {LoopKind::kSpeculative};
+  refuse_values(speculative, "logits_dtype", MEMBER(drafter.logits_dtype), not_three);
+  refuse_values(speculative, "reserved", MEMBER(drafter.reserved), Int32s{1});
+  refuse_values(speculative, "adaptive_gamma", MEMBER(speculative.adaptive_gamma), not_two);
+  refuse_values(speculative, "first_target", MEMBER(speculative.first_target), not_two);
+  refuse_values(speculative, "skip_sample_adjustment", MEMBER(speculative.skip_sample_adjustment),
+                not_two);
+  const std::vector<LoopKind> ngram_assisted = {LoopKind::kNgramAssisted};
+  refuse_values(ngram_assisted, "stop_if_unknown", MEMBER(ngram_assisted.stop_if_unknown), not_two);
+  refuse_values(ngram_assisted, "first_target", MEMBER(ngram_assisted.first_target), not_two);
+  const std::vector<LoopKind> beam_search = {LoopKind::kBeamSearch};
+  refuse_values(beam_search, "early_stop", MEMBER(beam_search.early_stop), not_two);
+  refuse_values(beam_search, "reserved", MEMBER(beam_search.reserved), Int32s{1, -1});
+}
+
+TEST_F(Rules, Numbers) {
+  refuse_all([](AnyCall *c) { c->generation.temperature = kNan; }, "temperature is NaN; it must");
+  refuse_all([](AnyCall *c) { c->generation.top_p = kNan; }, "top_p is NaN; it must");
+  refuse_all([](AnyCall *c) { c->generation.min_p = kNan; }, "min_p is NaN; it must");
+  for (const float value : {-FLT_MIN, -1.0f, 1.0f, 2.0f, kInf, -kInf, kNan}) {
+    refuse(
+        LoopKind::kSpeculative, [=](AnyCall *c) { c->speculative.ema_beta = value; },
+        "ema_beta is ");
+  }
+  for (const float value : {-FLT_MIN, -1.0f, -kInf, kInf, kNan}) {
+    refuse(
+        LoopKind::kBeamSearch, [=](AnyCall *c) { c->beam_search.min_length = value; },
+        "min_length is ");
+  }
+  for (const float value : {-FLT_MIN, -1.0f, 100.00001f, kInf, -kInf, kNan}) {
+    refuse(
+        LoopKind::kBeamSearch, [=](AnyCall *c) { c->beam_search.alpha = value; }, "alpha is ");
+  }
+}
+
+TEST_F(Rules, Prompts) {
+  refuse_all([](AnyCall *c) { c->offsets[0] = 1; }, "prompt_offsets[0] is 1; it must be 0");
+  refuse_all([](AnyCall *c) { c->offsets[0] = -1; }, "prompt_offsets[0] is -1; it must be 0");
+  refuse_all([](AnyCall *c) { c->offsets[1] = 0; },
+             "prompt_offsets[1] is 0 and the one before it 0; a prompt has at least 1 token");
+  refuse_all([](AnyCall *c) { c->offsets[2] = 2; }, "prompt_offsets[2] is 2 and the one before");
+  refuse_all([](AnyCall *c) { c->offsets[2] = 1; }, "prompt_offsets[2] is 1 and the one before");
+  refuse_all([](AnyCall *c) { c->offsets[3] = INT64_MIN; }, "prompt_offsets[3] is ");
+  refuse_all([](AnyCall *c) { c->offsets[3] = INT64_MAX; }, "prompt_offsets[3] is ");
+  refuse_all([](AnyCall *c) { c->target.max_context = 2; },
+             "prompt_offsets[3] is 6 and the one before it 3; a prompt has at least 1 token and at "
+             "most the target's max_context, 2");
+  for (const std::int32_t token : {-1, 5, INT32_MIN, INT32_MAX}) {
+    refuse_all([=](AnyCall *c) { c->prompts[4] = token; },
+               "prompt_token_ids[4] is " + text_of(token) + "; it must be");
+  }
+}
+
+TEST_F(Rules, Sequences) {
+  refuse_all([](AnyCall *c) { c->generation.first_sequence = 48; }, "max_sequences of the target");
+  refuse_all([](AnyCall *c) { c->target.max_sequences = 2; }, "max_sequences of the target is 2");
+  refuse(
+      LoopKind::kSpeculative, [](AnyCall *c) { c->drafter.max_sequences = 2; },
+      "max_sequences of the drafter is 2");
+  refuse(
+      LoopKind::kBeamSearch, [](AnyCall *c) { c->target.max_sequences = 11; },
+      "max_sequences of the target is 11");
+  accept(LoopKind::kAutoregressive, [](AnyCall *c) { c->generation.first_sequence = 47; });
+  accept(LoopKind::kSpeculative, [](AnyCall *c) { c->drafter.max_sequences = 3; });
+  accept(LoopKind::kBeamSearch, [](AnyCall *c) { c->target.max_sequences = 12; });
+  refuse(
+      LoopKind::kBeamSearch,
+      [](AnyCall *c) {
+        c->generation.num_sequences = (std::int64_t(1) << 31) - 1;
+        c->beam_search.num_beams = 1024;
+      },
+      "max_sequences of the target is 50");
+}
+
+TEST_F(Rules, OfBeamSearch) {
+  static std::int64_t counts[3];
+  refuse(
+      LoopKind::kBeamSearch, [](AnyCall *c) { c->generation.processor = SAMPLER_PROCESSOR_SAMPLE; },
+      "processor is 1; it must be SAMPLER_PROCESSOR_GREEDY, 0, for beam search");
+  refuse(
+      LoopKind::kBeamSearch, [](AnyCall *c) { c->generation.debug = 1; },
+      "debug is 1; it must be 0 for beam search");
+  refuse(
+      LoopKind::kBeamSearch,
+      [](AnyCall *c) {
+        c->generation.on_tokens = [](void *, std::int64_t, const std::int32_t *, std::int64_t,
+                                     sampler_finish_reason) { return 0; };
+      },
+      "on_tokens is ");
+  refuse(
+      LoopKind::kBeamSearch,
+      [](AnyCall *c) { c->generation.trace = [](void *, const sampler_trace_round *) {}; },
+      "trace is ");
+  refuse(
+      LoopKind::kBeamSearch, [](AnyCall *c) { c->generation.out_drafted_counts = counts; },
+      "out_drafted_counts is ");
+  refuse(
+      LoopKind::kBeamSearch, [](AnyCall *c) { c->generation.out_accepted_counts = counts; },
+      "out_accepted_counts is ");
+  refuse(
+      LoopKind::kBeamSearch, [](AnyCall *c) { c->generation.out_cache_lengths = counts; },
+      "out_cache_lengths is ");
+  refuse(
+      LoopKind::kBeamSearch,
+      [](AnyCall *c) {
+        c->target.fork = nullptr;
+        c->generation.use_cache = 1;
+      },
+      "fork of the target is NULL", SAMPLER_ERROR_UNSUPPORTED);
+  accept(LoopKind::kBeamSearch, [](AnyCall *c) { c->target.fork = nullptr; });
+}
+
+// Outputs may not lie in one another, or in what is read.
+TEST_F(Rules, Overlaps) {
+  refuse_all(
+      [](AnyCall *c) {
+        c->generation.out_lengths = reinterpret_cast<std::int64_t *>(c->generation.out_token_ids);
+      },
+      "out_");
+  refuse_all([](AnyCall *c) { c->generation.out_lengths = c->offsets; }, "");
+  refuse_all([](AnyCall *c) { c->generation.prompt_token_ids = c->token_ids; }, "");
+}
+
+TEST_F(Rules, EdgesAreAccepted) {
+  accept_all([](AnyCall *c) { c->generation.pad_token_id = INT32_MIN; });
+  accept_all([](AnyCall *c) { c->generation.max_new_tokens = 1; });
+  accept_all([](AnyCall *c) { c->target.max_context = INT64_MAX; });
+  accept_all([](AnyCall *c) { c->target.max_span_tokens = INT64_MAX; });
+  accept_all([](AnyCall *c) { c->generation.num_end_tokens = 0; });
+  accept_all([](AnyCall *c) {
+    c->generation.end_token_ids = nullptr;
+    c->generation.num_end_tokens = 0;
+  });
+  // An id that no token has ends no text.
+  accept_all([](AnyCall *c) {
+    c->ends[0] = -1;
+    c->ends[1] = INT32_MAX;
+  });
+  for (const float value : {0.0f, -1.0f, kInf, -kInf, FLT_MAX}) {
+    accept_all([=](AnyCall *c) {
+      c->generation.temperature = c->generation.top_p = c->generation.min_p = value;
+      c->generation.top_k = INT32_MIN;
+    });
+    for (const LoopKind kind :
+         {LoopKind::kAutoregressive, LoopKind::kSpeculative, LoopKind::kNgramAssisted}) {
+      accept(kind, [=](AnyCall *c) {
+        c->generation.processor = SAMPLER_PROCESSOR_SAMPLE;
+        c->generation.temperature = c->generation.top_p = c->generation.min_p = value;
+        c->generation.top_k = INT32_MAX;
+      });
+    }
+  }
+  accept(LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.gamma = 1; });
+  accept(LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.gamma = 1024; });
+  accept(LoopKind::kSpeculative, [](AnyCall *c) {
+    c->speculative.adaptive_gamma = 1;
+    c->speculative.gamma_max = c->speculative.gamma_min = 1024;
+    c->speculative.ema_beta = std::nextafter(1.0f, 0.0f);
+  });
+  accept(LoopKind::kSpeculative, [](AnyCall *c) {
+    c->speculative.adaptive_gamma = 1;
+    c->speculative.gamma_min = 0;
+  });
+  accept(LoopKind::kSpeculative, [](AnyCall *c) { c->drafter.max_context = 1; });
+  accept(LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.gamma = 1024; });
+  accept(LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.filler_top_k = 0; });
+  accept(LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.filler_top_k = 5; });
+  accept(LoopKind::kNgramAssisted, [](AnyCall *c) {
+    c->ngram.has_gram = nullptr;
+    c->ngram.reset = nullptr;
+  });
+  accept(LoopKind::kBeamSearch, [](AnyCall *c) { c->beam_search.num_beams = 1; });
+  accept(LoopKind::kBeamSearch, [](AnyCall *c) { c->beam_search.top_k = 5; });
+  accept(LoopKind::kBeamSearch, [](AnyCall *c) { c->beam_search.out_scores = nullptr; });
+  accept(LoopKind::kBeamSearch, [](AnyCall *c) {
+    c->beam_search.alpha = 100;
+    c->beam_search.min_length = 0;
+  });
+}
+
+TEST_F(Rules, NoTextsDoNothing) {
+  for (const LoopKind kind : kAllLoops) {
+    AnyCall call;
+    call.generation.num_sequences = 0;
+    call.generation.prompt_offsets = nullptr;
+    call.generation.prompt_token_ids = nullptr;
+    call.generation.out_token_ids = nullptr;
+    EXPECT_EQ(call.run(sampler_.get(), kind), SAMPLER_OK) << sampler_last_error();
+    EXPECT_EQ(call.calls.count(), 0);
+  }
+}
+
+// ---- _init ------------------------------------------------------------------------------------
+
+template <class Struct>
+void expect_init(sampler_status (*init)(Struct *, std::size_t), const Struct &by_macro,
+                 const char *name) {
+  SCOPED_TRACE(name);
+  unsigned char memory[sizeof(Struct) + 24];
+  std::memset(memory, 0xA5, sizeof memory);
+  auto *const filled = reinterpret_cast<Struct *>(memory);
+  ASSERT_EQ(init(filled, sizeof(Struct)), SAMPLER_OK);
+  EXPECT_EQ(std::memcmp(memory, &by_macro, sizeof by_macro), 0);
+  EXPECT_EQ(memory[sizeof(Struct)], 0xA5);
+  EXPECT_EQ(filled->struct_size, sizeof(Struct));
+  // A newer caller's members are 0.
+  ASSERT_EQ(init(filled, sizeof(Struct) + 16), SAMPLER_OK);
+  EXPECT_EQ(filled->struct_size, sizeof(Struct) + 16);
+  EXPECT_EQ(memory[sizeof(Struct)] | memory[sizeof(Struct) + 15], 0);
+  EXPECT_EQ(memory[sizeof(Struct) + 16], 0xA5);
+  std::memset(memory, 0xA5, sizeof memory);
+  for (const std::size_t size : {std::size_t(0), sizeof(Struct) - 1, SIZE_MAX}) {
+    EXPECT_EQ(init(filled, size), SAMPLER_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(memory[0], 0xA5);
+  }
+  EXPECT_EQ(init(nullptr, sizeof(Struct)), SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(sampler_last_error(), std::string(name) + " is NULL; it is required");
+}
+
+TEST(Init, GivesWhatTheMacroGives) {
+  const sampler_model model = SAMPLER_MODEL_INIT;
+  const sampler_generation_args generation = SAMPLER_GENERATION_ARGS_INIT;
+  const sampler_speculative_args speculative = SAMPLER_SPECULATIVE_ARGS_INIT;
+  const sampler_ngram_assisted_args ngram_assisted = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+  const sampler_beam_search_args beam_search = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+  expect_init(sampler_model_init, model, "model");
+  expect_init(sampler_generation_args_init, generation, "args");
+  expect_init(sampler_speculative_args_init, speculative, "args");
+  expect_init(sampler_ngram_assisted_args_init, ngram_assisted, "args");
+  expect_init(sampler_beam_search_args_init, beam_search, "args");
+}
+
+TEST(Init, DefaultsAreTheDocumentedOnes) {
+  const sampler_generation_args generation = SAMPLER_GENERATION_ARGS_INIT;
+  EXPECT_EQ(generation.max_new_tokens, 40);
+  EXPECT_EQ(generation.end_token_ids, nullptr);
+  EXPECT_EQ(generation.pad_token_id, 0);
+  EXPECT_EQ(generation.use_cache, 0);
+  EXPECT_EQ(generation.processor, SAMPLER_PROCESSOR_GREEDY);
+  EXPECT_EQ(generation.temperature, 1.0f);
+  EXPECT_EQ(generation.top_k, 0);
+  EXPECT_EQ(generation.top_p, 1.0f);
+  EXPECT_EQ(generation.min_p, 0.0f);
+  EXPECT_EQ(generation.temperature_order, SAMPLER_TEMPERATURE_LAST);
+  EXPECT_EQ(generation.debug, 0);
+  EXPECT_EQ(generation.out_stats, nullptr);
+  const sampler_speculative_args speculative = SAMPLER_SPECULATIVE_ARGS_INIT;
+  EXPECT_EQ(speculative.gamma, 5);
+  EXPECT_EQ(speculative.adaptive_gamma, 0);
+  EXPECT_EQ(speculative.ema_beta, 0.0f);
+  EXPECT_EQ(speculative.gamma_min, 1);
+  EXPECT_EQ(speculative.gamma_max, 0);
+  EXPECT_EQ(speculative.first_target, 1);
+  EXPECT_EQ(speculative.skip_sample_adjustment, 0);
+  const sampler_ngram_assisted_args ngram_assisted = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+  EXPECT_EQ(ngram_assisted.gamma, 5);
+  EXPECT_EQ(ngram_assisted.filler_top_k, 3);
+  EXPECT_EQ(ngram_assisted.stop_if_unknown, 0);
+  EXPECT_EQ(ngram_assisted.first_target, 1);
+  const sampler_beam_search_args beam_search = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+  EXPECT_EQ(beam_search.num_beams, 4);
+  EXPECT_EQ(beam_search.top_k, 3);
+  EXPECT_EQ(beam_search.num_results, 1);
+  EXPECT_EQ(beam_search.min_length, 5.0f);
+  EXPECT_EQ(beam_search.alpha, 1.2f);
+  EXPECT_EQ(beam_search.early_stop, 0);
+}
+
+}  // namespace
+}  // namespace decoding_test

@@ -1,0 +1,144 @@
+// The loops around the small GPT-2 of examples/tiny_gpt2 and its drafter, with caches that are cut
+// for real: greedy texts are the same, token for token, whichever loop gives them.
+#include <gtest/gtest.h>
+#include <sampler/sampler.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "generation.h"
+#include "gpt2.h"
+#include "model_callbacks.h"
+
+namespace decoding_test {
+namespace {
+
+constexpr std::int64_t kNumPrompts = 200;
+
+const generate::Gpt2Model &gpt2(const char *name) {
+  static std::map<std::string, std::unique_ptr<generate::Gpt2Model>> models;
+  auto &model = models[name];
+  if (!model) {
+    model = std::make_unique<generate::Gpt2Model>(std::filesystem::path(TINY_GPT2_DIR) / name);
+  }
+  return *model;
+}
+
+class Gpt2 : public testing::Test {
+ protected:
+  struct Texts {
+    Tokens token_ids;  // [texts, max_new_tokens]
+    std::vector<sampler_finish_reason> reasons;
+    sampler_generation_stats stats = SAMPLER_GENERATION_STATS_INIT;
+  };
+
+  Texts run(const std::vector<Tokens> &prompts, sampler_generation_args args, const Loop &loop) {
+    generate::ModelCallbacks target(gpt2("target"), std::int64_t(prompts.size()));
+    Tokens ids;
+    std::vector<std::int64_t> offsets = {0};
+    for (const Tokens &prompt : prompts) {
+      ids.insert(ids.end(), prompt.begin(), prompt.end());
+      offsets.push_back(std::int64_t(ids.size()));
+    }
+    Texts texts;
+    texts.token_ids.assign(prompts.size() * std::size_t(args.max_new_tokens), -1);
+    texts.reasons.resize(prompts.size());
+    static const std::int32_t kEnd = 2047;
+    args.end_token_ids = &kEnd;
+    args.num_end_tokens = 1;
+    args.target = target.get();
+    args.num_sequences = std::int64_t(prompts.size());
+    args.prompt_offsets = offsets.data();
+    args.prompt_token_ids = ids.data();
+    args.out_token_ids = texts.token_ids.data();
+    args.out_finish_reasons = texts.reasons.data();
+    args.out_stats = &texts.stats;
+    EXPECT_EQ(loop(sampler_.get(), &args), SAMPLER_OK) << sampler_last_error();
+    return texts;
+  }
+
+  // What the model itself says behind random tokens, of 1 to 12 tokens.
+  std::vector<Tokens> make_prompts() {
+    Random random(6);
+    std::vector<Tokens> starts;
+    for (std::int64_t i = 0; i < kNumPrompts; ++i) {
+      starts.push_back({std::int32_t(random.between(0, 2046))});
+    }
+    sampler_generation_args args = SAMPLER_GENERATION_ARGS_INIT;
+    args.max_new_tokens = 11;
+    args.use_cache = 1;
+    args.processor = SAMPLER_PROCESSOR_SAMPLE;
+    args.seed = 17;
+    const Texts texts = run(starts, args, autoregressive());
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      const auto row = texts.token_ids.begin() + std::ptrdiff_t(i * 11);
+      starts[i].insert(starts[i].end(), row, row + std::ptrdiff_t(random.between(0, 11)));
+    }
+    return starts;
+  }
+
+  static Loop speculative_loop(const sampler_speculative_args &options) {
+    return [=](sampler_t sampler, const sampler_generation_args *generation) {
+      generate::ModelCallbacks drafter(gpt2("draft"), generation->num_sequences);
+      sampler_speculative_args args = options;
+      args.generation = generation;
+      args.drafter = drafter.get();
+      return sampler_speculative(sampler, &args);
+    };
+  }
+
+  static Loop ngram_loop() {
+    return [](sampler_t sampler, const sampler_generation_args *generation) {
+      sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+      options.vocabulary_size = gpt2("target").config().vocab_size;
+      sampler_ngram_storage_t storage = nullptr;
+      EXPECT_EQ(sampler_ngram_storage_create(&options, &storage), SAMPLER_OK);
+      sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+      EXPECT_EQ(sampler_ngram_storage_interface(storage, &ngram), SAMPLER_OK);
+      sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+      const sampler_status status = decoding_test::ngram_assisted(ngram, args)(sampler, generation);
+      sampler_ngram_storage_destroy(storage);
+      return status;
+    };
+  }
+
+  void expect_same_texts(int use_cache, std::int64_t max_new_tokens) {
+    const std::vector<Tokens> prompts = make_prompts();
+    sampler_generation_args args = SAMPLER_GENERATION_ARGS_INIT;
+    args.max_new_tokens = max_new_tokens;
+    args.use_cache = 1;
+    const Texts expected = run(prompts, args, autoregressive());
+    args.use_cache = use_cache;
+    sampler_speculative_args fixed = SAMPLER_SPECULATIVE_ARGS_INIT, adaptive = fixed;
+    adaptive.adaptive_gamma = 1;
+    adaptive.gamma_max = 9;
+    adaptive.first_target = 0;
+    std::vector<Loop> loops = {speculative_loop(fixed), speculative_loop(adaptive), ngram_loop()};
+    if (use_cache == 0) loops.push_back(autoregressive());
+    for (const Loop &loop : loops) {
+      const Texts texts = run(prompts, args, loop);
+      EXPECT_EQ(texts.token_ids, expected.token_ids);
+      EXPECT_EQ(texts.reasons, expected.reasons);
+      if (texts.stats.num_drafted > 0) {
+        EXPECT_GT(texts.stats.acceptance_rate, 0.02);
+        EXPECT_LE(texts.stats.target_forwards, expected.stats.target_forwards);
+      }
+    }
+  }
+
+  Sampler sampler_ = make_sampler();
+};
+
+TEST_F(Gpt2, GreedyTextsAreTheSameWithCaches) {
+  expect_same_texts(1, 40);
+}
+
+TEST_F(Gpt2, GreedyTextsAreTheSameWithoutCaches) {
+  expect_same_texts(0, 12);
+}
+
+}  // namespace
+}  // namespace decoding_test

@@ -1,0 +1,178 @@
+// Greedy texts are the same by every loop, and those that a loop without drafts, caches and batches
+// gives.
+#include <gtest/gtest.h>
+
+#include "scenario.h"
+
+namespace decoding_test {
+namespace {
+
+constexpr std::uint64_t kNumScenarios = 600;
+
+std::vector<Text> expected(sampler_t sampler, const Scenario &scenario) {
+  return expected_texts(sampler, *scenario.target, *scenario.generation);
+}
+
+TEST(Greedy, AutoregressiveGivesTheLikeliestTokens) {
+  const Sampler sampler = make_sampler();
+  for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Scenario scenario(seed);
+    Generation &generation = *scenario.generation;
+    const auto &texts = generation.texts_of(sampler.get(), autoregressive());
+    EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
+    EXPECT_EQ(generation.stats().num_drafted, 0);
+    EXPECT_EQ(generation.stats().drafter_forwards, 0);
+  }
+}
+
+TEST(Greedy, SpeculativeGivesTheSameTexts) {
+  const Sampler sampler = make_sampler();
+  std::int64_t num_drafted = 0, num_accepted = 0;
+  for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Scenario scenario(seed);
+    Generation &generation = *scenario.generation;
+    const auto &texts = generation.texts_of(sampler.get(), scenario.speculative());
+    EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
+    EXPECT_EQ(generation.stats().drafter_forwards, scenario.drafter->num_forwards());
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const Tokens &cache =
+          scenario.drafter->cache(generation.args.first_sequence + std::int64_t(i));
+      const Tokens text = generation.whole_text(i);
+      ASSERT_LE(cache.size(), text.size());
+      EXPECT_TRUE(std::equal(cache.begin(), cache.end(), text.begin()))
+          << "the drafter's cache holds what is not of text " << i;
+    }
+    if (generation.args.use_cache == 0) {
+      EXPECT_TRUE(scenario.drafter->caches_are_empty());
+    }
+    num_drafted += generation.stats().num_drafted;
+    num_accepted += generation.stats().num_accepted;
+  }
+  // There were drafts to keep and to reject.
+  EXPECT_GT(num_accepted, num_drafted / 4);
+  EXPECT_LT(num_accepted, num_drafted * 3 / 4);
+}
+
+TEST(Greedy, NgramAssistedGivesTheSameTexts) {
+  const Sampler sampler = make_sampler();
+  std::int64_t num_drafted = 0, num_accepted = 0;
+  for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Scenario scenario(seed);
+    const auto &texts = scenario.generation->texts_of(sampler.get(), scenario.ngram_assisted());
+    EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
+    num_drafted += scenario.generation->stats().num_drafted;
+    num_accepted += scenario.generation->stats().num_accepted;
+  }
+  EXPECT_GT(num_accepted, num_drafted / 4);
+  EXPECT_LT(num_accepted, num_drafted * 3 / 4);
+}
+
+TEST(Greedy, NgramAssistedWithTheLibrarysStorage) {
+  const Sampler sampler = make_sampler();
+  std::int64_t num_accepted = 0;
+  for (std::uint64_t seed = 0; seed < kNumScenarios / 3 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Scenario scenario(seed);
+    sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+    options.vocabulary_size = scenario.target->limits().vocabulary_size;
+    options.kind = sampler_ngram_kind(seed % 2);
+    options.order = 2 + std::int32_t(seed % 3);
+    sampler_ngram_storage_t storage = nullptr;
+    ASSERT_EQ(sampler_ngram_storage_create(&options, &storage), SAMPLER_OK);
+    sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+    ASSERT_EQ(sampler_ngram_storage_interface(storage, &ngram), SAMPLER_OK);
+    // The second time it knows the texts.
+    for (int i = 0; i < 2; ++i) {
+      const auto &texts =
+          scenario.generation->texts_of(sampler.get(), ngram_assisted(ngram, scenario.ngram_args));
+      EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
+      num_accepted += scenario.generation->stats().num_accepted;
+    }
+    sampler_ngram_storage_destroy(storage);
+  }
+  EXPECT_GT(num_accepted, 500);
+}
+
+// Temperature and filters are for drawing.
+TEST(Greedy, DoesNotLookAtTheFilters) {
+  const Sampler sampler = make_sampler();
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    Scenario scenario(seed);
+    sampler_generation_args &args = scenario.generation->args;
+    args.temperature = 5.0f;
+    args.top_k = 1 + std::int32_t(seed % 3);
+    args.top_p = 0.01f;
+    args.min_p = 0.5f;
+    const std::vector<Text> texts = expected(sampler.get(), scenario);
+    EXPECT_EQ(without_counts(scenario.generation->texts_of(sampler.get(), autoregressive())),
+              texts);
+    EXPECT_EQ(without_counts(scenario.generation->texts_of(sampler.get(), scenario.speculative())),
+              texts);
+  }
+}
+
+// Drawing at a temperature of 0 is greedy, too.
+TEST(Greedy, IsWhatTemperatureZeroDraws) {
+  const Sampler sampler = make_sampler();
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Scenario scenario(seed);
+    const std::vector<Text> texts = expected(sampler.get(), scenario);
+    scenario.generation->args.processor = SAMPLER_PROCESSOR_SAMPLE;
+    scenario.generation->args.temperature = 0.0f;
+    for (const Loop &loop : {autoregressive(), scenario.speculative(), scenario.ngram_assisted()}) {
+      EXPECT_EQ(without_counts(scenario.generation->texts_of(sampler.get(), loop)), texts);
+    }
+  }
+}
+
+// ---- Drawn texts --------------------------------------------------------------------------------
+
+void make_sampling(std::uint64_t seed, sampler_generation_args *args) {
+  Random random(seed);
+  args->processor = SAMPLER_PROCESSOR_SAMPLE;
+  args->temperature = float(random.between(2, 6)) / 4;
+  args->top_k = std::int32_t(random.between(0, 5));
+  args->top_p = random.one_in(2) ? 1.0f : 0.8f;
+  args->min_p = random.one_in(2) ? 0.0f : 0.05f;
+  args->filter_order = sampler_filter_order(random.between(0, 2));
+  args->top_k_ties = sampler_tie_rule(random.between(0, 1));
+  args->top_p_ties = sampler_tie_rule(random.between(0, 1));
+  args->temperature_order = sampler_temperature_order(random.between(0, 1));
+}
+
+// Seeds and offsets are those that the header names.
+TEST(Sampled, AutoregressiveDrawsAsSamplerSampleDoes) {
+  const Sampler sampler = make_sampler();
+  for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Scenario scenario(seed);
+    make_sampling(seed, &scenario.generation->args);
+    const auto &texts = scenario.generation->texts_of(sampler.get(), autoregressive());
+    EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
+  }
+}
+
+// Whatever the drafts: rules of texts, caches, counts and traces hold, and tokens are kept ones.
+TEST(Sampled, SpeculativeAndNgramAssistedKeepTheRules) {
+  const Sampler sampler = make_sampler();
+  std::int64_t num_drafted = 0, num_accepted = 0;
+  for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Scenario scenario(seed);
+    make_sampling(seed, &scenario.generation->args);
+    scenario.speculative_args.skip_sample_adjustment = seed % 4 == 0;
+    for (const Loop &loop : {scenario.speculative(), scenario.ngram_assisted()}) {
+      scenario.generation->texts_of(sampler.get(), loop);
+      num_drafted += scenario.generation->stats().num_drafted;
+      num_accepted += scenario.generation->stats().num_accepted;
+    }
+  }
+  EXPECT_GT(num_accepted, num_drafted / 8);
+  EXPECT_LT(num_accepted, num_drafted);
+}
+
+}  // namespace
+}  // namespace decoding_test

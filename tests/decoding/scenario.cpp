@@ -1,0 +1,116 @@
+#include "scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "memory.h"
+
+namespace decoding_test {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+Limits random_limits(Random *random, std::int64_t vocabulary_size, std::int64_t num_sequences,
+                     std::int64_t least_context) {
+  Limits limits;
+  limits.vocabulary_size = vocabulary_size;
+  limits.max_context = least_context + random->between(0, random->one_in(2) ? 40 : 6);
+  limits.max_sequences = num_sequences;
+  limits.max_span_tokens = random->one_in(2) ? 0 : random->between(1, 7);
+  limits.dtype = sampler_dtype(random->between(SAMPLER_F32, SAMPLER_BF16));
+  return limits;
+}
+
+void set_options(Random *random, std::int64_t vocabulary_size, Generation *generation) {
+  sampler_generation_args &args = generation->args;
+  args.max_new_tokens = random->one_in(5) ? 1 : random->between(1, 24);
+  args.pad_token_id = std::int32_t(random->between(-7, 7));
+  args.use_cache = random->one_in(2);
+  args.seed = random->next();
+  if (random->one_in(2)) {
+    for (std::size_t i = 0; i < generation->prompts().size(); ++i) {
+      generation->seeds.push_back(random->next());
+    }
+  }
+  for (std::int64_t i = random->between(0, 2); i > 0; --i) {
+    generation->ends.push_back(std::int32_t(random->between(0, vocabulary_size - 1)));
+  }
+}
+
+}  // namespace
+
+Scenario::Scenario(std::uint64_t seed) {
+  Random random(seed);
+  const std::int64_t vocabulary_size = random.between(3, 12);
+  const std::int64_t num_texts = random.between(1, 7);
+  const std::int64_t first = random.one_in(2) ? 0 : random.between(1, 5);
+  const auto prompts = random_prompts(&random, num_texts, 9, vocabulary_size);
+  std::int64_t longest = 0;
+  for (const Tokens &prompt : prompts) {
+    longest = std::max(longest, std::int64_t(prompt.size()));
+  }
+
+  const NextLogits table =
+      table_logits(random.next(), vocabulary_size, int(random.between(0, 2)), random.one_in(3));
+  const NextLogits other = table_logits(random.next(), vocabulary_size, 0, random.one_in(3));
+  const int percent = int(random.between(0, 3)) * 30;
+  Limits limits =
+      random_limits(&random, vocabulary_size, first + num_texts + random.between(0, 2), longest);
+  Limits drafter_limits =
+      random_limits(&random, vocabulary_size, first + num_texts + random.between(0, 2), 1);
+  const bool has_process = random.one_in(4);
+  if (has_process) limits.dtype = drafter_limits.dtype = SAMPLER_F32;
+  target = std::make_unique<Model>(limits, table, &calls);
+  drafter = std::make_unique<Model>(drafter_limits,
+                                    mixed_logits(table, other, percent, random.next()), &calls);
+
+  generation = std::make_unique<Generation>(target.get(), prompts);
+  generation->args.first_sequence = first;
+  set_options(&random, vocabulary_size, generation.get());
+  if (has_process) generation->args.process = forbid_by_length;
+
+  speculative_args.gamma = random.between(1, 8);
+  speculative_args.adaptive_gamma = random.one_in(3);
+  speculative_args.gamma_min = random.between(0, speculative_args.gamma);
+  speculative_args.gamma_max = random.one_in(2) ? 0 : speculative_args.gamma + random.between(0, 3);
+  speculative_args.ema_beta = float(random.between(0, 3)) / 4;
+  speculative_args.first_target = random.one_in(2);
+
+  // Mostly what the target says, so that drafts are kept; now and then unknown, or no token at all.
+  const std::uint64_t script_seed = random.next();
+  const bool has_bad_ids = random.one_in(3);
+  ngram = std::make_unique<ScriptedNgram>(
+      [=](const Tokens &context) -> ScriptedNgram::Next {
+        Random draw(script_seed + context.size() * 1000 + std::uint64_t(context.back()));
+        if (has_bad_ids && draw.one_in(6)) {
+          return {std::int32_t(draw.one_in(2) ? -1 : vocabulary_size), true};
+        }
+        const bool is_known = !draw.one_in(4);
+        if (draw.one_in(3)) return {std::int32_t(draw.between(0, vocabulary_size - 1)), is_known};
+        const Logits row = table(context);
+        return {std::int32_t(std::max_element(row.begin(), row.end()) - row.begin()), is_known};
+      },
+      &calls);
+  ngram_args.gamma = random.between(1, 8);
+  ngram_args.filler_top_k = random.between(0, vocabulary_size);
+  ngram_args.stop_if_unknown = random.one_in(2);
+  ngram_args.first_target = random.one_in(2);
+}
+
+sampler_status forbid_by_length(void *, sampler_stream, void *logits, std::int64_t num_rows,
+                                std::int64_t num_cols, std::int64_t row_stride,
+                                const std::int32_t *, const std::int64_t *lengths) {
+  for (std::int64_t row = 0; row < num_rows; ++row) {
+    float *const values = static_cast<float *>(logits) + row * row_stride;
+    Logits copy(static_cast<std::size_t>(num_cols));
+    copy_from_logits(copy.data(), values, copy.size() * sizeof(float));
+    copy[std::size_t(lengths[row] % num_cols)] = -kInf;
+    copy[std::size_t(lengths[row] * 7 % num_cols)] += 1.0f;
+    copy_to_logits(values, copy.data(), copy.size() * sizeof(float));
+  }
+  return SAMPLER_OK;
+}
+
+}  // namespace decoding_test

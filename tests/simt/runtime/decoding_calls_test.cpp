@@ -1,0 +1,97 @@
+// What the decoding loops ask of CUDA: whichever call fails, the loop ends with an error, and
+// nothing leaks; texts are those of the CPU.
+#include <gtest/gtest.h>
+
+#include "runtime.h"
+#include "scenario.h"
+
+namespace decoding_test {
+namespace {
+
+namespace runtime = simt::runtime;
+
+Sampler make_on(sampler_device_type device, std::int32_t device_id = 0) {
+  sampler_options options = SAMPLER_OPTIONS_INIT;
+  options.device_type = device;
+  options.device_id = device_id;
+  options.host_parameters = device_id;  // both ways
+  sampler_t sampler = nullptr;
+  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
+  return Sampler(sampler);
+}
+
+std::vector<Loop> loops(Scenario *scenario) {
+  return {autoregressive(), scenario->speculative(), scenario->ngram_assisted()};
+}
+
+class DecodingCalls : public testing::Test {
+ protected:
+  DecodingCalls() {
+    runtime::reset();
+    runtime::set_block_threads(64);
+  }
+  ~DecodingCalls() override { EXPECT_EQ(0, runtime::num_allocations()) << "leaked"; }
+};
+
+TEST_F(DecodingCalls, TextsAreThoseOfTheCpu) {
+  const Sampler cpu = make_on(SAMPLER_DEVICE_CPU);
+  for (const std::int32_t device : {0, 1}) {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      SCOPED_TRACE(seed);
+      Scenario scenario(seed);
+      Generation &generation = *scenario.generation;
+      generation.args.processor = sampler_processor(seed % 2);
+      generation.args.top_k = 4;
+      for (int loop = 0; loop < 3; ++loop) {
+        const Sampler on_device = make_on(SAMPLER_DEVICE_CUDA, device);
+        const std::vector<Text> texts =
+            generation.texts_of(on_device.get(), loops(&scenario)[std::size_t(loop)]);
+        EXPECT_EQ(runtime::num_allocations(), 0);
+        EXPECT_EQ(texts, generation.texts_of(cpu.get(), loops(&scenario)[std::size_t(loop)]));
+      }
+    }
+  }
+}
+
+// Whatever fails, but for what releases memory and whose failure nobody could mend.
+TEST_F(DecodingCalls, EachThatFailsEndsTheLoop) {
+  for (const std::uint64_t seed : {1, 2, 5}) {
+    Scenario scenario(seed);
+    Generation &generation = *scenario.generation;
+    generation.args.max_new_tokens = 3;
+    scenario.speculative_args.adaptive_gamma = 1;
+    const Sampler sampler = make_on(SAMPLER_DEVICE_CUDA);
+    for (const Loop &loop : loops(&scenario)) {
+      const std::vector<Text> whole = generation.texts_of(sampler.get(), loop);
+      for (const std::string function :
+           {"cudaMalloc", "cudaMemcpyAsync", "cudaStreamSynchronize", "cudaLaunchKernelExC"}) {
+        int index = 0;
+        for (;; ++index) {
+          SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << function << " " << index);
+          runtime::fail_call(function, cudaErrorLaunchFailure, index);
+          const sampler_status status = generation.run(sampler.get(), loop);
+          EXPECT_EQ(runtime::num_allocations(), 0);
+          if (runtime::take_failed_function().empty()) {
+            EXPECT_EQ(status, SAMPLER_OK);
+            EXPECT_EQ(generation.texts(), whole);
+            break;
+          }
+          // Models copy, too, and tell of it by an exception.
+          if (status == SAMPLER_ERROR_CALLBACK && function == "cudaMemcpyAsync") {
+            cudaGetLastError();
+            continue;
+          }
+          ASSERT_EQ(status, SAMPLER_ERROR_CUDA);
+          EXPECT_EQ(std::string(sampler_last_error()).find(function + ": "), 0u)
+              << sampler_last_error();
+          EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+        }
+        runtime::reset_failures();
+        EXPECT_GT(index, 0) << function;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace decoding_test
