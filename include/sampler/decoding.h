@@ -89,8 +89,9 @@ SAMPLER_API sampler_status sampler_model_init(sampler_model *model, size_t struc
 
 typedef int32_t sampler_processor;
 enum {
-  SAMPLER_PROCESSOR_GREEDY = 0, /* the likeliest token; temperature and filters are not used */
-  SAMPLER_PROCESSOR_SAMPLE = 1  /* drawn as sampler_sample does it */
+  /* The likeliest token. Filters are not used; the temperature by adaptive_gamma alone. */
+  SAMPLER_PROCESSOR_GREEDY = 0,
+  SAMPLER_PROCESSOR_SAMPLE = 1 /* drawn as sampler_sample does it */
 };
 
 typedef int32_t sampler_finish_reason;
@@ -104,7 +105,8 @@ enum {
 };
 
 /* Takes the new tokens of a step, which are valid during the call; `reason` is not NONE with the
- * last of them, of which there may be 0. Not 0: the text ends here, CANCELLED. */
+ * last of them, of which there may be 0. Not 0: the text ends here, CANCELLED where it had not ended
+ * anyway. */
 typedef int32_t (*sampler_tokens_fn)(void *user, int64_t text, const int32_t *token_ids,
                                      int64_t num_tokens, sampler_finish_reason reason);
 
@@ -240,7 +242,8 @@ SAMPLER_API sampler_status sampler_generation_args_init(sampler_generation_args 
  *
  * Errors of all: INVALID_ARGUMENT and UNSUPPORTED before any callback, with no output written;
  * OUT_OF_MEMORY; the status of a callback; CALLBACK (one threw); CUDA. A text that has finished
- * takes part in no further forward. */
+ * takes part in no further forward. The handle's fallback token is not used: a row without a token
+ * ends its text. */
 
 /* Feeds the prompts whole, draws the first token from their last logits, then one a step. */
 SAMPLER_API sampler_status sampler_autoregressive(sampler_t sampler,
@@ -306,7 +309,7 @@ typedef struct sampler_ngram_assisted_args {
   int64_t gamma;
 
   /* What the storage learns of each position that became text: the so many likeliest tokens of the
-   * target, in [1, vocabulary_size]; 0: the token that came. Default 3. */
+   * target, at most 2^20 - 1; 0: the token that came. Default 3. */
   int64_t filler_top_k;
 
   /* 1: no draft behind a context that the storage does not know, 0: the token that it gives for
@@ -341,7 +344,7 @@ typedef struct sampler_beam_search_args {
   const sampler_generation_args *generation;
 
   int64_t num_beams;   /* in [1, 1024]; default 4 */
-  int64_t top_k;       /* continuations tried of a beam, in [1, vocabulary_size]; default 3. Of the
+  int64_t top_k;       /* continuations tried of a beam, in [1, 2^20); default 3. Of the
                         * prompt num_beams, where that is more */
   int64_t num_results; /* in [1, num_beams]; default 1 */
 
@@ -367,7 +370,8 @@ SAMPLER_API sampler_status sampler_beam_search_args_init(sampler_beam_search_arg
                                                          size_t struct_size);
 
 /* Keeps the num_beams best continuations of each text, step by step. A beam that has ended keeps
- * its place and its score as long as no better one takes it. */
+ * its place and its score as long as no better one takes it. One that a row without a token
+ * ended, BAD_ROW, is behind all others, its score -inf. */
 SAMPLER_API sampler_status sampler_beam_search(sampler_t sampler,
                                                const sampler_beam_search_args *args);
 

@@ -186,7 +186,7 @@ void check_adaptive(Check &check, const sampler_speculative_args &args) {
   check.enumeration("adaptive_gamma", args.adaptive_gamma, 2);
   check.range("gamma_max", args.gamma_max, 0, kMaxGamma + 1);
   const int64_t largest = args.gamma_max ? args.gamma_max : args.gamma;
-  check.range("gamma_min", args.gamma_min, 0, largest + 1);
+  if (check.ok()) check.range("gamma_min", args.gamma_min, 0, largest + 1);
   if (!(args.ema_beta >= 0 && args.ema_beta < 1)) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "ema_beta is %.9g; it must be in [0, 1)",
                double(args.ema_beta));
@@ -225,7 +225,8 @@ void check_beam_generation(Check &check, const sampler_generation_args &args) {
 
 void check_beams(Check &check, const sampler_beam_search_args &args) {
   check.range("num_beams", args.num_beams, 1, kMaxBeams + 1);
-  check.range("num_results", args.num_results, 1, args.num_beams + 1);
+  check.range("top_k", args.top_k, 1, contract::kMaxVocabulary);
+  if (check.ok()) check.range("num_results", args.num_results, 1, args.num_beams + 1);
   check.enumeration("early_stop", args.early_stop, 2);
   check.zero("reserved", args.reserved);
   if (!(args.min_length >= 0 && args.min_length <= float(kMaxNewTokens))) {
@@ -240,7 +241,6 @@ void check_beams(Check &check, const sampler_beam_search_args &args) {
 
 void check_beam_outputs(Check &check, const sampler_beam_search_args &args, const Call &call) {
   if (!check.ok()) return;
-  check.range("top_k", args.top_k, 1, call.target.vocabulary_size + 1);
   if (call.generation.use_cache && !call.target.fork) {
     check.fail(SAMPLER_ERROR_UNSUPPORTED,
                "fork of the target is NULL; beam search needs it when use_cache is 1");
@@ -370,9 +370,8 @@ sampler_status sampler_ngram_assisted(sampler_t sampler, const sampler_ngram_ass
     read_generation(check, "generation", own.generation, 1, 1, &shared);
     check_ngram(check, own, &ngram);
     check_gamma(check, own.gamma);
-    if (check.ok()) {
-      check.range("filler_top_k", own.filler_top_k, 0, shared.target.vocabulary_size + 1);
-    }
+    check.range("filler_top_k", own.filler_top_k, 0, sampler::contract::kMaxVocabulary);
+    if (check.ok()) own.filler_top_k = std::min(own.filler_top_k, shared.target.vocabulary_size);
     check.enumeration("stop_if_unknown", own.stop_if_unknown, 2);
     check.enumeration("first_target", own.first_target, 2);
     own.ngram = &ngram;

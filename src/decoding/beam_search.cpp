@@ -160,7 +160,10 @@ class BeamSearch {
       Beam &beam = text->beams[parent];
       if (beam.goes_on()) {
         const size_t begin = row * size_t(width);
-        if (row_status[row++] != SAMPLER_ROW_OK) beam.reason = SAMPLER_FINISH_BAD_ROW;
+        if (row_status[row++] != SAMPLER_ROW_OK) {
+          beam.reason = SAMPLER_FINISH_BAD_ROW;
+          beam.score = -double(__builtin_inff());
+        }
         for (size_t i = begin; beam.goes_on() && i < begin + size_t(width); ++i) {
           if (token_ids[i] < 0) break;
           const double sum = beam.log_probability + natural_log(double(values[i]));

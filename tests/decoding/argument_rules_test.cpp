@@ -279,6 +279,8 @@ TEST_F(Rules, LongerStructs) {
   }
 }
 
+constexpr std::int64_t k20 = std::int64_t(1) << 20;
+
 TEST_F(Rules, Ranges) {
   using Int64s = std::vector<std::int64_t>;
   const std::int64_t k31 = std::int64_t(1) << 31;
@@ -316,12 +318,12 @@ TEST_F(Rules, Ranges) {
   refuse_values(ngram_assisted, "gamma", MEMBER(ngram_assisted.gamma),
                 Int64s{0, -1, INT64_MIN, 1025, INT64_MAX});
   refuse_values(ngram_assisted, "filler_top_k", MEMBER(ngram_assisted.filler_top_k),
-                Int64s{-1, INT64_MIN, 6, INT64_MAX});
+                Int64s{-1, INT64_MIN, k20, INT64_MAX});
   const std::vector<LoopKind> beam_search = {LoopKind::kBeamSearch};
   refuse_values(beam_search, "num_beams", MEMBER(beam_search.num_beams),
                 Int64s{0, -1, INT64_MIN, 1025, INT64_MAX});
   refuse_values(beam_search, "top_k", MEMBER(beam_search.top_k),
-                Int64s{0, -1, INT64_MIN, 6, INT64_MAX});
+                Int64s{0, -1, INT64_MIN, k20, INT64_MAX});
   refuse_values(beam_search, "num_results", MEMBER(beam_search.num_results),
                 Int64s{0, -1, INT64_MIN, 5, INT64_MAX});
 }
@@ -504,7 +506,8 @@ TEST_F(Rules, EdgesAreAccepted) {
   accept(LoopKind::kSpeculative, [](AnyCall *c) { c->drafter.max_context = 1; });
   accept(LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.gamma = 1024; });
   accept(LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.filler_top_k = 0; });
-  accept(LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.filler_top_k = 5; });
+  accept(LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.filler_top_k = k20 - 1; });
+  accept(LoopKind::kBeamSearch, [](AnyCall *c) { c->beam_search.top_k = k20 - 1; });
   accept(LoopKind::kNgramAssisted, [](AnyCall *c) {
     c->ngram.has_gram = nullptr;
     c->ngram.reset = nullptr;

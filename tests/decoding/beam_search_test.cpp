@@ -323,6 +323,39 @@ TEST(BeamSearch, OfAllContinuations) {
   EXPECT_GT(num_compared, 8);
 }
 
+// Of tokens of probability 2/3 and 1/3 the likelier leads to a row that is bad: its beam ends,
+// behind the one that goes on, and keeps its token.
+TEST(BeamSearch, RowsWithoutATokenComeLast) {
+  const Sampler sampler = make_sampler();
+  Calls calls;
+  const NextLogits rows = [](const Tokens &text) {
+    if (text.back() == 0) return Logits{0, std::numeric_limits<float>::quiet_NaN()};
+    return Logits{std::log(2.0f), 0};
+  };
+  Model model(limits_of(2), rows, &calls);
+  BeamSearch search(&model, {{1}});
+  search.generation.max_new_tokens = 3;
+  search.args.num_beams = search.args.num_results = 2;
+  search.args.top_k = 1;
+  search.args.alpha = 0;
+  const std::vector<Beam> results = search.results(sampler.get());
+  ASSERT_EQ(results.size(), 2u);
+  // The beam of [0] falls behind that of [1], which goes on to the next bad row.
+  EXPECT_EQ(results[0].tokens, Tokens({1, 0}));
+  EXPECT_EQ(results[1].tokens, Tokens({0}));
+  for (const Beam &beam : results) {
+    EXPECT_EQ(beam.reason, SAMPLER_FINISH_BAD_ROW);
+    EXPECT_EQ(beam.score, -kInf);
+  }
+  search.args.top_k = 2;
+  search.args.num_beams = 4;
+  const std::vector<Beam> best = search.results(sampler.get());
+  ASSERT_EQ(best.size(), 2u);
+  EXPECT_EQ(best[0].tokens, Tokens({1, 1, 0}));
+  EXPECT_EQ(best[0].reason, SAMPLER_FINISH_LENGTH);
+  EXPECT_EQ(best[1].tokens, Tokens({1, 1, 1}));
+}
+
 TEST(BeamSearch, OfAFewBeams) {
   const Sampler sampler = make_sampler();
   int num_compared = 0;

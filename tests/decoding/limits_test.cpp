@@ -39,7 +39,7 @@ class LimitsOf : public testing::TestWithParam<int> {
     speculative_args.first_target = GetParam() == 2;
     sampler_ngram_assisted_args ngram_args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
     ngram_args.first_target = GetParam() == 4;
-    ngram_args.filler_top_k = std::min<std::int64_t>(3, limits.vocabulary_size);
+    ngram_args.filler_top_k = 3;
     ngram_ = std::make_unique<ScriptedNgram>(
         [=](const Tokens &context) {
           return ScriptedNgram::Next{std::int32_t((context.back() + 1) % limits.vocabulary_size),
