@@ -35,7 +35,6 @@ class CachedModel {
   CachedModel(const capi::Log &log, const sampler_model &model,
               const sampler_generation_args &generation, int64_t num_sequences);
 
-  const sampler_model &model() const { return model_; }
   size_t element_size() const { return element_bytes(model_.logits_dtype); }
   int64_t num_forwards() const { return num_forwards_; }
   int64_t length(int64_t sequence) const { return lengths_[size_t(sequence)]; }

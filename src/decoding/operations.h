@@ -2,7 +2,6 @@
 // per text from the host, workspace made beforehand.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
