@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "capi/check.h"
+#include "capi/convert.h"
 #include "capi/handle_impl.h"
 #include "capi/init.h"
 #include "capi/structs.h"
@@ -50,7 +51,7 @@ void read_model(Check &check, const char *name, const sampler_model *user, sampl
   model_range(check, name, "max_context", out->max_context, 1);
   model_range(check, name, "max_sequences", out->max_sequences, 1, kMaxSequences);
   model_range(check, name, "max_span_tokens", out->max_span_tokens, 0);
-  check.enumeration("logits_dtype", out->logits_dtype, 3);
+  check.enumeration("logits_dtype", out->logits_dtype, kNumDtypes);
   check.zero("reserved", out->reserved);
 }
 

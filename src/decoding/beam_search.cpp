@@ -62,13 +62,7 @@ class BeamSearch {
   // Writes what it found, also when it fails.
   void run() {
     generation_->mark_started();
-    try {
-      search();
-    } catch (...) {
-      write_outputs();
-      throw;
-    }
-    write_outputs();
+    run_and_write([&] { search(); }, [&] { write_outputs(); });
   }
 
  private:

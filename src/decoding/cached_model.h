@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capi/error.h"
+#include "contract/elements.h"
 #include "decoding/device_memory.h"
 #include "sampler/decoding.h"
 
@@ -25,17 +26,13 @@ struct LogitRows {
   int64_t row_stride;  // elements
 };
 
-constexpr size_t element_bytes(sampler_dtype dtype) {
-  return dtype == SAMPLER_F32 ? sizeof(float) : sizeof(uint16_t);
-}
-
 class CachedModel {
  public:
   // The caches are those of sequences [first_sequence, first_sequence + num_sequences), all empty.
   CachedModel(const capi::Log &log, const sampler_model &model,
               const sampler_generation_args &generation, int64_t num_sequences);
 
-  size_t element_size() const { return element_bytes(model_.logits_dtype); }
+  size_t element_size() const { return contract::size_of(contract::Dtype(model_.logits_dtype)); }
   int64_t num_forwards() const { return num_forwards_; }
   int64_t length(int64_t sequence) const { return lengths_[size_t(sequence)]; }
 

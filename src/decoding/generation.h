@@ -26,6 +26,18 @@ struct Text {
   bool is_finished() const { return reason != SAMPLER_FINISH_NONE; }
 };
 
+// Runs `loop`, then `write` for its outputs, also when it fails.
+template <class Loop, class Write>
+void run_and_write(const Loop &loop, const Write &write) {
+  try {
+    loop();
+  } catch (...) {
+    write();
+    throw;
+  }
+  write();
+}
+
 // A round of a text, for its counts and its trace.
 struct Round {
   const int32_t *drafts = nullptr;

@@ -25,13 +25,7 @@ class Target {
   // Runs the loop; writes what it generated, also when it fails.
   template <class Loop>
   void run(const Loop &loop) {
-    try {
-      loop(generation_->start());
-    } catch (...) {
-      write_outputs();
-      throw;
-    }
-    write_outputs();
+    run_and_write([&] { loop(generation_->start()); }, [&] { write_outputs(); });
   }
 
   int64_t num_cols() const { return generation_->target().vocabulary_size; }
