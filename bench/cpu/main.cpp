@@ -64,7 +64,8 @@ std::vector<Cell> all_cells() {
     }
   };
   const size_t all = all_works().size(), without_chain = all - 1, typical = 3;
-  const RowKind hard_rows[] = {RowKind::kPeaked, RowKind::kFlat, RowKind::kEqual, RowKind::kMasked};
+  std::vector<RowKind> hard_rows;
+  for (int kind = 1; kind < kNumRowKinds; ++kind) hard_rows.push_back(RowKind(kind));
   for (const int64_t num_cols : {128256, 32000, 262144}) {
     add(RowKind::kLanguage, 1, num_cols, SAMPLER_F32, all);
   }
@@ -83,7 +84,9 @@ std::vector<Cell> all_cells() {
       add(RowKind::kLanguage, num_rows, num_cols, SAMPLER_F32, typical);
     }
   }
-  for (const RowKind kind : hard_rows) add(kind, 64, 128256, SAMPLER_F32, typical);
+  for (const RowKind kind : {RowKind::kPeaked, RowKind::kFlat, RowKind::kEqual, RowKind::kMasked}) {
+    add(kind, 64, 128256, SAMPLER_F32, typical);
+  }
   return cells;
 }
 

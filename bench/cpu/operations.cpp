@@ -36,10 +36,25 @@ const std::vector<Work> &all_works() {
       {"min_p0.05", Operation::kSample, {0.8f, 0, 1.0f, 0.05f}, true},
       {"temperature0.8", Operation::kSample, {0.8f, 0, 1.0f, 0.0f}, true},
       {"top_p0.95", Operation::kSample, {0.8f, 0, 0.95f, 0.0f}, true},
+      {"top_p0.5", Operation::kSample, {0.8f, 0, 0.5f, 0.0f}},
+      {"top_k50_ties",
+       Operation::kSample,
+       {0.8f, 50, 1.0f, 0.0f},
+       false,
+       SAMPLER_FILTERS_SEQUENTIAL,
+       SAMPLER_DRAW_INVERSE_CDF,
+       SAMPLER_TIES_KEEP},
+      {"top_k64000", Operation::kSample, {0.8f, 64000, 1.0f, 0.0f}},
       {"joint", Operation::kSample, {0.8f, 50, 0.95f, 0.05f}, false, SAMPLER_FILTERS_JOINT},
       {"gumbel",
        Operation::kSample,
        {0.8f, 0, 1.0f, 0.0f},
+       false,
+       SAMPLER_FILTERS_SEQUENTIAL,
+       SAMPLER_DRAW_GUMBEL},
+      {"gumbel_top_p0.95",
+       Operation::kSample,
+       {0.8f, 0, 0.95f, 0.0f},
        false,
        SAMPLER_FILTERS_SEQUENTIAL,
        SAMPLER_DRAW_GUMBEL},
@@ -138,6 +153,7 @@ sampler_status Problem::sample(sampler_t sampler, uint64_t offset) {
   args.min_p = filters.min_p;
   args.filter_order = cell_.work->filter_order;
   args.draw_method = cell_.work->draw_method;
+  args.top_k_ties = args.top_p_ties = cell_.work->ties;
   args.seed = 1;
   args.offset = offset;
   args.out_token_ids = token_ids_.data();

@@ -36,6 +36,7 @@ struct Work {
   bool has_llama_chain = false;  // llama.cpp has samplers for the same
   sampler_filter_order filter_order = SAMPLER_FILTERS_SEQUENTIAL;
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
+  sampler_tie_rule ties = SAMPLER_TIES_EXACT;
 };
 
 // All of them, the most informative first.

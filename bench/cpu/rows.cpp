@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <new>
+#include <numeric>
 #include <random>
 
 namespace cpu_bench {
@@ -57,6 +59,53 @@ void draw_masked(float *row, int64_t num_cols, Random *random) {
   }
 }
 
+// From the largest to the smallest.
+template <class Value>
+void fill_by_rank(float *row, int64_t num_cols, const Value &value) {
+  for (int64_t rank = 0; rank < num_cols; ++rank) row[rank] = value(rank);
+}
+
+// Of nine elements, evenly spread over what is left each time, the five lowest are the lowest of
+// all that is left.
+void draw_killer(float *row, int64_t num_cols) {
+  constexpr int64_t kProbes = 9, kLowest = 5;
+  std::vector<int64_t> left(static_cast<size_t>(num_cols));
+  std::iota(left.begin(), left.end(), 0);
+  int64_t rank = 0;
+  const auto place_next = [&](int64_t id) {
+    row[id] = -12.0f + 12.0f * float(rank++) / float(num_cols);
+  };
+  while (int64_t(left.size()) >= kProbes) {
+    const auto count = int64_t(left.size());
+    size_t kept = 0;
+    int64_t next_probe = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      if (next_probe < kLowest && i == (2 * next_probe + 1) * count / (2 * kProbes)) {
+        place_next(left[size_t(i)]);
+        ++next_probe;
+      } else {
+        left[kept++] = left[size_t(i)];
+      }
+    }
+    left.resize(kept);
+  }
+  for (const int64_t id : left) place_next(id);
+}
+
+// At temperature 0.8: a heavy token, 200 tokens that weigh a tenth of it together, and light ones
+// that weigh a twenty-fifth of all.
+void draw_hidden(float *row, int64_t num_cols, Random *random) {
+  const double temperature = 0.8;
+  for (int64_t i = 0; i < num_cols; ++i) {
+    row[i] = float(temperature * std::log(0.045 / double(num_cols)) + 0.01 * normal(random));
+  }
+  const int64_t num_hidden = std::min<int64_t>(200, num_cols / 2), first = num_cols / 3;
+  for (int64_t i = first; i < first + num_hidden; ++i) {
+    row[i] = float(temperature * std::log(0.1 / double(num_hidden)) + 0.01 * normal(random));
+  }
+  row[num_cols / 7] = 0.0f;
+}
+
 void draw_row(RowKind kind, float *row, int64_t num_cols, Random *random) {
   switch (kind) {
     case RowKind::kLanguage:
@@ -73,6 +122,55 @@ void draw_row(RowKind kind, float *row, int64_t num_cols, Random *random) {
       break;
     case RowKind::kMasked:
       draw_masked(row, num_cols, random);
+      break;
+    case RowKind::kDescending:
+      draw_language(row, num_cols, random);
+      std::sort(row, row + num_cols, std::greater<float>());
+      break;
+    case RowKind::kAscending:
+      draw_language(row, num_cols, random);
+      std::sort(row, row + num_cols);
+      break;
+    case RowKind::kTwoValues:
+      for (int64_t i = 0; i < num_cols; ++i) row[i] = (*random)() % 2 == 0 ? 1.0f : 1.5f;
+      break;
+    case RowKind::kThreeValues:
+      for (int64_t i = 0; i < num_cols; ++i) row[i] = 1.0f + 0x1p-7f * float((*random)() % 3);
+      break;
+    case RowKind::kNearTies:
+      fill_by_rank(row, num_cols, [](int64_t rank) { return -1.0f - 0x1p-23f * float(rank); });
+      shuffle(row, num_cols, random);
+      break;
+    case RowKind::kGeometric:
+      fill_by_rank(row, num_cols, [&](int64_t rank) {
+        return -std::exp2(float(126.0 * double(rank) / double(num_cols) - 120.0));
+      });
+      shuffle(row, num_cols, random);
+      break;
+    case RowKind::kPeriodic:
+      for (int64_t i = 0; i < num_cols; ++i) row[i] = -0.02f * float(i * 97 % 251);
+      break;
+    case RowKind::kKiller:
+      draw_killer(row, num_cols);
+      break;
+    case RowKind::kClustered:
+      draw_language(row, num_cols, random);
+      std::partial_sort(row, row + num_cols / 8, row + num_cols, std::greater<float>());
+      shuffle(row, num_cols / 8, random);
+      break;
+    case RowKind::kUnsampled:
+      draw_language(row, num_cols, random);
+      for (int64_t i = 0; i < num_cols; ++i) {
+        if (i / 16 % 32 == 0) row[i] -= 15.0f;
+      }
+      break;
+    case RowKind::kHidden:
+      draw_hidden(row, num_cols, random);
+      break;
+    case RowKind::kTied:
+      for (int64_t i = 0; i < num_cols; ++i) row[i] = float(-8.0 - 0.5 * normal(random));
+      for (int64_t i = 0; i < num_cols; i += 10) row[i] = 1.0f;
+      for (int64_t i = 0; i < std::min<int64_t>(40, num_cols); ++i) row[i] = 2.0f + float(i);
       break;
   }
 }
@@ -100,19 +198,13 @@ uint16_t to_f16(float value) {
 }  // namespace
 
 const char *name_of(RowKind kind) {
-  switch (kind) {
-    case RowKind::kLanguage:
-      return "lm";
-    case RowKind::kPeaked:
-      return "peaked";
-    case RowKind::kFlat:
-      return "flat";
-    case RowKind::kEqual:
-      return "equal";
-    case RowKind::kMasked:
-      return "masked";
-  }
-  std::abort();
+  static const char *const names[kNumRowKinds] = {
+      "lm",         "peaked",     "flat",         "equal",     "masked",
+      "descending", "ascending",  "two values",   "bf16 ties", "near ties",
+      "geometric",  "periodic",   "pivot killer", "clustered", "unsampled",
+      "hidden",     "tied at k",
+  };
+  return names[int(kind)];
 }
 
 std::vector<float> make_logits(RowKind kind, int64_t num_rows, int64_t num_cols) {

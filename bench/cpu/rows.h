@@ -16,10 +16,26 @@ enum class RowKind {
   kPeaked,    // the same, but for one token of probability 0.95
   kFlat,      // N(0, 0.01)
   kEqual,     // all tokens alike
-  kMasked     // as of a language model, nine of ten tokens at -inf
+  kMasked,    // as of a language model, nine of ten tokens at -inf
+
+  // Crafted, to cost as much as may be.
+  kDescending,   // as of a language model, in rank order
+  kAscending,    // the other way round
+  kTwoValues,    // half of the tokens at each of two values
+  kThreeValues,  // three neighbouring values of bf16
+  kNearTies,     // each value one f32 below another, in random order
+  kGeometric,    // values whose logarithms are as dense as f32 lets them be, in random order
+  kPeriodic,     // 251 values, again and again
+  kKiller,       // what a median of nine elements at fixed places takes for the middle is at the end
+  kClustered,    // all large values stand together, in as few groups of 16 as hold them
+  kUnsampled,    // every 32nd vector of 16 has small values only
+  kHidden,       // few tokens, side by side, weigh what top-p 0.95 cuts at; most others a little less
+  kTied,         // 40 large values, and a tenth of all tokens tied below them
 };
 
-// "lm", "peaked", "flat", "equal", "masked"
+constexpr int kNumRowKinds = int(RowKind::kTied) + 1;
+
+// "lm", "peaked", "flat", ...
 const char *name_of(RowKind kind);
 
 // num_rows rows of logits, no two alike except where the kind makes them.

@@ -61,6 +61,9 @@ struct Parameters {
   SAMPLER_HD RowParameters row(int64_t row) const {
     return {temperature[row], top_k[row], top_p[row], min_p[row]};
   }
+  SAMPLER_HD bool differ_by_row() const {
+    return temperature.array || top_k.array || top_p.array || min_p.array;
+  }
 };
 
 // A seed or an offset: a value, or an array of one, or of one per output row.

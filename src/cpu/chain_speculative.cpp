@@ -156,7 +156,8 @@ class Chain {
     const Purpose purpose = emitted_ < length_ ? Purpose::kResidual : Purpose::kBonus;
     const uint64_t word = contract::random_word64(random_, purpose, uint32_t(emitted_));
     if (!target_.become(residual_)) return row_status::kEmpty;
-    last_token_ = target_.draw(word).id;
+    target_.prepare_draws(1);
+    target_.draw(&word, 1, &last_token_);
     return row_status::kOk;
   }
 

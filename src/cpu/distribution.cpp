@@ -1,7 +1,8 @@
 #include "cpu/distribution.h"
 
 #include <algorithm>
-#include <functional>
+
+#include "cpu/sort.h"
 
 namespace sampler::cpu {
 
@@ -16,24 +17,13 @@ using contract::TieRule;
 namespace {
 
 // A row in rank order. A prefix is its length.
-struct RankedRow {
-  const Rank *ranks;
-  int64_t count;
-  RowScale scale;
+class RankedRow {
+ public:
+  // `sums` has room for as many.
+  RankedRow(const Rank *ranks, int64_t count, const RowScale &scale, uint64_t *sums)
+      : ranks_(ranks), count_(count), scale_(scale), sums_(sums) {}
 
-  uint64_t weight(int64_t i) const {
-    return contract::weight(scale, contract::value_of_rank(ranks[i]));
-  }
-
-  // Extends a prefix to all tokens that equal its last one in value.
-  int64_t with_ties(int64_t length, int64_t seen, TieRule ties) const {
-    if (ties == TieRule::kExact) return length;
-    const Rank cut = contract::cut_with_ties(ranks[length - 1]);
-    while (length < seen && ranks[length] >= cut) ++length;
-    return length;
-  }
-
-  int64_t everything() const { return count; }
+  int64_t everything() const { return count_; }
   int64_t shorter(int64_t a, int64_t b) const { return std::min(a, b); }
 
   int64_t top_k(int32_t k, TieRule ties, int64_t seen) const {
@@ -41,43 +31,74 @@ struct RankedRow {
   }
 
   int64_t top_p(float p, TieRule ties, int64_t seen) const {
-    uint64_t total = 0;
-    for (int64_t i = 0; i < seen; ++i) total += weight(i);
-    const uint64_t threshold = contract::top_p_threshold(p, total);
-    int64_t length = 1;
-    for (uint64_t sum = weight(0); sum < threshold; ++length) sum += weight(length);
-    return with_ties(length, seen, ties);
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < seen; ++i) sums_[i] = sum += weight(i);
+    const uint64_t threshold = contract::top_p_threshold(p, sum);
+    const int64_t last = std::lower_bound(sums_, sums_ + seen, threshold) - sums_;
+    return with_ties(last + 1, seen, ties);
   }
 
+  // Weights fall in rank order.
   int64_t min_p(float p, int64_t seen) const {
     const uint64_t threshold = contract::min_p_threshold(p, weight(0));
-    int64_t length = 1;
-    while (length < seen && weight(length) >= threshold) ++length;
-    return length;
+    return first_where(1, seen, [&](int64_t i) { return weight(i) < threshold; });
   }
+
+ private:
+  uint64_t weight(int64_t i) const {
+    return contract::weight(scale_, contract::value_of_rank(ranks_[i]));
+  }
+
+  // Extends a prefix to all tokens that equal its last one in value.
+  int64_t with_ties(int64_t length, int64_t seen, TieRule ties) const {
+    if (ties == TieRule::kExact) return length;
+    const Rank cut = contract::cut_with_ties(ranks_[length - 1]);
+    return first_where(length, seen, [&](int64_t i) { return ranks_[i] < cut; });
+  }
+
+  // The first index in [begin, end) of those that `holds` is true of, which are the last ones; or
+  // `end`.
+  template <class Holds>
+  static int64_t first_where(int64_t begin, int64_t end, const Holds &holds) {
+    while (begin < end) {
+      const int64_t middle = begin + (end - begin) / 2;
+      if (holds(middle)) {
+        end = middle;
+      } else {
+        begin = middle + 1;
+      }
+    }
+    return begin;
+  }
+
+  const Rank *ranks_;
+  int64_t count_;
+  RowScale scale_;
+  uint64_t *sums_;  // of the weights up to each token
 };
 
 Rank cut_of_filters(const Row &row, const RowParameters &parameters, const FilterRules &rules,
-                    uint64_t *scratch) {
+                    const RowBuffers &buffers) {
   const Rank lowest = contract::lowest_cut(row.kind);
   int64_t count = 0;
   for (int64_t i = 0; i < row.count; ++i) {
     const Rank rank = row.rank(i);
-    if (rank >= lowest) scratch[count++] = rank;
+    if (rank >= lowest) buffers.sort[count++] = rank;
   }
-  std::sort(scratch, scratch + count, std::greater<Rank>());
+  const Rank *ranks = sort_ranks(buffers.sort, count, buffers.sort_scratch);
+  uint64_t *const sums = ranks == buffers.sort ? buffers.sort_scratch : buffers.sort;
 
   const bool at_1 = rules.temperature_order == TemperatureOrder::kLast;
   const RowScale scale =
       contract::row_scale(row.kind, row.max(), at_1 ? 1.0f : parameters.temperature);
-  const RankedRow ranked = {scratch, count, scale};
-  return scratch[contract::filtered_prefix(ranked, parameters, rules) - 1];
+  const RankedRow ranked(ranks, count, scale, sums);
+  return ranks[contract::filtered_prefix(ranked, parameters, rules) - 1];
 }
 
 }  // namespace
 
 Distribution make_distribution(const Row &row, const RowParameters &parameters,
-                               const FilterRules &rules, uint64_t *scratch) {
+                               const FilterRules &rules, const RowBuffers &buffers) {
   Distribution result;
   result.greedy = contract::is_greedy(parameters.temperature);
   result.scale =
@@ -85,7 +106,7 @@ Distribution make_distribution(const Row &row, const RowParameters &parameters,
   if (result.greedy) {
     result.cut = row.first;
   } else if (contract::any_filter_is_on(parameters)) {
-    result.cut = cut_of_filters(row, parameters, rules, scratch);
+    result.cut = cut_of_filters(row, parameters, rules, buffers);
   } else {
     result.cut = contract::lowest_cut(row.kind);
   }

@@ -11,9 +11,9 @@ namespace sampler::cpu {
 
 using contract::Distribution;
 
-// The row and the parameters are good. `scratch` has room for row.count.
+// The row and the parameters are good. Uses the buffers to sort.
 Distribution make_distribution(const Row &row, const contract::RowParameters &parameters,
-                               const contract::FilterRules &rules, uint64_t *scratch);
+                               const contract::FilterRules &rules, const RowBuffers &buffers);
 
 // The weight of the whole row at temperature 1.
 uint64_t total_weight(const Row &row);

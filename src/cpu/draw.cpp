@@ -7,8 +7,17 @@
 
 namespace sampler::cpu {
 
+void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *words) {
+  for (int64_t i = 0; i < count; ++i) {
+    words[i] = contract::random_word64(streams[i], contract::Purpose::kSample, 0);
+  }
+}
+
+InverseCdf::InverseCdf(const uint64_t *sums, int64_t count)
+    : sums_(sums), count_(count), window_(count) {}
+
 InverseCdf::InverseCdf(const Row &row, const Distribution &distribution, uint64_t *sums)
-    : sums_(sums), count_(row.count) {
+    : InverseCdf(sums, row.count) {
   uint64_t sum = 0;
   for (int64_t i = 0; i < row.count; ++i) {
     if (distribution.keeps(row.rank(i))) {
@@ -18,9 +27,42 @@ InverseCdf::InverseCdf(const Row &row, const Distribution &distribution, uint64_
   }
 }
 
-int64_t InverseCdf::draw(uint64_t word) const {
-  const uint64_t target = contract::draw_target(word, sums_[count_ - 1]);
-  return std::upper_bound(sums_, sums_ + count_, target) - sums_;
+void InverseCdf::make_guide(int64_t num_draws, int32_t *guide) {
+  if (count_ < 4) return;
+  guide_bits_ = 1;
+  while (int64_t(2) << guide_bits_ <= std::min(count_, num_draws)) ++guide_bits_;
+  const uint64_t total = sums_[count_ - 1];
+  const uint64_t num_entries = uint64_t(1) << guide_bits_;
+  int64_t longest = 0;
+  int32_t index = 0;
+  for (uint64_t entry = 0; entry < num_entries; ++entry) {
+    const uint64_t target = contract::draw_target(entry << (64 - guide_bits_), total);
+    while (sums_[index] <= target) ++index;
+    guide[entry] = index;
+    if (entry > 0) longest = std::max<int64_t>(longest, index - guide[entry - 1]);
+  }
+  guide_ = guide;
+  window_ = std::max(longest, count_ - 1 - index) + 1;
+}
+
+// Finds the first sum that exceeds the target; the last one does. All searches take the same steps,
+// and none is a jump that a processor would have to guess.
+void InverseCdf::draw(const uint64_t *words, int64_t count, int64_t *indices) const {
+  const uint64_t *const sums = sums_;
+  const int32_t *const guide = guide_;
+  const uint64_t total = sums[count_ - 1];
+  const int64_t last_begin = count_ - window_;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t target = contract::draw_target(words[i], total);
+    int64_t begin =
+        guide ? std::min<int64_t>(guide[words[i] >> (64 - guide_bits_)], last_begin) : 0;
+    for (int64_t window = window_; window > 1;) {
+      const int64_t half = window / 2;
+      begin += sums[begin + half - 1] <= target ? half : 0;
+      window -= half;
+    }
+    indices[i] = begin;
+  }
 }
 
 int64_t draw_gumbel(const Row &row, const Distribution &distribution,

@@ -9,20 +9,33 @@
 
 namespace sampler::cpu {
 
+// The words that outputs of these streams draw with.
+void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *words);
+
 // Running sums of the kept weights, by ascending id, from which any number of tokens is drawn.
 class InverseCdf {
  public:
   InverseCdf() = default;
 
-  // `sums` has room for row.count and is kept.
+  // `sums`, of `count` elements, is kept.
+  InverseCdf(const uint64_t *sums, int64_t count);
+  // `sums` has room for row.count.
   InverseCdf(const Row &row, const Distribution &distribution, uint64_t *sums);
 
-  // Index in the row of the token that this word draws.
-  int64_t draw(uint64_t word) const;
+  // For many draws: where the search for a word begins and ends, by the word's upper bits (Chen and
+  // Asau, "On generating random variates from an empirical distribution", 1974). `guide` has room
+  // for `count` and is kept.
+  void make_guide(int64_t num_draws, int32_t *guide);
+
+  // Indices of the elements that these words draw.
+  void draw(const uint64_t *words, int64_t count, int64_t *indices) const;
 
  private:
   const uint64_t *sums_ = nullptr;
   int64_t count_ = 0;
+  const int32_t *guide_ = nullptr;
+  int guide_bits_ = 0;
+  int64_t window_ = 0;  // a search begins with so many elements
 };
 
 // Index of the kept token with the largest score, the lowest id among equals.

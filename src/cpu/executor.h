@@ -21,6 +21,7 @@ struct Executor {
   ParallelForFn parallel_for = nullptr;
   void *parallel_for_user = nullptr;
   const Passes *passes = nullptr;  // how rows are computed; null: the scalar reference
+  uint64_t places_key = 0;         // see Places
 
   // Calls task(0) ... task(num_tasks - 1), each once, in the contract's floating-point environment.
   // num_tasks <= num_threads. False when the caller's parallel_for did not run every task.

@@ -1,10 +1,10 @@
 #include "cpu/reference_row.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "contract/draw.h"
 #include "contract/elements.h"
+#include "cpu/sort.h"
 #include "cpu/workspace.h"
 
 namespace sampler::cpu {
@@ -16,8 +16,7 @@ namespace {
 
 size_t carve(const contract::Rows &rows, void *memory, RowBuffers *out) {
   Arena arena(memory);
-  uint64_t *sort = arena.take<uint64_t>(rows.num_cols);
-  *out = take_row_buffers(arena, rows, sort);
+  *out = take_row_buffers(arena, rows);
   return arena.bytes();
 }
 
@@ -39,8 +38,7 @@ uint32_t ReferenceRow::load(const RowView &view) {
 
 const Distribution &ReferenceRow::distribute(const contract::RowParameters &parameters,
                                              const contract::FilterRules &rules) {
-  distribution_ = make_distribution(row_, parameters, rules, buffers_.sort);
-  has_sums_ = false;
+  distribution_ = make_distribution(row_, parameters, rules, buffers_);
   return distribution_;
 }
 
@@ -56,10 +54,10 @@ void ReferenceRow::write_probabilities(void *out, contract::Dtype dtype) const {
   }
 }
 
-Token ReferenceRow::draw(uint64_t word) {
-  if (!has_sums_) inverse_cdf_ = InverseCdf(row_, distribution_, buffers_.sort);
-  has_sums_ = true;
-  return token_at(inverse_cdf_.draw(word));
+void ReferenceRow::prepare_draws(int64_t num_draws) {
+  inverse_cdf_ = InverseCdf(row_, distribution_, buffers_.sort);
+  if (num_draws * kElementsADraw < row_.count) return;
+  inverse_cdf_.make_guide(num_draws, reinterpret_cast<int32_t *>(buffers_.sort_scratch));
 }
 
 int64_t ReferenceRow::select(int64_t wanted, const Rank **ranks) {
@@ -68,8 +66,7 @@ int64_t ReferenceRow::select(int64_t wanted, const Rank **ranks) {
   for (int64_t i = 0; i < row_.count; ++i) {
     if (row_.rank(i) >= lowest) buffers_.sort[count++] = row_.rank(i);
   }
-  std::sort(buffers_.sort, buffers_.sort + count, std::greater<Rank>());
-  *ranks = buffers_.sort;
+  *ranks = sort_ranks(buffers_.sort, count, buffers_.sort_scratch);
   return std::min(count, wanted);
 }
 

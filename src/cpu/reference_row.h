@@ -11,10 +11,8 @@
 
 namespace sampler::cpu {
 
-struct Token {
-  int64_t id;
-  float value;
-};
+// What many draws share is made where they are one for so many elements at least.
+constexpr int64_t kElementsADraw = 512;
 
 class ReferenceRow {
  public:
@@ -27,7 +25,6 @@ class ReferenceRow {
   contract::InputKind kind() const { return row_.kind; }
   contract::Rank first() const { return row_.first; }
   float max() const { return row_.max(); }
-  Token first_token() const { return token_at(row_.find(contract::id_of_rank(row_.first))); }
 
   // The row and the parameters are good.
   const Distribution &distribute(const contract::RowParameters &parameters,
@@ -40,9 +37,19 @@ class ReferenceRow {
   // The tokens' probabilities.
   void write_probabilities(void *out, contract::Dtype dtype) const;
 
-  Token draw(uint64_t word);
-  Token draw_gumbel(const contract::RandomStream &random) const {
-    return token_at(cpu::draw_gumbel(row_, distribution_, random));
+  // Before draws from the distribution, `num_draws` of them.
+  void prepare_draws(int64_t num_draws);
+  // The words that outputs of these streams draw with.
+  void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *words) const {
+    cpu::sample_words(streams, count, words);
+  }
+  // Ids of tokens.
+  void draw(const uint64_t *words, int64_t count, int64_t *ids) const {
+    inverse_cdf_.draw(words, count, ids);
+    for (int64_t i = 0; i < count; ++i) ids[i] = row_.id(ids[i]);
+  }
+  int64_t draw_gumbel(const contract::RandomStream &random) const {
+    return row_.id(cpu::draw_gumbel(row_, distribution_, random));
   }
 
   // The first `wanted` ranks in rank order, or all there are. The result is their number.
@@ -60,13 +67,11 @@ class ReferenceRow {
 
  private:
   float probability(int64_t index) const;
-  Token token_at(int64_t index) const { return {int64_t(row_.id(index)), row_.values[index]}; }
 
   RowBuffers buffers_;
   Row row_;
   Distribution distribution_ = {};
   InverseCdf inverse_cdf_;
-  bool has_sums_ = false;
 };
 
 }  // namespace sampler::cpu

@@ -4,6 +4,7 @@
 
 #include "contract/elements.h"
 #include "contract/float_bits.h"
+#include "cpu/sort.h"
 
 namespace sampler::cpu {
 
@@ -32,9 +33,10 @@ RowView row_view(const contract::Rows &rows, int64_t row, int64_t first_element)
   return view;
 }
 
-RowBuffers take_row_buffers(Arena &arena, const contract::Rows &rows, uint64_t *sort) {
+RowBuffers take_row_buffers(Arena &arena, const contract::Rows &rows) {
   RowBuffers buffers;
-  buffers.sort = sort;
+  buffers.sort = arena.take<uint64_t>(rows.num_cols);
+  buffers.sort_scratch = arena.take<uint64_t>(rows.num_cols);
   const bool in_place = rows.dtype == contract::Dtype::kF32 && !rows.ids;
   if (!in_place) buffers.values = arena.take<float>(rows.num_cols);
   if (rows.ids) buffers.ids = arena.take<int32_t>(rows.num_cols);
@@ -56,10 +58,10 @@ bool load_candidates(const RowView &view, const RowBuffers &buffers) {
     if (id < 0 || id >= contract::kMaxVocabulary) return false;
     buffers.sort[i] = uint64_t(id) << 32 | contract::bits_of(view.value(i));
   }
-  std::sort(buffers.sort, buffers.sort + view.count);
+  const uint64_t *sorted = sort_by_upper_half(buffers.sort, view.count, buffers.sort_scratch);
   for (int64_t i = 0; i < view.count; ++i) {
-    buffers.ids[i] = int32_t(buffers.sort[i] >> 32);
-    buffers.values[i] = contract::float_of(uint32_t(buffers.sort[i]));
+    buffers.ids[i] = int32_t(sorted[i] >> 32);
+    buffers.values[i] = contract::float_of(uint32_t(sorted[i]));
     if (i > 0 && buffers.ids[i] == buffers.ids[i - 1]) return false;
   }
   return true;

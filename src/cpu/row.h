@@ -35,11 +35,12 @@ inline RowView row_view(const contract::Rows &rows, int64_t row) {
 struct RowBuffers {
   float *values = nullptr;
   int32_t *ids = nullptr;
+  // To sort by, two arrays of num_cols.
   uint64_t *sort = nullptr;
+  uint64_t *sort_scratch = nullptr;
 };
 
-// `sort` may be shared between rows that are not loaded at the same time.
-RowBuffers take_row_buffers(Arena &arena, const contract::Rows &rows, uint64_t *sort);
+RowBuffers take_row_buffers(Arena &arena, const contract::Rows &rows);
 
 // A row as the arithmetic sees it, by ascending id.
 struct Row {

@@ -21,10 +21,17 @@ int64_t input_row(const SampleRequest &request, int64_t output) {
   return request.row_indices ? request.row_indices[output] : output;
 }
 
-auto sort_key(const SampleRequest &request, int64_t output) {
+auto parameters_key(const SampleRequest &request, int64_t output) {
   const RowParameters row = request.parameters.row(output);
-  return std::make_tuple(input_row(request, output), contract::bits_of(row.temperature), row.top_k,
-                         contract::bits_of(row.top_p), contract::bits_of(row.min_p));
+  return std::make_tuple(contract::bits_of(row.temperature), row.top_k, contract::bits_of(row.top_p),
+                         contract::bits_of(row.min_p));
+}
+
+// Whether two outputs draw from the same distribution of the same row.
+bool share_preparation(const SampleRequest &request, int64_t a, int64_t b) {
+  return input_row(request, a) == input_row(request, b) &&
+         (!request.parameters.differ_by_row() ||
+          parameters_key(request, a) == parameters_key(request, b));
 }
 
 struct Workspace {
@@ -51,7 +58,8 @@ class Outputs {
  public:
   Outputs(const SampleRequest &request, Row row) : request_(request), row_(row) {}
 
-  void prepare(int64_t output) {
+  // For `output` and all that share what is prepared, `num_outputs` of them.
+  void prepare(int64_t output, int64_t num_outputs) {
     const int64_t index = input_row(request_, output);
     if (index < 0 || index >= request_.input.num_rows) {
       status_ = row_status::kInvalidIndex;
@@ -64,31 +72,60 @@ class Outputs {
     if (status_ != row_status::kOk) return;
 
     distribution_ = row_.distribute(parameters, request_.parameters.rules);
+    if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
     if (request_.out_logprobs && request_.logprob_kind == contract::LogprobKind::kRaw) {
       raw_weight_ = row_.total_weight();
     }
+    const bool by_inverse_cdf = request_.draw_method == contract::DrawMethod::kInverseCdf;
+    if (by_inverse_cdf && !distribution_.greedy) row_.prepare_draws(num_outputs);
   }
 
-  void write(int64_t output) {
-    const bool good = status_ == row_status::kOk;
-    const Token token = good ? draw(output) : Token{request_.bad_row_token, contract::quiet_nan()};
-    contract::store_id(request_.out_token_ids, output, token.id);
-    if (request_.out_kept_counts) {
-      request_.out_kept_counts[output] = good ? int32_t(row_.kept_count()) : 0;
+  // The outputs that share what was prepared: first, first + 1 ... in `order`, or themselves.
+  void write(const int32_t *order, int64_t first, int64_t count) {
+    for (int64_t begin = 0; begin < count; begin += kOutputsAtOnce) {
+      const int64_t num_outputs = std::min(count - begin, kOutputsAtOnce);
+      int64_t outputs[kOutputsAtOnce], ids[kOutputsAtOnce];
+      for (int64_t i = 0; i < num_outputs; ++i) {
+        const int64_t place = first + begin + i;
+        outputs[i] = order ? order[place] : place;
+      }
+      if (status_ == row_status::kOk) {
+        draw(outputs, num_outputs, ids);
+      } else {
+        std::fill_n(ids, num_outputs, request_.bad_row_token);
+      }
+      for (int64_t i = 0; i < num_outputs; ++i) write(outputs[i], ids[i]);
     }
-    if (request_.out_logprobs) {
-      request_.out_logprobs[output] = good ? logprob(token.value) : token.value;
-    }
-    if (request_.out_values) request_.out_values[output] = token.value;
-    if (request_.out_row_status) request_.out_row_status[output] = status_;
   }
 
  private:
-  Token draw(int64_t output) {
-    if (distribution_.greedy) return row_.first_token();
-    const contract::RandomStream random = request_.random.row(output);
-    if (request_.draw_method == contract::DrawMethod::kGumbel) return row_.draw_gumbel(random);
-    return row_.draw(contract::random_word64(random, contract::Purpose::kSample, 0));
+  static constexpr int64_t kOutputsAtOnce = 64;
+
+  void write(int64_t output, int64_t id) const {
+    const bool good = status_ == row_status::kOk;
+    contract::store_id(request_.out_token_ids, output, id);
+    if (request_.out_kept_counts) request_.out_kept_counts[output] = good ? kept_count_ : 0;
+    if (request_.out_row_status) request_.out_row_status[output] = status_;
+    if (!request_.out_logprobs && !request_.out_values) return;
+    const float value = good ? row_.value_of(id) : contract::quiet_nan();
+    if (request_.out_logprobs) request_.out_logprobs[output] = good ? logprob(value) : value;
+    if (request_.out_values) request_.out_values[output] = value;
+  }
+
+  void draw(const int64_t *outputs, int64_t count, int64_t *ids) const {
+    if (distribution_.greedy) {
+      std::fill_n(ids, count, int64_t(contract::id_of_rank(row_.first())));
+      return;
+    }
+    contract::RandomStream streams[kOutputsAtOnce];
+    for (int64_t i = 0; i < count; ++i) streams[i] = request_.random.row(outputs[i]);
+    if (request_.draw_method == contract::DrawMethod::kGumbel) {
+      for (int64_t i = 0; i < count; ++i) ids[i] = row_.draw_gumbel(streams[i]);
+      return;
+    }
+    uint64_t words[kOutputsAtOnce];
+    row_.sample_words(streams, count, words);
+    row_.draw(words, count, ids);
   }
 
   float logprob(float value) const {
@@ -104,14 +141,20 @@ class Outputs {
   Row row_;
   Distribution distribution_ = {};
   uint64_t raw_weight_ = 0;  // of the whole row at temperature 1, for raw logprobs
+  int32_t kept_count_ = 0;
   uint32_t status_ = row_status::kOk;
 };
 
 // Brings outputs of the same row and parameters together.
 void sort_outputs(const SampleRequest &request, int32_t *order) {
   const auto before = [&](int32_t a, int32_t b) {
-    const auto key_a = sort_key(request, a), key_b = sort_key(request, b);
-    return key_a != key_b ? key_a < key_b : a < b;
+    const int64_t row_a = input_row(request, a), row_b = input_row(request, b);
+    if (row_a != row_b) return row_a < row_b;
+    if (request.parameters.differ_by_row()) {
+      const auto key_a = parameters_key(request, a), key_b = parameters_key(request, b);
+      if (key_a != key_b) return key_a < key_b;
+    }
+    return a < b;
   };
   for (int64_t i = 0; i < request.num_rows; ++i) order[i] = int32_t(i);
   if (!std::is_sorted(order, order + request.num_rows, before)) {
@@ -140,15 +183,16 @@ bool run(const SampleRequest &request, const Executor &executor, void *block) {
                             Workspace workspace;
                             Workspace::layout(request, num_tasks, block, task, &workspace);
                             Outputs outputs(request, rows.make(request.input, workspace.row));
-                            int64_t previous = -1;
-                            for (int64_t i = begin; i < end; ++i) {
-                              const int64_t output = workspace.order ? workspace.order[i] : i;
-                              if (previous < 0 || !workspace.order ||
-                                  sort_key(request, previous) != sort_key(request, output)) {
-                                outputs.prepare(output);
+                            const auto output = [&](int64_t i) {
+                              return workspace.order ? workspace.order[i] : i;
+                            };
+                            for (int64_t i = begin; i < end;) {
+                              const int64_t first = i;
+                              while (++i < end && workspace.order &&
+                                     share_preparation(request, output(first), output(i))) {
                               }
-                              previous = output;
-                              outputs.write(output);
+                              outputs.prepare(output(first), i - first);
+                              outputs.write(workspace.order, first, i - first);
                             }
                           });
   });

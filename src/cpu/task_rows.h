@@ -29,16 +29,17 @@ struct ReferenceRows {
 struct SimdRows {
   using Row = SimdRow;
   const Passes &passes;
+  uint64_t places_key;
 
   Row make(const contract::Rows &rows, void *memory) const {
-    return Row(passes, rows.num_cols, memory);
+    return Row(passes, places_key, rows.num_cols, memory);
   }
 };
 
 // work(rows) with what makes the rows of a call; `is_list`: whether any are candidate lists.
 template <class Work>
 bool with_rows(const Executor &executor, bool is_list, const Work &work) {
-  if (executor.passes && !is_list) return work(SimdRows{*executor.passes});
+  if (executor.passes && !is_list) return work(SimdRows{*executor.passes, executor.places_key});
   return work(ReferenceRows());
 }
 

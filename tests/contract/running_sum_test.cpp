@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "cpu/distribution.h"
@@ -21,19 +22,33 @@ uint64_t first_word_from(uint64_t sum, uint64_t total) {
 
 struct Drawer {
   explicit Drawer(const std::vector<float> &logits, int32_t top_k)
-      : values(logits), scratch(logits.size()), sums(logits.size()) {
+      : values(logits), sort(logits.size()), sort_scratch(logits.size()), sums(logits.size()) {
     row.values = values.data();
     row.count = int64_t(values.size());
     for (int64_t i = 0; i < row.count; ++i) row.first = std::max(row.first, row.rank(i));
-    distribution = make_distribution(row, {1.0f, top_k, 1.0f, 0.0f}, {}, scratch.data());
+    distribution = make_distribution(row, {1.0f, top_k, 1.0f, 0.0f}, {},
+                                     {nullptr, nullptr, sort.data(), sort_scratch.data()});
     cdf = InverseCdf(row, distribution, sums.data());
+    guided = cdf;
+    guide.resize(size_t(row.count));
+    guided.make_guide(row.count, guide.data());
+  }
+
+  // By a search through all sums, and from where a guide tells.
+  int64_t draw(uint64_t word) const {
+    int64_t index, guided_index;
+    cdf.draw(&word, 1, &index);
+    guided.draw(&word, 1, &guided_index);
+    EXPECT_EQ(guided_index, index);
+    return index;
   }
 
   std::vector<float> values;
-  std::vector<uint64_t> scratch, sums;
+  std::vector<uint64_t> sort, sort_scratch, sums;
   Row row;
   Distribution distribution;
-  InverseCdf cdf;
+  InverseCdf cdf, guided;
+  std::vector<int32_t> guide;
 };
 
 // Every kept token is drawn from its first word to its last, and no other token is.
@@ -47,8 +62,8 @@ void expect_exact_words(const Drawer &drawer) {
     const uint64_t first = first_word_from(sum, total);
     sum += weight;
     const uint64_t last = sum == total ? UINT64_MAX : first_word_from(sum, total) - 1;
-    EXPECT_EQ(drawer.cdf.draw(first), i);
-    EXPECT_EQ(drawer.cdf.draw(last), i);
+    EXPECT_EQ(drawer.draw(first), i);
+    EXPECT_EQ(drawer.draw(last), i);
   }
   EXPECT_EQ(sum, total);
 }
@@ -68,6 +83,15 @@ TEST(RunningSum, PassesOverTokensThatAreNotKept) {
 
 TEST(RunningSum, PassesOverTokensOfWeight0) {
   expect_exact_words(Drawer({-100.0f, 1.0f, -100.0f, -100.0f, 0.5f, -100.0f}, 0));
+}
+
+TEST(RunningSum, OfRowsOfAnyLength) {
+  std::mt19937 random(1);
+  for (size_t length = 1; length <= 70; ++length) {
+    std::vector<float> logits(length);
+    for (float &x : logits) x = float(random() % 1000) * -0.02f;
+    expect_exact_words(Drawer(logits, 0));
+  }
 }
 
 }  // namespace

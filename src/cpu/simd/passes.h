@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "contract/philox.h"
 #include "contract/request.h"
 
 namespace sampler::cpu {
@@ -18,7 +19,7 @@ constexpr int64_t kGroupElements = 16;
 constexpr int64_t kGroupBlock = kVectorElements * kGroupElements;
 // Elements that one sum of weights is kept for. 128 of a lane, whose limbs do not overflow.
 constexpr int64_t kWeightBlock = 2048;
-// A sample has one vector of so many.
+// A sample has one vector of each so many.
 constexpr int64_t kSampleStep = 32;
 
 // What is written at once may reach so far behind the last element of a list.
@@ -54,13 +55,6 @@ struct Listed {
   int64_t end_of_ties;  // index before which every element equal to at_least is listed
 };
 
-// Of a list's elements.
-struct PivotMeasure {
-  int64_t above;  // elements larger than the pivot
-  int64_t equal;  // to the pivot
-  uint64_t weight_above;
-};
-
 struct GumbelBest {
   float score;
   int64_t index;  // -1: no element
@@ -91,19 +85,17 @@ struct Passes {
   Listed (*list)(const Source &source, const float *maxima, int64_t begin, int64_t end,
                  const ListRange &range, float *out_values, int32_t *out_ids);
 
-  // Lists one vector of kSampleStep.
-  int64_t (*sample)(const Source &row, float at_least, float *out_values);
+  // Packs the values of elements in [at_least, below), below +inf: no bound, side by side. `out` has
+  // room for the source and the list padding; it may be the source's own array of f32.
+  int64_t (*pack)(const Source &source, float at_least, float below, float *out);
+
+  // The same of one vector of each kSampleStep, at a place that `key` chooses, without upper bound.
+  int64_t (*sample)(const Source &row, float at_least, uint64_t key, float *out);
 
   // The weight of elements. Adds to `block_weights`, one for each kWeightBlock elements of the
   // source, unless it is null.
   uint64_t (*weigh)(const Source &source, const Scaling &scaling, int64_t begin, int64_t end,
                     float at_least, uint64_t *block_weights);
-
-  // Measures a list against a pivot, and keeps the elements on one side of it. `relative`: their
-  // relative probabilities; null where only the count matters.
-  PivotMeasure (*measure)(const float *values, const float *relative, int64_t count, float pivot);
-  int64_t (*keep_side)(const float *values, const float *relative, int64_t count, float pivot,
-                       bool above, float *out_values, float *out_relative);
 
   // Writes relative probabilities times `normalizer`; 0 for elements below `at_least`.
   void (*write_probabilities)(const Source &source, const Scaling &scaling, float normalizer,
@@ -118,9 +110,12 @@ struct Passes {
   void (*subtract)(const Source &source, const Scaling &scaling, float normalizer, int64_t begin,
                    int64_t end, float at_least, float *residual);
 
-  // The element with the largest Gumbel score, the first among equals, of a row whose ids are its
-  // indices.
-  GumbelBest (*gumbel)(const Source &row, const contract::RowScale &scale,
+  // The word that an output of each stream draws with: contract::random_word64(stream, kSample, 0).
+  void (*sample_words)(const contract::RandomStream *streams, int64_t count, uint64_t *out);
+
+  // The element with the largest Gumbel score, the first among equals; ids ascend. The result is its
+  // index.
+  GumbelBest (*gumbel)(const Source &source, const contract::RowScale &scale,
                        const contract::RandomStream &random, int64_t begin, int64_t end,
                        float at_least);
 };

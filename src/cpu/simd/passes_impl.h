@@ -21,7 +21,6 @@ using sampler::cpu::GumbelBest;
 using sampler::cpu::Listed;
 using sampler::cpu::ListRange;
 using sampler::cpu::Passes;
-using sampler::cpu::PivotMeasure;
 using sampler::cpu::RowScan;
 using sampler::cpu::Scaling;
 using sampler::cpu::Source;
@@ -156,18 +155,6 @@ SAMPLER_INLINE void for_each_vector(const typename Type::Element *p, int64_t beg
   int64_t i = begin;
   for (; i + kWidth <= end; i += kWidth) f(Type::read(p + i), i, int64_t(kWidth));
   if (i < end) f(read_some<Type>(p + i, end - i, kNaN), i, end - i);
-}
-
-// The same of a list, which has room for kWidth elements behind its last.
-template <class F>
-SAMPLER_INLINE void for_each_list_vector(const float *values, int64_t begin, int64_t end,
-                                         const F &f) {
-  int64_t i = begin;
-  for (; i + kWidth <= end; i += kWidth) f(load(values + i), i);
-  if (i < end) {
-    const Mask lanes = gt(splat(float(end - i)), float_of_signed(lane_indices()));
-    f(choose(lanes, load(values + i), splat(kNaN)), i);
-  }
 }
 
 // ---- Weights
@@ -568,59 +555,48 @@ Listed list(const Source &source, const float *maxima, int64_t begin, int64_t en
   });
 }
 
-int64_t sample(const Source &row, float at_least, float *out_values) {
+// Values of elements, side by side.
+struct ValueWriter {
+  float *values;
+  int64_t count = 0;
+
+  SAMPLER_INLINE void add(Mask wanted, Floats x) {
+    store_packed(values + count, wanted, x);
+    count += count_of(wanted);
+  }
+};
+
+int64_t pack(const Source &source, float at_least, float below, float *out) {
+  const Floats least = splat(at_least), bound = splat(below);
+  return with_type(source.dtype, [&](auto type) {
+    using Type = decltype(type);
+    ValueWriter packed = {out};
+    for_each_vector<Type>(elements<Type>(source.values), 0, source.count,
+                          [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+                            packed.add(both(ge(x, least), gt(bound, x)), x);
+                          });
+    return packed.count;
+  });
+}
+
+// The places are a linear congruential generator's upper bits.
+int64_t sample(const Source &row, float at_least, uint64_t key, float *out) {
+  static_assert(sampler::cpu::kSampleStep == 32, "the five upper bits");
+  constexpr int64_t kStep = sampler::cpu::kSampleStep * kWidth;
   const Floats least = splat(at_least);
   return with_type(row.dtype, [&](auto type) {
     using Type = decltype(type);
     const auto *p = elements<Type>(row.values);
-    int64_t count = 0;
-    constexpr int64_t kStep = sampler::cpu::kSampleStep * kWidth;
-    for (int64_t i = 0; i + kWidth <= row.count; i += kStep) {
-      const Floats x = Type::read(p + i);
-      const Mask wanted = ge(x, least);
-      store_packed(out_values + count, wanted, x);
-      count += count_of(wanted);
+    ValueWriter sampled = {out};
+    for (int64_t i = 0; i < row.count; i += kStep) {
+      key = key * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+      const int64_t place = i + int64_t(key >> 59) * kWidth;
+      if (place + kWidth > row.count) continue;
+      const Floats x = Type::read(p + place);
+      sampled.add(ge(x, least), x);
     }
-    return count;
+    return sampled.count;
   });
-}
-
-template <bool kHasWeights>
-PivotMeasure measure_list(const float *values, const float *relative, int64_t count, float pivot) {
-  const Floats middle = splat(pivot);
-  PivotMeasure result = {};
-  int64_t at_least = 0;
-  for (int64_t begin = 0; begin < count; begin += kWeightBlock) {
-    WeightSum weights;
-    for_each_list_vector(values, begin, smaller(begin + kWeightBlock, count),
-                         [&](Floats x, int64_t i) SAMPLER_INLINE_LAMBDA {
-                           const Mask above = gt(x, middle);
-                           result.above += count_of(above);
-                           at_least += count_of(ge(x, middle));
-                           if (kHasWeights) weights.add(zero_unless(above, load(relative + i)));
-                         });
-    if (kHasWeights) result.weight_above += weights.total();
-  }
-  result.equal = at_least - result.above;
-  return result;
-}
-
-PivotMeasure measure(const float *values, const float *relative, int64_t count, float pivot) {
-  return relative ? measure_list<true>(values, relative, count, pivot)
-                  : measure_list<false>(values, relative, count, pivot);
-}
-
-int64_t keep_side(const float *values, const float *relative, int64_t count, float pivot,
-                  bool above, float *out_values, float *out_relative) {
-  const Floats middle = splat(pivot);
-  int64_t kept = 0;
-  for_each_list_vector(values, 0, count, [&](Floats x, int64_t i) SAMPLER_INLINE_LAMBDA {
-    const Mask wanted = above ? gt(x, middle) : gt(middle, x);
-    if (relative) store_packed(out_relative + kept, wanted, load(relative + i));
-    store_packed(out_values + kept, wanted, x);
-    kept += count_of(wanted);
-  });
-  return kept;
 }
 
 // ---- Weights and outputs
@@ -772,7 +748,64 @@ void subtract(const Source &source, const Scaling &scaling, float normalizer, in
   });
 }
 
+// ---- Random words
+
+// A block of four words in each lane.
+struct Words {
+  Ints word[4];
+};
+
+// contract::philox4x32_10.
+SAMPLER_INLINE Words philox(Words counter, Ints key0, Ints key1) {
+  const Ints factor0 = splat(int32_t(contract::kPhiloxFactor0));
+  const Ints factor1 = splat(int32_t(contract::kPhiloxFactor1));
+  for (int round = 0; round < contract::kPhiloxRounds; ++round) {
+    Ints high0, low0, high1, low1;
+    multiply(counter.word[0], factor0, &high0, &low0);
+    multiply(counter.word[2], factor1, &high1, &low1);
+    counter = {{bit_xor(bit_xor(high1, counter.word[1]), key0), low1,
+                bit_xor(bit_xor(high0, counter.word[3]), key1), low0}};
+    key0 = add(key0, splat(int32_t(contract::kPhiloxKeyStep0)));
+    key1 = add(key1, splat(int32_t(contract::kPhiloxKeyStep1)));
+  }
+  return counter;
+}
+
+void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *out) {
+  static_assert(uint32_t(contract::Purpose::kSample) == 0, "the counter's last word is 0");
+  for (int64_t begin = 0; begin < count; begin += kWidth) {
+    const int lanes = int(smaller(count - begin, kWidth));
+    int32_t low[kWidth] = {}, high[kWidth] = {}, stream[kWidth] = {};
+    int32_t key_low[kWidth] = {}, key_high[kWidth] = {};
+    for (int i = 0; i < lanes; ++i) {
+      const contract::RandomStream &random = streams[begin + i];
+      low[i] = int32_t(uint32_t(random.offset));
+      high[i] = int32_t(uint32_t(random.offset >> 32));
+      stream[i] = int32_t(random.stream);
+      key_low[i] = int32_t(uint32_t(random.seed));
+      key_high[i] = int32_t(uint32_t(random.seed >> 32));
+    }
+    const Words counter = {{load(low), load(high), load(stream), splat(int32_t(0))}};
+    const Words block = philox(counter, load(key_low), load(key_high));
+    store(low, block.word[0]);
+    store(high, block.word[1]);
+    for (int i = 0; i < lanes; ++i) {
+      out[begin + i] = uint32_t(low[i]) | uint64_t(uint32_t(high[i])) << 32;
+    }
+  }
+}
+
 // ---- Gumbel
+
+// Of the blocks with these indices: word w is that of id 4 i + w for index i.
+SAMPLER_INLINE Words gumbel_blocks(const contract::RandomStream &random, Ints index) {
+  const uint32_t purpose = uint32_t(contract::Purpose::kGumbel) << contract::kPurposeShift;
+  const Words counter = {{splat(int32_t(uint32_t(random.offset))),
+                          splat(int32_t(uint32_t(random.offset >> 32))),
+                          splat(int32_t(random.stream)), add(index, splat(int32_t(purpose)))}};
+  return philox(counter, splat(int32_t(uint32_t(random.seed))),
+                splat(int32_t(uint32_t(random.seed >> 32))));
+}
 
 SAMPLER_INLINE Floats log2_quotient(Floats z) {
   Floats q = splat(contract::kLog2C8);
@@ -830,91 +863,115 @@ struct ProbabilityScore {
   }
 };
 
-// The words of kWordElements ids: those of id 4 j + w are word w of the j-th block.
+// The words of kWordElements ids from a multiple of 4 on.
 constexpr int64_t kWordElements = 4 * kWidth;
 
 SAMPLER_INLINE void random_words(const contract::RandomStream &random, int64_t first_id,
                                  uint32_t *words) {
-  const uint32_t purpose = uint32_t(contract::Purpose::kGumbel) << contract::kPurposeShift;
-  Ints c0 = splat(int32_t(uint32_t(random.offset)));
-  Ints c1 = splat(int32_t(uint32_t(random.offset >> 32)));
-  Ints c2 = splat(int32_t(random.stream));
-  Ints c3 = add(lane_indices(), splat(int32_t(purpose | uint32_t(first_id >> 2))));
-  const Ints factor0 = splat(int32_t(contract::kPhiloxFactor0));
-  const Ints factor1 = splat(int32_t(contract::kPhiloxFactor1));
-  uint32_t key0 = uint32_t(random.seed), key1 = uint32_t(random.seed >> 32);
-  for (int round = 0; round < contract::kPhiloxRounds; ++round) {
-    Ints high0, low0, high1, low1;
-    multiply(c0, factor0, &high0, &low0);
-    multiply(c2, factor1, &high1, &low1);
-    c0 = bit_xor(bit_xor(high1, c1), splat(int32_t(key0)));
-    c2 = bit_xor(bit_xor(high0, c3), splat(int32_t(key1)));
-    c1 = low1;
-    c3 = low0;
-    key0 += contract::kPhiloxKeyStep0;
-    key1 += contract::kPhiloxKeyStep1;
-  }
+  const Ints index = add(lane_indices(), splat(int32_t(first_id >> 2)));
+  const Words blocks = gumbel_blocks(random, index);
   int32_t block[4][kWidth];
-  store(block[0], c0);
-  store(block[1], c1);
-  store(block[2], c2);
-  store(block[3], c3);
+  for (int w = 0; w < 4; ++w) store(block[w], blocks.word[w]);
   for (int j = 0; j < kWidth; ++j) {
     for (int w = 0; w < 4; ++w) words[4 * j + w] = uint32_t(block[w][j]);
   }
 }
 
+// The words of any ids.
+SAMPLER_INLINE Ints words_of(const contract::RandomStream &random, Ints ids) {
+  const Words blocks = gumbel_blocks(random, shift_right<2>(ids));
+  const Floats place = float_of_signed(bit_and(ids, splat(int32_t(3))));
+  Floats word = as_floats(blocks.word[0]);
+  for (int w = 1; w < 4; ++w) {
+    word = choose(ge(place, splat(float(w))), as_floats(blocks.word[w]), word);
+  }
+  return as_ints(word);
+}
+
+// The best element of those seen, lane by lane.
+template <class Score>
+class GumbelScan {
+ public:
+  GumbelScan(const Score &score_of, float at_least)
+      : score_of_(score_of), least_(splat(at_least)) {}
+
+  SAMPLER_INLINE void add(Floats x, Ints words, int64_t index) {
+    const Floats bound = splat(contract::kScoreBound);
+    Floats score = score_of_(x, gumbel_noise(words));
+    score = max(min(score, bound), negate(bound));
+    const Mask better = both(ge(x, least_), gt(score, best_));
+    best_ = choose(better, score, best_);
+    best_index_ =
+        choose(better, as_floats(::add(lane_indices(), splat(int32_t(index)))), best_index_);
+  }
+  SAMPLER_INLINE GumbelBest result() const {
+    float scores[kWidth];
+    int32_t indices[kWidth];
+    store(scores, best_);
+    store(indices, as_ints(best_index_));
+    GumbelBest result = {-kInfinity, -1};
+    for (int i = 0; i < kWidth; ++i) {
+      const bool better =
+          scores[i] > result.score || (scores[i] == result.score && indices[i] < result.index);
+      if (indices[i] >= 0 && better) result = {scores[i], indices[i]};
+    }
+    return result;
+  }
+
+ private:
+  const Score &score_of_;
+  const Floats least_;
+  // No score is as low, so the first element is better.
+  Floats best_ = splat(-kInfinity);
+  Floats best_index_ = as_floats(splat(int32_t(-1)));
+};
+
+// Of a row, whose ids are its indices: 64 neighbours share the making of their words.
 template <class Type, class Score>
 GumbelBest gumbel_row(const Source &row, const Score &score_of,
                       const contract::RandomStream &random, int64_t begin, int64_t end,
                       float at_least) {
-  const Floats least = splat(at_least), bound = splat(contract::kScoreBound);
-  // No score is as low, so the first element is better.
-  Floats best = splat(-kInfinity);
-  Floats best_index = as_floats(splat(int32_t(-1)));
+  GumbelScan<Score> scan(score_of, at_least);
   for (int64_t first = begin; first < end;) {
     const int64_t words_first = first / kWordElements * kWordElements;
     const int64_t words_end = smaller(words_first + kWordElements, end);
     uint32_t words[kWordElements + kWidth];  // a vector may reach beyond the last
     random_words(random, words_first, words);
     for (int i = 0; i < kWidth; ++i) words[kWordElements + i] = 0;
-    for_each_vector<Type>(
-        elements<Type>(row.values), first, words_end,
-        [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
-          const uint32_t *word = words + (index - words_first);
-          const Ints raw = load(reinterpret_cast<const int32_t *>(word));
-          Floats score = score_of(x, gumbel_noise(raw));
-          score = max(min(score, bound), negate(bound));
-          const Mask better = both(ge(x, least), gt(score, best));
-          best = choose(better, score, best);
-          best_index =
-              choose(better, as_floats(add(lane_indices(), splat(int32_t(index)))), best_index);
-        });
+    for_each_vector<Type>(elements<Type>(row.values), first, words_end,
+                          [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
+                            const uint32_t *word = words + (index - words_first);
+                            scan.add(x, load(reinterpret_cast<const int32_t *>(word)), index);
+                          });
     first = words_end;
   }
-  float scores[kWidth];
-  int32_t indices[kWidth];
-  store(scores, best);
-  store(indices, as_ints(best_index));
-  GumbelBest result = {-kInfinity, -1};
-  for (int i = 0; i < kWidth; ++i) {
-    const bool better =
-        scores[i] > result.score || (scores[i] == result.score && indices[i] < result.index);
-    if (indices[i] >= 0 && better) result = {scores[i], indices[i]};
-  }
-  return result;
+  return scan.result();
 }
 
-GumbelBest gumbel(const Source &row, const contract::RowScale &scale,
+// Of a list, which has room for a vector beyond its last element.
+template <class Type, class Score>
+GumbelBest gumbel_list(const Source &list, const Score &score_of,
+                       const contract::RandomStream &random, int64_t begin, int64_t end,
+                       float at_least) {
+  GumbelScan<Score> scan(score_of, at_least);
+  for_each_vector<Type>(elements<Type>(list.values), begin, end,
+                        [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
+                          scan.add(x, words_of(random, load(list.ids + index)), index);
+                        });
+  return scan.result();
+}
+
+GumbelBest gumbel(const Source &source, const contract::RowScale &scale,
                   const contract::RandomStream &random, int64_t begin, int64_t end,
                   float at_least) {
-  return with_type(row.dtype, [&](auto type) {
+  return with_type(source.dtype, [&](auto type) {
     using Type = decltype(type);
-    if (scale.kind == InputKind::kLogits) {
-      const LogitScore score = {splat(scale.scale)};
-      return gumbel_row<Type>(row, score, random, begin, end, at_least);
-    }
-    return gumbel_row<Type>(row, ProbabilityScore(), random, begin, end, at_least);
+    const auto best = [&](const auto &score_of) {
+      return source.ids ? gumbel_list<Type>(source, score_of, random, begin, end, at_least)
+                        : gumbel_row<Type>(source, score_of, random, begin, end, at_least);
+    };
+    if (scale.kind == InputKind::kLogits) return best(LogitScore{splat(scale.scale)});
+    return best(ProbabilityScore());
   });
 }
 
@@ -927,13 +984,13 @@ constexpr Passes passes_of(const char *name, uint32_t isa) {
           count,
           fold_maxima,
           list,
+          pack,
           sample,
           weigh,
-          measure,
-          keep_side,
           write_probabilities,
           write_values,
           subtract,
+          sample_words,
           gumbel};
 }
 

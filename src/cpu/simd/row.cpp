@@ -1,13 +1,13 @@
 #include "cpu/simd/row.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 
 #include "contract/draw.h"
 #include "contract/elements.h"
 #include "contract/log2.h"
 #include "cpu/simd/select.h"
+#include "cpu/sort.h"
 #include "cpu/workspace.h"
 
 namespace sampler::cpu {
@@ -27,8 +27,6 @@ constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
 // Lists so much shorter than the row are worth their making; else the row is read again.
 constexpr int64_t kListShare = 8;
-// The Gumbel draw from a list is scalar.
-constexpr int64_t kScalarGumbel = 256;
 // Elements of which a draw computes each weight.
 constexpr int64_t kDrawPart = 128;
 // Shorter rows are not sampled for an estimate of the cut.
@@ -58,8 +56,8 @@ uint32_t lowest_key_of_weight(const RowScale &scale, uint64_t weight, uint32_t l
   return high;
 }
 
-Source maxima_source(const float *maxima, int64_t count) {
-  return {maxima, nullptr, count, Dtype::kF32};
+Source values_source(const float *values, int64_t count) {
+  return {values, nullptr, count, Dtype::kF32};
 }
 
 // Elements [begin, begin + count) as a source of their own.
@@ -83,8 +81,8 @@ void SimdRow::for_each_range(const Kept &kept, int64_t begin, int64_t end, const
 namespace {
 
 struct Arrays {
-  float *maxima, *list_values, *relative, *scratch_values, *scratch_relative;
-  int32_t *list_ids;
+  float *maxima, *list_values, *scratch_values, *spare;
+  int32_t *list_ids, *scratch_ids;
   uint64_t *block_weights;
 };
 
@@ -94,9 +92,9 @@ size_t carve(int64_t num_cols, void *memory, Arrays *out) {
   out->maxima = arena.take<float>((num_cols + kGroupBlock - 1) / kGroupBlock * kVectorElements);
   out->list_values = arena.take<float>(listed);
   out->list_ids = arena.take<int32_t>(listed);
-  out->relative = arena.take<float>(listed);
   out->scratch_values = arena.take<float>(listed);
-  out->scratch_relative = arena.take<float>(listed);
+  out->scratch_ids = arena.take<int32_t>(listed);
+  out->spare = arena.take<float>(listed);
   out->block_weights = arena.take<uint64_t>((num_cols + kWeightBlock - 1) / kWeightBlock);
   return arena.bytes();
 }
@@ -108,17 +106,20 @@ size_t SimdRow::memory_bytes(int64_t num_cols) {
   return carve(num_cols, nullptr, &unused);
 }
 
-SimdRow::SimdRow(const Passes &passes, int64_t num_cols, void *memory) : passes_(passes) {
+SimdRow::SimdRow(const Passes &passes, uint64_t places_key, int64_t num_cols, void *memory)
+    : passes_(passes), places_(places_key) {
   Arrays arrays;
   carve(num_cols, memory, &arrays);
   maxima_ = arrays.maxima;
   list_values_ = arrays.list_values;
   list_ids_ = arrays.list_ids;
-  relative_ = arrays.relative;
   scratch_values_ = arrays.scratch_values;
-  ranks_ = reinterpret_cast<Rank *>(relative_);  // the two stand side by side
-  scratch_relative_ = arrays.scratch_relative;
+  scratch_ids_ = arrays.scratch_ids;
+  spare_ = arrays.spare;
   block_weights_ = arrays.block_weights;
+  // Each pair stands side by side.
+  list_wide_ = reinterpret_cast<uint64_t *>(list_values_);
+  scratch_wide_ = reinterpret_cast<uint64_t *>(scratch_values_);
 }
 
 // ---- Loading
@@ -140,7 +141,7 @@ int64_t SimdRow::num_maxima() const {
 
 // Whether the tokens of the cut are few enough to be listed, going by the groups they are in.
 bool SimdRow::is_sparse(Rank cut) const {
-  const Source maxima = maxima_source(maxima_, num_maxima());
+  const Source maxima = values_source(maxima_, num_maxima());
   const int64_t groups = passes_.count(maxima, 0, maxima.count, contract::value_of_rank(cut));
   return groups * kListShare <= row_.count / kGroupElements;
 }
@@ -208,32 +209,40 @@ void SimdRow::shrink_list(Rank cut) {
       std::upper_bound(list_ids_, list_ids_ + list_.count, int64_t(contract::id_of_rank(cut)));
   const Kept kept = {source, behind_ties - list_ids_, value, above(value)};
   // Not in place: what the first range writes behind its last token would be the second one's.
-  auto *ids = reinterpret_cast<int32_t *>(scratch_relative_);
   int64_t count = 0;
   for_each_range(kept, 0, source.count, [&](int64_t begin, int64_t end, float at_least) {
     const ListRange range = {at_least, kInfinity, kUnlimited};
     float *const values = scratch_values_ + count;
-    count += passes_.list(source, nullptr, begin, end, range, values, ids + count).count;
+    count += passes_.list(source, nullptr, begin, end, range, values, scratch_ids_ + count).count;
   });
   std::copy_n(scratch_values_, count, list_values_);
-  std::copy_n(ids, count, list_ids_);
+  std::copy_n(scratch_ids_, count, list_ids_);
   list_ = {count, cut};
 }
 
-// A value, at least `lowest`, that k tokens reach or more, but not many more; `lowest` when it is
-// not known whether there are so many. The k-th largest of group maxima is such a value, of coarser
-// groups when there are many for each of the k.
-float SimdRow::group_bound(int64_t k, float lowest) const {
+// A value, at least `lowest`, that k tokens reach or more; `lowest` when it is not known whether
+// there are so many. The k-th largest of group maxima is such a value. Maxima of coarser groups are
+// asked first, when there are many for each of the k. Of the groups themselves fewer than k hold
+// larger tokens, or not many more, however the tokens are dealt to them.
+float SimdRow::group_bound(int64_t k, float lowest) {
   constexpr int64_t kGroupsPerToken = 8;
-  const float *maxima = maxima_;
-  int64_t count = num_maxima();
-  const int64_t factor = count / (kGroupsPerToken * k);
-  if (factor > 1) {
-    count = passes_.fold_maxima(maxima, count, factor, scratch_values_);
-    maxima = scratch_values_;
-  }
+  const Source maxima = values_source(maxima_, num_maxima());
+  const int64_t factor = maxima.count / (kGroupsPerToken * k);
+  if (factor <= 1) return bound_of_maxima(maxima, k, lowest);
+  const int64_t num_folded =
+      passes_.fold_maxima(maxima_, maxima.count, factor, scratch_values_);
+  const float bound = bound_of_maxima(values_source(scratch_values_, num_folded), k, lowest);
+  if (passes_.count(maxima, 0, maxima.count, bound) <= 2 * k) return bound;
+  const Source reaching =
+      values_source(scratch_values_, passes_.pack(maxima, bound, kInfinity, scratch_values_));
+  return cpu::select(passes_, &places_, reaching, nullptr, uint64_t(k), scratch_values_).value;
+}
+
+// A value that k of the maxima reach, and not many more but where they are alike; `lowest` when
+// fewer reach that.
+float SimdRow::bound_of_maxima(const Source &maxima, int64_t k, float lowest) const {
   const auto num_reaching = [&](float bound) {
-    return passes_.count(maxima_source(maxima, count), 0, count, bound);
+    return passes_.count(maxima, 0, maxima.count, bound);
   };
   if (num_reaching(lowest) < k) return lowest;
   uint32_t low = contract::value_key(lowest), high = key_of_rank(first_) + 1;
@@ -250,12 +259,11 @@ float SimdRow::group_bound(int64_t k, float lowest) const {
   return contract::value_of_key(low);
 }
 
-// Lists the first k tokens of `seen`, and some more.
-void SimdRow::list_top(int64_t k, TieRule ties, Rank seen) {
+// Lists the first k tokens of `seen`, and some more. Of the tokens that equal the last of the k,
+// those after it may be left out.
+void SimdRow::list_top(int64_t k, Rank seen) {
   const float bound = group_bound(k, contract::value_of_rank(seen));
-  // Later tokens that equal the bound come behind the k that are listed already.
-  const int64_t enough = ties == TieRule::kExact ? k : kUnlimited;
-  list_range({bound, kInfinity, enough});
+  list_range({bound, kInfinity, k});
   shrink_list(seen);
 }
 
@@ -274,10 +282,10 @@ class SimdRow::Filters {
     if (row_.list_.covers(seen)) {
       row_.shrink_list(seen);
     } else {
-      row_.list_top(k, ties, seen);
+      row_.list_top(k, seen);
     }
     if (row_.list_.count < k) return seen;
-    const Selected selected = select_from_list(nullptr, uint64_t(k));
+    const Selected selected = select(row_.list_source(), nullptr, uint64_t(k));
     return cut_list(selected.value, uint64_t(k) - selected.above, ties, seen);
   }
 
@@ -285,10 +293,8 @@ class SimdRow::Filters {
     if (!row_.list_.covers(seen) && row_.is_sparse(seen)) row_.list_all(seen);
     if (!row_.list_.covers(seen)) return top_p_of_row(p, ties, seen);
     row_.shrink_list(seen);
-    const uint64_t total = row_.weigh(row_.kept_of_list(), scaling_, nullptr);
-    Rank cut = seen;
-    find_in_list(target_of(p, total), ties, seen, &cut);
-    return cut;
+    const uint64_t target = target_of(p, row_.weigh(row_.kept_of_list(), scaling_, nullptr));
+    return cut_list_at_weight(select(row_.list_source(), &scaling_, target), target, ties, seen);
   }
 
   // No pass: weights fall with values.
@@ -301,11 +307,19 @@ class SimdRow::Filters {
   }
 
  private:
-  // The values between which a sample of the row expects the cut.
+  // Where the cut's value is looked for: in [low, below), below +inf: no bound. Tokens from `below`
+  // up weigh `above`, less than the target.
+  struct Bracket {
+    float low;
+    float below;
+    uint64_t above;
+  };
+
+  // What a sample of the row expects.
   struct Estimate {
     float low;
-    float below;    // +inf: no upper bound
-    bool is_dense;  // too many tokens are above `low` to be listed
+    float below;    // for dense rows
+    bool is_dense;  // too many tokens are from `low` up to be listed
   };
 
   // The first token is kept whatever p is.
@@ -313,17 +327,10 @@ class SimdRow::Filters {
     return std::max<uint64_t>(contract::top_p_threshold(p, total), 1);
   }
 
-  Selected select_from_list(const float *relative, uint64_t target) {
-    return cpu::select(passes_, row_.list_values_, relative, row_.list_.count, target,
-                       row_.scratch_values_, row_.scratch_relative_);
+  // By weights, or by counts without a scaling.
+  Selected select(const Source &list, const Scaling *scaling, uint64_t target) {
+    return cpu::select(passes_, &row_.places_, list, scaling, target, row_.scratch_values_);
   }
-
-  void make_relative() {
-    passes_.write_probabilities(row_.list_source(), scaling_, 1.0f, 0, row_.list_.count, -kInfinity,
-                                row_.relative_, Dtype::kF32);
-  }
-
-  uint64_t weight_of(float x) const { return contract::weight(scaling_.row, x); }
 
   // The cut at the n-th token of this value in a source of tokens by ascending id.
   Rank cut_at(const Source &source, float value, uint64_t n, TieRule ties, Rank seen) const {
@@ -338,90 +345,96 @@ class SimdRow::Filters {
     return cut;
   }
 
-  // How many tokens of this value it takes to weigh so much.
-  uint64_t num_of_value(float value, uint64_t wanted) const {
-    const uint64_t weight = weight_of(value);
+  Rank cut_list_at_weight(const Selected &selected, uint64_t target, TieRule ties, Rank seen) {
+    return cut_list(selected.value, num_of_value(selected, target), ties, seen);
+  }
+
+  // How many tokens of the selected value it takes to reach the target.
+  uint64_t num_of_value(const Selected &selected, uint64_t target) const {
+    const uint64_t wanted = target - selected.above;
+    const uint64_t weight = contract::weight(scaling_.row, selected.value);
     return wanted / weight + (wanted % weight != 0);
   }
 
-  // Cuts the list where its weight reaches the target. False when it does not.
-  bool find_in_list(uint64_t target, TieRule ties, Rank seen, Rank *cut) {
-    make_relative();
-    const Selected selected = select_from_list(row_.relative_, target);
-    if (!selected.found) return false;
-    const uint64_t n = num_of_value(selected.value, target - selected.above);
-    *cut = cut_list(selected.value, n, ties, seen);
-    return true;
-  }
-
   Rank top_p_of_row(float p, TieRule ties, Rank seen) {
+    const Source &row = row_.row_;
     const uint64_t total = row_.weigh(row_.kept_of_row(seen), scaling_, nullptr);
     const uint64_t target = target_of(p, total);
-    const float lowest = contract::value_of_rank(seen);
+    Bracket bracket = {lightest_kept(total - target, seen), kInfinity, 0};
     Estimate estimate;
-    Rank cut = seen;
-    if (row_.row_.count >= kLeastSampledRow && make_estimate(total - target, lowest, &estimate)) {
-      if (estimate.is_dense) {
-        if (find_between(estimate, target, ties, seen, &cut)) return cut;
-      } else {
-        row_.list_all(shorter(seen, rank_of_key(contract::value_key(estimate.low))));
-        if (find_in_list(target, ties, seen, &cut)) return cut;
-      }
+    if (row.count < kLeastSampledRow) {
+      row_.list_all(shorter(seen, rank_of_key(contract::value_key(bracket.low))));
+      return cut_list_at_weight(select(row_.list_source(), &scaling_, target), target, ties, seen);
     }
-    // All tokens below this weight together weigh at most what the filter may cut off.
-    const uint64_t light = (total - target) / uint64_t(row_.row_.count);
-    const uint32_t key = lowest_key_of_weight(scaling_.row, light, contract::value_key(lowest),
-                                              key_of_rank(row_.first_));
-    row_.list_all(shorter(seen, rank_of_key(key)));
-    find_in_list(target, ties, seen, &cut);
-    return cut;
+    if (make_estimate(total - target, contract::value_of_rank(seen), &estimate)) {
+      estimate.low = std::max(estimate.low, bracket.low);
+      Selected selected;
+      if (!estimate.is_dense) {
+        row_.list_all(shorter(seen, rank_of_key(contract::value_key(estimate.low))));
+        selected = select(row_.list_source(), &scaling_, target);
+        if (selected.found) return cut_list_at_weight(selected, target, ties, seen);
+      } else {
+        selected = find_near(estimate, target);
+        if (selected.found) return cut_row(selected, target, ties, seen);
+      }
+      // A cut that is not where the sample expects it is below all that was looked through.
+      bracket.below = estimate.low;
+      bracket.above = selected.above;
+    }
+    return cut_row(find_in_row(bracket, target), target, ties, seen);
+  }
+
+  // The lowest value that top-p can cut at: all tokens below its weight together weigh at most what
+  // the filter may cut off.
+  float lightest_kept(uint64_t cut_off, Rank seen) const {
+    const uint64_t light = cut_off / uint64_t(row_.row_.count);
+    return contract::value_of_key(lowest_key_of_weight(scaling_.row, light, key_of_rank(seen),
+                                                       key_of_rank(row_.first_)));
+  }
+
+  Rank cut_row(const Selected &selected, uint64_t target, TieRule ties, Rank seen) const {
+    return cut_at(row_.row_, selected.value, num_of_value(selected, target), ties, seen);
+  }
+
+  // Not found only where the cut is below the estimate.
+  Selected find_near(const Estimate &estimate, uint64_t target) {
+    const Source &row = row_.row_;
+    const uint64_t heavier =
+        estimate.below <= row_.max()
+            ? passes_.weigh(row, scaling_, 0, row.count, estimate.below, nullptr)
+            : 0;
+    if (heavier >= target) return find_in_row({estimate.below, kInfinity, 0}, target);
+    return find_in_row({estimate.low, estimate.below, heavier}, target);
+  }
+
+  // `above` counts from the row's first token.
+  Selected find_in_row(const Bracket &bracket, uint64_t target) {
+    const Source between = values_source(
+        row_.scratch_values_,
+        passes_.pack(row_.row_, bracket.low, bracket.below, row_.scratch_values_));
+    Selected selected = select(between, &scaling_, target - bracket.above);
+    selected.above += bracket.above;
+    return selected;
   }
 
   // From where a sample of the row has seven eighths of its part of the weight that the filter may
-  // cut off, and for dense rows up to where it has twice that. False when it is too light to say.
+  // cut off, and for dense rows up to where it has five fourths. False when it is too light to say.
   bool make_estimate(uint64_t cut_off, float lowest, Estimate *estimate) {
-    row_.list_.count = passes_.sample(row_.row_, lowest, row_.list_values_);
-    make_relative();
-    const uint64_t weight = row_.weigh(row_.kept_of_list(), scaling_, nullptr);
+    const Source sample = values_source(
+        row_.spare_, passes_.sample(row_.row_, lowest, row_.places_.next(), row_.spare_));
+    const uint64_t weight =
+        passes_.weigh(sample, scaling_, 0, sample.count, -kInfinity, nullptr);
     const uint64_t own = cut_off / uint64_t(kSampleStep);
-    const int64_t num_sampled = row_.list_.count;
-    const bool usable = num_sampled > 0 && own > 0 && weight > own;
-    if (usable) {
-      estimate->low = select_from_list(row_.relative_, weight - own / 8 * 7).value;
-      const PivotMeasure measure =
-          passes_.measure(row_.list_values_, nullptr, num_sampled, estimate->low);
-      const int64_t num_above_low = (measure.above + measure.equal) * kSampleStep;
-      estimate->is_dense = num_above_low * kListShare > row_.row_.count;
-      estimate->below = kInfinity;
-      if (estimate->is_dense && weight / 2 > own) {
-        estimate->below = above(select_from_list(row_.relative_, weight - 2 * own).value);
-      }
+    if (own == 0 || weight <= own) return false;
+    estimate->low = select(sample, &scaling_, weight - own / 8 * 7).value;
+    const int64_t num_from_low =
+        passes_.count(sample, 0, sample.count, estimate->low) * kSampleStep;
+    estimate->is_dense = num_from_low * kListShare > row_.row_.count;
+    estimate->below = kInfinity;
+    if (estimate->is_dense && weight - own > own / 4) {
+      estimate->below = above(select(sample, &scaling_, weight - own - own / 4).value);
     }
-    row_.list_ = {};
-    return usable;
-  }
-
-  // Finds the cut among the tokens between two values without listing those above. False when it is
-  // not there.
-  bool find_between(const Estimate &estimate, uint64_t target, TieRule ties, Rank seen, Rank *cut) {
-    const Source &row = row_.row_;
-    const uint64_t heavier = passes_.weigh(row, scaling_, 0, row.count, estimate.below, nullptr);
-    if (heavier >= target) return false;
-    if (estimate.below == above(estimate.low)) {
-      const uint64_t n = num_of_value(estimate.low, target - heavier);
-      if (passes_.find_nth(row, estimate.low, int64_t(n)) < 0) return false;
-      *cut = cut_at(row, estimate.low, n, ties, seen);
-      return true;
-    }
-    row_.list_range({estimate.low, estimate.below, kUnlimited});
-    make_relative();
-    const Selected selected = select_from_list(row_.relative_, target - heavier);
-    if (selected.found) {
-      const uint64_t n = num_of_value(selected.value, target - heavier - selected.above);
-      *cut = cut_at(row_.list_source(), selected.value, n, ties, seen);
-    }
-    row_.list_ = {};
-    return selected.found;
+    return true;
   }
 
   SimdRow &row_;
@@ -458,6 +471,16 @@ uint64_t SimdRow::total_weight() const {
 
 // ---- Draws
 
+// The relative probabilities of source elements [begin, end), 0 of those that are not kept.
+void SimdRow::write_relative(const Kept &tokens, int64_t begin, int64_t end,
+                             float *relative) const {
+  for_each_range(tokens, begin, end, [&](int64_t from, int64_t to, float at_least) {
+    const Source part = part_of(tokens.source, from, to - from);
+    passes_.write_probabilities(part, {distribution_.scale}, 1.0f, 0, part.count, at_least,
+                                relative + (from - begin), Dtype::kF32);
+  });
+}
+
 // Index in the kept tokens' source.
 int64_t SimdRow::draw_index(uint64_t word) const {
   const Kept tokens = kept();
@@ -475,42 +498,59 @@ int64_t SimdRow::draw_index(uint64_t word) const {
     target -= weight;
   }
   float relative[kDrawPart];
-  for_each_range(tokens, begin, end, [&](int64_t from, int64_t to, float at_least) {
-    const Source part = part_of(tokens.source, from, to - from);
-    passes_.write_probabilities(part, {distribution_.scale}, 1.0f, 0, part.count, at_least,
-                                relative + (from - begin), Dtype::kF32);
-  });
+  write_relative(tokens, begin, end, relative);
   uint64_t sum = 0;
   int64_t index = begin;
   while ((sum += contract::weight_of(relative[index - begin])) <= target) ++index;
   return index;
 }
 
-Token SimdRow::draw(uint64_t word) const {
-  const int64_t index = draw_index(word);
-  return token_at(list_.covers(distribution_.cut) ? list_ids_[index] : index);
+void SimdRow::prepare_draws(int64_t num_draws) {
+  const Kept tokens = kept();
+  const int64_t count = tokens.source.count;
+  has_sums_ = num_draws > 1 && num_draws * kElementsADraw >= count;
+  if (!has_sums_) return;
+  uint64_t sum = 0;
+  for (int64_t begin = 0; begin < count; begin += kDrawPart) {
+    const int64_t end = std::min(begin + kDrawPart, count);
+    float relative[kDrawPart];
+    write_relative(tokens, begin, end, relative);
+    for (int64_t i = begin; i < end; ++i) {
+      scratch_wide_[i] = sum += contract::weight_of(relative[i - begin]);
+    }
+  }
+  inverse_cdf_ = InverseCdf(scratch_wide_, count);
+  inverse_cdf_.make_guide(num_draws, reinterpret_cast<int32_t *>(spare_));
 }
 
-Token SimdRow::draw_gumbel(const contract::RandomStream &random) const {
-  GumbelBest best = {-kInfinity, -1};
-  if (list_.covers(distribution_.cut) && list_.count <= kScalarGumbel) {
-    for (int64_t i = 0; i < list_.count; ++i) {
-      const uint32_t id = uint32_t(list_ids_[i]);
-      const contract::Philox4 block =
-          contract::random_block(random, contract::Purpose::kGumbel, id >> 2);
-      const float score = contract::gumbel_score(kind_, list_values_[i], distribution_.scale.scale,
-                                                 block.word[id & 3]);
-      if (score > best.score) best = {score, id};
-    }
+void SimdRow::sample_words(const contract::RandomStream *streams, int64_t count,
+                           uint64_t *words) const {
+  constexpr int64_t kWorthAVector = 4;
+  if (count < kWorthAVector) {
+    cpu::sample_words(streams, count, words);
   } else {
-    for_each_range(kept_of_row(distribution_.cut), 0, row_.count,
-                   [&](int64_t begin, int64_t end, float at_least) {
-                     const GumbelBest part =
-                         passes_.gumbel(row_, distribution_.scale, random, begin, end, at_least);
-                     if (part.score > best.score) best = part;
-                   });
+    passes_.sample_words(streams, count, words);
   }
-  return token_at(best.index);
+}
+
+void SimdRow::draw(const uint64_t *words, int64_t count, int64_t *ids) const {
+  if (has_sums_) {
+    inverse_cdf_.draw(words, count, ids);
+  } else {
+    for (int64_t i = 0; i < count; ++i) ids[i] = draw_index(words[i]);
+  }
+  for (int64_t i = 0; i < count; ++i) ids[i] = kept_id(ids[i]);
+}
+
+int64_t SimdRow::draw_gumbel(const contract::RandomStream &random) const {
+  const Kept tokens = kept();
+  GumbelBest best = {-kInfinity, -1};
+  for_each_range(tokens, 0, tokens.source.count, [&](int64_t begin, int64_t end, float at_least) {
+    const GumbelBest part =
+        passes_.gumbel(tokens.source, distribution_.scale, random, begin, end, at_least);
+    if (part.score > best.score) best = part;
+  });
+  return kept_id(best.index);
 }
 
 // ---- Rows of output
@@ -544,12 +584,13 @@ int64_t SimdRow::select(int64_t wanted, const Rank **ranks) {
   } else {
     list_all(everything);
   }
-  for (int64_t i = 0; i < list_.count; ++i) {
-    ranks_[i] = contract::rank_of(list_values_[i], uint32_t(list_ids_[i]));
+  const int64_t count = list_.count;
+  for (int64_t i = 0; i < count; ++i) {
+    scratch_wide_[i] = contract::rank_of(list_values_[i], uint32_t(list_ids_[i]));
   }
-  std::sort(ranks_, ranks_ + list_.count, std::greater<Rank>());
-  *ranks = ranks_;
-  return list_.count;
+  list_ = {};  // its memory is the sort's
+  *ranks = sort_ranks(scratch_wide_, count, list_wide_);
+  return count;
 }
 
 // ---- Chains

@@ -7,6 +7,8 @@
 #include "contract/distribution.h"
 #include "contract/filters.h"
 #include "contract/philox.h"
+#include "cpu/draw.h"
+#include "cpu/places.h"
 #include "cpu/reference_row.h"
 #include "cpu/row.h"
 #include "cpu/simd/passes.h"
@@ -17,14 +19,14 @@ class SimdRow {
  public:
   // Bytes of memory for rows of `num_cols` columns, at an alignment of 64.
   static size_t memory_bytes(int64_t num_cols);
-  SimdRow(const Passes &passes, int64_t num_cols, void *memory);
+  // `places_key`: see Places.
+  SimdRow(const Passes &passes, uint64_t places_key, int64_t num_cols, void *memory);
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
   uint32_t load(const RowView &view);
   contract::InputKind kind() const { return kind_; }
   contract::Rank first() const { return first_; }
   float max() const { return contract::value_of_rank(first_); }
-  Token first_token() const { return token_at(contract::id_of_rank(first_)); }
 
   // The row and the parameters are good.
   const contract::Distribution &distribute(const contract::RowParameters &parameters,
@@ -34,8 +36,13 @@ class SimdRow {
   // The weight of the whole row at temperature 1.
   uint64_t total_weight() const;
 
-  Token draw(uint64_t word) const;
-  Token draw_gumbel(const contract::RandomStream &random) const;
+  // Before draws from the distribution, `num_draws` of them.
+  void prepare_draws(int64_t num_draws);
+  // The words that outputs of these streams draw with.
+  void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *words) const;
+  // Ids of tokens.
+  void draw(const uint64_t *words, int64_t count, int64_t *ids) const;
+  int64_t draw_gumbel(const contract::RandomStream &random) const;
 
   // The tokens' probabilities, or the values of the kept ones and -inf.
   void write_probabilities(void *out, contract::Dtype dtype) const;
@@ -87,29 +94,39 @@ class SimdRow {
   uint64_t weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const;
   int64_t num_maxima() const;
   bool is_sparse(contract::Rank cut) const;
-  float group_bound(int64_t k, float lowest) const;
+  float group_bound(int64_t k, float lowest);
+  float bound_of_maxima(const Source &maxima, int64_t k, float lowest) const;
   void list_range(const ListRange &range);
   void list_all(contract::Rank cut);
-  void list_top(int64_t k, contract::TieRule ties, contract::Rank seen);
+  void list_top(int64_t k, contract::Rank seen);
   void shrink_list(contract::Rank cut);
+  void write_relative(const Kept &tokens, int64_t begin, int64_t end, float *relative) const;
   int64_t draw_index(uint64_t word) const;
-  Token token_at(int64_t index) const { return {index, view_.value(index)}; }
+  // Of an index in the kept tokens' source.
+  int64_t kept_id(int64_t index) const {
+    return list_.covers(distribution_.cut) ? list_ids_[index] : index;
+  }
 
   const Passes &passes_;
+  Places places_;
   RowView view_ = {};
   Source row_ = {};
   contract::InputKind kind_ = contract::InputKind::kLogits;
   contract::Rank first_ = 0;
   contract::Distribution distribution_ = {};
   List list_;
+  InverseCdf inverse_cdf_;
+  bool has_sums_ = false;
 
   float *maxima_;
   float *list_values_;
   int32_t *list_ids_;
-  contract::Rank *ranks_;  // shares its memory with the next two
-  float *relative_;        // of the list's tokens
   float *scratch_values_;
-  float *scratch_relative_;
+  int32_t *scratch_ids_;
+  float *spare_;
+  // The memory of the list and of the scratch as one integer a token.
+  uint64_t *list_wide_;
+  uint64_t *scratch_wide_;
   uint64_t *block_weights_;  // of what the distribution keeps
 };
 

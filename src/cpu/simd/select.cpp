@@ -1,46 +1,65 @@
 #include "cpu/simd/select.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "contract/rank.h"
 #include "contract/weight.h"
 
 namespace sampler::cpu {
 
 namespace {
 
-// The place of the median of some elements spread over the list.
-int64_t pivot_place(const float *values, int64_t count) {
-  constexpr int64_t kProbes = 9;
-  if (count < kProbes) return count / 2;
-  int64_t places[kProbes];
-  for (int64_t i = 0; i < kProbes; ++i) places[i] = (2 * i + 1) * count / (2 * kProbes);
-  const auto before = [&](int64_t a, int64_t b) { return values[a] < values[b]; };
-  std::nth_element(places, places + kProbes / 2, places + kProbes, before);
-  return places[kProbes / 2];
+// Rounds whose pivot is an element. They leave half of the list on average, so of 2^20 elements not
+// one is left after 60 but with a chance below 2^-40; whatever is left then is halved by keys, in
+// 32 rounds at most.
+constexpr int kElementRounds = 60;
+
+// The median of some elements of the list: of more where a bad one costs more.
+float pivot_of(const float *values, int64_t count, Places *places) {
+  constexpr int64_t kMostProbes = 33, kElementsPerProbe = 64;
+  float probes[kMostProbes];
+  const int64_t num_probes = std::clamp<int64_t>(count / kElementsPerProbe | 1, 3, kMostProbes);
+  for (int64_t i = 0; i < num_probes; ++i) probes[i] = values[places->below(count)];
+  std::nth_element(probes, probes + num_probes / 2, probes + num_probes);
+  return probes[num_probes / 2];
 }
 
 }  // namespace
 
 // Quickselect: each pivot leaves the elements on one side of it, or ends the search.
-Selected select(const Passes &passes, const float *values, const float *relative, int64_t count,
-                uint64_t target, float *scratch_values, float *scratch_relative) {
+Selected select(const Passes &passes, Places *places, const Source &list, const Scaling *scaling,
+                uint64_t target, float *scratch) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Source left = list;
   uint64_t above = 0;
-  while (count > 0) {
-    const int64_t place = pivot_place(values, count);
-    const float pivot = values[place];
-    const uint64_t own = relative ? contract::weight_of(relative[place]) : 1;
-    const PivotMeasure measure = passes.measure(values, relative, count, pivot);
-    const uint64_t larger = above + (relative ? measure.weight_above : uint64_t(measure.above));
+  // The keys of all that is left.
+  uint32_t low = contract::value_key(-kInfinity), high = contract::value_key(kInfinity);
+  for (int round = 0; left.count > 0; ++round) {
+    const float pivot = round < kElementRounds
+                            ? pivot_of(static_cast<const float *>(left.values), left.count, places)
+                            : contract::value_of_key(low + (high - low) / 2);
+    const uint32_t key = contract::value_key(pivot);
+    const float next = contract::value_of_key(key + 1);
+    const int64_t num_larger = passes.count(left, 0, left.count, next);
+    const uint64_t larger =
+        above + (scaling && num_larger > 0
+                     ? passes.weigh(left, *scaling, 0, left.count, next, nullptr)
+                     : uint64_t(num_larger));
     const bool is_above = larger >= target;
-    if (!is_above) {
-      const uint64_t through = larger + own * uint64_t(measure.equal);
+    if (is_above) {
+      low = key + 1;
+    } else {
+      high = key - 1;
+      const int64_t num_equal = passes.count(left, 0, left.count, pivot) - num_larger;
+      const uint64_t own = scaling ? contract::weight(scaling->row, pivot) : 1;
+      const uint64_t through = larger + own * uint64_t(num_equal);
       if (through >= target) return {true, pivot, larger};
       above = through;
     }
-    count = passes.keep_side(values, relative, count, pivot, is_above, scratch_values,
-                             scratch_relative);
-    values = scratch_values;
-    if (relative) relative = scratch_relative;
+    left.count = passes.pack(left, is_above ? next : -kInfinity, is_above ? kInfinity : pivot,
+                             scratch);
+    left.values = scratch;
   }
   return {false, 0.0f, above};
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "cpu/places.h"
 #include "cpu/simd/passes.h"
 
 namespace sampler::cpu {
@@ -14,9 +15,10 @@ struct Selected {
   uint64_t above;  // measure of the larger ones, below the target
 };
 
-// `relative`: relative probabilities, whose weights are measured; null: each element measures 1.
-// `target` > 0. The scratch arrays have room for `count` elements and the list padding.
-Selected select(const Passes &passes, const float *values, const float *relative, int64_t count,
-                uint64_t target, float *scratch_values, float *scratch_relative);
+// `list`: f32 values. `scaling`: what makes weights of them, which are measured; null: each element
+// measures 1. `target` > 0. `scratch` has room for the list and the list padding; it may be the
+// list's own array, which is destroyed then.
+Selected select(const Passes &passes, Places *places, const Source &list, const Scaling *scaling,
+                uint64_t target, float *scratch);
 
 }  // namespace sampler::cpu
