@@ -66,9 +66,11 @@ void fill_by_rank(float *row, int64_t num_cols, const Value &value) {
 }
 
 // Of nine elements, evenly spread over what is left each time, the five lowest are the lowest of
-// all that is left.
+// all that is left. Of more columns those after the first ones, which take long to place, are low.
 void draw_killer(float *row, int64_t num_cols) {
-  constexpr int64_t kProbes = 9, kLowest = 5;
+  constexpr int64_t kProbes = 9, kLowest = 5, kMostPlaced = int64_t(1) << 17;
+  std::fill_n(row, num_cols, -20.0f);
+  num_cols = std::min(num_cols, kMostPlaced);
   std::vector<int64_t> left(static_cast<size_t>(num_cols));
   std::iota(left.begin(), left.end(), 0);
   int64_t rank = 0;
@@ -199,10 +201,9 @@ uint16_t to_f16(float value) {
 
 const char *name_of(RowKind kind) {
   static const char *const names[kNumRowKinds] = {
-      "lm",         "peaked",     "flat",         "equal",     "masked",
-      "descending", "ascending",  "two values",   "bf16 ties", "near ties",
-      "geometric",  "periodic",   "pivot killer", "clustered", "unsampled",
-      "hidden",     "tied at k",
+      "lm",           "peaked",     "flat",      "equal",     "masked",    "descending",
+      "ascending",    "two values", "bf16 ties", "near ties", "geometric", "periodic",
+      "pivot killer", "clustered",  "unsampled", "hidden",    "tied at k",
   };
   return names[int(kind)];
 }

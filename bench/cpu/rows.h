@@ -26,11 +26,11 @@ enum class RowKind {
   kNearTies,     // each value one f32 below another, in random order
   kGeometric,    // values whose logarithms are as dense as f32 lets them be, in random order
   kPeriodic,     // 251 values, again and again
-  kKiller,       // what a median of nine elements at fixed places takes for the middle is at the end
-  kClustered,    // all large values stand together, in as few groups of 16 as hold them
-  kUnsampled,    // every 32nd vector of 16 has small values only
-  kHidden,       // few tokens, side by side, weigh what top-p 0.95 cuts at; most others a little less
-  kTied,         // 40 large values, and a tenth of all tokens tied below them
+  kKiller,     // what a median of nine elements at fixed places takes for the middle is at the end
+  kClustered,  // all large values stand together, in as few groups of 16 as hold them
+  kUnsampled,  // every 32nd vector of 16 has small values only
+  kHidden,     // few tokens, side by side, weigh what top-p 0.95 cuts at; most others a little less
+  kTied,       // 40 large values, and a tenth of all tokens tied below them
 };
 
 constexpr int kNumRowKinds = int(RowKind::kTied) + 1;

@@ -15,6 +15,7 @@
 #include "capi/structs.h"
 #include "contract/request.h"
 #include "cpu/operations.h"
+#include "cpu/places.h"
 #include "cpu/simd/isa.h"
 #include "cpu/simd/passes.h"
 
@@ -126,6 +127,7 @@ void build_on_cpu(Check &check, const sampler_options &options, sampler_handle *
   }
   cpu::Executor &executor = handle->executor;
   executor.passes = isa.passes;
+  executor.places_key = cpu::unpredictable_places_key(handle);
   executor.num_threads = std::max(options.num_threads, 1);
   executor.parallel_for = options.parallel_for;
   executor.parallel_for_user = options.parallel_for_user;

@@ -8,6 +8,10 @@
 
 namespace sampler::cpu {
 
+// A key that no caller can know: the system's random bits, or where it refuses, those that it gave
+// the process when it started, for this address.
+uint64_t unpredictable_places_key(const void *address);
+
 // The generator SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
 // generators", 2014).
 class Places {

@@ -23,8 +23,8 @@ int64_t input_row(const SampleRequest &request, int64_t output) {
 
 auto parameters_key(const SampleRequest &request, int64_t output) {
   const RowParameters row = request.parameters.row(output);
-  return std::make_tuple(contract::bits_of(row.temperature), row.top_k, contract::bits_of(row.top_p),
-                         contract::bits_of(row.min_p));
+  return std::make_tuple(contract::bits_of(row.temperature), row.top_k,
+                         contract::bits_of(row.top_p), contract::bits_of(row.min_p));
 }
 
 // Whether two outputs draw from the same distribution of the same row.
@@ -178,23 +178,21 @@ bool run(const SampleRequest &request, const Executor &executor, void *block) {
     sort_outputs(request, workspace.order);
   }
   return with_rows(executor, request.input.ids, [&](const auto &rows) {
-    return for_row_ranges(executor, request.num_rows,
-                          [&](int64_t task, int64_t begin, int64_t end) {
-                            Workspace workspace;
-                            Workspace::layout(request, num_tasks, block, task, &workspace);
-                            Outputs outputs(request, rows.make(request.input, workspace.row));
-                            const auto output = [&](int64_t i) {
-                              return workspace.order ? workspace.order[i] : i;
-                            };
-                            for (int64_t i = begin; i < end;) {
-                              const int64_t first = i;
-                              while (++i < end && workspace.order &&
-                                     share_preparation(request, output(first), output(i))) {
-                              }
-                              outputs.prepare(output(first), i - first);
-                              outputs.write(workspace.order, first, i - first);
-                            }
-                          });
+    return for_row_ranges(
+        executor, request.num_rows, [&](int64_t task, int64_t begin, int64_t end) {
+          Workspace workspace;
+          Workspace::layout(request, num_tasks, block, task, &workspace);
+          Outputs outputs(request, rows.make(request.input, workspace.row));
+          const auto output = [&](int64_t i) { return workspace.order ? workspace.order[i] : i; };
+          for (int64_t i = begin; i < end;) {
+            const int64_t first = i;
+            while (++i < end && workspace.order &&
+                   share_preparation(request, output(first), output(i))) {
+            }
+            outputs.prepare(output(first), i - first);
+            outputs.write(workspace.order, first, i - first);
+          }
+        });
   });
 }
 

@@ -37,6 +37,10 @@ def simd(case):
     return ("simd_test", "Seeds/" + case)
 
 
+def complexity(case):
+    return ("complexity_test", case)
+
+
 def decoding(case):
     return ("decoding_test", case)
 
@@ -70,14 +74,14 @@ FAULTS = [
         "token_behind_the_right_one",
         "the draw gives the element behind the first whose running sum exceeds the target",
         [("src/cpu/draw.cpp",
-          "return std::upper_bound(sums_, sums_ + count_, target) - sums_;",
-          "return std::min(std::upper_bound(sums_, sums_ + count_, target) - sums_ + 1,"
-          " std::ptrdiff_t(count_ - 1));")],
+          "    indices[i] = begin;",
+          "    indices[i] = std::min<int64_t>(begin + 1, count_ - 1);")],
         [statistics("Distribution.Probabilities"), golden("sample_probabilities_f32")]),
     Fault(
         "running_sum_reached_not_exceeded",
         "the draw gives the first token whose running sum reaches the target",
-        [("src/cpu/draw.cpp", "std::upper_bound(sums_,", "std::lower_bound(sums_,")],
+        [("src/cpu/draw.cpp", "begin += sums[begin + half - 1] <= target",
+          "begin += sums[begin + half - 1] < target")],
         [("inverse_cdf_test", "InverseCdf.EndsOfTheWords"),
          ("inverse_cdf_test", "InverseCdf.BorderBetweenTokens")]),
     Fault(
@@ -181,13 +185,13 @@ FAULTS = [
     Fault(
         "top_p_beyond_its_share",
         "top-p goes on when its prefix has reached its share exactly",
-        [("src/cpu/distribution.cpp", "sum < threshold; ++length",
-          "sum <= threshold && length < seen; ++length")],
+        [("src/cpu/distribution.cpp", "std::lower_bound(sums_, sums_ + seen, threshold)",
+          "std::upper_bound(sums_, sums_ + seen - 1, threshold)")],
         [invariance("Edges.TopPIsReachedByExactlyItsShare")]),
     Fault(
         "top_p_of_the_largest_weight",
         "top-p is relative to the likeliest token's weight, not to the sum",
-        [("src/cpu/distribution.cpp", "contract::top_p_threshold(p, total)",
+        [("src/cpu/distribution.cpp", "contract::top_p_threshold(p, sum)",
           "contract::top_p_threshold(p, weight(0))")],
         [statistics("Distribution.TopP"), golden("top_p_logits_f32")]),
     Fault(
@@ -215,8 +219,8 @@ FAULTS = [
     Fault(
         "parameters_of_another_output",
         "outputs of the same row share their preparation though their parameters differ",
-        [("src/cpu/sample.cpp", "sort_key(request, previous) != sort_key(request, output)",
-          "input_row(request, previous) != input_row(request, output)")],
+        [("src/cpu/sample.cpp", "parameters_key(request, a) == parameters_key(request, b));",
+          "true);")],
         [invariance("*RowIndicesOrCopiedRows/sample")]),
     Fault(
         "nan_is_a_value",
@@ -233,7 +237,8 @@ FAULTS = [
     Fault(
         "candidates_in_list_order",
         "candidate lists are not sorted by id",
-        [("src/cpu/row.cpp", "  std::sort(buffers.sort, buffers.sort + view.count);\n", "")],
+        [("src/cpu/row.cpp", "= sort_by_upper_half(buffers.sort, view.count, buffers.sort_scratch);",
+          "= buffers.sort;")],
         [invariance("*CandidateListsOfAllIds/sample")]),
     Fault(
         "row_stride_unused",
@@ -414,15 +419,15 @@ FAULTS = [
         "light_tokens_too_heavy",
         "top-p drops tokens that together weigh more than it may cut off",
         [("src/cpu/simd/row.cpp",
-          "light = (total - target) / uint64_t(row_.row_.count);",
-          "light = (total - target) / 2;")],
+          "light = cut_off / uint64_t(row_.row_.count);",
+          "light = cut_off / 2;")],
         [simd("SmallRows*")]),
     Fault(
         "ties_left_out_too_early",
         "tokens that equal top-k's bound are left out before k tokens are listed",
         [("src/cpu/simd/row.cpp",
-          "const int64_t enough = ties == TieRule::kExact ? k : kUnlimited;",
-          "const int64_t enough = ties == TieRule::kExact ? k / 2 : kUnlimited;")],
+          "list_range({bound, kInfinity, k});",
+          "list_range({bound, kInfinity, k / 2});")],
         [simd("SmallRows*")]),
     Fault(
         "ties_behind_the_cut_kept",
@@ -458,4 +463,35 @@ FAULTS = [
         "neighbouring tokens share a word's place instead of a block of words",
         [("src/cpu/simd/passes_impl.h", "words[4 * j + w] = ", "words[kWidth * w + j] = ")],
         [simd("SmallRows*")]),
+    Fault(
+        "guide_of_the_next_entry",
+        "a search among many draws' sums begins where the next part of the words does",
+        [("src/cpu/draw.cpp", "guide[words[i] >> (64 - guide_bits_)]",
+          "guide[words[i] >> (64 - guide_bits_)] + 1")],
+        [simd("SmallRows*")]),
+    # ---- Bounds of work
+    Fault(
+        "pivots_at_fixed_places",
+        "selection takes its pivots from places that a caller knows",
+        [("src/cpu/simd/select.cpp", "values[places->below(count)]",
+          "values[(2 * i + 1) * count / (2 * num_probes)]"),
+         ("src/cpu/simd/select.cpp", "float pivot_of(const float *values, int64_t count, Places *places) {",
+          "float pivot_of(const float *values, int64_t count, Places *) {")],
+        [complexity("Select.HasABoundWhateverTheListIs")]),
+    Fault(
+        "pivots_without_an_end",
+        "selection never turns to halving keys",
+        [("src/cpu/simd/select.cpp", "round < kElementRounds", "round >= 0")],
+        [complexity("Select.HasABoundWhateverTheListIs")]),
+    Fault(
+        "bound_of_coarse_groups_alone",
+        "top-k lists from the bound of coarse groups, however many groups reach it",
+        [("src/cpu/simd/row.cpp", "bound) <= 2 * k) return bound;", "bound) >= 0) return bound;")],
+        [complexity("Sizes/*")]),
+    Fault(
+        "all_ties_listed",
+        "top-k lists all tokens that equal its bound",
+        [("src/cpu/simd/row.cpp", "list_range({bound, kInfinity, k});",
+          "list_range({bound, kInfinity, kUnlimited});")],
+        [complexity("Sizes/*")]),
 ]

@@ -25,7 +25,11 @@ class Draw {
     inverse_cdf_ = InverseCdf(row, distribution, sums_.data());
   }
 
-  int64_t operator()(uint64_t word) const { return inverse_cdf_.draw(word); }
+  int64_t operator()(uint64_t word) const {
+    int64_t index;
+    inverse_cdf_.draw(&word, 1, &index);
+    return index;
+  }
 
  private:
   std::vector<float> logits_;

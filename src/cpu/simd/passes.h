@@ -85,8 +85,8 @@ struct Passes {
   Listed (*list)(const Source &source, const float *maxima, int64_t begin, int64_t end,
                  const ListRange &range, float *out_values, int32_t *out_ids);
 
-  // Packs the values of elements in [at_least, below), below +inf: no bound, side by side. `out` has
-  // room for the source and the list padding; it may be the source's own array of f32.
+  // Packs the values of elements in [at_least, below), below +inf: no bound, side by side. `out`
+  // has room for the source and the list padding; it may be the source's own array of f32.
   int64_t (*pack)(const Source &source, float at_least, float below, float *out);
 
   // The same of one vector of each kSampleStep, at a place that `key` chooses, without upper bound.
@@ -113,8 +113,8 @@ struct Passes {
   // The word that an output of each stream draws with: contract::random_word64(stream, kSample, 0).
   void (*sample_words)(const contract::RandomStream *streams, int64_t count, uint64_t *out);
 
-  // The element with the largest Gumbel score, the first among equals; ids ascend. The result is its
-  // index.
+  // The element with the largest Gumbel score, the first among equals; ids ascend. The result is
+  // its index.
   GumbelBest (*gumbel)(const Source &source, const contract::RowScale &scale,
                        const contract::RandomStream &random, int64_t begin, int64_t end,
                        float at_least);

@@ -30,7 +30,7 @@ constexpr int64_t kListShare = 8;
 // Elements of which a draw computes each weight.
 constexpr int64_t kDrawPart = 128;
 // Shorter rows are not sampled for an estimate of the cut.
-constexpr int64_t kLeastSampledRow = 8192;
+constexpr int64_t kLeastSampledRow = 2048;
 
 uint32_t key_of_rank(Rank rank) {
   return uint32_t(rank >> 32);
@@ -139,11 +139,15 @@ int64_t SimdRow::num_maxima() const {
   return (row_.count + kGroupBlock - 1) / kGroupBlock * kVectorElements;
 }
 
-// Whether the tokens of the cut are few enough to be listed, going by the groups they are in.
+// Whether the tokens of the cut are few enough to be listed. Mostly the groups they are in tell.
 bool SimdRow::is_sparse(Rank cut) const {
+  const float value = contract::value_of_rank(cut);
   const Source maxima = values_source(maxima_, num_maxima());
-  const int64_t groups = passes_.count(maxima, 0, maxima.count, contract::value_of_rank(cut));
-  return groups * kListShare <= row_.count / kGroupElements;
+  const int64_t groups = passes_.count(maxima, 0, maxima.count, value);
+  const int64_t all_groups = row_.count / kGroupElements;
+  if (groups * kListShare <= all_groups) return true;
+  if (groups > all_groups - all_groups / kListShare) return false;
+  return passes_.count(row_, 0, row_.count, value) * kListShare <= row_.count;
 }
 
 // ---- Kept tokens
@@ -229,8 +233,7 @@ float SimdRow::group_bound(int64_t k, float lowest) {
   const Source maxima = values_source(maxima_, num_maxima());
   const int64_t factor = maxima.count / (kGroupsPerToken * k);
   if (factor <= 1) return bound_of_maxima(maxima, k, lowest);
-  const int64_t num_folded =
-      passes_.fold_maxima(maxima_, maxima.count, factor, scratch_values_);
+  const int64_t num_folded = passes_.fold_maxima(maxima_, maxima.count, factor, scratch_values_);
   const float bound = bound_of_maxima(values_source(scratch_values_, num_folded), k, lowest);
   if (passes_.count(maxima, 0, maxima.count, bound) <= 2 * k) return bound;
   const Source reaching =
@@ -388,8 +391,8 @@ class SimdRow::Filters {
   // the filter may cut off.
   float lightest_kept(uint64_t cut_off, Rank seen) const {
     const uint64_t light = cut_off / uint64_t(row_.row_.count);
-    return contract::value_of_key(lowest_key_of_weight(scaling_.row, light, key_of_rank(seen),
-                                                       key_of_rank(row_.first_)));
+    return contract::value_of_key(
+        lowest_key_of_weight(scaling_.row, light, key_of_rank(seen), key_of_rank(row_.first_)));
   }
 
   Rank cut_row(const Selected &selected, uint64_t target, TieRule ties, Rank seen) const {
@@ -409,9 +412,9 @@ class SimdRow::Filters {
 
   // `above` counts from the row's first token.
   Selected find_in_row(const Bracket &bracket, uint64_t target) {
-    const Source between = values_source(
-        row_.scratch_values_,
-        passes_.pack(row_.row_, bracket.low, bracket.below, row_.scratch_values_));
+    const Source between =
+        values_source(row_.scratch_values_,
+                      passes_.pack(row_.row_, bracket.low, bracket.below, row_.scratch_values_));
     Selected selected = select(between, &scaling_, target - bracket.above);
     selected.above += bracket.above;
     return selected;
@@ -422,8 +425,7 @@ class SimdRow::Filters {
   bool make_estimate(uint64_t cut_off, float lowest, Estimate *estimate) {
     const Source sample = values_source(
         row_.spare_, passes_.sample(row_.row_, lowest, row_.places_.next(), row_.spare_));
-    const uint64_t weight =
-        passes_.weigh(sample, scaling_, 0, sample.count, -kInfinity, nullptr);
+    const uint64_t weight = passes_.weigh(sample, scaling_, 0, sample.count, -kInfinity, nullptr);
     const uint64_t own = cut_off / uint64_t(kSampleStep);
     if (own == 0 || weight <= own) return false;
     estimate->low = select(sample, &scaling_, weight - own / 8 * 7).value;

@@ -57,8 +57,8 @@ Selected select(const Passes &passes, Places *places, const Source &list, const 
       if (through >= target) return {true, pivot, larger};
       above = through;
     }
-    left.count = passes.pack(left, is_above ? next : -kInfinity, is_above ? kInfinity : pivot,
-                             scratch);
+    left.count =
+        passes.pack(left, is_above ? next : -kInfinity, is_above ? kInfinity : pivot, scratch);
     left.values = scratch;
   }
   return {false, 0.0f, above};

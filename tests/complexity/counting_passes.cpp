@@ -1,0 +1,121 @@
+#include "counting_passes.h"
+
+#include <algorithm>
+
+#include "cpu/simd/isa.h"
+
+namespace complexity_test {
+
+namespace contract = sampler::contract;
+namespace cpu = sampler::cpu;
+using cpu::Source;
+
+Work work;
+
+namespace {
+
+constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
+                 kScoreOfIdCost = 150;
+
+const cpu::Passes *real = nullptr;
+cpu::Passes counting;
+
+void add(double cost, int64_t count) {
+  work.cost += cost * double(count);
+}
+
+// Elements of the blocks that are looked into, going by their maxima: those that hold one of at
+// least `at_least`, or after the last tie that is listed, a larger one.
+int64_t num_opened(const float *maxima, int64_t begin, int64_t end, float at_least,
+                   int64_t end_of_ties) {
+  if (!maxima) return end - begin;
+  int64_t opened = 0;
+  for (int64_t i = begin; i < end;) {
+    const int64_t block = i / cpu::kGroupBlock;
+    const int64_t block_end = std::min((block + 1) * cpu::kGroupBlock, end);
+    bool is_opened = false;
+    for (int64_t j = 0; j < cpu::kVectorElements; ++j) {
+      const float max = maxima[block * cpu::kVectorElements + j];
+      is_opened = is_opened || (i < end_of_ties ? max >= at_least : max > at_least);
+    }
+    if (is_opened) opened += block_end - i;
+    i = block_end;
+  }
+  return opened;
+}
+
+}  // namespace
+
+const cpu::Passes *counting_passes() {
+  const cpu::IsaChoice choice = cpu::choose_isa(nullptr);
+  real = choice.passes;
+  if (!real) return nullptr;
+  counting = *real;
+  counting.scan = [](const Source &row, contract::InputKind kind, float *maxima) {
+    add(kReadCost, row.count);
+    return real->scan(row, kind, maxima);
+  };
+  counting.find_first = [](const Source &row, const float *maxima, float max) {
+    add(kReadCost, row.count / cpu::kGroupElements + cpu::kGroupBlock);
+    return real->find_first(row, maxima, max);
+  };
+  counting.find_nth = [](const Source &row, float value, int64_t n) {
+    add(kReadCost, row.count);
+    return real->find_nth(row, value, n);
+  };
+  counting.count = [](const Source &source, int64_t begin, int64_t end, float at_least) {
+    add(kReadCost, end - begin);
+    return real->count(source, begin, end, at_least);
+  };
+  counting.fold_maxima = [](const float *maxima, int64_t count, int64_t factor, float *out) {
+    add(kReadCost, count);
+    return real->fold_maxima(maxima, count, factor, out);
+  };
+  counting.list = [](const Source &source, const float *maxima, int64_t begin, int64_t end,
+                     const cpu::ListRange &range, float *out_values, int32_t *out_ids) {
+    const cpu::Listed listed = real->list(source, maxima, begin, end, range, out_values, out_ids);
+    add(kReadCost, maxima ? (end - begin) / cpu::kGroupElements : 0);
+    add(kListCost, num_opened(maxima, begin, end, range.at_least, listed.end_of_ties));
+    add(kListedCost, listed.count);
+    return listed;
+  };
+  counting.pack = [](const Source &source, float at_least, float below, float *out) {
+    ++work.num_rounds;
+    add(kPackCost, source.count);
+    return real->pack(source, at_least, below, out);
+  };
+  counting.sample = [](const Source &row, float at_least, uint64_t key, float *out) {
+    add(kPackCost, row.count / cpu::kSampleStep);
+    return real->sample(row, at_least, key, out);
+  };
+  counting.weigh = [](const Source &source, const cpu::Scaling &scaling, int64_t begin, int64_t end,
+                      float at_least, uint64_t *block_weights) {
+    add(kWeighCost, end - begin);
+    return real->weigh(source, scaling, begin, end, at_least, block_weights);
+  };
+  counting.write_probabilities = [](const Source &source, const cpu::Scaling &scaling,
+                                    float normalizer, int64_t begin, int64_t end, float at_least,
+                                    void *out, contract::Dtype out_dtype) {
+    add(kWeighCost, end - begin);
+    real->write_probabilities(source, scaling, normalizer, begin, end, at_least, out, out_dtype);
+  };
+  counting.write_values = [](const Source &source, int64_t begin, int64_t end, float at_least,
+                             void *out, contract::Dtype out_dtype) {
+    add(kWriteCost, end - begin);
+    real->write_values(source, begin, end, at_least, out, out_dtype);
+  };
+  counting.subtract = [](const Source &source, const cpu::Scaling &scaling, float normalizer,
+                         int64_t begin, int64_t end, float at_least, float *residual) {
+    add(kWeighCost, end - begin);
+    real->subtract(source, scaling, normalizer, begin, end, at_least, residual);
+  };
+  counting.gumbel = [](const Source &source, const contract::RowScale &scale,
+                       const contract::RandomStream &random, int64_t begin, int64_t end,
+                       float at_least) {
+    add(source.ids ? kScoreOfIdCost : kGumbelCost, end - begin);
+    return real->gumbel(source, scale, random, begin, end, at_least);
+  };
+  return &counting;
+}
+
+}  // namespace complexity_test
