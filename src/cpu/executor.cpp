@@ -25,10 +25,14 @@ class ThreadPool {
   }
 
   bool start() {
-    // Signals are the host's business: its handlers must not find themselves on our threads.
-    sigset_t all, previous;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &previous);
+    // Signals are the host's business: those sent to the process must not find our threads. The
+    // host's handlers for what a thread itself does run where it does it: the kernel ends a process
+    // whose thread blocks them.
+    sigset_t blocked, previous;
+    sigfillset(&blocked);
+    constexpr int kSynchronous[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    for (const int signal : kSynchronous) sigdelset(&blocked, signal);
+    pthread_sigmask(SIG_SETMASK, &blocked, &previous);
     bool started = true;
     for (int i = 0; i < num_workers_ && started; ++i) {
       new (&workers()[i]) Worker{this, i + 1, {}};

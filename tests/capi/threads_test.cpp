@@ -1,12 +1,17 @@
 // Threads: the library's, the caller's, and calls from many at once.
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -41,12 +46,16 @@ void expect_same(std::vector<Expected> *calls, sampler_t sampler) {
   }
 }
 
-std::size_t num_threads_of_process() {
-  std::size_t count = 0;
+std::set<pid_t> threads_of_process() {
+  std::set<pid_t> threads;
   for (const auto &entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    count += !entry.path().empty();
+    threads.insert(std::stoi(entry.path().filename()));
   }
-  return count;
+  return threads;
+}
+
+std::size_t num_threads_of_process() {
+  return threads_of_process().size();
 }
 
 // The kernel takes a thread off the list shortly after it was joined.
@@ -126,6 +135,71 @@ TEST(Threads, TakeNoSignals) {
   ASSERT_EQ(pthread_sigmask(SIG_SETMASK, &previous, nullptr), 0);
   EXPECT_EQ(num_signals, 1);
   ASSERT_EQ(sigaction(SIGUSR1, &previous_action, nullptr), 0);
+}
+
+// What a thread does itself reaches the host's handlers on the library's threads, too: here, of a
+// host that makes the rows of a call readable when they are first read.
+TEST(Threads, TakeTheSignalsThatTheyCause) {
+  constexpr std::int64_t num_rows = 4, num_cols = 50000;
+  static constexpr std::size_t page_bytes = 65536, bytes = num_rows * num_cols * sizeof(float);
+  static char *rows;
+  static std::thread::id caller;
+  static std::atomic<int> num_faults_elsewhere;
+  caller = std::this_thread::get_id();
+  num_faults_elsewhere = 0;
+  void *const mapped = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  rows = static_cast<char *>(mapped);
+
+  struct sigaction action = {}, previous;
+  action.sa_flags = SA_SIGINFO;
+  action.sa_sigaction = [](int, siginfo_t *info, void *) {
+    const std::size_t offset = std::size_t(static_cast<char *>(info->si_addr) - rows);
+    if (offset >= bytes) _exit(1);  // a fault of another kind
+    const std::size_t begin = offset / page_bytes * page_bytes;
+    mprotect(rows + begin, std::min(page_bytes, bytes - begin), PROT_READ | PROT_WRITE);
+    if (std::this_thread::get_id() != caller) ++num_faults_elsewhere;
+  };
+  ASSERT_EQ(sigaction(SIGSEGV, &action, &previous), 0);
+  sampler_options options = roomy_options(int(num_rows));
+  options.max_rows = num_rows;
+  options.max_cols = num_cols;
+  const Sampler sampler = make_sampler(options);
+  sampler_argmax_args args = SAMPLER_ARGMAX_ARGS_INIT;
+  std::int32_t token_ids[num_rows];
+  args.input = rows;
+  args.num_rows = num_rows;
+  args.num_cols = num_cols;
+  args.out_token_ids = token_ids;
+  EXPECT_EQ(sampler_argmax(sampler.get(), &args), SAMPLER_OK);
+  for (const std::int32_t token_id : token_ids) EXPECT_EQ(token_id, 0);
+  EXPECT_GT(num_faults_elsewhere, 0);
+  ASSERT_EQ(sigaction(SIGSEGV, &previous, nullptr), 0);
+  munmap(mapped, bytes);
+}
+
+// Of all signals the library's threads take those, and only those, that a thread causes itself.
+TEST(Threads, TakeNoOtherSignals) {
+  num_threads_at_rest();
+  const std::set<pid_t> before = threads_of_process();
+  const Sampler sampler = roomy_sampler(2);
+  std::set<pid_t> started = threads_of_process();
+  for (const pid_t thread : before) started.erase(thread);
+  ASSERT_EQ(started.size(), 1u);
+  for (int signal = 1; signal < 32; ++signal) {
+    if (signal == SIGKILL || signal == SIGSTOP) continue;
+    struct sigaction action = {}, previous;
+    action.sa_handler = [](int) { num_signals = num_signals + 1; };
+    num_signals = 0;
+    ASSERT_EQ(sigaction(signal, &action, &previous), 0);
+    ASSERT_EQ(syscall(SYS_tgkill, getpid(), *started.begin(), signal), 0);
+    const bool is_synchronous = signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+                                signal == SIGSEGV || signal == SIGSYS || signal == SIGTRAP;
+    for (int i = 0; i < (is_synchronous ? 1000 : 2) && num_signals == 0; ++i) usleep(1000);
+    EXPECT_EQ(num_signals, is_synchronous) << strsignal(signal);
+    // A signal without a handler would end the process as soon as it is taken.
+    if (is_synchronous) sigaction(signal, &previous, nullptr);
+  }
 }
 
 // A parallel_for of any behaviour.
