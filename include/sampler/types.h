@@ -50,7 +50,8 @@ SAMPLER_API const char *sampler_status_string(sampler_status status);
 
 /* One line about the last call on this thread that failed: which argument, its value, the rule.
  * Calls that succeed leave it alone. Never NULL, "" before the first failure; valid until the next
- * failing call on this thread. */
+ * failing call on this thread. Up to 256 threads have one without any memory being taken; a further
+ * one takes it from malloc, and has "" where there is none. */
 SAMPLER_API const char *sampler_last_error(void);
 
 /* ---- What became of a row ------------------------------------------------------------------- */

@@ -5,6 +5,7 @@ usage: check_library.py exports LIBRARY NAMES_FILE INCLUDE_DIR
        check_library.py needed LIBRARY
        check_library.py versions LIBRARY NEWEST_GLIBC
        check_library.py hardening LIBRARY
+       check_library.py thread_local LIBRARY
 """
 
 import pathlib
@@ -12,7 +13,7 @@ import re
 import subprocess
 import sys
 
-# ld-linux carries the thread-local storage of the error text. libpthread and libdl are empty since
+# ld-linux carries the thread-local storage of a CUDA runtime that is linked in. libpthread and libdl are empty since
 # glibc 2.34 and named only by older ones.
 ALLOWED_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2",
                      "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
@@ -106,8 +107,23 @@ def check_hardening(library):
     return problems
 
 
+def check_thread_local(library):
+    """A thread's first access to what is thread_local may allocate, and end the process."""
+    symbols = output_of("readelf", "--wide", "--symbols", library)
+    if "sampler" not in symbols:
+        return ["no symbol of the library's own is left: it was stripped"]
+    names = [line.split()[-1] for line in symbols.splitlines() if " TLS " in line]
+    own = [name for name in names if not name.startswith("libcudart_static")]
+    problems = [f"{name} is thread_local" for name in own]
+    if not names and re.search(r"^ *TLS ", output_of("readelf", "--wide", "--segments", library),
+                               flags=re.M):
+        problems.append("has a thread-local segment of unknown contents")
+    return problems
+
+
 CHECKS = {"exports": check_exports, "soname": check_soname, "needed": check_needed,
-          "versions": check_versions, "hardening": check_hardening}
+          "versions": check_versions, "hardening": check_hardening,
+          "thread_local": check_thread_local}
 
 if __name__ == "__main__":
     found_problems = CHECKS[sys.argv[1]](*sys.argv[2:])

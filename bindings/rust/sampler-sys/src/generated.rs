@@ -797,7 +797,8 @@ functions! {
     fn sampler_status_string(status: sampler_status) -> *const c_char;
     /// One line about the last call on this thread that failed: which argument, its value, the rule.
     /// Calls that succeed leave it alone. Never NULL, "" before the first failure; valid until the next
-    /// failing call on this thread.
+    /// failing call on this thread. Up to 256 threads have one without any memory being taken; a further
+    /// one takes it from malloc, and has "" where there is none.
     fn sampler_last_error() -> *const c_char;
     /// Fills `options` with the defaults. For callers that cannot use SAMPLER_OPTIONS_INIT: pass the
     /// sizeof that their headers had; newer fields are left alone.
