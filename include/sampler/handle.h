@@ -41,7 +41,9 @@ typedef void (*sampler_log_fn)(void *user, sampler_log_level level, const char *
 typedef void (*sampler_task_fn)(void *task_user, int64_t index);
 
 /* Runs `task(task_user, i)` exactly once for each i in [0, num_tasks), in any order, on any
- * threads, and returns when all have returned. */
+ * threads, and returns when all have returned. One that leaves a task out, runs one twice or one of
+ * another index makes the call fail: SAMPLER_ERROR_CALLBACK. No task may be run, and none may still
+ * run, after it has returned or thrown: their memory ends with the call. */
 typedef void (*sampler_parallel_for_fn)(void *user, int64_t num_tasks, sampler_task_fn task,
                                         void *task_user);
 

@@ -57,8 +57,8 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
   if (handle.on_cuda) {
     const cuda::Error error = cuda::run(request, handle.device, workspace, stream);
     if (error) check.fail(SAMPLER_ERROR_CUDA, "%s: %s", error.call, error.reason);
-  } else if (!cpu::run(request, handle.executor, workspace)) {
-    check.fail(SAMPLER_ERROR_CALLBACK, "parallel_for returned before every task had run");
+  } else if (const cpu::Misuse misuse = cpu::run(request, handle.executor, workspace)) {
+    check.fail(SAMPLER_ERROR_CALLBACK, "%s", misuse);
   }
 }
 

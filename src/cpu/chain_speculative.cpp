@@ -217,7 +217,7 @@ size_t workspace_bytes(const ChainRequest &request, int num_threads) {
   return two_models_bytes(request, num_threads);
 }
 
-bool run(const ChainRequest &request, const Executor &executor, void *block) {
+Misuse run(const ChainRequest &request, const Executor &executor, void *block) {
   return for_rows_of_two_models(request, executor, block,
                                 [&](int64_t row, auto &target, auto &draft, float *residual) {
                                   Chain(request, row, target, draft, residual).run();

@@ -138,27 +138,40 @@ void stop_thread_pool(ThreadPool *pool) {
 
 namespace {
 
-// A task run at most once, however often a faulty parallel_for calls it.
+// Each task run at most once, and what a faulty parallel_for does beyond that.
 struct OnceEach {
   TaskFn task;
   void *task_user;
   int64_t num_tasks;
   std::atomic<int64_t> num_run{0};
   std::atomic<bool> taken[kMaxThreads] = {};
+  std::atomic<bool> ran_twice{false};
+  std::atomic<bool> ran_outside{false};
 
   static void run(void *user, int64_t index) {
     auto *self = static_cast<OnceEach *>(user);
-    if (index < 0 || index >= self->num_tasks) return;
-    if (self->taken[index].exchange(true)) return;
-    const FpEnvironment environment;
-    self->task(self->task_user, index);
-    self->num_run.fetch_add(1);
+    if (index < 0 || index >= self->num_tasks) {
+      self->ran_outside = true;
+    } else if (self->taken[index].exchange(true)) {
+      self->ran_twice = true;
+    } else {
+      const FpEnvironment environment;
+      self->task(self->task_user, index);
+      self->num_run.fetch_add(1);
+    }
+  }
+
+  Misuse misuse() const {
+    if (num_run != num_tasks) return "parallel_for returned before every task had run";
+    if (ran_twice) return "parallel_for ran a task twice";
+    if (ran_outside) return "parallel_for ran a task whose index is not in [0, num_tasks)";
+    return nullptr;
   }
 };
 
 }  // namespace
 
-bool Executor::run_tasks(int64_t num_tasks, TaskFn task, void *task_user) const {
+Misuse Executor::run_tasks(int64_t num_tasks, TaskFn task, void *task_user) const {
   OnceEach once = {task, task_user, num_tasks};
   if (num_tasks > 1 && parallel_for) {
     parallel_for(parallel_for_user, num_tasks, &OnceEach::run, &once);
@@ -167,7 +180,7 @@ bool Executor::run_tasks(int64_t num_tasks, TaskFn task, void *task_user) const 
   } else {
     for (int64_t i = 0; i < num_tasks; ++i) OnceEach::run(&once, i);
   }
-  return once.num_run.load() == num_tasks;
+  return once.misuse();
 }
 
 }  // namespace sampler::cpu

@@ -242,22 +242,6 @@ TEST(ParallelFor, MayRunTasksAnyhow) {
         for (std::int64_t i = 0; i < num_tasks; ++i) threads.emplace_back(task, user, i);
         for (std::thread &thread : threads) thread.join();
       },
-      // These break the contract in ways that do no harm.
-      [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
-        for (std::int64_t i = 0; i < 2 * num_tasks; ++i) task(user, i / 2);
-      },
-      [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
-        std::vector<std::thread> threads;
-        for (std::int64_t i = 0; i < 3 * num_tasks; ++i) {
-          threads.emplace_back(task, user, i % num_tasks);
-        }
-        for (std::thread &thread : threads) thread.join();
-      },
-      [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
-        for (std::int64_t i = -3; i < num_tasks + 300; ++i) task(user, i);
-        task(user, INT64_MIN);
-        task(user, INT64_MAX);
-      },
   };
   for (const ParallelFor::Behaviour &behaviour : behaviours) {
     ParallelFor parallel_for(behaviour);
@@ -287,26 +271,72 @@ TEST(ParallelFor, GetsAsManyTasksAsThreadsAtMost) {
   EXPECT_EQ(parallel_for.num_calls, num_calls);
 }
 
-TEST(ParallelFor, ThatLeavesTasksOut) {
-  const std::vector<ParallelFor::Behaviour> behaviours = {
-      [](std::int64_t, sampler_task_fn, void *) {},
-      [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
-        for (std::int64_t i = 1; i < num_tasks; ++i) task(user, i);
-      },
-      [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
-        for (std::int64_t i = 0; i < num_tasks; ++i) task(user, 0);
-      },
-      [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
-        for (std::int64_t i = 1; i <= num_tasks; ++i) task(user, i);
-      },
+void run_all(std::int64_t num_tasks, sampler_task_fn task, void *user) {
+  for (std::int64_t i = 0; i < num_tasks; ++i) task(user, i);
+}
+
+// The call fails, tells what was wrong, and leaves the handle fit for the next.
+TEST(ParallelFor, ThatBreaksItsContract) {
+  const std::string left_out = "parallel_for returned before every task had run";
+  const std::string twice = "parallel_for ran a task twice";
+  const std::string outside = "parallel_for ran a task whose index is not in [0, num_tasks)";
+  const std::vector<std::pair<std::string, ParallelFor::Behaviour>> behaviours = {
+      {left_out, [](std::int64_t, sampler_task_fn, void *) {}},
+      {left_out,
+       [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
+         for (std::int64_t i = 1; i < num_tasks; ++i) task(user, i);
+       }},
+      {left_out,
+       [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
+         for (std::int64_t i = 0; i < num_tasks; ++i) task(user, 0);
+       }},
+      {left_out,
+       [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
+         for (std::int64_t i = 1; i <= num_tasks; ++i) task(user, i);
+       }},
+      {twice,
+       [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
+         run_all(num_tasks, task, user);
+         task(user, num_tasks - 1);
+       }},
+      {twice,
+       [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
+         std::vector<std::thread> threads;
+         for (std::int64_t i = 0; i < 3 * num_tasks; ++i) {
+           threads.emplace_back(task, user, i % num_tasks);
+         }
+         for (std::thread &thread : threads) thread.join();
+       }},
+      {outside,
+       [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
+         run_all(num_tasks, task, user);
+         task(user, num_tasks);
+       }},
+      {outside,
+       [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
+         task(user, -1);
+         run_all(num_tasks, task, user);
+       }},
+      {outside,
+       [](std::int64_t num_tasks, sampler_task_fn task, void *user) {
+         task(user, INT64_MAX);
+         run_all(num_tasks, task, user);
+         task(user, INT64_MIN);
+       }},
   };
-  for (const ParallelFor::Behaviour &behaviour : behaviours) {
-    ParallelFor parallel_for(behaviour);
-    for (const Spec &spec : few_specs()) {
-      Call call(spec);
-      EXPECT_EQ(call.run(parallel_for.sampler.get()), SAMPLER_ERROR_CALLBACK);
-      EXPECT_STREQ(sampler_last_error(), "parallel_for returned before every task had run");
+  std::vector<Expected> calls = expected_calls(few_specs(), 29);
+  for (const auto &[message, behaviour] : behaviours) {
+    bool misbehaves = true;
+    const ParallelFor::Behaviour &its_behaviour = behaviour;
+    ParallelFor parallel_for([&](std::int64_t num_tasks, sampler_task_fn task, void *user) {
+      misbehaves ? its_behaviour(num_tasks, task, user) : run_all(num_tasks, task, user);
+    });
+    for (Expected &expected : calls) {
+      EXPECT_EQ(expected.call.run(parallel_for.sampler.get()), SAMPLER_ERROR_CALLBACK);
+      EXPECT_EQ(sampler_last_error(), message);
     }
+    misbehaves = false;
+    expect_same(&calls, parallel_for.sampler.get());
   }
 }
 

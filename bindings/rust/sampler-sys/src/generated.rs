@@ -83,7 +83,9 @@ pub type sampler_task_fn = Option<
 >;
 
 /// Runs `task(task_user, i)` exactly once for each i in [0, num_tasks), in any order, on any
-/// threads, and returns when all have returned.
+/// threads, and returns when all have returned. One that leaves a task out, runs one twice or one of
+/// another index makes the call fail: SAMPLER_ERROR_CALLBACK. No task may be run, and none may still
+/// run, after it has returned or thrown: their memory ends with the call.
 pub type sampler_parallel_for_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, num_tasks: i64, task: sampler_task_fn, task_user: *mut c_void),
 >;
