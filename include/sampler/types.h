@@ -66,7 +66,7 @@ enum {
   SAMPLER_ROW_INVALID_VALUE = 1,
   /* No token to choose: every logit is -inf, every probability 0, or there is no candidate. */
   SAMPLER_ROW_EMPTY = 2,
-  /* A parameter of this row is NaN, or a temperature that probabilities cannot have. */
+  /* A parameter of this row is NaN, or a temperature or filter that probabilities cannot have. */
   SAMPLER_ROW_INVALID_PARAMETER = 4,
   /* The row's entry of row_indices names no input row. */
   SAMPLER_ROW_INVALID_INDEX = 8,

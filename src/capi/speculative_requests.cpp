@@ -94,10 +94,14 @@ void read_models(Check &check, const sampler_chain_speculative_args &args, Chain
   request->draft.kind = read_kind(check, "draft_kind", args.draft_kind);
 }
 
-// Given probabilities are not filtered: asking for it would silently do nothing.
+// Given probabilities are not filtered: asking for it would silently do nothing. Of arrays each row
+// has a status of its own.
 void check_filters_have_logits(Check &check, const sampler_chain_speculative_args &args) {
-  const contract::RowParameters row = {args.temperature, args.top_k, args.top_p, args.min_p};
-  if (contract::any_filter_is_on(row) || args.top_ks || args.top_ps || args.min_ps) {
+  contract::Parameters values;
+  if (!args.top_ks) values.top_k = {args.top_k};
+  if (!args.top_ps) values.top_p = {args.top_p};
+  if (!args.min_ps) values.min_p = {args.min_p};
+  if (contract::any_filter_is_on(values.row(0))) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "a filter is set and neither target nor draft is logits; filters must be off for "
                "SAMPLER_PROBABILITIES");
@@ -106,10 +110,9 @@ void check_filters_have_logits(Check &check, const sampler_chain_speculative_arg
 
 void read_parameters(Check &check, const sampler_chain_speculative_args &args,
                      ChainRequest *request) {
-  const bool target_given = request->target.kind == InputKind::kProbabilities;
-  const bool draft_given = !args.draft || request->draft.kind == InputKind::kProbabilities;
-  if (target_given && draft_given) check_filters_have_logits(check, args);
-  request->parameters.temperature = read_temperature(check, args, target_given);
+  if (!request->has_filters()) check_filters_have_logits(check, args);
+  request->parameters.temperature =
+      read_temperature(check, args, request->target.kind == InputKind::kProbabilities);
   read_top_k_top_p(check, args, &request->parameters);
   request->parameters.min_p = read_min_p(check, args);
 }

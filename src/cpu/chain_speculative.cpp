@@ -43,7 +43,7 @@ class Chain {
 
   void run() {
     check_drafts();
-    uint32_t status = contract::check_parameters(request_.target.kind, parameters_);
+    uint32_t status = contract::check_parameters(request_, parameters_);
     if (status == row_status::kOk) status = verify();
     if (status == row_status::kOk) status = draw_last_token();
     write(status);

@@ -193,14 +193,9 @@ void break_parameters(Rules *rules) {
     const char *message =
         "a filter is set and neither target nor draft is logits; filters must be off for "
         "SAMPLER_PROBABILITIES";
-    static const std::int32_t kTopKs[] = {0, 0, 0, 0};
-    static const float kPs[] = {1, 1, 1, 1};
     rules->refuse("top_k", std::int32_t(1), message);
     rules->refuse("top_p", 0.999f, message);
     rules->refuse("min_p", 0.001f, message);
-    rules->refuse("top_ks", kTopKs, message);
-    rules->refuse("top_ps", kPs, message);
-    rules->refuse("min_ps", kPs, message);
     rules->spec().draft = false;  // no draft has no logits either
     rules->spec().draft_kind = SAMPLER_LOGITS;
     rules->refuse("top_k", std::int32_t(1), message);

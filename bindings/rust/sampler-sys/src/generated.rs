@@ -130,7 +130,7 @@ constants! {
     SAMPLER_ROW_INVALID_VALUE: sampler_row_status = 1;
     /// No token to choose: every logit is -inf, every probability 0, or there is no candidate.
     SAMPLER_ROW_EMPTY: sampler_row_status = 2;
-    /// A parameter of this row is NaN, or a temperature that probabilities cannot have.
+    /// A parameter of this row is NaN, or a temperature or filter that probabilities cannot have.
     SAMPLER_ROW_INVALID_PARAMETER: sampler_row_status = 4;
     /// The row's entry of row_indices names no input row.
     SAMPLER_ROW_INVALID_INDEX: sampler_row_status = 8;
@@ -710,7 +710,8 @@ structs! {
         token_id_type: sampler_id_type = 0;
         /// Temperature and filters of the rows that are logits, target and draft alike. When the target is
         /// probabilities the temperature must be 1 or greedy; when the draft is too (or NULL), the filters
-        /// must be off. At most 1e-5: greedy. Then a draft is accepted while it is the target's argmax,
+        /// must be off. A value that is not makes the call fail, an element of an array its row:
+        /// SAMPLER_ROW_INVALID_PARAMETER. At most 1e-5: greedy. Then a draft is accepted while it is the target's argmax,
         /// and the token behind is the argmax too.
         temperature: f32 = 1.0;
         top_k: i32 = 0;
