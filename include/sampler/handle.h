@@ -155,7 +155,8 @@ enum {
 /* Tells how many bytes of workspace the call `operation` with `args` needs: with so many it
  * succeeds, with one fewer it returns SAMPLER_ERROR_WORKSPACE_TOO_SMALL. `args` is that operation's
  * argument struct, set as for the call; of its pointers only whether they are NULL matters, and
- * none is read. A workspace may have any alignment. Its contents are undefined before and after a
+ * none is read. Arrays that the call requires may be NULL all the same. What the call refuses
+ * whatever its addresses, this refuses too, with the same text. A workspace may have any alignment. Its contents are undefined before and after a
  * call. Calls that share one must not overlap in time: one thread, or one stream. */
 SAMPLER_API sampler_status sampler_workspace_size(sampler_t sampler, sampler_operation operation,
                                                   const void *args, size_t *out_bytes);

@@ -819,7 +819,8 @@ functions! {
     /// Tells how many bytes of workspace the call `operation` with `args` needs: with so many it
     /// succeeds, with one fewer it returns SAMPLER_ERROR_WORKSPACE_TOO_SMALL. `args` is that operation's
     /// argument struct, set as for the call; of its pointers only whether they are NULL matters, and
-    /// none is read. A workspace may have any alignment. Its contents are undefined before and after a
+    /// none is read. Arrays that the call requires may be NULL all the same. What the call refuses
+    /// whatever its addresses, this refuses too, with the same text. A workspace may have any alignment. Its contents are undefined before and after a
     /// call. Calls that share one must not overlap in time: one thread, or one stream.
     fn sampler_workspace_size(sampler: sampler_t, operation: sampler_operation, args: *const c_void, out_bytes: *mut usize) -> sampler_status;
     /// Fills the fields that the caller's struct_size covers. Needs no handle, touches no device; the
