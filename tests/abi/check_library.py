@@ -6,9 +6,11 @@ usage: check_library.py exports LIBRARY NAMES_FILE INCLUDE_DIR
        check_library.py versions LIBRARY NEWEST_GLIBC
        check_library.py hardening LIBRARY
        check_library.py thread_local LIBRARY
+       check_library.py protection LIBRARY COMPILER OBJECT:...
 """
 
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -121,9 +123,38 @@ def check_thread_local(library):
     return problems
 
 
+def control_flow_features(file):
+    notes = output_of("readelf", "--wide", "--notes", file)
+    found = re.findall(r"(?:x86|AArch64) feature: (.*)", notes)
+    return set(found[0].replace(" ", "").split(",")) if found else set()
+
+
+def check_protection(library, compiler, joined_objects):
+    """What the compiler was asked for shows in its objects, and in the library as far as the
+    toolchain's own objects let it."""
+    objects = [file for file in joined_objects.split(":") if file]
+    wanted = {"x86_64": {"IBT", "SHSTK"}, "aarch64": {"BTI", "PAC"}}[platform.machine()]
+    problems = [f"{file} lacks {', '.join(sorted(wanted - control_flow_features(file)))}"
+                for file in objects if not wanted <= control_flow_features(file)]
+    if not objects:
+        problems.append("no object was given")
+    start_files = [output_of(compiler, f"-print-file-name={name}").strip()
+                   for name in ("crti.o", "crtbeginS.o", "crtendS.o", "crtn.o")]
+    possible = wanted.intersection(*[control_flow_features(file) for file in start_files])
+    # A CUDA runtime that is linked in has none.
+    if "libcudart_static" not in output_of("readelf", "--wide", "--symbols", library):
+        missing = possible - control_flow_features(library)
+        problems += [f"{library} lacks {', '.join(sorted(missing))}"] if missing else []
+    imports = output_of("nm", "--dynamic", "--undefined-only", library)
+    for name in ("__stack_chk_fail", "__vsnprintf_chk"):
+        if name not in imports:
+            problems.append(f"{name} is not called")
+    return problems
+
+
 CHECKS = {"exports": check_exports, "soname": check_soname, "needed": check_needed,
           "versions": check_versions, "hardening": check_hardening,
-          "thread_local": check_thread_local}
+          "thread_local": check_thread_local, "protection": check_protection}
 
 if __name__ == "__main__":
     found_problems = CHECKS[sys.argv[1]](*sys.argv[2:])
