@@ -1,8 +1,9 @@
-# Compiler options in four portions:
+# Compiler options in five portions:
 #   sampler_warnings     interface target: what every C and C++ target of this project is checked with
 #   sampler_arithmetic   interface target: what any unit that computes by the contract must be compiled
 #                        with, the library and tests that include src/contract alike
 #   sampler_hardening    interface target: what makes an error in the library harder to exploit
+#   sampler_coverage     interface target: counters for gcov, where SAMPLER_COVERAGE is on
 #   SAMPLER_SANITIZE     sanitizers, for every target of the build
 
 add_library(sampler_warnings INTERFACE)
@@ -34,6 +35,12 @@ endif()
 add_library(sampler_hardening INTERFACE)
 target_compile_options(sampler_hardening INTERFACE "$<${host_code}:${hardening}>"
                                                    "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_hardening}>")
+
+add_library(sampler_coverage INTERFACE)
+if(SAMPLER_COVERAGE)
+  target_compile_options(sampler_coverage INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(sampler_coverage INTERFACE --coverage)
+endif()
 
 if(SAMPLER_SANITIZE)
   # Of the debug information, reports need the line tables alone; the rest slows the build.
