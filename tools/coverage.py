@@ -17,7 +17,7 @@ import sys
 
 def gcov_reports(build_folder):
     """gcov's report on each unit that was compiled, whether it ran or not."""
-    for notes in sorted(pathlib.Path(build_folder).rglob("*.gcno")):
+    for notes in sorted(pathlib.Path(build_folder).resolve().rglob("*.gcno")):
         counters = notes.with_suffix(".gcda")
         output = subprocess.run(
             ["gcov", "--json-format", "--stdout", "--branch-probabilities",
