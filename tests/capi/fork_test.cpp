@@ -18,7 +18,7 @@
 
 namespace {
 
-std::atomic<bool> same_process_ids{false}, kernel_wipes{true};
+std::atomic<bool> same_process_ids{false}, kernel_wipes{true}, has_pages{true};
 
 }  // namespace
 
@@ -26,6 +26,16 @@ std::atomic<bool> same_process_ids{false}, kernel_wipes{true};
 // may have its parent's process id; a kernel may not know MADV_WIPEONFORK.
 extern "C" pid_t getpid() noexcept {
   return same_process_ids ? 1 : pid_t(syscall(SYS_getpid));
+}
+
+extern "C" void *mmap(void *address, std::size_t bytes, int protection, int flags, int file,
+                      off_t offset) noexcept {
+  if (has_pages) {
+    return reinterpret_cast<void *>(
+        syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+  }
+  errno = ENOMEM;
+  return MAP_FAILED;
 }
 
 extern "C" int madvise(void *address, std::size_t bytes, int advice) noexcept {
@@ -171,6 +181,20 @@ INSTANTIATE_TEST_SUITE_P(Of, Children,
                          [](const auto &tested) {
                            return tested.index == 0 ? "AProcessWithWorkers" : "ABusyProcess";
                          });
+
+TEST(Create, NeedsAPage) {
+  const auto is_refused = [] {
+    has_pages = false;
+    sampler_t sampler = nullptr;
+    const sampler_status status = sampler_create(nullptr, &sampler);
+    const std::string text = sampler_last_error();
+    has_pages = true;
+    return status == SAMPLER_ERROR_OUT_OF_MEMORY && !sampler &&
+           text == "the system has no page of memory for the library" &&
+           sampler_create(nullptr, &sampler) == SAMPLER_OK;
+  };
+  EXPECT_EQ(status_of_child(&fork, is_refused), 42);
+}
 
 // A child that shares its parent's memory has its threads, too.
 TEST(Vfork, SharesTheHandle) {

@@ -113,14 +113,14 @@ TEST(Threads, DoNotPileUp) {
   EXPECT_TRUE(has_threads_soon(before));
 }
 
-volatile std::sig_atomic_t num_signals = 0;
+std::atomic<int> num_signals{0};
 
 // The host's signal handlers never run on the library's threads.
 TEST(Threads, TakeNoSignals) {
   const Sampler sampler = roomy_sampler(4);
   num_signals = 0;
   struct sigaction action = {}, previous_action;
-  action.sa_handler = [](int) { num_signals = num_signals + 1; };
+  action.sa_handler = [](int) { ++num_signals; };
   ASSERT_EQ(sigaction(SIGUSR1, &action, &previous_action), 0);
   sigset_t signals, previous;
   sigemptyset(&signals);
@@ -189,7 +189,7 @@ TEST(Threads, TakeNoOtherSignals) {
   for (int signal = 1; signal < 32; ++signal) {
     if (signal == SIGKILL || signal == SIGSTOP) continue;
     struct sigaction action = {}, previous;
-    action.sa_handler = [](int) { num_signals = num_signals + 1; };
+    action.sa_handler = [](int) { ++num_signals; };
     num_signals = 0;
     ASSERT_EQ(sigaction(signal, &action, &previous), 0);
     ASSERT_EQ(syscall(SYS_tgkill, getpid(), *started.begin(), signal), 0);
