@@ -1,7 +1,9 @@
-# Compiler options in three portions:
+# Compiler options in five portions:
 #   sampler_warnings     interface target: what every C and C++ target of this project is checked with
 #   sampler_arithmetic   interface target: what any unit that computes by the contract must be compiled
 #                        with, the library and tests that include src/contract alike
+#   sampler_hardening    interface target: what makes an error in the library harder to exploit
+#   sampler_coverage     interface target: counters for gcov, where SAMPLER_COVERAGE is on
 #   SAMPLER_SANITIZE     sanitizers, for every target of the build
 
 add_library(sampler_warnings INTERFACE)
@@ -17,6 +19,28 @@ set(SAMPLER_ARITHMETIC_OPTIONS -ffp-contract=off)
 add_library(sampler_arithmetic INTERFACE)
 target_compile_options(sampler_arithmetic
                        INTERFACE "$<${host_code}:${SAMPLER_ARITHMETIC_OPTIONS}>")
+
+set(hardening -fstack-protector-strong)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  list(APPEND hardening -fcf-protection=full)
+elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  list(APPEND hardening -mbranch-protection=standard)
+endif()
+list(TRANSFORM hardening PREPEND -Xcompiler= OUTPUT_VARIABLE cuda_hardening)
+# Bounds that the C library checks: they come with optimisation, and sanitizers have their own.
+if(NOT SAMPLER_SANITIZE)
+  list(APPEND hardening "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE>"
+       "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-D_FORTIFY_SOURCE=3>")
+endif()
+add_library(sampler_hardening INTERFACE)
+target_compile_options(sampler_hardening INTERFACE "$<${host_code}:${hardening}>"
+                                                   "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_hardening}>")
+
+add_library(sampler_coverage INTERFACE)
+if(SAMPLER_COVERAGE)
+  target_compile_options(sampler_coverage INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(sampler_coverage INTERFACE --coverage)
+endif()
 
 if(SAMPLER_SANITIZE)
   # Of the debug information, reports need the line tables alone; the rest slows the build.

@@ -61,7 +61,7 @@ class ChainTeam {
     state.greedy = contract::is_greedy(state.parameters.temperature);
     state.random = request_.random.row(index);
     check_drafts(&state);
-    uint32_t status = contract::check_parameters(request_.target.kind, state.parameters);
+    uint32_t status = contract::check_parameters(request_, state.parameters);
     if (status == row_status::kOk) status = verify(&state);
     if (status == row_status::kOk) status = draw_last_token(&state);
     // Every thread has read what the row's outputs may be written over: the counts.

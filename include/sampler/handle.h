@@ -41,7 +41,9 @@ typedef void (*sampler_log_fn)(void *user, sampler_log_level level, const char *
 typedef void (*sampler_task_fn)(void *task_user, int64_t index);
 
 /* Runs `task(task_user, i)` exactly once for each i in [0, num_tasks), in any order, on any
- * threads, and returns when all have returned. */
+ * threads, and returns when all have returned. One that leaves a task out, runs one twice or one of
+ * another index makes the call fail: SAMPLER_ERROR_CALLBACK. No task may be run, and none may still
+ * run, after it has returned or thrown: their memory ends with the call. */
 typedef void (*sampler_parallel_for_fn)(void *user, int64_t num_tasks, sampler_task_fn task,
                                         void *task_user);
 
@@ -62,7 +64,9 @@ typedef struct sampler_options {
 
   /* CPU: how many rows are worked on at once, in [1, 256]; 0 is 1, the caller's thread alone.
    * With more, and without `parallel_for`, the threads are started here, once, and sleep between
-   * calls. After fork() the child's handle works with the caller's thread alone. */
+   * calls. In a child process that has a copy of the handle, of fork() or, from Linux 4.14 on,
+   * of clone(), the handle works with the caller's thread alone, and is free even where another
+   * thread's call used it at that moment. */
   int32_t num_threads;
 
   /* The workspace that the handle brings: room for any operation on up to `max_rows` output rows
@@ -151,7 +155,8 @@ enum {
 /* Tells how many bytes of workspace the call `operation` with `args` needs: with so many it
  * succeeds, with one fewer it returns SAMPLER_ERROR_WORKSPACE_TOO_SMALL. `args` is that operation's
  * argument struct, set as for the call; of its pointers only whether they are NULL matters, and
- * none is read. A workspace may have any alignment. Its contents are undefined before and after a
+ * none is read. Arrays that the call requires may be NULL all the same. What the call refuses
+ * whatever its addresses, this refuses too, with the same text. A workspace may have any alignment. Its contents are undefined before and after a
  * call. Calls that share one must not overlap in time: one thread, or one stream. */
 SAMPLER_API sampler_status sampler_workspace_size(sampler_t sampler, sampler_operation operation,
                                                   const void *args, size_t *out_bytes);

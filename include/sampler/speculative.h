@@ -72,7 +72,8 @@ typedef struct sampler_chain_speculative_args {
 
   /* Temperature and filters of the rows that are logits, target and draft alike. When the target is
    * probabilities the temperature must be 1 or greedy; when the draft is too (or NULL), the filters
-   * must be off. At most 1e-5: greedy. Then a draft is accepted while it is the target's argmax,
+   * must be off. A value that is not makes the call fail, an element of an array its row:
+   * SAMPLER_ROW_INVALID_PARAMETER. At most 1e-5: greedy. Then a draft is accepted while it is the target's argmax,
    * and the token behind is the argmax too. */
   float temperature;
   int32_t top_k;

@@ -50,7 +50,8 @@ SAMPLER_API const char *sampler_status_string(sampler_status status);
 
 /* One line about the last call on this thread that failed: which argument, its value, the rule.
  * Calls that succeed leave it alone. Never NULL, "" before the first failure; valid until the next
- * failing call on this thread. */
+ * failing call on this thread. Up to 256 threads have one without any memory being taken; a further
+ * one takes it from malloc, and has "" where there is none. */
 SAMPLER_API const char *sampler_last_error(void);
 
 /* ---- What became of a row ------------------------------------------------------------------- */
@@ -65,7 +66,7 @@ enum {
   SAMPLER_ROW_INVALID_VALUE = 1,
   /* No token to choose: every logit is -inf, every probability 0, or there is no candidate. */
   SAMPLER_ROW_EMPTY = 2,
-  /* A parameter of this row is NaN, or a temperature that probabilities cannot have. */
+  /* A parameter of this row is NaN, or a temperature or filter that probabilities cannot have. */
   SAMPLER_ROW_INVALID_PARAMETER = 4,
   /* The row's entry of row_indices names no input row. */
   SAMPLER_ROW_INVALID_INDEX = 8,

@@ -59,9 +59,12 @@ void Check::required(const char *name, const void *data) {
 }
 
 void Check::array(const char *name, const void *data, size_t size, int64_t rows, int64_t cols,
-                  int64_t stride, Access access) {
-  if (!ok() || !checks_memory_ || !data || rows == 0 || cols == 0) return;
-  if (reinterpret_cast<uintptr_t>(data) % size != 0) {
+                  int64_t stride, Access access, Need need) {
+  if (rows == 0 || cols == 0) return;
+  if (need == Need::kRequired) required(name, data);
+  if (!ok() || (need == Need::kOptional && !data)) return;
+  const uintptr_t address = checks_memory_ ? reinterpret_cast<uintptr_t>(data) : 0;
+  if (address % size != 0) {
     fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %p; it must be aligned to %zu bytes", name, data,
          size);
     return;
@@ -70,13 +73,13 @@ void Check::array(const char *name, const void *data, size_t size, int64_t rows,
   if (__builtin_mul_overflow(rows - 1, stride, &last_row) ||
       __builtin_add_overflow(last_row, cols, &elements) ||
       __builtin_mul_overflow(elements, int64_t(size), &bytes) ||
-      uint64_t(bytes) > UINTPTR_MAX - reinterpret_cast<uintptr_t>(data)) {
+      uint64_t(bytes) > UINTPTR_MAX - address) {
     fail(SAMPLER_ERROR_INVALID_ARGUMENT,
          "%s has %" PRId64 " rows, %" PRId64 " elements apart; it must fit the address space", name,
          rows, stride);
     return;
   }
-  add_range(name, data, size_t(bytes), access);
+  if (checks_memory_) add_range(name, data, size_t(bytes), access);
 }
 
 void Check::workspace(const void *data, size_t bytes) {

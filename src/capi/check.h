@@ -11,10 +11,11 @@
 namespace sampler::capi {
 
 enum class Access { kRead, kReadParameters, kWrite };
+enum class Need { kOptional, kRequired };
 
 class Check {
  public:
-  // Without memory checks only shapes, enumerations and parameters are looked at.
+  // Without memory checks addresses are not looked at, but for whether they are null.
   explicit Check(const Log &log, bool checks_memory = true)
       : log_(log), checks_memory_(checks_memory) {}
 
@@ -64,11 +65,12 @@ class Check {
   int64_t stride(const char *name, int64_t stride, const char *least_name, int64_t least);
 
   // [rows, cols] elements of `size` bytes, `stride` elements from row to row. Null is fine for an
-  // array that is not required.
+  // array that is not required, or has no elements. Without memory checks a required one is there.
   void array(const char *name, const void *data, size_t size, int64_t rows, int64_t cols,
-             int64_t stride, Access access);
-  void array(const char *name, const void *data, size_t size, int64_t count, Access access) {
-    array(name, data, size, count, 1, 1, access);
+             int64_t stride, Access access, Need need = Need::kOptional);
+  void array(const char *name, const void *data, size_t size, int64_t count, Access access,
+             Need need = Need::kOptional) {
+    array(name, data, size, count, 1, 1, access, need);
   }
   // Numbers per row, in host memory for some handles.
   void parameters(const char *name, const void *data, size_t size, int64_t count) {

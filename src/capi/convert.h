@@ -74,12 +74,11 @@ contract::Rows read_input(Check &check, const Args &args, int64_t num_input_rows
   rows.values = args.input;
   rows.ids = args.candidate_ids;
   rows.counts = args.candidate_counts;
-  if (rows.num_rows > 0) check.required("input", rows.values);
   if (rows.counts && !rows.ids) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "candidate_ids is NULL; candidate_counts needs it");
   }
   check.array("input", rows.values, contract::size_of(rows.dtype), rows.num_rows, rows.num_cols,
-              rows.stride, Access::kRead);
+              rows.stride, Access::kRead, Need::kRequired);
   check.array("candidate_ids", rows.ids, contract::size_of(rows.id_type), rows.num_rows,
               rows.num_cols, rows.stride, Access::kRead);
   check.array("candidate_counts", rows.counts, sizeof(int32_t), rows.num_rows, Access::kRead);
@@ -204,9 +203,8 @@ void read_output(Check &check, const Args &args, const char *input_name, sampler
   request->output_stride =
       check.stride("output_stride", args.output_stride, "num_cols", args.num_cols);
   request->output = args.output;
-  if (args.num_rows > 0) check.required("output", args.output);
   check.array("output", args.output, contract::size_of(request->output_dtype), args.num_rows,
-              args.num_cols, request->output_stride, Access::kWrite);
+              args.num_cols, request->output_stride, Access::kWrite, Need::kRequired);
   request->out_row_status = read_row_status(check, args);
 }
 

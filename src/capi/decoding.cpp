@@ -165,6 +165,8 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   output("out_drafted_counts", args.out_drafted_counts);
   output("out_accepted_counts", args.out_accepted_counts);
   output("out_cache_lengths", args.out_cache_lengths);
+  constexpr int64_t kStatsWords = sizeof(sampler_generation_stats) / sizeof(int64_t);
+  check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, Access::kWrite);
   args.target = &out->target;
 }
 

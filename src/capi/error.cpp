@@ -3,12 +3,11 @@
 #include <cstdio>
 #include <cstring>
 
+#include "capi/thread_state.h"
+
 namespace sampler::capi {
 
 namespace {
-
-// Touched only when a call fails: a thread's first touch may allocate it.
-thread_local char error_text[512];
 
 const char *const kStatusNames[] = {
     "SAMPLER_OK",
@@ -31,10 +30,12 @@ static_assert(kNumStatuses == SAMPLER_ERROR_CORRUPT_DATA + 1);
 // The log's line is not the thread's error text: calls that the log makes with other handles may
 // fail and overwrite that. It is set last, so that it tells of the call that failed last.
 sampler_status fail(const Log &log, sampler_status status, const char *format, va_list values) {
-  char text[sizeof error_text];
+  char text[sizeof(ThreadState::error_text)];
   std::vsnprintf(text, sizeof text, format, values);
   log(SAMPLER_LOG_ERROR, text);
-  std::memcpy(error_text, text, sizeof text);
+  if (ThreadState *const state = make_thread_state()) {
+    std::memcpy(state->error_text, text, sizeof text);
+  }
   return status;
 }
 
@@ -51,7 +52,8 @@ sampler_status fail(const Log &log, sampler_status status, const char *format, .
 extern "C" {
 
 const char *sampler_last_error(void) {
-  return sampler::capi::error_text;
+  const sampler::capi::ThreadState *const state = sampler::capi::thread_state();
+  return state ? state->error_text : "";
 }
 
 const char *sampler_status_string(sampler_status status) {

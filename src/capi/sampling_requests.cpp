@@ -32,9 +32,8 @@ void read_token_outputs(Check &check, const Args &args, const sampler_handle &ha
   request->bad_row_token = handle.fallback_token_id;
   check_id(check, "the sampler's fallback_token_id", request->bad_row_token, request->input);
   request->out_token_ids = {args.out_token_ids, read_token_id_type(check, args)};
-  if (args.num_rows > 0) check.required("out_token_ids", args.out_token_ids);
   check.array("out_token_ids", args.out_token_ids, contract::size_of(request->out_token_ids.type),
-              args.num_rows, Access::kWrite);
+              args.num_rows, Access::kWrite, Need::kRequired);
 }
 
 // The members that every struct that draws has.
@@ -180,12 +179,11 @@ SelectRequest to_request(Check &check, const sampler_top_k_select_args &args,
       read_output_dtype(check, args.output_dtype, "input_dtype", args.input_dtype);
   request.out_values = args.out_values;
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args)};
-  if (args.num_rows > 0 && !args.out_values) check.required("out_token_ids", args.out_token_ids);
   const int64_t count = check.ok() ? args.num_rows * args.num_selected : 0;
   check.array("out_values", args.out_values, contract::size_of(request.output_dtype), count,
               Access::kWrite);
   check.array("out_token_ids", args.out_token_ids, contract::size_of(request.out_token_ids.type),
-              count, Access::kWrite);
+              count, Access::kWrite, args.out_values ? Need::kOptional : Need::kRequired);
   request.out_counts = args.out_counts;
   check_output(check, "out_counts", args.out_counts, args.num_rows);
   request.out_row_status = read_row_status(check, args);

@@ -16,12 +16,8 @@ struct PositionsArgs {
   const void *values, *ids;
   const int32_t *counts;
   int64_t num_positions, row_stride, position_stride;
+  Need need;
 };
-
-void check_array(Check &check, const char *name, const void *data, size_t size, int64_t num_rows,
-                 int64_t row_stride, int64_t row_extent) {
-  check.array(name, data, size, num_rows, row_extent, row_stride, Access::kRead);
-}
 
 contract::Rows read_positions(Check &check, const sampler_chain_speculative_args &args,
                               const PositionsArgs &positions, sampler_dtype dtype,
@@ -56,10 +52,10 @@ contract::Rows read_positions(Check &check, const sampler_chain_speculative_args
                positions.counts_name);
   }
   if (!check.ok()) return rows;
-  check_array(check, positions.name, rows.values, contract::size_of(rows.dtype), args.num_rows,
-              *row_stride, extent);
-  check_array(check, positions.ids_name, rows.ids, contract::size_of(rows.id_type), args.num_rows,
-              *row_stride, extent);
+  check.array(positions.name, rows.values, contract::size_of(rows.dtype), args.num_rows, extent,
+              *row_stride, Access::kRead, positions.need);
+  check.array(positions.ids_name, rows.ids, contract::size_of(rows.id_type), args.num_rows, extent,
+              *row_stride, Access::kRead);
   check.array(positions.counts_name, rows.counts, sizeof(int32_t), rows.num_rows, Access::kRead);
   return rows;
 }
@@ -73,19 +69,18 @@ void read_models(Check &check, const sampler_chain_speculative_args &args, Chain
   if (!check.ok()) return;
   request->num_rows = args.num_rows;
   request->num_drafts = args.num_drafts;
-  if (args.num_rows > 0) check.required("target", args.target);
   request->target =
       read_positions(check, args,
                      {"target", "target_candidate_ids", "target_candidate_counts",
                       "target_row_stride", "target_position_stride", args.target,
                       args.target_candidate_ids, args.target_candidate_counts, args.num_drafts + 1,
-                      args.target_row_stride, args.target_position_stride},
+                      args.target_row_stride, args.target_position_stride, Need::kRequired},
                      args.target_dtype, &request->target_row_stride);
   request->draft = read_positions(
       check, args,
       {"draft", "draft_candidate_ids", "draft_candidate_counts", "draft_row_stride",
        "draft_position_stride", args.draft, args.draft_candidate_ids, args.draft_candidate_counts,
-       args.num_drafts, args.draft_row_stride, args.draft_position_stride},
+       args.num_drafts, args.draft_row_stride, args.draft_position_stride, Need::kOptional},
       args.draft_dtype, &request->draft_row_stride);
   if (!args.draft && (args.draft_candidate_ids || args.draft_candidate_counts)) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "draft is NULL; draft_candidate_ids needs it");
@@ -94,10 +89,14 @@ void read_models(Check &check, const sampler_chain_speculative_args &args, Chain
   request->draft.kind = read_kind(check, "draft_kind", args.draft_kind);
 }
 
-// Given probabilities are not filtered: asking for it would silently do nothing.
+// Given probabilities are not filtered: asking for it would silently do nothing. Of arrays each row
+// has a status of its own.
 void check_filters_have_logits(Check &check, const sampler_chain_speculative_args &args) {
-  const contract::RowParameters row = {args.temperature, args.top_k, args.top_p, args.min_p};
-  if (contract::any_filter_is_on(row) || args.top_ks || args.top_ps || args.min_ps) {
+  contract::Parameters values;
+  if (!args.top_ks) values.top_k = {args.top_k};
+  if (!args.top_ps) values.top_p = {args.top_p};
+  if (!args.min_ps) values.min_p = {args.min_p};
+  if (contract::any_filter_is_on(values.row(0))) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "a filter is set and neither target nor draft is logits; filters must be off for "
                "SAMPLER_PROBABILITIES");
@@ -106,10 +105,9 @@ void check_filters_have_logits(Check &check, const sampler_chain_speculative_arg
 
 void read_parameters(Check &check, const sampler_chain_speculative_args &args,
                      ChainRequest *request) {
-  const bool target_given = request->target.kind == InputKind::kProbabilities;
-  const bool draft_given = !args.draft || request->draft.kind == InputKind::kProbabilities;
-  if (target_given && draft_given) check_filters_have_logits(check, args);
-  request->parameters.temperature = read_temperature(check, args, target_given);
+  if (!request->has_filters()) check_filters_have_logits(check, args);
+  request->parameters.temperature =
+      read_temperature(check, args, request->target.kind == InputKind::kProbabilities);
   read_top_k_top_p(check, args, &request->parameters);
   request->parameters.min_p = read_min_p(check, args);
 }
@@ -119,17 +117,13 @@ void read_tokens_and_counts(Check &check, const sampler_chain_speculative_args &
   request->out_token_ids = {args.out_token_ids, read_token_id_type(check, args)};
   const size_t id_size = contract::size_of(request->out_token_ids.type);
   if (!check.ok()) return;
-  if (args.num_rows > 0) check.required("out_token_ids", args.out_token_ids);
-  if (args.num_rows > 0 && args.num_drafts > 0) {
-    check.required("draft_token_ids", args.draft_token_ids);
-  }
   request->draft_token_ids = args.draft_token_ids;
   check.array("draft_token_ids", args.draft_token_ids, id_size, args.num_rows * args.num_drafts,
-              Access::kRead);
+              Access::kRead, Need::kRequired);
   request->draft_lengths = args.draft_lengths;
   check.array("draft_lengths", args.draft_lengths, sizeof(int32_t), args.num_rows, Access::kRead);
   check.array("out_token_ids", args.out_token_ids, id_size, args.num_rows * (args.num_drafts + 1),
-              Access::kWrite);
+              Access::kWrite, Need::kRequired);
   request->out_accepted_counts = args.out_accepted_counts;
   request->out_emitted_counts = args.out_emitted_counts;
   check_output(check, "out_accepted_counts", args.out_accepted_counts, args.num_rows);
@@ -143,7 +137,7 @@ void read_tokens_and_counts(Check &check, const sampler_chain_speculative_args &
 // One of the two models' rows of a residual: [num_rows, num_cols] probabilities.
 contract::Rows read_probabilities(Check &check, const sampler_residual_args &args, const char *name,
                                   const void *values, const char *stride_name, int64_t stride,
-                                  sampler_dtype dtype) {
+                                  sampler_dtype dtype, Need need) {
   contract::Rows rows;
   rows.values = values;
   rows.num_rows = args.num_rows;
@@ -152,8 +146,8 @@ contract::Rows read_probabilities(Check &check, const sampler_residual_args &arg
   rows.kind = InputKind::kProbabilities;
   rows.stride = check.stride(stride_name, stride, "num_cols", args.num_cols);
   if (!check.ok()) return rows;
-  check_array(check, name, values, contract::size_of(rows.dtype), args.num_rows, rows.stride,
-              args.num_cols);
+  check.array(name, values, contract::size_of(rows.dtype), args.num_rows, args.num_cols,
+              rows.stride, Access::kRead, need);
   return rows;
 }
 
@@ -165,10 +159,9 @@ void read_draft_tokens(Check &check, const sampler_residual_args &args, Residual
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "draft and draft_token_ids are set; one of them must be NULL");
   }
-  if (args.num_rows > 0 && !args.draft) check.required("draft_token_ids", args.draft_token_ids);
   request->draft_token_ids = args.draft_token_ids;
   check.array("draft_token_ids", args.draft_token_ids, contract::size_of(request->token_id_type),
-              args.num_rows, Access::kRead);
+              args.num_rows, Access::kRead, args.draft ? Need::kOptional : Need::kRequired);
 }
 
 }  // namespace
@@ -192,11 +185,10 @@ ResidualRequest to_request(Check &check, const sampler_residual_args &args,
   check.enumeration("target_dtype", args.target_dtype, kNumDtypes);
   check.enumeration("draft_dtype", args.draft_dtype, kNumDtypes);
   request.num_rows = args.num_rows;
-  if (args.num_rows > 0) check.required("target", args.target);
   request.target = read_probabilities(check, args, "target", args.target, "target_row_stride",
-                                      args.target_row_stride, args.target_dtype);
+                                      args.target_row_stride, args.target_dtype, Need::kRequired);
   request.draft = read_probabilities(check, args, "draft", args.draft, "draft_row_stride",
-                                     args.draft_row_stride, args.draft_dtype);
+                                     args.draft_row_stride, args.draft_dtype, Need::kOptional);
   read_draft_tokens(check, args, &request);
   read_output(check, args, "target_dtype", args.target_dtype, &request);
   return request;

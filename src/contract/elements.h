@@ -69,4 +69,10 @@ SAMPLER_HD inline uint32_t check_parameters(InputKind kind, const RowParameters 
   return has_nan || refused ? row_status::kInvalidParameter : row_status::kOk;
 }
 
+// The same of a chain, where filters may have nothing to work on.
+SAMPLER_HD inline uint32_t check_parameters(const ChainRequest &request, const RowParameters &row) {
+  const bool refused = !request.has_filters() && any_filter_is_on(row);
+  return refused ? row_status::kInvalidParameter : check_parameters(request.target.kind, row);
+}
+
 }  // namespace sampler::contract

@@ -157,6 +157,11 @@ struct ChainRequest {
   int32_t *out_emitted_counts = nullptr;
   bool accumulate_counts = false;
   uint32_t *out_row_status = nullptr;
+
+  // Given probabilities are not filtered.
+  SAMPLER_HD bool has_filters() const {
+    return target.kind == InputKind::kLogits || (draft.values && draft.kind == InputKind::kLogits);
+  }
 };
 
 // What a rejected draft leaves of each row.

@@ -43,7 +43,7 @@ class Chain {
 
   void run() {
     check_drafts();
-    uint32_t status = contract::check_parameters(request_.target.kind, parameters_);
+    uint32_t status = contract::check_parameters(request_, parameters_);
     if (status == row_status::kOk) status = verify();
     if (status == row_status::kOk) status = draw_last_token();
     write(status);
@@ -218,7 +218,7 @@ size_t workspace_bytes(const ChainRequest &request, int num_threads) {
   return two_models_bytes(request, num_threads);
 }
 
-bool run(const ChainRequest &request, const Executor &executor, void *block) {
+Misuse run(const ChainRequest &request, const Executor &executor, void *block) {
   return for_rows_of_two_models(request, executor, block,
                                 [&](int64_t row, auto &target, auto &draft, float *residual) {
                                   Chain(request, row, target, draft, residual).run();

@@ -2,11 +2,11 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <new>
 
+#include "cpu/fork_generation.h"
 #include "cpu/fp_environment.h"
 
 namespace sampler::cpu {
@@ -18,17 +18,21 @@ class ThreadPool {
     return sizeof(ThreadPool) + size_t(num_workers) * sizeof(Worker);
   }
 
-  explicit ThreadPool(int num_workers) : owner_(getpid()), num_workers_(num_workers) {
+  explicit ThreadPool(int num_workers) : owner_(fork_generation()), num_workers_(num_workers) {
     pthread_mutex_init(&mutex_, nullptr);
     pthread_cond_init(&work_, nullptr);
     pthread_cond_init(&done_, nullptr);
   }
 
   bool start() {
-    // Signals are the host's business: its handlers must not find themselves on our threads.
-    sigset_t all, previous;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &previous);
+    // Signals are the host's business: those sent to the process must not find our threads. The
+    // host's handlers for what a thread itself does run where it does it: the kernel ends a process
+    // whose thread blocks them.
+    sigset_t blocked, previous;
+    sigfillset(&blocked);
+    constexpr int kSynchronous[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    for (const int signal : kSynchronous) sigdelset(&blocked, signal);
+    pthread_sigmask(SIG_SETMASK, &blocked, &previous);
     bool started = true;
     for (int i = 0; i < num_workers_ && started; ++i) {
       new (&workers()[i]) Worker{this, i + 1, {}};
@@ -53,7 +57,7 @@ class ThreadPool {
   }
 
   // Threads do not survive a fork.
-  bool is_owner() const { return owner_ == getpid(); }
+  bool is_owner() const { return owner_ == fork_generation(); }
 
   void run(int64_t num_tasks, TaskFn task, void *task_user) {
     pthread_mutex_lock(&mutex_);
@@ -108,7 +112,7 @@ class ThreadPool {
   pthread_mutex_t mutex_;
   pthread_cond_t work_;
   pthread_cond_t done_;
-  pid_t owner_;
+  uint32_t owner_;
   int num_workers_;
   int num_started_ = 0;
   bool stopping_ = false;
@@ -134,27 +138,40 @@ void stop_thread_pool(ThreadPool *pool) {
 
 namespace {
 
-// A task run at most once, however often a faulty parallel_for calls it.
+// Each task run at most once, and what a faulty parallel_for does beyond that.
 struct OnceEach {
   TaskFn task;
   void *task_user;
   int64_t num_tasks;
   std::atomic<int64_t> num_run{0};
   std::atomic<bool> taken[kMaxThreads] = {};
+  std::atomic<bool> ran_twice{false};
+  std::atomic<bool> ran_outside{false};
 
   static void run(void *user, int64_t index) {
     auto *self = static_cast<OnceEach *>(user);
-    if (index < 0 || index >= self->num_tasks) return;
-    if (self->taken[index].exchange(true)) return;
-    const FpEnvironment environment;
-    self->task(self->task_user, index);
-    self->num_run.fetch_add(1);
+    if (index < 0 || index >= self->num_tasks) {
+      self->ran_outside = true;
+    } else if (self->taken[index].exchange(true)) {
+      self->ran_twice = true;
+    } else {
+      const FpEnvironment environment;
+      self->task(self->task_user, index);
+      self->num_run.fetch_add(1);
+    }
+  }
+
+  Misuse misuse() const {
+    if (num_run != num_tasks) return "parallel_for returned before every task had run";
+    if (ran_twice) return "parallel_for ran a task twice";
+    if (ran_outside) return "parallel_for ran a task whose index is not in [0, num_tasks)";
+    return nullptr;
   }
 };
 
 }  // namespace
 
-bool Executor::run_tasks(int64_t num_tasks, TaskFn task, void *task_user) const {
+Misuse Executor::run_tasks(int64_t num_tasks, TaskFn task, void *task_user) const {
   OnceEach once = {task, task_user, num_tasks};
   if (num_tasks > 1 && parallel_for) {
     parallel_for(parallel_for_user, num_tasks, &OnceEach::run, &once);
@@ -163,7 +180,7 @@ bool Executor::run_tasks(int64_t num_tasks, TaskFn task, void *task_user) const 
   } else {
     for (int64_t i = 0; i < num_tasks; ++i) OnceEach::run(&once, i);
   }
-  return once.num_run.load() == num_tasks;
+  return once.misuse();
 }
 
 }  // namespace sampler::cpu

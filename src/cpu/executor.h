@@ -10,6 +10,9 @@ namespace sampler::cpu {
 using TaskFn = void (*)(void *task_user, int64_t index);
 using ParallelForFn = void (*)(void *user, int64_t num_tasks, TaskFn task, void *task_user);
 
+// What the caller's parallel_for did wrong; null: nothing.
+using Misuse = const char *;
+
 class ThreadPool;
 struct Passes;
 
@@ -24,15 +27,15 @@ struct Executor {
   uint64_t places_key = 0;         // see Places
 
   // Calls task(0) ... task(num_tasks - 1), each once, in the contract's floating-point environment.
-  // num_tasks <= num_threads. False when the caller's parallel_for did not run every task.
+  // num_tasks <= num_threads.
   template <class Task>
-  bool run(int64_t num_tasks, Task &task) const {
+  Misuse run(int64_t num_tasks, Task &task) const {
     return run_tasks(
         num_tasks, [](void *user, int64_t index) { (*static_cast<Task *>(user))(index); }, &task);
   }
 
  private:
-  bool run_tasks(int64_t num_tasks, TaskFn task, void *task_user) const;
+  Misuse run_tasks(int64_t num_tasks, TaskFn task, void *task_user) const;
 };
 
 // The bytes that a pool of `num_workers` threads takes.

@@ -16,11 +16,10 @@ size_t workspace_bytes(const contract::SelectRequest &request, int num_threads);
 size_t workspace_bytes(const contract::ChainRequest &request, int num_threads);
 size_t workspace_bytes(const contract::ResidualRequest &request, int num_threads);
 
-// False when the caller's parallel_for did not run every task.
-bool run(const contract::SampleRequest &request, const Executor &executor, void *workspace);
-bool run(const contract::RowsRequest &request, const Executor &executor, void *workspace);
-bool run(const contract::SelectRequest &request, const Executor &executor, void *workspace);
-bool run(const contract::ChainRequest &request, const Executor &executor, void *workspace);
-bool run(const contract::ResidualRequest &request, const Executor &executor, void *workspace);
+Misuse run(const contract::SampleRequest &request, const Executor &executor, void *workspace);
+Misuse run(const contract::RowsRequest &request, const Executor &executor, void *workspace);
+Misuse run(const contract::SelectRequest &request, const Executor &executor, void *workspace);
+Misuse run(const contract::ChainRequest &request, const Executor &executor, void *workspace);
+Misuse run(const contract::ResidualRequest &request, const Executor &executor, void *workspace);
 
 }  // namespace sampler::cpu

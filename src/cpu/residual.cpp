@@ -52,7 +52,7 @@ size_t workspace_bytes(const ResidualRequest &request, int num_threads) {
   return two_models_bytes(request, num_threads);
 }
 
-bool run(const ResidualRequest &request, const Executor &executor, void *block) {
+Misuse run(const ResidualRequest &request, const Executor &executor, void *block) {
   return for_rows_of_two_models(request, executor, block,
                                 [&](int64_t row, auto &target, auto &draft, float *residual) {
                                   run_row(request, row, target, draft, residual);

@@ -117,7 +117,7 @@ void run_row(const SelectRequest &request, int64_t index, Row &row) {
 }
 
 template <class Request>
-bool run_rows(const Request &request, const Executor &executor, void *block) {
+Misuse run_rows(const Request &request, const Executor &executor, void *block) {
   const int64_t num_rows = request.input.num_rows;
   const int64_t num_tasks = num_tasks_for(num_rows, executor.num_threads);
   return with_rows(executor, request.input.ids, [&](const auto &rows) {
@@ -140,11 +140,11 @@ size_t workspace_bytes(const SelectRequest &request, int num_threads) {
   return bytes(request, num_threads);
 }
 
-bool run(const RowsRequest &request, const Executor &executor, void *block) {
+Misuse run(const RowsRequest &request, const Executor &executor, void *block) {
   return run_rows(request, executor, block);
 }
 
-bool run(const SelectRequest &request, const Executor &executor, void *block) {
+Misuse run(const SelectRequest &request, const Executor &executor, void *block) {
   return run_rows(request, executor, block);
 }
 

@@ -170,7 +170,7 @@ size_t workspace_bytes(const SampleRequest &request, int num_threads) {
                            &unused);
 }
 
-bool run(const SampleRequest &request, const Executor &executor, void *block) {
+Misuse run(const SampleRequest &request, const Executor &executor, void *block) {
   const int64_t num_tasks = num_tasks_for(request.num_rows, executor.num_threads);
   if (request.row_indices) {
     Workspace workspace;

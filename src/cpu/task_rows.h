@@ -38,7 +38,7 @@ struct SimdRows {
 
 // work(rows) with what makes the rows of a call; `is_list`: whether any are candidate lists.
 template <class Work>
-bool with_rows(const Executor &executor, bool is_list, const Work &work) {
+Misuse with_rows(const Executor &executor, bool is_list, const Work &work) {
   if (executor.passes && !is_list) return work(SimdRows{*executor.passes, executor.places_key});
   return work(ReferenceRows());
 }

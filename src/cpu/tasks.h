@@ -15,7 +15,7 @@ inline int64_t num_tasks_for(int64_t num_rows, int num_threads) {
 
 // Calls work(task, first_row, end_row) for each task, the rows dealt evenly.
 template <class Work>
-bool for_row_ranges(const Executor &executor, int64_t num_rows, const Work &work) {
+Misuse for_row_ranges(const Executor &executor, int64_t num_rows, const Work &work) {
   const int64_t num_tasks = num_tasks_for(num_rows, executor.num_threads);
   auto task = [&](int64_t index) {
     work(index, num_rows * index / num_tasks, num_rows * (index + 1) / num_tasks);

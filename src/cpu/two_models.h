@@ -43,11 +43,10 @@ size_t two_models_bytes(const Request &request, int num_threads) {
                             &unused);
 }
 
-// Calls work(row, target, draft, residual) for each output row. False when the caller's
-// parallel_for did not run every task.
+// Calls work(row, target, draft, residual) for each output row.
 template <class Request, class Work>
-bool for_rows_of_two_models(const Request &request, const Executor &executor, void *block,
-                            const Work &work) {
+Misuse for_rows_of_two_models(const Request &request, const Executor &executor, void *block,
+                              const Work &work) {
   const int64_t num_tasks = num_tasks_for(request.num_rows, executor.num_threads);
   const bool is_list = request.target.ids || request.draft.ids;
   return with_rows(executor, is_list, [&](const auto &rows) {

@@ -5,14 +5,17 @@ usage: check_library.py exports LIBRARY NAMES_FILE INCLUDE_DIR
        check_library.py needed LIBRARY
        check_library.py versions LIBRARY NEWEST_GLIBC
        check_library.py hardening LIBRARY
+       check_library.py thread_local LIBRARY
+       check_library.py protection LIBRARY COMPILER OBJECT:...
 """
 
 import pathlib
+import platform
 import re
 import subprocess
 import sys
 
-# ld-linux carries the thread-local storage of the error text. libpthread and libdl are empty since
+# ld-linux carries the thread-local storage of a CUDA runtime that is linked in. libpthread and libdl are empty since
 # glibc 2.34 and named only by older ones.
 ALLOWED_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2",
                      "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
@@ -106,8 +109,52 @@ def check_hardening(library):
     return problems
 
 
+def check_thread_local(library):
+    """A thread's first access to what is thread_local may allocate, and end the process."""
+    symbols = output_of("readelf", "--wide", "--symbols", library)
+    if "sampler" not in symbols:
+        return ["no symbol of the library's own is left: it was stripped"]
+    names = [line.split()[-1] for line in symbols.splitlines() if " TLS " in line]
+    own = [name for name in names if not name.startswith("libcudart_static")]
+    problems = [f"{name} is thread_local" for name in own]
+    if not names and re.search(r"^ *TLS ", output_of("readelf", "--wide", "--segments", library),
+                               flags=re.M):
+        problems.append("has a thread-local segment of unknown contents")
+    return problems
+
+
+def control_flow_features(file):
+    notes = output_of("readelf", "--wide", "--notes", file)
+    found = re.findall(r"(?:x86|AArch64) feature: (.*)", notes)
+    return set(found[0].replace(" ", "").split(",")) if found else set()
+
+
+def check_protection(library, compiler, joined_objects):
+    """What the compiler was asked for shows in its objects, and in the library as far as the
+    toolchain's own objects let it."""
+    objects = [file for file in joined_objects.split(":") if file]
+    wanted = {"x86_64": {"IBT", "SHSTK"}, "aarch64": {"BTI", "PAC"}}[platform.machine()]
+    problems = [f"{file} lacks {', '.join(sorted(wanted - control_flow_features(file)))}"
+                for file in objects if not wanted <= control_flow_features(file)]
+    if not objects:
+        problems.append("no object was given")
+    start_files = [output_of(compiler, f"-print-file-name={name}").strip()
+                   for name in ("crti.o", "crtbeginS.o", "crtendS.o", "crtn.o")]
+    possible = wanted.intersection(*[control_flow_features(file) for file in start_files])
+    # A CUDA runtime that is linked in has none.
+    if "libcudart_static" not in output_of("readelf", "--wide", "--symbols", library):
+        missing = possible - control_flow_features(library)
+        problems += [f"{library} lacks {', '.join(sorted(missing))}"] if missing else []
+    imports = output_of("nm", "--dynamic", "--undefined-only", library)
+    for name in ("__stack_chk_fail", "__vsnprintf_chk"):
+        if name not in imports:
+            problems.append(f"{name} is not called")
+    return problems
+
+
 CHECKS = {"exports": check_exports, "soname": check_soname, "needed": check_needed,
-          "versions": check_versions, "hardening": check_hardening}
+          "versions": check_versions, "hardening": check_hardening,
+          "thread_local": check_thread_local, "protection": check_protection}
 
 if __name__ == "__main__":
     found_problems = CHECKS[sys.argv[1]](*sys.argv[2:])

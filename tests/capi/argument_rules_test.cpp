@@ -69,14 +69,40 @@ class Rules {
     expect_ok(&call, sampler_.get());
     change(&call);
     expect_refused(&call, sampler_.get(), SAMPLER_ERROR_INVALID_ARGUMENT, message);
+    expect_size_refused(&call, message);
   }
+
+  // The rules that follow are about where arrays lie, which the size of the workspace is not.
+  void are_of_addresses() { are_of_addresses_ = true; }
 
   bool has_seen(const std::string &member) const { return seen_.count(member) != 0; }
 
  private:
+  // sampler_workspace_size must say the same, with the required arrays and without.
+  void expect_size_refused(Call *call, const std::string &message) {
+    const bool is_of_addresses =
+        are_of_addresses_ || message.find("it is required") != std::string::npos;
+    for (const bool has_arrays : {true, false}) {
+      for (const char *member : {"input", "target", "output", "out_token_ids"}) {
+        if (!has_arrays) call->args().set_if_any<void *>(member, nullptr);
+      }
+      std::size_t bytes = 77;
+      const sampler_status status =
+          sampler_workspace_size(sampler_.get(), spec_.operation, call->args().data(), &bytes);
+      if (is_of_addresses) {
+        EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
+        continue;
+      }
+      EXPECT_EQ(status, SAMPLER_ERROR_INVALID_ARGUMENT) << "arrays: " << has_arrays;
+      EXPECT_EQ(sampler_last_error(), message) << "arrays: " << has_arrays;
+      EXPECT_EQ(bytes, 77u);
+    }
+  }
+
   const Operation &operation_;
   Spec spec_;
   Sampler sampler_;
+  bool are_of_addresses_ = false;
   std::set<std::string> seen_;
 };
 
@@ -193,14 +219,9 @@ void break_parameters(Rules *rules) {
     const char *message =
         "a filter is set and neither target nor draft is logits; filters must be off for "
         "SAMPLER_PROBABILITIES";
-    static const std::int32_t kTopKs[] = {0, 0, 0, 0};
-    static const float kPs[] = {1, 1, 1, 1};
     rules->refuse("top_k", std::int32_t(1), message);
     rules->refuse("top_p", 0.999f, message);
     rules->refuse("min_p", 0.001f, message);
-    rules->refuse("top_ks", kTopKs, message);
-    rules->refuse("top_ps", kPs, message);
-    rules->refuse("min_ps", kPs, message);
     rules->spec().draft = false;  // no draft has no logits either
     rules->spec().draft_kind = SAMPLER_LOGITS;
     rules->refuse("top_k", std::int32_t(1), message);
@@ -325,6 +346,7 @@ TEST_P(ArgumentRules, EachIsChecked) {
   break_parameters(&rules);
   break_seeds(&rules);
   break_pointers(&rules);
+  rules.are_of_addresses();
   break_addresses(&rules);
   if (rules.spec().is_residual()) {  // either the drafter's rows or its tokens
     rules.spec().draft = false;

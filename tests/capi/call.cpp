@@ -337,7 +337,11 @@ void Call::add_parameters() {
     const float temperature = kTemperatures[row % 7];
     return spec_.kind == SAMPLER_LOGITS || temperature <= 0 ? temperature : 1.0f;
   });
-  if (filters) {
+  if (spec_.filters_off) {
+    add_per_row<std::int32_t>("top_ks", [](std::int64_t) { return 0; });
+    add_per_row<float>("top_ps", [](std::int64_t) { return 1.0f; });
+    add_per_row<float>("min_ps", [](std::int64_t) { return 0.0f; });
+  } else if (filters) {
     add_per_row<std::int32_t>("top_ks", [&](std::int64_t row) { return kTopKs[row % 8]; });
     add_per_row<float>("top_ps", [&](std::int64_t row) { return kTopPs[row % 7]; });
     add_per_row<float>("min_ps", [&](std::int64_t row) { return kMinPs[row % 5]; });

@@ -37,6 +37,7 @@ struct Spec {
   bool candidates = false;     // ids in random order, out of a vocabulary of twice the columns
   bool row_indices = false;    // random, so that outputs share rows
   bool per_row = false;        // parameters, seeds and offsets are arrays of one value per row
+  bool filters_off = false;    // with per_row: arrays of filters that are off in every row
   bool draft = true;           // false: the drafter was deterministic
   std::uint64_t contents = 1;  // seed of the arrays' contents
 

@@ -1,5 +1,6 @@
 // Parameters per row, seeds and offsets, id types, strides and alignments: what may change a token
 // and what may not.
+#include <climits>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -33,6 +34,68 @@ void copy_output_row(const Call &from, std::int64_t row, Call *to, std::int64_t 
     const std::int64_t count = rows_per_output(from, member);
     for (std::int64_t i = 0; i < count; ++i) {
       copy_row(from, member, row * count + i, to, to_row * count + i);
+    }
+  }
+}
+
+template <class T>
+void fill(Call *call, const std::string &member, const std::vector<T> &values) {
+  if (!call->has_array(member)) return;
+  const Call::Array &array = call->array(member);
+  for (std::int64_t i = 0; i < array.rows; ++i) {
+    call->at<T>(member, i) = values[std::size_t(i) % values.size()];
+  }
+}
+
+// Of arrays of numbers per row every value means something, or makes its row bad: in each
+// operation, alone and with all others, and whatever stands in the value beside the array.
+TEST(Arrays, NeverMakeACallFail) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> floats = {kNan,  -kNan, kInf, -kInf, 0.0f, -0.0f, 1e-45f, -1e-45f, 1e-5f,
+                                     1e-4f, 0.5f,  1.0f, -1.0f, 2.0f, 1e38f, -1e38f, 1.0f};
+  const std::vector<std::int32_t> integers = {0, 1, -1, 2, INT32_MAX, INT32_MIN, 1 << 20, 7, 255};
+  const std::vector<std::uint64_t> words = {0, 1, UINT64_MAX, std::uint64_t(1) << 63};
+  const std::vector<std::string> float_members = {"temperatures", "top_ps", "min_ps"};
+  const std::vector<std::string> integer_members = {"top_ks", "row_indices", "candidate_counts",
+                                                    "draft_lengths"};
+  const Sampler sampler = roomy_sampler();
+  for (Spec spec : all_specs()) {
+    spec.num_rows = 17;
+    for (const sampler_input_kind draft_kind :
+         std::vector<sampler_input_kind>{spec.kind, SAMPLER_LOGITS}) {
+      spec.draft_kind = draft_kind;
+      spec.filters_off = true;
+      SCOPED_TRACE(describe(spec));
+      const auto expect_served = [&](const std::string &member) {
+        SCOPED_TRACE(member);
+        const bool all = member == "all";
+        Call call(spec);
+        for (const std::string &name : float_members) {
+          if (all || name == member) fill(&call, name, floats);
+        }
+        for (const std::string &name : integer_members) {
+          if (all || name == member) fill(&call, name, integers);
+        }
+        for (const char *name : {"seeds", "offsets"}) {
+          if (all || name == member) fill(&call, name, words);
+        }
+        for (const char *value : {"temperature", "top_p", "min_p"}) {
+          if (call.has_array(std::string(value) + "s")) call.args().set(value, kNan);
+        }
+        call.args().set_if_any<std::int32_t>("top_k", 3);
+        call.reset_outputs();
+        EXPECT_EQ(call.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
+        constexpr sampler_row_status kAllBits = 63;
+        for (std::int64_t row = 0; row < spec.num_rows; ++row) {
+          EXPECT_EQ(call.status(row) & ~kAllBits, 0u);
+        }
+      };
+      for (const std::string &member : float_members) expect_served(member);
+      for (const std::string &member : integer_members) expect_served(member);
+      expect_served("seeds");
+      expect_served("offsets");
+      expect_served("all");
     }
   }
 }

@@ -325,6 +325,43 @@ TEST(Chain, BadParametersOfARow) {
   }
 }
 
+// Where no row is of logits a filter must be off, in each row by itself.
+TEST(Chain, FiltersOfGivenProbabilities) {
+  const Sampler sampler = roomy_sampler();
+  Spec spec = certain_spec(3);
+  spec.per_row = spec.filters_off = true;
+  const auto check = [&](const char *member, auto value, bool is_good) {
+    SCOPED_TRACE(testing::Message() << member << " " << value);
+    CertainChain chain(spec);
+    chain.call.at<decltype(value)>(member, 1) = value;
+    // Beside arrays, values say nothing.
+    chain.call.args().set("top_k", std::int32_t(1));
+    chain.call.args().set("top_p", 0.5f);
+    chain.call.args().set("min_p", kNan);
+    expect_ok(&chain.call, sampler.get());
+    for (const std::int64_t row : {0, 1, 2}) {
+      if (is_good || row != 1) {
+        chain.expect({3, 4, 5, 6, 7}, 4, 4, SAMPLER_ROW_OK, row);
+      } else {
+        chain.expect({-1, -1, -1, -1, -1}, 0, 0, SAMPLER_ROW_INVALID_PARAMETER, row);
+      }
+    }
+  };
+  for (const std::int32_t top_k : {0, -1, INT32_MIN}) check("top_ks", top_k, true);
+  for (const std::int32_t top_k : {1, 10, INT32_MAX}) check("top_ks", top_k, false);
+  for (const float top_p : {1.0f, 1.5f, kInf}) check("top_ps", top_p, true);
+  for (const float top_p : {0.99999994f, 0.0f, -1.0f, -kInf}) check("top_ps", top_p, false);
+  for (const float min_p : {0.0f, -0.0f, -1.0f, -kInf}) check("min_ps", min_p, true);
+  for (const float min_p : {1e-45f, 0.5f, 1.0f, kInf}) check("min_ps", min_p, false);
+  // Rows of logits on one side are filtered.
+  spec.draft = true;
+  spec.draft_kind = SAMPLER_LOGITS;
+  CertainChain chain(spec);
+  chain.call.at<std::int32_t>("top_ks", 1) = 5;
+  expect_ok(&chain.call, sampler.get());
+  EXPECT_EQ(chain.call.status(1), SAMPLER_ROW_OK);
+}
+
 TEST(Chain, BadCandidateLists) {
   const Sampler sampler = roomy_sampler();
   Spec spec;

@@ -96,14 +96,15 @@ class AnyCall {
   sampler_ngram_assisted_args ngram_assisted = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
   sampler_beam_search_args beam_search = SAMPLER_BEAM_SEARCH_ARGS_INIT;
 
-  std::int64_t offsets[kNumTexts + 1] = {0, 2, 3, 6};
-  std::int32_t prompts[6] = {0, 1, 2, 3, 4, 0};
-  std::int32_t ends[2] = {3, 4};
-  std::int32_t token_ids[kNumTexts * kMaxNewTokens];
-  std::int64_t lengths[kNumTexts];
-  sampler_finish_reason reasons[kNumTexts];
-  float scores[kNumTexts];
-  sampler_generation_stats stats = SAMPLER_GENERATION_STATS_INIT;
+  // Far enough apart that each array could lie at another's place without reaching the next.
+  alignas(64) std::int64_t offsets[kNumTexts + 1] = {0, 2, 3, 6};
+  alignas(64) std::int32_t prompts[6] = {0, 1, 2, 3, 4, 0};
+  alignas(64) std::int32_t ends[2] = {3, 4};
+  alignas(64) std::int32_t token_ids[kNumTexts * kMaxNewTokens];
+  alignas(64) std::int64_t lengths[kNumTexts];
+  alignas(64) sampler_finish_reason reasons[kNumTexts];
+  alignas(64) float scores[kNumTexts];
+  alignas(64) sampler_generation_stats stats = SAMPLER_GENERATION_STATS_INIT;
 
  private:
   static constexpr std::int32_t kUntouched = -54321;
@@ -452,15 +453,72 @@ TEST_F(Rules, OfBeamSearch) {
   accept(LoopKind::kBeamSearch, [](AnyCall *c) { c->target.fork = nullptr; });
 }
 
-// Outputs may not lie in one another, or in what is read.
+// An array of a call: its name and where its pointer is.
+struct Array {
+  const char *name;
+  std::function<void **(AnyCall *)> pointer;
+};
+
+template <class Member>
+Array array(const char *name, const Member &member) {
+  return {name, [=](AnyCall *c) {
+            return const_cast<void **>(reinterpret_cast<const void *const *>(&member(c)));
+          }};
+}
+
+// Outputs may not lie in one another, or in what is read: each in turn begins within each other.
 TEST_F(Rules, Overlaps) {
-  refuse_all(
-      [](AnyCall *c) {
-        c->generation.out_lengths = reinterpret_cast<std::int64_t *>(c->generation.out_token_ids);
-      },
-      "out_");
-  refuse_all([](AnyCall *c) { c->generation.out_lengths = c->offsets; }, "");
-  refuse_all([](AnyCall *c) { c->generation.prompt_token_ids = c->token_ids; }, "");
+  std::vector<Array> outputs = {array("out_token_ids", MEMBER(generation.out_token_ids)),
+                                array("out_lengths", MEMBER(generation.out_lengths)),
+                                array("out_finish_reasons", MEMBER(generation.out_finish_reasons)),
+                                array("out_stats", MEMBER(generation.out_stats))};
+  const std::vector<Array> counts = {
+      array("out_drafted_counts", MEMBER(generation.out_drafted_counts)),
+      array("out_accepted_counts", MEMBER(generation.out_accepted_counts)),
+      array("out_cache_lengths", MEMBER(generation.out_cache_lengths))};
+  const std::vector<Array> inputs = {array("prompt_offsets", MEMBER(generation.prompt_offsets)),
+                                     array("prompt_token_ids", MEMBER(generation.prompt_token_ids)),
+                                     array("end_token_ids", MEMBER(generation.end_token_ids)),
+                                     array("seeds", MEMBER(generation.seeds))};
+  for (const LoopKind kind : kAllLoops) {
+    std::vector<Array> written = outputs;
+    if (kind == LoopKind::kBeamSearch) {
+      written.push_back(array("out_scores", MEMBER(beam_search.out_scores)));
+    } else {
+      written.insert(written.end(), counts.begin(), counts.end());
+    }
+    for (const Array &output : written) {
+      std::vector<Array> others = written;
+      others.insert(others.end(), inputs.begin(), inputs.end());
+      for (const Array &other : others) {
+        if (output.name == other.name) continue;
+        SCOPED_TRACE(testing::Message()
+                     << "loop " << int(kind) << ": " << output.name << ", " << other.name);
+        alignas(64) std::uint64_t unset[8] = {};
+        AnyCall call;
+        // What AnyCall leaves out.
+        for (const Array *array : {&output, &other}) {
+          if (!*array->pointer(&call)) *array->pointer(&call) = unset;
+        }
+        // Of the statistics the size is read, of inputs their contents, so that the other one
+        // moves.
+        const bool stays = std::string(output.name) == "out_stats";
+        const Array &moved = stays ? other : output, &place = stays ? output : other;
+        const bool is_read = std::string(moved.name).rfind("prompt_", 0) == 0;
+        if (is_read) continue;
+        char *const address = static_cast<char *>(*place.pointer(&call));
+        *moved.pointer(&call) =
+            address + (std::string(place.name) == "out_stats" ? sizeof(std::size_t) : 0);
+        EXPECT_EQ(call.run(sampler_.get(), kind), SAMPLER_ERROR_INVALID_ARGUMENT);
+        const std::string text = sampler_last_error();
+        EXPECT_NE(text.find(output.name), std::string::npos) << text;
+        EXPECT_NE(text.find(other.name), std::string::npos) << text;
+        EXPECT_NE(text.find(" overlaps "), std::string::npos) << text;
+        EXPECT_EQ(call.calls.count(), 0);
+        EXPECT_TRUE(call.is_untouched());
+      }
+    }
+  }
 }
 
 TEST_F(Rules, EdgesAreAccepted) {

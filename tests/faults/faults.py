@@ -494,4 +494,50 @@ FAULTS = [
         [("src/cpu/simd/row.cpp", "list_range({bound, kInfinity, k});",
           "list_range({bound, kInfinity, kUnlimited});")],
         [complexity("Sizes/*")]),
+
+    # ---- Processes, threads and arguments
+    Fault(
+        "busy_across_a_fork",
+        "a child finds the handles busy that its parent's threads were using",
+        [("src/capi/busy.h", "acquired_ = found != own &&", "acquired_ = found == 0 &&")],
+        [("capi_fork_test", "Of/Children.OfForkAreServed/ABusyProcess")]),
+    Fault(
+        "child_of_the_same_generation",
+        "where the kernel wipes nothing, a child has its parent's fork generation",
+        [("src/cpu/fork_generation.cpp",
+          "if (generation) generation->store(0, std::memory_order_relaxed);",
+          "(void)generation;")],
+        [("capi_fork_test", "Of/Children.OfForkAreServedWhereTheKernelWipesNothing/ABusyProcess")]),
+    Fault(
+        "threads_block_all_signals",
+        "the handle's threads block the signals that they cause themselves",
+        [("src/cpu/executor.cpp",
+          "for (const int signal : kSynchronous) sigdelset(&blocked, signal);",
+          "(void)kSynchronous;")],
+        [("capi_threads_test", "Threads.TakeNoOtherSignals")]),
+    Fault(
+        "second_run_unnoticed",
+        "a parallel_for may run a task twice",
+        [("src/cpu/executor.cpp", "self->ran_twice = true;", "")],
+        [("capi_threads_test", "ParallelFor.ThatBreaksItsContract")]),
+    Fault(
+        "filters_of_probabilities_ignored",
+        "a row's filters do nothing where a chain has no rows of logits",
+        [("src/contract/elements.h",
+          "const bool refused = !request.has_filters() && any_filter_is_on(row);",
+          "const bool refused = false;")],
+        [("capi_test", "Chain.FiltersOfGivenProbabilities")]),
+    Fault(
+        "statistics_overlap",
+        "a loop's statistics may lie in another output",
+        [("src/capi/decoding.cpp",
+          """check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, Access::kWrite);""",
+          "(void)kStatsWords;")],
+        [decoding("Rules.Overlaps")]),
+    Fault(
+        "size_of_an_impossible_call",
+        "the size of a workspace is told for calls whose arrays fit no address space",
+        [("src/capi/check.cpp", "if (rows == 0 || cols == 0) return;",
+          "if (rows == 0 || cols == 0 || !checks_memory_) return;")],
+        [("capi_test", "Of/ArgumentRules.EachIsChecked/sampler_sample")]),
 ]

@@ -83,7 +83,9 @@ pub type sampler_task_fn = Option<
 >;
 
 /// Runs `task(task_user, i)` exactly once for each i in [0, num_tasks), in any order, on any
-/// threads, and returns when all have returned.
+/// threads, and returns when all have returned. One that leaves a task out, runs one twice or one of
+/// another index makes the call fail: SAMPLER_ERROR_CALLBACK. No task may be run, and none may still
+/// run, after it has returned or thrown: their memory ends with the call.
 pub type sampler_parallel_for_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, num_tasks: i64, task: sampler_task_fn, task_user: *mut c_void),
 >;
@@ -128,7 +130,7 @@ constants! {
     SAMPLER_ROW_INVALID_VALUE: sampler_row_status = 1;
     /// No token to choose: every logit is -inf, every probability 0, or there is no candidate.
     SAMPLER_ROW_EMPTY: sampler_row_status = 2;
-    /// A parameter of this row is NaN, or a temperature that probabilities cannot have.
+    /// A parameter of this row is NaN, or a temperature or filter that probabilities cannot have.
     SAMPLER_ROW_INVALID_PARAMETER: sampler_row_status = 4;
     /// The row's entry of row_indices names no input row.
     SAMPLER_ROW_INVALID_INDEX: sampler_row_status = 8;
@@ -205,7 +207,9 @@ structs! {
         device_id: i32 = 0;
         /// CPU: how many rows are worked on at once, in [1, 256]; 0 is 1, the caller's thread alone.
         /// With more, and without `parallel_for`, the threads are started here, once, and sleep between
-        /// calls. After fork() the child's handle works with the caller's thread alone.
+        /// calls. In a child process that has a copy of the handle, of fork() or, from Linux 4.14 on,
+        /// of clone(), the handle works with the caller's thread alone, and is free even where another
+        /// thread's call used it at that moment.
         num_threads: i32 = 0;
         /// The workspace that the handle brings: room for any operation on up to `max_rows` output rows
         /// of up to `max_cols` columns. 0 and 0: the handle has none, and each call brings its own.
@@ -706,7 +710,8 @@ structs! {
         token_id_type: sampler_id_type = 0;
         /// Temperature and filters of the rows that are logits, target and draft alike. When the target is
         /// probabilities the temperature must be 1 or greedy; when the draft is too (or NULL), the filters
-        /// must be off. At most 1e-5: greedy. Then a draft is accepted while it is the target's argmax,
+        /// must be off. A value that is not makes the call fail, an element of an array its row:
+        /// SAMPLER_ROW_INVALID_PARAMETER. At most 1e-5: greedy. Then a draft is accepted while it is the target's argmax,
         /// and the token behind is the argmax too.
         temperature: f32 = 1.0;
         top_k: i32 = 0;
@@ -795,7 +800,8 @@ functions! {
     fn sampler_status_string(status: sampler_status) -> *const c_char;
     /// One line about the last call on this thread that failed: which argument, its value, the rule.
     /// Calls that succeed leave it alone. Never NULL, "" before the first failure; valid until the next
-    /// failing call on this thread.
+    /// failing call on this thread. Up to 256 threads have one without any memory being taken; a further
+    /// one takes it from malloc, and has "" where there is none.
     fn sampler_last_error() -> *const c_char;
     /// Fills `options` with the defaults. For callers that cannot use SAMPLER_OPTIONS_INIT: pass the
     /// sizeof that their headers had; newer fields are left alone.
@@ -813,7 +819,8 @@ functions! {
     /// Tells how many bytes of workspace the call `operation` with `args` needs: with so many it
     /// succeeds, with one fewer it returns SAMPLER_ERROR_WORKSPACE_TOO_SMALL. `args` is that operation's
     /// argument struct, set as for the call; of its pointers only whether they are NULL matters, and
-    /// none is read. A workspace may have any alignment. Its contents are undefined before and after a
+    /// none is read. Arrays that the call requires may be NULL all the same. What the call refuses
+    /// whatever its addresses, this refuses too, with the same text. A workspace may have any alignment. Its contents are undefined before and after a
     /// call. Calls that share one must not overlap in time: one thread, or one stream.
     fn sampler_workspace_size(sampler: sampler_t, operation: sampler_operation, args: *const c_void, out_bytes: *mut usize) -> sampler_status;
     /// Fills the fields that the caller's struct_size covers. Needs no handle, touches no device; the
