@@ -62,7 +62,9 @@ typedef struct sampler_options {
 
   /* CPU: how many rows are worked on at once, in [1, 256]; 0 is 1, the caller's thread alone.
    * With more, and without `parallel_for`, the threads are started here, once, and sleep between
-   * calls. After fork() the child's handle works with the caller's thread alone. */
+   * calls. In a child process that has a copy of the handle, of fork() or, from Linux 4.14 on,
+   * of clone(), the handle works with the caller's thread alone, and is free even where another
+   * thread's call used it at that moment. */
   int32_t num_threads;
 
   /* The workspace that the handle brings: room for any operation on up to `max_rows` output rows

@@ -3,30 +3,13 @@
 
 #include <cstdio>
 
+#include "capi/busy.h"
 #include "capi/check.h"
 #include "capi/handle_impl.h"
 #include "cpu/fp_environment.h"
 #include "cpu/operations.h"
 
 namespace sampler::capi {
-
-// Marks the handle as in use for as long as the object lives.
-class Busy {
- public:
-  explicit Busy(sampler_handle *handle)
-      : handle_(handle), acquired_(!handle->busy.exchange(true, std::memory_order_acquire)) {}
-  ~Busy() {
-    if (acquired_) handle_->busy.store(false, std::memory_order_release);
-  }
-  Busy(const Busy &) = delete;
-  Busy &operator=(const Busy &) = delete;
-
-  bool acquired() const { return acquired_; }
-
- private:
-  sampler_handle *handle_;
-  bool acquired_;
-};
 
 // Whether the call's arrays are where the handle's device wants them. Asks the driver.
 inline void check_places(Check &check, const sampler_handle &handle) {
@@ -98,7 +81,7 @@ sampler_status call(sampler_t handle, const Args *user_args) noexcept {
     return fail(Log{}, SAMPLER_ERROR_INVALID_ARGUMENT,
                 "sampler is NULL; it must come from sampler_create");
   }
-  const Busy busy(handle);
+  const Busy busy(&handle->owner);
   Check check(handle->log);
   if (!busy.acquired()) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,

@@ -198,7 +198,10 @@ sampler_status create(const sampler_options *user_options, sampler_t *out_sample
   const Allocator allocator =
       make_allocator(options.allocate, options.deallocate, options.allocator_user);
   Block memory;
-  if (!allocate(check, allocator, "handle", sizeof(sampler_handle), &memory)) return check.status();
+  if (!prepare_owners(check) ||
+      !allocate(check, allocator, "handle", sizeof(sampler_handle), &memory)) {
+    return check.status();
+  }
   auto *handle = new (memory.data) sampler_handle{};
   handle->allocator = allocator;
   handle->log = log;

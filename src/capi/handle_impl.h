@@ -1,9 +1,8 @@
 // What is behind a sampler_t.
 #pragma once
 
-#include <atomic>
-
 #include "capi/allocator.h"
+#include "capi/busy.h"
 #include "capi/error.h"
 #include "cpu/executor.h"
 #include "cuda/backend.h"
@@ -19,5 +18,5 @@ struct sampler_handle {
   bool check_pointers;  // CUDA: each call asks where its arrays are
   sampler::cuda::Device device;
   sampler::capi::Block workspace;  // where the handle's arrays live
-  std::atomic<bool> busy;          // a call is running
+  sampler::capi::Owner owner;      // the call that runs
 };

@@ -2,11 +2,11 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <new>
 
+#include "cpu/fork_generation.h"
 #include "cpu/fp_environment.h"
 
 namespace sampler::cpu {
@@ -18,7 +18,7 @@ class ThreadPool {
     return sizeof(ThreadPool) + size_t(num_workers) * sizeof(Worker);
   }
 
-  explicit ThreadPool(int num_workers) : owner_(getpid()), num_workers_(num_workers) {
+  explicit ThreadPool(int num_workers) : owner_(fork_generation()), num_workers_(num_workers) {
     pthread_mutex_init(&mutex_, nullptr);
     pthread_cond_init(&work_, nullptr);
     pthread_cond_init(&done_, nullptr);
@@ -53,7 +53,7 @@ class ThreadPool {
   }
 
   // Threads do not survive a fork.
-  bool is_owner() const { return owner_ == getpid(); }
+  bool is_owner() const { return owner_ == fork_generation(); }
 
   void run(int64_t num_tasks, TaskFn task, void *task_user) {
     pthread_mutex_lock(&mutex_);
@@ -108,7 +108,7 @@ class ThreadPool {
   pthread_mutex_t mutex_;
   pthread_cond_t work_;
   pthread_cond_t done_;
-  pid_t owner_;
+  uint32_t owner_;
   int num_workers_;
   int num_started_ = 0;
   bool stopping_ = false;
