@@ -305,6 +305,11 @@ void NgramStorage::reset() {
   release(&table_);
 }
 
+void NgramStorage::abandon() {
+  table_ = before_ = {};
+  may_grow_ = false;
+}
+
 // ---- Learning
 // ------------------------------------------------------------------------------------
 

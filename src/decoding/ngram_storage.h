@@ -51,6 +51,10 @@ class NgramStorage {
   [[nodiscard]] bool initialize(const int32_t *token_ids, int64_t num_tokens);
   void reset();
 
+  // Forgets all, and leaves the blocks alone: a learner did not come to its end, so that it is
+  // unknown which there are.
+  void abandon();
+
   int max_context() const { return config_.order - 1; }
   uint64_t num_contexts() const { return table_.num_known; }
   uint64_t num_updates() const { return table_.num_updates; }
