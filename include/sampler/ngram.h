@@ -145,8 +145,8 @@ SAMPLER_API void sampler_ngram_storage_destroy(sampler_ngram_storage_t storage);
  *             context at most the last order - 1 tokens are read.
  * reset       also gives the table's memory back and sets the statistics to 0.
  *
- * A call takes O(order log n) at worst for each token that it reads, n being the n-grams known, and
- * when the table grows, which amortises, for each of those.
+ * A call takes amortised O(order log n) at worst for each token that it learns, n being the n-grams
+ * known: now and then the table grows.
  *
  * update and initialize return OUT_OF_MEMORY when the allocator returned NULL: the storage is then
  * as it was, whatever part of a text had been learned. Other ids than those of the vocabulary are
