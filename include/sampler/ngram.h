@@ -6,9 +6,16 @@
  *   sampler_ngram_storage  counts which token followed which context, over any number of texts
  *   sampler_prompt_lookup  finds the end of one text earlier in it, and tells what followed there
  *
- * Each handle serves one call at a time; different handles are independent. A call that fails
- * changes nothing and writes no output; sampler_last_error() then tells why. Arrays of tokens may
- * be NULL where their number is 0.
+ * Each handle serves one call at a time, and may move between threads; a call that finds it serving
+ * another one is INVALID_ARGUMENT. That holds for a decoding loop's calls, too: one that finds its
+ * storage in use ends the loop. Different handles are independent. In a child process a handle that
+ * a call of the parent was using is free and empty; what its table took stays lost to the child.
+ * A call that fails changes nothing and writes no output; sampler_last_error() then tells why.
+ * Arrays of tokens may be NULL where their number is 0.
+ *
+ * Time is bounded whatever the tokens are, such as those of a text that somebody made to be slow,
+ * and whatever bytes are deserialised: each search for an n-gram or an edge takes O(log n) at
+ * worst, n being how many there are. No hash has a secret key.
  *
  * An unknown token: where nothing is known, next_token gives a token that is uniform over the
  * vocabulary, floor(r * vocabulary_size / 2^64) with r the 64-bit word of purpose `draft`, index 0
@@ -138,6 +145,9 @@ SAMPLER_API void sampler_ngram_storage_destroy(sampler_ngram_storage_t storage);
  *             context at most the last order - 1 tokens are read.
  * reset       also gives the table's memory back and sets the statistics to 0.
  *
+ * A call takes amortised O(order log n) at worst for each token that it learns, n being the n-grams
+ * known: now and then the table grows.
+ *
  * update and initialize return OUT_OF_MEMORY when the allocator returned NULL: the storage is then
  * as it was, whatever part of a text had been learned. Other ids than those of the vocabulary are
  * INVALID_ARGUMENT. */
@@ -171,13 +181,14 @@ SAMPLER_API sampler_status sampler_ngram_storage_get_stats(sampler_ngram_storage
 /* Writes the contents into `buffer`, which has `buffer_bytes` bytes, and their number into
  * *out_bytes: little-endian, versioned, with a checksum; the same bytes on every machine. `buffer`
  * NULL, with 0 bytes: only the number. A buffer that is too small is INVALID_ARGUMENT, and
- * *out_bytes is not written. */
+ * *out_bytes is not written. Takes O(n log n). */
 SAMPLER_API sampler_status sampler_ngram_storage_serialize(sampler_ngram_storage_t storage,
                                                            void *buffer, size_t buffer_bytes,
                                                            size_t *out_bytes);
 
 /* Replaces the contents by serialised ones. Every byte is checked; on failure the contents are as
- * before.
+ * before. Takes O(order + log n) a record of 12 bytes, and memory for at most 3.2 table entries for
+ * each, whatever the bytes are.
  * Errors: INVALID_ARGUMENT (the data are of a storage of another kind, order or vocabulary),
  * CORRUPT_DATA, OUT_OF_MEMORY (the allocator, or memory_limit, which counts old and new contents;
  * reset makes room). */
@@ -188,8 +199,7 @@ SAMPLER_API sampler_status sampler_ngram_storage_deserialize(sampler_ngram_stora
 
 /* One growing text. It tells what followed the longest earlier occurrence of the text's end, which
  * may overlap that end; of equally long ones the latest. Appending a token takes amortised
- * constant time for the longest match, and amortised O(log n) at worst to know its latest
- * occurrence, whatever the text. */
+ * O(log n) at worst, whatever the text. */
 typedef struct sampler_prompt_lookup *sampler_prompt_lookup_t;
 
 typedef struct sampler_prompt_lookup_options {
@@ -251,8 +261,8 @@ SAMPLER_API sampler_status sampler_prompt_lookup_propose(sampler_prompt_lookup_t
  *
  * next_token  what followed the longest occurrence in the text of the context's end, within
  *             min_match and max_match. Tokens of the context behind the text, such as drafts, are
- *             matched but not appended, so time is in proportion to their number. A context
- *             shorter than the text is unknown.
+ *             matched but not appended, so time is in proportion to their number, amortised
+ *             O(log n) at worst for each. A context shorter than the text is unknown.
  * has_gram    1 when the context, of min_match to max_match tokens, stands anywhere in the text
  * with a token behind it. update      appends to the text what the context has behind it;
  * next_token_ids are checked but not learned, since only some of them may be part of the sequence.

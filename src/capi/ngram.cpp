@@ -5,8 +5,10 @@
 #include <climits>
 #include <cstdio>
 #include <new>
+#include <optional>
 
 #include "capi/allocator.h"
+#include "capi/busy.h"
 #include "capi/init.h"
 #include "contract/draw.h"
 #include "contract/philox.h"
@@ -19,12 +21,15 @@ using sampler::decoding::PromptLookup;
 
 struct sampler_ngram_storage {
   sampler::capi::Allocator allocator;
-  sampler_ngram_storage_options options;
+  sampler::capi::Owner owner;
+  int64_t vocabulary_size;
+  int64_t memory_limit;
   NgramStorage contents;
 };
 
 struct sampler_prompt_lookup {
   sampler::capi::Allocator allocator;
+  sampler::capi::Owner owner;
   size_t bytes;  // of the block that begins here
   int64_t vocabulary_size;
   PromptLookup text;
@@ -36,6 +41,13 @@ namespace {
 
 constexpr int kMostOrder = 16;
 constexpr int64_t kLeastMemoryLimit = 4096;
+
+// Bytes of a storage without its table. A number, so that under a memory_limit the same n-grams are
+// dropped whatever members there are.
+constexpr size_t kStorageBytes = 264;
+static_assert(sizeof(sampler_ngram_storage) <= kStorageBytes &&
+              kStorageBytes < size_t(kLeastMemoryLimit));
+
 constexpr int64_t kMostLookupTokens = int64_t(1) << 27;
 
 // ---- Shared checks
@@ -87,12 +99,40 @@ void write_next_token(int32_t token, uint64_t seed, uint64_t offset, int64_t voc
   *out_token_id = token >= 0 ? token : unknown_token(seed, offset, vocabulary_size);
 }
 
-// The handle behind an interface's `user`.
-template <class Handle>
-Handle *handle_of(Check &check, void *user) {
-  check.required("user", user);
-  return static_cast<Handle *>(user);
+void forget_unfinished(sampler_ngram_storage *storage) {
+  storage->contents.abandon();
 }
+
+void forget_unfinished(sampler_prompt_lookup *lookup) {
+  lookup->text.reset();
+}
+
+// A storage or a lookup, taken for a call. False, and an error: it is NULL or serves another call.
+template <class Handle>
+class Taken {
+ public:
+  // `handle` may be an interface's `user`.
+  Taken(Check &check, const char *name, void *handle) : handle_(static_cast<Handle *>(handle)) {
+    check.required(name, handle);
+    if (!check.ok()) return;
+    busy_.emplace(&handle_->owner);
+    if (busy_->interrupted()) forget_unfinished(handle_);
+    if (!busy_->acquired()) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "%s is serving another call; it serves one at a time", name);
+    }
+  }
+
+  explicit operator bool() const { return busy_ && busy_->acquired(); }
+  Handle *operator->() const { return handle_; }
+
+ private:
+  Handle *handle_;
+  std::optional<Busy> busy_;
+};
+
+using Storage = Taken<sampler_ngram_storage>;
+using Lookup = Taken<sampler_prompt_lookup>;
 
 sampler_status write_interface(Check &check, const sampler_ngram &functions,
                                sampler_ngram *out_ngram) {
@@ -124,17 +164,16 @@ sampler_status create(const sampler_ngram_storage_options *user_options,
   const Allocator allocator =
       make_allocator(options.allocate, options.deallocate, options.allocator_user);
   Block memory;
-  if (!allocate(check, allocator, "storage", sizeof(sampler_ngram_storage), &memory)) {
+  if (!prepare_owners(check) || !allocate(check, allocator, "storage", kStorageBytes, &memory)) {
     return check.status();
   }
   auto *const storage = static_cast<sampler_ngram_storage *>(memory.data);
-  static_assert(sizeof *storage < size_t(kLeastMemoryLimit));
   NgramStorage::Config config;
   config.all_orders = options.kind == SAMPLER_NGRAM_ALL_ORDERS;
   config.order = options.order;
   config.vocabulary_size = options.vocabulary_size;
   config.memory_limit =
-      options.memory_limit == 0 ? 0 : uint64_t(options.memory_limit) - sizeof *storage;
+      options.memory_limit == 0 ? 0 : uint64_t(options.memory_limit) - kStorageBytes;
   config.memory.user = &storage->allocator;
   config.memory.allocate = [](void *user, size_t bytes) {
     return call_allocate(*static_cast<Allocator *>(user), bytes);
@@ -142,14 +181,16 @@ sampler_status create(const sampler_ngram_storage_options *user_options,
   config.memory.deallocate = [](void *user, void *block, size_t bytes) {
     call_deallocate(*static_cast<Allocator *>(user), block, bytes);
   };
-  *out_storage = new (storage) sampler_ngram_storage{allocator, options, NgramStorage(config)};
+  *out_storage = new (storage) sampler_ngram_storage{
+      allocator, {}, options.vocabulary_size, options.memory_limit, NgramStorage(config)};
   return SAMPLER_OK;
 }
 
 void destroy(sampler_ngram_storage *storage) {
+  if (Busy(&storage->owner).interrupted()) forget_unfinished(storage);
   const Allocator allocator = storage->allocator;
   storage->~sampler_ngram_storage();
-  call_deallocate(allocator, storage, sizeof *storage);
+  call_deallocate(allocator, storage, kStorageBytes);
 }
 
 void check_learned(Check &check, bool learned) {
@@ -163,10 +204,10 @@ sampler_status storage_next_token(void *user, const int32_t *context, int64_t nu
                                   uint64_t seed, uint64_t offset, int32_t *out_token_id,
                                   int32_t *out_known) {
   Check check(Log{});
-  const auto *const storage = handle_of<sampler_ngram_storage>(check, user);
-  if (!check.ok()) return check.status();
-  const int64_t vocabulary_size = storage->options.vocabulary_size;
-  check_context(check, context, num_tokens, storage->options.order - 1, vocabulary_size);
+  const Storage storage(check, "user", user);
+  if (!storage) return check.status();
+  const int64_t vocabulary_size = storage->vocabulary_size;
+  check_context(check, context, num_tokens, storage->contents.max_context(), vocabulary_size);
   check_next_token_outputs(check, out_token_id, out_known);
   if (!check.ok()) return check.status();
   write_next_token(storage->contents.next_token(context, num_tokens), seed, offset, vocabulary_size,
@@ -177,9 +218,9 @@ sampler_status storage_next_token(void *user, const int32_t *context, int64_t nu
 sampler_status storage_has_gram(void *user, const int32_t *context, int64_t num_tokens,
                                 int32_t *out_has) {
   Check check(Log{});
-  const auto *const storage = handle_of<sampler_ngram_storage>(check, user);
-  if (!check.ok()) return check.status();
-  check_context(check, context, num_tokens, INT64_MAX, storage->options.vocabulary_size);
+  const Storage storage(check, "user", user);
+  if (!storage) return check.status();
+  check_context(check, context, num_tokens, INT64_MAX, storage->vocabulary_size);
   check.required("out_has", out_has);
   if (check.ok()) *out_has = storage->contents.has_gram(context, num_tokens);
   return check.status();
@@ -188,12 +229,12 @@ sampler_status storage_has_gram(void *user, const int32_t *context, int64_t num_
 sampler_status storage_update(void *user, const int32_t *context, int64_t num_tokens,
                               const int32_t *next_token_ids, int64_t num_next_tokens) {
   Check check(Log{});
-  auto *const storage = handle_of<sampler_ngram_storage>(check, user);
-  if (!check.ok()) return check.status();
-  const sampler_ngram_storage_options &options = storage->options;
-  check_context(check, context, num_tokens, options.order - 1, options.vocabulary_size);
+  const Storage storage(check, "user", user);
+  if (!storage) return check.status();
+  check_context(check, context, num_tokens, storage->contents.max_context(),
+                storage->vocabulary_size);
   check_tokens(check, "next_token_ids", "num_next_tokens", next_token_ids, 0, num_next_tokens,
-               options.vocabulary_size);
+               storage->vocabulary_size);
   if (!check.ok() || num_tokens == 0 || num_next_tokens == 0) return check.status();
   check_learned(check,
                 storage->contents.update(context, num_tokens, next_token_ids, num_next_tokens));
@@ -202,10 +243,10 @@ sampler_status storage_update(void *user, const int32_t *context, int64_t num_to
 
 sampler_status storage_initialize(void *user, const int32_t *token_ids, int64_t num_tokens) {
   Check check(Log{});
-  auto *const storage = handle_of<sampler_ngram_storage>(check, user);
-  if (!check.ok()) return check.status();
+  const Storage storage(check, "user", user);
+  if (!storage) return check.status();
   check_tokens(check, "token_ids", "num_tokens", token_ids, 0, num_tokens,
-               storage->options.vocabulary_size);
+               storage->vocabulary_size);
   if (!check.ok() || num_tokens < 2) return check.status();
   check_learned(check, storage->contents.initialize(token_ids, num_tokens));
   return check.status();
@@ -213,28 +254,28 @@ sampler_status storage_initialize(void *user, const int32_t *token_ids, int64_t 
 
 sampler_status storage_reset(void *user) {
   Check check(Log{});
-  auto *const storage = handle_of<sampler_ngram_storage>(check, user);
-  if (check.ok()) storage->contents.reset();
+  const Storage storage(check, "user", user);
+  if (storage) storage->contents.reset();
   return check.status();
 }
 
-sampler_status get_stats(const sampler_ngram_storage *storage, sampler_ngram_storage_stats *out) {
+sampler_status get_stats(sampler_ngram_storage *handle, sampler_ngram_storage_stats *out) {
   Check check(Log{});
-  check.required("storage", storage);
+  const Storage storage(check, "storage", handle);
   sampler_ngram_storage_stats stats;
-  if (!check.read("out_stats", out, &stats)) return check.status();
+  if (!storage || !check.read("out_stats", out, &stats)) return check.status();
   stats.num_contexts = int64_t(storage->contents.num_contexts());
   stats.num_updates = int64_t(storage->contents.num_updates());
   stats.num_dropped = int64_t(storage->contents.num_dropped());
-  stats.memory_bytes = int64_t(sizeof *storage + storage->contents.block_bytes());
+  stats.memory_bytes = int64_t(kStorageBytes + storage->contents.block_bytes());
   write_struct(stats, out);
   return SAMPLER_OK;
 }
 
-sampler_status serialize(const sampler_ngram_storage *storage, void *buffer, size_t buffer_bytes,
+sampler_status serialize(sampler_ngram_storage *handle, void *buffer, size_t buffer_bytes,
                          size_t *out_bytes) {
   Check check(Log{});
-  check.required("storage", storage);
+  const Storage storage(check, "storage", handle);
   check.required("out_bytes", out_bytes);
   if (!check.ok()) return check.status();
   const size_t bytes = storage->contents.serialized_bytes();
@@ -251,9 +292,9 @@ sampler_status serialize(const sampler_ngram_storage *storage, void *buffer, siz
   return SAMPLER_OK;
 }
 
-sampler_status deserialize(sampler_ngram_storage *storage, const void *data, size_t data_bytes) {
+sampler_status deserialize(sampler_ngram_storage *handle, const void *data, size_t data_bytes) {
   Check check(Log{});
-  check.required("storage", storage);
+  const Storage storage(check, "storage", handle);
   check.required("data", data);
   if (!check.ok()) return check.status();
   const char *reason = "";
@@ -274,7 +315,7 @@ sampler_status deserialize(sampler_ngram_storage *storage, const void *data, siz
     case NgramStorage::Loaded::kOverLimit:
       check.fail(SAMPLER_ERROR_OUT_OF_MEMORY,
                  "memory_limit is %" PRId64 "; old and new contents together need more",
-                 storage->options.memory_limit);
+                 storage->memory_limit);
       break;
   }
   return check.status();
@@ -310,13 +351,17 @@ sampler_status create(const sampler_prompt_lookup_options *user_options,
   const Allocator allocator =
       make_allocator(options.allocate, options.deallocate, options.allocator_user);
   Block memory;
-  if (!allocate(check, allocator, "lookup", lookup_bytes(options.max_tokens), &memory)) {
+  if (!prepare_owners(check) ||
+      !allocate(check, allocator, "lookup", lookup_bytes(options.max_tokens), &memory)) {
     return check.status();
   }
   auto *const lookup = static_cast<sampler_prompt_lookup *>(memory.data);
   const int64_t max_match = options.max_match == 0 ? INT64_MAX : options.max_match;
   *out_lookup = new (lookup) sampler_prompt_lookup{
-      allocator, memory.bytes, options.vocabulary_size,
+      allocator,
+      {},
+      memory.bytes,
+      options.vocabulary_size,
       PromptLookup(lookup + 1, options.max_tokens, {options.min_match, max_match})};
   return SAMPLER_OK;
 }
@@ -326,7 +371,7 @@ void destroy(sampler_prompt_lookup *lookup) {
   call_deallocate(allocator, lookup, lookup->bytes);
 }
 
-void append_checked(Check &check, sampler_prompt_lookup *lookup, const int32_t *token_ids,
+void append_checked(Check &check, const Lookup &lookup, const int32_t *token_ids,
                     int64_t num_tokens) {
   if (!check.ok()) return;
   const int64_t room = lookup->text.max_tokens() - lookup->text.num_tokens();
@@ -339,18 +384,20 @@ void append_checked(Check &check, sampler_prompt_lookup *lookup, const int32_t *
   for (int64_t i = 0; i < num_tokens; ++i) lookup->text.append(token_ids[i]);
 }
 
-sampler_status lookup_append(Check &check, sampler_prompt_lookup *lookup, const int32_t *token_ids,
-                             int64_t num_tokens) {
-  if (!check.ok()) return check.status();
+sampler_status lookup_append(const char *name, sampler_prompt_lookup *handle,
+                             const int32_t *token_ids, int64_t num_tokens) {
+  Check check(Log{});
+  const Lookup lookup(check, name, handle);
+  if (!lookup) return check.status();
   check_tokens(check, "token_ids", "num_tokens", token_ids, 0, num_tokens, lookup->vocabulary_size);
   append_checked(check, lookup, token_ids, num_tokens);
   return check.status();
 }
 
-sampler_status propose(const sampler_prompt_lookup *lookup, int64_t num_drafts,
-                       int32_t *out_token_ids, int64_t *out_num_drafts) {
+sampler_status propose(sampler_prompt_lookup *handle, int64_t num_drafts, int32_t *out_token_ids,
+                       int64_t *out_num_drafts) {
   Check check(Log{});
-  check.required("lookup", lookup);
+  const Lookup lookup(check, "lookup", handle);
   check.range("num_drafts", num_drafts, 0, INT64_MAX);
   if (num_drafts > 0) check.required("out_token_ids", out_token_ids);
   check.required("out_num_drafts", out_num_drafts);
@@ -362,8 +409,8 @@ sampler_status lookup_next_token(void *user, const int32_t *context, int64_t num
                                  uint64_t seed, uint64_t offset, int32_t *out_token_id,
                                  int32_t *out_known) {
   Check check(Log{});
-  auto *const lookup = handle_of<sampler_prompt_lookup>(check, user);
-  if (!check.ok()) return check.status();
+  const Lookup lookup(check, "user", user);
+  if (!lookup) return check.status();
   const int64_t text = lookup->text.num_tokens();
   check_tokens(check, "context", "num_tokens", context, text, num_tokens, lookup->vocabulary_size);
   check_next_token_outputs(check, out_token_id, out_known);
@@ -377,8 +424,8 @@ sampler_status lookup_next_token(void *user, const int32_t *context, int64_t num
 sampler_status lookup_has_gram(void *user, const int32_t *context, int64_t num_tokens,
                                int32_t *out_has) {
   Check check(Log{});
-  const auto *const lookup = handle_of<sampler_prompt_lookup>(check, user);
-  if (!check.ok()) return check.status();
+  const Lookup lookup(check, "user", user);
+  if (!lookup) return check.status();
   check_context(check, context, num_tokens, INT64_MAX, lookup->vocabulary_size);
   check.required("out_has", out_has);
   if (check.ok()) *out_has = lookup->text.has_gram(context, num_tokens);
@@ -388,8 +435,8 @@ sampler_status lookup_has_gram(void *user, const int32_t *context, int64_t num_t
 sampler_status lookup_update(void *user, const int32_t *context, int64_t num_tokens,
                              const int32_t *next_token_ids, int64_t num_next_tokens) {
   Check check(Log{});
-  auto *const lookup = handle_of<sampler_prompt_lookup>(check, user);
-  if (!check.ok()) return check.status();
+  const Lookup lookup(check, "user", user);
+  if (!lookup) return check.status();
   const int64_t text = lookup->text.num_tokens();
   check_tokens(check, "context", "num_tokens", context, text, num_tokens, lookup->vocabulary_size);
   check_tokens(check, "next_token_ids", "num_next_tokens", next_token_ids, 0, num_next_tokens,
@@ -399,12 +446,13 @@ sampler_status lookup_update(void *user, const int32_t *context, int64_t num_tok
 }
 
 sampler_status lookup_initialize(void *user, const int32_t *token_ids, int64_t num_tokens) {
-  Check check(Log{});
-  return lookup_append(check, handle_of<sampler_prompt_lookup>(check, user), token_ids, num_tokens);
+  return lookup_append("user", static_cast<sampler_prompt_lookup *>(user), token_ids, num_tokens);
 }
 
-sampler_status lookup_reset(Check &check, sampler_prompt_lookup *lookup) {
-  if (check.ok()) lookup->text.reset();
+sampler_status lookup_reset(const char *name, sampler_prompt_lookup *handle) {
+  Check check(Log{});
+  const Lookup lookup(check, name, handle);
+  if (lookup) lookup->text.reset();
   return check.status();
 }
 
@@ -474,15 +522,11 @@ void sampler_prompt_lookup_destroy(sampler_prompt_lookup_t lookup) {
 
 sampler_status sampler_prompt_lookup_append(sampler_prompt_lookup_t lookup,
                                             const int32_t *token_ids, int64_t num_tokens) {
-  sampler::capi::Check check(sampler::capi::Log{});
-  check.required("lookup", lookup);
-  return sampler::capi::lookup_append(check, lookup, token_ids, num_tokens);
+  return sampler::capi::lookup_append("lookup", lookup, token_ids, num_tokens);
 }
 
 sampler_status sampler_prompt_lookup_reset(sampler_prompt_lookup_t lookup) {
-  sampler::capi::Check check(sampler::capi::Log{});
-  check.required("lookup", lookup);
-  return sampler::capi::lookup_reset(check, lookup);
+  return sampler::capi::lookup_reset("lookup", lookup);
 }
 
 sampler_status sampler_prompt_lookup_propose(sampler_prompt_lookup_t lookup, int64_t num_drafts,
@@ -496,8 +540,7 @@ sampler_status sampler_prompt_lookup_interface(sampler_prompt_lookup_t lookup,
   Check check(Log{});
   check.required("lookup", lookup);
   const auto reset = [](void *user) {
-    Check reset_check(Log{});
-    return lookup_reset(reset_check, handle_of<sampler_prompt_lookup>(reset_check, user));
+    return lookup_reset("user", static_cast<sampler_prompt_lookup *>(user));
   };
   return write_interface(check,
                          {sizeof(sampler_ngram), lookup, &lookup_next_token, &lookup_has_gram,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "decoding/aa_tree.h"
+
 namespace sampler::decoding {
 
 namespace {
@@ -94,30 +96,99 @@ size_t NgramStorage::bytes_of(uint64_t num_slots) const {
   return size_t(num_slots * sizeof(Slot) + (most_contexts + 1) * sizeof(Context));
 }
 
-// The slot of a key, or the free one where it would be put.
-NgramStorage::Slot *NgramStorage::find(const Table &table, uint32_t hash, uint32_t context,
-                                       uint32_t edge) {
-  for (uint64_t i = hash;; ++i) {
-    Slot *const slot = table.slots + (i & (table.num_slots - 1));
-    if ((slot->context == context && slot->edge == edge) || slot->context == kNone) return slot;
+// The tree of the entries that found no place in their window. Slot 0 is never a node's: the
+// highest free slots are taken, and a sixteenth of all is free at the least.
+class NgramStorage::Nodes {
+ public:
+  explicit Nodes(const Table &table) : slots_(table.slots) {}
+
+  static uint64_t key_of(uint32_t context, uint32_t edge) { return uint64_t(context) << 32 | edge; }
+
+  uint64_t key(uint32_t node) const {
+    return key_of(slots_[node].context, slots_[node].edge & (kGram | kToken));
   }
+  uint32_t level(uint32_t node) const { return node == 0 ? 0 : slots_[node].level(); }
+  void set_level(uint32_t node, uint32_t level) const {
+    uint32_t &edge = slots_[node].edge;
+    edge = (edge & (kGram | kToken)) | level << kLevelShift;
+  }
+  uint32_t child(uint32_t node, int side) const { return link(node, side) & ~kLink; }
+  void set_child(uint32_t node, int side, uint32_t child) const {
+    link(node, side) = kLink | child;
+  }
+
+ private:
+  uint32_t &link(uint32_t node, int side) const {
+    const uint32_t place = slots_[node].hash;
+    Slot &links = slots_[place / 2];
+    if (place % 2 == 0) return side == 0 ? links.context : links.edge;
+    return side == 0 ? links.value : links.hash;
+  }
+
+  Slot *slots_;
+};
+
+// The entry of a key; null: it is unknown.
+inline NgramStorage::Slot *NgramStorage::find(const Table &table, uint32_t hash, uint32_t context,
+                                              uint32_t edge) {
+  const uint64_t key = Slot{context, edge, 0, 0}.key();
+  for (uint64_t i = hash; i != hash + kWindow; ++i) {
+    Slot *const slot = table.slots + (i & (table.num_slots - 1));
+    if (slot->key() == key) return slot;
+    if (slot->context == kNone) return nullptr;
+  }
+  return find_node(table, context, edge);
 }
 
-// A new entry of value 0; null: it is there already.
-NgramStorage::Slot *NgramStorage::insert(Table *table, uint32_t hash, uint32_t context,
-                                         uint32_t edge) {
-  Slot *const slot = find(*table, hash, context, edge);
-  if (slot->context != kNone) return nullptr;
-  *slot = {context, edge, 0, hash};
+// The first free slot of a window; null: there is none.
+inline NgramStorage::Slot *NgramStorage::find_free(const Table &table, uint32_t hash) {
+  for (uint64_t i = hash; i != hash + kWindow; ++i) {
+    Slot *const slot = table.slots + (i & (table.num_slots - 1));
+    if (slot->context == kNone) return slot;
+  }
+  return nullptr;
+}
+
+// A new entry for an unknown key.
+inline NgramStorage::Slot *NgramStorage::add(Table *table, uint32_t hash, uint32_t context,
+                                             uint32_t edge, uint32_t value) {
   ++table->num_used;
+  Slot *const slot = find_free(*table, hash);
+  if (!slot) return add_node(table, context, edge, value);
+  *slot = {context, edge, value, hash};
   return slot;
 }
 
-// kNone: it is unknown.
-uint32_t NgramStorage::child_of(uint32_t hash, uint32_t context, uint32_t token) const {
-  if (table_.num_slots == 0) return kNone;
-  const Slot *const slot = find(table_, hash, context, token);
-  return slot->context == kNone ? kNone : slot->value;
+[[gnu::noinline]] NgramStorage::Slot *NgramStorage::find_node(const Table &table, uint32_t context,
+                                                              uint32_t edge) {
+  const uint32_t node = find_in_tree(Nodes(table), table.root, Nodes::key_of(context, edge));
+  return node == 0 ? nullptr : table.slots + node;
+}
+
+[[gnu::noinline]] NgramStorage::Slot *NgramStorage::add_node(Table *table, uint32_t context,
+                                                             uint32_t edge, uint32_t value) {
+  const uint32_t node = take_slot(table);
+  uint32_t children = table->next_children;
+  if (children == 0) {
+    const uint32_t links = take_slot(table);
+    table->slots[links] = {kLink, kLink, kLink, kLink};
+    children = 2 * links;
+    table->next_children = children + 1;
+  } else {
+    table->next_children = 0;
+  }
+  Slot *const slot = table->slots + node;
+  *slot = {context, edge | uint32_t(1) << kLevelShift, value, children};
+  table->root = add_to_tree(Nodes(*table), table->root, node);
+  return slot;
+}
+
+// The last free slot. There is one: five eighths of the slots are entries at most, and each is a
+// node with half a slot for its children at worst.
+uint32_t NgramStorage::take_slot(Table *table) {
+  do --table->free_end;
+  while (table->slots[table->free_end].context != kNone);
+  return table->free_end;
 }
 
 // Goes from the root to the longest known context that ends where `context` does; returns its
@@ -127,12 +198,13 @@ int NgramStorage::walk(const int32_t *context, int64_t num_tokens, uint32_t *num
   const int most = int(std::min<int64_t>(num_tokens, max_context()));
   *number = kRoot;
   *hash = kRootHash;
+  if (table_.num_slots == 0) return 0;
   for (int length = 0; length < most; ++length) {
     const uint32_t token = uint32_t(context[num_tokens - 1 - length]);
     const uint64_t child_hash = extend(*hash, token);
-    const uint32_t child = child_of(uint32_t(child_hash), *number, token);
-    if (child == kNone) return length;
-    *number = child;
+    const Slot *const child = find(table_, uint32_t(child_hash), *number, token);
+    if (!child) return length;
+    *number = child->value;
     *hash = child_hash;
   }
   return most;
@@ -158,6 +230,17 @@ uint64_t NgramStorage::hash_of(const Table &table, uint32_t context) {
   return extend(hash_of(table, table.contexts[context].parent), table.contexts[context].token);
 }
 
+// Adds what is a node, or will be one, to another table.
+[[gnu::noinline]] void NgramStorage::copy_entry(const Table &table, const Slot &entry, Table *out) {
+  uint32_t hash = entry.hash;
+  if (entry.is_node()) {
+    const uint64_t context_hash = hash_of(table, entry.context);
+    hash = entry.edge & kGram ? gram_hash(context_hash, entry.token())
+                              : uint32_t(extend(context_hash, entry.token()));
+  }
+  add(out, hash, entry.context, entry.edge & (kGram | kToken), entry.value);
+}
+
 // An empty table beside blocks of other_bytes.
 NgramStorage::Room NgramStorage::allocate(uint64_t num_slots, size_t other_bytes,
                                           Table *out) const {
@@ -168,6 +251,7 @@ NgramStorage::Room NgramStorage::allocate(uint64_t num_slots, size_t other_bytes
   if (!block) return Room::kOutOfMemory;
   *out = {};
   out->num_slots = num_slots;
+  out->free_end = uint32_t(num_slots - 1);  // so that no kLink | node is kNone
   out->contexts = static_cast<Context *>(block);
   out->slots = reinterpret_cast<Slot *>(static_cast<char *>(block) + bytes) - num_slots;
   std::memset(out->slots, 0xFF, num_slots * sizeof(Slot));
@@ -186,17 +270,22 @@ void NgramStorage::release(Table *table) const {
 NgramStorage::Room NgramStorage::allocate_doubled(Table *out) const {
   const Room room = allocate(std::max(2 * table_.num_slots, kLeastSlots),
                              bytes_of(table_.num_slots) + bytes_of(before_.num_slots), out);
-  if (room != Room::kYes) return room;
-  const Table memory = *out;
-  *out = table_;
-  out->slots = memory.slots;
-  out->contexts = memory.contexts;
-  out->num_slots = memory.num_slots;
-  if (table_.num_slots == 0) return room;
+  if (room != Room::kYes || table_.num_slots == 0) return room;
   std::memcpy(out->contexts, table_.contexts, (table_.num_contexts + size_t(1)) * sizeof(Context));
+  out->num_contexts = table_.num_contexts;
+  out->num_known = table_.num_known;
+  out->num_updates = table_.num_updates;
+  out->num_dropped = table_.num_dropped;
   for (uint64_t i = 0; i < table_.num_slots; ++i) {
     const Slot &slot = table_.slots[i];
-    if (slot.context != kNone) *find(*out, slot.hash, slot.context, slot.edge) = slot;
+    if (!slot.is_entry()) continue;
+    Slot *const free = slot.is_node() ? nullptr : find_free(*out, slot.hash);
+    if (!free) {
+      copy_entry(table_, slot, out);
+      continue;
+    }
+    *free = slot;
+    ++out->num_used;
   }
   return room;
 }
@@ -214,6 +303,11 @@ NgramStorage::Room NgramStorage::make_room(int num_entries) {
 
 void NgramStorage::reset() {
   release(&table_);
+}
+
+void NgramStorage::abandon() {
+  table_ = before_ = {};
+  may_grow_ = false;
 }
 
 // ---- Learning
@@ -279,10 +373,11 @@ bool NgramStorage::learn_orders(const int32_t *context_end, int depth, uint32_t 
     const uint32_t token = uint32_t(context_end[-length]);
     hash = extend(hash, token);
     const uint32_t next_hash = gram_hash(hash, next);
-    uint32_t child = child_of(uint32_t(hash), context, token);
-    Slot *gram = child == kNone ? nullptr : find(table_, next_hash, child, kGram | next);
-    if (!gram || gram->context == kNone) {
-      const bool is_new = child == kNone;
+    const Slot *const found = find(table_, uint32_t(hash), context, token);
+    const bool is_new = !found;
+    uint32_t child = is_new ? kNone : found->value;
+    Slot *gram = is_new ? nullptr : find(table_, next_hash, child, kGram | next);
+    if (!gram) {
       const Room room = make_room(is_new ? 2 : 1);
       if (room == Room::kOutOfMemory) return false;
       if (room == Room::kLimit) {
@@ -293,7 +388,7 @@ bool NgramStorage::learn_orders(const int32_t *context_end, int depth, uint32_t 
         continue;
       }
       if (is_new) child = add_context(uint32_t(hash), context, token);
-      gram = insert(&table_, next_hash, child, kGram | next);
+      gram = add(&table_, next_hash, child, kGram | next, 0);
     }
     count(gram);
     context = child;
@@ -308,7 +403,7 @@ bool NgramStorage::learn_one_level(const int32_t *context_end, uint32_t next) {
   int length = walk(context_end - depth, depth, &context, &hash);
   Slot *gram =
       length == depth ? find(table_, gram_hash(hash, next), context, kGram | next) : nullptr;
-  if (!gram || gram->context == kNone) {
+  if (!gram) {
     const Room room = make_room(depth - length + 1);
     if (room == Room::kOutOfMemory) return false;
     if (room == Room::kLimit) {
@@ -320,7 +415,7 @@ bool NgramStorage::learn_one_level(const int32_t *context_end, uint32_t next) {
       hash = extend(hash, token);
       context = add_context(uint32_t(hash), context, token);
     }
-    gram = insert(&table_, gram_hash(hash, next), context, kGram | next);
+    gram = add(&table_, gram_hash(hash, next), context, kGram | next, 0);
   }
   count(gram);
   return true;
@@ -329,7 +424,7 @@ bool NgramStorage::learn_one_level(const int32_t *context_end, uint32_t next) {
 uint32_t NgramStorage::add_context(uint32_t hash, uint32_t parent, uint32_t token) {
   const uint32_t number = ++table_.num_contexts;
   table_.contexts[number] = {parent, token, kNone, 0};
-  insert(&table_, hash, parent, token)->value = number;
+  add(&table_, hash, parent, token, number);
   return number;
 }
 
@@ -338,7 +433,7 @@ void NgramStorage::count(Slot *gram) {
   if (gram->value != kNone) ++gram->value;
   if (gram->value <= context.best_count) return;  // among equals the incumbent stays
   if (context.best == kNone) ++table_.num_known;
-  context.best = gram->edge & ~kGram;
+  context.best = gram->token();
   context.best_count = gram->value;
 }
 
@@ -389,8 +484,8 @@ void NgramStorage::serialize(unsigned char *out) const {
   Record *const grams = reinterpret_cast<Record *>(at);
   for (uint64_t i = 0; i < table_.num_slots; ++i) {
     const Slot &slot = table_.slots[i];
-    if (slot.context == kNone || !(slot.edge & kGram)) continue;
-    put_record(at, slot.context, slot.edge & ~kGram, slot.value);
+    if (!slot.is_entry() || !(slot.edge & kGram)) continue;
+    put_record(at, slot.context, slot.token(), slot.value);
     at += sizeof(Record);
   }
   std::sort(grams, reinterpret_cast<Record *>(at), [](const Record &a, const Record &b) {
@@ -471,9 +566,9 @@ const char *NgramStorage::read_contexts(const unsigned char *data, uint64_t num_
     const uint32_t length = out->contexts[parent].best_count + 1;
     if (length > uint32_t(max_context())) return "have a context that is too long";
     out->contexts[number] = {parent, token, get32(data + 8), length};
-    Slot *const slot = insert(out, uint32_t(hash_of(*out, number)), parent, token);
-    if (!slot) return "have a context twice";
-    slot->value = number;
+    const uint32_t hash = uint32_t(hash_of(*out, number));
+    if (find(*out, hash, parent, token)) return "have a context twice";
+    add(out, hash, parent, token, number);
   }
   out->num_contexts = uint32_t(num_contexts);
   return nullptr;
@@ -492,7 +587,7 @@ const char *NgramStorage::read_grams(const unsigned char *data, uint64_t num_gra
       if (token >= config_.vocabulary_size) return "have a token outside the vocabulary";
       if (token <= previous) return "have n-grams out of order";
       if (count == 0 || !is_kept) return "have an n-gram that is not counted";
-      insert(out, gram_hash(hash, token), number, kGram | token)->value = count;
+      add(out, gram_hash(hash, token), number, kGram | token, count);
       if (token == context.best) best_count = count;
       most = std::max(most, count);
       previous = token;

@@ -7,6 +7,11 @@
 // The table has an entry for each child, key (context, earlier token), value the child's number,
 // and one for each n-gram, key (context, next token), value its count. All of it lies in one block,
 // which grows by doubling.
+//
+// The hash is no secret, so a text can be made whose entries all want the same slots. An entry
+// therefore lies among the first kWindow slots from the one that its hash names or, where those
+// were taken when it came, in any slot, as a node of a balanced tree. Each search looks at kWindow
+// slots and 2 log2(n + 1) nodes at most, whatever the text.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +51,10 @@ class NgramStorage {
   [[nodiscard]] bool initialize(const int32_t *token_ids, int64_t num_tokens);
   void reset();
 
+  // Forgets all, and leaves the blocks alone: a learner did not come to its end, so that it is
+  // unknown which there are.
+  void abandon();
+
   int max_context() const { return config_.order - 1; }
   uint64_t num_contexts() const { return table_.num_known; }
   uint64_t num_updates() const { return table_.num_updates; }
@@ -62,13 +71,28 @@ class NgramStorage {
  private:
   static constexpr uint32_t kRoot = 0;
   static constexpr uint32_t kNone = ~uint32_t(0);
-  static constexpr uint32_t kGram = uint32_t(1) << 31;  // in Slot::edge, beside the token
+  static constexpr uint64_t kWindow = 32;
+
+  // In Slot::edge, beside the token.
+  static constexpr uint32_t kGram = uint32_t(1) << 31;
+  static constexpr int kLevelShift =
+      20;  // a node's level in the tree; 0: the entry is in its window
+  static constexpr uint32_t kToken = (uint32_t(1) << kLevelShift) - 1;
+
+  // In each member of a slot that holds the children of two nodes, beside a node's slot.
+  static constexpr uint32_t kLink = uint32_t(1) << 31;
 
   struct Slot {
     uint32_t context;  // kNone: the slot is free
     uint32_t edge;     // the earlier token, or kGram and the next token
     uint32_t value;    // the child's number, or the count
-    uint32_t hash;     // of the context's tokens and the edge
+    uint32_t hash;     // of the context's tokens and the edge; of a node: where its children are
+
+    uint64_t key() const { return uint64_t(edge) << 32 | context; }
+    bool is_entry() const { return context < kLink; }
+    uint32_t token() const { return edge & kToken; }
+    uint32_t level() const { return (edge & ~kGram) >> kLevelShift; }
+    bool is_node() const { return level() != 0; }
   };
   // Contexts are numbered as they come, so a parent has a lower number; the root is 0.
   struct Context {
@@ -83,15 +107,24 @@ class NgramStorage {
     uint32_t num_contexts = 0;  // the root apart; 0 to num_contexts are their numbers
     uint64_t num_known = 0;     // contexts with a count
     uint64_t num_updates = 0, num_dropped = 0;
+
+    // The tree: its root, where the next node's children go if half a slot is left for them, else
+    // 0, and a slot with nothing but taken ones from it on.
+    uint32_t root = 0, next_children = 0, free_end = 0;
   };
+  class Nodes;
 
   size_t bytes_of(uint64_t num_slots) const;
   static Slot *find(const Table &table, uint32_t hash, uint32_t context, uint32_t edge);
-  static Slot *insert(Table *table, uint32_t hash, uint32_t context, uint32_t edge);
-  uint32_t child_of(uint32_t hash, uint32_t context, uint32_t token) const;
+  static Slot *find_free(const Table &table, uint32_t hash);
+  static Slot *add(Table *table, uint32_t hash, uint32_t context, uint32_t edge, uint32_t value);
+  static Slot *find_node(const Table &table, uint32_t context, uint32_t edge);
+  static Slot *add_node(Table *table, uint32_t context, uint32_t edge, uint32_t value);
+  static uint32_t take_slot(Table *table);
   int walk(const int32_t *context, int64_t num_tokens, uint32_t *number, uint64_t *hash) const;
   void prefetch(const int32_t *context_end, int64_t num_tokens, uint32_t next) const;
   static uint64_t hash_of(const Table &table, uint32_t context);
+  static void copy_entry(const Table &table, const Slot &entry, Table *out);
 
   enum class Room { kYes, kLimit, kOutOfMemory };
   Room allocate(uint64_t num_slots, size_t other_bytes, Table *out) const;

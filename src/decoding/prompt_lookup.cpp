@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "decoding/aa_tree.h"
+
 namespace sampler::decoding {
 
 namespace {
@@ -12,7 +14,7 @@ uint64_t most_states(int64_t max_tokens) {
   return 2 * uint64_t(max_tokens) + 2;
 }
 
-// A quarter of the slots stays free, so that probes end soon.
+// A quarter of the slots stays free, so that searches end soon.
 uint64_t num_slots_for(int64_t max_tokens) {
   return 4 * uint64_t(max_tokens) + 4;
 }
@@ -35,6 +37,7 @@ PromptLookup::PromptLookup(void *memory, int64_t max_tokens, const Limits &limit
 void PromptLookup::reset() {
   std::memset(edges_, 0, num_slots_ * sizeof(Edge));
   states_[kNone] = {};
+  free_end_ = num_slots_;
   num_states_ = kRoot;
   new_state(0);
   num_tokens_ = 0;
@@ -51,26 +54,85 @@ PromptLookup::StateId PromptLookup::new_state(uint32_t length) {
   return num_states_++;
 }
 
-// The slot of an edge, or the free one where it would be put.
-uint64_t PromptLookup::slot_of(StateId from, int32_t token) const {
+// The edges of one state that found no place in their window. Slot 0 is never a node's: the highest
+// free slots are taken, and a quarter of all stays free.
+class PromptLookup::Nodes {
+ public:
+  explicit Nodes(Edge *edges) : edges_(edges) {}
+
+  uint64_t key(uint32_t node) const { return uint64_t(token(node)); }
+  int32_t token(uint32_t node) const { return edges_[node].token & kToken; }
+  uint32_t level(uint32_t node) const {
+    return node == 0 ? 0 : uint32_t(edges_[node].token) >> kLevelShift;
+  }
+  void set_level(uint32_t node, uint32_t level) const {
+    edges_[node].token = token(node) | int32_t(level << kLevelShift);
+  }
+  uint32_t child(uint32_t node, int side) const {
+    return side == 0 ? edges_[node].from & ~kNode : edges_[node].next;
+  }
+  void set_child(uint32_t node, int side, uint32_t child) const {
+    if (side == 0) {
+      edges_[node].from = kNode | child;
+    } else {
+      edges_[node].next = child;
+    }
+  }
+
+ private:
+  static constexpr int32_t kToken = (1 << kLevelShift) - 1;
+
+  Edge *edges_;
+};
+
+// An edge. Where there is none: the free slot where it would be put or, where its window is full,
+// null.
+inline PromptLookup::Edge *PromptLookup::find(StateId from, int32_t token) const {
   uint64_t hash = (uint64_t(from) << 32 | uint32_t(token)) * 0x9E3779B97F4A7C15u;
   hash = (hash ^ hash >> 32) * 0xD6E8FEB86659FD93u;
   uint64_t i = (hash >> 32) * num_slots_ >> 32;
-  while (edges_[i].from != kNone && (edges_[i].from != from || edges_[i].token != token)) {
+  for (int num_seen = 0; num_seen < kWindow; ++num_seen) {
+    Edge *const edge = edges_ + i;
+    if (edge->from == kNone || (edge->from == from && edge->token == token)) return edge;
     if (++i == num_slots_) i = 0;
   }
-  return i;
+  return find_node(from, token);
+}
+
+[[gnu::noinline]] PromptLookup::Edge *PromptLookup::find_node(StateId from, int32_t token) const {
+  const uint32_t node = find_in_tree(Nodes(edges_), states_[from].edge_tree, uint64_t(token));
+  return node == 0 ? nullptr : edges_ + node;
 }
 
 // kNone: there is no such edge.
 PromptLookup::StateId PromptLookup::target(StateId from, int32_t token) const {
-  return edges_[slot_of(from, token)].to;
+  const Edge *const edge = find(from, token);
+  return edge ? edge->to : kNone;
 }
 
-void PromptLookup::add_edge(StateId from, int32_t token, StateId to) {
-  const uint64_t i = slot_of(from, token);
-  edges_[i] = {from, token, to, states_[from].first_edge};
-  states_[from].first_edge = uint32_t(i + 1);
+// `place` is what `find` gave.
+void PromptLookup::add_edge(Edge *place, StateId from, int32_t token, StateId to) {
+  if (!place) return add_node(from, token, to);
+  *place = {from, token, to, states_[from].first_edge};
+  states_[from].first_edge = uint32_t(place - edges_ + 1);
+}
+
+[[gnu::noinline]] void PromptLookup::add_node(StateId from, int32_t token, StateId to) {
+  do --free_end_;
+  while (edges_[free_end_].from != kNone);
+  const uint32_t node = uint32_t(free_end_);
+  edges_[node] = {kNode, token | 1 << kLevelShift, to, 0};
+  State &state = states_[from];
+  state.edge_tree = add_to_tree(Nodes(edges_), state.edge_tree, node);
+}
+
+// Gives a state copies of the edges in a tree.
+void PromptLookup::copy_edges(uint32_t edge_tree, StateId to) {
+  if (edge_tree == 0) return;
+  const Nodes nodes(edges_);
+  const int32_t token = nodes.token(edge_tree);
+  add_edge(find(to, token), to, token, edges_[edge_tree].to);
+  for (const int side : {0, 1}) copy_edges(nodes.child(edge_tree, side), to);
 }
 
 // Gives the parts of up to `length` tokens of a state a state of their own, between it and its
@@ -87,29 +149,38 @@ PromptLookup::StateId PromptLookup::split(StateId state, uint32_t length) {
   lower.child[0] = kNone;
   lower.link = lower.above = part;
   for (uint32_t i = lower.first_edge; i != 0; i = edges_[i - 1].next) {
-    add_edge(part, edges_[i - 1].token, edges_[i - 1].to);
+    const int32_t token = edges_[i - 1].token;
+    add_edge(find(part, token), part, token, edges_[i - 1].to);
   }
+  copy_edges(lower.edge_tree, part);
   return part;
 }
 
 // The state of the text with one token more, without its place in the link-cut tree.
 PromptLookup::StateId PromptLookup::extend(int32_t token) {
   const StateId text = new_state(states_[text_].length + 1);
-  StateId from = text_;
-  for (; from != kNone && target(from, token) == kNone; from = states_[from].link) {
-    add_edge(from, token, text);
+  StateId from = text_, to = kNone;
+  for (; from != kNone; from = states_[from].link) {
+    Edge *const edge = find(from, token);
+    if (edge && edge->to != kNone) {
+      to = edge->to;
+      break;
+    }
+    add_edge(edge, from, token, text);
   }
   if (from == kNone) {
     states_[text].link = kRoot;
     return text;
   }
-  StateId to = target(from, token);
   const uint32_t length = states_[from].length + 1;
   if (states_[to].length != length) {
     const StateId whole = to;
     to = split(whole, length);
-    for (; from != kNone && target(from, token) == whole; from = states_[from].link) {
-      edges_[slot_of(from, token)].to = to;
+    // Each of these states has such an edge.
+    for (; from != kNone; from = states_[from].link) {
+      Edge *const edge = find(from, token);
+      if (edge->to != whole) break;
+      edge->to = to;
     }
   }
   states_[text].link = to;
@@ -127,16 +198,25 @@ void PromptLookup::append(int32_t token) {
   match_length_ = states_[match_].length;
   if (match_length_ > limits_.max_match) {
     match_length_ = limits_.max_match;
-    match_ = shortest_above(longest, uint32_t(match_length_));
+    StateId shorter;
+    search_way(
+        longest, [&](StateId state) { return states_[state].length >= match_length_; }, &shorter,
+        &match_);
   }
   match_end_ = states_[match_].last_end;
   // The text has a new end, where all parts on this way end.
   splay(longest);
-  states_[longest].last_end = states_[longest].new_end = uint32_t(num_tokens_);
+  set_last_end(&states_[longest], uint32_t(num_tokens_));
 }
 
 // ---- The link-cut tree
 // ---------------------------------------------------------------------------
+
+// Of all states in the splay tree below, too.
+void PromptLookup::set_last_end(State *state, uint32_t last_end) {
+  state->last_end = last_end;
+  state->is_new_end = 1;
+}
 
 bool PromptLookup::is_splay_root(StateId state) const {
   const StateId above = states_[state].above;
@@ -145,11 +225,11 @@ bool PromptLookup::is_splay_root(StateId state) const {
 
 void PromptLookup::push(StateId state) {
   State &here = states_[state];
-  if (here.new_end == 0) return;
+  if (!here.is_new_end) return;
   for (const StateId child : here.child) {
-    if (child != kNone) states_[child].last_end = states_[child].new_end = here.new_end;
+    if (child != kNone) set_last_end(&states_[child], here.last_end);
   }
-  here.new_end = 0;
+  here.is_new_end = 0;
 }
 
 // Moves a state to the place of its parent in the splay tree.
@@ -198,18 +278,21 @@ void PromptLookup::expose(StateId state) {
   splay(state);
 }
 
-// On the way to an exposed state, the first state of at least so many tokens; its last_end is set.
-PromptLookup::StateId PromptLookup::shortest_above(StateId state, uint32_t length) {
-  StateId found = state, last = state;
+// Searches the way from the root to an exposed state, on which high states come before low ones.
+// kNone: there is none. The last_end of both is set.
+template <class IsLow>
+void PromptLookup::search_way(StateId state, const IsLow &is_low, StateId *last_high,
+                              StateId *first_low) {
+  *last_high = *first_low = kNone;
+  StateId last = state;
   for (StateId at = state; at != kNone;) {
     push(at);
     last = at;
-    const bool is_long = states_[at].length >= length;
-    if (is_long) found = at;
-    at = states_[at].child[is_long ? 0 : 1];
+    const bool here = is_low(at);
+    *(here ? first_low : last_high) = at;
+    at = states_[at].child[here ? 0 : 1];
   }
   splay(last);  // pays for the way down
-  return found;
 }
 
 // ---- Asking
@@ -227,16 +310,21 @@ int32_t PromptLookup::next_token(const int32_t *more, int64_t num_more) {
   int64_t length = match_length_;
   for (int64_t i = 0; i < num_more; ++i) {
     StateId next = target(state, more[i]);
-    while (next == kNone && state != kRoot) {
-      state = states_[state].link;
+    if (next == kNone) {
+      // Where a part goes on with the token, its ends do.
+      expose(state);
+      StateId end, longer;
+      search_way(
+          state, [&](StateId at) { return target(at, more[i]) == kNone; }, &end, &longer);
+      state = end == kNone ? kRoot : end;
       length = states_[state].length;
+      if (end == kNone) continue;
       next = target(state, more[i]);
     }
-    if (next == kNone) continue;
     state = next;
     if (++length <= limits_.max_match) continue;
     length = limits_.max_match;
-    while (states_[states_[state].link].length >= length) state = states_[state].link;
+    if (states_[states_[state].link].length >= length) state = states_[state].link;
   }
   if (length < limits_.min_match) return -1;
   int64_t end = match_end_;
@@ -251,7 +339,7 @@ bool PromptLookup::has_gram(const int32_t *tokens, int64_t num_tokens) const {
   if (num_tokens < limits_.min_match || num_tokens > limits_.max_match) return false;
   StateId state = kRoot;
   for (int64_t i = 0; i < num_tokens && state != kNone; ++i) state = target(state, tokens[i]);
-  return state != kNone && states_[state].first_edge != 0;
+  return state != kNone && (states_[state].first_edge | states_[state].edge_tree) != 0;
 }
 
 }  // namespace sampler::decoding

@@ -3,7 +3,14 @@
 // A suffix automaton of the text: each state stands for the parts of the text that end at the same
 // places, `length` is the longest one's, and `link` leads to the state of the longest end of these
 // that ends at more places. The link of the whole text's state is the longest end with an earlier
-// occurrence. Appending costs amortised constant time and at most 2 states and 3 edges a token.
+// occurrence. Appending takes an amortised constant number of searches for an edge and at most 2
+// states and 3 edges a token.
+//
+// Edges lie in one hash table. The hash is no secret, so a text can be made whose edges all want
+// the same slots. An edge therefore lies among the first kWindow slots from the one that its hash
+// names or, where those were taken when it came, in any slot, as a node of a balanced tree, one for
+// each state. Each search looks at kWindow slots and 2 log2(n + 1) nodes at most, n being the
+// number of different tokens.
 //
 // Where a state's parts ended last, `last_end`, changes with each token on the whole way from the
 // text's state along the links. So the tree of links is kept as a link-cut tree (Sleator, Tarjan:
@@ -37,7 +44,7 @@ class PromptLookup {
   int64_t propose(int64_t num_drafts, int32_t *out_token_ids) const;
 
   // What followed the longest occurrence of the end of text and `more` tokens; -1: no match. Moves
-  // nodes of the link-cut tree.
+  // nodes of the link-cut tree; takes amortised logarithmic time for each of `more`.
   int32_t next_token(const int32_t *more, int64_t num_more);
 
   // Whether the tokens stand in the text with a token behind them.
@@ -46,42 +53,54 @@ class PromptLookup {
  private:
   using StateId = uint32_t;
   static constexpr StateId kNone = 0, kRoot = 1;
+  static constexpr int kWindow = 32;
 
   struct State {
     uint32_t length;
     StateId link;
-    uint32_t first_edge;  // number of a slot + 1; 0: none
+    uint32_t first_edge;  // of those in their windows: number of a slot + 1; 0: none
+    uint32_t edge_tree;   // root of the tree of the others, a slot; 0: none
 
     // The link-cut tree. `above` is the parent in a splay tree or, of its root, the link of the
     // uppermost state of that tree's way.
     StateId above, child[2];
-    uint32_t last_end;  // how many tokens the text had where these parts ended last
-    uint32_t new_end;   // to be set in all of the splay tree below; 0: nothing
+    uint32_t last_end : 31;   // how many tokens the text had where these parts ended last
+    uint32_t is_new_end : 1;  // last_end is to be set in all of the splay tree below, too
   };
   struct Edge {
-    StateId from;  // kNone: the slot is free
-    int32_t token;
+    StateId from;   // kNone: the slot is free. Of a node: kNode and the left child
+    int32_t token;  // of a node: and, from kLevelShift on, its level
     StateId to;
-    uint32_t next;  // another edge of the same state, as State::first_edge
+    uint32_t
+        next;  // another edge of the same state, as State::first_edge. Of a node: the right child
   };
+  static constexpr uint32_t kNode = uint32_t(1) << 31;
+  static constexpr int kLevelShift = 20;
+  class Nodes;
 
   StateId new_state(uint32_t length);
-  uint64_t slot_of(StateId from, int32_t token) const;
+  Edge *find(StateId from, int32_t token) const;
+  Edge *find_node(StateId from, int32_t token) const;
   StateId target(StateId from, int32_t token) const;
-  void add_edge(StateId from, int32_t token, StateId to);
+  void add_edge(Edge *place, StateId from, int32_t token, StateId to);
+  void add_node(StateId from, int32_t token, StateId to);
+  void copy_edges(uint32_t edge_tree, StateId to);
   StateId split(StateId state, uint32_t length);
   StateId extend(int32_t token);
 
+  static void set_last_end(State *state, uint32_t last_end);
   bool is_splay_root(StateId state) const;
   void push(StateId state);
   void rotate(StateId state);
   void splay(StateId state);
   void expose(StateId state);
-  StateId shortest_above(StateId state, uint32_t length);
+  template <class IsLow>
+  void search_way(StateId state, const IsLow &is_low, StateId *last_high, StateId *first_low);
 
   Limits limits_;
   int64_t max_tokens_;
   uint64_t num_slots_;
+  uint64_t free_end_;  // no slot from here on is free
   State *states_;
   Edge *edges_;
   int32_t *tokens_;

@@ -1,0 +1,62 @@
+// Balanced search trees of nodes that lie in a caller's table: AA trees (Andersson: "Balanced
+// search trees made simple", 1993). No node of n is deeper than 2 log2(n + 1), whatever the keys
+// and their order.
+//
+// `Nodes` has key(node), level(node) and child(node, side), 0 the side of lesser keys, and
+// set_level and set_child. Node 0 is none; its level is 0.
+#pragma once
+
+#include <cstdint>
+
+namespace sampler::decoding {
+
+// 0: no node has the key.
+template <class Nodes>
+uint32_t find_in_tree(const Nodes &nodes, uint32_t root, uint64_t key) {
+  while (root != 0 && nodes.key(root) != key) root = nodes.child(root, key > nodes.key(root));
+  return root;
+}
+
+// Lifts a child to the place of its parent.
+template <class Nodes>
+uint32_t lift_child(const Nodes &nodes, uint32_t parent, int side) {
+  const uint32_t child = nodes.child(parent, side);
+  nodes.set_child(parent, side, nodes.child(child, 1 - side));
+  nodes.set_child(child, 1 - side, parent);
+  return child;
+}
+
+// Makes a tree one again where a node was added below its root. Returns the new root.
+template <class Nodes>
+uint32_t balance(const Nodes &nodes, uint32_t root) {
+  if (nodes.level(nodes.child(root, 0)) == nodes.level(root)) root = lift_child(nodes, root, 0);
+  const uint32_t right = nodes.child(root, 1);
+  if (right != 0 && nodes.level(nodes.child(right, 1)) == nodes.level(root)) {
+    root = lift_child(nodes, root, 1);
+    nodes.set_level(root, nodes.level(root) + 1);
+  }
+  return root;
+}
+
+// Adds a node of a new key, of level 1 and without children. Returns the new root.
+template <class Nodes>
+uint32_t add_to_tree(const Nodes &nodes, uint32_t root, uint32_t node) {
+  uint32_t way[64];
+  int depth = 0;
+  for (uint32_t at = root; at != 0; ++depth) {
+    way[depth] = at;
+    at = nodes.child(at, nodes.key(node) > nodes.key(at));
+  }
+  // A node looks at its children and its right child's. So it has nothing to do where the two below
+  // it on the way had nothing.
+  uint32_t below = node;
+  for (int num_unchanged = 0; depth > 0 && num_unchanged < 2;) {
+    const uint32_t at = way[--depth], level = nodes.level(at);
+    nodes.set_child(at, nodes.key(node) > nodes.key(at), below);
+    below = balance(nodes, at);
+    num_unchanged = below == at && nodes.level(at) == level ? num_unchanged + 1 : 0;
+  }
+  return depth == 0 ? below : root;
+}
+
+}  // namespace sampler::decoding
