@@ -19,7 +19,11 @@ typedef struct sampler_handle *sampler_t;
 
 /* ---- Callbacks ------------------------------------------------------------------------------
  *
- * Each gets the `user` pointer given beside it. None may throw, or call back into the handle. */
+ * Each gets the `user` pointer given beside it. None may throw, or call back into the handle.
+ *
+ * Floating-point environment: a call computes in its own, whatever rounding mode, flush-to-zero or
+ * unmasked exceptions its thread is in, and leaves the thread's as it was. Callbacks, those of other
+ * headers too, are called in the thread's; what they change of it stays changed. */
 
 /* Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by functions
  * that create a handle and, as ngram.h says, by n-gram storages. */

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "capi/allocator.h"
-#include "capi/error.h"
+#include "capi/entry.h"
 #include "cpu/executor.h"
 #include "cuda/backend.h"
 #include "sampler/handle.h"
@@ -21,3 +21,17 @@ struct sampler_handle {
   sampler::capi::Block workspace;  // where the handle's arrays live
   std::atomic<bool> busy;          // a call is running
 };
+
+namespace sampler::capi {
+
+// A call with a handle.
+template <class Body>
+sampler_status enter(sampler_handle *handle, const Body &body) noexcept {
+  return enter(handle ? handle->log : Log{}, [&](Entry &entry) {
+    if (handle) return body(entry);
+    return fail(entry, SAMPLER_ERROR_INVALID_ARGUMENT,
+                "sampler is NULL; it must come from sampler_create");
+  });
+}
+
+}  // namespace sampler::capi

@@ -19,6 +19,7 @@ using sampler::decoding::PromptLookup;
 
 struct sampler_ngram_storage {
   sampler::capi::Allocator allocator;
+  sampler::capi::Entry *entry;  // of the call that may allocate or release blocks now
   sampler_ngram_storage_options options;
   NgramStorage contents;
 };
@@ -87,6 +88,16 @@ void write_next_token(int32_t token, uint64_t seed, uint64_t offset, int64_t voc
   *out_token_id = token >= 0 ? token : unknown_token(seed, offset, vocabulary_size);
 }
 
+// What a sampler_ngram points to: a function as a call of its own.
+template <auto function>
+struct Entered;
+template <class... Args, sampler_status (*function)(Entry &, Args...)>
+struct Entered<function> {
+  static sampler_status call(Args... args) {
+    return enter(Log{}, [&](Entry &entry) { return function(entry, args...); });
+  }
+};
+
 // The handle behind an interface's `user`.
 template <class Handle>
 Handle *handle_of(Check &check, void *user) {
@@ -104,10 +115,10 @@ sampler_status write_interface(Check &check, const sampler_ngram &functions,
 // ---- Storage
 // -------------------------------------------------------------------------------------
 
-sampler_status create(const sampler_ngram_storage_options *user_options,
+sampler_status create(Entry &entry, const sampler_ngram_storage_options *user_options,
                       sampler_ngram_storage_t *out_storage) {
   prepare_unwinder();
-  Check check(Log{});
+  Check check(entry);
   check.required("out_storage", out_storage);
   if (check.ok()) *out_storage = nullptr;
   sampler_ngram_storage_options options;
@@ -135,21 +146,25 @@ sampler_status create(const sampler_ngram_storage_options *user_options,
   config.vocabulary_size = options.vocabulary_size;
   config.memory_limit =
       options.memory_limit == 0 ? 0 : uint64_t(options.memory_limit) - sizeof *storage;
-  config.memory.user = &storage->allocator;
+  config.memory.user = storage;
   config.memory.allocate = [](void *user, size_t bytes) {
-    return call_allocate(*static_cast<Allocator *>(user), bytes);
+    const auto *const self = static_cast<sampler_ngram_storage *>(user);
+    return call_allocate(*self->entry, self->allocator, bytes);
   };
   config.memory.deallocate = [](void *user, void *block, size_t bytes) {
-    call_deallocate(*static_cast<Allocator *>(user), block, bytes);
+    const auto *const self = static_cast<sampler_ngram_storage *>(user);
+    call_deallocate(*self->entry, self->allocator, block, bytes);
   };
-  *out_storage = new (storage) sampler_ngram_storage{allocator, options, NgramStorage(config)};
+  *out_storage =
+      new (storage) sampler_ngram_storage{allocator, &entry, options, NgramStorage(config)};
   return SAMPLER_OK;
 }
 
-void destroy(sampler_ngram_storage *storage) {
+void destroy(Entry &entry, sampler_ngram_storage *storage) {
   const Allocator allocator = storage->allocator;
+  storage->entry = &entry;
   storage->~sampler_ngram_storage();
-  call_deallocate(allocator, storage, sizeof *storage);
+  call_deallocate(entry, allocator, storage, sizeof *storage);
 }
 
 void check_learned(Check &check, bool learned) {
@@ -159,10 +174,10 @@ void check_learned(Check &check, bool learned) {
   }
 }
 
-sampler_status storage_next_token(void *user, const int32_t *context, int64_t num_tokens,
-                                  uint64_t seed, uint64_t offset, int32_t *out_token_id,
-                                  int32_t *out_known) {
-  Check check(Log{});
+sampler_status storage_next_token(Entry &entry, void *user, const int32_t *context,
+                                  int64_t num_tokens, uint64_t seed, uint64_t offset,
+                                  int32_t *out_token_id, int32_t *out_known) {
+  Check check(entry);
   const auto *const storage = handle_of<sampler_ngram_storage>(check, user);
   if (!check.ok()) return check.status();
   const int64_t vocabulary_size = storage->options.vocabulary_size;
@@ -174,9 +189,9 @@ sampler_status storage_next_token(void *user, const int32_t *context, int64_t nu
   return SAMPLER_OK;
 }
 
-sampler_status storage_has_gram(void *user, const int32_t *context, int64_t num_tokens,
-                                int32_t *out_has) {
-  Check check(Log{});
+sampler_status storage_has_gram(Entry &entry, void *user, const int32_t *context,
+                                int64_t num_tokens, int32_t *out_has) {
+  Check check(entry);
   const auto *const storage = handle_of<sampler_ngram_storage>(check, user);
   if (!check.ok()) return check.status();
   check_context(check, context, num_tokens, INT64_MAX, storage->options.vocabulary_size);
@@ -185,9 +200,9 @@ sampler_status storage_has_gram(void *user, const int32_t *context, int64_t num_
   return check.status();
 }
 
-sampler_status storage_update(void *user, const int32_t *context, int64_t num_tokens,
+sampler_status storage_update(Entry &entry, void *user, const int32_t *context, int64_t num_tokens,
                               const int32_t *next_token_ids, int64_t num_next_tokens) {
-  Check check(Log{});
+  Check check(entry);
   auto *const storage = handle_of<sampler_ngram_storage>(check, user);
   if (!check.ok()) return check.status();
   const sampler_ngram_storage_options &options = storage->options;
@@ -195,31 +210,37 @@ sampler_status storage_update(void *user, const int32_t *context, int64_t num_to
   check_tokens(check, "next_token_ids", "num_next_tokens", next_token_ids, 0, num_next_tokens,
                options.vocabulary_size);
   if (!check.ok() || num_tokens == 0 || num_next_tokens == 0) return check.status();
+  storage->entry = &entry;
   check_learned(check,
                 storage->contents.update(context, num_tokens, next_token_ids, num_next_tokens));
   return check.status();
 }
 
-sampler_status storage_initialize(void *user, const int32_t *token_ids, int64_t num_tokens) {
-  Check check(Log{});
+sampler_status storage_initialize(Entry &entry, void *user, const int32_t *token_ids,
+                                  int64_t num_tokens) {
+  Check check(entry);
   auto *const storage = handle_of<sampler_ngram_storage>(check, user);
   if (!check.ok()) return check.status();
   check_tokens(check, "token_ids", "num_tokens", token_ids, 0, num_tokens,
                storage->options.vocabulary_size);
   if (!check.ok() || num_tokens < 2) return check.status();
+  storage->entry = &entry;
   check_learned(check, storage->contents.initialize(token_ids, num_tokens));
   return check.status();
 }
 
-sampler_status storage_reset(void *user) {
-  Check check(Log{});
+sampler_status storage_reset(Entry &entry, void *user) {
+  Check check(entry);
   auto *const storage = handle_of<sampler_ngram_storage>(check, user);
-  if (check.ok()) storage->contents.reset();
-  return check.status();
+  if (!check.ok()) return check.status();
+  storage->entry = &entry;
+  storage->contents.reset();
+  return SAMPLER_OK;
 }
 
-sampler_status get_stats(const sampler_ngram_storage *storage, sampler_ngram_storage_stats *out) {
-  Check check(Log{});
+sampler_status get_stats(Entry &entry, const sampler_ngram_storage *storage,
+                         sampler_ngram_storage_stats *out) {
+  Check check(entry);
   check.required("storage", storage);
   sampler_ngram_storage_stats stats;
   if (!check.read("out_stats", out, &stats)) return check.status();
@@ -231,9 +252,9 @@ sampler_status get_stats(const sampler_ngram_storage *storage, sampler_ngram_sto
   return SAMPLER_OK;
 }
 
-sampler_status serialize(const sampler_ngram_storage *storage, void *buffer, size_t buffer_bytes,
-                         size_t *out_bytes) {
-  Check check(Log{});
+sampler_status serialize(Entry &entry, const sampler_ngram_storage *storage, void *buffer,
+                         size_t buffer_bytes, size_t *out_bytes) {
+  Check check(entry);
   check.required("storage", storage);
   check.required("out_bytes", out_bytes);
   if (!check.ok()) return check.status();
@@ -251,12 +272,14 @@ sampler_status serialize(const sampler_ngram_storage *storage, void *buffer, siz
   return SAMPLER_OK;
 }
 
-sampler_status deserialize(sampler_ngram_storage *storage, const void *data, size_t data_bytes) {
-  Check check(Log{});
+sampler_status deserialize(Entry &entry, sampler_ngram_storage *storage, const void *data,
+                           size_t data_bytes) {
+  Check check(entry);
   check.required("storage", storage);
   check.required("data", data);
   if (!check.ok()) return check.status();
   const char *reason = "";
+  storage->entry = &entry;
   switch (storage->contents.deserialize(static_cast<const unsigned char *>(data), data_bytes,
                                         &reason)) {
     case NgramStorage::Loaded::kOk:
@@ -280,6 +303,17 @@ sampler_status deserialize(sampler_ngram_storage *storage, const void *data, siz
   return check.status();
 }
 
+sampler_status get_interface(Entry &entry, sampler_ngram_storage *storage,
+                             sampler_ngram *out_ngram) {
+  Check check(entry);
+  check.required("storage", storage);
+  return write_interface(check,
+                         {sizeof(sampler_ngram), storage, Entered<storage_next_token>::call,
+                          Entered<storage_has_gram>::call, Entered<storage_update>::call,
+                          Entered<storage_initialize>::call, Entered<storage_reset>::call},
+                         out_ngram);
+}
+
 // ---- Prompt lookup
 // -------------------------------------------------------------------------------
 
@@ -287,10 +321,10 @@ size_t lookup_bytes(int64_t max_tokens) {
   return sizeof(sampler_prompt_lookup) + PromptLookup::memory_bytes(max_tokens);
 }
 
-sampler_status create(const sampler_prompt_lookup_options *user_options,
+sampler_status create(Entry &entry, const sampler_prompt_lookup_options *user_options,
                       sampler_prompt_lookup_t *out_lookup) {
   prepare_unwinder();
-  Check check(Log{});
+  Check check(entry);
   check.required("out_lookup", out_lookup);
   if (check.ok()) *out_lookup = nullptr;
   sampler_prompt_lookup_options options;
@@ -321,9 +355,9 @@ sampler_status create(const sampler_prompt_lookup_options *user_options,
   return SAMPLER_OK;
 }
 
-void destroy(sampler_prompt_lookup *lookup) {
+void destroy(Entry &entry, sampler_prompt_lookup *lookup) {
   const Allocator allocator = lookup->allocator;
-  call_deallocate(allocator, lookup, lookup->bytes);
+  call_deallocate(entry, allocator, lookup, lookup->bytes);
 }
 
 void append_checked(Check &check, sampler_prompt_lookup *lookup, const int32_t *token_ids,
@@ -347,9 +381,9 @@ sampler_status lookup_append(Check &check, sampler_prompt_lookup *lookup, const 
   return check.status();
 }
 
-sampler_status propose(const sampler_prompt_lookup *lookup, int64_t num_drafts,
+sampler_status propose(Entry &entry, const sampler_prompt_lookup *lookup, int64_t num_drafts,
                        int32_t *out_token_ids, int64_t *out_num_drafts) {
-  Check check(Log{});
+  Check check(entry);
   check.required("lookup", lookup);
   check.range("num_drafts", num_drafts, 0, INT64_MAX);
   if (num_drafts > 0) check.required("out_token_ids", out_token_ids);
@@ -358,10 +392,10 @@ sampler_status propose(const sampler_prompt_lookup *lookup, int64_t num_drafts,
   return check.status();
 }
 
-sampler_status lookup_next_token(void *user, const int32_t *context, int64_t num_tokens,
-                                 uint64_t seed, uint64_t offset, int32_t *out_token_id,
-                                 int32_t *out_known) {
-  Check check(Log{});
+sampler_status lookup_next_token(Entry &entry, void *user, const int32_t *context,
+                                 int64_t num_tokens, uint64_t seed, uint64_t offset,
+                                 int32_t *out_token_id, int32_t *out_known) {
+  Check check(entry);
   auto *const lookup = handle_of<sampler_prompt_lookup>(check, user);
   if (!check.ok()) return check.status();
   const int64_t text = lookup->text.num_tokens();
@@ -374,9 +408,9 @@ sampler_status lookup_next_token(void *user, const int32_t *context, int64_t num
   return SAMPLER_OK;
 }
 
-sampler_status lookup_has_gram(void *user, const int32_t *context, int64_t num_tokens,
+sampler_status lookup_has_gram(Entry &entry, void *user, const int32_t *context, int64_t num_tokens,
                                int32_t *out_has) {
-  Check check(Log{});
+  Check check(entry);
   const auto *const lookup = handle_of<sampler_prompt_lookup>(check, user);
   if (!check.ok()) return check.status();
   check_context(check, context, num_tokens, INT64_MAX, lookup->vocabulary_size);
@@ -385,9 +419,9 @@ sampler_status lookup_has_gram(void *user, const int32_t *context, int64_t num_t
   return check.status();
 }
 
-sampler_status lookup_update(void *user, const int32_t *context, int64_t num_tokens,
+sampler_status lookup_update(Entry &entry, void *user, const int32_t *context, int64_t num_tokens,
                              const int32_t *next_token_ids, int64_t num_next_tokens) {
-  Check check(Log{});
+  Check check(entry);
   auto *const lookup = handle_of<sampler_prompt_lookup>(check, user);
   if (!check.ok()) return check.status();
   const int64_t text = lookup->text.num_tokens();
@@ -398,111 +432,128 @@ sampler_status lookup_update(void *user, const int32_t *context, int64_t num_tok
   return check.status();
 }
 
-sampler_status lookup_initialize(void *user, const int32_t *token_ids, int64_t num_tokens) {
-  Check check(Log{});
+sampler_status lookup_initialize(Entry &entry, void *user, const int32_t *token_ids,
+                                 int64_t num_tokens) {
+  Check check(entry);
   return lookup_append(check, handle_of<sampler_prompt_lookup>(check, user), token_ids, num_tokens);
 }
 
-sampler_status lookup_reset(Check &check, sampler_prompt_lookup *lookup) {
+sampler_status reset(Check &check, sampler_prompt_lookup *lookup) {
   if (check.ok()) lookup->text.reset();
   return check.status();
+}
+
+sampler_status lookup_reset(Entry &entry, void *user) {
+  Check check(entry);
+  return reset(check, handle_of<sampler_prompt_lookup>(check, user));
+}
+
+sampler_status get_interface(Entry &entry, sampler_prompt_lookup *lookup,
+                             sampler_ngram *out_ngram) {
+  Check check(entry);
+  check.required("lookup", lookup);
+  return write_interface(check,
+                         {sizeof(sampler_ngram), lookup, Entered<lookup_next_token>::call,
+                          Entered<lookup_has_gram>::call, Entered<lookup_update>::call,
+                          Entered<lookup_initialize>::call, Entered<lookup_reset>::call},
+                         out_ngram);
 }
 
 }  // namespace
 
 }  // namespace sampler::capi
 
+using namespace sampler::capi;
+
 extern "C" {
 
 sampler_status sampler_ngram_init(sampler_ngram *ngram, size_t struct_size) {
-  return sampler::capi::init("ngram", ngram, struct_size);
+  return enter_init("ngram", ngram, struct_size);
 }
 
 sampler_status sampler_ngram_storage_options_init(sampler_ngram_storage_options *options,
                                                   size_t struct_size) {
-  return sampler::capi::init("options", options, struct_size);
+  return enter_init("options", options, struct_size);
 }
 
 sampler_status sampler_ngram_storage_create(const sampler_ngram_storage_options *options,
                                             sampler_ngram_storage_t *out_storage) {
-  return sampler::capi::create(options, out_storage);
+  return enter(Log{}, [&](Entry &entry) { return create(entry, options, out_storage); });
 }
 
 void sampler_ngram_storage_destroy(sampler_ngram_storage_t storage) {
-  if (storage) sampler::capi::destroy(storage);
+  enter(Log{}, [&](Entry &entry) {
+    if (storage) destroy(entry, storage);
+    return SAMPLER_OK;
+  });
 }
 
 sampler_status sampler_ngram_storage_interface(sampler_ngram_storage_t storage,
                                                sampler_ngram *out_ngram) {
-  using namespace sampler::capi;
-  Check check(Log{});
-  check.required("storage", storage);
-  return write_interface(check,
-                         {sizeof(sampler_ngram), storage, &storage_next_token, &storage_has_gram,
-                          &storage_update, &storage_initialize, &storage_reset},
-                         out_ngram);
+  return enter(Log{}, [&](Entry &entry) { return get_interface(entry, storage, out_ngram); });
 }
 
 sampler_status sampler_ngram_storage_get_stats(sampler_ngram_storage_t storage,
                                                sampler_ngram_storage_stats *out_stats) {
-  return sampler::capi::get_stats(storage, out_stats);
+  return enter(Log{}, [&](Entry &entry) { return get_stats(entry, storage, out_stats); });
 }
 
 sampler_status sampler_ngram_storage_serialize(sampler_ngram_storage_t storage, void *buffer,
                                                size_t buffer_bytes, size_t *out_bytes) {
-  return sampler::capi::serialize(storage, buffer, buffer_bytes, out_bytes);
+  return enter(Log{}, [&](Entry &entry) {
+    return serialize(entry, storage, buffer, buffer_bytes, out_bytes);
+  });
 }
 
 sampler_status sampler_ngram_storage_deserialize(sampler_ngram_storage_t storage, const void *data,
                                                  size_t data_bytes) {
-  return sampler::capi::deserialize(storage, data, data_bytes);
+  return enter(Log{}, [&](Entry &entry) { return deserialize(entry, storage, data, data_bytes); });
 }
 
 sampler_status sampler_prompt_lookup_options_init(sampler_prompt_lookup_options *options,
                                                   size_t struct_size) {
-  return sampler::capi::init("options", options, struct_size);
+  return enter_init("options", options, struct_size);
 }
 
 sampler_status sampler_prompt_lookup_create(const sampler_prompt_lookup_options *options,
                                             sampler_prompt_lookup_t *out_lookup) {
-  return sampler::capi::create(options, out_lookup);
+  return enter(Log{}, [&](Entry &entry) { return create(entry, options, out_lookup); });
 }
 
 void sampler_prompt_lookup_destroy(sampler_prompt_lookup_t lookup) {
-  if (lookup) sampler::capi::destroy(lookup);
+  enter(Log{}, [&](Entry &entry) {
+    if (lookup) destroy(entry, lookup);
+    return SAMPLER_OK;
+  });
 }
 
 sampler_status sampler_prompt_lookup_append(sampler_prompt_lookup_t lookup,
                                             const int32_t *token_ids, int64_t num_tokens) {
-  sampler::capi::Check check(sampler::capi::Log{});
-  check.required("lookup", lookup);
-  return sampler::capi::lookup_append(check, lookup, token_ids, num_tokens);
+  return enter(Log{}, [&](Entry &entry) {
+    Check check(entry);
+    check.required("lookup", lookup);
+    return lookup_append(check, lookup, token_ids, num_tokens);
+  });
 }
 
 sampler_status sampler_prompt_lookup_reset(sampler_prompt_lookup_t lookup) {
-  sampler::capi::Check check(sampler::capi::Log{});
-  check.required("lookup", lookup);
-  return sampler::capi::lookup_reset(check, lookup);
+  return enter(Log{}, [&](Entry &entry) {
+    Check check(entry);
+    check.required("lookup", lookup);
+    return reset(check, lookup);
+  });
 }
 
 sampler_status sampler_prompt_lookup_propose(sampler_prompt_lookup_t lookup, int64_t num_drafts,
                                              int32_t *out_token_ids, int64_t *out_num_drafts) {
-  return sampler::capi::propose(lookup, num_drafts, out_token_ids, out_num_drafts);
+  return enter(Log{}, [&](Entry &entry) {
+    return propose(entry, lookup, num_drafts, out_token_ids, out_num_drafts);
+  });
 }
 
 sampler_status sampler_prompt_lookup_interface(sampler_prompt_lookup_t lookup,
                                                sampler_ngram *out_ngram) {
-  using namespace sampler::capi;
-  Check check(Log{});
-  check.required("lookup", lookup);
-  const auto reset = [](void *user) {
-    Check reset_check(Log{});
-    return lookup_reset(reset_check, handle_of<sampler_prompt_lookup>(reset_check, user));
-  };
-  return write_interface(check,
-                         {sizeof(sampler_ngram), lookup, &lookup_next_token, &lookup_has_gram,
-                          &lookup_update, &lookup_initialize, reset},
-                         out_ngram);
+  return enter(Log{}, [&](Entry &entry) { return get_interface(entry, lookup, out_ngram); });
 }
 
 }  // extern "C"

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "cpu/fp_environment.h"
 #include "decoding/arithmetic.h"
 #include "decoding/cached_model.h"
 #include "decoding/loops.h"
@@ -43,7 +42,7 @@ class BeamSearch {
         width_(std::min(args.top_k, num_cols())),
         max_rows_(num_texts() * args.num_beams),
         workspace_(place),
-        cache_(generation->log(), generation->target(), generation->args(), max_rows_),
+        cache_(generation->entry(), generation->target(), generation->args(), max_rows_),
         logits_(place, bytes_of({max_rows_, num_cols()}, cache_.element_size())),
         probabilities_(place, bytes_of({max_rows_, num_cols()}, sizeof(float))),
         row_status_(place, size_t(max_rows_)),
@@ -147,7 +146,6 @@ class BeamSearch {
   // Sorted, the best first. Takes rows from `row` on and returns the one behind them.
   size_t find_candidates(BeamText *text, size_t row, int64_t width, const int32_t *token_ids,
                          const float *values, const sampler_row_status *row_status) const {
-    const cpu::FpEnvironment environment;
     std::vector<Candidate> &candidates = text->candidates;
     candidates.clear();
     for (size_t parent = 0; parent < text->beams.size(); ++parent) {

@@ -6,9 +6,9 @@
 
 namespace sampler::decoding {
 
-CachedModel::CachedModel(const capi::Log &log, const sampler_model &model,
+CachedModel::CachedModel(capi::Entry *entry, const sampler_model &model,
                          const sampler_generation_args &generation, int64_t num_sequences)
-    : log_(log), model_(model), generation_(generation), lengths_(size_t(num_sequences)) {}
+    : entry_(entry), model_(model), generation_(generation), lengths_(size_t(num_sequences)) {}
 
 void CachedModel::Spans::clear() {
   sequences.clear();
@@ -47,7 +47,7 @@ void CachedModel::run(const LogitRows &logits, int64_t first_row) {
   args.logits_row_stride = logits.row_stride;
   args.logits_dtype = model_.logits_dtype;
   ++num_forwards_;
-  require(log_, "forward", model_.forward(model_.user, &args));
+  call_back(entry_, "forward", [&] { return model_.forward(model_.user, &args); });
   for (size_t i = 0; i < spans_.indices.size(); ++i) {
     lengths_[size_t(spans_.indices[i])] += spans_.token_offsets[i + 1] - spans_.token_offsets[i];
   }
@@ -89,14 +89,16 @@ void CachedModel::process(const std::vector<Feed> &feeds, const LogitRows &logit
       row_lengths_.push_back(length);
     }
   }
-  require(log_, "process",
-          generation_.process(generation_.process_user, generation_.stream, logits.data,
-                              int64_t(row_lengths_.size()), model_.vocabulary_size,
-                              logits.row_stride, row_sequences_.data(), row_lengths_.data()));
+  call_back(entry_, "process", [&] {
+    return generation_.process(generation_.process_user, generation_.stream, logits.data,
+                               int64_t(row_lengths_.size()), model_.vocabulary_size,
+                               logits.row_stride, row_sequences_.data(), row_lengths_.data());
+  });
 }
 
 void CachedModel::truncate(int64_t sequence, int64_t length) {
-  require(log_, "truncate", model_.truncate(model_.user, number(sequence), length));
+  call_back(entry_, "truncate",
+            [&] { return model_.truncate(model_.user, number(sequence), length); });
   lengths_[size_t(sequence)] = length;
 }
 
@@ -106,7 +108,8 @@ void CachedModel::keep(int64_t sequence, int64_t length) {
 }
 
 void CachedModel::fork(int64_t source, int64_t destination) {
-  require(log_, "fork", model_.fork(model_.user, number(source), number(destination)));
+  call_back(entry_, "fork",
+            [&] { return model_.fork(model_.user, number(source), number(destination)); });
   lengths_[size_t(destination)] = length(source);
 }
 

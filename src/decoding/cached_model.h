@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "capi/error.h"
+#include "capi/entry.h"
 #include "contract/elements.h"
 #include "decoding/device_memory.h"
 #include "sampler/decoding.h"
@@ -29,7 +29,7 @@ struct LogitRows {
 class CachedModel {
  public:
   // The caches are those of sequences [first_sequence, first_sequence + num_sequences), all empty.
-  CachedModel(const capi::Log &log, const sampler_model &model,
+  CachedModel(capi::Entry *entry, const sampler_model &model,
               const sampler_generation_args &generation, int64_t num_sequences);
 
   size_t element_size() const { return contract::size_of(contract::Dtype(model_.logits_dtype)); }
@@ -62,7 +62,7 @@ class CachedModel {
   void run(const LogitRows &logits, int64_t first_row);
   void process(const std::vector<Feed> &feeds, const LogitRows &logits);
 
-  capi::Log log_;
+  capi::Entry *entry_;
   const sampler_model &model_;
   const sampler_generation_args &generation_;
   std::vector<int64_t> lengths_;

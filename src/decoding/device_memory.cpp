@@ -15,7 +15,7 @@ constexpr std::align_val_t kAlignment{64};
 void require(const Place &place, const cuda::Error &error) {
   if (!error) return;
   throw Failure{capi::fail(
-      place.handle->log, error.is_out_of_memory ? SAMPLER_ERROR_OUT_OF_MEMORY : SAMPLER_ERROR_CUDA,
+      *place.entry, error.is_out_of_memory ? SAMPLER_ERROR_OUT_OF_MEMORY : SAMPLER_ERROR_CUDA,
       "%s: %s", error.call, error.reason)};
 }
 

@@ -12,6 +12,7 @@ namespace sampler::decoding {
 
 // Where a loop's operations run.
 struct Place {
+  capi::Entry *entry;
   sampler_handle *handle;
   sampler_stream stream;
 };

@@ -12,8 +12,8 @@ constexpr int64_t kReservedTokens = 1 << 16;  // room made for a text; a longer 
 
 }  // namespace
 
-Generation::Generation(const capi::Log &log, const sampler_generation_args &args)
-    : log_(log), args_(args), target_(*args.target) {
+Generation::Generation(capi::Entry *entry, const sampler_generation_args &args)
+    : entry_(entry), args_(args), target_(*args.target) {
   if (args.end_token_ids) {
     end_tokens_.assign(args.end_token_ids, args.end_token_ids + args.num_end_tokens);
   } else {
@@ -89,8 +89,9 @@ int64_t Generation::emit(Text *text, const int32_t *token_ids, int64_t count) {
 void Generation::hand_out(Text *text, int64_t count) const {
   if (!args_.on_tokens) return;
   const int32_t *const tokens = text->tokens.data() + text->length - count;
-  const int32_t stop =
-      args_.on_tokens(args_.on_tokens_user, text->index, tokens, count, text->reason);
+  const int32_t stop = entry_->call_host([&] {
+    return args_.on_tokens(args_.on_tokens_user, text->index, tokens, count, text->reason);
+  });
   if (stop && !text->is_finished()) text->reason = SAMPLER_FINISH_CANCELLED;
 }
 
@@ -98,7 +99,8 @@ void Generation::append_token(std::string *line, int32_t token_id) const {
   char buffer[128];
   size_t length;
   if (args_.token_text) {
-    length = args_.token_text(args_.token_text_user, token_id, buffer, sizeof buffer);
+    length = entry_->call_host(
+        [&] { return args_.token_text(args_.token_text_user, token_id, buffer, sizeof buffer); });
   } else {
     length = size_t(std::snprintf(buffer, sizeof buffer, "%d", int(token_id)));
   }
@@ -132,7 +134,7 @@ void Generation::finish_round(Text *text, const Round &round) {
   text->num_accepted += round.num_accepted;
   if (args_.trace || args_.debug) {
     const std::string text_line = line(*text, round);
-    if (args_.debug) log_(SAMPLER_LOG_INFO, text_line.c_str());
+    if (args_.debug) entry_->log(SAMPLER_LOG_INFO, text_line.c_str());
     if (args_.trace) {
       sampler_trace_round traced = {};
       traced.struct_size = sizeof traced;
@@ -144,7 +146,7 @@ void Generation::finish_round(Text *text, const Round &round) {
       traced.next_token_id = round.next_token_id;
       traced.entropy = round.entropy;
       traced.line = text_line.c_str();
-      args_.trace(args_.trace_user, &traced);
+      entry_->call_host([&] { args_.trace(args_.trace_user, &traced); });
     }
   }
   ++text->num_rounds;

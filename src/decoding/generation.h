@@ -50,11 +50,11 @@ struct Round {
 class Generation {
  public:
   // `args` and what it points to have been checked and outlive this.
-  Generation(const capi::Log &log, const sampler_generation_args &args);
+  Generation(capi::Entry *entry, const sampler_generation_args &args);
 
   const sampler_generation_args &args() const { return args_; }
   const sampler_model &target() const { return target_; }
-  const capi::Log &log() const { return log_; }
+  capi::Entry *entry() const { return entry_; }
   std::vector<Text> &texts() { return texts_; }
   sampler_generation_stats &stats() { return stats_; }
 
@@ -86,7 +86,7 @@ class Generation {
   std::string line(const Text &text, const Round &round) const;
   void append_token(std::string *line, int32_t token_id) const;
 
-  capi::Log log_;
+  capi::Entry *entry_;
   const sampler_generation_args &args_;
   const sampler_model &target_;
   std::vector<int32_t> end_tokens_;

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "cpu/fp_environment.h"
 #include "decoding/arithmetic.h"
 #include "decoding/drafter.h"
 
@@ -25,7 +24,7 @@ class ModelDrafter : public Drafter {
         model_(*args.drafter),
         generation_(generation),
         gamma_(args.adaptive_gamma && args.gamma_max ? args.gamma_max : args.gamma),
-        cache_(generation->log(), model_, generation->args(), num_texts()),
+        cache_(generation->entry(), model_, generation->args(), num_texts()),
         logits_(place, bytes_of({num_texts(), gamma_, num_cols()}, cache_.element_size())),
         sampler_(place, generation->args(), model_, size_t(num_texts())),
         probabilities_(place),
@@ -122,7 +121,6 @@ class ModelDrafter : public Drafter {
     workspace->run(SAMPLER_OP_SOFTMAX, sampler_softmax, &args);
     const unsigned char *const host =
         probabilities_.on_host(0, size_t(num_rows() * num_cols()) * sizeof(float));
-    const cpu::FpEnvironment environment;
     for (const int64_t i : drafting_) {
       Chain &chain = (*chains)[size_t(i)];
       const float *const row = reinterpret_cast<const float *>(host) + i * num_cols();

@@ -18,7 +18,8 @@ class NgramDrafter : public Drafter {
 
   void start() override {
     for (const Text &text : generation_->texts()) {
-      require(log(), "initialize", ngram_.initialize(ngram_.user, text.tokens.data(), text.length));
+      call_back(entry(), "initialize",
+                [&] { return ngram_.initialize(ngram_.user, text.tokens.data(), text.length); });
     }
   }
 
@@ -62,22 +63,24 @@ class NgramDrafter : public Drafter {
         // Where a row has fewer tokens to give, -1 follows.
         count = std::find(tokens, tokens + args_.filler_top_k, -1) - tokens;
       }
-      require(log(), "update",
-              ngram_.update(ngram_.user, text.tokens.data(), length, tokens, count));
+      call_back(entry(), "update", [&] {
+        return ngram_.update(ngram_.user, text.tokens.data(), length, tokens, count);
+      });
     }
   }
 
  private:
-  const capi::Log &log() const { return generation_->log(); }
+  capi::Entry *entry() const { return generation_->entry(); }
 
   // -1: none.
   int32_t next_token(const Chain &chain) const {
     const Text &text = *chain.text;
     int32_t token_id = -1, known = 0;
-    require(log(), "next_token",
-            ngram_.next_token(ngram_.user, text.tokens.data(), text.length + chain.num_drafts,
-                              text.seed, uint64_t(text.num_new() + chain.num_drafts), &token_id,
-                              &known));
+    call_back(entry(), "next_token", [&] {
+      return ngram_.next_token(ngram_.user, text.tokens.data(), text.length + chain.num_drafts,
+                               text.seed, uint64_t(text.num_new() + chain.num_drafts), &token_id,
+                               &known);
+    });
     const bool is_wanted = known || !args_.stop_if_unknown;
     return is_wanted && token_id < generation_->target().vocabulary_size ? token_id : -1;
   }

@@ -50,11 +50,13 @@ class Workspace {
            Args *args) {
     size_t needed;
     args->stream = place_.stream;
-    require(sampler_workspace_size(place_.handle, operation, args, &needed));
+    // Calls of the host's, as far as its log and its parallel_for can tell.
+    require(place_.entry->call_host(
+        [&] { return sampler_workspace_size(place_.handle, operation, args, &needed); }));
     bytes_.reserve(needed);
     args->workspace = bytes_.data();
     args->workspace_bytes = bytes_.size();
-    require(function(place_.handle, args));
+    require(place_.entry->call_host([&] { return function(place_.handle, args); }));
   }
 
  private:

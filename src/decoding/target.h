@@ -15,7 +15,7 @@ class Target {
   // Room for num_positions rows of logits of each text.
   Target(const Place &place, Generation *generation, int64_t num_positions)
       : generation_(generation),
-        cache_(generation->log(), generation->target(), generation->args(),
+        cache_(generation->entry(), generation->target(), generation->args(),
                generation->args().num_sequences),
         logits_(place, bytes_of({generation->args().num_sequences, num_positions, num_cols()},
                                 cache_.element_size())),

@@ -273,21 +273,31 @@ FAULTS = [
     Fault(
         "environment_not_set",
         "rounding mode and flush-to-zero are the host's",
-        [("src/cpu/fp_environment.h", "    _mm_setcsr(kMaskedRoundToNearest);\n",
-          "    (void)kMaskedRoundToNearest;\n")],
-        [invariance("*FloatingPointEnvironment/softmax")],
-        machines=("x86_64",)),
+        [("src/cpu/fp_environment.h",
+          "  FpEnvironment() : host_(FpRegisters::current()) { FpRegisters{}.load(host_); }",
+          "  FpEnvironment() : host_(FpRegisters::current()) {}")],
+        [invariance("*FloatingPointEnvironment/softmax")]),
     Fault(
         "environment_not_restored",
         "the host finds the library's floating-point environment after a call",
-        [("src/cpu/fp_environment.h", "    _mm_setcsr(control_);\n", "")],
-        [invariance("*FloatingPointEnvironment/argmax")],
-        machines=("x86_64",)),
+        [("src/cpu/fp_environment.h", "  ~FpEnvironment() { host_.load(FpRegisters{}); }\n", "")],
+        [invariance("*FloatingPointEnvironment/argmax")]),
     Fault(
         "environment_of_threads_not_set",
-        "the handle's threads compute in the environment that they were started in",
+        "threads compute in the environment that they come with",
         [("src/cpu/executor.cpp", "    const FpEnvironment environment;\n", "")],
-        [("invariance_threads_test", "*Threads.StartedInAnyFloatingPointEnvironment/softmax")]),
+        [("invariance_threads_test", "*Threads.OfTheCaller/softmax")]),
+    Fault(
+        "environment_of_entry_points_not_set",
+        "what a call computes beside rows it computes in the host's environment",
+        [("src/capi/entry.h", "    const cpu::FpEnvironment::Host host(&environment_);\n", ""),
+         ("src/capi/entry.h", "  cpu::FpEnvironment environment_;\n", "")],
+        [("capi_entry_points_test", "*DoTheSame/rounding_mode_2")]),
+    Fault(
+        "callbacks_in_the_librarys_environment",
+        "the host's callbacks are called in the library's environment",
+        [("src/capi/entry.h", "    const cpu::FpEnvironment::Host host(&environment_);\n", "")],
+        [("capi_entry_points_test", "*DoTheSame/flush_to_zero")]),
     # ---- Speculative verification
     Fault(
         "residual_without_the_draft",
