@@ -32,12 +32,6 @@ struct Outcome {
   int64_t num_kept;
 };
 
-// [chains, positions, columns] Logits of the target at the places of the drafts and behind them.
-struct TargetRows {
-  LogitRows logits;
-  int64_t num_positions;
-};
-
 class Drafter {
  public:
   virtual ~Drafter() = default;
@@ -59,8 +53,10 @@ class Drafter {
   virtual LogitRows rows() const = 0;
   virtual sampler_dtype dtype() const = 0;
 
-  // Of all chains, and then of each.
-  virtual void look_at(const TargetRows &rows, size_t num_chains, Workspace *workspace) = 0;
+  // Of all chains: the target's logits at the places of the drafts and behind them, num_drafts + 1
+  // rows a chain, chain after chain. Then of each.
+  virtual void look_at(const LogitRows &rows, const std::vector<Chain> &chains,
+                       Workspace *workspace) = 0;
   virtual void learn(size_t chain, const Text &text, const Outcome &outcome) = 0;
 };
 

@@ -50,6 +50,8 @@ class ModelDrafter : public Drafter {
       if (drafting_.empty()) return;
       forward(*chains, position);
       if (position == 0 && args_.adaptive_gamma) adapt(chains, workspace);
+      spread(position);
+      find_drafting(*chains, position);
       if (!drafting_.empty()) draw(chains, position, workspace);
     }
   }
@@ -57,7 +59,7 @@ class ModelDrafter : public Drafter {
   LogitRows rows() const override { return {logits_.data(), gamma_ * num_cols()}; }
   sampler_dtype dtype() const override { return model_.logits_dtype; }
 
-  void look_at(const TargetRows &, size_t, Workspace *) override {}
+  void look_at(const LogitRows &, const std::vector<Chain> &, Workspace *) override {}
   void learn(size_t, const Text &text, const Outcome &outcome) override {
     cache_.keep(text.index, outcome.begin + outcome.num_kept);
   }
@@ -82,17 +84,18 @@ class ModelDrafter : public Drafter {
     }
   }
 
-  // Rows of logits up to the last that is of use.
-  int64_t num_rows() const { return drafting_.back() + 1; }
-
   void forward(const std::vector<Chain> &chains, int64_t position) {
     feeds_.clear();
     for (const int64_t i : drafting_) {
       const Text &text = *chains[size_t(i)].text;
       feeds_.push_back({text.index, text.tokens.data(), text.length + position, 1});
     }
+    cache_.forward(feeds_, rows_at(position));
+  }
+
+  // Row j of a position becomes that of the j-th chain that drafts there.
+  void spread(int64_t position) {
     const LogitRows rows = rows_at(position);
-    cache_.forward(feeds_, rows);
     spread_rows(&logits_, size_t(rows.data - logits_.data()),
                 size_t(rows.row_stride) * cache_.element_size(),
                 size_t(num_cols()) * cache_.element_size(), drafting_);
@@ -103,7 +106,8 @@ class ModelDrafter : public Drafter {
       const Text &text = *(*chains)[size_t(i)].text;
       sampler_.add(i, text.seed, uint64_t(text.num_new() + position));
     }
-    const int32_t *const tokens = sampler_.draw(rows_at(position), num_rows(), workspace);
+    const int64_t num_rows = drafting_.back() + 1;  // up to the last that is of use
+    const int32_t *const tokens = sampler_.draw(rows_at(position), num_rows, workspace);
     for (size_t j = 0; j < drafting_.size(); ++j) {
       Chain &chain = (*chains)[size_t(drafting_[j])];
       if (tokens[j] >= 0) chain.add(tokens[j]);
@@ -111,18 +115,19 @@ class ModelDrafter : public Drafter {
     }
   }
 
-  // Shortens chains to what the entropies of their first rows advise.
+  // Shortens chains to what the entropies of their first rows, which are not spread yet, advise.
   void adapt(std::vector<Chain> *chains, Workspace *workspace) {
+    const auto num_rows = int64_t(drafting_.size());
     sampler_softmax_args args = SAMPLER_SOFTMAX_ARGS_INIT;
-    set_input(&args, model_, rows_at(0), num_rows());
+    set_input(&args, model_, rows_at(0), num_rows);
     args.temperature = generation_->args().temperature;
     args.output = probabilities_.data();
     args.output_dtype = SAMPLER_F32;
     workspace->run(SAMPLER_OP_SOFTMAX, sampler_softmax, &args);
     const unsigned char *const host =
-        probabilities_.on_host(0, size_t(num_rows() * num_cols()) * sizeof(float));
-    for (const int64_t i : drafting_) {
-      Chain &chain = (*chains)[size_t(i)];
+        probabilities_.on_host(0, size_t(num_rows * num_cols()) * sizeof(float));
+    for (int64_t i = 0; i < num_rows; ++i) {
+      Chain &chain = (*chains)[size_t(drafting_[size_t(i)])];
       const float *const row = reinterpret_cast<const float *>(host) + i * num_cols();
       const double entropy = entropy_of(row, num_cols()), beta = double(args_.ema_beta);
       double &smooth = entropies_[size_t(chain.text->index)];
@@ -130,7 +135,6 @@ class ModelDrafter : public Drafter {
       chain.entropy = float(entropy);
       chain.max_drafts = std::min(chain.max_drafts, adapted_gamma(smooth));
     }
-    find_drafting(*chains, 0);
   }
 
   int64_t adapted_gamma(double entropy) const {

@@ -41,12 +41,17 @@ class NgramDrafter : public Drafter {
   sampler_dtype dtype() const override { return SAMPLER_F32; }
 
   // Finds the likeliest tokens while the rows are there.
-  void look_at(const TargetRows &rows, size_t num_chains, Workspace *workspace) override {
+  void look_at(const LogitRows &rows, const std::vector<Chain> &chains,
+               Workspace *workspace) override {
     if (args_.filler_top_k == 0) return;
-    num_positions_ = rows.num_positions;
-    const int64_t num_rows = int64_t(num_chains) * num_positions_;
+    first_rows_.clear();
+    int64_t num_rows = 0;
+    for (const Chain &chain : chains) {
+      first_rows_.push_back(num_rows);
+      num_rows += chain.num_drafts + 1;
+    }
     sampler_top_k_select_args args = SAMPLER_TOP_K_SELECT_ARGS_INIT;
-    set_input(&args, generation_->target(), rows.logits, num_rows);
+    set_input(&args, generation_->target(), rows, num_rows);
     args.num_selected = args_.filler_top_k;
     args.out_token_ids = selected_.data();
     workspace->run(SAMPLER_OP_TOP_K_SELECT, sampler_top_k_select, &args);
@@ -58,7 +63,7 @@ class NgramDrafter : public Drafter {
       const int32_t *tokens = &text.tokens[size_t(length)];
       int64_t count = 1;
       if (args_.filler_top_k > 0) {
-        const int64_t row = int64_t(chain) * num_positions_ + length - outcome.begin;
+        const int64_t row = first_rows_[chain] + length - outcome.begin;
         tokens = likeliest_ + row * args_.filler_top_k;
         // Where a row has fewer tokens to give, -1 follows.
         count = std::find(tokens, tokens + args_.filler_top_k, -1) - tokens;
@@ -88,9 +93,9 @@ class NgramDrafter : public Drafter {
   const sampler_ngram_assisted_args &args_;
   sampler_ngram ngram_;
   Generation *generation_;
-  Output<int32_t> selected_;  // [texts, positions, filler_top_k]
+  Output<int32_t> selected_;  // [rows, filler_top_k]
   const int32_t *likeliest_ = nullptr;
-  int64_t num_positions_ = 0;
+  std::vector<int64_t> first_rows_;  // of the chains
 };
 
 }  // namespace

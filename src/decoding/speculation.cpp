@@ -38,6 +38,13 @@ class Speculation {
   }
 
  private:
+  // For the longest part of a bad chain that is not bad; -1: there is none.
+  struct Search {
+    size_t chain;
+    int32_t longest_good, shortest_bad;  // drafts
+    bool is_over() const { return shortest_bad - longest_good == 1; }
+  };
+
   size_t num_texts() const { return generation_->texts().size(); }
 
   void round(const std::vector<Text *> &active, bool may_draft) {
@@ -55,7 +62,8 @@ class Speculation {
     ++generation_->stats().num_rounds;
   }
 
-  // The target's logits, [chains, num_drafts + 1, columns].
+  // The target's logits, [chains, num_drafts + 1, columns]. Of a chain with fewer drafts the last
+  // rows are whatever they were.
   void forward(int64_t num_drafts) {
     feeds_.clear();
     places_.clear();
@@ -67,6 +75,7 @@ class Speculation {
       for (int64_t i = 0; i <= chain.num_drafts; ++i) places_.push_back(first + i);
     }
     target_.cache().forward(feeds_, target_.logits());
+    drafter_->look_at(target_.logits(), chains_, &workspace_);
     const size_t row_bytes = size_t(target_.num_cols()) * target_.cache().element_size();
     spread_rows(&target_.memory(), 0, row_bytes, row_bytes, places_);
   }
@@ -101,7 +110,6 @@ class Speculation {
     args.out_row_status = row_status_.data();
     judge(&args);
     keep_drafts_before_bad_rows(&args);
-    drafter_->look_at({target_.logits(), num_drafts + 1}, chains_.size(), &workspace_);
   }
 
   // Fills token_ids_, emitted_ and is_bad_.
@@ -121,27 +129,33 @@ class Speculation {
 
   // A row without a token makes a chain bad as a whole, though the drafts before it were kept
   // before it was looked at. They are those of the longest part of the chain that is not bad, and
-  // the draft behind that part.
+  // the draft behind that part: longer parts are all bad, so bisection finds it.
   void keep_drafts_before_bad_rows(sampler_chain_speculative_args *args) {
     std::vector<int32_t> &lengths = draft_lengths_.values();
+    searches_.clear();
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      if (is_bad_[i]) searches_.push_back({i, -1, lengths[i]});
+    }
     for (;;) {
-      bool is_shorter = false;
-      for (size_t i = 0; i < chains_.size(); ++i) {
-        if (!is_bad_[i] || lengths[i] == 0) continue;
-        --lengths[i];
-        is_shorter = true;
+      bool is_over = true;
+      for (const Search &search : searches_) {
+        if (search.is_over()) continue;
+        lengths[search.chain] = (search.longest_good + search.shortest_bad) / 2;
+        is_over = false;
       }
-      if (!is_shorter) break;
+      if (is_over) break;
       args->draft_lengths = draft_lengths_.upload();
       judge(args);
+      for (Search &search : searches_) {
+        if (search.is_over()) continue;
+        (is_bad_[search.chain] ? search.shortest_bad : search.longest_good) = lengths[search.chain];
+      }
     }
-    for (size_t i = 0; i < chains_.size(); ++i) {
-      const bool was_bad = is_bad_[i] || lengths[i] < chains_[i].num_drafts;
-      if (!was_bad) continue;
-      emitted_[i] = is_bad_[i] ? 0 : lengths[i] + 1;
-      int32_t *const tokens = &token_ids_[i * size_t(args->num_drafts + 1)];
-      std::copy_n(chains_[i].drafts(), emitted_[i], tokens);
-      tokens[emitted_[i]] = -1;
+    for (const Search &search : searches_) {
+      int32_t *const tokens = &token_ids_[search.chain * size_t(args->num_drafts + 1)];
+      emitted_[search.chain] = search.longest_good + 1;
+      std::copy_n(chains_[search.chain].drafts(), emitted_[search.chain], tokens);
+      tokens[emitted_[search.chain]] = -1;
     }
   }
 
@@ -202,6 +216,7 @@ class Speculation {
   std::vector<int64_t> places_;
   std::vector<int32_t> token_ids_, emitted_, drafts_;  // of the chains
   std::vector<bool> is_bad_;
+  std::vector<Search> searches_;
 };
 
 }  // namespace
