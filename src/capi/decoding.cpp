@@ -5,8 +5,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <new>
-#include <stdexcept>
 
 #include "capi/check.h"
 #include "capi/convert.h"
@@ -271,11 +269,11 @@ class StatsWriter {
 // Runs a loop whose arguments have been checked.
 template <class Loop>
 void run(Check &check, sampler_handle *handle, const sampler_generation_args &args,
-         const Loop &loop) {
+         int64_t max_drafts, const Loop &loop) {
   check.overlaps();
   if (!check.ok() || args.num_sequences == 0) return;
   const decoding::Place place = {&check.entry(), handle, args.stream};
-  decoding::Generation generation(place.entry, args);
+  decoding::Generation generation(place, args, max_drafts);
   const StatsWriter writer(&generation);
   loop(place, &generation);
 }
@@ -289,10 +287,6 @@ sampler_status call(sampler_t handle, const Body &body) noexcept {
       body(check);
     } catch (const decoding::Failure &failure) {
       return failure.status;
-    } catch (const std::bad_alloc &) {
-      check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "there is no memory for the texts or their logits");
-    } catch (const std::length_error &) {
-      check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the texts do not fit the address space");
     }
     return check.status();
   });
@@ -351,7 +345,7 @@ sampler_status sampler_autoregressive(sampler_t sampler, const sampler_generatio
   return call(sampler, [&](Check &check) {
     Call own;
     read_generation(check, "args", args, 1, 1, &own);
-    run(check, sampler, own.generation, sampler::decoding::autoregressive);
+    run(check, sampler, own.generation, 0, sampler::decoding::autoregressive);
   });
 }
 
@@ -368,9 +362,10 @@ sampler_status sampler_speculative(sampler_t sampler, const sampler_speculative_
     check.enumeration("first_target", own.first_target, 2);
     check.enumeration("skip_sample_adjustment", own.skip_sample_adjustment, 2);
     own.drafter = &drafter;
-    run(check, sampler, shared.generation, [&](const Place &place, Generation *generation) {
-      sampler::decoding::speculative(place, own, generation);
-    });
+    run(check, sampler, shared.generation, sampler::decoding::most_drafts(own),
+        [&](const Place &place, Generation *generation) {
+          sampler::decoding::speculative(place, own, generation);
+        });
   });
 }
 
@@ -388,9 +383,10 @@ sampler_status sampler_ngram_assisted(sampler_t sampler, const sampler_ngram_ass
     check.enumeration("stop_if_unknown", own.stop_if_unknown, 2);
     check.enumeration("first_target", own.first_target, 2);
     own.ngram = &ngram;
-    run(check, sampler, shared.generation, [&](const Place &place, Generation *generation) {
-      sampler::decoding::ngram_assisted(place, own, generation);
-    });
+    run(check, sampler, shared.generation, own.gamma,
+        [&](const Place &place, Generation *generation) {
+          sampler::decoding::ngram_assisted(place, own, generation);
+        });
   });
 }
 
@@ -403,7 +399,7 @@ sampler_status sampler_beam_search(sampler_t sampler, const sampler_beam_search_
     read_generation(check, "generation", own.generation, own.num_beams, own.num_results, &shared);
     if (check.ok()) check_beam_generation(check, shared.generation);
     check_beam_outputs(check, own, shared);
-    run(check, sampler, shared.generation, [&](const Place &place, Generation *generation) {
+    run(check, sampler, shared.generation, 0, [&](const Place &place, Generation *generation) {
       sampler::decoding::beam_search(place, own, generation);
     });
   });

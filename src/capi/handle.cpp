@@ -61,12 +61,13 @@ void check_options(Check &check, const sampler_options &options) {
   check.zero("reserved", options.reserved);
 }
 
-// The most that any operation needs on max_rows rows of max_cols columns, of candidates or not:
-// outputs that share rows, which are sorted by row, and chains.
-size_t largest_workspace(int64_t max_rows, int64_t max_cols, int num_threads) {
+// The most that any operation needs on max_rows rows of max_cols columns, of candidates or not as
+// `kinds` has it: outputs that share rows, which are sorted by row, and chains.
+size_t largest_workspace(int64_t max_rows, int64_t max_cols, int num_threads,
+                         std::initializer_list<bool> kinds) {
   if (max_rows == 0) return 0;
   size_t result = 0;
-  for (const bool candidates : {false, true}) {
+  for (const bool candidates : kinds) {
     contract::Rows rows;
     rows.values = &rows;  // whether pointers are null is all that counts
     rows.ids = candidates ? &rows : nullptr;
@@ -131,7 +132,7 @@ void build_on_cpu(Check &check, const sampler_options &options, sampler_handle *
   executor.parallel_for_user = options.parallel_for_user;
 
   const size_t workspace =
-      largest_workspace(options.max_rows, options.max_cols, executor.num_threads);
+      largest_workspace(options.max_rows, options.max_cols, executor.num_threads, {false, true});
   if (!allocate(check, handle->allocator, "workspace", workspace, &handle->workspace)) return;
 
   const int num_workers = executor.num_threads - 1;
@@ -237,6 +238,12 @@ sampler_status get_capabilities(Entry &entry, sampler_capabilities *out) {
 }
 
 }  // namespace
+
+size_t largest_workspace(const sampler_handle &handle, int64_t max_rows, int64_t max_cols) {
+  return handle.on_cuda
+             ? cuda::largest_workspace_bytes(max_rows, max_cols, handle.device)
+             : largest_workspace(max_rows, max_cols, handle.executor.num_threads, {false});
+}
 
 }  // namespace sampler::capi
 

@@ -24,6 +24,9 @@ struct sampler_handle {
 
 namespace sampler::capi {
 
+// What any operation on up to max_rows rows of up to max_cols columns, not candidates, needs.
+size_t largest_workspace(const sampler_handle &handle, int64_t max_rows, int64_t max_cols);
+
 // A call with a handle.
 template <class Body>
 sampler_status enter(sampler_handle *handle, const Body &body) noexcept {
