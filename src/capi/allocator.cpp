@@ -3,6 +3,13 @@
 #include <stdlib.h>
 #include <unwind.h>
 
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#define SAMPLER_MSAN
+#include <sanitizer/msan_interface.h>
+#endif
+#endif
+
 namespace sampler::capi {
 
 namespace {
@@ -11,7 +18,11 @@ constexpr size_t kAlignment = 64;
 
 void *default_allocate(void *, size_t bytes, size_t alignment) {
   void *memory = nullptr;
-  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+  if (posix_memalign(&memory, alignment, bytes) != 0) return nullptr;
+#ifdef SAMPLER_MSAN
+  __msan_poison(memory, bytes);  // whatever MemorySanitizer makes of the program's other blocks
+#endif
+  return memory;
 }
 
 void default_deallocate(void *, void *memory, size_t, size_t) {

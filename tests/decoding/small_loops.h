@@ -64,6 +64,8 @@ class SmallLoops {
 
   sampler_generation_args args = SAMPLER_GENERATION_ARGS_INIT;
   std::int64_t gamma = 5;
+  std::int32_t first_target = 1;
+  std::int64_t drafter_context = 64;
   std::int64_t num_callbacks = 0;
   std::function<void()> on_callback = [] {};  // must not allocate
 
@@ -77,8 +79,11 @@ class SmallLoops {
       case 1: {
         sampler_speculative_args own = SAMPLER_SPECULATIVE_ARGS_INIT;
         own.generation = &args;
-        own.drafter = &model_;
+        sampler_model drafter = model_;
+        drafter.max_context = drafter_context;
+        own.drafter = &drafter;
         own.gamma = gamma;
+        own.first_target = first_target;
         own.adaptive_gamma = 1;
         return sampler_speculative(sampler, &own);
       }
@@ -87,6 +92,7 @@ class SmallLoops {
         own.generation = &args;
         own.ngram = &ngram_;
         own.gamma = gamma;
+        own.first_target = first_target;
         return sampler_ngram_assisted(sampler, &own);
       }
       default: {
@@ -109,7 +115,7 @@ class SmallLoops {
  private:
   static constexpr std::int64_t kVocabulary = 16, kNewTokens = 12;
   static constexpr std::int32_t kUntouched = -12345;
-  static constexpr std::int64_t kOffsets[4] = {0, 2, 3, 6};
+  static constexpr std::int64_t kOffsets[4] = {0, 2, 5, 6};
   static constexpr std::int32_t kPrompts[6] = {3, 4, 9, 2, 7, 5};
 
   // Token 1, which ends a text, comes at different places.
