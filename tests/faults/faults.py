@@ -363,8 +363,7 @@ FAULTS = [
         "first_end_token_alone",
         "of several end tokens only the first of the list ends a text",
         [("src/decoding/generation.cpp",
-          "return std::find(end_tokens_.begin(), end_tokens_.end(), token_id) != end_tokens_.end();",
-          "return !end_tokens_.empty() && end_tokens_[0] == token_id;")],
+          "i < args.num_end_tokens; ++i) mark_end", "i < 1 && args.num_end_tokens; ++i) mark_end")],
         [decoding("KnownFaults.TheEarliestOfSeveralEndTokensEnds")]),
     Fault(
         "tokens_share_an_offset",
@@ -403,8 +402,8 @@ FAULTS = [
     Fault(
         "finished_beams_drop_out",
         "a beam that has ended is no candidate any more",
-        [("src/decoding/beam_search.cpp", "      if (!beam.goes_on()) {\n        candidates",
-          "      if (!beam.goes_on() && text->beams.size() == 1) {\n        candidates")],
+        [("src/decoding/beam_search.cpp", "      if (!beam.goes_on()) {\n        add_candidate",
+          "      if (!beam.goes_on() && text.num_beams == 1) {\n        add_candidate")],
         [decoding("KnownFaults.AFinishedBeamKeepsItsScore"),
          decoding("BeamSearch.OfAllContinuations")]),
     Fault(
@@ -434,8 +433,8 @@ FAULTS = [
         "penalty_of_the_length_before",
         "a beam's length penalty is that of its parent's length",
         [("src/decoding/beam_search.cpp",
-          "double(int64_t(parent.tokens.size()) + 1 - text.prompt_length)",
-          "double(int64_t(parent.tokens.size()) - text.prompt_length)")],
+          "double(parent.length + 1 - text.prompt_length)",
+          "double(parent.length - text.prompt_length)")],
         [decoding("KnownFaults.BeamScoresStartAtZero"), decoding("BeamSearch.OfAFewBeams")]),
     # ---- Row passes of the instruction sets
     Fault(
