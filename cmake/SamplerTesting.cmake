@@ -3,6 +3,7 @@
 # Labels in use:
 #   slow           left out by `./run test --quick`
 #   threads        built and run under ThreadSanitizer
+#   msan           built and run under MemorySanitizer
 #   aarch64        built and run by the preset aarch64, under qemu-aarch64
 #   release-only   neither built nor run under sanitizers: looks at the built or installed library
 #                  itself, or takes too long there

@@ -1,10 +1,25 @@
 /* Decoding: the loops around a model, from prompts to texts. The model is the caller's, behind
  * callbacks; sampler.h draws and verifies. docs/decoding.md explains models, caches and loops.
  *
- * Loops run on the caller's thread and wait for the stream once a step. They allocate rows of
- * logits as they start, on a CUDA device with CUDA, all else with the C++ library, and do not use
- * the handle's workspace. Arrays of this header are host memory, logits apart. A loop leaves the
- * handle free between its own calls, so that callbacks may use it; other threads may not. */
+ * Loops run on the caller's thread and wait for the stream once a step. They do not use the
+ * handle's workspace. They take all memory as they begin, before any callback, with the handle's
+ * hooks, what operations read and write on a CUDA device with CUDA, and release it before they
+ * return. Where it is refused they return OUT_OF_MEMORY, with nothing called back or written. It is
+ * for the most that the arguments allow:
+ *
+ *   8 bytes for each token that the texts can have, of prompts and min(max_new_tokens, what
+ *     max_context leaves), and 4 more with a drafter model; beam search 8 num_beams + 4
+ *   rows of logits, and in beam search of as many f32: a text's one, gamma + 1 with drafts and gamma
+ *     of the drafter's, or num_beams
+ *   a workspace like a handle's for so many rows; with adaptive_gamma a row of f32 a text, with
+ *     filler_top_k so many ids for each row, in beam search max(top_k, num_beams) ids and values
+ *   a bit for each token of the vocabulary, less than 500 bytes a text or beam and 100 a row beside,
+ *     and a line of 130 bytes a draft for `trace` and `debug`
+ *
+ * Memory for what no text becomes is not touched.
+ *
+ * Arrays of this header are host memory, logits apart. A loop leaves the handle free between its
+ * own calls, so that callbacks may use it; other threads may not. */
 #ifndef SAMPLER_DECODING_H
 #define SAMPLER_DECODING_H
 

@@ -19,15 +19,20 @@ typedef struct sampler_handle *sampler_t;
 
 /* ---- Callbacks ------------------------------------------------------------------------------
  *
- * Each gets the `user` pointer given beside it. None may throw, or call back into the handle. */
+ * Each gets the `user` pointer given beside it. None may throw, or call back into the handle.
+ *
+ * Floating-point environment: a call computes in its own, whatever rounding mode, flush-to-zero or
+ * unmasked exceptions its thread is in, and leaves the thread's as it was. Callbacks, those of other
+ * headers too, are called in the thread's; what they change of it stays changed. */
 
 /* Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by functions
- * that create a handle and, as ngram.h says, by n-gram storages. */
+ * that create a handle, by decoding loops before they call anything else, and, as ngram.h says, by
+ * n-gram storages. */
 typedef void *(*sampler_allocate_fn)(void *user, size_t bytes, size_t alignment);
 
 /* Releases what the allocate function returned, with the same `bytes` and `alignment`. Called only
- * by functions that destroy a handle, by those that create one when they fail, and by n-gram
- * storages. */
+ * by functions that destroy a handle, by those that create one when they fail, by decoding loops
+ * before they return, and by n-gram storages. */
 typedef void (*sampler_deallocate_fn)(void *user, void *memory, size_t bytes, size_t alignment);
 
 typedef int32_t sampler_log_level;
@@ -79,7 +84,7 @@ typedef struct sampler_options {
   sampler_parallel_for_fn parallel_for;
   void *parallel_for_user;
 
-  /* Memory for the handle and its workspace. Both NULL: the C library's. */
+  /* Memory for the handle, its workspace and the decoding loops. Both NULL: the C library's. */
   sampler_allocate_fn allocate;
   sampler_deallocate_fn deallocate;
   void *allocator_user;

@@ -23,8 +23,8 @@ enum {
   SAMPLER_OK = 0,
   /* An argument breaks a rule of its documentation. Nothing was enqueued, no output written. */
   SAMPLER_ERROR_INVALID_ARGUMENT = 1,
-  /* The allocator returned NULL. Only creating a handle, and what an n-gram storage learns,
-   * allocates. */
+  /* The allocator returned NULL. Creating a handle, a decoding loop as it begins, and an n-gram
+   * storage as it learns allocate; nothing else does. */
   SAMPLER_ERROR_OUT_OF_MEMORY = 2,
   /* The handle's or the call's workspace is smaller than sampler_workspace_size tells. */
   SAMPLER_ERROR_WORKSPACE_TOO_SMALL = 3,

@@ -3,6 +3,13 @@
 #include <stdlib.h>
 #include <unwind.h>
 
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#define SAMPLER_MSAN
+#include <sanitizer/msan_interface.h>
+#endif
+#endif
+
 namespace sampler::capi {
 
 namespace {
@@ -11,7 +18,11 @@ constexpr size_t kAlignment = 64;
 
 void *default_allocate(void *, size_t bytes, size_t alignment) {
   void *memory = nullptr;
-  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+  if (posix_memalign(&memory, alignment, bytes) != 0) return nullptr;
+#ifdef SAMPLER_MSAN
+  __msan_poison(memory, bytes);  // whatever MemorySanitizer makes of the program's other blocks
+#endif
+  return memory;
 }
 
 void default_deallocate(void *, void *memory, size_t, size_t) {
@@ -33,17 +44,18 @@ Allocator make_allocator(sampler_allocate_fn allocate, sampler_deallocate_fn dea
   return {allocate, deallocate, user};
 }
 
-void *call_allocate(const Allocator &allocator, size_t bytes) noexcept {
+void *call_allocate(Entry &entry, const Allocator &allocator, size_t bytes) noexcept {
   try {
-    return allocator.allocate(allocator.user, bytes, kAlignment);
+    return entry.call_host([&] { return allocator.allocate(allocator.user, bytes, kAlignment); });
   } catch (...) {
     return nullptr;
   }
 }
 
-void call_deallocate(const Allocator &allocator, void *memory, size_t bytes) noexcept {
+void call_deallocate(Entry &entry, const Allocator &allocator, void *memory,
+                     size_t bytes) noexcept {
   try {
-    allocator.deallocate(allocator.user, memory, bytes, kAlignment);
+    entry.call_host([&] { allocator.deallocate(allocator.user, memory, bytes, kAlignment); });
   } catch (...) {
   }
 }
@@ -51,7 +63,7 @@ void call_deallocate(const Allocator &allocator, void *memory, size_t bytes) noe
 bool allocate(Check &check, const Allocator &allocator, const char *what, size_t bytes,
               Block *out) {
   if (bytes == 0) return true;
-  out->data = call_allocate(allocator, bytes);
+  out->data = call_allocate(check.entry(), allocator, bytes);
   if (!out->data) {
     check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the allocator returned NULL for the %s, %zu bytes",
                what, bytes);
@@ -61,8 +73,8 @@ bool allocate(Check &check, const Allocator &allocator, const char *what, size_t
   return true;
 }
 
-void release(const Allocator &allocator, Block *block) {
-  if (block->data) call_deallocate(allocator, block->data, block->bytes);
+void release(Entry &entry, const Allocator &allocator, Block *block) {
+  if (block->data) call_deallocate(entry, allocator, block->data, block->bytes);
   *block = {};
 }
 

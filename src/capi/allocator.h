@@ -29,12 +29,12 @@ Allocator make_allocator(sampler_allocate_fn allocate, sampler_deallocate_fn dea
 
 // The hooks must not throw. One that does has not allocated, or has released. Blocks are aligned to
 // 64 bytes.
-void *call_allocate(const Allocator &allocator, size_t bytes) noexcept;
-void call_deallocate(const Allocator &allocator, void *memory, size_t bytes) noexcept;
+void *call_allocate(Entry &entry, const Allocator &allocator, size_t bytes) noexcept;
+void call_deallocate(Entry &entry, const Allocator &allocator, void *memory, size_t bytes) noexcept;
 
 // False, and an error: the allocator returned null. Of no bytes there is no block.
 bool allocate(Check &check, const Allocator &allocator, const char *what, size_t bytes, Block *out);
-void release(const Allocator &allocator, Block *block);
+void release(Entry &entry, const Allocator &allocator, Block *block);
 
 // Called by each function that creates a handle, so that what a callback throws can be caught.
 void prepare_unwinder();

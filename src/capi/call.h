@@ -6,7 +6,6 @@
 #include "capi/busy.h"
 #include "capi/check.h"
 #include "capi/handle_impl.h"
-#include "cpu/fp_environment.h"
 #include "cpu/operations.h"
 
 namespace sampler::capi {
@@ -51,13 +50,35 @@ size_t needed_workspace(const sampler_handle &handle, const Request &request) {
                         : cpu::workspace_bytes(request, handle.executor.num_threads);
 }
 
+// The handle's executor, with a parallel_for of the host's called as all that is the host's.
+struct HostParallelFor {
+  Entry &entry;
+  const cpu::Executor &handles;
+
+  cpu::Executor executor() {
+    cpu::Executor result = handles;
+    if (!result.parallel_for) return result;
+    result.parallel_for_user = this;
+    result.parallel_for = [](void *user, int64_t num_tasks, cpu::TaskFn task, void *task_user) {
+      auto *const self = static_cast<HostParallelFor *>(user);
+      self->entry.call_host([&] {
+        self->handles.parallel_for(self->handles.parallel_for_user, num_tasks, task, task_user);
+      });
+    };
+    return result;
+  }
+};
+
 template <class Request>
 void run_on_device(Check &check, const sampler_handle &handle, const Request &request,
                    void *workspace, sampler_stream stream) {
   if (handle.on_cuda) {
     const cuda::Error error = cuda::run(request, handle.device, workspace, stream);
     if (error) check.fail(SAMPLER_ERROR_CUDA, "%s: %s", error.call, error.reason);
-  } else if (const cpu::Misuse misuse = cpu::run(request, handle.executor, workspace)) {
+    return;
+  }
+  HostParallelFor parallel_for = {check.entry(), handle.executor};
+  if (const cpu::Misuse misuse = cpu::run(request, parallel_for.executor(), workspace)) {
     check.fail(SAMPLER_ERROR_CALLBACK, "%s", misuse);
   }
 }
@@ -74,28 +95,20 @@ void check_and_run(Check &check, sampler_handle *handle, const Args &args) {
 }
 
 // A public operation. `to_request(check, args, handle)` is found for each struct by overloading.
-// Nothing below throws but a callback of the caller's.
 template <class Args>
 sampler_status call(sampler_t handle, const Args *user_args) noexcept {
-  if (!handle) {
-    return fail(Log{}, SAMPLER_ERROR_INVALID_ARGUMENT,
-                "sampler is NULL; it must come from sampler_create");
-  }
-  const Busy busy(&handle->owner);
-  Check check(handle->log);
-  if (!busy.acquired()) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "sampler is serving another call; it serves one at a time");
-    return check.status();
-  }
-  const cpu::FpEnvironment environment;
-  try {
+  return enter(handle, [&](Entry &entry) {
+    const Busy busy(&handle->owner);
+    Check check(entry);
+    if (!busy.acquired()) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "sampler is serving another call; it serves one at a time");
+      return check.status();
+    }
     Args args;
     if (check.read("args", user_args, &args)) check_and_run(check, handle, args);
-  } catch (...) {
-    check.fail(SAMPLER_ERROR_CALLBACK, "a callback threw an exception; it must not");
-  }
-  return check.status();
+    return check.status();
+  });
 }
 
 // sampler_workspace_size for one struct.

@@ -10,7 +10,7 @@ void Check::fail(sampler_status status, const char *format, ...) {
   if (!ok()) return;
   va_list values;
   va_start(values, format);
-  status_ = capi::fail(log_, status, format, values);
+  status_ = capi::fail(entry_, status, format, values);
   va_end(values);
 }
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "capi/error.h"
+#include "capi/entry.h"
 #include "capi/structs.h"
 
 namespace sampler::capi {
@@ -16,9 +16,10 @@ enum class Need { kOptional, kRequired };
 class Check {
  public:
   // Without memory checks addresses are not looked at, but for whether they are null.
-  explicit Check(const Log &log, bool checks_memory = true)
-      : log_(log), checks_memory_(checks_memory) {}
+  explicit Check(Entry &entry, bool checks_memory = true)
+      : entry_(entry), checks_memory_(checks_memory) {}
 
+  Entry &entry() const { return entry_; }
   bool ok() const { return status_ == SAMPLER_OK; }
   sampler_status status() const { return status_; }
 
@@ -107,7 +108,7 @@ class Check {
 
   void add_range(const char *name, const void *data, size_t bytes, Access access);
 
-  Log log_;
+  Entry &entry_;
   bool checks_memory_;
   sampler_status status_ = SAMPLER_OK;
 

@@ -1,12 +1,10 @@
-// The loops' entry points: checks of arguments, the exception barrier.
+// The loops' entry points: checks of arguments.
 #include "sampler/decoding.h"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <new>
-#include <stdexcept>
 
 #include "capi/check.h"
 #include "capi/convert.h"
@@ -273,34 +271,27 @@ class StatsWriter {
 // Runs a loop whose arguments have been checked.
 template <class Loop>
 void run(Check &check, sampler_handle *handle, const sampler_generation_args &args,
-         const Loop &loop) {
+         int64_t max_drafts, const Loop &loop) {
   check.overlaps();
   if (!check.ok() || args.num_sequences == 0) return;
-  decoding::Generation generation(handle->log, args);
+  const decoding::Place place = {&check.entry(), handle, args.stream};
+  decoding::Generation generation(place, args, max_drafts);
   const StatsWriter writer(&generation);
-  loop(decoding::Place{handle, args.stream}, &generation);
+  loop(place, &generation);
 }
 
 // The way of every loop: `body(check)` checks and runs.
 template <class Body>
 sampler_status call(sampler_t handle, const Body &body) noexcept {
-  if (!handle) {
-    return fail(Log{}, SAMPLER_ERROR_INVALID_ARGUMENT,
-                "sampler is NULL; it must come from sampler_create");
-  }
-  Check check(handle->log);
-  try {
-    body(check);
-  } catch (const decoding::Failure &failure) {
-    return failure.status;
-  } catch (const std::bad_alloc &) {
-    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "there is no memory for the texts or their logits");
-  } catch (const std::length_error &) {
-    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the texts do not fit the address space");
-  } catch (...) {
-    check.fail(SAMPLER_ERROR_CALLBACK, "a callback threw an exception; it must not");
-  }
-  return check.status();
+  return enter(handle, [&](Entry &entry) {
+    Check check(entry);
+    try {
+      body(check);
+    } catch (const decoding::Failure &failure) {
+      return failure.status;
+    }
+    return check.status();
+  });
 }
 
 void check_prune_count(Check &check, int64_t num_drafted, int64_t num_emitted) {
@@ -311,6 +302,21 @@ void check_prune_count(Check &check, int64_t num_drafted, int64_t num_emitted) {
                "num_emitted is %" PRId64 "; it must be at most num_drafted, %" PRId64, num_emitted,
                num_drafted);
   }
+}
+
+sampler_status prune_count(Entry &entry, int64_t num_drafted, int64_t num_emitted,
+                           int64_t *out_target, int64_t *out_drafter, int64_t *out_missing) {
+  Check check(entry);
+  check_prune_count(check, num_drafted, num_emitted);
+  check.required("out_target", out_target);
+  check.required("out_drafter", out_drafter);
+  check.required("out_missing", out_missing);
+  if (!check.ok()) return check.status();
+  const bool lacks_last = num_drafted > 0 && num_emitted == num_drafted;
+  *out_target = num_drafted - num_emitted;
+  *out_drafter = lacks_last || num_drafted == 0 ? 0 : num_drafted - 1 - num_emitted;
+  *out_missing = lacks_last;
+  return SAMPLER_OK;
 }
 
 }  // namespace
@@ -324,12 +330,12 @@ using sampler::decoding::Place;
 extern "C" {
 
 sampler_status sampler_model_init(sampler_model *model, size_t struct_size) {
-  return init("model", model, struct_size);
+  return enter_init("model", model, struct_size);
 }
 
 #define SAMPLER_DEFINE_INIT(name)                                          \
   sampler_status name##_args_init(name##_args *args, size_t struct_size) { \
-    return init("args", args, struct_size);                                \
+    return enter_init("args", args, struct_size);                          \
   }
 SAMPLER_DEFINE_INIT(sampler_generation)
 SAMPLER_DEFINE_INIT(sampler_speculative)
@@ -341,7 +347,7 @@ sampler_status sampler_autoregressive(sampler_t sampler, const sampler_generatio
   return call(sampler, [&](Check &check) {
     Call own;
     read_generation(check, "args", args, 1, 1, &own);
-    run(check, sampler, own.generation, sampler::decoding::autoregressive);
+    run(check, sampler, own.generation, 0, sampler::decoding::autoregressive);
   });
 }
 
@@ -358,9 +364,10 @@ sampler_status sampler_speculative(sampler_t sampler, const sampler_speculative_
     check.enumeration("first_target", own.first_target, 2);
     check.enumeration("skip_sample_adjustment", own.skip_sample_adjustment, 2);
     own.drafter = &drafter;
-    run(check, sampler, shared.generation, [&](const Place &place, Generation *generation) {
-      sampler::decoding::speculative(place, own, generation);
-    });
+    run(check, sampler, shared.generation, sampler::decoding::most_drafts(own),
+        [&](const Place &place, Generation *generation) {
+          sampler::decoding::speculative(place, own, generation);
+        });
   });
 }
 
@@ -378,9 +385,10 @@ sampler_status sampler_ngram_assisted(sampler_t sampler, const sampler_ngram_ass
     check.enumeration("stop_if_unknown", own.stop_if_unknown, 2);
     check.enumeration("first_target", own.first_target, 2);
     own.ngram = &ngram;
-    run(check, sampler, shared.generation, [&](const Place &place, Generation *generation) {
-      sampler::decoding::ngram_assisted(place, own, generation);
-    });
+    run(check, sampler, shared.generation, own.gamma,
+        [&](const Place &place, Generation *generation) {
+          sampler::decoding::ngram_assisted(place, own, generation);
+        });
   });
 }
 
@@ -393,7 +401,7 @@ sampler_status sampler_beam_search(sampler_t sampler, const sampler_beam_search_
     read_generation(check, "generation", own.generation, own.num_beams, own.num_results, &shared);
     if (check.ok()) check_beam_generation(check, shared.generation);
     check_beam_outputs(check, own, shared);
-    run(check, sampler, shared.generation, [&](const Place &place, Generation *generation) {
+    run(check, sampler, shared.generation, 0, [&](const Place &place, Generation *generation) {
       sampler::decoding::beam_search(place, own, generation);
     });
   });
@@ -401,17 +409,9 @@ sampler_status sampler_beam_search(sampler_t sampler, const sampler_beam_search_
 
 sampler_status sampler_prune_count(int64_t num_drafted, int64_t num_emitted, int64_t *out_target,
                                    int64_t *out_drafter, int64_t *out_missing) {
-  Check check(Log{});
-  check_prune_count(check, num_drafted, num_emitted);
-  check.required("out_target", out_target);
-  check.required("out_drafter", out_drafter);
-  check.required("out_missing", out_missing);
-  if (!check.ok()) return check.status();
-  const bool lacks_last = num_drafted > 0 && num_emitted == num_drafted;
-  *out_target = num_drafted - num_emitted;
-  *out_drafter = lacks_last || num_drafted == 0 ? 0 : num_drafted - 1 - num_emitted;
-  *out_missing = lacks_last;
-  return SAMPLER_OK;
+  return enter(Log{}, [&](Entry &entry) {
+    return prune_count(entry, num_drafted, num_emitted, out_target, out_drafter, out_missing);
+  });
 }
 
 }  // extern "C"

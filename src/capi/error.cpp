@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "capi/entry.h"
 #include "capi/thread_state.h"
 
 namespace sampler::capi {
@@ -29,20 +30,20 @@ static_assert(kNumStatuses == SAMPLER_ERROR_CORRUPT_DATA + 1);
 
 // The log's line is not the thread's error text: calls that the log makes with other handles may
 // fail and overwrite that. It is set last, so that it tells of the call that failed last.
-sampler_status fail(const Log &log, sampler_status status, const char *format, va_list values) {
+sampler_status fail(Entry &entry, sampler_status status, const char *format, va_list values) {
   char text[sizeof(ThreadState::error_text)];
   std::vsnprintf(text, sizeof text, format, values);
-  log(SAMPLER_LOG_ERROR, text);
+  entry.log(SAMPLER_LOG_ERROR, text);
   if (ThreadState *const state = make_thread_state()) {
     std::memcpy(state->error_text, text, sizeof text);
   }
   return status;
 }
 
-sampler_status fail(const Log &log, sampler_status status, const char *format, ...) {
+sampler_status fail(Entry &entry, sampler_status status, const char *format, ...) {
   va_list values;
   va_start(values, format);
-  fail(log, status, format, values);
+  fail(entry, status, format, values);
   va_end(values);
   return status;
 }

@@ -3,29 +3,16 @@
 
 #include <cstdarg>
 
-#include "sampler/handle.h"
+#include "sampler/types.h"
 
 namespace sampler::capi {
 
-// Where a handle's messages go; `log` null: nowhere.
-struct Log {
-  sampler_log_fn log = nullptr;
-  void *user = nullptr;
+class Entry;
 
-  // What the callback throws, which it must not, goes no further.
-  void operator()(sampler_log_level level, const char *message) const noexcept {
-    if (!log) return;
-    try {
-      log(user, level, message);
-    } catch (...) {
-    }
-  }
-};
+// Sets the calling thread's error text, tells the call's log, and returns `status`.
+sampler_status fail(Entry &entry, sampler_status status, const char *format, va_list values);
 
-// Sets the calling thread's error text, tells the log, and returns `status`.
-sampler_status fail(const Log &log, sampler_status status, const char *format, va_list values);
-
-[[gnu::format(printf, 3, 4)]] sampler_status fail(const Log &log, sampler_status status,
+[[gnu::format(printf, 3, 4)]] sampler_status fail(Entry &entry, sampler_status status,
                                                   const char *format, ...);
 
 }  // namespace sampler::capi

@@ -62,12 +62,13 @@ void check_options(Check &check, const sampler_options &options) {
   check.zero("reserved", options.reserved);
 }
 
-// The most that any operation needs on max_rows rows of max_cols columns, of candidates or not:
-// outputs that share rows, which are sorted by row, and chains.
-size_t largest_workspace(int64_t max_rows, int64_t max_cols, int num_threads) {
+// The most that any operation needs on max_rows rows of max_cols columns, of candidates or not as
+// `kinds` has it: outputs that share rows, which are sorted by row, and chains.
+size_t largest_workspace(int64_t max_rows, int64_t max_cols, int num_threads,
+                         std::initializer_list<bool> kinds) {
   if (max_rows == 0) return 0;
   size_t result = 0;
-  for (const bool candidates : {false, true}) {
+  for (const bool candidates : kinds) {
     contract::Rows rows;
     rows.values = &rows;  // whether pointers are null is all that counts
     rows.ids = candidates ? &rows : nullptr;
@@ -133,7 +134,7 @@ void build_on_cpu(Check &check, const sampler_options &options, sampler_handle *
   executor.parallel_for_user = options.parallel_for_user;
 
   const size_t workspace =
-      largest_workspace(options.max_rows, options.max_cols, executor.num_threads);
+      largest_workspace(options.max_rows, options.max_cols, executor.num_threads, {false, true});
   if (!allocate(check, handle->allocator, "workspace", workspace, &handle->workspace)) return;
 
   const int num_workers = executor.num_threads - 1;
@@ -158,20 +159,20 @@ void build(Check &check, const sampler_options &options, sampler_handle *handle)
   }
 }
 
-void destroy(sampler_handle *handle) {
+void destroy(Entry &entry, sampler_handle *handle) {
   cpu::stop_thread_pool(handle->executor.pool);
   const Allocator allocator = handle->allocator;
-  release(allocator, &handle->pool);
+  release(entry, allocator, &handle->pool);
   if (handle->on_cuda) {
     if (handle->workspace.data) cuda::release(handle->device, handle->workspace.data);
   } else {
-    release(allocator, &handle->workspace);
+    release(entry, allocator, &handle->workspace);
   }
   handle->~sampler_handle();
-  call_deallocate(allocator, handle, sizeof *handle);
+  call_deallocate(entry, allocator, handle, sizeof *handle);
 }
 
-void log_created(const sampler_handle &handle) {
+void log_created(Entry &entry, const sampler_handle &handle) {
   const cpu::Passes *passes = handle.executor.passes;
   char text[64];
   std::snprintf(text, sizeof text, "sampler created on %s%s",
@@ -179,21 +180,21 @@ void log_created(const sampler_handle &handle) {
                 handle.on_cuda ? ""
                 : passes       ? passes->name
                                : "the scalar reference");
-  handle.log(SAMPLER_LOG_INFO, text);
+  entry.log(SAMPLER_LOG_INFO, text);
 }
 
-sampler_status create(const sampler_options *user_options, sampler_t *out_sampler) {
+sampler_status create(Entry &entry, const sampler_options *user_options, sampler_t *out_sampler) {
   prepare_unwinder();
-  Log log;
-  Check argument_check(log);
+  Check argument_check(entry);
   sampler_options options = StructTraits<sampler_options>::defaults();
   argument_check.required("out_sampler", out_sampler);
   if (argument_check.ok()) *out_sampler = nullptr;
   if (user_options) argument_check.read("options", user_options, &options);
   if (!argument_check.ok()) return argument_check.status();
 
-  log = {options.log, options.log_user};
-  Check check(log);
+  const Log log = {options.log, options.log_user};
+  entry.set_log(log);
+  Check check(entry);
   check_options(check, options);
   if (!check.ok()) return check.status();
 
@@ -210,10 +211,10 @@ sampler_status create(const sampler_options *user_options, sampler_t *out_sample
   handle->fallback_token_id = options.use_fallback_token ? options.fallback_token_id : -1;
   build(check, options, handle);
   if (!check.ok()) {
-    destroy(handle);
+    destroy(entry, handle);
     return check.status();
   }
-  log_created(*handle);
+  log_created(entry, *handle);
   *out_sampler = handle;
   return SAMPLER_OK;
 }
@@ -225,8 +226,8 @@ uint32_t num_processors() {
   return uint32_t(std::max(CPU_COUNT(&processors), 1));
 }
 
-sampler_status get_capabilities(sampler_capabilities *out) {
-  Check check(Log{});
+sampler_status get_capabilities(Entry &entry, sampler_capabilities *out) {
+  Check check(entry);
   sampler_capabilities result;
   if (!check.read("out_capabilities", out, &result)) return check.status();
   result.version = SAMPLER_VERSION;
@@ -243,29 +244,40 @@ sampler_status get_capabilities(sampler_capabilities *out) {
 
 }  // namespace
 
+size_t largest_workspace(const sampler_handle &handle, int64_t max_rows, int64_t max_cols) {
+  return handle.on_cuda
+             ? cuda::largest_workspace_bytes(max_rows, max_cols, handle.device)
+             : largest_workspace(max_rows, max_cols, handle.executor.num_threads, {false});
+}
+
 }  // namespace sampler::capi
+
+using namespace sampler::capi;
 
 extern "C" {
 
 sampler_status sampler_create(const sampler_options *options, sampler_t *out_sampler) {
-  return sampler::capi::create(options, out_sampler);
+  return enter(Log{}, [&](Entry &entry) { return create(entry, options, out_sampler); });
 }
 
 void sampler_destroy(sampler_t sampler) {
-  if (sampler) sampler::capi::destroy(sampler);
+  enter(Log{}, [&](Entry &entry) {
+    if (sampler) destroy(entry, sampler);
+    return SAMPLER_OK;
+  });
 }
 
 sampler_status sampler_get_capabilities(sampler_capabilities *out_capabilities) {
-  return sampler::capi::get_capabilities(out_capabilities);
+  return enter(Log{}, [&](Entry &entry) { return get_capabilities(entry, out_capabilities); });
 }
 
 sampler_status sampler_options_init(sampler_options *options, size_t struct_size) {
-  return sampler::capi::init("options", options, struct_size);
+  return enter_init("options", options, struct_size);
 }
 
 #define SAMPLER_DEFINE_INIT(name, ...)                                     \
   sampler_status name##_args_init(name##_args *args, size_t struct_size) { \
-    return sampler::capi::init("args", args, struct_size);                 \
+    return enter_init("args", args, struct_size);                          \
   }
 SAMPLER_FOR_EACH_ARGS(SAMPLER_DEFINE_INIT)
 #undef SAMPLER_DEFINE_INIT

@@ -9,8 +9,8 @@ namespace sampler::capi {
 
 // What the _init functions do.
 template <class Struct>
-sampler_status init(const char *name, Struct *out, size_t struct_size) {
-  Check check(Log{});
+sampler_status init(Entry &entry, const char *name, Struct *out, size_t struct_size) {
+  Check check(entry);
   check.required(name, out);
   if (!is_struct_size<Struct>(struct_size)) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -23,6 +23,12 @@ sampler_status init(const char *name, Struct *out, size_t struct_size) {
   std::memset(static_cast<void *>(out), 0, struct_size);
   std::memcpy(out, &defaults, std::min(struct_size, sizeof defaults));
   return SAMPLER_OK;
+}
+
+// An exported function that does that.
+template <class Struct>
+sampler_status enter_init(const char *name, Struct *out, size_t struct_size) {
+  return enter(Log{}, [&](Entry &entry) { return init(entry, name, out, struct_size); });
 }
 
 // As much of `value` as the caller's struct, whose struct_size has been checked, has room for.

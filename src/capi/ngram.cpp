@@ -22,7 +22,7 @@ using sampler::decoding::PromptLookup;
 struct sampler_ngram_storage {
   sampler::capi::Allocator allocator;
   sampler::capi::Owner owner;
-  int64_t vocabulary_size;
+  sampler::capi::Entry *entry;  // of the call that may allocate or release blocks now
   int64_t memory_limit;
   NgramStorage contents;
 };
@@ -99,6 +99,16 @@ void write_next_token(int32_t token, uint64_t seed, uint64_t offset, int64_t voc
   *out_token_id = token >= 0 ? token : unknown_token(seed, offset, vocabulary_size);
 }
 
+// What a sampler_ngram points to: a function as a call of its own.
+template <auto function>
+struct Entered;
+template <class... Args, sampler_status (*function)(Entry &, Args...)>
+struct Entered<function> {
+  static sampler_status call(Args... args) {
+    return enter(Log{}, [&](Entry &entry) { return function(entry, args...); });
+  }
+};
+
 void forget_unfinished(sampler_ngram_storage *storage) {
   storage->contents.abandon();
 }
@@ -144,10 +154,10 @@ sampler_status write_interface(Check &check, const sampler_ngram &functions,
 // ---- Storage
 // -------------------------------------------------------------------------------------
 
-sampler_status create(const sampler_ngram_storage_options *user_options,
+sampler_status create(Entry &entry, const sampler_ngram_storage_options *user_options,
                       sampler_ngram_storage_t *out_storage) {
   prepare_unwinder();
-  Check check(Log{});
+  Check check(entry);
   check.required("out_storage", out_storage);
   if (check.ok()) *out_storage = nullptr;
   sampler_ngram_storage_options options;
@@ -174,23 +184,26 @@ sampler_status create(const sampler_ngram_storage_options *user_options,
   config.vocabulary_size = options.vocabulary_size;
   config.memory_limit =
       options.memory_limit == 0 ? 0 : uint64_t(options.memory_limit) - kStorageBytes;
-  config.memory.user = &storage->allocator;
+  config.memory.user = storage;
   config.memory.allocate = [](void *user, size_t bytes) {
-    return call_allocate(*static_cast<Allocator *>(user), bytes);
+    const auto *const self = static_cast<sampler_ngram_storage *>(user);
+    return call_allocate(*self->entry, self->allocator, bytes);
   };
   config.memory.deallocate = [](void *user, void *block, size_t bytes) {
-    call_deallocate(*static_cast<Allocator *>(user), block, bytes);
+    const auto *const self = static_cast<sampler_ngram_storage *>(user);
+    call_deallocate(*self->entry, self->allocator, block, bytes);
   };
-  *out_storage = new (storage) sampler_ngram_storage{
-      allocator, {}, options.vocabulary_size, options.memory_limit, NgramStorage(config)};
+  *out_storage = new (storage)
+      sampler_ngram_storage{allocator, {}, &entry, options.memory_limit, NgramStorage(config)};
   return SAMPLER_OK;
 }
 
-void destroy(sampler_ngram_storage *storage) {
+void destroy(Entry &entry, sampler_ngram_storage *storage) {
   if (Busy(&storage->owner).interrupted()) forget_unfinished(storage);
   const Allocator allocator = storage->allocator;
+  storage->entry = &entry;
   storage->~sampler_ngram_storage();
-  call_deallocate(allocator, storage, kStorageBytes);
+  call_deallocate(entry, allocator, storage, kStorageBytes);
 }
 
 void check_learned(Check &check, bool learned) {
@@ -200,13 +213,13 @@ void check_learned(Check &check, bool learned) {
   }
 }
 
-sampler_status storage_next_token(void *user, const int32_t *context, int64_t num_tokens,
-                                  uint64_t seed, uint64_t offset, int32_t *out_token_id,
-                                  int32_t *out_known) {
-  Check check(Log{});
+sampler_status storage_next_token(Entry &entry, void *user, const int32_t *context,
+                                  int64_t num_tokens, uint64_t seed, uint64_t offset,
+                                  int32_t *out_token_id, int32_t *out_known) {
+  Check check(entry);
   const Storage storage(check, "user", user);
   if (!storage) return check.status();
-  const int64_t vocabulary_size = storage->vocabulary_size;
+  const int64_t vocabulary_size = storage->contents.vocabulary_size();
   check_context(check, context, num_tokens, storage->contents.max_context(), vocabulary_size);
   check_next_token_outputs(check, out_token_id, out_known);
   if (!check.ok()) return check.status();
@@ -215,52 +228,58 @@ sampler_status storage_next_token(void *user, const int32_t *context, int64_t nu
   return SAMPLER_OK;
 }
 
-sampler_status storage_has_gram(void *user, const int32_t *context, int64_t num_tokens,
-                                int32_t *out_has) {
-  Check check(Log{});
+sampler_status storage_has_gram(Entry &entry, void *user, const int32_t *context,
+                                int64_t num_tokens, int32_t *out_has) {
+  Check check(entry);
   const Storage storage(check, "user", user);
   if (!storage) return check.status();
-  check_context(check, context, num_tokens, INT64_MAX, storage->vocabulary_size);
+  check_context(check, context, num_tokens, INT64_MAX, storage->contents.vocabulary_size());
   check.required("out_has", out_has);
   if (check.ok()) *out_has = storage->contents.has_gram(context, num_tokens);
   return check.status();
 }
 
-sampler_status storage_update(void *user, const int32_t *context, int64_t num_tokens,
+sampler_status storage_update(Entry &entry, void *user, const int32_t *context, int64_t num_tokens,
                               const int32_t *next_token_ids, int64_t num_next_tokens) {
-  Check check(Log{});
+  Check check(entry);
   const Storage storage(check, "user", user);
   if (!storage) return check.status();
   check_context(check, context, num_tokens, storage->contents.max_context(),
-                storage->vocabulary_size);
+                storage->contents.vocabulary_size());
   check_tokens(check, "next_token_ids", "num_next_tokens", next_token_ids, 0, num_next_tokens,
-               storage->vocabulary_size);
+               storage->contents.vocabulary_size());
   if (!check.ok() || num_tokens == 0 || num_next_tokens == 0) return check.status();
+  storage->entry = &entry;
   check_learned(check,
                 storage->contents.update(context, num_tokens, next_token_ids, num_next_tokens));
   return check.status();
 }
 
-sampler_status storage_initialize(void *user, const int32_t *token_ids, int64_t num_tokens) {
-  Check check(Log{});
+sampler_status storage_initialize(Entry &entry, void *user, const int32_t *token_ids,
+                                  int64_t num_tokens) {
+  Check check(entry);
   const Storage storage(check, "user", user);
   if (!storage) return check.status();
   check_tokens(check, "token_ids", "num_tokens", token_ids, 0, num_tokens,
-               storage->vocabulary_size);
+               storage->contents.vocabulary_size());
   if (!check.ok() || num_tokens < 2) return check.status();
+  storage->entry = &entry;
   check_learned(check, storage->contents.initialize(token_ids, num_tokens));
   return check.status();
 }
 
-sampler_status storage_reset(void *user) {
-  Check check(Log{});
+sampler_status storage_reset(Entry &entry, void *user) {
+  Check check(entry);
   const Storage storage(check, "user", user);
-  if (storage) storage->contents.reset();
-  return check.status();
+  if (!storage) return check.status();
+  storage->entry = &entry;
+  storage->contents.reset();
+  return SAMPLER_OK;
 }
 
-sampler_status get_stats(sampler_ngram_storage *handle, sampler_ngram_storage_stats *out) {
-  Check check(Log{});
+sampler_status get_stats(Entry &entry, sampler_ngram_storage *handle,
+                         sampler_ngram_storage_stats *out) {
+  Check check(entry);
   const Storage storage(check, "storage", handle);
   sampler_ngram_storage_stats stats;
   if (!storage || !check.read("out_stats", out, &stats)) return check.status();
@@ -272,9 +291,9 @@ sampler_status get_stats(sampler_ngram_storage *handle, sampler_ngram_storage_st
   return SAMPLER_OK;
 }
 
-sampler_status serialize(sampler_ngram_storage *handle, void *buffer, size_t buffer_bytes,
-                         size_t *out_bytes) {
-  Check check(Log{});
+sampler_status serialize(Entry &entry, sampler_ngram_storage *handle, void *buffer,
+                         size_t buffer_bytes, size_t *out_bytes) {
+  Check check(entry);
   const Storage storage(check, "storage", handle);
   check.required("out_bytes", out_bytes);
   if (!check.ok()) return check.status();
@@ -292,12 +311,14 @@ sampler_status serialize(sampler_ngram_storage *handle, void *buffer, size_t buf
   return SAMPLER_OK;
 }
 
-sampler_status deserialize(sampler_ngram_storage *handle, const void *data, size_t data_bytes) {
-  Check check(Log{});
+sampler_status deserialize(Entry &entry, sampler_ngram_storage *handle, const void *data,
+                           size_t data_bytes) {
+  Check check(entry);
   const Storage storage(check, "storage", handle);
   check.required("data", data);
   if (!check.ok()) return check.status();
   const char *reason = "";
+  storage->entry = &entry;
   switch (storage->contents.deserialize(static_cast<const unsigned char *>(data), data_bytes,
                                         &reason)) {
     case NgramStorage::Loaded::kOk:
@@ -321,6 +342,17 @@ sampler_status deserialize(sampler_ngram_storage *handle, const void *data, size
   return check.status();
 }
 
+sampler_status get_interface(Entry &entry, sampler_ngram_storage *storage,
+                             sampler_ngram *out_ngram) {
+  Check check(entry);
+  check.required("storage", storage);
+  return write_interface(check,
+                         {sizeof(sampler_ngram), storage, Entered<storage_next_token>::call,
+                          Entered<storage_has_gram>::call, Entered<storage_update>::call,
+                          Entered<storage_initialize>::call, Entered<storage_reset>::call},
+                         out_ngram);
+}
+
 // ---- Prompt lookup
 // -------------------------------------------------------------------------------
 
@@ -328,10 +360,10 @@ size_t lookup_bytes(int64_t max_tokens) {
   return sizeof(sampler_prompt_lookup) + PromptLookup::memory_bytes(max_tokens);
 }
 
-sampler_status create(const sampler_prompt_lookup_options *user_options,
+sampler_status create(Entry &entry, const sampler_prompt_lookup_options *user_options,
                       sampler_prompt_lookup_t *out_lookup) {
   prepare_unwinder();
-  Check check(Log{});
+  Check check(entry);
   check.required("out_lookup", out_lookup);
   if (check.ok()) *out_lookup = nullptr;
   sampler_prompt_lookup_options options;
@@ -366,9 +398,9 @@ sampler_status create(const sampler_prompt_lookup_options *user_options,
   return SAMPLER_OK;
 }
 
-void destroy(sampler_prompt_lookup *lookup) {
+void destroy(Entry &entry, sampler_prompt_lookup *lookup) {
   const Allocator allocator = lookup->allocator;
-  call_deallocate(allocator, lookup, lookup->bytes);
+  call_deallocate(entry, allocator, lookup, lookup->bytes);
 }
 
 void append_checked(Check &check, const Lookup &lookup, const int32_t *token_ids,
@@ -384,9 +416,9 @@ void append_checked(Check &check, const Lookup &lookup, const int32_t *token_ids
   for (int64_t i = 0; i < num_tokens; ++i) lookup->text.append(token_ids[i]);
 }
 
-sampler_status lookup_append(const char *name, sampler_prompt_lookup *handle,
-                             const int32_t *token_ids, int64_t num_tokens) {
-  Check check(Log{});
+sampler_status lookup_append(Entry &entry, const char *name, void *handle, const int32_t *token_ids,
+                             int64_t num_tokens) {
+  Check check(entry);
   const Lookup lookup(check, name, handle);
   if (!lookup) return check.status();
   check_tokens(check, "token_ids", "num_tokens", token_ids, 0, num_tokens, lookup->vocabulary_size);
@@ -394,9 +426,9 @@ sampler_status lookup_append(const char *name, sampler_prompt_lookup *handle,
   return check.status();
 }
 
-sampler_status propose(sampler_prompt_lookup *handle, int64_t num_drafts, int32_t *out_token_ids,
-                       int64_t *out_num_drafts) {
-  Check check(Log{});
+sampler_status propose(Entry &entry, sampler_prompt_lookup *handle, int64_t num_drafts,
+                       int32_t *out_token_ids, int64_t *out_num_drafts) {
+  Check check(entry);
   const Lookup lookup(check, "lookup", handle);
   check.range("num_drafts", num_drafts, 0, INT64_MAX);
   if (num_drafts > 0) check.required("out_token_ids", out_token_ids);
@@ -405,10 +437,10 @@ sampler_status propose(sampler_prompt_lookup *handle, int64_t num_drafts, int32_
   return check.status();
 }
 
-sampler_status lookup_next_token(void *user, const int32_t *context, int64_t num_tokens,
-                                 uint64_t seed, uint64_t offset, int32_t *out_token_id,
-                                 int32_t *out_known) {
-  Check check(Log{});
+sampler_status lookup_next_token(Entry &entry, void *user, const int32_t *context,
+                                 int64_t num_tokens, uint64_t seed, uint64_t offset,
+                                 int32_t *out_token_id, int32_t *out_known) {
+  Check check(entry);
   const Lookup lookup(check, "user", user);
   if (!lookup) return check.status();
   const int64_t text = lookup->text.num_tokens();
@@ -421,9 +453,9 @@ sampler_status lookup_next_token(void *user, const int32_t *context, int64_t num
   return SAMPLER_OK;
 }
 
-sampler_status lookup_has_gram(void *user, const int32_t *context, int64_t num_tokens,
+sampler_status lookup_has_gram(Entry &entry, void *user, const int32_t *context, int64_t num_tokens,
                                int32_t *out_has) {
-  Check check(Log{});
+  Check check(entry);
   const Lookup lookup(check, "user", user);
   if (!lookup) return check.status();
   check_context(check, context, num_tokens, INT64_MAX, lookup->vocabulary_size);
@@ -432,9 +464,9 @@ sampler_status lookup_has_gram(void *user, const int32_t *context, int64_t num_t
   return check.status();
 }
 
-sampler_status lookup_update(void *user, const int32_t *context, int64_t num_tokens,
+sampler_status lookup_update(Entry &entry, void *user, const int32_t *context, int64_t num_tokens,
                              const int32_t *next_token_ids, int64_t num_next_tokens) {
-  Check check(Log{});
+  Check check(entry);
   const Lookup lookup(check, "user", user);
   if (!lookup) return check.status();
   const int64_t text = lookup->text.num_tokens();
@@ -445,107 +477,122 @@ sampler_status lookup_update(void *user, const int32_t *context, int64_t num_tok
   return check.status();
 }
 
-sampler_status lookup_initialize(void *user, const int32_t *token_ids, int64_t num_tokens) {
-  return lookup_append("user", static_cast<sampler_prompt_lookup *>(user), token_ids, num_tokens);
+sampler_status lookup_initialize(Entry &entry, void *user, const int32_t *token_ids,
+                                 int64_t num_tokens) {
+  return lookup_append(entry, "user", user, token_ids, num_tokens);
 }
 
-sampler_status lookup_reset(const char *name, sampler_prompt_lookup *handle) {
-  Check check(Log{});
+sampler_status lookup_reset(Entry &entry, const char *name, void *handle) {
+  Check check(entry);
   const Lookup lookup(check, name, handle);
   if (lookup) lookup->text.reset();
   return check.status();
+}
+
+sampler_status lookup_reset_user(Entry &entry, void *user) {
+  return lookup_reset(entry, "user", user);
+}
+
+sampler_status get_interface(Entry &entry, sampler_prompt_lookup *lookup,
+                             sampler_ngram *out_ngram) {
+  Check check(entry);
+  check.required("lookup", lookup);
+  return write_interface(check,
+                         {sizeof(sampler_ngram), lookup, Entered<lookup_next_token>::call,
+                          Entered<lookup_has_gram>::call, Entered<lookup_update>::call,
+                          Entered<lookup_initialize>::call, Entered<lookup_reset_user>::call},
+                         out_ngram);
 }
 
 }  // namespace
 
 }  // namespace sampler::capi
 
+using namespace sampler::capi;
+
 extern "C" {
 
 sampler_status sampler_ngram_init(sampler_ngram *ngram, size_t struct_size) {
-  return sampler::capi::init("ngram", ngram, struct_size);
+  return enter_init("ngram", ngram, struct_size);
 }
 
 sampler_status sampler_ngram_storage_options_init(sampler_ngram_storage_options *options,
                                                   size_t struct_size) {
-  return sampler::capi::init("options", options, struct_size);
+  return enter_init("options", options, struct_size);
 }
 
 sampler_status sampler_ngram_storage_create(const sampler_ngram_storage_options *options,
                                             sampler_ngram_storage_t *out_storage) {
-  return sampler::capi::create(options, out_storage);
+  return enter(Log{}, [&](Entry &entry) { return create(entry, options, out_storage); });
 }
 
 void sampler_ngram_storage_destroy(sampler_ngram_storage_t storage) {
-  if (storage) sampler::capi::destroy(storage);
+  enter(Log{}, [&](Entry &entry) {
+    if (storage) destroy(entry, storage);
+    return SAMPLER_OK;
+  });
 }
 
 sampler_status sampler_ngram_storage_interface(sampler_ngram_storage_t storage,
                                                sampler_ngram *out_ngram) {
-  using namespace sampler::capi;
-  Check check(Log{});
-  check.required("storage", storage);
-  return write_interface(check,
-                         {sizeof(sampler_ngram), storage, &storage_next_token, &storage_has_gram,
-                          &storage_update, &storage_initialize, &storage_reset},
-                         out_ngram);
+  return enter(Log{}, [&](Entry &entry) { return get_interface(entry, storage, out_ngram); });
 }
 
 sampler_status sampler_ngram_storage_get_stats(sampler_ngram_storage_t storage,
                                                sampler_ngram_storage_stats *out_stats) {
-  return sampler::capi::get_stats(storage, out_stats);
+  return enter(Log{}, [&](Entry &entry) { return get_stats(entry, storage, out_stats); });
 }
 
 sampler_status sampler_ngram_storage_serialize(sampler_ngram_storage_t storage, void *buffer,
                                                size_t buffer_bytes, size_t *out_bytes) {
-  return sampler::capi::serialize(storage, buffer, buffer_bytes, out_bytes);
+  return enter(Log{}, [&](Entry &entry) {
+    return serialize(entry, storage, buffer, buffer_bytes, out_bytes);
+  });
 }
 
 sampler_status sampler_ngram_storage_deserialize(sampler_ngram_storage_t storage, const void *data,
                                                  size_t data_bytes) {
-  return sampler::capi::deserialize(storage, data, data_bytes);
+  return enter(Log{}, [&](Entry &entry) { return deserialize(entry, storage, data, data_bytes); });
 }
 
 sampler_status sampler_prompt_lookup_options_init(sampler_prompt_lookup_options *options,
                                                   size_t struct_size) {
-  return sampler::capi::init("options", options, struct_size);
+  return enter_init("options", options, struct_size);
 }
 
 sampler_status sampler_prompt_lookup_create(const sampler_prompt_lookup_options *options,
                                             sampler_prompt_lookup_t *out_lookup) {
-  return sampler::capi::create(options, out_lookup);
+  return enter(Log{}, [&](Entry &entry) { return create(entry, options, out_lookup); });
 }
 
 void sampler_prompt_lookup_destroy(sampler_prompt_lookup_t lookup) {
-  if (lookup) sampler::capi::destroy(lookup);
+  enter(Log{}, [&](Entry &entry) {
+    if (lookup) destroy(entry, lookup);
+    return SAMPLER_OK;
+  });
 }
 
 sampler_status sampler_prompt_lookup_append(sampler_prompt_lookup_t lookup,
                                             const int32_t *token_ids, int64_t num_tokens) {
-  return sampler::capi::lookup_append("lookup", lookup, token_ids, num_tokens);
+  return enter(Log{}, [&](Entry &entry) {
+    return lookup_append(entry, "lookup", lookup, token_ids, num_tokens);
+  });
 }
 
 sampler_status sampler_prompt_lookup_reset(sampler_prompt_lookup_t lookup) {
-  return sampler::capi::lookup_reset("lookup", lookup);
+  return enter(Log{}, [&](Entry &entry) { return lookup_reset(entry, "lookup", lookup); });
 }
 
 sampler_status sampler_prompt_lookup_propose(sampler_prompt_lookup_t lookup, int64_t num_drafts,
                                              int32_t *out_token_ids, int64_t *out_num_drafts) {
-  return sampler::capi::propose(lookup, num_drafts, out_token_ids, out_num_drafts);
+  return enter(Log{}, [&](Entry &entry) {
+    return propose(entry, lookup, num_drafts, out_token_ids, out_num_drafts);
+  });
 }
 
 sampler_status sampler_prompt_lookup_interface(sampler_prompt_lookup_t lookup,
                                                sampler_ngram *out_ngram) {
-  using namespace sampler::capi;
-  Check check(Log{});
-  check.required("lookup", lookup);
-  const auto reset = [](void *user) {
-    return lookup_reset("user", static_cast<sampler_prompt_lookup *>(user));
-  };
-  return write_interface(check,
-                         {sizeof(sampler_ngram), lookup, &lookup_next_token, &lookup_has_gram,
-                          &lookup_update, &lookup_initialize, reset},
-                         out_ngram);
+  return enter(Log{}, [&](Entry &entry) { return get_interface(entry, lookup, out_ngram); });
 }
 
 }  // extern "C"

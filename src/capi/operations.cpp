@@ -57,15 +57,16 @@ SAMPLER_FOR_EACH_ARGS(SAMPLER_DEFINE_OPERATION)
 sampler_status sampler_workspace_size(sampler_t sampler, sampler_operation operation,
                                       const void *args, size_t *out_bytes) {
   using namespace sampler::capi;
-  Check arguments(sampler ? sampler->log : Log{});
-  arguments.required("sampler", sampler);
-  arguments.required("args", args);
-  arguments.required("out_bytes", out_bytes);
-  if (!arguments.ok()) return arguments.status();
-  const sampler::cpu::FpEnvironment environment;
-  Check shapes(sampler->log, false);
-  size_workspace_of(shapes, sampler, operation, args, out_bytes);
-  return shapes.status();
+  return enter(sampler ? sampler->log : Log{}, [&](Entry &entry) {
+    Check arguments(entry);
+    arguments.required("sampler", sampler);
+    arguments.required("args", args);
+    arguments.required("out_bytes", out_bytes);
+    if (!arguments.ok()) return arguments.status();
+    Check shapes(entry, false);
+    size_workspace_of(shapes, sampler, operation, args, out_bytes);
+    return shapes.status();
+  });
 }
 
 }  // extern "C"

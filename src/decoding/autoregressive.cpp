@@ -4,9 +4,9 @@
 namespace sampler::decoding {
 
 void autoregressive(const Place &place, Generation *generation) {
-  Workspace workspace(place);
+  Workspace workspace(place, generation->num_texts(), generation->target().vocabulary_size);
   Target target(place, generation, 1);
-  target.run([&](std::vector<Text *> active) {
+  target.run([&](Array<Text *> &active) {
     while (!active.empty()) {
       target.step(active, &workspace);
       generation->remove_finished(&active);

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "cpu/fp_environment.h"
 #include "decoding/arithmetic.h"
 #include "decoding/cached_model.h"
 #include "decoding/loops.h"
@@ -11,11 +10,11 @@ namespace sampler::decoding {
 namespace {
 
 struct Beam {
-  std::vector<int32_t> tokens;  // prompt and new ones
-  double log_probability = 0;
-  double score = 0;
-  sampler_finish_reason reason = SAMPLER_FINISH_NONE;
-  int64_t slot = 0;  // which of the text's caches is its own, while it goes on
+  int64_t slot;    // which of the text's caches, and of its places for tokens, is its own
+  int64_t length;  // prompt and new tokens
+  double log_probability;
+  double score;
+  sampler_finish_reason reason;
 
   bool goes_on() const { return reason == SAMPLER_FINISH_NONE; }
 };
@@ -28,10 +27,27 @@ struct Candidate {
   double score;
 };
 
+bool is_better(const Candidate &a, const Candidate &b) {
+  if (a.score != b.score) return a.score > b.score;
+  return a.parent != b.parent ? a.parent < b.parent : a.token_id < b.token_id;
+}
+
+// What a beam of the next step gets of its parent's slot.
+struct Copy {
+  Beam *beam;
+  int64_t source;
+};
+
 struct BeamText {
   int64_t prompt_length;
-  std::vector<Beam> beams;  // best first
-  std::vector<Candidate> candidates;
+  int64_t capacity;  // tokens of a slot
+  int32_t *tokens;   // slot after slot
+  Beam *beams;       // best first
+  size_t num_beams;
+
+  int32_t *tokens_of(const Beam &beam) const { return tokens + beam.slot * capacity; }
+  Beam *begin() const { return beams; }
+  Beam *end() const { return beams + num_beams; }
 };
 
 class BeamSearch {
@@ -42,20 +58,31 @@ class BeamSearch {
         first_width_(std::min(std::max(args.top_k, args.num_beams), num_cols())),
         width_(std::min(args.top_k, num_cols())),
         max_rows_(num_texts() * args.num_beams),
-        workspace_(place),
-        cache_(generation->log(), generation->target(), generation->args(), max_rows_),
-        logits_(place, bytes_of({max_rows_, num_cols()}, cache_.element_size())),
-        probabilities_(place, bytes_of({max_rows_, num_cols()}, sizeof(float))),
-        row_status_(place, size_t(max_rows_)),
-        values_(place, bytes_of({max_rows_, std::max(width_, first_width_)}, 1)),
-        token_ids_(place, bytes_of({max_rows_, std::max(width_, first_width_)}, 1)) {
+        workspace_(place, max_rows_, num_cols()),
+        cache_(place, generation->target(), generation->args(), max_rows_,
+               product({args.num_beams, generation->capacity()}), max_rows_),
+        logits_(place, bytes_of(product({max_rows_, num_cols()}), cache_.element_size())),
+        probabilities_(place, bytes_of(product({max_rows_, num_cols()}), sizeof(float))),
+        row_status_(place, max_rows_),
+        values_(place, product({max_rows_, std::max(width_, first_width_)})),
+        token_ids_(place, product({max_rows_, std::max(width_, first_width_)})),
+        tokens_(place, product({args.num_beams, generation->capacity()})),
+        beams_(place, max_rows_),
+        texts_(place, num_texts()),
+        feeds_(place, max_rows_),
+        candidates_(place, args.num_beams),
+        next_(place, args.num_beams),
+        copies_(place, args.num_beams),
+        is_taken_(place, args.num_beams) {
+    int32_t *tokens = tokens_.data();
+    beams_.fill(size_t(max_rows_), Beam{});
     for (const Text &text : generation->texts()) {
-      BeamText beam_text;
-      beam_text.prompt_length = text.prompt_length;
-      beam_text.beams.resize(1);
-      beam_text.beams[0].tokens = text.tokens;
-      if (generation->room(text) == 0) beam_text.beams[0].reason = SAMPLER_FINISH_CONTEXT;
-      texts_.push_back(std::move(beam_text));
+      Beam *const beam = &beams_[size_t(text.index * args.num_beams)];
+      beam->length = text.length;
+      beam->reason = generation->room(text) == 0 ? SAMPLER_FINISH_CONTEXT : SAMPLER_FINISH_NONE;
+      std::copy_n(text.tokens, text.length, tokens);
+      texts_.push_back({text.prompt_length, text.capacity, tokens, beam, 1});
+      tokens += args.num_beams * text.capacity;
     }
   }
 
@@ -83,9 +110,9 @@ class BeamSearch {
   }
 
   bool is_over(const BeamText &text) const {
-    const auto finished = std::count_if(text.beams.begin(), text.beams.end(),
-                                        [](const Beam &beam) { return !beam.goes_on(); });
-    return finished == int64_t(text.beams.size()) ||
+    const auto finished =
+        std::count_if(text.begin(), text.end(), [](const Beam &beam) { return !beam.goes_on(); });
+    return finished == int64_t(text.num_beams) ||
            (args_.early_stop && finished >= args_.num_results);
   }
 
@@ -94,10 +121,9 @@ class BeamSearch {
     feeds_.clear();
     for (size_t i = 0; i < texts_.size(); ++i) {
       if (is_over(texts_[i])) continue;
-      for (const Beam &beam : texts_[i].beams) {
+      for (const Beam &beam : texts_[i]) {
         if (!beam.goes_on()) continue;
-        feeds_.push_back(
-            {sequence_of(i, beam.slot), beam.tokens.data(), int64_t(beam.tokens.size()), 1});
+        feeds_.push_back({sequence_of(i, beam.slot), texts_[i].tokens_of(beam), beam.length, 1});
       }
     }
   }
@@ -112,7 +138,7 @@ class BeamSearch {
     size_t row = 0;
     for (size_t i = 0; i < texts_.size(); ++i) {
       if (is_over(texts_[i])) continue;
-      row = find_candidates(&texts_[i], row, width, token_ids, values, row_status);
+      row = find_candidates(texts_[i], row, width, token_ids, values, row_status);
       advance(i);
     }
   }
@@ -125,7 +151,7 @@ class BeamSearch {
     softmax.output = probabilities_.data();
     softmax.output_dtype = SAMPLER_F32;
     softmax.out_row_status = row_status_.data();
-    workspace_.run(SAMPLER_OP_SOFTMAX, sampler_softmax, &softmax);
+    workspace_.run(sampler_softmax, &softmax);
 
     sampler_top_k_select_args args = SAMPLER_TOP_K_SELECT_ARGS_INIT;
     set_input(&args, model, {probabilities_.data(), num_cols()}, num_rows);
@@ -135,23 +161,21 @@ class BeamSearch {
     args.out_values = values_.data();
     args.out_token_ids = token_ids_.data();
     args.output_dtype = SAMPLER_F32;
-    workspace_.run(SAMPLER_OP_TOP_K_SELECT, sampler_top_k_select, &args);
+    workspace_.run(sampler_top_k_select, &args);
   }
 
   double score(const BeamText &text, const Beam &parent, double log_probability) const {
     const double least = double(args_.min_length);
-    const double length = double(int64_t(parent.tokens.size()) + 1 - text.prompt_length);
+    const double length = double(parent.length + 1 - text.prompt_length);
     return log_probability / power((least + length) / (least + 1), double(args_.alpha));
   }
 
-  // Sorted, the best first. Takes rows from `row` on and returns the one behind them.
-  size_t find_candidates(BeamText *text, size_t row, int64_t width, const int32_t *token_ids,
-                         const float *values, const sampler_row_status *row_status) const {
-    const cpu::FpEnvironment environment;
-    std::vector<Candidate> &candidates = text->candidates;
-    candidates.clear();
-    for (size_t parent = 0; parent < text->beams.size(); ++parent) {
-      Beam &beam = text->beams[parent];
+  // The best num_beams, the best first. Takes rows from `row` on and returns the one behind them.
+  size_t find_candidates(const BeamText &text, size_t row, int64_t width, const int32_t *token_ids,
+                         const float *values, const sampler_row_status *row_status) {
+    candidates_.clear();
+    for (size_t parent = 0; parent < text.num_beams; ++parent) {
+      Beam &beam = text.beams[parent];
       if (beam.goes_on()) {
         const size_t begin = row * size_t(width);
         if (row_status[row++] != SAMPLER_ROW_OK) {
@@ -161,92 +185,123 @@ class BeamSearch {
         for (size_t i = begin; beam.goes_on() && i < begin + size_t(width); ++i) {
           if (token_ids[i] < 0) break;
           const double sum = beam.log_probability + natural_log(double(values[i]));
-          candidates.push_back({parent, token_ids[i], sum, score(*text, beam, sum)});
+          add_candidate({parent, token_ids[i], sum, score(text, beam, sum)});
         }
       }
       if (!beam.goes_on()) {
-        candidates.push_back({parent, -1, beam.log_probability, beam.score});
+        add_candidate({parent, -1, beam.log_probability, beam.score});
       }
     }
-    const auto is_better = [](const Candidate &a, const Candidate &b) {
-      if (a.score != b.score) return a.score > b.score;
-      return a.parent != b.parent ? a.parent < b.parent : a.token_id < b.token_id;
-    };
-    std::sort(candidates.begin(), candidates.end(), is_better);
-    if (int64_t(candidates.size()) > args_.num_beams) candidates.resize(size_t(args_.num_beams));
+    std::sort(candidates_.begin(), candidates_.end(), is_better);
     return row;
   }
 
-  sampler_finish_reason reason_of(const BeamText &text, const Beam &beam) const {
-    const int64_t length = int64_t(beam.tokens.size());
-    if (generation_->is_end(beam.tokens.back())) return SAMPLER_FINISH_END_TOKEN;
-    if (length - text.prompt_length == generation_->args().max_new_tokens) {
-      return SAMPLER_FINISH_LENGTH;
+  // Keeps the best in a heap, the worst of them in front.
+  void add_candidate(const Candidate &candidate) {
+    if (int64_t(candidates_.size()) == args_.num_beams) {
+      if (!is_better(candidate, candidates_[0])) return;
+      std::pop_heap(candidates_.begin(), candidates_.end(), is_better);
+      candidates_.truncate(candidates_.size() - 1);
     }
-    return length == generation_->target().max_context ? SAMPLER_FINISH_CONTEXT
-                                                       : SAMPLER_FINISH_NONE;
+    candidates_.push_back(candidate);
+    std::push_heap(candidates_.begin(), candidates_.end(), is_better);
   }
 
-  // The candidates become the beams. The first that goes on from a parent takes over its cache, the
-  // others get copies in caches that are free then.
+  sampler_finish_reason reason_of(const BeamText &text, const Beam &beam, int32_t token_id) const {
+    if (generation_->is_end(token_id)) return SAMPLER_FINISH_END_TOKEN;
+    if (beam.length - text.prompt_length == generation_->args().max_new_tokens) {
+      return SAMPLER_FINISH_LENGTH;
+    }
+    return beam.length == generation_->target().max_context ? SAMPLER_FINISH_CONTEXT
+                                                            : SAMPLER_FINISH_NONE;
+  }
+
+  // The candidates become the beams.
   void advance(size_t index) {
     BeamText &text = texts_[index];
-    std::vector<Beam> next;
-    for (const Candidate &candidate : text.candidates) {
+    next_.clear();
+    for (const Candidate &candidate : candidates_) {
       Beam beam = text.beams[candidate.parent];
       beam.log_probability = candidate.log_probability;
       beam.score = candidate.score;
       if (candidate.token_id >= 0) {
-        beam.tokens.push_back(candidate.token_id);
-        beam.reason = reason_of(text, beam);
+        ++beam.length;
+        beam.reason = reason_of(text, beam, candidate.token_id);
       }
-      next.push_back(std::move(beam));
+      next_.push_back(beam);
     }
-    std::vector<bool> is_used(size_t(args_.num_beams), false);
-    std::vector<Beam *> copies;
-    for (Beam &beam : next) {
-      if (!beam.goes_on()) continue;
-      if (is_used[size_t(beam.slot)]) {
-        copies.push_back(&beam);
-      } else {
-        is_used[size_t(beam.slot)] = true;
+    share_slots();
+    move_caches(index);
+    for (const Copy &copy : copies_) {
+      const int32_t *const source = text.tokens + copy.source * text.capacity;
+      std::copy_n(source, copy.beam->length - 1, text.tokens_of(*copy.beam));
+    }
+    for (size_t i = 0; i < next_.size(); ++i) {
+      const int32_t token_id = candidates_[i].token_id;
+      if (token_id >= 0) text.tokens_of(next_[i])[next_[i].length - 1] = token_id;
+    }
+    std::copy_n(next_.data(), next_.size(), text.beams);
+    text.num_beams = next_.size();
+  }
+
+  // Of the next beams of a parent one takes over its slot, the first that goes on where there is
+  // one. The others get slots that nobody has, to which what is in the parent's is copied.
+  void share_slots() {
+    is_taken_.clear();
+    is_taken_.fill(size_t(args_.num_beams), false);
+    copies_.clear();
+    for (const bool goes_on : {true, false}) {
+      for (Beam &beam : next_) {
+        if (beam.goes_on() != goes_on) continue;
+        bool &is_taken = is_taken_[size_t(beam.slot)];
+        if (is_taken) copies_.push_back({&beam, beam.slot});
+        is_taken = true;
       }
     }
-    for (Beam *const beam : copies) {
-      const int64_t free = std::find(is_used.begin(), is_used.end(), false) - is_used.begin();
-      is_used[size_t(free)] = true;
-      if (generation_->args().use_cache) {
-        cache_.fork(sequence_of(index, beam->slot), sequence_of(index, free));
-      }
-      beam->slot = free;
+    int64_t free = 0;
+    for (const Copy &copy : copies_) {
+      while (is_taken_[size_t(free)]) ++free;
+      copy.beam->slot = free++;
+    }
+  }
+
+  void move_caches(size_t index) {
+    for (const Copy &copy : copies_) {
+      if (!copy.beam->goes_on() || !generation_->args().use_cache) continue;
+      cache_.fork(sequence_of(index, copy.source), sequence_of(index, copy.beam->slot));
+    }
+    is_taken_.clear();
+    is_taken_.fill(size_t(args_.num_beams), false);
+    for (const Beam &beam : next_) {
+      if (beam.goes_on()) is_taken_[size_t(beam.slot)] = true;
     }
     for (int64_t slot = 0; slot < args_.num_beams; ++slot) {
-      cache_.keep(sequence_of(index, slot), is_used[size_t(slot)] ? INT64_MAX : 0);
+      cache_.keep(sequence_of(index, slot), is_taken_[size_t(slot)] ? INT64_MAX : 0);
     }
-    text.beams = std::move(next);
   }
 
   void write_outputs() {
     sampler_generation_stats &stats = generation_->stats();
     for (size_t i = 0; i < texts_.size(); ++i) {
-      std::vector<Beam> &beams = texts_[i].beams;
-      std::stable_partition(beams.begin(), beams.end(),
-                            [](const Beam &beam) { return !beam.goes_on(); });
-      for (int64_t result = 0; result < args_.num_results; ++result) {
-        const size_t place = i * size_t(args_.num_results) + size_t(result);
-        const bool is_there = result < int64_t(beams.size());
-        write_result(place, texts_[i].prompt_length, is_there ? &beams[size_t(result)] : nullptr);
+      const BeamText &text = texts_[i];
+      size_t place = i * size_t(args_.num_results);
+      const size_t end = place + size_t(args_.num_results);
+      for (const bool goes_on : {false, true}) {
+        for (const Beam &beam : text) {
+          if (beam.goes_on() == goes_on && place < end) write_result(place++, text, &beam);
+        }
       }
+      while (place < end) write_result(place++, text, nullptr);
     }
     stats.target_forwards = cache_.num_forwards();
   }
 
   // `beam` null: there is none.
-  void write_result(size_t place, int64_t prompt_length, const Beam *beam) {
+  void write_result(size_t place, const BeamText &text, const Beam *beam) {
     const sampler_generation_args &args = generation_->args();
     int32_t *const row = args.out_token_ids + place * size_t(args.max_new_tokens);
-    const int64_t length = beam ? int64_t(beam->tokens.size()) - prompt_length : 0;
-    if (beam) std::copy_n(beam->tokens.data() + prompt_length, length, row);
+    const int64_t length = beam ? beam->length - text.prompt_length : 0;
+    if (beam) std::copy_n(text.tokens_of(*beam) + text.prompt_length, length, row);
     std::fill(row + length, row + args.max_new_tokens, args.pad_token_id);
     if (args.out_lengths) args.out_lengths[place] = length;
     if (args.out_finish_reasons) {
@@ -268,8 +323,15 @@ class BeamSearch {
   Output<sampler_row_status> row_status_;
   Output<float> values_;
   Output<int32_t> token_ids_;
-  std::vector<BeamText> texts_;
-  std::vector<Feed> feeds_;
+  Array<int32_t> tokens_;
+  Array<Beam> beams_;
+  Array<BeamText> texts_;
+  Array<Feed> feeds_;
+  // Of the text that is worked on.
+  Array<Candidate> candidates_;
+  Array<Beam> next_;
+  Array<Copy> copies_;
+  Array<bool> is_taken_;  // slots
 };
 
 }  // namespace

@@ -2,13 +2,29 @@
 
 #include <algorithm>
 
-#include "decoding/failure.h"
-
 namespace sampler::decoding {
 
-CachedModel::CachedModel(const capi::Log &log, const sampler_model &model,
-                         const sampler_generation_args &generation, int64_t num_sequences)
-    : log_(log), model_(model), generation_(generation), lengths_(size_t(num_sequences)) {}
+CachedModel::CachedModel(const Place &place, const sampler_model &model,
+                         const sampler_generation_args &generation, int64_t num_sequences,
+                         int64_t max_tokens, int64_t max_rows)
+    : entry_(place.entry),
+      model_(model),
+      generation_(generation),
+      lengths_(place, num_sequences),
+      spans_(place, num_sequences,
+             model.max_span_tokens ? std::min(model.max_span_tokens, max_tokens) : max_tokens),
+      row_sequences_(place, generation.process ? max_rows : 0),
+      row_lengths_(place, generation.process ? max_rows : 0) {
+  lengths_.fill(size_t(num_sequences), 0);
+}
+
+CachedModel::Spans::Spans(const Place &place, int64_t max_spans, int64_t max_tokens)
+    : sequences(place, max_spans),
+      indices(place, max_spans),
+      starts(place, max_spans),
+      token_offsets(place, max_spans + 1),
+      logit_counts(place, max_spans),
+      token_ids(place, max_tokens) {}
 
 void CachedModel::Spans::clear() {
   sequences.clear();
@@ -16,7 +32,8 @@ void CachedModel::Spans::clear() {
   starts.clear();
   logit_counts.clear();
   token_ids.clear();
-  token_offsets.assign(1, 0);
+  token_offsets.clear();
+  token_offsets.push_back(0);
   num_logit_rows = 0;
 }
 
@@ -26,7 +43,7 @@ void CachedModel::Spans::add(int32_t sequence, int64_t index, int64_t start, con
   indices.push_back(index);
   starts.push_back(start);
   logit_counts.push_back(num_logits);
-  token_ids.insert(token_ids.end(), begin, end);
+  token_ids.append(begin, size_t(end - begin));
   token_offsets.push_back(int64_t(token_ids.size()));
   num_logit_rows += num_logits;
 }
@@ -47,13 +64,13 @@ void CachedModel::run(const LogitRows &logits, int64_t first_row) {
   args.logits_row_stride = logits.row_stride;
   args.logits_dtype = model_.logits_dtype;
   ++num_forwards_;
-  require(log_, "forward", model_.forward(model_.user, &args));
+  call_back(entry_, "forward", [&] { return model_.forward(model_.user, &args); });
   for (size_t i = 0; i < spans_.indices.size(); ++i) {
     lengths_[size_t(spans_.indices[i])] += spans_.token_offsets[i + 1] - spans_.token_offsets[i];
   }
 }
 
-void CachedModel::forward(const std::vector<Feed> &feeds, const LogitRows &logits) {
+void CachedModel::forward(const Array<Feed> &feeds, const LogitRows &logits) {
   if (!generation_.use_cache) {
     for (const Feed &feed : feeds) keep(feed.sequence, 0);
   }
@@ -79,7 +96,7 @@ void CachedModel::forward(const std::vector<Feed> &feeds, const LogitRows &logit
   process(feeds, logits);
 }
 
-void CachedModel::process(const std::vector<Feed> &feeds, const LogitRows &logits) {
+void CachedModel::process(const Array<Feed> &feeds, const LogitRows &logits) {
   if (!generation_.process) return;
   row_sequences_.clear();
   row_lengths_.clear();
@@ -89,14 +106,16 @@ void CachedModel::process(const std::vector<Feed> &feeds, const LogitRows &logit
       row_lengths_.push_back(length);
     }
   }
-  require(log_, "process",
-          generation_.process(generation_.process_user, generation_.stream, logits.data,
-                              int64_t(row_lengths_.size()), model_.vocabulary_size,
-                              logits.row_stride, row_sequences_.data(), row_lengths_.data()));
+  call_back(entry_, "process", [&] {
+    return generation_.process(generation_.process_user, generation_.stream, logits.data,
+                               int64_t(row_lengths_.size()), model_.vocabulary_size,
+                               logits.row_stride, row_sequences_.data(), row_lengths_.data());
+  });
 }
 
 void CachedModel::truncate(int64_t sequence, int64_t length) {
-  require(log_, "truncate", model_.truncate(model_.user, number(sequence), length));
+  call_back(entry_, "truncate",
+            [&] { return model_.truncate(model_.user, number(sequence), length); });
   lengths_[size_t(sequence)] = length;
 }
 
@@ -106,7 +125,8 @@ void CachedModel::keep(int64_t sequence, int64_t length) {
 }
 
 void CachedModel::fork(int64_t source, int64_t destination) {
-  require(log_, "fork", model_.fork(model_.user, number(source), number(destination)));
+  call_back(entry_, "fork",
+            [&] { return model_.fork(model_.user, number(source), number(destination)); });
   lengths_[size_t(destination)] = length(source);
 }
 

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "capi/error.h"
 #include "contract/elements.h"
 #include "decoding/device_memory.h"
 #include "sampler/decoding.h"
@@ -29,8 +27,10 @@ struct LogitRows {
 class CachedModel {
  public:
   // The caches are those of sequences [first_sequence, first_sequence + num_sequences), all empty.
-  CachedModel(const capi::Log &log, const sampler_model &model,
-              const sampler_generation_args &generation, int64_t num_sequences);
+  // At most max_tokens tokens and max_rows rows of logits at once.
+  CachedModel(const Place &place, const sampler_model &model,
+              const sampler_generation_args &generation, int64_t num_sequences, int64_t max_tokens,
+              int64_t max_rows);
 
   size_t element_size() const { return contract::size_of(contract::Dtype(model_.logits_dtype)); }
   int64_t num_forwards() const { return num_forwards_; }
@@ -38,7 +38,7 @@ class CachedModel {
 
   // Brings caches to the feeds' lengths, in as many forwards as max_span_tokens makes it, and
   // writes the logits, feed after feed. A cache must be shorter than its feed.
-  void forward(const std::vector<Feed> &feeds, const LogitRows &logits);
+  void forward(const Array<Feed> &feeds, const LogitRows &logits);
 
   // Cuts off what is behind `length` tokens, all of it without caches. 0 tokens are no call.
   void keep(int64_t sequence, int64_t length);
@@ -47,11 +47,12 @@ class CachedModel {
  private:
   // A piece of a feed, and the spans of one forward.
   struct Spans {
-    std::vector<int32_t> sequences;
-    std::vector<int64_t> indices, starts, token_offsets, logit_counts;
-    std::vector<int32_t> token_ids;
+    Array<int32_t> sequences;
+    Array<int64_t> indices, starts, token_offsets, logit_counts;
+    Array<int32_t> token_ids;
     int64_t num_logit_rows;
 
+    Spans(const Place &place, int64_t max_spans, int64_t max_tokens);
     void clear();
     void add(int32_t sequence, int64_t index, int64_t start, const int32_t *begin,
              const int32_t *end, int64_t num_logits);
@@ -60,16 +61,16 @@ class CachedModel {
   int32_t number(int64_t sequence) const { return int32_t(generation_.first_sequence + sequence); }
   void truncate(int64_t sequence, int64_t length);
   void run(const LogitRows &logits, int64_t first_row);
-  void process(const std::vector<Feed> &feeds, const LogitRows &logits);
+  void process(const Array<Feed> &feeds, const LogitRows &logits);
 
-  capi::Log log_;
+  capi::Entry *entry_;
   const sampler_model &model_;
   const sampler_generation_args &generation_;
-  std::vector<int64_t> lengths_;
+  Array<int64_t> lengths_;
   int64_t num_forwards_ = 0;
   Spans spans_;
-  std::vector<int32_t> row_sequences_;
-  std::vector<int64_t> row_lengths_;
+  Array<int32_t> row_sequences_;
+  Array<int64_t> row_lengths_;
 };
 
 }  // namespace sampler::decoding

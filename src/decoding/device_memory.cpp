@@ -1,48 +1,35 @@
 #include "decoding/device_memory.h"
 
 #include <cstring>
-#include <new>
 
 #include "cuda/backend.h"
-#include "decoding/failure.h"
 
 namespace sampler::decoding {
 
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
-
 void require(const Place &place, const cuda::Error &error) {
   if (!error) return;
   throw Failure{capi::fail(
-      place.handle->log, error.is_out_of_memory ? SAMPLER_ERROR_OUT_OF_MEMORY : SAMPLER_ERROR_CUDA,
+      *place.entry, error.is_out_of_memory ? SAMPLER_ERROR_OUT_OF_MEMORY : SAMPLER_ERROR_CUDA,
       "%s: %s", error.call, error.reason)};
 }
 
 }  // namespace
 
-void DeviceBytes::reserve(size_t bytes) {
-  if (bytes <= size_) return;
-  release();
-  if (place_.handle->on_cuda) {
-    void *data;
-    require(place_, cuda::allocate(place_.handle->device, bytes, &data));
-    data_ = static_cast<unsigned char *>(data);
-  } else {
-    data_ = static_cast<unsigned char *>(operator new(bytes, kAlignment));
-  }
-  size_ = bytes;
+DeviceBytes::DeviceBytes(const Place &place, size_t bytes)
+    : place_(place),
+      host_(place, place.handle->on_cuda ? 0 : bytes),
+      data_(static_cast<unsigned char *>(host_.data())),
+      size_(bytes) {
+  if (!place.handle->on_cuda || bytes == 0) return;
+  void *data;
+  require(place_, cuda::allocate(place_.handle->device, bytes, &data));
+  data_ = static_cast<unsigned char *>(data);
 }
 
-void DeviceBytes::release() {
-  if (!data_) return;
-  if (place_.handle->on_cuda) {
-    cuda::release(place_.handle->device, data_);
-  } else {
-    operator delete(data_, kAlignment);
-  }
-  data_ = nullptr;
-  size_ = 0;
+DeviceBytes::~DeviceBytes() {
+  if (place_.handle->on_cuda && data_) cuda::release(place_.handle->device, data_);
 }
 
 void DeviceBytes::copy(void *to, const void *from, size_t bytes) {
@@ -62,20 +49,9 @@ void DeviceBytes::move(size_t to, size_t from, size_t bytes) {
   copy(data_ + to, data_ + from, bytes);
 }
 
-const unsigned char *DeviceBytes::on_host(size_t from, size_t bytes) {
-  if (!place_.handle->on_cuda) return data_ + from;
-  host_.resize(bytes);
-  copy(host_.data(), data_ + from, bytes);
+void DeviceBytes::download(void *to, size_t bytes) {
+  copy(to, data_, bytes);
   require(place_, cuda::synchronize(place_.handle->device, place_.stream));
-  return host_.data();
-}
-
-size_t bytes_of(std::initializer_list<int64_t> counts, size_t size) {
-  for (const int64_t count : counts) {
-    if (__builtin_mul_overflow(size, size_t(count), &size)) throw std::bad_alloc();
-  }
-  if (size > SIZE_MAX / 2) throw std::bad_alloc();
-  return size;
 }
 
 }  // namespace sampler::decoding

@@ -3,63 +3,58 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <vector>
 
-#include "capi/handle_impl.h"
+#include "decoding/memory.h"
 
 namespace sampler::decoding {
-
-// Where a loop's operations run.
-struct Place {
-  sampler_handle *handle;
-  sampler_stream stream;
-};
 
 // Bytes on the handle's device: of a CPU handle plain memory. What fails throws.
 class DeviceBytes {
  public:
-  explicit DeviceBytes(const Place &place) : place_(place) {}
-  DeviceBytes(const Place &place, size_t bytes) : place_(place) { reserve(bytes); }
-  ~DeviceBytes() { release(); }
+  DeviceBytes(const Place &place, size_t bytes);
+  ~DeviceBytes();
   DeviceBytes(const DeviceBytes &) = delete;
   DeviceBytes &operator=(const DeviceBytes &) = delete;
 
   unsigned char *data() const { return data_; }
   size_t size() const { return size_; }
 
-  // At least so many; what they held is lost where that was fewer.
-  void reserve(size_t bytes);
-
   // In the order of the stream. `source` may be reused at once.
   void upload(const void *source, size_t bytes);
   void move(size_t to, size_t from, size_t bytes);  // regions that do not overlap
 
-  // The first `bytes` bytes from `from` on, once all work on the stream has finished.
-  const unsigned char *on_host(size_t from, size_t bytes);
+  // The first bytes, once all work on the stream has finished, in host memory of that size.
+  void download(void *to, size_t bytes);
 
  private:
   void copy(void *to, const void *from, size_t bytes);
-  void release();
 
   Place place_;
-  unsigned char *data_ = nullptr;
-  size_t size_ = 0;
-  std::vector<unsigned char> host_;  // of a CUDA handle
+  HostBlock host_;  // of a CPU handle
+  unsigned char *data_;
+  size_t size_;
 };
 
 // An array that an operation writes and the loop reads.
 template <class T>
 class Output {
  public:
-  Output(const Place &place, size_t capacity) : bytes_(place, capacity * sizeof(T)) {}
+  Output(const Place &place, int64_t capacity)
+      : on_cuda_(place.handle->on_cuda),
+        bytes_(place, bytes_of(capacity, sizeof(T))),
+        host_(place, on_cuda_ ? bytes_.size() : 0) {}
   T *data() const { return reinterpret_cast<T *>(bytes_.data()); }
+  // The first so many, valid until the next call of this.
   const T *on_host(size_t count) {
-    return reinterpret_cast<const T *>(bytes_.on_host(0, count * sizeof(T)));
+    if (!on_cuda_) return data();
+    bytes_.download(host_.data(), count * sizeof(T));
+    return static_cast<const T *>(host_.data());
   }
 
  private:
+  bool on_cuda_;
   DeviceBytes bytes_;
+  HostBlock host_;  // of a CUDA handle
 };
 
 // An array that the loop fills and an operation reads.
@@ -67,14 +62,13 @@ template <class T>
 class Input {
  public:
   // A parameter is one that a handle with host_parameters takes on the host.
-  Input(const Place &place, size_t capacity, bool is_parameter = false)
+  Input(const Place &place, int64_t capacity, bool is_parameter = false)
       : stays_on_host_(is_parameter && place.handle->on_cuda &&
                        place.handle->device.host_parameters),
-        bytes_(place, stays_on_host_ ? 0 : capacity * sizeof(T)) {
-    values_.reserve(capacity);
-  }
+        bytes_(place, stays_on_host_ ? 0 : bytes_of(capacity, sizeof(T))),
+        values_(place, capacity) {}
 
-  std::vector<T> &values() { return values_; }
+  Array<T> &values() { return values_; }
 
   // The array for a call; valid until values() changes.
   const T *upload() {
@@ -86,10 +80,7 @@ class Input {
  private:
   bool stays_on_host_;
   DeviceBytes bytes_;
-  std::vector<T> values_;
+  Array<T> values_;
 };
-
-// count * size, or the failure of an allocation that no machine can make.
-size_t bytes_of(std::initializer_list<int64_t> counts, size_t size);
 
 }  // namespace sampler::decoding

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "decoding/cached_model.h"
 #include "decoding/generation.h"
@@ -18,11 +16,8 @@ struct Chain {
   int64_t num_drafts = 0;
   float entropy = __builtin_nanf("");  // of the first draft's row
 
-  void add(int32_t token_id) {
-    text->tokens.push_back(token_id);
-    ++num_drafts;
-  }
-  const int32_t *drafts() const { return text->tokens.data() + text->length; }
+  void add(int32_t token_id) { text->tokens[text->length + num_drafts++] = token_id; }
+  const int32_t *drafts() const { return text->tokens + text->length; }
 };
 
 // What became of a chain: the text was `begin` tokens long before the round, and the first num_kept
@@ -30,12 +25,6 @@ struct Chain {
 struct Outcome {
   int64_t begin;
   int64_t num_kept;
-};
-
-// [chains, positions, columns] Logits of the target at the places of the drafts and behind them.
-struct TargetRows {
-  LogitRows logits;
-  int64_t num_positions;
 };
 
 class Drafter {
@@ -52,28 +41,27 @@ class Drafter {
   virtual int64_t max_drafts(const Text &text) const = 0;
 
   // Adds drafts to the chains, max_drafts at most.
-  virtual void draft(std::vector<Chain> *chains, Workspace *workspace) = 0;
+  virtual void draft(Array<Chain> *chains, Workspace *workspace) = 0;
 
   // The rows that drafts were drawn from, the first of each chain row_stride elements from the one
   // before; null: drafts were certain.
   virtual LogitRows rows() const = 0;
   virtual sampler_dtype dtype() const = 0;
 
-  // Of all chains, and then of each.
-  virtual void look_at(const TargetRows &rows, size_t num_chains, Workspace *workspace) = 0;
+  // Of all chains: the target's logits at the places of the drafts and behind them, num_drafts + 1
+  // rows a chain, chain after chain. Then of each.
+  virtual void look_at(const LogitRows &rows, const Array<Chain> &chains, Workspace *workspace) = 0;
   virtual void learn(size_t chain, const Text &text, const Outcome &outcome) = 0;
 };
 
-std::unique_ptr<Drafter> make_model_drafter(const Place &place,
-                                            const sampler_speculative_args &args,
-                                            Generation *generation);
-std::unique_ptr<Drafter> make_ngram_drafter(const Place &place,
-                                            const sampler_ngram_assisted_args &args,
-                                            Generation *generation);
+// Rounds of drafts and their verification until all texts have ended. first_target: the first round
+// has no drafts. skips_adjustment: tokens behind rejected drafts come from the target's p.
+void speculate(const Place &place, Generation *generation, Drafter *drafter, bool first_target,
+               bool skips_adjustment);
 
 // Makes row i the row places[i], with places ascending and none below i. Rows of `bytes` bytes
 // stand row_bytes apart from `first` on.
 void spread_rows(DeviceBytes *memory, size_t first, size_t row_bytes, size_t bytes,
-                 const std::vector<int64_t> &places);
+                 const Array<int64_t> &places);
 
 }  // namespace sampler::decoding

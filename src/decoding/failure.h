@@ -1,7 +1,7 @@
 // How a loop stops early: the error text is set, the status travels up to the entry point.
 #pragma once
 
-#include "capi/error.h"
+#include "capi/entry.h"
 
 namespace sampler::decoding {
 
@@ -13,11 +13,13 @@ inline void require(sampler_status status) {
   if (status != SAMPLER_OK) throw Failure{status};
 }
 
-// What a callback of the caller's returned.
-inline void require(const capi::Log &log, const char *callback, sampler_status status) {
+// Calls a function of the host's that is to return SAMPLER_OK.
+template <class Callback>
+void call_back(capi::Entry *entry, const char *name, const Callback &callback) {
+  const sampler_status status = entry->call_host(callback);
   if (status == SAMPLER_OK) return;
-  throw Failure{status < 0 ? capi::fail(log, status, "%s returned %d", callback, int(status))
-                           : capi::fail(log, status, "%s returned %d, %s", callback, int(status),
+  throw Failure{status < 0 ? capi::fail(*entry, status, "%s returned %d", name, int(status))
+                           : capi::fail(*entry, status, "%s returned %d, %s", name, int(status),
                                         sampler_status_string(status))};
 }
 

@@ -1,6 +1,8 @@
 #include "decoding/generation.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdarg>
 #include <cstdio>
 
 namespace sampler::decoding {
@@ -8,61 +10,84 @@ namespace sampler::decoding {
 namespace {
 
 constexpr int32_t kDefaultEndToken = 1;
-constexpr int64_t kReservedTokens = 1 << 16;  // room made for a text; a longer one makes more
+constexpr int64_t kTokenTextBytes = 128;  // in a line, at most
+
+int64_t capacity_of(const sampler_generation_args &args, int64_t text) {
+  const int64_t length = args.prompt_offsets[text + 1] - args.prompt_offsets[text];
+  return length + std::min(args.max_new_tokens, args.target->max_context - length);
+}
+
+int64_t capacity_of_all(const sampler_generation_args &args) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < args.num_sequences; ++i) sum += capacity_of(args, i);
+  return sum;
+}
+
+// Numbers and words, and the tokens in brackets.
+int64_t line_bytes(const sampler_generation_args &args, int64_t max_drafts) {
+  return args.trace || args.debug ? 256 + (max_drafts + 1) * (kTokenTextBytes + 2) : 0;
+}
 
 }  // namespace
 
-Generation::Generation(const capi::Log &log, const sampler_generation_args &args)
-    : log_(log), args_(args), target_(*args.target) {
-  if (args.end_token_ids) {
-    end_tokens_.assign(args.end_token_ids, args.end_token_ids + args.num_end_tokens);
-  } else {
-    end_tokens_ = {kDefaultEndToken};
-  }
-  texts_.resize(size_t(args.num_sequences));
-  for (size_t i = 0; i < texts_.size(); ++i) {
-    Text &text = texts_[i];
-    const int32_t *const begin = args.prompt_token_ids + args.prompt_offsets[i];
-    const int32_t *const end = args.prompt_token_ids + args.prompt_offsets[i + 1];
-    text.index = int64_t(i);
-    text.prompt_length = end - begin;
+Generation::Generation(const Place &place, const sampler_generation_args &args, int64_t max_drafts)
+    : entry_(place.entry),
+      args_(args),
+      target_(*args.target),
+      capacity_(capacity_of_all(args)),
+      ends_(place, (target_.vocabulary_size + 63) / 64),
+      tokens_(place, capacity_),
+      texts_(place, args.num_sequences),
+      active_(place, args.num_sequences),
+      line_(place, line_bytes(args, max_drafts)) {
+  ends_.fill(size_t(target_.vocabulary_size + 63) / 64, 0);
+  if (!args.end_token_ids) mark_end(kDefaultEndToken);
+  for (int64_t i = 0; i < args.num_end_tokens; ++i) mark_end(args.end_token_ids[i]);
+  int32_t *memory = tokens_.data();
+  for (int64_t i = 0; i < args.num_sequences; ++i) {
+    Text text;
+    text.index = i;
+    text.tokens = memory;
+    text.prompt_length = args.prompt_offsets[i + 1] - args.prompt_offsets[i];
     text.length = text.prompt_length;
-    text.tokens.reserve(size_t(text.length + std::min(room(text), kReservedTokens)));
-    text.tokens.assign(begin, end);
-    text.seed = args.seeds ? args.seeds[i] : args.seed + i;
+    text.capacity = capacity_of(args, i);
+    text.seed = args.seeds ? args.seeds[i] : args.seed + uint64_t(i);
+    std::copy_n(args.prompt_token_ids + args.prompt_offsets[i], text.length, text.tokens);
+    memory += text.capacity;
+    texts_.push_back(text);
   }
 }
 
-bool Generation::is_end(int32_t token_id) const {
-  return std::find(end_tokens_.begin(), end_tokens_.end(), token_id) != end_tokens_.end();
+// No token of the vocabulary ends nothing.
+void Generation::mark_end(int32_t token_id) {
+  if (token_id < 0 || token_id >= target_.vocabulary_size) return;
+  ends_[size_t(token_id) / 64] |= uint64_t(1) << (token_id % 64);
 }
 
 int64_t Generation::room(const Text &text) const {
-  return std::min(args_.max_new_tokens - text.num_new(), target_.max_context - text.length);
+  return text.capacity - text.length;
 }
 
-std::vector<Text *> Generation::start() {
+Array<Text *> &Generation::start() {
   mark_started();
-  std::vector<Text *> active;
   for (Text &text : texts_) {
     if (room(text) == 0) {
       text.reason = SAMPLER_FINISH_CONTEXT;
       hand_out(&text, 0);
     } else {
-      active.push_back(&text);
+      active_.push_back(&text);
     }
   }
-  return active;
+  return active_;
 }
 
-void Generation::remove_finished(std::vector<Text *> *active) const {
-  active->erase(std::remove_if(active->begin(), active->end(),
-                               [](const Text *text) { return text->is_finished(); }),
-                active->end());
+void Generation::remove_finished(Array<Text *> *active) const {
+  Text **const end = std::remove_if(active->begin(), active->end(),
+                                    [](const Text *text) { return text->is_finished(); });
+  active->truncate(size_t(end - active->begin()));
 }
 
 int64_t Generation::emit(Text *text, const int32_t *token_ids, int64_t count) {
-  text->tokens.resize(size_t(text->length));
   int64_t emitted = 0;
   while (emitted < count && !text->is_finished()) {
     const int32_t token_id = token_ids[emitted];
@@ -70,8 +95,7 @@ int64_t Generation::emit(Text *text, const int32_t *token_ids, int64_t count) {
       text->reason = SAMPLER_FINISH_BAD_ROW;
       break;
     }
-    text->tokens.push_back(token_id);
-    ++text->length;
+    text->tokens[text->length++] = token_id;
     ++emitted;
     if (is_end(token_id)) {
       text->reason = SAMPLER_FINISH_END_TOKEN;
@@ -88,51 +112,62 @@ int64_t Generation::emit(Text *text, const int32_t *token_ids, int64_t count) {
 // The last `count` tokens.
 void Generation::hand_out(Text *text, int64_t count) const {
   if (!args_.on_tokens) return;
-  const int32_t *const tokens = text->tokens.data() + text->length - count;
-  const int32_t stop =
-      args_.on_tokens(args_.on_tokens_user, text->index, tokens, count, text->reason);
+  const int32_t *const tokens = text->tokens + text->length - count;
+  const int32_t stop = entry_->call_host([&] {
+    return args_.on_tokens(args_.on_tokens_user, text->index, tokens, count, text->reason);
+  });
   if (stop && !text->is_finished()) text->reason = SAMPLER_FINISH_CANCELLED;
 }
 
-void Generation::append_token(std::string *line, int32_t token_id) const {
-  char buffer[128];
+void Generation::append(const char *format, ...) {
+  char piece[128];
+  va_list values;
+  va_start(values, format);
+  const int length = std::vsnprintf(piece, sizeof piece, format, values);
+  va_end(values);
+  line_.append(piece, size_t(length));
+}
+
+void Generation::append_token(int32_t token_id) {
+  char buffer[kTokenTextBytes];
   size_t length;
   if (args_.token_text) {
-    length = args_.token_text(args_.token_text_user, token_id, buffer, sizeof buffer);
+    length = entry_->call_host(
+        [&] { return args_.token_text(args_.token_text_user, token_id, buffer, sizeof buffer); });
   } else {
     length = size_t(std::snprintf(buffer, sizeof buffer, "%d", int(token_id)));
   }
-  *line += '[';
+  line_.push_back('[');
   for (size_t i = 0; i < std::min(length, sizeof buffer); ++i) {
     const bool is_control = static_cast<unsigned char>(buffer[i]) < 0x20;
-    *line += is_control ? ' ' : buffer[i];
+    line_.push_back(is_control ? ' ' : buffer[i]);
   }
-  *line += ']';
+  line_.push_back(']');
 }
 
 // "text 0 round 3: 2 of 5 drafts [a][b] | [c][d][e], then [f]"
-std::string Generation::line(const Text &text, const Round &round) const {
-  std::string line =
-      "text " + std::to_string(text.index) + " round " + std::to_string(text.num_rounds) + ": ";
+const char *Generation::make_line(const Text &text, const Round &round) {
+  line_.clear();
+  append("text %" PRId64 " round %" PRId64 ": ", text.index, text.num_rounds);
   if (round.num_drafted > 0) {
-    line += std::to_string(round.num_accepted) + " of " + std::to_string(round.num_drafted) +
-            " drafts ";
+    append("%" PRId64 " of %" PRId64 " drafts ", round.num_accepted, round.num_drafted);
     for (int64_t i = 0; i < round.num_drafted; ++i) {
-      if (i == round.num_accepted) line += i > 0 ? " | " : "| ";
-      append_token(&line, round.drafts[i]);
+      if (i == round.num_accepted) append(i > 0 ? " | " : "| ");
+      append_token(round.drafts[i]);
     }
-    if (round.next_token_id >= 0) line += ", then ";
+    if (round.next_token_id >= 0) append(", then ");
   }
-  if (round.next_token_id >= 0) append_token(&line, round.next_token_id);
-  return line;
+  if (round.next_token_id >= 0) append_token(round.next_token_id);
+  line_.push_back('\0');
+  return line_.data();
 }
 
 void Generation::finish_round(Text *text, const Round &round) {
   text->num_drafted += round.num_drafted;
   text->num_accepted += round.num_accepted;
   if (args_.trace || args_.debug) {
-    const std::string text_line = line(*text, round);
-    if (args_.debug) log_(SAMPLER_LOG_INFO, text_line.c_str());
+    const char *const line = make_line(*text, round);
+    if (args_.debug) entry_->log(SAMPLER_LOG_INFO, line);
     if (args_.trace) {
       sampler_trace_round traced = {};
       traced.struct_size = sizeof traced;
@@ -143,8 +178,8 @@ void Generation::finish_round(Text *text, const Round &round) {
       traced.num_accepted = round.num_accepted;
       traced.next_token_id = round.next_token_id;
       traced.entropy = round.entropy;
-      traced.line = text_line.c_str();
-      args_.trace(args_.trace_user, &traced);
+      traced.line = line;
+      entry_->call_host([&] { args_.trace(args_.trace_user, &traced); });
     }
   }
   ++text->num_rounds;
@@ -154,7 +189,7 @@ void Generation::write_outputs() {
   for (const Text &text : texts_) {
     const size_t i = size_t(text.index);
     int32_t *const row = args_.out_token_ids + text.index * args_.max_new_tokens;
-    const int32_t *const tokens = text.tokens.data() + text.prompt_length;
+    const int32_t *const tokens = text.tokens + text.prompt_length;
     std::fill(std::copy_n(tokens, text.num_new(), row), row + args_.max_new_tokens,
               args_.pad_token_id);
     if (args_.out_lengths) args_.out_lengths[i] = text.num_new();

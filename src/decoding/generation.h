@@ -3,19 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
-#include "capi/handle_impl.h"
+#include "decoding/memory.h"
 #include "sampler/decoding.h"
 
 namespace sampler::decoding {
 
 struct Text {
-  int64_t index;                // in the call
-  std::vector<int32_t> tokens;  // the prompt, new tokens and, during a round, drafts behind them
+  int64_t index;    // in the call
+  int32_t *tokens;  // the prompt, new tokens and, during a round, drafts behind them
   int64_t prompt_length;
-  int64_t length;  // without drafts
+  int64_t length;    // without drafts
+  int64_t capacity;  // tokens, at most
   uint64_t seed;
   sampler_finish_reason reason = SAMPLER_FINISH_NONE;
   int64_t num_rounds = 0;
@@ -49,24 +48,31 @@ struct Round {
 
 class Generation {
  public:
-  // `args` and what it points to have been checked and outlive this.
-  Generation(const capi::Log &log, const sampler_generation_args &args);
+  // `args` and what it points to have been checked and outlive this. A round of a text has at most
+  // max_drafts drafts.
+  Generation(const Place &place, const sampler_generation_args &args, int64_t max_drafts);
 
   const sampler_generation_args &args() const { return args_; }
   const sampler_model &target() const { return target_; }
-  const capi::Log &log() const { return log_; }
-  std::vector<Text> &texts() { return texts_; }
+  capi::Entry *entry() const { return entry_; }
+  Array<Text> &texts() { return texts_; }
+  int64_t num_texts() const { return args_.num_sequences; }
+  // Tokens that the texts can have, all together.
+  int64_t capacity() const { return capacity_; }
   sampler_generation_stats &stats() { return stats_; }
 
-  bool is_end(int32_t token_id) const;
+  // Of the vocabulary.
+  bool is_end(int32_t token_id) const {
+    return ends_[size_t(token_id) / 64] >> (token_id % 64) & 1;
+  }
 
   // What the outputs hold from now on is this call's.
   void mark_started() { has_started_ = true; }
   bool has_started() const { return has_started_; }
 
   // Texts that go on, in order. Those whose prompts fill the context end first.
-  std::vector<Text *> start();
-  void remove_finished(std::vector<Text *> *active) const;
+  Array<Text *> &start();
+  void remove_finished(Array<Text *> *active) const;
 
   // How many tokens a text may still get, at least 1 if it goes on.
   int64_t room(const Text &text) const;
@@ -83,14 +89,20 @@ class Generation {
 
  private:
   void hand_out(Text *text, int64_t count) const;
-  std::string line(const Text &text, const Round &round) const;
-  void append_token(std::string *line, int32_t token_id) const;
+  void mark_end(int32_t token_id);
+  const char *make_line(const Text &text, const Round &round);
+  [[gnu::format(printf, 2, 3)]] void append(const char *format, ...);
+  void append_token(int32_t token_id);
 
-  capi::Log log_;
+  capi::Entry *entry_;
   const sampler_generation_args &args_;
   const sampler_model &target_;
-  std::vector<int32_t> end_tokens_;
-  std::vector<Text> texts_;
+  int64_t capacity_;
+  Array<uint64_t> ends_;  // a bit a token
+  Array<int32_t> tokens_;
+  Array<Text> texts_;
+  Array<Text *> active_;
+  Array<char> line_;  // of a round
   bool has_started_ = false;
   sampler_generation_stats stats_ = SAMPLER_GENERATION_STATS_INIT;
 };

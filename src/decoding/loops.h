@@ -1,5 +1,5 @@
-// The loops. Arguments have been checked; what fails throws a Failure, or what the standard library
-// or a callback throws.
+// The loops. Arguments have been checked; what fails throws a Failure, or what a callback throws.
+// All memory is taken before the first callback.
 #pragma once
 
 #include "decoding/device_memory.h"
@@ -7,6 +7,11 @@
 #include "sampler/decoding.h"
 
 namespace sampler::decoding {
+
+// Drafts of a round, at most.
+inline int64_t most_drafts(const sampler_speculative_args &args) {
+  return args.adaptive_gamma && args.gamma_max ? args.gamma_max : args.gamma;
+}
 
 void autoregressive(const Place &place, Generation *generation);
 void speculative(const Place &place, const sampler_speculative_args &args, Generation *generation);

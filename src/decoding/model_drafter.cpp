@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "cpu/fp_environment.h"
 #include "decoding/arithmetic.h"
 #include "decoding/drafter.h"
+#include "decoding/loops.h"
 
 namespace sampler::decoding {
 
@@ -24,15 +24,15 @@ class ModelDrafter : public Drafter {
       : args_(args),
         model_(*args.drafter),
         generation_(generation),
-        gamma_(args.adaptive_gamma && args.gamma_max ? args.gamma_max : args.gamma),
-        cache_(generation->log(), model_, generation->args(), num_texts()),
-        logits_(place, bytes_of({num_texts(), gamma_, num_cols()}, cache_.element_size())),
-        sampler_(place, generation->args(), model_, size_t(num_texts())),
-        probabilities_(place),
-        entropies_(size_t(num_texts()), kNone) {
-    if (args.adaptive_gamma) {
-      probabilities_.reserve(bytes_of({num_texts(), num_cols()}, sizeof(float)));
-    }
+        gamma_(most_drafts(args)),
+        cache_(place, model_, generation->args(), num_texts(), generation->capacity(), num_texts()),
+        logits_(place, bytes_of(product({num_texts(), gamma_, num_cols()}), cache_.element_size())),
+        sampler_(place, generation->args(), model_, num_texts()),
+        probabilities_(place, args.adaptive_gamma ? product({num_texts(), num_cols()}) : 0),
+        entropies_(place, num_texts()),
+        drafting_(place, num_texts()),
+        feeds_(place, num_texts()) {
+    entropies_.fill(size_t(num_texts()), kNone);
   }
   ~ModelDrafter() override { generation_->stats().drafter_forwards = cache_.num_forwards(); }
 
@@ -45,12 +45,14 @@ class ModelDrafter : public Drafter {
     return std::min(gamma_, model_.max_context - text.length + 1);
   }
 
-  void draft(std::vector<Chain> *chains, Workspace *workspace) override {
+  void draft(Array<Chain> *chains, Workspace *workspace) override {
     for (int64_t position = 0;; ++position) {
       find_drafting(*chains, position);
       if (drafting_.empty()) return;
       forward(*chains, position);
       if (position == 0 && args_.adaptive_gamma) adapt(chains, workspace);
+      spread(position);
+      find_drafting(*chains, position);
       if (!drafting_.empty()) draw(chains, position, workspace);
     }
   }
@@ -58,7 +60,7 @@ class ModelDrafter : public Drafter {
   LogitRows rows() const override { return {logits_.data(), gamma_ * num_cols()}; }
   sampler_dtype dtype() const override { return model_.logits_dtype; }
 
-  void look_at(const TargetRows &, size_t, Workspace *) override {}
+  void look_at(const LogitRows &, const Array<Chain> &, Workspace *) override {}
   void learn(size_t, const Text &text, const Outcome &outcome) override {
     cache_.keep(text.index, outcome.begin + outcome.num_kept);
   }
@@ -66,7 +68,7 @@ class ModelDrafter : public Drafter {
  private:
   static constexpr double kNone = -1;
 
-  int64_t num_texts() const { return generation_->args().num_sequences; }
+  int64_t num_texts() const { return generation_->num_texts(); }
   int64_t num_cols() const { return model_.vocabulary_size; }
   LogitRows rows_at(int64_t position) const {
     const LogitRows all = rows();
@@ -74,7 +76,7 @@ class ModelDrafter : public Drafter {
   }
 
   // Chains that get a draft at that position.
-  void find_drafting(const std::vector<Chain> &chains, int64_t position) {
+  void find_drafting(const Array<Chain> &chains, int64_t position) {
     drafting_.clear();
     for (size_t i = 0; i < chains.size(); ++i) {
       if (chains[i].num_drafts == position && chains[i].max_drafts > position) {
@@ -83,28 +85,30 @@ class ModelDrafter : public Drafter {
     }
   }
 
-  // Rows of logits up to the last that is of use.
-  int64_t num_rows() const { return drafting_.back() + 1; }
-
-  void forward(const std::vector<Chain> &chains, int64_t position) {
+  void forward(const Array<Chain> &chains, int64_t position) {
     feeds_.clear();
     for (const int64_t i : drafting_) {
       const Text &text = *chains[size_t(i)].text;
-      feeds_.push_back({text.index, text.tokens.data(), text.length + position, 1});
+      feeds_.push_back({text.index, text.tokens, text.length + position, 1});
     }
+    cache_.forward(feeds_, rows_at(position));
+  }
+
+  // Row j of a position becomes that of the j-th chain that drafts there.
+  void spread(int64_t position) {
     const LogitRows rows = rows_at(position);
-    cache_.forward(feeds_, rows);
     spread_rows(&logits_, size_t(rows.data - logits_.data()),
                 size_t(rows.row_stride) * cache_.element_size(),
                 size_t(num_cols()) * cache_.element_size(), drafting_);
   }
 
-  void draw(std::vector<Chain> *chains, int64_t position, Workspace *workspace) {
+  void draw(Array<Chain> *chains, int64_t position, Workspace *workspace) {
     for (const int64_t i : drafting_) {
       const Text &text = *(*chains)[size_t(i)].text;
       sampler_.add(i, text.seed, uint64_t(text.num_new() + position));
     }
-    const int32_t *const tokens = sampler_.draw(rows_at(position), num_rows(), workspace);
+    const int64_t num_rows = drafting_.back() + 1;  // up to the last that is of use
+    const int32_t *const tokens = sampler_.draw(rows_at(position), num_rows, workspace);
     for (size_t j = 0; j < drafting_.size(); ++j) {
       Chain &chain = (*chains)[size_t(drafting_[j])];
       if (tokens[j] >= 0) chain.add(tokens[j]);
@@ -112,27 +116,25 @@ class ModelDrafter : public Drafter {
     }
   }
 
-  // Shortens chains to what the entropies of their first rows advise.
-  void adapt(std::vector<Chain> *chains, Workspace *workspace) {
+  // Shortens chains to what the entropies of their first rows, which are not spread yet, advise.
+  void adapt(Array<Chain> *chains, Workspace *workspace) {
+    const auto num_rows = int64_t(drafting_.size());
     sampler_softmax_args args = SAMPLER_SOFTMAX_ARGS_INIT;
-    set_input(&args, model_, rows_at(0), num_rows());
+    set_input(&args, model_, rows_at(0), num_rows);
     args.temperature = generation_->args().temperature;
     args.output = probabilities_.data();
     args.output_dtype = SAMPLER_F32;
-    workspace->run(SAMPLER_OP_SOFTMAX, sampler_softmax, &args);
-    const unsigned char *const host =
-        probabilities_.on_host(0, size_t(num_rows() * num_cols()) * sizeof(float));
-    const cpu::FpEnvironment environment;
-    for (const int64_t i : drafting_) {
-      Chain &chain = (*chains)[size_t(i)];
-      const float *const row = reinterpret_cast<const float *>(host) + i * num_cols();
+    workspace->run(sampler_softmax, &args);
+    const float *const rows = probabilities_.on_host(size_t(num_rows * num_cols()));
+    for (int64_t i = 0; i < num_rows; ++i) {
+      Chain &chain = (*chains)[size_t(drafting_[size_t(i)])];
+      const float *const row = rows + i * num_cols();
       const double entropy = entropy_of(row, num_cols()), beta = double(args_.ema_beta);
       double &smooth = entropies_[size_t(chain.text->index)];
       smooth = smooth == kNone ? entropy : beta * smooth + (1 - beta) * entropy;
       chain.entropy = float(entropy);
       chain.max_drafts = std::min(chain.max_drafts, adapted_gamma(smooth));
     }
-    find_drafting(*chains, 0);
   }
 
   int64_t adapted_gamma(double entropy) const {
@@ -148,22 +150,21 @@ class ModelDrafter : public Drafter {
   CachedModel cache_;
   DeviceBytes logits_;  // [texts, gamma, columns]
   TokenSampler sampler_;
-  DeviceBytes probabilities_;      // [texts, columns], when adaptive
-  std::vector<double> entropies_;  // of each text, smoothed
-  std::vector<int64_t> drafting_;  // chains
-  std::vector<Feed> feeds_;
+  Output<float> probabilities_;  // [texts, columns], when adaptive
+  Array<double> entropies_;      // of each text, smoothed
+  Array<int64_t> drafting_;      // chains
+  Array<Feed> feeds_;
 };
 
 }  // namespace
 
-std::unique_ptr<Drafter> make_model_drafter(const Place &place,
-                                            const sampler_speculative_args &args,
-                                            Generation *generation) {
-  return std::make_unique<ModelDrafter>(place, args, generation);
+void speculative(const Place &place, const sampler_speculative_args &args, Generation *generation) {
+  ModelDrafter drafter(place, args, generation);
+  speculate(place, generation, &drafter, args.first_target != 0, args.skip_sample_adjustment != 0);
 }
 
 void spread_rows(DeviceBytes *memory, size_t first, size_t row_bytes, size_t bytes,
-                 const std::vector<int64_t> &places) {
+                 const Array<int64_t> &places) {
   for (size_t i = places.size(); i-- > 0;) {
     const size_t place = size_t(places[i]);
     if (place == i) return;  // as all before it are

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "decoding/drafter.h"
+#include "decoding/loops.h"
 
 namespace sampler::decoding {
 
@@ -12,20 +13,20 @@ class NgramDrafter : public Drafter {
       : args_(args),
         ngram_(*args.ngram),
         generation_(generation),
-        selected_(
-            place,
-            bytes_of({generation->args().num_sequences, args.gamma + 1, args.filler_top_k}, 1)) {}
+        selected_(place, product({generation->num_texts(), args.gamma + 1, args.filler_top_k})),
+        first_rows_(place, generation->num_texts()) {}
 
   void start() override {
     for (const Text &text : generation_->texts()) {
-      require(log(), "initialize", ngram_.initialize(ngram_.user, text.tokens.data(), text.length));
+      call_back(entry(), "initialize",
+                [&] { return ngram_.initialize(ngram_.user, text.tokens, text.length); });
     }
   }
 
   int64_t gamma() const override { return args_.gamma; }
   int64_t max_drafts(const Text &) const override { return args_.gamma; }
 
-  void draft(std::vector<Chain> *chains, Workspace *) override {
+  void draft(Array<Chain> *chains, Workspace *) override {
     for (Chain &chain : *chains) {
       while (chain.num_drafts < chain.max_drafts) {
         const int32_t token_id = next_token(chain);
@@ -40,44 +41,48 @@ class NgramDrafter : public Drafter {
   sampler_dtype dtype() const override { return SAMPLER_F32; }
 
   // Finds the likeliest tokens while the rows are there.
-  void look_at(const TargetRows &rows, size_t num_chains, Workspace *workspace) override {
+  void look_at(const LogitRows &rows, const Array<Chain> &chains, Workspace *workspace) override {
     if (args_.filler_top_k == 0) return;
-    num_positions_ = rows.num_positions;
-    const int64_t num_rows = int64_t(num_chains) * num_positions_;
+    first_rows_.clear();
+    int64_t num_rows = 0;
+    for (const Chain &chain : chains) {
+      first_rows_.push_back(num_rows);
+      num_rows += chain.num_drafts + 1;
+    }
     sampler_top_k_select_args args = SAMPLER_TOP_K_SELECT_ARGS_INIT;
-    set_input(&args, generation_->target(), rows.logits, num_rows);
+    set_input(&args, generation_->target(), rows, num_rows);
     args.num_selected = args_.filler_top_k;
     args.out_token_ids = selected_.data();
-    workspace->run(SAMPLER_OP_TOP_K_SELECT, sampler_top_k_select, &args);
+    workspace->run(sampler_top_k_select, &args);
     likeliest_ = selected_.on_host(size_t(num_rows * args_.filler_top_k));
   }
 
   void learn(size_t chain, const Text &text, const Outcome &outcome) override {
     for (int64_t length = outcome.begin; length < text.length; ++length) {
-      const int32_t *tokens = &text.tokens[size_t(length)];
+      const int32_t *tokens = text.tokens + length;
       int64_t count = 1;
       if (args_.filler_top_k > 0) {
-        const int64_t row = int64_t(chain) * num_positions_ + length - outcome.begin;
+        const int64_t row = first_rows_[chain] + length - outcome.begin;
         tokens = likeliest_ + row * args_.filler_top_k;
         // Where a row has fewer tokens to give, -1 follows.
         count = std::find(tokens, tokens + args_.filler_top_k, -1) - tokens;
       }
-      require(log(), "update",
-              ngram_.update(ngram_.user, text.tokens.data(), length, tokens, count));
+      call_back(entry(), "update",
+                [&] { return ngram_.update(ngram_.user, text.tokens, length, tokens, count); });
     }
   }
 
  private:
-  const capi::Log &log() const { return generation_->log(); }
+  capi::Entry *entry() const { return generation_->entry(); }
 
   // -1: none.
   int32_t next_token(const Chain &chain) const {
     const Text &text = *chain.text;
     int32_t token_id = -1, known = 0;
-    require(log(), "next_token",
-            ngram_.next_token(ngram_.user, text.tokens.data(), text.length + chain.num_drafts,
-                              text.seed, uint64_t(text.num_new() + chain.num_drafts), &token_id,
-                              &known));
+    call_back(entry(), "next_token", [&] {
+      return ngram_.next_token(ngram_.user, text.tokens, text.length + chain.num_drafts, text.seed,
+                               uint64_t(text.num_new() + chain.num_drafts), &token_id, &known);
+    });
     const bool is_wanted = known || !args_.stop_if_unknown;
     return is_wanted && token_id < generation_->target().vocabulary_size ? token_id : -1;
   }
@@ -85,17 +90,17 @@ class NgramDrafter : public Drafter {
   const sampler_ngram_assisted_args &args_;
   sampler_ngram ngram_;
   Generation *generation_;
-  Output<int32_t> selected_;  // [texts, positions, filler_top_k]
+  Output<int32_t> selected_;  // [rows, filler_top_k]
   const int32_t *likeliest_ = nullptr;
-  int64_t num_positions_ = 0;
+  Array<int64_t> first_rows_;  // of the chains
 };
 
 }  // namespace
 
-std::unique_ptr<Drafter> make_ngram_drafter(const Place &place,
-                                            const sampler_ngram_assisted_args &args,
-                                            Generation *generation) {
-  return std::make_unique<NgramDrafter>(place, args, generation);
+void ngram_assisted(const Place &place, const sampler_ngram_assisted_args &args,
+                    Generation *generation) {
+  NgramDrafter drafter(place, args, generation);
+  speculate(place, generation, &drafter, args.first_target != 0, false);
 }
 
 }  // namespace sampler::decoding

@@ -56,6 +56,7 @@ class NgramStorage {
   void abandon();
 
   int max_context() const { return config_.order - 1; }
+  int64_t vocabulary_size() const { return config_.vocabulary_size; }
   uint64_t num_contexts() const { return table_.num_known; }
   uint64_t num_updates() const { return table_.num_updates; }
   uint64_t num_dropped() const { return table_.num_dropped; }

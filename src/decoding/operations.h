@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "decoding/cached_model.h"
 #include "decoding/device_memory.h"
@@ -43,18 +42,17 @@ void set_input(Args *args, const sampler_model &model, const LogitRows &logits, 
 // What the operations of a loop work in, one after the other.
 class Workspace {
  public:
-  explicit Workspace(const Place &place) : place_(place), bytes_(place) {}
+  // For calls on up to max_rows rows of a model's vocabulary.
+  Workspace(const Place &place, int64_t max_rows, int64_t num_cols)
+      : place_(place), bytes_(place, capi::largest_workspace(*place.handle, max_rows, num_cols)) {}
 
+  // Calls of the host's, as far as its log and its parallel_for can tell.
   template <class Args>
-  void run(sampler_operation operation, sampler_status (*function)(sampler_t, const Args *),
-           Args *args) {
-    size_t needed;
+  void run(sampler_status (*function)(sampler_t, const Args *), Args *args) {
     args->stream = place_.stream;
-    require(sampler_workspace_size(place_.handle, operation, args, &needed));
-    bytes_.reserve(needed);
     args->workspace = bytes_.data();
     args->workspace_bytes = bytes_.size();
-    require(function(place_.handle, args));
+    require(place_.entry->call_host([&] { return function(place_.handle, args); }));
   }
 
  private:
@@ -65,7 +63,7 @@ class Workspace {
 // Seeds and offsets, one a row.
 class Randomness {
  public:
-  Randomness(const Place &place, size_t max_rows)
+  Randomness(const Place &place, int64_t max_rows)
       : seeds_(place, max_rows, true), offsets_(place, max_rows, true) {}
 
   void clear() {
@@ -92,13 +90,14 @@ class TokenSampler {
  public:
   // At most max_draws at once.
   TokenSampler(const Place &place, const sampler_generation_args &generation,
-               const sampler_model &model, size_t max_draws)
+               const sampler_model &model, int64_t max_draws)
       : generation_(generation),
         model_(model),
         rows_(place, max_draws),
         randomness_(place, max_draws),
         tokens_(place, max_draws),
-        row_status_(place, max_draws) {}
+        row_status_(place, max_draws),
+        drawn_(place, max_draws) {}
 
   // A draw from that row.
   void add(int64_t row, uint64_t seed, uint64_t offset) {
@@ -118,7 +117,7 @@ class TokenSampler {
     randomness_.set(&args);
     args.out_token_ids = tokens_.data();
     args.out_row_status = row_status_.data();
-    workspace->run(SAMPLER_OP_SAMPLE, sampler_sample, &args);
+    workspace->run(sampler_sample, &args);
     rows_.values().clear();
     randomness_.clear();
     const int32_t *const tokens = tokens_.on_host(num_draws);
@@ -137,7 +136,7 @@ class TokenSampler {
   Randomness randomness_;
   Output<int32_t> tokens_;
   Output<sampler_row_status> row_status_;
-  std::vector<int32_t> drawn_;
+  Array<int32_t> drawn_;
 };
 
 }  // namespace sampler::decoding

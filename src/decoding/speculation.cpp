@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "decoding/drafter.h"
-#include "decoding/loops.h"
 #include "decoding/target.h"
 
 namespace sampler::decoding {
@@ -18,17 +17,26 @@ class Speculation {
       : generation_(generation),
         drafter_(drafter),
         skips_adjustment_(skips_adjustment),
-        workspace_(place),
-        target_(place, generation, drafter->gamma() + 1),
+        gamma_(drafter->gamma()),
+        workspace_(place, num_texts() * (gamma_ + 1), generation->target().vocabulary_size),
+        target_(place, generation, gamma_ + 1),
         randomness_(place, num_texts()),
-        draft_tokens_(place, num_texts() * size_t(drafter->gamma())),
+        draft_tokens_(place, num_texts() * gamma_),
         draft_lengths_(place, num_texts()),
-        tokens_(place, num_texts() * size_t(drafter->gamma() + 1)),
+        tokens_(place, num_texts() * (gamma_ + 1)),
         num_emitted_(place, num_texts()),
-        row_status_(place, num_texts()) {}
+        row_status_(place, num_texts()),
+        chains_(place, num_texts()),
+        feeds_(place, num_texts()),
+        places_(place, num_texts() * (gamma_ + 1)),
+        token_ids_(place, num_texts() * (gamma_ + 1)),
+        emitted_(place, num_texts()),
+        drafts_(place, gamma_),
+        is_bad_(place, num_texts()),
+        searches_(place, num_texts()) {}
 
   void run(bool first_target) {
-    target_.run([&](std::vector<Text *> active) {
+    target_.run([&](Array<Text *> &active) {
       drafter_->start();
       for (bool may_draft = !first_target; !active.empty(); may_draft = true) {
         round(active, may_draft);
@@ -38,9 +46,16 @@ class Speculation {
   }
 
  private:
-  size_t num_texts() const { return generation_->texts().size(); }
+  // For the longest part of a bad chain that is not bad; -1: there is none.
+  struct Search {
+    size_t chain;
+    int32_t longest_good, shortest_bad;  // drafts
+    bool is_over() const { return shortest_bad - longest_good == 1; }
+  };
 
-  void round(const std::vector<Text *> &active, bool may_draft) {
+  int64_t num_texts() const { return generation_->num_texts(); }
+
+  void round(const Array<Text *> &active, bool may_draft) {
     chains_.clear();
     for (Text *const text : active) {
       const int64_t limit = std::min(drafter_->max_drafts(*text), generation_->room(*text) - 1);
@@ -55,7 +70,8 @@ class Speculation {
     ++generation_->stats().num_rounds;
   }
 
-  // The target's logits, [chains, num_drafts + 1, columns].
+  // The target's logits, [chains, num_drafts + 1, columns]. Of a chain with fewer drafts the last
+  // rows are whatever they were.
   void forward(int64_t num_drafts) {
     feeds_.clear();
     places_.clear();
@@ -63,10 +79,11 @@ class Speculation {
       const Text &text = *chain.text;
       const int64_t first = int64_t(feeds_.size()) * (num_drafts + 1);
       feeds_.push_back(
-          {text.index, text.tokens.data(), text.length + chain.num_drafts, chain.num_drafts + 1});
+          {text.index, text.tokens, text.length + chain.num_drafts, chain.num_drafts + 1});
       for (int64_t i = 0; i <= chain.num_drafts; ++i) places_.push_back(first + i);
     }
     target_.cache().forward(feeds_, target_.logits());
+    drafter_->look_at(target_.logits(), chains_, &workspace_);
     const size_t row_bytes = size_t(target_.num_cols()) * target_.cache().element_size();
     spread_rows(&target_.memory(), 0, row_bytes, row_bytes, places_);
   }
@@ -76,9 +93,9 @@ class Speculation {
     draft_tokens_.values().clear();
     draft_lengths_.values().clear();
     for (const Chain &chain : chains_) {
-      std::vector<int32_t> &drafts = draft_tokens_.values();
-      drafts.insert(drafts.end(), chain.drafts(), chain.drafts() + chain.num_drafts);
-      drafts.resize(drafts.size() + size_t(num_drafts - chain.num_drafts));
+      Array<int32_t> &drafts = draft_tokens_.values();
+      drafts.append(chain.drafts(), size_t(chain.num_drafts));
+      drafts.fill(size_t(num_drafts - chain.num_drafts), 0);
       draft_lengths_.values().push_back(int32_t(chain.num_drafts));
       randomness_.add(chain.text->seed, uint64_t(chain.text->num_new()));
     }
@@ -101,17 +118,18 @@ class Speculation {
     args.out_row_status = row_status_.data();
     judge(&args);
     keep_drafts_before_bad_rows(&args);
-    drafter_->look_at({target_.logits(), num_drafts + 1}, chains_.size(), &workspace_);
   }
 
   // Fills token_ids_, emitted_ and is_bad_.
   void judge(sampler_chain_speculative_args *args) {
-    workspace_.run(SAMPLER_OP_CHAIN_SPECULATIVE, sampler_chain_speculative, args);
+    workspace_.run(sampler_chain_speculative, args);
     const size_t num_tokens = chains_.size() * size_t(args->num_drafts + 1);
     const int32_t *const tokens = tokens_.on_host(num_tokens);
-    token_ids_.assign(tokens, tokens + num_tokens);
+    token_ids_.clear();
+    token_ids_.append(tokens, num_tokens);
     const int32_t *const emitted = num_emitted_.on_host(chains_.size());
-    emitted_.assign(emitted, emitted + chains_.size());
+    emitted_.clear();
+    emitted_.append(emitted, chains_.size());
     const sampler_row_status *const row_status = row_status_.on_host(chains_.size());
     is_bad_.clear();
     for (size_t i = 0; i < chains_.size(); ++i) {
@@ -121,27 +139,33 @@ class Speculation {
 
   // A row without a token makes a chain bad as a whole, though the drafts before it were kept
   // before it was looked at. They are those of the longest part of the chain that is not bad, and
-  // the draft behind that part.
+  // the draft behind that part: longer parts are all bad, so bisection finds it.
   void keep_drafts_before_bad_rows(sampler_chain_speculative_args *args) {
-    std::vector<int32_t> &lengths = draft_lengths_.values();
+    Array<int32_t> &lengths = draft_lengths_.values();
+    searches_.clear();
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      if (is_bad_[i]) searches_.push_back({i, -1, lengths[i]});
+    }
     for (;;) {
-      bool is_shorter = false;
-      for (size_t i = 0; i < chains_.size(); ++i) {
-        if (!is_bad_[i] || lengths[i] == 0) continue;
-        --lengths[i];
-        is_shorter = true;
+      bool is_over = true;
+      for (const Search &search : searches_) {
+        if (search.is_over()) continue;
+        lengths[search.chain] = (search.longest_good + search.shortest_bad) / 2;
+        is_over = false;
       }
-      if (!is_shorter) break;
+      if (is_over) break;
       args->draft_lengths = draft_lengths_.upload();
       judge(args);
+      for (Search &search : searches_) {
+        if (search.is_over()) continue;
+        (is_bad_[search.chain] ? search.shortest_bad : search.longest_good) = lengths[search.chain];
+      }
     }
-    for (size_t i = 0; i < chains_.size(); ++i) {
-      const bool was_bad = is_bad_[i] || lengths[i] < chains_[i].num_drafts;
-      if (!was_bad) continue;
-      emitted_[i] = is_bad_[i] ? 0 : lengths[i] + 1;
-      int32_t *const tokens = &token_ids_[i * size_t(args->num_drafts + 1)];
-      std::copy_n(chains_[i].drafts(), emitted_[i], tokens);
-      tokens[emitted_[i]] = -1;
+    for (const Search &search : searches_) {
+      int32_t *const tokens = &token_ids_[search.chain * size_t(args->num_drafts + 1)];
+      emitted_[search.chain] = search.longest_good + 1;
+      std::copy_n(chains_[search.chain].drafts(), emitted_[search.chain], tokens);
+      tokens[emitted_[search.chain]] = -1;
     }
   }
 
@@ -173,7 +197,8 @@ class Speculation {
   void finish(size_t index, const int32_t *token_ids, int64_t num_emitted) {
     const Chain &chain = chains_[index];
     Text *const text = chain.text;
-    drafts_.assign(chain.drafts(), chain.drafts() + chain.num_drafts);
+    drafts_.clear();
+    drafts_.append(chain.drafts(), size_t(chain.num_drafts));
     Outcome outcome = {text->length, 0};
     const int64_t num_tokens = generation_->emit(text, token_ids, num_emitted + 1);
     outcome.num_kept = std::min(num_tokens, num_emitted);
@@ -191,31 +216,26 @@ class Speculation {
   Generation *generation_;
   Drafter *drafter_;
   bool skips_adjustment_;
+  int64_t gamma_;
   Workspace workspace_;
   Target target_;
   Randomness randomness_;
   Input<int32_t> draft_tokens_, draft_lengths_;
   Output<int32_t> tokens_, num_emitted_;
   Output<sampler_row_status> row_status_;
-  std::vector<Chain> chains_;
-  std::vector<Feed> feeds_;
-  std::vector<int64_t> places_;
-  std::vector<int32_t> token_ids_, emitted_, drafts_;  // of the chains
-  std::vector<bool> is_bad_;
+  Array<Chain> chains_;
+  Array<Feed> feeds_;
+  Array<int64_t> places_;
+  Array<int32_t> token_ids_, emitted_, drafts_;  // of the chains
+  Array<bool> is_bad_;
+  Array<Search> searches_;
 };
 
 }  // namespace
 
-void speculative(const Place &place, const sampler_speculative_args &args, Generation *generation) {
-  const std::unique_ptr<Drafter> drafter = make_model_drafter(place, args, generation);
-  Speculation(place, generation, drafter.get(), args.skip_sample_adjustment != 0)
-      .run(args.first_target != 0);
-}
-
-void ngram_assisted(const Place &place, const sampler_ngram_assisted_args &args,
-                    Generation *generation) {
-  const std::unique_ptr<Drafter> drafter = make_ngram_drafter(place, args, generation);
-  Speculation(place, generation, drafter.get(), false).run(args.first_target != 0);
+void speculate(const Place &place, Generation *generation, Drafter *drafter, bool first_target,
+               bool skips_adjustment) {
+  Speculation(place, generation, drafter, skips_adjustment).run(first_target);
 }
 
 }  // namespace sampler::decoding

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "decoding/cached_model.h"
 #include "decoding/generation.h"
@@ -15,12 +14,12 @@ class Target {
   // Room for num_positions rows of logits of each text.
   Target(const Place &place, Generation *generation, int64_t num_positions)
       : generation_(generation),
-        cache_(generation->log(), generation->target(), generation->args(),
-               generation->args().num_sequences),
-        logits_(place, bytes_of({generation->args().num_sequences, num_positions, num_cols()},
+        cache_(place, generation->target(), generation->args(), generation->num_texts(),
+               generation->capacity(), generation->num_texts() * num_positions),
+        logits_(place, bytes_of(product({generation->num_texts(), num_positions, num_cols()}),
                                 cache_.element_size())),
-        sampler_(place, generation->args(), generation->target(),
-                 size_t(generation->args().num_sequences)) {}
+        sampler_(place, generation->args(), generation->target(), generation->num_texts()),
+        feeds_(place, generation->num_texts()) {}
 
   // Runs the loop; writes what it generated, also when it fails.
   template <class Loop>
@@ -35,11 +34,11 @@ class Target {
   TokenSampler &sampler() { return sampler_; }
 
   // One token for each text, drawn from the logits behind it.
-  void step(const std::vector<Text *> &texts, Workspace *workspace) {
+  void step(const Array<Text *> &texts, Workspace *workspace) {
     feeds_.clear();
     for (size_t i = 0; i < texts.size(); ++i) {
       const Text &text = *texts[i];
-      feeds_.push_back({text.index, text.tokens.data(), text.length, 1});
+      feeds_.push_back({text.index, text.tokens, text.length, 1});
       sampler_.add(int64_t(i), text.seed, uint64_t(text.num_new()));
     }
     cache_.forward(feeds_, logits());
@@ -57,7 +56,7 @@ class Target {
   void write_outputs() {
     generation_->stats().target_forwards = cache_.num_forwards();
     int64_t *const lengths = generation_->args().out_cache_lengths;
-    for (int64_t i = 0; lengths && i < generation_->args().num_sequences; ++i) {
+    for (int64_t i = 0; lengths && i < generation_->num_texts(); ++i) {
       lengths[i] = cache_.length(i);
     }
     generation_->write_outputs();
@@ -67,7 +66,7 @@ class Target {
   CachedModel cache_;
   DeviceBytes logits_;
   TokenSampler sampler_;
-  std::vector<Feed> feeds_;
+  Array<Feed> feeds_;
 };
 
 }  // namespace sampler::decoding

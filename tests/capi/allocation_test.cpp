@@ -15,11 +15,15 @@
 #include <filesystem>
 #include <thread>
 
+#include "counting_malloc.h"
 #include "expect.h"
+
+std::atomic<int> capi_test::num_allocations{0};
 
 namespace {
 
-std::atomic<int> num_allocations{0}, num_maps{0}, num_thread_starts{0};
+using capi_test::num_allocations;
+std::atomic<int> num_maps{0}, num_thread_starts{0};
 std::atomic<int> failing_thread_start{-1};  // its number counted from 0; -1: none
 
 }  // namespace

@@ -248,6 +248,50 @@ TEST(BadRows, OfTheDrafter) {
   }
 }
 
+// A drafter's row without a token is no draft, and the target's ends its text behind the drafts
+// that were kept: it is found by few verifications, however many drafts there are.
+TEST(BadRows, AreFoundByFewVerifications) {
+  constexpr std::int64_t kGamma = 1000;
+  for (const std::int64_t bad : {1, 2, 500, 999, 1000}) {
+    SCOPED_TRACE(bad);
+    Calls calls;
+    Limits limits;
+    limits.vocabulary_size = 6;
+    limits.max_context = 2000;
+    Model drafter(limits, counting(6), &calls);
+    const NextLogits until_bad = [=](const Tokens &text) {
+      return std::int64_t(text.size()) == bad + 1 ? Logits(6, kNan) : counting(6)(text);
+    };
+    Model target(limits, until_bad, &calls);
+    Generation generation(&target, {{1}, {2}});
+    generation.args.max_new_tokens = kGamma + 1;
+    generation.args.use_cache = 1;
+    sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    args.gamma = kGamma;
+    args.first_target = 0;
+
+    // An operation on both texts asks for its tasks once: one for each draft, the others verify.
+    int num_operations = 0;
+    sampler_options options = SAMPLER_OPTIONS_INIT;
+    options.num_threads = 2;
+    options.parallel_for_user = &num_operations;
+    options.parallel_for = [](void *user, std::int64_t num_tasks, sampler_task_fn task,
+                              void *task_user) {
+      ++*static_cast<int *>(user);
+      for (std::int64_t i = 0; i < num_tasks; ++i) task(task_user, i);
+    };
+    sampler_t created = nullptr;
+    ASSERT_EQ(sampler_create(&options, &created), SAMPLER_OK);
+    const Sampler sampler(created);
+    for (const Text &text : generation.texts_of(sampler.get(), speculative(&drafter, args))) {
+      EXPECT_EQ(std::int64_t(text.tokens.size()), bad);
+      EXPECT_EQ(text.reason, SAMPLER_FINISH_BAD_ROW);
+    }
+    EXPECT_GT(num_operations, kGamma);
+    EXPECT_LE(num_operations, kGamma + 1 + 11);
+  }
+}
+
 std::string loop_name(const testing::TestParamInfo<int> &parameter) {
   const char *const names[] = {"Autoregressive", "SpeculativeFromTheStart", "Speculative",
                                "NgramAssistedFromTheStart", "NgramAssisted"};

@@ -1,0 +1,617 @@
+// Every exported function, and those that an n-gram interface points to, in every floating-point
+// environment that a host may have: the same results, the host's environment as it was, and the
+// host's callbacks called in it.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "expect.h"
+#include "fp_state.h"
+
+namespace capi_test {
+namespace {
+
+// ---- The host's callbacks -----------------------------------------------------------------------
+
+// None may compute with floating-point numbers: they too are called where that traps.
+struct Host {
+  FpState state;  // which the callbacks are to find
+  int num_calls = 0;
+  int num_in_other_states = 0;
+
+  void hear() {
+    ++num_calls;
+    num_in_other_states += !(fp_state() == state);
+  }
+};
+Host host;
+
+void *allocate(void *, std::size_t bytes, std::size_t alignment) {
+  host.hear();
+  void *memory = nullptr;
+  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+}
+
+void deallocate(void *, void *memory, std::size_t, std::size_t) {
+  host.hear();
+  std::free(memory);
+}
+
+template <class Options>
+void set_hooks(Options *options) {
+  options->allocate = &allocate;
+  options->deallocate = &deallocate;
+}
+
+sampler_options watched_options() {
+  sampler_options options = roomy_options(3);
+  set_hooks(&options);
+  options.log = [](void *, sampler_log_level, const char *) { host.hear(); };
+  options.parallel_for = [](void *, std::int64_t num_tasks, sampler_task_fn task, void *task_user) {
+    for (std::int64_t i = 0; i < num_tasks; ++i) {
+      host.hear();
+      task(task_user, i);
+    }
+    host.hear();
+  };
+  return options;
+}
+
+constexpr std::int64_t kVocabulary = 32;
+
+// Logits that depend on the last token, off any grid.
+struct Logits {
+  float rows[kVocabulary][kVocabulary];
+
+  explicit Logits(std::uint64_t seed) {
+    Random random(seed);
+    for (auto &row : rows) {
+      for (float &value : row) value = float(random.between(1, 1 << 24)) * 0x1.9p-22f;
+    }
+  }
+};
+
+sampler_model model_of(const Logits *logits) {
+  sampler_model model = SAMPLER_MODEL_INIT;
+  model.user = const_cast<Logits *>(logits);
+  model.vocabulary_size = kVocabulary;
+  model.max_context = 64;
+  model.max_sequences = 16;
+  model.forward = [](void *user, const sampler_forward_args *args) -> sampler_status {
+    host.hear();
+    float *row = static_cast<float *>(args->logits);
+    for (std::int64_t span = 0; span < args->num_spans; ++span) {
+      const std::int64_t end = args->token_offsets[span + 1];
+      for (std::int64_t at = end - args->logit_counts[span]; at < end; ++at) {
+        const auto &values = static_cast<const Logits *>(user)->rows[args->token_ids[at]];
+        std::memcpy(row, values, sizeof values);
+        row += args->logits_row_stride;
+      }
+    }
+    return SAMPLER_OK;
+  };
+  model.truncate = [](void *, std::int32_t, std::int64_t) -> sampler_status {
+    host.hear();
+    return SAMPLER_OK;
+  };
+  model.fork = [](void *, std::int32_t, std::int32_t) -> sampler_status {
+    host.hear();
+    return SAMPLER_OK;
+  };
+  return model;
+}
+
+// ---- Entry points -------------------------------------------------------------------------------
+
+// A call of an exported function. `prepare` and `result` run in the usual environment, `call` in
+// the host's.
+struct EntryPoint {
+  std::function<void()> prepare;
+  std::function<void()> call;
+  std::function<std::string()> result;
+};
+
+class EntryPoints {
+ public:
+  EntryPoints() {
+    add_constants();
+    add_inits();
+    add_handle();
+    add_operations();
+    add_loops();
+    add_storage();
+    add_lookup();
+  }
+
+  const std::multimap<std::string, EntryPoint> &all() const { return points_; }
+
+ private:
+  void add(const std::string &name, std::function<void()> prepare, std::function<void()> call,
+           std::function<std::string()> result) {
+    points_.insert({name, {std::move(prepare), std::move(call), std::move(result)}});
+  }
+
+  // A function that returns a status; `outputs` are what it writes.
+  void add_call(const std::string &name, std::function<void()> prepare,
+                std::function<sampler_status()> call, std::function<std::string()> outputs) {
+    add(
+        name, std::move(prepare), [=] { status_ = call(); },
+        [=] { return name_of_status() + outputs(); });
+  }
+  std::string name_of_status() const {
+    const std::string name = sampler_status_string(status_);
+    return status_ == SAMPLER_OK ? name : name + ": " + sampler_last_error() + "\n";
+  }
+
+  template <class T>
+  static std::string bytes_of(const T &value) {
+    return {reinterpret_cast<const char *>(&value), sizeof value};
+  }
+  static void nothing() {}
+  static std::string no_output() { return ""; }
+
+  template <class Function>
+  void add_constant(const std::string &name, Function function) {
+    auto value = std::make_shared<decltype(function())>();
+    add(
+        name, nothing, [=] { *value = function(); }, [=] { return bytes_of(*value); });
+  }
+
+  void add_constants() {
+    add_constant("sampler_version", sampler_version);
+    add_constant("sampler_abi_version", sampler_abi_version);
+    add_constant("sampler_version_string", sampler_version_string);
+    add_constant("sampler_last_error", sampler_last_error);
+    add_constant("sampler_status_string", [] { return sampler_status_string(3); });
+    const auto counts = std::make_shared<std::vector<std::int64_t>>(3);
+    add_call(
+        "sampler_prune_count", nothing,
+        [=] {
+          std::int64_t *const out = counts->data();
+          return sampler_prune_count(5, 3, out, out + 1, out + 2);
+        },
+        [=] { return testing::PrintToString(*counts); });
+    add_call(
+        "sampler_prune_count", nothing,
+        [] { return sampler_prune_count(3, 5, nullptr, nullptr, nullptr); }, no_output);
+  }
+
+  template <class Struct>
+  void add_init(const std::string &name, sampler_status (*init)(Struct *, std::size_t)) {
+    const auto value = std::make_shared<Struct>();
+    add_call(
+        name, nothing, [=] { return init(value.get(), sizeof(Struct)); },
+        [=] { return bytes_of(*value); });
+    add_call(
+        name, nothing, [=] { return init(nullptr, sizeof(Struct)); }, no_output);
+  }
+
+  void add_inits() {
+    add_init("sampler_options_init", sampler_options_init);
+    add_init("sampler_model_init", sampler_model_init);
+    add_init("sampler_generation_args_init", sampler_generation_args_init);
+    add_init("sampler_speculative_args_init", sampler_speculative_args_init);
+    add_init("sampler_ngram_assisted_args_init", sampler_ngram_assisted_args_init);
+    add_init("sampler_beam_search_args_init", sampler_beam_search_args_init);
+    add_init("sampler_ngram_init", sampler_ngram_init);
+    add_init("sampler_ngram_storage_options_init", sampler_ngram_storage_options_init);
+    add_init("sampler_prompt_lookup_options_init", sampler_prompt_lookup_options_init);
+    for (const Operation &operation : operations()) {
+      const auto args = std::make_shared<Args>(operation);
+      add_call(
+          operation.name + std::string("_args_init"), nothing,
+          [=, &operation] { return operation.init(args->data(), operation.args_size); },
+          [=, &operation] {
+            return std::string(static_cast<const char *>(args->data()), operation.args_size);
+          });
+    }
+  }
+
+  void add_handle() {
+    const auto created = std::make_shared<sampler_t>();
+    const auto create = [=] {
+      const sampler_options options = watched_options();
+      return sampler_create(&options, created.get());
+    };
+    const auto destroy = [=] { sampler_destroy(*created); };
+    add_call("sampler_create", nothing, create, [=] {
+      destroy();
+      return std::string();
+    });
+    add_call(
+        "sampler_create", nothing,
+        [=] {
+          sampler_options options = watched_options();
+          options.max_rows = -1;
+          return sampler_create(&options, created.get());
+        },
+        no_output);
+    add("sampler_destroy", create, destroy, no_output);
+
+    const auto capabilities = std::make_shared<sampler_capabilities>();
+    add_call(
+        "sampler_get_capabilities", [=] { *capabilities = SAMPLER_CAPABILITIES_INIT; },
+        [=] { return sampler_get_capabilities(capabilities.get()); },
+        [=] { return bytes_of(*capabilities); });
+  }
+
+  void add_operations() {
+    for (const Spec &spec : few_specs()) {
+      const auto call = std::make_shared<Call>(spec);
+      add_call(
+          spec.op().name, [=] { call->reset_outputs(); }, [=] { return call->run(sampler_.get()); },
+          [=] { return call->output(); });
+    }
+    const auto bytes = std::make_shared<std::size_t>();
+    for (const Operation &operation : operations()) {
+      Spec spec;
+      spec.operation = operation.number;
+      const auto call = std::make_shared<Call>(spec);
+      add_call(
+          operation.name, nothing, [=, &operation] { return operation.run(nullptr, nullptr); },
+          no_output);
+      add_call(
+          operation.name, nothing,
+          [=, &operation] { return operation.run(sampler_.get(), nullptr); }, no_output);
+      add_call(
+          "sampler_workspace_size", nothing,
+          [=, &operation] {
+            return sampler_workspace_size(sampler_.get(), operation.number, call->args().data(),
+                                          bytes.get());
+          },
+          [=] { return bytes_of(*bytes); });
+    }
+    add_call(
+        "sampler_workspace_size", nothing,
+        [=] { return sampler_workspace_size(sampler_.get(), 99, bytes.get(), bytes.get()); },
+        no_output);
+  }
+
+  // ---- Loops
+
+  struct Texts {
+    std::vector<std::int64_t> offsets = {0, 2, 3};
+    std::vector<std::int32_t> prompts = {3, 4, 9};
+    sampler_model target, drafter;
+    sampler_generation_args args = SAMPLER_GENERATION_ARGS_INIT;
+    sampler_speculative_args speculative = SAMPLER_SPECULATIVE_ARGS_INIT;
+    sampler_ngram_assisted_args ngram_assisted = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+    sampler_beam_search_args beam_search = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+    sampler_ngram_storage_t storage = nullptr;
+    sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+    std::vector<std::int32_t> tokens;
+    std::vector<float> scores;
+    sampler_generation_stats stats;
+
+    std::string output() const {
+      return testing::PrintToString(tokens) + testing::PrintToString(scores) + bytes_of(stats);
+    }
+  };
+
+  std::shared_ptr<Texts> make_texts() const {
+    const auto texts = std::make_shared<Texts>();
+    texts->target = model_of(&target_);
+    texts->drafter = model_of(&drafter_);
+    sampler_generation_args &args = texts->args;
+    args.target = &texts->target;
+    args.num_sequences = 2;
+    args.prompt_offsets = texts->offsets.data();
+    args.prompt_token_ids = texts->prompts.data();
+    args.max_new_tokens = 20;
+    args.use_cache = 1;
+    texts->tokens.resize(std::size_t(2 * 4 * args.max_new_tokens));
+    texts->scores.resize(2 * 4);
+    args.out_token_ids = texts->tokens.data();
+    args.out_stats = &texts->stats;
+    texts->speculative.generation = &args;
+    texts->speculative.drafter = &texts->drafter;
+    texts->speculative.adaptive_gamma = 1;
+    texts->speculative.ema_beta = 0.3f;
+    texts->ngram_assisted.generation = &args;
+    texts->ngram_assisted.ngram = &texts->ngram;
+    texts->beam_search.generation = &args;
+    texts->beam_search.num_results = 4;
+    texts->beam_search.out_scores = texts->scores.data();
+    return texts;
+  }
+
+  static void add_callbacks(sampler_generation_args *args) {
+    args->debug = 1;
+    args->process = [](void *, sampler_stream, void *, std::int64_t, std::int64_t, std::int64_t,
+                       const std::int32_t *, const std::int64_t *) -> sampler_status {
+      host.hear();
+      return SAMPLER_OK;
+    };
+    args->on_tokens = [](void *, std::int64_t, const std::int32_t *, std::int64_t,
+                         sampler_finish_reason) -> std::int32_t {
+      host.hear();
+      return 0;
+    };
+    args->trace = [](void *, const sampler_trace_round *) { host.hear(); };
+    args->token_text = [](void *, std::int32_t, char *buffer, std::size_t) -> std::size_t {
+      host.hear();
+      *buffer = '*';
+      return 1;
+    };
+  }
+
+  template <class LoopArgs>
+  void add_loop(const std::string &name, std::shared_ptr<Texts> texts, const LoopArgs *args,
+                sampler_status (*function)(sampler_t, const LoopArgs *)) {
+    add_call(
+        name,
+        [=] {
+          std::fill(texts->tokens.begin(), texts->tokens.end(), -7);
+          texts->stats = SAMPLER_GENERATION_STATS_INIT;
+          sampler_ngram_storage_destroy(texts->storage);
+          sampler_ngram_storage_options options = storage_options();
+          sampler_ngram_storage_create(&options, &texts->storage);
+          sampler_ngram_storage_interface(texts->storage, &texts->ngram);
+        },
+        [=] { return function(sampler_.get(), args); },
+        [=] {
+          sampler_ngram_storage_destroy(texts->storage);
+          texts->storage = nullptr;
+          return texts->output();
+        });
+    add_call(
+        name, nothing, [=] { return function(sampler_.get(), nullptr); }, no_output);
+  }
+
+  void add_loops() {
+    for (const sampler_processor processor : {SAMPLER_PROCESSOR_GREEDY, SAMPLER_PROCESSOR_SAMPLE}) {
+      const auto texts = make_texts();
+      add_callbacks(&texts->args);
+      texts->args.processor = processor;
+      texts->args.temperature = 0.9f;
+      add_loop("sampler_autoregressive", texts, &texts->args, sampler_autoregressive);
+      add_loop("sampler_speculative", texts, &texts->speculative, sampler_speculative);
+      add_loop("sampler_ngram_assisted", texts, &texts->ngram_assisted, sampler_ngram_assisted);
+    }
+    const auto beams = make_texts();
+    add_loop("sampler_beam_search", beams, &beams->beam_search, sampler_beam_search);
+
+    // Numbers that the C library rounds when it prints them.
+    const auto refused = make_texts();
+    refused->beam_search.alpha = -0.1f;
+    refused->speculative.ema_beta = -0.1f;
+    add_loop("sampler_beam_search", refused, &refused->beam_search, sampler_beam_search);
+    add_loop("sampler_speculative", refused, &refused->speculative, sampler_speculative);
+  }
+
+  // ---- N-grams
+
+  static sampler_ngram_storage_options storage_options() {
+    sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+    options.vocabulary_size = kVocabulary;
+    set_hooks(&options);
+    return options;
+  }
+
+  // The functions of an interface that `make` fills.
+  template <class Make>
+  void add_interface(const std::string &name, const Make &make) {
+    const auto ngram = std::make_shared<sampler_ngram>();
+    add_call(
+        name, [=] { *ngram = SAMPLER_NGRAM_INIT; }, [=] { return make(ngram.get()); },
+        [=] { return bytes_of(*ngram); });
+    const auto add_function = [&](const std::function<sampler_status()> &call) {
+      const auto prepare = [=] {
+        make(ngram.get());
+        out_[0] = out_[1] = -7;
+      };
+      add_call(name, prepare, call, [=] { return testing::PrintToString(out_); });
+    };
+    const std::int32_t *const text = text_.data();
+    const auto num_tokens = std::int64_t(text_.size());
+    std::int32_t *const out = out_;
+    add_function([=] { return ngram->reset(ngram->user); });
+    add_function([=] { return ngram->initialize(ngram->user, text, num_tokens - 1); });
+    add_function(
+        [=] { return ngram->update(ngram->user, text, num_tokens - 1, text + num_tokens - 1, 1); });
+    add_function(
+        [=] { return ngram->next_token(ngram->user, text, num_tokens, 1, 2, out, out + 1); });
+    add_function([=] { return ngram->has_gram(ngram->user, text, 2, out); });
+    add_function([=] { return ngram->has_gram(nullptr, text, 2, out); });
+    add_function([=] { return ngram->reset(ngram->user); });
+  }
+
+  void add_storage() {
+    const sampler_ngram_storage_options options = storage_options();
+    const auto storage = std::make_shared<sampler_ngram_storage_t>();
+    const auto create = [=] { return sampler_ngram_storage_create(&options, storage.get()); };
+    const auto destroy = [=] { sampler_ngram_storage_destroy(*storage); };
+    const auto create_and_learn = [=] {
+      create();
+      sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+      sampler_ngram_storage_interface(*storage, &ngram);
+      ngram.initialize(ngram.user, text_.data(), std::int64_t(text_.size()));
+    };
+    add_call("sampler_ngram_storage_create", nothing, create, [=] {
+      destroy();
+      return std::string();
+    });
+    add("sampler_ngram_storage_destroy", create_and_learn, destroy, no_output);
+
+    sampler_ngram_storage_t kept = nullptr;
+    sampler_ngram_storage_create(&options, &kept);
+    kept_storage_.reset(kept, sampler_ngram_storage_destroy);
+    add_interface("sampler_ngram_storage_interface", [=](sampler_ngram *ngram) {
+      return sampler_ngram_storage_interface(kept, ngram);
+    });
+
+    const auto stats = std::make_shared<sampler_ngram_storage_stats>();
+    add_call(
+        "sampler_ngram_storage_get_stats",
+        [=] {
+          create_and_learn();
+          *stats = SAMPLER_NGRAM_STORAGE_STATS_INIT;
+        },
+        [=] { return sampler_ngram_storage_get_stats(*storage, stats.get()); },
+        [=] {
+          destroy();
+          return bytes_of(*stats);
+        });
+    const auto data = std::make_shared<std::string>();
+    const auto serialize = [=] {
+      std::size_t bytes = 0;
+      return sampler_ngram_storage_serialize(*storage, data->data(), data->size(), &bytes);
+    };
+    const auto make_room = [=] {
+      create_and_learn();
+      std::size_t bytes = 0;
+      sampler_ngram_storage_serialize(*storage, nullptr, 0, &bytes);
+      data->assign(bytes, '?');
+    };
+    const auto give_data = [=] {
+      destroy();
+      return *data;
+    };
+    add_call("sampler_ngram_storage_serialize", make_room, serialize, give_data);
+    const auto deserialize = [=] {
+      return sampler_ngram_storage_deserialize(*storage, data->data(), data->size());
+    };
+    add_call(
+        "sampler_ngram_storage_deserialize",
+        [=] {
+          make_room();
+          serialize();
+        },
+        deserialize, give_data);
+    add_call("sampler_ngram_storage_deserialize", make_room, deserialize, give_data);
+  }
+
+  void add_lookup() {
+    sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+    options.max_tokens = 100;
+    options.vocabulary_size = kVocabulary;
+    set_hooks(&options);
+    const auto lookup = std::make_shared<sampler_prompt_lookup_t>();
+    const auto create = [=] { return sampler_prompt_lookup_create(&options, lookup.get()); };
+    const auto destroy = [=] { sampler_prompt_lookup_destroy(*lookup); };
+    const auto append = [=] {
+      return sampler_prompt_lookup_append(*lookup, text_.data(), std::int64_t(text_.size()));
+    };
+    const auto destroyed = [=] {
+      destroy();
+      return std::string();
+    };
+    add_call("sampler_prompt_lookup_create", nothing, create, destroyed);
+    add("sampler_prompt_lookup_destroy", create, destroy, no_output);
+    add_call("sampler_prompt_lookup_append", create, append, destroyed);
+    add_call(
+        "sampler_prompt_lookup_reset", create, [=] { return sampler_prompt_lookup_reset(*lookup); },
+        destroyed);
+    const auto drafts = std::make_shared<std::vector<std::int32_t>>(4);
+    const auto count = std::make_shared<std::int64_t>();
+    add_call(
+        "sampler_prompt_lookup_propose",
+        [=] {
+          create();
+          append();
+        },
+        [=] { return sampler_prompt_lookup_propose(*lookup, 4, drafts->data(), count.get()); },
+        [=] { return destroyed() + testing::PrintToString(*drafts) + bytes_of(*count); });
+
+    sampler_prompt_lookup_t kept = nullptr;
+    sampler_prompt_lookup_create(&options, &kept);
+    kept_lookup_.reset(kept, sampler_prompt_lookup_destroy);
+    add_interface("sampler_prompt_lookup_interface", [=](sampler_ngram *ngram) {
+      return sampler_prompt_lookup_interface(kept, ngram);
+    });
+  }
+
+  std::multimap<std::string, EntryPoint> points_;
+  sampler_status status_ = SAMPLER_OK;
+  Sampler sampler_ = make_sampler(watched_options());
+  Logits target_{1}, drafter_{2};
+  std::vector<std::int32_t> text_ = {1, 2, 3, 1, 2, 4, 1, 2};
+  std::int32_t out_[2] = {};
+  std::shared_ptr<struct sampler_ngram_storage> kept_storage_;
+  std::shared_ptr<struct sampler_prompt_lookup> kept_lookup_;
+};
+
+std::set<std::string> exported_names() {
+  std::ifstream file(SAMPLER_EXPORTED_NAMES);
+  std::set<std::string> names;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line[0] != '#') names.insert(line);
+  }
+  return names;
+}
+
+TEST(EntryPoints, AreAllThatIsExported) {
+  std::set<std::string> names;
+  const EntryPoints points;
+  for (const auto &[name, point] : points.all()) names.insert(name);
+  EXPECT_EQ(names, exported_names());
+}
+
+class EntryPointsIn : public testing::TestWithParam<HostState> {};
+
+TEST_P(EntryPointsIn, DoTheSame) {
+  const FpState usual = fp_state();
+  const EntryPoints points;
+  std::vector<std::string> expected;
+  for (const auto &[name, point] : points.all()) {
+    point.prepare();
+    point.call();
+    expected.push_back(point.result());
+  }
+  int num_calls = 0;
+  std::size_t i = 0;
+  for (const auto &[name, point] : points.all()) {
+    SCOPED_TRACE(name);
+    point.prepare();
+    set_fp_state(GetParam().state);
+    host.state = fp_state();  // some bits may read as 0
+    set_fp_state(usual);
+    host.num_calls = host.num_in_other_states = 0;
+    FpState entered;
+    const FpState left = run_in_state(GetParam().state, point.call, &entered);
+    EXPECT_TRUE(left == entered) << std::hex << "entered " << entered.control << ' '
+                                 << entered.status << " left " << left.control << ' '
+                                 << left.status;
+    EXPECT_EQ(host.num_in_other_states, 0) << "of " << host.num_calls << " callbacks";
+    num_calls += host.num_calls;
+    EXPECT_EQ(point.result(), expected[i++]);
+  }
+  EXPECT_GT(num_calls, 1000);
+}
+
+std::string state_name(const testing::TestParamInfo<HostState> &state) {
+  std::string name = state.param.name;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(States, EntryPointsIn, testing::ValuesIn(host_states()), state_name);
+
+// What a callback changes of the environment is the host's to keep.
+TEST(Callbacks, MayChangeTheEnvironment) {
+  const FpState usual = fp_state();
+  for (const HostState &other : host_states()) {
+    SCOPED_TRACE(other.name);
+    static FpState wanted;
+    wanted = other.state;
+    sampler_options options = SAMPLER_OPTIONS_INIT;
+    options.log = [](void *, sampler_log_level, const char *) { set_fp_state(wanted); };
+    set_fp_state(wanted);
+    const FpState held = fp_state();  // where some bits may read as 0
+    set_fp_state(usual);
+    sampler_t sampler = nullptr;
+    sampler_create(&options, &sampler);
+    const FpState left = fp_state();
+    set_fp_state(usual);
+    EXPECT_TRUE(left == held);
+    ASSERT_NE(sampler, nullptr);
+    sampler_destroy(sampler);
+    EXPECT_TRUE(fp_state() == usual);
+  }
+}
+
+}  // namespace
+}  // namespace capi_test
