@@ -30,7 +30,7 @@ class ModelDrafter : public Drafter {
         sampler_(place, generation->args(), model_, size_t(num_texts())),
         probabilities_(place),
         entropies_(size_t(num_texts()), kNone) {
-    if (args.adaptive_gamma) {
+    if (follows_entropy()) {
       probabilities_.reserve(bytes_of({num_texts(), num_cols()}, sizeof(float)));
     }
   }
@@ -50,7 +50,7 @@ class ModelDrafter : public Drafter {
       find_drafting(*chains, position);
       if (drafting_.empty()) return;
       forward(*chains, position);
-      if (position == 0 && args_.adaptive_gamma) adapt(chains, workspace);
+      if (position == 0 && follows_entropy()) adapt(chains, workspace);
       if (!drafting_.empty()) draw(chains, position, workspace);
     }
   }
@@ -68,6 +68,7 @@ class ModelDrafter : public Drafter {
 
   int64_t num_texts() const { return generation_->args().num_sequences; }
   int64_t num_cols() const { return model_.vocabulary_size; }
+  bool follows_entropy() const { return args_.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY; }
   LogitRows rows_at(int64_t position) const {
     const LogitRows all = rows();
     return {all.data + size_t(position * num_cols()) * cache_.element_size(), all.row_stride};

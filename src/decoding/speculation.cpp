@@ -1,8 +1,10 @@
 // Rounds of drafts and their verification, whoever drafts.
 #include <algorithm>
+#include <optional>
 
 #include "decoding/drafter.h"
 #include "decoding/loops.h"
+#include "decoding/measured_gamma.h"
 #include "decoding/target.h"
 
 namespace sampler::decoding {
@@ -27,6 +29,11 @@ class Speculation {
         num_emitted_(place, num_texts()),
         row_status_(place, num_texts()) {}
 
+  // From now on the number of drafts is chosen by what is measured.
+  void measure(sampler_clock_fn clock, void *clock_user) {
+    measured_.emplace(drafter_->gamma(), clock, clock_user);
+  }
+
   void run(bool first_target) {
     target_.run([&](std::vector<Text *> active) {
       drafter_->start();
@@ -42,17 +49,33 @@ class Speculation {
 
   void round(const std::vector<Text *> &active, bool may_draft) {
     chains_.clear();
+    const int64_t gamma = measured_ ? measured_->choose(int64_t(active.size())) : drafter_->gamma();
     for (Text *const text : active) {
-      const int64_t limit = std::min(drafter_->max_drafts(*text), generation_->room(*text) - 1);
+      const int64_t limit =
+          std::min({gamma, drafter_->max_drafts(*text), generation_->room(*text) - 1});
       chains_.push_back({text, may_draft ? std::max<int64_t>(limit, 0) : 0});
     }
+    if (measured_) measured_->start();
     drafter_->draft(&chains_, &workspace_);
+    if (measured_) measured_->mark_drafted();
     int64_t num_drafts = 0;
     for (const Chain &chain : chains_) num_drafts = std::max(num_drafts, chain.num_drafts);
     forward(num_drafts);
     verify(num_drafts);
+    if (measured_) measured_->finish(measured_round(num_drafts));
     finish(num_drafts);
     ++generation_->stats().num_rounds;
+    generation_->stats().num_plain_rounds += num_drafts == 0;
+  }
+
+  MeasuredRound measured_round(int64_t num_drafts) const {
+    MeasuredRound round = {int64_t(chains_.size()), num_drafts, 0, 0, 0};
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      round.num_rows += chains_[i].num_drafts + 1;
+      round.num_kept += emitted_[i];
+      round.num_examined += std::min<int64_t>(emitted_[i] + 1, chains_[i].num_drafts);
+    }
+    return round;
   }
 
   // The target's logits, [chains, num_drafts + 1, columns].
@@ -191,6 +214,7 @@ class Speculation {
   Generation *generation_;
   Drafter *drafter_;
   bool skips_adjustment_;
+  std::optional<MeasuredGamma> measured_;
   Workspace workspace_;
   Target target_;
   Randomness randomness_;
@@ -208,14 +232,17 @@ class Speculation {
 
 void speculative(const Place &place, const sampler_speculative_args &args, Generation *generation) {
   const std::unique_ptr<Drafter> drafter = make_model_drafter(place, args, generation);
-  Speculation(place, generation, drafter.get(), args.skip_sample_adjustment != 0)
-      .run(args.first_target != 0);
+  Speculation loop(place, generation, drafter.get(), args.skip_sample_adjustment != 0);
+  if (args.adaptive_gamma == SAMPLER_GAMMA_MEASURED) loop.measure(args.clock, args.clock_user);
+  loop.run(args.first_target != 0);
 }
 
 void ngram_assisted(const Place &place, const sampler_ngram_assisted_args &args,
                     Generation *generation) {
   const std::unique_ptr<Drafter> drafter = make_ngram_drafter(place, args, generation);
-  Speculation(place, generation, drafter.get(), false).run(args.first_target != 0);
+  Speculation loop(place, generation, drafter.get(), false);
+  if (args.adaptive_gamma == SAMPLER_GAMMA_MEASURED) loop.measure(args.clock, args.clock_user);
+  loop.run(args.first_target != 0);
 }
 
 }  // namespace sampler::decoding
