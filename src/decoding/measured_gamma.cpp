@@ -11,10 +11,12 @@ namespace {
 constexpr double kShare = 1.0 / 32;  // of plain decoding's time, for probes that do not pay
 constexpr double kFirstCredit = 2;   // in rounds without drafts, like the next
 constexpr double kMostCredit = 16;   // what was gained before is no reason to lose more now
+constexpr double kNewestShort = 1.0 / 2;
 constexpr double kNewest = 1.0 / 8;  // share of the newest step in a mean cost
 constexpr double kNewestDraft = 1.0 / 32;
 constexpr int64_t kFirstGap = 8,
                   kLongestGap = 128;  // rounds between probes while drafts do not pay
+constexpr int kBurst = 4;             // rounds of a probe, while there is credit
 constexpr int64_t kTurns = 16;        // and while they do
 
 }  // namespace
@@ -27,30 +29,30 @@ int CostCurve::place_of(int64_t rows) {
 
 void CostCurve::add(int64_t rows, double cost) {
   Point &point = points_[place_of(rows)];
-  num_known_ += point.count == 0;
+  num_known_ += !point.is_known;
   point.rows = double(rows);
-  // A step is long by accident, never short.
-  if (point.count == 0 || cost < point.cost / 2) {
+  if (!point.is_known) {
     point.cost = cost;
-    point.count = 1;
+    point.is_known = true;
     return;
   }
-  point.count = std::min(point.count + 1, int(1 / kNewest));
-  point.cost += (std::min(cost, 2 * point.cost) - point.cost) / point.count;
+  // A step is long by accident, never short.
+  const double share = cost < point.cost ? kNewestShort : kNewest;
+  point.cost += (std::min(cost, 2 * point.cost) - point.cost) * share;
 }
 
 double CostCurve::at(int64_t rows) const {
   const int place = place_of(rows);
   const Point *points[2] = {};  // the nearest, one on either side where there is one
   for (int i = place; i >= 0 && !points[0]; --i) {
-    if (points_[i].count) points[0] = &points_[i];
+    if (points_[i].is_known) points[0] = &points_[i];
   }
   const int below = points[0] ? int(points[0] - points_) : -1;
   for (int i = place + 1; i < kNumPoints && !points[1]; ++i) {
-    if (points_[i].count) points[1] = &points_[i];
+    if (points_[i].is_known) points[1] = &points_[i];
   }
   for (int i = below - 1; i >= 0 && !points[1]; --i) {
-    if (points_[i].count) points[1] = &points_[i];
+    if (points_[i].is_known) points[1] = &points_[i];
   }
   if (!points[0]) return points[1]->cost;
   // Of a single one, as if each row cost as much.
@@ -96,19 +98,24 @@ int64_t MeasuredGamma::best(int64_t num_texts, int64_t least) const {
 
 int64_t MeasuredGamma::choose(int64_t num_texts) {
   is_probe_ = false;
-  // The prompts, and a round to compare with.
-  if (num_rounds_ < 2) return 0;
+  // The prompts, and rounds to compare with, the first of which find caches cold.
+  if (num_rounds_ < 4) return 0;
   // The first draft reads the prompt; what a draft costs the second one says.
   if (num_drafted_rounds_ < 2) return credit_ > 0 || num_drafted_rounds_ == 1 ? 1 : 0;
   const int64_t gamma = best(num_texts, 0);
   ++num_since_probe_;
+  if (gamma == 0 && burst_left_ > 0 && credit_ > 0) {
+    --burst_left_;
+    is_probe_ = true;
+    return burst_gamma_;
+  }
   if (gamma == 0) return num_since_probe_ < gap_ ? 0 : probe(num_texts);
   gap_ = kFirstGap;
   if (credit_ < 0) return 0;
   if (num_since_probe_ < kTurns) return gamma;
   num_since_probe_ = 0;
-  turn_ = (turn_ + 1) % 3;
-  return turn_ == 0 ? 0 : std::clamp<int64_t>(turn_ == 1 ? gamma + 1 : gamma - 1, 0, gamma_max_);
+  turn_ = (turn_ + 1) % 4;
+  return turn_ % 2 == 0 ? 0 : std::clamp<int64_t>(gamma + 2 - turn_, 0, gamma_max_);
 }
 
 // The number of drafts that loses least; each fourth time another one, whose cost may have been
@@ -123,7 +130,8 @@ int64_t MeasuredGamma::probe(int64_t num_texts) {
   num_since_probe_ = 0;
   gap_ = std::min(2 * gap_, kLongestGap);
   is_probe_ = true;
-  return gamma;
+  burst_left_ = kBurst - 1;
+  return burst_gamma_ = gamma;
 }
 
 void MeasuredGamma::finish(const MeasuredRound &round) {

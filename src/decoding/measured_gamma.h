@@ -18,9 +18,9 @@ class CostCurve {
 
  private:
   struct Point {
-    double rows = 0;  // of the last step; 0: none
+    double rows = 0;  // of the last step
     double cost = 0;
-    int count = 0;
+    bool is_known = false;
   };
   // Up to 16 rows a point each, then 8 to each doubling.
   static constexpr int kNumPoints = 16 + 8 * 44;
@@ -79,6 +79,9 @@ class MeasuredGamma {
   int64_t explored_ = 1;
   int turn_ = 0;
   bool is_probe_ = false;
+  // Rounds that a probe still has: the first finds the drafter's memory and caches cold.
+  int burst_left_ = 2;
+  int64_t burst_gamma_ = 1;
 };
 
 }  // namespace sampler::decoding
