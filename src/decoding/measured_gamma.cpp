@@ -11,13 +11,14 @@ namespace {
 constexpr double kShare = 1.0 / 32;  // of plain decoding's time, for probes that do not pay
 constexpr double kFirstCredit = 2;   // in rounds without drafts, like the next
 constexpr double kMostCredit = 16;   // what was gained before is no reason to lose more now
+constexpr double kLongest = 1.5;     // times what is believed
 constexpr double kNewestShort = 1.0 / 2;
 constexpr double kNewest = 1.0 / 8;  // share of the newest step in a mean cost
 constexpr double kNewestDraft = 1.0 / 32;
 constexpr int64_t kFirstGap = 8,
                   kLongestGap = 128;  // rounds between probes while drafts do not pay
 constexpr int kBurst = 4;             // rounds of a probe, while there is credit
-constexpr int64_t kTurns = 16;        // and while they do
+constexpr int64_t kTurns = 8;         // and while they do
 
 }  // namespace
 
@@ -31,7 +32,7 @@ void CostCurve::add(int64_t rows, double cost) {
   Point &point = points_[place_of(rows)];
   num_known_ += !point.is_known;
   point.rows = double(rows);
-  if (!point.is_known) {
+  if (!point.is_known || cost < point.cost / 2) {
     point.cost = cost;
     point.is_known = true;
     return;
@@ -136,12 +137,18 @@ int64_t MeasuredGamma::probe(int64_t num_texts) {
 
 void MeasuredGamma::finish(const MeasuredRound &round) {
   const int64_t end = now();
-  const double drafting = double(drafted_ - start_), judging = double(end - drafted_);
+  double drafting = double(drafted_ - start_), judging = double(end - drafted_);
   if (num_rounds_++ == 0) {
     credit_ = kShare * judging;
     return;
   }
   const int64_t num_texts = round.num_texts;
+  if (target_.is_known()) {
+    // Where a step takes longer than its rows one by one, the machine did something else.
+    const double row = target_.at(num_texts);
+    judging = std::min(judging, kLongest * row * double(round.num_rows) / double(num_texts));
+    drafting = std::min(drafting, kLongest * row * double(round.depth + num_unread_));
+  }
   target_.add(round.num_rows, judging);
   const double plain = target_.at(num_texts);
   if (num_rounds_ == 2) credit_ += kFirstCredit * plain;
