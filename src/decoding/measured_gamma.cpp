@@ -157,8 +157,11 @@ void MeasuredGamma::finish(const MeasuredRound &round) {
   } else {
     num_unread_ += num_texts;
   }
-  const double num_tokens = double(num_texts + round.num_kept) / double(num_texts);
-  credit_ += (1 + kShare) * plain * num_tokens - judging - (round.depth > 0 ? drafting : 0);
+  credit_ += kShare * plain;
+  if (round.depth > 0) {
+    const double num_tokens = double(num_texts + round.num_kept) / double(num_texts);
+    credit_ += num_tokens * plain - target_.at(round.num_rows) - drafting;
+  }
   credit_ = std::min(credit_, kMostCredit * plain);
 }
 
