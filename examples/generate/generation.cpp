@@ -166,7 +166,8 @@ class Run {
     args.generation = &args_;
     args.drafter = drafter_->get();
     args.gamma = options_.draft.gamma;
-    args.adaptive_gamma = options_.draft.adaptive_gamma;
+    if (options_.draft.adaptive_gamma) args.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
+    if (options_.draft.measured_gamma) args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
     args.ema_beta = options_.draft.ema_beta;
     args.gamma_min = options_.draft.gamma_min;
     args.gamma_max = options_.draft.gamma_max;
@@ -183,6 +184,7 @@ class Run {
     args.gamma = options_.draft.gamma;
     args.filler_top_k = options_.ngram.filler_top_k;
     args.stop_if_unknown = options_.ngram.stop_if_unknown;
+    if (options_.draft.measured_gamma) args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
     return sampler_ngram_assisted(sampler_.get(), &args);
   }
 

@@ -23,10 +23,11 @@ struct SamplingOptions {
   float min_p = 0.0f;
 };
 
-// As in sampler_speculative_args. With n-grams gamma alone counts.
+// As in sampler_speculative_args. With n-grams gamma alone counts, and whether it is measured.
 struct DraftOptions {
   std::int64_t gamma = 5;
-  bool adaptive_gamma = false;
+  bool adaptive_gamma = false;  // SAMPLER_GAMMA_BY_ENTROPY
+  bool measured_gamma = false;  // SAMPLER_GAMMA_MEASURED
   float ema_beta = 0;
   std::int64_t gamma_min = 1;
   std::int64_t gamma_max = 0;

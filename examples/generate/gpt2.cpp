@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -11,46 +12,78 @@ namespace generate {
 
 namespace {
 
-// Adds in a fixed order, in lanes that the compiler may keep in vector registers.
-float dot(const float *a, const float *b, std::size_t size) {
-  constexpr std::size_t kLanes = 8;
-  float sums[kLanes] = {};
+// The sum of term(i) for i below `size`, added in a fixed order as 8 sums, which do not wait for
+// each other.
+template <typename Term>
+double sum_of(std::size_t size, const Term &term) {
+  constexpr std::size_t kNumSums = 8;
+  double sums[kNumSums] = {};
   std::size_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  for (; i + kNumSums <= size; i += kNumSums) {
+    for (std::size_t j = 0; j < kNumSums; ++j) sums[j] += term(i + j);
   }
-  for (; i < size; ++i) sums[i % kLanes] += a[i] * b[i];
-  float total = 0;
-  for (const float sum : sums) total += sum;
+  for (; i < size; ++i) sums[i % kNumSums] += term(i);
+  double total = 0;
+  for (const double sum : sums) total += sum;
   return total;
 }
 
-// out[d] = the sum of weights[j] * values[j * stride + d], added in the order of j, in registers.
-template <std::size_t kSize>
-void add_weighted(const std::vector<float> &weights, const float *values, std::size_t stride,
-                  float *out) {
-  float sums[kSize] = {};
-  for (const float weight : weights) {
-    for (std::size_t d = 0; d < kSize; ++d) sums[d] += weight * values[d];
-    values += stride;
-  }
-  for (std::size_t d = 0; d < kSize; ++d) out[d] = sums[d];
+// What every machine has registers for.
+using Vector = float __attribute__((vector_size(16)));
+using Words = std::uint32_t __attribute__((vector_size(16)));
+constexpr std::size_t kLanes = sizeof(Vector) / sizeof(float);
+
+// values[i] = function(values[i]), by a function of vectors.
+template <typename Function>
+void apply(float *values, std::size_t size, const Function &function) {
+  const auto apply_to = [&](std::size_t count) {
+    Vector vector = {};
+    std::memcpy(&vector, values, count * sizeof(float));
+    vector = function(vector);
+    std::memcpy(values, &vector, count * sizeof(float));
+  };
+  for (; size >= kLanes; size -= kLanes, values += kLanes) apply_to(kLanes);
+  if (size > 0) apply_to(size);
 }
 
-// The same for any number of sums.
-void add_weighted(const std::vector<float> &weights, const float *values, std::size_t stride,
-                  std::size_t size, float *out) {
-  std::size_t d = 0;
-  for (; d + 32 <= size; d += 32) add_weighted<32>(weights, values + d, stride, out + d);
-  for (; d + 8 <= size; d += 8) add_weighted<8>(weights, values + d, stride, out + d);
-  for (; d < size; ++d) add_weighted<1>(weights, values + d, stride, out + d);
+// e^x within 2 units in the last place, of x in [-87, 88]; beyond, that of the nearer bound.
+Vector exponential(Vector x) {
+  constexpr float kLog2E = 1.44269504f, kLn2Upper = 0.693359375f, kLn2Lower = -2.12194440e-4f;
+  constexpr float kRounder = 0x1.8p23f;  // adding it leaves no bits behind the point
+  constexpr Vector kLowest = {-87, -87, -87, -87}, kHighest = {88, 88, 88, 88};
+  x = x < kLowest ? kLowest : x;
+  x = x > kHighest ? kHighest : x;
+  const Vector rounded = x * kLog2E + kRounder;
+  const Vector exponent = rounded - kRounder;
+  const Vector r = x - exponent * kLn2Upper - exponent * kLn2Lower;
+  // Cephes' polynomial of |r| <= ln(2) / 2.
+  Vector p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  Words bits;
+  std::memcpy(&bits, &rounded, sizeof bits);
+  bits = (bits + 127) << 23;  // the rounder's own bits are shifted out
+  Vector power;
+  std::memcpy(&power, &bits, sizeof power);
+  return p * power;
+}
+
+// Makes scores weights that are not yet divided by their sum, which it returns.
+float exponentiate(float *scores, std::size_t size, float scale) {
+  const float highest = *std::max_element(scores, scores + size);
+  apply(scores, size, [&](Vector score) { return exponential(scale * (score - highest)); });
+  return static_cast<float>(
+      sum_of(size, [&](std::size_t j) { return static_cast<double>(scores[j]); }));
 }
 
 // 0.5 x (1 + tanh(z)) = x / (1 + exp(-2 z)).
-float gelu_tanh(float x) {
+Vector gelu_tanh(Vector x) {
   constexpr float kSqrt2OverPi = 0.7978845608f;
-  const float z = kSqrt2OverPi * (x + 0.044715f * x * x * x);
-  return x / (1.0f + std::exp(-2.0f * z));
+  const Vector z = kSqrt2OverPi * (x + 0.044715f * x * x * x);
+  return x / (1.0f + exponential(-2.0f * z));
 }
 
 float gelu_erf(float x) {
@@ -189,11 +222,10 @@ std::vector<float> Gpt2Model::normalize(const LayerNorm &norm,
   std::vector<float> out(hidden.size());
   for (std::size_t begin = 0; begin < hidden.size(); begin += n_embd_) {
     const float *x = &hidden[begin];
-    double sum = 0;
-    for (std::size_t d = 0; d < n_embd_; ++d) sum += x[d];
+    const double sum = sum_of(n_embd_, [&](std::size_t d) { return static_cast<double>(x[d]); });
     const double mean = sum / static_cast<double>(n_embd_);
-    double squares = 0;
-    for (std::size_t d = 0; d < n_embd_; ++d) squares += (x[d] - mean) * (x[d] - mean);
+    const double squares =
+        sum_of(n_embd_, [&](std::size_t d) { return (x[d] - mean) * (x[d] - mean); });
     const double variance = squares / static_cast<double>(n_embd_);
     const double scale = 1.0 / std::sqrt(variance + config_.layer_norm_epsilon);
     for (std::size_t d = 0; d < n_embd_; ++d) {
@@ -220,17 +252,13 @@ void Gpt2Model::add_attention(std::size_t layer, const std::vector<TokenSpan> &s
   const float *row = qkv.data();
   float *out = attended.data();
   for (const TokenSpan &span : spans) {
+    const auto num_tokens = static_cast<std::size_t>(span.num_tokens);
+    const auto length = static_cast<std::size_t>(span.sequence->length_);
     Gpt2Sequence::KvCache &cache = span.sequence->layers_[layer];
-    const std::size_t num_kept = static_cast<std::size_t>(span.sequence->length_) * n_embd_;
-    cache.keys.resize(num_kept);
-    cache.values.resize(num_kept);
-    for (int i = 0; i < span.num_tokens; ++i) {
-      cache.keys.insert(cache.keys.end(), row + n_embd_, row + 2 * n_embd_);
-      cache.values.insert(cache.values.end(), row + 2 * n_embd_, row + 3 * n_embd_);
-      attend(cache, row, span.sequence->length_ + i + 1, scale, out);
-      row += 3 * n_embd_;
-      out += n_embd_;
-    }
+    append(row, num_tokens, length, &cache);
+    attend(cache, row, num_tokens, length, scale, out);
+    row += num_tokens * 3 * n_embd_;
+    out += num_tokens * n_embd_;
   }
 
   std::vector<float> projected(hidden->size());
@@ -239,24 +267,42 @@ void Gpt2Model::add_attention(std::size_t layer, const std::vector<TokenSpan> &s
   add(projected, hidden);
 }
 
-// One token's attention to the first num_keys tokens of its sequence.
-void Gpt2Model::attend(const Gpt2Sequence::KvCache &cache, const float *query, int num_keys,
-                       float scale, float *out) const {
+// Puts the keys and values of new tokens behind the `length` that are kept.
+void Gpt2Model::append(const float *qkv, std::size_t num_tokens, std::size_t length,
+                       Gpt2Sequence::KvCache *cache) const {
+  const std::size_t end = length + num_tokens;
+  cache->keys.resize((end + kPanelWidth - 1) / kPanelWidth * n_embd_);
+  cache->values.resize(end * n_embd_ + kPanelWidth);
+  for (std::size_t position = length; position < end; ++position, qkv += 3 * n_embd_) {
+    PanelRow *panel = &cache->keys[position / kPanelWidth * n_embd_];
+    const float *key = qkv + n_embd_;
+    for (std::size_t d = 0; d < n_embd_; ++d) panel[d].weights[position % kPanelWidth] = key[d];
+    std::copy_n(qkv + 2 * n_embd_, n_embd_, &cache->values[position * n_embd_]);
+  }
+}
+
+// The attention of tokens to those before them, the first of which `length` are, and themselves.
+// For each head that is two products: queries and keys give scores, these become weights, and
+// weights and values give what is attended to. A weight is 0 where a token would look ahead.
+void Gpt2Model::attend(const Gpt2Sequence::KvCache &cache, const float *qkv, std::size_t num_tokens,
+                       std::size_t length, float scale, float *out) const {
   const std::size_t head_size = n_embd_ / static_cast<std::size_t>(config_.n_head);
-  std::vector<float> weights(static_cast<std::size_t>(num_keys));
+  const std::size_t num_keys = length + num_tokens;
+  std::vector<float> weights(num_tokens * num_keys);
+  std::vector<float> sums(num_tokens);
   for (std::size_t head = 0; head < n_embd_; head += head_size) {
-    float highest = -INFINITY;
-    for (std::size_t j = 0; j < weights.size(); ++j) {
-      weights[j] = scale * dot(query + head, &cache.keys[j * n_embd_ + head], head_size);
-      highest = std::max(highest, weights[j]);
+    multiply({cache.keys[head].weights, n_embd_ * kPanelWidth, kPanelWidth, head_size, num_keys,
+              qkv + head, 3 * n_embd_, num_tokens, nullptr, weights.data(), num_keys});
+    for (std::size_t i = 0; i < num_tokens; ++i) {
+      float *const row = &weights[i * num_keys];
+      sums[i] = exponentiate(row, length + i + 1, scale);
+      std::fill(row + length + i + 1, row + num_keys, 0.0f);
     }
-    float sum = 0;
-    for (std::size_t j = 0; j < weights.size(); ++j) {
-      weights[j] = std::exp(weights[j] - highest);
-      sum += weights[j];
+    multiply({&cache.values[head], kPanelWidth, n_embd_, num_keys, head_size, weights.data(),
+              num_keys, num_tokens, nullptr, out + head, n_embd_});
+    for (std::size_t i = 0; i < num_tokens; ++i) {
+      for (std::size_t d = 0; d < head_size; ++d) out[i * n_embd_ + head + d] /= sums[i];
     }
-    add_weighted(weights, &cache.values[head], n_embd_, head_size, out + head);
-    for (std::size_t d = 0; d < head_size; ++d) out[head + d] /= sum;
   }
 }
 
@@ -266,8 +312,11 @@ void Gpt2Model::add_mlp(std::size_t layer, std::vector<float> *hidden) const {
   std::vector<float> inner(num_rows * static_cast<std::size_t>(config_.n_inner));
   block.mlp_c_fc.weight.multiply(normalize(block.ln_2, *hidden).data(), num_rows,
                                  block.mlp_c_fc.bias.data(), inner.data());
-  const auto activate = config_.activation == Activation::kGeluTanh ? gelu_tanh : gelu_erf;
-  for (float &x : inner) x = activate(x);
+  if (config_.activation == Activation::kGeluTanh) {
+    apply(inner.data(), inner.size(), gelu_tanh);
+  } else {
+    for (float &x : inner) x = gelu_erf(x);
+  }
   std::vector<float> projected(hidden->size());
   block.mlp_c_proj.weight.multiply(inner.data(), num_rows, block.mlp_c_proj.bias.data(),
                                    projected.data());

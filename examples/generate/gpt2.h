@@ -28,10 +28,10 @@ class Gpt2Sequence {
  private:
   friend class Gpt2Model;
 
-  // [length, n_embd] each, and more behind where tokens were forgotten.
+  // As the two products of attention want them. Where tokens were forgotten there is more.
   struct KvCache {
-    std::vector<float> keys;
-    std::vector<float> values;
+    std::vector<PanelRow> keys;  // [ceil(length / 16), n_embd]: a panel has 16 tokens
+    std::vector<float> values;   // [length, n_embd], and as much as a panel is read beyond its end
   };
 
   std::vector<KvCache> layers_;
@@ -88,8 +88,10 @@ class Gpt2Model {
   std::vector<float> normalize(const LayerNorm &norm, const std::vector<float> &hidden) const;
   void add_attention(std::size_t layer, const std::vector<TokenSpan> &spans,
                      std::vector<float> *hidden) const;
-  void attend(const Gpt2Sequence::KvCache &cache, const float *query, int num_keys, float scale,
-              float *out) const;
+  void append(const float *qkv, std::size_t num_tokens, std::size_t length,
+              Gpt2Sequence::KvCache *cache) const;
+  void attend(const Gpt2Sequence::KvCache &cache, const float *qkv, std::size_t num_tokens,
+              std::size_t length, float scale, float *out) const;
   void add_mlp(std::size_t layer, std::vector<float> *hidden) const;
 
   Gpt2Config config_;

@@ -22,6 +22,7 @@ namespace {
 
 using generate::Arguments;
 using generate::BpeTokenizer;
+using generate::Comparison;
 using generate::Continuation;
 using generate::Error;
 using generate::Generation;
@@ -42,15 +43,28 @@ std::vector<std::int32_t> encode_prompt(const BpeTokenizer &tokenizer, const std
 }
 
 // The same prompts and samples without drafts or beams.
-std::optional<Generation> autoregressive_run(const Gpt2Model &model, const Prompts &prompts,
-                                             GenerationOptions options) {
-  if (options.mode == Mode::kAutoregressive) return std::nullopt;
+Generation autoregressive_run(const Gpt2Model &model, const Prompts &prompts,
+                              GenerationOptions options) {
   if (options.mode == Mode::kBeam) {
     options.num_samples = 1;
     options.sampling.temperature = 0;
   }
   options.mode = Mode::kAutoregressive;
   return generate_text(model, nullptr, prompts, options, {});
+}
+
+// `first` and what follows it, in turn with autoregressive runs of the same seeds.
+Comparison compare(const Gpt2Model &model, const Gpt2Model *drafter, const Prompts &prompts,
+                   GenerationOptions options, int repeats, const Generation &first) {
+  Comparison comparison;
+  comparison.runs.push_back(first);
+  comparison.autoregressive.push_back(autoregressive_run(model, prompts, options));
+  for (int i = 1; i < repeats; ++i) {
+    ++options.seed;
+    comparison.runs.push_back(generate_text(model, drafter, prompts, options, {}));
+    comparison.autoregressive.push_back(autoregressive_run(model, prompts, options));
+  }
+  return comparison;
 }
 
 void run(Arguments arguments) {
@@ -74,12 +88,15 @@ void run(Arguments arguments) {
   if (arguments.trace) {
     listeners.on_round = [&](const sampler_trace_round &round) { printer.print_round(round); };
   }
-  const Generation generation =
-      generate_text(model, drafter ? &*drafter : nullptr, prompts, options, listeners);
+  const Gpt2Model *const draft_model = drafter ? &*drafter : nullptr;
+  const Generation generation = generate_text(model, draft_model, prompts, options, listeners);
   if (arguments.trace) printer.print_texts();
   if (!std::cout) throw Error("the text cannot be written to standard output");
-  const std::optional<Generation> autoregressive = autoregressive_run(model, prompts, options);
-  const Generation *beside = autoregressive ? &*autoregressive : nullptr;
+  std::optional<Comparison> comparison;
+  if (options.mode != Mode::kAutoregressive) {
+    comparison = compare(model, draft_model, prompts, options, arguments.repeats, generation);
+  }
+  const Comparison *const beside = comparison ? &*comparison : nullptr;
   print_report(arguments, generation, beside);
   if (!arguments.json.empty()) append_json(arguments, generation, beside);
 }

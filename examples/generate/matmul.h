@@ -16,12 +16,44 @@ struct alignas(64) PanelRow {
   float weights[kPanelWidth];
 };
 
-// The weights of a linear layer, kept in panels of 16 outputs so that a product reads them once,
-// front to back, and fills vector registers whatever the instruction set.
+// y[r][o] = bias[o] + x[r][0] w[0][o] + x[r][1] w[1][o] + ... for each row r and output o.
 //
-// Each output is bias + x[0] w[0] + x[1] w[1] + ..., added in this order, rounded after each
-// product and each sum (built without contraction to fma). So a row's result depends neither on
-// the other rows nor on the instruction set.
+// Outputs come in panels of 16, so that weights are read once for all rows, front to back, and fill
+// vector registers whatever the instruction set. w[i][o] is
+// weights[o / 16 * panel_stride + i * input_stride + o % 16]; the last panel is read whole.
+//
+// Sums are added in this order, product and sum rounded together (fma) where the machine can:
+// aarch64, and x86-64 with AVX2. So a row's result depends neither on the other rows nor, among
+// machines with fma, on the instruction set.
+struct Product {
+  const float *weights;
+  std::size_t panel_stride;
+  std::size_t input_stride;
+  std::size_t num_inputs;
+  std::size_t num_outputs;
+  const float *x;
+  std::size_t x_stride;
+  std::size_t num_rows;
+  const float *bias;  // NULL: zeros
+  float *y;
+  std::size_t y_stride;
+};
+
+// A way to compute products.
+struct Multiplier {
+  const char *instruction_set;
+  bool uses_fma;
+  void (*multiply)(const Product &);
+};
+
+// Those that this machine has the instructions for, the fastest first.
+const std::vector<Multiplier> &multipliers();
+
+inline void multiply(const Product &product) {
+  multipliers().front().multiply(product);
+}
+
+// The weights of a linear layer, in panels.
 class PackedMatrix {
  public:
   PackedMatrix() = default;

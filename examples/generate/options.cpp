@@ -177,6 +177,11 @@ class Declaration {
         "Fewer drafts the more uncertain the drafter is: --gamma-max where it is certain, "
         "--gamma-min where all tokens are equally likely, by the entropy between");
     only_in(adaptive, {Mode::kSpeculative});
+    only_in(app_->add_flag("--measured", draft.measured_gamma,
+                           "As many drafts as measured times and acceptance say are fastest, from "
+                           "none to --gamma. A sampled text is then another in each run")
+                ->excludes(adaptive),
+            {Mode::kSpeculative, Mode::kNgram});
     only_in(app_->add_option("--gamma-min", draft.gamma_min, "Drafts a round at least; 0: none")
                 ->capture_default_str()
                 ->check(in_range(std::int64_t{0}, kMaxGamma))
@@ -246,6 +251,12 @@ class Declaration {
         ->capture_default_str()
         ->type_name("WHEN")
         ->check(CLI::IsMember({"auto", "always", "never"}));
+    only_in(app_->add_option("--repeats", arguments_->repeats,
+                             "Runs with and without drafts or beams, in turn, whose median speeds "
+                             "are compared; the i-th run, counted from 0, has seed + i")
+                ->capture_default_str()
+                ->check(in_range(1, 1000)),
+            {Mode::kSpeculative, Mode::kNgram, Mode::kBeam});
     app_->add_option(
             "--json", arguments_->json,
             "Append a line of JSON to this file: what was asked for, tokens, drafts, times "

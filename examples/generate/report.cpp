@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -20,6 +21,44 @@ bool uses_drafts(Mode mode) {
 
 double tokens_per_second(const Generation &generation) {
   return static_cast<double>(generation.stats.num_new_tokens) / generation.times.total_seconds;
+}
+
+double median_tokens_per_second(const std::vector<Generation> &runs) {
+  std::vector<double> rates;
+  for (const Generation &run : runs) rates.push_back(tokens_per_second(run));
+  std::sort(rates.begin(), rates.end());
+  const std::size_t middle = rates.size() / 2;
+  return rates.size() % 2 == 1 ? rates[middle] : (rates[middle - 1] + rates[middle]) / 2;
+}
+
+double speed_up(const Comparison &comparison) {
+  return median_tokens_per_second(comparison.runs) /
+         median_tokens_per_second(comparison.autoregressive);
+}
+
+// What was measured, whichever way it went.
+void print_comparison(Mode mode, const Comparison &comparison) {
+  const double ratio = speed_up(comparison);
+  const std::size_t num_runs = comparison.runs.size();
+  std::fprintf(stderr, "%.0f tokens/s, plain decoding %.0f tokens/s (%s%zu run%s each, in turn)\n",
+               median_tokens_per_second(comparison.runs),
+               median_tokens_per_second(comparison.autoregressive),
+               num_runs > 1 ? "medians of " : "", num_runs, num_runs > 1 ? "s" : "");
+  const char *const subject = mode == Mode::kBeam ? "beam search" : "speculation";
+  if (mode == Mode::kBeam || ratio > 1) {
+    std::fprintf(stderr, "%s: %.2f times the speed of plain decoding\n", subject, ratio);
+    return;
+  }
+  std::int64_t num_plain = 0, num_rounds = 0;
+  for (const Generation &run : comparison.runs) {
+    num_plain += run.stats.num_plain_rounds;
+    num_rounds += run.stats.num_rounds;
+  }
+  std::fprintf(stderr,
+               "%s does not pay here: %.2f times the speed of plain decoding; 0 drafts in %lld of "
+               "%lld rounds\n",
+               subject, ratio, static_cast<long long>(num_plain),
+               static_cast<long long>(num_rounds));
 }
 
 // Of the loop and the library, that is, of all but the models.
@@ -63,7 +102,10 @@ Json options_as_json(const GenerationOptions &options) {
   json["top_k"] = options.sampling.top_k;
   json["top_p"] = rounded(options.sampling.top_p);
   json["min_p"] = rounded(options.sampling.min_p);
-  if (uses_drafts(options.mode)) json["gamma"] = options.draft.gamma;
+  if (uses_drafts(options.mode)) {
+    json["gamma"] = options.draft.gamma;
+    json["measured"] = options.draft.measured_gamma;
+  }
   if (options.mode == Mode::kSpeculative) {
     json["adaptive"] = options.draft.adaptive_gamma;
     json["gamma_min"] = options.draft.gamma_min;
@@ -93,6 +135,7 @@ Json drafts_as_json(const Generation &generation) {
   json["drafted"] = stats.num_drafted;
   json["accepted"] = stats.num_accepted;
   json["acceptance_rate"] = rounded(stats.acceptance_rate);
+  json["rounds_without_drafts"] = stats.num_plain_rounds;
   json["drafter_forwards"] = stats.drafter_forwards;
   json["drafter_seconds"] = rounded(generation.times.drafter_seconds);
   return json;
@@ -101,7 +144,7 @@ Json drafts_as_json(const Generation &generation) {
 }  // namespace
 
 void print_report(const Arguments &arguments, const Generation &generation,
-                  const Generation *autoregressive) {
+                  const Comparison *comparison) {
   print_times(generation);
   const sampler_generation_stats &stats = generation.stats;
   if (uses_drafts(arguments.generation.mode)) {
@@ -110,24 +153,19 @@ void print_report(const Arguments &arguments, const Generation &generation,
                  static_cast<long long>(stats.num_drafted), 100 * stats.acceptance_rate,
                  static_cast<long long>(stats.num_rounds));
   }
-  if (autoregressive == nullptr) return;
-  const double rate = tokens_per_second(generation);
-  const double autoregressive_rate = tokens_per_second(*autoregressive);
-  std::fprintf(stderr,
-               "%.0f tokens/s in all, %.2f times the %.0f tokens/s of an autoregressive run of the "
-               "same prompts behind it\n",
-               rate, rate / autoregressive_rate, autoregressive_rate);
+  if (comparison != nullptr) print_comparison(arguments.generation.mode, *comparison);
 }
 
 void append_json(const Arguments &arguments, const Generation &generation,
-                 const Generation *autoregressive) {
+                 const Comparison *comparison) {
   Json json = options_as_json(arguments.generation);
   json["prompts"] = arguments.prompts.size();
   json.update(times_as_json(generation));
   if (uses_drafts(arguments.generation.mode)) json.update(drafts_as_json(generation));
-  if (autoregressive != nullptr) {
-    json["autoregressive"] = times_as_json(*autoregressive);
-    json["speed_up"] = rounded(tokens_per_second(generation) / tokens_per_second(*autoregressive));
+  if (comparison != nullptr) {
+    json["autoregressive"] = times_as_json(comparison->autoregressive[0]);
+    json["repeats"] = comparison->runs.size();
+    json["speed_up"] = rounded(speed_up(*comparison));
   }
   std::ofstream file(arguments.json, std::ios::app);
   file << json.dump() << "\n" << std::flush;

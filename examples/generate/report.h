@@ -2,20 +2,28 @@
 #define GENERATE_REPORT_H
 
 #include <string>
+#include <vector>
 
 #include "generation.h"
 #include "options.h"
 
 namespace generate {
 
-// Prints times, drafts and the rate to standard error. `autoregressive` is the same prompts'
-// continuation token by token in the same run of the program; NULL: there is none to compare with.
+// Runs of a mode, and as many autoregressive runs of the same prompts and seeds, taken in turn. At
+// least one of each.
+struct Comparison {
+  std::vector<Generation> runs;
+  std::vector<Generation> autoregressive;
+};
+
+// Prints times and drafts of a run, and the speeds that were compared, to standard error. NULL:
+// there is nothing to compare with.
 void print_report(const Arguments &arguments, const Generation &generation,
-                  const Generation *autoregressive);
+                  const Comparison *comparison);
 
 // Appends a line of JSON to arguments.json. Throws Error.
 void append_json(const Arguments &arguments, const Generation &generation,
-                 const Generation *autoregressive);
+                 const Comparison *comparison);
 
 }  // namespace generate
 

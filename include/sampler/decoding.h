@@ -120,8 +120,8 @@ enum {
 };
 
 /* Takes the new tokens of a step, which are valid during the call; `reason` is not NONE with the
- * last of them, of which there may be 0. Not 0: the text ends here, CANCELLED where it had not ended
- * anyway. */
+ * last of them, of which there may be 0. Not 0: the text ends here, CANCELLED where it had not
+ * ended anyway. */
 typedef int32_t (*sampler_tokens_fn)(void *user, int64_t text, const int32_t *token_ids,
                                      int64_t num_tokens, sampler_finish_reason reason);
 
@@ -162,11 +162,13 @@ typedef struct sampler_generation_stats {
   int64_t num_accepted;
   int64_t target_forwards; /* calls of the callback */
   int64_t drafter_forwards;
-  double acceptance_rate; /* num_accepted / num_drafted; 0 when nothing was drafted */
+  double acceptance_rate;   /* num_accepted / num_drafted; 0 when nothing was drafted */
+  int64_t num_plain_rounds; /* of sampler_speculative and sampler_ngram_assisted: those without
+                               drafts */
 } sampler_generation_stats;
 
 #define SAMPLER_GENERATION_STATS_INIT \
-  { sizeof(sampler_generation_stats), 0, 0, 0, 0, 0, 0, 0.0 }
+  { sizeof(sampler_generation_stats), 0, 0, 0, 0, 0, 0, 0.0, 0 }
 
 typedef struct sampler_generation_args {
   size_t struct_size;
@@ -264,6 +266,24 @@ SAMPLER_API sampler_status sampler_generation_args_init(sampler_generation_args 
 SAMPLER_API sampler_status sampler_autoregressive(sampler_t sampler,
                                                   const sampler_generation_args *args);
 
+/* What decides on the number of drafts of a round. */
+typedef int32_t sampler_gamma_rule;
+enum {
+  SAMPLER_GAMMA_FIXED = 0,      /* gamma */
+  SAMPLER_GAMMA_BY_ENTROPY = 1, /* the drafter's entropy, see adaptive_gamma */
+  /* What drafts are measured to cost and to gain: the number of most tokens a second, 0 included.
+   * The loop tries other numbers now and then, as rarely as keeps it within 5 % of the time that it
+   * takes without drafts; in addition a few rounds at the start are lost where drafts do not pay,
+   * and the drafter's reading of the prompt. Times differ from run to run, so numbers of drafts do,
+   * and with them sampled texts: their distribution is exact, but the seed does not fix them.
+   * Greedy texts are those of sampler_autoregressive. */
+  SAMPLER_GAMMA_MEASURED = 2
+};
+
+/* The time in nanoseconds since any moment, never less than before. A loop asks for it when the
+ * drafts of a round and their judgement are on the host. */
+typedef int64_t (*sampler_clock_fn)(void *user);
+
 typedef struct sampler_speculative_args {
   size_t struct_size;
   const sampler_generation_args *generation;
@@ -276,10 +296,11 @@ typedef struct sampler_speculative_args {
    * Default 5. */
   int64_t gamma;
 
-  /* 1: gamma follows the entropy H of the drafter's distribution at the temperature, without
-   * filters, in nats: clamp(trunc((1 - H / ln(vocabulary_size)) gamma_max), gamma_min, gamma_max).
-   * The logits that it is taken of serve the first draft. Default 0. */
-  int32_t adaptive_gamma;
+  /* BY_ENTROPY: gamma follows the entropy H of the drafter's distribution at the temperature,
+   * without filters, in nats: clamp(trunc((1 - H / ln(vocabulary_size)) gamma_max), gamma_min,
+   * gamma_max). The logits that it is taken of serve the first draft. MEASURED: in [0, gamma_max].
+   * Default FIXED. */
+  sampler_gamma_rule adaptive_gamma;
 
   /* H is smoothed over a text's rounds: ema_beta H_before + (1 - ema_beta) H. In [0, 1). Default 0.
    */
@@ -296,10 +317,14 @@ typedef struct sampler_speculative_args {
   /* 1: behind a rejected draft the token is drawn from the target's p and not from the residual, so
    * that the text no longer follows the target's distribution. For comparisons. Default 0. */
   int32_t skip_sample_adjustment;
+
+  /* Of MEASURED. NULL: the system's monotonic clock. */
+  sampler_clock_fn clock;
+  void *clock_user;
 } sampler_speculative_args;
 
 #define SAMPLER_SPECULATIVE_ARGS_INIT \
-  { sizeof(sampler_speculative_args), 0, 0, 5, 0, 0.0f, 1, 0, 1, 0 }
+  { sizeof(sampler_speculative_args), 0, 0, 5, 0, 0.0f, 1, 0, 1, 0, 0, 0 }
 
 SAMPLER_API sampler_status sampler_speculative_args_init(sampler_speculative_args *args,
                                                          size_t struct_size);
@@ -334,10 +359,18 @@ typedef struct sampler_ngram_assisted_args {
   /* 1: the first token is drawn from the target's logits of the prompt, without drafts. Default 1.
    */
   int32_t first_target;
+
+  /* FIXED, the default, or MEASURED: in [0, gamma]. */
+  sampler_gamma_rule adaptive_gamma;
+  int32_t reserved; /* must be 0 */
+
+  /* Of MEASURED. NULL: the system's monotonic clock. */
+  sampler_clock_fn clock;
+  void *clock_user;
 } sampler_ngram_assisted_args;
 
 #define SAMPLER_NGRAM_ASSISTED_ARGS_INIT \
-  { sizeof(sampler_ngram_assisted_args), 0, 0, 5, 3, 0, 1 }
+  { sizeof(sampler_ngram_assisted_args), 0, 0, 5, 3, 0, 1, 0, 0, 0, 0 }
 
 SAMPLER_API sampler_status sampler_ngram_assisted_args_init(sampler_ngram_assisted_args *args,
                                                             size_t struct_size);

@@ -184,7 +184,7 @@ void read_drafter(Check &check, const sampler_speculative_args &args, const Call
 }
 
 void check_adaptive(Check &check, const sampler_speculative_args &args) {
-  check.enumeration("adaptive_gamma", args.adaptive_gamma, 2);
+  check.enumeration("adaptive_gamma", args.adaptive_gamma, 3);
   check.range("gamma_max", args.gamma_max, 0, kMaxGamma + 1);
   const int64_t largest = args.gamma_max ? args.gamma_max : args.gamma;
   if (check.ok()) check.range("gamma_min", args.gamma_min, 0, largest + 1);
@@ -384,6 +384,13 @@ sampler_status sampler_ngram_assisted(sampler_t sampler, const sampler_ngram_ass
     if (check.ok()) own.filler_top_k = std::min(own.filler_top_k, shared.target.vocabulary_size);
     check.enumeration("stop_if_unknown", own.stop_if_unknown, 2);
     check.enumeration("first_target", own.first_target, 2);
+    if (own.adaptive_gamma != SAMPLER_GAMMA_FIXED && own.adaptive_gamma != SAMPLER_GAMMA_MEASURED) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "adaptive_gamma is %d; it must be SAMPLER_GAMMA_FIXED, 0, or "
+                 "SAMPLER_GAMMA_MEASURED, 2, for n-grams",
+                 int(own.adaptive_gamma));
+    }
+    check.zero("reserved", own.reserved);
     own.ngram = &ngram;
     run(check, sampler, shared.generation, own.gamma,
         [&](const Place &place, Generation *generation) {

@@ -54,10 +54,17 @@ class Drafter {
   virtual void learn(size_t chain, const Text &text, const Outcome &outcome) = 0;
 };
 
-// Rounds of drafts and their verification until all texts have ended. first_target: the first round
-// has no drafts. skips_adjustment: tokens behind rejected drafts come from the target's p.
-void speculate(const Place &place, Generation *generation, Drafter *drafter, bool first_target,
-               bool skips_adjustment);
+struct SpeculationRules {
+  bool first_target;      // the first round has no drafts
+  bool skips_adjustment;  // tokens after rejected drafts come from the target's p
+  bool is_measured;       // the number of drafts is chosen by what is measured, with this clock
+  sampler_clock_fn clock;
+  void *clock_user;
+};
+
+// Rounds of drafts and their verification until all texts have ended.
+void speculate(const Place &place, Generation *generation, Drafter *drafter,
+               const SpeculationRules &rules);
 
 // Makes row i the row places[i], with places ascending and none below i. Rows of `bytes` bytes
 // stand row_bytes apart from `first` on.

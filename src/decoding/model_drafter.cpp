@@ -28,7 +28,7 @@ class ModelDrafter : public Drafter {
         cache_(place, model_, generation->args(), num_texts(), generation->capacity(), num_texts()),
         logits_(place, bytes_of(product({num_texts(), gamma_, num_cols()}), cache_.element_size())),
         sampler_(place, generation->args(), model_, num_texts()),
-        probabilities_(place, args.adaptive_gamma ? product({num_texts(), num_cols()}) : 0),
+        probabilities_(place, follows_entropy() ? product({num_texts(), num_cols()}) : 0),
         entropies_(place, num_texts()),
         drafting_(place, num_texts()),
         feeds_(place, num_texts()) {
@@ -50,7 +50,7 @@ class ModelDrafter : public Drafter {
       find_drafting(*chains, position);
       if (drafting_.empty()) return;
       forward(*chains, position);
-      if (position == 0 && args_.adaptive_gamma) adapt(chains, workspace);
+      if (position == 0 && follows_entropy()) adapt(chains, workspace);
       spread(position);
       find_drafting(*chains, position);
       if (!drafting_.empty()) draw(chains, position, workspace);
@@ -70,6 +70,7 @@ class ModelDrafter : public Drafter {
 
   int64_t num_texts() const { return generation_->num_texts(); }
   int64_t num_cols() const { return model_.vocabulary_size; }
+  bool follows_entropy() const { return args_.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY; }
   LogitRows rows_at(int64_t position) const {
     const LogitRows all = rows();
     return {all.data + size_t(position * num_cols()) * cache_.element_size(), all.row_stride};
@@ -160,7 +161,9 @@ class ModelDrafter : public Drafter {
 
 void speculative(const Place &place, const sampler_speculative_args &args, Generation *generation) {
   ModelDrafter drafter(place, args, generation);
-  speculate(place, generation, &drafter, args.first_target != 0, args.skip_sample_adjustment != 0);
+  speculate(place, generation, &drafter,
+            {args.first_target != 0, args.skip_sample_adjustment != 0,
+             args.adaptive_gamma == SAMPLER_GAMMA_MEASURED, args.clock, args.clock_user});
 }
 
 void spread_rows(DeviceBytes *memory, size_t first, size_t row_bytes, size_t bytes,

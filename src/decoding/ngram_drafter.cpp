@@ -100,7 +100,9 @@ class NgramDrafter : public Drafter {
 void ngram_assisted(const Place &place, const sampler_ngram_assisted_args &args,
                     Generation *generation) {
   NgramDrafter drafter(place, args, generation);
-  speculate(place, generation, &drafter, args.first_target != 0, false);
+  speculate(place, generation, &drafter,
+            {args.first_target != 0, false, args.adaptive_gamma == SAMPLER_GAMMA_MEASURED,
+             args.clock, args.clock_user});
 }
 
 }  // namespace sampler::decoding

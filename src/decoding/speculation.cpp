@@ -1,7 +1,9 @@
 // Rounds of drafts and their verification, whoever drafts.
 #include <algorithm>
+#include <optional>
 
 #include "decoding/drafter.h"
+#include "decoding/measured_gamma.h"
 #include "decoding/target.h"
 
 namespace sampler::decoding {
@@ -13,10 +15,11 @@ constexpr uint64_t kRedrawn = uint64_t(1) << 63;
 
 class Speculation {
  public:
-  Speculation(const Place &place, Generation *generation, Drafter *drafter, bool skips_adjustment)
+  Speculation(const Place &place, Generation *generation, Drafter *drafter,
+              const SpeculationRules &rules)
       : generation_(generation),
         drafter_(drafter),
-        skips_adjustment_(skips_adjustment),
+        skips_adjustment_(rules.skips_adjustment),
         gamma_(drafter->gamma()),
         workspace_(place, num_texts() * (gamma_ + 1), generation->target().vocabulary_size),
         target_(place, generation, gamma_ + 1),
@@ -33,7 +36,11 @@ class Speculation {
         emitted_(place, num_texts()),
         drafts_(place, gamma_),
         is_bad_(place, num_texts()),
-        searches_(place, num_texts()) {}
+        searches_(place, num_texts()) {
+    if (rules.is_measured) {
+      measured_.emplace(gamma_, generation->entry(), rules.clock, rules.clock_user);
+    }
+  }
 
   void run(bool first_target) {
     target_.run([&](Array<Text *> &active) {
@@ -57,17 +64,33 @@ class Speculation {
 
   void round(const Array<Text *> &active, bool may_draft) {
     chains_.clear();
+    const int64_t gamma = measured_ ? measured_->choose(int64_t(active.size())) : drafter_->gamma();
     for (Text *const text : active) {
-      const int64_t limit = std::min(drafter_->max_drafts(*text), generation_->room(*text) - 1);
+      const int64_t limit =
+          std::min({gamma, drafter_->max_drafts(*text), generation_->room(*text) - 1});
       chains_.push_back({text, may_draft ? std::max<int64_t>(limit, 0) : 0});
     }
+    if (measured_) measured_->start();
     drafter_->draft(&chains_, &workspace_);
+    if (measured_) measured_->mark_drafted();
     int64_t num_drafts = 0;
     for (const Chain &chain : chains_) num_drafts = std::max(num_drafts, chain.num_drafts);
     forward(num_drafts);
     verify(num_drafts);
+    if (measured_) measured_->finish(measured_round(num_drafts));
     finish(num_drafts);
     ++generation_->stats().num_rounds;
+    generation_->stats().num_plain_rounds += num_drafts == 0;
+  }
+
+  MeasuredRound measured_round(int64_t num_drafts) const {
+    MeasuredRound round = {int64_t(chains_.size()), num_drafts, 0, 0, 0};
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      round.num_rows += chains_[i].num_drafts + 1;
+      round.num_kept += emitted_[i];
+      round.num_examined += std::min<int64_t>(emitted_[i] + 1, chains_[i].num_drafts);
+    }
+    return round;
   }
 
   // The target's logits, [chains, num_drafts + 1, columns]. Of a chain with fewer drafts the last
@@ -217,6 +240,7 @@ class Speculation {
   Drafter *drafter_;
   bool skips_adjustment_;
   int64_t gamma_;
+  std::optional<MeasuredGamma> measured_;
   Workspace workspace_;
   Target target_;
   Randomness randomness_;
@@ -233,9 +257,9 @@ class Speculation {
 
 }  // namespace
 
-void speculate(const Place &place, Generation *generation, Drafter *drafter, bool first_target,
-               bool skips_adjustment) {
-  Speculation(place, generation, drafter, skips_adjustment).run(first_target);
+void speculate(const Place &place, Generation *generation, Drafter *drafter,
+               const SpeculationRules &rules) {
+  Speculation(place, generation, drafter, rules).run(rules.first_target);
 }
 
 }  // namespace sampler::decoding

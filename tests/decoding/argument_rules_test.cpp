@@ -344,13 +344,16 @@ TEST_F(Rules, Enumerations) {
   const std::vector<LoopKind> speculative = {LoopKind::kSpeculative};
   refuse_values(speculative, "logits_dtype", MEMBER(drafter.logits_dtype), not_three);
   refuse_values(speculative, "reserved", MEMBER(drafter.reserved), Int32s{1});
-  refuse_values(speculative, "adaptive_gamma", MEMBER(speculative.adaptive_gamma), not_two);
+  refuse_values(speculative, "adaptive_gamma", MEMBER(speculative.adaptive_gamma), not_three);
   refuse_values(speculative, "first_target", MEMBER(speculative.first_target), not_two);
   refuse_values(speculative, "skip_sample_adjustment", MEMBER(speculative.skip_sample_adjustment),
                 not_two);
   const std::vector<LoopKind> ngram_assisted = {LoopKind::kNgramAssisted};
   refuse_values(ngram_assisted, "stop_if_unknown", MEMBER(ngram_assisted.stop_if_unknown), not_two);
   refuse_values(ngram_assisted, "first_target", MEMBER(ngram_assisted.first_target), not_two);
+  refuse_values(ngram_assisted, "adaptive_gamma", MEMBER(ngram_assisted.adaptive_gamma),
+                Int32s{-1, SAMPLER_GAMMA_BY_ENTROPY, 3, INT32_MIN, INT32_MAX});
+  refuse_values(ngram_assisted, "reserved", MEMBER(ngram_assisted.reserved), Int32s{1, -1});
   const std::vector<LoopKind> beam_search = {LoopKind::kBeamSearch};
   refuse_values(beam_search, "early_stop", MEMBER(beam_search.early_stop), not_two);
   refuse_values(beam_search, "reserved", MEMBER(beam_search.reserved), Int32s{1, -1});

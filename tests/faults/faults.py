@@ -399,6 +399,18 @@ FAULTS = [
           "smooth != entropy ? entropy :")],
         [decoding("AdaptiveGamma.FollowsTheEntropy")]),
     Fault(
+        "acceptance_not_measured",
+        "a measured gamma goes by the acceptance that it began with",
+        [("src/decoding/measured_gamma.cpp", "kNewestDraft = 1.0 / 32", "kNewestDraft = 0.0 / 32")],
+        [decoding("MeasuredGamma.IsAboutAsFastAsTheBestNumberWhereDraftsPay")]),
+    Fault(
+        "probes_without_credit",
+        "a measured gamma probes and speculates whatever that has cost",
+        [("src/decoding/measured_gamma.cpp", "if (loss(num_texts, gamma) > credit_) return 0;", ""),
+         ("src/decoding/measured_gamma.cpp", "if (credit_ < 0) return 0;", ""),
+         ("src/decoding/measured_gamma.cpp", "kLongestGap = 128", "kLongestGap = 8")],
+        [decoding("MeasuredGamma.LosesAtMostATwentiethWhereDraftsDoNotPay")]),
+    Fault(
         "last_token_not_learned",
         "a storage of n-grams does not learn the last token of a round",
         [("src/decoding/ngram_drafter.cpp", "length < text.length; ++length",

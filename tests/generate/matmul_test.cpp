@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -23,16 +24,19 @@ struct Sizes {
   std::size_t num_rows;
 };
 
-// The documented order of additions, to the bit: this file is built without contraction too.
+// The documented order of additions, to the bit: this file is built without contraction.
 std::vector<float> expected_product(const Sizes &sizes, const std::vector<float> &x,
                                     const std::vector<float> &in_out,
-                                    const std::vector<float> &bias) {
+                                    const std::vector<float> &bias,
+                                    bool uses_fma = generate::multipliers().front().uses_fma) {
   std::vector<float> y;
   for (std::size_t row = 0; row < sizes.num_rows; ++row) {
     for (std::size_t output = 0; output < sizes.num_outputs; ++output) {
       float sum = bias[output];
       for (std::size_t i = 0; i < sizes.num_inputs; ++i) {
-        sum += in_out[i * sizes.num_outputs + output] * x[row * sizes.num_inputs + i];
+        const float weight = in_out[i * sizes.num_outputs + output];
+        const float input = x[row * sizes.num_inputs + i];
+        sum = uses_fma ? std::fma(weight, input, sum) : sum + weight * input;
       }
       y.push_back(sum);
     }
@@ -48,6 +52,27 @@ std::vector<float> transposed(const Sizes &sizes, const std::vector<float> &in_o
     }
   }
   return out_in;
+}
+
+// Panels that lie apart, as the values of attention do, by each instruction set of the machine.
+TEST(Multipliers, AddInTheDocumentedOrderForAnyNumberOfRowsAndOutputs) {
+  for (const generate::Multiplier &multiplier : generate::multipliers()) {
+    for (const std::size_t num_outputs : {1, 16, 31, 64, 65, 112}) {
+      for (std::size_t num_rows = 1; num_rows <= 20; ++num_rows) {
+        const Sizes sizes = {11, num_outputs, num_rows};
+        const std::vector<float> weights = random_values(sizes.num_inputs * num_outputs + 16, 1);
+        const std::vector<float> x = random_values(sizes.num_inputs * num_rows, 2);
+        const std::vector<float> bias = random_values(num_outputs, 3);
+        std::vector<float> y(num_rows * num_outputs);
+        multiplier.multiply({weights.data(), 16, num_outputs, sizes.num_inputs, num_outputs,
+                             x.data(), sizes.num_inputs, num_rows, bias.data(), y.data(),
+                             num_outputs});
+        EXPECT_EQ(y, expected_product(sizes, x, weights, bias, multiplier.uses_fma))
+            << multiplier.instruction_set << ", " << num_outputs << " outputs, " << num_rows
+            << " rows";
+      }
+    }
+  }
 }
 
 TEST(PackedMatrix, AddsInTheDocumentedOrderForAnyNumberOfRowsAndOutputs) {
