@@ -20,7 +20,6 @@ from xml.sax.saxutils import escape
 NUM_COLS = 128256  # of what is shown for one vocabulary only
 MISSING = "–"
 PLOTS = "bench/results/plots"
-HARD_ROWS = ("peaked", "flat", "equal", "masked")
 
 
 class ReportError(Exception):
@@ -149,7 +148,7 @@ def cpu_caption(results):
         f"{run.text('cpu')}, {run.integer('num_cpus')} processors, L2 "
         f"{mebibytes(run.integer('l2_bytes'))}, L3 {mebibytes(run.integer('l3_bytes'))}"
     )
-    ratios = "Behind a peer's time, how many times the library's it is. " if peers else ""
+    ratios = "After a peer's time stands how many times slower it is. " if peers else ""
     peer_text = f" Beside {' and '.join(peers)}." if peers else ""
     return (
         f"**{machine}**: {library}, {run.text('date')[:10]}.{peer_text} "
@@ -157,8 +156,8 @@ def cpu_caption(results):
         "Microseconds for one f32 row as of a language model, warm in the cache, on one core. "
         f"“x max” is over a plain maximum of the row ({run.text('limit_instructions')}), for V = "
         f"{NUM_COLS:,}; so are the columns right of it. {ratios}“Hardest row” is the slowest of "
-        f"{', '.join(HARD_ROWS)} over the ordinary one; “2 threads” the share of twice the speed "
-        "that 64 rows get."
+        f"{', '.join(hard_rows(results))} over the ordinary one; “2 threads” the share of twice the "
+        "speed that 64 rows get."
     )
 
 
@@ -166,8 +165,16 @@ def time_of(cell, key="real_time"):
     return cell.time(key) if cell is not None and key in cell else None
 
 
+def hard_rows(results):
+    """The kinds of rows in the order of the file, but for the ordinary one."""
+    return list(dict.fromkeys(key[2] for key in results.cells if key[2] != "lm"))
+
+
 def hardest_row(results, operation, ordinary):
-    times = {rows: time_of(results.cell(operation, NUM_COLS, 1, "f32", rows)) for rows in HARD_ROWS}
+    times = {
+        rows: time_of(results.cell(operation, NUM_COLS, 1, "f32", rows))
+        for rows in hard_rows(results)
+    }
     times = {rows: time for rows, time in times.items() if time is not None}
     if ordinary is None or not times:
         return MISSING

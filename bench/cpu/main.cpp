@@ -69,6 +69,9 @@ std::vector<Cell> all_cells() {
   for (const int64_t num_cols : {128256, 32000, 262144}) {
     add(RowKind::kLanguage, 1, num_cols, SAMPLER_F32, all);
   }
+  for (const Work &work : all_works()) {
+    if (work.draws_per_row > 1) cells.push_back({&work, RowKind::kLanguage, 1, 111, SAMPLER_F32});
+  }
   for (const RowKind kind : hard_rows) add(kind, 1, 128256, SAMPLER_F32, all);
   for (const sampler_dtype dtype : {SAMPLER_F16, SAMPLER_BF16}) {
     add(RowKind::kLanguage, 1, 128256, dtype, all);
@@ -98,7 +101,7 @@ using SamplerPtr = std::unique_ptr<sampler_handle, DestroySampler>;
 SamplerPtr make_sampler(const Cell &cell, int num_threads) {
   sampler_options options = SAMPLER_OPTIONS_INIT;
   options.num_threads = num_threads;
-  options.max_rows = cell.num_rows;
+  options.max_rows = cell.num_rows * cell.work->draws_per_row;
   options.max_cols = cell.num_cols;
   sampler_t sampler = nullptr;
   if (sampler_create(&options, &sampler) != SAMPLER_OK) {

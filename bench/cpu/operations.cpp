@@ -58,6 +58,14 @@ const std::vector<Work> &all_works() {
        false,
        SAMPLER_FILTERS_SEQUENTIAL,
        SAMPLER_DRAW_GUMBEL},
+      {"draws10000",
+       Operation::kSample,
+       {0.8f, 0, 1.0f, 0.0f},
+       false,
+       SAMPLER_FILTERS_SEQUENTIAL,
+       SAMPLER_DRAW_INVERSE_CDF,
+       SAMPLER_TIES_EXACT,
+       10000},
       {"softmax", Operation::kSoftmax},
       {"top_k_renorm50", Operation::kTopKRenorm, {1.0f, 50, 1.0f, 0.0f}},
       {"top_p_renorm0.95", Operation::kTopPRenorm, {1.0f, 0, 0.95f, 0.0f}},
@@ -78,7 +86,9 @@ std::string Cell::name() const {
 }
 
 Problem::Problem(const Cell &cell)
-    : cell_(cell), token_ids_(size_t(cell.num_rows * std::max(kNumDrafts + 1, kNumSelected))) {
+    : cell_(cell),
+      token_ids_(size_t(cell.num_rows *
+                        std::max({kNumDrafts + 1, kNumSelected, cell.work->draws_per_row}))) {
   const Operation operation = cell.work->operation;
   if (operation == Operation::kChain) {
     make_chain();
@@ -89,6 +99,9 @@ Problem::Problem(const Cell &cell)
   input_ = to_dtype(rows, cell.dtype);
   spans_ = {{input_.data(), rows.size()}};
   if (writes_rows(operation)) output_ = AlignedBytes(input_.size());
+  for (int64_t i = 0; i < cell.num_rows * cell.work->draws_per_row; ++i) {
+    row_indices_.push_back(int32_t(i / cell.work->draws_per_row));
+  }
 }
 
 // The draft's row equals the target's up to the rejected position, which makes acceptance certain.
@@ -157,6 +170,11 @@ sampler_status Problem::sample(sampler_t sampler, uint64_t offset) {
   args.seed = 1;
   args.offset = offset;
   args.out_token_ids = token_ids_.data();
+  if (cell_.work->draws_per_row > 1) {
+    args.num_input_rows = cell_.num_rows;
+    args.num_rows = cell_.num_rows * cell_.work->draws_per_row;
+    args.row_indices = row_indices_.data();
+  }
   return sampler_sample(sampler, &args);
 }
 

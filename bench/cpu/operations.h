@@ -37,6 +37,7 @@ struct Work {
   sampler_filter_order filter_order = SAMPLER_FILTERS_SEQUENTIAL;
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
   sampler_tie_rule ties = SAMPLER_TIES_EXACT;
+  int64_t draws_per_row = 1;
 };
 
 // All of them, the most informative first.
@@ -71,7 +72,7 @@ class Problem {
   // Inputs as f32, where that is their type.
   const float *logits() const { return reinterpret_cast<const float *>(input_.data()); }
 
-  // What the last call wrote; of the chain, 8 of a row.
+  // What the last call wrote; of the chain, 8 of a row, of many draws, those of each row in turn.
   const std::vector<int32_t> &token_ids() const { return token_ids_; }
 
   // Another `offset` each time draws other tokens. Throws what the library says when it fails.
@@ -89,7 +90,7 @@ class Problem {
 
   const Cell cell_;
   AlignedBytes input_, draft_, output_;
-  std::vector<int32_t> token_ids_, draft_token_ids_;
+  std::vector<int32_t> token_ids_, draft_token_ids_, row_indices_;
   std::vector<Span> spans_;
 };
 

@@ -17,6 +17,7 @@ import time
 import torch
 
 COLUMNS = (128256, 32000, 262144)
+FEW_COLUMNS = 111  # of many draws from one row
 MIN_REPEATS, MAX_REPEATS, MAX_SECONDS = 5, 50, 0.5
 
 
@@ -57,6 +58,7 @@ OPERATIONS = {
     "min_p0.05": lambda x: min_p(x / 0.8, 0.05),
     "temperature0.8": lambda x: draw((x / 0.8).softmax(-1)),
     "top_p0.95": lambda x: top_p(x / 0.8, 0.95),
+    "draws10000": lambda x: torch.multinomial((x / 0.8).softmax(-1), 10000, replacement=True),
     "softmax": lambda x: x.softmax(-1),
     "top_k_mask50": lambda x: top_k_mask(x, 50),
     "top_k_select50": lambda x: x.topk(50),
@@ -91,9 +93,11 @@ def main(path):
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
     cells = [c for c in report["benchmarks"] if not c.get("program", "").startswith("torch ")]
-    for num_cols in COLUMNS:
+    for num_cols in (*COLUMNS, FEW_COLUMNS):
         row = language_row(num_cols)
         for operation, call in OPERATIONS.items():
+            if num_cols == FEW_COLUMNS and not operation.startswith("draws"):
+                continue
             times = times_of(call, row)
             shape = f"{operation}/lm/V={num_cols}/B=1/f32"
             cells.append({

@@ -124,7 +124,7 @@ class Problems : public testing::TestWithParam<RowKind> {};
 
 TEST_P(Problems, AreValidCalls) {
   sampler_options options = SAMPLER_OPTIONS_INIT;
-  options.max_rows = 2, options.max_cols = kNumCols;
+  options.max_rows = 20000, options.max_cols = kNumCols;
   sampler_t sampler = nullptr;
   ASSERT_EQ(sampler_create(&options, &sampler), SAMPLER_OK);
   for (const Work &work : all_works()) {
@@ -137,8 +137,11 @@ TEST_P(Problems, AreValidCalls) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Bench, Problems,
-                         testing::Values(RowKind::kLanguage, RowKind::kPeaked, RowKind::kFlat,
-                                         RowKind::kEqual, RowKind::kMasked));
+                         testing::ValuesIn([] {
+                           std::vector<RowKind> kinds;
+                           for (int i = 0; i < kNumRowKinds; ++i) kinds.push_back(RowKind(i));
+                           return kinds;
+                         }()));
 
 TEST(Problems, ChainRejectsTheFourthDraft) {
   sampler_options options = SAMPLER_OPTIONS_INIT;

@@ -34,6 +34,7 @@ using capi_test::Spec;
 using Data = FuzzedDataProvider;
 
 constexpr std::int64_t kFallbackToken = 0;
+constexpr std::int64_t kMostCols = 9000;
 
 // ---- Handles ------------------------------------------------------------------------------------
 
@@ -51,7 +52,7 @@ struct Handles {
     options.num_threads = num_threads;
     options.parallel_for = &run_backwards;
     options.max_rows = 64;
-    options.max_cols = 512;
+    options.max_cols = kMostCols;
     options.use_fallback_token = use_fallback;
     options.fallback_token_id = kFallbackToken;
     return capi_test::make_sampler(options);
@@ -69,7 +70,14 @@ Spec read_spec(Data *data) {
   Spec spec;
   spec.operation = data->ConsumeIntegralInRange<sampler_operation>(0, SAMPLER_OP_RESIDUAL);
   spec.num_rows = data->ConsumeIntegralInRange(0, 6);
-  spec.num_cols = data->ConsumeIntegralInRange(1, data->ConsumeIntegralInRange(0, 7) ? 24 : 300);
+  const int size = data->ConsumeIntegralInRange(0, 31);
+  if (size < 2) {
+    // Enough to be sampled, which begins at 2,048 columns.
+    spec.num_rows = std::min<std::int64_t>(spec.num_rows, 2);
+    spec.num_cols = data->ConsumeIntegralInRange<std::int64_t>(2000, kMostCols);
+  } else {
+    spec.num_cols = data->ConsumeIntegralInRange(1, size < 28 ? 24 : 300);
+  }
   spec.num_drafts = data->ConsumeIntegralInRange(0, 4);
   spec.num_selected = data->ConsumeIntegralInRange<std::int64_t>(1, spec.num_cols);
   spec.padding = data->ConsumeIntegralInRange(0, 5);
