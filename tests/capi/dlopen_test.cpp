@@ -9,6 +9,7 @@
 #include <sampler/sampler.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -120,7 +121,11 @@ TEST(Dlopen, AllocatesNothingItself) {
   const std::string file = file_of(reinterpret_cast<void *>(FUNCTION(library, sampler_version)));
   ASSERT_NE(file.find("libsampler.so"), std::string::npos);
   ASSERT_GT(num_callers, 0u);  // the loader's
-  for (std::size_t i = 0; i < num_callers; ++i) EXPECT_NE(file_of(callers[i]), file);
+  const auto begin = callers.begin();
+  const auto num_own = std::count_if(begin, begin + std::ptrdiff_t(num_callers),
+                                     [&](void *caller) { return file_of(caller) == file; });
+  // CUDA's start-up code registers the kernels, for which it takes two blocks.
+  EXPECT_LE(num_own, SAMPLER_LIBRARY_HAS_CUDA ? 2 : 0);
 }
 
 TEST(Dlopen, AThreadsFirstErrorNeedsNoMemory) {
