@@ -91,7 +91,8 @@ class SampleTeam {
     const Distribution distribution =
         make_distribution(team_, row, summary, parameters, request_.parameters.rules, &list);
     if (distribution.greedy) {
-      const Token token = {contract::id_of_rank(summary.first), stored.value_at(summary.first)};
+      const Token token = {contract::id_of_rank(summary.first),
+                           value_at(team_, row, summary.first)};
       for (int64_t output = begin; output < end; ++output) {
         write_good(output, token, summary, distribution, raw_weight);
       }
