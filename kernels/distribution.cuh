@@ -158,11 +158,10 @@ class TeamFilters {
   SAMPLER_DEVICE Rank shorter(Rank a, Rank b) const { return a > b ? a : b; }
 
   SAMPLER_DEVICE_CALL Rank top_k(int k, TieRule ties, Rank seen) {
-    SelectOptions options = {list_limit(k)};
-    options.any_tie = ties == TieRule::kKeep;
     const Rank low = summary_.delegate > seen ? summary_.delegate : seen;
-    const Rank last = find(uint64_t(k), low, CountTokens(), options);
-    if (list_.count < 0 && ties == TieRule::kExact && k <= options.limit) {
+    const Search search = {low, summary_.first, uint64_t(k), list_limit(k), ties == TieRule::kKeep};
+    const Rank last = find(search, CountTokens());
+    if (list_.count < 0 && ties == TieRule::kExact && k <= search.limit) {
       list_.count = make_list<RankOrder>(team_, row_, [last](Rank rank) { return rank >= last; });
       list_.floor = last;
     }
@@ -179,10 +178,9 @@ class TeamFilters {
     // All tokens below this weight together weigh at most what the filter may cut off.
     const uint64_t light = (total - threshold) / uint64_t(row_.count());
     const Rank heavy = lowest_rank(seen, light);
-    SelectOptions options = {kBinLimit};
-    options.values_first = row_.kind() == InputKind::kLogits;
-    options.any_tie = ties == TieRule::kKeep;
-    return with_ties(find(threshold > 0 ? threshold : 1, heavy, weight, options), ties, seen);
+    const Search search = {heavy, summary_.first, threshold > 0 ? threshold : 1, kBinLimit,
+                           ties == TieRule::kKeep};
+    return with_ties(find(search, weight), ties, seen);
   }
 
   SAMPLER_DEVICE_CALL Rank min_p(float p, Rank seen) {
@@ -220,18 +218,18 @@ class TeamFilters {
     return team_.sum(sum);
   }
 
-  // The rank at which the running measure of the tokens from `low` up reaches `target`; `low` if
-  // they do not. On return the list is one of them, or void.
+  // As select_key, in the list where that is enough. On return the list is one of the tokens
+  // searched, or void.
   template <class Measure>
-  SAMPLER_DEVICE_CALL Rank find(uint64_t target, Rank low, const Measure &measure,
-                                const SelectOptions &options) {
+  SAMPLER_DEVICE Rank find(const Search &search, const Measure &measure) {
     if (list_.count > 0) {
+      const Rank low = search.low;
       Rank cut = low;
       bool found = false;
       if (team_.is_leader()) {
         const auto seen_measure = [&](uint64_t key) { return key >= low ? measure(key) : 0; };
         const int index = find_in_list(team_.ctx, team_.shared, team_.shared.list, list_.count,
-                                       target, seen_measure);
+                                       search.target, seen_measure);
         found = index < list_.count;
         if (found) cut = team_.shared.list[index];
       }
@@ -240,10 +238,8 @@ class TeamFilters {
       // A list that reaches no lower than `low` may end before the target.
       if (result.of(1, 0) != 0 || list_.covers(low)) return result.of(0, 0);
     }
-    const Selected selected =
-        select_key<RankOrder>(team_, row_, low, summary_.first, target, measure, options);
-    list_.count = selected.listed;
-    list_.floor = selected.range.low;
+    const Selected selected = select_key<RankOrder>(team_, row_, search, measure);
+    list_ = {selected.listed, selected.floor};
     return selected.key;
   }
 
@@ -310,10 +306,10 @@ SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const R
 
 // The row and the parameters are good. On return the list covers the kept tokens or is void.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL Distribution make_distribution(Team<Context> &team, const Row &row,
-                                                   const RowSummary &summary,
-                                                   const RowParameters &parameters,
-                                                   const FilterRules &rules, ListState *list) {
+SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &row,
+                                              const RowSummary &summary,
+                                              const RowParameters &parameters,
+                                              const FilterRules &rules, ListState *list) {
   if (contract::is_greedy(parameters.temperature)) {
     const float max = contract::value_of_rank(summary.first);
     Distribution result;
@@ -331,12 +327,13 @@ SAMPLER_DEVICE_CALL Distribution make_distribution(Team<Context> &team, const Ro
   }
   const float max = contract::value_of_rank(summary.first);
   const bool at_1 = rules.temperature_order == contract::TemperatureOrder::kLast;
+  const float filtered_at = at_1 ? 1.0f : parameters.temperature;
+  const RowScale scale = contract::row_scale(row.kind(), max, filtered_at);
+  TeamFilters<Context, Row> filters(team, row, summary, scale, list);
   Distribution result;
+  result.cut = contract::filtered_prefix(filters, parameters, rules);
   result.greedy = false;
   result.scale = contract::row_scale(row.kind(), max, parameters.temperature);
-  const RowScale scale = at_1 ? contract::row_scale(row.kind(), max, 1.0f) : result.scale;
-  TeamFilters<Context, Row> filters(team, row, summary, scale, list);
-  result.cut = contract::filtered_prefix(filters, parameters, rules);
   add_kept(team, row, &result, list);
   return result;
 }

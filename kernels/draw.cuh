@@ -75,9 +75,8 @@ SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
       return distribution.keeps(rank) ? weight_of_key(key) : 0;
     };
     const uint64_t lowest = IdOrder::key(0.0f, contract::kMaxVocabulary - 1);
-    const SelectOptions options = {kDrawnFrom};
-    const uint64_t key =
-        select_key<IdOrder>(team, row, lowest, ~uint64_t(0), target + 1, kept_weight, options).key;
+    const Search search = {lowest, ~uint64_t(0), target + 1, kDrawnFrom};
+    const uint64_t key = select_key<IdOrder>(team, row, search, kept_weight).key;
     return {IdOrder::id(key), IdOrder::value(key)};
   }
 

@@ -182,16 +182,15 @@ class TeamRow {
     for_each_tile([&](const TeamRow &row, int position, const float(&x)[kVector]) {
       const int index = position - row.source_.lead;
       uint64_t key[kVector];
-      bool wanted[kVector];
-      bool any = false;
+      uint32_t wanted = 0;
       for (int i = 0; i < kVector; ++i) {
         const bool in_row = index + i >= 0 && index + i < row.count();
         key[i] = in_row ? Order::key(x[i], row.id(index + i)) : 0;
-        wanted[i] = in_row && is_wanted(key[i]);
-        any = any || wanted[i];
+        if (in_row && is_wanted(key[i])) wanted |= uint32_t(1) << i;
       }
-      if (row.ctx_.ballot(any) != 0) {
-        for (int i = 0; i < kVector; ++i) f(wanted[i], key[i]);
+      if (row.ctx_.ballot(wanted != 0) != 0) {
+        SAMPLER_KEEP_ROLLED  // the keys in memory: f has calls, and no registers for them all
+            for (int i = 0; i < kVector; ++i) f((wanted >> i & 1) != 0, key[i]);
       }
       return true;
     });

@@ -137,8 +137,8 @@ class SampleTeam {
     return contract::log_probability(distribution.scale, token.value, distribution.kept_weight);
   }
 
-  SAMPLER_DEVICE void write_good(int64_t output, const Token &token, const RowSummary &summary,
-                                 const Distribution &distribution, uint64_t raw_weight) const {
+  SAMPLER_DEVICE_CALL void write_good(int64_t output, const Token &token, const RowSummary &summary,
+                                      const Distribution &distribution, uint64_t raw_weight) const {
     if (!team_.is_first_thread()) return;
     contract::store_id(request_.out_token_ids, output, token.id);
     if (request_.out_kept_counts)

@@ -118,7 +118,7 @@ SAMPLER_DEVICE_CALL int find_in_list(Context &ctx, TeamShared &shared, const uin
 }
 
 // Lists the tokens whose key `is_wanted`, at most kListCapacity, and sorts them. The result is how
-// many there are.
+// many there are, which all have from the leader: the caller passes a barrier of the team after it.
 template <class Order, class Context, class Row, class IsWanted>
 SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, const IsWanted &is_wanted) {
   Context &ctx = team.ctx;
@@ -166,12 +166,13 @@ struct CountTokens {
   SAMPLER_HD uint64_t operator()(uint64_t) const { return 1; }
 };
 
-// A range of keys, both ends included.
+// A range of keys, both ends included, that a search has come to.
 struct KeyRange {
   uint64_t low;
   uint64_t high;
-  int64_t count;        // tokens in it, at most
-  int64_t count_above;  // tokens above it that the search began with
+  uint64_t target;  // where in it the token is: what the tokens above it measure is taken off
+  int count;        // tokens in it, at most
+  int count_above;  // tokens above it that the search began with
 };
 
 // Bins of equal width in the keys.
@@ -258,12 +259,11 @@ SAMPLER_DEVICE_CALL void add_to_bins(Context &ctx, TeamShared &shared, bool in, 
   }
 }
 
-// Narrows a range to the bin in which the running measure, from the highest key down, reaches
-// *target; takes what lies above it off *target. False if the whole range does not reach it.
-// Destroys the list.
+// Narrows a range to the bin in which the running measure, from the highest key down, reaches its
+// target. False if the whole range does not reach it. Destroys the list.
 template <class Order, class Context, class Row, class Measure, class Bins>
 SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measure &measure,
-                                const Bins &bins, KeyRange *range, uint64_t *target) {
+                                const Bins &bins, KeyRange *range) {
   constexpr bool kCounts = std::is_same_v<Measure, CountTokens>;
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
@@ -272,9 +272,8 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     if (!kCounts) shared.bin_measures[i] = 0;
   }
   ctx.sync();
-  const uint64_t low = range->low, high = range->high;
   uint64_t highest = 0, lowest_upside_down = 0;
-  const auto is_in_range = [&](uint64_t key) { return low <= key && key <= high; };
+  const auto is_in_range = [&](uint64_t key) { return range->low <= key && key <= range->high; };
   row.template for_each_together<Order>(is_in_range, [&](bool in, uint64_t key) {
     if (in && key > highest) highest = key;
     if (in && ~key > lowest_upside_down) lowest_upside_down = ~key;
@@ -315,10 +314,11 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   const Exchanged all = team.exchange(values);
   above += all.sum_before(0, ctx.rank());
   count_above += all.sum_before(1, ctx.rank());
-  const bool is_reached = all.sum(0) >= *target;
-  if (above < *target && above + own_sum >= *target) {
+  const bool is_reached = all.sum(0) >= range->target;
+  const uint64_t target = range->target;
+  if (above < target && above + own_sum >= target) {
     int i = own.begin;
-    for (uint64_t next = team_measure(i); above + next < *target; next = team_measure(++i)) {
+    for (uint64_t next = team_measure(i); above + next < target; next = team_measure(++i)) {
       above += next;
       count_above += team_count(i);
     }
@@ -329,9 +329,9 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   }
   ctx.team_sync();  // and behind it nobody reads the bins any more
   if (!is_reached) return false;
-  *target -= shared.found[1];
-  range->count = int64_t(shared.found[2]);
-  range->count_above += int64_t(shared.found[3]);
+  range->target -= shared.found[1];
+  range->count = int(shared.found[2]);
+  range->count_above += int(shared.found[3]);
   bins.narrow(ctx, int(shared.found[0]), range);
   // Where all lies close together, or is equal, the next bins need not cover what holds nothing.
   if (range->high > all.max(2)) range->high = all.max(2);
@@ -379,18 +379,22 @@ SAMPLER_DEVICE_CALL Rank find_among_ties(Team<Context> &team, const Row &row, co
   return id == kNoId ? 0 : high >> 32 << 32 | uint32_t(~id);
 }
 
-// Where a search ended.
-struct Selected {
-  uint64_t key;    // of the token; the lowest searched where the measure does not reach the target
-  KeyRange range;  // that it lies in, the last one looked at
-  int listed;      // -1, or the leader's list has so many tokens: all searched, from range.low up
+// A search for the token at which the running measure over the keys in [low, high], from the
+// highest down, reaches the target.
+struct Search {
+  uint64_t low;
+  uint64_t high;
+  uint64_t target;       // > 0
+  int limit;             // of tokens to list, at most kListCapacity
+  bool any_tie = false;  // any token of the right value will do
+  int enough = 0;        // unless 0: so many tokens before the target are listed instead
 };
 
-struct SelectOptions {
-  int limit;                  // of tokens to list, at most kListCapacity
-  bool values_first = false;  // ValueBins before KeyBins: for logits, between usual values
-  bool any_tie = false;       // any token of the right value will do
-  int64_t enough = 0;         // unless 0: so many tokens before the target are listed instead
+// Where it ended.
+struct Selected {
+  uint64_t key;    // of the token; the lowest searched where the measure does not reach the target
+  uint64_t floor;  // the leader's list, if there is one, has all searched from here up
+  int listed;      // so many tokens; -1: there is none
 };
 
 // Takes off the ends of a range of ranks the values that the row's type does not have. The lowest
@@ -404,58 +408,55 @@ SAMPLER_HD inline void leave_out_unused(KeyRange *range, int unused_bits) {
   if (high != uint32_t(range->high >> 32)) range->high = uint64_t(high) << 32 | ~uint32_t(0);
 }
 
-// The token at which the running measure over the keys in [low, high], from the highest down,
-// reaches `target` (> 0). Destroys the list.
+// Destroys the list. What a search holds from pass to pass stays in memory: passes need registers.
 template <class Order, class Context, class Row, class Measure>
-SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, uint64_t low,
-                                        uint64_t high, uint64_t target, const Measure &measure,
-                                        SelectOptions options) {
-  const int unused_bits = Order::unused_bits(row);
-  const int order_shift = 32 + unused_bits;
-  KeyRange range = {low, high, row.count(), 0};
-  uint64_t rest = target;
+SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, const Search &search,
+                                        const Measure &measure) {
+  constexpr bool kIsRanked = std::is_same_v<Order, RankOrder>;
+  constexpr bool kWeighs = kIsRanked && !std::is_same_v<Measure, CountTokens>;
+  KeyRange range = {search.low, search.high, search.target, row.count(), 0};
   bool is_narrowed = false;
-  const auto has_enough = [&] { return options.enough > 0 && range.count_above >= options.enough; };
-  while (range.count > options.limit && !has_enough()) {
-    if constexpr (std::is_same_v<Order, RankOrder>) {
-      if (unused_bits > 0) leave_out_unused(&range, unused_bits);
+  const auto has_enough = [&] { return search.enough > 0 && range.count_above >= search.enough; };
+  while (range.count > search.limit && !has_enough()) {
+    if constexpr (kIsRanked) {
+      leave_out_unused(&range, Order::unused_bits(row));
       const uint64_t value = range.high >> 32 << 32;
       if (range.low >= value) {  // there is no other: the ids decide, which are few
-        if (options.any_tie && is_narrowed) return {range.high, range, -1};
+        if (search.any_tie && is_narrowed) return {range.high, 0, -1};
         const uint64_t last_id = value | ~uint32_t(contract::kMaxVocabulary - 1);
         if (range.low < last_id) range.low = last_id;
         if (!row.source().ids) {
           const uint64_t each = measure(range.high);
-          const Rank found = find_among_ties(team, row, range, (rest + each - 1) / each);
-          return {found > 0 ? found : low, range, -1};
+          const Rank found = find_among_ties(team, row, range, (range.target + each - 1) / each);
+          return {found > 0 ? found : search.low, 0, -1};
         }
       }
     }
     bool is_reached;
     const ValueBins value_bins = ValueBins::of(range);
-    if (options.values_first && value_bins.bins_per_unit > 0.0f) {
-      is_reached = narrow<Order>(team, row, measure, value_bins, &range, &rest);
-      options.values_first = false;
+    if (kWeighs && !is_narrowed && row.kind() == InputKind::kLogits &&
+        value_bins.bins_per_unit > 0.0f) {
+      is_reached = narrow<Order>(team, row, measure, value_bins, &range);
     } else {
-      const KeyBins key_bins = KeyBins::of(range, order_shift);
-      is_reached = narrow<Order>(team, row, measure, key_bins, &range, &rest);
+      const KeyBins key_bins = KeyBins::of(range, 32 + Order::unused_bits(row));
+      is_reached = narrow<Order>(team, row, measure, key_bins, &range);
     }
-    if (!is_reached) return {low, range, -1};
+    if (!is_reached) return {search.low, 0, -1};
     is_narrowed = true;
   }
 
   if (has_enough()) range.low = range.high + 1, range.count = 0;
-  const bool lists_all = range.count_above + range.count <= options.limit;
-  const uint64_t from = range.low, to = lists_all ? high : range.high;
+  const bool lists_all = range.count_above + range.count <= search.limit;
+  const uint64_t from = range.low, to = lists_all ? search.high : range.high;
   const int count =
       make_list<Order>(team, row, [from, to](uint64_t key) { return from <= key && key <= to; });
-  uint64_t key = low;
+  uint64_t key = search.low;
   if (team.is_leader()) {
     const int index = find_in_list(team.ctx, team.shared, team.shared.list, count,
-                                   lists_all ? target : rest, measure);
+                                   lists_all ? search.target : range.target, measure);
     if (index < count) key = team.shared.list[index];
   }
-  return {team.broadcast(key, 0), range, lists_all ? count : -1};
+  return {team.broadcast(key, 0), range.low, lists_all ? count : -1};
 }
 
 }  // namespace sampler::kernels

@@ -66,14 +66,13 @@ class SelectTeam {
     while (written < wanted) {
       const int rest = wanted - written;
       const int run = rest < kListCapacity ? rest : kListCapacity;
-      SelectOptions options = {kListCapacity};
+      Search search = {low, high, uint64_t(run), kListCapacity};
       if (run < kEnough) {
-        options.limit = list_limit(run);
+        search.limit = list_limit(run);
       } else {
-        options.enough = kEnough;
+        search.enough = kEnough;
       }
-      const Selected selected =
-          select_key<RankOrder>(team_, row, low, high, uint64_t(run), CountTokens(), options);
+      const Selected selected = select_key<RankOrder>(team_, row, search, CountTokens());
       int count = selected.listed;
       if (count < 0) {
         const Rank last = selected.key;
@@ -81,8 +80,8 @@ class SelectTeam {
             team_, row, [last, high](Rank rank) { return last <= rank && rank <= high; });
       }
       const int listed = count < rest ? count : rest;
+      const Rank last = team_.broadcast(team_.shared.list[listed > 0 ? listed - 1 : 0], 0);
       if (listed == 0) break;
-      const Rank last = team_.broadcast(team_.shared.list[listed - 1], 0);
       write_list(index, row.source(), written, listed);
       if (row.source().ids && request_.out_values && has_zero(last, high)) {
         write_zeros(index, row, written, listed);
