@@ -100,9 +100,8 @@ class ChainTeam {
   }
 
   // Reads a whole row. Given probabilities may be all zero. Its summary goes to *summary.
-  SAMPLER_DEVICE_CALL uint32_t load(const State &state, const StoredRow &stored, Position *position,
-                                    RowSummary *summary) {
-    position->stored = stored;
+  SAMPLER_DEVICE_CALL uint32_t load(const State &state, Position *position, RowSummary *summary) {
+    const StoredRow &stored = position->stored;
     if (!has_valid_count(stored, request_.target.num_cols)) return row_status::kInvalidCandidate;
     Row row(team_.ctx, stored, residence_);
     const bool given = stored.kind == InputKind::kProbabilities;
@@ -117,17 +116,20 @@ class ChainTeam {
     return summary->status;
   }
 
-  // The probability of `id`. Of given probabilities no other element is read.
-  SAMPLER_DEVICE uint32_t look_up(const State &state, const StoredRow &stored, int64_t id,
-                                  float *probability) {
+  // The probability of `id` at a position of the target or the draft. Of given probabilities no
+  // other element is read.
+  SAMPLER_DEVICE_CALL uint32_t look_up(const State &state, bool is_draft, int at, int64_t id,
+                                       float *probability) {
+    const StoredRow stored = is_draft ? draft_at(state, at) : target_at(state, at);
     if (stored.kind == InputKind::kProbabilities && !stored.ids) {
       *probability = id < stored.count ? stored.value(int(id)) : 0.0f;
       const bool valid = contract::is_valid_value(stored.kind, *probability);
       return valid ? row_status::kOk : row_status::kInvalidValue;
     }
     Position position = {};
+    position.stored = stored;
     RowSummary summary = {};
-    const uint32_t status = load(state, stored, &position, &summary);
+    const uint32_t status = load(state, &position, &summary);
     if (status == row_status::kOk) *probability = position.probability_of(id);
     return status;
   }
@@ -148,14 +150,19 @@ class ChainTeam {
     const int64_t id = draft_id(state, position);
     if (!is_in_vocabulary(id)) return {false, row_status::kOk};
     float target = 0.0f, draft = 1.0f;
-    uint32_t status = look_up(state, target_at(state, position), id, &target);
+    uint32_t status = look_up(state, false, position, id, &target);
     if (status == row_status::kOk && request_.draft.values) {
-      status = look_up(state, draft_at(state, position), id, &draft);
+      status = look_up(state, true, position, id, &draft);
     }
     if (status != row_status::kOk) return {false, status};
+    return {accepts(state, position, target, draft), row_status::kOk};
+  }
+
+  SAMPLER_DEVICE_CALL static bool accepts(const State &state, int position, float target,
+                                          float draft) {
     const uint32_t word =
         contract::random_word32(state.random, Purpose::kAccept, uint32_t(position));
-    return {contract::accepts_draft(word, target, draft), row_status::kOk};
+    return contract::accepts_draft(word, target, draft);
   }
 
   // Finds the first rejection. Behind it a bad row only means a draft that is not accepted.
@@ -178,7 +185,8 @@ class ChainTeam {
   SAMPLER_DEVICE_CALL uint32_t draw_last_token(State *state) {
     ResidualRow residual = {};
     RowSummary summary = {};
-    uint32_t status = load(*state, target_at(*state, state->emitted), &residual.target, &summary);
+    residual.target.stored = target_at(*state, state->emitted);
+    uint32_t status = load(*state, &residual.target, &summary);
     if (status != row_status::kOk) return status;
     if (state->greedy) {
       if (summary.first < contract::lowest_cut(request_.target.kind)) return row_status::kEmpty;
@@ -193,18 +201,21 @@ class ChainTeam {
       residual.has_draft = request_.draft.values != nullptr;
       if (residual.has_draft) {
         RowSummary unused = {};
-        status = load(*state, draft_at(*state, state->emitted), &residual.draft, &unused);
+        residual.draft.stored = draft_at(*state, state->emitted);
+        status = load(*state, &residual.draft, &unused);
         if (status != row_status::kOk) return status;
       }
     }
-    if (draw_from(state, residual)) return row_status::kOk;
-    // The residual is zero everywhere when p <= q by rounding: the token comes from p then.
-    residual.is_residual = false;
-    return draw_from(state, residual) ? row_status::kOk : row_status::kEmpty;
+    while (!draw_from(state, residual)) {
+      if (!residual.is_residual) return row_status::kEmpty;
+      // The residual is zero everywhere when p <= q by rounding: the token comes from p then.
+      residual.is_residual = false;
+    }
+    return row_status::kOk;
   }
 
   // False when all of the row is zero.
-  SAMPLER_DEVICE_CALL bool draw_from(State *state, const ResidualRow &source) {
+  SAMPLER_DEVICE bool draw_from(State *state, const ResidualRow &source) {
     TeamRow<Context, ResidualRow> row(team_.ctx, source, residence_);
     Distribution all;
     if (!load_residual(team_, row, &all)) return false;

@@ -114,6 +114,26 @@ class CudaContext {
     return value;
   }
 
+  // In limbs, for which there is an instruction.
+  __device__ uint64_t warp_sum(uint64_t value) const {
+    constexpr int kLimbBits = 22;
+    const uint32_t low = uint32_t(value) & ((uint32_t(1) << kLimbBits) - 1);
+    const uint32_t high = uint32_t(value >> kLimbBits);
+    return (uint64_t(__reduce_add_sync(0xFFFFFFFFu, high)) << kLimbBits) +
+           __reduce_add_sync(0xFFFFFFFFu, low);
+  }
+
+  __device__ uint32_t warp_match(uint32_t value) const {
+    return __match_any_sync(0xFFFFFFFFu, value);
+  }
+
+  __device__ static int lowest_bit(uint32_t bits) {
+    return __ffs(int(bits)) - 1;
+  }
+  __device__ static int count_bits(uint32_t bits) {
+    return __popc(bits);
+  }
+
   SAMPLER_DEVICE_CALL uint64_t block_sum(uint64_t value) const {
     return share(BlockReduce(scratch_.reduce).Sum(value));
   }

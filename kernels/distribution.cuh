@@ -120,6 +120,32 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int deleg
   return result;
 }
 
+// Tokens of a histogram's bin that are listed rather than divided among bins once more.
+constexpr int kBinLimit = 256;
+
+// How many tokens top-k may list for the k that it keeps: half as many more leave a histogram's bin
+// room at their end, and no more than that are worth sorting. More than the list can hold: a bin's.
+SAMPLER_HD inline int list_limit(int k) {
+  if (k > kListCapacity * 2 / 3) return kBinLimit;
+  int limit = 128;
+  while (limit < k + k / 2) limit *= 2;
+  return limit;
+}
+
+// The value of the token at `rank`, which the row has, as it stands there: a rank knows no -0. All
+// of the team call it.
+template <class Context, class Row>
+SAMPLER_DEVICE float value_at(Team<Context> &team, const Row &row, Rank rank) {
+  const float x = contract::value_of_rank(rank);
+  if (x != 0.0f) return x;
+  if (!row.source().ids) return row.source().value(int(contract::id_of_rank(rank)));
+  uint64_t own = 0;
+  row.for_each([&](float value, uint32_t id) {
+    if (contract::rank_of(value, id) == rank) own = contract::bits_of(value);
+  });
+  return contract::float_of(uint32_t(team.max(own)));
+}
+
 // The row that contract::filtered_prefix asks. A prefix is its cut.
 template <class Context, class Row>
 class TeamFilters {
@@ -132,12 +158,14 @@ class TeamFilters {
   SAMPLER_DEVICE Rank shorter(Rank a, Rank b) const { return a > b ? a : b; }
 
   SAMPLER_DEVICE_CALL Rank top_k(int k, TieRule ties, Rank seen) {
-    if (!list_.covers(seen)) {
-      const Rank floor = summary_.delegate > seen ? summary_.delegate : seen;
-      list_tokens([&](Rank rank) { return rank >= floor; });
+    const Rank low = summary_.delegate > seen ? summary_.delegate : seen;
+    const Search search = {low, summary_.first, uint64_t(k), list_limit(k), ties == TieRule::kKeep};
+    const Rank last = find(search, CountTokens());
+    if (list_.count < 0 && ties == TieRule::kExact && k <= search.limit) {
+      list_.count = make_list<RankOrder>(team_, row_, [last](Rank rank) { return rank >= last; });
+      list_.floor = last;
     }
-    const auto one = [](uint64_t) { return uint64_t(1); };
-    return with_ties(find(uint64_t(k), seen, one), ties, seen);
+    return with_ties(last, ties, seen);
   }
 
   SAMPLER_DEVICE_CALL Rank top_p(float p, TieRule ties, Rank seen) {
@@ -147,41 +175,34 @@ class TeamFilters {
     };
     const uint64_t total = weight_from(seen, weight);
     const uint64_t threshold = contract::top_p_threshold(p, total);
-    if (!list_.covers(seen)) {
-      // All tokens below this weight together weigh at most what the filter may cut off.
-      const uint64_t light = (total - threshold) / uint64_t(row_.count());
-      list_tokens([&](Rank rank) { return rank >= seen && weight(rank) >= light; });
-    }
-    return with_ties(find(threshold > 0 ? threshold : 1, seen, weight), ties, seen);
+    // All tokens below this weight together weigh at most what the filter may cut off.
+    const uint64_t light = (total - threshold) / uint64_t(row_.count());
+    const Rank heavy = lowest_rank(seen, light);
+    const Search search = {heavy, summary_.first, threshold > 0 ? threshold : 1, kBinLimit,
+                           ties == TieRule::kKeep};
+    return with_ties(find(search, weight), ties, seen);
   }
 
   SAMPLER_DEVICE_CALL Rank min_p(float p, Rank seen) {
-    const RowScale scale = scale_;
-    const uint64_t threshold = contract::min_p_threshold(
-        p, contract::weight(scale, contract::value_of_rank(summary_.first)));
-    // The lowest rank kept, upside down, so that it is a maximum.
-    uint64_t lowest = 0;
-    row_.for_each([&](float x, uint32_t id) {
-      const Rank rank = contract::rank_of(x, id);
-      if (rank >= seen && contract::weight(scale, x) >= threshold && ~rank > lowest) {
-        lowest = ~rank;
-      }
-    });
-    return ~team_.max(lowest);
+    return lowest_rank(seen, contract::min_p_threshold(p, contract::weight(scale_, scale_max())));
   }
 
  private:
+  SAMPLER_DEVICE float scale_max() const { return contract::value_of_rank(summary_.first); }
+
   SAMPLER_DEVICE Rank with_ties(Rank last, TieRule ties, Rank seen) const {
     if (ties == TieRule::kExact) return last;
     return shorter(contract::cut_with_ties(last), seen);
   }
 
-  // Lists the wanted tokens, a prefix of rank order.
-  template <class IsWanted>
-  SAMPLER_DEVICE void list_tokens(const IsWanted &is_wanted) {
-    const int count = make_list<RankOrder>(team_, row_, is_wanted);
-    list_.count = count <= kListCapacity ? count : -1;
-    if (list_.count > 0) list_.floor = team_.broadcast(team_.shared.list[count - 1], 0);
+  // The rank from which on the seen tokens weigh at least `weight`, which the first one does.
+  SAMPLER_DEVICE_CALL Rank lowest_rank(Rank seen, uint64_t weight) {
+    const RowScale scale = scale_;
+    const uint32_t key =
+        lowest_value_key(team_.ctx, uint32_t(seen >> 32), uint32_t(summary_.first >> 32),
+                         [scale, weight](float x) { return contract::weight(scale, x) >= weight; });
+    const Rank rank = uint64_t(key) << 32;
+    return rank > seen ? rank : seen;
   }
 
   template <class Weight>
@@ -197,28 +218,29 @@ class TeamFilters {
     return team_.sum(sum);
   }
 
-  // The cut at which the running measure of the seen tokens reaches `target`; all of them if they
-  // do not.
+  // As select_key, in the list where that is enough. On return the list is one of the tokens
+  // searched, or void.
   template <class Measure>
-  SAMPLER_DEVICE_CALL Rank find(uint64_t target, Rank seen, const Measure &measure) {
+  SAMPLER_DEVICE Rank find(const Search &search, const Measure &measure) {
     if (list_.count > 0) {
-      Rank cut = seen;
+      const Rank low = search.low;
+      Rank cut = low;
       bool found = false;
       if (team_.is_leader()) {
-        const auto seen_measure = [&](uint64_t key) { return key >= seen ? measure(key) : 0; };
+        const auto seen_measure = [&](uint64_t key) { return key >= low ? measure(key) : 0; };
         const int index = find_in_list(team_.ctx, team_.shared, team_.shared.list, list_.count,
-                                       target, seen_measure);
+                                       search.target, seen_measure);
         found = index < list_.count;
         if (found) cut = team_.shared.list[index];
       }
       const uint64_t values[] = {cut, uint64_t(found)};
       const Exchanged result = team_.exchange(values);
-      // A list that reaches no lower than what was seen may end before the target.
-      if (result.of(1, 0) != 0 || list_.covers(seen)) return result.of(0, 0);
+      // A list that reaches no lower than `low` may end before the target.
+      if (result.of(1, 0) != 0 || list_.covers(low)) return result.of(0, 0);
     }
-    list_.count = -1;
-    return find_key<RankOrder>(team_, row_, {seen, summary_.first, row_.count()}, target, seen,
-                               measure);
+    const Selected selected = select_key<RankOrder>(team_, row_, search, measure);
+    list_ = {selected.listed, selected.floor};
+    return selected.key;
   }
 
   Team<Context> &team_;
@@ -284,10 +306,10 @@ SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const R
 
 // The row and the parameters are good. On return the list covers the kept tokens or is void.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL Distribution make_distribution(Team<Context> &team, const Row &row,
-                                                   const RowSummary &summary,
-                                                   const RowParameters &parameters,
-                                                   const FilterRules &rules, ListState *list) {
+SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &row,
+                                              const RowSummary &summary,
+                                              const RowParameters &parameters,
+                                              const FilterRules &rules, ListState *list) {
   if (contract::is_greedy(parameters.temperature)) {
     const float max = contract::value_of_rank(summary.first);
     Distribution result;
@@ -305,12 +327,13 @@ SAMPLER_DEVICE_CALL Distribution make_distribution(Team<Context> &team, const Ro
   }
   const float max = contract::value_of_rank(summary.first);
   const bool at_1 = rules.temperature_order == contract::TemperatureOrder::kLast;
+  const float filtered_at = at_1 ? 1.0f : parameters.temperature;
+  const RowScale scale = contract::row_scale(row.kind(), max, filtered_at);
+  TeamFilters<Context, Row> filters(team, row, summary, scale, list);
   Distribution result;
+  result.cut = contract::filtered_prefix(filters, parameters, rules);
   result.greedy = false;
   result.scale = contract::row_scale(row.kind(), max, parameters.temperature);
-  const RowScale scale = at_1 ? contract::row_scale(row.kind(), max, 1.0f) : result.scale;
-  TeamFilters<Context, Row> filters(team, row, summary, scale, list);
-  result.cut = contract::filtered_prefix(filters, parameters, rules);
   add_kept(team, row, &result, list);
   return result;
 }

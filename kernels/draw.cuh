@@ -25,6 +25,9 @@ struct DrawSource {
   uint64_t warp_weight = 0;  // otherwise, the kept weight of this warp's part of the row
 };
 
+// Tokens of a candidate list that are listed for a draw: as many ids as a bin of them has.
+constexpr int kDrawnFrom = int(contract::kMaxVocabulary / kBins);
+
 // Brings the kept tokens into the order of the draw. Destroys the list's order.
 template <class Context>
 SAMPLER_DEVICE_CALL DrawSource prepare_draw(Team<Context> &team, const Distribution &distribution,
@@ -71,29 +74,18 @@ SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
       const Rank rank = contract::rank_of(IdOrder::value(key), IdOrder::id(key));
       return distribution.keeps(rank) ? weight_of_key(key) : 0;
     };
-    const uint64_t key =
-        find_key<IdOrder>(team, row, {0, ~uint64_t(0), row.count()}, target + 1, 0, kept_weight);
+    const uint64_t lowest = IdOrder::key(0.0f, contract::kMaxVocabulary - 1);
+    const Search search = {lowest, ~uint64_t(0), target + 1, kDrawnFrom};
+    const uint64_t key = select_key<IdOrder>(team, row, search, kept_weight).key;
     return {IdOrder::id(key), IdOrder::value(key)};
   }
 
-  // The warp whose part holds the target searches it.
-  uint64_t block_weight;
-  const uint64_t before_warp =
-      ctx.block_exclusive_sum(ctx.lane() == 0 ? source.warp_weight : 0, &block_weight);
-  const uint64_t block_values[] = {block_weight};
-  const uint64_t before_block = team.exchange(block_values).sum_before(0, ctx.rank());
-  // Lane 0's running sum is the warp's; the others' already hold the warp itself.
-  const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
-  uint64_t id_plus_1 = 0;
-  if (before <= target && target < before + source.warp_weight) {
-    const int id = row.find_in_warp(target - before, [&](float x, uint32_t id_of_x) {
-      const bool kept = distribution.keeps(contract::rank_of(x, id_of_x));
-      return kept ? contract::weight(scale, x) : uint64_t(0);
-    });
-    id_plus_1 = uint64_t(id) + 1;
-  }
-  const uint32_t found = uint32_t(team.max(id_plus_1) - 1);
-  return {found, row.source().value(int(found))};
+  const uint32_t id =
+      find_in_row(team, row, source.warp_weight, target, [&](float x, uint32_t id_of_x) {
+        const bool kept = distribution.keeps(contract::rank_of(x, id_of_x));
+        return kept ? contract::weight(scale, x) : uint64_t(0);
+      });
+  return {id, row.source().value(int(id))};
 }
 
 // The kept token with the largest score, the lowest id among equals.

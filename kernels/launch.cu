@@ -17,8 +17,15 @@ constexpr bool kHasClusters = false;
 constexpr bool kHasClusters = true;
 #endif
 
+// A chain has two rows at hand. Within the registers that two blocks of a multiprocessor share some
+// of it would be spilled.
+template <class Request>
+constexpr int kLeastBlocks = kBlocksPerMultiprocessor;
+template <>
+constexpr int kLeastBlocks<contract::ChainRequest> = 1;
+
 template <bool kIsClustered, class Request>
-__global__ void __launch_bounds__(kBlockThreads, kBlocksPerMultiprocessor)
+__global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<Request>)
     operation_kernel(const __grid_constant__ Request request, const __grid_constant__ Plan plan) {
   if constexpr (kIsClustered && !kHasClusters) return;
   using Context = CudaContext<kBlockThreads, kIsClustered>;

@@ -68,6 +68,7 @@ struct ResidualRow {
   }
 
   SAMPLER_DEVICE int64_t id(int index) const { return target.stored.id(index); }
+  SAMPLER_HD int unused_value_bits() const { return 0; }
 
   SAMPLER_DEVICE float value(int index) const {
     const uint32_t token = uint32_t(id(index));

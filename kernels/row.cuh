@@ -60,6 +60,10 @@ struct StoredRow {
   InputKind kind;
 
   SAMPLER_HD float value(int index) const { return contract::load_value(values, dtype, index); }
+  // Lowest bits of an element as f32 that its type does not have.
+  SAMPLER_HD int unused_value_bits() const {
+    return dtype == Dtype::kBf16 ? 16 : dtype == Dtype::kF16 ? 13 : 0;
+  }
   SAMPLER_HD int64_t id(int index) const {
     return ids ? contract::load_id(ids, id_type, index) : index;
   }
@@ -76,17 +80,6 @@ struct StoredRow {
       const uint16_t *from = static_cast<const uint16_t *>(values) + index;
       widen(ctx.load_vector(reinterpret_cast<const Vector16 *>(from)), dtype, x);
     }
-  }
-
-  // The value of the token at `rank` as it stands in the row: a rank knows no -0.
-  SAMPLER_DEVICE_CALL float value_at(Rank rank) const {
-    const float x = contract::value_of_rank(rank);
-    if (x != 0.0f) return x;
-    const int64_t id_of_token = contract::id_of_rank(rank);
-    if (!ids) return value(int(id_of_token));
-    int index = 0;
-    while (id(index) != id_of_token) ++index;
-    return value(index);
   }
 };
 
@@ -181,6 +174,28 @@ class TeamRow {
     });
   }
 
+  // Calls f(wanted, key) for each element, all lanes of a warp together: with Order's key of the
+  // element and whether `is_wanted(key)`, or with false where a lane has no element. Vectors of
+  // which no lane wants any are left out.
+  template <class Order, class IsWanted, class F>
+  SAMPLER_DEVICE void for_each_together(const IsWanted &is_wanted, const F &f) const {
+    for_each_tile([&](const TeamRow &row, int position, const float(&x)[kVector]) {
+      const int index = position - row.source_.lead;
+      uint64_t key[kVector];
+      uint32_t wanted = 0;
+      for (int i = 0; i < kVector; ++i) {
+        const bool in_row = index + i >= 0 && index + i < row.count();
+        key[i] = in_row ? Order::key(x[i], row.id(index + i)) : 0;
+        if (in_row && is_wanted(key[i])) wanted |= uint32_t(1) << i;
+      }
+      if (row.ctx_.ballot(wanted != 0) != 0) {
+        SAMPLER_KEEP_ROLLED  // the keys in memory: f has calls, and no registers for them all
+            for (int i = 0; i < kVector; ++i) f((wanted >> i & 1) != 0, key[i]);
+      }
+      return true;
+    });
+  }
+
   // Id of the element at which the running sum of measure(value, id), by ascending index over this
   // warp's part, first exceeds `target`; -1 if it never does. Every lane has the result. Not for
   // rows with ids.
@@ -203,7 +218,8 @@ class TeamRow {
         running += measure(value, id);
         if (found < 0 && running > target) found = int(id);
       });
-      result = int(row.ctx_.warp_broadcast(uint64_t(uint32_t(found)), lowest_bit(exceeding)));
+      result =
+          int(row.ctx_.warp_broadcast(uint64_t(uint32_t(found)), Context::lowest_bit(exceeding)));
       return false;
     });
     return result;
@@ -216,12 +232,6 @@ class TeamRow {
 
  private:
   static constexpr bool kIsCopied = Source::kIsCopied;
-
-  SAMPLER_DEVICE static int lowest_bit(uint32_t bits) {
-    int lane = 0;
-    while (((bits >> lane) & 1) == 0) ++lane;
-    return lane;
-  }
 
   SAMPLER_DEVICE int element_bytes() const {
     if constexpr (kIsCopied) {

@@ -30,7 +30,7 @@ class RowsTeam {
  private:
   using Row = TeamRow<Context, StoredRow>;
 
-  SAMPLER_DEVICE void run_row(int64_t index) {
+  SAMPLER_DEVICE_CALL void run_row(int64_t index) {
     const StoredRow stored = stored_row(request_.input, index, index * request_.input.stride);
     const RowParameters parameters = request_.parameters.row(index);
     uint32_t status = contract::check_parameters(stored.kind, parameters);

@@ -91,7 +91,8 @@ class SampleTeam {
     const Distribution distribution =
         make_distribution(team_, row, summary, parameters, request_.parameters.rules, &list);
     if (distribution.greedy) {
-      const Token token = {contract::id_of_rank(summary.first), stored.value_at(summary.first)};
+      const Token token = {contract::id_of_rank(summary.first),
+                           value_at(team_, row, summary.first)};
       for (int64_t output = begin; output < end; ++output) {
         write_good(output, token, summary, distribution, raw_weight);
       }
@@ -136,8 +137,8 @@ class SampleTeam {
     return contract::log_probability(distribution.scale, token.value, distribution.kept_weight);
   }
 
-  SAMPLER_DEVICE void write_good(int64_t output, const Token &token, const RowSummary &summary,
-                                 const Distribution &distribution, uint64_t raw_weight) const {
+  SAMPLER_DEVICE_CALL void write_good(int64_t output, const Token &token, const RowSummary &summary,
+                                      const Distribution &distribution, uint64_t raw_weight) const {
     if (!team_.is_first_thread()) return;
     contract::store_id(request_.out_token_ids, output, token.id);
     if (request_.out_kept_counts)

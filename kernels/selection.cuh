@@ -3,11 +3,16 @@
 // the weight by ascending id.
 //
 // Tokens are u64 keys in which the order and what is needed of the token both stand, so that a
-// larger key comes first and no two are equal. Few enough of them are listed in the leader's shared
-// memory and sorted there; more are narrowed down by histograms of the next 8 bits first.
+// larger key comes first and no two are equal. Histograms narrow the keys down until few enough are
+// left to be listed in the leader's shared memory and sorted there, or until all that are left have
+// one value: of those the id decides, which stands in the order of the row.
+//
+// The number of passes is bounded whatever the row holds. A histogram leaves one of kBins bins of
+// equal width; the values of f32 have 32 bits, so three passes leave a single one.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "contract/rank.h"
 #include "contract/weight.h"
@@ -21,6 +26,11 @@ struct RankOrder {
   SAMPLER_HD static uint64_t key(float x, uint32_t id) { return contract::rank_of(x, id); }
   SAMPLER_HD static float value(uint64_t key) { return contract::value_of_rank(key); }
   SAMPLER_HD static uint32_t id(uint64_t key) { return contract::id_of_rank(key); }
+  // Lowest bits of a value's key that are the same in all values of one sign.
+  template <class Row>
+  SAMPLER_HD static int unused_bits(const Row &row) {
+    return row.source().unused_value_bits();
+  }
 };
 
 // Id ascending.
@@ -30,6 +40,10 @@ struct IdOrder {
   }
   SAMPLER_HD static float value(uint64_t key) { return contract::float_of(uint32_t(key)); }
   SAMPLER_HD static uint32_t id(uint64_t key) { return ~uint32_t(key >> 32); }
+  template <class Row>
+  SAMPLER_HD static int unused_bits(const Row &) {
+    return 0;
+  }
 };
 
 // The leader's list. Every thread of the team knows its state.
@@ -103,118 +117,346 @@ SAMPLER_DEVICE_CALL int find_in_list(Context &ctx, TeamShared &shared, const uin
   return int(shared.found[0]);
 }
 
-// Lists the tokens whose key `is_wanted` and sorts them. The result is how many there are; above
-// kListCapacity none is listed.
+// Lists the tokens whose key `is_wanted`, at most kListCapacity, and sorts them. The result is how
+// many there are, which all have from the leader: the caller passes a barrier of the team after it.
 template <class Order, class Context, class Row, class IsWanted>
 SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, const IsWanted &is_wanted) {
   Context &ctx = team.ctx;
-  uint64_t own = 0;
-  row.for_each([&](float x, uint32_t id) { own += is_wanted(Order::key(x, id)); });
-  uint64_t block_total;
-  uint64_t place = ctx.block_exclusive_sum(own, &block_total);
-  const uint64_t values[] = {block_total};
-  // Behind this exchange the leader has no more use for an earlier list.
-  const Exchanged totals = team.exchange(values);
-  const uint64_t total = totals.sum(0);
-  if (total > uint64_t(kListCapacity)) return int(total);
-
-  place += totals.sum_before(0, ctx.rank());
+  if (team.is_first_thread()) team.shared.list_count = 0;
+  ctx.team_sync();  // and behind it the leader has no more use for an earlier list
   uint64_t *list = ctx.peer(&team.shared.list[0], 0);
-  if (own > 0) {
-    row.for_each([&](float x, uint32_t id) {
-      const uint64_t key = Order::key(x, id);
-      if (is_wanted(key)) list[place++] = key;
-    });
-  }
+  uint32_t *list_count = ctx.peer(&team.shared.list_count, 0);
+  row.template for_each_together<Order>(is_wanted, [&](bool wanted, uint64_t key) {
+    const uint32_t lanes = ctx.ballot(wanted);
+    if (lanes == 0) return;
+    const int first = Context::lowest_bit(lanes);
+    uint32_t place = 0;
+    if (ctx.lane() == first) {
+      place = ctx.atomic_add(list_count, uint32_t(Context::count_bits(lanes)));
+    }
+    place = uint32_t(ctx.warp_broadcast(place, first));
+    const uint32_t before = lanes & ((uint32_t(1) << ctx.lane()) - 1);
+    if (wanted) list[place + uint32_t(Context::count_bits(before))] = key;
+  });
   ctx.team_sync();
-  if (team.is_leader()) sort_list(ctx, team.shared.list, int(total));
-  return int(total);
+  const int count = int(*list_count);
+  if (team.is_leader()) sort_list(ctx, team.shared.list, count);
+  return count;
 }
 
-// A range of keys, both ends included, and how many tokens lie in it (at most).
+// The lowest key of a value in [low, high] from which on `holds` is true of the values; it holds at
+// `high`. Each thread tries one, so few rounds are enough.
+template <class Context, class Holds>
+SAMPLER_DEVICE_CALL uint32_t lowest_value_key(Context &ctx, uint32_t low, uint32_t high,
+                                              const Holds &holds) {
+  while (low < high) {
+    const uint64_t step = (high - low) / uint32_t(Context::kThreads) + 1;
+    const uint64_t own = low + uint64_t(ctx.thread()) * step;
+    const bool fails = own < high && !holds(contract::value_of_key(uint32_t(own)));
+    const uint64_t num_failing = ctx.block_count(fails);
+    const uint64_t end = low + num_failing * step;
+    if (end < high) high = uint32_t(end);
+    if (num_failing > 0) low = uint32_t(end - step + 1);
+  }
+  return low;
+}
+
+// The measure of top-k.
+struct CountTokens {
+  SAMPLER_HD uint64_t operator()(uint64_t) const { return 1; }
+};
+
+// A range of keys, both ends included, that a search has come to.
 struct KeyRange {
   uint64_t low;
   uint64_t high;
-  int count;
+  uint64_t target;  // where in it the token is: what the tokens above it measure is taken off
+  int count;        // tokens in it, at most
+  int count_above;  // tokens above it that the search began with
 };
 
-// Narrows a range to the bin of a histogram in which the running measure, from the highest key
-// down, reaches *target; takes what lies above it off *target. False if the whole range does not
-// reach it.
-template <class Order, class Context, class Row, class Measure>
+// Bins of equal width in the keys.
+struct KeyBins {
+  uint64_t base;
+  int shift;
+
+  // Of a range that is more than one key. `order_shift`: bits below which keys only say which token
+  // it is. Where tokens differ above them, a bin holds whole values.
+  SAMPLER_HD static KeyBins of(const KeyRange &range, int order_shift) {
+    const bool splits_values = range.low >> order_shift != range.high >> order_shift;
+    KeyBins bins = {range.low, 0};
+    if (splits_values) {
+      bins.shift = order_shift;
+      bins.base = range.low >> order_shift << order_shift;
+    }
+    while (((range.high - bins.base) >> bins.shift) >= uint64_t(kBins)) ++bins.shift;
+    return bins;
+  }
+
+  SAMPLER_HD int bin(uint64_t key) const { return int((key - base) >> shift); }
+
+  template <class Context>
+  SAMPLER_DEVICE void narrow(Context &, int bin, KeyRange *range) const {
+    const uint64_t low = base + (uint64_t(bin) << shift);
+    const uint64_t size_minus_1 = (uint64_t(1) << shift) - 1;
+    if (range->low < low) range->low = low;
+    if (range->high - low > size_minus_1) range->high = low + size_minus_1;
+  }
+};
+
+// Bins of equal width in the values of ranks: of logits, bins of equal ratios of weights, and so
+// about as many tokens of a model's row in one as in the next.
+struct ValueBins {
+  float low;
+  float bins_per_unit;  // 0: there are no such bins
+
+  SAMPLER_HD static ValueBins of(const KeyRange &range) {
+    const float low = RankOrder::value(range.low);
+    const float width = RankOrder::value(range.high) - low;
+    const bool is_usual = width > 0x1p-60f && width < 0x1p60f;
+    return {low, is_usual ? float(kBins) / width : 0.0f};
+  }
+
+  SAMPLER_HD int bin_of_value(float x) const {
+    const int bin = int((x - low) * bins_per_unit);
+    return bin < kBins ? bin : kBins - 1;
+  }
+  SAMPLER_HD int bin(uint64_t key) const { return bin_of_value(RankOrder::value(key)); }
+
+  template <class Context>
+  SAMPLER_DEVICE void narrow(Context &ctx, int bin, KeyRange *range) const {
+    const ValueBins bins = *this;
+    const uint32_t first = uint32_t(range->low >> 32), last = uint32_t(range->high >> 32);
+    const uint32_t begin =
+        lowest_value_key(ctx, first, last, [&](float x) { return bins.bin_of_value(x) >= bin; });
+    if (begin > first) range->low = uint64_t(begin) << 32;
+    if (bins.bin_of_value(RankOrder::value(range->high)) == bin) return;
+    const uint32_t end =
+        lowest_value_key(ctx, begin, last, [&](float x) { return bins.bin_of_value(x) > bin; });
+    range->high = (uint64_t(end) << 32) - 1;
+  }
+};
+
+// Adds a token of each lane that is `in` a bin to the histogram; all of the warp call it. Lanes
+// whose bin is the same would wait for each other, and all might: beyond a few, one adds for them.
+template <class Measure, class Context>
+SAMPLER_DEVICE_CALL void add_to_bins(Context &ctx, TeamShared &shared, bool in, int bin,
+                                     uint64_t measure) {
+  constexpr int kMaxTurns = 4;
+  const uint32_t lanes = ctx.warp_match(in ? uint32_t(bin) : ~uint32_t(0));
+  const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
+  const int count = Context::count_bits(lanes);
+  if (is_first) ctx.atomic_add(&shared.bin_counts[bin], uint32_t(count));
+  if constexpr (!std::is_same_v<Measure, CountTokens>) {
+    const bool is_crowded = in && count > kMaxTurns;
+    uint64_t sum = measure;
+    for (uint32_t left = ctx.ballot(is_first && is_crowded); left != 0; left &= left - 1) {
+      const int first = Context::lowest_bit(left);
+      const uint64_t all = ctx.warp_sum(in && ((lanes >> first) & 1) != 0 ? measure : 0);
+      if (ctx.lane() == first) sum = all;
+    }
+    if (is_first || (in && !is_crowded)) ctx.atomic_add(&shared.bin_measures[bin], sum);
+  }
+}
+
+// Narrows a range to the bin in which the running measure, from the highest key down, reaches its
+// target. False if the whole range does not reach it. Destroys the list.
+template <class Order, class Context, class Row, class Measure, class Bins>
 SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measure &measure,
-                                KeyRange *range, uint64_t *target) {
+                                const Bins &bins, KeyRange *range) {
+  constexpr bool kCounts = std::is_same_v<Measure, CountTokens>;
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
-  int shift = 0;
-  while (((range->high - range->low) >> shift) >= uint64_t(kBins)) ++shift;
   for (int i = ctx.thread(); i < kBins; i += Context::kThreads) {
     shared.bin_counts[i] = 0;
-    shared.bin_measures[i] = 0;
+    if (!kCounts) shared.bin_measures[i] = 0;
   }
   ctx.sync();
-  row.for_each([&](float x, uint32_t id) {
-    const uint64_t key = Order::key(x, id);
-    if (key < range->low || key > range->high) return;
-    const int bin = int((key - range->low) >> shift);
-    ctx.atomic_add(&shared.bin_counts[bin], 1u);
-    ctx.atomic_add(&shared.bin_measures[bin], measure(key));
+  uint64_t highest = 0, lowest_upside_down = 0;
+  const auto is_in_range = [&](uint64_t key) { return range->low <= key && key <= range->high; };
+  row.template for_each_together<Order>(is_in_range, [&](bool in, uint64_t key) {
+    if (in && key > highest) highest = key;
+    if (in && ~key > lowest_upside_down) lowest_upside_down = ~key;
+    const uint64_t own = in && !kCounts ? measure(key) : 0;
+    add_to_bins<Measure>(ctx, shared, in, in ? bins.bin(key) : 0, own);
   });
   ctx.team_sync();
 
-  // Every block adds the team's bins up for itself, each thread some neighbouring ones, from the
-  // highest bin down.
-  const Part own = Part{0, kBins}.of(ctx.thread(), Context::kThreads);
-  const auto bin_sum = [&](int i) {
+  // Each block adds up some of the team's bins, each of its threads some neighbouring ones, from
+  // the highest bin down.
+  const Part own =
+      Part{0, kBins}.of(ctx.rank(), ctx.team_size()).of(ctx.thread(), Context::kThreads);
+  const auto team_count = [&](int i) {
+    uint64_t sum = 0;
+    for (int rank = 0; rank < ctx.team_size(); ++rank) {
+      sum += *ctx.peer(&shared.bin_counts[kBins - 1 - i], rank);
+    }
+    return sum;
+  };
+  const auto team_measure = [&](int i) {
+    if (kCounts) return team_count(i);
     uint64_t sum = 0;
     for (int rank = 0; rank < ctx.team_size(); ++rank) {
       sum += *ctx.peer(&shared.bin_measures[kBins - 1 - i], rank);
     }
     return sum;
   };
-  uint64_t sum = 0;
-  for (int i = own.begin; i < own.end; ++i) sum += bin_sum(i);
-  uint64_t total;
-  uint64_t above = ctx.block_exclusive_sum(sum, &total);
-  if (above < *target && above + sum >= *target) {
-    int i = own.begin;
-    for (uint64_t bin = bin_sum(i); above + bin < *target; bin = bin_sum(++i)) above += bin;
-    uint32_t count = 0;
-    for (int rank = 0; rank < ctx.team_size(); ++rank) {
-      count += *ctx.peer(&shared.bin_counts[kBins - 1 - i], rank);
-    }
-    shared.found[0] = uint64_t(kBins - 1 - i);
-    shared.found[1] = above;
-    shared.found[2] = count;
+  uint64_t own_sum = 0, own_count = 0;
+  for (int i = own.begin; i < own.end; ++i) {
+    own_sum += team_measure(i);
+    own_count += team_count(i);
   }
-  ctx.team_sync();  // the bins are cleared next time: all must have read them
-  if (total < *target) return false;
-  const uint64_t bin = shared.found[0];
-  *target -= shared.found[1];
+  uint64_t block_sum, block_count;
+  uint64_t above = ctx.block_exclusive_sum(own_sum, &block_sum);
+  uint64_t count_above = ctx.block_exclusive_sum(own_count, &block_count);
+  const uint64_t values[] = {block_sum, block_count, ctx.block_max(highest),
+                             ctx.block_max(lowest_upside_down)};
+  const Exchanged all = team.exchange(values);
+  above += all.sum_before(0, ctx.rank());
+  count_above += all.sum_before(1, ctx.rank());
+  const bool is_reached = all.sum(0) >= range->target;
+  const uint64_t target = range->target;
+  if (above < target && above + own_sum >= target) {
+    int i = own.begin;
+    for (uint64_t next = team_measure(i); above + next < target; next = team_measure(++i)) {
+      above += next;
+      count_above += team_count(i);
+    }
+    const uint64_t found[] = {uint64_t(kBins - 1 - i), above, team_count(i), count_above};
+    for (int rank = 0; rank < ctx.team_size(); ++rank) {
+      for (int j = 0; j < 4; ++j) *ctx.peer(&shared.found[j], rank) = found[j];
+    }
+  }
+  ctx.team_sync();  // and behind it nobody reads the bins any more
+  if (!is_reached) return false;
+  range->target -= shared.found[1];
   range->count = int(shared.found[2]);
-  const uint64_t low = range->low + (bin << shift);
-  const uint64_t size_minus_1 = (uint64_t(1) << shift) - 1;
-  range->low = low;
-  if (range->high - low > size_minus_1) range->high = low + size_minus_1;
+  range->count_above += int(shared.found[3]);
+  bins.narrow(ctx, int(shared.found[0]), range);
+  // Where all lies close together, or is equal, the next bins need not cover what holds nothing.
+  if (range->high > all.max(2)) range->high = all.max(2);
+  if (range->low < ~all.max(3)) range->low = ~all.max(3);
   return true;
 }
 
-// The key of the token at which the running measure over `range`, from the highest key down,
-// reaches `target` (> 0); `missing` if the whole range does not. Destroys the list.
-template <class Order, class Context, class Row, class Measure>
-SAMPLER_DEVICE_CALL uint64_t find_key(Team<Context> &team, const Row &row, KeyRange range,
-                                      uint64_t target, uint64_t missing, const Measure &measure) {
-  while (range.count > kListCapacity) {
-    if (!narrow<Order>(team, row, measure, &range, &target)) return missing;
+constexpr uint32_t kNoId = ~uint32_t(0);
+
+// Id of the element at which the running sum of measure(value, id), by ascending index over the
+// row, first exceeds `target`; kNoId if it never does. `warp_sum` is the sum over the warp's part
+// of the row, which all its lanes have. Every thread of the team has the result. Not for rows with
+// ids.
+template <class Context, class Row, class Measure>
+SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, uint64_t warp_sum,
+                                         uint64_t target, const Measure &measure) {
+  Context &ctx = team.ctx;
+  uint64_t block_sum;
+  const uint64_t before_warp = ctx.block_exclusive_sum(ctx.lane() == 0 ? warp_sum : 0, &block_sum);
+  const uint64_t block_values[] = {block_sum};
+  const uint64_t before_block = team.exchange(block_values).sum_before(0, ctx.rank());
+  // Lane 0's running sum is the warp's; the others' already hold the warp itself.
+  const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
+  uint64_t id_plus_1 = 0;
+  if (before <= target && target < before + warp_sum) {
+    id_plus_1 = uint64_t(row.find_in_warp(target - before, measure)) + 1;
   }
-  const int count = make_list<Order>(
-      team, row, [&](uint64_t key) { return range.low <= key && key <= range.high; });
-  uint64_t key = missing;
+  return uint32_t(team.max(id_plus_1) - 1);
+}
+
+// The `n`-th token, from 1 on, of a range that holds a single value; 0 where there are fewer. The
+// row has no ids, so that tokens of one value stand in their order.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL Rank find_among_ties(Team<Context> &team, const Row &row, const KeyRange &range,
+                                         uint64_t n) {
+  const uint64_t low = range.low, high = range.high;
+  const auto is_tie = [low, high](float x, uint32_t id) {
+    const Rank rank = contract::rank_of(x, id);
+    return uint64_t(low <= rank && rank <= high);
+  };
+  uint64_t own = 0;
+  row.for_each([&](float x, uint32_t id) { own += is_tie(x, id); });
+  const uint64_t warp_count = team.ctx.warp_broadcast(team.ctx.warp_inclusive_sum(own), 31);
+  const uint32_t id = find_in_row(team, row, warp_count, n - 1, is_tie);
+  return id == kNoId ? 0 : high >> 32 << 32 | uint32_t(~id);
+}
+
+// A search for the token at which the running measure over the keys in [low, high], from the
+// highest down, reaches the target.
+struct Search {
+  uint64_t low;
+  uint64_t high;
+  uint64_t target;       // > 0
+  int limit;             // of tokens to list, at most kListCapacity
+  bool any_tie = false;  // any token of the right value will do
+  int enough = 0;        // unless 0: so many tokens before the target are listed instead
+};
+
+// Where it ended.
+struct Selected {
+  uint64_t key;    // of the token; the lowest searched where the measure does not reach the target
+  uint64_t floor;  // the leader's list, if there is one, has all searched from here up
+  int listed;      // so many tokens; -1: there is none
+};
+
+// Takes off the ends of a range of ranks the values that the row's type does not have. The lowest
+// bits of its values' keys are zeros, or ones where the value is negative.
+SAMPLER_HD inline void leave_out_unused(KeyRange *range, int unused_bits) {
+  const uint32_t unused = (uint32_t(1) << unused_bits) - 1;
+  uint32_t low = uint32_t(range->low >> 32), high = uint32_t(range->high >> 32);
+  low = (low & contract::kSignBit) ? (low + unused) & ~unused : low | unused;
+  high = (high & contract::kSignBit) ? high & ~unused : ((high + 1) & ~unused) - 1;
+  if (low != uint32_t(range->low >> 32)) range->low = uint64_t(low) << 32;
+  if (high != uint32_t(range->high >> 32)) range->high = uint64_t(high) << 32 | ~uint32_t(0);
+}
+
+// Destroys the list. What a search holds from pass to pass stays in memory: passes need registers.
+template <class Order, class Context, class Row, class Measure>
+SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, const Search &search,
+                                        const Measure &measure) {
+  constexpr bool kIsRanked = std::is_same_v<Order, RankOrder>;
+  constexpr bool kWeighs = kIsRanked && !std::is_same_v<Measure, CountTokens>;
+  KeyRange range = {search.low, search.high, search.target, row.count(), 0};
+  bool is_narrowed = false;
+  const auto has_enough = [&] { return search.enough > 0 && range.count_above >= search.enough; };
+  while (range.count > search.limit && !has_enough()) {
+    if constexpr (kIsRanked) {
+      leave_out_unused(&range, Order::unused_bits(row));
+      const uint64_t value = range.high >> 32 << 32;
+      if (range.low >= value) {  // there is no other: the ids decide, which are few
+        if (search.any_tie && is_narrowed) return {range.high, 0, -1};
+        const uint64_t last_id = value | ~uint32_t(contract::kMaxVocabulary - 1);
+        if (range.low < last_id) range.low = last_id;
+        if (!row.source().ids) {
+          const uint64_t each = measure(range.high);
+          const Rank found = find_among_ties(team, row, range, (range.target + each - 1) / each);
+          return {found > 0 ? found : search.low, 0, -1};
+        }
+      }
+    }
+    bool is_reached;
+    const ValueBins value_bins = ValueBins::of(range);
+    if (kWeighs && !is_narrowed && row.kind() == InputKind::kLogits &&
+        value_bins.bins_per_unit > 0.0f) {
+      is_reached = narrow<Order>(team, row, measure, value_bins, &range);
+    } else {
+      const KeyBins key_bins = KeyBins::of(range, 32 + Order::unused_bits(row));
+      is_reached = narrow<Order>(team, row, measure, key_bins, &range);
+    }
+    if (!is_reached) return {search.low, 0, -1};
+    is_narrowed = true;
+  }
+
+  if (has_enough()) range.low = range.high + 1, range.count = 0;
+  const bool lists_all = range.count_above + range.count <= search.limit;
+  const uint64_t from = range.low, to = lists_all ? search.high : range.high;
+  const int count =
+      make_list<Order>(team, row, [from, to](uint64_t key) { return from <= key && key <= to; });
+  uint64_t key = search.low;
   if (team.is_leader()) {
-    const int index = find_in_list(team.ctx, team.shared, team.shared.list, count, target, measure);
+    const int index = find_in_list(team.ctx, team.shared, team.shared.list, count,
+                                   lists_all ? search.target : range.target, measure);
     if (index < count) key = team.shared.list[index];
   }
-  return team.broadcast(key, 0);
+  return {team.broadcast(key, 0), range.low, lists_all ? count : -1};
 }
 
 }  // namespace sampler::kernels

@@ -10,15 +10,18 @@ namespace sampler::kernels {
 constexpr int kMaxTeam = 8;          // the portable limit of a cluster
 constexpr int kMaxExchanged = 4;     // values of one exchange
 constexpr int kListCapacity = 2048;  // tokens that a list holds
-constexpr int kBins = 256;           // of a histogram
+constexpr int kBins = 2048;          // of a histogram
 
 // The fixed part of a block's shared memory; the resident part of the row follows it. Every block
 // has all of it, at the same place, though only the leader, rank 0, uses the list.
 struct alignas(16) TeamShared {
   uint64_t exchanged[2][kMaxExchanged][kMaxTeam];
-  uint64_t list[kListCapacity];
-  uint64_t bin_measures[kBins];
+  union {  // a list is made of what a histogram has left
+    uint64_t list[kListCapacity];
+    uint64_t bin_measures[kBins];
+  };
   uint32_t bin_counts[kBins];
+  uint32_t list_count;
   uint64_t found[4];
 };
 

@@ -1,4 +1,4 @@
-// The first tokens of each row in rank order, in runs of as many as the leader's list holds.
+// The first tokens of each row in rank order, in runs that the leader's list holds.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,9 @@ class SelectTeam {
  private:
   using Row = TeamRow<Context, StoredRow>;
 
+  // Of a run that might fill the list so many will do, rather than one histogram more.
+  static constexpr int kEnough = kListCapacity * 2 / 3;
+
   SAMPLER_DEVICE int wanted_count(int64_t index) const {
     const int num_selected = int(request_.num_selected);
     const int k = request_.top_ks ? request_.top_ks[index] : 0;
@@ -42,7 +45,7 @@ class SelectTeam {
     if (has_valid_count(stored, request_.input.num_cols)) {
       const int wanted = wanted_count(index);
       Row row(team_.ctx, stored, residence_);
-      const int delegates = wanted < stored.count && wanted <= kListCapacity ? wanted : 0;
+      const int delegates = wanted < stored.count && wanted <= kEnough ? wanted : 0;
       const RowSummary summary = load_row(team_, row, delegates, bitmap_);
       status = summary.status;
       if (status == row_status::kOk) written = write_tokens(index, row, summary, wanted);
@@ -57,51 +60,81 @@ class SelectTeam {
   SAMPLER_DEVICE int write_tokens(int64_t index, const Row &row, const RowSummary &summary,
                                   int wanted) {
     const Rank lowest = contract::lowest_cut(row.kind());
-    const auto one = [](uint64_t) { return uint64_t(1); };
     int written = 0;
+    Rank low = summary.delegate > lowest ? summary.delegate : lowest;
     Rank high = summary.first;
     while (written < wanted) {
       const int rest = wanted - written;
       const int run = rest < kListCapacity ? rest : kListCapacity;
-      Rank low = lowest;
-      if (written == 0 && summary.delegate > lowest) {
-        low = summary.delegate;
-      } else if (row.count() > kListCapacity) {
-        low = find_key<RankOrder>(team_, row, {lowest, high, row.count()}, uint64_t(run), lowest,
-                                  one);
+      Search search = {low, high, uint64_t(run), kListCapacity};
+      if (run < kEnough) {
+        search.limit = list_limit(run);
+      } else {
+        search.enough = kEnough;
       }
-      int count =
-          make_list<RankOrder>(team_, row, [&](Rank rank) { return low <= rank && rank <= high; });
-      if (count > kListCapacity) {  // the delegates promised too little
-        low = find_key<RankOrder>(team_, row, {lowest, high, row.count()}, uint64_t(run), lowest,
-                                  one);
-        count = make_list<RankOrder>(team_, row,
-                                     [&](Rank rank) { return low <= rank && rank <= high; });
+      const Selected selected = select_key<RankOrder>(team_, row, search, CountTokens());
+      int count = selected.listed;
+      if (count < 0) {
+        const Rank last = selected.key;
+        count = make_list<RankOrder>(
+            team_, row, [last, high](Rank rank) { return last <= rank && rank <= high; });
       }
       const int listed = count < rest ? count : rest;
+      const Rank last = team_.broadcast(team_.shared.list[listed > 0 ? listed - 1 : 0], 0);
       if (listed == 0) break;
       write_list(index, row.source(), written, listed);
+      if (row.source().ids && request_.out_values && has_zero(last, high)) {
+        write_zeros(index, row, written, listed);
+      }
       written += listed;
-      if (listed < run) break;
-      high = team_.broadcast(team_.shared.list[listed - 1], 0) - 1;
+      if (listed < run && listed < kEnough) break;
+      high = last - 1;
+      low = lowest;
     }
     return written;
   }
 
+  // Where the row has ids, zeros are left out: a rank does not know their sign.
   SAMPLER_DEVICE void write_list(int64_t index, const StoredRow &stored, int first,
                                  int count) const {
     if (!team_.is_leader()) return;
     const int64_t begin = index * request_.num_selected + first;
     for (int i = team_.ctx.thread(); i < count; i += Context::kThreads) {
       const Rank rank = team_.shared.list[i];
-      if (request_.out_values) {
-        contract::store_value(request_.out_values, request_.output_dtype, begin + i,
-                              stored.value_at(rank));
+      const uint32_t id = contract::id_of_rank(rank);
+      float x = contract::value_of_rank(rank);
+      if (x == 0.0f && !stored.ids) x = stored.value(int(id));
+      if (request_.out_values && !(x == 0.0f && stored.ids)) {
+        contract::store_value(request_.out_values, request_.output_dtype, begin + i, x);
       }
-      if (request_.out_token_ids.data) {
-        contract::store_id(request_.out_token_ids, begin + i, contract::id_of_rank(rank));
-      }
+      if (request_.out_token_ids.data) contract::store_id(request_.out_token_ids, begin + i, id);
     }
+  }
+
+  SAMPLER_DEVICE static bool has_zero(Rank low, Rank high) {
+    return contract::value_of_rank(low) <= 0.0f && contract::value_of_rank(high) >= 0.0f;
+  }
+
+  // The listed zeros as they stand in the row: each looks for its place in the list.
+  SAMPLER_DEVICE void write_zeros(int64_t index, const Row &row, int first, int count) {
+    const Rank *list = team_.ctx.peer(&team_.shared.list[0], 0);
+    const int64_t begin = index * request_.num_selected + first;
+    row.for_each([&](float x, uint32_t id) {
+      if (x != 0.0f) return;
+      const Rank rank = contract::rank_of(x, id);
+      int low = 0, high = count - 1;
+      while (low < high) {
+        const int middle = (low + high) / 2;
+        if (list[middle] > rank) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      if (list[low] != rank) return;
+      contract::store_value(request_.out_values, request_.output_dtype, begin + low, x);
+    });
+    team_.sum(0);  // nobody destroys the list before all have looked
   }
 
   SAMPLER_DEVICE void write_rest(int64_t index, int written) const {

@@ -76,6 +76,10 @@ const char *name_of(Kind kind) {
       return "warp_broadcast";
     case Kind::kWarpInclusiveSum:
       return "warp_inclusive_sum";
+    case Kind::kWarpSum:
+      return "warp_sum";
+    case Kind::kWarpMatch:
+      return "warp_match";
   }
   return "";
 }
@@ -341,6 +345,7 @@ std::uint64_t Machine::combine(const Scope &scope, Kind kind, const Deliver &del
       break;
     case Kind::kBlockSum:
     case Kind::kBlockCount:
+    case Kind::kWarpSum:
       for (auto *thread = first; thread != end; ++thread) total += (*thread)->input;
       for (auto *thread = first; thread != end; ++thread) deliver(**thread, total);
       break;
@@ -365,6 +370,15 @@ std::uint64_t Machine::combine(const Scope &scope, Kind kind, const Deliver &del
     case Kind::kWarpBroadcast:
       for (auto *thread = first; thread != end; ++thread) {
         deliver(**thread, first[(*thread)->source_lane]->input);
+      }
+      break;
+    case Kind::kWarpMatch:
+      for (auto *thread = first; thread != end; ++thread) {
+        std::uint64_t lanes = 0;
+        for (auto *other = first; other != end; ++other) {
+          if ((*other)->input == (*thread)->input) lanes |= std::uint64_t(1) << (other - first);
+        }
+        deliver(**thread, lanes);
       }
       break;
     case Kind::kWarpInclusiveSum:

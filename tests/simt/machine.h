@@ -37,6 +37,8 @@ enum class Kind : std::uint8_t {
   kBallot,
   kWarpBroadcast,
   kWarpInclusiveSum,
+  kWarpSum,
+  kWarpMatch,
 };
 
 constexpr bool is_barrier(Kind kind) {
@@ -95,6 +97,7 @@ enum class ErrorKind : std::uint8_t {
   kPeerAddress,  // peer() of something outside of the block's own shared memory
   kMisaligned,   // a vector access at an address that is no multiple of its size
   kLane,         // a broadcast from a lane that no warp has
+  kWarpSum,      // warp_sum() of a number too large for it
 };
 
 // Where a thread was when it broke a rule.

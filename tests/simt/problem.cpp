@@ -175,7 +175,8 @@ void Problem::make_parameters(Parameters *parameters, int64_t num_rows, InputKin
   const auto top_k = [&]() -> int32_t {
     if (fixed_.top_k) return *fixed_.top_k;
     const int32_t width = int32_t(num_cols);
-    return pick<int32_t>({0, 0, 1, 2, 50, 50, 300, 1000, width - 1, width, width + 1, -3});
+    constexpr int32_t kLargest = std::numeric_limits<int32_t>::max();
+    return pick<int32_t>({0, 0, 1, 2, 50, kLargest, 300, 1000, width - 1, width, width + 1, -3});
   };
   const auto top_p = [&]() -> float {
     if (fixed_.top_p) return *fixed_.top_p;

@@ -99,6 +99,20 @@ class SimtContext {
     return machine_.meet(thread_, {Kind::kWarpInclusiveSum, place}, value);
   }
 
+  std::uint64_t warp_sum(std::uint64_t value, Place place = Place::here()) const {
+    if (value >> 49 != 0) {
+      machine_.fail(ErrorKind::kWarpSum, place, thread_, "warp_sum of " + std::to_string(value));
+    }
+    return machine_.meet(thread_, {Kind::kWarpSum, place}, value);
+  }
+
+  std::uint32_t warp_match(std::uint32_t value, Place place = Place::here()) const {
+    return std::uint32_t(machine_.meet(thread_, {Kind::kWarpMatch, place}, value));
+  }
+
+  static int lowest_bit(std::uint32_t bits) { return __builtin_ctz(bits); }
+  static int count_bits(std::uint32_t bits) { return __builtin_popcount(bits); }
+
   std::uint64_t block_sum(std::uint64_t value, Place place = Place::here()) const {
     return machine_.meet(thread_, {Kind::kBlockSum, place}, value);
   }

@@ -107,16 +107,22 @@ TYPED_TEST(Collectives, BlockScans) {
 TYPED_TEST(Collectives, WarpOperations) {
   run_teams<TypeParam::value>(0, [](auto &context) {
     const int first = context.warp() * kWarpSize;
-    std::uint32_t mask = 0;
-    std::uint64_t up_to = 0;
+    std::uint32_t mask = 0, same = 0;
+    std::uint64_t up_to = 0, sum = 0;
     for (int lane = 0; lane < kWarpSize; ++lane) {
       const std::uint64_t value = value_of(context.rank(), first + lane);
       mask |= std::uint32_t(value % 2) << lane;
       if (lane <= context.lane()) up_to += value;
+      sum += value;
+      if (lane % 5 == context.lane() % 5) same |= 1u << lane;
     }
     const std::uint64_t value = value_of(context.rank(), context.thread());
     ASSERT_EQ(context.ballot(value % 2 != 0), mask);
     ASSERT_EQ(context.warp_inclusive_sum(value), up_to);
+    ASSERT_EQ(context.warp_sum(value), sum);
+    ASSERT_EQ(context.warp_match(std::uint32_t(context.lane() % 5)), same);
+    ASSERT_EQ(context.lowest_bit(same), context.lane() % 5);
+    ASSERT_EQ(context.count_bits(same), context.lane() % 5 < 2 ? 7 : 6);
     for (int lane = 0; lane < kWarpSize; ++lane) {
       ASSERT_EQ(context.warp_broadcast(value, lane), value_of(context.rank(), first + lane));
     }
@@ -531,6 +537,14 @@ TEST(Errors, SharedMemoryIsTooSmall) {
   const Error error =
       error_of<32>(1, 7, [](auto &context) { context.template shared<std::uint64_t>() = 0; });
   EXPECT_EQ(error.kind(), ErrorKind::kSharedSize);
+}
+
+TEST(Errors, SumOfNumbersTooLargeForTheWarp) {
+  const auto sum = [](std::uint64_t value) {
+    return error_of<32>(1, 0, [&](auto &context) { context.warp_sum(value); }).kind();
+  };
+  EXPECT_EQ(sum(std::uint64_t{1} << 49), ErrorKind::kWarpSum);
+  EXPECT_THROW(sum((std::uint64_t{1} << 49) - 1), std::logic_error);  // that it ended well
 }
 
 TEST(Errors, PeerIsNotInTheTeam) {

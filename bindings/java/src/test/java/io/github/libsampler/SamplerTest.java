@@ -97,8 +97,8 @@ final class SamplerTest {
           a -> a.numCols(Long.MAX_VALUE));
       expectArgumentError(sampler, "row_stride is -5; it must be 0 or at least num_cols, 5",
           a -> a.rowStride(-5));
-      expectArgumentError(sampler, "input has 5 elements; it must have at least"
-          + " 9223372036854775807 for these rows, columns and strides",
+      expectArgumentError(sampler, "input has 3 rows, 9223372036854775807 elements"
+          + " apart; it must fit the address space",
           a -> a.numRows(3).rowStride(Long.MAX_VALUE));
       expectArgumentError(sampler, "temperature is NaN; it must be a number",
           a -> a.temperature(Float.NaN));

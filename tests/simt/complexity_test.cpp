@@ -1,0 +1,638 @@
+// No row that somebody may think of costs the device code much more than an ordinary one: counted,
+// not timed (counting.h).
+//
+// Every operation runs on a row as of a language model and on rows made to be hard, and each cost
+// of a hard row is at most twice the ordinary one's of the same operation, type, width and team.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "contract/float_bits.h"
+#include "counting.h"
+#include "cpu/executor.h"
+#include "cpu/operations.h"
+#include "kernel.cuh"
+#include "plan.h"
+
+namespace simt_test {
+namespace {
+
+namespace kernels = sampler::kernels;
+namespace cpu = sampler::cpu;
+using namespace sampler::contract;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr int kThreads = kernels::kBlockThreads;
+
+// Width, type and team of a launch.
+struct Case {
+  int64_t num_cols;
+  Dtype dtype;
+  int team_size;
+  bool stays;  // in shared memory, if it fits
+  int step;    // every so many of the operations are counted, and of the hard rows
+
+  std::string description() const {
+    const char *types[] = {"f32", "f16", "bf16"};
+    return "V " + std::to_string(num_cols) + " " + types[int(dtype)] + " team of " +
+           std::to_string(team_size) + (stays ? "" : " streamed");
+  }
+};
+
+// ---- Rows of logits -----------------------------------------------------------------------------
+
+using Values = std::vector<float>;
+
+Values ordinary(const Case &setup) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<float> normal;
+  Values x(size_t(setup.num_cols));
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = -1.1f * std::log(float(i + 1)) + 0.3f * normal(random);
+  }
+  std::shuffle(x.begin(), x.end(), random);
+  return x;
+}
+
+Values sorted(const Case &setup) {
+  Values x = ordinary(setup);
+  std::sort(x.begin(), x.end(), std::greater<>());
+  return x;
+}
+
+Values reversed(const Case &setup) {
+  Values x = sorted(setup);
+  std::reverse(x.begin(), x.end());
+  return x;
+}
+
+// The thread that reads an element first: its place in the team.
+int thread_of(const Case &setup, int64_t index) {
+  const kernels::Part row = {0, int((setup.num_cols + kernels::kTile - 1) / kernels::kTile)};
+  const int tile = int(index / kernels::kTile);
+  for (int rank = 0; rank < setup.team_size; ++rank) {
+    const kernels::Part block = row.of(rank, setup.team_size);
+    if (tile >= block.end) continue;
+    for (int warp = 0; warp < kThreads / 32; ++warp) {
+      if (tile >= block.of(warp, kThreads / 32).end) continue;
+      return rank * kThreads + warp * 32 + int(index % kernels::kTile) / kernels::kVector;
+    }
+  }
+  return 0;
+}
+
+// One thread reads all of the largest, the next all of the next: no thread's largest says anything.
+Values by_thread(const Case &setup) {
+  const Values descending = sorted(setup);
+  std::vector<size_t> order(descending.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<int> threads(order.size());
+  for (size_t i = 0; i < order.size(); ++i) threads[i] = thread_of(setup, int64_t(i));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return threads[a] < threads[b]; });
+  Values x(order.size());
+  for (size_t i = 0; i < order.size(); ++i) x[order[i]] = descending[i];
+  return x;
+}
+
+template <class F>
+Values made(const Case &setup, const F &value) {
+  Values x(size_t(setup.num_cols));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = value(i);
+  return x;
+}
+
+Values periodic(const Case &setup, size_t period) {
+  return made(setup, [&](size_t i) { return -0.01f * float(i % period); });
+}
+
+struct NamedRow {
+  const char *name;
+  std::function<Values(const Case &)> make;
+};
+
+uint64_t hash(size_t i) {
+  return simt::Random(i).next();
+}
+
+const std::vector<NamedRow> kHardRows = {
+    {"sorted", sorted},
+    {"reversed", reversed},
+    {"largest by thread", by_thread},
+    {"all equal", [](const Case &s) { return made(s, [](size_t) { return 1.5f; }); }},
+    {"two values",
+     [](const Case &s) { return made(s, [](size_t i) { return hash(i) % 2 ? 1.0f : -1.0f; }); }},
+    {"three values",
+     [](const Case &s) { return made(s, [](size_t i) { return float(hash(i) % 3); }); }},
+    {"geometric",
+     [](const Case &s) {
+       return made(s, [](size_t i) { return std::ldexp(1.0f, -int(hash(i) % 140)); });
+     }},
+    {"geometric of both signs",
+     [](const Case &s) {
+       return made(s, [](size_t i) {
+         return (hash(i) % 2 ? -1.0f : 1.0f) * std::ldexp(1.0f, -int(hash(i) / 2 % 140));
+       });
+     }},
+    // Nearly all in one bin, whatever the width of the bins.
+    {"one bin at every level",
+     [](const Case &s) {
+       return made(s, [](size_t i) {
+         const uint32_t far = i % 100 < 25 ? uint32_t(hash(i)) >> (9 + 3 * (i % 100 % 8)) : 0;
+         return float_of(0x40400000u - 1 - far % 0x3F000000u);
+       });
+     }},
+    // As many histograms as there can be: the value of nearly all has neighbours at every distance.
+    {"nested",
+     [](const Case &s) {
+       return made(s, [](size_t i) {
+         const uint32_t centre = 0x0D9C3A57u;
+         if (i % 50 != 0) return float_of(centre);
+         if (i % 100 != 0) return hash(i) % 2 ? 1.0f : -1.0f;
+         const uint32_t far = uint32_t(1) << (hash(i) % 23);
+         return float_of(hash(i) % 64 < 32 ? centre + far : centre - far);
+       });
+     }},
+    {"near ties",
+     [](const Case &s) {
+       return made(s, [](size_t i) { return float_of(0x3F800000u + uint32_t(hash(i) % 16)); });
+     }},
+    {"neighbours",
+     [](const Case &s) {
+       return made(s, [](size_t i) { return float_of(0x3F800000u + uint32_t(hash(i) % 65536)); });
+     }},
+    {"around zero",
+     [](const Case &s) {
+       return made(s, [](size_t i) {
+         return float_of((hash(i) % 2 ? 0x80000000u : 0u) + uint32_t(hash(i) >> 32) % 0x3C000000u);
+       });
+     }},
+    {"flat",
+     [](const Case &s) {
+       return made(s, [](size_t i) { return 1e-3f * float(hash(i) >> 40) / float(1 << 24); });
+     }},
+    {"steep",
+     [](const Case &s) {
+       return made(s, [](size_t i) { return -40.0f * float(hash(i) >> 40) / float(1 << 24); });
+     }},
+    {"period of 4", [](const Case &s) { return periodic(s, 4); }},
+    {"period of 32", [](const Case &s) { return periodic(s, 32); }},
+    {"period of a tile", [](const Case &s) { return periodic(s, 128); }},
+    {"period of a block", [](const Case &s) { return periodic(s, 1024); }},
+    {"one finite",
+     [](const Case &s) {
+       return made(s, [&](size_t i) { return i == size_t(s.num_cols / 2) ? 5.0f : -kInfinity; });
+     }},
+    {"masked",
+     [](const Case &s) {
+       Values x = ordinary(s);
+       for (size_t i = 0; i < x.size(); ++i) x[i] = hash(i) % 3 ? -kInfinity : x[i];
+       return x;
+     }},
+    {"huge",
+     [](const Case &s) {
+       const float huge = s.dtype == Dtype::kF16 ? 6e4f : 1e30f;
+       return made(s, [&](size_t i) { return hash(i) % 2 ? huge : -huge; });
+     }},
+    {"ties beside ordinary ones",
+     [](const Case &s) {
+       Values x = ordinary(s);
+       for (size_t i = 0; i < x.size(); ++i) x[i] = hash(i) % 2 ? -8.0f : x[i];
+       return x;
+     }},
+};
+
+// ---- Storage ------------------------------------------------------------------------------------
+
+// A row in memory, in its type; `num_rows` times.
+struct Stored {
+  std::vector<uint32_t> bytes;  // aligned for vectors as CUDA's allocations are
+  std::vector<int32_t> ids;
+  Rows rows;
+
+  Stored(const Case &setup, const Values &values, InputKind kind, int64_t num_rows,
+         bool candidates = false) {
+    const size_t count = values.size();
+    const size_t stride = (count + 7) / 8 * 8;
+    bytes.assign(stride * size_t(num_rows) + 8, 0);
+    char *begin = reinterpret_cast<char *>(bytes.data());
+    begin += -reinterpret_cast<uintptr_t>(begin) % 16;
+    const float max = *std::max_element(values.begin(), values.end());
+    for (size_t i = 0; i < stride * size_t(num_rows); ++i) {
+      float x = i % stride < count ? values[i % stride] : 0.0f;
+      if (kind == InputKind::kProbabilities) x = std::exp(x - max);
+      if (setup.dtype == Dtype::kF32) {
+        std::memcpy(begin + 4 * i, &x, 4);
+      } else {
+        const uint16_t half = setup.dtype == Dtype::kF16 ? narrow_f16(x) : narrow_bf16(x);
+        std::memcpy(begin + 2 * i, &half, 2);
+      }
+    }
+    rows.values = begin;
+    rows.num_rows = num_rows;
+    rows.num_cols = int64_t(count);
+    rows.stride = int64_t(stride);
+    rows.dtype = setup.dtype;
+    rows.kind = kind;
+    if (!candidates) return;
+    ids.assign(stride * size_t(num_rows), 0);
+    for (int64_t row = 0; row < num_rows; ++row) {
+      int32_t *first = ids.data() + size_t(row) * stride;
+      std::iota(first, first + count, 0);
+      std::shuffle(first, first + count, std::mt19937_64(3));
+    }
+    rows.ids = ids.data();
+  }
+};
+
+// ---- The counting -------------------------------------------------------------------------------
+
+template <class Kernel>
+Costs costs_of_kernel(int team_size, const Kernel &kernel) {
+  Books books;
+  const size_t shared_bytes = 4096;
+  simt::launch<64>(1, team_size, shared_bytes, 1, [&](auto &ctx) {
+    CountingContext<64> counting(ctx, shared_bytes, &books);
+    kernel(counting);
+  });
+  return books.close();
+}
+
+TEST(Counting, LanesThatAddToOnePlaceTakeTurns) {
+  const auto steps = [](int num_places) {
+    const Costs costs = costs_of_kernel(1, [&](auto &ctx) {
+      uint32_t *places = &ctx.template shared<uint32_t>();
+      for (int i = 0; i < 3; ++i) {
+        ctx.ballot(true);
+        ctx.atomic_add(&places[ctx.lane() % num_places], 1u);
+      }
+    });
+    EXPECT_EQ(costs.atomics, 3u * 64);
+    EXPECT_EQ(costs.warp_steps, 3u * 2);
+    EXPECT_EQ(costs.most_turns * 3 * 2, costs.atomic_steps);
+    return costs.most_turns;
+  };
+  EXPECT_EQ(steps(1), 32u);
+  EXPECT_EQ(steps(5), 7u);
+  EXPECT_EQ(steps(32), 1u);
+}
+
+TEST(Counting, OfOneLaneTheAddsFollowEachOther) {
+  const Costs costs = costs_of_kernel(1, [](auto &ctx) {
+    uint32_t *places = &ctx.template shared<uint32_t>();
+    for (int i = 0; i < 4; ++i) ctx.atomic_add(&places[i + 4 * ctx.lane()], 1u);
+    uint32_t elsewhere = 0;
+    ctx.atomic_add(&elsewhere, 1u);
+  });
+  EXPECT_EQ(costs.atomic_steps, 4u * 2);
+  EXPECT_EQ(costs.most_turns, 1u);
+}
+
+TEST(Counting, WarpsReadAsTheLaneThatReadsMost) {
+  alignas(16) const kernels::Vector32 vectors[2] = {};
+  const Costs costs = costs_of_kernel(2, [&](auto &ctx) {
+    for (int interval = 0; interval < 2; ++interval) {
+      for (int i = 0; i < (ctx.lane() == 7 + interval ? 3 : 1); ++i) ctx.load_vector(&vectors[0]);
+      ctx.team_sync();
+    }
+    auto *shared = &ctx.template shared<kernels::Vector32>() + ctx.thread();
+    ctx.copy_async(shared, &vectors[1]);
+    ctx.commit_copies();
+    ctx.template wait_for_copies<0>();
+    ctx.load_vector(shared);
+  });
+  constexpr uint64_t kNumWarps = 4, kNumThreads = 128;
+  EXPECT_EQ(costs.visited, (3 + 3 + 1) * kNumWarps * kernels::kTile);
+  EXPECT_EQ(costs.copied, (2 * (kNumThreads + 2 * kNumWarps) + kNumThreads) * kernels::kVector);
+  EXPECT_EQ(costs.barriers, 2u);
+}
+
+TEST(Counting, SortsCompareByTheNextPowerOfTwo) {
+  const auto compared = [](int count) {
+    return costs_of_kernel(1,
+                           [&](auto &ctx) {
+                             auto *list = &ctx.template shared<uint64_t>();
+                             for (int i = ctx.thread(); i < count; i += 64) list[i] = uint64_t(i);
+                             sort_list(ctx, list, count);
+                           })
+        .compared;
+  };
+  EXPECT_EQ(compared(2), 1u);
+  EXPECT_EQ(compared(4), 6u);
+  EXPECT_EQ(compared(200), 128u * 36);
+  EXPECT_EQ(compared(256), 128u * 36);
+}
+
+// ---- Operations ---------------------------------------------------------------------------------
+
+kernels::Plan plan_of(const Case &setup, const kernels::Extent &extent) {
+  kernels::Plan plan;
+  plan.team_size = setup.team_size;
+  const int64_t tiles =
+      (extent.num_cols + kernels::kVector - 1 + kernels::kTile - 1) / kernels::kTile;
+  const int64_t part = (tiles + plan.team_size - 1) / plan.team_size;
+  const int64_t part_bytes = part * kernels::kTile * extent.element_bytes;
+  const int64_t limit = int64_t(simt::kMaxSharedBytes - sizeof(kernels::TeamShared));
+  plan.residence_bytes = kernels::ring_bytes(kThreads);
+  if (setup.stays && part_bytes <= limit) {
+    plan.residence_bytes = std::max(plan.residence_bytes, int(part_bytes));
+  }
+  return plan;
+}
+
+template <class Request>
+Costs costs_of(const Case &setup, const Request &request) {
+  kernels::Plan plan = plan_of(setup, kernels::extent_of(request));
+  std::vector<uint32_t> bitmap;
+  if (kernels::needs_bitmaps(kernels::extent_of(request))) {
+    bitmap.resize(size_t(kernels::kIdWords));
+    plan.bitmaps = bitmap.data();
+  }
+  Books books;
+  simt::Options options;
+  options.yield_interval = 0;
+  simt::launch<kThreads>(
+      1, plan.team_size, plan.shared_bytes(), 1,
+      [&](auto &ctx) {
+        CountingContext<kThreads> counting(ctx, plan.shared_bytes(), &books);
+        kernels::run_operation(counting, request, plan);
+      },
+      options);
+  return books.close();
+}
+
+void set_parameters(Parameters *parameters, int32_t top_k, float top_p, float min_p) {
+  parameters->temperature.value = 1.0f;
+  parameters->top_k.value = top_k;
+  parameters->top_p.value = top_p;
+  parameters->min_p.value = min_p;
+}
+
+struct SampleOptions {
+  InputKind kind = InputKind::kLogits;
+  bool candidates = false;
+  float temperature = 1.0f;
+  DrawMethod draw_method = DrawMethod::kInverseCdf;
+  FilterRules rules = {};
+};
+
+Costs sample(const Case &setup, const Values &values, int32_t top_k, float top_p, float min_p,
+             const SampleOptions &options = {}) {
+  const Stored stored(setup, values, options.kind, 1, options.candidates);
+  SampleRequest request;
+  request.input = stored.rows;
+  request.num_rows = 1;
+  set_parameters(&request.parameters, top_k, top_p, min_p);
+  request.parameters.temperature.value = options.temperature;
+  request.parameters.rules = options.rules;
+  request.draw_method = options.draw_method;
+  request.random.seed.value = 11;
+  int32_t token = 0;
+  uint32_t status = 0;
+  request.out_token_ids.data = &token;
+  request.out_row_status = &status;
+  const Costs costs = costs_of(setup, request);
+  EXPECT_EQ(row_status::kOk, status);
+  return costs;
+}
+
+Costs write_rows(const Case &setup, const Values &values, int32_t top_k, float top_p,
+                 RowOutput output_kind) {
+  const Stored stored(setup, values, InputKind::kLogits, 1);
+  RowsRequest request;
+  request.input = stored.rows;
+  request.output_kind = output_kind;
+  set_parameters(&request.parameters, top_k, top_p, 0.0f);
+  std::vector<float> output(values.size() + 4);
+  request.output = output.data();
+  request.output_stride = int64_t(values.size());
+  return costs_of(setup, request);
+}
+
+Costs select(const Case &setup, const Values &values, int64_t count, bool candidates = false) {
+  const Stored stored(setup, values, InputKind::kLogits, 1, candidates);
+  SelectRequest request;
+  request.input = stored.rows;
+  request.num_selected = count;
+  std::vector<int32_t> tokens(static_cast<size_t>(count));
+  request.out_token_ids.data = tokens.data();
+  return costs_of(setup, request);
+}
+
+// The draft's row is the target's upside down, and the drafts are its likeliest tokens: they are
+// rejected where the rows are not flat. All positions are judged.
+Costs chain(const Case &setup, const Values &values, InputKind kind, int64_t num_drafts,
+            int32_t top_k, float top_p) {
+  const size_t lowest = size_t(std::min_element(values.begin(), values.end()) - values.begin());
+  const size_t largest = size_t(std::max_element(values.begin(), values.end()) - values.begin());
+  Values of_draft = values;
+  std::swap(of_draft[lowest], of_draft[largest]);
+  const Stored target(setup, values, kind, num_drafts + 1);
+  const Stored draft(setup, of_draft, kind, num_drafts);
+  ChainRequest request;
+  request.target = target.rows;
+  request.draft = draft.rows;
+  request.target_row_stride = (num_drafts + 1) * target.rows.stride;
+  request.draft_row_stride = num_drafts * draft.rows.stride;
+  request.num_rows = 1;
+  request.num_drafts = num_drafts;
+  const std::vector<int32_t> drafts = std::vector<int32_t>(size_t(num_drafts), int32_t(lowest));
+  request.draft_token_ids = drafts.data();
+  set_parameters(&request.parameters, top_k, top_p, 0.0f);
+  std::vector<int32_t> tokens(size_t(num_drafts) + 1);
+  int32_t accepted = 0;
+  request.out_token_ids.data = tokens.data();
+  request.out_accepted_counts = &accepted;
+  return costs_of(setup, request);
+}
+
+Costs residual(const Case &setup, const Values &values) {
+  const Stored target(setup, values, InputKind::kProbabilities, 1);
+  const Stored draft(setup, Values(values.rbegin(), values.rend()), InputKind::kProbabilities, 1);
+  ResidualRequest request;
+  request.num_rows = 1;
+  request.target = target.rows;
+  request.draft = draft.rows;
+  std::vector<float> output(values.size() + 4);
+  request.output = output.data();
+  request.output_stride = int64_t(values.size());
+  return costs_of(setup, request);
+}
+
+SampleOptions with(DrawMethod method) {
+  SampleOptions options;
+  options.draw_method = method;
+  return options;
+}
+SampleOptions with(FilterOrder order) {
+  SampleOptions options;
+  options.rules.order = order;
+  return options;
+}
+SampleOptions with(InputKind kind) {
+  SampleOptions options;
+  options.kind = kind;
+  return options;
+}
+SampleOptions ties_kept() {
+  SampleOptions options;
+  options.rules.top_k_ties = options.rules.top_p_ties = TieRule::kKeep;
+  return options;
+}
+SampleOptions greedy() {
+  SampleOptions options;
+  options.temperature = 0.0f;
+  return options;
+}
+SampleOptions of_candidates() {
+  SampleOptions options;
+  options.candidates = true;
+  return options;
+}
+
+struct Operation {
+  const char *name;
+  std::function<Costs(const Case &, const Values &)> run;
+};
+
+#define OPERATION(name, call)                                 \
+  {                                                           \
+    name, [](const Case &s, const Values &x) { return call; } \
+  }
+
+const std::vector<Operation> kOperations = {
+    OPERATION("argmax", sample(s, x, 0, 1, 0, greedy())),
+    OPERATION("sample", sample(s, x, 0, 1, 0)),
+    OPERATION("sample by Gumbel", sample(s, x, 0, 1, 0, with(DrawMethod::kGumbel))),
+    OPERATION("top-k 50", sample(s, x, 50, 1, 0)),
+    OPERATION("top-k 1000", sample(s, x, 1000, 1, 0)),
+    OPERATION("top-k 5000", sample(s, x, 5000, 1, 0)),
+    OPERATION("top-p 0.95", sample(s, x, 0, 0.95f, 0)),
+    OPERATION("top-p 0.5", sample(s, x, 0, 0.5f, 0)),
+    OPERATION("top-p 0.95, ties kept", sample(s, x, 0, 0.95f, 0, ties_kept())),
+    OPERATION("top-p 0.95 of probabilities",
+              sample(s, x, 0, 0.95f, 0, with(InputKind::kProbabilities))),
+    OPERATION("top-p 0.95 by Gumbel", sample(s, x, 0, 0.95f, 0, with(DrawMethod::kGumbel))),
+    OPERATION("min-p 0.05", sample(s, x, 0, 1, 0.05f)),
+    OPERATION("top-k 50, top-p 0.95", sample(s, x, 50, 0.95f, 0)),
+    OPERATION("top-k 5000, top-p 0.95", sample(s, x, 5000, 0.95f, 0)),
+    OPERATION("top-k 50, top-p 0.95 by Gumbel",
+              sample(s, x, 50, 0.95f, 0, with(DrawMethod::kGumbel))),
+    OPERATION("joint", sample(s, x, 50, 0.95f, 0.05f, with(FilterOrder::kJoint))),
+    OPERATION("min-p first", sample(s, x, 50, 0.95f, 0.05f, with(FilterOrder::kMinPFirst))),
+    OPERATION("softmax", write_rows(s, x, 0, 1, RowOutput::kProbabilities)),
+    OPERATION("top-k 50 renorm", write_rows(s, x, 50, 1, RowOutput::kProbabilities)),
+    OPERATION("top-p 0.95 renorm", write_rows(s, x, 0, 0.95f, RowOutput::kProbabilities)),
+    OPERATION("top-k 50 mask", write_rows(s, x, 50, 1, RowOutput::kMask)),
+    OPERATION("select 50", select(s, x, 50)),
+    OPERATION("select 2048", select(s, x, 2048)),
+    OPERATION("select 10000", select(s, x, 10000)),
+    OPERATION("chain of 1, probabilities", chain(s, x, InputKind::kProbabilities, 1, 0, 1)),
+    OPERATION("chain of 3, probabilities", chain(s, x, InputKind::kProbabilities, 3, 0, 1)),
+    OPERATION("chain of 1, logits", chain(s, x, InputKind::kLogits, 1, 0, 1)),
+    OPERATION("chain of 2, top-k 50, top-p 0.95", chain(s, x, InputKind::kLogits, 2, 50, 0.95f)),
+    OPERATION("residual", residual(s, x)),
+    OPERATION("candidates", sample(s, x, 0, 1, 0, of_candidates())),
+    OPERATION("candidates, top-k 50, top-p 0.95", sample(s, x, 50, 0.95f, 0, of_candidates())),
+    OPERATION("candidates, top-p 0.95", sample(s, x, 0, 0.95f, 0, of_candidates())),
+    OPERATION("candidates, select 50", select(s, x, 50, true)),
+};
+
+// Instructions of a warp, by the disassembly's measure and no finer than what is to be told apart.
+uint64_t work_of(const Costs &costs) {
+  return (30 * costs.visited + 12 * costs.compared) / 32 + 8 * costs.atomic_steps +
+         6 * costs.warp_steps;
+}
+
+struct Cost {
+  const char *name;
+  uint64_t (*of)(const Costs &);
+  uint64_t (*allowance)(const Case &);
+  double factor = 2.0;  // a hard row costs at most so many ordinary ones and the allowance
+};
+
+uint64_t none(const Case &) {
+  return 0;
+}
+// To find the last of tokens of one value, and to draw, one warp looks through its part.
+uint64_t part_of_a_warp(const Case &setup) {
+  const uint64_t num_warps = uint64_t(setup.team_size * kThreads / 32);
+  return 2 * (uint64_t(setup.num_cols) / num_warps + kernels::kTile);
+}
+uint64_t streamed_part(const Case &setup) {
+  return setup.stays ? 0 : part_of_a_warp(setup);
+}
+// Two sorts of 256 tokens: 36 pairs a thread.
+uint64_t two_sorts(const Case &) {
+  return 2 * 4608;
+}
+
+const Cost kCosts[] = {
+    {"visited", [](const Costs &c) { return c.visited; }, part_of_a_warp},
+    {"copied", [](const Costs &c) { return c.copied; }, streamed_part},
+    {"compared", [](const Costs &c) { return c.compared; }, two_sorts},
+    {"barriers", [](const Costs &c) { return c.barriers; }, none},
+    {"turns", [](const Costs &c) { return std::max<uint64_t>(c.most_turns, 2); }, none},
+    // More than twice: top-p of an ordinary row may end in a list after one histogram; of a hard
+    // one four count and weigh every token. The sum's weights are rough, and what it sums is held
+    // to 2.
+    {"work", work_of, none, 2.6},
+};
+
+class Complexity : public testing::TestWithParam<Case> {};
+
+TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
+  const Case setup = GetParam();
+  const Values ordinary_row = ordinary(setup);
+  std::vector<Values> hard;
+  const size_t step = size_t(setup.step);
+  for (size_t i = 0; i < std::size(kHardRows); i += step) hard.push_back(kHardRows[i].make(setup));
+  std::printf("%s\n", setup.description().c_str());
+  for (size_t k = 0; k < std::size(kOperations); k += step) {
+    const Operation &operation = kOperations[k];
+    const Costs usual = operation.run(setup, ordinary_row);
+    uint64_t most[std::size(kCosts)] = {};
+    const char *worst[std::size(kCosts)] = {};
+    for (size_t i = 0; i < hard.size(); ++i) {
+      const Costs costs = operation.run(setup, hard[i]);
+      for (size_t j = 0; j < std::size(kCosts); ++j) {
+        const uint64_t count = kCosts[j].of(costs);
+        const double ordinary_count = double(kCosts[j].of(usual));
+        EXPECT_LE(double(count),
+                  kCosts[j].factor * ordinary_count + double(kCosts[j].allowance(setup)))
+            << kCosts[j].name << " of " << operation.name << ", " << kHardRows[i * step].name
+            << ", " << setup.description();
+        if (worst[j] && count <= most[j]) continue;
+        most[j] = count;
+        worst[j] = kHardRows[i * step].name;
+      }
+    }
+    std::printf("  %-32s passes %5.2f", operation.name,
+                double(usual.visited) / double(setup.num_cols));
+    for (size_t j = 0; j < std::size(kCosts); ++j) {
+      const uint64_t count = kCosts[j].of(usual);
+      std::printf(" | %s %llu: %.2f (%s)", kCosts[j].name, static_cast<unsigned long long>(count),
+                  double(most[j]) / double(std::max<uint64_t>(count, 1)), worst[j]);
+    }
+    std::printf("\n");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Complexity,
+                         testing::Values(Case{32000, Dtype::kF32, 1, true, 1},
+                                         Case{32000, Dtype::kBf16, 1, true, 1},
+                                         Case{32000, Dtype::kF16, 1, false, 1},
+                                         Case{128256, Dtype::kF32, 8, true, 3},
+                                         Case{128256, Dtype::kBf16, 2, true, 2}),
+                         [](const auto &one) { return std::to_string(one.index); });
+
+}  // namespace
+}  // namespace simt_test

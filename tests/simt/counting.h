@@ -1,0 +1,228 @@
+// What a launch of device code costs, counted: a Context that is SimtContext and keeps books.
+//
+// Nothing in kernels/ knows of it. Row passes show as vectors read, copies as such, barriers and
+// atomics as calls of the Context. What calls nothing, the sort, is counted by an overload that is
+// chosen for this Context alone.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "row.cuh"
+#include "simt.h"
+
+namespace simt_test {
+
+struct Costs {
+  uint64_t visited = 0;       // elements in the vectors that warps read, from wherever: as many as
+                              // the lane that reads most
+  uint64_t copied = 0;        // elements in the vectors that came from device memory
+  uint64_t compared = 0;      // pairs that sorts compare
+  uint64_t atomics = 0;       // adds to shared memory, each lane's
+  uint64_t atomic_steps = 0;  // the same, where lanes of a warp that add to one place take turns
+  uint64_t most_turns = 0;    // of one warp at one place
+  uint64_t barriers = 0;      // of the block or the team, as one thread of the leader meets them
+  uint64_t warp_steps = 0;    // collectives of a warp, all warps'
+};
+
+class Books {
+ public:
+  // `warp` counts over the team. Lanes that make their `turn`-th atomic after the same collective
+  // or vector do so at once.
+  void add_atomic(int warp, uint64_t moment, uint32_t turn, const void *address) {
+    ++costs_.atomics;
+    const size_t index = size_t(warp);
+    if (atomics_.size() <= index) atomics_.resize(index + 1);
+    atomics_[index].push_back({moment << 16 | turn, address});
+  }
+
+  // How many vectors a lane read from one barrier to the next.
+  void add_vectors(int warp, uint64_t interval, uint64_t count) {
+    const size_t index = size_t(warp);
+    if (vectors_.size() <= index) vectors_.resize(index + 1);
+    auto &intervals = vectors_[index];
+    if (intervals.size() <= interval) intervals.resize(interval + 1);
+    intervals[interval] = std::max(intervals[interval], count);
+  }
+
+  Costs &costs() { return costs_; }
+
+  // Once the launch is over.
+  Costs close() {
+    for (auto &warp : atomics_) {
+      std::sort(warp.begin(), warp.end(), [](const Atomic &a, const Atomic &b) {
+        return a.moment != b.moment ? a.moment < b.moment : a.address < b.address;
+      });
+      for (size_t i = 0; i < warp.size();) {
+        const uint64_t moment = warp[i].moment;
+        uint64_t most = 0;
+        while (i < warp.size() && warp[i].moment == moment) {
+          const void *address = warp[i].address;
+          uint64_t count = 0;
+          for (; i < warp.size() && warp[i].moment == moment && warp[i].address == address; ++i) {
+            ++count;
+          }
+          most = std::max(most, count);
+        }
+        costs_.atomic_steps += most;
+        costs_.most_turns = std::max(costs_.most_turns, most);
+      }
+    }
+    for (const auto &warp : vectors_) {
+      for (const uint64_t count : warp) costs_.visited += count * sampler::kernels::kTile;
+    }
+    costs_.warp_steps /= simt::kWarpSize;
+    return costs_;
+  }
+
+ private:
+  struct Atomic {
+    uint64_t moment;
+    const void *address;
+  };
+
+  Costs costs_;
+  std::vector<std::vector<Atomic>> atomics_;
+  std::vector<std::vector<uint64_t>> vectors_;
+};
+
+template <int kThreads_>
+class CountingContext : public simt::SimtContext<kThreads_> {
+  using Base = simt::SimtContext<kThreads_>;
+  using Place = simt::Place;
+
+ public:
+  CountingContext(const Base &base, std::size_t shared_bytes, Books *books)
+      : Base(base), shared_bytes_(shared_bytes), books_(books) {}
+  ~CountingContext() { close_interval(); }
+
+  void sync(Place place = Place::here()) {
+    count_barrier();
+    Base::sync(place);
+  }
+  void team_sync(Place place = Place::here()) {
+    count_barrier();
+    Base::team_sync(place);
+  }
+  std::uint64_t block_sum(std::uint64_t value, Place place = Place::here()) {
+    count_barrier();
+    return Base::block_sum(value, place);
+  }
+  std::uint64_t block_max(std::uint64_t value, Place place = Place::here()) {
+    count_barrier();
+    return Base::block_max(value, place);
+  }
+  std::uint64_t block_exclusive_sum(std::uint64_t value, std::uint64_t *total,
+                                    Place place = Place::here()) {
+    count_barrier();
+    return Base::block_exclusive_sum(value, total, place);
+  }
+  std::uint32_t block_count(bool predicate, Place place = Place::here()) {
+    count_barrier();
+    return Base::block_count(predicate, place);
+  }
+
+  std::uint32_t ballot(bool predicate, Place place = Place::here()) {
+    count_collective();
+    return Base::ballot(predicate, place);
+  }
+  std::uint64_t warp_broadcast(std::uint64_t value, int lane, Place place = Place::here()) {
+    count_collective();
+    return Base::warp_broadcast(value, lane, place);
+  }
+  std::uint64_t warp_inclusive_sum(std::uint64_t value, Place place = Place::here()) {
+    count_collective();
+    return Base::warp_inclusive_sum(value, place);
+  }
+  std::uint64_t warp_sum(std::uint64_t value, Place place = Place::here()) {
+    count_collective();
+    return Base::warp_sum(value, place);
+  }
+  std::uint32_t warp_match(std::uint32_t value, Place place = Place::here()) {
+    count_collective();
+    return Base::warp_match(value, place);
+  }
+
+  template <class T>
+  T atomic_add(T *address, T value) {
+    if (is_shared(address)) {
+      books_->add_atomic(warp_of_team(), moment_, turn_++, address);
+    }
+    return Base::atomic_add(address, value);
+  }
+
+  template <class T>
+  T load_vector(const T *address, Place place = Place::here()) {
+    next_moment();
+    ++num_vectors_;
+    if (!is_shared(address)) books_->costs().copied += sampler::kernels::kVector;
+    return Base::load_vector(address, place);
+  }
+  template <class T>
+  void copy_async(T *shared, const T *global, Place place = Place::here()) {
+    books_->costs().copied += sampler::kernels::kVector;
+    Base::copy_async(shared, global, place);
+  }
+
+  void count_sort(int count) {
+    if (this->thread() != 0) return;
+    uint64_t size = 2, steps = 1;
+    for (uint64_t log2 = 1; size < uint64_t(count); steps += ++log2) size *= 2;
+    books_->costs().compared += steps * size / 2;
+  }
+
+ private:
+  bool is_shared(const void *address) const {
+    for (int rank = 0; rank < this->team_size(); ++rank) {
+      const char *begin = this->peer(&this->template shared<char>(), rank);
+      if (address >= begin && address < begin + shared_bytes_) return true;
+    }
+    return false;
+  }
+
+  void next_moment() {
+    ++moment_;
+    turn_ = 0;
+  }
+  int warp_of_team() const { return this->rank() * Base::kWarps + this->warp(); }
+  void close_interval() {
+    books_->add_vectors(warp_of_team(), num_intervals_++, num_vectors_);
+    num_vectors_ = 0;
+  }
+  void count_barrier() {
+    next_moment();
+    close_interval();
+    if (this->rank() == 0 && this->thread() == 0) ++books_->costs().barriers;
+  }
+  void count_collective() {
+    next_moment();
+    ++books_->costs().warp_steps;
+  }
+
+  std::size_t shared_bytes_;
+  Books *books_;
+  uint64_t moment_ = 0;
+  uint32_t turn_ = 0;
+  uint64_t num_intervals_ = 0;
+  uint64_t num_vectors_ = 0;
+};
+
+// More specialised than the kernels' own, so that this is the one that they call.
+template <int kThreads>
+void sort_list(CountingContext<kThreads> &ctx, uint64_t *list, int count);
+
+}  // namespace simt_test
+
+#include "selection.cuh"
+
+namespace simt_test {
+
+template <int kThreads>
+void sort_list(CountingContext<kThreads> &ctx, uint64_t *list, int count) {
+  ctx.count_sort(count);
+  sampler::kernels::sort_list<CountingContext<kThreads>>(ctx, list, count);
+}
+
+}  // namespace simt_test
