@@ -2,6 +2,7 @@
 #include "launch.h"
 
 #include <cstring>
+#include <type_traits>
 
 #include "cuda_context.cuh"
 #include "kernel.cuh"
@@ -17,15 +18,23 @@ constexpr bool kHasClusters = false;
 constexpr bool kHasClusters = true;
 #endif
 
-// A chain has two rows at hand. Within the registers that two blocks of a multiprocessor share some
-// of it would be spilled.
-template <class Request>
-constexpr int kLeastBlocks = kBlocksPerMultiprocessor;
-template <>
-constexpr int kLeastBlocks<contract::ChainRequest> = 1;
+// The compiler needs a few registers more for clusters there.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr bool kClustersTakeMore = true;
+#else
+constexpr bool kClustersTakeMore = false;
+#endif
+
+// Blocks that share a multiprocessor's registers: one, where two would spill some. A chain has two
+// rows at hand.
+template <bool kIsClustered, class Request>
+constexpr int kLeastBlocks = std::is_same<Request, contract::ChainRequest>::value ||
+                                     (kIsClustered && kClustersTakeMore)
+                                 ? 1
+                                 : kBlocksPerMultiprocessor;
 
 template <bool kIsClustered, class Request>
-__global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<Request>)
+__global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kIsClustered, Request>)
     operation_kernel(const __grid_constant__ Request request, const __grid_constant__ Plan plan) {
   if constexpr (kIsClustered && !kHasClusters) return;
   using Context = CudaContext<kBlockThreads, kIsClustered>;
