@@ -30,33 +30,40 @@ InverseCdf::InverseCdf(const Row &row, const Distribution &distribution, uint64_
 void InverseCdf::make_guide(int64_t num_draws, int32_t *guide) {
   if (count_ < 4) return;
   guide_bits_ = 1;
-  while (int64_t(2) << guide_bits_ <= std::min(count_, num_draws)) ++guide_bits_;
+  while (int64_t(2) << guide_bits_ <= std::min(count_ - 1, num_draws)) ++guide_bits_;
   const uint64_t total = sums_[count_ - 1];
   const uint64_t num_entries = uint64_t(1) << guide_bits_;
-  int64_t longest = 0;
   int32_t index = 0;
   for (uint64_t entry = 0; entry < num_entries; ++entry) {
     const uint64_t target = contract::draw_target(entry << (64 - guide_bits_), total);
     while (sums_[index] <= target) ++index;
     guide[entry] = index;
-    if (entry > 0) longest = std::max<int64_t>(longest, index - guide[entry - 1]);
   }
+  guide[num_entries] = int32_t(count_ - 1);
   guide_ = guide;
-  window_ = std::max(longest, count_ - 1 - index) + 1;
+  window_ = std::min(count_, kShortWindow);
 }
 
-// Finds the first sum that exceeds the target; the last one does. All searches take the same steps,
-// and none is a jump that a processor would have to guess.
+// Finds the first sum that exceeds the target; the last one does. Searches in a short window all
+// take the same steps, and none is a jump that a processor would have to guess.
 void InverseCdf::draw(const uint64_t *words, int64_t count, int64_t *indices) const {
   const uint64_t *const sums = sums_;
   const int32_t *const guide = guide_;
   const uint64_t total = sums[count_ - 1];
-  const int64_t last_begin = count_ - window_;
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t target = contract::draw_target(words[i], total);
-    int64_t begin =
-        guide ? std::min<int64_t>(guide[words[i] >> (64 - guide_bits_)], last_begin) : 0;
-    for (int64_t window = window_; window > 1;) {
+    int64_t begin = 0, window = window_;
+    if (guide) {
+      const int32_t *const entry = guide + (words[i] >> (64 - guide_bits_));
+      const int64_t range = entry[1] - entry[0] + 1;
+      begin = entry[0];
+      if (range > window) {
+        window = range;
+      } else {
+        begin = std::min(begin, count_ - window);
+      }
+    }
+    while (window > 1) {
       const int64_t half = window / 2;
       begin += sums[begin + half - 1] <= target ? half : 0;
       window -= half;

@@ -31,11 +31,13 @@ class InverseCdf {
   void draw(const uint64_t *words, int64_t count, int64_t *indices) const;
 
  private:
+  static constexpr int64_t kShortWindow = 8;
+
   const uint64_t *sums_ = nullptr;
   int64_t count_ = 0;
   const int32_t *guide_ = nullptr;
   int guide_bits_ = 0;
-  int64_t window_ = 0;  // a search begins with so many elements
+  int64_t window_ = 0;  // a search begins with so many elements, or with more by the guide
 };
 
 // Index of the kept token with the largest score, the lowest id among equals.

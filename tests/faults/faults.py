@@ -510,8 +510,7 @@ FAULTS = [
     Fault(
         "guide_of_the_next_entry",
         "a search among many draws' sums begins where the next part of the words does",
-        [("src/cpu/draw.cpp", "guide[words[i] >> (64 - guide_bits_)]",
-          "guide[words[i] >> (64 - guide_bits_)] + 1")],
+        [("src/cpu/draw.cpp", "begin = entry[0];", "begin = entry[0] + (entry[1] > entry[0]);")],
         [simd("SmallRows*")]),
     # ---- Bounds of work
     Fault(
