@@ -472,7 +472,7 @@ FAULTS = [
         [("src/cpu/simd/row.cpp",
           "list_range({bound, kInfinity, k});",
           "list_range({bound, kInfinity, k / 2});")],
-        [simd("SmallRows*")]),
+        [simd("SmallRows.EqualTheReference/1")]),
     Fault(
         "ties_behind_the_cut_kept",
         "tokens that equal the last kept one are kept behind it too",
