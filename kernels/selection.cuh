@@ -123,7 +123,7 @@ template <class Order, class Context, class Row, class IsWanted>
 SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, const IsWanted &is_wanted) {
   Context &ctx = team.ctx;
   if (team.is_first_thread()) team.shared.list_count = 0;
-  ctx.team_sync();  // and behind it the leader has no more use for an earlier list
+  ctx.team_sync();  // after it the leader has no more use for an earlier list
   uint64_t *list = ctx.peer(&team.shared.list[0], 0);
   uint32_t *list_count = ctx.peer(&team.shared.list_count, 0);
   row.template for_each_together<Order>(is_wanted, [&](bool wanted, uint64_t key) {
@@ -327,7 +327,7 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
       for (int j = 0; j < 4; ++j) *ctx.peer(&shared.found[j], rank) = found[j];
     }
   }
-  ctx.team_sync();  // and behind it nobody reads the bins any more
+  ctx.team_sync();  // after it nobody reads the bins any more
   if (!is_reached) return false;
   range->target -= shared.found[1];
   range->count = int(shared.found[2]);

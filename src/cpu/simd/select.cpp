@@ -10,9 +10,8 @@ namespace sampler::cpu {
 
 namespace {
 
-// Rounds whose pivot is an element. They leave half of the list on average, so of 2^20 elements not
-// one is left after 60 but with a chance below 2^-40; whatever is left then is halved by keys, in
-// 32 rounds at most.
+// Rounds whose pivot is an element. One leaves about half of the list, so few lists need 30. What is
+// left after the last is halved by keys, in 32 rounds at most.
 constexpr int kElementRounds = 60;
 
 // The median of some elements of the list: of more where a bad one costs more.
