@@ -57,11 +57,15 @@ class ChainTeam {
   SAMPLER_DEVICE void run_row(int64_t index) {
     State state = {};
     state.row = index;
-    state.parameters = request_.parameters.row(index);
-    state.greedy = contract::is_greedy(state.parameters.temperature);
-    state.random = request_.random.row(index);
     check_drafts(&state);
-    uint32_t status = contract::check_parameters(request_, state.parameters);
+    const int64_t slot = request_.slots[index];
+    uint32_t status = contract::check_slot(request_.slots, slot);
+    if (status == row_status::kOk) {
+      state.parameters = request_.parameters.of(slot);
+      state.greedy = contract::is_greedy(state.parameters.temperature);
+      state.random = request_.random.of(slot);
+      status = contract::check_parameters(request_, state.parameters);
+    }
     if (status == row_status::kOk) status = verify(&state);
     if (status == row_status::kOk) status = draw_last_token(&state);
     // Every thread has read what the row's outputs may be written over: the counts.
@@ -80,7 +84,7 @@ class ChainTeam {
 
   SAMPLER_DEVICE void check_drafts(State *state) const {
     const int num_drafts = int(request_.num_drafts);
-    const int length = request_.draft_lengths ? request_.draft_lengths[state->row] : num_drafts;
+    const int length = request_.draft_counts ? request_.draft_counts[state->row] : num_drafts;
     state->length = length < 0 ? 0 : length > num_drafts ? num_drafts : length;
     bool valid = length == state->length;
     for (int i = 0; i < state->length; ++i) {
@@ -122,6 +126,7 @@ class ChainTeam {
                                        float *probability) {
     const StoredRow stored = is_draft ? draft_at(state, at) : target_at(state, at);
     if (stored.kind == InputKind::kProbabilities && !stored.ids) {
+      if (!has_valid_count(stored, request_.target.num_cols)) return row_status::kInvalidCandidate;
       *probability = id < stored.count ? stored.value(int(id)) : 0.0f;
       const bool valid = contract::is_valid_value(stored.kind, *probability);
       return valid ? row_status::kOk : row_status::kInvalidValue;

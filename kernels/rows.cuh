@@ -32,8 +32,13 @@ class RowsTeam {
 
   SAMPLER_DEVICE_CALL void run_row(int64_t index) {
     const StoredRow stored = stored_row(request_.input, index, index * request_.input.stride);
-    const RowParameters parameters = request_.parameters.row(index);
-    uint32_t status = contract::check_parameters(stored.kind, parameters);
+    const int64_t slot = request_.slots[index];
+    uint32_t status = contract::check_slot(request_.slots, slot);
+    RowParameters parameters = {};
+    if (status == row_status::kOk) {
+      parameters = request_.parameters.of(slot);
+      status = contract::check_parameters(stored.kind, parameters);
+    }
     if (!has_valid_count(stored, request_.input.num_cols)) {
       StoredRow nothing = stored;
       nothing.count = 0;

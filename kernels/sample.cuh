@@ -53,15 +53,20 @@ class SampleTeam {
   // The outputs from `output` on that share its row and parameters. The result is the next one.
   SAMPLER_DEVICE int64_t run_shared(int64_t output, int64_t end) {
     const int64_t index = input_row(request_, output);
-    const RowParameters parameters = request_.parameters.row(output);
+    if (index < 0 || index >= request_.input.num_rows) {
+      write_bad(row_status::kInvalidIndex, output, output + 1);
+      return output + 1;
+    }
+    const int64_t slot = request_.slots[output];
+    if (!request_.slots.has(slot)) {
+      write_bad(row_status::kInvalidSlot, output, output + 1);
+      return output + 1;
+    }
+    const RowParameters parameters = request_.parameters.of(slot);
     int64_t next = output + 1;
     while (request_.row_indices && next < end && input_row(request_, next) == index &&
-           same_bits(request_.parameters.row(next), parameters)) {
+           has_parameters(next, parameters)) {
       ++next;
-    }
-    if (index < 0 || index >= request_.input.num_rows) {
-      write_bad(row_status::kInvalidIndex, output, next);
-      return next;
     }
     const uint32_t status = contract::check_parameters(request_.input.kind, parameters);
     const StoredRow stored = stored_row(request_.input, index, index * request_.input.stride);
@@ -73,6 +78,11 @@ class SampleTeam {
       run_row(stored, parameters, output, next);
     }
     return next;
+  }
+
+  SAMPLER_DEVICE bool has_parameters(int64_t output, const RowParameters &parameters) const {
+    const int64_t slot = request_.slots[output];
+    return request_.slots.has(slot) && same_bits(request_.parameters.of(slot), parameters);
   }
 
   SAMPLER_DEVICE void run_row(const StoredRow &stored, const RowParameters &parameters,
@@ -100,7 +110,8 @@ class SampleTeam {
     }
     const DrawSource source = prepare_draw(team_, distribution, list);
     for (int64_t output = begin; output < end; ++output) {
-      const Token token = draw(row, distribution, source, request_.random.row(output));
+      const Token token =
+          draw(row, distribution, source, request_.random.of(request_.slots[output]));
       write_good(output, token, summary, distribution, raw_weight);
     }
   }

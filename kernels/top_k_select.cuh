@@ -34,7 +34,7 @@ class SelectTeam {
 
   SAMPLER_DEVICE int wanted_count(int64_t index) const {
     const int num_selected = int(request_.num_selected);
-    const int k = request_.top_ks ? request_.top_ks[index] : 0;
+    const int k = request_.selected_counts ? request_.selected_counts[index] : 0;
     return k <= 0 || k >= num_selected ? num_selected : k;
   }
 

@@ -9,12 +9,11 @@
  *
  *   8 bytes for each token that the texts can have, of prompts and min(max_new_tokens, what
  *     max_context leaves), and 4 more with a drafter model; beam search 8 num_beams + 4
- *   rows of logits, and in beam search of as many f32: a text's one, gamma + 1 with drafts and gamma
- *     of the drafter's, or num_beams
- *   a workspace like a handle's for so many rows; with adaptive_gamma a row of f32 a text, with
- *     filler_top_k so many ids for each row, in beam search max(top_k, num_beams) ids and values
- *   a bit for each token of the vocabulary, less than 500 bytes a text or beam and 100 a row beside,
- *     and a line of 130 bytes a draft for `trace` and `debug`
+ *   rows of logits, and in beam search of as many f32: a text's one, gamma + 1 with drafts and
+ * gamma of the drafter's, or num_beams a workspace like a handle's for so many rows; with
+ * adaptive_gamma a row of f32 a text, with filler_top_k so many ids for each row, in beam search
+ * max(top_k, num_beams) ids and values a bit for each token of the vocabulary, less than 500 bytes
+ * a text or beam and 100 a row beside, and a line of 130 bytes a draft for `trace` and `debug`
  *
  * Memory for what no text becomes is not touched.
  *
@@ -25,10 +24,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sampler/export.h>
 #include <sampler/handle.h>
 #include <sampler/ngram.h>
+#include <sampler/sampling.h>
 #include <sampler/types.h>
 
 #ifdef __cplusplus
@@ -91,11 +92,6 @@ typedef struct sampler_model {
   sampler_dtype logits_dtype;
   int32_t reserved; /* must be 0 */
 } sampler_model;
-
-#define SAMPLER_MODEL_INIT \
-  { sizeof(sampler_model), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-
-SAMPLER_API sampler_status sampler_model_init(sampler_model *model, size_t struct_size);
 
 /* ---- What all loops take and give -----------------------------------------------------------
  *
@@ -163,12 +159,8 @@ typedef struct sampler_generation_stats {
   int64_t target_forwards; /* calls of the callback */
   int64_t drafter_forwards;
   double acceptance_rate;   /* num_accepted / num_drafted; 0 when nothing was drafted */
-  int64_t num_plain_rounds; /* of sampler_speculative and sampler_ngram_assisted: those without
-                               drafts */
+  int64_t num_plain_rounds; /* of sampler_speculative: those without drafts */
 } sampler_generation_stats;
-
-#define SAMPLER_GENERATION_STATS_INIT \
-  { sizeof(sampler_generation_stats), 0, 0, 0, 0, 0, 0, 0.0, 0 }
 
 typedef struct sampler_generation_args {
   size_t struct_size;
@@ -199,39 +191,29 @@ typedef struct sampler_generation_args {
    * same. Default 0. */
   int32_t use_cache;
 
-  /* How a token comes from logits; members mean what they mean in sampler_sample_args. Default:
-   * GREEDY; temperature 1 and no filters; filters before the temperature
-   * (SAMPLER_TEMPERATURE_LAST), where Hugging Face has them behind (SAMPLER_TEMPERATURE_FIRST). */
+  /* How a token comes from logits. Default GREEDY. */
   sampler_processor processor;
-  float temperature;
-  int32_t top_k;
-  float top_p;
-  float min_p;
-  sampler_tie_rule top_k_ties;
-  sampler_tie_rule top_p_ties;
-  sampler_filter_order filter_order;
-  sampler_temperature_order temperature_order;
 
   /* 1: the line of each round goes to the handle's log, too. Default 0. */
   int32_t debug;
 
-  /* NULL: logits stay as the model wrote them. */
-  sampler_process_fn process;
-  void *process_user;
+  /* Of SAMPLE. NULL: temperature 1 and no filter. Mind temperature_order: Hugging Face filters
+   * after the temperature (SAMPLER_TEMPERATURE_FIRST), llama.cpp and the reference implementations
+   * of speculative decoding before it (SAMPLER_TEMPERATURE_LAST). */
+  const sampler_params *params;
 
   /* Text i has seeds[i], or seed + i where `seeds` is NULL, and its n-th new token, from 0, the
-   * offset n: what a text becomes depends on nothing beside it. (A storage of n-grams is shared,
-   * see sampler_ngram_assisted.) */
+   * offset n: what a text becomes depends on nothing beside it. (N-grams are shared, see
+   * sampler_speculative_args.) */
   uint64_t seed;
   const uint64_t *seeds;
 
-  /* Each may be NULL. */
+  /* Callbacks, each of which may be NULL, and what they are handed as `user`. */
+  void *user;
+  sampler_process_fn process;
   sampler_tokens_fn on_tokens;
-  void *on_tokens_user;
   sampler_trace_fn trace;
-  void *trace_user;
   sampler_token_text_fn token_text;
-  void *token_text_user;
 
   /* [num_sequences, max_new_tokens] New tokens, end token included, then pad_token_id. Required. */
   int32_t *out_token_ids;
@@ -246,14 +228,19 @@ typedef struct sampler_generation_args {
   sampler_generation_stats *out_stats;
 } sampler_generation_args;
 
-#define SAMPLER_GENERATION_ARGS_INIT                                                              \
-  {                                                                                               \
-    sizeof(sampler_generation_args), 0, 0, 0, 0, 0, 0, 40, 0, 0, 0, 0, 0, 1.0f, 0, 1.0f, 0.0f, 0, \
-        0, 0, SAMPLER_TEMPERATURE_LAST, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0      \
-  }
-
+/* Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer
+ * one has more is set to 0. */
 SAMPLER_API sampler_status sampler_generation_args_init(sampler_generation_args *args,
                                                         size_t struct_size);
+
+/* The same, inline. */
+static inline sampler_generation_args sampler_generation_args_default(void) {
+  sampler_generation_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.max_new_tokens = 40;
+  return args;
+}
 
 /* ---- Loops ----------------------------------------------------------------------------------
  *
@@ -288,18 +275,26 @@ typedef struct sampler_speculative_args {
   size_t struct_size;
   const sampler_generation_args *generation;
 
-  /* Of the target's vocabulary_size. A text that is longer than its max_context goes on without
-   * drafts. */
+  /* Where drafts come from, one of the two; the other is NULL.
+   *
+   * A model of the target's vocabulary_size. A text that is longer than its max_context goes on
+   * without drafts. */
   const sampler_model *drafter;
+
+  /* Or n-grams: sampler_ngram_storage_interface's, sampler_prompt_lookup_interface's, or the
+   * caller's own. They learn the prompts first, and are not reset. All texts of the call share
+   * them: what one taught them others are drafted, which changes no greedy text, and of sampled
+   * ones the tokens but not the distribution. */
+  const sampler_ngram *ngram;
 
   /* Drafts a round at most, in [1, 1024]; fewer where a draft is an end token or a limit is near.
    * Default 5. */
   int64_t gamma;
 
-  /* BY_ENTROPY: gamma follows the entropy H of the drafter's distribution at the temperature,
-   * without filters, in nats: clamp(trunc((1 - H / ln(vocabulary_size)) gamma_max), gamma_min,
-   * gamma_max). The logits that it is taken of serve the first draft. MEASURED: in [0, gamma_max].
-   * Default FIXED. */
+  /* BY_ENTROPY, of a drafter alone: gamma follows the entropy H of its distribution at the
+   * temperature, without filters, in nats: clamp(trunc((1 - H / ln(vocabulary_size)) gamma_max),
+   * gamma_min, gamma_max). The logits that it is taken of serve the first draft. MEASURED: in
+   * [0, gamma_max]. Default FIXED. */
   sampler_gamma_rule adaptive_gamma;
 
   /* H is smoothed over a text's rounds: ema_beta H_before + (1 - ema_beta) H. In [0, 1). Default 0.
@@ -310,80 +305,59 @@ typedef struct sampler_speculative_args {
   int64_t gamma_min;
   int64_t gamma_max;
 
-  /* 1: the first token is drawn from the target's logits of the prompt, without drafts. Default 1.
-   */
-  int32_t first_target;
-
-  /* 1: behind a rejected draft the token is drawn from the target's p and not from the residual, so
-   * that the text no longer follows the target's distribution. For comparisons. Default 0. */
-  int32_t skip_sample_adjustment;
-
-  /* Of MEASURED. NULL: the system's monotonic clock. */
-  sampler_clock_fn clock;
-  void *clock_user;
-} sampler_speculative_args;
-
-#define SAMPLER_SPECULATIVE_ARGS_INIT \
-  { sizeof(sampler_speculative_args), 0, 0, 5, 0, 0.0f, 1, 0, 1, 0, 0, 0 }
-
-SAMPLER_API sampler_status sampler_speculative_args_init(sampler_speculative_args *args,
-                                                         size_t struct_size);
-
-/* Drafts with one model, verifies with the other (Leviathan et al. 2023), by
- * sampler_chain_speculative from both models' logits. Greedy gives the text of
- * sampler_autoregressive; sampling gives texts of its distribution. */
-SAMPLER_API sampler_status sampler_speculative(sampler_t sampler,
-                                               const sampler_speculative_args *args);
-
-typedef struct sampler_ngram_assisted_args {
-  size_t struct_size;
-  const sampler_generation_args *generation;
-
-  /* Where drafts come from, sampler_ngram_storage_interface's or the caller's own. It learns the
-   * prompts first, and is not reset. All texts of the call share it: what one taught it others are
-   * drafted, which changes no greedy text, and of sampled ones the tokens but not the distribution.
-   */
-  const sampler_ngram *ngram;
-
-  /* Drafts a round at most, in [1, 1024]; fewer as in sampler_speculative_args. Default 5. */
-  int64_t gamma;
-
-  /* What the storage learns of each position that became text: the so many likeliest tokens of the
+  /* What the n-grams learn of each position that became text: the so many likeliest tokens of the
    * target, at most 2^20 - 1; 0: the token that came. Default 3. */
   int64_t filler_top_k;
 
-  /* 1: no draft behind a context that the storage does not know, 0: the token that it gives for
-   * one. Default 0. */
+  /* 1: no draft follows a context that the n-grams do not know; 0: the token that they give for it.
+   * Default 0. */
   int32_t stop_if_unknown;
 
   /* 1: the first token is drawn from the target's logits of the prompt, without drafts. Default 1.
    */
   int32_t first_target;
 
-  /* FIXED, the default, or MEASURED: in [0, gamma]. */
-  sampler_gamma_rule adaptive_gamma;
+  /* 1: after a rejected draft the token is drawn from the target's p and not from the residual, so
+   * that the text no longer follows the target's distribution. For comparisons, with a drafter
+   * alone. Default 0. */
+  int32_t skip_sample_adjustment;
+
   int32_t reserved; /* must be 0 */
 
   /* Of MEASURED. NULL: the system's monotonic clock. */
   sampler_clock_fn clock;
   void *clock_user;
-} sampler_ngram_assisted_args;
+} sampler_speculative_args;
 
-#define SAMPLER_NGRAM_ASSISTED_ARGS_INIT \
-  { sizeof(sampler_ngram_assisted_args), 0, 0, 5, 3, 0, 1, 0, 0, 0, 0 }
+/* Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer
+ * one has more is set to 0. */
+SAMPLER_API sampler_status sampler_speculative_args_init(sampler_speculative_args *args,
+                                                         size_t struct_size);
 
-SAMPLER_API sampler_status sampler_ngram_assisted_args_init(sampler_ngram_assisted_args *args,
-                                                            size_t struct_size);
+/* The same, inline. */
+static inline sampler_speculative_args sampler_speculative_args_default(void) {
+  sampler_speculative_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.gamma = 5;
+  args.gamma_min = 1;
+  args.filler_top_k = 3;
+  args.first_target = 1;
+  return args;
+}
 
-/* Drafts from a storage of n-grams and verifies without draft probabilities: a draft of probability
- * p is kept with probability p and, once rejected, not drawn again. */
-SAMPLER_API sampler_status sampler_ngram_assisted(sampler_t sampler,
-                                                  const sampler_ngram_assisted_args *args);
+/* Drafts with a model or n-grams, and verifies with the target. With a model (Leviathan et al.
+ * 2023) as sampler_verify does it from both models' logits. With n-grams without draft
+ * probabilities: a draft of probability p is kept with probability p and, once rejected, not drawn
+ * again. Greedy gives the text of sampler_autoregressive; sampling gives texts of its distribution.
+ */
+SAMPLER_API sampler_status sampler_speculative(sampler_t sampler,
+                                               const sampler_speculative_args *args);
 
 typedef struct sampler_beam_search_args {
   size_t struct_size;
 
-  /* `processor` must be GREEDY; temperature and filters are not used; `debug` must be 0; on_tokens,
+  /* `processor` must be GREEDY; `params` is not used; `debug` must be 0; on_tokens,
    * trace, out_drafted_counts, out_accepted_counts and out_cache_lengths must be NULL. Beams of
    * text i live in the model's sequences first_sequence + i num_beams and on. out_token_ids is
    * [num_sequences, num_results, max_new_tokens], out_lengths and out_finish_reasons
@@ -411,11 +385,23 @@ typedef struct sampler_beam_search_args {
   float *out_scores;
 } sampler_beam_search_args;
 
-#define SAMPLER_BEAM_SEARCH_ARGS_INIT \
-  { sizeof(sampler_beam_search_args), 0, 4, 3, 1, 5.0f, 1.2f, 0, 0, 0 }
-
+/* Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer
+ * one has more is set to 0. */
 SAMPLER_API sampler_status sampler_beam_search_args_init(sampler_beam_search_args *args,
                                                          size_t struct_size);
+
+/* The same, inline. */
+static inline sampler_beam_search_args sampler_beam_search_args_default(void) {
+  sampler_beam_search_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.num_beams = 4;
+  args.top_k = 3;
+  args.num_results = 1;
+  args.min_length = 5.0f;
+  args.alpha = 1.2f;
+  return args;
+}
 
 /* Keeps the num_beams best continuations of each text, step by step. A beam that has ended keeps
  * its place and its score as long as no better one takes it. One that a row without a token

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sampler/export.h>
 #include <sampler/types.h>
@@ -22,8 +23,8 @@ typedef struct sampler_handle *sampler_t;
  * Each gets the `user` pointer given beside it. None may throw, or call back into the handle.
  *
  * Floating-point environment: a call computes in its own, whatever rounding mode, flush-to-zero or
- * unmasked exceptions its thread is in, and leaves the thread's as it was. Callbacks, those of other
- * headers too, are called in the thread's; what they change of it stays changed. */
+ * unmasked exceptions its thread is in, and leaves the thread's as it was. Callbacks, those of
+ * other headers too, are called in the thread's; what they change of it stays changed. */
 
 /* Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by functions
  * that create a handle, by decoding loops before they call anything else, and, as ngram.h says, by
@@ -34,6 +35,13 @@ typedef void *(*sampler_allocate_fn)(void *user, size_t bytes, size_t alignment)
  * by functions that destroy a handle, by those that create one when they fail, by decoding loops
  * before they return, and by n-gram storages. */
 typedef void (*sampler_deallocate_fn)(void *user, void *memory, size_t bytes, size_t alignment);
+
+/* Where memory comes from. Both functions NULL: the C library's malloc. A view: it never grows. */
+typedef struct sampler_allocator {
+  sampler_allocate_fn allocate;
+  sampler_deallocate_fn deallocate;
+  void *user;
+} sampler_allocator;
 
 typedef int32_t sampler_log_level;
 enum { SAMPLER_LOG_INFO = 0, SAMPLER_LOG_ERROR = 1 };
@@ -84,10 +92,8 @@ typedef struct sampler_options {
   sampler_parallel_for_fn parallel_for;
   void *parallel_for_user;
 
-  /* Memory for the handle, its workspace and the decoding loops. Both NULL: the C library's. */
-  sampler_allocate_fn allocate;
-  sampler_deallocate_fn deallocate;
-  void *allocator_user;
+  /* Memory for the handle, its workspace and the decoding loops. All 0: the C library's. */
+  sampler_allocator allocator;
 
   /* NULL: the library is silent. */
   sampler_log_fn log;
@@ -98,11 +104,11 @@ typedef struct sampler_options {
   int64_t fallback_token_id;
   int32_t use_fallback_token;
 
-  /* CUDA. 1: what a call takes per row as numbers (temperatures, top_ks, top_ps, min_ps, seeds,
-   * offsets) are host arrays. They travel with the launch, in its stream, without a wait, and may be
-   * reused when the call returns; a graph that captures the call replays their values of then. All
-   * other arrays stay on the device. A call needs up to 32 bytes a row more workspace. 0: they are
-   * device arrays like all others. A CPU handle ignores it. */
+  /* CUDA. 1: what a call takes per row or slot as numbers (the arrays of sampler_row_params and
+   * sampler_random, and selected_counts) are host arrays. They travel with the launch, in its
+   * stream, without a wait, and may be reused when the call returns; a graph that captures the call
+   * replays their values of then. All other arrays stay on the device. A call needs up to 36 bytes
+   * a slot more workspace. 0: they are device arrays like all others. A CPU handle ignores it. */
   int32_t host_parameters;
 
   /* CUDA. 1: every call checks that its arrays and its workspace are memory of the handle's device,
@@ -115,15 +121,18 @@ typedef struct sampler_options {
   int32_t reserved;
 } sampler_options;
 
-#define SAMPLER_OPTIONS_INIT                                                                     \
-  {                                                                                              \
-    sizeof(sampler_options), SAMPLER_ABI_VERSION, SAMPLER_DEVICE_CPU, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0                                                                      \
-  }
-
-/* Fills `options` with the defaults. For callers that cannot use SAMPLER_OPTIONS_INIT: pass the
- * sizeof that their headers had; newer fields are left alone. */
+/* Fills `options` with the defaults: all 0 but for struct_size and abi_version. `struct_size` is
+ * the size of the caller's struct; what a newer one has more is set to 0. */
 SAMPLER_API sampler_status sampler_options_init(sampler_options *options, size_t struct_size);
+
+/* The same, inline. */
+static inline sampler_options sampler_options_default(void) {
+  sampler_options options;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.abi_version = SAMPLER_ABI_VERSION;
+  return options;
+}
 
 /* Creates a sampler. `options` NULL: a CPU sampler with one thread and no workspace.
  * On failure *out_sampler is NULL and nothing is leaked.
@@ -137,45 +146,11 @@ SAMPLER_API sampler_status sampler_create(const sampler_options *options, sample
  * must have finished. */
 SAMPLER_API void sampler_destroy(sampler_t sampler);
 
-/* ---- Workspace ------------------------------------------------------------------------------ */
-
-/* The operations that use a workspace: a number for each function of that name. */
-typedef int32_t sampler_operation;
-enum {
-  SAMPLER_OP_SAMPLE = 0,
-  SAMPLER_OP_TOP_K = 1,
-  SAMPLER_OP_TOP_P = 2,
-  SAMPLER_OP_MIN_P = 3,
-  SAMPLER_OP_TOP_K_TOP_P = 4,
-  SAMPLER_OP_ARGMAX = 5,
-  SAMPLER_OP_SOFTMAX = 6,
-  SAMPLER_OP_TOP_K_RENORM = 7,
-  SAMPLER_OP_TOP_P_RENORM = 8,
-  SAMPLER_OP_TOP_K_MASK = 9,
-  SAMPLER_OP_TOP_K_SELECT = 10,
-  SAMPLER_OP_CHAIN_SPECULATIVE = 11,
-  SAMPLER_OP_RESIDUAL = 12
-};
-
-/* Tells how many bytes of workspace the call `operation` with `args` needs: with so many it
- * succeeds, with one fewer it returns SAMPLER_ERROR_WORKSPACE_TOO_SMALL. `args` is that operation's
- * argument struct, set as for the call; of its pointers only whether they are NULL matters, and
- * none is read. Arrays that the call requires may be NULL all the same. What the call refuses
- * whatever its addresses, this refuses too, with the same text. A workspace may have any alignment. Its contents are undefined before and after a
- * call. Calls that share one must not overlap in time: one thread, or one stream. */
-SAMPLER_API sampler_status sampler_workspace_size(sampler_t sampler, sampler_operation operation,
-                                                  const void *args, size_t *out_bytes);
-
 /* ---- What this build and machine offer ------------------------------------------------------ */
 
 /* Bits of instruction sets that CPU rows can be computed with. The tokens are the same.
  * AVX2 means AVX2, FMA and F16C; AVX512 means F, BW, DQ and VL besides. */
-enum {
-  SAMPLER_ISA_SCALAR = 1,
-  SAMPLER_ISA_AVX2 = 2,
-  SAMPLER_ISA_AVX512 = 4,
-  SAMPLER_ISA_NEON = 8
-};
+enum { SAMPLER_ISA_SCALAR = 1, SAMPLER_ISA_AVX2 = 2, SAMPLER_ISA_AVX512 = 4, SAMPLER_ISA_NEON = 8 };
 
 typedef struct sampler_capabilities {
   /* sizeof(sampler_capabilities), set by the caller. */
@@ -199,9 +174,6 @@ typedef struct sampler_capabilities {
   /* Processors that the calling thread may run on, at least 1. */
   uint32_t num_processors;
 } sampler_capabilities;
-
-#define SAMPLER_CAPABILITIES_INIT \
-  { sizeof(sampler_capabilities), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Fills the fields that the caller's struct_size covers. Needs no handle, touches no device; the
  * first call may start CUDA's runtime. */

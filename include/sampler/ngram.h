@@ -77,11 +77,6 @@ typedef struct sampler_ngram {
   sampler_ngram_reset_fn reset;
 } sampler_ngram;
 
-#define SAMPLER_NGRAM_INIT \
-  { sizeof(sampler_ngram), 0, 0, 0, 0, 0, 0 }
-
-SAMPLER_API sampler_status sampler_ngram_init(sampler_ngram *ngram, size_t struct_size);
-
 /* ---- N-gram storage -------------------------------------------------------------------------- */
 
 /* Counts of n-grams: contexts of up to order - 1 tokens, and how often each token came behind. */
@@ -102,7 +97,7 @@ typedef struct sampler_ngram_storage_options {
 
   sampler_ngram_kind kind;
 
-  /* Tokens of the longest n-gram, in [2, 16]; default 3. */
+  /* Tokens of the longest n-gram, in [2, 16]; 0: 3. */
   int32_t order;
 
   /* Token ids lie in [0, vocabulary_size). In [1, 2^20); required. */
@@ -113,18 +108,11 @@ typedef struct sampler_ngram_storage_options {
    * used in the end. At the limit known n-grams still count, others are dropped. */
   int64_t memory_limit;
 
-  /* Memory for the handle and its table. Both NULL: the C library's. `allocate` is called when the
-   * storage is created, deserialised, or learns; neither may call back into the storage. */
-  sampler_allocate_fn allocate;
-  sampler_deallocate_fn deallocate;
-  void *allocator_user;
+  /* Memory for the handle and its table. All 0: the C library's. `allocate` is called when the
+   * storage is created, deserialised, or learns; neither function may call back into the storage.
+   */
+  sampler_allocator allocator;
 } sampler_ngram_storage_options;
-
-#define SAMPLER_NGRAM_STORAGE_OPTIONS_INIT \
-  { sizeof(sampler_ngram_storage_options), SAMPLER_NGRAM_ALL_ORDERS, 3, 0, 0, 0, 0, 0 }
-
-SAMPLER_API sampler_status
-sampler_ngram_storage_options_init(sampler_ngram_storage_options *options, size_t struct_size);
 
 /* Creates an empty storage. On failure *out_storage is NULL.
  * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
@@ -171,9 +159,6 @@ typedef struct sampler_ngram_storage_stats {
   int64_t memory_bytes;
 } sampler_ngram_storage_stats;
 
-#define SAMPLER_NGRAM_STORAGE_STATS_INIT \
-  { sizeof(sampler_ngram_storage_stats), 0, 0, 0, 0 }
-
 /* Fills *out_stats, whose struct_size is set. */
 SAMPLER_API sampler_status sampler_ngram_storage_get_stats(sampler_ngram_storage_t storage,
                                                            sampler_ngram_storage_stats *out_stats);
@@ -206,8 +191,8 @@ typedef struct sampler_prompt_lookup_options {
   /* sizeof(sampler_prompt_lookup_options). */
   size_t struct_size;
 
-  /* Tokens of the text's end that must match, at least 1 (the default), and that are looked at, 0
-   * for all (the default) or at least min_match. */
+  /* Tokens of the text's end that must match, at least 1, 0: 1; and that are looked at, at least
+   * min_match, 0: all. */
   int64_t min_match;
   int64_t max_match;
 
@@ -218,17 +203,9 @@ typedef struct sampler_prompt_lookup_options {
   /* Token ids lie in [0, vocabulary_size). In [1, 2^20); required. */
   int64_t vocabulary_size;
 
-  /* Memory for the handle. Both NULL: the C library's. */
-  sampler_allocate_fn allocate;
-  sampler_deallocate_fn deallocate;
-  void *allocator_user;
+  /* Memory for the handle. All 0: the C library's. */
+  sampler_allocator allocator;
 } sampler_prompt_lookup_options;
-
-#define SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT \
-  { sizeof(sampler_prompt_lookup_options), 1, 0, 0, 0, 0, 0, 0 }
-
-SAMPLER_API sampler_status
-sampler_prompt_lookup_options_init(sampler_prompt_lookup_options *options, size_t struct_size);
 
 /* Creates a lookup with an empty text. On failure *out_lookup is NULL.
  * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */

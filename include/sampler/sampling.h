@@ -1,28 +1,36 @@
-/* Sampling from logits or probabilities, filters, softmax, renormalisation, masks and selection.
+/* Sampling, filters and selection with every option. simple.h has the same in one line each.
  *
- * One draw per row from the 50 most likely tokens, cut to the nucleus of 0.95:
+ * There is one call for each kind of result: sampler_sample draws tokens, sampler_filter writes
+ * rows, sampler_select lists the first tokens in rank order. speculative.h has the calls that
+ * verify drafts.
  *
- *   sampler_top_k_top_p_args args = SAMPLER_TOP_K_TOP_P_ARGS_INIT;
- *   args.input = logits;             f32, [num_rows, num_cols]
- *   args.num_rows = num_rows;
- *   args.num_cols = num_cols;
- *   args.temperature = 0.8f;
- *   args.top_k = 50;
- *   args.top_p = 0.95f;
- *   args.seed = seed;
- *   args.offset = step;              another value at every step
- *   args.out_token_ids = token_ids;  int32_t, [num_rows]
- *   status = sampler_top_k_top_p(sampler, &args);
+ *   sampler_params params = sampler_params_default();
+ *   params.top_k = 50;
+ *   params.top_p = 0.95f;
+ *   params.temperature = 0.8f;
  *
- * sampler_sample_args documents every member. The other structs hold those of its members that
- * their operation needs, with the same names, meanings and defaults; only what is new is explained.
+ *   sampler_sample_args args = {0};
+ *   args.struct_size = sizeof args;
+ *   args.input = logits;                 a sampler_rows
+ *   args.params = &params;
+ *   args.random.seed = seed;
+ *   args.random.offset = step;           another value at every step
+ *   args.out_token_ids = token_ids;      int32_t, [input.num_rows]
+ *   args.out_logprobs = logprobs;        float, [input.num_rows]
+ *   status = sampler_sample(sampler, &args);
  *
- * Rank order, below, sorts a row's tokens by value descending, then by id ascending (-0 equals +0).
- * Tokens of value -inf, or of probability 0, are never kept and never drawn.
+ * Argument structs are all 0 but for struct_size. They grow at the end only, and a member that is
+ * added is off when it is 0: a program that was compiled with older headers stays right. Structs
+ * that they point to have a struct_size of their own, are host memory on every handle, and are read
+ * during the call.
  *
- * All return SAMPLER_OK, or: INVALID_ARGUMENT, WORKSPACE_TOO_SMALL, CALLBACK (a broken
- * parallel_for), CUDA, INTERNAL. Work is enqueued on `stream` and the call returns at once; a CPU
- * handle has done it when the call returns. */
+ * Rank order sorts a row's tokens by value descending, then by id ascending (-0 equals +0). Tokens
+ * of value -inf, or of probability 0, are never kept and never drawn.
+ *
+ * A bad row never makes a call fail: its status tells why, and its neighbours are as they would be
+ * without it. All calls return SAMPLER_OK, or: INVALID_ARGUMENT, WORKSPACE_TOO_SMALL, CALLBACK (a
+ * broken parallel_for), CUDA, INTERNAL. Work is enqueued on `exec.stream` and the call returns at
+ * once; a CPU handle has done it when the call returns. */
 #ifndef SAMPLER_SAMPLING_H
 #define SAMPLER_SAMPLING_H
 
@@ -37,64 +45,17 @@
 extern "C" {
 #endif
 
-/* ---- Drawing tokens ------------------------------------------------------------------------- */
+/* ---- What to draw from ---------------------------------------------------------------------- */
 
-/* Arguments of sampler_sample. */
-typedef struct sampler_sample_args {
-  /* sizeof(sampler_sample_args). */
+/* The temperature, the filters, and how they combine. */
+typedef struct sampler_params {
+  /* sizeof(sampler_params). */
   size_t struct_size;
-
-  /* Where the work is enqueued. Ignored by a CPU handle. */
-  sampler_stream stream;
-
-  /* [num_input_rows, num_cols] Logits or probabilities, one row `row_stride` elements after the
-   * other. Never written. */
-  const void *input;
-
-  /* Rows of output: tokens to draw. In [0, 2^31); with 0 the call does nothing. */
-  int64_t num_rows;
-
-  /* Columns of the input: the vocabulary, or the room for candidates. In [1, 2^20). */
-  int64_t num_cols;
-
-  /* Distance of two input rows in elements, at least num_cols. 0: num_cols. */
-  int64_t row_stride;
-
-  /* Element type and meaning of the input. */
-  sampler_dtype input_dtype;
-  sampler_input_kind input_kind;
-
-  /* [num_rows] The input row that each output row draws from, in [0, num_input_rows); any other
-   * value makes the output row bad. The work of preparing a row is shared by the outputs that draw
-   * from it with equal parameters. NULL: output row i draws from input row i. */
-  const int32_t *row_indices;
-
-  /* Rows of the input, in [0, 2^31). 0: num_rows. Without row_indices it must be 0 or num_rows. */
-  int64_t num_input_rows;
-
-  /* Candidate lists, for engines that hold (id, logit) pairs rather than rows.
-   * [num_input_rows, num_cols], laid out like the input: the token id of each element, in
-   * [0, 2^20), in any order, none twice in a row. A list of all ids gives the same token as the
-   * row. NULL: the id of an element is its column. */
-  const void *candidate_ids;
-
-  /* [num_input_rows] How many elements of each row there are, in [0, num_cols]; what is behind them
-   * is not read. Needs candidate_ids. NULL: num_cols. */
-  const int32_t *candidate_counts;
-
-  /* Type of candidate_ids. */
-  sampler_id_type candidate_id_type;
-
-  /* Type of out_token_ids. */
-  sampler_id_type token_id_type;
 
   /* Logits are divided by the temperature. At most 1e-5 (0 and negative ones too): greedy, the
    * first token in rank order whatever the filters say. Above 2^64: 2^64. Probabilities are taken
    * as they are: there it must be 1, or at most 1e-5. Not NaN. Default 1. */
   float temperature;
-
-  /* Keeps the first top_k tokens in rank order. <= 0 or >= num_cols: off. Default 0. */
-  int32_t top_k;
 
   /* Keeps the shortest prefix of rank order whose probability, relative to what the filter sees,
    * is at least top_p (nucleus sampling, Holtzman et al. 2020). >= 1: off; <= 0: one token.
@@ -105,18 +66,70 @@ typedef struct sampler_sample_args {
    * <= 0: off; above 1: 1. Not NaN. Default 0. */
   float min_p;
 
-  /* [num_rows] The same per output row. NULL: the value above for all. Every value has the meaning
-   * above; NaN, or a temperature that probabilities cannot have, makes the row bad. */
-  const float *temperatures;
-  const int32_t *top_ks;
-  const float *top_ps;
-  const float *min_ps;
+  /* Keeps the first top_k tokens in rank order. <= 0 or >= num_cols: off. Default 0. */
+  int32_t top_k;
 
   /* How the filters combine. All default to 0, the first constant of their enumeration. */
   sampler_tie_rule top_k_ties;
   sampler_tie_rule top_p_ties;
   sampler_filter_order filter_order;
   sampler_temperature_order temperature_order;
+} sampler_params;
+
+/* Fills `params` with the defaults: temperature 1 and no filter. `struct_size` is the size of the
+ * caller's struct; what a newer one has more is set to 0. INVALID_ARGUMENT: params is NULL, or the
+ * size is no size of the struct. */
+SAMPLER_API sampler_status sampler_params_init(sampler_params *params, size_t struct_size);
+
+/* The same, inline. */
+static inline sampler_params sampler_params_default(void) {
+  sampler_params params = {sizeof(sampler_params), 1.0f, 1.0f, 0.0f, 0, 0, 0, 0, 0};
+  return params;
+}
+
+/* The same by slot: [number of slots] each, in the handle's memory, or host memory with the
+ * handle's host_parameters. NULL: the scalar of that name for all. Every value has the scalar's
+ * meaning. One that is NaN, or a temperature that probabilities cannot have, makes its rows bad. */
+typedef struct sampler_row_params {
+  /* sizeof(sampler_row_params). */
+  size_t struct_size;
+
+  const float *temperature;
+  const float *top_p;
+  const float *min_p;
+  const int32_t *top_k;
+} sampler_row_params;
+
+/* ---- Tokens --------------------------------------------------------------------------------- */
+
+typedef struct sampler_sample_args {
+  /* sizeof(sampler_sample_args). */
+  size_t struct_size;
+
+  sampler_exec exec;
+  sampler_rows input;
+
+  /* [num_row_indices] The input row that each output row draws from, in [0, input.num_rows); any
+   * other value makes the output row bad. Rows of output are then num_row_indices, in [0, 2^31).
+   * Outputs of one input row with equal parameters share the work of preparing it. NULL and 0:
+   * output row i draws from input row i. */
+  const int32_t *row_indices;
+  int64_t num_row_indices;
+
+  /* [output rows] The slot of each output row, in [0, num_slots); any other value makes the row
+   * bad. Engines hold parameters, seeds and offsets by sequence, in arrays of num_slots entries of
+   * which a batch names some: row_params and random are indexed by slot, logits by row. NULL and 0:
+   * output row i has slot i. */
+  const int32_t *slots;
+  int64_t num_slots;
+
+  /* What to draw from. NULL: temperature 1 and no filter. */
+  const sampler_params *params;
+
+  /* NULL: the same for all. */
+  const sampler_row_params *row_params;
+
+  sampler_random random;
 
   /* How the token is drawn. */
   sampler_draw_method draw_method;
@@ -124,542 +137,122 @@ typedef struct sampler_sample_args {
   /* Of which distribution out_logprobs is. */
   sampler_logprob_kind logprob_kind;
 
-  /* Randomness: Philox4x32-10 (Salmon et al. 2011) of (seed, offset, stream). Use each pair of seed
-   * and offset once: a sequence takes a seed, and its position as the offset.
-   * With one seed for all rows the stream is the output row, so rows draw independently. With a
-   * seed per row the stream is 0, and a row's token depends on its own seed and offset alone, not
-   * on its slot in the batch. */
-  uint64_t seed;
-  uint64_t offset;
+  /* Type of out_token_ids. */
+  sampler_id_type token_id_type;
 
-  /* [num_seeds], [num_offsets] Seeds and offsets in the handle's memory, read when the work runs.
-   * num_seeds is 1 (one for all rows) or num_rows (one each). NULL and 0: `seed`, `offset`. */
-  const uint64_t *seeds;
-  const uint64_t *offsets;
-  int64_t num_seeds;
-  int64_t num_offsets;
+  /* Must be 0. */
+  int32_t reserved;
 
-  /* [num_rows] The tokens, of type token_id_type: column numbers, or candidate ids. -1 or the
-   * handle's fallback token for a bad row. Required. */
+  /* [output rows] The tokens: column numbers, or candidate ids. -1 or the handle's fallback token
+   * for a bad row. Required. */
   void *out_token_ids;
 
-  /* [num_rows] How many tokens the filters kept; 1 for a greedy row, 0 for a bad one. NULL: not
-   * wanted. */
+  /* [output rows] each; NULL: not wanted. How many tokens the filters kept: 1 for a greedy row, 0
+   * for a bad one. */
   int32_t *out_kept_counts;
 
-  /* [num_rows] Natural logarithm of the probability of the drawn token; NaN for a bad row. A
-   * probability row's logprob is relative to its sum. NULL: not wanted. */
+  /* Natural logarithm of the probability of the drawn token; NaN for a bad row. Of a row of
+   * probabilities it is relative to the row's sum. */
   float *out_logprobs;
 
-  /* [num_rows] SAMPLER_ROW_ bits. NULL: not wanted. */
-  sampler_row_status *out_row_status;
-
-  /* Memory for the call, of sampler_workspace_size() bytes or more, any alignment. NULL and 0: the
-   * handle's. */
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_sample_args;
-
-#define SAMPLER_SAMPLE_ARGS_INIT                                                                   \
-  {                                                                                                \
-    sizeof(sampler_sample_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0, 1.0f, 0.0f, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
-  }
-
-SAMPLER_API sampler_status sampler_sample_args_init(sampler_sample_args *args, size_t struct_size);
-
-/* Draws one token per row from what top-k, top-p and min-p keep of it: every option in one call. */
-SAMPLER_API sampler_status sampler_sample(sampler_t sampler, const sampler_sample_args *args);
-
-/* Arguments of sampler_top_k_top_p. Filter order: SEQUENTIAL is FlashInfer's top_k_first. */
-typedef struct sampler_top_k_top_p_args {
-  size_t struct_size;
-  sampler_stream stream;
-
-  const void *input;
-  int64_t num_rows;
-  int64_t num_cols;
-  int64_t row_stride;
-  sampler_dtype input_dtype;
-  sampler_input_kind input_kind;
-  const int32_t *row_indices;
-  int64_t num_input_rows;
-  const void *candidate_ids;
-  const int32_t *candidate_counts;
-  sampler_id_type candidate_id_type;
-  sampler_id_type token_id_type;
-
-  float temperature;
-  int32_t top_k;
-  float top_p;
-  sampler_tie_rule top_k_ties;
-  sampler_tie_rule top_p_ties;
-  sampler_filter_order filter_order;
-  const float *temperatures;
-  const int32_t *top_ks;
-  const float *top_ps;
-  sampler_temperature_order temperature_order;
-  sampler_draw_method draw_method;
-
-  uint64_t seed;
-  uint64_t offset;
-  const uint64_t *seeds;
-  const uint64_t *offsets;
-  int64_t num_seeds;
-  int64_t num_offsets;
-
-  void *out_token_ids;
-  int32_t *out_kept_counts;
-  sampler_row_status *out_row_status;
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_top_k_top_p_args;
-
-#define SAMPLER_TOP_K_TOP_P_ARGS_INIT                                                             \
-  {                                                                                               \
-    sizeof(sampler_top_k_top_p_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0, 1.0f, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                         \
-  }
-
-SAMPLER_API sampler_status sampler_top_k_top_p_args_init(sampler_top_k_top_p_args *args,
-                                                         size_t struct_size);
-
-/* Draws one token per row from the top_k most likely tokens whose probability reaches top_p. */
-SAMPLER_API sampler_status sampler_top_k_top_p(sampler_t sampler,
-                                               const sampler_top_k_top_p_args *args);
-
-/* Arguments of sampler_top_k. */
-typedef struct sampler_top_k_args {
-  size_t struct_size;
-  sampler_stream stream;
-
-  const void *input;
-  int64_t num_rows;
-  int64_t num_cols;
-  int64_t row_stride;
-  sampler_dtype input_dtype;
-  sampler_input_kind input_kind;
-  const int32_t *row_indices;
-  int64_t num_input_rows;
-  const void *candidate_ids;
-  const int32_t *candidate_counts;
-  sampler_id_type candidate_id_type;
-  sampler_id_type token_id_type;
-
-  float temperature;
-  int32_t top_k;
-  const float *temperatures;
-  const int32_t *top_ks;
-  sampler_tie_rule top_k_ties;
-  sampler_draw_method draw_method;
-
-  uint64_t seed;
-  uint64_t offset;
-  const uint64_t *seeds;
-  const uint64_t *offsets;
-  int64_t num_seeds;
-  int64_t num_offsets;
-
-  void *out_token_ids;
-  int32_t *out_kept_counts;
-  sampler_row_status *out_row_status;
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_top_k_args;
-
-#define SAMPLER_TOP_K_ARGS_INIT                                                                   \
-  {                                                                                               \
-    sizeof(sampler_top_k_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0                                                                 \
-  }
-
-SAMPLER_API sampler_status sampler_top_k_args_init(sampler_top_k_args *args, size_t struct_size);
-
-/* Draws one token per row from the top_k most likely tokens. */
-SAMPLER_API sampler_status sampler_top_k(sampler_t sampler, const sampler_top_k_args *args);
-
-/* Arguments of sampler_top_p. */
-typedef struct sampler_top_p_args {
-  size_t struct_size;
-  sampler_stream stream;
-
-  const void *input;
-  int64_t num_rows;
-  int64_t num_cols;
-  int64_t row_stride;
-  sampler_dtype input_dtype;
-  sampler_input_kind input_kind;
-  const int32_t *row_indices;
-  int64_t num_input_rows;
-  const void *candidate_ids;
-  const int32_t *candidate_counts;
-  sampler_id_type candidate_id_type;
-  sampler_id_type token_id_type;
-
-  float temperature;
-  float top_p;
-  const float *temperatures;
-  const float *top_ps;
-  sampler_tie_rule top_p_ties;
-  sampler_temperature_order temperature_order;
-  sampler_draw_method draw_method;
-
-  /* Must be 0. */
-  int32_t reserved;
-
-  uint64_t seed;
-  uint64_t offset;
-  const uint64_t *seeds;
-  const uint64_t *offsets;
-  int64_t num_seeds;
-  int64_t num_offsets;
-
-  void *out_token_ids;
-  int32_t *out_kept_counts;
-  sampler_row_status *out_row_status;
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_top_p_args;
-
-#define SAMPLER_TOP_P_ARGS_INIT                                                                   \
-  {                                                                                               \
-    sizeof(sampler_top_p_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 1.0f, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                        \
-  }
-
-SAMPLER_API sampler_status sampler_top_p_args_init(sampler_top_p_args *args, size_t struct_size);
-
-/* Draws one token per row from the nucleus: the likeliest tokens whose probability reaches top_p.
- */
-SAMPLER_API sampler_status sampler_top_p(sampler_t sampler, const sampler_top_p_args *args);
-
-/* Arguments of sampler_min_p. */
-typedef struct sampler_min_p_args {
-  size_t struct_size;
-  sampler_stream stream;
-
-  const void *input;
-  int64_t num_rows;
-  int64_t num_cols;
-  int64_t row_stride;
-  sampler_dtype input_dtype;
-  sampler_input_kind input_kind;
-  const int32_t *row_indices;
-  int64_t num_input_rows;
-  const void *candidate_ids;
-  const int32_t *candidate_counts;
-  sampler_id_type candidate_id_type;
-  sampler_id_type token_id_type;
-
-  float temperature;
-  float min_p;
-  const float *temperatures;
-  const float *min_ps;
-  sampler_temperature_order temperature_order;
-  sampler_draw_method draw_method;
-
-  uint64_t seed;
-  uint64_t offset;
-  const uint64_t *seeds;
-  const uint64_t *offsets;
-  int64_t num_seeds;
-  int64_t num_offsets;
-
-  void *out_token_ids;
-  int32_t *out_kept_counts;
-  sampler_row_status *out_row_status;
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_min_p_args;
-
-#define SAMPLER_MIN_P_ARGS_INIT                                                                   \
-  {                                                                                               \
-    sizeof(sampler_min_p_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                              \
-  }
-
-SAMPLER_API sampler_status sampler_min_p_args_init(sampler_min_p_args *args, size_t struct_size);
-
-/* Draws one token per row from those at least min_p times as likely as the likeliest. */
-SAMPLER_API sampler_status sampler_min_p(sampler_t sampler, const sampler_min_p_args *args);
-
-/* Arguments of sampler_argmax. */
-typedef struct sampler_argmax_args {
-  size_t struct_size;
-  sampler_stream stream;
-
-  const void *input;
-  int64_t num_rows;
-  int64_t num_cols;
-  int64_t row_stride;
-  sampler_dtype input_dtype;
-  sampler_input_kind input_kind;
-  const void *candidate_ids;
-  const int32_t *candidate_counts;
-  sampler_id_type candidate_id_type;
-  sampler_id_type token_id_type;
-
-  void *out_token_ids;
-
-  /* [num_rows] The value of each token, widened to f32; NaN for a bad row. NULL: not wanted. */
+  /* The token's value in the input, widened to f32; NaN for a bad row. */
   float *out_values;
 
+  /* SAMPLER_ROW_ bits. */
   sampler_row_status *out_row_status;
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_argmax_args;
+} sampler_sample_args;
 
-#define SAMPLER_ARGMAX_ARGS_INIT \
-  { sizeof(sampler_argmax_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/* Draws one token per output row from what the filters keep of its input row. */
+SAMPLER_API sampler_status sampler_sample(sampler_t sampler, const sampler_sample_args *args);
 
-SAMPLER_API sampler_status sampler_argmax_args_init(sampler_argmax_args *args, size_t struct_size);
+/* ---- Rows ----------------------------------------------------------------------------------- */
 
-/* Gives the first token of each row in rank order: the largest value, the lowest id among equals.
- * The same token as sampling at temperature 0. */
-SAMPLER_API sampler_status sampler_argmax(sampler_t sampler, const sampler_argmax_args *args);
-
-/* ---- Whole rows ------------------------------------------------------------------------------
- *
- * `output` is [num_rows, num_cols], row by row `output_stride` elements apart (0: num_cols), of
- * type f32 or the input's. With candidate lists an output element belongs to the candidate at the
- * same place, and those behind a row's last candidate are written as if they were not kept. */
-
-/* Arguments of sampler_softmax. */
-typedef struct sampler_softmax_args {
+typedef struct sampler_filter_args {
+  /* sizeof(sampler_filter_args). */
   size_t struct_size;
-  sampler_stream stream;
 
-  /* [num_rows, num_cols] Logits. */
-  const void *input;
-  int64_t num_rows;
-  int64_t num_cols;
-  int64_t row_stride;
-  sampler_dtype input_dtype;
-  sampler_id_type candidate_id_type;
-  const void *candidate_ids;
-  const int32_t *candidate_counts;
+  sampler_exec exec;
+  sampler_rows input;
 
-  float temperature;
+  /* [input.num_rows] As in sampler_sample_args. */
+  const int32_t *slots;
+  int64_t num_slots;
+  const sampler_params *params;
+  const sampler_row_params *row_params;
 
-  /* SAMPLER_F32 or the input's. */
+  /* PROBABILITIES: the softmax of the kept tokens, which sums to 1 but for rounding; one-hot when
+   * greedy; exactly 0 in every element of a bad row. VALUES: the kept logits unchanged, -inf
+   * elsewhere; a bad row is copied as it is. VALUES needs logits. */
+  sampler_output_kind output_kind;
+
+  /* SAMPLER_F32 or input.dtype. */
   sampler_dtype output_dtype;
 
-  const float *temperatures;
-
-  /* [num_rows, num_cols] Probabilities; 0 in every element of a bad row. Required. */
+  /* [input.num_rows, input.num_cols] Each row output_stride elements after the one before, at least
+   * num_cols; 0: num_cols. With candidate lists an element belongs to the candidate at the same
+   * place, and those that follow a row's last one are written as not kept. Required. */
   void *output;
   int64_t output_stride;
 
-  sampler_row_status *out_row_status;
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_softmax_args;
-
-#define SAMPLER_SOFTMAX_ARGS_INIT \
-  { sizeof(sampler_softmax_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0, 0, 0, 0, 0, 0, 0 }
-
-SAMPLER_API sampler_status sampler_softmax_args_init(sampler_softmax_args *args,
-                                                     size_t struct_size);
-
-/* Writes the probabilities of each row of logits at the temperature; one-hot when greedy. */
-SAMPLER_API sampler_status sampler_softmax(sampler_t sampler, const sampler_softmax_args *args);
-
-/* Arguments of sampler_top_k_renorm. The input is probabilities by default. */
-typedef struct sampler_top_k_renorm_args {
-  size_t struct_size;
-  sampler_stream stream;
-
-  const void *input;
-  int64_t num_rows;
-  int64_t num_cols;
-  int64_t row_stride;
-  sampler_dtype input_dtype;
-  sampler_input_kind input_kind;
-  const void *candidate_ids;
-  const int32_t *candidate_counts;
-  sampler_id_type candidate_id_type;
-
-  sampler_dtype output_dtype;
-  float temperature;
-  int32_t top_k;
-  const float *temperatures;
-  const int32_t *top_ks;
-  sampler_tie_rule top_k_ties;
-
-  /* Must be 0. */
-  int32_t reserved;
-
-  /* [num_rows, num_cols] Kept tokens' probabilities, which sum to 1 but for rounding; exactly 0
-   * elsewhere and in bad rows. Required. */
-  void *output;
-  int64_t output_stride;
-
-  /* [num_rows] As in sampler_sample_args. NULL: not wanted. */
+  /* [input.num_rows] As in sampler_sample_args. */
   int32_t *out_kept_counts;
   sampler_row_status *out_row_status;
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_top_k_renorm_args;
+} sampler_filter_args;
 
-#define SAMPLER_TOP_K_RENORM_ARGS_INIT                                                            \
-  {                                                                                               \
-    sizeof(sampler_top_k_renorm_args), 0, 0, 0, 0, 0, 0, SAMPLER_PROBABILITIES, 0, 0, 0, 0, 1.0f, \
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                           \
-  }
+/* Writes what the filters keep of each row: softmax without filters, renormalisation, masks. */
+SAMPLER_API sampler_status sampler_filter(sampler_t sampler, const sampler_filter_args *args);
 
-SAMPLER_API sampler_status sampler_top_k_renorm_args_init(sampler_top_k_renorm_args *args,
-                                                          size_t struct_size);
+/* ---- Lists ---------------------------------------------------------------------------------- */
 
-/* Writes each row's probabilities with all but the top_k largest set to 0, renormalised. */
-SAMPLER_API sampler_status sampler_top_k_renorm(sampler_t sampler,
-                                                const sampler_top_k_renorm_args *args);
-
-/* Arguments of sampler_top_p_renorm. The input is probabilities by default. */
-typedef struct sampler_top_p_renorm_args {
+typedef struct sampler_select_args {
+  /* sizeof(sampler_select_args). */
   size_t struct_size;
-  sampler_stream stream;
 
-  const void *input;
-  int64_t num_rows;
-  int64_t num_cols;
-  int64_t row_stride;
-  sampler_dtype input_dtype;
-  sampler_input_kind input_kind;
-  const void *candidate_ids;
-  const int32_t *candidate_counts;
-  sampler_id_type candidate_id_type;
+  sampler_exec exec;
+  sampler_rows input;
 
-  sampler_dtype output_dtype;
-  float temperature;
-  float top_p;
-  const float *temperatures;
-  const float *top_ps;
-  sampler_tie_rule top_p_ties;
-  sampler_temperature_order temperature_order;
-
-  void *output;
-  int64_t output_stride;
-  int32_t *out_kept_counts;
-  sampler_row_status *out_row_status;
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_top_p_renorm_args;
-
-#define SAMPLER_TOP_P_RENORM_ARGS_INIT                                                            \
-  {                                                                                               \
-    sizeof(sampler_top_p_renorm_args), 0, 0, 0, 0, 0, 0, SAMPLER_PROBABILITIES, 0, 0, 0, 0, 1.0f, \
-        1.0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                        \
-  }
-
-SAMPLER_API sampler_status sampler_top_p_renorm_args_init(sampler_top_p_renorm_args *args,
-                                                          size_t struct_size);
-
-/* Writes each row's probabilities with all outside the nucleus set to 0, renormalised. */
-SAMPLER_API sampler_status sampler_top_p_renorm(sampler_t sampler,
-                                                const sampler_top_p_renorm_args *args);
-
-/* Arguments of sampler_top_k_mask. */
-typedef struct sampler_top_k_mask_args {
-  size_t struct_size;
-  sampler_stream stream;
-
-  /* [num_rows, num_cols] Logits. */
-  const void *input;
-  int64_t num_rows;
-  int64_t num_cols;
-  int64_t row_stride;
-  sampler_dtype input_dtype;
-  sampler_id_type candidate_id_type;
-  const void *candidate_ids;
-  const int32_t *candidate_counts;
-
-  int32_t top_k;
-  sampler_tie_rule top_k_ties;
-  const int32_t *top_ks;
-
-  sampler_dtype output_dtype;
-
-  /* Must be 0. */
-  int32_t reserved;
-
-  /* [num_rows, num_cols] Kept logits, unchanged, and -inf elsewhere. A bad row is copied as it
-   * is. Required. */
-  void *output;
-  int64_t output_stride;
-
-  int32_t *out_kept_counts;
-  sampler_row_status *out_row_status;
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_top_k_mask_args;
-
-#define SAMPLER_TOP_K_MASK_ARGS_INIT \
-  { sizeof(sampler_top_k_mask_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-
-SAMPLER_API sampler_status sampler_top_k_mask_args_init(sampler_top_k_mask_args *args,
-                                                        size_t struct_size);
-
-/* Writes each row of logits with all but the top_k largest set to -inf. */
-SAMPLER_API sampler_status sampler_top_k_mask(sampler_t sampler,
-                                              const sampler_top_k_mask_args *args);
-
-/* ---- Selection ------------------------------------------------------------------------------ */
-
-/* Arguments of sampler_top_k_select. */
-typedef struct sampler_top_k_select_args {
-  size_t struct_size;
-  sampler_stream stream;
-
-  const void *input;
-  int64_t num_rows;
-  int64_t num_cols;
-  int64_t row_stride;
-  sampler_dtype input_dtype;
-  sampler_input_kind input_kind;
-  const void *candidate_ids;
-  const int32_t *candidate_counts;
-  sampler_id_type candidate_id_type;
-  sampler_id_type token_id_type;
-
-  /* How many tokens a row yields at most: columns of the outputs, in [1, num_cols]. */
+  /* How many tokens a row yields at most: columns of the outputs, in [1, input.num_cols]. */
   int64_t num_selected;
 
-  /* [num_rows] How many each row yields. <= 0 or >= num_selected: num_selected. NULL: that for
-   * all. */
-  const int32_t *top_ks;
+  /* [input.num_rows] How many each row yields. <= 0 or >= num_selected: num_selected. In host
+   * memory with the handle's host_parameters. NULL: num_selected for all. */
+  const int32_t *selected_counts;
 
-  /* [num_rows, num_selected] Values, of type f32 or the input's, and ids, both in rank order and
-   * contiguous. Where a row has fewer tokens to give, the rest is -inf (probabilities: 0) and -1;
-   * so is all of a bad row. Either may be NULL, not both. */
+  /* Types of out_values, SAMPLER_F32 or input.dtype, and of out_token_ids. */
+  sampler_dtype output_dtype;
+  sampler_id_type token_id_type;
+
+  /* [input.num_rows, num_selected] Values and ids, both in rank order and contiguous. +inf is a
+   * value like any other here; NaN makes the row bad. Where a row has fewer tokens to give, the
+   * rest is -inf (probabilities: 0) and -1; so is all of a bad row. Either may be NULL, not both.
+   */
   void *out_values;
   void *out_token_ids;
 
-  /* Type of out_values. */
-  sampler_dtype output_dtype;
-
-  /* Must be 0. */
-  int32_t reserved;
-
-  /* [num_rows] How many tokens each row yielded; 0 for a bad row. NULL: not wanted. */
+  /* [input.num_rows] How many tokens each row yielded; 0 for a bad row. NULL: not wanted. */
   int32_t *out_counts;
-
   sampler_row_status *out_row_status;
-  void *workspace;
-  size_t workspace_bytes;
-} sampler_top_k_select_args;
+} sampler_select_args;
 
-#define SAMPLER_TOP_K_SELECT_ARGS_INIT                                                             \
-  {                                                                                                \
-    sizeof(sampler_top_k_select_args), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0                                                                                          \
-  }
+/* Writes the first tokens of each row in rank order: their values and ids. */
+SAMPLER_API sampler_status sampler_select(sampler_t sampler, const sampler_select_args *args);
 
-SAMPLER_API sampler_status sampler_top_k_select_args_init(sampler_top_k_select_args *args,
-                                                          size_t struct_size);
-
-/* Writes the first num_selected tokens of each row in rank order: their values and ids. */
-SAMPLER_API sampler_status sampler_top_k_select(sampler_t sampler,
-                                                const sampler_top_k_select_args *args);
+/* ---- Workspace ------------------------------------------------------------------------------
+ *
+ * Each tells how many bytes of workspace the call with these `args` needs: with so many it
+ * succeeds, with one fewer it returns SAMPLER_ERROR_WORKSPACE_TOO_SMALL. `args` is set as for the
+ * call. Of arrays only whether they are NULL matters, and none is read; those that the call
+ * requires may be NULL all the same. What the call refuses whatever its addresses, this refuses
+ * too, with the same text. speculative.h has those of its calls. */
+SAMPLER_API sampler_status sampler_sample_workspace_size(sampler_t sampler,
+                                                         const sampler_sample_args *args,
+                                                         size_t *out_bytes);
+SAMPLER_API sampler_status sampler_filter_workspace_size(sampler_t sampler,
+                                                         const sampler_filter_args *args,
+                                                         size_t *out_bytes);
+SAMPLER_API sampler_status sampler_select_workspace_size(sampler_t sampler,
+                                                         const sampler_select_args *args,
+                                                         size_t *out_bytes);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,8 @@
-/* Status codes and enumerations that every part of libsampler shares.
+/* What every part of libsampler shares: status codes, enumerations, and the three views that calls
+ * take: rows, randomness, and where a call runs.
  *
  * Enumerations are 32-bit integers whose constants stand in anonymous enums: a value that a newer
- * library adds never makes an older program's type invalid. A value of 0 is always the default. */
+ * library adds never makes an older program's type invalid. */
 #ifndef SAMPLER_TYPES_H
 #define SAMPLER_TYPES_H
 
@@ -75,7 +76,9 @@ enum {
   SAMPLER_ROW_INVALID_CANDIDATE = 16,
   /* A draft token id is outside the vocabulary, or a draft length outside [0, num_drafts].
    * Such a draft is rejected; the row is otherwise good and has its outputs. */
-  SAMPLER_ROW_INVALID_DRAFT = 32
+  SAMPLER_ROW_INVALID_DRAFT = 32,
+  /* The row's entry of slots is outside [0, num_slots). */
+  SAMPLER_ROW_INVALID_SLOT = 64
 };
 
 /* ---- Enumerations --------------------------------------------------------------------------- */
@@ -142,9 +145,90 @@ enum {
   SAMPLER_LOGPROB_PROCESSED = 1 /* what was drawn from: temperature and filters applied */
 };
 
+/* What a filter writes of a row. */
+typedef int32_t sampler_output_kind;
+enum {
+  SAMPLER_OUTPUT_PROBABILITIES = 0, /* of the kept tokens, renormalised; 0 elsewhere */
+  SAMPLER_OUTPUT_VALUES = 1         /* of the kept tokens, as they are; -inf elsewhere */
+};
+
 /* A CUDA stream (cudaStream_t and CUstream are this type). NULL is the legacy default stream.
  * A CPU handle ignores it. */
 typedef struct CUstream_st *sampler_stream;
+
+/* ---- Views ----------------------------------------------------------------------------------
+ *
+ * Views are passed by value, inside other structs. They never grow, so they have no struct_size.
+ * All bits 0 is the default of every member. */
+
+/* Rows of logits or probabilities, each row_stride elements after the one before. Never written. */
+typedef struct sampler_rows {
+  /* [num_rows, num_cols] Elements of type `dtype`. Required, unless there are no rows. */
+  const void *values;
+
+  /* Rows, in [0, 2^31). With 0 a call does nothing. */
+  int64_t num_rows;
+
+  /* Columns: the vocabulary, or the room for candidates. In [1, 2^20). */
+  int64_t num_cols;
+
+  /* Distance of two rows in elements, at least num_cols. 0: num_cols. */
+  int64_t row_stride;
+
+  /* Candidate lists, for engines that hold (id, logit) pairs rather than whole rows.
+   * [num_rows, num_cols], laid out like `values`: the token id of each element, in [0, 2^20), in
+   * any order, none twice in a row. A list of all ids gives the same token as the row. NULL: the id
+   * of an element is its column. */
+  const void *candidate_ids;
+
+  /* [num_rows] How many elements each row has, in [0, num_cols]; those that follow are not read.
+   * With candidate_ids it is the length of each list, without them of each row. NULL: num_cols. */
+  const int32_t *candidate_counts;
+
+  sampler_dtype dtype;
+  sampler_input_kind kind;
+
+  /* Type of candidate_ids. */
+  sampler_id_type candidate_id_type;
+
+  /* Must be 0. */
+  int32_t reserved;
+} sampler_rows;
+
+/* Randomness: Philox4x32-10 (Salmon et al. 2011) of (seed, offset, stream). Use each triple once: a
+ * sequence takes a seed, or a stream of one, and its position as the offset.
+ *
+ * Arrays are in the handle's memory, read when the work runs, and indexed by slot: by row where the
+ * call has no slots. */
+typedef struct sampler_random {
+  uint64_t seed;
+  uint64_t offset;
+
+  /* [num_seeds], [num_offsets] Each number is 1 (one for all) or the number of slots. NULL and 0:
+   * `seed`, `offset`. */
+  const uint64_t *seeds;
+  const uint64_t *offsets;
+
+  /* [slots] The stream of each: a request id, say, where all share a seed. NULL: the slot's number
+   * where one seed serves all, so that they draw independently; 0 where each has its own, so that a
+   * row's token depends on its seed and offset alone and not on its place. */
+  const uint32_t *streams;
+
+  int64_t num_seeds;
+  int64_t num_offsets;
+} sampler_random;
+
+/* Where a call runs. */
+typedef struct sampler_exec {
+  /* Where the work is enqueued. Ignored by a CPU handle. */
+  sampler_stream stream;
+
+  /* Memory for the call, of as many bytes as its _workspace_size function tells, or more; any
+   * alignment. NULL and 0: the handle's. Calls that share one must not overlap in time: one thread,
+   * or one stream. Its contents are undefined before and after a call. */
+  void *workspace;
+  size_t workspace_bytes;
+} sampler_exec;
 
 #ifdef __cplusplus
 }

@@ -14,9 +14,9 @@
 #define SAMPLER_VERSION \
   (SAMPLER_VERSION_MAJOR * 10000 + SAMPLER_VERSION_MINOR * 100 + SAMPLER_VERSION_PATCH)
 
-/* The number in the SONAME. Programs and libraries with equal numbers fit together; until version
- * 0.1.0 the ABI may change without a change of this number. */
-#define SAMPLER_ABI_VERSION 0
+/* The number in the SONAME. Programs and libraries with equal numbers fit together: every change
+ * that breaks the ABI raises it, also before version 0.1.0. */
+#define SAMPLER_ABI_VERSION 1
 
 #ifdef __cplusplus
 extern "C" {

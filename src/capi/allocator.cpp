@@ -31,17 +31,16 @@ void default_deallocate(void *, void *memory, size_t, size_t) {
 
 }  // namespace
 
-void check_hooks(Check &check, sampler_allocate_fn allocate, sampler_deallocate_fn deallocate) {
-  if (!allocate != !deallocate) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NULL; both hooks or neither must be set",
-               allocate ? "deallocate" : "allocate");
+void check_hooks(Check &check, const sampler_allocator &hooks) {
+  if (!hooks.allocate != !hooks.deallocate) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "allocator.%s is NULL; both hooks or neither must be set",
+               hooks.allocate ? "deallocate" : "allocate");
   }
 }
 
-Allocator make_allocator(sampler_allocate_fn allocate, sampler_deallocate_fn deallocate,
-                         void *user) {
-  if (!allocate) return {&default_allocate, &default_deallocate, nullptr};
-  return {allocate, deallocate, user};
+Allocator make_allocator(const sampler_allocator &hooks) {
+  return hooks.allocate ? hooks : Allocator{&default_allocate, &default_deallocate, nullptr};
 }
 
 void *call_allocate(Entry &entry, const Allocator &allocator, size_t bytes) noexcept {

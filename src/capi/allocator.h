@@ -8,11 +8,7 @@
 
 namespace sampler::capi {
 
-struct Allocator {
-  sampler_allocate_fn allocate;
-  sampler_deallocate_fn deallocate;
-  void *user;
-};
+using Allocator = sampler_allocator;
 
 // A block from the allocator; data null: none.
 struct Block {
@@ -21,11 +17,10 @@ struct Block {
 };
 
 // Both hooks or neither must be set.
-void check_hooks(Check &check, sampler_allocate_fn allocate, sampler_deallocate_fn deallocate);
+void check_hooks(Check &check, const sampler_allocator &hooks);
 
 // Hooks null: the C library's memory.
-Allocator make_allocator(sampler_allocate_fn allocate, sampler_deallocate_fn deallocate,
-                         void *user);
+Allocator make_allocator(const sampler_allocator &hooks);
 
 // The hooks must not throw. One that does has not allocated, or has released. Blocks are aligned to
 // 64 bytes.

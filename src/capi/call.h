@@ -1,4 +1,4 @@
-// The way of every call: read the struct, check it, find its workspace, run it.
+// The way of every operation: read the struct, check it, find its workspace, run it.
 #pragma once
 
 #include <cstdio>
@@ -28,20 +28,20 @@ inline void check_places(Check &check, const sampler_handle &handle) {
 }
 
 // The memory a call works in: the caller's or the handle's. Null, and an error, when too small.
-template <class Args>
-void *find_workspace(Check &check, const sampler_handle &handle, const Args &args,
-                     size_t needed_bytes) {
+inline void *find_workspace(Check &check, const sampler_handle &handle, const sampler_exec &exec,
+                            size_t needed_bytes) {
   if (!check.ok()) return nullptr;
-  if (args.workspace && args.workspace_bytes < needed_bytes) {
-    check.fail(SAMPLER_ERROR_WORKSPACE_TOO_SMALL, "workspace_bytes is %zu; this call needs %zu",
-               args.workspace_bytes, needed_bytes);
-  } else if (!args.workspace && handle.workspace.bytes < needed_bytes) {
+  if (exec.workspace && exec.workspace_bytes < needed_bytes) {
+    check.fail(SAMPLER_ERROR_WORKSPACE_TOO_SMALL,
+               "exec.workspace_bytes is %zu; this call needs %zu", exec.workspace_bytes,
+               needed_bytes);
+  } else if (!exec.workspace && handle.workspace.bytes < needed_bytes) {
     check.fail(SAMPLER_ERROR_WORKSPACE_TOO_SMALL,
                "the sampler's workspace has %zu bytes; this call needs %zu: create it with larger "
-               "max_rows and max_cols, or set workspace",
+               "max_rows and max_cols, or set exec.workspace",
                handle.workspace.bytes, needed_bytes);
   }
-  return args.workspace ? args.workspace : handle.workspace.data;
+  return exec.workspace ? exec.workspace : handle.workspace.data;
 }
 
 template <class Request>
@@ -83,43 +83,69 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
   }
 }
 
-template <class Args>
-void check_and_run(Check &check, sampler_handle *handle, const Args &args) {
-  auto request = to_request(check, args, *handle);
-  check.workspace(args.workspace, args.workspace_bytes);
-  check.overlaps();
-  if (handle->check_pointers) check_places(check, *handle);
-  if (!check.ok() || args.num_rows == 0) return;
-  void *workspace = find_workspace(check, *handle, args, needed_workspace(*handle, request));
-  if (check.ok()) run_on_device(check, *handle, request, workspace, args.stream);
+inline int64_t num_rows_of(const contract::RowsRequest &request) {
+  return request.input.num_rows;
+}
+inline int64_t num_rows_of(const contract::SelectRequest &request) {
+  return request.input.num_rows;
+}
+template <class Request>
+int64_t num_rows_of(const Request &request) {
+  return request.num_rows;
 }
 
-// A public operation. `to_request(check, args, handle)` is found for each struct by overloading.
-template <class Args>
-sampler_status call(sampler_t handle, const Args *user_args) noexcept {
+// `to_request(check, args, handle)`, checked.
+template <class Request, class Args>
+using ToRequest = Request (*)(Check &, const Args &, const sampler_handle &);
+
+template <class Request>
+void check_and_run(Check &check, const sampler_handle &handle, const Request &request,
+                   const sampler_exec &exec) {
+  check.workspace(exec.workspace, exec.workspace_bytes);
+  check.overlaps();
+  if (handle.check_pointers) check_places(check, handle);
+  if (!check.ok() || num_rows_of(request) == 0) return;
+  void *workspace = find_workspace(check, handle, exec, needed_workspace(handle, request));
+  if (check.ok()) run_on_device(check, handle, request, workspace, exec.stream);
+}
+
+// A public operation, by its full call or, in other words for the same arguments, by a simple one.
+template <class Request, class Args>
+sampler_status call(sampler_t handle, const Args *user_args, ToRequest<Request, Args> to_request,
+                    Wording wording = Wording::kFull) noexcept {
   return enter(handle, [&](Entry &entry) {
     const Busy busy(&handle->owner);
-    Check check(entry);
+    Check check(entry, true, wording);
     if (!busy.acquired()) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "sampler is serving another call; it serves one at a time");
       return check.status();
     }
     Args args;
-    if (check.read("args", user_args, &args)) check_and_run(check, handle, args);
+    if (check.read("args", user_args, &args)) {
+      check_and_run(check, *handle, to_request(check, args, *handle), args.exec);
+    }
     return check.status();
   });
 }
 
-// sampler_workspace_size for one struct.
-template <class Args>
-void size_workspace(Check &check, sampler_handle *handle, const void *user_args,
-                    size_t *out_bytes) {
-  Args args;
-  if (!check.read("args", static_cast<const Args *>(user_args), &args)) return;
-  const auto request = to_request(check, args, *handle);
-  if (!check.ok()) return;
-  *out_bytes = args.num_rows == 0 ? 0 : needed_workspace(*handle, request);
+// The workspace that the call with these arguments needs.
+template <class Request, class Args>
+sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *out_bytes,
+                              ToRequest<Request, Args> to_request) noexcept {
+  return enter(handle, [&](Entry &entry) {
+    Check arguments(entry);
+    arguments.required("args", user_args);
+    arguments.required("out_bytes", out_bytes);
+    if (!arguments.ok()) return arguments.status();
+    Check shapes(entry, false);
+    Args args;
+    if (!shapes.read("args", user_args, &args)) return shapes.status();
+    const Request request = to_request(shapes, args, *handle);
+    if (shapes.ok())
+      *out_bytes = num_rows_of(request) == 0 ? 0 : needed_workspace(*handle, request);
+    return shapes.status();
+  });
 }
 
 }  // namespace sampler::capi

@@ -1,17 +1,58 @@
 #include "capi/check.h"
 
+#include <algorithm>
 #include <cinttypes>
+#include <cstdio>
+#include <cstring>
 
 #include "contract/float_bits.h"
 
 namespace sampler::capi {
 
+namespace {
+
+// Members of the structs that a simple call fills, as its arguments: "input.num_cols" becomes
+// "input->num_cols", and "params->top_p" "top_p".
+void name_arguments(char *text) {
+  struct Word {
+    const char *member;
+    const char *argument;
+  };
+  constexpr Word words[] = {{"input.", "input->"},
+                            {"target.", "target->"},
+                            {"draft.values is NULL", "draft is NULL"},
+                            {"draft.", "draft->"},
+                            {"params->", ""}};
+  char result[kMaxErrorText];
+  size_t length = 0;
+  for (const char *at = text; *at && length + 1 < sizeof result;) {
+    const Word *found = nullptr;
+    for (const Word &word : words) {
+      if (!found && std::strncmp(at, word.member, std::strlen(word.member)) == 0) found = &word;
+    }
+    if (!found) {
+      result[length++] = *at++;
+      continue;
+    }
+    length += size_t(std::snprintf(result + length, sizeof result - length, "%s", found->argument));
+    length = std::min(length, sizeof result - 1);
+    at += std::strlen(found->member);
+  }
+  result[length] = '\0';
+  std::memcpy(text, result, length + 1);
+}
+
+}  // namespace
+
 void Check::fail(sampler_status status, const char *format, ...) {
   if (!ok()) return;
   va_list values;
   va_start(values, format);
-  status_ = capi::fail(entry_, status, format, values);
+  char text[kMaxErrorText];
+  std::vsnprintf(text, sizeof text, format, values);
   va_end(values);
+  if (wording_ == Wording::kSimple) name_arguments(text);
+  status_ = capi::fail(entry_, status, "%s", text);
 }
 
 void Check::range(const char *name, int64_t value, int64_t low, int64_t end) {
@@ -86,12 +127,12 @@ void Check::workspace(const void *data, size_t bytes) {
   if (!checks_memory_) return;
   if (!data && bytes != 0) {
     fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-         "workspace is NULL and workspace_bytes %zu; it must be 0 then", bytes);
+         "exec.workspace is NULL and exec.workspace_bytes %zu; it must be 0 then", bytes);
   } else if (bytes > UINTPTR_MAX - reinterpret_cast<uintptr_t>(data)) {
     fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-         "workspace_bytes is %zu; the workspace must fit the address space", bytes);
+         "exec.workspace_bytes is %zu; the workspace must fit the address space", bytes);
   } else if (ok() && data) {
-    add_range("workspace", data, bytes, Access::kWrite);
+    add_range("exec.workspace", data, bytes, Access::kWrite);
   }
 }
 
@@ -100,8 +141,11 @@ void Check::add_range(const char *name, const void *data, size_t bytes, Access a
     fail(SAMPLER_ERROR_INTERNAL, "more than %d arrays in a call", kMaxRanges);
     return;
   }
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(data);
-  ranges_[num_ranges_++] = {name, begin, begin + bytes, access};
+  Range &range = ranges_[num_ranges_++];
+  std::snprintf(range.name, sizeof range.name, "%s", name);
+  range.begin = reinterpret_cast<uintptr_t>(data);
+  range.end = range.begin + bytes;
+  range.access = access;
 }
 
 void Check::overlaps() {

@@ -12,12 +12,14 @@ namespace sampler::capi {
 
 enum class Access { kRead, kReadParameters, kWrite };
 enum class Need { kOptional, kRequired };
+// How errors name members: as in the struct of a full call, or as a simple call's own arguments.
+enum class Wording { kFull, kSimple };
 
 class Check {
  public:
   // Without memory checks addresses are not looked at, but for whether they are null.
-  explicit Check(Entry &entry, bool checks_memory = true)
-      : entry_(entry), checks_memory_(checks_memory) {}
+  explicit Check(Entry &entry, bool checks_memory = true, Wording wording = Wording::kFull)
+      : entry_(entry), checks_memory_(checks_memory), wording_(wording) {}
 
   Entry &entry() const { return entry_; }
   bool ok() const { return status_ == SAMPLER_OK; }
@@ -37,16 +39,15 @@ class Check {
     std::memcpy(&size, user, sizeof size);
     if (!is_struct_size<Struct>(size)) {
       fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-           "struct_size is %zu; it must be %zu or the size of a "
-           "newer version, at most %zu",
-           size, sizeof(Struct), kMaxStructSize);
+           "%s->struct_size is %zu; set it to sizeof(%s), %zu here or up to %zu with newer headers",
+           name, size, StructTraits<Struct>::kName, sizeof(Struct), kMaxStructSize);
       return false;
     }
     if (!has_zero_tail(user, size)) {
       fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-           "struct_size is %zu and members behind byte %zu are "
-           "set; this library does not know them",
-           size, sizeof(Struct));
+           "%s->struct_size is %zu and members after byte %zu are set; this library does not know "
+           "them",
+           name, size, sizeof(Struct));
       return false;
     }
     *out = with_defaults(user, size);
@@ -100,7 +101,7 @@ class Check {
 
  private:
   struct Range {
-    const char *name;
+    char name[32];
     uintptr_t begin;
     uintptr_t end;
     Access access;
@@ -110,6 +111,7 @@ class Check {
 
   Entry &entry_;
   bool checks_memory_;
+  Wording wording_;
   sampler_status status_ = SAMPLER_OK;
 
   static constexpr int kMaxRanges = 32;

@@ -7,10 +7,10 @@
 #include <cstring>
 
 #include "capi/check.h"
-#include "capi/convert.h"
 #include "capi/handle_impl.h"
 #include "capi/init.h"
 #include "capi/structs.h"
+#include "capi/views.h"
 #include "contract/elements.h"
 #include "contract/request.h"
 #include "decoding/failure.h"
@@ -112,20 +112,10 @@ void check_end_tokens(Check &check, const sampler_generation_args &args) {
               Access::kRead);
 }
 
-void check_processor(Check &check, const sampler_generation_args &args) {
-  check.enumeration("processor", args.processor, 2);
-  check.not_nan("temperature", args.temperature);
-  check.not_nan("top_p", args.top_p);
-  check.not_nan("min_p", args.min_p);
-  check.enumeration("top_k_ties", args.top_k_ties, 2);
-  check.enumeration("top_p_ties", args.top_p_ties, 2);
-  check.enumeration("filter_order", args.filter_order, 3);
-  check.enumeration("temperature_order", args.temperature_order, 2);
-}
-
 // A call's structs, as this library knows them.
 struct Call {
   sampler_generation_args generation;
+  sampler_params params;
   sampler_model target;
   sampler_generation_stats stats;
 };
@@ -142,7 +132,11 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   check.range("max_new_tokens", args.max_new_tokens, 1, kMaxNewTokens);
   check.enumeration("use_cache", args.use_cache, 2);
   check.enumeration("debug", args.debug, 2);
-  check_processor(check, args);
+  check.enumeration("processor", args.processor, 2);
+  if (args.params && check.read("params", args.params, &out->params)) {
+    read_parameters(check, &out->params, nullptr, contract::InputKind::kLogits, 1);
+    args.params = &out->params;
+  }
   check_end_tokens(check, args);
   if (out->generation.out_stats) {
     check.read("out_stats", static_cast<const sampler_generation_stats *>(args.out_stats),
@@ -168,10 +162,6 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   args.target = &out->target;
 }
 
-void check_gamma(Check &check, int64_t gamma) {
-  check.range("gamma", gamma, 1, kMaxGamma + 1);
-}
-
 void read_drafter(Check &check, const sampler_speculative_args &args, const Call &call,
                   sampler_model *out) {
   read_model(check, "drafter", args.drafter, out);
@@ -183,7 +173,8 @@ void read_drafter(Check &check, const sampler_speculative_args &args, const Call
   }
 }
 
-void check_adaptive(Check &check, const sampler_speculative_args &args) {
+void check_gamma(Check &check, const sampler_speculative_args &args) {
+  check.range("gamma", args.gamma, 1, kMaxGamma + 1);
   check.enumeration("adaptive_gamma", args.adaptive_gamma, 3);
   check.range("gamma_max", args.gamma_max, 0, kMaxGamma + 1);
   const int64_t largest = args.gamma_max ? args.gamma_max : args.gamma;
@@ -194,11 +185,23 @@ void check_adaptive(Check &check, const sampler_speculative_args &args) {
   }
 }
 
-void check_ngram(Check &check, const sampler_ngram_assisted_args &args, sampler_ngram *out) {
+void read_ngram(Check &check, const sampler_speculative_args &args, sampler_ngram *out) {
   if (!check.read("ngram", args.ngram, out)) return;
   require_callback(check, "ngram", "next_token", out->next_token);
   require_callback(check, "ngram", "update", out->update);
   require_callback(check, "ngram", "initialize", out->initialize);
+}
+
+// What only a drafter has.
+void check_without_drafter(Check &check, const sampler_speculative_args &args) {
+  if (args.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY) {
+    check.fail(
+        SAMPLER_ERROR_INVALID_ARGUMENT,
+        "adaptive_gamma is %d; it must be SAMPLER_GAMMA_FIXED, 0, or SAMPLER_GAMMA_MEASURED, "
+        "2, for n-grams",
+        int(args.adaptive_gamma));
+  }
+  check.zero("skip_sample_adjustment", args.skip_sample_adjustment);
 }
 
 void must_be_null(Check &check, const char *name, const void *data) {
@@ -329,19 +332,17 @@ using sampler::decoding::Place;
 
 extern "C" {
 
-sampler_status sampler_model_init(sampler_model *model, size_t struct_size) {
-  return enter_init("model", model, struct_size);
+sampler_status sampler_generation_args_init(sampler_generation_args *args, size_t struct_size) {
+  return enter_init("args", args, struct_size);
 }
 
-#define SAMPLER_DEFINE_INIT(name)                                          \
-  sampler_status name##_args_init(name##_args *args, size_t struct_size) { \
-    return enter_init("args", args, struct_size);                          \
-  }
-SAMPLER_DEFINE_INIT(sampler_generation)
-SAMPLER_DEFINE_INIT(sampler_speculative)
-SAMPLER_DEFINE_INIT(sampler_ngram_assisted)
-SAMPLER_DEFINE_INIT(sampler_beam_search)
-#undef SAMPLER_DEFINE_INIT
+sampler_status sampler_speculative_args_init(sampler_speculative_args *args, size_t struct_size) {
+  return enter_init("args", args, struct_size);
+}
+
+sampler_status sampler_beam_search_args_init(sampler_beam_search_args *args, size_t struct_size) {
+  return enter_init("args", args, struct_size);
+}
 
 sampler_status sampler_autoregressive(sampler_t sampler, const sampler_generation_args *args) {
   return call(sampler, [&](Check &check) {
@@ -355,46 +356,37 @@ sampler_status sampler_speculative(sampler_t sampler, const sampler_speculative_
   return call(sampler, [&](Check &check) {
     sampler_speculative_args own;
     sampler_model drafter;
-    Call shared;
-    if (!check.read("args", args, &own)) return;
-    read_generation(check, "generation", own.generation, 1, 1, &shared);
-    read_drafter(check, own, shared, &drafter);
-    check_gamma(check, own.gamma);
-    check_adaptive(check, own);
-    check.enumeration("first_target", own.first_target, 2);
-    check.enumeration("skip_sample_adjustment", own.skip_sample_adjustment, 2);
-    own.drafter = &drafter;
-    run(check, sampler, shared.generation, sampler::decoding::most_drafts(own),
-        [&](const Place &place, Generation *generation) {
-          sampler::decoding::speculative(place, own, generation);
-        });
-  });
-}
-
-sampler_status sampler_ngram_assisted(sampler_t sampler, const sampler_ngram_assisted_args *args) {
-  return call(sampler, [&](Check &check) {
-    sampler_ngram_assisted_args own;
     sampler_ngram ngram;
     Call shared;
     if (!check.read("args", args, &own)) return;
     read_generation(check, "generation", own.generation, 1, 1, &shared);
-    check_ngram(check, own, &ngram);
-    check_gamma(check, own.gamma);
+    if (!own.drafter == !own.ngram) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "drafter and ngram are %s; one must be set",
+                 own.drafter ? "set" : "NULL");
+    }
+    check_gamma(check, own);
     check.range("filler_top_k", own.filler_top_k, 0, sampler::contract::kMaxVocabulary);
-    if (check.ok()) own.filler_top_k = std::min(own.filler_top_k, shared.target.vocabulary_size);
     check.enumeration("stop_if_unknown", own.stop_if_unknown, 2);
     check.enumeration("first_target", own.first_target, 2);
-    if (own.adaptive_gamma != SAMPLER_GAMMA_FIXED && own.adaptive_gamma != SAMPLER_GAMMA_MEASURED) {
-      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-                 "adaptive_gamma is %d; it must be SAMPLER_GAMMA_FIXED, 0, or "
-                 "SAMPLER_GAMMA_MEASURED, 2, for n-grams",
-                 int(own.adaptive_gamma));
-    }
+    check.enumeration("skip_sample_adjustment", own.skip_sample_adjustment, 2);
     check.zero("reserved", own.reserved);
-    own.ngram = &ngram;
-    run(check, sampler, shared.generation, own.gamma,
+    if (!check.ok()) return;
+    if (own.drafter) {
+      read_drafter(check, own, shared, &drafter);
+      own.drafter = &drafter;
+    } else {
+      read_ngram(check, own, &ngram);
+      check_without_drafter(check, own);
+      own.ngram = &ngram;
+      own.filler_top_k = std::min(own.filler_top_k, shared.target.vocabulary_size);
+    }
+    run(check, sampler, shared.generation, sampler::decoding::most_drafts(own),
         [&](const Place &place, Generation *generation) {
-          sampler::decoding::ngram_assisted(place, own, generation);
+          if (own.drafter) {
+            sampler::decoding::speculative_with_model(place, own, generation);
+          } else {
+            sampler::decoding::speculative_with_ngrams(place, own, generation);
+          }
         });
   });
 }

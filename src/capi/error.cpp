@@ -31,7 +31,7 @@ static_assert(kNumStatuses == SAMPLER_ERROR_CORRUPT_DATA + 1);
 // The log's line is not the thread's error text: calls that the log makes with other handles may
 // fail and overwrite that. It is set last, so that it tells of the call that failed last.
 sampler_status fail(Entry &entry, sampler_status status, const char *format, va_list values) {
-  char text[sizeof(ThreadState::error_text)];
+  char text[kMaxErrorText];
   std::vsnprintf(text, sizeof text, format, values);
   entry.log(SAMPLER_LOG_ERROR, text);
   if (ThreadState *const state = make_thread_state()) {

@@ -3,11 +3,15 @@
 
 #include <cstdarg>
 
+#include "capi/thread_state.h"
 #include "sampler/types.h"
 
 namespace sampler::capi {
 
 class Entry;
+
+// An error text's room, with its end.
+constexpr size_t kMaxErrorText = sizeof(ThreadState::error_text);
 
 // Sets the calling thread's error text, tells the call's log, and returns `status`.
 sampler_status fail(Entry &entry, sampler_status status, const char *format, va_list values);

@@ -52,7 +52,7 @@ void check_options(Check &check, const sampler_options &options) {
                "max_rows is %" PRId64 " and max_cols %" PRId64 "; both or neither must be 0",
                options.max_rows, options.max_cols);
   }
-  check_hooks(check, options.allocate, options.deallocate);
+  check_hooks(check, options.allocator);
   check.enumeration("use_fallback_token", options.use_fallback_token, 2);
   if (options.use_fallback_token) {
     check.range("fallback_token_id", options.fallback_token_id, 0, contract::kMaxVocabulary);
@@ -198,8 +198,7 @@ sampler_status create(Entry &entry, const sampler_options *user_options, sampler
   check_options(check, options);
   if (!check.ok()) return check.status();
 
-  const Allocator allocator =
-      make_allocator(options.allocate, options.deallocate, options.allocator_user);
+  const Allocator allocator = make_allocator(options.allocator);
   Block memory;
   if (!prepare_owners(check) ||
       !allocate(check, allocator, "handle", sizeof(sampler_handle), &memory)) {
@@ -274,13 +273,6 @@ sampler_status sampler_get_capabilities(sampler_capabilities *out_capabilities) 
 sampler_status sampler_options_init(sampler_options *options, size_t struct_size) {
   return enter_init("options", options, struct_size);
 }
-
-#define SAMPLER_DEFINE_INIT(name, ...)                                     \
-  sampler_status name##_args_init(name##_args *args, size_t struct_size) { \
-    return enter_init("args", args, struct_size);                          \
-  }
-SAMPLER_FOR_EACH_ARGS(SAMPLER_DEFINE_INIT)
-#undef SAMPLER_DEFINE_INIT
 
 uint32_t sampler_version(void) {
   return SAMPLER_VERSION;

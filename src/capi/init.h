@@ -13,9 +13,10 @@ sampler_status init(Entry &entry, const char *name, Struct *out, size_t struct_s
   Check check(entry);
   check.required(name, out);
   if (!is_struct_size<Struct>(struct_size)) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "struct_size is %zu; it must be %zu or the size of a newer version, at most %zu",
-               struct_size, sizeof(Struct), kMaxStructSize);
+    check.fail(
+        SAMPLER_ERROR_INVALID_ARGUMENT,
+        "struct_size is %zu; it must be sizeof(%s), %zu here or up to %zu with newer headers",
+        struct_size, StructTraits<Struct>::kName, sizeof(Struct), kMaxStructSize);
   }
   if (!check.ok()) return check.status();
   Struct defaults = StructTraits<Struct>::defaults();

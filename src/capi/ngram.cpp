@@ -39,6 +39,7 @@ namespace sampler::capi {
 
 namespace {
 
+constexpr int kDefaultOrder = 3;
 constexpr int kMostOrder = 16;
 constexpr int64_t kLeastMemoryLimit = 4096;
 
@@ -163,16 +164,16 @@ sampler_status create(Entry &entry, const sampler_ngram_storage_options *user_op
   sampler_ngram_storage_options options;
   if (!check.read("options", user_options, &options)) return check.status();
   check.enumeration("kind", options.kind, 2);
+  if (options.order == 0) options.order = kDefaultOrder;
   check.range("order", options.order, 2, kMostOrder + 1);
   check_vocabulary_size(check, options.vocabulary_size);
   if (options.memory_limit != 0) {
     check.range("memory_limit", options.memory_limit, kLeastMemoryLimit, INT64_MAX);
   }
-  check_hooks(check, options.allocate, options.deallocate);
+  check_hooks(check, options.allocator);
   if (!check.ok()) return check.status();
 
-  const Allocator allocator =
-      make_allocator(options.allocate, options.deallocate, options.allocator_user);
+  const Allocator allocator = make_allocator(options.allocator);
   Block memory;
   if (!prepare_owners(check) || !allocate(check, allocator, "storage", kStorageBytes, &memory)) {
     return check.status();
@@ -368,6 +369,7 @@ sampler_status create(Entry &entry, const sampler_prompt_lookup_options *user_op
   if (check.ok()) *out_lookup = nullptr;
   sampler_prompt_lookup_options options;
   if (!check.read("options", user_options, &options)) return check.status();
+  if (options.min_match == 0) options.min_match = 1;
   check.range("min_match", options.min_match, 1, INT64_MAX);
   check.range("max_match", options.max_match, 0, INT64_MAX);
   if (options.max_match != 0 && options.max_match < options.min_match) {
@@ -377,11 +379,10 @@ sampler_status create(Entry &entry, const sampler_prompt_lookup_options *user_op
   }
   check.range("max_tokens", options.max_tokens, 1, kMostLookupTokens + 1);
   check_vocabulary_size(check, options.vocabulary_size);
-  check_hooks(check, options.allocate, options.deallocate);
+  check_hooks(check, options.allocator);
   if (!check.ok()) return check.status();
 
-  const Allocator allocator =
-      make_allocator(options.allocate, options.deallocate, options.allocator_user);
+  const Allocator allocator = make_allocator(options.allocator);
   Block memory;
   if (!prepare_owners(check) ||
       !allocate(check, allocator, "lookup", lookup_bytes(options.max_tokens), &memory)) {
@@ -512,15 +513,6 @@ using namespace sampler::capi;
 
 extern "C" {
 
-sampler_status sampler_ngram_init(sampler_ngram *ngram, size_t struct_size) {
-  return enter_init("ngram", ngram, struct_size);
-}
-
-sampler_status sampler_ngram_storage_options_init(sampler_ngram_storage_options *options,
-                                                  size_t struct_size) {
-  return enter_init("options", options, struct_size);
-}
-
 sampler_status sampler_ngram_storage_create(const sampler_ngram_storage_options *options,
                                             sampler_ngram_storage_t *out_storage) {
   return enter(Log{}, [&](Entry &entry) { return create(entry, options, out_storage); });
@@ -553,11 +545,6 @@ sampler_status sampler_ngram_storage_serialize(sampler_ngram_storage_t storage, 
 sampler_status sampler_ngram_storage_deserialize(sampler_ngram_storage_t storage, const void *data,
                                                  size_t data_bytes) {
   return enter(Log{}, [&](Entry &entry) { return deserialize(entry, storage, data, data_bytes); });
-}
-
-sampler_status sampler_prompt_lookup_options_init(sampler_prompt_lookup_options *options,
-                                                  size_t struct_size) {
-  return enter_init("options", options, struct_size);
 }
 
 sampler_status sampler_prompt_lookup_create(const sampler_prompt_lookup_options *options,

@@ -7,63 +7,54 @@
 
 #include "sampler/sampler.h"
 
-#define SAMPLER_FOR_EACH_ARGS(X)                                    \
-  X(sampler_sample, SAMPLER_SAMPLE_ARGS_INIT)                       \
-  X(sampler_top_k_top_p, SAMPLER_TOP_K_TOP_P_ARGS_INIT)             \
-  X(sampler_top_k, SAMPLER_TOP_K_ARGS_INIT)                         \
-  X(sampler_top_p, SAMPLER_TOP_P_ARGS_INIT)                         \
-  X(sampler_min_p, SAMPLER_MIN_P_ARGS_INIT)                         \
-  X(sampler_argmax, SAMPLER_ARGMAX_ARGS_INIT)                       \
-  X(sampler_softmax, SAMPLER_SOFTMAX_ARGS_INIT)                     \
-  X(sampler_top_k_renorm, SAMPLER_TOP_K_RENORM_ARGS_INIT)           \
-  X(sampler_top_p_renorm, SAMPLER_TOP_P_RENORM_ARGS_INIT)           \
-  X(sampler_top_k_mask, SAMPLER_TOP_K_MASK_ARGS_INIT)               \
-  X(sampler_top_k_select, SAMPLER_TOP_K_SELECT_ARGS_INIT)           \
-  X(sampler_chain_speculative, SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT) \
-  X(sampler_residual, SAMPLER_RESIDUAL_ARGS_INIT)
-
 namespace sampler::capi {
 
 template <class Struct>
 struct StructTraits;
 
-// A struct that has grown since its first release states here the size it had then.
+// Structs that are all 0 by default, and those that have a function for it. One that has grown
+// since its first release states here the size it had then.
 #define SAMPLER_STRUCT_TRAITS(Struct, ...)                      \
   template <>                                                   \
   struct StructTraits<Struct> {                                 \
+    static constexpr const char *kName = #Struct;               \
     static constexpr size_t kFirstReleaseSize = sizeof(Struct); \
-    static Struct defaults() {                                  \
-      Struct result = __VA_ARGS__;                              \
-      return result;                                            \
-    }                                                           \
+    static Struct defaults() { return __VA_ARGS__; }            \
   };
-#define SAMPLER_ARGS_TRAITS(name, ...) SAMPLER_STRUCT_TRAITS(name##_args, __VA_ARGS__)
-SAMPLER_FOR_EACH_ARGS(SAMPLER_ARGS_TRAITS)
-SAMPLER_STRUCT_TRAITS(sampler_options, SAMPLER_OPTIONS_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_capabilities, SAMPLER_CAPABILITIES_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_model, SAMPLER_MODEL_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_generation_stats, SAMPLER_GENERATION_STATS_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_generation_args, SAMPLER_GENERATION_ARGS_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_speculative_args, SAMPLER_SPECULATIVE_ARGS_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_ngram_assisted_args, SAMPLER_NGRAM_ASSISTED_ARGS_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_beam_search_args, SAMPLER_BEAM_SEARCH_ARGS_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_ngram, SAMPLER_NGRAM_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_ngram_storage_options, SAMPLER_NGRAM_STORAGE_OPTIONS_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_ngram_storage_stats, SAMPLER_NGRAM_STORAGE_STATS_INIT)
-SAMPLER_STRUCT_TRAITS(sampler_prompt_lookup_options, SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT)
-#undef SAMPLER_ARGS_TRAITS
+#define SAMPLER_ZERO_TRAITS(Struct) SAMPLER_STRUCT_TRAITS(Struct, {})
+#define SAMPLER_DEFAULT_TRAITS(Struct) SAMPLER_STRUCT_TRAITS(Struct, Struct##_default())
+SAMPLER_ZERO_TRAITS(sampler_sample_args)
+SAMPLER_ZERO_TRAITS(sampler_filter_args)
+SAMPLER_ZERO_TRAITS(sampler_select_args)
+SAMPLER_ZERO_TRAITS(sampler_verify_args)
+SAMPLER_ZERO_TRAITS(sampler_residual_args)
+SAMPLER_ZERO_TRAITS(sampler_row_params)
+SAMPLER_ZERO_TRAITS(sampler_capabilities)
+SAMPLER_ZERO_TRAITS(sampler_model)
+SAMPLER_ZERO_TRAITS(sampler_generation_stats)
+SAMPLER_ZERO_TRAITS(sampler_ngram)
+SAMPLER_ZERO_TRAITS(sampler_ngram_storage_options)
+SAMPLER_ZERO_TRAITS(sampler_ngram_storage_stats)
+SAMPLER_ZERO_TRAITS(sampler_prompt_lookup_options)
+SAMPLER_DEFAULT_TRAITS(sampler_params)
+SAMPLER_DEFAULT_TRAITS(sampler_options)
+SAMPLER_DEFAULT_TRAITS(sampler_generation_args)
+SAMPLER_DEFAULT_TRAITS(sampler_speculative_args)
+SAMPLER_DEFAULT_TRAITS(sampler_beam_search_args)
+#undef SAMPLER_DEFAULT_TRAITS
+#undef SAMPLER_ZERO_TRAITS
 #undef SAMPLER_STRUCT_TRAITS
 
 // No released struct is larger; a size above it is an uninitialised one.
 constexpr size_t kMaxStructSize = 65536;
 
-// Whether a caller's struct_size can be one; *least gets the smallest that can.
+// Whether a caller's struct_size can be one.
 template <class Struct>
 bool is_struct_size(size_t struct_size) {
   return struct_size >= StructTraits<Struct>::kFirstReleaseSize && struct_size <= kMaxStructSize;
 }
 
-// Whether all bytes of a newer caller's struct behind what this library knows are 0.
+// Whether all bytes of a newer caller's struct beyond what this library knows are 0.
 template <class Struct>
 bool has_zero_tail(const Struct *user, size_t struct_size) {
   const unsigned char *bytes = reinterpret_cast<const unsigned char *>(user);

@@ -61,6 +61,11 @@ SAMPLER_HD inline bool is_valid_value(InputKind kind, float x) {
   return x >= lowest && x < float_of(kInfinityBits);
 }
 
+// The status of an output row's slot.
+SAMPLER_HD inline uint32_t check_slot(const Slots &slots, int64_t slot) {
+  return slots.has(slot) ? row_status::kOk : row_status::kInvalidSlot;
+}
+
 // Status bits of the parameters themselves: NaNs, temperatures that probabilities cannot have.
 SAMPLER_HD inline uint32_t check_parameters(InputKind kind, const RowParameters &row) {
   const bool has_nan = is_nan(row.temperature) || is_nan(row.top_p) || is_nan(row.min_p);

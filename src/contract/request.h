@@ -24,6 +24,7 @@ constexpr uint32_t kInvalidParameter = 4;
 constexpr uint32_t kInvalidIndex = 8;
 constexpr uint32_t kInvalidCandidate = 16;
 constexpr uint32_t kInvalidDraft = 32;
+constexpr uint32_t kInvalidSlot = 64;
 }  // namespace row_status
 
 // Token ids lie below this, and so do column counts.
@@ -33,7 +34,7 @@ constexpr int64_t kMaxVocabulary = int64_t(1) << 20;
 struct Rows {
   const void *values = nullptr;
   const void *ids = nullptr;        // null: an element's id is its column
-  const int32_t *counts = nullptr;  // null: num_cols each
+  const int32_t *counts = nullptr;  // of elements; null: num_cols each
   int64_t num_rows = 0;
   int64_t num_cols = 0;
   int64_t stride = 0;  // elements
@@ -42,48 +43,59 @@ struct Rows {
   IdType id_type = IdType::kI32;
 };
 
-// One value for all output rows, or one each.
+// The slot of each output row: whose parameters, seed and offset it has.
+struct Slots {
+  const int32_t *of_rows = nullptr;  // null: row i has slot i
+  int64_t count = 0;                 // how many slots there are, where they are not the rows
+
+  SAMPLER_HD int64_t operator[](int64_t row) const { return of_rows ? of_rows[row] : row; }
+  SAMPLER_HD bool has(int64_t slot) const { return !of_rows || (slot >= 0 && slot < count); }
+  SAMPLER_HD int64_t number(int64_t num_rows) const { return of_rows ? count : num_rows; }
+};
+
+// One value for all slots, or one each.
 template <class T>
-struct PerRow {
+struct PerSlot {
   T value;
   const T *array = nullptr;
 
-  SAMPLER_HD T operator[](int64_t row) const { return array ? array[row] : value; }
+  SAMPLER_HD T operator[](int64_t slot) const { return array ? array[slot] : value; }
 };
 
 struct Parameters {
-  PerRow<float> temperature{1.0f};
-  PerRow<int32_t> top_k{0};
-  PerRow<float> top_p{1.0f};
-  PerRow<float> min_p{0.0f};
+  PerSlot<float> temperature{1.0f};
+  PerSlot<int32_t> top_k{0};
+  PerSlot<float> top_p{1.0f};
+  PerSlot<float> min_p{0.0f};
   FilterRules rules;
 
-  SAMPLER_HD RowParameters row(int64_t row) const {
-    return {temperature[row], top_k[row], top_p[row], min_p[row]};
+  SAMPLER_HD RowParameters of(int64_t slot) const {
+    return {temperature[slot], top_k[slot], top_p[slot], min_p[slot]};
   }
-  SAMPLER_HD bool differ_by_row() const {
+  SAMPLER_HD bool differ_by_slot() const {
     return temperature.array || top_k.array || top_p.array || min_p.array;
   }
 };
 
-// A seed or an offset: a value, or an array of one, or of one per output row.
+// A seed or an offset: a value, or an array of one, or of one per slot.
 struct SeedSource {
   uint64_t value = 0;
   const uint64_t *array = nullptr;
-  bool per_row = false;
+  bool per_slot = false;
 
-  SAMPLER_HD uint64_t operator[](int64_t row) const {
-    return array ? array[per_row ? row : 0] : value;
+  SAMPLER_HD uint64_t operator[](int64_t slot) const {
+    return array ? array[per_slot ? slot : 0] : value;
   }
 };
 
 struct Randomness {
   SeedSource seed;
   SeedSource offset;
+  const uint32_t *streams = nullptr;  // null: the slot's number, or 0 where it has its own seed
 
-  // With a seed of its own a row does not depend on its slot in the batch.
-  SAMPLER_HD RandomStream row(int64_t row) const {
-    return {seed[row], offset[row], seed.per_row ? 0u : uint32_t(row)};
+  SAMPLER_HD RandomStream of(int64_t slot) const {
+    const uint32_t stream = streams ? streams[slot] : seed.per_slot ? 0u : uint32_t(slot);
+    return {seed[slot], offset[slot], stream};
   }
 };
 
@@ -97,6 +109,7 @@ struct SampleRequest {
   Rows input;
   const int32_t *row_indices = nullptr;  // null: output row i draws from input row i
   int64_t num_rows = 0;                  // output rows
+  Slots slots;
   Parameters parameters;
   Randomness random;
   DrawMethod draw_method = DrawMethod::kInverseCdf;
@@ -115,6 +128,7 @@ enum class RowOutput { kProbabilities, kMask };
 // A row of output for each row of input.
 struct RowsRequest {
   Rows input;
+  Slots slots;
   Parameters parameters;
   RowOutput output_kind = RowOutput::kProbabilities;
 
@@ -129,7 +143,7 @@ struct RowsRequest {
 struct SelectRequest {
   Rows input;
   int64_t num_selected = 0;
-  const int32_t *top_ks = nullptr;
+  const int32_t *selected_counts = nullptr;
 
   void *out_values = nullptr;
   Dtype output_dtype = Dtype::kF32;
@@ -147,7 +161,8 @@ struct ChainRequest {
   int64_t num_rows = 0;
   int64_t num_drafts = 0;
   const void *draft_token_ids = nullptr;  // of out_token_ids' type
-  const int32_t *draft_lengths = nullptr;
+  const int32_t *draft_counts = nullptr;
+  Slots slots;
   Parameters parameters;
   Randomness random;
   int64_t bad_row_token = -1;

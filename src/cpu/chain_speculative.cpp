@@ -37,13 +37,12 @@ class Chain {
         target_(target),
         draft_(draft),
         residual_(residual),
-        parameters_(request.parameters.row(row)),
-        greedy_(contract::is_greedy(parameters_.temperature)),
-        random_(request.random.row(row)) {}
+        slot_(request.slots[row]) {}
 
   void run() {
     check_drafts();
-    uint32_t status = contract::check_parameters(request_, parameters_);
+    uint32_t status = contract::check_slot(request_.slots, slot_);
+    if (status == row_status::kOk) status = take_parameters();
     if (status == row_status::kOk) status = verify();
     if (status == row_status::kOk) status = draw_last_token();
     write(status);
@@ -60,9 +59,16 @@ class Chain {
     return id >= 0 && id < size;
   }
 
+  uint32_t take_parameters() {
+    parameters_ = request_.parameters.of(slot_);
+    greedy_ = contract::is_greedy(parameters_.temperature);
+    random_ = request_.random.of(slot_);
+    return contract::check_parameters(request_, parameters_);
+  }
+
   void check_drafts() {
     const int64_t length =
-        request_.draft_lengths ? request_.draft_lengths[row_] : request_.num_drafts;
+        request_.draft_counts ? request_.draft_counts[row_] : request_.num_drafts;
     length_ = std::clamp<int64_t>(length, 0, request_.num_drafts);
     bool valid = length == length_;
     for (int64_t i = 0; i < length_; ++i) valid = valid && is_in_vocabulary(draft_id(i));
@@ -93,6 +99,7 @@ class Chain {
   // The probability of `id`. Of given probabilities no other element is read.
   Lookup look_up(const RowView &view, Row &row, int64_t id) const {
     if (view.kind == InputKind::kProbabilities && !view.ids) {
+      if (!view.has_valid_count()) return {0.0f, row_status::kInvalidCandidate};
       if (id >= view.count) return {};
       const float p = view.value(id);
       const bool valid = contract::is_valid_value(view.kind, p);
@@ -201,9 +208,10 @@ class Chain {
   Row &target_;
   Row &draft_;
   float *residual_;
-  RowParameters parameters_;
-  bool greedy_;
-  contract::RandomStream random_;
+  int64_t slot_;
+  RowParameters parameters_ = {};
+  bool greedy_ = false;
+  contract::RandomStream random_ = {};
 
   int64_t length_ = 0;
   uint32_t draft_status_ = row_status::kOk;

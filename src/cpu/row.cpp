@@ -73,7 +73,7 @@ Row load_row(const RowView &view, const RowBuffers &buffers) {
   Row row;
   row.kind = view.kind;
   row.count = view.count;
-  if (view.count < 0 || view.count > view.capacity) {
+  if (!view.has_valid_count()) {
     row.status = row_status::kInvalidCandidate;
     return row;
   }

@@ -19,6 +19,7 @@ struct RowView {
   contract::IdType id_type;
   contract::InputKind kind;
 
+  bool has_valid_count() const { return count >= 0 && count <= capacity; }
   float value(int64_t i) const;
   int64_t id(int64_t i) const;
 };

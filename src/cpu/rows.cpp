@@ -74,8 +74,13 @@ void write_bad_row(const RowsRequest &request, int64_t row, const RowView &view)
 template <class Row>
 void run_row(const RowsRequest &request, int64_t index, Row &row) {
   const RowView view = row_view(request.input, index);
-  const contract::RowParameters parameters = request.parameters.row(index);
-  uint32_t status = contract::check_parameters(request.input.kind, parameters);
+  const int64_t slot = request.slots[index];
+  uint32_t status = contract::check_slot(request.slots, slot);
+  contract::RowParameters parameters = {};
+  if (status == row_status::kOk) {
+    parameters = request.parameters.of(slot);
+    status = contract::check_parameters(request.input.kind, parameters);
+  }
   int32_t kept_count = 0;
   if (status == row_status::kOk) status = row.load(view);
   if (status == row_status::kOk) {
@@ -90,7 +95,7 @@ void run_row(const RowsRequest &request, int64_t index, Row &row) {
 }
 
 int64_t wanted_count(const SelectRequest &request, int64_t row) {
-  const int64_t k = request.top_ks ? request.top_ks[row] : 0;
+  const int64_t k = request.selected_counts ? request.selected_counts[row] : 0;
   return k <= 0 || k >= request.num_selected ? request.num_selected : k;
 }
 

@@ -21,16 +21,23 @@ int64_t input_row(const SampleRequest &request, int64_t output) {
   return request.row_indices ? request.row_indices[output] : output;
 }
 
+// Equal for outputs of equal parameters, and for those without a slot.
 auto parameters_key(const SampleRequest &request, int64_t output) {
-  const RowParameters row = request.parameters.row(output);
-  return std::make_tuple(contract::bits_of(row.temperature), row.top_k,
+  const int64_t slot = request.slots[output];
+  const bool has_slot = request.slots.has(slot);
+  const RowParameters row = has_slot ? request.parameters.of(slot) : RowParameters();
+  return std::make_tuple(has_slot, contract::bits_of(row.temperature), row.top_k,
                          contract::bits_of(row.top_p), contract::bits_of(row.min_p));
+}
+
+bool parameters_may_differ(const SampleRequest &request) {
+  return request.parameters.differ_by_slot() || request.slots.of_rows;
 }
 
 // Whether two outputs draw from the same distribution of the same row.
 bool share_preparation(const SampleRequest &request, int64_t a, int64_t b) {
   return input_row(request, a) == input_row(request, b) &&
-         (!request.parameters.differ_by_row() ||
+         (!parameters_may_differ(request) ||
           parameters_key(request, a) == parameters_key(request, b));
 }
 
@@ -65,7 +72,10 @@ class Outputs {
       status_ = row_status::kInvalidIndex;
       return;
     }
-    const RowParameters parameters = request_.parameters.row(output);
+    const int64_t slot = request_.slots[output];
+    status_ = contract::check_slot(request_.slots, slot);
+    if (status_ != row_status::kOk) return;
+    const RowParameters parameters = request_.parameters.of(slot);
     status_ = contract::check_parameters(request_.input.kind, parameters);
     if (status_ != row_status::kOk) return;
     status_ = row_.load(row_view(request_.input, index));
@@ -118,7 +128,7 @@ class Outputs {
       return;
     }
     contract::RandomStream streams[kOutputsAtOnce];
-    for (int64_t i = 0; i < count; ++i) streams[i] = request_.random.row(outputs[i]);
+    for (int64_t i = 0; i < count; ++i) streams[i] = request_.random.of(request_.slots[outputs[i]]);
     if (request_.draw_method == contract::DrawMethod::kGumbel) {
       for (int64_t i = 0; i < count; ++i) ids[i] = row_.draw_gumbel(streams[i]);
       return;
@@ -150,7 +160,7 @@ void sort_outputs(const SampleRequest &request, int32_t *order) {
   const auto before = [&](int32_t a, int32_t b) {
     const int64_t row_a = input_row(request, a), row_b = input_row(request, b);
     if (row_a != row_b) return row_a < row_b;
-    if (request.parameters.differ_by_row()) {
+    if (parameters_may_differ(request)) {
       const auto key_a = parameters_key(request, a), key_b = parameters_key(request, b);
       if (key_a != key_b) return key_a < key_b;
     }

@@ -234,7 +234,7 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
     request.num_rows = max_rows;
     // Whether they are null is all that counts.
     visit_host_arrays(&request, [&](auto **array, int64_t) { point_to(&layout, array); });
-    request.random.seed.per_row = request.random.offset.per_row = true;
+    request.random.seed.per_slot = request.random.offset.per_slot = true;
     layout.parameter_bytes = host_array_bytes(request);
   }
   return layout.bytes();

@@ -1,4 +1,4 @@
-// A call's numbers per row that are host arrays: packed, taken to the workspace, and read there.
+// A call's numbers per slot or row that are host arrays: packed, taken to the workspace, and read there.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,36 +14,39 @@ namespace sampler::cuda {
 
 // Calls visit(&array, count) for each array of numbers that a request can have, null ones included.
 template <class Visit>
-void visit_parameters(contract::Parameters *parameters, int64_t num_rows, const Visit &visit) {
-  visit(&parameters->temperature.array, num_rows);
-  visit(&parameters->top_k.array, num_rows);
-  visit(&parameters->top_p.array, num_rows);
-  visit(&parameters->min_p.array, num_rows);
+void visit_parameters(contract::Parameters *parameters, int64_t num_slots, const Visit &visit) {
+  visit(&parameters->temperature.array, num_slots);
+  visit(&parameters->top_k.array, num_slots);
+  visit(&parameters->top_p.array, num_slots);
+  visit(&parameters->min_p.array, num_slots);
 }
 
 template <class Visit>
-void visit_randomness(contract::Randomness *random, int64_t num_rows, const Visit &visit) {
-  visit(&random->seed.array, random->seed.per_row ? num_rows : 1);
-  visit(&random->offset.array, random->offset.per_row ? num_rows : 1);
+void visit_randomness(contract::Randomness *random, int64_t num_slots, const Visit &visit) {
+  visit(&random->seed.array, random->seed.per_slot ? num_slots : 1);
+  visit(&random->offset.array, random->offset.per_slot ? num_slots : 1);
+  visit(&random->streams, num_slots);
 }
 
 template <class Visit>
 void visit_host_arrays(contract::SampleRequest *request, const Visit &visit) {
-  visit_parameters(&request->parameters, request->num_rows, visit);
-  visit_randomness(&request->random, request->num_rows, visit);
+  const int64_t num_slots = request->slots.number(request->num_rows);
+  visit_parameters(&request->parameters, num_slots, visit);
+  visit_randomness(&request->random, num_slots, visit);
 }
 template <class Visit>
 void visit_host_arrays(contract::RowsRequest *request, const Visit &visit) {
-  visit_parameters(&request->parameters, request->input.num_rows, visit);
+  visit_parameters(&request->parameters, request->slots.number(request->input.num_rows), visit);
 }
 template <class Visit>
 void visit_host_arrays(contract::SelectRequest *request, const Visit &visit) {
-  visit(&request->top_ks, request->input.num_rows);
+  visit(&request->selected_counts, request->input.num_rows);
 }
 template <class Visit>
 void visit_host_arrays(contract::ChainRequest *request, const Visit &visit) {
-  visit_parameters(&request->parameters, request->num_rows, visit);
-  visit_randomness(&request->random, request->num_rows, visit);
+  const int64_t num_slots = request->slots.number(request->num_rows);
+  visit_parameters(&request->parameters, num_slots, visit);
+  visit_randomness(&request->random, num_slots, visit);
 }
 
 template <class Visit>

@@ -146,22 +146,21 @@ class BeamSearch {
   // The likeliest tokens of each row and their probabilities.
   void select(const LogitRows &logits, int64_t num_rows, int64_t width) {
     const sampler_model &model = generation_->target();
-    sampler_softmax_args softmax = SAMPLER_SOFTMAX_ARGS_INIT;
-    set_input(&softmax, model, logits, num_rows);
+    auto softmax = make_args<sampler_filter_args>();
+    softmax.input = rows_of(model, logits, num_rows);
     softmax.output = probabilities_.data();
-    softmax.output_dtype = SAMPLER_F32;
     softmax.out_row_status = row_status_.data();
-    workspace_.run(sampler_softmax, &softmax);
+    workspace_.run(sampler_filter, &softmax);
 
-    sampler_top_k_select_args args = SAMPLER_TOP_K_SELECT_ARGS_INIT;
-    set_input(&args, model, {probabilities_.data(), num_cols()}, num_rows);
-    args.input_dtype = SAMPLER_F32;
-    args.input_kind = SAMPLER_PROBABILITIES;
+    auto args = make_args<sampler_select_args>();
+    args.input.values = probabilities_.data();
+    args.input.num_rows = num_rows;
+    args.input.num_cols = num_cols();
+    args.input.kind = SAMPLER_PROBABILITIES;
     args.num_selected = width;
     args.out_values = values_.data();
     args.out_token_ids = token_ids_.data();
-    args.output_dtype = SAMPLER_F32;
-    workspace_.run(sampler_top_k_select, &args);
+    workspace_.run(sampler_select, &args);
   }
 
   double score(const BeamText &text, const Beam &parent, double log_probability) const {

@@ -107,7 +107,7 @@ void CachedModel::process(const Array<Feed> &feeds, const LogitRows &logits) {
     }
   }
   call_back(entry_, "process", [&] {
-    return generation_.process(generation_.process_user, generation_.stream, logits.data,
+    return generation_.process(generation_.user, generation_.stream, logits.data,
                                int64_t(row_lengths_.size()), model_.vocabulary_size,
                                logits.row_stride, row_sequences_.data(), row_lengths_.data());
   });

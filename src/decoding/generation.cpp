@@ -113,9 +113,8 @@ int64_t Generation::emit(Text *text, const int32_t *token_ids, int64_t count) {
 void Generation::hand_out(Text *text, int64_t count) const {
   if (!args_.on_tokens) return;
   const int32_t *const tokens = text->tokens + text->length - count;
-  const int32_t stop = entry_->call_host([&] {
-    return args_.on_tokens(args_.on_tokens_user, text->index, tokens, count, text->reason);
-  });
+  const int32_t stop = entry_->call_host(
+      [&] { return args_.on_tokens(args_.user, text->index, tokens, count, text->reason); });
   if (stop && !text->is_finished()) text->reason = SAMPLER_FINISH_CANCELLED;
 }
 
@@ -133,7 +132,7 @@ void Generation::append_token(int32_t token_id) {
   size_t length;
   if (args_.token_text) {
     length = entry_->call_host(
-        [&] { return args_.token_text(args_.token_text_user, token_id, buffer, sizeof buffer); });
+        [&] { return args_.token_text(args_.user, token_id, buffer, sizeof buffer); });
   } else {
     length = size_t(std::snprintf(buffer, sizeof buffer, "%d", int(token_id)));
   }
@@ -179,7 +178,7 @@ void Generation::finish_round(Text *text, const Round &round) {
       traced.next_token_id = round.next_token_id;
       traced.entropy = round.entropy;
       traced.line = line;
-      entry_->call_host([&] { args_.trace(args_.trace_user, &traced); });
+      entry_->call_host([&] { args_.trace(args_.user, &traced); });
     }
   }
   ++text->num_rounds;

@@ -104,7 +104,7 @@ class Generation {
   Array<Text *> active_;
   Array<char> line_;  // of a round
   bool has_started_ = false;
-  sampler_generation_stats stats_ = SAMPLER_GENERATION_STATS_INIT;
+  sampler_generation_stats stats_ = {};
 };
 
 }  // namespace sampler::decoding

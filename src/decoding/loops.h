@@ -14,9 +14,10 @@ inline int64_t most_drafts(const sampler_speculative_args &args) {
 }
 
 void autoregressive(const Place &place, Generation *generation);
-void speculative(const Place &place, const sampler_speculative_args &args, Generation *generation);
-void ngram_assisted(const Place &place, const sampler_ngram_assisted_args &args,
-                    Generation *generation);
+void speculative_with_model(const Place &place, const sampler_speculative_args &args,
+                            Generation *generation);
+void speculative_with_ngrams(const Place &place, const sampler_speculative_args &args,
+                             Generation *generation);
 void beam_search(const Place &place, const sampler_beam_search_args &args, Generation *generation);
 
 }  // namespace sampler::decoding

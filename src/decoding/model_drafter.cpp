@@ -120,12 +120,14 @@ class ModelDrafter : public Drafter {
   // Shortens chains to what the entropies of their first rows, which are not spread yet, advise.
   void adapt(Array<Chain> *chains, Workspace *workspace) {
     const auto num_rows = int64_t(drafting_.size());
-    sampler_softmax_args args = SAMPLER_SOFTMAX_ARGS_INIT;
-    set_input(&args, model_, rows_at(0), num_rows);
-    args.temperature = generation_->args().temperature;
+    sampler_params params = sampler_params_default();
+    const sampler_params *const given = generation_->args().params;
+    if (given) params.temperature = given->temperature;
+    auto args = make_args<sampler_filter_args>();
+    args.input = rows_of(model_, rows_at(0), num_rows);
+    args.params = &params;
     args.output = probabilities_.data();
-    args.output_dtype = SAMPLER_F32;
-    workspace->run(sampler_softmax, &args);
+    workspace->run(sampler_filter, &args);
     const float *const rows = probabilities_.on_host(size_t(num_rows * num_cols()));
     for (int64_t i = 0; i < num_rows; ++i) {
       Chain &chain = (*chains)[size_t(drafting_[size_t(i)])];
@@ -159,7 +161,8 @@ class ModelDrafter : public Drafter {
 
 }  // namespace
 
-void speculative(const Place &place, const sampler_speculative_args &args, Generation *generation) {
+void speculative_with_model(const Place &place, const sampler_speculative_args &args,
+                            Generation *generation) {
   ModelDrafter drafter(place, args, generation);
   speculate(place, generation, &drafter,
             {args.first_target != 0, args.skip_sample_adjustment != 0,

@@ -9,11 +9,12 @@ namespace {
 
 class NgramDrafter : public Drafter {
  public:
-  NgramDrafter(const Place &place, const sampler_ngram_assisted_args &args, Generation *generation)
+  NgramDrafter(const Place &place, const sampler_speculative_args &args, Generation *generation)
       : args_(args),
         ngram_(*args.ngram),
         generation_(generation),
-        selected_(place, product({generation->num_texts(), args.gamma + 1, args.filler_top_k})),
+        selected_(place,
+                  product({generation->num_texts(), most_drafts(args) + 1, args.filler_top_k})),
         first_rows_(place, generation->num_texts()) {}
 
   void start() override {
@@ -23,8 +24,8 @@ class NgramDrafter : public Drafter {
     }
   }
 
-  int64_t gamma() const override { return args_.gamma; }
-  int64_t max_drafts(const Text &) const override { return args_.gamma; }
+  int64_t gamma() const override { return most_drafts(args_); }
+  int64_t max_drafts(const Text &) const override { return gamma(); }
 
   void draft(Array<Chain> *chains, Workspace *) override {
     for (Chain &chain : *chains) {
@@ -49,11 +50,11 @@ class NgramDrafter : public Drafter {
       first_rows_.push_back(num_rows);
       num_rows += chain.num_drafts + 1;
     }
-    sampler_top_k_select_args args = SAMPLER_TOP_K_SELECT_ARGS_INIT;
-    set_input(&args, generation_->target(), rows, num_rows);
+    auto args = make_args<sampler_select_args>();
+    args.input = rows_of(generation_->target(), rows, num_rows);
     args.num_selected = args_.filler_top_k;
     args.out_token_ids = selected_.data();
-    workspace->run(sampler_top_k_select, &args);
+    workspace->run(sampler_select, &args);
     likeliest_ = selected_.on_host(size_t(num_rows * args_.filler_top_k));
   }
 
@@ -87,7 +88,7 @@ class NgramDrafter : public Drafter {
     return is_wanted && token_id < generation_->target().vocabulary_size ? token_id : -1;
   }
 
-  const sampler_ngram_assisted_args &args_;
+  const sampler_speculative_args &args_;
   sampler_ngram ngram_;
   Generation *generation_;
   Output<int32_t> selected_;  // [rows, filler_top_k]
@@ -97,8 +98,8 @@ class NgramDrafter : public Drafter {
 
 }  // namespace
 
-void ngram_assisted(const Place &place, const sampler_ngram_assisted_args &args,
-                    Generation *generation) {
+void speculative_with_ngrams(const Place &place, const sampler_speculative_args &args,
+                             Generation *generation) {
   NgramDrafter drafter(place, args, generation);
   speculate(place, generation, &drafter,
             {args.first_target != 0, false, args.adaptive_gamma == SAMPLER_GAMMA_MEASURED,

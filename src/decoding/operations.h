@@ -12,31 +12,34 @@
 
 namespace sampler::decoding {
 
-// How tokens are drawn, for all argument structs alike.
-template <class Args>
-void set_processor(Args *args, const sampler_generation_args &generation) {
+// How tokens are drawn.
+inline sampler_params params_of(const sampler_generation_args &generation) {
+  sampler_params params = sampler_params_default();
   if (generation.processor == SAMPLER_PROCESSOR_GREEDY) {
-    args->temperature = 0;
-    return;
+    params.temperature = 0;
+  } else if (generation.params) {
+    params = *generation.params;
   }
-  args->temperature = generation.temperature;
-  args->top_k = generation.top_k;
-  args->top_p = generation.top_p;
-  args->min_p = generation.min_p;
-  args->top_k_ties = generation.top_k_ties;
-  args->top_p_ties = generation.top_p_ties;
-  args->filter_order = generation.filter_order;
-  args->temperature_order = generation.temperature_order;
+  return params;
 }
 
-// Rows of a model's logits as an operation's input.
+// Rows of a model's logits.
+inline sampler_rows rows_of(const sampler_model &model, const LogitRows &logits, int64_t num_rows) {
+  sampler_rows rows = {};
+  rows.values = logits.data;
+  rows.num_rows = num_rows;
+  rows.num_cols = model.vocabulary_size;
+  rows.row_stride = logits.row_stride;
+  rows.dtype = model.logits_dtype;
+  return rows;
+}
+
+// Arguments of an operation, all else 0.
 template <class Args>
-void set_input(Args *args, const sampler_model &model, const LogitRows &logits, int64_t num_rows) {
-  args->input = logits.data;
-  args->num_rows = num_rows;
-  args->num_cols = model.vocabulary_size;
-  args->row_stride = logits.row_stride;
-  args->input_dtype = model.logits_dtype;
+Args make_args() {
+  Args args = {};
+  args.struct_size = sizeof args;
+  return args;
 }
 
 // What the operations of a loop work in, one after the other.
@@ -49,9 +52,7 @@ class Workspace {
   // Calls of the host's, as far as its log and its parallel_for can tell.
   template <class Args>
   void run(sampler_status (*function)(sampler_t, const Args *), Args *args) {
-    args->stream = place_.stream;
-    args->workspace = bytes_.data();
-    args->workspace_bytes = bytes_.size();
+    args->exec = {place_.stream, bytes_.data(), bytes_.size()};
     require(place_.entry->call_host([&] { return function(place_.handle, args); }));
   }
 
@@ -74,11 +75,12 @@ class Randomness {
     seeds_.values().push_back(seed);
     offsets_.values().push_back(offset);
   }
-  template <class Args>
-  void set(Args *args) {
-    args->seeds = seeds_.upload();
-    args->offsets = offsets_.upload();
-    args->num_seeds = args->num_offsets = int64_t(seeds_.values().size());
+  sampler_random upload() {
+    sampler_random random = {};
+    random.seeds = seeds_.upload();
+    random.offsets = offsets_.upload();
+    random.num_seeds = random.num_offsets = int64_t(seeds_.values().size());
+    return random;
   }
 
  private:
@@ -91,7 +93,7 @@ class TokenSampler {
   // At most max_draws at once.
   TokenSampler(const Place &place, const sampler_generation_args &generation,
                const sampler_model &model, int64_t max_draws)
-      : generation_(generation),
+      : params_(params_of(generation)),
         model_(model),
         rows_(place, max_draws),
         randomness_(place, max_draws),
@@ -108,13 +110,13 @@ class TokenSampler {
   // The tokens of all draws that were added, -1 of bad rows even where the handle has a fallback
   // token, of so many rows of logits. Valid until the next draw().
   const int32_t *draw(const LogitRows &logits, int64_t num_rows, Workspace *workspace) {
-    sampler_sample_args args = SAMPLER_SAMPLE_ARGS_INIT;
+    auto args = make_args<sampler_sample_args>();
     const size_t num_draws = rows_.values().size();
-    set_input(&args, model_, logits, int64_t(num_draws));
-    set_processor(&args, generation_);
-    args.num_input_rows = num_rows;
+    args.input = rows_of(model_, logits, num_rows);
     args.row_indices = rows_.upload();
-    randomness_.set(&args);
+    args.num_row_indices = int64_t(num_draws);
+    args.params = &params_;
+    args.random = randomness_.upload();
     args.out_token_ids = tokens_.data();
     args.out_row_status = row_status_.data();
     workspace->run(sampler_sample, &args);
@@ -130,7 +132,7 @@ class TokenSampler {
   }
 
  private:
-  const sampler_generation_args &generation_;
+  const sampler_params params_;
   const sampler_model &model_;
   Input<int32_t> rows_;
   Randomness randomness_;

@@ -20,6 +20,7 @@ class Speculation {
       : generation_(generation),
         drafter_(drafter),
         skips_adjustment_(rules.skips_adjustment),
+        params_(params_of(generation->args())),
         gamma_(drafter->gamma()),
         workspace_(place, num_texts() * (gamma_ + 1), generation->target().vocabulary_size),
         target_(place, generation, gamma_ + 1),
@@ -122,20 +123,22 @@ class Speculation {
       draft_lengths_.values().push_back(int32_t(chain.num_drafts));
       randomness_.add(chain.text->seed, uint64_t(chain.text->num_new()));
     }
-    sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
-    args.target = target_.logits().data;
-    args.num_rows = int64_t(chains_.size());
+    const auto num_chains = int64_t(chains_.size());
+    auto args = make_args<sampler_verify_args>();
+    args.target =
+        rows_of(generation_->target(), {target_.logits().data, 0}, num_chains * (num_drafts + 1));
+    if (num_drafts > 0 && drafter_->rows().data) {
+      args.draft.values = drafter_->rows().data;
+      args.draft.num_rows = num_chains * num_drafts;
+      args.draft.num_cols = target_.num_cols();
+      args.draft.dtype = drafter_->dtype();
+      args.draft_sequence_stride = drafter_->rows().row_stride;
+    }
     args.num_drafts = num_drafts;
-    args.num_cols = target_.num_cols();
-    args.target_dtype = generation_->target().logits_dtype;
-    args.draft = num_drafts > 0 ? drafter_->rows().data : nullptr;
-    args.draft_row_stride = args.draft ? drafter_->rows().row_stride : 0;
-    args.draft_position_stride = args.draft ? target_.num_cols() : 0;
-    args.draft_dtype = drafter_->dtype();
     args.draft_token_ids = draft_tokens_.upload();
-    args.draft_lengths = draft_lengths_.upload();
-    set_processor(&args, generation_->args());
-    randomness_.set(&args);
+    args.draft_counts = draft_lengths_.upload();
+    args.params = &params_;
+    args.random = randomness_.upload();
     args.out_token_ids = tokens_.data();
     args.out_emitted_counts = num_emitted_.data();
     args.out_row_status = row_status_.data();
@@ -144,8 +147,8 @@ class Speculation {
   }
 
   // Fills token_ids_, emitted_ and is_bad_.
-  void judge(sampler_chain_speculative_args *args) {
-    workspace_.run(sampler_chain_speculative, args);
+  void judge(sampler_verify_args *args) {
+    workspace_.run(sampler_verify, args);
     const size_t num_tokens = chains_.size() * size_t(args->num_drafts + 1);
     const int32_t *const tokens = tokens_.on_host(num_tokens);
     token_ids_.clear();
@@ -163,7 +166,7 @@ class Speculation {
   // A row without a token makes a chain bad as a whole, though the drafts before it were kept
   // before it was looked at. They are those of the longest part of the chain that is not bad, and
   // the draft behind that part: longer parts are all bad, so bisection finds it.
-  void keep_drafts_before_bad_rows(sampler_chain_speculative_args *args) {
+  void keep_drafts_before_bad_rows(sampler_verify_args *args) {
     Array<int32_t> &lengths = draft_lengths_.values();
     searches_.clear();
     for (size_t i = 0; i < chains_.size(); ++i) {
@@ -177,7 +180,7 @@ class Speculation {
         is_over = false;
       }
       if (is_over) break;
-      args->draft_lengths = draft_lengths_.upload();
+      args->draft_counts = draft_lengths_.upload();
       judge(args);
       for (Search &search : searches_) {
         if (search.is_over()) continue;
@@ -239,6 +242,7 @@ class Speculation {
   Generation *generation_;
   Drafter *drafter_;
   bool skips_adjustment_;
+  sampler_params params_;
   int64_t gamma_;
   std::optional<MeasuredGamma> measured_;
   Workspace workspace_;

@@ -220,8 +220,8 @@ void Problem::make_randomness(Randomness *random, int64_t num_rows) {
     seeds_.push_back(random_());
     offsets_.push_back(random_());
   }
-  if (one_in(2)) random->seed.array = seeds_.data(), random->seed.per_row = one_in(2);
-  if (one_in(2)) random->offset.array = offsets_.data(), random->offset.per_row = one_in(2);
+  if (one_in(2)) random->seed.array = seeds_.data(), random->seed.per_slot = one_in(2);
+  if (one_in(2)) random->offset.array = offsets_.data(), random->offset.per_slot = one_in(2);
 }
 
 SampleRequest Problem::sample_request() {
@@ -277,7 +277,7 @@ SelectRequest Problem::select_request() {
     for (int64_t i = 0; i < num_rows_; ++i) {
       top_ks_.push_back(int32_t(random_() % uint64_t(request.num_selected + 2)) - 1);
     }
-    request.top_ks = top_ks_.data();
+    request.selected_counts = top_ks_.data();
   }
   request.output_dtype = one_in(2) ? Dtype::kF32 : request.input.dtype;
   request.out_token_ids.type = pick({IdType::kI32, IdType::kI64});
@@ -308,7 +308,7 @@ ChainRequest Problem::chain_request() {
     for (int64_t i = 0; i < num_rows_; ++i) {
       draft_lengths_.push_back(int32_t(random_() % uint64_t(positions + 2)) - 1);
     }
-    request.draft_lengths = draft_lengths_.data();
+    request.draft_counts = draft_lengths_.data();
   }
   make_parameters(&request.parameters, num_rows_, target_kind, num_cols_);
   make_randomness(&request.random, num_rows_);

@@ -125,6 +125,7 @@ SimdRow::SimdRow(const Passes &passes, uint64_t places_key, int64_t num_cols, vo
 // ---- Loading
 
 uint32_t SimdRow::load(const RowView &view) {
+  if (!view.has_valid_count()) return row_status::kInvalidCandidate;
   view_ = view;
   row_ = {view.values, nullptr, view.count, view.dtype};
   kind_ = view.kind;

@@ -19,7 +19,7 @@ using capi_test::make_sampler;
 using capi_test::same_bytes;
 namespace runtime = simt::runtime;
 
-const std::set<std::string> kParameters = {"temperatures", "top_ks", "top_ps",
+const std::set<std::string> kParameters = {"temperatures", "selected_counts", "top_ps",
                                            "min_ps",       "seeds",  "offsets"};
 
 class HostMemory : public testing::Test {
@@ -70,7 +70,7 @@ TEST_F(HostMemory, ParametersTravelWithTheCall) {
 TEST_F(HostMemory, ParametersAreThoseOfTheCall) {
   const Sampler sampler = make_sampler(host_parameters(0, 8, 60));
   capi_test::Spec spec;
-  spec.per_row = true;
+  spec.per_slot = true;
   DeviceCall call(spec, 0);
   use_host_parameters(&call);
   const runtime::Recording recording;
@@ -93,7 +93,7 @@ TEST_F(HostMemory, ManyParameters) {
     capi_test::Spec spec;
     spec.num_rows = num_rows;
     spec.num_cols = 3;
-    spec.per_row = true;
+    spec.per_slot = true;
     DeviceCall call(spec, 1);
     ASSERT_EQ(6, use_host_parameters(&call));
     runtime::forget_calls();
@@ -110,7 +110,7 @@ TEST_F(HostMemory, ParametersNeedWorkspace) {
   const Sampler sampler = make_sampler(host_parameters(0));
   capi_test::Spec spec;
   spec.num_rows = 5;
-  spec.per_row = true;
+  spec.per_slot = true;
   DeviceCall call(spec, 0);
   use_host_parameters(&call);
   std::size_t bytes = 0;
@@ -133,7 +133,7 @@ TEST_F(HostMemory, ParametersNeedWorkspace) {
 TEST_F(HostMemory, FailingUploadsAreTold) {
   const Sampler sampler = make_sampler(host_parameters(0, 4, 40));
   capi_test::Spec spec;
-  spec.per_row = true;
+  spec.per_slot = true;
   DeviceCall call(spec, 0);
   use_host_parameters(&call);
   for (const int index : {0, 1}) {
@@ -199,7 +199,7 @@ TEST_F(HostMemory, TheWorkspaceIsLookedAt) {
 TEST_F(HostMemory, ParametersOnTheDeviceAreRefused) {
   const Sampler sampler = make_sampler(host_parameters(0, 4, 40));
   capi_test::Spec spec;
-  spec.per_row = true;
+  spec.per_slot = true;
   for (const std::string &member : kParameters) {
     DeviceCall call(spec, 0);
     void *const on_device = call.host().args().get<void *>(member);

@@ -478,7 +478,7 @@ TEST_F(Recorded, CallsNeedTheirArraysAlone) {
   for (Spec spec : capi_test::few_specs()) {
     if (spec.candidates) spec.num_cols = kLongList;
     for (const bool per_row : {false, true}) {
-      spec.per_row = per_row;
+      spec.per_slot = per_row;
       SCOPED_TRACE(describe(spec));
       DeviceCall call(spec, 0);
       {

@@ -1,0 +1,14 @@
+// The full calls, as the simple ones make them.
+#pragma once
+
+#include "capi/check.h"
+#include "sampler/sampler.h"
+
+namespace sampler::capi {
+
+sampler_status sample(sampler_t sampler, const sampler_sample_args *args, Wording wording) noexcept;
+sampler_status filter(sampler_t sampler, const sampler_filter_args *args, Wording wording) noexcept;
+sampler_status select(sampler_t sampler, const sampler_select_args *args, Wording wording) noexcept;
+sampler_status verify(sampler_t sampler, const sampler_verify_args *args, Wording wording) noexcept;
+
+}  // namespace sampler::capi

@@ -1,0 +1,191 @@
+#include "capi/views.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace sampler::capi {
+
+using contract::InputKind;
+
+namespace {
+
+static_assert(int(contract::Dtype::kF32) == SAMPLER_F32 &&
+              int(contract::Dtype::kF16) == SAMPLER_F16 &&
+              int(contract::Dtype::kBf16) == SAMPLER_BF16);
+static_assert(int(contract::IdType::kI32) == SAMPLER_ID_I32 &&
+              int(contract::IdType::kI64) == SAMPLER_ID_I64);
+static_assert(int(InputKind::kLogits) == SAMPLER_LOGITS &&
+              int(InputKind::kProbabilities) == SAMPLER_PROBABILITIES);
+static_assert(int(contract::TieRule::kExact) == SAMPLER_TIES_EXACT &&
+              int(contract::TieRule::kKeep) == SAMPLER_TIES_KEEP);
+static_assert(int(contract::FilterOrder::kSequential) == SAMPLER_FILTERS_SEQUENTIAL &&
+              int(contract::FilterOrder::kJoint) == SAMPLER_FILTERS_JOINT &&
+              int(contract::FilterOrder::kMinPFirst) == SAMPLER_FILTERS_MIN_P_FIRST);
+static_assert(int(contract::TemperatureOrder::kFirst) == SAMPLER_TEMPERATURE_FIRST &&
+              int(contract::TemperatureOrder::kLast) == SAMPLER_TEMPERATURE_LAST);
+static_assert(contract::row_status::kInvalidValue == SAMPLER_ROW_INVALID_VALUE &&
+              contract::row_status::kEmpty == SAMPLER_ROW_EMPTY &&
+              contract::row_status::kInvalidParameter == SAMPLER_ROW_INVALID_PARAMETER &&
+              contract::row_status::kInvalidIndex == SAMPLER_ROW_INVALID_INDEX &&
+              contract::row_status::kInvalidCandidate == SAMPLER_ROW_INVALID_CANDIDATE &&
+              contract::row_status::kInvalidDraft == SAMPLER_ROW_INVALID_DRAFT &&
+              contract::row_status::kInvalidSlot == SAMPLER_ROW_INVALID_SLOT);
+
+// A value for all slots, or one of each.
+template <class T>
+contract::PerSlot<T> read_per_slot(Check &check, const char *array_name, T value, const T *array,
+                                   int64_t num_slots) {
+  check.parameters(array_name, array, sizeof(T), num_slots);
+  return {value, array};
+}
+
+contract::SeedSource read_seed(Check &check, uint64_t value, const char *array_name,
+                               const uint64_t *array, const char *count_name, int64_t count,
+                               int64_t num_slots) {
+  if (!array) {
+    check.zero(count_name, count);
+  } else if (count != 1 && count != num_slots) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "%s is %" PRId64 "; it must be 1 or the number of slots, %" PRId64, count_name,
+               count, num_slots);
+  }
+  check.parameters(array_name, array, sizeof(uint64_t), count);
+  return {value, array, array && count == num_slots};
+}
+
+contract::FilterRules read_rules(Check &check, const sampler_params &params) {
+  contract::FilterRules rules;
+  rules.top_k_ties = to_enum<contract::TieRule>(check, "params->top_k_ties", params.top_k_ties, 2);
+  rules.top_p_ties = to_enum<contract::TieRule>(check, "params->top_p_ties", params.top_p_ties, 2);
+  rules.order =
+      to_enum<contract::FilterOrder>(check, "params->filter_order", params.filter_order, 3);
+  rules.temperature_order = to_enum<contract::TemperatureOrder>(check, "params->temperature_order",
+                                                                params.temperature_order, 2);
+  return rules;
+}
+
+}  // namespace
+
+Path::Path(const char *parent, const char *member) {
+  std::snprintf(text_, sizeof text_, "%s.%s", parent, member);
+}
+
+contract::IdType read_token_id_type(Check &check, sampler_id_type type) {
+  return to_enum<contract::IdType>(check, "token_id_type", type, kNumIdTypes);
+}
+
+contract::Rows read_rows_shape(Check &check, const char *name, const sampler_rows &view) {
+  contract::Rows rows;
+  check.range(Path(name, "num_rows"), view.num_rows, 0, kMaxRows);
+  check.range(Path(name, "num_cols"), view.num_cols, 1, contract::kMaxVocabulary);
+  rows.values = view.values;
+  rows.ids = view.candidate_ids;
+  rows.counts = view.candidate_counts;
+  rows.num_rows = view.num_rows;
+  rows.num_cols = view.num_cols;
+  rows.stride = check.stride(Path(name, "row_stride"), view.row_stride, Path(name, "num_cols"),
+                             view.num_cols);
+  rows.dtype = to_enum<contract::Dtype>(check, Path(name, "dtype"), view.dtype, kNumDtypes);
+  rows.kind = to_enum<InputKind>(check, Path(name, "kind"), view.kind, 2);
+  rows.id_type = to_enum<contract::IdType>(check, Path(name, "candidate_id_type"),
+                                           view.candidate_id_type, kNumIdTypes);
+  check.zero(Path(name, "reserved"), view.reserved);
+  return rows;
+}
+
+void check_rows_memory(Check &check, const char *name, const contract::Rows &rows,
+                       int64_t num_groups, int64_t group_stride, Need need) {
+  if (!check.ok()) return;
+  const int64_t num_rows = num_groups ? rows.num_rows / num_groups : 0;
+  int64_t extent = 0;
+  if (num_rows > 0 && (__builtin_mul_overflow(num_rows - 1, rows.stride, &extent) ||
+                       __builtin_add_overflow(extent, rows.num_cols, &extent))) {
+    extent = INT64_MAX;  // which no array has, so that the check below refuses it
+  }
+  check.array(Path(name, "values"), rows.values, contract::size_of(rows.dtype), num_groups, extent,
+              group_stride, Access::kRead, need);
+  check.array(Path(name, "candidate_ids"), rows.ids, contract::size_of(rows.id_type), num_groups,
+              extent, group_stride, Access::kRead);
+  check.array(Path(name, "candidate_counts"), rows.counts, sizeof(int32_t), rows.num_rows,
+              Access::kRead);
+}
+
+contract::Rows read_rows(Check &check, const char *name, const sampler_rows &view, Need need) {
+  const contract::Rows rows = read_rows_shape(check, name, view);
+  check_rows_memory(check, name, rows, rows.num_rows, rows.stride, need);
+  return rows;
+}
+
+contract::Slots read_slots(Check &check, const int32_t *slots, int64_t num_slots,
+                           int64_t num_rows) {
+  if (slots) {
+    check.range("num_slots", num_slots, 0, kMaxRows);
+  } else {
+    check.zero("num_slots", num_slots);
+  }
+  check.array("slots", slots, sizeof(int32_t), num_rows, Access::kRead);
+  return {slots, slots ? num_slots : num_rows};
+}
+
+contract::Parameters read_parameters(Check &check, const sampler_params *user_params,
+                                     const sampler_row_params *user_row_params, InputKind kind,
+                                     int64_t num_slots) {
+  sampler_params params = sampler_params_default();
+  sampler_row_params arrays = {};
+  if (user_params) check.read("params", user_params, &params);
+  if (user_row_params) check.read("row_params", user_row_params, &arrays);
+  contract::Parameters result;
+  if (!check.ok()) return result;
+
+  if (!arrays.temperature) check.not_nan("params->temperature", params.temperature);
+  const bool unusual = params.temperature != 1.0f && !contract::is_greedy(params.temperature);
+  if (kind == InputKind::kProbabilities && unusual && !arrays.temperature) {
+    check.fail(
+        SAMPLER_ERROR_INVALID_ARGUMENT,
+        "params->temperature is %.9g; it must be 1, or at most 1e-5, with SAMPLER_PROBABILITIES",
+        double(params.temperature));
+  }
+  if (!arrays.top_p) check.not_nan("params->top_p", params.top_p);
+  if (!arrays.min_p) check.not_nan("params->min_p", params.min_p);
+  result.temperature = read_per_slot(check, "row_params->temperature", params.temperature,
+                                     arrays.temperature, num_slots);
+  result.top_k = read_per_slot(check, "row_params->top_k", params.top_k, arrays.top_k, num_slots);
+  result.top_p = read_per_slot(check, "row_params->top_p", params.top_p, arrays.top_p, num_slots);
+  result.min_p = read_per_slot(check, "row_params->min_p", params.min_p, arrays.min_p, num_slots);
+  result.rules = read_rules(check, params);
+  return result;
+}
+
+contract::Randomness read_random(Check &check, const sampler_random &random, int64_t num_slots) {
+  contract::Randomness result;
+  result.seed = read_seed(check, random.seed, "random.seeds", random.seeds, "random.num_seeds",
+                          random.num_seeds, num_slots);
+  result.offset = read_seed(check, random.offset, "random.offsets", random.offsets,
+                            "random.num_offsets", random.num_offsets, num_slots);
+  result.streams = random.streams;
+  check.parameters("random.streams", random.streams, sizeof(uint32_t), num_slots);
+  return result;
+}
+
+int64_t read_fallback_token(Check &check, int64_t id, const contract::Rows &rows) {
+  if (id >= rows.num_cols && !rows.ids) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "the sampler's fallback_token_id is %" PRId64
+               "; it must be below num_cols, %" PRId64,
+               id, rows.num_cols);
+  }
+  return id;
+}
+
+contract::Dtype read_output_dtype(Check &check, sampler_dtype output_dtype, const char *input_name,
+                                  contract::Dtype input_dtype) {
+  check.enumeration("output_dtype", output_dtype, kNumDtypes);
+  if (output_dtype != SAMPLER_F32 && output_dtype != int(input_dtype)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "output_dtype is %d; it must be SAMPLER_F32 or %s.dtype, %d", int(output_dtype),
+               input_name, int(input_dtype));
+  }
+  return contract::Dtype(output_dtype);
+}
+
+}  // namespace sampler::capi

@@ -1,0 +1,82 @@
+// From the structs that calls share (views, parameters) to the contract's, each rule checked on the
+// way. A name is the member's path from the arguments: "input.num_cols", "params->top_p".
+#pragma once
+
+#include "capi/check.h"
+#include "contract/elements.h"
+#include "sampler/sampler.h"
+
+namespace sampler::capi {
+
+constexpr int64_t kMaxRows = int64_t(1) << 31;
+constexpr int kNumDtypes = 3;
+constexpr int kNumIdTypes = 2;
+
+// The path of a member of a struct that a call has more than one of.
+class Path {
+ public:
+  Path(const char *parent, const char *member);
+  operator const char *() const { return text_; }
+
+ private:
+  char text_[32];
+};
+
+template <class Enum>
+Enum to_enum(Check &check, const char *name, int32_t value, int32_t count) {
+  check.enumeration(name, value, count);
+  return Enum(value);
+}
+
+template <class T>
+T *read_output_array(Check &check, const char *name, T *data, int64_t count) {
+  check.array(name, data, sizeof(T), count, Access::kWrite);
+  return data;
+}
+
+contract::IdType read_token_id_type(Check &check, sampler_id_type type);
+
+// `name` is "input", "target" or "draft". Everything but the memory.
+contract::Rows read_rows_shape(Check &check, const char *name, const sampler_rows &rows);
+
+// The memory of rows of whole batches, `num_groups` groups of num_rows / num_groups rows whose
+// first ones are `group_stride` elements apart.
+void check_rows_memory(Check &check, const char *name, const contract::Rows &rows,
+                       int64_t num_groups, int64_t group_stride, Need need);
+
+// Both.
+contract::Rows read_rows(Check &check, const char *name, const sampler_rows &rows,
+                         Need need = Need::kRequired);
+
+// Slots of `num_rows` rows of output.
+contract::Slots read_slots(Check &check, const int32_t *slots, int64_t num_slots, int64_t num_rows);
+
+// `kind`: probabilities need a temperature of 1, or greedy.
+contract::Parameters read_parameters(Check &check, const sampler_params *params,
+                                     const sampler_row_params *row_params, contract::InputKind kind,
+                                     int64_t num_slots);
+
+contract::Randomness read_random(Check &check, const sampler_random &random, int64_t num_slots);
+
+// What a bad row yields, which must be an id of `rows`.
+int64_t read_fallback_token(Check &check, int64_t id, const contract::Rows &rows);
+
+// f32, or the input's own type.
+contract::Dtype read_output_dtype(Check &check, sampler_dtype output_dtype, const char *input_name,
+                                  contract::Dtype input_dtype);
+
+// Rows of output, f32 or of the input's type.
+template <class Args, class Request>
+void read_output_rows(Check &check, const Args &args, const char *input_name,
+                      const contract::Rows &input, Request *request) {
+  request->output_dtype = read_output_dtype(check, args.output_dtype, input_name, input.dtype);
+  request->output_stride = check.stride("output_stride", args.output_stride,
+                                        Path(input_name, "num_cols"), input.num_cols);
+  request->output = args.output;
+  check.array("output", args.output, contract::size_of(request->output_dtype), input.num_rows,
+              input.num_cols, request->output_stride, Access::kWrite, Need::kRequired);
+  request->out_row_status =
+      read_output_array(check, "out_row_status", args.out_row_status, input.num_rows);
+}
+
+}  // namespace sampler::capi
