@@ -350,7 +350,7 @@ FAULTS = [
           "target_.cache().keep(text->index, outcome.begin + outcome.num_kept);",
           "target_.cache().keep(text->index, outcome.begin + chain.num_drafts);")],
         [decoding("Greedy.SpeculativeGivesTheSameTexts"),
-         decoding("Loops/Independence.OfTheCaches/NgramAssisted")]),
+         decoding("Loops/Independence.OfTheCaches/SpeculativeWithNgrams")]),
     Fault(
         "rejected_drafts_stay_in_the_drafters_cache",
         "the drafter's cache is not cut",
