@@ -70,13 +70,14 @@ class Chain {
   }
 
   RowView target_view(int64_t position) const {
-    return row_view(request_.target, row_ * (request_.num_drafts + 1) + position,
-                    row_ * request_.target_row_stride + position * request_.target.stride);
+    return contract::row_view(
+        request_.target, row_ * (request_.num_drafts + 1) + position,
+        row_ * request_.target_row_stride + position * request_.target.stride);
   }
 
   RowView draft_view(int64_t position) const {
-    return row_view(request_.draft, row_ * request_.num_drafts + position,
-                    row_ * request_.draft_row_stride + position * request_.draft.stride);
+    return contract::row_view(request_.draft, row_ * request_.num_drafts + position,
+                              row_ * request_.draft_row_stride + position * request_.draft.stride);
   }
 
   // Reads a whole row. Given probabilities may be all zero here.

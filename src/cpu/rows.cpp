@@ -64,7 +64,7 @@ void write_good_row(const RowsRequest &request, int64_t row, const RowView &, co
 // Masks copy a bad row, as far as its count is a count.
 void write_bad_row(const RowsRequest &request, int64_t row, const RowView &view) {
   const bool mask = request.output_kind == contract::RowOutput::kMask;
-  const int64_t count = view.count <= view.capacity ? view.count : 0;
+  const int64_t count = contract::has_valid_count(view, request.input.num_cols) ? view.count : 0;
   write_row(request, row, [&](int64_t i) {
     if (!mask) return 0.0f;
     return i < count ? view.value(i) : contract::negative_infinity();
@@ -73,7 +73,7 @@ void write_bad_row(const RowsRequest &request, int64_t row, const RowView &view)
 
 template <class Row>
 void run_row(const RowsRequest &request, int64_t index, Row &row) {
-  const RowView view = row_view(request.input, index);
+  const RowView view = contract::row_view(request.input, index);
   const contract::RowParameters parameters = request.parameters.row(index);
   uint32_t status = contract::check_parameters(request.input.kind, parameters);
   int32_t kept_count = 0;
@@ -96,7 +96,7 @@ int64_t wanted_count(const SelectRequest &request, int64_t row) {
 
 template <class Row>
 void run_row(const SelectRequest &request, int64_t index, Row &row) {
-  const RowView view = row_view(request.input, index);
+  const RowView view = contract::row_view(request.input, index);
   const uint32_t status = row.load(view);
   const contract::Rank *ranks = nullptr;
   int64_t count = 0;
