@@ -18,7 +18,7 @@ struct Selected {
 // `list`: f32 values. `scaling`: what makes weights of them, which are measured; null: each element
 // measures 1. `target` > 0. `scratch` has room for the list and the list padding; it may be the
 // list's own array, which is destroyed then.
-Selected select(const Passes &passes, Places *places, const Source &list, const Scaling *scaling,
+Selected select(const Passes &passes, Places *places, const RowView &list, const Scaling *scaling,
                 uint64_t target, float *scratch);
 
 }  // namespace sampler::cpu
