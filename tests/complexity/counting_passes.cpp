@@ -79,10 +79,10 @@ const cpu::Passes *counting_passes() {
     add(kListedCost, listed.count);
     return listed;
   };
-  counting.pack = [](const RowView &source, float at_least, float below, float *out) {
+  counting.pack = [](const RowView &source, float at_least, float at_most, float *out) {
     ++work.num_rounds;
     add(kPackCost, source.count);
-    return real->pack(source, at_least, below, out);
+    return real->pack(source, at_least, at_most, out);
   };
   counting.sample = [](const RowView &row, float at_least, uint64_t key, float *out) {
     add(kPackCost, row.count / cpu::kSampleStep);

@@ -43,7 +43,6 @@ struct RowScan {
 
 struct ListRange {
   float at_least;
-  float below;     // +inf: no bound
   int64_t enough;  // when so many are listed, further ones that equal at_least are left out
 };
 
@@ -82,9 +81,9 @@ struct Passes {
   Listed (*list)(const RowView &source, const float *maxima, int64_t begin, int64_t end,
                  const ListRange &range, float *out_values, int32_t *out_ids);
 
-  // Packs the values of elements in [at_least, below), below +inf: no bound, side by side. `out`
+  // Packs the values of elements in [at_least, at_most] side by side. `out`
   // has room for the source and the list padding; it may be the source's own array of f32.
-  int64_t (*pack)(const RowView &source, float at_least, float below, float *out);
+  int64_t (*pack)(const RowView &source, float at_least, float at_most, float *out);
 
   // The same of one vector of each kSampleStep, at a place that `key` chooses, without upper bound.
   int64_t (*sample)(const RowView &row, float at_least, uint64_t key, float *out);

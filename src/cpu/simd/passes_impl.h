@@ -518,7 +518,7 @@ template <class Type>
 Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, int64_t end,
                    const ListRange &range, float *out_values, int32_t *out_ids) {
   const auto *p = elements<Type>(source.values);
-  const Floats at_least = splat(range.at_least), below = splat(range.below);
+  const Floats at_least = splat(range.at_least);
   int64_t end_of_ties = end;
   PositionWriter list = {out_ids};
   for (int64_t i = begin; i < end;) {
@@ -529,19 +529,17 @@ Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, in
     const auto reaches = [&](Floats x) SAMPLER_INLINE_LAMBDA {
       return no_ties ? gt(x, at_least) : ge(x, at_least);
     };
-    const auto wanted = [&](Floats x)
-                            SAMPLER_INLINE_LAMBDA { return both(reaches(x), gt(below, x)); };
     if (!maxima || bits(reaches(load(maxima + block * kWidth))) != 0) {
       int64_t j = i;
       for (; j + list.kElements <= block_end; j += list.kElements) {
-        const Mask masks[] = {wanted(Type::read(p + j)), wanted(Type::read(p + j + kWidth)),
-                              wanted(Type::read(p + j + 2 * kWidth)),
-                              wanted(Type::read(p + j + 3 * kWidth))};
+        const Mask masks[] = {reaches(Type::read(p + j)), reaches(Type::read(p + j + kWidth)),
+                              reaches(Type::read(p + j + 2 * kWidth)),
+                              reaches(Type::read(p + j + 3 * kWidth))};
         list.add(masks, j);
       }
       for_each_vector<Type>(p, j, block_end,
                             [&](Floats x, int64_t k, int64_t)
-                                SAMPLER_INLINE_LAMBDA { list.add(wanted(x), k); });
+                                SAMPLER_INLINE_LAMBDA { list.add(reaches(x), k); });
     }
     i = block_end;
   }
@@ -572,14 +570,14 @@ struct ValueWriter {
   }
 };
 
-int64_t pack(const RowView &source, float at_least, float below, float *out) {
-  const Floats least = splat(at_least), bound = splat(below);
+int64_t pack(const RowView &source, float at_least, float at_most, float *out) {
+  const Floats least = splat(at_least), most = splat(at_most);
   return with_type(source.dtype, [&](auto type) {
     using Type = decltype(type);
     ValueWriter packed = {out};
     for_each_vector<Type>(elements<Type>(source.values), 0, source.count,
                           [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
-                            packed.add(both(ge(x, least), gt(bound, x)), x);
+                            packed.add(both(ge(x, least), ge(most, x)), x);
                           });
     return packed.count;
   });

@@ -200,7 +200,7 @@ void SimdRow::list_range(const ListRange &range) {
 }
 
 void SimdRow::list_all(Rank cut) {
-  list_range({contract::value_of_rank(cut), kInfinity, kUnlimited});
+  list_range({contract::value_of_rank(cut), kUnlimited});
   shrink_list(cut);
 }
 
@@ -215,7 +215,7 @@ void SimdRow::shrink_list(Rank cut) {
   // Not in place: what the first range writes behind its last token would be the second one's.
   int64_t count = 0;
   for_each_range(kept, 0, source.count, [&](int64_t begin, int64_t end, float at_least) {
-    const ListRange range = {at_least, kInfinity, kUnlimited};
+    const ListRange range = {at_least, kUnlimited};
     float *const values = scratch_values_ + count;
     count += passes_.list(source, nullptr, begin, end, range, values, scratch_ids_ + count).count;
   });
@@ -266,7 +266,7 @@ float SimdRow::bound_of_maxima(const RowView &maxima, int64_t k, float lowest) c
 // those after it may be left out.
 void SimdRow::list_top(int64_t k, Rank seen) {
   const float bound = group_bound(k, contract::value_of_rank(seen));
-  list_range({bound, kInfinity, k});
+  list_range({bound, k});
   shrink_list(seen);
 }
 
@@ -414,7 +414,7 @@ class SimdRow::Filters {
   Selected find_in_row(const Bracket &bracket, uint64_t target) {
     const RowView between = contract::f32_view(
         row_.scratch_values_,
-        passes_.pack(row_.row_, bracket.low, bracket.below, row_.scratch_values_));
+        passes_.pack(row_.row_, bracket.low, value_before(bracket.below), row_.scratch_values_));
     Selected selected = select(between, &scaling_, target - bracket.above);
     selected.above += bracket.above;
     return selected;

@@ -26,6 +26,13 @@ float pivot_of(const float *values, int64_t count, Places *places) {
 
 }  // namespace
 
+float value_before(float x) {
+  const uint32_t key = contract::value_key(x) - 1;
+  const float value = contract::value_of_key(key);
+  // Before 0 stands -0, which equals it.
+  return contract::value_key(value) == key ? value : contract::value_of_key(key - 1);
+}
+
 // Quickselect: each pivot leaves the elements on one side of it, or ends the search.
 Selected select(const Passes &passes, Places *places, const RowView &list, const Scaling *scaling,
                 uint64_t target, float *scratch) {
@@ -56,8 +63,8 @@ Selected select(const Passes &passes, Places *places, const RowView &list, const
       if (through >= target) return {true, pivot, larger};
       above = through;
     }
-    left.count = int32_t(
-        passes.pack(left, is_above ? next : -kInfinity, is_above ? kInfinity : pivot, scratch));
+    left.count = int32_t(is_above ? passes.pack(left, next, kInfinity, scratch)
+                                  : passes.pack(left, -kInfinity, value_before(pivot), scratch));
     left.values = scratch;
   }
   return {false, 0.0f, above};

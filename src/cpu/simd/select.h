@@ -9,6 +9,9 @@
 
 namespace sampler::cpu {
 
+// The largest value that is smaller than x.
+float value_before(float x);
+
 struct Selected {
   bool found;      // false: all elements together do not reach it
   float value;     // of the elements among which the target is reached
