@@ -85,7 +85,7 @@ typedef struct sampler_ngram_storage *sampler_ngram_storage_t;
 
 typedef int32_t sampler_ngram_kind;
 enum {
-  /* N-grams of 2 to `order` tokens. Behind an unknown context the longest known end of it counts,
+  /* N-grams of 2 to `order` tokens. After an unknown context the longest known end of it counts,
    * down to its last token alone. */
   SAMPLER_NGRAM_ALL_ORDERS = 0,
   /* N-grams of `order` tokens only. A context of fewer than order - 1 tokens is unknown. */
