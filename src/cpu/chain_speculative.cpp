@@ -76,13 +76,14 @@ class Chain {
   }
 
   RowView target_view(int64_t position) const {
-    return row_view(request_.target, row_ * (request_.num_drafts + 1) + position,
-                    row_ * request_.target_row_stride + position * request_.target.stride);
+    return contract::row_view(
+        request_.target, row_ * (request_.num_drafts + 1) + position,
+        row_ * request_.target_row_stride + position * request_.target.stride);
   }
 
   RowView draft_view(int64_t position) const {
-    return row_view(request_.draft, row_ * request_.num_drafts + position,
-                    row_ * request_.draft_row_stride + position * request_.draft.stride);
+    return contract::row_view(request_.draft, row_ * request_.num_drafts + position,
+                              row_ * request_.draft_row_stride + position * request_.draft.stride);
   }
 
   // Reads a whole row. Given probabilities may be all zero here.
@@ -99,7 +100,9 @@ class Chain {
   // The probability of `id`. Of given probabilities no other element is read.
   Lookup look_up(const RowView &view, Row &row, int64_t id) const {
     if (view.kind == InputKind::kProbabilities && !view.ids) {
-      if (!view.has_valid_count()) return {0.0f, row_status::kInvalidCandidate};
+      if (!contract::has_valid_count(view, request_.target.num_cols)) {
+        return {0.0f, row_status::kInvalidCandidate};
+      }
       if (id >= view.count) return {};
       const float p = view.value(id);
       const bool valid = contract::is_valid_value(view.kind, p);

@@ -31,8 +31,8 @@ ReferenceRow::ReferenceRow(const contract::Rows &rows, void *memory) {
   carve(rows, memory, &buffers_);
 }
 
-uint32_t ReferenceRow::load(const RowView &view) {
-  row_ = load_row(view, buffers_);
+uint32_t ReferenceRow::load(const RowView &view, contract::Use use) {
+  row_ = load_row(view, buffers_, use);
   return row_.status;
 }
 

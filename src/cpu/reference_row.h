@@ -21,7 +21,7 @@ class ReferenceRow {
   ReferenceRow(const contract::Rows &rows, void *memory);
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
-  uint32_t load(const RowView &view);
+  uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);
   contract::InputKind kind() const { return row_.kind; }
   contract::Rank first() const { return row_.first; }
   float max() const { return row_.max(); }

@@ -15,9 +15,9 @@ namespace {
 // A row of q may be 0 everywhere: it takes nothing away.
 template <class Row>
 uint32_t load_models(const ResidualRequest &request, int64_t index, Row &target, Row &draft) {
-  const uint32_t status = target.load(row_view(request.target, index));
+  const uint32_t status = target.load(contract::row_view(request.target, index));
   if (status != row_status::kOk || !request.draft.values) return status;
-  const uint32_t draft_status = draft.load(row_view(request.draft, index));
+  const uint32_t draft_status = draft.load(contract::row_view(request.draft, index));
   return draft_status == row_status::kEmpty ? row_status::kOk : draft_status;
 }
 

@@ -50,21 +50,27 @@ void write_good_row(const RowsRequest &request, int64_t row, const RowView &view
   });
 }
 
-void write_good_row(const RowsRequest &request, int64_t row, const RowView &, const SimdRow &values,
-                    const Distribution &) {
+void write_good_row(const RowsRequest &request, int64_t row, const RowView &view,
+                    const SimdRow &values, const Distribution &) {
+  const bool mask = request.output_kind == contract::RowOutput::kMask;
+  const int64_t first = row * request.output_stride;
   char *out = static_cast<char *>(request.output) +
-              row * request.output_stride * int64_t(contract::size_of(request.output_dtype));
-  if (request.output_kind == contract::RowOutput::kMask) {
+              first * int64_t(contract::size_of(request.output_dtype));
+  if (mask) {
     values.write_kept_values(out, request.output_dtype);
   } else {
     values.write_probabilities(out, request.output_dtype);
+  }
+  for (int64_t i = view.count; i < request.input.num_cols; ++i) {
+    contract::store_value(request.output, request.output_dtype, first + i,
+                          mask ? contract::negative_infinity() : 0.0f);
   }
 }
 
 // Masks copy a bad row, as far as its count is a count.
 void write_bad_row(const RowsRequest &request, int64_t row, const RowView &view) {
   const bool mask = request.output_kind == contract::RowOutput::kMask;
-  const int64_t count = view.count <= view.capacity ? view.count : 0;
+  const int64_t count = contract::has_valid_count(view, request.input.num_cols) ? view.count : 0;
   write_row(request, row, [&](int64_t i) {
     if (!mask) return 0.0f;
     return i < count ? view.value(i) : contract::negative_infinity();
@@ -73,7 +79,7 @@ void write_bad_row(const RowsRequest &request, int64_t row, const RowView &view)
 
 template <class Row>
 void run_row(const RowsRequest &request, int64_t index, Row &row) {
-  const RowView view = row_view(request.input, index);
+  const RowView view = contract::row_view(request.input, index);
   const int64_t slot = request.slots[index];
   uint32_t status = contract::check_slot(request.slots, slot);
   contract::RowParameters parameters = {};
@@ -101,8 +107,8 @@ int64_t wanted_count(const SelectRequest &request, int64_t row) {
 
 template <class Row>
 void run_row(const SelectRequest &request, int64_t index, Row &row) {
-  const RowView view = row_view(request.input, index);
-  const uint32_t status = row.load(view);
+  const RowView view = contract::row_view(request.input, index);
+  const uint32_t status = row.load(view, contract::Use::kOrder);
   const contract::Rank *ranks = nullptr;
   int64_t count = 0;
   if (status == row_status::kOk) count = row.select(wanted_count(request, index), &ranks);

@@ -78,7 +78,7 @@ class Outputs {
     const RowParameters parameters = request_.parameters.of(slot);
     status_ = contract::check_parameters(request_.input.kind, parameters);
     if (status_ != row_status::kOk) return;
-    status_ = row_.load(row_view(request_.input, index));
+    status_ = row_.load(contract::row_view(request_.input, index));
     if (status_ != row_status::kOk) return;
 
     distribution_ = row_.distribute(parameters, request_.parameters.rules);

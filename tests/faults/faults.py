@@ -243,7 +243,7 @@ FAULTS = [
     Fault(
         "row_stride_unused",
         "rows are read as if they were contiguous",
-        [("src/cpu/row.h", "row_view(rows, row, row * rows.stride)",
+        [("src/contract/row_view.h", "row_view(rows, row, row * rows.stride)",
           "row_view(rows, row, row * rows.num_cols)")],
         [invariance("*StridesAndAlignment/argmax")]),
     Fault(
