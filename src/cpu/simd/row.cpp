@@ -282,11 +282,8 @@ class SimdRow::Filters {
 
   Rank top_k(int32_t k, TieRule ties, Rank seen) {
     if (k >= row_.row_.count) return seen;
-    if (row_.list_.covers(seen)) {
-      row_.shrink_list(seen);
-    } else {
-      row_.list_top(k, seen);
-    }
+    // A list that there is holds no more than `seen`: the filters before have listed nothing else.
+    if (!row_.list_.covers(seen)) row_.list_top(k, seen);
     if (row_.list_.count < k) return seen;
     const Selected selected = select(row_.list_source(), nullptr, uint64_t(k));
     return cut_list(selected.value, uint64_t(k) - selected.above, ties, seen);
