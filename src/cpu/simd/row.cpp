@@ -507,7 +507,7 @@ int64_t SimdRow::draw_index(uint64_t word) const {
 void SimdRow::prepare_draws(int64_t num_draws) {
   const Kept tokens = kept();
   const int64_t count = tokens.source.count;
-  has_sums_ = num_draws > 1 && num_draws * kElementsADraw >= count;
+  has_sums_ = are_many_draws(num_draws, count);
   if (!has_sums_) return;
   uint64_t sum = 0;
   for (int64_t begin = 0; begin < count; begin += kDrawPart) {
