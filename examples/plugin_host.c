@@ -1,7 +1,7 @@
 /* A host that knows libsampler only at run time: opens it with dlopen, checks that it is the one it
  * was compiled for, samples, closes it and opens it again.
  *
- *   plugin_host [PATH]     PATH of the library, "libsampler.so.0" by default */
+ *   plugin_host [PATH]     PATH of the library, "libsampler.so.1" by default */
 #include <dlfcn.h>
 #include <sampler/sampler.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@ typedef struct sampler_library {
   const char *(*last_error)(void);
   sampler_status (*create)(const sampler_options *, sampler_t *);
   void (*destroy)(sampler_t);
-  sampler_status (*sample_args_init)(sampler_sample_args *, size_t);
-  sampler_status (*sample)(sampler_t, const sampler_sample_args *);
+  sampler_status (*min_p)(sampler_t, const sampler_rows *, float, float, uint64_t, uint64_t,
+                          int32_t *, sampler_stream);
 } sampler_library;
 
 /* C has no conversion from dlsym's object pointer to a function pointer; POSIX says it works. */
@@ -36,33 +36,26 @@ static int open_library(const char *path, sampler_library *out) {
   return load_function(out->handle, "sampler_last_error", &out->last_error) &&
          load_function(out->handle, "sampler_create", &out->create) &&
          load_function(out->handle, "sampler_destroy", &out->destroy) &&
-         load_function(out->handle, "sampler_sample_args_init", &out->sample_args_init) &&
-         load_function(out->handle, "sampler_sample", &out->sample);
+         load_function(out->handle, "sampler_min_p", &out->min_p);
 }
 
 static int sample_once(const sampler_library *library, int32_t *out_token_id) {
-  const float logits[4] = {0.0f, 2.0f, 1.0f, -1.0f};
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  const float values[4] = {0.0f, 2.0f, 1.0f, -1.0f};
+  const sampler_rows logits = {.values = values, .num_rows = 1, .num_cols = 4};
+  sampler_options options = sampler_options_default();
   options.max_rows = 1;
   options.max_cols = 4;
   sampler_t sampler;
   if (library->create(&options, &sampler) != SAMPLER_OK) return 0;
 
-  sampler_sample_args args;
-  library->sample_args_init(&args, sizeof args);
-  args.input = logits;
-  args.num_rows = 1;
-  args.num_cols = 4;
-  args.min_p = 0.1f;
-  args.seed = 7;
-  args.out_token_ids = out_token_id;
-  const sampler_status status = library->sample(sampler, &args);
+  const sampler_status status =
+      library->min_p(sampler, &logits, 0.1f, 1.0f, 7, 0, out_token_id, NULL);
   library->destroy(sampler);
   return status == SAMPLER_OK;
 }
 
 int main(int argc, char **argv) {
-  const char *path = argc > 1 ? argv[1] : "libsampler.so.0";
+  const char *path = argc > 1 ? argv[1] : "libsampler.so.1";
   int32_t token_ids[2];
   for (int round = 0; round < 2; ++round) {
     sampler_library library;

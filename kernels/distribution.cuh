@@ -86,13 +86,14 @@ SAMPLER_DEVICE uint32_t nth_largest_key(Context &ctx, uint32_t own, int wanted) 
 // largest: if n groups' largest reach a value, n tokens do.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int delegates,
-                                        uint32_t *bitmap) {
+                                        uint32_t *bitmap,
+                                        contract::Use use = contract::Use::kDraw) {
   Context &ctx = team.ctx;
   const InputKind kind = row.kind();
   Rank first = 0;
   bool bad_value = false;
   row.load_each([&](float x, uint32_t id) {
-    bad_value = bad_value || !contract::is_valid_value(kind, x);
+    bad_value = bad_value || !contract::is_ordered_value(kind, x);
     const Rank rank = contract::rank_of(x, id);
     first = rank > first ? rank : first;
   });
@@ -114,8 +115,7 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int deleg
   } else if (any_bad_value) {
     result.status = row_status::kInvalidValue;
   } else {
-    result.status =
-        result.first < contract::lowest_cut(kind) ? row_status::kEmpty : row_status::kOk;
+    result.status = contract::check_first(kind, result.first, use);
   }
   return result;
 }

@@ -46,7 +46,7 @@ class SelectTeam {
       const int wanted = wanted_count(index);
       Row row(team_.ctx, stored, residence_);
       const int delegates = wanted < stored.count && wanted <= kEnough ? wanted : 0;
-      const RowSummary summary = load_row(team_, row, delegates, bitmap_);
+      const RowSummary summary = load_row(team_, row, delegates, bitmap_, contract::Use::kOrder);
       status = summary.status;
       if (status == row_status::kOk) written = write_tokens(index, row, summary, wanted);
     }

@@ -24,9 +24,12 @@ static void check(sampler_status status) {
   exit(1);
 }
 
-static double ns_per_call(sampler_t sampler, sampler_top_k_top_p_args *args) {
+static double ns_per_call(sampler_t sampler, const sampler_rows *logits) {
   const double start = now_ns();
-  for (int i = 0; i < NUM_CALLS; ++i, ++args->offset) check(sampler_top_k_top_p(sampler, args));
+  int32_t token_id;
+  for (uint64_t step = 0; step < NUM_CALLS; ++step) {
+    check(sampler_top_k_top_p(sampler, logits, 3, 0.95f, 0.8f, 1, step, &token_id, NULL));
+  }
   return (now_ns() - start) / NUM_CALLS;
 }
 
@@ -45,19 +48,15 @@ static void print(const double *repeats) {
 }
 
 int main(void) {
-  const float logits[5] = {2.0f, 2.5f, 1.5f, -1.0f, 0.0f};
+  const float values[5] = {2.0f, 2.5f, 1.5f, -1.0f, 0.0f};
+  const sampler_rows logits = {.values = values, .num_rows = 1, .num_cols = 5};
   double repeats[NUM_REPEATS];
-  int32_t token_id;
   sampler_t sampler;
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = 1, options.max_cols = 5;
   check(sampler_create(&options, &sampler));
-  sampler_top_k_top_p_args args = SAMPLER_TOP_K_TOP_P_ARGS_INIT;
-  args.input = logits, args.num_rows = 1, args.num_cols = 5;
-  args.temperature = 0.8f, args.top_k = 3, args.top_p = 0.95f;
-  args.seed = 1, args.out_token_ids = &token_id;
-  ns_per_call(sampler, &args); /* warms up */
-  for (int i = 0; i < NUM_REPEATS; ++i) repeats[i] = ns_per_call(sampler, &args);
+  ns_per_call(sampler, &logits); /* warms up */
+  for (int i = 0; i < NUM_REPEATS; ++i) repeats[i] = ns_per_call(sampler, &logits);
   sampler_destroy(sampler);
   print(repeats);
   return 0;

@@ -39,7 +39,7 @@ LlamaLibrary::LlamaLibrary(const std::string &path) : path_(path) {
 LlamaLibrary::~LlamaLibrary() = default;
 
 void LlamaLibrary::check_layout() const {
-  const Work greedy = {"greedy", Operation::kArgmax};
+  const Work greedy = {"greedy", Operation::kSample, {0.0f, 0, 1.0f, 0.0f}};
   const float logits[] = {0.5f, -1.0f, 2.0f, 1.0f, 0.0f};
   const int32_t token_id = LlamaChain(*this, greedy).sample(logits, 5);
   if (token_id != 2) {
@@ -53,11 +53,11 @@ LlamaChain::LlamaChain(const LlamaLibrary &library, const Work &work)
     : library_(library),
       chain_(library.chain_init_(library.chain_default_params_()), library.free_) {
   const auto add = [&](llama_sampler *sampler) { library.chain_add_(chain_.get(), sampler); };
-  if (work.operation == Operation::kArgmax) {
+  const Filters &filters = work.filters;
+  if (filters.temperature == 0.0f) {
     add(library.init_greedy_());
     return;
   }
-  const Filters &filters = work.filters;
   if (filters.top_k > 0) add(library.init_top_k_(filters.top_k));
   if (filters.temperature != 1.0f) add(library.init_temp_(filters.temperature));
   if (filters.top_p < 1.0f) add(library.init_top_p_(filters.top_p, 1));

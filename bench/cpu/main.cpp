@@ -99,7 +99,7 @@ struct DestroySampler {
 using SamplerPtr = std::unique_ptr<sampler_handle, DestroySampler>;
 
 SamplerPtr make_sampler(const Cell &cell, int num_threads) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
   options.max_rows = cell.num_rows * cell.work->draws_per_row;
   options.max_cols = cell.num_cols;
@@ -111,7 +111,8 @@ SamplerPtr make_sampler(const Cell &cell, int num_threads) {
 }
 
 uint32_t num_processors() {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  sampler_capabilities capabilities = {};
+  capabilities.struct_size = sizeof capabilities;
   sampler_get_capabilities(&capabilities);
   return capabilities.num_processors;
 }
@@ -193,7 +194,8 @@ int64_t cache_bytes(int level) {
 // By the number of the SAMPLER_ISA_ bit; the library may have others than the headers here.
 std::string instructions_in_use() {
   const char *const names[] = {"scalar", "AVX2", "AVX-512", "NEON"};
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  sampler_capabilities capabilities = {};
+  capabilities.struct_size = sizeof capabilities;
   sampler_get_capabilities(&capabilities);
   for (size_t bit = 0; bit < std::size(names); ++bit) {
     if (capabilities.isa_active == uint32_t(1) << bit) return names[bit];

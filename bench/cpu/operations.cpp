@@ -12,14 +12,30 @@ constexpr int64_t kRejectedDraft = 3;
 constexpr int64_t kNumSelected = 50;
 
 bool takes_probabilities(Operation operation) {
-  return operation == Operation::kTopKRenorm || operation == Operation::kTopPRenorm ||
-         operation == Operation::kChain;
+  return operation == Operation::kRenorm || operation == Operation::kVerify;
 }
 
 bool writes_rows(Operation operation) {
-  return operation == Operation::kSoftmax || operation == Operation::kTopKRenorm ||
-         operation == Operation::kTopPRenorm || operation == Operation::kTopKMask ||
-         operation == Operation::kTopKSelect;
+  return operation != Operation::kSample && operation != Operation::kVerify;
+}
+
+sampler_params params_of(const Work &work) {
+  sampler_params params = sampler_params_default();
+  params.temperature = work.filters.temperature;
+  params.top_k = work.filters.top_k;
+  params.top_p = work.filters.top_p;
+  params.min_p = work.filters.min_p;
+  params.top_k_ties = params.top_p_ties = work.ties;
+  params.filter_order = work.filter_order;
+  return params;
+}
+
+// All 0 but for the size.
+template <class Args>
+Args empty() {
+  Args args = {};
+  args.struct_size = sizeof args;
+  return args;
 }
 
 int64_t argmax(const float *row, int64_t num_cols) {
@@ -30,7 +46,7 @@ int64_t argmax(const float *row, int64_t num_cols) {
 
 const std::vector<Work> &all_works() {
   static const std::vector<Work> works = {
-      {"greedy", Operation::kArgmax, {}, true},
+      {"greedy", Operation::kSample, {0.0f, 0, 1.0f, 0.0f}, true},
       {"top_k50_top_p0.95", Operation::kSample, {0.8f, 50, 0.95f, 0.0f}, true},
       {"top_k1000_top_p0.95", Operation::kSample, {1.0f, 1000, 0.95f, 0.0f}, true},
       {"min_p0.05", Operation::kSample, {0.8f, 0, 1.0f, 0.05f}, true},
@@ -67,11 +83,11 @@ const std::vector<Work> &all_works() {
        SAMPLER_TIES_EXACT,
        10000},
       {"softmax", Operation::kSoftmax},
-      {"top_k_renorm50", Operation::kTopKRenorm, {1.0f, 50, 1.0f, 0.0f}},
-      {"top_p_renorm0.95", Operation::kTopPRenorm, {1.0f, 0, 0.95f, 0.0f}},
-      {"top_k_mask50", Operation::kTopKMask, {1.0f, 50, 1.0f, 0.0f}},
-      {"top_k_select50", Operation::kTopKSelect},
-      {"chain7", Operation::kChain},
+      {"top_k_renorm50", Operation::kRenorm, {1.0f, 50, 1.0f, 0.0f}},
+      {"top_p_renorm0.95", Operation::kRenorm, {1.0f, 0, 0.95f, 0.0f}},
+      {"top_k_mask50", Operation::kMask, {1.0f, 50, 1.0f, 0.0f}},
+      {"top_k_select50", Operation::kSelect},
+      {"chain7", Operation::kVerify},
   };
   return works;
 }
@@ -90,7 +106,7 @@ Problem::Problem(const Cell &cell)
       token_ids_(size_t(cell.num_rows *
                         std::max({kNumDrafts + 1, kNumSelected, cell.work->draws_per_row}))) {
   const Operation operation = cell.work->operation;
-  if (operation == Operation::kChain) {
+  if (operation == Operation::kVerify) {
     make_chain();
     return;
   }
@@ -141,97 +157,77 @@ void Problem::make_chain() {
   }
 }
 
-template <class Args>
-Args Problem::with_rows(Args args) const {
-  args.input = input_.data();
-  args.num_rows = cell_.num_rows;
-  args.num_cols = cell_.num_cols;
-  args.input_dtype = cell_.dtype;
-  return args;
-}
-
-template <class Args>
-Args Problem::with_output(Args args) {
-  args.output = output_.data();
-  args.output_dtype = cell_.dtype;
-  return args;
+sampler_rows Problem::rows_of(const AlignedBytes &values, int64_t num_rows) const {
+  sampler_rows rows = {};
+  rows.values = values.data();
+  rows.num_rows = num_rows;
+  rows.num_cols = cell_.num_cols;
+  rows.dtype = cell_.dtype;
+  if (takes_probabilities(cell_.work->operation)) rows.kind = SAMPLER_PROBABILITIES;
+  return rows;
 }
 
 sampler_status Problem::sample(sampler_t sampler, uint64_t offset) {
-  const Filters &filters = cell_.work->filters;
-  auto args = with_rows<sampler_sample_args>(SAMPLER_SAMPLE_ARGS_INIT);
-  args.temperature = filters.temperature;
-  args.top_k = filters.top_k;
-  args.top_p = filters.top_p;
-  args.min_p = filters.min_p;
-  args.filter_order = cell_.work->filter_order;
+  const sampler_params params = params_of(*cell_.work);
+  auto args = empty<sampler_sample_args>();
+  args.input = rows_of(input_, cell_.num_rows);
+  args.params = &params;
   args.draw_method = cell_.work->draw_method;
-  args.top_k_ties = args.top_p_ties = cell_.work->ties;
-  args.seed = 1;
-  args.offset = offset;
+  args.random.seed = 1;
+  args.random.offset = offset;
   args.out_token_ids = token_ids_.data();
   if (cell_.work->draws_per_row > 1) {
-    args.num_input_rows = cell_.num_rows;
-    args.num_rows = cell_.num_rows * cell_.work->draws_per_row;
+    args.num_row_indices = int64_t(row_indices_.size());
     args.row_indices = row_indices_.data();
   }
   return sampler_sample(sampler, &args);
 }
 
-sampler_status Problem::verify_chain(sampler_t sampler, uint64_t offset) {
-  sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
-  args.target = input_.data();
-  args.draft = draft_.data();
-  args.num_rows = cell_.num_rows;
-  args.num_drafts = kNumDrafts;
-  args.num_cols = cell_.num_cols;
-  args.target_dtype = args.draft_dtype = cell_.dtype;
-  args.target_kind = args.draft_kind = SAMPLER_PROBABILITIES;
-  args.draft_token_ids = draft_token_ids_.data();
-  args.seed = 1;
-  args.offset = offset;
+sampler_status Problem::filter(sampler_t sampler) {
+  const sampler_params params = params_of(*cell_.work);
+  auto args = empty<sampler_filter_args>();
+  args.input = rows_of(input_, cell_.num_rows);
+  args.params = &params;
+  if (cell_.work->operation == Operation::kMask) args.output_kind = SAMPLER_OUTPUT_VALUES;
+  args.output = output_.data();
+  args.output_dtype = cell_.dtype;
+  return sampler_filter(sampler, &args);
+}
+
+sampler_status Problem::select(sampler_t sampler) {
+  auto args = empty<sampler_select_args>();
+  args.input = rows_of(input_, cell_.num_rows);
+  args.num_selected = kNumSelected;
+  args.out_values = output_.data();
+  args.output_dtype = cell_.dtype;
   args.out_token_ids = token_ids_.data();
-  return sampler_chain_speculative(sampler, &args);
+  return sampler_select(sampler, &args);
+}
+
+sampler_status Problem::verify(sampler_t sampler, uint64_t offset) {
+  auto args = empty<sampler_verify_args>();
+  args.target = rows_of(input_, cell_.num_rows * (kNumDrafts + 1));
+  args.draft = rows_of(draft_, cell_.num_rows * kNumDrafts);
+  args.num_drafts = kNumDrafts;
+  args.draft_token_ids = draft_token_ids_.data();
+  args.random.seed = 1;
+  args.random.offset = offset;
+  args.out_token_ids = token_ids_.data();
+  return sampler_verify(sampler, &args);
 }
 
 sampler_status Problem::dispatch(sampler_t sampler, uint64_t offset) {
   switch (cell_.work->operation) {
-    case Operation::kArgmax: {
-      auto args = with_rows<sampler_argmax_args>(SAMPLER_ARGMAX_ARGS_INIT);
-      args.out_token_ids = token_ids_.data();
-      return sampler_argmax(sampler, &args);
-    }
     case Operation::kSample:
       return sample(sampler, offset);
-    case Operation::kSoftmax: {
-      const auto args = with_output(with_rows<sampler_softmax_args>(SAMPLER_SOFTMAX_ARGS_INIT));
-      return sampler_softmax(sampler, &args);
-    }
-    case Operation::kTopKRenorm: {
-      auto args = with_output(with_rows<sampler_top_k_renorm_args>(SAMPLER_TOP_K_RENORM_ARGS_INIT));
-      args.top_k = cell_.work->filters.top_k;
-      return sampler_top_k_renorm(sampler, &args);
-    }
-    case Operation::kTopPRenorm: {
-      auto args = with_output(with_rows<sampler_top_p_renorm_args>(SAMPLER_TOP_P_RENORM_ARGS_INIT));
-      args.top_p = cell_.work->filters.top_p;
-      return sampler_top_p_renorm(sampler, &args);
-    }
-    case Operation::kTopKMask: {
-      auto args = with_output(with_rows<sampler_top_k_mask_args>(SAMPLER_TOP_K_MASK_ARGS_INIT));
-      args.top_k = cell_.work->filters.top_k;
-      return sampler_top_k_mask(sampler, &args);
-    }
-    case Operation::kTopKSelect: {
-      auto args = with_rows<sampler_top_k_select_args>(SAMPLER_TOP_K_SELECT_ARGS_INIT);
-      args.num_selected = kNumSelected;
-      args.out_values = output_.data();
-      args.output_dtype = cell_.dtype;
-      args.out_token_ids = token_ids_.data();
-      return sampler_top_k_select(sampler, &args);
-    }
-    case Operation::kChain:
-      return verify_chain(sampler, offset);
+    case Operation::kSoftmax:
+    case Operation::kRenorm:
+    case Operation::kMask:
+      return filter(sampler);
+    case Operation::kSelect:
+      return select(sampler);
+    case Operation::kVerify:
+      return verify(sampler, offset);
   }
   return SAMPLER_ERROR_INVALID_ARGUMENT;
 }

@@ -12,14 +12,12 @@
 namespace cpu_bench {
 
 enum class Operation {
-  kArgmax,
   kSample,
-  kSoftmax,
-  kTopKRenorm,
-  kTopPRenorm,
-  kTopKMask,
-  kTopKSelect,
-  kChain
+  kSoftmax,  // a filter of logits to probabilities
+  kRenorm,   // of probabilities to probabilities
+  kMask,     // of logits to logits
+  kSelect,
+  kVerify
 };
 
 struct Filters {
@@ -79,12 +77,11 @@ class Problem {
   void call(sampler_t sampler, uint64_t offset);
 
  private:
-  template <class Args>
-  Args with_rows(Args args) const;
-  template <class Args>
-  Args with_output(Args args);
+  sampler_rows rows_of(const AlignedBytes &values, int64_t num_rows) const;
   sampler_status sample(sampler_t sampler, uint64_t offset);
-  sampler_status verify_chain(sampler_t sampler, uint64_t offset);
+  sampler_status filter(sampler_t sampler);
+  sampler_status select(sampler_t sampler);
+  sampler_status verify(sampler_t sampler, uint64_t offset);
   sampler_status dispatch(sampler_t sampler, uint64_t offset);
   void make_chain();
 

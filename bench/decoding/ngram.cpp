@@ -29,9 +29,11 @@ std::vector<std::int32_t> make_text(std::int64_t num_tokens) {
 // A storage with its interface, for one measurement.
 struct Storage {
   Storage() {
-    sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+    sampler_ngram_storage_options options = {};
+    options.struct_size = sizeof options;
     options.order = kOrder;
     options.vocabulary_size = kVocabulary;
+    ngram.struct_size = sizeof ngram;
     ok = sampler_ngram_storage_create(&options, &handle) == SAMPLER_OK &&
          sampler_ngram_storage_interface(handle, &ngram) == SAMPLER_OK;
   }
@@ -50,7 +52,7 @@ struct Storage {
   }
 
   sampler_ngram_storage_t handle = nullptr;
-  sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+  sampler_ngram ngram = {};
   bool ok;
 };
 
@@ -95,7 +97,8 @@ void initialize(benchmark::State &state) {
 // A token at a time into a lookup, and 5 drafts behind each.
 void lookup(benchmark::State &state) {
   const std::vector<std::int32_t> text = make_text(state.range(0));
-  sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+  sampler_prompt_lookup_options options = {};
+  options.struct_size = sizeof options;
   options.max_tokens = state.range(0);
   options.vocabulary_size = kVocabulary;
   sampler_prompt_lookup_t handle = nullptr;

@@ -39,7 +39,7 @@ struct DestroySampler {
 using Sampler = std::unique_ptr<std::remove_pointer_t<sampler_t>, DestroySampler>;
 
 Sampler make_sampler(std::int64_t num_cols) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = 1;
   options.max_cols = num_cols;
   sampler_t sampler = nullptr;
@@ -51,19 +51,15 @@ Sampler make_sampler(std::int64_t num_cols) {
 
 // As recorded_logits.c draws it.
 std::int32_t draw(sampler_t sampler, const std::vector<std::uint16_t> &row, int step) {
+  sampler_rows logits = {};
+  logits.values = row.data();
+  logits.num_rows = 1;
+  logits.num_cols = static_cast<std::int64_t>(row.size());
+  logits.dtype = SAMPLER_F16;
+  const auto offset = static_cast<std::uint64_t>(step);
   std::int32_t token_id;
-  sampler_top_k_top_p_args args = SAMPLER_TOP_K_TOP_P_ARGS_INIT;
-  args.input = row.data();
-  args.input_dtype = SAMPLER_F16;
-  args.num_rows = 1;
-  args.num_cols = static_cast<std::int64_t>(row.size());
-  args.temperature = 0.8f;
-  args.top_k = 50;
-  args.top_p = 0.95f;
-  args.seed = 1;
-  args.offset = static_cast<std::uint64_t>(step);
-  args.out_token_ids = &token_id;
-  if (sampler_top_k_top_p(sampler, &args) != SAMPLER_OK) {
+  if (sampler_top_k_top_p(sampler, &logits, 50, 0.95f, 0.8f, 1, offset, &token_id, nullptr) !=
+      SAMPLER_OK) {
     throw generate::Error(sampler_last_error());
   }
   return token_id;

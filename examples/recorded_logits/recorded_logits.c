@@ -8,24 +8,17 @@
 #define IDS_PER_LINE 16
 
 static int print_tokens(FILE *file, sampler_t sampler) {
-  uint16_t logits[NUM_COLS];
+  uint16_t values[NUM_COLS];
+  const sampler_rows logits = {
+      .values = values, .num_rows = 1, .num_cols = NUM_COLS, .dtype = SAMPLER_F16};
   int32_t token_id;
-  sampler_top_k_top_p_args args = SAMPLER_TOP_K_TOP_P_ARGS_INIT;
-  args.input = logits;
-  args.input_dtype = SAMPLER_F16;
-  args.num_rows = 1;
-  args.num_cols = NUM_COLS;
-  args.temperature = 0.8f;
-  args.top_k = 50;
-  args.top_p = 0.95f;
-  args.seed = 1;
-  args.out_token_ids = &token_id;
-  for (; fread(logits, sizeof logits, 1, file) == 1; ++args.offset) { /* one offset a step */
-    if (sampler_top_k_top_p(sampler, &args) != SAMPLER_OK) {
+  for (uint64_t step = 0; fread(values, sizeof values, 1, file) == 1; ++step) {
+    if (sampler_top_k_top_p(sampler, &logits, 50, 0.95f, 0.8f, 1, step, &token_id, NULL) !=
+        SAMPLER_OK) {
       fprintf(stderr, "%s\n", sampler_last_error());
       return 1;
     }
-    if (args.offset > 0) putchar(args.offset % IDS_PER_LINE == 0 ? '\n' : ' ');
+    if (step > 0) putchar(step % IDS_PER_LINE == 0 ? '\n' : ' ');
     printf("%d", (int)token_id);
   }
   putchar('\n');
@@ -35,7 +28,7 @@ static int print_tokens(FILE *file, sampler_t sampler) {
 int main(int argc, char **argv) {
   FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
   sampler_t sampler = NULL;
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   int status = 1;
   if (!file) {
     fprintf(stderr, "usage: recorded_logits FILE, a file that can be read\n");

@@ -6,6 +6,7 @@
 
 #include "contract/float_bits.h"
 #include "contract/host_device.h"
+#include "contract/rank.h"
 #include "contract/request.h"
 
 namespace sampler::contract {
@@ -55,10 +56,24 @@ SAMPLER_HD inline void store_id(const TokenIds &ids, int64_t index, int64_t id) 
   }
 }
 
-// Whether a value can stand in a row of this kind.
+// Whether a value of a row of this kind has a place in rank order.
+SAMPLER_HD inline bool is_ordered_value(InputKind kind, float x) {
+  return x >= (kind == InputKind::kLogits ? negative_infinity() : 0.0f);
+}
+
+// Whether it can be drawn from, too.
 SAMPLER_HD inline bool is_valid_value(InputKind kind, float x) {
-  const float lowest = kind == InputKind::kLogits ? negative_infinity() : 0.0f;
-  return x >= lowest && x < float_of(kInfinityBits);
+  return is_ordered_value(kind, x) && x < float_of(kInfinityBits);
+}
+
+// +inf is a value like any other where tokens are only put in order.
+enum class Use { kDraw, kOrder };
+
+// The status of a row whose values are all ordered, by its first token in rank order.
+SAMPLER_HD inline uint32_t check_first(InputKind kind, Rank first, Use use) {
+  if (first < lowest_cut(kind)) return row_status::kEmpty;
+  const bool is_infinite = value_of_rank(first) == float_of(kInfinityBits);
+  return is_infinite && use == Use::kDraw ? row_status::kInvalidValue : row_status::kOk;
 }
 
 // The status of an output row's slot.

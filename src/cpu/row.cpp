@@ -8,33 +8,11 @@
 
 namespace sampler::cpu {
 
-using contract::InputKind;
 namespace row_status = contract::row_status;
-
-float RowView::value(int64_t i) const {
-  return contract::load_value(values, dtype, i);
-}
-int64_t RowView::id(int64_t i) const {
-  return ids ? contract::load_id(ids, id_type, i) : i;
-}
-
-RowView row_view(const contract::Rows &rows, int64_t row, int64_t first_element) {
-  RowView view;
-  view.values = static_cast<const char *>(rows.values) +
-                first_element * int64_t(contract::size_of(rows.dtype));
-  view.ids = rows.ids ? static_cast<const char *>(rows.ids) +
-                            first_element * int64_t(contract::size_of(rows.id_type))
-                      : nullptr;
-  view.count = rows.counts ? rows.counts[row] : rows.num_cols;
-  view.capacity = rows.num_cols;
-  view.dtype = rows.dtype;
-  view.id_type = rows.id_type;
-  view.kind = rows.kind;
-  return view;
-}
 
 RowBuffers take_row_buffers(Arena &arena, const contract::Rows &rows) {
   RowBuffers buffers;
+  buffers.num_cols = rows.num_cols;
   buffers.sort = arena.take<uint64_t>(rows.num_cols);
   buffers.sort_scratch = arena.take<uint64_t>(rows.num_cols);
   const bool in_place = rows.dtype == contract::Dtype::kF32 && !rows.ids;
@@ -69,11 +47,11 @@ bool load_candidates(const RowView &view, const RowBuffers &buffers) {
 
 }  // namespace
 
-Row load_row(const RowView &view, const RowBuffers &buffers) {
+Row load_row(const RowView &view, const RowBuffers &buffers, contract::Use use) {
   Row row;
   row.kind = view.kind;
   row.count = view.count;
-  if (!view.has_valid_count()) {
+  if (!contract::has_valid_count(view, buffers.num_cols)) {
     row.status = row_status::kInvalidCandidate;
     return row;
   }
@@ -92,13 +70,13 @@ Row load_row(const RowView &view, const RowBuffers &buffers) {
   }
 
   for (int64_t i = 0; i < row.count; ++i) {
-    if (!contract::is_valid_value(row.kind, row.values[i])) {
+    if (!contract::is_ordered_value(row.kind, row.values[i])) {
       row.status = row_status::kInvalidValue;
       return row;
     }
     row.first = std::max(row.first, row.rank(i));
   }
-  if (row.first < contract::lowest_cut(row.kind)) row.status = row_status::kEmpty;
+  row.status = contract::check_first(row.kind, row.first, use);
   return row;
 }
 

@@ -5,32 +5,12 @@
 
 #include "contract/rank.h"
 #include "contract/request.h"
+#include "contract/row_view.h"
 #include "cpu/workspace.h"
 
 namespace sampler::cpu {
 
-// Where a row lies in the caller's memory.
-struct RowView {
-  const void *values;
-  const void *ids;  // null: an element's id is its column
-  int64_t count;    // elements; negative or above capacity when the caller's count is
-  int64_t capacity;
-  contract::Dtype dtype;
-  contract::IdType id_type;
-  contract::InputKind kind;
-
-  bool has_valid_count() const { return count >= 0 && count <= capacity; }
-  float value(int64_t i) const;
-  int64_t id(int64_t i) const;
-};
-
-// Row `row` of `rows`, whose first element is element `first_element` of the arrays and whose
-// number of candidates is entry `row` of the counts.
-RowView row_view(const contract::Rows &rows, int64_t row, int64_t first_element);
-
-inline RowView row_view(const contract::Rows &rows, int64_t row) {
-  return row_view(rows, row, row * rows.stride);
-}
+using contract::RowView;
 
 // Memory for a row of up to num_cols elements.
 struct RowBuffers {
@@ -39,6 +19,7 @@ struct RowBuffers {
   // To sort by, two arrays of num_cols.
   uint64_t *sort = nullptr;
   uint64_t *sort_scratch = nullptr;
+  int64_t num_cols = 0;
 };
 
 RowBuffers take_row_buffers(Arena &arena, const contract::Rows &rows);
@@ -61,6 +42,6 @@ struct Row {
 };
 
 // Reads the whole row. When its status is not ok nothing else of it means anything.
-Row load_row(const RowView &view, const RowBuffers &buffers);
+Row load_row(const RowView &view, const RowBuffers &buffers, contract::Use use);
 
 }  // namespace sampler::cpu

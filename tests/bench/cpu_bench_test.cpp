@@ -123,7 +123,7 @@ TEST(Measure, EndsSoonWhereRepeatsAreSlow) {
 class Problems : public testing::TestWithParam<RowKind> {};
 
 TEST_P(Problems, AreValidCalls) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = 20000, options.max_cols = kNumCols;
   sampler_t sampler = nullptr;
   ASSERT_EQ(sampler_create(&options, &sampler), SAMPLER_OK);
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Bench, Problems,
                          }()));
 
 TEST(Problems, ChainRejectsTheFourthDraft) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = 2, options.max_cols = kNumCols;
   sampler_t sampler = nullptr;
   ASSERT_EQ(sampler_create(&options, &sampler), SAMPLER_OK);

@@ -8,7 +8,7 @@ namespace complexity_test {
 
 namespace contract = sampler::contract;
 namespace cpu = sampler::cpu;
-using cpu::Source;
+using contract::RowView;
 
 Work work;
 
@@ -51,19 +51,19 @@ const cpu::Passes *counting_passes() {
   real = choice.passes;
   if (!real) return nullptr;
   counting = *real;
-  counting.scan = [](const Source &row, contract::InputKind kind, float *maxima) {
+  counting.scan = [](const RowView &row, float *maxima) {
     add(kReadCost, row.count);
-    return real->scan(row, kind, maxima);
+    return real->scan(row, maxima);
   };
-  counting.find_first = [](const Source &row, const float *maxima, float max) {
+  counting.find_first = [](const RowView &row, const float *maxima, float max) {
     add(kReadCost, row.count / cpu::kGroupElements + cpu::kGroupBlock);
     return real->find_first(row, maxima, max);
   };
-  counting.find_nth = [](const Source &row, float value, int64_t n) {
+  counting.find_nth = [](const RowView &row, float value, int64_t n) {
     add(kReadCost, row.count);
     return real->find_nth(row, value, n);
   };
-  counting.count = [](const Source &source, int64_t begin, int64_t end, float at_least) {
+  counting.count = [](const RowView &source, int64_t begin, int64_t end, float at_least) {
     add(kReadCost, end - begin);
     return real->count(source, begin, end, at_least);
   };
@@ -71,7 +71,7 @@ const cpu::Passes *counting_passes() {
     add(kReadCost, count);
     return real->fold_maxima(maxima, count, factor, out);
   };
-  counting.list = [](const Source &source, const float *maxima, int64_t begin, int64_t end,
+  counting.list = [](const RowView &source, const float *maxima, int64_t begin, int64_t end,
                      const cpu::ListRange &range, float *out_values, int32_t *out_ids) {
     const cpu::Listed listed = real->list(source, maxima, begin, end, range, out_values, out_ids);
     add(kReadCost, maxima ? (end - begin) / cpu::kGroupElements : 0);
@@ -79,37 +79,37 @@ const cpu::Passes *counting_passes() {
     add(kListedCost, listed.count);
     return listed;
   };
-  counting.pack = [](const Source &source, float at_least, float below, float *out) {
+  counting.pack = [](const RowView &source, float at_least, float at_most, float *out) {
     ++work.num_rounds;
     add(kPackCost, source.count);
-    return real->pack(source, at_least, below, out);
+    return real->pack(source, at_least, at_most, out);
   };
-  counting.sample = [](const Source &row, float at_least, uint64_t key, float *out) {
+  counting.sample = [](const RowView &row, float at_least, uint64_t key, float *out) {
     add(kPackCost, row.count / cpu::kSampleStep);
     return real->sample(row, at_least, key, out);
   };
-  counting.weigh = [](const Source &source, const cpu::Scaling &scaling, int64_t begin, int64_t end,
-                      float at_least, uint64_t *block_weights) {
+  counting.weigh = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
+                      int64_t end, float at_least, uint64_t *block_weights) {
     add(kWeighCost, end - begin);
     return real->weigh(source, scaling, begin, end, at_least, block_weights);
   };
-  counting.write_probabilities = [](const Source &source, const cpu::Scaling &scaling,
+  counting.write_probabilities = [](const RowView &source, const cpu::Scaling &scaling,
                                     float normalizer, int64_t begin, int64_t end, float at_least,
                                     void *out, contract::Dtype out_dtype) {
     add(kWeighCost, end - begin);
     real->write_probabilities(source, scaling, normalizer, begin, end, at_least, out, out_dtype);
   };
-  counting.write_values = [](const Source &source, int64_t begin, int64_t end, float at_least,
+  counting.write_values = [](const RowView &source, int64_t begin, int64_t end, float at_least,
                              void *out, contract::Dtype out_dtype) {
     add(kWriteCost, end - begin);
     real->write_values(source, begin, end, at_least, out, out_dtype);
   };
-  counting.subtract = [](const Source &source, const cpu::Scaling &scaling, float normalizer,
+  counting.subtract = [](const RowView &source, const cpu::Scaling &scaling, float normalizer,
                          int64_t begin, int64_t end, float at_least, float *residual) {
     add(kWeighCost, end - begin);
     real->subtract(source, scaling, normalizer, begin, end, at_least, residual);
   };
-  counting.gumbel = [](const Source &source, const contract::RowScale &scale,
+  counting.gumbel = [](const RowView &source, const contract::RowScale &scale,
                        const contract::RandomStream &random, int64_t begin, int64_t end,
                        float at_least) {
     add(source.ids ? kScoreOfIdCost : kGumbelCost, end - begin);

@@ -52,10 +52,8 @@ cpu::Selected select(const std::vector<float> &values, uint64_t key, uint64_t ta
   cpu::Places places(key);
   std::vector<float> scratch(values.size() + cpu::kListPadding);
   work.reset();
-  return cpu::select(
-      *passes, &places,
-      {values.data(), nullptr, int64_t(values.size()), sampler::contract::Dtype::kF32}, nullptr,
-      target, scratch.data());
+  const auto list = sampler::contract::f32_view(values.data(), int64_t(values.size()));
+  return cpu::select(*passes, &places, list, nullptr, target, scratch.data());
 }
 
 TEST(Select, HasABoundWhateverTheListIs) {

@@ -56,7 +56,7 @@ install_prefix() {
   rm -rf "$work_dir"
   cmake --install "$1" --prefix "$prefix"
   expect_file "$prefix/include/sampler/sampler.h"
-  expect_file "$(library_dir "$prefix")/libsampler.so.0"
+  expect_file "$(library_dir "$prefix")/libsampler.so.1"
   expect_file "$(find "$prefix" -name LICENSE)"
 }
 
@@ -69,7 +69,7 @@ check_pkg_config() {
   LD_LIBRARY_PATH=$dir expect_recorded_tokens "$work_dir/recorded_logits" "$1"
   compile_c "$1/plugin_host.c" "$work_dir/plugin_host" \
     "$(flags_from_pkg_config "$prefix" --cflags) -ldl"
-  "$work_dir/plugin_host" "$dir/libsampler.so.0"
+  "$work_dir/plugin_host" "$dir/libsampler.so.1"
 }
 
 check_cmake_package() {
@@ -77,7 +77,7 @@ check_cmake_package() {
   dir=$(library_dir "$prefix")
   build_with_cmake "$prefix" "$1" "$build_dir"
   "$build_dir/minimal"
-  "$build_dir/plugin_host" "$dir/libsampler.so.0"
+  "$build_dir/plugin_host" "$dir/libsampler.so.1"
   expect_recorded_tokens "$build_dir/recorded_logits" "$1"
   for mode in autoregressive "speculative --draft $1/tiny_gpt2/draft" ngram; do
     # shellcheck disable=SC2086  # A mode with its options.

@@ -1,14 +1,16 @@
 // The row passes: what of the work on a row reads many elements, once for each instruction set.
 //
-// A pass reads a Source: a row in the caller's memory, or a list of some of its tokens. It looks at
-// elements [begin, end) and there at those of value `at_least` or more. Tokens that a cut keeps are
-// two such ranges: up to the last of the tokens that equal the cut's value, and behind it.
+// A pass reads a row in the caller's memory, or a list of some of its tokens with ids of i32. It
+// looks at elements [begin, end) and there at those of value `at_least` or more. Tokens that a cut
+// keeps are two such ranges: up to the last of the tokens that equal the cut's value, and behind
+// it.
 #pragma once
 
 #include <cstdint>
 
 #include "contract/philox.h"
-#include "contract/request.h"
+#include "contract/row_view.h"
+#include "contract/weight.h"
 
 namespace sampler::cpu {
 
@@ -25,12 +27,7 @@ constexpr int64_t kSampleStep = 32;
 // What is written at once may reach so far behind the last element of a list.
 constexpr int64_t kListPadding = kVectorElements;
 
-struct Source {
-  const void *values;
-  const int32_t *ids;  // null: an element's id is its index
-  int64_t count;
-  contract::Dtype dtype;
-};
+using contract::RowView;
 
 // How values become relative probabilities: the contract's scale, or not at all, for rows of
 // probabilities that are taken as given.
@@ -40,13 +37,12 @@ struct Scaling {
 };
 
 struct RowScan {
-  bool valid;  // no NaN, no +inf, no negative probability
+  bool valid;  // no NaN, no negative probability
   float max;
 };
 
 struct ListRange {
   float at_least;
-  float below;     // +inf: no bound
   int64_t enough;  // when so many are listed, further ones that equal at_least are left out
 };
 
@@ -66,48 +62,48 @@ struct Passes {
 
   // Checks all values and finds the largest. Group maxima, kVectorElements for each kGroupBlock
   // elements, go to `maxima`.
-  RowScan (*scan)(const Source &row, contract::InputKind kind, float *maxima);
+  RowScan (*scan)(const RowView &row, float *maxima);
 
   // Index of the first element that equals the largest, `max`.
-  int64_t (*find_first)(const Source &row, const float *maxima, float max);
+  int64_t (*find_first)(const RowView &row, const float *maxima, float max);
 
   // Index of the n-th element, n >= 1, that equals `value`; -1 if there are fewer.
-  int64_t (*find_nth)(const Source &row, float value, int64_t n);
+  int64_t (*find_nth)(const RowView &row, float value, int64_t n);
 
   // How many of elements [begin, end) are at least `at_least`.
-  int64_t (*count)(const Source &source, int64_t begin, int64_t end, float at_least);
+  int64_t (*count)(const RowView &source, int64_t begin, int64_t end, float at_least);
 
   // The largest of each `factor` neighbouring vectors; the last may have fewer. The result is the
   // number of values written.
   int64_t (*fold_maxima)(const float *maxima, int64_t count, int64_t factor, float *out);
 
   // Lists elements [begin, end) in the range. Without `maxima` no block is skipped.
-  Listed (*list)(const Source &source, const float *maxima, int64_t begin, int64_t end,
+  Listed (*list)(const RowView &source, const float *maxima, int64_t begin, int64_t end,
                  const ListRange &range, float *out_values, int32_t *out_ids);
 
-  // Packs the values of elements in [at_least, below), below +inf: no bound, side by side. `out`
+  // Packs the values of elements in [at_least, at_most] side by side. `out`
   // has room for the source and the list padding; it may be the source's own array of f32.
-  int64_t (*pack)(const Source &source, float at_least, float below, float *out);
+  int64_t (*pack)(const RowView &source, float at_least, float at_most, float *out);
 
   // The same of one vector of each kSampleStep, at a place that `key` chooses, without upper bound.
-  int64_t (*sample)(const Source &row, float at_least, uint64_t key, float *out);
+  int64_t (*sample)(const RowView &row, float at_least, uint64_t key, float *out);
 
   // The weight of elements. Adds to `block_weights`, one for each kWeightBlock elements of the
   // source, unless it is null.
-  uint64_t (*weigh)(const Source &source, const Scaling &scaling, int64_t begin, int64_t end,
+  uint64_t (*weigh)(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                     float at_least, uint64_t *block_weights);
 
   // Writes relative probabilities times `normalizer`; 0 for elements below `at_least`.
-  void (*write_probabilities)(const Source &source, const Scaling &scaling, float normalizer,
+  void (*write_probabilities)(const RowView &source, const Scaling &scaling, float normalizer,
                               int64_t begin, int64_t end, float at_least, void *out,
                               contract::Dtype out_dtype);
 
   // Writes the values themselves; -inf for those below `at_least`.
-  void (*write_values)(const Source &source, int64_t begin, int64_t end, float at_least, void *out,
+  void (*write_values)(const RowView &source, int64_t begin, int64_t end, float at_least, void *out,
                        contract::Dtype out_dtype);
 
   // Takes the probabilities off those in `residual`, which do not fall below 0.
-  void (*subtract)(const Source &source, const Scaling &scaling, float normalizer, int64_t begin,
+  void (*subtract)(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,
                    int64_t end, float at_least, float *residual);
 
   // The word that an output of each stream draws with: contract::random_word64(stream, kSample, 0).
@@ -115,7 +111,7 @@ struct Passes {
 
   // The element with the largest Gumbel score, the first among equals; ids ascend. The result is
   // its index.
-  GumbelBest (*gumbel)(const Source &source, const contract::RowScale &scale,
+  GumbelBest (*gumbel)(const RowView &source, const contract::RowScale &scale,
                        const contract::RandomStream &random, int64_t begin, int64_t end,
                        float at_least);
 };

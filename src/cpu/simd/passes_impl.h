@@ -17,13 +17,13 @@ namespace {
 namespace contract = sampler::contract;
 using contract::Dtype;
 using contract::InputKind;
+using contract::RowView;
 using sampler::cpu::GumbelBest;
 using sampler::cpu::Listed;
 using sampler::cpu::ListRange;
 using sampler::cpu::Passes;
 using sampler::cpu::RowScan;
 using sampler::cpu::Scaling;
-using sampler::cpu::Source;
 
 constexpr int64_t kGroupElements = sampler::cpu::kGroupElements;
 constexpr int64_t kGroupBlock = sampler::cpu::kGroupBlock;
@@ -129,6 +129,11 @@ SAMPLER_INLINE auto with_type(Dtype dtype, const F &f) {
 template <class Type>
 SAMPLER_INLINE const typename Type::Element *elements(const void *values) {
   return static_cast<const typename Type::Element *>(values);
+}
+
+// Of a list; null: a row's.
+SAMPLER_INLINE const int32_t *ids_of(const RowView &source) {
+  return static_cast<const int32_t *>(source.ids);
 }
 
 // The first `count` elements, `filler` (an infinity, 0 or NaN) in the other lanes.
@@ -304,7 +309,7 @@ struct Scanned {
   SAMPLER_INLINE RowScan result() const {
     RowScan scan;
     scan.max = largest(top);
-    scan.valid = bits(bad) == 0 && scan.max < kInfinity;
+    scan.valid = bits(bad) == 0;
     if (kIsProbability) scan.valid = scan.valid && bits(ge(bottom, splat(0.0f))) == 0xFFFFu;
     return scan;
   }
@@ -402,16 +407,16 @@ RowScan scan_row(const typename Type::Element *p, int64_t count, float *maxima) 
   return scanned.result();
 }
 
-RowScan scan(const Source &row, InputKind kind, float *maxima) {
+RowScan scan(const RowView &row, float *maxima) {
   return with_type(row.dtype, [&](auto type) {
     using Type = decltype(type);
     const auto *p = elements<Type>(row.values);
-    return kind == InputKind::kProbabilities ? scan_row<Type, true>(p, row.count, maxima)
-                                             : scan_row<Type, false>(p, row.count, maxima);
+    return row.kind == InputKind::kProbabilities ? scan_row<Type, true>(p, row.count, maxima)
+                                                 : scan_row<Type, false>(p, row.count, maxima);
   });
 }
 
-int64_t find_first(const Source &row, const float *maxima, float max) {
+int64_t find_first(const RowView &row, const float *maxima, float max) {
   const Floats wanted = splat(max);
   int64_t block = 0;
   while (bits(ge(load(maxima + block * kWidth), wanted)) == 0) ++block;
@@ -428,7 +433,7 @@ int64_t find_first(const Source &row, const float *maxima, float max) {
   });
 }
 
-int64_t find_nth(const Source &row, float value, int64_t n) {
+int64_t find_nth(const RowView &row, float value, int64_t n) {
   const Floats wanted = splat(value);
   return with_type(row.dtype, [&](auto type) {
     using Type = decltype(type);
@@ -449,7 +454,7 @@ int64_t find_nth(const Source &row, float value, int64_t n) {
   });
 }
 
-int64_t count(const Source &source, int64_t begin, int64_t end, float at_least) {
+int64_t count(const RowView &source, int64_t begin, int64_t end, float at_least) {
   const Floats least = splat(at_least);
   return with_type(source.dtype, [&](auto type) {
     using Type = decltype(type);
@@ -510,10 +515,10 @@ struct PositionWriter {
 
 // Lists the positions of elements first, and then what is there.
 template <class Type>
-Listed list_tokens(const Source &source, const float *maxima, int64_t begin, int64_t end,
+Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, int64_t end,
                    const ListRange &range, float *out_values, int32_t *out_ids) {
   const auto *p = elements<Type>(source.values);
-  const Floats at_least = splat(range.at_least), below = splat(range.below);
+  const Floats at_least = splat(range.at_least);
   int64_t end_of_ties = end;
   PositionWriter list = {out_ids};
   for (int64_t i = begin; i < end;) {
@@ -524,31 +529,30 @@ Listed list_tokens(const Source &source, const float *maxima, int64_t begin, int
     const auto reaches = [&](Floats x) SAMPLER_INLINE_LAMBDA {
       return no_ties ? gt(x, at_least) : ge(x, at_least);
     };
-    const auto wanted = [&](Floats x)
-                            SAMPLER_INLINE_LAMBDA { return both(reaches(x), gt(below, x)); };
     if (!maxima || bits(reaches(load(maxima + block * kWidth))) != 0) {
       int64_t j = i;
       for (; j + list.kElements <= block_end; j += list.kElements) {
-        const Mask masks[] = {wanted(Type::read(p + j)), wanted(Type::read(p + j + kWidth)),
-                              wanted(Type::read(p + j + 2 * kWidth)),
-                              wanted(Type::read(p + j + 3 * kWidth))};
+        const Mask masks[] = {reaches(Type::read(p + j)), reaches(Type::read(p + j + kWidth)),
+                              reaches(Type::read(p + j + 2 * kWidth)),
+                              reaches(Type::read(p + j + 3 * kWidth))};
         list.add(masks, j);
       }
       for_each_vector<Type>(p, j, block_end,
                             [&](Floats x, int64_t k, int64_t)
-                                SAMPLER_INLINE_LAMBDA { list.add(wanted(x), k); });
+                                SAMPLER_INLINE_LAMBDA { list.add(reaches(x), k); });
     }
     i = block_end;
   }
+  const int32_t *const ids = ids_of(source);
   for (int64_t i = 0; i < list.count; ++i) {
     const int32_t position = out_ids[i];
     out_values[i] = Type::value(p[position]);
-    if (source.ids) out_ids[i] = source.ids[position];
+    if (ids) out_ids[i] = ids[position];
   }
   return {list.count, end_of_ties};
 }
 
-Listed list(const Source &source, const float *maxima, int64_t begin, int64_t end,
+Listed list(const RowView &source, const float *maxima, int64_t begin, int64_t end,
             const ListRange &range, float *out_values, int32_t *out_ids) {
   return with_type(source.dtype, [&](auto type) {
     return list_tokens<decltype(type)>(source, maxima, begin, end, range, out_values, out_ids);
@@ -566,21 +570,21 @@ struct ValueWriter {
   }
 };
 
-int64_t pack(const Source &source, float at_least, float below, float *out) {
-  const Floats least = splat(at_least), bound = splat(below);
+int64_t pack(const RowView &source, float at_least, float at_most, float *out) {
+  const Floats least = splat(at_least), most = splat(at_most);
   return with_type(source.dtype, [&](auto type) {
     using Type = decltype(type);
     ValueWriter packed = {out};
     for_each_vector<Type>(elements<Type>(source.values), 0, source.count,
                           [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
-                            packed.add(both(ge(x, least), gt(bound, x)), x);
+                            packed.add(both(ge(x, least), ge(most, x)), x);
                           });
     return packed.count;
   });
 }
 
 // The places are a linear congruential generator's upper bits.
-int64_t sample(const Source &row, float at_least, uint64_t key, float *out) {
+int64_t sample(const RowView &row, float at_least, uint64_t key, float *out) {
   static_assert(sampler::cpu::kSampleStep == 32, "the five upper bits");
   constexpr int64_t kStep = sampler::cpu::kSampleStep * kWidth;
   const Floats least = splat(at_least);
@@ -588,10 +592,11 @@ int64_t sample(const Source &row, float at_least, uint64_t key, float *out) {
     using Type = decltype(type);
     const auto *p = elements<Type>(row.values);
     ValueWriter sampled = {out};
-    for (int64_t i = 0; i < row.count; i += kStep) {
+    const int64_t count = row.count;
+    for (int64_t i = 0; i < count; i += kStep) {
       key = key * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
       const int64_t place = i + int64_t(key >> 59) * kWidth;
-      if (place + kWidth > row.count) continue;
+      if (place + kWidth > count) continue;
       const Floats x = Type::read(p + place);
       sampled.add(ge(x, least), x);
     }
@@ -651,7 +656,7 @@ SAMPLER_INLINE uint64_t weigh_block(const typename Type::Element *p, const Relat
   return weights.total();
 }
 
-uint64_t weigh(const Source &source, const Scaling &scaling, int64_t begin, int64_t end,
+uint64_t weigh(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                float at_least, uint64_t *block_weights) {
   const Floats least = splat(at_least);
   return with_relative(scaling.row, [&](auto relative) {
@@ -694,7 +699,7 @@ SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t, const Float
   for (int i = 0; i < kCount; i += 2) Type::write_two(p + i * kWidth, x[i], x[i + 1]);
 }
 
-void write_probabilities(const Source &source, const Scaling &scaling, float normalizer,
+void write_probabilities(const RowView &source, const Scaling &scaling, float normalizer,
                          int64_t begin, int64_t end, float at_least, void *out, Dtype out_dtype) {
   const Floats least = splat(at_least), factor = splat(normalizer);
   with_relative(scaling.row, [&](auto relative) {
@@ -713,7 +718,7 @@ void write_probabilities(const Source &source, const Scaling &scaling, float nor
   });
 }
 
-void write_values(const Source &source, int64_t begin, int64_t end, float at_least, void *out,
+void write_values(const RowView &source, int64_t begin, int64_t end, float at_least, void *out,
                   Dtype out_dtype) {
   const Floats least = splat(at_least), nothing = splat(-kInfinity);
   with_type(out_dtype, [&](auto out_type) {
@@ -728,7 +733,7 @@ void write_values(const Source &source, int64_t begin, int64_t end, float at_lea
   });
 }
 
-void subtract(const Source &source, const Scaling &scaling, float normalizer, int64_t begin,
+void subtract(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,
               int64_t end, float at_least, float *residual) {
   const Floats least = splat(at_least), factor = splat(normalizer), zero = splat(0.0f);
   with_relative(scaling, [&](auto relative) {
@@ -928,7 +933,7 @@ class GumbelScan {
 
 // Of a row, whose ids are its indices: 64 neighbours share the making of their words.
 template <class Type, class Score>
-GumbelBest gumbel_row(const Source &row, const Score &score_of,
+GumbelBest gumbel_row(const RowView &row, const Score &score_of,
                       const contract::RandomStream &random, int64_t begin, int64_t end,
                       float at_least) {
   GumbelScan<Score> scan(score_of, at_least);
@@ -950,18 +955,18 @@ GumbelBest gumbel_row(const Source &row, const Score &score_of,
 
 // Of a list, which has room for a vector beyond its last element.
 template <class Type, class Score>
-GumbelBest gumbel_list(const Source &list, const Score &score_of,
+GumbelBest gumbel_list(const RowView &list, const Score &score_of,
                        const contract::RandomStream &random, int64_t begin, int64_t end,
                        float at_least) {
   GumbelScan<Score> scan(score_of, at_least);
   for_each_vector<Type>(elements<Type>(list.values), begin, end,
                         [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
-                          scan.add(x, words_of(random, load(list.ids + index)), index);
+                          scan.add(x, words_of(random, load(ids_of(list) + index)), index);
                         });
   return scan.result();
 }
 
-GumbelBest gumbel(const Source &source, const contract::RowScale &scale,
+GumbelBest gumbel(const RowView &source, const contract::RowScale &scale,
                   const contract::RandomStream &random, int64_t begin, int64_t end,
                   float at_least) {
   return with_type(source.dtype, [&](auto type) {

@@ -56,15 +56,14 @@ uint32_t lowest_key_of_weight(const RowScale &scale, uint64_t weight, uint32_t l
   return high;
 }
 
-Source values_source(const float *values, int64_t count) {
-  return {values, nullptr, count, Dtype::kF32};
-}
-
-// Elements [begin, begin + count) as a source of their own.
-Source part_of(const Source &source, int64_t begin, int64_t count) {
-  const char *values = static_cast<const char *>(source.values);
-  return {values + begin * int64_t(contract::size_of(source.dtype)),
-          source.ids ? source.ids + begin : nullptr, count, source.dtype};
+// Elements [begin, begin + count), without their ids.
+RowView part_of(const RowView &source, int64_t begin, int64_t count) {
+  RowView part = source;
+  part.values =
+      static_cast<const char *>(source.values) + begin * int64_t(contract::size_of(source.dtype));
+  part.ids = nullptr;
+  part.count = int32_t(count);
+  return part;
 }
 
 }  // namespace
@@ -86,7 +85,7 @@ struct Arrays {
   uint64_t *block_weights;
 };
 
-size_t carve(int64_t num_cols, void *memory, Arrays *out) {
+size_t lay_out(int64_t num_cols, void *memory, Arrays *out) {
   Arena arena(memory);
   const int64_t listed = num_cols + kListPadding;
   out->maxima = arena.take<float>((num_cols + kGroupBlock - 1) / kGroupBlock * kVectorElements);
@@ -103,13 +102,13 @@ size_t carve(int64_t num_cols, void *memory, Arrays *out) {
 
 size_t SimdRow::memory_bytes(int64_t num_cols) {
   Arrays unused;
-  return carve(num_cols, nullptr, &unused);
+  return lay_out(num_cols, nullptr, &unused);
 }
 
-SimdRow::SimdRow(const Passes &passes, uint64_t places_key, int64_t num_cols, void *memory)
-    : passes_(passes), places_(places_key) {
+SimdRow::SimdRow(const Executor &executor, const contract::Rows &rows, void *memory)
+    : passes_(*executor.passes), num_cols_(rows.num_cols), places_(executor.places_key) {
   Arrays arrays;
-  carve(num_cols, memory, &arrays);
+  lay_out(rows.num_cols, memory, &arrays);
   maxima_ = arrays.maxima;
   list_values_ = arrays.list_values;
   list_ids_ = arrays.list_ids;
@@ -124,16 +123,17 @@ SimdRow::SimdRow(const Passes &passes, uint64_t places_key, int64_t num_cols, vo
 
 // ---- Loading
 
-uint32_t SimdRow::load(const RowView &view) {
-  if (!view.has_valid_count()) return row_status::kInvalidCandidate;
-  view_ = view;
-  row_ = {view.values, nullptr, view.count, view.dtype};
-  kind_ = view.kind;
+uint32_t SimdRow::load(const RowView &view, contract::Use use) {
+  if (!contract::has_valid_count(view, num_cols_)) return row_status::kInvalidCandidate;
+  row_ = view;
   list_ = {};
-  const RowScan scan = passes_.scan(row_, kind_, maxima_);
+  first_ = 0;
+  if (view.count == 0) return row_status::kEmpty;
+  // By `view`: the copy would be waited for.
+  const RowScan scan = passes_.scan(view, maxima_);
   if (!scan.valid) return row_status::kInvalidValue;
-  first_ = contract::rank_of(scan.max, uint32_t(passes_.find_first(row_, maxima_, scan.max)));
-  return first_ < contract::lowest_cut(kind_) ? row_status::kEmpty : row_status::kOk;
+  first_ = contract::rank_of(scan.max, uint32_t(passes_.find_first(view, maxima_, scan.max)));
+  return contract::check_first(view.kind, first_, use);
 }
 
 int64_t SimdRow::num_maxima() const {
@@ -143,7 +143,7 @@ int64_t SimdRow::num_maxima() const {
 // Whether the tokens of the cut are few enough to be listed. Mostly the groups they are in tell.
 bool SimdRow::is_sparse(Rank cut) const {
   const float value = contract::value_of_rank(cut);
-  const Source maxima = values_source(maxima_, num_maxima());
+  const RowView maxima = contract::f32_view(maxima_, num_maxima());
   const int64_t groups = passes_.count(maxima, 0, maxima.count, value);
   const int64_t all_groups = row_.count / kGroupElements;
   if (groups * kListShare <= all_groups) return true;
@@ -156,7 +156,7 @@ bool SimdRow::is_sparse(Rank cut) const {
 SimdRow::Kept SimdRow::kept_of_row(Rank cut) const {
   const float value = contract::value_of_rank(cut);
   const int64_t end_of_ties = int64_t(contract::id_of_rank(cut)) + 1;
-  return {row_, std::min(end_of_ties, row_.count), value, above(value)};
+  return {row_, std::min<int64_t>(end_of_ties, row_.count), value, above(value)};
 }
 
 SimdRow::Kept SimdRow::kept_of_list() const {
@@ -201,7 +201,7 @@ void SimdRow::list_range(const ListRange &range) {
 }
 
 void SimdRow::list_all(Rank cut) {
-  list_range({contract::value_of_rank(cut), kInfinity, kUnlimited});
+  list_range({contract::value_of_rank(cut), kUnlimited});
   shrink_list(cut);
 }
 
@@ -209,14 +209,14 @@ void SimdRow::list_all(Rank cut) {
 void SimdRow::shrink_list(Rank cut) {
   if (list_.floor >= cut) return;
   const float value = contract::value_of_rank(cut);
-  const Source source = list_source();
+  const RowView source = list_source();
   const auto *behind_ties =
       std::upper_bound(list_ids_, list_ids_ + list_.count, int64_t(contract::id_of_rank(cut)));
   const Kept kept = {source, behind_ties - list_ids_, value, above(value)};
   // Not in place: what the first range writes behind its last token would be the second one's.
   int64_t count = 0;
   for_each_range(kept, 0, source.count, [&](int64_t begin, int64_t end, float at_least) {
-    const ListRange range = {at_least, kInfinity, kUnlimited};
+    const ListRange range = {at_least, kUnlimited};
     float *const values = scratch_values_ + count;
     count += passes_.list(source, nullptr, begin, end, range, values, scratch_ids_ + count).count;
   });
@@ -231,20 +231,20 @@ void SimdRow::shrink_list(Rank cut) {
 // larger tokens, or not many more, however the tokens are dealt to them.
 float SimdRow::group_bound(int64_t k, float lowest) {
   constexpr int64_t kGroupsPerToken = 8;
-  const Source maxima = values_source(maxima_, num_maxima());
+  const RowView maxima = contract::f32_view(maxima_, num_maxima());
   const int64_t factor = maxima.count / (kGroupsPerToken * k);
   if (factor <= 1) return bound_of_maxima(maxima, k, lowest);
   const int64_t num_folded = passes_.fold_maxima(maxima_, maxima.count, factor, scratch_values_);
-  const float bound = bound_of_maxima(values_source(scratch_values_, num_folded), k, lowest);
+  const float bound = bound_of_maxima(contract::f32_view(scratch_values_, num_folded), k, lowest);
   if (passes_.count(maxima, 0, maxima.count, bound) <= 2 * k) return bound;
-  const Source reaching =
-      values_source(scratch_values_, passes_.pack(maxima, bound, kInfinity, scratch_values_));
+  const RowView reaching =
+      contract::f32_view(scratch_values_, passes_.pack(maxima, bound, kInfinity, scratch_values_));
   return cpu::select(passes_, &places_, reaching, nullptr, uint64_t(k), scratch_values_).value;
 }
 
 // A value that k of the maxima reach, and not many more but where they are alike; `lowest` when
 // fewer reach that.
-float SimdRow::bound_of_maxima(const Source &maxima, int64_t k, float lowest) const {
+float SimdRow::bound_of_maxima(const RowView &maxima, int64_t k, float lowest) const {
   const auto num_reaching = [&](float bound) {
     return passes_.count(maxima, 0, maxima.count, bound);
   };
@@ -267,7 +267,7 @@ float SimdRow::bound_of_maxima(const Source &maxima, int64_t k, float lowest) co
 // those after it may be left out.
 void SimdRow::list_top(int64_t k, Rank seen) {
   const float bound = group_bound(k, contract::value_of_rank(seen));
-  list_range({bound, kInfinity, k});
+  list_range({bound, k});
   shrink_list(seen);
 }
 
@@ -278,7 +278,7 @@ class SimdRow::Filters {
  public:
   Filters(SimdRow &row, const RowScale &scale) : row_(row), passes_(row.passes_), scaling_{scale} {}
 
-  Rank everything() const { return contract::lowest_cut(row_.kind_); }
+  Rank everything() const { return contract::lowest_cut(row_.kind()); }
   Rank shorter(Rank a, Rank b) const { return std::max(a, b); }
 
   Rank top_k(int32_t k, TieRule ties, Rank seen) {
@@ -332,15 +332,15 @@ class SimdRow::Filters {
   }
 
   // By weights, or by counts without a scaling.
-  Selected select(const Source &list, const Scaling *scaling, uint64_t target) {
+  Selected select(const RowView &list, const Scaling *scaling, uint64_t target) {
     return cpu::select(passes_, &row_.places_, list, scaling, target, row_.scratch_values_);
   }
 
   // The cut at the n-th token of this value in a source of tokens by ascending id.
-  Rank cut_at(const Source &source, float value, uint64_t n, TieRule ties, Rank seen) const {
+  Rank cut_at(const RowView &source, float value, uint64_t n, TieRule ties, Rank seen) const {
     if (ties == TieRule::kKeep) return shorter(seen, rank_of_key(contract::value_key(value)));
     const int64_t index = passes_.find_nth(source, value, int64_t(n));
-    return contract::rank_of(value, uint32_t(source.ids ? source.ids[index] : index));
+    return contract::rank_of(value, uint32_t(source.id(index)));
   }
 
   Rank cut_list(float value, uint64_t n, TieRule ties, Rank seen) {
@@ -361,7 +361,7 @@ class SimdRow::Filters {
   }
 
   Rank top_p_of_row(float p, TieRule ties, Rank seen) {
-    const Source &row = row_.row_;
+    const RowView &row = row_.row_;
     const uint64_t total = row_.weigh(row_.kept_of_row(seen), scaling_, nullptr);
     const uint64_t target = target_of(p, total);
     Bracket bracket = {lightest_kept(total - target, seen), kInfinity, 0};
@@ -402,7 +402,7 @@ class SimdRow::Filters {
 
   // Not found only where the cut is below the estimate.
   Selected find_near(const Estimate &estimate, uint64_t target) {
-    const Source &row = row_.row_;
+    const RowView &row = row_.row_;
     const uint64_t heavier =
         estimate.below <= row_.max()
             ? passes_.weigh(row, scaling_, 0, row.count, estimate.below, nullptr)
@@ -413,9 +413,9 @@ class SimdRow::Filters {
 
   // `above` counts from the row's first token.
   Selected find_in_row(const Bracket &bracket, uint64_t target) {
-    const Source between =
-        values_source(row_.scratch_values_,
-                      passes_.pack(row_.row_, bracket.low, bracket.below, row_.scratch_values_));
+    const RowView between = contract::f32_view(
+        row_.scratch_values_,
+        passes_.pack(row_.row_, bracket.low, value_before(bracket.below), row_.scratch_values_));
     Selected selected = select(between, &scaling_, target - bracket.above);
     selected.above += bracket.above;
     return selected;
@@ -424,7 +424,7 @@ class SimdRow::Filters {
   // From where a sample of the row has seven eighths of its part of the weight that the filter may
   // cut off, and for dense rows up to where it has five fourths. False when it is too light to say.
   bool make_estimate(uint64_t cut_off, float lowest, Estimate *estimate) {
-    const Source sample = values_source(
+    const RowView sample = contract::f32_view(
         row_.spare_, passes_.sample(row_.row_, lowest, row_.places_.next(), row_.spare_));
     const uint64_t weight = passes_.weigh(sample, scaling_, 0, sample.count, -kInfinity, nullptr);
     const uint64_t own = cut_off / uint64_t(kSampleStep);
@@ -449,13 +449,13 @@ const contract::Distribution &SimdRow::distribute(const RowParameters &parameter
                                                   const contract::FilterRules &rules) {
   contract::Distribution &result = distribution_;
   result.greedy = contract::is_greedy(parameters.temperature);
-  result.scale = contract::row_scale(kind_, max(), result.greedy ? 1.0f : parameters.temperature);
+  result.scale = contract::row_scale(kind(), max(), result.greedy ? 1.0f : parameters.temperature);
   if (result.greedy) {
     result.cut = first_;
     result.kept_weight = contract::weight(result.scale, max());
   } else {
     const bool at_1 = rules.temperature_order == contract::TemperatureOrder::kLast;
-    Filters filters(*this, at_1 ? contract::row_scale(kind_, max(), 1.0f) : result.scale);
+    Filters filters(*this, at_1 ? contract::row_scale(kind(), max(), 1.0f) : result.scale);
     result.cut = contract::filtered_prefix(filters, parameters, rules);
     if (!list_.covers(result.cut) && is_sparse(result.cut)) list_all(result.cut);
     if (list_.covers(result.cut)) shrink_list(result.cut);
@@ -468,7 +468,7 @@ const contract::Distribution &SimdRow::distribute(const RowParameters &parameter
 }
 
 uint64_t SimdRow::total_weight() const {
-  const Scaling scaling = {contract::row_scale(kind_, max(), 1.0f)};
+  const Scaling scaling = {contract::row_scale(kind(), max(), 1.0f)};
   return passes_.weigh(row_, scaling, 0, row_.count, -kInfinity, nullptr);
 }
 
@@ -478,7 +478,7 @@ uint64_t SimdRow::total_weight() const {
 void SimdRow::write_relative(const Kept &tokens, int64_t begin, int64_t end,
                              float *relative) const {
   for_each_range(tokens, begin, end, [&](int64_t from, int64_t to, float at_least) {
-    const Source part = part_of(tokens.source, from, to - from);
+    const RowView part = part_of(tokens.source, from, to - from);
     passes_.write_probabilities(part, {distribution_.scale}, 1.0f, 0, part.count, at_least,
                                 relative + (from - begin), Dtype::kF32);
   });
@@ -580,8 +580,8 @@ void SimdRow::write_kept_values(void *out, Dtype dtype) const {
 }
 
 int64_t SimdRow::select(int64_t wanted, const Rank **ranks) {
-  const Rank everything = contract::lowest_cut(kind_);
-  const RowScale scale = contract::row_scale(kind_, max(), 1.0f);
+  const Rank everything = contract::lowest_cut(kind());
+  const RowScale scale = contract::row_scale(kind(), max(), 1.0f);
   if (wanted < row_.count) {
     Filters(*this, scale).top_k(int32_t(wanted), TieRule::kExact, everything);
   } else {
@@ -600,13 +600,13 @@ int64_t SimdRow::select(int64_t wanted, const Rank **ranks) {
 
 float SimdRow::probability_of(int64_t id) const {
   if (id < 0 || id >= row_.count) return 0.0f;
-  const float x = view_.value(id);
-  if (kind_ == InputKind::kProbabilities) return x;
+  const float x = row_.value(id);
+  if (kind() == InputKind::kProbabilities) return x;
   return distribution_.probability(x, contract::rank_of(x, uint32_t(id)));
 }
 
 void SimdRow::chain_probabilities(float *out) const {
-  if (kind_ == InputKind::kLogits) {
+  if (kind() == InputKind::kLogits) {
     write_probabilities(out, Dtype::kF32);
   } else {
     passes_.write_values(row_, 0, row_.count, -kInfinity, out, Dtype::kF32);
@@ -617,7 +617,7 @@ bool SimdRow::chain_residual(const SimdRow *draft, int64_t rejected, float *p) c
   chain_probabilities(p);
   if (!draft) {
     if (rejected < row_.count) p[rejected] = 0.0f;
-  } else if (draft->kind_ == InputKind::kProbabilities) {
+  } else if (draft->kind() == InputKind::kProbabilities) {
     const int64_t count = std::min(row_.count, draft->row_.count);
     passes_.subtract(draft->row_, {{}, true}, 1.0f, 0, count, -kInfinity, p);
   } else {
@@ -628,15 +628,13 @@ bool SimdRow::chain_residual(const SimdRow *draft, int64_t rejected, float *p) c
                        begin, end, at_least, p);
     });
   }
-  const Source residual = {p, nullptr, row_.count, Dtype::kF32};
-  return passes_.scan(residual, InputKind::kProbabilities, maxima_).max > 0.0f;
+  const RowView residual = contract::f32_view(p, row_.count, nullptr, InputKind::kProbabilities);
+  return passes_.scan(residual, maxima_).max > 0.0f;
 }
 
 bool SimdRow::become(const float *probabilities) {
-  RowView view = view_;
-  view.values = probabilities;
-  view.dtype = Dtype::kF32;
-  view.kind = InputKind::kProbabilities;
+  const RowView view =
+      contract::f32_view(probabilities, row_.count, nullptr, InputKind::kProbabilities);
   if (load(view) != row_status::kOk) return false;
   distribute({1.0f, 0, 1.0f, 0.0f}, {});
   return true;

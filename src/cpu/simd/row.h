@@ -8,6 +8,7 @@
 #include "contract/filters.h"
 #include "contract/philox.h"
 #include "cpu/draw.h"
+#include "cpu/executor.h"
 #include "cpu/places.h"
 #include "cpu/reference_row.h"
 #include "cpu/row.h"
@@ -19,12 +20,12 @@ class SimdRow {
  public:
   // Bytes of memory for rows of `num_cols` columns, at an alignment of 64.
   static size_t memory_bytes(int64_t num_cols);
-  // `places_key`: see Places.
-  SimdRow(const Passes &passes, uint64_t places_key, int64_t num_cols, void *memory);
+  // For calls of an executor that has passes.
+  SimdRow(const Executor &executor, const contract::Rows &rows, void *memory);
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
-  uint32_t load(const RowView &view);
-  contract::InputKind kind() const { return kind_; }
+  uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);
+  contract::InputKind kind() const { return row_.kind; }
   contract::Rank first() const { return first_; }
   float max() const { return contract::value_of_rank(first_); }
 
@@ -50,7 +51,7 @@ class SimdRow {
 
   // The first `wanted` ranks in rank order, or all there are. The result is their number.
   int64_t select(int64_t wanted, const contract::Rank **ranks);
-  float value_of(int64_t id) const { return view_.value(id); }
+  float value_of(int64_t id) const { return row_.value(id); }
 
   // For chains. Rows of probabilities are taken as given.
   float probability_of(int64_t id) const;
@@ -72,7 +73,7 @@ class SimdRow {
   // The tokens of a source that a cut keeps: those of at least `at_least` before index `split`, and
   // of at least `behind` from there.
   struct Kept {
-    Source source;
+    RowView source;
     int64_t split;
     float at_least;
     float behind;
@@ -83,8 +84,8 @@ class SimdRow {
   template <class F>
   static void for_each_range(const Kept &kept, int64_t begin, int64_t end, const F &f);
 
-  Source list_source() const {
-    return {list_values_, list_ids_, list_.count, contract::Dtype::kF32};
+  RowView list_source() const {
+    return contract::f32_view(list_values_, list_.count, list_ids_, row_.kind);
   }
   Kept kept_of_row(contract::Rank cut) const;
   Kept kept_of_list() const;
@@ -95,7 +96,7 @@ class SimdRow {
   int64_t num_maxima() const;
   bool is_sparse(contract::Rank cut) const;
   float group_bound(int64_t k, float lowest);
-  float bound_of_maxima(const Source &maxima, int64_t k, float lowest) const;
+  float bound_of_maxima(const RowView &maxima, int64_t k, float lowest) const;
   void list_range(const ListRange &range);
   void list_all(contract::Rank cut);
   void list_top(int64_t k, contract::Rank seen);
@@ -108,10 +109,9 @@ class SimdRow {
   }
 
   const Passes &passes_;
+  int64_t num_cols_;
   Places places_;
-  RowView view_ = {};
-  Source row_ = {};
-  contract::InputKind kind_ = contract::InputKind::kLogits;
+  RowView row_ = {};
   contract::Rank first_ = 0;
   contract::Distribution distribution_ = {};
   List list_;

@@ -10,8 +10,8 @@ namespace sampler::cpu {
 
 namespace {
 
-// Rounds whose pivot is an element. One leaves about half of the list, so few lists need 30. What is
-// left after the last is halved by keys, in 32 rounds at most.
+// Rounds whose pivot is an element. One leaves about half of the list, so few lists need 30. What
+// is left after the last is halved by keys, in 32 rounds at most.
 constexpr int kElementRounds = 60;
 
 // The median of some elements of the list: of more where a bad one costs more.
@@ -26,11 +26,18 @@ float pivot_of(const float *values, int64_t count, Places *places) {
 
 }  // namespace
 
+float value_before(float x) {
+  const uint32_t key = contract::value_key(x) - 1;
+  const float value = contract::value_of_key(key);
+  // Before 0 stands -0, which equals it.
+  return contract::value_key(value) == key ? value : contract::value_of_key(key - 1);
+}
+
 // Quickselect: each pivot leaves the elements on one side of it, or ends the search.
-Selected select(const Passes &passes, Places *places, const Source &list, const Scaling *scaling,
+Selected select(const Passes &passes, Places *places, const RowView &list, const Scaling *scaling,
                 uint64_t target, float *scratch) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  Source left = list;
+  RowView left = list;
   uint64_t above = 0;
   // The keys of all that is left.
   uint32_t low = contract::value_key(-kInfinity), high = contract::value_key(kInfinity);
@@ -56,8 +63,8 @@ Selected select(const Passes &passes, Places *places, const Source &list, const 
       if (through >= target) return {true, pivot, larger};
       above = through;
     }
-    left.count =
-        passes.pack(left, is_above ? next : -kInfinity, is_above ? kInfinity : pivot, scratch);
+    left.count = int32_t(is_above ? passes.pack(left, next, kInfinity, scratch)
+                                  : passes.pack(left, -kInfinity, value_before(pivot), scratch));
     left.values = scratch;
   }
   return {false, 0.0f, above};

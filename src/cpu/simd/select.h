@@ -9,6 +9,9 @@
 
 namespace sampler::cpu {
 
+// The largest value that is smaller than x.
+float value_before(float x);
+
 struct Selected {
   bool found;      // false: all elements together do not reach it
   float value;     // of the elements among which the target is reached
@@ -18,7 +21,7 @@ struct Selected {
 // `list`: f32 values. `scaling`: what makes weights of them, which are measured; null: each element
 // measures 1. `target` > 0. `scratch` has room for the list and the list padding; it may be the
 // list's own array, which is destroyed then.
-Selected select(const Passes &passes, Places *places, const Source &list, const Scaling *scaling,
+Selected select(const Passes &passes, Places *places, const RowView &list, const Scaling *scaling,
                 uint64_t target, float *scratch);
 
 }  // namespace sampler::cpu

@@ -1,0 +1,53 @@
+// One row where it lies in memory: the caller's row, or a list of some of its tokens.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/elements.h"
+#include "contract/host_device.h"
+#include "contract/request.h"
+
+namespace sampler::contract {
+
+struct RowView {
+  const void *values;
+  const void *ids;  // null: an element's id is its index
+  int32_t count;    // elements; of a candidate list whatever the caller says, see has_valid_count()
+  Dtype dtype;
+  IdType id_type;
+  InputKind kind;
+
+  SAMPLER_HD float value(int64_t index) const { return load_value(values, dtype, index); }
+  SAMPLER_HD int64_t id(int64_t index) const { return ids ? load_id(ids, id_type, index) : index; }
+};
+
+// Row `row` of `rows`, whose first element is element `first_element` of the arrays and whose
+// number of candidates is entry `row` of the counts.
+SAMPLER_HD inline RowView row_view(const Rows &rows, int64_t row, int64_t first_element) {
+  const int64_t size = int64_t(size_of(rows.dtype)), id_size = int64_t(size_of(rows.id_type));
+  RowView view;
+  view.values = static_cast<const char *>(rows.values) + first_element * size;
+  view.ids = rows.ids ? static_cast<const char *>(rows.ids) + first_element * id_size : nullptr;
+  view.count = rows.counts ? rows.counts[row] : int32_t(rows.num_cols);
+  view.dtype = rows.dtype;
+  view.id_type = rows.id_type;
+  view.kind = rows.kind;
+  return view;
+}
+
+SAMPLER_HD inline RowView row_view(const Rows &rows, int64_t row) {
+  return row_view(rows, row, row * rows.stride);
+}
+
+// Values of f32 in memory of ours, and where they are a list of tokens, their ids.
+inline RowView f32_view(const float *values, int64_t count, const int32_t *ids = nullptr,
+                        InputKind kind = InputKind::kLogits) {
+  return {values, ids, int32_t(count), Dtype::kF32, IdType::kI32, kind};
+}
+
+// Whether the caller's count of a row can be one. Rows of another have no elements.
+SAMPLER_HD inline bool has_valid_count(const RowView &row, int64_t num_cols) {
+  return row.count >= 0 && row.count <= num_cols;
+}
+
+}  // namespace sampler::contract
