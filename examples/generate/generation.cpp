@@ -35,14 +35,15 @@ using Sampler = std::unique_ptr<std::remove_pointer_t<sampler_t>, Destroy>;
 using NgramStorage = std::unique_ptr<std::remove_pointer_t<sampler_ngram_storage_t>, Destroy>;
 
 Sampler make_sampler() {
-  const sampler_options options = SAMPLER_OPTIONS_INIT;
+  const sampler_options options = sampler_options_default();
   sampler_t sampler = nullptr;
   check(sampler_create(&options, &sampler));
   return Sampler(sampler);
 }
 
 NgramStorage make_ngram_storage(const NgramOptions &options, std::int64_t vocabulary_size) {
-  sampler_ngram_storage_options storage_options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+  sampler_ngram_storage_options storage_options = {};
+  storage_options.struct_size = sizeof storage_options;
   storage_options.order = options.order;
   storage_options.vocabulary_size = vocabulary_size;
   sampler_ngram_storage_t storage = nullptr;
@@ -119,6 +120,7 @@ class Run {
     args_.seeds = seeds_.data();
     token_ids_.resize(num_texts_ * static_cast<std::size_t>(max_new_tokens_));
     args_.out_token_ids = token_ids_.data();
+    generation_.stats.struct_size = sizeof generation_.stats;
     args_.out_stats = &generation_.stats;
     if (is_beam_search_) {
       lengths_.resize(num_texts_);
@@ -128,11 +130,8 @@ class Run {
       return;
     }
     args_.on_tokens = on_tokens;
-    args_.on_tokens_user = this;
-    if (listeners_.on_round) {
-      args_.trace = on_round;
-      args_.trace_user = this;
-    }
+    if (listeners_.on_round) args_.trace = on_round;
+    args_.user = this;
   }
 
   void set_sampling() {
@@ -141,11 +140,11 @@ class Run {
     // The likeliest token is the same before and after all filters.
     if (sampling.temperature == 0) return;
     args_.processor = SAMPLER_PROCESSOR_SAMPLE;
-    args_.temperature = sampling.temperature;
-    args_.top_k = sampling.top_k;
-    args_.top_p = sampling.top_p;
-    args_.min_p = sampling.min_p;
-    args_.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+    params_.temperature = sampling.temperature;
+    params_.top_k = sampling.top_k;
+    params_.top_p = sampling.top_p;
+    params_.min_p = sampling.min_p;
+    args_.params = &params_;
   }
 
   sampler_status call_loop() {
@@ -153,7 +152,7 @@ class Run {
       case Mode::kSpeculative:
         return speculate();
       case Mode::kNgram:
-        return assist_by_ngrams();
+        return speculate_with_ngrams();
       case Mode::kBeam:
         return search_beams();
       default:
@@ -162,7 +161,7 @@ class Run {
   }
 
   sampler_status speculate() {
-    sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.generation = &args_;
     args.drafter = drafter_->get();
     args.gamma = options_.draft.gamma;
@@ -174,23 +173,24 @@ class Run {
     return sampler_speculative(sampler_.get(), &args);
   }
 
-  sampler_status assist_by_ngrams() {
+  sampler_status speculate_with_ngrams() {
     const NgramStorage storage = make_ngram_storage(options_.ngram, target_.get()->vocabulary_size);
-    sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+    sampler_ngram ngram = {};
+    ngram.struct_size = sizeof ngram;
     check(sampler_ngram_storage_interface(storage.get(), &ngram));
-    sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.generation = &args_;
     args.ngram = &ngram;
     args.gamma = options_.draft.gamma;
     args.filler_top_k = options_.ngram.filler_top_k;
     args.stop_if_unknown = options_.ngram.stop_if_unknown;
     if (options_.draft.measured_gamma) args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
-    return sampler_ngram_assisted(sampler_.get(), &args);
+    return sampler_speculative(sampler_.get(), &args);
   }
 
   sampler_status search_beams() {
     scores_.resize(num_texts_);
-    sampler_beam_search_args args = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+    sampler_beam_search_args args = sampler_beam_search_args_default();
     args.generation = &args_;
     args.num_beams = options_.beam.num_beams;
     args.top_k = options_.beam.top_k;
@@ -278,7 +278,8 @@ class Run {
   std::vector<std::int64_t> lengths_;
   std::vector<sampler_finish_reason> finish_reasons_;
   std::vector<float> scores_;
-  sampler_generation_args args_ = SAMPLER_GENERATION_ARGS_INIT;
+  sampler_params params_ = sampler_params_default();
+  sampler_generation_args args_ = sampler_generation_args_default();
 
   Generation generation_;
   Clock::time_point start_;

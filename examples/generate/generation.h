@@ -15,7 +15,7 @@ namespace generate {
 
 enum class Mode { kAutoregressive, kSpeculative, kNgram, kBeam };
 
-// As in sampler_generation_args.
+// As in sampler_params.
 struct SamplingOptions {
   float temperature = 1.0f;  // 0: the likeliest token
   std::int32_t top_k = 0;
@@ -33,7 +33,7 @@ struct DraftOptions {
   std::int64_t gamma_max = 0;
 };
 
-// As in sampler_ngram_storage_options and sampler_ngram_assisted_args.
+// As in sampler_ngram_storage_options and sampler_speculative_args.
 struct NgramOptions {
   std::int32_t order = 3;
   std::int64_t filler_top_k = 3;
@@ -83,7 +83,7 @@ struct GenerationTimes {
 
 struct Generation {
   std::vector<Continuation> continuations;  // by prompt, then by sample
-  sampler_generation_stats stats = SAMPLER_GENERATION_STATS_INIT;
+  sampler_generation_stats stats = {};
   GenerationTimes times;
 };
 

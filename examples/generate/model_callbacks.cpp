@@ -33,6 +33,7 @@ sampler_status status_of_exception() {
 ModelCallbacks::ModelCallbacks(const Gpt2Model &model, std::int64_t max_sequences)
     : model_(model),
       sequences_(static_cast<std::size_t>(max_sequences), Gpt2Sequence(model.config())) {
+  callbacks_.struct_size = sizeof callbacks_;
   callbacks_.user = this;
   callbacks_.forward = [](void *user, const sampler_forward_args *args) {
     return self(user)->guarded([&] { self(user)->forward(*args); });

@@ -41,7 +41,7 @@ class ModelCallbacks {
 
   const Gpt2Model &model_;
   std::vector<Gpt2Sequence> sequences_;
-  sampler_model callbacks_ = SAMPLER_MODEL_INIT;
+  sampler_model callbacks_ = {};
   std::exception_ptr failure_;
   double seconds_ = 0;
 };

@@ -1,4 +1,4 @@
-/* Decoding: the loops around a model, from prompts to texts. The model is the caller's, behind
+/* Decoding: the loops around a model, from prompts to texts. The model is the caller's, reached by
  * callbacks; sampler.h draws and verifies. docs/decoding.md explains models, caches and loops.
  *
  * Loops run on the caller's thread and wait for the stream once a step. They do not use the
@@ -141,7 +141,7 @@ typedef struct sampler_trace_round {
   const int32_t *draft_token_ids;
   int64_t num_drafted;
   int64_t num_accepted;  /* the first so many drafts became text */
-  int32_t next_token_id; /* the target's token behind them; -1: none */
+  int32_t next_token_id; /* the target's token after them; -1: none */
   float entropy;         /* of the drafter's distribution, in nats; NaN when it was not measured */
   const char *line;      /* all of it, by token_text, or as numbers where that is NULL */
 } sampler_trace_round;
@@ -183,7 +183,7 @@ typedef struct sampler_generation_args {
   const int32_t *end_token_ids;
   int64_t num_end_tokens;
 
-  /* Fills out_token_ids behind a text. Default 0. */
+  /* Fills out_token_ids after a text. Default 0. */
   int32_t pad_token_id;
 
   /* 1: models keep what they were fed, and are fed new tokens only; what is rejected is cut off.
@@ -405,7 +405,7 @@ static inline sampler_beam_search_args sampler_beam_search_args_default(void) {
 
 /* Keeps the num_beams best continuations of each text, step by step. A beam that has ended keeps
  * its place and its score as long as no better one takes it. One that a row without a token
- * ended, BAD_ROW, is behind all others, its score -inf. */
+ * ended, BAD_ROW, comes after all others, its score -inf. */
 SAMPLER_API sampler_status sampler_beam_search(sampler_t sampler,
                                                const sampler_beam_search_args *args);
 

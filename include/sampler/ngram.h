@@ -40,25 +40,26 @@ extern "C" {
  * and may not throw. `context` is a text's end: [num_tokens], the latest token last. Outputs are
  * required, and undefined when a function fails. */
 
-/* The likeliest token behind the end of `context`. *out_known is 1 when something is known there,
- * and 0 when the token is drawn from `seed` and `offset`, uniformly over the vocabulary. */
+/* The likeliest token to follow the end of `context`. *out_known is 1 when something is known
+ * there, and 0 when the token is drawn from `seed` and `offset`, uniformly over the vocabulary. */
 typedef sampler_status (*sampler_ngram_next_token_fn)(void *user, const int32_t *context,
                                                       int64_t num_tokens, uint64_t seed,
                                                       uint64_t offset, int32_t *out_token_id,
                                                       int32_t *out_known);
 
-/* *out_has is 1 when a token is known behind exactly this context, without back-off, and 0 when
+/* *out_has is 1 when a token is known to follow exactly this context, without back-off, and 0 when
  * not, as for a context of a length that is not kept. */
 typedef sampler_status (*sampler_ngram_has_gram_fn)(void *user, const int32_t *context,
                                                     int64_t num_tokens, int32_t *out_has);
 
-/* Counts each of `next_token_ids` once, in their order, behind the end of `context`; one that
+/* Counts each of `next_token_ids` once, in their order, as following the end of `context`; one that
  * stands there twice counts twice. */
 typedef sampler_status (*sampler_ngram_update_fn)(void *user, const int32_t *context,
                                                   int64_t num_tokens, const int32_t *next_token_ids,
                                                   int64_t num_next_tokens);
 
-/* Learns a text: an update with each token of it behind those before. What was known stays. */
+/* Learns a text: an update with each of its tokens, as following those before it. What was known
+ * stays. */
 typedef sampler_status (*sampler_ngram_initialize_fn)(void *user, const int32_t *token_ids,
                                                       int64_t num_tokens);
 
@@ -79,12 +80,12 @@ typedef struct sampler_ngram {
 
 /* ---- N-gram storage -------------------------------------------------------------------------- */
 
-/* Counts of n-grams: contexts of up to order - 1 tokens, and how often each token came behind. */
+/* Counts of n-grams: contexts of up to order - 1 tokens, and how often each token followed. */
 typedef struct sampler_ngram_storage *sampler_ngram_storage_t;
 
 typedef int32_t sampler_ngram_kind;
 enum {
-  /* N-grams of 2 to `order` tokens. Behind an unknown context the longest known end of it counts,
+  /* N-grams of 2 to `order` tokens. After an unknown context the longest known end of it counts,
    * down to its last token alone. */
   SAMPLER_NGRAM_ALL_ORDERS = 0,
   /* N-grams of `order` tokens only. A context of fewer than order - 1 tokens is unknown. */
@@ -125,13 +126,13 @@ SAMPLER_API void sampler_ngram_storage_destroy(sampler_ngram_storage_t storage);
 /* Fills *out_ngram, whose struct_size is set, with the storage as an interface. It is valid until
  * the storage is destroyed; `user` is the storage.
  *
- * next_token  gives the token counted most often behind the longest known context; of equal counts
+ * next_token  gives the token counted most often after the longest known context; of equal counts
  *             the one that had that count first. Of the context at most the last order - 1 tokens
  *             are read. Counts stop at 2^32 - 1.
- * has_gram    1 for contexts of 1 to order - 1 tokens (ONE_LEVEL: order - 1) with a count behind.
- * update      counts in every order that is kept and for which the context is long enough. Of the
- *             context at most the last order - 1 tokens are read.
- * reset       also gives the table's memory back and sets the statistics to 0.
+ * has_gram    1 for contexts of 1 to order - 1 tokens (ONE_LEVEL: order - 1) that a token is
+ * counted after. update      counts in every order that is kept and for which the context is long
+ * enough. Of the context at most the last order - 1 tokens are read. reset       also gives the
+ * table's memory back and sets the statistics to 0.
  *
  * A call takes amortised O(order log n) at worst for each token that it learns, n being the n-grams
  * known: now and then the table grows.
@@ -146,7 +147,7 @@ typedef struct sampler_ngram_storage_stats {
   /* sizeof(sampler_ngram_storage_stats). */
   size_t struct_size;
 
-  /* Contexts with a token behind, of all lengths kept. */
+  /* Contexts that a token followed, of all lengths kept. */
   int64_t num_contexts;
 
   /* Next tokens learned, each once whatever the number of orders, dropped or not. */
@@ -237,11 +238,11 @@ SAMPLER_API sampler_status sampler_prompt_lookup_propose(sampler_prompt_lookup_t
  * and where it is not so the tokens are of no use.
  *
  * next_token  what followed the longest occurrence in the text of the context's end, within
- *             min_match and max_match. Tokens of the context behind the text, such as drafts, are
+ *             min_match and max_match. Tokens of the context after the text, such as drafts, are
  *             matched but not appended, so time is in proportion to their number, amortised
  *             O(log n) at worst for each. A context shorter than the text is unknown.
  * has_gram    1 when the context, of min_match to max_match tokens, stands anywhere in the text
- * with a token behind it. update      appends to the text what the context has behind it;
+ * with a token after it. update      appends to the text what the context has beyond it;
  * next_token_ids are checked but not learned, since only some of them may be part of the sequence.
  * initialize  appends, as sampler_prompt_lookup_append does.
  * reset       is sampler_prompt_lookup_reset. */

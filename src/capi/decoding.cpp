@@ -201,7 +201,11 @@ void check_without_drafter(Check &check, const sampler_speculative_args &args) {
         "2, for n-grams",
         int(args.adaptive_gamma));
   }
-  check.zero("skip_sample_adjustment", args.skip_sample_adjustment);
+  if (args.skip_sample_adjustment) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "skip_sample_adjustment is %d; it must be 0 for n-grams",
+               int(args.skip_sample_adjustment));
+  }
 }
 
 void must_be_null(Check &check, const char *name, const void *data) {
@@ -361,7 +365,8 @@ sampler_status sampler_speculative(sampler_t sampler, const sampler_speculative_
     if (!check.read("args", args, &own)) return;
     read_generation(check, "generation", own.generation, 1, 1, &shared);
     if (!own.drafter == !own.ngram) {
-      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "drafter and ngram are %s; one must be set",
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "drafter and ngram are both %s; one of them must be set, and the other NULL",
                  own.drafter ? "set" : "NULL");
     }
     check_gamma(check, own);

@@ -1,7 +1,7 @@
-"""Compiles the public headers, or the C blocks of a document, with one compiler and standard.
+"""Compiles the public headers, or the C blocks of documents, with one compiler and standard.
 
 usage: check_headers.py headers COMPILER STANDARD INCLUDE_DIR
-       check_headers.py document COMPILER STANDARD INCLUDE_DIR MARKDOWN
+       check_headers.py document COMPILER STANDARD INCLUDE_DIR MARKDOWN ...
 
 Exits with 77, "skipped", when the compiler is not installed.
 """
@@ -42,14 +42,17 @@ def header_sources(include_dir):
     return sources
 
 
-def document_sources(markdown):
-    text = pathlib.Path(markdown).read_text()
+def document_sources(*documents):
     blocks = []
-    for match in re.finditer(r"^```c\n(.*?)^```$", text, flags=re.M | re.S):
-        line = text[:match.start(1)].count("\n") + 1
-        blocks.append(f'#line {line} "{pathlib.Path(markdown).name}"\n{match.group(1)}')
-    if not blocks:
-        sys.exit(f"no C block in {markdown}")
+    for document in documents:
+        path = pathlib.Path(document)
+        text = path.read_text()
+        found = list(re.finditer(r"^```c\n(.*?)^```$", text, flags=re.M | re.S))
+        if not found:
+            sys.exit(f"no C block in {document}")
+        for match in found:
+            line = text[:match.start(1)].count("\n") + 1
+            blocks.append(f'#line {line} "{path.name}"\n{match.group(1)}')
     return {f"{len(blocks)} blocks": "#include <sampler/sampler.h>\n" + "".join(blocks)}
 
 

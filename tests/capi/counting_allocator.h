@@ -20,11 +20,12 @@ class CountingAllocator {
 
   template <class Options>
   void install(Options *options) {
-    options->allocator_user = this;
-    options->allocate = [](void *user, std::size_t bytes, std::size_t alignment) {
+    options->allocator.user = this;
+    options->allocator.allocate = [](void *user, std::size_t bytes, std::size_t alignment) {
       return static_cast<CountingAllocator *>(user)->allocate(bytes, alignment);
     };
-    options->deallocate = [](void *user, void *memory, std::size_t bytes, std::size_t alignment) {
+    options->allocator.deallocate = [](void *user, void *memory, std::size_t bytes,
+                                       std::size_t alignment) {
       static_cast<CountingAllocator *>(user)->deallocate(memory, bytes, alignment);
     };
   }

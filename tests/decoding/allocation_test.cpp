@@ -11,7 +11,7 @@ namespace {
 using capi_test::CountingAllocator;
 
 Sampler make_with(CountingAllocator *allocator, std::int32_t num_threads = 1) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
   allocator->install(&options);
   sampler_t sampler = nullptr;

@@ -18,9 +18,9 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-enum class LoopKind { kAutoregressive, kSpeculative, kNgramAssisted, kBeamSearch };
+enum class LoopKind { kAutoregressive, kSpeculative, kNgrams, kBeamSearch };
 constexpr LoopKind kAllLoops[] = {LoopKind::kAutoregressive, LoopKind::kSpeculative,
-                                  LoopKind::kNgramAssisted, LoopKind::kBeamSearch};
+                                  LoopKind::kNgrams, LoopKind::kBeamSearch};
 
 // A call of any loop that is as it should be, with outputs full of sentinels.
 class AnyCall {
@@ -28,7 +28,7 @@ class AnyCall {
   static constexpr std::int64_t kNumTexts = 3;
   static constexpr std::int64_t kMaxNewTokens = 4;
 
-  AnyCall() {
+  explicit AnyCall(LoopKind kind) : kind_(kind) {
     Limits limits;
     limits.vocabulary_size = 5;
     limits.max_context = 20;
@@ -54,9 +54,13 @@ class AnyCall {
     generation.out_lengths = lengths;
     generation.out_finish_reasons = reasons;
     generation.out_stats = &stats;
-    speculative.generation = ngram_assisted.generation = beam_search.generation = &generation;
-    speculative.drafter = &drafter;
-    ngram_assisted.ngram = &ngram;
+    generation.params = &params;
+    speculative.generation = beam_search.generation = &generation;
+    if (kind == LoopKind::kNgrams) {
+      speculative.ngram = &ngram;
+    } else {
+      speculative.drafter = &drafter;
+    }
     beam_search.out_scores = scores;
     std::fill_n(token_ids, kNumTexts * kMaxNewTokens, kUntouched);
     std::fill_n(lengths, kNumTexts, kUntouched);
@@ -67,14 +71,13 @@ class AnyCall {
   AnyCall(const AnyCall &) = delete;
   AnyCall &operator=(const AnyCall &) = delete;
 
-  sampler_status run(sampler_t sampler, LoopKind kind) {
-    switch (kind) {
+  sampler_status run(sampler_t sampler) {
+    switch (kind_) {
       case LoopKind::kAutoregressive:
         return sampler_autoregressive(sampler, &generation);
       case LoopKind::kSpeculative:
+      case LoopKind::kNgrams:
         return sampler_speculative(sampler, &speculative);
-      case LoopKind::kNgramAssisted:
-        return sampler_ngram_assisted(sampler, &ngram_assisted);
       default:
         return sampler_beam_search(sampler, &beam_search);
     }
@@ -91,10 +94,10 @@ class AnyCall {
   Calls calls;
   sampler_model target, drafter;
   sampler_ngram ngram;
-  sampler_generation_args generation = SAMPLER_GENERATION_ARGS_INIT;
-  sampler_speculative_args speculative = SAMPLER_SPECULATIVE_ARGS_INIT;
-  sampler_ngram_assisted_args ngram_assisted = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
-  sampler_beam_search_args beam_search = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+  sampler_generation_args generation = sampler_generation_args_default();
+  sampler_speculative_args speculative = sampler_speculative_args_default();
+  sampler_params params = sampler_params_default();
+  sampler_beam_search_args beam_search = sampler_beam_search_args_default();
 
   // Far enough apart that each array could lie at another's place without reaching the next.
   alignas(64) std::int64_t offsets[kNumTexts + 1] = {0, 2, 3, 6};
@@ -104,10 +107,11 @@ class AnyCall {
   alignas(64) std::int64_t lengths[kNumTexts];
   alignas(64) sampler_finish_reason reasons[kNumTexts];
   alignas(64) float scores[kNumTexts];
-  alignas(64) sampler_generation_stats stats = SAMPLER_GENERATION_STATS_INIT;
+  alignas(64) sampler_generation_stats stats = sized<sampler_generation_stats>();
 
  private:
   static constexpr std::int32_t kUntouched = -54321;
+  LoopKind kind_;
   std::unique_ptr<Model> target_model_, drafter_model_;
   std::unique_ptr<ScriptedNgram> storage_;
 };
@@ -124,9 +128,9 @@ class Rules : public testing::Test {
   void refuse(LoopKind kind, const Change &change, const std::string &start,
               sampler_status status = SAMPLER_ERROR_INVALID_ARGUMENT) {
     SCOPED_TRACE(testing::Message() << "loop " << int(kind) << ": " << start);
-    AnyCall call;
+    AnyCall call(kind);
     change(&call);
-    EXPECT_EQ(call.run(sampler_.get(), kind), status);
+    EXPECT_EQ(call.run(sampler_.get()), status);
     EXPECT_EQ(std::string(sampler_last_error()).substr(0, start.size()), start)
         << sampler_last_error();
     EXPECT_EQ(call.calls.count(), 0);
@@ -151,9 +155,9 @@ class Rules : public testing::Test {
   }
 
   void accept(LoopKind kind, const Change &change) {
-    AnyCall call;
+    AnyCall call(kind);
     change(&call);
-    EXPECT_EQ(call.run(sampler_.get(), kind), SAMPLER_OK)
+    EXPECT_EQ(call.run(sampler_.get()), SAMPLER_OK)
         << "loop " << int(kind) << ": " << sampler_last_error();
     EXPECT_GT(call.calls.count(), 0);
     EXPECT_FALSE(call.is_untouched());
@@ -164,6 +168,7 @@ class Rules : public testing::Test {
 
   Sampler sampler_ = make_sampler();
   const std::vector<LoopKind> all_{std::begin(kAllLoops), std::end(kAllLoops)};
+  const std::vector<LoopKind> drafting_{LoopKind::kSpeculative, LoopKind::kNgrams};
 };
 
 #define MEMBER(expression)    \
@@ -177,8 +182,8 @@ TEST_F(Rules, TheCallIsWell) {
 
 TEST_F(Rules, RequiredPointers) {
   for (const LoopKind kind : kAllLoops) {
-    AnyCall call;
-    EXPECT_EQ(call.run(nullptr, kind), SAMPLER_ERROR_INVALID_ARGUMENT);
+    AnyCall call(kind);
+    EXPECT_EQ(call.run(nullptr), SAMPLER_ERROR_INVALID_ARGUMENT);
     EXPECT_STREQ(sampler_last_error(), "sampler is NULL; it must come from sampler_create");
     EXPECT_TRUE(call.is_untouched());
   }
@@ -187,26 +192,24 @@ TEST_F(Rules, RequiredPointers) {
   EXPECT_EQ(sampler_last_error(), null_args);
   EXPECT_EQ(sampler_speculative(sampler_.get(), nullptr), SAMPLER_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(sampler_last_error(), null_args);
-  EXPECT_EQ(sampler_ngram_assisted(sampler_.get(), nullptr), SAMPLER_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(sampler_last_error(), null_args);
   EXPECT_EQ(sampler_beam_search(sampler_.get(), nullptr), SAMPLER_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(sampler_last_error(), null_args);
 
-  refuse(
-      LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.generation = nullptr; },
-      "generation is NULL; it must point to a struct");
-  refuse(
-      LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.generation = nullptr; },
-      "generation is NULL; it must point to a struct");
+  for (const LoopKind kind : drafting_) {
+    refuse(
+        kind, [](AnyCall *c) { c->speculative.generation = nullptr; },
+        "generation is NULL; it must point to a struct");
+    refuse(
+        kind, [](AnyCall *c) { c->speculative.drafter = nullptr, c->speculative.ngram = nullptr; },
+        "drafter and ngram are both NULL; one of them must be set, and the other NULL");
+    refuse(
+        kind,
+        [](AnyCall *c) { c->speculative.drafter = &c->drafter, c->speculative.ngram = &c->ngram; },
+        "drafter and ngram are both set; one of them must be set, and the other NULL");
+  }
   refuse(
       LoopKind::kBeamSearch, [](AnyCall *c) { c->beam_search.generation = nullptr; },
       "generation is NULL; it must point to a struct");
-  refuse(
-      LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.drafter = nullptr; },
-      "drafter is NULL; it must point to a struct");
-  refuse(
-      LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.ngram = nullptr; },
-      "ngram is NULL; it must point to a struct");
   refuse_all([](AnyCall *c) { c->generation.target = nullptr; },
              "target is NULL; it must point to a struct");
   refuse_all([](AnyCall *c) { c->generation.prompt_offsets = nullptr; },
@@ -232,36 +235,54 @@ TEST_F(Rules, RequiredPointers) {
     }
   }
   refuse(
-      LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram.next_token = nullptr; },
+      LoopKind::kNgrams, [](AnyCall *c) { c->ngram.next_token = nullptr; },
       "next_token of the ngram is NULL; it is required");
   refuse(
-      LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram.update = nullptr; },
+      LoopKind::kNgrams, [](AnyCall *c) { c->ngram.update = nullptr; },
       "update of the ngram is NULL; it is required");
   refuse(
-      LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram.initialize = nullptr; },
+      LoopKind::kNgrams, [](AnyCall *c) { c->ngram.initialize = nullptr; },
       "initialize of the ngram is NULL; it is required");
 }
 
 TEST_F(Rules, StructSizes) {
-  const std::vector<std::pair<Change, std::vector<LoopKind>>> structs = {
-      {[](AnyCall *c) { --c->generation.struct_size; }, all_},
-      {[](AnyCall *c) { c->generation.struct_size = 0; }, all_},
-      {[](AnyCall *c) { c->generation.struct_size = SIZE_MAX; }, all_},
-      {[](AnyCall *c) { --c->target.struct_size; }, all_},
-      {[](AnyCall *c) { c->target.struct_size = SIZE_MAX; }, all_},
-      {[](AnyCall *c) { --c->stats.struct_size; }, all_},
-      {[](AnyCall *c) { c->stats.struct_size = 0; }, all_},
-      {[](AnyCall *c) { --c->drafter.struct_size; }, {LoopKind::kSpeculative}},
-      {[](AnyCall *c) { --c->speculative.struct_size; }, {LoopKind::kSpeculative}},
-      {[](AnyCall *c) { c->speculative.struct_size = SIZE_MAX; }, {LoopKind::kSpeculative}},
-      {[](AnyCall *c) { --c->ngram.struct_size; }, {LoopKind::kNgramAssisted}},
-      {[](AnyCall *c) { --c->ngram_assisted.struct_size; }, {LoopKind::kNgramAssisted}},
-      {[](AnyCall *c) { --c->beam_search.struct_size; }, {LoopKind::kBeamSearch}},
-      {[](AnyCall *c) { c->beam_search.struct_size = 1; }, {LoopKind::kBeamSearch}},
+  const std::vector<LoopKind> autoregressive = {LoopKind::kAutoregressive},
+                              nested = {LoopKind::kSpeculative, LoopKind::kNgrams,
+                                        LoopKind::kBeamSearch},
+                              speculative = {LoopKind::kSpeculative}, ngrams = {LoopKind::kNgrams},
+                              beam_search = {LoopKind::kBeamSearch};
+  struct Sized {
+    const char *name;
+    const char *type;
+    std::size_t size;
+    std::function<std::size_t &(AnyCall *)> member;
+    const std::vector<LoopKind> &kinds;
   };
-  for (const auto &[change, kinds] : structs) {
-    for (const LoopKind kind : kinds) refuse(kind, change, "struct_size is ");
+#define SIZED(name, type, member, kinds)                         \
+  Sized {                                                        \
+    name, #type, sizeof(type), MEMBER(member.struct_size), kinds \
   }
+  for (const Sized &sized :
+       {SIZED("args", sampler_generation_args, generation, autoregressive),
+        SIZED("generation", sampler_generation_args, generation, nested),
+        SIZED("target", sampler_model, target, all_), SIZED("params", sampler_params, params, all_),
+        SIZED("out_stats", sampler_generation_stats, stats, all_),
+        SIZED("args", sampler_speculative_args, speculative, drafting_),
+        SIZED("drafter", sampler_model, drafter, speculative),
+        SIZED("ngram", sampler_ngram, ngram, ngrams),
+        SIZED("args", sampler_beam_search_args, beam_search, beam_search)}) {
+    for (const LoopKind kind : sized.kinds) {
+      for (const std::size_t size : {std::size_t(0), std::size_t(1), sized.size - 1,
+                                     std::size_t(65537), std::size_t(SIZE_MAX)}) {
+        refuse(
+            kind, [&](AnyCall *c) { sized.member(c) = size; },
+            std::string(sized.name) + "->struct_size is " + std::to_string(size) +
+                "; set it to sizeof(" + sized.type + "), " + std::to_string(sized.size) +
+                " here or up to 65536 with newer headers");
+      }
+    }
+  }
+#undef SIZED
 }
 
 // A newer program's struct, whose new members are off, and set.
@@ -271,7 +292,7 @@ TEST_F(Rules, LongerStructs) {
     std::uint64_t member;
   };
   for (const std::uint64_t member : {0, 1}) {
-    AnyCall call;
+    AnyCall call(LoopKind::kAutoregressive);
     Newer newer = {call.generation, member};
     newer.args.struct_size = sizeof newer;
     const sampler_status status = sampler_autoregressive(sampler_.get(), &newer.args);
@@ -309,16 +330,13 @@ TEST_F(Rules, Ranges) {
                 Int64s{0, -1});
   refuse_values(speculative, "max_sequences of the drafter", MEMBER(drafter.max_sequences),
                 Int64s{0, -1, k31});
-  refuse_values(speculative, "gamma", MEMBER(speculative.gamma),
+  refuse_values(drafting_, "gamma", MEMBER(speculative.gamma),
                 Int64s{0, -1, INT64_MIN, 1025, INT64_MAX});
-  refuse_values(speculative, "gamma_min", MEMBER(speculative.gamma_min),
+  refuse_values(drafting_, "gamma_min", MEMBER(speculative.gamma_min),
                 Int64s{-1, INT64_MIN, 6, INT64_MAX});
-  refuse_values(speculative, "gamma_max", MEMBER(speculative.gamma_max),
+  refuse_values(drafting_, "gamma_max", MEMBER(speculative.gamma_max),
                 Int64s{-1, INT64_MIN, 1025, INT64_MAX});
-  const std::vector<LoopKind> ngram_assisted = {LoopKind::kNgramAssisted};
-  refuse_values(ngram_assisted, "gamma", MEMBER(ngram_assisted.gamma),
-                Int64s{0, -1, INT64_MIN, 1025, INT64_MAX});
-  refuse_values(ngram_assisted, "filler_top_k", MEMBER(ngram_assisted.filler_top_k),
+  refuse_values(drafting_, "filler_top_k", MEMBER(speculative.filler_top_k),
                 Int64s{-1, INT64_MIN, k20, INT64_MAX});
   const std::vector<LoopKind> beam_search = {LoopKind::kBeamSearch};
   refuse_values(beam_search, "num_beams", MEMBER(beam_search.num_beams),
@@ -335,38 +353,53 @@ TEST_F(Rules, Enumerations) {
   refuse_values(all_, "processor", MEMBER(generation.processor), not_two);
   refuse_values(all_, "use_cache", MEMBER(generation.use_cache), not_two);
   refuse_values(all_, "debug", MEMBER(generation.debug), not_two);
-  refuse_values(all_, "top_k_ties", MEMBER(generation.top_k_ties), not_two);
-  refuse_values(all_, "top_p_ties", MEMBER(generation.top_p_ties), not_two);
-  refuse_values(all_, "filter_order", MEMBER(generation.filter_order), not_three);
-  refuse_values(all_, "temperature_order", MEMBER(generation.temperature_order), not_two);
+  refuse_values(all_, "params->top_k_ties", MEMBER(params.top_k_ties), not_two);
+  refuse_values(all_, "params->top_p_ties", MEMBER(params.top_p_ties), not_two);
+  refuse_values(all_, "params->filter_order", MEMBER(params.filter_order), not_three);
+  refuse_values(all_, "params->temperature_order", MEMBER(params.temperature_order), not_two);
   refuse_values(all_, "logits_dtype", MEMBER(target.logits_dtype), not_three);
   refuse_values(all_, "reserved", MEMBER(target.reserved), Int32s{1, -1, INT32_MAX});
   const std::vector<LoopKind> speculative = {LoopKind::kSpeculative};
   refuse_values(speculative, "logits_dtype", MEMBER(drafter.logits_dtype), not_three);
   refuse_values(speculative, "reserved", MEMBER(drafter.reserved), Int32s{1});
-  refuse_values(speculative, "adaptive_gamma", MEMBER(speculative.adaptive_gamma), not_three);
-  refuse_values(speculative, "first_target", MEMBER(speculative.first_target), not_two);
-  refuse_values(speculative, "skip_sample_adjustment", MEMBER(speculative.skip_sample_adjustment),
+  refuse_values(drafting_, "adaptive_gamma", MEMBER(speculative.adaptive_gamma), not_three);
+  refuse_values(drafting_, "first_target", MEMBER(speculative.first_target), not_two);
+  refuse_values(drafting_, "stop_if_unknown", MEMBER(speculative.stop_if_unknown), not_two);
+  refuse_values(drafting_, "skip_sample_adjustment", MEMBER(speculative.skip_sample_adjustment),
                 not_two);
-  const std::vector<LoopKind> ngram_assisted = {LoopKind::kNgramAssisted};
-  refuse_values(ngram_assisted, "stop_if_unknown", MEMBER(ngram_assisted.stop_if_unknown), not_two);
-  refuse_values(ngram_assisted, "first_target", MEMBER(ngram_assisted.first_target), not_two);
-  refuse_values(ngram_assisted, "adaptive_gamma", MEMBER(ngram_assisted.adaptive_gamma),
-                Int32s{-1, SAMPLER_GAMMA_BY_ENTROPY, 3, INT32_MIN, INT32_MAX});
-  refuse_values(ngram_assisted, "reserved", MEMBER(ngram_assisted.reserved), Int32s{1, -1});
+  refuse_values(drafting_, "reserved", MEMBER(speculative.reserved), Int32s{1, -1});
   const std::vector<LoopKind> beam_search = {LoopKind::kBeamSearch};
   refuse_values(beam_search, "early_stop", MEMBER(beam_search.early_stop), not_two);
   refuse_values(beam_search, "reserved", MEMBER(beam_search.reserved), Int32s{1, -1});
 }
 
+// What a drafter alone can have.
+TEST_F(Rules, OfNgrams) {
+  refuse(
+      LoopKind::kNgrams,
+      [](AnyCall *c) { c->speculative.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY; },
+      "adaptive_gamma is 1; it must be SAMPLER_GAMMA_FIXED, 0, or SAMPLER_GAMMA_MEASURED, 2, for "
+      "n-grams");
+  refuse(
+      LoopKind::kNgrams, [](AnyCall *c) { c->speculative.skip_sample_adjustment = 1; },
+      "skip_sample_adjustment is 1; it must be 0 for n-grams");
+  accept(LoopKind::kNgrams,
+         [](AnyCall *c) { c->speculative.adaptive_gamma = SAMPLER_GAMMA_MEASURED; });
+  accept(LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.skip_sample_adjustment = 1; });
+}
+
 TEST_F(Rules, Numbers) {
-  refuse_all([](AnyCall *c) { c->generation.temperature = kNan; }, "temperature is NaN; it must");
-  refuse_all([](AnyCall *c) { c->generation.top_p = kNan; }, "top_p is NaN; it must");
-  refuse_all([](AnyCall *c) { c->generation.min_p = kNan; }, "min_p is NaN; it must");
+  refuse_all([](AnyCall *c) { c->params.temperature = kNan; },
+             "params->temperature is NaN; it must be a number");
+  refuse_all([](AnyCall *c) { c->params.top_p = kNan; },
+             "params->top_p is NaN; it must be a number");
+  refuse_all([](AnyCall *c) { c->params.min_p = kNan; },
+             "params->min_p is NaN; it must be a number");
   for (const float value : {-FLT_MIN, -1.0f, 1.0f, 2.0f, kInf, -kInf, kNan}) {
-    refuse(
-        LoopKind::kSpeculative, [=](AnyCall *c) { c->speculative.ema_beta = value; },
-        "ema_beta is ");
+    for (const LoopKind kind : drafting_) {
+      refuse(
+          kind, [=](AnyCall *c) { c->speculative.ema_beta = value; }, "ema_beta is ");
+    }
   }
   for (const float value : {-FLT_MIN, -1.0f, -kInf, kInf, kNan}) {
     refuse(
@@ -498,7 +531,7 @@ TEST_F(Rules, Overlaps) {
         SCOPED_TRACE(testing::Message()
                      << "loop " << int(kind) << ": " << output.name << ", " << other.name);
         alignas(64) std::uint64_t unset[8] = {};
-        AnyCall call;
+        AnyCall call(kind);
         // What AnyCall leaves out.
         for (const Array *array : {&output, &other}) {
           if (!*array->pointer(&call)) *array->pointer(&call) = unset;
@@ -512,7 +545,7 @@ TEST_F(Rules, Overlaps) {
         char *const address = static_cast<char *>(*place.pointer(&call));
         *moved.pointer(&call) =
             address + (std::string(place.name) == "out_stats" ? sizeof(std::size_t) : 0);
-        EXPECT_EQ(call.run(sampler_.get(), kind), SAMPLER_ERROR_INVALID_ARGUMENT);
+        EXPECT_EQ(call.run(sampler_.get()), SAMPLER_ERROR_INVALID_ARGUMENT);
         const std::string text = sampler_last_error();
         EXPECT_NE(text.find(output.name), std::string::npos) << text;
         EXPECT_NE(text.find(other.name), std::string::npos) << text;
@@ -527,6 +560,7 @@ TEST_F(Rules, Overlaps) {
 TEST_F(Rules, EdgesAreAccepted) {
   accept_all([](AnyCall *c) { c->generation.pad_token_id = INT32_MIN; });
   accept_all([](AnyCall *c) { c->generation.max_new_tokens = 1; });
+  accept_all([](AnyCall *c) { c->generation.params = nullptr; });
   accept_all([](AnyCall *c) { c->target.max_context = INT64_MAX; });
   accept_all([](AnyCall *c) { c->target.max_span_tokens = INT64_MAX; });
   accept_all([](AnyCall *c) { c->generation.num_end_tokens = 0; });
@@ -541,20 +575,24 @@ TEST_F(Rules, EdgesAreAccepted) {
   });
   for (const float value : {0.0f, -1.0f, kInf, -kInf, FLT_MAX}) {
     accept_all([=](AnyCall *c) {
-      c->generation.temperature = c->generation.top_p = c->generation.min_p = value;
-      c->generation.top_k = INT32_MIN;
+      c->params.temperature = c->params.top_p = c->params.min_p = value;
+      c->params.top_k = INT32_MIN;
     });
     for (const LoopKind kind :
-         {LoopKind::kAutoregressive, LoopKind::kSpeculative, LoopKind::kNgramAssisted}) {
+         {LoopKind::kAutoregressive, LoopKind::kSpeculative, LoopKind::kNgrams}) {
       accept(kind, [=](AnyCall *c) {
         c->generation.processor = SAMPLER_PROCESSOR_SAMPLE;
-        c->generation.temperature = c->generation.top_p = c->generation.min_p = value;
-        c->generation.top_k = INT32_MAX;
+        c->params.temperature = c->params.top_p = c->params.min_p = value;
+        c->params.top_k = INT32_MAX;
       });
     }
   }
-  accept(LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.gamma = 1; });
-  accept(LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.gamma = 1024; });
+  for (const LoopKind kind : drafting_) {
+    accept(kind, [](AnyCall *c) { c->speculative.gamma = 1; });
+    accept(kind, [](AnyCall *c) { c->speculative.gamma = 1024; });
+    accept(kind, [](AnyCall *c) { c->speculative.filler_top_k = 0; });
+    accept(kind, [](AnyCall *c) { c->speculative.filler_top_k = k20 - 1; });
+  }
   accept(LoopKind::kSpeculative, [](AnyCall *c) {
     c->speculative.adaptive_gamma = 1;
     c->speculative.gamma_max = c->speculative.gamma_min = 1024;
@@ -565,11 +603,8 @@ TEST_F(Rules, EdgesAreAccepted) {
     c->speculative.gamma_min = 0;
   });
   accept(LoopKind::kSpeculative, [](AnyCall *c) { c->drafter.max_context = 1; });
-  accept(LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.gamma = 1024; });
-  accept(LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.filler_top_k = 0; });
-  accept(LoopKind::kNgramAssisted, [](AnyCall *c) { c->ngram_assisted.filler_top_k = k20 - 1; });
   accept(LoopKind::kBeamSearch, [](AnyCall *c) { c->beam_search.top_k = k20 - 1; });
-  accept(LoopKind::kNgramAssisted, [](AnyCall *c) {
+  accept(LoopKind::kNgrams, [](AnyCall *c) {
     c->ngram.has_gram = nullptr;
     c->ngram.reset = nullptr;
   });
@@ -584,12 +619,12 @@ TEST_F(Rules, EdgesAreAccepted) {
 
 TEST_F(Rules, NoTextsDoNothing) {
   for (const LoopKind kind : kAllLoops) {
-    AnyCall call;
+    AnyCall call(kind);
     call.generation.num_sequences = 0;
     call.generation.prompt_offsets = nullptr;
     call.generation.prompt_token_ids = nullptr;
     call.generation.out_token_ids = nullptr;
-    EXPECT_EQ(call.run(sampler_.get(), kind), SAMPLER_OK) << sampler_last_error();
+    EXPECT_EQ(call.run(sampler_.get()), SAMPLER_OK) << sampler_last_error();
     EXPECT_EQ(call.calls.count(), 0);
   }
 }
@@ -597,14 +632,14 @@ TEST_F(Rules, NoTextsDoNothing) {
 // ---- _init ------------------------------------------------------------------------------------
 
 template <class Struct>
-void expect_init(sampler_status (*init)(Struct *, std::size_t), const Struct &by_macro,
+void expect_init(sampler_status (*init)(Struct *, std::size_t), const Struct &defaults,
                  const char *name) {
   SCOPED_TRACE(name);
   unsigned char memory[sizeof(Struct) + 24];
   std::memset(memory, 0xA5, sizeof memory);
   auto *const filled = reinterpret_cast<Struct *>(memory);
   ASSERT_EQ(init(filled, sizeof(Struct)), SAMPLER_OK);
-  EXPECT_EQ(std::memcmp(memory, &by_macro, sizeof by_macro), 0);
+  EXPECT_EQ(std::memcmp(memory, &defaults, sizeof defaults), 0);
   EXPECT_EQ(memory[sizeof(Struct)], 0xA5);
   EXPECT_EQ(filled->struct_size, sizeof(Struct));
   // A newer caller's members are 0.
@@ -621,34 +656,23 @@ void expect_init(sampler_status (*init)(Struct *, std::size_t), const Struct &by
   EXPECT_EQ(sampler_last_error(), std::string(name) + " is NULL; it is required");
 }
 
-TEST(Init, GivesWhatTheMacroGives) {
-  const sampler_model model = SAMPLER_MODEL_INIT;
-  const sampler_generation_args generation = SAMPLER_GENERATION_ARGS_INIT;
-  const sampler_speculative_args speculative = SAMPLER_SPECULATIVE_ARGS_INIT;
-  const sampler_ngram_assisted_args ngram_assisted = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
-  const sampler_beam_search_args beam_search = SAMPLER_BEAM_SEARCH_ARGS_INIT;
-  expect_init(sampler_model_init, model, "model");
-  expect_init(sampler_generation_args_init, generation, "args");
-  expect_init(sampler_speculative_args_init, speculative, "args");
-  expect_init(sampler_ngram_assisted_args_init, ngram_assisted, "args");
-  expect_init(sampler_beam_search_args_init, beam_search, "args");
+TEST(Init, GivesTheDefaults) {
+  expect_init(sampler_generation_args_init, sampler_generation_args_default(), "args");
+  expect_init(sampler_speculative_args_init, sampler_speculative_args_default(), "args");
+  expect_init(sampler_beam_search_args_init, sampler_beam_search_args_default(), "args");
 }
 
 TEST(Init, DefaultsAreTheDocumentedOnes) {
-  const sampler_generation_args generation = SAMPLER_GENERATION_ARGS_INIT;
+  const sampler_generation_args generation = sampler_generation_args_default();
   EXPECT_EQ(generation.max_new_tokens, 40);
   EXPECT_EQ(generation.end_token_ids, nullptr);
   EXPECT_EQ(generation.pad_token_id, 0);
   EXPECT_EQ(generation.use_cache, 0);
   EXPECT_EQ(generation.processor, SAMPLER_PROCESSOR_GREEDY);
-  EXPECT_EQ(generation.temperature, 1.0f);
-  EXPECT_EQ(generation.top_k, 0);
-  EXPECT_EQ(generation.top_p, 1.0f);
-  EXPECT_EQ(generation.min_p, 0.0f);
-  EXPECT_EQ(generation.temperature_order, SAMPLER_TEMPERATURE_LAST);
+  EXPECT_EQ(generation.params, nullptr);
   EXPECT_EQ(generation.debug, 0);
   EXPECT_EQ(generation.out_stats, nullptr);
-  const sampler_speculative_args speculative = SAMPLER_SPECULATIVE_ARGS_INIT;
+  const sampler_speculative_args speculative = sampler_speculative_args_default();
   EXPECT_EQ(speculative.gamma, 5);
   EXPECT_EQ(speculative.adaptive_gamma, 0);
   EXPECT_EQ(speculative.ema_beta, 0.0f);
@@ -656,12 +680,9 @@ TEST(Init, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(speculative.gamma_max, 0);
   EXPECT_EQ(speculative.first_target, 1);
   EXPECT_EQ(speculative.skip_sample_adjustment, 0);
-  const sampler_ngram_assisted_args ngram_assisted = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
-  EXPECT_EQ(ngram_assisted.gamma, 5);
-  EXPECT_EQ(ngram_assisted.filler_top_k, 3);
-  EXPECT_EQ(ngram_assisted.stop_if_unknown, 0);
-  EXPECT_EQ(ngram_assisted.first_target, 1);
-  const sampler_beam_search_args beam_search = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+  EXPECT_EQ(speculative.filler_top_k, 3);
+  EXPECT_EQ(speculative.stop_if_unknown, 0);
+  const sampler_beam_search_args beam_search = sampler_beam_search_args_default();
   EXPECT_EQ(beam_search.num_beams, 4);
   EXPECT_EQ(beam_search.top_k, 3);
   EXPECT_EQ(beam_search.num_results, 1);

@@ -44,8 +44,8 @@ class BeamSearch {
   BeamSearch(const BeamSearch &) = delete;
   BeamSearch &operator=(const BeamSearch &) = delete;
 
-  sampler_generation_args generation = SAMPLER_GENERATION_ARGS_INIT;
-  sampler_beam_search_args args = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+  sampler_generation_args generation = sampler_generation_args_default();
+  sampler_beam_search_args args = sampler_beam_search_args_default();
   std::vector<std::int32_t> ends;
   bool has_fork = true;
 
@@ -55,7 +55,7 @@ class BeamSearch {
     lengths_.assign(num_results, kUntouched);
     reasons_.assign(num_results, kUntouched);
     scores_.assign(num_results, 99);
-    stats = SAMPLER_GENERATION_STATS_INIT;
+    stats = sized<sampler_generation_stats>();
     static const std::int32_t kNone = 0;
     generation.end_token_ids = ends.empty() ? &kNone : ends.data();
     generation.num_end_tokens = std::int64_t(ends.size());
@@ -114,7 +114,7 @@ class BeamSearch {
            std::count(scores_.begin(), scores_.end(), 99.0f) == std::ptrdiff_t(scores_.size());
   }
 
-  sampler_generation_stats stats = SAMPLER_GENERATION_STATS_INIT;
+  sampler_generation_stats stats = sized<sampler_generation_stats>();
 
  private:
   static constexpr std::int32_t kUntouched = -12345;

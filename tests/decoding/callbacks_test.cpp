@@ -13,7 +13,7 @@ constexpr sampler_status kOwnStatus = -77;
 constexpr std::uint64_t kNumScenarios = 40;
 
 std::vector<Loop> loops(Scenario *scenario) {
-  return {autoregressive(), scenario->speculative(), scenario->ngram_assisted()};
+  return {autoregressive(), scenario->speculative(), scenario->with_ngrams()};
 }
 
 // What the loop gave when a callback failed is the beginning of what it gives when none does.
@@ -71,7 +71,7 @@ TEST_P(FailingCallbacks, ExceptionsStop) {
 }
 
 std::string loop_name(const testing::TestParamInfo<int> &parameter) {
-  const char *const names[] = {"Autoregressive", "Speculative", "NgramAssisted"};
+  const char *const names[] = {"Autoregressive", "Speculative", "SpeculativeWithNgrams"};
   return names[parameter.param];
 }
 
@@ -100,19 +100,13 @@ Loop with(const Loop &loop, const Change &change) {
   };
 }
 
-sampler_status failing_process(void *user, sampler_stream, void *, std::int64_t, std::int64_t,
-                               std::int64_t, const std::int32_t *, const std::int64_t *) {
-  return static_cast<Calls *>(user)->next();
-}
-
 TEST(Process, ThatFailsStops) {
   const Sampler sampler = make_sampler();
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     Scenario scenario(seed + 300);
     for (const Loop &loop : loops(&scenario)) {
       scenario.calls.reset();
-      scenario.generation->args.process = failing_process;
-      scenario.generation->args.process_user = &scenario.calls;
+      scenario.generation->process = [&](const ProcessCall &) { return scenario.calls.next(); };
       const std::vector<Text> whole = scenario.generation->texts_of(sampler.get(), loop);
       const std::int64_t num_calls = scenario.calls.count();
       for (std::int64_t i = 0; i < num_calls && !testing::Test::HasFailure(); ++i) {
@@ -168,30 +162,27 @@ TEST(Callbacks, ThatThrowAreAnError) {
 TEST(Callbacks, MayUseTheHandle) {
   const Sampler sampler = make_sampler();
   Scenario scenario(3);
-  scenario.generation->args.process = [](void *user, sampler_stream, void *logits, std::int64_t,
-                                         std::int64_t num_cols, std::int64_t, const std::int32_t *,
-                                         const std::int64_t *) {
+  const auto draw = [&](const ProcessCall &call) {
     std::int32_t token = -1;
-    sampler_argmax_args args = SAMPLER_ARGMAX_ARGS_INIT;
-    args.input = logits;
-    args.num_rows = 1;
-    args.num_cols = num_cols;
-    args.input_dtype = SAMPLER_BF16;  // reads no more than there is of any type
+    auto args = sized<sampler_sample_args>();
+    args.input.values = call.logits;
+    args.input.num_rows = 1;
+    args.input.num_cols = call.num_cols;
+    args.input.dtype = SAMPLER_BF16;  // reads no more than there is of any type
     args.out_token_ids = &token;
     std::size_t bytes = 0;
-    auto *const handle = static_cast<sampler_t>(user);
-    if (const auto status = sampler_workspace_size(handle, SAMPLER_OP_ARGMAX, &args, &bytes)) {
+    if (const auto status = sampler_sample_workspace_size(sampler.get(), &args, &bytes)) {
       return status;
     }
     std::vector<unsigned char> workspace(bytes);
-    args.workspace = workspace.data();
-    args.workspace_bytes = bytes;
-    return sampler_argmax(handle, &args);
+    args.exec.workspace = workspace.data();
+    args.exec.workspace_bytes = bytes;
+    return sampler_sample(sampler.get(), &args);
   };
-  scenario.generation->args.process_user = sampler.get();
   for (const Loop &loop : loops(&scenario)) {
+    scenario.generation->process = draw;
     const auto &texts = scenario.generation->texts_of(sampler.get(), loop);
-    scenario.generation->args.process = nullptr;
+    scenario.generation->process = nullptr;
     EXPECT_EQ(without_counts(texts),
               expected_texts(sampler.get(), *scenario.target, *scenario.generation));
   }

@@ -43,7 +43,7 @@ struct Options {
   std::int32_t top_k = 0;
   float top_p = 1;
   float min_p = 0;
-  sampler_temperature_order order = SAMPLER_TEMPERATURE_LAST;
+  sampler_temperature_order order = SAMPLER_TEMPERATURE_FIRST;
 };
 
 // The target's distribution behind a token, filtered.
@@ -85,11 +85,12 @@ class Distribution : public testing::Test {
         std::make_unique<Generation>(target_.get(), std::vector<Tokens>(kNumTexts, kPrompt));
     sampler_generation_args &args = generation_->args;
     args.processor = SAMPLER_PROCESSOR_SAMPLE;
-    args.temperature = options.temperature;
-    args.top_k = options.top_k;
-    args.top_p = options.top_p;
-    args.min_p = options.min_p;
-    args.temperature_order = options.order;
+    sampler_params &params = generation_->params;
+    params.temperature = options.temperature;
+    params.top_k = options.top_k;
+    params.top_p = options.top_p;
+    params.min_p = options.min_p;
+    params.temperature_order = options.order;
     args.max_new_tokens = max_new_tokens;
     args.use_cache = 1;
     args.seed = kSeed;
@@ -111,7 +112,7 @@ class Distribution : public testing::Test {
   }
 
   Loop speculative_loop(std::int64_t gamma, int first_target = 1) {
-    sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.gamma = gamma;
     args.first_target = first_target;
     return speculative(drafter_.get(), args);
@@ -153,7 +154,7 @@ TEST_F(Distribution, SpeculativeFromTheStart) {
 }
 
 TEST_F(Distribution, SpeculativeAdaptive) {
-  sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+  sampler_speculative_args args = sampler_speculative_args_default();
   args.gamma = 5;
   args.gamma_min = 0;
   args.gamma_max = 12;
@@ -182,12 +183,12 @@ class NgramDistribution : public Distribution {
           return ScriptedNgram::Next{next[context.back()], context.back() != 3};
         },
         &calls_);
-    sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.gamma = 3;
     args.stop_if_unknown = stop_if_unknown;
     args.filler_top_k = filler_top_k;
     args.first_target = first_target;
-    return ngram_assisted(ngram_->interface(), args);
+    return speculative(ngram_->interface(), args);
   }
 
   std::unique_ptr<ScriptedNgram> ngram_;
@@ -216,17 +217,17 @@ TEST_F(NgramDistribution, WithTheTemperatureLast) {
 // The texts share a storage, which learns as they grow: drafts depend on other texts, and the
 // distribution of none does.
 TEST_F(NgramDistribution, OfTheLibrarysStorage) {
-  sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+  sampler_ngram_storage_options options = sized<sampler_ngram_storage_options>();
   options.vocabulary_size = kNumCols;
   sampler_ngram_storage_t storage = nullptr;
   ASSERT_EQ(sampler_ngram_storage_create(&options, &storage), SAMPLER_OK);
-  sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+  sampler_ngram ngram = sized<sampler_ngram>();
   ASSERT_EQ(sampler_ngram_storage_interface(storage, &ngram), SAMPLER_OK);
-  sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+  sampler_speculative_args args = sampler_speculative_args_default();
   args.gamma = 3;
   args.filler_top_k = 0;
   args.first_target = 0;
-  expect_distribution(ngram_assisted(ngram, args));
+  expect_distribution(speculative(ngram, args));
   sampler_ngram_storage_destroy(storage);
 }
 
@@ -235,7 +236,7 @@ TEST_F(NgramDistribution, OfTheLibrarysStorage) {
 // Token x comes as a kept draft, with min(p, q), or behind a rejected one, of which there are
 // 1 - sum min(p, q), drawn from p.
 TEST_F(Distribution, WithoutTheAdjustmentItIsAnother) {
-  sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+  sampler_speculative_args args = sampler_speculative_args_default();
   args.gamma = 1;
   args.first_target = 0;
   args.skip_sample_adjustment = 1;

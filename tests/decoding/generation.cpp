@@ -18,45 +18,35 @@ bool starts_with(const Tokens &text, const Tokens &start) {
   return start.size() <= text.size() && std::equal(start.begin(), start.end(), text.begin());
 }
 
-// What `process` of the arguments makes of a row.
-Logits processed(const sampler_generation_args &args, Logits row, std::int32_t sequence,
+// What `process` makes of a row.
+Logits processed(const Generation &generation, Logits row, std::int32_t sequence,
                  std::int64_t length) {
-  if (!args.process) return row;
-  std::vector<Logits> rows = {row};
+  if (!generation.process) return row;
   const auto num_cols = std::int64_t(row.size());
-  EXPECT_EQ(args.process(args.process_user, nullptr, rows[0].data(), 1, num_cols, num_cols,
-                         &sequence, &length),
+  EXPECT_EQ(generation.process({row.data(), 1, num_cols, num_cols, &sequence, &length}),
             SAMPLER_OK);
-  return rows[0];
+  return row;
 }
 
 // The n-th new token of a text that has this row, or -1.
 std::int32_t draw(sampler_t sampler, const sampler_generation_args &args, const Logits &row,
                   std::uint64_t seed, std::uint64_t n) {
-  sampler_sample_args sample = SAMPLER_SAMPLE_ARGS_INIT;
-  sample.input = row.data();
-  sample.num_rows = 1;
-  sample.num_cols = std::int64_t(row.size());
-  sample.temperature = args.processor == SAMPLER_PROCESSOR_GREEDY ? 0.0f : args.temperature;
-  if (args.processor == SAMPLER_PROCESSOR_SAMPLE) {
-    sample.top_k = args.top_k;
-    sample.top_p = args.top_p;
-    sample.min_p = args.min_p;
-    sample.top_k_ties = args.top_k_ties;
-    sample.top_p_ties = args.top_p_ties;
-    sample.filter_order = args.filter_order;
-    sample.temperature_order = args.temperature_order;
-  }
-  sample.seeds = &seed;
-  sample.num_seeds = 1;
-  sample.offset = n;
+  sampler_params greedy = sampler_params_default();
+  greedy.temperature = 0.0f;
+  auto sample = sized<sampler_sample_args>();
+  sample.input.values = row.data();
+  sample.input.num_rows = 1;
+  sample.input.num_cols = std::int64_t(row.size());
+  sample.params = args.processor == SAMPLER_PROCESSOR_GREEDY ? &greedy : args.params;
+  sample.random.seed = seed;
+  sample.random.offset = n;
   std::int32_t token = -2;
   sample.out_token_ids = &token;
   std::size_t bytes = 0;
-  EXPECT_EQ(sampler_workspace_size(sampler, SAMPLER_OP_SAMPLE, &sample, &bytes), SAMPLER_OK);
+  EXPECT_EQ(sampler_sample_workspace_size(sampler, &sample, &bytes), SAMPLER_OK);
   std::vector<unsigned char> workspace(bytes);
-  sample.workspace = workspace.data();
-  sample.workspace_bytes = bytes;
+  sample.exec.workspace = workspace.data();
+  sample.exec.workspace_bytes = bytes;
   EXPECT_EQ(sampler_sample(sampler, &sample), SAMPLER_OK) << sampler_last_error();
   return token;
 }
@@ -70,13 +60,13 @@ Sampler make_sampler(const sampler_options &options) {
 }  // namespace
 
 Sampler make_sampler(std::int32_t num_threads) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
   return make_sampler(options);
 }
 
 Sampler make_sampler_with_fallback(std::int64_t token_id) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.use_fallback_token = 1;
   options.fallback_token_id = token_id;
   return make_sampler(options);
@@ -110,12 +100,12 @@ Loop speculative(Model *drafter, sampler_speculative_args args) {
   };
 }
 
-Loop ngram_assisted(const sampler_ngram &ngram, sampler_ngram_assisted_args args) {
+Loop speculative(const sampler_ngram &ngram, sampler_speculative_args args) {
   return [=](sampler_t sampler, const sampler_generation_args *generation) {
-    sampler_ngram_assisted_args with_storage = args;
+    sampler_speculative_args with_storage = args;
     with_storage.generation = generation;
     with_storage.ngram = &ngram;
-    return sampler_ngram_assisted(sampler, &with_storage);
+    return sampler_speculative(sampler, &with_storage);
   };
 }
 
@@ -132,6 +122,7 @@ Generation::Generation(Model *target, std::vector<Tokens> prompts)
   args.num_sequences = std::int64_t(prompts_.size());
   args.prompt_offsets = prompt_offsets_.data();
   args.prompt_token_ids = prompt_ids_.data();
+  args.params = &params;
 }
 
 void Generation::reset() {
@@ -144,7 +135,7 @@ void Generation::reset() {
     counts->assign(n, kUntouched);
   }
   reasons_.assign(n, kUntouched);
-  stats_ = SAMPLER_GENERATION_STATS_INIT;
+  stats_ = sized<sampler_generation_stats>();
   stats_.num_rounds = kUntouched;
   texts_.assign(n, Text());
   streamed_.assign(n, Tokens());
@@ -157,7 +148,8 @@ void Generation::reset() {
   args.num_end_tokens = default_ends ? 0 : std::int64_t(ends.size());
   args.on_tokens = on_tokens;
   args.trace = on_round;
-  args.on_tokens_user = args.trace_user = this;
+  args.process = process ? on_process : nullptr;
+  args.user = this;
   args.out_token_ids = token_ids_.data();
   args.out_lengths = lengths_.data();
   args.out_finish_reasons = reasons_.data();
@@ -185,6 +177,14 @@ Tokens Generation::whole_text(std::size_t i) const {
 bool Generation::is_end(std::int32_t token) const {
   if (default_ends) return token == 1;
   return std::find(ends.begin(), ends.end(), token) != ends.end();
+}
+
+sampler_status Generation::on_process(void *user, sampler_stream, void *logits,
+                                      std::int64_t num_rows, std::int64_t num_cols,
+                                      std::int64_t row_stride, const std::int32_t *sequences,
+                                      const std::int64_t *lengths) {
+  return static_cast<Generation *>(user)->process(
+      {logits, num_rows, num_cols, row_stride, sequences, lengths});
 }
 
 std::int32_t Generation::on_tokens(void *user, std::int64_t text, const std::int32_t *token_ids,
@@ -354,7 +354,7 @@ std::vector<Text> expected_texts(sampler_t sampler, const Model &model,
         text.reason = SAMPLER_FINISH_CONTEXT;
         break;
       }
-      const Logits row = processed(args, model.logits(context),
+      const Logits row = processed(generation, model.logits(context),
                                    std::int32_t(args.first_sequence + std::int64_t(i)),
                                    std::int64_t(context.size()));
       const std::int32_t token = draw(sampler, args, row, seed, text.tokens.size());

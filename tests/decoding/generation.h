@@ -55,10 +55,20 @@ std::ostream &operator<<(std::ostream &out, const Text &text);
 using Loop = std::function<sampler_status(sampler_t, const sampler_generation_args *)>;
 
 Loop autoregressive();
-// The arguments are copied; `generation` and `drafter` are filled in. The model is the caller's.
-Loop speculative(Model *drafter, sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT);
-Loop ngram_assisted(const sampler_ngram &ngram,
-                    sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT);
+// The arguments are copied; `generation`, `drafter` and `ngram` are filled in. The model is the
+// caller's.
+Loop speculative(Model *drafter,
+                 sampler_speculative_args args = sampler_speculative_args_default());
+Loop speculative(const sampler_ngram &ngram,
+                 sampler_speculative_args args = sampler_speculative_args_default());
+
+// What `process` of a loop is given.
+struct ProcessCall {
+  void *logits;
+  std::int64_t num_rows, num_cols, row_stride;
+  const std::int32_t *sequences;
+  const std::int64_t *lengths;
+};
 
 class Generation {
  public:
@@ -66,12 +76,14 @@ class Generation {
   Generation(const Generation &) = delete;
   Generation &operator=(const Generation &) = delete;
 
-  // What a test sets. Pointers to prompts and outputs, and callbacks but for `process`, are set
-  // here.
-  sampler_generation_args args = SAMPLER_GENERATION_ARGS_INIT;
-  std::vector<std::uint64_t> seeds;                // empty: args.seed
-  std::vector<std::int32_t> ends;                  // empty: none
-  bool default_ends = false;                       // the library's own
+  // What a test sets. Pointers to parameters, prompts and outputs, and callbacks but for
+  // token_text, are set here.
+  sampler_generation_args args = sampler_generation_args_default();
+  sampler_params params = sampler_params_default();
+  std::function<sampler_status(const ProcessCall &)> process;  // empty: none
+  std::vector<std::uint64_t> seeds;                            // empty: args.seed
+  std::vector<std::int32_t> ends;                              // empty: none
+  bool default_ends = false;                                   // the library's own
   std::map<std::int64_t, std::int64_t> cancel_at;  // the text that so many tokens are enough for
 
   // Runs the loop and, when it succeeds, checks what always holds.
@@ -97,6 +109,10 @@ class Generation {
   void check_stats() const;
   bool is_end(std::int32_t token) const;
 
+  static sampler_status on_process(void *user, sampler_stream stream, void *logits,
+                                   std::int64_t num_rows, std::int64_t num_cols,
+                                   std::int64_t row_stride, const std::int32_t *sequences,
+                                   const std::int64_t *lengths);
   static std::int32_t on_tokens(void *user, std::int64_t text, const std::int32_t *token_ids,
                                 std::int64_t num_tokens, sampler_finish_reason reason);
   static void on_round(void *user, const sampler_trace_round *round);
@@ -110,7 +126,7 @@ class Generation {
   Tokens token_ids_;
   std::vector<std::int64_t> lengths_, drafted_, accepted_, cache_lengths_;
   std::vector<sampler_finish_reason> reasons_;
-  sampler_generation_stats stats_ = SAMPLER_GENERATION_STATS_INIT;
+  sampler_generation_stats stats_ = sized<sampler_generation_stats>();
 
   std::vector<Text> texts_;
   std::vector<Tokens> streamed_;

@@ -32,7 +32,7 @@ class Gpt2 : public testing::Test {
   struct Texts {
     Tokens token_ids;  // [texts, max_new_tokens]
     std::vector<sampler_finish_reason> reasons;
-    sampler_generation_stats stats = SAMPLER_GENERATION_STATS_INIT;
+    sampler_generation_stats stats = sized<sampler_generation_stats>();
   };
 
   Texts run(const std::vector<Tokens> &prompts, sampler_generation_args args, const Loop &loop) {
@@ -67,7 +67,7 @@ class Gpt2 : public testing::Test {
     for (std::int64_t i = 0; i < kNumPrompts; ++i) {
       starts.push_back({std::int32_t(random.between(0, 2046))});
     }
-    sampler_generation_args args = SAMPLER_GENERATION_ARGS_INIT;
+    sampler_generation_args args = sampler_generation_args_default();
     args.max_new_tokens = 11;
     args.use_cache = 1;
     args.processor = SAMPLER_PROCESSOR_SAMPLE;
@@ -92,14 +92,14 @@ class Gpt2 : public testing::Test {
 
   static Loop ngram_loop() {
     return [](sampler_t sampler, const sampler_generation_args *generation) {
-      sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+      sampler_ngram_storage_options options = sized<sampler_ngram_storage_options>();
       options.vocabulary_size = gpt2("target").config().vocab_size;
       sampler_ngram_storage_t storage = nullptr;
       EXPECT_EQ(sampler_ngram_storage_create(&options, &storage), SAMPLER_OK);
-      sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+      sampler_ngram ngram = sized<sampler_ngram>();
       EXPECT_EQ(sampler_ngram_storage_interface(storage, &ngram), SAMPLER_OK);
-      sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
-      const sampler_status status = decoding_test::ngram_assisted(ngram, args)(sampler, generation);
+      sampler_speculative_args args = sampler_speculative_args_default();
+      const sampler_status status = decoding_test::speculative(ngram, args)(sampler, generation);
       sampler_ngram_storage_destroy(storage);
       return status;
     };
@@ -107,12 +107,12 @@ class Gpt2 : public testing::Test {
 
   void expect_same_texts(int use_cache, std::int64_t max_new_tokens) {
     const std::vector<Tokens> prompts = make_prompts();
-    sampler_generation_args args = SAMPLER_GENERATION_ARGS_INIT;
+    sampler_generation_args args = sampler_generation_args_default();
     args.max_new_tokens = max_new_tokens;
     args.use_cache = 1;
     const Texts expected = run(prompts, args, autoregressive());
     args.use_cache = use_cache;
-    sampler_speculative_args fixed = SAMPLER_SPECULATIVE_ARGS_INIT, adaptive = fixed;
+    sampler_speculative_args fixed = sampler_speculative_args_default(), adaptive = fixed;
     adaptive.adaptive_gamma = 1;
     adaptive.gamma_max = 9;
     adaptive.first_target = 0;

@@ -55,13 +55,13 @@ TEST(Greedy, SpeculativeGivesTheSameTexts) {
   EXPECT_LT(num_accepted, num_drafted * 3 / 4);
 }
 
-TEST(Greedy, NgramAssistedGivesTheSameTexts) {
+TEST(Greedy, SpeculativeWithNgramsGivesTheSameTexts) {
   const Sampler sampler = make_sampler();
   std::int64_t num_drafted = 0, num_accepted = 0;
   for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Scenario scenario(seed);
-    const auto &texts = scenario.generation->texts_of(sampler.get(), scenario.ngram_assisted());
+    const auto &texts = scenario.generation->texts_of(sampler.get(), scenario.with_ngrams());
     EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
     num_drafted += scenario.generation->stats().num_drafted;
     num_accepted += scenario.generation->stats().num_accepted;
@@ -70,24 +70,24 @@ TEST(Greedy, NgramAssistedGivesTheSameTexts) {
   EXPECT_LT(num_accepted, num_drafted * 3 / 4);
 }
 
-TEST(Greedy, NgramAssistedWithTheLibrarysStorage) {
+TEST(Greedy, SpeculativeWithTheLibrarysStorage) {
   const Sampler sampler = make_sampler();
   std::int64_t num_accepted = 0;
   for (std::uint64_t seed = 0; seed < kNumScenarios / 3 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Scenario scenario(seed);
-    sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+    sampler_ngram_storage_options options = sized<sampler_ngram_storage_options>();
     options.vocabulary_size = scenario.target->limits().vocabulary_size;
     options.kind = sampler_ngram_kind(seed % 2);
     options.order = 2 + std::int32_t(seed % 3);
     sampler_ngram_storage_t storage = nullptr;
     ASSERT_EQ(sampler_ngram_storage_create(&options, &storage), SAMPLER_OK);
-    sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+    sampler_ngram ngram = sized<sampler_ngram>();
     ASSERT_EQ(sampler_ngram_storage_interface(storage, &ngram), SAMPLER_OK);
     // The second time it knows the texts.
     for (int i = 0; i < 2; ++i) {
       const auto &texts =
-          scenario.generation->texts_of(sampler.get(), ngram_assisted(ngram, scenario.ngram_args));
+          scenario.generation->texts_of(sampler.get(), speculative(ngram, scenario.ngram_args));
       EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
       num_accepted += scenario.generation->stats().num_accepted;
     }
@@ -101,11 +101,11 @@ TEST(Greedy, DoesNotLookAtTheFilters) {
   const Sampler sampler = make_sampler();
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     Scenario scenario(seed);
-    sampler_generation_args &args = scenario.generation->args;
-    args.temperature = 5.0f;
-    args.top_k = 1 + std::int32_t(seed % 3);
-    args.top_p = 0.01f;
-    args.min_p = 0.5f;
+    sampler_params &params = scenario.generation->params;
+    params.temperature = 5.0f;
+    params.top_k = 1 + std::int32_t(seed % 3);
+    params.top_p = 0.01f;
+    params.min_p = 0.5f;
     const std::vector<Text> texts = expected(sampler.get(), scenario);
     EXPECT_EQ(without_counts(scenario.generation->texts_of(sampler.get(), autoregressive())),
               texts);
@@ -121,8 +121,8 @@ TEST(Greedy, IsWhatTemperatureZeroDraws) {
     Scenario scenario(seed);
     const std::vector<Text> texts = expected(sampler.get(), scenario);
     scenario.generation->args.processor = SAMPLER_PROCESSOR_SAMPLE;
-    scenario.generation->args.temperature = 0.0f;
-    for (const Loop &loop : {autoregressive(), scenario.speculative(), scenario.ngram_assisted()}) {
+    scenario.generation->params.temperature = 0.0f;
+    for (const Loop &loop : {autoregressive(), scenario.speculative(), scenario.with_ngrams()}) {
       EXPECT_EQ(without_counts(scenario.generation->texts_of(sampler.get(), loop)), texts);
     }
   }
@@ -130,17 +130,19 @@ TEST(Greedy, IsWhatTemperatureZeroDraws) {
 
 // ---- Drawn texts --------------------------------------------------------------------------------
 
-void make_sampling(std::uint64_t seed, sampler_generation_args *args) {
+void make_sampling(std::uint64_t seed, Generation *generation) {
   Random random(seed);
-  args->processor = SAMPLER_PROCESSOR_SAMPLE;
-  args->temperature = float(random.between(2, 6)) / 4;
-  args->top_k = std::int32_t(random.between(0, 5));
-  args->top_p = random.one_in(2) ? 1.0f : 0.8f;
-  args->min_p = random.one_in(2) ? 0.0f : 0.05f;
-  args->filter_order = sampler_filter_order(random.between(0, 2));
-  args->top_k_ties = sampler_tie_rule(random.between(0, 1));
-  args->top_p_ties = sampler_tie_rule(random.between(0, 1));
-  args->temperature_order = sampler_temperature_order(random.between(0, 1));
+  generation->args.processor = SAMPLER_PROCESSOR_SAMPLE;
+  sampler_params *const params = &generation->params;
+  params->temperature = float(random.between(2, 6)) / 4;
+  params->top_k = std::int32_t(random.between(0, 5));
+  params->top_p = random.one_in(2) ? 1.0f : 0.8f;
+  params->min_p = random.one_in(2) ? 0.0f : 0.05f;
+  params->filter_order = sampler_filter_order(random.between(0, 2));
+  params->top_k_ties = sampler_tie_rule(random.between(0, 1));
+  params->top_p_ties = sampler_tie_rule(random.between(0, 1));
+  params->temperature_order = sampler_temperature_order(random.between(0, 1));
+  if (random.one_in(8)) generation->args.params = nullptr;
 }
 
 // Seeds and offsets are those that the header names.
@@ -149,22 +151,22 @@ TEST(Sampled, AutoregressiveDrawsAsSamplerSampleDoes) {
   for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Scenario scenario(seed);
-    make_sampling(seed, &scenario.generation->args);
+    make_sampling(seed, scenario.generation.get());
     const auto &texts = scenario.generation->texts_of(sampler.get(), autoregressive());
     EXPECT_EQ(without_counts(texts), expected(sampler.get(), scenario));
   }
 }
 
 // Whatever the drafts: rules of texts, caches, counts and traces hold, and tokens are kept ones.
-TEST(Sampled, SpeculativeAndNgramAssistedKeepTheRules) {
+TEST(Sampled, SpeculativeKeepsTheRules) {
   const Sampler sampler = make_sampler();
   std::int64_t num_drafted = 0, num_accepted = 0;
   for (std::uint64_t seed = 0; seed < kNumScenarios && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Scenario scenario(seed);
-    make_sampling(seed, &scenario.generation->args);
+    make_sampling(seed, scenario.generation.get());
     scenario.speculative_args.skip_sample_adjustment = seed % 4 == 0;
-    for (const Loop &loop : {scenario.speculative(), scenario.ngram_assisted()}) {
+    for (const Loop &loop : {scenario.speculative(), scenario.with_ngrams()}) {
       scenario.generation->texts_of(sampler.get(), loop);
       num_drafted += scenario.generation->stats().num_drafted;
       num_accepted += scenario.generation->stats().num_accepted;

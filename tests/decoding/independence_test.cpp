@@ -17,13 +17,14 @@ std::unique_ptr<Scenario> make_scenario(std::uint64_t seed) {
   auto scenario = std::make_unique<Scenario>(seed + 7000);
   sampler_generation_args &args = scenario->generation->args;
   args.processor = sampler_processor(seed % 2);
-  args.temperature = 0.7f;
-  args.top_k = std::int32_t(seed % 5);
+  scenario->generation->params.temperature = 0.7f;
+  scenario->generation->params.top_k = std::int32_t(seed % 5);
+  scenario->generation->params.temperature_order = SAMPLER_TEMPERATURE_LAST;
   return scenario;
 }
 
 std::vector<Loop> loops(Scenario *scenario) {
-  return {autoregressive(), scenario->speculative(), scenario->ngram_assisted()};
+  return {autoregressive(), scenario->speculative(), scenario->with_ngrams()};
 }
 
 class Independence : public testing::TestWithParam<int> {
@@ -67,6 +68,7 @@ std::vector<Text> texts_of_some(sampler_t sampler, Scenario *scenario, int loop,
   some.args.prompt_token_ids = own.prompt_token_ids;
   some.seeds = seeds;
   some.ends = all.ends;
+  some.process = all.process;
   return some.texts_of(sampler, loops(scenario)[std::size_t(loop)]);
 }
 
@@ -116,6 +118,7 @@ TEST_P(Independence, OfHowSpansAreSplit) {
       generation.args.prompt_token_ids = own.prompt_token_ids;
       generation.seeds = s.generation->seeds;
       generation.ends = s.generation->ends;
+      generation.process = s.generation->process;
       const Loop loop = GetParam() == 1 ? speculative(&drafter, s.speculative_args)
                                         : loops(&s)[std::size_t(GetParam())];
       const auto &texts = generation.texts_of(sampler_.get(), loop);
@@ -175,7 +178,7 @@ TEST_P(Independence, OfTextsThatAreCancelled) {
 }
 
 std::string loop_name(const testing::TestParamInfo<int> &parameter) {
-  const char *const names[] = {"Autoregressive", "Speculative", "NgramAssisted"};
+  const char *const names[] = {"Autoregressive", "Speculative", "SpeculativeWithNgrams"};
   return names[parameter.param];
 }
 

@@ -66,11 +66,11 @@ TEST_F(KnownFaults, NgramDraftOfProbabilityOneHalfComesHalfOfTheTime) {
   Generation generation(target, std::vector<Tokens>(20000, Tokens{1}));
   generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
   generation.args.max_new_tokens = 2;
-  sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+  sampler_speculative_args args = sampler_speculative_args_default();
   args.first_target = 0;
   std::int64_t num_drafts = 0, num_zeros = 0;
   for (const Text &text :
-       generation.texts_of(sampler_.get(), ngram_assisted(ngram.interface(), args))) {
+       generation.texts_of(sampler_.get(), speculative(ngram.interface(), args))) {
     num_drafts += text.num_drafted > 0;
     num_zeros += text.tokens[0] == 0;
   }
@@ -90,11 +90,10 @@ TEST_F(KnownFaults, TheEarliestOfSeveralEndTokensEnds) {
   for (const std::vector<std::int32_t> &ends :
        {std::vector<std::int32_t>{1, 2}, std::vector<std::int32_t>{2, 1}}) {
     for (const int first_target : {0, 1}) {
-      sampler_speculative_args speculative_args = SAMPLER_SPECULATIVE_ARGS_INIT;
-      sampler_ngram_assisted_args ngram_args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
-      speculative_args.first_target = ngram_args.first_target = first_target;
-      for (const Loop &loop : {autoregressive(), speculative(target, speculative_args),
-                               ngram_assisted(ngram.interface(), ngram_args)}) {
+      sampler_speculative_args args = sampler_speculative_args_default();
+      args.first_target = first_target;
+      for (const Loop &loop :
+           {autoregressive(), speculative(target, args), speculative(ngram.interface(), args)}) {
         Model *const own_target = add_chain({2, 1, 1});
         Generation generation(own_target, {{0}, {0, 0}});
         generation.ends = ends;
@@ -114,7 +113,7 @@ TEST_F(KnownFaults, PruningNothingKeepsTheCache) {
   Generation generation(target, {{0, 1}, {3}});
   generation.args.use_cache = 1;
   generation.args.max_new_tokens = 23;
-  sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+  sampler_speculative_args args = sampler_speculative_args_default();
   args.gamma = 4;
   const auto &texts = generation.texts_of(sampler_.get(), speculative(drafter, args));
   EXPECT_EQ(generation.stats().acceptance_rate, 1.0);
@@ -143,7 +142,7 @@ TEST_F(KnownFaults, AFinishedBeamKeepsItsScore) {
   const Tokens prompt = {0};
   const std::int64_t offsets[] = {0, 1};
   const sampler_model model = target->interface();
-  sampler_generation_args generation = SAMPLER_GENERATION_ARGS_INIT;
+  sampler_generation_args generation = sampler_generation_args_default();
   generation.target = &model;
   generation.num_sequences = 1;
   generation.prompt_offsets = offsets;
@@ -156,7 +155,7 @@ TEST_F(KnownFaults, AFinishedBeamKeepsItsScore) {
   generation.out_token_ids = token_ids.data();
   generation.out_lengths = lengths;
   generation.out_finish_reasons = reasons;
-  sampler_beam_search_args args = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+  sampler_beam_search_args args = sampler_beam_search_args_default();
   args.generation = &generation;
   args.num_beams = args.num_results = 9;
   args.top_k = 2;
@@ -178,7 +177,7 @@ TEST_F(KnownFaults, BeamScoresStartAtZero) {
   const Tokens prompt = {2, 0};
   const std::int64_t offsets[] = {0, 2};
   const sampler_model model = target->interface();
-  sampler_generation_args generation = SAMPLER_GENERATION_ARGS_INIT;
+  sampler_generation_args generation = sampler_generation_args_default();
   generation.target = &model;
   generation.num_sequences = 1;
   generation.prompt_offsets = offsets;
@@ -188,7 +187,7 @@ TEST_F(KnownFaults, BeamScoresStartAtZero) {
   generation.out_token_ids = token_ids.data();
   for (const float alpha : {0.0f, 1.2f}) {
     float scores[3] = {};
-    sampler_beam_search_args args = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+    sampler_beam_search_args args = sampler_beam_search_args_default();
     args.generation = &generation;
     args.num_beams = args.num_results = 3;
     args.alpha = alpha;
@@ -204,19 +203,19 @@ TEST_F(KnownFaults, BeamScoresStartAtZero) {
 // A storage of bigrams drafts: each token of the prompt's cycle is known from the one before.
 TEST_F(KnownFaults, BigramsAreStored) {
   for (const std::int32_t order : {2, 3}) {
-    sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+    sampler_ngram_storage_options options = sized<sampler_ngram_storage_options>();
     options.vocabulary_size = 5;
     options.order = order;
     sampler_ngram_storage_t storage = nullptr;
     ASSERT_EQ(sampler_ngram_storage_create(&options, &storage), SAMPLER_OK);
-    sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+    sampler_ngram ngram = sized<sampler_ngram>();
     ASSERT_EQ(sampler_ngram_storage_interface(storage, &ngram), SAMPLER_OK);
     Model *const target = add_chain({1, 2, 3, 4, 0});
     Generation generation(target, {{0, 1, 2, 3, 4, 0}});
     generation.args.max_new_tokens = 12;
-    sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.stop_if_unknown = 1;
-    generation.texts_of(sampler_.get(), ngram_assisted(ngram, args));
+    generation.texts_of(sampler_.get(), speculative(ngram, args));
     EXPECT_GT(generation.stats().num_drafted, 8);
     EXPECT_EQ(generation.stats().num_accepted, generation.stats().num_drafted);
     sampler_ngram_storage_destroy(storage);
@@ -226,9 +225,9 @@ TEST_F(KnownFaults, BigramsAreStored) {
 TEST_F(KnownFaults, NothingDraftedGivesRateZero) {
   Model *const target = add_chain({1, 2, 0});
   ScriptedNgram ngram([](const Tokens &) { return ScriptedNgram::Next{0, false}; }, &calls_);
-  sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+  sampler_speculative_args args = sampler_speculative_args_default();
   args.stop_if_unknown = 1;
-  for (const Loop &loop : {autoregressive(), ngram_assisted(ngram.interface(), args)}) {
+  for (const Loop &loop : {autoregressive(), speculative(ngram.interface(), args)}) {
     Generation generation(target, {{0}});
     generation.texts_of(sampler_.get(), loop);
     EXPECT_EQ(generation.stats().num_drafted, 0);

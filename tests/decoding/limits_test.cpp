@@ -35,9 +35,9 @@ class LimitsOf : public testing::TestWithParam<int> {
     Model *const drafter =
         add_model(limits, mixed_logits(counting(limits.vocabulary_size),
                                        table_logits(5, limits.vocabulary_size), 25, 3));
-    sampler_speculative_args speculative_args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    sampler_speculative_args speculative_args = sampler_speculative_args_default();
     speculative_args.first_target = GetParam() == 2;
-    sampler_ngram_assisted_args ngram_args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+    sampler_speculative_args ngram_args = sampler_speculative_args_default();
     ngram_args.first_target = GetParam() == 4;
     ngram_args.filler_top_k = 3;
     ngram_ = std::make_unique<ScriptedNgram>(
@@ -53,7 +53,7 @@ class LimitsOf : public testing::TestWithParam<int> {
       case 2:
         return speculative(drafter, speculative_args);
       default:
-        return ngram_assisted(ngram_->interface(), ngram_args);
+        return speculative(ngram_->interface(), ngram_args);
     }
   }
 
@@ -216,7 +216,7 @@ TEST_P(LimitsOf, BadRowsWithAFallbackToken) {
     Model *const target = add_model(limits, rows);
     Generation generation(target, {{1, 2, 3, 4}, {5}, {0, 0}, {3}});
     generation.args.processor = sampler_processor(seed % 2);
-    generation.args.top_k = 1;  // so that drawn texts are greedy ones
+    generation.params.top_k = 1;  // so that drawn texts are greedy ones
     const auto &texts = generation.texts_of(with_fallback.get(), loop(target));
     EXPECT_EQ(without_counts(texts), expected_texts(sampler_.get(), *target, generation));
   }
@@ -236,10 +236,10 @@ TEST(BadRows, OfTheDrafter) {
     Generation generation(&target, {{1, 2, 3, 4}, {5}, {0, 0}, {3}});
     generation.args.max_new_tokens = 12;
     generation.args.use_cache = seed % 2;
-    sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.adaptive_gamma = seed % 4 < 2;
     generation.args.processor = sampler_processor(seed / 8 % 2);
-    generation.args.top_k = 1;  // so that drawn texts are greedy ones
+    generation.params.top_k = 1;  // so that drawn texts are greedy ones
     const std::vector<Text> expected = expected_texts(sampler.get(), target, generation);
     for (const Sampler *handle : {&sampler, &with_fallback}) {
       EXPECT_EQ(without_counts(generation.texts_of(handle->get(), speculative(&drafter, args))),
@@ -266,13 +266,13 @@ TEST(BadRows, AreFoundByFewVerifications) {
     Generation generation(&target, {{1}, {2}});
     generation.args.max_new_tokens = kGamma + 1;
     generation.args.use_cache = 1;
-    sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.gamma = kGamma;
     args.first_target = 0;
 
     // An operation on both texts asks for its tasks once: one for each draft, the others verify.
     int num_operations = 0;
-    sampler_options options = SAMPLER_OPTIONS_INIT;
+    sampler_options options = sampler_options_default();
     options.num_threads = 2;
     options.parallel_for_user = &num_operations;
     options.parallel_for = [](void *user, std::int64_t num_tasks, sampler_task_fn task,
@@ -294,7 +294,7 @@ TEST(BadRows, AreFoundByFewVerifications) {
 
 std::string loop_name(const testing::TestParamInfo<int> &parameter) {
   const char *const names[] = {"Autoregressive", "SpeculativeFromTheStart", "Speculative",
-                               "NgramAssistedFromTheStart", "NgramAssisted"};
+                               "NgramsFromTheStart", "Ngrams"};
   return names[parameter.param];
 }
 

@@ -50,7 +50,7 @@ class Simulation {
   std::int64_t plain() { return time_of(autoregressive()); }
 
   std::int64_t with_gamma(std::int64_t gamma) {
-    sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.gamma = gamma;
     return time_of(speculative(&drafter_, args));
   }
@@ -62,7 +62,7 @@ class Simulation {
   }
 
   std::int64_t measured() {
-    sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.gamma = 8;
     args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
     args.clock = [](void *self) { return static_cast<Simulation *>(self)->time_; };

@@ -99,7 +99,7 @@ Model::Model(const Limits &limits, NextLogits next_logits, Calls *calls)
 }
 
 sampler_model Model::interface() {
-  sampler_model model = SAMPLER_MODEL_INIT;
+  sampler_model model = sized<sampler_model>();
   model.user = this;
   model.forward = forward;
   model.truncate = truncate;
@@ -269,7 +269,7 @@ Logits logits_of(const std::vector<double> &probabilities) {
 // ---- ScriptedNgram ------------------------------------------------------------------------------
 
 sampler_ngram ScriptedNgram::interface() {
-  sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+  sampler_ngram ngram = sized<sampler_ngram>();
   ngram.user = this;
   ngram.next_token = next_token;
   ngram.has_gram = has_gram;

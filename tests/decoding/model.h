@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
+
 namespace decoding_test {
 
 using Tokens = std::vector<std::int32_t>;

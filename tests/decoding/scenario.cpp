@@ -69,7 +69,7 @@ Scenario::Scenario(std::uint64_t seed) {
   generation = std::make_unique<Generation>(target.get(), prompts);
   generation->args.first_sequence = first;
   set_options(&random, vocabulary_size, generation.get());
-  if (has_process) generation->args.process = forbid_by_length;
+  if (has_process) generation->process = forbid_by_length;
 
   speculative_args.gamma = random.between(1, 8);
   speculative_args.adaptive_gamma = random.one_in(3);
@@ -99,15 +99,13 @@ Scenario::Scenario(std::uint64_t seed) {
   ngram_args.first_target = random.one_in(2);
 }
 
-sampler_status forbid_by_length(void *, sampler_stream, void *logits, std::int64_t num_rows,
-                                std::int64_t num_cols, std::int64_t row_stride,
-                                const std::int32_t *, const std::int64_t *lengths) {
-  for (std::int64_t row = 0; row < num_rows; ++row) {
-    float *const values = static_cast<float *>(logits) + row * row_stride;
-    Logits copy(static_cast<std::size_t>(num_cols));
+sampler_status forbid_by_length(const ProcessCall &call) {
+  for (std::int64_t row = 0; row < call.num_rows; ++row) {
+    float *const values = static_cast<float *>(call.logits) + row * call.row_stride;
+    Logits copy(static_cast<std::size_t>(call.num_cols));
     copy_from_logits(copy.data(), values, copy.size() * sizeof(float));
-    copy[std::size_t(lengths[row] % num_cols)] = -kInf;
-    copy[std::size_t(lengths[row] * 7 % num_cols)] += 1.0f;
+    copy[std::size_t(call.lengths[row] % call.num_cols)] = -kInf;
+    copy[std::size_t(call.lengths[row] * 7 % call.num_cols)] += 1.0f;
     copy_to_logits(values, copy.data(), copy.size() * sizeof(float));
   }
   return SAMPLER_OK;

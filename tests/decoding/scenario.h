@@ -16,19 +16,16 @@ struct Scenario {
   std::unique_ptr<Model> drafter;
   std::unique_ptr<Generation> generation;
   std::unique_ptr<ScriptedNgram> ngram;
-  sampler_speculative_args speculative_args = SAMPLER_SPECULATIVE_ARGS_INIT;
-  sampler_ngram_assisted_args ngram_args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+  sampler_speculative_args speculative_args = sampler_speculative_args_default();
+  sampler_speculative_args ngram_args = sampler_speculative_args_default();
 
   Loop speculative() { return decoding_test::speculative(drafter.get(), speculative_args); }
-  Loop ngram_assisted() { return decoding_test::ngram_assisted(ngram->interface(), ngram_args); }
+  Loop with_ngrams() { return decoding_test::speculative(ngram->interface(), ngram_args); }
 };
 
 // A `process` that forbids a token that depends on the length, and makes another one likelier. For
 // f32.
-sampler_status forbid_by_length(void *user, sampler_stream stream, void *logits,
-                                std::int64_t num_rows, std::int64_t num_cols,
-                                std::int64_t row_stride, const std::int32_t *sequences,
-                                const std::int64_t *lengths);
+sampler_status forbid_by_length(const ProcessCall &call);
 
 }  // namespace decoding_test
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "../sized.h"
 #include "memory.h"
 
 namespace decoding_test {
@@ -16,7 +17,7 @@ class SmallLoops {
  public:
   static constexpr int kNumLoops = 4;
   static const char *name(int loop) {
-    const char *const names[] = {"autoregressive", "speculative", "ngram_assisted", "beam_search"};
+    const char *const names[] = {"autoregressive", "speculative", "n-grams", "beam_search"};
     return names[loop];
   }
 
@@ -35,7 +36,7 @@ class SmallLoops {
     args.max_new_tokens = kNewTokens;
     args.out_token_ids = tokens_;
     args.out_lengths = lengths_;
-    args.process_user = args.on_tokens_user = args.trace_user = args.token_text_user = this;
+    args.user = this;
     args.process = [](void *user, sampler_stream, void *, std::int64_t, std::int64_t, std::int64_t,
                       const std::int32_t *, const std::int64_t *) { return called(user); };
     args.on_tokens = [](void *user, std::int64_t, const std::int32_t *, std::int64_t,
@@ -62,7 +63,7 @@ class SmallLoops {
   SmallLoops(const SmallLoops &) = delete;
   SmallLoops &operator=(const SmallLoops &) = delete;
 
-  sampler_generation_args args = SAMPLER_GENERATION_ARGS_INIT;
+  sampler_generation_args args = sampler_generation_args_default();
   std::int64_t gamma = 5;
   std::int32_t first_target = 1;
   std::int64_t drafter_context = 64;
@@ -77,7 +78,7 @@ class SmallLoops {
       case 0:
         return sampler_autoregressive(sampler, &args);
       case 1: {
-        sampler_speculative_args own = SAMPLER_SPECULATIVE_ARGS_INIT;
+        sampler_speculative_args own = sampler_speculative_args_default();
         own.generation = &args;
         sampler_model drafter = model_;
         drafter.max_context = drafter_context;
@@ -88,19 +89,19 @@ class SmallLoops {
         return sampler_speculative(sampler, &own);
       }
       case 2: {
-        sampler_ngram_assisted_args own = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+        sampler_speculative_args own = sampler_speculative_args_default();
         own.generation = &args;
         own.ngram = &ngram_;
         own.gamma = gamma;
         own.first_target = first_target;
-        return sampler_ngram_assisted(sampler, &own);
+        return sampler_speculative(sampler, &own);
       }
       default: {
         sampler_generation_args generation = args;
         generation.on_tokens = nullptr;
         generation.trace = nullptr;
         generation.debug = 0;
-        sampler_beam_search_args own = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+        sampler_beam_search_args own = sampler_beam_search_args_default();
         own.generation = &generation;
         return sampler_beam_search(sampler, &own);
       }
@@ -145,8 +146,8 @@ class SmallLoops {
     return called(user);
   }
 
-  sampler_model model_ = SAMPLER_MODEL_INIT;
-  sampler_ngram ngram_ = SAMPLER_NGRAM_INIT;
+  sampler_model model_ = sized<sampler_model>();
+  sampler_ngram ngram_ = sized<sampler_ngram>();
   std::int32_t tokens_[kNewTokens * 3];
   std::int64_t lengths_[3];
 };

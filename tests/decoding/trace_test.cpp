@@ -47,7 +47,7 @@ TEST(Rounds, AreCountedForTheLongestText) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     Scenario scenario(seed);
-    for (const Loop &loop : {autoregressive(), scenario.speculative(), scenario.ngram_assisted()}) {
+    for (const Loop &loop : {autoregressive(), scenario.speculative(), scenario.with_ngrams()}) {
       Generation &generation = *scenario.generation;
       generation.texts_of(sampler.get(), loop);
       std::int64_t most = 0;
@@ -67,7 +67,7 @@ TEST(Rounds, FeedNewTokensOnly) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     Scenario scenario(seed);
-    for (const Loop &loop : {autoregressive(), scenario.speculative(), scenario.ngram_assisted()}) {
+    for (const Loop &loop : {autoregressive(), scenario.speculative(), scenario.with_ngrams()}) {
       Generation &generation = *scenario.generation;
       generation.args.use_cache = 1;
       const auto &texts = generation.texts_of(sampler.get(), loop);
@@ -97,7 +97,7 @@ TEST(Rounds, HaveGammaDrafts) {
       const bool first_target = is_speculative ? scenario.speculative_args.first_target != 0
                                                : scenario.ngram_args.first_target != 0;
       generation.texts_of(sampler.get(),
-                          is_speculative ? scenario.speculative() : scenario.ngram_assisted());
+                          is_speculative ? scenario.speculative() : scenario.with_ngrams());
       for (std::size_t i = 0; i < generation.prompts().size(); ++i) {
         const auto rounds = rounds_of(generation, std::int64_t(i));
         const auto prompt_length = std::int64_t(generation.prompts()[i].size());
@@ -127,7 +127,7 @@ TEST(Rounds, DraftUpToAnEndToken) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Scenario scenario(seed);
     Generation &generation = *scenario.generation;
-    for (const Loop &loop : {scenario.speculative(), scenario.ngram_assisted()}) {
+    for (const Loop &loop : {scenario.speculative(), scenario.with_ngrams()}) {
       generation.texts_of(sampler.get(), loop);
       for (const Round &round : generation.rounds()) {
         for (std::size_t j = 0; j < round.drafts.size(); ++j) {
@@ -177,10 +177,11 @@ TEST(AdaptiveGamma, FollowsTheEntropy) {
     generation.args.use_cache = seed % 2;
     generation.args.processor = sampler_processor(seed / 2 % 2);
     const bool is_drawn = generation.args.processor == SAMPLER_PROCESSOR_SAMPLE;
-    if (is_drawn) generation.args.temperature = 0.5f + float(seed % 3) / 2;
-    generation.args.top_k = 2;  // H is that of all tokens
-    const double temperature = double(generation.args.temperature);
-    sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    if (is_drawn) generation.params.temperature = 0.5f + float(seed % 3) / 2;
+    generation.params.top_k = 2;  // H is that of all tokens
+    generation.params.temperature_order = SAMPLER_TEMPERATURE_LAST;
+    const double temperature = double(generation.params.temperature);
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.adaptive_gamma = 1;
     args.gamma = random.between(1, 10);
     args.gamma_max = random.one_in(2) ? 0 : random.between(1, 11);
@@ -233,7 +234,7 @@ TEST(AdaptiveGamma, CostsNoForward) {
   Generation generation(&target, {{1, 2}});
   generation.args.use_cache = 1;
   generation.args.max_new_tokens = 30;
-  sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+  sampler_speculative_args args = sampler_speculative_args_default();
   args.adaptive_gamma = 1;
   args.gamma_min = 1;
   generation.texts_of(sampler.get(), speculative(&drafter, args));
@@ -251,7 +252,7 @@ struct RecordingLog {
 };
 
 Sampler logging_sampler(RecordingLog *log) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.log = RecordingLog::log;
   options.log_user = log;
   sampler_t sampler = nullptr;
@@ -273,7 +274,7 @@ TEST(Debug, LinesReachTheLog) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Scenario scenario(seed);
     Generation &generation = *scenario.generation;
-    for (const Loop &loop : {autoregressive(), scenario.speculative(), scenario.ngram_assisted()}) {
+    for (const Loop &loop : {autoregressive(), scenario.speculative(), scenario.with_ngrams()}) {
       generation.args.debug = 0;
       log.lines.clear();
       const std::vector<Text> texts = generation.texts_of(sampler.get(), loop);
@@ -374,10 +375,10 @@ TEST(Lessons, AreOfEachNewToken) {
     generation.args.use_cache = seed % 2;
     generation.args.max_new_tokens = 20;
     generation.args.processor = sampler_processor(seed / 2 % 2);
-    sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.filler_top_k = random.between(0, limits.vocabulary_size);
     args.first_target = random.one_in(2);
-    generation.texts_of(sampler.get(), ngram_assisted(ngram.interface(), args));
+    generation.texts_of(sampler.get(), speculative(ngram.interface(), args));
     EXPECT_EQ(ngram.texts(), generation.prompts());
     const Tokens text = generation.whole_text(0);
     const std::size_t prompt_length = generation.prompts()[0].size();
@@ -396,7 +397,7 @@ TEST(Lessons, AreOfEachNewToken) {
 TEST(Lessons, OfAllTextsOfTheCall) {
   const Sampler sampler = make_sampler();
   Scenario scenario(11);
-  scenario.generation->texts_of(sampler.get(), scenario.ngram_assisted());
+  scenario.generation->texts_of(sampler.get(), scenario.with_ngrams());
   EXPECT_EQ(scenario.ngram->texts(), scenario.generation->prompts());
   EXPECT_EQ(std::int64_t(scenario.ngram->lessons().size()),
             scenario.generation->stats().num_new_tokens);
@@ -415,9 +416,9 @@ TEST(Lessons, NoDraftBehindAnUnknownContext) {
         },
         &calls);
     Generation generation(&target, {{1, 2}, {4}});
-    sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.stop_if_unknown = stop_if_unknown;
-    generation.texts_of(sampler.get(), ngram_assisted(ngram.interface(), args));
+    generation.texts_of(sampler.get(), speculative(ngram.interface(), args));
     for (std::int64_t i = 0; i < 2; ++i) {
       const auto rounds = rounds_of(generation, i);
       const auto lengths =

@@ -329,7 +329,7 @@ TEST(Generation, TheSamplersErrorsArePassedOn) {
   GenerationOptions options;
   options.sampling.temperature = NAN;
   const std::string message = error_of([&] { run(kPrompts, options); });
-  EXPECT_EQ(message.rfind("sampling: temperature is ", 0), 0u) << message;
+  EXPECT_EQ(message.rfind("sampling: params->temperature is ", 0), 0u) << message;
 }
 
 }  // namespace

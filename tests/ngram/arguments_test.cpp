@@ -14,6 +14,14 @@ void expect_invalid(sampler_status status, const std::string &message) {
   EXPECT_EQ(sampler_last_error(), message);
 }
 
+// Of a struct of another size than this one's.
+template <class Struct>
+std::string wrong_size(const std::string &name, const std::string &type, std::size_t size) {
+  return name + "->struct_size is " + std::to_string(size) + "; set it to sizeof(" + type + "), " +
+         std::to_string(sizeof(Struct)) + " here or up to 65536 with newer headers";
+}
+#define WRONG_SIZE(name, type, size) wrong_size<type>(name, #type, size)
+
 struct StorageRule {
   std::function<void(sampler_ngram_storage_options *)> change;
   std::string message;
@@ -23,11 +31,13 @@ TEST(StorageOptions, EachRuleIsChecked) {
   using Options = sampler_ngram_storage_options;
   const std::vector<StorageRule> rules = {
       {[](Options *o) { o->struct_size = 8; },
-       "struct_size is 8; it must be " + std::to_string(sizeof(Options)) +
-           " or the size of a newer version, at most 65536"},
+       WRONG_SIZE("options", sampler_ngram_storage_options, 8)},
+      {[](Options *o) { o->struct_size = SIZE_MAX; },
+       WRONG_SIZE("options", sampler_ngram_storage_options, SIZE_MAX)},
       {[](Options *o) { o->kind = 2; }, "kind is 2; it must be one of its constants, 0 to 1"},
       {[](Options *o) { o->kind = -1; }, "kind is -1; it must be one of its constants, 0 to 1"},
       {[](Options *o) { o->order = 1; }, "order is 1; it must be at least 2"},
+      {[](Options *o) { o->order = -1; }, "order is -1; it must be at least 2"},
       {[](Options *o) { o->order = INT_MIN; }, "order is -2147483648; it must be at least 2"},
       {[](Options *o) { o->order = 17; }, "order is 17; it must be below 17"},
       {[](Options *o) { o->vocabulary_size = 0; }, "vocabulary_size is 0; it must be at least 1"},
@@ -37,11 +47,13 @@ TEST(StorageOptions, EachRuleIsChecked) {
       {[](Options *o) { o->memory_limit = 4095; },
        "memory_limit is 4095; it must be at least 4096"},
       {[](Options *o) {
-         o->allocate = [](void *, std::size_t, std::size_t) -> void * { return nullptr; };
+         o->allocator.allocate = [](void *, std::size_t, std::size_t) -> void * { return nullptr; };
        },
-       "deallocate is NULL; both hooks or neither must be set"},
-      {[](Options *o) { o->deallocate = [](void *, void *, std::size_t, std::size_t) {}; },
-       "allocate is NULL; both hooks or neither must be set"},
+       "allocator.deallocate is NULL; both hooks or neither must be set"},
+      {[](Options *o) {
+         o->allocator.deallocate = [](void *, void *, std::size_t, std::size_t) {};
+       },
+       "allocator.allocate is NULL; both hooks or neither must be set"},
   };
   for (const StorageRule &rule : rules) {
     sampler_ngram_storage_options options =
@@ -69,9 +81,8 @@ TEST(LookupOptions, EachRuleIsChecked) {
   using Options = sampler_prompt_lookup_options;
   const std::vector<LookupRule> rules = {
       {[](Options *o) { o->struct_size = 0; },
-       "struct_size is 0; it must be " + std::to_string(sizeof(Options)) +
-           " or the size of a newer version, at most 65536"},
-      {[](Options *o) { o->min_match = 0; }, "min_match is 0; it must be at least 1"},
+       WRONG_SIZE("options", sampler_prompt_lookup_options, 0)},
+      {[](Options *o) { o->min_match = -1; }, "min_match is -1; it must be at least 1"},
       {[](Options *o) { o->min_match = INT64_MIN; },
        "min_match is -9223372036854775808; it must be at least 1"},
       {[](Options *o) { o->max_match = -1; }, "max_match is -1; it must be at least 0"},
@@ -83,11 +94,13 @@ TEST(LookupOptions, EachRuleIsChecked) {
       {[](Options *o) { o->vocabulary_size = -1; }, "vocabulary_size is -1; it must be at least 1"},
       {[](Options *o) { o->vocabulary_size = INT64_MAX - 1; },
        "vocabulary_size is 9223372036854775806; it must be below 1048576"},
-      {[](Options *o) { o->deallocate = [](void *, void *, std::size_t, std::size_t) {}; },
-       "allocate is NULL; both hooks or neither must be set"},
+      {[](Options *o) {
+         o->allocator.deallocate = [](void *, void *, std::size_t, std::size_t) {};
+       },
+       "allocator.allocate is NULL; both hooks or neither must be set"},
   };
   const auto good = [] {
-    sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+    sampler_prompt_lookup_options options = sized<sampler_prompt_lookup_options>();
     options.max_tokens = 20;
     options.vocabulary_size = kVocabulary;
     return options;
@@ -112,8 +125,8 @@ TEST(StorageFunctions, EachRuleIsChecked) {
   Storage storage(storage_options(SAMPLER_NGRAM_ALL_ORDERS, 3, kVocabulary));
   storage.initialize({1, 2, 3, 1, 2});
   const std::string before = storage.serialized();
-  sampler_ngram ngram = SAMPLER_NGRAM_INIT;
-  sampler_ngram_storage_stats stats = SAMPLER_NGRAM_STORAGE_STATS_INIT;
+  sampler_ngram ngram = sized<sampler_ngram>();
+  sampler_ngram_storage_stats stats = sized<sampler_ngram_storage_stats>();
   std::size_t bytes = 0;
   char buffer[8];
   expect_invalid(sampler_ngram_storage_interface(nullptr, &ngram),
@@ -122,12 +135,16 @@ TEST(StorageFunctions, EachRuleIsChecked) {
   expect_invalid(sampler_ngram_storage_interface(storage.get(), nullptr),
                  "out_ngram is NULL; it must point to a struct");
   ngram.struct_size = 8;
-  EXPECT_EQ(sampler_ngram_storage_interface(storage.get(), &ngram), SAMPLER_ERROR_INVALID_ARGUMENT);
+  expect_invalid(sampler_ngram_storage_interface(storage.get(), &ngram),
+                 WRONG_SIZE("out_ngram", sampler_ngram, 8));
   EXPECT_EQ(ngram.next_token, nullptr);
   expect_invalid(sampler_ngram_storage_get_stats(nullptr, &stats),
                  "storage is NULL; it is required");
   expect_invalid(sampler_ngram_storage_get_stats(storage.get(), nullptr),
                  "out_stats is NULL; it must point to a struct");
+  stats.struct_size = 65537;
+  expect_invalid(sampler_ngram_storage_get_stats(storage.get(), &stats),
+                 WRONG_SIZE("out_stats", sampler_ngram_storage_stats, 65537));
   expect_invalid(sampler_ngram_storage_serialize(nullptr, nullptr, 0, &bytes),
                  "storage is NULL; it is required");
   expect_invalid(sampler_ngram_storage_serialize(storage.get(), nullptr, 0, nullptr),
@@ -142,12 +159,12 @@ TEST(StorageFunctions, EachRuleIsChecked) {
 }
 
 TEST(LookupFunctions, EachRuleIsChecked) {
-  sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+  sampler_prompt_lookup_options options = sized<sampler_prompt_lookup_options>();
   options.max_tokens = 20;
   options.vocabulary_size = kVocabulary;
   sampler_prompt_lookup_t lookup = nullptr;
   ASSERT_EQ(sampler_prompt_lookup_create(&options, &lookup), SAMPLER_OK);
-  sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+  sampler_ngram ngram = sized<sampler_ngram>();
   const std::int32_t tokens[] = {1, 2, 10, -1};
   std::int32_t out_tokens[2] = {-5, -5};
   std::int64_t count = -5;
@@ -255,7 +272,7 @@ TEST(StorageInterface, ReadsTheEndOfAContextOnly) {
 }
 
 TEST(LookupInterface, EachRuleIsChecked) {
-  sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+  sampler_prompt_lookup_options options = sized<sampler_prompt_lookup_options>();
   options.max_tokens = 20;
   options.vocabulary_size = kVocabulary;
   sampler_prompt_lookup_t lookup = nullptr;

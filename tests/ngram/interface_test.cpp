@@ -1,50 +1,39 @@
 // The structs of ngram.h: their sizes, defaults and growth.
-#include <cstring>
-
 #include "support.h"
 
 namespace ngram_test {
 namespace {
 
-template <class Struct>
-void expect_init(const Struct &by_macro, const std::string &name,
-                 sampler_status (*init)(Struct *, std::size_t)) {
-  Struct by_function;
-  std::memset(static_cast<void *>(&by_function), 0xCD, sizeof by_function);
-  ASSERT_EQ(init(&by_function, sizeof by_function), SAMPLER_OK);
-  EXPECT_EQ(std::memcmp(&by_function, &by_macro, sizeof by_macro), 0) << name;
+// Members that are 0 have their defaults.
+TEST(Structs, OfZerosHaveTheDefaults) {
+  Storage zeros(storage_options(SAMPLER_NGRAM_ALL_ORDERS, 0, 10)),
+      trigrams(storage_options(SAMPLER_NGRAM_ALL_ORDERS, 3, 10));
+  for (Storage *const storage : {&zeros, &trigrams}) storage->initialize({1, 2, 3, 4, 2, 3, 5});
+  EXPECT_EQ(zeros.serialized(), trigrams.serialized());
 
-  // A newer caller's struct is zero behind what is known.
-  struct Newer {
-    Struct known;
-    std::uint64_t unknown;
-  } newer;
-  std::memset(static_cast<void *>(&newer), 0xCD, sizeof newer);
-  ASSERT_EQ(init(&newer.known, sizeof newer), SAMPLER_OK);
-  EXPECT_EQ(newer.unknown, 0u);
-  EXPECT_EQ(newer.known.struct_size, sizeof newer);
-
-  EXPECT_EQ(init(nullptr, sizeof(Struct)), SAMPLER_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(sampler_last_error(), name + " is NULL; it is required");
-  for (const std::size_t size : {std::size_t(0), sizeof(Struct) - 1, std::size_t(65537)}) {
-    EXPECT_EQ(init(&by_function, size), SAMPLER_ERROR_INVALID_ARGUMENT);
-    EXPECT_EQ(sampler_last_error(), "struct_size is " + std::to_string(size) + "; it must be " +
-                                        std::to_string(sizeof(Struct)) +
-                                        " or the size of a newer version, at most 65536");
+  sampler_prompt_lookup_options options = sized<sampler_prompt_lookup_options>();
+  options.max_tokens = 20;
+  options.vocabulary_size = 10;
+  const std::int32_t text[] = {1, 2, 3, 7, 3, 9, 2, 3};
+  for (const std::int64_t min_match : {0, 1, 2, 3}) {
+    options.min_match = min_match;
+    sampler_prompt_lookup_t lookup = nullptr;
+    ASSERT_EQ(sampler_prompt_lookup_create(&options, &lookup), SAMPLER_OK);
+    // Behind 3 alone came 9 last, behind 2 and 3 came 7.
+    for (const std::int64_t count : {5, 8}) {
+      ASSERT_EQ(sampler_prompt_lookup_reset(lookup), SAMPLER_OK);
+      ASSERT_EQ(sampler_prompt_lookup_append(lookup, text, count), SAMPLER_OK);
+      std::int32_t draft = -1;
+      std::int64_t num_drafts = -1;
+      ASSERT_EQ(sampler_prompt_lookup_propose(lookup, 1, &draft, &num_drafts), SAMPLER_OK);
+      const std::int64_t match = count == 5 ? 1 : 2;
+      EXPECT_EQ(num_drafts, match >= min_match) << min_match;
+      if (num_drafts == 1) {
+        EXPECT_EQ(draft, 7);
+      }
+    }
+    sampler_prompt_lookup_destroy(lookup);
   }
-}
-
-TEST(Structs, InitFunctionsGiveWhatTheMacrosGive) {
-  const sampler_ngram ngram = SAMPLER_NGRAM_INIT;
-  expect_init(ngram, "ngram", &sampler_ngram_init);
-  const sampler_ngram_storage_options storage = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
-  EXPECT_EQ(storage.kind, SAMPLER_NGRAM_ALL_ORDERS);
-  EXPECT_EQ(storage.order, 3);
-  expect_init(storage, "options", &sampler_ngram_storage_options_init);
-  const sampler_prompt_lookup_options lookup = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
-  EXPECT_EQ(lookup.min_match, 1);
-  EXPECT_EQ(lookup.max_match, 0);
-  expect_init(lookup, "options", &sampler_prompt_lookup_options_init);
 }
 
 TEST(Structs, OfANewerCaller) {
@@ -52,7 +41,7 @@ TEST(Structs, OfANewerCaller) {
   struct Newer {
     sampler_ngram_storage_stats known;
     std::uint64_t unknown;
-  } newer = {SAMPLER_NGRAM_STORAGE_STATS_INIT, 0};
+  } newer = {sized<sampler_ngram_storage_stats>(), 0};
   newer.known.struct_size = sizeof newer;
   ASSERT_EQ(sampler_ngram_storage_get_stats(storage.get(), &newer.known), SAMPLER_OK);
   EXPECT_EQ(newer.known.struct_size, sizeof newer);

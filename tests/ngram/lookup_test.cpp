@@ -12,7 +12,7 @@ using capi_test::CountingAllocator;
 sampler_prompt_lookup_options lookup_options(std::int64_t max_tokens, std::int64_t vocabulary_size,
                                              std::int64_t min_match = 1,
                                              std::int64_t max_match = 0) {
-  sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+  sampler_prompt_lookup_options options = sized<sampler_prompt_lookup_options>();
   options.min_match = min_match;
   options.max_match = max_match;
   options.max_tokens = max_tokens;

@@ -311,11 +311,13 @@ TEST(Allocator, ThatThrowsHasNone) {
   auto options = storage_options(SAMPLER_NGRAM_ALL_ORDERS, 3, 20);
   static bool throws;
   throws = false;
-  options.allocate = [](void *, std::size_t bytes, std::size_t alignment) -> void * {
+  options.allocator.allocate = [](void *, std::size_t bytes, std::size_t alignment) -> void * {
     if (throws) throw std::runtime_error("no memory");
     return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
-  options.deallocate = [](void *, void *memory, std::size_t, std::size_t) { std::free(memory); };
+  options.allocator.deallocate = [](void *, void *memory, std::size_t, std::size_t) {
+    std::free(memory);
+  };
   Storage storage(options);
   throws = true;
   const std::int32_t token = 1;

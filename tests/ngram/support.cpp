@@ -47,7 +47,7 @@ void Interface::reset() {
 
 sampler_ngram_storage_options storage_options(sampler_ngram_kind kind, int order,
                                               std::int64_t vocabulary_size) {
-  sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+  sampler_ngram_storage_options options = sized<sampler_ngram_storage_options>();
   options.kind = kind;
   options.order = order;
   options.vocabulary_size = vocabulary_size;
@@ -62,7 +62,7 @@ Storage::Storage(const sampler_ngram_storage_options &options) {
 }
 
 sampler_ngram_storage_stats Storage::stats() const {
-  sampler_ngram_storage_stats stats = SAMPLER_NGRAM_STORAGE_STATS_INIT;
+  sampler_ngram_storage_stats stats = sized<sampler_ngram_storage_stats>();
   EXPECT_EQ(sampler_ngram_storage_get_stats(get(), &stats), SAMPLER_OK);
   return stats;
 }

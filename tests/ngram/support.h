@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
+
 namespace ngram_test {
 
 using Tokens = std::vector<std::int32_t>;
@@ -32,7 +34,7 @@ class Interface {
   void initialize(const Tokens &text);
   void reset();
 
-  sampler_ngram functions = SAMPLER_NGRAM_INIT;
+  sampler_ngram functions = sized<sampler_ngram>();
 };
 
 sampler_ngram_storage_options storage_options(sampler_ngram_kind kind, int order,

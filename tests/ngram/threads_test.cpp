@@ -20,8 +20,9 @@ constexpr std::int64_t kVocabulary = 1000;
 class Interrupted {
  public:
   explicit Interrupted(sampler_ngram_storage_options *options) {
-    options->allocator_user = this;
-    options->allocate = [](void *user, std::size_t bytes, std::size_t alignment) -> void * {
+    options->allocator.user = this;
+    options->allocator.allocate = [](void *user, std::size_t bytes,
+                                     std::size_t alignment) -> void * {
       auto *const self = static_cast<Interrupted *>(user);
       if (self->during) {
         const std::function<void()> once = std::move(self->during);
@@ -30,7 +31,9 @@ class Interrupted {
       }
       return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     };
-    options->deallocate = [](void *, void *memory, std::size_t, std::size_t) { std::free(memory); };
+    options->allocator.deallocate = [](void *, void *memory, std::size_t, std::size_t) {
+      std::free(memory);
+    };
   }
 
   std::function<void()> during;
@@ -59,7 +62,7 @@ TEST(Threads, EachFunctionFindsAStorageInUse) {
     expect_busy(f.reset(f.user), "user");
     EXPECT_EQ(token, -7);
     EXPECT_EQ(known, -7);
-    sampler_ngram_storage_stats stats = SAMPLER_NGRAM_STORAGE_STATS_INIT;
+    sampler_ngram_storage_stats stats = sized<sampler_ngram_storage_stats>();
     expect_busy(sampler_ngram_storage_get_stats(storage.get(), &stats), "storage");
     std::size_t bytes = 0;
     expect_busy(sampler_ngram_storage_serialize(storage.get(), nullptr, 0, &bytes), "storage");
@@ -117,7 +120,7 @@ TEST(Threads, CallAStorageAtOnce) {
 }
 
 TEST(Threads, CallALookupAtOnce) {
-  sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+  sampler_prompt_lookup_options options = sized<sampler_prompt_lookup_options>();
   options.max_tokens = 10000;
   options.vocabulary_size = kVocabulary;
   sampler_prompt_lookup_t lookup;
@@ -151,7 +154,7 @@ sampler_status count_up(void *, const sampler_forward_args *args) {
 }
 
 sampler_status decode(sampler_t sampler, const sampler_ngram &ngram, Tokens *out) {
-  sampler_model model = SAMPLER_MODEL_INIT;
+  sampler_model model = sized<sampler_model>();
   model.forward = &count_up;
   model.truncate = [](void *, std::int32_t, std::int64_t) { return sampler_status(SAMPLER_OK); };
   model.vocabulary_size = kVocabulary;
@@ -159,7 +162,7 @@ sampler_status decode(sampler_t sampler, const sampler_ngram &ngram, Tokens *out
   model.max_sequences = 1;
   const std::int64_t offsets[] = {0, 1};
   const std::int32_t prompt = 10, end_token = 0;
-  sampler_generation_args generation = SAMPLER_GENERATION_ARGS_INIT;
+  sampler_generation_args generation = sampler_generation_args_default();
   generation.target = &model;
   generation.num_sequences = 1;
   generation.prompt_offsets = offsets;
@@ -168,15 +171,15 @@ sampler_status decode(sampler_t sampler, const sampler_ngram &ngram, Tokens *out
   generation.max_new_tokens = 40;
   out->assign(40, -7);
   generation.out_token_ids = out->data();
-  sampler_ngram_assisted_args args = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
+  sampler_speculative_args args = sampler_speculative_args_default();
   args.generation = &generation;
   args.ngram = &ngram;
-  return sampler_ngram_assisted(sampler, &args);
+  return sampler_speculative(sampler, &args);
 }
 
 // A loop's calls are calls like others: one that finds the storage in use ends the loop.
 TEST(Threads, CallTheStorageOfALoop) {
-  sampler_options sampler_options = SAMPLER_OPTIONS_INIT;
+  sampler_options sampler_options = sampler_options_default();
   sampler_options.max_rows = 64;
   sampler_options.max_cols = kVocabulary;
   sampler_t sampler;

@@ -85,7 +85,7 @@ struct Arrays {
   uint64_t *block_weights;
 };
 
-size_t carve(int64_t num_cols, void *memory, Arrays *out) {
+size_t lay_out(int64_t num_cols, void *memory, Arrays *out) {
   Arena arena(memory);
   const int64_t listed = num_cols + kListPadding;
   out->maxima = arena.take<float>((num_cols + kGroupBlock - 1) / kGroupBlock * kVectorElements);
@@ -102,13 +102,13 @@ size_t carve(int64_t num_cols, void *memory, Arrays *out) {
 
 size_t SimdRow::memory_bytes(int64_t num_cols) {
   Arrays unused;
-  return carve(num_cols, nullptr, &unused);
+  return lay_out(num_cols, nullptr, &unused);
 }
 
-SimdRow::SimdRow(const Passes &passes, uint64_t places_key, int64_t num_cols, void *memory)
-    : passes_(passes), num_cols_(num_cols), places_(places_key) {
+SimdRow::SimdRow(const Executor &executor, const contract::Rows &rows, void *memory)
+    : passes_(*executor.passes), num_cols_(rows.num_cols), places_(executor.places_key) {
   Arrays arrays;
-  carve(num_cols, memory, &arrays);
+  lay_out(rows.num_cols, memory, &arrays);
   maxima_ = arrays.maxima;
   list_values_ = arrays.list_values;
   list_ids_ = arrays.list_ids;
@@ -129,10 +129,11 @@ uint32_t SimdRow::load(const RowView &view, contract::Use use) {
   list_ = {};
   first_ = 0;
   if (view.count == 0) return row_status::kEmpty;
-  const RowScan scan = passes_.scan(row_, maxima_);
+  // By `view`: the copy would be waited for.
+  const RowScan scan = passes_.scan(view, maxima_);
   if (!scan.valid) return row_status::kInvalidValue;
-  first_ = contract::rank_of(scan.max, uint32_t(passes_.find_first(row_, maxima_, scan.max)));
-  return contract::check_first(kind(), first_, use);
+  first_ = contract::rank_of(scan.max, uint32_t(passes_.find_first(view, maxima_, scan.max)));
+  return contract::check_first(view.kind, first_, use);
 }
 
 int64_t SimdRow::num_maxima() const {

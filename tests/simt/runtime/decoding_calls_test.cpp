@@ -11,7 +11,7 @@ namespace {
 namespace runtime = simt::runtime;
 
 Sampler make_on(sampler_device_type device, std::int32_t device_id = 0) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.device_type = device;
   options.device_id = device_id;
   options.host_parameters = device_id;  // both ways
@@ -21,7 +21,7 @@ Sampler make_on(sampler_device_type device, std::int32_t device_id = 0) {
 }
 
 std::vector<Loop> loops(Scenario *scenario) {
-  return {autoregressive(), scenario->speculative(), scenario->ngram_assisted()};
+  return {autoregressive(), scenario->speculative(), scenario->with_ngrams()};
 }
 
 class DecodingCalls : public testing::Test {
@@ -41,7 +41,7 @@ TEST_F(DecodingCalls, TextsAreThoseOfTheCpu) {
       Scenario scenario(seed);
       Generation &generation = *scenario.generation;
       generation.args.processor = sampler_processor(seed % 2);
-      generation.args.top_k = 4;
+      generation.params.top_k = 4;
       for (int loop = 0; loop < 3; ++loop) {
         const Sampler on_device = make_on(SAMPLER_DEVICE_CUDA, device);
         const std::vector<Text> texts =
