@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "contract/float_bits.h"
+#include "sampler/sampler.h"
 
 namespace sampler::contract::test {
 
@@ -112,5 +113,25 @@ class Failures {
   int64_t count_ = 0;
   uint64_t first_ = 0;
 };
+
+// Arguments of a call, all 0.
+template <class Args>
+Args zeroed() {
+  Args args = {};
+  args.struct_size = sizeof args;
+  return args;
+}
+
+inline sampler_rows rows_of(const void *values, sampler_dtype dtype, sampler_input_kind kind,
+                            int64_t num_rows, int64_t num_cols, int64_t row_stride = 0) {
+  sampler_rows rows = {};
+  rows.values = values;
+  rows.num_rows = num_rows;
+  rows.num_cols = num_cols;
+  rows.row_stride = row_stride;
+  rows.dtype = dtype;
+  rows.kind = kind;
+  return rows;
+}
 
 }  // namespace sampler::contract::test

@@ -107,7 +107,7 @@ class Simulation {
     return limits;
   }
   static sampler_speculative_args measured_args() {
-    sampler_speculative_args args = SAMPLER_SPECULATIVE_ARGS_INIT;
+    sampler_speculative_args args = sampler_speculative_args_default();
     args.gamma = 8;
     args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
     return args;
