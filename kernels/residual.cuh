@@ -159,7 +159,7 @@ class ResidualTeam {
 
   // Reads a model's row whole.
   SAMPLER_DEVICE uint32_t check(const contract::Rows &rows, int64_t index, Position *position) {
-    position->stored = stored_row(rows, index, index * rows.stride);
+    position->stored = stored_row(contract::row_view(rows, index));
     TeamRow<Context, StoredRow> row(team_.ctx, position->stored, residence_);
     return load_row(team_, row, 0, nullptr).status;
   }

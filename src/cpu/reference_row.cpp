@@ -68,7 +68,7 @@ void ReferenceRow::write_kept_values(void *out, contract::Dtype dtype) const {
 
 void ReferenceRow::prepare_draws(int64_t num_draws) {
   inverse_cdf_ = InverseCdf(row_, distribution_, buffers_.sort);
-  if (num_draws * kElementsADraw < row_.count) return;
+  if (!are_many_draws(num_draws, row_.count)) return;
   inverse_cdf_.make_guide(num_draws, reinterpret_cast<int32_t *>(buffers_.sort_scratch));
 }
 

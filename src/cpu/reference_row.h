@@ -12,9 +12,6 @@
 
 namespace sampler::cpu {
 
-// What many draws share is made where they are one for so many elements at least.
-constexpr int64_t kElementsADraw = 512;
-
 class ReferenceRow {
  public:
   // Bytes of memory for rows like these, at an alignment of 64.

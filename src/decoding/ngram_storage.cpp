@@ -210,8 +210,10 @@ int NgramStorage::walk(const int32_t *context, int64_t num_tokens, uint32_t *num
   return most;
 }
 
-// Fetches what learning `next` will look at.
-void NgramStorage::prefetch(const int32_t *context_end, int64_t num_tokens, uint32_t next) const {
+// Fetches what learning `next` will look at. GCC takes a function that does no more for one without
+// an effect, and leaves its calls out: it must not be a function of its own.
+[[gnu::always_inline]] inline void NgramStorage::prefetch(const int32_t *context_end,
+                                                          int64_t num_tokens, uint32_t next) const {
   if (table_.num_slots == 0) return;
   const uint64_t mask = table_.num_slots - 1;
   const int depth = int(std::min<int64_t>(num_tokens, max_context()));

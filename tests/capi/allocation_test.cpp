@@ -1,7 +1,6 @@
 // Calls allocate nothing and start no thread; a handle whose threads cannot be started is an error.
 //
-// The C library's functions are replaced by ones that count. Sanitizers replace them too, so this
-// is not built with them.
+// The C library's functions are replaced by ones that count.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -15,56 +14,17 @@
 #include <filesystem>
 #include <thread>
 
-#include "counting_malloc.h"
 #include "expect.h"
-
-std::atomic<int> capi_test::num_allocations{0};
+#include "malloc_hooks.h"
 
 namespace {
 
-using capi_test::num_allocations;
 std::atomic<int> num_maps{0}, num_thread_starts{0};
 std::atomic<int> failing_thread_start{-1};  // its number counted from 0; -1: none
 
 }  // namespace
 
 extern "C" {
-
-void *__libc_malloc(std::size_t);
-void *__libc_calloc(std::size_t, std::size_t);
-void *__libc_realloc(void *, std::size_t);
-void *__libc_memalign(std::size_t, std::size_t);
-void __libc_free(void *);
-
-void *malloc(std::size_t bytes) noexcept {
-  ++num_allocations;
-  return __libc_malloc(bytes);
-}
-void *calloc(std::size_t count, std::size_t bytes) noexcept {
-  ++num_allocations;
-  return __libc_calloc(count, bytes);
-}
-void *realloc(void *memory, std::size_t bytes) noexcept {
-  ++num_allocations;
-  return __libc_realloc(memory, bytes);
-}
-void *memalign(std::size_t alignment, std::size_t bytes) noexcept {
-  ++num_allocations;
-  return __libc_memalign(alignment, bytes);
-}
-void *aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  ++num_allocations;
-  return __libc_memalign(alignment, bytes);
-}
-int posix_memalign(void **memory, std::size_t alignment, std::size_t bytes) noexcept {
-  ++num_allocations;
-  *memory = __libc_memalign(alignment, bytes);
-  return *memory ? 0 : ENOMEM;
-}
-void free(void *memory) noexcept {
-  if (memory) ++num_allocations;
-  __libc_free(memory);
-}
 
 void *mmap(void *address, std::size_t bytes, int protection, int flags, int file,
            off_t offset) noexcept {
@@ -87,17 +47,18 @@ namespace capi_test {
 namespace {
 
 struct Counts {
-  int allocations = num_allocations, maps = num_maps, thread_starts = num_thread_starts;
+  int allocations = num_allocations, releases = num_releases, maps = num_maps,
+      thread_starts = num_thread_starts;
 
   bool operator==(const Counts &other) const {
-    return allocations == other.allocations && maps == other.maps &&
+    return allocations == other.allocations && releases == other.releases && maps == other.maps &&
            thread_starts == other.thread_starts;
   }
 };
 
 std::ostream &operator<<(std::ostream &out, const Counts &counts) {
-  return out << counts.allocations << " allocations, " << counts.maps << " mmaps, "
-             << counts.thread_starts << " threads";
+  return out << counts.allocations << " allocations, " << counts.releases << " releases, "
+             << counts.maps << " mmaps, " << counts.thread_starts << " threads";
 }
 
 TEST(Counting, CountsEverything) {
@@ -109,7 +70,7 @@ TEST(Counting, CountsEverything) {
   void *volatile memory;  // keeps the compiler from leaving the pairs out
   expect_counted(&num_allocations, [&] { memory = std::malloc(3); });
   expect_counted(&num_allocations, [&] { memory = std::realloc(memory, 300); });
-  expect_counted(&num_allocations, [&] { std::free(memory); });
+  expect_counted(&num_releases, [&] { std::free(memory); });
   expect_counted(&num_allocations, [&] { memory = std::calloc(3, 3); });
   std::free(memory);
   expect_counted(&num_allocations, [&] { memory = std::aligned_alloc(64, 64); });
@@ -121,7 +82,7 @@ TEST(Counting, CountsEverything) {
   });
   std::free(memory);
   expect_counted(&num_allocations, [&] { memory = operator new(3); });
-  expect_counted(&num_allocations, [&] { operator delete(memory); });
+  expect_counted(&num_releases, [&] { operator delete(memory); });
   expect_counted(&num_maps, [&] {
     memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   });

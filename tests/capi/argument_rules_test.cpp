@@ -196,6 +196,20 @@ void break_strides(Rules *rules) {
                     text("%s is %" PRId64 "; a row must fit the address space", member, value));
     }
   }
+  // All positions of a row fit, but not a row after it.
+  const auto too_large_together = [&](const std::string &array, std::int64_t num_positions) {
+    const std::string member = array + "_position_stride";
+    const std::int64_t value = INT64_MAX / num_positions + 1;
+    rules->refuse_call(
+        member,
+        [&](Call *call) {
+          call->args().set(member, value);
+          call->args().set(array + "_row_stride", std::int64_t(0));
+        },
+        text("%s is %" PRId64 "; a row must fit the address space", member.c_str(), value));
+  };
+  too_large_together("target", spec.num_positions());
+  too_large_together("draft", spec.num_draft_positions());
 }
 
 void break_parameters(Rules *rules) {

@@ -392,6 +392,32 @@ TEST(Layout, ExplicitStridesOfContiguousRows) {
   }
 }
 
+// Fractions of a weight far below its last bit round up, exactly.
+TEST(Filters, OfTinyFractions) {
+  const float p = 0x1p-42f;
+  const float probabilities[] = {0.75f * p, 2 * p, 1, 0, 0.5f * p, p};
+  const Sampler sampler = roomy_sampler();
+  const auto kept_count = [&](float top_p, float min_p) {
+    sampler_sample_args args = SAMPLER_SAMPLE_ARGS_INIT;
+    std::int32_t token_id, count = -1;
+    args.input = probabilities;
+    args.input_kind = SAMPLER_PROBABILITIES;
+    args.num_rows = 1;
+    args.num_cols = 6;
+    args.top_p = top_p;
+    args.min_p = min_p;
+    args.out_token_ids = &token_id;
+    args.out_kept_counts = &count;
+    EXPECT_EQ(sampler_sample(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
+    return count;
+  };
+  // The weights are 3, 8, 2^44, 0, 2 and 4.
+  EXPECT_EQ(kept_count(1, p), 3);
+  EXPECT_EQ(kept_count(1, 0.75f * p), 4);
+  EXPECT_EQ(kept_count(1, 0x1.000002p-42f), 2);  // a little more than 4
+  EXPECT_EQ(kept_count(p, 0), 1);
+}
+
 // The values stand on grids that all types hold: the type must not change a token.
 TEST(Dtypes, HoldTheSameRows) {
   const Sampler sampler = roomy_sampler();

@@ -476,7 +476,7 @@ FAULTS = [
         "ties_behind_the_cut_kept",
         "tokens that equal the last kept one are kept behind it too",
         [("src/cpu/simd/row.cpp",
-          "return {row_, std::min(end_of_ties, row_.count), value, above(value)};",
+          "return {row_, std::min<int64_t>(end_of_ties, row_.count), value, above(value)};",
           "return {row_, std::min(end_of_ties, row_.count), value, value};")],
         [simd("SmallRows*")]),
     Fault(

@@ -283,11 +283,8 @@ class SimdRow::Filters {
 
   Rank top_k(int32_t k, TieRule ties, Rank seen) {
     if (k >= row_.row_.count) return seen;
-    if (row_.list_.covers(seen)) {
-      row_.shrink_list(seen);
-    } else {
-      row_.list_top(k, seen);
-    }
+    // A list that there is holds no more than `seen`: the filters before have listed nothing else.
+    if (!row_.list_.covers(seen)) row_.list_top(k, seen);
     if (row_.list_.count < k) return seen;
     const Selected selected = select(row_.list_source(), nullptr, uint64_t(k));
     return cut_list(selected.value, uint64_t(k) - selected.above, ties, seen);
@@ -511,7 +508,7 @@ int64_t SimdRow::draw_index(uint64_t word) const {
 void SimdRow::prepare_draws(int64_t num_draws) {
   const Kept tokens = kept();
   const int64_t count = tokens.source.count;
-  has_sums_ = num_draws > 1 && num_draws * kElementsADraw >= count;
+  has_sums_ = are_many_draws(num_draws, count);
   if (!has_sums_) return;
   uint64_t sum = 0;
   for (int64_t begin = 0; begin < count; begin += kDrawPart) {
