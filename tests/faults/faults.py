@@ -570,6 +570,47 @@ FAULTS = [
           "const bool refused = false;")],
         [("capi_test", "Chain.FiltersOfGivenProbabilities")]),
     Fault(
+        "slots_are_rows",
+        "parameters, seeds and streams are those of the row's number whatever its slot is",
+        [("src/contract/request.h", "return of_rows ? of_rows[row] : row;", "return row;")],
+        [("capi_test", "Slots.EqualArraysByRow"), ("capi_test", "Slots.AreStreamsOfOneSeed")]),
+    Fault(
+        "slots_outside_unnoticed",
+        "a row whose slot is the number of slots is good",
+        [("src/contract/request.h", "(slot >= 0 && slot < count)", "(slot >= 0 && slot <= count)")],
+        [("capi_test", "Slots.OutsideAreOfBadRows"),
+         ("capi_test", "Of/BadRows.LeaveTheirNeighboursAlone/sampler_filter")]),
+    Fault(
+        "streams_not_read",
+        "the stream is the slot's number, or 0, also where `streams` gives it",
+        [("src/capi/views.cpp", "result.streams = random.streams;", "result.streams = nullptr;")],
+        [("capi_test", "Streams.AreTheSlotsOrGiven"),
+         ("capi_test", "Streams.OfRequestsDoNotDependOnTheRow")]),
+    Fault(
+        "sequence_stride_unused",
+        "a chain's sequences are read as if they were contiguous",
+        [("src/capi/speculative.cpp", "return stride ? stride : contiguous;",
+          "return contiguous;")],
+        [("capi_test", "Chain.SequencesLieApart")]),
+    Fault(
+        "size_without_the_draft",
+        "the size of a workspace is that of a deterministic drafter where the draft has no memory",
+        [("src/capi/speculative.cpp", "if (!rows->values) rows->values = &somewhere;",
+          "if (!rows->values && somewhere != 0) rows->values = &somewhere;")],
+        [("capi_test", "Workspace.SizeNeedsNoArrays")]),
+    Fault(
+        "tail_of_a_newer_struct_unread",
+        "members that a newer program sets, and the library does not know, are ignored",
+        [("src/capi/structs.h", "if (bytes[i] != 0) return false;",
+          "if (bytes[i] == 1) return false;")],
+        [("capi_test", "StructSize.OfANewerVersionIsReadWhenTheTailIsZero")]),
+    Fault(
+        "one_line_drops_its_filter",
+        "a renormalisation in one line keeps its top_p to itself",
+        [("src/capi/simple.cpp", "params_of(1.0f, 0, top_p, 0.0f), SAMPLER_OUTPUT_PROBABILITIES",
+          "params_of(1.0f, 1, top_p, 0.0f), SAMPLER_OUTPUT_PROBABILITIES")],
+        [("capi_test", "Simple.WritesAsFilter")]),
+    Fault(
         "statistics_overlap",
         "a loop's statistics may lie in another output",
         [("src/capi/decoding.cpp",
