@@ -268,7 +268,7 @@ enum {
 };
 
 /* The time in nanoseconds since any moment, never less than before. A loop asks for it when the
- * drafts of a round and their judgement are on the host. */
+ * drafts of a round and their verification are on the host. */
 typedef int64_t (*sampler_clock_fn)(void *user);
 
 typedef struct sampler_speculative_args {

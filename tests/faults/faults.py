@@ -434,17 +434,19 @@ FAULTS = [
         "loops take their memory of the C library",
         [("src/decoding/memory.cpp",
           "capi::call_allocate(*place.entry, place.handle->allocator, bytes)",
-          "capi::call_allocate(*place.entry, capi::make_allocator(nullptr, nullptr, nullptr), bytes)"),
+          "capi::call_allocate(*place.entry, capi::make_allocator({}), bytes)"),
          ("src/decoding/memory.h",
           "capi::release(*place_.entry, place_.handle->allocator, &block_)",
-          "capi::release(*place_.entry, capi::make_allocator(nullptr, nullptr, nullptr), &block_)")],
+          "capi::release(*place_.entry, capi::make_allocator({}), &block_)")],
         [decoding("Allocation.IsOverBeforeTheFirstCallback"),
          decoding("Allocation.ThatFailsEndsTheLoopBeforeItBegins")]),
     Fault(
         "workspace_taken_as_it_is_needed",
         "each operation of a loop takes its workspace as it begins",
-        [("src/decoding/operations.h", "    args->workspace = bytes_.data();",
-          "    const DeviceBytes late(place_, bytes_.size());\n    args->workspace = late.data();")],
+        [("src/decoding/operations.h",
+          "    args->exec = {place_.stream, bytes_.data(), bytes_.size()};",
+          "    const DeviceBytes late(place_, bytes_.size());\n"
+          "    args->exec = {place_.stream, late.data(), late.size()};")],
         [decoding("Allocation.IsOverBeforeTheFirstCallback")]),
     Fault(
         "penalty_of_the_length_before",
@@ -573,8 +575,8 @@ FAULTS = [
     Fault(
         "statistics_overlap",
         "a loop's statistics may lie in another output",
-        [("src/capi/decoding.cpp",
-          """check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, Access::kWrite);""",
+        [("src/decoding/loop_arguments.cpp",
+          """check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, capi::Access::kWrite);""",
           "(void)kStatsWords;")],
         [decoding("Rules.Overlaps")]),
     Fault(
