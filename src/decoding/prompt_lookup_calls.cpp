@@ -117,10 +117,15 @@ sampler_status lookup_next_token(Entry &entry, void *user, const int32_t *contex
   const Lookup lookup(check, "user", user);
   if (!lookup) return check.status();
   const int64_t text = lookup->text.num_tokens(), num_more = num_tokens - text;
-  check_tokens(check, "context", "num_tokens", context, text, num_tokens, lookup->vocabulary_size);
+  check_array(check, "context", "num_tokens", context, num_tokens);
+  // What has been matched has been checked.
+  const int64_t matched =
+      check.ok() && num_more > 0 ? lookup->text.num_matched(context + text, num_more) : 0;
+  check_ids(check, "context", context, text + matched, num_tokens, lookup->vocabulary_size);
   check_next_token_outputs(check, out_token_id, out_known);
   if (!check.ok()) return check.status();
-  const int32_t token = num_more < 0 ? -1 : lookup->text.next_token(context + text, num_more);
+  const int32_t token =
+      num_more < 0 ? -1 : lookup->text.next_token(context + text, num_more, matched);
   write_next_token(token, seed, offset, lookup->vocabulary_size, out_token_id, out_known);
   return SAMPLER_OK;
 }

@@ -449,6 +449,18 @@ FAULTS = [
           "    args->exec = {place_.stream, late.data(), late.size()};")],
         [decoding("Allocation.IsOverBeforeTheFirstCallback")]),
     Fault(
+        "lookup_goes_on_from_any_context",
+        "prompt lookup takes the tokens that it matched in the last call for those of any context",
+        [("src/decoding/prompt_lookup.cpp", "std::equal(matched, matched + num_more_, more)",
+          "matched != more")],
+        [("ngram_test", "LookupInterface.ContextsMayGoOnFromTheLastOne")]),
+    Fault(
+        "both_drafters_taken",
+        "speculation takes a drafter and n-grams at once, or neither",
+        [("src/decoding/loop_arguments.cpp", "if (!args.drafter == !args.ngram) {",
+          "if (!args.drafter != !args.drafter) {")],
+        [decoding("Rules.RequiredPointers")]),
+    Fault(
         "penalty_of_the_length_before",
         "a beam's length penalty is that of its parent's length",
         [("src/decoding/beam_search.cpp",
