@@ -48,9 +48,10 @@ class Drafter {
   virtual LogitRows rows() const = 0;
   virtual sampler_dtype dtype() const = 0;
 
-  // Of all chains: the target's logits at the places of the drafts and behind them, num_drafts + 1
+  // Of all chains: the target's logits at the places of the drafts and after them, num_drafts + 1
   // rows a chain, chain after chain. Then of each.
-  virtual void look_at(const LogitRows &rows, const Array<Chain> &chains, Workspace *workspace) = 0;
+  virtual void observe_target(const LogitRows &rows, const Array<Chain> &chains,
+                              Workspace *workspace) = 0;
   virtual void learn(size_t chain, const Text &text, const Outcome &outcome) = 0;
 };
 

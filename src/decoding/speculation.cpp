@@ -106,7 +106,7 @@ class Speculation {
       for (int64_t i = 0; i <= chain.num_drafts; ++i) places_.push_back(first + i);
     }
     target_.cache().forward(feeds_, target_.logits());
-    drafter_->look_at(target_.logits(), chains_, &workspace_);
+    drafter_->observe_target(target_.logits(), chains_, &workspace_);
     const size_t row_bytes = size_t(target_.num_cols()) * target_.cache().element_size();
     spread_rows(&target_.memory(), 0, row_bytes, row_bytes, places_);
   }
