@@ -34,8 +34,8 @@ struct Launch {
 
   std::string description() const {
     return std::to_string(num_threads) + " threads, team of " + std::to_string(plan.team_size) +
-           ", " + std::to_string(plan.num_teams) + " teams, residence " +
-           std::to_string(plan.residence_bytes) + ", order " + std::to_string(seed);
+           ", " + std::to_string(plan.num_teams) + " teams, row_cache " +
+           std::to_string(plan.row_cache_bytes) + ", order " + std::to_string(seed);
   }
 };
 
@@ -59,8 +59,8 @@ inline Launch random_launch(std::mt19937_64 &random, const kernels::Extent &exte
   const int64_t part_bytes = part * kernels::kTile * extent.element_bytes;
   const int64_t limit = int64_t(simt::kMaxSharedBytes - sizeof(kernels::TeamShared));
   const bool stays = random() % 3 != 0 && part_bytes <= limit;
-  launch.plan.residence_bytes = kernels::ring_bytes(launch.num_threads);
-  if (stays) launch.plan.residence_bytes = std::max(launch.plan.residence_bytes, int(part_bytes));
+  launch.plan.row_cache_bytes = kernels::ring_bytes(launch.num_threads);
+  if (stays) launch.plan.row_cache_bytes = std::max(launch.plan.row_cache_bytes, int(part_bytes));
   launch.seed = random();
   return launch;
 }
