@@ -111,7 +111,7 @@ Drawn draw(sampler_t sampler, sampler_draw_method draw_method, sampler_logprob_k
   params.temperature = 0.8f;
   params.top_k = 5;
   params.top_p = 0.9f;
-  auto args = test::zeroed<sampler_sample_args>();
+  auto args = sized<sampler_sample_args>();
   args.input = test::rows_of(kLogits, SAMPLER_F32, SAMPLER_LOGITS, 1, kCols);
   args.params = &params;
   args.draw_method = draw_method;
@@ -142,7 +142,7 @@ TEST_F(ExampleCalls, VerificationWhateverTheWords) {
   const int32_t draft_tokens[] = {2, 1};
   for (uint64_t seed = 0; seed < 100; ++seed) {
     int32_t tokens[3], accepted, emitted;
-    auto args = test::zeroed<sampler_verify_args>();
+    auto args = sized<sampler_verify_args>();
     args.target = test::rows_of(target, SAMPLER_F32, SAMPLER_PROBABILITIES, 3, 4);
     args.draft = test::rows_of(draft, SAMPLER_F32, SAMPLER_PROBABILITIES, 2, 4);
     args.draft_token_ids = draft_tokens;

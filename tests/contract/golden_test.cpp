@@ -250,7 +250,7 @@ void add_sample(sampler_t sampler, Random &random, sampler_dtype dtype, sampler_
   params.temperature_order = combination >> 4 & 1;
   params.filter_order = combination >> 5;
   const sampler_row_params row_params = parameters.all();
-  auto args = test::zeroed<sampler_sample_args>();
+  auto args = sized<sampler_sample_args>();
   args.input = test::rows_of(values.data(), dtype, kind, kRows, kCols, kStride);
   if (combination % 3 == 0) {
     args.input.candidate_ids = ids.data();
@@ -306,7 +306,7 @@ void add_filter(sampler_t sampler, const WholeRows &rows, const Values &values,
   sampler_params params = sampler_params_default();
   params.top_k_ties = params.top_p_ties = ties;
   row_params.struct_size = sizeof row_params;
-  auto args = test::zeroed<sampler_filter_args>();
+  auto args = sized<sampler_filter_args>();
   args.input = test::rows_of(values.data(), rows.dtype, kind, kRows, kCols, kStride);
   if (rows.has_candidates) {
     args.input.candidate_ids = ids.data();
@@ -366,7 +366,7 @@ TEST_F(GoldenCalls, Select) {
     const Values values = make_values(random, SAMPLER_BF16, kind, kRows, kCols, kStride);
     std::vector<float> selected(kRows * kSelected);
     std::vector<int32_t> tokens(kRows * kSelected), counts(kRows);
-    auto args = test::zeroed<sampler_select_args>();
+    auto args = sized<sampler_select_args>();
     args.input = test::rows_of(values.data(), SAMPLER_BF16, kind, kRows, kCols, kStride);
     args.num_selected = kSelected;
     args.out_values = selected.data();
@@ -401,7 +401,7 @@ void add_chain(sampler_t sampler, Random &random, sampler_input_kind target_kind
   if (target_kind == SAMPLER_PROBABILITIES) {
     row_params = {sizeof row_params, parameters.temperatures.data(), nullptr, nullptr, nullptr};
   }
-  auto args = test::zeroed<sampler_verify_args>();
+  auto args = sized<sampler_verify_args>();
   args.target =
       test::rows_of(target.data(), SAMPLER_F16, target_kind, kRows * (kDrafts + 1), kFewCols);
   if (has_draft) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
 #include "contract/float_bits.h"
 #include "sampler/sampler.h"
 
@@ -113,14 +114,6 @@ class Failures {
   int64_t count_ = 0;
   uint64_t first_ = 0;
 };
-
-// Arguments of a call, all 0.
-template <class Args>
-Args zeroed() {
-  Args args = {};
-  args.struct_size = sizeof args;
-  return args;
-}
 
 inline sampler_rows rows_of(const void *values, sampler_dtype dtype, sampler_input_kind kind,
                             int64_t num_rows, int64_t num_cols, int64_t row_stride = 0) {

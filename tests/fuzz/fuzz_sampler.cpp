@@ -26,7 +26,7 @@ using capi_test::Args;
 using capi_test::Buffer;
 using capi_test::Call;
 using capi_test::Member;
-using capi_test::MemberType;
+using capi_test::Op;
 using capi_test::Operation;
 using capi_test::Sampler;
 using capi_test::Spec;
@@ -48,7 +48,7 @@ struct Handles {
   Handles() : plain(make(1, false)), tasks(make(3, false)), fallback(make(1, true)) {}
 
   static Sampler make(std::int32_t num_threads, bool use_fallback) {
-    sampler_options options = SAMPLER_OPTIONS_INIT;
+    sampler_options options = sampler_options_default();
     options.num_threads = num_threads;
     options.parallel_for = &run_backwards;
     options.max_rows = 64;
@@ -68,7 +68,7 @@ const Handles &handles() {
 
 Spec read_spec(Data *data) {
   Spec spec;
-  spec.operation = data->ConsumeIntegralInRange<sampler_operation>(0, SAMPLER_OP_RESIDUAL);
+  spec.operation = Op(data->ConsumeIntegralInRange(0, int(Op::kResidual)));
   spec.num_rows = data->ConsumeIntegralInRange(0, 6);
   const int size = data->ConsumeIntegralInRange(0, 31);
   if (size < 2) {
@@ -81,19 +81,24 @@ Spec read_spec(Data *data) {
   spec.num_drafts = data->ConsumeIntegralInRange(0, 4);
   spec.num_selected = data->ConsumeIntegralInRange<std::int64_t>(1, spec.num_cols);
   spec.padding = data->ConsumeIntegralInRange(0, 5);
+  spec.sequence_padding = spec.is_verify() ? data->ConsumeIntegralInRange(0, 3) : 0;
   spec.misalignment = data->ConsumeIntegralInRange(0, 3);
   spec.dtype = data->ConsumeIntegralInRange(0, 2);
   spec.kind = data->ConsumeIntegralInRange(0, 1);
   spec.output_dtype = data->ConsumeBool() ? spec.dtype : SAMPLER_F32;
+  spec.output_kind = data->ConsumeIntegralInRange(0, 1);
   spec.draft_dtype = data->ConsumeIntegralInRange(0, 2);
   spec.draft_kind = data->ConsumeIntegralInRange(0, 1);
   spec.token_id_type = data->ConsumeIntegralInRange(0, 1);
   spec.candidate_id_type = data->ConsumeIntegralInRange(0, 1);
   spec.draw_method = data->ConsumeIntegralInRange(0, 1);
   spec.candidates = data->ConsumeBool();
+  spec.ragged = data->ConsumeBool();
   spec.row_indices = data->ConsumeBool() && spec.op().has("row_indices");
   if (spec.row_indices) spec.num_input_rows = data->ConsumeIntegralInRange(1, 6);
-  spec.per_row = data->ConsumeBool();
+  spec.per_slot = data->ConsumeBool();
+  spec.slots = data->ConsumeBool();
+  spec.streams = data->ConsumeBool();
   spec.draft = data->ConsumeBool();
   spec.contents = data->ConsumeIntegral<std::uint8_t>();
   return spec;
@@ -412,7 +417,7 @@ struct Allocator {
 void fuzz_options(Data *data) {
   static const std::int32_t kNumThreads[] = {0, 1, 2, 3, -1, 257, INT32_MIN, INT32_MAX};
   Allocator allocator = {{}, data->ConsumeIntegralInRange(0, 5)};
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   if (data->ConsumeIntegralInRange(0, 7) == 0)
     options.abi_version = data->ConsumeIntegral<std::uint32_t>();
   if (data->ConsumeIntegralInRange(0, 7) == 0)

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "../sized.h"
 #include "oracle.h"
 
 namespace invariance_test {
@@ -115,7 +116,7 @@ class Call {
   // ---- The operations: outputs in the order of RowResult ----
 
   Results sample(sampler_t sampler) {
-    auto args = zeroed<sampler_sample_args>();
+    auto args = sized<sampler_sample_args>();
     if (setting_.has_row_indices) {
       args.row_indices = keep<std::int32_t>(share_rows(&args.input));
       args.num_row_indices = static_cast<std::int64_t>(num_rows_);
@@ -138,7 +139,7 @@ class Call {
   }
 
   Results filter(sampler_t sampler) {
-    auto args = zeroed<sampler_filter_args>();
+    auto args = sized<sampler_filter_args>();
     args.input = target_rows();
     set_parameters(&args);
     args.output_kind = problem_.output_kind;
@@ -149,7 +150,7 @@ class Call {
   }
 
   Results select(sampler_t sampler) {
-    auto args = zeroed<sampler_select_args>();
+    auto args = sized<sampler_select_args>();
     args.input = target_rows();
     args.num_selected = problem_.num_selected;
     args.selected_counts = per_row(&RowInput::top_k);
@@ -165,7 +166,7 @@ class Call {
   }
 
   Results verify(sampler_t sampler) {
-    auto args = zeroed<sampler_verify_args>();
+    auto args = sized<sampler_verify_args>();
     args.target = target_rows(&args.target_sequence_stride);
     args.draft = draft_rows(&args.draft_sequence_stride);
     args.draft_token_ids = keep<void>(draft_ids());
@@ -184,7 +185,7 @@ class Call {
   }
 
   Results residual(sampler_t sampler) {
-    auto args = zeroed<sampler_residual_args>();
+    auto args = sized<sampler_residual_args>();
     args.target = target_rows();
     args.draft = draft_rows();
     if (!args.draft.values) args.draft_token_ids = keep<void>(draft_ids());
@@ -195,13 +196,6 @@ class Call {
   }
 
   // ---- Inputs ----
-
-  template <class Args>
-  static Args zeroed() {
-    Args args = {};
-    args.struct_size = sizeof args;
-    return args;
-  }
 
   template <class T>
   const T *keep(Array array) {

@@ -1,4 +1,4 @@
-// A simple call is the full call with its arguments: the same results, and the same refusals.
+// A simple call is the full call with its arguments.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
 #include "batch.h"
 
 namespace invariance_test {
@@ -36,13 +37,6 @@ Batch random_batch(sampler_input_kind kind, std::size_t num_rows, std::size_t nu
   }
   rows[random->below(num_rows)][random->below(num_cols)] = std::nanf("");
   return Batch(dtype, kind, rows, random->below(4));
-}
-
-template <class Args>
-Args zeroed() {
-  Args args = {};
-  args.struct_size = sizeof args;
-  return args;
 }
 
 // Room for what any call here writes.
@@ -92,7 +86,7 @@ class SimpleCalls : public testing::Test {
 
   // sampler_sample with these parameters.
   sampler_status sample(const sampler_rows &input, const sampler_params &params, Outputs *out) {
-    auto args = zeroed<sampler_sample_args>();
+    auto args = sized<sampler_sample_args>();
     args.input = input;
     args.params = &params;
     args.random.seed = kSeed;
@@ -103,7 +97,7 @@ class SimpleCalls : public testing::Test {
 
   sampler_status filter(const sampler_rows &input, const sampler_params &params,
                         sampler_output_kind output_kind, Outputs *out) {
-    auto args = zeroed<sampler_filter_args>();
+    auto args = sized<sampler_filter_args>();
     args.input = input;
     args.params = &params;
     args.output_kind = output_kind;
@@ -259,7 +253,7 @@ TEST_F(SimpleCalls, TopKSelect) {
                                     out->values.data(), out->tokens.data(), nullptr);
       },
       [&](const Rows &rows, const Params &p, Outputs *out) {
-        auto args = zeroed<sampler_select_args>();
+        auto args = sized<sampler_select_args>();
         args.input = rows;
         args.num_selected = num_selected(rows, p);
         args.out_values = out->values.data();
@@ -287,7 +281,7 @@ TEST_F(SimpleCalls, ChainSpeculative) {
                                             a.accepted.data(), a.emitted.data(), nullptr),
                   SAMPLER_OK)
             << sampler_last_error();
-        auto args = zeroed<sampler_verify_args>();
+        auto args = sized<sampler_verify_args>();
         args.target = target_rows;
         args.draft = draft_rows;
         args.draft_token_ids = draft_ids.data();

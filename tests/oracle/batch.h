@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
 #include "oracle.h"
 #include "rows.h"
 
@@ -102,13 +103,6 @@ struct ParameterArrays {
   void set(std::size_t i, const oracle::Filters &filters);
   sampler_row_params view() const;
 };
-
-template <class Args>
-Args zeroed() {
-  Args args = {};
-  args.struct_size = sizeof args;
-  return args;
-}
 
 inline std::size_t index(std::int64_t i) {
   return static_cast<std::size_t>(i);

@@ -213,7 +213,7 @@ void compare_filter(sampler_t sampler, const Batch &batch, const std::vector<Fil
   Output output = make_output(batch, output_dtype);
   std::vector<sampler_row_status> statuses;
   std::vector<std::int32_t> kept_counts(filters.size(), -7);
-  auto args = zeroed<sampler_filter_args>();
+  auto args = sized<sampler_filter_args>();
   args.input = batch.rows();
   args.params = &params;
   args.row_params = &row_params;
@@ -251,7 +251,7 @@ void compare_select(sampler_t sampler, const Batch &batch, std::int64_t num_sele
   std::vector<std::int64_t> ids(index(batch.num_rows() * num_selected), -7);
   std::vector<std::int32_t> counts(index(batch.num_rows()), -7);
   std::vector<sampler_row_status> statuses(counts.size(), 0xffffffffU);
-  auto args = zeroed<sampler_select_args>();
+  auto args = sized<sampler_select_args>();
   args.input = batch.rows();
   args.token_id_type = SAMPLER_ID_I64;
   args.num_selected = num_selected;
@@ -293,7 +293,7 @@ void compare_residual(sampler_t sampler, const Batch &target, const Batch *draft
   const std::int64_t num_cols = target.num_cols();
   Output output = make_output(target, output_dtype);
   std::vector<sampler_row_status> statuses;
-  auto args = zeroed<sampler_residual_args>();
+  auto args = sized<sampler_residual_args>();
   set_output(target, &output, output_dtype, &statuses, &args);
   args.target = target.rows();
   if (draft) {

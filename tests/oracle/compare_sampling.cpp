@@ -54,7 +54,7 @@ SampleResults sample(sampler_t sampler, const Batch &batch, const CallSettings &
 
   sampler_params params = c_params(settings.orders);
   const sampler_row_params row_params = arrays.view();
-  auto args = zeroed<sampler_sample_args>();
+  auto args = sized<sampler_sample_args>();
   args.input = batch.rows();
   args.row_indices = indices.data();
   args.num_row_indices = static_cast<std::int64_t>(num_rows);

@@ -79,7 +79,7 @@ Emitted verify(sampler_t sampler, const Chains &chains, const Tensors &tensors) 
   params.top_k = static_cast<std::int32_t>(chains.filters.top_k);
   params.top_p = chains.filters.top_p;
   params.min_p = chains.filters.min_p;
-  auto args = zeroed<sampler_verify_args>();
+  auto args = sized<sampler_verify_args>();
   args.target = tensors.target.rows();
   if (!tensors.draft.empty()) args.draft = tensors.draft[0].rows();
   args.draft_token_ids = chains.draft_ids.data();

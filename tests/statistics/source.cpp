@@ -174,7 +174,7 @@ Counts draw_counts(const Source &source, std::uint64_t num_draws, std::uint64_t 
   const std::vector<unsigned char> row = to_bytes(source.values, source.dtype);
   const std::vector<std::int32_t> row_indices(kRowsPerCall, 0);
   std::vector<std::int32_t> token_ids(kRowsPerCall);
-  auto args = zeroed<sampler_sample_args>();
+  auto args = sized<sampler_sample_args>();
   args.input.values = row.data();
   args.input.num_rows = 1;
   args.input.num_cols = num_cols;

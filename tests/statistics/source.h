@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "../sized.h"
 #include "chi_square.h"
 
 namespace statistics_test {
@@ -31,13 +32,6 @@ struct Source : sampler_params {
   std::vector<std::int32_t> candidate_ids;  // empty: an element's id is its column
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
 };
-
-template <class Args>
-Args zeroed() {
-  Args args = {};
-  args.struct_size = sizeof args;
-  return args;
-}
 
 // Contiguous rows of f32.
 inline sampler_rows rows_of(const float *values, sampler_input_kind kind, std::int64_t num_rows,

@@ -109,7 +109,7 @@ struct Chains {
     return result;
   }
 
-  sampler_verify_args args = zeroed<sampler_verify_args>();
+  sampler_verify_args args = sized<sampler_verify_args>();
   sampler_params params = sampler_params_default();
   std::size_t num_drafts;
   SamplerPtr sampler;

@@ -121,7 +121,7 @@ Matrix draw_matrix(const Way &way, sampler_draw_method draw_method, std::int64_t
   const SamplerPtr sampler = make_sampler(kNumRows, kNumTokens);
   Matrix matrix;
   Randomness randomness;
-  auto args = zeroed<sampler_sample_args>();
+  auto args = sized<sampler_sample_args>();
   args.input = rows_of(source.values.data(), SAMPLER_LOGITS, 1, kNumTokens);
   args.row_indices = kFirstRow.data();
   args.num_row_indices = kNumRows;
@@ -261,7 +261,7 @@ Matrix chain_matrix(std::int64_t num_drafts, std::int64_t num_steps) {
   }
   const std::vector<std::int32_t> drafts(kNumRows, -1);
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(kNumRows * (num_drafts + 1)));
-  auto args = zeroed<sampler_verify_args>();
+  auto args = sized<sampler_verify_args>();
   args.target = rows_of(target.data(), SAMPLER_LOGITS, kNumRows * (num_drafts + 1), kNumTokens);
   args.num_drafts = num_drafts;
   args.draft_token_ids = drafts.data();
