@@ -365,7 +365,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-func TestNumbersBeyondInt32(t *testing.T) {
+func TestNumbersThatDoNotFit(t *testing.T) {
 	if clamped(math.MaxInt) != math.MaxInt32 || clamped(math.MinInt) != math.MinInt32 ||
 		clamped(-3) != -3 {
 		t.Error("they are not clamped")
