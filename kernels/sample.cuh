@@ -106,8 +106,10 @@ class SampleTeam {
     }
     const DrawSource source = prepare_draw(team_, distribution, list);
     for (int64_t output = begin; output < end; ++output) {
-      const Token token =
-          draw(row, distribution, source, request_.random.of(request_.slots[output]));
+      Token token = draw(row, distribution, source, request_.random.of(request_.slots[output]));
+      if (request_.out_values) {
+        token.value = value_at(team_, row, contract::rank_of(token.value, token.id));
+      }
       write_good(output, token, summary, distribution, raw_weight);
     }
   }

@@ -433,18 +433,32 @@ FAULTS = [
         "loops take their memory of the C library",
         [("src/decoding/memory.cpp",
           "capi::call_allocate(*place.entry, place.handle->allocator, bytes)",
-          "capi::call_allocate(*place.entry, capi::make_allocator(nullptr, nullptr, nullptr), bytes)"),
+          "capi::call_allocate(*place.entry, capi::make_allocator({}), bytes)"),
          ("src/decoding/memory.h",
           "capi::release(*place_.entry, place_.handle->allocator, &block_)",
-          "capi::release(*place_.entry, capi::make_allocator(nullptr, nullptr, nullptr), &block_)")],
+          "capi::release(*place_.entry, capi::make_allocator({}), &block_)")],
         [decoding("Allocation.IsOverBeforeTheFirstCallback"),
          decoding("Allocation.ThatFailsEndsTheLoopBeforeItBegins")]),
     Fault(
         "workspace_taken_as_it_is_needed",
         "each operation of a loop takes its workspace as it begins",
-        [("src/decoding/operations.h", "    args->workspace = bytes_.data();",
-          "    const DeviceBytes late(place_, bytes_.size());\n    args->workspace = late.data();")],
+        [("src/decoding/operations.h",
+          "    args->exec = {place_.stream, bytes_.data(), bytes_.size()};",
+          "    const DeviceBytes late(place_, bytes_.size());\n"
+          "    args->exec = {place_.stream, late.data(), late.size()};")],
         [decoding("Allocation.IsOverBeforeTheFirstCallback")]),
+    Fault(
+        "lookup_goes_on_from_any_context",
+        "prompt lookup takes the tokens that it matched in the last call for those of any context",
+        [("src/decoding/prompt_lookup.cpp", "std::equal(matched, matched + num_more_, more)",
+          "matched != more")],
+        [("ngram_test", "LookupInterface.ContextsMayGoOnFromTheLastOne")]),
+    Fault(
+        "both_drafters_taken",
+        "speculation takes a drafter and n-grams at once, or neither",
+        [("src/decoding/loop_arguments.cpp", "if (!args.drafter == !args.ngram) {",
+          "if (!args.drafter != !args.drafter) {")],
+        [decoding("Rules.RequiredPointers")]),
     Fault(
         "penalty_of_the_length_before",
         "a beam's length penalty is that of its parent's length",
@@ -572,8 +586,8 @@ FAULTS = [
     Fault(
         "statistics_overlap",
         "a loop's statistics may lie in another output",
-        [("src/capi/decoding.cpp",
-          """check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, Access::kWrite);""",
+        [("src/decoding/loop_arguments.cpp",
+          """check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, capi::Access::kWrite);""",
           "(void)kStatsWords;")],
         [decoding("Rules.Overlaps")]),
     Fault(
