@@ -2,18 +2,20 @@
 
 readonly results=build/results
 
-# stage NAME BUILD_PRESET [TEST_PRESET [LAUNCHER...]]: builds, tests, and leaves the outcome in
-# build/results. A stage that fails does not stop the ones after it.
+# stage PRESET [TEST_PRESET [LAUNCHER...]]: builds, tests, and leaves the outcome in build/results. A
+# stage that fails does not stop the ones after it.
 stage() {
-  local preset=$1 test_preset=${2:-$1} status=0 xml
+  local preset=$1 test_preset=${2:-$1} status=0 xml slow=ON
   xml=$PWD/$results/$test_preset.xml
-  if ! build "$preset" -DSAMPLER_BUILD_TESTS=ON; then
+  [ "$test_preset" != quick ] || slow=OFF
+  if ! build "$preset" -DSAMPLER_BUILD_TESTS=ON -DSAMPLER_TEST_SLOW=$slow; then
     echo "the build failed, see $logs" >"$results/$test_preset.failed"
     return
   fi
   heading "testing $test_preset"
   logged "test-$test_preset" "${@:3}" ctest --preset "$test_preset" --parallel "$jobs" \
-    --output-junit "$xml" || status=$?
+    --output-junit "$xml" --test-output-size-passed 10000000 --test-output-size-failed 10000000 ||
+    status=$?
   grep 'tests passed' "$logs/test-$test_preset.log" | sed 's/^/             /' || true
   if ! grep -qs '^[[:space:]]*tests="[1-9]' "$xml"; then
     rm -f "$xml"
@@ -55,10 +57,11 @@ test_quick() {
   install_missing
   set_up_cmake
   set_up_cuda
-  stage release quick
+  stage test quick
 }
 
-test_all() {
+# test_stages RELEASE_PRESET
+test_stages() {
   need_for_build
   need_for_examples
   need_for_tests
@@ -73,8 +76,7 @@ test_all() {
   install_missing
   set_up_cmake
   set_up_cuda
-  stage release
-  tell_size
+  stage "$1"
   has_nvcc || skip_stage cuda "there is no nvcc 12.4 or newer: the library is for the CPU alone"
   stage asan
   stage tsan tsan without_address_randomisation
@@ -87,10 +89,18 @@ test_all() {
   fi
 }
 
+# Also what has passed with the same sources, and device code for all architectures.
+test_all() {
+  export SAMPLER_TEST_ALL=1
+  test_stages release
+  tell_size
+}
+
 run_tests() {
-  local tests=test_all
+  local tests='test_stages test'
   case ${1:-} in
     '') ;;
+    --all) tests=test_all ;;
     --quick) tests=test_quick ;;
     *) fail "unknown option: $1" "$(help)" ;;
   esac
@@ -101,6 +111,9 @@ run_tests() {
   $tests
   trap - EXIT
   heading "done"
+  for build in test release; do
+    python3 tools/proven.py news build/$build/passed
+  done
   python3 tools/test_summary.py "$results"
 }
 
@@ -135,7 +148,7 @@ coverage() {
   heading "running the tests"
   find build/coverage -name '*.gcda' -delete
   logged test-coverage ctest --test-dir build/coverage --parallel "$jobs" \
-    --tests-regex "^($(IFS='|'; echo "${programs[*]}"))\\."
+    --tests-regex "^($(IFS='|'; echo "${programs[*]}"))(\\.[0-9]+)?\$"
   heading "lines and branches of src/ that ran"
   python3 tools/coverage.py build/coverage src --least 97 --list
 }
