@@ -145,7 +145,7 @@ endfunction()
 # sampler_add_script_test(<name> COMMAND <command>... [LABELS <label>...] [FIXTURES <fixture>...])
 #
 # A ctest test that runs a command. Exit status 77 means skipped; the command then prints a line
-# "skipped: <reason>". FIXTURES are those that it requires.
+# "skipped: <reason>". It is ended after 10 minutes. FIXTURES are those that it requires.
 function(sampler_add_script_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND;LABELS;FIXTURES")
   _sampler_is_wanted(is_wanted ${arg_LABELS})
@@ -155,5 +155,5 @@ function(sampler_add_script_test name)
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   set_tests_properties(
     ${name} PROPERTIES LABELS "${arg_LABELS}" FIXTURES_REQUIRED "${arg_FIXTURES}"
-                       SKIP_RETURN_CODE 77 TIMEOUT 300)
+                       SKIP_RETURN_CODE 77 TIMEOUT 600)
 endfunction()
