@@ -4,7 +4,7 @@
 
 #include "capi/check.h"
 #include "contract/elements.h"
-#include "sampler/sampler.h"
+#include "sampler/sampling.h"
 
 namespace sampler::capi {
 

@@ -169,7 +169,7 @@ class BeamSearch {
     return log_probability / power((least + length) / (least + 1), double(args_.alpha));
   }
 
-  // The best num_beams, the best first. Takes rows from `row` on and returns the one behind them.
+  // The best num_beams, the best first. Takes rows from `row` on and returns the one after them.
   size_t find_candidates(const BeamText &text, size_t row, int64_t width, const int32_t *token_ids,
                          const float *values, const sampler_row_status *row_status) {
     candidates_.clear();

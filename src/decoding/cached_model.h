@@ -18,7 +18,7 @@ struct Feed {
   int64_t num_logits;
 };
 
-// Rows of logits, one behind the other.
+// Rows of logits.
 struct LogitRows {
   unsigned char *data;
   int64_t row_stride;  // elements
@@ -40,7 +40,7 @@ class CachedModel {
   // writes the logits, feed after feed. A cache must be shorter than its feed.
   void forward(const Array<Feed> &feeds, const LogitRows &logits);
 
-  // Cuts off what is behind `length` tokens, all of it without caches. 0 tokens are no call.
+  // Cuts off what follows `length` tokens, all of it without caches. 0 tokens are no call.
   void keep(int64_t sequence, int64_t length);
   void fork(int64_t source, int64_t destination);
 

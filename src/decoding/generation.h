@@ -11,7 +11,7 @@ namespace sampler::decoding {
 
 struct Text {
   int64_t index;    // in the call
-  int32_t *tokens;  // the prompt, new tokens and, during a round, drafts behind them
+  int32_t *tokens;  // the prompt, new tokens and, during a round, drafts
   int64_t prompt_length;
   int64_t length;    // without drafts
   int64_t capacity;  // tokens, at most

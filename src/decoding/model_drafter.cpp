@@ -60,7 +60,7 @@ class ModelDrafter : public Drafter {
   LogitRows rows() const override { return {logits_.data(), gamma_ * num_cols()}; }
   sampler_dtype dtype() const override { return model_.logits_dtype; }
 
-  void look_at(const LogitRows &, const Array<Chain> &, Workspace *) override {}
+  void observe_target(const LogitRows &, const Array<Chain> &, Workspace *) override {}
   void learn(size_t, const Text &text, const Outcome &outcome) override {
     cache_.keep(text.index, outcome.begin + outcome.num_kept);
   }

@@ -42,7 +42,8 @@ class NgramDrafter : public Drafter {
   sampler_dtype dtype() const override { return SAMPLER_F32; }
 
   // Finds the likeliest tokens while the rows are there.
-  void look_at(const LogitRows &rows, const Array<Chain> &chains, Workspace *workspace) override {
+  void observe_target(const LogitRows &rows, const Array<Chain> &chains,
+                      Workspace *workspace) override {
     if (args_.filler_top_k == 0) return;
     first_rows_.clear();
     int64_t num_rows = 0;

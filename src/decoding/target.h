@@ -33,7 +33,7 @@ class Target {
   LogitRows logits() const { return {logits_.data(), num_cols()}; }
   TokenSampler &sampler() { return sampler_; }
 
-  // One token for each text, drawn from the logits behind it.
+  // One token for each text, drawn from the logits that follow it.
   void step(const Array<Text *> &texts, Workspace *workspace) {
     feeds_.clear();
     for (size_t i = 0; i < texts.size(); ++i) {
