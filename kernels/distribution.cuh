@@ -101,7 +101,9 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int deleg
   const int per_block = (delegates + ctx.team_size() - 1) / ctx.team_size();
   uint32_t delegate = 0;
   if (delegates > 0 && per_block <= Context::kThreads / 2) {
-    delegate = nth_largest_key(ctx, uint32_t(first >> 32), per_block);
+    const uint32_t own = uint32_t(first >> 32);
+    const uint32_t reached = nth_largest_key(ctx, own, per_block);
+    delegate = ~uint32_t(ctx.block_max(own >= reached ? ~own : 0));
   }
   const uint64_t values[] = {ctx.block_max(first), uint64_t(~delegate), ctx.block_count(bad_value)};
   const Exchanged all = team.exchange(values);
@@ -200,7 +202,10 @@ class TeamFilters {
     const RowScale scale = scale_;
     const uint32_t key =
         lowest_value_key(team_.ctx, uint32_t(seen >> 32), uint32_t(summary_.first >> 32),
-                         [scale, weight](float x) { return contract::weight(scale, x) >= weight; });
+                         [scale, weight](uint32_t value_key) {
+                           const float x = contract::value_of_key(value_key);
+                           return contract::weight(scale, x) >= weight;
+                         });
     const Rank rank = uint64_t(key) << 32;
     return rank > seen ? rank : seen;
   }

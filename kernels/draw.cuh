@@ -25,9 +25,6 @@ struct DrawSource {
   uint64_t warp_weight = 0;  // otherwise, the kept weight of this warp's part of the row
 };
 
-// Tokens of a candidate list that are listed for a draw: as many ids as a bin of them has.
-constexpr int kDrawnFrom = int(contract::kMaxVocabulary / kBins);
-
 // Brings the kept tokens into the order of the draw. Destroys the list's order.
 template <class Context>
 SAMPLER_DEVICE_CALL DrawSource prepare_draw(Team<Context> &team, const Distribution &distribution,
@@ -75,7 +72,7 @@ SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
       return distribution.keeps(rank) ? weight_of_key(key) : 0;
     };
     const uint64_t lowest = IdOrder::key(0.0f, contract::kMaxVocabulary - 1);
-    const Search search = {lowest, ~uint64_t(0), target + 1, kDrawnFrom};
+    const Search search = {lowest, ~uint64_t(0), target + 1, kIdsOfBin};
     const uint64_t key = select_key<IdOrder>(team, row, search, kept_weight).key;
     return {IdOrder::id(key), IdOrder::value(key)};
   }

@@ -62,19 +62,8 @@ cudaError_t launch_upload(const Upload<kWords> &upload, cudaStream_t stream) {
   return cudaLaunchKernelEx(&config, &upload_kernel<kWords>, upload);
 }
 
-}  // namespace
-
-cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
-  if (upload.num_words > kSmallUploadWords) return launch_upload(upload, stream);
-  Upload<kSmallUploadWords> small;
-  small.to = upload.to;
-  small.num_words = upload.num_words;
-  std::memcpy(small.words, upload.words, size_t(upload.num_words) * sizeof(uint32_t));
-  return launch_upload(small, stream);
-}
-
 template <class Request>
-cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream) {
+cudaError_t launch_operation(const Request &request, const Plan &plan, cudaStream_t stream) {
   const bool clustered = plan.team_size > 1;
   const auto kernel =
       clustered ? &operation_kernel<true, Request> : &operation_kernel<false, Request>;
@@ -93,7 +82,7 @@ cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream
 }
 
 template <class Request>
-cudaError_t allow_shared_memory(size_t bytes) {
+cudaError_t allow_shared_memory_of(const Request &, size_t bytes) {
   const auto allow = [bytes](const void *kernel) {
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
   };
@@ -103,15 +92,27 @@ cudaError_t allow_shared_memory(size_t bytes) {
   return allow(reinterpret_cast<const void *>(&operation_kernel<true, Request>));
 }
 
-template cudaError_t launch(const contract::SampleRequest &, const Plan &, cudaStream_t);
-template cudaError_t launch(const contract::RowsRequest &, const Plan &, cudaStream_t);
-template cudaError_t launch(const contract::SelectRequest &, const Plan &, cudaStream_t);
-template cudaError_t launch(const contract::ChainRequest &, const Plan &, cudaStream_t);
-template cudaError_t launch(const contract::ResidualRequest &, const Plan &, cudaStream_t);
-template cudaError_t allow_shared_memory<contract::SampleRequest>(size_t);
-template cudaError_t allow_shared_memory<contract::RowsRequest>(size_t);
-template cudaError_t allow_shared_memory<contract::SelectRequest>(size_t);
-template cudaError_t allow_shared_memory<contract::ChainRequest>(size_t);
-template cudaError_t allow_shared_memory<contract::ResidualRequest>(size_t);
+}  // namespace
+
+cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
+  if (upload.num_words > kSmallUploadWords) return launch_upload(upload, stream);
+  Upload<kSmallUploadWords> small;
+  small.to = upload.to;
+  small.num_words = upload.num_words;
+  std::memcpy(small.words, upload.words, size_t(upload.num_words) * sizeof(uint32_t));
+  return launch_upload(small, stream);
+}
+
+cudaError_t launch(const contract::AnyRequest &any, const Plan &plan, cudaStream_t stream) {
+  return any.visit([&](const auto &request) { return launch_operation(request, plan, stream); });
+}
+
+cudaError_t allow_shared_memory(size_t bytes) {
+  cudaError_t error = cudaSuccess;
+  contract::AnyRequest::for_each_operation([&](const auto &request) {
+    if (error == cudaSuccess) error = allow_shared_memory_of(request, bytes);
+  });
+  return error;
+}
 
 }  // namespace sampler::kernels

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "contract/any_request.h"
 #include "contract/elements.h"
 #include "contract/request.h"
 #include "team.cuh"
@@ -35,25 +36,18 @@ struct Extent {
   bool has_candidates;
 };
 
-SAMPLER_HD inline Extent extent_of(const contract::SampleRequest &request) {
-  return {request.num_rows, request.input.num_cols, int(contract::size_of(request.input.dtype)),
-          request.input.ids != nullptr};
+template <class Request>
+SAMPLER_HD inline Extent extent_of(const Request &request) {
+  return {contract::num_output_rows(request), request.input.num_cols,
+          int(contract::size_of(request.input.dtype)), contract::reads_lists(request)};
 }
-SAMPLER_HD inline Extent extent_of(const contract::RowsRequest &request) {
-  return {request.input.num_rows, request.input.num_cols,
-          int(contract::size_of(request.input.dtype)), request.input.ids != nullptr};
-}
-SAMPLER_HD inline Extent extent_of(const contract::SelectRequest &request) {
-  return {request.input.num_rows, request.input.num_cols,
-          int(contract::size_of(request.input.dtype)), request.input.ids != nullptr};
-}
+// What the last token is drawn from is f32.
 SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
-  // What the last token is drawn from is f32.
   return {request.num_rows, request.target.num_cols, int(sizeof(float)),
-          request.target.ids || request.draft.ids};
+          contract::reads_lists(request)};
 }
+// So is the residual.
 SAMPLER_HD inline Extent extent_of(const contract::ResidualRequest &request) {
-  // So is the residual.
   return {request.num_rows, request.target.num_cols, int(sizeof(float)), false};
 }
 

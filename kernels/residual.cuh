@@ -81,7 +81,8 @@ struct ResidualRow {
   SAMPLER_DEVICE_CALL void load(Context &ctx, int position, float (&x)[kVector]) const {
     const int index = position - lead;
     const bool reads_draft = is_residual && has_draft;
-    if (ids || index < 0 || index + kVector > count || (reads_draft && draft.stored.ids)) {
+    const bool draft_goes_on = !draft.stored.ids && index + kVector <= draft.stored.count;
+    if (ids || index < 0 || index + kVector > count || (reads_draft && !draft_goes_on)) {
       for (int i = 0; i < kVector; ++i) {
         x[i] = index + i >= 0 && index + i < count ? value(index + i) : 0.0f;
       }
@@ -159,7 +160,7 @@ class ResidualTeam {
 
   // Reads a model's row whole.
   SAMPLER_DEVICE uint32_t check(const contract::Rows &rows, int64_t index, Position *position) {
-    position->stored = stored_row(rows, index, index * rows.stride);
+    position->stored = stored_row(contract::row_view(rows, index));
     TeamRow<Context, StoredRow> row(team_.ctx, position->stored, residence_);
     return load_row(team_, row, 0, nullptr).status;
   }

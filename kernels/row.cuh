@@ -8,6 +8,7 @@
 #include "contract/elements.h"
 #include "contract/rank.h"
 #include "contract/request.h"
+#include "contract/row_view.h"
 #include "device.cuh"
 #include "team.cuh"
 
@@ -48,24 +49,14 @@ SAMPLER_DEVICE inline void widen(const Vector16 &raw, Dtype dtype, float (&x)[kV
 
 // A row in the caller's memory. Elements are addressed by position: that of element 0 is `lead`,
 // chosen so that positions divisible by kVector are aligned for a vector load.
-struct StoredRow {
+struct StoredRow : contract::RowView {
   static constexpr bool kIsCopied = true;
 
-  const void *values;
-  const void *ids;  // null: an element's id is its index
-  int count;
   int lead;
-  Dtype dtype;
-  IdType id_type;
-  InputKind kind;
 
-  SAMPLER_HD float value(int index) const { return contract::load_value(values, dtype, index); }
   // Lowest bits of an element as f32 that its type does not have.
   SAMPLER_HD int unused_value_bits() const {
     return dtype == Dtype::kBf16 ? 16 : dtype == Dtype::kF16 ? 13 : 0;
-  }
-  SAMPLER_HD int64_t id(int index) const {
-    return ids ? contract::load_id(ids, id_type, index) : index;
   }
 
   // Elements [index, index + kVector), all of them in the row.
@@ -88,20 +79,11 @@ SAMPLER_HD inline int elements_to_alignment(const void *values, Dtype dtype) {
   return int((reinterpret_cast<uintptr_t>(values) >> log2_size) % kVector);
 }
 
-// Row `row` of `rows`, at element `first_element` of the arrays.
-SAMPLER_HD inline StoredRow stored_row(const contract::Rows &rows, int64_t row,
-                                       int64_t first_element) {
-  const int64_t size = int64_t(contract::size_of(rows.dtype));
-  const int64_t id_size = int64_t(contract::size_of(rows.id_type));
-  StoredRow result;
-  result.values = static_cast<const char *>(rows.values) + first_element * size;
-  result.ids = rows.ids ? static_cast<const char *>(rows.ids) + first_element * id_size : nullptr;
-  result.count = rows.counts ? rows.counts[row] : int(rows.num_cols);
-  result.lead = elements_to_alignment(result.values, rows.dtype);
-  result.dtype = rows.dtype;
-  result.id_type = rows.id_type;
-  result.kind = rows.kind;
-  return result;
+SAMPLER_HD inline StoredRow stored_row(const contract::RowView &view) {
+  StoredRow row;
+  static_cast<contract::RowView &>(row) = view;
+  row.lead = elements_to_alignment(view.values, view.dtype);
+  return row;
 }
 
 // A part [begin, end) of a range that is dealt evenly and in order.
@@ -147,6 +129,9 @@ class TeamRow {
   SAMPLER_DEVICE InputKind kind() const { return source_.kind; }
   SAMPLER_DEVICE int count() const { return source_.count; }
   SAMPLER_DEVICE uint32_t id(int index) const { return uint32_t(source_.id(index)); }
+
+  // Of this warp's part of the row; that of the first warp's may begin before the row.
+  SAMPLER_DEVICE int first_index() const { return tiles_.begin * kTile - source_.lead; }
 
   // The pass that reads the source, and leaves in shared memory what fits.
   template <class F>

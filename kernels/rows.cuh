@@ -31,7 +31,7 @@ class RowsTeam {
   using Row = TeamRow<Context, StoredRow>;
 
   SAMPLER_DEVICE_CALL void run_row(int64_t index) {
-    const StoredRow stored = stored_row(request_.input, index, index * request_.input.stride);
+    const StoredRow stored = stored_row(contract::row_view(request_.input, index));
     const int64_t slot = request_.slots[index];
     uint32_t status = contract::check_slot(request_.slots, slot);
     RowParameters parameters = {};
@@ -39,7 +39,7 @@ class RowsTeam {
       parameters = request_.parameters.of(slot);
       status = contract::check_parameters(stored.kind, parameters);
     }
-    if (!has_valid_count(stored, request_.input.num_cols)) {
+    if (!contract::has_valid_count(stored, request_.input.num_cols)) {
       StoredRow nothing = stored;
       nothing.count = 0;
       if (status == row_status::kOk) status = row_status::kInvalidCandidate;

@@ -30,10 +30,6 @@ SAMPLER_HD inline bool same_bits(const RowParameters &a, const RowParameters &b)
          contract::bits_of(a.min_p) == contract::bits_of(b.min_p);
 }
 
-SAMPLER_HD inline bool has_valid_count(const StoredRow &row, int64_t num_cols) {
-  return row.count >= 0 && row.count <= num_cols;
-}
-
 template <class Context>
 class SampleTeam {
  public:
@@ -69,10 +65,10 @@ class SampleTeam {
       ++next;
     }
     const uint32_t status = contract::check_parameters(request_.input.kind, parameters);
-    const StoredRow stored = stored_row(request_.input, index, index * request_.input.stride);
+    const StoredRow stored = stored_row(contract::row_view(request_.input, index));
     if (status != row_status::kOk) {
       write_bad(status, output, next);
-    } else if (!has_valid_count(stored, request_.input.num_cols)) {
+    } else if (!contract::has_valid_count(stored, request_.input.num_cols)) {
       write_bad(row_status::kInvalidCandidate, output, next);
     } else {
       run_row(stored, parameters, output, next);
@@ -110,8 +106,10 @@ class SampleTeam {
     }
     const DrawSource source = prepare_draw(team_, distribution, list);
     for (int64_t output = begin; output < end; ++output) {
-      const Token token =
-          draw(row, distribution, source, request_.random.of(request_.slots[output]));
+      Token token = draw(row, distribution, source, request_.random.of(request_.slots[output]));
+      if (request_.out_values) {
+        token.value = value_at(team_, row, contract::rank_of(token.value, token.id));
+      }
       write_good(output, token, summary, distribution, raw_weight);
     }
   }

@@ -117,13 +117,18 @@ SAMPLER_DEVICE_CALL int find_in_list(Context &ctx, TeamShared &shared, const uin
   return int(shared.found[0]);
 }
 
-// Lists the tokens whose key `is_wanted`, at most kListCapacity, and sorts them. The result is how
-// many there are, which all have from the leader: the caller passes a barrier of the team after it.
-template <class Order, class Context, class Row, class IsWanted>
-SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, const IsWanted &is_wanted) {
-  Context &ctx = team.ctx;
+// Empties the leader's list. A barrier of the team, after which all may add to it.
+template <class Context>
+SAMPLER_DEVICE void open_list(Team<Context> &team) {
   if (team.is_first_thread()) team.shared.list_count = 0;
-  ctx.team_sync();  // after it the leader has no more use for an earlier list
+  team.ctx.team_sync();  // after it the leader has no more use for an earlier list
+}
+
+// Adds the tokens of this warp's part of the row whose key `is_wanted` to the list.
+template <class Order, class Context, class Row, class IsWanted>
+SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row,
+                                     const IsWanted &is_wanted) {
+  Context &ctx = team.ctx;
   uint64_t *list = ctx.peer(&team.shared.list[0], 0);
   uint32_t *list_count = ctx.peer(&team.shared.list_count, 0);
   row.template for_each_together<Order>(is_wanted, [&](bool wanted, uint64_t key) {
@@ -138,21 +143,36 @@ SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, const IsW
     const uint32_t before = lanes & ((uint32_t(1) << ctx.lane()) - 1);
     if (wanted) list[place + uint32_t(Context::count_bits(before))] = key;
   });
-  ctx.team_sync();
-  const int count = int(*list_count);
-  if (team.is_leader()) sort_list(ctx, team.shared.list, count);
+}
+
+// Sorts the list. The result is how many tokens it has, which all have from the leader: the caller
+// passes a barrier of the team after it.
+template <class Context>
+SAMPLER_DEVICE int close_list(Team<Context> &team) {
+  team.ctx.team_sync();
+  const int count = int(*team.ctx.peer(&team.shared.list_count, 0));
+  if (team.is_leader()) sort_list(team.ctx, team.shared.list, count);
   return count;
 }
 
-// The lowest key of a value in [low, high] from which on `holds` is true of the values; it holds at
-// `high`. Each thread tries one, so few rounds are enough.
+// Lists the tokens whose key `is_wanted`, at most kListCapacity, and sorts them. The result is how
+// many there are; the caller passes a barrier of the team after it.
+template <class Order, class Context, class Row, class IsWanted>
+SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, const IsWanted &is_wanted) {
+  open_list(team);
+  add_to_list<Order>(team, row, is_wanted);
+  return close_list(team);
+}
+
+// The lowest key of a value in [low, high] from which on `holds` is true; it holds at `high`. Each
+// thread tries one, so few rounds are enough.
 template <class Context, class Holds>
 SAMPLER_DEVICE_CALL uint32_t lowest_value_key(Context &ctx, uint32_t low, uint32_t high,
                                               const Holds &holds) {
   while (low < high) {
     const uint64_t step = (high - low) / uint32_t(Context::kThreads) + 1;
     const uint64_t own = low + uint64_t(ctx.thread()) * step;
-    const bool fails = own < high && !holds(contract::value_of_key(uint32_t(own)));
+    const bool fails = own < high && !holds(uint32_t(own));
     const uint64_t num_failing = ctx.block_count(fails);
     const uint64_t end = low + num_failing * step;
     if (end < high) high = uint32_t(end);
@@ -204,48 +224,91 @@ struct KeyBins {
   }
 };
 
-// Bins of equal width in the values of ranks: of logits, bins of equal ratios of weights, and so
-// about as many tokens of a model's row in one as in the next.
+// Bins of ranks, divided at places of two kinds. Some divide the values into equal widths: of
+// logits, equal ratios of weights, and so about as many tokens of a model's row in one bin as in
+// the next. The others are as few as leave a bin of 2^key_shift keys at most, so that the passes to
+// come are no more than after a pass with KeyBins, wherever the tokens lie.
 struct ValueBins {
   float low;
-  float bins_per_unit;  // 0: there are no such bins
+  float bins_per_unit;  // of value; 0: there are no such bins
+  uint32_t low_key;
+  int key_shift;
+  int last_of_value;  // places that divide the values
 
-  SAMPLER_HD static ValueBins of(const KeyRange &range) {
-    const float low = RankOrder::value(range.low);
-    const float width = RankOrder::value(range.high) - low;
+  SAMPLER_HD static ValueBins of(const KeyRange &range, int unused_bits) {
+    const int num_passes = (32 - unused_bits + kBinBits - 1) / kBinBits;
+    ValueBins bins;
+    bins.low = RankOrder::value(range.low);
+    bins.low_key = uint32_t(range.low >> 32);
+    bins.key_shift = unused_bits + (num_passes - 1) * kBinBits;
+    bins.last_of_value = kBins - 1 - bins.of_key(uint32_t(range.high >> 32));
+    const float width = RankOrder::value(range.high) - bins.low;
     const bool is_usual = width > 0x1p-60f && width < 0x1p60f;
-    return {low, is_usual ? float(kBins) / width : 0.0f};
+    bins.bins_per_unit = is_usual ? float(bins.last_of_value + 1) / width : 0.0f;
+    return bins;
   }
 
-  SAMPLER_HD int bin_of_value(float x) const {
-    const int bin = int((x - low) * bins_per_unit);
-    return bin < kBins ? bin : kBins - 1;
+  // The places of each kind below the key, which never fall as it rises.
+  SAMPLER_HD int bin(uint64_t key) const {
+    const int of_value = int((RankOrder::value(key) - low) * bins_per_unit);
+    return (of_value < last_of_value ? of_value : last_of_value) + of_key(uint32_t(key >> 32));
   }
-  SAMPLER_HD int bin(uint64_t key) const { return bin_of_value(RankOrder::value(key)); }
 
   template <class Context>
   SAMPLER_DEVICE void narrow(Context &ctx, int bin, KeyRange *range) const {
     const ValueBins bins = *this;
     const uint32_t first = uint32_t(range->low >> 32), last = uint32_t(range->high >> 32);
+    const auto bin_of = [&](uint32_t key) { return bins.bin(uint64_t(key) << 32); };
     const uint32_t begin =
-        lowest_value_key(ctx, first, last, [&](float x) { return bins.bin_of_value(x) >= bin; });
+        lowest_value_key(ctx, first, last, [&](uint32_t key) { return bin_of(key) >= bin; });
     if (begin > first) range->low = uint64_t(begin) << 32;
-    if (bins.bin_of_value(RankOrder::value(range->high)) == bin) return;
+    if (bin_of(last) == bin) return;
     const uint32_t end =
-        lowest_value_key(ctx, begin, last, [&](float x) { return bins.bin_of_value(x) > bin; });
+        lowest_value_key(ctx, begin, last, [&](uint32_t key) { return bin_of(key) > bin; });
     range->high = (uint64_t(end) << 32) - 1;
+  }
+
+ private:
+  SAMPLER_HD int of_key(uint32_t value_key) const {
+    return int((value_key >> key_shift) - (low_key >> key_shift));
   }
 };
 
+constexpr int kNoBin = -1;
+constexpr uint32_t kRoundsToALook = 32;  // of a warp, for a bin that is worth holding
+
+// A bin into which a warp's tokens crowd. Each lane keeps what it has of it to itself until another
+// bin takes its place.
+struct HeldBin {
+  int bin = kNoBin;  // the same in all lanes of a warp
+  uint32_t count = 0;
+  uint64_t measure = 0;
+};
+
+// Adds what all lanes of a warp hold to the histogram; all of them call it.
+template <class Measure, class Context>
+SAMPLER_DEVICE_CALL void add_held(Context &ctx, TeamShared &shared, HeldBin held) {
+  constexpr bool kCounts = std::is_same_v<Measure, CountTokens>;
+  if (held.bin == kNoBin) return;
+  const uint64_t count = ctx.warp_inclusive_sum(held.count);
+  const uint64_t measure = kCounts ? 0 : ctx.warp_inclusive_sum(held.measure);
+  if (ctx.lane() != 31) return;
+  ctx.atomic_add(&shared.bin_counts[held.bin], uint32_t(count));
+  if (!kCounts) ctx.atomic_add(&shared.bin_measures[held.bin], measure);
+}
+
 // Adds a token of each lane that is `in` a bin to the histogram; all of the warp call it. Lanes
 // whose bin is the same would wait for each other, and all might: beyond a few, one adds for them.
+// The result, the same in all lanes, is a bin that is worth holding where it `looks` for one: that
+// of most of these tokens.
 template <class Measure, class Context>
-SAMPLER_DEVICE_CALL void add_to_bins(Context &ctx, TeamShared &shared, bool in, int bin,
-                                     uint64_t measure) {
-  constexpr int kMaxTurns = 4;
-  const uint32_t lanes = ctx.warp_match(in ? uint32_t(bin) : ~uint32_t(0));
-  const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
+SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, int bin,
+                                    uint64_t measure, bool looks) {
+  constexpr int kMaxTurns = 4, kWorthHolding = 3;
+  const uint32_t lanes = ctx.warp_match(uint32_t(in ? bin : kNoBin));
   const int count = Context::count_bits(lanes);
+  if (!in && lanes == ~uint32_t(0)) return kNoBin;  // nor is any other
+  const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
   if (is_first) ctx.atomic_add(&shared.bin_counts[bin], uint32_t(count));
   if constexpr (!std::is_same_v<Measure, CountTokens>) {
     const bool is_crowded = in && count > kMaxTurns;
@@ -257,6 +320,10 @@ SAMPLER_DEVICE_CALL void add_to_bins(Context &ctx, TeamShared &shared, bool in, 
     }
     if (is_first || (in && !is_crowded)) ctx.atomic_add(&shared.bin_measures[bin], sum);
   }
+  if (!looks) return kNoBin;
+  const int num_in = Context::count_bits(ctx.ballot(in));
+  const uint32_t most = ctx.ballot(is_first && count >= kWorthHolding && 2 * count > num_in);
+  return most == 0 ? kNoBin : int(ctx.warp_broadcast(uint64_t(bin), Context::lowest_bit(most)));
 }
 
 // Narrows a range to the bin in which the running measure, from the highest key down, reaches its
@@ -273,13 +340,26 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   }
   ctx.sync();
   uint64_t highest = 0, lowest_upside_down = 0;
+  HeldBin held;
+  uint32_t num_rounds = 0;
   const auto is_in_range = [&](uint64_t key) { return range->low <= key && key <= range->high; };
   row.template for_each_together<Order>(is_in_range, [&](bool in, uint64_t key) {
     if (in && key > highest) highest = key;
     if (in && ~key > lowest_upside_down) lowest_upside_down = ~key;
     const uint64_t own = in && !kCounts ? measure(key) : 0;
-    add_to_bins<Measure>(ctx, shared, in, in ? bins.bin(key) : 0, own);
+    const int bin = in ? bins.bin(key) : kNoBin;
+    const bool is_held = in && bin == held.bin;
+    if (is_held) {
+      ++held.count;
+      held.measure += own;
+    }
+    const bool looks = num_rounds++ % kRoundsToALook == 0;
+    const int next = add_to_bins<Measure>(ctx, shared, in && !is_held, bin, own, looks);
+    if (next == kNoBin) return;
+    add_held<Measure>(ctx, shared, held);
+    held = {next, 0, 0};
   });
+  add_held<Measure>(ctx, shared, held);
   ctx.team_sync();
 
   // Each block adds up some of the team's bins, each of its threads some neighbouring ones, from
@@ -362,23 +442,6 @@ SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, ui
   return uint32_t(team.max(id_plus_1) - 1);
 }
 
-// The `n`-th token, from 1 on, of a range that holds a single value; 0 where there are fewer. The
-// row has no ids, so that tokens of one value stand in their order.
-template <class Context, class Row>
-SAMPLER_DEVICE_CALL Rank find_among_ties(Team<Context> &team, const Row &row, const KeyRange &range,
-                                         uint64_t n) {
-  const uint64_t low = range.low, high = range.high;
-  const auto is_tie = [low, high](float x, uint32_t id) {
-    const Rank rank = contract::rank_of(x, id);
-    return uint64_t(low <= rank && rank <= high);
-  };
-  uint64_t own = 0;
-  row.for_each([&](float x, uint32_t id) { own += is_tie(x, id); });
-  const uint64_t warp_count = team.ctx.warp_broadcast(team.ctx.warp_inclusive_sum(own), 31);
-  const uint32_t id = find_in_row(team, row, warp_count, n - 1, is_tie);
-  return id == kNoId ? 0 : high >> 32 << 32 | uint32_t(~id);
-}
-
 // A search for the token at which the running measure over the keys in [low, high], from the
 // highest down, reaches the target.
 struct Search {
@@ -390,12 +453,47 @@ struct Search {
   int enough = 0;        // unless 0: so many tokens before the target are listed instead
 };
 
+// Tokens of a bin of ids that are listed: as many as there can be.
+constexpr int kIdsOfBin = int(contract::kMaxVocabulary / kBins);
+
 // Where it ended.
 struct Selected {
   uint64_t key;    // of the token; the lowest searched where the measure does not reach the target
   uint64_t floor;  // the leader's list, if there is one, has all searched from here up
   int listed;      // so many tokens; -1: there is none
 };
+
+// The token that ends a search in a range which holds a single value. The row has no ids, so that
+// tokens of one value stand in their order: the `n`-th, from 1 on, is looked for. Lists it and all
+// searched before it where they are no more than the search may list: what is above the range
+// beside the count, and then only the parts of the row up to the token.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &row,
+                                               const Search &search, const KeyRange &range,
+                                               uint64_t n) {
+  const uint64_t low = range.low, high = range.high, highest = search.high;
+  const bool lists = uint64_t(range.count_above) + n <= uint64_t(search.limit);
+  const auto is_tie = [low, high](float x, uint32_t id) {
+    const Rank rank = contract::rank_of(x, id);
+    return uint64_t(low <= rank && rank <= high);
+  };
+  open_list(team);
+  uint64_t own = 0;
+  add_to_list<RankOrder>(team, row, [&](Rank rank) {
+    own += low <= rank && rank <= high;
+    return lists && high < rank && rank <= highest;
+  });
+  const uint64_t warp_count = team.ctx.warp_broadcast(team.ctx.warp_inclusive_sum(own), 31);
+  const uint32_t id = find_in_row(team, row, warp_count, n - 1, is_tie);
+  if (id == kNoId) return {search.low, 0, -1};
+  const Rank last = high >> 32 << 32 | uint32_t(~id);
+  if (!lists) return {last, 0, -1};
+  if (row.first_index() <= int(id)) {
+    add_to_list<RankOrder>(team, row,
+                           [last, high](Rank rank) { return last <= rank && rank <= high; });
+  }
+  return {last, last, close_list(team)};
+}
 
 // Takes off the ends of a range of ranks the values that the row's type does not have. The lowest
 // bits of its values' keys are zeros, or ones where the value is negative.
@@ -416,8 +514,9 @@ SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, con
   constexpr bool kWeighs = kIsRanked && !std::is_same_v<Measure, CountTokens>;
   KeyRange range = {search.low, search.high, search.target, row.count(), 0};
   bool is_narrowed = false;
+  int limit = search.limit;
   const auto has_enough = [&] { return search.enough > 0 && range.count_above >= search.enough; };
-  while (range.count > search.limit && !has_enough()) {
+  while (range.count > limit && !has_enough()) {
     if constexpr (kIsRanked) {
       leave_out_unused(&range, Order::unused_bits(row));
       const uint64_t value = range.high >> 32 << 32;
@@ -425,15 +524,15 @@ SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, con
         if (search.any_tie && is_narrowed) return {range.high, 0, -1};
         const uint64_t last_id = value | ~uint32_t(contract::kMaxVocabulary - 1);
         if (range.low < last_id) range.low = last_id;
+        if (limit < kIdsOfBin) limit = kIdsOfBin;
         if (!row.source().ids) {
           const uint64_t each = measure(range.high);
-          const Rank found = find_among_ties(team, row, range, (range.target + each - 1) / each);
-          return {found > 0 ? found : search.low, 0, -1};
+          return select_among_ties(team, row, search, range, (range.target + each - 1) / each);
         }
       }
     }
     bool is_reached;
-    const ValueBins value_bins = ValueBins::of(range);
+    const ValueBins value_bins = ValueBins::of(range, Order::unused_bits(row));
     if (kWeighs && !is_narrowed && row.kind() == InputKind::kLogits &&
         value_bins.bins_per_unit > 0.0f) {
       is_reached = narrow<Order>(team, row, measure, value_bins, &range);
@@ -446,7 +545,7 @@ SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, con
   }
 
   if (has_enough()) range.low = range.high + 1, range.count = 0;
-  const bool lists_all = range.count_above + range.count <= search.limit;
+  const bool lists_all = range.count_above + range.count <= limit;
   const uint64_t from = range.low, to = lists_all ? search.high : range.high;
   const int count =
       make_list<Order>(team, row, [from, to](uint64_t key) { return from <= key && key <= to; });

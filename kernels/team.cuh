@@ -7,10 +7,11 @@
 
 namespace sampler::kernels {
 
-constexpr int kMaxTeam = 8;          // the portable limit of a cluster
-constexpr int kMaxExchanged = 4;     // values of one exchange
-constexpr int kListCapacity = 2048;  // tokens that a list holds
-constexpr int kBins = 2048;          // of a histogram
+constexpr int kMaxTeam = 8;           // the portable limit of a cluster
+constexpr int kMaxExchanged = 4;      // values of one exchange
+constexpr int kListCapacity = 2048;   // tokens that a list holds
+constexpr int kBinBits = 11;          // of a key, that one histogram tells
+constexpr int kBins = 1 << kBinBits;  // of a histogram
 
 // The fixed part of a block's shared memory; the resident part of the row follows it. Every block
 // has all of it, at the same place, though only the leader, rank 0, uses the list.

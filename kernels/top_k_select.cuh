@@ -39,10 +39,10 @@ class SelectTeam {
   }
 
   SAMPLER_DEVICE void run_row(int64_t index) {
-    const StoredRow stored = stored_row(request_.input, index, index * request_.input.stride);
+    const StoredRow stored = stored_row(contract::row_view(request_.input, index));
     uint32_t status = row_status::kInvalidCandidate;
     int written = 0;
-    if (has_valid_count(stored, request_.input.num_cols)) {
+    if (contract::has_valid_count(stored, request_.input.num_cols)) {
       const int wanted = wanted_count(index);
       Row row(team_.ctx, stored, residence_);
       const int delegates = wanted < stored.count && wanted <= kEnough ? wanted : 0;

@@ -18,6 +18,8 @@ namespace gpu_check {
 namespace {
 
 constexpr int64_t kMaxPrinted = 20;
+constexpr int kProblemsAtOnce = 13;
+constexpr uint64_t kGraphsPerOperation = 3;
 constexpr int64_t kManyCells = 1 << 21;
 constexpr unsigned char kWorkspaceGuard = 0x5A;
 constexpr size_t kWorkspaceGuardBytes = 256;
@@ -25,7 +27,7 @@ constexpr size_t kWorkspaceGuardBytes = 256;
 const std::vector<int64_t> kWidths = {1, 2, 31, 32, 33, 1000, 2048, 2049, 32000, 128256, 262144};
 const std::vector<int64_t> kBatches = {1, 3, 17, 64, 300, 4096};
 
-// A problem on the device, or all of it but its numbers per row.
+// A problem on the device, or all of it but its numbers per slot.
 class DeviceProblem {
  public:
   DeviceProblem(const Problem &problem, sampler_t sampler, bool host_parameters = false)
@@ -172,7 +174,7 @@ class Checker {
     compare(expected, actual, "CPU handles", true);
   }
 
-  // Every third takes its numbers per row from the host.
+  // Every third takes its numbers per slot from the host.
   void check_on_device(const Case &which) {
     Problem expected(which);
     const bool on_host = which.seed % 3 == 1;
@@ -201,10 +203,10 @@ class Checker {
       for (const int64_t num_rows : kBatches) {
         const int64_t cells = num_rows * num_cols;
         if (cells > max_cells && (num_rows > 1 || options_.is_small)) continue;
-        const int num_seeds = small               ? (cells < 20000 ? 2 : 1)
-                              : cells < (1 << 18) ? 24
-                              : cells < (1 << 23) ? 6
-                                                  : 2;
+        const int num_seeds = small               ? (cells < 20000 ? 5 : 3)
+                              : cells < (1 << 18) ? 60
+                              : cells < (1 << 23) ? 16
+                                                  : 5;
         result.push_back({num_rows, num_cols, num_seeds});
       }
     }
@@ -222,8 +224,8 @@ class Checker {
       progress("all operations on", shape.num_rows, shape.num_cols);
       for (int operation = 0; operation < kNumOperations; ++operation) {
         for (int seed = 0; seed < shape.num_seeds; ++seed) {
-          const Case which = {operation,      shape.num_rows, shape.num_cols,
-                              uint64_t(seed), uint64_t(seed), uint64_t(seed)};
+          const Case which = {Operation(operation), shape.num_rows, shape.num_cols,
+                              uint64_t(seed),       uint64_t(seed), uint64_t(seed)};
           if (wants(which)) check_one(which);
         }
       }
@@ -232,15 +234,16 @@ class Checker {
 
   // ---- Streams and graphs -------------------------------------------------------------------
 
-  // Every operation at once, each on a stream and with memory of its own.
+  // All operations at once, each call on a stream and with memory of its own.
   void run_streams() {
     for (uint64_t round = 0; round < (options_.is_small ? 2 : 12); ++round) {
       const int64_t num_cols = kWidths[size_t(5 + round % 5)];
       const int64_t num_rows = options_.is_small ? 2 : 40;
       if (round % 4 == 0) progress("several streams,", num_rows, num_cols);
       std::vector<Problem> problems;
-      for (int operation = 0; operation < kNumOperations; ++operation) {
-        const Case which = {operation, num_rows, num_cols, 1000 + round, 0, round};
+      for (int i = 0; i < kProblemsAtOnce; ++i) {
+        const uint64_t seed = 1000 + 100 * round + uint64_t(i);
+        const Case which = {Operation(i % kNumOperations), num_rows, num_cols, seed, 0, round};
         if (wants(which)) problems.emplace_back(which);
       }
       if (problems.empty()) continue;
@@ -273,8 +276,11 @@ class Checker {
       const int64_t num_rows = options_.is_small ? 3 : seed % 2 == 0 ? 5 : 64;
       progress("graph replays,", num_rows, num_cols);
       for (int operation = 0; operation < kNumOperations; ++operation) {
-        const Case which = {operation, num_rows, num_cols, 2000 + seed, 0, seed};
-        if (wants(which)) guarded(which, false, [&] { check_replays(which); });
+        for (uint64_t i = 0; i < kGraphsPerOperation; ++i) {
+          const uint64_t structure = 2000 + kGraphsPerOperation * seed + i;
+          const Case which = {Operation(operation), num_rows, num_cols, structure, 0, seed};
+          if (wants(which)) guarded(which, false, [&] { check_replays(which); });
+        }
       }
     }
   }
@@ -300,9 +306,9 @@ class Checker {
   void run_beyond_32_bits() {
     constexpr int64_t kNumCols = 262144;
     constexpr int64_t kNumRows = (int64_t(1) << 32) / kNumCols + 3;
-    for (const sampler_operation operation : {SAMPLER_OP_ARGMAX, SAMPLER_OP_SOFTMAX}) {
+    for (const Operation operation : {kSample, kFilter}) {
       const Case which = {operation, kNumRows, kNumCols, seed_of_16_bit_rows(operation), 0, 0};
-      const int64_t bytes = kNumRows * kNumCols * (operation == SAMPLER_OP_SOFTMAX ? 4 : 2);
+      const int64_t bytes = kNumRows * kNumCols * (operation == kFilter ? 4 : 2);
       if (!has_room_for(bytes)) {
         std::printf("skipped: no memory for %s\n", to_text(which).c_str());
         continue;
@@ -313,12 +319,15 @@ class Checker {
     }
   }
 
-  // A seed whose input and output rows, if any, have two bytes an element.
-  static uint64_t seed_of_16_bit_rows(sampler_operation operation) {
+  // A seed whose input and output rows, if any, have two bytes an element, and outputs rows of
+  // their own.
+  static uint64_t seed_of_16_bit_rows(Operation operation) {
     for (uint64_t seed = 0;; ++seed) {
       constexpr int64_t kNumCols = 100;
       const Problem problem({operation, 1, kNumCols, seed, 0, 0});
-      const auto fits = [](const Array &array) { return array.row_bytes <= 2 * kNumCols; };
+      const auto fits = [](const Array &array) {
+        return array.row_bytes <= 2 * kNumCols && array.name != "row_indices";
+      };
       if (std::all_of(problem.arrays().begin(), problem.arrays().end(), fits)) return seed;
     }
   }

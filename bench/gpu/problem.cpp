@@ -7,7 +7,6 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 #include "rows.h"
@@ -30,39 +29,26 @@ constexpr int64_t kUniqueElements = 1 << 19;
 
 constexpr int64_t kMaxVocabulary = 1 << 20;
 
-struct Operation {
+struct Function {
   const char *name;
-  size_t stream, workspace, workspace_bytes;  // offsets in the argument struct
-  sampler_status (*call)(sampler_t, const void *);
+  sampler_status (*call)(sampler_t, const Structs &);
+  sampler_status (*workspace_size)(sampler_t, const Structs &, size_t *);
 };
 
-#define OPERATION(name)                                                           \
-  {                                                                               \
-#name, offsetof(sampler_##name##_args, stream),                                 \
-        offsetof(sampler_##name##_args, workspace),                                 \
-        offsetof(sampler_##name##_args, workspace_bytes),                           \
-        [](sampler_t sampler, const void *args) {                                   \
-          return sampler_##name(sampler,                                            \
-                                static_cast<const sampler_##name##_args *>(args));  \
+#define FUNCTION(name)                                                                    \
+  {                                                                                       \
+#name, [](sampler_t sampler,                                                            \
+              const Structs &structs) { return sampler_##name(sampler, &structs.args.name); }, \
+        [](sampler_t sampler, const Structs &structs, size_t *out_bytes) {                \
+          return sampler_##name##_workspace_size(sampler, &structs.args.name, out_bytes); \
         } \
   }
-
-// By SAMPLER_OP_ number.
-const Operation kOperations[kNumOperations] = {
-    OPERATION(sample),     OPERATION(top_k),        OPERATION(top_p),
-    OPERATION(min_p),      OPERATION(top_k_top_p),  OPERATION(argmax),
-    OPERATION(softmax),    OPERATION(top_k_renorm), OPERATION(top_p_renorm),
-    OPERATION(top_k_mask), OPERATION(top_k_select), OPERATION(chain_speculative),
-    OPERATION(residual)};
-#undef OPERATION
+const Function kFunctions[kNumOperations] = {FUNCTION(sample), FUNCTION(filter), FUNCTION(select),
+                                             FUNCTION(verify), FUNCTION(residual)};
+#undef FUNCTION
 
 [[noreturn]] void fail(const std::string &what) {
   throw std::runtime_error(what + ": " + sampler_last_error());
-}
-
-template <class T>
-void put(std::vector<unsigned char> *bytes, size_t offset, const T &value) {
-  std::memcpy(bytes->data() + offset, &value, sizeof value);
 }
 
 size_t size_of(sampler_dtype dtype) {
@@ -83,98 +69,33 @@ uint32_t bad_bits(sampler_dtype dtype, sampler_input_kind kind, Random *random) 
 
 }  // namespace
 
-#define MEMBER(member)                 \
-  template <class Args, class = void>  \
-  constexpr bool has_##member = false; \
-  template <class Args>                \
-  constexpr bool has_##member<Args, std::void_t<decltype(std::declval<Args>().member)>> = true;
-MEMBER(input)
-MEMBER(row_stride)
-MEMBER(input_dtype)
-MEMBER(input_kind)
-MEMBER(row_indices)
-MEMBER(num_input_rows)
-MEMBER(candidate_ids)
-MEMBER(candidate_counts)
-MEMBER(candidate_id_type)
-MEMBER(token_id_type)
-MEMBER(temperature)
-MEMBER(temperatures)
-MEMBER(top_k)
-MEMBER(top_ks)
-MEMBER(top_p)
-MEMBER(top_ps)
-MEMBER(min_p)
-MEMBER(min_ps)
-MEMBER(top_k_ties)
-MEMBER(top_p_ties)
-MEMBER(filter_order)
-MEMBER(temperature_order)
-MEMBER(draw_method)
-MEMBER(logprob_kind)
-MEMBER(seed)
-MEMBER(num_selected)
-MEMBER(num_drafts)
-MEMBER(target)
-MEMBER(output)
-MEMBER(output_dtype)
-MEMBER(output_stride)
-MEMBER(out_token_ids)
-MEMBER(out_kept_counts)
-MEMBER(out_logprobs)
-MEMBER(out_values)
-MEMBER(out_counts)
-MEMBER(out_accepted_counts)
-MEMBER(accumulate_counts)
-MEMBER(out_row_status)
-#undef MEMBER
-
-// Sets a member of args_ where the struct has it; the value is not computed where it has not.
-#define SET(member, value)                                     \
-  if constexpr (has_##member<Args>) {                          \
-    args_.member = static_cast<decltype(args_.member)>(value); \
-  }
-
-// Adds the array that a member of args_ points to, where the struct has it.
-#define ADD(member, ...)                               \
-  if constexpr (has_##member<Args>) {                  \
-    add(#member, offsetof(Args, member), __VA_ARGS__); \
-  }
-
 // Decides on the call, lays its arrays out, fills them.
-template <class Args>
 class Builder {
  public:
-  Builder(Problem *problem, const Args &defaults)
+  explicit Builder(Problem *problem)
       : problem_(*problem),
         case_(problem->case_),
-        args_(defaults),
+        structs_(problem->structs_),
         structure_(case_.seed * 1000003 + uint64_t(case_.operation)),
         layout_(case_.layout * 1000033 + case_.seed),
         content_(case_.content * 1000037 + case_.seed) {
     decide();
-    add_inputs();
-    add_parameters();
-    add_outputs();
+    build();
     problem_.memory_.assign(end_ + kGapBytes, kInputGap);
     for (const Array &array : problem_.arrays_) {
       if (array.is_output) fill_output(array);
     }
     for (const auto &fill : fills_) (this->*fill.how)(fill);
-    problem_.args_.resize(sizeof args_);
-    std::memcpy(problem_.args_.data(), &args_, sizeof args_);
   }
 
  private:
-  static constexpr bool kIsResidual = has_target<Args> && !has_num_drafts<Args>;
-
   // How an input array gets its content.
   struct Fill {
     void (Builder::*how)(const Fill &);
-    size_t array, counts;  // indices of arrays; `counts` SIZE_MAX: none
+    size_t array;
+    size_t ids = SIZE_MAX, counts = SIZE_MAX;  // indices of arrays; SIZE_MAX: none
     sampler_dtype dtype = SAMPLER_F32;
     sampler_input_kind kind = SAMPLER_LOGITS;
-    size_t ids = SIZE_MAX;
   };
 
   bool one_in(size_t n) { return structure_.below(n) == 0; }
@@ -190,7 +111,7 @@ class Builder {
   }
 
   float random_temperature(Random *random) {
-    if (!has_logits_) return random->below(6) == 0 ? 0.0f : 1.0f;
+    if (kind_ == SAMPLER_PROBABILITIES) return random->below(6) == 0 ? 0.0f : 1.0f;
     return pick({1.0f, 1.0f, 0.8f, 0.8f, 0.3f, 5.0f, 0.0f, 2e-5f, 1e30f, 0.02f, -1.0f}, random);
   }
   int32_t random_top_k(Random *random) {
@@ -205,76 +126,171 @@ class Builder {
     return pick({0.0f, 0.0f, 0.05f, 0.05f, 0.5f, 1.0f, 2.0f, -1.0f}, random);
   }
 
-  // ---- The struct but for its pointers ------------------------------------------------------
+  // ---- What all calls have ------------------------------------------------------------------
+
+  bool is_verify() const { return case_.operation == kVerify; }
+  bool is_residual() const { return case_.operation == kResidual; }
 
   void decide() {
-    args_.num_rows = case_.num_rows;
-    args_.num_cols = case_.num_cols;
     dtype_ = any<sampler_dtype>(3);
     draft_dtype_ = any<sampler_dtype>(3);
-    if constexpr (has_input_kind<Args> || has_num_drafts<Args>) kind_ = any<sampler_input_kind>(2);
-    draft_kind_ = one_in(3) ? any<sampler_input_kind>(2) : kind_;
-    if constexpr (kIsResidual) kind_ = draft_kind_ = SAMPLER_PROBABILITIES;
-    has_draft_ = !one_in(3);
+    kind_ = is_residual() ? SAMPLER_PROBABILITIES : any<sampler_input_kind>(2);
+    draft_kind_ = one_in(3) && !is_residual() ? any<sampler_input_kind>(2) : kind_;
     const int64_t cells = case_.num_rows * case_.num_cols;
-    if constexpr (has_num_drafts<Args>) {
-      args_.num_drafts = cells > (int64_t(1) << 24) ? 1 : int64_t(structure_.below(5));
-      has_draft_ = has_draft_ && args_.num_drafts > 0;
-      if (has_draft_ && draft_kind_ == SAMPLER_LOGITS) has_logits_ = true;
-    }
-    if (kind_ == SAMPLER_LOGITS) has_logits_ = true;
-    has_candidates_ = one_in(4) && cells <= (int64_t(1) << 24) && has_candidate_id_type<Args>;
-    SET(candidate_id_type, any<sampler_id_type>(2))
-    SET(input_dtype, dtype_)
-    SET(input_kind, kind_)
-    SET(token_id_type, any<sampler_id_type>(2))
-    SET(output_dtype, one_in(2) ? SAMPLER_F32 : dtype_)
-    SET(top_k_ties, any<int>(2))
-    SET(top_p_ties, any<int>(2))
-    SET(filter_order, any<int>(3))
-    SET(temperature_order, any<int>(2))
-    SET(draw_method, one_in(3))
-    SET(logprob_kind, any<int>(2))
-    SET(accumulate_counts, one_in(4))
-    SET(num_selected,
-        std::min<int64_t>(case_.num_cols, pick<int64_t>({1, 2, 20, 50, 1000, 2049}, &structure_)))
-    decide_parameters();
+    num_drafts_ = is_residual() ? 1 : cells > (int64_t(1) << 24) ? 1 : any<int64_t>(5);
+    has_draft_ = !one_in(3) && num_drafts_ > 0;
+    has_candidates_ = one_in(4) && cells <= (int64_t(1) << 24) && !is_residual();
+    has_counts_ = has_candidates_ ? !one_in(4) : one_in(5) && !is_residual();
+    candidate_id_type_ = any<sampler_id_type>(2);
+    token_id_type_ = any<sampler_id_type>(2);
+    output_dtype_ = one_in(2) ? SAMPLER_F32 : dtype_;
   }
 
-  void decide_parameters() {
-    SET(temperature, random_temperature(&structure_))
-    const bool filters = has_logits_ || !has_target<Args>;
-    if (filters) {
-      SET(top_k, random_top_k(&structure_))
-      SET(top_p, random_top_p(&structure_))
-      SET(min_p, random_min_p(&structure_))
+  void build() {
+    switch (case_.operation) {
+      case kSample:
+        return build_sample(&structs_.args.sample);
+      case kFilter:
+        return build_filter(&structs_.args.filter);
+      case kSelect:
+        return build_select(&structs_.args.select);
+      case kVerify:
+        return build_verify(&structs_.args.verify);
+      case kResidual:
+        return build_residual(&structs_.args.residual);
     }
-    has_parameter_arrays_ = one_in(2);
-    has_filter_arrays_ = has_parameter_arrays_ && filters;
-    if constexpr (has_seed<Args>) {
-      args_.seed = structure_.word();
-      args_.offset = structure_.word();
+  }
+
+  // ---- The calls ----------------------------------------------------------------------------
+
+  void build_sample(sampler_sample_args *args) {
+    args->struct_size = sizeof *args;
+    const int64_t n = case_.num_rows;
+    num_input_rows_ = n;
+    if (one_in(3)) {
+      num_input_rows_ = 1 + int64_t(structure_.below(size_t(n)));
+      args->num_row_indices = n;
+      add_input("row_indices", &args->row_indices, 4, n, &Builder::fill_row_indices);
     }
+    add_rows("input", &args->input, dtype_, kind_, num_input_rows_);
+    add_slots(&args->slots, &args->num_slots);
+    add_parameters(true);
+    add_random(&args->random);
+    args->draw_method = one_in(3);
+    args->logprob_kind = any<int>(2);
+    args->token_id_type = token_id_type_;
+    add_output("out_token_ids", &args->out_token_ids, size_of_id(token_id_type_), n);
+    add_output("out_kept_counts", &args->out_kept_counts, 4, n);
+    add_output("out_logprobs", &args->out_logprobs, 4, n);
+    add_output("out_values", &args->out_values, 4, n);
+    add_output("out_row_status", &args->out_row_status, 4, n);
+  }
+
+  void build_filter(sampler_filter_args *args) {
+    args->struct_size = sizeof *args;
+    add_rows("input", &args->input, dtype_, kind_, case_.num_rows);
+    add_slots(&args->slots, &args->num_slots);
+    add_parameters(true);
+    if (kind_ == SAMPLER_LOGITS) args->output_kind = one_in(3);
+    args->output_dtype = output_dtype_;
+    args->output_stride = add_output_rows(&args->output);
+    add_output("out_kept_counts", &args->out_kept_counts, 4, case_.num_rows);
+    add_output("out_row_status", &args->out_row_status, 4, case_.num_rows);
+  }
+
+  void build_select(sampler_select_args *args) {
+    args->struct_size = sizeof *args;
+    add_rows("input", &args->input, dtype_, kind_, case_.num_rows);
+    args->num_selected =
+        std::min<int64_t>(case_.num_cols, pick<int64_t>({1, 2, 20, 50, 1000, 2049}, &structure_));
+    if (one_in(2)) {
+      add_parameter("selected_counts", &args->selected_counts, 4, case_.num_rows,
+                    &Builder::fill_top_ks);
+    }
+    args->output_dtype = output_dtype_;
+    args->token_id_type = token_id_type_;
+    const int64_t tokens = case_.num_rows * args->num_selected;
+    add_output("out_values", &args->out_values, size_of(output_dtype_), tokens);
+    add_output("out_token_ids", &args->out_token_ids, size_of_id(token_id_type_), tokens);
+    add_output("out_counts", &args->out_counts, 4, case_.num_rows);
+    add_output("out_row_status", &args->out_row_status, 4, case_.num_rows);
+  }
+
+  void build_verify(sampler_verify_args *args) {
+    args->struct_size = sizeof *args;
+    const int64_t n = case_.num_rows, positions = num_drafts_ + 1;
+    args->num_drafts = num_drafts_;
+    add_rows("target", &args->target, dtype_, kind_, n * positions);
+    args->target_sequence_stride = sequence_stride(args->target, positions);
+    if (has_draft_) {
+      add_rows("draft", &args->draft, draft_dtype_, draft_kind_, n * num_drafts_);
+      args->draft_sequence_stride = sequence_stride(args->draft, num_drafts_);
+    }
+    args->token_id_type = token_id_type_;
+    add_input("draft_token_ids", &args->draft_token_ids, size_of_id(token_id_type_),
+              n * num_drafts_, &Builder::fill_draft_token_ids);
+    if (one_in(2)) {
+      add_input("draft_counts", &args->draft_counts, 4, n, &Builder::fill_draft_counts);
+    }
+    add_slots(&args->slots, &args->num_slots);
+    const bool draft_has_logits = has_draft_ && draft_kind_ == SAMPLER_LOGITS;
+    add_parameters(kind_ == SAMPLER_LOGITS || draft_has_logits);
+    add_random(&args->random);
+    args->accumulate_counts = one_in(4);
+    add_output("out_token_ids", &args->out_token_ids, size_of_id(token_id_type_), n * positions);
+    add_output("out_accepted_counts", &args->out_accepted_counts, 4, n);
+    add_output("out_emitted_counts", &args->out_emitted_counts, 4, n);
+    add_output("out_row_status", &args->out_row_status, 4, n);
+  }
+
+  void build_residual(sampler_residual_args *args) {
+    args->struct_size = sizeof *args;
+    add_rows("target", &args->target, dtype_, kind_, case_.num_rows);
+    args->token_id_type = token_id_type_;
+    if (has_draft_) {
+      add_rows("draft", &args->draft, draft_dtype_, draft_kind_, case_.num_rows);
+    } else {
+      add_input("draft_token_ids", &args->draft_token_ids, size_of_id(token_id_type_),
+                case_.num_rows, &Builder::fill_draft_token_ids);
+    }
+    args->output_dtype = output_dtype_;
+    args->output_stride = add_output_rows(&args->output);
+    add_output("out_row_status", &args->out_row_status, 4, case_.num_rows);
   }
 
   // ---- Arrays -------------------------------------------------------------------------------
 
-  size_t add(const char *name, size_t pointer, bool is_output, size_t element, int64_t num_cols,
+  // `pointer` is the member of structs_ that will point to it.
+  Array *add(const std::string &name, const void *pointer, size_t element, int64_t num_cols,
              int64_t stride, int64_t num_rows) {
     end_ = (end_ + kGapBytes + kAlignment - 1) / kAlignment * kAlignment;
     end_ += layout_.below(16) * element;  // aligned for its element type, not more
-    problem_.arrays_.push_back({name, is_output, pointer, end_, size_t(num_cols) * element,
+    const size_t offset = size_t(static_cast<const unsigned char *>(pointer) -
+                                 reinterpret_cast<const unsigned char *>(&structs_));
+    problem_.arrays_.push_back({name, false, false, offset, end_, size_t(num_cols) * element,
                                 size_t(stride) * element, num_rows});
     end_ += size_t(num_rows) * size_t(stride) * element;
-    return problem_.arrays_.size() - 1;
+    return &problem_.arrays_.back();
   }
-  size_t add(const char *name, size_t pointer, bool is_output, size_t element, int64_t count) {
-    return add(name, pointer, is_output, element, 1, 1, count);
+
+  size_t last_array() const { return problem_.arrays_.size() - 1; }
+
+  // An input of one element a row, filled by `how`.
+  Array *add_input(const std::string &name, const void *pointer, size_t element, int64_t count,
+                   void (Builder::*how)(const Fill &)) {
+    Array *array = add(name, pointer, element, 1, 1, count);
+    fills_.push_back({how, last_array()});
+    return array;
   }
-  // An input with one element a row, filled by `how`.
-  void add(const char *name, size_t pointer, size_t element, int64_t count,
-           void (Builder::*how)(const Fill &)) {
-    fills_.push_back({how, add(name, pointer, false, element, count), SIZE_MAX});
+
+  // One that a handle may take from the host.
+  void add_parameter(const std::string &name, const void *pointer, size_t element, int64_t count,
+                     void (Builder::*how)(const Fill &)) {
+    add_input(name, pointer, element, count, how)->is_parameter = true;
+  }
+
+  void add_output(const std::string &name, const void *pointer, size_t element, int64_t count) {
+    add(name, pointer, element, 1, 1, count)->is_output = true;
   }
 
   int64_t random_stride() {
@@ -282,124 +298,100 @@ class Builder {
     return case_.num_cols + paddings[layout_.below(6)];
   }
 
-  // Rows, and where they are candidate lists, their ids and counts.
-  int64_t add_rows(const char *name, size_t pointer, size_t ids_pointer, size_t counts_pointer,
-                   sampler_dtype dtype, sampler_input_kind kind, int64_t num_rows) {
+  // The stride of the rows.
+  int64_t add_output_rows(const void *pointer) {
     const int64_t stride = random_stride();
-    Fill fill = {&Builder::fill_rows, 0, SIZE_MAX, dtype, kind, SIZE_MAX};
-    fill.array = add(name, pointer, false, size_of(dtype), case_.num_cols, stride, num_rows);
-    if constexpr (has_candidate_id_type<Args>) {
-      if (has_candidates_) {
-        fill.ids = add("candidate_ids", ids_pointer, false, size_of_id(args_.candidate_id_type),
-                       case_.num_cols, stride, num_rows);
-        if (!one_in(4)) fill.counts = add("candidate_counts", counts_pointer, false, 4, num_rows);
-      }
-    }
-    fills_.push_back(fill);
+    add("output", pointer, size_of(output_dtype_), case_.num_cols, stride, case_.num_rows)
+        ->is_output = true;
     return stride;
   }
 
-  void add_inputs() {
-    num_input_rows_ = case_.num_rows;
-    if constexpr (has_row_indices<Args>) {
-      if (one_in(3)) {
-        num_input_rows_ = 1 + int64_t(structure_.below(size_t(case_.num_rows)));
-        args_.num_input_rows = num_input_rows_;
-        ADD(row_indices, 4, case_.num_rows, &Builder::fill_row_indices)
-      }
+  // Rows, and where they are candidate lists, their ids; their lengths, where they differ.
+  void add_rows(const std::string &name, sampler_rows *rows, sampler_dtype dtype,
+                sampler_input_kind kind, int64_t num_rows) {
+    rows->num_rows = num_rows;
+    rows->num_cols = case_.num_cols;
+    rows->row_stride = random_stride();
+    rows->dtype = dtype;
+    rows->kind = kind;
+    Fill fill = {&Builder::fill_rows, 0};
+    fill.dtype = dtype;
+    fill.kind = kind;
+    add(name + ".values", &rows->values, size_of(dtype), case_.num_cols, rows->row_stride,
+        num_rows);
+    fill.array = last_array();
+    if (has_candidates_) {
+      rows->candidate_id_type = candidate_id_type_;
+      add(name + ".candidate_ids", &rows->candidate_ids, size_of_id(candidate_id_type_),
+          case_.num_cols, rows->row_stride, num_rows);
+      fill.ids = last_array();
     }
-    if constexpr (has_input<Args>) {
-      args_.row_stride = add_rows("input", offsetof(Args, input), offsetof(Args, candidate_ids),
-                                  offsetof(Args, candidate_counts), dtype_, kind_, num_input_rows_);
+    if (has_counts_) {
+      add(name + ".candidate_counts", &rows->candidate_counts, 4, 1, 1, num_rows);
+      fill.counts = last_array();
     }
-    if constexpr (has_num_drafts<Args>) add_chain_inputs();
-    if constexpr (kIsResidual) add_residual_inputs();
+    fills_.push_back(fill);
   }
 
-  void add_residual_inputs() {
-    args_.target_dtype = dtype_;
-    args_.target_row_stride =
-        add_rows("target", offsetof(Args, target), 0, 0, dtype_, kind_, case_.num_rows);
-    if (has_draft_) {
-      args_.draft_dtype = draft_dtype_;
-      args_.draft_row_stride =
-          add_rows("draft", offsetof(Args, draft), 0, 0, draft_dtype_, draft_kind_, case_.num_rows);
-    } else {
-      add("draft_token_ids", offsetof(Args, draft_token_ids), size_of_id(args_.token_id_type),
-          case_.num_rows, &Builder::fill_draft_token_ids);
-    }
+  // Rows are contiguous: that, or the 0 that says it.
+  int64_t sequence_stride(const sampler_rows &rows, int64_t positions) {
+    return layout_.below(2) == 0 ? 0 : positions * rows.row_stride;
   }
 
-  void add_chain_inputs() {
-    const int64_t positions = args_.num_drafts + 1;
-    args_.target_dtype = dtype_;
-    args_.target_kind = kind_;
-    args_.target_position_stride = add_rows(
-        "target", offsetof(Args, target), offsetof(Args, target_candidate_ids),
-        offsetof(Args, target_candidate_counts), dtype_, kind_, case_.num_rows * positions);
-    args_.target_row_stride = positions * args_.target_position_stride;
-    if (args_.num_drafts == 0) return;
-    if (has_draft_) {
-      args_.draft_dtype = draft_dtype_;
-      args_.draft_kind = draft_kind_;
-      args_.draft_position_stride =
-          add_rows("draft", offsetof(Args, draft), offsetof(Args, draft_candidate_ids),
-                   offsetof(Args, draft_candidate_counts), draft_dtype_, draft_kind_,
-                   case_.num_rows * args_.num_drafts);
-      args_.draft_row_stride = args_.num_drafts * args_.draft_position_stride;
-    }
-    add("draft_token_ids", offsetof(Args, draft_token_ids), size_of_id(args_.token_id_type),
-        case_.num_rows * args_.num_drafts, &Builder::fill_draft_token_ids);
-    if (one_in(2)) {
-      add("draft_lengths", offsetof(Args, draft_lengths), 4, case_.num_rows,
-          &Builder::fill_draft_lengths);
-    }
+  void add_slots(const int32_t *const *slots, int64_t *num_slots) {
+    num_slots_ = case_.num_rows;
+    if (!one_in(3)) return;
+    num_slots_ = 1 + int64_t(structure_.below(size_t(2 * case_.num_rows)));
+    *num_slots = num_slots_;
+    add_input("slots", slots, 4, case_.num_rows, &Builder::fill_slots);
   }
 
-  void add_parameters() {
-    const int64_t n = case_.num_rows;
-    if (has_parameter_arrays_) ADD(temperatures, 4, n, &Builder::fill_temperatures)
-    if (has_filter_arrays_) {
-      ADD(top_ks, 4, n, &Builder::fill_top_ks)
-      ADD(top_ps, 4, n, &Builder::fill_top_ps)
-      ADD(min_ps, 4, n, &Builder::fill_min_ps)
+  // Of the filters any, as one value or by slot.
+  void add_parameters(bool has_filters) {
+    sampler_params &params = structs_.params = sampler_params_default();
+    sampler_row_params &arrays = structs_.row_params = {};
+    arrays.struct_size = sizeof arrays;
+    const bool by_slot = one_in(2);
+    const auto add_one = [&](const char *name, const void *array,
+                             void (Builder::*how)(const Fill &)) {
+      if (by_slot) add_parameter(name, array, 4, num_slots_, how);
+    };
+    params.temperature = random_temperature(&structure_);
+    add_one("row_params.temperature", &arrays.temperature, &Builder::fill_temperatures);
+    params.top_k_ties = any<int>(2);
+    params.top_p_ties = any<int>(2);
+    params.filter_order = any<int>(3);
+    params.temperature_order = any<int>(2);
+    const int filters = has_filters ? any<int>(8) : 0;
+    if (filters & 1) {
+      params.top_k = random_top_k(&structure_);
+      add_one("row_params.top_k", &arrays.top_k, &Builder::fill_top_ks);
     }
-    if constexpr (has_seed<Args>) {
-      if (!one_in(3)) {
-        args_.num_seeds = one_in(2) ? 1 : n;
-        add("seeds", offsetof(Args, seeds), 8, args_.num_seeds, &Builder::fill_words);
-      }
-      if (!one_in(3)) {
-        args_.num_offsets = one_in(2) ? 1 : n;
-        add("offsets", offsetof(Args, offsets), 8, args_.num_offsets, &Builder::fill_words);
-      }
+    if (filters & 2) {
+      params.top_p = random_top_p(&structure_);
+      add_one("row_params.top_p", &arrays.top_p, &Builder::fill_top_ps);
+    }
+    if (filters & 4) {
+      params.min_p = random_min_p(&structure_);
+      add_one("row_params.min_p", &arrays.min_p, &Builder::fill_min_ps);
     }
   }
 
-  void add_outputs() {
-    const int64_t n = case_.num_rows;
-    int64_t tokens = n;
-    if constexpr (has_num_selected<Args>) tokens = n * args_.num_selected;
-    if constexpr (has_num_drafts<Args>) tokens = n * (args_.num_drafts + 1);
-    ADD(out_token_ids, true, size_of_id(args_.token_id_type), tokens)
-    if constexpr (has_output<Args>) {
-      args_.output_stride = random_stride();
-      add("output", offsetof(Args, output), true, size_of(args_.output_dtype), case_.num_cols,
-          args_.output_stride, n);
+  void add_random(sampler_random *random) {
+    random->seed = structure_.word();
+    random->offset = structure_.word();
+    if (!one_in(3)) {
+      random->num_seeds = one_in(2) ? 1 : num_slots_;
+      add_parameter("random.seeds", &random->seeds, 8, random->num_seeds, &Builder::fill_words);
     }
-    ADD(out_kept_counts, true, 4, n)
-    ADD(out_logprobs, true, 4, n)
-    if constexpr (has_num_selected<Args>) {
-      ADD(out_values, true, size_of(args_.output_dtype), tokens)
-    } else {
-      ADD(out_values, true, 4, tokens)
+    if (!one_in(3)) {
+      random->num_offsets = one_in(2) ? 1 : num_slots_;
+      add_parameter("random.offsets", &random->offsets, 8, random->num_offsets,
+                    &Builder::fill_words);
     }
-    ADD(out_counts, true, 4, n)
-    if constexpr (has_out_accepted_counts<Args>) {
-      add("out_accepted_counts", offsetof(Args, out_accepted_counts), true, 4, n);
-      add("out_emitted_counts", offsetof(Args, out_emitted_counts), true, 4, n);
+    if (one_in(3)) {
+      add_parameter("random.streams", &random->streams, 4, num_slots_, &Builder::fill_streams);
     }
-    ADD(out_row_status, true, 4, n)
   }
 
   // ---- Content ------------------------------------------------------------------------------
@@ -448,18 +440,21 @@ class Builder {
   void fill_words(const Fill &fill) {
     fill_each<uint64_t>(fill, [this] { return content_.word(); });
   }
-  void fill_row_indices(const Fill &fill) {
-    fill_each<int32_t>(fill, [this] {
-      const int32_t n = int32_t(num_input_rows_);
-      return content_.below(20) == 0 ? pick<int32_t>({-1, n}, &content_)
+  void fill_streams(const Fill &fill) {
+    fill_each<uint32_t>(fill, [this] { return uint32_t(content_.word()); });
+  }
+  // In [0, n), and now and then not.
+  void fill_indices(const Fill &fill, int64_t n) {
+    fill_each<int32_t>(fill, [&] {
+      return content_.below(20) == 0 ? pick<int32_t>({-1, int32_t(n)}, &content_)
                                      : int32_t(content_.below(size_t(n)));
     });
   }
-  void fill_draft_lengths(const Fill &fill) {
-    if constexpr (has_num_drafts<Args>) {
-      fill_each<int32_t>(
-          fill, [this] { return int32_t(content_.below(size_t(args_.num_drafts) + 3)) - 1; });
-    }
+  void fill_row_indices(const Fill &fill) { fill_indices(fill, num_input_rows_); }
+  void fill_slots(const Fill &fill) { fill_indices(fill, num_slots_); }
+  void fill_draft_counts(const Fill &fill) {
+    fill_each<int32_t>(fill,
+                       [this] { return int32_t(content_.below(size_t(num_drafts_) + 3)) - 1; });
   }
   void fill_draft_token_ids(const Fill &fill) {
     const auto make = [this] {
@@ -502,7 +497,7 @@ class Builder {
     std::vector<float> values =
         oracle_test::make_logits(kind, size_t(case_.num_cols), fill.dtype, &content_);
     if (fill.kind == SAMPLER_PROBABILITIES) {
-      const double scale = has_target<Args> ? 1.0 : pick({1.0, 0.01, 300.0}, &content_);
+      const double scale = is_verify() || is_residual() ? 1.0 : pick({1.0, 0.01, 300.0}, &content_);
       values = oracle_test::make_probabilities(values, scale);
     }
     const oracle_test::TypedRow typed = oracle_test::to_type(values, fill.dtype);
@@ -512,10 +507,8 @@ class Builder {
   }
 
   void put_id(const Fill &fill, int64_t row, size_t element, int64_t id) {
-    if constexpr (has_candidate_id_type<Args>) {
-      const size_t size = size_of_id(args_.candidate_id_type);
-      std::memcpy(row_of(fill.ids, row) + element * size, &id, size);  // little endian
-    }
+    const size_t size = size_of_id(candidate_id_type_);
+    std::memcpy(row_of(fill.ids, row) + element * size, &id, size);  // little endian
   }
 
   // A random selection from twice as many ids as there are.
@@ -548,21 +541,19 @@ class Builder {
 
   Problem &problem_;
   const Case case_;
-  Args args_;
+  Structs &structs_;
   Random structure_, layout_, content_;
-  sampler_dtype dtype_ = SAMPLER_F32, draft_dtype_ = SAMPLER_F32;
-  sampler_input_kind kind_ = SAMPLER_LOGITS, draft_kind_ = SAMPLER_LOGITS;
-  bool has_logits_ = false, has_draft_ = false, has_candidates_ = false;
-  bool has_parameter_arrays_ = false, has_filter_arrays_ = false;
-  int64_t num_input_rows_ = 0;
+  sampler_dtype dtype_, draft_dtype_, output_dtype_;
+  sampler_input_kind kind_, draft_kind_;
+  sampler_id_type candidate_id_type_, token_id_type_;
+  bool has_draft_, has_candidates_, has_counts_;
+  int64_t num_drafts_, num_slots_ = 0, num_input_rows_ = 0;
   size_t end_ = 0;
   std::vector<Fill> fills_;
 };
-#undef SET
-#undef ADD
 
-const char *name(sampler_operation operation) {
-  return kOperations[operation].name;
+const char *name(Operation operation) {
+  return kFunctions[operation].name;
 }
 
 std::string to_text(const Case &which) {
@@ -581,8 +572,8 @@ bool from_text(const std::string &text, Case *out) {
     return false;
   }
   for (int i = 0; i < kNumOperations; ++i) {
-    out->operation = i;
-    if (std::strcmp(operation, name(i)) == 0) {
+    out->operation = Operation(i);
+    if (std::strcmp(operation, name(out->operation)) == 0) {
       return out->num_rows > 0 && out->num_cols > 0 && out->num_cols < kMaxVocabulary;
     }
   }
@@ -590,64 +581,43 @@ bool from_text(const std::string &text, Case *out) {
 }
 
 Problem::Problem(const Case &which) : case_(which), description_(to_text(which)) {
-  switch (which.operation) {
-#define BUILD(NAME, name)                                             \
-  case SAMPLER_OP_##NAME:                                             \
-    Builder<sampler_##name##_args>(this, SAMPLER_##NAME##_ARGS_INIT); \
-    break;
-    BUILD(SAMPLE, sample)
-    BUILD(TOP_K, top_k)
-    BUILD(TOP_P, top_p)
-    BUILD(MIN_P, min_p)
-    BUILD(TOP_K_TOP_P, top_k_top_p)
-    BUILD(ARGMAX, argmax)
-    BUILD(SOFTMAX, softmax)
-    BUILD(TOP_K_RENORM, top_k_renorm)
-    BUILD(TOP_P_RENORM, top_p_renorm)
-    BUILD(TOP_K_MASK, top_k_mask)
-    BUILD(TOP_K_SELECT, top_k_select)
-    BUILD(CHAIN_SPECULATIVE, chain_speculative)
-    BUILD(RESIDUAL, residual)
-#undef BUILD
-    default:
-      throw std::logic_error("unknown operation");
-  }
+  Builder(this);
 }
 
-// Whether an array is one of those that a handle with host_parameters takes from the host.
-bool is_parameters(const Array &array) {
-  static constexpr const char *kNames[] = {"temperatures", "top_ks", "top_ps",
-                                           "min_ps",       "seeds",  "offsets"};
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](const char *name) { return std::strcmp(array.name, name) == 0; });
-}
-
-std::vector<unsigned char> Problem::bound_args(const void *base, const void *parameters) const {
-  std::vector<unsigned char> args = args_;
+void Problem::bind(const void *base, const void *parameters, Structs *out) const {
+  *out = structs_;
   for (const Array &array : arrays_) {
-    const void *memory = is_parameters(array) ? parameters : base;
-    put(&args, array.pointer, static_cast<const unsigned char *>(memory) + array.begin);
+    const void *memory = array.is_parameter ? parameters : base;
+    const void *begin = static_cast<const unsigned char *>(memory) + array.begin;
+    std::memcpy(reinterpret_cast<unsigned char *>(out) + array.pointer, &begin, sizeof begin);
   }
-  return args;
+  const auto set_parameters = [&](auto *args) {
+    args->params = &out->params;
+    args->row_params = &out->row_params;
+  };
+  if (case_.operation == kSample) set_parameters(&out->args.sample);
+  if (case_.operation == kFilter) set_parameters(&out->args.filter);
+  if (case_.operation == kVerify) set_parameters(&out->args.verify);
 }
 
 size_t Problem::workspace_bytes(sampler_t sampler) const {
   size_t bytes = 0;
-  const std::vector<unsigned char> args = bound_args(memory_.data(), memory_.data());
-  if (sampler_workspace_size(sampler, case_.operation, args.data(), &bytes) != SAMPLER_OK) {
-    fail("sampler_workspace_size of " + description_);
+  Structs structs;
+  bind(memory_.data(), memory_.data(), &structs);
+  const Function &function = kFunctions[case_.operation];
+  if (function.workspace_size(sampler, structs, &bytes) != SAMPLER_OK) {
+    fail("workspace_size of " + description_);
   }
   return bytes;
 }
 
 void Problem::run(sampler_t sampler, void *base, const void *parameters, sampler_stream stream,
                   void *workspace, size_t workspace_bytes) const {
-  const Operation &operation = kOperations[case_.operation];
-  std::vector<unsigned char> args = bound_args(base, parameters);
-  put(&args, operation.stream, stream);
-  put(&args, operation.workspace, workspace);
-  put(&args, operation.workspace_bytes, workspace_bytes);
-  if (operation.call(sampler, args.data()) != SAMPLER_OK) fail(description_);
+  Structs structs;
+  bind(base, parameters, &structs);
+  // All arguments begin with the size and `exec`.
+  structs.args.sample.exec = {stream, workspace, workspace_bytes};
+  if (kFunctions[case_.operation].call(sampler, structs) != SAMPLER_OK) fail(description_);
 }
 
 void Problem::run(sampler_t cpu_sampler) {
@@ -686,7 +656,7 @@ std::optional<std::string> difference(const Problem &expected, const Array &a,
             hex(x, at, a.row_bytes);
   }
   if (num_bad_rows == 0) return std::nullopt;
-  return std::string(a.name) + " differs in " + std::to_string(num_bad_rows) + " of " +
+  return a.name + " differs in " + std::to_string(num_bad_rows) + " of " +
          std::to_string(a.num_rows) + " rows, first in " + first;
 }
 
@@ -701,7 +671,7 @@ std::optional<std::string> overrun(const Problem &problem) {
   const unsigned char *gap = begin;
   for (const Array &array : problem.arrays()) {
     if (!all_bytes_are(kInputGap, gap, begin + array.begin)) {
-      return std::string("bytes before ") + array.name + " were written";
+      return "bytes before " + array.name + " were written";
     }
     gap = begin + array.begin + size_t(array.num_rows) * array.stride_bytes;
     const unsigned char fill = array.is_output ? kOutputGap : kInputGap;
@@ -713,7 +683,7 @@ std::optional<std::string> overrun(const Problem &problem) {
     }
   }
   if (all_bytes_are(kInputGap, gap, begin + problem.memory().size())) return std::nullopt;
-  return "bytes behind the last array were written";
+  return "bytes after the last array were written";
 }
 
 }  // namespace

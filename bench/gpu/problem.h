@@ -11,10 +11,15 @@
 
 namespace gpu_check {
 
+// The full calls, whose names are those of the functions: "sample" for sampler_sample.
+enum Operation { kSample, kFilter, kSelect, kVerify, kResidual };
+constexpr int kNumOperations = kResidual + 1;
+const char *name(Operation operation);
+
 // All that a problem is made from. Text form, which --case takes:
 // operation:num_rows:num_cols:seed:content:layout.
 struct Case {
-  sampler_operation operation = SAMPLER_OP_SAMPLE;
+  Operation operation = kSample;
   int64_t num_rows = 1;  // output rows
   int64_t num_cols = 1;
   uint64_t seed = 0;     // which arrays there are, their types, and everything outside of them
@@ -25,15 +30,26 @@ struct Case {
 std::string to_text(const Case &which);
 bool from_text(const std::string &text, Case *out);
 
-constexpr int kNumOperations = SAMPLER_OP_RESIDUAL + 1;
-const char *name(sampler_operation operation);
+// The structs of a call.
+struct Structs {
+  sampler_params params;
+  sampler_row_params row_params;
+  union Args {  // by operation
+    sampler_sample_args sample;
+    sampler_filter_args filter;
+    sampler_select_args select;
+    sampler_verify_args verify;
+    sampler_residual_args residual;
+  } args;
+};
 
 // An array of a call, inside the problem's memory.
 struct Array {
-  const char *name;
+  std::string name;
   bool is_output;
-  size_t pointer;  // offset of the argument that points to it
-  size_t begin;    // offset of its first byte in the memory
+  bool is_parameter;  // a handle with host_parameters takes it from the host
+  size_t pointer;     // offset in Structs of the member that points to it
+  size_t begin;       // offset of its first byte in the memory
   size_t row_bytes, stride_bytes;
   int64_t num_rows;
 };
@@ -53,7 +69,7 @@ class Problem {
   // Bytes of workspace that the call needs.
   size_t workspace_bytes(sampler_t sampler) const;
 
-  // Runs the call on a copy of the memory at `base`, but with its numbers per row where
+  // Runs the call on a copy of the memory at `base`, but with its numbers per slot where
   // `parameters` has a copy. Throws when the library refuses it.
   void run(sampler_t sampler, void *base, const void *parameters, sampler_stream stream,
            void *workspace, size_t workspace_bytes) const;
@@ -62,15 +78,15 @@ class Problem {
   void run(sampler_t cpu_sampler);
 
  private:
-  template <class Args>
   friend class Builder;
 
-  std::vector<unsigned char> bound_args(const void *base, const void *parameters) const;
+  // Sets the pointers.
+  void bind(const void *base, const void *parameters, Structs *out) const;
 
   Case case_;
   std::string description_;
   std::vector<Array> arrays_;
-  std::vector<unsigned char> args_;  // the operation's struct, pointers unset
+  Structs structs_ = {};  // pointers unset
   std::vector<unsigned char> memory_;
 };
 

@@ -56,13 +56,13 @@ void Stream::wait(const std::string &what) const {
 }
 
 SamplerPtr make_cpu_sampler(int num_threads) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
   return make_sampler(options);
 }
 
 SamplerPtr make_cuda_sampler(int device, int64_t max_rows, int64_t max_cols) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.device_type = SAMPLER_DEVICE_CUDA;
   options.device_id = device;
   options.max_rows = max_rows;
@@ -71,7 +71,7 @@ SamplerPtr make_cuda_sampler(int device, int64_t max_rows, int64_t max_cols) {
 }
 
 SamplerPtr make_checking_cuda_sampler(int device) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.device_type = SAMPLER_DEVICE_CUDA;
   options.device_id = device;
   options.host_parameters = 1;

@@ -44,12 +44,14 @@ constexpr int64_t kMaxCols = 262144;
 // The shape and the data of a call.
 struct Call {
   const void *input;
-  const void *draft;  // of the chain
+  const void *draft;  // of a verification
   void *output;       // whole rows
   int32_t *token_ids;
   const int32_t *draft_token_ids;
   int64_t num_rows, num_cols;
   sampler_dtype dtype;
+  sampler_input_kind kind;
+  const sampler_params *params;
   cudaStream_t stream;
 };
 
@@ -62,121 +64,91 @@ struct Work {
   // Input rows a row: allocated, and read by the call where each is read once.
   int num_stored_rows, num_read_rows;
   Enqueue enqueue;
+  sampler_params params;
 };
 
+sampler_params params(float temperature, int32_t top_k, float top_p, float min_p,
+                      sampler_filter_order filter_order = SAMPLER_FILTERS_SEQUENTIAL) {
+  sampler_params params = sampler_params_default();
+  params.temperature = temperature;
+  params.top_k = top_k;
+  params.top_p = top_p;
+  params.min_p = min_p;
+  params.filter_order = filter_order;
+  return params;
+}
+
 template <class Args>
-Args with_rows(Args args, const Call &call) {
-  args.stream = call.stream;
-  args.input = call.input;
-  args.num_rows = call.num_rows;
-  args.num_cols = call.num_cols;
-  args.input_dtype = call.dtype;
+Args begin_args(const Call &call) {
+  Args args = {};
+  args.struct_size = sizeof args;
+  args.exec.stream = call.stream;
   return args;
 }
 
-sampler_sample_args draw(const Call &call, float temperature, int32_t top_k, float top_p,
-                         float min_p) {
-  sampler_sample_args args = with_rows<sampler_sample_args>(SAMPLER_SAMPLE_ARGS_INIT, call);
-  args.temperature = temperature;
-  args.top_k = top_k;
-  args.top_p = top_p;
-  args.min_p = min_p;
-  args.seed = 1;
+sampler_rows rows_of(const Call &call, const void *values, int64_t num_rows) {
+  sampler_rows rows = {};
+  rows.values = values;
+  rows.num_rows = num_rows;
+  rows.num_cols = call.num_cols;
+  rows.dtype = call.dtype;
+  rows.kind = call.kind;
+  return rows;
+}
+
+sampler_status sample(sampler_t sampler, const Call &call) {
+  auto args = begin_args<sampler_sample_args>(call);
+  args.input = rows_of(call, call.input, call.num_rows);
+  args.params = call.params;
+  args.random.seed = 1;
   args.out_token_ids = call.token_ids;
-  return args;
+  return sampler_sample(sampler, &args);
 }
 
-template <class Args>
-Args with_output(Args args, const Call &call) {
+sampler_status write_rows(sampler_t sampler, const Call &call, sampler_output_kind output_kind) {
+  auto args = begin_args<sampler_filter_args>(call);
+  args.input = rows_of(call, call.input, call.num_rows);
+  args.params = call.params;
+  args.output_kind = output_kind;
   args.output = call.output;
   args.output_dtype = call.dtype;
-  return args;
+  return sampler_filter(sampler, &args);
+}
+sampler_status filter(sampler_t sampler, const Call &call) {
+  return write_rows(sampler, call, SAMPLER_OUTPUT_PROBABILITIES);
+}
+sampler_status mask(sampler_t sampler, const Call &call) {
+  return write_rows(sampler, call, SAMPLER_OUTPUT_VALUES);
 }
 
-sampler_status enqueue_greedy(sampler_t sampler, const Call &call) {
-  sampler_argmax_args args = with_rows<sampler_argmax_args>(SAMPLER_ARGMAX_ARGS_INIT, call);
-  args.out_token_ids = call.token_ids;
-  return sampler_argmax(sampler, &args);
-}
-sampler_status enqueue_temperature(sampler_t sampler, const Call &call) {
-  const sampler_sample_args args = draw(call, 0.8f, 0, 1.0f, 0.0f);
-  return sampler_sample(sampler, &args);
-}
-sampler_status enqueue_top_k_top_p(sampler_t sampler, const Call &call) {
-  const sampler_sample_args args = draw(call, 1.0f, 50, 0.9f, 0.0f);
-  return sampler_sample(sampler, &args);
-}
-sampler_status enqueue_top_k_1000(sampler_t sampler, const Call &call) {
-  const sampler_sample_args args = draw(call, 1.0f, 1000, 1.0f, 0.0f);
-  return sampler_sample(sampler, &args);
-}
-sampler_status enqueue_top_p(sampler_t sampler, const Call &call) {
-  const sampler_sample_args args = draw(call, 1.0f, 0, 0.9f, 0.0f);
-  return sampler_sample(sampler, &args);
-}
-sampler_status enqueue_min_p(sampler_t sampler, const Call &call) {
-  const sampler_sample_args args = draw(call, 1.0f, 0, 1.0f, 0.05f);
-  return sampler_sample(sampler, &args);
-}
-sampler_status enqueue_joint(sampler_t sampler, const Call &call) {
-  sampler_sample_args args = draw(call, 1.0f, 50, 0.9f, 0.0f);
-  args.filter_order = SAMPLER_FILTERS_JOINT;
-  return sampler_sample(sampler, &args);
-}
-sampler_status enqueue_softmax(sampler_t sampler, const Call &call) {
-  const auto args =
-      with_output(with_rows<sampler_softmax_args>(SAMPLER_SOFTMAX_ARGS_INIT, call), call);
-  return sampler_softmax(sampler, &args);
-}
-sampler_status enqueue_top_k_renorm(sampler_t sampler, const Call &call) {
-  auto args =
-      with_output(with_rows<sampler_top_k_renorm_args>(SAMPLER_TOP_K_RENORM_ARGS_INIT, call), call);
-  args.top_k = 50;
-  return sampler_top_k_renorm(sampler, &args);
-}
-sampler_status enqueue_top_p_renorm(sampler_t sampler, const Call &call) {
-  auto args =
-      with_output(with_rows<sampler_top_p_renorm_args>(SAMPLER_TOP_P_RENORM_ARGS_INIT, call), call);
-  args.top_p = 0.9f;
-  return sampler_top_p_renorm(sampler, &args);
-}
-sampler_status enqueue_top_k_mask(sampler_t sampler, const Call &call) {
-  auto args =
-      with_output(with_rows<sampler_top_k_mask_args>(SAMPLER_TOP_K_MASK_ARGS_INIT, call), call);
-  args.top_k = 50;
-  return sampler_top_k_mask(sampler, &args);
-}
-sampler_status enqueue_chain(sampler_t sampler, const Call &call) {
-  sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
-  args.stream = call.stream;
-  args.num_rows = call.num_rows;
+sampler_status verify(sampler_t sampler, const Call &call) {
+  auto args = begin_args<sampler_verify_args>(call);
+  args.target = rows_of(call, call.input, call.num_rows * (kNumDrafts + 1));
+  args.draft = rows_of(call, call.draft, call.num_rows * kNumDrafts);
   args.num_drafts = kNumDrafts;
-  args.num_cols = call.num_cols;
-  args.target = call.input;
-  args.draft = call.draft;
-  args.target_dtype = args.draft_dtype = call.dtype;
-  args.target_kind = args.draft_kind = SAMPLER_PROBABILITIES;
   args.draft_token_ids = call.draft_token_ids;
-  args.seed = 1;
+  args.random.seed = 1;
   args.out_token_ids = call.token_ids;
-  return sampler_chain_speculative(sampler, &args);
+  return sampler_verify(sampler, &args);
 }
 
 // The most informative first. Names are those of torch_peer.py.
 const Work kWorks[] = {
-    {"top_k50_top_p0.9", SAMPLER_LOGITS, false, 1, 1, &enqueue_top_k_top_p},
-    {"top_p0.9", SAMPLER_LOGITS, false, 1, 1, &enqueue_top_p},
-    {"greedy", SAMPLER_LOGITS, false, 1, 1, &enqueue_greedy},
-    {"temperature", SAMPLER_LOGITS, false, 1, 1, &enqueue_temperature},
-    {"softmax", SAMPLER_LOGITS, true, 1, 1, &enqueue_softmax},
-    {"min_p0.05", SAMPLER_LOGITS, false, 1, 1, &enqueue_min_p},
-    {"top_k1000", SAMPLER_LOGITS, false, 1, 1, &enqueue_top_k_1000},
-    {"joint", SAMPLER_LOGITS, false, 1, 1, &enqueue_joint},
-    {"top_k_mask50", SAMPLER_LOGITS, true, 1, 1, &enqueue_top_k_mask},
-    {"top_k_renorm50", SAMPLER_PROBABILITIES, true, 1, 1, &enqueue_top_k_renorm},
-    {"top_p_renorm0.9", SAMPLER_PROBABILITIES, true, 1, 1, &enqueue_top_p_renorm},
+    {"top_k50_top_p0.9", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 50, 0.9f, 0.0f)},
+    {"top_p0.9", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f)},
+    {"greedy", SAMPLER_LOGITS, false, 1, 1, &sample, params(0.0f, 0, 1.0f, 0.0f)},
+    {"temperature", SAMPLER_LOGITS, false, 1, 1, &sample, params(0.8f, 0, 1.0f, 0.0f)},
+    {"softmax", SAMPLER_LOGITS, true, 1, 1, &filter, params(1.0f, 0, 1.0f, 0.0f)},
+    {"min_p0.05", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 1.0f, 0.05f)},
+    {"top_k1000", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 1000, 1.0f, 0.0f)},
+    {"joint", SAMPLER_LOGITS, false, 1, 1, &sample,
+     params(1.0f, 50, 0.9f, 0.0f, SAMPLER_FILTERS_JOINT)},
+    {"top_k_mask50", SAMPLER_LOGITS, true, 1, 1, &mask, params(1.0f, 50, 1.0f, 0.0f)},
+    {"top_k_renorm50", SAMPLER_PROBABILITIES, true, 1, 1, &filter, params(1.0f, 50, 1.0f, 0.0f)},
+    {"top_p_renorm0.9", SAMPLER_PROBABILITIES, true, 1, 1, &filter, params(1.0f, 0, 0.9f, 0.0f)},
     // Reads the target's and the draft's row at the rejected position.
-    {"chain7", SAMPLER_PROBABILITIES, false, 2 * kNumDrafts + 1, 2, &enqueue_chain},
+    {"chain7", SAMPLER_PROBABILITIES, false, 2 * kNumDrafts + 1, 2, &verify,
+     params(1.0f, 0, 1.0f, 0.0f)},
 };
 
 struct Cell {
@@ -369,6 +341,8 @@ class Timer {
     call.num_rows = cell.num_rows;
     call.num_cols = cell.num_cols;
     call.dtype = cell.dtype;
+    call.kind = cell.work->kind;
+    call.params = &cell.work->params;
     call.stream = stream_;
     return call;
   }

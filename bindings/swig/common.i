@@ -1,7 +1,7 @@
 /* What Go and Java share. SWIG's own types are not used for numbers: its int is 64 bits wide in Go,
  * its uint64_t a BigInteger in Java. */
 
-/* shim_top_k_top_p: ShimTopKTopP in Go, shimTopKTopP in Java. */
+/* shim_get_capabilities: ShimGetCapabilities in Go, shimGetCapabilities in Java. */
 #if defined(SWIGGO)
 %rename("%(camelcase)s", %$isfunction) "";
 #else

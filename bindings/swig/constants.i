@@ -1,21 +1,9 @@
 /* Made from libsampler's headers by bindings/swig/generate.py; do not edit. */
 
+%constant int SAMPLER_ABI_VERSION = 1;
+
 %constant int SAMPLER_LOG_INFO = 0;
 %constant int SAMPLER_LOG_ERROR = 1;
-
-%constant int SAMPLER_OP_SAMPLE = 0;
-%constant int SAMPLER_OP_TOP_K = 1;
-%constant int SAMPLER_OP_TOP_P = 2;
-%constant int SAMPLER_OP_MIN_P = 3;
-%constant int SAMPLER_OP_TOP_K_TOP_P = 4;
-%constant int SAMPLER_OP_ARGMAX = 5;
-%constant int SAMPLER_OP_SOFTMAX = 6;
-%constant int SAMPLER_OP_TOP_K_RENORM = 7;
-%constant int SAMPLER_OP_TOP_P_RENORM = 8;
-%constant int SAMPLER_OP_TOP_K_MASK = 9;
-%constant int SAMPLER_OP_TOP_K_SELECT = 10;
-%constant int SAMPLER_OP_CHAIN_SPECULATIVE = 11;
-%constant int SAMPLER_OP_RESIDUAL = 12;
 
 %constant int SAMPLER_ISA_SCALAR = 1;
 %constant int SAMPLER_ISA_AVX2 = 2;
@@ -41,6 +29,7 @@
 %constant int SAMPLER_ROW_INVALID_INDEX = 8;
 %constant int SAMPLER_ROW_INVALID_CANDIDATE = 16;
 %constant int SAMPLER_ROW_INVALID_DRAFT = 32;
+%constant int SAMPLER_ROW_INVALID_SLOT = 64;
 
 %constant int SAMPLER_DEVICE_CPU = 0;
 %constant int SAMPLER_DEVICE_CUDA = 1;
@@ -70,3 +59,6 @@
 
 %constant int SAMPLER_LOGPROB_RAW = 0;
 %constant int SAMPLER_LOGPROB_PROCESSED = 1;
+
+%constant int SAMPLER_OUTPUT_PROBABILITIES = 0;
+%constant int SAMPLER_OUTPUT_VALUES = 1;

@@ -9,13 +9,6 @@
 #endif
 
 %insert(header) "shim.h"
-%insert(header) "shim_operations.h"
 
 %include "constants.i"
-%include "shim_operations.h"
-
-int32_t shim_status(shim_handle *handle);
-const char *shim_error(shim_handle *handle);
-void shim_destroy(shim_handle *handle);
-const char *shim_status_string(int32_t status);
-const char *shim_version_string(void);
+%include "shim.h"

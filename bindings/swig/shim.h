@@ -1,9 +1,20 @@
-/* What the bindings made by SWIG call in place of libsampler: flat functions that take the members
- * of an argument struct one by one, so that a call crosses into C once, and that keep a failed
- * call's text in the handle, since the caller may be on another thread when it asks for it.
+/* What the bindings made by SWIG call in place of libsampler: a handful of functions that take
+ * structs by address, so that none of them knows members.
  *
- * This file is copied into each generated wrapper; shim_operations.h, made from the public headers,
- * follows it there. */
+ * A language builds the headers' structs itself, in memory of its own that does not move during a
+ * call, laid out as C does on a 64-bit machine: structs_of() and paths_of() of generate.py read
+ * that layout from the headers. Go has structs of the same layout (raw/structs.go); where a
+ * language has none, members are written at their offsets. For a call it
+ *   - sets all members, struct_size included; those that it leaves out are 0;
+ *   - sets pointers to the addresses of arrays, which stay where they are until the call returns,
+ *     or of device memory; `params` and `row_params` to the addresses of such structs;
+ *   - gives shim_call the address of the argument struct.
+ *
+ * The text of a failed call is kept in the handle, since the caller may be on another thread when
+ * it asks for it.
+ *
+ * This file is copied into each generated wrapper, where SWIG declares what is not under SWIG. */
+#ifndef SWIG
 #include <sampler/sampler.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,28 +26,6 @@ typedef struct shim_handle {
   char error[512];
 } shim_handle;
 
-/* Arrays of a call, by what the call does with them and the type of their elements; `any`: the type
- * is told by another argument. Each is followed by an argument `_at`: the byte offset of its first
- * element, or, where the array is NULL, the address of device or other memory outside the language.
- * Go passes whole addresses. */
-typedef void *shim_read_any;
-typedef void *shim_read_f32;
-typedef void *shim_read_i32;
-typedef void *shim_read_u64;
-typedef void *shim_write_any;
-typedef void *shim_write_f32;
-typedef void *shim_write_i32;
-typedef void *shim_write_u32;
-typedef uintptr_t shim_offset;
-
-static inline void *shim_at(void *array, shim_offset at) {
-  return (void *)((uintptr_t)array + at);
-}
-
-static inline sampler_t shim_sampler(shim_handle *handle) {
-  return handle ? handle->sampler : NULL;
-}
-
 /* 0 or minus the status, whose text the handle keeps. */
 static inline int64_t shim_finish(shim_handle *handle, sampler_status status) {
   if (status != SAMPLER_OK && handle) {
@@ -46,20 +35,59 @@ static inline int64_t shim_finish(shim_handle *handle, sampler_status status) {
   return -(int64_t)status;
 }
 
-/* The bytes, or minus the status. */
-static inline int64_t shim_workspace_size(shim_handle *handle, sampler_operation operation,
-                                          const void *args) {
+#endif
+
+/* The address of a struct. */
+typedef uintptr_t shim_address;
+
+/* The full calls. */
+#define SHIM_SAMPLE 0
+#define SHIM_FILTER 1
+#define SHIM_SELECT 2
+#define SHIM_VERIFY 3
+#define SHIM_RESIDUAL 4
+
+/* `args` is the argument struct of the operation, one of the above. With `only_size` 0 it calls;
+ * else it tells the bytes of workspace that the call needs. Minus the status where either fails. */
+static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t operation,
+                                shim_address args) {
+  const sampler_t sampler = handle ? handle->sampler : NULL;
+  const void *const a = (const void *)args;
+  sampler_status status = SAMPLER_ERROR_INTERNAL;
   size_t bytes = 0;
-  const int64_t result =
-      shim_finish(handle, sampler_workspace_size(shim_sampler(handle), operation, args, &bytes));
-  return result < 0 ? result : (int64_t)bytes;
+  switch (operation) {
+    case SHIM_SAMPLE:
+      status = only_size ? sampler_sample_workspace_size(sampler, a, &bytes)
+                         : sampler_sample(sampler, a);
+      break;
+    case SHIM_FILTER:
+      status = only_size ? sampler_filter_workspace_size(sampler, a, &bytes)
+                         : sampler_filter(sampler, a);
+      break;
+    case SHIM_SELECT:
+      status = only_size ? sampler_select_workspace_size(sampler, a, &bytes)
+                         : sampler_select(sampler, a);
+      break;
+    case SHIM_VERIFY:
+      status = only_size ? sampler_verify_workspace_size(sampler, a, &bytes)
+                         : sampler_verify(sampler, a);
+      break;
+    case SHIM_RESIDUAL:
+      status = only_size ? sampler_residual_workspace_size(sampler, a, &bytes)
+                         : sampler_residual(sampler, a);
+      break;
+  }
+  return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
 }
 
-/* NULL when there is no memory. Else a handle, which shim_destroy must be given even when its
- * status is not SAMPLER_OK: then it holds the error's text and no sampler. */
-static inline shim_handle *shim_create_with(const sampler_options *options) {
+/* `options` is a sampler_options. NULL when there is no memory. Else a handle, which shim_destroy
+ * must be given even when its status is not SAMPLER_OK: then it holds the error's text and no
+ * sampler. */
+static inline shim_handle *shim_create(shim_address options) {
   shim_handle *handle = (shim_handle *)calloc(1, sizeof(shim_handle));
-  if (handle) shim_finish(handle, sampler_create(options, &handle->sampler));
+  if (handle) {
+    shim_finish(handle, sampler_create((const sampler_options *)options, &handle->sampler));
+  }
   return handle;
 }
 
@@ -75,6 +103,11 @@ static inline int32_t shim_status(shim_handle *handle) {
 
 static inline const char *shim_error(shim_handle *handle) {
   return handle ? handle->error : "handle is NULL; it is required";
+}
+
+/* `capabilities` is a sampler_capabilities with its struct_size set. */
+static inline int32_t shim_get_capabilities(shim_address capabilities) {
+  return sampler_get_capabilities((sampler_capabilities *)capabilities);
 }
 
 static inline const char *shim_status_string(int32_t status) {

@@ -46,7 +46,7 @@ typedef struct sampler_verify_args {
   sampler_rows draft;
 
   /* Distance in elements from one sequence's first row to the next one's, at least what the rows
-   * of one take. 0: they are contiguous. */
+   * of one take. 0: they are contiguous, or there is no draft. */
   int64_t target_sequence_stride;
   int64_t draft_sequence_stride;
 
@@ -123,7 +123,7 @@ typedef struct sampler_residual_args {
 
   /* [num_rows] The tokens of a deterministic drafter, of type token_id_type: q is 1 for them. Of a
    * row whose id lies outside [0, num_cols) the residual is p, and a status tells. Required where
-   * draft.values is NULL; NULL where it is not. */
+   * draft is all 0; NULL where it is not. */
   const void *draft_token_ids;
   sampler_id_type token_id_type;
 

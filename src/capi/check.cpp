@@ -20,9 +20,9 @@ void name_arguments(char *text) {
   };
   constexpr Word words[] = {{"input.", "input->"},
                             {"target.", "target->"},
-                            {"draft.values is NULL", "draft is NULL"},
                             {"draft.", "draft->"},
-                            {"params->", ""}};
+                            {"params->", ""},
+                            {", or set exec.workspace", ""}};
   char result[kMaxErrorText];
   size_t length = 0;
   for (const char *at = text; *at && length + 1 < sizeof result;) {

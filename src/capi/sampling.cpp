@@ -73,8 +73,8 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args, const samp
   if (request.output_kind == contract::RowOutput::kMask &&
       request.input.kind == InputKind::kProbabilities) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "output_kind is SAMPLER_OUTPUT_VALUES and input.kind SAMPLER_PROBABILITIES; it must "
-               "be SAMPLER_LOGITS");
+               "input.kind is SAMPLER_PROBABILITIES; it must be SAMPLER_LOGITS where values are "
+               "written");
   }
   read_output_rows(check, args, "input", request.input, &request);
   request.out_kept_counts =

@@ -1,5 +1,7 @@
 // The entry points of speculative.h: arguments to requests.
 #include <cinttypes>
+#include <cstdio>
+#include <cstring>
 
 #include "capi/call.h"
 #include "capi/operations.h"
@@ -15,15 +17,16 @@ using contract::ResidualRequest;
 
 constexpr int64_t kMaxDrafts = 65535;
 
-// Rows of a draft, of which there must be `num_rows`: `meaning`. Those of a deterministic drafter
-// are all 0.
-contract::Rows read_draft(Check &check, const sampler_rows &view, int64_t num_rows,
-                          const char *meaning, const contract::Rows &target) {
-  if (!view.values) {
-    if (view.num_rows != 0 || view.num_cols != 0 || view.candidate_ids || view.candidate_counts) {
-      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-                 "draft.values is NULL; all of draft must be 0 then");
-    }
+// A view that is all 0 says that the drafter was deterministic.
+bool has_rows(const sampler_rows &draft) {
+  constexpr sampler_rows nothing = {};
+  return std::memcmp(&draft, &nothing, sizeof draft) != 0;
+}
+
+// Rows of a draft, of which there must be `num_rows`: `meaning`.
+contract::Rows read_draft_shape(Check &check, const sampler_rows &view, int64_t num_rows,
+                                const char *meaning, const contract::Rows &target) {
+  if (!has_rows(view)) {
     contract::Rows nothing;
     nothing.num_cols = target.num_cols;
     return nothing;
@@ -42,16 +45,29 @@ contract::Rows read_draft(Check &check, const sampler_rows &view, int64_t num_ro
   return rows;
 }
 
+// Requests tell by the address whether there is a draft. Where it may be null all the same, of no
+// rows and where only a size is asked, it is not read.
+void check_draft_memory(Check &check, const sampler_rows &view, int64_t num_groups,
+                        int64_t group_stride, contract::Rows *rows) {
+  if (!has_rows(view)) return;
+  check_rows_memory(check, "draft", *rows, num_groups, group_stride, Need::kRequired);
+  static constexpr float somewhere = 0;
+  if (!rows->values) rows->values = &somewhere;
+}
+
 // The distance between two sequences' first rows.
-int64_t read_sequence_stride(Check &check, const char *name, int64_t stride,
+int64_t read_sequence_stride(Check &check, const char *view, int64_t stride,
                              const contract::Rows &rows, int64_t num_positions) {
   int64_t extent = 0, contiguous = 0;
   if (num_positions > 0 &&
       (__builtin_mul_overflow(num_positions, rows.stride, &contiguous) ||
        __builtin_add_overflow(contiguous - rows.stride, rows.num_cols, &extent))) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "a row_stride is %" PRId64 "; a sequence must fit the address space", rows.stride);
+               "%s.row_stride is %" PRId64 "; a sequence must fit the address space", view,
+               rows.stride);
   }
+  char name[32];
+  std::snprintf(name, sizeof name, "%s_sequence_stride", view);
   check.stride(name, stride, "what a sequence's rows take", extent);
   return stride ? stride : contiguous;
 }
@@ -69,17 +85,21 @@ void read_models(Check &check, const sampler_verify_args &args, ChainRequest *re
   }
   request->num_drafts = args.num_drafts;
   request->num_rows = args.target.num_rows / num_positions;
-  request->target_row_stride = read_sequence_stride(
-      check, "target_sequence_stride", args.target_sequence_stride, request->target, num_positions);
+  request->target_row_stride = read_sequence_stride(check, "target", args.target_sequence_stride,
+                                                    request->target, num_positions);
   check_rows_memory(check, "target", request->target, request->num_rows, request->target_row_stride,
                     Need::kRequired);
 
-  request->draft = read_draft(check, args.draft, request->num_rows * args.num_drafts,
-                              "num_sequences * num_drafts", request->target);
-  request->draft_row_stride = read_sequence_stride(
-      check, "draft_sequence_stride", args.draft_sequence_stride, request->draft, args.num_drafts);
-  check_rows_memory(check, "draft", request->draft, request->num_rows, request->draft_row_stride,
-                    Need::kOptional);
+  request->draft = read_draft_shape(check, args.draft, request->num_rows * args.num_drafts,
+                                    "num_sequences * num_drafts", request->target);
+  if (has_rows(args.draft)) {
+    request->draft_row_stride = read_sequence_stride(check, "draft", args.draft_sequence_stride,
+                                                     request->draft, args.num_drafts);
+  } else {
+    check.zero("draft_sequence_stride", args.draft_sequence_stride);
+  }
+  check_draft_memory(check, args.draft, request->num_rows, request->draft_row_stride,
+                     &request->draft);
 }
 
 // Given probabilities are not filtered: asking for it would silently do nothing. Of arrays each
@@ -138,7 +158,7 @@ ChainRequest to_request(Check &check, const sampler_verify_args &args,
 
 // Rows of a residual: probabilities, not candidate lists.
 void check_probabilities(Check &check, const char *name, const contract::Rows &rows) {
-  if (rows.values && rows.kind != InputKind::kProbabilities) {
+  if (rows.kind != InputKind::kProbabilities) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s.kind is %d; it must be SAMPLER_PROBABILITIES",
                name, int(rows.kind));
   }
@@ -152,14 +172,15 @@ void check_probabilities(Check &check, const char *name, const contract::Rows &r
 void read_draft_tokens(Check &check, const sampler_residual_args &args, ResidualRequest *request) {
   request->token_id_type = read_token_id_type(check, args.token_id_type);
   if (!check.ok()) return;
-  if (args.draft.values && args.draft_token_ids) {
+  const bool is_deterministic = !has_rows(args.draft);
+  if (!is_deterministic && args.draft_token_ids) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "draft.values and draft_token_ids are set; one of them must be NULL");
+               "draft and draft_token_ids are set; one of them must be 0");
   }
   request->draft_token_ids = args.draft_token_ids;
   check.array("draft_token_ids", args.draft_token_ids, contract::size_of(request->token_id_type),
               request->num_rows, Access::kRead,
-              args.draft.values ? Need::kOptional : Need::kRequired);
+              is_deterministic ? Need::kRequired : Need::kOptional);
 }
 
 ResidualRequest to_request(Check &check, const sampler_residual_args &args,
@@ -168,11 +189,10 @@ ResidualRequest to_request(Check &check, const sampler_residual_args &args,
   request.target = read_rows(check, "target", args.target);
   request.num_rows = request.target.num_rows;
   request.draft =
-      read_draft(check, args.draft, request.num_rows, "target.num_rows", request.target);
-  check_rows_memory(check, "draft", request.draft, request.draft.num_rows, request.draft.stride,
-                    Need::kOptional);
+      read_draft_shape(check, args.draft, request.num_rows, "target.num_rows", request.target);
+  check_draft_memory(check, args.draft, request.num_rows, request.draft.stride, &request.draft);
   check_probabilities(check, "target", request.target);
-  check_probabilities(check, "draft", request.draft);
+  if (has_rows(args.draft)) check_probabilities(check, "draft", request.draft);
   request.draft.kind = InputKind::kProbabilities;
   read_draft_tokens(check, args, &request);
   read_output_rows(check, args, "target", request.target, &request);

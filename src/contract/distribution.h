@@ -11,7 +11,7 @@ namespace sampler::contract {
 
 struct Distribution {
   RowScale scale;
-  Rank cut;  // kept tokens have at least this rank
+  Rank cut;              // kept tokens have at least this rank
   uint64_t kept_weight;  // their weights' sum
   float normalizer;
   bool greedy;

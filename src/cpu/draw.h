@@ -12,6 +12,12 @@ namespace sampler::cpu {
 // The words that outputs of these streams draw with.
 void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *words);
 
+// Whether so many draws from so many elements are worth making what they share: one for each 512
+// elements at least.
+inline bool are_many_draws(int64_t num_draws, int64_t num_elements) {
+  return num_draws > 1 && num_draws * 512 >= num_elements;
+}
+
 // Running sums of the kept weights, by ascending id, from which any number of tokens is drawn.
 class InverseCdf {
  public:

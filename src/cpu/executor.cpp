@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <atomic>
 #include <new>
 
 #include "cpu/fork_generation.h"
@@ -136,51 +135,36 @@ void stop_thread_pool(ThreadPool *pool) {
   if (pool) pool->stop();
 }
 
-namespace {
-
-// Each task run at most once, and what a faulty parallel_for does beyond that.
-struct OnceEach {
-  TaskFn task;
-  void *task_user;
-  int64_t num_tasks;
-  std::atomic<int64_t> num_run{0};
-  std::atomic<bool> taken[kMaxThreads] = {};
-  std::atomic<bool> ran_twice{false};
-  std::atomic<bool> ran_outside{false};
-
-  static void run(void *user, int64_t index) {
-    auto *self = static_cast<OnceEach *>(user);
-    if (index < 0 || index >= self->num_tasks) {
-      self->ran_outside = true;
-    } else if (self->taken[index].exchange(true)) {
-      self->ran_twice = true;
-    } else {
-      const FpEnvironment environment;
-      self->task(self->task_user, index);
-      self->num_run.fetch_add(1);
-    }
-  }
-
-  Misuse misuse() const {
-    if (num_run != num_tasks) return "parallel_for returned before every task had run";
-    if (ran_twice) return "parallel_for ran a task twice";
-    if (ran_outside) return "parallel_for ran a task whose index is not in [0, num_tasks)";
-    return nullptr;
-  }
-};
-
-}  // namespace
-
-Misuse Executor::run_tasks(int64_t num_tasks, TaskFn task, void *task_user) const {
-  OnceEach once = {task, task_user, num_tasks};
-  if (num_tasks > 1 && parallel_for) {
-    parallel_for(parallel_for_user, num_tasks, &OnceEach::run, &once);
-  } else if (num_tasks > 1 && pool && pool->is_owner()) {
-    pool->run(num_tasks, &OnceEach::run, &once);
+void Tasks::run_once(void *tasks, int64_t index) {
+  auto *self = static_cast<Tasks *>(tasks);
+  if (index < 0 || index >= self->num_tasks_) {
+    self->ran_outside_ = true;
+  } else if (self->taken_[index].exchange(true)) {
+    self->ran_twice_ = true;
   } else {
-    for (int64_t i = 0; i < num_tasks; ++i) OnceEach::run(&once, i);
+    const FpEnvironment environment;
+    self->run(index);
+    self->num_run_.fetch_add(1);
   }
-  return once.misuse();
+}
+
+Misuse Tasks::misuse() const {
+  if (num_run_ != num_tasks_) return "parallel_for returned before every task had run";
+  if (ran_twice_) return "parallel_for ran a task twice";
+  if (ran_outside_) return "parallel_for ran a task whose index is not in [0, num_tasks)";
+  return nullptr;
+}
+
+Misuse Executor::run(Tasks *tasks) const {
+  const int64_t num_tasks = tasks->size();
+  if (num_tasks > 1 && parallel_for) {
+    parallel_for(parallel_for_user, num_tasks, &Tasks::run_once, tasks);
+  } else if (num_tasks > 1 && pool && pool->is_owner()) {
+    pool->run(num_tasks, &Tasks::run_once, tasks);
+  } else {
+    for (int64_t i = 0; i < num_tasks; ++i) Tasks::run_once(tasks, i);
+  }
+  return tasks->misuse();
 }
 
 }  // namespace sampler::cpu

@@ -2,6 +2,7 @@
 // parallel_for.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +19,35 @@ struct Passes;
 
 constexpr int kMaxThreads = 256;
 
+// The tasks of a call. Each runs once at most, in the contract's floating-point environment,
+// whatever runs them, and what a faulty parallel_for does beyond that is noticed.
+class Tasks {
+ public:
+  // num_tasks <= kMaxThreads.
+  explicit Tasks(int64_t num_tasks) : num_tasks_(num_tasks) {}
+  Tasks(const Tasks &) = delete;
+  Tasks &operator=(const Tasks &) = delete;
+
+  int64_t size() const { return num_tasks_; }
+
+  // A TaskFn; `tasks` is the Tasks.
+  static void run_once(void *tasks, int64_t index);
+
+  Misuse misuse() const;
+
+ protected:
+  ~Tasks() = default;
+
+ private:
+  virtual void run(int64_t index) = 0;
+
+  int64_t num_tasks_;
+  std::atomic<int64_t> num_run_{0};
+  std::atomic<bool> taken_[kMaxThreads] = {};
+  std::atomic<bool> ran_twice_{false};
+  std::atomic<bool> ran_outside_{false};
+};
+
 struct Executor {
   int num_threads = 1;  // tasks of a call at most
   ThreadPool *pool = nullptr;
@@ -26,16 +56,8 @@ struct Executor {
   const Passes *passes = nullptr;  // how rows are computed; null: the scalar reference
   uint64_t places_key = 0;         // see Places
 
-  // Calls task(0) ... task(num_tasks - 1), each once, in the contract's floating-point environment.
-  // num_tasks <= num_threads.
-  template <class Task>
-  Misuse run(int64_t num_tasks, Task &task) const {
-    return run_tasks(
-        num_tasks, [](void *user, int64_t index) { (*static_cast<Task *>(user))(index); }, &task);
-  }
-
- private:
-  Misuse run_tasks(int64_t num_tasks, TaskFn task, void *task_user) const;
+  // num_threads tasks at most.
+  Misuse run(Tasks *tasks) const;
 };
 
 // The bytes that a pool of `num_workers` threads takes.

@@ -14,7 +14,7 @@ using contract::Rank;
 
 namespace {
 
-size_t carve(const contract::Rows &rows, void *memory, RowBuffers *out) {
+size_t lay_out(const contract::Rows &rows, void *memory, RowBuffers *out) {
   Arena arena(memory);
   *out = take_row_buffers(arena, rows);
   return arena.bytes();
@@ -24,14 +24,15 @@ size_t carve(const contract::Rows &rows, void *memory, RowBuffers *out) {
 
 size_t ReferenceRow::memory_bytes(const contract::Rows &rows) {
   RowBuffers unused;
-  return carve(rows, nullptr, &unused);
+  return lay_out(rows, nullptr, &unused);
 }
 
-ReferenceRow::ReferenceRow(const contract::Rows &rows, void *memory) {
-  carve(rows, memory, &buffers_);
+ReferenceRow::ReferenceRow(const Executor &, const contract::Rows &rows, void *memory) {
+  lay_out(rows, memory, &buffers_);
 }
 
 uint32_t ReferenceRow::load(const RowView &view, contract::Use use) {
+  view_ = view;
   row_ = load_row(view, buffers_, use);
   return row_.status;
 }
@@ -49,14 +50,25 @@ int64_t ReferenceRow::kept_count() const {
 }
 
 void ReferenceRow::write_probabilities(void *out, contract::Dtype dtype) const {
-  for (int64_t i = 0; i < row_.count; ++i) {
-    contract::store_value(out, dtype, i, distribution_.probability(row_.values[i], row_.rank(i)));
+  for (int64_t i = 0; i < view_.count; ++i) {
+    const float x = view_.value(i);
+    const Rank rank = contract::rank_of(x, uint32_t(view_.id(i)));
+    contract::store_value(out, dtype, i, distribution_.probability(x, rank));
+  }
+}
+
+void ReferenceRow::write_kept_values(void *out, contract::Dtype dtype) const {
+  for (int64_t i = 0; i < view_.count; ++i) {
+    const float x = view_.value(i);
+    const Rank rank = contract::rank_of(x, uint32_t(view_.id(i)));
+    const bool kept = distribution_.keeps(rank);
+    contract::store_value(out, dtype, i, kept ? x : contract::negative_infinity());
   }
 }
 
 void ReferenceRow::prepare_draws(int64_t num_draws) {
   inverse_cdf_ = InverseCdf(row_, distribution_, buffers_.sort);
-  if (num_draws * kElementsADraw < row_.count) return;
+  if (!are_many_draws(num_draws, row_.count)) return;
   inverse_cdf_.make_guide(num_draws, reinterpret_cast<int32_t *>(buffers_.sort_scratch));
 }
 
@@ -99,6 +111,7 @@ bool ReferenceRow::chain_residual(const ReferenceRow *draft, int64_t rejected, f
 bool ReferenceRow::become(const float *probabilities) {
   row_.kind = InputKind::kProbabilities;
   row_.values = probabilities;
+  view_ = contract::f32_view(probabilities, row_.count, row_.ids, row_.kind);
   row_.first = 0;
   for (int64_t i = 0; i < row_.count; ++i) row_.first = std::max(row_.first, row_.rank(i));
   if (row_.first < contract::lowest_cut(row_.kind)) return false;

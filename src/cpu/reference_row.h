@@ -7,18 +7,16 @@
 #include "contract/philox.h"
 #include "cpu/distribution.h"
 #include "cpu/draw.h"
+#include "cpu/executor.h"
 #include "cpu/row.h"
 
 namespace sampler::cpu {
-
-// What many draws share is made where they are one for so many elements at least.
-constexpr int64_t kElementsADraw = 512;
 
 class ReferenceRow {
  public:
   // Bytes of memory for rows like these, at an alignment of 64.
   static size_t memory_bytes(const contract::Rows &rows);
-  ReferenceRow(const contract::Rows &rows, void *memory);
+  ReferenceRow(const Executor &, const contract::Rows &rows, void *memory);
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
   uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);
@@ -34,8 +32,9 @@ class ReferenceRow {
   // The weight of the whole row at temperature 1.
   uint64_t total_weight() const { return cpu::total_weight(row_); }
 
-  // The tokens' probabilities.
+  // The tokens' probabilities, or the values of the kept ones and -inf, as the elements stand.
   void write_probabilities(void *out, contract::Dtype dtype) const;
+  void write_kept_values(void *out, contract::Dtype dtype) const;
 
   // Before draws from the distribution, `num_draws` of them.
   void prepare_draws(int64_t num_draws);
@@ -69,6 +68,7 @@ class ReferenceRow {
   float probability(int64_t index) const;
 
   RowBuffers buffers_;
+  RowView view_ = {};
   Row row_;
   Distribution distribution_ = {};
   InverseCdf inverse_cdf_;

@@ -1,4 +1,4 @@
-// Carves typed arrays out of one block of memory; without a block it counts what they take.
+// Lays typed arrays out in one block of memory; without a block it counts what they take.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,10 @@ class Arena {
     return array;
   }
 
-  // Bytes that a block of any alignment needs for all that was taken.
-  size_t bytes() const { return used_ ? used_ + kAlignment - 1 : 0; }
+  // What was taken, and the bytes that a block of any alignment needs for so much.
+  size_t size() const { return used_; }
+  static size_t bytes(size_t size) { return size ? size + kAlignment - 1 : 0; }
+  size_t bytes() const { return bytes(used_); }
 
  private:
   static constexpr size_t kAlignment = 64;

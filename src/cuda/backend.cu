@@ -99,27 +99,6 @@ Layout layout_of(const Request &request, const Device &device) {
   return layout;
 }
 
-template <class Request>
-size_t workspace_bytes_of(const Request &request, const Device &device) {
-  return layout_of(request, device).bytes();
-}
-
-template <class Request>
-Error run_request(Request request, const Device &device, void *workspace, CUstream_st *stream) {
-  const CurrentDevice current(device.id);
-  if (current.error()) return current.error();
-  const Layout layout = layout_of(request, device);
-  char *memory = Layout::begin(workspace);
-  kernels::Plan plan = plan_of(request, device);
-  if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
-  cudaError_t error = cudaSuccess;
-  if (layout.parameter_bytes > 0) {
-    error = upload_host_arrays(&request, memory + layout.bitmap_bytes, stream);
-  }
-  if (error == cudaSuccess) error = kernels::launch(request, plan, stream);
-  return error_of("cudaLaunchKernelExC", error);
-}
-
 cudaError_t attribute(int device, cudaDeviceAttr name, int *out) {
   return cudaDeviceGetAttribute(out, name, device);
 }
@@ -146,14 +125,6 @@ cudaError_t read_attributes(int id, Device *out) {
   return cudaSuccess;
 }
 
-template <class... Requests>
-cudaError_t prepare_kernels(size_t shared_bytes) {
-  cudaError_t error = cudaSuccess;
-  ((error = error == cudaSuccess ? kernels::allow_shared_memory<Requests>(shared_bytes) : error),
-   ...);
-  return error;
-}
-
 }  // namespace
 
 bool is_compiled() {
@@ -174,9 +145,7 @@ Error open(int device_id, bool host_parameters, Device *out) {
   out->host_parameters = host_parameters;
   return error_of(
       "cudaFuncSetAttribute",
-      prepare_kernels<contract::SampleRequest, contract::RowsRequest, contract::SelectRequest,
-                      contract::ChainRequest, contract::ResidualRequest>(
-          out->shared_bytes_per_block - kernels::kReservedSharedBytes));
+      kernels::allow_shared_memory(out->shared_bytes_per_block - kernels::kReservedSharedBytes));
 }
 
 Error allocate(const Device &device, size_t bytes, void **out) {
@@ -240,41 +209,28 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
   return layout.bytes();
 }
 
-size_t workspace_bytes(const contract::SampleRequest &request, const Device &device) {
-  return workspace_bytes_of(request, device);
-}
-size_t workspace_bytes(const contract::RowsRequest &request, const Device &device) {
-  return workspace_bytes_of(request, device);
-}
-size_t workspace_bytes(const contract::SelectRequest &request, const Device &device) {
-  return workspace_bytes_of(request, device);
-}
-size_t workspace_bytes(const contract::ChainRequest &request, const Device &device) {
-  return workspace_bytes_of(request, device);
-}
-size_t workspace_bytes(const contract::ResidualRequest &request, const Device &device) {
-  return workspace_bytes_of(request, device);
+size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
+  return any.visit([&](const auto &request) { return layout_of(request, device).bytes(); });
 }
 
-Error run(const contract::SampleRequest &request, const Device &device, void *workspace,
+Error run(const contract::AnyRequest &any, const Device &device, void *workspace,
           CUstream_st *stream) {
-  return run_request(request, device, workspace, stream);
-}
-Error run(const contract::RowsRequest &request, const Device &device, void *workspace,
-          CUstream_st *stream) {
-  return run_request(request, device, workspace, stream);
-}
-Error run(const contract::SelectRequest &request, const Device &device, void *workspace,
-          CUstream_st *stream) {
-  return run_request(request, device, workspace, stream);
-}
-Error run(const contract::ChainRequest &request, const Device &device, void *workspace,
-          CUstream_st *stream) {
-  return run_request(request, device, workspace, stream);
-}
-Error run(const contract::ResidualRequest &request, const Device &device, void *workspace,
-          CUstream_st *stream) {
-  return run_request(request, device, workspace, stream);
+  const CurrentDevice current(device.id);
+  if (current.error()) return current.error();
+  // A copy of the request: its arrays may move to the workspace.
+  const cudaError_t error = any.visit([&](auto request) {
+    const Layout layout = layout_of(request, device);
+    char *memory = Layout::begin(workspace);
+    kernels::Plan plan = plan_of(request, device);
+    if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
+    if (layout.parameter_bytes > 0) {
+      const cudaError_t uploaded =
+          upload_host_arrays(&request, memory + layout.bitmap_bytes, stream);
+      if (uploaded != cudaSuccess) return uploaded;
+    }
+    return kernels::launch(request, plan, stream);
+  });
+  return error_of("cudaLaunchKernelExC", error);
 }
 
 }  // namespace sampler::cuda

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "contract/request.h"
+#include "contract/any_request.h"
 
 struct CUstream_st;
 
@@ -56,22 +56,10 @@ Error synchronize(const Device &device, CUstream_st *stream);
 size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device);
 
 // What one call needs.
-size_t workspace_bytes(const contract::SampleRequest &request, const Device &device);
-size_t workspace_bytes(const contract::RowsRequest &request, const Device &device);
-size_t workspace_bytes(const contract::SelectRequest &request, const Device &device);
-size_t workspace_bytes(const contract::ChainRequest &request, const Device &device);
-size_t workspace_bytes(const contract::ResidualRequest &request, const Device &device);
+size_t workspace_bytes(const contract::AnyRequest &request, const Device &device);
 
 // Enqueues the operation. The caller's current device and pending error stay as they were.
-Error run(const contract::SampleRequest &request, const Device &device, void *workspace,
-          CUstream_st *stream);
-Error run(const contract::RowsRequest &request, const Device &device, void *workspace,
-          CUstream_st *stream);
-Error run(const contract::SelectRequest &request, const Device &device, void *workspace,
-          CUstream_st *stream);
-Error run(const contract::ChainRequest &request, const Device &device, void *workspace,
-          CUstream_st *stream);
-Error run(const contract::ResidualRequest &request, const Device &device, void *workspace,
+Error run(const contract::AnyRequest &request, const Device &device, void *workspace,
           CUstream_st *stream);
 
 }  // namespace sampler::cuda

@@ -37,35 +37,10 @@ Error synchronize(const Device &, CUstream_st *) {
 size_t largest_workspace_bytes(int64_t, int64_t, const Device &) {
   return 0;
 }
-size_t workspace_bytes(const contract::SampleRequest &, const Device &) {
+size_t workspace_bytes(const contract::AnyRequest &, const Device &) {
   return 0;
 }
-size_t workspace_bytes(const contract::RowsRequest &, const Device &) {
-  return 0;
-}
-size_t workspace_bytes(const contract::SelectRequest &, const Device &) {
-  return 0;
-}
-size_t workspace_bytes(const contract::ChainRequest &, const Device &) {
-  return 0;
-}
-size_t workspace_bytes(const contract::ResidualRequest &, const Device &) {
-  return 0;
-}
-
-Error run(const contract::SampleRequest &, const Device &, void *, CUstream_st *) {
-  return kUnavailable;
-}
-Error run(const contract::RowsRequest &, const Device &, void *, CUstream_st *) {
-  return kUnavailable;
-}
-Error run(const contract::SelectRequest &, const Device &, void *, CUstream_st *) {
-  return kUnavailable;
-}
-Error run(const contract::ChainRequest &, const Device &, void *, CUstream_st *) {
-  return kUnavailable;
-}
-Error run(const contract::ResidualRequest &, const Device &, void *, CUstream_st *) {
+Error run(const contract::AnyRequest &, const Device &, void *, CUstream_st *) {
   return kUnavailable;
 }
 

@@ -9,25 +9,21 @@ namespace sampler::decoding {
 
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
-// x = result * 2^*exponent with result in [sqrt(1/2), sqrt(2)), for finite x > 0.
+// x = result * 2^*exponent with result in [sqrt(1/2), sqrt(2)), for finite x from 2^-1022 up, as
+// every f32 above 0 is.
 inline double split(double x, int *exponent) {
-  *exponent = 0;
-  if (x < 0x1p-1022) {
-    x *= 0x1p54;
-    *exponent = -54;
-  }
   uint64_t bits;
   std::memcpy(&bits, &x, sizeof bits);
   constexpr uint64_t kSqrtHalf = 0x3FE6A09E667F3BCD;
   const int64_t shift = int64_t(bits - kSqrtHalf) >> 52;
-  *exponent += int(shift);
+  *exponent = int(shift);
   bits -= uint64_t(shift) << 52;
   std::memcpy(&x, &bits, sizeof x);
   return x;
 }
 
-// For finite x > 0. Of m in [sqrt(1/2), sqrt(2)) it is 2 artanh(z), z = (m - 1) / (m + 1), |z| <
-// 0.172, whose series has z^2 < 0.03: terms to z^25 reach 2^-65 of the first.
+// For finite x from 2^-1022 up. Of m in [sqrt(1/2), sqrt(2)) it is 2 artanh(z), z = (m - 1) / (m +
+// 1), |z| < 0.172, whose series has z^2 < 0.03: terms to z^25 reach 2^-65 of the first.
 inline double natural_log(double x) {
   int exponent;
   const double m = split(x, &exponent);

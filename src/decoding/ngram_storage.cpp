@@ -64,8 +64,8 @@ void NgramStorage::abandon() {
 // ---- Learning
 // ------------------------------------------------------------------------------------
 
-// Fetches what learning `next` will look at. Inline: GCC takes functions that only fetch for ones
-// without an effect, and leaves calls of them out.
+// Fetches what learning `next` will look at. GCC takes a function that does no more for one without
+// an effect, and leaves its calls out: it must not be a function of its own.
 [[gnu::always_inline]] inline void NgramStorage::prefetch(const int32_t *context_end,
                                                           int64_t num_tokens, uint32_t next) const {
   if (table_.num_slots() == 0) return;

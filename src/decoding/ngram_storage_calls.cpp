@@ -26,7 +26,7 @@ namespace {
 using capi::Allocator;
 
 constexpr int kDefaultOrder = 3;
-constexpr int kMostOrder = 16;
+constexpr int kMaxOrder = 16;
 constexpr int64_t kLeastMemoryLimit = 4096;
 
 // Bytes of a storage without its table. A number, so that under a memory_limit the same n-grams are
@@ -55,7 +55,7 @@ sampler_status create(Entry &entry, const sampler_ngram_storage_options *user_op
   if (!check.read("options", user_options, &options)) return check.status();
   check.enumeration("kind", options.kind, 2);
   if (options.order == 0) options.order = kDefaultOrder;
-  check.range("order", options.order, 2, kMostOrder + 1);
+  check.range("order", options.order, 2, kMaxOrder + 1);
   check_vocabulary_size(check, options.vocabulary_size);
   if (options.memory_limit != 0) {
     check.range("memory_limit", options.memory_limit, kLeastMemoryLimit, INT64_MAX);

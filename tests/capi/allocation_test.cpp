@@ -1,7 +1,6 @@
 // Calls allocate nothing and start no thread; a handle whose threads cannot be started is an error.
 //
-// The C library's functions are replaced by ones that count. Sanitizers replace them too, so this
-// is not built with them.
+// The C library's functions are replaced by ones that count.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -15,56 +14,17 @@
 #include <filesystem>
 #include <thread>
 
-#include "counting_malloc.h"
 #include "expect.h"
-
-std::atomic<int> capi_test::num_allocations{0};
+#include "malloc_hooks.h"
 
 namespace {
 
-using capi_test::num_allocations;
 std::atomic<int> num_maps{0}, num_thread_starts{0};
 std::atomic<int> failing_thread_start{-1};  // its number counted from 0; -1: none
 
 }  // namespace
 
 extern "C" {
-
-void *__libc_malloc(std::size_t);
-void *__libc_calloc(std::size_t, std::size_t);
-void *__libc_realloc(void *, std::size_t);
-void *__libc_memalign(std::size_t, std::size_t);
-void __libc_free(void *);
-
-void *malloc(std::size_t bytes) noexcept {
-  ++num_allocations;
-  return __libc_malloc(bytes);
-}
-void *calloc(std::size_t count, std::size_t bytes) noexcept {
-  ++num_allocations;
-  return __libc_calloc(count, bytes);
-}
-void *realloc(void *memory, std::size_t bytes) noexcept {
-  ++num_allocations;
-  return __libc_realloc(memory, bytes);
-}
-void *memalign(std::size_t alignment, std::size_t bytes) noexcept {
-  ++num_allocations;
-  return __libc_memalign(alignment, bytes);
-}
-void *aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  ++num_allocations;
-  return __libc_memalign(alignment, bytes);
-}
-int posix_memalign(void **memory, std::size_t alignment, std::size_t bytes) noexcept {
-  ++num_allocations;
-  *memory = __libc_memalign(alignment, bytes);
-  return *memory ? 0 : ENOMEM;
-}
-void free(void *memory) noexcept {
-  if (memory) ++num_allocations;
-  __libc_free(memory);
-}
 
 void *mmap(void *address, std::size_t bytes, int protection, int flags, int file,
            off_t offset) noexcept {
@@ -87,17 +47,18 @@ namespace capi_test {
 namespace {
 
 struct Counts {
-  int allocations = num_allocations, maps = num_maps, thread_starts = num_thread_starts;
+  int allocations = num_allocations, releases = num_releases, maps = num_maps,
+      thread_starts = num_thread_starts;
 
   bool operator==(const Counts &other) const {
-    return allocations == other.allocations && maps == other.maps &&
+    return allocations == other.allocations && releases == other.releases && maps == other.maps &&
            thread_starts == other.thread_starts;
   }
 };
 
 std::ostream &operator<<(std::ostream &out, const Counts &counts) {
-  return out << counts.allocations << " allocations, " << counts.maps << " mmaps, "
-             << counts.thread_starts << " threads";
+  return out << counts.allocations << " allocations, " << counts.releases << " releases, "
+             << counts.maps << " mmaps, " << counts.thread_starts << " threads";
 }
 
 TEST(Counting, CountsEverything) {
@@ -109,7 +70,7 @@ TEST(Counting, CountsEverything) {
   void *volatile memory;  // keeps the compiler from leaving the pairs out
   expect_counted(&num_allocations, [&] { memory = std::malloc(3); });
   expect_counted(&num_allocations, [&] { memory = std::realloc(memory, 300); });
-  expect_counted(&num_allocations, [&] { std::free(memory); });
+  expect_counted(&num_releases, [&] { std::free(memory); });
   expect_counted(&num_allocations, [&] { memory = std::calloc(3, 3); });
   std::free(memory);
   expect_counted(&num_allocations, [&] { memory = std::aligned_alloc(64, 64); });
@@ -121,7 +82,7 @@ TEST(Counting, CountsEverything) {
   });
   std::free(memory);
   expect_counted(&num_allocations, [&] { memory = operator new(3); });
-  expect_counted(&num_allocations, [&] { operator delete(memory); });
+  expect_counted(&num_releases, [&] { operator delete(memory); });
   expect_counted(&num_maps, [&] {
     memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   });
@@ -145,13 +106,13 @@ TEST(Calls, AllocateNothing) {
       spec.num_rows = 12;
       const Sampler sampler = make_sampler(options);
       Call call(spec), broken(spec);
-      broken.args().set("num_cols", std::int64_t(0));
+      broken.args().set(spec.view() + std::string(".num_cols"), std::int64_t(0));
       std::size_t bytes = 0;
       const Counts before;
       sampler_status status = call.run(sampler.get());
       const Counts after_first;
       status |= call.run(sampler.get());
-      status |= sampler_workspace_size(sampler.get(), spec.operation, call.args().data(), &bytes);
+      status |= spec.op().workspace_size(sampler.get(), call.args().data(), &bytes);
       const sampler_status failure = broken.run(sampler.get());
       const char *const error = sampler_last_error();
       const Counts after_others;
@@ -163,8 +124,35 @@ TEST(Calls, AllocateNothing) {
   }
 }
 
+TEST(Calls, InOneLineAllocateNothing) {
+  const Sampler sampler = roomy_sampler(4);
+  const std::vector<float> values(20 * 37, 0.5f);
+  std::vector<float> output(20 * 37);
+  std::vector<std::int32_t> token_ids(20 * 37);
+  sampler_rows input = {};
+  input.values = values.data();
+  input.num_rows = 20;
+  input.num_cols = 37;
+  const sampler_t handle = sampler.get();
+  float *const out = output.data();
+  std::int32_t *const ids = token_ids.data();
+  const Counts before;
+  sampler_status status = sampler_argmax(handle, &input, ids, nullptr);
+  status |= sampler_top_k_top_p(handle, &input, 5, 0.9f, 0.8f, 1, 2, ids, nullptr);
+  status |= sampler_top_p_renorm(handle, &input, 0.9f, out, nullptr);
+  status |= sampler_top_k_select(handle, &input, 5, out, ids, nullptr);
+  input.kind = SAMPLER_PROBABILITIES;
+  status |= sampler_chain_speculative(handle, &input, nullptr, ids, 3, 1, 2, ids + 20, nullptr,
+                                      nullptr, nullptr);
+  const sampler_status failure = sampler_argmax(handle, nullptr, ids, nullptr);
+  const Counts after;
+  EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(failure, SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(after, before);
+}
+
 TEST(Calls, OfManyRowsAndColumnsAllocateNothing) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.num_threads = 2;
   options.max_rows = 2000;
   options.max_cols = 50000;
@@ -184,12 +172,12 @@ TEST(Calls, OfManyRowsAndColumnsAllocateNothing) {
 
 TEST(OtherFunctions, AllocateNothing) {
   sampler_options options;
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
-  Args args(operations()[0]);
+  sampler_capabilities capabilities = sized<sampler_capabilities>();
+  sampler_params params;
   sampler_get_capabilities(&capabilities);  // starts CUDA's runtime in a build that has it
   const Counts before;
   sampler_options_init(&options, sizeof options);
-  operations()[0].init(args.data(), operations()[0].args_size);
+  sampler_params_init(&params, sizeof params);
   sampler_get_capabilities(&capabilities);
   sampler_version_string();
   sampler_status_string(3);
@@ -210,11 +198,11 @@ int num_blocks = 0;
 
 TEST(Create, WhenTheSystemRefusesAThread) {
   sampler_options options = roomy_options(5);
-  options.allocate = [](void *, std::size_t bytes, std::size_t alignment) {
+  options.allocator.allocate = [](void *, std::size_t bytes, std::size_t alignment) {
     ++num_blocks;
     return aligned_alloc(alignment, bytes);
   };
-  options.deallocate = [](void *, void *memory, std::size_t, std::size_t) {
+  options.allocator.deallocate = [](void *, void *memory, std::size_t, std::size_t) {
     --num_blocks;
     free(memory);
   };

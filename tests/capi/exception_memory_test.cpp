@@ -10,24 +10,11 @@
 #include <thread>
 #include <vector>
 
-namespace {
-
-std::atomic<int> num_mallocs{0};
-
-}  // namespace
-
-extern "C" {
-
-void *__libc_malloc(std::size_t);
-
-void *malloc(std::size_t bytes) noexcept {
-  ++num_mallocs;
-  return __libc_malloc(bytes);
-}
-
-}  // extern "C"
+#include "malloc_hooks.h"
 
 namespace {
+
+using capi_test::num_allocations;
 
 struct Failure {
   int number;
@@ -47,20 +34,20 @@ void hold(int depth, bool *is_good) {
 TEST(ExceptionMemory, OfAFewIsThere) {
   bool is_good = true;
   hold(3, &is_good);  // the unwinder may set something up when it is first used
-  const int before = num_mallocs;
+  const int before = num_allocations;
   hold(64, &is_good);
   hold(64, &is_good);
-  EXPECT_EQ(num_mallocs, before);
+  EXPECT_EQ(num_allocations, before);
   EXPECT_TRUE(is_good);
 }
 
 TEST(ExceptionMemory, OfManyIsTaken) {
   bool is_good = true;
-  const int before = num_mallocs;
+  const int before = num_allocations;
   hold(1000, &is_good);
-  EXPECT_EQ(num_mallocs, before + 1000 - 64);
+  EXPECT_EQ(num_allocations, before + 1000 - 64);
   hold(64, &is_good);
-  EXPECT_EQ(num_mallocs, before + 1000 - 64);
+  EXPECT_EQ(num_allocations, before + 1000 - 64);
   EXPECT_TRUE(is_good);
 }
 

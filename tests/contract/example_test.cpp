@@ -89,7 +89,7 @@ TEST(Example, GumbelScores) {
 class ExampleCalls : public testing::Test {
  protected:
   void SetUp() override {
-    sampler_options options = SAMPLER_OPTIONS_INIT;
+    sampler_options options = sampler_options_default();
     options.max_rows = 1;
     options.max_cols = kCols;
     ASSERT_EQ(sampler_create(&options, &sampler_), SAMPLER_OK) << sampler_last_error();
@@ -107,17 +107,17 @@ struct Drawn {
 
 Drawn draw(sampler_t sampler, sampler_draw_method draw_method, sampler_logprob_kind logprob_kind) {
   Drawn drawn;
-  sampler_sample_args args = SAMPLER_SAMPLE_ARGS_INIT;
-  args.input = kLogits;
-  args.num_rows = 1;
-  args.num_cols = kCols;
-  args.temperature = 0.8f;
-  args.top_k = 5;
-  args.top_p = 0.9f;
+  sampler_params params = sampler_params_default();
+  params.temperature = 0.8f;
+  params.top_k = 5;
+  params.top_p = 0.9f;
+  auto args = sized<sampler_sample_args>();
+  args.input = test::rows_of(kLogits, SAMPLER_F32, SAMPLER_LOGITS, 1, kCols);
+  args.params = &params;
   args.draw_method = draw_method;
   args.logprob_kind = logprob_kind;
-  args.seed = kRandom.seed;
-  args.offset = kRandom.offset;
+  args.random.seed = kRandom.seed;
+  args.random.offset = kRandom.offset;
   args.out_token_ids = &drawn.token;
   args.out_kept_counts = &drawn.kept_count;
   args.out_logprobs = &drawn.logprob;
@@ -142,20 +142,16 @@ TEST_F(ExampleCalls, VerificationWhateverTheWords) {
   const int32_t draft_tokens[] = {2, 1};
   for (uint64_t seed = 0; seed < 100; ++seed) {
     int32_t tokens[3], accepted, emitted;
-    sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
-    args.target = target;
-    args.target_kind = SAMPLER_PROBABILITIES;
-    args.draft = draft;
-    args.draft_kind = SAMPLER_PROBABILITIES;
-    args.num_rows = 1;
-    args.num_drafts = 2;
-    args.num_cols = 4;
+    auto args = sized<sampler_verify_args>();
+    args.target = test::rows_of(target, SAMPLER_F32, SAMPLER_PROBABILITIES, 3, 4);
+    args.draft = test::rows_of(draft, SAMPLER_F32, SAMPLER_PROBABILITIES, 2, 4);
     args.draft_token_ids = draft_tokens;
-    args.seed = seed;
+    args.num_drafts = 2;
+    args.random.seed = seed;
     args.out_token_ids = tokens;
     args.out_accepted_counts = &accepted;
     args.out_emitted_counts = &emitted;
-    ASSERT_EQ(sampler_chain_speculative(sampler_, &args), SAMPLER_OK) << sampler_last_error();
+    ASSERT_EQ(sampler_verify(sampler_, &args), SAMPLER_OK) << sampler_last_error();
     EXPECT_EQ(tokens[0], 2);
     EXPECT_EQ(tokens[1], 0);
     EXPECT_EQ(tokens[2], -1);

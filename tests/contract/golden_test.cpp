@@ -205,12 +205,17 @@ struct RowParameterArrays {
     top_ps = pick(random, ps, num_rows);
     min_ps = pick(random, mins, num_rows);
   }
+
+  sampler_row_params all() const {
+    return {sizeof(sampler_row_params), temperatures.data(), top_ps.data(), min_ps.data(),
+            top_ks.data()};
+  }
 };
 
 class GoldenCalls : public testing::Test {
  protected:
   void SetUp() override {
-    sampler_options options = SAMPLER_OPTIONS_INIT;
+    sampler_options options = sampler_options_default();
     options.max_rows = 64;
     options.max_cols = 512;
     ASSERT_EQ(sampler_create(&options, &sampler_), SAMPLER_OK) << sampler_last_error();
@@ -239,33 +244,28 @@ void add_sample(sampler_t sampler, Random &random, sampler_dtype dtype, sampler_
   std::vector<float> logprobs(kRows);
   std::vector<sampler_row_status> statuses(kRows);
 
-  sampler_sample_args args = SAMPLER_SAMPLE_ARGS_INIT;
-  args.input = values.data();
-  args.num_rows = kRows;
-  args.num_cols = kCols;
-  args.row_stride = kStride;
-  args.input_dtype = dtype;
-  args.input_kind = kind;
-  args.token_id_type = SAMPLER_ID_I64;
-  args.temperatures = parameters.temperatures.data();
-  args.top_ks = parameters.top_ks.data();
-  args.top_ps = parameters.top_ps.data();
-  args.min_ps = parameters.min_ps.data();
+  sampler_params params = sampler_params_default();
+  params.top_k_ties = combination >> 2 & 1;
+  params.top_p_ties = combination >> 3 & 1;
+  params.temperature_order = combination >> 4 & 1;
+  params.filter_order = combination >> 5;
+  const sampler_row_params row_params = parameters.all();
+  auto args = sized<sampler_sample_args>();
+  args.input = test::rows_of(values.data(), dtype, kind, kRows, kCols, kStride);
+  if (combination % 3 == 0) {
+    args.input.candidate_ids = ids.data();
+    args.input.candidate_counts = counts.data();
+  }
+  args.params = &params;
+  args.row_params = &row_params;
   args.draw_method = combination & 1;
   args.logprob_kind = combination >> 1 & 1;
-  args.top_k_ties = combination >> 2 & 1;
-  args.top_p_ties = combination >> 3 & 1;
-  args.temperature_order = combination >> 4 & 1;
-  args.filter_order = combination >> 5;
-  if (combination % 3 == 0) {
-    args.candidate_ids = ids.data();
-    args.candidate_counts = counts.data();
-  }
-  args.seed = random.bits64();
-  args.offset = random.bits64();
+  args.token_id_type = SAMPLER_ID_I64;
+  args.random.seed = random.bits64();
+  args.random.offset = random.bits64();
   if (combination % 5 == 0) {
-    args.seeds = seeds.data();
-    args.num_seeds = kRows;
+    args.random.seeds = seeds.data();
+    args.random.num_seeds = kRows;
   }
   args.out_token_ids = tokens.data();
   args.out_kept_counts = kept.data();
@@ -291,72 +291,59 @@ TEST_F(GoldenCalls, Sample) {
   EXPECT_TRUE(hash.is(0x40FA96125FD5544Eu));
 }
 
-// What a call that writes whole rows is told and writes.
 struct WholeRows {
   sampler_dtype dtype;
   sampler_dtype output_dtype;
-  std::vector<int32_t> ids;  // empty: no candidate lists
-  std::vector<int32_t> counts;
-  std::vector<unsigned char> output;
-  std::vector<sampler_row_status> statuses;
-
-  template <class Args>
-  Args set(Args args, const Values &values) {
-    output.assign(sizeof(float) * kRows * kCols, 0);
-    statuses.assign(kRows, 0);
-    args.input = values.data();
-    args.num_rows = kRows;
-    args.num_cols = kCols;
-    args.row_stride = kStride;
-    args.input_dtype = dtype;
-    if (!ids.empty()) {
-      args.candidate_ids = ids.data();
-      args.candidate_counts = counts.data();
-    }
-    args.output_dtype = output_dtype;
-    args.output = output.data();
-    args.out_row_status = statuses.data();
-    return args;
-  }
+  bool has_candidates;
 };
 
-void add_whole_rows(sampler_t sampler, Random &random, WholeRows rows, sampler_tie_rule ties,
+void add_filter(sampler_t sampler, const WholeRows &rows, const Values &values,
+                sampler_input_kind kind, sampler_row_params row_params, sampler_tie_rule ties,
+                sampler_output_kind output_kind, Hash *hash) {
+  const std::vector<int32_t> ids = make_ids(kRows, kStride), counts = make_counts(kRows, kCols);
+  std::vector<unsigned char> output(sizeof(float) * kRows * kCols);
+  std::vector<sampler_row_status> statuses(kRows);
+  sampler_params params = sampler_params_default();
+  params.top_k_ties = params.top_p_ties = ties;
+  row_params.struct_size = sizeof row_params;
+  auto args = sized<sampler_filter_args>();
+  args.input = test::rows_of(values.data(), rows.dtype, kind, kRows, kCols, kStride);
+  if (rows.has_candidates) {
+    args.input.candidate_ids = ids.data();
+    args.input.candidate_counts = counts.data();
+  }
+  args.params = &params;
+  args.row_params = &row_params;
+  args.output_kind = output_kind;
+  args.output_dtype = rows.output_dtype;
+  args.output = output.data();
+  args.out_row_status = statuses.data();
+  ASSERT_EQ(sampler_filter(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  hash->add(output);
+  hash->add(statuses);
+}
+
+// Softmax, top-k and top-p renormalisation, and the top-k mask.
+void add_whole_rows(sampler_t sampler, Random &random, const WholeRows &rows, sampler_tie_rule ties,
                     Hash *hash) {
   const RowParameterArrays logits_parameters(random, SAMPLER_LOGITS, kRows);
   const RowParameterArrays parameters(random, SAMPLER_PROBABILITIES, kRows);
   const Values logits = make_values(random, rows.dtype, SAMPLER_LOGITS, kRows, kCols, kStride);
   const Values probabilities =
       make_values(random, rows.dtype, SAMPLER_PROBABILITIES, kRows, kCols, kStride);
-  const auto add_outputs = [&](sampler_status status) {
-    ASSERT_EQ(status, SAMPLER_OK) << sampler_last_error();
-    hash->add(rows.output);
-    hash->add(rows.statuses);
+  const auto add = [&](const Values &values, sampler_input_kind kind,
+                       const sampler_row_params &row_params, sampler_output_kind output_kind) {
+    add_filter(sampler, rows, values, kind, row_params, ties, output_kind, hash);
   };
-
-  sampler_softmax_args softmax = SAMPLER_SOFTMAX_ARGS_INIT;
-  softmax = rows.set(softmax, logits);
-  softmax.temperatures = logits_parameters.temperatures.data();
-  add_outputs(sampler_softmax(sampler, &softmax));
-
-  sampler_top_k_renorm_args top_k = SAMPLER_TOP_K_RENORM_ARGS_INIT;
-  top_k = rows.set(top_k, probabilities);
-  top_k.temperatures = parameters.temperatures.data();
-  top_k.top_ks = parameters.top_ks.data();
-  top_k.top_k_ties = ties;
-  add_outputs(sampler_top_k_renorm(sampler, &top_k));
-
-  sampler_top_p_renorm_args top_p = SAMPLER_TOP_P_RENORM_ARGS_INIT;
-  top_p = rows.set(top_p, probabilities);
-  top_p.temperatures = parameters.temperatures.data();
-  top_p.top_ps = parameters.top_ps.data();
-  top_p.top_p_ties = ties;
-  add_outputs(sampler_top_p_renorm(sampler, &top_p));
-
-  sampler_top_k_mask_args mask = SAMPLER_TOP_K_MASK_ARGS_INIT;
-  mask = rows.set(mask, logits);
-  mask.top_ks = parameters.top_ks.data();
-  mask.top_k_ties = ties;
-  add_outputs(sampler_top_k_mask(sampler, &mask));
+  sampler_row_params softmax = {}, top_k = {}, top_p = {}, mask = {};
+  softmax.temperature = logits_parameters.temperatures.data();
+  top_k.temperature = top_p.temperature = parameters.temperatures.data();
+  top_k.top_k = mask.top_k = parameters.top_ks.data();
+  top_p.top_p = parameters.top_ps.data();
+  add(logits, SAMPLER_LOGITS, softmax, SAMPLER_OUTPUT_PROBABILITIES);
+  add(probabilities, SAMPLER_PROBABILITIES, top_k, SAMPLER_OUTPUT_PROBABILITIES);
+  add(probabilities, SAMPLER_PROBABILITIES, top_p, SAMPLER_OUTPUT_PROBABILITIES);
+  add(logits, SAMPLER_LOGITS, mask, SAMPLER_OUTPUT_VALUES);
 }
 
 TEST_F(GoldenCalls, SoftmaxRenormAndMask) {
@@ -364,12 +351,8 @@ TEST_F(GoldenCalls, SoftmaxRenormAndMask) {
   Hash hash;
   for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
     for (const sampler_tie_rule ties : {SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP}) {
-      WholeRows rows = {dtype, SAMPLER_F32, {}, {}, {}, {}};
-      add_whole_rows(sampler_, random, rows, ties, &hash);
-      rows.output_dtype = dtype;
-      rows.ids = make_ids(kRows, kStride);
-      rows.counts = make_counts(kRows, kCols);
-      add_whole_rows(sampler_, random, rows, ties, &hash);
+      add_whole_rows(sampler_, random, {dtype, SAMPLER_F32, false}, ties, &hash);
+      add_whole_rows(sampler_, random, {dtype, dtype, true}, ties, &hash);
     }
   }
   EXPECT_TRUE(hash.is(0x941D6C1E83A3F46u));
@@ -383,18 +366,13 @@ TEST_F(GoldenCalls, Select) {
     const Values values = make_values(random, SAMPLER_BF16, kind, kRows, kCols, kStride);
     std::vector<float> selected(kRows * kSelected);
     std::vector<int32_t> tokens(kRows * kSelected), counts(kRows);
-    sampler_top_k_select_args args = SAMPLER_TOP_K_SELECT_ARGS_INIT;
-    args.input = values.data();
-    args.num_rows = kRows;
-    args.num_cols = kCols;
-    args.row_stride = kStride;
-    args.input_dtype = SAMPLER_BF16;
-    args.input_kind = kind;
+    auto args = sized<sampler_select_args>();
+    args.input = test::rows_of(values.data(), SAMPLER_BF16, kind, kRows, kCols, kStride);
     args.num_selected = kSelected;
     args.out_values = selected.data();
     args.out_token_ids = tokens.data();
     args.out_counts = counts.data();
-    ASSERT_EQ(sampler_top_k_select(sampler_, &args), SAMPLER_OK) << sampler_last_error();
+    ASSERT_EQ(sampler_select(sampler_, &args), SAMPLER_OK) << sampler_last_error();
     hash.add(selected);
     hash.add(tokens);
     hash.add(counts);
@@ -410,47 +388,42 @@ void add_chain(sampler_t sampler, Random &random, sampler_input_kind target_kind
       make_values(random, SAMPLER_F16, target_kind, kRows * (kDrafts + 1), kFewCols, kFewCols);
   const Values draft =
       make_values(random, SAMPLER_F32, draft_kind, kRows * kDrafts, kFewCols, kFewCols);
-  const bool any_logits = target_kind == SAMPLER_LOGITS;
   const RowParameterArrays parameters(random, target_kind, kRows);
-  std::vector<int32_t> draft_tokens, lengths;
+  std::vector<int32_t> draft_tokens, draft_counts;
   for (int64_t i = 0; i < kRows * kDrafts; ++i) {
     draft_tokens.push_back(random.between(0, 30) == 0 ? 77 : random.between(0, kFewCols - 1));
   }
-  for (int64_t i = 0; i < kRows; ++i) lengths.push_back(random.between(0, kDrafts));
+  for (int64_t i = 0; i < kRows; ++i) draft_counts.push_back(random.between(0, kDrafts));
   std::vector<int32_t> tokens(kRows * (kDrafts + 1)), accepted(kRows), emitted(kRows);
   std::vector<sampler_row_status> statuses(kRows);
 
-  sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
-  args.target = target.data();
-  args.num_rows = kRows;
-  args.num_drafts = kDrafts;
-  args.num_cols = kFewCols;
-  args.target_dtype = SAMPLER_F16;
-  args.target_kind = target_kind;
-  args.draft = has_draft ? draft.data() : nullptr;
-  args.draft_dtype = SAMPLER_F32;
-  args.draft_kind = draft_kind;
-  args.draft_token_ids = draft_tokens.data();
-  args.draft_lengths = lengths.data();
-  args.temperatures = parameters.temperatures.data();
-  if (any_logits) {
-    args.top_ks = parameters.top_ks.data();
-    args.top_ps = parameters.top_ps.data();
-    args.min_ps = parameters.min_ps.data();
+  sampler_row_params row_params = parameters.all();
+  if (target_kind == SAMPLER_PROBABILITIES) {
+    row_params = {sizeof row_params, parameters.temperatures.data(), nullptr, nullptr, nullptr};
   }
-  args.seed = random.bits64();
+  auto args = sized<sampler_verify_args>();
+  args.target =
+      test::rows_of(target.data(), SAMPLER_F16, target_kind, kRows * (kDrafts + 1), kFewCols);
+  if (has_draft) {
+    args.draft = test::rows_of(draft.data(), SAMPLER_F32, draft_kind, kRows * kDrafts, kFewCols);
+  }
+  args.draft_token_ids = draft_tokens.data();
+  args.num_drafts = kDrafts;
+  args.draft_counts = draft_counts.data();
+  args.row_params = &row_params;
+  args.random.seed = random.bits64();
   args.out_token_ids = tokens.data();
   args.out_accepted_counts = accepted.data();
   args.out_emitted_counts = emitted.data();
   args.out_row_status = statuses.data();
-  ASSERT_EQ(sampler_chain_speculative(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  ASSERT_EQ(sampler_verify(sampler, &args), SAMPLER_OK) << sampler_last_error();
   hash->add(tokens);
   hash->add(accepted);
   hash->add(emitted);
   hash->add(statuses);
 }
 
-TEST_F(GoldenCalls, ChainSpeculative) {
+TEST_F(GoldenCalls, Verify) {
   Random random(5);
   Hash hash;
   for (int repetition = 0; repetition < 20; ++repetition) {

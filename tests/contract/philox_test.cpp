@@ -61,33 +61,43 @@ TEST(Philox, WordsAreTheBlocksFirst) {
             uint64_t(block.word[1]) << 32 | block.word[0]);
 }
 
-TEST(Randomness, OneSeedGivesEachRowAStreamOfItsOwn) {
+TEST(Randomness, OneSeedGivesEachSlotAStreamOfItsOwn) {
   const uint64_t seed = 11, offsets[3] = {20, 21, 22};
   Randomness random;
   random.seed = {7, &seed, false};
   random.offset = {9, nullptr, false};
-  RandomStream row = random.row(2);
+  RandomStream row = random.of(2);
   EXPECT_EQ(row.seed, 11u);
   EXPECT_EQ(row.offset, 9u);
   EXPECT_EQ(row.stream, 2u);
 
   random.seed = {7, nullptr, false};
   random.offset = {9, offsets, true};
-  row = random.row(2);
+  row = random.of(2);
   EXPECT_EQ(row.seed, 7u);
   EXPECT_EQ(row.offset, 22u);
   EXPECT_EQ(row.stream, 2u);
 }
 
-TEST(Randomness, ASeedPerRowMakesTheSlotIrrelevant) {
+TEST(Randomness, ASeedPerSlotMakesItsNumberIrrelevant) {
   const uint64_t seeds[3] = {10, 11, 12}, offset = 20;
   Randomness random;
   random.seed = {7, seeds, true};
   random.offset = {9, &offset, false};
-  const RandomStream row = random.row(2);
+  const RandomStream row = random.of(2);
   EXPECT_EQ(row.seed, 12u);
   EXPECT_EQ(row.offset, 20u);
   EXPECT_EQ(row.stream, 0u);
+}
+
+TEST(Randomness, GivenStreamsServeEitherWay) {
+  const uint64_t seeds[3] = {10, 11, 12};
+  const uint32_t streams[3] = {5, 6, 0xFFFFFFFFu};
+  Randomness random;
+  random.streams = streams;
+  EXPECT_EQ(random.of(1).stream, 6u);
+  random.seed = {7, seeds, true};
+  EXPECT_EQ(random.of(2).stream, 0xFFFFFFFFu);
 }
 
 }  // namespace

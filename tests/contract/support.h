@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
 #include "contract/float_bits.h"
+#include "sampler/sampler.h"
 
 namespace sampler::contract::test {
 
@@ -112,5 +114,17 @@ class Failures {
   int64_t count_ = 0;
   uint64_t first_ = 0;
 };
+
+inline sampler_rows rows_of(const void *values, sampler_dtype dtype, sampler_input_kind kind,
+                            int64_t num_rows, int64_t num_cols, int64_t row_stride = 0) {
+  sampler_rows rows = {};
+  rows.values = values;
+  rows.num_rows = num_rows;
+  rows.num_cols = num_cols;
+  rows.row_stride = row_stride;
+  rows.dtype = dtype;
+  rows.kind = kind;
+  return rows;
+}
 
 }  // namespace sampler::contract::test

@@ -8,14 +8,15 @@
 namespace {
 
 uint32_t num_devices() {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  sampler_capabilities capabilities = {};
+  capabilities.struct_size = sizeof capabilities;
   EXPECT_EQ(SAMPLER_OK, sampler_get_capabilities(&capabilities));
   EXPECT_EQ(1u, capabilities.cuda_compiled);
   return capabilities.num_cuda_devices;
 }
 
 sampler_status create(int32_t device_id, sampler_t *sampler) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.device_type = SAMPLER_DEVICE_CUDA;
   options.device_id = device_id;
   return sampler_create(&options, sampler);
@@ -42,19 +43,18 @@ TEST(WithDevice, DeviceIdsAreChecked) {
 }
 
 TEST(WithoutDevice, RowsOnTheCpuWork) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = 1;
   options.max_cols = 4;
   sampler_t sampler = nullptr;
   ASSERT_EQ(SAMPLER_OK, sampler_create(&options, &sampler));
-  const float logits[] = {0.0f, 1.0f, 3.0f, 2.0f};
+  const float values[] = {0.0f, 1.0f, 3.0f, 2.0f};
+  sampler_rows logits = {};
+  logits.values = values;
+  logits.num_rows = 1;
+  logits.num_cols = 4;
   int32_t token_id = -1;
-  sampler_argmax_args args = SAMPLER_ARGMAX_ARGS_INIT;
-  args.input = logits;
-  args.num_rows = 1;
-  args.num_cols = 4;
-  args.out_token_ids = &token_id;
-  EXPECT_EQ(SAMPLER_OK, sampler_argmax(sampler, &args));
+  EXPECT_EQ(SAMPLER_OK, sampler_argmax(sampler, &logits, &token_id, nullptr));
   EXPECT_EQ(2, token_id);
   sampler_destroy(sampler);
 }

@@ -1,11 +1,31 @@
 // SAMPLER_GAMMA_MEASURED on a clock that the models move: what it loses where drafts do not pay,
 // and what it gains where they do.
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "generation.h"
 #include "scenario.h"
+
+namespace {
+
+// In nanoseconds; null: the system's.
+const std::int64_t *played_time = nullptr;
+
+}  // namespace
+
+// In place of the C library's.
+extern "C" int clock_gettime(clockid_t clock, timespec *out) noexcept {
+  if (!played_time || clock != CLOCK_MONOTONIC) {
+    return int(syscall(SYS_clock_gettime, clock, out));
+  }
+  out->tv_sec = *played_time / 1000000000;
+  out->tv_nsec = *played_time % 1000000000;
+  return 0;
+}
 
 namespace decoding_test {
 namespace {
@@ -62,12 +82,17 @@ class Simulation {
   }
 
   std::int64_t measured() {
-    sampler_speculative_args args = sampler_speculative_args_default();
-    args.gamma = 8;
-    args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
+    sampler_speculative_args args = measured_args();
     args.clock = [](void *self) { return static_cast<Simulation *>(self)->time_; };
     args.clock_user = this;
     return time_of(speculative(&drafter_, args));
+  }
+
+  std::int64_t measured_by_the_systems_clock() {
+    played_time = &time_;
+    const std::int64_t time = time_of(speculative(&drafter_, measured_args()));
+    played_time = nullptr;
+    return time;
   }
 
   // Of the last run, when the first half of the first text was there.
@@ -80,6 +105,12 @@ class Simulation {
     limits.vocabulary_size = 16;
     limits.max_context = kLength + 64;
     return limits;
+  }
+  static sampler_speculative_args measured_args() {
+    sampler_speculative_args args = sampler_speculative_args_default();
+    args.gamma = 8;
+    args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
+    return args;
   }
   static std::vector<Tokens> prompts(std::int64_t num_texts) {
     std::vector<Tokens> prompts;
@@ -182,6 +213,16 @@ TEST(MeasuredGamma, FollowsAcceptanceBothWays) {
     EXPECT_LE(double(falling.half_time()), 0.8 * double(plain_half)) << num_texts << " texts";
     EXPECT_LE(double(all - falling.half_time()), 1.12 * double(second)) << num_texts << " texts";
   }
+}
+
+// Steps of milliseconds, so that it counts whole seconds, too.
+TEST(MeasuredGamma, GoesByTheSystemsClockWhereItIsGivenNone) {
+  constexpr std::int64_t kStep = 1000000;
+  Simulation simulation({kStep, kStep / 20}, {kStep * 3 / 50, kStep * 3 / 500}, always(70));
+  const std::int64_t plain = simulation.plain();
+  const std::int64_t by_own = simulation.measured();
+  EXPECT_LT(double(by_own), 0.9 * double(plain));
+  EXPECT_EQ(simulation.measured_by_the_systems_clock(), by_own);
 }
 
 }  // namespace

@@ -219,7 +219,7 @@ FAULTS = [
     Fault(
         "parameters_of_another_output",
         "outputs of the same row share their preparation though their parameters differ",
-        [("src/cpu/sample.cpp", "parameters_key(request, a) == parameters_key(request, b));",
+        [("src/cpu/sample.h", "parameters_key(request, a) == parameters_key(request, b));",
           "true);")],
         [invariance("*RowIndicesOrCopiedRows/sample")]),
     Fault(
@@ -249,8 +249,8 @@ FAULTS = [
     Fault(
         "output_stride_unused",
         "rows are written as if they were contiguous",
-        [("src/cpu/rows.cpp", "row * request.output_stride + i",
-          "row * request.input.num_cols + i")],
+        [("src/cpu/rows.h", "index * request_.output_stride;",
+          "index * request_.input.num_cols;")],
         [invariance("*StridesAndAlignment/softmax")]),
     Fault(
         "f16_subnormals_flushed",
@@ -270,7 +270,7 @@ FAULTS = [
     Fault(
         "last_row_of_a_task_left_out",
         "where rows do not divide evenly among threads the last ones are left out",
-        [("src/cpu/tasks.h",
+        [("src/cpu/row_tasks.h",
           "num_rows * index / num_tasks, num_rows * (index + 1) / num_tasks",
           "num_rows / num_tasks * index, num_rows / num_tasks * (index + 1)")],
         [("invariance_threads_test", "*Threads.OfTheHandle/argmax"),
@@ -314,7 +314,7 @@ FAULTS = [
     Fault(
         "nothing_left_of_the_target",
         "a residual that is 0 everywhere is written instead of p",
-        [("src/cpu/residual.cpp", "if (!usable) target.chain_probabilities(residual);", "")],
+        [("src/cpu/residual.h", "if (!usable) target_.chain_probabilities(residual_);", "")],
         [invariance("Agreement.ResidualAsTheRenormOfTheDifference")]),
     Fault(
         "impossible_draft_accepted",
@@ -325,7 +325,7 @@ FAULTS = [
     Fault(
         "positions_share_the_accept_word",
         "all drafts of a row are judged with one word",
-        [("src/cpu/chain_speculative.cpp", "Purpose::kAccept, uint32_t(position)",
+        [("src/contract/chain.h", "Purpose::kAccept, uint32_t(position)",
           "Purpose::kAccept, 0u * uint32_t(position)")],
         [speculative("WithDraftProbabilities")]),
     Fault(
@@ -338,9 +338,8 @@ FAULTS = [
     Fault(
         "draft_lengths_unused",
         "rows of fewer drafts are verified as if they had all",
-        [("src/cpu/chain_speculative.cpp",
-          "request_.draft_lengths ? request_.draft_lengths[row_] : request_.num_drafts;",
-          "request_.num_drafts;")],
+        [("src/contract/chain.h", "request.draft_lengths ? request.draft_lengths[row] : num_drafts;",
+          "num_drafts;")],
         [speculative("RaggedLengths")]),
     # ---- Decoding loops
     Fault(
@@ -491,7 +490,7 @@ FAULTS = [
         "ties_behind_the_cut_kept",
         "tokens that equal the last kept one are kept behind it too",
         [("src/cpu/simd/row.cpp",
-          "return {row_, std::min(end_of_ties, row_.count), value, above(value)};",
+          "return {row_, std::min<int64_t>(end_of_ties, row_.count), value, above(value)};",
           "return {row_, std::min(end_of_ties, row_.count), value, value};")],
         [simd("SmallRows*")]),
     Fault(
@@ -575,7 +574,7 @@ FAULTS = [
     Fault(
         "second_run_unnoticed",
         "a parallel_for may run a task twice",
-        [("src/cpu/executor.cpp", "self->ran_twice = true;", "")],
+        [("src/cpu/executor.cpp", "self->ran_twice_ = true;", "")],
         [("capi_threads_test", "ParallelFor.ThatBreaksItsContract")]),
     Fault(
         "filters_of_probabilities_ignored",

@@ -8,9 +8,10 @@ namespace fuzz {
 namespace {
 
 using capi_test::Call;
+using capi_test::Op;
 using capi_test::Spec;
 
-constexpr sampler_row_status kAllBits = 63;
+constexpr sampler_row_status kAllBits = 127;
 
 class Outputs {
  public:
@@ -29,7 +30,7 @@ class Outputs {
            call_.args().get<void *>(member) == call_.buffer(member).data();
   }
 
-  bool is_input_set(const char *member) {
+  bool is_input_set(const std::string &member) {
     return call_.args().operation().has(member) && call_.args().get<void *>(member) != nullptr;
   }
 
@@ -41,9 +42,10 @@ class Outputs {
     has_status_ = is_written("out_row_status");
     status_ = has_status_ ? call_.status(row) : SAMPLER_ROW_OK;
     require((status_ & ~kAllBits) == 0, "unknown status bits", row);
+    require((status_ & ~possible_bits()) == 0, "a status that the call has no reason for", row);
     is_bad_ = (status_ & ~std::uint32_t(SAMPLER_ROW_INVALID_DRAFT)) != 0;
-    if (spec_.is_chain()) {
-      check_chain(row);
+    if (spec_.is_verify()) {
+      check_verified(row);
     } else if (call_.has_array("out_counts")) {
       check_selection(row);
     } else {
@@ -52,17 +54,44 @@ class Outputs {
     }
     if (is_written("out_kept_counts")) check_kept_count(row);
     if (is_written("out_logprobs")) check_logprob(row);
+    if (spec_.operation == Op::kSample && is_written("out_values")) check_value(row);
   }
 
-  // A column, or an id of the list.
+  // Bits that a row of this call may have.
+  sampler_row_status possible_bits() {
+    sampler_row_status bits = SAMPLER_ROW_INVALID_VALUE | SAMPLER_ROW_EMPTY;
+    if (call_.args().operation().has("params")) bits |= SAMPLER_ROW_INVALID_PARAMETER;
+    if (is_input_set("row_indices")) bits |= SAMPLER_ROW_INVALID_INDEX;
+    if (is_input_set("slots")) bits |= SAMPLER_ROW_INVALID_SLOT;
+    if (spec_.has_two_models()) bits |= SAMPLER_ROW_INVALID_DRAFT;
+    for (const char *view : {"input", "target", "draft"}) {
+      const std::string ids = view + std::string(".candidate_ids");
+      const std::string counts = view + std::string(".candidate_counts");
+      if (is_input_set(ids) || is_input_set(counts)) bits |= SAMPLER_ROW_INVALID_CANDIDATE;
+    }
+    return bits;
+  }
+
+  // The row that an output row is made of.
+  std::int64_t input_row(std::int64_t row) {
+    return is_input_set("row_indices") ? call_.at<std::int32_t>("row_indices", row) : row;
+  }
+
+  // How many elements it has.
+  std::int64_t count(std::int64_t row) {
+    return is_input_set("input.candidate_counts") ? call_.count("input", input_row(row))
+                                                  : spec_.num_cols;
+  }
+
+  // A column, or an id of the list. Of a good row.
   bool is_id(std::int64_t id, std::int64_t row) {
-    const char *ids = spec_.is_chain() ? "target_candidate_ids" : "candidate_ids";
-    if (!is_input_set(ids)) return id >= 0 && id < spec_.num_cols;
-    if (spec_.is_chain()) return id >= 0 && id < 1 << 20;
-    const std::int64_t input =
-        is_input_set("row_indices") ? call_.at<std::int32_t>("row_indices", row) : row;
-    for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
-      if (call_.id(ids, input, i) == id) return true;
+    if (spec_.is_verify()) {
+      const bool lists = is_input_set("target.candidate_ids");
+      return id >= 0 && id < (lists ? std::int64_t(1) << 20 : spec_.num_cols);
+    }
+    if (!is_input_set("input.candidate_ids")) return id >= 0 && id < count(row);
+    for (std::int64_t i = 0; i < count(row); ++i) {
+      if (call_.id("input.candidate_ids", input_row(row), i) == id) return true;
     }
     return false;
   }
@@ -70,7 +99,7 @@ class Outputs {
   void check_token(std::int64_t row) {
     const std::int64_t token = call_.token(row);
     if (!has_status_) {
-      require(token == bad_token_ || is_id(token, row), "a token that is no id", row);
+      require(token >= -1 && token < 1 << 20, "a token that is no id", row);
     } else if (is_bad_) {
       require(token == bad_token_, "a bad row's token", row);
     } else {
@@ -91,9 +120,21 @@ class Outputs {
     require(std::isnan(logprob) || logprob <= 1e-5f, "positive logprob", row);
   }
 
+  // That of the token, which is finite.
+  void check_value(std::int64_t row) {
+    const float value = call_.at<float>("out_values", row);
+    if (has_status_) require(std::isnan(value) == is_bad_, "NaN value", row);
+    require(!std::isinf(value), "an infinite value", row);
+  }
+
+  bool writes_values() {
+    return call_.args().operation().has("output_kind") &&
+           call_.args().get<sampler_output_kind>("output_kind") == SAMPLER_OUTPUT_VALUES;
+  }
+
   // Of whole rows: probabilities in [0, 1], or masked logits.
   void check_probabilities(std::int64_t row) {
-    if (spec_.operation == SAMPLER_OP_TOP_K_MASK) return check_mask(row);
+    if (writes_values()) return check_mask(row);
     double sum = 0;
     for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
       const float p = call_.value("output", row, i);
@@ -110,11 +151,12 @@ class Outputs {
   }
 
   void check_mask(std::int64_t row) {
-    if (!has_status_ || is_bad_ || is_input_set("candidate_ids")) return;
+    if (!has_status_ || is_bad_) return;
     for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
       const float x = call_.value("output", row, i);
-      require(x == call_.value("input", row, i) || x == -std::numeric_limits<float>::infinity(),
-              "a mask changed a value", row);
+      const bool is_kept = i < count(row) && x == call_.value("input.values", row, i);
+      require(is_kept || x == -std::numeric_limits<float>::infinity(), "a mask changed a value",
+              row);
     }
   }
 
@@ -128,8 +170,9 @@ class Outputs {
     if (is_written("out_token_ids")) {
       for (std::int64_t i = 0; i < spec_.num_selected; ++i) {
         const std::int64_t id = call_.token(row, i);
-        require(id == -1 || is_id(id, row), "a selected token is no id", row);
-        if (count >= 0) require((id == -1) == (i >= count), "selected ids behind the count", row);
+        const bool is_known = has_status_ && !is_bad_ ? is_id(id, row) : id >= 0 && id < 1 << 20;
+        require(id == -1 || is_known, "a selected token is no id", row);
+        if (count >= 0) require((id == -1) == (i >= count), "selected ids after the count", row);
       }
     }
     if (is_written("out_values")) {
@@ -140,11 +183,11 @@ class Outputs {
     }
   }
 
-  void check_chain(std::int64_t row) {
+  void check_verified(std::int64_t row) {
     std::int64_t num_tokens = 0;
     while (num_tokens <= spec_.num_drafts && call_.token(row, num_tokens) != -1) ++num_tokens;
     for (std::int64_t i = num_tokens; i <= spec_.num_drafts; ++i) {
-      require(call_.token(row, i) == -1, "tokens behind the last", row);
+      require(call_.token(row, i) == -1, "tokens after the last", row);
     }
     if (has_status_ && is_bad_) {
       require(call_.token(row) == bad_token_, "a bad row's token", row);
@@ -156,10 +199,10 @@ class Outputs {
       }
       require(is_id(call_.token(row, num_tokens - 1), row), "the last token is no id", row);
     }
-    check_chain_counts(row, num_tokens);
+    check_draft_counts(row, num_tokens);
   }
 
-  void check_chain_counts(std::int64_t row, std::int64_t num_tokens) {
+  void check_draft_counts(std::int64_t row, std::int64_t num_tokens) {
     if (call_.args().get<std::int32_t>("accumulate_counts") || !has_status_) return;
     const std::int64_t emitted = is_bad_ ? 0 : num_tokens - 1;
     if (is_written("out_emitted_counts")) {

@@ -63,7 +63,7 @@ TEST(Edges, MinPRoundsUp) {
 TEST(Edges, MinusZeroEqualsZero) {
   for (const std::vector<float> &zeros : {std::vector<float>{-0.0f, 0.0f}, {0.0f, -0.0f}}) {
     Problem problem = sample_problem(SAMPLER_LOGITS, zeros);
-    problem.operation = SAMPLER_OP_ARGMAX;
+    problem.rows[0].temperature = 0.0f;
     const SamplerPtr sampler = make_sampler();
     EXPECT_EQ(run(sampler.get(), problem).at(0).at(1), 0U);
   }
@@ -82,7 +82,7 @@ TEST(Edges, ImpossibleDraftIsNeverAccepted) {
   constexpr std::uint64_t kSeed = 153228676;  // found by search
   ASSERT_LT(oracle::word32({kSeed, 0, 0}, oracle::kAccept, 0), 8U);
   Problem problem;
-  problem.operation = SAMPLER_OP_CHAIN_SPECULATIVE;
+  problem.operation = Operation::kVerify;
   problem.kind = problem.draft_kind = SAMPLER_PROBABILITIES;
   problem.num_cols = problem.vocabulary = 2;
   problem.num_drafts = 1;
@@ -91,7 +91,7 @@ TEST(Edges, ImpossibleDraftIsNeverAccepted) {
   row.target = {{{0.0f, 1.0f}, {}}, {{0.5f, 0.5f}, {}}};
   row.draft = {{{1.0f, 0.0f}, {}}};
   row.draft_ids = {0};
-  row.draft_length = 1;
+  row.draft_count = 1;
   row.seed = kSeed;
   const SamplerPtr sampler = make_sampler();
   RowResult result = run(sampler.get(), problem).at(0);

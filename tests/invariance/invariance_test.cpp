@@ -28,7 +28,7 @@ void expect_equal(const Results &results, const Results &expected, const Problem
   }
 }
 
-class Invariance : public testing::TestWithParam<sampler_operation> {
+class Invariance : public testing::TestWithParam<Operation> {
  protected:
   // Calls work(problem, results of its rows alone) for problems of all widths.
   void for_each_problem(
@@ -53,10 +53,26 @@ class Invariance : public testing::TestWithParam<sampler_operation> {
 
   SamplerPtr sampler_ = make_sampler();
 };
-INSTANTIATE_TEST_SUITE_P(Operations, Invariance, testing::ValuesIn(operations()),
-                         [](const testing::TestParamInfo<sampler_operation> &operation) {
-                           return name(operation.param);
-                         });
+
+std::string operation_name(const testing::TestParamInfo<Operation> &operation) {
+  return name(operation.param);
+}
+INSTANTIATE_TEST_SUITE_P(Operations, Invariance, testing::ValuesIn(operations()), operation_name);
+
+// What only some operations have.
+class Slots : public Invariance {};
+class Streams : public Invariance {};
+class RaggedRows : public Invariance {};
+INSTANTIATE_TEST_SUITE_P(Operations, Slots,
+                         testing::Values(Operation::kSample, Operation::kFilter,
+                                         Operation::kVerify),
+                         operation_name);
+INSTANTIATE_TEST_SUITE_P(Operations, Streams,
+                         testing::Values(Operation::kSample, Operation::kVerify), operation_name);
+INSTANTIATE_TEST_SUITE_P(Operations, RaggedRows,
+                         testing::Values(Operation::kSample, Operation::kFilter, Operation::kSelect,
+                                         Operation::kVerify),
+                         operation_name);
 
 Results in_order(const Results &results, const std::vector<std::size_t> &order) {
   Results ordered;
@@ -67,7 +83,7 @@ Results in_order(const Results &results, const std::vector<std::size_t> &order) 
 TEST_P(Invariance, RowsInAnyOrderAndNumber) {
   for_each_problem(1, [&](const Problem &problem, const Results &alone, Random *random) {
     expect_equal(run(sampler_.get(), problem), alone, problem);
-    // In another order, one row in many slots, and rows left out.
+    // In another order, one row in many places, and rows left out.
     std::vector<std::size_t> order = random_order(kNumRows, random);
     for (int i = 0; i < 5; ++i) order.push_back(order[0]);
     order.erase(order.begin() + 2, order.begin() + 5);
@@ -88,8 +104,8 @@ TEST_P(Invariance, BatchInSeveralCalls) {
   });
 }
 
-// With one seed for all rows the output row is the stream: a row's outputs depend on its place, but
-// not on how many rows follow or on what is in the others.
+// With one seed for all rows and no streams the row is the stream: its outputs depend on its place,
+// but not on how many rows follow or on what is in the others.
 TEST_P(Invariance, OneSeedForAllRows) {
   for_each_problem(3, [&](Problem problem, const Results &, Random *random) {
     for (RowInput &row : problem.rows) {
@@ -133,7 +149,7 @@ TEST_P(Invariance, SameCallAgain) {
     const SamplerPtr fresh = make_sampler();
     expect_equal(run(sampler_.get(), problem), alone, problem);
     // A call of another shape in between.
-    run(sampler_.get(), random_problem(SAMPLER_OP_SAMPLE, 40, 7, random));
+    run(sampler_.get(), random_problem(Operation::kSample, 40, 7, random));
     expect_equal(run(sampler_.get(), problem), alone, problem);
     expect_equal(run(fresh.get(), problem), alone, problem);
   });
@@ -274,6 +290,135 @@ TEST_P(Invariance, FloatingPointExceptionsUnmasked) {
     Setting setting;
     setting.fp_mode = FpMode::kUnmasked;
     expect_equal(run(sampler_.get(), problem, setting), alone, problem, setting);
+  });
+}
+
+// Every second row draws as the one before it.
+Problem in_pairs(Problem problem) {
+  for (std::size_t i = 1; i < problem.rows.size(); i += 2) {
+    const RowInput own = problem.rows[i];
+    problem.rows[i] = problem.rows[i - 1];
+    problem.rows[i].target = own.target;
+    problem.rows[i].draft = own.draft;
+    problem.rows[i].draft_ids = own.draft_ids;
+    problem.rows[i].draft_count = own.draft_count;
+  }
+  return problem;
+}
+
+// A row in a slot is the row with the parameters, seed and offset of that slot.
+TEST_P(Slots, InAnyOrderAndShared) {
+  for_each_problem(18, [&](const Problem &problem, const Results &, Random *random) {
+    const Problem pairs = in_pairs(problem);
+    const Results alone = run_alone(sampler_.get(), pairs);
+    for (int repetition = 0; repetition < 4; ++repetition) {
+      const std::vector<std::size_t> order = random_order(kNumRows, random);
+      const Problem permuted = with_rows(pairs, order);
+      Setting setting;
+      setting.has_row_indices = random->below(2) == 0;
+      give_slots(permuted, random, &setting);
+      expect_equal(run(sampler_.get(), permuted, setting), in_order(alone, order), permuted,
+                   setting);
+    }
+  });
+}
+
+TEST_P(Slots, BadOnesSpoilTheirRowsAlone) {
+  for_each_problem(19, [&](const Problem &problem, const Results &alone, Random *random) {
+    Setting setting;
+    give_slots(problem, random, &setting);
+    const auto after_last = static_cast<std::int32_t>(setting.num_slots);
+    const std::vector<std::int32_t> bad_slots = {-1, after_last, INT32_MIN, INT32_MAX};
+    std::vector<bool> is_bad(kNumRows);
+    for (int i = 0; i < 3; ++i) {
+      const std::size_t row = random->below(kNumRows);
+      is_bad[row] = true;
+      setting.slots[row] = random->pick(bad_slots);
+    }
+    const Results results = run(sampler_.get(), problem, setting);
+    for (std::size_t row = 0; row < kNumRows; ++row) {
+      if (is_bad[row]) {
+        ASSERT_TRUE(status_of(results[row]) & SAMPLER_ROW_INVALID_SLOT);
+      } else {
+        ASSERT_EQ(results[row], alone[row]) << "row " << row << " of " << describe(problem);
+      }
+    }
+  });
+}
+
+// What is drawn depends on seed, offset and stream, and not on the row's place or slot.
+TEST_P(Streams, AreTheRowsOwn) {
+  for_each_problem(20, [&](Problem problem, const Results &, Random *random) {
+    const bool one_seed = random->below(2) == 0, one_offset = random->below(2) == 0;
+    for (RowInput &row : problem.rows) {
+      row.stream = static_cast<std::uint32_t>(random->word());
+      if (one_seed) row.seed = problem.rows[0].seed;
+      if (one_offset) row.offset = problem.rows[0].offset;
+    }
+    Setting setting;
+    setting.has_streams = true;
+    const Results alone = run_alone(sampler_.get(), problem, setting);
+    for (int repetition = 0; repetition < 4; ++repetition) {
+      const std::vector<std::size_t> order = random_order(kNumRows, random);
+      const Problem permuted = with_rows(problem, order);
+      setting.has_scalar_seed = one_seed && random->below(2) == 0;
+      setting.has_scalar_offset = one_offset && random->below(2) == 0;
+      setting.has_arrays_of_one = random->below(2) == 0;
+      setting.slots.clear();
+      if (random->below(2) == 0) give_slots(permuted, random, &setting);
+      expect_equal(run(sampler_.get(), permuted, setting), in_order(alone, order), permuted,
+                   setting);
+    }
+  });
+}
+
+// Without streams it is the slot's number where one seed serves all, and 0 where each has its own.
+TEST_P(Streams, AreSlotsUnlessGiven) {
+  for_each_problem(21, [&](Problem problem, const Results &alone, Random *random) {
+    Setting setting;
+    setting.has_streams = true;
+    expect_equal(run(sampler_.get(), problem, setting), alone, problem, setting);  // all 0
+
+    give_slots(problem, random, &setting);
+    for (std::size_t i = 0; i < kNumRows; ++i) {
+      problem.rows[i].seed = problem.rows[0].seed;
+      problem.rows[i].stream = static_cast<std::uint32_t>(setting.slots[i]);
+    }
+    Setting given;
+    given.has_streams = true;
+    const Results expected = run_alone(sampler_.get(), problem, given);
+    setting.has_streams = false;
+    setting.has_scalar_seed = true;
+    expect_equal(run(sampler_.get(), problem, setting), expected, problem, setting);
+  });
+}
+
+// What follows a row's count is NaN here, which would make it bad if it were read.
+TEST_P(RaggedRows, AsPaddedWithImpossibleTokens) {
+  for_each_problem(22, [&](const Problem &problem, const Results &, Random *random) {
+    const Problem ragged = shortened(problem, false, random);
+    const Results expected = run_alone(sampler_.get(), padded(ragged));
+    expect_equal(run(sampler_.get(), ragged), expected, ragged);
+    Setting setting = random_setting(random);
+    give_slots(ragged, random, &setting);
+    expect_equal(run(sampler_.get(), ragged, setting), expected, ragged, setting);
+  });
+}
+
+TEST_P(RaggedRows, AsShorterRowsAlone) {
+  for_each_problem(23, [&](const Problem &problem, const Results &, Random *random) {
+    Problem ragged = shortened(problem, true, random);
+    for (const RowInput &row : ragged.rows) {
+      const auto count = static_cast<std::int64_t>(row.target[0].values.size());
+      ragged.num_selected = std::min(ragged.num_selected, count);
+    }
+    const Results results = run(sampler_.get(), ragged);
+    for (std::size_t i = 0; i < kNumRows; ++i) {
+      Problem narrow = with_rows(ragged, {i});
+      narrow.num_cols = static_cast<std::int64_t>(narrow.rows[0].target[0].values.size());
+      ASSERT_EQ(results[i], run(sampler_.get(), narrow).at(0))
+          << "row " << i << " of " << describe(ragged);
+    }
   });
 }
 

@@ -8,9 +8,9 @@
 namespace invariance_test {
 namespace {
 
-class Large : public testing::TestWithParam<sampler_operation> {};
+class Large : public testing::TestWithParam<Operation> {};
 INSTANTIATE_TEST_SUITE_P(Operations, Large, testing::ValuesIn(operations()),
-                         [](const testing::TestParamInfo<sampler_operation> &operation) {
+                         [](const testing::TestParamInfo<Operation> &operation) {
                            return name(operation.param);
                          });
 

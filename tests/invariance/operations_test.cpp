@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 
@@ -21,79 +22,49 @@ class Agreement : public testing::Test {
     Random random(seed);
     for (const std::size_t num_cols : kWidths) {
       for (int i = 0; i < 8; ++i) {
-        work(random_problem(SAMPLER_OP_SAMPLE, num_cols, kNumRows, &random));
+        work(random_problem(Operation::kSample, num_cols, kNumRows, &random));
         if (HasFatalFailure()) return;
       }
     }
   }
 
-  Results results(Problem problem, sampler_operation operation) {
+  Results results(Problem problem, Operation operation) {
     problem.operation = operation;
     return run(sampler_.get(), problem);
-  }
-
-  // Results of `other` begin with those of `operation`.
-  void expect_prefix(const Problem &problem, sampler_operation operation, sampler_operation other,
-                     std::size_t length = SIZE_MAX) {
-    const Results a = results(problem, operation), b = results(problem, other);
-    for (std::size_t i = 0; i < kNumRows; ++i) {
-      const std::size_t n = std::min({a[i].size(), b[i].size(), length});
-      ASSERT_GE(n, 2U);
-      ASSERT_EQ(RowResult(a[i].begin(), a[i].begin() + static_cast<std::ptrdiff_t>(n)),
-                RowResult(b[i].begin(), b[i].begin() + static_cast<std::ptrdiff_t>(n)))
-          << "row " << i << " of " << describe(problem) << ", " << name(operation) << " and "
-          << name(other);
-    }
   }
 
   SamplerPtr sampler_ = make_sampler();
 };
 
-enum Filter { kTopK = 1, kTopP = 2, kMinP = 4 };
-
-// Turns the other filters off, and with them the options that only sampler_sample has.
-Problem only(Problem problem, int filters) {
+// Rows with this filter alone, at temperature 1.
+Problem with_top_k_alone(Problem problem) {
   for (RowInput &row : problem.rows) {
-    if (!(filters & kTopK)) row.top_k = 0;
-    if (!(filters & kTopP)) row.top_p = 1.0f;
-    if (!(filters & kMinP)) row.min_p = 0.0f;
+    row.temperature = 1.0f;
+    row.top_p = 1.0f;
+    row.min_p = 0.0f;
   }
   return problem;
 }
 
-TEST_F(Agreement, OneFilterAsASampleWithoutTheOthers) {
-  for_each_problem(1, [&](const Problem &problem) {
-    expect_prefix(only(problem, kTopK), SAMPLER_OP_TOP_K, SAMPLER_OP_SAMPLE);
-    expect_prefix(only(problem, kTopP), SAMPLER_OP_TOP_P, SAMPLER_OP_SAMPLE);
-    expect_prefix(only(problem, kMinP), SAMPLER_OP_MIN_P, SAMPLER_OP_SAMPLE);
-    expect_prefix(only(problem, kTopK | kTopP), SAMPLER_OP_TOP_K_TOP_P, SAMPLER_OP_SAMPLE);
-  });
+// Only selection takes it for a value.
+bool has_infinity(const RowInput &row) {
+  const std::vector<float> &values = row.target[0].values;
+  return std::find(values.begin(), values.end(), HUGE_VALF) != values.end();
 }
 
-TEST_F(Agreement, ArgmaxAsAGreedySample) {
-  for_each_problem(2, [&](Problem problem) {
-    for (RowInput &row : problem.rows) row.temperature = 0.0f;
-    expect_prefix(problem, SAMPLER_OP_ARGMAX, SAMPLER_OP_SAMPLE, 2);  // status and token
-  });
-}
-
-TEST_F(Agreement, FirstSelectedAsArgmax) {
-  for_each_problem(3, [&](const Problem &problem) {
-    const Results argmax = results(problem, SAMPLER_OP_ARGMAX);
-    const Results selected = results(problem, SAMPLER_OP_TOP_K_SELECT);
-    for (std::size_t i = 0; i < kNumRows; ++i) {
-      ASSERT_EQ(status_of(selected[i]), status_of(argmax[i]));
-      ASSERT_EQ(selected[i][1], argmax[i][1]) << "row " << i << " of " << describe(problem);
+TEST_F(Agreement, FirstSelectedAsGreedy) {
+  for_each_problem(3, [&](Problem problem) {
+    const Results selected = results(problem, Operation::kSelect);
+    for (RowInput &row : problem.rows) {
+      row = {row.target, {}, {}};
+      row.temperature = 0.0f;
     }
-  });
-}
-
-TEST_F(Agreement, RenormWithoutAFilterAsSoftmax) {
-  for_each_problem(4, [&](Problem problem) {
-    problem = only(problem, 0);
-    problem.kind = SAMPLER_LOGITS;  // probabilities serve as well
-    expect_prefix(problem, SAMPLER_OP_SOFTMAX, SAMPLER_OP_TOP_K_RENORM);
-    expect_prefix(problem, SAMPLER_OP_SOFTMAX, SAMPLER_OP_TOP_P_RENORM);
+    const Results greedy = results(problem, Operation::kSample);
+    for (std::size_t i = 0; i < kNumRows; ++i) {
+      if (has_infinity(problem.rows[i])) continue;
+      ASSERT_EQ(status_of(selected[i]), status_of(greedy[i]));
+      ASSERT_EQ(selected[i][1], greedy[i][1]) << "row " << i << " of " << describe(problem);
+    }
   });
 }
 
@@ -111,12 +82,15 @@ Problem fed_with(Problem problem, const Results &rows) {
 
 TEST_F(Agreement, SampleOfAMaskedRowAsTopK) {
   for_each_problem(5, [&](Problem problem) {
+    problem = with_top_k_alone(problem);
     problem.kind = SAMPLER_LOGITS;
+    problem.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
     problem.output_dtype = SAMPLER_F32;
-    problem = only(problem, kTopK);
-    const Results expected = results(problem, SAMPLER_OP_TOP_K);
-    const Problem masked = fed_with(problem, results(problem, SAMPLER_OP_TOP_K_MASK));
-    const Results sampled = results(only(masked, 0), SAMPLER_OP_TOP_K);
+    problem.output_kind = SAMPLER_OUTPUT_VALUES;
+    const Results expected = results(problem, Operation::kSample);
+    Problem masked = fed_with(problem, results(problem, Operation::kFilter));
+    for (RowInput &row : masked.rows) row.top_k = 0;
+    const Results sampled = results(masked, Operation::kSample);
     for (std::size_t i = 0; i < kNumRows; ++i) {
       ASSERT_EQ(sampled[i], expected[i]) << "row " << i << " of " << describe(problem);
     }
@@ -125,12 +99,14 @@ TEST_F(Agreement, SampleOfAMaskedRowAsTopK) {
 
 TEST_F(Agreement, SelectedTokensAsKeptByTheMask) {
   for_each_problem(6, [&](Problem problem) {
+    problem = with_top_k_alone(problem);
     problem.kind = SAMPLER_LOGITS;
     problem.output_dtype = SAMPLER_F32;
+    problem.output_kind = SAMPLER_OUTPUT_VALUES;
     problem.top_k_ties = SAMPLER_TIES_EXACT;
     problem.num_selected = problem.num_cols;
-    const Results masked = results(problem, SAMPLER_OP_TOP_K_MASK);
-    const Results selected = results(problem, SAMPLER_OP_TOP_K_SELECT);
+    const Results masked = results(problem, Operation::kFilter);
+    const Results selected = results(problem, Operation::kSelect);
     const std::uint64_t nothing = 0xFF800000u;  // -inf
     for (std::size_t i = 0; i < kNumRows; ++i) {
       if (status_of(masked[i]) != SAMPLER_ROW_OK) continue;
@@ -166,16 +142,16 @@ TEST_F(Agreement, ResidualAsTheRenormOfTheDifference) {
   std::size_t num_compared = 0;
   for (const std::size_t num_cols : kWidths) {
     for (int repetition = 0; repetition < 12; ++repetition) {
-      Problem problem = random_problem(SAMPLER_OP_RESIDUAL, num_cols, kNumRows, &random);
+      Problem problem = random_problem(Operation::kResidual, num_cols, kNumRows, &random);
       problem.output_dtype = SAMPLER_F32;
-      const Results residuals = results(problem, SAMPLER_OP_RESIDUAL);
+      const Results residuals = results(problem, Operation::kResidual);
       Problem renorm = problem;
       renorm.dtype = SAMPLER_F32;
       renorm.num_drafts = 0;
       for (RowInput &row : renorm.rows) {
         row = {{residual_of(row)}, {}, {}};
       }
-      const Results expected = results(renorm, SAMPLER_OP_TOP_P_RENORM);
+      const Results expected = results(renorm, Operation::kFilter);
       for (std::size_t i = 0; i < kNumRows; ++i) {
         const auto invalid_draft = static_cast<std::uint64_t>(SAMPLER_ROW_INVALID_DRAFT);
         if ((status_of(residuals[i]) & ~invalid_draft) != SAMPLER_ROW_OK) continue;

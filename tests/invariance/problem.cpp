@@ -26,17 +26,13 @@ std::int32_t random_top_k(std::size_t num_cols, Random *random) {
   return random->pick(choices);
 }
 
-bool is_chain(sampler_operation operation) {
-  return operation == SAMPLER_OP_CHAIN_SPECULATIVE;
+bool has_two_models(Operation operation) {
+  return operation == Operation::kVerify || operation == Operation::kResidual;
 }
 
-bool has_two_models(sampler_operation operation) {
-  return is_chain(operation) || operation == SAMPLER_OP_RESIDUAL;
-}
-
-sampler_input_kind random_kind(sampler_operation operation, Random *random) {
-  if (!takes_probabilities(operation)) return SAMPLER_LOGITS;
-  if (!takes_logits(operation)) return SAMPLER_PROBABILITIES;
+sampler_input_kind random_kind(const Problem &problem, Random *random) {
+  if (problem.output_kind == SAMPLER_OUTPUT_VALUES) return SAMPLER_LOGITS;
+  if (problem.operation == Operation::kResidual) return SAMPLER_PROBABILITIES;
   return static_cast<sampler_input_kind>(random->below(2));
 }
 
@@ -88,8 +84,8 @@ void add_positions(const Problem &problem, bool has_draft, RowInput *row, Random
   for (std::int64_t i = 0; i < problem.num_drafts; ++i) {
     row->draft_ids.push_back(random_draft(*row, static_cast<std::size_t>(i), num_cols, random));
   }
-  // Now and then a length out of range, which is clamped.
-  row->draft_length =
+  // Now and then a count out of range, which is clamped.
+  row->draft_count =
       static_cast<std::int32_t>(random->below(static_cast<std::size_t>(problem.num_drafts) + 3)) -
       1;
 }
@@ -101,6 +97,11 @@ void add_parameters(const Problem &problem, RowInput *row, Random *random) {
   row->top_k = random_top_k(static_cast<std::size_t>(problem.num_cols), random);
   row->top_p = random->pick(kTopPs);
   row->min_p = random->pick(kMinPs);
+  // Half of the rows have one filter.
+  const std::size_t only = random->below(6);
+  if (only < 3 && only != 0) row->top_k = 0;
+  if (only < 3 && only != 1) row->top_p = 1.0f;
+  if (only < 3 && only != 2) row->min_p = 0.0f;
   row->seed = random->word();
   row->offset = random->word();
 }
@@ -140,39 +141,29 @@ bool operator==(const Values &a, const Values &b) {
   return same_bits(a.values, b.values) && same_bits(a.ids, b.ids);
 }
 
-const std::vector<sampler_operation> &operations() {
-  static const std::vector<sampler_operation> kOperations = {
-      SAMPLER_OP_SAMPLE,     SAMPLER_OP_TOP_K,        SAMPLER_OP_TOP_P,
-      SAMPLER_OP_MIN_P,      SAMPLER_OP_TOP_K_TOP_P,  SAMPLER_OP_ARGMAX,
-      SAMPLER_OP_SOFTMAX,    SAMPLER_OP_TOP_K_RENORM, SAMPLER_OP_TOP_P_RENORM,
-      SAMPLER_OP_TOP_K_MASK, SAMPLER_OP_TOP_K_SELECT, SAMPLER_OP_CHAIN_SPECULATIVE,
-      SAMPLER_OP_RESIDUAL};
+const std::vector<Operation> &operations() {
+  static const std::vector<Operation> kOperations = {Operation::kSample, Operation::kFilter,
+                                                     Operation::kSelect, Operation::kVerify,
+                                                     Operation::kResidual};
   return kOperations;
 }
 
-const char *name(sampler_operation operation) {
-  static const char *const kNames[] = {
-      "sample",  "top_k",        "top_p",        "min_p",      "top_k_top_p",  "argmax",
-      "softmax", "top_k_renorm", "top_p_renorm", "top_k_mask", "top_k_select", "chain_speculative",
-      "residual"};
-  return kNames[operation];
+const char *name(Operation operation) {
+  static const char *const kNames[] = {"sample", "filter", "select", "verify", "residual"};
+  return kNames[static_cast<int>(operation)];
 }
 
 std::int64_t num_positions(const Problem &problem) {
-  return is_chain(problem.operation) ? problem.num_drafts + 1 : 1;
+  return problem.operation == Operation::kVerify ? problem.num_drafts + 1 : 1;
 }
 
-bool takes_logits(sampler_operation operation) {
-  return operation != SAMPLER_OP_RESIDUAL;
-}
-
-bool takes_probabilities(sampler_operation operation) {
-  return operation != SAMPLER_OP_SOFTMAX && operation != SAMPLER_OP_TOP_K_MASK;
+bool has_slots(Operation operation) {
+  return operation != Operation::kSelect && operation != Operation::kResidual;
 }
 
 bool takes_filters(const Problem &problem) {
   const bool has_draft = !problem.rows.empty() && !problem.rows[0].draft.empty();
-  return !is_chain(problem.operation) || problem.kind == SAMPLER_LOGITS ||
+  return problem.operation != Operation::kVerify || problem.kind == SAMPLER_LOGITS ||
          (has_draft && problem.draft_kind == SAMPLER_LOGITS);
 }
 
@@ -180,9 +171,10 @@ std::string describe(const Problem &problem) {
   std::ostringstream text;
   text << name(problem.operation) << " rows=" << problem.rows.size() << " V=" << problem.num_cols
        << " dtype=" << problem.dtype << " kind=" << problem.kind
-       << " output_dtype=" << problem.output_dtype << " drafts=" << problem.num_drafts
-       << " draft_dtype=" << problem.draft_dtype << " draft_kind=" << problem.draft_kind
-       << " ties=" << problem.top_k_ties << problem.top_p_ties << " order=" << problem.filter_order
+       << " output_dtype=" << problem.output_dtype << " output_kind=" << problem.output_kind
+       << " drafts=" << problem.num_drafts << " draft_dtype=" << problem.draft_dtype
+       << " draft_kind=" << problem.draft_kind << " ties=" << problem.top_k_ties
+       << problem.top_p_ties << " order=" << problem.filter_order
        << " temperature_order=" << problem.temperature_order << " draw=" << problem.draw_method
        << (problem.has_candidates ? " candidates" : "");
   return text.str();
@@ -192,7 +184,7 @@ float impossible(sampler_input_kind kind) {
   return kind == SAMPLER_LOGITS ? -kInf : 0.0f;
 }
 
-Problem random_problem(sampler_operation operation, std::size_t num_cols, std::size_t num_rows,
+Problem random_problem(Operation operation, std::size_t num_cols, std::size_t num_rows,
                        Random *random) {
   Problem problem;
   problem.operation = operation;
@@ -200,10 +192,15 @@ Problem random_problem(sampler_operation operation, std::size_t num_cols, std::s
   problem.dtype = random_enum<sampler_dtype>(3, random);
   problem.draft_dtype = random_enum<sampler_dtype>(3, random);
   problem.output_dtype = random->below(2) == 0 ? SAMPLER_F32 : problem.dtype;
-  problem.kind = random_kind(operation, random);
-  problem.draft_kind = random->below(3) == 0 ? random_kind(operation, random) : problem.kind;
-  if (has_two_models(operation)) problem.num_drafts = 1;
-  if (is_chain(operation)) problem.num_drafts = static_cast<std::int64_t>(random->below(4));
+  if (operation == Operation::kFilter) {
+    problem.output_kind = random_enum<sampler_output_kind>(2, random);
+  }
+  problem.kind = random_kind(problem, random);
+  problem.draft_kind = random->below(3) == 0 ? random_kind(problem, random) : problem.kind;
+  if (operation == Operation::kResidual) problem.num_drafts = 1;
+  if (operation == Operation::kVerify) {
+    problem.num_drafts = static_cast<std::int64_t>(random->below(4));
+  }
   problem.num_selected =
       static_cast<std::int64_t>(1 + random->below(std::min<std::size_t>(num_cols, 40)));
   problem.top_k_ties = random_enum<sampler_tie_rule>(2, random);
@@ -243,7 +240,7 @@ void spoil(const Problem &problem, RowInput *row, Random *random) {
 
 Problem as_candidates(const Problem &problem, bool omit_impossible, Random *random) {
   Problem result = problem;
-  if (problem.operation == SAMPLER_OP_RESIDUAL) return result;
+  if (problem.operation == Operation::kResidual) return result;
   result.has_candidates = true;
   for_each_values(&result, [&](sampler_input_kind kind, Values *row) {
     shuffle_into_list(omit_impossible, kind, row, random);
@@ -259,7 +256,7 @@ std::vector<std::size_t> rows_equal_as_lists(const Problem &problem) {
         std::any_of(row.target.begin(), row.target.end(),
                     [&](const Values &values) { return !are_valid(problem.kind, values); });
     const bool reads_elements =
-        is_chain(problem.operation) && problem.kind == SAMPLER_PROBABILITIES;
+        problem.operation == Operation::kVerify && problem.kind == SAMPLER_PROBABILITIES;
     if (!reads_elements || !has_bad_values) rows.push_back(i);
   }
   return rows;
@@ -270,6 +267,31 @@ Problem widened(const Problem &problem, std::int64_t count) {
   result.num_cols += count;
   for_each_values(&result, [&](sampler_input_kind kind, Values *row) {
     row->values.insert(row->values.end(), static_cast<std::size_t>(count), impossible(kind));
+  });
+  return result;
+}
+
+Problem shortened(const Problem &problem, bool one_length, Random *random) {
+  Problem result = problem;
+  const auto num_cols = static_cast<std::size_t>(problem.num_cols);
+  for (RowInput &row : result.rows) {
+    const std::size_t common = 1 + random->below(num_cols);
+    const auto shorten = [&](Values *values) {
+      values->values.resize(one_length ? common : random->below(num_cols + 1));
+    };
+    for (Values &values : row.target) shorten(&values);
+    for (Values &values : row.draft) shorten(&values);
+    for (std::int64_t &id : row.draft_ids) {
+      if (one_length && id >= 0) id %= static_cast<std::int64_t>(common);
+    }
+  }
+  return result;
+}
+
+Problem padded(const Problem &problem) {
+  Problem result = problem;
+  for_each_values(&result, [&](sampler_input_kind kind, Values *row) {
+    row->values.resize(static_cast<std::size_t>(problem.num_cols), impossible(kind));
   });
   return result;
 }

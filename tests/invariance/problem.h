@@ -16,11 +16,13 @@ namespace invariance_test {
 using oracle_test::Random;
 using oracle_test::RowKind;
 
-// Names as in SAMPLER_OP_SAMPLE and so on, without the prefix.
-const std::vector<sampler_operation> &operations();
-const char *name(sampler_operation operation);
+// sampler_sample and so on.
+enum class Operation { kSample, kFilter, kSelect, kVerify, kResidual };
+const std::vector<Operation> &operations();
+const char *name(Operation operation);
 
-// A row of logits or probabilities.
+// A row of logits or probabilities. Without ids it may be shorter than num_cols: then the call has
+// candidate_counts.
 struct Values {
   std::vector<float> values;      // as they widen from the problem's type
   std::vector<std::int32_t> ids;  // of a candidate list; empty: an element's id is its column
@@ -30,33 +32,35 @@ struct Values {
 
 // All that belongs to one output row.
 struct RowInput {
-  std::vector<Values> target;           // one; chain_speculative: one per position
+  std::vector<Values> target;           // one; verify: one per position
   std::vector<Values> draft;            // one per draft; empty: deterministic drafts
   std::vector<std::int64_t> draft_ids;  // one per draft
-  std::int32_t draft_length = 0;
+  std::int32_t draft_count = 0;
   float temperature = 1.0f;
-  std::int32_t top_k = 0;
+  std::int32_t top_k = 0;  // select: how many tokens
   float top_p = 1.0f;
   float min_p = 0.0f;
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
+  std::uint32_t stream = 0;  // where the setting has streams
 };
 
 struct Problem {
-  sampler_operation operation = SAMPLER_OP_SAMPLE;
+  Operation operation = Operation::kSample;
   std::vector<RowInput> rows;
   std::int64_t num_cols = 0;
   // Ids of results: those of num_cols' elements, or, where a problem was made wider or turned into
   // lists, those of the problem that it came from.
   std::int64_t vocabulary = 0;
   bool has_candidates = false;
-  std::int64_t num_drafts = 0;  // of chain_speculative; residual: 1
+  std::int64_t num_drafts = 0;  // of verify; residual: 1
   std::int64_t num_selected = 1;
   sampler_dtype dtype = SAMPLER_F32;
   sampler_dtype draft_dtype = SAMPLER_F32;
   sampler_dtype output_dtype = SAMPLER_F32;
   sampler_input_kind kind = SAMPLER_LOGITS;
   sampler_input_kind draft_kind = SAMPLER_LOGITS;
+  sampler_output_kind output_kind = SAMPLER_OUTPUT_PROBABILITIES;
   sampler_tie_rule top_k_ties = SAMPLER_TIES_EXACT;
   sampler_tie_rule top_p_ties = SAMPLER_TIES_EXACT;
   sampler_filter_order filter_order = SAMPLER_FILTERS_SEQUENTIAL;
@@ -68,16 +72,15 @@ struct Problem {
 // Rows of the target that an output row has.
 std::int64_t num_positions(const Problem &problem);
 
-bool takes_logits(sampler_operation operation);
-bool takes_probabilities(sampler_operation operation);
+bool has_slots(Operation operation);
 
-// Whether filters may be set: chains of given probabilities have none.
+// Whether filters may be set: drafts of given probabilities have none.
 bool takes_filters(const Problem &problem);
 
 std::string describe(const Problem &problem);
 
 // A problem of random shape, types, rows, parameters and options. Most rows are good.
-Problem random_problem(sampler_operation operation, std::size_t num_cols, std::size_t num_rows,
+Problem random_problem(Operation operation, std::size_t num_cols, std::size_t num_rows,
                        Random *random);
 
 // One of the ways in which a row can be bad: contents or parameters.
@@ -98,6 +101,13 @@ std::vector<std::size_t> rows_equal_as_lists(const Problem &problem);
 
 // The same with `count` columns more, all impossible.
 Problem widened(const Problem &problem, std::int64_t count);
+
+// The same with rows, and positions of rows, of any lengths up to num_cols. `one_length`: at least
+// 1 and the same for all that belongs to one output row; draft tokens are then below it.
+Problem shortened(const Problem &problem, bool one_length, Random *random);
+
+// The same with impossible tokens at the end of rows that are shorter than num_cols.
+Problem padded(const Problem &problem);
 
 // The same values as f32.
 Problem as_f32(const Problem &problem);

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <sstream>
-#include <type_traits>
+#include <utility>
 
+#include "../sized.h"
 #include "oracle.h"
 
 namespace invariance_test {
@@ -24,16 +26,21 @@ std::size_t id_size(sampler_id_type type) {
   return type == SAMPLER_ID_I32 ? 4 : 8;
 }
 
+template <class T>
+std::uint64_t bits_of(T value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
 // Bits of a value that the type holds exactly, or that is the bit pattern of a NaN in it.
 std::uint32_t bits_of(float value, sampler_dtype dtype) {
   if (dtype == SAMPLER_F16) return oracle::f32_to_f16(value);
   if (dtype == SAMPLER_BF16) return oracle::f32_to_bf16(value);
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
+  return static_cast<std::uint32_t>(bits_of(value));
 }
 
-// Elements of a run-time size in memory of any alignment, with guards before and behind.
+// Elements of a run-time size in memory of any alignment, with guards before and after.
 class Array {
  public:
   Array() = default;
@@ -78,388 +85,374 @@ class Array {
   std::vector<unsigned char> memory_;
 };
 
-// Rows, or positions of rows, in the library's layout.
-struct Matrix {
-  Array values, ids, counts;
-  std::int64_t stride = 0, row_stride = 0;
-
-  Matrix() = default;
-  // `rows[i]` has num_positions entries.
-  Matrix(const std::vector<const std::vector<Values> *> &rows, std::int64_t num_positions,
-         const Problem &problem, sampler_dtype dtype, const Setting &setting) {
-    stride = problem.num_cols + setting.padding;
-    row_stride = stride * num_positions + setting.padding;
-    const std::size_t num_elements = to_size(row_stride) * rows.size();
-    const std::size_t num_lists = to_size(num_positions) * rows.size();
-    values = Array(num_elements, element_size(dtype), setting);
-    for (std::size_t i = 0; i < num_elements; ++i) {
-      values.set(i, bits_of(std::numeric_limits<float>::quiet_NaN(), dtype));
-    }
-    if (problem.has_candidates) {
-      ids = Array(num_elements, id_size(setting.candidate_id_type), setting);
-      counts = Array(num_lists, sizeof(std::int32_t), setting);
-    }
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      for (std::size_t i = 0; i < rows[row]->size(); ++i) {
-        store((*rows[row])[i], to_size(row_stride) * row + to_size(stride) * i,
-              to_size(num_positions) * row + i, dtype);
-      }
-    }
-  }
-
- private:
-  void store(const Values &row, std::size_t first, std::size_t list, sampler_dtype dtype) {
-    for (std::size_t i = 0; i < row.values.size(); ++i) {
-      values.set(first + i, bits_of(row.values[i], dtype));
-      if (!row.ids.empty()) ids.set(first + i, static_cast<std::uint64_t>(row.ids[i]));
-    }
-    if (counts.size() != 0) counts.set(list, row.values.size());
-  }
-};
-
-// SETTER(x) defines set_x(args, value): sets args->x and returns true, where the struct has an x.
-#define SETTER(member)                                                          \
-  template <class Args, class T>                                                \
-  auto set_##member(Args *args, T value, int)->decltype(args->member, bool()) { \
-    args->member = static_cast<decltype(args->member)>(value);                  \
-    return true;                                                                \
-  }                                                                             \
-  template <class Args, class T>                                                \
-  bool set_##member(Args *, T, long) {                                          \
-    return false;                                                               \
-  }
-SETTER(input)
-SETTER(row_stride)
-SETTER(input_dtype)
-SETTER(input_kind)
-SETTER(candidate_ids)
-SETTER(candidate_counts)
-SETTER(candidate_id_type)
-SETTER(row_indices)
-SETTER(num_input_rows)
-SETTER(target)
-SETTER(target_row_stride)
-SETTER(target_position_stride)
-SETTER(target_dtype)
-SETTER(target_kind)
-SETTER(target_candidate_ids)
-SETTER(target_candidate_counts)
-SETTER(draft)
-SETTER(draft_row_stride)
-SETTER(draft_position_stride)
-SETTER(draft_dtype)
-SETTER(draft_kind)
-SETTER(draft_candidate_ids)
-SETTER(draft_candidate_counts)
-SETTER(draft_token_ids)
-SETTER(draft_lengths)
-SETTER(num_drafts)
-SETTER(temperature)
-SETTER(top_k)
-SETTER(top_p)
-SETTER(min_p)
-SETTER(temperatures)
-SETTER(top_ks)
-SETTER(top_ps)
-SETTER(min_ps)
-SETTER(top_k_ties)
-SETTER(top_p_ties)
-SETTER(filter_order)
-SETTER(temperature_order)
-SETTER(draw_method)
-SETTER(logprob_kind)
-SETTER(seed)
-SETTER(offset)
-SETTER(seeds)
-SETTER(offsets)
-SETTER(num_seeds)
-SETTER(num_offsets)
-SETTER(num_selected)
-SETTER(token_id_type)
-SETTER(output_dtype)
-SETTER(output_stride)
-SETTER(output)
-SETTER(out_token_ids)
-SETTER(out_kept_counts)
-SETTER(out_logprobs)
-SETTER(out_values)
-SETTER(out_counts)
-SETTER(out_accepted_counts)
-SETTER(out_emitted_counts)
-SETTER(out_row_status)
-#undef SETTER
-
 // One call: its arrays, and the way from the problem to the argument struct and back.
 class Call {
  public:
   Call(const Problem &problem, const Setting &setting)
-      : problem_(problem), setting_(setting), num_rows_(problem.rows.size()) {
-    store_rows();
-    store_parameters();
-    make_outputs();
-  }
+      : problem_(problem),
+        setting_(setting),
+        num_rows_(problem.rows.size()),
+        num_slots_(setting.slots.empty() ? num_rows_ : to_size(setting.num_slots)) {}
 
-  template <class Args>
-  Results run(sampler_t sampler, Args args, sampler_status (*operation)(sampler_t, const Args *)) {
-    args.num_rows = static_cast<std::int64_t>(num_rows_);
-    args.num_cols = problem_.num_cols;
-    set_candidate_id_type(&args, setting_.candidate_id_type, 0);
-    set_inputs(&args);
-    set_chain_inputs(&args);
-    set_parameters(&args);
-    set_randomness(&args);
-    set_outputs(&args);
-
-    std::size_t bytes = 0;
-    EXPECT_EQ(sampler_workspace_size(sampler, problem_.operation, &args, &bytes), SAMPLER_OK)
-        << sampler_last_error();
-    Array workspace(bytes, setting_.workspace_misalignment, setting_.fill, 1);
-    args.workspace = workspace.data();
-    args.workspace_bytes = workspace.bytes();
-    invoke(sampler, args, operation);
-    EXPECT_TRUE(workspace.are_guards_intact());
-    return results();
+  Results run(sampler_t sampler) {
+    switch (problem_.operation) {
+      case Operation::kSample:
+        return sample(sampler);
+      case Operation::kFilter:
+        return filter(sampler);
+      case Operation::kSelect:
+        return select(sampler);
+      case Operation::kVerify:
+        return verify(sampler);
+      case Operation::kResidual:
+        return residual(sampler);
+    }
+    return {};
   }
 
  private:
-  void store_rows() {
-    std::vector<const std::vector<Values> *> targets, drafts;
-    for (const RowInput &row : problem_.rows) {
-      targets.push_back(&row.target);
-      drafts.push_back(&row.draft);
+  using Sequences = std::vector<const std::vector<Values> *>;
+
+  // ---- The operations: outputs in the order of RowResult ----
+
+  Results sample(sampler_t sampler) {
+    auto args = sized<sampler_sample_args>();
+    if (setting_.has_row_indices) {
+      args.row_indices = keep<std::int32_t>(share_rows(&args.input));
+      args.num_row_indices = static_cast<std::int64_t>(num_rows_);
+    } else {
+      args.input = target_rows();
     }
-    if (setting_.has_row_indices && problem_.operation != SAMPLER_OP_CHAIN_SPECULATIVE) {
-      std::vector<const std::vector<Values> *> stored;
-      std::vector<std::size_t> places;
-      for (const auto *row : targets) {
-        const auto same = [&](const auto *other) { return *other == *row; };
-        places.push_back(
-            to_size(std::find_if(stored.begin(), stored.end(), same) - stored.begin()));
-        if (places.back() == stored.size()) stored.push_back(row);
+    set_parameters(&args);
+    set_random(&args.random);
+    args.draw_method = problem_.draw_method;
+    args.logprob_kind = problem_.logprob_kind;
+    args.token_id_type = setting_.token_id_type;
+    args.out_row_status = numbers<sampler_row_status>();
+    args.out_token_ids = tokens(1);
+    if (setting_.has_optional_outputs) {
+      args.out_kept_counts = numbers<std::int32_t>();
+      args.out_logprobs = numbers<float>();
+      args.out_values = numbers<float>();
+    }
+    return finish(sampler, args, &sampler_sample_workspace_size, &sampler_sample);
+  }
+
+  Results filter(sampler_t sampler) {
+    auto args = sized<sampler_filter_args>();
+    args.input = target_rows();
+    set_parameters(&args);
+    args.output_kind = problem_.output_kind;
+    args.out_row_status = numbers<sampler_row_status>();
+    set_output_rows(&args);
+    if (setting_.has_optional_outputs) args.out_kept_counts = numbers<std::int32_t>();
+    return finish(sampler, args, &sampler_filter_workspace_size, &sampler_filter);
+  }
+
+  Results select(sampler_t sampler) {
+    auto args = sized<sampler_select_args>();
+    args.input = target_rows();
+    args.num_selected = problem_.num_selected;
+    args.selected_counts = per_row(&RowInput::top_k);
+    args.output_dtype = problem_.output_dtype;
+    args.token_id_type = setting_.token_id_type;
+    args.out_row_status = numbers<sampler_row_status>();
+    args.out_token_ids = tokens(problem_.num_selected);
+    if (setting_.has_optional_outputs) {
+      args.out_values = output(element_size(problem_.output_dtype), problem_.num_selected);
+      args.out_counts = numbers<std::int32_t>();
+    }
+    return finish(sampler, args, &sampler_select_workspace_size, &sampler_select);
+  }
+
+  Results verify(sampler_t sampler) {
+    auto args = sized<sampler_verify_args>();
+    args.target = target_rows(&args.target_sequence_stride);
+    args.draft = draft_rows(&args.draft_sequence_stride);
+    args.draft_token_ids = keep<void>(draft_ids());
+    args.num_drafts = problem_.num_drafts;
+    args.draft_counts = per_row(&RowInput::draft_count);
+    set_parameters(&args);
+    set_random(&args.random);
+    args.token_id_type = setting_.token_id_type;
+    args.out_row_status = numbers<sampler_row_status>();
+    args.out_token_ids = tokens(num_positions(problem_));
+    if (setting_.has_optional_outputs) {
+      args.out_accepted_counts = numbers<std::int32_t>();
+      args.out_emitted_counts = numbers<std::int32_t>();
+    }
+    return finish(sampler, args, &sampler_verify_workspace_size, &sampler_verify);
+  }
+
+  Results residual(sampler_t sampler) {
+    auto args = sized<sampler_residual_args>();
+    args.target = target_rows();
+    args.draft = draft_rows();
+    if (!args.draft.values) args.draft_token_ids = keep<void>(draft_ids());
+    args.token_id_type = setting_.token_id_type;
+    args.out_row_status = numbers<sampler_row_status>();
+    set_output_rows(&args);
+    return finish(sampler, args, &sampler_residual_workspace_size, &sampler_residual);
+  }
+
+  // ---- Inputs ----
+
+  template <class T>
+  const T *keep(Array array) {
+    inputs_.push_back(std::move(array));
+    return static_cast<const T *>(inputs_.back().data());
+  }
+
+  // The values of all rows that belong to an output row, in the library's layout. NaN stands
+  // between them and after the last value of each.
+  sampler_rows rows(const Sequences &sequences, sampler_dtype dtype, sampler_input_kind kind,
+                    std::int64_t *sequence_stride) {
+    sampler_rows view = {};
+    if (sequences.empty() || sequences[0]->empty()) return view;
+    const std::size_t num_positions = sequences[0]->size();
+    view.num_rows = static_cast<std::int64_t>(sequences.size() * num_positions);
+    view.num_cols = problem_.num_cols;
+    view.row_stride = problem_.num_cols + setting_.padding;
+    view.dtype = dtype;
+    view.kind = kind;
+    view.candidate_id_type = setting_.candidate_id_type;
+    const std::size_t row_stride = to_size(view.row_stride);
+    std::size_t stride = row_stride * num_positions;
+    if (sequence_stride) {
+      stride += to_size(setting_.padding);
+      *sequence_stride = static_cast<std::int64_t>(stride);
+    }
+    const std::size_t num_elements = stride * sequences.size();
+    Array values(num_elements, element_size(dtype), setting_);
+    for (std::size_t i = 0; i < num_elements; ++i) {
+      values.set(i, bits_of(std::numeric_limits<float>::quiet_NaN(), dtype));
+    }
+    Array ids(num_elements, id_size(view.candidate_id_type), setting_);
+    Array counts(to_size(view.num_rows), sizeof(std::int32_t), setting_);
+    bool has_counts = problem_.has_candidates;
+    for (std::size_t i = 0; i < to_size(view.num_rows); ++i) {
+      const Values &row = (*sequences[i / num_positions])[i % num_positions];
+      const std::size_t first = i / num_positions * stride + i % num_positions * row_stride;
+      for (std::size_t j = 0; j < row.values.size(); ++j) {
+        values.set(first + j, bits_of(row.values[j], dtype));
+        if (!row.ids.empty()) ids.set(first + j, static_cast<std::uint64_t>(row.ids[j]));
       }
-      std::reverse(stored.begin(), stored.end());
-      row_indices_ = Array(num_rows_, sizeof(std::int32_t), setting_);
-      for (std::size_t i = 0; i < num_rows_; ++i)
-        row_indices_.set(i, stored.size() - 1 - places[i]);
-      num_stored_rows_ = stored.size();
-      shared_ = Matrix(stored, 1, problem_, problem_.dtype, setting_);
+      counts.set(i, row.values.size());
+      has_counts = has_counts || row.values.size() < to_size(view.num_cols);
     }
-    target_ = Matrix(targets, num_positions(problem_), problem_, problem_.dtype, setting_);
-    has_draft_ = !problem_.rows.empty() && !problem_.rows[0].draft.empty();
-    if (has_draft_) {
-      draft_ = Matrix(drafts, problem_.num_drafts, problem_, problem_.draft_dtype, setting_);
-    }
+    view.values = keep<void>(std::move(values));
+    if (problem_.has_candidates) view.candidate_ids = keep<void>(std::move(ids));
+    if (has_counts) view.candidate_counts = keep<std::int32_t>(std::move(counts));
+    return view;
   }
 
-  template <class T, class Get>
-  Array per_row(const Get &get) const {
+  Sequences sequences(std::vector<Values> RowInput::*member) const {
+    Sequences result;
+    for (const RowInput &row : problem_.rows) result.push_back(&(row.*member));
+    return result;
+  }
+
+  sampler_rows target_rows(std::int64_t *sequence_stride = nullptr) {
+    return rows(sequences(&RowInput::target), problem_.dtype, problem_.kind, sequence_stride);
+  }
+
+  sampler_rows draft_rows(std::int64_t *sequence_stride = nullptr) {
+    return rows(sequences(&RowInput::draft), problem_.draft_dtype, problem_.draft_kind,
+                sequence_stride);
+  }
+
+  // Each different row once, in reverse order. Returns the place of each output row's.
+  Array share_rows(sampler_rows *input) {
+    Sequences stored;
+    std::vector<std::size_t> places;
+    for (const auto *row : sequences(&RowInput::target)) {
+      const auto same = [&](const auto *other) { return *other == *row; };
+      places.push_back(to_size(std::find_if(stored.begin(), stored.end(), same) - stored.begin()));
+      if (places.back() == stored.size()) stored.push_back(row);
+    }
+    std::reverse(stored.begin(), stored.end());
+    *input = rows(stored, problem_.dtype, problem_.kind, nullptr);
+    Array indices(num_rows_, sizeof(std::int32_t), setting_);
+    for (std::size_t i = 0; i < num_rows_; ++i) indices.set(i, stored.size() - 1 - places[i]);
+    return indices;
+  }
+
+  template <class T>
+  const T *per_row(T RowInput::*member) {
     Array array(num_rows_, sizeof(T), setting_);
+    for (std::size_t i = 0; i < num_rows_; ++i) array.set(i, bits_of(problem_.rows[i].*member));
+    return keep<T>(std::move(array));
+  }
+
+  template <class T>
+  const T *per_slot(T RowInput::*member) {
+    if (setting_.slots.empty()) return per_row(member);
+    Array array(num_slots_, sizeof(T), setting_);
+    for (std::size_t i = 0; i < num_slots_; ++i) array.set(i, ~std::uint64_t{0});
     for (std::size_t i = 0; i < num_rows_; ++i) {
-      const T value = get(problem_.rows[i]);
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &value, sizeof value);
-      array.set(i, bits);
+      const std::int64_t slot = setting_.slots[i];
+      const bool is_good = slot >= 0 && slot < setting_.num_slots;
+      if (is_good) array.set(to_size(slot), bits_of(problem_.rows[i].*member));
     }
-    return array;
+    return keep<T>(std::move(array));
   }
 
-  void store_parameters() {
-    temperatures_ = per_row<float>([](const RowInput &row) { return row.temperature; });
-    top_ks_ = per_row<std::int32_t>([](const RowInput &row) { return row.top_k; });
-    top_ps_ = per_row<float>([](const RowInput &row) { return row.top_p; });
-    min_ps_ = per_row<float>([](const RowInput &row) { return row.min_p; });
-    seeds_ = per_row<std::uint64_t>([](const RowInput &row) { return row.seed; });
-    offsets_ = per_row<std::uint64_t>([](const RowInput &row) { return row.offset; });
-    draft_lengths_ = per_row<std::int32_t>([](const RowInput &row) { return row.draft_length; });
-    draft_ids_ =
-        Array(num_rows_ * to_size(problem_.num_drafts), id_size(setting_.token_id_type), setting_);
-    for (std::size_t i = 0; i < draft_ids_.size(); ++i) {
-      const std::size_t n = to_size(problem_.num_drafts);
-      draft_ids_.set(i, static_cast<std::uint64_t>(problem_.rows[i / n].draft_ids[i % n]));
+  Array draft_ids() const {
+    const std::size_t n = to_size(problem_.num_drafts);
+    Array ids(num_rows_ * n, id_size(setting_.token_id_type), setting_);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      ids.set(i, static_cast<std::uint64_t>(problem_.rows[i / n].draft_ids[i % n]));
     }
-  }
-
-  std::size_t tokens_per_row() const {
-    if (problem_.operation == SAMPLER_OP_TOP_K_SELECT) return to_size(problem_.num_selected);
-    return to_size(num_positions(problem_));
-  }
-
-  void make_outputs() {
-    const bool select = problem_.operation == SAMPLER_OP_TOP_K_SELECT;
-    output_stride_ = problem_.num_cols + setting_.padding;
-    tokens_ = Array(num_rows_ * tokens_per_row(), id_size(setting_.token_id_type), setting_);
-    values_ = Array(num_rows_ * (select ? tokens_per_row() : 1),
-                    select ? element_size(problem_.output_dtype) : sizeof(float), setting_);
-    output_ =
-        Array(num_rows_ * to_size(output_stride_), element_size(problem_.output_dtype), setting_);
-    kept_counts_ = counts_ = accepted_ = emitted_ = logprobs_ = status_ =
-        Array(num_rows_, 4, setting_);
-  }
-
-  template <class Args>
-  void set_inputs(Args *args) {
-    const bool shared = setting_.has_row_indices && set_row_indices(args, row_indices_.data(), 0);
-    if (shared) set_num_input_rows(args, num_stored_rows_, 0);
-    Matrix &rows = shared ? shared_ : target_;
-    set_input(args, rows.values.data(), 0);
-    set_row_stride(args, rows.row_stride, 0);
-    set_input_dtype(args, problem_.dtype, 0);
-    set_input_kind(args, problem_.kind, 0);
-    set_candidate_ids(args, rows.ids.data(), 0);
-    set_candidate_counts(args, rows.counts.data(), 0);
-  }
-
-  template <class Args>
-  void set_chain_inputs(Args *args) {
-    set_num_drafts(args, problem_.num_drafts, 0);
-    set_target(args, target_.values.data(), 0);
-    set_target_row_stride(args, target_.row_stride, 0);
-    set_target_position_stride(args, target_.stride, 0);
-    set_target_dtype(args, problem_.dtype, 0);
-    set_target_kind(args, problem_.kind, 0);
-    set_target_candidate_ids(args, target_.ids.data(), 0);
-    set_target_candidate_counts(args, target_.counts.data(), 0);
-    set_draft_lengths(args, draft_lengths_.data(), 0);
-    // A residual takes either the drafter's tokens or its rows.
-    const bool has_tokens = problem_.operation != SAMPLER_OP_RESIDUAL || !has_draft_;
-    if (has_tokens) set_draft_token_ids(args, draft_ids_.data(), 0);
-    if (!has_draft_) return;
-    set_draft(args, draft_.values.data(), 0);
-    set_draft_row_stride(args, draft_.row_stride, 0);
-    set_draft_position_stride(args, draft_.stride, 0);
-    set_draft_dtype(args, problem_.draft_dtype, 0);
-    set_draft_kind(args, problem_.draft_kind, 0);
-    set_draft_candidate_ids(args, draft_.ids.data(), 0);
-    set_draft_candidate_counts(args, draft_.counts.data(), 0);
+    return ids;
   }
 
   template <class Args>
   void set_parameters(Args *args) {
-    const bool filters = takes_filters(problem_);
-    if (setting_.has_scalar_parameters) {
-      const RowInput &row = problem_.rows.at(0);
-      set_temperature(args, row.temperature, 0);
-      if (filters) {
-        set_top_k(args, row.top_k, 0);
-        set_top_p(args, row.top_p, 0);
-        set_min_p(args, row.min_p, 0);
-      }
-      // top_k_select has no scalar: num_selected is one.
-      if (problem_.operation == SAMPLER_OP_TOP_K_SELECT) set_top_ks(args, top_ks_.data(), 0);
+    params_ = sampler_params_default();
+    row_params_.struct_size = sizeof row_params_;
+    const RowInput &first = problem_.rows.at(0);
+    const bool has_scalars = setting_.has_scalar_parameters;
+    if (has_scalars) {
+      params_.temperature = first.temperature;
     } else {
-      set_temperatures(args, temperatures_.data(), 0);
-      if (filters) {
-        set_top_ks(args, top_ks_.data(), 0);
-        set_top_ps(args, top_ps_.data(), 0);
-        set_min_ps(args, min_ps_.data(), 0);
-      }
+      row_params_.temperature = per_slot(&RowInput::temperature);
     }
-    set_top_k_ties(args, problem_.top_k_ties, 0);
-    set_top_p_ties(args, problem_.top_p_ties, 0);
-    set_filter_order(args, problem_.filter_order, 0);
-    set_temperature_order(args, problem_.temperature_order, 0);
-    set_draw_method(args, problem_.draw_method, 0);
-    set_logprob_kind(args, problem_.logprob_kind, 0);
-    set_num_selected(args, problem_.num_selected, 0);
+    if (has_scalars && takes_filters(problem_)) {
+      params_.top_k = first.top_k;
+      params_.top_p = first.top_p;
+      params_.min_p = first.min_p;
+    } else if (takes_filters(problem_)) {
+      row_params_.top_k = per_slot(&RowInput::top_k);
+      row_params_.top_p = per_slot(&RowInput::top_p);
+      row_params_.min_p = per_slot(&RowInput::min_p);
+    }
+    params_.top_k_ties = problem_.top_k_ties;
+    params_.top_p_ties = problem_.top_p_ties;
+    params_.filter_order = problem_.filter_order;
+    params_.temperature_order = problem_.temperature_order;
+    args->params = &params_;
+    args->row_params = has_scalars ? nullptr : &row_params_;
+    if (setting_.slots.empty()) return;
+    Array slots(num_rows_, sizeof(std::int32_t), setting_);
+    for (std::size_t i = 0; i < num_rows_; ++i) slots.set(i, bits_of(setting_.slots[i]));
+    args->slots = keep<std::int32_t>(std::move(slots));
+    args->num_slots = setting_.num_slots;
   }
 
-  template <class Args>
-  void set_randomness(Args *args) {
-    const auto count = [&](bool scalar) { return scalar ? std::size_t{1} : num_rows_; };
-    if (setting_.has_scalar_seed && !setting_.has_arrays_of_one) {
-      set_seed(args, problem_.rows.at(0).seed, 0);
-    } else {
-      set_seeds(args, seeds_.data(), 0);
-      set_num_seeds(args, count(setting_.has_scalar_seed), 0);
-    }
-    if (setting_.has_scalar_offset && !setting_.has_arrays_of_one) {
-      set_offset(args, problem_.rows.at(0).offset, 0);
-    } else {
-      set_offsets(args, offsets_.data(), 0);
-      set_num_offsets(args, count(setting_.has_scalar_offset), 0);
-    }
+  void set_random(sampler_random *random) {
+    const auto set = [&](std::uint64_t RowInput::*member, bool is_scalar, std::uint64_t *scalar,
+                         const std::uint64_t **array, std::int64_t *count) {
+      const std::uint64_t first = problem_.rows.at(0).*member;
+      if (is_scalar && setting_.has_arrays_of_one) {
+        Array one(1, sizeof first, setting_);
+        one.set(0, first);
+        *array = keep<std::uint64_t>(std::move(one));
+        *count = 1;
+      } else if (is_scalar) {
+        *scalar = first;
+      } else {
+        *array = per_slot(member);
+        *count = static_cast<std::int64_t>(num_slots_);
+      }
+    };
+    set(&RowInput::seed, setting_.has_scalar_seed, &random->seed, &random->seeds,
+        &random->num_seeds);
+    set(&RowInput::offset, setting_.has_scalar_offset, &random->offset, &random->offsets,
+        &random->num_offsets);
+    if (setting_.has_streams) random->streams = per_slot(&RowInput::stream);
   }
 
-  struct Written {
-    const Array *array;
+  // ---- Outputs ----
+
+  enum class Shape { kNumbers, kTokens, kRow };
+  struct Output {
+    Array array;
     std::size_t per_row;
+    Shape shape;
   };
 
-  template <class Args>
-  void set_outputs(Args *args) {
-    const bool all = setting_.has_optional_outputs;
-    const bool select = problem_.operation == SAMPLER_OP_TOP_K_SELECT;
-    set_token_id_type(args, setting_.token_id_type, 0);
-    set_output_dtype(args, problem_.output_dtype, 0);
-    set_output_stride(args, output_stride_, 0);
-    const auto add = [&](bool written, const Array &array, std::size_t per_row) {
-      if (written) written_.push_back({&array, per_row});
-    };
-    add(set_out_row_status(args, status_.data(), 0), status_, 1);
-    add(set_out_token_ids(args, tokens_.data(), 0), tokens_, tokens_per_row());
-    add(set_output(args, output_.data(), 0), output_, to_size(output_stride_));
-    add(all && set_out_kept_counts(args, kept_counts_.data(), 0), kept_counts_, 1);
-    add(all && set_out_logprobs(args, logprobs_.data(), 0), logprobs_, 1);
-    add(all && set_out_values(args, values_.data(), 0), values_, select ? tokens_per_row() : 1);
-    add(all && set_out_counts(args, counts_.data(), 0), counts_, 1);
-    add(all && set_out_accepted_counts(args, accepted_.data(), 0), accepted_, 1);
-    add(all && set_out_emitted_counts(args, emitted_.data(), 0), emitted_, 1);
+  void *output(std::size_t element_size, std::int64_t per_row, Shape shape = Shape::kNumbers) {
+    Array array(num_rows_ * to_size(per_row), element_size, setting_);
+    outputs_.push_back({std::move(array), to_size(per_row), shape});
+    return outputs_.back().array.data();
+  }
+
+  template <class T>
+  T *numbers() {
+    return static_cast<T *>(output(sizeof(T), 1));
+  }
+
+  void *tokens(std::int64_t per_row) {
+    return output(id_size(setting_.token_id_type), per_row, Shape::kTokens);
   }
 
   template <class Args>
-  void invoke(sampler_t sampler, const Args &args,
-              sampler_status (*operation)(sampler_t, const Args *)) {
-    const Matrix target = target_, draft = draft_, shared = shared_;
-    const Array draft_ids = draft_ids_;
+  void set_output_rows(Args *args) {
+    args->output_dtype = problem_.output_dtype;
+    args->output_stride = problem_.num_cols + setting_.padding;
+    args->output = output(element_size(problem_.output_dtype), args->output_stride, Shape::kRow);
+  }
+
+  template <class Args>
+  Results finish(sampler_t sampler, Args args,
+                 sampler_status (*workspace_size)(sampler_t, const Args *, std::size_t *),
+                 sampler_status (*operation)(sampler_t, const Args *)) {
+    std::size_t bytes = 0;
+    EXPECT_EQ(workspace_size(sampler, &args, &bytes), SAMPLER_OK) << sampler_last_error();
+    Array workspace(bytes, setting_.workspace_misalignment, setting_.fill, 1);
+    args.exec.workspace = workspace.data();
+    args.exec.workspace_bytes = workspace.bytes();
+
+    const std::deque<Array> inputs = inputs_;
     const std::uint64_t control = fp_control_of(setting_.fp_mode);
-    std::uint64_t control_behind;
+    std::uint64_t control_after;
     sampler_status status;
     {
       const ScopedFpMode mode(setting_.fp_mode);
       status = operation(sampler, &args);
-      control_behind = fp_control();
+      control_after = fp_control();
     }
     EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
-    EXPECT_EQ(control_behind, control) << "the caller's floating-point environment was changed";
-    EXPECT_TRUE(target.values == target_.values && draft.values == draft_.values &&
-                shared.values == shared_.values && draft_ids == draft_ids_)
-        << "an input was written";
+    EXPECT_EQ(control_after, control) << "the caller's floating-point environment was changed";
+    EXPECT_TRUE(inputs == inputs_) << "an input was written";
+    EXPECT_TRUE(workspace.are_guards_intact());
+    return results();
   }
 
   Results results() const {
     Results results(num_rows_);
-    for (const Written &written : written_) {
-      EXPECT_TRUE(written.array->are_guards_intact());
+    for (const Output &output : outputs_) {
+      EXPECT_TRUE(output.array.are_guards_intact());
       for (std::size_t row = 0; row < num_rows_; ++row) {
-        if (written.array == &output_) {
-          append_output_row(row, &results[row]);
+        if (output.shape == Shape::kRow) {
+          append_row(output, row, &results[row]);
         } else {
-          append(written, row, &results[row]);
+          append_numbers(output, row, &results[row]);
         }
       }
     }
     return results;
   }
 
-  void append(const Written &written, std::size_t row, RowResult *result) const {
-    const bool widen = written.array == &tokens_ && setting_.token_id_type == SAMPLER_ID_I32;
-    for (std::size_t i = row * written.per_row; i < (row + 1) * written.per_row; ++i) {
-      const std::uint64_t bits = written.array->get(i);
+  void append_numbers(const Output &output, std::size_t row, RowResult *result) const {
+    const bool widen = output.shape == Shape::kTokens && setting_.token_id_type == SAMPLER_ID_I32;
+    for (std::size_t i = row * output.per_row; i < (row + 1) * output.per_row; ++i) {
+      const std::uint64_t bits = output.array.get(i);
       result->push_back(
           widen ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(bits)}) : bits);
     }
   }
 
   // The elements by token id. Those of no token must say "not kept".
-  void append_output_row(std::size_t row, RowResult *result) const {
+  void append_row(const Output &output, std::size_t row, RowResult *result) const {
     const sampler_input_kind kind =
-        problem_.operation == SAMPLER_OP_TOP_K_MASK ? SAMPLER_LOGITS : SAMPLER_PROBABILITIES;
+        problem_.output_kind == SAMPLER_OUTPUT_VALUES ? SAMPLER_LOGITS : SAMPLER_PROBABILITIES;
     const std::uint64_t nothing = bits_of(impossible(kind), problem_.output_dtype);
     RowResult by_id(to_size(problem_.vocabulary), nothing);
     const Values &input = problem_.rows[row].target[0];
-    const std::size_t first = row * to_size(output_stride_);
+    const std::size_t first = row * output.per_row;
     for (std::size_t i = 0; i < to_size(problem_.num_cols); ++i) {
-      const std::uint64_t element = output_.get(first + i);
+      const std::uint64_t element = output.array.get(first + i);
       const std::size_t id =
           problem_.has_candidates && i < input.ids.size() ? to_size(input.ids[i]) : i;
       const bool is_token = id < by_id.size() && i < input.values.size();
@@ -469,8 +462,8 @@ class Call {
         EXPECT_EQ(element, nothing) << "element " << i << " of row " << row;
       }
     }
-    for (std::int64_t i = problem_.num_cols; i < output_stride_; ++i) {
-      EXPECT_EQ(output_.get(first + to_size(i)), untouched()) << "padding of row " << row;
+    for (std::size_t i = to_size(problem_.num_cols); i < output.per_row; ++i) {
+      EXPECT_EQ(output.array.get(first + i), untouched()) << "padding of row " << row;
     }
     result->insert(result->end(), by_id.begin(), by_id.end());
   }
@@ -483,22 +476,19 @@ class Call {
 
   const Problem &problem_;
   const Setting &setting_;
-  std::size_t num_rows_;
-  std::size_t num_stored_rows_ = 0;
-  bool has_draft_ = false;
-  std::int64_t output_stride_ = 0;
-  Matrix target_, draft_, shared_;
-  Array row_indices_, temperatures_, top_ks_, top_ps_, min_ps_, seeds_, offsets_, draft_lengths_,
-      draft_ids_;
-  Array tokens_, values_, output_, kept_counts_, counts_, accepted_, emitted_, logprobs_, status_;
-  std::vector<Written> written_;
+  std::size_t num_rows_, num_slots_;
+  sampler_params params_ = {};
+  sampler_row_params row_params_ = {};
+  // Arrays stay where they are when further ones are added.
+  std::deque<Array> inputs_;
+  std::deque<Output> outputs_;
 };
 
 }  // namespace
 
 SamplerPtr make_sampler(std::int32_t num_threads, sampler_parallel_for_fn parallel_for,
                         void *user) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
   options.parallel_for = parallel_for;
   options.parallel_for_user = user;
@@ -514,42 +504,21 @@ std::string describe(const Setting &setting) {
        << " fill=" << int{setting.fill} << " token_id_type=" << setting.token_id_type
        << " scalars=" << setting.has_scalar_parameters << setting.has_scalar_seed
        << setting.has_scalar_offset << setting.has_arrays_of_one
-       << " row_indices=" << setting.has_row_indices
+       << " streams=" << setting.has_streams << " slots=" << setting.slots.size() << " of "
+       << setting.num_slots << " row_indices=" << setting.has_row_indices
        << " optional_outputs=" << setting.has_optional_outputs
        << " fp_mode=" << static_cast<int>(setting.fp_mode);
   return text.str();
 }
 
 Results run(sampler_t sampler, const Problem &problem, const Setting &setting) {
-  Call call(problem, setting);
-  switch (problem.operation) {
-#define RUN(OPERATION, name)   \
-  case SAMPLER_OP_##OPERATION: \
-    return call.run<name##_args>(sampler, SAMPLER_##OPERATION##_ARGS_INIT, &(name));
-    RUN(SAMPLE, sampler_sample)
-    RUN(TOP_K, sampler_top_k)
-    RUN(TOP_P, sampler_top_p)
-    RUN(MIN_P, sampler_min_p)
-    RUN(TOP_K_TOP_P, sampler_top_k_top_p)
-    RUN(ARGMAX, sampler_argmax)
-    RUN(SOFTMAX, sampler_softmax)
-    RUN(TOP_K_RENORM, sampler_top_k_renorm)
-    RUN(TOP_P_RENORM, sampler_top_p_renorm)
-    RUN(TOP_K_MASK, sampler_top_k_mask)
-    RUN(TOP_K_SELECT, sampler_top_k_select)
-    RUN(CHAIN_SPECULATIVE, sampler_chain_speculative)
-    RUN(RESIDUAL, sampler_residual)
-#undef RUN
-    default:
-      ADD_FAILURE() << "operation " << problem.operation;
-      return {};
-  }
+  return Call(problem, setting).run(sampler);
 }
 
-Results run_alone(sampler_t sampler, const Problem &problem) {
+Results run_alone(sampler_t sampler, const Problem &problem, const Setting &setting) {
   Results results;
   for (std::size_t i = 0; i < problem.rows.size(); ++i) {
-    results.push_back(run(sampler, with_rows(problem, {i})).at(0));
+    results.push_back(run(sampler, with_rows(problem, {i}), setting).at(0));
   }
   return results;
 }

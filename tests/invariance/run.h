@@ -33,12 +33,17 @@ struct Setting {
   sampler_id_type token_id_type = SAMPLER_ID_I32;
   sampler_id_type candidate_id_type = SAMPLER_ID_I32;
   // One value instead of an array; the rows' own must be equal. A seed that is not an array has the
-  // output row for its stream.
+  // slot for its stream.
   bool has_scalar_parameters = false;
   bool has_scalar_seed = false;
   bool has_scalar_offset = false;
   // Scalar seeds and offsets as arrays of one.
   bool has_arrays_of_one = false;
+  bool has_streams = false;
+  // The slot of each row; rows of one slot have the same parameters, seed, offset and stream. Slots
+  // of no row hold NaN and -1. Empty: the call has none. Ignored where the operation has no slots.
+  std::vector<std::int32_t> slots;
+  std::int64_t num_slots = 0;
   // Rows that are equal stored once, in reverse order. Ignored where the operation has no
   // row_indices.
   bool has_row_indices = false;
@@ -58,7 +63,7 @@ using Results = std::vector<RowResult>;
 Results run(sampler_t sampler, const Problem &problem, const Setting &setting = {});
 
 // Each row in a call of its own.
-Results run_alone(sampler_t sampler, const Problem &problem);
+Results run_alone(sampler_t sampler, const Problem &problem, const Setting &setting = {});
 
 sampler_row_status status_of(const RowResult &result);
 

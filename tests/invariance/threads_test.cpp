@@ -12,7 +12,7 @@
 namespace invariance_test {
 namespace {
 
-class Threads : public testing::TestWithParam<sampler_operation> {
+class Threads : public testing::TestWithParam<Operation> {
  protected:
   Threads() {
     Random random(static_cast<std::uint64_t>(GetParam()));
@@ -36,7 +36,7 @@ class Threads : public testing::TestWithParam<sampler_operation> {
   std::vector<Results> expected_;
 };
 INSTANTIATE_TEST_SUITE_P(Operations, Threads, testing::ValuesIn(operations()),
-                         [](const testing::TestParamInfo<sampler_operation> &operation) {
+                         [](const testing::TestParamInfo<Operation> &operation) {
                            return name(operation.param);
                          });
 

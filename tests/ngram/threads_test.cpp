@@ -1,13 +1,17 @@
 // A storage or a lookup that several threads call at once, and one that a process was forked with
 // in the middle of a call.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "support.h"
 
@@ -220,6 +224,21 @@ TEST(Threads, CallTheStorageOfALoop) {
   sampler_destroy(sampler);
 }
 
+// Runs `body` in a child process, which must end well: by exit(), which writes what was counted of
+// the lines that ran.
+void expect_child(const std::function<void()> &body) {
+  std::fflush(nullptr);  // so that the child does not write it again
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    body();
+    std::exit(testing::Test::HasFailure() ? 1 : 42);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42) << status;
+}
+
 // What a child has of a storage that its parent was changing is not looked at.
 TEST(Fork, AStorageInUseIsEmptyInTheChild) {
   auto options = storage_options(SAMPLER_NGRAM_ALL_ORDERS, 3, kVocabulary);
@@ -231,20 +250,14 @@ TEST(Fork, AStorageInUseIsEmptyInTheChild) {
   interface.initialize({1, 2, 3});
   for (const bool is_destroyed_at_once : {false, true}) {
     interrupted.during = [&] {
-      const pid_t child = fork();
-      if (child == 0) {
-        alarm(20);
+      expect_child([&] {
         if (!is_destroyed_at_once) {
           EXPECT_FALSE(interface.next({1, 2}).known);
           interface.initialize({1, 2, 7});
           EXPECT_EQ(interface.next({1, 2}), (Next{7, 1}));
         }
         sampler_ngram_storage_destroy(storage);
-        _exit(testing::Test::HasFailure() ? 1 : 42);
-      }
-      int status = 0;
-      EXPECT_EQ(waitpid(child, &status, 0), child);
-      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42) << status;
+      });
     };
     // Enough for a larger table.
     Tokens text(2000);
@@ -255,6 +268,70 @@ TEST(Fork, AStorageInUseIsEmptyInTheChild) {
     EXPECT_EQ(interface.next({1, 2}), (Next{3, 1}));
   }
   sampler_ngram_storage_destroy(storage);
+}
+
+// Calls a function in the middle of the next call that uses a page of memory.
+class Touched {
+ public:
+  Touched(void *page, std::size_t bytes, std::function<void()> during)
+      : page_(page), bytes_(bytes), during_(std::move(during)) {
+    current = this;
+    struct sigaction action = {};
+    action.sa_handler = [](int) { current->happens(); };
+    sigaction(SIGSEGV, &action, &before_);
+    mprotect(page_, bytes_, PROT_NONE);
+  }
+  ~Touched() { EXPECT_FALSE(during_) << "was not touched"; }
+
+ private:
+  void happens() {
+    mprotect(page_, bytes_, PROT_READ | PROT_WRITE);
+    sigaction(SIGSEGV, &before_, nullptr);
+    std::exchange(during_, nullptr)();
+  }
+
+  static inline Touched *current;
+  void *page_;
+  std::size_t bytes_;
+  std::function<void()> during_;
+  struct sigaction before_;
+};
+
+// The like of a lookup, which is changed by calls that call nothing.
+TEST(Fork, ALookupInUseIsEmptyInTheChild) {
+  static const auto page_bytes = std::size_t(sysconf(_SC_PAGESIZE));
+  static unsigned char *memory;
+  static std::size_t memory_bytes;
+  sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+  options.max_tokens = std::int64_t(page_bytes);  // the last pages of the memory are the text's
+  options.vocabulary_size = kVocabulary;
+  options.allocate = [](void *, std::size_t bytes, std::size_t) -> void * {
+    memory_bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+    memory = static_cast<unsigned char *>(std::aligned_alloc(page_bytes, memory_bytes));
+    return memory;
+  };
+  options.deallocate = [](void *, void *block, std::size_t, std::size_t) { std::free(block); };
+  sampler_prompt_lookup_t lookup;
+  ASSERT_EQ(sampler_prompt_lookup_create(&options, &lookup), SAMPLER_OK);
+  Interface interface;
+  ASSERT_EQ(sampler_prompt_lookup_interface(lookup, &interface.functions), SAMPLER_OK);
+  interface.initialize({1, 2, 3});
+  EXPECT_TRUE(interface.has({1, 2}));
+  {
+    const Touched touched(memory + memory_bytes - 2 * page_bytes, page_bytes, [&] {
+      expect_child([&] {
+        EXPECT_FALSE(interface.has({1, 2}));
+        interface.initialize({1, 2, 7, 1, 2});
+        EXPECT_TRUE(interface.has({2, 7}));
+        EXPECT_FALSE(interface.has({2, 3}));
+        sampler_prompt_lookup_destroy(lookup);
+      });
+    });
+    interface.initialize(Tokens(page_bytes - 3, 5));
+  }
+  EXPECT_TRUE(interface.has({2, 3}));
+  EXPECT_TRUE(interface.has({3, 5}));
+  sampler_prompt_lookup_destroy(lookup);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <sstream>
 
 namespace oracle_test {
@@ -40,7 +41,7 @@ void append(const std::vector<float> &values, sampler_dtype dtype,
 }
 
 SamplerPtr make_sampler(std::int64_t max_rows, std::int64_t max_cols) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = max_rows;
   options.max_cols = max_cols;
   sampler_t sampler = nullptr;
@@ -51,10 +52,13 @@ SamplerPtr make_sampler(std::int64_t max_rows, std::int64_t max_cols) {
 Batch::Batch(sampler_dtype dtype, sampler_input_kind kind,
              const std::vector<std::vector<float>> &rows, std::size_t padding)
     : dtype_(dtype), kind_(kind) {
-  num_cols_ = static_cast<std::int64_t>(rows.front().size());
+  std::size_t longest = 0;
+  for (const std::vector<float> &row : rows) longest = std::max(longest, row.size());
+  num_cols_ = static_cast<std::int64_t>(longest);
   row_stride_ = num_cols_ + static_cast<std::int64_t>(padding);
   store(rows);
   for (const std::vector<float> &row : values_) {
+    counts_.push_back(static_cast<std::int32_t>(row.size()));
     rows_.push_back(kind == SAMPLER_LOGITS ? Row::from_logits(row) : Row::from_probabilities(row));
   }
 }
@@ -83,6 +87,28 @@ void Batch::store(const std::vector<std::vector<float>> &rows) {
   }
 }
 
+sampler_rows Batch::rows() const {
+  const auto is_whole = [&](std::int32_t count) { return count == num_cols_; };
+  const bool has_counts = !ids_.empty() || !std::all_of(counts_.begin(), counts_.end(), is_whole);
+  sampler_rows view = {};
+  view.values = bytes_.data() + first_byte_;
+  view.num_rows = num_rows();
+  view.num_cols = num_cols_;
+  view.row_stride = row_stride_;
+  view.candidate_ids = ids_.empty() ? nullptr : ids_.data();
+  view.candidate_counts = has_counts ? counts_.data() : nullptr;
+  view.dtype = dtype_;
+  view.kind = kind_;
+  return view;
+}
+
+Row Batch::selection(std::int64_t row) const {
+  std::vector<std::int32_t> ids(values(row).size());
+  std::iota(ids.begin(), ids.end(), 0);
+  if (!ids_.empty()) std::copy_n(ids_.begin() + row * num_cols_, ids.size(), ids.begin());
+  return Row::for_selection(ids, values(row), kind_ == SAMPLER_LOGITS);
+}
+
 std::int64_t Batch::column_of(std::int64_t row, std::int32_t id) const {
   if (ids_.empty()) return id;
   const auto begin = ids_.begin() + row * num_cols_;
@@ -101,16 +127,15 @@ std::string describe(const Batch &batch, std::int64_t row, const oracle::Filters
   return text.str();
 }
 
+sampler_row_status c_status(RowStatus status) {
+  if (status == RowStatus::kInvalid) return SAMPLER_ROW_INVALID_VALUE;
+  return status == RowStatus::kEmpty ? SAMPLER_ROW_EMPTY : SAMPLER_ROW_OK;
+}
+
 sampler_row_status expected_status(const Batch &batch, std::int64_t row, RowStatus status) {
-  switch (batch.row(row).status()) {
-    case RowStatus::kInvalid:
-      return SAMPLER_ROW_INVALID_VALUE;
-    case RowStatus::kEmpty:
-      return SAMPLER_ROW_EMPTY;
-    case RowStatus::kOk:
-      break;
-  }
-  return status == RowStatus::kOk ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_PARAMETER;
+  const sampler_row_status of_row = c_status(batch.row(row).status());
+  if (of_row == SAMPLER_ROW_OK && status != RowStatus::kOk) return SAMPLER_ROW_INVALID_PARAMETER;
+  return of_row;
 }
 
 void compare_count(const oracle::Cut &cut, std::int64_t count, Tally *tally) {
@@ -121,18 +146,32 @@ void compare_count(const oracle::Cut &cut, std::int64_t count, Tally *tally) {
   tally->exact_cuts += count == cut.count ? 1 : 0;
 }
 
-sampler_tie_rule c_ties(Ties ties) {
-  return ties == Ties::kKeep ? SAMPLER_TIES_KEEP : SAMPLER_TIES_EXACT;
+sampler_params c_params(const oracle::Filters &orders) {
+  const auto ties = [](Ties rule) {
+    return rule == Ties::kKeep ? SAMPLER_TIES_KEEP : SAMPLER_TIES_EXACT;
+  };
+  sampler_params params = sampler_params_default();
+  params.top_k_ties = ties(orders.top_k_ties);
+  params.top_p_ties = ties(orders.top_p_ties);
+  params.filter_order = orders.filter_order == FilterOrder::kJoint ? SAMPLER_FILTERS_JOINT
+                        : orders.filter_order == FilterOrder::kMinPFirst
+                            ? SAMPLER_FILTERS_MIN_P_FIRST
+                            : SAMPLER_FILTERS_SEQUENTIAL;
+  params.temperature_order = orders.temperature_order == TemperatureOrder::kLast
+                                 ? SAMPLER_TEMPERATURE_LAST
+                                 : SAMPLER_TEMPERATURE_FIRST;
+  return params;
 }
 
-sampler_filter_order c_order(FilterOrder order) {
-  if (order == FilterOrder::kJoint) return SAMPLER_FILTERS_JOINT;
-  return order == FilterOrder::kMinPFirst ? SAMPLER_FILTERS_MIN_P_FIRST
-                                          : SAMPLER_FILTERS_SEQUENTIAL;
+void ParameterArrays::set(std::size_t i, const oracle::Filters &filters) {
+  temperature[i] = filters.temperature;
+  top_k[i] = static_cast<std::int32_t>(filters.top_k);
+  top_p[i] = filters.top_p;
+  min_p[i] = filters.min_p;
 }
 
-sampler_temperature_order c_temperature_order(TemperatureOrder order) {
-  return order == TemperatureOrder::kLast ? SAMPLER_TEMPERATURE_LAST : SAMPLER_TEMPERATURE_FIRST;
+sampler_row_params ParameterArrays::view() const {
+  return {sizeof(sampler_row_params), temperature.data(), top_p.data(), min_p.data(), top_k.data()};
 }
 
 }  // namespace oracle_test

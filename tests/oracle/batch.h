@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../sized.h"
 #include "oracle.h"
 #include "rows.h"
 
@@ -25,24 +26,22 @@ using SamplerPtr = std::unique_ptr<struct sampler_handle, DestroySampler>;
 SamplerPtr make_sampler(std::int64_t max_rows, std::int64_t max_cols);
 
 // Input rows in the library's layout. Each row has `padding` elements on both sides, so that rows
-// start at odd places, and all of them are NaN: whoever reads one gets a bad row.
+// start at odd places, and all of them are NaN: whoever reads one gets a bad row. Rows may be
+// shorter than the longest: then they have counts, and what follows is NaN too.
 class Batch {
  public:
   Batch(sampler_dtype dtype, sampler_input_kind kind, const std::vector<std::vector<float>> &rows,
         std::size_t padding);
-  // Candidate lists: `ids` and `rows` may have fewer elements than num_cols; behind them stand NaN
+  // Candidate lists: `ids` and `rows` may have fewer elements than num_cols; after them stand NaN
   // and ids that no row may have.
   Batch(sampler_dtype dtype, const std::vector<std::vector<std::int32_t>> &ids,
         const std::vector<std::vector<float>> &rows, std::size_t num_cols);
 
-  const void *data() const { return bytes_.data() + first_byte_; }
+  sampler_rows rows() const;
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows_.size()); }
   std::int64_t num_cols() const { return num_cols_; }
-  std::int64_t row_stride() const { return row_stride_; }
   sampler_dtype dtype() const { return dtype_; }
   sampler_input_kind kind() const { return kind_; }
-  const std::int32_t *candidate_ids() const { return ids_.empty() ? nullptr : ids_.data(); }
-  const std::int32_t *candidate_counts() const { return ids_.empty() ? nullptr : counts_.data(); }
 
   // Elements of a row, widened, and the column that an id stands in.
   const std::vector<float> &values(std::int64_t row) const {
@@ -50,6 +49,8 @@ class Batch {
   }
   std::int64_t column_of(std::int64_t row, std::int32_t id) const;
   const oracle::Row &row(std::int64_t row) const { return rows_[static_cast<std::size_t>(row)]; }
+  // The row as selection sees it.
+  oracle::Row selection(std::int64_t row) const;
 
  private:
   void store(const std::vector<std::vector<float>> &rows);
@@ -60,7 +61,7 @@ class Batch {
   std::int64_t row_stride_ = 0;
   std::vector<unsigned char> bytes_;
   std::size_t first_byte_ = 0;
-  std::vector<std::int32_t> ids_, counts_;
+  std::vector<std::int32_t> ids_, counts_;  // empty: all columns
   std::vector<std::vector<float>> values_;
   std::vector<oracle::Row> rows_;
 };
@@ -81,14 +82,27 @@ struct Tally {
 // What the oracle's answer allows, counted in the tally.
 void compare_count(const oracle::Cut &cut, std::int64_t count, Tally *tally);
 
+// The status of a row whose parameters are good.
+sampler_row_status c_status(oracle::RowStatus status);
+
 // The status of a row of the batch, given the oracle's view of it together with its parameters.
 sampler_row_status expected_status(const Batch &batch, std::int64_t row, oracle::RowStatus status);
 
 std::string describe(const Batch &batch, std::int64_t row, const oracle::Filters &filters);
 
-sampler_tie_rule c_ties(oracle::Ties ties);
-sampler_filter_order c_order(oracle::FilterOrder order);
-sampler_temperature_order c_temperature_order(oracle::TemperatureOrder order);
+// The ties and orders as the library takes them; the rest is its default.
+sampler_params c_params(const oracle::Filters &orders);
+
+// Temperature and filters of several rows, as arrays.
+struct ParameterArrays {
+  std::vector<float> temperature, top_p, min_p;
+  std::vector<std::int32_t> top_k;
+
+  explicit ParameterArrays(std::size_t size)
+      : temperature(size), top_p(size), min_p(size), top_k(size) {}
+  void set(std::size_t i, const oracle::Filters &filters);
+  sampler_row_params view() const;
+};
 
 inline std::size_t index(std::int64_t i) {
   return static_cast<std::size_t>(i);
@@ -102,18 +116,6 @@ float load(const unsigned char *bytes, sampler_dtype dtype, std::size_t i);
 // Rounds the values to the type and adds them to the array.
 void append(const std::vector<float> &values, sampler_dtype dtype,
             std::vector<unsigned char> *bytes);
-
-template <class Args>
-void fill_source(const Batch &batch, std::int64_t num_rows, Args *args) {
-  args->input = batch.data();
-  args->num_rows = num_rows;
-  args->num_cols = batch.num_cols();
-  args->row_stride = batch.row_stride();
-  args->input_dtype = batch.dtype();
-  args->candidate_ids = batch.candidate_ids();
-  args->candidate_counts = batch.candidate_counts();
-  args->candidate_id_type = SAMPLER_ID_I32;
-}
 
 }  // namespace oracle_test
 

@@ -1,4 +1,4 @@
-// The functions that write whole rows, and selection.
+// The calls that write whole rows, and selection.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +16,6 @@ using oracle::Kept;
 using oracle::Real;
 using oracle::Row;
 using oracle::RowStatus;
-using oracle::TemperatureOrder;
-using oracle::Ties;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
@@ -130,27 +128,30 @@ bool same_bits(float a, float b) {
   return a == b && std::signbit(a) == std::signbit(b);
 }
 
-// Outputs of a renorm, one row after the other.
-void compare_renorm(const Batch &batch, const std::vector<Filters> &filters, const Output &output,
-                    const std::vector<std::int32_t> &kept_counts,
-                    const std::vector<sampler_row_status> &statuses, sampler_dtype output_dtype,
-                    Tally *tally) {
-  EXPECT_TRUE(output.guards_hold(batch.num_cols()));
-  for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
-    SCOPED_TRACE(describe(batch, r, filters[index(r)]) + " renorm");
-    const Kept kept = batch.row(r).keep(filters[index(r)]);
-    const std::vector<float> actual = output.row(r, batch.num_cols());
-    const std::int64_t count = kept_counts[index(r)];
-    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, kept.status));
-    if (kept.status != RowStatus::kOk) {
-      EXPECT_EQ(count, 0);
-      expect_all(actual, 0.0F);
-      continue;
-    }
-    compare_count(kept.all, count, tally);
-    if (testing::Test::HasFailure()) return;
-    compare_distribution(batch, r, filters[index(r)].temperature, count, actual, output_dtype);
-    if (testing::Test::HasFailure()) return;
+// Kept values as they are, -inf elsewhere.
+void compare_mask(const Batch &batch, std::int64_t r, std::int64_t kept,
+                  const std::vector<float> &actual) {
+  std::vector<float> expected(actual.size(), -kInf);
+  for (std::int64_t rank = 0; rank < kept; ++rank) {
+    const std::size_t column = index(batch.column_of(r, batch.row(r).ids()[index(rank)]));
+    expected[column] = batch.values(r)[column];
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_TRUE(same_bits(actual[i], expected[i]))
+        << "column " << i << ": " << actual[i] << " instead of " << expected[i];
+  }
+}
+
+// Zeros, or a copy that ends with -inf.
+void expect_bad_row(const Batch &batch, std::int64_t r, sampler_output_kind output_kind,
+                    const std::vector<float> &actual) {
+  if (output_kind == SAMPLER_OUTPUT_PROBABILITIES) return expect_all(actual, 0.0F);
+  std::vector<float> expected = batch.values(r);
+  expected.resize(actual.size(), -kInf);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_TRUE(same_bits(actual[i], expected[i]) ||
+                (std::isnan(actual[i]) && std::isnan(expected[i])))
+        << "column " << i << ": " << actual[i] << " instead of " << expected[i];
   }
 }
 
@@ -188,8 +189,8 @@ void compare_residual_row(const oracle::Distribution &expected, const std::vecto
 constexpr std::int64_t kOutputPadding = 3;
 
 template <class Args>
-void fill_whole_row_output(const Batch &batch, Output *output, sampler_dtype output_dtype,
-                           std::vector<sampler_row_status> *statuses, Args *args) {
+void set_output(const Batch &batch, Output *output, sampler_dtype output_dtype,
+                std::vector<sampler_row_status> *statuses, Args *args) {
   args->output_dtype = output_dtype;
   args->output = output->data();
   args->output_stride = batch.num_cols() + kOutputPadding;
@@ -203,155 +204,73 @@ Output make_output(const Batch &batch, sampler_dtype output_dtype) {
 
 }  // namespace
 
-void compare_softmax(sampler_t sampler, const Batch &batch, const std::vector<float> &temperatures,
-                     sampler_dtype output_dtype) {
+void compare_filter(sampler_t sampler, const Batch &batch, const std::vector<Filters> &filters,
+                    sampler_output_kind output_kind, sampler_dtype output_dtype, Tally *tally) {
+  const sampler_params params = c_params(filters[0]);
+  ParameterArrays arrays(filters.size());
+  for (std::size_t r = 0; r < filters.size(); ++r) arrays.set(r, filters[r]);
+  const sampler_row_params row_params = arrays.view();
   Output output = make_output(batch, output_dtype);
   std::vector<sampler_row_status> statuses;
-  sampler_softmax_args args = SAMPLER_SOFTMAX_ARGS_INIT;
-  fill_source(batch, batch.num_rows(), &args);
-  fill_whole_row_output(batch, &output, output_dtype, &statuses, &args);
-  args.temperatures = temperatures.data();
-  ASSERT_EQ(sampler_softmax(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  std::vector<std::int32_t> kept_counts(filters.size(), -7);
+  auto args = sized<sampler_filter_args>();
+  args.input = batch.rows();
+  args.params = &params;
+  args.row_params = &row_params;
+  args.output_kind = output_kind;
+  set_output(batch, &output, output_dtype, &statuses, &args);
+  args.out_kept_counts = kept_counts.data();
+  ASSERT_EQ(sampler_filter(sampler, &args), SAMPLER_OK) << sampler_last_error();
 
   EXPECT_TRUE(output.guards_hold(batch.num_cols()));
   for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
-    Filters filters;
-    filters.temperature = temperatures[index(r)];
-    SCOPED_TRACE(describe(batch, r, filters) + " softmax");
-    const RowStatus status = batch.row(r).keep(filters).status;
+    SCOPED_TRACE(describe(batch, r, filters[index(r)]) + " filter " + std::to_string(output_kind));
+    const Kept kept = batch.row(r).keep(filters[index(r)]);
     const std::vector<float> actual = output.row(r, batch.num_cols());
-    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, status));
-    if (status != RowStatus::kOk) {
-      expect_all(actual, 0.0F);
+    const std::int64_t count = kept_counts[index(r)];
+    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, kept.status));
+    if (kept.status != RowStatus::kOk) {
+      EXPECT_EQ(count, 0);
+      expect_bad_row(batch, r, output_kind, actual);
       continue;
     }
-    compare_distribution(batch, r, filters.temperature, batch.row(r).size(), actual, output_dtype);
+    compare_count(kept.all, count, tally);
+    if (testing::Test::HasFailure()) return;
+    if (output_kind == SAMPLER_OUTPUT_VALUES) {
+      compare_mask(batch, r, count, actual);
+    } else {
+      compare_distribution(batch, r, filters[index(r)].temperature, count, actual, output_dtype);
+    }
     if (testing::Test::HasFailure()) return;
   }
 }
 
-void compare_top_k_renorm(sampler_t sampler, const Batch &batch, const std::vector<float> &temps,
-                          const std::vector<std::int32_t> &top_ks, Ties ties,
-                          sampler_dtype output_dtype, Tally *tally) {
-  Output output = make_output(batch, output_dtype);
-  std::vector<sampler_row_status> statuses;
-  std::vector<std::int32_t> kept_counts(top_ks.size(), -7);
-  sampler_top_k_renorm_args args = SAMPLER_TOP_K_RENORM_ARGS_INIT;
-  fill_source(batch, batch.num_rows(), &args);
-  args.input_kind = batch.kind();
-  fill_whole_row_output(batch, &output, output_dtype, &statuses, &args);
-  args.temperatures = temps.data();
-  args.top_ks = top_ks.data();
-  args.top_k_ties = c_ties(ties);
-  args.out_kept_counts = kept_counts.data();
-  ASSERT_EQ(sampler_top_k_renorm(sampler, &args), SAMPLER_OK) << sampler_last_error();
-
-  std::vector<Filters> filters(top_ks.size());
-  for (std::size_t r = 0; r < filters.size(); ++r) {
-    filters[r].temperature = temps[r];
-    filters[r].top_k = top_ks[r];
-    filters[r].top_k_ties = ties;
-  }
-  compare_renorm(batch, filters, output, kept_counts, statuses, output_dtype, tally);
-}
-
-void compare_top_p_renorm(sampler_t sampler, const Batch &batch, const std::vector<float> &temps,
-                          const std::vector<float> &top_ps, Ties ties,
-                          TemperatureOrder temperature_order, sampler_dtype output_dtype,
-                          Tally *tally) {
-  Output output = make_output(batch, output_dtype);
-  std::vector<sampler_row_status> statuses;
-  std::vector<std::int32_t> kept_counts(top_ps.size(), -7);
-  sampler_top_p_renorm_args args = SAMPLER_TOP_P_RENORM_ARGS_INIT;
-  fill_source(batch, batch.num_rows(), &args);
-  args.input_kind = batch.kind();
-  fill_whole_row_output(batch, &output, output_dtype, &statuses, &args);
-  args.temperatures = temps.data();
-  args.top_ps = top_ps.data();
-  args.top_p_ties = c_ties(ties);
-  args.temperature_order = c_temperature_order(temperature_order);
-  args.out_kept_counts = kept_counts.data();
-  ASSERT_EQ(sampler_top_p_renorm(sampler, &args), SAMPLER_OK) << sampler_last_error();
-
-  std::vector<Filters> filters(top_ps.size());
-  for (std::size_t r = 0; r < filters.size(); ++r) {
-    filters[r].temperature = temps[r];
-    filters[r].top_p = top_ps[r];
-    filters[r].top_p_ties = ties;
-    filters[r].temperature_order = temperature_order;
-  }
-  compare_renorm(batch, filters, output, kept_counts, statuses, output_dtype, tally);
-}
-
-void compare_top_k_mask(sampler_t sampler, const Batch &batch,
-                        const std::vector<std::int32_t> &top_ks, Ties ties,
-                        sampler_dtype output_dtype) {
-  Output output = make_output(batch, output_dtype);
-  std::vector<sampler_row_status> statuses;
-  std::vector<std::int32_t> kept_counts(top_ks.size(), -7);
-  sampler_top_k_mask_args args = SAMPLER_TOP_K_MASK_ARGS_INIT;
-  fill_source(batch, batch.num_rows(), &args);
-  fill_whole_row_output(batch, &output, output_dtype, &statuses, &args);
-  args.top_ks = top_ks.data();
-  args.top_k_ties = c_ties(ties);
-  args.out_kept_counts = kept_counts.data();
-  ASSERT_EQ(sampler_top_k_mask(sampler, &args), SAMPLER_OK) << sampler_last_error();
-
-  EXPECT_TRUE(output.guards_hold(batch.num_cols()));
-  for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
-    Filters filters;
-    filters.top_k = top_ks[index(r)];
-    filters.top_k_ties = ties;
-    SCOPED_TRACE(describe(batch, r, filters) + " mask");
-    const Row &row = batch.row(r);
-    const Kept kept = row.keep(filters);
-    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, kept.status));
-    std::vector<float> expected = batch.values(r);
-    expected.resize(index(batch.num_cols()), -kInf);  // behind the last candidate
-    if (kept.status == RowStatus::kOk) {
-      std::fill(expected.begin(), expected.end(), -kInf);
-      for (std::int64_t rank = 0; rank < kept.all.count; ++rank) {
-        const std::size_t column = index(batch.column_of(r, row.ids()[index(rank)]));
-        expected[column] = batch.values(r)[column];
-      }
-    }
-    EXPECT_EQ(kept_counts[index(r)], kept.all.count);
-    const std::vector<float> actual = output.row(r, batch.num_cols());
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_TRUE(same_bits(actual[i], expected[i]) ||
-                  (std::isnan(actual[i]) && std::isnan(expected[i])))
-          << "column " << i << ": " << actual[i] << " instead of " << expected[i];
-    }
-  }
-}
-
-void compare_top_k_select(sampler_t sampler, const Batch &batch, std::int64_t num_selected,
-                          const std::vector<std::int32_t> &top_ks, sampler_dtype output_dtype) {
+void compare_select(sampler_t sampler, const Batch &batch, std::int64_t num_selected,
+                    const std::vector<std::int32_t> &selected_counts, sampler_dtype output_dtype) {
   Output values(output_dtype, batch.num_rows(), num_selected);
   std::vector<std::int64_t> ids(index(batch.num_rows() * num_selected), -7);
   std::vector<std::int32_t> counts(index(batch.num_rows()), -7);
   std::vector<sampler_row_status> statuses(counts.size(), 0xffffffffU);
-  sampler_top_k_select_args args = SAMPLER_TOP_K_SELECT_ARGS_INIT;
-  fill_source(batch, batch.num_rows(), &args);
-  args.input_kind = batch.kind();
+  auto args = sized<sampler_select_args>();
+  args.input = batch.rows();
   args.token_id_type = SAMPLER_ID_I64;
   args.num_selected = num_selected;
-  args.top_ks = top_ks.data();
+  args.selected_counts = selected_counts.data();
   args.out_values = values.data();
   args.out_token_ids = ids.data();
   args.output_dtype = output_dtype;
   args.out_counts = counts.data();
   args.out_row_status = statuses.data();
-  ASSERT_EQ(sampler_top_k_select(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  ASSERT_EQ(sampler_select(sampler, &args), SAMPLER_OK) << sampler_last_error();
 
   EXPECT_TRUE(values.guards_hold(num_selected));
   const float nothing = batch.kind() == SAMPLER_LOGITS ? -kInf : 0.0F;
   for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
-    const Row &row = batch.row(r);
-    const std::int64_t k = top_ks[index(r)];
+    const Row row = batch.selection(r);
+    const std::int64_t k = selected_counts[index(r)];
     SCOPED_TRACE("select " + std::to_string(num_selected) + ", k=" + std::to_string(k) +
                  ", V=" + std::to_string(batch.num_cols()) + ", row " + std::to_string(r));
-    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, row.status()));
+    ASSERT_EQ(statuses[index(r)], c_status(row.status()));
     const std::int64_t wanted = k <= 0 ? num_selected : std::min(k, num_selected);
     const std::int64_t count = std::min(wanted, row.size());
     ASSERT_EQ(counts[index(r)], count);
@@ -369,47 +288,16 @@ void compare_top_k_select(sampler_t sampler, const Batch &batch, std::int64_t nu
   }
 }
 
-void compare_argmax(sampler_t sampler, const Batch &batch) {
-  std::vector<std::int32_t> ids(index(batch.num_rows()), -7);
-  std::vector<float> values(ids.size(), 7.0F);
-  std::vector<sampler_row_status> statuses(ids.size(), 0xffffffffU);
-  sampler_argmax_args args = SAMPLER_ARGMAX_ARGS_INIT;
-  fill_source(batch, batch.num_rows(), &args);
-  args.input_kind = batch.kind();
-  args.out_token_ids = ids.data();
-  args.out_values = values.data();
-  args.out_row_status = statuses.data();
-  ASSERT_EQ(sampler_argmax(sampler, &args), SAMPLER_OK) << sampler_last_error();
-  for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
-    const Row &row = batch.row(r);
-    SCOPED_TRACE("argmax of row " + std::to_string(r) + ", V=" + std::to_string(batch.num_cols()));
-    ASSERT_EQ(statuses[index(r)], expected_status(batch, r, row.status()));
-    if (row.status() != RowStatus::kOk) {
-      ASSERT_EQ(ids[index(r)], -1);
-      ASSERT_TRUE(std::isnan(values[index(r)]));
-      continue;
-    }
-    ASSERT_EQ(ids[index(r)], row.ids()[0]);
-    ASSERT_TRUE(same_bits(values[index(r)], row.value(0)));
-  }
-}
-
 void compare_residual(sampler_t sampler, const Batch &target, const Batch *draft,
                       const std::vector<std::int32_t> &draft_ids, sampler_dtype output_dtype) {
   const std::int64_t num_cols = target.num_cols();
   Output output = make_output(target, output_dtype);
   std::vector<sampler_row_status> statuses;
-  sampler_residual_args args = SAMPLER_RESIDUAL_ARGS_INIT;
-  fill_whole_row_output(target, &output, output_dtype, &statuses, &args);
-  args.target = target.data();
-  args.num_rows = target.num_rows();
-  args.num_cols = num_cols;
-  args.target_row_stride = target.row_stride();
-  args.target_dtype = target.dtype();
+  auto args = sized<sampler_residual_args>();
+  set_output(target, &output, output_dtype, &statuses, &args);
+  args.target = target.rows();
   if (draft) {
-    args.draft = draft->data();
-    args.draft_row_stride = draft->row_stride();
-    args.draft_dtype = draft->dtype();
+    args.draft = draft->rows();
   } else {
     args.draft_token_ids = draft_ids.data();
   }

@@ -34,8 +34,12 @@ Filters pick_parameters(const Grid &grid, Random *random) {
       1 + static_cast<std::int64_t>(random->below(grid.num_cols))});
   filters.top_p = random->pick(kTopPs);
   filters.min_p = random->pick(kMinPs);
-  // Every second set has a filter less, so that cuts by one filter are as frequent as by several.
-  if (random->below(2) == 0) filters.min_p = 0.0F;
+  // Half of the sets have one filter or a filter less, so that cuts by one filter are as frequent
+  // as by several.
+  const std::size_t kept = random->below(8);
+  if (kept == 0 || kept == 1) filters.top_k = 0;
+  if (kept == 0 || kept == 2) filters.top_p = 1.0F;
+  if (kept == 1 || kept == 2 || kept == 3) filters.min_p = 0.0F;
   if (grid.kind == SAMPLER_LOGITS) {
     filters.temperature = random->pick(kTemperatures);
   } else if (random->below(12) == 0) {
@@ -56,18 +60,13 @@ Filters pick_orders(Random *random) {
 
 CallSettings pick_settings(Random *random) {
   CallSettings settings;
-  settings.function = random->pick(std::vector<Function>{
-      Function::kSample, Function::kSample, Function::kSample, Function::kTopKTopP, Function::kTopK,
-      Function::kTopP, Function::kMinP});
   settings.orders = pick_orders(random);
-  if (settings.function == Function::kTopK) {
-    settings.orders.temperature_order = TemperatureOrder::kFirst;
-  }
   settings.draw_method = random->below(3) == 0 ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
   settings.logprob_kind = random->below(2) == 0 ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
-  settings.seed_form = static_cast<SeedForm>(random->below(4));
+  settings.seed_form = static_cast<SeedForm>(random->below(5));
   settings.wide_ids = random->below(2) == 0;
   settings.parameter_arrays = random->below(4) != 0;
+  settings.slots = random->below(3) == 0;
   return settings;
 }
 
@@ -80,6 +79,7 @@ std::vector<OutputRow> pick_outputs(const Grid &grid, const Batch &batch, Random
     for (std::size_t draw = 0; draw < grid.draws; ++draw) {
       output.seed = random->word();
       output.offset = random->word() >> random->below(64);
+      output.stream = static_cast<std::uint32_t>(random->word());
       outputs.push_back(output);
     }
   }
@@ -101,28 +101,27 @@ Batch make_batch(const Grid &grid, const std::vector<RowKind> &kinds, Random *ra
 
 void compare_whole_rows(sampler_t sampler, const Grid &grid, const Batch &batch, Random *random,
                         Tally *tally) {
-  std::vector<float> temperatures, top_ps;
-  std::vector<std::int32_t> top_ks;
-  for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
-    const Filters filters = pick_parameters(grid, random);
-    temperatures.push_back(filters.temperature);
-    top_ps.push_back(filters.top_p);
-    top_ks.push_back(static_cast<std::int32_t>(filters.top_k));
-  }
   const Filters orders = pick_orders(random);
+  std::vector<Filters> filters;
+  std::vector<std::int32_t> selected_counts;
+  for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
+    const Filters picked = pick_parameters(grid, random);
+    selected_counts.push_back(static_cast<std::int32_t>(picked.top_k));
+    filters.push_back(orders);
+    filters.back().temperature = picked.temperature;
+    filters.back().top_k = picked.top_k;
+    filters.back().top_p = picked.top_p;
+    filters.back().min_p = picked.min_p;
+  }
   const sampler_dtype output_dtype = random->below(3) == 0 ? grid.dtype : SAMPLER_F32;
-  compare_top_k_renorm(sampler, batch, temperatures, top_ks, orders.top_k_ties, output_dtype,
-                       tally);
-  compare_top_p_renorm(sampler, batch, temperatures, top_ps, orders.top_p_ties,
-                       orders.temperature_order, output_dtype, tally);
   const auto v = static_cast<std::int64_t>(grid.num_cols);
   const std::int64_t num_selected =
       random->pick(std::vector<std::int64_t>{1, std::min<std::int64_t>(v, 50), v});
-  compare_top_k_select(sampler, batch, num_selected, top_ks, output_dtype);
-  compare_argmax(sampler, batch);
-  if (grid.kind == SAMPLER_PROBABILITIES) return;
-  compare_softmax(sampler, batch, temperatures, output_dtype);
-  compare_top_k_mask(sampler, batch, top_ks, orders.top_k_ties, output_dtype);
+  compare_select(sampler, batch, num_selected, selected_counts, output_dtype);
+  compare_filter(sampler, batch, filters, SAMPLER_OUTPUT_PROBABILITIES, output_dtype, tally);
+  if (grid.kind == SAMPLER_LOGITS) {
+    compare_filter(sampler, batch, filters, SAMPLER_OUTPUT_VALUES, output_dtype, tally);
+  }
 }
 
 }  // namespace

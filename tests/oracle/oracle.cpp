@@ -144,6 +144,21 @@ Row Row::from_probabilities(const std::vector<float> &probabilities) {
   return row;
 }
 
+Row Row::for_selection(const std::vector<std::int32_t> &ids, const std::vector<float> &values,
+                       bool is_logits) {
+  Row row;
+  const Real least = is_logits ? -kInfinity : Real{0};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Real x = values[i];
+    if (!(x >= least)) row.status_ = RowStatus::kInvalid;
+    if (x == least) continue;
+    row.ids_.push_back(ids[i]);
+    row.values_.push_back(values[i]);
+  }
+  row.sort_and_index(std::is_sorted(ids.begin(), ids.end()));
+  return row;
+}
+
 void Row::sort_and_index(bool ids_ascend) {
   if (status_ == RowStatus::kInvalid) {
     ids_.clear();

@@ -78,6 +78,10 @@ class Row {
   // Pairs in any order; ids are distinct. The number of pairs takes the place of the columns.
   static Row from_candidates(const std::vector<std::int32_t> &ids,
                              const std::vector<float> &logits);
+  // What selection sees of (id, value) pairs: +inf is a value like any other. Has status, size, ids
+  // and values only.
+  static Row for_selection(const std::vector<std::int32_t> &ids, const std::vector<float> &values,
+                           bool is_logits);
 
   RowStatus status() const { return status_; }
   bool is_logits() const { return is_logits_; }

@@ -106,6 +106,11 @@ TEST(OracleRow, StatusesOfRowsAndParameters) {
   EXPECT_EQ(Row::from_probabilities({0.5F, -1e-45F}).status(), RowStatus::kInvalid);
   EXPECT_EQ(Row::from_probabilities({0.5F, kInf}).status(), RowStatus::kInvalid);
   EXPECT_EQ(Row::from_probabilities({kNan, 0.5F}).status(), RowStatus::kInvalid);
+  EXPECT_EQ(Row::for_selection({0, 1}, {1.0F, kNan}, true).status(), RowStatus::kInvalid);
+  EXPECT_EQ(Row::for_selection({0, 1}, {1.0F, -1.0F}, false).status(), RowStatus::kInvalid);
+  EXPECT_EQ(Row::for_selection({0, 1}, {0.0F, 0.0F}, false).status(), RowStatus::kEmpty);
+  EXPECT_EQ(Row::for_selection({5, 1, 4}, {kInf, 3.0F, kInf}, true).ids(),
+            (std::vector<std::int32_t>{4, 5, 1}));
 
   const Row row = Row::from_logits({1.0F, 2.0F});
   EXPECT_EQ(row.keep(top_p(kNan)).status, RowStatus::kInvalid);

@@ -15,7 +15,6 @@ namespace oracle_test {
 namespace {
 
 using oracle::Filters;
-using oracle::Ties;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -63,27 +62,24 @@ std::vector<OutputRow> one_output_per_row(std::int64_t num_rows, const Filters &
 void compare_everything(const Batch &batch, const Filters &filters) {
   const std::size_t rows = static_cast<std::size_t>(batch.num_rows());
   const SamplerPtr sampler = make_sampler(batch.num_rows(), batch.num_cols());
+  // All filters, each alone, and none.
+  std::vector<Filters> choices(5, filters);
+  for (const std::size_t i : {2, 3, 4}) choices[i].top_k = 0;
+  for (const std::size_t i : {1, 3, 4}) choices[i].top_p = 1.0F;
+  for (const std::size_t i : {1, 2, 4}) choices[i].min_p = 0.0F;
   Tally tally;
-  for (const Function function : {Function::kSample, Function::kTopKTopP, Function::kTopK,
-                                  Function::kTopP, Function::kMinP}) {
+  for (const Filters &choice : choices) {
     CallSettings settings;
-    settings.function = function;
     settings.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
-    compare_sampling(sampler.get(), batch, settings, one_output_per_row(batch.num_rows(), filters),
+    compare_sampling(sampler.get(), batch, settings, one_output_per_row(batch.num_rows(), choice),
                      &tally);
+    const std::vector<Filters> all(rows, choice);
+    compare_filter(sampler.get(), batch, all, SAMPLER_OUTPUT_PROBABILITIES, SAMPLER_F32, &tally);
+    if (batch.kind() == SAMPLER_PROBABILITIES) continue;
+    compare_filter(sampler.get(), batch, all, SAMPLER_OUTPUT_VALUES, SAMPLER_F32, &tally);
   }
-  const std::vector<float> temperatures(rows, filters.temperature);
-  const std::vector<std::int32_t> top_ks(rows, static_cast<std::int32_t>(filters.top_k));
-  const std::vector<float> top_ps(rows, filters.top_p);
-  compare_top_k_renorm(sampler.get(), batch, temperatures, top_ks, Ties::kExact, SAMPLER_F32,
-                       &tally);
-  compare_top_p_renorm(sampler.get(), batch, temperatures, top_ps, Ties::kExact,
-                       oracle::TemperatureOrder::kFirst, SAMPLER_F32, &tally);
-  compare_top_k_select(sampler.get(), batch, batch.num_cols(), top_ks, SAMPLER_F32);
-  compare_argmax(sampler.get(), batch);
-  if (batch.kind() == SAMPLER_PROBABILITIES) return;
-  compare_softmax(sampler.get(), batch, temperatures, SAMPLER_F32);
-  compare_top_k_mask(sampler.get(), batch, top_ks, Ties::kExact, SAMPLER_F32);
+  const std::vector<std::int32_t> counts(rows, static_cast<std::int32_t>(filters.top_k));
+  compare_select(sampler.get(), batch, batch.num_cols(), counts, SAMPLER_F32);
 }
 
 Filters some_filters() {
@@ -128,6 +124,35 @@ TEST(BadRows, ProbabilitiesGetTheirStatusBetweenGoodRows) {
   rows.push_back({0.5F, 0.5F, -tiny, 0.0F, 0.0F});
   rows.push_back({0.0F, tiny, 0.0F, 3 * tiny, 0.0F});
   compare_everything(Batch(SAMPLER_F32, SAMPLER_PROBABILITIES, rows, 3), some_filters());
+}
+
+// +inf is bad to draw from, and a value like any other to selection.
+TEST(BadRows, InfinityIsSelected) {
+  Random random(79);
+  for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
+    for (const sampler_input_kind kind : {SAMPLER_LOGITS, SAMPLER_PROBABILITIES}) {
+      std::vector<std::vector<float>> rows;
+      for (int row_kind = 0; row_kind < static_cast<int>(RowKind::kNumKinds); ++row_kind) {
+        for (const std::size_t num_infinite : {1, 2, 40}) {
+          std::vector<float> row = make_logits(static_cast<RowKind>(row_kind), 67, dtype, &random);
+          if (kind == SAMPLER_PROBABILITIES) row = make_probabilities(row, 1.0);
+          for (std::size_t i = 0; i < num_infinite; ++i) row[random.below(row.size())] = kInf;
+          rows.push_back(row);
+        }
+      }
+      rows.emplace_back(67, kInf);
+      rows.emplace_back(67, kInf);
+      rows.back()[66] = kNan;
+      const Batch batch(dtype, kind, rows, 1);
+      compare_everything(batch, some_filters());
+      const SamplerPtr sampler = make_sampler(batch.num_rows(), batch.num_cols());
+      for (const std::int64_t num_selected : {1, 2, 33, 67}) {
+        compare_select(sampler.get(), batch, num_selected,
+                       std::vector<std::int32_t>(rows.size(), 0), dtype);
+      }
+      if (HasFailure()) return;
+    }
+  }
 }
 
 TEST(BadRows, ParametersOfOneRowSpoilThatRowAlone) {
@@ -176,6 +201,28 @@ TEST(Candidates, EqualOracle) {
       ids.push_back({});
       rows.push_back({});
       const Batch batch(dtype, ids, rows, kColumns);
+      compare_everything(batch, some_filters());
+      compare_everything(batch, Filters());
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// Each row as if it had no columns but its own.
+TEST(RaggedRows, EqualOracle) {
+  for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
+    for (const sampler_input_kind kind : {SAMPLER_LOGITS, SAMPLER_PROBABILITIES}) {
+      Random random(78 + static_cast<std::uint64_t>(dtype));
+      std::vector<std::vector<float>> rows;
+      for (const std::size_t length : {1, 2, 3, 31, 32, 33, 66}) {
+        for (int row_kind = 0; row_kind < static_cast<int>(RowKind::kNumKinds); ++row_kind) {
+          rows.push_back(make_logits(static_cast<RowKind>(row_kind), length, dtype, &random));
+          if (kind == SAMPLER_PROBABILITIES) rows.back() = make_probabilities(rows.back(), 7.0);
+        }
+      }
+      rows.emplace_back();
+      rows.emplace_back(67, 1.0F);
+      const Batch batch(dtype, kind, rows, 2);
       compare_everything(batch, some_filters());
       compare_everything(batch, Filters());
       if (HasFailure()) return;

@@ -1,5 +1,5 @@
-// Chain verification against the oracle: token for token where exact arithmetic decides, and the
-// law of what is emitted.
+// Verification of chains against the oracle: token for token where exact arithmetic decides, and
+// the law of what is emitted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Chains {
   sampler_input_kind target_kind = SAMPLER_PROBABILITIES;
   sampler_input_kind draft_kind = SAMPLER_PROBABILITIES;
   std::vector<std::int32_t> draft_ids;  // [num_rows, num_drafts]
-  std::vector<std::int32_t> lengths;    // empty: num_drafts
+  std::vector<std::int32_t> counts;     // of drafts; empty: num_drafts
   Filters filters;
   std::vector<std::uint64_t> seeds;  // one per row: stream 0; empty: seed 5, stream = row
   std::uint64_t offset = 0;
@@ -41,7 +41,7 @@ struct Chains {
   }
   std::size_t draft_row(std::int64_t r, std::int64_t j) const { return index(r * num_drafts + j); }
   std::int64_t length(std::int64_t r) const {
-    return lengths.empty() ? num_drafts : lengths[index(r)];
+    return counts.empty() ? num_drafts : counts[index(r)];
   }
   Draw draw(std::int64_t r) const {
     if (seeds.empty()) return {5, offset, static_cast<std::uint32_t>(r)};
@@ -74,31 +74,27 @@ Emitted verify(sampler_t sampler, const Chains &chains, const Tensors &tensors) 
   out.accepted.assign(rows, -7);
   out.emitted.assign(rows, -7);
   out.statuses.assign(rows, 0xffffffffU);
-  sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
-  args.target = tensors.target.data();
-  args.num_rows = chains.num_rows;
-  args.num_drafts = chains.num_drafts;
-  args.num_cols = tensors.target.num_cols();
-  args.target_dtype = chains.dtype;
-  args.target_kind = chains.target_kind;
-  args.draft = tensors.draft.empty() ? nullptr : tensors.draft[0].data();
-  args.draft_dtype = chains.dtype;
-  args.draft_kind = chains.draft_kind;
+  sampler_params params = sampler_params_default();
+  params.temperature = chains.filters.temperature;
+  params.top_k = static_cast<std::int32_t>(chains.filters.top_k);
+  params.top_p = chains.filters.top_p;
+  params.min_p = chains.filters.min_p;
+  auto args = sized<sampler_verify_args>();
+  args.target = tensors.target.rows();
+  if (!tensors.draft.empty()) args.draft = tensors.draft[0].rows();
   args.draft_token_ids = chains.draft_ids.data();
-  args.draft_lengths = chains.lengths.empty() ? nullptr : chains.lengths.data();
-  args.temperature = chains.filters.temperature;
-  args.top_k = static_cast<std::int32_t>(chains.filters.top_k);
-  args.top_p = chains.filters.top_p;
-  args.min_p = chains.filters.min_p;
-  args.seed = 5;
-  args.offset = chains.offset;
-  args.seeds = chains.seeds.empty() ? nullptr : chains.seeds.data();
-  args.num_seeds = static_cast<std::int64_t>(chains.seeds.size());
+  args.num_drafts = chains.num_drafts;
+  args.draft_counts = chains.counts.empty() ? nullptr : chains.counts.data();
+  args.params = &params;
+  args.random.seed = 5;
+  args.random.offset = chains.offset;
+  args.random.seeds = chains.seeds.empty() ? nullptr : chains.seeds.data();
+  args.random.num_seeds = static_cast<std::int64_t>(chains.seeds.size());
   args.out_token_ids = out.tokens.data();
   args.out_accepted_counts = out.accepted.data();
   args.out_emitted_counts = out.emitted.data();
   args.out_row_status = out.statuses.data();
-  EXPECT_EQ(sampler_chain_speculative(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(sampler_verify(sampler, &args), SAMPLER_OK) << sampler_last_error();
   return out;
 }
 
@@ -338,12 +334,12 @@ TEST(ChainSpeculative, DeterministicDrafts) {
   check_chains(random_chains(600, 2, 4, SAMPLER_F32, false, false, 4));
 }
 
-TEST(ChainSpeculative, RaggedLengthsAndUnknownDrafts) {
+TEST(ChainSpeculative, DraftCountsAndUnknownDrafts) {
   Random random(5);
   for (const bool with_draft : {true, false}) {
     Chains chains = random_chains(600, 4, 5, SAMPLER_F32, false, with_draft, 6);
     for (std::int64_t r = 0; r < chains.num_rows; ++r) {
-      chains.lengths.push_back(static_cast<std::int32_t>(random.below(5)));
+      chains.counts.push_back(static_cast<std::int32_t>(random.below(5)));
     }
     for (std::int32_t &id : chains.draft_ids) {
       const std::size_t die = random.below(20);

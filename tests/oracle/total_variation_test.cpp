@@ -20,19 +20,16 @@ constexpr float kTemperature = 0.1696971356868744f;
 std::vector<float> softmax(std::vector<float> logits) {
   std::vector<float> result(logits.size());
   sampler_t sampler = nullptr;
-  EXPECT_EQ(sampler_create(nullptr, &sampler), SAMPLER_OK);
-  sampler_softmax_args args = SAMPLER_SOFTMAX_ARGS_INIT;
-  args.input = logits.data();
-  args.num_rows = 1;
-  args.num_cols = int64_t(logits.size());
-  args.temperature = kTemperature;
-  args.output = result.data();
-  size_t bytes = 0;
-  EXPECT_EQ(sampler_workspace_size(sampler, SAMPLER_OP_SOFTMAX, &args, &bytes), SAMPLER_OK);
-  std::vector<char> workspace(bytes);
-  args.workspace = workspace.data();
-  args.workspace_bytes = bytes;
-  EXPECT_EQ(sampler_softmax(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  sampler_options options = sampler_options_default();
+  options.max_rows = 1;
+  options.max_cols = int64_t(logits.size());
+  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK);
+  sampler_rows rows = {};
+  rows.values = logits.data();
+  rows.num_rows = 1;
+  rows.num_cols = int64_t(logits.size());
+  EXPECT_EQ(sampler_softmax(sampler, &rows, kTemperature, result.data(), nullptr), SAMPLER_OK)
+      << sampler_last_error();
   sampler_destroy(sampler);
   return result;
 }

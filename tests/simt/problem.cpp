@@ -111,8 +111,16 @@ float Problem::random_value(InputKind kind, Shape shape, Dtype dtype, int64_t co
   return std::isinf(logit) ? 0.0f : std::exp(std::min(logit, limit));
 }
 
+// Rows whose shape is fixed have all columns, unless they are candidate lists.
+Problem::Elements Problem::random_elements() {
+  if (candidates_) return Elements::kCandidates;
+  return !fixed_.shape && one_in(4) ? Elements::kFirst : Elements::kAll;
+}
+
 Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, InputKind kind,
-                        bool candidates) {
+                        Elements elements) {
+  const bool candidates = elements == Elements::kCandidates;
+  const bool has_counts = elements != Elements::kAll;
   Rows rows;
   rows.kind = kind;
   rows.num_rows = num_rows;
@@ -123,10 +131,10 @@ Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, In
   rows.id_type = pick({IdType::kI32, IdType::kI64});
   // Any alignment that the element type allows. What no row covers is poison: NaN.
   const int64_t shift = int64_t(random_() % 8);
-  const size_t elements = size_t(shift + num_rows * rows.stride);
-  storage->values.assign(elements * size_of(rows.dtype), 0xFF);
-  if (candidates) storage->ids.assign(elements * size_of(rows.id_type), 0xFF);
-  if (candidates) storage->counts.assign(size_t(num_rows), 0);
+  const size_t extent = size_t(shift + num_rows * rows.stride);
+  storage->values.assign(extent * size_of(rows.dtype), 0xFF);
+  if (candidates) storage->ids.assign(extent * size_of(rows.id_type), 0xFF);
+  if (has_counts) storage->counts.assign(size_t(num_rows), 0);
 
   std::vector<int64_t> all_ids(size_t(std::max<int64_t>(num_cols * 2, 8)));
   for (int64_t row = 0; row < num_rows; ++row) {
@@ -135,13 +143,13 @@ Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, In
     for (size_t i = 0; i < all_ids.size(); ++i) all_ids[i] = int64_t(i);
     if (candidates) std::shuffle(all_ids.begin(), all_ids.end(), random_);
     const int64_t count =
-        candidates && one_in(2) ? int64_t(random_() % uint64_t(num_cols + 1)) : num_cols;
+        has_counts && one_in(2) ? int64_t(random_() % uint64_t(num_cols + 1)) : num_cols;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t at = shift + row * rows.stride + i;
       put_value(storage->values, rows.dtype, at, random_value(kind, shape, rows.dtype, i));
       if (candidates) put_id(storage->ids, rows.id_type, at, all_ids[size_t(i)]);
     }
-    if (candidates) storage->counts[size_t(row)] = int32_t(count);
+    if (has_counts) storage->counts[size_t(row)] = int32_t(count);
     if (fixed_.shape) continue;
     const int64_t somewhere =
         shift + row * rows.stride + int64_t(random_() % uint64_t(std::max<int64_t>(count, 1)));
@@ -153,19 +161,31 @@ Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, In
       put_id(storage->ids, rows.id_type, somewhere,
              pick<int64_t>({all_ids[0], all_ids[1], -1, kMaxVocabulary}));
     }
-    if (candidates && one_in(12)) {
+    if (has_counts && one_in(12)) {
       storage->counts[size_t(row)] = pick({-1, int32_t(num_cols) + 1});
     }
   }
   rows.values = storage->values.data() + size_t(shift) * size_of(rows.dtype);
-  if (candidates) {
-    rows.ids = storage->ids.data() + size_t(shift) * size_of(rows.id_type);
-    rows.counts = storage->counts.data();
-  }
+  if (candidates) rows.ids = storage->ids.data() + size_t(shift) * size_of(rows.id_type);
+  if (has_counts) rows.counts = storage->counts.data();
+  if (elements == Elements::kFirst) describe("of different lengths");
   return rows;
 }
 
-void Problem::make_parameters(Parameters *parameters, int64_t num_rows, InputKind kind,
+// A slot for each row, now and then one that there is not. Null: its own number.
+Slots Problem::make_slots(int64_t num_rows) {
+  if (!one_in(3)) return {nullptr, num_rows};
+  const int64_t num_slots = 1 + int64_t(random_() % uint64_t(2 * num_rows));
+  slots_.clear();
+  for (int64_t i = 0; i < num_rows; ++i) {
+    slots_.push_back(one_in(10) ? pick({-1, int32_t(num_slots)})
+                                : int32_t(random_() % uint64_t(num_slots)));
+  }
+  describe("of " + std::to_string(num_slots) + " slots");
+  return {slots_.data(), num_slots};
+}
+
+void Problem::make_parameters(Parameters *parameters, int64_t num_slots, InputKind kind,
                               int64_t num_cols) {
   const auto temperature = [&]() -> float {
     if (kind == InputKind::kProbabilities) return one_in(6) ? 0.0f : 1.0f;
@@ -189,7 +209,7 @@ void Problem::make_parameters(Parameters *parameters, int64_t num_rows, InputKin
   parameters->min_p = {min_p()};
   if (one_in(2)) {
     temperatures_.clear(), top_ks_.clear(), top_ps_.clear(), min_ps_.clear();
-    for (int64_t i = 0; i < num_rows; ++i) {
+    for (int64_t i = 0; i < num_slots; ++i) {
       temperatures_.push_back(one_in(20) ? std::nanf("") : temperature());
       top_ks_.push_back(top_k());
       top_ps_.push_back(one_in(20) ? std::nanf("") : top_p());
@@ -208,26 +228,28 @@ void Problem::make_parameters(Parameters *parameters, int64_t num_rows, InputKin
   std::ostringstream text;
   text << "T " << parameters->temperature.value << ", k " << parameters->top_k.value << ", p "
        << parameters->top_p.value << ", min-p " << parameters->min_p.value
-       << (parameters->temperature.array ? " or per row" : "") << ", order " << int(rules.order);
+       << (parameters->temperature.array ? " or per slot" : "") << ", order " << int(rules.order);
   describe(text.str());
 }
 
-void Problem::make_randomness(Randomness *random, int64_t num_rows) {
+void Problem::make_randomness(Randomness *random, int64_t num_slots) {
   random->seed.value = random_();
   random->offset.value = random_();
-  seeds_.clear(), offsets_.clear();
-  for (int64_t i = 0; i < num_rows; ++i) {
+  seeds_.clear(), offsets_.clear(), streams_.clear();
+  for (int64_t i = 0; i < num_slots; ++i) {
     seeds_.push_back(random_());
     offsets_.push_back(random_());
+    streams_.push_back(uint32_t(random_()));
   }
   if (one_in(2)) random->seed.array = seeds_.data(), random->seed.per_slot = one_in(2);
   if (one_in(2)) random->offset.array = offsets_.data(), random->offset.per_slot = one_in(2);
+  if (one_in(3)) random->streams = streams_.data();
 }
 
 SampleRequest Problem::sample_request() {
   SampleRequest request;
   const InputKind kind = pick({InputKind::kLogits, InputKind::kLogits, InputKind::kProbabilities});
-  request.input = make_rows(&input_, num_rows_, num_cols_, kind, candidates_);
+  request.input = make_rows(&input_, num_rows_, num_cols_, kind, random_elements());
   request.num_rows = num_rows_;
   if (one_in(3)) {
     request.num_rows = 1 + int64_t(random_() % 7);
@@ -239,8 +261,9 @@ SampleRequest Problem::sample_request() {
     if (one_in(2)) std::sort(row_indices_.begin(), row_indices_.end());
     request.row_indices = row_indices_.data();
   }
-  make_parameters(&request.parameters, request.num_rows, kind, num_cols_);
-  make_randomness(&request.random, request.num_rows);
+  request.slots = make_slots(request.num_rows);
+  make_parameters(&request.parameters, request.slots.count, kind, num_cols_);
+  make_randomness(&request.random, request.slots.count);
   request.draw_method =
       pick({DrawMethod::kInverseCdf, DrawMethod::kInverseCdf, DrawMethod::kGumbel});
   request.logprob_kind = pick({LogprobKind::kRaw, LogprobKind::kProcessed});
@@ -257,8 +280,9 @@ RowsRequest Problem::rows_request() {
   const InputKind kind = request.output_kind == RowOutput::kMask || one_in(2)
                              ? InputKind::kLogits
                              : InputKind::kProbabilities;
-  request.input = make_rows(&input_, num_rows_, num_cols_, kind, candidates_);
-  make_parameters(&request.parameters, num_rows_, kind, num_cols_);
+  request.input = make_rows(&input_, num_rows_, num_cols_, kind, random_elements());
+  request.slots = make_slots(num_rows_);
+  make_parameters(&request.parameters, request.slots.count, kind, num_cols_);
   request.output_dtype = one_in(2) ? Dtype::kF32 : request.input.dtype;
   request.output_stride = num_cols_ + int64_t(random_() % 5);
   describe(request.output_kind == RowOutput::kMask ? "mask" : "probabilities");
@@ -268,7 +292,7 @@ RowsRequest Problem::rows_request() {
 SelectRequest Problem::select_request() {
   SelectRequest request;
   const InputKind kind = pick({InputKind::kLogits, InputKind::kProbabilities});
-  request.input = make_rows(&input_, num_rows_, num_cols_, kind, candidates_);
+  request.input = make_rows(&input_, num_rows_, num_cols_, kind, random_elements());
   request.num_selected = std::min<int64_t>(
       num_cols_, pick<int64_t>({1, 2, 20, 50, 1000, 2048, 2049, 4500, num_cols_}));
   if (num_cols_ > 10000) request.num_selected = std::min<int64_t>(request.num_selected, 4500);
@@ -292,26 +316,31 @@ ChainRequest Problem::chain_request() {
   const int64_t positions = request.num_drafts + 1;
   const InputKind target_kind = pick({InputKind::kLogits, InputKind::kProbabilities});
   const InputKind draft_kind = pick({InputKind::kLogits, InputKind::kProbabilities});
-  const bool candidates = candidates_ && num_cols_ <= 1000;
-  request.target = make_rows(&input_, num_rows_ * positions, num_cols_, target_kind, candidates);
+  const auto elements = [&] {
+    const Elements drawn = random_elements();
+    const bool is_large = drawn == Elements::kCandidates && num_cols_ > 1000;
+    return is_large ? Elements::kAll : drawn;
+  };
+  request.target = make_rows(&input_, num_rows_ * positions, num_cols_, target_kind, elements());
   request.target_row_stride = positions * request.target.stride;
   if (request.num_drafts > 0 && !one_in(3)) {
     request.draft = make_rows(&draft_, num_rows_ * request.num_drafts, num_cols_, draft_kind,
-                              candidates && one_in(2));
+                              one_in(2) ? elements() : Elements::kAll);
     request.draft_row_stride = request.num_drafts * request.draft.stride;
   }
   request.out_token_ids.type = pick({IdType::kI32, IdType::kI64});
   make_draft_token_ids(request.out_token_ids.type, num_rows_ * request.num_drafts);
   request.draft_token_ids = draft_token_ids_.data();
   if (one_in(2)) {
-    draft_lengths_.clear();
+    draft_counts_.clear();
     for (int64_t i = 0; i < num_rows_; ++i) {
-      draft_lengths_.push_back(int32_t(random_() % uint64_t(positions + 2)) - 1);
+      draft_counts_.push_back(int32_t(random_() % uint64_t(positions + 2)) - 1);
     }
-    request.draft_counts = draft_lengths_.data();
+    request.draft_counts = draft_counts_.data();
   }
-  make_parameters(&request.parameters, num_rows_, target_kind, num_cols_);
-  make_randomness(&request.random, num_rows_);
+  request.slots = make_slots(num_rows_);
+  make_parameters(&request.parameters, request.slots.count, target_kind, num_cols_);
+  make_randomness(&request.random, request.slots.count);
   request.accumulate_counts = one_in(2);
   describe("chain of " + std::to_string(request.num_drafts));
   return request;
@@ -320,7 +349,8 @@ ChainRequest Problem::chain_request() {
 ResidualRequest Problem::residual_request() {
   ResidualRequest request;
   request.num_rows = num_rows_;
-  request.target = make_rows(&input_, num_rows_, num_cols_, InputKind::kProbabilities, false);
+  request.target =
+      make_rows(&input_, num_rows_, num_cols_, InputKind::kProbabilities, Elements::kAll);
   request.token_id_type = pick({IdType::kI32, IdType::kI64});
   switch (random_() % 4) {
     case 0:
@@ -331,7 +361,8 @@ ResidualRequest Problem::residual_request() {
       request.draft = request.target;
       break;
     default:
-      request.draft = make_rows(&draft_, num_rows_, num_cols_, InputKind::kProbabilities, false);
+      request.draft =
+          make_rows(&draft_, num_rows_, num_cols_, InputKind::kProbabilities, Elements::kAll);
   }
   request.output_dtype = one_in(2) ? Dtype::kF32 : request.target.dtype;
   request.output_stride = num_cols_ + int64_t(random_() % 5);
@@ -356,11 +387,7 @@ Outputs Problem::bind_outputs(SampleRequest *request) const {
       add_output<void>(&outputs, "token ids", n, size_of(request->out_token_ids.type));
   request->out_kept_counts = add_output<int32_t>(&outputs, "kept counts", n);
   request->out_logprobs = add_output<float>(&outputs, "logprobs", n);
-  // Values are what argmax asks for.
-  const bool greedy = is_greedy(request->parameters.temperature.value);
-  if (greedy && !request->parameters.temperature.array) {
-    request->out_values = add_output<float>(&outputs, "values", n);
-  }
+  request->out_values = add_output<float>(&outputs, "values", n);
   request->out_row_status = add_output<uint32_t>(&outputs, "row status", n);
   return outputs;
 }

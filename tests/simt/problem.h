@@ -78,7 +78,10 @@ class Problem {
   const std::string &description() const { return description_; }
 
  private:
-  // A model's rows: values, and for candidate lists ids and counts.
+  // What rows have: all columns, the first ones, or candidates in any number.
+  enum class Elements { kAll, kFirst, kCandidates };
+
+  // A model's rows: values, ids of candidates, and how many elements there are.
   struct Storage {
     std::vector<unsigned char> values;
     std::vector<unsigned char> ids;
@@ -92,13 +95,15 @@ class Problem {
   }
 
   sampler::contract::Rows make_rows(Storage *storage, int64_t num_rows, int64_t num_cols,
-                                    sampler::contract::InputKind kind, bool candidates);
+                                    sampler::contract::InputKind kind, Elements elements);
+  Elements random_elements();
   float random_logit(Shape shape, sampler::contract::Dtype dtype, int64_t column);
   float random_value(sampler::contract::InputKind kind, Shape shape, sampler::contract::Dtype dtype,
                      int64_t column);
-  void make_parameters(sampler::contract::Parameters *parameters, int64_t num_rows,
+  sampler::contract::Slots make_slots(int64_t num_rows);
+  void make_parameters(sampler::contract::Parameters *parameters, int64_t num_slots,
                        sampler::contract::InputKind kind, int64_t num_cols);
-  void make_randomness(sampler::contract::Randomness *random, int64_t num_rows);
+  void make_randomness(sampler::contract::Randomness *random, int64_t num_slots);
   void make_draft_token_ids(sampler::contract::IdType type, int64_t count);
   void describe(const std::string &text);
 
@@ -109,9 +114,10 @@ class Problem {
   bool candidates_;
   std::string description_;
   Storage input_, draft_;
-  std::vector<int32_t> row_indices_, top_ks_, draft_lengths_;
+  std::vector<int32_t> row_indices_, slots_, top_ks_, draft_counts_;
   std::vector<float> temperatures_, top_ps_, min_ps_;
   std::vector<uint64_t> seeds_, offsets_;
+  std::vector<uint32_t> streams_;
   std::vector<unsigned char> draft_token_ids_;
 };
 

@@ -136,7 +136,7 @@ TEST(Distribution, TemperatureLast) {
 Source tied_source(sampler_tie_rule ties) {
   Source source;
   source.values = {0.0f, 1.0f, 0.5f, 0.0f, 0.5f, 0.5f, 0.5f, 0.5f};
-  source.ties = ties;
+  source.top_k_ties = source.top_p_ties = ties;
   return source;
 }
 
@@ -145,7 +145,7 @@ TEST(Distribution, TiesOfTopK) {
   source.top_k = 3;
   ASSERT_EQ(num_kept(source), 3U);
   expect_frequencies(source, 0.1, kOnePercent, kSeed + 12);
-  source.ties = SAMPLER_TIES_KEEP;
+  source.top_k_ties = SAMPLER_TIES_KEEP;
   ASSERT_EQ(num_kept(source), 6U);
   expect_frequencies(source, 0.1, kOnePercent, kSeed + 13);
 }
@@ -155,7 +155,7 @@ TEST(Distribution, TiesOfTopP) {
   source.top_p = 0.4f;
   ASSERT_EQ(num_kept(source), 3U);
   expect_frequencies(source, 0.1, kOnePercent, kSeed + 14);
-  source.ties = SAMPLER_TIES_KEEP;
+  source.top_p_ties = SAMPLER_TIES_KEEP;
   ASSERT_EQ(num_kept(source), 6U);
   expect_frequencies(source, 0.1, kOnePercent, kSeed + 15);
 }

@@ -52,7 +52,7 @@ class Filters {
 
   void top_k(Order *order) const {
     const auto k = static_cast<std::size_t>(source_.top_k);
-    if (source_.top_k > 0 && k < order->size()) cut(order, k);
+    if (source_.top_k > 0 && k < order->size()) cut(order, k, source_.top_k_ties);
   }
 
   void top_p(Order *order) const {
@@ -64,7 +64,7 @@ class Filters {
       sum += seen_[(*order)[length++]];
       expect_clear(sum / total, source_.top_p);
     }
-    cut(order, std::max<std::size_t>(length, 1));
+    cut(order, std::max<std::size_t>(length, 1), source_.top_p_ties);
   }
 
   void min_p(Order *order) const {
@@ -80,8 +80,8 @@ class Filters {
     EXPECT_GT(std::fabs(value - threshold), 1e-5L) << "the row decides nothing by rounding only";
   }
 
-  void cut(Order *order, std::size_t length) const {
-    if (source_.ties == SAMPLER_TIES_KEEP) {
+  void cut(Order *order, std::size_t length, sampler_tie_rule ties) const {
+    if (ties == SAMPLER_TIES_KEEP) {
       const float last = source_.values[(*order)[length - 1]];
       while (length < order->size() && source_.values[(*order)[length]] == last) ++length;
     }
@@ -124,28 +124,10 @@ std::vector<std::size_t> elements_by_id(const Source &source) {
   return elements;
 }
 
-sampler_sample_args arguments(const Source &source) {
-  sampler_sample_args args = SAMPLER_SAMPLE_ARGS_INIT;
-  args.num_cols = static_cast<std::int64_t>(source.values.size());
-  args.num_input_rows = 1;
-  args.input_dtype = source.dtype;
-  args.input_kind = source.kind;
-  args.candidate_ids = source.candidate_ids.empty() ? nullptr : source.candidate_ids.data();
-  args.temperature = source.temperature;
-  args.top_k = source.top_k;
-  args.top_p = source.top_p;
-  args.min_p = source.min_p;
-  args.top_k_ties = args.top_p_ties = source.ties;
-  args.filter_order = source.filter_order;
-  args.temperature_order = source.temperature_order;
-  args.draw_method = source.draw_method;
-  return args;
-}
-
 }  // namespace
 
 SamplerPtr make_sampler(std::int64_t max_rows, std::int64_t max_cols) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = max_rows;
   options.max_cols = max_cols;
   sampler_t sampler = nullptr;
@@ -192,16 +174,23 @@ Counts draw_counts(const Source &source, std::uint64_t num_draws, std::uint64_t 
   const std::vector<unsigned char> row = to_bytes(source.values, source.dtype);
   const std::vector<std::int32_t> row_indices(kRowsPerCall, 0);
   std::vector<std::int32_t> token_ids(kRowsPerCall);
-  sampler_sample_args args = arguments(source);
-  args.input = row.data();
-  args.num_rows = kRowsPerCall;
+  auto args = sized<sampler_sample_args>();
+  args.input.values = row.data();
+  args.input.num_rows = 1;
+  args.input.num_cols = num_cols;
+  args.input.candidate_ids = source.candidate_ids.empty() ? nullptr : source.candidate_ids.data();
+  args.input.dtype = source.dtype;
+  args.input.kind = source.kind;
   args.row_indices = row_indices.data();
+  args.num_row_indices = kRowsPerCall;
+  args.params = &source;
+  args.random.seed = seed;
+  args.draw_method = source.draw_method;
   args.out_token_ids = token_ids.data();
-  args.seed = seed;
 
   const std::vector<std::size_t> elements = elements_by_id(source);
   Counts by_id(elements.size());
-  for (std::uint64_t drawn = 0; drawn < num_draws; drawn += kRowsPerCall, ++args.offset) {
+  for (std::uint64_t drawn = 0; drawn < num_draws; drawn += kRowsPerCall, ++args.random.offset) {
     const sampler_status status = sampler_sample(sampler.get(), &args);
     if (status != SAMPLER_OK) {
       ADD_FAILURE() << sampler_last_error();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "../sized.h"
 #include "chi_square.h"
 
 namespace statistics_test {
@@ -21,20 +22,27 @@ using SamplerPtr = std::unique_ptr<struct sampler_handle, DestroySampler>;
 // A CPU handle that works on the caller's thread.
 SamplerPtr make_sampler(std::int64_t max_rows, std::int64_t max_cols);
 
-struct Source {
+// One row, and what to draw from it.
+struct Source : sampler_params {
+  Source() : sampler_params(sampler_params_default()) {}
+
   std::vector<float> values;  // exactly representable in dtype
   sampler_dtype dtype = SAMPLER_F32;
   sampler_input_kind kind = SAMPLER_LOGITS;
   std::vector<std::int32_t> candidate_ids;  // empty: an element's id is its column
-  float temperature = 1.0f;
-  std::int32_t top_k = 0;
-  float top_p = 1.0f;
-  float min_p = 0.0f;
-  sampler_tie_rule ties = SAMPLER_TIES_EXACT;  // of top-k and top-p
-  sampler_filter_order filter_order = SAMPLER_FILTERS_SEQUENTIAL;
-  sampler_temperature_order temperature_order = SAMPLER_TEMPERATURE_FIRST;
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
 };
+
+// Contiguous rows of f32.
+inline sampler_rows rows_of(const float *values, sampler_input_kind kind, std::int64_t num_rows,
+                            std::int64_t num_cols) {
+  sampler_rows rows = {};
+  rows.values = values;
+  rows.num_rows = num_rows;
+  rows.num_cols = num_cols;
+  rows.kind = kind;
+  return rows;
+}
 
 // The probability of each element by the definitions of the filters, in long double. A test failure
 // where a cut lies so close to a threshold that rounding decides it.

@@ -1,4 +1,4 @@
-// The tokens that chain_speculative emits follow the target's distribution, whatever the drafts.
+// The tokens that verification emits follow the target's distribution, whatever the drafts.
 //
 // Drafts come from a generator that has nothing to do with the library. Where the target's rows do
 // not depend on the drafts before them, the token at each position, given that there is one,
@@ -69,26 +69,32 @@ struct Chains {
         token_ids(index(kRowsPerCall) * (num_drafts + 1)),
         emitted_counts(index(kRowsPerCall)),
         accepted_counts(index(kRowsPerCall)) {
-    args.num_rows = kRowsPerCall;
     args.num_drafts = static_cast<std::int64_t>(num_drafts);
-    args.num_cols = kNumCols;
-    args.target_kind = args.draft_kind = SAMPLER_PROBABILITIES;
     args.draft_token_ids = draft_ids.data();
     args.out_token_ids = token_ids.data();
     args.out_emitted_counts = emitted_counts.data();
     args.out_accepted_counts = accepted_counts.data();
-    args.seed = kSeed;
+    args.params = &params;
+    args.random.seed = kSeed;
+  }
+
+  // One row for each position, of all chains.
+  void set_target(const std::vector<float> &rows, sampler_input_kind kind) {
+    args.target = view(rows, kind);
+  }
+  void set_draft(const std::vector<float> &rows, sampler_input_kind kind) {
+    args.draft = view(rows, kind);
   }
 
   void verify() {
-    ASSERT_EQ(sampler_chain_speculative(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
-    ++args.offset;
+    ASSERT_EQ(sampler_verify(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
+    ++args.random.offset;
   }
 
   std::int32_t &draft(std::int64_t row, std::size_t position) {
     return draft_ids[index(row) * num_drafts + position];
   }
-  // -1 behind the last.
+  // -1 after the last.
   std::int32_t token(std::int64_t row, std::size_t position) const {
     return token_ids[index(row) * (num_drafts + 1) + position];
   }
@@ -103,10 +109,16 @@ struct Chains {
     return result;
   }
 
-  sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
+  sampler_verify_args args = sized<sampler_verify_args>();
+  sampler_params params = sampler_params_default();
   std::size_t num_drafts;
   SamplerPtr sampler;
   std::vector<std::int32_t> draft_ids, token_ids, emitted_counts, accepted_counts;
+
+ private:
+  static sampler_rows view(const std::vector<float> &rows, sampler_input_kind kind) {
+    return rows_of(rows.data(), kind, static_cast<std::int64_t>(rows.size() / kNumCols), kNumCols);
+  }
 };
 
 // What is emitted at each position, and how many drafts were kept and would have been.
@@ -171,8 +183,8 @@ long double overlap(const Probabilities &p, const Probabilities &q) {
 TEST(Speculative, WithDraftProbabilities) {
   Chains chains(kNumDrafts);
   const std::vector<float> target = Chains::repeated(kTarget), draft = Chains::repeated(kDraft);
-  chains.args.target = target.data();
-  chains.args.draft = draft.data();
+  chains.set_target(target, SAMPLER_PROBABILITIES);
+  chains.set_draft(draft, SAMPLER_PROBABILITIES);
   const std::vector<Probabilities> q = {to_probabilities(kDraft[0]), to_probabilities(kDraft[1])};
   Drafter drafter(1);
   Emitted emitted;
@@ -192,7 +204,7 @@ TEST(Speculative, WithDraftProbabilities) {
 TEST(Speculative, DeterministicDrafts) {
   Chains chains(kNumDrafts);
   const std::vector<float> target = Chains::repeated(kTarget);
-  chains.args.target = target.data();
+  chains.set_target(target, SAMPLER_PROBABILITIES);
   Emitted emitted;
   for (std::size_t i = 0; i < kNumDrafts; ++i) {
     for (std::int64_t row = 0; row < kRowsPerCall; ++row) {
@@ -210,22 +222,22 @@ TEST(Speculative, DeterministicDrafts) {
 TEST(Speculative, RaggedLengths) {
   Chains chains(kNumDrafts);
   const std::vector<float> target = Chains::repeated(kTarget), draft = Chains::repeated(kDraft);
-  std::vector<std::int32_t> lengths(index(kRowsPerCall));
-  chains.args.target = target.data();
-  chains.args.draft = draft.data();
-  chains.args.draft_lengths = lengths.data();
+  std::vector<std::int32_t> counts(index(kRowsPerCall));
+  chains.set_target(target, SAMPLER_PROBABILITIES);
+  chains.set_draft(draft, SAMPLER_PROBABILITIES);
+  chains.args.draft_counts = counts.data();
   const std::vector<Probabilities> q = {to_probabilities(kDraft[0]), to_probabilities(kDraft[1])};
   Drafter drafter(2);
   Emitted emitted;
   for (int call = 0; call < 3600; ++call) {
     for (std::int64_t row = 0; row < kRowsPerCall; ++row) {
-      lengths[index(row)] = drafter.below(kNumDrafts + 1);
+      counts[index(row)] = drafter.below(kNumDrafts + 1);
       for (std::size_t i = 0; i < kNumDrafts; ++i) chains.draft(row, i) = drafter.draw(q[i]);
     }
     chains.verify();
     emitted.add(chains);
     for (std::int64_t row = 0; row < kRowsPerCall; ++row) {
-      ASSERT_LE(chains.emitted_counts[index(row)], lengths[index(row)]);
+      ASSERT_LE(chains.emitted_counts[index(row)], counts[index(row)]);
     }
   }
   expect_target(emitted, target_probabilities(), kLeastShare, {0.01, 0.01, 0.013});
@@ -256,12 +268,9 @@ TEST(Speculative, FromLogitsWithFilters) {
   Chains chains(kNumDrafts);
   const std::vector<float> target = Chains::repeated(target_logits);
   const std::vector<float> draft = Chains::repeated(draft_logits);
-  chains.args.target = target.data();
-  chains.args.draft = draft.data();
-  chains.args.target_kind = chains.args.draft_kind = SAMPLER_LOGITS;
-  chains.args.temperature = parameters.temperature;
-  chains.args.top_k = parameters.top_k;
-  chains.args.min_p = parameters.min_p;
+  chains.set_target(target, SAMPLER_LOGITS);
+  chains.set_draft(draft, SAMPLER_LOGITS);
+  chains.params = parameters;
   Drafter drafter(3);
   Emitted emitted;
   for (int call = 0; call < 820; ++call) {
@@ -291,10 +300,10 @@ TEST(Speculative, FirstTwoTokensTogether) {
   std::vector<float> target(index(kRowsPerCall) * 2 * kNumCols);
   std::vector<float> end_target(index(kRowsPerCall) * kNumCols);
   const std::vector<float> draft = Chains::repeated({draft_row});
-  chains.args.target = target.data();
-  chains.args.draft = draft.data();
-  ends.args.target = end_target.data();
-  ends.args.offset = std::uint64_t{1} << 40;
+  chains.set_target(target, SAMPLER_PROBABILITIES);
+  chains.set_draft(draft, SAMPLER_PROBABILITIES);
+  ends.set_target(end_target, SAMPLER_PROBABILITIES);
+  ends.args.random.offset = std::uint64_t{1} << 40;
   const Probabilities q = to_probabilities(draft_row);
   Drafter drafter(4);
   Counts pairs(kSmall * kSmall);

@@ -22,12 +22,13 @@ constexpr double kCorrelation = 0.012;
 const std::vector<double> kShares = {0.4, 0.1, 0.3, 0.2};
 constexpr std::size_t kNumTokens = 4;
 
-// How the draws of row `row` in call `step` are given their seed and offset.
+// How the draws of row `row` in call `step` are given their seed, offset and stream.
 struct Way {
   const char *name;
   bool has_seed_per_row;
   bool has_offset_per_row;
   std::function<std::uint64_t(std::int64_t step, std::int64_t row)> seed, offset;
+  std::function<std::uint64_t(std::int64_t step, std::int64_t row)> stream = nullptr;  // none
 };
 
 constexpr std::uint64_t kSeed = 0x1234'5678'9ABC'DEF0;
@@ -53,6 +54,10 @@ const std::vector<Way> &ways() {
        [=](std::int64_t, std::int64_t row) { return number(row) << 32; }, step_of},
       {"OffsetsCountUpInTheirUpperHalf", true, true, row_of,
        [=](std::int64_t step, std::int64_t) { return number(step) << 32; }},
+      {"StreamPerRow", false, false, fixed, step_of,
+       [=](std::int64_t, std::int64_t row) { return number(row) << 16; }},
+      {"StreamsCountUp", false, false, fixed, [](std::int64_t, std::int64_t) { return kSeed; },
+       [=](std::int64_t step, std::int64_t row) { return number(step * kNumRows + row); }},
   };
   return kWays;
 }
@@ -81,39 +86,48 @@ Source source_of(sampler_draw_method draw_method) {
 
 const std::vector<std::int32_t> kFirstRow(kNumRows, 0);
 
-template <class Args>
-void set_randomness(const Way &way, std::int64_t step, std::vector<std::uint64_t> *seeds,
-                    std::vector<std::uint64_t> *offsets, Args *args) {
-  for (std::int64_t row = 0; row < kNumRows; ++row) {
-    (*seeds)[static_cast<std::size_t>(row)] = way.seed(step, row);
-    (*offsets)[static_cast<std::size_t>(row)] = way.offset(step, row);
+class Randomness {
+ public:
+  // What the call of this step is given, until the next one.
+  sampler_random at(const Way &way, std::int64_t step) {
+    for (std::int64_t row = 0; row < kNumRows; ++row) {
+      const auto i = static_cast<std::size_t>(row);
+      seeds_[i] = way.seed(step, row);
+      offsets_[i] = way.offset(step, row);
+      if (way.stream) streams_[i] = static_cast<std::uint32_t>(way.stream(step, row));
+    }
+    sampler_random random = {};
+    random.seed = way.seed(step, 0);
+    random.offset = way.offset(step, 0);
+    if (way.has_seed_per_row) {
+      random.seeds = seeds_.data();
+      random.num_seeds = kNumRows;
+    }
+    if (way.has_offset_per_row) {
+      random.offsets = offsets_.data();
+      random.num_offsets = kNumRows;
+    }
+    if (way.stream) random.streams = streams_.data();
+    return random;
   }
-  args->seed = way.seed(step, 0);
-  args->offset = way.offset(step, 0);
-  if (way.has_seed_per_row) {
-    args->seeds = seeds->data();
-    args->num_seeds = kNumRows;
-  }
-  if (way.has_offset_per_row) {
-    args->offsets = offsets->data();
-    args->num_offsets = kNumRows;
-  }
-}
+
+ private:
+  std::vector<std::uint64_t> seeds_ = std::vector<std::uint64_t>(kNumRows), offsets_ = seeds_;
+  std::vector<std::uint32_t> streams_ = std::vector<std::uint32_t>(kNumRows);
+};
 
 Matrix draw_matrix(const Way &way, sampler_draw_method draw_method, std::int64_t num_steps) {
   const Source source = source_of(draw_method);
   const SamplerPtr sampler = make_sampler(kNumRows, kNumTokens);
   Matrix matrix;
-  std::vector<std::uint64_t> seeds(kNumRows), offsets(kNumRows);
-  sampler_sample_args args = SAMPLER_SAMPLE_ARGS_INIT;
-  args.input = source.values.data();
-  args.num_rows = kNumRows;
-  args.num_cols = kNumTokens;
+  Randomness randomness;
+  auto args = sized<sampler_sample_args>();
+  args.input = rows_of(source.values.data(), SAMPLER_LOGITS, 1, kNumTokens);
   args.row_indices = kFirstRow.data();
-  args.num_input_rows = 1;
+  args.num_row_indices = kNumRows;
   args.draw_method = draw_method;
   for (std::int64_t step = 0; step < num_steps; ++step) {
-    set_randomness(way, step, &seeds, &offsets, &args);
+    args.random = randomness.at(way, step);
     args.out_token_ids = matrix.step(step);
     EXPECT_EQ(sampler_sample(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
   }
@@ -234,8 +248,7 @@ TEST(StreamsOfSeeds, AreIndependent) {
   }
 }
 
-// ---- Purposes
-// ------------------------------------------------------------------------------------
+// ---- Purposes -----------------------------------------------------------------------------------
 
 // The last token of chains that draw it from the same row as sampler_sample: the bonus token where
 // there are no drafts, the residual's where the draft is no token at all.
@@ -248,17 +261,15 @@ Matrix chain_matrix(std::int64_t num_drafts, std::int64_t num_steps) {
   }
   const std::vector<std::int32_t> drafts(kNumRows, -1);
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(kNumRows * (num_drafts + 1)));
-  sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
-  args.target = target.data();
-  args.num_rows = kNumRows;
+  auto args = sized<sampler_verify_args>();
+  args.target = rows_of(target.data(), SAMPLER_LOGITS, kNumRows * (num_drafts + 1), kNumTokens);
   args.num_drafts = num_drafts;
-  args.num_cols = kNumTokens;
   args.draft_token_ids = drafts.data();
-  args.seed = kSeed;
+  args.random.seed = kSeed;
   args.out_token_ids = tokens.data();
   Matrix matrix;
-  for (std::int64_t step = 0; step < num_steps; ++step, ++args.offset) {
-    EXPECT_EQ(sampler_chain_speculative(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
+  for (std::int64_t step = 0; step < num_steps; ++step, ++args.random.offset) {
+    EXPECT_EQ(sampler_verify(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
     for (std::int64_t i = 0; i < kNumRows; ++i) {
       matrix.step(step)[i] = tokens[static_cast<std::size_t>(i * (num_drafts + 1))];
     }

@@ -16,7 +16,6 @@ namespace {
 using capi_test::Args;
 using capi_test::Buffer;
 using capi_test::Member;
-using capi_test::MemberType;
 using capi_test::Operation;
 using Json = nlohmann::ordered_json;
 
@@ -30,7 +29,7 @@ constexpr unsigned char kUntouched = 0xCD;
 // ---- Replaying
 
 sampler_options handle_options(const Case &recorded, WorkspaceOf workspace_of) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   if (workspace_of == WorkspaceOf::kHandle) {
     options.max_rows = kMaxRows;
     options.max_cols = kMaxCols;
@@ -51,6 +50,35 @@ std::map<std::string, Buffer> allocate(const Arrays &arrays, Args *args) {
   return buffers;
 }
 
+bool starts_with(const std::string &text, const std::string &prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
+
+// Whether the call has what a pointer points to, "params" or "row_params".
+bool has_pointee(const Case &recorded, const std::string &pointer) {
+  const auto is_of_it = [&](const auto &member) {
+    return starts_with(member.first, pointer + ".");
+  };
+  return std::any_of(recorded.args.begin(), recorded.args.end(), is_of_it) ||
+         std::any_of(recorded.inputs.begin(), recorded.inputs.end(), is_of_it);
+}
+
+// The scalars. Pointers to arrays are NULL.
+Args arguments(const Case &recorded) {
+  Args args(*recorded.operation);
+  for (const char *pointer : {"params", "row_params"}) {
+    if (!has_pointee(recorded, pointer)) args.set_if_any<void *>(pointer, nullptr);
+  }
+  for (const auto &[member, bits] : recorded.args) {
+    if (recorded.operation->members.at(member).size == sizeof bits) {
+      args.set(member, bits);
+    } else {
+      args.set(member, std::uint32_t(bits));
+    }
+  }
+  return args;
+}
+
 void fill(const Arrays &contents, const std::map<std::string, Buffer> &buffers) {
   for (const auto &[member, buffer] : buffers) {
     const auto found = contents.find(member);
@@ -64,8 +92,8 @@ void fill(const Arrays &contents, const std::map<std::string, Buffer> &buffers) 
 Case replayed(const Case &recorded, WorkspaceOf workspace_of) {
   const capi_test::Sampler sampler =
       capi_test::make_sampler(handle_options(recorded, workspace_of));
-  const Operation &operation = recorded.args.operation();
-  Args args = recorded.args;
+  const Operation &operation = *recorded.operation;
+  Args args = arguments(recorded);
   const auto inputs = allocate(recorded.inputs, &args);
   const auto outputs = allocate(recorded.outputs, &args);  // replaces those that are inputs too
   fill(recorded.inputs, inputs);
@@ -73,12 +101,11 @@ Case replayed(const Case &recorded, WorkspaceOf workspace_of) {
 
   Buffer workspace;
   std::size_t bytes = 0;
-  const bool has_size =
-      sampler_workspace_size(sampler.get(), operation.number, args.data(), &bytes) == SAMPLER_OK;
+  const bool has_size = operation.workspace_size(sampler.get(), args.data(), &bytes) == SAMPLER_OK;
   if (workspace_of == WorkspaceOf::kCall && has_size) {
     workspace = Buffer(bytes, 0, kUntouched);
-    args.set<void *>("workspace", workspace.data());
-    args.set("workspace_bytes", bytes);
+    args.set<void *>("exec.workspace", workspace.data());
+    args.set("exec.workspace_bytes", bytes);
   }
 
   Case result = recorded;
@@ -142,53 +169,41 @@ Array array_from_json(const Json &json) {
   return array;
 }
 
-ElementType type_of_scalar(MemberType type) {
-  switch (type) {
-    case MemberType::kFloat:
-      return ElementType::kF32;
-    case MemberType::kInt32:
-      return ElementType::kI32;
-    case MemberType::kUint32:
-      return ElementType::kU32;
-    case MemberType::kInt64:
-      return ElementType::kI64;
-    default:
-      return ElementType::kU64;
+ElementType type_of_scalar(const std::string &name, const Member &member) {
+  if (name == "random.seed" || name == "random.offset") return ElementType::kU64;
+  for (const char *number : {"params.temperature", "params.top_p", "params.min_p"}) {
+    if (name == number) return ElementType::kF32;
   }
+  return member.size == 8 ? ElementType::kI64 : ElementType::kI32;
 }
 
 // The members that a case may have, in the order of the struct.
 std::vector<std::pair<std::string, Member>> members_of(const Operation &operation) {
-  std::vector<std::pair<std::string, Member>> members;
-  for (const auto &[name, member] : operation.members) {
-    const bool is_replayers = name == "struct_size" || name == "stream" || name == "workspace" ||
-                              name == "workspace_bytes";
-    if (!is_replayers) members.emplace_back(name, member);
-  }
+  std::vector<std::pair<std::string, Member>> members(operation.members.begin(),
+                                                      operation.members.end());
   std::sort(members.begin(), members.end(),
             [](const auto &a, const auto &b) { return a.second.offset < b.second.offset; });
   return members;
 }
 
-Json scalars_to_json(const Args &args) {
-  const Args initial(args.operation());
+Json scalars_to_json(const Case &recorded) {
   Json json = Json::object();
-  for (const auto &[name, member] : members_of(args.operation())) {
-    const char *const value = static_cast<const char *>(args.data()) + member.offset;
-    const char *const initial_value = static_cast<const char *>(initial.data()) + member.offset;
-    const bool is_initial = std::memcmp(value, initial_value, member.size) == 0;
-    if (member.type == MemberType::kPointer || is_initial) continue;
-    json[name] = element_to_json(type_of_scalar(member.type), value);
+  for (const auto &[name, member] : members_of(*recorded.operation)) {
+    const auto found = recorded.args.find(name);
+    if (found == recorded.args.end()) continue;
+    json[name] = element_to_json(type_of_scalar(name, member),
+                                 reinterpret_cast<const char *>(&found->second));
   }
   return json;
 }
 
-void scalars_from_json(const Json &json, Args *args) {
+std::map<std::string, std::uint64_t> scalars_from_json(const Operation &operation,
+                                                       const Json &json) {
+  std::map<std::string, std::uint64_t> scalars;
   for (const auto &[name, value] : json.items()) {
-    const Member &member = args->operation().members.at(name);
-    const std::uint64_t bits = element_from_json(type_of_scalar(member.type), value);
-    std::memcpy(static_cast<char *>(args->data()) + member.offset, &bits, member.size);
+    scalars[name] = element_from_json(type_of_scalar(name, operation.members.at(name)), value);
   }
+  return scalars;
 }
 
 Json arrays_to_json(const Operation &operation, const Arrays &arrays) {
@@ -202,20 +217,20 @@ Json arrays_to_json(const Operation &operation, const Arrays &arrays) {
 Arrays arrays_from_json(const Operation &operation, const Json &json) {
   Arrays arrays;
   for (const auto &[name, array] : json.items()) {
-    if (operation.members.at(name).type != MemberType::kPointer) give_up(name, "is no array");
+    if (!operation.members.at(name).is_pointer) give_up(name, "is no array");
     arrays[name] = array_from_json(array);
   }
   return arrays;
 }
 
 Json case_to_json(const Case &recorded) {
-  const Operation &operation = recorded.args.operation();
+  const Operation &operation = *recorded.operation;
   Json json = {{"name", recorded.name}};
   if (recorded.use_fallback_token) {
     json["options"] = {{"fallback_token_id", recorded.fallback_token_id},
                        {"use_fallback_token", 1}};
   }
-  json["args"] = scalars_to_json(recorded.args);
+  json["args"] = scalars_to_json(recorded);
   json["inputs"] = arrays_to_json(operation, recorded.inputs);
   json["outputs"] = arrays_to_json(operation, recorded.outputs);
   json["status"] = recorded.status;
@@ -224,13 +239,14 @@ Json case_to_json(const Case &recorded) {
 }
 
 Case case_from_json(const Operation &operation, const Json &json) {
-  Case recorded(operation);
+  Case recorded;
+  recorded.operation = &operation;
   recorded.name = json.at("name");
   if (json.contains("options")) {
     recorded.fallback_token_id = json.at("options").at("fallback_token_id");
     recorded.use_fallback_token = json.at("options").at("use_fallback_token") == 1;
   }
-  scalars_from_json(json.at("args"), &recorded.args);
+  recorded.args = scalars_from_json(operation, json.at("args"));
   recorded.inputs = arrays_from_json(operation, json.at("inputs"));
   recorded.outputs = arrays_from_json(operation, json.at("outputs"));
   recorded.status = json.at("status");
@@ -245,7 +261,7 @@ bool holds_object(const Json &json) {
 }
 
 // What holds an object takes a line for each of its elements, all else one line.
-void append_lines(const Json &json, std::size_t depth, std::string *text) {
+void append_lines(const Json &json, std::string *text) {
   if (!holds_object(json)) {
     *text += json.dump();
     return;
@@ -253,12 +269,12 @@ void append_lines(const Json &json, std::size_t depth, std::string *text) {
   *text += json.is_object() ? "{" : "[";
   const char *separator = "\n";
   for (const auto &[key, element] : json.items()) {
-    *text += separator + std::string(depth + 1, ' ');
-    if (json.is_object()) *text += Json(key).dump() + ": ";
-    append_lines(element, depth + 1, text);
+    *text += separator;
+    if (json.is_object()) *text += Json(key).dump() + ":";
+    append_lines(element, text);
     separator = ",\n";
   }
-  *text += "\n" + std::string(depth, ' ') + (json.is_object() ? "}" : "]");
+  *text += json.is_object() ? "\n}" : "\n]";
 }
 
 std::string short_name(const Operation &operation) {
@@ -275,7 +291,7 @@ std::string to_text(const Operation &operation, const std::vector<Case> &cases) 
   Json json = {{"operation", short_name(operation)}, {"cases", Json::array()}};
   for (const Case &recorded : cases) json["cases"].push_back(case_to_json(recorded));
   std::string text;
-  append_lines(json, 0, &text);
+  append_lines(json, &text);
   return text + "\n";
 }
 

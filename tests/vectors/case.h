@@ -4,6 +4,7 @@
 
 #include <sampler/sampler.h>
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -27,21 +28,21 @@ struct Array {
 
 using Arrays = std::map<std::string, Array>;  // by member
 
+// Members are named by their paths, as in capi_test::Operation.
 struct Case {
-  explicit Case(const capi_test::Operation &operation) : args(operation) {}
-
+  const capi_test::Operation *operation = nullptr;
   std::string name;
-  capi_test::Args args;  // scalars; the pointers are NULL
-  Arrays inputs;         // an output that the call reads, too, stands here with what it held before
-  Arrays outputs;        // afterwards
+  std::map<std::string, std::uint64_t> args;  // bits of scalars; the others have their defaults
+  Arrays inputs;   // an output that the call reads, too, stands here with what it held before
+  Arrays outputs;  // afterwards
   sampler_status status = SAMPLER_OK;
   std::string error;  // of a call that fails
   std::int64_t fallback_token_id = 0;
   bool use_fallback_token = false;
 };
 
-// Whose workspace a call uses: the handle's, or one given with the call that has the bytes that
-// sampler_workspace_size tells and not one more.
+// Whose workspace a call uses: the handle's, or one given with the call that has the bytes that its
+// workspace_size function tells and not one more.
 enum class WorkspaceOf { kHandle, kCall };
 
 // The largest call's. A replaying handle needs no more.
@@ -53,10 +54,10 @@ constexpr std::int64_t kMaxCols = 1500;
 // what it may only read.
 Case replayed(const Case &recorded, WorkspaceOf workspace_of);
 
-// The name of an operation's file, without the folder: "top_k_top_p.json".
+// The name of a call's file, without the folder: "sample.json".
 std::string file_name(const capi_test::Operation &operation);
 
-// The text of an operation's file, and back. An error in the text throws or aborts.
+// The text of a call's file, and back. An error in the text throws or aborts.
 std::string to_text(const capi_test::Operation &operation, const std::vector<Case> &cases);
 std::vector<Case> from_text(const capi_test::Operation &operation, const std::string &text);
 

@@ -13,7 +13,6 @@ namespace vectors_test {
 namespace {
 
 using capi_test::Operation;
-using capi_test::operations;
 
 std::vector<Case> recorded_cases(const Operation &operation) {
   const std::string path = std::string(SAMPLER_VECTORS_DIR) + "/" + file_name(operation);
@@ -31,16 +30,15 @@ void expect_equal(const Case &actual, const Case &expected) {
   }
 }
 
-class Vectors : public testing::TestWithParam<int> {
+class Vectors : public testing::TestWithParam<capi_test::Op> {
  protected:
   void replay(WorkspaceOf workspace_of) {
-    const std::vector<Case> cases = recorded_cases(operations()[std::size_t(GetParam())]);
+    const std::vector<Case> cases = recorded_cases(capi_test::operation(GetParam()));
     EXPECT_FALSE(cases.empty());
     for (const Case &recorded : cases) expect_equal(replayed(recorded, workspace_of), recorded);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Operations, Vectors, testing::Range(0, int(operations().size())),
-                         capi_test::operation_name);
+INSTANTIATE_TEST_SUITE_P(Of, Vectors, capi_test::all_operations(), capi_test::operation_name);
 
 TEST_P(Vectors, InTheHandlesWorkspace) {
   replay(WorkspaceOf::kHandle);

@@ -85,7 +85,7 @@ struct Arrays {
   uint64_t *block_weights;
 };
 
-size_t carve(int64_t num_cols, void *memory, Arrays *out) {
+size_t lay_out(int64_t num_cols, void *memory, Arrays *out) {
   Arena arena(memory);
   const int64_t listed = num_cols + kListPadding;
   out->maxima = arena.take<float>((num_cols + kGroupBlock - 1) / kGroupBlock * kVectorElements);
@@ -102,13 +102,13 @@ size_t carve(int64_t num_cols, void *memory, Arrays *out) {
 
 size_t SimdRow::memory_bytes(int64_t num_cols) {
   Arrays unused;
-  return carve(num_cols, nullptr, &unused);
+  return lay_out(num_cols, nullptr, &unused);
 }
 
-SimdRow::SimdRow(const Passes &passes, uint64_t places_key, int64_t num_cols, void *memory)
-    : passes_(passes), num_cols_(num_cols), places_(places_key) {
+SimdRow::SimdRow(const Executor &executor, const contract::Rows &rows, void *memory)
+    : passes_(*executor.passes), num_cols_(rows.num_cols), places_(executor.places_key) {
   Arrays arrays;
-  carve(num_cols, memory, &arrays);
+  lay_out(rows.num_cols, memory, &arrays);
   maxima_ = arrays.maxima;
   list_values_ = arrays.list_values;
   list_ids_ = arrays.list_ids;
@@ -129,10 +129,11 @@ uint32_t SimdRow::load(const RowView &view, contract::Use use) {
   list_ = {};
   first_ = 0;
   if (view.count == 0) return row_status::kEmpty;
-  const RowScan scan = passes_.scan(row_, maxima_);
+  // By `view`: the copy would be waited for.
+  const RowScan scan = passes_.scan(view, maxima_);
   if (!scan.valid) return row_status::kInvalidValue;
-  first_ = contract::rank_of(scan.max, uint32_t(passes_.find_first(row_, maxima_, scan.max)));
-  return contract::check_first(kind(), first_, use);
+  first_ = contract::rank_of(scan.max, uint32_t(passes_.find_first(view, maxima_, scan.max)));
+  return contract::check_first(view.kind, first_, use);
 }
 
 int64_t SimdRow::num_maxima() const {
@@ -282,11 +283,8 @@ class SimdRow::Filters {
 
   Rank top_k(int32_t k, TieRule ties, Rank seen) {
     if (k >= row_.row_.count) return seen;
-    if (row_.list_.covers(seen)) {
-      row_.shrink_list(seen);
-    } else {
-      row_.list_top(k, seen);
-    }
+    // A list that there is holds no more than `seen`: the filters before have listed nothing else.
+    if (!row_.list_.covers(seen)) row_.list_top(k, seen);
     if (row_.list_.count < k) return seen;
     const Selected selected = select(row_.list_source(), nullptr, uint64_t(k));
     return cut_list(selected.value, uint64_t(k) - selected.above, ties, seen);
@@ -510,7 +508,7 @@ int64_t SimdRow::draw_index(uint64_t word) const {
 void SimdRow::prepare_draws(int64_t num_draws) {
   const Kept tokens = kept();
   const int64_t count = tokens.source.count;
-  has_sums_ = num_draws > 1 && num_draws * kElementsADraw >= count;
+  has_sums_ = are_many_draws(num_draws, count);
   if (!has_sums_) return;
   uint64_t sum = 0;
   for (int64_t begin = 0; begin < count; begin += kDrawPart) {

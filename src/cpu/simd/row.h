@@ -8,6 +8,7 @@
 #include "contract/filters.h"
 #include "contract/philox.h"
 #include "cpu/draw.h"
+#include "cpu/executor.h"
 #include "cpu/places.h"
 #include "cpu/reference_row.h"
 #include "cpu/row.h"
@@ -19,8 +20,8 @@ class SimdRow {
  public:
   // Bytes of memory for rows of `num_cols` columns, at an alignment of 64.
   static size_t memory_bytes(int64_t num_cols);
-  // `places_key`: see Places.
-  SimdRow(const Passes &passes, uint64_t places_key, int64_t num_cols, void *memory);
+  // For calls of an executor that has passes.
+  SimdRow(const Executor &executor, const contract::Rows &rows, void *memory);
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
   uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);

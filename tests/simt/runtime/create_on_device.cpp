@@ -11,7 +11,7 @@ sampler_status __real_sampler_create(const sampler_options *options, sampler_t *
 
 sampler_status __wrap_sampler_create(const sampler_options *options, sampler_t *out_sampler) {
   simt::runtime::adopt_host_memory(0);
-  sampler_options on_device = SAMPLER_OPTIONS_INIT;
+  sampler_options on_device = sampler_options_default();
   if (options) {
     // Structs of other sizes are for the library to judge.
     if (options->struct_size != sizeof *options) return __real_sampler_create(options, out_sampler);
@@ -28,14 +28,14 @@ namespace {
 TEST(Suite, RunsOnADevice) {
   sampler_t sampler = nullptr;
   ASSERT_EQ(SAMPLER_OK, sampler_create(nullptr, &sampler)) << sampler_last_error();
-  const float logits[] = {0.0f, 3.0f, 1.0f};
+  const float values[] = {0.0f, 3.0f, 1.0f};
+  sampler_rows logits = {};
+  logits.values = values;
+  logits.num_rows = 1;
+  logits.num_cols = 3;
   int32_t token_id = -1;
-  sampler_argmax_args args = SAMPLER_ARGMAX_ARGS_INIT;
-  args.input = logits;
-  args.num_rows = 1;
-  args.num_cols = 3;
-  args.out_token_ids = &token_id;
-  EXPECT_EQ(SAMPLER_OK, sampler_argmax(sampler, &args)) << sampler_last_error();
+  EXPECT_EQ(SAMPLER_OK, sampler_argmax(sampler, &logits, &token_id, nullptr))
+      << sampler_last_error();
   EXPECT_EQ(1, token_id);
   EXPECT_FALSE(simt::runtime::launches().empty());
   sampler_destroy(sampler);

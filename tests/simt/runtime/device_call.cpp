@@ -56,7 +56,7 @@ std::string DeviceCall::output() {
 }
 
 sampler_options device_options(int device, std::int64_t max_rows, std::int64_t max_cols) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.device_type = SAMPLER_DEVICE_CUDA;
   options.device_id = device;
   options.max_rows = max_rows;
@@ -66,15 +66,12 @@ sampler_options device_options(int device, std::int64_t max_rows, std::int64_t m
 
 std::string cpu_output(const Spec &spec) {
   Call call(spec);
-  const sampler_options bare = SAMPLER_OPTIONS_INIT;
-  const Sampler sampler = capi_test::make_sampler(bare);
+  const Sampler sampler = capi_test::make_sampler(sampler_options_default());
   std::size_t bytes = 0;
-  if (sampler_workspace_size(sampler.get(), spec.operation, call.args().data(), &bytes)) {
-    std::abort();
-  }
+  if (spec.op().workspace_size(sampler.get(), call.args().data(), &bytes)) std::abort();
   std::vector<unsigned char> workspace(bytes);
-  call.args().set<void *>("workspace", workspace.data());
-  call.args().set("workspace_bytes", bytes);
+  call.args().set<void *>("exec.workspace", workspace.data());
+  call.args().set("exec.workspace_bytes", bytes);
   call.reset_outputs();
   if (call.run(sampler.get())) std::abort();
   return call.output();

@@ -19,8 +19,9 @@ using capi_test::make_sampler;
 using capi_test::same_bytes;
 namespace runtime = simt::runtime;
 
-const std::set<std::string> kParameters = {"temperatures", "selected_counts", "top_ps",
-                                           "min_ps",       "seeds",  "offsets"};
+const std::set<std::string> kParameters = {
+    "row_params.temperature", "row_params.top_k", "row_params.top_p", "row_params.min_p",
+    "random.seeds",           "random.offsets",   "random.streams",   "selected_counts"};
 
 class HostMemory : public testing::Test {
  protected:
@@ -52,7 +53,10 @@ int use_host_parameters(DeviceCall *call) {
 TEST_F(HostMemory, ParametersTravelWithTheCall) {
   const Sampler sampler = make_sampler(host_parameters(0, 8, 60));
   int num_with_parameters = 0;
-  for (const capi_test::Spec &spec : capi_test::all_specs()) {
+  std::vector<capi_test::Spec> specs = capi_test::all_specs();
+  const std::vector<capi_test::Spec> with_slots = capi_test::few_specs();
+  specs.insert(specs.end(), with_slots.begin(), with_slots.end());
+  for (const capi_test::Spec &spec : specs) {
     if (spec.candidates) continue;
     SCOPED_TRACE(describe(spec));
     DeviceCall call(spec, 0);
@@ -70,12 +74,13 @@ TEST_F(HostMemory, ParametersTravelWithTheCall) {
 TEST_F(HostMemory, ParametersAreThoseOfTheCall) {
   const Sampler sampler = make_sampler(host_parameters(0, 8, 60));
   capi_test::Spec spec;
-  spec.per_slot = true;
+  spec.per_slot = spec.streams = true;
   DeviceCall call(spec, 0);
   use_host_parameters(&call);
   const runtime::Recording recording;
   ASSERT_EQ(SAMPLER_OK, call.host().run(sampler.get())) << sampler_last_error();
   for (const std::string &member : kParameters) {
+    if (!call.host().has_array(member)) continue;
     capi_test::Buffer &buffer = call.host().buffer(member);
     std::fill_n(buffer.data(), buffer.size(), 0xFF);
   }
@@ -113,17 +118,15 @@ TEST_F(HostMemory, ParametersNeedWorkspace) {
   spec.per_slot = true;
   DeviceCall call(spec, 0);
   use_host_parameters(&call);
-  std::size_t bytes = 0;
-  ASSERT_EQ(SAMPLER_OK, sampler_workspace_size(sampler.get(), SAMPLER_OP_SAMPLE,
-                                               call.host().args().data(), &bytes));
+  const std::size_t bytes = capi_test::workspace_size(sampler.get(), call.host().args());
   // Four arrays of 5 numbers of 4 bytes, each taking 24, two of 8, and the alignment.
   EXPECT_EQ(4u * 24 + 2 * 40 + 7, bytes);
   for (const std::size_t misalignment : {0, 1, 7}) {
     DeviceArray workspace(0, bytes + misalignment);
-    call.host().args().set<void *>("workspace", workspace.data() + misalignment);
-    call.host().args().set("workspace_bytes", bytes - 1);
+    call.host().args().set<void *>("exec.workspace", workspace.data() + misalignment);
+    call.host().args().set("exec.workspace_bytes", bytes - 1);
     EXPECT_EQ(SAMPLER_ERROR_WORKSPACE_TOO_SMALL, call.host().run(sampler.get()));
-    call.host().args().set("workspace_bytes", bytes);
+    call.host().args().set("exec.workspace_bytes", bytes);
     call.upload();
     ASSERT_EQ(SAMPLER_OK, call.host().run(sampler.get())) << sampler_last_error();
     EXPECT_TRUE(same_bytes(call.output(), cpu_output(spec)));
@@ -148,8 +151,8 @@ TEST_F(HostMemory, FailingUploadsAreTold) {
 
 std::string refusal(const std::string &member, const void *address, const std::string &rule) {
   char text[200];
-  std::snprintf(text, sizeof text, "%s is %p; it must be %s", member.c_str(), address,
-                rule.c_str());
+  std::snprintf(text, sizeof text, "%s is %p; it must be %s",
+                capi_test::name_in_errors(member).c_str(), address, rule.c_str());
   return text;
 }
 
@@ -189,18 +192,19 @@ TEST_F(HostMemory, TheWorkspaceIsLookedAt) {
   const Sampler sampler = make_sampler(options);
   DeviceCall call(capi_test::Spec(), 1);
   std::array<char, 64> workspace;
-  call.host().args().set<void *>("workspace", workspace.data());
-  call.host().args().set("workspace_bytes", workspace.size());
+  call.host().args().set<void *>("exec.workspace", workspace.data());
+  call.host().args().set("exec.workspace_bytes", workspace.size());
   EXPECT_EQ(SAMPLER_ERROR_INVALID_ARGUMENT, call.host().run(sampler.get()));
-  EXPECT_EQ(refusal("workspace", workspace.data(), "memory of CUDA device 1"),
+  EXPECT_EQ(refusal("exec.workspace", workspace.data(), "memory of CUDA device 1"),
             sampler_last_error());
 }
 
 TEST_F(HostMemory, ParametersOnTheDeviceAreRefused) {
   const Sampler sampler = make_sampler(host_parameters(0, 4, 40));
-  capi_test::Spec spec;
-  spec.per_slot = true;
   for (const std::string &member : kParameters) {
+    capi_test::Spec spec;
+    if (member == "selected_counts") spec.operation = capi_test::Op::kSelect;
+    spec.per_slot = spec.streams = true;
     DeviceCall call(spec, 0);
     void *const on_device = call.host().args().get<void *>(member);
     use_host_parameters(&call);

@@ -1,6 +1,8 @@
 // Stands for kernels/launch.cu: the same kernels, launched on fibers.
 #include "launch.h"
 
+#include <type_traits>
+
 #include "kernel.cuh"
 #include "runtime.h"
 #include "simt.h"
@@ -28,6 +30,23 @@ void run(const Request &request, const Plan &plan, uint64_t seed) {
 
 const char upload_kernel_address = 0;
 
+template <class Request>
+cudaError_t launch_operation(const Request &request, const Plan &plan, cudaStream_t stream) {
+  runtime::Launch config;
+  config.kernel = address_of_kernel<Request>(plan.team_size > 1);
+  config.num_teams = plan.num_teams;
+  config.team_size = plan.team_size;
+  config.shared_bytes = plan.shared_bytes();
+  config.stream = stream;
+  return runtime::launch(config, [request, plan](uint64_t seed) {
+    if (runtime::block_threads() == kBlockThreads) {
+      run<kBlockThreads>(request, plan, seed);
+    } else {
+      run<64>(request, plan, seed);
+    }
+  });
+}
+
 }  // namespace
 
 cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
@@ -44,43 +63,21 @@ cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
   });
 }
 
-template <class Request>
-cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream) {
-  runtime::Launch config;
-  config.kernel = address_of_kernel<Request>(plan.team_size > 1);
-  config.num_teams = plan.num_teams;
-  config.team_size = plan.team_size;
-  config.shared_bytes = plan.shared_bytes();
-  config.stream = stream;
-  return runtime::launch(config, [request, plan](uint64_t seed) {
-    if (runtime::block_threads() == kBlockThreads) {
-      run<kBlockThreads>(request, plan, seed);
-    } else {
-      run<64>(request, plan, seed);
+cudaError_t launch(const contract::AnyRequest &any, const Plan &plan, cudaStream_t stream) {
+  return any.visit([&](const auto &request) { return launch_operation(request, plan, stream); });
+}
+
+cudaError_t allow_shared_memory(size_t bytes) {
+  cudaError_t error = cudaSuccess;
+  contract::AnyRequest::for_each_operation([&](const auto &request) {
+    using Request = std::decay_t<decltype(request)>;
+    for (const bool clustered : {false, true}) {
+      if (error != cudaSuccess) return;
+      error = cudaFuncSetAttribute(address_of_kernel<Request>(clustered),
+                                   cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
     }
   });
+  return error;
 }
-
-template <class Request>
-cudaError_t allow_shared_memory(size_t bytes) {
-  for (const bool clustered : {false, true}) {
-    const cudaError_t error =
-        cudaFuncSetAttribute(address_of_kernel<Request>(clustered),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
-}
-
-template cudaError_t launch(const contract::SampleRequest &, const Plan &, cudaStream_t);
-template cudaError_t launch(const contract::RowsRequest &, const Plan &, cudaStream_t);
-template cudaError_t launch(const contract::SelectRequest &, const Plan &, cudaStream_t);
-template cudaError_t launch(const contract::ChainRequest &, const Plan &, cudaStream_t);
-template cudaError_t launch(const contract::ResidualRequest &, const Plan &, cudaStream_t);
-template cudaError_t allow_shared_memory<contract::SampleRequest>(size_t);
-template cudaError_t allow_shared_memory<contract::RowsRequest>(size_t);
-template cudaError_t allow_shared_memory<contract::SelectRequest>(size_t);
-template cudaError_t allow_shared_memory<contract::ChainRequest>(size_t);
-template cudaError_t allow_shared_memory<contract::ResidualRequest>(size_t);
 
 }  // namespace sampler::kernels

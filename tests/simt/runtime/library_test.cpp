@@ -18,6 +18,7 @@ namespace {
 
 using capi_test::make_sampler;
 using capi_test::same_bytes;
+using capi_test::workspace_size;
 using simt::runtime::Device;
 namespace runtime = simt::runtime;
 
@@ -77,7 +78,8 @@ TEST_F(Create, LeavesTheCurrentDeviceAlone) {
 }
 
 TEST_F(Create, TellsOfItsDevices) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  sampler_capabilities capabilities = {};
+  capabilities.struct_size = sizeof capabilities;
   EXPECT_EQ(SAMPLER_OK, sampler_get_capabilities(&capabilities));
   EXPECT_EQ(1u, capabilities.cuda_compiled);
   EXPECT_EQ(2u, capabilities.num_cuda_devices);
@@ -104,11 +106,11 @@ TEST_F(Create, WithoutMemoryForTheWorkspace) {
 int num_host_blocks = 0;
 
 void count_host_blocks(sampler_options *options) {
-  options->allocate = [](void *, std::size_t bytes, std::size_t alignment) {
+  options->allocator.allocate = [](void *, std::size_t bytes, std::size_t alignment) {
     ++num_host_blocks;
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
-  options->deallocate = [](void *, void *memory, std::size_t, std::size_t) {
+  options->allocator.deallocate = [](void *, void *memory, std::size_t, std::size_t) {
     --num_host_blocks;
     std::free(memory);
   };
@@ -165,7 +167,7 @@ TEST_F(Calls, EnqueueAndDoNothingElse) {
   for (const Spec &spec : capi_test::all_specs()) {
     SCOPED_TRACE(describe(spec));
     DeviceCall call(spec, 1);
-    call.host().args().set("stream", stream);
+    call.host().args().set("exec.stream", stream);
     runtime::forget_calls();
     ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
     for (const auto &[function, count] : runtime::calls()) {
@@ -185,16 +187,13 @@ TEST_F(Calls, ThatEnqueueNothingLeaveCudaAlone) {
     SCOPED_TRACE(describe(spec));
     DeviceCall call(spec, 1);
     runtime::forget_calls();
-    std::size_t bytes = 77;
-    EXPECT_EQ(SAMPLER_OK, sampler_workspace_size(sampler.get(), spec.operation,
-                                                 call.host().args().data(), &bytes));
-    EXPECT_EQ(0u, bytes);
-    call.host().args().set("num_cols", std::int64_t(0));
+    capi_test::Args &args = call.host().args();
+    EXPECT_EQ(0u, workspace_size(sampler.get(), args));
+    const std::string num_cols = std::string(spec.view()) + ".num_cols";
+    args.set(num_cols, std::int64_t(0));
     EXPECT_EQ(SAMPLER_ERROR_INVALID_ARGUMENT, call.run(sampler.get()));
-    call.host().args().set("num_cols", spec.num_cols);
-    call.host().args().set("num_rows", std::int64_t(0));
-    call.host().args().set_if_any("num_seeds", std::int64_t(0));
-    call.host().args().set_if_any("num_offsets", std::int64_t(0));
+    args.set(num_cols, spec.num_cols);
+    capi_test::take_rows(&args);
     EXPECT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
     EXPECT_TRUE(runtime::calls().empty());
   }
@@ -269,14 +268,6 @@ std::vector<Spec> specs_of_long_lists() {
   return specs;
 }
 
-std::size_t workspace_size(sampler_t sampler, Call *call) {
-  std::size_t bytes = SIZE_MAX;
-  EXPECT_EQ(SAMPLER_OK,
-            sampler_workspace_size(sampler, call->spec().operation, call->args().data(), &bytes))
-      << sampler_last_error();
-  return bytes;
-}
-
 void expect_workspace_too_small(DeviceCall *call, sampler_t sampler, const std::string &message) {
   call->upload();
   const std::string before = call->output();
@@ -296,30 +287,30 @@ TEST_F(Workspace, SizeIsExact) {
     const std::string expected = cpu_output(spec);
     DeviceCall call(spec, 0);
     capi_test::Args &args = call.host().args();
-    const std::size_t bytes = workspace_size(sampler.get(), &call.host());
+    const std::size_t bytes = workspace_size(sampler.get(), args);
     ASSERT_GT(bytes, 3u * (1 << 17));
     for (const std::size_t misalignment : {0, 1, 2, 3}) {
       // Ends where the allocation ends; its contents are garbage.
       unsigned char *const memory =
           static_cast<unsigned char *>(runtime::allocate(0, misalignment + bytes));
-      args.set<void *>("workspace", memory + misalignment);
-      args.set("workspace_bytes", bytes);
+      args.set<void *>("exec.workspace", memory + misalignment);
+      args.set("exec.workspace_bytes", bytes);
       call.upload();
       EXPECT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
       EXPECT_TRUE(same_bytes(call.output(), expected));
 
-      args.set("workspace_bytes", bytes - 1);
+      args.set("exec.workspace_bytes", bytes - 1);
       expect_workspace_too_small(&call, sampler.get(),
-                                 "workspace_bytes is " + std::to_string(bytes - 1) +
+                                 "exec.workspace_bytes is " + std::to_string(bytes - 1) +
                                      "; this call needs " + std::to_string(bytes));
       runtime::release(memory);
     }
-    args.set<void *>("workspace", nullptr);
-    args.set("workspace_bytes", std::size_t(0));
+    args.set<void *>("exec.workspace", nullptr);
+    args.set("exec.workspace_bytes", std::size_t(0));
     expect_workspace_too_small(
         &call, sampler.get(),
         "the sampler's workspace has 0 bytes; this call needs " + std::to_string(bytes) +
-            ": create it with larger max_rows and max_cols, or set workspace");
+            ": create it with larger max_rows and max_cols, or set exec.workspace");
   }
 }
 
@@ -329,13 +320,13 @@ TEST_F(Workspace, IsNeededForLongListsAlone) {
     SCOPED_TRACE(describe(spec));
     spec.num_cols = 2048;
     Call shorter(spec);
-    EXPECT_EQ(0u, workspace_size(sampler.get(), &shorter));
+    EXPECT_EQ(0u, workspace_size(sampler.get(), shorter.args()));
     spec.num_cols = 2049;
     Call longer(spec);
-    EXPECT_GT(workspace_size(sampler.get(), &longer), 0u);
+    EXPECT_GT(workspace_size(sampler.get(), longer.args()), 0u);
     spec.candidates = false;
     Call rows(spec);
-    EXPECT_EQ(0u, workspace_size(sampler.get(), &rows));
+    EXPECT_EQ(0u, workspace_size(sampler.get(), rows.args()));
   }
 }
 
@@ -349,7 +340,8 @@ TEST_F(Workspace, HasALimit) {
     Call two(spec);
     spec.num_rows = 7;
     DeviceCall seven(spec, 0);
-    EXPECT_EQ(workspace_size(sampler.get(), &two), workspace_size(sampler.get(), &seven.host()));
+    EXPECT_EQ(workspace_size(sampler.get(), two.args()),
+              workspace_size(sampler.get(), seven.host().args()));
     ASSERT_EQ(SAMPLER_OK, seven.run(sampler.get())) << sampler_last_error();
     EXPECT_TRUE(same_bytes(seven.output(), cpu_output(spec)));
   }
@@ -369,12 +361,12 @@ TEST_F(Workspace, OfTheHandle) {
     }
     spec.num_rows = 4;
     DeviceCall larger(spec, 1);
-    const std::size_t bytes = workspace_size(sampler.get(), &larger.host());
+    const std::size_t bytes = workspace_size(sampler.get(), larger.host().args());
     expect_workspace_too_small(
         &larger, sampler.get(),
         "the sampler's workspace has " + std::to_string(bytes - (std::size_t(1) << 17)) +
             " bytes; this call needs " + std::to_string(bytes) +
-            ": create it with larger max_rows and max_cols, or set workspace");
+            ": create it with larger max_rows and max_cols, or set exec.workspace");
   }
   EXPECT_EQ(0, runtime::calls()["cudaMalloc"]);  // since the last call
 }
@@ -477,14 +469,15 @@ TEST_F(Recorded, CallsNeedTheirArraysAlone) {
   const Sampler sampler = make_sampler(device_options(0, 4, kLongList));
   for (Spec spec : capi_test::few_specs()) {
     if (spec.candidates) spec.num_cols = kLongList;
-    for (const bool per_row : {false, true}) {
-      spec.per_slot = per_row;
+    for (const bool per_slot : {false, true}) {
+      spec.per_slot = per_slot;
       SCOPED_TRACE(describe(spec));
       DeviceCall call(spec, 0);
       {
         const runtime::Recording recording;
         ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
-        std::memset(call.host().args().data(), 0xEE, spec.op().args_size);
+        capi_test::Args &args = call.host().args();
+        std::memset(args.data(), 0xEE, args.bytes().size());
         recording.replay();
       }
       EXPECT_TRUE(same_bytes(call.output(), cpu_output(spec)));

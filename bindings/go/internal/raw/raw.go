@@ -31,145 +31,19 @@ typedef struct { void* array; intgo len; intgo cap; } _goslice_;
 #cgo pkg-config: sampler
 
 typedef long long swig_type_1;
-typedef long long swig_type_2;
-typedef long long swig_type_3;
-typedef long long swig_type_4;
-typedef long long swig_type_5;
-typedef long long swig_type_6;
-typedef long long swig_type_7;
-typedef long long swig_type_8;
-typedef long long swig_type_9;
-typedef long long swig_type_10;
-typedef long long swig_type_11;
-typedef long long swig_type_12;
-typedef long long swig_type_13;
-typedef long long swig_type_14;
-typedef long long swig_type_15;
-typedef long long swig_type_16;
-typedef long long swig_type_17;
-typedef long long swig_type_18;
-typedef long long swig_type_19;
-typedef long long swig_type_20;
-typedef long long swig_type_21;
-typedef long long swig_type_22;
-typedef long long swig_type_23;
-typedef long long swig_type_24;
-typedef long long swig_type_25;
-typedef long long swig_type_26;
-typedef long long swig_type_27;
-typedef long long swig_type_28;
-typedef long long swig_type_29;
-typedef long long swig_type_30;
-typedef long long swig_type_31;
-typedef long long swig_type_32;
-typedef long long swig_type_33;
-typedef long long swig_type_34;
-typedef long long swig_type_35;
-typedef long long swig_type_36;
-typedef long long swig_type_37;
-typedef long long swig_type_38;
-typedef long long swig_type_39;
-typedef long long swig_type_40;
-typedef long long swig_type_41;
-typedef long long swig_type_42;
-typedef long long swig_type_43;
-typedef long long swig_type_44;
-typedef long long swig_type_45;
-typedef long long swig_type_46;
-typedef long long swig_type_47;
-typedef long long swig_type_48;
-typedef long long swig_type_49;
-typedef long long swig_type_50;
-typedef long long swig_type_51;
-typedef long long swig_type_52;
-typedef long long swig_type_53;
-typedef long long swig_type_54;
-typedef long long swig_type_55;
-typedef long long swig_type_56;
-typedef long long swig_type_57;
-typedef long long swig_type_58;
-typedef long long swig_type_59;
-typedef long long swig_type_60;
-typedef long long swig_type_61;
-typedef long long swig_type_62;
-typedef long long swig_type_63;
-typedef long long swig_type_64;
-typedef long long swig_type_65;
-typedef long long swig_type_66;
-typedef long long swig_type_67;
-typedef long long swig_type_68;
-typedef long long swig_type_69;
-typedef long long swig_type_70;
-typedef long long swig_type_71;
-typedef long long swig_type_72;
-typedef long long swig_type_73;
-typedef long long swig_type_74;
-typedef long long swig_type_75;
-typedef long long swig_type_76;
-typedef long long swig_type_77;
-typedef long long swig_type_78;
-typedef long long swig_type_79;
-typedef long long swig_type_80;
-typedef long long swig_type_81;
-typedef long long swig_type_82;
-typedef long long swig_type_83;
-typedef long long swig_type_84;
-typedef long long swig_type_85;
-typedef long long swig_type_86;
-typedef long long swig_type_87;
-typedef long long swig_type_88;
-typedef long long swig_type_89;
-typedef long long swig_type_90;
-typedef long long swig_type_91;
-typedef long long swig_type_92;
-typedef long long swig_type_93;
-typedef long long swig_type_94;
-typedef long long swig_type_95;
-typedef long long swig_type_96;
-typedef long long swig_type_97;
-typedef long long swig_type_98;
-typedef long long swig_type_99;
-typedef long long swig_type_100;
-typedef long long swig_type_101;
-typedef long long swig_type_102;
-typedef long long swig_type_103;
-typedef long long swig_type_104;
-typedef long long swig_type_105;
-typedef long long swig_type_106;
-typedef long long swig_type_107;
-typedef long long swig_type_108;
-typedef _gostring_ swig_type_109;
-typedef _gostring_ swig_type_110;
-typedef _gostring_ swig_type_111;
-extern void _wrap_Swig_free_raw_b9ec442063748a7b(uintptr_t arg1);
-extern uintptr_t _wrap_Swig_malloc_raw_b9ec442063748a7b(swig_intgo arg1);
-extern uintptr_t _wrap_ShimCreate_raw_b9ec442063748a7b(int arg1, int arg2, int arg3, swig_type_1 arg4, swig_type_2 arg5, swig_type_3 arg6, int arg7, int arg8, int arg9);
-extern int _wrap_ShimCapabilityVersion_raw_b9ec442063748a7b(void);
-extern int _wrap_ShimCapabilityAbiVersion_raw_b9ec442063748a7b(void);
-extern int _wrap_ShimCapabilityIsaCompiled_raw_b9ec442063748a7b(void);
-extern int _wrap_ShimCapabilityIsaUsable_raw_b9ec442063748a7b(void);
-extern int _wrap_ShimCapabilityIsaActive_raw_b9ec442063748a7b(void);
-extern int _wrap_ShimCapabilityCudaCompiled_raw_b9ec442063748a7b(void);
-extern int _wrap_ShimCapabilityNumCudaDevices_raw_b9ec442063748a7b(void);
-extern int _wrap_ShimCapabilityNumProcessors_raw_b9ec442063748a7b(void);
-extern swig_type_4 _wrap_ShimSample_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_5 arg5, swig_type_6 arg6, swig_type_7 arg7, int arg8, int arg9, uintptr_t arg10, swig_type_8 arg11, uintptr_t arg12, uintptr_t arg13, int arg14, int arg15, float arg16, int arg17, float arg18, float arg19, uintptr_t arg20, uintptr_t arg21, uintptr_t arg22, uintptr_t arg23, int arg24, int arg25, int arg26, int arg27, int arg28, int arg29, swig_type_9 arg30, swig_type_10 arg31, uintptr_t arg32, uintptr_t arg33, swig_type_11 arg34, swig_type_12 arg35, uintptr_t arg36, uintptr_t arg37, uintptr_t arg38, uintptr_t arg39, uintptr_t arg40, swig_type_13 arg41);
-extern swig_type_14 _wrap_ShimTopKTopP_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_15 arg5, swig_type_16 arg6, swig_type_17 arg7, int arg8, int arg9, uintptr_t arg10, swig_type_18 arg11, uintptr_t arg12, uintptr_t arg13, int arg14, int arg15, float arg16, int arg17, float arg18, int arg19, int arg20, int arg21, uintptr_t arg22, uintptr_t arg23, uintptr_t arg24, int arg25, int arg26, swig_type_19 arg27, swig_type_20 arg28, uintptr_t arg29, uintptr_t arg30, swig_type_21 arg31, swig_type_22 arg32, uintptr_t arg33, uintptr_t arg34, uintptr_t arg35, uintptr_t arg36, swig_type_23 arg37);
-extern swig_type_24 _wrap_ShimTopK_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_25 arg5, swig_type_26 arg6, swig_type_27 arg7, int arg8, int arg9, uintptr_t arg10, swig_type_28 arg11, uintptr_t arg12, uintptr_t arg13, int arg14, int arg15, float arg16, int arg17, uintptr_t arg18, uintptr_t arg19, int arg20, int arg21, swig_type_29 arg22, swig_type_30 arg23, uintptr_t arg24, uintptr_t arg25, swig_type_31 arg26, swig_type_32 arg27, uintptr_t arg28, uintptr_t arg29, uintptr_t arg30, uintptr_t arg31, swig_type_33 arg32);
-extern swig_type_34 _wrap_ShimTopP_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_35 arg5, swig_type_36 arg6, swig_type_37 arg7, int arg8, int arg9, uintptr_t arg10, swig_type_38 arg11, uintptr_t arg12, uintptr_t arg13, int arg14, int arg15, float arg16, float arg17, uintptr_t arg18, uintptr_t arg19, int arg20, int arg21, int arg22, swig_type_39 arg23, swig_type_40 arg24, uintptr_t arg25, uintptr_t arg26, swig_type_41 arg27, swig_type_42 arg28, uintptr_t arg29, uintptr_t arg30, uintptr_t arg31, uintptr_t arg32, swig_type_43 arg33);
-extern swig_type_44 _wrap_ShimMinP_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_45 arg5, swig_type_46 arg6, swig_type_47 arg7, int arg8, int arg9, uintptr_t arg10, swig_type_48 arg11, uintptr_t arg12, uintptr_t arg13, int arg14, int arg15, float arg16, float arg17, uintptr_t arg18, uintptr_t arg19, int arg20, int arg21, swig_type_49 arg22, swig_type_50 arg23, uintptr_t arg24, uintptr_t arg25, swig_type_51 arg26, swig_type_52 arg27, uintptr_t arg28, uintptr_t arg29, uintptr_t arg30, uintptr_t arg31, swig_type_53 arg32);
-extern swig_type_54 _wrap_ShimArgmax_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_55 arg5, swig_type_56 arg6, swig_type_57 arg7, int arg8, int arg9, uintptr_t arg10, uintptr_t arg11, int arg12, int arg13, uintptr_t arg14, uintptr_t arg15, uintptr_t arg16, uintptr_t arg17, swig_type_58 arg18);
-extern swig_type_59 _wrap_ShimSoftmax_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_60 arg5, swig_type_61 arg6, swig_type_62 arg7, int arg8, int arg9, uintptr_t arg10, uintptr_t arg11, float arg12, int arg13, uintptr_t arg14, uintptr_t arg15, swig_type_63 arg16, uintptr_t arg17, uintptr_t arg18, swig_type_64 arg19);
-extern swig_type_65 _wrap_ShimTopKRenorm_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_66 arg5, swig_type_67 arg6, swig_type_68 arg7, int arg8, int arg9, uintptr_t arg10, uintptr_t arg11, int arg12, int arg13, float arg14, int arg15, uintptr_t arg16, uintptr_t arg17, int arg18, uintptr_t arg19, swig_type_69 arg20, uintptr_t arg21, uintptr_t arg22, uintptr_t arg23, swig_type_70 arg24);
-extern swig_type_71 _wrap_ShimTopPRenorm_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_72 arg5, swig_type_73 arg6, swig_type_74 arg7, int arg8, int arg9, uintptr_t arg10, uintptr_t arg11, int arg12, int arg13, float arg14, float arg15, uintptr_t arg16, uintptr_t arg17, int arg18, int arg19, uintptr_t arg20, swig_type_75 arg21, uintptr_t arg22, uintptr_t arg23, uintptr_t arg24, swig_type_76 arg25);
-extern swig_type_77 _wrap_ShimTopKMask_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_78 arg5, swig_type_79 arg6, swig_type_80 arg7, int arg8, int arg9, uintptr_t arg10, uintptr_t arg11, int arg12, int arg13, uintptr_t arg14, int arg15, uintptr_t arg16, swig_type_81 arg17, uintptr_t arg18, uintptr_t arg19, uintptr_t arg20, swig_type_82 arg21);
-extern swig_type_83 _wrap_ShimTopKSelect_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_84 arg5, swig_type_85 arg6, swig_type_86 arg7, int arg8, int arg9, uintptr_t arg10, uintptr_t arg11, int arg12, int arg13, swig_type_87 arg14, uintptr_t arg15, uintptr_t arg16, uintptr_t arg17, int arg18, uintptr_t arg19, uintptr_t arg20, uintptr_t arg21, swig_type_88 arg22);
-extern swig_type_89 _wrap_ShimChainSpeculative_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, swig_type_90 arg5, swig_type_91 arg6, swig_type_92 arg7, swig_type_93 arg8, swig_type_94 arg9, int arg10, int arg11, uintptr_t arg12, swig_type_95 arg13, swig_type_96 arg14, int arg15, int arg16, uintptr_t arg17, uintptr_t arg18, uintptr_t arg19, uintptr_t arg20, uintptr_t arg21, uintptr_t arg22, int arg23, int arg24, float arg25, int arg26, float arg27, float arg28, uintptr_t arg29, uintptr_t arg30, uintptr_t arg31, uintptr_t arg32, int arg33, int arg34, int arg35, int arg36, swig_type_97 arg37, swig_type_98 arg38, uintptr_t arg39, uintptr_t arg40, swig_type_99 arg41, swig_type_100 arg42, uintptr_t arg43, uintptr_t arg44, uintptr_t arg45, uintptr_t arg46, int arg47, uintptr_t arg48, swig_type_101 arg49);
-extern swig_type_102 _wrap_ShimResidual_raw_b9ec442063748a7b(uintptr_t arg1, int arg2, uintptr_t arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6, swig_type_103 arg7, swig_type_104 arg8, swig_type_105 arg9, swig_type_106 arg10, int arg11, int arg12, int arg13, int arg14, uintptr_t arg15, swig_type_107 arg16, uintptr_t arg17, uintptr_t arg18, swig_type_108 arg19);
-extern int _wrap_ShimStatus_raw_b9ec442063748a7b(uintptr_t arg1);
-extern swig_type_109 _wrap_ShimError_raw_b9ec442063748a7b(uintptr_t arg1);
-extern void _wrap_ShimDestroy_raw_b9ec442063748a7b(uintptr_t arg1);
-extern swig_type_110 _wrap_ShimStatusString_raw_b9ec442063748a7b(int arg1);
-extern swig_type_111 _wrap_ShimVersionString_raw_b9ec442063748a7b(void);
+typedef _gostring_ swig_type_2;
+typedef _gostring_ swig_type_3;
+typedef _gostring_ swig_type_4;
+extern void _wrap_Swig_free_raw_bcff6cd5caee6a2b(uintptr_t arg1);
+extern uintptr_t _wrap_Swig_malloc_raw_bcff6cd5caee6a2b(swig_intgo arg1);
+extern swig_type_1 _wrap_ShimCall_raw_bcff6cd5caee6a2b(uintptr_t arg1, int arg2, int arg3, uintptr_t arg4);
+extern uintptr_t _wrap_ShimCreate_raw_bcff6cd5caee6a2b(uintptr_t arg1);
+extern void _wrap_ShimDestroy_raw_bcff6cd5caee6a2b(uintptr_t arg1);
+extern int _wrap_ShimStatus_raw_bcff6cd5caee6a2b(uintptr_t arg1);
+extern swig_type_2 _wrap_ShimError_raw_bcff6cd5caee6a2b(uintptr_t arg1);
+extern int _wrap_ShimGetCapabilities_raw_bcff6cd5caee6a2b(uintptr_t arg1);
+extern swig_type_3 _wrap_ShimStatusString_raw_bcff6cd5caee6a2b(int arg1);
+extern swig_type_4 _wrap_ShimVersionString_raw_bcff6cd5caee6a2b(void);
 #undef intgo
 */
 import "C"
@@ -212,31 +86,19 @@ func swigCopyString(s string) string {
 
 func Swig_free(arg1 uintptr) {
 	_swig_i_0 := arg1
-	C._wrap_Swig_free_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0))
+	C._wrap_Swig_free_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0))
 }
 
 func Swig_malloc(arg1 int) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_b9ec442063748a7b(C.swig_intgo(_swig_i_0)))
+	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_bcff6cd5caee6a2b(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
+const SAMPLER_ABI_VERSION int = 1
 const SAMPLER_LOG_INFO int = 0
 const SAMPLER_LOG_ERROR int = 1
-const SAMPLER_OP_SAMPLE int = 0
-const SAMPLER_OP_TOP_K int = 1
-const SAMPLER_OP_TOP_P int = 2
-const SAMPLER_OP_MIN_P int = 3
-const SAMPLER_OP_TOP_K_TOP_P int = 4
-const SAMPLER_OP_ARGMAX int = 5
-const SAMPLER_OP_SOFTMAX int = 6
-const SAMPLER_OP_TOP_K_RENORM int = 7
-const SAMPLER_OP_TOP_P_RENORM int = 8
-const SAMPLER_OP_TOP_K_MASK int = 9
-const SAMPLER_OP_TOP_K_SELECT int = 10
-const SAMPLER_OP_CHAIN_SPECULATIVE int = 11
-const SAMPLER_OP_RESIDUAL int = 12
 const SAMPLER_ISA_SCALAR int = 1
 const SAMPLER_ISA_AVX2 int = 2
 const SAMPLER_ISA_AVX512 int = 4
@@ -259,6 +121,7 @@ const SAMPLER_ROW_INVALID_PARAMETER int = 4
 const SAMPLER_ROW_INVALID_INDEX int = 8
 const SAMPLER_ROW_INVALID_CANDIDATE int = 16
 const SAMPLER_ROW_INVALID_DRAFT int = 32
+const SAMPLER_ROW_INVALID_SLOT int = 64
 const SAMPLER_DEVICE_CPU int = 0
 const SAMPLER_DEVICE_CUDA int = 1
 const SAMPLER_F32 int = 0
@@ -279,545 +142,63 @@ const SAMPLER_DRAW_INVERSE_CDF int = 0
 const SAMPLER_DRAW_GUMBEL int = 1
 const SAMPLER_LOGPROB_RAW int = 0
 const SAMPLER_LOGPROB_PROCESSED int = 1
-func ShimCreate(arg1 int32, arg2 int32, arg3 int32, arg4 int64, arg5 int64, arg6 int64, arg7 int32, arg8 int32, arg9 int32) (_swig_ret uintptr) {
+const SAMPLER_OUTPUT_PROBABILITIES int = 0
+const SAMPLER_OUTPUT_VALUES int = 1
+const SHIM_SAMPLE int = 0
+const SHIM_FILTER int = 1
+const SHIM_SELECT int = 2
+const SHIM_VERIFY int = 3
+const SHIM_RESIDUAL int = 4
+func ShimCall(arg1 uintptr, arg2 int32, arg3 int32, arg4 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	swig_r = (int64)(C._wrap_ShimCall_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.int(_swig_i_2), C.uintptr_t(_swig_i_3)))
+	return swig_r
+}
+
+func ShimCreate(arg1 uintptr) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	swig_r = (uintptr)(C._wrap_ShimCreate_raw_b9ec442063748a7b(C.int(_swig_i_0), C.int(_swig_i_1), C.int(_swig_i_2), C.swig_type_1(_swig_i_3), C.swig_type_2(_swig_i_4), C.swig_type_3(_swig_i_5), C.int(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8)))
+	swig_r = (uintptr)(C._wrap_ShimCreate_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
-func ShimCapabilityVersion() (_swig_ret uint32) {
-	var swig_r uint32
-	swig_r = (uint32)(C._wrap_ShimCapabilityVersion_raw_b9ec442063748a7b())
-	return swig_r
-}
-
-func ShimCapabilityAbiVersion() (_swig_ret uint32) {
-	var swig_r uint32
-	swig_r = (uint32)(C._wrap_ShimCapabilityAbiVersion_raw_b9ec442063748a7b())
-	return swig_r
-}
-
-func ShimCapabilityIsaCompiled() (_swig_ret uint32) {
-	var swig_r uint32
-	swig_r = (uint32)(C._wrap_ShimCapabilityIsaCompiled_raw_b9ec442063748a7b())
-	return swig_r
-}
-
-func ShimCapabilityIsaUsable() (_swig_ret uint32) {
-	var swig_r uint32
-	swig_r = (uint32)(C._wrap_ShimCapabilityIsaUsable_raw_b9ec442063748a7b())
-	return swig_r
-}
-
-func ShimCapabilityIsaActive() (_swig_ret uint32) {
-	var swig_r uint32
-	swig_r = (uint32)(C._wrap_ShimCapabilityIsaActive_raw_b9ec442063748a7b())
-	return swig_r
-}
-
-func ShimCapabilityCudaCompiled() (_swig_ret uint32) {
-	var swig_r uint32
-	swig_r = (uint32)(C._wrap_ShimCapabilityCudaCompiled_raw_b9ec442063748a7b())
-	return swig_r
-}
-
-func ShimCapabilityNumCudaDevices() (_swig_ret uint32) {
-	var swig_r uint32
-	swig_r = (uint32)(C._wrap_ShimCapabilityNumCudaDevices_raw_b9ec442063748a7b())
-	return swig_r
-}
-
-func ShimCapabilityNumProcessors() (_swig_ret uint32) {
-	var swig_r uint32
-	swig_r = (uint32)(C._wrap_ShimCapabilityNumProcessors_raw_b9ec442063748a7b())
-	return swig_r
-}
-
-func ShimSample(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 int64, arg12 uintptr, arg13 uintptr, arg14 int32, arg15 int32, arg16 float32, arg17 int32, arg18 float32, arg19 float32, arg20 uintptr, arg21 uintptr, arg22 uintptr, arg23 uintptr, arg24 int32, arg25 int32, arg26 int32, arg27 int32, arg28 int32, arg29 int32, arg30 uint64, arg31 uint64, arg32 uintptr, arg33 uintptr, arg34 int64, arg35 int64, arg36 uintptr, arg37 uintptr, arg38 uintptr, arg39 uintptr, arg40 uintptr, arg41 uint64) (_swig_ret int64) {
-	var swig_r int64
+func ShimDestroy(arg1 uintptr) {
 	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	_swig_i_19 := arg20
-	_swig_i_20 := arg21
-	_swig_i_21 := arg22
-	_swig_i_22 := arg23
-	_swig_i_23 := arg24
-	_swig_i_24 := arg25
-	_swig_i_25 := arg26
-	_swig_i_26 := arg27
-	_swig_i_27 := arg28
-	_swig_i_28 := arg29
-	_swig_i_29 := arg30
-	_swig_i_30 := arg31
-	_swig_i_31 := arg32
-	_swig_i_32 := arg33
-	_swig_i_33 := arg34
-	_swig_i_34 := arg35
-	_swig_i_35 := arg36
-	_swig_i_36 := arg37
-	_swig_i_37 := arg38
-	_swig_i_38 := arg39
-	_swig_i_39 := arg40
-	_swig_i_40 := arg41
-	swig_r = (int64)(C._wrap_ShimSample_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_5(_swig_i_4), C.swig_type_6(_swig_i_5), C.swig_type_7(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.swig_type_8(_swig_i_10), C.uintptr_t(_swig_i_11), C.uintptr_t(_swig_i_12), C.int(_swig_i_13), C.int(_swig_i_14), C.float(_swig_i_15), C.int(_swig_i_16), C.float(_swig_i_17), C.float(_swig_i_18), C.uintptr_t(_swig_i_19), C.uintptr_t(_swig_i_20), C.uintptr_t(_swig_i_21), C.uintptr_t(_swig_i_22), C.int(_swig_i_23), C.int(_swig_i_24), C.int(_swig_i_25), C.int(_swig_i_26), C.int(_swig_i_27), C.int(_swig_i_28), C.swig_type_9(_swig_i_29), C.swig_type_10(_swig_i_30), C.uintptr_t(_swig_i_31), C.uintptr_t(_swig_i_32), C.swig_type_11(_swig_i_33), C.swig_type_12(_swig_i_34), C.uintptr_t(_swig_i_35), C.uintptr_t(_swig_i_36), C.uintptr_t(_swig_i_37), C.uintptr_t(_swig_i_38), C.uintptr_t(_swig_i_39), C.swig_type_13(_swig_i_40)))
-	return swig_r
-}
-
-func ShimTopKTopP(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 int64, arg12 uintptr, arg13 uintptr, arg14 int32, arg15 int32, arg16 float32, arg17 int32, arg18 float32, arg19 int32, arg20 int32, arg21 int32, arg22 uintptr, arg23 uintptr, arg24 uintptr, arg25 int32, arg26 int32, arg27 uint64, arg28 uint64, arg29 uintptr, arg30 uintptr, arg31 int64, arg32 int64, arg33 uintptr, arg34 uintptr, arg35 uintptr, arg36 uintptr, arg37 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	_swig_i_19 := arg20
-	_swig_i_20 := arg21
-	_swig_i_21 := arg22
-	_swig_i_22 := arg23
-	_swig_i_23 := arg24
-	_swig_i_24 := arg25
-	_swig_i_25 := arg26
-	_swig_i_26 := arg27
-	_swig_i_27 := arg28
-	_swig_i_28 := arg29
-	_swig_i_29 := arg30
-	_swig_i_30 := arg31
-	_swig_i_31 := arg32
-	_swig_i_32 := arg33
-	_swig_i_33 := arg34
-	_swig_i_34 := arg35
-	_swig_i_35 := arg36
-	_swig_i_36 := arg37
-	swig_r = (int64)(C._wrap_ShimTopKTopP_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_15(_swig_i_4), C.swig_type_16(_swig_i_5), C.swig_type_17(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.swig_type_18(_swig_i_10), C.uintptr_t(_swig_i_11), C.uintptr_t(_swig_i_12), C.int(_swig_i_13), C.int(_swig_i_14), C.float(_swig_i_15), C.int(_swig_i_16), C.float(_swig_i_17), C.int(_swig_i_18), C.int(_swig_i_19), C.int(_swig_i_20), C.uintptr_t(_swig_i_21), C.uintptr_t(_swig_i_22), C.uintptr_t(_swig_i_23), C.int(_swig_i_24), C.int(_swig_i_25), C.swig_type_19(_swig_i_26), C.swig_type_20(_swig_i_27), C.uintptr_t(_swig_i_28), C.uintptr_t(_swig_i_29), C.swig_type_21(_swig_i_30), C.swig_type_22(_swig_i_31), C.uintptr_t(_swig_i_32), C.uintptr_t(_swig_i_33), C.uintptr_t(_swig_i_34), C.uintptr_t(_swig_i_35), C.swig_type_23(_swig_i_36)))
-	return swig_r
-}
-
-func ShimTopK(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 int64, arg12 uintptr, arg13 uintptr, arg14 int32, arg15 int32, arg16 float32, arg17 int32, arg18 uintptr, arg19 uintptr, arg20 int32, arg21 int32, arg22 uint64, arg23 uint64, arg24 uintptr, arg25 uintptr, arg26 int64, arg27 int64, arg28 uintptr, arg29 uintptr, arg30 uintptr, arg31 uintptr, arg32 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	_swig_i_19 := arg20
-	_swig_i_20 := arg21
-	_swig_i_21 := arg22
-	_swig_i_22 := arg23
-	_swig_i_23 := arg24
-	_swig_i_24 := arg25
-	_swig_i_25 := arg26
-	_swig_i_26 := arg27
-	_swig_i_27 := arg28
-	_swig_i_28 := arg29
-	_swig_i_29 := arg30
-	_swig_i_30 := arg31
-	_swig_i_31 := arg32
-	swig_r = (int64)(C._wrap_ShimTopK_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_25(_swig_i_4), C.swig_type_26(_swig_i_5), C.swig_type_27(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.swig_type_28(_swig_i_10), C.uintptr_t(_swig_i_11), C.uintptr_t(_swig_i_12), C.int(_swig_i_13), C.int(_swig_i_14), C.float(_swig_i_15), C.int(_swig_i_16), C.uintptr_t(_swig_i_17), C.uintptr_t(_swig_i_18), C.int(_swig_i_19), C.int(_swig_i_20), C.swig_type_29(_swig_i_21), C.swig_type_30(_swig_i_22), C.uintptr_t(_swig_i_23), C.uintptr_t(_swig_i_24), C.swig_type_31(_swig_i_25), C.swig_type_32(_swig_i_26), C.uintptr_t(_swig_i_27), C.uintptr_t(_swig_i_28), C.uintptr_t(_swig_i_29), C.uintptr_t(_swig_i_30), C.swig_type_33(_swig_i_31)))
-	return swig_r
-}
-
-func ShimTopP(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 int64, arg12 uintptr, arg13 uintptr, arg14 int32, arg15 int32, arg16 float32, arg17 float32, arg18 uintptr, arg19 uintptr, arg20 int32, arg21 int32, arg22 int32, arg23 uint64, arg24 uint64, arg25 uintptr, arg26 uintptr, arg27 int64, arg28 int64, arg29 uintptr, arg30 uintptr, arg31 uintptr, arg32 uintptr, arg33 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	_swig_i_19 := arg20
-	_swig_i_20 := arg21
-	_swig_i_21 := arg22
-	_swig_i_22 := arg23
-	_swig_i_23 := arg24
-	_swig_i_24 := arg25
-	_swig_i_25 := arg26
-	_swig_i_26 := arg27
-	_swig_i_27 := arg28
-	_swig_i_28 := arg29
-	_swig_i_29 := arg30
-	_swig_i_30 := arg31
-	_swig_i_31 := arg32
-	_swig_i_32 := arg33
-	swig_r = (int64)(C._wrap_ShimTopP_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_35(_swig_i_4), C.swig_type_36(_swig_i_5), C.swig_type_37(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.swig_type_38(_swig_i_10), C.uintptr_t(_swig_i_11), C.uintptr_t(_swig_i_12), C.int(_swig_i_13), C.int(_swig_i_14), C.float(_swig_i_15), C.float(_swig_i_16), C.uintptr_t(_swig_i_17), C.uintptr_t(_swig_i_18), C.int(_swig_i_19), C.int(_swig_i_20), C.int(_swig_i_21), C.swig_type_39(_swig_i_22), C.swig_type_40(_swig_i_23), C.uintptr_t(_swig_i_24), C.uintptr_t(_swig_i_25), C.swig_type_41(_swig_i_26), C.swig_type_42(_swig_i_27), C.uintptr_t(_swig_i_28), C.uintptr_t(_swig_i_29), C.uintptr_t(_swig_i_30), C.uintptr_t(_swig_i_31), C.swig_type_43(_swig_i_32)))
-	return swig_r
-}
-
-func ShimMinP(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 int64, arg12 uintptr, arg13 uintptr, arg14 int32, arg15 int32, arg16 float32, arg17 float32, arg18 uintptr, arg19 uintptr, arg20 int32, arg21 int32, arg22 uint64, arg23 uint64, arg24 uintptr, arg25 uintptr, arg26 int64, arg27 int64, arg28 uintptr, arg29 uintptr, arg30 uintptr, arg31 uintptr, arg32 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	_swig_i_19 := arg20
-	_swig_i_20 := arg21
-	_swig_i_21 := arg22
-	_swig_i_22 := arg23
-	_swig_i_23 := arg24
-	_swig_i_24 := arg25
-	_swig_i_25 := arg26
-	_swig_i_26 := arg27
-	_swig_i_27 := arg28
-	_swig_i_28 := arg29
-	_swig_i_29 := arg30
-	_swig_i_30 := arg31
-	_swig_i_31 := arg32
-	swig_r = (int64)(C._wrap_ShimMinP_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_45(_swig_i_4), C.swig_type_46(_swig_i_5), C.swig_type_47(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.swig_type_48(_swig_i_10), C.uintptr_t(_swig_i_11), C.uintptr_t(_swig_i_12), C.int(_swig_i_13), C.int(_swig_i_14), C.float(_swig_i_15), C.float(_swig_i_16), C.uintptr_t(_swig_i_17), C.uintptr_t(_swig_i_18), C.int(_swig_i_19), C.int(_swig_i_20), C.swig_type_49(_swig_i_21), C.swig_type_50(_swig_i_22), C.uintptr_t(_swig_i_23), C.uintptr_t(_swig_i_24), C.swig_type_51(_swig_i_25), C.swig_type_52(_swig_i_26), C.uintptr_t(_swig_i_27), C.uintptr_t(_swig_i_28), C.uintptr_t(_swig_i_29), C.uintptr_t(_swig_i_30), C.swig_type_53(_swig_i_31)))
-	return swig_r
-}
-
-func ShimArgmax(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 uintptr, arg12 int32, arg13 int32, arg14 uintptr, arg15 uintptr, arg16 uintptr, arg17 uintptr, arg18 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	swig_r = (int64)(C._wrap_ShimArgmax_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_55(_swig_i_4), C.swig_type_56(_swig_i_5), C.swig_type_57(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.uintptr_t(_swig_i_10), C.int(_swig_i_11), C.int(_swig_i_12), C.uintptr_t(_swig_i_13), C.uintptr_t(_swig_i_14), C.uintptr_t(_swig_i_15), C.uintptr_t(_swig_i_16), C.swig_type_58(_swig_i_17)))
-	return swig_r
-}
-
-func ShimSoftmax(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 uintptr, arg12 float32, arg13 int32, arg14 uintptr, arg15 uintptr, arg16 int64, arg17 uintptr, arg18 uintptr, arg19 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	swig_r = (int64)(C._wrap_ShimSoftmax_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_60(_swig_i_4), C.swig_type_61(_swig_i_5), C.swig_type_62(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.uintptr_t(_swig_i_10), C.float(_swig_i_11), C.int(_swig_i_12), C.uintptr_t(_swig_i_13), C.uintptr_t(_swig_i_14), C.swig_type_63(_swig_i_15), C.uintptr_t(_swig_i_16), C.uintptr_t(_swig_i_17), C.swig_type_64(_swig_i_18)))
-	return swig_r
-}
-
-func ShimTopKRenorm(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 uintptr, arg12 int32, arg13 int32, arg14 float32, arg15 int32, arg16 uintptr, arg17 uintptr, arg18 int32, arg19 uintptr, arg20 int64, arg21 uintptr, arg22 uintptr, arg23 uintptr, arg24 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	_swig_i_19 := arg20
-	_swig_i_20 := arg21
-	_swig_i_21 := arg22
-	_swig_i_22 := arg23
-	_swig_i_23 := arg24
-	swig_r = (int64)(C._wrap_ShimTopKRenorm_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_66(_swig_i_4), C.swig_type_67(_swig_i_5), C.swig_type_68(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.uintptr_t(_swig_i_10), C.int(_swig_i_11), C.int(_swig_i_12), C.float(_swig_i_13), C.int(_swig_i_14), C.uintptr_t(_swig_i_15), C.uintptr_t(_swig_i_16), C.int(_swig_i_17), C.uintptr_t(_swig_i_18), C.swig_type_69(_swig_i_19), C.uintptr_t(_swig_i_20), C.uintptr_t(_swig_i_21), C.uintptr_t(_swig_i_22), C.swig_type_70(_swig_i_23)))
-	return swig_r
-}
-
-func ShimTopPRenorm(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 uintptr, arg12 int32, arg13 int32, arg14 float32, arg15 float32, arg16 uintptr, arg17 uintptr, arg18 int32, arg19 int32, arg20 uintptr, arg21 int64, arg22 uintptr, arg23 uintptr, arg24 uintptr, arg25 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	_swig_i_19 := arg20
-	_swig_i_20 := arg21
-	_swig_i_21 := arg22
-	_swig_i_22 := arg23
-	_swig_i_23 := arg24
-	_swig_i_24 := arg25
-	swig_r = (int64)(C._wrap_ShimTopPRenorm_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_72(_swig_i_4), C.swig_type_73(_swig_i_5), C.swig_type_74(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.uintptr_t(_swig_i_10), C.int(_swig_i_11), C.int(_swig_i_12), C.float(_swig_i_13), C.float(_swig_i_14), C.uintptr_t(_swig_i_15), C.uintptr_t(_swig_i_16), C.int(_swig_i_17), C.int(_swig_i_18), C.uintptr_t(_swig_i_19), C.swig_type_75(_swig_i_20), C.uintptr_t(_swig_i_21), C.uintptr_t(_swig_i_22), C.uintptr_t(_swig_i_23), C.swig_type_76(_swig_i_24)))
-	return swig_r
-}
-
-func ShimTopKMask(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 uintptr, arg12 int32, arg13 int32, arg14 uintptr, arg15 int32, arg16 uintptr, arg17 int64, arg18 uintptr, arg19 uintptr, arg20 uintptr, arg21 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	_swig_i_19 := arg20
-	_swig_i_20 := arg21
-	swig_r = (int64)(C._wrap_ShimTopKMask_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_78(_swig_i_4), C.swig_type_79(_swig_i_5), C.swig_type_80(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.uintptr_t(_swig_i_10), C.int(_swig_i_11), C.int(_swig_i_12), C.uintptr_t(_swig_i_13), C.int(_swig_i_14), C.uintptr_t(_swig_i_15), C.swig_type_81(_swig_i_16), C.uintptr_t(_swig_i_17), C.uintptr_t(_swig_i_18), C.uintptr_t(_swig_i_19), C.swig_type_82(_swig_i_20)))
-	return swig_r
-}
-
-func ShimTopKSelect(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int32, arg9 int32, arg10 uintptr, arg11 uintptr, arg12 int32, arg13 int32, arg14 int64, arg15 uintptr, arg16 uintptr, arg17 uintptr, arg18 int32, arg19 uintptr, arg20 uintptr, arg21 uintptr, arg22 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	_swig_i_19 := arg20
-	_swig_i_20 := arg21
-	_swig_i_21 := arg22
-	swig_r = (int64)(C._wrap_ShimTopKSelect_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_84(_swig_i_4), C.swig_type_85(_swig_i_5), C.swig_type_86(_swig_i_6), C.int(_swig_i_7), C.int(_swig_i_8), C.uintptr_t(_swig_i_9), C.uintptr_t(_swig_i_10), C.int(_swig_i_11), C.int(_swig_i_12), C.swig_type_87(_swig_i_13), C.uintptr_t(_swig_i_14), C.uintptr_t(_swig_i_15), C.uintptr_t(_swig_i_16), C.int(_swig_i_17), C.uintptr_t(_swig_i_18), C.uintptr_t(_swig_i_19), C.uintptr_t(_swig_i_20), C.swig_type_88(_swig_i_21)))
-	return swig_r
-}
-
-func ShimChainSpeculative(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 int64, arg6 int64, arg7 int64, arg8 int64, arg9 int64, arg10 int32, arg11 int32, arg12 uintptr, arg13 int64, arg14 int64, arg15 int32, arg16 int32, arg17 uintptr, arg18 uintptr, arg19 uintptr, arg20 uintptr, arg21 uintptr, arg22 uintptr, arg23 int32, arg24 int32, arg25 float32, arg26 int32, arg27 float32, arg28 float32, arg29 uintptr, arg30 uintptr, arg31 uintptr, arg32 uintptr, arg33 int32, arg34 int32, arg35 int32, arg36 int32, arg37 uint64, arg38 uint64, arg39 uintptr, arg40 uintptr, arg41 int64, arg42 int64, arg43 uintptr, arg44 uintptr, arg45 uintptr, arg46 uintptr, arg47 int32, arg48 uintptr, arg49 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	_swig_i_19 := arg20
-	_swig_i_20 := arg21
-	_swig_i_21 := arg22
-	_swig_i_22 := arg23
-	_swig_i_23 := arg24
-	_swig_i_24 := arg25
-	_swig_i_25 := arg26
-	_swig_i_26 := arg27
-	_swig_i_27 := arg28
-	_swig_i_28 := arg29
-	_swig_i_29 := arg30
-	_swig_i_30 := arg31
-	_swig_i_31 := arg32
-	_swig_i_32 := arg33
-	_swig_i_33 := arg34
-	_swig_i_34 := arg35
-	_swig_i_35 := arg36
-	_swig_i_36 := arg37
-	_swig_i_37 := arg38
-	_swig_i_38 := arg39
-	_swig_i_39 := arg40
-	_swig_i_40 := arg41
-	_swig_i_41 := arg42
-	_swig_i_42 := arg43
-	_swig_i_43 := arg44
-	_swig_i_44 := arg45
-	_swig_i_45 := arg46
-	_swig_i_46 := arg47
-	_swig_i_47 := arg48
-	_swig_i_48 := arg49
-	swig_r = (int64)(C._wrap_ShimChainSpeculative_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_90(_swig_i_4), C.swig_type_91(_swig_i_5), C.swig_type_92(_swig_i_6), C.swig_type_93(_swig_i_7), C.swig_type_94(_swig_i_8), C.int(_swig_i_9), C.int(_swig_i_10), C.uintptr_t(_swig_i_11), C.swig_type_95(_swig_i_12), C.swig_type_96(_swig_i_13), C.int(_swig_i_14), C.int(_swig_i_15), C.uintptr_t(_swig_i_16), C.uintptr_t(_swig_i_17), C.uintptr_t(_swig_i_18), C.uintptr_t(_swig_i_19), C.uintptr_t(_swig_i_20), C.uintptr_t(_swig_i_21), C.int(_swig_i_22), C.int(_swig_i_23), C.float(_swig_i_24), C.int(_swig_i_25), C.float(_swig_i_26), C.float(_swig_i_27), C.uintptr_t(_swig_i_28), C.uintptr_t(_swig_i_29), C.uintptr_t(_swig_i_30), C.uintptr_t(_swig_i_31), C.int(_swig_i_32), C.int(_swig_i_33), C.int(_swig_i_34), C.int(_swig_i_35), C.swig_type_97(_swig_i_36), C.swig_type_98(_swig_i_37), C.uintptr_t(_swig_i_38), C.uintptr_t(_swig_i_39), C.swig_type_99(_swig_i_40), C.swig_type_100(_swig_i_41), C.uintptr_t(_swig_i_42), C.uintptr_t(_swig_i_43), C.uintptr_t(_swig_i_44), C.uintptr_t(_swig_i_45), C.int(_swig_i_46), C.uintptr_t(_swig_i_47), C.swig_type_101(_swig_i_48)))
-	return swig_r
-}
-
-func ShimResidual(arg1 uintptr, arg2 int32, arg3 uintptr, arg4 uintptr, arg5 uintptr, arg6 uintptr, arg7 int64, arg8 int64, arg9 int64, arg10 int64, arg11 int32, arg12 int32, arg13 int32, arg14 int32, arg15 uintptr, arg16 int64, arg17 uintptr, arg18 uintptr, arg19 uint64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := arg6
-	_swig_i_6 := arg7
-	_swig_i_7 := arg8
-	_swig_i_8 := arg9
-	_swig_i_9 := arg10
-	_swig_i_10 := arg11
-	_swig_i_11 := arg12
-	_swig_i_12 := arg13
-	_swig_i_13 := arg14
-	_swig_i_14 := arg15
-	_swig_i_15 := arg16
-	_swig_i_16 := arg17
-	_swig_i_17 := arg18
-	_swig_i_18 := arg19
-	swig_r = (int64)(C._wrap_ShimResidual_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5), C.swig_type_103(_swig_i_6), C.swig_type_104(_swig_i_7), C.swig_type_105(_swig_i_8), C.swig_type_106(_swig_i_9), C.int(_swig_i_10), C.int(_swig_i_11), C.int(_swig_i_12), C.int(_swig_i_13), C.uintptr_t(_swig_i_14), C.swig_type_107(_swig_i_15), C.uintptr_t(_swig_i_16), C.uintptr_t(_swig_i_17), C.swig_type_108(_swig_i_18)))
-	return swig_r
+	C._wrap_ShimDestroy_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0))
 }
 
 func ShimStatus(arg1 uintptr) (_swig_ret int32) {
 	var swig_r int32
 	_swig_i_0 := arg1
-	swig_r = (int32)(C._wrap_ShimStatus_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0)))
+	swig_r = (int32)(C._wrap_ShimStatus_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func ShimError(arg1 uintptr) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_ShimError_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_ShimError_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
 	return swig_r_1
 }
 
-func ShimDestroy(arg1 uintptr) {
+func ShimGetCapabilities(arg1 uintptr) (_swig_ret int32) {
+	var swig_r int32
 	_swig_i_0 := arg1
-	C._wrap_ShimDestroy_raw_b9ec442063748a7b(C.uintptr_t(_swig_i_0))
+	swig_r = (int32)(C._wrap_ShimGetCapabilities_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0)))
+	return swig_r
 }
 
 func ShimStatusString(arg1 int32) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_ShimStatusString_raw_b9ec442063748a7b(C.int(_swig_i_0))
+	swig_r_p := C._wrap_ShimStatusString_raw_bcff6cd5caee6a2b(C.int(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -826,7 +207,7 @@ func ShimStatusString(arg1 int32) (_swig_ret string) {
 
 func ShimVersionString() (_swig_ret string) {
 	var swig_r string
-	swig_r_p := C._wrap_ShimVersionString_raw_b9ec442063748a7b()
+	swig_r_p := C._wrap_ShimVersionString_raw_bcff6cd5caee6a2b()
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 

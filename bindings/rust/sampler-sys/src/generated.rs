@@ -57,14 +57,15 @@ pub struct sampler_handle {
 pub type sampler_t = *mut sampler_handle;
 
 /// Returns `bytes` bytes aligned to `alignment` (a power of two), or NULL. Called only by functions
-/// that create a handle and, as ngram.h says, by n-gram storages.
+/// that create a handle, by decoding loops before they call anything else, and, as ngram.h says, by
+/// n-gram storages.
 pub type sampler_allocate_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, bytes: usize, alignment: usize) -> *mut c_void,
 >;
 
 /// Releases what the allocate function returned, with the same `bytes` and `alignment`. Called only
-/// by functions that destroy a handle, by those that create one when they fail, and by n-gram
-/// storages.
+/// by functions that destroy a handle, by those that create one when they fail, by decoding loops
+/// before they return, and by n-gram storages.
 pub type sampler_deallocate_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize, alignment: usize),
 >;
@@ -105,8 +106,8 @@ constants! {
     SAMPLER_OK: sampler_status = 0;
     /// An argument breaks a rule of its documentation. Nothing was enqueued, no output written.
     SAMPLER_ERROR_INVALID_ARGUMENT: sampler_status = 1;
-    /// The allocator returned NULL. Only creating a handle, and what an n-gram storage learns,
-    /// allocates.
+    /// The allocator returned NULL. Creating a handle, a decoding loop as it begins, and an n-gram
+    /// storage as it learns allocate; nothing else does.
     SAMPLER_ERROR_OUT_OF_MEMORY: sampler_status = 2;
     /// The handle's or the call's workspace is smaller than sampler_workspace_size tells.
     SAMPLER_ERROR_WORKSPACE_TOO_SMALL: sampler_status = 3;
@@ -219,7 +220,7 @@ structs! {
         /// Runs a call's tasks on the caller's threads instead of the handle's. NULL: the handle's.
         parallel_for: sampler_parallel_for_fn = None;
         parallel_for_user: *mut c_void = null_mut();
-        /// Memory for the handle and its workspace. Both NULL: the C library's.
+        /// Memory for the handle, its workspace and the decoding loops. Both NULL: the C library's.
         allocate: sampler_allocate_fn = None;
         deallocate: sampler_deallocate_fn = None;
         allocator_user: *mut c_void = null_mut();

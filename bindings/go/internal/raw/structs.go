@@ -1,0 +1,180 @@
+// Made from libsampler's headers by bindings/swig/generate.py; do not edit.
+
+package raw
+
+// The structs of the headers, with addresses for pointers.
+
+type Allocator struct {
+	Allocate   uintptr
+	Deallocate uintptr
+	User       uintptr
+}
+
+type Options struct {
+	StructSize       uintptr
+	AbiVersion       uint32
+	DeviceType       int32
+	DeviceID         int32
+	NumThreads       int32
+	MaxRows          int64
+	MaxCols          int64
+	ParallelFor      uintptr
+	ParallelForUser  uintptr
+	Allocator        Allocator
+	Log              uintptr
+	LogUser          uintptr
+	FallbackTokenID  int64
+	UseFallbackToken int32
+	HostParameters   int32
+	CheckPointers    int32
+	Reserved         int32
+}
+
+type Capabilities struct {
+	StructSize     uintptr
+	Version        uint32
+	AbiVersion     uint32
+	IsaCompiled    uint32
+	IsaUsable      uint32
+	IsaActive      uint32
+	CudaCompiled   uint32
+	NumCudaDevices uint32
+	NumProcessors  uint32
+}
+
+type Params struct {
+	StructSize       uintptr
+	Temperature      float32
+	TopP             float32
+	MinP             float32
+	TopK             int32
+	TopKTies         int32
+	TopPTies         int32
+	FilterOrder      int32
+	TemperatureOrder int32
+}
+
+type RowParams struct {
+	StructSize  uintptr
+	Temperature uintptr
+	TopP        uintptr
+	MinP        uintptr
+	TopK        uintptr
+}
+
+type Exec struct {
+	Stream         uintptr
+	Workspace      uintptr
+	WorkspaceBytes uintptr
+}
+
+type Rows struct {
+	Values          uintptr
+	NumRows         int64
+	NumCols         int64
+	RowStride       int64
+	CandidateIDs    uintptr
+	CandidateCounts uintptr
+	Dtype           int32
+	Kind            int32
+	CandidateIDType int32
+	Reserved        int32
+}
+
+type Random struct {
+	Seed       uint64
+	Offset     uint64
+	Seeds      uintptr
+	Offsets    uintptr
+	Streams    uintptr
+	NumSeeds   int64
+	NumOffsets int64
+}
+
+type SampleArgs struct {
+	StructSize    uintptr
+	Exec          Exec
+	Input         Rows
+	RowIndices    uintptr
+	NumRowIndices int64
+	Slots         uintptr
+	NumSlots      int64
+	Params        uintptr
+	RowParams     uintptr
+	Random        Random
+	DrawMethod    int32
+	LogprobKind   int32
+	TokenIDType   int32
+	Reserved      int32
+	OutTokenIDs   uintptr
+	OutKeptCounts uintptr
+	OutLogprobs   uintptr
+	OutValues     uintptr
+	OutRowStatus  uintptr
+}
+
+type FilterArgs struct {
+	StructSize    uintptr
+	Exec          Exec
+	Input         Rows
+	Slots         uintptr
+	NumSlots      int64
+	Params        uintptr
+	RowParams     uintptr
+	OutputKind    int32
+	OutputDtype   int32
+	Output        uintptr
+	OutputStride  int64
+	OutKeptCounts uintptr
+	OutRowStatus  uintptr
+}
+
+type SelectArgs struct {
+	StructSize     uintptr
+	Exec           Exec
+	Input          Rows
+	NumSelected    int64
+	SelectedCounts uintptr
+	OutputDtype    int32
+	TokenIDType    int32
+	OutValues      uintptr
+	OutTokenIDs    uintptr
+	OutCounts      uintptr
+	OutRowStatus   uintptr
+}
+
+type VerifyArgs struct {
+	StructSize           uintptr
+	Exec                 Exec
+	Target               Rows
+	Draft                Rows
+	TargetSequenceStride int64
+	DraftSequenceStride  int64
+	DraftTokenIDs        uintptr
+	NumDrafts            int64
+	DraftCounts          uintptr
+	Slots                uintptr
+	NumSlots             int64
+	Params               uintptr
+	RowParams            uintptr
+	Random               Random
+	TokenIDType          int32
+	AccumulateCounts     int32
+	OutTokenIDs          uintptr
+	OutAcceptedCounts    uintptr
+	OutEmittedCounts     uintptr
+	OutRowStatus         uintptr
+}
+
+type ResidualArgs struct {
+	StructSize    uintptr
+	Exec          Exec
+	Target        Rows
+	Draft         Rows
+	DraftTokenIDs uintptr
+	TokenIDType   int32
+	OutputDtype   int32
+	Output        uintptr
+	OutputStride  int64
+	OutRowStatus  uintptr
+}

@@ -1,0 +1,61 @@
+// A request of any operation: what stands between the C ABI and the machine that serves it.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "contract/host_device.h"
+#include "contract/request.h"
+
+namespace sampler::contract {
+
+// Refers to a request, which must outlive it.
+class AnyRequest {
+ public:
+  template <class Request>
+  AnyRequest(const Request &request) : request_(&request) {}
+
+  // f(request), by the request's own type: the one place where operations part.
+  template <class F>
+  auto visit(const F &f) const {
+    return std::visit([&](const auto *request) { return f(*request); }, request_);
+  }
+
+  // f(request) for an empty request of each operation.
+  template <class F>
+  static void for_each_operation(const F &f) {
+    f(SampleRequest()), f(RowsRequest()), f(SelectRequest()), f(ChainRequest()),
+        f(ResidualRequest());
+  }
+
+ private:
+  std::variant<const SampleRequest *, const RowsRequest *, const SelectRequest *,
+               const ChainRequest *, const ResidualRequest *>
+      request_;
+};
+
+// Rows of output.
+template <class Request>
+SAMPLER_HD inline int64_t num_output_rows(const Request &request) {
+  return request.num_rows;
+}
+SAMPLER_HD inline int64_t num_output_rows(const RowsRequest &request) {
+  return request.input.num_rows;
+}
+SAMPLER_HD inline int64_t num_output_rows(const SelectRequest &request) {
+  return request.input.num_rows;
+}
+
+// Whether any rows that are read are candidate lists.
+template <class Request>
+SAMPLER_HD inline bool reads_lists(const Request &request) {
+  return request.input.ids != nullptr;
+}
+SAMPLER_HD inline bool reads_lists(const ChainRequest &request) {
+  return request.target.ids || request.draft.ids;
+}
+SAMPLER_HD inline bool reads_lists(const ResidualRequest &) {
+  return false;
+}
+
+}  // namespace sampler::contract

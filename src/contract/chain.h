@@ -1,0 +1,171 @@
+// Verification of one row's chain of drafts: which drafts are kept, and what the last token is
+// drawn from.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/draw.h"
+#include "contract/elements.h"
+#include "contract/host_device.h"
+#include "contract/philox.h"
+#include "contract/request.h"
+#include "contract/row_view.h"
+
+namespace sampler::contract {
+
+struct Chain {
+  int64_t row;  // of output
+  RowParameters parameters;
+  bool has_slot;
+  bool greedy;
+  RandomStream random;
+  int32_t length;  // drafts
+  uint32_t draft_status;
+  int32_t accepted;    // drafts that pass, those after the first rejection included
+  int32_t emitted;     // drafts before the first rejection
+  int64_t last_token;  // the one after them
+};
+
+SAMPLER_HD inline int64_t draft_id(const ChainRequest &request, int64_t row, int32_t position) {
+  return load_id(request.draft_token_ids, request.out_token_ids.type,
+                 row * request.num_drafts + position);
+}
+
+SAMPLER_HD inline bool is_in_vocabulary(const ChainRequest &request, int64_t id) {
+  return id >= 0 && id < (request.target.ids ? kMaxVocabulary : request.target.num_cols);
+}
+
+// The models' rows at one position.
+SAMPLER_HD inline RowView target_view(const ChainRequest &request, int64_t row, int32_t position) {
+  return row_view(request.target, row * (request.num_drafts + 1) + position,
+                  row * request.target_row_stride + position * request.target.stride);
+}
+SAMPLER_HD inline RowView draft_view(const ChainRequest &request, int64_t row, int32_t position) {
+  return row_view(request.draft, row * request.num_drafts + position,
+                  row * request.draft_row_stride + position * request.draft.stride);
+}
+
+// Before anything is verified. A draft that cannot be one is told of, and is rejected where it
+// stands.
+SAMPLER_HD inline Chain make_chain(const ChainRequest &request, int64_t row) {
+  const int32_t num_drafts = int32_t(request.num_drafts);
+  const int32_t length = request.draft_counts ? request.draft_counts[row] : num_drafts;
+  Chain chain = {};
+  chain.row = row;
+  const int64_t slot = request.slots[row];
+  chain.has_slot = request.slots.has(slot);
+  if (chain.has_slot) {
+    chain.parameters = request.parameters.of(slot);
+    chain.greedy = is_greedy(chain.parameters.temperature);
+    chain.random = request.random.of(slot);
+  }
+  chain.length = length < 0 ? 0 : length > num_drafts ? num_drafts : length;
+  bool valid = length == chain.length;
+  for (int32_t i = 0; i < chain.length; ++i) {
+    valid = valid && is_in_vocabulary(request, draft_id(request, row, i));
+  }
+  chain.draft_status = valid ? row_status::kOk : row_status::kInvalidDraft;
+  return chain;
+}
+
+// The status of what a chain takes of its slot.
+SAMPLER_HD inline uint32_t check_chain(const ChainRequest &request, const Chain &chain) {
+  return chain.has_slot ? check_parameters(request, chain.parameters) : row_status::kInvalidSlot;
+}
+
+struct DraftVerdict {
+  bool accepted;
+  uint32_t status;  // not ok: the row is bad where no draft was rejected before
+};
+
+// `models` answers for the rows of both models: `find_first(position, &id)` finds the first token
+// of the target's row in rank order, `look_up_target(position, id, &probability)` and
+// `look_up_draft(position, id, &probability)` a token's probability. Their results are statuses.
+template <class Models>
+SAMPLER_HD inline DraftVerdict verify_draft(const ChainRequest &request, const Chain &chain,
+                                            int32_t position, Models &models) {
+  const int64_t id = draft_id(request, chain.row, position);
+  if (chain.greedy) {
+    int64_t first = -1;
+    const uint32_t status = models.find_first(position, &first);
+    return {status == row_status::kOk && id == first, status};
+  }
+  if (!is_in_vocabulary(request, id)) return {false, row_status::kOk};
+  float target = 0.0f, draft = 1.0f;
+  uint32_t status = models.look_up_target(position, id, &target);
+  if (status == row_status::kOk && request.draft.values) {
+    status = models.look_up_draft(position, id, &draft);
+  }
+  if (status != row_status::kOk) return {false, status};
+  const uint32_t word = random_word32(chain.random, Purpose::kAccept, uint32_t(position));
+  return {accepts_draft(word, target, draft), row_status::kOk};
+}
+
+// Finds the first rejection. `verify(position)` gives a draft's verdict. Beyond the first rejection
+// a bad row only means a draft that is not accepted. The result is the row's status.
+template <class Verify>
+SAMPLER_HD inline uint32_t verify_drafts(const ChainRequest &request, Chain *chain,
+                                         const Verify &verify) {
+  chain->emitted = chain->length;
+  for (int32_t i = 0; i < chain->length; ++i) {
+    const bool rejected_before = chain->emitted < i;
+    if (rejected_before && !request.out_accepted_counts) break;
+    const DraftVerdict verdict = verify(i);
+    if (verdict.status != row_status::kOk && !rejected_before) return verdict.status;
+    if (verdict.accepted) {
+      ++chain->accepted;
+    } else if (!rejected_before) {
+      chain->emitted = i;
+    }
+  }
+  return row_status::kOk;
+}
+
+// The draft that was rejected, of those that a residual can be made without; -1: none.
+SAMPLER_HD inline int64_t rejected_draft(const ChainRequest &request, const Chain &chain) {
+  if (chain.emitted == chain.length) return -1;
+  const int64_t id = draft_id(request, chain.row, chain.emitted);
+  return is_in_vocabulary(request, id) ? id : -1;
+}
+
+// What the last token is drawn with.
+SAMPLER_HD inline uint64_t last_token_word(const Chain &chain) {
+  const Purpose purpose = chain.emitted < chain.length ? Purpose::kResidual : Purpose::kBonus;
+  return random_word64(chain.random, purpose, uint32_t(chain.emitted));
+}
+
+// Draws the last token. `draw(rejected, &id)` draws from max(p - q, 0) at the first rejection, or
+// where `rejected` is -1 from p; false: that is zero everywhere. It is for max(p - q, 0) when p <=
+// q by rounding: the token comes from p then, so that a row never ends without one.
+template <class Draw>
+SAMPLER_HD inline uint32_t draw_last_token(Chain *chain, int64_t rejected, const Draw &draw) {
+  while (!draw(rejected, &chain->last_token)) {
+    if (rejected < 0) return row_status::kEmpty;
+    rejected = -1;
+  }
+  return row_status::kOk;
+}
+
+// Token `index` of a row of output.
+SAMPLER_HD inline int64_t chain_token(const ChainRequest &request, const Chain &chain,
+                                      uint32_t status, int32_t index) {
+  if (status != row_status::kOk) return index == 0 ? request.bad_row_token : -1;
+  if (index < chain.emitted) return draft_id(request, chain.row, index);
+  return index == chain.emitted ? chain.last_token : -1;
+}
+
+// All of a row's outputs but its tokens.
+SAMPLER_HD inline void write_chain_outcome(const ChainRequest &request, const Chain &chain,
+                                           uint32_t status) {
+  const bool good = status == row_status::kOk;
+  const auto write = [&](int32_t *counts, int32_t count) {
+    if (!counts) return;
+    const uint32_t before = request.accumulate_counts ? uint32_t(counts[chain.row]) : 0;
+    counts[chain.row] = int32_t(before + uint32_t(count));  // wraps rather than overflows
+  };
+  write(request.out_accepted_counts, good ? chain.accepted : 0);
+  write(request.out_emitted_counts, good ? chain.emitted : 0);
+  if (request.out_row_status) request.out_row_status[chain.row] = status | chain.draft_status;
+}
+
+}  // namespace sampler::contract

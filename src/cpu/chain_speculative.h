@@ -1,0 +1,120 @@
+// Verification of a chain of drafts per row.
+#pragma once
+
+#include "contract/chain.h"
+#include "cpu/row_tasks.h"
+
+namespace sampler::cpu {
+
+template <class Row>
+class Task<contract::ChainRequest, Row> {
+ public:
+  Task(const contract::ChainRequest &request, const Shared<contract::ChainRequest> &,
+       TaskMemory &memory)
+      : request_(request),
+        target_(memory.make_row<Row>(request.target)),
+        draft_(memory.make_row_if<Row>(request.draft.values, request.draft)),
+        residual_(memory.take<float>(request.target.num_cols)) {}
+
+  void run(int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) run_row(row);
+  }
+
+  // The rows' part of contract::verify_draft.
+  uint32_t find_first(int32_t position, int64_t *id) {
+    const uint32_t status = target_.load(target_view(position));
+    *id = contract::id_of_rank(target_.first());
+    return status;
+  }
+  uint32_t look_up_target(int32_t position, int64_t id, float *probability) {
+    return look_up(target_view(position), target_, id, probability);
+  }
+  uint32_t look_up_draft(int32_t position, int64_t id, float *probability) {
+    return look_up(draft_view(position), draft_, id, probability);
+  }
+
+ private:
+  void run_row(int64_t row) {
+    chain_ = contract::make_chain(request_, row);
+    uint32_t status = contract::check_chain(request_, chain_);
+    if (status == contract::row_status::kOk) {
+      status = contract::verify_drafts(request_, &chain_, [&](int32_t position) {
+        return contract::verify_draft(request_, chain_, position, *this);
+      });
+    }
+    if (status == contract::row_status::kOk) status = find_last_token();
+    for (int32_t i = 0; i <= request_.num_drafts; ++i) {
+      contract::store_id(request_.out_token_ids, row * (request_.num_drafts + 1) + i,
+                         contract::chain_token(request_, chain_, status, i));
+    }
+    contract::write_chain_outcome(request_, chain_, status);
+  }
+
+  RowView target_view(int32_t position) const {
+    return contract::target_view(request_, chain_.row, position);
+  }
+  RowView draft_view(int32_t position) const {
+    return contract::draft_view(request_, chain_.row, position);
+  }
+
+  // Reads a whole row. Given probabilities may be all zero here.
+  uint32_t load(const RowView &view, Row &row) {
+    const uint32_t status = row.load(view);
+    const bool given = view.kind == contract::InputKind::kProbabilities;
+    if (given && status == contract::row_status::kEmpty) return contract::row_status::kOk;
+    if (!given && status == contract::row_status::kOk) {
+      row.distribute(chain_.parameters, request_.parameters.rules);
+    }
+    return status;
+  }
+
+  // Of given probabilities no other element is read.
+  uint32_t look_up(const RowView &view, Row &row, int64_t id, float *probability) {
+    if (view.kind == contract::InputKind::kProbabilities && !view.ids) {
+      if (!contract::has_valid_count(view, request_.target.num_cols)) {
+        return contract::row_status::kInvalidCandidate;
+      }
+      *probability = id < view.count ? view.value(id) : 0.0f;
+      return contract::is_valid_value(view.kind, *probability)
+                 ? contract::row_status::kOk
+                 : contract::row_status::kInvalidValue;
+    }
+    const uint32_t status = load(view, row);
+    if (status == contract::row_status::kOk) *probability = row.probability_of(id);
+    return status;
+  }
+
+  uint32_t find_last_token() {
+    uint32_t status = load(target_view(chain_.emitted), target_);
+    if (status != contract::row_status::kOk) return status;
+    if (chain_.greedy) {
+      chain_.last_token = contract::id_of_rank(target_.first());
+      const bool is_empty = target_.first() < contract::lowest_cut(target_.kind());
+      return is_empty ? contract::row_status::kEmpty : contract::row_status::kOk;
+    }
+    const int64_t rejected = contract::rejected_draft(request_, chain_);
+    const bool has_draft = request_.draft.values;
+    if (rejected >= 0 && has_draft) status = load(draft_view(chain_.emitted), draft_);
+    if (status != contract::row_status::kOk) return status;
+    return contract::draw_last_token(&chain_, rejected, [&](int64_t removed, int64_t *id) {
+      if (removed < 0) {
+        target_.chain_probabilities(residual_);
+      } else if (!target_.chain_residual(has_draft ? &draft_ : nullptr, removed, residual_)) {
+        return false;
+      }
+      if (!target_.become(residual_)) return false;
+      const uint64_t word = contract::last_token_word(chain_);
+      target_.prepare_draws(1);
+      target_.draw(&word, 1, id);
+      return true;
+    });
+  }
+
+  const contract::ChainRequest &request_;
+  Row target_;
+  Row draft_;
+  float *residual_;  // probabilities of the target's tokens
+  contract::Chain chain_ = {};
+};
+
+}  // namespace sampler::cpu

@@ -1,0 +1,30 @@
+#include "cpu/operations.h"
+
+#include "cpu/chain_speculative.h"
+#include "cpu/reference_row.h"
+#include "cpu/residual.h"
+#include "cpu/row_tasks.h"
+#include "cpu/rows.h"
+#include "cpu/sample.h"
+#include "cpu/simd/row.h"
+#include "cpu/top_k_select.h"
+
+namespace sampler::cpu {
+
+size_t workspace_bytes(const contract::AnyRequest &any, int num_threads) {
+  Executor executor;
+  executor.num_threads = num_threads;
+  return any.visit([&](const auto &request) { return layout_of(request, executor).bytes(); });
+}
+
+// Candidate lists are the reference's on every machine: they are short, and sorting them by id
+// takes most of their time.
+Misuse run(const contract::AnyRequest &any, const Executor &executor, void *workspace) {
+  return any.visit([&](const auto &request) {
+    return executor.passes && !contract::reads_lists(request)
+               ? run_rows<SimdRow>(request, executor, workspace)
+               : run_rows<ReferenceRow>(request, executor, workspace);
+  });
+}
+
+}  // namespace sampler::cpu

@@ -1,0 +1,82 @@
+// A row of output for each row of input: softmax, renormalisation, masks.
+#pragma once
+
+#include "contract/elements.h"
+#include "cpu/row_tasks.h"
+
+namespace sampler::cpu {
+
+template <class Row>
+class Task<contract::RowsRequest, Row> {
+ public:
+  Task(const contract::RowsRequest &request, const Shared<contract::RowsRequest> &,
+       TaskMemory &memory)
+      : request_(request), row_(memory.make_row<Row>(request.input)) {}
+
+  void run(int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) run_row(row);
+  }
+
+ private:
+  void run_row(int64_t index) {
+    const RowView view = contract::row_view(request_.input, index);
+    const int64_t slot = request_.slots[index];
+    uint32_t status = contract::check_slot(request_.slots, slot);
+    contract::RowParameters parameters = {};
+    if (status == contract::row_status::kOk) {
+      parameters = request_.parameters.of(slot);
+      status = contract::check_parameters(request_.input.kind, parameters);
+    }
+    int32_t kept_count = 0;
+    if (status == contract::row_status::kOk) status = row_.load(view);
+    if (status == contract::row_status::kOk) {
+      row_.distribute(parameters, request_.parameters.rules);
+      if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());
+      write_good_row(index, view.count);
+    } else {
+      write_bad_row(index, view);
+    }
+    if (request_.out_kept_counts) request_.out_kept_counts[index] = kept_count;
+    if (request_.out_row_status) request_.out_row_status[index] = status;
+  }
+
+  bool is_mask() const { return request_.output_kind == contract::RowOutput::kMask; }
+
+  void *output_row(int64_t index) const {
+    const int64_t first = index * request_.output_stride;
+    return static_cast<char *>(request_.output) +
+           first * int64_t(contract::size_of(request_.output_dtype));
+  }
+
+  void write_good_row(int64_t index, int64_t count) const {
+    if (is_mask()) {
+      row_.write_kept_values(output_row(index), request_.output_dtype);
+    } else {
+      row_.write_probabilities(output_row(index), request_.output_dtype);
+    }
+    write_nothing(index, count);
+  }
+
+  // Masks copy a bad row, as far as its count is a count.
+  void write_bad_row(int64_t index, const RowView &view) const {
+    const bool is_copied = is_mask() && contract::has_valid_count(view, request_.input.num_cols);
+    const int64_t count = is_copied ? view.count : 0;
+    for (int64_t i = 0; i < count; ++i) {
+      contract::store_value(output_row(index), request_.output_dtype, i, view.value(i));
+    }
+    write_nothing(index, count);
+  }
+
+  // From element `begin` of an output row on.
+  void write_nothing(int64_t index, int64_t begin) const {
+    const float nothing = is_mask() ? contract::negative_infinity() : 0.0f;
+    for (int64_t i = begin; i < request_.input.num_cols; ++i) {
+      contract::store_value(output_row(index), request_.output_dtype, i, nothing);
+    }
+  }
+
+  const contract::RowsRequest &request_;
+  Row row_;
+};
+
+}  // namespace sampler::cpu

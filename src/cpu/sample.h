@@ -1,0 +1,178 @@
+// One token per output row.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "contract/elements.h"
+#include "contract/log2.h"
+#include "cpu/row_tasks.h"
+
+namespace sampler::cpu {
+
+inline int64_t input_row(const contract::SampleRequest &request, int64_t output) {
+  return request.row_indices ? request.row_indices[output] : output;
+}
+
+// Equal for outputs of equal parameters, and for those without a slot.
+inline auto parameters_key(const contract::SampleRequest &request, int64_t output) {
+  const int64_t slot = request.slots[output];
+  const bool has_slot = request.slots.has(slot);
+  const auto row = has_slot ? request.parameters.of(slot) : contract::RowParameters();
+  return std::make_tuple(has_slot, contract::bits_of(row.temperature), row.top_k,
+                         contract::bits_of(row.top_p), contract::bits_of(row.min_p));
+}
+
+inline bool parameters_may_differ(const contract::SampleRequest &request) {
+  return request.parameters.differ_by_slot() || request.slots.of_rows;
+}
+
+// Whether two outputs draw from the same distribution of the same row.
+inline bool share_preparation(const contract::SampleRequest &request, int64_t a, int64_t b) {
+  return input_row(request, a) == input_row(request, b) &&
+         (!parameters_may_differ(request) ||
+          parameters_key(request, a) == parameters_key(request, b));
+}
+
+// Brings outputs of the same row and parameters together.
+inline void sort_outputs(const contract::SampleRequest &request, int32_t *order) {
+  const auto before = [&](int32_t a, int32_t b) {
+    const int64_t row_a = input_row(request, a), row_b = input_row(request, b);
+    if (row_a != row_b) return row_a < row_b;
+    if (parameters_may_differ(request)) {
+      const auto key_a = parameters_key(request, a), key_b = parameters_key(request, b);
+      if (key_a != key_b) return key_a < key_b;
+    }
+    return a < b;
+  };
+  for (int64_t i = 0; i < request.num_rows; ++i) order[i] = int32_t(i);
+  if (!std::is_sorted(order, order + request.num_rows, before)) {
+    std::sort(order, order + request.num_rows, before);
+  }
+}
+
+// Outputs that share a row and parameters stand together.
+template <>
+struct Shared<contract::SampleRequest> {
+  Shared(const contract::SampleRequest &request, Arena &arena)
+      : order(request.row_indices ? arena.take<int32_t>(request.num_rows) : nullptr) {
+    if (order) sort_outputs(request, order);
+  }
+
+  int64_t output(int64_t place) const { return order ? order[place] : place; }
+
+  int32_t *order;  // null: as they are
+};
+
+// Outputs one after the other. Those of the same row and parameters share what is made of them.
+template <class Row>
+class Task<contract::SampleRequest, Row> {
+ public:
+  Task(const contract::SampleRequest &request, const Shared<contract::SampleRequest> &shared,
+       TaskMemory &memory)
+      : request_(request), shared_(shared), row_(memory.make_row<Row>(request.input)) {}
+
+  // Of places in the order.
+  void run(int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end;) {
+      const int64_t first = i;
+      while (++i < end && shared_.order &&
+             share_preparation(request_, shared_.output(first), shared_.output(i))) {
+      }
+      prepare(shared_.output(first), i - first);
+      write_shared(first, i - first);
+    }
+  }
+
+ private:
+  static constexpr int64_t kOutputsAtOnce = 64;
+
+  // For `output` and all that share what is prepared, `num_outputs` of them.
+  void prepare(int64_t output, int64_t num_outputs) {
+    const int64_t index = input_row(request_, output);
+    if (index < 0 || index >= request_.input.num_rows) {
+      status_ = contract::row_status::kInvalidIndex;
+      return;
+    }
+    const int64_t slot = request_.slots[output];
+    status_ = contract::check_slot(request_.slots, slot);
+    if (status_ != contract::row_status::kOk) return;
+    const contract::RowParameters parameters = request_.parameters.of(slot);
+    status_ = contract::check_parameters(request_.input.kind, parameters);
+    if (status_ != contract::row_status::kOk) return;
+    status_ = row_.load(contract::row_view(request_.input, index));
+    if (status_ != contract::row_status::kOk) return;
+
+    distribution_ = row_.distribute(parameters, request_.parameters.rules);
+    if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
+    if (request_.out_logprobs && request_.logprob_kind == contract::LogprobKind::kRaw) {
+      raw_weight_ = row_.total_weight();
+    }
+    const bool by_inverse_cdf = request_.draw_method == contract::DrawMethod::kInverseCdf;
+    if (by_inverse_cdf && !distribution_.greedy) row_.prepare_draws(num_outputs);
+  }
+
+  // The outputs that share what was prepared, from place `first` on.
+  void write_shared(int64_t first, int64_t count) const {
+    for (int64_t begin = 0; begin < count; begin += kOutputsAtOnce) {
+      const int64_t num_outputs = std::min(count - begin, kOutputsAtOnce);
+      int64_t outputs[kOutputsAtOnce], ids[kOutputsAtOnce];
+      for (int64_t i = 0; i < num_outputs; ++i) {
+        outputs[i] = shared_.output(first + begin + i);
+      }
+      if (status_ == contract::row_status::kOk) {
+        draw(outputs, num_outputs, ids);
+      } else {
+        std::fill_n(ids, num_outputs, request_.bad_row_token);
+      }
+      for (int64_t i = 0; i < num_outputs; ++i) write(outputs[i], ids[i]);
+    }
+  }
+
+  void write(int64_t output, int64_t id) const {
+    const bool good = status_ == contract::row_status::kOk;
+    contract::store_id(request_.out_token_ids, output, id);
+    if (request_.out_kept_counts) request_.out_kept_counts[output] = good ? kept_count_ : 0;
+    if (request_.out_row_status) request_.out_row_status[output] = status_;
+    if (!request_.out_logprobs && !request_.out_values) return;
+    const float value = good ? row_.value_of(id) : contract::quiet_nan();
+    if (request_.out_logprobs) request_.out_logprobs[output] = good ? logprob(value) : value;
+    if (request_.out_values) request_.out_values[output] = value;
+  }
+
+  void draw(const int64_t *outputs, int64_t count, int64_t *ids) const {
+    if (distribution_.greedy) {
+      std::fill_n(ids, count, int64_t(contract::id_of_rank(row_.first())));
+      return;
+    }
+    contract::RandomStream streams[kOutputsAtOnce];
+    for (int64_t i = 0; i < count; ++i) streams[i] = request_.random.of(request_.slots[outputs[i]]);
+    if (request_.draw_method == contract::DrawMethod::kGumbel) {
+      for (int64_t i = 0; i < count; ++i) ids[i] = row_.draw_gumbel(streams[i]);
+      return;
+    }
+    uint64_t words[kOutputsAtOnce];
+    row_.sample_words(streams, count, words);
+    row_.draw(words, count, ids);
+  }
+
+  float logprob(float value) const {
+    if (request_.logprob_kind == contract::LogprobKind::kRaw) {
+      const contract::RowScale at_1 = contract::row_scale(row_.kind(), row_.max(), 1.0f);
+      return contract::log_probability(at_1, value, raw_weight_);
+    }
+    if (distribution_.greedy) return 0.0f;
+    return contract::log_probability(distribution_.scale, value, distribution_.kept_weight);
+  }
+
+  const contract::SampleRequest &request_;
+  const Shared<contract::SampleRequest> &shared_;
+  Row row_;
+  Distribution distribution_ = {};
+  uint64_t raw_weight_ = 0;  // of the whole row at temperature 1, for raw logprobs
+  int32_t kept_count_ = 0;
+  uint32_t status_ = contract::row_status::kOk;
+};
+
+}  // namespace sampler::cpu
