@@ -4,17 +4,21 @@ usage: generate.py write INCLUDE_DIR OUTPUT.rs
        generate.py check INCLUDE_DIR OUTPUT.rs    fails unless `write` would write the same
 
 Understands the forms that the headers use and refuses others: typedefs of integers, handles and
-callbacks, anonymous enums, flat structs with an _INIT macro that lists every member, functions.
+callbacks, anonymous enums, structs, functions. Inline functions are left out.
 """
 
 import pathlib
 import re
 import sys
 
-HEADERS = ["version.h", "types.h", "handle.h", "sampling.h", "speculative.h"]
+HEADERS = ["version.h", "types.h", "handle.h", "sampling.h", "simple.h", "speculative.h"]
 
 # Their work is done through callbacks, or beside a loop that has them: C only.
 HEADERS_LEFT_OUT = {"decoding.h", "ngram.h"}
+
+# Members whose default is not 0. A test compares them with what the library's functions fill in.
+DEFAULTS = {("sampler_options", "abi_version"): "SAMPLER_ABI_VERSION",
+            ("sampler_params", "temperature"): "1.0", ("sampler_params", "top_p"): "1.0"}
 
 SCALARS = {"size_t": "usize", "int32_t": "i32", "int64_t": "i64", "uint32_t": "u32",
            "uint64_t": "u64", "float": "f32", "void": "c_void", "char": "c_char"}
@@ -26,14 +30,13 @@ ITEM = re.compile(r"""
   | typedef\s+(?P<width>u?int32_t)\s+(?P<integer>\w+);
   | typedef\s+struct\s+(?P<opaque>\w+)\s*\*(?P<handle>\w+);
   | typedef\s+(?P<result>\w+\s*\*?)\s*\(\*(?P<callback>\w+)\)\((?P<callback_parameters>[^)]*)\);
+  | static\s+inline\s[^{]*\{.*?\n\}
   | enum\s*\{(?P<enum>[^}]*)\};
   | typedef\s+struct\s+(?P<struct>\w+)\s*\{(?P<members>[^}]*)\}\s*\w+;
-  | SAMPLER_API\s+(?P<returned>[\w ]+\**)\s*(?<=[ *])(?P<function>\w+)\((?P<parameters>[^)]*)\);
+  | SAMPLER_API\s+(?P<returned>[\w ]+\**)\s*(?<=[\s*])(?P<function>\w+)\((?P<parameters>[^)]*)\);
   | extern\s+"C"\s*\{ | \}
   | (?P<space>\s+)
 """, re.X | re.S)
-
-INIT_MACRO = re.compile(r"#define (\w+_INIT)\s*\{([^}]*)\}")
 
 
 def rust_type(c_type):
@@ -68,9 +71,9 @@ def doc_lines(comment, indent):
 
 
 def commented_parts(text, separator):
-    """Yields (declaration, comment) of a body whose comments stand before or behind on the line."""
-    comment_behind = r"(?m)^(?! *(?:/\*|\*))( *)(\S.*?) *(/\*.*\*/)$"
-    text = re.sub(comment_behind, r"\1\3\n\1\2", text)
+    """Yields (declaration, comment) of a body. Comments stand before, or after on the same line."""
+    comment_after = r"(?m)^(?! *(?:/\*|\*))( *)(\S.*?) *(/\*.*\*/)$"
+    text = re.sub(comment_after, r"\1\3\n\1\2", text)
     comment = ""
     for part in re.split(rf"(/\*.*?\*/)|{separator}", text, flags=re.S):
         part = (part or "").strip()
@@ -86,7 +89,7 @@ class Output:
 
     def __init__(self):
         self.types, self.constants, self.structs, self.functions = [], [], [], []
-        self.handles, self.callbacks = set(), set()
+        self.handles, self.callbacks, self.struct_names = set(), set(), set()
 
     def add_integer(self, item, comment):
         self.types += doc_lines(comment, "")
@@ -94,7 +97,7 @@ class Output:
 
     def add_handle(self, item, comment):
         self.handles.add(item["handle"])
-        self.types += [f"/// What is behind a [`{item['handle']}`].", "#[repr(C)]",
+        self.types += [f"/// What a [`{item['handle']}`] points to.", "#[repr(C)]",
                        f"pub struct {item['opaque']} {{", "    _private: [u8; 0],", "}", ""]
         self.types += doc_lines(comment, "")
         self.types += [f"pub type {item['handle']} = *mut {item['opaque']};", ""]
@@ -114,29 +117,29 @@ class Output:
             name, value = (word.strip() for word in constant.split("="))
             self.add_constant(name, kind, value, comment)
 
-    def add_struct(self, item, comment, init_macros):
-        macro = item["struct"].upper() + "_INIT"
-        defaults = [value.strip() for value in init_macros[macro].split(",")]
-        members = list(commented_parts(item["members"], ";"))
-        if len(defaults) != len(members):
-            sys.exit(f"{macro} lists {len(defaults)} of {len(members)} members")
-        self.structs += doc_lines(comment, "    ") + [f"    {item['struct']} {{"]
-        for (declaration, member_comment), default in zip(members, defaults):
+    def add_struct(self, item, comment):
+        struct = item["struct"]
+        self.struct_names.add(struct)
+        self.structs += doc_lines(comment, "    ") + [f"    {struct} {{"]
+        for declaration, member_comment in commented_parts(item["members"], ";"):
             name, kind = split_declaration(declaration)
+            default = DEFAULTS.get((struct, name)) or self.zero(name, kind)
             self.structs += doc_lines(member_comment, "        ")
-            self.structs.append(f"        {name}: {kind} = {self.default_value(default, kind)};")
+            self.structs.append(f"        {name}: {kind} = {default};")
         self.structs.append("    }")
 
-    def default_value(self, value, kind):
+    def zero(self, name, kind):
+        if name == "struct_size":
+            return "size_of::<Self>()"
+        if kind in self.struct_names:
+            return f"{kind}::INIT"
         if kind in self.callbacks:
             return "None"
         if kind.startswith("*const"):
             return "null()"
         if kind.startswith("*mut") or kind in self.handles:
             return "null_mut()"
-        if value.startswith("sizeof"):
-            return "size_of::<Self>()"
-        return value[:-1] if value.endswith("f") else value
+        return "0.0" if kind == "f32" else "0"
 
     def add_function(self, item, comment):
         signature = f"({parameters_of(item['parameters'])}){result_of(item['returned'])}"
@@ -152,8 +155,6 @@ class Output:
 
 def add_header(output, name, text):
     text = text.replace("\\\n", " ")
-    init_macros = dict(INIT_MACRO.findall(text))
-    text = INIT_MACRO.sub("", text)
     position, comment, enum_type = 0, "", "u32"
     while position < len(text):
         item = ITEM.match(text, position)
@@ -171,7 +172,7 @@ def add_header(output, name, text):
         elif item["enum"]:
             output.add_enum(item, enum_type)
         elif item["struct"]:
-            output.add_struct(item, comment, init_macros)
+            output.add_struct(item, comment)
         elif item["function"]:
             output.add_function(item, comment)
         if item["comment"]:

@@ -27,7 +27,7 @@ enum {
   /* The allocator returned NULL. Creating a handle, a decoding loop as it begins, and an n-gram
    * storage as it learns allocate; nothing else does. */
   SAMPLER_ERROR_OUT_OF_MEMORY = 2,
-  /* The handle's or the call's workspace is smaller than sampler_workspace_size tells. */
+  /* The handle's or the call's workspace is smaller than the call's _workspace_size tells. */
   SAMPLER_ERROR_WORKSPACE_TOO_SMALL = 3,
   /* The arguments are valid, but this build or device does not offer what they ask for. */
   SAMPLER_ERROR_UNSUPPORTED = 4,

@@ -475,7 +475,7 @@ FAULTS = [
     Fault(
         "light_tokens_too_heavy",
         "top-p drops tokens that together weigh more than it may cut off",
-        [("src/cpu/simd/row.cpp",
+        [("src/cpu/simd/filters.cpp",
           "light = cut_off / uint64_t(row_.row_.count);",
           "light = cut_off / 2;")],
         [simd("SmallRows*")]),
@@ -489,36 +489,35 @@ FAULTS = [
     Fault(
         "ties_behind_the_cut_kept",
         "tokens that equal the last kept one are kept behind it too",
-        [("src/cpu/simd/row.cpp",
-          "return {row_, std::min<int64_t>(end_of_ties, row_.count), value, above(value)};",
-          "return {row_, std::min(end_of_ties, row_.count), value, value};")],
+        [("src/cpu/simd/row.h", "row_.count), value, contract::next_value(value)};",
+          "row_.count), value, value};")],
         [simd("SmallRows*")]),
     Fault(
         "last_vector_of_a_row_left_out",
         "elements that do not fill a vector are not read",
-        [("src/cpu/simd/passes_impl.h", "  if (i < end) f(read_some", "  if (i > end) f(read_some")],
+        [("src/cpu/simd/passes/elements.h", "  if (i < end) f(read_some", "  if (i > end) f(read_some")],
         [simd("SmallRows*")]),
     Fault(
         "nan_in_a_vector_unnoticed",
         "of two neighbouring vectors only one is looked through for NaN",
-        [("src/cpu/simd/passes_impl.h", "bad = either(bad, unordered(a, b));",
+        [("src/cpu/simd/passes/scan.h", "bad = either(bad, unordered(a, b));",
           "bad = either(bad, unordered(a, a));")],
         [simd("SmallRows*")]),
     Fault(
         "negative_halves_by_magnitude",
         "of 16 tokens whose 16-bit logits are all negative, the lowest stands for all",
-        [("src/cpu/simd/passes_impl.h", "store_halves(elements, if_positive(top, least));",
+        [("src/cpu/simd/passes/scan.h", "store_halves(elements, if_positive(top, least));",
           "store_halves(elements, top);")],
         [simd("SmallRows*")]),
     Fault(
         "second_of_64_not_listed",
         "of two tokens among 64 neighbours the first is listed twice",
-        [("src/cpu/simd/passes_impl.h", "lowest_bit(all & (all - 1));", "lowest_bit(all);")],
+        [("src/cpu/simd/passes/list.h", "lowest_bit(all & (all - 1));", "lowest_bit(all);")],
         [simd("SmallRows*")]),
     Fault(
         "gumbel_words_transposed",
         "neighbouring tokens share a word's place instead of a block of words",
-        [("src/cpu/simd/passes_impl.h", "words[4 * j + w] = ", "words[kWidth * w + j] = ")],
+        [("src/cpu/simd/passes/gumbel.h", "words[4 * j + w] = ", "words[kWidth * w + j] = ")],
         [simd("SmallRows*")]),
     Fault(
         "guide_of_the_next_entry",

@@ -99,7 +99,7 @@ pub(crate) fn functions() -> &'static Functions {
 /// Opens the library and finds its functions. Once that has succeeded, later calls do nothing,
 /// whatever their path; the library is never closed.
 ///
-/// `path` `None` is `libsampler.so.0`, which is looked for as the system does: in
+/// `path` `None` is `libsampler.so.1`, which is looked for as the system does: in
 /// `LD_LIBRARY_PATH`, then where libraries are installed. Fails when there is no such file, when it
 /// has another ABI version than these declarations, or when it lacks a function.
 ///

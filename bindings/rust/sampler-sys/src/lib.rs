@@ -2,7 +2,7 @@
 //!
 //! The crate `sampler` is the safe way to call it. Here the comments are those of the headers, and
 //! so are the rules: every function is unsafe to call but for what they promise. Structs have the
-//! constant `INIT`, which is the header's `_INIT` macro.
+//! constant `INIT`: all 0 but for `struct_size`, and what the header's `_default()` sets.
 //!
 //! By default programs are linked with `libsampler.so`. With the feature `dlopen` they are not: the
 //! library is opened by [`load`], which must have succeeded before any function is called.
@@ -47,7 +47,7 @@ macro_rules! structs {
         }
 
         impl $name {
-            /// All members at their defaults.
+            /// `struct_size` is set, all else at its default.
             pub const INIT: Self = Self { $($member: $default,)* };
         })*
 

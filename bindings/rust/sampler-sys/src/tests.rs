@@ -135,18 +135,6 @@ fn init_is_what_the_library_fills_in() {
     load_library();
     check_defaults!(
         sampler_options sampler_options_init,
-        sampler_sample_args sampler_sample_args_init,
-        sampler_top_k_top_p_args sampler_top_k_top_p_args_init,
-        sampler_top_k_args sampler_top_k_args_init,
-        sampler_top_p_args sampler_top_p_args_init,
-        sampler_min_p_args sampler_min_p_args_init,
-        sampler_argmax_args sampler_argmax_args_init,
-        sampler_softmax_args sampler_softmax_args_init,
-        sampler_top_k_renorm_args sampler_top_k_renorm_args_init,
-        sampler_top_p_renorm_args sampler_top_p_renorm_args_init,
-        sampler_top_k_mask_args sampler_top_k_mask_args_init,
-        sampler_top_k_select_args sampler_top_k_select_args_init,
-        sampler_chain_speculative_args sampler_chain_speculative_args_init,
-        sampler_residual_args sampler_residual_args_init
+        sampler_params sampler_params_init
     );
 }

@@ -48,7 +48,7 @@ fn load_refuses_what_does_not_fit_and_finds_what_does() {
     let partial = library(
         &dir,
         "partial.so",
-        "unsigned sampler_abi_version(void) { return 0; }\n",
+        &format!("unsigned sampler_abi_version(void) {{ return {SAMPLER_ABI_VERSION}; }}\n"),
     );
     assert!(refusal_of(Path::new("/no/such/libsampler.so")).contains("/no/such/libsampler.so"));
     assert_eq!(
@@ -56,7 +56,10 @@ fn load_refuses_what_does_not_fit_and_finds_what_does() {
         "the path of the library contains a zero byte"
     );
     assert!(refusal_of(&other).contains("sampler_abi_version"));
-    let refusal = format!("the ABI version of {} is 7; it must be 0", newer.display());
+    let refusal = format!(
+        "the ABI version of {} is 7; it must be {SAMPLER_ABI_VERSION}",
+        newer.display()
+    );
     assert_eq!(refusal_of(&newer), refusal);
     assert!(refusal_of(&partial).contains("sampler_version"));
     fs::remove_dir_all(&dir).unwrap();

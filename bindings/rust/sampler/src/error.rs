@@ -50,7 +50,7 @@ fn last_error(status: sys::sampler_status) -> Error {
     )
 }
 
-/// With the feature `dlopen`, loads `libsampler.so.0` unless the library is loaded already.
+/// With the feature `dlopen`, loads `libsampler.so.1` unless the library is loaded already.
 pub(crate) fn ensure_loaded() -> Result<(), Error> {
     #[cfg(feature = "dlopen")]
     // SAFETY: what the system finds by that name is libsampler, as for a program linked with it.
