@@ -330,6 +330,14 @@ func TestArraysAreOnTheHeap(t *testing.T) {
 	}
 }
 
+// So must the structs that C reads and writes.
+func TestStructsAreOnTheHeap(t *testing.T) {
+	allocations := testing.AllocsPerRun(100, func() { Capabilities() })
+	if allocations != 1 {
+		t.Errorf("%v structs are on the heap", allocations)
+	}
+}
+
 func TestArraysBesidePointers(t *testing.T) {
 	s := newSampler(t, Options{MaxRows: 1, MaxCols: 5})
 	var row struct {

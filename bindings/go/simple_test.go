@@ -8,7 +8,8 @@ import (
 
 // A simple call beside the full call that its comment promises: both write the same.
 func TestSimpleCallsAreFullCalls(t *testing.T) {
-	const numRows, numCols, numDrafts = 6, 7, 2
+	const numSequences, numCols, numDrafts = 21, 7, 2
+	const numRows = numSequences * (numDrafts + 1)
 	s := newSampler(t, Options{MaxRows: numRows, MaxCols: numCols})
 	logits, weights := make([]float32, numRows*numCols), make([]float32, numRows*numCols)
 	for i := range logits {
@@ -17,8 +18,13 @@ func TestSimpleCallsAreFullCalls(t *testing.T) {
 	}
 	rows := Rows{Values: F32(logits), NumRows: numRows, NumCols: numCols}
 	target := Rows{Values: F32(weights), NumRows: numRows, NumCols: numCols, Kind: Probabilities}
-	draft := Rows{Values: F32(weights[1:]), NumRows: 4, NumCols: numCols, Kind: Probabilities}
-	drafts := []int32{6, 3, 1, 2}
+	draft := Rows{Values: F32(weights[1:]), NumRows: numSequences * numDrafts,
+		NumCols: numCols, Kind: Probabilities}
+	nothing := Rows{Values: BF16(nil), CandidateIDs: I64(nil)} // a deterministic drafter
+	drafts := make([]int32, numSequences*numDrafts)
+	for i := range drafts {
+		drafts[i] = int32(i*i) % numCols
+	}
 	ofParams := func(change func(p *Params)) *Params {
 		p := DefaultParams()
 		change(&p)
@@ -40,8 +46,8 @@ func TestSimpleCallsAreFullCalls(t *testing.T) {
 		return func(ids []int32, _ []float32) error {
 			return s.Verify(&VerifyArgs{Target: target, Draft: draft, NumDrafts: numDrafts,
 				DraftTokenIDs: I32(drafts), Random: Random{Seed: 3, Offset: 4},
-				OutTokenIDs: I32(ids), OutAcceptedCounts: Slice(ids[6:]),
-				OutEmittedCounts: Slice(ids[8:])})
+				OutTokenIDs: I32(ids), OutAcceptedCounts: Slice(ids[numRows:]),
+				OutEmittedCounts: Slice(ids[numRows+numSequences:])})
 		}
 	}
 	for name, c := range map[string]struct {
@@ -80,15 +86,17 @@ func TestSimpleCallsAreFullCalls(t *testing.T) {
 				OutTokenIDs: I32(ids)})
 		}},
 		"ChainSpeculative": {func(ids []int32, _ []float32) error {
-			return s.ChainSpeculative(target, draft, drafts, numDrafts, 3, 4, ids, ids[6:], ids[8:])
+			return s.ChainSpeculative(target, draft, drafts, numDrafts, 3, 4, ids, ids[numRows:],
+				ids[numRows+numSequences:])
 		}, verify(draft)},
 		"ChainSpeculative, deterministic": {func(ids []int32, _ []float32) error {
-			return s.ChainSpeculative(target, Rows{}, drafts, numDrafts, 3, 4, ids, ids[6:], ids[8:])
+			return s.ChainSpeculative(target, nothing, drafts, numDrafts, 3, 4, ids, ids[numRows:],
+				ids[numRows+numSequences:])
 		}, verify(Rows{})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ids, values := make([]int32, 18), make([]float32, len(logits))
-			fullIDs, fullValues := make([]int32, 18), make([]float32, len(logits))
+			ids, values := make([]int32, 3*numRows), make([]float32, len(logits))
+			fullIDs, fullValues := make([]int32, 3*numRows), make([]float32, len(logits))
 			for i := range ids {
 				ids[i], fullIDs[i] = -7, -7
 			}
