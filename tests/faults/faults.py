@@ -155,13 +155,6 @@ FAULTS = [
           "return {seed[slot > 0 ? slot - 1 : slot], offset[slot],")],
         [invariance("*RowsInAnyOrderAndNumber/sample"), golden("min_p_logits_f32")]),
     Fault(
-        "slots_unused",
-        "a row has the parameters, seed and offset of its number, not of its slot",
-        [("src/contract/request.h", "return of_rows ? of_rows[row] : row;", "return row;")],
-        [invariance("*Slots.InAnyOrderAndShared/sample"),
-         invariance("*Slots.InAnyOrderAndShared/filter"),
-         invariance("*Slots.InAnyOrderAndShared/verify"), ("oracle_test", "*")]),
-    Fault(
         "purposes_share_words",
         "the bonus token is drawn with the word of sampling",
         [("src/contract/philox.h", "kBonus = 3,", "kBonus = 0,")],
@@ -619,7 +612,10 @@ FAULTS = [
         "slots_are_rows",
         "parameters, seeds and streams are those of the row's number whatever its slot is",
         [("src/contract/request.h", "return of_rows ? of_rows[row] : row;", "return row;")],
-        [("capi_test", "Slots.EqualArraysByRow"), ("capi_test", "Slots.AreStreamsOfOneSeed")]),
+        [("capi_test", "Slots.EqualArraysByRow"), ("capi_test", "Slots.AreStreamsOfOneSeed"),
+         invariance("*Slots.InAnyOrderAndShared/sample"),
+         invariance("*Slots.InAnyOrderAndShared/filter"),
+         invariance("*Slots.InAnyOrderAndShared/verify"), ("oracle_test", "*")]),
     Fault(
         "slots_outside_unnoticed",
         "a row whose slot is the number of slots is good",
