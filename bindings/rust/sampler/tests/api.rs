@@ -125,11 +125,11 @@ fn sizes_out_of_range_are_refused() {
 #[test]
 fn sizes_of_verification_out_of_range_are_refused() {
     let mut sampler = small_sampler();
-    let mut verify = |num_rows, num_drafts, target_stride, draft_stride| {
+    let mut verify = |num_rows, num_drafts: usize, target_stride, draft_stride| {
         let mut token_ids = [7i32; 4];
         let result = sampler.verify(&VerifyArgs {
             target: Rows::logits(&[0.0; 8], num_rows, 2),
-            draft: Some(Rows::logits(&[0.0; 4], 2, 2)),
+            draft: Some(Rows::logits(&[0.0; 4], num_rows / 2 * num_drafts.min(1), 2)),
             target_sequence_stride: target_stride,
             draft_sequence_stride: draft_stride,
             draft_token_ids: (&[0i32, 1]).into(),
@@ -142,6 +142,7 @@ fn sizes_of_verification_out_of_range_are_refused() {
     };
     assert!(verify(4, 1, 0, 0).is_ok());
     assert!(verify(4, 1, 4, 2).is_ok());
+    assert!(verify(4, 0, 0, 9).is_ok()); // no draft, whatever lies between
     let has = |name: &str, len: usize, of: &str, needed: &str| {
         format!("{name} has {len} elements; {of} needs {needed}")
     };

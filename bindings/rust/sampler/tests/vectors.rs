@@ -89,40 +89,33 @@ fn on_device() -> bool {
     env::var_os("SAMPLER_TEST_DEVICE_REACHES_HOST").is_some()
 }
 
-fn lend<T, E: Element<T>>(values: &[E]) -> Array<'_, T> {
-    if on_device() {
-        // SAFETY: a call has done its work when it returns, and the values outlive it.
-        unsafe { Array::device(values.as_ptr(), values.len()) }
-    } else {
-        values.into()
-    }
-}
-
-fn lend_mut<T, E: Element<T>>(values: &mut [E]) -> ArrayMut<'_, T> {
-    if on_device() {
-        // SAFETY: as above.
-        unsafe { ArrayMut::device(values.as_mut_ptr(), values.len()) }
-    } else {
-        values.into()
-    }
-}
+/// A buffer, and whether it is lent by its address, as device memory.
+struct Lent<B>(B, bool);
 
 /// What may be lent as an array of `$t`.
 macro_rules! buffers {
     ($($t:ty: $($variant:ident)*;)*) => {$(
-        impl<'a> From<&'a Buffer> for Array<'a, $t> {
-            fn from(buffer: &'a Buffer) -> Self {
+        impl<'a> From<Lent<&'a Buffer>> for Array<'a, $t> {
+            fn from(Lent(buffer, on_device): Lent<&'a Buffer>) -> Self {
                 match buffer {
-                    $(Buffer::$variant(values) => lend(values),)*
+                    // SAFETY: a call has done its work when it returns; the buffer outlives it.
+                    $(Buffer::$variant(values) if on_device => unsafe {
+                        Array::device(values.as_ptr(), values.len())
+                    },)*
+                    $(Buffer::$variant(values) => values.into(),)*
                     other => panic!("{} of {other:?}", stringify!($t)),
                 }
             }
         }
 
-        impl<'a> From<&'a mut Buffer> for ArrayMut<'a, $t> {
-            fn from(buffer: &'a mut Buffer) -> Self {
+        impl<'a> From<Lent<&'a mut Buffer>> for ArrayMut<'a, $t> {
+            fn from(Lent(buffer, on_device): Lent<&'a mut Buffer>) -> Self {
                 match buffer {
-                    $(Buffer::$variant(values) => lend_mut(values),)*
+                    // SAFETY: as above.
+                    $(Buffer::$variant(values) if on_device => unsafe {
+                        ArrayMut::device(values.as_mut_ptr(), values.len())
+                    },)*
+                    $(Buffer::$variant(values) => values.into(),)*
                     other => panic!("{} of {other:?}", stringify!($t)),
                 }
             }
@@ -145,6 +138,7 @@ type Buffers = BTreeMap<String, Buffer>;
 
 struct Case<'a> {
     json: &'a Json,
+    host_parameters: bool,
     inputs: Buffers,
     outputs: Buffers,
 }
@@ -161,6 +155,7 @@ impl<'a> Case<'a> {
         });
         Case {
             json,
+            host_parameters: false,
             inputs: inputs.map(|(name, json)| (name.clone(), Buffer::read(json))).collect(),
             outputs: outputs.collect(),
         }
@@ -185,6 +180,7 @@ impl<'a> Case<'a> {
             num_threads,
             max_rows,
             max_cols,
+            host_parameters: self.host_parameters,
             fallback_token_id: options.map(|options| options["fallback_token_id"].integer()),
             ..Options::default()
         })
@@ -209,6 +205,7 @@ impl<'a> Case<'a> {
 
     fn members(&mut self) -> Members<'_> {
         Members {
+            host_parameters: self.host_parameters,
             args: self.json["args"].object(),
             inputs: &self.inputs,
             outputs: RefCell::new(self.outputs.iter_mut().collect()),
@@ -222,8 +219,14 @@ fn is_count(member: &str) -> bool {
     matches!(member, "random.num_seeds" | "random.num_offsets" | "num_row_indices")
 }
 
+/// What `host_parameters` is about.
+fn is_parameter(member: &str) -> bool {
+    ["row_params.", "random.", "selected_counts"].iter().any(|start| member.starts_with(start))
+}
+
 /// The members of a case, to be asked for by name.
 struct Members<'a> {
+    host_parameters: bool,
     args: &'a [(String, Json)],
     inputs: &'a Buffers,
     outputs: RefCell<BTreeMap<&'a String, &'a mut Buffer>>,
@@ -255,18 +258,20 @@ impl<'a> Members<'a> {
 
     fn input<T>(&self, name: &str) -> Array<'a, T>
     where
-        Array<'a, T>: From<&'a Buffer>,
+        Array<'a, T>: From<Lent<&'a Buffer>>,
     {
         self.asked.borrow_mut().insert(name.into());
-        self.inputs.get(name).map_or_else(Array::default, Array::from)
+        let on_device = on_device() && !(self.host_parameters && is_parameter(name));
+        let buffer = self.inputs.get(name);
+        buffer.map_or_else(Array::default, |buffer| Lent(buffer, on_device).into())
     }
 
     fn output<T>(&self, name: &str) -> ArrayMut<'a, T>
     where
-        ArrayMut<'a, T>: From<&'a mut Buffer>,
+        ArrayMut<'a, T>: From<Lent<&'a mut Buffer>>,
     {
         let buffer = self.outputs.borrow_mut().remove(&name.to_string());
-        buffer.map_or_else(ArrayMut::default, ArrayMut::from)
+        buffer.map_or_else(ArrayMut::default, |buffer| Lent(buffer, on_device()).into())
     }
 
     fn rows(&self, view: &str) -> Rows<'a> {
@@ -352,8 +357,13 @@ macro_rules! replay {
                 sampler.$call(&args)
             }
 
-            fn run_with_the_samplers_workspace(json: &Json, num_threads: i32) {
+            fn run_with_the_samplers_workspace(
+                json: &Json,
+                num_threads: i32,
+                host_parameters: bool,
+            ) {
                 let mut case = Case::read(json);
+                case.host_parameters = host_parameters;
                 let mut sampler = case.sampler(true, num_threads);
                 let result = run(&mut case, &mut sampler, ArrayMut::default());
                 case.check(result);
@@ -414,9 +424,11 @@ macro_rules! replay {
             assert!(left_out.len() <= 3 && cases.len() > 20);
             assert!(left_out.iter().all(|json| json["status"].integer() != 0));
             for json in cases {
-                run_with_the_samplers_workspace(json, 1);
-                if !on_device() {
-                    run_with_the_samplers_workspace(json, 3);
+                run_with_the_samplers_workspace(json, 1, false);
+                if on_device() {
+                    run_with_the_samplers_workspace(json, 1, true);
+                } else {
+                    run_with_the_samplers_workspace(json, 3, false);
                     if json["status"].integer() == 0 {
                         run_with_own_workspace(json);
                         run_with_short_arrays(json);
@@ -500,3 +512,38 @@ replay!(residual, residual_workspace_size: |members| ResidualArgs {
     output_stride: members.size("output_stride"),
     out_row_status: members.output("out_row_status"),
 });
+
+/// All memory is the device's there, so that no parameter is where it should be.
+#[test]
+fn pointers_are_checked_where_asked() {
+    if !on_device() {
+        return;
+    }
+    let mut sampler = Sampler::new(Options {
+        device_type: DeviceType::CUDA,
+        max_rows: 1,
+        max_cols: 2,
+        host_parameters: true,
+        check_pointers: true,
+        ..Options::default()
+    })
+    .unwrap();
+    let (values, seeds, mut ids) = ([0.0f32, 1.0], [1], [7; 1]);
+    // SAFETY: the arrays outlive the call.
+    let (input, out) = unsafe {
+        (
+            Array::<Real>::device(values.as_ptr(), 2),
+            ArrayMut::<Id>::device(ids.as_mut_ptr() as *mut i32, 1),
+        )
+    };
+    let args = SampleArgs {
+        input: Rows::logits(input, 1, 2),
+        random: Random { seeds: (&seeds).into(), ..Random::default() },
+        out_token_ids: out,
+        ..SampleArgs::default()
+    };
+    let error = sampler.sample(&args).unwrap_err();
+    let (name, rule) = ("random.seeds is 0x", "; it must be host memory, with host_parameters");
+    assert!(error.message.starts_with(name) && error.message.ends_with(rule));
+    assert_eq!(ids, [7]);
+}
