@@ -1,7 +1,7 @@
 # Helpers for tests/*/CMakeLists.txt.
 #
 # Labels in use:
-#   slow           left out by `./run test --quick`
+#   slow           left out by `./run test --quick`, where SAMPLER_TEST_SLOW is off
 #   threads        built and run under ThreadSanitizer
 #   msan           built and run under MemorySanitizer
 #   aarch64        built and run by the preset aarch64, under qemu-aarch64
@@ -14,24 +14,54 @@ function(_sampler_is_wanted variable)
   set(${variable} ON PARENT_SCOPE)
   if(SAMPLER_FUZZ
      OR (SAMPLER_TEST_LABEL AND NOT SAMPLER_TEST_LABEL IN_LIST ARGN)
+     OR (NOT SAMPLER_TEST_SLOW AND "slow" IN_LIST ARGN)
      OR (SAMPLER_SANITIZE AND "release-only" IN_LIST ARGN))
     set(${variable} OFF PARENT_SCOPE)
   endif()
 endfunction()
 
+# sampler_drives_library(<target>)
+#
+# Says that the target's code calls the library and has none of it compiled in. That is compiled fast:
+# with less optimisation than the library in a release build, and not looked through for undefined
+# behaviour of its own.
+function(sampler_drives_library target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(SAMPLER_SANITIZE MATCHES "undefined")
+    target_compile_options(${target} PRIVATE -fno-sanitize=undefined,float-cast-overflow)
+  endif()
+endfunction()
+
+# sampler_get_objects(<variable> <unit>...)
+#
+# The library's own objects of these units, src/<unit>, for tests of its inner parts. A unit is a
+# regular expression.
+function(sampler_get_objects variable)
+  list(JOIN ARGN "|" units)
+  set(${variable} "$<FILTER:$<TARGET_OBJECTS:sampler>,INCLUDE,/(${units})[.]o$>" PARENT_SCOPE)
+endfunction()
+
 # sampler_add_gtest(<name> SOURCES <file>... [LABELS <label>...] [LINK <target>...] [TIMEOUT <s>]
-#                   [LIBRARY <target>] [FILTER <filter>])
+#                   [LIBRARY <target>] [FILTER <filter>] [SHARDS <n>] [PROVES <path>...] [COMPUTES])
 #
 # Builds the program <name> from SOURCES with googletest's main, the library and, for tests of inner
-# parts, src/ among the include directories and the contract's compiler options. Each of its cases
-# becomes a ctest test "<name>.<suite>.<case>" with LABELS, ended after TIMEOUT seconds (default 300;
-# emulated cases get ten times as long). A case that calls GTEST_SKIP shows as skipped.
+# parts, src/ among the include directories and the contract's compiler options. It becomes the ctest
+# test <name> with LABELS, which runs its cases in one process and is ended after TIMEOUT seconds
+# (default 600; emulated ones get four times as long). tools/test_summary.py counts the cases by what
+# the program prints; one that calls GTEST_SKIP counts as skipped.
 #
-# Cases run as processes of their own, in parallel. LINK adds libraries; LIBRARY stands for the library
-# itself; FILTER is googletest's, for the cases that become tests. Where the build does not want tests
-# with these labels, the target does not exist.
+# SHARDS is for programs that run long: as many tests <name>.1, <name>.2, ... share the cases, in
+# parallel. LINK adds libraries; LIBRARY stands for the library itself; FILTER is googletest's, for the
+# cases that run. Where the build does not want tests with these labels, the target does not exist.
+#
+# COMPUTES: inner parts of the library, or what takes as long, are compiled into it; it is compiled as
+# the library is. Programs without it see sampler_drives_library().
+#
+# PROVES is for suites whose outcome depends on these sources alone, files and folders of the project:
+# they run when the sources are not those with which they passed, as passed.txt beside the
+# CMakeLists.txt tells, and in `./run test --all`. See tools/proven.py.
 function(sampler_add_gtest name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;LIBRARY;FILTER" "SOURCES;LABELS;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT;LIBRARY;FILTER;SHARDS" "SOURCES;LABELS;LINK;PROVES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sampler_add_gtest(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -40,37 +70,52 @@ function(sampler_add_gtest name)
     return()
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT 600)
   endif()
   if(NOT arg_LIBRARY)
     set(arg_LIBRARY sampler::sampler)
   endif()
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
+  endif()
   if(CMAKE_CROSSCOMPILING)
-    math(EXPR arg_TIMEOUT "10 * ${arg_TIMEOUT}")
+    math(EXPR arg_TIMEOUT "4 * ${arg_TIMEOUT}")
   endif()
 
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${arg_LINK} ${arg_LIBRARY} sampler_warnings
                                         sampler_arithmetic GTest::gtest_main)
-  gtest_discover_tests(
-    ${name}
-    TEST_PREFIX "${name}."
-    TEST_FILTER "${arg_FILTER}"
-    TEST_LIST discovered_tests
-    DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60
-    NO_PRETTY_TYPES
-    NO_PRETTY_VALUES)
-  # gtest_discover_tests splits a list of labels, so they are set when ctest has found the cases.
-  set(properties_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
-  file(CONFIGURE OUTPUT "${properties_file}" @ONLY CONTENT [=[
-if(discovered_tests)
-  set_tests_properties(${discovered_tests} PROPERTIES TIMEOUT @arg_TIMEOUT@ LABELS "@arg_LABELS@")
-  unset(discovered_tests)
-endif()
-]=])
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties_file}")
+  if(NOT arg_COMPUTES)
+    sampler_drives_library(${name})
+  endif()
+  set(command $<TARGET_FILE:${name}>)
+  if(CMAKE_CROSSCOMPILING)
+    list(PREPEND command ${CMAKE_CROSSCOMPILING_EMULATOR})
+  endif()
+  if(arg_FILTER)
+    list(APPEND command "--gtest_filter=${arg_FILTER}")
+  endif()
+  foreach(shard RANGE 1 ${arg_SHARDS})
+    set(test ${name})
+    set(environment)
+    if(arg_SHARDS GREATER 1)
+      set(test ${name}.${shard})
+      math(EXPR index "${shard} - 1")
+      set(environment GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${index})
+    endif()
+    set(unless_proven)
+    if(arg_PROVES)
+      set(unless_proven
+          ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/proven.py run
+          ${CMAKE_CURRENT_SOURCE_DIR}/passed.txt ${test} ${PROJECT_BINARY_DIR}/passed
+          ${PROJECT_SOURCE_DIR} ${arg_PROVES} --)
+    endif()
+    add_test(NAME ${test} COMMAND ${unless_proven} ${command})
+    set_tests_properties(
+      ${test} PROPERTIES LABELS "${arg_LABELS}" ENVIRONMENT "${environment}" TIMEOUT ${arg_TIMEOUT}
+                         SKIP_RETURN_CODE 77)
+  endforeach()
 endfunction()
 
 # sampler_add_fuzzer(<name> SOURCES <file>... [SECONDS <s>])
@@ -100,7 +145,7 @@ endfunction()
 # sampler_add_script_test(<name> COMMAND <command>... [LABELS <label>...] [FIXTURES <fixture>...])
 #
 # A ctest test that runs a command. Exit status 77 means skipped; the command then prints a line
-# "skipped: <reason>". FIXTURES are those that it requires.
+# "skipped: <reason>". It is ended after 10 minutes. FIXTURES are those that it requires.
 function(sampler_add_script_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND;LABELS;FIXTURES")
   _sampler_is_wanted(is_wanted ${arg_LABELS})
@@ -110,5 +155,5 @@ function(sampler_add_script_test name)
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   set_tests_properties(
     ${name} PROPERTIES LABELS "${arg_LABELS}" FIXTURES_REQUIRED "${arg_FIXTURES}"
-                       SKIP_RETURN_CODE 77 TIMEOUT 300)
+                       SKIP_RETURN_CODE 77 TIMEOUT 600)
 endfunction()

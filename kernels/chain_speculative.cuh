@@ -24,8 +24,8 @@ template <class Context>
 class ChainTeam {
  public:
   SAMPLER_DEVICE ChainTeam(Team<Context> &team, const ChainRequest &request,
-                           const Residence &residence, uint32_t *bitmap)
-      : team_(team), request_(request), residence_(residence), bitmap_(bitmap) {}
+                           const RowCache &row_cache, uint32_t *bitmap)
+      : team_(team), request_(request), row_cache_(row_cache), bitmap_(bitmap) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) run_row(row);
@@ -73,10 +73,10 @@ class ChainTeam {
     const StoredRow &stored = position->stored;
     if (!contract::has_valid_count(stored, request_.target.num_cols))
       return row_status::kInvalidCandidate;
-    Row row(team_.ctx, stored, residence_);
+    Row row(team_.ctx, stored, row_cache_);
     const bool given = stored.kind == InputKind::kProbabilities;
-    const int delegates = given ? 0 : wanted_delegates(chain.parameters, stored.count);
-    *summary = load_row(team_, row, delegates, bitmap_);
+    const int num_maxima = given ? 0 : wanted_group_maxima(chain.parameters, stored.count);
+    *summary = load_row(team_, row, num_maxima, bitmap_);
     if (given && summary->status == row_status::kEmpty) return row_status::kOk;
     if (!given && summary->status == row_status::kOk) {
       ListState list;
@@ -111,7 +111,7 @@ class ChainTeam {
     if (!contract::has_valid_count(stored, request_.target.num_cols)) {
       return row_status::kInvalidCandidate;
     }
-    Row row(team_.ctx, stored, residence_);
+    Row row(team_.ctx, stored, row_cache_);
     const RowSummary summary = load_row(team_, row, 0, bitmap_);
     *id = contract::id_of_rank(summary.first);
     return summary.status;
@@ -146,7 +146,7 @@ class ChainTeam {
 
   // False when all of the row is zero.
   SAMPLER_DEVICE bool draw_from(const Chain &chain, const ResidualRow &source, int64_t *id) {
-    TeamRow<Context, ResidualRow> row(team_.ctx, source, residence_);
+    TeamRow<Context, ResidualRow> row(team_.ctx, source, row_cache_);
     Distribution all;
     if (!load_residual(team_, row, &all)) return false;
     const uint64_t word = contract::last_token_word(chain);
@@ -168,7 +168,7 @@ class ChainTeam {
 
   Team<Context> &team_;
   const ChainRequest &request_;
-  Residence residence_;
+  RowCache row_cache_;
   uint32_t *bitmap_;
 };
 

@@ -34,7 +34,7 @@ class CudaContext {
   __device__ int lane() const { return int(threadIdx.x & 31); }
   __device__ int warp() const { return int(threadIdx.x >> 5); }
 
-  __device__ int rank() const {
+  __device__ int cluster_rank() const {
 #if __CUDA_ARCH__ >= 900
     if constexpr (kIsClustered) {
       uint32_t rank;

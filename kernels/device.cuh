@@ -5,7 +5,7 @@
 //
 //   Context::kThreads                 threads of a block, a multiple of 32
 //   thread(), lane(), warp()          place in the block
-//   rank(), team_size()               the block's place in its team: a thread block cluster
+//   cluster_rank(), team_size()               the block's place in its team: a thread block cluster
 //   team(), num_teams()               the team's place in the grid
 //   sync()                            barrier of the block
 //   team_sync()                       barrier of the team; orders shared and global memory

@@ -29,8 +29,8 @@ struct Distribution : contract::Distribution {
 // What the first pass over a row finds.
 struct RowSummary {
   uint32_t status;
-  Rank first;     // of the first token in rank order
-  Rank delegate;  // at least `delegates` tokens have this rank or more; 0: not known
+  Rank first;      // of the first token in rank order
+  Rank group_max;  // that so many groups reach as were wanted; 0: not known
 };
 
 // Whether a candidate id is out of range or stands twice. Few ids are sorted in the leader's list;
@@ -38,7 +38,7 @@ struct RowSummary {
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row, uint32_t *bitmap) {
   Context &ctx = team.ctx;
-  const int thread = ctx.rank() * Context::kThreads + ctx.thread();
+  const int thread = ctx.cluster_rank() * Context::kThreads + ctx.thread();
   const int num_threads = ctx.team_size() * Context::kThreads;
   bool out_of_range = false;
   for (int i = thread; i < row.count(); i += num_threads) {
@@ -81,11 +81,11 @@ SAMPLER_DEVICE uint32_t nth_largest_key(Context &ctx, uint32_t own, int wanted) 
   return key;
 }
 
-// Reads the row: checks it, finds its first token, and a rank that at least `delegates` tokens
+// Reads the row: checks it, finds its first token, and a rank that at least `num_maxima` tokens
 // reach (0: not wanted). For that each thread stands for the group of elements it read, with its
 // largest: if n groups' largest reach a value, n tokens do.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int delegates,
+SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_maxima,
                                         uint32_t *bitmap,
                                         contract::Use use = contract::Use::kDraw) {
   Context &ctx = team.ctx;
@@ -98,19 +98,20 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int deleg
     first = rank > first ? rank : first;
   });
 
-  const int per_block = (delegates + ctx.team_size() - 1) / ctx.team_size();
-  uint32_t delegate = 0;
-  if (delegates > 0 && per_block <= Context::kThreads / 2) {
+  const int per_block = (num_maxima + ctx.team_size() - 1) / ctx.team_size();
+  uint32_t group_max = 0;
+  if (num_maxima > 0 && per_block <= Context::kThreads / 2) {
     const uint32_t own = uint32_t(first >> 32);
     const uint32_t reached = nth_largest_key(ctx, own, per_block);
-    delegate = ~uint32_t(ctx.block_max(own >= reached ? ~own : 0));
+    group_max = ~uint32_t(ctx.block_max(own >= reached ? ~own : 0));
   }
-  const uint64_t values[] = {ctx.block_max(first), uint64_t(~delegate), ctx.block_count(bad_value)};
+  const uint64_t values[] = {ctx.block_max(first), uint64_t(~group_max),
+                             ctx.block_count(bad_value)};
   const Exchanged all = team.exchange(values);
 
   RowSummary result;
   result.first = all.max(0);
-  result.delegate = uint64_t(~uint32_t(all.max(1))) << 32;
+  result.group_max = uint64_t(~uint32_t(all.max(1))) << 32;
   const bool any_bad_value = all.sum(2) != 0;
   if (row.source().ids && has_bad_ids(team, row, bitmap)) {
     result.status = row_status::kInvalidCandidate;
@@ -160,7 +161,7 @@ class TeamFilters {
   SAMPLER_DEVICE Rank shorter(Rank a, Rank b) const { return a > b ? a : b; }
 
   SAMPLER_DEVICE_CALL Rank top_k(int k, TieRule ties, Rank seen) {
-    const Rank low = summary_.delegate > seen ? summary_.delegate : seen;
+    const Rank low = summary_.group_max > seen ? summary_.group_max : seen;
     const Search search = {low, summary_.first, uint64_t(k), list_limit(k), ties == TieRule::kKeep};
     const Rank last = find(search, CountTokens());
     if (list_.count < 0 && ties == TieRule::kExact && k <= search.limit) {
@@ -255,8 +256,8 @@ class TeamFilters {
   ListState &list_;
 };
 
-// How many tokens of a row the caller wants delegates for: as many as its first filter keeps.
-SAMPLER_HD inline int wanted_delegates(const RowParameters &parameters, int count) {
+// How many group maxima are to reach group_max: as many as the first filter keeps tokens.
+SAMPLER_HD inline int wanted_group_maxima(const RowParameters &parameters, int count) {
   const bool greedy = contract::is_greedy(parameters.temperature);
   return !greedy && parameters.top_k > 0 && parameters.top_k < count ? parameters.top_k : 0;
 }

@@ -41,10 +41,10 @@ template <class Context, class Request>
 SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Plan &plan) {
   TeamShared &shared = ctx.template shared<TeamShared>();
   Team<Context> team(ctx, shared);
-  const Residence residence = {reinterpret_cast<char *>(&shared + 1), plan.residence_bytes};
+  const RowCache row_cache = {reinterpret_cast<char *>(&shared + 1), plan.row_cache_bytes};
   uint32_t *bitmap = plan.bitmaps ? plan.bitmaps + ctx.team() * kIdWords : nullptr;
   const int64_t num_rows = extent_of(request).num_rows;
-  typename OperationOf<Request, Context>::Type operation(team, request, residence, bitmap);
+  typename OperationOf<Request, Context>::Type operation(team, request, row_cache, bitmap);
   // A block's shared memory may be reached only while it runs: from here on, and not behind the
   // last barrier, which follows every access to a peer.
   ctx.team_sync();

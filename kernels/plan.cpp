@@ -43,9 +43,9 @@ Plan make_plan(const DeviceShape &device, const Extent &extent) {
   const int64_t limit =
       int64_t(device.shared_bytes_per_block - kReservedSharedBytes - sizeof(TeamShared));
   const int64_t part_bytes = bytes_per_block(extent, plan.team_size);
-  plan.residence_bytes = ring_bytes(kBlockThreads);
-  if (part_bytes > plan.residence_bytes && part_bytes <= limit) {
-    plan.residence_bytes = int(part_bytes);
+  plan.row_cache_bytes = ring_bytes(kBlockThreads);
+  if (part_bytes > plan.row_cache_bytes && part_bytes <= limit) {
+    plan.row_cache_bytes = int(part_bytes);
   }
 
   const int64_t by_shared_memory = int64_t(device.shared_bytes_per_multiprocessor /

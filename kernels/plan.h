@@ -22,10 +22,10 @@ constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
 struct Plan {
   int team_size = 1;  // blocks of a cluster, a power of two
   int64_t num_teams = 1;
-  int residence_bytes = 0;      // of a block's shared memory, for its part of a row
+  int row_cache_bytes = 0;      // of a block's shared memory, for its part of a row
   uint32_t *bitmaps = nullptr;  // kIdWords words a team, for long candidate lists; else null
 
-  SAMPLER_HD size_t shared_bytes() const { return sizeof(TeamShared) + size_t(residence_bytes); }
+  SAMPLER_HD size_t shared_bytes() const { return sizeof(TeamShared) + size_t(row_cache_bytes); }
 };
 
 // What of a request matters to the layout.

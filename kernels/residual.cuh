@@ -81,7 +81,8 @@ struct ResidualRow {
   SAMPLER_DEVICE_CALL void load(Context &ctx, int position, float (&x)[kVector]) const {
     const int index = position - lead;
     const bool reads_draft = is_residual && has_draft;
-    if (ids || index < 0 || index + kVector > count || (reads_draft && draft.stored.ids)) {
+    const bool draft_goes_on = !draft.stored.ids && index + kVector <= draft.stored.count;
+    if (ids || index < 0 || index + kVector > count || (reads_draft && !draft_goes_on)) {
       for (int i = 0; i < kVector; ++i) {
         x[i] = index + i >= 0 && index + i < count ? value(index + i) : 0.0f;
       }
@@ -124,8 +125,8 @@ template <class Context>
 class ResidualTeam {
  public:
   SAMPLER_DEVICE ResidualTeam(Team<Context> &team, const ResidualRequest &request,
-                              const Residence &residence, uint32_t *)
-      : team_(team), request_(request), residence_(residence) {}
+                              const RowCache &row_cache, uint32_t *)
+      : team_(team), request_(request), row_cache_(row_cache) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) run_row(row);
@@ -160,13 +161,13 @@ class ResidualTeam {
   // Reads a model's row whole.
   SAMPLER_DEVICE uint32_t check(const contract::Rows &rows, int64_t index, Position *position) {
     position->stored = stored_row(contract::row_view(rows, index));
-    TeamRow<Context, StoredRow> row(team_.ctx, position->stored, residence_);
+    TeamRow<Context, StoredRow> row(team_.ctx, position->stored, row_cache_);
     return load_row(team_, row, 0, nullptr).status;
   }
 
   // False when all of the row is zero.
   SAMPLER_DEVICE_CALL bool write_good(int64_t index, const ResidualRow &source) {
-    TeamRow<Context, ResidualRow> row(team_.ctx, source, residence_);
+    TeamRow<Context, ResidualRow> row(team_.ctx, source, row_cache_);
     Distribution all;
     if (!load_residual(team_, row, &all)) return false;
     write_row(team_, output_rows(request_, request_.target.num_cols), index, row, 0.0f,
@@ -177,15 +178,15 @@ class ResidualTeam {
   SAMPLER_DEVICE void write_bad(int64_t index) const {
     const OutputRows output = output_rows(request_, request_.target.num_cols);
     const int num_threads = team_.ctx.team_size() * Context::kThreads;
-    for (int64_t i = team_.ctx.rank() * Context::kThreads + team_.ctx.thread(); i < output.num_cols;
-         i += num_threads) {
+    for (int64_t i = team_.ctx.cluster_rank() * Context::kThreads + team_.ctx.thread();
+         i < output.num_cols; i += num_threads) {
       output.store(index * output.stride + i, 0.0f);
     }
   }
 
   Team<Context> &team_;
   const ResidualRequest &request_;
-  Residence residence_;
+  RowCache row_cache_;
 };
 
 }  // namespace sampler::kernels

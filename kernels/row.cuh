@@ -99,7 +99,7 @@ struct Part {
 
 // The block's shared memory for rows: at least a ring for each warp. A part of a row that fits
 // stays there; of a longer one each pass streams through the rings.
-struct Residence {
+struct RowCache {
   char *memory;
   int num_bytes;
 };
@@ -115,12 +115,12 @@ template <class Context, class Source>
 class TeamRow {
  public:
   // A barrier of the block: other warps may still read the row before, dealt in another way.
-  SAMPLER_DEVICE TeamRow(Context &ctx, const Source &source, const Residence &residence)
-      : ctx_(ctx), source_(source), memory_(residence.memory) {
+  SAMPLER_DEVICE TeamRow(Context &ctx, const Source &source, const RowCache &row_cache)
+      : ctx_(ctx), source_(source), memory_(row_cache.memory) {
     const Part row = {0, (source.lead + source.count + kTile - 1) / kTile};
-    const Part block = row.of(ctx.rank(), ctx.team_size());
+    const Part block = row.of(ctx.cluster_rank(), ctx.team_size());
     tiles_ = block.of(ctx.warp(), Context::kThreads / 32);
-    fits_ = int64_t(block.end - block.begin) * kTile * element_bytes() <= residence.num_bytes;
+    fits_ = int64_t(block.end - block.begin) * kTile * element_bytes() <= row_cache.num_bytes;
     first_slot_ = fits_ ? tiles_.begin - block.begin : ctx.warp() * kRingTiles;
     ctx.sync();
   }

@@ -20,8 +20,8 @@ template <class Context>
 class RowsTeam {
  public:
   SAMPLER_DEVICE RowsTeam(Team<Context> &team, const RowsRequest &request,
-                          const Residence &residence, uint32_t *bitmap)
-      : team_(team), request_(request), residence_(residence), bitmap_(bitmap) {}
+                          const RowCache &row_cache, uint32_t *bitmap)
+      : team_(team), request_(request), row_cache_(row_cache), bitmap_(bitmap) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) run_row(row);
@@ -43,16 +43,16 @@ class RowsTeam {
       StoredRow nothing = stored;
       nothing.count = 0;
       if (status == row_status::kOk) status = row_status::kInvalidCandidate;
-      write_bad(index, Row(team_.ctx, nothing, residence_), status);
+      write_bad(index, Row(team_.ctx, nothing, row_cache_), status);
       return;
     }
-    Row row(team_.ctx, stored, residence_);
+    Row row(team_.ctx, stored, row_cache_);
     if (status != row_status::kOk) {
       write_bad(index, row, status);
       return;
     }
     const RowSummary summary =
-        load_row(team_, row, wanted_delegates(parameters, stored.count), bitmap_);
+        load_row(team_, row, wanted_group_maxima(parameters, stored.count), bitmap_);
     if (summary.status != row_status::kOk) {
       write_bad(index, row, summary.status);
       return;
@@ -89,7 +89,7 @@ class RowsTeam {
 
   Team<Context> &team_;
   const RowsRequest &request_;
-  Residence residence_;
+  RowCache row_cache_;
   uint32_t *bitmap_;
 };
 

@@ -34,8 +34,8 @@ template <class Context>
 class SampleTeam {
  public:
   SAMPLER_DEVICE SampleTeam(Team<Context> &team, const SampleRequest &request,
-                            const Residence &residence, uint32_t *bitmap)
-      : team_(team), request_(request), residence_(residence), bitmap_(bitmap) {}
+                            const RowCache &row_cache, uint32_t *bitmap)
+      : team_(team), request_(request), row_cache_(row_cache), bitmap_(bitmap) {}
 
   // Output rows [begin, end).
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
@@ -83,9 +83,9 @@ class SampleTeam {
 
   SAMPLER_DEVICE void run_row(const StoredRow &stored, const RowParameters &parameters,
                               int64_t begin, int64_t end) {
-    Row row(team_.ctx, stored, residence_);
+    Row row(team_.ctx, stored, row_cache_);
     const RowSummary summary =
-        load_row(team_, row, wanted_delegates(parameters, stored.count), bitmap_);
+        load_row(team_, row, wanted_group_maxima(parameters, stored.count), bitmap_);
     if (summary.status != row_status::kOk) {
       write_bad(summary.status, begin, end);
       return;
@@ -106,8 +106,10 @@ class SampleTeam {
     }
     const DrawSource source = prepare_draw(team_, distribution, list);
     for (int64_t output = begin; output < end; ++output) {
-      const Token token =
-          draw(row, distribution, source, request_.random.of(request_.slots[output]));
+      Token token = draw(row, distribution, source, request_.random.of(request_.slots[output]));
+      if (request_.out_values) {
+        token.value = value_at(team_, row, contract::rank_of(token.value, token.id));
+      }
       write_good(output, token, summary, distribution, raw_weight);
     }
   }
@@ -159,7 +161,7 @@ class SampleTeam {
 
   Team<Context> &team_;
   const SampleRequest &request_;
-  Residence residence_;
+  RowCache row_cache_;
   uint32_t *bitmap_;
 };
 

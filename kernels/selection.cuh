@@ -365,7 +365,7 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   // Each block adds up some of the team's bins, each of its threads some neighbouring ones, from
   // the highest bin down.
   const Part own =
-      Part{0, kBins}.of(ctx.rank(), ctx.team_size()).of(ctx.thread(), Context::kThreads);
+      Part{0, kBins}.of(ctx.cluster_rank(), ctx.team_size()).of(ctx.thread(), Context::kThreads);
   const auto team_count = [&](int i) {
     uint64_t sum = 0;
     for (int rank = 0; rank < ctx.team_size(); ++rank) {
@@ -392,8 +392,8 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   const uint64_t values[] = {block_sum, block_count, ctx.block_max(highest),
                              ctx.block_max(lowest_upside_down)};
   const Exchanged all = team.exchange(values);
-  above += all.sum_before(0, ctx.rank());
-  count_above += all.sum_before(1, ctx.rank());
+  above += all.sum_before(0, ctx.cluster_rank());
+  count_above += all.sum_before(1, ctx.cluster_rank());
   const bool is_reached = all.sum(0) >= range->target;
   const uint64_t target = range->target;
   if (above < target && above + own_sum >= target) {
@@ -432,7 +432,7 @@ SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, ui
   uint64_t block_sum;
   const uint64_t before_warp = ctx.block_exclusive_sum(ctx.lane() == 0 ? warp_sum : 0, &block_sum);
   const uint64_t block_values[] = {block_sum};
-  const uint64_t before_block = team.exchange(block_values).sum_before(0, ctx.rank());
+  const uint64_t before_block = team.exchange(block_values).sum_before(0, ctx.cluster_rank());
   // Lane 0's running sum is the warp's; the others' already hold the warp itself.
   const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
   uint64_t id_plus_1 = 0;

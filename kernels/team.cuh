@@ -56,7 +56,7 @@ class Team {
   SAMPLER_DEVICE Team(Context &context, TeamShared &block_shared)
       : ctx(context), shared(block_shared) {}
 
-  SAMPLER_DEVICE bool is_leader() const { return ctx.rank() == 0; }
+  SAMPLER_DEVICE bool is_leader() const { return ctx.cluster_rank() == 0; }
   SAMPLER_DEVICE bool is_first_thread() const { return is_leader() && ctx.thread() == 0; }
 
   // Gives every block the values of every block; in a block, all threads have the same. A barrier
@@ -70,7 +70,7 @@ class Team {
     parity_ ^= 1;
     const int size = ctx.team_size();
     for (int i = ctx.thread(); i < kCount * size; i += Context::kThreads) {
-      *ctx.peer(&half[i / size][ctx.rank()], i % size) = values[i / size];
+      *ctx.peer(&half[i / size][ctx.cluster_rank()], i % size) = values[i / size];
     }
     ctx.team_sync();
     return {half, size};

@@ -19,8 +19,8 @@ template <class Context>
 class SelectTeam {
  public:
   SAMPLER_DEVICE SelectTeam(Team<Context> &team, const SelectRequest &request,
-                            const Residence &residence, uint32_t *bitmap)
-      : team_(team), request_(request), residence_(residence), bitmap_(bitmap) {}
+                            const RowCache &row_cache, uint32_t *bitmap)
+      : team_(team), request_(request), row_cache_(row_cache), bitmap_(bitmap) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) run_row(row);
@@ -44,9 +44,9 @@ class SelectTeam {
     int written = 0;
     if (contract::has_valid_count(stored, request_.input.num_cols)) {
       const int wanted = wanted_count(index);
-      Row row(team_.ctx, stored, residence_);
-      const int delegates = wanted < stored.count && wanted <= kEnough ? wanted : 0;
-      const RowSummary summary = load_row(team_, row, delegates, bitmap_, contract::Use::kOrder);
+      Row row(team_.ctx, stored, row_cache_);
+      const int num_maxima = wanted < stored.count && wanted <= kEnough ? wanted : 0;
+      const RowSummary summary = load_row(team_, row, num_maxima, bitmap_, contract::Use::kOrder);
       status = summary.status;
       if (status == row_status::kOk) written = write_tokens(index, row, summary, wanted);
     }
@@ -61,7 +61,7 @@ class SelectTeam {
                                   int wanted) {
     const Rank lowest = contract::lowest_cut(row.kind());
     int written = 0;
-    Rank low = summary.delegate > lowest ? summary.delegate : lowest;
+    Rank low = summary.group_max > lowest ? summary.group_max : lowest;
     Rank high = summary.first;
     while (written < wanted) {
       const int rest = wanted - written;
@@ -153,7 +153,7 @@ class SelectTeam {
 
   Team<Context> &team_;
   const SelectRequest &request_;
-  Residence residence_;
+  RowCache row_cache_;
   uint32_t *bitmap_;
 };
 

@@ -4,9 +4,9 @@ usage: test_summary.py RESULTS_DIR
 
 RESULTS_DIR holds, for each stage, STAGE.xml as ctest writes it in JUnit's format, or one of
 STAGE.failed and STAGE.skipped: a stage that could not give results, with the reason as its text. Each
-of those counts as one test. Prints the skipped tests with their reasons, the failed ones with the end
-of their output, and last one line "N passed, N failed, N skipped". Exits with 1 if something failed,
-or if nothing passed.
+of those counts as one test, and so does each case of a googletest program, which its output tells of.
+Prints the skipped tests with their reasons, the failed ones with the end of their output, and last one
+line "N passed, N failed, N skipped". Exits with 1 if something failed, or if nothing passed.
 """
 
 import pathlib
@@ -15,6 +15,11 @@ import sys
 import xml.etree.ElementTree
 
 OUTPUT_LINES = 30
+# "[ RUN      ] Suite.Case" begins a case, "[       OK ] Suite.Case (3 ms)" or the like ends it; a failed
+# one's parameter follows a comma. A test may have printed on the same line before.
+CASE_LINE = re.compile(r"\[ +(RUN|OK|FAILED|SKIPPED) +\] ([^\s,]+).*?(?: \((\d+) ms\))?$")
+PROGRAM_LINE = re.compile(r"^\[=+\] Running (\d+) tests? from", re.M)
+OUTCOMES = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 
 def skip_reason(output):
@@ -22,6 +27,46 @@ def skip_reason(output):
     match = re.search(r": Skipped\n(.*?)\n?\[  SKIPPED \]", output, flags=re.S)
     match = match or re.search(r"^skipped: (.*)$", output, flags=re.M)
     return " ".join(match.group(1).split()) if match and match.group(1).strip() else "no reason given"
+
+
+def end_of(output):
+    return "\n".join(output.rstrip().splitlines()[-OUTPUT_LINES:])
+
+
+def cases_of_program(output):
+    """Yields (outcome, case, seconds, output) for each case of a googletest program that began."""
+    name, lines = None, []
+    for line in output.splitlines():
+        lines.append(line)
+        match = CASE_LINE.search(line)
+        if not match:
+            continue
+        if match.group(1) == "RUN":
+            if name:
+                yield "failed", name, 0, "\n".join(lines)
+            name, lines = match.group(2), []
+        elif match.group(2) == name:
+            yield OUTCOMES[match.group(1)], name, int(match.group(3) or 0) / 1000, "\n".join(lines)
+            name = None
+    if name:
+        yield "failed", name, 0, "\n".join(lines)
+
+
+def results_of_program(test, output, passed):
+    """Each case of a googletest program, and the program itself if something beside its cases failed."""
+    expected = int(PROGRAM_LINE.search(output).group(1))
+    num_cases, any_failed = 0, False
+    for outcome, case, seconds, case_output in cases_of_program(output):
+        num_cases += 1
+        if outcome == "failed":
+            any_failed = True
+            yield outcome, f"{test}.{case} ({seconds:.1f} s)", end_of(case_output)
+        else:
+            yield outcome, f"{test}.{case}", skip_reason(case_output) if outcome == "skipped" else ""
+    if num_cases != expected or num_cases == 0:
+        yield "failed", test, f"{num_cases} of {expected} cases ended\n" + end_of(output)
+    elif not passed and not any_failed:
+        yield "failed", test, "no case failed, but the program did\n" + end_of(output)
 
 
 def results_of_stage(path):
@@ -32,15 +77,17 @@ def results_of_stage(path):
         return
     for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
         test, output = f"{stage}: {case.get('name')}", case.findtext("system-out") or ""
-        if case.get("status") == "run":
+        passed = case.get("status") == "run"
+        if PROGRAM_LINE.search(output):
+            yield from results_of_program(test, output, passed)
+        elif passed:
             yield "passed", test, ""
         elif case.get("status") == "disabled":
             yield "skipped", test, "disabled"
         elif case.find("skipped") is not None and "SKIP" in case.find("skipped").get("message", ""):
             yield "skipped", test, skip_reason(output)
         else:
-            end = output.rstrip().splitlines()[-OUTPUT_LINES:]
-            yield "failed", f"{test} ({float(case.get('time')):.1f} s)", "\n".join(end)
+            yield "failed", f"{test} ({float(case.get('time')):.1f} s)", end_of(output)
 
 
 def main(results_dir):

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strings"
+	"unsafe"
 
 	"github.com/libsampler/libsampler/bindings/go/internal/raw"
 )
@@ -11,6 +13,9 @@ import (
 // check turns the arguments of one call into those of C and remembers the first that breaks a rule
 // of Go's side: a slice that is too short, or in the wrong memory. All other rules are the
 // library's.
+//
+// Arguments are named as the library does: by what they are a member of, "" or such as "input.",
+// and their own name.
 type check struct {
 	sampler *Sampler
 	op      string
@@ -19,7 +24,7 @@ type check struct {
 }
 
 // begin locks the sampler for a call. Unless it fails, the caller unlocks.
-func (s *Sampler) begin(op string, argsAreNil bool, onlySize int32) (check, error) {
+func (s *Sampler) begin(op string, argsAreNil, sizing bool) (check, error) {
 	if s == nil {
 		return check{}, ErrClosed
 	}
@@ -31,24 +36,20 @@ func (s *Sampler) begin(op string, argsAreNil bool, onlySize int32) (check, erro
 		s.mutex.Unlock()
 		return check{}, ErrClosed
 	}
-	return check{sampler: s, op: op, sizing: onlySize != 0}, nil
+	return check{sampler: s, op: op, sizing: sizing}, nil
 }
 
-// finish makes Go's results of C's.
-func (c *check) finish(result int64) (int, error) {
-	if result >= 0 {
-		return int(result), nil
-	}
-	return 0, &Error{c.op, Status(-result), raw.ShimError(c.sampler.handle)}
-}
-
-// refuse returns the check's error, unless the library has one too: `result` is its word on the
-// numbers that lengths follow from.
-func (c *check) refuse(result int64) (int, error) {
+// call makes the call with the struct at `args`, or asks for its size. Where a rule is broken it
+// asks too: the library's word on the numbers that lengths follow from goes before.
+func (c *check) call(operation int32, args uintptr) (int, error) {
+	result := raw.ShimCall(c.sampler.handle, flag(c.sizing || c.err != nil), operation, args)
 	if result < 0 {
-		return c.finish(result)
+		return 0, &Error{c.op, Status(-result), raw.ShimError(c.sampler.handle)}
 	}
-	return 0, c.err
+	if c.err != nil {
+		return 0, c.err
+	}
+	return int(result), nil
 }
 
 func (c *check) fail(format string, values ...any) {
@@ -57,103 +58,128 @@ func (c *check) fail(format string, values ...any) {
 	}
 }
 
-func (c *check) array(name string, a array, needed int64) raw.Array {
-	if a.place != absent && !c.sizing {
-		c.place(name, a, needed, c.sampler.onCUDA)
-	}
-	return raw.Array{Memory: a.memory, At: a.address}
+// array returns the address of an array of at least so many elements.
+func (c *check) array(of, name string, a array, needed int64) uintptr {
+	return c.placed(of, name, a, needed, c.sampler.onCUDA)
 }
 
 // parameter is an array that is a slice on a CUDA sampler with HostParameters too.
-func (c *check) parameter(name string, a array, needed int64) raw.Array {
-	if a.place != absent && !c.sizing {
-		c.place(name, a, needed, c.sampler.onCUDA && !c.sampler.hostParameters)
-	}
-	return raw.Array{Memory: a.memory, At: a.address}
+func (c *check) parameter(of, name string, a array, needed int64) uintptr {
+	return c.placed(of, name, a, needed, c.sampler.onCUDA && !c.sampler.hostParameters)
 }
 
-func (c *check) place(name string, a array, needed int64, mustBeOnDevice bool) {
+func (c *check) placed(of, name string, a array, needed int64, mustBeOnDevice bool) uintptr {
 	switch {
+	case a.place == absent || c.sizing:
 	case mustBeOnDevice && a.place == onHost:
-		c.fail("%s is a slice; it must be device memory on this CUDA sampler", name)
+		c.fail("%s%s is a slice; it must be device memory on this CUDA sampler", of, name)
 	case !mustBeOnDevice && a.place == onDevice && c.sampler.onCUDA:
-		c.fail("%s is device memory, %#x; it must be a slice with host_parameters", name, a.address)
+		c.fail("%s%s is device memory, %#x; it must be a slice with host_parameters",
+			of, name, a.address)
 	case !mustBeOnDevice && a.place == onDevice:
-		c.fail("%s is device memory, %#x; it must be a slice on a CPU sampler", name, a.address)
+		c.fail("%s%s is device memory, %#x; it must be a slice on a CPU sampler",
+			of, name, a.address)
 	case a.place == onHost && int64(a.length) < needed:
-		c.fail("%s has %d elements; it must have at least %d for these rows, columns and strides",
-			name, a.length, needed)
+		who := "it"
+		if of != "" {
+			who = strings.TrimRight(of, ".->")
+		}
+		c.fail("%s%s has %d elements; %s needs %d", of, name, a.length, who, needed)
 	}
+	return uintptr(a.memory) + a.address
 }
 
-func (c *check) data(name string, d Data, dtype *int32, needed int64) raw.Array {
-	if d.place != absent {
-		*dtype = int32(d.dtype)
-	}
-	return c.array(name, d.array, needed)
-}
-
-func (c *check) ids(name string, ids IDs, idType *int32, needed int64) raw.Array {
-	if ids.place != absent {
-		*idType = int32(ids.idType)
-	}
-	return c.array(name, ids.array, needed)
-}
-
-// oneType is for arrays that C has one element type for.
-func (c *check) oneType(firstName string, first IDs, secondName string, second IDs) {
-	if first.place != absent && second.place != absent && first.idType != second.idType {
-		c.fail("%s is of id type %d and %s of %d; they must be of one type",
-			firstName, first.idType, secondName, second.idType)
-	}
-}
-
-func (c *check) kind(name string, kind InputKind, out *int32) {
-	switch kind {
-	case DefaultKind:
-	case Logits:
-		*out = int32(raw.SAMPLER_LOGITS)
-	case Probabilities:
-		*out = int32(raw.SAMPLER_PROBABILITIES)
-	default:
-		c.fail("%s is %d; it must be one of its constants", name, kind)
-	}
-}
-
-func param[T float32 | int32](c *check, name string, p Param[T], value *T, values *raw.Array,
-	numRows int64) {
-	switch p.form {
-	case isValue:
-		*value = p.value
-	case isPerRow:
-		*values = c.parameter(name, p.array, numRows)
-	}
-}
-
-func (c *check) seeds(name string, p Param[uint64], value *uint64, values *raw.Array, count *int64,
-	numRows int64) {
-	switch {
-	case p.form == isValue:
-		*value = p.value
-	case p.place == absent:
-	case p.form == isShared:
-		*values, *count = c.parameter(name, p.array, 1), 1
-	case p.place == onDevice:
-		*values, *count = c.parameter(name, p.array, numRows), numRows
-	default:
-		*values, *count = c.parameter(name, p.array, 0), int64(p.length)
-	}
-}
-
-// workspace takes the length of a slice; that of device memory is given.
-func (c *check) workspace(a Array[byte], bytes int) (raw.Array, uint64) {
-	if a.place == onHost && bytes == 0 {
-		bytes = a.length
-	}
+// exec takes the length of a workspace that is a slice; that of device memory is given.
+func (c *check) exec(e *Exec) raw.Exec {
+	bytes := e.Workspace.count(e.WorkspaceBytes)
 	if bytes < 0 {
-		c.fail("workspace_bytes is %d; it must be at least 0", bytes)
+		c.fail("exec.workspace_bytes is %d; it must be at least 0", bytes)
 	}
-	return c.array("workspace", a.array, int64(bytes)), uint64(bytes)
+	return raw.Exec{
+		Stream:         e.Stream,
+		Workspace:      c.array("exec.", "workspace", e.Workspace.array, bytes),
+		WorkspaceBytes: uintptr(bytes),
+	}
+}
+
+// rows is a view whose rows reach over so many elements.
+func (c *check) rows(of string, r *Rows, elements int64) raw.Rows {
+	return raw.Rows{
+		Values:          c.array(of, "values", r.Values.array, elements),
+		NumRows:         int64(r.NumRows),
+		NumCols:         int64(r.NumCols),
+		RowStride:       int64(r.RowStride),
+		CandidateIDs:    c.array(of, "candidate_ids", r.CandidateIDs.array, elements),
+		CandidateCounts: c.array(of, "candidate_counts", r.CandidateCounts.array, int64(r.NumRows)),
+		Dtype:           r.Values.elementType(),
+		Kind:            int32(r.Kind),
+		CandidateIDType: r.CandidateIDs.elementType(),
+	}
+}
+
+// params returns the address of what C gets: 0 for nil.
+func (c *check) params(p *Params) uintptr {
+	if p == nil {
+		return 0
+	}
+	if !p.isMade {
+		c.fail("params is not of DefaultParams; start from there: all 0 is no default")
+	}
+	memory := &c.sampler.memory.params
+	*memory = raw.Params{
+		StructSize:       unsafe.Sizeof(*memory),
+		Temperature:      p.Temperature,
+		TopP:             p.TopP,
+		MinP:             p.MinP,
+		TopK:             clamped(p.TopK),
+		TopKTies:         int32(p.TopKTies),
+		TopPTies:         int32(p.TopPTies),
+		FilterOrder:      int32(p.FilterOrder),
+		TemperatureOrder: int32(p.TemperatureOrder),
+	}
+	return raw.Address(memory)
+}
+
+func (c *check) rowParams(p *RowParams, numSlots int64) uintptr {
+	if p == nil {
+		return 0
+	}
+	const of = "row_params->"
+	memory := &c.sampler.memory.rowParams
+	*memory = raw.RowParams{
+		StructSize:  unsafe.Sizeof(*memory),
+		Temperature: c.parameter(of, "temperature", p.Temperature.array, numSlots),
+		TopP:        c.parameter(of, "top_p", p.TopP.array, numSlots),
+		MinP:        c.parameter(of, "min_p", p.MinP.array, numSlots),
+		TopK:        c.parameter(of, "top_k", p.TopK.array, numSlots),
+	}
+	return raw.Address(memory)
+}
+
+func (c *check) random(r *Random, numSlots int64) raw.Random {
+	const of = "random."
+	numSeeds, numOffsets := r.Seeds.count(r.NumSeeds), r.Offsets.count(r.NumOffsets)
+	return raw.Random{
+		Seed:       r.Seed,
+		Offset:     r.Offset,
+		Seeds:      c.parameter(of, "seeds", r.Seeds.array, numSeeds),
+		Offsets:    c.parameter(of, "offsets", r.Offsets.array, numOffsets),
+		Streams:    c.parameter(of, "streams", r.Streams.array, numSlots),
+		NumSeeds:   numSeeds,
+		NumOffsets: numOffsets,
+	}
+}
+
+// tokenIDType is the one type that C has for draft tokens and those that are written.
+func (c *check) tokenIDType(drafts, out *IDs) int32 {
+	if drafts.place == absent {
+		return out.elementType()
+	}
+	if out.place != absent && drafts.idType != out.idType {
+		c.fail("draft_token_ids is of id type %d and out_token_ids of %d; they must be of one type",
+			drafts.idType, out.idType)
+	}
+	return drafts.elementType()
 }
 
 func flag(is bool) int32 {
@@ -163,11 +189,15 @@ func flag(is bool) int32 {
 	return 0
 }
 
-func firstNonzero(first, second int64) int64 {
-	if first != 0 {
-		return first
+// clamped is for a number whose meaning beyond int32 is that of the largest or least one.
+func clamped(value int) int32 {
+	if value > math.MaxInt32 {
+		return math.MaxInt32
 	}
-	return second
+	if value < math.MinInt32 {
+		return math.MinInt32
+	}
+	return int32(value)
 }
 
 // The numbers of elements below are 0 where a factor is not positive, since C then reads nothing or
@@ -191,20 +221,32 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// rows is the distance from the first element to behind the last; stride 0 is numCols.
-func rows(numRows, numCols, stride int64) int64 {
+func firstNonzero(first, second int64) int64 {
+	if first != 0 {
+		return first
+	}
+	return second
+}
+
+// extent is the distance from the first element of the view's rows to after the last.
+func (r *Rows) extent() int64 {
+	return extent(int64(r.NumRows), int64(r.NumCols), int64(r.RowStride))
+}
+
+// extent is that of numRows rows of numCols columns; stride 0 is numCols.
+func extent(numRows, numCols, stride int64) int64 {
 	if numRows <= 0 || numCols <= 0 {
 		return 0
 	}
 	return sum(product(numRows-1, firstNonzero(stride, numCols)), numCols)
 }
 
-// positions is rows of numPositions rows of numCols elements each.
-func positions(numRows, numPositions, numCols, rowStride, positionStride int64) int64 {
-	if numRows <= 0 || numPositions <= 0 || numCols <= 0 {
+// sequences is the extent of sequences of the view's rows, numPositions each.
+func (r *Rows) sequences(numSequences, numPositions int64, sequenceStride int) int64 {
+	if numSequences <= 0 || numPositions <= 0 || r.NumCols <= 0 {
 		return 0
 	}
-	positionStride = firstNonzero(positionStride, numCols)
-	rowStride = firstNonzero(rowStride, product(numPositions, positionStride))
-	return sum(product(numRows-1, rowStride), rows(numPositions, numCols, positionStride))
+	rowStride := firstNonzero(int64(r.RowStride), int64(r.NumCols))
+	stride := firstNonzero(int64(sequenceStride), product(numPositions, rowStride))
+	return sum(product(numSequences-1, stride), extent(numPositions, int64(r.NumCols), rowStride))
 }

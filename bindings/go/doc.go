@@ -1,16 +1,22 @@
 // Package sampler turns logits into tokens: the Go binding of libsampler.
 //
-// A Sampler serves the operations; each takes a struct of arguments whose fields are named and mean
-// what the members of libsampler's C structs do. Fields that are left out have the library's
-// default.
+// A Sampler serves the simple calls, one for each operation, and five full calls with every option:
+// Sample, Filter, Select, Verify and Residual. Types and fields are named and mean what
+// libsampler's C structs and members do.
 //
 //	s, err := sampler.New(sampler.Options{MaxRows: 1, MaxCols: len(logits)})
 //	...
-//	err = s.TopKTopP(&sampler.TopKTopPArgs{
-//		Input: sampler.F32(logits), NumRows: 1, NumCols: len(logits),
-//		Temperature: sampler.Float(0.8), TopK: sampler.Int(50), TopP: sampler.Float(0.95),
-//		Seed: sampler.Uint(seed), Offset: sampler.Uint(step), // another offset at every step
-//		OutTokenIDs: sampler.I32(tokens),
+//	input := sampler.Rows{Values: sampler.F32(logits), NumRows: 1, NumCols: len(logits)}
+//	err = s.TopKTopP(input, topK, topP, temperature, seed, step, tokens)
+//
+// Fields that are left out have the library's default. Only Params are not made by leaving out:
+//
+//	params := sampler.DefaultParams()
+//	params.TopK, params.TopP, params.Temperature = 50, 0.95, 0.8
+//	err = s.Sample(&sampler.SampleArgs{
+//		Input: input, Params: &params,
+//		Random:      sampler.Random{Seed: seed, Offset: step}, // another offset at every step
+//		OutTokenIDs: sampler.I32(tokens), OutLogprobs: sampler.Slice(logprobs),
 //	})
 //
 // Arrays are slices on a CPU sampler and addresses of device memory on a CUDA sampler. Slices are
@@ -21,5 +27,5 @@
 // Goroutines that should not wait have a Sampler each. Close waits for a call that is under way.
 //
 // An error is an *Error with the library's status and its text, which names arguments as C does
-// (num_cols for NumCols), their value and the rule.
+// (input.num_cols for Input.NumCols), their value and the rule.
 package sampler

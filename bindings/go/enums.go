@@ -33,12 +33,10 @@ const (
 type InputKind int32
 
 const (
-	// DefaultKind is Probabilities for TopKRenorm and TopPRenorm, Logits for all others.
-	DefaultKind InputKind = iota
 	// Logits: larger is likelier.
-	Logits
+	Logits = InputKind(raw.SAMPLER_LOGITS)
 	// Probabilities are at least 0 and need not sum to 1.
-	Probabilities
+	Probabilities = InputKind(raw.SAMPLER_PROBABILITIES)
 )
 
 // TieRule is what a filter does with tokens that equal the last kept one in value.
@@ -94,6 +92,17 @@ const (
 	LogprobProcessed = LogprobKind(raw.SAMPLER_LOGPROB_PROCESSED)
 )
 
+// OutputKind is what Filter writes of a row.
+type OutputKind int32
+
+const (
+	// OutputProbabilities: those of the kept tokens, renormalised, and 0 elsewhere; one-hot when
+	// greedy; 0 throughout a bad row.
+	OutputProbabilities = OutputKind(raw.SAMPLER_OUTPUT_PROBABILITIES)
+	// OutputValues: the kept logits, unchanged, and -inf elsewhere; a bad row is copied as it is.
+	OutputValues = OutputKind(raw.SAMPLER_OUTPUT_VALUES)
+)
+
 // RowStatus is what became of a row: bits, 0 for a good one. A bad row never makes a call fail.
 type RowStatus uint32
 
@@ -113,6 +122,8 @@ const (
 	RowInvalidCandidate = RowStatus(raw.SAMPLER_ROW_INVALID_CANDIDATE)
 	// RowInvalidDraft: a draft token or length is out of range. The row is otherwise good.
 	RowInvalidDraft = RowStatus(raw.SAMPLER_ROW_INVALID_DRAFT)
+	// RowInvalidSlot: the row's entry of Slots is out of range.
+	RowInvalidSlot = RowStatus(raw.SAMPLER_ROW_INVALID_SLOT)
 )
 
 // ISA is a set of instruction sets, as bits.

@@ -18,14 +18,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer s.Close()
+	input := sampler.Rows{Values: sampler.F32(logits), NumRows: 1, NumCols: len(logits)}
 	for step := uint64(0); step < 5; step++ { // one offset a step
-		err := s.TopKTopP(&sampler.TopKTopPArgs{
-			Input: sampler.F32(logits), NumRows: 1, NumCols: len(logits),
-			Temperature: sampler.Float(0.8), TopK: sampler.Int(3), TopP: sampler.Float(0.95),
-			Seed: sampler.Uint(1), Offset: sampler.Uint(step),
-			OutTokenIDs: sampler.I32(tokens),
-		})
-		if err != nil {
+		if err := s.TopKTopP(input, 3, 0.95, 0.8, 1, step, tokens); err != nil {
 			log.Fatal(err)
 		}
 		fmt.Printf("step %d: token %d\n", step, tokens[0])
@@ -47,14 +42,18 @@ func ExampleSampler_Sample() {
 	defer s.Close()
 	tokens, logprobs, status := make([]int64, 3), make([]float32, 3), make([]sampler.RowStatus, 3)
 	err = s.Sample(&sampler.SampleArgs{
-		Input: sampler.F32([]float32{
-			1, 2, 3, 4,
-			1, 2, 3, 4,
-			0, 0, 0, float32(math.Inf(1)),
-		}),
-		NumRows: 3, NumCols: 4,
-		Temperature: sampler.PerRow([]float32{0, 1, 1}), // row 0 is greedy
-		Seed:        sampler.PerRow([]uint64{1, 2, 3}),
+		Input: sampler.Rows{
+			Values: sampler.F32([]float32{
+				1, 2, 3, 4,
+				1, 2, 3, 4,
+				0, 0, 0, float32(math.Inf(1)),
+			}),
+			NumRows: 3, NumCols: 4,
+		},
+		RowParams: &sampler.RowParams{
+			Temperature: sampler.Slice([]float32{0, 1, 1}), // row 0 is greedy
+		},
+		Random:      sampler.Random{Seeds: sampler.Slice([]uint64{1, 2, 3})},
 		OutTokenIDs: sampler.I64(tokens), OutLogprobs: sampler.Slice(logprobs),
 		OutRowStatus: sampler.Slice(status),
 	})
@@ -77,11 +76,8 @@ func ExampleSampler_Softmax() {
 	}
 	defer s.Close()
 	probabilities := make([]float32, 3)
-	err = s.Softmax(&sampler.SoftmaxArgs{
-		Input: sampler.F32([]float32{1, 2, 3}), NumRows: 1, NumCols: 3,
-		Output: sampler.F32(probabilities),
-	})
-	if err != nil {
+	input := sampler.Rows{Values: sampler.F32([]float32{1, 2, 3}), NumRows: 1, NumCols: 3}
+	if err := s.Softmax(input, 1, probabilities); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%.4f\n", probabilities)
@@ -89,24 +85,57 @@ func ExampleSampler_Softmax() {
 	// [0.0900 0.2447 0.6652]
 }
 
-// Two drafts by a deterministic drafter, of which the target accepts the first.
-func ExampleSampler_ChainSpeculative() {
-	s, err := sampler.New(sampler.Options{MaxRows: 1, MaxCols: 3})
+// A running batch whose rows belong to sequences 5 and 2 of an engine that holds parameters, seeds
+// and offsets of all of them.
+func ExampleSampler_Sample_slots() {
+	s, err := sampler.New(sampler.Options{MaxRows: 2, MaxCols: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer s.Close()
+	temperatures, seeds, offsets := make([]float32, 8), make([]uint64, 8), make([]uint64, 8)
+	temperatures[2], seeds[2] = 0.7, 42
+	tokens := make([]int32, 2)
+	err = s.Sample(&sampler.SampleArgs{
+		Input: sampler.Rows{
+			Values:  sampler.F32([]float32{1, 2, 3, 4, 9, 0, 0, 0}),
+			NumRows: 2, NumCols: 4,
+		},
+		Slots: sampler.Slice([]int32{5, 2}), NumSlots: 8,
+		RowParams:   &sampler.RowParams{Temperature: sampler.Slice(temperatures)},
+		Random:      sampler.Random{Seeds: sampler.Slice(seeds), Offsets: sampler.Slice(offsets)},
+		OutTokenIDs: sampler.I32(tokens),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(tokens)
+	// Output:
+	// [3 0]
+}
+
+// Two drafts by a deterministic drafter, of which the target accepts the first.
+func ExampleSampler_Verify() {
+	s, err := sampler.New(sampler.Options{MaxRows: 3, MaxCols: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	params := sampler.DefaultParams()
+	params.Temperature = 0
 	tokens, emitted := make([]int32, 3), make([]int32, 1)
-	err = s.ChainSpeculative(&sampler.ChainSpeculativeArgs{
-		Target: sampler.F32([]float32{
-			9, 0, 0,
-			0, 9, 0,
-			0, 0, 9,
-		}),
-		NumRows: 1, NumDrafts: 2, NumCols: 3,
-		DraftTokenIDs: sampler.I32([]int32{0, 2}),
-		Temperature:   sampler.Float(0),
-		OutTokenIDs:   sampler.I32(tokens), OutEmittedCounts: sampler.Slice(emitted),
+	err = s.Verify(&sampler.VerifyArgs{
+		Target: sampler.Rows{
+			Values: sampler.F32([]float32{
+				9, 0, 0,
+				0, 9, 0,
+				0, 0, 9,
+			}),
+			NumRows: 3, NumCols: 3,
+		},
+		NumDrafts: 2, DraftTokenIDs: sampler.I32([]int32{0, 2}),
+		Params:      &params,
+		OutTokenIDs: sampler.I32(tokens), OutEmittedCounts: sampler.Slice(emitted),
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -123,17 +152,19 @@ func ExampleSampler_WorkspaceSize() {
 		log.Fatal(err)
 	}
 	defer s.Close()
+	params := sampler.DefaultParams()
+	params.TopK = 1
 	tokens := make([]int32, 1)
-	args := sampler.TopKArgs{
-		Input: sampler.F32([]float32{1, 3, 2}), NumRows: 1, NumCols: 3,
-		TopK: sampler.Int(1), OutTokenIDs: sampler.I32(tokens),
+	args := sampler.SampleArgs{
+		Input:  sampler.Rows{Values: sampler.F32([]float32{1, 3, 2}), NumRows: 1, NumCols: 3},
+		Params: &params, OutTokenIDs: sampler.I32(tokens),
 	}
 	bytes, err := s.WorkspaceSize(&args)
 	if err != nil {
 		log.Fatal(err)
 	}
-	args.Workspace = sampler.Slice(make([]byte, bytes))
-	if err := s.TopK(&args); err != nil {
+	args.Exec.Workspace = sampler.Slice(make([]byte, bytes))
+	if err := s.Sample(&args); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(tokens)
@@ -147,10 +178,8 @@ func ExampleError() {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	err = s.Argmax(&sampler.ArgmaxArgs{
-		Input: sampler.F32(make([]float32, 4)), NumRows: 1, NumCols: 5,
-		OutTokenIDs: sampler.I32(make([]int32, 1)),
-	})
+	input := sampler.Rows{Values: sampler.F32(make([]float32, 4)), NumRows: 1, NumCols: 5}
+	err = s.Argmax(input, make([]int32, 1))
 	fmt.Println(errors.Is(err, sampler.ErrInvalidArgument))
 	var e *sampler.Error
 	if errors.As(err, &e) {
@@ -160,5 +189,5 @@ func ExampleError() {
 	// Output:
 	// true
 	// Argmax
-	// input has 4 elements; it must have at least 5 for these rows, columns and strides
+	// input.values has 4 elements; input needs 5
 }

@@ -3,6 +3,7 @@ package sampler
 import (
 	"runtime"
 	"sync"
+	"unsafe"
 
 	"github.com/libsampler/libsampler/bindings/go/internal/raw"
 )
@@ -14,11 +15,11 @@ type Options struct {
 	DeviceType DeviceType
 
 	// CUDA device number, 0 the first. 0 for the CPU.
-	DeviceID int32
+	DeviceID int
 
 	// CPU: how many rows are worked on at once, in [1, 256]; 0 is 1, the caller's thread alone.
 	// With more, threads are started here, once, and sleep between calls.
-	NumThreads int32
+	NumThreads int
 
 	// The workspace that the sampler brings: room for any operation on up to MaxRows output rows of
 	// up to MaxCols columns. 0 and 0: none. One without the other is an error. MaxRows is below
@@ -31,8 +32,8 @@ type Options struct {
 	FallbackTokenID  int64
 	UseFallbackToken bool
 
-	// CUDA: what a call takes per row (Temperature, TopK, TopP, MinP, Seed, Offset, and TopKs of
-	// TopKSelect) are slices rather than device memory. They may be reused when the call returns.
+	// CUDA: what a call takes per row or slot as numbers (the arrays of RowParams and Random, and
+	// SelectedCounts) are slices rather than device memory. They may be reused when the call returns.
 	HostParameters bool
 
 	// CUDA: every call checks that its arrays are memory of the device. For debugging.
@@ -45,6 +46,7 @@ type Sampler struct {
 	handle         uintptr    // 0 when closed
 	onCUDA         bool
 	hostParameters bool
+	memory         structs
 }
 
 // New creates a sampler. Its memory is released by Close, or when nothing refers to it any more.
@@ -53,9 +55,11 @@ type Sampler struct {
 // machine), ErrOutOfMemory, ErrSystem (a thread could not be started), ErrCUDA.
 func New(options Options) (*Sampler, error) {
 	rawOptions := raw.Options{
+		StructSize:       unsafe.Sizeof(raw.Options{}),
+		AbiVersion:       uint32(raw.SAMPLER_ABI_VERSION),
 		DeviceType:       int32(options.DeviceType),
-		DeviceID:         options.DeviceID,
-		NumThreads:       options.NumThreads,
+		DeviceID:         clamped(options.DeviceID),
+		NumThreads:       clamped(options.NumThreads),
 		MaxRows:          int64(options.MaxRows),
 		MaxCols:          int64(options.MaxCols),
 		FallbackTokenID:  options.FallbackTokenID,
@@ -63,7 +67,8 @@ func New(options Options) (*Sampler, error) {
 		HostParameters:   flag(options.HostParameters),
 		CheckPointers:    flag(options.CheckPointers),
 	}
-	handle := rawOptions.Create()
+	handle := raw.ShimCreate(raw.Address(&rawOptions))
+	runtime.KeepAlive(&rawOptions)
 	if handle == 0 {
 		return nil, &Error{"New", ErrOutOfMemory, "there is no memory for a sampler"}
 	}
@@ -112,15 +117,17 @@ type SystemCapabilities struct {
 
 // Capabilities tells what the library and this machine offer.
 func Capabilities() SystemCapabilities {
+	c := raw.Capabilities{StructSize: unsafe.Sizeof(raw.Capabilities{})}
+	raw.ShimGetCapabilities(raw.Address(&c))
 	return SystemCapabilities{
-		Version:        int(raw.ShimCapabilityVersion()),
-		ABIVersion:     int(raw.ShimCapabilityAbiVersion()),
-		ISACompiled:    ISA(raw.ShimCapabilityIsaCompiled()),
-		ISAUsable:      ISA(raw.ShimCapabilityIsaUsable()),
-		ISAActive:      ISA(raw.ShimCapabilityIsaActive()),
-		CUDACompiled:   raw.ShimCapabilityCudaCompiled() != 0,
-		NumCUDADevices: int(raw.ShimCapabilityNumCudaDevices()),
-		NumProcessors:  int(raw.ShimCapabilityNumProcessors()),
+		Version:        int(c.Version),
+		ABIVersion:     int(c.AbiVersion),
+		ISACompiled:    ISA(c.IsaCompiled),
+		ISAUsable:      ISA(c.IsaUsable),
+		ISAActive:      ISA(c.IsaActive),
+		CUDACompiled:   c.CudaCompiled != 0,
+		NumCUDADevices: int(c.NumCudaDevices),
+		NumProcessors:  int(c.NumProcessors),
 	}
 }
 

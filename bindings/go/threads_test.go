@@ -30,8 +30,7 @@ func drawsTheSame(t *testing.T, s *Sampler) {
 	tokens := make([]int32, 1)
 	for i := 0; i < 2000; i++ {
 		step := i % len(readmeTokens)
-		args := readmeArgs(step, tokens)
-		if err := s.TopKTopP(&args); err != nil || tokens[0] != readmeTokens[step] {
+		if err := drawReadme(s, step, tokens); err != nil || tokens[0] != readmeTokens[step] {
 			t.Errorf("step %d: token %d, %v", step, tokens[0], err)
 			return
 		}
@@ -65,8 +64,8 @@ func TestErrorsOfGoroutines(t *testing.T) {
 		own := newSampler(t, Options{})
 		for i := 0; i < 500; i++ {
 			for _, s := range []*Sampler{own, shared} {
-				err := s.Argmax(&ArgmaxArgs{NumRows: 1, NumCols: -id - 10*i})
-				want := fmt.Sprintf("num_cols is %d; it must be at least 1", -id-10*i)
+				err := s.Argmax(Rows{NumRows: 1, NumCols: -id - 10*i}, nil)
+				want := fmt.Sprintf("input.num_cols is %d; it must be at least 1", -id-10*i)
 				expectError(t, err, ErrInvalidArgument, want)
 			}
 			if i%10 == 0 {
@@ -89,8 +88,7 @@ func TestClosingDuringCalls(t *testing.T) {
 		inGoroutines(func(int) {
 			tokens := make([]int32, 1)
 			for i := 0; ; i++ {
-				args := readmeArgs(0, tokens)
-				err := s.TopKTopP(&args)
+				err := drawReadme(s, 0, tokens)
 				if i == 10 {
 					started <- struct{}{}
 				}
@@ -120,7 +118,8 @@ func TestArraysAreReachableDuringCalls(t *testing.T) {
 		}
 		releasedBefore <- atomic.LoadInt32(&hasReturned) == 0
 	}()
-	err := s.Sample(&SampleArgs{Input: F32(logits), NumRows: numRows, NumCols: numCols,
+	err := s.Sample(&SampleArgs{
+		Input:      Rows{Values: F32(logits), NumRows: numRows, NumCols: numCols},
 		DrawMethod: DrawGumbel, OutTokenIDs: I32(make([]int32, numRows))})
 	atomic.StoreInt32(&hasReturned, 1)
 	if <-releasedBefore || err != nil {
@@ -147,8 +146,7 @@ func TestCollectionsDuringCalls(t *testing.T) {
 		for i := 0; i < 5000; i++ {
 			logits, token := [5]float32{}, [1]int32{}
 			logits[i%5] = 1
-			err := s.Argmax(&ArgmaxArgs{Input: F32(logits[:]), NumRows: 1, NumCols: 5,
-				OutTokenIDs: I32(token[:])})
+			err := s.Argmax(Rows{Values: F32(logits[:]), NumRows: 1, NumCols: 5}, token[:])
 			if err != nil || growStack(i%100) < 0 || int(token[0]) != i%5 {
 				t.Errorf("token %d, %v", token[0], err)
 				return
@@ -198,11 +196,10 @@ func TestNothingLeaks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			args := readmeArgs(0, tokens)
-			if err := s.TopKTopP(&args); err != nil {
+			if err := drawReadme(s, 0, tokens); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.TopKTopP(&TopKTopPArgs{}); err == nil {
+			if err := s.Sample(&SampleArgs{}); err == nil {
 				t.Fatal("no error")
 			}
 			if _, err := New(Options{NumThreads: -1}); err == nil {

@@ -40,21 +40,13 @@ type vectorArray struct {
 	Data []json.RawMessage // integers, or strings of digits
 }
 
-// Arguments of each operation, by its name in C without "sampler_".
+// Arguments of each full call, by its name in C without "sampler_".
 var newArgs = map[string]func() Args{
-	"sample":            func() Args { return new(SampleArgs) },
-	"top_k_top_p":       func() Args { return new(TopKTopPArgs) },
-	"top_k":             func() Args { return new(TopKArgs) },
-	"top_p":             func() Args { return new(TopPArgs) },
-	"min_p":             func() Args { return new(MinPArgs) },
-	"argmax":            func() Args { return new(ArgmaxArgs) },
-	"softmax":           func() Args { return new(SoftmaxArgs) },
-	"top_k_renorm":      func() Args { return new(TopKRenormArgs) },
-	"top_p_renorm":      func() Args { return new(TopPRenormArgs) },
-	"top_k_mask":        func() Args { return new(TopKMaskArgs) },
-	"top_k_select":      func() Args { return new(TopKSelectArgs) },
-	"chain_speculative": func() Args { return new(ChainSpeculativeArgs) },
-	"residual":          func() Args { return new(ResidualArgs) },
+	"sample":   func() Args { return new(SampleArgs) },
+	"filter":   func() Args { return new(FilterArgs) },
+	"select":   func() Args { return new(SelectArgs) },
+	"verify":   func() Args { return new(VerifyArgs) },
+	"residual": func() Args { return new(ResidualArgs) },
 }
 
 func goName(member string) string {
@@ -124,7 +116,7 @@ func (a vectorArray) slice(t testing.TB) any {
 	return nil
 }
 
-func mapSlice[T any](values []uint64, f func(uint64) T) []T {
+func mapSlice[S, T any](values []S, f func(S) T) []T {
 	result := make([]T, len(values))
 	for i, value := range values {
 		result[i] = f(value)
@@ -158,18 +150,27 @@ func sameBits(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// field is the public field that a member of C's struct is part of: Temperature for temperatures.
-func field(args Args, member string) reflect.Value {
-	fields := reflect.ValueOf(args).Elem()
-	if found := fields.FieldByName(goName(member)); found.IsValid() {
-		return found
+// field is the one that a path of C stands for: Input.Values for "input.values". Structs on the way
+// are made.
+func field(args Args, path string) reflect.Value {
+	value := reflect.ValueOf(args)
+	for _, member := range strings.Split(path, ".") {
+		value = value.Elem().FieldByName(goName(member))
+		if value.Kind() != reflect.Pointer {
+			value = value.Addr()
+		} else if params, ok := value.Addr().Interface().(**Params); ok && *params == nil {
+			defaults := DefaultParams()
+			*params = &defaults
+		} else if value.IsNil() {
+			value.Set(reflect.New(value.Type().Elem()))
+		}
 	}
-	return fields.FieldByName(goName(strings.TrimSuffix(member, "s")))
+	return value
 }
 
-func setArray(t testing.TB, args Args, member, elementType string, values any) {
+func setArray(t testing.TB, args Args, path, elementType string, values any) {
 	t.Helper()
-	switch f := field(args, member).Addr().Interface().(type) {
+	switch f := field(args, path).Interface().(type) {
 	case *Data:
 		switch elementType {
 		case "f32":
@@ -187,70 +188,47 @@ func setArray(t testing.TB, args Args, member, elementType string, values any) {
 		}
 	case *Array[int32]:
 		*f = Slice(values.([]int32))
+	case *Array[uint32]:
+		*f = Slice(mapSlice(values.([]RowStatus), func(s RowStatus) uint32 { return uint32(s) }))
+	case *Array[uint64]:
+		*f = Slice(values.([]uint64))
 	case *Array[float32]:
 		*f = Slice(values.([]float32))
 	case *Array[RowStatus]:
 		*f = Slice(values.([]RowStatus))
-	case *Param[float32]:
-		*f = PerRow(values.([]float32))
-	case *Param[int32]:
-		*f = PerRow(values.([]int32))
-	case *Param[uint64]:
-		*f = PerRow(values.([]uint64))
 	default:
-		t.Fatalf("%s is of type %T", member, f)
+		t.Fatalf("%s is of type %T", path, f)
 	}
 }
 
-// setNumber returns false for what Go's API cannot say: a number of seeds without seeds.
-func (c *vectorCase) setNumber(t testing.TB, args Args, member string, text json.RawMessage) bool {
+// setNumber leaves element types to the arrays, but for those that no constructor gives.
+func setNumber(t testing.TB, args Args, path string, text json.RawMessage) {
 	t.Helper()
-	if strings.HasPrefix(member, "num_seeds") || strings.HasPrefix(member, "num_offsets") {
-		array := c.Inputs[strings.TrimPrefix(member, "num_")]
-		return integer(t, text) == int64(len(array.Data))
+	if strings.HasSuffix(path, "dtype") || strings.HasSuffix(path, "id_type") {
+		if integer(t, text) > int64(DtypeBF16) {
+			field(args, strings.TrimSuffix(path, "dtype")+"values").Interface().(*Data).dtype =
+				Dtype(integer(t, text))
+		}
+		return
 	}
-	if strings.HasSuffix(member, "_dtype") || strings.HasSuffix(member, "_id_type") {
-		return setElementType(t, args, member, integer(t, text))
-	}
-	switch f := field(args, member).Addr().Interface().(type) {
-	case *Param[float32]:
-		if f.form != isPerRow {
-			*f = Float(math.Float32frombits(uint32(integer(t, text))))
-		}
-	case *Param[int32]:
-		if f.form != isPerRow {
-			*f = Int(int32(integer(t, text)))
-		}
-	case *Param[uint64]:
-		if f.form != isPerRow {
-			*f = Uint(vectorArray{"u64", []json.RawMessage{text}}.bits(t)[0])
-		}
-	case *InputKind:
-		*f = InputKind(integer(t, text) + 1)
+	switch f := field(args, path).Interface().(type) {
+	case *float32:
+		*f = math.Float32frombits(uint32(integer(t, text)))
+	case *uint64:
+		*f = vectorArray{"u64", []json.RawMessage{text}}.bits(t)[0]
 	case *bool:
 		*f = integer(t, text) != 0
 	default:
-		field(args, member).SetInt(integer(t, text))
+		reflect.ValueOf(f).Elem().SetInt(integer(t, text))
 	}
-	return true
-}
-
-// setElementType forges a type that no constructor gives; others come with the arrays.
-func setElementType(t testing.TB, args Args, member string, value int64) bool {
-	if data := field(args, strings.TrimSuffix(member, "_dtype")); data.IsValid() && value > 2 {
-		d := data.Addr().Interface().(*Data)
-		d.dtype, d.place = Dtype(value), onHost
-	}
-	return true
 }
 
 // build makes the arguments and the slices of the outputs.
-func (c *vectorCase) build(t testing.TB, operation string) (args Args, outputs map[string]any,
-	ok bool) {
+func (c *vectorCase) build(t testing.TB, operation string) (args Args, outputs map[string]any) {
 	t.Helper()
 	args, outputs = newArgs[operation](), map[string]any{}
-	for member, array := range c.Inputs {
-		setArray(t, args, member, array.Type, array.slice(t))
+	for path, array := range c.Inputs {
+		setArray(t, args, path, array.Type, array.slice(t))
 	}
 	for member, array := range c.Outputs {
 		values := array.untouched(t)
@@ -260,12 +238,10 @@ func (c *vectorCase) build(t testing.TB, operation string) (args Args, outputs m
 		setArray(t, args, member, array.Type, values)
 		outputs[member] = values
 	}
-	for member, text := range c.Args {
-		if !c.setNumber(t, args, member, text) {
-			return nil, nil, false
-		}
+	for path, text := range c.Args {
+		setNumber(t, args, path, text)
 	}
-	return args, outputs, true
+	return args, outputs
 }
 
 func (c *vectorCase) sampler(t testing.TB, maxRows, maxCols int) *Sampler {
@@ -288,10 +264,7 @@ func (c *vectorCase) checkOutputs(t *testing.T, outputs map[string]any) {
 
 // replay makes the call with the sampler's workspace.
 func (c *vectorCase) replay(t *testing.T, operation string) {
-	args, outputs, ok := c.build(t, operation)
-	if !ok {
-		t.Skip("Go's arguments cannot say this: the count is the slice's length")
-	}
+	args, outputs := c.build(t, operation)
 	c.checkError(t, operation, call(c.sampler(t, 16, 1500), operation, args))
 	c.checkOutputs(t, outputs)
 }
@@ -311,13 +284,13 @@ func (c *vectorCase) checkError(t *testing.T, operation string, err error) {
 
 // replayWithWorkspace gives the call exactly the workspace that it needs, and one byte less.
 func (c *vectorCase) replayWithWorkspace(t *testing.T, operation string) {
-	args, outputs, _ := c.build(t, operation)
+	args, outputs := c.build(t, operation)
 	s := c.sampler(t, 0, 0)
 	bytes, err := s.WorkspaceSize(args)
 	if err != nil {
 		t.Fatal(err)
 	}
-	workspace := field(args, "workspace").Addr().Interface().(*Array[byte])
+	workspace := field(args, "exec.workspace").Interface().(*Array[byte])
 	if bytes > 0 {
 		*workspace = Slice(make([]byte, bytes-1))
 		if err := call(s, operation, args); !errors.Is(err, ErrWorkspaceTooSmall) {
@@ -343,17 +316,19 @@ func (c *vectorCase) checkShortSlices(t *testing.T, operation string) {
 	}
 	for member, array := range arrays {
 		length := len(array.Data)
-		if length == 0 || array.Type == "u64" {
-			continue // the length of seeds is their number
+		if length == 0 {
+			continue
 		}
-		args, _, _ := c.build(t, operation)
+		args, _ := c.build(t, operation)
 		short := reflect.ValueOf(array.slice(t)).Slice(0, length-1)
 		setArray(t, args, member, array.Type, short.Interface())
-		err := call(s, operation, args)
-		want := fmt.Sprintf("%s has %d elements; it must have at least %d%s",
-			member, length-1, length, lengths)
 		var e *Error
-		if !errors.As(err, &e) || e.Status != ErrInvalidArgument || e.Message != want {
+		err := call(s, operation, args)
+		what := strings.Replace(member, "row_params.", "row_params->", 1)
+		want := fmt.Sprintf("%s has %d elements; ", what, length-1)
+		if !errors.As(err, &e) || e.Status != ErrInvalidArgument ||
+			!strings.HasPrefix(e.Message, want) ||
+			!strings.HasSuffix(e.Message, fmt.Sprintf(" needs %d", length)) {
 			t.Errorf("error is %v, want %s", err, want)
 		}
 	}

@@ -9,11 +9,16 @@
  *
  *   8 bytes for each token that the texts can have, of prompts and min(max_new_tokens, what
  *     max_context leaves), and 4 more with a drafter model; beam search 8 num_beams + 4
- *   rows of logits, and in beam search of as many f32: a text's one, gamma + 1 with drafts and
- * gamma of the drafter's, or num_beams a workspace like a handle's for so many rows; with
- * adaptive_gamma a row of f32 a text, with filler_top_k so many ids for each row, in beam search
- * max(top_k, num_beams) ids and values a bit for each token of the vocabulary, less than 500 bytes
- * a text or beam and 100 a row beside, and a line of 130 bytes a draft for `trace` and `debug`
+ *
+ *   rows of logits: a text's one, or gamma + 1 with drafts and gamma of the drafter's;
+ *     in beam search num_beams of them, and as many of f32
+ *
+ *   a workspace like a handle's for so many rows; with adaptive_gamma a row of f32 a text;
+ *     with n-grams filler_top_k ids for each row; in beam search max(top_k, num_beams) ids
+ *     and values for each
+ *
+ *   a bit for each token of the vocabulary, less than 500 bytes a text or beam and 100 a row
+ *     beside, and a line of 130 bytes a draft for `trace` and `debug`
  *
  * Memory for what no text becomes is not touched.
  *
@@ -268,7 +273,7 @@ enum {
 };
 
 /* The time in nanoseconds since any moment, never less than before. A loop asks for it when the
- * drafts of a round and their judgement are on the host. */
+ * drafts of a round and their verification are on the host. */
 typedef int64_t (*sampler_clock_fn)(void *user);
 
 typedef struct sampler_speculative_args {

@@ -239,12 +239,18 @@ SAMPLER_API sampler_status sampler_prompt_lookup_propose(sampler_prompt_lookup_t
  *
  * next_token  what followed the longest occurrence in the text of the context's end, within
  *             min_match and max_match. Tokens of the context after the text, such as drafts, are
- *             matched but not appended, so time is in proportion to their number, amortised
- *             O(log n) at worst for each. A context shorter than the text is unknown.
- * has_gram    1 when the context, of min_match to max_match tokens, stands anywhere in the text
- * with a token after it. update      appends to the text what the context has beyond it;
- * next_token_ids are checked but not learned, since only some of them may be part of the sequence.
+ *             matched but not appended, in amortised O(log n) at worst for each. A context that
+ *             goes on from that of the last call is matched from there on, so that drafting one by
+ *             one matches each draft once. A context shorter than the text is unknown.
+ *
+ * has_gram    1 when the context, of min_match to max_match tokens, stands anywhere in the text and
+ *             a token follows it.
+ *
+ * update      appends to the text what the context has beyond it; next_token_ids are checked but
+ *             not learned, since only some of them may be part of the sequence.
+ *
  * initialize  appends, as sampler_prompt_lookup_append does.
+ *
  * reset       is sampler_prompt_lookup_reset. */
 SAMPLER_API sampler_status sampler_prompt_lookup_interface(sampler_prompt_lookup_t lookup,
                                                            sampler_ngram *out_ngram);

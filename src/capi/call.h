@@ -135,7 +135,6 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
                               ToRequest<Request, Args> to_request) noexcept {
   return enter(handle, [&](Entry &entry) {
     Check arguments(entry);
-    arguments.required("args", user_args);
     arguments.required("out_bytes", out_bytes);
     if (!arguments.ok()) return arguments.status();
     Check shapes(entry, false);

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "capi/check.h"
-#include "sampler/sampler.h"
+#include "sampler/sampling.h"
+#include "sampler/speculative.h"
 
 namespace sampler::capi {
 

@@ -5,15 +5,17 @@
 #include <cstddef>
 #include <cstring>
 
-#include "sampler/sampler.h"
+#include "sampler/handle.h"
+#include "sampler/sampling.h"
+#include "sampler/speculative.h"
 
 namespace sampler::capi {
 
 template <class Struct>
 struct StructTraits;
 
-// Structs that are all 0 by default, and those that have a function for it. One that has grown
-// since its first release states here the size it had then.
+// Structs that are all 0 by default, and those that have a function for it; in this namespace. One
+// that has grown since its first release states the size it had then.
 #define SAMPLER_STRUCT_TRAITS(Struct, ...)                      \
   template <>                                                   \
   struct StructTraits<Struct> {                                 \
@@ -30,20 +32,8 @@ SAMPLER_ZERO_TRAITS(sampler_verify_args)
 SAMPLER_ZERO_TRAITS(sampler_residual_args)
 SAMPLER_ZERO_TRAITS(sampler_row_params)
 SAMPLER_ZERO_TRAITS(sampler_capabilities)
-SAMPLER_ZERO_TRAITS(sampler_model)
-SAMPLER_ZERO_TRAITS(sampler_generation_stats)
-SAMPLER_ZERO_TRAITS(sampler_ngram)
-SAMPLER_ZERO_TRAITS(sampler_ngram_storage_options)
-SAMPLER_ZERO_TRAITS(sampler_ngram_storage_stats)
-SAMPLER_ZERO_TRAITS(sampler_prompt_lookup_options)
 SAMPLER_DEFAULT_TRAITS(sampler_params)
 SAMPLER_DEFAULT_TRAITS(sampler_options)
-SAMPLER_DEFAULT_TRAITS(sampler_generation_args)
-SAMPLER_DEFAULT_TRAITS(sampler_speculative_args)
-SAMPLER_DEFAULT_TRAITS(sampler_beam_search_args)
-#undef SAMPLER_DEFAULT_TRAITS
-#undef SAMPLER_ZERO_TRAITS
-#undef SAMPLER_STRUCT_TRAITS
 
 // No released struct is larger; a size above it is an uninitialised one.
 constexpr size_t kMaxStructSize = 65536;

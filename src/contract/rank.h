@@ -19,6 +19,11 @@ SAMPLER_HD inline float value_of_key(uint32_t key) {
   return float_of((key & kSignBit) ? key & ~kSignBit : ~key);
 }
 
+// The next larger value.
+SAMPLER_HD inline float next_value(float x) {
+  return value_of_key(value_key(x) + 1);
+}
+
 // A larger rank comes first. No two tokens of a row have the same.
 using Rank = uint64_t;
 
@@ -31,6 +36,14 @@ SAMPLER_HD inline float value_of_rank(Rank rank) {
 }
 SAMPLER_HD inline uint32_t id_of_rank(Rank rank) {
   return ~uint32_t(rank);
+}
+
+// Of the ranks of one value: its key, and the lowest of them.
+SAMPLER_HD inline uint32_t key_of_rank(Rank rank) {
+  return uint32_t(rank >> 32);
+}
+SAMPLER_HD inline Rank rank_of_key(uint32_t key) {
+  return Rank(key) << 32;
 }
 
 // A kept set is a prefix of rank order: the tokens whose rank is at least its cut.

@@ -52,7 +52,8 @@ struct BeamText {
 
 class BeamSearch {
  public:
-  BeamSearch(const Place &place, const sampler_beam_search_args &args, Generation *generation)
+  BeamSearch(const ExecutionTarget &place, const sampler_beam_search_args &args,
+             Generation *generation)
       : args_(args),
         generation_(generation),
         first_width_(std::min(std::max(args.top_k, args.num_beams), num_cols())),
@@ -169,7 +170,7 @@ class BeamSearch {
     return log_probability / power((least + length) / (least + 1), double(args_.alpha));
   }
 
-  // The best num_beams, the best first. Takes rows from `row` on and returns the one behind them.
+  // The best num_beams, the best first. Takes rows from `row` on and returns the one after them.
   size_t find_candidates(const BeamText &text, size_t row, int64_t width, const int32_t *token_ids,
                          const float *values, const sampler_row_status *row_status) {
     candidates_.clear();
@@ -335,7 +336,8 @@ class BeamSearch {
 
 }  // namespace
 
-void beam_search(const Place &place, const sampler_beam_search_args &args, Generation *generation) {
+void beam_search(const ExecutionTarget &place, const sampler_beam_search_args &args,
+                 Generation *generation) {
   BeamSearch(place, args, generation).run();
 }
 

@@ -9,7 +9,7 @@
 
 namespace sampler::decoding {
 
-// A text in a round. Its drafts stand behind it, in its tokens.
+// A text in a round. Its drafts follow it, in its tokens.
 struct Chain {
   Text *text;
   int64_t max_drafts;  // what gamma and limits leave
@@ -21,7 +21,7 @@ struct Chain {
 };
 
 // What became of a chain: the text was `begin` tokens long before the round, and the first num_kept
-// drafts became text. A token of the target may stand behind them.
+// drafts became text. A token of the target may follow them.
 struct Outcome {
   int64_t begin;
   int64_t num_kept;
@@ -48,9 +48,10 @@ class Drafter {
   virtual LogitRows rows() const = 0;
   virtual sampler_dtype dtype() const = 0;
 
-  // Of all chains: the target's logits at the places of the drafts and behind them, num_drafts + 1
+  // Of all chains: the target's logits at the places of the drafts and after them, num_drafts + 1
   // rows a chain, chain after chain. Then of each.
-  virtual void look_at(const LogitRows &rows, const Array<Chain> &chains, Workspace *workspace) = 0;
+  virtual void observe_target(const LogitRows &rows, const Array<Chain> &chains,
+                              Workspace *workspace) = 0;
   virtual void learn(size_t chain, const Text &text, const Outcome &outcome) = 0;
 };
 
@@ -63,7 +64,7 @@ struct SpeculationRules {
 };
 
 // Rounds of drafts and their verification until all texts have ended.
-void speculate(const Place &place, Generation *generation, Drafter *drafter,
+void speculate(const ExecutionTarget &place, Generation *generation, Drafter *drafter,
                const SpeculationRules &rules);
 
 // Makes row i the row places[i], with places ascending and none below i. Rows of `bytes` bytes

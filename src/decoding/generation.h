@@ -11,7 +11,7 @@ namespace sampler::decoding {
 
 struct Text {
   int64_t index;    // in the call
-  int32_t *tokens;  // the prompt, new tokens and, during a round, drafts behind them
+  int32_t *tokens;  // the prompt, new tokens and, during a round, drafts
   int64_t prompt_length;
   int64_t length;    // without drafts
   int64_t capacity;  // tokens, at most
@@ -50,7 +50,7 @@ class Generation {
  public:
   // `args` and what it points to have been checked and outlive this. A round of a text has at most
   // max_drafts drafts.
-  Generation(const Place &place, const sampler_generation_args &args, int64_t max_drafts);
+  Generation(const ExecutionTarget &place, const sampler_generation_args &args, int64_t max_drafts);
 
   const sampler_generation_args &args() const { return args_; }
   const sampler_model &target() const { return target_; }

@@ -31,7 +31,7 @@ class CostCurve {
   int num_known_ = 0;
 };
 
-// A round that has been judged.
+// A round that has been verified.
 struct MeasuredRound {
   int64_t num_texts;
   int64_t depth;     // drafts of the text with most of them
@@ -51,7 +51,7 @@ class MeasuredGamma {
   // Of a round of so many texts.
   int64_t choose(int64_t num_texts);
 
-  // Around the drafts, and when the target has judged them.
+  // Around the drafts, and when the target has verified them.
   void start() { start_ = now(); }
   void mark_drafted() { drafted_ = now(); }
   void finish(const MeasuredRound &round);
@@ -70,7 +70,7 @@ class MeasuredGamma {
   const sampler_clock_fn clock_;
   void *const clock_user_;
   int64_t start_ = 0, drafted_ = 0;
-  CostCurve target_;   // a forward and its judgement, by rows
+  CostCurve target_;   // a forward and its verification, by rows
   CostCurve drafter_;  // a draft of each text, by texts
   double acceptance_ = 0.7;
   double credit_ = 0;

@@ -20,7 +20,8 @@ double entropy_of(const float *probabilities, int64_t count) {
 
 class ModelDrafter : public Drafter {
  public:
-  ModelDrafter(const Place &place, const sampler_speculative_args &args, Generation *generation)
+  ModelDrafter(const ExecutionTarget &place, const sampler_speculative_args &args,
+               Generation *generation)
       : args_(args),
         model_(*args.drafter),
         generation_(generation),
@@ -60,7 +61,7 @@ class ModelDrafter : public Drafter {
   LogitRows rows() const override { return {logits_.data(), gamma_ * num_cols()}; }
   sampler_dtype dtype() const override { return model_.logits_dtype; }
 
-  void look_at(const LogitRows &, const Array<Chain> &, Workspace *) override {}
+  void observe_target(const LogitRows &, const Array<Chain> &, Workspace *) override {}
   void learn(size_t, const Text &text, const Outcome &outcome) override {
     cache_.keep(text.index, outcome.begin + outcome.num_kept);
   }
@@ -161,7 +162,7 @@ class ModelDrafter : public Drafter {
 
 }  // namespace
 
-void speculative_with_model(const Place &place, const sampler_speculative_args &args,
+void speculative_with_model(const ExecutionTarget &place, const sampler_speculative_args &args,
                             Generation *generation) {
   ModelDrafter drafter(place, args, generation);
   speculate(place, generation, &drafter,

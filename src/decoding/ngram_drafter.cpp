@@ -9,7 +9,8 @@ namespace {
 
 class NgramDrafter : public Drafter {
  public:
-  NgramDrafter(const Place &place, const sampler_speculative_args &args, Generation *generation)
+  NgramDrafter(const ExecutionTarget &place, const sampler_speculative_args &args,
+               Generation *generation)
       : args_(args),
         ngram_(*args.ngram),
         generation_(generation),
@@ -42,7 +43,8 @@ class NgramDrafter : public Drafter {
   sampler_dtype dtype() const override { return SAMPLER_F32; }
 
   // Finds the likeliest tokens while the rows are there.
-  void look_at(const LogitRows &rows, const Array<Chain> &chains, Workspace *workspace) override {
+  void observe_target(const LogitRows &rows, const Array<Chain> &chains,
+                      Workspace *workspace) override {
     if (args_.filler_top_k == 0) return;
     first_rows_.clear();
     int64_t num_rows = 0;
@@ -98,7 +100,7 @@ class NgramDrafter : public Drafter {
 
 }  // namespace
 
-void speculative_with_ngrams(const Place &place, const sampler_speculative_args &args,
+void speculative_with_ngrams(const ExecutionTarget &place, const sampler_speculative_args &args,
                              Generation *generation) {
   NgramDrafter drafter(place, args, generation);
   speculate(place, generation, &drafter,

@@ -29,6 +29,7 @@ size_t PromptLookup::memory_bytes(int64_t max_tokens) {
 PromptLookup::PromptLookup(void *memory, int64_t max_tokens, const Limits &limits)
     : limits_(limits), max_tokens_(max_tokens), num_slots_(num_slots_for(max_tokens)) {
   states_ = static_cast<State *>(memory);
+  links_ = LinkCutTree<State>(states_);
   edges_ = reinterpret_cast<Edge *>(states_ + most_states(max_tokens));
   tokens_ = reinterpret_cast<int32_t *>(edges_ + num_slots_);
   reset();
@@ -41,8 +42,9 @@ void PromptLookup::reset() {
   num_states_ = kRoot;
   new_state(0);
   num_tokens_ = 0;
-  text_ = match_ = kRoot;
-  match_length_ = match_end_ = 0;
+  text_ = kRoot;
+  match_ = {};
+  match_end_ = num_more_ = 0;
 }
 
 // ---- The automaton
@@ -138,16 +140,12 @@ void PromptLookup::copy_edges(uint32_t edge_tree, StateId to) {
 // Gives the parts of up to `length` tokens of a state a state of their own, between it and its
 // link.
 PromptLookup::StateId PromptLookup::split(StateId state, uint32_t length) {
-  // As the root of its splay tree, with the way above it on its left.
-  expose(state);
   const StateId part = new_state(length);
-  State &upper = states_[part], &lower = states_[state];
-  upper.link = lower.link;
-  upper.last_end = lower.last_end;
-  upper.child[0] = lower.child[0];
-  if (upper.child[0] != kNone) states_[upper.child[0]].above = part;
-  lower.child[0] = kNone;
-  lower.link = lower.above = part;
+  links_.expose(state);
+  links_.insert_before(state, part);
+  State &lower = states_[state];
+  states_[part].link = lower.link;
+  lower.link = part;
   for (uint32_t i = lower.first_edge; i != 0; i = edges_[i - 1].next) {
     const int32_t token = edges_[i - 1].token;
     add_edge(find(part, token), part, token, edges_[i - 1].to);
@@ -189,148 +187,77 @@ PromptLookup::StateId PromptLookup::extend(int32_t token) {
 
 void PromptLookup::append(int32_t token) {
   tokens_[num_tokens_++] = token;
+  num_more_ = 0;
   text_ = extend(token);
-  match_ = states_[text_].link;
-  states_[text_].above = match_;
-  states_[text_].last_end = uint32_t(num_tokens_);
-  const StateId longest = match_;
-  expose(longest);
-  match_length_ = states_[match_].length;
-  if (match_length_ > limits_.max_match) {
-    match_length_ = limits_.max_match;
+  const StateId longest = states_[text_].link;
+  states_[text_].place.above = longest;
+  states_[text_].place.last_end = uint32_t(num_tokens_);
+  links_.expose(longest);
+  match_ = {longest, states_[longest].length};
+  if (match_.length > limits_.max_match) {
+    match_.length = limits_.max_match;
     StateId shorter;
-    search_way(
-        longest, [&](StateId state) { return states_[state].length >= match_length_; }, &shorter,
-        &match_);
+    links_.search_way(
+        longest, [&](StateId state) { return states_[state].length >= match_.length; }, &shorter,
+        &match_.state);
   }
-  match_end_ = states_[match_].last_end;
+  match_end_ = states_[match_.state].place.last_end;
   // The text has a new end, where all parts on this way end.
-  splay(longest);
-  set_last_end(&states_[longest], uint32_t(num_tokens_));
-}
-
-// ---- The link-cut tree
-// ---------------------------------------------------------------------------
-
-// Of all states in the splay tree below, too.
-void PromptLookup::set_last_end(State *state, uint32_t last_end) {
-  state->last_end = last_end;
-  state->is_new_end = 1;
-}
-
-bool PromptLookup::is_splay_root(StateId state) const {
-  const StateId above = states_[state].above;
-  return states_[above].child[0] != state && states_[above].child[1] != state;
-}
-
-void PromptLookup::push(StateId state) {
-  State &here = states_[state];
-  if (!here.is_new_end) return;
-  for (const StateId child : here.child) {
-    if (child != kNone) set_last_end(&states_[child], here.last_end);
-  }
-  here.is_new_end = 0;
-}
-
-// Moves a state to the place of its parent in the splay tree.
-void PromptLookup::rotate(StateId state) {
-  const StateId parent = states_[state].above, above = states_[parent].above;
-  if (!is_splay_root(parent)) states_[above].child[states_[above].child[1] == parent] = state;
-  const int side = states_[parent].child[1] == state;
-  const StateId inner = states_[state].child[1 - side];
-  states_[parent].child[side] = inner;
-  if (inner != kNone) states_[inner].above = parent;
-  states_[state].child[1 - side] = parent;
-  states_[parent].above = state;
-  states_[state].above = above;
-}
-
-// Makes a state the root of its splay tree. What is to be set above it has been pushed.
-void PromptLookup::splay(StateId state) {
-  while (!is_splay_root(state)) {
-    const StateId parent = states_[state].above;
-    if (!is_splay_root(parent)) {
-      const StateId above = states_[parent].above;
-      push(above);
-      push(parent);
-      push(state);
-      const bool is_straight =
-          (states_[above].child[1] == parent) == (states_[parent].child[1] == state);
-      rotate(is_straight ? parent : state);
-    } else {
-      push(parent);
-    }
-    push(state);
-    rotate(state);
-  }
-  push(state);
-}
-
-// Makes the way from the root to a state one splay tree, of which the state is the root and the
-// last.
-void PromptLookup::expose(StateId state) {
-  StateId lower = kNone;
-  for (StateId at = state; at != kNone; at = states_[at].above) {
-    splay(at);
-    states_[at].child[1] = lower;
-    lower = at;
-  }
-  splay(state);
-}
-
-// Searches the way from the root to an exposed state, on which high states come before low ones.
-// kNone: there is none. The last_end of both is set.
-template <class IsLow>
-void PromptLookup::search_way(StateId state, const IsLow &is_low, StateId *last_high,
-                              StateId *first_low) {
-  *last_high = *first_low = kNone;
-  StateId last = state;
-  for (StateId at = state; at != kNone;) {
-    push(at);
-    last = at;
-    const bool here = is_low(at);
-    *(here ? first_low : last_high) = at;
-    at = states_[at].child[here ? 0 : 1];
-  }
-  splay(last);  // pays for the way down
+  links_.splay(longest);
+  links_.set_last_end(longest, uint32_t(num_tokens_));
 }
 
 // ---- Asking
 // --------------------------------------------------------------------------------------
 
 int64_t PromptLookup::propose(int64_t num_drafts, int32_t *out_token_ids) const {
-  if (match_length_ < limits_.min_match) return 0;
+  if (match_.length < limits_.min_match) return 0;
   const int64_t count = std::min(num_drafts, num_tokens_ - match_end_);
   std::copy_n(tokens_ + match_end_, count, out_token_ids);
   return count;
 }
 
-int32_t PromptLookup::next_token(const int32_t *more, int64_t num_more) {
-  StateId state = match_;
-  int64_t length = match_length_;
-  for (int64_t i = 0; i < num_more; ++i) {
-    StateId next = target(state, more[i]);
-    if (next == kNone) {
-      // Where a part goes on with the token, its ends do.
-      expose(state);
-      StateId end, longer;
-      search_way(
-          state, [&](StateId at) { return target(at, more[i]) == kNone; }, &end, &longer);
-      state = end == kNone ? kRoot : end;
-      length = states_[state].length;
-      if (end == kNone) continue;
-      next = target(state, more[i]);
+// The longest end of a match and one token more that stands in the text.
+void PromptLookup::match(int32_t token, Match *at) {
+  StateId next = target(at->state, token);
+  if (next == kNone) {
+    // Where a part goes on with the token, its ends do.
+    links_.expose(at->state);
+    StateId end, longer;
+    links_.search_way(
+        at->state, [&](StateId state) { return target(state, token) == kNone; }, &end, &longer);
+    if (end == kNone) {
+      *at = {};
+      return;
     }
-    state = next;
-    if (++length <= limits_.max_match) continue;
-    length = limits_.max_match;
-    if (states_[states_[state].link].length >= length) state = states_[state].link;
+    at->length = states_[end].length;
+    next = target(end, token);
   }
-  if (length < limits_.min_match) return -1;
+  at->state = next;
+  if (++at->length <= limits_.max_match) return;
+  at->length = limits_.max_match;
+  const StateId link = states_[next].link;
+  if (states_[link].length >= at->length) at->state = link;
+}
+
+int64_t PromptLookup::num_matched(const int32_t *more, int64_t num_more) const {
+  const int32_t *const matched = tokens_ + num_tokens_;
+  return num_more_ <= num_more && std::equal(matched, matched + num_more_, more) ? num_more_ : 0;
+}
+
+int32_t PromptLookup::next_token(const int32_t *more, int64_t num_more, int64_t matched) {
+  Match found = matched > 0 ? more_match_ : match_;
+  for (int64_t i = matched; i < num_more; ++i) match(more[i], &found);
+  if (num_more <= max_tokens_ - num_tokens_) {
+    std::copy(more + matched, more + num_more, tokens_ + num_tokens_ + matched);
+    more_match_ = found;
+    num_more_ = num_more;
+  }
+  if (found.length < limits_.min_match) return -1;
   int64_t end = match_end_;
   if (num_more > 0) {
-    splay(state);
-    end = states_[state].last_end;
+    links_.splay(found.state);
+    end = states_[found.state].place.last_end;
   }
   return end < num_tokens_ ? tokens_[end] : more[0];
 }

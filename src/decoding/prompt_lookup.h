@@ -13,12 +13,13 @@
 // number of different tokens.
 //
 // Where a state's parts ended last, `last_end`, changes with each token on the whole way from the
-// text's state along the links. So the tree of links is kept as a link-cut tree (Sleator, Tarjan:
-// "Self-adjusting binary search trees", 1985), which sets a way in amortised logarithmic time.
+// text's state along the links. So the tree of links is kept as a link-cut tree.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "decoding/link_cut_tree.h"
 
 namespace sampler::decoding {
 
@@ -43,11 +44,15 @@ class PromptLookup {
   // Up to num_drafts tokens that followed the match of the text's end; returns their number.
   int64_t propose(int64_t num_drafts, int32_t *out_token_ids) const;
 
-  // What followed the longest occurrence of the end of text and `more` tokens; -1: no match. Moves
-  // nodes of the link-cut tree; takes amortised logarithmic time for each of `more`.
-  int32_t next_token(const int32_t *more, int64_t num_more);
+  // How many of `more` the last next_token() has matched already: all of its own, or 0.
+  int64_t num_matched(const int32_t *more, int64_t num_more) const;
 
-  // Whether the tokens stand in the text with a token behind them.
+  // What followed the longest occurrence of the end of text and `more` tokens; -1: no match.
+  // `matched` is what num_matched() gives, or 0. Moves nodes of the link-cut tree; takes amortised
+  // logarithmic time for each of `more` that is not matched yet.
+  int32_t next_token(const int32_t *more, int64_t num_more, int64_t matched);
+
+  // Whether the tokens stand in the text and a token follows them.
   bool has_gram(const int32_t *tokens, int64_t num_tokens) const;
 
  private:
@@ -61,11 +66,7 @@ class PromptLookup {
     uint32_t first_edge;  // of those in their windows: number of a slot + 1; 0: none
     uint32_t edge_tree;   // root of the tree of the others, a slot; 0: none
 
-    // The link-cut tree. `above` is the parent in a splay tree or, of its root, the link of the
-    // uppermost state of that tree's way.
-    StateId above, child[2];
-    uint32_t last_end : 31;   // how many tokens the text had where these parts ended last
-    uint32_t is_new_end : 1;  // last_end is to be set in all of the splay tree below, too
+    LinkCutPlace place;  // last_end: how many tokens the text had where these parts ended last
   };
   struct Edge {
     StateId from;   // kNone: the slot is free. Of a node: kNode and the left child
@@ -78,6 +79,12 @@ class PromptLookup {
   static constexpr int kLevelShift = 20;
   class Nodes;
 
+  // The end of a text, of at most max_match tokens, that stands in the state.
+  struct Match {
+    StateId state = kRoot;
+    int64_t length = 0;
+  };
+
   StateId new_state(uint32_t length);
   Edge *find(StateId from, int32_t token) const;
   Edge *find_node(StateId from, int32_t token) const;
@@ -88,31 +95,28 @@ class PromptLookup {
   StateId split(StateId state, uint32_t length);
   StateId extend(int32_t token);
 
-  static void set_last_end(State *state, uint32_t last_end);
-  bool is_splay_root(StateId state) const;
-  void push(StateId state);
-  void rotate(StateId state);
-  void splay(StateId state);
-  void expose(StateId state);
-  template <class IsLow>
-  void search_way(StateId state, const IsLow &is_low, StateId *last_high, StateId *first_low);
+  void match(int32_t token, Match *at);
 
   Limits limits_;
   int64_t max_tokens_;
   uint64_t num_slots_;
   uint64_t free_end_;  // no slot from here on is free
   State *states_;
+  LinkCutTree<State> links_;
   Edge *edges_;
-  int32_t *tokens_;
+  int32_t *tokens_;  // beyond the text those that next_token() has matched
 
   int64_t num_tokens_ = 0;
   uint32_t num_states_ = 0;
   StateId text_ = kRoot;  // the state of the whole text
 
-  // The longest end of the text, of at most max_match tokens, that occurred earlier; and where
-  // last.
-  StateId match_ = kRoot;
-  int64_t match_length_ = 0, match_end_ = 0;
+  // The longest end of the text that occurred earlier; and where last.
+  Match match_;
+  int64_t match_end_ = 0;
+
+  // Of the text and the tokens that next_token() has matched.
+  Match more_match_;
+  int64_t num_more_ = 0;
 };
 
 }  // namespace sampler::decoding

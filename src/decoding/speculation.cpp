@@ -15,7 +15,7 @@ constexpr uint64_t kRedrawn = uint64_t(1) << 63;
 
 class Speculation {
  public:
-  Speculation(const Place &place, Generation *generation, Drafter *drafter,
+  Speculation(const ExecutionTarget &place, Generation *generation, Drafter *drafter,
               const SpeculationRules &rules)
       : generation_(generation),
         drafter_(drafter),
@@ -26,7 +26,7 @@ class Speculation {
         target_(place, generation, gamma_ + 1),
         randomness_(place, num_texts()),
         draft_tokens_(place, num_texts() * gamma_),
-        draft_lengths_(place, num_texts()),
+        draft_counts_(place, num_texts()),
         tokens_(place, num_texts() * (gamma_ + 1)),
         num_emitted_(place, num_texts()),
         row_status_(place, num_texts()),
@@ -107,7 +107,7 @@ class Speculation {
       for (int64_t i = 0; i <= chain.num_drafts; ++i) places_.push_back(first + i);
     }
     target_.cache().forward(feeds_, target_.logits());
-    drafter_->look_at(target_.logits(), chains_, &workspace_);
+    drafter_->observe_target(target_.logits(), chains_, &workspace_);
     const size_t row_bytes = size_t(target_.num_cols()) * target_.cache().element_size();
     spread_rows(&target_.memory(), 0, row_bytes, row_bytes, places_);
   }
@@ -115,12 +115,12 @@ class Speculation {
   void verify(int64_t num_drafts) {
     randomness_.clear();
     draft_tokens_.values().clear();
-    draft_lengths_.values().clear();
+    draft_counts_.values().clear();
     for (const Chain &chain : chains_) {
       Array<int32_t> &drafts = draft_tokens_.values();
       drafts.append(chain.drafts(), size_t(chain.num_drafts));
       drafts.fill(size_t(num_drafts - chain.num_drafts), 0);
-      draft_lengths_.values().push_back(int32_t(chain.num_drafts));
+      draft_counts_.values().push_back(int32_t(chain.num_drafts));
       randomness_.add(chain.text->seed, uint64_t(chain.text->num_new()));
     }
     const auto num_chains = int64_t(chains_.size());
@@ -136,18 +136,18 @@ class Speculation {
     }
     args.num_drafts = num_drafts;
     args.draft_token_ids = draft_tokens_.upload();
-    args.draft_counts = draft_lengths_.upload();
+    args.draft_counts = draft_counts_.upload();
     args.params = &params_;
     args.random = randomness_.upload();
     args.out_token_ids = tokens_.data();
     args.out_emitted_counts = num_emitted_.data();
     args.out_row_status = row_status_.data();
-    judge(&args);
+    verify_drafts(&args);
     keep_drafts_before_bad_rows(&args);
   }
 
   // Fills token_ids_, emitted_ and is_bad_.
-  void judge(sampler_verify_args *args) {
+  void verify_drafts(sampler_verify_args *args) {
     workspace_.run(sampler_verify, args);
     const size_t num_tokens = chains_.size() * size_t(args->num_drafts + 1);
     const int32_t *const tokens = tokens_.on_host(num_tokens);
@@ -165,9 +165,9 @@ class Speculation {
 
   // A row without a token makes a chain bad as a whole, though the drafts before it were kept
   // before it was looked at. They are those of the longest part of the chain that is not bad, and
-  // the draft behind that part: longer parts are all bad, so bisection finds it.
+  // the draft after that part: longer parts are all bad, so bisection finds it.
   void keep_drafts_before_bad_rows(sampler_verify_args *args) {
-    Array<int32_t> &lengths = draft_lengths_.values();
+    Array<int32_t> &lengths = draft_counts_.values();
     searches_.clear();
     for (size_t i = 0; i < chains_.size(); ++i) {
       if (is_bad_[i]) searches_.push_back({i, -1, lengths[i]});
@@ -180,8 +180,8 @@ class Speculation {
         is_over = false;
       }
       if (is_over) break;
-      args->draft_counts = draft_lengths_.upload();
-      judge(args);
+      args->draft_counts = draft_counts_.upload();
+      verify_drafts(args);
       for (Search &search : searches_) {
         if (search.is_over()) continue;
         (is_bad_[search.chain] ? search.shortest_bad : search.longest_good) = lengths[search.chain];
@@ -219,7 +219,7 @@ class Speculation {
     for (size_t i = 0; i < places_.size(); ++i) token_ids_[size_t(places_[i])] = drawn[i];
   }
 
-  // `token_ids`: the drafts that were kept and the token behind them.
+  // `token_ids`: the drafts that were kept and the token that follows them.
   void finish(size_t index, const int32_t *token_ids, int64_t num_emitted) {
     const Chain &chain = chains_[index];
     Text *const text = chain.text;
@@ -248,7 +248,7 @@ class Speculation {
   Workspace workspace_;
   Target target_;
   Randomness randomness_;
-  Input<int32_t> draft_tokens_, draft_lengths_;
+  Input<int32_t> draft_tokens_, draft_counts_;
   Output<int32_t> tokens_, num_emitted_;
   Output<sampler_row_status> row_status_;
   Array<Chain> chains_;
@@ -261,7 +261,7 @@ class Speculation {
 
 }  // namespace
 
-void speculate(const Place &place, Generation *generation, Drafter *drafter,
+void speculate(const ExecutionTarget &place, Generation *generation, Drafter *drafter,
                const SpeculationRules &rules) {
   Speculation(place, generation, drafter, rules).run(rules.first_target);
 }

@@ -12,7 +12,7 @@ namespace sampler::decoding {
 class Target {
  public:
   // Room for num_positions rows of logits of each text.
-  Target(const Place &place, Generation *generation, int64_t num_positions)
+  Target(const ExecutionTarget &place, Generation *generation, int64_t num_positions)
       : generation_(generation),
         cache_(place, generation->target(), generation->args(), generation->num_texts(),
                generation->capacity(), generation->num_texts() * num_positions),
@@ -33,7 +33,7 @@ class Target {
   LogitRows logits() const { return {logits_.data(), num_cols()}; }
   TokenSampler &sampler() { return sampler_; }
 
-  // One token for each text, drawn from the logits behind it.
+  // One token for each text, drawn from the logits that follow it.
   void step(const Array<Text *> &texts, Workspace *workspace) {
     feeds_.clear();
     for (size_t i = 0; i < texts.size(); ++i) {

@@ -4,14 +4,14 @@
 #   check_rust.sh CHECK PROJECT_DIR PREFIX WORK_DIR [LIBRARY]
 #
 # CHECK is one of the functions check_* below. Exit status 77: skipped, for the reason printed. LIBRARY
-# plays a CUDA device.
+# has the fake CUDA runtime.
 set -euo pipefail
 
 check=$1
 project_dir=$2
 prefix=$3
 work_dir=$4
-played=${5:-}
+fake_cuda=${5:-}
 
 skip() {
   echo "skipped: $*"
@@ -92,7 +92,7 @@ check_link() {
 
 # The recorded calls on a device.
 check_device() {
-  LD_LIBRARY_PATH=$(dirname "$played")
+  LD_LIBRARY_PATH=$(dirname "$fake_cuda")
   SAMPLER_TEST_DEVICE_REACHES_HOST=1 crates test --test vectors
 }
 

@@ -35,8 +35,8 @@ if(TEST bindings.go.build)
       string(REGEX REPLACE "^func ([A-Za-z_]+).*" "\\1" name ${function})
       if(NOT name STREQUAL "TestVectorsOnDevice")
         sampler_add_go_test(${name} run ARGUMENTS ${name} FIXTURES go_tests)
-      elseif(TARGET sampler_played)
-        sampler_add_go_test(${name} device ARGUMENTS $<TARGET_FILE:sampler_played>
+      elseif(TARGET sampler_fake_cuda)
+        sampler_add_go_test(${name} device ARGUMENTS $<TARGET_FILE:sampler_fake_cuda>
                             FIXTURES go_tests)
       endif()
     endforeach()

@@ -44,6 +44,6 @@ foreach(file ${java_test_files})
     FIXTURES java_tests)
 endforeach()
 
-if(TARGET sampler_played)
-  sampler_add_java_test(device device ARGUMENTS $<TARGET_FILE:sampler_played> FIXTURES java_tests)
+if(TARGET sampler_fake_cuda)
+  sampler_add_java_test(device device ARGUMENTS $<TARGET_FILE:sampler_fake_cuda> FIXTURES java_tests)
 endif()

@@ -5,7 +5,7 @@
 #   java.sh build PREFIX BINDING WORK_DIR              builds the jar, the tests and the examples
 #   java.sh javadoc PREFIX BINDING WORK_DIR            makes the documentation; a warning is an error
 #   java.sh run PREFIX BINDING WORK_DIR CLASS [JVM_OPTION...]   runs one class of tests
-#   java.sh device PREFIX BINDING WORK_DIR LIBRARY     recorded calls on the device that this library plays
+#   java.sh device PREFIX BINDING WORK_DIR LIBRARY     recorded calls on the fake device of this library
 #   java.sh examples PREFIX BINDING WORK_DIR           compares what the examples print
 set -euo pipefail
 
@@ -70,10 +70,10 @@ run_class() {
 }
 
 run_on_device() {
-  mkdir -p "$work_dir/played"
-  cp "$build/libsampler_java.so" "$1" "$work_dir/played"
+  mkdir -p "$work_dir/fake_cuda"
+  cp "$build/libsampler_java.so" "$1" "$work_dir/fake_cuda"
   run_class VectorsTest -Dsampler.test.deviceReachesHost=true \
-    -Dlibsampler.java.library="$work_dir/played/libsampler_java.so"
+    -Dlibsampler.java.library="$work_dir/fake_cuda/libsampler_java.so"
 }
 
 # By class path, and Readme once more by module path. docs/java.md shows what Readme does.

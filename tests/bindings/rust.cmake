@@ -13,9 +13,9 @@ if(NOT SAMPLER_BUILD_EXAMPLES)
   return()
 endif()
 
-set(played)
-if(TARGET sampler_played)
-  set(played $<TARGET_FILE:sampler_played>)
+set(fake_cuda)
+if(TARGET sampler_fake_cuda)
+  set(fake_cuda $<TARGET_FILE:sampler_fake_cuda>)
 endif()
 
 function(add_rust_test check)
@@ -23,7 +23,7 @@ function(add_rust_test check)
     bindings.rust.${check}
     COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/check_rust.sh ${check} ${PROJECT_SOURCE_DIR}
             ${PROJECT_BINARY_DIR}/tests/install/work/prefix ${CMAKE_CURRENT_BINARY_DIR}/rust
-            ${played}
+            ${fake_cuda}
     LABELS release-only ${ARGN}
     FIXTURES installed)
   # They build in one folder, where cargo lets one in at a time.
@@ -35,7 +35,7 @@ endfunction()
 foreach(check test doc clippy format dlopen link examples)
   add_rust_test(${check})
 endforeach()
-if(played)
+if(fake_cuda)
   add_rust_test(device)
 endif()
 add_rust_test(leak slow)

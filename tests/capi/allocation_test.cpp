@@ -106,13 +106,13 @@ TEST(Calls, AllocateNothing) {
       spec.num_rows = 12;
       const Sampler sampler = make_sampler(options);
       Call call(spec), broken(spec);
-      broken.args().set("num_cols", std::int64_t(0));
+      broken.args().set(spec.view() + std::string(".num_cols"), std::int64_t(0));
       std::size_t bytes = 0;
       const Counts before;
       sampler_status status = call.run(sampler.get());
       const Counts after_first;
       status |= call.run(sampler.get());
-      status |= sampler_workspace_size(sampler.get(), spec.operation, call.args().data(), &bytes);
+      status |= spec.op().workspace_size(sampler.get(), call.args().data(), &bytes);
       const sampler_status failure = broken.run(sampler.get());
       const char *const error = sampler_last_error();
       const Counts after_others;
@@ -124,8 +124,35 @@ TEST(Calls, AllocateNothing) {
   }
 }
 
+TEST(Calls, InOneLineAllocateNothing) {
+  const Sampler sampler = roomy_sampler(4);
+  const std::vector<float> values(20 * 37, 0.5f);
+  std::vector<float> output(20 * 37);
+  std::vector<std::int32_t> token_ids(20 * 37);
+  sampler_rows input = {};
+  input.values = values.data();
+  input.num_rows = 20;
+  input.num_cols = 37;
+  const sampler_t handle = sampler.get();
+  float *const out = output.data();
+  std::int32_t *const ids = token_ids.data();
+  const Counts before;
+  sampler_status status = sampler_argmax(handle, &input, ids, nullptr);
+  status |= sampler_top_k_top_p(handle, &input, 5, 0.9f, 0.8f, 1, 2, ids, nullptr);
+  status |= sampler_top_p_renorm(handle, &input, 0.9f, out, nullptr);
+  status |= sampler_top_k_select(handle, &input, 5, out, ids, nullptr);
+  input.kind = SAMPLER_PROBABILITIES;
+  status |= sampler_chain_speculative(handle, &input, nullptr, ids, 3, 1, 2, ids + 20, nullptr,
+                                      nullptr, nullptr);
+  const sampler_status failure = sampler_argmax(handle, nullptr, ids, nullptr);
+  const Counts after;
+  EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(failure, SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(after, before);
+}
+
 TEST(Calls, OfManyRowsAndColumnsAllocateNothing) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.num_threads = 2;
   options.max_rows = 2000;
   options.max_cols = 50000;
@@ -145,12 +172,12 @@ TEST(Calls, OfManyRowsAndColumnsAllocateNothing) {
 
 TEST(OtherFunctions, AllocateNothing) {
   sampler_options options;
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
-  Args args(operations()[0]);
+  sampler_capabilities capabilities = sized<sampler_capabilities>();
+  sampler_params params;
   sampler_get_capabilities(&capabilities);  // starts CUDA's runtime in a build that has it
   const Counts before;
   sampler_options_init(&options, sizeof options);
-  operations()[0].init(args.data(), operations()[0].args_size);
+  sampler_params_init(&params, sizeof params);
   sampler_get_capabilities(&capabilities);
   sampler_version_string();
   sampler_status_string(3);
@@ -171,11 +198,11 @@ int num_blocks = 0;
 
 TEST(Create, WhenTheSystemRefusesAThread) {
   sampler_options options = roomy_options(5);
-  options.allocate = [](void *, std::size_t bytes, std::size_t alignment) {
+  options.allocator.allocate = [](void *, std::size_t bytes, std::size_t alignment) {
     ++num_blocks;
     return aligned_alloc(alignment, bytes);
   };
-  options.deallocate = [](void *, void *memory, std::size_t, std::size_t) {
+  options.allocator.deallocate = [](void *, void *memory, std::size_t, std::size_t) {
     --num_blocks;
     free(memory);
   };

@@ -31,14 +31,14 @@ float nan_of(std::uint32_t bits) {
 }
 
 // A call with every array that the operation can have.
-Spec full_spec(const Operation &operation) {
+Spec full_spec(Op op) {
   Spec spec;
-  spec.operation = operation.number;
+  spec.operation = op;
   spec.dtype = spec.draft_dtype = SAMPLER_F16;
-  spec.candidates = operation.has("candidate_id_type");
-  spec.row_indices = operation.has("row_indices");
+  spec.candidates = true;
+  spec.row_indices = spec.op().has("row_indices");
   spec.num_input_rows = spec.row_indices ? 3 : 0;
-  spec.per_row = true;
+  spec.per_slot = spec.slots = spec.streams = true;
   spec.token_id_type = SAMPLER_ID_I64;
   return spec;
 }
@@ -46,15 +46,14 @@ Spec full_spec(const Operation &operation) {
 // Breaks rules of one operation and remembers which members it has been at.
 class Rules {
  public:
-  explicit Rules(const Operation &operation)
-      : operation_(operation), spec_(full_spec(operation)), sampler_(roomy_sampler()) {}
+  explicit Rules(Op op) : spec_(full_spec(op)), sampler_(roomy_sampler()) {}
 
-  const Operation &operation() const { return operation_; }
+  const Operation &operation() const { return spec_.op(); }
   Spec &spec() { return spec_; }
 
   template <class T>
   void refuse(const std::string &member, T value, const std::string &message) {
-    if (!operation_.has(member)) return;
+    if (!operation().has(member)) return;
     refuse_call(
         member, [&](Call *call) { call->args().set(member, value); }, message);
   }
@@ -62,8 +61,8 @@ class Rules {
   // `change` breaks the one rule; it is about `member`.
   template <class Change>
   void refuse_call(const std::string &member, const Change &change, const std::string &message) {
-    if (!operation_.has(member)) return;
-    SCOPED_TRACE(std::string(operation_.name) + ": " + message);
+    if (!operation().has(member)) return;
+    SCOPED_TRACE(std::string(operation().name) + ": " + message);
     seen_.insert(member);
     Call call(spec_);
     expect_ok(&call, sampler_.get());
@@ -78,17 +77,18 @@ class Rules {
   bool has_seen(const std::string &member) const { return seen_.count(member) != 0; }
 
  private:
-  // sampler_workspace_size must say the same, with the required arrays and without.
+  // The size of the workspace is refused in the same words, with the required arrays and without.
   void expect_size_refused(Call *call, const std::string &message) {
     const bool is_of_addresses =
         are_of_addresses_ || message.find("it is required") != std::string::npos;
     for (const bool has_arrays : {true, false}) {
-      for (const char *member : {"input", "target", "output", "out_token_ids"}) {
-        if (!has_arrays) call->args().set_if_any<void *>(member, nullptr);
+      for (const char *member :
+           {"input.values", "target.values", "draft.values", "output", "out_token_ids"}) {
+        if (!has_arrays && call->has_array(member)) call->args().set<void *>(member, nullptr);
       }
       std::size_t bytes = 77;
       const sampler_status status =
-          sampler_workspace_size(sampler_.get(), spec_.operation, call->args().data(), &bytes);
+          operation().workspace_size(sampler_.get(), call->args().data(), &bytes);
       if (is_of_addresses) {
         EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
         continue;
@@ -99,114 +99,159 @@ class Rules {
     }
   }
 
-  const Operation &operation_;
   Spec spec_;
   Sampler sampler_;
   bool are_of_addresses_ = false;
   std::set<std::string> seen_;
 };
 
+const char *const kViews[] = {"input", "target", "draft"};
+
 void break_ranges(Rules *rules) {
-  const auto too_low = [&](const char *member, std::int64_t least) {
+  const auto outside = [&](const std::string &member, std::int64_t least, std::int64_t end) {
+    const char *const name = member.c_str();
     for (const std::int64_t value : {least - 1, std::int64_t(INT64_MIN)}) {
       rules->refuse(member, value,
-                    text("%s is %" PRId64 "; it must be at least %" PRId64, member, value, least));
+                    text("%s is %" PRId64 "; it must be at least %" PRId64, name, value, least));
     }
-  };
-  const auto too_high = [&](const char *member, std::int64_t end) {
     for (const std::int64_t value : {end, std::int64_t(INT64_MAX)}) {
       rules->refuse(member, value,
-                    text("%s is %" PRId64 "; it must be below %" PRId64, member, value, end));
+                    text("%s is %" PRId64 "; it must be below %" PRId64, name, value, end));
     }
   };
-  too_low("num_rows", 0);
-  too_high("num_rows", std::int64_t(1) << 31);
-  too_low("num_cols", 1);
-  too_high("num_cols", 1 << 20);
-  too_low("num_input_rows", 0);
-  too_high("num_input_rows", std::int64_t(1) << 31);
-  too_low("num_drafts", 0);
-  too_high("num_drafts", 65536);
-  too_low("num_selected", 1);
-  too_high("num_selected", rules->spec().num_cols + 1);
+  for (const std::string view : kViews) {
+    outside(view + ".num_rows", 0, std::int64_t(1) << 31);
+    outside(view + ".num_cols", 1, 1 << 20);
+  }
+  outside("num_row_indices", 0, std::int64_t(1) << 31);
+  outside("num_slots", 0, std::int64_t(1) << 31);
+  outside("num_drafts", 0, 65536);
+  outside("num_selected", 1, rules->spec().num_cols + 1);
+}
+
+// Of two models, whose rows belong together.
+void break_numbers(Rules *rules) {
+  if (!rules->spec().has_two_models()) return;
+  for (const std::int64_t value : {0, 1, 36, 38}) {
+    rules->refuse(
+        "draft.num_cols", value,
+        value == 0 ? "draft.num_cols is 0; it must be at least 1"
+                   : text("draft.num_cols is %" PRId64 "; it must be target.num_cols, 37", value));
+  }
+  if (rules->spec().is_residual()) {
+    rules->refuse("draft.num_rows", std::int64_t(5),
+                  "draft.num_rows is 5; it must be target.num_rows, 4");
+    rules->refuse("target.num_rows", std::int64_t(3),
+                  "draft.num_rows is 4; it must be target.num_rows, 3");
+    return;
+  }
+  for (const std::int64_t value : {0, 11, 13, 16}) {
+    rules->refuse(
+        "draft.num_rows", value,
+        text("draft.num_rows is %" PRId64 "; it must be num_sequences * num_drafts, 12", value));
+  }
+  for (const std::int64_t value : {1, 15, 17}) {
+    rules->refuse(
+        "target.num_rows", value,
+        text("target.num_rows is %" PRId64 "; it must be a multiple of num_drafts + 1, 4", value));
+  }
+  rules->refuse("target.num_rows", std::int64_t(20),
+                "draft.num_rows is 12; it must be num_sequences * num_drafts, 15");
+  rules->refuse("num_drafts", std::int64_t(4),
+                "target.num_rows is 16; it must be a multiple of num_drafts + 1, 5");
+  rules->refuse("num_drafts", std::int64_t(7),
+                "draft.num_rows is 12; it must be num_sequences * num_drafts, 14");
 }
 
 void break_enumerations(Rules *rules) {
-  const auto outside = [&](const char *member, std::int32_t count) {
+  const auto outside = [&](const std::string &member, std::int32_t count) {
     for (const std::int32_t value : {-1, count, INT32_MIN, INT32_MAX}) {
-      rules->refuse(
-          member, value,
-          text("%s is %d; it must be one of its constants, 0 to %d", member, value, count - 1));
+      rules->refuse(member, value,
+                    text("%s is %d; it must be one of its constants, 0 to %d",
+                         name_in_errors(member).c_str(), value, count - 1));
     }
   };
-  for (const char *member : {"input_dtype", "target_dtype", "draft_dtype", "output_dtype"}) {
-    outside(member, 3);
+  const auto reserved = [&](const std::string &member) {
+    for (const std::int32_t value : {1, -1, INT32_MAX}) {
+      rules->refuse(member, value, text("%s is %d; it must be 0", member.c_str(), value));
+    }
+  };
+  for (const std::string view : kViews) {
+    outside(view + ".dtype", 3);
+    outside(view + ".kind", 2);
+    outside(view + ".candidate_id_type", 2);
+    reserved(view + ".reserved");
   }
-  for (const char *member : {"input_kind", "target_kind", "draft_kind", "candidate_id_type",
-                             "token_id_type", "top_k_ties", "top_p_ties", "temperature_order",
-                             "draw_method", "logprob_kind", "accumulate_counts"}) {
+  reserved("reserved");
+  outside("output_dtype", 3);
+  outside("params.filter_order", 3);
+  for (const char *member :
+       {"params.top_k_ties", "params.top_p_ties", "params.temperature_order", "token_id_type",
+        "draw_method", "logprob_kind", "output_kind", "accumulate_counts"}) {
     outside(member, 2);
-  }
-  outside("filter_order", 3);
-  for (const std::int32_t value : {1, -1, INT32_MAX}) {
-    rules->refuse("reserved", value, text("reserved is %d; it must be 0", value));
   }
   rules->refuse(
       "output_dtype", SAMPLER_BF16,
-      text("output_dtype is 2; it must be SAMPLER_F32 or %s_dtype, 1", rules->spec().values()));
+      text("output_dtype is 2; it must be SAMPLER_F32 or %s.dtype, 1", rules->spec().view()));
+  rules->refuse_call(
+      "output_kind",
+      [](Call *call) {
+        call->args().set("output_kind", SAMPLER_OUTPUT_VALUES);
+        call->args().set("input.kind", SAMPLER_PROBABILITIES);
+      },
+      "input.kind is SAMPLER_PROBABILITIES; it must be SAMPLER_LOGITS where values are written");
+  if (!rules->spec().is_residual()) return;
+  for (const std::string view : {"target", "draft"}) {
+    rules->refuse(view + ".kind", SAMPLER_LOGITS,
+                  view + ".kind is 0; it must be SAMPLER_PROBABILITIES");
+  }
 }
 
 void break_strides(Rules *rules) {
-  const auto outside = [&](const char *member, const char *least_name, std::int64_t least) {
+  const auto outside = [&](const std::string &member, const std::string &least_name,
+                           std::int64_t least) {
     for (const std::int64_t value :
          {least - 1, std::int64_t(1), std::int64_t(-1), std::int64_t(INT64_MIN)}) {
       rules->refuse(member, value,
-                    text("%s is %" PRId64 "; it must be 0 or at least %s, %" PRId64, member, value,
-                         least_name, least));
+                    text("%s is %" PRId64 "; it must be 0 or at least %s, %" PRId64, member.c_str(),
+                         value, least_name.c_str(), least));
     }
   };
-  const auto too_large = [&](const char *member, const char *array, std::int64_t rows) {
+  const auto too_large = [&](const std::string &member, const std::string &array,
+                             std::int64_t rows) {
     for (const std::int64_t value : {std::int64_t(INT64_MAX), std::int64_t(INT64_MAX) / 3}) {
       rules->refuse(
           member, value,
           text("%s has %" PRId64 " rows, %" PRId64 " elements apart; it must fit the address space",
-               array, rows, value));
+               array.c_str(), rows, value));
     }
   };
   const Spec &spec = rules->spec();
   const std::int64_t cols = spec.num_cols;
-  for (const char *member :
-       {"row_stride", "output_stride", "target_position_stride", "draft_position_stride"}) {
-    outside(member, "num_cols", cols);
-  }
-  if (spec.is_chain()) {
-    outside("target_row_stride", "what a row's positions take", (spec.num_drafts + 1) * cols);
-    outside("draft_row_stride", "what a row's positions take", spec.num_drafts * cols);
-  } else {
-    outside("target_row_stride", "num_cols", cols);
-    outside("draft_row_stride", "num_cols", cols);
-  }
-  too_large("row_stride", "input", spec.input_rows());
-  too_large("output_stride", "output", spec.num_rows);
-  too_large("target_row_stride", "target", spec.num_rows);
-  too_large("draft_row_stride", "draft", spec.num_rows);
-  for (const char *member : {"target_position_stride", "draft_position_stride"}) {
+  for (const std::string view : kViews) {
+    outside(view + ".row_stride", view + ".num_cols", cols);
+    const std::int64_t num_positions = spec.num_positions() - (view == "draft");
+    outside(view + "_sequence_stride", "what a sequence's rows take", num_positions * cols);
+    too_large(view + "_sequence_stride", view + ".values", spec.num_rows);
+    if (!spec.is_verify()) {
+      too_large(view + ".row_stride", view + ".values", spec.input_rows());
+      continue;
+    }
     for (const std::int64_t value : {std::int64_t(INT64_MAX), std::int64_t(INT64_MAX) / 2}) {
-      rules->refuse(member, value,
-                    text("%s is %" PRId64 "; a row must fit the address space", member, value));
+      rules->refuse(view + ".row_stride", value,
+                    text("%s.row_stride is %" PRId64 "; a sequence must fit the address space",
+                         view.c_str(), value));
     }
   }
-  // All positions of a row fit, but not a row after it.
-  const auto too_large_together = [&](const std::string &array, std::int64_t num_positions) {
-    const std::string member = array + "_position_stride";
+  outside("output_stride", spec.view() + std::string(".num_cols"), cols);
+  too_large("output_stride", "output", spec.num_rows);
+  if (!spec.is_verify()) return;
+  // All rows of a sequence fit, but not together.
+  const auto too_large_together = [&](const std::string &view, std::int64_t num_positions) {
     const std::int64_t value = INT64_MAX / num_positions + 1;
-    rules->refuse_call(
-        member,
-        [&](Call *call) {
-          call->args().set(member, value);
-          call->args().set(array + "_row_stride", std::int64_t(0));
-        },
-        text("%s is %" PRId64 "; a row must fit the address space", member.c_str(), value));
+    rules->refuse(view + ".row_stride", value,
+                  text("%s.row_stride is %" PRId64 "; a sequence must fit the address space",
+                       view.c_str(), value));
   };
   too_large_together("target", spec.num_positions());
   too_large_together("draft", spec.num_draft_positions());
@@ -214,166 +259,184 @@ void break_strides(Rules *rules) {
 
 void break_parameters(Rules *rules) {
   const Spec spec = rules->spec();
-  rules->spec().per_row = false;
+  rules->spec().per_slot = false;
   for (const std::uint32_t bits : {0x7FC00000u, 0xFFC00000u, 0x7F800001u, 0xFFFFFFFFu}) {
-    for (const char *member : {"temperature", "top_p", "min_p"}) {
-      rules->refuse(member, nan_of(bits), text("%s is NaN; it must be a number", member));
+    for (const std::string member : {"temperature", "top_p", "min_p"}) {
+      rules->refuse("params." + member, nan_of(bits),
+                    "params->" + member + " is NaN; it must be a number");
     }
   }
   rules->spec().kind = rules->spec().draft_kind = SAMPLER_PROBABILITIES;
-  if (rules->operation().has("input_kind") || spec.is_chain()) {
-    for (const float value : {0.7f, 2.0f, kInf, 1.00000012f, 1.1e-5f}) {
-      rules->refuse("temperature", value,
-                    text("temperature is %.9g; it must be 1, or at most 1e-5, with "
-                         "SAMPLER_PROBABILITIES",
-                         double(value)));
-    }
+  for (const float value : {0.7f, 2.0f, kInf, 1.00000012f, 1.1e-5f}) {
+    rules->refuse("params.temperature", value,
+                  text("params->temperature is %.9g; it must be 1, or at most 1e-5, with "
+                       "SAMPLER_PROBABILITIES",
+                       double(value)));
   }
-  if (spec.is_chain()) {
+  if (spec.is_verify()) {
     const char *message =
-        "a filter is set and neither target nor draft is logits; filters must be off for "
+        "params has a filter and neither target nor draft is logits; filters must be off for "
         "SAMPLER_PROBABILITIES";
-    rules->refuse("top_k", std::int32_t(1), message);
-    rules->refuse("top_p", 0.999f, message);
-    rules->refuse("min_p", 0.001f, message);
+    rules->refuse("params.top_k", std::int32_t(1), message);
+    rules->refuse("params.top_p", 0.999f, message);
+    rules->refuse("params.min_p", 0.001f, message);
     rules->spec().draft = false;  // no draft has no logits either
-    rules->spec().draft_kind = SAMPLER_LOGITS;
-    rules->refuse("top_k", std::int32_t(1), message);
+    rules->refuse("params.top_k", std::int32_t(1), message);
   }
   rules->spec() = spec;
 }
 
 void break_seeds(Rules *rules) {
-  for (const std::string name : {"seed", "offset"}) {
-    const std::string array = name + "s", count = "num_" + name + "s";
+  for (const std::string name : {"seeds", "offsets"}) {
+    const std::string array = "random." + name, count = "random.num_" + name;
     for (const std::int64_t value :
-         {std::int64_t(0), std::int64_t(-1), std::int64_t(2), std::int64_t(3), std::int64_t(5),
+         {std::int64_t(0), std::int64_t(-1), std::int64_t(2), std::int64_t(4), std::int64_t(9),
           std::int64_t(INT64_MIN), std::int64_t(INT64_MAX)}) {
-      rules->refuse(count, value,
-                    text("%s is %" PRId64 "; it must be 1 or num_rows, 4", count.c_str(), value));
+      rules->refuse(
+          count, value,
+          text("%s is %" PRId64 "; it must be 1 or the number of slots, 8", count.c_str(), value));
     }
     rules->refuse_call(
         array, [&](Call *call) { call->args().set<void *>(array, nullptr); },
-        count + " is 4; it must be 0");
+        count + " is 8; it must be 0");
   }
 }
 
 void break_pointers(Rules *rules) {
-  if (rules->spec().is_residual()) {
-    rules->refuse("draft_token_ids", UINTPTR_MAX - 7,
-                  "draft and draft_token_ids are set; one of them must be NULL");
-    rules->refuse("draft", static_cast<void *>(nullptr), "draft_token_ids is NULL; it is required");
+  void *const null = nullptr;
+  const Call example(rules->spec());
+  for (const std::string member : {"input.values", "target.values", "draft.values", "out_token_ids",
+                                   "output", "draft_token_ids"}) {
+    const bool is_optional = rules->operation().has("num_selected") && member == "out_token_ids";
+    if (!example.has_array(member) || is_optional) continue;
+    rules->refuse(member, null, member + " is NULL; it is required");
   }
-  for (const char *member : {"input", "target", "out_token_ids", "output", "draft_token_ids"}) {
-    if (!Call(rules->spec()).has_array(member)) continue;
-    if (rules->operation().has("num_selected") && std::string(member) == "out_token_ids") {
-      rules->refuse_call(
-          member,
-          [&](Call *call) {
-            call->args().set<void *>("out_values", nullptr);
-            call->args().set<void *>(member, nullptr);
-          },
-          "out_token_ids is NULL; it is required");
-    } else {
-      rules->refuse(member, static_cast<void *>(nullptr),
-                    text("%s is NULL; it is required", member));
+  if (rules->operation().has("num_selected")) {
+    rules->refuse_call(
+        "out_token_ids",
+        [&](Call *call) {
+          call->args().set("out_values", null);
+          call->args().set("out_token_ids", null);
+        },
+        "out_token_ids is NULL; it is required");
+  }
+  rules->refuse("row_indices", null, "num_row_indices is 4; it must be 0");
+  rules->refuse("slots", null, "num_slots is 8; it must be 0");
+}
+
+// Rules of a deterministic drafter, and of candidates in a residual.
+void break_drafts(Rules *rules) {
+  static std::int64_t somewhere[64];
+  void *const set = somewhere;
+  if (rules->spec().is_residual()) {
+    rules->refuse("draft_token_ids", set,
+                  "draft and draft_token_ids are set; one of them must be 0");
+    for (const std::string view : {"target", "draft"}) {
+      for (const std::string member : {".candidate_ids", ".candidate_counts"}) {
+        rules->refuse(view + member, set, view + member + " is set; it must be NULL in a residual");
+      }
     }
   }
-  rules->refuse("candidate_ids", static_cast<void *>(nullptr),
-                "candidate_ids is NULL; candidate_counts needs it");
-  rules->refuse("target_candidate_ids", static_cast<void *>(nullptr),
-                "target_candidate_ids is NULL; target_candidate_counts needs it");
-  rules->refuse("draft_candidate_ids", static_cast<void *>(nullptr),
-                "draft_candidate_ids is NULL; draft_candidate_counts needs it");
-  if (rules->spec().is_chain()) {
-    rules->refuse("draft", static_cast<void *>(nullptr),
-                  "draft is NULL; draft_candidate_ids needs it");
+  rules->spec().draft = false;
+  for (const std::int64_t stride : {-1, 1, 1000}) {
+    rules->refuse("draft_sequence_stride", stride,
+                  text("draft_sequence_stride is %d; it must be 0", int(stride)));
   }
-  rules->refuse_call(
-      "row_indices", [](Call *call) { call->args().set<void *>("row_indices", nullptr); },
-      "num_input_rows is 3; without row_indices it must be 0 or num_rows, 4");
+  if (rules->spec().has_two_models()) {
+    rules->refuse("draft_token_ids", static_cast<void *>(nullptr),
+                  "draft_token_ids is NULL; it is required");
+    // Any member makes it one with rows.
+    rules->refuse("draft.row_stride", std::int64_t(1),
+                  "draft.num_cols is 0; it must be at least 1");
+    rules->refuse("draft.kind", SAMPLER_PROBABILITIES,
+                  "draft.num_cols is 0; it must be at least 1");
+    rules->refuse("draft.values", set, "draft.num_cols is 0; it must be at least 1");
+  }
+  rules->spec().draft = true;
 }
 
 // The arrays of a call are misaligned, or reach over the end of the address space.
 void break_addresses(Rules *rules) {
   const Spec &spec = rules->spec();
-  Call example(spec);
+  const Call example(spec);
   for (const auto &[member, layout] : rules->operation().members) {
-    if (layout.type != MemberType::kPointer || !example.has_array(member)) continue;
-    const std::size_t size = example.array(member).element_size;
-    for (std::size_t shift = 1; shift < size; shift *= 2) {
+    if (!example.has_array(member)) continue;
+    const Call::Array &array = example.array(member);
+    const std::string name = name_in_errors(member);
+    for (std::size_t shift = 1; shift < array.element_size; shift *= 2) {
       Call call(spec);
       unsigned char *pointer = call.buffer(member).data() + shift;
       rules->refuse(member, pointer,
-                    text("%s is %p; it must be aligned to %zu bytes", member.c_str(),
-                         static_cast<void *>(pointer), size));
+                    text("%s is %p; it must be aligned to %zu bytes", name.c_str(),
+                         static_cast<void *>(pointer), array.element_size));
     }
-    std::int64_t rows = example.array(member).rows * example.array(member).cols, stride = 1;
-    if (member == "input" || member == "candidate_ids" || member == "output") {
-      rows = example.array(member).rows;
+    std::int64_t rows = array.rows * array.cols, stride = 1;
+    if (member == "input.values" || member == "input.candidate_ids" || member == "output") {
+      rows = array.rows;
       stride = spec.num_cols;
-    } else if (member == "target" || member == "target_candidate_ids") {
+    } else if (member == "target.values" || member == "target.candidate_ids") {
       rows = spec.num_rows;
       stride = spec.num_cols * spec.num_positions();
-    } else if (member == "draft" || member == "draft_candidate_ids") {
+    } else if (member == "draft.values" || member == "draft.candidate_ids") {
       rows = spec.num_rows;
       stride = spec.num_cols * spec.num_draft_positions();
     }
     rules->refuse(
         member, UINTPTR_MAX - 7,
         text("%s has %" PRId64 " rows, %" PRId64 " elements apart; it must fit the address space",
-             member.c_str(), rows, stride));
+             name.c_str(), rows, stride));
   }
 }
 
 void break_workspace(Rules *rules) {
-  rules->refuse("workspace_bytes", std::size_t(5),
-                "workspace is NULL and workspace_bytes 5; it must be 0 then");
+  rules->refuse("exec.workspace_bytes", std::size_t(5),
+                "exec.workspace is NULL and exec.workspace_bytes 5; it must be 0 then");
   rules->refuse_call(
-      "workspace",
+      "exec.workspace",
       [](Call *call) {
-        call->args().set("workspace", UINTPTR_MAX - 99);
-        call->args().set("workspace_bytes", std::size_t(100));
+        call->args().set("exec.workspace", UINTPTR_MAX - 99);
+        call->args().set("exec.workspace_bytes", std::size_t(100));
       },
-      "workspace_bytes is 100; the workspace must fit the address space");
+      "exec.workspace_bytes is 100; the workspace must fit the address space");
   static unsigned char byte;
   rules->refuse_call(
-      "workspace_bytes",
+      "exec.workspace_bytes",
       [](Call *call) {
-        call->args().set<void *>("workspace", &byte);
-        call->args().set("workspace_bytes", SIZE_MAX);
+        call->args().set<void *>("exec.workspace", &byte);
+        call->args().set("exec.workspace_bytes", SIZE_MAX);
       },
-      "workspace_bytes is 18446744073709551615; the workspace must fit the address space");
+      "exec.workspace_bytes is 18446744073709551615; the workspace must fit the address space");
 }
 
-// Members that take every value.
-const std::set<std::string> kWithoutRules = {"stream", "top_k", "seed", "offset"};
+// Members that take every value, and those that struct_size_test.cpp is about.
+const std::set<std::string> kWithoutRules = {
+    "exec.stream", "params",        "row_params",         "params.top_k",
+    "random.seed", "random.offset", "params.struct_size", "row_params.struct_size",
+    "struct_size"};
 
-class ArgumentRules : public testing::TestWithParam<int> {};
+class ArgumentRules : public testing::TestWithParam<Op> {};
 
 TEST_P(ArgumentRules, EachIsChecked) {
-  const Operation &operation = operations()[std::size_t(GetParam())];
-  Rules rules(operation);
+  Rules rules(GetParam());
   break_ranges(&rules);
+  break_numbers(&rules);
   break_enumerations(&rules);
   break_strides(&rules);
   break_parameters(&rules);
   break_seeds(&rules);
   break_pointers(&rules);
+  break_drafts(&rules);
   rules.are_of_addresses();
   break_addresses(&rules);
   if (rules.spec().is_residual()) {  // either the drafter's rows or its tokens
     rules.spec().draft = false;
     break_addresses(&rules);
-    rules.refuse("draft_token_ids", static_cast<void *>(nullptr),
-                 "draft_token_ids is NULL; it is required");
     rules.spec().draft = true;
   }
   break_workspace(&rules);
-  for (const auto &[member, layout] : operation.members) {
-    if (member == "struct_size") continue;  // struct_size_test.cpp
+  for (const auto &[member, layout] : rules.operation().members) {
     EXPECT_TRUE(rules.has_seen(member) || kWithoutRules.count(member) != 0)
-        << operation.name << ": no rule of " << member << " is tested";
+        << rules.operation().name << ": no rule of " << member << " is tested";
   }
 }
 
@@ -396,8 +459,8 @@ struct Neighbours {
 };
 
 TEST_P(ArgumentRules, OutputsOverlapNothing) {
-  const Operation &operation = operations()[std::size_t(GetParam())];
-  const Spec spec = full_spec(operation);
+  const Operation &operation = capi_test::operation(GetParam());
+  const Spec spec = full_spec(GetParam());
   const Sampler sampler = roomy_sampler();
   const Call example(spec);
   const std::vector<std::string> outputs = example.outputs();
@@ -418,23 +481,21 @@ TEST_P(ArgumentRules, OutputsOverlapNothing) {
       EXPECT_EQ(overlapping.memory.bytes(), before);
       EXPECT_TRUE(call.outputs_are_untouched());
       const char *const rule = "; outputs must overlap neither inputs nor each other";
-      const std::string message = sampler_last_error();
+      const std::string message = sampler_last_error(), other_name = name_in_errors(other);
       const bool other_first = is_output.count(other) && message.rfind(other + " ", 0) == 0;
-      EXPECT_EQ(
-          message,
-          (other_first ? other + " overlaps " + output : output + " overlaps " + other) + rule);
+      EXPECT_EQ(message,
+                (other_first ? other + " overlaps " + output : output + " overlaps " + other_name) +
+                    rule);
     }
   }
 }
 
 TEST_P(ArgumentRules, WorkspaceOverlapsNothing) {
-  const Operation &operation = operations()[std::size_t(GetParam())];
-  const Spec spec = full_spec(operation);
+  const Operation &operation = capi_test::operation(GetParam());
+  const Spec spec = full_spec(GetParam());
   const Sampler sampler = roomy_sampler();
-  Call example(spec);
-  std::size_t bytes = 0;
-  ASSERT_EQ(sampler_workspace_size(sampler.get(), operation.number, example.args().data(), &bytes),
-            SAMPLER_OK);
+  const Call example(spec);
+  const std::size_t bytes = workspace_size(sampler.get(), example.args());
   const std::vector<std::string> outputs = example.outputs();
   const std::set<std::string> is_output(outputs.begin(), outputs.end());
   for (const auto &[member, layout] : operation.members) {
@@ -445,22 +506,22 @@ TEST_P(ArgumentRules, WorkspaceOverlapsNothing) {
     Buffer memory(bytes + array_bytes, 0, Call::kSentinel);
     std::memcpy(memory.data(), call.buffer(member).data(), array_bytes);
     call.args().set(member, memory.data());
-    call.args().set("workspace_bytes", bytes);
-    call.args().set("workspace", memory.data() + array_bytes);
+    call.args().set("exec.workspace_bytes", bytes);
+    call.args().set("exec.workspace", memory.data() + array_bytes);
     EXPECT_EQ(call.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
 
-    call.args().set("workspace", memory.data() + array_bytes - 1);
+    call.args().set("exec.workspace", memory.data() + array_bytes - 1);
     expect_refused(&call, sampler.get(), SAMPLER_ERROR_INVALID_ARGUMENT,
-                   (is_output.count(member) ? member + " overlaps workspace"
-                                            : "workspace overlaps " + member) +
+                   (is_output.count(member) ? member + " overlaps exec.workspace"
+                                            : "exec.workspace overlaps " + name_in_errors(member)) +
                        "; outputs must overlap neither inputs nor each other");
   }
 }
 
 TEST_P(ArgumentRules, PointersToNothing) {
-  const Operation &operation = operations()[std::size_t(GetParam())];
+  const Operation &operation = capi_test::operation(GetParam());
   const Sampler sampler = roomy_sampler();
-  Call call(full_spec(operation));
+  Call call(full_spec(GetParam()));
   expect_refused(&call, nullptr, SAMPLER_ERROR_INVALID_ARGUMENT,
                  "sampler is NULL; it must come from sampler_create");
   EXPECT_EQ(operation.run(sampler.get(), nullptr), SAMPLER_ERROR_INVALID_ARGUMENT);
@@ -469,9 +530,9 @@ TEST_P(ArgumentRules, PointersToNothing) {
 
 // An output that is not wanted changes none of the others.
 TEST_P(ArgumentRules, OptionalOutputsMayBeMissing) {
-  const Operation &operation = operations()[std::size_t(GetParam())];
+  const Operation &operation = capi_test::operation(GetParam());
   const Sampler sampler = roomy_sampler();
-  Call call(full_spec(operation));
+  Call call(full_spec(GetParam()));
   expect_ok(&call, sampler.get());
   std::map<std::string, std::string> expected;
   for (const std::string &output : call.outputs()) expected[output] = call.buffer(output).bytes();
@@ -491,12 +552,16 @@ TEST_P(ArgumentRules, OptionalOutputsMayBeMissing) {
   }
 }
 
+class Parameters : public testing::TestWithParam<Op> {};
+
+INSTANTIATE_TEST_SUITE_P(Of, Parameters, testing::Values(Op::kSample, Op::kFilter, Op::kVerify),
+                         operation_name);
+
 // Values beyond a parameter's range mean the value at its end.
-TEST_P(ArgumentRules, ExtremeParametersHaveTheirMeaning) {
-  const Operation &operation = operations()[std::size_t(GetParam())];
+TEST_P(Parameters, HaveTheirMeaningAtTheExtremes) {
   const Sampler sampler = roomy_sampler();
   Spec spec;
-  spec.operation = operation.number;
+  spec.operation = GetParam();
   spec.num_rows = 20;
   const auto with = [&](const char *member, auto value) {
     Call call(spec);
@@ -504,55 +569,43 @@ TEST_P(ArgumentRules, ExtremeParametersHaveTheirMeaning) {
     return output_of(&call, sampler.get());
   };
   const auto expect_same = [&](const char *member, auto extreme, auto value) {
-    if (!operation.has(member)) return;
-    EXPECT_EQ(with(member, extreme), with(member, value)) << operation.name << " " << member;
+    EXPECT_EQ(with(member, extreme), with(member, value)) << member;
   };
-  for (const std::int32_t off : {INT32_MIN, -1, 37, INT32_MAX}) expect_same("top_k", off, 0);
-  expect_same("top_p", kInf, 1.0f);
-  expect_same("top_p", 1.5f, 1.0f);
-  expect_same("top_p", -kInf, 0.0f);
-  expect_same("top_p", -0.0f, 0.0f);
-  expect_same("min_p", kInf, 1.0f);
-  expect_same("min_p", 3.0f, 1.0f);
-  expect_same("min_p", -kInf, 0.0f);
-  for (const float hot : {kInf, FLT_MAX, 0x1.000002p64f}) expect_same("temperature", hot, 0x1p64f);
+  for (const std::int32_t off : {INT32_MIN, -1, 37, INT32_MAX}) expect_same("params.top_k", off, 0);
+  expect_same("params.top_p", kInf, 1.0f);
+  expect_same("params.top_p", 1.5f, 1.0f);
+  expect_same("params.top_p", -kInf, 0.0f);
+  expect_same("params.top_p", -0.0f, 0.0f);
+  expect_same("params.min_p", kInf, 1.0f);
+  expect_same("params.min_p", 3.0f, 1.0f);
+  expect_same("params.min_p", -kInf, 0.0f);
+  for (const float hot : {kInf, FLT_MAX, 0x1.000002p64f})
+    expect_same("params.temperature", hot, 0x1p64f);
   for (const float cold : {-kInf, -1.0f, -0.0f, FLT_TRUE_MIN, 1e-5f}) {
-    expect_same("temperature", cold, 0.0f);
+    expect_same("params.temperature", cold, 0.0f);
   }
   // And the ends differ from each other, so that the comparisons above can fail.
-  if (operation.has("top_k")) {
-    EXPECT_NE(with("top_k", 1), with("top_k", 0));
-  }
-  if (operation.has("top_p")) {
-    EXPECT_NE(with("top_p", 0.0f), with("top_p", 1.0f));
-  }
-  if (operation.has("min_p")) {
-    EXPECT_NE(with("min_p", 1.0f), with("min_p", 0.0f));
-  }
-  if (operation.has("temperature")) {
-    EXPECT_NE(with("temperature", 0.0f), with("temperature", 0x1p64f));
-    EXPECT_NE(with("temperature", 0.0f), with("temperature", 1.1e-5f));
-  }
+  EXPECT_NE(with("params.top_k", 1), with("params.top_k", 0));
+  EXPECT_NE(with("params.top_p", 0.0f), with("params.top_p", 1.0f));
+  EXPECT_NE(with("params.min_p", 1.0f), with("params.min_p", 0.0f));
+  EXPECT_NE(with("params.temperature", 0.0f), with("params.temperature", 0x1p64f));
+  EXPECT_NE(with("params.temperature", 0.0f), with("params.temperature", 1.1e-5f));
 }
 
 // Beside an array the value for all rows is of no matter.
-TEST_P(ArgumentRules, ValuesBesideArraysAreIgnored) {
-  const Operation &operation = operations()[std::size_t(GetParam())];
+TEST_P(Parameters, BesideArraysAreIgnored) {
   const Sampler sampler = roomy_sampler();
   for (const sampler_input_kind kind : {SAMPLER_LOGITS, SAMPLER_PROBABILITIES}) {
-    Spec spec = full_spec(operation);
+    Spec spec = full_spec(GetParam());
     spec.kind = kind;
     Call call(spec);
     const std::string expected = output_of(&call, sampler.get());
     for (const float value : {0.3f, -kInf, nan_of(0x7FC00000u)}) {
-      for (const char *name : {"temperature", "top_p", "min_p"}) {
-        if (!call.has_array(std::string(name) + "s")) continue;
-        call.args().set(name, value);
+      for (const std::string name : {"temperature", "top_p", "min_p"}) {
+        if (call.has_array("row_params." + name)) call.args().set("params." + name, value);
       }
-      if (operation.has("seeds")) {
-        call.args().set("seed", std::uint64_t(99));
-        call.args().set("offset", std::uint64_t(99));
-      }
+      call.args().set_if_any("random.seed", std::uint64_t(99));
+      call.args().set_if_any("random.offset", std::uint64_t(99));
       EXPECT_TRUE(same_bytes(output_of(&call, sampler.get()), expected));
     }
   }
@@ -560,31 +613,36 @@ TEST_P(ArgumentRules, ValuesBesideArraysAreIgnored) {
 
 // With no rows nothing is read or written: no array is needed.
 TEST_P(ArgumentRules, NoRowsDoNothing) {
-  const Operation &operation = operations()[std::size_t(GetParam())];
-  sampler_options options = SAMPLER_OPTIONS_INIT;
-  const Sampler without_workspace = make_sampler(options);
+  const Operation &operation = capi_test::operation(GetParam());
+  const Sampler without_workspace = make_sampler(sampler_options_default());
   Args args(operation);
-  args.set("num_cols", std::int64_t(10));
+  args.set_if_any("input.num_cols", std::int64_t(10));
+  args.set_if_any("target.num_cols", std::int64_t(10));
+  if (GetParam() == Op::kResidual) args.set("target.kind", SAMPLER_PROBABILITIES);
   args.set_if_any("num_selected", std::int64_t(3));
   args.set_if_any("num_drafts", std::int64_t(2));
   EXPECT_EQ(operation.run(without_workspace.get(), args.data()), SAMPLER_OK)
       << sampler_last_error();
+  if (operation.has("draft.num_cols")) {  // a draft of no rows
+    args.set("draft.num_cols", std::int64_t(10));
+    args.set("draft.kind", SAMPLER_PROBABILITIES);
+    EXPECT_EQ(operation.run(without_workspace.get(), args.data()), SAMPLER_OK)
+        << sampler_last_error();
+  }
 
-  Call call(full_spec(operation));
-  call.args().set("num_rows", std::int64_t(0));
-  call.args().set_if_any("num_seeds", std::int64_t(0));
-  call.args().set_if_any("num_offsets", std::int64_t(0));
+  Call call(full_spec(GetParam()));
+  take_rows(&call.args());
   call.reset_outputs();
   EXPECT_EQ(call.run(without_workspace.get()), SAMPLER_OK) << sampler_last_error();
   EXPECT_TRUE(call.outputs_are_untouched());
   // The other rules still hold.
-  call.args().set("num_cols", std::int64_t(0));
+  const std::string num_cols = call.spec().view() + std::string(".num_cols");
+  call.args().set(num_cols, std::int64_t(0));
   expect_refused(&call, without_workspace.get(), SAMPLER_ERROR_INVALID_ARGUMENT,
-                 "num_cols is 0; it must be at least 1");
+                 num_cols + " is 0; it must be at least 1");
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, ArgumentRules, testing::Range(0, SAMPLER_OP_RESIDUAL + 1),
-                         operation_name);
+INSTANTIATE_TEST_SUITE_P(Of, ArgumentRules, all_operations(), operation_name);
 
 TEST(FallbackToken, LiesInTheVocabularyOfEachCall) {
   sampler_options options = roomy_options();
@@ -592,19 +650,22 @@ TEST(FallbackToken, LiesInTheVocabularyOfEachCall) {
   options.fallback_token_id = 36;
   const Sampler last = make_sampler(options);
   options.fallback_token_id = 37;
-  const Sampler behind = make_sampler(options);
-  for (const Operation &operation : operations()) {
-    if (!operation.has("seed") && operation.number != SAMPLER_OP_ARGMAX) continue;
-    SCOPED_TRACE(operation.name);
+  const Sampler outside = make_sampler(options);
+  for (const Op op : {Op::kSample, Op::kVerify}) {
     Spec spec;
-    spec.operation = operation.number;
-    Call rows(spec);
-    expect_ok(&rows, last.get());
-    expect_refused(&rows, behind.get(), SAMPLER_ERROR_INVALID_ARGUMENT,
-                   "the sampler's fallback_token_id is 37; it must be below num_cols, 37");
+    spec.operation = op;
+    for (const bool ragged : {false, true}) {
+      spec.ragged = ragged;
+      SCOPED_TRACE(describe(spec));
+      Call rows(spec);
+      expect_ok(&rows, last.get());
+      expect_refused(&rows, outside.get(), SAMPLER_ERROR_INVALID_ARGUMENT,
+                     "the sampler's fallback_token_id is 37; it must be below num_cols, 37");
+    }
+    spec.ragged = false;
     spec.candidates = true;
     Call lists(spec);
-    expect_ok(&lists, behind.get());
+    expect_ok(&lists, outside.get());
   }
 }
 
@@ -612,9 +673,9 @@ TEST(LastError, StaysUntilTheNextFailure) {
   const Sampler sampler = roomy_sampler();
   Call call(Spec{});
   Call broken(Spec{});
-  broken.args().set("num_cols", std::int64_t(-7));
+  broken.args().set("input.num_cols", std::int64_t(-7));
   EXPECT_EQ(broken.run(sampler.get()), SAMPLER_ERROR_INVALID_ARGUMENT);
-  const std::string message = "num_cols is -7; it must be at least 1";
+  const std::string message = "input.num_cols is -7; it must be at least 1";
   EXPECT_EQ(sampler_last_error(), message);
   expect_ok(&call, sampler.get());
   EXPECT_EQ(sampler_last_error(), message);

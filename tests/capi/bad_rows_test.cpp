@@ -32,13 +32,14 @@ void add_values(const Spec &spec, std::vector<Defect> *defects) {
                         }});
   };
   const bool logits = spec.kind == SAMPLER_LOGITS;
-  // With candidates only the first three quarters are sure to count.
-  const std::int64_t last = spec.candidates ? spec.num_cols / 2 : spec.num_cols - 1;
+  // With counts only the first three quarters are sure to count.
+  const std::int64_t last = spec.has_counts() ? spec.num_cols / 2 : spec.num_cols - 1;
   for (const std::int64_t col : {std::int64_t(0), last / 2, last}) {
     const std::string at = " at " + std::to_string(col);
     value_at("NaN" + at, col, kNan);
     value_at("-NaN" + at, col, -kNan);
-    value_at("+inf" + at, col, kInf);
+    // Which is a value like any other in select's order.
+    if (spec.operation != Op::kSelect) value_at("+inf" + at, col, kInf);
     if (!logits) value_at("-inf" + at, col, -kInf);
     if (!logits) value_at("a negative probability" + at, col, -0.25f);
   }
@@ -58,16 +59,16 @@ void add_parameters(const Spec &spec, std::vector<Defect> *defects) {
     if (!spec.op().has(member)) return;
     defects->push_back(
         {member + " " + std::to_string(value), SAMPLER_ROW_INVALID_PARAMETER,
-         [=](Call *call, std::int64_t row) { call->at<float>(member, row) = value; }});
+         [=](Call *call, std::int64_t row) { call->at<float>(member, call->slot(row)) = value; }});
   };
   for (const float nan : {kNan, -kNan}) {
-    parameter("temperatures", nan);
-    parameter("top_ps", nan);
-    parameter("min_ps", nan);
+    parameter("row_params.temperature", nan);
+    parameter("row_params.top_p", nan);
+    parameter("row_params.min_p", nan);
   }
   if (spec.kind == SAMPLER_PROBABILITIES) {
     for (const float temperature : {0.5f, 2.0f, kInf, 1.1e-5f})
-      parameter("temperatures", temperature);
+      parameter("row_params.temperature", temperature);
   }
 }
 
@@ -82,21 +83,35 @@ void add_indices(const Spec &spec, std::vector<Defect> *defects) {
   }
 }
 
-void add_candidates(const Spec &spec, std::vector<Defect> *defects) {
-  if (!spec.candidates) return;
+void add_slots(const Spec &spec, std::vector<Defect> *defects) {
+  if (!spec.slots) return;
+  for (const std::int64_t slot :
+       {std::int64_t(-1), spec.num_slots(), std::int64_t(INT32_MIN), std::int64_t(INT32_MAX)}) {
+    defects->push_back(
+        {"slot " + std::to_string(slot), SAMPLER_ROW_INVALID_SLOT,
+         [=](Call *call, std::int64_t row) { call->set_id("slots", row, 0, slot); }});
+  }
+}
+
+void add_counts(const Spec &spec, std::vector<Defect> *defects) {
+  if (!spec.has_counts()) return;
   for (const std::int64_t count :
        {std::int64_t(-1), spec.num_cols + 1, std::int64_t(INT32_MIN), std::int64_t(INT32_MAX)}) {
     Defect defect = {"candidate count " + std::to_string(count), SAMPLER_ROW_INVALID_CANDIDATE,
                      [=](Call *call, std::int64_t row) {
-                       call->at<std::int32_t>("candidate_counts", input_row(call, row)) =
+                       call->at<std::int32_t>("input.candidate_counts", input_row(call, row)) =
                            std::int32_t(count);
                      }};
     defect.readable = false;
     defects->push_back(defect);
   }
   defects->push_back({"no candidate", SAMPLER_ROW_EMPTY, [](Call *call, std::int64_t row) {
-                        call->at<std::int32_t>("candidate_counts", input_row(call, row)) = 0;
+                        call->at<std::int32_t>("input.candidate_counts", input_row(call, row)) = 0;
                       }});
+}
+
+void add_candidates(const Spec &spec, std::vector<Defect> *defects) {
+  if (!spec.candidates) return;
   std::vector<std::int64_t> ids = {-1, 1 << 20, INT32_MIN, INT32_MAX};
   if (spec.candidate_id_type == SAMPLER_ID_I64) {
     for (const std::int64_t id : {std::int64_t(1) << 32, INT64_MIN, INT64_MAX}) ids.push_back(id);
@@ -104,14 +119,14 @@ void add_candidates(const Spec &spec, std::vector<Defect> *defects) {
   for (const std::int64_t id : ids) {
     defects->push_back({"candidate id " + std::to_string(id), SAMPLER_ROW_INVALID_CANDIDATE,
                         [=](Call *call, std::int64_t row) {
-                          call->set_id("candidate_ids", input_row(call, row), 3, id);
+                          call->set_id("input.candidate_ids", input_row(call, row), 3, id);
                         }});
   }
   defects->push_back(
       {"an id twice", SAMPLER_ROW_INVALID_CANDIDATE, [](Call *call, std::int64_t row) {
          const std::int64_t input = input_row(call, row);
-         call->set_id("candidate_ids", input, 0,
-                      call->id("candidate_ids", input, call->spec().num_cols / 2));
+         call->set_id("input.candidate_ids", input, 0,
+                      call->id("input.candidate_ids", input, call->spec().num_cols / 2));
        }});
 }
 
@@ -120,6 +135,8 @@ std::vector<Defect> defects_of(const Spec &spec) {
   add_values(spec, &defects);
   add_parameters(spec, &defects);
   add_indices(spec, &defects);
+  add_slots(spec, &defects);
+  add_counts(spec, &defects);
   add_candidates(spec, &defects);
   return defects;
 }
@@ -137,29 +154,29 @@ void expect_bad(Call *call, std::int64_t row, const Defect &defect, std::int64_t
       }
     } else if (output == "out_kept_counts" || output == "out_counts") {
       EXPECT_EQ(call->at<std::int32_t>(output, row), 0);
-    } else if (output == "out_logprobs" || spec.operation == SAMPLER_OP_ARGMAX) {
-      EXPECT_TRUE(output == "out_row_status" || std::isnan(call->at<float>(output, row)));
+    } else if (output == "out_logprobs" ||
+               (output == "out_values" && spec.operation == Op::kSample)) {
+      EXPECT_TRUE(std::isnan(call->at<float>(output, row)));
     } else if (output == "out_values") {
       for (std::int64_t i = 0; i < spec.num_selected; ++i) {
         EXPECT_EQ(call->value(output, row, i), spec.kind == SAMPLER_LOGITS ? -kInf : 0.0f);
       }
-    } else if (output == "output" && spec.operation != SAMPLER_OP_TOP_K_MASK) {
+    } else if (output == "output" && spec.output_kind == SAMPLER_OUTPUT_PROBABILITIES) {
       const std::string zeros(std::size_t(spec.num_cols) * call->array(output).element_size, 0);
       EXPECT_TRUE(same_bytes(std::string(&call->at<char>(output, row), zeros.size()), zeros));
     }
   }
 }
 
-// A mask's bad row is the input, as far as it has elements, bit for bit.
+// A bad row of values is the input, as far as it has elements, bit for bit.
 void expect_copied(Call *call, std::int64_t row, const Defect &defect) {
   const Spec &spec = call->spec();
   if (spec.output_dtype != spec.dtype) return;
-  std::int64_t count = spec.num_cols;
-  if (spec.candidates) count = call->at<std::int32_t>("candidate_counts", row);
-  if (!defect.readable) count = 0;
+  const std::int64_t count = defect.readable ? call->count("input", row) : 0;
   const std::size_t size = call->array("output").element_size;
-  EXPECT_TRUE(same_bytes(std::string(&call->at<char>("output", row), std::size_t(count) * size),
-                         std::string(&call->at<char>("input", row), std::size_t(count) * size)));
+  EXPECT_TRUE(
+      same_bytes(std::string(&call->at<char>("output", row), std::size_t(count) * size),
+                 std::string(&call->at<char>("input.values", row), std::size_t(count) * size)));
   for (std::int64_t i = count; i < spec.num_cols; ++i) {
     EXPECT_EQ(call->value("output", row, i), -kInf);
   }
@@ -188,7 +205,7 @@ void check_defects(const Spec &spec, sampler_t sampler, std::int64_t bad_token) 
       defect.apply(&call, row);
       expect_ok(&call, sampler);
       expect_bad(&call, row, defect, bad_token);
-      if (spec.operation == SAMPLER_OP_TOP_K_MASK) expect_copied(&call, row, defect);
+      if (spec.output_kind == SAMPLER_OUTPUT_VALUES) expect_copied(&call, row, defect);
       for (std::int64_t i = 0; i < spec.num_rows; ++i) {
         if (sharing.count(i)) continue;
         EXPECT_TRUE(same_bytes(call.output_row(i), good.output_row(i))) << "row " << i;
@@ -197,7 +214,7 @@ void check_defects(const Spec &spec, sampler_t sampler, std::int64_t bad_token) 
   }
 }
 
-class BadRows : public testing::TestWithParam<int> {};
+class BadRows : public testing::TestWithParam<Op> {};
 
 TEST_P(BadRows, LeaveTheirNeighboursAlone) {
   const Sampler sampler = roomy_sampler();
@@ -211,6 +228,9 @@ TEST_P(BadRows, LeaveTheirNeighboursAlone) {
     spec.output_dtype = spec.dtype;
     check_defects(spec, sampler.get(), -1);
     check_defects(spec, fallback.get(), 11);
+    if (!spec.op().has("slots") || spec.dtype != SAMPLER_F32) continue;
+    spec.slots = true;
+    check_defects(spec, sampler.get(), -1);
   }
 }
 
@@ -227,7 +247,7 @@ TEST_P(BadRows, AmongOutputsOfOneRow) {
     expect_ok(&good, sampler.get());
     Call call(spec);
     call.at<std::int32_t>("row_indices", 4) = 1;
-    call.at<float>("temperatures", 7) = kNan;
+    call.at<float>("row_params.temperature", call.slot(7)) = kNan;
     expect_ok(&call, sampler.get());
     for (std::int64_t i = 0; i < spec.num_rows; ++i) {
       if (i == 4 || i == 7) {
@@ -242,31 +262,32 @@ TEST_P(BadRows, AmongOutputsOfOneRow) {
 }
 
 // NaNs keep their payload, signalling ones too.
-TEST(MaskOfABadRow, KeepsEveryBit) {
+TEST(ValuesOfABadRow, KeepEveryBit) {
   const Sampler sampler = roomy_sampler();
   for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
     Spec spec;
-    spec.operation = SAMPLER_OP_TOP_K_MASK;
+    spec.operation = Op::kFilter;
+    spec.output_kind = SAMPLER_OUTPUT_VALUES;
     spec.dtype = spec.output_dtype = dtype;
     spec.num_rows = 1;
     Call call(spec);
     Random random(5);
     if (dtype == SAMPLER_F32) {
       for (const std::uint32_t nan : {0x7F800001u, 0xFF800001u, 0x7FC12345u, 0xFFFFFFFFu}) {
-        call.at<std::uint32_t>("input", 0, random.between(0, 36)) = nan;
+        call.at<std::uint32_t>("input.values", 0, random.between(0, 36)) = nan;
       }
     } else {
       const bool f16 = dtype == SAMPLER_F16;
       for (const std::uint16_t payload : {0x01, 0x15, 0x40, 0x7F}) {
-        call.at<std::uint16_t>("input", 0, random.between(0, 36)) =
+        call.at<std::uint16_t>("input.values", 0, random.between(0, 36)) =
             std::uint16_t((f16 ? 0x7C00 : 0x7F80) | payload);
-        call.at<std::uint16_t>("input", 0, random.between(0, 36)) =
+        call.at<std::uint16_t>("input.values", 0, random.between(0, 36)) =
             std::uint16_t((f16 ? 0xFC00 : 0xFF80) | payload);
       }
     }
     expect_ok(&call, sampler.get());
     EXPECT_EQ(call.status(0), SAMPLER_ROW_INVALID_VALUE);
-    EXPECT_TRUE(same_bytes(call.buffer("output").bytes(), call.buffer("input").bytes()));
+    EXPECT_TRUE(same_bytes(call.buffer("output").bytes(), call.buffer("input.values").bytes()));
   }
 }
 
@@ -274,7 +295,7 @@ TEST(MaskOfABadRow, KeepsEveryBit) {
 TEST_P(BadRows, AreNotTheseOnes) {
   const Sampler sampler = roomy_sampler();
   for (const Spec &spec : all_specs()) {
-    if (spec.operation != GetParam() || spec.is_chain() || spec.candidates) continue;
+    if (spec.operation != GetParam() || spec.is_verify() || spec.has_counts()) continue;
     SCOPED_TRACE(describe(spec));
     const bool logits = spec.kind == SAMPLER_LOGITS;
     const float huge = spec.dtype == SAMPLER_F16 ? 65504.0f : 0x1.FEp127f;
@@ -295,10 +316,59 @@ TEST_P(BadRows, AreNotTheseOnes) {
   }
 }
 
-// Those of chains are in speculative_test.cpp.
-INSTANTIATE_TEST_SUITE_P(Of, BadRows, testing::Range(0, int(SAMPLER_OP_CHAIN_SPECULATIVE)),
-                         operation_name);
-INSTANTIATE_TEST_SUITE_P(OfResiduals, BadRows, testing::Values(int(SAMPLER_OP_RESIDUAL)),
+// The first of a row's defects in this order is told, where there are several: the index, the slot,
+// the parameter, the candidates, the values, nothing to choose.
+TEST(BadRow, TellsTheFirstOfItsDefects) {
+  const Sampler sampler = roomy_sampler();
+  Spec spec;
+  spec.row_indices = spec.per_slot = spec.slots = spec.candidates = true;
+  Call call(spec);
+  const std::int64_t row = 2;
+  call.at<std::int32_t>("row_indices", row) = 1;
+  const auto expect_status = [&](sampler_row_status status) {
+    expect_ok(&call, sampler.get());
+    EXPECT_EQ(call.status(row), status);
+  };
+  call.set_row("input.values", 1, -kInf);
+  expect_status(SAMPLER_ROW_EMPTY);
+  call.set_value("input.values", 1, 0, kNan);
+  expect_status(SAMPLER_ROW_INVALID_VALUE);
+  call.set_id("input.candidate_ids", 1, 1, -1);
+  expect_status(SAMPLER_ROW_INVALID_CANDIDATE);
+  call.at<float>("row_params.top_p", call.slot(row)) = kNan;
+  expect_status(SAMPLER_ROW_INVALID_PARAMETER);
+  call.set_id("slots", row, 0, -1);
+  expect_status(SAMPLER_ROW_INVALID_SLOT);
+  call.at<std::int32_t>("row_indices", row) = -1;
+  expect_status(SAMPLER_ROW_INVALID_INDEX);
+}
+
+// Where there is no row or no slot to have, each output row is bad.
+TEST(BadRow, OfNothing) {
+  const Sampler sampler = roomy_sampler();
+  Spec spec;
+  spec.row_indices = true;
+  Call of_no_rows(spec);
+  of_no_rows.args().set("input.num_rows", std::int64_t(0));
+  of_no_rows.args().set<void *>("input.values", nullptr);
+  spec.row_indices = false;
+  spec.per_slot = spec.slots = true;
+  Call of_no_slots(spec);
+  for (const char *number : {"num_slots", "random.num_seeds", "random.num_offsets"}) {
+    of_no_slots.args().set(number, std::int64_t(0));
+  }
+  expect_ok(&of_no_rows, sampler.get());
+  expect_ok(&of_no_slots, sampler.get());
+  for (std::int64_t row = 0; row < spec.num_rows; ++row) {
+    EXPECT_EQ(of_no_rows.status(row), SAMPLER_ROW_INVALID_INDEX);
+    EXPECT_EQ(of_no_slots.status(row), SAMPLER_ROW_INVALID_SLOT);
+    EXPECT_EQ(of_no_slots.token(row), -1);
+  }
+}
+
+// Those of verify are in speculative_test.cpp.
+INSTANTIATE_TEST_SUITE_P(Of, BadRows,
+                         testing::Values(Op::kSample, Op::kFilter, Op::kSelect, Op::kResidual),
                          operation_name);
 
 }  // namespace

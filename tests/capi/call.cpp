@@ -93,11 +93,6 @@ float random_value(Random *random, sampler_input_kind kind) {
   return float(std::max<std::int64_t>(random->between(-20, 100), 0)) / 256;
 }
 
-// Extent of an array whose rows lie apart, in elements.
-std::int64_t extent(std::int64_t rows, std::int64_t cols, std::int64_t stride) {
-  return rows == 0 || cols == 0 ? 0 : (rows - 1) * stride + cols;
-}
-
 const char *const kDtypeNames[] = {"f32", "f16", "bf16"};
 
 }  // namespace
@@ -135,9 +130,13 @@ std::string describe(const Spec &spec) {
     text += std::string(", draft ") + (spec.draft ? kDtypeNames[spec.draft_dtype] : "none");
     if (spec.draft) text += spec.draft_kind == SAMPLER_LOGITS ? " logits" : " probabilities";
   }
+  if (spec.output_kind == SAMPLER_OUTPUT_VALUES) text += ", values";
   if (spec.candidates) text += ", candidates";
+  if (spec.ragged) text += ", ragged";
   if (spec.row_indices) text += ", row_indices";
-  if (spec.per_row) text += ", parameters per row";
+  if (spec.per_slot) text += ", parameters per slot";
+  if (spec.slots) text += ", slots";
+  if (spec.streams) text += ", streams";
   if (spec.draw_method == SAMPLER_DRAW_GUMBEL) text += ", gumbel";
   if (spec.token_id_type == SAMPLER_ID_I64) text += ", i64 ids";
   return text + ", " + std::to_string(spec.num_rows) + " rows of " + std::to_string(spec.num_cols);
@@ -145,53 +144,58 @@ std::string describe(const Spec &spec) {
 
 std::vector<Spec> all_specs() {
   std::vector<Spec> specs;
-  for (const Operation &operation : operations()) {
-    const bool has_draft = operation.has("draft");
-    const bool has_logits = operation.number != SAMPLER_OP_RESIDUAL;
-    const bool has_kind = operation.has("input_kind") || has_draft;
-    for (int bits = 0; bits < 3 * 2 * 2 * 2 * 2; ++bits) {
-      Spec spec;
-      spec.operation = operation.number;
-      spec.dtype = sampler_dtype(bits % 3);
-      spec.kind = sampler_input_kind(bits / 3 % 2);
-      spec.candidates = bits / 6 % 2 != 0;
-      // Operations on two models have no row_indices, and a draft instead.
-      spec.row_indices = !has_draft && bits / 12 % 2 != 0;
-      spec.draft = !has_draft || bits / 12 % 2 != 0;
-      spec.draw_method = sampler_draw_method(bits / 24 % 2);
-      if (spec.kind == SAMPLER_PROBABILITIES ? !has_kind : !has_logits) continue;
-      if (spec.candidates && !operation.has("candidate_id_type")) continue;
-      if (spec.row_indices && !operation.has("row_indices")) continue;
-      if (spec.draw_method == SAMPLER_DRAW_GUMBEL && !operation.has("draw_method")) continue;
-      spec.per_row = true;
-      spec.output_dtype = spec.candidates ? SAMPLER_F32 : spec.dtype;
-      spec.draft_dtype = sampler_dtype((spec.dtype + 1) % 3);
-      spec.draft_kind = spec.kind;
-      spec.token_id_type = sampler_id_type(spec.dtype == SAMPLER_F16);
-      spec.candidate_id_type = sampler_id_type(spec.dtype == SAMPLER_BF16);
-      specs.push_back(spec);
-    }
+  for (int number = 0; number < 5 * 3 * 2 * 3 * 2 * 2; ++number) {
+    Spec spec;
+    spec.operation = Op(number / 72);
+    spec.dtype = sampler_dtype(number % 3);
+    spec.kind = sampler_input_kind(number / 3 % 2);
+    spec.candidates = number / 6 % 3 == 1;
+    spec.ragged = number / 6 % 3 == 2;
+    const bool has_variant = number / 18 % 2 != 0;
+    spec.row_indices = has_variant && spec.operation == Op::kSample;
+    spec.output_kind = sampler_output_kind(has_variant && spec.operation == Op::kFilter);
+    spec.draft = !(has_variant && spec.has_two_models());
+    spec.draw_method = sampler_draw_method(number / 36 % 2);
+    if (has_variant && spec.operation == Op::kSelect) continue;
+    if (spec.draw_method == SAMPLER_DRAW_GUMBEL && spec.operation != Op::kSample) continue;
+    if (spec.output_kind == SAMPLER_OUTPUT_VALUES && spec.kind != SAMPLER_LOGITS) continue;
+    if (spec.is_residual() && (spec.kind == SAMPLER_LOGITS || spec.has_counts())) continue;
+    if (spec.ragged && spec.dtype != SAMPLER_F32) continue;  // the same in all types
+    spec.per_slot = true;
+    spec.output_dtype = spec.candidates ? SAMPLER_F32 : spec.dtype;
+    spec.draft_dtype = sampler_dtype((spec.dtype + 1) % 3);
+    spec.draft_kind = spec.kind;
+    spec.token_id_type = sampler_id_type(spec.dtype == SAMPLER_F16);
+    spec.candidate_id_type = sampler_id_type(spec.dtype == SAMPLER_BF16);
+    specs.push_back(spec);
   }
   return specs;
 }
 
 std::vector<Spec> few_specs() {
   std::vector<Spec> specs;
-  for (const Spec &spec : all_specs()) {
-    const bool rows = spec.dtype == SAMPLER_F32 && !spec.candidates && !spec.row_indices;
+  for (Spec spec : all_specs()) {
+    const bool rows = spec.dtype == SAMPLER_F32 && !spec.has_counts() && !spec.row_indices;
     const bool lists = spec.dtype == SAMPLER_F16 && spec.candidates &&
                        (spec.row_indices || !spec.op().has("row_indices"));
-    if ((rows || lists) && spec.draft) specs.push_back(spec);
+    if ((!rows && !lists) || (spec.has_two_models() && !spec.draft)) continue;
+    specs.push_back(spec);
+    if (!spec.op().has("slots")) continue;
+    spec.slots = spec.streams = true;
+    specs.push_back(spec);
   }
   return specs;
 }
 
 namespace {
 
-// Without what the operation does not have.
+// Without what the call does not have.
 Spec possible(Spec spec) {
-  spec.candidates = spec.candidates && spec.op().has("candidate_id_type");
-  if (spec.is_residual()) spec.kind = spec.draft_kind = SAMPLER_PROBABILITIES;
+  if (spec.is_residual()) {
+    spec.candidates = spec.ragged = false;
+    spec.kind = spec.draft_kind = SAMPLER_PROBABILITIES;
+  }
+  spec.slots = spec.slots && spec.op().has("slots");
   return spec;
 }
 
@@ -200,37 +204,24 @@ Spec possible(Spec spec) {
 Call::Call(const Spec &wanted)
     : spec_(possible(wanted)), args_(wanted.op()), random_(wanted.contents) {
   const Spec &spec = spec_;
-  args_.set("num_rows", spec.num_rows);
-  args_.set("num_cols", spec.num_cols);
   args_.set_if_any("output_dtype", spec.output_dtype);
+  args_.set_if_any("output_kind", spec.output_kind);
   args_.set_if_any("draw_method", spec.draw_method);
   args_.set_if_any("logprob_kind", SAMPLER_LOGPROB_PROCESSED);
   args_.set_if_any("num_selected", spec.num_selected);
+  args_.set_if_any("num_drafts", spec.num_drafts);
   args_.set_if_any("token_id_type", spec.token_id_type);
-  args_.set_if_any("candidate_id_type", spec.candidate_id_type);
-  if (spec.is_residual()) {
-    add_values("target", spec.dtype, spec.kind, spec.num_rows, "", "");
-    if (spec.draft) {
-      add_values("draft", spec.draft_dtype, spec.draft_kind, spec.num_rows, "", "");
-    } else {
-      add_drafts();
-    }
-  } else if (spec.is_chain()) {
-    args_.set("num_drafts", spec.num_drafts);
-    add_values("target", spec.dtype, spec.kind, spec.num_rows * (spec.num_drafts + 1),
-               "target_candidate_ids", "target_candidate_counts");
-    if (spec.draft) {
-      add_values("draft", spec.draft_dtype, spec.draft_kind, spec.num_rows * spec.num_drafts,
-                 "draft_candidate_ids", "draft_candidate_counts");
-    }
-    add_drafts();
-    add_draft_lengths();
-  } else {
-    add_values("input", spec.dtype, spec.kind, spec.input_rows(), "candidate_ids",
-               "candidate_counts");
+  add_rows(spec.view(), spec.dtype, spec.kind, spec.input_rows(), spec.num_positions());
+  if (spec.has_two_models() && spec.draft) {
+    add_rows("draft", spec.draft_dtype, spec.draft_kind, spec.num_rows * spec.num_draft_positions(),
+             spec.num_draft_positions());
   }
+  if (spec.is_verify() || (spec.is_residual() && !spec.draft)) add_drafts();
+  if (spec.is_verify()) add_draft_counts();
   if (spec.row_indices) add_row_indices();
+  if (spec.slots) add_slots();
   add_parameters();
+  add_random();
   add_outputs();
 }
 
@@ -243,114 +234,164 @@ Call::Array &Call::add(const std::string &member, Direction direction, std::size
   array.rows = rows;
   array.cols = cols;
   array.stride = stride;
+  array.rows_per_group = std::max<std::int64_t>(rows, 1);
+  array.group_stride = 0;
   array.dtype = SAMPLER_F32;
-  array.buffer = Buffer(std::size_t(extent(rows, cols, stride)) * element_size,
+  const std::int64_t extent = rows == 0 || cols == 0 ? 0 : (rows - 1) * stride + cols;
+  array.buffer = Buffer(std::size_t(extent) * element_size,
                         std::size_t(spec_.misalignment) * element_size, kSentinel);
   args_.set<void *>(member, array.buffer.data());
   arrays_.push_back(std::move(array));
   return arrays_.back();
 }
 
-void Call::add_values(const std::string &member, sampler_dtype dtype, sampler_input_kind kind,
-                      std::int64_t rows, const std::string &ids_member,
-                      const std::string &counts_member) {
-  const std::int64_t stride = spec_.num_cols + spec_.padding;
-  {
-    Array &array = add(member, Direction::kIn, size_of_dtype(dtype), rows, spec_.num_cols, stride);
-    array.dtype = dtype;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t i = 0; i < (row + 1 < rows ? stride : spec_.num_cols); ++i) {
-        const float value = i < spec_.num_cols ? random_value(&random_, kind) : kNan;
-        store(element(array, row, i), dtype, value);
-      }
-      if (spec_.num_cols > 0) set_value(member, row, row % spec_.num_cols, 0.25f);  // never empty
-    }
-  }
-  args_.set_if_any(member + "_dtype", dtype);
-  args_.set_if_any(member + "_kind", kind);
-  if (spec_.is_chain()) {
-    args_.set(member + "_position_stride", spec_.padding ? stride : 0);
-  } else {
-    args_.set(spec_.is_residual() ? member + "_row_stride" : "row_stride",
-              spec_.padding ? stride : 0);
-  }
-  if (spec_.candidates) add_candidates(ids_member, counts_member, rows, stride);
+// Elements of rows, or of their candidates.
+Call::Array &Call::add_elements(const std::string &member, std::size_t element_size,
+                                std::int64_t num_rows, std::int64_t num_positions) {
+  Array &array = add(member, Direction::kIn, element_size, num_rows, spec_.num_cols,
+                     spec_.num_cols + spec_.padding);
+  if (spec_.sequence_padding == 0 || num_rows == 0) return array;
+  array.rows_per_group = num_positions;
+  array.group_stride = num_positions * array.stride + spec_.sequence_padding;
+  const std::int64_t extent = (num_rows / num_positions - 1) * array.group_stride +
+                              (num_positions - 1) * array.stride + array.cols;
+  array.buffer = Buffer(std::size_t(extent) * element_size,
+                        std::size_t(spec_.misalignment) * element_size, kSentinel);
+  args_.set<void *>(member, array.buffer.data());
+  return array;
 }
 
-void Call::add_candidates(const std::string &ids_member, const std::string &counts_member,
-                          std::int64_t rows, std::int64_t stride) {
+void Call::add_rows(const std::string &view, sampler_dtype dtype, sampler_input_kind kind,
+                    std::int64_t num_rows, std::int64_t num_positions) {
+  {
+    Array &array = add_elements(view + ".values", size_of_dtype(dtype), num_rows, num_positions);
+    array.dtype = dtype;
+    const std::size_t size = array.element_size;
+    for (std::size_t at = 0; at < array.buffer.size(); at += size) {
+      store(array.buffer.data() + at, dtype, kNan);
+    }
+    for (std::int64_t row = 0; row < num_rows; ++row) {
+      for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
+        store(element(array, row, i), dtype, random_value(&random_, kind));
+      }
+      // Never empty.
+      if (spec_.num_cols > 0) store(element(array, row, row % spec_.num_cols), dtype, 0.25f);
+    }
+    if (spec_.padding) args_.set(view + ".row_stride", array.stride);
+    if (array.group_stride) args_.set(view + "_sequence_stride", array.group_stride);
+  }
+  args_.set(view + ".num_rows", num_rows);
+  args_.set(view + ".num_cols", spec_.num_cols);
+  args_.set(view + ".dtype", dtype);
+  args_.set(view + ".kind", kind);
+  args_.set(view + ".candidate_id_type", spec_.candidate_id_type);
+  if (spec_.candidates) add_candidate_ids(view, num_rows, num_positions);
+  if (spec_.has_counts()) add_candidate_counts(view, num_rows);
+}
+
+void Call::add_candidate_ids(const std::string &view, std::int64_t num_rows,
+                             std::int64_t num_positions) {
   const std::size_t id_size = size_of_id(spec_.candidate_id_type);
-  Array &array = add(ids_member, Direction::kIn, id_size, rows, spec_.num_cols, stride);
+  Array &array = add_elements(view + ".candidate_ids", id_size, num_rows, num_positions);
   std::vector<std::int64_t> vocabulary(std::size_t(2 * spec_.num_cols));
   std::iota(vocabulary.begin(), vocabulary.end(), 0);
-  for (std::int64_t row = 0; row < rows; ++row) {
+  for (std::int64_t row = 0; row < num_rows; ++row) {
     for (std::size_t i = 0; i < std::size_t(spec_.num_cols); ++i) {
       const auto other = random_.between(std::int64_t(i), std::int64_t(vocabulary.size()) - 1);
       std::swap(vocabulary[i], vocabulary[std::size_t(other)]);
       store_id(element(array, row, std::int64_t(i)), id_size, vocabulary[i]);
     }
   }
-  // The last quarter of a row may be left out.
-  add(counts_member, Direction::kIn, sizeof(std::int32_t), rows, 1, 1);
-  for (std::int64_t row = 0; row < rows; ++row) {
+}
+
+// The last quarter of a row may be left out.
+void Call::add_candidate_counts(const std::string &view, std::int64_t num_rows) {
+  const std::string member = view + ".candidate_counts";
+  add(member, Direction::kIn, sizeof(std::int32_t), num_rows, 1, 1);
+  for (std::int64_t row = 0; row < num_rows; ++row) {
     const std::int64_t least = std::max(spec_.num_cols * 3 / 4, row % spec_.num_cols + 1);
-    at<std::int32_t>(counts_member, row) = std::int32_t(random_.between(least, spec_.num_cols));
+    at<std::int32_t>(member, row) = std::int32_t(random_.between(least, spec_.num_cols));
   }
 }
 
 void Call::add_row_indices() {
-  args_.set("num_input_rows", spec_.num_input_rows);
+  args_.set("num_row_indices", spec_.num_rows);
   add("row_indices", Direction::kIn, sizeof(std::int32_t), spec_.num_rows, 1, 1);
   for (std::int64_t row = 0; row < spec_.num_rows; ++row) {
     at<std::int32_t>("row_indices", row) = std::int32_t(random_.between(0, spec_.input_rows() - 1));
   }
 }
 
+// In any order, each once. Drawn apart, so that a call has the same contents without them.
+void Call::add_slots() {
+  Random random(spec_.contents + 1000);
+  std::vector<std::int64_t> slots(std::size_t(spec_.num_slots()));
+  std::iota(slots.begin(), slots.end(), 0);
+  args_.set("num_slots", spec_.num_slots());
+  add("slots", Direction::kIn, sizeof(std::int32_t), spec_.num_rows, 1, 1);
+  for (std::size_t row = 0; row < std::size_t(spec_.num_rows); ++row) {
+    const auto other = random.between(std::int64_t(row), spec_.num_slots() - 1);
+    std::swap(slots[row], slots[std::size_t(other)]);
+    set_id("slots", std::int64_t(row), 0, slots[row]);
+  }
+}
+
+// Slots that no row has keep the sentinels.
 template <class T, class Make>
-void Call::add_per_row(const std::string &member, const Make &make) {
-  if (!spec_.op().has(member)) return;
-  add(member, Direction::kIn, sizeof(T), spec_.num_rows, 1, 1);
-  for (std::int64_t row = 0; row < spec_.num_rows; ++row) at<T>(member, row) = make(row);
+void Call::add_per_slot(const std::string &member, const Make &make) {
+  add(member, Direction::kIn, sizeof(T), spec_.num_slots(), 1, 1);
+  for (std::int64_t row = 0; row < spec_.num_rows; ++row) at<T>(member, slot(row)) = make(row);
 }
 
 void Call::add_parameters() {
-  const bool has_logits = spec_.kind == SAMPLER_LOGITS ||
-                          (spec_.is_chain() && spec_.draft && spec_.draft_kind == SAMPLER_LOGITS);
-  const bool filters = !spec_.is_chain() || has_logits;
-  if (!spec_.per_row) {
-    args_.set_if_any("temperature", spec_.kind == SAMPLER_LOGITS ? 0.9f : 1.0f);
-    if (filters) {
-      args_.set_if_any<std::int32_t>("top_k", 20);
-      args_.set_if_any("top_p", 0.9f);
-      args_.set_if_any("min_p", 0.01f);
-    }
-    args_.set_if_any<std::uint64_t>("seed", 12345);
-    args_.set_if_any<std::uint64_t>("offset", 7);
-    return;
-  }
   constexpr float kInf = std::numeric_limits<float>::infinity();
   static const float kTemperatures[] = {0.7f, 1.0f, 2.5f, 0.0f, 1e-3f, kInf, -1.0f};
   static const std::int32_t kTopKs[] = {5, 0, 1000000, 20, 1, -3, 12, INT32_MIN};
   static const float kTopPs[] = {0.9f, 1.0f, 0.5f, 0.0f, 0.99f, 2.0f, -kInf};
   static const float kMinPs[] = {0.0f, 0.05f, -1.0f, 0.3f, kInf};
-  add_per_row<float>("temperatures", [&](std::int64_t row) {
+  if (spec_.per_slot && spec_.op().has("selected_counts")) {
+    add_per_slot<std::int32_t>("selected_counts", [](std::int64_t row) { return kTopKs[row % 8]; });
+  }
+  if (!spec_.op().has("params")) return;
+  const bool has_logits = spec_.kind == SAMPLER_LOGITS ||
+                          (spec_.is_verify() && spec_.draft && spec_.draft_kind == SAMPLER_LOGITS);
+  const bool filters = !spec_.is_verify() || has_logits;
+  if (!spec_.per_slot) {
+    args_.set("params.temperature", spec_.kind == SAMPLER_LOGITS ? 0.9f : 1.0f);
+    if (!filters) return;
+    args_.set<std::int32_t>("params.top_k", 20);
+    args_.set("params.top_p", 0.9f);
+    args_.set("params.min_p", 0.01f);
+    return;
+  }
+  add_per_slot<float>("row_params.temperature", [&](std::int64_t row) {
     const float temperature = kTemperatures[row % 7];
     return spec_.kind == SAMPLER_LOGITS || temperature <= 0 ? temperature : 1.0f;
   });
-  if (spec_.filters_off) {
-    add_per_row<std::int32_t>("top_ks", [](std::int64_t) { return 0; });
-    add_per_row<float>("top_ps", [](std::int64_t) { return 1.0f; });
-    add_per_row<float>("min_ps", [](std::int64_t) { return 0.0f; });
-  } else if (filters) {
-    add_per_row<std::int32_t>("top_ks", [&](std::int64_t row) { return kTopKs[row % 8]; });
-    add_per_row<float>("top_ps", [&](std::int64_t row) { return kTopPs[row % 7]; });
-    add_per_row<float>("min_ps", [&](std::int64_t row) { return kMinPs[row % 5]; });
+  const bool off = spec_.filters_off;
+  if (!filters && !off) return;
+  add_per_slot<std::int32_t>("row_params.top_k",
+                             [&](std::int64_t row) { return off ? 0 : kTopKs[row % 8]; });
+  add_per_slot<float>("row_params.top_p",
+                      [&](std::int64_t row) { return off ? 1.0f : kTopPs[row % 7]; });
+  add_per_slot<float>("row_params.min_p",
+                      [&](std::int64_t row) { return off ? 0.0f : kMinPs[row % 5]; });
+}
+
+void Call::add_random() {
+  if (!spec_.op().has("random.seed")) return;
+  if (spec_.per_slot) {
+    add_per_slot<std::uint64_t>("random.seeds", [&](std::int64_t) { return random_.next(); });
+    add_per_slot<std::uint64_t>("random.offsets", [&](std::int64_t) { return random_.next(); });
+    args_.set("random.num_seeds", spec_.num_slots());
+    args_.set("random.num_offsets", spec_.num_slots());
+  } else {
+    args_.set<std::uint64_t>("random.seed", 12345);
+    args_.set<std::uint64_t>("random.offset", 7);
   }
-  if (spec_.op().has("seeds")) {
-    add_per_row<std::uint64_t>("seeds", [&](std::int64_t) { return random_.next(); });
-    add_per_row<std::uint64_t>("offsets", [&](std::int64_t) { return random_.next(); });
-    args_.set("num_seeds", spec_.num_rows);
-    args_.set("num_offsets", spec_.num_rows);
+  if (spec_.streams) {
+    add_per_slot<std::uint32_t>("random.streams",
+                                [&](std::int64_t) { return std::uint32_t(random_.next()); });
   }
 }
 
@@ -363,18 +404,20 @@ void Call::add_drafts() {
       const std::int64_t position = row * spec_.num_positions() + i;
       std::int64_t best = 0;  // a likely draft, so that some are accepted
       for (std::int64_t col = 1; col < spec_.num_cols / 2; ++col) {
-        if (value("target", position, col) > value("target", position, best)) best = col;
+        if (value("target.values", position, col) > value("target.values", position, best)) {
+          best = col;
+        }
       }
       set_id("draft_token_ids", row, i,
-             spec_.candidates ? id("target_candidate_ids", position, best) : best);
+             spec_.candidates ? id("target.candidate_ids", position, best) : best);
     }
   }
 }
 
-void Call::add_draft_lengths() {
-  add("draft_lengths", Direction::kIn, sizeof(std::int32_t), spec_.num_rows, 1, 1);
+void Call::add_draft_counts() {
+  add("draft_counts", Direction::kIn, sizeof(std::int32_t), spec_.num_rows, 1, 1);
   for (std::int64_t row = 0; row < spec_.num_rows; ++row) {
-    at<std::int32_t>("draft_lengths", row) = std::int32_t(spec_.num_drafts - row % 2);
+    at<std::int32_t>("draft_counts", row) = std::int32_t(spec_.num_drafts - row % 2);
   }
 }
 
@@ -382,9 +425,7 @@ void Call::add_outputs() {
   const Operation &op = spec_.op();
   const std::int64_t rows = spec_.num_rows;
   const bool select = op.has("num_selected");
-  std::int64_t tokens = 1;
-  if (select) tokens = spec_.num_selected;
-  if (spec_.is_chain()) tokens = spec_.num_drafts + 1;
+  const std::int64_t tokens = select ? spec_.num_selected : spec_.num_positions();
   if (op.has("out_token_ids")) {
     add("out_token_ids", Direction::kOut, size_of_id(spec_.token_id_type), rows, tokens, tokens);
   }
@@ -447,7 +488,7 @@ bool Call::output_padding_is_untouched() const {
 }
 
 std::string Call::inputs() const {
-  std::string bytes(static_cast<const char *>(args_.data()), spec_.op().args_size);
+  std::string bytes = args_.bytes();
   for (const Array &array : arrays_) {
     if (array.direction == Direction::kIn) bytes += array.buffer.bytes();
   }
@@ -478,6 +519,27 @@ std::int64_t Call::id(const std::string &member, std::int64_t row, std::int64_t 
   return load_id(element(array, row, col), array.element_size);
 }
 
+void Call::copy_row(const Call &from, const std::string &member, std::int64_t from_row,
+                    std::int64_t row) {
+  const Array &source = from.find(member), &target = find(member);
+  std::memcpy(element(target, row, 0), element(source, from_row, 0),
+              std::size_t(source.cols) * source.element_size);
+}
+
+void Call::copy_output_row(const Call &from, std::int64_t from_row, std::int64_t row) {
+  for (const Array &array : from.arrays_) {
+    if (array.member == "slots" || !has_array(array.member)) continue;
+    if (array.member.rfind("row_params.", 0) == 0 || array.member.rfind("random.", 0) == 0) {
+      copy_row(from, array.member, from.slot(from_row), slot(row));
+      continue;
+    }
+    const std::int64_t count = array.rows / from.spec_.num_rows;
+    for (std::int64_t i = 0; i < count; ++i) {
+      copy_row(from, array.member, from_row * count + i, row * count + i);
+    }
+  }
+}
+
 bool Call::has_array(const std::string &member) const {
   return std::any_of(arrays_.begin(), arrays_.end(),
                      [&](const Array &array) { return array.member == member; });
@@ -500,7 +562,9 @@ const Call::Array &Call::find(const std::string &member) const {
 }
 
 unsigned char *Call::element(const Array &array, std::int64_t row, std::int64_t col) {
-  return array.buffer.data() + std::size_t(row * array.stride + col) * array.element_size;
+  const std::int64_t index = row / array.rows_per_group * array.group_stride +
+                             row % array.rows_per_group * array.stride + col;
+  return array.buffer.data() + std::size_t(index) * array.element_size;
 }
 
 Sampler make_sampler(const sampler_options &options) {
@@ -513,7 +577,7 @@ Sampler make_sampler(const sampler_options &options) {
 }
 
 sampler_options roomy_options(std::int32_t num_threads) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
   options.max_rows = 64;
   options.max_cols = 1024;

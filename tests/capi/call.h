@@ -1,4 +1,4 @@
-// One call of any operation, with memory for each of its arrays.
+// One full call, with memory for each of its arrays.
 //
 // Arrays are heap blocks of exactly the bytes that the headers say are touched, so that sanitizers
 // see an access outside. Outputs start as sentinels. Values lie on grids that f32, f16 and bf16 all
@@ -14,20 +14,22 @@
 
 namespace capi_test {
 
-// What to call. The members that an operation does not have are ignored.
+// What to call. The members that a call does not have are ignored.
 struct Spec {
-  sampler_operation operation = SAMPLER_OP_SAMPLE;
-  std::int64_t num_rows = 4;
+  Op operation = Op::kSample;
+  std::int64_t num_rows = 4;  // of output; of verify: sequences
   std::int64_t num_cols = 37;
   std::int64_t num_input_rows = 0;  // with row_indices; 0: num_rows
   std::int64_t num_drafts = 3;
   std::int64_t num_selected = 5;
-  std::int64_t padding = 0;       // elements from the end of a row to the next, NaN or sentinels
-  std::int64_t misalignment = 0;  // elements that each array starts behind a boundary of 16 bytes
+  std::int64_t padding = 0;  // elements from the end of a row to the next, NaN or sentinels
+  std::int64_t sequence_padding = 0;  // of verify: the same between sequences
+  std::int64_t misalignment = 0;  // elements that each array starts after a boundary of 16 bytes
 
   sampler_dtype dtype = SAMPLER_F32;
   sampler_input_kind kind = SAMPLER_LOGITS;
   sampler_dtype output_dtype = SAMPLER_F32;
+  sampler_output_kind output_kind = SAMPLER_OUTPUT_PROBABILITIES;
   sampler_dtype draft_dtype = SAMPLER_F32;
   sampler_input_kind draft_kind = SAMPLER_LOGITS;
   sampler_id_type token_id_type = SAMPLER_ID_I32;
@@ -35,29 +37,35 @@ struct Spec {
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
 
   bool candidates = false;     // ids in random order, out of a vocabulary of twice the columns
+  bool ragged = false;         // rows of different lengths: counts without ids
   bool row_indices = false;    // random, so that outputs share rows
-  bool per_row = false;        // parameters, seeds and offsets are arrays of one value per row
-  bool filters_off = false;    // with per_row: arrays of filters that are off in every row
+  bool per_slot = false;       // parameters, seeds and offsets are arrays
+  bool slots = false;          // of twice as many slots as rows, which the rows have in any order
+  bool streams = false;        // random
+  bool filters_off = false;    // with per_slot: arrays of filters that are off in every slot
   bool draft = true;           // false: the drafter was deterministic
   std::uint64_t contents = 1;  // seed of the arrays' contents
 
-  const Operation &op() const { return operations()[std::size_t(operation)]; }
-  bool is_chain() const { return operation == SAMPLER_OP_CHAIN_SPECULATIVE; }
-  bool is_residual() const { return operation == SAMPLER_OP_RESIDUAL; }
-  bool has_two_models() const { return is_chain() || is_residual(); }
-  // The array of rows that output rows are made of, and how many of them each has.
-  const char *values() const { return has_two_models() ? "target" : "input"; }
-  std::int64_t num_positions() const { return is_chain() ? num_drafts + 1 : 1; }
-  std::int64_t num_draft_positions() const { return is_chain() ? num_drafts : 1; }
+  const Operation &op() const { return capi_test::operation(operation); }
+  bool is_verify() const { return operation == Op::kVerify; }
+  bool is_residual() const { return operation == Op::kResidual; }
+  bool has_two_models() const { return is_verify() || is_residual(); }
+  // The rows that output rows are made of, and how many of them each has.
+  const char *view() const { return has_two_models() ? "target" : "input"; }
+  const char *values() const { return has_two_models() ? "target.values" : "input.values"; }
+  bool has_counts() const { return candidates || ragged; }
+  std::int64_t num_positions() const { return is_verify() ? num_drafts + 1 : 1; }
+  std::int64_t num_draft_positions() const { return is_verify() ? num_drafts : 1; }
+  std::int64_t num_slots() const { return slots ? 2 * num_rows : num_rows; }
   std::int64_t input_rows() const {
-    return row_indices && num_input_rows > 0 ? num_input_rows : num_rows;
+    return row_indices && num_input_rows > 0 ? num_input_rows : num_rows * num_positions();
   }
 };
 
 std::string describe(const Spec &spec);
 
-// Every operation, with each type and kind of input, rows and candidate lists, with and without
-// row_indices. All with parameters per row.
+// Every call, with each type and kind of input, rows, candidate lists and ragged rows, with and
+// without row_indices. All with parameters per slot.
 std::vector<Spec> all_specs();
 
 // Calls that between them take every path, but not in every combination.
@@ -98,12 +106,13 @@ class Call {
 
   enum class Direction { kIn, kOut };
 
-  // [rows, cols] elements, row by row `stride` elements apart.
+  // [rows, cols] elements, row by row `stride` elements apart, in groups of rows that begin
+  // `group_stride` elements apart.
   struct Array {
     std::string member;
     Direction direction;
     std::size_t element_size;
-    std::int64_t rows, cols, stride;
+    std::int64_t rows, cols, stride, rows_per_group, group_stride;
     Buffer buffer;
     sampler_dtype dtype;  // of arrays of values
   };
@@ -125,11 +134,11 @@ class Call {
   std::string output_row(std::int64_t row) const;
   bool output_padding_is_untouched() const;
 
-  // The bytes of all that the call may only read, the argument struct among it.
+  // The bytes of all that the call may only read, the argument structs among it.
   std::string inputs() const;
 
-  // Values of `input`, `target` and `draft`, rounded to their type. A row of the last two is that
-  // of a position: output row * positions + position.
+  // Values of "input.values", "target.values", "draft.values" and outputs, rounded to their type. A
+  // row of a verify's is that of a position: sequence * positions + position.
   void set_value(const std::string &member, std::int64_t row, std::int64_t col, float value);
   float value(const std::string &member, std::int64_t row, std::int64_t col) const;
   // All columns.
@@ -139,10 +148,20 @@ class Call {
   void set_id(const std::string &member, std::int64_t row, std::int64_t col, std::int64_t id);
   std::int64_t id(const std::string &member, std::int64_t row, std::int64_t col) const;
 
-  // A number of `input` and `output` arrays whose elements are of type T.
+  // A number of an array whose elements are of type T.
   template <class T>
   T &at(const std::string &member, std::int64_t row, std::int64_t col = 0) {
     return *reinterpret_cast<T *>(element(find(member), row, col));
+  }
+
+  // Whose parameters, seed and offset an output row has.
+  std::int64_t slot(std::int64_t row) const {
+    return has_array("slots") ? id("slots", row, 0) : row;
+  }
+  // How many elements a row of "input", "target" or "draft" has.
+  std::int64_t count(const std::string &view, std::int64_t row) const {
+    const std::string counts = view + ".candidate_counts";
+    return has_array(counts) ? id(counts, row, 0) : spec_.num_cols;
   }
 
   std::int64_t token(std::int64_t row, std::int64_t col = 0) const {
@@ -151,6 +170,11 @@ class Call {
   sampler_row_status status(std::int64_t row) {
     return at<sampler_row_status>("out_row_status", row);
   }
+
+  // Copies a row of an array, and all that belongs to an output row, of another call.
+  void copy_row(const Call &from, const std::string &member, std::int64_t from_row,
+                std::int64_t row);
+  void copy_output_row(const Call &from, std::int64_t from_row, std::int64_t row);
 
   bool has_array(const std::string &member) const;
   const Array &array(const std::string &member) const { return find(member); }
@@ -162,18 +186,22 @@ class Call {
  private:
   Array &add(const std::string &member, Direction direction, std::size_t element_size,
              std::int64_t rows, std::int64_t cols, std::int64_t stride);
-  void add_values(const std::string &member, sampler_dtype dtype, sampler_input_kind kind,
-                  std::int64_t rows, const std::string &ids_member,
-                  const std::string &counts_member);
-  void add_candidates(const std::string &ids_member, const std::string &counts_member,
-                      std::int64_t rows, std::int64_t stride);
+  void add_rows(const std::string &view, sampler_dtype dtype, sampler_input_kind kind,
+                std::int64_t num_rows, std::int64_t num_positions);
+  Array &add_elements(const std::string &member, std::size_t element_size, std::int64_t num_rows,
+                      std::int64_t num_positions);
+  void add_candidate_ids(const std::string &view, std::int64_t num_rows,
+                         std::int64_t num_positions);
+  void add_candidate_counts(const std::string &view, std::int64_t num_rows);
   void add_row_indices();
+  void add_slots();
   void add_parameters();
+  void add_random();
   void add_drafts();
-  void add_draft_lengths();
+  void add_draft_counts();
   void add_outputs();
   template <class T, class Make>
-  void add_per_row(const std::string &member, const Make &make);
+  void add_per_slot(const std::string &member, const Make &make);
 
   const Array &find(const std::string &member) const;
   Array &find(const std::string &member) {

@@ -12,38 +12,30 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Names of the arrays of values of an operation, with their ids and counts.
-struct Source {
-  std::string values, ids, counts;
-};
-
-std::vector<Source> sources_of(const Spec &spec) {
-  if (!spec.is_chain()) return {{"input", "candidate_ids", "candidate_counts"}};
-  std::vector<Source> sources = {{"target", "target_candidate_ids", "target_candidate_counts"}};
-  if (spec.draft) {
-    sources.push_back({"draft", "draft_candidate_ids", "draft_candidate_counts"});
-  }
-  return sources;
+std::vector<std::string> views_of(const Spec &spec) {
+  if (!spec.has_two_models()) return {"input"};
+  return spec.draft ? std::vector<std::string>{"target", "draft"}
+                    : std::vector<std::string>{"target"};
 }
 
 // What the row of a list means: the value of each id, or that of a token that cannot be chosen.
-std::vector<float> as_row(const Call &list, const Source &source, std::int64_t row,
+std::vector<float> as_row(const Call &list, const std::string &view, std::int64_t row,
                           std::int64_t num_cols) {
-  const bool logits =
-      (source.values == "draft" ? list.spec().draft_kind : list.spec().kind) == SAMPLER_LOGITS;
+  const Spec &spec = list.spec();
+  const bool logits = (view == "draft" ? spec.draft_kind : spec.kind) == SAMPLER_LOGITS;
   std::vector<float> values(std::size_t(num_cols), logits ? -kInf : 0.0f);
-  const std::int64_t count = list.id(source.counts, row, 0);
-  for (std::int64_t i = 0; i < count; ++i) {
-    values[std::size_t(list.id(source.ids, row, i))] = list.value(source.values, row, i);
+  for (std::int64_t i = 0; i < list.count(view, row); ++i) {
+    const std::int64_t id = spec.candidates ? list.id(view + ".candidate_ids", row, i) : i;
+    values[std::size_t(id)] = list.value(view + ".values", row, i);
   }
   return values;
 }
 
-// The call on whole rows that means the same as a call on lists.
+// The call on whole rows that means the same as a call on lists or ragged rows.
 Call as_rows(const Call &list) {
   Spec spec = list.spec();
-  spec.candidates = false;
-  spec.num_cols *= 2;
+  if (spec.candidates) spec.num_cols *= 2;
+  spec.candidates = spec.ragged = false;
   Call rows(spec);
   for (const auto &[member, layout] : spec.op().members) {  // parameters, drafts and the like
     if (!rows.has_array(member) || member.rfind("out", 0) == 0) continue;
@@ -51,47 +43,54 @@ Call as_rows(const Call &list) {
     std::memcpy(rows.buffer(member).data(), list.array(member).buffer.data(),
                 rows.buffer(member).size());
   }
-  for (const Source &source : sources_of(spec)) {
-    for (std::int64_t row = 0; row < list.array(source.values).rows; ++row) {
-      const std::vector<float> values = as_row(list, source, row, spec.num_cols);
+  for (const std::string &view : views_of(spec)) {
+    const std::string member = view + ".values";
+    for (std::int64_t row = 0; row < list.array(member).rows; ++row) {
+      const std::vector<float> values = as_row(list, view, row, spec.num_cols);
       for (std::int64_t col = 0; col < spec.num_cols; ++col) {
-        rows.set_value(source.values, row, col, values[std::size_t(col)]);
+        rows.set_value(member, row, col, values[std::size_t(col)]);
       }
     }
   }
   return rows;
 }
 
-// Outputs of an element in a list stand at its place, those behind the list as if not kept.
+// Outputs of an element in a list stand at its place, those after the list as if not kept.
 void expect_permuted(const Call &list, const Call &rows) {
   const Spec &spec = list.spec();
-  const float nothing = spec.operation == SAMPLER_OP_TOP_K_MASK ? -kInf : 0.0f;
+  const float nothing = spec.output_kind == SAMPLER_OUTPUT_VALUES ? -kInf : 0.0f;
   for (std::int64_t row = 0; row < spec.num_rows; ++row) {
-    const std::int64_t count = list.id("candidate_counts", row, 0);
     for (std::int64_t i = 0; i < spec.num_cols; ++i) {
-      const float expected =
-          i < count ? rows.value("output", row, list.id("candidate_ids", row, i)) : nothing;
+      const std::int64_t id = spec.candidates ? list.id("input.candidate_ids", row, i) : i;
+      const float expected = i < list.count("input", row) ? rows.value("output", row, id) : nothing;
       EXPECT_EQ(list.value("output", row, i), expected) << "row " << row << ", element " << i;
     }
   }
 }
 
+void expect_same_outputs(Call *list, Call *rows, sampler_t sampler) {
+  expect_ok(list, sampler);
+  expect_ok(rows, sampler);
+  for (const std::string &output : list->outputs()) {
+    if (output == "output") continue;
+    EXPECT_TRUE(same_bytes(list->buffer(output).bytes(), rows->buffer(output).bytes())) << output;
+  }
+  if (list->has_array("output")) expect_permuted(*list, *rows);
+}
+
 TEST(Candidates, EqualRowsOfTheOtherTokensMasked) {
   const Sampler sampler = roomy_sampler();
   for (Spec spec : all_specs()) {
-    if (!spec.candidates) continue;
-    SCOPED_TRACE(describe(spec));
-    spec.num_rows = 35;
-    spec.output_dtype = SAMPLER_F32;
-    Call list(spec);
-    Call rows = as_rows(list);
-    expect_ok(&list, sampler.get());
-    expect_ok(&rows, sampler.get());
-    for (const std::string &output : list.outputs()) {
-      if (output == "output") continue;
-      EXPECT_TRUE(same_bytes(list.buffer(output).bytes(), rows.buffer(output).bytes())) << output;
+    if (!spec.has_counts()) continue;
+    for (const bool slots : {false, true}) {
+      spec.slots = slots && spec.op().has("slots");
+      SCOPED_TRACE(describe(spec));
+      spec.num_rows = 35;
+      spec.output_dtype = SAMPLER_F32;
+      Call list(spec);
+      Call rows = as_rows(list);
+      expect_same_outputs(&list, &rows, sampler.get());
     }
-    if (list.has_array("output")) expect_permuted(list, rows);
   }
 }
 
@@ -99,7 +98,7 @@ TEST(Candidates, EqualRowsOfTheOtherTokensMasked) {
 TEST(Candidates, OfAllIdsEqualTheRow) {
   const Sampler sampler = roomy_sampler();
   for (Spec spec : all_specs()) {
-    if (spec.candidates || !spec.op().has("candidate_id_type")) continue;
+    if (spec.has_counts() || spec.is_residual()) continue;
     SCOPED_TRACE(describe(spec));
     spec.num_rows = 35;
     spec.output_dtype = SAMPLER_F32;
@@ -113,49 +112,45 @@ TEST(Candidates, OfAllIdsEqualTheRow) {
     }
     Random random(77);
     std::vector<std::int64_t> order(std::size_t(spec.num_cols));
-    for (const Source &source : sources_of(spec)) {
-      for (std::int64_t row = 0; row < rows.array(source.values).rows; ++row) {
+    for (const std::string &view : views_of(spec)) {
+      for (std::int64_t row = 0; row < rows.array(view + ".values").rows; ++row) {
         std::iota(order.begin(), order.end(), 0);
         for (std::size_t i = 0; i < order.size(); ++i) {
           std::swap(order[i],
                     order[std::size_t(random.between(std::int64_t(i), spec.num_cols - 1))]);
-          list.set_id(source.ids, row, std::int64_t(i), order[i]);
-          list.set_value(source.values, row, std::int64_t(i),
-                         rows.value(source.values, row, order[i]));
+          list.set_id(view + ".candidate_ids", row, std::int64_t(i), order[i]);
+          list.set_value(view + ".values", row, std::int64_t(i),
+                         rows.value(view + ".values", row, order[i]));
         }
-        list.at<std::int32_t>(source.counts, row) = std::int32_t(spec.num_cols);
+        list.at<std::int32_t>(view + ".candidate_counts", row) = std::int32_t(spec.num_cols);
       }
     }
-    expect_ok(&list, sampler.get());
-    expect_ok(&rows, sampler.get());
-    for (const std::string &output : list.outputs()) {
-      if (output == "output") continue;
-      EXPECT_TRUE(same_bytes(list.buffer(output).bytes(), rows.buffer(output).bytes())) << output;
-    }
-    if (list.has_array("output")) expect_permuted(list, rows);
+    expect_same_outputs(&list, &rows, sampler.get());
     // Without counts all elements count.
     const std::string expected = list.output();
-    for (const Source &source : sources_of(spec)) list.args().set<void *>(source.counts, nullptr);
+    for (const std::string &view : views_of(spec)) {
+      list.args().set<void *>(view + ".candidate_counts", nullptr);
+    }
     EXPECT_TRUE(same_bytes(output_of(&list, sampler.get()), expected));
   }
 }
 
-// Behind a row's last candidate may stand anything.
-TEST(Candidates, BehindTheLastAreNotRead) {
+// After a row's last element may stand anything.
+TEST(Candidates, AfterTheLastAreNotRead) {
   const Sampler sampler = roomy_sampler();
   for (const Spec &spec : all_specs()) {
-    if (!spec.candidates) continue;
+    if (!spec.has_counts()) continue;
     SCOPED_TRACE(describe(spec));
     Call call(spec);
     const std::string expected = output_of(&call, sampler.get());
     bool some = false;
-    for (const Source &source : sources_of(spec)) {
-      for (std::int64_t row = 0; row < call.array(source.values).rows; ++row) {
-        const std::int64_t count = call.at<std::int32_t>(source.counts, row);
-        for (std::int64_t i = count; i < spec.num_cols; ++i) {
+    for (const std::string &view : views_of(spec)) {
+      const std::string ids = view + ".candidate_ids";
+      for (std::int64_t row = 0; row < call.array(view + ".values").rows; ++row) {
+        for (std::int64_t i = call.count(view, row); i < spec.num_cols; ++i) {
           some = true;
-          call.set_value(source.values, row, i, kNan);
-          call.set_id(source.ids, row, i, i % 2 ? -1 : call.id(source.ids, row, 0));
+          call.set_value(view + ".values", row, i, kNan);
+          if (spec.candidates) call.set_id(ids, row, i, i % 2 ? -1 : call.id(ids, row, 0));
         }
       }
     }
@@ -169,13 +164,13 @@ TEST(Candidates, OfTheLastIdAlone) {
   const Sampler sampler = roomy_sampler();
   constexpr std::int64_t kLastId = (1 << 20) - 1;
   for (Spec spec : all_specs()) {
-    if (!spec.candidates || !spec.op().has("out_token_ids") || spec.is_chain()) continue;
+    if (!spec.candidates || !spec.op().has("out_token_ids") || spec.is_verify()) continue;
     SCOPED_TRACE(describe(spec));
     Call call(spec);
     for (std::int64_t row = 0; row < spec.num_rows; ++row) {
-      call.at<std::int32_t>("candidate_counts", row) = 1;
-      call.set_value("input", row, 0, 0.5f);
-      call.set_id("candidate_ids", row, 0, kLastId);
+      call.at<std::int32_t>("input.candidate_counts", row) = 1;
+      call.set_value("input.values", row, 0, 0.5f);
+      call.set_id("input.candidate_ids", row, 0, kLastId);
     }
     expect_ok(&call, sampler.get());
     for (std::int64_t row = 0; row < spec.num_rows; ++row) {
@@ -191,10 +186,10 @@ TEST(RowIndices, EqualRowsOfTheirOwn) {
     for (Spec spec : all_specs()) {
       if (!spec.row_indices) continue;
       for (const std::int64_t num_input_rows : {1, 3, 40}) {
-        for (const bool per_row : {true, false}) {
+        for (const bool per_slot : {true, false}) {
           spec.num_rows = 24;
           spec.num_input_rows = num_input_rows;
-          spec.per_row = per_row;
+          spec.per_slot = per_slot;
           SCOPED_TRACE(describe(spec));
           Call shared(spec);
           Spec own_spec = spec;
@@ -202,16 +197,10 @@ TEST(RowIndices, EqualRowsOfTheirOwn) {
           Call own(own_spec);
           for (const auto &[member, layout] : spec.op().members) {
             if (!own.has_array(member)) continue;
-            const bool of_input = member == "input" || member.rfind("candidate", 0) == 0;
+            const bool of_input = member.rfind("input.", 0) == 0;
             for (std::int64_t row = 0; row < spec.num_rows; ++row) {
-              const Call::Array &from = shared.array(member);
-              const std::int64_t from_row =
-                  of_input ? shared.at<std::int32_t>("row_indices", row) : row;
-              const Call::Array &to = own.array(member);
-              std::memcpy(
-                  to.buffer.data() + std::size_t(row * to.stride) * to.element_size,
-                  from.buffer.data() + std::size_t(from_row * from.stride) * from.element_size,
-                  std::size_t(from.cols) * from.element_size);
+              own.copy_row(shared, member,
+                           of_input ? shared.at<std::int32_t>("row_indices", row) : row, row);
             }
           }
           EXPECT_TRUE(

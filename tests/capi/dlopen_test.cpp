@@ -115,7 +115,7 @@ TEST(Dlopen, AThreadsFirstErrorNeedsNoMemory) {
   sampler_status status = SAMPLER_OK;
   char text[256] = "";
   EXPECT_EQ(requests_without_memory([&] {
-              status = argmax(nullptr, nullptr);
+              status = argmax(nullptr, nullptr, nullptr, nullptr);
               std::strcpy(text, last_error());
             }),
             0);
@@ -132,8 +132,10 @@ TEST(Dlopen, AThreadThatNoKeyCanBeSetForHasNoText) {
   EXPECT_EQ(requests_without_memory([&] {
               keys_are_refused = true;
               for (int i = 0; i < 1000; ++i) {
-                all_told = all_told && argmax(nullptr, nullptr) == SAMPLER_ERROR_INVALID_ARGUMENT &&
-                           std::strcmp(last_error(), "") == 0;
+                all_told =
+                    all_told &&
+                    argmax(nullptr, nullptr, nullptr, nullptr) == SAMPLER_ERROR_INVALID_ARGUMENT &&
+                    std::strcmp(last_error(), "") == 0;
               }
               keys_are_refused = false;
             }),
@@ -143,7 +145,7 @@ TEST(Dlopen, AThreadThatNoKeyCanBeSetForHasNoText) {
 
 TEST(Dlopen, AThreadsFirstExceptionNeedsNoMemory) {
   const Library library;
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = 2;
   options.max_cols = 4;
   options.num_threads = 2;
@@ -161,14 +163,14 @@ TEST(Dlopen, AThreadsFirstExceptionNeedsNoMemory) {
   ASSERT_EQ(FUNCTION(library, sampler_create)(&options, &sampler), SAMPLER_OK);
   const float logits[8] = {};
   std::int32_t token_ids[2];
-  sampler_argmax_args args = SAMPLER_ARGMAX_ARGS_INIT;
-  args.input = logits;
-  args.num_rows = 2;
-  args.num_cols = 4;
-  args.out_token_ids = token_ids;
+  sampler_rows input = {};
+  input.values = logits;
+  input.num_rows = 2;
+  input.num_cols = 4;
   const auto argmax = FUNCTION(library, sampler_argmax);
   sampler_status status = SAMPLER_OK;
-  EXPECT_EQ(requests_without_memory([&] { status = argmax(sampler, &args); }), 0);
+  EXPECT_EQ(requests_without_memory([&] { status = argmax(sampler, &input, token_ids, nullptr); }),
+            0);
   EXPECT_EQ(status, SAMPLER_ERROR_CALLBACK);
   FUNCTION(library, sampler_destroy)(sampler);
 }
@@ -177,22 +179,22 @@ TEST(Dlopen, AThreadsFirstExceptionNeedsNoMemory) {
 // memory. Each has its own; one that finds no memory has none.
 TEST(Dlopen, ManyThreadsHaveTexts) {
   const Library library;
-  const auto workspace_size = FUNCTION(library, sampler_workspace_size);
+  const auto workspace_size = FUNCTION(library, sampler_sample_workspace_size);
   const auto last_error = FUNCTION(library, sampler_last_error);
   const auto create = FUNCTION(library, sampler_create);
   const auto destroy = FUNCTION(library, sampler_destroy);
   sampler_t sampler = nullptr;
   ASSERT_EQ(create(nullptr, &sampler), SAMPLER_OK);
   const auto fails = [&](int number) {
-    sampler_argmax_args args = SAMPLER_ARGMAX_ARGS_INIT;
-    args.num_rows = -number;
-    args.num_cols = 1;
+    sampler_sample_args args = {};
+    args.struct_size = sizeof args;
+    args.input.num_rows = -number;
+    args.input.num_cols = 1;
     std::size_t bytes;
-    EXPECT_EQ(workspace_size(sampler, SAMPLER_OP_ARGMAX, &args, &bytes),
-              SAMPLER_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(workspace_size(sampler, &args, &bytes), SAMPLER_ERROR_INVALID_ARGUMENT);
   };
   const auto expected = [](int number) {
-    return "num_rows is -" + std::to_string(number) + "; it must be at least 0";
+    return "input.num_rows is -" + std::to_string(number) + "; it must be at least 0";
   };
   constexpr int kNumThreads = 400;
   for (int round = 0; round < 3; ++round) {  // rooms are given back when threads end

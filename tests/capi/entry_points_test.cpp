@@ -42,8 +42,8 @@ void deallocate(void *, void *memory, std::size_t, std::size_t) {
 
 template <class Options>
 void set_hooks(Options *options) {
-  options->allocate = &allocate;
-  options->deallocate = &deallocate;
+  options->allocator.allocate = &allocate;
+  options->allocator.deallocate = &deallocate;
 }
 
 sampler_options watched_options() {
@@ -75,7 +75,7 @@ struct Logits {
 };
 
 sampler_model model_of(const Logits *logits) {
-  sampler_model model = SAMPLER_MODEL_INIT;
+  auto model = sized<sampler_model>();
   model.user = const_cast<Logits *>(logits);
   model.vocabulary_size = kVocabulary;
   model.max_context = 64;
@@ -121,6 +121,7 @@ class EntryPoints {
     add_inits();
     add_handle();
     add_operations();
+    add_simple_calls();
     add_loops();
     add_storage();
     add_lookup();
@@ -190,24 +191,11 @@ class EntryPoints {
   }
 
   void add_inits() {
+    add_init("sampler_params_init", sampler_params_init);
     add_init("sampler_options_init", sampler_options_init);
-    add_init("sampler_model_init", sampler_model_init);
     add_init("sampler_generation_args_init", sampler_generation_args_init);
     add_init("sampler_speculative_args_init", sampler_speculative_args_init);
-    add_init("sampler_ngram_assisted_args_init", sampler_ngram_assisted_args_init);
     add_init("sampler_beam_search_args_init", sampler_beam_search_args_init);
-    add_init("sampler_ngram_init", sampler_ngram_init);
-    add_init("sampler_ngram_storage_options_init", sampler_ngram_storage_options_init);
-    add_init("sampler_prompt_lookup_options_init", sampler_prompt_lookup_options_init);
-    for (const Operation &operation : operations()) {
-      const auto args = std::make_shared<Args>(operation);
-      add_call(
-          operation.name + std::string("_args_init"), nothing,
-          [=, &operation] { return operation.init(args->data(), operation.args_size); },
-          [=, &operation] {
-            return std::string(static_cast<const char *>(args->data()), operation.args_size);
-          });
-    }
   }
 
   void add_handle() {
@@ -233,7 +221,7 @@ class EntryPoints {
 
     const auto capabilities = std::make_shared<sampler_capabilities>();
     add_call(
-        "sampler_get_capabilities", [=] { *capabilities = SAMPLER_CAPABILITIES_INIT; },
+        "sampler_get_capabilities", [=] { *capabilities = sized<sampler_capabilities>(); },
         [=] { return sampler_get_capabilities(capabilities.get()); },
         [=] { return bytes_of(*capabilities); });
   }
@@ -246,9 +234,10 @@ class EntryPoints {
           [=] { return call->output(); });
     }
     const auto bytes = std::make_shared<std::size_t>();
-    for (const Operation &operation : operations()) {
+    for (const Op op : {Op::kSample, Op::kFilter, Op::kSelect, Op::kVerify, Op::kResidual}) {
       Spec spec;
-      spec.operation = operation.number;
+      spec.operation = op;
+      const Operation &operation = spec.op();
       const auto call = std::make_shared<Call>(spec);
       add_call(
           operation.name, nothing, [=, &operation] { return operation.run(nullptr, nullptr); },
@@ -256,18 +245,106 @@ class EntryPoints {
       add_call(
           operation.name, nothing,
           [=, &operation] { return operation.run(sampler_.get(), nullptr); }, no_output);
+      const std::string name = operation.name + std::string("_workspace_size");
       add_call(
-          "sampler_workspace_size", nothing,
+          name, nothing,
           [=, &operation] {
-            return sampler_workspace_size(sampler_.get(), operation.number, call->args().data(),
-                                          bytes.get());
+            return operation.workspace_size(sampler_.get(), call->args().data(), bytes.get());
           },
           [=] { return bytes_of(*bytes); });
+      add_call(
+          name, nothing,
+          [=, &operation] {
+            return operation.workspace_size(sampler_.get(), nullptr, bytes.get());
+          },
+          no_output);
+    }
+  }
+
+  // ---- Calls in one line
+
+  // Rows of values off any grid, and the outputs of a call on them.
+  struct Rows {
+    std::vector<float> values, output;
+    std::vector<std::int32_t> token_ids;
+    sampler_rows view = {};
+
+    explicit Rows(sampler_input_kind kind) : values(20 * 37), output(20 * 37), token_ids(20 * 37) {
+      Random random(5);
+      for (float &value : values) value = float(random.between(1, 1 << 24)) * 0x1.9p-22f;
+      view.values = values.data();
+      view.num_rows = 20;
+      view.num_cols = 37;
+      view.kind = kind;
+    }
+  };
+
+  // `call(sampler, rows, output, token_ids)`, of logits, of probabilities, which some calls refuse
+  // with a number that the C library rounds as it prints it, and of nothing.
+  template <class Function>
+  void add_simple(const std::string &name, const Function &call) {
+    for (const sampler_input_kind kind : {SAMPLER_LOGITS, SAMPLER_PROBABILITIES}) {
+      const auto rows = std::make_shared<Rows>(kind);
+      add_call(
+          name,
+          [=] {
+            std::fill(rows->output.begin(), rows->output.end(), -7.0f);
+            std::fill(rows->token_ids.begin(), rows->token_ids.end(), -7);
+          },
+          [=] {
+            return call(sampler_.get(), &rows->view, rows->output.data(), rows->token_ids.data());
+          },
+          [=] {
+            return testing::PrintToString(rows->output) + testing::PrintToString(rows->token_ids);
+          });
     }
     add_call(
-        "sampler_workspace_size", nothing,
-        [=] { return sampler_workspace_size(sampler_.get(), 99, bytes.get(), bytes.get()); },
-        no_output);
+        name, nothing, [=] { return call(sampler_.get(), nullptr, nullptr, nullptr); }, no_output);
+    add_call(
+        name, nothing, [=] { return call(nullptr, nullptr, nullptr, nullptr); }, no_output);
+  }
+
+  void add_simple_calls() {
+    using Input = const sampler_rows *;
+    using Ids = std::int32_t *;
+    add_simple("sampler_argmax", [](sampler_t sampler, Input input, float *, Ids ids) {
+      return sampler_argmax(sampler, input, ids, nullptr);
+    });
+    add_simple("sampler_categorical", [](sampler_t sampler, Input input, float *, Ids ids) {
+      return sampler_categorical(sampler, input, 0.7f, 5, 6, ids, nullptr);
+    });
+    add_simple("sampler_top_k", [](sampler_t sampler, Input input, float *, Ids ids) {
+      return sampler_top_k(sampler, input, 9, 1, 5, 6, ids, nullptr);
+    });
+    add_simple("sampler_top_p", [](sampler_t sampler, Input input, float *, Ids ids) {
+      return sampler_top_p(sampler, input, 0.8f, 1, 5, 6, ids, nullptr);
+    });
+    add_simple("sampler_min_p", [](sampler_t sampler, Input input, float *, Ids ids) {
+      return sampler_min_p(sampler, input, 0.1f, 1, 5, 6, ids, nullptr);
+    });
+    add_simple("sampler_top_k_top_p", [](sampler_t sampler, Input input, float *, Ids ids) {
+      return sampler_top_k_top_p(sampler, input, 9, 0.8f, 1, 5, 6, ids, nullptr);
+    });
+    add_simple("sampler_softmax", [](sampler_t sampler, Input input, float *output, Ids) {
+      return sampler_softmax(sampler, input, 0.7f, output, nullptr);
+    });
+    add_simple("sampler_top_k_renorm", [](sampler_t sampler, Input input, float *output, Ids) {
+      return sampler_top_k_renorm(sampler, input, 9, output, nullptr);
+    });
+    add_simple("sampler_top_p_renorm", [](sampler_t sampler, Input input, float *output, Ids) {
+      return sampler_top_p_renorm(sampler, input, 0.8f, output, nullptr);
+    });
+    add_simple("sampler_top_k_mask", [](sampler_t sampler, Input input, float *output, Ids) {
+      return sampler_top_k_mask(sampler, input, 9, output, nullptr);
+    });
+    add_simple("sampler_top_k_select", [](sampler_t sampler, Input input, float *output, Ids ids) {
+      return sampler_top_k_select(sampler, input, 9, output, ids, nullptr);
+    });
+    static const std::int32_t drafts[15] = {};
+    add_simple("sampler_chain_speculative", [](sampler_t sampler, Input input, float *, Ids ids) {
+      return sampler_chain_speculative(sampler, input, nullptr, drafts, 3, 5, 6, ids, ids + 20,
+                                       ids + 30, nullptr);
+    });
   }
 
   // ---- Loops
@@ -276,12 +353,13 @@ class EntryPoints {
     std::vector<std::int64_t> offsets = {0, 2, 3};
     std::vector<std::int32_t> prompts = {3, 4, 9};
     sampler_model target, drafter;
-    sampler_generation_args args = SAMPLER_GENERATION_ARGS_INIT;
-    sampler_speculative_args speculative = SAMPLER_SPECULATIVE_ARGS_INIT;
-    sampler_ngram_assisted_args ngram_assisted = SAMPLER_NGRAM_ASSISTED_ARGS_INIT;
-    sampler_beam_search_args beam_search = SAMPLER_BEAM_SEARCH_ARGS_INIT;
+    sampler_params params = sampler_params_default();
+    sampler_generation_args args = sampler_generation_args_default();
+    sampler_speculative_args speculative = sampler_speculative_args_default();
+    sampler_speculative_args with_ngrams = sampler_speculative_args_default();
+    sampler_beam_search_args beam_search = sampler_beam_search_args_default();
     sampler_ngram_storage_t storage = nullptr;
-    sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+    sampler_ngram ngram = sized<sampler_ngram>();
     std::vector<std::int32_t> tokens;
     std::vector<float> scores;
     sampler_generation_stats stats;
@@ -297,6 +375,7 @@ class EntryPoints {
     texts->drafter = model_of(&drafter_);
     sampler_generation_args &args = texts->args;
     args.target = &texts->target;
+    args.params = &texts->params;
     args.num_sequences = 2;
     args.prompt_offsets = texts->offsets.data();
     args.prompt_token_ids = texts->prompts.data();
@@ -310,8 +389,8 @@ class EntryPoints {
     texts->speculative.drafter = &texts->drafter;
     texts->speculative.adaptive_gamma = 1;
     texts->speculative.ema_beta = 0.3f;
-    texts->ngram_assisted.generation = &args;
-    texts->ngram_assisted.ngram = &texts->ngram;
+    texts->with_ngrams.generation = &args;
+    texts->with_ngrams.ngram = &texts->ngram;
     texts->beam_search.generation = &args;
     texts->beam_search.num_results = 4;
     texts->beam_search.out_scores = texts->scores.data();
@@ -345,7 +424,7 @@ class EntryPoints {
         name,
         [=] {
           std::fill(texts->tokens.begin(), texts->tokens.end(), -7);
-          texts->stats = SAMPLER_GENERATION_STATS_INIT;
+          texts->stats = sized<sampler_generation_stats>();
           sampler_ngram_storage_destroy(texts->storage);
           sampler_ngram_storage_options options = storage_options();
           sampler_ngram_storage_create(&options, &texts->storage);
@@ -366,10 +445,10 @@ class EntryPoints {
       const auto texts = make_texts();
       add_callbacks(&texts->args);
       texts->args.processor = processor;
-      texts->args.temperature = 0.9f;
+      texts->params.temperature = 0.9f;
       add_loop("sampler_autoregressive", texts, &texts->args, sampler_autoregressive);
       add_loop("sampler_speculative", texts, &texts->speculative, sampler_speculative);
-      add_loop("sampler_ngram_assisted", texts, &texts->ngram_assisted, sampler_ngram_assisted);
+      add_loop("sampler_speculative", texts, &texts->with_ngrams, sampler_speculative);
     }
     const auto beams = make_texts();
     add_loop("sampler_beam_search", beams, &beams->beam_search, sampler_beam_search);
@@ -385,7 +464,7 @@ class EntryPoints {
   // ---- N-grams
 
   static sampler_ngram_storage_options storage_options() {
-    sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+    auto options = sized<sampler_ngram_storage_options>();
     options.vocabulary_size = kVocabulary;
     set_hooks(&options);
     return options;
@@ -396,7 +475,7 @@ class EntryPoints {
   void add_interface(const std::string &name, const Make &make) {
     const auto ngram = std::make_shared<sampler_ngram>();
     add_call(
-        name, [=] { *ngram = SAMPLER_NGRAM_INIT; }, [=] { return make(ngram.get()); },
+        name, [=] { *ngram = sized<sampler_ngram>(); }, [=] { return make(ngram.get()); },
         [=] { return bytes_of(*ngram); });
     const auto add_function = [&](const std::function<sampler_status()> &call) {
       const auto prepare = [=] {
@@ -426,7 +505,7 @@ class EntryPoints {
     const auto destroy = [=] { sampler_ngram_storage_destroy(*storage); };
     const auto create_and_learn = [=] {
       create();
-      sampler_ngram ngram = SAMPLER_NGRAM_INIT;
+      auto ngram = sized<sampler_ngram>();
       sampler_ngram_storage_interface(*storage, &ngram);
       ngram.initialize(ngram.user, text_.data(), std::int64_t(text_.size()));
     };
@@ -448,7 +527,7 @@ class EntryPoints {
         "sampler_ngram_storage_get_stats",
         [=] {
           create_and_learn();
-          *stats = SAMPLER_NGRAM_STORAGE_STATS_INIT;
+          *stats = sized<sampler_ngram_storage_stats>();
         },
         [=] { return sampler_ngram_storage_get_stats(*storage, stats.get()); },
         [=] {
@@ -485,7 +564,7 @@ class EntryPoints {
   }
 
   void add_lookup() {
-    sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+    auto options = sized<sampler_prompt_lookup_options>();
     options.max_tokens = 100;
     options.vocabulary_size = kVocabulary;
     set_hooks(&options);
@@ -597,7 +676,7 @@ TEST(Callbacks, MayChangeTheEnvironment) {
     SCOPED_TRACE(other.name);
     static FpState wanted;
     wanted = other.state;
-    sampler_options options = SAMPLER_OPTIONS_INIT;
+    sampler_options options = sampler_options_default();
     options.log = [](void *, sampler_log_level, const char *) { set_fp_state(wanted); };
     set_fp_state(wanted);
     const FpState held = fp_state();  // where some bits may read as 0

@@ -9,6 +9,14 @@
 
 namespace capi_test {
 
+// A struct that is all 0 but for its size.
+template <class Struct>
+Struct sized() {
+  Struct value = {};
+  value.struct_size = sizeof value;
+  return value;
+}
+
 // Whether arrays are equal; tells where they first differ rather than all of them.
 inline testing::AssertionResult same_bytes(const std::string &actual, const std::string &expected) {
   if (actual == expected) return testing::AssertionSuccess();
@@ -41,9 +49,37 @@ inline std::string output_of(Call *call, sampler_t sampler) {
   return call->output();
 }
 
-// The name of a test over the numbers of operations.
-inline std::string operation_name(const testing::TestParamInfo<int> &info) {
-  return operations()[std::size_t(info.param)].name;
+// The name of a test over operations.
+inline std::string operation_name(const testing::TestParamInfo<Op> &info) {
+  return operation(info.param).name;
+}
+
+// Takes all rows of output from a call.
+inline void take_rows(Args *args) {
+  const bool has_indices =
+      args->operation().has("row_indices") && args->get<void *>("row_indices") != nullptr;
+  const bool has_slots = args->operation().has("slots") && args->get<void *>("slots") != nullptr;
+  if (has_indices) {
+    args->set("num_row_indices", std::int64_t(0));
+  } else {
+    for (const char *view : {"input.num_rows", "target.num_rows", "draft.num_rows"}) {
+      args->set_if_any(view, std::int64_t(0));
+    }
+  }
+  if (has_slots) return;
+  args->set_if_any("random.num_seeds", std::int64_t(0));
+  args->set_if_any("random.num_offsets", std::int64_t(0));
+}
+
+inline auto all_operations() {
+  return testing::Values(Op::kSample, Op::kFilter, Op::kSelect, Op::kVerify, Op::kResidual);
+}
+
+inline std::size_t workspace_size(sampler_t sampler, const Args &args) {
+  std::size_t bytes = SIZE_MAX;
+  EXPECT_EQ(args.operation().workspace_size(sampler, args.data(), &bytes), SAMPLER_OK)
+      << sampler_last_error();
+  return bytes;
 }
 
 }  // namespace capi_test

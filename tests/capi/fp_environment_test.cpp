@@ -37,11 +37,9 @@ std::vector<Call> sensitive_calls() {
     if (spec.dtype == SAMPLER_BF16 || spec.row_indices) continue;
     spec.num_rows = 20;
     Call call(spec);
-    if (spec.has_two_models()) {
-      make_sensitive(&call, "target", spec.dtype, spec.kind);
-      if (spec.draft) make_sensitive(&call, "draft", spec.draft_dtype, spec.draft_kind);
-    } else {
-      make_sensitive(&call, "input", spec.dtype, spec.kind);
+    make_sensitive(&call, spec.values(), spec.dtype, spec.kind);
+    if (call.has_array("draft.values")) {
+      make_sensitive(&call, "draft.values", spec.draft_dtype, spec.draft_kind);
     }
     calls.push_back(std::move(call));
   }
@@ -59,7 +57,7 @@ TEST(HostStates, AreInEffect) {
 #if defined(__x86_64__)
     state.control |= 0x1F80;  // nothing may trap here
 #endif
-    volatile float rounded = 0, kept = 0, halved = 0;  // computed in there, not before or behind
+    volatile float rounded = 0, kept = 0, halved = 0;  // computed in there, not before or after
     run_in_state(
         state,
         [&] {
@@ -129,7 +127,7 @@ TEST(FpEnvironment, OfTheCreatingThread) {
   }
 }
 
-// The caller's threads too: their state is set for each task and restored behind it.
+// The caller's threads too: their state is set for each task and restored after it.
 struct StatefulThreads {
   FpState state;
   std::atomic<int> num_restored{0}, num_run{0};
@@ -174,15 +172,15 @@ TEST(FpEnvironment, OfTheCallersThreads) {
 TEST(FpEnvironment, OfOtherFunctions) {
   const Sampler sampler = roomy_sampler();
   Call broken(Spec{});
-  broken.args().set("temperature", std::nanf(""));
+  broken.args().set("params.temperature", std::nanf(""));
   Call refused(Spec{});
-  refused.args().set("input_kind", SAMPLER_PROBABILITIES);
-  refused.args().set("temperature", 0.3f);
+  refused.args().set("input.kind", SAMPLER_PROBABILITIES);
+  refused.args().set("params.temperature", 0.3f);
   Call good(Spec{});
   for (const HostState &host : host_states()) {
     SCOPED_TRACE(host.name);
     FpState entered;
-    sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+    sampler_capabilities capabilities = sized<sampler_capabilities>();
     std::size_t bytes = 0;
     int num_failed = 0;
     const FpState left = run_in_state(
@@ -191,7 +189,7 @@ TEST(FpEnvironment, OfOtherFunctions) {
           num_failed += broken.run(sampler.get()) != SAMPLER_OK;
           num_failed += broken.run(nullptr) != SAMPLER_OK;
           num_failed += refused.run(sampler.get()) != SAMPLER_OK;
-          sampler_workspace_size(sampler.get(), SAMPLER_OP_SAMPLE, good.args().data(), &bytes);
+          good.spec().op().workspace_size(sampler.get(), good.args().data(), &bytes);
           sampler_get_capabilities(&capabilities);
           sampler_last_error();
           sampler_version_string();

@@ -43,17 +43,15 @@ TEST(Create, OfNothing) {
   const Sampler owner(sampler);
   ASSERT_NE(sampler, nullptr);
   Call call(Spec{});
-  std::size_t bytes = 0;
-  ASSERT_EQ(sampler_workspace_size(sampler, SAMPLER_OP_SAMPLE, call.args().data(), &bytes),
-            SAMPLER_OK);
   expect_refused(&call, sampler, SAMPLER_ERROR_WORKSPACE_TOO_SMALL,
-                 "the sampler's workspace has 0 bytes; this call needs " + std::to_string(bytes) +
-                     ": create it with larger max_rows and max_cols, or set workspace");
+                 "the sampler's workspace has 0 bytes; this call needs " +
+                     std::to_string(workspace_size(sampler, call.args())) +
+                     ": create it with larger max_rows and max_cols, or set exec.workspace");
   sampler_destroy(nullptr);
 }
 
 TEST(Create, WithoutAPlaceForIt) {
-  const sampler_options options = SAMPLER_OPTIONS_INIT;
+  const sampler_options options = sampler_options_default();
   EXPECT_EQ(sampler_create(&options, nullptr), SAMPLER_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(sampler_last_error(), "out_sampler is NULL; it is required");
 }
@@ -63,7 +61,7 @@ void expect_not_created(sampler_options options, sampler_status status,
                         const std::string &message) {
   SCOPED_TRACE(message);
   CountingAllocator allocator;
-  if (!options.allocate && !options.deallocate) allocator.install(&options);
+  if (!options.allocator.allocate && !options.allocator.deallocate) allocator.install(&options);
   RecordingLog log;
   log.install(&options);
   sampler_t sampler = reinterpret_cast<sampler_t>(&options);
@@ -76,7 +74,7 @@ void expect_not_created(sampler_options options, sampler_status status,
 
 template <class T>
 void refuse_option(T sampler_options::*member, T value, const std::string &message) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.*member = value;
   expect_not_created(options, SAMPLER_ERROR_INVALID_ARGUMENT, message);
 }
@@ -125,16 +123,18 @@ TEST(Options, EachRuleIsChecked) {
                 "max_rows is 3 and max_cols 0; both or neither must be 0");
   refuse_option(&sampler_options::max_cols, std::int64_t(4),
                 "max_rows is 0 and max_cols 4; both or neither must be 0");
-  refuse_option<sampler_allocate_fn>(
-      &sampler_options::allocate, [](void *, std::size_t, std::size_t) -> void * { std::abort(); },
-      "deallocate is NULL; both hooks or neither must be set");
-  refuse_option<sampler_deallocate_fn>(
-      &sampler_options::deallocate, [](void *, void *, std::size_t, std::size_t) { std::abort(); },
-      "allocate is NULL; both hooks or neither must be set");
+  sampler_allocator hooks = {};
+  hooks.allocate = [](void *, std::size_t, std::size_t) -> void * { std::abort(); };
+  refuse_option(&sampler_options::allocator, hooks,
+                "allocator.deallocate is NULL; both hooks or neither must be set");
+  hooks = {};
+  hooks.deallocate = [](void *, void *, std::size_t, std::size_t) { std::abort(); };
+  refuse_option(&sampler_options::allocator, hooks,
+                "allocator.allocate is NULL; both hooks or neither must be set");
 }
 
 TEST(Options, FallbackTokenMayBeAnyId) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.fallback_token_id = -5;  // not in use
   make_sampler(options);
   options.use_fallback_token = 1;
@@ -150,7 +150,7 @@ TEST(Options, FallbackTokenMayBeAnyId) {
 }
 
 TEST(Options, AnotherAbiIsRefused) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.abi_version = SAMPLER_ABI_VERSION + 1;
   expect_not_created(options, SAMPLER_ERROR_ABI_MISMATCH,
                      "abi_version is " + std::to_string(SAMPLER_ABI_VERSION + 1) +
@@ -162,17 +162,17 @@ TEST(Options, AnotherAbiIsRefused) {
 }
 
 TEST(Options, CudaIsUnsupportedInABuildWithoutIt) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  sampler_capabilities capabilities = sized<sampler_capabilities>();
   ASSERT_EQ(sampler_get_capabilities(&capabilities), SAMPLER_OK);
   if (capabilities.cuda_compiled) GTEST_SKIP() << "this build has CUDA";
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.device_type = SAMPLER_DEVICE_CUDA;
   expect_not_created(options, SAMPLER_ERROR_UNSUPPORTED,
                      "device_type is SAMPLER_DEVICE_CUDA; this build has no CUDA");
 }
 
 TEST(Options, HugeWorkspaceIsOutOfMemory) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = INT32_MAX;
   options.max_cols = (1 << 20) - 1;
   options.num_threads = 256;
@@ -234,8 +234,8 @@ TEST(AllocatorHooks, AreCalledByCreateAndDestroyAlone) {
 // A callback that throws breaks its contract; even so nothing is thrown at the caller or leaked.
 TEST(Callbacks, ThatThrow) {
   sampler_options options = roomy_options();
-  options.allocate = [](void *, std::size_t, std::size_t) -> void * { throw 1; };
-  options.deallocate = [](void *, void *, std::size_t, std::size_t) {};
+  options.allocator.allocate = [](void *, std::size_t, std::size_t) -> void * { throw 1; };
+  options.allocator.deallocate = [](void *, void *, std::size_t, std::size_t) {};
   sampler_t sampler = reinterpret_cast<sampler_t>(&options);
   EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(sampler, nullptr);
@@ -246,15 +246,15 @@ TEST(Callbacks, ThatThrow) {
   options.log = [](void *, sampler_log_level, const char *) { throw 1; };
   ASSERT_EQ(sampler_create(&options, &sampler), SAMPLER_OK);
   Call call(Spec{});
-  call.args().set("num_cols", std::int64_t(0));
+  call.args().set("input.num_cols", std::int64_t(0));
   expect_refused(&call, sampler, SAMPLER_ERROR_INVALID_ARGUMENT,
-                 "num_cols is 0; it must be at least 1");
+                 "input.num_cols is 0; it must be at least 1");
   sampler_destroy(sampler);
 
-  options.allocate = [](void *, std::size_t bytes, std::size_t alignment) {
+  options.allocator.allocate = [](void *, std::size_t bytes, std::size_t alignment) {
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
-  options.deallocate = [](void *, void *memory, std::size_t, std::size_t) {
+  options.allocator.deallocate = [](void *, void *memory, std::size_t, std::size_t) {
     std::free(memory);
     throw 1;
   };
@@ -274,20 +274,24 @@ TEST(Log, HearsOfHandlesAndErrors) {
   Call call(Spec{});
   expect_ok(&call, sampler.get());
   EXPECT_EQ(log.lines.size(), 1u);
-  call.args().set("num_cols", std::int64_t(0));
+  call.args().set("input.num_cols", std::int64_t(0));
   const auto fail = [&] {
     EXPECT_EQ(call.run(sampler.get()), SAMPLER_ERROR_INVALID_ARGUMENT);
-    EXPECT_EQ(log.lines.back(), (LogLine{SAMPLER_LOG_ERROR, "num_cols is 0; it must be at least 1",
-                                         std::this_thread::get_id()}));
+    EXPECT_EQ(log.lines.back(),
+              (LogLine{SAMPLER_LOG_ERROR, "input.num_cols is 0; it must be at least 1",
+                       std::this_thread::get_id()}));
     EXPECT_EQ(log.lines.back().text, sampler_last_error());
   };
   fail();
   std::thread(fail).join();
   std::size_t bytes;
-  EXPECT_EQ(sampler_workspace_size(sampler.get(), 99, call.args().data(), &bytes),
+  EXPECT_EQ(sampler_sample_workspace_size(sampler.get(), nullptr, &bytes),
             SAMPLER_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(log.lines.back().text, "operation is 99; it must be one of its constants, 0 to 12");
-  EXPECT_EQ(log.lines.size(), 4u);
+  EXPECT_EQ(log.lines.back().text, "args is NULL; it must point to a struct");
+  EXPECT_EQ(sampler_argmax(sampler.get(), nullptr, nullptr, nullptr),
+            SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(log.lines.back().text, "input is NULL; it is required");
+  EXPECT_EQ(log.lines.size(), 5u);
   for (const LogLine &line : log.lines) EXPECT_EQ(line.text.find('\n'), std::string::npos);
 }
 
@@ -300,7 +304,7 @@ TEST(Log, LineAndTextOutliveErrorsOfCallsThatItMakes) {
   options.log_user = &line;
   options.log = [](void *user, sampler_log_level, const char *message) {
     const std::string before = message;
-    sampler_options bad = SAMPLER_OPTIONS_INIT;
+    sampler_options bad = sampler_options_default();
     bad.num_threads = -1;
     sampler_t none;
     EXPECT_EQ(sampler_create(&bad, &none), SAMPLER_ERROR_INVALID_ARGUMENT);
@@ -308,8 +312,8 @@ TEST(Log, LineAndTextOutliveErrorsOfCallsThatItMakes) {
   };
   const Sampler sampler = make_sampler(options);
   Call call(Spec{});
-  call.args().set("num_cols", std::int64_t(0));
-  const std::string text = "num_cols is 0; it must be at least 1";
+  call.args().set("input.num_cols", std::int64_t(0));
+  const std::string text = "input.num_cols is 0; it must be at least 1";
   expect_refused(&call, sampler.get(), SAMPLER_ERROR_INVALID_ARGUMENT, text.c_str());
   EXPECT_EQ(line.before, text);
   EXPECT_EQ(line.after, text);
@@ -322,7 +326,7 @@ TEST(Library, PrintsNothing) {
   for (const Spec &spec : few_specs()) {
     Call call(spec);
     call.run(sampler.get());
-    call.args().set("num_rows", std::int64_t(-1));
+    call.args().set(spec.view() + std::string(".num_rows"), std::int64_t(-1));
     call.run(sampler.get());
   }
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
@@ -360,7 +364,7 @@ TEST(Library, TellsItsVersion) {
 }
 
 TEST(Capabilities, AreOfThisMachine) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  sampler_capabilities capabilities = sized<sampler_capabilities>();
   ASSERT_EQ(sampler_get_capabilities(&capabilities), SAMPLER_OK);
   EXPECT_EQ(capabilities.struct_size, sizeof capabilities);
   EXPECT_EQ(capabilities.version, sampler_version());
@@ -405,7 +409,7 @@ constexpr NamedIsa kIsas[] = {{"scalar", SAMPLER_ISA_SCALAR},
 TEST(InstructionSet, IsTheOneThatTheEnvironmentNames) {
   for (const NamedIsa &isa : kIsas) {
     const IsaVariable variable(isa.name);
-    sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+    sampler_capabilities capabilities = sized<sampler_capabilities>();
     ASSERT_EQ(sampler_get_capabilities(&capabilities), SAMPLER_OK);
     const bool usable = capabilities.isa_usable & isa.bit;
     EXPECT_EQ(capabilities.isa_active, usable ? isa.bit : 0u) << isa.name;
@@ -419,7 +423,7 @@ TEST(InstructionSet, IsTheOneThatTheEnvironmentNames) {
 }
 
 TEST(InstructionSet, OfAnotherNameIsRefused) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  sampler_capabilities capabilities = sized<sampler_capabilities>();
   ASSERT_EQ(sampler_get_capabilities(&capabilities), SAMPLER_OK);
   std::string usable;
   for (const NamedIsa &isa : kIsas) {
@@ -439,7 +443,7 @@ TEST(InstructionSet, OfAnotherNameIsRefused) {
 TEST(Capabilities, CountTheProcessorsOfTheThread) {
   cpu_set_t all, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
+  sampler_capabilities capabilities = sized<sampler_capabilities>();
   ASSERT_EQ(sampler_get_capabilities(&capabilities), SAMPLER_OK);
   EXPECT_EQ(capabilities.num_processors, std::uint32_t(CPU_COUNT(&all)));
   int first = 0;

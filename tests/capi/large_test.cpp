@@ -15,32 +15,36 @@ struct Draws {
   std::vector<std::int32_t> row_indices = std::vector<std::int32_t>(kNumDraws, 0);
   std::vector<std::int32_t> tokens = std::vector<std::int32_t>(kNumDraws, -7);
   std::vector<float> logits = std::vector<float>(kNumCols);
-  sampler_sample_args args = SAMPLER_SAMPLE_ARGS_INIT;
+  sampler_params params = sampler_params_default();
+  sampler_sample_args args = sized<sampler_sample_args>();
 
+  Draws(const Draws &) = delete;
+  Draws &operator=(const Draws &) = delete;
   Draws() {
     Random random(3);
     for (float &logit : logits) logit = float(random.between(-4000, 4000)) / 512;
-    args.input = logits.data();
-    args.num_input_rows = 1;
-    args.num_cols = kNumCols;
+    args.input.values = logits.data();
+    args.input.num_rows = 1;
+    args.input.num_cols = kNumCols;
+    params.top_p = 0.98f;
+    args.params = &params;
     args.row_indices = row_indices.data();
     args.out_token_ids = tokens.data();
-    args.seed = 17;
+    args.random.seed = 17;
   }
 
   void run(std::int64_t num_rows) {
-    sampler_options options = SAMPLER_OPTIONS_INIT;
+    sampler_options options = sampler_options_default();
     options.max_rows = num_rows;
     options.max_cols = kNumCols;
     const Sampler sampler = make_sampler(options);
-    args.num_rows = num_rows;
+    args.num_row_indices = num_rows;
     ASSERT_EQ(sampler_sample(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
   }
 };
 
 TEST(FiveMillionDraws, TakeSeconds) {
   Draws all, first;
-  all.args.top_p = first.args.top_p = 0.98f;
   const auto start = std::chrono::steady_clock::now();
   all.run(kNumDraws);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

@@ -14,13 +14,13 @@ alignas(64) unsigned char pool[1 << 20];
 std::size_t pool_bytes = 0;
 
 TEST(Loops, AllocateWithTheHooksAlone) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
-  options.allocate = [](void *, std::size_t bytes, std::size_t alignment) -> void * {
+  sampler_options options = sampler_options_default();
+  options.allocator.allocate = [](void *, std::size_t bytes, std::size_t alignment) -> void * {
     unsigned char *const memory = pool + pool_bytes;
     pool_bytes += (bytes + alignment - 1) / alignment * alignment;
     return pool_bytes <= sizeof pool ? memory : nullptr;
   };
-  options.deallocate = [](void *, void *, std::size_t, std::size_t) {};
+  options.allocator.deallocate = [](void *, void *, std::size_t, std::size_t) {};
   for (int loop = 0; loop < SmallLoops::kNumLoops; ++loop) {
     for (const int use_cache : {0, 1}) {
       SCOPED_TRACE(SmallLoops::name(loop));

@@ -2,121 +2,195 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 #include <type_traits>
-#include <utility>
 
 namespace capi_test {
 
 namespace {
 
-template <class T>
-constexpr MemberType type_of() {
-  if constexpr (std::is_pointer_v<T>) return MemberType::kPointer;
-  if constexpr (std::is_same_v<T, float>) return MemberType::kFloat;
-  if constexpr (std::is_signed_v<T>)
-    return sizeof(T) == 8 ? MemberType::kInt64 : MemberType::kInt32;
-  return sizeof(T) == 8 ? MemberType::kUint64 : MemberType::kUint32;
+using Members = std::map<std::string, Member>;
+
+// The structs that arguments point to follow them in memory.
+constexpr std::size_t kPointedToBytes = sizeof(sampler_params) + sizeof(sampler_row_params);
+
+// A struct has no padding, so a member that is missing below shows as missing bytes.
+void expect_size(const Members &members, std::size_t size) {
+  for (const auto &[name, member] : members) size -= member.size;
+  if (size != 0) {
+    std::fprintf(stderr, "a struct has members that operations.cpp does not list\n");
+    std::abort();
+  }
 }
 
-// Adds what `get` gives, where the struct has it.
-template <class ArgsStruct, class Get>
-void add_member(std::map<std::string, Member> *members, const char *name, Get get) {
-  if constexpr (std::is_invocable_v<Get, ArgsStruct &>) {
-    ArgsStruct args = {};
-    auto &member = get(args);
-    using Type = std::remove_reference_t<decltype(member)>;
-    const std::size_t offset = std::size_t(reinterpret_cast<unsigned char *>(&member) -
-                                           reinterpret_cast<unsigned char *>(&args));
-    (*members)[name] = {offset, sizeof member, type_of<Type>()};
+void add(const std::string &prefix, const Members &from, std::size_t offset, Members *to) {
+  for (const auto &[name, member] : from) {
+    (*to)[prefix + name] = {offset + member.offset, member.size, member.is_pointer};
   }
 }
 
 // clang-format off
-#define FOR_EACH_MEMBER(X) \
-  X(struct_size) X(stream) X(input) X(num_rows) X(num_cols) X(row_stride) X(input_dtype) \
-  X(input_kind) X(row_indices) X(num_input_rows) X(candidate_ids) X(candidate_counts) \
-  X(candidate_id_type) X(token_id_type) X(temperature) X(top_k) X(top_p) X(min_p) \
-  X(temperatures) X(top_ks) X(top_ps) X(min_ps) X(top_k_ties) X(top_p_ties) X(filter_order) \
-  X(temperature_order) X(draw_method) X(logprob_kind) X(seed) X(offset) X(seeds) X(offsets) \
-  X(num_seeds) X(num_offsets) X(out_token_ids) X(out_kept_counts) X(out_logprobs) \
-  X(out_row_status) X(out_values) X(out_counts) X(num_selected) X(output) X(output_dtype) \
-  X(output_stride) X(target) X(num_drafts) X(target_row_stride) X(target_position_stride) \
-  X(target_dtype) X(target_kind) X(draft) X(draft_row_stride) X(draft_position_stride) \
-  X(draft_dtype) X(draft_kind) X(target_candidate_ids) X(target_candidate_counts) \
-  X(draft_candidate_ids) X(draft_candidate_counts) X(draft_token_ids) X(draft_lengths) \
-  X(out_accepted_counts) X(out_emitted_counts) X(accumulate_counts) X(reserved) \
-  X(workspace) X(workspace_bytes)
+#define MEMBER(path)                                                        \
+  members[#path] = {offsetof(Struct, path), sizeof(Struct{}.path),         \
+                    std::is_pointer_v<decltype(Struct{}.path)>};
+#define ROWS(view)                                                                             \
+  MEMBER(view.values) MEMBER(view.num_rows) MEMBER(view.num_cols) MEMBER(view.row_stride)     \
+  MEMBER(view.candidate_ids) MEMBER(view.candidate_counts) MEMBER(view.dtype)                 \
+  MEMBER(view.kind) MEMBER(view.candidate_id_type) MEMBER(view.reserved)
+#define EXEC MEMBER(exec.stream) MEMBER(exec.workspace) MEMBER(exec.workspace_bytes)
+#define RANDOM                                                                           \
+  MEMBER(random.seed) MEMBER(random.offset) MEMBER(random.seeds) MEMBER(random.offsets) \
+  MEMBER(random.streams) MEMBER(random.num_seeds) MEMBER(random.num_offsets)
+#define SLOTS MEMBER(slots) MEMBER(num_slots)
+#define PARAMETERS MEMBER(params) MEMBER(row_params)
+#define OUTPUT_ROWS \
+  MEMBER(output_dtype) MEMBER(output) MEMBER(output_stride) MEMBER(out_row_status)
+
+template <class Struct>
+Members members_of();
+
+template <>
+Members members_of<sampler_params>() {
+  using Struct = sampler_params;
+  Members members;
+  MEMBER(struct_size) MEMBER(temperature) MEMBER(top_p) MEMBER(min_p) MEMBER(top_k)
+  MEMBER(top_k_ties) MEMBER(top_p_ties) MEMBER(filter_order) MEMBER(temperature_order)
+  return members;
+}
+
+template <>
+Members members_of<sampler_row_params>() {
+  using Struct = sampler_row_params;
+  Members members;
+  MEMBER(struct_size) MEMBER(temperature) MEMBER(top_p) MEMBER(min_p) MEMBER(top_k)
+  return members;
+}
+
+template <>
+Members members_of<sampler_sample_args>() {
+  using Struct = sampler_sample_args;
+  Members members;
+  MEMBER(struct_size) EXEC ROWS(input) MEMBER(row_indices) MEMBER(num_row_indices) SLOTS
+  PARAMETERS RANDOM MEMBER(draw_method) MEMBER(logprob_kind) MEMBER(token_id_type)
+  MEMBER(reserved) MEMBER(out_token_ids) MEMBER(out_kept_counts) MEMBER(out_logprobs)
+  MEMBER(out_values) MEMBER(out_row_status)
+  return members;
+}
+
+template <>
+Members members_of<sampler_filter_args>() {
+  using Struct = sampler_filter_args;
+  Members members;
+  MEMBER(struct_size) EXEC ROWS(input) SLOTS PARAMETERS MEMBER(output_kind) OUTPUT_ROWS
+  MEMBER(out_kept_counts)
+  return members;
+}
+
+template <>
+Members members_of<sampler_select_args>() {
+  using Struct = sampler_select_args;
+  Members members;
+  MEMBER(struct_size) EXEC ROWS(input) MEMBER(num_selected) MEMBER(selected_counts)
+  MEMBER(output_dtype) MEMBER(token_id_type) MEMBER(out_values) MEMBER(out_token_ids)
+  MEMBER(out_counts) MEMBER(out_row_status)
+  return members;
+}
+
+template <>
+Members members_of<sampler_verify_args>() {
+  using Struct = sampler_verify_args;
+  Members members;
+  MEMBER(struct_size) EXEC ROWS(target) ROWS(draft) MEMBER(target_sequence_stride)
+  MEMBER(draft_sequence_stride) MEMBER(draft_token_ids) MEMBER(num_drafts) MEMBER(draft_counts)
+  SLOTS PARAMETERS RANDOM MEMBER(token_id_type) MEMBER(accumulate_counts) MEMBER(out_token_ids)
+  MEMBER(out_accepted_counts) MEMBER(out_emitted_counts) MEMBER(out_row_status)
+  return members;
+}
+
+template <>
+Members members_of<sampler_residual_args>() {
+  using Struct = sampler_residual_args;
+  Members members;
+  MEMBER(struct_size) EXEC ROWS(target) ROWS(draft) MEMBER(draft_token_ids)
+  MEMBER(token_id_type) OUTPUT_ROWS
+  return members;
+}
 // clang-format on
 
-template <class ArgsStruct>
-std::map<std::string, Member> members_of() {
-  std::map<std::string, Member> members;
-#define ADD_MEMBER(member)                  \
-  add_member<ArgsStruct>(&members, #member, \
-                         [](auto &args) -> decltype((args.member)) { return args.member; });
-  FOR_EACH_MEMBER(ADD_MEMBER)
-#undef ADD_MEMBER
-  // A struct has no padding, so a member that is missing above shows as missing bytes.
-  std::size_t bytes = 0;
-  for (const auto &[name, member] : members) bytes += member.size;
-  if (bytes != sizeof(ArgsStruct) || sizeof(ArgsStruct) > kMaxArgsSize) {
-    std::fprintf(stderr, "a struct has members that operations.cpp does not list\n");
-    std::abort();
+template <class Struct>
+Members checked_members_of() {
+  const Members members = members_of<Struct>();
+  expect_size(members, sizeof(Struct));
+  return members;
+}
+
+template <class Struct>
+Members all_members_of() {
+  Members members = checked_members_of<Struct>();
+  if (members.count("params")) {
+    add("params.", checked_members_of<sampler_params>(), sizeof(Struct), &members);
+    add("row_params.", checked_members_of<sampler_row_params>(),
+        sizeof(Struct) + sizeof(sampler_params), &members);
   }
   return members;
 }
 
-#define OPERATION(function, constant, INIT)                                    \
-  {                                                                            \
-#function, constant, sizeof(function##_args), members_of<function##_args>(), \
-        [](void *args, std::size_t struct_size) {                                \
-          return function##_args_init(static_cast<function##_args *>(args), struct_size); \
-        },                                                                       \
-        [](void *args) {                                                         \
-          const function##_args initialized = INIT;                              \
-          std::memcpy(args, &initialized, sizeof initialized);                   \
-        },                                                                       \
-        [](sampler_t sampler, const void *args) {                                \
-          return function(sampler, static_cast<const function##_args *>(args));  \
-        } \
-  }
+template <class Struct, sampler_status (*run)(sampler_t, const Struct *),
+          sampler_status (*workspace_size)(sampler_t, const Struct *, std::size_t *)>
+Operation make_operation(const char *name) {
+  return {name, sizeof(Struct), all_members_of<Struct>(),
+          [](sampler_t sampler, const void *args) {
+            return run(sampler, static_cast<const Struct *>(args));
+          },
+          [](sampler_t sampler, const void *args, std::size_t *out_bytes) {
+            return workspace_size(sampler, static_cast<const Struct *>(args), out_bytes);
+          }};
+}
+#define OPERATION(function) \
+  make_operation<function##_args, function, function##_workspace_size>(#function)
 
 }  // namespace
 
 const std::vector<Operation> &operations() {
   static const std::vector<Operation> all = {
-      OPERATION(sampler_sample, SAMPLER_OP_SAMPLE, SAMPLER_SAMPLE_ARGS_INIT),
-      OPERATION(sampler_top_k, SAMPLER_OP_TOP_K, SAMPLER_TOP_K_ARGS_INIT),
-      OPERATION(sampler_top_p, SAMPLER_OP_TOP_P, SAMPLER_TOP_P_ARGS_INIT),
-      OPERATION(sampler_min_p, SAMPLER_OP_MIN_P, SAMPLER_MIN_P_ARGS_INIT),
-      OPERATION(sampler_top_k_top_p, SAMPLER_OP_TOP_K_TOP_P, SAMPLER_TOP_K_TOP_P_ARGS_INIT),
-      OPERATION(sampler_argmax, SAMPLER_OP_ARGMAX, SAMPLER_ARGMAX_ARGS_INIT),
-      OPERATION(sampler_softmax, SAMPLER_OP_SOFTMAX, SAMPLER_SOFTMAX_ARGS_INIT),
-      OPERATION(sampler_top_k_renorm, SAMPLER_OP_TOP_K_RENORM, SAMPLER_TOP_K_RENORM_ARGS_INIT),
-      OPERATION(sampler_top_p_renorm, SAMPLER_OP_TOP_P_RENORM, SAMPLER_TOP_P_RENORM_ARGS_INIT),
-      OPERATION(sampler_top_k_mask, SAMPLER_OP_TOP_K_MASK, SAMPLER_TOP_K_MASK_ARGS_INIT),
-      OPERATION(sampler_top_k_select, SAMPLER_OP_TOP_K_SELECT, SAMPLER_TOP_K_SELECT_ARGS_INIT),
-      OPERATION(sampler_chain_speculative, SAMPLER_OP_CHAIN_SPECULATIVE,
-                SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT),
-      OPERATION(sampler_residual, SAMPLER_OP_RESIDUAL, SAMPLER_RESIDUAL_ARGS_INIT),
+      OPERATION(sampler_sample), OPERATION(sampler_filter),   OPERATION(sampler_select),
+      OPERATION(sampler_verify), OPERATION(sampler_residual),
   };
   return all;
 }
 
-Args::Args(const Operation &operation) : operation_(&operation) {
-  std::memset(bytes_, 0, sizeof bytes_);
-  operation.init_by_macro(bytes_);
+std::string name_in_errors(const std::string &member) {
+  for (const std::string parent : {"params", "row_params"}) {
+    if (member.rfind(parent + ".", 0) == 0) {
+      return parent + "->" + member.substr(parent.size() + 1);
+    }
+  }
+  return member;
 }
 
-std::size_t Args::offset(const std::string &member, std::size_t size) const {
+Args::Args(const Operation &operation)
+    : operation_(&operation), bytes_(new unsigned char[operation.args_size + kPointedToBytes]()) {
+  set("struct_size", operation.args_size);
+  if (!operation.has("params")) return;
+  unsigned char *const params = bytes_.get() + operation.args_size;
+  const sampler_params defaults = sampler_params_default();
+  std::memcpy(params, &defaults, sizeof defaults);
+  set("params", params);
+  set("row_params", params + sizeof defaults);
+  set("row_params.struct_size", sizeof(sampler_row_params));
+}
+
+std::string Args::bytes() const {
+  return {static_cast<const char *>(data()), operation_->args_size + kPointedToBytes};
+}
+
+unsigned char *Args::at(const std::string &member, std::size_t size) const {
   const auto found = operation_->members.find(member);
   if (found == operation_->members.end() || found->second.size != size) {
     std::fprintf(stderr, "%s has no member %s of %zu bytes\n", operation_->name, member.c_str(),
                  size);
     std::abort();
   }
-  return found->second.offset;
+  return bytes_.get() + found->second.offset;
 }
 
 }  // namespace capi_test

@@ -1,5 +1,5 @@
-// The public operations as data: their functions, and the members of their argument structs by
-// name, so that one test covers every operation that has a member.
+// The full calls as data: their functions, and the members of their arguments by path, so that one
+// test covers every call that has a member.
 #pragma once
 
 #include <sampler/sampler.h>
@@ -8,68 +8,79 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace capi_test {
 
-enum class MemberType { kInt32, kUint32, kInt64, kUint64, kFloat, kPointer };
+enum class Op { kSample, kFilter, kSelect, kVerify, kResidual };
 
 struct Member {
   std::size_t offset;
   std::size_t size;
-  MemberType type;
+  bool is_pointer;
 };
 
 struct Operation {
   const char *name;
-  sampler_operation number;
   std::size_t args_size;
+
+  // By path from the arguments, those of the structs that they point to among them: "num_slots",
+  // "input.num_cols", "params.top_k", "row_params.top_k".
   std::map<std::string, Member> members;
-  sampler_status (*init)(void *args, std::size_t struct_size);
-  void (*init_by_macro)(void *args);
+
   sampler_status (*run)(sampler_t sampler, const void *args);
+  sampler_status (*workspace_size)(sampler_t sampler, const void *args, std::size_t *out_bytes);
 
   bool has(const std::string &member) const { return members.count(member) != 0; }
 };
 
-// By operation number.
+// In the order of Op.
 const std::vector<Operation> &operations();
+inline const Operation &operation(Op op) {
+  return operations()[std::size_t(op)];
+}
 
-constexpr std::size_t kMaxArgsSize = 1024;
+// A member as error texts name it: "params->top_k".
+std::string name_in_errors(const std::string &member);
 
-// The argument struct of some operation.
+// The arguments of some call, all 0 but for the sizes, and for `params` and `row_params`, which
+// point to structs of their own with the defaults.
 class Args {
  public:
   explicit Args(const Operation &operation);
 
   const Operation &operation() const { return *operation_; }
-  void *data() { return bytes_; }
-  const void *data() const { return bytes_; }
+  void *data() { return bytes_.get(); }
+  const void *data() const { return bytes_.get(); }
 
   // The member's value. T has the member's size; asking for a member that is not there is a fault
   // of the test and aborts.
   template <class T>
   T get(const std::string &member) const {
     T value;
-    std::memcpy(&value, bytes_ + offset(member, sizeof value), sizeof value);
+    std::memcpy(&value, at(member, sizeof value), sizeof value);
     return value;
   }
   template <class T>
   void set(const std::string &member, T value) {
-    std::memcpy(bytes_ + offset(member, sizeof value), &value, sizeof value);
+    std::memcpy(at(member, sizeof value), &value, sizeof value);
   }
-  // Nothing happens where the operation has no such member.
+  // Nothing happens where the call has no such member.
   template <class T>
   void set_if_any(const std::string &member, T value) {
     if (operation_->has(member)) set(member, value);
   }
 
+  // All bytes, those of the structs pointed to among them.
+  std::string bytes() const;
+
  private:
-  std::size_t offset(const std::string &member, std::size_t size) const;
+  unsigned char *at(const std::string &member, std::size_t size) const;
 
   const Operation *operation_;
-  alignas(std::max_align_t) unsigned char bytes_[kMaxArgsSize];
+  std::unique_ptr<unsigned char[]> bytes_;
 };
 
 }  // namespace capi_test

@@ -10,34 +10,6 @@
 namespace capi_test {
 namespace {
 
-// Copies a row of an array that has one row per output or input row.
-void copy_row(const Call &from, const std::string &member, std::int64_t row, Call *to,
-              std::int64_t to_row) {
-  const Call::Array &source = from.array(member);
-  Call::Array &target = to->array(member);
-  const std::size_t bytes = std::size_t(source.cols) * source.element_size;
-  std::memcpy(target.buffer.data() + std::size_t(to_row * target.stride) * target.element_size,
-              source.buffer.data() + std::size_t(row * source.stride) * source.element_size, bytes);
-}
-
-// How many rows of an array belong to an output row.
-std::int64_t rows_per_output(const Call &call, const std::string &member) {
-  const Spec &spec = call.spec();
-  const std::int64_t rows = call.array(member).rows;
-  return spec.num_rows == 0 ? 0 : rows / spec.num_rows;
-}
-
-// Copies all that belongs to an output row of one call to an output row of another.
-void copy_output_row(const Call &from, std::int64_t row, Call *to, std::int64_t to_row) {
-  for (const auto &[member, layout] : from.spec().op().members) {
-    if (!from.has_array(member) || !to->has_array(member)) continue;
-    const std::int64_t count = rows_per_output(from, member);
-    for (std::int64_t i = 0; i < count; ++i) {
-      copy_row(from, member, row * count + i, to, to_row * count + i);
-    }
-  }
-}
-
 template <class T>
 void fill(Call *call, const std::string &member, const std::vector<T> &values) {
   if (!call->has_array(member)) return;
@@ -56,16 +28,18 @@ TEST(Arrays, NeverMakeACallFail) {
                                      1e-4f, 0.5f,  1.0f, -1.0f, 2.0f, 1e38f, -1e38f, 1.0f};
   const std::vector<std::int32_t> integers = {0, 1, -1, 2, INT32_MAX, INT32_MIN, 1 << 20, 7, 255};
   const std::vector<std::uint64_t> words = {0, 1, UINT64_MAX, std::uint64_t(1) << 63};
-  const std::vector<std::string> float_members = {"temperatures", "top_ps", "min_ps"};
-  const std::vector<std::string> integer_members = {"top_ks", "row_indices", "candidate_counts",
-                                                    "draft_lengths"};
+  const std::vector<std::string> float_members = {"row_params.temperature", "row_params.top_p",
+                                                  "row_params.min_p"};
+  const std::vector<std::string> integer_members = {"row_params.top_k", "row_indices",
+                                                    "input.candidate_counts", "draft_counts"};
   const Sampler sampler = roomy_sampler();
   for (Spec spec : all_specs()) {
     spec.num_rows = 17;
     for (const sampler_input_kind draft_kind :
          std::vector<sampler_input_kind>{spec.kind, SAMPLER_LOGITS}) {
       spec.draft_kind = draft_kind;
-      spec.filters_off = true;
+      spec.filters_off = spec.streams = true;
+      spec.slots = spec.op().has("slots");
       SCOPED_TRACE(describe(spec));
       const auto expect_served = [&](const std::string &member) {
         SCOPED_TRACE(member);
@@ -77,24 +51,28 @@ TEST(Arrays, NeverMakeACallFail) {
         for (const std::string &name : integer_members) {
           if (all || name == member) fill(&call, name, integers);
         }
-        for (const char *name : {"seeds", "offsets"}) {
+        for (const char *name : {"random.seeds", "random.offsets"}) {
           if (all || name == member) fill(&call, name, words);
         }
-        for (const char *value : {"temperature", "top_p", "min_p"}) {
-          if (call.has_array(std::string(value) + "s")) call.args().set(value, kNan);
+        for (const char *name : {"random.streams"}) {
+          if (all || name == member) fill(&call, name, std::vector<std::uint32_t>{0, UINT32_MAX});
         }
-        call.args().set_if_any<std::int32_t>("top_k", 3);
+        for (const std::string name : {"temperature", "top_p", "min_p"}) {
+          if (call.has_array("row_params." + name)) call.args().set("params." + name, kNan);
+        }
+        call.args().set_if_any<std::int32_t>("params.top_k", 3);
         call.reset_outputs();
         EXPECT_EQ(call.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
-        constexpr sampler_row_status kAllBits = 63;
+        constexpr sampler_row_status kAllBits = 127;
         for (std::int64_t row = 0; row < spec.num_rows; ++row) {
           EXPECT_EQ(call.status(row) & ~kAllBits, 0u);
         }
       };
       for (const std::string &member : float_members) expect_served(member);
       for (const std::string &member : integer_members) expect_served(member);
-      expect_served("seeds");
-      expect_served("offsets");
+      expect_served("random.seeds");
+      expect_served("random.offsets");
+      expect_served("random.streams");
       expect_served("all");
     }
   }
@@ -113,25 +91,25 @@ TEST(PerRow, EqualsScalarCallsRowByRow) {
     spec.num_rows = 1;
     for (std::int64_t row = 0; row < 56; ++row) {
       Call one(spec);
-      copy_output_row(all, row, &one, 0);
+      one.copy_output_row(all, row, 0);
       const std::string with_arrays = output_of(&one, sampler.get());
       EXPECT_TRUE(same_bytes(with_arrays, all.output_row(row))) << "row " << row;
-      for (const char *name : {"temperature", "top_p", "min_p"}) {
-        const std::string array = std::string(name) + "s";
-        if (!one.has_array(array)) continue;
-        one.args().set(name, one.at<float>(array, 0));
-        one.args().set<void *>(array, nullptr);
-      }
-      if (one.has_array("top_ks") && one.args().operation().has("top_k")) {
-        one.args().set("top_k", one.at<std::int32_t>("top_ks", 0));
-        one.args().set<void *>("top_ks", nullptr);
+      if (spec.op().has("params")) {
+        for (const std::string name : {"temperature", "top_p", "min_p"}) {
+          if (!one.has_array("row_params." + name)) continue;
+          one.args().set("params." + name, one.at<float>("row_params." + name, 0));
+        }
+        if (one.has_array("row_params.top_k")) {
+          one.args().set("params.top_k", one.at<std::int32_t>("row_params.top_k", 0));
+        }
+        one.args().set<void *>("row_params", nullptr);
       }
       EXPECT_TRUE(same_bytes(output_of(&one, sampler.get()), with_arrays)) << "row " << row;
-      if (!one.has_array("seeds")) continue;
+      if (!one.has_array("random.seeds")) continue;
       for (const std::string name : {"seed", "offset"}) {
-        one.args().set(name, one.at<std::uint64_t>(name + "s", 0));
-        one.args().set<void *>(name + "s", nullptr);
-        one.args().set<std::int64_t>("num_" + name + "s", 0);
+        one.args().set("random." + name, one.at<std::uint64_t>("random." + name + "s", 0));
+        one.args().set<void *>("random." + name + "s", nullptr);
+        one.args().set<std::int64_t>("random.num_" + name + "s", 0);
       }
       EXPECT_TRUE(same_bytes(output_of(&one, sampler.get()), with_arrays)) << "row " << row;
     }
@@ -139,14 +117,14 @@ TEST(PerRow, EqualsScalarCallsRowByRow) {
 }
 
 // With a seed per row, rows in another order give the same tokens in that order.
-TEST(PerRow, SlotInTheBatchDoesNotMatter) {
+TEST(PerRow, PlaceInTheBatchDoesNotMatter) {
   const Sampler sampler = roomy_sampler(2);
   for (Spec spec : all_specs()) {
     if (spec.row_indices) continue;
     spec.num_rows = 13;
     SCOPED_TRACE(describe(spec));
     Call call(spec), permuted(spec);
-    for (std::int64_t row = 0; row < 13; ++row) copy_output_row(call, row, &permuted, row * 5 % 13);
+    for (std::int64_t row = 0; row < 13; ++row) permuted.copy_output_row(call, row, row * 5 % 13);
     expect_ok(&call, sampler.get());
     expect_ok(&permuted, sampler.get());
     for (std::int64_t row = 0; row < 13; ++row) {
@@ -156,38 +134,41 @@ TEST(PerRow, SlotInTheBatchDoesNotMatter) {
   }
 }
 
-// At most 1e-5 is greedy: the argmax, whatever the filters and the randomness.
-TEST(Greedy, IsTheArgmax) {
+// At most 1e-5 is greedy: the first token in rank order, whatever the filters and the randomness.
+TEST(Greedy, IsTheFirstInRankOrder) {
   const Sampler sampler = roomy_sampler();
   for (Spec spec : all_specs()) {
-    if (!spec.op().has("temperature") || spec.is_chain() || spec.row_indices) continue;
+    if (!spec.op().has("params") || spec.is_verify() || spec.row_indices) continue;
     SCOPED_TRACE(describe(spec));
     spec.num_rows = 30;
     spec.token_id_type = SAMPLER_ID_I32;
-    Spec argmax_spec = spec;
-    argmax_spec.operation = SAMPLER_OP_ARGMAX;
-    Call argmax(argmax_spec), call(spec);
-    expect_ok(&argmax, sampler.get());
+    Spec first_spec = spec;
+    first_spec.operation = Op::kSelect;
+    first_spec.output_kind = SAMPLER_OUTPUT_PROBABILITIES;
+    first_spec.output_dtype = SAMPLER_F32;
+    first_spec.num_selected = 1;
+    Call first(first_spec), call(spec);
+    expect_ok(&first, sampler.get());
     for (const float temperature : {0.0f, -3.0f, 1e-5f, -std::numeric_limits<float>::infinity()}) {
       for (std::int64_t row = 0; row < 30; ++row) {
-        call.at<float>("temperatures", row) = temperature;
+        call.at<float>("row_params.temperature", row) = temperature;
       }
       expect_ok(&call, sampler.get());
       for (std::int64_t row = 0; row < 30; ++row) {
-        if (call.has_array("out_kept_counts")) {
-          EXPECT_EQ(call.at<std::int32_t>("out_kept_counts", row), 1);
-        }
+        EXPECT_EQ(call.at<std::int32_t>("out_kept_counts", row), 1);
         if (call.has_array("out_token_ids")) {
-          EXPECT_EQ(call.token(row), argmax.token(row)) << "row " << row;
-        } else {
-          float sum = 0;  // one-hot
-          for (std::int64_t i = 0; i < spec.num_cols; ++i) {
-            const float p = call.value("output", row, i);
-            const std::int64_t id = spec.candidates ? call.id("candidate_ids", row, i) : i;
-            EXPECT_TRUE(p == 0 || id == argmax.token(row));
-            sum += p;
-          }
-          EXPECT_EQ(sum, 1.0f);
+          EXPECT_EQ(call.token(row), first.token(row)) << "row " << row;
+          EXPECT_EQ(call.at<float>("out_values", row), first.at<float>("out_values", row));
+          EXPECT_EQ(call.at<float>("out_logprobs", row), 0.0f);
+          continue;
+        }
+        const bool is_mask = spec.output_kind == SAMPLER_OUTPUT_VALUES;
+        for (std::int64_t i = 0; i < spec.num_cols; ++i) {
+          const std::int64_t id = spec.candidates ? call.id("input.candidate_ids", row, i) : i;
+          float expected = is_mask ? -std::numeric_limits<float>::infinity() : 0.0f;
+          if (id == first.token(row))
+            expected = is_mask ? call.value("input.values", row, i) : 1.0f;
+          EXPECT_EQ(call.value("output", row, i), expected) << "row " << row << " element " << i;
         }
       }
     }
@@ -198,11 +179,11 @@ TEST(Greedy, IsTheArgmax) {
 std::vector<Spec> drawing_specs() {
   std::vector<Spec> specs;
   for (const Spec &spec : all_specs()) {
-    if (!spec.op().has("seed") || spec.dtype != SAMPLER_F32 || spec.row_indices) continue;
-    if (spec.candidates || !spec.draft) continue;
+    if (!spec.op().has("random.seed") || spec.dtype != SAMPLER_F32 || spec.row_indices) continue;
+    if (spec.has_counts() || !spec.draft) continue;
     specs.push_back(spec);
     specs.back().num_rows = 24;
-    specs.back().per_row = false;
+    specs.back().per_slot = false;
   }
   return specs;
 }
@@ -210,12 +191,12 @@ std::vector<Spec> drawing_specs() {
 Call equal_rows(const Spec &spec) {
   Call call(spec);
   const Call source(spec);
-  for (std::int64_t row = 1; row < spec.num_rows; ++row) copy_output_row(source, 0, &call, row);
-  call.args().set_if_any("top_p", 1.0f);
-  call.args().set_if_any("min_p", 0.0f);
-  if (spec.is_chain()) {
-    call.args().set("top_k", std::int32_t(0));
-    call.args().set<void *>("draft_lengths", nullptr);
+  for (std::int64_t row = 1; row < spec.num_rows; ++row) call.copy_output_row(source, 0, row);
+  call.args().set_if_any("params.top_p", 1.0f);
+  call.args().set_if_any("params.min_p", 0.0f);
+  if (spec.is_verify()) {
+    call.args().set("params.top_k", std::int32_t(0));
+    call.args().set<void *>("draft_counts", nullptr);
   }
   return call;
 }
@@ -235,12 +216,12 @@ TEST(Seeds, OneForAllRowsDrawsThemIndependently) {
     EXPECT_GT(num_distinct_rows(call), 3u);
     // The same from arrays of one.
     std::uint64_t seed = 12345, offset = 7;
-    call.args().set("seed", std::uint64_t(1));
-    call.args().set("offset", std::uint64_t(1));
-    call.args().set("seeds", &seed);
-    call.args().set("offsets", &offset);
-    call.args().set("num_seeds", std::int64_t(1));
-    call.args().set("num_offsets", std::int64_t(1));
+    call.args().set("random.seed", std::uint64_t(1));
+    call.args().set("random.offset", std::uint64_t(1));
+    call.args().set("random.seeds", &seed);
+    call.args().set("random.offsets", &offset);
+    call.args().set("random.num_seeds", std::int64_t(1));
+    call.args().set("random.num_offsets", std::int64_t(1));
     EXPECT_TRUE(same_bytes(output_of(&call, sampler.get()), expected));
     // Either one changes the tokens, its high half too.
     for (std::uint64_t *value : {&seed, &offset}) {
@@ -275,20 +256,20 @@ TEST(Seeds, OnePerRowDrawsEqualRowsEqually) {
     expect_ok(&scalar, sampler.get());
     std::vector<std::uint64_t> seeds(std::size_t(spec.num_rows), 12345);
     Call call = equal_rows(spec);
-    call.args().set("seeds", seeds.data());
-    call.args().set("num_seeds", spec.num_rows);
+    call.args().set("random.seeds", seeds.data());
+    call.args().set("random.num_seeds", spec.num_rows);
     expect_ok(&call, sampler.get());
     EXPECT_EQ(num_distinct_rows(call), 1u);
     // The stream is 0, as it is for the first row with one seed for all.
     EXPECT_TRUE(same_bytes(call.output_row(0), scalar.output_row(0)));
     seeds[5] += 1;
     Call other = equal_rows(spec);
-    other.args().set("seeds", seeds.data());
-    other.args().set("num_seeds", spec.num_rows);
+    other.args().set("random.seeds", seeds.data());
+    other.args().set("random.num_seeds", spec.num_rows);
     std::size_t num_changed = 0;
     for (std::uint64_t offset = 7; offset < 17; ++offset) {
-      call.args().set("offset", offset);
-      other.args().set("offset", offset);
+      call.args().set("random.offset", offset);
+      other.args().set("random.offset", offset);
       seeds[5] = 12345;
       expect_ok(&call, sampler.get());
       seeds[5] = 12346;
@@ -311,10 +292,75 @@ TEST(Seeds, OffsetPerRowKeepsTheStream) {
     Call scalar = equal_rows(spec);
     const std::string expected = output_of(&scalar, sampler.get());
     const std::vector<std::uint64_t> offsets(std::size_t(spec.num_rows), 7);
-    scalar.args().set("offset", std::uint64_t(99));
-    scalar.args().set("offsets", offsets.data());
-    scalar.args().set("num_offsets", spec.num_rows);
+    scalar.args().set("random.offset", std::uint64_t(99));
+    scalar.args().set("random.offsets", offsets.data());
+    scalar.args().set("random.num_offsets", spec.num_rows);
     EXPECT_TRUE(same_bytes(output_of(&scalar, sampler.get()), expected));
+  }
+}
+
+// The stream of a slot is its number where one seed serves all, 0 where each has its own, and what
+// `streams` says in either case.
+TEST(Streams, AreTheSlotsOrGiven) {
+  const Sampler sampler = roomy_sampler();
+  for (const Spec &spec : drawing_specs()) {
+    SCOPED_TRACE(describe(spec));
+    Call call = equal_rows(spec);
+    const std::string numbers = output_of(&call, sampler.get());
+    EXPECT_GT(num_distinct_rows(call), 5u);
+    std::vector<std::uint32_t> streams(std::size_t(spec.num_rows));
+    const std::vector<std::uint64_t> seeds(std::size_t(spec.num_rows), 12345);
+    const auto with_streams = [&] {
+      call.args().set("random.streams", streams.data());
+      return output_of(&call, sampler.get());
+    };
+    const auto with_seeds = [&] {
+      call.args().set("random.seeds", seeds.data());
+      call.args().set("random.num_seeds", spec.num_rows);
+      const std::string output = output_of(&call, sampler.get());
+      call.args().set<void *>("random.seeds", nullptr);
+      call.args().set("random.num_seeds", std::int64_t(0));
+      return output;
+    };
+    const std::string zeros = with_streams();
+    EXPECT_EQ(num_distinct_rows(call), 1u);
+    call.args().set<void *>("random.streams", nullptr);
+    EXPECT_TRUE(same_bytes(with_seeds(), zeros));
+    for (std::size_t i = 0; i < streams.size(); ++i) streams[i] = std::uint32_t(i);
+    EXPECT_TRUE(same_bytes(with_streams(), numbers));
+    EXPECT_TRUE(same_bytes(with_seeds(), numbers));
+    // All 32 bits count.
+    const std::vector<std::uint32_t> first = streams;
+    for (int bit = 0; bit < 32; ++bit) {
+      streams = first;
+      for (std::uint32_t &stream : streams) stream ^= std::uint32_t(1) << bit;
+      EXPECT_NE(with_streams(), numbers) << bit;
+    }
+  }
+}
+
+// With one seed, and request ids as streams, a token depends on its request and not on its row.
+TEST(Streams, OfRequestsDoNotDependOnTheRow) {
+  const Sampler sampler = roomy_sampler();
+  for (Spec spec : all_specs()) {
+    if (!spec.op().has("random.seed") || spec.row_indices) continue;
+    spec.num_rows = 13;
+    spec.streams = true;
+    SCOPED_TRACE(describe(spec));
+    Call call(spec), permuted(spec);
+    for (std::int64_t row = 0; row < 13; ++row) permuted.copy_output_row(call, row, row * 5 % 13);
+    for (Call *each : {&call, &permuted}) {
+      for (const char *array : {"random.seeds", "random.offsets"}) {
+        each->args().set<void *>(array, nullptr);
+      }
+      each->args().set("random.num_seeds", std::int64_t(0));
+      each->args().set("random.num_offsets", std::int64_t(0));
+      expect_ok(each, sampler.get());
+    }
+    for (std::int64_t row = 0; row < 13; ++row) {
+      EXPECT_TRUE(same_bytes(permuted.output_row(row * 5 % 13), call.output_row(row)))
+          << "row " << row;
+    }
   }
 }
 
@@ -331,7 +377,9 @@ TEST(IdTypes, GiveTheSameIds) {
     spec.candidate_id_type = SAMPLER_ID_I32;
     Call wide(spec);
     for (Call *call : {&narrow, &wide}) {
-      call->set_row(spec.is_chain() ? "target" : "input", 1, std::nanf(""));  // a token of -1
+      // A token of -1.
+      const std::int64_t bad_row = spec.row_indices ? call->id("row_indices", 1, 0) : 1;
+      call->set_row(spec.values(), bad_row, std::nanf(""));
       expect_ok(call, sampler.get());
     }
     bool some_bad = false;
@@ -355,10 +403,11 @@ TEST(Layout, StridesAndAlignmentsChangeNothing) {
     for (const std::int64_t padding : {0, 1, 6, 91}) {
       for (const std::int64_t misalignment : {0, 1, 3, 5}) {
         spec.padding = padding;
+        spec.sequence_padding = spec.is_verify() ? (padding + misalignment) % 5 : 0;
         spec.misalignment = misalignment;
         Call call(spec);
         for (std::int64_t row = 0; row < spec.num_rows; ++row) {
-          copy_output_row(plain, row, &call, row);
+          call.copy_output_row(plain, row, row);
         }
         const std::string inputs = call.inputs();
         expect_ok(&call, sampler.get());
@@ -381,41 +430,14 @@ TEST(Layout, ExplicitStridesOfContiguousRows) {
     Call call(spec);
     const std::string expected = output_of(&call, sampler.get());
     for (const char *stride :
-         {"row_stride", "output_stride", "target_position_stride", "draft_position_stride"}) {
+         {"input.row_stride", "target.row_stride", "draft.row_stride", "output_stride"}) {
       call.args().set_if_any(stride, spec.num_cols);
     }
-    call.args().set_if_any("target_row_stride", spec.num_cols * spec.num_positions());
-    call.args().set_if_any("draft_row_stride", spec.num_cols * spec.num_draft_positions());
-    if (!spec.row_indices) call.args().set_if_any("num_input_rows", spec.num_rows);
-    call.args().set("stream", std::uintptr_t(0x1234));
+    call.args().set_if_any("target_sequence_stride", spec.num_cols * spec.num_positions());
+    call.args().set_if_any("draft_sequence_stride", spec.num_cols * spec.num_draft_positions());
+    call.args().set("exec.stream", std::uintptr_t(0x1234));
     EXPECT_TRUE(same_bytes(output_of(&call, sampler.get()), expected));
   }
-}
-
-// Fractions of a weight far below its last bit round up, exactly.
-TEST(Filters, OfTinyFractions) {
-  const float p = 0x1p-42f;
-  const float probabilities[] = {0.75f * p, 2 * p, 1, 0, 0.5f * p, p};
-  const Sampler sampler = roomy_sampler();
-  const auto kept_count = [&](float top_p, float min_p) {
-    sampler_sample_args args = SAMPLER_SAMPLE_ARGS_INIT;
-    std::int32_t token_id, count = -1;
-    args.input = probabilities;
-    args.input_kind = SAMPLER_PROBABILITIES;
-    args.num_rows = 1;
-    args.num_cols = 6;
-    args.top_p = top_p;
-    args.min_p = min_p;
-    args.out_token_ids = &token_id;
-    args.out_kept_counts = &count;
-    EXPECT_EQ(sampler_sample(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
-    return count;
-  };
-  // The weights are 3, 8, 2^44, 0, 2 and 4.
-  EXPECT_EQ(kept_count(1, p), 3);
-  EXPECT_EQ(kept_count(1, 0.75f * p), 4);
-  EXPECT_EQ(kept_count(1, 0x1.000002p-42f), 2);  // a little more than 4
-  EXPECT_EQ(kept_count(p, 0), 1);
 }
 
 // The values stand on grids that all types hold: the type must not change a token.
@@ -437,7 +459,7 @@ TEST(Dtypes, HoldTheSameRows) {
   }
 }
 
-// A call reads its inputs and nothing of what the last call left behind.
+// A call reads its inputs and nothing of what the last call left.
 TEST(Calls, AreRepeatable) {
   const Sampler sampler = roomy_sampler(2);
   std::vector<std::string> first;

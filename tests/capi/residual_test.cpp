@@ -19,7 +19,7 @@ const Row kZeros = {0.0f, 0.0f, 0.0f, 0.0f};
 
 Spec residual_spec(sampler_dtype dtype, bool draft, std::int64_t num_rows = 1) {
   Spec spec;
-  spec.operation = SAMPLER_OP_RESIDUAL;
+  spec.operation = Op::kResidual;
   spec.dtype = spec.draft_dtype = spec.output_dtype = dtype;
   spec.num_rows = num_rows;
   spec.num_cols = 4;
@@ -46,8 +46,8 @@ class Residual : public testing::TestWithParam<sampler_dtype> {
   void expect_of(const Row &p, const Row &q, const Row &output,
                  sampler_row_status status = SAMPLER_ROW_OK) {
     Call call(residual_spec(GetParam(), true));
-    set_row(&call, "target", 0, p);
-    set_row(&call, "draft", 0, q);
+    set_row(&call, "target.values", 0, p);
+    set_row(&call, "draft.values", 0, q);
     expect_ok(&call, sampler_.get());
     expect_row(&call, 0, output, status);
   }
@@ -59,7 +59,7 @@ class Residual : public testing::TestWithParam<sampler_dtype> {
     Spec spec = residual_spec(GetParam(), false);
     spec.token_id_type = id_type;
     Call call(spec);
-    set_row(&call, "target", 0, p);
+    set_row(&call, "target.values", 0, p);
     call.set_id("draft_token_ids", 0, 0, token);
     expect_ok(&call, sampler_.get());
     expect_row(&call, 0, output, status);
@@ -147,8 +147,8 @@ TEST_P(Residual, OfBadRowsIsZero) {
 TEST_P(Residual, OfABadDraftLeavesItsNeighboursAlone) {
   Call call(residual_spec(GetParam(), true, 3));
   for (std::int64_t row = 0; row < 3; ++row) {
-    set_row(&call, "target", row, kP);
-    set_row(&call, "draft", row, {0.25f, row == 1 ? kNan : 0.75f, 0, 0});
+    set_row(&call, "target.values", row, kP);
+    set_row(&call, "draft.values", row, {0.25f, row == 1 ? kNan : 0.75f, 0, 0});
   }
   expect_ok(&call, sampler_.get());
   expect_row(&call, 0, {0.5f, 0, 0.5f, 0}, SAMPLER_ROW_OK);
@@ -161,8 +161,8 @@ TEST(ResidualOfF32, KeepsItsScale) {
   const Sampler sampler = roomy_sampler();
   for (const float unit : {0x1p-149f, 0x1p-126f, 0x1p126f}) {
     Call call(residual_spec(SAMPLER_F32, true));
-    set_row(&call, "target", 0, {2 * unit, unit, unit, unit});
-    set_row(&call, "draft", 0, {unit, 0, 0, 0});
+    set_row(&call, "target.values", 0, {2 * unit, unit, unit, unit});
+    set_row(&call, "draft.values", 0, {unit, 0, 0, 0});
     expect_ok(&call, sampler.get());
     for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(call.at<float>("output", 0, i), 0.25f);
   }
@@ -177,8 +177,8 @@ TEST(ResidualOfTypes, EachModelHasItsOwn) {
     for (const sampler_dtype output_dtype : {int(SAMPLER_F32), types % 3}) {
       spec.output_dtype = output_dtype;
       Call call(spec);
-      set_row(&call, "target", 0, kP);
-      set_row(&call, "draft", 0, {0.25f, 0.75f, 0, 0});
+      set_row(&call, "target.values", 0, kP);
+      set_row(&call, "draft.values", 0, {0.25f, 0.75f, 0, 0});
       expect_ok(&call, sampler.get());
       const Row expected = {0.5f, 0, 0.5f, 0};
       for (std::int64_t i = 0; i < 4; ++i) {

@@ -14,51 +14,221 @@ namespace {
 
 constexpr std::size_t kMaxStructSize = 65536;
 
-// A public struct: `use` gives it to the library, which reads or fills it.
+template <class Struct>
+std::string bytes_of(const Struct &value) {
+  return {reinterpret_cast<const char *>(&value), sizeof value};
+}
+
+// A public struct: `use` gives one to the library, which reads or fills it.
 struct PublicStruct {
-  std::string name;
-  std::string argument;  // what the _init function calls its first argument
-  std::size_t size;
-  std::function<sampler_status(void *, std::size_t)> init;
-  std::function<void(void *)> init_by_macro;
+  std::string type;
+  std::string argument;  // what error texts call it
+  std::string image;     // one that the library takes
   std::function<sampler_status(const void *)> use;
+
+  std::size_t size() const { return image.size(); }
 };
 
-sampler_status create_and_destroy(const void *options) {
-  sampler_t sampler = nullptr;
-  const sampler_status status =
-      sampler_create(static_cast<const sampler_options *>(options), &sampler);
-  sampler_destroy(sampler);
-  return status;
-}
-
-std::vector<PublicStruct> public_structs(sampler_t sampler) {
-  std::vector<PublicStruct> structs;
-  for (const Operation &operation : operations()) {
-    structs.push_back(
-        {operation.name, "args", operation.args_size, operation.init, operation.init_by_macro,
-         [&operation, sampler](const void *args) { return operation.run(sampler, args); }});
+// All of them, and what their use needs.
+class PublicStructs {
+ public:
+  PublicStructs() {
+    sampler_ngram_storage_create(&storage_options_, &storage_);
+    sampler_prompt_lookup_create(&lookup_options_, &lookup_);
+    model_.forward = [](void *, const sampler_forward_args *) -> sampler_status {
+      return SAMPLER_OK;
+    };
+    model_.truncate = [](void *, std::int32_t, std::int64_t) -> sampler_status {
+      return SAMPLER_OK;
+    };
+    model_.vocabulary_size = model_.max_context = model_.max_sequences = 9;
+    sampler_ngram_storage_interface(storage_, &ngram_);
+    generation_.target = &model_;
+    generation_.prompt_offsets = offsets_;
+    generation_.out_token_ids = &token_id_;
+    speculative_.generation = beam_search_.generation = &generation_;
+    speculative_.ngram = &ngram_;
+    add_calls();
+    add_handles();
+    add_loops();
+    add_ngrams();
   }
-  structs.push_back({"sampler_options", "options", sizeof(sampler_options),
-                     [](void *options, std::size_t size) {
-                       return sampler_options_init(static_cast<sampler_options *>(options), size);
-                     },
-                     [](void *options) {
-                       const sampler_options initialized = SAMPLER_OPTIONS_INIT;
-                       std::memcpy(options, &initialized, sizeof initialized);
-                     },
-                     create_and_destroy});
-  structs.push_back({"sampler_capabilities", "", sizeof(sampler_capabilities), nullptr,
-                     [](void *capabilities) {
-                       const sampler_capabilities initialized = SAMPLER_CAPABILITIES_INIT;
-                       std::memcpy(capabilities, &initialized, sizeof initialized);
-                     },
-                     [](const void *capabilities) {
-                       return sampler_get_capabilities(const_cast<sampler_capabilities *>(
-                           static_cast<const sampler_capabilities *>(capabilities)));
-                     }});
-  return structs;
-}
+  ~PublicStructs() {
+    sampler_ngram_storage_destroy(storage_);
+    sampler_prompt_lookup_destroy(lookup_);
+  }
+  PublicStructs(const PublicStructs &) = delete;
+  PublicStructs &operator=(const PublicStructs &) = delete;
+
+  const std::vector<PublicStruct> &all() const { return all_; }
+
+ private:
+  template <class Struct, class Use>
+  void add(const char *type, const char *argument, const Struct &value, const Use &use) {
+    all_.push_back({type, argument, bytes_of(value), [=](const void *data) {
+                      // The library takes structs by their type, and this one has any size.
+                      return use(static_cast<Struct *>(const_cast<void *>(data)));
+                    }});
+  }
+#define ADD(type, argument, value, ...) add(#type, argument, value, [=](type * data) __VA_ARGS__)
+
+  void add_calls() {
+    const sampler_t sampler = sampler_.get();
+    auto sample = sized<sampler_sample_args>();
+    auto filter = sized<sampler_filter_args>();
+    auto select = sized<sampler_select_args>();
+    auto verify = sized<sampler_verify_args>();
+    auto residual = sized<sampler_residual_args>();
+    for (sampler_rows *rows :
+         {&sample.input, &filter.input, &select.input, &verify.target, &residual.target}) {
+      rows->num_cols = 1;
+    }
+    select.num_selected = 1;
+    residual.target.kind = SAMPLER_PROBABILITIES;
+    ADD(sampler_sample_args, "args", sample, { return sampler_sample(sampler, data); });
+    ADD(sampler_filter_args, "args", filter, { return sampler_filter(sampler, data); });
+    ADD(sampler_select_args, "args", select, { return sampler_select(sampler, data); });
+    ADD(sampler_verify_args, "args", verify, { return sampler_verify(sampler, data); });
+    ADD(sampler_residual_args, "args", residual, { return sampler_residual(sampler, data); });
+
+    std::size_t *const bytes = &bytes_;
+    ADD(sampler_sample_args, "args", sample,
+        { return sampler_sample_workspace_size(sampler, data, bytes); });
+    ADD(sampler_filter_args, "args", filter,
+        { return sampler_filter_workspace_size(sampler, data, bytes); });
+    ADD(sampler_select_args, "args", select,
+        { return sampler_select_workspace_size(sampler, data, bytes); });
+    ADD(sampler_verify_args, "args", verify,
+        { return sampler_verify_workspace_size(sampler, data, bytes); });
+    ADD(sampler_residual_args, "args", residual,
+        { return sampler_residual_workspace_size(sampler, data, bytes); });
+
+    const auto params = sampler_params_default();
+    const auto row_params = sized<sampler_row_params>();
+    ADD(sampler_params, "params", params, {
+      auto args = sample;
+      args.params = data;
+      return sampler_sample(sampler, &args);
+    });
+    ADD(sampler_params, "params", params, {
+      auto args = filter;
+      args.params = data;
+      return sampler_filter(sampler, &args);
+    });
+    ADD(sampler_params, "params", params, {
+      auto args = verify;
+      args.params = data;
+      return sampler_verify(sampler, &args);
+    });
+    ADD(sampler_row_params, "row_params", row_params, {
+      auto args = sample;
+      args.row_params = data;
+      return sampler_sample(sampler, &args);
+    });
+    ADD(sampler_row_params, "row_params", row_params, {
+      auto args = filter;
+      args.row_params = data;
+      return sampler_filter(sampler, &args);
+    });
+    ADD(sampler_row_params, "row_params", row_params, {
+      auto args = verify;
+      args.row_params = data;
+      return sampler_verify(sampler, &args);
+    });
+  }
+
+  void add_handles() {
+    ADD(sampler_options, "options", sampler_options_default(), {
+      sampler_t sampler = nullptr;
+      const sampler_status status = sampler_create(data, &sampler);
+      sampler_destroy(sampler);
+      return status;
+    });
+    ADD(sampler_capabilities, "out_capabilities", sized<sampler_capabilities>(),
+        { return sampler_get_capabilities(data); });
+  }
+
+  void add_loops() {
+    const sampler_t sampler = sampler_.get();
+    const sampler_generation_args &generation = generation_;
+    const sampler_speculative_args &speculative = speculative_;
+    ADD(sampler_generation_args, "args", generation,
+        { return sampler_autoregressive(sampler, data); });
+    ADD(sampler_speculative_args, "args", speculative,
+        { return sampler_speculative(sampler, data); });
+    ADD(sampler_beam_search_args, "args", beam_search_,
+        { return sampler_beam_search(sampler, data); });
+    ADD(sampler_model, "target", model_, {
+      auto args = generation;
+      args.target = data;
+      return sampler_autoregressive(sampler, &args);
+    });
+    ADD(sampler_params, "params", sampler_params_default(), {
+      auto args = generation;
+      args.params = data;
+      return sampler_autoregressive(sampler, &args);
+    });
+    ADD(sampler_generation_stats, "out_stats", sized<sampler_generation_stats>(), {
+      auto args = generation;
+      args.out_stats = data;
+      return sampler_autoregressive(sampler, &args);
+    });
+    ADD(sampler_ngram, "ngram", ngram_, {
+      auto args = speculative;
+      args.ngram = data;
+      return sampler_speculative(sampler, &args);
+    });
+  }
+
+  void add_ngrams() {
+    const sampler_ngram_storage_t storage = storage_;
+    const sampler_prompt_lookup_t lookup = lookup_;
+    ADD(sampler_ngram_storage_options, "options", storage_options_, {
+      sampler_ngram_storage_t created = nullptr;
+      const sampler_status status = sampler_ngram_storage_create(data, &created);
+      sampler_ngram_storage_destroy(created);
+      return status;
+    });
+    ADD(sampler_ngram_storage_stats, "out_stats", sized<sampler_ngram_storage_stats>(),
+        { return sampler_ngram_storage_get_stats(storage, data); });
+    ADD(sampler_ngram, "out_ngram", sized<sampler_ngram>(),
+        { return sampler_ngram_storage_interface(storage, data); });
+    ADD(sampler_prompt_lookup_options, "options", lookup_options_, {
+      sampler_prompt_lookup_t created = nullptr;
+      const sampler_status status = sampler_prompt_lookup_create(data, &created);
+      sampler_prompt_lookup_destroy(created);
+      return status;
+    });
+    ADD(sampler_ngram, "out_ngram", sized<sampler_ngram>(),
+        { return sampler_prompt_lookup_interface(lookup, data); });
+  }
+
+  static sampler_ngram_storage_options make_storage_options() {
+    auto options = sized<sampler_ngram_storage_options>();
+    options.vocabulary_size = 9;
+    return options;
+  }
+  static sampler_prompt_lookup_options make_lookup_options() {
+    auto options = sized<sampler_prompt_lookup_options>();
+    options.vocabulary_size = options.max_tokens = 9;
+    return options;
+  }
+
+  Sampler sampler_ = roomy_sampler();
+  sampler_ngram_storage_options storage_options_ = make_storage_options();
+  sampler_prompt_lookup_options lookup_options_ = make_lookup_options();
+  sampler_ngram_storage_t storage_ = nullptr;
+  sampler_prompt_lookup_t lookup_ = nullptr;
+  sampler_ngram ngram_ = sized<sampler_ngram>();
+  sampler_model model_ = sized<sampler_model>();
+  sampler_generation_args generation_ = sampler_generation_args_default();
+  sampler_speculative_args speculative_ = sampler_speculative_args_default();
+  sampler_beam_search_args beam_search_ = sampler_beam_search_args_default();
+  std::int64_t offsets_[1] = {0};
+  std::int32_t token_id_ = 0;
+  std::size_t bytes_ = 0;
+  std::vector<PublicStruct> all_;
+};
 
 // Zeroed memory, aligned to 8 bytes, that ends where reading faults.
 class BeforeGuardPage {
@@ -85,39 +255,32 @@ class BeforeGuardPage {
 
 // An initialised struct that says it is `struct_size` bytes long.
 void make_struct(const PublicStruct &type, unsigned char *data, std::size_t struct_size) {
-  type.init_by_macro(data);
+  std::memcpy(data, type.image.data(), type.size());
   std::memcpy(data, &struct_size, sizeof struct_size);
-  // Operations need a shape; num_rows stays 0.
-  for (const Operation &operation : operations()) {
-    if (type.name != operation.name) continue;
-    const std::int64_t one = 1;
-    std::memcpy(data + operation.members.at("num_cols").offset, &one, sizeof one);
-    if (operation.has("num_selected")) {
-      std::memcpy(data + operation.members.at("num_selected").offset, &one, sizeof one);
-    }
-  }
 }
 
 std::string wrong_size(const PublicStruct &type, std::size_t struct_size) {
-  return "struct_size is " + std::to_string(struct_size) + "; it must be " +
-         std::to_string(type.size) + " or the size of a newer version, at most 65536";
+  return type.argument + "->struct_size is " + std::to_string(struct_size) + "; set it to sizeof(" +
+         type.type + "), " + std::to_string(type.size()) +
+         " here or up to 65536 with newer headers";
 }
 
 TEST(StructSize, OfThisVersionIsRead) {
-  const Sampler sampler = roomy_sampler();
-  for (const PublicStruct &type : public_structs(sampler.get())) {
-    SCOPED_TRACE(type.name);
-    BeforeGuardPage memory(type.size);
-    make_struct(type, memory.data(), type.size);
+  const PublicStructs structs;
+  for (const PublicStruct &type : structs.all()) {
+    SCOPED_TRACE(type.type);
+    BeforeGuardPage memory(type.size());
+    make_struct(type, memory.data(), type.size());
     EXPECT_EQ(type.use(memory.data()), SAMPLER_OK) << sampler_last_error();
   }
 }
 
 TEST(StructSize, BelowTheFirstReleaseIsRefused) {
-  const Sampler sampler = roomy_sampler();
-  for (const PublicStruct &type : public_structs(sampler.get())) {
-    for (const std::size_t size : {std::size_t(0), std::size_t(1), std::size_t(8), type.size - 1}) {
-      SCOPED_TRACE(type.name);
+  const PublicStructs structs;
+  for (const PublicStruct &type : structs.all()) {
+    for (const std::size_t size :
+         {std::size_t(0), std::size_t(1), std::size_t(8), type.size() - 1}) {
+      SCOPED_TRACE(type.type);
       // There is no more memory than the size says, but for the size itself.
       BeforeGuardPage memory(std::max(size, sizeof size));
       std::memcpy(memory.data(), &size, sizeof size);
@@ -128,19 +291,21 @@ TEST(StructSize, BelowTheFirstReleaseIsRefused) {
 }
 
 TEST(StructSize, OfANewerVersionIsReadWhenTheTailIsZero) {
-  const Sampler sampler = roomy_sampler();
-  for (const PublicStruct &type : public_structs(sampler.get())) {
-    for (const std::size_t size : {type.size + 1, type.size + 8, kMaxStructSize}) {
-      SCOPED_TRACE(type.name);
+  const PublicStructs structs;
+  for (const PublicStruct &type : structs.all()) {
+    for (const std::size_t size : {type.size() + 1, type.size() + 8, kMaxStructSize}) {
+      SCOPED_TRACE(type.type);
       BeforeGuardPage memory(size);
       make_struct(type, memory.data(), size);
       EXPECT_EQ(type.use(memory.data()), SAMPLER_OK) << sampler_last_error();
-      for (const std::size_t i : {type.size, size - 1}) {
+      for (const std::size_t i : {type.size(), size - 1}) {
+        make_struct(type, memory.data(), size);
         memory.data()[i] = 0x80;
         EXPECT_EQ(type.use(memory.data()), SAMPLER_ERROR_INVALID_ARGUMENT);
-        EXPECT_EQ(sampler_last_error(),
-                  "struct_size is " + std::to_string(size) + " and members behind byte " +
-                      std::to_string(type.size) + " are set; this library does not know them");
+        EXPECT_EQ(sampler_last_error(), type.argument + "->struct_size is " + std::to_string(size) +
+                                            " and members after byte " +
+                                            std::to_string(type.size()) +
+                                            " are set; this library does not know them");
         memory.data()[i] = 0;
       }
     }
@@ -148,12 +313,12 @@ TEST(StructSize, OfANewerVersionIsReadWhenTheTailIsZero) {
 }
 
 TEST(StructSize, ThatNoStructHasIsRefusedUnread) {
-  const Sampler sampler = roomy_sampler();
-  for (const PublicStruct &type : public_structs(sampler.get())) {
+  const PublicStructs structs;
+  for (const PublicStruct &type : structs.all()) {
     for (const std::size_t size :
          {kMaxStructSize + 1, std::size_t(0xA5A5A5A5A5A5A5A5u), SIZE_MAX}) {
-      SCOPED_TRACE(type.name);
-      BeforeGuardPage memory(type.size);
+      SCOPED_TRACE(type.type);
+      BeforeGuardPage memory(type.size());
       make_struct(type, memory.data(), size);
       EXPECT_EQ(type.use(memory.data()), SAMPLER_ERROR_INVALID_ARGUMENT);
       EXPECT_EQ(sampler_last_error(), wrong_size(type, size));
@@ -161,86 +326,116 @@ TEST(StructSize, ThatNoStructHasIsRefusedUnread) {
   }
 }
 
-TEST(StructSize, CountsInWorkspaceSizeToo) {
-  const Sampler sampler = roomy_sampler();
-  for (const Operation &operation : operations()) {
-    SCOPED_TRACE(operation.name);
-    Args args(operation);
-    const std::size_t size = operation.args_size - 1;
-    args.set("struct_size", size);
-    std::size_t bytes = 77;
-    EXPECT_EQ(sampler_workspace_size(sampler.get(), operation.number, args.data(), &bytes),
-              SAMPLER_ERROR_INVALID_ARGUMENT);
-    EXPECT_EQ(bytes, 77u);
-  }
-}
+// ---- Defaults -----------------------------------------------------------------------------------
 
-TEST(Init, GivesWhatTheMacroGives) {
-  for (const PublicStruct &type : public_structs(nullptr)) {
-    if (!type.init) continue;
-    SCOPED_TRACE(type.name);
-    std::vector<unsigned char> by_macro(type.size), by_function(type.size, 0xA5);
-    type.init_by_macro(by_macro.data());
-    EXPECT_EQ(type.init(by_function.data(), type.size), SAMPLER_OK);
-    EXPECT_EQ(by_function, by_macro);
-    std::size_t struct_size;
-    std::memcpy(&struct_size, by_macro.data(), sizeof struct_size);
-    EXPECT_EQ(struct_size, type.size);
-  }
-}
+// A struct with a function that fills it, and the inline one that gives the same.
+template <class Struct>
+struct WithInit {
+  const char *type;
+  const char *argument;
+  sampler_status (*init)(Struct *, std::size_t);
+  Struct (*make)();
 
-TEST(Init, ZeroesTheMembersOfANewerVersion) {
-  for (const PublicStruct &type : public_structs(nullptr)) {
-    if (!type.init) continue;
-    SCOPED_TRACE(type.name);
-    const std::size_t size = type.size + 24;
-    std::vector<unsigned char> expected(size), filled(size + 8, 0xA5);
-    type.init_by_macro(expected.data());
-    std::memcpy(expected.data(), &size, sizeof size);
-    EXPECT_EQ(type.init(filled.data(), size), SAMPLER_OK);
-    EXPECT_EQ(std::vector<unsigned char>(filled.begin(), filled.begin() + std::ptrdiff_t(size)),
-              expected);
-    EXPECT_EQ(std::vector<unsigned char>(filled.begin() + std::ptrdiff_t(size), filled.end()),
-              std::vector<unsigned char>(8, 0xA5));
+  void check() const {
+    SCOPED_TRACE(type);
+    fills_what_the_inline_function_gives();
+    zeroes_the_members_of_a_newer_version();
+    refuses_sizes_that_no_struct_has();
   }
-}
 
-TEST(Init, RefusesSizesThatNoStructHas) {
-  for (const PublicStruct &type : public_structs(nullptr)) {
-    if (!type.init) continue;
-    SCOPED_TRACE(type.name);
-    std::vector<unsigned char> memory(type.size, 0xA5);
-    for (const std::size_t size : {std::size_t(0), type.size - 1, kMaxStructSize + 1, SIZE_MAX}) {
-      EXPECT_EQ(type.init(memory.data(), size), SAMPLER_ERROR_INVALID_ARGUMENT);
-      EXPECT_EQ(sampler_last_error(), wrong_size(type, size));
-      EXPECT_EQ(memory, std::vector<unsigned char>(type.size, 0xA5));
+  void fills_what_the_inline_function_gives() const {
+    Struct filled;
+    std::memset(static_cast<void *>(&filled), 0xA5, sizeof filled);
+    EXPECT_EQ(init(&filled, sizeof filled), SAMPLER_OK);
+    EXPECT_EQ(bytes_of(filled), bytes_of(make()));
+    EXPECT_EQ(filled.struct_size, sizeof filled);
+  }
+
+  void zeroes_the_members_of_a_newer_version() const {
+    struct Newer {
+      Struct known;
+      unsigned char added[24];
+      unsigned char outside[8];
+    } newer;
+    std::memset(static_cast<void *>(&newer), 0xA5, sizeof newer);
+    EXPECT_EQ(init(&newer.known, sizeof(Struct) + sizeof newer.added), SAMPLER_OK);
+    Struct expected = make();
+    expected.struct_size = sizeof(Struct) + sizeof newer.added;
+    EXPECT_EQ(bytes_of(newer), bytes_of(expected) + std::string(24, 0) + std::string(8, '\xA5'));
+  }
+
+  void refuses_sizes_that_no_struct_has() const {
+    Struct filled = make();
+    const std::string before = bytes_of(filled);
+    for (const std::size_t size :
+         {std::size_t(0), sizeof(Struct) - 1, kMaxStructSize + 1, SIZE_MAX}) {
+      EXPECT_EQ(init(&filled, size), SAMPLER_ERROR_INVALID_ARGUMENT);
+      EXPECT_EQ(sampler_last_error(),
+                "struct_size is " + std::to_string(size) + "; it must be sizeof(" + type + "), " +
+                    std::to_string(sizeof(Struct)) + " here or up to 65536 with newer headers");
+      EXPECT_EQ(bytes_of(filled), before);
     }
-    EXPECT_EQ(type.init(nullptr, type.size), SAMPLER_ERROR_INVALID_ARGUMENT);
-    EXPECT_EQ(sampler_last_error(), type.argument + " is NULL; it is required");
+    EXPECT_EQ(init(nullptr, sizeof(Struct)), SAMPLER_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(sampler_last_error(), std::string(argument) + " is NULL; it is required");
   }
+};
+
+#define WITH_INIT(type, argument)                \
+  WithInit<type> {                               \
+#type, argument, type##_init, type##_default \
+  }
+
+TEST(Init, GivesTheDefaults) {
+  WITH_INIT(sampler_params, "params").check();
+  WITH_INIT(sampler_options, "options").check();
+  WITH_INIT(sampler_generation_args, "args").check();
+  WITH_INIT(sampler_speculative_args, "args").check();
+  WITH_INIT(sampler_beam_search_args, "args").check();
 }
 
 TEST(Defaults, AreWhatTheHeadersSay) {
-  for (const Operation &operation : operations()) {
-    SCOPED_TRACE(operation.name);
-    const Args args(operation);
-    const bool renorm =
-        operation.number == SAMPLER_OP_TOP_K_RENORM || operation.number == SAMPLER_OP_TOP_P_RENORM;
-    for (const auto &[name, member] : operation.members) {
-      SCOPED_TRACE(name);
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, static_cast<const unsigned char *>(args.data()) + member.offset,
-                  member.size);
-      if (name == "struct_size") {
-        EXPECT_EQ(bits, operation.args_size);
-      } else if (name == "temperature" || name == "top_p") {
-        EXPECT_EQ(args.get<float>(name), 1.0f);
-      } else if (name == "input_kind" && renorm) {
-        EXPECT_EQ(args.get<sampler_input_kind>(name), SAMPLER_PROBABILITIES);
-      } else {
-        EXPECT_EQ(bits, 0u);
-      }
-    }
+  auto params = sized<sampler_params>();
+  params.temperature = params.top_p = 1;
+  EXPECT_EQ(bytes_of(sampler_params_default()), bytes_of(params));
+
+  auto options = sized<sampler_options>();
+  options.abi_version = SAMPLER_ABI_VERSION;
+  EXPECT_EQ(bytes_of(sampler_options_default()), bytes_of(options));
+
+  auto generation = sized<sampler_generation_args>();
+  generation.max_new_tokens = 40;
+  EXPECT_EQ(bytes_of(sampler_generation_args_default()), bytes_of(generation));
+
+  auto speculative = sized<sampler_speculative_args>();
+  speculative.gamma = 5;
+  speculative.gamma_min = 1;
+  speculative.filler_top_k = 3;
+  speculative.first_target = 1;
+  EXPECT_EQ(bytes_of(sampler_speculative_args_default()), bytes_of(speculative));
+
+  auto beam_search = sized<sampler_beam_search_args>();
+  beam_search.num_beams = 4;
+  beam_search.top_k = 3;
+  beam_search.num_results = 1;
+  beam_search.min_length = 5;
+  beam_search.alpha = 1.2f;
+  EXPECT_EQ(bytes_of(sampler_beam_search_args_default()), bytes_of(beam_search));
+}
+
+// Parameters that are not given are the defaults, of which those by slot take nothing away.
+TEST(Defaults, AreUsedWhereParametersAreNull) {
+  const Sampler sampler = roomy_sampler();
+  for (const Op op : {Op::kSample, Op::kFilter, Op::kVerify}) {
+    Spec spec;
+    spec.operation = op;
+    Call call(spec);
+    const sampler_params defaults = sampler_params_default();
+    call.args().set("params", &defaults);
+    const std::string expected = output_of(&call, sampler.get());
+    call.args().set<void *>("row_params", nullptr);
+    EXPECT_TRUE(same_bytes(output_of(&call, sampler.get()), expected));
+    call.args().set<void *>("params", nullptr);
+    EXPECT_TRUE(same_bytes(output_of(&call, sampler.get()), expected));
   }
 }
 

@@ -165,13 +165,12 @@ TEST(Threads, TakeTheSignalsThatTheyCause) {
   options.max_rows = num_rows;
   options.max_cols = num_cols;
   const Sampler sampler = make_sampler(options);
-  sampler_argmax_args args = SAMPLER_ARGMAX_ARGS_INIT;
+  sampler_rows input = {};
   std::int32_t token_ids[num_rows];
-  args.input = rows;
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.out_token_ids = token_ids;
-  EXPECT_EQ(sampler_argmax(sampler.get(), &args), SAMPLER_OK);
+  input.values = rows;
+  input.num_rows = num_rows;
+  input.num_cols = num_cols;
+  EXPECT_EQ(sampler_argmax(sampler.get(), &input, token_ids, nullptr), SAMPLER_OK);
   for (const std::int32_t token_id : token_ids) EXPECT_EQ(token_id, 0);
   EXPECT_GT(num_faults_elsewhere, 0);
   ASSERT_EQ(sigaction(SIGSEGV, &previous, nullptr), 0);
@@ -416,9 +415,9 @@ TEST(Handle, MovesBetweenThreads) {
 TEST(Errors, AreOfTheirThread) {
   const Sampler sampler = roomy_sampler();
   Call call((Spec()));
-  call.args().set("num_rows", std::int64_t(-1));
+  call.args().set("input.num_rows", std::int64_t(-1));
   EXPECT_EQ(call.run(sampler.get()), SAMPLER_ERROR_INVALID_ARGUMENT);
-  const std::string message = "num_rows is -1; it must be at least 0";
+  const std::string message = "input.num_rows is -1; it must be at least 0";
   EXPECT_EQ(sampler_last_error(), message);
   std::thread([] {
     EXPECT_STREQ(sampler_last_error(), "");

@@ -37,16 +37,8 @@ class Arena {
   std::string contents_before_;
 };
 
-std::size_t workspace_size(sampler_t sampler, Call *call) {
-  std::size_t bytes = SIZE_MAX;
-  EXPECT_EQ(sampler_workspace_size(sampler, call->spec().operation, call->args().data(), &bytes),
-            SAMPLER_OK)
-      << sampler_last_error();
-  return bytes;
-}
-
 Sampler bare_sampler(std::int32_t num_threads = 1) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
   return make_sampler(options);
 }
@@ -56,28 +48,28 @@ void check_exactness(const Spec &spec, std::int32_t num_threads) {
   const Sampler bare = bare_sampler(num_threads), roomy = roomy_sampler(num_threads);
   Call call(spec);
   const std::string expected = output_of(&call, roomy.get());
-  const std::size_t bytes = workspace_size(bare.get(), &call);
+  const std::size_t bytes = workspace_size(bare.get(), call.args());
   ASSERT_GT(bytes, 0u);
-  call.args().set("workspace_bytes", bytes);
+  call.args().set("exec.workspace_bytes", bytes);
   unsigned char contents = 0;
   for (const std::size_t misalignment : {0, 1, 7, 33, 63}) {
     Arena arena(bytes, misalignment, contents);
     contents = std::uint8_t(contents + 0x55);  // 0, then patterns up to all ones
-    call.args().set("workspace", arena.data());
+    call.args().set("exec.workspace", arena.data());
     EXPECT_TRUE(same_bytes(output_of(&call, bare.get()), expected));
     EXPECT_TRUE(arena.is_untouched_outside());
   }
 
   Arena arena(bytes, 1, 0);
-  call.args().set("workspace", arena.data());
-  call.args().set("workspace_bytes", bytes - 1);
+  call.args().set("exec.workspace", arena.data());
+  call.args().set("exec.workspace_bytes", bytes - 1);
   expect_refused(&call, bare.get(), SAMPLER_ERROR_WORKSPACE_TOO_SMALL,
-                 "workspace_bytes is " + std::to_string(bytes - 1) + "; this call needs " +
+                 "exec.workspace_bytes is " + std::to_string(bytes - 1) + "; this call needs " +
                      std::to_string(bytes));
   EXPECT_TRUE(arena.is_untouched());
-  call.args().set("workspace_bytes", std::size_t(0));
+  call.args().set("exec.workspace_bytes", std::size_t(0));
   expect_refused(&call, bare.get(), SAMPLER_ERROR_WORKSPACE_TOO_SMALL,
-                 "workspace_bytes is 0; this call needs " + std::to_string(bytes));
+                 "exec.workspace_bytes is 0; this call needs " + std::to_string(bytes));
 }
 
 TEST(Workspace, SizeIsExact) {
@@ -107,19 +99,24 @@ TEST(Workspace, SizeNeedsNoArrays) {
   for (const Spec &spec : all_specs()) {
     SCOPED_TRACE(describe(spec));
     Call call(spec);
-    const std::size_t expected = workspace_size(sampler.get(), &call);
+    const std::size_t expected = workspace_size(sampler.get(), call.args());
     void *const nowhere = reinterpret_cast<void *>(std::uintptr_t(8));
     for (const auto &[member, layout] : spec.op().members) {
-      if (layout.type != MemberType::kPointer) continue;
-      const bool counts = member == "row_indices" || member == "draft" ||
-                          member.find("candidate_ids") != std::string::npos;
+      if (!layout.is_pointer || member == "params" || member == "row_params") continue;
+      const bool counts = member == "row_indices" || member == "slots" ||
+                          member.find("candidate_") != std::string::npos;
       const bool is_set = call.args().get<void *>(member) != nullptr;
       call.args().set<void *>(member, counts && is_set ? nowhere : nullptr);
     }
     // A temperature is the value where there is no array.
-    call.args().set_if_any("num_seeds", std::int64_t(0));
-    call.args().set_if_any("num_offsets", std::int64_t(0));
-    EXPECT_EQ(workspace_size(sampler.get(), &call), expected);
+    call.args().set_if_any("random.num_seeds", std::int64_t(0));
+    call.args().set_if_any("random.num_offsets", std::int64_t(0));
+    EXPECT_EQ(workspace_size(sampler.get(), call.args()), expected);
+    if (spec.op().has("params")) {
+      call.args().set<void *>("params", nullptr);
+      call.args().set<void *>("row_params", nullptr);
+    }
+    EXPECT_EQ(workspace_size(sampler.get(), call.args()), expected);
   }
 }
 
@@ -127,10 +124,8 @@ TEST(Workspace, SizeOfNoRowsIsNone) {
   const Sampler sampler = bare_sampler();
   for (Spec spec : few_specs()) {
     Call call(spec);
-    call.args().set("num_rows", std::int64_t(0));
-    call.args().set_if_any("num_seeds", std::int64_t(0));
-    call.args().set_if_any("num_offsets", std::int64_t(0));
-    EXPECT_EQ(workspace_size(sampler.get(), &call), 0u) << describe(spec);
+    take_rows(&call.args());
+    EXPECT_EQ(workspace_size(sampler.get(), call.args()), 0u) << describe(spec);
   }
 }
 
@@ -140,14 +135,13 @@ TEST(Workspace, SizeOfTheLargestCalls) {
   for (const Operation &operation : operations()) {
     SCOPED_TRACE(operation.name);
     Args args(operation);
-    args.set("num_rows", std::int64_t(INT32_MAX));
-    args.set("num_cols", std::int64_t((1 << 20) - 1));
-    args.set_if_any("num_drafts", std::int64_t(1022));  // more would not fit the address space
+    for (const std::string view : {"input", "target"}) {
+      args.set_if_any(view + ".num_rows", std::int64_t(INT32_MAX));
+      args.set_if_any(view + ".num_cols", std::int64_t((1 << 20) - 1));
+      if (!operation.has("params")) args.set_if_any(view + ".kind", SAMPLER_PROBABILITIES);
+    }
     args.set_if_any("num_selected", std::int64_t((1 << 20) - 1));
-    std::size_t bytes = 0;
-    EXPECT_EQ(sampler_workspace_size(sampler.get(), operation.number, args.data(), &bytes),
-              SAMPLER_OK)
-        << sampler_last_error();
+    const std::size_t bytes = workspace_size(sampler.get(), args);
     EXPECT_GT(bytes, std::size_t(256) << 20);
     EXPECT_LT(bytes, std::size_t(64) << 30);
   }
@@ -155,34 +149,26 @@ TEST(Workspace, SizeOfTheLargestCalls) {
 
 TEST(Workspace, SizeChecksItsArguments) {
   const Sampler sampler = bare_sampler();
-  Call call(Spec{});
-  std::size_t bytes = 77;
-  const auto expect_error = [&](sampler_t handle, sampler_operation operation, const void *args,
-                                std::size_t *out_bytes, const char *message) {
-    EXPECT_EQ(sampler_workspace_size(handle, operation, args, out_bytes),
-              SAMPLER_ERROR_INVALID_ARGUMENT);
-    EXPECT_STREQ(sampler_last_error(), message);
-    EXPECT_EQ(bytes, 77u);
-  };
-  const void *args = call.args().data();
-  expect_error(nullptr, SAMPLER_OP_SAMPLE, args, &bytes, "sampler is NULL; it is required");
-  expect_error(sampler.get(), SAMPLER_OP_SAMPLE, nullptr, &bytes, "args is NULL; it is required");
-  expect_error(sampler.get(), SAMPLER_OP_SAMPLE, args, nullptr,
-               "out_bytes is NULL; it is required");
-  for (const sampler_operation operation : {-1, 13, INT32_MIN, INT32_MAX}) {
-    const std::string message =
-        "operation is " + std::to_string(operation) + "; it must be one of its constants, 0 to 12";
-    expect_error(sampler.get(), operation, args, &bytes, message.c_str());
+  for (const Operation &operation : operations()) {
+    SCOPED_TRACE(operation.name);
+    const Args args(operation);
+    std::size_t bytes = 77;
+    const auto expect_error = [&](sampler_t handle, const void *data, std::size_t *out_bytes,
+                                  const char *message) {
+      EXPECT_EQ(operation.workspace_size(handle, data, out_bytes), SAMPLER_ERROR_INVALID_ARGUMENT);
+      EXPECT_STREQ(sampler_last_error(), message);
+      EXPECT_EQ(bytes, 77u);
+    };
+    expect_error(nullptr, args.data(), &bytes, "sampler is NULL; it must come from sampler_create");
+    expect_error(sampler.get(), nullptr, &bytes, "args is NULL; it must point to a struct");
+    expect_error(sampler.get(), args.data(), nullptr, "out_bytes is NULL; it is required");
   }
-  call.args().set("num_cols", std::int64_t(1 << 20));
-  expect_error(sampler.get(), SAMPLER_OP_SAMPLE, args, &bytes,
-               "num_cols is 1048576; it must be below 1048576");
 }
 
 // A handle made for so many rows and columns serves every operation on as many and on fewer.
 TEST(HandleWorkspace, SufficesForEveryOperation) {
   for (const std::int32_t num_threads : {1, 3, 8}) {
-    sampler_options options = SAMPLER_OPTIONS_INIT;
+    sampler_options options = sampler_options_default();
     options.num_threads = num_threads;
     options.max_rows = 5;
     options.max_cols = 37;
@@ -205,7 +191,7 @@ TEST(HandleWorkspace, SufficesForEveryOperation) {
 
 // Many rows of few columns, where the order of the outputs takes more than all else.
 TEST(HandleWorkspace, SufficesForManyRows) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = 5000;
   options.max_cols = 3;
   const Sampler sampler = make_sampler(options);
@@ -219,7 +205,7 @@ TEST(HandleWorkspace, SufficesForManyRows) {
 }
 
 TEST(HandleWorkspace, MayBeTooSmall) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
+  sampler_options options = sampler_options_default();
   options.max_rows = 1;
   options.max_cols = 1;
   const Sampler tiny = make_sampler(options);
@@ -231,15 +217,16 @@ TEST(HandleWorkspace, MayBeTooSmall) {
     EXPECT_EQ(call.run(tiny.get()), SAMPLER_ERROR_WORKSPACE_TOO_SMALL);
     EXPECT_TRUE(call.outputs_are_untouched());
     const std::string message = sampler_last_error();
-    EXPECT_NE(message.find("; this call needs " +
-                           std::to_string(workspace_size(tiny.get(), &call)) + ": create it with"),
-              std::string::npos)
+    EXPECT_NE(
+        message.find("; this call needs " +
+                     std::to_string(workspace_size(tiny.get(), call.args())) + ": create it with"),
+        std::string::npos)
         << message;
     // The call's own comes first, however large the handle's is.
     const Sampler roomy = roomy_sampler();
     unsigned char byte = 0;
-    call.args().set<void *>("workspace", &byte);
-    call.args().set("workspace_bytes", std::size_t(1));
+    call.args().set<void *>("exec.workspace", &byte);
+    call.args().set("exec.workspace_bytes", std::size_t(1));
     EXPECT_EQ(call.run(roomy.get()), SAMPLER_ERROR_WORKSPACE_TOO_SMALL);
   }
 }

@@ -1,5 +1,5 @@
 // Logits lie where the handle's device is: on the host here, and where tests/simt/runtime links
-// this suite with another definition, on a device that is played.
+// this suite with another definition, on a device of the fake CUDA runtime.
 #ifndef SAMPLER_TESTS_DECODING_MEMORY_H_
 #define SAMPLER_TESTS_DECODING_MEMORY_H_
 

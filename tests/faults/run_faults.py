@@ -2,13 +2,15 @@
 """Builds the library with one deliberate fault and runs the tests that must notice it.
 
   run_faults.py names                   the faults of faults.py, one name a line
-  run_faults.py build CONFIG            builds the library without a fault: its tests must pass
+  run_faults.py build CONFIG            notes what each unit reads
+  run_faults.py none CONFIG             runs all the tests without a fault: they must pass
   run_faults.py fault CONFIG NAME       builds it with a fault: each of the fault's tests must fail
   run_faults.py document FILE           the table in FILE must list the faults and their tests
 
-CONFIG is a JSON file that CMake writes: compiler, sources, folders and test programs. The programs
-are those of the build, run with the faulty library instead of the one they are linked with; those
-with a source of the library compiled in are linked anew.
+CONFIG is a JSON file that CMake writes: compiler, sources, objects, folders and test programs. A
+faulty library consists of the build's objects, but for the units that read what the fault edits. The
+programs are those of the build, run with the faulty library instead of the one they are linked with;
+those with objects of the library in them are linked anew.
 """
 
 import json
@@ -36,35 +38,22 @@ def run(command, **options):
 
 
 class Library:
-    """A build of libsampler.so in a folder of its own, from some copy of the sources."""
+    """A libsampler.so in a folder of its own, from a copy of the sources."""
 
-    def __init__(self, config, folder, root):
+    def __init__(self, config, folder):
         self.config = config
         self.folder = Path(folder)
-        self.root = Path(root)
+        self.root = self.folder / "root"
         self.path = self.folder / config["soname"]
-        self.objects = {}  # by source, once linked
-
-    def object_of(self, source):
-        return self.folder / "objects" / (source.replace("/", "_") + ".o")
+        self.objects = base_objects(config)
 
     def compile(self, sources):
-        (self.folder / "objects").mkdir(parents=True, exist_ok=True)
         for source in sources:
-            target = self.object_of(source)
-            result = run([
-                self.config["compiler"], *self.config["flags"],
-                *self.config["unit_flags"].get(source, []), "-O1", "-std=c++17", "-fPIC",
-                "-fvisibility=hidden", "-MMD", "-MF", f"{target}.d", "-I", self.root / "include",
-                "-I", self.root / "src", "-c", self.root / "src" / source, "-o", target])
-            if result.returncode != 0:
-                fail(f"{source} does not compile:\n{result.stdout}")
+            target = self.folder / (source.replace("/", "_") + ".o")
+            compile_unit(self.config, self.root, source, "-c", "-o", target)
+            self.objects[source] = target
 
-    def link(self, base=None):
-        """What was not compiled here comes from the library `base`."""
-        for source in self.config["sources"]:
-            own = self.object_of(source)
-            self.objects[source] = own if own.exists() else base.object_of(source)
+    def link(self):
         result = run([
             self.config["compiler"], *self.config["flags"], "-shared", "-pthread",
             f"-Wl,-soname,{self.config['soname']}",
@@ -72,16 +61,6 @@ class Library:
             "-o", self.path])
         if result.returncode != 0:
             fail(f"linking failed:\n{result.stdout}")
-
-    def sources_that_read(self, files):
-        """The sources whose objects were compiled from any of these files, relative to the root."""
-        wanted = {str(self.root / file) for file in files}
-        result = []
-        for source in self.config["sources"]:
-            rule = Path(f"{self.object_of(source)}.d").read_text(encoding="utf-8")
-            if wanted & set(rule.replace("\\\n", " ").split()):
-                result.append(source)
-        return result
 
     @staticmethod
     def environment():
@@ -127,21 +106,63 @@ def read_config(path):
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def base_library(config):
-    return Library(config, Path(config["work_dir"]) / "base", config["root"])
+def compile_unit(config, root, source, *options):
+    result = run([
+        config["compiler"], *config["flags"], *config["unit_flags"].get(source, []), "-O1",
+        "-std=c++17", "-fPIC", "-fvisibility=hidden", "-I", root / "include", "-I", root / "src",
+        root / "src" / source, *options])
+    if result.returncode != 0:
+        fail(f"{source} does not compile:\n{result.stdout}")
+    return result.stdout
+
+
+# What a library without CUDA has in its place; one with CUDA has no object of it.
+UNAVAILABLE = "cuda/unavailable.cpp"
+
+
+def base_objects(config):
+    """The library's objects without a fault, by source."""
+    objects = {}
+    for source in config["sources"]:
+        found = [path for path in config["objects"] if path.endswith(f"/{source}.o")]
+        if not found and source == UNAVAILABLE:
+            found = [str(Path(config["work_dir"]) / "unavailable.o")]
+        if len(found) != 1:
+            fail(f"{len(found)} objects of {source}")
+        objects[source] = found[0]
+    return objects
+
+
+def reads_file(config):
+    return Path(config["work_dir"]) / "reads.json"
+
+
+def note_what_units_read(config):
+    """Files of the project, relative to its root, by the source that includes them."""
+    root = Path(config["root"])
+    reads = {}
+    for source in config["sources"]:
+        rule = compile_unit(config, root, source, "-MM").replace("\\\n", " ")
+        files = [Path(word) for word in rule.split(":", 1)[1].split()]
+        reads[source] = [str(file.relative_to(root)) for file in files if root in file.parents]
+    reads_file(config).write_text(json.dumps(reads), encoding="utf-8")
 
 
 def build(config):
-    library = base_library(config)
-    shutil.rmtree(library.folder, ignore_errors=True)
-    library.compile(config["sources"])
-    library.link()
-    for program, case in sorted({test for fault in FAULTS for test in fault.tests}):
-        status, output = library.run_test(program, case)
-        passed = re.search(r"\[  PASSED  \] (\d+) test", output)
-        if status != 0 or not passed or int(passed.group(1)) == 0:
-            fail(f"{program} {case} does not pass without a fault:\n{output[-4000:]}")
-        print(f"passes without a fault: {program} {case}", flush=True)
+    note_what_units_read(config)
+    compile_unit(config, Path(config["root"]), UNAVAILABLE, "-c", "-o",
+                 Path(config["work_dir"]) / "unavailable.o")
+
+
+def check_without_fault(config):
+    for program, path in sorted(config["programs"].items()):
+        cases = {case for fault in FAULTS for test, case in fault.tests if test == program}
+        result = run([path, f"--gtest_filter={':'.join(sorted(cases))}", "--gtest_brief=1"],
+                     env=Library.environment())
+        passed = re.search(r"\[  PASSED  \] (\d+) test", result.stdout)
+        if result.returncode != 0 or not passed or int(passed.group(1)) < len(cases):
+            fail(f"{program} does not pass without a fault:\n{result.stdout[-4000:]}")
+        print(f"{program} passes without a fault: {passed.group(1)} cases", flush=True)
 
 
 def apply(fault, root):
@@ -154,20 +175,28 @@ def apply(fault, root):
         path.write_text(content.replace(text, replacement), encoding="utf-8")
 
 
+def units_to_compile(fault, config):
+    """Those that read an edited file. Rows are the reference's, so units of an instruction set stay as
+    they are, but for tests that compare them with the reference; one of them, then, is enough."""
+    reads = read_config(reads_file(config))
+    edited = {file for file, _, _ in fault.edits}
+    units = [source for source in config["sources"] if edited & set(reads[source])]
+    if not units:
+        fail(f"no source reads {', '.join(sorted(edited))}")
+    compares = any(config["best_unit"] in config["linked_programs"].get(program, {}).get("sources", [])
+                   for program, _ in fault.tests)
+    wanted = [config["best_unit"]] if compares else []
+    return [unit for unit in units if unit not in config["unit_flags"] or unit in wanted]
+
+
 def build_with(fault, config):
-    base = base_library(config)
-    folder = Path(config["work_dir"]) / fault.name
-    root = folder / "root"
-    shutil.rmtree(folder, ignore_errors=True)
+    library = Library(config, Path(config["work_dir"]) / fault.name)
+    shutil.rmtree(library.folder, ignore_errors=True)
     for name in ("include", "src"):
-        shutil.copytree(Path(config["root"]) / name, root / name)
-    apply(fault, root)
-    library = Library(config, folder, root)
-    changed = base.sources_that_read([file for file, _, _ in fault.edits])
-    if not changed:
-        fail(f"no source reads {', '.join(file for file, _, _ in fault.edits)}")
-    library.compile(changed)
-    library.link(base)
+        shutil.copytree(Path(config["root"]) / name, library.root / name)
+    apply(fault, library.root)
+    library.compile(units_to_compile(fault, config))
+    library.link()
     return library
 
 
@@ -212,6 +241,8 @@ def main(arguments):
         print("\n".join(fault.name for fault in FAULTS))
     elif len(arguments) == 2 and arguments[0] == "build":
         build(read_config(arguments[1]))
+    elif len(arguments) == 2 and arguments[0] == "none":
+        check_without_fault(read_config(arguments[1]))
     elif len(arguments) == 3 and arguments[0] == "fault":
         check_fault(read_config(arguments[1]), arguments[2])
     elif len(arguments) == 2 and arguments[0] == "document":

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "../sized.h"
+
 namespace {
 
 using Bytes = std::vector<unsigned char>;
@@ -49,7 +51,7 @@ class Storage {
     return data;
   }
 
-  // The token behind a context, and whether it is known; checked against has_gram.
+  // The token after a context, and whether it is known; checked against has_gram.
   std::pair<std::int32_t, std::int32_t> next(const std::vector<std::int32_t> &context) const {
     const std::int64_t count = std::int64_t(context.size());
     std::int32_t token = -1, known = -1, has = -1;
@@ -59,7 +61,7 @@ class Storage {
     return {token, known};
   }
 
-  sampler_ngram f = SAMPLER_NGRAM_INIT;
+  sampler_ngram f = sized<sampler_ngram>();
 
  private:
   struct Destroy {
@@ -111,7 +113,7 @@ Bytes with_header(const std::uint8_t *input, std::size_t bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *input, std::size_t bytes) {
   const Bytes data = with_header(input, bytes);
-  sampler_ngram_storage_options options = SAMPLER_NGRAM_STORAGE_OPTIONS_INIT;
+  auto options = sized<sampler_ngram_storage_options>();
   options.kind = get(data, kAllOrdersAt, 4) ? SAMPLER_NGRAM_ALL_ORDERS : SAMPLER_NGRAM_ONE_LEVEL;
   options.order = std::int32_t(get(data, kOrderAt, 4));
   options.vocabulary_size = std::int64_t(get(data, kVocabularyAt, 4));

@@ -1,10 +1,11 @@
-// Fuzzes the C ABI: calls of every operation with spoiled arguments and contents, workspace sizes
-// of arbitrary structs, options.
+// Fuzzes the C ABI: full calls with spoiled arguments and contents, workspace sizes of arbitrary
+// structs, options.
 //
 // Each call's arrays are blocks of the exact size, so that AddressSanitizer sees an access outside.
 // What may not be varied is what the library cannot know: no argument claims more memory than there
 // is.
 #include <fuzzer/FuzzedDataProvider.h>
+#include <sanitizer/asan_interface.h>
 
 #include <algorithm>
 #include <cfloat>
@@ -15,6 +16,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check_outputs.h"
@@ -86,7 +88,9 @@ Spec read_spec(Data *data) {
   spec.dtype = data->ConsumeIntegralInRange(0, 2);
   spec.kind = data->ConsumeIntegralInRange(0, 1);
   spec.output_dtype = data->ConsumeBool() ? spec.dtype : SAMPLER_F32;
-  spec.output_kind = data->ConsumeIntegralInRange(0, 1);
+  if (spec.kind == SAMPLER_LOGITS && spec.op().has("output_kind")) {
+    spec.output_kind = data->ConsumeIntegralInRange(0, 1);
+  }
   spec.draft_dtype = data->ConsumeIntegralInRange(0, 2);
   spec.draft_kind = data->ConsumeIntegralInRange(0, 1);
   spec.token_id_type = data->ConsumeIntegralInRange(0, 1);
@@ -155,8 +159,14 @@ void spoil_contents(Data *data, Call *call) {
 
 // ---- Spoiled arguments --------------------------------------------------------------------------
 
+// The last part of a member's path.
+std::string last_name(const std::string &member) {
+  return member.substr(member.rfind('.') + 1);
+}
+
 bool is_shape(const std::string &member) {
-  return member.rfind("num_", 0) == 0 && member != "num_seeds" && member != "num_offsets";
+  const std::string name = last_name(member);
+  return name.rfind("num_", 0) == 0 && name != "num_seeds" && name != "num_offsets";
 }
 
 bool is_stride(const std::string &member) {
@@ -168,9 +178,11 @@ bool is_type(const std::string &member) {
   return member.find("dtype") != std::string::npos || member.find("id_type") != std::string::npos;
 }
 
-std::int64_t read_shape(Data *data, std::int64_t value) {
+// No more than there is. With other drafts there would be other sequences, for which there is no
+// room.
+std::int64_t read_shape(Data *data, const std::string &member, std::int64_t value) {
   static const std::int64_t kRefused[] = {-1, INT64_MIN, INT64_MAX, std::int64_t(1) << 31};
-  if (data->ConsumeBool()) return data->PickValueInArray(kRefused);
+  if (member == "num_drafts" || data->ConsumeBool()) return data->PickValueInArray(kRefused);
   return data->ConsumeIntegralInRange<std::int64_t>(0, value);
 }
 
@@ -189,31 +201,22 @@ void spoil_pointer(Data *data, const std::string &member, Call *call) {
 }
 
 void spoil_number(Data *data, const std::string &member, const Member &layout, Call *call) {
+  static const std::int32_t kRefused[] = {-1, 3, 99, INT32_MIN, INT32_MAX};
   Args &args = call->args();
-  switch (layout.type) {
-    case MemberType::kPointer:
-      return spoil_pointer(data, member, call);
-    case MemberType::kFloat: {
-      const std::uint32_t bits = std::uint32_t(read_bits(data, 4));
-      return args.set(member, bits);
-    }
-    case MemberType::kInt32:
-    case MemberType::kUint32: {
-      static const std::int32_t kRefused[] = {-1, 3, 99, INT32_MIN, INT32_MAX};
-      if (is_type(member)) return args.set(member, data->PickValueInArray(kRefused));
-      return args.set(member, data->ConsumeBool() ? data->ConsumeIntegralInRange(-2, 4)
-                                                  : data->ConsumeIntegral<std::int32_t>());
-    }
-    default:
-      return args.set(member, read_bits(data, 8));
-  }
+  if (layout.is_pointer) return spoil_pointer(data, member, call);
+  if (layout.size == 8) return args.set(member, read_bits(data, 8));
+  if (is_type(member)) return args.set(member, data->PickValueInArray(kRefused));
+  if (data->ConsumeBool()) return args.set(member, data->ConsumeIntegralInRange(-2, 4));
+  args.set(member, std::uint32_t(read_bits(data, 4)));
 }
 
-void spoil_struct_size(Data *data, Call *call) {
-  const std::size_t size = call->spec().op().args_size;
-  const std::size_t sizes[] = {0,     8,       size - 1, size, size + 8, capi_test::kMaxArgsSize,
-                               65537, SIZE_MAX};
-  call->args().set("struct_size", data->PickValueInArray(sizes));
+// Of the arguments, or of a struct that they point to. What follows the arguments in memory are
+// those structs.
+void spoil_struct_size(Data *data, const std::string &member, Call *call) {
+  const std::size_t size = call->args().get<std::size_t>(member);
+  const std::size_t larger = member == "struct_size" ? size + 8 : size;
+  const std::size_t sizes[] = {0, 8, size - 1, size, larger, 65537, SIZE_MAX};
+  call->args().set(member, data->PickValueInArray(sizes));
 }
 
 // Whether the shapes of the call are still those of its spec.
@@ -224,14 +227,13 @@ bool spoil_arguments(Data *data, Call *call) {
   for (int i = data->ConsumeIntegralInRange(0, 3); i > 0; --i) {
     const std::size_t index = data->ConsumeIntegralInRange<std::size_t>(0, op.members.size() - 1);
     const auto &[member, layout] = *std::next(op.members.begin(), std::ptrdiff_t(index));
-    if (!spoiled.insert(member).second) continue;
-    if (member == "workspace" || member == "workspace_bytes" || member == "stream") continue;
-    // Without row_indices the input would have to hold a row for each output.
-    if (member == "num_input_rows") continue;
-    if (member == "struct_size") {
-      spoil_struct_size(data, call);
+    if (!spoiled.insert(member).second || member.rfind("exec.", 0) == 0) continue;
+    // Without row_indices there would be an output for each row of input.
+    if (member == "num_row_indices") continue;
+    if (last_name(member) == "struct_size") {
+      spoil_struct_size(data, member, call);
     } else if (is_shape(member)) {
-      call->args().set(member, read_shape(data, call->args().get<std::int64_t>(member)));
+      call->args().set(member, read_shape(data, member, call->args().get<std::int64_t>(member)));
       keeps_shapes = false;
     } else if (is_stride(member)) {
       call->args().set(member, read_stride(data));
@@ -286,25 +288,69 @@ void check_refused(const Call &call, sampler_status status) {
 void check_workspace(Data *data, Call *call, sampler_t sampler) {
   const std::string expected = call->output();
   std::size_t bytes = 0;
-  require(sampler_workspace_size(sampler, call->spec().operation, call->args().data(), &bytes) ==
-              SAMPLER_OK,
+  require(call->spec().op().workspace_size(sampler, call->args().data(), &bytes) == SAMPLER_OK,
           *call, "the size of a valid call's workspace");
   const std::size_t misalignment = data->ConsumeIntegralInRange<std::size_t>(0, 63);
   const Buffer memory(bytes + (bytes == 0), misalignment, data->ConsumeIntegral<std::uint8_t>());
-  call->args().set<void *>("workspace", memory.data());
-  call->args().set("workspace_bytes", bytes);
+  call->args().set<void *>("exec.workspace", memory.data());
+  call->args().set("exec.workspace_bytes", bytes);
   call->reset_outputs();
   require(call->run(sampler) == SAMPLER_OK, *call, "a call with all the workspace it needs");
   require(call->output() == expected, *call, "another output with a workspace of its own");
   if (bytes > 0) {
-    call->args().set("workspace_bytes", bytes - 1);
+    call->args().set("exec.workspace_bytes", bytes - 1);
     call->reset_outputs();
     require(call->run(sampler) == SAMPLER_ERROR_WORKSPACE_TOO_SMALL, *call,
             "a call with a byte too few");
     require(call->outputs_are_untouched(), *call, "a call with a byte too few wrote");
   }
-  call->args().set<void *>("workspace", nullptr);
-  call->args().set("workspace_bytes", std::size_t(0));
+  call->args().set<void *>("exec.workspace", nullptr);
+  call->args().set("exec.workspace_bytes", std::size_t(0));
+}
+
+// What follows the count of each row, of values and ids. While it lives AddressSanitizer reports
+// any access to it.
+class Unread {
+ public:
+  explicit Unread(Call *call) {
+    for (const std::string view : {"input", "target", "draft"}) {
+      const std::string counts = view + ".candidate_counts";
+      if (!call->has_array(counts) || !call->args().get<void *>(counts)) continue;
+      for (const std::string &member : {view + ".values", view + ".candidate_ids"}) {
+        if (call->has_array(member)) add(call, view, member);
+      }
+    }
+  }
+  ~Unread() {
+    for (const auto &[begin, size] : regions_) ASAN_UNPOISON_MEMORY_REGION(begin, size);
+  }
+  Unread(const Unread &) = delete;
+  Unread &operator=(const Unread &) = delete;
+
+ private:
+  void add(Call *call, const std::string &view, const std::string &member) {
+    const Call::Array &array = call->array(member);
+    for (std::int64_t row = 0; row < array.rows; ++row) {
+      const std::int64_t count = call->count(view, row);
+      if (count < 0 || count >= array.cols) continue;
+      unsigned char *const begin = &call->at<unsigned char>(member, row, count);
+      const std::size_t size = std::size_t(array.cols - count) * array.element_size;
+      ASAN_POISON_MEMORY_REGION(begin, size);
+      regions_.emplace_back(begin, size);
+    }
+  }
+
+  std::vector<std::pair<unsigned char *, std::size_t>> regions_;
+};
+
+void check_unread(Call *call, sampler_t sampler) {
+  const std::string output = call->output();
+  call->reset_outputs();
+  {
+    const Unread unread(call);
+    require(call->run(sampler) == SAMPLER_OK, *call, "a call that had succeeded");
+  }
+  require(call->output() == output, *call, "another output of the same rows");
 }
 
 // Spoils one row of input: no output of another row changes.
@@ -351,6 +397,7 @@ void fuzz_call(Data *data) {
   if (overlaps) return;  // of arrays that the call does not use, such as those of no rows
   require(call.inputs() == inputs, call, "an input was written");
   if (keeps_shapes) check_outputs(&call, use_fallback ? kFallbackToken : -1);
+  if (keeps_shapes) check_unread(&call, sampler);
   const std::string output = call.output();
   check_workspace(data, &call, sampler);
   if (!use_fallback) {
@@ -363,28 +410,31 @@ void fuzz_call(Data *data) {
 
 // ---- Structs of any contents --------------------------------------------------------------------
 
-// No pointer is read when only the size is asked, so that the struct may hold anything.
+// No array is read when only the size is asked, so that the structs may hold anything but for where
+// other structs are.
 void fuzz_workspace_size(Data *data) {
-  const sampler_operation number = data->ConsumeIntegralInRange<sampler_operation>(-1, 12);
-  const Operation &op = capi_test::operations()[std::size_t(std::clamp(number, 0, 11))];
+  const Operation &op =
+      capi_test::operation(Op(data->ConsumeIntegralInRange(0, int(Op::kResidual))));
   Args args(op);
   for (const auto &[member, layout] : op.members) {
     if (data->ConsumeBool()) continue;
     const std::uint64_t bits = read_bits(data, layout.size);
-    if (layout.size == 8) {
+    if (member == "params" || member == "row_params") {
+      if (bits & 1) args.set<void *>(member, nullptr);
+    } else if (last_name(member) == "struct_size") {
+      if (bits < args.get<std::size_t>(member) || bits > 65536) args.set(member, bits);
+    } else if (layout.size == 8) {
       args.set(member, bits);
     } else {
       args.set(member, std::uint32_t(bits));
     }
   }
-  const std::size_t size = args.get<std::size_t>("struct_size");
-  if (size > capi_test::kMaxArgsSize && size <= 65536) args.set("struct_size", op.args_size);
   std::size_t bytes = 77;
-  const sampler_status status = sampler_workspace_size(
-      data->ConsumeBool() ? handles().plain.get() : handles().tasks.get(), number, args.data(),
-      data->ConsumeIntegralInRange(0, 15) ? &bytes : nullptr);
+  const sampler_status status =
+      op.workspace_size(data->ConsumeBool() ? handles().plain.get() : handles().tasks.get(),
+                        args.data(), data->ConsumeIntegralInRange(0, 15) ? &bytes : nullptr);
   if (status != SAMPLER_OK && (status != SAMPLER_ERROR_INVALID_ARGUMENT || bytes != 77)) {
-    std::fprintf(stderr, "sampler_workspace_size: status %d, %zu bytes\n", status, bytes);
+    std::fprintf(stderr, "%s_workspace_size: status %d, %zu bytes\n", op.name, status, bytes);
     std::abort();
   }
 }
@@ -434,9 +484,10 @@ void fuzz_options(Data *data) {
   options.host_parameters = data->ConsumeIntegralInRange(-1, 2);
   options.check_pointers = data->ConsumeIntegralInRange(-1, 2);
   if (data->ConsumeBool()) options.parallel_for = &run_backwards;
-  options.allocate = &Allocator::allocate;
-  options.deallocate = data->ConsumeIntegralInRange(0, 7) ? &Allocator::deallocate : nullptr;
-  options.allocator_user = &allocator;
+  options.allocator.allocate = &Allocator::allocate;
+  options.allocator.deallocate =
+      data->ConsumeIntegralInRange(0, 7) ? &Allocator::deallocate : nullptr;
+  options.allocator.user = &allocator;
 
   sampler_t sampler = reinterpret_cast<sampler_t>(&allocator);
   const sampler_status status = sampler_create(&options, &sampler);

@@ -38,7 +38,8 @@ compile_c() {
 
 # build_with_cmake PREFIX EXAMPLES BUILD_DIR [TARGET]
 build_with_cmake() {
-  cmake -S "$2" -B "$3" -DCMAKE_PREFIX_PATH="$1" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
+  cmake -S "$2" -B "$3" -DCMAKE_PREFIX_PATH="$1" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF \
+    -DCMAKE_BUILD_TYPE=None
   if ! grep -q "^sampler_DIR:PATH=$1/" "$3/CMakeCache.txt"; then
     echo "CMake found another copy of the library:"
     grep "^sampler_DIR" "$3/CMakeCache.txt"

@@ -279,10 +279,37 @@ TEST(Complexity, TokenThatFollowsNoEndOfTheMatch) {
     const double blocks = blocks_of([&] {
       for (int i = 0; i < kNumCalls; ++i) {
         const std::int32_t more[] = {9, 7};
-        EXPECT_EQ(lookup.next_token(more, 2), 5);
+        EXPECT_EQ(lookup.next_token(more, 2, 0), 5);
       }
     });
     EXPECT_LT(blocks / kNumCalls, 1000);
+  }
+}
+
+// Each context goes on from the one before. A token costs as much after a thousand drafts as after
+// a few, whether the drafts are found or match nothing.
+TEST(Complexity, DraftsOneByOne) {
+  constexpr std::int64_t kNumTokens = 4000;
+  Tokens text = random_text(kNumTokens / 2);
+  text.insert(text.end(), text.begin(), text.end());
+  std::vector<std::uint64_t> memory(PromptLookup::memory_bytes(2 * kNumTokens) / 8 + 1);
+  for (const bool is_found : {true, false}) {
+    PromptLookup lookup(memory.data(), 2 * kNumTokens, {1, INT64_MAX});
+    for (const std::int32_t token : text) lookup.append(token);
+    const auto work_of_a_draft = [&](std::size_t num_drafts) {
+      Tokens drafts;
+      const double blocks = blocks_of([&] {
+        while (drafts.size() < num_drafts) {
+          const auto count = std::int64_t(drafts.size());
+          const std::int32_t next =
+              lookup.next_token(drafts.data(), count, lookup.num_matched(drafts.data(), count));
+          drafts.push_back(is_found ? next : kVocabulary - 1);
+        }
+      });
+      EXPECT_TRUE(!is_found || std::equal(drafts.begin(), drafts.end(), text.begin()));
+      return blocks / double(num_drafts);
+    };
+    EXPECT_LT(work_of_a_draft(1024), 1.5 * work_of_a_draft(32)) << is_found;
   }
 }
 

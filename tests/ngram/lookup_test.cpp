@@ -93,6 +93,18 @@ bool naive_has(const Tokens &text, const Tokens &context) {
   return found != text.end() && found + std::ptrdiff_t(context.size()) != text.end();
 }
 
+// What follows a context that begins with the text.
+void expect_naive_next(const Lookup &lookup, const Tokens &text, const Tokens &context,
+                       std::size_t min_match, std::size_t max_match) {
+  const std::size_t last = context.size() == text.size() ? text.size() - 1 : text.size();
+  const std::size_t end = naive_match(context, last, min_match, max_match);
+  const Next next = lookup.next(context);
+  ASSERT_EQ(next.known, end != 0) << testing::PrintToString(context);
+  if (end != 0) {
+    ASSERT_EQ(next.token_id, context[end]) << testing::PrintToString(context);
+  }
+}
+
 void expect_naive(Lookup *lookup, const Tokens &text, std::size_t min_match, std::size_t max_match,
                   std::mt19937 *random, std::int32_t vocabulary_size) {
   ASSERT_EQ(lookup->propose(4), naive_propose(text, 4, min_match, max_match))
@@ -100,13 +112,7 @@ void expect_naive(Lookup *lookup, const Tokens &text, std::size_t min_match, std
   Tokens context = text;
   const Tokens more = random_tokens(random, 4, vocabulary_size);
   context.insert(context.end(), more.begin(), more.end());
-  const std::size_t last = more.empty() ? text.size() - 1 : text.size();
-  const std::size_t end = naive_match(context, last, min_match, max_match);
-  const Next next = lookup->next(context);
-  ASSERT_EQ(next.known, end != 0) << testing::PrintToString(context);
-  if (end != 0) {
-    ASSERT_EQ(next.token_id, context[end]) << testing::PrintToString(context);
-  }
+  expect_naive_next(*lookup, text, context, min_match, max_match);
 
   const Tokens part = random_tokens(random, 5, vocabulary_size);
   const bool is_length = part.size() >= min_match && part.size() <= max_match;
@@ -245,6 +251,58 @@ TEST(LookupInterface, FollowsOneSequence) {
   lookup.reset();
   EXPECT_EQ(lookup.next({1}).known, 0);
   EXPECT_FALSE(lookup.has({1}));
+}
+
+// Contexts that go on from the one before, as those of drafts do, that are cut, that differ in one
+// token, and that there is no room for, while the text grows.
+TEST(LookupInterface, ContextsMayGoOnFromTheLastOne) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t most = 1 + random() % 60;
+    const std::int32_t vocabulary_size = std::int32_t(1 + random() % 4);
+    const auto any = [&] { return std::int32_t(random() % std::uint32_t(vocabulary_size)); };
+    const std::size_t min_match = 1 + random() % 2;
+    const std::size_t max_match = random() % 2 ? 0 : min_match + random() % 5;
+    const std::size_t longest = max_match == 0 ? 1000 : max_match;
+    Lookup lookup(lookup_options(std::int64_t(most), vocabulary_size, std::int64_t(min_match),
+                                 std::int64_t(max_match)));
+    Tokens text;
+    while (text.size() < most) {
+      text.push_back(token_of(round % 3, text, &random, vocabulary_size));
+      lookup.append({text.back()});
+      Tokens context = text;
+      for (int i = 0; i < 16; ++i) {
+        expect_naive_next(lookup, text, context, min_match, longest);
+        if (HasFatalFailure()) return;
+        const std::size_t num_more = context.size() - text.size();
+        if (num_more > 0 && random() % 8 == 0) context.resize(text.size() + random() % num_more);
+        if (num_more > 0 && random() % 4 == 0) context[text.size() + random() % num_more] = any();
+        for (std::size_t n = random() % 3; n > 0; --n) context.push_back(any());
+        if (random() % 2) context.push_back(lookup.next(context).token_id);
+      }
+      // The text may become what the last context began with.
+      if (context.size() > text.size() && text.size() < most && random() % 4 == 0) {
+        text.push_back(context[text.size()]);
+        lookup.append({text.back()});
+        expect_naive_next(lookup, text, context, min_match, longest);
+      }
+    }
+  }
+}
+
+// Tokens that were matched before are of the vocabulary; those that come after them may not be.
+TEST(LookupInterface, EachNewTokenIsChecked) {
+  Lookup lookup(lookup_options(20, 10));
+  lookup.initialize({1, 2, 3, 1});
+  EXPECT_EQ(lookup.next({1, 2, 3, 1, 2}), (Next{3, 1}));
+  const sampler_ngram &f = lookup.functions;
+  std::int32_t token = -7, known = -7;
+  for (const Tokens &context : {Tokens{1, 2, 3, 1, 2, 10}, Tokens{1, 2, 3, 1, -1, 3}}) {
+    EXPECT_EQ(f.next_token(f.user, context.data(), 6, 0, 0, &token, &known),
+              SAMPLER_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(token, -7);
+  }
+  EXPECT_EQ(lookup.next({1, 2, 3, 1, 2, 3}), (Next{1, 1}));
 }
 
 TEST(LookupInterface, AnUnknownTokenIsThatOfAStorage) {

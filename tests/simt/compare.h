@@ -1,138 +1,19 @@
 // A random launch of an operation's device code on fibers, and its outputs beside the reference's.
 #pragma once
 
-#include <algorithm>
 #include <random>
 #include <string>
-#include <type_traits>
-#include <vector>
 
-#include "cpu/executor.h"
-#include "cpu/operations.h"
-#include "kernel.cuh"
 #include "problem.h"
 #include "simt.h"
 
 namespace simt_test {
 
-namespace contract = sampler::contract;
-namespace cpu = sampler::cpu;
-namespace kernels = sampler::kernels;
+using namespace test_support;
 
-template <class Request>
-Outputs run_reference(const Problem &problem, Request request) {
-  Outputs outputs = problem.bind_outputs(&request);
-  std::vector<char> workspace(cpu::workspace_bytes(request, 1));
-  cpu::run(request, cpu::Executor(), workspace.data());
-  return outputs;
-}
-
-struct Launch {
-  int num_threads;
-  kernels::Plan plan;
-  uint64_t seed;
-
-  std::string description() const {
-    return std::to_string(num_threads) + " threads, team of " + std::to_string(plan.team_size) +
-           ", " + std::to_string(plan.num_teams) + " teams, residence " +
-           std::to_string(plan.residence_bytes) + ", order " + std::to_string(seed);
-  }
-};
-
-// Threads of a team at most. AddressSanitizer makes fibers dear.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr int kMaxTeamThreads = 512;
-#else
-constexpr int kMaxTeamThreads = 8 * 512;
-#endif
-
-inline Launch random_launch(std::mt19937_64 &random, const kernels::Extent &extent) {
-  const int threads[] = {32, 64, 128, 512};
-  Launch launch;
-  launch.num_threads = threads[random() % 4];
-  launch.plan.team_size = 1 << (random() % 4);
-  while (launch.num_threads * launch.plan.team_size > kMaxTeamThreads) launch.num_threads /= 2;
-  launch.plan.num_teams = 1 + int64_t(random() % uint64_t(extent.num_rows));
-  const int64_t tiles =
-      (extent.num_cols + kernels::kVector - 1 + kernels::kTile - 1) / kernels::kTile;
-  const int64_t part = (tiles + launch.plan.team_size - 1) / launch.plan.team_size;
-  const int64_t part_bytes = part * kernels::kTile * extent.element_bytes;
-  const int64_t limit = int64_t(simt::kMaxSharedBytes - sizeof(kernels::TeamShared));
-  const bool stays = random() % 3 != 0 && part_bytes <= limit;
-  launch.plan.residence_bytes = kernels::ring_bytes(launch.num_threads);
-  if (stays) launch.plan.residence_bytes = std::max(launch.plan.residence_bytes, int(part_bytes));
-  launch.seed = random();
-  return launch;
-}
-
-template <class Request>
-Outputs run_device_code(const Problem &problem, Request request, Launch launch,
-                        const simt::Options &options) {
-  Outputs outputs = problem.bind_outputs(&request);
-  std::vector<uint32_t> bitmaps;
-  if (kernels::needs_bitmaps(kernels::extent_of(request))) {
-    bitmaps.resize(size_t(launch.plan.num_teams * kernels::kIdWords), 0xA5A5A5A5u);
-    launch.plan.bitmaps = bitmaps.data();
-  }
-  const auto kernel = [&](auto &ctx) { kernels::run_operation(ctx, request, launch.plan); };
-  const auto run = [&](auto threads) {
-    simt::launch<decltype(threads)::value>(launch.plan.num_teams, launch.plan.team_size,
-                                           launch.plan.shared_bytes(), launch.seed, kernel,
-                                           options);
-  };
-  switch (launch.num_threads) {
-    case 32:
-      run(std::integral_constant<int, 32>());
-      break;
-    case 64:
-      run(std::integral_constant<int, 64>());
-      break;
-    case 128:
-      run(std::integral_constant<int, 128>());
-      break;
-    case 256:
-      run(std::integral_constant<int, 256>());
-      break;
-    default:
-      run(std::integral_constant<int, 512>());
-      break;
-  }
-  return outputs;
-}
-
-// "" when the device code gives the reference's bits, otherwise what differs.
-template <class Request>
-std::string difference(const Problem &problem, const Request &request, std::mt19937_64 &random,
-                       const simt::Options &options) {
-  const Launch launch = random_launch(random, kernels::extent_of(request));
-  const Outputs expected = run_reference(problem, request);
-  const Outputs actual = run_device_code(problem, request, launch, options);
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const auto &a = expected[i].bytes, &b = actual[i].bytes;
-    const auto first = std::mismatch(a.begin(), a.end(), b.begin());
-    if (first.first == a.end()) continue;
-    return expected[i].name + " differ at byte " + std::to_string(first.first - a.begin()) +
-           " in " + problem.description() + "; " + launch.description();
-  }
-  return "";
-}
-
-// The requests in turn: `which` % kNumRequests.
-inline std::string difference(std::mt19937_64 &random, const Scale &scale, int which,
-                              const simt::Options &options) {
-  Problem problem(random, scale);
-  switch (which % kNumRequests) {
-    case 0:
-      return difference(problem, problem.sample_request(), random, options);
-    case 1:
-      return difference(problem, problem.rows_request(), random, options);
-    case 2:
-      return difference(problem, problem.select_request(), random, options);
-    case 3:
-      return difference(problem, problem.chain_request(), random, options);
-    default:
-      return difference(problem, problem.residual_request(), random, options);
-  }
-}
+// "" when the device code gives the reference's bits, otherwise what differs. The requests take
+// turns: `which` % kNumRequests. In a unit of its own, as the kernels take long to compile.
+std::string difference(std::mt19937_64 &random, const Scale &scale, int which,
+                       const simt::Options &options);
 
 }  // namespace simt_test

@@ -142,7 +142,7 @@ Values nested_at_the_top(const Case &setup, int num_lanes) {
 
 // More than twice: top-k of an ordinary row looks only at tokens that the threads' largest leave,
 // while these say nothing here, where three histograms count every token.
-constexpr double kAgainstDelegates = 2.2;
+constexpr double kAgainstGroupMaxima = 2.2;
 
 const std::vector<NamedRow> kHardRows = {
     {"sorted", sorted},
@@ -184,7 +184,7 @@ const std::vector<NamedRow> kHardRows = {
      }},
     {"nested at the top", [](const Case &s) { return nested_at_the_top(s, 32); }},
     {"nested at the top of few threads", [](const Case &s) { return nested_at_the_top(s, 6); },
-     kAgainstDelegates},
+     kAgainstGroupMaxima},
     {"near ties",
      [](const Case &s) {
        return made(s, [](size_t i) { return float_of(0x3F800000u + uint32_t(hash(i) % 16)); });
@@ -365,9 +365,9 @@ kernels::Plan plan_of(const Case &setup, const kernels::Extent &extent) {
   const int64_t part = (tiles + plan.team_size - 1) / plan.team_size;
   const int64_t part_bytes = part * kernels::kTile * extent.element_bytes;
   const int64_t limit = int64_t(simt::kMaxSharedBytes - sizeof(kernels::TeamShared));
-  plan.residence_bytes = kernels::ring_bytes(kThreads);
+  plan.row_cache_bytes = kernels::ring_bytes(kThreads);
   if (setup.stays && part_bytes <= limit) {
-    plan.residence_bytes = std::max(plan.residence_bytes, int(part_bytes));
+    plan.row_cache_bytes = std::max(plan.row_cache_bytes, int(part_bytes));
   }
   return plan;
 }

@@ -186,7 +186,7 @@ class CountingContext : public simt::SimtContext<kThreads_> {
     ++moment_;
     turn_ = 0;
   }
-  int warp_of_team() const { return this->rank() * Base::kWarps + this->warp(); }
+  int warp_of_team() const { return this->cluster_rank() * Base::kWarps + this->warp(); }
   void close_interval() {
     books_->add_vectors(warp_of_team(), num_intervals_++, num_vectors_);
     num_vectors_ = 0;
@@ -194,7 +194,7 @@ class CountingContext : public simt::SimtContext<kThreads_> {
   void count_barrier() {
     next_moment();
     close_interval();
-    if (this->rank() == 0 && this->thread() == 0) ++books_->costs().barriers;
+    if (this->cluster_rank() == 0 && this->thread() == 0) ++books_->costs().barriers;
   }
   void count_collective() {
     next_moment();

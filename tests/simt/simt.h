@@ -40,7 +40,7 @@ class SimtContext {
   int thread() const { return thread_.index; }
   int lane() const { return thread_.index % kWarpSize; }
   int warp() const { return thread_.index / kWarpSize; }
-  int rank() const { return thread_.block->rank; }
+  int cluster_rank() const { return thread_.block->rank; }
   int team_size() const { return machine_.dimensions().team_size; }
   std::int64_t team() const { return machine_.team(); }
   std::int64_t num_teams() const { return machine_.dimensions().num_teams; }

@@ -77,7 +77,7 @@ TEST(RaceDeathTest, TeamSyncOrdersBlocks) {
     Shared &shared = context.template shared<Shared>();
     shared.words[context.thread()] = 1;
     context.team_sync();
-    *context.peer(&shared.words[context.thread()], 1 - context.rank()) += 1;
+    *context.peer(&shared.words[context.thread()], 1 - context.cluster_rank()) += 1;
     context.team_sync();
   };
   EXPECT_EXIT(run(kernel), kIsFine, "");
@@ -89,7 +89,7 @@ TEST(RaceDeathTest, SyncDoesNotOrderBlocks) {
     context.team_sync();
     shared.words[context.thread()] = 1;
     context.sync();
-    *context.peer(&shared.words[context.thread()], 1 - context.rank()) += 1;
+    *context.peer(&shared.words[context.thread()], 1 - context.cluster_rank()) += 1;
     context.team_sync();
   };
   EXPECT_EXIT(run(kernel), kIsRace, "data race");

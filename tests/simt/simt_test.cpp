@@ -78,12 +78,12 @@ TYPED_TEST(Collectives, BlockSumsAndMaxima) {
     std::uint64_t sum = 0, max = 0;
     std::uint32_t num_odd = 0;
     for (int thread = 0; thread < context.kThreads; ++thread) {
-      const std::uint64_t value = value_of(context.rank(), thread);
+      const std::uint64_t value = value_of(context.cluster_rank(), thread);
       sum += value;
       max = std::max(max, value);
       num_odd += value % 2;
     }
-    const std::uint64_t value = value_of(context.rank(), context.thread());
+    const std::uint64_t value = value_of(context.cluster_rank(), context.thread());
     ASSERT_EQ(context.block_sum(value), sum);
     ASSERT_EQ(context.block_max(value), max);
     ASSERT_EQ(context.block_count(value % 2 != 0), num_odd);
@@ -94,11 +94,11 @@ TYPED_TEST(Collectives, BlockScans) {
   run_teams<TypeParam::value>(0, [](auto &context) {
     std::uint64_t before = 0, all = 0;
     for (int thread = 0; thread < context.kThreads; ++thread) {
-      if (thread < context.thread()) before += value_of(context.rank(), thread);
-      all += value_of(context.rank(), thread);
+      if (thread < context.thread()) before += value_of(context.cluster_rank(), thread);
+      all += value_of(context.cluster_rank(), thread);
     }
     std::uint64_t total = 0;
-    const std::uint64_t value = value_of(context.rank(), context.thread());
+    const std::uint64_t value = value_of(context.cluster_rank(), context.thread());
     ASSERT_EQ(context.block_exclusive_sum(value, &total), before);
     ASSERT_EQ(total, all);
   });
@@ -110,13 +110,13 @@ TYPED_TEST(Collectives, WarpOperations) {
     std::uint32_t mask = 0, same = 0;
     std::uint64_t up_to = 0, sum = 0;
     for (int lane = 0; lane < kWarpSize; ++lane) {
-      const std::uint64_t value = value_of(context.rank(), first + lane);
+      const std::uint64_t value = value_of(context.cluster_rank(), first + lane);
       mask |= std::uint32_t(value % 2) << lane;
       if (lane <= context.lane()) up_to += value;
       sum += value;
       if (lane % 5 == context.lane() % 5) same |= 1u << lane;
     }
-    const std::uint64_t value = value_of(context.rank(), context.thread());
+    const std::uint64_t value = value_of(context.cluster_rank(), context.thread());
     ASSERT_EQ(context.ballot(value % 2 != 0), mask);
     ASSERT_EQ(context.warp_inclusive_sum(value), up_to);
     ASSERT_EQ(context.warp_sum(value), sum);
@@ -124,7 +124,8 @@ TYPED_TEST(Collectives, WarpOperations) {
     ASSERT_EQ(context.lowest_bit(same), context.lane() % 5);
     ASSERT_EQ(context.count_bits(same), context.lane() % 5 < 2 ? 7 : 6);
     for (int lane = 0; lane < kWarpSize; ++lane) {
-      ASSERT_EQ(context.warp_broadcast(value, lane), value_of(context.rank(), first + lane));
+      ASSERT_EQ(context.warp_broadcast(value, lane),
+                value_of(context.cluster_rank(), first + lane));
     }
   });
 }
@@ -154,17 +155,17 @@ TYPED_TEST(Collectives, TeamsExchangeSharedMemory) {
   };
   run_teams<TypeParam::value>(sizeof(Shared), [](auto &context) {
     Shared &shared = context.template shared<Shared>();
-    shared.values[context.thread()] = value_of(context.rank(), context.thread());
+    shared.values[context.thread()] = value_of(context.cluster_rank(), context.thread());
     context.team_sync();
     for (int rank = 0; rank < context.team_size(); ++rank) {
       const int thread = (context.thread() + rank) % context.kThreads;
       ASSERT_EQ(*context.peer(&shared.values[thread], rank), value_of(rank, thread));
     }
     context.team_sync();
-    const int next = (context.rank() + 1) % context.team_size();
-    *context.peer(&shared.values[context.thread()], next) = std::uint64_t(context.rank());
+    const int next = (context.cluster_rank() + 1) % context.team_size();
+    *context.peer(&shared.values[context.thread()], next) = std::uint64_t(context.cluster_rank());
     context.team_sync();
-    const int last = (context.rank() + context.team_size() - 1) % context.team_size();
+    const int last = (context.cluster_rank() + context.team_size() - 1) % context.team_size();
     ASSERT_EQ(shared.values[context.thread()], std::uint64_t(last));
     context.team_sync();
   });
@@ -178,7 +179,7 @@ TEST(Grid, EveryThreadRunsOnceAndKnowsItsPlace) {
     EXPECT_EQ(context.num_teams(), 5);
     EXPECT_EQ(context.team_size(), 2);
     EXPECT_EQ(context.warp() * 32 + context.lane(), context.thread());
-    EXPECT_TRUE(places.insert({context.team(), context.rank(), context.thread()}).second);
+    EXPECT_TRUE(places.insert({context.team(), context.cluster_rank(), context.thread()}).second);
   });
   ASSERT_EQ(places.size(), 5u * 2 * 64);
   EXPECT_EQ(*places.begin(), std::make_tuple(0, 0, 0));
@@ -189,7 +190,7 @@ TEST(Grid, EveryThreadRunsOnceAndKnowsItsPlace) {
 std::vector<int> order_of(std::uint64_t seed) {
   std::vector<int> order;
   launch<64>(3, 2, 0, seed, [&](auto &context) {
-    const int name = int(context.team()) * 1000 + context.rank() * 100 + context.thread();
+    const int name = int(context.team()) * 1000 + context.cluster_rank() * 100 + context.thread();
     order.push_back(name);
     context.sync();
     order.push_back(name);
@@ -320,7 +321,7 @@ TEST(SharedMemoryDeathTest, OfABlockThatHasEndedIsGone) {
     launch<32>(1, 2, 8, 0, [&](auto &context) {
       volatile std::uint64_t *word = &context.template shared<std::uint64_t>();
       context.team_sync();
-      if (context.rank() == 0) {
+      if (context.cluster_rank() == 0) {
         for (int i = 0; i < 100; ++i) {
           context.ballot(true);
           *context.peer(word, 1) = 1;
@@ -338,9 +339,9 @@ TEST(SharedMemory, OfABlockThatHasNotBegunIsGarbage) {
   for (std::uint64_t seed = 0; seed < kNumSeeds; ++seed) {
     launch<32>(1, 2, 8, seed, [&](auto &context) {
       std::uint64_t *word = &context.template shared<std::uint64_t>();
-      if (context.rank() == 0) *context.peer(word, 1) = 17;
+      if (context.cluster_rank() == 0) *context.peer(word, 1) = 17;
       context.team_sync();
-      if (context.rank() == 1 && context.thread() == 0) num_lost += *word != 17;
+      if (context.cluster_rank() == 1 && context.thread() == 0) num_lost += *word != 17;
       context.team_sync();
     });
   }
@@ -353,7 +354,7 @@ TEST(SharedMemory, OfABlockThatHasEndedIsGarbage) {
     std::uint64_t *word = &context.template shared<std::uint64_t>();
     *word = 17;
     context.team_sync();
-    for (int i = 0; i < 100 && context.rank() == 0; ++i) {
+    for (int i = 0; i < 100 && context.cluster_rank() == 0; ++i) {
       context.ballot(true);
       is_seen |= *context.peer(word, 1) != 17;
     }
@@ -445,7 +446,7 @@ TEST(Vectors, LoadAndStore) {
 TEST(Errors, BlockWaitsInTwoPlaces) {
   const int line = __LINE__;
   const Error error = error_of<64>(2, 0, [](auto &context) {
-    const bool is_stray = context.rank() == 1 && context.thread() == 40;
+    const bool is_stray = context.cluster_rank() == 1 && context.thread() == 40;
     if (is_stray) context.sync();
     if (!is_stray) context.sync();
   });
@@ -482,7 +483,7 @@ TEST(Errors, ThreadEndsWhileItsBlockWaits) {
 
 TEST(Errors, BlockEndsWhileItsTeamWaits) {
   const Error error = error_of<64>(4, 0, [](auto &context) {
-    if (context.rank() != 2) context.team_sync();
+    if (context.cluster_rank() != 2) context.team_sync();
   });
   EXPECT_EQ(error.kind(), ErrorKind::kEndedThread);
   EXPECT_NE(std::string(error.what()).find("of block 2 has ended"), std::string::npos);
@@ -607,7 +608,8 @@ TEST(Errors, WhatAKernelThrowsComesOutAndThreadsAreUnwound) {
       const Counted counted(num_alive);
       context.sync();
       context.ballot(true);
-      if (context.rank() == 1 && context.thread() == 9) throw std::out_of_range("device code");
+      if (context.cluster_rank() == 1 && context.thread() == 9)
+        throw std::out_of_range("device code");
       context.team_sync();
     };
     EXPECT_THROW(launch<64>(2, 2, 0, seed, kernel), std::out_of_range);
@@ -675,7 +677,7 @@ TEST(Skip, TeamSyncsAreNeeded) {
   const int line = __LINE__ + 4;
   const auto kernel = [](auto &context, bool *is_right) {
     std::uint64_t &word = context.template shared<std::uint64_t>();
-    if (context.thread() == 0) word = std::uint64_t(context.rank());
+    if (context.thread() == 0) word = std::uint64_t(context.cluster_rank());
     context.team_sync();
     for (int rank = 0; rank < context.team_size(); ++rank) {
       *is_right &= *context.peer(&word, rank) == std::uint64_t(rank);

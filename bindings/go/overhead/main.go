@@ -20,13 +20,9 @@ const (
 
 func nsPerCall(s *sampler.Sampler, logits []float32, tokens []int32, step *uint64) float64 {
 	start := time.Now()
+	input := sampler.Rows{Values: sampler.F32(logits), NumRows: 1, NumCols: len(logits)}
 	for i := 0; i < numCalls; i++ {
-		err := s.TopKTopP(&sampler.TopKTopPArgs{
-			Input: sampler.F32(logits), NumRows: 1, NumCols: len(logits),
-			Temperature: sampler.Float(0.8), TopK: sampler.Int(3), TopP: sampler.Float(0.95),
-			Seed: sampler.Uint(1), Offset: sampler.Uint(*step),
-			OutTokenIDs: sampler.I32(tokens),
-		})
+		err := s.TopKTopP(input, 3, 0.95, 0.8, 1, *step, tokens)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -1,14 +1,14 @@
 // The row passes for NEON.
 #include "cpu/simd/vector_neon.h"
-// Behind the vectors.
+// After the vectors.
 #include "cpu/simd/wide.h"
-// Behind both.
+// After both.
 #include "cpu/simd/isa.h"
-#include "cpu/simd/passes_impl.h"
+#include "cpu/simd/passes/passes_of.h"
 
 namespace sampler::cpu {
 
 extern const Passes kNeonPasses;
-const Passes kNeonPasses = passes_of("neon", kIsaNeon);
+const Passes kNeonPasses = neon::passes_of("neon", kIsaNeon);
 
 }  // namespace sampler::cpu

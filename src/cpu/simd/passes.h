@@ -2,7 +2,7 @@
 //
 // A pass reads a row in the caller's memory, or a list of some of its tokens with ids of i32. It
 // looks at elements [begin, end) and there at those of value `at_least` or more. Tokens that a cut
-// keeps are two such ranges: up to the last of the tokens that equal the cut's value, and behind
+// keeps are two such ranges: up to the last of the tokens that equal the cut's value, and after
 // it.
 #pragma once
 
@@ -24,7 +24,7 @@ constexpr int64_t kWeightBlock = 2048;
 // A sample has one vector of each so many.
 constexpr int64_t kSampleStep = 32;
 
-// What is written at once may reach so far behind the last element of a list.
+// What is written at once may reach so far beyond the last element of a list.
 constexpr int64_t kListPadding = kVectorElements;
 
 using contract::RowView;

@@ -1,8 +1,10 @@
 // A row of columns worked on by row passes. Gives what ReferenceRow gives.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "contract/distribution.h"
 #include "contract/filters.h"
@@ -15,6 +17,8 @@
 #include "cpu/simd/passes.h"
 
 namespace sampler::cpu {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 class SimdRow {
  public:
@@ -71,25 +75,38 @@ class SimdRow {
     bool covers(contract::Rank cut) const { return count >= 0 && floor <= cut; }
   };
   // The tokens of a source that a cut keeps: those of at least `at_least` before index `split`, and
-  // of at least `behind` from there.
+  // of at least `after` from there.
   struct Kept {
     RowView source;
     int64_t split;
     float at_least;
-    float behind;
+    float after;
   };
   class Filters;
 
+  // Lists so much shorter than the row are worth their making; else the row is read again.
+  static constexpr int64_t kListShare = 8;
+
   // f(begin, end, at_least) for the kept ones of source elements [begin, end).
   template <class F>
-  static void for_each_range(const Kept &kept, int64_t begin, int64_t end, const F &f);
+  static void for_each_range(const Kept &kept, int64_t begin, int64_t end, const F &f) {
+    const int64_t split = std::clamp(kept.split, begin, end);
+    if (begin < split) f(begin, split, kept.at_least);
+    if (split < end) f(split, end, kept.after);
+  }
 
   RowView list_source() const {
     return contract::f32_view(list_values_, list_.count, list_ids_, row_.kind);
   }
-  Kept kept_of_row(contract::Rank cut) const;
-  Kept kept_of_list() const;
-  Kept kept() const;
+  Kept kept_of_row(contract::Rank cut) const {
+    const float value = contract::value_of_rank(cut);
+    const int64_t end_of_ties = int64_t(contract::id_of_rank(cut)) + 1;
+    return {row_, std::min<int64_t>(end_of_ties, row_.count), value, contract::next_value(value)};
+  }
+  Kept kept_of_list() const { return {list_source(), list_.count, -kInfinity, -kInfinity}; }
+  Kept kept() const {
+    return list_.covers(distribution_.cut) ? kept_of_list() : kept_of_row(distribution_.cut);
+  }
   uint64_t weigh(const Kept &kept, int64_t begin, int64_t end, const Scaling &scaling,
                  uint64_t *block_weights) const;
   uint64_t weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const;

@@ -11,6 +11,9 @@
 
 #include "cpu/simd/inline.h"
 
+#define SAMPLER_ISA avx2
+
+namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 namespace native {
 
@@ -223,3 +226,4 @@ SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
 
 }  // namespace native
 }  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

@@ -12,6 +12,9 @@
 
 #include "cpu/simd/inline.h"
 
+#define SAMPLER_ISA avx512
+
+namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 namespace native {
 
@@ -200,3 +203,4 @@ SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
 
 }  // namespace native
 }  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

@@ -11,6 +11,9 @@
 
 #include "cpu/simd/inline.h"
 
+#define SAMPLER_ISA neon
+
+namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 namespace native {
 
@@ -214,3 +217,4 @@ SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
 
 }  // namespace native
 }  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

@@ -4,6 +4,7 @@
 // once and the workspace does not depend on the machine.
 #pragma once
 
+namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
 constexpr int kWidth = 16;
@@ -280,3 +281,4 @@ SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
 }
 
 }  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

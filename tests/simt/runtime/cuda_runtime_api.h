@@ -1,4 +1,4 @@
-// What the library uses of CUDA's runtime, declared as there, for a runtime that tests play. What
+// What the library uses of CUDA's runtime, declared as there, for a fake CUDA runtime. What
 // does not stand here, the library cannot call.
 #ifndef SAMPLER_TESTS_SIMT_RUNTIME_CUDA_RUNTIME_API_H_
 #define SAMPLER_TESTS_SIMT_RUNTIME_CUDA_RUNTIME_API_H_

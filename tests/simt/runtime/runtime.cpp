@@ -89,7 +89,7 @@ struct Work {
 };
 
 struct State {
-  std::recursive_mutex mutex;  // of everything here, and of the machine that plays the kernels
+  std::recursive_mutex mutex;  // of everything here, and of the machine that runs the kernels
   std::vector<Device> devices = {kHopper, kAda};
   int block_threads = 64;
   std::map<std::string, int> calls;

@@ -1,4 +1,4 @@
-// A CUDA runtime that tests play: devices, their memory, errors, and launches that run on fibers.
+// A fake CUDA runtime: devices, their memory, errors, and launches that run on fibers.
 //
 // Memory of a device can be reached by kernels on that device alone: the host, a kernel on another
 // device, and whoever runs over its end fault. A launch has run when it returns, in whatever
@@ -79,8 +79,8 @@ struct Launch {
   int device = -1;  // filled in by launch()
 };
 
-// Plays cudaLaunchKernelExC: runs `work(seed)`, which runs the kernel with its threads in an order
-// drawn by the seed. `work` holds copies of the kernel's arguments.
+// Stands for cudaLaunchKernelExC: runs `work(seed)`, which runs the kernel with its threads in an
+// order drawn by the seed. `work` holds copies of the kernel's arguments.
 cudaError_t launch(Launch launch, std::function<void(std::uint64_t seed)> work);
 
 // Those since reset() or forget_calls() that did not fail.

@@ -1,4 +1,4 @@
-// The played CUDA runtime keeps the rules that the library's tests rely on.
+// The fake CUDA runtime keeps the rules that the library's tests rely on.
 #include "runtime.h"
 
 #include <gtest/gtest.h>

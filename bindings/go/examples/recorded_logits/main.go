@@ -23,6 +23,7 @@ const (
 func printTokens(file io.Reader, s *sampler.Sampler) error {
 	logits := make([]uint16, numCols)
 	tokens := make([]int32, 1)
+	input := sampler.Rows{Values: sampler.F16(logits), NumRows: 1, NumCols: numCols}
 	for step := uint64(0); ; step++ { // one offset a step
 		err := binary.Read(file, binary.LittleEndian, logits)
 		if errors.Is(err, io.EOF) {
@@ -37,13 +38,7 @@ func printTokens(file io.Reader, s *sampler.Sampler) error {
 		} else if step > 0 {
 			fmt.Print(" ")
 		}
-		err = s.TopKTopP(&sampler.TopKTopPArgs{
-			Input: sampler.F16(logits), NumRows: 1, NumCols: numCols,
-			Temperature: sampler.Float(0.8), TopK: sampler.Int(50), TopP: sampler.Float(0.95),
-			Seed: sampler.Uint(1), Offset: sampler.Uint(step),
-			OutTokenIDs: sampler.I32(tokens),
-		})
-		if err != nil {
+		if err := s.TopKTopP(input, 50, 0.95, 0.8, 1, step, tokens); err != nil {
 			return err
 		}
 		fmt.Print(tokens[0])

@@ -1,22 +1,14 @@
-// The loops' entry points: checks of arguments.
-#include "sampler/decoding.h"
+#include "decoding/loop_arguments.h"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 
-#include "capi/check.h"
-#include "capi/handle_impl.h"
-#include "capi/init.h"
-#include "capi/structs.h"
 #include "capi/views.h"
 #include "contract/elements.h"
 #include "contract/request.h"
-#include "decoding/failure.h"
-#include "decoding/loops.h"
 
-namespace sampler::capi {
+namespace sampler::decoding {
 
 namespace {
 
@@ -49,7 +41,7 @@ void read_model(Check &check, const char *name, const sampler_model *user, sampl
   model_range(check, name, "max_context", out->max_context, 1);
   model_range(check, name, "max_sequences", out->max_sequences, 1, kMaxSequences);
   model_range(check, name, "max_span_tokens", out->max_span_tokens, 0);
-  check.enumeration("logits_dtype", out->logits_dtype, kNumDtypes);
+  check.enumeration("logits_dtype", out->logits_dtype, capi::kNumDtypes);
   check.zero("reserved", out->reserved);
 }
 
@@ -79,7 +71,7 @@ void check_prompts(Check &check, const sampler_generation_args &args, const samp
   check.required("prompt_offsets", args.prompt_offsets);
   check.required("prompt_token_ids", args.prompt_token_ids);
   check.array("prompt_offsets", args.prompt_offsets, sizeof(int64_t), args.num_sequences + 1,
-              Access::kRead);
+              capi::Access::kRead);
   if (!check.ok()) return;
   if (args.prompt_offsets[0] != 0) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "prompt_offsets[0] is %" PRId64 "; it must be 0",
@@ -96,7 +88,7 @@ void check_prompts(Check &check, const sampler_generation_args &args, const samp
   if (!check.ok()) return;
   const int64_t num_tokens = args.prompt_offsets[args.num_sequences];
   check.array("prompt_token_ids", args.prompt_token_ids, sizeof(int32_t), num_tokens,
-              Access::kRead);
+              capi::Access::kRead);
   if (!check.ok()) return;
   check_tokens(check, "prompt_token_ids", args.prompt_token_ids, num_tokens,
                target.vocabulary_size);
@@ -109,21 +101,13 @@ void check_end_tokens(Check &check, const sampler_generation_args &args) {
                "end_token_ids is NULL; num_end_tokens, %" PRId64 ", needs it", args.num_end_tokens);
   }
   check.array("end_token_ids", args.end_token_ids, sizeof(int32_t), args.num_end_tokens,
-              Access::kRead);
+              capi::Access::kRead);
 }
-
-// A call's structs, as this library knows them.
-struct Call {
-  sampler_generation_args generation;
-  sampler_params params;
-  sampler_model target;
-  sampler_generation_stats stats;
-};
 
 // What all loops have. `beams` caches and `results` outputs for each text.
 void read_generation(Check &check, const char *name, const sampler_generation_args *user,
-                     int64_t beams, int64_t results, Call *out) {
-  sampler_generation_args &args = out->generation;
+                     int64_t beams, int64_t results, GenerationArguments *out) {
+  sampler_generation_args &args = out->args;
   if (!check.ok() || !check.read(name, user, &args)) return;
   read_model(check, "target", args.target, &out->target);
   check.range("num_sequences", args.num_sequences, 0, kMaxSequences);
@@ -134,23 +118,23 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   check.enumeration("debug", args.debug, 2);
   check.enumeration("processor", args.processor, 2);
   if (args.params && check.read("params", args.params, &out->params)) {
-    read_parameters(check, &out->params, nullptr, contract::InputKind::kLogits, 1);
+    capi::read_parameters(check, &out->params, nullptr, contract::InputKind::kLogits, 1);
     args.params = &out->params;
   }
   check_end_tokens(check, args);
-  if (out->generation.out_stats) {
-    check.read("out_stats", static_cast<const sampler_generation_stats *>(args.out_stats),
-               &out->stats);
+  if (args.out_stats) {
+    sampler_generation_stats ignored;
+    check.read<sampler_generation_stats>("out_stats", args.out_stats, &ignored);
   }
   if (!check.ok() || args.num_sequences == 0) return;
   check_prompts(check, args, out->target);
   check.required("out_token_ids", args.out_token_ids);
   const int64_t rows = args.num_sequences * results;
-  check.array("seeds", args.seeds, sizeof(uint64_t), args.num_sequences, Access::kRead);
+  check.array("seeds", args.seeds, sizeof(uint64_t), args.num_sequences, capi::Access::kRead);
   check.array("out_token_ids", args.out_token_ids, sizeof(int32_t), rows, args.max_new_tokens,
-              args.max_new_tokens, Access::kWrite);
+              args.max_new_tokens, capi::Access::kWrite);
   const auto output = [&](const char *output_name, auto *data) {
-    check.array(output_name, data, sizeof *data, rows, Access::kWrite);
+    check.array(output_name, data, sizeof *data, rows, capi::Access::kWrite);
   };
   output("out_lengths", args.out_lengths);
   output("out_finish_reasons", args.out_finish_reasons);
@@ -158,19 +142,20 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   output("out_accepted_counts", args.out_accepted_counts);
   output("out_cache_lengths", args.out_cache_lengths);
   constexpr int64_t kStatsWords = sizeof(sampler_generation_stats) / sizeof(int64_t);
-  check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, Access::kWrite);
+  check.array("out_stats", args.out_stats, sizeof(int64_t), kStatsWords, capi::Access::kWrite);
   args.target = &out->target;
 }
 
-void read_drafter(Check &check, const sampler_speculative_args &args, const Call &call,
-                  sampler_model *out) {
-  read_model(check, "drafter", args.drafter, out);
-  check_sequences(check, "drafter", *out, call.generation, 1);
-  if (check.ok() && out->vocabulary_size != call.target.vocabulary_size) {
+void read_drafter(Check &check, SpeculativeArguments *out) {
+  read_model(check, "drafter", out->args.drafter, &out->drafter);
+  check_sequences(check, "drafter", out->drafter, out->generation.args, 1);
+  const int64_t vocabulary_size = out->generation.target.vocabulary_size;
+  if (check.ok() && out->drafter.vocabulary_size != vocabulary_size) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "vocabulary_size of the drafter is %" PRId64 "; it must be the target's, %" PRId64,
-               out->vocabulary_size, call.target.vocabulary_size);
+               out->drafter.vocabulary_size, vocabulary_size);
   }
+  out->args.drafter = &out->drafter;
 }
 
 void check_gamma(Check &check, const sampler_speculative_args &args) {
@@ -185,15 +170,13 @@ void check_gamma(Check &check, const sampler_speculative_args &args) {
   }
 }
 
-void read_ngram(Check &check, const sampler_speculative_args &args, sampler_ngram *out) {
-  if (!check.read("ngram", args.ngram, out)) return;
-  require_callback(check, "ngram", "next_token", out->next_token);
-  require_callback(check, "ngram", "update", out->update);
-  require_callback(check, "ngram", "initialize", out->initialize);
-}
-
-// What only a drafter has.
-void check_without_drafter(Check &check, const sampler_speculative_args &args) {
+void read_ngram(Check &check, SpeculativeArguments *out) {
+  sampler_speculative_args &args = out->args;
+  sampler_ngram &ngram = out->ngram;
+  if (!check.read("ngram", args.ngram, &ngram)) return;
+  require_callback(check, "ngram", "next_token", ngram.next_token);
+  require_callback(check, "ngram", "update", ngram.update);
+  require_callback(check, "ngram", "initialize", ngram.initialize);
   if (args.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY) {
     check.fail(
         SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -206,6 +189,8 @@ void check_without_drafter(Check &check, const sampler_speculative_args &args) {
                "skip_sample_adjustment is %d; it must be 0 for n-grams",
                int(args.skip_sample_adjustment));
   }
+  args.ngram = &ngram;
+  args.filler_top_k = std::min(args.filler_top_k, out->generation.target.vocabulary_size);
 }
 
 void must_be_null(Check &check, const char *name, const void *data) {
@@ -247,175 +232,50 @@ void check_beams(Check &check, const sampler_beam_search_args &args) {
   }
 }
 
-void check_beam_outputs(Check &check, const sampler_beam_search_args &args, const Call &call) {
+}  // namespace
+
+void read_arguments(Check &check, const sampler_generation_args *user, GenerationArguments *out) {
+  read_generation(check, "args", user, 1, 1, out);
+}
+
+void read_arguments(Check &check, const sampler_speculative_args *user, SpeculativeArguments *out) {
+  sampler_speculative_args &args = out->args;
+  if (!check.read("args", user, &args)) return;
+  read_generation(check, "generation", args.generation, 1, 1, &out->generation);
+  if (!args.drafter == !args.ngram) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "drafter and ngram are both %s; one of them must be set, and the other NULL",
+               args.drafter ? "set" : "NULL");
+  }
+  check_gamma(check, args);
+  check.range("filler_top_k", args.filler_top_k, 0, contract::kMaxVocabulary);
+  check.enumeration("stop_if_unknown", args.stop_if_unknown, 2);
+  check.enumeration("first_target", args.first_target, 2);
+  check.enumeration("skip_sample_adjustment", args.skip_sample_adjustment, 2);
+  check.zero("reserved", args.reserved);
   if (!check.ok()) return;
-  if (call.generation.use_cache && !call.target.fork) {
+  if (args.drafter) {
+    read_drafter(check, out);
+  } else {
+    read_ngram(check, out);
+  }
+}
+
+void read_arguments(Check &check, const sampler_beam_search_args *user, BeamSearchArguments *out) {
+  sampler_beam_search_args &args = out->args;
+  if (!check.read("args", user, &args)) return;
+  check_beams(check, args);
+  const sampler_generation_args &generation = out->generation.args;
+  read_generation(check, "generation", args.generation, args.num_beams, args.num_results,
+                  &out->generation);
+  if (!check.ok()) return;
+  check_beam_generation(check, generation);
+  if (check.ok() && generation.use_cache && !out->generation.target.fork) {
     check.fail(SAMPLER_ERROR_UNSUPPORTED,
                "fork of the target is NULL; beam search needs it when use_cache is 1");
   }
   check.array("out_scores", args.out_scores, sizeof(float),
-              call.generation.num_sequences * args.num_results, Access::kWrite);
+              generation.num_sequences * args.num_results, capi::Access::kWrite);
 }
 
-// Copies the statistics out at the end, if the loop began.
-class StatsWriter {
- public:
-  explicit StatsWriter(decoding::Generation *generation) : generation_(generation) {}
-  ~StatsWriter() {
-    sampler_generation_stats *const out = generation_->args().out_stats;
-    if (!out || !generation_->has_started()) return;
-    sampler_generation_stats stats = generation_->stats();
-    stats.struct_size = out->struct_size;
-    std::memcpy(out, &stats, std::min(stats.struct_size, sizeof stats));
-  }
-  StatsWriter(const StatsWriter &) = delete;
-  StatsWriter &operator=(const StatsWriter &) = delete;
-
- private:
-  decoding::Generation *generation_;
-};
-
-// Runs a loop whose arguments have been checked.
-template <class Loop>
-void run(Check &check, sampler_handle *handle, const sampler_generation_args &args,
-         int64_t max_drafts, const Loop &loop) {
-  check.overlaps();
-  if (!check.ok() || args.num_sequences == 0) return;
-  const decoding::Place place = {&check.entry(), handle, args.stream};
-  decoding::Generation generation(place, args, max_drafts);
-  const StatsWriter writer(&generation);
-  loop(place, &generation);
-}
-
-// The way of every loop: `body(check)` checks and runs.
-template <class Body>
-sampler_status call(sampler_t handle, const Body &body) noexcept {
-  return enter(handle, [&](Entry &entry) {
-    Check check(entry);
-    try {
-      body(check);
-    } catch (const decoding::Failure &failure) {
-      return failure.status;
-    }
-    return check.status();
-  });
-}
-
-void check_prune_count(Check &check, int64_t num_drafted, int64_t num_emitted) {
-  check.range("num_drafted", num_drafted, 0, INT64_MAX);
-  check.range("num_emitted", num_emitted, 0, INT64_MAX);
-  if (num_emitted > num_drafted) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "num_emitted is %" PRId64 "; it must be at most num_drafted, %" PRId64, num_emitted,
-               num_drafted);
-  }
-}
-
-sampler_status prune_count(Entry &entry, int64_t num_drafted, int64_t num_emitted,
-                           int64_t *out_target, int64_t *out_drafter, int64_t *out_missing) {
-  Check check(entry);
-  check_prune_count(check, num_drafted, num_emitted);
-  check.required("out_target", out_target);
-  check.required("out_drafter", out_drafter);
-  check.required("out_missing", out_missing);
-  if (!check.ok()) return check.status();
-  const bool lacks_last = num_drafted > 0 && num_emitted == num_drafted;
-  *out_target = num_drafted - num_emitted;
-  *out_drafter = lacks_last || num_drafted == 0 ? 0 : num_drafted - 1 - num_emitted;
-  *out_missing = lacks_last;
-  return SAMPLER_OK;
-}
-
-}  // namespace
-
-}  // namespace sampler::capi
-
-using namespace sampler::capi;
-using sampler::decoding::Generation;
-using sampler::decoding::Place;
-
-extern "C" {
-
-sampler_status sampler_generation_args_init(sampler_generation_args *args, size_t struct_size) {
-  return enter_init("args", args, struct_size);
-}
-
-sampler_status sampler_speculative_args_init(sampler_speculative_args *args, size_t struct_size) {
-  return enter_init("args", args, struct_size);
-}
-
-sampler_status sampler_beam_search_args_init(sampler_beam_search_args *args, size_t struct_size) {
-  return enter_init("args", args, struct_size);
-}
-
-sampler_status sampler_autoregressive(sampler_t sampler, const sampler_generation_args *args) {
-  return call(sampler, [&](Check &check) {
-    Call own;
-    read_generation(check, "args", args, 1, 1, &own);
-    run(check, sampler, own.generation, 0, sampler::decoding::autoregressive);
-  });
-}
-
-sampler_status sampler_speculative(sampler_t sampler, const sampler_speculative_args *args) {
-  return call(sampler, [&](Check &check) {
-    sampler_speculative_args own;
-    sampler_model drafter;
-    sampler_ngram ngram;
-    Call shared;
-    if (!check.read("args", args, &own)) return;
-    read_generation(check, "generation", own.generation, 1, 1, &shared);
-    if (!own.drafter == !own.ngram) {
-      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-                 "drafter and ngram are both %s; one of them must be set, and the other NULL",
-                 own.drafter ? "set" : "NULL");
-    }
-    check_gamma(check, own);
-    check.range("filler_top_k", own.filler_top_k, 0, sampler::contract::kMaxVocabulary);
-    check.enumeration("stop_if_unknown", own.stop_if_unknown, 2);
-    check.enumeration("first_target", own.first_target, 2);
-    check.enumeration("skip_sample_adjustment", own.skip_sample_adjustment, 2);
-    check.zero("reserved", own.reserved);
-    if (!check.ok()) return;
-    if (own.drafter) {
-      read_drafter(check, own, shared, &drafter);
-      own.drafter = &drafter;
-    } else {
-      read_ngram(check, own, &ngram);
-      check_without_drafter(check, own);
-      own.ngram = &ngram;
-      own.filler_top_k = std::min(own.filler_top_k, shared.target.vocabulary_size);
-    }
-    run(check, sampler, shared.generation, sampler::decoding::most_drafts(own),
-        [&](const Place &place, Generation *generation) {
-          if (own.drafter) {
-            sampler::decoding::speculative_with_model(place, own, generation);
-          } else {
-            sampler::decoding::speculative_with_ngrams(place, own, generation);
-          }
-        });
-  });
-}
-
-sampler_status sampler_beam_search(sampler_t sampler, const sampler_beam_search_args *args) {
-  return call(sampler, [&](Check &check) {
-    sampler_beam_search_args own;
-    Call shared;
-    if (!check.read("args", args, &own)) return;
-    check_beams(check, own);
-    read_generation(check, "generation", own.generation, own.num_beams, own.num_results, &shared);
-    if (check.ok()) check_beam_generation(check, shared.generation);
-    check_beam_outputs(check, own, shared);
-    run(check, sampler, shared.generation, 0, [&](const Place &place, Generation *generation) {
-      sampler::decoding::beam_search(place, own, generation);
-    });
-  });
-}
-
-sampler_status sampler_prune_count(int64_t num_drafted, int64_t num_emitted, int64_t *out_target,
-                                   int64_t *out_drafter, int64_t *out_missing) {
-  return enter(Log{}, [&](Entry &entry) {
-    return prune_count(entry, num_drafted, num_emitted, out_target, out_drafter, out_missing);
-  });
-}
-
-}  // extern "C"
+}  // namespace sampler::decoding

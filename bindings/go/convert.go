@@ -1,0 +1,191 @@
+package sampler
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/libsampler/libsampler/bindings/go/internal/raw"
+)
+
+// structs are what C gets: those of one call, in a sampler's memory, so that none is allocated.
+type structs struct {
+	params    raw.Params
+	rowParams raw.RowParams
+	sample    raw.SampleArgs
+	filter    raw.FilterArgs
+	sel       raw.SelectArgs
+	verify    raw.VerifyArgs
+	residual  raw.ResidualArgs
+}
+
+// numSlots is how many parameters, seeds and offsets there are: those of slots, or of rows.
+func numSlots(slots *Array[int32], given int, numRows int64) int64 {
+	if slots.place == absent {
+		return numRows
+	}
+	return int64(given)
+}
+
+func (a *SampleArgs) run(s *Sampler, op string, sizing bool) (int, error) {
+	c, err := s.begin(op, a == nil, sizing)
+	if err != nil {
+		return 0, err
+	}
+	defer s.mutex.Unlock()
+	numRows, numRowIndices := int64(a.Input.NumRows), a.RowIndices.count(a.NumRowIndices)
+	if a.RowIndices.place != absent {
+		numRows = numRowIndices
+	}
+	numSlots := numSlots(&a.Slots, a.NumSlots, numRows)
+	args := &s.memory.sample
+	*args = raw.SampleArgs{
+		StructSize:    unsafe.Sizeof(*args),
+		Exec:          c.exec(&a.Exec),
+		Input:         c.rows("input.", &a.Input, a.Input.extent()),
+		RowIndices:    c.array("", "row_indices", a.RowIndices.array, numRowIndices),
+		NumRowIndices: numRowIndices,
+		Slots:         c.array("", "slots", a.Slots.array, numRows),
+		NumSlots:      int64(a.NumSlots),
+		Params:        c.params(a.Params),
+		RowParams:     c.rowParams(a.RowParams, numSlots),
+		Random:        c.random(&a.Random, numSlots),
+		DrawMethod:    int32(a.DrawMethod),
+		LogprobKind:   int32(a.LogprobKind),
+		TokenIDType:   a.OutTokenIDs.elementType(),
+		OutTokenIDs:   c.array("", "out_token_ids", a.OutTokenIDs.array, numRows),
+		OutKeptCounts: c.array("", "out_kept_counts", a.OutKeptCounts.array, numRows),
+		OutLogprobs:   c.array("", "out_logprobs", a.OutLogprobs.array, numRows),
+		OutValues:     c.array("", "out_values", a.OutValues.array, numRows),
+		OutRowStatus:  c.array("", "out_row_status", a.OutRowStatus.array, numRows),
+	}
+	result, err := c.call(int32(raw.SHIM_SAMPLE), raw.Address(args))
+	runtime.KeepAlive(a)
+	return result, err
+}
+
+func (a *FilterArgs) run(s *Sampler, op string, sizing bool) (int, error) {
+	c, err := s.begin(op, a == nil, sizing)
+	if err != nil {
+		return 0, err
+	}
+	defer s.mutex.Unlock()
+	numRows, numCols := int64(a.Input.NumRows), int64(a.Input.NumCols)
+	args := &s.memory.filter
+	*args = raw.FilterArgs{
+		StructSize:  unsafe.Sizeof(*args),
+		Exec:        c.exec(&a.Exec),
+		Input:       c.rows("input.", &a.Input, a.Input.extent()),
+		Slots:       c.array("", "slots", a.Slots.array, numRows),
+		NumSlots:    int64(a.NumSlots),
+		Params:      c.params(a.Params),
+		RowParams:   c.rowParams(a.RowParams, numSlots(&a.Slots, a.NumSlots, numRows)),
+		OutputKind:  int32(a.OutputKind),
+		OutputDtype: a.Output.elementType(),
+		Output: c.array("", "output", a.Output.array,
+			extent(numRows, numCols, int64(a.OutputStride))),
+		OutputStride:  int64(a.OutputStride),
+		OutKeptCounts: c.array("", "out_kept_counts", a.OutKeptCounts.array, numRows),
+		OutRowStatus:  c.array("", "out_row_status", a.OutRowStatus.array, numRows),
+	}
+	result, err := c.call(int32(raw.SHIM_FILTER), raw.Address(args))
+	runtime.KeepAlive(a)
+	return result, err
+}
+
+func (a *SelectArgs) run(s *Sampler, op string, sizing bool) (int, error) {
+	c, err := s.begin(op, a == nil, sizing)
+	if err != nil {
+		return 0, err
+	}
+	defer s.mutex.Unlock()
+	numRows := int64(a.Input.NumRows)
+	numTokens := product(numRows, int64(a.NumSelected))
+	args := &s.memory.sel
+	*args = raw.SelectArgs{
+		StructSize:     unsafe.Sizeof(*args),
+		Exec:           c.exec(&a.Exec),
+		Input:          c.rows("input.", &a.Input, a.Input.extent()),
+		NumSelected:    int64(a.NumSelected),
+		SelectedCounts: c.parameter("", "selected_counts", a.SelectedCounts.array, numRows),
+		OutputDtype:    a.OutValues.elementType(),
+		TokenIDType:    a.OutTokenIDs.elementType(),
+		OutValues:      c.array("", "out_values", a.OutValues.array, numTokens),
+		OutTokenIDs:    c.array("", "out_token_ids", a.OutTokenIDs.array, numTokens),
+		OutCounts:      c.array("", "out_counts", a.OutCounts.array, numRows),
+		OutRowStatus:   c.array("", "out_row_status", a.OutRowStatus.array, numRows),
+	}
+	result, err := c.call(int32(raw.SHIM_SELECT), raw.Address(args))
+	runtime.KeepAlive(a)
+	return result, err
+}
+
+func (a *VerifyArgs) run(s *Sampler, op string, sizing bool) (int, error) {
+	c, err := s.begin(op, a == nil, sizing)
+	if err != nil {
+		return 0, err
+	}
+	defer s.mutex.Unlock()
+	numDrafts, numSequences := int64(a.NumDrafts), int64(0)
+	numPositions := sum(numDrafts, 1)
+	if numPositions > 0 {
+		numSequences = int64(a.Target.NumRows) / numPositions
+	}
+	numTokens := product(numSequences, numPositions)
+	numDraftTokens := product(numSequences, numDrafts)
+	numSlots := numSlots(&a.Slots, a.NumSlots, numSequences)
+	args := &s.memory.verify
+	*args = raw.VerifyArgs{
+		StructSize: unsafe.Sizeof(*args),
+		Exec:       c.exec(&a.Exec),
+		Target: c.rows("target.", &a.Target,
+			a.Target.sequences(numSequences, numPositions, a.TargetSequenceStride)),
+		Draft: c.rows("draft.", &a.Draft,
+			a.Draft.sequences(numSequences, numDrafts, a.DraftSequenceStride)),
+		TargetSequenceStride: int64(a.TargetSequenceStride),
+		DraftSequenceStride:  int64(a.DraftSequenceStride),
+		DraftTokenIDs:        c.array("", "draft_token_ids", a.DraftTokenIDs.array, numDraftTokens),
+		NumDrafts:            numDrafts,
+		DraftCounts:          c.array("", "draft_counts", a.DraftCounts.array, numSequences),
+		Slots:                c.array("", "slots", a.Slots.array, numSequences),
+		NumSlots:             int64(a.NumSlots),
+		Params:               c.params(a.Params),
+		RowParams:            c.rowParams(a.RowParams, numSlots),
+		Random:               c.random(&a.Random, numSlots),
+		TokenIDType:          c.tokenIDType(&a.DraftTokenIDs, &a.OutTokenIDs),
+		AccumulateCounts:     flag(a.AccumulateCounts),
+		OutTokenIDs:          c.array("", "out_token_ids", a.OutTokenIDs.array, numTokens),
+		OutAcceptedCounts: c.array("", "out_accepted_counts", a.OutAcceptedCounts.array,
+			numSequences),
+		OutEmittedCounts: c.array("", "out_emitted_counts", a.OutEmittedCounts.array, numSequences),
+		OutRowStatus:     c.array("", "out_row_status", a.OutRowStatus.array, numSequences),
+	}
+	result, err := c.call(int32(raw.SHIM_VERIFY), raw.Address(args))
+	runtime.KeepAlive(a)
+	return result, err
+}
+
+func (a *ResidualArgs) run(s *Sampler, op string, sizing bool) (int, error) {
+	c, err := s.begin(op, a == nil, sizing)
+	if err != nil {
+		return 0, err
+	}
+	defer s.mutex.Unlock()
+	numRows, numCols := int64(a.Target.NumRows), int64(a.Target.NumCols)
+	args := &s.memory.residual
+	*args = raw.ResidualArgs{
+		StructSize:    unsafe.Sizeof(*args),
+		Exec:          c.exec(&a.Exec),
+		Target:        c.rows("target.", &a.Target, a.Target.extent()),
+		Draft:         c.rows("draft.", &a.Draft, a.Draft.extent()),
+		DraftTokenIDs: c.array("", "draft_token_ids", a.DraftTokenIDs.array, numRows),
+		TokenIDType:   a.DraftTokenIDs.elementType(),
+		OutputDtype:   a.Output.elementType(),
+		Output: c.array("", "output", a.Output.array,
+			extent(numRows, numCols, int64(a.OutputStride))),
+		OutputStride: int64(a.OutputStride),
+		OutRowStatus: c.array("", "out_row_status", a.OutRowStatus.array, numRows),
+	}
+	result, err := c.call(int32(raw.SHIM_RESIDUAL), raw.Address(args))
+	runtime.KeepAlive(a)
+	return result, err
+}

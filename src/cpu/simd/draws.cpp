@@ -1,0 +1,110 @@
+// Draws from a row.
+#include <algorithm>
+
+#include "contract/draw.h"
+#include "contract/elements.h"
+#include "contract/weight.h"
+#include "cpu/simd/row.h"
+
+namespace sampler::cpu {
+
+namespace {
+
+// Elements of which a draw computes each weight.
+constexpr int64_t kDrawPart = 128;
+
+// Elements [begin, begin + count), without their ids.
+RowView part_of(const RowView &source, int64_t begin, int64_t count) {
+  RowView part = source;
+  part.values =
+      static_cast<const char *>(source.values) + begin * int64_t(contract::size_of(source.dtype));
+  part.ids = nullptr;
+  part.count = int32_t(count);
+  return part;
+}
+
+}  // namespace
+
+// The relative probabilities of source elements [begin, end), 0 of those that are not kept.
+void SimdRow::write_relative(const Kept &tokens, int64_t begin, int64_t end,
+                             float *relative) const {
+  for_each_range(tokens, begin, end, [&](int64_t from, int64_t to, float at_least) {
+    const RowView part = part_of(tokens.source, from, to - from);
+    passes_.write_probabilities(part, {distribution_.scale}, 1.0f, 0, part.count, at_least,
+                                relative + (from - begin), contract::Dtype::kF32);
+  });
+}
+
+// Index in the kept tokens' source.
+int64_t SimdRow::draw_index(uint64_t word) const {
+  const Kept tokens = kept();
+  uint64_t target = contract::draw_target(word, distribution_.kept_weight);
+  int64_t block = 0;
+  for (; target >= block_weights_[block]; ++block) target -= block_weights_[block];
+
+  // Parts of the block are weighed until the target is in one, and of that all elements.
+  const int64_t count = tokens.source.count;
+  int64_t begin = block * kWeightBlock, end = 0;
+  for (;; begin = end) {
+    end = std::min(begin + kDrawPart, count);
+    const uint64_t weight = weigh(tokens, begin, end, {distribution_.scale}, nullptr);
+    if (target < weight) break;
+    target -= weight;
+  }
+  float relative[kDrawPart];
+  write_relative(tokens, begin, end, relative);
+  uint64_t sum = 0;
+  int64_t index = begin;
+  while ((sum += contract::weight_of(relative[index - begin])) <= target) ++index;
+  return index;
+}
+
+void SimdRow::prepare_draws(int64_t num_draws) {
+  const Kept tokens = kept();
+  const int64_t count = tokens.source.count;
+  has_sums_ = are_many_draws(num_draws, count);
+  if (!has_sums_) return;
+  uint64_t sum = 0;
+  for (int64_t begin = 0; begin < count; begin += kDrawPart) {
+    const int64_t end = std::min(begin + kDrawPart, count);
+    float relative[kDrawPart];
+    write_relative(tokens, begin, end, relative);
+    for (int64_t i = begin; i < end; ++i) {
+      scratch_wide_[i] = sum += contract::weight_of(relative[i - begin]);
+    }
+  }
+  inverse_cdf_ = InverseCdf(scratch_wide_, count);
+  inverse_cdf_.make_guide(num_draws, reinterpret_cast<int32_t *>(spare_));
+}
+
+void SimdRow::sample_words(const contract::RandomStream *streams, int64_t count,
+                           uint64_t *words) const {
+  constexpr int64_t kWorthAVector = 4;
+  if (count < kWorthAVector) {
+    cpu::sample_words(streams, count, words);
+  } else {
+    passes_.sample_words(streams, count, words);
+  }
+}
+
+void SimdRow::draw(const uint64_t *words, int64_t count, int64_t *ids) const {
+  if (has_sums_) {
+    inverse_cdf_.draw(words, count, ids);
+  } else {
+    for (int64_t i = 0; i < count; ++i) ids[i] = draw_index(words[i]);
+  }
+  for (int64_t i = 0; i < count; ++i) ids[i] = kept_id(ids[i]);
+}
+
+int64_t SimdRow::draw_gumbel(const contract::RandomStream &random) const {
+  const Kept tokens = kept();
+  GumbelBest best = {-kInfinity, -1};
+  for_each_range(tokens, 0, tokens.source.count, [&](int64_t begin, int64_t end, float at_least) {
+    const GumbelBest part =
+        passes_.gumbel(tokens.source, distribution_.scale, random, begin, end, at_least);
+    if (part.score > best.score) best = part;
+  });
+  return kept_id(best.index);
+}
+
+}  // namespace sampler::cpu

@@ -1,0 +1,251 @@
+// Where filters cut a row: the decisions are contract::filtered_prefix's.
+#include <algorithm>
+
+#include "cpu/simd/row.h"
+#include "cpu/simd/select.h"
+#include "cpu/sort.h"
+
+namespace sampler::cpu {
+
+using contract::Rank;
+using contract::RowParameters;
+using contract::RowScale;
+using contract::TieRule;
+
+namespace {
+
+// Shorter rows are not sampled for an estimate of the cut.
+constexpr int64_t kLeastSampledRow = 2048;
+
+// The lowest key in [low, high] whose value weighs at least `weight`, as that of `high` does.
+uint32_t lowest_key_of_weight(const RowScale &scale, uint64_t weight, uint32_t low, uint32_t high) {
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (contract::weight(scale, contract::value_of_key(middle)) >= weight) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
+}  // namespace
+
+// The row that contract::filtered_prefix asks. A prefix is its cut.
+class SimdRow::Filters {
+ public:
+  Filters(SimdRow &row, const RowScale &scale) : row_(row), passes_(row.passes_), scaling_{scale} {}
+
+  Rank everything() const { return contract::lowest_cut(row_.kind()); }
+  Rank shorter(Rank a, Rank b) const { return std::max(a, b); }
+
+  Rank top_k(int32_t k, TieRule ties, Rank seen) {
+    if (k >= row_.row_.count) return seen;
+    // A list that there is holds no more than `seen`: the filters before have listed nothing else.
+    if (!row_.list_.covers(seen)) row_.list_top(k, seen);
+    if (row_.list_.count < k) return seen;
+    const Selected selected = select(row_.list_source(), nullptr, uint64_t(k));
+    return cut_list(selected.value, uint64_t(k) - selected.above, ties, seen);
+  }
+
+  Rank top_p(float p, TieRule ties, Rank seen) {
+    if (!row_.list_.covers(seen) && row_.is_sparse(seen)) row_.list_all(seen);
+    if (!row_.list_.covers(seen)) return top_p_of_row(p, ties, seen);
+    row_.shrink_list(seen);
+    const uint64_t target = target_of(p, row_.weigh(row_.kept_of_list(), scaling_, nullptr));
+    return cut_list_at_weight(select(row_.list_source(), &scaling_, target), target, ties, seen);
+  }
+
+  // No pass: weights fall with values.
+  Rank min_p(float p, Rank seen) const {
+    const uint64_t heaviest = contract::weight(scaling_.row, row_.max());
+    const uint64_t threshold = contract::min_p_threshold(p, heaviest);
+    const uint32_t key =
+        lowest_key_of_weight(scaling_.row, threshold, contract::key_of_rank(everything()),
+                             contract::key_of_rank(row_.first_));
+    return shorter(seen, contract::rank_of_key(key));
+  }
+
+ private:
+  // Where the cut's value is looked for: in [low, below), below +inf: no bound. Tokens from `below`
+  // up weigh `above`, less than the target.
+  struct Bracket {
+    float low;
+    float below;
+    uint64_t above;
+  };
+
+  // What a sample of the row expects.
+  struct Estimate {
+    float low;
+    float below;    // for dense rows
+    bool is_dense;  // too many tokens are from `low` up to be listed
+  };
+
+  // The first token is kept whatever p is.
+  static uint64_t target_of(float p, uint64_t total) {
+    return std::max<uint64_t>(contract::top_p_threshold(p, total), 1);
+  }
+
+  // By weights, or by counts without a scaling.
+  Selected select(const RowView &list, const Scaling *scaling, uint64_t target) {
+    return cpu::select(passes_, &row_.places_, list, scaling, target, row_.scratch_values_);
+  }
+
+  // The cut at the n-th token of this value in a source of tokens by ascending id.
+  Rank cut_at(const RowView &source, float value, uint64_t n, TieRule ties, Rank seen) const {
+    if (ties == TieRule::kKeep)
+      return shorter(seen, contract::rank_of_key(contract::value_key(value)));
+    const int64_t index = passes_.find_nth(source, value, int64_t(n));
+    return contract::rank_of(value, uint32_t(source.id(index)));
+  }
+
+  Rank cut_list(float value, uint64_t n, TieRule ties, Rank seen) {
+    const Rank cut = cut_at(row_.list_source(), value, n, ties, seen);
+    row_.shrink_list(cut);
+    return cut;
+  }
+
+  Rank cut_list_at_weight(const Selected &selected, uint64_t target, TieRule ties, Rank seen) {
+    return cut_list(selected.value, num_of_value(selected, target), ties, seen);
+  }
+
+  // How many tokens of the selected value it takes to reach the target.
+  uint64_t num_of_value(const Selected &selected, uint64_t target) const {
+    const uint64_t wanted = target - selected.above;
+    const uint64_t weight = contract::weight(scaling_.row, selected.value);
+    return wanted / weight + (wanted % weight != 0);
+  }
+
+  Rank top_p_of_row(float p, TieRule ties, Rank seen) {
+    const RowView &row = row_.row_;
+    const uint64_t total = row_.weigh(row_.kept_of_row(seen), scaling_, nullptr);
+    const uint64_t target = target_of(p, total);
+    Bracket bracket = {lightest_kept(total - target, seen), kInfinity, 0};
+    Estimate estimate;
+    if (row.count < kLeastSampledRow) {
+      row_.list_all(shorter(seen, contract::rank_of_key(contract::value_key(bracket.low))));
+      return cut_list_at_weight(select(row_.list_source(), &scaling_, target), target, ties, seen);
+    }
+    if (make_estimate(total - target, contract::value_of_rank(seen), &estimate)) {
+      estimate.low = std::max(estimate.low, bracket.low);
+      Selected selected;
+      if (!estimate.is_dense) {
+        row_.list_all(shorter(seen, contract::rank_of_key(contract::value_key(estimate.low))));
+        selected = select(row_.list_source(), &scaling_, target);
+        if (selected.found) return cut_list_at_weight(selected, target, ties, seen);
+      } else {
+        selected = find_near(estimate, target);
+        if (selected.found) return cut_row(selected, target, ties, seen);
+      }
+      // A cut that is not where the sample expects it is below all that was looked through.
+      bracket.below = estimate.low;
+      bracket.above = selected.above;
+    }
+    return cut_row(find_in_row(bracket, target), target, ties, seen);
+  }
+
+  // The lowest value that top-p can cut at: all tokens below its weight together weigh at most what
+  // the filter may cut off.
+  float lightest_kept(uint64_t cut_off, Rank seen) const {
+    const uint64_t light = cut_off / uint64_t(row_.row_.count);
+    return contract::value_of_key(lowest_key_of_weight(
+        scaling_.row, light, contract::key_of_rank(seen), contract::key_of_rank(row_.first_)));
+  }
+
+  Rank cut_row(const Selected &selected, uint64_t target, TieRule ties, Rank seen) const {
+    return cut_at(row_.row_, selected.value, num_of_value(selected, target), ties, seen);
+  }
+
+  // Not found only where the cut is below the estimate.
+  Selected find_near(const Estimate &estimate, uint64_t target) {
+    const RowView &row = row_.row_;
+    const uint64_t heavier =
+        estimate.below <= row_.max()
+            ? passes_.weigh(row, scaling_, 0, row.count, estimate.below, nullptr)
+            : 0;
+    if (heavier >= target) return find_in_row({estimate.below, kInfinity, 0}, target);
+    return find_in_row({estimate.low, estimate.below, heavier}, target);
+  }
+
+  // `above` counts from the row's first token.
+  Selected find_in_row(const Bracket &bracket, uint64_t target) {
+    const RowView between = contract::f32_view(
+        row_.scratch_values_,
+        passes_.pack(row_.row_, bracket.low, value_before(bracket.below), row_.scratch_values_));
+    Selected selected = select(between, &scaling_, target - bracket.above);
+    selected.above += bracket.above;
+    return selected;
+  }
+
+  // From where a sample of the row has seven eighths of its part of the weight that the filter may
+  // cut off, and for dense rows up to where it has five fourths. False when it is too light to say.
+  bool make_estimate(uint64_t cut_off, float lowest, Estimate *estimate) {
+    const RowView sample = contract::f32_view(
+        row_.spare_, passes_.sample(row_.row_, lowest, row_.places_.next(), row_.spare_));
+    const uint64_t weight = passes_.weigh(sample, scaling_, 0, sample.count, -kInfinity, nullptr);
+    const uint64_t own = cut_off / uint64_t(kSampleStep);
+    if (own == 0 || weight <= own) return false;
+    estimate->low = select(sample, &scaling_, weight - own / 8 * 7).value;
+    const int64_t num_from_low =
+        passes_.count(sample, 0, sample.count, estimate->low) * kSampleStep;
+    estimate->is_dense = num_from_low * kListShare > row_.row_.count;
+    estimate->below = kInfinity;
+    if (estimate->is_dense && weight - own > own / 4) {
+      estimate->below =
+          contract::next_value(select(sample, &scaling_, weight - own - own / 4).value);
+    }
+    return true;
+  }
+
+  SimdRow &row_;
+  const Passes &passes_;
+  Scaling scaling_;
+};
+
+const contract::Distribution &SimdRow::distribute(const RowParameters &parameters,
+                                                  const contract::FilterRules &rules) {
+  contract::Distribution &result = distribution_;
+  result.greedy = contract::is_greedy(parameters.temperature);
+  result.scale = contract::row_scale(kind(), max(), result.greedy ? 1.0f : parameters.temperature);
+  if (result.greedy) {
+    result.cut = first_;
+    result.kept_weight = contract::weight(result.scale, max());
+  } else {
+    const bool at_1 = rules.temperature_order == contract::TemperatureOrder::kLast;
+    Filters filters(*this, at_1 ? contract::row_scale(kind(), max(), 1.0f) : result.scale);
+    result.cut = contract::filtered_prefix(filters, parameters, rules);
+    if (!list_.covers(result.cut) && is_sparse(result.cut)) list_all(result.cut);
+    if (list_.covers(result.cut)) shrink_list(result.cut);
+    const Kept tokens = kept();
+    std::fill_n(block_weights_, (tokens.source.count + kWeightBlock - 1) / kWeightBlock, 0);
+    result.kept_weight = weigh(tokens, {result.scale}, block_weights_);
+  }
+  result.normalizer = contract::normalizer(result.kept_weight);
+  return result;
+}
+
+uint64_t SimdRow::total_weight() const {
+  const Scaling scaling = {contract::row_scale(kind(), max(), 1.0f)};
+  return passes_.weigh(row_, scaling, 0, row_.count, -kInfinity, nullptr);
+}
+
+int64_t SimdRow::select(int64_t wanted, const Rank **ranks) {
+  const Rank everything = contract::lowest_cut(kind());
+  const RowScale scale = contract::row_scale(kind(), max(), 1.0f);
+  if (wanted < row_.count) {
+    Filters(*this, scale).top_k(int32_t(wanted), TieRule::kExact, everything);
+  } else {
+    list_all(everything);
+  }
+  const int64_t count = list_.count;
+  for (int64_t i = 0; i < count; ++i) {
+    scratch_wide_[i] = contract::rank_of(list_values_[i], uint32_t(list_ids_[i]));
+  }
+  list_ = {};  // its memory is the sort's
+  *ranks = sort_ranks(scratch_wide_, count, list_wide_);
+  return count;
+}
+
+}  // namespace sampler::cpu

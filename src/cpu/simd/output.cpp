@@ -1,0 +1,78 @@
+// Rows of output, and what chains make of a row.
+#include <algorithm>
+
+#include "contract/elements.h"
+#include "cpu/simd/row.h"
+
+namespace sampler::cpu {
+
+using contract::Dtype;
+using contract::InputKind;
+namespace row_status = contract::row_status;
+
+void SimdRow::write_probabilities(void *out, Dtype dtype) const {
+  const Scaling scaling = {distribution_.scale};
+  if (distribution_.greedy) {
+    passes_.write_probabilities(row_, scaling, 1.0f, 0, row_.count, kInfinity, out, dtype);
+    contract::store_value(out, dtype, contract::id_of_rank(first_), 1.0f);
+    return;
+  }
+  for_each_range(kept_of_row(distribution_.cut), 0, row_.count,
+                 [&](int64_t begin, int64_t end, float at_least) {
+                   passes_.write_probabilities(row_, scaling, distribution_.normalizer, begin, end,
+                                               at_least, out, dtype);
+                 });
+}
+
+void SimdRow::write_kept_values(void *out, Dtype dtype) const {
+  for_each_range(kept_of_row(distribution_.cut), 0, row_.count,
+                 [&](int64_t begin, int64_t end, float at_least) {
+                   passes_.write_values(row_, begin, end, at_least, out, dtype);
+                 });
+}
+
+// ---- Chains
+
+float SimdRow::probability_of(int64_t id) const {
+  if (id < 0 || id >= row_.count) return 0.0f;
+  const float x = row_.value(id);
+  if (kind() == InputKind::kProbabilities) return x;
+  return distribution_.probability(x, contract::rank_of(x, uint32_t(id)));
+}
+
+void SimdRow::chain_probabilities(float *out) const {
+  if (kind() == InputKind::kLogits) {
+    write_probabilities(out, Dtype::kF32);
+  } else {
+    passes_.write_values(row_, 0, row_.count, -kInfinity, out, Dtype::kF32);
+  }
+}
+
+bool SimdRow::chain_residual(const SimdRow *draft, int64_t rejected, float *p) const {
+  chain_probabilities(p);
+  if (!draft) {
+    if (rejected < row_.count) p[rejected] = 0.0f;
+  } else if (draft->kind() == InputKind::kProbabilities) {
+    const int64_t count = std::min(row_.count, draft->row_.count);
+    passes_.subtract(draft->row_, {{}, true}, 1.0f, 0, count, -kInfinity, p);
+  } else {
+    const Kept tokens = draft->kept_of_row(draft->distribution_.cut);
+    const int64_t count = std::min(row_.count, draft->row_.count);
+    for_each_range(tokens, 0, count, [&](int64_t begin, int64_t end, float at_least) {
+      passes_.subtract(draft->row_, {draft->distribution_.scale}, draft->distribution_.normalizer,
+                       begin, end, at_least, p);
+    });
+  }
+  const RowView residual = contract::f32_view(p, row_.count, nullptr, InputKind::kProbabilities);
+  return passes_.scan(residual, maxima_).max > 0.0f;
+}
+
+bool SimdRow::become(const float *probabilities) {
+  const RowView view =
+      contract::f32_view(probabilities, row_.count, nullptr, InputKind::kProbabilities);
+  if (load(view) != row_status::kOk) return false;
+  distribute({1.0f, 0, 1.0f, 0.0f}, {});
+  return true;
+}
+
+}  // namespace sampler::cpu

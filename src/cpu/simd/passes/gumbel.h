@@ -1,0 +1,189 @@
+// The draw by Gumbel noise.
+#pragma once
+
+#include "contract/log2.h"
+#include "cpu/simd/passes/random_words.h"
+
+namespace sampler::cpu::SAMPLER_ISA {
+namespace {
+
+// Of the blocks with these indices: word w is that of id 4 i + w for index i.
+SAMPLER_INLINE Words gumbel_blocks(const contract::RandomStream &random, Ints index) {
+  const uint32_t purpose = uint32_t(contract::Purpose::kGumbel) << contract::kPurposeShift;
+  const Words counter = {{splat(int32_t(uint32_t(random.offset))),
+                          splat(int32_t(uint32_t(random.offset >> 32))),
+                          splat(int32_t(random.stream)), add(index, splat(int32_t(purpose)))}};
+  return philox(counter, splat(int32_t(uint32_t(random.seed))),
+                splat(int32_t(uint32_t(random.seed >> 32))));
+}
+
+SAMPLER_INLINE Floats log2_quotient(Floats z) {
+  Floats q = splat(contract::kLog2C8);
+  q = fma(q, z, splat(contract::kLog2C7));
+  q = fma(q, z, splat(contract::kLog2C6));
+  q = fma(q, z, splat(contract::kLog2C5));
+  q = fma(q, z, splat(contract::kLog2C4));
+  q = fma(q, z, splat(contract::kLog2C3));
+  q = fma(q, z, splat(contract::kLog2C2));
+  q = fma(q, z, splat(contract::kLog2C1));
+  return fma(q, z, splat(contract::kLog2E));
+}
+
+SAMPLER_INLINE Floats negate(Floats x) {
+  return as_floats(bit_xor(as_ints(x), splat(INT32_MIN)));
+}
+
+SAMPLER_INLINE Ints exponent_for_log2(Floats y) {
+  return shift_right_signed<23>(sub(as_ints(y), splat(int32_t(contract::kSqrtHalfBits))));
+}
+
+// log2(y) = exponent + z * log2_quotient(z).
+SAMPLER_INLINE Floats split_for_log2(Floats y, Floats *exponent) {
+  const Ints integer = exponent_for_log2(y);
+  *exponent = float_of_signed(integer);
+  return sub(as_floats(sub(as_ints(y), shift_left<23>(integer))), splat(1.0f));
+}
+
+SAMPLER_INLINE Floats gumbel_noise(Ints word) {
+  const Floats scaled = fma(float_of_unsigned(word), splat(0x1p-32f), splat(0x1p-33f));
+  const Floats v = min(scaled, splat(contract::kLargestUniform));
+  const Ints exponent = exponent_for_log2(sub(splat(1.0f), v));
+  const Floats scale = as_floats(shift_left<23>(sub(splat(int32_t(127)), exponent)));
+  const Floats z = fma(negate(v), scale, sub(scale, splat(1.0f)));
+  const Floats minus_log2 = negate(fma(z, log2_quotient(z), float_of_signed(exponent)));
+  Floats outer_exponent;
+  const Floats outer = split_for_log2(minus_log2, &outer_exponent);
+  return sub(fma(negate(outer), log2_quotient(outer), splat(contract::kMinusLog2Ln2)),
+             outer_exponent);
+}
+
+struct LogitScore {
+  Floats scale;
+
+  SAMPLER_INLINE Floats operator()(Floats x, Floats noise) const { return fma(x, scale, noise); }
+};
+
+struct ProbabilityScore {
+  SAMPLER_INLINE Floats operator()(Floats x, Floats noise) const {
+    const Mask normal = ge(x, splat(contract::kSmallestNormal));
+    Floats exponent;
+    const Floats z = split_for_log2(choose(normal, x, mul(x, splat(0x1p24f))), &exponent);
+    const Floats shift = choose(normal, splat(0.0f), splat(-24.0f));
+    return add(fma(z, log2_quotient(z), add(exponent, shift)), noise);
+  }
+};
+
+// The words of kWordElements ids from a multiple of 4 on.
+constexpr int64_t kWordElements = 4 * kWidth;
+
+SAMPLER_INLINE void random_words(const contract::RandomStream &random, int64_t first_id,
+                                 uint32_t *words) {
+  const Ints index = add(lane_indices(), splat(int32_t(first_id >> 2)));
+  const Words blocks = gumbel_blocks(random, index);
+  int32_t block[4][kWidth];
+  for (int w = 0; w < 4; ++w) store(block[w], blocks.word[w]);
+  for (int j = 0; j < kWidth; ++j) {
+    for (int w = 0; w < 4; ++w) words[4 * j + w] = uint32_t(block[w][j]);
+  }
+}
+
+// The words of any ids.
+SAMPLER_INLINE Ints words_of(const contract::RandomStream &random, Ints ids) {
+  const Words blocks = gumbel_blocks(random, shift_right<2>(ids));
+  const Floats place = float_of_signed(bit_and(ids, splat(int32_t(3))));
+  Floats word = as_floats(blocks.word[0]);
+  for (int w = 1; w < 4; ++w) {
+    word = choose(ge(place, splat(float(w))), as_floats(blocks.word[w]), word);
+  }
+  return as_ints(word);
+}
+
+// The best element of those seen, lane by lane.
+template <class Score>
+class GumbelScan {
+ public:
+  GumbelScan(const Score &score_of, float at_least)
+      : score_of_(score_of), least_(splat(at_least)) {}
+
+  SAMPLER_INLINE void see(Floats x, Ints words, int64_t index) {
+    const Floats bound = splat(contract::kScoreBound);
+    Floats score = score_of_(x, gumbel_noise(words));
+    score = max(min(score, bound), negate(bound));
+    const Mask better = both(ge(x, least_), gt(score, best_));
+    best_ = choose(better, score, best_);
+    best_index_ =
+        choose(better, as_floats(add(lane_indices(), splat(int32_t(index)))), best_index_);
+  }
+  SAMPLER_INLINE GumbelBest result() const {
+    float scores[kWidth];
+    int32_t indices[kWidth];
+    store(scores, best_);
+    store(indices, as_ints(best_index_));
+    GumbelBest result = {-kInfinity, -1};
+    for (int i = 0; i < kWidth; ++i) {
+      const bool better =
+          scores[i] > result.score || (scores[i] == result.score && indices[i] < result.index);
+      if (indices[i] >= 0 && better) result = {scores[i], indices[i]};
+    }
+    return result;
+  }
+
+ private:
+  const Score &score_of_;
+  const Floats least_;
+  // No score is as low, so the first element is better.
+  Floats best_ = splat(-kInfinity);
+  Floats best_index_ = as_floats(splat(int32_t(-1)));
+};
+
+// Of a row, whose ids are its indices: 64 neighbours share the making of their words.
+template <class Type, class Score>
+GumbelBest gumbel_row(const RowView &row, const Score &score_of,
+                      const contract::RandomStream &random, int64_t begin, int64_t end,
+                      float at_least) {
+  GumbelScan<Score> scan(score_of, at_least);
+  for (int64_t first = begin; first < end;) {
+    const int64_t words_first = first / kWordElements * kWordElements;
+    const int64_t words_end = smaller(words_first + kWordElements, end);
+    uint32_t words[kWordElements + kWidth];  // a vector may reach beyond the last
+    random_words(random, words_first, words);
+    for (int i = 0; i < kWidth; ++i) words[kWordElements + i] = 0;
+    for_each_vector<Type>(elements<Type>(row.values), first, words_end,
+                          [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
+                            const uint32_t *word = words + (index - words_first);
+                            scan.see(x, load(reinterpret_cast<const int32_t *>(word)), index);
+                          });
+    first = words_end;
+  }
+  return scan.result();
+}
+
+// Of a list, which has room for a vector beyond its last element.
+template <class Type, class Score>
+GumbelBest gumbel_list(const RowView &list, const Score &score_of,
+                       const contract::RandomStream &random, int64_t begin, int64_t end,
+                       float at_least) {
+  GumbelScan<Score> scan(score_of, at_least);
+  for_each_vector<Type>(elements<Type>(list.values), begin, end,
+                        [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
+                          scan.see(x, words_of(random, load(ids_of(list) + index)), index);
+                        });
+  return scan.result();
+}
+
+GumbelBest gumbel(const RowView &source, const contract::RowScale &scale,
+                  const contract::RandomStream &random, int64_t begin, int64_t end,
+                  float at_least) {
+  return with_type(source.dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto best = [&](const auto &score_of) {
+      return source.ids ? gumbel_list<Type>(source, score_of, random, begin, end, at_least)
+                        : gumbel_row<Type>(source, score_of, random, begin, end, at_least);
+    };
+    if (scale.kind == InputKind::kLogits) return best(LogitScore{splat(scale.scale)});
+    return best(ProbabilityScore());
+  });
+}
+
+}  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

@@ -1,0 +1,135 @@
+// Passes that list tokens, or pack their values side by side.
+#pragma once
+
+#include "cpu/simd/passes/elements.h"
+
+namespace sampler::cpu::SAMPLER_ISA {
+namespace {
+
+// Positions of elements, written one after the other.
+struct PositionWriter {
+  static constexpr int kVectors = 4;
+  static constexpr int64_t kElements = kVectors * kWidth;
+  int32_t *positions;
+  int64_t count = 0;
+
+  // Those in the masks of so many vectors from element `first` on. Mostly there are two at most:
+  // these are written without a jump that the processor would have to guess.
+  SAMPLER_INLINE void append(const Mask (&wanted)[kVectors], int64_t first) {
+    uint64_t all = 0;
+    for (int i = 0; i < kVectors; ++i) all |= uint64_t(bits(wanted[i])) << (i * kWidth);
+    if (all == 0) return;
+    const int num_wanted = __builtin_popcountll(all);
+    if (num_wanted <= 2) {
+      positions[count] = int32_t(first) + lowest_bit(all);
+      positions[count + 1] = int32_t(first) + lowest_bit(all & (all - 1));
+      count += num_wanted;
+      return;
+    }
+    for (int i = 0; i < kVectors; ++i) append(wanted[i], first + i * kWidth);
+  }
+  SAMPLER_INLINE void append(Mask wanted, int64_t first) {
+    const Ints position = add(lane_indices(), splat(int32_t(first)));
+    store_packed(reinterpret_cast<float *>(positions + count), wanted, as_floats(position));
+    count += count_of(wanted);
+  }
+
+ private:
+  static SAMPLER_INLINE int lowest_bit(uint64_t x) {
+    return __builtin_ctzll(x | uint64_t(1) << 63);
+  }
+};
+
+// Lists the positions of elements first, and then what is there.
+template <class Type>
+Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, int64_t end,
+                   const ListRange &range, float *out_values, int32_t *out_ids) {
+  const auto *p = elements<Type>(source.values);
+  const Floats at_least = splat(range.at_least);
+  int64_t end_of_ties = end;
+  PositionWriter list = {out_ids};
+  for (int64_t i = begin; i < end;) {
+    const int64_t block = i / kGroupBlock;
+    const int64_t block_end = smaller((block + 1) * kGroupBlock, end);
+    if (list.count >= range.enough && end_of_ties == end) end_of_ties = i;
+    const bool no_ties = end_of_ties < end;
+    const auto reaches = [&](Floats x) SAMPLER_INLINE_LAMBDA {
+      return no_ties ? gt(x, at_least) : ge(x, at_least);
+    };
+    if (!maxima || bits(reaches(load(maxima + block * kWidth))) != 0) {
+      int64_t j = i;
+      for (; j + list.kElements <= block_end; j += list.kElements) {
+        const Mask masks[] = {reaches(Type::read(p + j)), reaches(Type::read(p + j + kWidth)),
+                              reaches(Type::read(p + j + 2 * kWidth)),
+                              reaches(Type::read(p + j + 3 * kWidth))};
+        list.append(masks, j);
+      }
+      for_each_vector<Type>(p, j, block_end,
+                            [&](Floats x, int64_t k, int64_t)
+                                SAMPLER_INLINE_LAMBDA { list.append(reaches(x), k); });
+    }
+    i = block_end;
+  }
+  const int32_t *const ids = ids_of(source);
+  for (int64_t i = 0; i < list.count; ++i) {
+    const int32_t position = out_ids[i];
+    out_values[i] = Type::value(p[position]);
+    if (ids) out_ids[i] = ids[position];
+  }
+  return {list.count, end_of_ties};
+}
+
+Listed list(const RowView &source, const float *maxima, int64_t begin, int64_t end,
+            const ListRange &range, float *out_values, int32_t *out_ids) {
+  return with_type(source.dtype, [&](auto type) {
+    return list_tokens<decltype(type)>(source, maxima, begin, end, range, out_values, out_ids);
+  });
+}
+
+// Values of elements, side by side.
+struct ValueWriter {
+  float *values;
+  int64_t count = 0;
+
+  SAMPLER_INLINE void append(Mask wanted, Floats x) {
+    store_packed(values + count, wanted, x);
+    count += count_of(wanted);
+  }
+};
+
+int64_t pack(const RowView &source, float at_least, float at_most, float *out) {
+  const Floats least = splat(at_least), most = splat(at_most);
+  return with_type(source.dtype, [&](auto type) {
+    using Type = decltype(type);
+    ValueWriter packed = {out};
+    for_each_vector<Type>(elements<Type>(source.values), 0, source.count,
+                          [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+                            packed.append(both(ge(x, least), ge(most, x)), x);
+                          });
+    return packed.count;
+  });
+}
+
+// The places are a linear congruential generator's upper bits.
+int64_t sample(const RowView &row, float at_least, uint64_t key, float *out) {
+  static_assert(kSampleStep == 32, "the five upper bits");
+  constexpr int64_t kStep = kSampleStep * kWidth;
+  const Floats least = splat(at_least);
+  return with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto *p = elements<Type>(row.values);
+    ValueWriter sampled = {out};
+    const int64_t count = row.count;
+    for (int64_t i = 0; i < count; i += kStep) {
+      key = key * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+      const int64_t place = i + int64_t(key >> 59) * kWidth;
+      if (place + kWidth > count) continue;
+      const Floats x = Type::read(p + place);
+      sampled.append(ge(x, least), x);
+    }
+    return sampled.count;
+  });
+}
+
+}  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

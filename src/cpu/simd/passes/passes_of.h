@@ -1,0 +1,22 @@
+// All row passes over vectors of 16. Included once by each unit that is compiled for an instruction
+// set, after that set's vectors, which name its namespace: SAMPLER_ISA.
+//
+// The arithmetic is the contract's, operation by operation; see src/contract for what it computes.
+// Everything has internal linkage (inline.h says why).
+#pragma once
+
+#include "cpu/simd/passes/gumbel.h"
+#include "cpu/simd/passes/list.h"
+#include "cpu/simd/passes/scan.h"
+#include "cpu/simd/passes/weigh.h"
+
+namespace sampler::cpu::SAMPLER_ISA {
+namespace {
+
+constexpr Passes passes_of(const char *name, uint32_t isa) {
+  return {name, isa,    scan,  find_first,          find_nth,     count,    fold_maxima,  list,
+          pack, sample, weigh, write_probabilities, write_values, subtract, sample_words, gumbel};
+}
+
+}  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

@@ -1,0 +1,56 @@
+// Random words, a stream or an id in each lane.
+#pragma once
+
+#include "contract/philox.h"
+#include "cpu/simd/passes/elements.h"
+
+namespace sampler::cpu::SAMPLER_ISA {
+namespace {
+
+// A block of four words in each lane.
+struct Words {
+  Ints word[4];
+};
+
+// contract::philox4x32_10.
+SAMPLER_INLINE Words philox(Words counter, Ints key0, Ints key1) {
+  const Ints factor0 = splat(int32_t(contract::kPhiloxFactor0));
+  const Ints factor1 = splat(int32_t(contract::kPhiloxFactor1));
+  for (int round = 0; round < contract::kPhiloxRounds; ++round) {
+    Ints high0, low0, high1, low1;
+    multiply(counter.word[0], factor0, &high0, &low0);
+    multiply(counter.word[2], factor1, &high1, &low1);
+    counter = {{bit_xor(bit_xor(high1, counter.word[1]), key0), low1,
+                bit_xor(bit_xor(high0, counter.word[3]), key1), low0}};
+    key0 = add(key0, splat(int32_t(contract::kPhiloxKeyStep0)));
+    key1 = add(key1, splat(int32_t(contract::kPhiloxKeyStep1)));
+  }
+  return counter;
+}
+
+void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *out) {
+  static_assert(uint32_t(contract::Purpose::kSample) == 0, "the counter's last word is 0");
+  for (int64_t begin = 0; begin < count; begin += kWidth) {
+    const int lanes = int(smaller(count - begin, kWidth));
+    int32_t low[kWidth] = {}, high[kWidth] = {}, stream[kWidth] = {};
+    int32_t key_low[kWidth] = {}, key_high[kWidth] = {};
+    for (int i = 0; i < lanes; ++i) {
+      const contract::RandomStream &random = streams[begin + i];
+      low[i] = int32_t(uint32_t(random.offset));
+      high[i] = int32_t(uint32_t(random.offset >> 32));
+      stream[i] = int32_t(random.stream);
+      key_low[i] = int32_t(uint32_t(random.seed));
+      key_high[i] = int32_t(uint32_t(random.seed >> 32));
+    }
+    const Words counter = {{load(low), load(high), load(stream), splat(int32_t(0))}};
+    const Words block = philox(counter, load(key_low), load(key_high));
+    store(low, block.word[0]);
+    store(high, block.word[1]);
+    for (int i = 0; i < lanes; ++i) {
+      out[begin + i] = uint32_t(low[i]) | uint64_t(uint32_t(high[i])) << 32;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

@@ -1,0 +1,191 @@
+// Passes for the largest values, and for places and numbers of values.
+#pragma once
+
+#include "cpu/simd/passes/elements.h"
+
+namespace sampler::cpu::SAMPLER_ISA {
+namespace {
+
+// What a scan knows of the vectors that it has seen.
+template <bool kIsProbability>
+struct Scanned {
+  Floats top = splat(-kInfinity), bottom = splat(kInfinity);
+  Mask bad = unordered(top, top);
+
+  SAMPLER_INLINE void check(Floats a, Floats b) {
+    bad = either(bad, unordered(a, b));
+    if (kIsProbability) bottom = min(bottom, min(a, b));
+  }
+  SAMPLER_INLINE RowScan result() const {
+    RowScan scan;
+    scan.max = largest(top);
+    scan.valid = bits(bad) == 0;
+    if (kIsProbability) scan.valid = scan.valid && bits(ge(bottom, splat(0.0f))) == 0xFFFFu;
+    return scan;
+  }
+};
+
+template <bool kIsProbability>
+SAMPLER_INLINE int64_t scan_blocks(F32, const float *p, int64_t count, float *maxima,
+                                   Scanned<kIsProbability> *scanned) {
+  int64_t i = 0;
+  for (; i + kGroupBlock <= count; i += kGroupBlock, maxima += kWidth) {
+    Floats a = F32::read(p + i), b = F32::read(p + i + kWidth);
+    scanned->check(a, b);
+    for (int64_t j = 2 * kWidth; j < kGroupBlock; j += 2 * kWidth) {
+      const Floats x = F32::read(p + i + j), y = F32::read(p + i + j + kWidth);
+      scanned->check(x, y);
+      a = max(a, x);
+      b = max(b, y);
+    }
+    a = max(a, b);
+    store(maxima, a);
+    scanned->top = max(scanned->top, a);
+  }
+  return i;
+}
+
+// What there is of bad 16-bit floats among those seen. Of logits the NaNs: adding to one what the
+// first NaN lacks to 2^15 changes the sign bit, and no other value's. Of probabilities the values
+// with a sign, the lowest of them: as unsigned integers they are the larger the lower they are. (A
+// NaN without a sign is above +inf.)
+template <class Type, bool kIsProbability>
+class BadHalves {
+ public:
+  SAMPLER_INLINE void check(Halves x) {
+    seen_ = kIsProbability ? max_unsigned(seen_, x) : or_changes(seen_, x, to_sign_);
+  }
+  SAMPLER_INLINE void add_to(Scanned<kIsProbability> *scanned) const {
+    uint16_t seen[2 * kWidth];
+    store_halves(seen, seen_);
+    if (kIsProbability) return scanned->check(Type::read(seen), Type::read(seen + kWidth));
+    uint16_t any = 0;
+    for (const uint16_t bits : seen) any |= bits;
+    if (any >> 15) scanned->check(splat(kNaN), splat(kNaN));
+  }
+
+ private:
+  Halves seen_ = splat_halves(0), to_sign_ = splat_halves(0x8000 - Type::kFirstNaN);
+};
+
+// 16-bit floats are compared as the integers that their bits are. As signed ones the largest is
+// that of the values where any is positive. Where all have a sign, the smallest unsigned one is.
+template <class Type, bool kIsProbability>
+SAMPLER_INLINE int64_t scan_blocks(Type, const uint16_t *p, int64_t count, float *maxima,
+                                   Scanned<kIsProbability> *scanned) {
+  constexpr int64_t kElements = 2 * kWidth;
+  BadHalves<Type, kIsProbability> bad;
+  int64_t i = 0;
+  for (; i + kGroupBlock <= count; i += kGroupBlock, maxima += kWidth) {
+    Halves top = load_halves(p + i), least = top;
+    bad.check(top);
+    for (int64_t j = kElements; j < kGroupBlock; j += kElements) {
+      const Halves x = load_halves(p + i + j);
+      top = max_signed(top, x);
+      least = min_unsigned(least, x);
+      bad.check(x);
+    }
+    uint16_t elements[kElements];
+    store_halves(elements, if_positive(top, least));
+    const Floats a = Type::read(elements), b = Type::read(elements + kWidth);
+    const Floats larger = max(a, b);
+    store(maxima, larger);
+    scanned->check(a, b);
+    scanned->top = max(scanned->top, larger);
+  }
+  bad.add_to(scanned);
+  return i;
+}
+
+template <class Type, bool kIsProbability>
+RowScan scan_row(const typename Type::Element *p, int64_t count, float *maxima) {
+  Scanned<kIsProbability> scanned;
+  int64_t i = scan_blocks(Type(), p, count, maxima, &scanned);
+  if (i < count) {
+    const float filler = kIsProbability ? 0.0f : -kInfinity;
+    float *const last_maxima = maxima + i / kGroupElements;
+    Floats rest = splat(filler);
+    for (; i < count; i += kWidth) {
+      const Floats x =
+          count - i >= kWidth ? Type::read(p + i) : read_some<Type>(p + i, count - i, filler);
+      scanned.check(x, x);
+      rest = max(rest, x);
+    }
+    store(last_maxima, rest);
+    scanned.top = max(scanned.top, rest);
+  }
+  return scanned.result();
+}
+
+RowScan scan(const RowView &row, float *maxima) {
+  return with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto *p = elements<Type>(row.values);
+    return row.kind == InputKind::kProbabilities ? scan_row<Type, true>(p, row.count, maxima)
+                                                 : scan_row<Type, false>(p, row.count, maxima);
+  });
+}
+
+int64_t find_first(const RowView &row, const float *maxima, float max) {
+  const Floats wanted = splat(max);
+  int64_t block = 0;
+  while (bits(ge(load(maxima + block * kWidth), wanted)) == 0) ++block;
+  return with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto *p = elements<Type>(row.values);
+    int64_t i = block * kGroupBlock;
+    for (;; i += kWidth) {
+      const Floats x =
+          row.count - i >= kWidth ? Type::read(p + i) : read_some<Type>(p + i, row.count - i, kNaN);
+      const uint32_t found = bits(ge(x, wanted));
+      if (found != 0) return i + __builtin_ctz(found);
+    }
+  });
+}
+
+int64_t find_nth(const RowView &row, float value, int64_t n) {
+  const Floats wanted = splat(value);
+  return with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto *p = elements<Type>(row.values);
+    for (int64_t i = 0; i < row.count; i += kWidth) {
+      const Floats x =
+          row.count - i >= kWidth ? Type::read(p + i) : read_some<Type>(p + i, row.count - i, kNaN);
+      uint32_t equal = bits(both(ge(x, wanted), ge(wanted, x)));
+      const int64_t found = __builtin_popcount(equal);
+      if (found < n) {
+        n -= found;
+        continue;
+      }
+      for (; n > 1; --n) equal &= equal - 1;
+      return i + __builtin_ctz(equal);
+    }
+    return int64_t(-1);
+  });
+}
+
+int64_t count(const RowView &source, int64_t begin, int64_t end, float at_least) {
+  const Floats least = splat(at_least);
+  return with_type(source.dtype, [&](auto type) {
+    using Type = decltype(type);
+    int64_t result = 0;
+    for_each_vector<Type>(elements<Type>(source.values), begin, end,
+                          [&](Floats x, int64_t, int64_t)
+                              SAMPLER_INLINE_LAMBDA { result += count_of(ge(x, least)); });
+    return result;
+  });
+}
+
+int64_t fold_maxima(const float *maxima, int64_t count, int64_t factor, float *out) {
+  int64_t written = 0;
+  for (int64_t i = 0; i < count; written += kWidth) {
+    const int64_t end = smaller(i + factor * kWidth, count);
+    Floats top = load(maxima + i);
+    for (i += kWidth; i < end; i += kWidth) top = max(top, load(maxima + i));
+    store(out + written, top);
+  }
+  return written;
+}
+
+}  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

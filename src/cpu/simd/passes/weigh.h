@@ -1,0 +1,157 @@
+// Passes over weights, and those that write rows.
+#pragma once
+
+#include "cpu/simd/passes/relative.h"
+
+namespace sampler::cpu::SAMPLER_ISA {
+namespace {
+
+// use(vectors, index, lanes) for the relative probabilities of elements [begin, end), of which
+// kMasked leaves out those below `least`. The next vectors are begun before these are finished: the
+// steps of both fill each other's waits.
+template <class Type, bool kMasked, class Relative, class Use>
+SAMPLER_INLINE void for_each_relative(const typename Type::Element *p, const Relative &relative,
+                                      int64_t begin, int64_t end, Floats least, const Use &use) {
+  constexpr int64_t kStep = kVectorsAtOnce * kWidth;
+  const auto kept = [&](Floats x) SAMPLER_INLINE_LAMBDA {
+    return kMasked ? choose(ge(x, least), x, splat(Relative::kNothing)) : x;
+  };
+  const auto start = [&](Halfway<kVectorsAtOnce> &v, int64_t i) SAMPLER_INLINE_LAMBDA {
+    for (int j = 0; j < kVectorsAtOnce; ++j) v.x[j] = kept(Type::read(p + i + j * kWidth));
+    relative.begin(v);
+  };
+  int64_t i = begin;
+  if (i + kStep <= end) {
+    Halfway<kVectorsAtOnce> current;
+    start(current, i);
+    for (; i + 2 * kStep <= end; i += kStep) {
+      Halfway<kVectorsAtOnce> next;
+      start(next, i + kStep);
+      relative.finish(current);
+      use(current, i, kStep);
+      current = next;
+    }
+    relative.finish(current);
+    use(current, i, kStep);
+    i += kStep;
+  }
+  for (; i < end; i += kWidth) {
+    const int64_t lanes = smaller(end - i, kWidth);
+    Halfway<1> last;
+    last.x[0] = kept(lanes == kWidth ? Type::read(p + i)
+                                     : read_some<Type>(p + i, lanes, Relative::kNothing));
+    relative.begin(last);
+    relative.finish(last);
+    use(last, i, lanes);
+  }
+}
+
+template <bool kMasked, class Type, class Relative>
+SAMPLER_INLINE uint64_t weigh_block(const typename Type::Element *p, const Relative &relative,
+                                    int64_t begin, int64_t end, Floats least) {
+  WeightSum weights;
+  for_each_relative<Type, kMasked>(p, relative, begin, end, least,
+                                   [&](const auto &vectors, int64_t, int64_t)
+                                       SAMPLER_INLINE_LAMBDA { weights.take(vectors.x); });
+  return weights.total();
+}
+
+uint64_t weigh(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
+               float at_least, uint64_t *block_weights) {
+  const Floats least = splat(at_least);
+  return with_relative(scaling.row, [&](auto relative) {
+    // What is below the lowest value weighs nothing.
+    const bool masked = at_least > decltype(relative)::kLowest;
+    return with_type(source.dtype, [&](auto type) {
+      using Type = decltype(type);
+      const auto *p = elements<Type>(source.values);
+      uint64_t result = 0;
+      for (int64_t i = begin; i < end;) {
+        const int64_t block = i / kWeightBlock;
+        const int64_t block_end = smaller((block + 1) * kWeightBlock, end);
+        const uint64_t weight = masked ? weigh_block<true, Type>(p, relative, i, block_end, least)
+                                       : weigh_block<false, Type>(p, relative, i, block_end, least);
+        result += weight;
+        if (block_weights) block_weights[block] += weight;
+        i = block_end;
+      }
+      return result;
+    });
+  });
+}
+
+template <class Type>
+SAMPLER_INLINE void write_vector(void *out, int64_t index, int64_t lanes, Floats x) {
+  auto *p = static_cast<typename Type::Element *>(out) + index;
+  if (lanes == kWidth) {
+    Type::write(p, x);
+  } else {
+    write_some<Type>(p, lanes, x);
+  }
+}
+template <class Type>
+SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t lanes, const Floats (&x)[1]) {
+  write_vector<Type>(out, index, lanes, x[0]);
+}
+template <class Type, int kCount>
+SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t, const Floats (&x)[kCount]) {
+  auto *p = static_cast<typename Type::Element *>(out) + index;
+  for (int i = 0; i < kCount; i += 2) Type::write_two(p + i * kWidth, x[i], x[i + 1]);
+}
+
+void write_probabilities(const RowView &source, const Scaling &scaling, float normalizer,
+                         int64_t begin, int64_t end, float at_least, void *out, Dtype out_dtype) {
+  const Floats least = splat(at_least), factor = splat(normalizer);
+  with_relative(scaling.row, [&](auto relative) {
+    with_type(out_dtype, [&](auto out_type) {
+      with_type(source.dtype, [&](auto type) {
+        using Type = decltype(type);
+        for_each_relative<Type, true>(
+            elements<Type>(source.values), relative, begin, end, least,
+            [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+              int i = 0;
+              for (Floats &x : vectors.x) x = zero_unless(vectors.nonzero[i++], mul(x, factor));
+              write_vectors<decltype(out_type)>(out, index, lanes, vectors.x);
+            });
+      });
+    });
+  });
+}
+
+void write_values(const RowView &source, int64_t begin, int64_t end, float at_least, void *out,
+                  Dtype out_dtype) {
+  const Floats least = splat(at_least), nothing = splat(-kInfinity);
+  with_type(out_dtype, [&](auto out_type) {
+    with_type(source.dtype, [&](auto type) {
+      using Type = decltype(type);
+      for_each_vector<Type>(elements<Type>(source.values), begin, end,
+                            [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                              const Floats y = choose(ge(x, least), x, nothing);
+                              write_vector<decltype(out_type)>(out, index, lanes, y);
+                            });
+    });
+  });
+}
+
+void subtract(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,
+              int64_t end, float at_least, float *residual) {
+  const Floats least = splat(at_least), factor = splat(normalizer), zero = splat(0.0f);
+  with_relative(scaling, [&](auto relative) {
+    with_type(source.dtype, [&](auto type) {
+      using Type = decltype(type);
+      for_each_vector<Type>(elements<Type>(source.values), begin, end,
+                            [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                              const Floats q = zero_unless(ge(x, least), mul(relative(x), factor));
+                              const Floats p = lanes == kWidth
+                                                   ? load(residual + index)
+                                                   : read_some<F32>(residual + index, lanes, 0.0f);
+                              const Floats difference = sub(p, q);
+                              write_vector<F32>(residual, index, lanes,
+                                                zero_unless(gt(difference, zero), difference));
+                            });
+    });
+  });
+}
+
+}  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

@@ -1,0 +1,209 @@
+# Packages and compilers that a command needs, installed where they are missing, and builds.
+
+missing=()
+wanted=()
+
+# need PACKAGE PROBE...: the probe is a command that succeeds where the package is not needed.
+need() {
+  "${@:2}" >/dev/null 2>&1 || missing+=("$1")
+}
+
+# want PACKAGE PROBE...: the same for a package that is done without where it cannot be installed.
+want() {
+  "${@:2}" >/dev/null 2>&1 || wanted+=("$1")
+}
+
+# has_header NAME [COMPILER_OPTION...]
+has_header() {
+  echo "#include <$1>" | c++ -E "${@:2}" -x c++ - -o /dev/null
+}
+
+has_jdk() {
+  at_least 17 "$(javac -version 2>&1 | sed -n 's/^javac //p')"
+}
+
+need_for_build() {
+  need g++ command -v c++
+  need cmake command -v cmake
+  need ninja-build command -v ninja
+}
+
+need_for_examples() {
+  need nlohmann-json3-dev has_header nlohmann/json.hpp
+  need libcli11-dev has_header CLI/CLI.hpp
+  need libpcre2-dev has_header pcre2.h -DPCRE2_CODE_UNIT_WIDTH=8
+  need pkg-config command -v pkg-config
+}
+
+need_for_tests() {
+  need libgtest-dev has_header gtest/gtest.h
+  need libboost-context-dev has_header boost/context/fiber.hpp
+  need python3 command -v python3
+}
+
+need_for_bench() {
+  need libbenchmark-dev has_header benchmark/benchmark.h
+  need nlohmann-json3-dev has_header nlohmann/json.hpp
+  need libcli11-dev has_header CLI/CLI.hpp
+}
+
+need_for_gpu_check() {
+  need nlohmann-json3-dev has_header nlohmann/json.hpp
+  need libcli11-dev has_header CLI/CLI.hpp
+}
+
+need_for_bindings() {
+  need pkg-config command -v pkg-config
+  want golang-go command -v go
+  want swig command -v swig
+  want openjdk-17-jdk-headless has_jdk
+  want junit5 test -e /usr/share/java/junit-platform-console-standalone.jar
+  want libgoogle-gson-java test -e /usr/share/java/gson.jar
+  want rustc command -v rustc
+  want cargo command -v cargo
+  want rust-clippy cargo clippy --version
+  want rustfmt cargo fmt --version
+}
+
+need_for_fuzzing() {
+  need clang command -v clang++
+}
+
+need_for_aarch64() {
+  need g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
+  need qemu-user command -v qemu-aarch64
+  need googletest test -d /usr/src/googletest
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+apt_install() {
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install --yes --no-install-recommends -o Dpkg::Use-Pty=0 "$@"
+}
+
+install_missing() {
+  if [ ${#missing[@]} != 0 ]; then
+    command -v apt-get >/dev/null || fail "no apt-get to install what is missing: ${missing[*]}"
+    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
+      fail "neither root nor sudo to install what is missing: ${missing[*]}"
+    heading "installing ${missing[*]}"
+    logged apt-update as_root apt-get update
+    logged apt-install apt_install "${missing[@]}"
+    hash -r
+    missing=()
+  fi
+  install_wanted
+}
+
+# One by one: a package that a system does not have keeps no other from being installed.
+install_wanted() {
+  local package
+  mkdir -p "$logs"
+  for package in "${wanted[@]}"; do
+    heading "installing $package"
+    { apt-cache show "$package" || as_root apt-get update; } >"$logs/apt-$package.log" 2>&1 || true
+    apt_install "$package" >>"$logs/apt-$package.log" 2>&1 </dev/null ||
+      heading "doing without $package, see $logs/apt-$package.log"
+  done
+  hash -r
+  wanted=()
+}
+
+# Debian packages clang's runtime libraries apart from it, named by its version; before version 14
+# they were part of libclang-common.
+clang_runtime_works() {
+  echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }' |
+    clang++ -fsanitize=fuzzer,address,undefined -x c++ - -o build/clang-probe
+}
+
+need_clang_runtime() {
+  local major
+  major=$(clang++ -dumpversion | cut -d . -f 1)
+  mkdir -p build
+  if apt-cache show "libclang-rt-$major-dev" >/dev/null 2>&1; then
+    need "libclang-rt-$major-dev" clang_runtime_works
+  else
+    need "libclang-common-$major-dev" clang_runtime_works
+  fi
+}
+
+# at_least VERSION OTHER: whether OTHER is that version or a newer one.
+at_least() {
+  printf '%s\n' "$@" | sort --check --version-sort 2>/dev/null
+}
+
+# Where the build looks for it too.
+has_nvcc() {
+  local version
+  version=$(PATH=$PATH:/usr/local/cuda/bin "${CUDACXX:-nvcc}" --version 2>/dev/null |
+    sed -n 's/.*release \([0-9.]*\).*/\1/p')
+  [ -n "$version" ] && at_least 12.4 "$version"
+}
+
+# The CUDA compiler as Python packages: --cuda asks for it.
+set_up_cuda() {
+  local venv=build/cuda-toolkit version=13.0 root
+  if [ "$wants_cuda" = no ] || has_nvcc; then
+    return
+  fi
+  [ "$(uname -m)" = x86_64 ] || [ "$(uname -m)" = aarch64 ] || fail "no CUDA compiler for $(uname -m)"
+  if ! compgen -G "$venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc" >/dev/null; then
+    need python3-venv python3 -c 'import ensurepip'
+    install_missing
+    heading "installing CUDA $version from PyPI into $venv"
+    rm -rf "$venv"
+    logged cuda-venv python3 -m venv "$venv"
+    logged cuda-pip "$venv/bin/pip" install "nvidia-cuda-nvcc==$version.*" \
+      "nvidia-nvvm==$version.*" "nvidia-cuda-crt==$version.*" "nvidia-cuda-runtime==$version.*" \
+      "nvidia-cuda-cccl==$version.*"
+  fi
+  root=$(echo "$PWD/$venv"/lib/python3*/site-packages/nvidia/cu13)
+  # Names that CMake looks for, which the packages leave out.
+  ln -sfn lib "$root/lib64"
+  ln -sf libcudart.so.13 "$root/lib/libcudart.so"
+  export CUDACXX=$root/bin/nvcc
+  has_nvcc || fail "the CUDA compiler of $venv does not run"
+}
+
+# Ubuntu 22.04 packages CMake 3.22; a newer one then comes from PyPI into the build folder.
+cmake_is_new_enough() {
+  at_least 3.25 "$(cmake --version | sed -n '1s/[^0-9]*//p')"
+}
+
+set_up_cmake() {
+  local venv=build/cmake-venv
+  if [ -x "$venv/bin/cmake" ]; then
+    PATH=$PWD/$venv/bin:$PATH
+  fi
+  if cmake_is_new_enough 2>/dev/null; then
+    return
+  fi
+  need python3-venv python3 -c 'import ensurepip'
+  install_missing
+  heading "installing CMake from PyPI into $venv: 3.25 is needed, $(cmake --version | head -n 1)"
+  logged cmake-venv python3 -m venv "$venv"
+  logged cmake-pip "$venv/bin/pip" install 'cmake>=3.25,<4'
+  PATH=$PWD/$venv/bin:$PATH
+  hash -r
+}
+
+# build PRESET [CMAKE_OPTION...] [-- TARGET...]
+build() {
+  local preset=$1 options=()
+  shift
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  [ $# = 0 ] || shift
+  heading "building $preset"
+  logged "configure-$preset" cmake --preset "$preset" "${options[@]}" &&
+    logged "build-$preset" cmake --build --preset "$preset" --parallel "$jobs" ${1:+--target "$@"}
+}

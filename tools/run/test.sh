@@ -1,0 +1,156 @@
+# ./run test, fuzz and coverage.
+
+readonly results=build/results
+
+# stage PRESET [TEST_PRESET [LAUNCHER...]]: builds, tests, and leaves the outcome in build/results. A
+# stage that fails does not stop the ones after it.
+stage() {
+  local preset=$1 test_preset=${2:-$1} status=0 xml slow=ON
+  xml=$PWD/$results/$test_preset.xml
+  [ "$test_preset" != quick ] || slow=OFF
+  if ! build "$preset" -DSAMPLER_BUILD_TESTS=ON -DSAMPLER_TEST_SLOW=$slow; then
+    echo "the build failed, see $logs" >"$results/$test_preset.failed"
+    return
+  fi
+  heading "testing $test_preset"
+  logged "test-$test_preset" "${@:3}" ctest --preset "$test_preset" --parallel "$jobs" \
+    --output-junit "$xml" --test-output-size-passed 10000000 --test-output-size-failed 10000000 ||
+    status=$?
+  grep 'tests passed' "$logs/test-$test_preset.log" | sed 's/^/             /' || true
+  if ! grep -qs '^[[:space:]]*tests="[1-9]' "$xml"; then
+    rm -f "$xml"
+    echo "ctest ended with status $status, see $logs/test-$test_preset.log" \
+      >"$results/$test_preset.failed"
+  fi
+}
+
+# What a user installs, without debug information.
+tell_size() {
+  local library=build/release/src/libsampler.so stripped=build/libsampler-stripped.so
+  if [ -e "$library" ] && strip -o "$stripped" "$library"; then
+    heading "libsampler.so: $(($(stat -c %s "$stripped") / 1024)) KiB"
+    rm "$stripped"
+  fi
+}
+
+skip_stage() {
+  heading "skipping $1: $2"
+  echo "$2" >"$results/$1.skipped"
+}
+
+# Thread- and MemorySanitizer of older compilers do not start where the kernel randomises addresses over more
+# bits than they know. Containers may forbid to turn that off.
+without_address_randomisation() {
+  if setarch "$(uname -m)" -R true 2>/dev/null; then
+    setarch "$(uname -m)" -R "$@"
+  else
+    "$@"
+  fi
+}
+
+test_quick() {
+  need_for_build
+  need_for_examples
+  need_for_tests
+  need_for_bindings
+  need_for_bench
+  install_missing
+  set_up_cmake
+  set_up_cuda
+  stage test quick
+}
+
+# test_stages RELEASE_PRESET
+test_stages() {
+  need_for_build
+  need_for_examples
+  need_for_tests
+  need_for_bindings
+  need_for_bench
+  need_for_fuzzing
+  if [ "$(uname -m)" = x86_64 ]; then
+    need_for_aarch64
+  fi
+  install_missing
+  need_clang_runtime
+  install_missing
+  set_up_cmake
+  set_up_cuda
+  stage "$1"
+  has_nvcc || skip_stage cuda "there is no nvcc 12.4 or newer: the library is for the CPU alone"
+  stage asan
+  stage tsan tsan without_address_randomisation
+  stage msan msan without_address_randomisation
+  stage fuzz
+  if [ "$(uname -m)" = x86_64 ]; then
+    stage aarch64
+  else
+    skip_stage aarch64 "cross-compiled on x86-64 only, this is $(uname -m)"
+  fi
+}
+
+# Also what has passed with the same sources, and device code for all architectures.
+test_all() {
+  export SAMPLER_TEST_ALL=1
+  test_stages release
+  tell_size
+}
+
+run_tests() {
+  local tests='test_stages test'
+  case ${1:-} in
+    '') ;;
+    --all) tests=test_all ;;
+    --quick) tests=test_quick ;;
+    *) fail "unknown option: $1" "$(help)" ;;
+  esac
+  rm -rf "$results"
+  mkdir -p "$results"
+  # The last line counts tests even if setting up fails.
+  trap 'echo "0 passed, 1 failed, 0 skipped"' EXIT
+  $tests
+  trap - EXIT
+  heading "done"
+  for build in test release; do
+    python3 tools/proven.py news build/$build/passed
+  done
+  python3 tools/test_summary.py "$results"
+}
+
+fuzz() {
+  local seconds=${1:-600} target
+  [[ $seconds =~ ^[0-9]+$ ]] || fail "not a number of seconds: $seconds"
+  [ "$seconds" -ge 2 ] || fail "too few seconds for two fuzzers: $seconds"
+  need_for_build
+  need_for_fuzzing
+  install_missing
+  need_clang_runtime
+  install_missing
+  set_up_cmake
+  build fuzz -DSAMPLER_BUILD_TESTS=ON
+  heading "fuzzing for $seconds seconds"
+  for target in fuzz_sampler fuzz_ngram; do
+    mkdir -p "build/fuzz-corpus/$target"
+    "build/fuzz/tests/fuzz/$target" -max_total_time=$((seconds / 2)) -jobs="$jobs" \
+      -workers="$jobs" -artifact_prefix=build/ "build/fuzz-corpus/$target"
+  done
+}
+
+# The suites of each part of the library; the others look at what the same code computes. What bounds
+# the work of optimised code is left out.
+coverage() {
+  local programs=(capi_test capi_threads_test capi_fork_test capi_allocation_test capi_dlopen_test
+    capi_exception_memory_test ngram_test ngram_threads_test ngram_complexity_test decoding_test
+    simd_test complexity_test library_simt_test decoding_calls_simt_test)
+  need_for_build
+  need_for_tests
+  install_missing
+  set_up_cmake
+  build coverage -DSAMPLER_BUILD_TESTS=ON -- "${programs[@]}"
+  heading "running the tests"
+  find build/coverage -name '*.gcda' -delete
+  logged test-coverage env GTEST_FILTER='-*Complexity.*:*CraftedRows*' ctest --test-dir build/coverage --parallel "$jobs" \
+    --tests-regex "^($(IFS='|'; echo "${programs[*]}"))(\\.[0-9]+)?\$"
+  heading "lines and branches of src/ that ran"
+  python3 tools/coverage.py build/coverage src --least 97 --list
+}
