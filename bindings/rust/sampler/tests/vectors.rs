@@ -531,10 +531,7 @@ fn pointers_are_checked_where_asked() {
     let (values, seeds, mut ids) = ([0.0f32, 1.0], [1], [7; 1]);
     // SAFETY: the arrays outlive the call.
     let (input, out) = unsafe {
-        (
-            Array::<Real>::device(values.as_ptr(), 2),
-            ArrayMut::<Id>::device(ids.as_mut_ptr() as *mut i32, 1),
-        )
+        (Array::<Real>::device(values.as_ptr(), 2), ArrayMut::<Id>::device(ids.as_mut_ptr(), 1))
     };
     let args = SampleArgs {
         input: Rows::logits(input, 1, 2),
