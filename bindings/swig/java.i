@@ -1,9 +1,5 @@
-/* Java: handles and addresses as long, arrays as Object: null or a primitive array, of which the
- * caller checks type, length and offset.
- *
- * All arrays are pinned right before the C call and let go right after it, with no JNI call
- * between: the typemaps of the arrays only note them; that of `only_size`, which stands in front of
- * them in every operation, pins. */
+/* Java: handles and addresses as long, structs in memory outside the Java heap that a ByteBuffer
+ * shows. */
 
 %javaconst(1);
 %pragma(java) jniclassclassmodifiers = "final class"
@@ -14,105 +10,98 @@
 %}
 %pragma(java) moduleclassmodifiers = "public final class"
 
-%typemap(jni) int32_t, uint32_t "jint"
-%typemap(jtype) int32_t, uint32_t "int"
-%typemap(jstype) int32_t, uint32_t "int"
-%typemap(jni) int64_t, uint64_t, uintptr_t, shim_offset, shim_handle * "jlong"
-%typemap(jtype) int64_t, uint64_t, uintptr_t, shim_offset, shim_handle * "long"
-%typemap(jstype) int64_t, uint64_t, uintptr_t, shim_offset, shim_handle * "long"
+%typemap(jni) int32_t "jint"
+%typemap(jtype) int32_t "int"
+%typemap(jstype) int32_t "int"
+%typemap(jni) int64_t, shim_address, shim_handle * "jlong"
+%typemap(jtype) int64_t, shim_address, shim_handle * "long"
+%typemap(jstype) int64_t, shim_address, shim_handle * "long"
 
-%typemap(in) int32_t, uint32_t, int64_t, uint64_t, uintptr_t, shim_offset "$1 = ($1_ltype)$input;"
-%typemap(out) int32_t, uint32_t, int64_t "$result = $1;"
+%typemap(in) int32_t, int64_t, shim_address "$1 = ($1_ltype)$input;"
+%typemap(out) int32_t, int64_t "$result = $1;"
 %typemap(in) shim_handle * "$1 = (shim_handle *)(intptr_t)$input;"
 %typemap(out) shim_handle * "$result = (jlong)(intptr_t)$1;"
 
-%typemap(javain) int32_t, uint32_t, int64_t, uint64_t "$javainput"
-%typemap(javain) uintptr_t, shim_offset, shim_handle * "$javainput"
-%typemap(javaout) int32_t, uint32_t, int64_t, shim_handle * "{
+%typemap(javain) int32_t, int64_t, shim_address, shim_handle * "$javainput"
+%typemap(javaout) int32_t, int64_t, shim_handle * "{
     return $jnicall;
   }"
 
-#define SHIM_READ_ARRAYS shim_read_any, shim_read_f32, shim_read_i32, shim_read_u64
-#define SHIM_WRITE_ARRAYS shim_write_any, shim_write_f32, shim_write_i32, shim_write_u32
-%typemap(jni) SHIM_READ_ARRAYS, SHIM_WRITE_ARRAYS "jobject"
-%typemap(jtype) SHIM_READ_ARRAYS, SHIM_WRITE_ARRAYS "Object"
-%typemap(jstype) SHIM_READ_ARRAYS, SHIM_WRITE_ARRAYS "Object"
-%typemap(javain) SHIM_READ_ARRAYS, SHIM_WRITE_ARRAYS "$javainput"
+%typemap(in, numinputs=0) JNIEnv * "$1 = jenv;"
 
-/* `pins2`: only_size is the second argument. */
-%typemap(in) int32_t only_size (java_pins pins) {
-  $1 = (int32_t)$input;
-  pins.count = 0;
-}
-%typemap(check) int32_t only_size {
-  if (!java_pin(jenv, &pins$argnum)) return 0;
-}
-%typemap(freearg) int32_t only_size "java_unpin(jenv, &pins$argnum);"
-
-%typemap(in) SHIM_READ_ARRAYS "java_note(&pins2, $input, &$1, JNI_ABORT);"
-%typemap(in) SHIM_WRITE_ARRAYS "java_note(&pins2, $input, &$1, 0);"
-
-%insert(header) %{
-#include <stdint.h>
-
-enum { JAVA_MAX_ARRAYS = 24 };
-
-/* The arrays of a call: where each one's address goes, and how it is let go. */
-typedef struct java_pins {
-  int count;
-  struct {
-    jarray array;
-    void **address;
-    jint release_mode;
-  } arrays[JAVA_MAX_ARRAYS];
-} java_pins;
-
-static void java_note(java_pins *pins, jobject array, void **address, jint release_mode) {
-  *address = NULL;
-  if (!array) return;
-  pins->arrays[pins->count].array = (jarray)array;
-  pins->arrays[pins->count].address = address;
-  pins->arrays[pins->count].release_mode = release_mode;
-  ++pins->count;
-}
-
-/* In reverse order, as the arrays were pinned. */
-static void java_unpin(JNIEnv *jenv, java_pins *pins) {
-  for (; pins->count > 0; --pins->count) {
-    const int i = pins->count - 1;
-    (*jenv)->ReleasePrimitiveArrayCritical(jenv, pins->arrays[i].array, *pins->arrays[i].address,
-                                           pins->arrays[i].release_mode);
-  }
-}
-
-static int java_pin(JNIEnv *jenv, java_pins *pins) {
-  for (int i = 0; i < pins->count; ++i) {
-    void *const address =
-        (*jenv)->GetPrimitiveArrayCritical(jenv, pins->arrays[i].array, NULL);
-    if (!address) {
-      pins->count = i;
-      java_unpin(jenv, pins);
-      SWIG_JavaThrowException(jenv, SWIG_JavaOutOfMemoryError, "an array cannot be pinned");
-      return 0;
-    }
-    *pins->arrays[i].address = address;
-  }
-  return 1;
-}
-%}
-
-/* The address of a direct buffer's first byte, whatever its position; 0 for any other buffer. The
- * buffer must stay reachable while the address is used. */
+/* A direct buffer, as the address of its first byte, whatever its position; 0 for any other. It must
+ * stay reachable while the address is used. */
 %typemap(jni) java_buffer "jobject"
 %typemap(jtype) java_buffer "java.nio.Buffer"
 %typemap(jstype) java_buffer "java.nio.Buffer"
 %typemap(javain) java_buffer "$javainput"
-%typemap(in) java_buffer
-  "$1 = $input ? (*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;"
-%insert(header) %{
+%typemap(in) java_buffer "$1 = $input ? (*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;"
+
+%typemap(jni) java_new_buffer "jobject"
+%typemap(jtype) java_new_buffer "java.nio.ByteBuffer"
+%typemap(jstype) java_new_buffer "java.nio.ByteBuffer"
+%typemap(out) java_new_buffer "$result = $1;"
+%typemap(javaout) java_new_buffer "{
+    return $jnicall;
+  }"
+
+%inline %{
 typedef void *java_buffer;
-static inline int64_t shim_buffer_address(java_buffer buffer) { return (int64_t)(intptr_t)buffer; }
+typedef jobject java_new_buffer;
+
+static inline int64_t java_address(java_buffer buffer) { return (int64_t)(intptr_t)buffer; }
+
+/* Memory of zeros, which java_free must be given; null when there is none. */
+static inline java_new_buffer java_allocate(JNIEnv *jenv, int64_t bytes) {
+  void *const memory = calloc(1, (size_t)bytes);
+  jobject buffer = memory ? (*jenv)->NewDirectByteBuffer(jenv, memory, bytes) : NULL;
+  if (!buffer) free(memory);
+  return buffer;
+}
+
+static inline void java_free(java_buffer buffer) { free(buffer); }
 %}
-int64_t shim_buffer_address(java_buffer buffer);
+
+%insert(header) %{
+enum { JAVA_MAX_ARRAYS = 24 };
+
+/* Lets go of the first `count` arrays, in the reverse of the order in which they were pinned. */
+static void java_unpin(JNIEnv *jenv, jobject *arrays, const int64_t *places, int32_t count) {
+  for (int32_t i = count - 1; i >= 0; --i) {
+    void **const member = (void **)(intptr_t)(places[i] & ~INT64_C(1));
+    (*jenv)->ReleasePrimitiveArrayCritical(jenv, arrays[i], *member,
+                                           places[i] & 1 ? 0 : JNI_ABORT);
+  }
+}
+
+/* shim_call with Java arrays: `places` has the address of the pointer that each array's address goes
+ * to, plus 1 where the array is written. All are pinned right before the call and let go right after
+ * it, with no other JNI call between. The caller has checked their types and lengths. */
+static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, int32_t operation,
+                         shim_address args, jobjectArray arrays, int32_t num_arrays,
+                         shim_address places_address) {
+  const int64_t *const places = (const int64_t *)places_address;
+  jobject pinned[JAVA_MAX_ARRAYS];
+  if ((*jenv)->EnsureLocalCapacity(jenv, num_arrays)) return 0;
+  for (int32_t i = 0; i < num_arrays; ++i) {
+    pinned[i] = (*jenv)->GetObjectArrayElement(jenv, arrays, i);
+  }
+  for (int32_t i = 0; i < num_arrays; ++i) {
+    void *const memory = (*jenv)->GetPrimitiveArrayCritical(jenv, pinned[i], NULL);
+    if (!memory) {
+      java_unpin(jenv, pinned, places, i);
+      SWIG_JavaThrowException(jenv, SWIG_JavaOutOfMemoryError, "an array cannot be pinned");
+      return 0;
+    }
+    *(void **)(intptr_t)(places[i] & ~INT64_C(1)) = memory;
+  }
+  const int64_t result = shim_call(handle, only_size, operation, args);
+  java_unpin(jenv, pinned, places, num_arrays);
+  return result;
+}
+%}
+int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, int32_t operation,
+                  shim_address args, jobjectArray arrays, int32_t num_arrays,
+                  shim_address places_address);
 
 %include "java_interface.i"

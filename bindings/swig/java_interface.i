@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 1732453175;
+%constant int SHIM_INTERFACE = 712684864;
 %inline %{
-static inline int32_t shim_interface(void) { return 1732453175; }
+static inline int32_t shim_interface(void) { return 712684864; }
 %}

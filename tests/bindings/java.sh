@@ -54,7 +54,7 @@ build_all() {
   compile "$work_dir/examples" "$binding"/examples/*.java
   # Beside each other, as they are when both are installed.
   mkdir -p "$work_dir/lib"
-  cp "$build/libsampler_java.so" "$(find "$prefix" -name libsampler.so.0)" "$work_dir/lib"
+  cp "$build/libsampler_java.so" "$(find "$prefix" -name libsampler.so.1)" "$work_dir/lib"
   echo 'int Java_io_github_libsampler_internal_RawJNI_shimInterface(void) { return 0; }' |
     cc -shared -fPIC -x c -o "$work_dir/other_version.so" -
 }

@@ -1,5 +1,9 @@
+import io.github.libsampler.Array;
+import io.github.libsampler.Params;
+import io.github.libsampler.Random;
+import io.github.libsampler.Rows;
+import io.github.libsampler.SampleArgs;
 import io.github.libsampler.Sampler;
-import io.github.libsampler.TopKTopPArgs;
 import java.util.Arrays;
 import java.util.Locale;
 
@@ -17,13 +21,15 @@ final class Overhead {
     int[] tokenId = new int[1];
     double[] repeats = new double[NUM_REPEATS];
     try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(5).build()) {
-      TopKTopPArgs args = new TopKTopPArgs().input(logits).numRows(1).numCols(5);
-      args.temperature(0.8f).topK(3).topP(0.95f).seed(1).outTokenIds(tokenId);
+      Random random = new Random().seed(1);
+      SampleArgs args = new SampleArgs().input(new Rows(logits, 1, 5)).random(random);
+      args.params(new Params().temperature(0.8f).topK(3).topP(0.95f));
+      args.outTokenIds(Array.i32(tokenId));
       for (int i = 0; i < NUM_WARM_UPS; ++i) {
-        nanosecondsPerCall(sampler, args, i);
+        nanosecondsPerCall(sampler, args, random, i);
       }
       for (int i = 0; i < NUM_REPEATS; ++i) {
-        repeats[i] = nanosecondsPerCall(sampler, args, NUM_WARM_UPS + i);
+        repeats[i] = nanosecondsPerCall(sampler, args, random, NUM_WARM_UPS + i);
       }
     }
     double[] sorted = repeats.clone();
@@ -33,11 +39,13 @@ final class Overhead {
         sorted[NUM_REPEATS / 2], formatted(repeats));
   }
 
-  private static double nanosecondsPerCall(Sampler sampler, TopKTopPArgs args, int repeat) {
+  private static double nanosecondsPerCall(
+      Sampler sampler, SampleArgs args, Random random, int repeat) {
     final long firstOffset = (long) repeat * NUM_CALLS;
     final long start = System.nanoTime();
     for (int i = 0; i < NUM_CALLS; ++i) {
-      sampler.topKTopP(args.offset(firstOffset + i));
+      random.offset(firstOffset + i);
+      sampler.sample(args);
     }
     return (double) (System.nanoTime() - start) / NUM_CALLS;
   }

@@ -1,6 +1,6 @@
-import io.github.libsampler.Dtype;
+import io.github.libsampler.Array;
+import io.github.libsampler.Rows;
 import io.github.libsampler.Sampler;
-import io.github.libsampler.TopKTopPArgs;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -27,13 +27,11 @@ final class RecordedLogits {
     int[] tokenId = new int[1];
     StringBuilder text = new StringBuilder();
     try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(NUM_COLS).build()) {
-      TopKTopPArgs args = new TopKTopPArgs().input(logits).inputDtype(Dtype.F16);
-      args.numRows(1).numCols(NUM_COLS).temperature(0.8f).topK(50).topP(0.95f);
-      args.seed(1).outTokenIds(tokenId);
+      Rows input = new Rows(Array.f16(logits), 1, NUM_COLS);
       for (int step = 0; file.remaining() >= Short.BYTES * NUM_COLS; ++step) {
         file.asShortBuffer().get(logits);
         file.position(file.position() + Short.BYTES * NUM_COLS);
-        sampler.topKTopP(args.offset(step)); // one offset a step
+        sampler.topKTopP(input, 50, 0.95f, 0.8f, 1, step, tokenId); // one offset a step
         text.append(step == 0 ? "" : step % IDS_PER_LINE == 0 ? "\n" : " ").append(tokenId[0]);
       }
     }

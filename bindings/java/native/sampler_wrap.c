@@ -191,67 +191,23 @@ static void SWIGUNUSED SWIG_JavaThrowException(JNIEnv *jenv, SWIG_JavaExceptionC
 
 #define SWIG_contract_assert(nullreturn, expr, msg) do { if (!(expr)) {SWIG_JavaThrowException(jenv, SWIG_JavaIllegalArgumentException, msg); return nullreturn; } } while (0)
 
-
-#include <stdint.h>
-
-enum { JAVA_MAX_ARRAYS = 24 };
-
-/* The arrays of a call: where each one's address goes, and how it is let go. */
-typedef struct java_pins {
-  int count;
-  struct {
-    jarray array;
-    void **address;
-    jint release_mode;
-  } arrays[JAVA_MAX_ARRAYS];
-} java_pins;
-
-static void java_note(java_pins *pins, jobject array, void **address, jint release_mode) {
-  *address = NULL;
-  if (!array) return;
-  pins->arrays[pins->count].array = (jarray)array;
-  pins->arrays[pins->count].address = address;
-  pins->arrays[pins->count].release_mode = release_mode;
-  ++pins->count;
-}
-
-/* In reverse order, as the arrays were pinned. */
-static void java_unpin(JNIEnv *jenv, java_pins *pins) {
-  for (; pins->count > 0; --pins->count) {
-    const int i = pins->count - 1;
-    (*jenv)->ReleasePrimitiveArrayCritical(jenv, pins->arrays[i].array, *pins->arrays[i].address,
-                                           pins->arrays[i].release_mode);
-  }
-}
-
-static int java_pin(JNIEnv *jenv, java_pins *pins) {
-  for (int i = 0; i < pins->count; ++i) {
-    void *const address =
-        (*jenv)->GetPrimitiveArrayCritical(jenv, pins->arrays[i].array, NULL);
-    if (!address) {
-      pins->count = i;
-      java_unpin(jenv, pins);
-      SWIG_JavaThrowException(jenv, SWIG_JavaOutOfMemoryError, "an array cannot be pinned");
-      return 0;
-    }
-    *pins->arrays[i].address = address;
-  }
-  return 1;
-}
-
-
-typedef void *java_buffer;
-static inline int64_t shim_buffer_address(java_buffer buffer) { return (int64_t)(intptr_t)buffer; }
-
-
-static inline int32_t shim_interface(void) { return 1732453175; }
-
-/* What the bindings made by SWIG call in place of libsampler: flat functions that take the members
- * of an argument struct one by one, so that a call crosses into C once, and that keep a failed
- * call's text in the handle, since the caller may be on another thread when it asks for it.
+/* What the bindings made by SWIG call in place of libsampler: a handful of functions that take
+ * structs by address, so that none of them knows members.
  *
- * This file is copied into each generated wrapper; shim_operations.h, made from the public headers,
- * follows it there. */
+ * A language builds the headers' structs itself, in memory of its own that does not move during a
+ * call, laid out as C does on a 64-bit machine: structs_of() and paths_of() of generate.py read
+ * that layout from the headers. Go has structs of the same layout (raw/structs.go); where a
+ * language has none, members are written at their offsets. For a call it
+ *   - sets all members, struct_size included; those that it leaves out are 0;
+ *   - sets pointers to the addresses of arrays, which stay where they are until the call returns,
+ *     or of device memory; `params` and `row_params` to the addresses of such structs;
+ *   - gives shim_call the address of the argument struct.
+ *
+ * The text of a failed call is kept in the handle, since the caller may be on another thread when
+ * it asks for it.
+ *
+ * This file is copied into each generated wrapper, where SWIG declares what is not under SWIG. */
+#ifndef SWIG
 #include <sampler/sampler.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,28 +219,6 @@ typedef struct shim_handle {
   char error[512];
 } shim_handle;
 
-/* Arrays of a call, by what the call does with them and the type of their elements; `any`: the type
- * is told by another argument. Each is followed by an argument `_at`: the byte offset of its first
- * element, or, where the array is NULL, the address of device or other memory outside the language.
- * Go passes whole addresses. */
-typedef void *shim_read_any;
-typedef void *shim_read_f32;
-typedef void *shim_read_i32;
-typedef void *shim_read_u64;
-typedef void *shim_write_any;
-typedef void *shim_write_f32;
-typedef void *shim_write_i32;
-typedef void *shim_write_u32;
-typedef uintptr_t shim_offset;
-
-static inline void *shim_at(void *array, shim_offset at) {
-  return (void *)((uintptr_t)array + at);
-}
-
-static inline sampler_t shim_sampler(shim_handle *handle) {
-  return handle ? handle->sampler : NULL;
-}
-
 /* 0 or minus the status, whose text the handle keeps. */
 static inline int64_t shim_finish(shim_handle *handle, sampler_status status) {
   if (status != SAMPLER_OK && handle) {
@@ -294,20 +228,59 @@ static inline int64_t shim_finish(shim_handle *handle, sampler_status status) {
   return -(int64_t)status;
 }
 
-/* The bytes, or minus the status. */
-static inline int64_t shim_workspace_size(shim_handle *handle, sampler_operation operation,
-                                          const void *args) {
+#endif
+
+/* The address of a struct. */
+typedef uintptr_t shim_address;
+
+/* The full calls. */
+#define SHIM_SAMPLE 0
+#define SHIM_FILTER 1
+#define SHIM_SELECT 2
+#define SHIM_VERIFY 3
+#define SHIM_RESIDUAL 4
+
+/* `args` is the argument struct of the operation, one of the above. With `only_size` 0 it calls;
+ * else it tells the bytes of workspace that the call needs. Minus the status where either fails. */
+static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t operation,
+                                shim_address args) {
+  const sampler_t sampler = handle ? handle->sampler : NULL;
+  const void *const a = (const void *)args;
+  sampler_status status = SAMPLER_ERROR_INTERNAL;
   size_t bytes = 0;
-  const int64_t result =
-      shim_finish(handle, sampler_workspace_size(shim_sampler(handle), operation, args, &bytes));
-  return result < 0 ? result : (int64_t)bytes;
+  switch (operation) {
+    case SHIM_SAMPLE:
+      status = only_size ? sampler_sample_workspace_size(sampler, a, &bytes)
+                         : sampler_sample(sampler, a);
+      break;
+    case SHIM_FILTER:
+      status = only_size ? sampler_filter_workspace_size(sampler, a, &bytes)
+                         : sampler_filter(sampler, a);
+      break;
+    case SHIM_SELECT:
+      status = only_size ? sampler_select_workspace_size(sampler, a, &bytes)
+                         : sampler_select(sampler, a);
+      break;
+    case SHIM_VERIFY:
+      status = only_size ? sampler_verify_workspace_size(sampler, a, &bytes)
+                         : sampler_verify(sampler, a);
+      break;
+    case SHIM_RESIDUAL:
+      status = only_size ? sampler_residual_workspace_size(sampler, a, &bytes)
+                         : sampler_residual(sampler, a);
+      break;
+  }
+  return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
 }
 
-/* NULL when there is no memory. Else a handle, which shim_destroy must be given even when its
- * status is not SAMPLER_OK: then it holds the error's text and no sampler. */
-static inline shim_handle *shim_create_with(const sampler_options *options) {
+/* `options` is a sampler_options. NULL when there is no memory. Else a handle, which shim_destroy
+ * must be given even when its status is not SAMPLER_OK: then it holds the error's text and no
+ * sampler. */
+static inline shim_handle *shim_create(shim_address options) {
   shim_handle *handle = (shim_handle *)calloc(1, sizeof(shim_handle));
-  if (handle) shim_finish(handle, sampler_create(options, &handle->sampler));
+  if (handle) {
+    shim_finish(handle, sampler_create((const sampler_options *)options, &handle->sampler));
+  }
   return handle;
 }
 
@@ -325,6 +298,11 @@ static inline const char *shim_error(shim_handle *handle) {
   return handle ? handle->error : "handle is NULL; it is required";
 }
 
+/* `capabilities` is a sampler_capabilities with its struct_size set. */
+static inline int32_t shim_get_capabilities(shim_address capabilities) {
+  return sampler_get_capabilities((sampler_capabilities *)capabilities);
+}
+
 static inline const char *shim_status_string(int32_t status) {
   return sampler_status_string(status);
 }
@@ -333,691 +311,131 @@ static inline const char *shim_version_string(void) {
   return sampler_version_string();
 }
 
-/* Made from libsampler's headers by bindings/swig/generate.py; do not edit. */
 
-/* Members of sampler_options; see shim_create_with. */
-static inline shim_handle *shim_create(int32_t device_type, int32_t device_id,
-    int32_t num_threads, int64_t max_rows, int64_t max_cols, int64_t fallback_token_id,
-    int32_t use_fallback_token, int32_t host_parameters, int32_t check_pointers) {
-  sampler_options options = SAMPLER_OPTIONS_INIT;
-  options.device_type = device_type;
-  options.device_id = device_id;
-  options.num_threads = num_threads;
-  options.max_rows = max_rows;
-  options.max_cols = max_cols;
-  options.fallback_token_id = fallback_token_id;
-  options.use_fallback_token = use_fallback_token;
-  options.host_parameters = host_parameters;
-  options.check_pointers = check_pointers;
-  return shim_create_with(&options);
+typedef void *java_buffer;
+typedef jobject java_new_buffer;
+
+static inline int64_t java_address(java_buffer buffer) { return (int64_t)(intptr_t)buffer; }
+
+/* Memory of zeros, which java_free must be given; null when there is none. */
+static inline java_new_buffer java_allocate(JNIEnv *jenv, int64_t bytes) {
+  void *const memory = calloc(1, (size_t)bytes);
+  jobject buffer = memory ? (*jenv)->NewDirectByteBuffer(jenv, memory, bytes) : NULL;
+  if (!buffer) free(memory);
+  return buffer;
 }
 
-/* Members of sampler_capabilities. */
-static inline uint32_t shim_capability_version(void) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
-  sampler_get_capabilities(&capabilities);
-  return capabilities.version;
-}
+static inline void java_free(java_buffer buffer) { free(buffer); }
 
-static inline uint32_t shim_capability_abi_version(void) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
-  sampler_get_capabilities(&capabilities);
-  return capabilities.abi_version;
-}
 
-static inline uint32_t shim_capability_isa_compiled(void) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
-  sampler_get_capabilities(&capabilities);
-  return capabilities.isa_compiled;
-}
+enum { JAVA_MAX_ARRAYS = 24 };
 
-static inline uint32_t shim_capability_isa_usable(void) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
-  sampler_get_capabilities(&capabilities);
-  return capabilities.isa_usable;
-}
-
-static inline uint32_t shim_capability_isa_active(void) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
-  sampler_get_capabilities(&capabilities);
-  return capabilities.isa_active;
-}
-
-static inline uint32_t shim_capability_cuda_compiled(void) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
-  sampler_get_capabilities(&capabilities);
-  return capabilities.cuda_compiled;
-}
-
-static inline uint32_t shim_capability_num_cuda_devices(void) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
-  sampler_get_capabilities(&capabilities);
-  return capabilities.num_cuda_devices;
-}
-
-static inline uint32_t shim_capability_num_processors(void) {
-  sampler_capabilities capabilities = SAMPLER_CAPABILITIES_INIT;
-  sampler_get_capabilities(&capabilities);
-  return capabilities.num_processors;
-}
-
-/* The operations. With `only_size` 0 they call; else they tell the bytes of workspace that the
- * call needs. Both return minus the status when they fail. */
-static inline int64_t shim_sample(shim_handle *handle, int32_t only_size, uintptr_t stream,
-    shim_read_any input, shim_offset input_at, int64_t num_rows, int64_t num_cols,
-    int64_t row_stride, int32_t input_dtype, int32_t input_kind, shim_read_i32 row_indices,
-    shim_offset row_indices_at, int64_t num_input_rows, shim_read_any candidate_ids,
-    shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, int32_t candidate_id_type, int32_t token_id_type,
-    float temperature, int32_t top_k, float top_p, float min_p, shim_read_f32 temperatures,
-    shim_offset temperatures_at, shim_read_i32 top_ks, shim_offset top_ks_at,
-    shim_read_f32 top_ps, shim_offset top_ps_at, shim_read_f32 min_ps, shim_offset min_ps_at,
-    int32_t top_k_ties, int32_t top_p_ties, int32_t filter_order, int32_t temperature_order,
-    int32_t draw_method, int32_t logprob_kind, uint64_t seed, uint64_t offset,
-    shim_read_u64 seeds, shim_offset seeds_at, shim_read_u64 offsets, shim_offset offsets_at,
-    int64_t num_seeds, int64_t num_offsets, shim_write_any out_token_ids,
-    shim_offset out_token_ids_at, shim_write_i32 out_kept_counts,
-    shim_offset out_kept_counts_at, shim_write_f32 out_logprobs, shim_offset out_logprobs_at,
-    shim_write_u32 out_row_status, shim_offset out_row_status_at, shim_write_any workspace,
-    shim_offset workspace_at, uint64_t workspace_bytes) {
-  sampler_sample_args args = SAMPLER_SAMPLE_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.input_kind = input_kind;
-  args.row_indices = shim_at(row_indices, row_indices_at);
-  args.num_input_rows = num_input_rows;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.candidate_id_type = candidate_id_type;
-  args.token_id_type = token_id_type;
-  args.temperature = temperature;
-  args.top_k = top_k;
-  args.top_p = top_p;
-  args.min_p = min_p;
-  args.temperatures = shim_at(temperatures, temperatures_at);
-  args.top_ks = shim_at(top_ks, top_ks_at);
-  args.top_ps = shim_at(top_ps, top_ps_at);
-  args.min_ps = shim_at(min_ps, min_ps_at);
-  args.top_k_ties = top_k_ties;
-  args.top_p_ties = top_p_ties;
-  args.filter_order = filter_order;
-  args.temperature_order = temperature_order;
-  args.draw_method = draw_method;
-  args.logprob_kind = logprob_kind;
-  args.seed = seed;
-  args.offset = offset;
-  args.seeds = shim_at(seeds, seeds_at);
-  args.offsets = shim_at(offsets, offsets_at);
-  args.num_seeds = num_seeds;
-  args.num_offsets = num_offsets;
-  args.out_token_ids = shim_at(out_token_ids, out_token_ids_at);
-  args.out_kept_counts = shim_at(out_kept_counts, out_kept_counts_at);
-  args.out_logprobs = shim_at(out_logprobs, out_logprobs_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_SAMPLE, &args);
+/* Lets go of the first `count` arrays, in the reverse of the order in which they were pinned. */
+static void java_unpin(JNIEnv *jenv, jobject *arrays, const int64_t *places, int32_t count) {
+  for (int32_t i = count - 1; i >= 0; --i) {
+    void **const member = (void **)(intptr_t)(places[i] & ~INT64_C(1));
+    (*jenv)->ReleasePrimitiveArrayCritical(jenv, arrays[i], *member,
+                                           places[i] & 1 ? 0 : JNI_ABORT);
   }
-  return shim_finish(handle, sampler_sample(shim_sampler(handle), &args));
 }
 
-static inline int64_t shim_top_k_top_p(shim_handle *handle, int32_t only_size, uintptr_t stream,
-    shim_read_any input, shim_offset input_at, int64_t num_rows, int64_t num_cols,
-    int64_t row_stride, int32_t input_dtype, int32_t input_kind, shim_read_i32 row_indices,
-    shim_offset row_indices_at, int64_t num_input_rows, shim_read_any candidate_ids,
-    shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, int32_t candidate_id_type, int32_t token_id_type,
-    float temperature, int32_t top_k, float top_p, int32_t top_k_ties, int32_t top_p_ties,
-    int32_t filter_order, shim_read_f32 temperatures, shim_offset temperatures_at,
-    shim_read_i32 top_ks, shim_offset top_ks_at, shim_read_f32 top_ps, shim_offset top_ps_at,
-    int32_t temperature_order, int32_t draw_method, uint64_t seed, uint64_t offset,
-    shim_read_u64 seeds, shim_offset seeds_at, shim_read_u64 offsets, shim_offset offsets_at,
-    int64_t num_seeds, int64_t num_offsets, shim_write_any out_token_ids,
-    shim_offset out_token_ids_at, shim_write_i32 out_kept_counts,
-    shim_offset out_kept_counts_at, shim_write_u32 out_row_status,
-    shim_offset out_row_status_at, shim_write_any workspace, shim_offset workspace_at,
-    uint64_t workspace_bytes) {
-  sampler_top_k_top_p_args args = SAMPLER_TOP_K_TOP_P_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.input_kind = input_kind;
-  args.row_indices = shim_at(row_indices, row_indices_at);
-  args.num_input_rows = num_input_rows;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.candidate_id_type = candidate_id_type;
-  args.token_id_type = token_id_type;
-  args.temperature = temperature;
-  args.top_k = top_k;
-  args.top_p = top_p;
-  args.top_k_ties = top_k_ties;
-  args.top_p_ties = top_p_ties;
-  args.filter_order = filter_order;
-  args.temperatures = shim_at(temperatures, temperatures_at);
-  args.top_ks = shim_at(top_ks, top_ks_at);
-  args.top_ps = shim_at(top_ps, top_ps_at);
-  args.temperature_order = temperature_order;
-  args.draw_method = draw_method;
-  args.seed = seed;
-  args.offset = offset;
-  args.seeds = shim_at(seeds, seeds_at);
-  args.offsets = shim_at(offsets, offsets_at);
-  args.num_seeds = num_seeds;
-  args.num_offsets = num_offsets;
-  args.out_token_ids = shim_at(out_token_ids, out_token_ids_at);
-  args.out_kept_counts = shim_at(out_kept_counts, out_kept_counts_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_TOP_K_TOP_P, &args);
+/* shim_call with Java arrays: `places` has the address of the pointer that each array's address goes
+ * to, plus 1 where the array is written. All are pinned right before the call and let go right after
+ * it, with no other JNI call between. The caller has checked their types and lengths. */
+static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, int32_t operation,
+                         shim_address args, jobjectArray arrays, int32_t num_arrays,
+                         shim_address places_address) {
+  const int64_t *const places = (const int64_t *)places_address;
+  jobject pinned[JAVA_MAX_ARRAYS];
+  if ((*jenv)->EnsureLocalCapacity(jenv, num_arrays)) return 0;
+  for (int32_t i = 0; i < num_arrays; ++i) {
+    pinned[i] = (*jenv)->GetObjectArrayElement(jenv, arrays, i);
   }
-  return shim_finish(handle, sampler_top_k_top_p(shim_sampler(handle), &args));
+  for (int32_t i = 0; i < num_arrays; ++i) {
+    void *const memory = (*jenv)->GetPrimitiveArrayCritical(jenv, pinned[i], NULL);
+    if (!memory) {
+      java_unpin(jenv, pinned, places, i);
+      SWIG_JavaThrowException(jenv, SWIG_JavaOutOfMemoryError, "an array cannot be pinned");
+      return 0;
+    }
+    *(void **)(intptr_t)(places[i] & ~INT64_C(1)) = memory;
+  }
+  const int64_t result = shim_call(handle, only_size, operation, args);
+  java_unpin(jenv, pinned, places, num_arrays);
+  return result;
 }
 
-static inline int64_t shim_top_k(shim_handle *handle, int32_t only_size, uintptr_t stream,
-    shim_read_any input, shim_offset input_at, int64_t num_rows, int64_t num_cols,
-    int64_t row_stride, int32_t input_dtype, int32_t input_kind, shim_read_i32 row_indices,
-    shim_offset row_indices_at, int64_t num_input_rows, shim_read_any candidate_ids,
-    shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, int32_t candidate_id_type, int32_t token_id_type,
-    float temperature, int32_t top_k, shim_read_f32 temperatures, shim_offset temperatures_at,
-    shim_read_i32 top_ks, shim_offset top_ks_at, int32_t top_k_ties, int32_t draw_method,
-    uint64_t seed, uint64_t offset, shim_read_u64 seeds, shim_offset seeds_at,
-    shim_read_u64 offsets, shim_offset offsets_at, int64_t num_seeds, int64_t num_offsets,
-    shim_write_any out_token_ids, shim_offset out_token_ids_at, shim_write_i32 out_kept_counts,
-    shim_offset out_kept_counts_at, shim_write_u32 out_row_status,
-    shim_offset out_row_status_at, shim_write_any workspace, shim_offset workspace_at,
-    uint64_t workspace_bytes) {
-  sampler_top_k_args args = SAMPLER_TOP_K_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.input_kind = input_kind;
-  args.row_indices = shim_at(row_indices, row_indices_at);
-  args.num_input_rows = num_input_rows;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.candidate_id_type = candidate_id_type;
-  args.token_id_type = token_id_type;
-  args.temperature = temperature;
-  args.top_k = top_k;
-  args.temperatures = shim_at(temperatures, temperatures_at);
-  args.top_ks = shim_at(top_ks, top_ks_at);
-  args.top_k_ties = top_k_ties;
-  args.draw_method = draw_method;
-  args.seed = seed;
-  args.offset = offset;
-  args.seeds = shim_at(seeds, seeds_at);
-  args.offsets = shim_at(offsets, offsets_at);
-  args.num_seeds = num_seeds;
-  args.num_offsets = num_offsets;
-  args.out_token_ids = shim_at(out_token_ids, out_token_ids_at);
-  args.out_kept_counts = shim_at(out_kept_counts, out_kept_counts_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_TOP_K, &args);
-  }
-  return shim_finish(handle, sampler_top_k(shim_sampler(handle), &args));
-}
 
-static inline int64_t shim_top_p(shim_handle *handle, int32_t only_size, uintptr_t stream,
-    shim_read_any input, shim_offset input_at, int64_t num_rows, int64_t num_cols,
-    int64_t row_stride, int32_t input_dtype, int32_t input_kind, shim_read_i32 row_indices,
-    shim_offset row_indices_at, int64_t num_input_rows, shim_read_any candidate_ids,
-    shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, int32_t candidate_id_type, int32_t token_id_type,
-    float temperature, float top_p, shim_read_f32 temperatures, shim_offset temperatures_at,
-    shim_read_f32 top_ps, shim_offset top_ps_at, int32_t top_p_ties, int32_t temperature_order,
-    int32_t draw_method, uint64_t seed, uint64_t offset, shim_read_u64 seeds,
-    shim_offset seeds_at, shim_read_u64 offsets, shim_offset offsets_at, int64_t num_seeds,
-    int64_t num_offsets, shim_write_any out_token_ids, shim_offset out_token_ids_at,
-    shim_write_i32 out_kept_counts, shim_offset out_kept_counts_at,
-    shim_write_u32 out_row_status, shim_offset out_row_status_at, shim_write_any workspace,
-    shim_offset workspace_at, uint64_t workspace_bytes) {
-  sampler_top_p_args args = SAMPLER_TOP_P_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.input_kind = input_kind;
-  args.row_indices = shim_at(row_indices, row_indices_at);
-  args.num_input_rows = num_input_rows;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.candidate_id_type = candidate_id_type;
-  args.token_id_type = token_id_type;
-  args.temperature = temperature;
-  args.top_p = top_p;
-  args.temperatures = shim_at(temperatures, temperatures_at);
-  args.top_ps = shim_at(top_ps, top_ps_at);
-  args.top_p_ties = top_p_ties;
-  args.temperature_order = temperature_order;
-  args.draw_method = draw_method;
-  args.seed = seed;
-  args.offset = offset;
-  args.seeds = shim_at(seeds, seeds_at);
-  args.offsets = shim_at(offsets, offsets_at);
-  args.num_seeds = num_seeds;
-  args.num_offsets = num_offsets;
-  args.out_token_ids = shim_at(out_token_ids, out_token_ids_at);
-  args.out_kept_counts = shim_at(out_kept_counts, out_kept_counts_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_TOP_P, &args);
-  }
-  return shim_finish(handle, sampler_top_p(shim_sampler(handle), &args));
-}
-
-static inline int64_t shim_min_p(shim_handle *handle, int32_t only_size, uintptr_t stream,
-    shim_read_any input, shim_offset input_at, int64_t num_rows, int64_t num_cols,
-    int64_t row_stride, int32_t input_dtype, int32_t input_kind, shim_read_i32 row_indices,
-    shim_offset row_indices_at, int64_t num_input_rows, shim_read_any candidate_ids,
-    shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, int32_t candidate_id_type, int32_t token_id_type,
-    float temperature, float min_p, shim_read_f32 temperatures, shim_offset temperatures_at,
-    shim_read_f32 min_ps, shim_offset min_ps_at, int32_t temperature_order, int32_t draw_method,
-    uint64_t seed, uint64_t offset, shim_read_u64 seeds, shim_offset seeds_at,
-    shim_read_u64 offsets, shim_offset offsets_at, int64_t num_seeds, int64_t num_offsets,
-    shim_write_any out_token_ids, shim_offset out_token_ids_at, shim_write_i32 out_kept_counts,
-    shim_offset out_kept_counts_at, shim_write_u32 out_row_status,
-    shim_offset out_row_status_at, shim_write_any workspace, shim_offset workspace_at,
-    uint64_t workspace_bytes) {
-  sampler_min_p_args args = SAMPLER_MIN_P_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.input_kind = input_kind;
-  args.row_indices = shim_at(row_indices, row_indices_at);
-  args.num_input_rows = num_input_rows;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.candidate_id_type = candidate_id_type;
-  args.token_id_type = token_id_type;
-  args.temperature = temperature;
-  args.min_p = min_p;
-  args.temperatures = shim_at(temperatures, temperatures_at);
-  args.min_ps = shim_at(min_ps, min_ps_at);
-  args.temperature_order = temperature_order;
-  args.draw_method = draw_method;
-  args.seed = seed;
-  args.offset = offset;
-  args.seeds = shim_at(seeds, seeds_at);
-  args.offsets = shim_at(offsets, offsets_at);
-  args.num_seeds = num_seeds;
-  args.num_offsets = num_offsets;
-  args.out_token_ids = shim_at(out_token_ids, out_token_ids_at);
-  args.out_kept_counts = shim_at(out_kept_counts, out_kept_counts_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_MIN_P, &args);
-  }
-  return shim_finish(handle, sampler_min_p(shim_sampler(handle), &args));
-}
-
-static inline int64_t shim_argmax(shim_handle *handle, int32_t only_size, uintptr_t stream,
-    shim_read_any input, shim_offset input_at, int64_t num_rows, int64_t num_cols,
-    int64_t row_stride, int32_t input_dtype, int32_t input_kind, shim_read_any candidate_ids,
-    shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, int32_t candidate_id_type, int32_t token_id_type,
-    shim_write_any out_token_ids, shim_offset out_token_ids_at, shim_write_f32 out_values,
-    shim_offset out_values_at, shim_write_u32 out_row_status, shim_offset out_row_status_at,
-    shim_write_any workspace, shim_offset workspace_at, uint64_t workspace_bytes) {
-  sampler_argmax_args args = SAMPLER_ARGMAX_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.input_kind = input_kind;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.candidate_id_type = candidate_id_type;
-  args.token_id_type = token_id_type;
-  args.out_token_ids = shim_at(out_token_ids, out_token_ids_at);
-  args.out_values = shim_at(out_values, out_values_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_ARGMAX, &args);
-  }
-  return shim_finish(handle, sampler_argmax(shim_sampler(handle), &args));
-}
-
-static inline int64_t shim_softmax(shim_handle *handle, int32_t only_size, uintptr_t stream,
-    shim_read_any input, shim_offset input_at, int64_t num_rows, int64_t num_cols,
-    int64_t row_stride, int32_t input_dtype, int32_t candidate_id_type,
-    shim_read_any candidate_ids, shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, float temperature, int32_t output_dtype,
-    shim_read_f32 temperatures, shim_offset temperatures_at, shim_write_any output,
-    shim_offset output_at, int64_t output_stride, shim_write_u32 out_row_status,
-    shim_offset out_row_status_at, shim_write_any workspace, shim_offset workspace_at,
-    uint64_t workspace_bytes) {
-  sampler_softmax_args args = SAMPLER_SOFTMAX_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.candidate_id_type = candidate_id_type;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.temperature = temperature;
-  args.output_dtype = output_dtype;
-  args.temperatures = shim_at(temperatures, temperatures_at);
-  args.output = shim_at(output, output_at);
-  args.output_stride = output_stride;
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_SOFTMAX, &args);
-  }
-  return shim_finish(handle, sampler_softmax(shim_sampler(handle), &args));
-}
-
-static inline int64_t shim_top_k_renorm(shim_handle *handle, int32_t only_size,
-    uintptr_t stream, shim_read_any input, shim_offset input_at, int64_t num_rows,
-    int64_t num_cols, int64_t row_stride, int32_t input_dtype, int32_t input_kind,
-    shim_read_any candidate_ids, shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, int32_t candidate_id_type, int32_t output_dtype,
-    float temperature, int32_t top_k, shim_read_f32 temperatures, shim_offset temperatures_at,
-    shim_read_i32 top_ks, shim_offset top_ks_at, int32_t top_k_ties, shim_write_any output,
-    shim_offset output_at, int64_t output_stride, shim_write_i32 out_kept_counts,
-    shim_offset out_kept_counts_at, shim_write_u32 out_row_status,
-    shim_offset out_row_status_at, shim_write_any workspace, shim_offset workspace_at,
-    uint64_t workspace_bytes) {
-  sampler_top_k_renorm_args args = SAMPLER_TOP_K_RENORM_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.input_kind = input_kind;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.candidate_id_type = candidate_id_type;
-  args.output_dtype = output_dtype;
-  args.temperature = temperature;
-  args.top_k = top_k;
-  args.temperatures = shim_at(temperatures, temperatures_at);
-  args.top_ks = shim_at(top_ks, top_ks_at);
-  args.top_k_ties = top_k_ties;
-  args.output = shim_at(output, output_at);
-  args.output_stride = output_stride;
-  args.out_kept_counts = shim_at(out_kept_counts, out_kept_counts_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_TOP_K_RENORM, &args);
-  }
-  return shim_finish(handle, sampler_top_k_renorm(shim_sampler(handle), &args));
-}
-
-static inline int64_t shim_top_p_renorm(shim_handle *handle, int32_t only_size,
-    uintptr_t stream, shim_read_any input, shim_offset input_at, int64_t num_rows,
-    int64_t num_cols, int64_t row_stride, int32_t input_dtype, int32_t input_kind,
-    shim_read_any candidate_ids, shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, int32_t candidate_id_type, int32_t output_dtype,
-    float temperature, float top_p, shim_read_f32 temperatures, shim_offset temperatures_at,
-    shim_read_f32 top_ps, shim_offset top_ps_at, int32_t top_p_ties, int32_t temperature_order,
-    shim_write_any output, shim_offset output_at, int64_t output_stride,
-    shim_write_i32 out_kept_counts, shim_offset out_kept_counts_at,
-    shim_write_u32 out_row_status, shim_offset out_row_status_at, shim_write_any workspace,
-    shim_offset workspace_at, uint64_t workspace_bytes) {
-  sampler_top_p_renorm_args args = SAMPLER_TOP_P_RENORM_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.input_kind = input_kind;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.candidate_id_type = candidate_id_type;
-  args.output_dtype = output_dtype;
-  args.temperature = temperature;
-  args.top_p = top_p;
-  args.temperatures = shim_at(temperatures, temperatures_at);
-  args.top_ps = shim_at(top_ps, top_ps_at);
-  args.top_p_ties = top_p_ties;
-  args.temperature_order = temperature_order;
-  args.output = shim_at(output, output_at);
-  args.output_stride = output_stride;
-  args.out_kept_counts = shim_at(out_kept_counts, out_kept_counts_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_TOP_P_RENORM, &args);
-  }
-  return shim_finish(handle, sampler_top_p_renorm(shim_sampler(handle), &args));
-}
-
-static inline int64_t shim_top_k_mask(shim_handle *handle, int32_t only_size, uintptr_t stream,
-    shim_read_any input, shim_offset input_at, int64_t num_rows, int64_t num_cols,
-    int64_t row_stride, int32_t input_dtype, int32_t candidate_id_type,
-    shim_read_any candidate_ids, shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, int32_t top_k, int32_t top_k_ties, shim_read_i32 top_ks,
-    shim_offset top_ks_at, int32_t output_dtype, shim_write_any output, shim_offset output_at,
-    int64_t output_stride, shim_write_i32 out_kept_counts, shim_offset out_kept_counts_at,
-    shim_write_u32 out_row_status, shim_offset out_row_status_at, shim_write_any workspace,
-    shim_offset workspace_at, uint64_t workspace_bytes) {
-  sampler_top_k_mask_args args = SAMPLER_TOP_K_MASK_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.candidate_id_type = candidate_id_type;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.top_k = top_k;
-  args.top_k_ties = top_k_ties;
-  args.top_ks = shim_at(top_ks, top_ks_at);
-  args.output_dtype = output_dtype;
-  args.output = shim_at(output, output_at);
-  args.output_stride = output_stride;
-  args.out_kept_counts = shim_at(out_kept_counts, out_kept_counts_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_TOP_K_MASK, &args);
-  }
-  return shim_finish(handle, sampler_top_k_mask(shim_sampler(handle), &args));
-}
-
-static inline int64_t shim_top_k_select(shim_handle *handle, int32_t only_size,
-    uintptr_t stream, shim_read_any input, shim_offset input_at, int64_t num_rows,
-    int64_t num_cols, int64_t row_stride, int32_t input_dtype, int32_t input_kind,
-    shim_read_any candidate_ids, shim_offset candidate_ids_at, shim_read_i32 candidate_counts,
-    shim_offset candidate_counts_at, int32_t candidate_id_type, int32_t token_id_type,
-    int64_t num_selected, shim_read_i32 top_ks, shim_offset top_ks_at,
-    shim_write_any out_values, shim_offset out_values_at, shim_write_any out_token_ids,
-    shim_offset out_token_ids_at, int32_t output_dtype, shim_write_i32 out_counts,
-    shim_offset out_counts_at, shim_write_u32 out_row_status, shim_offset out_row_status_at,
-    shim_write_any workspace, shim_offset workspace_at, uint64_t workspace_bytes) {
-  sampler_top_k_select_args args = SAMPLER_TOP_K_SELECT_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.input = shim_at(input, input_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.row_stride = row_stride;
-  args.input_dtype = input_dtype;
-  args.input_kind = input_kind;
-  args.candidate_ids = shim_at(candidate_ids, candidate_ids_at);
-  args.candidate_counts = shim_at(candidate_counts, candidate_counts_at);
-  args.candidate_id_type = candidate_id_type;
-  args.token_id_type = token_id_type;
-  args.num_selected = num_selected;
-  args.top_ks = shim_at(top_ks, top_ks_at);
-  args.out_values = shim_at(out_values, out_values_at);
-  args.out_token_ids = shim_at(out_token_ids, out_token_ids_at);
-  args.output_dtype = output_dtype;
-  args.out_counts = shim_at(out_counts, out_counts_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_TOP_K_SELECT, &args);
-  }
-  return shim_finish(handle, sampler_top_k_select(shim_sampler(handle), &args));
-}
-
-static inline int64_t shim_chain_speculative(shim_handle *handle, int32_t only_size,
-    uintptr_t stream, shim_read_any target, shim_offset target_at, int64_t num_rows,
-    int64_t num_drafts, int64_t num_cols, int64_t target_row_stride,
-    int64_t target_position_stride, int32_t target_dtype, int32_t target_kind,
-    shim_read_any draft, shim_offset draft_at, int64_t draft_row_stride,
-    int64_t draft_position_stride, int32_t draft_dtype, int32_t draft_kind,
-    shim_read_any target_candidate_ids, shim_offset target_candidate_ids_at,
-    shim_read_i32 target_candidate_counts, shim_offset target_candidate_counts_at,
-    shim_read_any draft_candidate_ids, shim_offset draft_candidate_ids_at,
-    shim_read_i32 draft_candidate_counts, shim_offset draft_candidate_counts_at,
-    shim_read_any draft_token_ids, shim_offset draft_token_ids_at, shim_read_i32 draft_lengths,
-    shim_offset draft_lengths_at, int32_t candidate_id_type, int32_t token_id_type,
-    float temperature, int32_t top_k, float top_p, float min_p, shim_read_f32 temperatures,
-    shim_offset temperatures_at, shim_read_i32 top_ks, shim_offset top_ks_at,
-    shim_read_f32 top_ps, shim_offset top_ps_at, shim_read_f32 min_ps, shim_offset min_ps_at,
-    int32_t top_k_ties, int32_t top_p_ties, int32_t filter_order, int32_t temperature_order,
-    uint64_t seed, uint64_t offset, shim_read_u64 seeds, shim_offset seeds_at,
-    shim_read_u64 offsets, shim_offset offsets_at, int64_t num_seeds, int64_t num_offsets,
-    shim_write_any out_token_ids, shim_offset out_token_ids_at,
-    shim_write_i32 out_accepted_counts, shim_offset out_accepted_counts_at,
-    shim_write_i32 out_emitted_counts, shim_offset out_emitted_counts_at,
-    shim_write_u32 out_row_status, shim_offset out_row_status_at, int32_t accumulate_counts,
-    shim_write_any workspace, shim_offset workspace_at, uint64_t workspace_bytes) {
-  sampler_chain_speculative_args args = SAMPLER_CHAIN_SPECULATIVE_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.target = shim_at(target, target_at);
-  args.num_rows = num_rows;
-  args.num_drafts = num_drafts;
-  args.num_cols = num_cols;
-  args.target_row_stride = target_row_stride;
-  args.target_position_stride = target_position_stride;
-  args.target_dtype = target_dtype;
-  args.target_kind = target_kind;
-  args.draft = shim_at(draft, draft_at);
-  args.draft_row_stride = draft_row_stride;
-  args.draft_position_stride = draft_position_stride;
-  args.draft_dtype = draft_dtype;
-  args.draft_kind = draft_kind;
-  args.target_candidate_ids = shim_at(target_candidate_ids, target_candidate_ids_at);
-  args.target_candidate_counts = shim_at(target_candidate_counts, target_candidate_counts_at);
-  args.draft_candidate_ids = shim_at(draft_candidate_ids, draft_candidate_ids_at);
-  args.draft_candidate_counts = shim_at(draft_candidate_counts, draft_candidate_counts_at);
-  args.draft_token_ids = shim_at(draft_token_ids, draft_token_ids_at);
-  args.draft_lengths = shim_at(draft_lengths, draft_lengths_at);
-  args.candidate_id_type = candidate_id_type;
-  args.token_id_type = token_id_type;
-  args.temperature = temperature;
-  args.top_k = top_k;
-  args.top_p = top_p;
-  args.min_p = min_p;
-  args.temperatures = shim_at(temperatures, temperatures_at);
-  args.top_ks = shim_at(top_ks, top_ks_at);
-  args.top_ps = shim_at(top_ps, top_ps_at);
-  args.min_ps = shim_at(min_ps, min_ps_at);
-  args.top_k_ties = top_k_ties;
-  args.top_p_ties = top_p_ties;
-  args.filter_order = filter_order;
-  args.temperature_order = temperature_order;
-  args.seed = seed;
-  args.offset = offset;
-  args.seeds = shim_at(seeds, seeds_at);
-  args.offsets = shim_at(offsets, offsets_at);
-  args.num_seeds = num_seeds;
-  args.num_offsets = num_offsets;
-  args.out_token_ids = shim_at(out_token_ids, out_token_ids_at);
-  args.out_accepted_counts = shim_at(out_accepted_counts, out_accepted_counts_at);
-  args.out_emitted_counts = shim_at(out_emitted_counts, out_emitted_counts_at);
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.accumulate_counts = accumulate_counts;
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_CHAIN_SPECULATIVE, &args);
-  }
-  return shim_finish(handle, sampler_chain_speculative(shim_sampler(handle), &args));
-}
-
-static inline int64_t shim_residual(shim_handle *handle, int32_t only_size, uintptr_t stream,
-    shim_read_any target, shim_offset target_at, shim_read_any draft, shim_offset draft_at,
-    shim_read_any draft_token_ids, shim_offset draft_token_ids_at, int64_t num_rows,
-    int64_t num_cols, int64_t target_row_stride, int64_t draft_row_stride, int32_t target_dtype,
-    int32_t draft_dtype, int32_t token_id_type, int32_t output_dtype, shim_write_any output,
-    shim_offset output_at, int64_t output_stride, shim_write_u32 out_row_status,
-    shim_offset out_row_status_at, shim_write_any workspace, shim_offset workspace_at,
-    uint64_t workspace_bytes) {
-  sampler_residual_args args = SAMPLER_RESIDUAL_ARGS_INIT;
-  args.stream = (sampler_stream)stream;
-  args.target = shim_at(target, target_at);
-  args.draft = shim_at(draft, draft_at);
-  args.draft_token_ids = shim_at(draft_token_ids, draft_token_ids_at);
-  args.num_rows = num_rows;
-  args.num_cols = num_cols;
-  args.target_row_stride = target_row_stride;
-  args.draft_row_stride = draft_row_stride;
-  args.target_dtype = target_dtype;
-  args.draft_dtype = draft_dtype;
-  args.token_id_type = token_id_type;
-  args.output_dtype = output_dtype;
-  args.output = shim_at(output, output_at);
-  args.output_stride = output_stride;
-  args.out_row_status = shim_at(out_row_status, out_row_status_at);
-  args.workspace = shim_at(workspace, workspace_at);
-  args.workspace_bytes = workspace_bytes;
-  if (only_size) {
-    return shim_workspace_size(handle, SAMPLER_OP_RESIDUAL, &args);
-  }
-  return shim_finish(handle, sampler_residual(shim_sampler(handle), &args));
-}
+static inline int32_t shim_interface(void) { return 712684864; }
 
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimBufferAddress(JNIEnv *jenv, jclass jcls, jobject jarg1) {
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_javaAddress(JNIEnv *jenv, jclass jcls, jobject jarg1) {
   jlong jresult = 0 ;
-  java_buffer arg1 ;
+  java_buffer arg1 = (java_buffer) 0 ;
   int64_t result;
   
   (void)jenv;
   (void)jcls;
   arg1 = jarg1 ? (*jenv)->GetDirectBufferAddress(jenv, jarg1) : NULL;
-  result = shim_buffer_address(arg1);
+  result = java_address(arg1);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jobject JNICALL Java_io_github_libsampler_internal_RawJNI_javaAllocate(JNIEnv *jenv, jclass jcls, jlong jarg2) {
+  jobject jresult = 0 ;
+  JNIEnv *arg1 = (JNIEnv *) 0 ;
+  int64_t arg2 ;
+  java_new_buffer result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = jenv;
+  arg2 = (int64_t)jarg2;
+  result = java_allocate(arg1,arg2);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT void JNICALL Java_io_github_libsampler_internal_RawJNI_javaFree(JNIEnv *jenv, jclass jcls, jobject jarg1) {
+  java_buffer arg1 = (java_buffer) 0 ;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = jarg1 ? (*jenv)->GetDirectBufferAddress(jenv, jarg1) : NULL;
+  java_free(arg1);
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_javaCall(JNIEnv *jenv, jclass jcls, jlong jarg2, jint jarg3, jint jarg4, jlong jarg5, jobjectArray jarg6, jint jarg7, jlong jarg8) {
+  jlong jresult = 0 ;
+  JNIEnv *arg1 = (JNIEnv *) 0 ;
+  shim_handle *arg2 = (shim_handle *) 0 ;
+  int32_t arg3 ;
+  int32_t arg4 ;
+  shim_address arg5 ;
+  jobjectArray arg6 ;
+  int32_t arg7 ;
+  shim_address arg8 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = jenv;
+  arg2 = (shim_handle *)(intptr_t)jarg2;
+  arg3 = (int32_t)jarg3;
+  arg4 = (int32_t)jarg4;
+  arg5 = (shim_address)jarg5;
+  arg6 = jarg6; 
+  arg7 = (int32_t)jarg7;
+  arg8 = (shim_address)jarg8;
+  result = java_call(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8);
   jresult = result;
   return jresult;
 }
@@ -1035,1409 +453,47 @@ SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimInterface(
 }
 
 
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimCreate(JNIEnv *jenv, jclass jcls, jint jarg1, jint jarg2, jint jarg3, jlong jarg4, jlong jarg5, jlong jarg6, jint jarg7, jint jarg8, jint jarg9) {
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimCall(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jint jarg3, jlong jarg4) {
   jlong jresult = 0 ;
-  int32_t arg1 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
   int32_t arg2 ;
   int32_t arg3 ;
-  int64_t arg4 ;
-  int64_t arg5 ;
-  int64_t arg6 ;
-  int32_t arg7 ;
-  int32_t arg8 ;
-  int32_t arg9 ;
+  shim_address arg4 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (int32_t)jarg2;
+  arg3 = (int32_t)jarg3;
+  arg4 = (shim_address)jarg4;
+  result = shim_call(arg1,arg2,arg3,arg4);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimCreate(JNIEnv *jenv, jclass jcls, jlong jarg1) {
+  jlong jresult = 0 ;
+  shim_address arg1 ;
   shim_handle *result = 0 ;
   
   (void)jenv;
   (void)jcls;
-  arg1 = (int32_t)jarg1;
-  arg2 = (int32_t)jarg2;
-  arg3 = (int32_t)jarg3;
-  arg4 = (int64_t)jarg4;
-  arg5 = (int64_t)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int32_t)jarg7;
-  arg8 = (int32_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  result = (shim_handle *)shim_create(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9);
+  arg1 = (shim_address)jarg1;
+  result = (shim_handle *)shim_create(arg1);
   jresult = (jlong)(intptr_t)result;
   return jresult;
 }
 
 
-SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimCapabilityVersion(JNIEnv *jenv, jclass jcls) {
-  jint jresult = 0 ;
-  uint32_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  result = shim_capability_version();
-  jresult = result;
-  return jresult;
-}
-
-
-SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimCapabilityAbiVersion(JNIEnv *jenv, jclass jcls) {
-  jint jresult = 0 ;
-  uint32_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  result = shim_capability_abi_version();
-  jresult = result;
-  return jresult;
-}
-
-
-SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimCapabilityIsaCompiled(JNIEnv *jenv, jclass jcls) {
-  jint jresult = 0 ;
-  uint32_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  result = shim_capability_isa_compiled();
-  jresult = result;
-  return jresult;
-}
-
-
-SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimCapabilityIsaUsable(JNIEnv *jenv, jclass jcls) {
-  jint jresult = 0 ;
-  uint32_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  result = shim_capability_isa_usable();
-  jresult = result;
-  return jresult;
-}
-
-
-SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimCapabilityIsaActive(JNIEnv *jenv, jclass jcls) {
-  jint jresult = 0 ;
-  uint32_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  result = shim_capability_isa_active();
-  jresult = result;
-  return jresult;
-}
-
-
-SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimCapabilityCudaCompiled(JNIEnv *jenv, jclass jcls) {
-  jint jresult = 0 ;
-  uint32_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  result = shim_capability_cuda_compiled();
-  jresult = result;
-  return jresult;
-}
-
-
-SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimCapabilityNumCudaDevices(JNIEnv *jenv, jclass jcls) {
-  jint jresult = 0 ;
-  uint32_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  result = shim_capability_num_cuda_devices();
-  jresult = result;
-  return jresult;
-}
-
-
-SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimCapabilityNumProcessors(JNIEnv *jenv, jclass jcls) {
-  jint jresult = 0 ;
-  uint32_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  result = shim_capability_num_processors();
-  jresult = result;
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimSample(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jlong jarg13, jobject jarg14, jlong jarg15, jobject jarg16, jlong jarg17, jint jarg18, jint jarg19, jfloat jarg20, jint jarg21, jfloat jarg22, jfloat jarg23, jobject jarg24, jlong jarg25, jobject jarg26, jlong jarg27, jobject jarg28, jlong jarg29, jobject jarg30, jlong jarg31, jint jarg32, jint jarg33, jint jarg34, jint jarg35, jint jarg36, jint jarg37, jlong jarg38, jlong jarg39, jobject jarg40, jlong jarg41, jobject jarg42, jlong jarg43, jlong jarg44, jlong jarg45, jobject jarg46, jlong jarg47, jobject jarg48, jlong jarg49, jobject jarg50, jlong jarg51, jobject jarg52, jlong jarg53, jobject jarg54, jlong jarg55, jlong jarg56) {
-  jlong jresult = 0 ;
+SWIGEXPORT void JNICALL Java_io_github_libsampler_internal_RawJNI_shimDestroy(JNIEnv *jenv, jclass jcls, jlong jarg1) {
   shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_i32 arg11 ;
-  shim_offset arg12 ;
-  int64_t arg13 ;
-  shim_read_any arg14 ;
-  shim_offset arg15 ;
-  shim_read_i32 arg16 ;
-  shim_offset arg17 ;
-  int32_t arg18 ;
-  int32_t arg19 ;
-  float arg20 ;
-  int32_t arg21 ;
-  float arg22 ;
-  float arg23 ;
-  shim_read_f32 arg24 ;
-  shim_offset arg25 ;
-  shim_read_i32 arg26 ;
-  shim_offset arg27 ;
-  shim_read_f32 arg28 ;
-  shim_offset arg29 ;
-  shim_read_f32 arg30 ;
-  shim_offset arg31 ;
-  int32_t arg32 ;
-  int32_t arg33 ;
-  int32_t arg34 ;
-  int32_t arg35 ;
-  int32_t arg36 ;
-  int32_t arg37 ;
-  uint64_t arg38 ;
-  uint64_t arg39 ;
-  shim_read_u64 arg40 ;
-  shim_offset arg41 ;
-  shim_read_u64 arg42 ;
-  shim_offset arg43 ;
-  int64_t arg44 ;
-  int64_t arg45 ;
-  shim_write_any arg46 ;
-  shim_offset arg47 ;
-  shim_write_i32 arg48 ;
-  shim_offset arg49 ;
-  shim_write_f32 arg50 ;
-  shim_offset arg51 ;
-  shim_write_u32 arg52 ;
-  shim_offset arg53 ;
-  shim_write_any arg54 ;
-  shim_offset arg55 ;
-  uint64_t arg56 ;
-  java_pins pins2 ;
-  int64_t result;
   
   (void)jenv;
   (void)jcls;
   arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  arg13 = (int64_t)jarg13;
-  java_note(&pins2, jarg14, &arg14, JNI_ABORT);
-  arg15 = (shim_offset)jarg15;
-  java_note(&pins2, jarg16, &arg16, JNI_ABORT);
-  arg17 = (shim_offset)jarg17;
-  arg18 = (int32_t)jarg18;
-  arg19 = (int32_t)jarg19;
-  arg20 = (float)jarg20; 
-  arg21 = (int32_t)jarg21;
-  arg22 = (float)jarg22; 
-  arg23 = (float)jarg23; 
-  java_note(&pins2, jarg24, &arg24, JNI_ABORT);
-  arg25 = (shim_offset)jarg25;
-  java_note(&pins2, jarg26, &arg26, JNI_ABORT);
-  arg27 = (shim_offset)jarg27;
-  java_note(&pins2, jarg28, &arg28, JNI_ABORT);
-  arg29 = (shim_offset)jarg29;
-  java_note(&pins2, jarg30, &arg30, JNI_ABORT);
-  arg31 = (shim_offset)jarg31;
-  arg32 = (int32_t)jarg32;
-  arg33 = (int32_t)jarg33;
-  arg34 = (int32_t)jarg34;
-  arg35 = (int32_t)jarg35;
-  arg36 = (int32_t)jarg36;
-  arg37 = (int32_t)jarg37;
-  arg38 = (uint64_t)jarg38;
-  arg39 = (uint64_t)jarg39;
-  java_note(&pins2, jarg40, &arg40, JNI_ABORT);
-  arg41 = (shim_offset)jarg41;
-  java_note(&pins2, jarg42, &arg42, JNI_ABORT);
-  arg43 = (shim_offset)jarg43;
-  arg44 = (int64_t)jarg44;
-  arg45 = (int64_t)jarg45;
-  java_note(&pins2, jarg46, &arg46, 0);
-  arg47 = (shim_offset)jarg47;
-  java_note(&pins2, jarg48, &arg48, 0);
-  arg49 = (shim_offset)jarg49;
-  java_note(&pins2, jarg50, &arg50, 0);
-  arg51 = (shim_offset)jarg51;
-  java_note(&pins2, jarg52, &arg52, 0);
-  arg53 = (shim_offset)jarg53;
-  java_note(&pins2, jarg54, &arg54, 0);
-  arg55 = (shim_offset)jarg55;
-  arg56 = (uint64_t)jarg56;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_sample(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31,arg32,arg33,arg34,arg35,arg36,arg37,arg38,arg39,arg40,arg41,arg42,arg43,arg44,arg45,arg46,arg47,arg48,arg49,arg50,arg51,arg52,arg53,arg54,arg55,arg56);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimTopKTopP(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jlong jarg13, jobject jarg14, jlong jarg15, jobject jarg16, jlong jarg17, jint jarg18, jint jarg19, jfloat jarg20, jint jarg21, jfloat jarg22, jint jarg23, jint jarg24, jint jarg25, jobject jarg26, jlong jarg27, jobject jarg28, jlong jarg29, jobject jarg30, jlong jarg31, jint jarg32, jint jarg33, jlong jarg34, jlong jarg35, jobject jarg36, jlong jarg37, jobject jarg38, jlong jarg39, jlong jarg40, jlong jarg41, jobject jarg42, jlong jarg43, jobject jarg44, jlong jarg45, jobject jarg46, jlong jarg47, jobject jarg48, jlong jarg49, jlong jarg50) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_i32 arg11 ;
-  shim_offset arg12 ;
-  int64_t arg13 ;
-  shim_read_any arg14 ;
-  shim_offset arg15 ;
-  shim_read_i32 arg16 ;
-  shim_offset arg17 ;
-  int32_t arg18 ;
-  int32_t arg19 ;
-  float arg20 ;
-  int32_t arg21 ;
-  float arg22 ;
-  int32_t arg23 ;
-  int32_t arg24 ;
-  int32_t arg25 ;
-  shim_read_f32 arg26 ;
-  shim_offset arg27 ;
-  shim_read_i32 arg28 ;
-  shim_offset arg29 ;
-  shim_read_f32 arg30 ;
-  shim_offset arg31 ;
-  int32_t arg32 ;
-  int32_t arg33 ;
-  uint64_t arg34 ;
-  uint64_t arg35 ;
-  shim_read_u64 arg36 ;
-  shim_offset arg37 ;
-  shim_read_u64 arg38 ;
-  shim_offset arg39 ;
-  int64_t arg40 ;
-  int64_t arg41 ;
-  shim_write_any arg42 ;
-  shim_offset arg43 ;
-  shim_write_i32 arg44 ;
-  shim_offset arg45 ;
-  shim_write_u32 arg46 ;
-  shim_offset arg47 ;
-  shim_write_any arg48 ;
-  shim_offset arg49 ;
-  uint64_t arg50 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  arg13 = (int64_t)jarg13;
-  java_note(&pins2, jarg14, &arg14, JNI_ABORT);
-  arg15 = (shim_offset)jarg15;
-  java_note(&pins2, jarg16, &arg16, JNI_ABORT);
-  arg17 = (shim_offset)jarg17;
-  arg18 = (int32_t)jarg18;
-  arg19 = (int32_t)jarg19;
-  arg20 = (float)jarg20; 
-  arg21 = (int32_t)jarg21;
-  arg22 = (float)jarg22; 
-  arg23 = (int32_t)jarg23;
-  arg24 = (int32_t)jarg24;
-  arg25 = (int32_t)jarg25;
-  java_note(&pins2, jarg26, &arg26, JNI_ABORT);
-  arg27 = (shim_offset)jarg27;
-  java_note(&pins2, jarg28, &arg28, JNI_ABORT);
-  arg29 = (shim_offset)jarg29;
-  java_note(&pins2, jarg30, &arg30, JNI_ABORT);
-  arg31 = (shim_offset)jarg31;
-  arg32 = (int32_t)jarg32;
-  arg33 = (int32_t)jarg33;
-  arg34 = (uint64_t)jarg34;
-  arg35 = (uint64_t)jarg35;
-  java_note(&pins2, jarg36, &arg36, JNI_ABORT);
-  arg37 = (shim_offset)jarg37;
-  java_note(&pins2, jarg38, &arg38, JNI_ABORT);
-  arg39 = (shim_offset)jarg39;
-  arg40 = (int64_t)jarg40;
-  arg41 = (int64_t)jarg41;
-  java_note(&pins2, jarg42, &arg42, 0);
-  arg43 = (shim_offset)jarg43;
-  java_note(&pins2, jarg44, &arg44, 0);
-  arg45 = (shim_offset)jarg45;
-  java_note(&pins2, jarg46, &arg46, 0);
-  arg47 = (shim_offset)jarg47;
-  java_note(&pins2, jarg48, &arg48, 0);
-  arg49 = (shim_offset)jarg49;
-  arg50 = (uint64_t)jarg50;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_top_k_top_p(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31,arg32,arg33,arg34,arg35,arg36,arg37,arg38,arg39,arg40,arg41,arg42,arg43,arg44,arg45,arg46,arg47,arg48,arg49,arg50);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimTopK(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jlong jarg13, jobject jarg14, jlong jarg15, jobject jarg16, jlong jarg17, jint jarg18, jint jarg19, jfloat jarg20, jint jarg21, jobject jarg22, jlong jarg23, jobject jarg24, jlong jarg25, jint jarg26, jint jarg27, jlong jarg28, jlong jarg29, jobject jarg30, jlong jarg31, jobject jarg32, jlong jarg33, jlong jarg34, jlong jarg35, jobject jarg36, jlong jarg37, jobject jarg38, jlong jarg39, jobject jarg40, jlong jarg41, jobject jarg42, jlong jarg43, jlong jarg44) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_i32 arg11 ;
-  shim_offset arg12 ;
-  int64_t arg13 ;
-  shim_read_any arg14 ;
-  shim_offset arg15 ;
-  shim_read_i32 arg16 ;
-  shim_offset arg17 ;
-  int32_t arg18 ;
-  int32_t arg19 ;
-  float arg20 ;
-  int32_t arg21 ;
-  shim_read_f32 arg22 ;
-  shim_offset arg23 ;
-  shim_read_i32 arg24 ;
-  shim_offset arg25 ;
-  int32_t arg26 ;
-  int32_t arg27 ;
-  uint64_t arg28 ;
-  uint64_t arg29 ;
-  shim_read_u64 arg30 ;
-  shim_offset arg31 ;
-  shim_read_u64 arg32 ;
-  shim_offset arg33 ;
-  int64_t arg34 ;
-  int64_t arg35 ;
-  shim_write_any arg36 ;
-  shim_offset arg37 ;
-  shim_write_i32 arg38 ;
-  shim_offset arg39 ;
-  shim_write_u32 arg40 ;
-  shim_offset arg41 ;
-  shim_write_any arg42 ;
-  shim_offset arg43 ;
-  uint64_t arg44 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  arg13 = (int64_t)jarg13;
-  java_note(&pins2, jarg14, &arg14, JNI_ABORT);
-  arg15 = (shim_offset)jarg15;
-  java_note(&pins2, jarg16, &arg16, JNI_ABORT);
-  arg17 = (shim_offset)jarg17;
-  arg18 = (int32_t)jarg18;
-  arg19 = (int32_t)jarg19;
-  arg20 = (float)jarg20; 
-  arg21 = (int32_t)jarg21;
-  java_note(&pins2, jarg22, &arg22, JNI_ABORT);
-  arg23 = (shim_offset)jarg23;
-  java_note(&pins2, jarg24, &arg24, JNI_ABORT);
-  arg25 = (shim_offset)jarg25;
-  arg26 = (int32_t)jarg26;
-  arg27 = (int32_t)jarg27;
-  arg28 = (uint64_t)jarg28;
-  arg29 = (uint64_t)jarg29;
-  java_note(&pins2, jarg30, &arg30, JNI_ABORT);
-  arg31 = (shim_offset)jarg31;
-  java_note(&pins2, jarg32, &arg32, JNI_ABORT);
-  arg33 = (shim_offset)jarg33;
-  arg34 = (int64_t)jarg34;
-  arg35 = (int64_t)jarg35;
-  java_note(&pins2, jarg36, &arg36, 0);
-  arg37 = (shim_offset)jarg37;
-  java_note(&pins2, jarg38, &arg38, 0);
-  arg39 = (shim_offset)jarg39;
-  java_note(&pins2, jarg40, &arg40, 0);
-  arg41 = (shim_offset)jarg41;
-  java_note(&pins2, jarg42, &arg42, 0);
-  arg43 = (shim_offset)jarg43;
-  arg44 = (uint64_t)jarg44;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_top_k(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31,arg32,arg33,arg34,arg35,arg36,arg37,arg38,arg39,arg40,arg41,arg42,arg43,arg44);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimTopP(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jlong jarg13, jobject jarg14, jlong jarg15, jobject jarg16, jlong jarg17, jint jarg18, jint jarg19, jfloat jarg20, jfloat jarg21, jobject jarg22, jlong jarg23, jobject jarg24, jlong jarg25, jint jarg26, jint jarg27, jint jarg28, jlong jarg29, jlong jarg30, jobject jarg31, jlong jarg32, jobject jarg33, jlong jarg34, jlong jarg35, jlong jarg36, jobject jarg37, jlong jarg38, jobject jarg39, jlong jarg40, jobject jarg41, jlong jarg42, jobject jarg43, jlong jarg44, jlong jarg45) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_i32 arg11 ;
-  shim_offset arg12 ;
-  int64_t arg13 ;
-  shim_read_any arg14 ;
-  shim_offset arg15 ;
-  shim_read_i32 arg16 ;
-  shim_offset arg17 ;
-  int32_t arg18 ;
-  int32_t arg19 ;
-  float arg20 ;
-  float arg21 ;
-  shim_read_f32 arg22 ;
-  shim_offset arg23 ;
-  shim_read_f32 arg24 ;
-  shim_offset arg25 ;
-  int32_t arg26 ;
-  int32_t arg27 ;
-  int32_t arg28 ;
-  uint64_t arg29 ;
-  uint64_t arg30 ;
-  shim_read_u64 arg31 ;
-  shim_offset arg32 ;
-  shim_read_u64 arg33 ;
-  shim_offset arg34 ;
-  int64_t arg35 ;
-  int64_t arg36 ;
-  shim_write_any arg37 ;
-  shim_offset arg38 ;
-  shim_write_i32 arg39 ;
-  shim_offset arg40 ;
-  shim_write_u32 arg41 ;
-  shim_offset arg42 ;
-  shim_write_any arg43 ;
-  shim_offset arg44 ;
-  uint64_t arg45 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  arg13 = (int64_t)jarg13;
-  java_note(&pins2, jarg14, &arg14, JNI_ABORT);
-  arg15 = (shim_offset)jarg15;
-  java_note(&pins2, jarg16, &arg16, JNI_ABORT);
-  arg17 = (shim_offset)jarg17;
-  arg18 = (int32_t)jarg18;
-  arg19 = (int32_t)jarg19;
-  arg20 = (float)jarg20; 
-  arg21 = (float)jarg21; 
-  java_note(&pins2, jarg22, &arg22, JNI_ABORT);
-  arg23 = (shim_offset)jarg23;
-  java_note(&pins2, jarg24, &arg24, JNI_ABORT);
-  arg25 = (shim_offset)jarg25;
-  arg26 = (int32_t)jarg26;
-  arg27 = (int32_t)jarg27;
-  arg28 = (int32_t)jarg28;
-  arg29 = (uint64_t)jarg29;
-  arg30 = (uint64_t)jarg30;
-  java_note(&pins2, jarg31, &arg31, JNI_ABORT);
-  arg32 = (shim_offset)jarg32;
-  java_note(&pins2, jarg33, &arg33, JNI_ABORT);
-  arg34 = (shim_offset)jarg34;
-  arg35 = (int64_t)jarg35;
-  arg36 = (int64_t)jarg36;
-  java_note(&pins2, jarg37, &arg37, 0);
-  arg38 = (shim_offset)jarg38;
-  java_note(&pins2, jarg39, &arg39, 0);
-  arg40 = (shim_offset)jarg40;
-  java_note(&pins2, jarg41, &arg41, 0);
-  arg42 = (shim_offset)jarg42;
-  java_note(&pins2, jarg43, &arg43, 0);
-  arg44 = (shim_offset)jarg44;
-  arg45 = (uint64_t)jarg45;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_top_p(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31,arg32,arg33,arg34,arg35,arg36,arg37,arg38,arg39,arg40,arg41,arg42,arg43,arg44,arg45);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimMinP(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jlong jarg13, jobject jarg14, jlong jarg15, jobject jarg16, jlong jarg17, jint jarg18, jint jarg19, jfloat jarg20, jfloat jarg21, jobject jarg22, jlong jarg23, jobject jarg24, jlong jarg25, jint jarg26, jint jarg27, jlong jarg28, jlong jarg29, jobject jarg30, jlong jarg31, jobject jarg32, jlong jarg33, jlong jarg34, jlong jarg35, jobject jarg36, jlong jarg37, jobject jarg38, jlong jarg39, jobject jarg40, jlong jarg41, jobject jarg42, jlong jarg43, jlong jarg44) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_i32 arg11 ;
-  shim_offset arg12 ;
-  int64_t arg13 ;
-  shim_read_any arg14 ;
-  shim_offset arg15 ;
-  shim_read_i32 arg16 ;
-  shim_offset arg17 ;
-  int32_t arg18 ;
-  int32_t arg19 ;
-  float arg20 ;
-  float arg21 ;
-  shim_read_f32 arg22 ;
-  shim_offset arg23 ;
-  shim_read_f32 arg24 ;
-  shim_offset arg25 ;
-  int32_t arg26 ;
-  int32_t arg27 ;
-  uint64_t arg28 ;
-  uint64_t arg29 ;
-  shim_read_u64 arg30 ;
-  shim_offset arg31 ;
-  shim_read_u64 arg32 ;
-  shim_offset arg33 ;
-  int64_t arg34 ;
-  int64_t arg35 ;
-  shim_write_any arg36 ;
-  shim_offset arg37 ;
-  shim_write_i32 arg38 ;
-  shim_offset arg39 ;
-  shim_write_u32 arg40 ;
-  shim_offset arg41 ;
-  shim_write_any arg42 ;
-  shim_offset arg43 ;
-  uint64_t arg44 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  arg13 = (int64_t)jarg13;
-  java_note(&pins2, jarg14, &arg14, JNI_ABORT);
-  arg15 = (shim_offset)jarg15;
-  java_note(&pins2, jarg16, &arg16, JNI_ABORT);
-  arg17 = (shim_offset)jarg17;
-  arg18 = (int32_t)jarg18;
-  arg19 = (int32_t)jarg19;
-  arg20 = (float)jarg20; 
-  arg21 = (float)jarg21; 
-  java_note(&pins2, jarg22, &arg22, JNI_ABORT);
-  arg23 = (shim_offset)jarg23;
-  java_note(&pins2, jarg24, &arg24, JNI_ABORT);
-  arg25 = (shim_offset)jarg25;
-  arg26 = (int32_t)jarg26;
-  arg27 = (int32_t)jarg27;
-  arg28 = (uint64_t)jarg28;
-  arg29 = (uint64_t)jarg29;
-  java_note(&pins2, jarg30, &arg30, JNI_ABORT);
-  arg31 = (shim_offset)jarg31;
-  java_note(&pins2, jarg32, &arg32, JNI_ABORT);
-  arg33 = (shim_offset)jarg33;
-  arg34 = (int64_t)jarg34;
-  arg35 = (int64_t)jarg35;
-  java_note(&pins2, jarg36, &arg36, 0);
-  arg37 = (shim_offset)jarg37;
-  java_note(&pins2, jarg38, &arg38, 0);
-  arg39 = (shim_offset)jarg39;
-  java_note(&pins2, jarg40, &arg40, 0);
-  arg41 = (shim_offset)jarg41;
-  java_note(&pins2, jarg42, &arg42, 0);
-  arg43 = (shim_offset)jarg43;
-  arg44 = (uint64_t)jarg44;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_min_p(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31,arg32,arg33,arg34,arg35,arg36,arg37,arg38,arg39,arg40,arg41,arg42,arg43,arg44);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimArgmax(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jobject jarg13, jlong jarg14, jint jarg15, jint jarg16, jobject jarg17, jlong jarg18, jobject jarg19, jlong jarg20, jobject jarg21, jlong jarg22, jobject jarg23, jlong jarg24, jlong jarg25) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_any arg11 ;
-  shim_offset arg12 ;
-  shim_read_i32 arg13 ;
-  shim_offset arg14 ;
-  int32_t arg15 ;
-  int32_t arg16 ;
-  shim_write_any arg17 ;
-  shim_offset arg18 ;
-  shim_write_f32 arg19 ;
-  shim_offset arg20 ;
-  shim_write_u32 arg21 ;
-  shim_offset arg22 ;
-  shim_write_any arg23 ;
-  shim_offset arg24 ;
-  uint64_t arg25 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  java_note(&pins2, jarg13, &arg13, JNI_ABORT);
-  arg14 = (shim_offset)jarg14;
-  arg15 = (int32_t)jarg15;
-  arg16 = (int32_t)jarg16;
-  java_note(&pins2, jarg17, &arg17, 0);
-  arg18 = (shim_offset)jarg18;
-  java_note(&pins2, jarg19, &arg19, 0);
-  arg20 = (shim_offset)jarg20;
-  java_note(&pins2, jarg21, &arg21, 0);
-  arg22 = (shim_offset)jarg22;
-  java_note(&pins2, jarg23, &arg23, 0);
-  arg24 = (shim_offset)jarg24;
-  arg25 = (uint64_t)jarg25;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_argmax(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimSoftmax(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jobject jarg13, jlong jarg14, jfloat jarg15, jint jarg16, jobject jarg17, jlong jarg18, jobject jarg19, jlong jarg20, jlong jarg21, jobject jarg22, jlong jarg23, jobject jarg24, jlong jarg25, jlong jarg26) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_any arg11 ;
-  shim_offset arg12 ;
-  shim_read_i32 arg13 ;
-  shim_offset arg14 ;
-  float arg15 ;
-  int32_t arg16 ;
-  shim_read_f32 arg17 ;
-  shim_offset arg18 ;
-  shim_write_any arg19 ;
-  shim_offset arg20 ;
-  int64_t arg21 ;
-  shim_write_u32 arg22 ;
-  shim_offset arg23 ;
-  shim_write_any arg24 ;
-  shim_offset arg25 ;
-  uint64_t arg26 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  java_note(&pins2, jarg13, &arg13, JNI_ABORT);
-  arg14 = (shim_offset)jarg14;
-  arg15 = (float)jarg15; 
-  arg16 = (int32_t)jarg16;
-  java_note(&pins2, jarg17, &arg17, JNI_ABORT);
-  arg18 = (shim_offset)jarg18;
-  java_note(&pins2, jarg19, &arg19, 0);
-  arg20 = (shim_offset)jarg20;
-  arg21 = (int64_t)jarg21;
-  java_note(&pins2, jarg22, &arg22, 0);
-  arg23 = (shim_offset)jarg23;
-  java_note(&pins2, jarg24, &arg24, 0);
-  arg25 = (shim_offset)jarg25;
-  arg26 = (uint64_t)jarg26;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_softmax(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimTopKRenorm(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jobject jarg13, jlong jarg14, jint jarg15, jint jarg16, jfloat jarg17, jint jarg18, jobject jarg19, jlong jarg20, jobject jarg21, jlong jarg22, jint jarg23, jobject jarg24, jlong jarg25, jlong jarg26, jobject jarg27, jlong jarg28, jobject jarg29, jlong jarg30, jobject jarg31, jlong jarg32, jlong jarg33) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_any arg11 ;
-  shim_offset arg12 ;
-  shim_read_i32 arg13 ;
-  shim_offset arg14 ;
-  int32_t arg15 ;
-  int32_t arg16 ;
-  float arg17 ;
-  int32_t arg18 ;
-  shim_read_f32 arg19 ;
-  shim_offset arg20 ;
-  shim_read_i32 arg21 ;
-  shim_offset arg22 ;
-  int32_t arg23 ;
-  shim_write_any arg24 ;
-  shim_offset arg25 ;
-  int64_t arg26 ;
-  shim_write_i32 arg27 ;
-  shim_offset arg28 ;
-  shim_write_u32 arg29 ;
-  shim_offset arg30 ;
-  shim_write_any arg31 ;
-  shim_offset arg32 ;
-  uint64_t arg33 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  java_note(&pins2, jarg13, &arg13, JNI_ABORT);
-  arg14 = (shim_offset)jarg14;
-  arg15 = (int32_t)jarg15;
-  arg16 = (int32_t)jarg16;
-  arg17 = (float)jarg17; 
-  arg18 = (int32_t)jarg18;
-  java_note(&pins2, jarg19, &arg19, JNI_ABORT);
-  arg20 = (shim_offset)jarg20;
-  java_note(&pins2, jarg21, &arg21, JNI_ABORT);
-  arg22 = (shim_offset)jarg22;
-  arg23 = (int32_t)jarg23;
-  java_note(&pins2, jarg24, &arg24, 0);
-  arg25 = (shim_offset)jarg25;
-  arg26 = (int64_t)jarg26;
-  java_note(&pins2, jarg27, &arg27, 0);
-  arg28 = (shim_offset)jarg28;
-  java_note(&pins2, jarg29, &arg29, 0);
-  arg30 = (shim_offset)jarg30;
-  java_note(&pins2, jarg31, &arg31, 0);
-  arg32 = (shim_offset)jarg32;
-  arg33 = (uint64_t)jarg33;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_top_k_renorm(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31,arg32,arg33);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimTopPRenorm(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jobject jarg13, jlong jarg14, jint jarg15, jint jarg16, jfloat jarg17, jfloat jarg18, jobject jarg19, jlong jarg20, jobject jarg21, jlong jarg22, jint jarg23, jint jarg24, jobject jarg25, jlong jarg26, jlong jarg27, jobject jarg28, jlong jarg29, jobject jarg30, jlong jarg31, jobject jarg32, jlong jarg33, jlong jarg34) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_any arg11 ;
-  shim_offset arg12 ;
-  shim_read_i32 arg13 ;
-  shim_offset arg14 ;
-  int32_t arg15 ;
-  int32_t arg16 ;
-  float arg17 ;
-  float arg18 ;
-  shim_read_f32 arg19 ;
-  shim_offset arg20 ;
-  shim_read_f32 arg21 ;
-  shim_offset arg22 ;
-  int32_t arg23 ;
-  int32_t arg24 ;
-  shim_write_any arg25 ;
-  shim_offset arg26 ;
-  int64_t arg27 ;
-  shim_write_i32 arg28 ;
-  shim_offset arg29 ;
-  shim_write_u32 arg30 ;
-  shim_offset arg31 ;
-  shim_write_any arg32 ;
-  shim_offset arg33 ;
-  uint64_t arg34 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  java_note(&pins2, jarg13, &arg13, JNI_ABORT);
-  arg14 = (shim_offset)jarg14;
-  arg15 = (int32_t)jarg15;
-  arg16 = (int32_t)jarg16;
-  arg17 = (float)jarg17; 
-  arg18 = (float)jarg18; 
-  java_note(&pins2, jarg19, &arg19, JNI_ABORT);
-  arg20 = (shim_offset)jarg20;
-  java_note(&pins2, jarg21, &arg21, JNI_ABORT);
-  arg22 = (shim_offset)jarg22;
-  arg23 = (int32_t)jarg23;
-  arg24 = (int32_t)jarg24;
-  java_note(&pins2, jarg25, &arg25, 0);
-  arg26 = (shim_offset)jarg26;
-  arg27 = (int64_t)jarg27;
-  java_note(&pins2, jarg28, &arg28, 0);
-  arg29 = (shim_offset)jarg29;
-  java_note(&pins2, jarg30, &arg30, 0);
-  arg31 = (shim_offset)jarg31;
-  java_note(&pins2, jarg32, &arg32, 0);
-  arg33 = (shim_offset)jarg33;
-  arg34 = (uint64_t)jarg34;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_top_p_renorm(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31,arg32,arg33,arg34);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimTopKMask(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jobject jarg13, jlong jarg14, jint jarg15, jint jarg16, jobject jarg17, jlong jarg18, jint jarg19, jobject jarg20, jlong jarg21, jlong jarg22, jobject jarg23, jlong jarg24, jobject jarg25, jlong jarg26, jobject jarg27, jlong jarg28, jlong jarg29) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_any arg11 ;
-  shim_offset arg12 ;
-  shim_read_i32 arg13 ;
-  shim_offset arg14 ;
-  int32_t arg15 ;
-  int32_t arg16 ;
-  shim_read_i32 arg17 ;
-  shim_offset arg18 ;
-  int32_t arg19 ;
-  shim_write_any arg20 ;
-  shim_offset arg21 ;
-  int64_t arg22 ;
-  shim_write_i32 arg23 ;
-  shim_offset arg24 ;
-  shim_write_u32 arg25 ;
-  shim_offset arg26 ;
-  shim_write_any arg27 ;
-  shim_offset arg28 ;
-  uint64_t arg29 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  java_note(&pins2, jarg13, &arg13, JNI_ABORT);
-  arg14 = (shim_offset)jarg14;
-  arg15 = (int32_t)jarg15;
-  arg16 = (int32_t)jarg16;
-  java_note(&pins2, jarg17, &arg17, JNI_ABORT);
-  arg18 = (shim_offset)jarg18;
-  arg19 = (int32_t)jarg19;
-  java_note(&pins2, jarg20, &arg20, 0);
-  arg21 = (shim_offset)jarg21;
-  arg22 = (int64_t)jarg22;
-  java_note(&pins2, jarg23, &arg23, 0);
-  arg24 = (shim_offset)jarg24;
-  java_note(&pins2, jarg25, &arg25, 0);
-  arg26 = (shim_offset)jarg26;
-  java_note(&pins2, jarg27, &arg27, 0);
-  arg28 = (shim_offset)jarg28;
-  arg29 = (uint64_t)jarg29;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_top_k_mask(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimTopKSelect(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jint jarg9, jint jarg10, jobject jarg11, jlong jarg12, jobject jarg13, jlong jarg14, jint jarg15, jint jarg16, jlong jarg17, jobject jarg18, jlong jarg19, jobject jarg20, jlong jarg21, jobject jarg22, jlong jarg23, jint jarg24, jobject jarg25, jlong jarg26, jobject jarg27, jlong jarg28, jobject jarg29, jlong jarg30, jlong jarg31) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int32_t arg9 ;
-  int32_t arg10 ;
-  shim_read_any arg11 ;
-  shim_offset arg12 ;
-  shim_read_i32 arg13 ;
-  shim_offset arg14 ;
-  int32_t arg15 ;
-  int32_t arg16 ;
-  int64_t arg17 ;
-  shim_read_i32 arg18 ;
-  shim_offset arg19 ;
-  shim_write_any arg20 ;
-  shim_offset arg21 ;
-  shim_write_any arg22 ;
-  shim_offset arg23 ;
-  int32_t arg24 ;
-  shim_write_i32 arg25 ;
-  shim_offset arg26 ;
-  shim_write_u32 arg27 ;
-  shim_offset arg28 ;
-  shim_write_any arg29 ;
-  shim_offset arg30 ;
-  uint64_t arg31 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int32_t)jarg9;
-  arg10 = (int32_t)jarg10;
-  java_note(&pins2, jarg11, &arg11, JNI_ABORT);
-  arg12 = (shim_offset)jarg12;
-  java_note(&pins2, jarg13, &arg13, JNI_ABORT);
-  arg14 = (shim_offset)jarg14;
-  arg15 = (int32_t)jarg15;
-  arg16 = (int32_t)jarg16;
-  arg17 = (int64_t)jarg17;
-  java_note(&pins2, jarg18, &arg18, JNI_ABORT);
-  arg19 = (shim_offset)jarg19;
-  java_note(&pins2, jarg20, &arg20, 0);
-  arg21 = (shim_offset)jarg21;
-  java_note(&pins2, jarg22, &arg22, 0);
-  arg23 = (shim_offset)jarg23;
-  arg24 = (int32_t)jarg24;
-  java_note(&pins2, jarg25, &arg25, 0);
-  arg26 = (shim_offset)jarg26;
-  java_note(&pins2, jarg27, &arg27, 0);
-  arg28 = (shim_offset)jarg28;
-  java_note(&pins2, jarg29, &arg29, 0);
-  arg30 = (shim_offset)jarg30;
-  arg31 = (uint64_t)jarg31;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_top_k_select(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimChainSpeculative(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jlong jarg6, jlong jarg7, jlong jarg8, jlong jarg9, jlong jarg10, jint jarg11, jint jarg12, jobject jarg13, jlong jarg14, jlong jarg15, jlong jarg16, jint jarg17, jint jarg18, jobject jarg19, jlong jarg20, jobject jarg21, jlong jarg22, jobject jarg23, jlong jarg24, jobject jarg25, jlong jarg26, jobject jarg27, jlong jarg28, jobject jarg29, jlong jarg30, jint jarg31, jint jarg32, jfloat jarg33, jint jarg34, jfloat jarg35, jfloat jarg36, jobject jarg37, jlong jarg38, jobject jarg39, jlong jarg40, jobject jarg41, jlong jarg42, jobject jarg43, jlong jarg44, jint jarg45, jint jarg46, jint jarg47, jint jarg48, jlong jarg49, jlong jarg50, jobject jarg51, jlong jarg52, jobject jarg53, jlong jarg54, jlong jarg55, jlong jarg56, jobject jarg57, jlong jarg58, jobject jarg59, jlong jarg60, jobject jarg61, jlong jarg62, jobject jarg63, jlong jarg64, jint jarg65, jobject jarg66, jlong jarg67, jlong jarg68) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  int64_t arg6 ;
-  int64_t arg7 ;
-  int64_t arg8 ;
-  int64_t arg9 ;
-  int64_t arg10 ;
-  int32_t arg11 ;
-  int32_t arg12 ;
-  shim_read_any arg13 ;
-  shim_offset arg14 ;
-  int64_t arg15 ;
-  int64_t arg16 ;
-  int32_t arg17 ;
-  int32_t arg18 ;
-  shim_read_any arg19 ;
-  shim_offset arg20 ;
-  shim_read_i32 arg21 ;
-  shim_offset arg22 ;
-  shim_read_any arg23 ;
-  shim_offset arg24 ;
-  shim_read_i32 arg25 ;
-  shim_offset arg26 ;
-  shim_read_any arg27 ;
-  shim_offset arg28 ;
-  shim_read_i32 arg29 ;
-  shim_offset arg30 ;
-  int32_t arg31 ;
-  int32_t arg32 ;
-  float arg33 ;
-  int32_t arg34 ;
-  float arg35 ;
-  float arg36 ;
-  shim_read_f32 arg37 ;
-  shim_offset arg38 ;
-  shim_read_i32 arg39 ;
-  shim_offset arg40 ;
-  shim_read_f32 arg41 ;
-  shim_offset arg42 ;
-  shim_read_f32 arg43 ;
-  shim_offset arg44 ;
-  int32_t arg45 ;
-  int32_t arg46 ;
-  int32_t arg47 ;
-  int32_t arg48 ;
-  uint64_t arg49 ;
-  uint64_t arg50 ;
-  shim_read_u64 arg51 ;
-  shim_offset arg52 ;
-  shim_read_u64 arg53 ;
-  shim_offset arg54 ;
-  int64_t arg55 ;
-  int64_t arg56 ;
-  shim_write_any arg57 ;
-  shim_offset arg58 ;
-  shim_write_i32 arg59 ;
-  shim_offset arg60 ;
-  shim_write_i32 arg61 ;
-  shim_offset arg62 ;
-  shim_write_u32 arg63 ;
-  shim_offset arg64 ;
-  int32_t arg65 ;
-  shim_write_any arg66 ;
-  shim_offset arg67 ;
-  uint64_t arg68 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  arg6 = (int64_t)jarg6;
-  arg7 = (int64_t)jarg7;
-  arg8 = (int64_t)jarg8;
-  arg9 = (int64_t)jarg9;
-  arg10 = (int64_t)jarg10;
-  arg11 = (int32_t)jarg11;
-  arg12 = (int32_t)jarg12;
-  java_note(&pins2, jarg13, &arg13, JNI_ABORT);
-  arg14 = (shim_offset)jarg14;
-  arg15 = (int64_t)jarg15;
-  arg16 = (int64_t)jarg16;
-  arg17 = (int32_t)jarg17;
-  arg18 = (int32_t)jarg18;
-  java_note(&pins2, jarg19, &arg19, JNI_ABORT);
-  arg20 = (shim_offset)jarg20;
-  java_note(&pins2, jarg21, &arg21, JNI_ABORT);
-  arg22 = (shim_offset)jarg22;
-  java_note(&pins2, jarg23, &arg23, JNI_ABORT);
-  arg24 = (shim_offset)jarg24;
-  java_note(&pins2, jarg25, &arg25, JNI_ABORT);
-  arg26 = (shim_offset)jarg26;
-  java_note(&pins2, jarg27, &arg27, JNI_ABORT);
-  arg28 = (shim_offset)jarg28;
-  java_note(&pins2, jarg29, &arg29, JNI_ABORT);
-  arg30 = (shim_offset)jarg30;
-  arg31 = (int32_t)jarg31;
-  arg32 = (int32_t)jarg32;
-  arg33 = (float)jarg33; 
-  arg34 = (int32_t)jarg34;
-  arg35 = (float)jarg35; 
-  arg36 = (float)jarg36; 
-  java_note(&pins2, jarg37, &arg37, JNI_ABORT);
-  arg38 = (shim_offset)jarg38;
-  java_note(&pins2, jarg39, &arg39, JNI_ABORT);
-  arg40 = (shim_offset)jarg40;
-  java_note(&pins2, jarg41, &arg41, JNI_ABORT);
-  arg42 = (shim_offset)jarg42;
-  java_note(&pins2, jarg43, &arg43, JNI_ABORT);
-  arg44 = (shim_offset)jarg44;
-  arg45 = (int32_t)jarg45;
-  arg46 = (int32_t)jarg46;
-  arg47 = (int32_t)jarg47;
-  arg48 = (int32_t)jarg48;
-  arg49 = (uint64_t)jarg49;
-  arg50 = (uint64_t)jarg50;
-  java_note(&pins2, jarg51, &arg51, JNI_ABORT);
-  arg52 = (shim_offset)jarg52;
-  java_note(&pins2, jarg53, &arg53, JNI_ABORT);
-  arg54 = (shim_offset)jarg54;
-  arg55 = (int64_t)jarg55;
-  arg56 = (int64_t)jarg56;
-  java_note(&pins2, jarg57, &arg57, 0);
-  arg58 = (shim_offset)jarg58;
-  java_note(&pins2, jarg59, &arg59, 0);
-  arg60 = (shim_offset)jarg60;
-  java_note(&pins2, jarg61, &arg61, 0);
-  arg62 = (shim_offset)jarg62;
-  java_note(&pins2, jarg63, &arg63, 0);
-  arg64 = (shim_offset)jarg64;
-  arg65 = (int32_t)jarg65;
-  java_note(&pins2, jarg66, &arg66, 0);
-  arg67 = (shim_offset)jarg67;
-  arg68 = (uint64_t)jarg68;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_chain_speculative(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25,arg26,arg27,arg28,arg29,arg30,arg31,arg32,arg33,arg34,arg35,arg36,arg37,arg38,arg39,arg40,arg41,arg42,arg43,arg44,arg45,arg46,arg47,arg48,arg49,arg50,arg51,arg52,arg53,arg54,arg55,arg56,arg57,arg58,arg59,arg60,arg61,arg62,arg63,arg64,arg65,arg66,arg67,arg68);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
-}
-
-
-SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimResidual(JNIEnv *jenv, jclass jcls, jlong jarg1, jint jarg2, jlong jarg3, jobject jarg4, jlong jarg5, jobject jarg6, jlong jarg7, jobject jarg8, jlong jarg9, jlong jarg10, jlong jarg11, jlong jarg12, jlong jarg13, jint jarg14, jint jarg15, jint jarg16, jint jarg17, jobject jarg18, jlong jarg19, jlong jarg20, jobject jarg21, jlong jarg22, jobject jarg23, jlong jarg24, jlong jarg25) {
-  jlong jresult = 0 ;
-  shim_handle *arg1 = (shim_handle *) 0 ;
-  int32_t arg2 ;
-  uintptr_t arg3 ;
-  shim_read_any arg4 ;
-  shim_offset arg5 ;
-  shim_read_any arg6 ;
-  shim_offset arg7 ;
-  shim_read_any arg8 ;
-  shim_offset arg9 ;
-  int64_t arg10 ;
-  int64_t arg11 ;
-  int64_t arg12 ;
-  int64_t arg13 ;
-  int32_t arg14 ;
-  int32_t arg15 ;
-  int32_t arg16 ;
-  int32_t arg17 ;
-  shim_write_any arg18 ;
-  shim_offset arg19 ;
-  int64_t arg20 ;
-  shim_write_u32 arg21 ;
-  shim_offset arg22 ;
-  shim_write_any arg23 ;
-  shim_offset arg24 ;
-  uint64_t arg25 ;
-  java_pins pins2 ;
-  int64_t result;
-  
-  (void)jenv;
-  (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  {
-    arg2 = (int32_t)jarg2;
-    pins2.count = 0;
-  }
-  arg3 = (uintptr_t)jarg3;
-  java_note(&pins2, jarg4, &arg4, JNI_ABORT);
-  arg5 = (shim_offset)jarg5;
-  java_note(&pins2, jarg6, &arg6, JNI_ABORT);
-  arg7 = (shim_offset)jarg7;
-  java_note(&pins2, jarg8, &arg8, JNI_ABORT);
-  arg9 = (shim_offset)jarg9;
-  arg10 = (int64_t)jarg10;
-  arg11 = (int64_t)jarg11;
-  arg12 = (int64_t)jarg12;
-  arg13 = (int64_t)jarg13;
-  arg14 = (int32_t)jarg14;
-  arg15 = (int32_t)jarg15;
-  arg16 = (int32_t)jarg16;
-  arg17 = (int32_t)jarg17;
-  java_note(&pins2, jarg18, &arg18, 0);
-  arg19 = (shim_offset)jarg19;
-  arg20 = (int64_t)jarg20;
-  java_note(&pins2, jarg21, &arg21, 0);
-  arg22 = (shim_offset)jarg22;
-  java_note(&pins2, jarg23, &arg23, 0);
-  arg24 = (shim_offset)jarg24;
-  arg25 = (uint64_t)jarg25;
-  {
-    if (!java_pin(jenv, &pins2)) return 0;
-  }
-  result = shim_residual(arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9,arg10,arg11,arg12,arg13,arg14,arg15,arg16,arg17,arg18,arg19,arg20,arg21,arg22,arg23,arg24,arg25);
-  jresult = result;
-  java_unpin(jenv, &pins2);
-  return jresult;
+  shim_destroy(arg1);
 }
 
 
@@ -2469,13 +525,17 @@ SWIGEXPORT jstring JNICALL Java_io_github_libsampler_internal_RawJNI_shimError(J
 }
 
 
-SWIGEXPORT void JNICALL Java_io_github_libsampler_internal_RawJNI_shimDestroy(JNIEnv *jenv, jclass jcls, jlong jarg1) {
-  shim_handle *arg1 = (shim_handle *) 0 ;
+SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimGetCapabilities(JNIEnv *jenv, jclass jcls, jlong jarg1) {
+  jint jresult = 0 ;
+  shim_address arg1 ;
+  int32_t result;
   
   (void)jenv;
   (void)jcls;
-  arg1 = (shim_handle *)(intptr_t)jarg1;
-  shim_destroy(arg1);
+  arg1 = (shim_address)jarg1;
+  result = shim_get_capabilities(arg1);
+  jresult = result;
+  return jresult;
 }
 
 

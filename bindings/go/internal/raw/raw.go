@@ -34,16 +34,16 @@ typedef long long swig_type_1;
 typedef _gostring_ swig_type_2;
 typedef _gostring_ swig_type_3;
 typedef _gostring_ swig_type_4;
-extern void _wrap_Swig_free_raw_bcff6cd5caee6a2b(uintptr_t arg1);
-extern uintptr_t _wrap_Swig_malloc_raw_bcff6cd5caee6a2b(swig_intgo arg1);
-extern swig_type_1 _wrap_ShimCall_raw_bcff6cd5caee6a2b(uintptr_t arg1, int arg2, int arg3, uintptr_t arg4);
-extern uintptr_t _wrap_ShimCreate_raw_bcff6cd5caee6a2b(uintptr_t arg1);
-extern void _wrap_ShimDestroy_raw_bcff6cd5caee6a2b(uintptr_t arg1);
-extern int _wrap_ShimStatus_raw_bcff6cd5caee6a2b(uintptr_t arg1);
-extern swig_type_2 _wrap_ShimError_raw_bcff6cd5caee6a2b(uintptr_t arg1);
-extern int _wrap_ShimGetCapabilities_raw_bcff6cd5caee6a2b(uintptr_t arg1);
-extern swig_type_3 _wrap_ShimStatusString_raw_bcff6cd5caee6a2b(int arg1);
-extern swig_type_4 _wrap_ShimVersionString_raw_bcff6cd5caee6a2b(void);
+extern void _wrap_Swig_free_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern uintptr_t _wrap_Swig_malloc_raw_43bf12635a8f0c0b(swig_intgo arg1);
+extern swig_type_1 _wrap_ShimCall_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2, int arg3, uintptr_t arg4);
+extern uintptr_t _wrap_ShimCreate_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern void _wrap_ShimDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern int _wrap_ShimStatus_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern swig_type_2 _wrap_ShimError_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern int _wrap_ShimGetCapabilities_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern swig_type_3 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
+extern swig_type_4 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
 #undef intgo
 */
 import "C"
@@ -86,13 +86,13 @@ func swigCopyString(s string) string {
 
 func Swig_free(arg1 uintptr) {
 	_swig_i_0 := arg1
-	C._wrap_Swig_free_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0))
+	C._wrap_Swig_free_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0))
 }
 
 func Swig_malloc(arg1 int) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_bcff6cd5caee6a2b(C.swig_intgo(_swig_i_0)))
+	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_43bf12635a8f0c0b(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
@@ -155,33 +155,33 @@ func ShimCall(arg1 uintptr, arg2 int32, arg3 int32, arg4 uintptr) (_swig_ret int
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (int64)(C._wrap_ShimCall_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.int(_swig_i_2), C.uintptr_t(_swig_i_3)))
+	swig_r = (int64)(C._wrap_ShimCall_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1), C.int(_swig_i_2), C.uintptr_t(_swig_i_3)))
 	return swig_r
 }
 
 func ShimCreate(arg1 uintptr) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	swig_r = (uintptr)(C._wrap_ShimCreate_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0)))
+	swig_r = (uintptr)(C._wrap_ShimCreate_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func ShimDestroy(arg1 uintptr) {
 	_swig_i_0 := arg1
-	C._wrap_ShimDestroy_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0))
+	C._wrap_ShimDestroy_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0))
 }
 
 func ShimStatus(arg1 uintptr) (_swig_ret int32) {
 	var swig_r int32
 	_swig_i_0 := arg1
-	swig_r = (int32)(C._wrap_ShimStatus_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0)))
+	swig_r = (int32)(C._wrap_ShimStatus_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func ShimError(arg1 uintptr) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_ShimError_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_ShimError_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -191,14 +191,14 @@ func ShimError(arg1 uintptr) (_swig_ret string) {
 func ShimGetCapabilities(arg1 uintptr) (_swig_ret int32) {
 	var swig_r int32
 	_swig_i_0 := arg1
-	swig_r = (int32)(C._wrap_ShimGetCapabilities_raw_bcff6cd5caee6a2b(C.uintptr_t(_swig_i_0)))
+	swig_r = (int32)(C._wrap_ShimGetCapabilities_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func ShimStatusString(arg1 int32) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_ShimStatusString_raw_bcff6cd5caee6a2b(C.int(_swig_i_0))
+	swig_r_p := C._wrap_ShimStatusString_raw_43bf12635a8f0c0b(C.int(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -207,7 +207,7 @@ func ShimStatusString(arg1 int32) (_swig_ret string) {
 
 func ShimVersionString() (_swig_ret string) {
 	var swig_r string
-	swig_r_p := C._wrap_ShimVersionString_raw_bcff6cd5caee6a2b()
+	swig_r_p := C._wrap_ShimVersionString_raw_43bf12635a8f0c0b()
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 

@@ -304,7 +304,7 @@ static inline const char *shim_version_string(void) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_bcff6cd5caee6a2b(void *_swig_go_0) {
+void _wrap_Swig_free_raw_43bf12635a8f0c0b(void *_swig_go_0) {
   void *arg1 = (void *) 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -314,7 +314,7 @@ void _wrap_Swig_free_raw_bcff6cd5caee6a2b(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_bcff6cd5caee6a2b(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_43bf12635a8f0c0b(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -327,7 +327,7 @@ void *_wrap_Swig_malloc_raw_bcff6cd5caee6a2b(intgo _swig_go_0) {
 }
 
 
-long long _wrap_ShimCall_raw_bcff6cd5caee6a2b(shim_handle *_swig_go_0, int _swig_go_1, int _swig_go_2, shim_address _swig_go_3) {
+long long _wrap_ShimCall_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0, int _swig_go_1, int _swig_go_2, shim_address _swig_go_3) {
   shim_handle *arg1 = (shim_handle *) 0 ;
   int32_t arg2 ;
   int32_t arg3 ;
@@ -346,7 +346,7 @@ long long _wrap_ShimCall_raw_bcff6cd5caee6a2b(shim_handle *_swig_go_0, int _swig
 }
 
 
-shim_handle *_wrap_ShimCreate_raw_bcff6cd5caee6a2b(shim_address _swig_go_0) {
+shim_handle *_wrap_ShimCreate_raw_43bf12635a8f0c0b(shim_address _swig_go_0) {
   shim_address arg1 ;
   shim_handle *result = 0 ;
   shim_handle *_swig_go_result;
@@ -359,7 +359,7 @@ shim_handle *_wrap_ShimCreate_raw_bcff6cd5caee6a2b(shim_address _swig_go_0) {
 }
 
 
-void _wrap_ShimDestroy_raw_bcff6cd5caee6a2b(shim_handle *_swig_go_0) {
+void _wrap_ShimDestroy_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0) {
   shim_handle *arg1 = (shim_handle *) 0 ;
   
   arg1 = (shim_handle *)_swig_go_0;
@@ -369,7 +369,7 @@ void _wrap_ShimDestroy_raw_bcff6cd5caee6a2b(shim_handle *_swig_go_0) {
 }
 
 
-int _wrap_ShimStatus_raw_bcff6cd5caee6a2b(shim_handle *_swig_go_0) {
+int _wrap_ShimStatus_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0) {
   shim_handle *arg1 = (shim_handle *) 0 ;
   int32_t result;
   int _swig_go_result;
@@ -382,7 +382,7 @@ int _wrap_ShimStatus_raw_bcff6cd5caee6a2b(shim_handle *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_ShimError_raw_bcff6cd5caee6a2b(shim_handle *_swig_go_0) {
+_gostring_ _wrap_ShimError_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0) {
   shim_handle *arg1 = (shim_handle *) 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -395,7 +395,7 @@ _gostring_ _wrap_ShimError_raw_bcff6cd5caee6a2b(shim_handle *_swig_go_0) {
 }
 
 
-int _wrap_ShimGetCapabilities_raw_bcff6cd5caee6a2b(shim_address _swig_go_0) {
+int _wrap_ShimGetCapabilities_raw_43bf12635a8f0c0b(shim_address _swig_go_0) {
   shim_address arg1 ;
   int32_t result;
   int _swig_go_result;
@@ -408,7 +408,7 @@ int _wrap_ShimGetCapabilities_raw_bcff6cd5caee6a2b(shim_address _swig_go_0) {
 }
 
 
-_gostring_ _wrap_ShimStatusString_raw_bcff6cd5caee6a2b(int _swig_go_0) {
+_gostring_ _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int _swig_go_0) {
   int32_t arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -421,7 +421,7 @@ _gostring_ _wrap_ShimStatusString_raw_bcff6cd5caee6a2b(int _swig_go_0) {
 }
 
 
-_gostring_ _wrap_ShimVersionString_raw_bcff6cd5caee6a2b() {
+_gostring_ _wrap_ShimVersionString_raw_43bf12635a8f0c0b() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   

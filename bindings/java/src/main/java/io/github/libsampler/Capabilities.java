@@ -1,6 +1,9 @@
 package io.github.libsampler;
 
+import io.github.libsampler.internal.Layout;
 import io.github.libsampler.internal.Raw;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Set;
 
 /**
@@ -27,14 +30,18 @@ public record Capabilities(
     int numProcessors) {
 
   static Capabilities ofThisMachine() {
+    final ByteBuffer c =
+        ByteBuffer.allocateDirect(Layout.CAPABILITIES_SIZE).order(ByteOrder.nativeOrder());
+    c.putLong(Layout.CAPABILITIES_STRUCT_SIZE, Layout.CAPABILITIES_SIZE);
+    Raw.shimGetCapabilities(Raw.javaAddress(c));
     return new Capabilities(
-        Raw.shimCapabilityVersion(),
-        Raw.shimCapabilityAbiVersion(),
-        InstructionSet.setOf(Raw.shimCapabilityIsaCompiled()),
-        InstructionSet.setOf(Raw.shimCapabilityIsaUsable()),
-        InstructionSet.setOf(Raw.shimCapabilityIsaActive()),
-        Raw.shimCapabilityCudaCompiled() != 0,
-        Raw.shimCapabilityNumCudaDevices(),
-        Raw.shimCapabilityNumProcessors());
+        c.getInt(Layout.CAPABILITIES_VERSION),
+        c.getInt(Layout.CAPABILITIES_ABI_VERSION),
+        InstructionSet.setOf(c.getInt(Layout.CAPABILITIES_ISA_COMPILED)),
+        InstructionSet.setOf(c.getInt(Layout.CAPABILITIES_ISA_USABLE)),
+        InstructionSet.setOf(c.getInt(Layout.CAPABILITIES_ISA_ACTIVE)),
+        c.getInt(Layout.CAPABILITIES_CUDA_COMPILED) != 0,
+        c.getInt(Layout.CAPABILITIES_NUM_CUDA_DEVICES),
+        c.getInt(Layout.CAPABILITIES_NUM_PROCESSORS));
   }
 }

@@ -1,19 +1,21 @@
 package io.github.libsampler;
 
-/** What an array or buffer has as elements. */
-enum ElementType {
-  FLOAT("float", 4),
-  SHORT("short", 2),
-  INT("int", 4),
-  LONG("long", 8),
-  /** Memory without a type: a ByteBuffer's, which may hold elements of any. */
-  BYTE("byte", 1);
+/** What an array has as elements. */
+public enum ElementType {
+  /** IEEE binary32. */
+  F32(4),
+  /** IEEE binary16. */
+  F16(2),
+  /** The upper half of an f32. */
+  BF16(2),
+  /** Integers of 32 bits. */
+  I32(4),
+  /** Integers of 64 bits. */
+  I64(8);
 
-  final String javaName;
   final int bytes;
 
-  ElementType(String javaName, int bytes) {
-    this.javaName = javaName;
+  ElementType(int bytes) {
     this.bytes = bytes;
   }
 }

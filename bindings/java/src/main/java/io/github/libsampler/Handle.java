@@ -1,41 +1,32 @@
 package io.github.libsampler;
 
 import io.github.libsampler.internal.Raw;
+import java.nio.ByteBuffer;
 
 /**
  * What a sampler owns outside the Java heap. Apart from it, since the cleaner destroys it when the
  * sampler is no longer reachable. Its lock lets in one call at a time, and none after closing.
  */
 final class Handle implements Runnable {
-  final boolean arraysOnDevice;
-  final boolean parametersOnDevice;
+  private final ByteBuffer memory;
+  private final Call call;
 
   /** 0 when closed. */
-  long address;
+  private long address;
 
-  Handle(long address, boolean arraysOnDevice, boolean parametersOnDevice) {
+  /** Takes over the sampler at {@code address} and {@code memory}, of {@link Call#SIZE} bytes. */
+  Handle(long address, ByteBuffer memory, boolean arraysOnDevice, boolean parametersOnDevice) {
     this.address = address;
-    this.arraysOnDevice = arraysOnDevice;
-    this.parametersOnDevice = parametersOnDevice;
+    this.memory = memory;
+    this.call = new Call(memory, arraysOnDevice, parametersOnDevice);
   }
 
-  /** Returns what {@link Arguments#run} returns, or throws what the library has to say. */
+  /** Returns what {@link Call#run} returns, or throws what the library has to say. */
   synchronized long call(Arguments args, boolean onlySize) {
     if (address == 0) {
       throw new IllegalStateException("the sampler is closed");
     }
-    final long result;
-    try {
-      result = args.run(this, onlySize);
-    } catch (InvalidArgumentException refused) {
-      // An array may seem too short because a number breaks a rule: then the library names it.
-      checked(args.run(this, true));
-      throw refused;
-    }
-    return checked(result);
-  }
-
-  private long checked(long result) {
+    final long result = call.run(address, args, onlySize);
     if (result < 0) {
       throw SamplerException.of(Status.of(-result), Raw.shimError(address));
     }
@@ -45,7 +36,10 @@ final class Handle implements Runnable {
   /** Destroys, after the call that is running; the second time it does nothing. */
   @Override
   public synchronized void run() {
-    Raw.shimDestroy(address);
-    address = 0;
+    if (address != 0) {
+      Raw.shimDestroy(address);
+      Raw.javaFree(memory);
+      address = 0;
+    }
   }
 }

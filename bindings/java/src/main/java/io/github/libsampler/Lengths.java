@@ -1,8 +1,8 @@
 package io.github.libsampler;
 
 /**
- * Elements that arrays reach to. Numbers that break a rule give 0, since the library refuses them
- * before it looks at an array; what does not fit a long gives Long.MAX_VALUE, which no array has.
+ * Elements that arrays reach to. Negative numbers count as 0, since the library refuses them; what
+ * does not fit a long gives Long.MAX_VALUE, which no array has.
  */
 final class Lengths {
   private Lengths() {}
@@ -13,16 +13,16 @@ final class Lengths {
 
   /** Rows of {@code cols} elements, {@code stride} apart; a stride of 0 is {@code cols}. */
   static long rows(long rows, long cols, long stride) {
-    final long step = stride == 0 ? cols : stride;
-    return rows <= 0 || cols <= 0 || step < cols ? 0 : saturated(rows - 1, step, cols);
+    final long step = stride == 0 ? cols : Math.max(stride, 0);
+    return rows <= 0 || cols <= 0 ? 0 : saturated(rows - 1, step, cols);
   }
 
-  /** Rows of {@code positions} rows of {@code cols} elements. */
+  /** Sequences of {@code positions} rows; a stride of 0 has them one after the other. */
   static long positions(
-      long rows, long positions, long cols, long rowStride, long positionStride) {
-    final long row = rows(positions, cols, positionStride);
-    final long contiguous = product(positions, positionStride == 0 ? cols : positionStride);
-    return row == 0 ? 0 : rows(rows, row, rowStride == 0 ? contiguous : rowStride);
+      long sequences, long positions, long cols, long sequenceStride, long rowStride) {
+    final long contiguous = product(positions, rowStride == 0 ? cols : rowStride);
+    return rows(sequences, rows(positions, cols, rowStride),
+        sequenceStride == 0 ? contiguous : sequenceStride);
   }
 
   /** factor * step + rest of numbers that are not negative. */

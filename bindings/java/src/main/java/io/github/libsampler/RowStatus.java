@@ -27,10 +27,13 @@ public final class RowStatus {
   public static final int INVALID_CANDIDATE = 16;
 
   /**
-   * A draft token id is outside the vocabulary, or a draft length outside [0, numDrafts]. Such a
+   * A draft token id is outside the vocabulary, or a draft count outside [0, numDrafts]. Such a
    * draft is rejected; the row is otherwise good and has its tokens.
    */
   public static final int INVALID_DRAFT = 32;
+
+  /** The row's element of {@code slots} is outside [0, numSlots). */
+  public static final int INVALID_SLOT = 64;
 
   private RowStatus() {}
 }

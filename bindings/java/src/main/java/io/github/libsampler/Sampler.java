@@ -1,15 +1,19 @@
 package io.github.libsampler;
 
+import io.github.libsampler.internal.Layout;
 import io.github.libsampler.internal.Raw;
+import io.github.libsampler.internal.RawConstants;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * A sampler: a device, its threads and, if wanted, a workspace.
  *
  * <pre>{@code
  * try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(5).build()) {
- *   sampler.topKTopP(args);
+ *   sampler.topKTopP(rows, 50, 0.95f, 0.8f, seed, step, tokens);
  * }
  * }</pre>
  *
@@ -18,9 +22,16 @@ import java.lang.ref.Reference;
  * longer reachable.
  *
  * <p>A call on a CPU sampler has done its work when it returns; one on a CUDA sampler is enqueued
- * on the stream of its arguments. Each throws {@link InvalidArgumentException} when an argument
- * breaks a rule, another {@link SamplerException} when the library fails for another reason, and {@link
- * IllegalStateException} when the sampler is closed.
+ * on the stream of its arguments.
+ *
+ * <p>The simple calls, {@link #topKTopP} and its like, have plain arguments and are for a CPU
+ * sampler with a workspace. Each draws one token per row, or writes a row for each. The full calls,
+ * {@link #sample}, {@link #filter}, {@link #select}, {@link #verify} and {@link #residual}, have
+ * every option, and allocate nothing.
+ *
+ * <p>Each throws {@link InvalidArgumentException} when an argument breaks a rule, another {@link
+ * SamplerException} when the library fails for another reason, and {@link IllegalStateException}
+ * when the sampler is closed.
  */
 public final class Sampler implements AutoCloseable {
   private static final Cleaner CLEANER = Cleaner.create();
@@ -61,7 +72,7 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
-   * Draws one token per row from what top-k, top-p and min-p keep of it: every option in one call.
+   * Draws one token per output row from what the filters keep of its input row.
    *
    * @param args the arguments
    */
@@ -70,112 +81,222 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
-   * Draws one token per row from the topK most likely tokens whose probability reaches topP.
+   * Writes what the filters keep of each row: softmax without filters, renormalisation, masks.
    *
    * @param args the arguments
    */
-  public void topKTopP(TopKTopPArgs args) {
+  public void filter(FilterArgs args) {
     call(args, false);
   }
 
   /**
-   * Draws one token per row from the topK most likely tokens.
+   * Writes the first numSelected tokens of each row, by value, then id: their values and ids.
    *
    * @param args the arguments
    */
-  public void topK(TopKArgs args) {
+  public void select(SelectArgs args) {
     call(args, false);
   }
 
   /**
-   * Draws one token per row from the nucleus: the likeliest tokens whose probability reaches topP.
+   * Verifies each sequence's chain of drafts and emits between 1 and numDrafts + 1 tokens. Draft
+   * x is accepted with probability min(1, p(x) / q(x)), p the target's, q the draft's; at the
+   * first rejection a token is drawn from max(p - q, 0), and after the last draft from p.
    *
    * @param args the arguments
    */
-  public void topP(TopPArgs args) {
+  public void verify(VerifyArgs args) {
     call(args, false);
   }
 
   /**
-   * Draws one token per row from those at least minP times as likely as the likeliest.
-   *
-   * @param args the arguments
-   */
-  public void minP(MinPArgs args) {
-    call(args, false);
-  }
-
-  /**
-   * Gives the first token of each row in rank order, the same as sampling at temperature 0.
-   *
-   * @param args the arguments
-   */
-  public void argmax(ArgmaxArgs args) {
-    call(args, false);
-  }
-
-  /**
-   * Writes the probabilities of each row of logits at the temperature; one-hot when greedy.
-   *
-   * @param args the arguments
-   */
-  public void softmax(SoftmaxArgs args) {
-    call(args, false);
-  }
-
-  /**
-   * Writes each row's probabilities with all but the topK largest set to 0, renormalised.
-   *
-   * @param args the arguments
-   */
-  public void topKRenorm(TopKRenormArgs args) {
-    call(args, false);
-  }
-
-  /**
-   * Writes each row's probabilities with all outside the nucleus set to 0, renormalised.
-   *
-   * @param args the arguments
-   */
-  public void topPRenorm(TopPRenormArgs args) {
-    call(args, false);
-  }
-
-  /**
-   * Writes each row of logits with all but the topK largest set to -inf.
-   *
-   * @param args the arguments
-   */
-  public void topKMask(TopKMaskArgs args) {
-    call(args, false);
-  }
-
-  /**
-   * Writes the first numSelected tokens of each row in rank order: their values and ids.
-   *
-   * @param args the arguments
-   */
-  public void topKSelect(TopKSelectArgs args) {
-    call(args, false);
-  }
-
-  /**
-   * Verifies each row's chain of drafts and emits between 1 and numDrafts + 1 tokens.
-   *
-   * @param args the arguments
-   */
-  public void chainSpeculative(ChainSpeculativeArgs args) {
-    call(args, false);
-  }
-
-  /**
-   * Writes what a token is drawn from after a rejection: max(p - q, 0) of each row, renormalised,
-   * or p where that is 0 everywhere.
+   * Writes what {@link #verify} draws from after a rejection: max(p - q, 0) of each row,
+   * renormalised, or p where that is 0 everywhere.
    *
    * @param args the arguments
    */
   public void residual(ResidualArgs args) {
     call(args, false);
+  }
+
+  /**
+   * Gives the token of the largest value of each row.
+   *
+   * @param input rows of logits or probabilities
+   * @param outTokenIds [numRows] where the tokens go
+   */
+  public void argmax(Rows input, int[] outTokenIds) {
+    draw(input, new Params().temperature(0), 0, 0, outTokenIds);
+  }
+
+  /**
+   * Draws from the whole row.
+   *
+   * @param input rows of logits or probabilities
+   * @param temperature what logits are divided by; at most 1e-5: greedy
+   * @param seed use each pair of seed and offset once
+   * @param offset another one for each step
+   * @param outTokenIds [numRows] where the tokens go
+   */
+  public void categorical(
+      Rows input, float temperature, long seed, long offset, int[] outTokenIds) {
+    draw(input, new Params().temperature(temperature), seed, offset, outTokenIds);
+  }
+
+  /**
+   * Draws from the likeliest tokens.
+   *
+   * @param input rows of logits or probabilities
+   * @param topK how many of the likeliest tokens to keep; &lt;= 0: all
+   * @param temperature what logits are divided by; at most 1e-5: greedy
+   * @param seed use each pair of seed and offset once
+   * @param offset another one for each step
+   * @param outTokenIds [numRows] where the tokens go
+   */
+  public void topK(
+      Rows input, int topK, float temperature, long seed, long offset, int[] outTokenIds) {
+    draw(input, new Params().temperature(temperature).topK(topK), seed, offset, outTokenIds);
+  }
+
+  /**
+   * Draws from the nucleus.
+   *
+   * @param input rows of logits or probabilities
+   * @param topP keeps the likeliest tokens whose probability reaches it; &gt;= 1: all
+   * @param temperature what logits are divided by; at most 1e-5: greedy
+   * @param seed use each pair of seed and offset once
+   * @param offset another one for each step
+   * @param outTokenIds [numRows] where the tokens go
+   */
+  public void topP(
+      Rows input, float topP, float temperature, long seed, long offset, int[] outTokenIds) {
+    draw(input, new Params().temperature(temperature).topP(topP), seed, offset, outTokenIds);
+  }
+
+  /**
+   * Draws from the tokens whose probability is not too far below the largest.
+   *
+   * @param input rows of logits or probabilities
+   * @param minP keeps the tokens at least so many times as likely as the likeliest; &lt;= 0: all
+   * @param temperature what logits are divided by; at most 1e-5: greedy
+   * @param seed use each pair of seed and offset once
+   * @param offset another one for each step
+   * @param outTokenIds [numRows] where the tokens go
+   */
+  public void minP(
+      Rows input, float minP, float temperature, long seed, long offset, int[] outTokenIds) {
+    draw(input, new Params().temperature(temperature).minP(minP), seed, offset, outTokenIds);
+  }
+
+  /**
+   * Draws from what top-k keeps, then top-p of that.
+   *
+   * @param input rows of logits or probabilities
+   * @param topK how many of the likeliest tokens to keep; &lt;= 0: all
+   * @param topP keeps the likeliest tokens whose probability reaches it; &gt;= 1: all
+   * @param temperature what logits are divided by; at most 1e-5: greedy
+   * @param seed use each pair of seed and offset once
+   * @param offset another one for each step
+   * @param outTokenIds [numRows] where the tokens go
+   */
+  public void topKTopP(
+      Rows input, int topK, float topP, float temperature, long seed, long offset, int[]
+      outTokenIds) {
+    draw(input, new Params().temperature(temperature).topK(topK).topP(topP), seed, offset,
+        outTokenIds);
+  }
+
+  /**
+   * Writes the probabilities of logits at the temperature; 0 for a bad row.
+   *
+   * @param input rows of logits or probabilities
+   * @param temperature what logits are divided by; at most 1e-5: greedy
+   * @param output [numRows, numCols] where the rows go
+   */
+  public void softmax(Rows input, float temperature, float[] output) {
+    write(input, new Params().temperature(temperature), OutputKind.PROBABILITIES, output);
+  }
+
+  /**
+   * Writes probabilities: those of the topK largest renormalised, 0 elsewhere and in bad rows.
+   *
+   * @param input rows of logits or probabilities
+   * @param topK how many of the likeliest tokens to keep; &lt;= 0: all
+   * @param output [numRows, numCols] where the rows go
+   */
+  public void topKRenorm(Rows input, int topK, float[] output) {
+    write(input, new Params().topK(topK), OutputKind.PROBABILITIES, output);
+  }
+
+  /**
+   * Writes probabilities: those of the nucleus renormalised, 0 elsewhere and in bad rows.
+   *
+   * @param input rows of logits or probabilities
+   * @param topP keeps the likeliest tokens whose probability reaches it; &gt;= 1: all
+   * @param output [numRows, numCols] where the rows go
+   */
+  public void topPRenorm(Rows input, float topP, float[] output) {
+    write(input, new Params().topP(topP), OutputKind.PROBABILITIES, output);
+  }
+
+  /**
+   * Writes logits, with all but the topK largest set to -inf. A bad row is copied.
+   *
+   * @param input rows of logits or probabilities
+   * @param topK how many of the likeliest tokens to keep; &lt;= 0: all
+   * @param output [numRows, numCols] where the rows go
+   */
+  public void topKMask(Rows input, int topK, float[] output) {
+    write(input, new Params().topK(topK), OutputKind.VALUES, output);
+  }
+
+  /**
+   * Writes the first tokens of each row, largest value first. Where there are fewer the rest is
+   * -inf (probabilities: 0) and -1.
+   *
+   * @param input rows of logits or probabilities
+   * @param numSelected how many, in [1, numCols]
+   * @param outValues [numRows, numSelected] where the values go; null: nowhere
+   * @param outTokenIds [numRows, numSelected] where the ids go; null: nowhere
+   */
+  public void topKSelect(Rows input, int numSelected, float[] outValues, int[] outTokenIds) {
+    call(new SelectArgs().input(input).numSelected(numSelected).outValues(Array.f32(outValues))
+        .outTokenIds(Array.i32(outTokenIds)), false);
+  }
+
+  /**
+   * Verifies a chain of draft tokens for each sequence, so that what is emitted follows the
+   * target's distribution. {@link VerifyArgs} tells how the rows lie.
+   *
+   * @param target [sequences, numDrafts + 1, numCols]
+   * @param draft [sequences, numDrafts, numCols]; null for a deterministic drafter
+   * @param draftTokenIds [sequences, numDrafts]
+   * @param numDrafts how many drafts a sequence has
+   * @param seed use each pair of seed and offset once
+   * @param offset another one for each step
+   * @param outTokenIds [sequences, numDrafts + 1] where the accepted drafts, one token more, then
+   *     -1 go
+   * @param outAcceptedCounts [sequences] where the number of drafts that would be accepted each on
+   *     its own goes; null: nowhere
+   * @param outEmittedCounts [sequences] where the number of drafts before the first rejection goes;
+   *     null: nowhere
+   */
+  public void chainSpeculative(Rows target, Rows draft, int[] draftTokenIds, int numDrafts,
+      long seed, long offset, int[] outTokenIds, int[] outAcceptedCounts, int[] outEmittedCounts) {
+    call(new VerifyArgs().target(target).draft(draft).draftTokenIds(Array.i32(draftTokenIds))
+        .numDrafts(numDrafts).random(new Random(seed, offset))
+        .outTokenIds(Array.i32(outTokenIds)).outAcceptedCounts(Array.i32(outAcceptedCounts))
+        .outEmittedCounts(Array.i32(outEmittedCounts)), false);
+  }
+
+  private void draw(Rows input, Params params, long seed, long offset, int[] outTokenIds) {
+    call(new SampleArgs().input(input).params(params).random(new Random(seed, offset))
+        .outTokenIds(Array.i32(outTokenIds)), false);
+  }
+
+  private void write(Rows input, Params params, OutputKind kind, float[] output) {
+    call(new FilterArgs().input(input).params(params).outputKind(kind).output(Array.f32(output)),
+        false);
   }
 
   /**
@@ -213,8 +334,8 @@ public final class Sampler implements AutoCloseable {
     private DeviceType deviceType = DeviceType.CPU;
     private int deviceId;
     private int numThreads;
-    private long maxRows;
-    private long maxCols;
+    private int maxRows;
+    private int maxCols;
     private long fallbackTokenId;
     private boolean useFallbackToken;
     private boolean hostParameters;
@@ -263,7 +384,7 @@ public final class Sampler implements AutoCloseable {
      * @param maxRows in [0, 2^31); 0, the default: there is none, and each call brings its own
      * @return this
      */
-    public Builder maxRows(long maxRows) {
+    public Builder maxRows(int maxRows) {
       this.maxRows = maxRows;
       return this;
     }
@@ -274,7 +395,7 @@ public final class Sampler implements AutoCloseable {
      * @param maxCols in [0, 2^20); 0, the default: there is none, and each call brings its own
      * @return this
      */
-    public Builder maxCols(long maxCols) {
+    public Builder maxCols(int maxCols) {
       this.maxCols = maxCols;
       return this;
     }
@@ -292,8 +413,9 @@ public final class Sampler implements AutoCloseable {
     }
 
     /**
-     * Sets whether a CUDA sampler takes the numbers per row (temperatures, topKs, topPs, minPs,
-     * seeds, offsets) as arrays and direct buffers. A CPU sampler ignores it.
+     * Sets whether a CUDA sampler takes the numbers per row or slot (the arrays of {@link
+     * RowParams} and {@link Random}, and selectedCounts) as arrays and direct buffers. A CPU
+     * sampler ignores it.
      *
      * @param hostParameters false, the default: they are device memory like all other arrays
      * @return this
@@ -325,20 +447,47 @@ public final class Sampler implements AutoCloseable {
      * @throws UnsatisfiedLinkError when the native library is not found; the message tells why
      */
     public Sampler build() {
-      final long address = Raw.shimCreate(deviceType.ordinal(), deviceId, numThreads, maxRows,
-          maxCols, fallbackTokenId, useFallbackToken ? 1 : 0, hostParameters ? 1 : 0,
-          checkPointers ? 1 : 0);
+      final boolean isCuda = deviceType == DeviceType.CUDA;
+      final ByteBuffer memory = Raw.javaAllocate(Call.SIZE);
+      if (memory == null) {
+        throw new NativeMemoryException("no memory for a sampler");
+      }
+      final long address = create(memory);
+      try {
+        check(address);
+      } catch (SamplerException failed) {
+        Raw.shimDestroy(address);
+        Raw.javaFree(memory);
+        throw failed;
+      }
+      return new Sampler(new Handle(address, memory, isCuda, isCuda && !hostParameters));
+    }
+
+    /** The struct's other members are 0, as the memory is. */
+    private long create(ByteBuffer memory) {
+      final ByteBuffer options = memory.order(ByteOrder.nativeOrder());
+      options.putLong(Layout.OPTIONS_STRUCT_SIZE, Layout.OPTIONS_SIZE);
+      options.putInt(Layout.OPTIONS_ABI_VERSION, RawConstants.SAMPLER_ABI_VERSION);
+      options.putInt(Layout.OPTIONS_DEVICE_TYPE, deviceType.ordinal());
+      options.putInt(Layout.OPTIONS_DEVICE_ID, deviceId);
+      options.putInt(Layout.OPTIONS_NUM_THREADS, numThreads);
+      options.putLong(Layout.OPTIONS_MAX_ROWS, maxRows);
+      options.putLong(Layout.OPTIONS_MAX_COLS, maxCols);
+      options.putLong(Layout.OPTIONS_FALLBACK_TOKEN_ID, fallbackTokenId);
+      options.putInt(Layout.OPTIONS_USE_FALLBACK_TOKEN, useFallbackToken ? 1 : 0);
+      options.putInt(Layout.OPTIONS_HOST_PARAMETERS, hostParameters ? 1 : 0);
+      options.putInt(Layout.OPTIONS_CHECK_POINTERS, checkPointers ? 1 : 0);
+      return Raw.shimCreate(Raw.javaAddress(options));
+    }
+
+    private static void check(long address) {
       if (address == 0) {
         throw new NativeMemoryException("no memory for a sampler");
       }
       final Status status = Status.of(Raw.shimStatus(address));
       if (status != Status.OK) {
-        final String message = Raw.shimError(address);
-        Raw.shimDestroy(address);
-        throw SamplerException.of(status, message);
+        throw SamplerException.of(status, Raw.shimError(address));
       }
-      final boolean isCuda = deviceType == DeviceType.CUDA;
-      return new Sampler(new Handle(address, isCuda, isCuda && !hostParameters));
     }
   }
 }

@@ -2,7 +2,7 @@ package io.github.libsampler;
 
 /**
  * A call failed. The message is one line: which argument, its value, the rule, with the argument's
- * name as the C headers have it, {@code num_rows} for {@code numRows}.
+ * path as the C headers have it, {@code input.num_rows} for {@code numRows} of the input.
  */
 public class SamplerException extends RuntimeException {
   private static final long serialVersionUID = 1L;

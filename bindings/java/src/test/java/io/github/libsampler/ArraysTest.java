@@ -6,97 +6,140 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.DoubleBuffer;
-import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every array of every operation: too short, of the wrong kind, in the wrong place. */
+/** Every array of every full call: too short, of another type, in the wrong place. */
 final class ArraysTest {
   private static final int ROWS = 2;
   private static final int COLS = 8;
   private static final int DRAFTS = 3;
   private static final int SELECTED = 4;
 
-  private static final Map<String, Integer> SCALARS =
-      Map.of("numRows", ROWS, "numCols", COLS, "numSeeds", ROWS, "numOffsets", ROWS,
-          "numInputRows", ROWS, "numDrafts", DRAFTS, "numSelected", SELECTED);
+  /** Of sequences: ROWS of them. */
+  private static final Map<String, Integer> SCALARS = Map.ofEntries(
+      Map.entry("input.num_rows", ROWS), Map.entry("input.num_cols", COLS),
+      Map.entry("target.num_cols", COLS), Map.entry("draft.num_cols", COLS),
+      Map.entry("num_row_indices", ROWS), Map.entry("num_slots", ROWS),
+      Map.entry("random.num_seeds", ROWS), Map.entry("random.num_offsets", ROWS),
+      Map.entry("num_drafts", DRAFTS), Map.entry("num_selected", SELECTED));
 
   /** Elements that the calls of this test need; two for all other arrays, one a row. */
   private static final Map<String, Integer> LENGTHS = Map.ofEntries(
-      Map.entry("input", ROWS * COLS), Map.entry("candidateIds", ROWS * COLS),
-      Map.entry("output", ROWS * COLS), Map.entry("target", ROWS * (DRAFTS + 1) * COLS),
-      Map.entry("targetCandidateIds", ROWS * (DRAFTS + 1) * COLS),
-      Map.entry("targetCandidateCounts", ROWS * (DRAFTS + 1)),
-      Map.entry("draft", ROWS * DRAFTS * COLS),
-      Map.entry("draftCandidateIds", ROWS * DRAFTS * COLS),
-      Map.entry("draftCandidateCounts", ROWS * DRAFTS),
-      Map.entry("draftTokenIds", ROWS * DRAFTS),
-      Map.entry("chain_speculative outTokenIds", ROWS * (DRAFTS + 1)),
-      Map.entry("residual target", ROWS * COLS), Map.entry("residual draft", ROWS * COLS),
-      Map.entry("residual draftTokenIds", ROWS),
-      Map.entry("top_k_select outTokenIds", ROWS * SELECTED),
-      Map.entry("top_k_select outValues", ROWS * SELECTED));
+      Map.entry("input.values", ROWS * COLS), Map.entry("input.candidate_ids", ROWS * COLS),
+      Map.entry("output", ROWS * COLS),
+      Map.entry("verify target.values", ROWS * (DRAFTS + 1) * COLS),
+      Map.entry("verify target.candidate_ids", ROWS * (DRAFTS + 1) * COLS),
+      Map.entry("verify target.candidate_counts", ROWS * (DRAFTS + 1)),
+      Map.entry("verify draft.values", ROWS * DRAFTS * COLS),
+      Map.entry("verify draft.candidate_ids", ROWS * DRAFTS * COLS),
+      Map.entry("verify draft.candidate_counts", ROWS * DRAFTS),
+      Map.entry("verify draft_token_ids", ROWS * DRAFTS),
+      Map.entry("verify out_token_ids", ROWS * (DRAFTS + 1)),
+      Map.entry("residual target.values", ROWS * COLS),
+      Map.entry("residual draft.values", ROWS * COLS),
+      Map.entry("select out_token_ids", ROWS * SELECTED),
+      Map.entry("select out_values", ROWS * SELECTED));
+
+  private static final Set<ElementType> VALUES =
+      Set.of(ElementType.F32, ElementType.F16, ElementType.BF16);
 
   static Iterable<String> operations() {
     return Operations.NAMES;
   }
 
-  private static int lengthOf(String operation, String member) {
-    final Integer length = LENGTHS.get(operation + " " + member);
-    return length != null ? length : LENGTHS.getOrDefault(member, ROWS);
+  /** The arrays of a call; a residual has no candidates. */
+  private static List<String> arrays(String operation) {
+    final List<String> paths = Operations.arrays(operation);
+    paths.removeIf(path -> operation.equals("residual") && path.contains("candidate"));
+    return paths;
   }
 
-  /** out_token_ids of outTokenIds. */
-  private static String nameInC(String member) {
-    return member.replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT);
+  /** All that go with an array: a residual takes either the drafter's rows or its tokens. */
+  private static List<String> arraysWith(String path, String operation) {
+    final String excluded = path.equals("draft_token_ids") ? "draft.values" : "draft_token_ids";
+    final List<String> paths = arrays(operation);
+    paths.removeIf(other -> operation.equals("residual") && other.equals(excluded));
+    return paths;
   }
 
-  /** All that go with a member: a residual takes either the drafter's rows or its tokens. */
-  private static List<String> arraysWith(String member, String operation, Arguments args) {
-    final String excluded = member.equals("draftTokenIds") ? "draft" : "draftTokenIds";
-    final List<String> names = Operations.arrays(args);
-    names.removeIf(name -> operation.equals("residual") && name.equals(excluded));
-    return names;
+  private static int lengthOf(String operation, String path) {
+    final Integer length = LENGTHS.get(operation + " " + path);
+    return length != null ? length : LENGTHS.getOrDefault(path, ROWS);
   }
 
-  /** f32 and i32 throughout, all arrays set that go with a member, as long as they must be. */
+  /** The types that a member may have. */
+  private static Set<ElementType> typesOf(String operation, String path) {
+    if (path.endsWith(".values") || path.equals("output")
+        || operation.equals("select") && path.equals("out_values")) {
+      return VALUES;
+    } else if (path.endsWith("ids")) {
+      return Set.of(ElementType.I32, ElementType.I64);
+    } else if (path.matches("random.seeds|random.offsets")) {
+      return Set.of(ElementType.I64);
+    } else if (path.matches("row_params.*_p|row_params.temperature|out_logprobs|out_values")) {
+      return Set.of(ElementType.F32);
+    }
+    return Set.of(ElementType.I32);
+  }
+
+  /** The first type that a member may have. */
+  private static ElementType typeOf(String operation, String path) {
+    return Stream.of(ElementType.values()).filter(typesOf(operation, path)::contains).findFirst()
+        .orElseThrow();
+  }
+
+  private static String nameInErrors(String path) {
+    return path.replace("row_params.", "row_params->");
+  }
+
+  /** All arrays set that go with one, as long as they must be. */
   private static Arguments completeArguments(String operation, String with) {
     final Arguments args = Operations.newArguments(operation);
-    SCALARS.forEach((member, value) -> {
-      if (Operations.has(args, member)) {
-        Operations.setScalar(args, member, value);
+    SCALARS.forEach((path, value) -> {
+      if (Operations.has(args, path)) {
+        Operations.setScalar(args, path, value);
       }
     });
-    for (String member : arraysWith(with, operation, args)) {
-      Operations.setArray(args, member, newArray(operation, args, member, 0));
+    if (operation.equals("verify")) {
+      Operations.setScalar(args, "target.num_rows", ROWS * (DRAFTS + 1));
+      Operations.setScalar(args, "draft.num_rows", ROWS * DRAFTS);
+    } else if (operation.equals("residual")) {
+      final boolean hasDraft = !with.equals("draft_token_ids");
+      Operations.setScalar(args, "target.num_rows", ROWS);
+      Operations.setScalar(args, "target.kind", InputKind.PROBABILITIES.ordinal());
+      Operations.setScalar(args, "draft.num_rows", hasDraft ? ROWS : 0);
+      Operations.setScalar(args, "draft.num_cols", hasDraft ? COLS : 0);
+      Operations.setScalar(args, "draft.kind", hasDraft ? 1 : 0);
+    }
+    for (String path : arraysWith(with, operation)) {
+      Operations.setArray(args, path, newArray(operation, path, 0));
     }
     return args;
   }
 
-  private static Class<?> arrayType(Arguments args, String member) {
-    for (Class<?> type : Operations.arrayTypes(args, member)) {
-      if (type == float[].class || type == int[].class) {
-        return type;
-      }
-    }
-    return long[].class;
+  private static Array newArray(String operation, String path, int more) {
+    final ElementType type = typeOf(operation, path);
+    return Operations.arrayOf(
+        Operations.newArray(type, lengthOf(operation, path) + more), type);
   }
 
-  private static Object newArray(String operation, Arguments args, String member, int more) {
-    return Operations.newArray(arrayType(args, member), lengthOf(operation, member) + more);
-  }
-
-  private static Buffer newBuffer(String operation, Arguments args, String member, int more) {
-    return Operations.directCopy(newArray(operation, args, member, more), 1);
+  private static Array newBuffer(String operation, String path, int more) {
+    final ElementType type = typeOf(operation, path);
+    return Array.of(Operations.directCopy(
+        Operations.newArray(type, lengthOf(operation, path) + more), 1), type);
   }
 
   private static Sampler newSampler() {
-    return Sampler.builder().maxRows(ROWS).maxCols(COLS).build();
+    return Sampler.builder().maxRows(ROWS * (DRAFTS + 1)).maxCols(COLS).build();
   }
 
   private static void expectRefusal(String message, Executable call) {
@@ -112,8 +155,8 @@ final class ArraysTest {
     final Arguments args = completeArguments(operation, "output");
     try (Sampler sampler = newSampler()) {
       Operations.call(sampler, operation, args);
-      for (String member : arraysWith("output", operation, args)) {
-        Operations.setBuffer(args, member, newBuffer(operation, args, member, 0));
+      for (String path : arraysWith("output", operation)) {
+        Operations.setArray(args, path, newBuffer(operation, path, 0));
       }
       Operations.call(sampler, operation, args);
     }
@@ -123,20 +166,42 @@ final class ArraysTest {
   @MethodSource("operations")
   void shortArraysAndBuffers(String operation) {
     try (Sampler sampler = newSampler()) {
-      for (String member : Operations.arrays(Operations.newArguments(operation))) {
-        final int needed = lengthOf(operation, member);
-        final String message = nameInC(member) + " has " + (needed - 1)
-            + " elements; it must have at least " + needed + " for these rows, columns and strides";
-        final Arguments args = completeArguments(operation, member);
-        Operations.setArray(args, member, newArray(operation, args, member, -1));
+      for (String path : arrays(operation)) {
+        final int needed = lengthOf(operation, path);
+        final String who = path.contains(".") ? path.substring(0, path.indexOf('.')) : "it";
+        final String message = nameInErrors(path) + " has " + (needed - 1) + " elements; " + who
+            + " needs " + needed;
+        final Arguments args = completeArguments(operation, path);
+        Operations.setArray(args, path, newArray(operation, path, -1));
         expectRefusal(message, () -> Operations.call(sampler, operation, args));
-        Operations.setBuffer(args, member, newBuffer(operation, args, member, -1));
+        Operations.setArray(args, path, newBuffer(operation, path, -1));
         expectRefusal(message, () -> Operations.call(sampler, operation, args));
-        Operations.setBuffer(args, member, ByteBuffer.allocateDirect(
-            Operations.elementBytes(newArray(operation, args, member, 0)) * needed - 1)
-            .order(ByteOrder.nativeOrder()));
+        final ElementType type = typeOf(operation, path);
+        Operations.setArray(args, path, Array.of(ByteBuffer.allocateDirect(
+            type.bytes * needed - 1).order(ByteOrder.nativeOrder()), type));
         expectRefusal(message, () -> Operations.call(sampler, operation, args));
       }
+    }
+  }
+
+  /** Outputs of a draw are by row index, parameters by slot. */
+  @Test
+  void lengthsOfRowIndicesAndSlots() {
+    try (Sampler sampler = newSampler()) {
+      final SampleArgs args = new SampleArgs().input(new Rows(new float[COLS], 1, COLS))
+          .rowIndices(Array.i32(new int[3])).outTokenIds(Array.i32(new int[2]));
+      expectRefusal("out_token_ids has 2 elements; it needs 3", () -> sampler.sample(args));
+      args.outTokenIds(Array.i32(new int[3])).slots(Array.i32(new int[3])).numSlots(5)
+          .rowParams(new RowParams().topK(Array.i32(new int[4])));
+      expectRefusal("row_params->top_k has 4 elements; row_params needs 5",
+          () -> sampler.sample(args));
+      args.rowParams(null).random(new Random().streams(Array.i32(new int[4])));
+      expectRefusal("random.streams has 4 elements; random needs 5", () -> sampler.sample(args));
+      args.random(new Random().seeds(Array.i64(new long[4])));
+      expectRefusal("random.num_seeds is 4; it must be 1 or the number of slots, 5",
+          () -> sampler.sample(args));
+      args.random(new Random().seeds(Array.i64(new long[4])).numSeeds(5));
+      expectRefusal("random.seeds has 4 elements; random needs 5", () -> sampler.sample(args));
     }
   }
 
@@ -144,20 +209,16 @@ final class ArraysTest {
   @MethodSource("operations")
   void elementsOfAnotherType(String operation) {
     try (Sampler sampler = newSampler()) {
-      for (String member : Operations.arrays(Operations.newArguments(operation))) {
-        final Arguments args = completeArguments(operation, member);
-        final Class<?> type = arrayType(args, member);
-        final Object other = type == float[].class ? new int[64] : new float[64];
-        Operations.setBuffer(args, member, Operations.directCopy(other, 0));
-        expectRefusal(nameInC(member) + " has elements of type "
-            + other.getClass().getComponentType() + "; they must be of type "
-            + type.getComponentType(), () -> Operations.call(sampler, operation, args));
-        // The wider or narrower type of the same member: short[] for f32, long[] for i32.
-        for (Class<?> wrong : Operations.arrayTypes(args, member)) {
-          if (wrong != type) {
-            Operations.setArray(args, member, Operations.newArray(wrong, 64));
-            expectRefusal(nameInC(member) + " has elements of type " + wrong.getComponentType()
-                + "; they must be of type " + type.getComponentType(),
+      for (String path : arrays(operation)) {
+        final Set<ElementType> types = typesOf(operation, path);
+        final String names = Stream.of(ElementType.values()).filter(types::contains)
+            .map(Object::toString).collect(Collectors.joining(" or "));
+        for (ElementType wrong : ElementType.values()) {
+          if (!types.contains(wrong)) {
+            final Arguments args = completeArguments(operation, path);
+            Operations.setArray(
+                args, path, Operations.arrayOf(Operations.newArray(wrong, 64), wrong));
+            expectRefusal(nameInErrors(path) + " is of " + wrong + "; it must be of " + names,
                 () -> Operations.call(sampler, operation, args));
           }
         }
@@ -167,52 +228,72 @@ final class ArraysTest {
 
   @ParameterizedTest
   @MethodSource("operations")
-  void buffersThatCannotBeUsed(String operation) {
-    final Arguments args = completeArguments(operation, "output");
+  void readOnlyBuffers(String operation) {
+    try (Sampler sampler = newSampler()) {
+      for (String path : arrays(operation)) {
+        final Arguments args = completeArguments(operation, path);
+        Operations.setArray(args, path, Array.of(ByteBuffer.allocateDirect(1024)
+            .asReadOnlyBuffer().order(ByteOrder.nativeOrder()), typeOf(operation, path)));
+        if (path.startsWith("out")) {
+          expectRefusal(path + " is a read-only buffer; it is written",
+              () -> Operations.call(sampler, operation, args));
+        } else {
+          Operations.call(sampler, operation, args);
+        }
+      }
+    }
+  }
+
+  @Test
+  void draftTokensOfAnotherTypeThanTheOutput() {
+    final VerifyArgs args = (VerifyArgs) completeArguments("verify", "draft.values");
+    args.outTokenIds(Array.i64(new long[ROWS * (DRAFTS + 1)]));
+    try (Sampler sampler = newSampler()) {
+      expectRefusal("draft_token_ids is of I32 and out_token_ids of I64; they must be of one type",
+          () -> sampler.verify(args));
+    }
+  }
+
+  @Test
+  void buffersThatCannotBeUsed() {
     final ByteOrder otherOrder = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN
         ? ByteOrder.LITTLE_ENDIAN : ByteOrder.BIG_ENDIAN;
     final ByteBuffer swapped = ByteBuffer.allocateDirect(1024).order(otherOrder);
     final ByteBuffer direct = ByteBuffer.allocateDirect(1024).order(ByteOrder.nativeOrder());
-    for (String member : Operations.arrays(args)) {
-      final String name = nameInC(member);
-      final String onHeap = name + " is a buffer on the Java heap; it must be direct, or an array";
-      final String order = name + " is a buffer of order " + otherOrder
-          + "; it must be of this machine's, " + ByteOrder.nativeOrder();
-      final String type =
-          name + " is a buffer of double or char; it must be of the elements or of bytes";
-      expectRefusal(onHeap,
-          () -> Operations.setBuffer(args, member, FloatBuffer.allocate(64)));
-      expectRefusal(onHeap, () -> Operations.setBuffer(args, member,
-          ByteBuffer.allocate(64).order(ByteOrder.nativeOrder())));
-      expectRefusal(order, () -> Operations.setBuffer(args, member, swapped));
-      expectRefusal(order, () -> Operations.setBuffer(args, member, swapped.asFloatBuffer()));
-      expectRefusal(order, () -> Operations.setBuffer(args, member, swapped.asShortBuffer()));
-      expectRefusal(order, () -> Operations.setBuffer(args, member, swapped.asIntBuffer()));
-      expectRefusal(order, () -> Operations.setBuffer(args, member, swapped.asLongBuffer()));
-      expectRefusal(type, () -> Operations.setBuffer(args, member, direct.asDoubleBuffer()));
-      expectRefusal(type, () -> Operations.setBuffer(args, member, direct.asCharBuffer()));
-      expectRefusal(type, () -> Operations.setBuffer(args, member, DoubleBuffer.allocate(1)));
-      final Buffer readOnly =
-          direct.duplicate().order(ByteOrder.nativeOrder()).asReadOnlyBuffer()
-              .order(ByteOrder.nativeOrder());
-      if (member.startsWith("out")) {
-        expectRefusal(name + " is a read-only buffer; it is written",
-            () -> Operations.setBuffer(args, member, readOnly));
-      } else {
-        Operations.setBuffer(args, member, readOnly);
-      }
-    }
+    final Map<ElementType, Function<ByteBuffer, Buffer>> views = Map.of(
+        ElementType.F32, ByteBuffer::asFloatBuffer, ElementType.F16, ByteBuffer::asShortBuffer,
+        ElementType.BF16, ByteBuffer::asShortBuffer, ElementType.I32, ByteBuffer::asIntBuffer,
+        ElementType.I64, ByteBuffer::asLongBuffer);
+    final String onHeap = "the buffer is on the Java heap; it must be direct, or an array";
+    final String order = "the buffer is of order " + otherOrder + "; it must be of this machine's, "
+        + ByteOrder.nativeOrder();
+    views.forEach((type, view) -> {
+      final String other =
+          "the buffer has elements of another type; they must be of " + type + ", or bytes";
+      final ByteBuffer heap = ByteBuffer.allocate(64).order(ByteOrder.nativeOrder());
+      expectRefusal(onHeap, () -> Array.of(heap, type));
+      expectRefusal(onHeap, () -> Array.of(view.apply(heap), type));
+      expectRefusal(order, () -> Array.of(swapped, type));
+      expectRefusal(order, () -> Array.of(view.apply(swapped), type));
+      expectRefusal(other, () -> Array.of(direct.asDoubleBuffer(), type));
+      expectRefusal(other, () -> Array.of(direct.asCharBuffer(), type));
+      views.forEach((otherType, otherView) -> {
+        if (otherView.apply(direct).getClass() != view.apply(direct).getClass()) {
+          expectRefusal(other, () -> Array.of(otherView.apply(direct), type));
+        }
+      });
+    });
   }
 
   @ParameterizedTest
   @MethodSource("operations")
   void addressesOnTheCpu(String operation) {
     try (Sampler sampler = newSampler()) {
-      for (String member : Operations.arrays(Operations.newArguments(operation))) {
-        final Arguments args = completeArguments(operation, member);
-        Operations.setAddress(args, member, 4096);
-        expectRefusal(nameInC(member) + " is an address of device memory; here it must be an array"
-            + " or a direct buffer", () -> Operations.call(sampler, operation, args));
+      for (String path : arrays(operation)) {
+        final Arguments args = completeArguments(operation, path);
+        Operations.setArray(args, path, Array.onDevice(4096, typeOf(operation, path)));
+        expectRefusal(nameInErrors(path) + " is an address of device memory; here it must be an"
+            + " array or a direct buffer", () -> Operations.call(sampler, operation, args));
       }
     }
   }
@@ -221,26 +302,30 @@ final class ArraysTest {
   @ParameterizedTest
   @MethodSource("operations")
   void arraysOnCuda(String operation) {
-    final Handle allOnDevice = new Handle(0, true, true);
-    final Handle hostParameters = new Handle(0, true, false);
-    final java.util.Set<String> parameters =
-        java.util.Set.of("temperatures", "topKs", "topPs", "minPs", "seeds", "offsets");
-    for (String member : Operations.arrays(Operations.newArguments(operation))) {
-      final Arguments args = Operations.newArguments(operation);
-      final String onHost = nameInC(member) + " is a Java array or buffer; here it must be an"
-          + " address of device memory";
-      Operations.setArray(args, member, newArray(operation, args, member, 0));
-      expectRefusal(onHost, () -> args.run(allOnDevice, false));
-      Operations.setBuffer(args, member, newBuffer(operation, args, member, 0));
-      expectRefusal(onHost, () -> args.run(allOnDevice, false));
-      if (parameters.contains(member)) {
-        Operations.setAddress(args, member, 4096);
-        expectRefusal(nameInC(member) + " is an address of device memory; here it must be an array"
-            + " or a direct buffer", () -> args.run(hostParameters, false));
-      } else {
-        expectRefusal(onHost, () -> args.run(hostParameters, false));
+    for (String path : arrays(operation)) {
+      final boolean isParameter = path.matches("row_params.*|random.*|selected_counts");
+      final String onHost = nameInErrors(path)
+          + " is a Java array or buffer; here it must be an address of device memory";
+      for (Array array : List.of(newArray(operation, path, 0), newBuffer(operation, path, 0))) {
+        assertEquals(onHost, refusalOnCuda(operation, path, array, true));
+        assertEquals(isParameter ? "" : onHost, refusalOnCuda(operation, path, array, false));
       }
+      final Array device = Array.onDevice(4096, typeOf(operation, path));
+      assertEquals("", refusalOnCuda(operation, path, device, true));
+      assertEquals(isParameter ? nameInErrors(path) + " is an address of device memory; here it"
+          + " must be an array or a direct buffer" : "",
+          refusalOnCuda(operation, path, device, false));
     }
+  }
+
+  private static String refusalOnCuda(
+      String operation, String path, Array array, boolean parametersOnDevice) {
+    final Call call =
+        new Call(ByteBuffer.allocateDirect(Call.SIZE), true, parametersOnDevice);
+    final Arguments args = Operations.newArguments(operation);
+    Operations.setArray(args, path, array);
+    args.write(call);
+    return call.error() == null ? "" : call.error().getMessage();
   }
 
   @ParameterizedTest
@@ -249,26 +334,21 @@ final class ArraysTest {
     final Arguments args = completeArguments(operation, "output");
     try (Sampler sampler = Sampler.builder().build()) {
       final int bytes = Math.toIntExact(sampler.workspaceSize(args));
-      setWorkspace(args, ByteBuffer.allocateDirect(bytes + 1).position(1));
+      final Exec exec = new Exec().workspace(ByteBuffer.allocateDirect(bytes + 1).position(1));
+      Operations.setExec(args, exec);
       Operations.call(sampler, operation, args);
-      setWorkspace(args, ByteBuffer.allocateDirect(bytes - 1));
+      exec.workspace(ByteBuffer.allocateDirect(bytes - 1));
       final SamplerException error = assertThrows(
           SamplerException.class, () -> Operations.call(sampler, operation, args));
       assertEquals(Status.WORKSPACE_TOO_SMALL, error.status());
-      expectRefusal("workspace is a buffer on the Java heap; it must be direct, or an array",
-          () -> setWorkspace(args, ByteBuffer.allocate(bytes)));
-      expectRefusal("workspace is a read-only buffer; it is written",
-          () -> setWorkspace(args, ByteBuffer.allocateDirect(bytes).asReadOnlyBuffer()));
-    }
-  }
-
-  private static void setWorkspace(Arguments args, ByteBuffer workspace) {
-    try {
-      args.getClass().getMethod("workspace", ByteBuffer.class).invoke(args, workspace);
-    } catch (java.lang.reflect.InvocationTargetException e) {
-      throw (RuntimeException) e.getCause();
-    } catch (ReflectiveOperationException e) {
-      throw new AssertionError(e);
+      expectRefusal("the buffer is on the Java heap; it must be direct, or an array",
+          () -> exec.workspace(ByteBuffer.allocate(bytes)));
+      exec.workspace(ByteBuffer.allocateDirect(bytes).asReadOnlyBuffer());
+      expectRefusal("exec.workspace is a read-only buffer; it is written",
+          () -> Operations.call(sampler, operation, args));
+      exec.workspaceAddress(4096, bytes);
+      expectRefusal("exec.workspace is an address of device memory; here it must be an array or a"
+          + " direct buffer", () -> Operations.call(sampler, operation, args));
     }
   }
 
@@ -277,7 +357,8 @@ final class ArraysTest {
     assertEquals(0, Lengths.rows(0, 8, 0));
     assertEquals(16, Lengths.rows(2, 8, 0));
     assertEquals(18, Lengths.rows(2, 8, 10));
-    assertEquals(0, Lengths.rows(2, 8, 7));
+    assertEquals(15, Lengths.rows(2, 8, 7)); // the library refuses it
+    assertEquals(8, Lengths.rows(2, 8, -7));
     assertEquals(0, Lengths.rows(-1, 8, 0));
     assertEquals(0, Lengths.rows(2, -8, 0));
     assertEquals(8, Lengths.rows(1, 8, Long.MAX_VALUE));
@@ -290,7 +371,8 @@ final class ArraysTest {
     assertEquals(4 * 10 + 3 * 10 + 8, Lengths.positions(2, 4, 8, 0, 10));
     assertEquals(100 + 3 * 10 + 8, Lengths.positions(2, 4, 8, 100, 10));
     assertEquals(0, Lengths.positions(2, 0, 8, 0, 0));
-    assertEquals(0, Lengths.positions(2, 4, 8, 31, 0));
+    assertEquals(31 + 32, Lengths.positions(2, 4, 8, 31, 0));
+    assertEquals(32, Lengths.positions(1, 4, 8, 1, 0));
     assertEquals(Long.MAX_VALUE, Lengths.positions(2, 4, 8, Long.MAX_VALUE, 0));
   }
 }

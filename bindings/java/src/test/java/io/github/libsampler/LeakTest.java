@@ -55,8 +55,8 @@ final class LeakTest {
 
   private static void sampleOnce(Sampler sampler) {
     final ByteBuffer tokenId = ByteBuffer.allocateDirect(4).order(ByteOrder.nativeOrder());
-    sampler.topK(new TopKArgs().input(new float[] {1, 2, 3, 4, 5}).numRows(1).numCols(5).topK(2)
-        .outTokenIds(tokenId));
+    sampler.sample(new SampleArgs().input(new Rows(new float[] {1, 2, 3, 4, 5}, 1, 5))
+        .outTokenIds(Array.of(tokenId, ElementType.I32)));
   }
 
   private static void expectNoGrowth(long before) throws IOException {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class NativeLibraryTest {
   private static final String JAR = System.getProperty("sampler.test.jar");
 
-  /** libsampler_java.so, beside libsampler.so.0. */
+  /** libsampler_java.so, beside libsampler.so.1. */
   private static final Path LIBRARY = Path.of(System.getProperty("sampler.test.library"));
 
   /** A libsampler_java.so of another version. */
@@ -31,8 +31,7 @@ final class NativeLibraryTest {
     public static void main(String[] arguments) throws IOException {
       try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(5).build()) {
         final int[] tokenId = new int[1];
-        sampler.argmax(new ArgmaxArgs().input(new float[] {1, 2, 3}).numRows(1).numCols(3)
-            .outTokenIds(tokenId));
+        sampler.argmax(new Rows(new float[] {1, 2, 3}, 1, 3), tokenId);
         if (tokenId[0] != 2) {
           throw new AssertionError("token " + tokenId[0]);
         }

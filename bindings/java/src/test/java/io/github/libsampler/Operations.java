@@ -1,24 +1,29 @@
 package io.github.libsampler;
 
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 
-/** The operations by the names that the C headers give them and their members. */
+/** The full calls and their members, by the names and paths that the C headers give them. */
 final class Operations {
-  static final List<String> NAMES =
-      List.of("sample", "top_k_top_p", "top_k", "top_p", "min_p", "argmax", "softmax",
-          "top_k_renorm", "top_p_renorm", "top_k_mask", "top_k_select", "chain_speculative",
-          "residual");
+  static final List<String> NAMES = List.of("sample", "filter", "select", "verify", "residual");
+
+  /** Types of elements by the names of recorded calls. */
+  static final Map<String, ElementType> TYPES =
+      Map.of("f32", ElementType.F32, "f16", ElementType.F16, "bf16", ElementType.BF16, "i32",
+          ElementType.I32, "u32", ElementType.I32, "i64", ElementType.I64, "u64", ElementType.I64);
 
   private Operations() {}
 
-  static String camel(String name) {
+  private static String camel(String name) {
     final StringBuilder result = new StringBuilder();
     for (String word : name.split("_")) {
       result.append(Character.toUpperCase(word.charAt(0))).append(word.substring(1));
@@ -26,9 +31,14 @@ final class Operations {
     return result.toString();
   }
 
-  static String lowerCamel(String name) {
+  private static String lowerCamel(String name) {
     final String camel = camel(name);
     return Character.toLowerCase(camel.charAt(0)) + camel.substring(1);
+  }
+
+  /** out_token_ids of outTokenIds. */
+  private static String nameInC(String member) {
+    return member.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
   }
 
   static Arguments newArguments(String operation) {
@@ -41,59 +51,86 @@ final class Operations {
   }
 
   static void call(Sampler sampler, String operation, Arguments args) {
-    invoke(sampler, find(Sampler.class, lowerCamel(operation), args.getClass()), args);
+    invoke(sampler, setter(Sampler.class, operation, args.getClass()), args);
   }
 
-  /** The arrays of an operation but the workspace. */
-  static List<String> arrays(Arguments args) {
-    final List<String> names = new ArrayList<>();
-    for (Method method : args.getClass().getMethods()) {
-      if (Arrays.equals(method.getParameterTypes(), new Class<?>[] {Buffer.class})) {
-        names.add(method.getName());
+  /** The paths of an operation's arrays, the workspace not among them. */
+  static List<String> arrays(String operation) {
+    final List<String> paths = new ArrayList<>();
+    addArrays(newArguments(operation).getClass(), "", paths);
+    Collections.sort(paths);
+    return paths;
+  }
+
+  private static void addArrays(Class<?> type, String prefix, List<String> paths) {
+    for (Method method : type.getMethods()) {
+      if (method.getReturnType() != type || method.getParameterCount() != 1) {
+        continue;
+      }
+      final Class<?> parameter = method.getParameterTypes()[0];
+      final String path = prefix + nameInC(method.getName());
+      if (parameter == Array.class) {
+        paths.add(path);
+      } else if (List.of(Rows.class, RowParams.class, Random.class).contains(parameter)) {
+        addArrays(parameter, path + ".", paths);
       }
     }
-    return names;
   }
 
-  /** The Java arrays that a member takes: float[].class, short[].class. */
-  static List<Class<?>> arrayTypes(Arguments args, String member) {
-    final List<Class<?>> types = new ArrayList<>();
-    for (Method method : args.getClass().getMethods()) {
-      if (method.getName().equals(member) && method.getParameterTypes()[0].isArray()) {
-        types.add(method.getParameterTypes()[0]);
-      }
+  /** The object that has a path's last member: `args`, or a part of it, which is made. */
+  private static Object owner(Arguments args, String path) {
+    if (!path.contains(".")) {
+      return args;
     }
-    return types;
+    final String view = lowerCamel(path.substring(0, path.indexOf('.')));
+    try {
+      final Field field = args.getClass().getDeclaredField(view);
+      field.setAccessible(true);
+      final Object found = field.get(args);
+      if (found != null && found != Rows.NONE && found != Random.DEFAULT) {
+        return found;
+      }
+      final Object made = field.getType().getConstructor().newInstance();
+      invoke(args, setter(args.getClass(), view, field.getType()), made);
+      return made;
+    } catch (ReflectiveOperationException e) {
+      throw new AssertionError(e);
+    }
   }
 
-  static boolean has(Arguments args, String member) {
-    return Arrays.stream(args.getClass().getMethods()).anyMatch(m -> m.getName().equals(member));
+  private static String member(String path) {
+    return lowerCamel(path.substring(path.indexOf('.') + 1));
   }
 
-  static void setArray(Arguments args, String member, Object array) {
-    invoke(args, find(args.getClass(), member, array.getClass()), array);
+  static void setArray(Arguments args, String path, Array array) {
+    final Object owner = owner(args, path);
+    invoke(owner, setter(owner.getClass(), member(path), Array.class), array);
   }
 
-  static void setBuffer(Arguments args, String member, Buffer buffer) {
-    invoke(args, find(args.getClass(), member, Buffer.class), buffer);
+  static void setExec(Arguments args, Exec exec) {
+    invoke(args, setter(args.getClass(), "exec", Exec.class), exec);
   }
 
-  static void setAddress(Arguments args, String member, long address) {
-    invoke(args, find(args.getClass(), member + "Address", long.class), address);
+  static boolean has(Arguments args, String path) {
+    try {
+      final String view = lowerCamel(path.split("\\.")[0]);
+      final Class<?> type = args.getClass().getDeclaredField(view).getType();
+      return !path.contains(".") || type.getDeclaredField(member(path)) != null;
+    } catch (NoSuchFieldException e) {
+      return false;
+    }
   }
 
   /** Sets a scalar member: an enumeration from its number, a float from its bits. */
-  static void setScalar(Arguments args, String member, long value) {
-    for (Method method : args.getClass().getMethods()) {
-      final Class<?> type = method.getParameterCount() == 1 ? method.getParameterTypes()[0] : null;
-      if (!method.getName().equals(member) || type == null || type.isArray()
-          || Buffer.class.isAssignableFrom(type)) {
-        continue;
+  static void setScalar(Arguments args, String path, long value) {
+    final Object owner = owner(args, path);
+    for (Method method : owner.getClass().getMethods()) {
+      if (method.getName().equals(member(path)) && method.getParameterCount() == 1) {
+        invoke(owner, method, scalar(method.getParameterTypes()[0], value));
+        return;
       }
-      invoke(args, method, scalar(type, value));
-      return;
     }
-    throw new AssertionError(args.getClass() + " has no " + member);
+    throw new AssertionError(args.getClass() + " has no " + path);
   }
 
   private static Object scalar(Class<?> type, long value) {
@@ -109,7 +146,7 @@ final class Operations {
     return type.getEnumConstants()[Math.toIntExact(value)];
   }
 
-  private static Method find(Class<?> type, String name, Class<?> parameter) {
+  private static Method setter(Class<?> type, String name, Class<?> parameter) {
     try {
       return type.getMethod(name, parameter);
     } catch (NoSuchMethodException e) {
@@ -132,8 +169,33 @@ final class Operations {
 
   // ---- Arrays and buffers of any type ----------------------------------------------------------
 
-  static Object newArray(Class<?> arrayType, int length) {
-    return java.lang.reflect.Array.newInstance(arrayType.getComponentType(), length);
+  static Object newArray(ElementType type, int length) {
+    switch (type) {
+      case F32:
+        return new float[length];
+      case F16:
+      case BF16:
+        return new short[length];
+      case I32:
+        return new int[length];
+      default:
+        return new long[length];
+    }
+  }
+
+  static Array arrayOf(Object array, ElementType type) {
+    switch (type) {
+      case F32:
+        return Array.f32((float[]) array);
+      case F16:
+        return Array.f16((short[]) array);
+      case BF16:
+        return Array.bf16((short[]) array);
+      case I32:
+        return Array.i32((int[]) array);
+      default:
+        return Array.i64((long[]) array);
+    }
   }
 
   static int length(Object array) {

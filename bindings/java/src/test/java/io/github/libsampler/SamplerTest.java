@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -17,9 +18,10 @@ import org.junit.jupiter.api.Test;
 final class SamplerTest {
   private static final float[] LOGITS = {2.0f, 2.5f, 1.5f, -1.0f, 0.0f};
 
-  private static TopKTopPArgs readmeArguments(int[] tokenId) {
-    return new TopKTopPArgs().input(LOGITS).numRows(1).numCols(5).temperature(0.8f).topK(3)
-        .topP(0.95f).seed(1).outTokenIds(tokenId);
+  private static SampleArgs readmeArguments(int[] tokenId) {
+    return new SampleArgs().input(new Rows(LOGITS, 1, 5))
+        .params(new Params().temperature(0.8f).topK(3).topP(0.95f)).random(new Random(1, 0))
+        .outTokenIds(Array.i32(tokenId));
   }
 
   private static Sampler newSampler() {
@@ -38,9 +40,8 @@ final class SamplerTest {
     final int[] tokens = new int[5];
     final int[] tokenId = new int[1];
     try (Sampler sampler = newSampler()) {
-      final TopKTopPArgs args = readmeArguments(tokenId);
       for (int step = 0; step < 5; ++step) {
-        sampler.topKTopP(args.offset(step));
+        sampler.topKTopP(new Rows(LOGITS, 1, 5), 3, 0.95f, 0.8f, 1, step, tokenId);
         tokens[step] = tokenId[0];
       }
     }
@@ -52,11 +53,14 @@ final class SamplerTest {
     final var memory = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
     final int numCalls = 100_000;
     try (Sampler sampler = newSampler()) {
-      final TopKTopPArgs args = readmeArguments(new int[1]);
-      sampler.topKTopP(args); // loads classes
+      final Random random = new Random(1, 0);
+      final SampleArgs args = readmeArguments(new int[1]).random(random)
+          .rowParams(new RowParams().temperature(Array.f32(new float[] {0.8f})));
+      sampler.sample(args); // loads classes
       final long before = memory.getCurrentThreadAllocatedBytes();
       for (int i = 0; i < numCalls; ++i) {
-        sampler.topKTopP(args.offset(i));
+        random.offset(i);
+        sampler.sample(args);
       }
       final long bytes = memory.getCurrentThreadAllocatedBytes() - before;
       assertTrue(bytes < 1024, bytes + " bytes in " + numCalls + " calls");
@@ -74,54 +78,66 @@ final class SamplerTest {
   void useAfterClose() {
     final Sampler sampler = newSampler();
     sampler.close();
-    final TopKTopPArgs args = readmeArguments(new int[1]);
+    final SampleArgs args = readmeArguments(new int[1]);
     for (Runnable call : new Runnable[] {
-        () -> sampler.topKTopP(args), () -> sampler.workspaceSize(args)}) {
+        () -> sampler.sample(args), () -> sampler.workspaceSize(args),
+        () -> sampler.argmax(new Rows(LOGITS, 1, 5), new int[1])}) {
       final IllegalStateException error = assertThrows(IllegalStateException.class, call::run);
       assertEquals("the sampler is closed", error.getMessage());
     }
   }
 
   @Test
-  void scalarsThatBreakARule() {
+  void argumentsThatBreakARule() {
     final int[] tokenId = {42};
+    final Rows rows = new Rows(LOGITS, 1, 5);
     try (Sampler sampler = newSampler()) {
-      expectArgumentError(sampler, "num_rows is -1; it must be at least 0", a -> a.numRows(-1));
-      expectArgumentError(sampler, "num_rows is -9223372036854775808; it must be at least 0",
-          a -> a.numRows(Long.MIN_VALUE));
+      expectArgumentError(sampler, "input.num_rows is -1; it must be at least 0",
+          a -> a.input(new Rows(LOGITS, -1, 5)));
+      expectArgumentError(sampler, "input.values has 5 elements; input needs 10737418235",
+          a -> a.input(new Rows(LOGITS, Integer.MAX_VALUE, 5)));
+      expectArgumentError(sampler, "input.num_cols is 0; it must be at least 1",
+          a -> a.input(new Rows(LOGITS, 1, 0)));
+      expectArgumentError(sampler, "input.num_cols is 2147483647; it must be below 1048576",
+          a -> a.input(new Rows(LOGITS, 1, Integer.MAX_VALUE)));
       expectArgumentError(sampler,
-          "num_rows is 9223372036854775807; it must be below 2147483648",
-          a -> a.numRows(Long.MAX_VALUE).input((float[]) null).outTokenIds((int[]) null));
-      expectArgumentError(sampler, "num_cols is 0; it must be at least 1", a -> a.numCols(0));
-      expectArgumentError(sampler, "num_cols is 9223372036854775807; it must be below 1048576",
-          a -> a.numCols(Long.MAX_VALUE));
-      expectArgumentError(sampler, "row_stride is -5; it must be 0 or at least num_cols, 5",
-          a -> a.rowStride(-5));
-      expectArgumentError(sampler, "input has 3 rows, 9223372036854775807 elements"
+          "input.row_stride is -5; it must be 0 or at least input.num_cols, 5",
+          a -> a.input(new Rows(LOGITS, 1, 5).rowStride(-5)));
+      expectArgumentError(sampler, "input.values has 3 rows, 9223372036854775807 elements"
           + " apart; it must fit the address space",
-          a -> a.numRows(3).rowStride(Long.MAX_VALUE));
-      expectArgumentError(sampler, "temperature is NaN; it must be a number",
-          a -> a.temperature(Float.NaN));
-      expectArgumentError(sampler, "top_p is NaN; it must be a number", a -> a.topP(Float.NaN));
-      expectArgumentError(sampler, "input is NULL; it is required", a -> a.input((float[]) null));
+          a -> a.input(new Rows(LOGITS, 3, 5).rowStride(Long.MAX_VALUE)));
+      expectArgumentError(sampler, "params->temperature is NaN; it must be a number",
+          a -> a.params(new Params().temperature(Float.NaN)));
+      expectArgumentError(sampler, "params->top_p is NaN; it must be a number",
+          a -> a.params(new Params().topP(Float.NaN)));
+      expectArgumentError(sampler, "input.values is NULL; it is required",
+          a -> a.input(new Rows((Array) null, 1, 5)));
       expectArgumentError(sampler, "out_token_ids is NULL; it is required",
-          a -> a.outTokenIds((long[]) null));
-      expectArgumentError(sampler, "num_seeds is 0; it must be 1 or num_rows, 1",
-          a -> a.seeds(new long[1]));
-      expectArgumentError(sampler, "num_seeds is 1; it must be 0", a -> a.numSeeds(1));
-      expectArgumentError(sampler, "workspace is an address of device memory; here it must be an"
-          + " array or a direct buffer", a -> a.workspaceAddress(0, 8));
-      sampler.topKTopP(readmeArguments(tokenId)); // and all is well afterwards
+          a -> a.outTokenIds(null));
+      expectArgumentError(sampler, "random.num_seeds is 2; it must be 1 or the number of slots, 1",
+          a -> a.random(new Random().seeds(Array.i64(new long[2]))));
+      expectArgumentError(sampler, "random.num_seeds is 1; it must be 0",
+          a -> a.random(new Random().numSeeds(1)));
+      expectArgumentError(sampler, "num_slots is 2; it must be 0", a -> a.numSlots(2));
+      expectArgumentError(sampler, "exec.workspace is NULL and exec.workspace_bytes 8; it must be 0"
+          + " then", a -> a.exec(new Exec().workspaceAddress(0, 8)));
+      sampler.sample(readmeArguments(tokenId)); // and all is well afterwards
       assertEquals(2, tokenId[0]);
+      expectError("params->top_p is NaN; it must be a number",
+          () -> sampler.topP(rows, Float.NaN, 1, 0, 0, tokenId));
+      expectError("out_token_ids has 0 elements; it needs 1",
+          () -> sampler.argmax(rows, new int[0]));
+      expectError("output has 4 elements; it needs 5",
+          () -> sampler.softmax(rows, 1, new float[4]));
     }
   }
 
   private static void expectArgumentError(
-      Sampler sampler, String message, Consumer<TopKTopPArgs> change) {
+      Sampler sampler, String message, Consumer<SampleArgs> change) {
     final int[] tokenId = {42};
-    final TopKTopPArgs args = readmeArguments(tokenId);
+    final SampleArgs args = readmeArguments(tokenId);
     change.accept(args);
-    expectError(message, () -> sampler.topKTopP(args));
+    expectError(message, () -> sampler.sample(args));
     assertEquals(42, tokenId[0]);
   }
 
@@ -129,14 +145,105 @@ final class SamplerTest {
   void extremesThatAreAllowed() {
     final int[] tokenId = new int[1];
     try (Sampler sampler = newSampler()) {
-      final TopKTopPArgs args = readmeArguments(tokenId);
-      sampler.topKTopP(args.temperature(0).topK(Integer.MIN_VALUE).topP(-1));
+      final SampleArgs args = readmeArguments(tokenId);
+      sampler.sample(args.params(new Params().temperature(0).topK(Integer.MIN_VALUE).topP(-1)));
       assertEquals(1, tokenId[0]);
-      sampler.topKTopP(args.temperature(Float.NEGATIVE_INFINITY).seed(-1).offset(Long.MIN_VALUE));
+      sampler.sample(args.params(new Params().temperature(Float.NEGATIVE_INFINITY))
+          .random(new Random(-1, Long.MIN_VALUE)));
       assertEquals(1, tokenId[0]);
       tokenId[0] = 42;
-      sampler.topKTopP(args.numRows(0).input(new float[0]).outTokenIds(new int[0]));
+      sampler.sample(args.input(new Rows(new float[0], 0, 5)).outTokenIds(Array.i32(new int[0])));
       assertEquals(42, tokenId[0]);
+    }
+  }
+
+  /** Each simple call beside the full one. */
+  @Test
+  void simpleCalls() {
+    final int numRows = 40;
+    final int numCols = 60;
+    final float[] logits = new float[numRows * numCols];
+    for (int i = 0; i < logits.length; ++i) {
+      logits[i] = (i * 7919 % 1009) / 300.0f;
+    }
+    final Rows rows = new Rows(logits, numRows, numCols);
+    final int[] tokens = new int[numRows];
+    try (Sampler sampler = Sampler.builder().maxRows(numRows).maxCols(numCols).build()) {
+      sampler.argmax(rows, tokens);
+      expectTokens(sampler, rows, new Params().temperature(0), new Random(), tokens);
+      sampler.categorical(rows, 1.5f, 3, 4, tokens);
+      expectTokens(sampler, rows, new Params().temperature(1.5f), new Random(3, 4), tokens);
+      sampler.topK(rows, 4, 1.5f, 3, 5, tokens);
+      expectTokens(
+          sampler, rows, new Params().topK(4).temperature(1.5f), new Random(3, 5), tokens);
+      sampler.topP(rows, 0.2f, 1.5f, 3, 6, tokens);
+      expectTokens(
+          sampler, rows, new Params().topP(0.2f).temperature(1.5f), new Random(3, 6), tokens);
+      sampler.minP(rows, 0.8f, 1.5f, 3, 7, tokens);
+      expectTokens(
+          sampler, rows, new Params().minP(0.8f).temperature(1.5f), new Random(3, 7), tokens);
+      sampler.topKTopP(rows, 9, 0.4f, 1.5f, 3, 8, tokens);
+      expectTokens(sampler, rows, new Params().topK(9).topP(0.4f).temperature(1.5f),
+          new Random(3, 8), tokens);
+
+      final float[] output = new float[logits.length];
+      final OutputKind probabilities = OutputKind.PROBABILITIES;
+      sampler.softmax(rows, 1.5f, output);
+      expectRows(sampler, rows, new Params().temperature(1.5f), probabilities, output);
+      sampler.topKRenorm(rows, 4, output);
+      expectRows(sampler, rows, new Params().topK(4), probabilities, output);
+      sampler.topPRenorm(rows, 0.2f, output);
+      expectRows(sampler, rows, new Params().topP(0.2f), probabilities, output);
+      sampler.topKMask(rows, 4, output);
+      expectRows(sampler, rows, new Params().topK(4), OutputKind.VALUES, output);
+
+      final int[][] ids = {new int[3 * numRows], new int[3 * numRows]};
+      final float[][] values = {new float[3 * numRows], new float[3 * numRows]};
+      sampler.topKSelect(rows, 3, values[0], ids[0]);
+      sampler.select(new SelectArgs().input(rows).numSelected(3).outValues(Array.f32(values[1]))
+          .outTokenIds(Array.i32(ids[1])));
+      assertArrayEquals(ids[1], ids[0]);
+      assertArrayEquals(values[1], values[0]);
+      sampler.topKSelect(rows, 3, null, ids[0]);
+    }
+  }
+
+  private static void expectTokens(
+      Sampler sampler, Rows rows, Params params, Random random, int[] found) {
+    final int[] wanted = new int[found.length];
+    sampler.sample(new SampleArgs().input(rows).params(params).random(random)
+        .outTokenIds(Array.i32(wanted)));
+    assertArrayEquals(wanted, found);
+    assertTrue(java.util.Arrays.stream(wanted).distinct().count() > 10);
+  }
+
+  private static void expectRows(
+      Sampler sampler, Rows rows, Params params, OutputKind kind, float[] found) {
+    final float[] wanted = new float[found.length];
+    sampler.filter(new FilterArgs().input(rows).params(params).outputKind(kind)
+        .output(Array.f32(wanted)));
+    assertArrayEquals(wanted, found);
+  }
+
+  @Test
+  void simpleChains() {
+    final Rows target = new Rows(new float[] {1, 2, 0, 0, 1, 2, 0, 3, 1, 4, 0, 0}, 4, 3);
+    final Rows draft = new Rows(new float[] {2, 1, 0, 0, 0, 1}, 2, 3);
+    final int[] draftTokenIds = {1, 2};
+    try (Sampler sampler = Sampler.builder().maxRows(4).maxCols(3).build()) {
+      for (int offset = 0; offset < 20; ++offset) {
+        for (Rows rows : new Rows[] {draft, null}) {
+          final int[][] found = {new int[4], new int[2], new int[2]};
+          final int[][] wanted = {new int[4], new int[2], new int[2]};
+          sampler.chainSpeculative(
+              target, rows, draftTokenIds, 1, 9, offset, found[0], found[1], found[2]);
+          sampler.verify(new VerifyArgs().target(target).draft(rows).numDrafts(1)
+              .draftTokenIds(Array.i32(draftTokenIds)).random(new Random(9, offset))
+              .outTokenIds(Array.i32(wanted[0])).outAcceptedCounts(Array.i32(wanted[1]))
+              .outEmittedCounts(Array.i32(wanted[2])));
+          assertArrayEquals(wanted, found);
+        }
+      }
     }
   }
 
@@ -144,15 +251,21 @@ final class SamplerTest {
   void nulls() {
     try (Sampler sampler = newSampler()) {
       assertEquals("args is null; it is required",
-          assertThrows(NullPointerException.class, () -> sampler.topKTopP(null)).getMessage());
+          assertThrows(NullPointerException.class, () -> sampler.sample(null)).getMessage());
       assertEquals("args is null; it is required",
           assertThrows(NullPointerException.class, () -> sampler.workspaceSize(null)).getMessage());
-      final TopKTopPArgs args = new TopKTopPArgs();
-      assertEquals("input_dtype is null; it is required",
-          assertThrows(NullPointerException.class, () -> args.inputDtype(null)).getMessage());
       assertEquals("filter_order is null; it is required",
-          assertThrows(NullPointerException.class, () -> args.filterOrder(null)).getMessage());
-      expectError("num_cols is 0; it must be at least 1", () -> sampler.topKTopP(args));
+          assertThrows(NullPointerException.class, () -> new Params().filterOrder(null))
+              .getMessage());
+      assertEquals("type is null; it is required",
+          assertThrows(NullPointerException.class, () -> Array.onDevice(1, null)).getMessage());
+      assertNull(Array.f32(null));
+      assertNull(Array.of(null, ElementType.F32));
+      assertNull(Array.onDevice(0, ElementType.F32));
+      final SampleArgs args = new SampleArgs();
+      expectError("input.num_cols is 0; it must be at least 1",
+          () -> sampler.sample(args.input(new Rows().numRows(1))));
+      sampler.sample(args.input(null).exec(null).random(null).input(new Rows().numCols(1)));
     }
     assertEquals("device_type is null; it is required",
         assertThrows(NullPointerException.class, () -> Sampler.builder().deviceType(null))
@@ -167,8 +280,8 @@ final class SamplerTest {
         () -> Sampler.builder().numThreads(257).build());
     expectError("max_rows is -1; it must be at least 0",
         () -> Sampler.builder().maxRows(-1).build());
-    expectError("max_cols is 9223372036854775807; it must be below 1048576",
-        () -> Sampler.builder().maxRows(1).maxCols(Long.MAX_VALUE).build());
+    expectError("max_cols is 2147483647; it must be below 1048576",
+        () -> Sampler.builder().maxRows(1).maxCols(Integer.MAX_VALUE).build());
     assertThrows(InvalidArgumentException.class, () -> Sampler.builder().maxRows(1).build());
     assertThrows(InvalidArgumentException.class, () -> Sampler.builder().deviceId(1).build());
     assertThrows(
@@ -189,7 +302,8 @@ final class SamplerTest {
     final int[] tokenId = new int[1];
     try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(5).numThreads(2)
         .hostParameters(true).checkPointers(true).build()) {
-      sampler.topKTopP(readmeArguments(tokenId).temperatures(new float[] {0.8f}));
+      sampler.sample(readmeArguments(tokenId)
+          .rowParams(new RowParams().temperature(Array.f32(new float[] {0.8f}))));
       assertEquals(2, tokenId[0]);
     }
   }
@@ -199,8 +313,8 @@ final class SamplerTest {
     final int[] tokenId = new int[1];
     final int[] status = new int[1];
     try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(5).fallbackTokenId(3).build()) {
-      sampler.argmax(new ArgmaxArgs().input(new float[] {0, Float.NaN, 0, 0, 0}).numRows(1)
-          .numCols(5).outTokenIds(tokenId).outRowStatus(status));
+      sampler.sample(new SampleArgs().input(new Rows(new float[] {0, Float.NaN, 0, 0, 0}, 1, 5))
+          .outTokenIds(Array.i32(tokenId)).outRowStatus(Array.i32(status)));
     }
     assertEquals(3, tokenId[0]);
     assertEquals(RowStatus.INVALID_VALUE, status[0]);
@@ -237,7 +351,7 @@ final class SamplerTest {
   @Test
   void enumerationsHaveTheNumbersOfC() throws IllegalAccessException {
     expectNumbers("SAMPLER_DEVICE_", DeviceType.values());
-    expectNumbers("SAMPLER_ID_", IdType.values());
+    expectNumbers("SAMPLER_OUTPUT_", OutputKind.values());
     expectNumbers("SAMPLER_TIES_", TieRule.values());
     expectNumbers("SAMPLER_FILTERS_", FilterOrder.values());
     expectNumbers("SAMPLER_TEMPERATURE_", TemperatureOrder.values());
@@ -245,9 +359,12 @@ final class SamplerTest {
     expectNumbers("SAMPLER_LOGPROB_", LogprobKind.values());
     assertEquals(RawConstants.SAMPLER_LOGITS, InputKind.LOGITS.ordinal());
     assertEquals(RawConstants.SAMPLER_PROBABILITIES, InputKind.PROBABILITIES.ordinal());
-    assertEquals(RawConstants.SAMPLER_F32, Dtype.F32.ordinal());
-    assertEquals(RawConstants.SAMPLER_F16, Dtype.F16.ordinal());
-    assertEquals(RawConstants.SAMPLER_BF16, Dtype.BF16.ordinal());
+    for (ElementType type : ElementType.values()) {
+      final Array array = Array.onDevice(4096, type);
+      final boolean isId = type.name().startsWith("I");
+      assertEquals(isId ? 0 : constant("SAMPLER_" + type), Call.dtype(array));
+      assertEquals(isId ? constant("SAMPLER_ID_" + type) : 0, Call.idType(array));
+    }
     for (InstructionSet isa : InstructionSet.values()) {
       assertEquals(1 << isa.ordinal(), constant("SAMPLER_ISA_" + isa));
     }

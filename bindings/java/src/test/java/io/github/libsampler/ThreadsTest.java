@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -36,8 +35,8 @@ final class ThreadsTest {
   }
 
   private static SampleArgs arguments(int[] tokenId) {
-    return new SampleArgs().input(logits()).numRows(1).numCols(NUM_COLS).topK(50).topP(0.9f)
-        .outTokenIds(tokenId);
+    return new SampleArgs().input(new Rows(logits(), 1, NUM_COLS))
+        .params(new Params().topK(50).topP(0.9f)).outTokenIds(Array.i32(tokenId));
   }
 
   private static Sampler newSampler() {
@@ -47,9 +46,11 @@ final class ThreadsTest {
   private static int[] tokens(Sampler sampler, long seed) {
     final int[] result = new int[NUM_STEPS];
     final int[] tokenId = new int[1];
-    final SampleArgs args = arguments(tokenId).seed(seed);
+    final Random random = new Random().seed(seed);
+    final SampleArgs args = arguments(tokenId).random(random);
     for (int step = 0; step < NUM_STEPS; ++step) {
-      sampler.sample(args.offset(step));
+      random.offset(step);
+      sampler.sample(args);
       result[step] = tokenId[0];
     }
     return result;
@@ -123,7 +124,7 @@ final class ThreadsTest {
         }
         for (int step = 0; ; ++step) {
           try {
-            sampler.sample(args.offset(step));
+            sampler.sample(args);
           } catch (IllegalStateException closed) {
             assertEquals("the sampler is closed", closed.getMessage());
             return step;
@@ -139,15 +140,15 @@ final class ThreadsTest {
     final AtomicInteger numbers = new AtomicInteger();
     try (Sampler shared = newSampler()) {
       onAllThreads(() -> {
-        final long rows = -1 - numbers.getAndIncrement();
-        final SampleArgs args = arguments(new int[1]).numRows(rows);
+        final int rows = -1 - numbers.getAndIncrement();
+        final SampleArgs args = arguments(new int[1]).input(new Rows(logits(), rows, NUM_COLS));
         try (Sampler own = newSampler()) {
           for (int i = 0; i < NUM_STEPS; ++i) {
             final Sampler sampler = i % 2 == 0 ? shared : own;
             final InvalidArgumentException error =
                 assertThrows(InvalidArgumentException.class, () -> sampler.sample(args));
             assertEquals(
-                "num_rows is " + rows + "; it must be at least 0", error.getMessage());
+                "input.num_rows is " + rows + "; it must be at least 0", error.getMessage());
           }
         }
         return null;
@@ -163,22 +164,23 @@ final class ThreadsTest {
     final int bytes = Float.BYTES * numRows * numCols; // so many that the system takes them back
     // An array would be pinned, and the collector would wait for it.
     final ByteBuffer rowStatus = direct(Integer.BYTES * numRows);
-    final SoftmaxArgs args = new SoftmaxArgs().outRowStatus(rowStatus).output(direct(bytes))
-        .input(direct(bytes)).numCols(8);
+    final Rows input = new Rows(floats(bytes), 1, 8);
+    final FilterArgs args = new FilterArgs().input(input).output(floats(bytes))
+        .outRowStatus(Array.of(rowStatus, ElementType.I32));
     final Thread other = new Thread(() -> {
       while (!Thread.currentThread().isInterrupted()) {
-        args.input(direct(bytes));
+        input.values(floats(bytes));
         System.gc();
       }
     });
     try (Sampler sampler = Sampler.builder().maxRows(numRows).maxCols(numCols).build()) {
       for (int i = 0; i < 20_000; ++i) { // until the call is compiled
-        sampler.softmax(args.numRows(1));
+        sampler.filter(args);
       }
-      args.numRows(numRows).numCols(numCols);
+      input.numRows(numRows).numCols(numCols);
       other.start();
       for (int i = 0; i < 200; ++i) {
-        sampler.softmax(args);
+        sampler.filter(args);
       }
     } finally {
       other.interrupt();
@@ -189,6 +191,10 @@ final class ThreadsTest {
     }
   }
 
+  private static Array floats(int bytes) {
+    return Array.of(direct(bytes), ElementType.F32);
+  }
+
   private static ByteBuffer direct(int bytes) {
     return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
   }
@@ -196,10 +202,11 @@ final class ThreadsTest {
   /** Sets arrays and sizes of arguments while other threads call with them: wrong, but no crash. */
   @Test
   void argumentsThatChangeDuringCalls() throws Exception {
-    final SampleArgs args = arguments(new int[1]);
-    final float[] small = new float[8];
-    final float[] large = logits();
-    final Buffer buffer = Operations.directCopy(large, 0);
+    final Array small = Array.f32(new float[8]);
+    final Array large = Array.f32(logits());
+    final Array buffer = Array.of(Operations.directCopy(logits(), 0), ElementType.F32);
+    final Rows input = new Rows(large, 1, NUM_COLS);
+    final SampleArgs args = arguments(new int[1]).input(input);
     final AtomicInteger role = new AtomicInteger();
     final AtomicInteger done = new AtomicInteger();
     onAllThreads(() -> {
@@ -207,13 +214,13 @@ final class ThreadsTest {
       try (Sampler sampler = newSampler()) {
         for (int step = 0; step < 5 * NUM_STEPS; ++step) {
           if (changes) {
-            args.input(small).numCols(8).input(buffer).numCols(NUM_COLS).input(large);
+            input.values(small).numCols(8).values(buffer).numCols(NUM_COLS).values(large);
             continue;
           }
           try {
             sampler.sample(args);
           } catch (InvalidArgumentException refused) {
-            assertTrue(refused.getMessage().startsWith("input has 8 elements"),
+            assertTrue(refused.getMessage().startsWith("input.values has 8 elements"),
                 refused.getMessage());
           }
           done.incrementAndGet();

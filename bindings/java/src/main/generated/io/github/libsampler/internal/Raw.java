@@ -9,100 +9,36 @@
 package io.github.libsampler.internal;
 
 public final class Raw implements RawConstants {
-  public static long shimBufferAddress(java.nio.Buffer buffer) {
-    return RawJNI.shimBufferAddress(buffer);
+  public static long javaAddress(java.nio.Buffer buffer) {
+    return RawJNI.javaAddress(buffer);
+  }
+
+  public static java.nio.ByteBuffer javaAllocate(long bytes) {
+    return RawJNI.javaAllocate(bytes);
+  }
+
+  public static void javaFree(java.nio.Buffer buffer) {
+    RawJNI.javaFree(buffer);
+  }
+
+  public static long javaCall(long handle, int only_size, int operation, long args, java.lang.Object[] arrays, int num_arrays, long places_address) {
+    return RawJNI.javaCall(handle, only_size, operation, args, arrays, num_arrays, places_address);
   }
 
   public static int shimInterface() {
     return RawJNI.shimInterface();
   }
 
-  public static long shimCreate(int device_type, int device_id, int num_threads, long max_rows, long max_cols, long fallback_token_id, int use_fallback_token, int host_parameters, int check_pointers) {
-    return RawJNI.shimCreate(device_type, device_id, num_threads, max_rows, max_cols, fallback_token_id, use_fallback_token, host_parameters, check_pointers);
+  public static long shimCall(long handle, int only_size, int operation, long args) {
+    return RawJNI.shimCall(handle, only_size, operation, args);
   }
 
-  public static int shimCapabilityVersion() {
-    return RawJNI.shimCapabilityVersion();
+  public static long shimCreate(long options) {
+    return RawJNI.shimCreate(options);
   }
 
-  public static int shimCapabilityAbiVersion() {
-    return RawJNI.shimCapabilityAbiVersion();
-  }
-
-  public static int shimCapabilityIsaCompiled() {
-    return RawJNI.shimCapabilityIsaCompiled();
-  }
-
-  public static int shimCapabilityIsaUsable() {
-    return RawJNI.shimCapabilityIsaUsable();
-  }
-
-  public static int shimCapabilityIsaActive() {
-    return RawJNI.shimCapabilityIsaActive();
-  }
-
-  public static int shimCapabilityCudaCompiled() {
-    return RawJNI.shimCapabilityCudaCompiled();
-  }
-
-  public static int shimCapabilityNumCudaDevices() {
-    return RawJNI.shimCapabilityNumCudaDevices();
-  }
-
-  public static int shimCapabilityNumProcessors() {
-    return RawJNI.shimCapabilityNumProcessors();
-  }
-
-  public static long shimSample(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int input_kind, Object row_indices, long row_indices_at, long num_input_rows, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, int candidate_id_type, int token_id_type, float temperature, int top_k, float top_p, float min_p, Object temperatures, long temperatures_at, Object top_ks, long top_ks_at, Object top_ps, long top_ps_at, Object min_ps, long min_ps_at, int top_k_ties, int top_p_ties, int filter_order, int temperature_order, int draw_method, int logprob_kind, long seed, long offset, Object seeds, long seeds_at, Object offsets, long offsets_at, long num_seeds, long num_offsets, Object out_token_ids, long out_token_ids_at, Object out_kept_counts, long out_kept_counts_at, Object out_logprobs, long out_logprobs_at, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimSample(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, input_kind, row_indices, row_indices_at, num_input_rows, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, candidate_id_type, token_id_type, temperature, top_k, top_p, min_p, temperatures, temperatures_at, top_ks, top_ks_at, top_ps, top_ps_at, min_ps, min_ps_at, top_k_ties, top_p_ties, filter_order, temperature_order, draw_method, logprob_kind, seed, offset, seeds, seeds_at, offsets, offsets_at, num_seeds, num_offsets, out_token_ids, out_token_ids_at, out_kept_counts, out_kept_counts_at, out_logprobs, out_logprobs_at, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimTopKTopP(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int input_kind, Object row_indices, long row_indices_at, long num_input_rows, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, int candidate_id_type, int token_id_type, float temperature, int top_k, float top_p, int top_k_ties, int top_p_ties, int filter_order, Object temperatures, long temperatures_at, Object top_ks, long top_ks_at, Object top_ps, long top_ps_at, int temperature_order, int draw_method, long seed, long offset, Object seeds, long seeds_at, Object offsets, long offsets_at, long num_seeds, long num_offsets, Object out_token_ids, long out_token_ids_at, Object out_kept_counts, long out_kept_counts_at, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimTopKTopP(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, input_kind, row_indices, row_indices_at, num_input_rows, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, candidate_id_type, token_id_type, temperature, top_k, top_p, top_k_ties, top_p_ties, filter_order, temperatures, temperatures_at, top_ks, top_ks_at, top_ps, top_ps_at, temperature_order, draw_method, seed, offset, seeds, seeds_at, offsets, offsets_at, num_seeds, num_offsets, out_token_ids, out_token_ids_at, out_kept_counts, out_kept_counts_at, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimTopK(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int input_kind, Object row_indices, long row_indices_at, long num_input_rows, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, int candidate_id_type, int token_id_type, float temperature, int top_k, Object temperatures, long temperatures_at, Object top_ks, long top_ks_at, int top_k_ties, int draw_method, long seed, long offset, Object seeds, long seeds_at, Object offsets, long offsets_at, long num_seeds, long num_offsets, Object out_token_ids, long out_token_ids_at, Object out_kept_counts, long out_kept_counts_at, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimTopK(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, input_kind, row_indices, row_indices_at, num_input_rows, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, candidate_id_type, token_id_type, temperature, top_k, temperatures, temperatures_at, top_ks, top_ks_at, top_k_ties, draw_method, seed, offset, seeds, seeds_at, offsets, offsets_at, num_seeds, num_offsets, out_token_ids, out_token_ids_at, out_kept_counts, out_kept_counts_at, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimTopP(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int input_kind, Object row_indices, long row_indices_at, long num_input_rows, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, int candidate_id_type, int token_id_type, float temperature, float top_p, Object temperatures, long temperatures_at, Object top_ps, long top_ps_at, int top_p_ties, int temperature_order, int draw_method, long seed, long offset, Object seeds, long seeds_at, Object offsets, long offsets_at, long num_seeds, long num_offsets, Object out_token_ids, long out_token_ids_at, Object out_kept_counts, long out_kept_counts_at, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimTopP(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, input_kind, row_indices, row_indices_at, num_input_rows, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, candidate_id_type, token_id_type, temperature, top_p, temperatures, temperatures_at, top_ps, top_ps_at, top_p_ties, temperature_order, draw_method, seed, offset, seeds, seeds_at, offsets, offsets_at, num_seeds, num_offsets, out_token_ids, out_token_ids_at, out_kept_counts, out_kept_counts_at, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimMinP(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int input_kind, Object row_indices, long row_indices_at, long num_input_rows, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, int candidate_id_type, int token_id_type, float temperature, float min_p, Object temperatures, long temperatures_at, Object min_ps, long min_ps_at, int temperature_order, int draw_method, long seed, long offset, Object seeds, long seeds_at, Object offsets, long offsets_at, long num_seeds, long num_offsets, Object out_token_ids, long out_token_ids_at, Object out_kept_counts, long out_kept_counts_at, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimMinP(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, input_kind, row_indices, row_indices_at, num_input_rows, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, candidate_id_type, token_id_type, temperature, min_p, temperatures, temperatures_at, min_ps, min_ps_at, temperature_order, draw_method, seed, offset, seeds, seeds_at, offsets, offsets_at, num_seeds, num_offsets, out_token_ids, out_token_ids_at, out_kept_counts, out_kept_counts_at, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimArgmax(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int input_kind, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, int candidate_id_type, int token_id_type, Object out_token_ids, long out_token_ids_at, Object out_values, long out_values_at, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimArgmax(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, input_kind, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, candidate_id_type, token_id_type, out_token_ids, out_token_ids_at, out_values, out_values_at, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimSoftmax(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int candidate_id_type, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, float temperature, int output_dtype, Object temperatures, long temperatures_at, Object output, long output_at, long output_stride, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimSoftmax(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, candidate_id_type, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, temperature, output_dtype, temperatures, temperatures_at, output, output_at, output_stride, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimTopKRenorm(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int input_kind, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, int candidate_id_type, int output_dtype, float temperature, int top_k, Object temperatures, long temperatures_at, Object top_ks, long top_ks_at, int top_k_ties, Object output, long output_at, long output_stride, Object out_kept_counts, long out_kept_counts_at, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimTopKRenorm(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, input_kind, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, candidate_id_type, output_dtype, temperature, top_k, temperatures, temperatures_at, top_ks, top_ks_at, top_k_ties, output, output_at, output_stride, out_kept_counts, out_kept_counts_at, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimTopPRenorm(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int input_kind, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, int candidate_id_type, int output_dtype, float temperature, float top_p, Object temperatures, long temperatures_at, Object top_ps, long top_ps_at, int top_p_ties, int temperature_order, Object output, long output_at, long output_stride, Object out_kept_counts, long out_kept_counts_at, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimTopPRenorm(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, input_kind, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, candidate_id_type, output_dtype, temperature, top_p, temperatures, temperatures_at, top_ps, top_ps_at, top_p_ties, temperature_order, output, output_at, output_stride, out_kept_counts, out_kept_counts_at, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimTopKMask(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int candidate_id_type, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, int top_k, int top_k_ties, Object top_ks, long top_ks_at, int output_dtype, Object output, long output_at, long output_stride, Object out_kept_counts, long out_kept_counts_at, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimTopKMask(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, candidate_id_type, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, top_k, top_k_ties, top_ks, top_ks_at, output_dtype, output, output_at, output_stride, out_kept_counts, out_kept_counts_at, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimTopKSelect(long handle, int only_size, long stream, Object input, long input_at, long num_rows, long num_cols, long row_stride, int input_dtype, int input_kind, Object candidate_ids, long candidate_ids_at, Object candidate_counts, long candidate_counts_at, int candidate_id_type, int token_id_type, long num_selected, Object top_ks, long top_ks_at, Object out_values, long out_values_at, Object out_token_ids, long out_token_ids_at, int output_dtype, Object out_counts, long out_counts_at, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimTopKSelect(handle, only_size, stream, input, input_at, num_rows, num_cols, row_stride, input_dtype, input_kind, candidate_ids, candidate_ids_at, candidate_counts, candidate_counts_at, candidate_id_type, token_id_type, num_selected, top_ks, top_ks_at, out_values, out_values_at, out_token_ids, out_token_ids_at, output_dtype, out_counts, out_counts_at, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimChainSpeculative(long handle, int only_size, long stream, Object target, long target_at, long num_rows, long num_drafts, long num_cols, long target_row_stride, long target_position_stride, int target_dtype, int target_kind, Object draft, long draft_at, long draft_row_stride, long draft_position_stride, int draft_dtype, int draft_kind, Object target_candidate_ids, long target_candidate_ids_at, Object target_candidate_counts, long target_candidate_counts_at, Object draft_candidate_ids, long draft_candidate_ids_at, Object draft_candidate_counts, long draft_candidate_counts_at, Object draft_token_ids, long draft_token_ids_at, Object draft_lengths, long draft_lengths_at, int candidate_id_type, int token_id_type, float temperature, int top_k, float top_p, float min_p, Object temperatures, long temperatures_at, Object top_ks, long top_ks_at, Object top_ps, long top_ps_at, Object min_ps, long min_ps_at, int top_k_ties, int top_p_ties, int filter_order, int temperature_order, long seed, long offset, Object seeds, long seeds_at, Object offsets, long offsets_at, long num_seeds, long num_offsets, Object out_token_ids, long out_token_ids_at, Object out_accepted_counts, long out_accepted_counts_at, Object out_emitted_counts, long out_emitted_counts_at, Object out_row_status, long out_row_status_at, int accumulate_counts, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimChainSpeculative(handle, only_size, stream, target, target_at, num_rows, num_drafts, num_cols, target_row_stride, target_position_stride, target_dtype, target_kind, draft, draft_at, draft_row_stride, draft_position_stride, draft_dtype, draft_kind, target_candidate_ids, target_candidate_ids_at, target_candidate_counts, target_candidate_counts_at, draft_candidate_ids, draft_candidate_ids_at, draft_candidate_counts, draft_candidate_counts_at, draft_token_ids, draft_token_ids_at, draft_lengths, draft_lengths_at, candidate_id_type, token_id_type, temperature, top_k, top_p, min_p, temperatures, temperatures_at, top_ks, top_ks_at, top_ps, top_ps_at, min_ps, min_ps_at, top_k_ties, top_p_ties, filter_order, temperature_order, seed, offset, seeds, seeds_at, offsets, offsets_at, num_seeds, num_offsets, out_token_ids, out_token_ids_at, out_accepted_counts, out_accepted_counts_at, out_emitted_counts, out_emitted_counts_at, out_row_status, out_row_status_at, accumulate_counts, workspace, workspace_at, workspace_bytes);
-  }
-
-  public static long shimResidual(long handle, int only_size, long stream, Object target, long target_at, Object draft, long draft_at, Object draft_token_ids, long draft_token_ids_at, long num_rows, long num_cols, long target_row_stride, long draft_row_stride, int target_dtype, int draft_dtype, int token_id_type, int output_dtype, Object output, long output_at, long output_stride, Object out_row_status, long out_row_status_at, Object workspace, long workspace_at, long workspace_bytes) {
-    return RawJNI.shimResidual(handle, only_size, stream, target, target_at, draft, draft_at, draft_token_ids, draft_token_ids_at, num_rows, num_cols, target_row_stride, draft_row_stride, target_dtype, draft_dtype, token_id_type, output_dtype, output, output_at, output_stride, out_row_status, out_row_status_at, workspace, workspace_at, workspace_bytes);
+  public static void shimDestroy(long handle) {
+    RawJNI.shimDestroy(handle);
   }
 
   public static int shimStatus(long handle) {
@@ -113,8 +49,8 @@ public final class Raw implements RawConstants {
     return RawJNI.shimError(handle);
   }
 
-  public static void shimDestroy(long handle) {
-    RawJNI.shimDestroy(handle);
+  public static int shimGetCapabilities(long capabilities) {
+    return RawJNI.shimGetCapabilities(capabilities);
   }
 
   public static String shimStatusString(int status) {

@@ -9,22 +9,10 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 1732453175;
+  public final static int SHIM_INTERFACE = 712684864;
+  public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
-  public final static int SAMPLER_OP_SAMPLE = 0;
-  public final static int SAMPLER_OP_TOP_K = 1;
-  public final static int SAMPLER_OP_TOP_P = 2;
-  public final static int SAMPLER_OP_MIN_P = 3;
-  public final static int SAMPLER_OP_TOP_K_TOP_P = 4;
-  public final static int SAMPLER_OP_ARGMAX = 5;
-  public final static int SAMPLER_OP_SOFTMAX = 6;
-  public final static int SAMPLER_OP_TOP_K_RENORM = 7;
-  public final static int SAMPLER_OP_TOP_P_RENORM = 8;
-  public final static int SAMPLER_OP_TOP_K_MASK = 9;
-  public final static int SAMPLER_OP_TOP_K_SELECT = 10;
-  public final static int SAMPLER_OP_CHAIN_SPECULATIVE = 11;
-  public final static int SAMPLER_OP_RESIDUAL = 12;
   public final static int SAMPLER_ISA_SCALAR = 1;
   public final static int SAMPLER_ISA_AVX2 = 2;
   public final static int SAMPLER_ISA_AVX512 = 4;
@@ -47,6 +35,7 @@ public interface RawConstants {
   public final static int SAMPLER_ROW_INVALID_INDEX = 8;
   public final static int SAMPLER_ROW_INVALID_CANDIDATE = 16;
   public final static int SAMPLER_ROW_INVALID_DRAFT = 32;
+  public final static int SAMPLER_ROW_INVALID_SLOT = 64;
   public final static int SAMPLER_DEVICE_CPU = 0;
   public final static int SAMPLER_DEVICE_CUDA = 1;
   public final static int SAMPLER_F32 = 0;
@@ -67,4 +56,11 @@ public interface RawConstants {
   public final static int SAMPLER_DRAW_GUMBEL = 1;
   public final static int SAMPLER_LOGPROB_RAW = 0;
   public final static int SAMPLER_LOGPROB_PROCESSED = 1;
+  public final static int SAMPLER_OUTPUT_PROBABILITIES = 0;
+  public final static int SAMPLER_OUTPUT_VALUES = 1;
+  public final static int SHIM_SAMPLE = 0;
+  public final static int SHIM_FILTER = 1;
+  public final static int SHIM_SELECT = 2;
+  public final static int SHIM_VERIFY = 3;
+  public final static int SHIM_RESIDUAL = 4;
 }

@@ -13,7 +13,7 @@ import java.util.Locale;
 final class NativeLibrary {
   private static final String PROPERTY = "libsampler.java.library";
   private static final String NAME = "sampler_java";
-  private static final String CORE_FILE = "libsampler.so.0";
+  private static final String CORE_FILE = "libsampler.so.1";
 
   private NativeLibrary() {}
 
