@@ -203,6 +203,9 @@ final class Call {
     final Array workspace = exec.workspace;
     put(at + Layout.EXEC_STREAM, exec.stream);
     final long bytes = count(at + Layout.EXEC_WORKSPACE_BYTES, workspace, exec.workspaceBytes);
+    if (bytes < 0) {
+      fail("exec.workspace_bytes is %d; it must be at least 0", bytes);
+    }
     array(at + Layout.EXEC_WORKSPACE, "exec.", "workspace", workspace, BYTES, bytes, arraysOnDevice,
         true);
   }
