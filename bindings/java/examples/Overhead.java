@@ -1,8 +1,4 @@
-import io.github.libsampler.Array;
-import io.github.libsampler.Params;
-import io.github.libsampler.Random;
 import io.github.libsampler.Rows;
-import io.github.libsampler.SampleArgs;
 import io.github.libsampler.Sampler;
 import java.util.Arrays;
 import java.util.Locale;
@@ -21,15 +17,12 @@ final class Overhead {
     int[] tokenId = new int[1];
     double[] repeats = new double[NUM_REPEATS];
     try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(5).build()) {
-      Random random = new Random().seed(1);
-      SampleArgs args = new SampleArgs().input(new Rows(logits, 1, 5)).random(random);
-      args.params(new Params().temperature(0.8f).topK(3).topP(0.95f));
-      args.outTokenIds(Array.i32(tokenId));
+      Rows input = new Rows(logits, 1, 5);
       for (int i = 0; i < NUM_WARM_UPS; ++i) {
-        nanosecondsPerCall(sampler, args, random, i);
+        nanosecondsPerCall(sampler, input, tokenId, i);
       }
       for (int i = 0; i < NUM_REPEATS; ++i) {
-        repeats[i] = nanosecondsPerCall(sampler, args, random, NUM_WARM_UPS + i);
+        repeats[i] = nanosecondsPerCall(sampler, input, tokenId, NUM_WARM_UPS + i);
       }
     }
     double[] sorted = repeats.clone();
@@ -40,12 +33,11 @@ final class Overhead {
   }
 
   private static double nanosecondsPerCall(
-      Sampler sampler, SampleArgs args, Random random, int repeat) {
+      Sampler sampler, Rows input, int[] tokenId, int repeat) {
     final long firstOffset = (long) repeat * NUM_CALLS;
     final long start = System.nanoTime();
     for (int i = 0; i < NUM_CALLS; ++i) {
-      random.offset(firstOffset + i);
-      sampler.sample(args);
+      sampler.topKTopP(input, 3, 0.95f, 0.8f, 1, firstOffset + i, tokenId);
     }
     return (double) (System.nanoTime() - start) / NUM_CALLS;
   }

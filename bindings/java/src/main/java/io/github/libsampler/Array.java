@@ -113,8 +113,9 @@ public final class Array {
       throw new InvalidArgumentException("the buffer is of order " + order
           + "; it must be of this machine's, " + ByteOrder.nativeOrder());
     }
-    final int unit = buffer instanceof ByteBuffer ? 1 : type.bytes;
-    return direct(buffer, unit, type, buffer.remaining() * unit / type.bytes);
+    return buffer instanceof ByteBuffer
+        ? direct(buffer, 1, type, buffer.remaining() / type.bytes)
+        : direct(buffer, type.bytes, type, buffer.remaining());
   }
 
   /** A workspace, of which the order of bytes is nobody's business. */

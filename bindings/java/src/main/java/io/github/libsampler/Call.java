@@ -4,6 +4,7 @@ import io.github.libsampler.internal.Layout;
 import io.github.libsampler.internal.Raw;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 
 /**
  * The structs of one call as C reads them, in memory outside the Java heap, and the first array
@@ -73,8 +74,8 @@ final class Call {
       }
       return result;
     } finally {
-      java.util.Arrays.fill(pinned, 0, numPinned, null);
-      java.util.Arrays.fill(held, 0, numHeld, null);
+      Arrays.fill(pinned, 0, numPinned, null);
+      Arrays.fill(held, 0, numHeld, null);
       numPinned = 0;
       numHeld = 0;
     }
@@ -103,10 +104,6 @@ final class Call {
 
   void put(int at, float value) {
     memory.putFloat(at, value);
-  }
-
-  int getInt(int at) {
-    return memory.getInt(at);
   }
 
   private static boolean isOf(Array array, int types) {
@@ -203,6 +200,9 @@ final class Call {
     final Array workspace = exec.workspace;
     put(at + Layout.EXEC_STREAM, exec.stream);
     final long bytes = count(at + Layout.EXEC_WORKSPACE_BYTES, workspace, exec.workspaceBytes);
+    if (bytes < 0) {
+      fail("exec.workspace_bytes is %d; it must be at least 0", bytes);
+    }
     array(at + Layout.EXEC_WORKSPACE, "exec.", "workspace", workspace, BYTES, bytes, arraysOnDevice,
         true);
   }

@@ -328,6 +328,26 @@ final class ArraysTest {
     return call.error() == null ? "" : call.error().getMessage();
   }
 
+  @Test
+  void negativeBytesOfDeviceMemory() {
+    final Call call = new Call(ByteBuffer.allocateDirect(Call.SIZE), true, true);
+    new SampleArgs().exec(new Exec().workspaceAddress(4096, -1)).write(call);
+    assertEquals("exec.workspace_bytes is -1; it must be at least 0", call.error().getMessage());
+  }
+
+  /** A buffer from its position to its limit. */
+  @Test
+  void partsOfBuffers() {
+    final ByteBuffer bytes = ByteBuffer.allocateDirect(64).order(ByteOrder.nativeOrder());
+    final Array whole = Array.of(bytes, ElementType.F32);
+    final Array part = Array.of(bytes.position(8).limit(31), ElementType.F32);
+    final Array floats =
+        Array.of(bytes.clear().asFloatBuffer().position(2).limit(5), ElementType.F32);
+    assertEquals(List.of(16L, 5L, 3L), List.of(whole.length, part.length, floats.length));
+    assertEquals(List.of(8L, 8L),
+        List.of(part.address - whole.address, floats.address - whole.address));
+  }
+
   @ParameterizedTest
   @MethodSource("operations")
   void workspaceOfTheCall(String operation) {
