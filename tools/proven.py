@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 SKIPPED = 77
-SUFFIXES = {".cmake", ".cpp", ".cu", ".h", ".txt"}
+SUFFIXES = {".cmake", ".cpp", ".cu", ".cuh", ".h", ".txt"}
 
 
 def digest_of(root, paths, record):

@@ -55,8 +55,8 @@ func DefaultParams() Params {
 	return Params{Temperature: 1, TopP: 1, isMade: true}
 }
 
-// RowParams are parameters by slot, by row where the call has no slots: [number of slots] each. Left
-// out: the one of Params for all. Slices on a CUDA sampler with HostParameters.
+// RowParams are parameters by slot, by row where the call has no slots: [number of slots] each.
+// Left out: the one of Params for all. Slices on a CUDA sampler with HostParameters.
 type RowParams struct {
 	Temperature Array[float32]
 	TopP        Array[float32]
@@ -64,15 +64,15 @@ type RowParams struct {
 	TopK        Array[int32]
 }
 
-// Random is what random numbers follow from: a seed, an offset and a stream. Use each triple once: a
-// sequence takes a seed, or a stream of one, and its position as the offset. Arrays are indexed as
-// those of RowParams.
+// Random is what random numbers follow from: a seed, an offset and a stream. Use each triple once:
+// a sequence takes a seed, or a stream of one, and its position as the offset. Arrays are indexed
+// as those of RowParams.
 type Random struct {
 	Seed   uint64
 	Offset uint64
 
-	// [NumSeeds], [NumOffsets] One for all, or one for each slot. Left out: Seed, Offset. NumSeeds and
-	// NumOffsets are for device memory; 0 is the length of a slice.
+	// [NumSeeds], [NumOffsets] One for all, or one for each slot. Left out: Seed, Offset. NumSeeds
+	// and NumOffsets are for device memory; 0 is the length of a slice.
 	Seeds      Array[uint64]
 	Offsets    Array[uint64]
 	NumSeeds   int
@@ -114,15 +114,15 @@ type SampleArgs struct {
 	Exec  Exec
 	Input Rows
 
-	// [NumRowIndices] The input row that each output row draws from; any value outside
-	// [0, Input.NumRows) makes the output row bad. Rows of output are then NumRowIndices, which is for
+	// [NumRowIndices] The input row that each output row draws from; any value outside [0,
+	// Input.NumRows) makes the output row bad. Rows of output are then NumRowIndices, which is for
 	// device memory; 0 is the length of a slice. Left out: output row i draws from input row i.
 	RowIndices    Array[int32]
 	NumRowIndices int
 
 	// [output rows] The slot of each output row; any value outside [0, NumSlots) makes the row bad.
-	// RowParams and Random are indexed by slot, in arrays of NumSlots elements. Left out: output row
-	// i has slot i.
+	// RowParams and Random are indexed by slot, in arrays of NumSlots elements. Left out: output
+	// row i has slot i.
 	Slots    Array[int32]
 	NumSlots int
 
@@ -160,8 +160,8 @@ func (s *Sampler) Sample(args *SampleArgs) error {
 	return err
 }
 
-// FilterArgs are the arguments of Filter. Fields that SampleArgs has too mean the same; slots are of
-// rows.
+// FilterArgs are the arguments of Filter. Fields that SampleArgs has too mean the same; slots are
+// of rows.
 type FilterArgs struct {
 	Exec      Exec
 	Input     Rows
@@ -172,8 +172,8 @@ type FilterArgs struct {
 
 	OutputKind OutputKind
 
-	// [Input.NumRows, Input.NumCols] With candidate lists an element belongs to the candidate at the
-	// same place. F32 or the input's type. Required.
+	// [Input.NumRows, Input.NumCols] With candidate lists an element belongs to the candidate at
+	// the same place. F32 or the input's type. Required.
 	Output Data
 
 	// Distance of two output rows in elements, at least NumCols. 0: NumCols.
@@ -202,9 +202,9 @@ type SelectArgs struct {
 	// slice on a CUDA sampler with HostParameters.
 	SelectedCounts Array[int32]
 
-	// [Input.NumRows, NumSelected] Values, F32 or of the input's type, and ids, largest value first.
-	// Where a row has fewer tokens to give, the rest is -inf (probabilities: 0) and -1; so is all
-	// of a bad row. Either may be left out, not both.
+	// [Input.NumRows, NumSelected] Values, F32 or of the input's type, and ids, largest value
+	// first. Where a row has fewer tokens to give, the rest is -inf (probabilities: 0) and -1; so
+	// is all of a bad row. Either may be left out, not both.
 	OutValues   Data
 	OutTokenIDs IDs
 
@@ -220,13 +220,13 @@ func (s *Sampler) Select(args *SelectArgs) error {
 	return err
 }
 
-// VerifyArgs are the arguments of Verify. Fields that SampleArgs has too mean the same; slots are of
-// sequences.
+// VerifyArgs are the arguments of Verify. Fields that SampleArgs has too mean the same; slots are
+// of sequences.
 type VerifyArgs struct {
 	Exec Exec
 
-	// [number of sequences, NumDrafts + 1, NumCols] The target's row at each draft position, then the
-	// one after the last draft. NumRows is the product of the first two.
+	// [number of sequences, NumDrafts + 1, NumCols] The target's row at each draft position, then
+	// the one after the last draft. NumRows is the product of the first two.
 	Target Rows
 
 	// [number of sequences, NumDrafts, NumCols] The rows that the drafts were drawn from. Left out:
@@ -237,8 +237,8 @@ type VerifyArgs struct {
 	TargetSequenceStride int
 	DraftSequenceStride  int
 
-	// [number of sequences, NumDrafts] The draft tokens, of the type of OutTokenIDs. NumDrafts is in
-	// [0, 65535].
+	// [number of sequences, NumDrafts] The draft tokens, of the type of OutTokenIDs. NumDrafts is
+	// in [0, 65535].
 	DraftTokenIDs IDs
 	NumDrafts     int
 
@@ -302,8 +302,8 @@ type ResidualArgs struct {
 	OutRowStatus Array[RowStatus]
 }
 
-// Residual writes what Verify draws from after a rejection: max(p - q, 0) of each row, renormalised,
-// or p where that is 0 everywhere.
+// Residual writes what Verify draws from after a rejection: max(p - q, 0) of each row,
+// renormalised, or p where that is 0 everywhere.
 func (s *Sampler) Residual(args *ResidualArgs) error {
 	_, err := args.run(s, "Residual", false)
 	return err

@@ -44,6 +44,13 @@ void name_arguments(char *text) {
 
 }  // namespace
 
+Name::Text Name::text() const {
+  Text result;
+  std::snprintf(result.text, sizeof result.text, "%s%s%s", parent_ ? parent_ : "",
+                parent_ ? "." : "", member_);
+  return result;
+}
+
 void Check::fail(sampler_status status, const char *format, ...) {
   if (!ok()) return;
   va_list values;
@@ -55,59 +62,60 @@ void Check::fail(sampler_status status, const char *format, ...) {
   status_ = capi::fail(entry_, status, "%s", text);
 }
 
-void Check::range(const char *name, int64_t value, int64_t low, int64_t end) {
+void Check::range(const Name &name, int64_t value, int64_t low, int64_t end) {
   if (value < low) {
-    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %" PRId64 "; it must be at least %" PRId64, name,
-         value, low);
+    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %" PRId64 "; it must be at least %" PRId64,
+         name.text().text, value, low);
   } else if (value >= end) {
-    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %" PRId64 "; it must be below %" PRId64, name,
-         value, end);
+    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %" PRId64 "; it must be below %" PRId64,
+         name.text().text, value, end);
   }
 }
 
-void Check::enumeration(const char *name, int32_t value, int32_t count) {
+void Check::enumeration(const Name &name, int32_t value, int32_t count) {
   if (value < 0 || value >= count) {
-    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %d; it must be one of its constants, 0 to %d", name,
-         int(value), int(count - 1));
+    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %d; it must be one of its constants, 0 to %d",
+         name.text().text, int(value), int(count - 1));
   }
 }
 
-void Check::zero(const char *name, int64_t value) {
+void Check::zero(const Name &name, int64_t value) {
   if (value != 0) {
-    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %" PRId64 "; it must be 0", name, value);
+    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %" PRId64 "; it must be 0", name.text().text,
+         value);
   }
 }
 
-void Check::not_nan(const char *name, float value) {
+void Check::not_nan(const Name &name, float value) {
   if (contract::is_nan(value)) {
-    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NaN; it must be a number", name);
+    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NaN; it must be a number", name.text().text);
   }
 }
 
-int64_t Check::stride(const char *name, int64_t stride, const char *least_name, int64_t least) {
+int64_t Check::stride(const Name &name, int64_t stride, const Name &least_name, int64_t least) {
   if (stride == 0) return least;
   if (stride < least) {
     fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %" PRId64 "; it must be 0 or at least %s, %" PRId64,
-         name, stride, least_name, least);
+         name.text().text, stride, least_name.text().text, least);
   }
   return stride;
 }
 
-void Check::required(const char *name, const void *data) {
+void Check::required(const Name &name, const void *data) {
   if (checks_memory_ && !data) {
-    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NULL; it is required", name);
+    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NULL; it is required", name.text().text);
   }
 }
 
-void Check::array(const char *name, const void *data, size_t size, int64_t rows, int64_t cols,
+void Check::array(const Name &name, const void *data, size_t size, int64_t rows, int64_t cols,
                   int64_t stride, Access access, Need need) {
   if (rows == 0 || cols == 0) return;
   if (need == Need::kRequired) required(name, data);
   if (!ok() || (need == Need::kOptional && !data)) return;
   const uintptr_t address = checks_memory_ ? reinterpret_cast<uintptr_t>(data) : 0;
   if (address % size != 0) {
-    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %p; it must be aligned to %zu bytes", name, data,
-         size);
+    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %p; it must be aligned to %zu bytes",
+         name.text().text, data, size);
     return;
   }
   int64_t last_row, elements, bytes;
@@ -116,8 +124,8 @@ void Check::array(const char *name, const void *data, size_t size, int64_t rows,
       __builtin_mul_overflow(elements, int64_t(size), &bytes) ||
       uint64_t(bytes) > UINTPTR_MAX - address) {
     fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-         "%s has %" PRId64 " rows, %" PRId64 " elements apart; it must fit the address space", name,
-         rows, stride);
+         "%s has %" PRId64 " rows, %" PRId64 " elements apart; it must fit the address space",
+         name.text().text, rows, stride);
     return;
   }
   if (checks_memory_) add_range(name, data, size_t(bytes), access);
@@ -136,16 +144,13 @@ void Check::workspace(const void *data, size_t bytes) {
   }
 }
 
-void Check::add_range(const char *name, const void *data, size_t bytes, Access access) {
+void Check::add_range(const Name &name, const void *data, size_t bytes, Access access) {
   if (num_ranges_ == kMaxRanges) {
     fail(SAMPLER_ERROR_INTERNAL, "more than %d arrays in a call", kMaxRanges);
     return;
   }
-  Range &range = ranges_[num_ranges_++];
-  std::snprintf(range.name, sizeof range.name, "%s", name);
-  range.begin = reinterpret_cast<uintptr_t>(data);
-  range.end = range.begin + bytes;
-  range.access = access;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(data);
+  ranges_[num_ranges_++] = {name, begin, begin + bytes, access};
 }
 
 void Check::overlaps() {
@@ -154,7 +159,8 @@ void Check::overlaps() {
       const Range &a = ranges_[i], &b = ranges_[j];
       if (i == j || a.access != Access::kWrite || a.begin >= b.end || b.begin >= a.end) continue;
       fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-           "%s overlaps %s; outputs must overlap neither inputs nor each other", a.name, b.name);
+           "%s overlaps %s; outputs must overlap neither inputs nor each other", a.name.text().text,
+           b.name.text().text);
       return;
     }
   }

@@ -15,6 +15,22 @@ enum class Need { kOptional, kRequired };
 // How errors name members: as in the struct of a full call, or as a simple call's own arguments.
 enum class Wording { kFull, kSimple };
 
+// What errors call a member: its path from the arguments. It is put together only where it is told.
+class Name {
+ public:
+  Name(const char *path) : parent_(nullptr), member_(path) {}
+  Name(const char *parent, const char *member) : parent_(parent), member_(member) {}
+
+  struct Text {
+    char text[64];
+  };
+  Text text() const;
+
+ private:
+  const char *parent_;
+  const char *member_;
+};
+
 class Check {
  public:
   // Without memory checks addresses are not looked at, but for whether they are null.
@@ -55,30 +71,30 @@ class Check {
   }
 
   // low <= value < end.
-  void range(const char *name, int64_t value, int64_t low, int64_t end);
+  void range(const Name &name, int64_t value, int64_t low, int64_t end);
 
   // value in [0, count).
-  void enumeration(const char *name, int32_t value, int32_t count);
+  void enumeration(const Name &name, int32_t value, int32_t count);
 
-  void zero(const char *name, int64_t value);
-  void not_nan(const char *name, float value);
+  void zero(const Name &name, int64_t value);
+  void not_nan(const Name &name, float value);
 
   // Elements from one row's start to the next: 0 stands for `least`, which it must not be below.
-  int64_t stride(const char *name, int64_t stride, const char *least_name, int64_t least);
+  int64_t stride(const Name &name, int64_t stride, const Name &least_name, int64_t least);
 
   // [rows, cols] elements of `size` bytes, `stride` elements from row to row. Null is fine for an
   // array that is not required, or has no elements. Without memory checks a required one is there.
-  void array(const char *name, const void *data, size_t size, int64_t rows, int64_t cols,
+  void array(const Name &name, const void *data, size_t size, int64_t rows, int64_t cols,
              int64_t stride, Access access, Need need = Need::kOptional);
-  void array(const char *name, const void *data, size_t size, int64_t count, Access access,
+  void array(const Name &name, const void *data, size_t size, int64_t count, Access access,
              Need need = Need::kOptional) {
     array(name, data, size, count, 1, 1, access, need);
   }
   // Numbers per row, in host memory for some handles.
-  void parameters(const char *name, const void *data, size_t size, int64_t count) {
+  void parameters(const Name &name, const void *data, size_t size, int64_t count) {
     array(name, data, size, count, 1, 1, Access::kReadParameters);
   }
-  void required(const char *name, const void *data);
+  void required(const Name &name, const void *data);
 
   // The caller's workspace.
   void workspace(const void *data, size_t bytes);
@@ -94,20 +110,20 @@ class Check {
       if (!ok() || range.begin == range.end) continue;
       const void *address = reinterpret_cast<const void *>(range.begin);
       if (is_there(address, range.access)) continue;
-      fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %p; it must be %s", range.name, address,
-           place(range.access));
+      fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %p; it must be %s", range.name.text().text,
+           address, place(range.access));
     }
   }
 
  private:
   struct Range {
-    char name[32];
+    Name name = "";
     uintptr_t begin;
     uintptr_t end;
     Access access;
   };
 
-  void add_range(const char *name, const void *data, size_t bytes, Access access);
+  void add_range(const Name &name, const void *data, size_t bytes, Access access);
 
   Entry &entry_;
   bool checks_memory_;

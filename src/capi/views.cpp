@@ -1,7 +1,6 @@
 #include "capi/views.h"
 
 #include <cinttypes>
-#include <cstdio>
 
 namespace sampler::capi {
 
@@ -66,30 +65,26 @@ contract::FilterRules read_rules(Check &check, const sampler_params &params) {
 
 }  // namespace
 
-Path::Path(const char *parent, const char *member) {
-  std::snprintf(text_, sizeof text_, "%s.%s", parent, member);
-}
-
 contract::IdType read_token_id_type(Check &check, sampler_id_type type) {
   return to_enum<contract::IdType>(check, "token_id_type", type, kNumIdTypes);
 }
 
 contract::Rows read_rows_shape(Check &check, const char *name, const sampler_rows &view) {
   contract::Rows rows;
-  check.range(Path(name, "num_rows"), view.num_rows, 0, kMaxRows);
-  check.range(Path(name, "num_cols"), view.num_cols, 1, contract::kMaxVocabulary);
+  check.range(Name(name, "num_rows"), view.num_rows, 0, kMaxRows);
+  check.range(Name(name, "num_cols"), view.num_cols, 1, contract::kMaxVocabulary);
   rows.values = view.values;
   rows.ids = view.candidate_ids;
   rows.counts = view.candidate_counts;
   rows.num_rows = view.num_rows;
   rows.num_cols = view.num_cols;
-  rows.stride = check.stride(Path(name, "row_stride"), view.row_stride, Path(name, "num_cols"),
+  rows.stride = check.stride(Name(name, "row_stride"), view.row_stride, Name(name, "num_cols"),
                              view.num_cols);
-  rows.dtype = to_enum<contract::Dtype>(check, Path(name, "dtype"), view.dtype, kNumDtypes);
-  rows.kind = to_enum<InputKind>(check, Path(name, "kind"), view.kind, 2);
-  rows.id_type = to_enum<contract::IdType>(check, Path(name, "candidate_id_type"),
+  rows.dtype = to_enum<contract::Dtype>(check, Name(name, "dtype"), view.dtype, kNumDtypes);
+  rows.kind = to_enum<InputKind>(check, Name(name, "kind"), view.kind, 2);
+  rows.id_type = to_enum<contract::IdType>(check, Name(name, "candidate_id_type"),
                                            view.candidate_id_type, kNumIdTypes);
-  check.zero(Path(name, "reserved"), view.reserved);
+  check.zero(Name(name, "reserved"), view.reserved);
   return rows;
 }
 
@@ -102,11 +97,11 @@ void check_rows_memory(Check &check, const char *name, const contract::Rows &row
                        __builtin_add_overflow(extent, rows.num_cols, &extent))) {
     extent = INT64_MAX;  // which no array has, so that the check below refuses it
   }
-  check.array(Path(name, "values"), rows.values, contract::size_of(rows.dtype), num_groups, extent,
+  check.array(Name(name, "values"), rows.values, contract::size_of(rows.dtype), num_groups, extent,
               group_stride, Access::kRead, need);
-  check.array(Path(name, "candidate_ids"), rows.ids, contract::size_of(rows.id_type), num_groups,
+  check.array(Name(name, "candidate_ids"), rows.ids, contract::size_of(rows.id_type), num_groups,
               extent, group_stride, Access::kRead);
-  check.array(Path(name, "candidate_counts"), rows.counts, sizeof(int32_t), rows.num_rows,
+  check.array(Name(name, "candidate_counts"), rows.counts, sizeof(int32_t), rows.num_rows,
               Access::kRead);
 }
 

@@ -12,24 +12,14 @@ constexpr int64_t kMaxRows = int64_t(1) << 31;
 constexpr int kNumDtypes = 3;
 constexpr int kNumIdTypes = 2;
 
-// The path of a member of a struct that a call has more than one of.
-class Path {
- public:
-  Path(const char *parent, const char *member);
-  operator const char *() const { return text_; }
-
- private:
-  char text_[32];
-};
-
 template <class Enum>
-Enum to_enum(Check &check, const char *name, int32_t value, int32_t count) {
+Enum to_enum(Check &check, const Name &name, int32_t value, int32_t count) {
   check.enumeration(name, value, count);
   return Enum(value);
 }
 
 template <class T>
-T *read_output_array(Check &check, const char *name, T *data, int64_t count) {
+T *read_output_array(Check &check, const Name &name, T *data, int64_t count) {
   check.array(name, data, sizeof(T), count, Access::kWrite);
   return data;
 }
@@ -71,7 +61,7 @@ void read_output_rows(Check &check, const Args &args, const char *input_name,
                       const contract::Rows &input, Request *request) {
   request->output_dtype = read_output_dtype(check, args.output_dtype, input_name, input.dtype);
   request->output_stride = check.stride("output_stride", args.output_stride,
-                                        Path(input_name, "num_cols"), input.num_cols);
+                                        Name(input_name, "num_cols"), input.num_cols);
   request->output = args.output;
   check.array("output", args.output, contract::size_of(request->output_dtype), input.num_rows,
               input.num_cols, request->output_stride, Access::kWrite, Need::kRequired);

@@ -3,7 +3,7 @@
 
 namespace sampler::decoding {
 
-void autoregressive(const Place &place, Generation *generation) {
+void autoregressive(const ExecutionTarget &place, Generation *generation) {
   Workspace workspace(place, generation->num_texts(), generation->target().vocabulary_size);
   Target target(place, generation, 1);
   target.run([&](Array<Text *> &active) {

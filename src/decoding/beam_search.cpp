@@ -52,7 +52,8 @@ struct BeamText {
 
 class BeamSearch {
  public:
-  BeamSearch(const Place &place, const sampler_beam_search_args &args, Generation *generation)
+  BeamSearch(const ExecutionTarget &place, const sampler_beam_search_args &args,
+             Generation *generation)
       : args_(args),
         generation_(generation),
         first_width_(std::min(std::max(args.top_k, args.num_beams), num_cols())),
@@ -335,7 +336,8 @@ class BeamSearch {
 
 }  // namespace
 
-void beam_search(const Place &place, const sampler_beam_search_args &args, Generation *generation) {
+void beam_search(const ExecutionTarget &place, const sampler_beam_search_args &args,
+                 Generation *generation) {
   BeamSearch(place, args, generation).run();
 }
 

@@ -4,7 +4,7 @@
 
 namespace sampler::decoding {
 
-CachedModel::CachedModel(const Place &place, const sampler_model &model,
+CachedModel::CachedModel(const ExecutionTarget &place, const sampler_model &model,
                          const sampler_generation_args &generation, int64_t num_sequences,
                          int64_t max_tokens, int64_t max_rows)
     : entry_(place.entry),
@@ -18,7 +18,7 @@ CachedModel::CachedModel(const Place &place, const sampler_model &model,
   lengths_.fill(size_t(num_sequences), 0);
 }
 
-CachedModel::Spans::Spans(const Place &place, int64_t max_spans, int64_t max_tokens)
+CachedModel::Spans::Spans(const ExecutionTarget &place, int64_t max_spans, int64_t max_tokens)
     : sequences(place, max_spans),
       indices(place, max_spans),
       starts(place, max_spans),

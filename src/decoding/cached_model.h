@@ -28,7 +28,7 @@ class CachedModel {
  public:
   // The caches are those of sequences [first_sequence, first_sequence + num_sequences), all empty.
   // At most max_tokens tokens and max_rows rows of logits at once.
-  CachedModel(const Place &place, const sampler_model &model,
+  CachedModel(const ExecutionTarget &place, const sampler_model &model,
               const sampler_generation_args &generation, int64_t num_sequences, int64_t max_tokens,
               int64_t max_rows);
 
@@ -52,7 +52,7 @@ class CachedModel {
     Array<int32_t> token_ids;
     int64_t num_logit_rows;
 
-    Spans(const Place &place, int64_t max_spans, int64_t max_tokens);
+    Spans(const ExecutionTarget &place, int64_t max_spans, int64_t max_tokens);
     void clear();
     void add(int32_t sequence, int64_t index, int64_t start, const int32_t *begin,
              const int32_t *end, int64_t num_logits);

@@ -8,7 +8,7 @@ namespace sampler::decoding {
 
 namespace {
 
-void require(const Place &place, const cuda::Error &error) {
+void require(const ExecutionTarget &place, const cuda::Error &error) {
   if (!error) return;
   throw Failure{capi::fail(
       *place.entry, error.is_out_of_memory ? SAMPLER_ERROR_OUT_OF_MEMORY : SAMPLER_ERROR_CUDA,
@@ -17,7 +17,7 @@ void require(const Place &place, const cuda::Error &error) {
 
 }  // namespace
 
-DeviceBytes::DeviceBytes(const Place &place, size_t bytes)
+DeviceBytes::DeviceBytes(const ExecutionTarget &place, size_t bytes)
     : place_(place),
       host_(place, place.handle->on_cuda ? 0 : bytes),
       data_(static_cast<unsigned char *>(host_.data())),

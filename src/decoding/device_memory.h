@@ -11,7 +11,7 @@ namespace sampler::decoding {
 // Bytes on the handle's device: of a CPU handle plain memory. What fails throws.
 class DeviceBytes {
  public:
-  DeviceBytes(const Place &place, size_t bytes);
+  DeviceBytes(const ExecutionTarget &place, size_t bytes);
   ~DeviceBytes();
   DeviceBytes(const DeviceBytes &) = delete;
   DeviceBytes &operator=(const DeviceBytes &) = delete;
@@ -29,7 +29,7 @@ class DeviceBytes {
  private:
   void copy(void *to, const void *from, size_t bytes);
 
-  Place place_;
+  ExecutionTarget place_;
   HostBlock host_;  // of a CPU handle
   unsigned char *data_;
   size_t size_;
@@ -39,7 +39,7 @@ class DeviceBytes {
 template <class T>
 class Output {
  public:
-  Output(const Place &place, int64_t capacity)
+  Output(const ExecutionTarget &place, int64_t capacity)
       : on_cuda_(place.handle->on_cuda),
         bytes_(place, bytes_of(capacity, sizeof(T))),
         host_(place, on_cuda_ ? bytes_.size() : 0) {}
@@ -62,7 +62,7 @@ template <class T>
 class Input {
  public:
   // A parameter is one that a handle with host_parameters takes on the host.
-  Input(const Place &place, int64_t capacity, bool is_parameter = false)
+  Input(const ExecutionTarget &place, int64_t capacity, bool is_parameter = false)
       : stays_on_host_(is_parameter && place.handle->on_cuda &&
                        place.handle->device.host_parameters),
         bytes_(place, stays_on_host_ ? 0 : bytes_of(capacity, sizeof(T))),

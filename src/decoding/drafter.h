@@ -64,7 +64,7 @@ struct SpeculationRules {
 };
 
 // Rounds of drafts and their verification until all texts have ended.
-void speculate(const Place &place, Generation *generation, Drafter *drafter,
+void speculate(const ExecutionTarget &place, Generation *generation, Drafter *drafter,
                const SpeculationRules &rules);
 
 // Makes row i the row places[i], with places ascending and none below i. Rows of `bytes` bytes

@@ -30,7 +30,8 @@ int64_t line_bytes(const sampler_generation_args &args, int64_t max_drafts) {
 
 }  // namespace
 
-Generation::Generation(const Place &place, const sampler_generation_args &args, int64_t max_drafts)
+Generation::Generation(const ExecutionTarget &place, const sampler_generation_args &args,
+                       int64_t max_drafts)
     : entry_(place.entry),
       args_(args),
       target_(*args.target),

@@ -50,7 +50,7 @@ class Generation {
  public:
   // `args` and what it points to have been checked and outlive this. A round of a text has at most
   // max_drafts drafts.
-  Generation(const Place &place, const sampler_generation_args &args, int64_t max_drafts);
+  Generation(const ExecutionTarget &place, const sampler_generation_args &args, int64_t max_drafts);
 
   const sampler_generation_args &args() const { return args_; }
   const sampler_model &target() const { return target_; }

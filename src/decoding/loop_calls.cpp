@@ -32,7 +32,7 @@ void run(Check &check, sampler_handle *handle, const GenerationArguments &argume
   const sampler_generation_args &args = arguments.args;
   check.overlaps();
   if (!check.ok() || args.num_sequences == 0) return;
-  const Place place = {&check.entry(), handle, args.stream};
+  const ExecutionTarget place = {&check.entry(), handle, args.stream};
   Generation generation(place, args, max_drafts);
   const StatsWriter writer(&generation);
   loop(place, &generation);
@@ -107,7 +107,7 @@ sampler_status sampler_speculative(sampler_t sampler, const sampler_speculative_
     SpeculativeArguments own = {};
     read_arguments(check, args, &own);
     run(check, sampler, own.generation, most_drafts(own.args),
-        [&](const Place &place, Generation *generation) {
+        [&](const ExecutionTarget &place, Generation *generation) {
           if (own.args.drafter) {
             speculative_with_model(place, own.args, generation);
           } else {
@@ -121,9 +121,10 @@ sampler_status sampler_beam_search(sampler_t sampler, const sampler_beam_search_
   return enter_loop(sampler, [&](Check &check) {
     BeamSearchArguments own = {};
     read_arguments(check, args, &own);
-    run(check, sampler, own.generation, 0, [&](const Place &place, Generation *generation) {
-      beam_search(place, own.args, generation);
-    });
+    run(check, sampler, own.generation, 0,
+        [&](const ExecutionTarget &place, Generation *generation) {
+          beam_search(place, own.args, generation);
+        });
   });
 }
 

@@ -13,11 +13,12 @@ inline int64_t most_drafts(const sampler_speculative_args &args) {
   return args.adaptive_gamma && args.gamma_max ? args.gamma_max : args.gamma;
 }
 
-void autoregressive(const Place &place, Generation *generation);
-void speculative_with_model(const Place &place, const sampler_speculative_args &args,
+void autoregressive(const ExecutionTarget &place, Generation *generation);
+void speculative_with_model(const ExecutionTarget &place, const sampler_speculative_args &args,
                             Generation *generation);
-void speculative_with_ngrams(const Place &place, const sampler_speculative_args &args,
+void speculative_with_ngrams(const ExecutionTarget &place, const sampler_speculative_args &args,
                              Generation *generation);
-void beam_search(const Place &place, const sampler_beam_search_args &args, Generation *generation);
+void beam_search(const ExecutionTarget &place, const sampler_beam_search_args &args,
+                 Generation *generation);
 
 }  // namespace sampler::decoding

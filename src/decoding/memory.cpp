@@ -15,7 +15,7 @@ size_t bytes_of(int64_t count, size_t size) {
   return __builtin_mul_overflow(size_t(count), size, &bytes) ? SIZE_MAX : bytes;
 }
 
-HostBlock::HostBlock(const Place &place, size_t bytes) : place_(place) {
+HostBlock::HostBlock(const ExecutionTarget &place, size_t bytes) : place_(place) {
   if (bytes == 0) return;
   if (bytes > SIZE_MAX / 2) {
     throw Failure{capi::fail(*place.entry, SAMPLER_ERROR_OUT_OF_MEMORY,

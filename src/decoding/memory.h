@@ -14,7 +14,7 @@
 namespace sampler::decoding {
 
 // Where a loop's operations run.
-struct Place {
+struct ExecutionTarget {
   capi::Entry *entry;
   sampler_handle *handle;
   sampler_stream stream;
@@ -30,7 +30,7 @@ size_t bytes_of(int64_t count, size_t size);
 // where memory is refused.
 class HostBlock {
  public:
-  HostBlock(const Place &place, size_t bytes);
+  HostBlock(const ExecutionTarget &place, size_t bytes);
   ~HostBlock() { capi::release(*place_.entry, place_.handle->allocator, &block_); }
   HostBlock(const HostBlock &) = delete;
   HostBlock &operator=(const HostBlock &) = delete;
@@ -39,7 +39,7 @@ class HostBlock {
   [[noreturn]] void fail_as_full() const;
 
  private:
-  Place place_;
+  ExecutionTarget place_;
   capi::Block block_;
 };
 
@@ -49,7 +49,7 @@ class Array {
  public:
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
-  Array(const Place &place, int64_t capacity)
+  Array(const ExecutionTarget &place, int64_t capacity)
       : block_(place, bytes_of(capacity, sizeof(T))), capacity_(size_t(capacity)) {}
 
   T *data() const { return static_cast<T *>(block_.data()); }

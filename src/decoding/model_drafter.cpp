@@ -20,7 +20,8 @@ double entropy_of(const float *probabilities, int64_t count) {
 
 class ModelDrafter : public Drafter {
  public:
-  ModelDrafter(const Place &place, const sampler_speculative_args &args, Generation *generation)
+  ModelDrafter(const ExecutionTarget &place, const sampler_speculative_args &args,
+               Generation *generation)
       : args_(args),
         model_(*args.drafter),
         generation_(generation),
@@ -161,7 +162,7 @@ class ModelDrafter : public Drafter {
 
 }  // namespace
 
-void speculative_with_model(const Place &place, const sampler_speculative_args &args,
+void speculative_with_model(const ExecutionTarget &place, const sampler_speculative_args &args,
                             Generation *generation) {
   ModelDrafter drafter(place, args, generation);
   speculate(place, generation, &drafter,

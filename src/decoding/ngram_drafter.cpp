@@ -9,7 +9,8 @@ namespace {
 
 class NgramDrafter : public Drafter {
  public:
-  NgramDrafter(const Place &place, const sampler_speculative_args &args, Generation *generation)
+  NgramDrafter(const ExecutionTarget &place, const sampler_speculative_args &args,
+               Generation *generation)
       : args_(args),
         ngram_(*args.ngram),
         generation_(generation),
@@ -99,7 +100,7 @@ class NgramDrafter : public Drafter {
 
 }  // namespace
 
-void speculative_with_ngrams(const Place &place, const sampler_speculative_args &args,
+void speculative_with_ngrams(const ExecutionTarget &place, const sampler_speculative_args &args,
                              Generation *generation) {
   NgramDrafter drafter(place, args, generation);
   speculate(place, generation, &drafter,

@@ -92,7 +92,9 @@ class NgramTable {
   void copy(const NgramTable &other);
 
   uint64_t hash_of(uint32_t context) const;
-  void prefetch(uint32_t hash) const { __builtin_prefetch(slots_ + (hash & (num_slots_ - 1)), 1); }
+  [[gnu::always_inline]] void prefetch(uint32_t hash) const {
+    __builtin_prefetch(slots_ + (hash & (num_slots_ - 1)), 1);
+  }
 
   // What the storage counts.
   uint64_t num_known = 0;  // contexts with a count

@@ -46,7 +46,7 @@ Args make_args() {
 class Workspace {
  public:
   // For calls on up to max_rows rows of a model's vocabulary.
-  Workspace(const Place &place, int64_t max_rows, int64_t num_cols)
+  Workspace(const ExecutionTarget &place, int64_t max_rows, int64_t num_cols)
       : place_(place), bytes_(place, capi::largest_workspace(*place.handle, max_rows, num_cols)) {}
 
   // Calls of the host's, as far as its log and its parallel_for can tell.
@@ -57,14 +57,14 @@ class Workspace {
   }
 
  private:
-  Place place_;
+  ExecutionTarget place_;
   DeviceBytes bytes_;
 };
 
 // Seeds and offsets, one a row.
 class Randomness {
  public:
-  Randomness(const Place &place, int64_t max_rows)
+  Randomness(const ExecutionTarget &place, int64_t max_rows)
       : seeds_(place, max_rows, true), offsets_(place, max_rows, true) {}
 
   void clear() {
@@ -91,7 +91,7 @@ class Randomness {
 class TokenSampler {
  public:
   // At most max_draws at once.
-  TokenSampler(const Place &place, const sampler_generation_args &generation,
+  TokenSampler(const ExecutionTarget &place, const sampler_generation_args &generation,
                const sampler_model &model, int64_t max_draws)
       : params_(params_of(generation)),
         model_(model),

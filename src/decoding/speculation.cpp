@@ -15,7 +15,7 @@ constexpr uint64_t kRedrawn = uint64_t(1) << 63;
 
 class Speculation {
  public:
-  Speculation(const Place &place, Generation *generation, Drafter *drafter,
+  Speculation(const ExecutionTarget &place, Generation *generation, Drafter *drafter,
               const SpeculationRules &rules)
       : generation_(generation),
         drafter_(drafter),
@@ -261,7 +261,7 @@ class Speculation {
 
 }  // namespace
 
-void speculate(const Place &place, Generation *generation, Drafter *drafter,
+void speculate(const ExecutionTarget &place, Generation *generation, Drafter *drafter,
                const SpeculationRules &rules) {
   Speculation(place, generation, drafter, rules).run(rules.first_target);
 }

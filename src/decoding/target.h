@@ -12,7 +12,7 @@ namespace sampler::decoding {
 class Target {
  public:
   // Room for num_positions rows of logits of each text.
-  Target(const Place &place, Generation *generation, int64_t num_positions)
+  Target(const ExecutionTarget &place, Generation *generation, int64_t num_positions)
       : generation_(generation),
         cache_(place, generation->target(), generation->args(), generation->num_texts(),
                generation->capacity(), generation->num_texts() * num_positions),

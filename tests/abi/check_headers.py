@@ -2,6 +2,9 @@
 
 usage: check_headers.py headers COMPILER STANDARD INCLUDE_DIR
        check_headers.py document COMPILER STANDARD INCLUDE_DIR MARKDOWN ...
+       check_headers.py page COMPILER STANDARD INCLUDE_DIR DECLARATIONS MARKDOWN
+
+The blocks of a page are statements of one function, in their order, after the file of declarations.
 
 Exits with 77, "skipped", when the compiler is not installed.
 """
@@ -42,7 +45,7 @@ def header_sources(include_dir):
     return sources
 
 
-def document_sources(*documents):
+def blocks_of(*documents):
     blocks = []
     for document in documents:
         path = pathlib.Path(document)
@@ -53,14 +56,30 @@ def document_sources(*documents):
         for match in found:
             line = text[:match.start(1)].count("\n") + 1
             blocks.append(f'#line {line} "{path.name}"\n{match.group(1)}')
+    return blocks
+
+
+def document_sources(*documents):
+    blocks = blocks_of(*documents)
     return {f"{len(blocks)} blocks": "#include <sampler/sampler.h>\n" + "".join(blocks)}
+
+
+def page_sources(declarations, document):
+    body = "".join(blocks_of(document))
+    declared = pathlib.Path(declarations).read_text()
+    return {document: f"{declared}void page(void);\nvoid page(void) {{\n{body}}}\n"}
 
 
 def main(mode, compiler, standard, include_dir, *markdown):
     if not shutil.which(compiler):
         print(f"skipped: {compiler} is not installed")
         return 77
-    sources = document_sources(*markdown) if mode == "document" else header_sources(include_dir)
+    if mode == "document":
+        sources = document_sources(*markdown)
+    elif mode == "page":
+        sources = page_sources(*markdown)
+    else:
+        sources = header_sources(include_dir)
     results = [compiles(compiler, standard, include_dir, what, source)
                for what, source in sources.items()]
     return 0 if all(results) else 1

@@ -142,58 +142,32 @@ std::string describe(const Spec &spec) {
   return text + ", " + std::to_string(spec.num_rows) + " rows of " + std::to_string(spec.num_cols);
 }
 
-namespace {
-
-// Whether the call can be made. Variants that a call does not have are in the others already.
-bool is_possible(const Spec &spec) {
-  const Operation &op = spec.op();
-  if (spec.is_residual() && (spec.kind == SAMPLER_LOGITS || spec.has_counts())) return false;
-  if (spec.ragged && spec.dtype != SAMPLER_F32) return false;  // the same in all types
-  if (spec.row_indices && !op.has("row_indices")) return false;
-  if (!spec.draft && !spec.has_two_models()) return false;
-  if (spec.draw_method == SAMPLER_DRAW_GUMBEL && !op.has("draw_method")) return false;
-  return spec.output_kind == SAMPLER_OUTPUT_PROBABILITIES ||
-         (op.has("output_kind") && spec.kind == SAMPLER_LOGITS);
-}
-
-// Each variant of a call, chosen by the digits of a number.
-class Digits {
- public:
-  explicit Digits(int number) : number_(number) {}
-  int next(int base) {
-    const int digit = number_ % base;
-    number_ /= base;
-    return digit;
-  }
-
- private:
-  int number_;
-};
-
-}  // namespace
-
 std::vector<Spec> all_specs() {
   std::vector<Spec> specs;
-  for (int number = 0; number < 5 * 2 * 2 * 2 * 2 * 3 * 2 * 3; ++number) {
-    Digits digits(number);
+  for (int number = 0; number < 5 * 3 * 2 * 3 * 2 * 2; ++number) {
     Spec spec;
-    spec.dtype = sampler_dtype(digits.next(3));
-    spec.kind = sampler_input_kind(digits.next(2));
-    const int elements = digits.next(3);
-    spec.candidates = elements == 1;
-    spec.ragged = elements == 2;
-    spec.row_indices = digits.next(2) == 1;
-    spec.draft = digits.next(2) == 0;
-    spec.draw_method = sampler_draw_method(digits.next(2));
-    spec.output_kind = sampler_output_kind(digits.next(2));
-    spec.operation = Op(digits.next(5));
+    spec.operation = Op(number / 72);
+    spec.dtype = sampler_dtype(number % 3);
+    spec.kind = sampler_input_kind(number / 3 % 2);
+    spec.candidates = number / 6 % 3 == 1;
+    spec.ragged = number / 6 % 3 == 2;
+    const bool has_variant = number / 18 % 2 != 0;
+    spec.row_indices = has_variant && spec.operation == Op::kSample;
+    spec.output_kind = sampler_output_kind(has_variant && spec.operation == Op::kFilter);
+    spec.draft = !(has_variant && spec.has_two_models());
+    spec.draw_method = sampler_draw_method(number / 36 % 2);
+    if (has_variant && spec.operation == Op::kSelect) continue;
+    if (spec.draw_method == SAMPLER_DRAW_GUMBEL && spec.operation != Op::kSample) continue;
+    if (spec.output_kind == SAMPLER_OUTPUT_VALUES && spec.kind != SAMPLER_LOGITS) continue;
+    if (spec.is_residual() && (spec.kind == SAMPLER_LOGITS || spec.has_counts())) continue;
+    if (spec.ragged && spec.dtype != SAMPLER_F32) continue;  // the same in all types
     spec.per_slot = true;
     spec.output_dtype = spec.candidates ? SAMPLER_F32 : spec.dtype;
     spec.draft_dtype = sampler_dtype((spec.dtype + 1) % 3);
     spec.draft_kind = spec.kind;
     spec.token_id_type = sampler_id_type(spec.dtype == SAMPLER_F16);
     spec.candidate_id_type = sampler_id_type(spec.dtype == SAMPLER_BF16);
-    if (is_possible(spec)) specs.push_back(spec);
+    specs.push_back(spec);
   }
   return specs;
 }

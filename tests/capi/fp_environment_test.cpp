@@ -57,7 +57,7 @@ TEST(HostStates, AreInEffect) {
 #if defined(__x86_64__)
     state.control |= 0x1F80;  // nothing may trap here
 #endif
-    volatile float rounded = 0, kept = 0, halved = 0;  // computed in there, not before or behind
+    volatile float rounded = 0, kept = 0, halved = 0;  // computed in there, not before or after
     run_in_state(
         state,
         [&] {
@@ -127,7 +127,7 @@ TEST(FpEnvironment, OfTheCreatingThread) {
   }
 }
 
-// The caller's threads too: their state is set for each task and restored behind it.
+// The caller's threads too: their state is set for each task and restored after it.
 struct StatefulThreads {
   FpState state;
   std::atomic<int> num_restored{0}, num_run{0};

@@ -459,7 +459,7 @@ TEST(Dtypes, HoldTheSameRows) {
   }
 }
 
-// A call reads its inputs and nothing of what the last call left behind.
+// A call reads its inputs and nothing of what the last call left.
 TEST(Calls, AreRepeatable) {
   const Sampler sampler = roomy_sampler(2);
   std::vector<std::string> first;

@@ -27,7 +27,7 @@ Spec certain_spec(std::int64_t num_rows) {
 }
 
 // A chain whose target is certain at each position, so that nothing is left to chance. The drafts
-// are the target's tokens, 3, 4, 5, 6; behind them stands 7.
+// are the target's tokens, 3, 4, 5, 6; after them stands 7.
 class CertainChain {
  public:
   explicit CertainChain(Spec spec = certain_spec(1)) : call(spec) {
@@ -102,7 +102,7 @@ TEST(Chain, RejectsWhatIsImpossible) {
     expect_ok(&chain.call, sampler.get());
     std::vector<std::int64_t> tokens = {-1, -1, -1, -1, -1};
     for (std::int64_t i = 0; i <= rejected; ++i) tokens[std::size_t(i)] = 3 + i;
-    // The drafts behind would pass on their own.
+    // The drafts after it would pass on their own.
     chain.expect(tokens, 3, std::int32_t(rejected), SAMPLER_ROW_OK);
   }
 }
@@ -148,7 +148,7 @@ TEST(Chain, LengthsOfDraftsDiffer) {
   const std::int32_t lengths[] = {0, 1, 2, 3, 4, 5, -1, INT32_MIN};
   for (std::int64_t row = 0; row < 8; ++row) {
     chain.call.at<std::int32_t>("draft_counts", row) = lengths[row];
-    // Behind the length nothing is read: not drafts, not their rows, nor rows behind the last used.
+    // After the length nothing is read: not drafts, not their rows, nor rows after the last used.
     for (std::int64_t i = std::max(lengths[row], 0); i < 4; ++i) {
       chain.call.set_id("draft_token_ids", row, i, -1);
       chain.call.set_row("target.values", row * 5 + i + 1, kNan);
@@ -227,7 +227,7 @@ TEST(Chain, InvalidDraftIdsAreRejected) {
         expect_ok(&chain.call, sampler.get());
         // The residual is the target: 5, though the draft had it for certain.
         chain.expect({3, 4, 5, -1, -1}, 3, 2, SAMPLER_ROW_INVALID_DRAFT);
-        // Behind the first rejection it counts as well.
+        // After the first rejection it counts as well.
         chain.call.set_id("draft_token_ids", 0, 0, 9);
         expect_ok(&chain.call, sampler.get());
         chain.expect({3, -1, -1, -1, -1}, 2, 0, SAMPLER_ROW_INVALID_DRAFT);
@@ -269,7 +269,7 @@ TEST(Chain, ResidualOfADeterministicDraft) {
 }
 
 // Bad contents make a row bad where they are read to find the tokens, and only there.
-TEST(Chain, BadRowsBeforeAndBehindTheRejection) {
+TEST(Chain, BadRowsBeforeAndAfterTheRejection) {
   const Sampler sampler = roomy_sampler();
   sampler_options options = roomy_options();
   options.use_fallback_token = 1;
@@ -308,7 +308,7 @@ TEST(Chain, BadRowsBeforeAndBehindTheRejection) {
         expect_ok(&chain.call, fallback.get());
         chain.expect({2, -1, -1, -1, -1}, 0, 0, SAMPLER_ROW_INVALID_VALUE, 1);
       }
-      // Behind the rejection such a draft is not accepted, that is all.
+      // After the rejection such a draft is not accepted, that is all.
       for (const auto &[model, positions] :
            {std::pair("target.values", 5), std::pair("draft.values", 4)}) {
         CertainChain chain = make();
@@ -349,6 +349,12 @@ TEST(Chain, BadParametersOfARow) {
     chain.call.set_id("draft_token_ids", 1, 3, -4);
     expect_ok(&chain.call, sampler.get());
     EXPECT_EQ(chain.call.status(1), SAMPLER_ROW_INVALID_PARAMETER | SAMPLER_ROW_INVALID_DRAFT);
+    // A slot that is not there has no parameters to be bad.
+    const std::int32_t slots[] = {0, 3, 2};
+    chain.call.args().set("slots", slots);
+    chain.call.args().set("num_slots", std::int64_t(3));
+    expect_ok(&chain.call, sampler.get());
+    EXPECT_EQ(chain.call.status(1), SAMPLER_ROW_INVALID_SLOT | SAMPLER_ROW_INVALID_DRAFT);
   }
 }
 
@@ -493,13 +499,12 @@ TEST(Chain, LogitsEqualTheirProbabilities) {
     spec.num_rows = 40;
     spec.per_slot = false;
     spec.draft_dtype = spec.dtype;
-    for (const float temperature : {0.3f, 1.0f, 4.0f}) {
-      check_softening(spec, {temperature, 0, 1, 0}, sampler.get());
-      check_softening(spec, {temperature, 6, 1, 0}, sampler.get());
-      check_softening(spec, {temperature, 0, 0.8f, 0}, sampler.get());
-      check_softening(spec, {temperature, 0, 1, 0.1f}, sampler.get());
-      check_softening(spec, {temperature, 9, 0.9f, 0.05f}, sampler.get());
-    }
+    check_softening(spec, {0.3f, 0, 1, 0}, sampler.get());
+    check_softening(spec, {1.0f, 6, 1, 0}, sampler.get());
+    check_softening(spec, {4.0f, 0, 0.8f, 0}, sampler.get());
+    check_softening(spec, {1.0f, 0, 1, 0.1f}, sampler.get());
+    check_softening(spec, {0.3f, 9, 0.9f, 0.05f}, sampler.get());
+    check_softening(spec, {1.0f, 9, 0.9f, 0.05f}, sampler.get());
   }
 }
 

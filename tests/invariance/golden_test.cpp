@@ -138,7 +138,7 @@ Problem golden_bad_rows(const Kind &kind, sampler_input_kind input_kind) {
   };
   row(0).front() = nan;
   row(1).back() = -nan;
-  row(2)[5] = HUGE_VALF;
+  row(2)[5] = kind.operation == Operation::kSelect ? nan : HUGE_VALF;  // which can be selected
   row(3).assign(kNumCols, impossible(input_kind));
   row(4)[36] = input_kind == SAMPLER_LOGITS ? -HUGE_VALF : -0x1p-149f;  // good as a logit
   problem.rows[5].temperature = nan;

@@ -302,15 +302,17 @@ TEST(Fork, ALookupInUseIsEmptyInTheChild) {
   static const auto page_bytes = std::size_t(sysconf(_SC_PAGESIZE));
   static unsigned char *memory;
   static std::size_t memory_bytes;
-  sampler_prompt_lookup_options options = SAMPLER_PROMPT_LOOKUP_OPTIONS_INIT;
+  sampler_prompt_lookup_options options = sized<sampler_prompt_lookup_options>();
   options.max_tokens = std::int64_t(page_bytes);  // the last pages of the memory are the text's
   options.vocabulary_size = kVocabulary;
-  options.allocate = [](void *, std::size_t bytes, std::size_t) -> void * {
+  options.allocator.allocate = [](void *, std::size_t bytes, std::size_t) -> void * {
     memory_bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
     memory = static_cast<unsigned char *>(std::aligned_alloc(page_bytes, memory_bytes));
     return memory;
   };
-  options.deallocate = [](void *, void *block, std::size_t, std::size_t) { std::free(block); };
+  options.allocator.deallocate = [](void *, void *block, std::size_t, std::size_t) {
+    std::free(block);
+  };
   sampler_prompt_lookup_t lookup;
   ASSERT_EQ(sampler_prompt_lookup_create(&options, &lookup), SAMPLER_OK);
   Interface interface;

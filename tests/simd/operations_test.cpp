@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -20,9 +19,9 @@ namespace {
 
 namespace contract = sampler::contract;
 namespace cpu = sampler::cpu;
-using simt_test::Outputs;
-using simt_test::Problem;
-using simt_test::Scale;
+using test_support::Outputs;
+using test_support::Problem;
+using test_support::Scale;
 
 const Scale kSmall = {
     {1, 2, 3, 15, 16, 17, 31, 32, 33, 255, 256, 257, 511, 512, 513, 767, 1000, 2048, 2049, 5000},
@@ -57,14 +56,8 @@ template <class Request>
 std::string difference(const Problem &problem, const Request &request) {
   const Outputs expected = run(problem, request, nullptr);
   for (const cpu::Passes *passes : usable_passes()) {
-    const Outputs actual = run(problem, request, passes);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      const auto &a = expected[i].bytes, &b = actual[i].bytes;
-      const auto first = std::mismatch(a.begin(), a.end(), b.begin());
-      if (first.first == a.end()) continue;
-      return expected[i].name + " of " + passes->name + " differ at byte " +
-             std::to_string(first.first - a.begin()) + " in " + problem.description();
-    }
+    const std::string differs = test_support::difference(expected, run(problem, request, passes));
+    if (!differs.empty()) return differs + " of " + passes->name + " in " + problem.description();
   }
   return "";
 }
@@ -73,18 +66,7 @@ std::string difference(const Problem &problem, const Request &request) {
 template <class F>
 auto with_request(std::mt19937_64 &random, const Scale &scale, int which, const F &f) {
   Problem problem(random, scale);
-  switch (which % simt_test::kNumRequests) {
-    case 0:
-      return f(problem, problem.sample_request());
-    case 1:
-      return f(problem, problem.rows_request());
-    case 2:
-      return f(problem, problem.select_request());
-    case 3:
-      return f(problem, problem.chain_request());
-    default:
-      return f(problem, problem.residual_request());
-  }
+  return problem.visit(which, [&](const auto &request) { return f(problem, request); });
 }
 
 std::string difference(std::mt19937_64 &random, const Scale &scale, int which) {
@@ -94,18 +76,9 @@ std::string difference(std::mt19937_64 &random, const Scale &scale, int which) {
 }
 
 // Output rows that row passes compute: candidate lists are the reference's.
-int64_t num_rows(const contract::ChainRequest &request) {
-  return request.target.ids ? 0 : request.num_rows;
-}
-int64_t num_rows(const contract::ResidualRequest &request) {
-  return request.num_rows;
-}
-int64_t num_rows(const contract::SampleRequest &request) {
-  return request.input.ids ? 0 : request.num_rows;
-}
 template <class Request>
 int64_t num_rows(const Request &request) {
-  return request.input.ids ? 0 : request.input.num_rows;
+  return contract::reads_lists(request) ? 0 : contract::num_output_rows(request);
 }
 
 TEST(Isas, OneOfThisMachineIsThere) {

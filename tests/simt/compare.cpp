@@ -103,14 +103,9 @@ std::string difference(const Problem &problem, const Request &request, std::mt19
   const Launch launch = random_launch(random, kernels::extent_of(request));
   const Outputs expected = run_reference(problem, request);
   const Outputs actual = run_device_code(problem, request, launch, options);
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const auto &a = expected[i].bytes, &b = actual[i].bytes;
-    const auto first = std::mismatch(a.begin(), a.end(), b.begin());
-    if (first.first == a.end()) continue;
-    return expected[i].name + " differ at byte " + std::to_string(first.first - a.begin()) +
-           " in " + problem.description() + "; " + launch.description();
-  }
-  return "";
+  const std::string differs = difference(expected, actual);
+  if (differs.empty()) return "";
+  return differs + " in " + problem.description() + "; " + launch.description();
 }
 
 }  // namespace
@@ -118,18 +113,8 @@ std::string difference(const Problem &problem, const Request &request, std::mt19
 std::string difference(std::mt19937_64 &random, const Scale &scale, int which,
                        const simt::Options &options) {
   Problem problem(random, scale);
-  switch (which % kNumRequests) {
-    case 0:
-      return difference(problem, problem.sample_request(), random, options);
-    case 1:
-      return difference(problem, problem.rows_request(), random, options);
-    case 2:
-      return difference(problem, problem.select_request(), random, options);
-    case 3:
-      return difference(problem, problem.chain_request(), random, options);
-    default:
-      return difference(problem, problem.residual_request(), random, options);
-  }
+  return problem.visit(
+      which, [&](const auto &request) { return difference(problem, request, random, options); });
 }
 
 }  // namespace simt_test

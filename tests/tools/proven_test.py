@@ -69,8 +69,11 @@ def main(tool):
 
         project.write("src/inner/b.cpp", "src/inner/b.cpp")
         expect("the sources of before are known", is_skipped(project.run()))
-        project.write("src/new.h", "")
-        expect("a new source lets it run", runs(project.run()))
+        for name in ("new.h", "new.cu", "new.cuh", "CMakeLists.txt"):
+            project.write(f"src/{name}", "")
+            expect(f"a new source lets it run: {name}", runs(project.run()))
+            if name != "new.h":
+                (project.root / "src" / name).unlink()
         expect("it may fail the next time", runs(project.run(1), 1))
         expect("what it was before is no news then", project.call("news", project.build).stdout == "")
         (project.root / "src/new.h").unlink()

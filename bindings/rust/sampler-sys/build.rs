@@ -4,12 +4,7 @@ use std::env;
 use std::process::{exit, Command};
 
 fn main() {
-    for variable in [
-        "SAMPLER_LIB_DIR",
-        "PKG_CONFIG",
-        "PKG_CONFIG_PATH",
-        "PKG_CONFIG_LIBDIR",
-    ] {
+    for variable in ["SAMPLER_LIB_DIR", "PKG_CONFIG", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     println!("cargo:rerun-if-changed=build.rs");

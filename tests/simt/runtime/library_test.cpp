@@ -1,5 +1,5 @@
-// The library on devices of the fake CUDA runtime: what a call does beside computing, what it does when
-// CUDA fails, and that it gives what the CPU gives, from memory that the host cannot reach.
+// The library on devices of the fake CUDA runtime: what a call does beside computing, what it does
+// when CUDA fails, and that it gives what the CPU gives, from memory that the host cannot reach.
 #include <gtest/gtest.h>
 #include <sampler/sampler.h>
 

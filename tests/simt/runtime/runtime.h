@@ -79,8 +79,8 @@ struct Launch {
   int device = -1;  // filled in by launch()
 };
 
-// Stands for cudaLaunchKernelExC: runs `work(seed)`, which runs the kernel with its threads in an order
-// drawn by the seed. `work` holds copies of the kernel's arguments.
+// Stands for cudaLaunchKernelExC: runs `work(seed)`, which runs the kernel with its threads in an
+// order drawn by the seed. `work` holds copies of the kernel's arguments.
 cudaError_t launch(Launch launch, std::function<void(std::uint64_t seed)> work);
 
 // Those since reset() or forget_calls() that did not fail.

@@ -3,11 +3,11 @@ package raw
 
 import "unsafe"
 
-// C gets structs and arrays as plain addresses: cgo would check on every call that the memory holds no
-// Go pointers, which takes as long as the rest of the way to C, and since it cannot know where within
-// an object a slice ends it would also refuse slices of an array beside a pointer. What it would
-// see to is seen to here: slices are made of numbers (see Memory), all of it is on the heap, and is
-// kept alive by the caller until C has returned. C keeps none of it.
+// C gets structs and arrays as plain addresses: cgo would check on every call that the memory holds
+// no Go pointers, which takes as long as the rest of the way to C, and since it cannot know where
+// within an object a slice ends it would also refuse slices of an array beside a pointer. What it
+// would see to is seen to here: slices are made of numbers (see Memory), all of it is on the heap,
+// and is kept alive by the caller until C has returned. C keeps none of it.
 
 var (
 	NeverTrue bool // exported, so that the compiler cannot know it

@@ -107,9 +107,7 @@ pub(crate) fn functions() -> &'static Functions {
 ///
 /// The file is libsampler: opening it runs its code, and its functions are called as declared here.
 pub unsafe fn load(path: Option<&Path>) -> Result<(), LoadError> {
-    let _loading = LOADING
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _loading = LOADING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if !FUNCTIONS.load(Ordering::Acquire).is_null() {
         return Ok(());
     }

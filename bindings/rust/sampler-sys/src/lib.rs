@@ -9,8 +9,8 @@
 
 #![allow(non_camel_case_types)]
 #![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
-// The rules are in the comments of the headers.
-#![allow(clippy::missing_safety_doc)]
+// The rules are in the comments of the headers, and the functions are as they are in C.
+#![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
 use std::mem::size_of;

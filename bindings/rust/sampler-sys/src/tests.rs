@@ -78,10 +78,7 @@ fn no_struct_or_member_is_missing() {
     layouts.sort();
     let left_out = headers_left_out();
     let (mut of_the_headers, mut is_wanted) = (String::new(), true);
-    for line in fs::read_to_string(project_dir().join("tests/abi/layout.txt"))
-        .unwrap()
-        .lines()
-    {
+    for line in fs::read_to_string(project_dir().join("tests/abi/layout.txt")).unwrap().lines() {
         if !line.starts_with(' ') {
             let name = line.split(' ').next().unwrap();
             is_wanted = !left_out.contains(&format!("struct {name} {{"));

@@ -40,26 +40,17 @@ fn load_refuses_what_does_not_fit_and_finds_what_does() {
     let dir = env::temp_dir().join(format!("sampler-sys-dlopen-{}", process::id()));
     fs::create_dir_all(&dir).unwrap();
     let other = library(&dir, "other.so", "int unrelated;\n");
-    let newer = library(
-        &dir,
-        "newer.so",
-        "unsigned sampler_abi_version(void) { return 7; }\n",
-    );
+    let newer = library(&dir, "newer.so", "unsigned sampler_abi_version(void) { return 7; }\n");
     let partial = library(
         &dir,
         "partial.so",
         &format!("unsigned sampler_abi_version(void) {{ return {SAMPLER_ABI_VERSION}; }}\n"),
     );
     assert!(refusal_of(Path::new("/no/such/libsampler.so")).contains("/no/such/libsampler.so"));
-    assert_eq!(
-        refusal_of(Path::new("a\0b")),
-        "the path of the library contains a zero byte"
-    );
+    assert_eq!(refusal_of(Path::new("a\0b")), "the path of the library contains a zero byte");
     assert!(refusal_of(&other).contains("sampler_abi_version"));
-    let refusal = format!(
-        "the ABI version of {} is 7; it must be {SAMPLER_ABI_VERSION}",
-        newer.display()
-    );
+    let refusal =
+        format!("the ABI version of {} is 7; it must be {SAMPLER_ABI_VERSION}", newer.display());
     assert_eq!(refusal_of(&newer), refusal);
     assert!(refusal_of(&partial).contains("sampler_version"));
     fs::remove_dir_all(&dir).unwrap();

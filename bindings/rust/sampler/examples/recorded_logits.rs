@@ -5,30 +5,20 @@
 use std::error::Error;
 use std::{env, fs, process};
 
-use sampler::{Data, Sampler, TopKTopP};
+use sampler::{Array, Options, Rows, Sampler};
 
 const NUM_COLS: usize = 2048;
 const IDS_PER_LINE: usize = 16;
 
 /// The token of each row.
 fn draw_tokens(rows: &[u16]) -> Result<Vec<String>, sampler::Error> {
-    let cols = NUM_COLS as i64;
-    let mut sampler = Sampler::builder().max_rows(1).max_cols(cols).build()?;
-    let mut token_ids = [0i32; 1];
+    let mut sampler =
+        Sampler::new(Options { max_rows: 1, max_cols: NUM_COLS, ..Options::default() })?;
+    let mut token_ids = [0; 1];
     let mut tokens = Vec::new();
     for (step, row) in rows.chunks_exact(NUM_COLS).enumerate() {
-        sampler.top_k_top_p(
-            TopKTopP::new()
-                .input(Data::f16(row))
-                .num_rows(1)
-                .num_cols(cols)
-                .temperature(0.8)
-                .top_k(50)
-                .top_p(0.95)
-                .seed(1)
-                .offset(step as u64)
-                .out_token_ids(&mut token_ids),
-        )?;
+        let logits = Rows::logits(Array::f16(row), 1, NUM_COLS);
+        sampler.top_k_top_p(&logits, 50, 0.95, 0.8, 1, step as u64, &mut token_ids)?;
         tokens.push(token_ids[0].to_string());
     }
     Ok(tokens)
@@ -40,10 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         process::exit(2)
     });
     let bytes = fs::read(path)?;
-    let rows: Vec<u16> = bytes
-        .chunks_exact(2)
-        .map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
-        .collect();
+    let rows: Vec<u16> =
+        bytes.chunks_exact(2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]])).collect();
     for line in draw_tokens(&rows)?.chunks(IDS_PER_LINE) {
         println!("{}", line.join(" "));
     }

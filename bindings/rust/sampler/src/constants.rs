@@ -87,25 +87,7 @@ enumerations! {
         CUDA = SAMPLER_DEVICE_CUDA,
     }
 
-    /// Type of the elements of logits and probabilities.
-    Dtype {
-        /// `f32`.
-        F32 = SAMPLER_F32,
-        /// IEEE binary16, as its bits in a `u16`.
-        F16 = SAMPLER_F16,
-        /// The upper half of an `f32`, as its bits in a `u16`.
-        BF16 = SAMPLER_BF16,
-    }
-
-    /// Type of token ids.
-    IdType {
-        /// `i32`.
-        I32 = SAMPLER_ID_I32,
-        /// `i64`.
-        I64 = SAMPLER_ID_I64,
-    }
-
-    /// What the numbers of a row mean. The default is logits, but for the renorm operations.
+    /// What the numbers of a row mean. The default is logits.
     InputKind {
         /// Logarithms of weights.
         LOGITS = SAMPLER_LOGITS,
@@ -156,6 +138,14 @@ enumerations! {
         PROCESSED = SAMPLER_LOGPROB_PROCESSED,
     }
 
+    /// What a filter writes of a row.
+    OutputKind {
+        /// The probabilities of the kept tokens, renormalised; 0 elsewhere. The default.
+        PROBABILITIES = SAMPLER_OUTPUT_PROBABILITIES,
+        /// The kept logits as they are; -inf elsewhere.
+        VALUES = SAMPLER_OUTPUT_VALUES,
+    }
+
     /// What a line of the log is about.
     LogLevel {
         /// A sampler was built.
@@ -176,16 +166,18 @@ pub mod row_status {
     pub const INVALID_VALUE: u32 = sys::SAMPLER_ROW_INVALID_VALUE;
     /// No token to choose: every logit is -inf, every probability 0, or there is no candidate.
     pub const EMPTY: u32 = sys::SAMPLER_ROW_EMPTY;
-    /// A parameter of this row is NaN, or a temperature that probabilities cannot have.
+    /// A parameter of this row is NaN, or a temperature or filter that probabilities cannot have.
     pub const INVALID_PARAMETER: u32 = sys::SAMPLER_ROW_INVALID_PARAMETER;
     /// The row's entry of `row_indices` names no input row.
     pub const INVALID_INDEX: u32 = sys::SAMPLER_ROW_INVALID_INDEX;
     /// The candidate count is outside [0, `num_cols`], or a candidate id is outside [0, 2^20) or
     /// listed twice.
     pub const INVALID_CANDIDATE: u32 = sys::SAMPLER_ROW_INVALID_CANDIDATE;
-    /// A draft token id is outside the vocabulary, or a draft length outside [0, `num_drafts`].
+    /// A draft token id is outside the vocabulary, or a draft count outside [0, `num_drafts`].
     /// Such a draft is rejected; the row is otherwise good.
     pub const INVALID_DRAFT: u32 = sys::SAMPLER_ROW_INVALID_DRAFT;
+    /// The row's entry of `slots` is outside [0, `num_slots`).
+    pub const INVALID_SLOT: u32 = sys::SAMPLER_ROW_INVALID_SLOT;
 }
 
 /// Bits of the instruction sets in [`Capabilities`](crate::Capabilities).

@@ -44,10 +44,7 @@ pub(crate) fn check(status: sys::sampler_status) -> Result<(), Error> {
 fn last_error(status: sys::sampler_status) -> Error {
     // SAFETY: the text is a C string, valid until the next failing call on this thread.
     let message = unsafe { CStr::from_ptr(sys::sampler_last_error()) };
-    Error::new(
-        Status::from_raw(status),
-        message.to_string_lossy().into_owned(),
-    )
+    Error::new(Status::from_raw(status), message.to_string_lossy().into_owned())
 }
 
 /// With the feature `dlopen`, loads `libsampler.so.1` unless the library is loaded already.

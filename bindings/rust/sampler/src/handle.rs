@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use sampler_sys as sys;
 
 use crate::check::Place;
-use crate::operations::Arguments;
+use crate::views::{to_c, Stream};
 use crate::{error, DeviceType, Error, LogLevel};
 
 /// A sampler: a device, its threads and, if wanted, a workspace.
@@ -20,11 +20,13 @@ use crate::{error, DeviceType, Error, LogLevel};
 pub struct Sampler {
     pub(crate) handle: NonNull<sys::sampler_handle>,
     pub(crate) place: Place,
+    pub(crate) stream: Stream,
     // Dropped after the handle is destroyed.
     _log: Option<Log>,
 }
 
-type LogFunction = Box<dyn FnMut(LogLevel, &str) + Send>;
+/// What hears of a sampler.
+pub type LogFunction = Box<dyn FnMut(LogLevel, &str) + Send>;
 
 /// A log function at an address that does not change: the library's `log_user`.
 struct Log(NonNull<LogFunction>);
@@ -46,26 +48,49 @@ impl Drop for Log {
 unsafe impl Send for Sampler {}
 
 impl Sampler {
-    /// How a sampler is built. Without more: on the CPU, one thread, no workspace.
-    pub fn builder() -> Builder {
-        Builder {
-            options: sys::sampler_options::INIT,
-            log: None,
+    /// Builds a sampler: starts its threads and allocates its workspace.
+    ///
+    /// Fails with `INVALID_ARGUMENT`, `ABI_MISMATCH`, `UNSUPPORTED` (no CUDA in this build or on
+    /// this machine), `OUT_OF_MEMORY`, `SYSTEM` (no thread could be started, or the library not be
+    /// loaded) or `CUDA`.
+    pub fn new(options: Options) -> Result<Sampler, Error> {
+        error::ensure_loaded()?;
+        let log = options.log.map(Log::new);
+        let mut raw = sys::sampler_options {
+            device_type: options.device_type.raw(),
+            device_id: options.device_id,
+            num_threads: options.num_threads,
+            max_rows: to_c(options.max_rows),
+            max_cols: to_c(options.max_cols),
+            fallback_token_id: options.fallback_token_id.unwrap_or(0),
+            use_fallback_token: options.fallback_token_id.is_some().into(),
+            host_parameters: options.host_parameters.into(),
+            check_pointers: options.check_pointers.into(),
+            ..sys::sampler_options::INIT
+        };
+        if let Some(log) = &log {
+            raw.log = Some(call_log);
+            raw.log_user = log.0.as_ptr().cast();
         }
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the options are set up, and the log function stays where it is until the sampler
+        // is dropped.
+        error::check(unsafe { sys::sampler_create(&raw, &mut handle) })?;
+        Ok(Sampler {
+            handle: NonNull::new(handle).expect("a sampler that was created"),
+            place: Place {
+                on_cuda: options.device_type == DeviceType::CUDA,
+                host_parameters: options.host_parameters,
+            },
+            stream: Stream::default(),
+            _log: log,
+        })
     }
 
-    /// How many bytes of workspace the call with these arguments needs: with so many it succeeds,
-    /// with one fewer it fails with
-    /// [`WORKSPACE_TOO_SMALL`](crate::Status::WORKSPACE_TOO_SMALL). Of the arrays only whether they
-    /// are set matters.
-    pub fn workspace_size<A: Arguments>(&mut self, args: &A) -> Result<usize, Error> {
-        let mut bytes = 0;
-        // SAFETY: the sampler is alive and serves no other call; the struct is that of the
-        // operation, and the function reads no array.
-        let status = unsafe {
-            sys::sampler_workspace_size(self.handle.as_ptr(), A::OPERATION, args.raw(), &mut bytes)
-        };
-        error::check(status).map(|()| bytes)
+    /// The stream of the simple calls, at first the legacy default stream. Full calls have theirs
+    /// in [`Exec`](crate::Exec).
+    pub fn set_stream(&mut self, stream: Stream) {
+        self.stream = stream;
     }
 }
 
@@ -79,109 +104,41 @@ impl Drop for Sampler {
 
 impl fmt::Debug for Sampler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sampler")
-            .field("handle", &self.handle)
-            .finish_non_exhaustive()
+        f.debug_struct("Sampler").field("handle", &self.handle).finish_non_exhaustive()
     }
 }
 
-/// The options of a sampler, with the names of the C API.
-pub struct Builder {
-    options: sys::sampler_options,
-    log: Option<LogFunction>,
-}
-
-impl Builder {
+/// The options of a sampler. By default it is on the CPU, with one thread and no workspace.
+#[derive(Default)]
+pub struct Options {
     /// Where the arrays of the sampler's calls live.
-    pub fn device_type(mut self, device_type: DeviceType) -> Self {
-        self.options.device_type = device_type.raw();
-        self
-    }
-
+    pub device_type: DeviceType,
     /// CUDA device number, 0 the first. 0 for the CPU.
-    pub fn device_id(mut self, device_id: i32) -> Self {
-        self.options.device_id = device_id;
-        self
-    }
-
-    /// CPU: how many rows are worked on at once, in [1, 256]. 0, the default, is 1: the caller's
-    /// thread alone. The others are started by [`build`](Self::build) and sleep between calls.
-    pub fn num_threads(mut self, num_threads: i32) -> Self {
-        self.options.num_threads = num_threads;
-        self
-    }
-
-    /// With `max_cols`, the workspace that the sampler brings: room for any operation on so many
-    /// output rows. In [0, 2^31). 0 for both, the default: none, and each call brings its own.
-    pub fn max_rows(mut self, max_rows: i64) -> Self {
-        self.options.max_rows = max_rows;
-        self
-    }
-
-    /// Columns of the rows that the workspace is for. In [0, 2^20).
-    pub fn max_cols(mut self, max_cols: i64) -> Self {
-        self.options.max_cols = max_cols;
-        self
-    }
-
+    pub device_id: i32,
+    /// CPU: how many rows are worked on at once, in [1, 256]; 0 is 1, the caller's thread alone. The
+    /// others are started by [`Sampler::new`] and sleep between calls.
+    pub num_threads: i32,
+    /// The workspace that the sampler brings: room for any operation on up to `max_rows` output rows
+    /// of up to `max_cols` columns. 0 and 0: none, and each call brings its own. In [0, 2^31).
+    pub max_rows: usize,
+    /// In [0, 2^20).
+    pub max_cols: usize,
     /// What a bad row yields as its token, instead of -1. It must lie in [0, `num_cols`) of every
     /// call on rows, in [0, 2^20) on candidate lists.
-    pub fn fallback_token_id(mut self, fallback_token_id: i64) -> Self {
-        self.options.fallback_token_id = fallback_token_id;
-        self.options.use_fallback_token = 1;
-        self
-    }
-
-    /// CUDA: the numbers per row (temperature, top_k, top_p, min_p, seed, offset) are host arrays,
-    /// read before the call returns, rather than device arrays like all others.
-    pub fn host_parameters(mut self, host_parameters: bool) -> Self {
-        self.options.host_parameters = host_parameters.into();
-        self
-    }
-
+    pub fallback_token_id: Option<i64>,
+    /// CUDA: the arrays of `row_params` and `random`, and `selected_counts`, are host arrays, read
+    /// before the call returns, rather than device arrays like all others.
+    pub host_parameters: bool,
     /// CUDA: every call checks that its arrays are memory of the device. For debugging.
-    pub fn check_pointers(mut self, check_pointers: bool) -> Self {
-        self.options.check_pointers = check_pointers.into();
-        self
-    }
-
+    pub check_pointers: bool,
     /// Takes one line about the sampler built, and about every error that the library finds in its
     /// calls; runs on the thread of the call. A panic in it is caught and dropped.
-    pub fn log(mut self, log: impl FnMut(LogLevel, &str) + Send + 'static) -> Self {
-        self.log = Some(Box::new(log));
-        self
-    }
-
-    /// Builds the sampler: starts its threads and allocates its workspace.
-    ///
-    /// Fails with `INVALID_ARGUMENT`, `ABI_MISMATCH`, `UNSUPPORTED` (no CUDA in this build or on
-    /// this machine), `OUT_OF_MEMORY`, `SYSTEM` (no thread could be started, or the library not be
-    /// loaded) or `CUDA`.
-    pub fn build(mut self) -> Result<Sampler, Error> {
-        error::ensure_loaded()?;
-        let log = self.log.map(Log::new);
-        if let Some(log) = &log {
-            self.options.log = Some(call_log);
-            self.options.log_user = log.0.as_ptr().cast();
-        }
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: the options are set up, and the log function stays where it is until the sampler
-        // is dropped.
-        error::check(unsafe { sys::sampler_create(&self.options, &mut handle) })?;
-        Ok(Sampler {
-            handle: NonNull::new(handle).expect("a sampler that was created"),
-            place: Place {
-                on_cuda: self.options.device_type == sys::SAMPLER_DEVICE_CUDA,
-                host_parameters: self.options.host_parameters != 0,
-            },
-            _log: log,
-        })
-    }
+    pub log: Option<LogFunction>,
 }
 
-impl fmt::Debug for Builder {
+impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").finish_non_exhaustive()
+        f.debug_struct("Options").finish_non_exhaustive()
     }
 }
 

@@ -2,52 +2,65 @@
 //! for bit by one written contract.
 //!
 //! ```
-//! use sampler::{Sampler, TopKTopP};
+//! use sampler::{Options, Rows, Sampler};
 //!
 //! # fn main() -> Result<(), sampler::Error> {
+//! let mut sampler = Sampler::new(Options { max_rows: 1, max_cols: 5, ..Options::default() })?;
 //! let logits = [2.0, 2.5, 1.5, -1.0, 0.0];
-//! let mut token_ids = [0i32; 1];
-//! let mut sampler = Sampler::builder().max_rows(1).max_cols(5).build()?;
-//! sampler.top_k_top_p(
-//!     TopKTopP::new()
-//!         .input(&logits)
-//!         .num_rows(1)
-//!         .num_cols(5)
-//!         .temperature(0.8)
-//!         .top_k(3)
-//!         .top_p(0.95)
-//!         .seed(1)
-//!         .out_token_ids(&mut token_ids),
-//! )?;
+//! let mut token_ids = [0; 1];
+//! sampler.top_k_top_p(&Rows::logits(&logits, 1, 5), 3, 0.95, 0.8, 1, 0, &mut token_ids)?;
 //! assert_eq!(token_ids, [2]);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! # Arguments
+//! # Calls
 //!
-//! Each operation has a struct of arguments with the members of the C API, where the headers
-//! explain them, and a method of [`Sampler`] of its name. What is one value or one per row takes a
-//! number or an array: `.temperature(0.8)`, `.temperature(&[0.8, 1.0])`. Logits and probabilities
-//! are `f32` slices or [`Data`] of f16 or bf16; ids are `i32` or `i64`.
+//! The simple calls are the operations of the field with their few arguments. The full calls,
+//! [`sample`](Sampler::sample), [`filter`](Sampler::filter), [`select`](Sampler::select),
+//! [`verify`](Sampler::verify) and [`residual`](Sampler::residual), have every option, each with a
+//! struct of arguments whose members have the names and defaults of the C API, where the headers
+//! explain them:
 //!
-//! Arrays are borrowed until the arguments are dropped, outputs exclusively, so that none can
-//! overlap another:
+//! ```
+//! use sampler::*;
 //!
-//! ```compile_fail,E0502
-//! let mut row = [0.0f32; 5];
-//! sampler::Softmax::new().input(&row).output(&mut row);
+//! # fn main() -> Result<(), Error> {
+//! # let mut sampler = Sampler::new(Options { max_rows: 1, max_cols: 5, ..Options::default() })?;
+//! # let logits = [2.0, 2.5, 1.5, -1.0, 0.0];
+//! # let (mut token_ids, mut logprobs) = ([0i64; 1], [0.0; 1]);
+//! sampler.sample(&SampleArgs {
+//!     input: Rows::logits(&logits, 1, 5),
+//!     params: Params { temperature: 0.8, top_k: 3, ..Params::default() },
+//!     random: Random::new(1, 0),
+//!     out_token_ids: (&mut token_ids).into(),
+//!     out_logprobs: (&mut logprobs).into(),
+//!     ..SampleArgs::default()
+//! })?;
+//! # Ok(())
+//! # }
 //! ```
 //!
-//! A call checks their lengths before the library sees them. It allocates nothing
-//! unless it fails.
+//! Structs get new members: end each with `..default()`.
+//!
+//! Arrays are borrowed while the arguments live, outputs exclusively, so that none can overlap
+//! another:
+//!
+//! ```compile_fail,E0502
+//! # fn softmax(sampler: &mut sampler::Sampler) -> Result<(), sampler::Error> {
+//! let mut row = [0.0f32; 5];
+//! sampler.softmax(&sampler::Rows::logits(&row, 1, 5), 1.0, &mut row)
+//! # }
+//! ```
+//!
+//! A call checks their lengths before the library sees them. It allocates nothing unless it fails.
 //!
 //! # CUDA
 //!
 //! A sampler of [`DeviceType::CUDA`] takes arrays in memory of its device, which the unsafe
-//! functions [`Array::device`], [`Data::device`] and their like make of an address; host slices are
-//! errors there, but for the parameters of a sampler with
-//! [`host_parameters`](Builder::host_parameters). A call enqueues on its [`Stream`] and returns.
+//! functions [`Array::device`] and [`ArrayMut::device`] make of an address; host slices are errors
+//! there, but for the parameters of a sampler with [`host_parameters`](Options::host_parameters). A
+//! call enqueues on its [`Stream`] and returns.
 //!
 //! # Threads
 //!
@@ -63,9 +76,9 @@
 //!
 //! ```compile_fail,E0382
 //! # fn main() -> Result<(), sampler::Error> {
-//! let mut sampler = sampler::Sampler::builder().build()?;
+//! let mut sampler = sampler::Sampler::new(sampler::Options::default())?;
 //! drop(sampler);
-//! sampler.argmax(&sampler::Argmax::new())
+//! sampler.sample(&sampler::SampleArgs::default())
 //! # }
 //! ```
 //!
@@ -73,7 +86,7 @@
 //!
 //! ```compile_fail,E0382
 //! # fn main() -> Result<(), sampler::Error> {
-//! let sampler = sampler::Sampler::builder().build()?;
+//! let sampler = sampler::Sampler::new(sampler::Options::default())?;
 //! drop(sampler);
 //! drop(sampler);
 //! # Ok(())
@@ -88,22 +101,21 @@
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 
 mod array;
+mod calls;
 mod check;
 mod constants;
 mod error;
 mod handle;
-mod operations;
+mod views;
 
-pub use array::{Array, ArrayMut, Data, DataMut, Ids, IdsMut, Number, Param, Stream};
+pub use array::{Array, ArrayMut, Bf16, Element, Id, Real, F16};
+pub use calls::{FilterArgs, ResidualArgs, SampleArgs, SelectArgs, VerifyArgs};
 pub use constants::*;
 pub use error::Error;
 #[cfg(feature = "dlopen")]
 pub use handle::load;
-pub use handle::{capabilities, version, Builder, Capabilities, Sampler};
-pub use operations::{
-    Argmax, Arguments, ChainSpeculative, MinP, Residual, Sample, Softmax, TopK, TopKMask,
-    TopKRenorm, TopKSelect, TopKTopP, TopP, TopPRenorm,
-};
+pub use handle::{capabilities, version, Capabilities, LogFunction, Options, Sampler};
+pub use views::{Exec, Params, Random, RowParams, Rows, Stream};
 
 const _: fn() = || {
     fn is_send<T: Send>() {}

@@ -7,35 +7,26 @@ use sampler::*;
 /// Resident memory of this process.
 fn resident_kib() -> i64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
 /// A life of a sampler: built with a log, used well and wrongly, dropped.
 fn live(num_threads: i32) {
-    let mut sampler = Sampler::builder()
-        .num_threads(num_threads)
-        .max_rows(1)
-        .max_cols(5)
-        .log(|_, _| ())
-        .build()
-        .unwrap();
-    let mut token_ids = [0i32; 1];
-    let mut args = Argmax::new();
-    args.input(&[1.0, 2.0])
-        .num_rows(1)
-        .num_cols(2)
-        .out_token_ids(&mut token_ids);
-    sampler.argmax(&args).unwrap();
-    sampler.argmax(args.num_cols(0)).unwrap_err();
-    assert!(Sampler::builder()
-        .num_threads(-1)
-        .log(|_, _| ())
-        .build()
-        .is_err());
+    let options = |num_threads| Options {
+        num_threads,
+        max_rows: 1,
+        max_cols: 5,
+        log: Some(Box::new(|_, _| ())),
+        ..Options::default()
+    };
+    let mut sampler = Sampler::new(options(num_threads)).unwrap();
+    let mut token_ids = [0; 1];
+    let mut logits = Rows::logits(&[1.0, 2.0], 1, 2);
+    sampler.argmax(&logits, &mut token_ids).unwrap();
+    logits.num_cols = 0;
+    sampler.argmax(&logits, &mut token_ids).unwrap_err();
+    assert!(Sampler::new(options(-1)).is_err());
 }
 
 #[test]

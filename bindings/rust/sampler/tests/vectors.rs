@@ -3,7 +3,8 @@
 //! With SAMPLER_TEST_DEVICE_REACHES_HOST in the environment, on a CUDA device that reaches the memory of
 //! its program: there the arrays are given by their addresses.
 
-use std::ffi::c_void;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{env, fs};
 
@@ -17,68 +18,70 @@ use json::Json;
 #[derive(Clone, Debug)]
 enum Buffer {
     F32(Vec<f32>),
-    F16(Vec<u16>),
-    Bf16(Vec<u16>),
+    F16(Vec<F16>),
+    Bf16(Vec<Bf16>),
     I32(Vec<i32>),
     I64(Vec<i64>),
     U32(Vec<u32>),
     U64(Vec<u64>),
 }
 
+/// `$body`, whatever the type of the vector.
+macro_rules! with_values {
+    ($buffer:expr, $values:ident => $body:expr) => {
+        match $buffer {
+            Buffer::F32($values) => $body,
+            Buffer::F16($values) => $body,
+            Buffer::Bf16($values) => $body,
+            Buffer::I32($values) => $body,
+            Buffer::I64($values) => $body,
+            Buffer::U32($values) => $body,
+            Buffer::U64($values) => $body,
+        }
+    };
+}
+
 impl Buffer {
-    /// `len` elements; element i has the bits `bits(i)`.
-    fn new(kind: &str, len: usize, bits: impl Fn(usize) -> u64) -> Buffer {
-        let indices = 0..len;
+    /// Element i has the bits `bits[i]`.
+    fn new(kind: &str, bits: &[u64]) -> Buffer {
+        let bits = bits.iter().copied();
         match kind {
-            "f32" => Buffer::F32(indices.map(|i| f32::from_bits(bits(i) as u32)).collect()),
-            "f16" => Buffer::F16(indices.map(|i| bits(i) as u16).collect()),
-            "bf16" => Buffer::Bf16(indices.map(|i| bits(i) as u16).collect()),
-            "i32" => Buffer::I32(indices.map(|i| bits(i) as i32).collect()),
-            "i64" => Buffer::I64(indices.map(|i| bits(i) as i64).collect()),
-            "u32" => Buffer::U32(indices.map(|i| bits(i) as u32).collect()),
-            "u64" => Buffer::U64(indices.map(bits).collect()),
+            "f32" => Buffer::F32(bits.map(|bits| f32::from_bits(bits as u32)).collect()),
+            "f16" => Buffer::F16(bits.map(|bits| F16(bits as u16)).collect()),
+            "bf16" => Buffer::Bf16(bits.map(|bits| Bf16(bits as u16)).collect()),
+            "i32" => Buffer::I32(bits.map(|bits| bits as i32).collect()),
+            "i64" => Buffer::I64(bits.map(|bits| bits as i64).collect()),
+            "u32" => Buffer::U32(bits.map(|bits| bits as u32).collect()),
+            "u64" => Buffer::U64(bits.collect()),
             other => panic!("an array of type {other}"),
         }
     }
 
     fn read(json: &Json) -> Buffer {
-        let data = json["data"].array();
-        Buffer::new(json["type"].text(), data.len(), |i| {
-            data[i].integer() as u64
-        })
+        let data = json["data"].array().iter();
+        let bits: Vec<_> = data.map(|element| element.integer() as u64).collect();
+        Buffer::new(json["type"].text(), &bits)
     }
 
     /// An output of the same length as it is before the call.
     fn untouched(json: &Json) -> Buffer {
-        Buffer::new(json["type"].text(), json["data"].array().len(), |_| {
-            0xcdcd_cdcd_cdcd_cdcd
-        })
+        let bits = vec![0xcdcd_cdcd_cdcd_cdcd; json["data"].array().len()];
+        Buffer::new(json["type"].text(), &bits)
+    }
+
+    fn len(&self) -> usize {
+        with_values!(self, values => values.len())
     }
 
     /// Takes one element off.
     fn shorten(&mut self) {
-        match self {
-            Buffer::F32(values) => values.truncate(values.len() - 1),
-            Buffer::F16(values) | Buffer::Bf16(values) => values.truncate(values.len() - 1),
-            Buffer::I32(values) => values.truncate(values.len() - 1),
-            Buffer::I64(values) => values.truncate(values.len() - 1),
-            Buffer::U32(values) => values.truncate(values.len() - 1),
-            Buffer::U64(values) => values.truncate(values.len() - 1),
-        }
+        with_values!(self, values => values.truncate(values.len() - 1));
     }
 
     /// Equal values of f32 may have different bits, and NaN differs from itself.
-    fn bits(&self) -> Vec<u64> {
-        match self {
-            Buffer::F32(values) => values.iter().map(|value| value.to_bits().into()).collect(),
-            Buffer::F16(values) | Buffer::Bf16(values) => {
-                values.iter().map(|&value| value.into()).collect()
-            }
-            Buffer::I32(values) => values.iter().map(|&value| value as u64).collect(),
-            Buffer::I64(values) => values.iter().map(|&value| value as u64).collect(),
-            Buffer::U32(values) => values.iter().map(|&value| value.into()).collect(),
-            Buffer::U64(values) => values.clone(),
-        }
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: numbers have no padding.
+        with_values!(self, values => unsafe { values.align_to().1 })
     }
 }
 
@@ -86,441 +89,458 @@ fn on_device() -> bool {
     env::var_os("SAMPLER_TEST_DEVICE_REACHES_HOST").is_some()
 }
 
-/// What a setter takes, made of the buffer of its member: for each type of elements, from host memory
-/// and from an address and a length.
-macro_rules! lend {
-    ($($type:ty { $($variant:ident $host:expr, $device:expr;)* })*) => {$(
-        impl<'a> From<&'a Buffer> for $type {
-            fn from(buffer: &'a Buffer) -> Self {
+/// A buffer, and whether it is lent by its address, as device memory.
+struct Lent<B>(B, bool);
+
+/// What may be lent as an array of `$t`.
+macro_rules! buffers {
+    ($($t:ty: $($variant:ident)*;)*) => {$(
+        impl<'a> From<Lent<&'a Buffer>> for Array<'a, $t> {
+            fn from(Lent(buffer, on_device): Lent<&'a Buffer>) -> Self {
                 match buffer {
-                    // SAFETY: a call has done its work when it returns, and the buffer outlives it.
-                    $(Buffer::$variant(values) if on_device() => unsafe {
-                        $device(values.as_ptr(), values.len())
+                    // SAFETY: a call has done its work when it returns; the buffer outlives it.
+                    $(Buffer::$variant(values) if on_device => unsafe {
+                        Array::device(values.as_ptr(), values.len())
                     },)*
-                    $(Buffer::$variant(values) => $host(values),)*
-                    other => panic!("{} of {other:?}", stringify!($type)),
+                    $(Buffer::$variant(values) => values.into(),)*
+                    other => panic!("{} of {other:?}", stringify!($t)),
                 }
             }
         }
-    )*};
-}
 
-macro_rules! lend_mut {
-    ($($type:ty { $($variant:ident $host:expr, $device:expr;)* })*) => {$(
-        impl<'a> From<&'a mut Buffer> for $type {
-            fn from(buffer: &'a mut Buffer) -> Self {
+        impl<'a> From<Lent<&'a mut Buffer>> for ArrayMut<'a, $t> {
+            fn from(Lent(buffer, on_device): Lent<&'a mut Buffer>) -> Self {
                 match buffer {
                     // SAFETY: as above.
-                    $(Buffer::$variant(values) if on_device() => unsafe {
-                        $device(values.as_mut_ptr(), values.len())
+                    $(Buffer::$variant(values) if on_device => unsafe {
+                        ArrayMut::device(values.as_mut_ptr(), values.len())
                     },)*
-                    $(Buffer::$variant(values) => $host(values),)*
-                    other => panic!("{} of {other:?}", stringify!($type)),
+                    $(Buffer::$variant(values) => values.into(),)*
+                    other => panic!("{} of {other:?}", stringify!($t)),
                 }
             }
         }
     )*};
 }
 
-unsafe fn data<'a, T>(element: Dtype, address: *const T, len: usize) -> Data<'a> {
-    Data::device(address as *const c_void, len, element)
-}
-unsafe fn ids<'a, T>(element: IdType, address: *const T, len: usize) -> Ids<'a> {
-    Ids::device(address as *const c_void, len, element)
-}
-unsafe fn per_row<'a, T>(address: *const T, len: usize) -> Param<'a, T> {
-    Array::device(address, len).into()
-}
-unsafe fn data_mut<'a, T>(element: Dtype, address: *mut T, len: usize) -> DataMut<'a> {
-    DataMut::device(address as *mut c_void, len, element)
-}
-unsafe fn ids_mut<'a, T>(element: IdType, address: *mut T, len: usize) -> IdsMut<'a> {
-    IdsMut::device(address as *mut c_void, len, element)
-}
-
-lend! {
-    Data<'a> {
-        F32 Data::f32, |address, len| data(Dtype::F32, address, len);
-        F16 Data::f16, |address, len| data(Dtype::F16, address, len);
-        Bf16 Data::bf16, |address, len| data(Dtype::BF16, address, len);
-    }
-    Ids<'a> {
-        I32 Ids::i32, |address, len| ids(IdType::I32, address, len);
-        I64 Ids::i64, |address, len| ids(IdType::I64, address, len);
-    }
-    Array<'a, i32> { I32 Array::from, |address, len| Array::device(address, len); }
-    Param<'a, f32> { F32 Param::from, |address, len| per_row(address, len); }
-    Param<'a, i32> { I32 Param::from, |address, len| per_row(address, len); }
-    Param<'a, u64> { U64 Param::from, |address, len| per_row(address, len); }
-}
-
-lend_mut! {
-    DataMut<'a> {
-        F32 DataMut::f32, |address, len| data_mut(Dtype::F32, address, len);
-        F16 DataMut::f16, |address, len| data_mut(Dtype::F16, address, len);
-        Bf16 DataMut::bf16, |address, len| data_mut(Dtype::BF16, address, len);
-    }
-    IdsMut<'a> {
-        I32 IdsMut::i32, |address, len| ids_mut(IdType::I32, address, len);
-        I64 IdsMut::i64, |address, len| ids_mut(IdType::I64, address, len);
-    }
-    ArrayMut<'a, f32> { F32 ArrayMut::from, |address, len| ArrayMut::device(address, len); }
-    ArrayMut<'a, i32> { I32 ArrayMut::from, |address, len| ArrayMut::device(address, len); }
-    ArrayMut<'a, u32> { U32 ArrayMut::from, |address, len| ArrayMut::device(address, len); }
-}
-
-// ---- Scalars ------------------------------------------------------------------------------------
-
-/// A scalar member as it stands in the file: floats as their bits.
-#[derive(Clone, Copy)]
-struct Scalar(i64);
-
-macro_rules! scalars {
-    ($($type:ty: |$value:ident| $make:expr;)*) => {$(
-        impl From<Scalar> for $type {
-            fn from(Scalar($value): Scalar) -> Self {
-                $make
-            }
-        }
-    )*};
-}
-
-scalars! {
-    i64: |value| value;
-    bool: |value| value != 0;
-    Param<'_, f32>: |value| Param::Value(f32::from_bits(value as u32));
-    Param<'_, i32>: |value| Param::Value(value as i32);
-    Param<'_, u64>: |value| Param::Value(value as u64);
-    InputKind: |value| InputKind::from_raw(value as i32);
-    TieRule: |value| TieRule::from_raw(value as i32);
-    FilterOrder: |value| FilterOrder::from_raw(value as i32);
-    TemperatureOrder: |value| TemperatureOrder::from_raw(value as i32);
-    DrawMethod: |value| DrawMethod::from_raw(value as i32);
-    LogprobKind: |value| LogprobKind::from_raw(value as i32);
-}
-
-/// Members that the binding sets itself, with the array that they describe.
-fn follows_from_an_array(member: &str) -> bool {
-    member.ends_with("_dtype") || member.ends_with("_id_type") || is_count(member)
-}
-
-fn is_count(member: &str) -> bool {
-    matches!(member, "num_seeds" | "num_offsets")
+buffers! {
+    Real: F32 F16 Bf16;
+    Id: I32 I64;
+    f32: F32;
+    i32: I32;
+    u32: U32;
+    u64: U64;
 }
 
 // ---- Cases --------------------------------------------------------------------------------------
 
+type Buffers = BTreeMap<String, Buffer>;
+
 struct Case<'a> {
     json: &'a Json,
-    scalars: Vec<(&'a str, Scalar)>,
-    inputs: Vec<(&'a str, Buffer)>,
-    outputs: Vec<(&'a str, Buffer)>,
+    host_parameters: bool,
+    inputs: Buffers,
+    outputs: Buffers,
 }
 
 impl<'a> Case<'a> {
     fn read(json: &'a Json) -> Self {
-        let members = |name: &str| {
-            json[name]
-                .object()
-                .iter()
-                .map(|(name, json)| (&name[..], json))
-        };
-        let outputs: Vec<_> = members("outputs").collect();
-        let is_output = |name: &str| outputs.iter().any(|(output, _)| *output == name);
+        let (inputs, outputs) = (json["inputs"].object(), json["outputs"].object());
+        let is_output = |name: &str| json["outputs"].get(name).is_some();
+        let inputs = inputs.iter().filter(|(name, _)| !is_output(name));
+        let outputs = outputs.iter().map(|(name, after)| {
+            let before = json["inputs"].get(name);
+            let buffer = before.map_or_else(|| Buffer::untouched(after), Buffer::read);
+            (name.clone(), buffer)
+        });
         Case {
             json,
-            scalars: members("args")
-                .map(|(name, json)| (name, Scalar(json.integer())))
-                .collect(),
-            inputs: members("inputs")
-                .filter(|(name, _)| !is_output(name))
-                .map(|(name, json)| (name, Buffer::read(json)))
-                .collect(),
-            outputs: outputs
-                .iter()
-                .map(|&(name, after)| match json["inputs"].get(name) {
-                    Some(before) => (name, Buffer::read(before)),
-                    None => (name, Buffer::untouched(after)),
-                })
-                .collect(),
+            host_parameters: false,
+            inputs: inputs.map(|(name, json)| (name.clone(), Buffer::read(json))).collect(),
+            outputs: outputs.collect(),
         }
     }
 
-    /// An element type that does not exist, and a number of seeds without seeds: there is no way
-    /// to say so in Rust.
+    /// An element type that does not exist, and a number of elements without an array: there is no
+    /// way to say so in Rust.
     fn cannot_be_written(&self) -> bool {
-        self.scalars.iter().any(|(name, Scalar(value))| {
-            let seeds = name.trim_start_matches("num_");
-            let has_seeds = self.inputs.iter().any(|(input, _)| *input == seeds);
-            (name.ends_with("_dtype") && *value > 2) || (is_count(name) && !has_seeds)
+        let is_missing = |array: &str| !self.inputs.contains_key(array);
+        self.json["args"].object().iter().any(|(name, value)| {
+            let array = name.replace("num_", "");
+            (name.ends_with("dtype") && value.integer() > 2)
+                || (is_count(name) && is_missing(&array))
         })
     }
 
     fn sampler(&self, has_workspace: bool, num_threads: i32) -> Sampler {
-        let mut builder = Sampler::builder().num_threads(num_threads);
-        if on_device() {
-            builder = builder.device_type(DeviceType::CUDA);
-        }
-        if has_workspace {
-            builder = builder.max_rows(16).max_cols(1500);
-        }
-        if let Some(options) = self.json.get("options") {
-            builder = builder.fallback_token_id(options["fallback_token_id"].integer());
-        }
-        builder.build().unwrap()
+        let (max_rows, max_cols) = if has_workspace { (16, 1500) } else { (0, 0) };
+        let options = self.json.get("options");
+        Sampler::new(Options {
+            device_type: if on_device() { DeviceType::CUDA } else { DeviceType::CPU },
+            num_threads,
+            max_rows,
+            max_cols,
+            host_parameters: self.host_parameters,
+            fallback_token_id: options.map(|options| options["fallback_token_id"].integer()),
+            ..Options::default()
+        })
+        .unwrap()
     }
 
     fn check(&self, result: Result<(), Error>) {
         let name = self.json["name"].text();
+        let status = self.json["status"].integer() as i32;
         match result {
-            Ok(()) => assert_eq!(self.json["status"].integer(), 0, "{name}"),
+            Ok(()) => assert_eq!(status, 0, "{name}"),
             Err(error) => {
-                assert_eq!(
-                    i64::from(error.status.raw()),
-                    self.json["status"].integer(),
-                    "{name}"
-                );
+                assert_eq!(error.status.raw(), status, "{name}");
                 assert_eq!(error.message, self.json["error"].text(), "{name}");
             }
         }
         for (output, buffer) in &self.outputs {
             let expected = Buffer::read(&self.json["outputs"][output]);
-            assert_eq!(buffer.bits(), expected.bits(), "{name}: {output}");
+            assert_eq!(buffer.bytes(), expected.bytes(), "{name}: {output}");
+        }
+    }
+
+    fn members(&mut self) -> Members<'_> {
+        Members {
+            host_parameters: self.host_parameters,
+            args: self.json["args"].object(),
+            inputs: &self.inputs,
+            outputs: RefCell::new(self.outputs.iter_mut().collect()),
+            asked: RefCell::default(),
         }
     }
 }
 
-// ---- Operations ---------------------------------------------------------------------------------
+/// Numbers that the binding takes from the length of an array.
+fn is_count(member: &str) -> bool {
+    matches!(member, "random.num_seeds" | "random.num_offsets" | "num_row_indices")
+}
 
-/// `parameters` are written as value/array.
+/// What `host_parameters` is about.
+fn is_parameter(member: &str) -> bool {
+    ["row_params.", "random.", "selected_counts"].iter().any(|start| member.starts_with(start))
+}
+
+/// The members of a case, to be asked for by name.
+struct Members<'a> {
+    host_parameters: bool,
+    args: &'a [(String, Json)],
+    inputs: &'a Buffers,
+    outputs: RefCell<BTreeMap<&'a String, &'a mut Buffer>>,
+    asked: RefCell<BTreeSet<String>>,
+}
+
+impl<'a> Members<'a> {
+    fn get(&self, name: &str) -> Option<i64> {
+        self.asked.borrow_mut().insert(name.into());
+        let member = self.args.iter().find(|(member, _)| member == name);
+        member.map(|(_, value)| value.integer())
+    }
+
+    fn number(&self, name: &str) -> i64 {
+        self.get(name).unwrap_or(0)
+    }
+
+    fn size(&self, name: &str) -> usize {
+        self.number(name) as usize
+    }
+
+    fn constant(&self, name: &str) -> i32 {
+        self.number(name) as i32
+    }
+
+    fn float(&self, name: &str, default: f32) -> f32 {
+        self.get(name).map_or(default, |bits| f32::from_bits(bits as u32))
+    }
+
+    fn input<T>(&self, name: &str) -> Array<'a, T>
+    where
+        Array<'a, T>: From<Lent<&'a Buffer>>,
+    {
+        self.asked.borrow_mut().insert(name.into());
+        let on_device = on_device() && !(self.host_parameters && is_parameter(name));
+        let buffer = self.inputs.get(name);
+        buffer.map_or_else(Array::default, |buffer| Lent(buffer, on_device).into())
+    }
+
+    fn output<T>(&self, name: &str) -> ArrayMut<'a, T>
+    where
+        ArrayMut<'a, T>: From<Lent<&'a mut Buffer>>,
+    {
+        let buffer = self.outputs.borrow_mut().remove(&name.to_string());
+        buffer.map_or_else(ArrayMut::default, |buffer| Lent(buffer, on_device()).into())
+    }
+
+    fn rows(&self, view: &str) -> Rows<'a> {
+        let name = |member: &str| format!("{view}.{member}");
+        Rows {
+            values: self.input(&name("values")),
+            num_rows: self.size(&name("num_rows")),
+            num_cols: self.size(&name("num_cols")),
+            row_stride: self.size(&name("row_stride")),
+            candidate_ids: self.input(&name("candidate_ids")),
+            candidate_counts: self.input(&name("candidate_counts")),
+            kind: InputKind::from_raw(self.constant(&name("kind"))),
+        }
+    }
+
+    fn draft(&self) -> Option<Rows<'a>> {
+        let is_given = self.args.iter().any(|(name, _)| name.starts_with("draft."));
+        is_given.then(|| self.rows("draft"))
+    }
+
+    fn params(&self) -> Params {
+        let default = Params::default();
+        Params {
+            temperature: self.float("params.temperature", default.temperature),
+            top_p: self.float("params.top_p", default.top_p),
+            min_p: self.float("params.min_p", default.min_p),
+            top_k: self.constant("params.top_k"),
+            top_k_ties: TieRule::from_raw(self.constant("params.top_k_ties")),
+            top_p_ties: TieRule::from_raw(self.constant("params.top_p_ties")),
+            filter_order: FilterOrder::from_raw(self.constant("params.filter_order")),
+            temperature_order: TemperatureOrder::from_raw(
+                self.constant("params.temperature_order"),
+            ),
+        }
+    }
+
+    fn row_params(&self) -> RowParams<'a> {
+        RowParams {
+            temperature: self.input("row_params.temperature"),
+            top_p: self.input("row_params.top_p"),
+            min_p: self.input("row_params.min_p"),
+            top_k: self.input("row_params.top_k"),
+        }
+    }
+
+    fn random(&self) -> Random<'a> {
+        Random {
+            seed: self.number("random.seed") as u64,
+            offset: self.number("random.offset") as u64,
+            seeds: self.input("random.seeds"),
+            offsets: self.input("random.offsets"),
+            streams: self.input("random.streams"),
+        }
+    }
+
+    /// Every member was asked for, but for those that follow from an array.
+    fn check_all_were_asked_for(&self) {
+        let follows = |name: &str| name.ends_with("dtype") || name.ends_with("id_type");
+        let args = self.args.iter().map(|(name, _)| name);
+        for name in args.chain(self.inputs.keys()) {
+            let is_known = follows(name) || is_count(name) || self.asked.borrow().contains(name);
+            assert!(is_known, "no member {name}");
+        }
+        assert!(self.outputs.borrow().is_empty());
+    }
+}
+
+// ---- Calls --------------------------------------------------------------------------------------
+
 macro_rules! replay {
-    (
-        $function:ident: $type:ident;
-        scalars: $($scalar:ident)*;
-        parameters: $($value:ident/$array:ident)*;
-        inputs: $($input:ident)*;
-        outputs: $($output:ident)*;
-    ) => {
+    ($call:ident, $workspace_size:ident: |$members:ident| $args:expr) => {
         #[test]
-        fn $function() {
-            fn arguments<'a>(
-                scalars: &[(&str, Scalar)],
-                inputs: &'a [(&str, Buffer)],
-                outputs: &'a mut [(&str, Buffer)],
-            ) -> $type<'a> {
-                let mut args = $type::new();
-                for &(name, scalar) in scalars {
-                    match name {
-                        $(stringify!($scalar) => args.$scalar(scalar.into()),)*
-                        $(stringify!($value) => args.$value(scalar),)*
-                        _ if follows_from_an_array(name) => continue,
-                        _ => panic!("no scalar {name}"),
-                    };
-                }
-                for (name, buffer) in inputs {
-                    match *name {
-                        $(stringify!($input) => args.$input(buffer),)*
-                        $(stringify!($array) => args.$value(buffer),)*
-                        _ => panic!("no input {name}"),
-                    };
-                }
-                for (name, buffer) in outputs {
-                    match *name {
-                        $(stringify!($output) => args.$output(buffer),)*
-                        _ => panic!("no output {name}"),
-                    };
-                }
-                args
+        fn $call() {
+            fn run(
+                case: &mut Case,
+                sampler: &mut Sampler,
+                workspace: ArrayMut<u8>,
+            ) -> Result<(), Error> {
+                let $members = case.members();
+                let mut args = $args;
+                $members.check_all_were_asked_for();
+                args.exec.workspace = workspace;
+                sampler.$call(&args)
             }
 
-            fn run(json: &Json, num_threads: i32) -> bool {
+            fn run_with_the_samplers_workspace(
+                json: &Json,
+                num_threads: i32,
+                host_parameters: bool,
+            ) {
                 let mut case = Case::read(json);
-                if case.cannot_be_written() {
-                    assert_ne!(json["status"].integer(), 0);
-                    return false;
-                }
+                case.host_parameters = host_parameters;
                 let mut sampler = case.sampler(true, num_threads);
-                let args = arguments(&case.scalars, &case.inputs, &mut case.outputs);
-                let result = sampler.$function(&args);
+                let result = run(&mut case, &mut sampler, ArrayMut::default());
                 case.check(result);
-                true
-            }
-
-            /// Arrays in the files have the least length, so one element less is refused.
-            fn run_with_short_arrays(json: &Json) {
-                for index in 0.. {
-                    let mut case = Case::read(json);
-                    let mut arrays = case.inputs.iter_mut().chain(&mut case.outputs);
-                    let (name, buffer) = match arrays.nth(index) {
-                        Some(array) => array,
-                        None => break,
-                    };
-                    let (name, len) = (*name, buffer.bits().len());
-                    // Of seeds and offsets the length is their number.
-                    if len == 0 || matches!(name, "seeds" | "offsets") {
-                        continue;
-                    }
-                    buffer.shorten();
-                    let before = case.outputs.clone();
-                    let mut sampler = case.sampler(true, 1);
-                    let args = arguments(&case.scalars, &case.inputs, &mut case.outputs);
-                    let error = sampler.$function(&args).unwrap_err();
-                    assert_eq!(error.status, Status::INVALID_ARGUMENT);
-                    let message = format!("{name} has {} elements; this call needs {len}", len - 1);
-                    assert_eq!(error.message, message);
-                    for ((_, before), (_, after)) in before.iter().zip(&case.outputs) {
-                        assert_eq!(before.bits(), after.bits());
-                    }
-                }
             }
 
             fn run_with_own_workspace(json: &Json) {
                 let mut case = Case::read(json);
                 let mut sampler = case.sampler(false, 1);
-                let mut args = arguments(&case.scalars, &case.inputs, &mut case.outputs);
-                let bytes = sampler.workspace_size(&args).unwrap();
-                let (mut workspace, mut too_small) = (vec![0; bytes], vec![0; bytes.max(1) - 1]);
+                let $members = case.members();
+                let bytes = sampler.$workspace_size(&$args).unwrap();
                 if bytes > 0 {
-                    args.workspace(&mut too_small);
-                    let error = sampler.$function(&args).unwrap_err();
+                    let mut too_small = vec![0u8; bytes - 1];
+                    let error = run(&mut case, &mut sampler, (&mut too_small).into()).unwrap_err();
                     assert_eq!(error.status, Status::WORKSPACE_TOO_SMALL);
                 }
-                args.workspace(&mut workspace);
-                let result = sampler.$function(&args);
+                let mut workspace = vec![0u8; bytes];
+                let result = run(&mut case, &mut sampler, (&mut workspace).into());
                 case.check(result);
             }
 
-            let operation = stringify!($function);
+            /// Arrays in the files have the least length, so one element less is refused.
+            fn run_with_short_arrays(json: &Json) {
+                let whole = Case::read(json);
+                for (name, buffer) in whole.inputs.iter().chain(&whole.outputs) {
+                    // Of these the length is their number.
+                    let is_counted =
+                        matches!(&name[..], "random.seeds" | "random.offsets" | "row_indices");
+                    if buffer.len() == 0 || is_counted {
+                        continue;
+                    }
+                    let mut case = Case::read(json);
+                    let mut arrays = case.inputs.iter_mut().chain(&mut case.outputs);
+                    arrays.find(|array| array.0 == name).unwrap().1.shorten();
+                    let before = case.outputs.clone();
+                    let mut sampler = case.sampler(true, 1);
+                    let error = run(&mut case, &mut sampler, ArrayMut::default()).unwrap_err();
+                    assert_eq!(error.status, Status::INVALID_ARGUMENT);
+                    let needs = name.split_once('.').map_or("this call", |(of, _)| of);
+                    let (len, needed) = (buffer.len() - 1, buffer.len());
+                    let message = format!("{name} has {len} elements; {needs} needs {needed}");
+                    assert_eq!(error.message, message, "{}", json["name"].text());
+                    for (before, after) in before.values().zip(case.outputs.values()) {
+                        assert_eq!(before.bytes(), after.bytes());
+                    }
+                }
+            }
+
+            let call = stringify!($call);
             let path = Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("../../../tests/vectors")
-                .join(operation)
+                .join(call)
                 .with_extension("json");
             let file = Json::parse(&fs::read_to_string(path).unwrap());
-            assert_eq!(file["operation"].text(), operation);
+            assert_eq!(file["operation"].text(), call);
             let cases = file["cases"].array();
-            let left_out = cases.iter().filter(|case| !run(case, 1)).count();
-            assert!(left_out <= 2 && cases.len() > 20, "{left_out} of {}", cases.len());
-            let cases_on_host = if on_device() { &[] } else { cases };
-            for case in cases_on_host {
-                run(case, 3);
-                if case["status"].integer() == 0 {
-                    run_with_own_workspace(case);
-                    run_with_short_arrays(case);
+            let (left_out, cases): (Vec<_>, Vec<_>) =
+                cases.iter().partition(|json| Case::read(json).cannot_be_written());
+            assert!(left_out.len() <= 3 && cases.len() > 20);
+            assert!(left_out.iter().all(|json| json["status"].integer() != 0));
+            for json in cases {
+                run_with_the_samplers_workspace(json, 1, false);
+                if on_device() {
+                    run_with_the_samplers_workspace(json, 1, true);
+                } else {
+                    run_with_the_samplers_workspace(json, 3, false);
+                    if json["status"].integer() == 0 {
+                        run_with_own_workspace(json);
+                        run_with_short_arrays(json);
+                    }
                 }
             }
         }
     };
 }
 
-replay! {
-    sample: Sample;
-    scalars: num_rows num_cols row_stride num_input_rows input_kind top_k_ties top_p_ties
-        filter_order temperature_order draw_method logprob_kind;
-    parameters: temperature/temperatures top_k/top_ks top_p/top_ps min_p/min_ps seed/seeds
-        offset/offsets;
-    inputs: input row_indices candidate_ids candidate_counts;
-    outputs: out_token_ids out_kept_counts out_logprobs out_row_status;
-}
+replay!(sample, sample_workspace_size: |members| SampleArgs {
+    exec: Exec::default(),
+    input: members.rows("input"),
+    row_indices: members.input("row_indices"),
+    slots: members.input("slots"),
+    num_slots: members.size("num_slots"),
+    params: members.params(),
+    row_params: members.row_params(),
+    random: members.random(),
+    draw_method: DrawMethod::from_raw(members.constant("draw_method")),
+    logprob_kind: LogprobKind::from_raw(members.constant("logprob_kind")),
+    out_token_ids: members.output("out_token_ids"),
+    out_kept_counts: members.output("out_kept_counts"),
+    out_logprobs: members.output("out_logprobs"),
+    out_values: members.output("out_values"),
+    out_row_status: members.output("out_row_status"),
+});
 
-replay! {
-    top_k_top_p: TopKTopP;
-    scalars: num_rows num_cols row_stride num_input_rows input_kind top_k_ties top_p_ties
-        filter_order temperature_order draw_method;
-    parameters: temperature/temperatures top_k/top_ks top_p/top_ps seed/seeds offset/offsets;
-    inputs: input row_indices candidate_ids candidate_counts;
-    outputs: out_token_ids out_kept_counts out_row_status;
-}
+replay!(filter, filter_workspace_size: |members| FilterArgs {
+    exec: Exec::default(),
+    input: members.rows("input"),
+    slots: members.input("slots"),
+    num_slots: members.size("num_slots"),
+    params: members.params(),
+    row_params: members.row_params(),
+    output_kind: OutputKind::from_raw(members.constant("output_kind")),
+    output: members.output("output"),
+    output_stride: members.size("output_stride"),
+    out_kept_counts: members.output("out_kept_counts"),
+    out_row_status: members.output("out_row_status"),
+});
 
-replay! {
-    top_k: TopK;
-    scalars: num_rows num_cols row_stride num_input_rows input_kind top_k_ties draw_method;
-    parameters: temperature/temperatures top_k/top_ks seed/seeds offset/offsets;
-    inputs: input row_indices candidate_ids candidate_counts;
-    outputs: out_token_ids out_kept_counts out_row_status;
-}
+replay!(select, select_workspace_size: |members| SelectArgs {
+    exec: Exec::default(),
+    input: members.rows("input"),
+    num_selected: members.size("num_selected"),
+    selected_counts: members.input("selected_counts"),
+    out_values: members.output("out_values"),
+    out_token_ids: members.output("out_token_ids"),
+    out_counts: members.output("out_counts"),
+    out_row_status: members.output("out_row_status"),
+});
 
-replay! {
-    top_p: TopP;
-    scalars: num_rows num_cols row_stride num_input_rows input_kind top_p_ties temperature_order
-        draw_method;
-    parameters: temperature/temperatures top_p/top_ps seed/seeds offset/offsets;
-    inputs: input row_indices candidate_ids candidate_counts;
-    outputs: out_token_ids out_kept_counts out_row_status;
-}
+replay!(verify, verify_workspace_size: |members| VerifyArgs {
+    exec: Exec::default(),
+    target: members.rows("target"),
+    draft: members.draft(),
+    target_sequence_stride: members.size("target_sequence_stride"),
+    draft_sequence_stride: members.size("draft_sequence_stride"),
+    draft_token_ids: members.input("draft_token_ids"),
+    num_drafts: members.size("num_drafts"),
+    draft_counts: members.input("draft_counts"),
+    slots: members.input("slots"),
+    num_slots: members.size("num_slots"),
+    params: members.params(),
+    row_params: members.row_params(),
+    random: members.random(),
+    accumulate_counts: members.number("accumulate_counts") != 0,
+    out_token_ids: members.output("out_token_ids"),
+    out_accepted_counts: members.output("out_accepted_counts"),
+    out_emitted_counts: members.output("out_emitted_counts"),
+    out_row_status: members.output("out_row_status"),
+});
 
-replay! {
-    min_p: MinP;
-    scalars: num_rows num_cols row_stride num_input_rows input_kind temperature_order
-        draw_method;
-    parameters: temperature/temperatures min_p/min_ps seed/seeds offset/offsets;
-    inputs: input row_indices candidate_ids candidate_counts;
-    outputs: out_token_ids out_kept_counts out_row_status;
-}
+replay!(residual, residual_workspace_size: |members| ResidualArgs {
+    exec: Exec::default(),
+    target: members.rows("target"),
+    draft: members.draft(),
+    draft_token_ids: members.input("draft_token_ids"),
+    output: members.output("output"),
+    output_stride: members.size("output_stride"),
+    out_row_status: members.output("out_row_status"),
+});
 
-replay! {
-    argmax: Argmax;
-    scalars: num_rows num_cols row_stride input_kind;
-    parameters:;
-    inputs: input candidate_ids candidate_counts;
-    outputs: out_token_ids out_values out_row_status;
-}
-
-replay! {
-    softmax: Softmax;
-    scalars: num_rows num_cols row_stride output_stride;
-    parameters: temperature/temperatures;
-    inputs: input candidate_ids candidate_counts;
-    outputs: output out_row_status;
-}
-
-replay! {
-    top_k_renorm: TopKRenorm;
-    scalars: num_rows num_cols row_stride output_stride input_kind top_k_ties;
-    parameters: temperature/temperatures top_k/top_ks;
-    inputs: input candidate_ids candidate_counts;
-    outputs: output out_kept_counts out_row_status;
-}
-
-replay! {
-    top_p_renorm: TopPRenorm;
-    scalars: num_rows num_cols row_stride output_stride input_kind top_p_ties temperature_order;
-    parameters: temperature/temperatures top_p/top_ps;
-    inputs: input candidate_ids candidate_counts;
-    outputs: output out_kept_counts out_row_status;
-}
-
-replay! {
-    top_k_mask: TopKMask;
-    scalars: num_rows num_cols row_stride output_stride top_k_ties;
-    parameters: top_k/top_ks;
-    inputs: input candidate_ids candidate_counts;
-    outputs: output out_kept_counts out_row_status;
-}
-
-replay! {
-    top_k_select: TopKSelect;
-    scalars: num_rows num_cols row_stride num_selected input_kind;
-    parameters:;
-    inputs: input candidate_ids candidate_counts top_ks;
-    outputs: out_values out_token_ids out_counts out_row_status;
-}
-
-replay! {
-    chain_speculative: ChainSpeculative;
-    scalars: num_rows num_drafts num_cols target_row_stride target_position_stride target_kind
-        draft_row_stride draft_position_stride draft_kind top_k_ties top_p_ties filter_order
-        temperature_order accumulate_counts;
-    parameters: temperature/temperatures top_k/top_ks top_p/top_ps min_p/min_ps seed/seeds
-        offset/offsets;
-    inputs: target draft target_candidate_ids target_candidate_counts draft_candidate_ids
-        draft_candidate_counts draft_token_ids draft_lengths;
-    outputs: out_token_ids out_accepted_counts out_emitted_counts out_row_status;
-}
-
-replay! {
-    residual: Residual;
-    scalars: num_rows num_cols target_row_stride draft_row_stride output_stride;
-    parameters:;
-    inputs: target draft draft_token_ids;
-    outputs: output out_row_status;
+/// All memory is the device's there, so that no parameter is where it should be.
+#[test]
+fn pointers_are_checked_where_asked() {
+    if !on_device() {
+        return;
+    }
+    let mut sampler = Sampler::new(Options {
+        device_type: DeviceType::CUDA,
+        max_rows: 1,
+        max_cols: 2,
+        host_parameters: true,
+        check_pointers: true,
+        ..Options::default()
+    })
+    .unwrap();
+    let (values, seeds, mut ids) = ([0.0f32, 1.0], [1], [7; 1]);
+    // SAFETY: the arrays outlive the call.
+    let (input, out) = unsafe {
+        (Array::<Real>::device(values.as_ptr(), 2), ArrayMut::<Id>::device(ids.as_mut_ptr(), 1))
+    };
+    let args = SampleArgs {
+        input: Rows::logits(input, 1, 2),
+        random: Random { seeds: (&seeds).into(), ..Random::default() },
+        out_token_ids: out,
+        ..SampleArgs::default()
+    };
+    let error = sampler.sample(&args).unwrap_err();
+    let (name, rule) = ("random.seeds is 0x", "; it must be host memory, with host_parameters");
+    assert!(error.message.starts_with(name) && error.message.ends_with(rule));
+    assert_eq!(ids, [7]);
 }

@@ -13,9 +13,7 @@ pub enum Json {
 
 impl Json {
     pub fn parse(text: &str) -> Json {
-        let mut parser = Parser {
-            text: text.chars().peekable(),
-        };
+        let mut parser = Parser { text: text.chars().peekable() };
         let value = parser.value();
         assert_eq!(parser.next_token(), None, "more behind the value");
         value
@@ -52,10 +50,7 @@ impl Json {
     }
 
     pub fn get(&self, name: &str) -> Option<&Json> {
-        self.object()
-            .iter()
-            .find(|(member, _)| member == name)
-            .map(|(_, value)| value)
+        self.object().iter().find(|(member, _)| member == name).map(|(_, value)| value)
     }
 }
 
@@ -125,8 +120,6 @@ impl Parser<'_> {
         while let Some(c) = self.text.next_if(|c| c.is_ascii_digit() || *c == '-') {
             digits.push(c);
         }
-        digits
-            .parse()
-            .unwrap_or_else(|_| panic!("not a number: {digits:?}"))
+        digits.parse().unwrap_or_else(|_| panic!("not a number: {digits:?}"))
     }
 }

@@ -9,7 +9,7 @@
 
 #include "contract/request.h"
 
-namespace simt_test {
+namespace test_support {
 
 // Kinds of request.
 constexpr int kNumRequests = 5;
@@ -58,6 +58,9 @@ struct Output {
 // Filled while the request that bind_outputs() was given runs.
 using Outputs = std::vector<Output>;
 
+// "" when they are the same bytes, otherwise what differs.
+std::string difference(const Outputs &expected, const Outputs &actual);
+
 class Problem {
  public:
   Problem(std::mt19937_64 &random, const Scale &scale);
@@ -74,6 +77,23 @@ class Problem {
   Outputs bind_outputs(sampler::contract::SelectRequest *request) const;
   Outputs bind_outputs(sampler::contract::ChainRequest *request) const;
   Outputs bind_outputs(sampler::contract::ResidualRequest *request) const;
+
+  // f(request) for a request of each kind in turn: `which` % kNumRequests.
+  template <class F>
+  auto visit(int which, const F &f) {
+    switch (which % kNumRequests) {
+      case 0:
+        return f(sample_request());
+      case 1:
+        return f(rows_request());
+      case 2:
+        return f(select_request());
+      case 3:
+        return f(chain_request());
+      default:
+        return f(residual_request());
+    }
+  }
 
   const std::string &description() const { return description_; }
 
@@ -121,4 +141,4 @@ class Problem {
   std::vector<unsigned char> draft_token_ids_;
 };
 
-}  // namespace simt_test
+}  // namespace test_support

@@ -6,9 +6,10 @@
 #include <limits>
 #include <sstream>
 
+#include "contract/elements.h"
 #include "contract/float_bits.h"
 
-namespace simt_test {
+namespace test_support {
 
 using namespace sampler::contract;
 
@@ -16,31 +17,6 @@ const Scale kSmall = {{1, 2, 3, 31, 32, 33, 127, 128, 129, 500, 1000, 2048, 2049
 const Scale kLarge = {{20000, 32000, 50257, 128256, 262144}, 2};
 
 namespace {
-
-size_t size_of(Dtype dtype) {
-  return dtype == Dtype::kF32 ? 4 : 2;
-}
-size_t size_of(IdType type) {
-  return type == IdType::kI32 ? 4 : 8;
-}
-
-void put_value(std::vector<unsigned char> &bytes, Dtype dtype, int64_t index, float x) {
-  const uint16_t half = dtype == Dtype::kF16 ? narrow_f16(x) : narrow_bf16(x);
-  if (dtype == Dtype::kF32) {
-    std::memcpy(&bytes[size_t(index) * 4], &x, 4);
-  } else {
-    std::memcpy(&bytes[size_t(index) * 2], &half, 2);
-  }
-}
-
-void put_id(std::vector<unsigned char> &bytes, IdType type, int64_t index, int64_t id) {
-  const int32_t narrow = int32_t(id);
-  if (type == IdType::kI32) {
-    std::memcpy(&bytes[size_t(index) * 4], &narrow, 4);
-  } else {
-    std::memcpy(&bytes[size_t(index) * 8], &id, 8);
-  }
-}
 
 constexpr unsigned char kCanary = 0xC5;
 
@@ -146,20 +122,21 @@ Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, In
         has_counts && one_in(2) ? int64_t(random_() % uint64_t(num_cols + 1)) : num_cols;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t at = shift + row * rows.stride + i;
-      put_value(storage->values, rows.dtype, at, random_value(kind, shape, rows.dtype, i));
-      if (candidates) put_id(storage->ids, rows.id_type, at, all_ids[size_t(i)]);
+      store_value(storage->values.data(), rows.dtype, at, random_value(kind, shape, rows.dtype, i));
+      if (candidates) store_id({storage->ids.data(), rows.id_type}, at, all_ids[size_t(i)]);
     }
     if (has_counts) storage->counts[size_t(row)] = int32_t(count);
     if (fixed_.shape) continue;
     const int64_t somewhere =
         shift + row * rows.stride + int64_t(random_() % uint64_t(std::max<int64_t>(count, 1)));
     if (count > 0 && one_in(12)) {
-      put_value(storage->values, rows.dtype, somewhere,
-                pick({std::nanf(""), kInfinity, kind == InputKind::kLogits ? -kInfinity : -1.0f}));
+      store_value(
+          storage->values.data(), rows.dtype, somewhere,
+          pick({std::nanf(""), kInfinity, kind == InputKind::kLogits ? -kInfinity : -1.0f}));
     }
     if (candidates && count > 1 && one_in(8)) {
-      put_id(storage->ids, rows.id_type, somewhere,
-             pick<int64_t>({all_ids[0], all_ids[1], -1, kMaxVocabulary}));
+      store_id({storage->ids.data(), rows.id_type}, somewhere,
+               pick<int64_t>({all_ids[0], all_ids[1], -1, kMaxVocabulary}));
     }
     if (has_counts && one_in(12)) {
       storage->counts[size_t(row)] = pick({-1, int32_t(num_cols) + 1});
@@ -375,8 +352,18 @@ void Problem::make_draft_token_ids(IdType type, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t id = one_in(10) ? pick<int64_t>({-1, num_cols_, kMaxVocabulary})
                                   : int64_t(random_() % uint64_t(num_cols_));
-    put_id(draft_token_ids_, type, i, id);
+    store_id({draft_token_ids_.data(), type}, i, id);
   }
+}
+
+std::string difference(const Outputs &expected, const Outputs &actual) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const auto &a = expected[i].bytes, &b = actual[i].bytes;
+    const auto first = std::mismatch(a.begin(), a.end(), b.begin());
+    if (first.first == a.end()) continue;
+    return expected[i].name + " differ at byte " + std::to_string(first.first - a.begin());
+  }
+  return "";
 }
 
 Outputs Problem::bind_outputs(SampleRequest *request) const {
@@ -438,4 +425,4 @@ Outputs Problem::bind_outputs(ResidualRequest *request) const {
   return outputs;
 }
 
-}  // namespace simt_test
+}  // namespace test_support

@@ -1,0 +1,562 @@
+//! The full calls, each with a struct of arguments, and the simple ones.
+
+use sampler_sys as sys;
+
+use crate::array::{Array, ArrayMut, Id, Lent, Real};
+use crate::check::{extent, invalid_argument, Place};
+use crate::constants::*;
+use crate::views::{or, to_c, Exec, Params, Random, RowParams, Rows};
+use crate::{error, Error, Sampler};
+
+// ---- Arguments ----------------------------------------------------------------------------------
+
+/// Arguments of [`Sampler::sample`].
+#[derive(Debug, Default)]
+pub struct SampleArgs<'a> {
+    /// Where the call runs.
+    pub exec: Exec<'a>,
+    /// Logits or probabilities. Required.
+    pub input: Rows<'a>,
+    /// The input row that each output row draws from, in [0, `input.num_rows`); any other value
+    /// makes the output row bad. There are as many output rows as elements. None: output row i draws
+    /// from input row i.
+    pub row_indices: Array<'a, i32>,
+    /// `[output rows]` The slot of each output row, in [0, `num_slots`), by which `row_params` and
+    /// `random` are indexed; any other value makes the row bad. None: output row i has slot i.
+    pub slots: Array<'a, i32>,
+    /// How many slots there are. 0 where there are no `slots`.
+    pub num_slots: usize,
+    /// Temperature and filters.
+    pub params: Params,
+    /// Temperature and filters by slot.
+    pub row_params: RowParams<'a>,
+    /// Randomness.
+    pub random: Random<'a>,
+    /// How the token is drawn.
+    pub draw_method: DrawMethod,
+    /// Of which distribution `out_logprobs` is.
+    pub logprob_kind: LogprobKind,
+    /// `[output rows]` The tokens. -1, or the sampler's fallback token, for a bad row. Required.
+    pub out_token_ids: ArrayMut<'a, Id>,
+    /// `[output rows]` How many tokens the filters kept: 1 for a greedy row, 0 for a bad one.
+    pub out_kept_counts: ArrayMut<'a, i32>,
+    /// `[output rows]` Natural logarithm of the probability of the drawn token; NaN for a bad row.
+    pub out_logprobs: ArrayMut<'a, f32>,
+    /// `[output rows]` The token's value in the input; NaN for a bad row.
+    pub out_values: ArrayMut<'a, f32>,
+    /// `[output rows]` Bits of [`row_status`].
+    pub out_row_status: ArrayMut<'a, u32>,
+}
+
+/// Arguments of [`Sampler::filter`].
+#[derive(Debug, Default)]
+pub struct FilterArgs<'a> {
+    /// Where the call runs.
+    pub exec: Exec<'a>,
+    /// Logits or probabilities. Required.
+    pub input: Rows<'a>,
+    /// `[input.num_rows]` As in [`SampleArgs`].
+    pub slots: Array<'a, i32>,
+    /// How many slots there are. 0 where there are no `slots`.
+    pub num_slots: usize,
+    /// Temperature and filters.
+    pub params: Params,
+    /// Temperature and filters by slot.
+    pub row_params: RowParams<'a>,
+    /// What is written of a row.
+    pub output_kind: OutputKind,
+    /// `[input.num_rows, input.num_cols]` The rows that the call writes: `f32` or of the input's
+    /// type. Required.
+    pub output: ArrayMut<'a, Real>,
+    /// Distance of two rows of `output` in elements, at least `num_cols`. 0: `num_cols`.
+    pub output_stride: usize,
+    /// `[input.num_rows]` How many tokens the filters kept: 1 for a greedy row, 0 for a bad one.
+    pub out_kept_counts: ArrayMut<'a, i32>,
+    /// `[input.num_rows]` Bits of [`row_status`].
+    pub out_row_status: ArrayMut<'a, u32>,
+}
+
+/// Arguments of [`Sampler::select`].
+#[derive(Debug, Default)]
+pub struct SelectArgs<'a> {
+    /// Where the call runs.
+    pub exec: Exec<'a>,
+    /// Logits or probabilities. Required.
+    pub input: Rows<'a>,
+    /// How many tokens a row yields at most: columns of the outputs, in [1, `input.num_cols`].
+    pub num_selected: usize,
+    /// `[input.num_rows]` How many each row yields. <= 0 or >= `num_selected`: `num_selected`.
+    pub selected_counts: Array<'a, i32>,
+    /// `[input.num_rows, num_selected]` Values in rank order, `f32` or of the input's type, then
+    /// -inf (probabilities: 0). This or `out_token_ids` is required.
+    pub out_values: ArrayMut<'a, Real>,
+    /// `[input.num_rows, num_selected]` Ids in rank order, then -1.
+    pub out_token_ids: ArrayMut<'a, Id>,
+    /// `[input.num_rows]` How many tokens each row yielded; 0 for a bad row.
+    pub out_counts: ArrayMut<'a, i32>,
+    /// `[input.num_rows]` Bits of [`row_status`].
+    pub out_row_status: ArrayMut<'a, u32>,
+}
+
+/// Arguments of [`Sampler::verify`].
+#[derive(Debug, Default)]
+pub struct VerifyArgs<'a> {
+    /// Where the call runs.
+    pub exec: Exec<'a>,
+    /// `[num_sequences, num_drafts + 1, num_cols]` The target's row at each draft position, then the
+    /// one that follows the last draft. `target.num_rows` is `num_sequences * (num_drafts + 1)` and
+    /// tells `num_sequences`. Required.
+    pub target: Rows<'a>,
+    /// `[num_sequences, num_drafts, num_cols]` The rows that the drafts were drawn from. None: the
+    /// drafter was deterministic, its draft has probability 1.
+    pub draft: Option<Rows<'a>>,
+    /// Distance of two sequences' first rows in `target` in elements, at least what the rows of one
+    /// take. 0: contiguous.
+    pub target_sequence_stride: usize,
+    /// The same in `draft`.
+    pub draft_sequence_stride: usize,
+    /// `[num_sequences, num_drafts]` The draft tokens, of the type of `out_token_ids`. One outside
+    /// the vocabulary is rejected. Required unless `num_drafts` is 0.
+    pub draft_token_ids: Array<'a, Id>,
+    /// Drafts of a sequence, in [0, 65535].
+    pub num_drafts: usize,
+    /// `[num_sequences]` How many drafts each sequence has, in [0, `num_drafts`]. None:
+    /// `num_drafts`.
+    pub draft_counts: Array<'a, i32>,
+    /// `[num_sequences]` As in [`SampleArgs`].
+    pub slots: Array<'a, i32>,
+    /// How many slots there are. 0 where there are no `slots`.
+    pub num_slots: usize,
+    /// Temperature and filters of the rows that are logits.
+    pub params: Params,
+    /// Temperature and filters by slot.
+    pub row_params: RowParams<'a>,
+    /// Randomness. One offset serves all positions of a sequence.
+    pub random: Random<'a>,
+    /// Whether the counts are added to what the two arrays hold; else they overwrite it.
+    pub accumulate_counts: bool,
+    /// `[num_sequences, num_drafts + 1]` The accepted drafts, then one token of the target, then -1.
+    /// For a bad sequence -1 throughout, or the sampler's fallback token first. Required.
+    pub out_token_ids: ArrayMut<'a, Id>,
+    /// `[num_sequences]` Drafts that would be accepted each on its own, wherever they stand.
+    pub out_accepted_counts: ArrayMut<'a, i32>,
+    /// `[num_sequences]` Drafts kept before the first rejection: `out_token_ids` has one token more.
+    pub out_emitted_counts: ArrayMut<'a, i32>,
+    /// `[num_sequences]` Bits of [`row_status`].
+    pub out_row_status: ArrayMut<'a, u32>,
+}
+
+/// Arguments of [`Sampler::residual`].
+#[derive(Debug, Default)]
+pub struct ResidualArgs<'a> {
+    /// Where the call runs.
+    pub exec: Exec<'a>,
+    /// The target's rows of probabilities, p. Required.
+    pub target: Rows<'a>,
+    /// As many rows of the probabilities that the drafts were drawn from, q. None: the drafter was
+    /// deterministic, and `draft_token_ids` is required.
+    pub draft: Option<Rows<'a>>,
+    /// `[target.num_rows]` The tokens of a deterministic drafter. Of a row whose id lies outside [0,
+    /// `num_cols`) the residual is p.
+    pub draft_token_ids: Array<'a, Id>,
+    /// `[target.num_rows, target.num_cols]` The rows that the call writes: `f32` or of the target's
+    /// type. Required.
+    pub output: ArrayMut<'a, Real>,
+    /// Distance of two rows of `output` in elements, at least `num_cols`. 0: `num_cols`.
+    pub output_stride: usize,
+    /// `[target.num_rows]` Bits of [`row_status`].
+    pub out_row_status: ArrayMut<'a, u32>,
+}
+
+// ---- For C --------------------------------------------------------------------------------------
+
+/// What the arguments for C point to.
+struct Pointees {
+    params: sys::sampler_params,
+    row_params: sys::sampler_row_params,
+}
+
+impl Pointees {
+    const NONE: Self =
+        Pointees { params: sys::sampler_params::INIT, row_params: sys::sampler_row_params::INIT };
+}
+
+/// How many slots there are, of `num_rows` rows of output.
+fn count_slots(slots: &Array<i32>, num_slots: usize, num_rows: usize) -> usize {
+    if slots.is_none() {
+        num_rows
+    } else {
+        num_slots
+    }
+}
+
+/// Elements of rows of output.
+fn output_extent(rows: &Rows, output_stride: usize) -> usize {
+    let stride = or(output_stride, rows.num_cols);
+    extent(rows.num_rows, rows.num_cols, stride)
+}
+
+/// The type of both, which C has one member for.
+fn token_id_type(draft: &Array<Id>, out: &ArrayMut<Id>) -> Result<i32, Error> {
+    let (type_of_draft, type_of_out) = (draft.memory().element, out.memory().element);
+    if draft.is_none() || type_of_draft == type_of_out {
+        return Ok(type_of_out);
+    }
+    if out.is_none() {
+        return Ok(type_of_draft);
+    }
+    let is_i32 = type_of_draft == sys::SAMPLER_ID_I32;
+    let (draft, out) = if is_i32 { ("i32", "i64") } else { ("i64", "i32") };
+    Err(invalid_argument(format!(
+        "draft_token_ids is {draft} and out_token_ids {out}; they must be the same"
+    )))
+}
+
+impl SampleArgs<'_> {
+    fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_sample_args, Error> {
+        let num_rows = if self.row_indices.is_none() {
+            self.input.num_rows
+        } else {
+            self.row_indices.memory().len
+        };
+        let slots = count_slots(&self.slots, self.num_slots, num_rows);
+        to.params = self.params.raw();
+        to.row_params = self.row_params.raw(place, slots)?;
+        Ok(sys::sampler_sample_args {
+            exec: self.exec.raw(place)?,
+            input: self.input.raw(place, "input")?,
+            row_indices: place.array("", "row_indices", &self.row_indices, 0)?,
+            num_row_indices: to_c(self.row_indices.memory().len),
+            slots: place.array("", "slots", &self.slots, num_rows)?,
+            num_slots: to_c(self.num_slots),
+            params: &to.params,
+            row_params: &to.row_params,
+            random: self.random.raw(place, slots)?,
+            draw_method: self.draw_method.raw(),
+            logprob_kind: self.logprob_kind.raw(),
+            token_id_type: self.out_token_ids.memory().element,
+            out_token_ids: place.array("", "out_token_ids", &self.out_token_ids, num_rows)?,
+            out_kept_counts: place.array("", "out_kept_counts", &self.out_kept_counts, num_rows)?,
+            out_logprobs: place.array("", "out_logprobs", &self.out_logprobs, num_rows)?,
+            out_values: place.array("", "out_values", &self.out_values, num_rows)?,
+            out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
+            ..sys::sampler_sample_args::INIT
+        })
+    }
+}
+
+impl FilterArgs<'_> {
+    fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_filter_args, Error> {
+        let num_rows = self.input.num_rows;
+        let slots = count_slots(&self.slots, self.num_slots, num_rows);
+        let elements = output_extent(&self.input, self.output_stride);
+        to.params = self.params.raw();
+        to.row_params = self.row_params.raw(place, slots)?;
+        Ok(sys::sampler_filter_args {
+            exec: self.exec.raw(place)?,
+            input: self.input.raw(place, "input")?,
+            slots: place.array("", "slots", &self.slots, num_rows)?,
+            num_slots: to_c(self.num_slots),
+            params: &to.params,
+            row_params: &to.row_params,
+            output_kind: self.output_kind.raw(),
+            output_dtype: self.output.memory().element,
+            output: place.array("", "output", &self.output, elements)?,
+            output_stride: to_c(self.output_stride),
+            out_kept_counts: place.array("", "out_kept_counts", &self.out_kept_counts, num_rows)?,
+            out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
+            ..sys::sampler_filter_args::INIT
+        })
+    }
+}
+
+impl SelectArgs<'_> {
+    fn raw(&self, place: Place, _: &mut Pointees) -> Result<sys::sampler_select_args, Error> {
+        let num_rows = self.input.num_rows;
+        // The library refuses more than there are columns.
+        let elements = num_rows.saturating_mul(self.num_selected.min(self.input.num_cols));
+        let (parameters, selected) = (place.of_parameters(), &self.selected_counts);
+        Ok(sys::sampler_select_args {
+            exec: self.exec.raw(place)?,
+            input: self.input.raw(place, "input")?,
+            num_selected: to_c(self.num_selected),
+            selected_counts: parameters.array("", "selected_counts", selected, num_rows)?,
+            output_dtype: self.out_values.memory().element,
+            token_id_type: self.out_token_ids.memory().element,
+            out_values: place.array("", "out_values", &self.out_values, elements)?,
+            out_token_ids: place.array("", "out_token_ids", &self.out_token_ids, elements)?,
+            out_counts: place.array("", "out_counts", &self.out_counts, num_rows)?,
+            out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
+            ..sys::sampler_select_args::INIT
+        })
+    }
+}
+
+impl VerifyArgs<'_> {
+    fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_verify_args, Error> {
+        let (num_drafts, num_positions) = (self.num_drafts, self.num_drafts.saturating_add(1));
+        let p = &self.target;
+        let num_rows = p.num_rows / num_positions;
+        let slots = count_slots(&self.slots, self.num_slots, num_rows);
+        let (p_stride, q_stride) = (self.target_sequence_stride, self.draft_sequence_stride);
+        let (drafts, ids) = (&self.draft_token_ids, &self.out_token_ids);
+        let all_drafts = num_rows.saturating_mul(num_drafts);
+        let all_ids = num_rows.saturating_mul(num_positions);
+        let (accepted, emitted) = (&self.out_accepted_counts, &self.out_emitted_counts);
+        to.params = self.params.raw();
+        to.row_params = self.row_params.raw(place, slots)?;
+        Ok(sys::sampler_verify_args {
+            exec: self.exec.raw(place)?,
+            target: p.raw_sequences(place, "target", num_rows, num_positions, p_stride)?,
+            draft: match &self.draft {
+                Some(q) => q.raw_sequences(place, "draft", num_rows, num_drafts, q_stride)?,
+                None => sys::sampler_rows::INIT,
+            },
+            target_sequence_stride: to_c(p_stride),
+            draft_sequence_stride: to_c(q_stride),
+            draft_token_ids: place.array("", "draft_token_ids", drafts, all_drafts)?,
+            num_drafts: to_c(num_drafts),
+            draft_counts: place.array("", "draft_counts", &self.draft_counts, num_rows)?,
+            slots: place.array("", "slots", &self.slots, num_rows)?,
+            num_slots: to_c(self.num_slots),
+            params: &to.params,
+            row_params: &to.row_params,
+            random: self.random.raw(place, slots)?,
+            token_id_type: token_id_type(drafts, ids)?,
+            accumulate_counts: self.accumulate_counts.into(),
+            out_token_ids: place.array("", "out_token_ids", ids, all_ids)?,
+            out_accepted_counts: place.array("", "out_accepted_counts", accepted, num_rows)?,
+            out_emitted_counts: place.array("", "out_emitted_counts", emitted, num_rows)?,
+            out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
+            ..sys::sampler_verify_args::INIT
+        })
+    }
+}
+
+impl ResidualArgs<'_> {
+    fn raw(&self, place: Place, _: &mut Pointees) -> Result<sys::sampler_residual_args, Error> {
+        let num_rows = self.target.num_rows;
+        let elements = output_extent(&self.target, self.output_stride);
+        Ok(sys::sampler_residual_args {
+            exec: self.exec.raw(place)?,
+            target: self.target.raw(place, "target")?,
+            draft: match &self.draft {
+                Some(draft) => draft.raw(place, "draft")?,
+                None => sys::sampler_rows::INIT,
+            },
+            draft_token_ids: place.array("", "draft_token_ids", &self.draft_token_ids, num_rows)?,
+            token_id_type: self.draft_token_ids.memory().element,
+            output_dtype: self.output.memory().element,
+            output: place.array("", "output", &self.output, elements)?,
+            output_stride: to_c(self.output_stride),
+            out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
+            ..sys::sampler_residual_args::INIT
+        })
+    }
+}
+
+// ---- Full calls ---------------------------------------------------------------------------------
+
+macro_rules! full_calls {
+    ($($(#[$doc:meta])* $call:ident($args:ident) = $c_call:ident,
+       $workspace_size:ident = $c_workspace_size:ident;)*) => {
+        impl Sampler {$(
+            $(#[$doc])*
+            pub fn $call(&mut self, args: &$args<'_>) -> Result<(), Error> {
+                let mut pointees = Pointees::NONE;
+                let args = args.raw(self.place, &mut pointees)?;
+                // SAFETY: the sampler is alive and serves no other call, since it is borrowed
+                // exclusively. The arrays are as long as the struct says, on the right side, alive
+                // and, if written, borrowed exclusively; of those on the device, whoever made them
+                // promised as much. What the struct points to lives until the call returns.
+                error::check(unsafe { sys::$c_call(self.handle.as_ptr(), &args) })
+            }
+
+            /// How many bytes of workspace the call with these arguments needs: with so many it
+            /// succeeds, with one fewer it fails with
+            /// [`WORKSPACE_TOO_SMALL`](Status::WORKSPACE_TOO_SMALL). Arrays that it requires may
+            /// be missing.
+            pub fn $workspace_size(&mut self, args: &$args<'_>) -> Result<usize, Error> {
+                let mut pointees = Pointees::NONE;
+                let args = args.raw(self.place, &mut pointees)?;
+                let mut bytes = 0;
+                // SAFETY: as above.
+                let status =
+                    unsafe { sys::$c_workspace_size(self.handle.as_ptr(), &args, &mut bytes) };
+                error::check(status).map(|()| bytes)
+            }
+        )*}
+    };
+}
+
+full_calls! {
+    /// Draws one token per output row from what the filters keep of its input row.
+    sample(SampleArgs) = sampler_sample,
+    sample_workspace_size = sampler_sample_workspace_size;
+
+    /// Writes what the filters keep of each row: softmax without filters, renormalisation, masks.
+    filter(FilterArgs) = sampler_filter,
+    filter_workspace_size = sampler_filter_workspace_size;
+
+    /// Writes the first tokens of each row in rank order: their values and ids.
+    select(SelectArgs) = sampler_select,
+    select_workspace_size = sampler_select_workspace_size;
+
+    /// Verifies each sequence's chain of drafts and emits between 1 and `num_drafts` + 1 tokens.
+    verify(VerifyArgs) = sampler_verify,
+    verify_workspace_size = sampler_verify_workspace_size;
+
+    /// Writes what [`verify`](Sampler::verify) draws from after a rejection: max(p - q, 0) of each
+    /// row, renormalised, or p where that is 0 everywhere.
+    residual(ResidualArgs) = sampler_residual,
+    residual_workspace_size = sampler_residual_workspace_size;
+}
+
+// ---- Simple calls -------------------------------------------------------------------------------
+
+macro_rules! simple_calls {
+    ($output:ident: $element:ty, $needed:expr;
+     $($(#[$doc:meta])* $call:ident($($parameter:ident: $type:ty),*) = $c_call:ident;)*) => {
+        impl Sampler {$(
+            $(#[$doc])*
+            #[allow(clippy::too_many_arguments)]
+            pub fn $call<'a>(
+                &mut self,
+                input: &Rows<'_>,
+                $($parameter: $type,)*
+                $output: impl Into<ArrayMut<'a, $element>>,
+            ) -> Result<(), Error> {
+                let (needed, output) = ($needed(input), $output.into());
+                let input = input.raw(self.place, "input")?;
+                let output = self.place.array("", stringify!($output), &output, needed)?;
+                let (handle, stream) = (self.handle.as_ptr(), self.stream.0);
+                // SAFETY: as of the full calls.
+                error::check(unsafe { sys::$c_call(handle, &input, $($parameter,)* output, stream) })
+            }
+        )*}
+    };
+}
+
+simple_calls! {
+    out_token_ids: i32, |input: &Rows| input.num_rows;
+
+    /// The token of each row's largest value.
+    argmax() = sampler_argmax;
+
+    /// Draws a token from each whole row.
+    categorical(temperature: f32, seed: u64, offset: u64) = sampler_categorical;
+
+    /// Draws a token from the `top_k` likeliest of each row.
+    top_k(top_k: i32, temperature: f32, seed: u64, offset: u64) = sampler_top_k;
+
+    /// Draws a token from the likeliest of each row whose probability reaches `top_p`.
+    top_p(top_p: f32, temperature: f32, seed: u64, offset: u64) = sampler_top_p;
+
+    /// Draws a token from those of each row at least `min_p` times as likely as the likeliest.
+    min_p(min_p: f32, temperature: f32, seed: u64, offset: u64) = sampler_min_p;
+
+    /// Draws a token from the `top_k` likeliest of each row, then of those from the likeliest whose
+    /// probability reaches `top_p`.
+    top_k_top_p(top_k: i32, top_p: f32, temperature: f32, seed: u64, offset: u64)
+        = sampler_top_k_top_p;
+}
+
+simple_calls! {
+    output: f32, |input: &Rows| output_extent(input, 0);
+
+    /// Writes the probabilities of logits at the temperature. A bad row is written as 0.
+    softmax(temperature: f32) = sampler_softmax;
+
+    /// Writes the probabilities of the `top_k` likeliest tokens, renormalised, and 0 elsewhere.
+    top_k_renorm(top_k: i32) = sampler_top_k_renorm;
+
+    /// Writes the probabilities of the likeliest tokens whose probability reaches `top_p`,
+    /// renormalised, and 0 elsewhere.
+    top_p_renorm(top_p: f32) = sampler_top_p_renorm;
+
+    /// Writes the `top_k` largest logits of each row, and -inf elsewhere. A bad row is copied.
+    top_k_mask(top_k: i32) = sampler_top_k_mask;
+}
+
+impl Sampler {
+    /// Writes the first `num_selected` tokens of each row, largest value first, into `[num_rows,
+    /// num_selected]` values and ids, of which one may be [none](ArrayMut::default). Where there
+    /// are fewer tokens the rest is -inf (probabilities: 0) and -1.
+    pub fn top_k_select<'a>(
+        &mut self,
+        input: &Rows<'_>,
+        num_selected: usize,
+        out_values: impl Into<ArrayMut<'a, f32>>,
+        out_token_ids: impl Into<ArrayMut<'a, i32>>,
+    ) -> Result<(), Error> {
+        let args = SelectArgs {
+            input: *input,
+            num_selected,
+            out_values: out_values.into().cast(),
+            out_token_ids: out_token_ids.into().cast(),
+            ..SelectArgs::default()
+        };
+        let mut pointees = Pointees::NONE;
+        let args = args.raw(self.place, &mut pointees)?;
+        // SAFETY: as of the full calls.
+        error::check(unsafe {
+            sys::sampler_top_k_select(
+                self.handle.as_ptr(),
+                &args.input,
+                args.num_selected,
+                args.out_values.cast(),
+                args.out_token_ids.cast(),
+                self.stream.0,
+            )
+        })
+    }
+
+    /// Verifies a chain of `num_drafts` drafts for each sequence of `target`, which is
+    /// `[num_sequences, num_drafts + 1, num_cols]`, so that what is emitted follows its
+    /// distribution. `draft` is `[num_sequences, num_drafts, num_cols]`; without it the drafter was
+    /// deterministic. `out_token_ids` is `[num_sequences, num_drafts + 1]`: accepted drafts, one
+    /// token more, then -1. The counts, `[num_sequences]`, may be [none](ArrayMut::default): drafts
+    /// that would be accepted each on its own, and drafts before the first rejection.
+    #[allow(clippy::too_many_arguments)]
+    pub fn chain_speculative<'a>(
+        &mut self,
+        target: &Rows<'_>,
+        draft: Option<&Rows<'_>>,
+        draft_token_ids: impl Into<Array<'a, i32>>,
+        num_drafts: usize,
+        seed: u64,
+        offset: u64,
+        out_token_ids: impl Into<ArrayMut<'a, i32>>,
+        out_accepted_counts: impl Into<ArrayMut<'a, i32>>,
+        out_emitted_counts: impl Into<ArrayMut<'a, i32>>,
+    ) -> Result<(), Error> {
+        let args = VerifyArgs {
+            target: *target,
+            draft: draft.copied(),
+            draft_token_ids: draft_token_ids.into().cast(),
+            num_drafts,
+            out_token_ids: out_token_ids.into().cast(),
+            out_accepted_counts: out_accepted_counts.into(),
+            out_emitted_counts: out_emitted_counts.into(),
+            ..VerifyArgs::default()
+        };
+        let mut pointees = Pointees::NONE;
+        let args = args.raw(self.place, &mut pointees)?;
+        // SAFETY: as of the full calls.
+        error::check(unsafe {
+            sys::sampler_chain_speculative(
+                self.handle.as_ptr(),
+                &args.target,
+                &args.draft,
+                args.draft_token_ids.cast(),
+                args.num_drafts,
+                seed,
+                offset,
+                args.out_token_ids.cast(),
+                args.out_accepted_counts,
+                args.out_emitted_counts,
+                self.stream.0,
+            )
+        })
+    }
+}
