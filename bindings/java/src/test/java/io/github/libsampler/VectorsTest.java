@@ -39,10 +39,22 @@ final class VectorsTest {
   /** No type of elements in Java is this one. */
   private static final String ERROR_WITHOUT_TYPE = ".*dtype is 3; .*";
 
-  private enum Place { ARRAYS, BUFFERS, DEVICE }
+  private enum Place {
+    ARRAYS,
+    BUFFERS,
+    DEVICE,
+    /** As DEVICE, but what calls take per row or slot as numbers is Java arrays. */
+    HOST_PARAMETERS;
+
+    boolean isArray(String path) {
+      return this == ARRAYS
+          || this == HOST_PARAMETERS && path.matches("row_params.*|random.*|selected_counts");
+    }
+  }
 
   private static final List<Place> PLACES =
-      HAS_DEVICE ? List.of(Place.DEVICE) : List.of(Place.ARRAYS, Place.BUFFERS);
+      HAS_DEVICE ? List.of(Place.DEVICE, Place.HOST_PARAMETERS)
+          : List.of(Place.ARRAYS, Place.BUFFERS);
 
   static Iterable<String> operations() {
     return Operations.NAMES;
@@ -106,7 +118,7 @@ final class VectorsTest {
     final Map<String, Buffer> buffers = new HashMap<>();
     arrays.forEach((path, array) -> {
       final ElementType type = types.get(path);
-      if (place == Place.ARRAYS) {
+      if (place.isArray(path)) {
         Operations.setArray(args, path, Operations.arrayOf(array, type));
         return;
       }
@@ -134,14 +146,15 @@ final class VectorsTest {
           ? before.get(member)
           : Operations.bytes(parse(output.getAsJsonObject()));
       final byte[] found =
-          place == Place.ARRAYS ? Operations.bytes(array) : bytes(buffers.get(member));
+          place.isArray(member) ? Operations.bytes(array) : bytes(buffers.get(member));
       assertArrayEquals(wanted, found, name + ", " + member);
     });
   }
 
   private static Sampler samplerFor(JsonObject recorded, Place place) {
     final Sampler.Builder builder = Sampler.builder().maxRows(MAX_ROWS).maxCols(MAX_COLS);
-    builder.deviceType(place == Place.DEVICE ? DeviceType.CUDA : DeviceType.CPU);
+    builder.deviceType(HAS_DEVICE ? DeviceType.CUDA : DeviceType.CPU)
+        .hostParameters(place == Place.HOST_PARAMETERS);
     if (recorded.has("options")) {
       final JsonObject options = recorded.getAsJsonObject("options");
       assertEquals(2, options.size());
