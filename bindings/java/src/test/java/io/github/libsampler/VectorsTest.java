@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
@@ -85,6 +86,31 @@ final class VectorsTest {
       assertEquals(Operations.NAMES.size(),
           files.filter(file -> file.toString().endsWith(".json")).count());
     }
+  }
+
+  /** The played device takes all memory for its own, so parameters of the host are refused. */
+  @Test
+  void checkedPointers() {
+    assumeTrue(HAS_DEVICE, "no device here");
+    final Buffer values = Operations.directCopy(new float[] {0, 1}, 0);
+    final Buffer tokenId = Operations.directCopy(new int[] {7}, 0);
+    final SampleArgs args = new SampleArgs()
+        .input(new Rows(Array.onDevice(Raw.javaAddress(values), ElementType.F32), 1, 2))
+        .random(new Random().seeds(Array.i64(new long[] {1})))
+        .outTokenIds(Array.onDevice(Raw.javaAddress(tokenId), ElementType.I32));
+    final Sampler.Builder builder =
+        Sampler.builder().deviceType(DeviceType.CUDA).maxRows(1).maxCols(2).hostParameters(true);
+    try (Sampler sampler = builder.checkPointers(true).build()) {
+      final String message =
+          assertThrows(InvalidArgumentException.class, () -> sampler.sample(args)).getMessage();
+      assertTrue(message.matches(
+          "random.seeds is 0x.*; it must be host memory, with host_parameters"), message);
+    }
+    assertEquals(7, ((IntBuffer) tokenId).get(0));
+    try (Sampler sampler = builder.checkPointers(false).build()) {
+      sampler.sample(args);
+    }
+    assertTrue(((IntBuffer) tokenId).get(0) < 2);
   }
 
   private static JsonArray casesOf(String operation) throws IOException {
