@@ -63,6 +63,8 @@ static inline void java_free(java_buffer buffer) { free(buffer); }
 %}
 
 %insert(header) %{
+_Static_assert(sizeof(void *) == 8, "Layout.java has the offsets of a 64-bit machine");
+
 enum { JAVA_MAX_ARRAYS = 24 };
 
 /* Lets go of the first `count` arrays, in the reverse of the order in which they were pinned. */

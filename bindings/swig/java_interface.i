@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 712684864;
+%constant int SHIM_INTERFACE = 2030264384;
 %inline %{
-static inline int32_t shim_interface(void) { return 712684864; }
+static inline int32_t shim_interface(void) { return 2030264384; }
 %}

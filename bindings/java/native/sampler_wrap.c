@@ -328,6 +328,8 @@ static inline java_new_buffer java_allocate(JNIEnv *jenv, int64_t bytes) {
 static inline void java_free(java_buffer buffer) { free(buffer); }
 
 
+_Static_assert(sizeof(void *) == 8, "Layout.java has the offsets of a 64-bit machine");
+
 enum { JAVA_MAX_ARRAYS = 24 };
 
 /* Lets go of the first `count` arrays, in the reverse of the order in which they were pinned. */
@@ -366,7 +368,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 712684864; }
+static inline int32_t shim_interface(void) { return 2030264384; }
 
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
@@ -39,10 +40,22 @@ final class VectorsTest {
   /** No type of elements in Java is this one. */
   private static final String ERROR_WITHOUT_TYPE = ".*dtype is 3; .*";
 
-  private enum Place { ARRAYS, BUFFERS, DEVICE }
+  private enum Place {
+    ARRAYS,
+    BUFFERS,
+    DEVICE,
+    /** As DEVICE, but what calls take per row or slot as numbers is Java arrays. */
+    HOST_PARAMETERS;
+
+    boolean isArray(String path) {
+      return this == ARRAYS
+          || this == HOST_PARAMETERS && path.matches("row_params.*|random.*|selected_counts");
+    }
+  }
 
   private static final List<Place> PLACES =
-      HAS_DEVICE ? List.of(Place.DEVICE) : List.of(Place.ARRAYS, Place.BUFFERS);
+      HAS_DEVICE ? List.of(Place.DEVICE, Place.HOST_PARAMETERS)
+          : List.of(Place.ARRAYS, Place.BUFFERS);
 
   static Iterable<String> operations() {
     return Operations.NAMES;
@@ -73,6 +86,31 @@ final class VectorsTest {
       assertEquals(Operations.NAMES.size(),
           files.filter(file -> file.toString().endsWith(".json")).count());
     }
+  }
+
+  /** The played device takes all memory for its own, so parameters of the host are refused. */
+  @Test
+  void checkedPointers() {
+    assumeTrue(HAS_DEVICE, "no device here");
+    final Buffer values = Operations.directCopy(new float[] {0, 1}, 0);
+    final Buffer tokenId = Operations.directCopy(new int[] {7}, 0);
+    final SampleArgs args = new SampleArgs()
+        .input(new Rows(Array.onDevice(Raw.javaAddress(values), ElementType.F32), 1, 2))
+        .random(new Random().seeds(Array.i64(new long[] {1})))
+        .outTokenIds(Array.onDevice(Raw.javaAddress(tokenId), ElementType.I32));
+    final Sampler.Builder builder =
+        Sampler.builder().deviceType(DeviceType.CUDA).maxRows(1).maxCols(2).hostParameters(true);
+    try (Sampler sampler = builder.checkPointers(true).build()) {
+      final String message =
+          assertThrows(InvalidArgumentException.class, () -> sampler.sample(args)).getMessage();
+      assertTrue(message.matches(
+          "random.seeds is 0x.*; it must be host memory, with host_parameters"), message);
+    }
+    assertEquals(7, ((IntBuffer) tokenId).get(0));
+    try (Sampler sampler = builder.checkPointers(false).build()) {
+      sampler.sample(args);
+    }
+    assertTrue(((IntBuffer) tokenId).get(0) < 2);
   }
 
   private static JsonArray casesOf(String operation) throws IOException {
@@ -106,7 +144,7 @@ final class VectorsTest {
     final Map<String, Buffer> buffers = new HashMap<>();
     arrays.forEach((path, array) -> {
       final ElementType type = types.get(path);
-      if (place == Place.ARRAYS) {
+      if (place.isArray(path)) {
         Operations.setArray(args, path, Operations.arrayOf(array, type));
         return;
       }
@@ -134,14 +172,15 @@ final class VectorsTest {
           ? before.get(member)
           : Operations.bytes(parse(output.getAsJsonObject()));
       final byte[] found =
-          place == Place.ARRAYS ? Operations.bytes(array) : bytes(buffers.get(member));
+          place.isArray(member) ? Operations.bytes(array) : bytes(buffers.get(member));
       assertArrayEquals(wanted, found, name + ", " + member);
     });
   }
 
   private static Sampler samplerFor(JsonObject recorded, Place place) {
     final Sampler.Builder builder = Sampler.builder().maxRows(MAX_ROWS).maxCols(MAX_COLS);
-    builder.deviceType(place == Place.DEVICE ? DeviceType.CUDA : DeviceType.CPU);
+    builder.deviceType(HAS_DEVICE ? DeviceType.CUDA : DeviceType.CPU)
+        .hostParameters(place == Place.HOST_PARAMETERS);
     if (recorded.has("options")) {
       final JsonObject options = recorded.getAsJsonObject("options");
       assertEquals(2, options.size());
