@@ -138,7 +138,7 @@ SAMPLER_HD inline int list_limit(int k) {
 // The value of the token at `rank`, which the row has, as it stands there: a rank knows no -0. All
 // of the team call it.
 template <class Context, class Row>
-SAMPLER_DEVICE float value_at(Team<Context> &team, const Row &row, Rank rank) {
+SAMPLER_DEVICE_CALL float value_at(Team<Context> &team, const Row &row, Rank rank) {
   const float x = contract::value_of_rank(rank);
   if (x != 0.0f) return x;
   if (!row.source().ids) return row.source().value(int(contract::id_of_rank(rank)));
