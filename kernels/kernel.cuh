@@ -45,7 +45,7 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   uint32_t *bitmap = plan.bitmaps ? plan.bitmaps + ctx.team() * kIdWords : nullptr;
   const int64_t num_rows = extent_of(request).num_rows;
   typename OperationOf<Request, Context>::Type operation(team, request, row_cache, bitmap);
-  // A block's shared memory may be reached only while it runs: from here on, and not behind the
+  // A block's shared memory may be reached only while it runs: from here on, and not after the
   // last barrier, which follows every access to a peer.
   ctx.team_sync();
   operation.run(num_rows * ctx.team() / ctx.num_teams(),

@@ -12,7 +12,7 @@ namespace sampler::kernels {
 // Enqueues the operation.
 cudaError_t launch(const contract::AnyRequest &request, const Plan &plan, cudaStream_t stream);
 
-// Enqueues the writing of words to device memory. What is behind them is not looked at.
+// Enqueues the writing of words to device memory. What follows them is not looked at.
 cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream);
 
 // Lets the operations' kernels use so much dynamic shared memory on the current device.

@@ -54,7 +54,7 @@ SAMPLER_DEVICE OutputRows output_rows(const Request &request, int64_t num_cols) 
   return {request.output, num_cols, request.output_stride, request.output_dtype};
 }
 
-// Writes element(x, id) for each element of the row to output row `index`, and `nothing` behind
+// Writes element(x, id) for each element of the row to output row `index`, and `nothing` after
 // them.
 template <class Context, class Row, class Element>
 SAMPLER_DEVICE void write_row(Team<Context> &team, const OutputRows &output, int64_t index,

@@ -274,7 +274,7 @@ class TeamRow {
     return memory_ + (slot * kTile + unsigned(ctx_.lane() * kVector)) * unsigned(element_bytes());
   }
 
-  // The next of the groups of copies that are waited for, empty behind the last tile.
+  // The next of the groups of copies that are waited for, empty after the last tile.
   SAMPLER_DEVICE void start_copy(int tile) const {
     if constexpr (kIsCopied) {
       if (tile < tiles_.end) {

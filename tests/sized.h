@@ -2,7 +2,7 @@
 #ifndef SAMPLER_TESTS_SIZED_H_
 #define SAMPLER_TESTS_SIZED_H_
 
-// All 0 but for struct_size.
+// All 0 except struct_size.
 template <class Struct>
 Struct sized() {
   Struct result = {};

@@ -5,7 +5,7 @@ usage: bench_report.py [--check] [--root PROJECT_DIR]
 
 Files are those of `./run bench --json FILE`, of gpu_check, and of gpu_check's torch_peer.py. Tables
 stand between the comments "<!-- begin: cpu results -->" and "<!-- end: cpu results -->", and likewise
-"gpu"; without a file of that kind, nothing stands there. What a run did not reach is a dash.
+"gpu"; without a file of that kind there is nothing. What a run did not reach is a dash.
 With --check nothing is written: status 1 when README.md or a plot is not what the files give.
 """
 
@@ -148,7 +148,7 @@ def cpu_caption(results):
         f"{run.text('cpu')}, {run.integer('num_cpus')} processors, L2 "
         f"{mebibytes(run.integer('l2_bytes'))}, L3 {mebibytes(run.integer('l3_bytes'))}"
     )
-    ratios = "After a peer's time stands how many times slower it is. " if peers else ""
+    ratios = "The number after a peer's time says how many times slower it is. " if peers else ""
     peer_text = f" Beside {' and '.join(peers)}." if peers else ""
     return (
         f"**{machine}**: {library}, {run.text('date')[:10]}.{peer_text} "
@@ -166,7 +166,7 @@ def time_of(cell, key="real_time"):
 
 
 def hard_rows(results):
-    """The kinds of rows in the order of the file, but for the ordinary one."""
+    """The kinds of rows in the order of the file, except the ordinary one."""
     return list(dict.fromkeys(key[2] for key in results.cells if key[2] != "lm"))
 
 

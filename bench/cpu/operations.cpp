@@ -30,7 +30,7 @@ sampler_params params_of(const Work &work) {
   return params;
 }
 
-// All 0 but for the size.
+// All 0 except the size.
 template <class Args>
 Args empty() {
   Args args = {};

@@ -1,4 +1,4 @@
-// Inputs of the benchmark: rows of logits or probabilities, the same on every machine but for the
+// Inputs of the benchmark: rows of logits or probabilities, the same on every machine except the
 // last bits that its logarithm and exponential leave open.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace cpu_bench {
 
 enum class RowKind {
   kLanguage,  // as of a language model: -1.1 ln(rank) + N(0, 0.3), in random order
-  kPeaked,    // the same, but for one token of probability 0.95
+  kPeaked,    // the same, except one token of probability 0.95
   kFlat,      // N(0, 0.01)
   kEqual,     // all tokens alike
   kMasked,    // as of a language model, nine of ten tokens at -inf

@@ -94,7 +94,7 @@ void initialize(benchmark::State &state) {
   finish(state, ok);
 }
 
-// A token at a time into a lookup, and 5 drafts behind each.
+// A token at a time into a lookup, and 5 drafts after each.
 void lookup(benchmark::State &state) {
   const std::vector<std::int32_t> text = make_text(state.range(0));
   sampler_prompt_lookup_options options = {};

@@ -184,7 +184,7 @@ func kibibytesOf(t *testing.T, name string) int {
 	return 0
 }
 
-// 80,000 samplers more take no more memory, but for what Go's heap and its threads grow by: 4 MiB.
+// 80,000 more samplers take no more memory than Go's heap and its threads grow by: 4 MiB.
 func TestNothingLeaks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")

@@ -201,7 +201,7 @@ func setArray(t testing.TB, args Args, path, elementType string, values any) {
 	}
 }
 
-// setNumber leaves element types to the arrays, but for those that no constructor gives.
+// setNumber leaves element types to the arrays, except those that no constructor gives.
 func setNumber(t testing.TB, args Args, path string, text json.RawMessage) {
 	t.Helper()
 	if strings.HasSuffix(path, "dtype") || strings.HasSuffix(path, "id_type") {

@@ -51,7 +51,7 @@ NgramStorage make_ngram_storage(const NgramOptions &options, std::int64_t vocabu
   return NgramStorage(storage);
 }
 
-// One call of a loop: its arguments, the memory behind them, and what it tells.
+// One call of a loop: its arguments, the memory they point to, and what it tells.
 class Run {
  public:
   Run(const Gpt2Model &model, const Gpt2Model *drafter, const Prompts &prompts,

@@ -49,7 +49,7 @@ void apply(float *values, std::size_t size, const Function &function) {
 // e^x within 2 units in the last place, of x in [-87, 88]; beyond, that of the nearer bound.
 Vector exponential(Vector x) {
   constexpr float kLog2E = 1.44269504f, kLn2Upper = 0.693359375f, kLn2Lower = -2.12194440e-4f;
-  constexpr float kRounder = 0x1.8p23f;  // adding it leaves no bits behind the point
+  constexpr float kRounder = 0x1.8p23f;  // adding it leaves no bits after the point
   constexpr Vector kLowest = {-87, -87, -87, -87}, kHighest = {88, 88, 88, 88};
   x = x < kLowest ? kLowest : x;
   x = x > kHighest ? kHighest : x;
@@ -267,7 +267,7 @@ void Gpt2Model::add_attention(std::size_t layer, const std::vector<TokenSpan> &s
   add(projected, hidden);
 }
 
-// Puts the keys and values of new tokens behind the `length` that are kept.
+// Puts the keys and values of new tokens after the `length` that are kept.
 void Gpt2Model::append(const float *qkv, std::size_t num_tokens, std::size_t length,
                        Gpt2Sequence::KvCache *cache) const {
   const std::size_t end = length + num_tokens;

@@ -25,7 +25,7 @@ class Printer {
   // Prints what has not been printed.
   void print_texts();
 
-  // Drafts are marked + accepted, - rejected, . not looked at; the model's own token behind them is
+  // Drafts are marked + accepted, - rejected, . not looked at; the model's own token after them is
   // marked * where all drafts were accepted, and > otherwise.
   void print_round(const sampler_trace_round &round) const;
 

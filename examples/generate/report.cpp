@@ -81,7 +81,7 @@ void print_times(const Generation &generation) {
   std::fprintf(stderr, "sampling took %.1f %% of the time\n", 100 * sampling_share(times));
 }
 
-// Six digits behind the point are more than any of the numbers means.
+// No number means more than six digits after the point.
 double rounded(double value) {
   return std::round(1e6 * value) / 1e6;
 }

@@ -27,7 +27,7 @@ Allocator make_allocator(const sampler_allocator &hooks);
 void *call_allocate(Entry &entry, const Allocator &allocator, size_t bytes) noexcept;
 void call_deallocate(Entry &entry, const Allocator &allocator, void *memory, size_t bytes) noexcept;
 
-// False, and an error: the allocator returned null. Of no bytes there is no block.
+// False, and an error: the allocator returned null. For no bytes there is no block.
 bool allocate(Check &check, const Allocator &allocator, const char *what, size_t bytes, Block *out);
 void release(Entry &entry, const Allocator &allocator, Block *block);
 

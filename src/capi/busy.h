@@ -16,7 +16,7 @@ inline bool prepare_owners(Check &check) {
   return check.ok();
 }
 
-// Of one object, in it: the generation of the process in which a call uses it, or 0.
+// Lies in the object: the generation of the process in which a call uses it, or 0.
 class Owner {
  private:
   friend class Busy;

@@ -50,7 +50,7 @@ size_t needed_workspace(const sampler_handle &handle, const Request &request) {
                         : cpu::workspace_bytes(request, handle.executor.num_threads);
 }
 
-// The handle's executor, with a parallel_for of the host's called as all that is the host's.
+// The handle's executor. It calls the host's parallel_for as the host's callbacks are called.
 struct HostParallelFor {
   Entry &entry;
   const cpu::Executor &handles;

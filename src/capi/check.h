@@ -15,7 +15,7 @@ enum class Need { kOptional, kRequired };
 // How errors name members: as in the struct of a full call, or as a simple call's own arguments.
 enum class Wording { kFull, kSimple };
 
-// What errors call a member: its path from the arguments. It is put together only where it is told.
+// What errors call a member: its path from the arguments. It is built only for an error.
 class Name {
  public:
   Name(const char *path) : parent_(nullptr), member_(path) {}
@@ -33,7 +33,7 @@ class Name {
 
 class Check {
  public:
-  // Without memory checks addresses are not looked at, but for whether they are null.
+  // Without memory checks an address is only checked for null.
   explicit Check(Entry &entry, bool checks_memory = true, Wording wording = Wording::kFull)
       : entry_(entry), checks_memory_(checks_memory), wording_(wording) {}
 
@@ -79,7 +79,7 @@ class Check {
   void zero(const Name &name, int64_t value);
   void not_nan(const Name &name, float value);
 
-  // Elements from one row's start to the next: 0 stands for `least`, which it must not be below.
+  // Elements from one row's start to the next: at least `least`, which 0 stands for.
   int64_t stride(const Name &name, int64_t stride, const Name &least_name, int64_t least);
 
   // [rows, cols] elements of `size` bytes, `stride` elements from row to row. Null is fine for an

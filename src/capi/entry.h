@@ -1,6 +1,6 @@
 // The way into the library. Every exported function that does more than return a constant runs in
-// enter(), and so does every function that a sampler_ngram of the library points to: what it
-// computes, allocates, checks or logs takes the Entry that is made there and nowhere else.
+// enter(), and so does every function that a sampler_ngram of the library points to. Whatever
+// computes, allocates, checks or logs takes the Entry, which is made only there.
 #pragma once
 
 #include "capi/error.h"
@@ -31,7 +31,7 @@ class Entry {
     return function();
   }
 
-  // What the callback throws, which it must not, goes no further.
+  // An exception of the callback, which must not throw, goes no further.
   void log(sampler_log_level level, const char *message) noexcept {
     if (!log_.log) return;
     try {

@@ -1,4 +1,4 @@
-// The text behind sampler_last_error().
+// The text that sampler_last_error() returns.
 #pragma once
 
 #include <cstdarg>

@@ -1,4 +1,4 @@
-// What is behind a sampler_t.
+// What a sampler_t points to.
 #pragma once
 
 #include "capi/allocator.h"

@@ -1,4 +1,4 @@
-// Memory for what must not fail for want of it.
+// Memory for what must not fail when there is none.
 #pragma once
 
 #include <stdlib.h>

@@ -14,8 +14,8 @@ namespace sampler::capi {
 template <class Struct>
 struct StructTraits;
 
-// Structs that are all 0 by default, and those that have a function for it; in this namespace. One
-// that has grown since its first release states the size it had then.
+// Structs that are all 0 by default, and those that have a function for it; in this namespace. A
+// struct that has grown since its first release states the size it had then.
 #define SAMPLER_STRUCT_TRAITS(Struct, ...)                      \
   template <>                                                   \
   struct StructTraits<Struct> {                                 \

@@ -1,8 +1,8 @@
 // What the library keeps for each thread that has failed or caught an exception in it.
 //
 // It is not thread_local: where a library was opened with dlopen, a thread's first access may
-// allocate that, and the process ends where there is no memory. initial-exec would be no way out:
-// the CUDA runtime that may be linked in has more of its own than fits the static part.
+// allocate that, and the process ends where there is no memory. initial-exec would not help:
+// the CUDA runtime, if linked in, has more thread-local data than fits the static part.
 #pragma once
 
 namespace sampler::capi {
@@ -18,8 +18,8 @@ struct ThreadState {
   CaughtExceptions exceptions;
 };
 
-// The calling thread's, made where it has none. Of some hundreds of threads it costs no memory;
-// null where there is none for another.
+// The calling thread's state, made if it has none. Some hundreds of threads need no memory for it;
+// null if there is no memory for one more.
 ThreadState *make_thread_state();
 
 // Null: it has none.

@@ -29,7 +29,7 @@ contract::IdType read_token_id_type(Check &check, sampler_id_type type);
 // `name` is "input", "target" or "draft". Everything but the memory.
 contract::Rows read_rows_shape(Check &check, const char *name, const sampler_rows &rows);
 
-// The memory of rows of whole batches, `num_groups` groups of num_rows / num_groups rows whose
+// The memory of rows in whole batches, `num_groups` groups of num_rows / num_groups rows whose
 // first ones are `group_stride` elements apart.
 void check_rows_memory(Check &check, const char *name, const contract::Rows &rows,
                        int64_t num_groups, int64_t group_stride, Need need);

@@ -45,8 +45,7 @@ SAMPLER_HD inline RowView draft_view(const ChainRequest &request, int64_t row, i
                   row * request.draft_row_stride + position * request.draft.stride);
 }
 
-// Before anything is verified. A draft that cannot be one is told of, and is rejected where it
-// stands.
+// Before anything is verified. A draft that cannot be one is reported, and rejected in its place.
 SAMPLER_HD inline Chain make_chain(const ChainRequest &request, int64_t row) {
   const int32_t num_drafts = int32_t(request.num_drafts);
   const int32_t length = request.draft_counts ? request.draft_counts[row] : num_drafts;
@@ -68,7 +67,7 @@ SAMPLER_HD inline Chain make_chain(const ChainRequest &request, int64_t row) {
   return chain;
 }
 
-// The status of what a chain takes of its slot.
+// The status of what a chain takes from its slot.
 SAMPLER_HD inline uint32_t check_chain(const ChainRequest &request, const Chain &chain) {
   return chain.has_slot ? check_parameters(request, chain.parameters) : row_status::kInvalidSlot;
 }
@@ -121,7 +120,7 @@ SAMPLER_HD inline uint32_t verify_drafts(const ChainRequest &request, Chain *cha
   return row_status::kOk;
 }
 
-// The draft that was rejected, of those that a residual can be made without; -1: none.
+// The rejected draft; -1: none, or none that a residual can be made without.
 SAMPLER_HD inline int64_t rejected_draft(const ChainRequest &request, const Chain &chain) {
   if (chain.emitted == chain.length) return -1;
   const int64_t id = draft_id(request, chain.row, chain.emitted);

@@ -18,7 +18,7 @@ struct Distribution {
 
   SAMPLER_HD bool keeps(Rank rank) const { return rank >= cut; }
 
-  // Probability of the token of value x and this rank; the kept ones sum to 1 but for rounding.
+  // Probability of the token of value x and this rank; the kept ones sum to 1 up to rounding.
   SAMPLER_HD float probability(float x, Rank rank) const {
     if (!keeps(rank)) return 0.0f;
     if (greedy) return 1.0f;

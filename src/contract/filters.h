@@ -63,8 +63,8 @@ SAMPLER_HD inline uint64_t fraction_of_weight(float fraction, uint64_t total) {
   return quotient + (remainder ? 1 : 0);
 }
 
-// The weight that top-p's prefix of rank order must reach, of a total `total`. The first token is
-// kept whatever this is.
+// The weight, out of `total`, that top-p's prefix of rank order must reach. The first token is kept
+// whatever this is.
 SAMPLER_HD inline uint64_t top_p_threshold(float top_p, uint64_t total) {
   return top_p > 0.0f ? fraction_of_weight(top_p, total) : 0;
 }

@@ -23,7 +23,7 @@ constexpr float kLog2C2 = 0x1.ec736cp-2f;
 constexpr float kLog2C1 = -0x1.715472p-1f;
 constexpr uint32_t kSqrtHalfBits = 0x3F3504F3u;
 constexpr float kSmallestNormal = 0x1p-126f;
-// Of the Gumbel draw: the largest uniform number, -log2(ln(2)), and the bound of its scores.
+// For the Gumbel draw: the largest uniform number, -log2(ln(2)), and the bound of its scores.
 constexpr float kLargestUniform = 1.0f - 0x1p-24f;
 constexpr float kMinusLog2Ln2 = 0x1.0eba78p-1f;
 constexpr float kScoreBound = 0x1p126f;

@@ -38,7 +38,7 @@ SAMPLER_HD inline uint32_t id_of_rank(Rank rank) {
   return ~uint32_t(rank);
 }
 
-// Of the ranks of one value: its key, and the lowest of them.
+// The ranks of one value: their key, and the lowest of them.
 SAMPLER_HD inline uint32_t key_of_rank(Rank rank) {
   return uint32_t(rank >> 32);
 }

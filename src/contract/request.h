@@ -15,7 +15,7 @@ enum class Dtype : int32_t { kF32 = 0, kF16 = 1, kBf16 = 2 };
 enum class IdType : int32_t { kI32 = 0, kI64 = 1 };
 enum class LogprobKind : int32_t { kRaw = 0, kProcessed = 1 };
 
-// Bits of a row's status. A row has at most one of them, but for kInvalidDraft.
+// Bits of a row's status. A row has at most one of them, besides kInvalidDraft.
 namespace row_status {
 constexpr uint32_t kOk = 0;
 constexpr uint32_t kInvalidValue = 1;

@@ -96,7 +96,7 @@ SAMPLER_HD inline float relative_probability(const RowScale &row, float x) {
   return float(double(x) * power_of_two_f64(row.exponent));  // exact in f64: rounded once
 }
 
-// The nearest multiple of 2^-44, ties to even, in units of 2^-44, for `relative` in [0, 1].
+// Rounds `relative`, in [0, 1], to a multiple of 2^-44, ties to even; in units of 2^-44.
 //
 // Two limbs, each the raw bits of an f32 whose last place has the unit wanted: 2^-21 in [4, 8),
 // 2^-44 in [2^-21, 2^-20). What the first one rounds away is exact in f32.

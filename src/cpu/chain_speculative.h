@@ -68,7 +68,7 @@ class Task<contract::ChainRequest, Row> {
     return status;
   }
 
-  // Of given probabilities no other element is read.
+  // No other element of given probabilities is read.
   uint32_t look_up(const RowView &view, Row &row, int64_t id, float *probability) {
     if (view.kind == contract::InputKind::kProbabilities && !view.ids) {
       if (!contract::has_valid_count(view, request_.target.num_cols)) {

@@ -1,10 +1,10 @@
 // Tells a process from those it was forked from, without a system call.
 //
 // A forked child has the memory of its parent, but neither its threads nor the calls that they were
-// in. What one process set up and another must not rely on is marked with the generation of the
-// process: children of fork(), _Fork(), clone() and the system calls below them each have one that
-// none of their ancestors had, whatever their process ids. Whoever shares memory, as a thread or
-// the child of vfork() does, shares the generation.
+// in. State that one process set up and another must not rely on is marked with the process's
+// generation: children of fork(), _Fork(), clone() and the system calls below them each have one
+// that none of their ancestors had, whatever their process ids. Whoever shares memory, as a thread
+// or the child of vfork() does, shares the generation.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,8 @@ namespace sampler::cpu {
 // kept, nothing trapped, no flag raised.
 struct FpRegisters {
 #if defined(__x86_64__)
-  // MXCSR, by which everything is computed, and the control word of the x87 unit, by whose rounding
-  // mode the C library prints numbers.
+  // MXCSR, which governs all arithmetic, and the control word of the x87 unit, whose rounding mode
+  // the C library prints numbers with.
   unsigned sse = 0x1F80;
   uint16_t x87 = 0x037F;
 
@@ -58,8 +58,7 @@ class FpEnvironment {
   FpEnvironment(const FpEnvironment &) = delete;
   FpEnvironment &operator=(const FpEnvironment &) = delete;
 
-  // The host's own again, for as long as this lives: for its callbacks. What they change of it
-  // stays.
+  // The host's own again while this lives, for its callbacks. What they change in it stays.
   class Host {
    public:
     explicit Host(FpEnvironment *environment) : environment_(environment) {

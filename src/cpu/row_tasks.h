@@ -21,8 +21,8 @@ namespace sampler::cpu {
 template <class Request, class Row>
 class Task;
 
-// What the tasks of a call share, made before the first of them: nothing, but where an operation
-// says otherwise.
+// What the tasks of a call share, made before the first of them: nothing, unless an operation says
+// otherwise.
 template <class Request>
 struct Shared {
   Shared(const Request &, Arena &) {}
@@ -70,7 +70,7 @@ struct Layout {
   size_t bytes() const { return Arena::bytes(shared_size + size_t(num_tasks) * task_size); }
 };
 
-// Stands for a row where a task is made to count what it takes.
+// Stands for a row when a task is made only to count its memory.
 struct CountedRow {
   CountedRow(const Executor &, const contract::Rows &, void *) {}
 };

@@ -73,7 +73,7 @@ class Task<contract::SampleRequest, Row> {
        TaskMemory &memory)
       : request_(request), shared_(shared), row_(memory.make_row<Row>(request.input)) {}
 
-  // Of places in the order.
+  // `begin` and `end` are places in the order.
   void run(int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end;) {
       const int64_t first = i;

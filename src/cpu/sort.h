@@ -7,8 +7,8 @@
 
 namespace sampler::cpu {
 
-// Sorts by ascending upper 32 bits, stably. `scratch` has room for `count`. The result is the array
-// of the two in which the values stand sorted.
+// Sorts by ascending upper 32 bits, stably. `scratch` has room for `count`. The result is
+// whichever of the two arrays holds the sorted values.
 uint64_t *sort_by_upper_half(uint64_t *values, int64_t count, uint64_t *scratch);
 
 // Sorts ranks in rank order. Those of equal values must stand by ascending id.

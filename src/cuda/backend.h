@@ -11,7 +11,7 @@ struct CUstream_st;
 
 namespace sampler::cuda {
 
-// What is known of an opened device. Trivial, lives in the handle.
+// What is known about an opened device. Trivial, lives in the handle.
 struct Device {
   int id = -1;
   int num_multiprocessors = 0;
@@ -46,9 +46,9 @@ bool is_host_memory(const void *address);
 Error allocate(const Device &device, size_t bytes, void **out);
 void release(const Device &device, void *memory);
 
-// Between memory of the device and of the host, either way, or within the device, in the order of
-// the stream. Host memory may be reused when it returns, or is filled once the stream is
-// synchronized.
+// Copies between device and host, either way, or within the device, in the order of the stream.
+// Host memory that it reads may be reused when it returns; host memory that it writes is filled
+// once the stream is synchronized.
 Error copy(const Device &device, void *to, const void *from, size_t bytes, CUstream_st *stream);
 Error synchronize(const Device &device, CUstream_st *stream);
 

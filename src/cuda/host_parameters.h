@@ -1,4 +1,5 @@
-// A call's numbers per slot or row that are host arrays: packed, taken to the workspace, and read there.
+// A call's numbers per slot or row that are host arrays: packed, taken to the workspace, and read
+// there.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -57,7 +58,7 @@ void point_to(const void *address, const T **array) {
   *array = static_cast<const T *>(address);
 }
 
-// Of each array in the workspace, and with it of the next one's place.
+// The bytes of an array in the workspace, up to the next one's place.
 template <class T>
 size_t packed_bytes(const T *array, int64_t count) {
   constexpr size_t kAlignment = alignof(uint64_t);
@@ -73,7 +74,7 @@ size_t host_array_bytes(Request request) {
   return bytes;
 }
 
-// Enqueues words for a place in device memory, as many at once as a launch takes.
+// Enqueues the writing of words to device memory, as many at once as a launch takes.
 class Uploader {
  public:
   Uploader(void *to, CUstream_st *stream) : stream_(stream) {
@@ -105,7 +106,7 @@ class Uploader {
   }
 
  private:
-  kernels::Upload<kernels::kUploadWords> upload_;  // no more of it is set than words are filled
+  kernels::Upload<kernels::kUploadWords> upload_;  // only the words filled so far are set
   CUstream_st *stream_;
   cudaError_t error_ = cudaSuccess;
 };

@@ -47,8 +47,8 @@ uint32_t add_to_tree(const Nodes &nodes, uint32_t root, uint32_t node) {
     way[depth] = at;
     at = nodes.child(at, nodes.key(node) > nodes.key(at));
   }
-  // A node looks at its children and its right child's. So it has nothing to do where the two below
-  // it on the way had nothing.
+  // A node looks at its children and its right child's. So nothing changes at a node if
+  // nothing changed at the two below it on the way.
   uint32_t below = node;
   for (int num_unchanged = 0; depth > 0 && num_unchanged < 2;) {
     const uint32_t at = way[--depth], level = nodes.level(at);

@@ -22,8 +22,8 @@ inline double split(double x, int *exponent) {
   return x;
 }
 
-// For finite x from 2^-1022 up. Of m in [sqrt(1/2), sqrt(2)) it is 2 artanh(z), z = (m - 1) / (m +
-// 1), |z| < 0.172, whose series has z^2 < 0.03: terms to z^25 reach 2^-65 of the first.
+// For finite x from 2^-1022 up. For m in [sqrt(1/2), sqrt(2)) it is 2 artanh(z) with z = (m - 1) /
+// (m + 1), |z| < 0.172. The series has z^2 < 0.03: terms to z^25 reach 2^-65 of the first.
 inline double natural_log(double x) {
   int exponent;
   const double m = split(x, &exponent);
@@ -33,7 +33,7 @@ inline double natural_log(double x) {
   return exponent * kLn2 + 2 * z * sum;
 }
 
-// For x in [-700, 700]. The series to x^13 of |x| <= ln(2) / 2 reaches 2^-60.
+// For x in [-700, 700]. For |x| <= ln(2) / 2 the series to x^13 reaches 2^-60.
 inline double exponential(double x) {
   const int n = int(x / kLn2 + (x < 0 ? -0.5 : 0.5));
   const double rest = x - n * kLn2;

@@ -9,8 +9,7 @@
 
 namespace sampler::decoding {
 
-// Tokens of a sequence, of which the model lacks some, and how many of the last logits are wanted
-// of.
+// Tokens of a sequence, some of which the model lacks, and how many of the last ones need logits.
 struct Feed {
   int64_t sequence;  // from the first of the call on
   const int32_t *tokens;
@@ -40,7 +39,7 @@ class CachedModel {
   // writes the logits, feed after feed. A cache must be shorter than its feed.
   void forward(const Array<Feed> &feeds, const LogitRows &logits);
 
-  // Cuts off what follows `length` tokens, all of it without caches. 0 tokens are no call.
+  // Cuts off what follows `length` tokens; without caches, everything. Nothing to cut: no call.
   void keep(int64_t sequence, int64_t length);
   void fork(int64_t source, int64_t destination);
 

@@ -8,7 +8,7 @@
 
 namespace sampler::decoding {
 
-// Bytes on the handle's device: of a CPU handle plain memory. What fails throws.
+// Bytes on the handle's device; for a CPU handle, plain memory. Failures throw.
 class DeviceBytes {
  public:
   DeviceBytes(const ExecutionTarget &place, size_t bytes);

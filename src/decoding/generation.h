@@ -25,7 +25,7 @@ struct Text {
   bool is_finished() const { return reason != SAMPLER_FINISH_NONE; }
 };
 
-// Runs `loop`, then `write` for its outputs, also when it fails.
+// Runs `loop`, then `write` for its outputs, even if it fails.
 template <class Loop, class Write>
 void run_and_write(const Loop &loop, const Write &write) {
   try {
@@ -66,7 +66,7 @@ class Generation {
     return ends_[size_t(token_id) / 64] >> (token_id % 64) & 1;
   }
 
-  // What the outputs hold from now on is this call's.
+  // From now on the outputs hold what this call writes.
   void mark_started() { has_started_ = true; }
   bool has_started() const { return has_started_; }
 

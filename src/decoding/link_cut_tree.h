@@ -11,7 +11,7 @@
 namespace sampler::decoding {
 
 struct LinkCutPlace {
-  // The parent in a splay tree or, of its root, the tree's parent of the uppermost node of its way.
+  // The parent in a splay tree; for its root, the tree's parent of the uppermost node of its way.
   uint32_t above;
   uint32_t child[2];
   uint32_t last_end : 31;
@@ -67,7 +67,7 @@ class LinkCutTree {
     lower.above = added;
   }
 
-  // Of a splay tree's root: of all in it.
+  // `node` is a splay tree's root: sets it for all nodes in the tree.
   void set_last_end(uint32_t node, uint32_t last_end) {
     place(node).last_end = last_end;
     place(node).is_new_end = 1;

@@ -40,15 +40,15 @@ struct MeasuredRound {
   int64_t num_kept;
 };
 
-// Plain decoding is the yardstick: `credit_` is what rounds took less than their tokens would have
-// taken without drafts, and a small share of that. Rounds that may lose are paid from it.
+// Plain decoding is the yardstick: `credit_` is the time that rounds saved against decoding their
+// tokens without drafts, and a small share of that time. It pays for rounds that may lose.
 class MeasuredGamma {
  public:
   // `clock` null: the system's monotonic clock.
   MeasuredGamma(int64_t gamma_max, capi::Entry *entry, sampler_clock_fn clock, void *clock_user)
       : gamma_max_(gamma_max), entry_(entry), clock_(clock), clock_user_(clock_user) {}
 
-  // Of a round of so many texts.
+  // For a round of this many texts.
   int64_t choose(int64_t num_texts);
 
   // Around the drafts, and when the target has verified them.

@@ -26,8 +26,8 @@ int64_t product(std::initializer_list<int64_t> counts);
 // count * size, or what no machine has.
 size_t bytes_of(int64_t count, size_t size);
 
-// A block of the handle's allocator, aligned to 64 bytes; of no bytes there is none. A Failure
-// where memory is refused.
+// A block of the handle's allocator, aligned to 64 bytes; none for no bytes. A Failure if memory is
+// refused.
 class HostBlock {
  public:
   HostBlock(const ExecutionTarget &place, size_t bytes);

@@ -40,8 +40,8 @@ class NgramStorage {
   [[nodiscard]] bool initialize(const int32_t *token_ids, int64_t num_tokens);
   void reset();
 
-  // Forgets all, and leaves the blocks alone: a learner did not come to its end, so that it is
-  // unknown which there are.
+  // Forgets everything, and leaves the blocks alone: a learner did not finish, so it is unknown
+  // which blocks there are.
   void abandon();
 
   int max_context() const { return config_.order - 1; }
@@ -93,7 +93,7 @@ class NgramStorage {
   Config config_;
   NgramTable table_;
 
-  // While learning that may need more room: what to go back to where there is no memory for it.
+  // What to go back to when learning needs more room and there is no memory for it.
   NgramTable before_;
   bool may_grow_ = false;
 };

@@ -27,7 +27,7 @@ inline uint64_t extend(uint64_t hash, uint32_t token) {
   return hash ^ hash >> 32;
 }
 
-// Of an n-gram, from its context's.
+// That of an n-gram, from its context's.
 inline uint32_t gram_hash(uint64_t hash, uint32_t next) {
   return uint32_t(extend(~hash, next));
 }
@@ -124,8 +124,8 @@ class NgramTable {
   uint64_t num_used_ = 0;
   uint32_t num_contexts_ = 0;
 
-  // The tree: its root, where the next node's children go if half a slot is left for them, else
-  // 0, and a slot with nothing but taken ones from it on.
+  // The tree: its root; where the next node's children go if half a slot is left for them, else 0;
+  // and a slot from which on all are taken.
   uint32_t root_ = 0, next_children_ = 0, free_end_ = 0;
 };
 

@@ -49,7 +49,7 @@ class Workspace {
   Workspace(const ExecutionTarget &place, int64_t max_rows, int64_t num_cols)
       : place_(place), bytes_(place, capi::largest_workspace(*place.handle, max_rows, num_cols)) {}
 
-  // Calls of the host's, as far as its log and its parallel_for can tell.
+  // To its log and its parallel_for these look like the host's calls.
   template <class Args>
   void run(sampler_status (*function)(sampler_t, const Args *), Args *args) {
     args->exec = {place_.stream, bytes_.data(), bytes_.size()};

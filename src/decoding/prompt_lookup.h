@@ -12,8 +12,8 @@
 // each state. Each search looks at kWindow slots and 2 log2(n + 1) nodes at most, n being the
 // number of different tokens.
 //
-// Where a state's parts ended last, `last_end`, changes with each token on the whole way from the
-// text's state along the links. So the tree of links is kept as a link-cut tree.
+// `last_end` is where a state's parts ended last. Each token changes it on the whole way from the
+// text's state along the links, so the tree of links is kept as a link-cut tree.
 #pragma once
 
 #include <cstddef>
@@ -79,7 +79,7 @@ class PromptLookup {
   static constexpr int kLevelShift = 20;
   class Nodes;
 
-  // The end of a text, of at most max_match tokens, that stands in the state.
+  // The end of a text, of at most max_match tokens, that is in the state.
   struct Match {
     StateId state = kRoot;
     int64_t length = 0;

@@ -1,4 +1,4 @@
-// The target model of a call with its logits: steps of one token, and what is alike in all loops.
+// The target model of a call with its logits: steps of one token, and what all loops share.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Target {
         sampler_(place, generation->args(), generation->target(), generation->num_texts()),
         feeds_(place, generation->num_texts()) {}
 
-  // Runs the loop; writes what it generated, also when it fails.
+  // Runs the loop; writes what it generated, even if it fails.
   template <class Loop>
   void run(const Loop &loop) {
     run_and_write([&] { loop(generation_->start()); }, [&] { write_outputs(); });

@@ -220,7 +220,7 @@ TEST(Create, WhenTheSystemRefusesAThread) {
   }
 }
 
-// Creating and destroying brings the heap back to where it was, but for what the C library keeps
+// Creating and destroying brings the heap back to where it was, except what the C library keeps
 // once: less than the smallest block for each round.
 TEST(Create, AndDestroyLeakNothing) {
   const auto create_and_use = [] {

@@ -9,7 +9,7 @@
 
 namespace capi_test {
 
-// A struct that is all 0 but for its size.
+// A struct that is all 0 except its size.
 template <class Struct>
 Struct sized() {
   Struct value = {};

@@ -281,7 +281,7 @@ TEST(StructSize, BelowTheFirstReleaseIsRefused) {
     for (const std::size_t size :
          {std::size_t(0), std::size_t(1), std::size_t(8), type.size() - 1}) {
       SCOPED_TRACE(type.type);
-      // There is no more memory than the size says, but for the size itself.
+      // There is no more memory than the size says, except the size itself.
       BeforeGuardPage memory(std::max(size, sizeof size));
       std::memcpy(memory.data(), &size, sizeof size);
       EXPECT_EQ(type.use(memory.data()), SAMPLER_ERROR_INVALID_ARGUMENT);

@@ -14,7 +14,7 @@ namespace {
 using test::Failures;
 using test::Hash;
 
-// The mantissas of the decomposition: [sqrt(1/2), sqrt(2)) but for rounding.
+// The mantissas of the decomposition: [sqrt(1/2), sqrt(2)) up to rounding.
 constexpr uint32_t kFirstMantissa = 0x3F3504F3u;
 constexpr uint32_t kEndMantissa = kFirstMantissa + (1u << 23);
 const double kLog2EExact = 1.0 / std::log(2.0);

@@ -31,7 +31,7 @@ struct HalfFormat {
   uint32_t infinity() const { return ((1u << exponent_bits) - 1) << mantissa_bits; }
 
   // The number that a code without sign stands for. The code of infinity gives the power of two
-  // behind the largest number: overflow is rounding to it.
+  // above the largest number: overflow is rounding to it.
   double decode(uint32_t code) const {
     const int exponent = int(code >> mantissa_bits), bias = (1 << (exponent_bits - 1)) - 1;
     const uint32_t mantissa = code & ((1u << mantissa_bits) - 1);
@@ -191,7 +191,7 @@ TEST(Fma, HandlesTheEndsOfTheFormat) {
   EXPECT_TRUE(check.failures().none());
 }
 
-// The product is half an ulp of c but for a share of 2^-46 to 2^-28: too little for f64 to hold
+// The product is half an ulp of c up to a share of 2^-46 to 2^-28: too little for f64 to hold
 // beside c, enough to decide to which side the sum is rounded.
 TEST(Fma, EqualsTheCLibrarysNextToTies) {
   Random random(1);

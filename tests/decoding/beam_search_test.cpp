@@ -323,8 +323,8 @@ TEST(BeamSearch, OfAllContinuations) {
   EXPECT_GT(num_compared, 8);
 }
 
-// Of tokens of probability 2/3 and 1/3 the likelier leads to a row that is bad: its beam ends,
-// behind the one that goes on, and keeps its token.
+// The likelier of two tokens, of probability 2/3 and 1/3, leads to a bad row: its beam ends, ranks
+// below the one that goes on, and keeps its token.
 TEST(BeamSearch, RowsWithoutATokenComeLast) {
   const Sampler sampler = make_sampler();
   Calls calls;
@@ -523,7 +523,7 @@ TEST(BeamSearch, APromptThatIsTheContext) {
   EXPECT_EQ(search.results_of_last(1)[0].reason, SAMPLER_FINISH_CONTEXT);
 }
 
-// A beam behind whose end there is no token goes no further; the others do.
+// A beam that no token can follow goes no further; the others do.
 TEST(BeamSearch, BadRows) {
   const Sampler plain = make_sampler(), with_fallback = make_sampler_with_fallback(2);
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInf, -kInf}) {

@@ -46,7 +46,7 @@ struct Options {
   sampler_temperature_order order = SAMPLER_TEMPERATURE_FIRST;
 };
 
-// The target's distribution behind a token, filtered.
+// The target's distribution after a token, filtered.
 Probabilities conditional(const Options &options, std::size_t token) {
   Source source;
   source.values = logits_of(kTarget[token]);
@@ -135,7 +135,7 @@ TEST_F(Distribution, PowerIsAsDocumented) {
   EXPECT_GT(*std::max_element(triples.begin(), triples.end()), 0.04);
 }
 
-// Every round is one of gamma 1 behind a first token that the target draws.
+// Every round is one of gamma 1 after a first token that the target draws.
 TEST_F(Distribution, SpeculativeWithOneDraft) {
   expect_distribution(speculative_loop(1), {}, 5);
 }
@@ -233,8 +233,8 @@ TEST_F(NgramDistribution, OfTheLibrarysStorage) {
 
 // ---- Without the adjustment ---------------------------------------------------------------------
 
-// Token x comes as a kept draft, with min(p, q), or behind a rejected one, of which there are
-// 1 - sum min(p, q), drawn from p.
+// Token x comes as a kept draft, with min(p, q), or after a rejected one, drawn from p; a draft is
+// rejected with 1 - sum min(p, q).
 TEST_F(Distribution, WithoutTheAdjustmentItIsAnother) {
   sampler_speculative_args args = sampler_speculative_args_default();
   args.gamma = 1;

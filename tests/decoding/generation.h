@@ -76,7 +76,7 @@ class Generation {
   Generation(const Generation &) = delete;
   Generation &operator=(const Generation &) = delete;
 
-  // What a test sets. Pointers to parameters, prompts and outputs, and callbacks but for
+  // What a test sets. Pointers to parameters, prompts and outputs, and all callbacks except
   // token_text, are set here.
   sampler_generation_args args = sampler_generation_args_default();
   sampler_params params = sampler_params_default();

@@ -60,7 +60,7 @@ class Gpt2 : public testing::Test {
     return texts;
   }
 
-  // What the model itself says behind random tokens, of 1 to 12 tokens.
+  // What the model itself says after 1 to 12 random tokens.
   std::vector<Tokens> make_prompts() {
     Random random(6);
     std::vector<Tokens> starts;

@@ -129,7 +129,7 @@ TEST_F(KnownFaults, PruningNothingKeepsTheCache) {
   EXPECT_EQ(from_drafter, 0);
 }
 
-// Behind token 0: 1, which ends, with p = 0.6, else 2; behind 2: 2 or 3, with 0.5 each. So one beam
+// After token 0: 1, which ends, with p = 0.6, else 2; after 2: 2 or 3, with 0.5 each. So one beam
 // ends at first with the best score; with alpha 8 the others overtake it as they grow.
 TEST_F(KnownFaults, AFinishedBeamKeepsItsScore) {
   Limits limits;

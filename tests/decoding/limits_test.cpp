@@ -12,7 +12,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Token i + 1 behind token i.
+// Token i + 1 after token i.
 NextLogits counting(std::int64_t vocabulary_size) {
   return [=](const Tokens &text) {
     Logits logits(std::size_t(vocabulary_size), -3.0f);
@@ -248,7 +248,7 @@ TEST(BadRows, OfTheDrafter) {
   }
 }
 
-// A drafter's row without a token is no draft, and the target's ends its text behind the drafts
+// A drafter's row without a token is no draft, and the target's ends its text after the drafts
 // that were kept: it is found by few verifications, however many drafts there are.
 TEST(BadRows, AreFoundByFewVerifications) {
   constexpr std::int64_t kGamma = 1000;

@@ -128,10 +128,10 @@ class Model {
 NextLogits table_logits(std::uint64_t seed, std::int64_t vocabulary_size, int num_tokens = 0,
                         bool with_impossible = false);
 
-// As `first` behind most texts, as `second` behind `percent` of them.
+// As `first` after most texts, as `second` after `percent` of them.
 NextLogits mixed_logits(NextLogits first, NextLogits second, int percent, std::uint64_t seed);
 
-// The same logits behind every text.
+// The same logits after every text.
 NextLogits constant_logits(Logits logits);
 
 // Logarithms, in f32.

@@ -72,7 +72,7 @@ FAULTS = [
         [statistics("Distribution.TopK"), golden("sample_logits_f32")]),
     Fault(
         "token_behind_the_right_one",
-        "the draw gives the element behind the first whose running sum exceeds the target",
+        "the draw gives the element after the first whose running sum exceeds the target",
         [("src/cpu/draw.cpp",
           "    indices[i] = begin;",
           "    indices[i] = std::min<int64_t>(begin + 1, count_ - 1);")],
@@ -450,7 +450,7 @@ FAULTS = [
          decoding("BeamSearch.OfAllContinuations")]),
     Fault(
         "bad_chain_searched_from_its_end",
-        "a chain with a bad row is verified once more for each draft behind that",
+        "a chain with a bad row is verified once more for each draft after it",
         [("src/decoding/speculation.cpp", "(search.longest_good + search.shortest_bad) / 2",
           "search.shortest_bad - 1")],
         [decoding("BadRows.AreFoundByFewVerifications")]),
@@ -514,7 +514,7 @@ FAULTS = [
         [simd("SmallRows.EqualTheReference/1")]),
     Fault(
         "ties_behind_the_cut_kept",
-        "tokens that equal the last kept one are kept behind it too",
+        "tokens that equal the last kept one and follow it are kept too",
         [("src/cpu/simd/row.h", "row_.count), value, contract::next_value(value)};",
           "row_.count), value, value};")],
         [simd("SmallRows*")]),

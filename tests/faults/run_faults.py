@@ -8,7 +8,7 @@
   run_faults.py document FILE           the table in FILE must list the faults and their tests
 
 CONFIG is a JSON file that CMake writes: compiler, sources, objects, folders and test programs. A
-faulty library consists of the build's objects, but for the units that read what the fault edits. The
+faulty library consists of the build's objects, except the units that read what the fault edits. The
 programs are those of the build, run with the faulty library instead of the one they are linked with;
 those with objects of the library in them are linked anew.
 """
@@ -177,7 +177,7 @@ def apply(fault, root):
 
 def units_to_compile(fault, config):
     """Those that read an edited file. Rows are the reference's, so units of an instruction set stay as
-    they are, but for tests that compare them with the reference; one of them, then, is enough."""
+    they are, except for tests that compare them with the reference; one unit is enough then."""
     reads = read_config(reads_file(config))
     edited = {file for file, _, _ in fault.edits}
     units = [source for source in config["sources"] if edited & set(reads[source])]

@@ -410,8 +410,8 @@ void fuzz_call(Data *data) {
 
 // ---- Structs of any contents --------------------------------------------------------------------
 
-// No array is read when only the size is asked, so that the structs may hold anything but for where
-// other structs are.
+// No array is read when only the size is asked, so the structs may hold anything, except where they
+// point to other structs.
 void fuzz_workspace_size(Data *data) {
   const Operation &op =
       capi_test::operation(Op(data->ConsumeIntegralInRange(0, int(Op::kResidual))));

@@ -53,7 +53,7 @@ TEST(Bpe, SplitsAsGpt2Does) {
       {"\u6F22\u5B57 \u65E5\u672C", {"\u6F22\u5B57", " \u65E5\u672C"}},
       // Numbers of any script: Roman numeral eight, superscript two, Arabic-Indic three.
       {"\u2167\u00B2\u0663x", {"\u2167\u00B2\u0663", "x"}},
-      // White space of any kind; only U+0020 joins the word behind it.
+      // White space of any kind; only U+0020 joins the word after it.
       {"a\u00A0b\u3000\u2003c", {"a", "\u00A0", "b", "\u3000", "\u2003", "c"}},
       {" \U0001F600\u20AC", {" \U0001F600\u20AC"}},
   };

@@ -133,7 +133,7 @@ TEST(Gpt2, LogitsDoNotDependOnHowTheTokensAreCutIntoSpans) {
   }
 }
 
-// The logits behind each token, `span_tokens` tokens at a time.
+// The logits after each token, `span_tokens` tokens at a time.
 Logits all_logits(const Gpt2Model &model, const Ids &ids, std::size_t span_tokens) {
   const auto vocab_size = static_cast<std::size_t>(model.config().vocab_size);
   Logits logits(ids.size() * vocab_size);

@@ -380,7 +380,7 @@ TEST(ProgramModes, BeamsArePrintedBestFirst) {
             text_of("target", {"--greedy", "--prompt=ROMEO:\n", "--length=12"}));
 }
 
-// The tokens of a trace that became text, one behind the other.
+// The tokens of a trace that became text, one after the other.
 std::string text_of_trace(const Outcome &result, std::string *out_signs) {
   std::istringstream lines(result.out);
   std::string text;

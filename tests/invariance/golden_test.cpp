@@ -129,7 +129,7 @@ Problem golden_problem(const Kind &kind, sampler_dtype dtype, sampler_input_kind
   return problem;
 }
 
-// Each row bad in a way of its own, but for the last.
+// Each row bad in a way of its own, except the last.
 Problem golden_bad_rows(const Kind &kind, sampler_input_kind input_kind) {
   Problem problem = golden_problem(kind, SAMPLER_F32, input_kind, 4096);
   const float nan = std::nanf("");

@@ -94,9 +94,9 @@ float impossible(sampler_input_kind kind);
 // operation has no lists.
 Problem as_candidates(const Problem &problem, bool omit_impossible, Random *random);
 
-// The rows that a list of all their ids gives the same results for: all, but for verifications of
-// given probabilities with bad contents. Of such rows only the draft's element is looked at, of
-// lists everything.
+// The rows that give the same results as a list of all their ids: all, except verifications of
+// given probabilities with bad contents. Only the draft's element of such a row is looked at, but
+// the whole of a list.
 std::vector<std::size_t> rows_equal_as_lists(const Problem &problem);
 
 // The same with `count` columns more, all impossible.

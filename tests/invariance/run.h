@@ -27,7 +27,7 @@ SamplerPtr make_sampler(std::int32_t num_threads = 1,
 // Layout and circumstances of a call.
 struct Setting {
   std::int64_t padding = 0;      // elements, NaN, between rows and between positions
-  std::size_t misalignment = 0;  // elements by which arrays start behind a 64-byte boundary
+  std::size_t misalignment = 0;  // elements by which arrays start after a 64-byte boundary
   std::size_t workspace_misalignment = 0;  // bytes
   unsigned char fill = 0;                  // bytes of outputs and workspace before the call
   sampler_id_type token_id_type = SAMPLER_ID_I32;

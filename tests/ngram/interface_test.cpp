@@ -19,7 +19,7 @@ TEST(Structs, OfZerosHaveTheDefaults) {
     options.min_match = min_match;
     sampler_prompt_lookup_t lookup = nullptr;
     ASSERT_EQ(sampler_prompt_lookup_create(&options, &lookup), SAMPLER_OK);
-    // Behind 3 alone came 9 last, behind 2 and 3 came 7.
+    // After 3 alone, 9 came last; after 2 and 3, 7 did.
     for (const std::int64_t count : {5, 8}) {
       ASSERT_EQ(sampler_prompt_lookup_reset(lookup), SAMPLER_OK);
       ASSERT_EQ(sampler_prompt_lookup_append(lookup, text, count), SAMPLER_OK);

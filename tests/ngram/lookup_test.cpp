@@ -240,7 +240,7 @@ TEST(LookupInterface, FollowsOneSequence) {
   EXPECT_EQ(lookup.next({1, 2, 3, 4, 1, 2}), (Next{3, 1}));
   EXPECT_EQ(lookup.next({1, 2, 3, 4, 1, 2, 9}).known, 0);
   EXPECT_EQ(lookup.next({1, 2, 3}).known, 0) << "shorter than the text";
-  // The text grows by contexts; what stands behind them is not learned.
+  // The text grows by contexts; what follows them is not learned.
   lookup.update({1, 2, 3, 4, 1, 2, 7}, {8, 9});
   EXPECT_EQ(lookup.next({1, 2, 3, 4, 1, 2, 7}).known, 0);
   EXPECT_EQ(lookup.next({1, 2, 3, 4, 1, 2, 7, 2}), (Next{7, 1}));

@@ -25,7 +25,7 @@ struct Next {
 };
 std::ostream &operator<<(std::ostream &out, const Next &next);
 
-// A storage or a lookup behind its interface; each call must succeed.
+// A storage or a lookup through its interface; each call must succeed.
 class Interface {
  public:
   Next next(const Tokens &context, std::uint64_t seed = 0, std::uint64_t offset = 0) const;

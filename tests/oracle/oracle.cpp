@@ -303,7 +303,7 @@ Cut Row::apply_top_k(const Cut &input, std::int64_t k, Ties ties) const {
 }
 
 // More tokens before the filter mean more weight, a higher threshold and so a later cut: the ends
-// of the interval before the filter give the ends of the interval behind it.
+// of the interval before the filter give the ends of the interval after it.
 Cut Row::apply_top_p(const Weights &weights, const Cut &input, float p, Ties ties) const {
   Cut cut = cut_top_p(weights, input.count, p, ties);
   if (input.lowest != input.count) {

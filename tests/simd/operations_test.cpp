@@ -44,7 +44,7 @@ Outputs run(const Problem &problem, Request request, const cpu::Passes *passes) 
   cpu::Executor executor;
   executor.passes = passes;
   const size_t bytes = cpu::workspace_bytes(request, 1);
-  // At an odd address, of any content, with a canary behind it.
+  // At an odd address, of any content, with a canary after it.
   std::vector<unsigned char> workspace(bytes + 2, 0xA7);
   EXPECT_EQ(cpu::run(request, executor, workspace.data() + 1), nullptr);
   EXPECT_EQ(workspace[bytes + 1], 0xA7);

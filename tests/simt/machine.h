@@ -1,5 +1,5 @@
-// The machine behind simt.h: a fiber per thread of a team, run one at a time in random order, and
-// what they meet in.
+// The machine that runs simt.h: a fiber per thread of a team, run one at a time in random order,
+// and what they meet in.
 #pragma once
 
 #include <cstddef>
@@ -230,7 +230,7 @@ class Copies {
   };
   std::deque<Copy> copies_;
   std::deque<std::size_t> groups_;  // copies in each group that has not been waited for
-  std::size_t num_open_ = 0;        // copies behind the last group
+  std::size_t num_open_ = 0;        // copies after the last group
 };
 
 struct Thread {

@@ -218,7 +218,7 @@ TEST(Speculative, DeterministicDrafts) {
   expect_target(emitted, target_probabilities(), kLeastShare, {0.01, 0.015, 0.03});
 }
 
-// Rows have 0, 1 or 2 drafts; behind its last draft a row ends with a token of the target.
+// Rows have 0, 1 or 2 drafts; after its last draft a row ends with a token of the target.
 TEST(Speculative, RaggedLengths) {
   Chains chains(kNumDrafts);
   const std::vector<float> target = Chains::repeated(kTarget), draft = Chains::repeated(kDraft);
@@ -283,7 +283,7 @@ TEST(Speculative, FromLogitsWithFilters) {
   expect_target(emitted, p, 0.1, {0.013, 0.015, 0.02});
 }
 
-// A model of one token's memory: the target's row behind a draft depends on the draft. A chain that
+// A model of one token's memory: the target's row after a draft depends on the draft. A chain that
 // emitted one token only goes on with a call without drafts, as a generation would.
 TEST(Speculative, FirstTwoTokensTogether) {
   constexpr std::size_t kSmall = 4;  // tokens in use; the others have probability 0

@@ -1,4 +1,4 @@
-// The row passes: what of the work on a row reads many elements, once for each instruction set.
+// The row passes: the work on a row that reads many elements, once for each instruction set.
 //
 // A pass reads a row in the caller's memory, or a list of some of its tokens with ids of i32. It
 // looks at elements [begin, end) and there at those of value `at_least` or more. Tokens that a cut
@@ -21,15 +21,15 @@ constexpr int64_t kGroupElements = 16;
 constexpr int64_t kGroupBlock = kVectorElements * kGroupElements;
 // Elements that one sum of weights is kept for. 128 of a lane, whose limbs do not overflow.
 constexpr int64_t kWeightBlock = 2048;
-// A sample has one vector of each so many.
+// A sample has one vector of every so many.
 constexpr int64_t kSampleStep = 32;
 
-// What is written at once may reach so far beyond the last element of a list.
+// A write may reach this far beyond the last element of a list.
 constexpr int64_t kListPadding = kVectorElements;
 
 using contract::RowView;
 
-// How values become relative probabilities: the contract's scale, or not at all, for rows of
+// How values become relative probabilities: by the contract's scale, or unchanged, for rows of
 // probabilities that are taken as given.
 struct Scaling {
   contract::RowScale row;

@@ -84,7 +84,7 @@ class SimdRow {
   };
   class Filters;
 
-  // Lists so much shorter than the row are worth their making; else the row is read again.
+  // A list this much shorter than the row is worth making; otherwise the row is read again.
   static constexpr int64_t kListShare = 8;
 
   // f(begin, end, at_least) for the kept ones of source elements [begin, end).
@@ -120,7 +120,7 @@ class SimdRow {
   void shrink_list(contract::Rank cut);
   void write_relative(const Kept &tokens, int64_t begin, int64_t end, float *relative) const;
   int64_t draw_index(uint64_t word) const;
-  // Of an index in the kept tokens' source.
+  // The id at an index of the kept tokens' source.
   int64_t kept_id(int64_t index) const {
     return list_.covers(distribution_.cut) ? list_ids_[index] : index;
   }
@@ -141,7 +141,7 @@ class SimdRow {
   float *scratch_values_;
   int32_t *scratch_ids_;
   float *spare_;
-  // The memory of the list and of the scratch as one integer a token.
+  // The memory of the list and the scratch, used as one integer per token.
   uint64_t *list_wide_;
   uint64_t *scratch_wide_;
   uint64_t *block_weights_;  // of what the distribution keeps

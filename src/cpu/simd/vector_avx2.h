@@ -61,7 +61,7 @@ SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
                    _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
 }
-// Of a, and behind them of b.
+// Those of a, then those of b.
 SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
   const __m256i packed = _mm256_packus_epi32(_mm256_srli_epi32(a, 16), _mm256_srli_epi32(b, 16));
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm256_permute4x64_epi64(packed, 0xD8));

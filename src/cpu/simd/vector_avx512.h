@@ -58,7 +58,7 @@ SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
 SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm512_cvtepi32_epi16(x));
 }
-// Of a, and behind them of b.
+// Those of a, then those of b.
 SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
   alignas(64) static const uint16_t odd[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
                                                23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,

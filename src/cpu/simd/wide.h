@@ -1,4 +1,4 @@
-// Vectors of 16 elements on any instruction set, as so many native ones as that takes.
+// Vectors of 16 elements on any instruction set, made of as many native ones as needed.
 //
 // All instruction sets see a row as the same vectors, blocks and groups, so that the passes exist
 // once and the workspace does not depend on the machine.
@@ -213,7 +213,7 @@ SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
 SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   for (int i = 0; i < kPieces; ++i) native::store_low_halves(p + i * native::kLanes, x.piece[i]);
 }
-// Of two vectors, one behind the other.
+// Those of two vectors, one after the other.
 SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
   if (kPieces == 1) {
     native::store_high_halves(p, a.piece[0], b.piece[0]);

@@ -53,7 +53,7 @@ TEST_F(DecodingCalls, TextsAreThoseOfTheCpu) {
   }
 }
 
-// Whatever fails, but for what releases memory and whose failure nobody could mend.
+// Whatever fails, except what releases memory, whose failure nobody could mend.
 TEST_F(DecodingCalls, EachThatFailsEndsTheLoop) {
   for (const std::uint64_t seed : {1, 2, 5}) {
     Scenario scenario(seed);

@@ -116,8 +116,8 @@ void count_host_blocks(sampler_options *options) {
   };
 }
 
-// Each call of the runtime in turn, but for the last, which makes the caller's device current again
-// and whose failure nobody could mend.
+// Each call of the runtime in turn, except the last, which makes the caller's device current again:
+// nobody could mend its failure.
 TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
   sampler_options options = device_options(1, 4, kLongList);
   count_host_blocks(&options);

@@ -32,8 +32,8 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Pages of their own, the last of which is never accessible. The memory ends in front of that page,
-// but for what its alignment costs.
+// Pages of their own, the last of which is never accessible. The memory ends right before that
+// page, up to its alignment.
 class Allocation {
  public:
   Allocation(int device, std::size_t bytes) : device_(device), bytes_(bytes) {

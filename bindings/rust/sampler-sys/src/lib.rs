@@ -1,8 +1,8 @@
 //! The C API of libsampler as it stands in the headers: types, constants, functions.
 //!
-//! The crate `sampler` is the safe way to call it. Here the comments are those of the headers, and
-//! so are the rules: every function is unsafe to call but for what they promise. Structs have the
-//! constant `INIT`: all 0 but for `struct_size`, and what the header's `_default()` sets.
+//! The crate `sampler` is the safe way to call it. The comments here are those of the headers, and
+//! say what a call needs: every function is unsafe to call. Structs have the
+//! constant `INIT`: all 0 except `struct_size`, and what the header's `_default()` sets.
 //!
 //! By default programs are linked with `libsampler.so`. With the feature `dlopen` they are not: the
 //! library is opened by [`load`], which must have succeeded before any function is called.

@@ -7,7 +7,7 @@ use crate::Status;
 
 /// Why a call failed.
 ///
-/// A call that fails has written nothing, but for the statuses that say otherwise.
+/// A call that fails has written nothing, unless its status says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The kind of failure.

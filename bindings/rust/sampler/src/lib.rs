@@ -59,7 +59,7 @@
 //!
 //! A sampler of [`DeviceType::CUDA`] takes arrays in memory of its device, which the unsafe
 //! functions [`Array::device`] and [`ArrayMut::device`] make of an address; host slices are errors
-//! there, but for the parameters of a sampler with [`host_parameters`](Options::host_parameters). A
+//! there, except the parameters of a sampler with [`host_parameters`](Options::host_parameters). A
 //! call enqueues on its [`Stream`] and returns.
 //!
 //! # Threads

@@ -1,4 +1,4 @@
-//! Memory that samplers leave behind. Takes seconds, so it runs only when asked for by --ignored.
+//! Samplers leave no memory behind. Takes seconds, so it runs only when asked for by --ignored.
 
 use std::fs;
 

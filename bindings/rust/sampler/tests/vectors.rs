@@ -327,7 +327,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Every member was asked for, but for those that follow from an array.
+    /// Every member was asked for, except those that follow from an array.
     fn check_all_were_asked_for(&self) {
         let follows = |name: &str| name.ends_with("dtype") || name.ends_with("id_type");
         let args = self.args.iter().map(|(name, _)| name);

@@ -7,7 +7,7 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// Of the blocks with these indices: word w is that of id 4 i + w for index i.
+// The words of the blocks with these indices: word w is that of id 4 i + w for index i.
 SAMPLER_INLINE Words gumbel_blocks(const contract::RandomStream &random, Ints index) {
   const uint32_t purpose = uint32_t(contract::Purpose::kGumbel) << contract::kPurposeShift;
   const Words counter = {{splat(int32_t(uint32_t(random.offset))),
@@ -136,7 +136,7 @@ class GumbelScan {
   Floats best_index_ = as_floats(splat(int32_t(-1)));
 };
 
-// Of a row, whose ids are its indices: 64 neighbours share the making of their words.
+// A row, whose ids are its indices: words are made for 64 neighbours at once.
 template <class Type, class Score>
 GumbelBest gumbel_row(const RowView &row, const Score &score_of,
                       const contract::RandomStream &random, int64_t begin, int64_t end,
@@ -158,7 +158,7 @@ GumbelBest gumbel_row(const RowView &row, const Score &score_of,
   return scan.result();
 }
 
-// Of a list, which has room for a vector beyond its last element.
+// A list, which has room for a vector beyond its last element.
 template <class Type, class Score>
 GumbelBest gumbel_list(const RowView &list, const Score &score_of,
                        const contract::RandomStream &random, int64_t begin, int64_t end,

@@ -1,4 +1,4 @@
-// Random words, a stream or an id in each lane.
+// Random words, for one stream or id per lane.
 #pragma once
 
 #include "contract/philox.h"

@@ -45,10 +45,10 @@ SAMPLER_INLINE int64_t scan_blocks(F32, const float *p, int64_t count, float *ma
   return i;
 }
 
-// What there is of bad 16-bit floats among those seen. Of logits the NaNs: adding to one what the
-// first NaN lacks to 2^15 changes the sign bit, and no other value's. Of probabilities the values
-// with a sign, the lowest of them: as unsigned integers they are the larger the lower they are. (A
-// NaN without a sign is above +inf.)
+// The bad 16-bit floats among those seen. Bad logits are NaNs: adding what the first NaN lacks to
+// 2^15 changes the sign bit of a NaN, and of no other value. Bad probabilities are those with a
+// sign, of which the lowest is kept: the lower the value, the larger the unsigned integer. (A NaN
+// without a sign is above +inf.)
 template <class Type, bool kIsProbability>
 class BadHalves {
  public:
@@ -68,8 +68,8 @@ class BadHalves {
   Halves seen_ = splat_halves(0), to_sign_ = splat_halves(0x8000 - Type::kFirstNaN);
 };
 
-// 16-bit floats are compared as the integers that their bits are. As signed ones the largest is
-// that of the values where any is positive. Where all have a sign, the smallest unsigned one is.
+// 16-bit floats are compared as integers with the same bits. If any value is positive, the largest
+// signed integer is that of the largest value. If all have a sign, the smallest unsigned one is.
 template <class Type, bool kIsProbability>
 SAMPLER_INLINE int64_t scan_blocks(Type, const uint16_t *p, int64_t count, float *maxima,
                                    Scanned<kIsProbability> *scanned) {
