@@ -1,6 +1,6 @@
 // Verification of a chain of drafts per row, which contract/chain.h decides.
 //
-// Of given probabilities only the drafts' entries are read until the first rejection, then one row
+// Only the drafts' entries of given probabilities are read until the first rejection, then one row
 // of each model, in three passes (the second and third from shared memory where it holds the row).
 // Rows of logits are read once a position.
 #pragma once

@@ -296,7 +296,7 @@ SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribut
   distribution->own_weight = own_weight;
 }
 
-// Of all tokens. The row is good.
+// The distribution of all tokens. The row is good.
 template <class Context, class Row>
 SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const Row &row,
                                                     const RowSummary &summary, float temperature) {

@@ -15,7 +15,7 @@ int64_t tiles_of(int64_t num_cols) {
   return (num_cols + kVector - 1 + kTile - 1) / kTile;
 }
 
-// Of a block's part of a row.
+// The bytes of a block's part of a row.
 int64_t bytes_per_block(const Extent &extent, int team_size) {
   return (tiles_of(extent.num_cols) + team_size - 1) / team_size * kTile * extent.element_bytes;
 }

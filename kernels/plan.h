@@ -28,7 +28,7 @@ struct Plan {
   SAMPLER_HD size_t shared_bytes() const { return sizeof(TeamShared) + size_t(row_cache_bytes); }
 };
 
-// What of a request matters to the layout.
+// What matters to the layout in a request.
 struct Extent {
   int64_t num_rows;  // of output
   int64_t num_cols;
@@ -56,7 +56,7 @@ inline bool needs_bitmaps(const Extent &extent) {
   return extent.has_candidates && extent.num_cols > kListCapacity;
 }
 
-// What of a device matters to the layout.
+// What matters to the layout in a device.
 struct DeviceShape {
   int num_multiprocessors;
   size_t shared_bytes_per_block;  // at most, opted in

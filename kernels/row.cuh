@@ -130,7 +130,7 @@ class TeamRow {
   SAMPLER_DEVICE int count() const { return source_.count; }
   SAMPLER_DEVICE uint32_t id(int index) const { return uint32_t(source_.id(index)); }
 
-  // Of this warp's part of the row; that of the first warp's may begin before the row.
+  // The start of this warp's part of the row; the first warp's may begin before the row.
   SAMPLER_DEVICE int first_index() const { return tiles_.begin * kTile - source_.lead; }
 
   // The pass that reads the source, and leaves in shared memory what fits.

@@ -200,7 +200,7 @@ struct KeyBins {
   uint64_t base;
   int shift;
 
-  // Of a range that is more than one key. `order_shift`: bits below which keys only say which token
+  // For a range of more than one key. `order_shift`: bits below which keys only say which token
   // it is. Where tokens differ above them, a bin holds whole values.
   SAMPLER_HD static KeyBins of(const KeyRange &range, int order_shift) {
     const bool splits_values = range.low >> order_shift != range.high >> order_shift;
@@ -413,7 +413,7 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   range->count = int(shared.found[2]);
   range->count_above += int(shared.found[3]);
   bins.narrow(ctx, int(shared.found[0]), range);
-  // Where all lies close together, or is equal, the next bins need not cover what holds nothing.
+  // If all values are close or equal, the next bins need not cover ranges that hold nothing.
   if (range->high > all.max(2)) range->high = all.max(2);
   if (range->low < ~all.max(3)) range->low = ~all.max(3);
   return true;

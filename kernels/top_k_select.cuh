@@ -29,7 +29,7 @@ class SelectTeam {
  private:
   using Row = TeamRow<Context, StoredRow>;
 
-  // Of a run that might fill the list so many will do, rather than one histogram more.
+  // This many of a run that might fill the list will do; it saves one histogram.
   static constexpr int kEnough = kListCapacity * 2 / 3;
 
   SAMPLER_DEVICE int wanted_count(int64_t index) const {

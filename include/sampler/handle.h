@@ -121,7 +121,7 @@ typedef struct sampler_options {
   int32_t reserved;
 } sampler_options;
 
-/* Fills `options` with the defaults: all 0 but for struct_size and abi_version. `struct_size` is
+/* Fills `options` with the defaults: all 0 except struct_size and abi_version. `struct_size` is
  * the size of the caller's struct; what a newer one has more is set to 0. */
 SAMPLER_API sampler_status sampler_options_init(sampler_options *options, size_t struct_size);
 

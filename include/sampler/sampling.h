@@ -19,7 +19,7 @@
  *   args.out_logprobs = logprobs;        float, [input.num_rows]
  *   status = sampler_sample(sampler, &args);
  *
- * Argument structs are all 0 but for struct_size. They grow at the end only, and a member that is
+ * Argument structs are all 0 except struct_size. They grow at the end only, and a member that is
  * added is off when it is 0: a program that was compiled with older headers stays right. Structs
  * that they point to have a struct_size of their own, are host memory on every handle, and are read
  * during the call.
@@ -180,7 +180,7 @@ typedef struct sampler_filter_args {
   const sampler_params *params;
   const sampler_row_params *row_params;
 
-  /* PROBABILITIES: the softmax of the kept tokens, which sums to 1 but for rounding; one-hot when
+  /* PROBABILITIES: the softmax of the kept tokens, which sums to 1 up to rounding; one-hot when
    * greedy; exactly 0 in every element of a bad row. VALUES: the kept logits unchanged, -inf
    * elsewhere; a bad row is copied as it is. VALUES needs logits. */
   sampler_output_kind output_kind;

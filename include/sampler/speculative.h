@@ -130,7 +130,7 @@ typedef struct sampler_residual_args {
   /* SAMPLER_F32, or target.dtype. */
   sampler_dtype output_dtype;
 
-  /* [num_rows, num_cols] Probabilities, which sum to 1 but for rounding, exactly 0 where nothing is
+  /* [num_rows, num_cols] Probabilities, which sum to 1 up to rounding, exactly 0 where nothing is
    * left; 0 in every element of a bad row. Rows start output_stride elements apart, at least
    * num_cols; 0: num_cols. Required. */
   void *output;

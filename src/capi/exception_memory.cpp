@@ -14,7 +14,7 @@
 
 namespace {
 
-// Of the C++ runtime in front of an exception. It writes 128 bytes of them.
+// Room for the C++ runtime in front of an exception. It writes 128 bytes of it.
 constexpr std::size_t kHeaderBytes = 256;
 
 // The library's own exceptions have 16 bytes at most.

@@ -168,7 +168,7 @@ void check_probabilities(Check &check, const char *name, const contract::Rows &r
   }
 }
 
-// Of a deterministic drafter only.
+// For a deterministic drafter only.
 void read_draft_tokens(Check &check, const sampler_residual_args &args, ResidualRequest *request) {
   request->token_id_type = read_token_id_type(check, args.token_id_type);
   if (!check.ok()) return;

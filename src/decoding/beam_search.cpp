@@ -244,8 +244,8 @@ class BeamSearch {
     text.num_beams = next_.size();
   }
 
-  // Of the next beams of a parent one takes over its slot, the first that goes on where there is
-  // one. The others get slots that nobody has, to which what is in the parent's is copied.
+  // One of a parent's next beams takes over its slot: the first that goes on, if there is one. The
+  // others get free slots, to which the contents of the parent's are copied.
   void share_slots() {
     is_taken_.clear();
     is_taken_.fill(size_t(args_.num_beams), false);
@@ -327,7 +327,7 @@ class BeamSearch {
   Array<Beam> beams_;
   Array<BeamText> texts_;
   Array<Feed> feeds_;
-  // Of the text that is worked on.
+  // For the text that is worked on.
   Array<Candidate> candidates_;
   Array<Beam> next_;
   Array<Copy> copies_;

@@ -56,7 +56,7 @@ double CostCurve::at(int64_t rows) const {
     if (points_[i].is_known) points[1] = &points_[i];
   }
   if (!points[0]) return points[1]->cost;
-  // Of a single one, as if each row cost as much.
+  // With a single point, as if each row cost as much.
   const double slope =
       points[1] ? (points[1]->cost - points[0]->cost) / (points[1]->rows - points[0]->rows)
                 : points[0]->cost / points[0]->rows;
@@ -86,7 +86,7 @@ double MeasuredGamma::loss(int64_t num_texts, int64_t gamma) const {
          expected_tokens(gamma) * target_.at(num_texts);
 }
 
-// Of the gammas from `least` on the one of most tokens for their cost.
+// The gamma, from `least` on, that gives the most tokens for its cost.
 int64_t MeasuredGamma::best(int64_t num_texts, int64_t least) const {
   int64_t best = least;
   double best_rate = 0;

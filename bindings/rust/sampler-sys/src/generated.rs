@@ -402,7 +402,7 @@ structs! {
         num_slots: i64 = 0;
         params: *const sampler_params = null();
         row_params: *const sampler_row_params = null();
-        /// PROBABILITIES: the softmax of the kept tokens, which sums to 1 but for rounding; one-hot when
+        /// PROBABILITIES: the softmax of the kept tokens, which sums to 1 up to rounding; one-hot when
         /// greedy; exactly 0 in every element of a bad row. VALUES: the kept logits unchanged, -inf
         /// elsewhere; a bad row is copied as it is. VALUES needs logits.
         output_kind: sampler_output_kind = 0;
@@ -514,7 +514,7 @@ structs! {
         token_id_type: sampler_id_type = 0;
         /// SAMPLER_F32, or target.dtype.
         output_dtype: sampler_dtype = 0;
-        /// [num_rows, num_cols] Probabilities, which sum to 1 but for rounding, exactly 0 where nothing is
+        /// [num_rows, num_cols] Probabilities, which sum to 1 up to rounding, exactly 0 where nothing is
         /// left; 0 in every element of a bad row. Rows start output_stride elements apart, at least
         /// num_cols; 0: num_cols. Required.
         output: *mut c_void = null_mut();
@@ -541,7 +541,7 @@ functions! {
     /// failing call on this thread. Up to 256 threads have one without any memory being taken; a further
     /// one takes it from malloc, and has "" where there is none.
     fn sampler_last_error() -> *const c_char;
-    /// Fills `options` with the defaults: all 0 but for struct_size and abi_version. `struct_size` is
+    /// Fills `options` with the defaults: all 0 except struct_size and abi_version. `struct_size` is
     /// the size of the caller's struct; what a newer one has more is set to 0.
     fn sampler_options_init(options: *mut sampler_options, struct_size: usize) -> sampler_status;
     /// Creates a sampler. `options` NULL: a CPU sampler with one thread and no workspace.

@@ -136,7 +136,7 @@ class GumbelScan {
   Floats best_index_ = as_floats(splat(int32_t(-1)));
 };
 
-// A row, whose ids are its indices: words are made for 64 neighbours at once.
+// The best element of a row, whose ids are its indices. Words are made for 64 neighbours at once.
 template <class Type, class Score>
 GumbelBest gumbel_row(const RowView &row, const Score &score_of,
                       const contract::RandomStream &random, int64_t begin, int64_t end,
@@ -158,7 +158,7 @@ GumbelBest gumbel_row(const RowView &row, const Score &score_of,
   return scan.result();
 }
 
-// A list, which has room for a vector beyond its last element.
+// The best element of a list, which has room for a vector beyond its last element.
 template <class Type, class Score>
 GumbelBest gumbel_list(const RowView &list, const Score &score_of,
                        const contract::RandomStream &random, int64_t begin, int64_t end,
