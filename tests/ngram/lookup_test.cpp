@@ -276,7 +276,8 @@ TEST(LookupInterface, ContextsMayGoOnFromTheLastOne) {
         if (HasFatalFailure()) return;
         const std::size_t num_more = context.size() - text.size();
         if (num_more > 0 && random() % 8 == 0) context.resize(text.size() + random() % num_more);
-        if (num_more > 0 && random() % 4 == 0) context[text.size() + random() % num_more] = any();
+        const std::size_t num_left = context.size() - text.size();
+        if (num_left > 0 && random() % 4 == 0) context[text.size() + random() % num_left] = any();
         for (std::size_t n = random() % 3; n > 0; --n) context.push_back(any());
         if (random() % 2) context.push_back(lookup.next(context).token_id);
       }
