@@ -83,17 +83,6 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
   }
 }
 
-inline int64_t num_rows_of(const contract::RowsRequest &request) {
-  return request.input.num_rows;
-}
-inline int64_t num_rows_of(const contract::SelectRequest &request) {
-  return request.input.num_rows;
-}
-template <class Request>
-int64_t num_rows_of(const Request &request) {
-  return request.num_rows;
-}
-
 // `to_request(check, args, handle)`, checked.
 template <class Request, class Args>
 using ToRequest = Request (*)(Check &, const Args &, const sampler_handle &);
@@ -104,7 +93,7 @@ void check_and_run(Check &check, const sampler_handle &handle, const Request &re
   check.workspace(exec.workspace, exec.workspace_bytes);
   check.overlaps();
   if (handle.check_pointers) check_places(check, handle);
-  if (!check.ok() || num_rows_of(request) == 0) return;
+  if (!check.ok() || contract::num_output_rows(request) == 0) return;
   void *workspace = find_workspace(check, handle, exec, needed_workspace(handle, request));
   if (check.ok()) run_on_device(check, handle, request, workspace, exec.stream);
 }
@@ -142,7 +131,7 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     if (!shapes.read("args", user_args, &args)) return shapes.status();
     const Request request = to_request(shapes, args, *handle);
     if (shapes.ok())
-      *out_bytes = num_rows_of(request) == 0 ? 0 : needed_workspace(*handle, request);
+      *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);
     return shapes.status();
   });
 }
