@@ -3,6 +3,7 @@
 
 #include "capi/handle_impl.h"
 #include "capi/operations.h"
+#include "capi/structs.h"
 
 namespace sampler::capi {
 
@@ -11,8 +12,7 @@ namespace {
 // Arguments of a full call, all else 0.
 template <class Args>
 Args args_of(sampler_stream stream) {
-  Args args = {};
-  args.struct_size = sizeof args;
+  Args args = sized<Args>();
   args.exec.stream = stream;
   return args;
 }

@@ -35,6 +35,14 @@ SAMPLER_ZERO_TRAITS(sampler_capabilities)
 SAMPLER_DEFAULT_TRAITS(sampler_params)
 SAMPLER_DEFAULT_TRAITS(sampler_options)
 
+// A struct as the library itself makes one: all 0 except its size.
+template <class Struct>
+Struct sized() {
+  Struct result = {};
+  result.struct_size = sizeof result;
+  return result;
+}
+
 // No released struct is larger; a size above it is an uninitialised one.
 constexpr size_t kMaxStructSize = 65536;
 

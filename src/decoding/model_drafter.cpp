@@ -124,7 +124,7 @@ class ModelDrafter : public Drafter {
     sampler_params params = sampler_params_default();
     const sampler_params *const given = generation_->args().params;
     if (given) params.temperature = given->temperature;
-    auto args = make_args<sampler_filter_args>();
+    auto args = capi::sized<sampler_filter_args>();
     args.input = rows_of(model_, rows_at(0), num_rows);
     args.params = &params;
     args.output = probabilities_.data();

@@ -52,7 +52,7 @@ class NgramDrafter : public Drafter {
       first_rows_.push_back(num_rows);
       num_rows += chain.num_drafts + 1;
     }
-    auto args = make_args<sampler_select_args>();
+    auto args = capi::sized<sampler_select_args>();
     args.input = rows_of(generation_->target(), rows, num_rows);
     args.num_selected = args_.filler_top_k;
     args.out_token_ids = selected_.data();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "capi/structs.h"
 #include "decoding/cached_model.h"
 #include "decoding/device_memory.h"
 #include "decoding/failure.h"
@@ -32,14 +33,6 @@ inline sampler_rows rows_of(const sampler_model &model, const LogitRows &logits,
   rows.row_stride = logits.row_stride;
   rows.dtype = model.logits_dtype;
   return rows;
-}
-
-// Arguments of an operation, all else 0.
-template <class Args>
-Args make_args() {
-  Args args = {};
-  args.struct_size = sizeof args;
-  return args;
 }
 
 // What the operations of a loop work in, one after the other.
@@ -110,7 +103,7 @@ class TokenSampler {
   // The tokens of all draws that were added, -1 of bad rows even where the handle has a fallback
   // token, of so many rows of logits. Valid until the next draw().
   const int32_t *draw(const LogitRows &logits, int64_t num_rows, Workspace *workspace) {
-    auto args = make_args<sampler_sample_args>();
+    auto args = capi::sized<sampler_sample_args>();
     const size_t num_draws = rows_.values().size();
     args.input = rows_of(model_, logits, num_rows);
     args.row_indices = rows_.upload();

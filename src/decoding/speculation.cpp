@@ -124,7 +124,7 @@ class Speculation {
       randomness_.add(chain.text->seed, uint64_t(chain.text->num_new()));
     }
     const auto num_chains = int64_t(chains_.size());
-    auto args = make_args<sampler_verify_args>();
+    auto args = capi::sized<sampler_verify_args>();
     args.target =
         rows_of(generation_->target(), {target_.logits().data, 0}, num_chains * (num_drafts + 1));
     if (num_drafts > 0 && drafter_->rows().data) {
