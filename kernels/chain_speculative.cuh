@@ -36,9 +36,9 @@ class ChainTeam {
 
   SAMPLER_DEVICE void run_row(int64_t index) {
     Chain chain = contract::make_chain(request_, index);
-    uint32_t status = contract::check_chain(request_, chain);
-    if (status == row_status::kOk) status = verify(&chain);
-    if (status == row_status::kOk) status = find_last_token(&chain);
+    uint32_t status = chain.status;
+    if (status == SAMPLER_ROW_OK) status = verify(&chain);
+    if (status == SAMPLER_ROW_OK) status = find_last_token(&chain);
     // Every thread has read what the row's outputs may be written over: the counts.
     write(chain, status);
   }
@@ -72,13 +72,13 @@ class ChainTeam {
   SAMPLER_DEVICE_CALL uint32_t load(const Chain &chain, Position *position, RowSummary *summary) {
     const StoredRow &stored = position->stored;
     if (!contract::has_valid_count(stored, request_.target.num_cols))
-      return row_status::kInvalidCandidate;
+      return SAMPLER_ROW_INVALID_CANDIDATE;
     Row row(team_.ctx, stored, row_cache_);
-    const bool given = stored.kind == InputKind::kProbabilities;
+    const bool given = stored.kind == SAMPLER_PROBABILITIES;
     const int num_maxima = given ? 0 : wanted_group_maxima(chain.parameters, stored.count);
     *summary = load_row(team_, row, num_maxima, bitmap_);
-    if (given && summary->status == row_status::kEmpty) return row_status::kOk;
-    if (!given && summary->status == row_status::kOk) {
+    if (given && summary->status == SAMPLER_ROW_EMPTY) return SAMPLER_ROW_OK;
+    if (!given && summary->status == SAMPLER_ROW_OK) {
       ListState list;
       position->distribution = make_distribution(team_, row, *summary, chain.parameters,
                                                  request_.parameters.rules, &list);
@@ -89,19 +89,19 @@ class ChainTeam {
   // The probability of `id` in a row. Of given probabilities no other element is read.
   SAMPLER_DEVICE_CALL uint32_t look_up(const Chain &chain, const contract::RowView &view,
                                        int64_t id, float *probability) {
-    if (view.kind == InputKind::kProbabilities && !view.ids) {
+    if (view.kind == SAMPLER_PROBABILITIES && !view.ids) {
       if (!contract::has_valid_count(view, request_.target.num_cols)) {
-        return row_status::kInvalidCandidate;
+        return SAMPLER_ROW_INVALID_CANDIDATE;
       }
       *probability = id < view.count ? view.value(id) : 0.0f;
       const bool valid = contract::is_valid_value(view.kind, *probability);
-      return valid ? row_status::kOk : row_status::kInvalidValue;
+      return valid ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_VALUE;
     }
     Position position = {};
     position.stored = stored_row(view);
     RowSummary summary = {};
     const uint32_t status = load(chain, &position, &summary);
-    if (status == row_status::kOk) *probability = position.probability_of(id);
+    if (status == SAMPLER_ROW_OK) *probability = position.probability_of(id);
     return status;
   }
 
@@ -109,7 +109,7 @@ class ChainTeam {
   SAMPLER_DEVICE uint32_t find_first(const Chain &chain, int position, int64_t *id) {
     const StoredRow stored = stored_row(contract::target_view(request_, chain.row, position));
     if (!contract::has_valid_count(stored, request_.target.num_cols)) {
-      return row_status::kInvalidCandidate;
+      return SAMPLER_ROW_INVALID_CANDIDATE;
     }
     Row row(team_.ctx, stored, row_cache_);
     const RowSummary summary = load_row(team_, row, 0, bitmap_);
@@ -122,11 +122,11 @@ class ChainTeam {
     RowSummary summary = {};
     source.target.stored = stored_row(contract::target_view(request_, chain->row, chain->emitted));
     uint32_t status = load(*chain, &source.target, &summary);
-    if (status != row_status::kOk) return status;
+    if (status != SAMPLER_ROW_OK) return status;
     if (chain->greedy) {
-      if (summary.first < contract::lowest_cut(request_.target.kind)) return row_status::kEmpty;
+      if (summary.first < contract::lowest_cut(request_.target.kind)) return SAMPLER_ROW_EMPTY;
       chain->last_token = contract::id_of_rank(summary.first);
-      return row_status::kOk;
+      return SAMPLER_ROW_OK;
     }
     source.take_shape();
     const int64_t rejected = contract::rejected_draft(request_, *chain);
@@ -135,7 +135,7 @@ class ChainTeam {
       RowSummary unused = {};
       source.draft.stored = stored_row(contract::draft_view(request_, chain->row, chain->emitted));
       status = load(*chain, &source.draft, &unused);
-      if (status != row_status::kOk) return status;
+      if (status != SAMPLER_ROW_OK) return status;
     }
     return contract::draw_last_token(chain, rejected, [&](int64_t removed, int64_t *id) {
       source.is_residual = removed >= 0;

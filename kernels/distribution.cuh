@@ -19,7 +19,6 @@ namespace sampler::kernels {
 using contract::FilterRules;
 using contract::RowParameters;
 using contract::RowScale;
-using contract::TieRule;
 
 struct Distribution : contract::Distribution {
   int64_t kept_count;
@@ -89,7 +88,7 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_m
                                         uint32_t *bitmap,
                                         contract::Use use = contract::Use::kDraw) {
   Context &ctx = team.ctx;
-  const InputKind kind = row.kind();
+  const sampler_input_kind kind = row.kind();
   Rank first = 0;
   bool bad_value = false;
   row.load_each([&](float x, uint32_t id) {
@@ -114,9 +113,9 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_m
   result.group_max = uint64_t(~uint32_t(all.max(1))) << 32;
   const bool any_bad_value = all.sum(2) != 0;
   if (row.source().ids && has_bad_ids(team, row, bitmap)) {
-    result.status = row_status::kInvalidCandidate;
+    result.status = SAMPLER_ROW_INVALID_CANDIDATE;
   } else if (any_bad_value) {
-    result.status = row_status::kInvalidValue;
+    result.status = SAMPLER_ROW_INVALID_VALUE;
   } else {
     result.status = contract::check_first(kind, result.first, use);
   }
@@ -160,18 +159,19 @@ class TeamFilters {
   SAMPLER_DEVICE Rank everything() const { return contract::lowest_cut(row_.kind()); }
   SAMPLER_DEVICE Rank shorter(Rank a, Rank b) const { return a > b ? a : b; }
 
-  SAMPLER_DEVICE_CALL Rank top_k(int k, TieRule ties, Rank seen) {
+  SAMPLER_DEVICE_CALL Rank top_k(int k, sampler_tie_rule ties, Rank seen) {
     const Rank low = summary_.group_max > seen ? summary_.group_max : seen;
-    const Search search = {low, summary_.first, uint64_t(k), list_limit(k), ties == TieRule::kKeep};
+    const Search search = {low, summary_.first, uint64_t(k), list_limit(k),
+                           ties == SAMPLER_TIES_KEEP};
     const Rank last = find(search, CountTokens());
-    if (list_.count < 0 && ties == TieRule::kExact && k <= search.limit) {
+    if (list_.count < 0 && ties == SAMPLER_TIES_EXACT && k <= search.limit) {
       list_.count = make_list<RankOrder>(team_, row_, [last](Rank rank) { return rank >= last; });
       list_.floor = last;
     }
     return with_ties(last, ties, seen);
   }
 
-  SAMPLER_DEVICE_CALL Rank top_p(float p, TieRule ties, Rank seen) {
+  SAMPLER_DEVICE_CALL Rank top_p(float p, sampler_tie_rule ties, Rank seen) {
     const RowScale scale = scale_;
     const auto weight = [scale](uint64_t key) {
       return contract::weight(scale, RankOrder::value(key));
@@ -182,7 +182,7 @@ class TeamFilters {
     const uint64_t light = (total - threshold) / uint64_t(row_.count());
     const Rank heavy = lowest_rank(seen, light);
     const Search search = {heavy, summary_.first, threshold > 0 ? threshold : 1, kBinLimit,
-                           ties == TieRule::kKeep};
+                           ties == SAMPLER_TIES_KEEP};
     return with_ties(find(search, weight), ties, seen);
   }
 
@@ -193,8 +193,8 @@ class TeamFilters {
  private:
   SAMPLER_DEVICE float scale_max() const { return contract::value_of_rank(summary_.first); }
 
-  SAMPLER_DEVICE Rank with_ties(Rank last, TieRule ties, Rank seen) const {
-    if (ties == TieRule::kExact) return last;
+  SAMPLER_DEVICE Rank with_ties(Rank last, sampler_tie_rule ties, Rank seen) const {
+    if (ties == SAMPLER_TIES_EXACT) return last;
     return shorter(contract::cut_with_ties(last), seen);
   }
 
@@ -332,7 +332,7 @@ SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &ro
     return unfiltered_distribution(team, row, summary, parameters.temperature);
   }
   const float max = contract::value_of_rank(summary.first);
-  const bool at_1 = rules.temperature_order == contract::TemperatureOrder::kLast;
+  const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
   const float filtered_at = at_1 ? 1.0f : parameters.temperature;
   const RowScale scale = contract::row_scale(row.kind(), max, filtered_at);
   TeamFilters<Context, Row> filters(team, row, summary, scale, list);

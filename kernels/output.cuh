@@ -15,7 +15,7 @@ struct OutputRows {
   void *values;
   int64_t num_cols;
   int64_t stride;
-  Dtype dtype;
+  sampler_dtype dtype;
 
   SAMPLER_DEVICE void store(int64_t element, float x) const {
     contract::store_value(values, dtype, element, x);
@@ -24,7 +24,7 @@ struct OutputRows {
   // In one piece where the output is aligned as the input is.
   template <class Context>
   SAMPLER_DEVICE void store_vector(Context &ctx, int64_t element, const float (&x)[kVector]) const {
-    if (dtype == Dtype::kF32) {
+    if (dtype == SAMPLER_F32) {
       float *output = static_cast<float *>(values) + element;
       if (elements_to_alignment(output, dtype) == 0) {
         Vector32 raw;
@@ -38,7 +38,7 @@ struct OutputRows {
         Vector16 raw;
         for (int i = 0; i < kVector; ++i) {
           raw.element[i] =
-              dtype == Dtype::kF16 ? contract::narrow_f16(x[i]) : contract::narrow_bf16(x[i]);
+              dtype == SAMPLER_F16 ? contract::narrow_f16(x[i]) : contract::narrow_bf16(x[i]);
         }
         ctx.store_vector(reinterpret_cast<Vector16 *>(output), raw);
         return;

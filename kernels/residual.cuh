@@ -25,7 +25,7 @@ struct Position {
   Distribution distribution;  // of logits
 
   SAMPLER_HD float probability(float x, uint32_t id) const {
-    if (stored.kind == InputKind::kProbabilities) return x;
+    if (stored.kind == SAMPLER_PROBABILITIES) return x;
     return distribution.probability(x, contract::rank_of(x, id));
   }
 
@@ -57,14 +57,14 @@ struct ResidualRow {
   const void *ids;
   int count;
   int lead;
-  InputKind kind;
+  sampler_input_kind kind;
 
   // Once the target is known.
   SAMPLER_DEVICE void take_shape() {
     ids = target.stored.ids;
     count = target.stored.count;
     lead = target.stored.lead;
-    kind = InputKind::kProbabilities;
+    kind = SAMPLER_PROBABILITIES;
   }
 
   SAMPLER_DEVICE int64_t id(int index) const { return target.stored.id(index); }
@@ -115,8 +115,8 @@ SAMPLER_DEVICE bool load_residual(Team<Context> &team, TeamRow<Context, Residual
     const Rank rank = contract::rank_of(x, id);
     if (rank > first) first = rank;
   });
-  const RowSummary summary = {row_status::kOk, team.max(first), 0};
-  if (summary.first < contract::lowest_cut(InputKind::kProbabilities)) return false;
+  const RowSummary summary = {SAMPLER_ROW_OK, team.max(first), 0};
+  if (summary.first < contract::lowest_cut(SAMPLER_PROBABILITIES)) return false;
   *distribution = unfiltered_distribution(team, row, summary, 1.0f);
   return true;
 }
@@ -140,14 +140,14 @@ class ResidualTeam {
       source.removed = contract::load_id(request_.draft_token_ids, request_.token_id_type, index);
     }
     source.is_residual = source.removed >= 0 && source.removed < request_.target.num_cols;
-    const uint32_t draft_status = source.is_residual ? row_status::kOk : row_status::kInvalidDraft;
+    const uint32_t draft_status = source.is_residual ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_DRAFT;
     uint32_t status = check(request_.target, index, &source.target);
     source.take_shape();
-    if (status == row_status::kOk && source.has_draft) {
+    if (status == SAMPLER_ROW_OK && source.has_draft) {
       status = check(request_.draft, index, &source.draft);
-      if (status == row_status::kEmpty) status = row_status::kOk;  // takes nothing away
+      if (status == SAMPLER_ROW_EMPTY) status = SAMPLER_ROW_OK;  // takes nothing away
     }
-    if (status != row_status::kOk) {
+    if (status != SAMPLER_ROW_OK) {
       write_bad(index);
     } else if (!write_good(index, source)) {
       source.is_residual = false;  // it is zero everywhere

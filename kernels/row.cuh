@@ -14,11 +14,7 @@
 
 namespace sampler::kernels {
 
-using contract::Dtype;
-using contract::IdType;
-using contract::InputKind;
 using contract::Rank;
-namespace row_status = contract::row_status;
 
 constexpr int kVector = 4;           // elements that a lane takes at once
 constexpr int kTile = 32 * kVector;  // elements that a warp takes at once
@@ -35,12 +31,12 @@ struct alignas(8) Vector16 {
   uint16_t element[kVector];
 };
 
-SAMPLER_DEVICE inline void widen(const Vector32 &raw, Dtype, float (&x)[kVector]) {
+SAMPLER_DEVICE inline void widen(const Vector32 &raw, sampler_dtype, float (&x)[kVector]) {
   for (int i = 0; i < kVector; ++i) x[i] = raw.element[i];
 }
 
-SAMPLER_DEVICE inline void widen(const Vector16 &raw, Dtype dtype, float (&x)[kVector]) {
-  if (dtype == Dtype::kBf16) {
+SAMPLER_DEVICE inline void widen(const Vector16 &raw, sampler_dtype dtype, float (&x)[kVector]) {
+  if (dtype == SAMPLER_BF16) {
     for (int i = 0; i < kVector; ++i) x[i] = contract::widen_bf16(raw.element[i]);
   } else {
     for (int i = 0; i < kVector; ++i) x[i] = contract::widen_f16(raw.element[i]);
@@ -56,7 +52,7 @@ struct StoredRow : contract::RowView {
 
   // Lowest bits of an element as f32 that its type does not have.
   SAMPLER_HD int unused_value_bits() const {
-    return dtype == Dtype::kBf16 ? 16 : dtype == Dtype::kF16 ? 13 : 0;
+    return dtype == SAMPLER_BF16 ? 16 : dtype == SAMPLER_F16 ? 13 : 0;
   }
 
   // Elements [index, index + kVector), all of them in the row.
@@ -64,7 +60,7 @@ struct StoredRow : contract::RowView {
   SAMPLER_DEVICE void load(Context &ctx, int index, float (&x)[kVector]) const {
     if ((index + lead) % kVector != 0) {
       for (int i = 0; i < kVector; ++i) x[i] = value(index + i);
-    } else if (dtype == Dtype::kF32) {
+    } else if (dtype == SAMPLER_F32) {
       const float *from = static_cast<const float *>(values) + index;
       widen(ctx.load_vector(reinterpret_cast<const Vector32 *>(from)), dtype, x);
     } else {
@@ -74,8 +70,8 @@ struct StoredRow : contract::RowView {
   }
 };
 
-SAMPLER_HD inline int elements_to_alignment(const void *values, Dtype dtype) {
-  const int log2_size = dtype == Dtype::kF32 ? 2 : 1;
+SAMPLER_HD inline int elements_to_alignment(const void *values, sampler_dtype dtype) {
+  const int log2_size = dtype == SAMPLER_F32 ? 2 : 1;
   return int((reinterpret_cast<uintptr_t>(values) >> log2_size) % kVector);
 }
 
@@ -126,7 +122,7 @@ class TeamRow {
   }
 
   SAMPLER_DEVICE const Source &source() const { return source_; }
-  SAMPLER_DEVICE InputKind kind() const { return source_.kind; }
+  SAMPLER_DEVICE sampler_input_kind kind() const { return source_.kind; }
   SAMPLER_DEVICE int count() const { return source_.count; }
   SAMPLER_DEVICE uint32_t id(int index) const { return uint32_t(source_.id(index)); }
 
@@ -282,7 +278,7 @@ class TeamRow {
         const int index = position - source_.lead;
         if (!is_inside(position)) {
           copy_edge(source_.values, source_.dtype, source_.count, index, slot(tile));
-        } else if (source_.dtype == Dtype::kF32) {
+        } else if (source_.dtype == SAMPLER_F32) {
           ctx_.copy_async(reinterpret_cast<Vector32 *>(slot(tile)),
                           reinterpret_cast<const Vector32 *>(
                               static_cast<const float *>(source_.values) + index));
@@ -296,11 +292,11 @@ class TeamRow {
     }
   }
 
-  SAMPLER_DEVICE_CALL static void copy_edge(const void *values, Dtype dtype, int count, int index,
-                                            char *slot) {
+  SAMPLER_DEVICE_CALL static void copy_edge(const void *values, sampler_dtype dtype, int count,
+                                            int index, char *slot) {
     for (int i = 0; i < kVector; ++i) {
       if (index + i < 0 || index + i >= count) continue;
-      if (dtype == Dtype::kF32) {
+      if (dtype == SAMPLER_F32) {
         reinterpret_cast<float *>(slot)[i] = static_cast<const float *>(values)[index + i];
       } else {
         reinterpret_cast<uint16_t *>(slot)[i] = static_cast<const uint16_t *>(values)[index + i];
@@ -310,12 +306,12 @@ class TeamRow {
 
   SAMPLER_DEVICE void read(int tile, float (&x)[kVector]) const {
     if constexpr (kIsCopied) {
-      if (source_.dtype != Dtype::kF32) {
+      if (source_.dtype != SAMPLER_F32) {
         widen(ctx_.load_vector(reinterpret_cast<const Vector16 *>(slot(tile))), source_.dtype, x);
         return;
       }
     }
-    widen(ctx_.load_vector(reinterpret_cast<const Vector32 *>(slot(tile))), Dtype::kF32, x);
+    widen(ctx_.load_vector(reinterpret_cast<const Vector32 *>(slot(tile))), SAMPLER_F32, x);
   }
 
   SAMPLER_DEVICE void load(int tile, float (&x)[kVector]) const {

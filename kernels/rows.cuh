@@ -13,7 +13,6 @@
 
 namespace sampler::kernels {
 
-using contract::RowOutput;
 using contract::RowsRequest;
 
 template <class Context>
@@ -32,28 +31,23 @@ class RowsTeam {
 
   SAMPLER_DEVICE_CALL void run_row(int64_t index) {
     const StoredRow stored = stored_row(contract::row_view(request_.input, index));
-    const int64_t slot = request_.slots[index];
-    uint32_t status = contract::check_slot(request_.slots, slot);
     RowParameters parameters = {};
-    if (status == row_status::kOk) {
-      parameters = request_.parameters.of(slot);
-      status = contract::check_parameters(stored.kind, parameters);
-    }
+    uint32_t status = contract::read_parameters(request_, request_.slots[index], &parameters);
     if (!contract::has_valid_count(stored, request_.input.num_cols)) {
       StoredRow nothing = stored;
       nothing.count = 0;
-      if (status == row_status::kOk) status = row_status::kInvalidCandidate;
+      if (status == SAMPLER_ROW_OK) status = SAMPLER_ROW_INVALID_CANDIDATE;
       write_bad(index, Row(team_.ctx, nothing, row_cache_), status);
       return;
     }
     Row row(team_.ctx, stored, row_cache_);
-    if (status != row_status::kOk) {
+    if (status != SAMPLER_ROW_OK) {
       write_bad(index, row, status);
       return;
     }
     const RowSummary summary =
         load_row(team_, row, wanted_group_maxima(parameters, stored.count), bitmap_);
-    if (summary.status != row_status::kOk) {
+    if (summary.status != SAMPLER_ROW_OK) {
       write_bad(index, row, summary.status);
       return;
     }
@@ -65,10 +59,10 @@ class RowsTeam {
       if (is_mask()) return distribution.keeps(rank) ? x : contract::negative_infinity();
       return distribution.probability(x, rank);
     });
-    write_outcome(index, row_status::kOk, distribution.kept_count);
+    write_outcome(index, SAMPLER_ROW_OK, distribution.kept_count);
   }
 
-  SAMPLER_DEVICE bool is_mask() const { return request_.output_kind == RowOutput::kMask; }
+  SAMPLER_DEVICE bool is_mask() const { return request_.output_kind == SAMPLER_OUTPUT_VALUES; }
   SAMPLER_DEVICE OutputRows output() const {
     return output_rows(request_, request_.input.num_cols);
   }

@@ -49,27 +49,23 @@ class SampleTeam {
   // The outputs from `output` on that share its row and parameters. The result is the next one.
   SAMPLER_DEVICE int64_t run_shared(int64_t output, int64_t end) {
     const int64_t index = input_row(request_, output);
-    if (index < 0 || index >= request_.input.num_rows) {
-      write_bad(row_status::kInvalidIndex, output, output + 1);
+    RowParameters parameters = {};
+    uint32_t status = SAMPLER_ROW_INVALID_INDEX;
+    if (index >= 0 && index < request_.input.num_rows) {
+      status = contract::read_parameters(request_, request_.slots[output], &parameters);
+    }
+    if (status != SAMPLER_ROW_OK) {
+      write_bad(status, output, output + 1);
       return output + 1;
     }
-    const int64_t slot = request_.slots[output];
-    if (!request_.slots.has(slot)) {
-      write_bad(row_status::kInvalidSlot, output, output + 1);
-      return output + 1;
-    }
-    const RowParameters parameters = request_.parameters.of(slot);
     int64_t next = output + 1;
     while (request_.row_indices && next < end && input_row(request_, next) == index &&
            has_parameters(next, parameters)) {
       ++next;
     }
-    const uint32_t status = contract::check_parameters(request_.input.kind, parameters);
     const StoredRow stored = stored_row(contract::row_view(request_.input, index));
-    if (status != row_status::kOk) {
-      write_bad(status, output, next);
-    } else if (!contract::has_valid_count(stored, request_.input.num_cols)) {
-      write_bad(row_status::kInvalidCandidate, output, next);
+    if (!contract::has_valid_count(stored, request_.input.num_cols)) {
+      write_bad(SAMPLER_ROW_INVALID_CANDIDATE, output, next);
     } else {
       run_row(stored, parameters, output, next);
     }
@@ -86,12 +82,11 @@ class SampleTeam {
     Row row(team_.ctx, stored, row_cache_);
     const RowSummary summary =
         load_row(team_, row, wanted_group_maxima(parameters, stored.count), bitmap_);
-    if (summary.status != row_status::kOk) {
+    if (summary.status != SAMPLER_ROW_OK) {
       write_bad(summary.status, begin, end);
       return;
     }
-    const bool raw_logprobs =
-        request_.out_logprobs && request_.logprob_kind == contract::LogprobKind::kRaw;
+    const bool raw_logprobs = request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_RAW;
     const uint64_t raw_weight = raw_logprobs ? total_weight(team_, row, summary) : 0;
     ListState list;
     const Distribution distribution =
@@ -116,7 +111,7 @@ class SampleTeam {
 
   SAMPLER_DEVICE Token draw(const Row &row, const Distribution &distribution,
                             const DrawSource &source, const contract::RandomStream &random) {
-    if (request_.draw_method == contract::DrawMethod::kGumbel) {
+    if (request_.draw_method == SAMPLER_DRAW_GUMBEL) {
       return draw_gumbel(team_, row, distribution, source, random);
     }
     const uint64_t word = contract::random_word64(random, contract::Purpose::kSample, 0);
@@ -137,7 +132,7 @@ class SampleTeam {
 
   SAMPLER_DEVICE float logprob(const Token &token, const RowSummary &summary,
                                const Distribution &distribution, uint64_t raw_weight) const {
-    if (request_.logprob_kind == contract::LogprobKind::kRaw) {
+    if (request_.logprob_kind == SAMPLER_LOGPROB_RAW) {
       const RowScale at_1 =
           contract::row_scale(request_.input.kind, contract::value_of_rank(summary.first), 1.0f);
       return contract::log_probability(at_1, token.value, raw_weight);
@@ -156,7 +151,7 @@ class SampleTeam {
       request_.out_logprobs[output] = logprob(token, summary, distribution, raw_weight);
     }
     if (request_.out_values) request_.out_values[output] = token.value;
-    if (request_.out_row_status) request_.out_row_status[output] = row_status::kOk;
+    if (request_.out_row_status) request_.out_row_status[output] = SAMPLER_ROW_OK;
   }
 
   Team<Context> &team_;

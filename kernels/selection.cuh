@@ -533,7 +533,7 @@ SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, con
     }
     bool is_reached;
     const ValueBins value_bins = ValueBins::of(range, Order::unused_bits(row));
-    if (kWeighs && !is_narrowed && row.kind() == InputKind::kLogits &&
+    if (kWeighs && !is_narrowed && row.kind() == SAMPLER_LOGITS &&
         value_bins.bins_per_unit > 0.0f) {
       is_reached = narrow<Order>(team, row, measure, value_bins, &range);
     } else {

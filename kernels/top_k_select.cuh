@@ -40,7 +40,7 @@ class SelectTeam {
 
   SAMPLER_DEVICE void run_row(int64_t index) {
     const StoredRow stored = stored_row(contract::row_view(request_.input, index));
-    uint32_t status = row_status::kInvalidCandidate;
+    uint32_t status = SAMPLER_ROW_INVALID_CANDIDATE;
     int written = 0;
     if (contract::has_valid_count(stored, request_.input.num_cols)) {
       const int wanted = wanted_count(index);
@@ -48,7 +48,7 @@ class SelectTeam {
       const int num_maxima = wanted < stored.count && wanted <= kEnough ? wanted : 0;
       const RowSummary summary = load_row(team_, row, num_maxima, bitmap_, contract::Use::kOrder);
       status = summary.status;
-      if (status == row_status::kOk) written = write_tokens(index, row, summary, wanted);
+      if (status == SAMPLER_ROW_OK) written = write_tokens(index, row, summary, wanted);
     }
     write_rest(index, written);
     if (!team_.is_first_thread()) return;
@@ -140,7 +140,7 @@ class SelectTeam {
   SAMPLER_DEVICE void write_rest(int64_t index, int written) const {
     if (!team_.is_leader()) return;
     const float nothing =
-        request_.input.kind == InputKind::kLogits ? contract::negative_infinity() : 0.0f;
+        request_.input.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
     const int64_t begin = index * request_.num_selected;
     for (int64_t i = written + team_.ctx.thread(); i < request_.num_selected;
          i += Context::kThreads) {

@@ -72,11 +72,12 @@ void Check::range(const Name &name, int64_t value, int64_t low, int64_t end) {
   }
 }
 
-void Check::enumeration(const Name &name, int32_t value, int32_t count) {
+int32_t Check::enumeration(const Name &name, int32_t value, int32_t count) {
   if (value < 0 || value >= count) {
     fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %d; it must be one of its constants, 0 to %d",
          name.text().text, int(value), int(count - 1));
   }
+  return value;
 }
 
 void Check::zero(const Name &name, int64_t value) {

@@ -73,8 +73,8 @@ class Check {
   // low <= value < end.
   void range(const Name &name, int64_t value, int64_t low, int64_t end);
 
-  // value in [0, count).
-  void enumeration(const Name &name, int32_t value, int32_t count);
+  // value in [0, count). The result is the value.
+  int32_t enumeration(const Name &name, int32_t value, int32_t count);
 
   void zero(const Name &name, int64_t value);
   void not_nan(const Name &name, float value);

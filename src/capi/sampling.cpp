@@ -8,17 +8,9 @@ namespace sampler::capi {
 
 namespace {
 
-using contract::InputKind;
 using contract::RowsRequest;
 using contract::SampleRequest;
 using contract::SelectRequest;
-
-static_assert(int(contract::DrawMethod::kInverseCdf) == SAMPLER_DRAW_INVERSE_CDF &&
-              int(contract::DrawMethod::kGumbel) == SAMPLER_DRAW_GUMBEL);
-static_assert(int(contract::LogprobKind::kRaw) == SAMPLER_LOGPROB_RAW &&
-              int(contract::LogprobKind::kProcessed) == SAMPLER_LOGPROB_PROCESSED);
-static_assert(int(contract::RowOutput::kProbabilities) == SAMPLER_OUTPUT_PROBABILITIES &&
-              int(contract::RowOutput::kMask) == SAMPLER_OUTPUT_VALUES);
 
 // How many output rows there are, and which input row each draws from.
 void read_row_indices(Check &check, const sampler_sample_args &args, SampleRequest *request) {
@@ -45,13 +37,12 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
   request.parameters =
       read_parameters(check, args.params, args.row_params, request.input.kind, num_slots);
   request.random = read_random(check, args.random, num_slots);
-  request.draw_method = to_enum<contract::DrawMethod>(check, "draw_method", args.draw_method, 2);
-  request.logprob_kind =
-      to_enum<contract::LogprobKind>(check, "logprob_kind", args.logprob_kind, 2);
+  request.draw_method = check.enumeration("draw_method", args.draw_method, 2);
+  request.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 2);
   check.zero("reserved", args.reserved);
   request.bad_row_token = read_fallback_token(check, handle.fallback_token_id, request.input);
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
-  check.array("out_token_ids", args.out_token_ids, contract::size_of(request.out_token_ids.type),
+  check.array("out_token_ids", args.out_token_ids, contract::size_of_id(request.out_token_ids.type),
               num_rows, Access::kWrite, Need::kRequired);
   request.out_kept_counts =
       read_output_array(check, "out_kept_counts", args.out_kept_counts, num_rows);
@@ -69,9 +60,8 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args, const samp
   request.slots = read_slots(check, args.slots, args.num_slots, num_rows);
   request.parameters =
       read_parameters(check, args.params, args.row_params, request.input.kind, request.slots.count);
-  request.output_kind = to_enum<contract::RowOutput>(check, "output_kind", args.output_kind, 2);
-  if (request.output_kind == contract::RowOutput::kMask &&
-      request.input.kind == InputKind::kProbabilities) {
+  request.output_kind = check.enumeration("output_kind", args.output_kind, 2);
+  if (request.output_kind == SAMPLER_OUTPUT_VALUES && request.input.kind == SAMPLER_PROBABILITIES) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "input.kind is SAMPLER_PROBABILITIES; it must be SAMPLER_LOGITS where values are "
                "written");
@@ -96,7 +86,7 @@ SelectRequest to_request(Check &check, const sampler_select_args &args, const sa
   const int64_t count = check.ok() ? num_rows * args.num_selected : 0;
   check.array("out_values", args.out_values, contract::size_of(request.output_dtype), count,
               Access::kWrite);
-  check.array("out_token_ids", args.out_token_ids, contract::size_of(request.out_token_ids.type),
+  check.array("out_token_ids", args.out_token_ids, contract::size_of_id(request.out_token_ids.type),
               count, Access::kWrite, args.out_values ? Need::kOptional : Need::kRequired);
   request.out_counts = read_output_array(check, "out_counts", args.out_counts, num_rows);
   request.out_row_status =

@@ -12,7 +12,6 @@ namespace sampler::capi {
 namespace {
 
 using contract::ChainRequest;
-using contract::InputKind;
 using contract::ResidualRequest;
 
 constexpr int64_t kMaxDrafts = 65535;
@@ -121,7 +120,7 @@ void check_filters_have_logits(Check &check, const contract::Parameters &paramet
 void read_tokens_and_counts(Check &check, const sampler_verify_args &args, ChainRequest *request) {
   request->out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
   if (!check.ok()) return;
-  const size_t id_size = contract::size_of(request->out_token_ids.type);
+  const size_t id_size = contract::size_of_id(request->out_token_ids.type);
   const int64_t num_rows = request->num_rows;
   request->draft_token_ids = args.draft_token_ids;
   check.array("draft_token_ids", args.draft_token_ids, id_size, num_rows * args.num_drafts,
@@ -158,7 +157,7 @@ ChainRequest to_request(Check &check, const sampler_verify_args &args,
 
 // Rows of a residual: probabilities, not candidate lists.
 void check_probabilities(Check &check, const char *name, const contract::Rows &rows) {
-  if (rows.kind != InputKind::kProbabilities) {
+  if (rows.kind != SAMPLER_PROBABILITIES) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s.kind is %d; it must be SAMPLER_PROBABILITIES",
                name, int(rows.kind));
   }
@@ -178,7 +177,7 @@ void read_draft_tokens(Check &check, const sampler_residual_args &args, Residual
                "draft and draft_token_ids are set; one of them must be 0");
   }
   request->draft_token_ids = args.draft_token_ids;
-  check.array("draft_token_ids", args.draft_token_ids, contract::size_of(request->token_id_type),
+  check.array("draft_token_ids", args.draft_token_ids, contract::size_of_id(request->token_id_type),
               request->num_rows, Access::kRead,
               is_deterministic ? Need::kRequired : Need::kOptional);
 }
@@ -193,7 +192,7 @@ ResidualRequest to_request(Check &check, const sampler_residual_args &args,
   check_draft_memory(check, args.draft, request.num_rows, request.draft.stride, &request.draft);
   check_probabilities(check, "target", request.target);
   if (has_rows(args.draft)) check_probabilities(check, "draft", request.draft);
-  request.draft.kind = InputKind::kProbabilities;
+  request.draft.kind = SAMPLER_PROBABILITIES;
   read_draft_tokens(check, args, &request);
   read_output_rows(check, args, "target", request.target, &request);
   return request;

@@ -4,31 +4,7 @@
 
 namespace sampler::capi {
 
-using contract::InputKind;
-
 namespace {
-
-static_assert(int(contract::Dtype::kF32) == SAMPLER_F32 &&
-              int(contract::Dtype::kF16) == SAMPLER_F16 &&
-              int(contract::Dtype::kBf16) == SAMPLER_BF16);
-static_assert(int(contract::IdType::kI32) == SAMPLER_ID_I32 &&
-              int(contract::IdType::kI64) == SAMPLER_ID_I64);
-static_assert(int(InputKind::kLogits) == SAMPLER_LOGITS &&
-              int(InputKind::kProbabilities) == SAMPLER_PROBABILITIES);
-static_assert(int(contract::TieRule::kExact) == SAMPLER_TIES_EXACT &&
-              int(contract::TieRule::kKeep) == SAMPLER_TIES_KEEP);
-static_assert(int(contract::FilterOrder::kSequential) == SAMPLER_FILTERS_SEQUENTIAL &&
-              int(contract::FilterOrder::kJoint) == SAMPLER_FILTERS_JOINT &&
-              int(contract::FilterOrder::kMinPFirst) == SAMPLER_FILTERS_MIN_P_FIRST);
-static_assert(int(contract::TemperatureOrder::kFirst) == SAMPLER_TEMPERATURE_FIRST &&
-              int(contract::TemperatureOrder::kLast) == SAMPLER_TEMPERATURE_LAST);
-static_assert(contract::row_status::kInvalidValue == SAMPLER_ROW_INVALID_VALUE &&
-              contract::row_status::kEmpty == SAMPLER_ROW_EMPTY &&
-              contract::row_status::kInvalidParameter == SAMPLER_ROW_INVALID_PARAMETER &&
-              contract::row_status::kInvalidIndex == SAMPLER_ROW_INVALID_INDEX &&
-              contract::row_status::kInvalidCandidate == SAMPLER_ROW_INVALID_CANDIDATE &&
-              contract::row_status::kInvalidDraft == SAMPLER_ROW_INVALID_DRAFT &&
-              contract::row_status::kInvalidSlot == SAMPLER_ROW_INVALID_SLOT);
 
 // A value for all slots, or one of each.
 template <class T>
@@ -54,19 +30,18 @@ contract::SeedSource read_seed(Check &check, uint64_t value, const char *array_n
 
 contract::FilterRules read_rules(Check &check, const sampler_params &params) {
   contract::FilterRules rules;
-  rules.top_k_ties = to_enum<contract::TieRule>(check, "params->top_k_ties", params.top_k_ties, 2);
-  rules.top_p_ties = to_enum<contract::TieRule>(check, "params->top_p_ties", params.top_p_ties, 2);
-  rules.order =
-      to_enum<contract::FilterOrder>(check, "params->filter_order", params.filter_order, 3);
-  rules.temperature_order = to_enum<contract::TemperatureOrder>(check, "params->temperature_order",
-                                                                params.temperature_order, 2);
+  rules.top_k_ties = check.enumeration("params->top_k_ties", params.top_k_ties, 2);
+  rules.top_p_ties = check.enumeration("params->top_p_ties", params.top_p_ties, 2);
+  rules.order = check.enumeration("params->filter_order", params.filter_order, 3);
+  rules.temperature_order =
+      check.enumeration("params->temperature_order", params.temperature_order, 2);
   return rules;
 }
 
 }  // namespace
 
-contract::IdType read_token_id_type(Check &check, sampler_id_type type) {
-  return to_enum<contract::IdType>(check, "token_id_type", type, kNumIdTypes);
+sampler_id_type read_token_id_type(Check &check, sampler_id_type type) {
+  return check.enumeration("token_id_type", type, kNumIdTypes);
 }
 
 contract::Rows read_rows_shape(Check &check, const char *name, const sampler_rows &view) {
@@ -80,10 +55,10 @@ contract::Rows read_rows_shape(Check &check, const char *name, const sampler_row
   rows.num_cols = view.num_cols;
   rows.stride = check.stride(Name(name, "row_stride"), view.row_stride, Name(name, "num_cols"),
                              view.num_cols);
-  rows.dtype = to_enum<contract::Dtype>(check, Name(name, "dtype"), view.dtype, kNumDtypes);
-  rows.kind = to_enum<InputKind>(check, Name(name, "kind"), view.kind, 2);
-  rows.id_type = to_enum<contract::IdType>(check, Name(name, "candidate_id_type"),
-                                           view.candidate_id_type, kNumIdTypes);
+  rows.dtype = check.enumeration(Name(name, "dtype"), view.dtype, kNumDtypes);
+  rows.kind = check.enumeration(Name(name, "kind"), view.kind, 2);
+  rows.id_type =
+      check.enumeration(Name(name, "candidate_id_type"), view.candidate_id_type, kNumIdTypes);
   check.zero(Name(name, "reserved"), view.reserved);
   return rows;
 }
@@ -99,7 +74,7 @@ void check_rows_memory(Check &check, const char *name, const contract::Rows &row
   }
   check.array(Name(name, "values"), rows.values, contract::size_of(rows.dtype), num_groups, extent,
               group_stride, Access::kRead, need);
-  check.array(Name(name, "candidate_ids"), rows.ids, contract::size_of(rows.id_type), num_groups,
+  check.array(Name(name, "candidate_ids"), rows.ids, contract::size_of_id(rows.id_type), num_groups,
               extent, group_stride, Access::kRead);
   check.array(Name(name, "candidate_counts"), rows.counts, sizeof(int32_t), rows.num_rows,
               Access::kRead);
@@ -123,8 +98,8 @@ contract::Slots read_slots(Check &check, const int32_t *slots, int64_t num_slots
 }
 
 contract::Parameters read_parameters(Check &check, const sampler_params *user_params,
-                                     const sampler_row_params *user_row_params, InputKind kind,
-                                     int64_t num_slots) {
+                                     const sampler_row_params *user_row_params,
+                                     sampler_input_kind kind, int64_t num_slots) {
   sampler_params params = sampler_params_default();
   sampler_row_params arrays = {};
   if (user_params) check.read("params", user_params, &params);
@@ -134,7 +109,7 @@ contract::Parameters read_parameters(Check &check, const sampler_params *user_pa
 
   if (!arrays.temperature) check.not_nan("params->temperature", params.temperature);
   const bool unusual = params.temperature != 1.0f && !contract::is_greedy(params.temperature);
-  if (kind == InputKind::kProbabilities && unusual && !arrays.temperature) {
+  if (kind == SAMPLER_PROBABILITIES && unusual && !arrays.temperature) {
     check.fail(
         SAMPLER_ERROR_INVALID_ARGUMENT,
         "params->temperature is %.9g; it must be 1, or at most 1e-5, with SAMPLER_PROBABILITIES",
@@ -172,15 +147,15 @@ int64_t read_fallback_token(Check &check, int64_t id, const contract::Rows &rows
   return id;
 }
 
-contract::Dtype read_output_dtype(Check &check, sampler_dtype output_dtype, const char *input_name,
-                                  contract::Dtype input_dtype) {
+sampler_dtype read_output_dtype(Check &check, sampler_dtype output_dtype, const char *input_name,
+                                sampler_dtype input_dtype) {
   check.enumeration("output_dtype", output_dtype, kNumDtypes);
   if (output_dtype != SAMPLER_F32 && output_dtype != int(input_dtype)) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "output_dtype is %d; it must be SAMPLER_F32 or %s.dtype, %d", int(output_dtype),
                input_name, int(input_dtype));
   }
-  return contract::Dtype(output_dtype);
+  return output_dtype;
 }
 
 }  // namespace sampler::capi

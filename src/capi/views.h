@@ -12,19 +12,13 @@ constexpr int64_t kMaxRows = int64_t(1) << 31;
 constexpr int kNumDtypes = 3;
 constexpr int kNumIdTypes = 2;
 
-template <class Enum>
-Enum to_enum(Check &check, const Name &name, int32_t value, int32_t count) {
-  check.enumeration(name, value, count);
-  return Enum(value);
-}
-
 template <class T>
 T *read_output_array(Check &check, const Name &name, T *data, int64_t count) {
   check.array(name, data, sizeof(T), count, Access::kWrite);
   return data;
 }
 
-contract::IdType read_token_id_type(Check &check, sampler_id_type type);
+sampler_id_type read_token_id_type(Check &check, sampler_id_type type);
 
 // `name` is "input", "target" or "draft". Everything but the memory.
 contract::Rows read_rows_shape(Check &check, const char *name, const sampler_rows &rows);
@@ -43,7 +37,7 @@ contract::Slots read_slots(Check &check, const int32_t *slots, int64_t num_slots
 
 // `kind`: probabilities need a temperature of 1, or greedy.
 contract::Parameters read_parameters(Check &check, const sampler_params *params,
-                                     const sampler_row_params *row_params, contract::InputKind kind,
+                                     const sampler_row_params *row_params, sampler_input_kind kind,
                                      int64_t num_slots);
 
 contract::Randomness read_random(Check &check, const sampler_random &random, int64_t num_slots);
@@ -52,8 +46,8 @@ contract::Randomness read_random(Check &check, const sampler_random &random, int
 int64_t read_fallback_token(Check &check, int64_t id, const contract::Rows &rows);
 
 // f32, or the input's own type.
-contract::Dtype read_output_dtype(Check &check, sampler_dtype output_dtype, const char *input_name,
-                                  contract::Dtype input_dtype);
+sampler_dtype read_output_dtype(Check &check, sampler_dtype output_dtype, const char *input_name,
+                                sampler_dtype input_dtype);
 
 // Rows of output, f32 or of the input's type.
 template <class Args, class Request>

@@ -16,7 +16,7 @@ namespace sampler::contract {
 struct Chain {
   int64_t row;  // of output
   RowParameters parameters;
-  bool has_slot;
+  uint32_t status;  // of what it takes from its slot
   bool greedy;
   RandomStream random;
   int32_t length;  // drafts
@@ -52,9 +52,8 @@ SAMPLER_HD inline Chain make_chain(const ChainRequest &request, int64_t row) {
   Chain chain = {};
   chain.row = row;
   const int64_t slot = request.slots[row];
-  chain.has_slot = request.slots.has(slot);
-  if (chain.has_slot) {
-    chain.parameters = request.parameters.of(slot);
+  chain.status = read_parameters(request, slot, &chain.parameters);
+  if (chain.status == SAMPLER_ROW_OK) {
     chain.greedy = is_greedy(chain.parameters.temperature);
     chain.random = request.random.of(slot);
   }
@@ -63,13 +62,8 @@ SAMPLER_HD inline Chain make_chain(const ChainRequest &request, int64_t row) {
   for (int32_t i = 0; i < chain.length; ++i) {
     valid = valid && is_in_vocabulary(request, draft_id(request, row, i));
   }
-  chain.draft_status = valid ? row_status::kOk : row_status::kInvalidDraft;
+  chain.draft_status = valid ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_DRAFT;
   return chain;
-}
-
-// The status of what a chain takes from its slot.
-SAMPLER_HD inline uint32_t check_chain(const ChainRequest &request, const Chain &chain) {
-  return chain.has_slot ? check_parameters(request, chain.parameters) : row_status::kInvalidSlot;
 }
 
 struct DraftVerdict {
@@ -87,17 +81,17 @@ SAMPLER_HD inline DraftVerdict verify_draft(const ChainRequest &request, const C
   if (chain.greedy) {
     int64_t first = -1;
     const uint32_t status = models.find_first(position, &first);
-    return {status == row_status::kOk && id == first, status};
+    return {status == SAMPLER_ROW_OK && id == first, status};
   }
-  if (!is_in_vocabulary(request, id)) return {false, row_status::kOk};
+  if (!is_in_vocabulary(request, id)) return {false, SAMPLER_ROW_OK};
   float target = 0.0f, draft = 1.0f;
   uint32_t status = models.look_up_target(position, id, &target);
-  if (status == row_status::kOk && request.draft.values) {
+  if (status == SAMPLER_ROW_OK && request.draft.values) {
     status = models.look_up_draft(position, id, &draft);
   }
-  if (status != row_status::kOk) return {false, status};
+  if (status != SAMPLER_ROW_OK) return {false, status};
   const uint32_t word = random_word32(chain.random, Purpose::kAccept, uint32_t(position));
-  return {accepts_draft(word, target, draft), row_status::kOk};
+  return {accepts_draft(word, target, draft), SAMPLER_ROW_OK};
 }
 
 // Finds the first rejection. `verify(position)` gives a draft's verdict. Beyond the first rejection
@@ -110,14 +104,14 @@ SAMPLER_HD inline uint32_t verify_drafts(const ChainRequest &request, Chain *cha
     const bool rejected_before = chain->emitted < i;
     if (rejected_before && !request.out_accepted_counts) break;
     const DraftVerdict verdict = verify(i);
-    if (verdict.status != row_status::kOk && !rejected_before) return verdict.status;
+    if (verdict.status != SAMPLER_ROW_OK && !rejected_before) return verdict.status;
     if (verdict.accepted) {
       ++chain->accepted;
     } else if (!rejected_before) {
       chain->emitted = i;
     }
   }
-  return row_status::kOk;
+  return SAMPLER_ROW_OK;
 }
 
 // The rejected draft; -1: none, or none that a residual can be made without.
@@ -139,16 +133,16 @@ SAMPLER_HD inline uint64_t last_token_word(const Chain &chain) {
 template <class Draw>
 SAMPLER_HD inline uint32_t draw_last_token(Chain *chain, int64_t rejected, const Draw &draw) {
   while (!draw(rejected, &chain->last_token)) {
-    if (rejected < 0) return row_status::kEmpty;
+    if (rejected < 0) return SAMPLER_ROW_EMPTY;
     rejected = -1;
   }
-  return row_status::kOk;
+  return SAMPLER_ROW_OK;
 }
 
 // Token `index` of a row of output.
 SAMPLER_HD inline int64_t chain_token(const ChainRequest &request, const Chain &chain,
                                       uint32_t status, int32_t index) {
-  if (status != row_status::kOk) return index == 0 ? request.bad_row_token : -1;
+  if (status != SAMPLER_ROW_OK) return index == 0 ? request.bad_row_token : -1;
   if (index < chain.emitted) return draft_id(request, chain.row, index);
   return index == chain.emitted ? chain.last_token : -1;
 }
@@ -156,7 +150,7 @@ SAMPLER_HD inline int64_t chain_token(const ChainRequest &request, const Chain &
 // All of a row's outputs but its tokens.
 SAMPLER_HD inline void write_chain_outcome(const ChainRequest &request, const Chain &chain,
                                            uint32_t status) {
-  const bool good = status == row_status::kOk;
+  const bool good = status == SAMPLER_ROW_OK;
   const auto write = [&](int32_t *counts, int32_t count) {
     if (!counts) return;
     const uint32_t before = request.accumulate_counts ? uint32_t(counts[chain.row]) : 0;

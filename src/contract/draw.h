@@ -8,8 +8,6 @@
 
 namespace sampler::contract {
 
-enum class DrawMethod : int32_t { kInverseCdf = 0, kGumbel = 1 };
-
 // floor(word * total / 2^64), in [0, total). The token drawn is the first, by ascending id, at
 // which the running sum of the kept weights exceeds it.
 SAMPLER_HD inline uint64_t draw_target(uint64_t word, uint64_t total) {

@@ -8,21 +8,22 @@
 #include "contract/host_device.h"
 #include "contract/rank.h"
 #include "contract/request.h"
+#include "sampler/types.h"
 
 namespace sampler::contract {
 
-SAMPLER_HD inline size_t size_of(Dtype dtype) {
-  return dtype == Dtype::kF32 ? 4 : 2;
+SAMPLER_HD inline size_t size_of(sampler_dtype dtype) {
+  return dtype == SAMPLER_F32 ? 4 : 2;
 }
-SAMPLER_HD inline size_t size_of(IdType type) {
-  return type == IdType::kI32 ? 4 : 8;
+SAMPLER_HD inline size_t size_of_id(sampler_id_type type) {
+  return type == SAMPLER_ID_I32 ? 4 : 8;
 }
 
-SAMPLER_HD inline float load_value(const void *values, Dtype dtype, int64_t index) {
+SAMPLER_HD inline float load_value(const void *values, sampler_dtype dtype, int64_t index) {
   switch (dtype) {
-    case Dtype::kF16:
+    case SAMPLER_F16:
       return widen_f16(static_cast<const uint16_t *>(values)[index]);
-    case Dtype::kBf16:
+    case SAMPLER_BF16:
       return widen_bf16(static_cast<const uint16_t *>(values)[index]);
     default:
       return static_cast<const float *>(values)[index];
@@ -30,12 +31,12 @@ SAMPLER_HD inline float load_value(const void *values, Dtype dtype, int64_t inde
 }
 
 // Rounds to nearest even.
-SAMPLER_HD inline void store_value(void *values, Dtype dtype, int64_t index, float value) {
+SAMPLER_HD inline void store_value(void *values, sampler_dtype dtype, int64_t index, float value) {
   switch (dtype) {
-    case Dtype::kF16:
+    case SAMPLER_F16:
       static_cast<uint16_t *>(values)[index] = narrow_f16(value);
       break;
-    case Dtype::kBf16:
+    case SAMPLER_BF16:
       static_cast<uint16_t *>(values)[index] = narrow_bf16(value);
       break;
     default:
@@ -43,13 +44,13 @@ SAMPLER_HD inline void store_value(void *values, Dtype dtype, int64_t index, flo
   }
 }
 
-SAMPLER_HD inline int64_t load_id(const void *ids, IdType type, int64_t index) {
-  return type == IdType::kI32 ? static_cast<const int32_t *>(ids)[index]
-                              : static_cast<const int64_t *>(ids)[index];
+SAMPLER_HD inline int64_t load_id(const void *ids, sampler_id_type type, int64_t index) {
+  return type == SAMPLER_ID_I32 ? static_cast<const int32_t *>(ids)[index]
+                                : static_cast<const int64_t *>(ids)[index];
 }
 
 SAMPLER_HD inline void store_id(const TokenIds &ids, int64_t index, int64_t id) {
-  if (ids.type == IdType::kI32) {
+  if (ids.type == SAMPLER_ID_I32) {
     static_cast<int32_t *>(ids.data)[index] = int32_t(id);
   } else {
     static_cast<int64_t *>(ids.data)[index] = id;
@@ -57,12 +58,12 @@ SAMPLER_HD inline void store_id(const TokenIds &ids, int64_t index, int64_t id) 
 }
 
 // Whether a value of a row of this kind has a place in rank order.
-SAMPLER_HD inline bool is_ordered_value(InputKind kind, float x) {
-  return x >= (kind == InputKind::kLogits ? negative_infinity() : 0.0f);
+SAMPLER_HD inline bool is_ordered_value(sampler_input_kind kind, float x) {
+  return x >= (kind == SAMPLER_LOGITS ? negative_infinity() : 0.0f);
 }
 
 // Whether it can be drawn from, too.
-SAMPLER_HD inline bool is_valid_value(InputKind kind, float x) {
+SAMPLER_HD inline bool is_valid_value(sampler_input_kind kind, float x) {
   return is_ordered_value(kind, x) && x < float_of(kInfinityBits);
 }
 
@@ -70,29 +71,38 @@ SAMPLER_HD inline bool is_valid_value(InputKind kind, float x) {
 enum class Use { kDraw, kOrder };
 
 // The status of a row whose values are all ordered, by its first token in rank order.
-SAMPLER_HD inline uint32_t check_first(InputKind kind, Rank first, Use use) {
-  if (first < lowest_cut(kind)) return row_status::kEmpty;
+SAMPLER_HD inline uint32_t check_first(sampler_input_kind kind, Rank first, Use use) {
+  if (first < lowest_cut(kind)) return SAMPLER_ROW_EMPTY;
   const bool is_infinite = value_of_rank(first) == float_of(kInfinityBits);
-  return is_infinite && use == Use::kDraw ? row_status::kInvalidValue : row_status::kOk;
+  return is_infinite && use == Use::kDraw ? SAMPLER_ROW_INVALID_VALUE : SAMPLER_ROW_OK;
 }
 
-// The status of an output row's slot.
-SAMPLER_HD inline uint32_t check_slot(const Slots &slots, int64_t slot) {
-  return slots.has(slot) ? row_status::kOk : row_status::kInvalidSlot;
-}
-
-// Status bits of the parameters themselves: NaNs, temperatures that probabilities cannot have.
-SAMPLER_HD inline uint32_t check_parameters(InputKind kind, const RowParameters &row) {
+// The status of the parameters themselves: NaNs, temperatures that probabilities cannot have.
+SAMPLER_HD inline uint32_t check_parameters(sampler_input_kind kind, const RowParameters &row) {
   const bool has_nan = is_nan(row.temperature) || is_nan(row.top_p) || is_nan(row.min_p);
   const bool refused =
-      kind == InputKind::kProbabilities && row.temperature != 1.0f && !is_greedy(row.temperature);
-  return has_nan || refused ? row_status::kInvalidParameter : row_status::kOk;
+      kind == SAMPLER_PROBABILITIES && row.temperature != 1.0f && !is_greedy(row.temperature);
+  return has_nan || refused ? SAMPLER_ROW_INVALID_PARAMETER : SAMPLER_ROW_OK;
 }
-
-// The same of a chain, where filters may have nothing to work on.
+template <class Request>
+SAMPLER_HD inline uint32_t check_parameters(const Request &request, const RowParameters &row) {
+  return check_parameters(request.input.kind, row);
+}
+// Filters of a chain may have nothing to work on.
 SAMPLER_HD inline uint32_t check_parameters(const ChainRequest &request, const RowParameters &row) {
   const bool refused = !request.has_filters() && any_filter_is_on(row);
-  return refused ? row_status::kInvalidParameter : check_parameters(request.target.kind, row);
+  return refused ? uint32_t(SAMPLER_ROW_INVALID_PARAMETER)
+                 : check_parameters(request.target.kind, row);
+}
+
+// The parameters of an output row, by its slot. The result is the status of both; with that of the
+// slot *parameters is not written.
+template <class Request>
+SAMPLER_HD inline uint32_t read_parameters(const Request &request, int64_t slot,
+                                           RowParameters *parameters) {
+  if (!request.slots.has(slot)) return SAMPLER_ROW_INVALID_SLOT;
+  *parameters = request.parameters.of(slot);
+  return check_parameters(request, *parameters);
 }
 
 }  // namespace sampler::contract

@@ -5,18 +5,15 @@
 
 #include "contract/float_bits.h"
 #include "contract/host_device.h"
+#include "sampler/types.h"
 
 namespace sampler::contract {
 
-enum class TieRule : int32_t { kExact = 0, kKeep = 1 };
-enum class FilterOrder : int32_t { kSequential = 0, kJoint = 1, kMinPFirst = 2 };
-enum class TemperatureOrder : int32_t { kFirst = 0, kLast = 1 };
-
 struct FilterRules {
-  TieRule top_k_ties = TieRule::kExact;
-  TieRule top_p_ties = TieRule::kExact;
-  FilterOrder order = FilterOrder::kSequential;
-  TemperatureOrder temperature_order = TemperatureOrder::kFirst;
+  sampler_tie_rule top_k_ties = SAMPLER_TIES_EXACT;
+  sampler_tie_rule top_p_ties = SAMPLER_TIES_EXACT;
+  sampler_filter_order order = SAMPLER_FILTERS_SEQUENTIAL;
+  sampler_temperature_order temperature_order = SAMPLER_TEMPERATURE_FIRST;
 };
 
 // One row's parameters.
@@ -96,9 +93,9 @@ SAMPLER_HD inline auto filtered_prefix(Row &row, const RowParameters &parameters
   };
   const auto all = row.everything();
   switch (rules.order) {
-    case FilterOrder::kJoint:
+    case SAMPLER_FILTERS_JOINT:
       return row.shorter(top_k(all), row.shorter(top_p(all), min_p(all)));
-    case FilterOrder::kMinPFirst:
+    case SAMPLER_FILTERS_MIN_P_FIRST:
       return top_p(top_k(min_p(all)));
     default:
       return min_p(top_p(top_k(all)));

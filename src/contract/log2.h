@@ -74,17 +74,16 @@ SAMPLER_HD inline float gumbel_noise(uint32_t word) {
 }
 
 // What the Gumbel draw maximises over the kept tokens. Logits need neither maximum nor sum.
-SAMPLER_HD inline float gumbel_score(InputKind kind, float x, float scale, uint32_t word) {
+SAMPLER_HD inline float gumbel_score(sampler_input_kind kind, float x, float scale, uint32_t word) {
   const float noise = gumbel_noise(word);
-  const float score =
-      kind == InputKind::kLogits ? fma32(x, scale, noise) : log2_shifted(x, 0) + noise;
+  const float score = kind == SAMPLER_LOGITS ? fma32(x, scale, noise) : log2_shifted(x, 0) + noise;
   return score > kScoreBound ? kScoreBound : score < -kScoreBound ? -kScoreBound : score;
 }
 
 // Natural logarithm of a token's share of `total_weight`.
 SAMPLER_HD inline float log_probability(const RowScale &row, float x, uint64_t total_weight) {
   constexpr float kLn2 = 0x1.62e430p-1f;
-  const float relative = row.kind == InputKind::kLogits
+  const float relative = row.kind == SAMPLER_LOGITS
                              ? log2_ratio_minus_1(x, row.max, row.scale) + 1.0f
                              : log2_shifted(x, row.exponent);
   return (relative - log2_shifted(float(total_weight), -kWeightBits)) * kLn2;

@@ -49,8 +49,8 @@ SAMPLER_HD inline Rank rank_of_key(uint32_t key) {
 // A kept set is a prefix of rank order: the tokens whose rank is at least its cut.
 //
 // The lowest cut there is: all tokens that may be drawn at all, those above -inf or 0.
-SAMPLER_HD inline Rank lowest_cut(InputKind kind) {
-  const float nothing = kind == InputKind::kLogits ? negative_infinity() : 0.0f;
+SAMPLER_HD inline Rank lowest_cut(sampler_input_kind kind) {
+  const float nothing = kind == SAMPLER_LOGITS ? negative_infinity() : 0.0f;
   return uint64_t(value_key(nothing) + 1) << 32;
 }
 

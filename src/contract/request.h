@@ -8,24 +8,9 @@
 #include "contract/host_device.h"
 #include "contract/philox.h"
 #include "contract/weight.h"
+#include "sampler/types.h"
 
 namespace sampler::contract {
-
-enum class Dtype : int32_t { kF32 = 0, kF16 = 1, kBf16 = 2 };
-enum class IdType : int32_t { kI32 = 0, kI64 = 1 };
-enum class LogprobKind : int32_t { kRaw = 0, kProcessed = 1 };
-
-// Bits of a row's status. A row has at most one of them, besides kInvalidDraft.
-namespace row_status {
-constexpr uint32_t kOk = 0;
-constexpr uint32_t kInvalidValue = 1;
-constexpr uint32_t kEmpty = 2;
-constexpr uint32_t kInvalidParameter = 4;
-constexpr uint32_t kInvalidIndex = 8;
-constexpr uint32_t kInvalidCandidate = 16;
-constexpr uint32_t kInvalidDraft = 32;
-constexpr uint32_t kInvalidSlot = 64;
-}  // namespace row_status
 
 // Token ids lie below this, and so do column counts.
 constexpr int64_t kMaxVocabulary = int64_t(1) << 20;
@@ -38,9 +23,9 @@ struct Rows {
   int64_t num_rows = 0;
   int64_t num_cols = 0;
   int64_t stride = 0;  // elements
-  Dtype dtype = Dtype::kF32;
-  InputKind kind = InputKind::kLogits;
-  IdType id_type = IdType::kI32;
+  sampler_dtype dtype = SAMPLER_F32;
+  sampler_input_kind kind = SAMPLER_LOGITS;
+  sampler_id_type id_type = SAMPLER_ID_I32;
 };
 
 // The slot of each output row: whose parameters, seed and offset it has.
@@ -101,7 +86,7 @@ struct Randomness {
 
 struct TokenIds {
   void *data = nullptr;
-  IdType type = IdType::kI32;
+  sampler_id_type type = SAMPLER_ID_I32;
 };
 
 // One token per output row.
@@ -112,8 +97,8 @@ struct SampleRequest {
   Slots slots;
   Parameters parameters;
   Randomness random;
-  DrawMethod draw_method = DrawMethod::kInverseCdf;
-  LogprobKind logprob_kind = LogprobKind::kRaw;
+  sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
+  sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;
   int64_t bad_row_token = -1;
 
   TokenIds out_token_ids;
@@ -123,17 +108,15 @@ struct SampleRequest {
   uint32_t *out_row_status = nullptr;
 };
 
-enum class RowOutput { kProbabilities, kMask };
-
 // A row of output for each row of input.
 struct RowsRequest {
   Rows input;
   Slots slots;
   Parameters parameters;
-  RowOutput output_kind = RowOutput::kProbabilities;
+  sampler_output_kind output_kind = SAMPLER_OUTPUT_PROBABILITIES;
 
   void *output = nullptr;
-  Dtype output_dtype = Dtype::kF32;
+  sampler_dtype output_dtype = SAMPLER_F32;
   int64_t output_stride = 0;
   int32_t *out_kept_counts = nullptr;
   uint32_t *out_row_status = nullptr;
@@ -146,7 +129,7 @@ struct SelectRequest {
   const int32_t *selected_counts = nullptr;
 
   void *out_values = nullptr;
-  Dtype output_dtype = Dtype::kF32;
+  sampler_dtype output_dtype = SAMPLER_F32;
   TokenIds out_token_ids;
   int32_t *out_counts = nullptr;
   uint32_t *out_row_status = nullptr;
@@ -175,7 +158,7 @@ struct ChainRequest {
 
   // Given probabilities are not filtered.
   SAMPLER_HD bool has_filters() const {
-    return target.kind == InputKind::kLogits || (draft.values && draft.kind == InputKind::kLogits);
+    return target.kind == SAMPLER_LOGITS || (draft.values && draft.kind == SAMPLER_LOGITS);
   }
 };
 
@@ -185,10 +168,10 @@ struct ResidualRequest {
   Rows draft;   // the same; values null: the drafter was deterministic
   int64_t num_rows = 0;
   const void *draft_token_ids = nullptr;  // of a deterministic drafter
-  IdType token_id_type = IdType::kI32;
+  sampler_id_type token_id_type = SAMPLER_ID_I32;
 
   void *output = nullptr;
-  Dtype output_dtype = Dtype::kF32;
+  sampler_dtype output_dtype = SAMPLER_F32;
   int64_t output_stride = 0;
   uint32_t *out_row_status = nullptr;
 };

@@ -13,9 +13,9 @@ struct RowView {
   const void *values;
   const void *ids;  // null: an element's id is its index
   int32_t count;    // elements; of a candidate list whatever the caller says, see has_valid_count()
-  Dtype dtype;
-  IdType id_type;
-  InputKind kind;
+  sampler_dtype dtype;
+  sampler_id_type id_type;
+  sampler_input_kind kind;
 
   SAMPLER_HD float value(int64_t index) const { return load_value(values, dtype, index); }
   SAMPLER_HD int64_t id(int64_t index) const { return ids ? load_id(ids, id_type, index) : index; }
@@ -24,7 +24,7 @@ struct RowView {
 // Row `row` of `rows`, whose first element is element `first_element` of the arrays and whose
 // number of candidates is entry `row` of the counts.
 SAMPLER_HD inline RowView row_view(const Rows &rows, int64_t row, int64_t first_element) {
-  const int64_t size = int64_t(size_of(rows.dtype)), id_size = int64_t(size_of(rows.id_type));
+  const int64_t size = int64_t(size_of(rows.dtype)), id_size = int64_t(size_of_id(rows.id_type));
   RowView view;
   view.values = static_cast<const char *>(rows.values) + first_element * size;
   view.ids = rows.ids ? static_cast<const char *>(rows.ids) + first_element * id_size : nullptr;
@@ -41,8 +41,8 @@ SAMPLER_HD inline RowView row_view(const Rows &rows, int64_t row) {
 
 // Values of f32 in memory of ours, and where they are a list of tokens, their ids.
 inline RowView f32_view(const float *values, int64_t count, const int32_t *ids = nullptr,
-                        InputKind kind = InputKind::kLogits) {
-  return {values, ids, int32_t(count), Dtype::kF32, IdType::kI32, kind};
+                        sampler_input_kind kind = SAMPLER_LOGITS) {
+  return {values, ids, int32_t(count), SAMPLER_F32, SAMPLER_ID_I32, kind};
 }
 
 // Whether the caller's count of a row can be one. Rows of another have no elements.

@@ -8,10 +8,9 @@
 
 #include "contract/float_bits.h"
 #include "contract/host_device.h"
+#include "sampler/types.h"
 
 namespace sampler::contract {
-
-enum class InputKind : int32_t { kLogits = 0, kProbabilities = 1 };
 
 constexpr float kGreedyTemperature = 1e-5f;
 constexpr float kLog2E = 0x1.715476p+0f;
@@ -66,31 +65,30 @@ SAMPLER_HD inline float exp2_plus_1(float t) {
 // How a row's values become probabilities relative to its largest: `max` and `scale` for logits,
 // `exponent` for probabilities.
 struct RowScale {
-  InputKind kind;
+  sampler_input_kind kind;
   float max;
   float scale;
   int exponent;
 };
 
 SAMPLER_HD inline RowScale logits_row_scale(float max, float temperature) {
-  return {InputKind::kLogits, max, logit_scale(temperature), 0};
+  return {SAMPLER_LOGITS, max, logit_scale(temperature), 0};
 }
 
 // The power of two that puts `max` (> 0, finite) into (0.5, 1].
 SAMPLER_HD inline RowScale probabilities_row_scale(float max) {
   // Every f32 is normal in f64. The predecessor's exponent rounds a power of two down to 1.
   const uint64_t below = bits_of(double(max)) - 1;
-  return {InputKind::kProbabilities, max, 0.0f, 1022 - int(below >> 52)};
+  return {SAMPLER_PROBABILITIES, max, 0.0f, 1022 - int(below >> 52)};
 }
 
-SAMPLER_HD inline RowScale row_scale(InputKind kind, float max, float temperature) {
-  return kind == InputKind::kLogits ? logits_row_scale(max, temperature)
-                                    : probabilities_row_scale(max);
+SAMPLER_HD inline RowScale row_scale(sampler_input_kind kind, float max, float temperature) {
+  return kind == SAMPLER_LOGITS ? logits_row_scale(max, temperature) : probabilities_row_scale(max);
 }
 
 // A token's probability relative to about the largest, in [0, 1]; 0 for the logit -inf.
 SAMPLER_HD inline float relative_probability(const RowScale &row, float x) {
-  if (row.kind == InputKind::kLogits) {
+  if (row.kind == SAMPLER_LOGITS) {
     return exp2_plus_1(log2_ratio_minus_1(x, row.max, row.scale));
   }
   return float(double(x) * power_of_two_f64(row.exponent));  // exact in f64: rounded once

@@ -36,13 +36,13 @@ class Task<contract::ChainRequest, Row> {
  private:
   void run_row(int64_t row) {
     chain_ = contract::make_chain(request_, row);
-    uint32_t status = contract::check_chain(request_, chain_);
-    if (status == contract::row_status::kOk) {
+    uint32_t status = chain_.status;
+    if (status == SAMPLER_ROW_OK) {
       status = contract::verify_drafts(request_, &chain_, [&](int32_t position) {
         return contract::verify_draft(request_, chain_, position, *this);
       });
     }
-    if (status == contract::row_status::kOk) status = find_last_token();
+    if (status == SAMPLER_ROW_OK) status = find_last_token();
     for (int32_t i = 0; i <= request_.num_drafts; ++i) {
       contract::store_id(request_.out_token_ids, row * (request_.num_drafts + 1) + i,
                          contract::chain_token(request_, chain_, status, i));
@@ -60,9 +60,9 @@ class Task<contract::ChainRequest, Row> {
   // Reads a whole row. Given probabilities may be all zero here.
   uint32_t load(const RowView &view, Row &row) {
     const uint32_t status = row.load(view);
-    const bool given = view.kind == contract::InputKind::kProbabilities;
-    if (given && status == contract::row_status::kEmpty) return contract::row_status::kOk;
-    if (!given && status == contract::row_status::kOk) {
+    const bool given = view.kind == SAMPLER_PROBABILITIES;
+    if (given && status == SAMPLER_ROW_EMPTY) return SAMPLER_ROW_OK;
+    if (!given && status == SAMPLER_ROW_OK) {
       row.distribute(chain_.parameters, request_.parameters.rules);
     }
     return status;
@@ -70,32 +70,31 @@ class Task<contract::ChainRequest, Row> {
 
   // No other element of given probabilities is read.
   uint32_t look_up(const RowView &view, Row &row, int64_t id, float *probability) {
-    if (view.kind == contract::InputKind::kProbabilities && !view.ids) {
+    if (view.kind == SAMPLER_PROBABILITIES && !view.ids) {
       if (!contract::has_valid_count(view, request_.target.num_cols)) {
-        return contract::row_status::kInvalidCandidate;
+        return SAMPLER_ROW_INVALID_CANDIDATE;
       }
       *probability = id < view.count ? view.value(id) : 0.0f;
-      return contract::is_valid_value(view.kind, *probability)
-                 ? contract::row_status::kOk
-                 : contract::row_status::kInvalidValue;
+      return contract::is_valid_value(view.kind, *probability) ? SAMPLER_ROW_OK
+                                                               : SAMPLER_ROW_INVALID_VALUE;
     }
     const uint32_t status = load(view, row);
-    if (status == contract::row_status::kOk) *probability = row.probability_of(id);
+    if (status == SAMPLER_ROW_OK) *probability = row.probability_of(id);
     return status;
   }
 
   uint32_t find_last_token() {
     uint32_t status = load(target_view(chain_.emitted), target_);
-    if (status != contract::row_status::kOk) return status;
+    if (status != SAMPLER_ROW_OK) return status;
     if (chain_.greedy) {
       chain_.last_token = contract::id_of_rank(target_.first());
       const bool is_empty = target_.first() < contract::lowest_cut(target_.kind());
-      return is_empty ? contract::row_status::kEmpty : contract::row_status::kOk;
+      return is_empty ? SAMPLER_ROW_EMPTY : SAMPLER_ROW_OK;
     }
     const int64_t rejected = contract::rejected_draft(request_, chain_);
     const bool has_draft = request_.draft.values;
     if (rejected >= 0 && has_draft) status = load(draft_view(chain_.emitted), draft_);
-    if (status != contract::row_status::kOk) return status;
+    if (status != SAMPLER_ROW_OK) return status;
     return contract::draw_last_token(&chain_, rejected, [&](int64_t removed, int64_t *id) {
       if (removed < 0) {
         target_.chain_probabilities(residual_);

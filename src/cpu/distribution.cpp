@@ -7,12 +7,9 @@
 namespace sampler::cpu {
 
 using contract::FilterRules;
-using contract::InputKind;
 using contract::Rank;
 using contract::RowParameters;
 using contract::RowScale;
-using contract::TemperatureOrder;
-using contract::TieRule;
 
 namespace {
 
@@ -26,11 +23,11 @@ class RankedRow {
   int64_t everything() const { return count_; }
   int64_t shorter(int64_t a, int64_t b) const { return std::min(a, b); }
 
-  int64_t top_k(int32_t k, TieRule ties, int64_t seen) const {
+  int64_t top_k(int32_t k, sampler_tie_rule ties, int64_t seen) const {
     return with_ties(std::min<int64_t>(k, seen), seen, ties);
   }
 
-  int64_t top_p(float p, TieRule ties, int64_t seen) const {
+  int64_t top_p(float p, sampler_tie_rule ties, int64_t seen) const {
     uint64_t sum = 0;
     for (int64_t i = 0; i < seen; ++i) sums_[i] = sum += weight(i);
     const uint64_t threshold = contract::top_p_threshold(p, sum);
@@ -50,8 +47,8 @@ class RankedRow {
   }
 
   // Extends a prefix to all tokens that equal its last one in value.
-  int64_t with_ties(int64_t length, int64_t seen, TieRule ties) const {
-    if (ties == TieRule::kExact) return length;
+  int64_t with_ties(int64_t length, int64_t seen, sampler_tie_rule ties) const {
+    if (ties == SAMPLER_TIES_EXACT) return length;
     const Rank cut = contract::cut_with_ties(ranks_[length - 1]);
     return first_where(length, seen, [&](int64_t i) { return ranks_[i] < cut; });
   }
@@ -88,7 +85,7 @@ Rank cut_of_filters(const Row &row, const RowParameters &parameters, const Filte
   const Rank *ranks = sort_ranks(buffers.sort, count, buffers.sort_scratch);
   uint64_t *const sums = ranks == buffers.sort ? buffers.sort_scratch : buffers.sort;
 
-  const bool at_1 = rules.temperature_order == TemperatureOrder::kLast;
+  const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
   const RowScale scale =
       contract::row_scale(row.kind, row.max(), at_1 ? 1.0f : parameters.temperature);
   const RankedRow ranked(ranks, count, scale, sums);

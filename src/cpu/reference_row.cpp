@@ -9,7 +9,6 @@
 
 namespace sampler::cpu {
 
-using contract::InputKind;
 using contract::Rank;
 
 namespace {
@@ -49,7 +48,7 @@ int64_t ReferenceRow::kept_count() const {
   return count;
 }
 
-void ReferenceRow::write_probabilities(void *out, contract::Dtype dtype) const {
+void ReferenceRow::write_probabilities(void *out, sampler_dtype dtype) const {
   for (int64_t i = 0; i < view_.count; ++i) {
     const float x = view_.value(i);
     const Rank rank = contract::rank_of(x, uint32_t(view_.id(i)));
@@ -57,7 +56,7 @@ void ReferenceRow::write_probabilities(void *out, contract::Dtype dtype) const {
   }
 }
 
-void ReferenceRow::write_kept_values(void *out, contract::Dtype dtype) const {
+void ReferenceRow::write_kept_values(void *out, sampler_dtype dtype) const {
   for (int64_t i = 0; i < view_.count; ++i) {
     const float x = view_.value(i);
     const Rank rank = contract::rank_of(x, uint32_t(view_.id(i)));
@@ -83,7 +82,7 @@ int64_t ReferenceRow::select(int64_t wanted, const Rank **ranks) {
 }
 
 float ReferenceRow::probability(int64_t index) const {
-  if (row_.kind == InputKind::kProbabilities) return row_.values[index];
+  if (row_.kind == SAMPLER_PROBABILITIES) return row_.values[index];
   return distribution_.probability(row_.values[index], row_.rank(index));
 }
 
@@ -109,7 +108,7 @@ bool ReferenceRow::chain_residual(const ReferenceRow *draft, int64_t rejected, f
 }
 
 bool ReferenceRow::become(const float *probabilities) {
-  row_.kind = InputKind::kProbabilities;
+  row_.kind = SAMPLER_PROBABILITIES;
   row_.values = probabilities;
   view_ = contract::f32_view(probabilities, row_.count, row_.ids, row_.kind);
   row_.first = 0;

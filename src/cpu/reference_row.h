@@ -20,7 +20,7 @@ class ReferenceRow {
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
   uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);
-  contract::InputKind kind() const { return row_.kind; }
+  sampler_input_kind kind() const { return row_.kind; }
   contract::Rank first() const { return row_.first; }
   float max() const { return row_.max(); }
 
@@ -33,8 +33,8 @@ class ReferenceRow {
   uint64_t total_weight() const { return cpu::total_weight(row_); }
 
   // The tokens' probabilities, or the values of the kept ones and -inf, as the elements stand.
-  void write_probabilities(void *out, contract::Dtype dtype) const;
-  void write_kept_values(void *out, contract::Dtype dtype) const;
+  void write_probabilities(void *out, sampler_dtype dtype) const;
+  void write_kept_values(void *out, sampler_dtype dtype) const;
 
   // Before draws from the distribution, `num_draws` of them.
   void prepare_draws(int64_t num_draws);

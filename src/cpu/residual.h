@@ -31,7 +31,7 @@ class Task<contract::ResidualRequest, Row> {
     const uint32_t status = load_models(index);
     const int64_t size = int64_t(contract::size_of(request_.output_dtype));
     char *out = static_cast<char *>(request_.output) + index * request_.output_stride * size;
-    if (status == contract::row_status::kOk) {
+    if (status == SAMPLER_ROW_OK) {
       const bool usable =
           is_valid && target_.chain_residual(has_draft ? &draft_ : nullptr, removed, residual_);
       if (!usable) target_.chain_probabilities(residual_);
@@ -42,16 +42,16 @@ class Task<contract::ResidualRequest, Row> {
     }
     if (request_.out_row_status) {
       request_.out_row_status[index] =
-          status | (is_valid ? contract::row_status::kOk : contract::row_status::kInvalidDraft);
+          status | (is_valid ? 0u : uint32_t(SAMPLER_ROW_INVALID_DRAFT));
     }
   }
 
   // A row of q may be 0 everywhere: it takes nothing away.
   uint32_t load_models(int64_t index) {
     const uint32_t status = target_.load(contract::row_view(request_.target, index));
-    if (status != contract::row_status::kOk || !request_.draft.values) return status;
+    if (status != SAMPLER_ROW_OK || !request_.draft.values) return status;
     const uint32_t draft_status = draft_.load(contract::row_view(request_.draft, index));
-    return draft_status == contract::row_status::kEmpty ? contract::row_status::kOk : draft_status;
+    return draft_status == SAMPLER_ROW_EMPTY ? SAMPLER_ROW_OK : draft_status;
   }
 
   const contract::ResidualRequest &request_;

@@ -8,14 +8,12 @@
 
 namespace sampler::cpu {
 
-namespace row_status = contract::row_status;
-
 RowBuffers take_row_buffers(Arena &arena, const contract::Rows &rows) {
   RowBuffers buffers;
   buffers.num_cols = rows.num_cols;
   buffers.sort = arena.take<uint64_t>(rows.num_cols);
   buffers.sort_scratch = arena.take<uint64_t>(rows.num_cols);
-  const bool in_place = rows.dtype == contract::Dtype::kF32 && !rows.ids;
+  const bool in_place = rows.dtype == SAMPLER_F32 && !rows.ids;
   if (!in_place) buffers.values = arena.take<float>(rows.num_cols);
   if (rows.ids) buffers.ids = arena.take<int32_t>(rows.num_cols);
   return buffers;
@@ -52,17 +50,17 @@ Row load_row(const RowView &view, const RowBuffers &buffers, contract::Use use) 
   row.kind = view.kind;
   row.count = view.count;
   if (!contract::has_valid_count(view, buffers.num_cols)) {
-    row.status = row_status::kInvalidCandidate;
+    row.status = SAMPLER_ROW_INVALID_CANDIDATE;
     return row;
   }
   if (view.ids) {
     if (!load_candidates(view, buffers)) {
-      row.status = row_status::kInvalidCandidate;
+      row.status = SAMPLER_ROW_INVALID_CANDIDATE;
       return row;
     }
     row.values = buffers.values;
     row.ids = buffers.ids;
-  } else if (view.dtype == contract::Dtype::kF32) {
+  } else if (view.dtype == SAMPLER_F32) {
     row.values = static_cast<const float *>(view.values);
   } else {
     for (int64_t i = 0; i < view.count; ++i) buffers.values[i] = view.value(i);
@@ -71,7 +69,7 @@ Row load_row(const RowView &view, const RowBuffers &buffers, contract::Use use) 
 
   for (int64_t i = 0; i < row.count; ++i) {
     if (!contract::is_ordered_value(row.kind, row.values[i])) {
-      row.status = row_status::kInvalidValue;
+      row.status = SAMPLER_ROW_INVALID_VALUE;
       return row;
     }
     row.first = std::max(row.first, row.rank(i));

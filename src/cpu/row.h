@@ -29,9 +29,9 @@ struct Row {
   const float *values = nullptr;
   const int32_t *ids = nullptr;  // null: an element's id is its index
   int64_t count = 0;
-  contract::InputKind kind = contract::InputKind::kLogits;
+  sampler_input_kind kind = SAMPLER_LOGITS;
   contract::Rank first = 0;  // of the first token in rank order
-  uint32_t status = contract::row_status::kOk;
+  uint32_t status = SAMPLER_ROW_OK;
 
   uint32_t id(int64_t i) const { return ids ? uint32_t(ids[i]) : uint32_t(i); }
   contract::Rank rank(int64_t i) const { return contract::rank_of(values[i], id(i)); }

@@ -20,16 +20,11 @@ class Task<contract::RowsRequest, Row> {
  private:
   void run_row(int64_t index) {
     const RowView view = contract::row_view(request_.input, index);
-    const int64_t slot = request_.slots[index];
-    uint32_t status = contract::check_slot(request_.slots, slot);
     contract::RowParameters parameters = {};
-    if (status == contract::row_status::kOk) {
-      parameters = request_.parameters.of(slot);
-      status = contract::check_parameters(request_.input.kind, parameters);
-    }
+    uint32_t status = contract::read_parameters(request_, request_.slots[index], &parameters);
     int32_t kept_count = 0;
-    if (status == contract::row_status::kOk) status = row_.load(view);
-    if (status == contract::row_status::kOk) {
+    if (status == SAMPLER_ROW_OK) status = row_.load(view);
+    if (status == SAMPLER_ROW_OK) {
       row_.distribute(parameters, request_.parameters.rules);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());
       write_good_row(index, view.count);
@@ -40,7 +35,7 @@ class Task<contract::RowsRequest, Row> {
     if (request_.out_row_status) request_.out_row_status[index] = status;
   }
 
-  bool is_mask() const { return request_.output_kind == contract::RowOutput::kMask; }
+  bool is_mask() const { return request_.output_kind == SAMPLER_OUTPUT_VALUES; }
 
   void *output_row(int64_t index) const {
     const int64_t first = index * request_.output_stride;

@@ -92,24 +92,21 @@ class Task<contract::SampleRequest, Row> {
   void prepare(int64_t output, int64_t num_outputs) {
     const int64_t index = input_row(request_, output);
     if (index < 0 || index >= request_.input.num_rows) {
-      status_ = contract::row_status::kInvalidIndex;
+      status_ = SAMPLER_ROW_INVALID_INDEX;
       return;
     }
-    const int64_t slot = request_.slots[output];
-    status_ = contract::check_slot(request_.slots, slot);
-    if (status_ != contract::row_status::kOk) return;
-    const contract::RowParameters parameters = request_.parameters.of(slot);
-    status_ = contract::check_parameters(request_.input.kind, parameters);
-    if (status_ != contract::row_status::kOk) return;
+    contract::RowParameters parameters = {};
+    status_ = contract::read_parameters(request_, request_.slots[output], &parameters);
+    if (status_ != SAMPLER_ROW_OK) return;
     status_ = row_.load(contract::row_view(request_.input, index));
-    if (status_ != contract::row_status::kOk) return;
+    if (status_ != SAMPLER_ROW_OK) return;
 
     distribution_ = row_.distribute(parameters, request_.parameters.rules);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
-    if (request_.out_logprobs && request_.logprob_kind == contract::LogprobKind::kRaw) {
+    if (request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_RAW) {
       raw_weight_ = row_.total_weight();
     }
-    const bool by_inverse_cdf = request_.draw_method == contract::DrawMethod::kInverseCdf;
+    const bool by_inverse_cdf = request_.draw_method == SAMPLER_DRAW_INVERSE_CDF;
     if (by_inverse_cdf && !distribution_.greedy) row_.prepare_draws(num_outputs);
   }
 
@@ -121,7 +118,7 @@ class Task<contract::SampleRequest, Row> {
       for (int64_t i = 0; i < num_outputs; ++i) {
         outputs[i] = shared_.output(first + begin + i);
       }
-      if (status_ == contract::row_status::kOk) {
+      if (status_ == SAMPLER_ROW_OK) {
         draw(outputs, num_outputs, ids);
       } else {
         std::fill_n(ids, num_outputs, request_.bad_row_token);
@@ -131,7 +128,7 @@ class Task<contract::SampleRequest, Row> {
   }
 
   void write(int64_t output, int64_t id) const {
-    const bool good = status_ == contract::row_status::kOk;
+    const bool good = status_ == SAMPLER_ROW_OK;
     contract::store_id(request_.out_token_ids, output, id);
     if (request_.out_kept_counts) request_.out_kept_counts[output] = good ? kept_count_ : 0;
     if (request_.out_row_status) request_.out_row_status[output] = status_;
@@ -148,7 +145,7 @@ class Task<contract::SampleRequest, Row> {
     }
     contract::RandomStream streams[kOutputsAtOnce];
     for (int64_t i = 0; i < count; ++i) streams[i] = request_.random.of(request_.slots[outputs[i]]);
-    if (request_.draw_method == contract::DrawMethod::kGumbel) {
+    if (request_.draw_method == SAMPLER_DRAW_GUMBEL) {
       for (int64_t i = 0; i < count; ++i) ids[i] = row_.draw_gumbel(streams[i]);
       return;
     }
@@ -158,7 +155,7 @@ class Task<contract::SampleRequest, Row> {
   }
 
   float logprob(float value) const {
-    if (request_.logprob_kind == contract::LogprobKind::kRaw) {
+    if (request_.logprob_kind == SAMPLER_LOGPROB_RAW) {
       const contract::RowScale at_1 = contract::row_scale(row_.kind(), row_.max(), 1.0f);
       return contract::log_probability(at_1, value, raw_weight_);
     }
@@ -172,7 +169,7 @@ class Task<contract::SampleRequest, Row> {
   Distribution distribution_ = {};
   uint64_t raw_weight_ = 0;  // of the whole row at temperature 1, for raw logprobs
   int32_t kept_count_ = 0;
-  uint32_t status_ = contract::row_status::kOk;
+  uint32_t status_ = SAMPLER_ROW_OK;
 };
 
 }  // namespace sampler::cpu

@@ -23,9 +23,9 @@ class Task<contract::SelectRequest, Row> {
     const uint32_t status = row_.load(view, contract::Use::kOrder);
     const contract::Rank *ranks = nullptr;
     int64_t count = 0;
-    if (status == contract::row_status::kOk) count = row_.select(wanted_count(index), &ranks);
+    if (status == SAMPLER_ROW_OK) count = row_.select(wanted_count(index), &ranks);
     const float nothing =
-        request_.input.kind == contract::InputKind::kLogits ? contract::negative_infinity() : 0.0f;
+        request_.input.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
     for (int64_t i = 0; i < request_.num_selected; ++i) {
       const int64_t element = index * request_.num_selected + i;
       const int64_t id = i < count ? int64_t(contract::id_of_rank(ranks[i])) : -1;

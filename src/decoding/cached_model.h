@@ -31,7 +31,7 @@ class CachedModel {
               const sampler_generation_args &generation, int64_t num_sequences, int64_t max_tokens,
               int64_t max_rows);
 
-  size_t element_size() const { return contract::size_of(contract::Dtype(model_.logits_dtype)); }
+  size_t element_size() const { return contract::size_of(sampler_dtype(model_.logits_dtype)); }
   int64_t num_forwards() const { return num_forwards_; }
   int64_t length(int64_t sequence) const { return lengths_[size_t(sequence)]; }
 

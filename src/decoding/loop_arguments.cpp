@@ -118,7 +118,7 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   check.enumeration("debug", args.debug, 2);
   check.enumeration("processor", args.processor, 2);
   if (args.params && check.read("params", args.params, &out->params)) {
-    capi::read_parameters(check, &out->params, nullptr, contract::InputKind::kLogits, 1);
+    capi::read_parameters(check, &out->params, nullptr, SAMPLER_LOGITS, 1);
     args.params = &out->params;
   }
   check_end_tokens(check, args);

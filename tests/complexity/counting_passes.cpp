@@ -95,12 +95,12 @@ const cpu::Passes *counting_passes() {
   };
   counting.write_probabilities = [](const RowView &source, const cpu::Scaling &scaling,
                                     float normalizer, int64_t begin, int64_t end, float at_least,
-                                    void *out, contract::Dtype out_dtype) {
+                                    void *out, sampler_dtype out_dtype) {
     add(kWeighCost, end - begin);
     real->write_probabilities(source, scaling, normalizer, begin, end, at_least, out, out_dtype);
   };
   counting.write_values = [](const RowView &source, int64_t begin, int64_t end, float at_least,
-                             void *out, contract::Dtype out_dtype) {
+                             void *out, sampler_dtype out_dtype) {
     add(kWriteCost, end - begin);
     real->write_values(source, begin, end, at_least, out, out_dtype);
   };

@@ -24,18 +24,18 @@ struct Operation {
   enum { kSample, kRows, kMask, kSelect, kChain } what;
   contract::RowParameters parameters = {1.0f, 0, 1.0f, 0.0f};
   contract::FilterRules rules = {};
-  contract::DrawMethod draw_method = contract::DrawMethod::kInverseCdf;
+  sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
 };
 
 std::vector<Operation> operations(int64_t num_cols) {
-  using contract::FilterOrder;
-  using contract::TieRule;
+  using sampler_filter_order;
+  using sampler_tie_rule;
   const auto half = int32_t(num_cols / 2);
-  const contract::FilterRules keep = {TieRule::kKeep, TieRule::kKeep};
-  const contract::FilterRules joint = {{}, {}, FilterOrder::kJoint};
-  const contract::FilterRules min_p_first = {{}, {}, FilterOrder::kMinPFirst};
-  const contract::FilterRules last = {{}, {}, {}, contract::TemperatureOrder::kLast};
-  const auto gumbel = contract::DrawMethod::kGumbel;
+  const contract::FilterRules keep = {SAMPLER_TIES_KEEP, SAMPLER_TIES_KEEP};
+  const contract::FilterRules joint = {{}, {}, SAMPLER_FILTERS_JOINT};
+  const contract::FilterRules min_p_first = {{}, {}, SAMPLER_FILTERS_MIN_P_FIRST};
+  const contract::FilterRules last = {{}, {}, {}, SAMPLER_TEMPERATURE_LAST};
+  const auto gumbel = SAMPLER_DRAW_GUMBEL;
   return {
       {"greedy", Operation::kSample, {0.0f, 0, 1.0f, 0.0f}},
       {"temperature", Operation::kSample, {0.8f, 0, 1.0f, 0.0f}},
@@ -88,7 +88,7 @@ contract::Rows rows_of(const cpu_bench::AlignedBytes &values, int64_t num_rows, 
   rows.values = values.data();
   rows.num_rows = num_rows;
   rows.num_cols = rows.stride = num_cols;
-  rows.dtype = contract::Dtype(dtype);
+  rows.dtype = sampler_dtype(dtype);
   return rows;
 }
 
@@ -127,7 +127,7 @@ Cost cost_of(const Operation &operation, const cpu_bench::AlignedBytes &values, 
       contract::RowsRequest request;
       request.input = input;
       request.parameters = parameters_of(operation);
-      if (operation.what == Operation::kMask) request.output_kind = contract::RowOutput::kMask;
+      if (operation.what == Operation::kMask) request.output_kind = SAMPLER_OUTPUT_VALUES;
       request.output = output.data();
       request.output_stride = num_cols;
       run(request, key);
@@ -191,8 +191,7 @@ TEST_P(CraftedRows, CostWhatAnOrdinaryOneDoes) {
       double allowed =
           (is_small_top_k ? kMostTimesOfSmallTopK : kMostTimes) * ordinary[operation.name];
       if (num_kept > num_cols / 128) {
-        const double each =
-            operation.draw_method == contract::DrawMethod::kGumbel ? kGumbelCost : kWeighCost;
+        const double each = operation.draw_method == SAMPLER_DRAW_GUMBEL ? kGumbelCost : kWeighCost;
         allowed = std::max(allowed, kMostTimes * each * double(num_cols));
       }
       EXPECT_LE(most, allowed) << operation.name << ", " << name_of(RowKind(kind)) << ": "

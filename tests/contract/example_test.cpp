@@ -81,8 +81,7 @@ TEST(Example, GumbelScores) {
         Line{5, 0xdd8f225cu, 0x1.b3664ep+0f}, Line{7, 0x92d06fcdu, 0x1.69059ap+2f}}) {
     const uint32_t word = random_block(kRandom, Purpose::kGumbel, line.id >> 2).word[line.id & 3];
     EXPECT_EQ(word, line.word) << line.id;
-    EXPECT_EQ(gumbel_score(InputKind::kLogits, kLogits[line.id], scale, word), line.score)
-        << line.id;
+    EXPECT_EQ(gumbel_score(SAMPLER_LOGITS, kLogits[line.id], scale, word), line.score) << line.id;
   }
 }
 

@@ -125,12 +125,12 @@ struct Recorder {
   std::string shorter(const std::string &a, const std::string &b) const {
     return "min(" + std::min(a, b) + ", " + std::max(a, b) + ")";
   }
-  std::string top_k(int32_t k, TieRule ties, const std::string &seen) const {
-    return "k" + std::to_string(k) + (ties == TieRule::kKeep ? "+" : "") + "(" + seen + ")";
+  std::string top_k(int32_t k, sampler_tie_rule ties, const std::string &seen) const {
+    return "k" + std::to_string(k) + (ties == SAMPLER_TIES_KEEP ? "+" : "") + "(" + seen + ")";
   }
-  std::string top_p(float p, TieRule ties, const std::string &seen) const {
-    return "p" + std::to_string(int(100 * p)) + (ties == TieRule::kKeep ? "+" : "") + "(" + seen +
-           ")";
+  std::string top_p(float p, sampler_tie_rule ties, const std::string &seen) const {
+    return "p" + std::to_string(int(100 * p)) + (ties == SAMPLER_TIES_KEEP ? "+" : "") + "(" +
+           seen + ")";
   }
   std::string min_p(float p, const std::string &seen) const {
     return "m" + std::to_string(int(100 * p)) + "(" + seen + ")";
@@ -142,24 +142,24 @@ std::string order_of(const RowParameters &parameters, const FilterRules &rules) 
   return filtered_prefix(recorder, parameters, rules);
 }
 
-TEST(FilterOrder, SaysWhatEachFilterSees) {
+TEST(sampler_filter_order, SaysWhatEachFilterSees) {
   const RowParameters all = {1.0f, 7, 0.5f, 0.25f};
   FilterRules rules;
   EXPECT_EQ(order_of(all, rules), "m25(p50(k7(row)))");
-  rules.order = FilterOrder::kMinPFirst;
+  rules.order = SAMPLER_FILTERS_MIN_P_FIRST;
   EXPECT_EQ(order_of(all, rules), "p50(k7(m25(row)))");
-  rules.order = FilterOrder::kJoint;
+  rules.order = SAMPLER_FILTERS_JOINT;
   EXPECT_EQ(order_of(all, rules), "min(k7(row), min(m25(row), p50(row)))");
 }
 
-TEST(FilterOrder, LeavesOutWhatIsOff) {
+TEST(sampler_filter_order, LeavesOutWhatIsOff) {
   FilterRules rules;
-  rules.top_k_ties = TieRule::kKeep;
+  rules.top_k_ties = SAMPLER_TIES_KEEP;
   EXPECT_EQ(order_of({1.0f, 0, 1.0f, 0.0f}, rules), "row");
   EXPECT_EQ(order_of({1.0f, 7, 1.0f, 0.25f}, rules), "m25(k7+(row))");
-  rules.top_p_ties = TieRule::kKeep;
+  rules.top_p_ties = SAMPLER_TIES_KEEP;
   EXPECT_EQ(order_of({1.0f, 0, 0.5f, 0.0f}, rules), "p50+(row)");
-  rules.order = FilterOrder::kJoint;
+  rules.order = SAMPLER_FILTERS_JOINT;
   EXPECT_EQ(order_of({1.0f, 0, 0.5f, 0.0f}, rules), "min(min(p50+(row), row), row)");
 }
 

@@ -57,11 +57,11 @@ TEST(GumbelScore, IsTheScaledValuePlusNoise) {
     const float noise = gumbel_noise(word);
     const float x = random.float_of_exponent(random.between(100, 140));
     const float scale = logit_scale(0.25f + random.unit());
-    failures.expect(gumbel_score(InputKind::kLogits, x, scale, word) == std::fma(x, scale, noise),
+    failures.expect(gumbel_score(SAMPLER_LOGITS, x, scale, word) == std::fma(x, scale, noise),
                     word);
     const float p = std::fabs(random.float_of_exponent(random.between(0, 254)));
     if (p == 0.0f) continue;
-    failures.expect(gumbel_score(InputKind::kProbabilities, p, scale, word) ==
+    failures.expect(gumbel_score(SAMPLER_PROBABILITIES, p, scale, word) ==
                         float(double(log2_shifted(p, 0)) + double(noise)),
                     word);
   }
@@ -69,16 +69,16 @@ TEST(GumbelScore, IsTheScaledValuePlusNoise) {
 }
 
 TEST(GumbelScore, IsFinite) {
-  EXPECT_EQ(gumbel_score(InputKind::kLogits, 0x1.8p125f, 1.0f, 0), 0x1.8p125f);
-  EXPECT_EQ(gumbel_score(InputKind::kLogits, 0x1.8p126f, 1.0f, 0), 0x1p126f);
-  EXPECT_EQ(gumbel_score(InputKind::kLogits, -0x1.8p125f, 1.0f, 0), -0x1.8p125f);
-  EXPECT_EQ(gumbel_score(InputKind::kLogits, -0x1.8p126f, 1.0f, 0), -0x1p126f);
+  EXPECT_EQ(gumbel_score(SAMPLER_LOGITS, 0x1.8p125f, 1.0f, 0), 0x1.8p125f);
+  EXPECT_EQ(gumbel_score(SAMPLER_LOGITS, 0x1.8p126f, 1.0f, 0), 0x1p126f);
+  EXPECT_EQ(gumbel_score(SAMPLER_LOGITS, -0x1.8p125f, 1.0f, 0), -0x1.8p125f);
+  EXPECT_EQ(gumbel_score(SAMPLER_LOGITS, -0x1.8p126f, 1.0f, 0), -0x1p126f);
   for (const float x : {kLargestFloat, 1e38f}) {
-    EXPECT_EQ(gumbel_score(InputKind::kLogits, x, logit_scale(1e-3f), 0), 0x1p126f);
-    EXPECT_EQ(gumbel_score(InputKind::kLogits, -x, logit_scale(1e-3f), 0), -0x1p126f);
+    EXPECT_EQ(gumbel_score(SAMPLER_LOGITS, x, logit_scale(1e-3f), 0), 0x1p126f);
+    EXPECT_EQ(gumbel_score(SAMPLER_LOGITS, -x, logit_scale(1e-3f), 0), -0x1p126f);
   }
-  EXPECT_LT(gumbel_score(InputKind::kProbabilities, kLargestFloat, 0.0f, 0), 200.0f);
-  EXPECT_GT(gumbel_score(InputKind::kProbabilities, kSmallestSubnormal, 0.0f, UINT32_MAX), -200.0f);
+  EXPECT_LT(gumbel_score(SAMPLER_PROBABILITIES, kLargestFloat, 0.0f, 0), 200.0f);
+  EXPECT_GT(gumbel_score(SAMPLER_PROBABILITIES, kSmallestSubnormal, 0.0f, UINT32_MAX), -200.0f);
 }
 
 // ---- log-probabilities ----
@@ -91,7 +91,7 @@ struct LogprobErrors {
 // Compares the logprobs of a whole row, weights included, with a softmax in long double.
 void compare_logprobs(const RowScale &row, const std::vector<float> &values, float temperature,
                       LogprobErrors *errors) {
-  const bool logits = row.kind == InputKind::kLogits;
+  const bool logits = row.kind == SAMPLER_LOGITS;
   const auto exact_log = [&](float x) {
     const long double value = static_cast<long double>(x);
     return logits ? (value - static_cast<long double>(row.max)) /

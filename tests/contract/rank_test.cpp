@@ -90,10 +90,10 @@ TEST(Rank, SortsByValueDescendingThenByIdAscending) {
 }
 
 TEST(Rank, LowestCutKeepsWhatCanBeDrawn) {
-  const Rank logits = lowest_cut(InputKind::kLogits);
+  const Rank logits = lowest_cut(SAMPLER_LOGITS);
   EXPECT_LT(rank_of(-kInfinity, 0), logits);
   EXPECT_GE(rank_of(-kLargestFloat, kLargestId), logits);
-  const Rank probabilities = lowest_cut(InputKind::kProbabilities);
+  const Rank probabilities = lowest_cut(SAMPLER_PROBABILITIES);
   EXPECT_LT(rank_of(0.0f, 0), probabilities);
   EXPECT_LT(rank_of(-0.0f, 0), probabilities);
   EXPECT_GE(rank_of(kSmallestSubnormal, kLargestId), probabilities);

@@ -119,7 +119,7 @@ void expect_scale(float max, Failures *failures) {
   const double scaled = std::ldexp(double(max), row.exponent);
   failures->expect(scaled > 0.5 && scaled <= 1.0, bits_of(max));
   failures->expect(double(relative_probability(row, max)) == scaled, bits_of(max));
-  failures->expect(row.kind == InputKind::kProbabilities, bits_of(max));
+  failures->expect(row.kind == SAMPLER_PROBABILITIES, bits_of(max));
 }
 
 TEST(ProbabilityScale, PutsTheLargestBetweenAHalfAnd1) {
@@ -157,12 +157,12 @@ TEST(ProbabilityScale, ScalesOthersLikeLdexp) {
 }
 
 TEST(RowScale, IsChosenByKind) {
-  const RowScale logits = row_scale(InputKind::kLogits, 3.0f, 0.5f);
-  EXPECT_EQ(logits.kind, InputKind::kLogits);
+  const RowScale logits = row_scale(SAMPLER_LOGITS, 3.0f, 0.5f);
+  EXPECT_EQ(logits.kind, SAMPLER_LOGITS);
   EXPECT_EQ(logits.max, 3.0f);
   EXPECT_EQ(logits.scale, logit_scale(0.5f));
-  const RowScale probabilities = row_scale(InputKind::kProbabilities, 3.0f, 0.5f);
-  EXPECT_EQ(probabilities.kind, InputKind::kProbabilities);
+  const RowScale probabilities = row_scale(SAMPLER_PROBABILITIES, 3.0f, 0.5f);
+  EXPECT_EQ(probabilities.kind, SAMPLER_PROBABILITIES);
   EXPECT_EQ(probabilities.exponent, -2);
 }
 

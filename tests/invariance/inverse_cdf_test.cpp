@@ -18,7 +18,7 @@ class Draw {
     Row row;
     row.values = logits_.data();
     row.count = static_cast<int64_t>(logits_.size());
-    row.kind = contract::InputKind::kLogits;
+    row.kind = SAMPLER_LOGITS;
     Distribution distribution = {};
     distribution.scale = contract::logits_row_scale(0.0f, 1.0f);
     distribution.cut = contract::lowest_cut(row.kind);

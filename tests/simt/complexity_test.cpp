@@ -36,7 +36,7 @@ constexpr int kThreads = kernels::kBlockThreads;
 // Width, type and team of a launch.
 struct Case {
   int64_t num_cols;
-  Dtype dtype;
+  sampler_dtype dtype;
   int team_size;
   bool stays;  // in shared memory, if it fits
   int step;    // every so many of the operations are counted, and of the hard rows
@@ -223,7 +223,7 @@ const std::vector<NamedRow> kHardRows = {
      }},
     {"huge",
      [](const Case &s) {
-       const float huge = s.dtype == Dtype::kF16 ? 6e4f : 1e30f;
+       const float huge = s.dtype == SAMPLER_F16 ? 6e4f : 1e30f;
        return made(s, [&](size_t i) { return hash(i) % 2 ? huge : -huge; });
      }},
     {"ties beside ordinary ones",
@@ -242,7 +242,7 @@ struct Stored {
   std::vector<int32_t> ids;
   Rows rows;
 
-  Stored(const Case &setup, const Values &values, InputKind kind, int64_t num_rows,
+  Stored(const Case &setup, const Values &values, sampler_input_kind kind, int64_t num_rows,
          bool candidates = false) {
     const size_t count = values.size();
     const size_t stride = (count + 7) / 8 * 8;
@@ -252,11 +252,11 @@ struct Stored {
     const float max = *std::max_element(values.begin(), values.end());
     for (size_t i = 0; i < stride * size_t(num_rows); ++i) {
       float x = i % stride < count ? values[i % stride] : 0.0f;
-      if (kind == InputKind::kProbabilities) x = std::exp(x - max);
-      if (setup.dtype == Dtype::kF32) {
+      if (kind == SAMPLER_PROBABILITIES) x = std::exp(x - max);
+      if (setup.dtype == SAMPLER_F32) {
         std::memcpy(begin + 4 * i, &x, 4);
       } else {
-        const uint16_t half = setup.dtype == Dtype::kF16 ? narrow_f16(x) : narrow_bf16(x);
+        const uint16_t half = setup.dtype == SAMPLER_F16 ? narrow_f16(x) : narrow_bf16(x);
         std::memcpy(begin + 2 * i, &half, 2);
       }
     }
@@ -401,10 +401,10 @@ void set_parameters(Parameters *parameters, int32_t top_k, float top_p, float mi
 }
 
 struct SampleOptions {
-  InputKind kind = InputKind::kLogits;
+  sampler_input_kind kind = SAMPLER_LOGITS;
   bool candidates = false;
   float temperature = 1.0f;
-  DrawMethod draw_method = DrawMethod::kInverseCdf;
+  sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
   FilterRules rules = {};
 };
 
@@ -424,13 +424,13 @@ Costs sample(const Case &setup, const Values &values, int32_t top_k, float top_p
   request.out_token_ids.data = &token;
   request.out_row_status = &status;
   const Costs costs = costs_of(setup, request);
-  EXPECT_EQ(row_status::kOk, status);
+  EXPECT_EQ(SAMPLER_ROW_OK, status);
   return costs;
 }
 
 Costs write_rows(const Case &setup, const Values &values, int32_t top_k, float top_p,
-                 RowOutput output_kind) {
-  const Stored stored(setup, values, InputKind::kLogits, 1);
+                 sampler_output_kind output_kind) {
+  const Stored stored(setup, values, SAMPLER_LOGITS, 1);
   RowsRequest request;
   request.input = stored.rows;
   request.output_kind = output_kind;
@@ -442,7 +442,7 @@ Costs write_rows(const Case &setup, const Values &values, int32_t top_k, float t
 }
 
 Costs select(const Case &setup, const Values &values, int64_t count, bool candidates = false) {
-  const Stored stored(setup, values, InputKind::kLogits, 1, candidates);
+  const Stored stored(setup, values, SAMPLER_LOGITS, 1, candidates);
   SelectRequest request;
   request.input = stored.rows;
   request.num_selected = count;
@@ -453,7 +453,7 @@ Costs select(const Case &setup, const Values &values, int64_t count, bool candid
 
 // The draft's row is the target's upside down, and the drafts are its likeliest tokens: they are
 // rejected where the rows are not flat. All positions are judged.
-Costs chain(const Case &setup, const Values &values, InputKind kind, int64_t num_drafts,
+Costs chain(const Case &setup, const Values &values, sampler_input_kind kind, int64_t num_drafts,
             int32_t top_k, float top_p) {
   const size_t lowest = size_t(std::min_element(values.begin(), values.end()) - values.begin());
   const size_t largest = size_t(std::max_element(values.begin(), values.end()) - values.begin());
@@ -479,8 +479,8 @@ Costs chain(const Case &setup, const Values &values, InputKind kind, int64_t num
 }
 
 Costs residual(const Case &setup, const Values &values) {
-  const Stored target(setup, values, InputKind::kProbabilities, 1);
-  const Stored draft(setup, Values(values.rbegin(), values.rend()), InputKind::kProbabilities, 1);
+  const Stored target(setup, values, SAMPLER_PROBABILITIES, 1);
+  const Stored draft(setup, Values(values.rbegin(), values.rend()), SAMPLER_PROBABILITIES, 1);
   ResidualRequest request;
   request.num_rows = 1;
   request.target = target.rows;
@@ -491,24 +491,24 @@ Costs residual(const Case &setup, const Values &values) {
   return costs_of(setup, request);
 }
 
-SampleOptions with(DrawMethod method) {
+SampleOptions with(sampler_draw_method method) {
   SampleOptions options;
   options.draw_method = method;
   return options;
 }
-SampleOptions with(FilterOrder order) {
+SampleOptions with(sampler_filter_order order) {
   SampleOptions options;
   options.rules.order = order;
   return options;
 }
-SampleOptions with(InputKind kind) {
+SampleOptions with(sampler_input_kind kind) {
   SampleOptions options;
   options.kind = kind;
   return options;
 }
 SampleOptions ties_kept() {
   SampleOptions options;
-  options.rules.top_k_ties = options.rules.top_p_ties = TieRule::kKeep;
+  options.rules.top_k_ties = options.rules.top_p_ties = SAMPLER_TIES_KEEP;
   return options;
 }
 SampleOptions greedy() {
@@ -535,7 +535,7 @@ struct Operation {
 const std::vector<Operation> kOperations = {
     OPERATION("argmax", sample(s, x, 0, 1, 0, greedy())),
     OPERATION("sample", sample(s, x, 0, 1, 0)),
-    OPERATION("sample by Gumbel", sample(s, x, 0, 1, 0, with(DrawMethod::kGumbel))),
+    OPERATION("sample by Gumbel", sample(s, x, 0, 1, 0, with(SAMPLER_DRAW_GUMBEL))),
     OPERATION("top-k 50", sample(s, x, 50, 1, 0)),
     OPERATION("top-k 1000", sample(s, x, 1000, 1, 0)),
     OPERATION("top-k 5000", sample(s, x, 5000, 1, 0)),
@@ -543,26 +543,26 @@ const std::vector<Operation> kOperations = {
     OPERATION("top-p 0.5", sample(s, x, 0, 0.5f, 0)),
     OPERATION("top-p 0.95, ties kept", sample(s, x, 0, 0.95f, 0, ties_kept())),
     OPERATION("top-p 0.95 of probabilities",
-              sample(s, x, 0, 0.95f, 0, with(InputKind::kProbabilities))),
-    OPERATION("top-p 0.95 by Gumbel", sample(s, x, 0, 0.95f, 0, with(DrawMethod::kGumbel))),
+              sample(s, x, 0, 0.95f, 0, with(SAMPLER_PROBABILITIES))),
+    OPERATION("top-p 0.95 by Gumbel", sample(s, x, 0, 0.95f, 0, with(SAMPLER_DRAW_GUMBEL))),
     OPERATION("min-p 0.05", sample(s, x, 0, 1, 0.05f)),
     OPERATION("top-k 50, top-p 0.95", sample(s, x, 50, 0.95f, 0)),
     OPERATION("top-k 5000, top-p 0.95", sample(s, x, 5000, 0.95f, 0)),
     OPERATION("top-k 50, top-p 0.95 by Gumbel",
-              sample(s, x, 50, 0.95f, 0, with(DrawMethod::kGumbel))),
-    OPERATION("joint", sample(s, x, 50, 0.95f, 0.05f, with(FilterOrder::kJoint))),
-    OPERATION("min-p first", sample(s, x, 50, 0.95f, 0.05f, with(FilterOrder::kMinPFirst))),
-    OPERATION("softmax", write_rows(s, x, 0, 1, RowOutput::kProbabilities)),
-    OPERATION("top-k 50 renorm", write_rows(s, x, 50, 1, RowOutput::kProbabilities)),
-    OPERATION("top-p 0.95 renorm", write_rows(s, x, 0, 0.95f, RowOutput::kProbabilities)),
-    OPERATION("top-k 50 mask", write_rows(s, x, 50, 1, RowOutput::kMask)),
+              sample(s, x, 50, 0.95f, 0, with(SAMPLER_DRAW_GUMBEL))),
+    OPERATION("joint", sample(s, x, 50, 0.95f, 0.05f, with(SAMPLER_FILTERS_JOINT))),
+    OPERATION("min-p first", sample(s, x, 50, 0.95f, 0.05f, with(SAMPLER_FILTERS_MIN_P_FIRST))),
+    OPERATION("softmax", write_rows(s, x, 0, 1, SAMPLER_OUTPUT_PROBABILITIES)),
+    OPERATION("top-k 50 renorm", write_rows(s, x, 50, 1, SAMPLER_OUTPUT_PROBABILITIES)),
+    OPERATION("top-p 0.95 renorm", write_rows(s, x, 0, 0.95f, SAMPLER_OUTPUT_PROBABILITIES)),
+    OPERATION("top-k 50 mask", write_rows(s, x, 50, 1, SAMPLER_OUTPUT_VALUES)),
     OPERATION("select 50", select(s, x, 50)),
     OPERATION("select 2048", select(s, x, 2048)),
     OPERATION("select 10000", select(s, x, 10000)),
-    OPERATION("chain of 1, probabilities", chain(s, x, InputKind::kProbabilities, 1, 0, 1)),
-    OPERATION("chain of 3, probabilities", chain(s, x, InputKind::kProbabilities, 3, 0, 1)),
-    OPERATION("chain of 1, logits", chain(s, x, InputKind::kLogits, 1, 0, 1)),
-    OPERATION("chain of 2, top-k 50, top-p 0.95", chain(s, x, InputKind::kLogits, 2, 50, 0.95f)),
+    OPERATION("chain of 1, probabilities", chain(s, x, SAMPLER_PROBABILITIES, 1, 0, 1)),
+    OPERATION("chain of 3, probabilities", chain(s, x, SAMPLER_PROBABILITIES, 3, 0, 1)),
+    OPERATION("chain of 1, logits", chain(s, x, SAMPLER_LOGITS, 1, 0, 1)),
+    OPERATION("chain of 2, top-k 50, top-p 0.95", chain(s, x, SAMPLER_LOGITS, 2, 50, 0.95f)),
     OPERATION("residual", residual(s, x)),
     OPERATION("candidates", sample(s, x, 0, 1, 0, of_candidates())),
     OPERATION("candidates, top-k 50, top-p 0.95", sample(s, x, 50, 0.95f, 0, of_candidates())),
@@ -658,11 +658,11 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Complexity,
-                         testing::Values(Case{32000, Dtype::kF32, 1, true, 1},
-                                         Case{32000, Dtype::kBf16, 1, true, 1},
-                                         Case{32000, Dtype::kF16, 1, false, 1},
-                                         Case{128256, Dtype::kF32, 8, true, 3},
-                                         Case{128256, Dtype::kBf16, 2, true, 2}),
+                         testing::Values(Case{32000, SAMPLER_F32, 1, true, 1},
+                                         Case{32000, SAMPLER_BF16, 1, true, 1},
+                                         Case{32000, SAMPLER_F16, 1, false, 1},
+                                         Case{128256, SAMPLER_F32, 8, true, 3},
+                                         Case{128256, SAMPLER_BF16, 2, true, 2}),
                          [](const auto &one) { return std::to_string(one.index); });
 
 }  // namespace

@@ -13,8 +13,6 @@
 namespace simt_test {
 namespace {
 
-using sampler::contract::Dtype;
-
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Fixed parameters(float temperature, int64_t top_k, float top_p) {
@@ -51,11 +49,11 @@ std::vector<Fixed> some_parameters(int64_t num_cols) {
 }
 
 // Every operation on a row of that width and shape.
-void compare(int64_t num_cols, Shape shape, const std::vector<Dtype> &dtypes,
+void compare(int64_t num_cols, Shape shape, const std::vector<sampler_dtype> &dtypes,
              const std::vector<Fixed> &parameters) {
   std::mt19937_64 random(uint64_t(num_cols) * 31 + uint64_t(shape));
   Scale scale = {{num_cols}, 1};
-  for (const Dtype dtype : dtypes) {
+  for (const sampler_dtype dtype : dtypes) {
     for (const Fixed &fixed : parameters) {
       scale.fixed = fixed;
       scale.fixed.shape = shape;
@@ -74,14 +72,14 @@ class Grid : public testing::TestWithParam<int> {
 
 TEST_P(Grid, OfSmallRows) {
   for (const int64_t num_cols : {1, 2, 31, 32, 33}) {
-    compare(num_cols, shape(), {Dtype::kF32}, all_parameters(num_cols));
-    compare(num_cols, shape(), {Dtype::kF16, Dtype::kBf16}, some_parameters(num_cols));
+    compare(num_cols, shape(), {SAMPLER_F32}, all_parameters(num_cols));
+    compare(num_cols, shape(), {SAMPLER_F16, SAMPLER_BF16}, some_parameters(num_cols));
   }
 }
 
 TEST_P(Grid, OfVocabularies) {
   for (const int64_t num_cols : {32000, 128256, 262144}) {
-    compare(num_cols, shape(), {Dtype::kF32, Dtype::kF16, Dtype::kBf16}, some_parameters(num_cols));
+    compare(num_cols, shape(), {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}, some_parameters(num_cols));
   }
 }
 

@@ -49,9 +49,9 @@ void Problem::describe(const std::string &text) {
   description_ += "; " + text;
 }
 
-float Problem::random_logit(Shape shape, Dtype dtype, int64_t column) {
+float Problem::random_logit(Shape shape, sampler_dtype dtype, int64_t column) {
   std::normal_distribution<float> normal;
-  const bool f16 = dtype == Dtype::kF16;
+  const bool f16 = dtype == SAMPLER_F16;
   switch (shape) {
     case Shape::kNormal:
       return 3.0f * normal(random_);
@@ -79,11 +79,12 @@ float Problem::random_logit(Shape shape, Dtype dtype, int64_t column) {
   }
 }
 
-float Problem::random_value(InputKind kind, Shape shape, Dtype dtype, int64_t column) {
+float Problem::random_value(sampler_input_kind kind, Shape shape, sampler_dtype dtype,
+                            int64_t column) {
   const float logit = random_logit(shape, dtype, column);
-  if (kind == InputKind::kLogits) return logit;
+  if (kind == SAMPLER_LOGITS) return logit;
   if (shape == Shape::kHuge || shape == Shape::kSubnormal) return std::abs(logit);
-  const float limit = dtype == Dtype::kF16 ? 11.0f : 80.0f;
+  const float limit = dtype == SAMPLER_F16 ? 11.0f : 80.0f;
   return std::isinf(logit) ? 0.0f : std::exp(std::min(logit, limit));
 }
 
@@ -93,8 +94,8 @@ Problem::Elements Problem::random_elements() {
   return !fixed_.shape && one_in(4) ? Elements::kFirst : Elements::kAll;
 }
 
-Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, InputKind kind,
-                        Elements elements) {
+Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols,
+                        sampler_input_kind kind, Elements elements) {
   const bool candidates = elements == Elements::kCandidates;
   const bool has_counts = elements != Elements::kAll;
   Rows rows;
@@ -102,14 +103,14 @@ Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, In
   rows.num_rows = num_rows;
   rows.num_cols = num_cols;
   rows.stride = num_cols + int64_t(random_() % 6);
-  const Dtype drawn_dtype = pick({Dtype::kF32, Dtype::kF32, Dtype::kF16, Dtype::kBf16});
+  const sampler_dtype drawn_dtype = pick({SAMPLER_F32, SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16});
   rows.dtype = fixed_.dtype.value_or(drawn_dtype);
-  rows.id_type = pick({IdType::kI32, IdType::kI64});
+  rows.id_type = pick({SAMPLER_ID_I32, SAMPLER_ID_I64});
   // Any alignment that the element type allows. What no row covers is poison: NaN.
   const int64_t shift = int64_t(random_() % 8);
   const size_t extent = size_t(shift + num_rows * rows.stride);
   storage->values.assign(extent * size_of(rows.dtype), 0xFF);
-  if (candidates) storage->ids.assign(extent * size_of(rows.id_type), 0xFF);
+  if (candidates) storage->ids.assign(extent * size_of_id(rows.id_type), 0xFF);
   if (has_counts) storage->counts.assign(size_t(num_rows), 0);
 
   std::vector<int64_t> all_ids(size_t(std::max<int64_t>(num_cols * 2, 8)));
@@ -130,9 +131,8 @@ Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, In
     const int64_t somewhere =
         shift + row * rows.stride + int64_t(random_() % uint64_t(std::max<int64_t>(count, 1)));
     if (count > 0 && one_in(12)) {
-      store_value(
-          storage->values.data(), rows.dtype, somewhere,
-          pick({std::nanf(""), kInfinity, kind == InputKind::kLogits ? -kInfinity : -1.0f}));
+      store_value(storage->values.data(), rows.dtype, somewhere,
+                  pick({std::nanf(""), kInfinity, kind == SAMPLER_LOGITS ? -kInfinity : -1.0f}));
     }
     if (candidates && count > 1 && one_in(8)) {
       store_id({storage->ids.data(), rows.id_type}, somewhere,
@@ -143,7 +143,7 @@ Rows Problem::make_rows(Storage *storage, int64_t num_rows, int64_t num_cols, In
     }
   }
   rows.values = storage->values.data() + size_t(shift) * size_of(rows.dtype);
-  if (candidates) rows.ids = storage->ids.data() + size_t(shift) * size_of(rows.id_type);
+  if (candidates) rows.ids = storage->ids.data() + size_t(shift) * size_of_id(rows.id_type);
   if (has_counts) rows.counts = storage->counts.data();
   if (elements == Elements::kFirst) describe("of different lengths");
   return rows;
@@ -162,10 +162,10 @@ Slots Problem::make_slots(int64_t num_rows) {
   return {slots_.data(), num_slots};
 }
 
-void Problem::make_parameters(Parameters *parameters, int64_t num_slots, InputKind kind,
+void Problem::make_parameters(Parameters *parameters, int64_t num_slots, sampler_input_kind kind,
                               int64_t num_cols) {
   const auto temperature = [&]() -> float {
-    if (kind == InputKind::kProbabilities) return one_in(6) ? 0.0f : 1.0f;
+    if (kind == SAMPLER_PROBABILITIES) return one_in(6) ? 0.0f : 1.0f;
     if (fixed_.temperature) return *fixed_.temperature;
     return pick({1.0f, 1.0f, 0.8f, 0.8f, 0.3f, 5.0f, 0.0f, 2e-5f, 1e30f, 0.02f});
   };
@@ -198,10 +198,11 @@ void Problem::make_parameters(Parameters *parameters, int64_t num_slots, InputKi
     parameters->min_p.array = min_ps_.data();
   }
   FilterRules &rules = parameters->rules;
-  rules.top_k_ties = pick({TieRule::kExact, TieRule::kKeep});
-  rules.top_p_ties = pick({TieRule::kExact, TieRule::kKeep});
-  rules.order = pick({FilterOrder::kSequential, FilterOrder::kJoint, FilterOrder::kMinPFirst});
-  rules.temperature_order = pick({TemperatureOrder::kFirst, TemperatureOrder::kLast});
+  rules.top_k_ties = pick({SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP});
+  rules.top_p_ties = pick({SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP});
+  rules.order =
+      pick({SAMPLER_FILTERS_SEQUENTIAL, SAMPLER_FILTERS_JOINT, SAMPLER_FILTERS_MIN_P_FIRST});
+  rules.temperature_order = pick({SAMPLER_TEMPERATURE_FIRST, SAMPLER_TEMPERATURE_LAST});
   std::ostringstream text;
   text << "T " << parameters->temperature.value << ", k " << parameters->top_k.value << ", p "
        << parameters->top_p.value << ", min-p " << parameters->min_p.value
@@ -225,7 +226,7 @@ void Problem::make_randomness(Randomness *random, int64_t num_slots) {
 
 SampleRequest Problem::sample_request() {
   SampleRequest request;
-  const InputKind kind = pick({InputKind::kLogits, InputKind::kLogits, InputKind::kProbabilities});
+  const sampler_input_kind kind = pick({SAMPLER_LOGITS, SAMPLER_LOGITS, SAMPLER_PROBABILITIES});
   request.input = make_rows(&input_, num_rows_, num_cols_, kind, random_elements());
   request.num_rows = num_rows_;
   if (one_in(3)) {
@@ -242,33 +243,33 @@ SampleRequest Problem::sample_request() {
   make_parameters(&request.parameters, request.slots.count, kind, num_cols_);
   make_randomness(&request.random, request.slots.count);
   request.draw_method =
-      pick({DrawMethod::kInverseCdf, DrawMethod::kInverseCdf, DrawMethod::kGumbel});
-  request.logprob_kind = pick({LogprobKind::kRaw, LogprobKind::kProcessed});
+      pick({SAMPLER_DRAW_INVERSE_CDF, SAMPLER_DRAW_INVERSE_CDF, SAMPLER_DRAW_GUMBEL});
+  request.logprob_kind = pick({SAMPLER_LOGPROB_RAW, SAMPLER_LOGPROB_PROCESSED});
   request.bad_row_token = one_in(4) ? 0 : -1;
-  request.out_token_ids.type = pick({IdType::kI32, IdType::kI64});
-  describe(request.draw_method == DrawMethod::kGumbel ? "sample, Gumbel" : "sample");
+  request.out_token_ids.type = pick({SAMPLER_ID_I32, SAMPLER_ID_I64});
+  describe(request.draw_method == SAMPLER_DRAW_GUMBEL ? "sample, Gumbel" : "sample");
   return request;
 }
 
 RowsRequest Problem::rows_request() {
   RowsRequest request;
   request.output_kind =
-      pick({RowOutput::kProbabilities, RowOutput::kProbabilities, RowOutput::kMask});
-  const InputKind kind = request.output_kind == RowOutput::kMask || one_in(2)
-                             ? InputKind::kLogits
-                             : InputKind::kProbabilities;
+      pick({SAMPLER_OUTPUT_PROBABILITIES, SAMPLER_OUTPUT_PROBABILITIES, SAMPLER_OUTPUT_VALUES});
+  const sampler_input_kind kind = request.output_kind == SAMPLER_OUTPUT_VALUES || one_in(2)
+                                      ? SAMPLER_LOGITS
+                                      : SAMPLER_PROBABILITIES;
   request.input = make_rows(&input_, num_rows_, num_cols_, kind, random_elements());
   request.slots = make_slots(num_rows_);
   make_parameters(&request.parameters, request.slots.count, kind, num_cols_);
-  request.output_dtype = one_in(2) ? Dtype::kF32 : request.input.dtype;
+  request.output_dtype = one_in(2) ? SAMPLER_F32 : request.input.dtype;
   request.output_stride = num_cols_ + int64_t(random_() % 5);
-  describe(request.output_kind == RowOutput::kMask ? "mask" : "probabilities");
+  describe(request.output_kind == SAMPLER_OUTPUT_VALUES ? "mask" : "probabilities");
   return request;
 }
 
 SelectRequest Problem::select_request() {
   SelectRequest request;
-  const InputKind kind = pick({InputKind::kLogits, InputKind::kProbabilities});
+  const sampler_input_kind kind = pick({SAMPLER_LOGITS, SAMPLER_PROBABILITIES});
   request.input = make_rows(&input_, num_rows_, num_cols_, kind, random_elements());
   request.num_selected = std::min<int64_t>(
       num_cols_, pick<int64_t>({1, 2, 20, 50, 1000, 2048, 2049, 4500, num_cols_}));
@@ -280,8 +281,8 @@ SelectRequest Problem::select_request() {
     }
     request.selected_counts = top_ks_.data();
   }
-  request.output_dtype = one_in(2) ? Dtype::kF32 : request.input.dtype;
-  request.out_token_ids.type = pick({IdType::kI32, IdType::kI64});
+  request.output_dtype = one_in(2) ? SAMPLER_F32 : request.input.dtype;
+  request.out_token_ids.type = pick({SAMPLER_ID_I32, SAMPLER_ID_I64});
   describe("select " + std::to_string(request.num_selected));
   return request;
 }
@@ -291,8 +292,8 @@ ChainRequest Problem::chain_request() {
   request.num_rows = num_rows_;
   request.num_drafts = int64_t(random_() % 4);
   const int64_t positions = request.num_drafts + 1;
-  const InputKind target_kind = pick({InputKind::kLogits, InputKind::kProbabilities});
-  const InputKind draft_kind = pick({InputKind::kLogits, InputKind::kProbabilities});
+  const sampler_input_kind target_kind = pick({SAMPLER_LOGITS, SAMPLER_PROBABILITIES});
+  const sampler_input_kind draft_kind = pick({SAMPLER_LOGITS, SAMPLER_PROBABILITIES});
   const auto elements = [&] {
     const Elements drawn = random_elements();
     const bool is_large = drawn == Elements::kCandidates && num_cols_ > 1000;
@@ -305,7 +306,7 @@ ChainRequest Problem::chain_request() {
                               one_in(2) ? elements() : Elements::kAll);
     request.draft_row_stride = request.num_drafts * request.draft.stride;
   }
-  request.out_token_ids.type = pick({IdType::kI32, IdType::kI64});
+  request.out_token_ids.type = pick({SAMPLER_ID_I32, SAMPLER_ID_I64});
   make_draft_token_ids(request.out_token_ids.type, num_rows_ * request.num_drafts);
   request.draft_token_ids = draft_token_ids_.data();
   if (one_in(2)) {
@@ -326,9 +327,8 @@ ChainRequest Problem::chain_request() {
 ResidualRequest Problem::residual_request() {
   ResidualRequest request;
   request.num_rows = num_rows_;
-  request.target =
-      make_rows(&input_, num_rows_, num_cols_, InputKind::kProbabilities, Elements::kAll);
-  request.token_id_type = pick({IdType::kI32, IdType::kI64});
+  request.target = make_rows(&input_, num_rows_, num_cols_, SAMPLER_PROBABILITIES, Elements::kAll);
+  request.token_id_type = pick({SAMPLER_ID_I32, SAMPLER_ID_I64});
   switch (random_() % 4) {
     case 0:
       make_draft_token_ids(request.token_id_type, num_rows_);
@@ -339,16 +339,16 @@ ResidualRequest Problem::residual_request() {
       break;
     default:
       request.draft =
-          make_rows(&draft_, num_rows_, num_cols_, InputKind::kProbabilities, Elements::kAll);
+          make_rows(&draft_, num_rows_, num_cols_, SAMPLER_PROBABILITIES, Elements::kAll);
   }
-  request.output_dtype = one_in(2) ? Dtype::kF32 : request.target.dtype;
+  request.output_dtype = one_in(2) ? SAMPLER_F32 : request.target.dtype;
   request.output_stride = num_cols_ + int64_t(random_() % 5);
   describe(request.draft.values ? "residual" : "residual without a token");
   return request;
 }
 
-void Problem::make_draft_token_ids(IdType type, int64_t count) {
-  draft_token_ids_.assign(size_t(count) * size_of(type), 0);
+void Problem::make_draft_token_ids(sampler_id_type type, int64_t count) {
+  draft_token_ids_.assign(size_t(count) * size_of_id(type), 0);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t id = one_in(10) ? pick<int64_t>({-1, num_cols_, kMaxVocabulary})
                                   : int64_t(random_() % uint64_t(num_cols_));
@@ -371,7 +371,7 @@ Outputs Problem::bind_outputs(SampleRequest *request) const {
   outputs.reserve(8);
   const int64_t n = request->num_rows;
   request->out_token_ids.data =
-      add_output<void>(&outputs, "token ids", n, size_of(request->out_token_ids.type));
+      add_output<void>(&outputs, "token ids", n, size_of_id(request->out_token_ids.type));
   request->out_kept_counts = add_output<int32_t>(&outputs, "kept counts", n);
   request->out_logprobs = add_output<float>(&outputs, "logprobs", n);
   request->out_values = add_output<float>(&outputs, "values", n);
@@ -397,7 +397,7 @@ Outputs Problem::bind_outputs(SelectRequest *request) const {
   request->out_values = add_output<void>(&outputs, "values", n * request->num_selected,
                                          size_of(request->output_dtype));
   request->out_token_ids.data = add_output<void>(&outputs, "ids", n * request->num_selected,
-                                                 size_of(request->out_token_ids.type));
+                                                 size_of_id(request->out_token_ids.type));
   request->out_counts = add_output<int32_t>(&outputs, "counts", n);
   request->out_row_status = add_output<uint32_t>(&outputs, "row status", n);
   return outputs;
@@ -408,7 +408,7 @@ Outputs Problem::bind_outputs(ChainRequest *request) const {
   outputs.reserve(8);
   const int64_t n = request->num_rows;
   request->out_token_ids.data = add_output<void>(&outputs, "ids", n * (request->num_drafts + 1),
-                                                 size_of(request->out_token_ids.type));
+                                                 size_of_id(request->out_token_ids.type));
   request->out_accepted_counts = add_output<int32_t>(&outputs, "accepted", n);
   request->out_emitted_counts = add_output<int32_t>(&outputs, "emitted", n);
   request->out_row_status = add_output<uint32_t>(&outputs, "row status", n);

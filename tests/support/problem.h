@@ -33,7 +33,7 @@ enum class Shape {
 // What is not drawn: types and parameters of all rows. Rows whose shape is fixed are good ones.
 struct Fixed {
   std::optional<Shape> shape;
-  std::optional<sampler::contract::Dtype> dtype;
+  std::optional<sampler_dtype> dtype;
   std::optional<float> temperature;  // of logits
   std::optional<int32_t> top_k;
   std::optional<float> top_p;
@@ -115,16 +115,15 @@ class Problem {
   }
 
   sampler::contract::Rows make_rows(Storage *storage, int64_t num_rows, int64_t num_cols,
-                                    sampler::contract::InputKind kind, Elements elements);
+                                    sampler_input_kind kind, Elements elements);
   Elements random_elements();
-  float random_logit(Shape shape, sampler::contract::Dtype dtype, int64_t column);
-  float random_value(sampler::contract::InputKind kind, Shape shape, sampler::contract::Dtype dtype,
-                     int64_t column);
+  float random_logit(Shape shape, sampler_dtype dtype, int64_t column);
+  float random_value(sampler_input_kind kind, Shape shape, sampler_dtype dtype, int64_t column);
   sampler::contract::Slots make_slots(int64_t num_rows);
   void make_parameters(sampler::contract::Parameters *parameters, int64_t num_slots,
-                       sampler::contract::InputKind kind, int64_t num_cols);
+                       sampler_input_kind kind, int64_t num_cols);
   void make_randomness(sampler::contract::Randomness *random, int64_t num_slots);
-  void make_draft_token_ids(sampler::contract::IdType type, int64_t count);
+  void make_draft_token_ids(sampler_id_type type, int64_t count);
   void describe(const std::string &text);
 
   std::mt19937_64 &random_;

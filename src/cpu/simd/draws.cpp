@@ -31,7 +31,7 @@ void SimdRow::write_relative(const Kept &tokens, int64_t begin, int64_t end,
   for_each_range(tokens, begin, end, [&](int64_t from, int64_t to, float at_least) {
     const RowView part = part_of(tokens.source, from, to - from);
     passes_.write_probabilities(part, {distribution_.scale}, 1.0f, 0, part.count, at_least,
-                                relative + (from - begin), contract::Dtype::kF32);
+                                relative + (from - begin), SAMPLER_F32);
   });
 }
 

@@ -10,7 +10,6 @@ namespace sampler::cpu {
 using contract::Rank;
 using contract::RowParameters;
 using contract::RowScale;
-using contract::TieRule;
 
 namespace {
 
@@ -40,7 +39,7 @@ class SimdRow::Filters {
   Rank everything() const { return contract::lowest_cut(row_.kind()); }
   Rank shorter(Rank a, Rank b) const { return std::max(a, b); }
 
-  Rank top_k(int32_t k, TieRule ties, Rank seen) {
+  Rank top_k(int32_t k, sampler_tie_rule ties, Rank seen) {
     if (k >= row_.row_.count) return seen;
     // A list that there is holds no more than `seen`: the filters before have listed nothing else.
     if (!row_.list_.covers(seen)) row_.list_top(k, seen);
@@ -49,7 +48,7 @@ class SimdRow::Filters {
     return cut_list(selected.value, uint64_t(k) - selected.above, ties, seen);
   }
 
-  Rank top_p(float p, TieRule ties, Rank seen) {
+  Rank top_p(float p, sampler_tie_rule ties, Rank seen) {
     if (!row_.list_.covers(seen) && row_.is_sparse(seen)) row_.list_all(seen);
     if (!row_.list_.covers(seen)) return top_p_of_row(p, ties, seen);
     row_.shrink_list(seen);
@@ -94,20 +93,22 @@ class SimdRow::Filters {
   }
 
   // The cut at the n-th token of this value in a source of tokens by ascending id.
-  Rank cut_at(const RowView &source, float value, uint64_t n, TieRule ties, Rank seen) const {
-    if (ties == TieRule::kKeep)
+  Rank cut_at(const RowView &source, float value, uint64_t n, sampler_tie_rule ties,
+              Rank seen) const {
+    if (ties == SAMPLER_TIES_KEEP)
       return shorter(seen, contract::rank_of_key(contract::value_key(value)));
     const int64_t index = passes_.find_nth(source, value, int64_t(n));
     return contract::rank_of(value, uint32_t(source.id(index)));
   }
 
-  Rank cut_list(float value, uint64_t n, TieRule ties, Rank seen) {
+  Rank cut_list(float value, uint64_t n, sampler_tie_rule ties, Rank seen) {
     const Rank cut = cut_at(row_.list_source(), value, n, ties, seen);
     row_.shrink_list(cut);
     return cut;
   }
 
-  Rank cut_list_at_weight(const Selected &selected, uint64_t target, TieRule ties, Rank seen) {
+  Rank cut_list_at_weight(const Selected &selected, uint64_t target, sampler_tie_rule ties,
+                          Rank seen) {
     return cut_list(selected.value, num_of_value(selected, target), ties, seen);
   }
 
@@ -118,7 +119,7 @@ class SimdRow::Filters {
     return wanted / weight + (wanted % weight != 0);
   }
 
-  Rank top_p_of_row(float p, TieRule ties, Rank seen) {
+  Rank top_p_of_row(float p, sampler_tie_rule ties, Rank seen) {
     const RowView &row = row_.row_;
     const uint64_t total = row_.weigh(row_.kept_of_row(seen), scaling_, nullptr);
     const uint64_t target = target_of(p, total);
@@ -154,7 +155,7 @@ class SimdRow::Filters {
         scaling_.row, light, contract::key_of_rank(seen), contract::key_of_rank(row_.first_)));
   }
 
-  Rank cut_row(const Selected &selected, uint64_t target, TieRule ties, Rank seen) const {
+  Rank cut_row(const Selected &selected, uint64_t target, sampler_tie_rule ties, Rank seen) const {
     return cut_at(row_.row_, selected.value, num_of_value(selected, target), ties, seen);
   }
 
@@ -213,7 +214,7 @@ const contract::Distribution &SimdRow::distribute(const RowParameters &parameter
     result.cut = first_;
     result.kept_weight = contract::weight(result.scale, max());
   } else {
-    const bool at_1 = rules.temperature_order == contract::TemperatureOrder::kLast;
+    const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
     Filters filters(*this, at_1 ? contract::row_scale(kind(), max(), 1.0f) : result.scale);
     result.cut = contract::filtered_prefix(filters, parameters, rules);
     if (!list_.covers(result.cut) && is_sparse(result.cut)) list_all(result.cut);
@@ -235,7 +236,7 @@ int64_t SimdRow::select(int64_t wanted, const Rank **ranks) {
   const Rank everything = contract::lowest_cut(kind());
   const RowScale scale = contract::row_scale(kind(), max(), 1.0f);
   if (wanted < row_.count) {
-    Filters(*this, scale).top_k(int32_t(wanted), TieRule::kExact, everything);
+    Filters(*this, scale).top_k(int32_t(wanted), SAMPLER_TIES_EXACT, everything);
   } else {
     list_all(everything);
   }

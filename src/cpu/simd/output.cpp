@@ -6,11 +6,7 @@
 
 namespace sampler::cpu {
 
-using contract::Dtype;
-using contract::InputKind;
-namespace row_status = contract::row_status;
-
-void SimdRow::write_probabilities(void *out, Dtype dtype) const {
+void SimdRow::write_probabilities(void *out, sampler_dtype dtype) const {
   const Scaling scaling = {distribution_.scale};
   if (distribution_.greedy) {
     passes_.write_probabilities(row_, scaling, 1.0f, 0, row_.count, kInfinity, out, dtype);
@@ -24,7 +20,7 @@ void SimdRow::write_probabilities(void *out, Dtype dtype) const {
                  });
 }
 
-void SimdRow::write_kept_values(void *out, Dtype dtype) const {
+void SimdRow::write_kept_values(void *out, sampler_dtype dtype) const {
   for_each_range(kept_of_row(distribution_.cut), 0, row_.count,
                  [&](int64_t begin, int64_t end, float at_least) {
                    passes_.write_values(row_, begin, end, at_least, out, dtype);
@@ -36,15 +32,15 @@ void SimdRow::write_kept_values(void *out, Dtype dtype) const {
 float SimdRow::probability_of(int64_t id) const {
   if (id < 0 || id >= row_.count) return 0.0f;
   const float x = row_.value(id);
-  if (kind() == InputKind::kProbabilities) return x;
+  if (kind() == SAMPLER_PROBABILITIES) return x;
   return distribution_.probability(x, contract::rank_of(x, uint32_t(id)));
 }
 
 void SimdRow::chain_probabilities(float *out) const {
-  if (kind() == InputKind::kLogits) {
-    write_probabilities(out, Dtype::kF32);
+  if (kind() == SAMPLER_LOGITS) {
+    write_probabilities(out, SAMPLER_F32);
   } else {
-    passes_.write_values(row_, 0, row_.count, -kInfinity, out, Dtype::kF32);
+    passes_.write_values(row_, 0, row_.count, -kInfinity, out, SAMPLER_F32);
   }
 }
 
@@ -52,7 +48,7 @@ bool SimdRow::chain_residual(const SimdRow *draft, int64_t rejected, float *p) c
   chain_probabilities(p);
   if (!draft) {
     if (rejected < row_.count) p[rejected] = 0.0f;
-  } else if (draft->kind() == InputKind::kProbabilities) {
+  } else if (draft->kind() == SAMPLER_PROBABILITIES) {
     const int64_t count = std::min(row_.count, draft->row_.count);
     passes_.subtract(draft->row_, {{}, true}, 1.0f, 0, count, -kInfinity, p);
   } else {
@@ -63,14 +59,14 @@ bool SimdRow::chain_residual(const SimdRow *draft, int64_t rejected, float *p) c
                        begin, end, at_least, p);
     });
   }
-  const RowView residual = contract::f32_view(p, row_.count, nullptr, InputKind::kProbabilities);
+  const RowView residual = contract::f32_view(p, row_.count, nullptr, SAMPLER_PROBABILITIES);
   return passes_.scan(residual, maxima_).max > 0.0f;
 }
 
 bool SimdRow::become(const float *probabilities) {
   const RowView view =
-      contract::f32_view(probabilities, row_.count, nullptr, InputKind::kProbabilities);
-  if (load(view) != row_status::kOk) return false;
+      contract::f32_view(probabilities, row_.count, nullptr, SAMPLER_PROBABILITIES);
+  if (load(view) != SAMPLER_ROW_OK) return false;
   distribute({1.0f, 0, 1.0f, 0.0f}, {});
   return true;
 }

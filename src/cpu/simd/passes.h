@@ -96,11 +96,11 @@ struct Passes {
   // Writes relative probabilities times `normalizer`; 0 for elements below `at_least`.
   void (*write_probabilities)(const RowView &source, const Scaling &scaling, float normalizer,
                               int64_t begin, int64_t end, float at_least, void *out,
-                              contract::Dtype out_dtype);
+                              sampler_dtype out_dtype);
 
   // Writes the values themselves; -inf for those below `at_least`.
   void (*write_values)(const RowView &source, int64_t begin, int64_t end, float at_least, void *out,
-                       contract::Dtype out_dtype);
+                       sampler_dtype out_dtype);
 
   // Takes the probabilities off those in `residual`, which do not fall below 0.
   void (*subtract)(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,

@@ -9,7 +9,6 @@
 namespace sampler::cpu {
 
 using contract::Rank;
-namespace row_status = contract::row_status;
 
 // ---- Memory
 
@@ -60,14 +59,14 @@ SimdRow::SimdRow(const Executor &executor, const contract::Rows &rows, void *mem
 // ---- Loading
 
 uint32_t SimdRow::load(const RowView &view, contract::Use use) {
-  if (!contract::has_valid_count(view, num_cols_)) return row_status::kInvalidCandidate;
+  if (!contract::has_valid_count(view, num_cols_)) return SAMPLER_ROW_INVALID_CANDIDATE;
   row_ = view;
   list_ = {};
   first_ = 0;
-  if (view.count == 0) return row_status::kEmpty;
+  if (view.count == 0) return SAMPLER_ROW_EMPTY;
   // By `view`: the copy would be waited for.
   const RowScan scan = passes_.scan(view, maxima_);
-  if (!scan.valid) return row_status::kInvalidValue;
+  if (!scan.valid) return SAMPLER_ROW_INVALID_VALUE;
   first_ = contract::rank_of(scan.max, uint32_t(passes_.find_first(view, maxima_, scan.max)));
   return contract::check_first(view.kind, first_, use);
 }

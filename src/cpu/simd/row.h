@@ -29,7 +29,7 @@ class SimdRow {
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
   uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);
-  contract::InputKind kind() const { return row_.kind; }
+  sampler_input_kind kind() const { return row_.kind; }
   contract::Rank first() const { return first_; }
   float max() const { return contract::value_of_rank(first_); }
 
@@ -50,8 +50,8 @@ class SimdRow {
   int64_t draw_gumbel(const contract::RandomStream &random) const;
 
   // The tokens' probabilities, or the values of the kept ones and -inf.
-  void write_probabilities(void *out, contract::Dtype dtype) const;
-  void write_kept_values(void *out, contract::Dtype dtype) const;
+  void write_probabilities(void *out, sampler_dtype dtype) const;
+  void write_kept_values(void *out, sampler_dtype dtype) const;
 
   // The first `wanted` ranks in rank order, or all there are. The result is their number.
   int64_t select(int64_t wanted, const contract::Rank **ranks);

@@ -8,8 +8,6 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-using contract::Dtype;
-using contract::InputKind;
 using contract::RowView;
 
 static_assert(kVectorElements == kWidth, "a vector of the passes");
@@ -97,11 +95,11 @@ struct Bf16 {
 
 // f(type) for the type of these elements.
 template <class F>
-SAMPLER_INLINE auto with_type(Dtype dtype, const F &f) {
+SAMPLER_INLINE auto with_type(sampler_dtype dtype, const F &f) {
   switch (dtype) {
-    case Dtype::kF16:
+    case SAMPLER_F16:
       return f(F16());
-    case Dtype::kBf16:
+    case SAMPLER_BF16:
       return f(Bf16());
     default:
       return f(F32());

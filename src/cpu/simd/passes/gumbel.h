@@ -180,7 +180,7 @@ GumbelBest gumbel(const RowView &source, const contract::RowScale &scale,
       return source.ids ? gumbel_list<Type>(source, score_of, random, begin, end, at_least)
                         : gumbel_row<Type>(source, score_of, random, begin, end, at_least);
     };
-    if (scale.kind == InputKind::kLogits) return best(LogitScore{splat(scale.scale)});
+    if (scale.kind == SAMPLER_LOGITS) return best(LogitScore{splat(scale.scale)});
     return best(ProbabilityScore());
   });
 }

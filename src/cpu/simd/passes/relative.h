@@ -98,7 +98,7 @@ struct AsGiven {
 // f(relative) for what makes a row's values relative probabilities.
 template <class F>
 SAMPLER_INLINE auto with_relative(const contract::RowScale &row, const F &f) {
-  return row.kind == InputKind::kLogits ? f(RelativeToMax(row)) : f(RelativeByPower(row));
+  return row.kind == SAMPLER_LOGITS ? f(RelativeToMax(row)) : f(RelativeByPower(row));
 }
 template <class F>
 SAMPLER_INLINE auto with_relative(const Scaling &scaling, const F &f) {

@@ -121,8 +121,8 @@ RowScan scan(const RowView &row, float *maxima) {
   return with_type(row.dtype, [&](auto type) {
     using Type = decltype(type);
     const auto *p = elements<Type>(row.values);
-    return row.kind == InputKind::kProbabilities ? scan_row<Type, true>(p, row.count, maxima)
-                                                 : scan_row<Type, false>(p, row.count, maxima);
+    return row.kind == SAMPLER_PROBABILITIES ? scan_row<Type, true>(p, row.count, maxima)
+                                             : scan_row<Type, false>(p, row.count, maxima);
   });
 }
 

@@ -100,7 +100,8 @@ SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t, const Float
 }
 
 void write_probabilities(const RowView &source, const Scaling &scaling, float normalizer,
-                         int64_t begin, int64_t end, float at_least, void *out, Dtype out_dtype) {
+                         int64_t begin, int64_t end, float at_least, void *out,
+                         sampler_dtype out_dtype) {
   const Floats least = splat(at_least), factor = splat(normalizer);
   with_relative(scaling.row, [&](auto relative) {
     with_type(out_dtype, [&](auto out_type) {
@@ -119,7 +120,7 @@ void write_probabilities(const RowView &source, const Scaling &scaling, float no
 }
 
 void write_values(const RowView &source, int64_t begin, int64_t end, float at_least, void *out,
-                  Dtype out_dtype) {
+                  sampler_dtype out_dtype) {
   const Floats least = splat(at_least), nothing = splat(-kInfinity);
   with_type(out_dtype, [&](auto out_type) {
     with_type(source.dtype, [&](auto type) {
