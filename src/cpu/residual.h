@@ -42,7 +42,7 @@ class Task<contract::ResidualRequest, Row> {
     }
     if (request_.out_row_status) {
       request_.out_row_status[index] =
-          status | (is_valid ? 0u : uint32_t(SAMPLER_ROW_INVALID_DRAFT));
+          status | (is_valid ? SAMPLER_ROW_OK : SAMPLER_ROW_INVALID_DRAFT);
     }
   }
 
@@ -51,7 +51,7 @@ class Task<contract::ResidualRequest, Row> {
     const uint32_t status = target_.load(contract::row_view(request_.target, index));
     if (status != SAMPLER_ROW_OK || !request_.draft.values) return status;
     const uint32_t draft_status = draft_.load(contract::row_view(request_.draft, index));
-    return draft_status == SAMPLER_ROW_EMPTY ? SAMPLER_ROW_OK : draft_status;
+    return draft_status == SAMPLER_ROW_EMPTY ? uint32_t(SAMPLER_ROW_OK) : draft_status;
   }
 
   const contract::ResidualRequest &request_;

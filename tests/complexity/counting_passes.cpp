@@ -14,6 +14,7 @@ Work work;
 
 namespace {
 
+constexpr double kSplitWeighCost = 1.25 * kWeighCost;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
                  kScoreOfIdCost = 150;
 
@@ -92,6 +93,11 @@ const cpu::Passes *counting_passes() {
                       int64_t end, float at_least, uint64_t *block_weights) {
     add(kWeighCost, end - begin);
     return real->weigh(source, scaling, begin, end, at_least, block_weights);
+  };
+  counting.weigh_split = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
+                            int64_t end, float at_least, float heavy) {
+    add(kSplitWeighCost, end - begin);
+    return real->weigh_split(source, scaling, begin, end, at_least, heavy);
   };
   counting.write_probabilities = [](const RowView &source, const cpu::Scaling &scaling,
                                     float normalizer, int64_t begin, int64_t end, float at_least,

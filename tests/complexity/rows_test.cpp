@@ -28,8 +28,6 @@ struct Operation {
 };
 
 std::vector<Operation> operations(int64_t num_cols) {
-  using sampler_filter_order;
-  using sampler_tie_rule;
   const auto half = int32_t(num_cols / 2);
   const contract::FilterRules keep = {SAMPLER_TIES_KEEP, SAMPLER_TIES_KEEP};
   const contract::FilterRules joint = {{}, {}, SAMPLER_FILTERS_JOINT};

@@ -16,17 +16,26 @@ namespace {
 // Shorter rows are not sampled for an estimate of the cut.
 constexpr int64_t kLeastSampledRow = 2048;
 
-// The lowest key in [low, high] whose value weighs at least `weight`, as that of `high` does.
-uint32_t lowest_key_of_weight(const RowScale &scale, uint64_t weight, uint32_t low, uint32_t high) {
+// A sample that weighs so many times the heaviest token is not one heavy token's chance.
+constexpr uint64_t kManyTokens = 64;
+
+// The lowest key in [low, high] whose value is `reached`, as that of `high` is and all above it.
+template <class IsReached>
+uint32_t lowest_key(uint32_t low, uint32_t high, const IsReached &is_reached) {
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
-    if (contract::weight(scale, contract::value_of_key(middle)) >= weight) {
+    if (is_reached(contract::value_of_key(middle))) {
       high = middle;
     } else {
       low = middle + 1;
     }
   }
   return high;
+}
+
+// The lowest one whose value weighs at least `weight`, as that of `high` does.
+uint32_t lowest_key_of_weight(const RowScale &scale, uint64_t weight, uint32_t low, uint32_t high) {
+  return lowest_key(low, high, [&](float x) { return contract::weight(scale, x) >= weight; });
 }
 
 }  // namespace
@@ -75,11 +84,22 @@ class SimdRow::Filters {
     uint64_t above;
   };
 
+  // Values of a part of the row.
+  struct Sample {
+    RowView values;
+    uint64_t weight;
+  };
+
   // What a sample of the row expects.
   struct Estimate {
     float low;
-    float below;    // for dense rows
     bool is_dense;  // too many tokens are from `low` up to be listed
+  };
+
+  // What a dense row's heaviest tokens weigh: all from `from` up. Less than the target, mostly.
+  struct Heavy {
+    float from;
+    uint64_t weight;
   };
 
   // The first token is kept whatever p is.
@@ -121,15 +141,20 @@ class SimdRow::Filters {
 
   Rank top_p_of_row(float p, sampler_tie_rule ties, Rank seen) {
     const RowView &row = row_.row_;
-    const uint64_t total = row_.weigh(row_.kept_of_row(seen), scaling_, nullptr);
+    if (row.count < kLeastSampledRow) {
+      const uint64_t total = row_.weigh(row_.kept_of_row(seen), scaling_, nullptr);
+      const uint64_t target = target_of(p, total);
+      const float low = lightest_kept(total - target, seen);
+      row_.list_all(shorter(seen, contract::rank_of_key(contract::value_key(low))));
+      return cut_list_at_weight(select(row_.list_source(), &scaling_, target), target, ties, seen);
+    }
+    const Sample sample = take_sample(contract::value_of_rank(seen));
+    Heavy heavy;
+    const uint64_t total = weigh_row(sample, p, seen, &heavy);
     const uint64_t target = target_of(p, total);
     Bracket bracket = {lightest_kept(total - target, seen), kInfinity, 0};
     Estimate estimate;
-    if (row.count < kLeastSampledRow) {
-      row_.list_all(shorter(seen, contract::rank_of_key(contract::value_key(bracket.low))));
-      return cut_list_at_weight(select(row_.list_source(), &scaling_, target), target, ties, seen);
-    }
-    if (make_estimate(total - target, contract::value_of_rank(seen), &estimate)) {
+    if (make_estimate(sample, total - target, &estimate)) {
       estimate.low = std::max(estimate.low, bracket.low);
       Selected selected;
       if (!estimate.is_dense) {
@@ -137,7 +162,9 @@ class SimdRow::Filters {
         selected = select(row_.list_source(), &scaling_, target);
         if (selected.found) return cut_list_at_weight(selected, target, ties, seen);
       } else {
-        selected = find_near(estimate, target);
+        selected = heavy.weight >= target
+                       ? find_in_row({heavy.from, kInfinity, 0}, target)
+                       : find_in_row({estimate.low, heavy.from, heavy.weight}, target);
         if (selected.found) return cut_row(selected, target, ties, seen);
       }
       // A cut that is not where the sample expects it is below all that was looked through.
@@ -145,6 +172,41 @@ class SimdRow::Filters {
       bracket.above = selected.above;
     }
     return cut_row(find_in_row(bracket, target), target, ties, seen);
+  }
+
+  Sample take_sample(float lowest) {
+    const RowView values = contract::f32_view(
+        row_.spare_, passes_.sample(row_.row_, lowest, row_.places_.next(), row_.spare_));
+    return {values, passes_.weigh(values, scaling_, 0, values.count, -kInfinity, nullptr)};
+  }
+
+  // The weight of what is seen. In the same pass, where a sample without heavy tokens tells which
+  // they are, that of the tokens which top-p surely keeps: those above where the sample has five
+  // fourths of its part of the weight that the filter may cut off.
+  uint64_t weigh_row(const Sample &sample, float p, Rank seen, Heavy *heavy) {
+    *heavy = {kInfinity, 0};
+    const Kept tokens = row_.kept_of_row(seen);
+    const uint64_t cut_off = sample.weight - target_of(p, sample.weight);
+    const uint64_t heaviest = contract::weight(scaling_.row, row_.max());
+    if (sample.weight / kManyTokens < heaviest || sample.weight - cut_off <= cut_off / 4) {
+      return row_.weigh(tokens, scaling_, nullptr);
+    }
+    const float value = contract::next_value(
+        select(sample.values, &scaling_, sample.weight - cut_off - cut_off / 4).value);
+    const float relative = contract::relative_probability(scaling_.row, value);
+    const auto is_heavy = [&](float x) {
+      return contract::relative_probability(scaling_.row, x) >= relative;
+    };
+    heavy->from = contract::value_of_key(
+        lowest_key(contract::key_of_rank(everything()), contract::value_key(value), is_heavy));
+    uint64_t total = 0;
+    for_each_range(tokens, 0, row_.row_.count, [&](int64_t begin, int64_t end, float at_least) {
+      const SplitWeight part =
+          passes_.weigh_split(row_.row_, scaling_, begin, end, at_least, relative);
+      total += part.total;
+      heavy->weight += part.heavy;
+    });
+    return total;
   }
 
   // The lowest value that top-p can cut at: all tokens below its weight together weigh at most what
@@ -159,17 +221,6 @@ class SimdRow::Filters {
     return cut_at(row_.row_, selected.value, num_of_value(selected, target), ties, seen);
   }
 
-  // Not found only where the cut is below the estimate.
-  Selected find_near(const Estimate &estimate, uint64_t target) {
-    const RowView &row = row_.row_;
-    const uint64_t heavier =
-        estimate.below <= row_.max()
-            ? passes_.weigh(row, scaling_, 0, row.count, estimate.below, nullptr)
-            : 0;
-    if (heavier >= target) return find_in_row({estimate.below, kInfinity, 0}, target);
-    return find_in_row({estimate.low, estimate.below, heavier}, target);
-  }
-
   // `above` counts from the row's first token.
   Selected find_in_row(const Bracket &bracket, uint64_t target) {
     const RowView between = contract::f32_view(
@@ -181,22 +232,15 @@ class SimdRow::Filters {
   }
 
   // From where a sample of the row has seven eighths of its part of the weight that the filter may
-  // cut off, and for dense rows up to where it has five fourths. False when it is too light to say.
-  bool make_estimate(uint64_t cut_off, float lowest, Estimate *estimate) {
-    const RowView sample = contract::f32_view(
-        row_.spare_, passes_.sample(row_.row_, lowest, row_.places_.next(), row_.spare_));
-    const uint64_t weight = passes_.weigh(sample, scaling_, 0, sample.count, -kInfinity, nullptr);
+  // cut off. False when it is too light to say.
+  bool make_estimate(const Sample &sample, uint64_t cut_off, Estimate *estimate) {
+    const RowView &values = sample.values;
     const uint64_t own = cut_off / uint64_t(kSampleStep);
-    if (own == 0 || weight <= own) return false;
-    estimate->low = select(sample, &scaling_, weight - own / 8 * 7).value;
+    if (own == 0 || sample.weight <= own) return false;
+    estimate->low = select(values, &scaling_, sample.weight - own / 8 * 7).value;
     const int64_t num_from_low =
-        passes_.count(sample, 0, sample.count, estimate->low) * kSampleStep;
+        passes_.count(values, 0, values.count, estimate->low) * kSampleStep;
     estimate->is_dense = num_from_low * kListShare > row_.row_.count;
-    estimate->below = kInfinity;
-    if (estimate->is_dense && weight - own > own / 4) {
-      estimate->below =
-          contract::next_value(select(sample, &scaling_, weight - own - own / 4).value);
-    }
     return true;
   }
 

@@ -56,6 +56,11 @@ struct GumbelBest {
   int64_t index;  // -1: no element
 };
 
+struct SplitWeight {
+  uint64_t total;
+  uint64_t heavy;  // of the heavy elements alone
+};
+
 struct Passes {
   const char *name;
   uint32_t isa;  // its SAMPLER_ISA_ bit
@@ -92,6 +97,11 @@ struct Passes {
   // source, unless it is null.
   uint64_t (*weigh)(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                     float at_least, uint64_t *block_weights);
+
+  // The weight of elements, and beside it of those whose relative probability is at least `heavy`,
+  // which weighs something.
+  SplitWeight (*weigh_split)(const RowView &source, const Scaling &scaling, int64_t begin,
+                             int64_t end, float at_least, float heavy);
 
   // Writes relative probabilities times `normalizer`; 0 for elements below `at_least`.
   void (*write_probabilities)(const RowView &source, const Scaling &scaling, float normalizer,

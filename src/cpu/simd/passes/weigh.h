@@ -1,6 +1,8 @@
 // Passes over weights, and those that write rows.
 #pragma once
 
+#include <type_traits>
+
 #include "cpu/simd/passes/relative.h"
 
 namespace sampler::cpu::SAMPLER_ISA {
@@ -46,37 +48,69 @@ SAMPLER_INLINE void for_each_relative(const typename Type::Element *p, const Rel
   }
 }
 
-template <bool kMasked, class Type, class Relative>
-SAMPLER_INLINE uint64_t weigh_block(const typename Type::Element *p, const Relative &relative,
-                                    int64_t begin, int64_t end, Floats least) {
-  WeightSum weights;
-  for_each_relative<Type, kMasked>(p, relative, begin, end, least,
-                                   [&](const auto &vectors, int64_t, int64_t)
-                                       SAMPLER_INLINE_LAMBDA { weights.take(vectors.x); });
-  return weights.total();
+// f(relative, type, masked) for a source; masked: whether elements below `at_least` weigh
+// something.
+template <class F>
+SAMPLER_INLINE auto with_weighed(const RowView &source, const Scaling &scaling, float at_least,
+                                 const F &f) {
+  return with_relative(scaling.row, [&](auto relative) {
+    const bool masked = at_least > decltype(relative)::kLowest;
+    return with_type(source.dtype, [&](auto type) {
+      return masked ? f(relative, type, std::true_type()) : f(relative, type, std::false_type());
+    });
+  });
+}
+
+// f(block, begin, end) for the parts that elements [begin, end) have in blocks.
+template <class F>
+SAMPLER_INLINE void for_each_block(int64_t begin, int64_t end, const F &f) {
+  for (int64_t i = begin; i < end;) {
+    const int64_t block = i / kWeightBlock;
+    const int64_t block_end = smaller((block + 1) * kWeightBlock, end);
+    f(block, i, block_end);
+    i = block_end;
+  }
 }
 
 uint64_t weigh(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                float at_least, uint64_t *block_weights) {
   const Floats least = splat(at_least);
-  return with_relative(scaling.row, [&](auto relative) {
-    // What is below the lowest value weighs nothing.
-    const bool masked = at_least > decltype(relative)::kLowest;
-    return with_type(source.dtype, [&](auto type) {
-      using Type = decltype(type);
-      const auto *p = elements<Type>(source.values);
-      uint64_t result = 0;
-      for (int64_t i = begin; i < end;) {
-        const int64_t block = i / kWeightBlock;
-        const int64_t block_end = smaller((block + 1) * kWeightBlock, end);
-        const uint64_t weight = masked ? weigh_block<true, Type>(p, relative, i, block_end, least)
-                                       : weigh_block<false, Type>(p, relative, i, block_end, least);
-        result += weight;
-        if (block_weights) block_weights[block] += weight;
-        i = block_end;
-      }
-      return result;
+  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto masked) {
+    using Type = decltype(type);
+    uint64_t result = 0;
+    for_each_block(begin, end, [&](int64_t block, int64_t from, int64_t to) {
+      WeightSum weights;
+      for_each_relative<Type, decltype(masked)::value>(
+          elements<Type>(source.values), relative, from, to, least,
+          [&](const auto &vectors, int64_t, int64_t)
+              SAMPLER_INLINE_LAMBDA { weights.take(vectors.x); });
+      const uint64_t weight = weights.total();
+      result += weight;
+      if (block_weights) block_weights[block] += weight;
     });
+    return result;
+  });
+}
+
+SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
+                        float at_least, float heavy) {
+  const Floats least = splat(at_least), least_heavy = splat(heavy);
+  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto masked) {
+    using Type = decltype(type);
+    SplitWeight result = {0, 0};
+    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) {
+      WeightSum all, of_heavy;
+      for_each_relative<Type, decltype(masked)::value>(
+          elements<Type>(source.values), relative, from, to, least,
+          [&](auto &vectors, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+            all.take(vectors.x);
+            for (Floats &x : vectors.x) x = zero_unless(ge(x, least_heavy), x);
+            of_heavy.take(vectors.x);
+          });
+      result.total += all.total();
+      result.heavy += of_heavy.total();
+    });
+    return result;
   });
 }
 
