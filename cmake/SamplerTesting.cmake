@@ -41,6 +41,25 @@ function(sampler_get_objects variable)
   set(${variable} "$<FILTER:$<TARGET_OBJECTS:sampler>,INCLUDE,/(${units})[.]o$>" PARENT_SCOPE)
 endfunction()
 
+# _sampler_precompile(<target>)
+#
+# googletest and what most tests include take longer to read than a test does: they are read once for
+# all programs that drive the library, which are compiled with the same options.
+function(_sampler_precompile target)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  if(NOT TARGET sampler_precompiled)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "")
+    add_library(sampler_precompiled OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/precompiled.cpp)
+    target_link_libraries(sampler_precompiled PRIVATE sampler::sampler sampler_warnings
+                                                      sampler_arithmetic GTest::gtest_main)
+    target_precompile_headers(sampler_precompiled PRIVATE <gtest/gtest.h> <fstream> <random> <thread>)
+    sampler_drives_library(sampler_precompiled)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM sampler_precompiled)
+endfunction()
+
 # sampler_add_gtest(<name> SOURCES <file>... [LABELS <label>...] [LINK <target>...] [TIMEOUT <s>]
 #                   [LIBRARY <target>] [FILTER <filter>] [SHARDS <n>] [PROVES <path>...] [COMPUTES])
 #
@@ -88,6 +107,7 @@ function(sampler_add_gtest name)
                                         sampler_arithmetic GTest::gtest_main)
   if(NOT arg_COMPUTES)
     sampler_drives_library(${name})
+    _sampler_precompile(${name})
   endif()
   set(command $<TARGET_FILE:${name}>)
   if(CMAKE_CROSSCOMPILING)

@@ -491,17 +491,17 @@ Costs residual(const Case &setup, const Values &values) {
   return costs_of(setup, request);
 }
 
-SampleOptions with(sampler_draw_method method) {
+SampleOptions drawn_by(sampler_draw_method method) {
   SampleOptions options;
   options.draw_method = method;
   return options;
 }
-SampleOptions with(sampler_filter_order order) {
+SampleOptions in_order(sampler_filter_order order) {
   SampleOptions options;
   options.rules.order = order;
   return options;
 }
-SampleOptions with(sampler_input_kind kind) {
+SampleOptions of_kind(sampler_input_kind kind) {
   SampleOptions options;
   options.kind = kind;
   return options;
@@ -535,7 +535,7 @@ struct Operation {
 const std::vector<Operation> kOperations = {
     OPERATION("argmax", sample(s, x, 0, 1, 0, greedy())),
     OPERATION("sample", sample(s, x, 0, 1, 0)),
-    OPERATION("sample by Gumbel", sample(s, x, 0, 1, 0, with(SAMPLER_DRAW_GUMBEL))),
+    OPERATION("sample by Gumbel", sample(s, x, 0, 1, 0, drawn_by(SAMPLER_DRAW_GUMBEL))),
     OPERATION("top-k 50", sample(s, x, 50, 1, 0)),
     OPERATION("top-k 1000", sample(s, x, 1000, 1, 0)),
     OPERATION("top-k 5000", sample(s, x, 5000, 1, 0)),
@@ -543,15 +543,15 @@ const std::vector<Operation> kOperations = {
     OPERATION("top-p 0.5", sample(s, x, 0, 0.5f, 0)),
     OPERATION("top-p 0.95, ties kept", sample(s, x, 0, 0.95f, 0, ties_kept())),
     OPERATION("top-p 0.95 of probabilities",
-              sample(s, x, 0, 0.95f, 0, with(SAMPLER_PROBABILITIES))),
-    OPERATION("top-p 0.95 by Gumbel", sample(s, x, 0, 0.95f, 0, with(SAMPLER_DRAW_GUMBEL))),
+              sample(s, x, 0, 0.95f, 0, of_kind(SAMPLER_PROBABILITIES))),
+    OPERATION("top-p 0.95 by Gumbel", sample(s, x, 0, 0.95f, 0, drawn_by(SAMPLER_DRAW_GUMBEL))),
     OPERATION("min-p 0.05", sample(s, x, 0, 1, 0.05f)),
     OPERATION("top-k 50, top-p 0.95", sample(s, x, 50, 0.95f, 0)),
     OPERATION("top-k 5000, top-p 0.95", sample(s, x, 5000, 0.95f, 0)),
     OPERATION("top-k 50, top-p 0.95 by Gumbel",
-              sample(s, x, 50, 0.95f, 0, with(SAMPLER_DRAW_GUMBEL))),
-    OPERATION("joint", sample(s, x, 50, 0.95f, 0.05f, with(SAMPLER_FILTERS_JOINT))),
-    OPERATION("min-p first", sample(s, x, 50, 0.95f, 0.05f, with(SAMPLER_FILTERS_MIN_P_FIRST))),
+              sample(s, x, 50, 0.95f, 0, drawn_by(SAMPLER_DRAW_GUMBEL))),
+    OPERATION("joint", sample(s, x, 50, 0.95f, 0.05f, in_order(SAMPLER_FILTERS_JOINT))),
+    OPERATION("min-p first", sample(s, x, 50, 0.95f, 0.05f, in_order(SAMPLER_FILTERS_MIN_P_FIRST))),
     OPERATION("softmax", write_rows(s, x, 0, 1, SAMPLER_OUTPUT_PROBABILITIES)),
     OPERATION("top-k 50 renorm", write_rows(s, x, 50, 1, SAMPLER_OUTPUT_PROBABILITIES)),
     OPERATION("top-p 0.95 renorm", write_rows(s, x, 0, 0.95f, SAMPLER_OUTPUT_PROBABILITIES)),

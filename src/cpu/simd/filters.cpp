@@ -1,5 +1,6 @@
 // Where filters cut a row: the decisions are contract::filtered_prefix's.
 #include <algorithm>
+#include <cmath>
 
 #include "cpu/simd/row.h"
 #include "cpu/simd/select.h"
@@ -19,23 +20,17 @@ constexpr int64_t kLeastSampledRow = 2048;
 // A sample that weighs so many times the heaviest token is not one heavy token's chance.
 constexpr uint64_t kManyTokens = 64;
 
-// The lowest key in [low, high] whose value is `reached`, as that of `high` is and all above it.
-template <class IsReached>
-uint32_t lowest_key(uint32_t low, uint32_t high, const IsReached &is_reached) {
+// The lowest key in [low, high] whose value weighs at least `weight`, as that of `high` does.
+uint32_t lowest_key_of_weight(const RowScale &scale, uint64_t weight, uint32_t low, uint32_t high) {
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
-    if (is_reached(contract::value_of_key(middle))) {
+    if (contract::weight(scale, contract::value_of_key(middle)) >= weight) {
       high = middle;
     } else {
       low = middle + 1;
     }
   }
   return high;
-}
-
-// The lowest one whose value weighs at least `weight`, as that of `high` does.
-uint32_t lowest_key_of_weight(const RowScale &scale, uint64_t weight, uint32_t low, uint32_t high) {
-  return lowest_key(low, high, [&](float x) { return contract::weight(scale, x) >= weight; });
 }
 
 }  // namespace
@@ -162,6 +157,7 @@ class SimdRow::Filters {
         selected = select(row_.list_source(), &scaling_, target);
         if (selected.found) return cut_list_at_weight(selected, target, ties, seen);
       } else {
+        estimate.low = std::min(estimate.low, heavy.from);
         selected = heavy.weight >= target
                        ? find_in_row({heavy.from, kInfinity, 0}, target)
                        : find_in_row({estimate.low, heavy.from, heavy.weight}, target);
@@ -180,29 +176,29 @@ class SimdRow::Filters {
     return {values, passes_.weigh(values, scaling_, 0, values.count, -kInfinity, nullptr)};
   }
 
+  // How much more or less than its part of such a weight a sample may well have: three standard
+  // deviations, if none of its tokens is heavier than `heaviest`.
+  static uint64_t spread_of(uint64_t part, uint64_t heaviest) {
+    return part / 64 + 3 * uint64_t(std::sqrt(double(part) * double(heaviest)));
+  }
+
   // The weight of what is seen. In the same pass, where a sample without heavy tokens tells which
-  // they are, that of the tokens which top-p surely keeps: those above where the sample has five
-  // fourths of its part of the weight that the filter may cut off.
+  // they are, that of the tokens which top-p surely keeps.
   uint64_t weigh_row(const Sample &sample, float p, Rank seen, Heavy *heavy) {
     *heavy = {kInfinity, 0};
     const Kept tokens = row_.kept_of_row(seen);
     const uint64_t cut_off = sample.weight - target_of(p, sample.weight);
     const uint64_t heaviest = contract::weight(scaling_.row, row_.max());
-    if (sample.weight / kManyTokens < heaviest || sample.weight - cut_off <= cut_off / 4) {
+    const uint64_t not_surely_kept = cut_off + spread_of(cut_off, heaviest);
+    if (sample.weight / kManyTokens < heaviest || not_surely_kept >= sample.weight) {
       return row_.weigh(tokens, scaling_, nullptr);
     }
-    const float value = contract::next_value(
-        select(sample.values, &scaling_, sample.weight - cut_off - cut_off / 4).value);
-    const float relative = contract::relative_probability(scaling_.row, value);
-    const auto is_heavy = [&](float x) {
-      return contract::relative_probability(scaling_.row, x) >= relative;
-    };
-    heavy->from = contract::value_of_key(
-        lowest_key(contract::key_of_rank(everything()), contract::value_key(value), is_heavy));
+    heavy->from = contract::next_value(
+        select(sample.values, &scaling_, sample.weight - not_surely_kept).value);
     uint64_t total = 0;
     for_each_range(tokens, 0, row_.row_.count, [&](int64_t begin, int64_t end, float at_least) {
       const SplitWeight part =
-          passes_.weigh_split(row_.row_, scaling_, begin, end, at_least, relative);
+          passes_.weigh_split(row_.row_, scaling_, begin, end, at_least, heavy->from);
       total += part.total;
       heavy->weight += part.heavy;
     });
@@ -231,13 +227,16 @@ class SimdRow::Filters {
     return selected;
   }
 
-  // From where a sample of the row has seven eighths of its part of the weight that the filter may
-  // cut off. False when it is too light to say.
+  // From where a sample of the row has a little less than its part of the weight that the filter
+  // may cut off: an eighth less, or for many tokens what chance makes of it. False when it is too
+  // light to say.
   bool make_estimate(const Sample &sample, uint64_t cut_off, Estimate *estimate) {
     const RowView &values = sample.values;
     const uint64_t own = cut_off / uint64_t(kSampleStep);
     if (own == 0 || sample.weight <= own) return false;
-    estimate->low = select(values, &scaling_, sample.weight - own / 8 * 7).value;
+    const uint64_t heaviest = contract::weight(scaling_.row, row_.max());
+    const uint64_t surely_cut = own - std::min(own / 8, spread_of(own, heaviest));
+    estimate->low = select(values, &scaling_, sample.weight - surely_cut).value;
     const int64_t num_from_low =
         passes_.count(values, 0, values.count, estimate->low) * kSampleStep;
     estimate->is_dense = num_from_low * kListShare > row_.row_.count;

@@ -98,8 +98,7 @@ struct Passes {
   uint64_t (*weigh)(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                     float at_least, uint64_t *block_weights);
 
-  // The weight of elements, and beside it of those whose relative probability is at least `heavy`,
-  // which weighs something.
+  // The weight of elements, and beside it of those that are at least `heavy`.
   SplitWeight (*weigh_split)(const RowView &source, const Scaling &scaling, int64_t begin,
                              int64_t end, float at_least, float heavy);
 

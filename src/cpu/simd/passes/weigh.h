@@ -97,14 +97,21 @@ SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t b
   const Floats least = splat(at_least), least_heavy = splat(heavy);
   return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto masked) {
     using Type = decltype(type);
+    const auto *p = elements<Type>(source.values);
     SplitWeight result = {0, 0};
     for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) {
       WeightSum all, of_heavy;
       for_each_relative<Type, decltype(masked)::value>(
-          elements<Type>(source.values), relative, from, to, least,
-          [&](auto &vectors, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+          p, relative, from, to, least,
+          [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
             all.take(vectors.x);
-            for (Floats &x : vectors.x) x = zero_unless(ge(x, least_heavy), x);
+            // Values are read again: there is no register to keep them in.
+            for (Floats &x : vectors.x) {
+              const Floats value = lanes < kWidth ? read_some<Type>(p + index, lanes, -kInfinity)
+                                                  : Type::read(p + index);
+              x = zero_unless(ge(value, least_heavy), x);
+              index += kWidth;
+            }
             of_heavy.take(vectors.x);
           });
       result.total += all.total();
