@@ -24,19 +24,30 @@ __device__ float uniform(uint32_t bits) {
   return (float(bits >> 8) + 0.5f) * 0x1p-24f;
 }
 
-__device__ float language_logit(uint64_t index, float num_cols) {
+__device__ float random_logit(Content content, uint64_t index, float num_cols) {
   const uint64_t a = mix(index * 2 + 1), b = mix(index * 2 + 2);
   const float rank = 1.0f + uniform(uint32_t(a)) * num_cols;
   const float noise =
       sqrtf(-2.0f * logf(uniform(uint32_t(b)))) * cosf(6.2831853f * uniform(uint32_t(b >> 32)));
+  switch (content) {
+    case Content::kFlat:
+      return 0.01f * noise;
+    case Content::kEqual:
+      return 0.0f;
+    case Content::kMasked:
+      if ((a >> 32) % 10 != 0) return -INFINITY;
+      break;
+    case Content::kLanguage:
+      break;
+  }
   return -1.1f * logf(rank) + 0.3f * noise;
 }
 
-__global__ void fill_kernel(void *data, int64_t count, float num_cols, bool is_f32,
+__global__ void fill_kernel(Content content, void *data, int64_t count, float num_cols, bool is_f32,
                             float probability_scale) {
   const int64_t step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
-    float x = language_logit(uint64_t(i), num_cols);
+    float x = random_logit(content, uint64_t(i), num_cols);
     if (probability_scale > 0.0f) x = expf(x) * probability_scale;
     if (is_f32) {
       static_cast<float *>(data)[i] = x;
@@ -93,11 +104,11 @@ double total_weight(double num_cols) {
 
 }  // namespace
 
-void fill_like_language(void *data, int64_t count, int64_t num_cols, sampler_dtype dtype,
-                        sampler_input_kind kind, cudaStream_t stream) {
+void fill_rows(Content content, void *data, int64_t count, int64_t num_cols, sampler_dtype dtype,
+               sampler_input_kind kind, cudaStream_t stream) {
   const float scale =
       kind == SAMPLER_PROBABILITIES ? float(1.0 / total_weight(double(num_cols))) : 0.0f;
-  fill_kernel<<<num_blocks(), kThreads, 0, stream>>>(data, count, float(num_cols),
+  fill_kernel<<<num_blocks(), kThreads, 0, stream>>>(content, data, count, float(num_cols),
                                                      dtype == SAMPLER_F32, scale);
   CUDA_CHECK(cudaGetLastError());
 }

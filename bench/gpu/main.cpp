@@ -1,11 +1,14 @@
-// Compares a CUDA device with the CPU bit for bit, and measures how long calls take on it.
+// Compares a CUDA device with the CPU bit for bit, and measures how long calls take on it: all
+// steps of it in ten minutes, each in a process of its own, or one of them.
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
 #include <exception>
 
 #include "check.h"
+#include "facts.h"
 #include "runtime.h"
+#include "steps.h"
 #include "timing.h"
 
 namespace gpu_check {
@@ -15,8 +18,8 @@ namespace {
 struct Arguments {
   CheckOptions check;
   TimingOptions timing;
-  bool check_only = false, time_only = false, cpu_only = false;
-  std::string one;
+  bool facts = false, check_only = false, time_only = false, cpu_only = false;
+  std::string one, all_steps_folder;
 };
 
 bool report(const CheckOptions &options, const CheckReport &result) {
@@ -36,10 +39,19 @@ int run(Arguments arguments) {
     CUDA_CHECK(cudaSetDevice(arguments.check.device));
     arguments.timing.device = arguments.check.device;
   }
+  if (arguments.facts) {
+    if (num_devices == 0) {
+      std::printf("skipped: no CUDA device\n");
+      return kSkippedStep;
+    }
+    report_facts(arguments.check.device, arguments.timing.json_path);
+    return 0;
+  }
   bool passed = true;
   if (!arguments.time_only) passed = report(arguments.check, run_checks(arguments.check));
   if (num_devices == 0) {
     std::printf(arguments.cpu_only ? "skipped: --cpu-only\n" : "skipped: no CUDA device\n");
+    if (arguments.time_only) return kSkippedStep;
   } else if (!arguments.check_only && !arguments.check.only) {
     const int num_left_out = run_timing(arguments.timing);
     if (num_left_out > 0)
@@ -55,6 +67,9 @@ int parse_and_run(int argc, char **argv) {
   arguments.timing.json_path = "gpu.json";
   CLI::App app("Compares a CUDA device with the CPU bit for bit, and times calls on it");
   app.add_option("--device", arguments.check.device, "CUDA device number")->capture_default_str();
+  app.add_option("--all-steps", arguments.all_steps_folder,
+                 "Everything, in ten minutes, results in this folder; see README.txt");
+  app.add_flag("--facts", arguments.facts, "What the device is, and its latencies");
   app.add_flag("--check-only", arguments.check_only, "No timing");
   app.add_flag("--time-only", arguments.time_only, "No checks");
   app.add_flag("--cpu-only", arguments.cpu_only, "As on a machine without a CUDA device");
@@ -68,6 +83,11 @@ int parse_and_run(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--filter", arguments.check.filter, "Only cases and cells that contain this text");
   CLI11_PARSE(app, argc, argv);
+  if (!arguments.all_steps_folder.empty()) {
+    const bool passed =
+        run_steps(all_steps(argv[0], arguments.all_steps_folder), arguments.all_steps_folder);
+    return passed ? 0 : 1;
+  }
   arguments.timing.command = "./gpu_check";
   for (int i = 1; i < argc; ++i) arguments.timing.command += std::string(" ") + argv[i];
   if (!arguments.one.empty()) {

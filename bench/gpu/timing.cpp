@@ -3,27 +3,20 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
-#include <fstream>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
 
 #include "kernels.h"
+#include "report.h"
 #include "runtime.h"
-
-#ifndef SAMPLER_COMMIT
-#define SAMPLER_COMMIT "unknown"
-#endif
 
 namespace gpu_check {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRepeats = 50;
@@ -38,8 +31,15 @@ constexpr int64_t kColdBytes = int64_t(192) << 20;
 constexpr int64_t kPoolBytes = int64_t(20) << 30;
 constexpr int64_t kOutputPoolBytes = int64_t(4) << 30;
 constexpr int64_t kNumDrafts = 7;
-constexpr int64_t kMaxRows = 1024;
-constexpr int64_t kMaxCols = 262144;
+constexpr int64_t kMaxRows = 4096;
+constexpr int64_t kMaxCols = 200000;
+
+// What a sampling can tell beside its tokens.
+struct Reports {
+  int32_t *kept_counts;
+  float *logprobs, *values;
+  sampler_row_status *row_status;
+};
 
 // The shape and the data of a call.
 struct Call {
@@ -47,6 +47,7 @@ struct Call {
   const void *draft;  // of a verification
   void *output;       // whole rows
   int32_t *token_ids;
+  Reports reports;
   const int32_t *draft_token_ids;
   int64_t num_rows, num_cols;
   sampler_dtype dtype;
@@ -65,6 +66,7 @@ struct Work {
   int num_stored_rows, num_read_rows;
   Enqueue enqueue;
   sampler_params params;
+  Content content = Content::kLanguage;
 };
 
 sampler_params params(float temperature, int32_t top_k, float top_p, float min_p,
@@ -96,12 +98,24 @@ sampler_rows rows_of(const Call &call, const void *values, int64_t num_rows) {
   return rows;
 }
 
-sampler_status sample(sampler_t sampler, const Call &call) {
+sampler_sample_args sample_args(const Call &call) {
   auto args = begin_args<sampler_sample_args>(call);
   args.input = rows_of(call, call.input, call.num_rows);
   args.params = call.params;
   args.random.seed = 1;
   args.out_token_ids = call.token_ids;
+  return args;
+}
+sampler_status sample(sampler_t sampler, const Call &call) {
+  const sampler_sample_args args = sample_args(call);
+  return sampler_sample(sampler, &args);
+}
+sampler_status sample_and_report(sampler_t sampler, const Call &call) {
+  sampler_sample_args args = sample_args(call);
+  args.out_kept_counts = call.reports.kept_counts;
+  args.out_logprobs = call.reports.logprobs;
+  args.out_values = call.reports.values;
+  args.out_row_status = call.reports.row_status;
   return sampler_sample(sampler, &args);
 }
 
@@ -132,6 +146,15 @@ sampler_status verify(sampler_t sampler, const Call &call) {
   return sampler_verify(sampler, &args);
 }
 
+sampler_status residual(sampler_t sampler, const Call &call) {
+  auto args = begin_args<sampler_residual_args>(call);
+  args.target = rows_of(call, call.input, call.num_rows);
+  args.draft = rows_of(call, call.draft, call.num_rows);
+  args.output = call.output;
+  args.output_dtype = call.dtype;
+  return sampler_residual(sampler, &args);
+}
+
 // The most informative first. Names are those of torch_peer.py.
 const Work kWorks[] = {
     {"top_k50_top_p0.9", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 50, 0.9f, 0.0f)},
@@ -149,6 +172,18 @@ const Work kWorks[] = {
     // Reads the target's and the draft's row at the rejected position.
     {"chain7", SAMPLER_PROBABILITIES, false, 2 * kNumDrafts + 1, 2, &verify,
      params(1.0f, 0, 1.0f, 0.0f)},
+    {"residual", SAMPLER_PROBABILITIES, true, 2, 2, &residual, params(1.0f, 0, 1.0f, 0.0f)},
+    {"all_outputs", SAMPLER_LOGITS, false, 1, 1, &sample_and_report, params(1.0f, 50, 0.9f, 0.0f)},
+    {"top_p0.9_flat", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f),
+     Content::kFlat},
+    {"top_p0.9_equal", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f),
+     Content::kEqual},
+    {"top_p0.9_masked", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 0, 0.9f, 0.0f),
+     Content::kMasked},
+    {"top_k50_top_p0.9_equal", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 50, 0.9f, 0.0f),
+     Content::kEqual},
+    {"top_k50_top_p0.9_masked", SAMPLER_LOGITS, false, 1, 1, &sample, params(1.0f, 50, 0.9f, 0.0f),
+     Content::kMasked},
 };
 
 struct Cell {
@@ -166,18 +201,18 @@ struct Cell {
 
 // Low: measured early.
 int importance(const Cell &cell) {
-  const std::map<int64_t, int> columns = {{128256, 0}, {32000, 3}, {262144, 4}};
-  const std::map<int64_t, int> rows = {{1, 0}, {64, 0}, {1024, 0}, {256, 1}, {16, 2}, {4, 3}};
+  const std::map<int64_t, int> columns = {{128256, 0}, {32000, 3}, {200000, 4}};
+  const std::map<int64_t, int> rows = {{1, 0}, {64, 0}, {1024, 0}, {256, 1}, {8, 2}, {4096, 3}};
   return columns.at(cell.num_cols) + rows.at(cell.num_rows) + (cell.dtype == SAMPLER_F32 ? 0 : 2);
 }
 
 // Of equal importance, cells that share inputs stand together.
 std::vector<Cell> all_cells() {
   std::vector<Cell> cells;
-  for (const int64_t num_cols : {128256, 32000, 262144}) {
+  for (const int64_t num_cols : {128256, 32000, 200000}) {
     for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_BF16}) {
       for (const Work &work : kWorks) {
-        for (const int64_t num_rows : {1, 64, 1024, 256, 16, 4}) {
+        for (const int64_t num_rows : {1, 64, 1024, 256, 8, 4096}) {
           cells.push_back({&work, num_rows, num_cols, dtype});
         }
       }
@@ -197,18 +232,6 @@ double median(std::vector<double> values) {
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
-
-class Event {
- public:
-  Event() { CUDA_CHECK(cudaEventCreate(&event_)); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event &) = delete;
-  Event &operator=(const Event &) = delete;
-  operator cudaEvent_t() const { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
 
 struct Series {
   double median_us, best_us;
@@ -233,41 +256,6 @@ Json to_json(const Series &series) {
           {"best_us", series.best_us},
           {"repeats", series.repeats},
           {"calls_per_repeat", series.calls_per_repeat}};
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text;
-}
-
-// NVML's is not linked: what the kernel module says of itself, "" where it says nothing.
-std::string kernel_driver() {
-  std::ifstream file("/proc/driver/nvidia/version");
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-Json describe_run(int device, const std::string &command) {
-  cudaDeviceProp properties;
-  int driver = 0, runtime = 0;
-  CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
-  CUDA_CHECK(cudaDriverGetVersion(&driver));
-  CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
-  return {{"program", "libsampler"},
-          {"version", sampler_version_string()},
-          {"commit", SAMPLER_COMMIT},
-          {"date", utc_now()},
-          {"command", command},
-          {"device", properties.name},
-          {"compute_capability", properties.major * 10 + properties.minor},
-          {"multiprocessors", properties.multiProcessorCount},
-          {"l2_bytes", properties.l2CacheSize},
-          {"driver", kernel_driver()},
-          {"driver_cuda_version", driver},
-          {"runtime_cuda_version", runtime}};
 }
 
 class Timer {
@@ -296,7 +284,7 @@ class Timer {
       }
       measure(cell);
       report_["run"]["seconds"] = seconds_since(begin_);
-      write_report();
+      write_json(report_, options_.json_path);
     }
     return num_left_out;
   }
@@ -312,10 +300,11 @@ class Timer {
   // ---- Data ---------------------------------------------------------------------------------
 
   void fill_pool(const Cell &cell) {
-    const auto wanted = std::make_tuple(cell.num_cols, cell.dtype, cell.work->kind);
+    const Work &work = *cell.work;
+    const auto wanted = std::make_tuple(cell.num_cols, cell.dtype, work.kind, work.content);
     if (wanted == pool_content_) return;
-    fill_like_language(pool_.data(), int64_t(pool_.bytes()) / cell.element_bytes(), cell.num_cols,
-                       cell.dtype, cell.work->kind, stream_);
+    fill_rows(work.content, pool_.data(), int64_t(pool_.bytes()) / cell.element_bytes(),
+              cell.num_cols, cell.dtype, work.kind, stream_);
     stream_.wait("making inputs");
     pool_content_ = wanted;
   }
@@ -334,9 +323,15 @@ class Timer {
     const int64_t num_outputs = std::max<int64_t>(int64_t(outputs_.bytes()) / cell.row_bytes(), 1);
     Call call = {};
     call.input = pool_.data() + index * stored;
-    call.draft = pool_.data() + index * stored + (kNumDrafts + 1) * cell.row_bytes();
+    // The target's rows come first, one more than the draft's but where each has one.
+    call.draft =
+        pool_.data() + index * stored + (cell.work->num_stored_rows + 1) / 2 * cell.row_bytes();
     call.output = outputs_.data() + index % num_outputs * cell.row_bytes();
     call.token_ids = reinterpret_cast<int32_t *>(small_outputs_.data());
+    call.reports = {call.token_ids + kMaxRows,
+                    reinterpret_cast<float *>(call.token_ids + 2 * kMaxRows),
+                    reinterpret_cast<float *>(call.token_ids + 3 * kMaxRows),
+                    reinterpret_cast<sampler_row_status *>(call.token_ids + 4 * kMaxRows)};
     call.draft_token_ids = reinterpret_cast<const int32_t *>(draft_token_ids_.data());
     call.num_rows = cell.num_rows;
     call.num_cols = cell.num_cols;
@@ -441,24 +436,12 @@ class Timer {
     std::fflush(stdout);
   }
 
-  // Renamed into place, so that the file is whole at any time.
-  void write_report() const {
-    if (options_.json_path.empty()) return;
-    const std::string partial = options_.json_path + ".partial";
-    std::ofstream file(partial);
-    file << report_.dump(1) << '\n';
-    file.close();
-    if (!file || std::rename(partial.c_str(), options_.json_path.c_str()) != 0) {
-      throw std::runtime_error("cannot write " + options_.json_path);
-    }
-  }
-
   const TimingOptions options_;
   const SamplerPtr sampler_;
   const Stream stream_;
   const Event start_, stop_;
   const DeviceMemory pool_, outputs_, small_outputs_, draft_token_ids_;
-  std::tuple<int64_t, sampler_dtype, sampler_input_kind> pool_content_ = {};
+  std::tuple<int64_t, sampler_dtype, sampler_input_kind, Content> pool_content_ = {};
   std::map<std::tuple<int64_t, sampler_dtype, bool>, double> read_us_;
   const Clock::time_point begin_ = Clock::now();
   Json report_;
