@@ -20,6 +20,19 @@ function(_sampler_is_wanted variable)
   endif()
 endfunction()
 
+# _sampler_unless_proven(<variable> <test> <path>...): what stands before the command of a test that
+# PROVES these paths; nothing without any.
+function(_sampler_unless_proven variable test)
+  set(${variable} PARENT_SCOPE)
+  if(ARGN)
+    set(${variable}
+        ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/proven.py run
+        ${CMAKE_CURRENT_SOURCE_DIR}/passed.txt ${test} ${PROJECT_BINARY_DIR}/passed
+        ${PROJECT_SOURCE_DIR} ${ARGN} --
+        PARENT_SCOPE)
+  endif()
+endfunction()
+
 # sampler_drives_library(<target>)
 #
 # Says that the target's code calls the library and has none of it compiled in. That is compiled fast:
@@ -124,13 +137,7 @@ function(sampler_add_gtest name)
       math(EXPR index "${shard} - 1")
       set(environment GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${index})
     endif()
-    set(unless_proven)
-    if(arg_PROVES)
-      set(unless_proven
-          ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/proven.py run
-          ${CMAKE_CURRENT_SOURCE_DIR}/passed.txt ${test} ${PROJECT_BINARY_DIR}/passed
-          ${PROJECT_SOURCE_DIR} ${arg_PROVES} --)
-    endif()
+    _sampler_unless_proven(unless_proven ${test} ${arg_PROVES})
     add_test(NAME ${test} COMMAND ${unless_proven} ${command})
     set_tests_properties(
       ${test} PROPERTIES LABELS "${arg_LABELS}" ENVIRONMENT "${environment}" TIMEOUT ${arg_TIMEOUT}
@@ -162,17 +169,20 @@ function(sampler_add_fuzzer name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
 endfunction()
 
-# sampler_add_script_test(<name> COMMAND <command>... [LABELS <label>...] [FIXTURES <fixture>...])
+# sampler_add_script_test(<name> COMMAND <command>... [LABELS <label>...] [FIXTURES <fixture>...]
+#                         [PROVES <path>...])
 #
 # A ctest test that runs a command. Exit status 77 means skipped; the command then prints a line
-# "skipped: <reason>". It is ended after 10 minutes. FIXTURES are those that it requires.
+# "skipped: <reason>". It is ended after 10 minutes. FIXTURES are those that it requires. PROVES is
+# what it is for programs.
 function(sampler_add_script_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND;LABELS;FIXTURES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND;LABELS;FIXTURES;PROVES")
   _sampler_is_wanted(is_wanted ${arg_LABELS})
   if(NOT is_wanted)
     return()
   endif()
-  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  _sampler_unless_proven(unless_proven ${name} ${arg_PROVES})
+  add_test(NAME ${name} COMMAND ${unless_proven} ${arg_COMMAND})
   set_tests_properties(
     ${name} PROPERTIES LABELS "${arg_LABELS}" FIXTURES_REQUIRED "${arg_FIXTURES}"
                        SKIP_RETURN_CODE 77 TIMEOUT 600)

@@ -21,15 +21,16 @@ import sys
 from pathlib import Path
 
 SKIPPED = 77
-SUFFIXES = {".cmake", ".cpp", ".cu", ".cuh", ".h", ".txt"}
+SUFFIXES = {".cmake", ".cpp", ".cu", ".cuh", ".h", ".py", ".txt"}
+RECORD = "passed.txt"
 
 
-def digest_of(root, paths, record):
-    """A hash of the names and the contents of the files, the record apart."""
+def digest_of(root, paths):
+    """A hash of the names and the contents of the files, records apart."""
     files = set()
     for path in paths:
         below = list((root / path).rglob("*")) if (root / path).is_dir() else [root / path]
-        files |= {file for file in below if file.suffix in SUFFIXES and file != record}
+        files |= {file for file in below if file.suffix in SUFFIXES and file.name != RECORD}
         if not below:
             sys.exit(f"{path} is empty")
     total = hashlib.sha256()
@@ -49,7 +50,7 @@ def read_record(record):
 def run(record, test, build, root, *rest):
     paths, command = rest[:rest.index("--")], rest[rest.index("--") + 1:]
     record, root = Path(record), Path(root)
-    digest = digest_of(root, paths, record)
+    digest = digest_of(root, paths)
     if read_record(record).get(test) == digest and not os.environ.get("SAMPLER_TEST_ALL"):
         print(f"skipped: {', '.join(paths)} are as they were when it passed; ./run test --all runs it")
         return SKIPPED

@@ -5,7 +5,7 @@ usage: test_summary.py RESULTS_DIR
 RESULTS_DIR holds, for each stage, STAGE.xml as ctest writes it in JUnit's format, or one of
 STAGE.failed and STAGE.skipped: a stage that could not give results, with the reason as its text. Each
 of those counts as one test, and so does each case of a googletest program, which its output tells of.
-Prints the skipped tests with their reasons, the failed ones with the end of their output, and last one
+Prints the skipped tests by their reasons, the failed ones with the end of their output, and last one
 line "N passed, N failed, N skipped". Exits with 1 if something failed, or if nothing passed.
 """
 
@@ -90,13 +90,22 @@ def results_of_stage(path):
             yield "failed", f"{test} ({float(case.get('time')):.1f} s)", end_of(output)
 
 
+def print_skipped(skipped):
+    """Tests of one stage with one reason on one line, the first of them by name."""
+    groups = {}
+    for test, reason in skipped:
+        groups.setdefault((test.split(":")[0], reason), []).append(test)
+    for (_, reason), tests in groups.items():
+        more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+        print(f"skipped  {tests[0]}{more}: {reason}")
+
+
 def main(results_dir):
     results = {"passed": [], "failed": [], "skipped": []}
     for path in sorted(pathlib.Path(results_dir).iterdir()):
         for outcome, test, detail in results_of_stage(path):
             results[outcome].append((test, detail))
-    for test, reason in results["skipped"]:
-        print(f"skipped  {test}: {reason}")
+    print_skipped(results["skipped"])
     for test, output in results["failed"]:
         print(f"FAILED   {test}")
         if output:
