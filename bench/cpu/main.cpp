@@ -53,8 +53,8 @@ struct Result {
 
 // ---- What is measured ---------------------------------------------------------------------------
 
-// Of the product of everything: all types for rows of a language model, hard rows for one shape,
-// batches for one vocabulary, and for the others where the work is typical.
+// A part of all combinations: every type for rows of a language model, hard rows for one shape,
+// batches for one vocabulary, and for the other vocabularies where the work is typical.
 std::vector<Cell> all_cells() {
   std::vector<Cell> cells;
   const auto add = [&](RowKind kind, int64_t num_rows, int64_t num_cols, sampler_dtype dtype,
@@ -183,7 +183,7 @@ std::string processor_name() {
   return "unnamed processor";
 }
 
-// Of the first processor; 0 where the system does not tell.
+// The size of the first processor's cache of this level; 0 where the system does not tell.
 int64_t cache_bytes(int level) {
   for (const auto &cache : benchmark::CPUInfo::Get().caches) {
     if (cache.level == level && cache.type != "Instruction") return cache.size;

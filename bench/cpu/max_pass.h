@@ -21,7 +21,7 @@ struct MaxPass {
   int16_t (*of_i16)(const int16_t *values, size_t count);
 };
 
-// Those that this machine can run, the widest first.
+// The passes that this machine can run, the widest first.
 std::vector<MaxPass> usable_max_passes();
 
 // The one for rows of this type.

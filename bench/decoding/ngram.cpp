@@ -73,7 +73,7 @@ void update_new(benchmark::State &state) {
   finish(state, ok);
 }
 
-// The same where all n-grams are known.
+// Updates with a text all of whose n-grams are known.
 void update_known(benchmark::State &state) {
   const std::vector<std::int32_t> text = make_text(state.range(0));
   Storage storage;

@@ -28,7 +28,8 @@ class Gpt2Sequence {
  private:
   friend class Gpt2Model;
 
-  // As the two products of attention want them. Where tokens were forgotten there is more.
+  // Keys and values as the two products of attention want them. Tokens that were forgotten may
+  // still have theirs at the end.
   struct KvCache {
     std::vector<PanelRow> keys;  // [ceil(length / 16), n_embd]: a panel has 16 tokens
     std::vector<float> values;   // [length, n_embd], and as much as a panel is read beyond its end

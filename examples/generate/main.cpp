@@ -42,7 +42,7 @@ std::vector<std::int32_t> encode_prompt(const BpeTokenizer &tokenizer, const std
   return {*tokenizer.end_of_text()};
 }
 
-// The same prompts and samples without drafts or beams.
+// Generates from the same prompts, with as many samples, without drafts or beams.
 Generation autoregressive_run(const Gpt2Model &model, const Prompts &prompts,
                               GenerationOptions options) {
   if (options.mode == Mode::kBeam) {

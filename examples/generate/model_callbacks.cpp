@@ -15,7 +15,7 @@ ModelCallbacks *self(void *user) {
   return static_cast<ModelCallbacks *>(user);
 }
 
-// Of the exception that is being handled.
+// The status that stands for the exception being handled.
 sampler_status status_of_exception() {
   try {
     throw;

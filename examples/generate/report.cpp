@@ -61,7 +61,7 @@ void print_comparison(Mode mode, const Comparison &comparison) {
                static_cast<long long>(num_rounds));
 }
 
-// Of the loop and the library, that is, of all but the models.
+// The share of the loop and the library: all but the models.
 double sampling_share(const GenerationTimes &times) {
   return 1 - (times.target_seconds + times.drafter_seconds) / times.total_seconds;
 }

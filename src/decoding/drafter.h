@@ -48,8 +48,8 @@ class Drafter {
   virtual LogitRows rows() const = 0;
   virtual sampler_dtype dtype() const = 0;
 
-  // Of all chains: the target's logits at the places of the drafts and after them, num_drafts + 1
-  // rows a chain, chain after chain. Then of each.
+  // Shows the target's logits of all chains: num_drafts + 1 rows a chain, chain after chain, at the
+  // drafts and after the last. learn() then follows for each chain.
   virtual void observe_target(const LogitRows &rows, const Array<Chain> &chains,
                               Workspace *workspace) = 0;
   virtual void learn(size_t chain, const Text &text, const Outcome &outcome) = 0;

@@ -61,7 +61,7 @@ class Generation {
   int64_t capacity() const { return capacity_; }
   sampler_generation_stats &stats() { return stats_; }
 
-  // Of the vocabulary.
+  // `token_id` is in the vocabulary.
   bool is_end(int32_t token_id) const {
     return ends_[size_t(token_id) / 64] >> (token_id % 64) & 1;
   }

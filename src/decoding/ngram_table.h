@@ -27,7 +27,7 @@ inline uint64_t extend(uint64_t hash, uint32_t token) {
   return hash ^ hash >> 32;
 }
 
-// That of an n-gram, from its context's.
+// The hash of an n-gram, from its context's hash.
 inline uint32_t gram_hash(uint64_t hash, uint32_t next) {
   return uint32_t(extend(~hash, next));
 }
@@ -65,7 +65,7 @@ class NgramTable {
   // Entries that may be in use of so many slots: searches stay short.
   static uint64_t room_of(uint64_t num_slots) { return num_slots / 8 * 5; }
 
-  // Of a block. With all orders each context but the root has an n-gram at least.
+  // The size of a block. With all orders every context but the root has an n-gram at least.
   static size_t bytes_of(uint64_t num_slots, bool all_orders);
 
   // No table.

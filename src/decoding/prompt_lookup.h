@@ -114,7 +114,7 @@ class PromptLookup {
   Match match_;
   int64_t match_end_ = 0;
 
-  // Of the text and the tokens that next_token() has matched.
+  // The match of the text and of the tokens that next_token() has matched.
   Match more_match_;
   int64_t num_more_ = 0;
 };

@@ -14,7 +14,7 @@ constexpr uint32_t kIsaAvx512 = 4;
 constexpr uint32_t kIsaNeon = 8;
 
 uint32_t compiled_isas();
-// Those of them that this machine and its system can run.
+// The compiled ones that this machine and its system can run.
 uint32_t usable_isas();
 
 // "scalar, avx2": the names of these bits, into `text`.

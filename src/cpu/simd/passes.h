@@ -90,7 +90,7 @@ struct Passes {
   // has room for the source and the list padding; it may be the source's own array of f32.
   int64_t (*pack)(const RowView &source, float at_least, float at_most, float *out);
 
-  // The same of one vector of each kSampleStep, at a place that `key` chooses, without upper bound.
+  // Packs one vector of each kSampleStep, at a place that `key` chooses; without an upper bound.
   int64_t (*sample)(const RowView &row, float at_least, uint64_t key, float *out);
 
   // The weight of elements. Adds to `block_weights`, one for each kWeightBlock elements of the

@@ -61,7 +61,7 @@ SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
                    _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
 }
-// Those of a, then those of b.
+// Stores the high halves of a, then those of b.
 SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
   const __m256i packed = _mm256_packus_epi32(_mm256_srli_epi32(a, 16), _mm256_srli_epi32(b, 16));
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm256_permute4x64_epi64(packed, 0xD8));
@@ -164,7 +164,7 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
   *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
   *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
 }
-// Of signed lanes.
+// The sum of signed lanes.
 SAMPLER_INLINE int64_t sum(Ints x) {
   const __m256i pairs = _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(x)),
                                          _mm256_cvtepi32_epi64(_mm256_extracti128_si256(x, 1)));

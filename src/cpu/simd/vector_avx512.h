@@ -58,7 +58,7 @@ SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
 SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm512_cvtepi32_epi16(x));
 }
-// Those of a, then those of b.
+// Stores the high halves of a, then those of b.
 SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
   alignas(64) static const uint16_t odd[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
                                                23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
@@ -160,7 +160,7 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
   *high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
   *low = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
 }
-// Of signed lanes.
+// The sum of signed lanes.
 SAMPLER_INLINE int64_t sum(Ints x) {
   const __m512i low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(x));
   const __m512i high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(x, 1));

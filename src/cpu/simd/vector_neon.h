@@ -57,7 +57,7 @@ SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
 SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   vst1_u16(p, vmovn_u32(vreinterpretq_u32_s32(x)));
 }
-// Those of a, then those of b.
+// Stores the high halves of a, then those of b.
 SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
   vst1q_u16(p, vuzp2q_u16(vreinterpretq_u16_s32(a), vreinterpretq_u16_s32(b)));
 }
@@ -158,7 +158,7 @@ SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
   *low = vuzp1q_s32(first, second);
   *high = vuzp2q_s32(first, second);
 }
-// Of signed lanes.
+// The sum of signed lanes.
 SAMPLER_INLINE int64_t sum(Ints x) {
   return vaddlvq_s32(x);
 }

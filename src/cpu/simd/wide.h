@@ -213,7 +213,7 @@ SAMPLER_INLINE void store_f16(uint16_t *p, Floats x) {
 SAMPLER_INLINE void store_low_halves(uint16_t *p, Ints x) {
   for (int i = 0; i < kPieces; ++i) native::store_low_halves(p + i * native::kLanes, x.piece[i]);
 }
-// Those of two vectors, one after the other.
+// Stores the high halves of two vectors, one vector after the other.
 SAMPLER_INLINE void store_high_halves(uint16_t *p, Ints a, Ints b) {
   if (kPieces == 1) {
     native::store_high_halves(p, a.piece[0], b.piece[0]);

@@ -111,7 +111,7 @@ SAMPLER_INLINE const typename Type::Element *elements(const void *values) {
   return static_cast<const typename Type::Element *>(values);
 }
 
-// Of a list; null: a row's.
+// The ids of a list; null for a row, whose ids are its columns.
 SAMPLER_INLINE const int32_t *ids_of(const RowView &source) {
   return static_cast<const int32_t *>(source.ids);
 }

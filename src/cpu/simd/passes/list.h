@@ -13,8 +13,8 @@ struct PositionWriter {
   int32_t *positions;
   int64_t count = 0;
 
-  // Those in the masks of so many vectors from element `first` on. Mostly there are two at most:
-  // these are written without a jump that the processor would have to guess.
+  // Adds what is in the masks of kVectors vectors from element `first` on. Mostly that is two
+  // positions at most: these are written without a jump that the processor would have to guess.
   SAMPLER_INLINE void append(const Mask (&wanted)[kVectors], int64_t first) {
     uint64_t all = 0;
     for (int i = 0; i < kVectors; ++i) all |= uint64_t(bits(wanted[i])) << (i * kWidth);
