@@ -17,9 +17,10 @@ class CudaContext {
   static constexpr int kWarps = kThreads / 32;
 
   using BlockReduce = cub::BlockReduce<uint64_t, kThreads>;
-  using BlockScan = cub::BlockScan<uint64_t, kThreads>;
+  using BlockScan = cub::BlockScan<uint64_t, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
 
-  // What the block collectives need of shared memory.
+  // What the block collectives need of shared memory. It counts against what a launch asks for, and
+  // other scans take two thousand bytes.
   struct Scratch {
     union {
       typename BlockReduce::TempStorage reduce;
@@ -57,10 +58,10 @@ class CudaContext {
   }
 
   __device__ int64_t team() const {
-    return int64_t(blockIdx.x) / team_size();
+    return int64_t(blockIdx.x / unsigned(team_size()));
   }
   __device__ int64_t num_teams() const {
-    return int64_t(gridDim.x) / team_size();
+    return int64_t(gridDim.x / unsigned(team_size()));
   }
 
   __device__ void sync() const {

@@ -1,7 +1,6 @@
-// The kernels as the CUDA compiler sees them, and their launches.
+// The kernels as the CUDA compiler sees them.
 #include "launch.h"
 
-#include <cstring>
 #include <type_traits>
 
 #include "cuda_context.cuh"
@@ -53,66 +52,22 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_upload(ctx, upload);
 }
 
-template <int kWords>
-cudaError_t launch_upload(const Upload<kWords> &upload, cudaStream_t stream) {
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(unsigned((upload.num_words + kBlockThreads - 1) / kBlockThreads));
-  config.blockDim = dim3(kBlockThreads);
-  config.stream = stream;
-  return cudaLaunchKernelEx(&config, &upload_kernel<kWords>, upload);
-}
-
-template <class Request>
-cudaError_t launch_operation(const Request &request, const Plan &plan, cudaStream_t stream) {
-  const bool clustered = plan.team_size > 1;
-  const auto kernel =
-      clustered ? &operation_kernel<true, Request> : &operation_kernel<false, Request>;
-  cudaLaunchAttribute cluster = {};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = unsigned(plan.team_size);
-  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(unsigned(plan.num_teams * plan.team_size));
-  config.blockDim = dim3(kBlockThreads);
-  config.dynamicSmemBytes = plan.shared_bytes();
-  config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = clustered ? 1 : 0;
-  return cudaLaunchKernelEx(&config, kernel, request, plan);
-}
-
-template <class Request>
-cudaError_t allow_shared_memory_of(const Request &, size_t bytes) {
-  const auto allow = [bytes](const void *kernel) {
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
-  };
-  const cudaError_t error =
-      allow(reinterpret_cast<const void *>(&operation_kernel<false, Request>));
-  if (error != cudaSuccess) return error;
-  return allow(reinterpret_cast<const void *>(&operation_kernel<true, Request>));
-}
-
 }  // namespace
 
-cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
-  if (upload.num_words > kSmallUploadWords) return launch_upload(upload, stream);
-  Upload<kSmallUploadWords> small;
-  small.to = upload.to;
-  small.num_words = upload.num_words;
-  std::memcpy(small.words, upload.words, size_t(upload.num_words) * sizeof(uint32_t));
-  return launch_upload(small, stream);
-}
-
-cudaError_t launch(const contract::AnyRequest &any, const Plan &plan, cudaStream_t stream) {
-  return any.visit([&](const auto &request) { return launch_operation(request, plan, stream); });
-}
-
-cudaError_t allow_shared_memory(size_t bytes) {
-  cudaError_t error = cudaSuccess;
-  contract::AnyRequest::for_each_operation([&](const auto &request) {
-    if (error == cudaSuccess) error = allow_shared_memory_of(request, bytes);
+const void *operation_kernel_address(const contract::AnyRequest &any, bool clustered) {
+  return any.visit([&](const auto &request) {
+    using Request = std::decay_t<decltype(request)>;
+    return clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
+                     : reinterpret_cast<const void *>(&operation_kernel<false, Request>);
   });
-  return error;
+}
+
+const void *upload_kernel_address() {
+  return reinterpret_cast<const void *>(&upload_kernel<kUploadWords>);
+}
+
+const void *small_upload_kernel_address() {
+  return reinterpret_cast<const void *>(&upload_kernel<kSmallUploadWords>);
 }
 
 }  // namespace sampler::kernels

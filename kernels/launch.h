@@ -9,13 +9,35 @@
 
 namespace sampler::kernels {
 
+// ---- The kernels, by the address that the runtime knows them by ---------------------------------
+
+// Of the request's operation; its contents do not matter. Takes the request and a Plan.
+const void *operation_kernel_address(const contract::AnyRequest &request, bool clustered);
+
+// Take an Upload of kUploadWords or kSmallUploadWords.
+const void *upload_kernel_address();
+const void *small_upload_kernel_address();
+
+// ---- Launches -----------------------------------------------------------------------------------
+
+// A grid of so many teams. Clusters of one block are none.
+class LaunchConfig {
+ public:
+  LaunchConfig(int64_t num_teams, int team_size, size_t dynamic_bytes, cudaStream_t stream);
+  LaunchConfig(const LaunchConfig &) = delete;
+  LaunchConfig &operator=(const LaunchConfig &) = delete;
+
+  const cudaLaunchConfig_t *get() const { return &config_; }
+
+ private:
+  cudaLaunchConfig_t config_ = {};
+  cudaLaunchAttribute cluster_ = {};
+};
+
 // Enqueues the operation.
 cudaError_t launch(const contract::AnyRequest &request, const Plan &plan, cudaStream_t stream);
 
 // Enqueues the writing of words to device memory. What follows them is not looked at.
 cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream);
-
-// Lets the operations' kernels use so much dynamic shared memory on the current device.
-cudaError_t allow_shared_memory(size_t bytes);
 
 }  // namespace sampler::kernels

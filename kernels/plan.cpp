@@ -10,6 +10,25 @@ namespace {
 
 // Room for two blocks and more on a multiprocessor, so that one loads while the other computes.
 constexpr int64_t kWantedResidentBytes = 64 * 1024;
+constexpr int kWarps = kBlockThreads / 32;
+
+// Blocks of a cluster that every device with clusters can run.
+constexpr int kPortableTeam = 8;
+
+// Tiles of its rows that are worth a team of their own: 32 for each warp of one block.
+constexpr int64_t kTilesOfTeam = 32 * kWarps;
+
+// Rounds in which the hardware deals out teams of several rows, so that at most about an eighth of
+// a launch passes with some of the device idle.
+constexpr int64_t kRounds = 8;
+
+// Outputs that share rows: those of a team at least before there are more teams than run at once,
+// and rounds at most. A row is prepared once for each team that has outputs of it.
+constexpr int64_t kLeastSharing = 8;
+constexpr int64_t kMostSharingRounds = 4;
+
+// Blocks of a grid.
+constexpr int64_t kMaxGrid = INT32_MAX;
 
 int64_t tiles_of(int64_t num_cols) {
   return (num_cols + kVector - 1 + kTile - 1) / kTile;
@@ -20,44 +39,90 @@ int64_t bytes_per_block(const Extent &extent, int team_size) {
   return (tiles_of(extent.num_cols) + team_size - 1) / team_size * kTile * extent.element_bytes;
 }
 
-int team_size_for(const DeviceShape &device, const Extent &extent) {
-  if (!device.has_clusters) return 1;
-  int size = 1;
-  while (size < kMaxTeam && bytes_per_block(extent, size) > kWantedResidentBytes) {
-    size *= 2;
+// A launch's demands on one device.
+class Planner {
+ public:
+  Planner(const DeviceShape &device, const Extent &extent)
+      : device_(device), kernel_(device.kernels[int(extent.operation)]), extent_(extent) {}
+
+  Plan plan() const {
+    Plan plan;
+    plan.team_size = team_size();
+    plan.row_cache_bytes = row_cache_bytes(plan.team_size);
+    plan.num_teams = std::clamp<int64_t>(num_teams(plan.team_size), 1, kMaxGrid / plan.team_size);
+    return plan;
   }
-  // Few rows leave multiprocessors idle: spread each over more, down to a tile for every warp.
-  constexpr int kWarps = kBlockThreads / 32;
-  while (size < kMaxTeam && extent.num_rows * size * 2 <= device.num_multiprocessors &&
-         tiles_of(extent.num_cols) >= int64_t(size) * 2 * kWarps) {
-    size *= 2;
+
+ private:
+  // All of the block's part of a row where there is room, or else the rings through which it
+  // passes.
+  int row_cache_bytes(int team_size) const {
+    const int64_t part = bytes_per_block(extent_, team_size);
+    const int64_t room = kernel_.most_dynamic_bytes() - int64_t(sizeof(TeamShared));
+    const int ring = ring_bytes(kBlockThreads);
+    return part > ring && part <= room ? int(part) : ring;
   }
-  return size;
-}
+
+  int64_t teams_at_once(int team_size) const {
+    const int64_t bytes = int64_t(sizeof(TeamShared)) + row_cache_bytes(team_size);
+    return kernel_.share_of(bytes).teams_of(team_size);
+  }
+
+  int team_size() const {
+    int size = 1;
+    for (int next = 2; next <= kMaxTeam; next *= 2) {
+      const int64_t at_once = teams_at_once(next);
+      // Not where the clusters leave too much of the device out: they run within parts of it.
+      const bool has_large_parts = next <= kPortableTeam &&
+                                   bytes_per_block(extent_, size) > kWantedResidentBytes &&
+                                   next * at_once * 4 >= device_.num_multiprocessors * int64_t(3);
+      // Few rows leave multiprocessors idle: spread each over more, down to a tile for every warp.
+      const bool is_spread = extent_.num_rows * next <= device_.num_multiprocessors &&
+                             tiles_of(extent_.num_cols) >= int64_t(next) * kWarps;
+      if ((has_large_parts && at_once > 0) || (is_spread && at_once >= extent_.num_rows)) {
+        size = next;
+      }
+    }
+    return size;
+  }
+
+  int64_t num_teams(int team_size) const {
+    const int64_t rows = extent_.num_rows;
+    const int64_t at_once = std::max<int64_t>(teams_at_once(team_size), 1);
+    if (needs_bitmaps(extent_)) {
+      return std::min({rows, at_once, int64_t(device_.num_multiprocessors)});
+    }
+    if (extent_.shares_rows) {
+      const int64_t rounds =
+          std::clamp<int64_t>(rows / (kLeastSharing * at_once), 1, kMostSharingRounds);
+      return std::min(rows, rounds * at_once);
+    }
+    const int64_t rows_worth_a_team =
+        std::max<int64_t>(kTilesOfTeam / std::max<int64_t>(tiles_of(extent_.num_cols), 1), 1);
+    const int64_t rows_of_team =
+        std::clamp<int64_t>(rows / (kRounds * at_once), 1, rows_worth_a_team);
+    return (rows + rows_of_team - 1) / rows_of_team;
+  }
+
+  const DeviceShape &device_;
+  const KernelShape &kernel_;
+  const Extent &extent_;
+};
 
 }  // namespace
 
-Plan make_plan(const DeviceShape &device, const Extent &extent) {
-  Plan plan;
-  plan.team_size = team_size_for(device, extent);
-  const int64_t limit =
-      int64_t(device.shared_bytes_per_block - kReservedSharedBytes - sizeof(TeamShared));
-  const int64_t part_bytes = bytes_per_block(extent, plan.team_size);
-  plan.row_cache_bytes = ring_bytes(kBlockThreads);
-  if (part_bytes > plan.row_cache_bytes && part_bytes <= limit) {
-    plan.row_cache_bytes = int(part_bytes);
+void divide_shared_memory(const SharedMemory &memory, int static_bytes, KernelShape *out) {
+  const int most = memory.per_block - static_bytes;
+  for (int i = 0; i < KernelShape::kNumShares; ++i) {
+    const int num_blocks = KernelShape::kNumShares - i;
+    const int share =
+        memory.per_multiprocessor / num_blocks - memory.reserved_per_block - static_bytes;
+    out->shares[i].dynamic_bytes = std::min(share, most);
   }
+}
 
-  const int64_t by_shared_memory = int64_t(device.shared_bytes_per_multiprocessor /
-                                           (plan.shared_bytes() + kReservedSharedBytes));
-  const int64_t blocks = device.num_multiprocessors *
-                         std::clamp<int64_t>(by_shared_memory, 1, kBlocksPerMultiprocessor);
-  plan.num_teams =
-      std::clamp<int64_t>(blocks / plan.team_size, 1, std::max<int64_t>(extent.num_rows, 1));
-  if (needs_bitmaps(extent)) {
-    plan.num_teams = std::min<int64_t>(plan.num_teams, device.num_multiprocessors);
-  }
-  return plan;
+Plan make_plan(const DeviceShape &device, const Extent &extent) {
+  return Planner(device, extent).plan();
 }
 
 }  // namespace sampler::kernels

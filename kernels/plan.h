@@ -7,6 +7,7 @@
 #include "contract/any_request.h"
 #include "contract/elements.h"
 #include "contract/request.h"
+#include "device_shape.h"
 #include "team.cuh"
 
 namespace sampler::kernels {
@@ -34,21 +35,46 @@ struct Extent {
   int64_t num_cols;
   int element_bytes;  // in shared memory
   bool has_candidates;
+  Operation operation;
+  bool shares_rows = false;  // neighbouring rows of output may be of one row of input
 };
+
+SAMPLER_HD constexpr Operation operation_of(const contract::SampleRequest &) {
+  return Operation::kSample;
+}
+SAMPLER_HD constexpr Operation operation_of(const contract::RowsRequest &) {
+  return Operation::kRows;
+}
+SAMPLER_HD constexpr Operation operation_of(const contract::SelectRequest &) {
+  return Operation::kSelect;
+}
+SAMPLER_HD constexpr Operation operation_of(const contract::ChainRequest &) {
+  return Operation::kChain;
+}
+SAMPLER_HD constexpr Operation operation_of(const contract::ResidualRequest &) {
+  return Operation::kResidual;
+}
 
 template <class Request>
 SAMPLER_HD inline Extent extent_of(const Request &request) {
   return {contract::num_output_rows(request), request.input.num_cols,
-          int(contract::size_of(request.input.dtype)), contract::reads_lists(request)};
+          int(contract::size_of(request.input.dtype)), contract::reads_lists(request),
+          operation_of(request)};
+}
+SAMPLER_HD inline Extent extent_of(const contract::SampleRequest &request) {
+  Extent extent = extent_of<contract::SampleRequest>(request);
+  extent.shares_rows = request.row_indices != nullptr;
+  return extent;
 }
 // What the last token is drawn from is f32.
 SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
   return {request.num_rows, request.target.num_cols, int(sizeof(float)),
-          contract::reads_lists(request)};
+          contract::reads_lists(request), operation_of(request)};
 }
 // So is the residual.
 SAMPLER_HD inline Extent extent_of(const contract::ResidualRequest &request) {
-  return {request.num_rows, request.target.num_cols, int(sizeof(float)), false};
+  return {request.num_rows, request.target.num_cols, int(sizeof(float)), false,
+          operation_of(request)};
 }
 
 // Whether teams need bitmaps to find ids that stand twice: lists that do not fit the leader's list.
@@ -56,20 +82,18 @@ inline bool needs_bitmaps(const Extent &extent) {
   return extent.has_candidates && extent.num_cols > kListCapacity;
 }
 
-// What matters to the layout in a device.
-struct DeviceShape {
-  int num_multiprocessors;
-  size_t shared_bytes_per_block;  // at most, opted in
-  size_t shared_bytes_per_multiprocessor;
-  bool has_clusters;
+// The shares of a kernel with so many bytes of static shared memory, of which a block has
+// `per_block` at most, and of which the driver reserves some of a multiprocessor's for each block.
+struct SharedMemory {
+  int per_block;  // static and dynamic, opted in
+  int per_multiprocessor;
+  int reserved_per_block;
 };
+void divide_shared_memory(const SharedMemory &memory, int static_bytes, KernelShape *out);
 
-// What a block takes beside its dynamic shared memory: the collectives' scratch and what the driver
-// reserves.
-constexpr size_t kReservedSharedBytes = 2 * 1024;
-
-// Bitmaps are the caller's to set; they are large, and with them no more teams than multiprocessors
-// work at once.
+// The hardware deals out teams as others end, so there are more of them than run at once, and each
+// has few rows. Bitmaps are the caller's to set; they are large, and with them there are no more
+// teams than run at once, nor than multiprocessors.
 Plan make_plan(const DeviceShape &device, const Extent &extent);
 
 }  // namespace sampler::kernels

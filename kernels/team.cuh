@@ -7,7 +7,7 @@
 
 namespace sampler::kernels {
 
-constexpr int kMaxTeam = 8;           // the portable limit of a cluster
+constexpr int kMaxTeam = 16;          // blocks of the largest cluster that any device runs
 constexpr int kMaxExchanged = 4;      // values of one exchange
 constexpr int kListCapacity = 2048;   // tokens that a list holds
 constexpr int kBinBits = 11;          // of a key, that one histogram tells

@@ -19,7 +19,7 @@ inline void check_places(Check &check, const sampler_handle &handle) {
   std::snprintf(device, sizeof device, "memory of CUDA device %d", handle.device.id);
   check.places(
       [&](const void *address, Access access) {
-        return is_on_host(access) ? cuda::is_host_memory(address)
+        return is_on_host(access) ? cuda::is_host_memory(handle.device, address)
                                   : cuda::is_device_memory(handle.device, address);
       },
       [&](Access access) {

@@ -165,6 +165,7 @@ void destroy(Entry &entry, sampler_handle *handle) {
   release(entry, allocator, &handle->pool);
   if (handle->on_cuda) {
     if (handle->workspace.data) cuda::release(handle->device, handle->workspace.data);
+    cuda::close(&handle->device);
   } else {
     release(entry, allocator, &handle->workspace);
   }

@@ -1,12 +1,14 @@
 // The CUDA backend as the C ABI sees it: no CUDA header, and in a build without CUDA a backend that
-// is not there.
+// is not there. The caller's contexts, current device and pending error stay as they were.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "contract/any_request.h"
+#include "device_shape.h"
 
+struct CUctx_st;
 struct CUstream_st;
 
 namespace sampler::cuda {
@@ -14,11 +16,15 @@ namespace sampler::cuda {
 // What is known about an opened device. Trivial, lives in the handle.
 struct Device {
   int id = -1;
-  int num_multiprocessors = 0;
-  size_t shared_bytes_per_block = 0;
-  size_t shared_bytes_per_multiprocessor = 0;
-  bool has_clusters = false;
   bool host_parameters = false;  // a call's numbers per row are host arrays
+  kernels::DeviceShape shape;
+
+  // The device's primary context, which CUDA's runtime works in, kept for as long as the device is
+  // open; null when it is not. And the driver's functions, by which it is current during a call.
+  CUctx_st *context = nullptr;
+  void *push_context = nullptr;
+  void *pop_context = nullptr;
+  void *release_context = nullptr;
 };
 
 // What went wrong: the call and CUDA's word for it. No `call`: nothing.
@@ -36,12 +42,14 @@ bool is_compiled();
 // Devices that can be opened; 0 without a driver.
 int num_devices();
 
-// Looks at the device and prepares its kernels.
+// Looks at the device and prepares its kernels. What has been opened is closed, whether or not all
+// of it succeeded.
 Error open(int device_id, bool host_parameters, Device *out);
+void close(Device *device);
 
 // Whether an address is memory that the device's kernels can reach, or that the host can.
 bool is_device_memory(const Device &device, const void *address);
-bool is_host_memory(const void *address);
+bool is_host_memory(const Device &device, const void *address);
 
 Error allocate(const Device &device, size_t bytes, void **out);
 void release(const Device &device, void *memory);
@@ -58,7 +66,7 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
 // What one call needs.
 size_t workspace_bytes(const contract::AnyRequest &request, const Device &device);
 
-// Enqueues the operation. The caller's current device and pending error stay as they were.
+// Enqueues the operation.
 Error run(const contract::AnyRequest &request, const Device &device, void *workspace,
           CUstream_st *stream);
 

@@ -17,10 +17,11 @@ int num_devices() {
 Error open(int, bool, Device *) {
   return kUnavailable;
 }
+void close(Device *) {}
 bool is_device_memory(const Device &, const void *) {
   return false;
 }
-bool is_host_memory(const void *) {
+bool is_host_memory(const Device &, const void *) {
   return true;
 }
 Error allocate(const Device &, size_t, void **) {

@@ -110,7 +110,7 @@ def compile_unit(config, root, source, *options):
     result = run([
         config["compiler"], *config["flags"], *config["unit_flags"].get(source, []), "-O1",
         "-std=c++17", "-fPIC", "-fvisibility=hidden", "-I", root / "include", "-I", root / "src",
-        root / "src" / source, *options])
+        "-I", root / "kernels", root / "src" / source, *options])
     if result.returncode != 0:
         fail(f"{source} does not compile:\n{result.stdout}")
     return result.stdout
@@ -192,7 +192,7 @@ def units_to_compile(fault, config):
 def build_with(fault, config):
     library = Library(config, Path(config["work_dir"]) / fault.name)
     shutil.rmtree(library.folder, ignore_errors=True)
-    for name in ("include", "src"):
+    for name in ("include", "kernels", "src"):
         shutil.copytree(Path(config["root"]) / name, library.root / name)
     apply(fault, library.root)
     library.compile(units_to_compile(fault, config))

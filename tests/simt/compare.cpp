@@ -46,7 +46,7 @@ Launch random_launch(std::mt19937_64 &random, const kernels::Extent &extent) {
   const int threads[] = {32, 64, 128, 512};
   Launch launch;
   launch.num_threads = threads[random() % 4];
-  launch.plan.team_size = 1 << (random() % 4);
+  launch.plan.team_size = 1 << (random() % 5);
   while (launch.num_threads * launch.plan.team_size > kMaxTeamThreads) launch.num_threads /= 2;
   launch.plan.num_teams = 1 + int64_t(random() % uint64_t(extent.num_rows));
   const int64_t tiles =

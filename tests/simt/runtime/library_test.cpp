@@ -63,18 +63,14 @@ TEST_F(Create, OnADeviceThatIsNotThere) {
   EXPECT_EQ(cudaSuccess, cudaPeekAtLastError());
 }
 
-TEST_F(Create, LeavesTheCurrentDeviceAlone) {
-  for (const int current : {0, 1}) {
-    ASSERT_EQ(cudaSuccess, cudaSetDevice(current));
-    for (const int device : {0, 1}) {
-      sampler_t sampler = nullptr;
-      const sampler_options options = device_options(device, 4, kLongList);
-      EXPECT_EQ(SAMPLER_OK, sampler_create(&options, &sampler)) << sampler_last_error();
-      EXPECT_EQ(current, current_device());
-      sampler_destroy(sampler);
-      EXPECT_EQ(current, current_device());
-    }
-  }
+TEST_F(Create, OnADeviceThatThereIsNoCodeFor) {
+  Device turing = runtime::kAda;
+  turing.compute_capability = 75;
+  runtime::reset({turing});
+  expect_not_created(
+      device_options(0), SAMPLER_ERROR_CUDA,
+      "cudaFuncGetAttributes: no kernel image is available for execution on the device");
+  EXPECT_FALSE(runtime::has_primary_context(0));
 }
 
 TEST_F(Create, TellsOfItsDevices) {
@@ -116,42 +112,47 @@ void count_host_blocks(sampler_options *options) {
   };
 }
 
-// Each call of the runtime in turn, except the last, which makes the caller's device current again:
-// nobody could mend its failure.
+// Each call of the runtime in turn.
 TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
-  sampler_options options = device_options(1, 4, kLongList);
-  count_host_blocks(&options);
-  int num_failed = 0;
-  for (int index = 0;; ++index) {
-    SCOPED_TRACE(index);
-    ASSERT_EQ(cudaSuccess, cudaSetDevice(0));
-    runtime::fail_call("", cudaErrorLaunchOutOfResources, index);
-    sampler_t sampler = reinterpret_cast<sampler_t>(&sampler);
-    const sampler_status status = sampler_create(&options, &sampler);
-    const std::string failed = runtime::take_failed_function();
-    if (status == SAMPLER_OK) {
-      sampler_destroy(sampler);
-      if (failed == "cudaSetDevice") continue;  // back to the caller's
-      EXPECT_EQ("", failed);
-      break;
+  // The count, attributes, functions of the driver, the context, it twice current, uploads, the
+  // workspace; and of each operation: kernels, what is set of them, what fits of blocks and
+  // clusters.
+  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 1;
+  const int expected[] = {beside + 5 * (2 + 3 + 2 + 8), beside + 5 * (1 + 1 + 2)};
+  for (const int device : {0, 1}) {
+    SCOPED_TRACE(device);
+    sampler_options options = device_options(device, 4, kLongList);
+    count_host_blocks(&options);
+    int num_failed = 0;
+    for (int index = 0;; ++index) {
+      SCOPED_TRACE(index);
+      runtime::fail_call("", cudaErrorLaunchOutOfResources, index);
+      sampler_t sampler = reinterpret_cast<sampler_t>(&sampler);
+      const sampler_status status = sampler_create(&options, &sampler);
+      const std::string failed = runtime::take_failed_function();
+      if (status == SAMPLER_OK) {
+        runtime::reset_failures();
+        sampler_destroy(sampler);
+        if (failed == "cuCtxPopCurrent") continue;  // nobody could mend it
+        EXPECT_EQ("", failed);
+        break;
+      }
+      ++num_failed;
+      EXPECT_EQ(nullptr, sampler);
+      EXPECT_EQ(0, num_host_blocks);
+      EXPECT_EQ(0, runtime::num_allocations());
+      EXPECT_EQ(cudaSuccess, cudaPeekAtLastError());
+      if (failed == "cudaGetDeviceCount") {
+        EXPECT_EQ(SAMPLER_ERROR_UNSUPPORTED, status);
+        continue;
+      }
+      EXPECT_EQ(SAMPLER_ERROR_CUDA, status);
+      const std::string message = sampler_last_error();
+      const std::string reason = failed + ": too many resources requested for launch";
+      EXPECT_EQ(reason, message.substr(0, message.find(';')));
     }
-    ++num_failed;
-    EXPECT_EQ(nullptr, sampler);
-    EXPECT_EQ(0, num_host_blocks);
-    EXPECT_EQ(0, runtime::num_allocations());
-    EXPECT_EQ(0, current_device());
-    EXPECT_EQ(cudaSuccess, cudaPeekAtLastError());
-    if (failed == "cudaGetDeviceCount") {
-      EXPECT_EQ(SAMPLER_ERROR_UNSUPPORTED, status);
-      continue;
-    }
-    EXPECT_EQ(SAMPLER_ERROR_CUDA, status);
-    const std::string message = sampler_last_error();
-    const std::string expected = failed + ": too many resources requested for launch";
-    EXPECT_EQ(expected, message.substr(0, message.find(';')));
+    EXPECT_EQ(expected[device], num_failed);
   }
-  // The count, the device and back, four attributes, two kernels of four requests, the workspace.
-  EXPECT_GE(num_failed, 1 + 2 + 4 + 8 + 2 + 1);
 }
 
 // ---- Beside computing ---------------------------------------------------------------------------
@@ -159,9 +160,9 @@ TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
 using Calls = Library;
 
 TEST_F(Calls, EnqueueAndDoNothingElse) {
-  const std::set<std::string> allowed = {
-      "cudaGetDevice",       "cudaSetDevice",    "cudaPointerGetAttributes",
-      "cudaPeekAtLastError", "cudaGetLastError", "cudaLaunchKernelExC"};
+  const std::set<std::string> allowed = {"cuCtxPushCurrent",    "cuCtxPopCurrent",
+                                         "cudaPeekAtLastError", "cudaGetLastError",
+                                         "cudaLaunchKernelExC", "cudaPointerGetAttributes"};
   const auto stream = reinterpret_cast<sampler_stream>(std::uintptr_t(0x5000));
   const Sampler sampler = make_sampler(device_options(1));
   for (const Spec &spec : capi_test::all_specs()) {
@@ -199,24 +200,39 @@ TEST_F(Calls, ThatEnqueueNothingLeaveCudaAlone) {
   }
 }
 
-TEST_F(Calls, LeaveTheCurrentDeviceAndItsErrorAlone) {
-  for (const int device : {0, 1}) {
-    const Sampler sampler = make_sampler(device_options(device));
-    for (const Spec &spec : capi_test::few_specs()) {
-      SCOPED_TRACE(describe(spec));
-      DeviceCall call(spec, device);
-      for (const int current : {0, 1}) {
-        for (const bool is_error_pending : {false, true}) {
-          ASSERT_EQ(cudaSuccess, cudaSetDevice(current));
-          if (is_error_pending) {
-            EXPECT_EQ(cudaErrorInvalidDevice, cudaSetDevice(77));
-          }
-          EXPECT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
-          EXPECT_EQ(current, current_device());
-          EXPECT_EQ(is_error_pending ? cudaErrorInvalidDevice : cudaSuccess, cudaGetLastError());
-        }
+TEST_F(Calls, LeaveThePendingErrorAlone) {
+  const Sampler sampler = make_sampler(device_options(1));
+  for (const Spec &spec : capi_test::few_specs()) {
+    SCOPED_TRACE(describe(spec));
+    DeviceCall call(spec, 1);
+    for (const bool is_error_pending : {false, true}) {
+      if (is_error_pending) {
+        EXPECT_EQ(cudaErrorInvalidDevice, cudaSetDevice(77));
       }
+      EXPECT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+      EXPECT_EQ(is_error_pending ? cudaErrorInvalidDevice : cudaSuccess, cudaGetLastError());
     }
+  }
+}
+
+TEST_F(Calls, DoNotHideAKernelsError) {
+  const Sampler sampler = make_sampler(device_options(0));
+  const Spec spec = capi_test::few_specs().front();
+  DeviceCall call(spec, 0);
+  EXPECT_EQ(cudaSuccess, cudaSetDevice(0));
+  const auto bad_kernel = [](const runtime::Grid &, void **) -> runtime::Work {
+    return [](std::uint64_t) { throw std::runtime_error("a fault of the caller's"); };
+  };
+  static const char address = 0;
+  runtime::Kernel kernel;
+  kernel.bind = bad_kernel;
+  runtime::add_kernel(&address, kernel);
+  cudaLaunchConfig_t config = {1, 32, 0, nullptr, nullptr, 0};
+  EXPECT_EQ(cudaErrorLaunchFailure, cudaLaunchKernelExC(&config, &address, nullptr));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(SAMPLER_ERROR_CUDA, call.run(sampler.get()));
+    EXPECT_STREQ("cudaLaunchKernelExC: unspecified launch failure", sampler_last_error());
+    EXPECT_EQ(cudaErrorLaunchFailure, cudaPeekAtLastError());
   }
 }
 
@@ -232,7 +248,7 @@ TEST_F(Calls, FailWithTheNameOfTheCallThatFailed) {
       runtime::fail_call("", cudaErrorLaunchOutOfResources, index);
       const sampler_status status = call.run(sampler.get());
       const std::string failed = runtime::take_failed_function();
-      if (status == SAMPLER_OK && failed == "cudaSetDevice") continue;  // back to the caller's
+      if (status == SAMPLER_OK && failed == "cuCtxPopCurrent") continue;  // nobody could mend it
       if (status == SAMPLER_OK) {
         EXPECT_EQ("", failed);
         break;
@@ -240,11 +256,9 @@ TEST_F(Calls, FailWithTheNameOfTheCallThatFailed) {
       all_failed.insert(failed);
       EXPECT_EQ(SAMPLER_ERROR_CUDA, status);
       EXPECT_EQ(failed + ": too many resources requested for launch", sampler_last_error());
-      EXPECT_EQ(0, current_device());
       EXPECT_EQ(cudaSuccess, cudaPeekAtLastError());
     }
-    EXPECT_EQ((std::set<std::string>{"cudaGetDevice", "cudaLaunchKernelExC", "cudaSetDevice"}),
-              all_failed);
+    EXPECT_EQ((std::set<std::string>{"cuCtxPushCurrent", "cudaLaunchKernelExC"}), all_failed);
     runtime::reset_failures();
     // The handle serves the next call as if nothing had been.
     call.upload();
@@ -252,6 +266,106 @@ TEST_F(Calls, FailWithTheNameOfTheCallThatFailed) {
     EXPECT_TRUE(same_bytes(call.output(), expected));
   }
 }
+
+// ---- The caller's contexts ----------------------------------------------------------------------
+
+// What a thread may have when it calls.
+struct Caller {
+  std::string name;
+  void (*set_up)();
+};
+
+std::vector<Caller> callers() {
+  return {
+      {"without_a_context", [] {}},
+      {"with_the_devices_primary_context", [] { EXPECT_EQ(cudaSuccess, cudaSetDevice(1)); }},
+      {"with_another_devices", [] { EXPECT_EQ(cudaSuccess, cudaSetDevice(0)); }},
+      {"with_a_context_of_its_own",
+       [] {
+         CUcontext context = nullptr;
+         EXPECT_EQ(CUDA_SUCCESS, cuCtxCreate(&context, 0, 1));
+       }},
+      {"with_a_stack_of_contexts",
+       [] {
+         CUcontext context = nullptr;
+         EXPECT_EQ(CUDA_SUCCESS, cuCtxCreate(&context, 0, 1));
+         EXPECT_EQ(CUDA_SUCCESS, cuCtxCreate(&context, 0, 0));
+       }},
+  };
+}
+
+// On device 1.
+class Contexts : public testing::TestWithParam<Caller> {
+ protected:
+  Contexts() {
+    runtime::reset();
+    GetParam().set_up();
+    for (const int device : {0, 1}) had_primary_[device] = runtime::has_primary_context(device);
+    before_ = runtime::contexts();
+  }
+  ~Contexts() override { EXPECT_EQ(0, runtime::num_allocations()) << "leaked"; }
+
+  // `keeps`: whether a handle keeps the context of its device.
+  void expect_unchanged(bool keeps) const {
+    EXPECT_EQ(before_, runtime::contexts());
+    EXPECT_EQ(had_primary_[0], runtime::has_primary_context(0));
+    EXPECT_EQ(had_primary_[1] || keeps, runtime::has_primary_context(1));
+  }
+
+ private:
+  std::vector<CUcontext> before_;
+  bool had_primary_[2];
+};
+
+TEST_P(Contexts, StayAsTheyWere) {
+  sampler_options options = device_options(1, 4, kLongList);
+  options.check_pointers = 1;
+  sampler_t sampler = nullptr;
+  ASSERT_EQ(SAMPLER_OK, sampler_create(&options, &sampler)) << sampler_last_error();
+  expect_unchanged(true);
+  for (const Spec &spec : capi_test::few_specs()) {
+    SCOPED_TRACE(describe(spec));
+    DeviceCall call(spec, 1);
+    EXPECT_EQ(SAMPLER_OK, call.run(sampler)) << sampler_last_error();
+    expect_unchanged(true);
+  }
+  sampler_destroy(sampler);
+  expect_unchanged(false);
+}
+
+TEST_P(Contexts, StayAsTheyWereWhereParametersTravel) {
+  sampler_options options = device_options(1, 20, kLongList);
+  options.host_parameters = 1;
+  sampler_t sampler = nullptr;
+  ASSERT_EQ(SAMPLER_OK, sampler_create(&options, &sampler)) << sampler_last_error();
+  for (Spec spec : capi_test::few_specs()) {
+    spec.per_slot = true;
+    SCOPED_TRACE(describe(spec));
+    Call call(spec);
+    const runtime::Recording recording;  // arrays are the host's, which no kernel reaches
+    EXPECT_EQ(SAMPLER_OK, call.run(sampler)) << sampler_last_error();
+    expect_unchanged(true);
+  }
+  sampler_destroy(sampler);
+  expect_unchanged(false);
+}
+
+TEST_P(Contexts, StayAsTheyWereWhereCreatingFails) {
+  const sampler_options options = device_options(1, 4, kLongList);
+  for (const char *call : {"cudaDeviceGetAttribute", "cuDevicePrimaryCtxRetain",
+                           "cudaFuncGetAttributes", "cudaMalloc"}) {
+    runtime::fail_call(call, cudaErrorMemoryAllocation);
+    sampler_t sampler = nullptr;
+    EXPECT_NE(SAMPLER_OK, sampler_create(&options, &sampler));
+    EXPECT_EQ(call, runtime::take_failed_function());
+    expect_unchanged(false);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Contexts, testing::ValuesIn(callers()),
+                         [](const testing::TestParamInfo<Caller> &caller) {
+                           return caller.param.name;
+                         });
 
 // ---- Workspaces ---------------------------------------------------------------------------------
 
@@ -332,7 +446,7 @@ TEST_F(Workspace, IsNeededForLongListsAlone) {
 
 // Rows share it when they are more than the multiprocessors.
 TEST_F(Workspace, HasALimit) {
-  runtime::reset({{2, 64 << 10, 100 << 10, 8}});
+  runtime::reset({{{2}, 64 << 10, 100 << 10, 89}});
   const Sampler sampler = make_sampler(device_options(0, 7, kLongList));
   for (Spec spec : specs_of_long_lists()) {
     SCOPED_TRACE(describe(spec));
@@ -384,7 +498,7 @@ std::vector<Machine> machines() {
       {"clusters", runtime::kHopper, 64},
       {"no_clusters", runtime::kAda, 64},
       // Too little shared memory for the rows, and one multiprocessor for all of them.
-      {"small", {1, 64 << 10, 64 << 10, 8}, 64},
+      {"small", {{1}, 64 << 10, 65 << 10, 89}, 64},
   };
 #if !defined(__SANITIZE_ADDRESS__)  // which makes fibers dear
   all.push_back({"clusters_256_threads", runtime::kHopper, 256});
@@ -430,7 +544,7 @@ TEST_P(Results, OfSmallRows) {
 }
 
 TEST_P(Results, OfLongRows) {
-  EXPECT_EQ(GetParam().device.compute_capability >= 9 ? 8 : 1, compare(40003));
+  EXPECT_EQ(GetParam().device.has_clusters() ? 16 : 1, compare(40003));
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Results, testing::ValuesIn(machines()),
@@ -481,6 +595,26 @@ TEST_F(Recorded, CallsNeedTheirArraysAlone) {
         recording.replay();
       }
       EXPECT_TRUE(same_bytes(call.output(), cpu_output(spec)));
+    }
+  }
+}
+
+// Nothing is loaded first while a stream is captured, uploads of either size included.
+TEST_F(Recorded, FirstCallsOfAHandle) {
+  for (Spec spec : capi_test::few_specs()) {
+    for (const std::int64_t num_rows : {2, 2000}) {
+      spec.per_slot = true;
+      spec.num_rows = num_rows;
+      spec.num_drafts = 1;
+      SCOPED_TRACE(describe(spec));
+      sampler_options options = device_options(0, 4 * num_rows, spec.num_cols);
+      options.host_parameters = 1;
+      const Sampler sampler = make_sampler(options);
+      Call call(spec);
+      runtime::forget_calls();
+      const runtime::Recording recording;
+      EXPECT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+      EXPECT_GE(runtime::launches().size(), 1u);
     }
   }
 }

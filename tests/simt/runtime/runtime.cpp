@@ -8,15 +8,24 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <utility>
+
+// A context as the driver has it.
+struct CUctx_st {
+  int device = 0;
+  bool is_alive = true;
+  // An error of a kernel's: every later call in this context fails with it.
+  cudaError_t sticky_error = cudaSuccess;
+  std::map<const void *, simt::runtime::KernelSettings> loaded;
+};
 
 namespace simt::runtime {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
 constexpr unsigned char kGarbage = 0xB7;
-constexpr int kSharedBytesWithoutOptIn = 48 << 10;
 
 [[noreturn]] void give_up(const char *reason) {
   std::fprintf(stderr, "simt::runtime: %s\n", reason);
@@ -83,25 +92,35 @@ struct Failure {
   int index;
 };
 
-struct Work {
-  Launch launch;
-  std::function<void(std::uint64_t)> run;
+struct Recorded {
+  int device;
+  Work work;
+};
+
+// Of a device: what the runtime works in, for as long as anybody keeps it.
+struct PrimaryContext {
+  CUcontext context = nullptr;
+  int num_owners = 0;
+  bool is_the_runtimes = false;  // which is one of the owners
 };
 
 struct State {
   std::recursive_mutex mutex;  // of everything here, and of the machine that runs the kernels
   std::vector<Device> devices = {kHopper, kAda};
+  std::vector<PrimaryContext> primaries{2};
+  std::vector<std::unique_ptr<CUctx_st>> contexts;  // all that there ever were
+  std::map<const void *, Kernel> kernels;
   int block_threads = 64;
   std::map<std::string, int> calls;
   std::vector<Failure> failures;  // to come
   std::string failed_function;
   std::map<void *, Allocation> allocations;
   int owner_of_host_memory = -1;
-  std::map<std::pair<const void *, int>, int> shared_bytes;  // opted in by kernel and device
   std::vector<Launch> launches;
   std::uint64_t seed = 0;
   bool is_recording = false;
-  std::vector<Work> recorded;
+  bool is_recording_broken = false;
+  std::vector<Recorded> recorded;
 };
 
 // Never destroyed: tests may release what they have at exit.
@@ -112,13 +131,24 @@ State &state() {
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-thread_local int current_device = 0;
+thread_local std::vector<CUcontext> context_stack;
+thread_local int runtimes_device = 0;  // where there is no context
 thread_local cudaError_t last_error = cudaSuccess;
+
+int current_device() {
+  return context_stack.empty() ? runtimes_device : context_stack.back()->device;
+}
 
 // Of every function that can fail: the error is the thread's last one until somebody asks for it.
 cudaError_t result(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;
+}
+
+// A kernel's error stays with its context, whoever asks.
+cudaError_t pending_error() {
+  const bool is_stuck = !context_stack.empty() && context_stack.back()->sticky_error != cudaSuccess;
+  return is_stuck ? context_stack.back()->sticky_error : last_error;
 }
 
 // Counts the call; returns the error that a test has asked for, or success.
@@ -144,12 +174,86 @@ bool is_device(int device) {
   return device >= 0 && device < int(state().devices.size());
 }
 
+const Device &device_at(int device) {
+  return state().devices[std::size_t(device)];
+}
+
+CUcontext make_context(int device) {
+  auto &contexts = state().contexts;
+  contexts.push_back(std::make_unique<CUctx_st>());
+  contexts.back()->device = device;
+  return contexts.back().get();
+}
+
+CUcontext retain_primary(int device) {
+  PrimaryContext &primary = state().primaries[std::size_t(device)];
+  if (primary.num_owners++ == 0) primary.context = make_context(device);
+  return primary.context;
+}
+
+void set_current(CUcontext context) {
+  if (!context_stack.empty()) context_stack.pop_back();
+  if (context) context_stack.push_back(context);
+}
+
+// As cudaSetDevice, and runtime calls that find no context.
+void make_primary_current(int device) {
+  PrimaryContext &primary = state().primaries[std::size_t(device)];
+  if (!primary.is_the_runtimes) retain_primary(device);
+  primary.is_the_runtimes = true;
+  set_current(primary.context);
+}
+
+// enter() of a call of the runtime that works in a context. Without one the thread gets the primary
+// context of its device, and keeps it.
+cudaError_t enter_context(const char *function) {
+  const cudaError_t error = enter(function);
+  if (error != cudaSuccess) return error;
+  if (context_stack.empty()) make_primary_current(runtimes_device);
+  if (!context_stack.back()->is_alive) return cudaErrorDeviceUninitialized;
+  return context_stack.back()->sticky_error;
+}
+
+// A call that a capture does not allow, and that ends it.
+cudaError_t refuse_in_capture() {
+  if (!state().is_recording) return cudaSuccess;
+  state().is_recording_broken = true;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+// A kernel is loaded when it is first used in a context, by whatever call.
+cudaError_t load(const void *address) {
+  State &s = state();
+  const auto kernel = s.kernels.find(address);
+  if (kernel == s.kernels.end()) return cudaErrorInvalidDeviceFunction;
+  auto &loaded = context_stack.back()->loaded;
+  if (loaded.count(address) != 0) return cudaSuccess;
+  if (device_at(current_device()).compute_capability < kernel->second.least_compute_capability) {
+    return cudaErrorNoKernelImageForDevice;
+  }
+  if (const cudaError_t error = refuse_in_capture(); error != cudaSuccess) return error;
+  loaded[address];
+  return cudaSuccess;
+}
+
+// enter_context() of a call that uses a kernel.
+cudaError_t enter_with_kernel(const char *function, const void *kernel) {
+  const cudaError_t error = enter_context(function);
+  return error == cudaSuccess ? load(kernel) : error;
+}
+
+KernelSettings &settings_of(const void *kernel) {
+  return context_stack.back()->loaded.at(kernel);
+}
+
 int attribute_of(const Device &device, cudaDeviceAttr attribute) {
   switch (attribute) {
     case cudaDevAttrMultiProcessorCount:
-      return device.num_multiprocessors;
-    case cudaDevAttrComputeCapabilityMajor:
-      return device.compute_capability;
+      return device.num_multiprocessors();
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return kReservedSharedBytes;
+    case cudaDevAttrClusterLaunch:
+      return device.has_clusters();
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
       return device.shared_bytes_per_multiprocessor;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
@@ -207,24 +311,10 @@ void copy(void *to, const void *from, std::size_t bytes, const void *on_device) 
   std::memcpy(to, from, bytes);
 }
 
-void run(const Work &work) {
+void run(const Recorded &launch) {
   const Access access(
-      [&](const Allocation &allocation) { return allocation.device() == work.launch.device; });
-  work.run(++state().seed);
-}
-
-cudaError_t check_launch(const Launch &launch) {
-  const Device &device = state().devices[std::size_t(launch.device)];
-  if (launch.num_teams < 1 || launch.team_size < 1 || launch.num_teams > INT32_MAX ||
-      launch.num_teams * launch.team_size > INT32_MAX) {
-    return cudaErrorInvalidConfiguration;
-  }
-  if (launch.team_size > 1 && device.compute_capability < 9) return cudaErrorNotSupported;
-  if (launch.team_size > 8) return cudaErrorInvalidValue;  // larger clusters need an attribute
-  const auto opted_in = state().shared_bytes.find({launch.kernel, launch.device});
-  const int limit =
-      opted_in == state().shared_bytes.end() ? kSharedBytesWithoutOptIn : opted_in->second;
-  return launch.shared_bytes > std::size_t(limit) ? cudaErrorInvalidValue : cudaSuccess;
+      [&](const Allocation &allocation) { return allocation.device() == launch.device; });
+  launch.work(++state().seed);
 }
 
 }  // namespace
@@ -239,10 +329,31 @@ void reset(const std::vector<Device> &devices) {
   s.failures.clear();
   s.failed_function.clear();
   s.owner_of_host_memory = -1;
-  s.shared_bytes.clear();
   s.launches.clear();
-  current_device = 0;
+  s.primaries.assign(devices.size(), {});
+  s.contexts.clear();
+  context_stack.clear();
+  runtimes_device = 0;
   last_error = cudaSuccess;
+}
+
+void add_kernel(const void *address, const Kernel &kernel) {
+  const Lock lock(state().mutex);
+  state().kernels[address] = kernel;
+}
+
+Kernel &kernel_at(const void *address) {
+  const Lock lock(state().mutex);
+  return state().kernels.at(address);
+}
+
+std::vector<CUcontext> contexts() {
+  return context_stack;
+}
+
+bool has_primary_context(int device) {
+  const Lock lock(state().mutex);
+  return state().primaries.at(std::size_t(device)).num_owners > 0;
 }
 
 void set_block_threads(int num_threads) {
@@ -315,28 +426,6 @@ void adopt_host_memory(int device) {
   state().owner_of_host_memory = device;
 }
 
-cudaError_t launch(Launch launch, std::function<void(std::uint64_t)> work) {
-  State &s = state();
-  const Lock lock(s.mutex);
-  cudaError_t error = enter("cudaLaunchKernelExC");
-  launch.device = current_device;
-  if (error == cudaSuccess) error = check_launch(launch);
-  if (error != cudaSuccess) return result(error);
-  s.launches.push_back(launch);
-  const Work item = {launch, std::move(work)};
-  if (s.is_recording) {
-    s.recorded.push_back(item);
-    return cudaSuccess;
-  }
-  try {
-    run(item);
-  } catch (const std::exception &kernel_error) {
-    std::fprintf(stderr, "simt::runtime: %s\n", kernel_error.what());
-    error = cudaErrorLaunchFailure;
-  }
-  return result(error);
-}
-
 const std::vector<Launch> &launches() {
   return state().launches;
 }
@@ -345,6 +434,7 @@ Recording::Recording() {
   const Lock lock(state().mutex);
   if (state().is_recording) give_up("a recording within a recording");
   state().is_recording = true;
+  state().is_recording_broken = false;
 }
 
 Recording::~Recording() {
@@ -355,7 +445,8 @@ Recording::~Recording() {
 
 void Recording::replay() const {
   const Lock lock(state().mutex);
-  for (const Work &work : state().recorded) run(work);
+  if (state().is_recording_broken) give_up("a replay of a capture that was broken off");
+  for (const Recorded &launch : state().recorded) run(launch);
 }
 
 }  // namespace simt::runtime
@@ -374,7 +465,7 @@ cudaError_t cudaGetDeviceCount(int *count) {
 cudaError_t cudaGetDevice(int *device) {
   const Lock lock(state().mutex);
   const cudaError_t error = enter("cudaGetDevice");
-  if (error == cudaSuccess) *device = current_device;
+  if (error == cudaSuccess) *device = current_device();
   return result(error);
 }
 
@@ -382,7 +473,10 @@ cudaError_t cudaSetDevice(int device) {
   const Lock lock(state().mutex);
   cudaError_t error = enter("cudaSetDevice");
   if (error == cudaSuccess && !is_device(device)) error = cudaErrorInvalidDevice;
-  if (error == cudaSuccess) current_device = device;
+  if (error == cudaSuccess) {
+    runtimes_device = device;
+    make_primary_current(device);
+  }
   return result(error);
 }
 
@@ -390,28 +484,115 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
   const Lock lock(state().mutex);
   cudaError_t error = enter("cudaDeviceGetAttribute");
   if (error == cudaSuccess && !is_device(device)) error = cudaErrorInvalidDevice;
-  if (error == cudaSuccess) {
-    *value = attribute_of(state().devices[std::size_t(device)], attribute);
-  }
+  if (error == cudaSuccess) *value = attribute_of(device_at(device), attribute);
   return result(error);
 }
 
-cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute, int value) {
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult *status) {
+  const std::map<std::string, void *> functions = {
+      {"cuCtxPushCurrent", reinterpret_cast<void *>(&cuCtxPushCurrent)},
+      {"cuCtxPopCurrent", reinterpret_cast<void *>(&cuCtxPopCurrent)},
+      {"cuDevicePrimaryCtxRetain", reinterpret_cast<void *>(&cuDevicePrimaryCtxRetain)},
+      {"cuDevicePrimaryCtxRelease", reinterpret_cast<void *>(&cuDevicePrimaryCtxRelease)},
+  };
   const Lock lock(state().mutex);
-  cudaError_t error = enter("cudaFuncSetAttribute");
+  const cudaError_t error = enter("cudaGetDriverEntryPointByVersion");
+  if (error != cudaSuccess) return result(error);
+  const auto found = functions.find(symbol);
+  const bool is_found = found != functions.end();
+  *function = is_found ? found->second : nullptr;
+  *status = is_found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel) {
+  const Lock lock(state().mutex);
+  const cudaError_t error = enter_with_kernel("cudaFuncGetAttributes", kernel);
+  if (error != cudaSuccess) return result(error);
+  const Kernel &found = kernel_at(kernel);
+  *attributes = {std::size_t(found.static_shared_bytes), found.max_threads, found.num_registers};
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value) {
+  const Lock lock(state().mutex);
+  cudaError_t error = enter_with_kernel("cudaFuncSetAttribute", kernel);
   if (error == cudaSuccess) {
-    const int limit = state().devices[std::size_t(current_device)].shared_bytes_per_block;
-    if (value < 0 || value > limit) error = cudaErrorInvalidValue;
+    error = check_setting(device_at(current_device()), kernel_at(kernel), attribute, value);
   }
-  if (error == cudaSuccess) state().shared_bytes[{kernel, current_device}] = value;
+  if (error != cudaSuccess) return result(error);
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    settings_of(kernel).opted_in_bytes = value;
+  } else {
+    settings_of(kernel).has_non_portable_clusters = value != 0;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *num_blocks, const void *kernel,
+                                                          int block_threads,
+                                                          std::size_t dynamic_bytes) {
+  const Lock lock(state().mutex);
+  const cudaError_t error =
+      enter_with_kernel("cudaOccupancyMaxActiveBlocksPerMultiprocessor", kernel);
+  if (error != cudaSuccess) return result(error);
+  *num_blocks = blocks_per_multiprocessor(device_at(current_device()), kernel_at(kernel),
+                                          block_threads, dynamic_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveClusters(int *num_clusters, const void *kernel,
+                                           const cudaLaunchConfig_t *config) {
+  const Lock lock(state().mutex);
+  cudaError_t error = enter_with_kernel("cudaOccupancyMaxActiveClusters", kernel);
+  const Device &device = device_at(current_device());
+  if (error == cudaSuccess) error = check_cluster(device, settings_of(kernel), *config);
+  if (error != cudaSuccess) return result(error);
+  *num_clusters = clusters_at_once(device, kernel_at(kernel), int(config->blockDim.x),
+                                   config->dynamicSmemBytes, cluster_size_of(*config));
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel,
+                                void **arguments) {
+  State &s = state();
+  const Lock lock(s.mutex);
+  cudaError_t error = enter_with_kernel("cudaLaunchKernelExC", kernel);
+  if (error == cudaSuccess) {
+    error =
+        check_launch(device_at(current_device()), kernel_at(kernel), settings_of(kernel), *config);
+  }
+  if (error == cudaSuccess && s.is_recording && s.is_recording_broken) {
+    error = cudaErrorStreamCaptureInvalidated;
+  }
+  if (error != cudaSuccess) return result(error);
+  const int cluster_size = cluster_size_of(*config);
+  const Grid grid = {std::int64_t(config->gridDim.x) / cluster_size, cluster_size,
+                     config->dynamicSmemBytes};
+  s.launches.push_back(
+      {kernel, grid.num_teams, cluster_size, grid.dynamic_bytes, config->stream, current_device()});
+  const Recorded launch = {current_device(), kernel_at(kernel).bind(grid, arguments)};
+  if (s.is_recording) {
+    s.recorded.push_back(launch);
+    return cudaSuccess;
+  }
+  try {
+    run(launch);
+  } catch (const std::exception &kernel_error) {
+    std::fprintf(stderr, "simt::runtime: %s\n", kernel_error.what());
+    error = context_stack.back()->sticky_error = cudaErrorLaunchFailure;
+  }
   return result(error);
 }
 
 cudaError_t cudaMalloc(void **memory, std::size_t bytes) {
   const Lock lock(state().mutex);
-  cudaError_t error = enter("cudaMalloc");
+  cudaError_t error = enter_context("cudaMalloc");
+  if (error == cudaSuccess) error = refuse_in_capture();
   if (error == cudaSuccess) {
-    *memory = allocate_on(current_device, bytes);
+    *memory = allocate_on(current_device(), bytes);
     if (!*memory) error = cudaErrorMemoryAllocation;
   }
   return result(error);
@@ -419,7 +600,8 @@ cudaError_t cudaMalloc(void **memory, std::size_t bytes) {
 
 cudaError_t cudaFree(void *memory) {
   const Lock lock(state().mutex);
-  cudaError_t error = enter("cudaFree");
+  cudaError_t error = enter_context("cudaFree");
+  if (error == cudaSuccess) error = refuse_in_capture();
   if (error == cudaSuccess && memory) {
     if (state().allocations.count(memory) == 0) {
       error = cudaErrorInvalidValue;
@@ -431,12 +613,13 @@ cudaError_t cudaFree(void *memory) {
 }
 
 // As launches, it has run when it returns. What of it is a device's must be within an allocation.
+// A capture would take it; this one takes launches alone.
 cudaError_t cudaMemcpyAsync(void *to, const void *from, std::size_t bytes, cudaMemcpyKind,
                             cudaStream_t) {
   const Lock lock(state().mutex);
-  const cudaError_t error = enter("cudaMemcpyAsync");
+  cudaError_t error = enter_context("cudaMemcpyAsync");
+  if (error == cudaSuccess) error = refuse_in_capture();
   if (error != cudaSuccess || bytes == 0) return result(error);
-  if (state().is_recording) return result(cudaErrorNotSupported);
   const Access access([&](const Allocation &allocation) {
     return allocation.holds(to, bytes) || allocation.holds(from, bytes);
   });
@@ -446,12 +629,14 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, std::size_t bytes, cudaM
 
 cudaError_t cudaStreamSynchronize(cudaStream_t) {
   const Lock lock(state().mutex);
-  return result(enter("cudaStreamSynchronize"));
+  cudaError_t error = enter_context("cudaStreamSynchronize");
+  if (error == cudaSuccess) error = refuse_in_capture();
+  return result(error);
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer) {
   const Lock lock(state().mutex);
-  const cudaError_t error = enter("cudaPointerGetAttributes");
+  const cudaError_t error = enter_context("cudaPointerGetAttributes");
   if (error != cudaSuccess) return result(error);
   const Allocation *const allocation = find_allocation(pointer);
   const int device = allocation ? allocation->device() : state().owner_of_host_memory;
@@ -466,13 +651,88 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const vo
 cudaError_t cudaGetLastError() {
   const Lock lock(state().mutex);
   ++state().calls["cudaGetLastError"];
-  return std::exchange(last_error, cudaSuccess);
+  const cudaError_t error = pending_error();
+  last_error = cudaSuccess;
+  return error;
 }
 
 cudaError_t cudaPeekAtLastError() {
   const Lock lock(state().mutex);
   ++state().calls["cudaPeekAtLastError"];
-  return last_error;
+  return pending_error();
+}
+
+CUresult cuCtxCreate(CUcontext *context, unsigned, CUdevice device) {
+  const Lock lock(state().mutex);
+  const CUresult error = CUresult(enter("cuCtxCreate"));
+  if (error != CUDA_SUCCESS) return error;
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  *context = make_context(device);
+  context_stack.push_back(*context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDestroy(CUcontext context) {
+  const Lock lock(state().mutex);
+  const CUresult error = CUresult(enter("cuCtxDestroy"));
+  if (error != CUDA_SUCCESS) return error;
+  if (!context->is_alive) return CUDA_ERROR_INVALID_CONTEXT;
+  context->is_alive = false;
+  if (!context_stack.empty() && context_stack.back() == context) context_stack.pop_back();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context) {
+  const Lock lock(state().mutex);
+  const CUresult error = CUresult(enter("cuCtxGetCurrent"));
+  if (error == CUDA_SUCCESS) *context = context_stack.empty() ? nullptr : context_stack.back();
+  return error;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  const Lock lock(state().mutex);
+  const CUresult error = CUresult(enter("cuCtxSetCurrent"));
+  if (error == CUDA_SUCCESS) set_current(context);
+  return error;
+}
+
+CUresult cuCtxPushCurrent(CUcontext context) {
+  const Lock lock(state().mutex);
+  const CUresult error = CUresult(enter("cuCtxPushCurrent"));
+  if (error != CUDA_SUCCESS) return error;
+  if (!context || !context->is_alive) return CUDA_ERROR_INVALID_CONTEXT;
+  context_stack.push_back(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent(CUcontext *context) {
+  const Lock lock(state().mutex);
+  const CUresult error = CUresult(enter("cuCtxPopCurrent"));
+  if (error != CUDA_SUCCESS) return error;
+  if (context_stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = context_stack.back();
+  context_stack.pop_back();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  const Lock lock(state().mutex);
+  const CUresult error = CUresult(enter("cuDevicePrimaryCtxRetain"));
+  if (error != CUDA_SUCCESS) return error;
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  *context = retain_primary(device);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  const Lock lock(state().mutex);
+  const CUresult error = CUresult(enter("cuDevicePrimaryCtxRelease"));
+  if (error != CUDA_SUCCESS) return error;
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  PrimaryContext &primary = state().primaries[std::size_t(device)];
+  if (primary.num_owners == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  if (--primary.num_owners == 0) primary.context->is_alive = false;
+  return CUDA_SUCCESS;
 }
 
 const char *cudaGetErrorString(cudaError_t error) {
@@ -487,6 +747,18 @@ const char *cudaGetErrorString(cudaError_t error) {
       return "invalid configuration argument";
     case cudaErrorInsufficientDriver:
       return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorInvalidDeviceFunction:
+      return "invalid device function";
+    case cudaErrorDeviceUninitialized:
+      return "invalid device context";
+    case cudaErrorNoKernelImageForDevice:
+      return "no kernel image is available for execution on the device";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated:
+      return "operation failed due to a previous error during capture";
+    case cudaErrorInvalidClusterSize:
+      return "cluster misconfiguration";
     case cudaErrorNoDevice:
       return "no CUDA-capable device is detected";
     case cudaErrorInvalidDevice:

@@ -3,39 +3,77 @@
 // Memory of a device can be reached by kernels on that device alone: the host, a kernel on another
 // device, and whoever runs over its end fault. A launch has run when it returns, in whatever
 // stream, unless a Recording takes it.
+//
+// What CUDA refuses it refuses, too. The rules, each with the test of runtime_test.cpp that shows
+// it:
+//
+//   a device's number is that of one                  HasItsDevices
+//   a kernel's address is known                       KernelsHaveAnAddress
+//   there is code of it for the device                KernelsHaveCodeForSomeDevices
+//   static and dynamic shared memory: 48 KiB          SharedMemoryWithoutOptingIn
+//   and no more than was opted into                   SharedMemoryAboveWhatWasOptedInto
+//   opted in: the device's maximum less static        OptingInCountsStaticSharedMemory
+//   blocks of a grid: 1 to 2^31 - 1; y, z 65,535      GridsHaveALimit
+//   threads of a block: 1 to 1,024, the kernel's      BlocksHaveALimit
+//   a block fits in a multiprocessor's registers      RegistersHaveALimit
+//   arguments: 4,096 bytes; 32,764 from 7.0 on        ArgumentsHaveALimit
+//   a cluster's size divides the grid                 ClustersDivideTheGrid
+//   8 blocks of a cluster; 16 by an attribute         ClustersOfMoreThanEightBlocksAreAskedFor
+//   clusters from compute capability 9.0 on           ClustersNeedADeviceWithThem
+//   a cluster runs within a processing cluster        ClustersRunInOneProcessingCluster
+//   one that fits nowhere is not launched             ClustersThatFitNowhereAreNotLaunched
+//   the driver reserves shared memory of each block   BlocksThatRunAtOnce
+//   most calls make a context where there is none     CallsThatNeedAContextMakeOne
+//   cudaSetDevice replaces the current context        SettingTheDeviceReplacesTheContext
+//   contexts are a stack of the thread's              ContextsAreAStack
+//   a primary context ends with its last owner        PrimaryContextsLastWhileSomebodyKeepsThem
+//   a kernel's error stays, whoever asks              KernelsErrorsStayWithTheirContext
+//   no kernel is used first while a stream captures   CapturesLoadNoKernel
+//   nor is memory allocated, freed or waited for      CapturesEndWithWhatTheyDoNotAllow
 #pragma once
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "launch_rules.h"
 
 namespace simt::runtime {
 
 // ---- The machine --------------------------------------------------------------------------------
 
-struct Device {
-  int num_multiprocessors;
-  int shared_bytes_per_block;  // at most, opted in
-  int shared_bytes_per_multiprocessor;
-  int compute_capability;  // the major number; thread block clusters begin with 9
-};
-
-constexpr Device kHopper = {132, 227 << 10, 228 << 10, 9};
-constexpr Device kAda = {128, 99 << 10, 100 << 10, 8};  // has no clusters
+constexpr Device kHopper = {{16, 16, 16, 16, 16, 16, 18, 18}, 227 << 10, 228 << 10, 90};
+// Has no clusters.
+constexpr Device kAda = {
+    {12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 8}, 99 << 10, 100 << 10, 89, 1536};
 
 // A machine with these devices on which nothing has happened: a process begins with one of each of
-// the two. Without devices there is no driver either. All memory must have been released.
+// the two. Without devices there is no driver either. All memory must have been released. Kernels
+// stay.
 void reset(const std::vector<Device> &devices = {kHopper, kAda});
+
+// Kernels are known by an address of their own, from the process's beginning, in every context.
+void add_kernel(const void *address, const Kernel &kernel);
+Kernel &kernel_at(const void *address);
 
 // Threads of a block of the kernels, 64 or 256. 256 is what a GPU runs; results are the same, and
 // 64 are there sooner.
 void set_block_threads(int num_threads);
 int block_threads();
+
+// ---- Contexts -----------------------------------------------------------------------------------
+
+// The thread's stack of contexts, the current one last.
+std::vector<CUcontext> contexts();
+
+// Whether somebody keeps the device's primary context: by cuDevicePrimaryCtxRetain, or by a call of
+// the runtime that needed it.
+bool has_primary_context(int device);
 
 // ---- Calls and errors ---------------------------------------------------------------------------
 
@@ -71,23 +109,20 @@ void adopt_host_memory(int device);
 // ---- Launches -----------------------------------------------------------------------------------
 
 struct Launch {
-  const void *kernel = nullptr;  // any address that is the kernel's own
-  std::int64_t num_teams = 1;
+  const void *kernel = nullptr;
+  std::int64_t num_teams = 0;
   int team_size = 1;  // blocks
   std::size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
-  int device = -1;  // filled in by launch()
+  int device = -1;
 };
-
-// Stands for cudaLaunchKernelExC: runs `work(seed)`, which runs the kernel with its threads in an
-// order drawn by the seed. `work` holds copies of the kernel's arguments.
-cudaError_t launch(Launch launch, std::function<void(std::uint64_t seed)> work);
 
 // Those since reset() or forget_calls() that did not fail.
 const std::vector<Launch> &launches();
 
 // Takes the launches of its lifetime as a captured graph, or a stream that is far behind: none runs
-// until replay(), which may come again. One at a time.
+// until replay(), which may come again. One at a time. Calls that a capture does not allow end it:
+// they fail, and so do the launches that follow.
 class Recording {
  public:
   Recording();

@@ -1,11 +1,13 @@
 // The CUDA backend: discovery, workspaces and launches, on the runtime linked into the library.
 #include "cuda/backend.h"
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 
 #include "cuda/host_parameters.h"
+#include "cuda/prepare.h"
 #include "launch.h"
 #include "plan.h"
 
@@ -33,15 +35,28 @@ class PendingError {
   bool was_pending_;
 };
 
-// Makes a device current for as long as the object lives. What fails meanwhile stays with us.
+// The driver's codes are the runtime's.
+Error error_of(const char *call, CUresult result) {
+  return error_of(call, cudaError_t(result));
+}
+
+template <class Function>
+Function *driver_function(void *address) {
+  return reinterpret_cast<Function *>(address);
+}
+
+// Makes the device's context current for as long as the object lives, and then whatever was, if
+// anything. Neither cudaSetDevice nor a runtime call without a context would: the one replaces the
+// caller's context, the other makes one for it. What fails meanwhile stays with us.
 class CurrentDevice {
  public:
-  explicit CurrentDevice(int device) : device_(device) {
-    error_ = error_of("cudaGetDevice", cudaGetDevice(&previous_));
-    if (!error_ && previous_ != device) error_ = error_of("cudaSetDevice", cudaSetDevice(device));
+  explicit CurrentDevice(const Device &device) : device_(device) {
+    const auto push = driver_function<decltype(cuCtxPushCurrent)>(device.push_context);
+    error_ = error_of("cuCtxPushCurrent", push(device.context));
   }
   ~CurrentDevice() {
-    if (!error_ && previous_ != device_) cudaSetDevice(previous_);
+    CUcontext context = nullptr;
+    if (!error_) driver_function<decltype(cuCtxPopCurrent)>(device_.pop_context)(&context);
   }
   CurrentDevice(const CurrentDevice &) = delete;
   CurrentDevice &operator=(const CurrentDevice &) = delete;
@@ -50,19 +65,54 @@ class CurrentDevice {
 
  private:
   PendingError pending_error_;
-  int device_;
-  int previous_ = -1;
+  const Device &device_;
   Error error_;
 };
 
-kernels::DeviceShape shape_of(const Device &device) {
-  return {device.num_multiprocessors, device.shared_bytes_per_block,
-          device.shared_bytes_per_multiprocessor, device.has_clusters};
+// A function of the driver, which the library is not linked with: machines without it use the CPU.
+Error find_driver_function(const char *name, void **function) {
+  constexpr unsigned kVersion = 12000;  // of CUDA, whose declarations of it are in <cuda.h>
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const char *const call = "cudaGetDriverEntryPointByVersion";
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion(name, function, kVersion, cudaEnableDefault, &found);
+#else
+  const char *const call = "cudaGetDriverEntryPoint";
+  const cudaError_t error = cudaGetDriverEntryPoint(name, function, cudaEnableDefault, &found);
+  static_assert(CUDART_VERSION >= kVersion);
+#endif
+  if (error == cudaSuccess && found != cudaDriverEntryPointSuccess) {
+    return error_of(call, cudaErrorNotSupported);
+  }
+  return error_of(call, error);
+}
+
+// Keeps the device's primary context.
+Error retain_context(Device *device) {
+  void *retain = nullptr;
+  const struct {
+    const char *name;
+    void **function;
+  } wanted[] = {
+      {"cuCtxPushCurrent", &device->push_context},
+      {"cuCtxPopCurrent", &device->pop_context},
+      {"cuDevicePrimaryCtxRelease", &device->release_context},
+      {"cuDevicePrimaryCtxRetain", &retain},
+  };
+  for (const auto &item : wanted) {
+    if (const Error error = find_driver_function(item.name, item.function)) return error;
+  }
+  const auto retain_primary = driver_function<decltype(cuDevicePrimaryCtxRetain)>(retain);
+  CUcontext context = nullptr;
+  const CUresult result = retain_primary(&context, device->id);
+  if (result == CUDA_SUCCESS) device->context = context;
+  return error_of("cuDevicePrimaryCtxRetain", result);
 }
 
 template <class Request>
 kernels::Plan plan_of(const Request &request, const Device &device) {
-  return kernels::make_plan(shape_of(device), kernels::extent_of(request));
+  return kernels::make_plan(device.shape, kernels::extent_of(request));
 }
 
 // What a call keeps in the workspace: bitmaps, then the numbers per row that the host gave it.
@@ -99,32 +149,6 @@ Layout layout_of(const Request &request, const Device &device) {
   return layout;
 }
 
-cudaError_t attribute(int device, cudaDeviceAttr name, int *out) {
-  return cudaDeviceGetAttribute(out, name, device);
-}
-
-cudaError_t read_attributes(int id, Device *out) {
-  int block_bytes = 0, multiprocessor_bytes = 0, major = 0;
-  const struct {
-    cudaDeviceAttr name;
-    int *value;
-  } wanted[] = {
-      {cudaDevAttrMultiProcessorCount, &out->num_multiprocessors},
-      {cudaDevAttrMaxSharedMemoryPerBlockOptin, &block_bytes},
-      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &multiprocessor_bytes},
-      {cudaDevAttrComputeCapabilityMajor, &major},
-  };
-  for (const auto &item : wanted) {
-    const cudaError_t error = attribute(id, item.name, item.value);
-    if (error != cudaSuccess) return error;
-  }
-  out->id = id;
-  out->shared_bytes_per_block = size_t(block_bytes);
-  out->shared_bytes_per_multiprocessor = size_t(multiprocessor_bytes);
-  out->has_clusters = major >= 9;
-  return cudaSuccess;
-}
-
 }  // namespace
 
 bool is_compiled() {
@@ -138,44 +162,57 @@ int num_devices() {
 }
 
 Error open(int device_id, bool host_parameters, Device *out) {
-  const CurrentDevice current(device_id);
-  if (current.error()) return current.error();
-  const cudaError_t error = read_attributes(device_id, out);
-  if (error != cudaSuccess) return error_of("cudaDeviceGetAttribute", error);
+  const PendingError pending_error;
+  out->id = device_id;
   out->host_parameters = host_parameters;
-  return error_of(
-      "cudaFuncSetAttribute",
-      kernels::allow_shared_memory(out->shared_bytes_per_block - kernels::kReservedSharedBytes));
+  Attributes attributes;
+  const Outcome read = read_attributes(device_id, &attributes);
+  if (read.error != cudaSuccess) return error_of(read.call, read.error);
+  if (const Error error = retain_context(out)) return error;
+  const CurrentDevice current(*out);
+  if (current.error()) return current.error();
+  const Outcome prepared = prepare_kernels(attributes, &out->shape);
+  return error_of(prepared.call, prepared.error);
+}
+
+void close(Device *device) {
+  if (!device->context) return;
+  const auto release =
+      driver_function<decltype(cuDevicePrimaryCtxRelease)>(device->release_context);
+  release(device->id);
+  device->context = nullptr;
 }
 
 Error allocate(const Device &device, size_t bytes, void **out) {
-  const CurrentDevice current(device.id);
+  const CurrentDevice current(device);
   if (current.error()) return current.error();
   return error_of("cudaMalloc", cudaMalloc(out, bytes));
 }
 
 void release(const Device &device, void *memory) {
-  const CurrentDevice current(device.id);
+  const CurrentDevice current(device);
   cudaFree(memory);
 }
 
 Error copy(const Device &device, void *to, const void *from, size_t bytes, CUstream_st *stream) {
-  const CurrentDevice current(device.id);
+  const CurrentDevice current(device);
   if (current.error()) return current.error();
   // From pageable memory it returns when that has been read.
   return error_of("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
 }
 
 Error synchronize(const Device &device, CUstream_st *stream) {
-  const CurrentDevice current(device.id);
+  const CurrentDevice current(device);
   if (current.error()) return current.error();
   return error_of("cudaStreamSynchronize", cudaStreamSynchronize(stream));
 }
 
 bool is_device_memory(const Device &device, const void *address) {
-  const PendingError pending_error;
+  const CurrentDevice current(device);
   cudaPointerAttributes attributes = {};
-  if (cudaPointerGetAttributes(&attributes, address) != cudaSuccess) return false;
+  if (current.error() || cudaPointerGetAttributes(&attributes, address) != cudaSuccess) {
+    return false;
+  }
   switch (attributes.type) {
     case cudaMemoryTypeDevice:
       return attributes.device == device.id;
@@ -186,17 +223,18 @@ bool is_device_memory(const Device &device, const void *address) {
   }
 }
 
-bool is_host_memory(const void *address) {
-  const PendingError pending_error;
+bool is_host_memory(const Device &device, const void *address) {
+  const CurrentDevice current(device);
   cudaPointerAttributes attributes = {};
-  const cudaError_t error = cudaPointerGetAttributes(&attributes, address);
-  return error != cudaSuccess || attributes.type != cudaMemoryTypeDevice;
+  return current.error() || cudaPointerGetAttributes(&attributes, address) != cudaSuccess ||
+         attributes.type != cudaMemoryTypeDevice;
 }
 
 size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device &device) {
   Layout layout;
   if (max_cols > kernels::kListCapacity) {
-    layout.bitmap_bytes = bitmap_bytes(std::min<int64_t>(max_rows, device.num_multiprocessors));
+    layout.bitmap_bytes =
+        bitmap_bytes(std::min<int64_t>(max_rows, device.shape.num_multiprocessors));
   }
   if (device.host_parameters) {
     contract::SampleRequest request;
@@ -215,7 +253,7 @@ size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
 
 Error run(const contract::AnyRequest &any, const Device &device, void *workspace,
           CUstream_st *stream) {
-  const CurrentDevice current(device.id);
+  const CurrentDevice current(device);
   if (current.error()) return current.error();
   // A copy of the request: its arrays may move to the workspace.
   const cudaError_t error = any.visit([&](auto request) {

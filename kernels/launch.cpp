@@ -1,0 +1,56 @@
+#include "launch.h"
+
+#include <cstring>
+
+namespace sampler::kernels {
+
+namespace {
+
+// A kernel's arguments are read, not written.
+template <class T>
+void *argument(const T &value) {
+  return const_cast<T *>(&value);
+}
+
+template <int kWords>
+cudaError_t launch_upload(const void *kernel, const Upload<kWords> &upload, cudaStream_t stream) {
+  const LaunchConfig config((upload.num_words + kBlockThreads - 1) / kBlockThreads, 1, 0, stream);
+  void *arguments[] = {argument(upload)};
+  return cudaLaunchKernelExC(config.get(), kernel, arguments);
+}
+
+}  // namespace
+
+LaunchConfig::LaunchConfig(int64_t num_teams, int team_size, size_t dynamic_bytes,
+                           cudaStream_t stream) {
+  cluster_.id = cudaLaunchAttributeClusterDimension;
+  cluster_.val.clusterDim.x = unsigned(team_size);
+  cluster_.val.clusterDim.y = cluster_.val.clusterDim.z = 1;
+  config_.gridDim = dim3(unsigned(num_teams * team_size));
+  config_.blockDim = dim3(kBlockThreads);
+  config_.dynamicSmemBytes = dynamic_bytes;
+  config_.stream = stream;
+  config_.attrs = &cluster_;
+  config_.numAttrs = team_size > 1 ? 1 : 0;
+}
+
+cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
+  if (upload.num_words > kSmallUploadWords)
+    return launch_upload(upload_kernel_address(), upload, stream);
+  Upload<kSmallUploadWords> small;
+  small.to = upload.to;
+  small.num_words = upload.num_words;
+  std::memcpy(small.words, upload.words, size_t(upload.num_words) * sizeof(uint32_t));
+  return launch_upload(small_upload_kernel_address(), small, stream);
+}
+
+cudaError_t launch(const contract::AnyRequest &any, const Plan &plan, cudaStream_t stream) {
+  const LaunchConfig config(plan.num_teams, plan.team_size, plan.shared_bytes(), stream);
+  return any.visit([&](const auto &request) {
+    void *arguments[] = {argument(request), argument(plan)};
+    return cudaLaunchKernelExC(config.get(), operation_kernel_address(any, plan.team_size > 1),
+                               arguments);
+  });
+}
+
+}  // namespace sampler::kernels

@@ -1,0 +1,113 @@
+#include "cuda/prepare.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "contract/any_request.h"
+#include "launch.h"
+
+namespace sampler::cuda {
+
+namespace {
+
+using kernels::KernelShape;
+using kernels::Share;
+
+// The attributes are asked for so that the kernel is loaded now. It would be when it is first used
+// otherwise, perhaps while a stream is captured, where that fails.
+Outcome load(const void *kernel, cudaFuncAttributes *attributes) {
+  return {"cudaFuncGetAttributes", cudaFuncGetAttributes(attributes, kernel)};
+}
+
+Outcome set(const void *kernel, cudaFuncAttribute attribute, int value) {
+  return {"cudaFuncSetAttribute", cudaFuncSetAttribute(kernel, attribute, value)};
+}
+
+Outcome count_blocks(const void *kernel, const Attributes &attributes, Share *share) {
+  int blocks = 0;
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, kernel, kernels::kBlockThreads, size_t(share->dynamic_bytes));
+  share->teams_at_once[0] = blocks * attributes.num_multiprocessors;
+  return {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", error};
+}
+
+// Clusters of a size that the device does not have are none.
+Outcome count_clusters(const void *kernel, int index, Share *share) {
+  const kernels::LaunchConfig config(1, 1 << index, size_t(share->dynamic_bytes), nullptr);
+  int clusters = 0;
+  cudaError_t error = cudaOccupancyMaxActiveClusters(&clusters, kernel, config.get());
+  if (error == cudaErrorInvalidClusterSize) {
+    clusters = 0;
+    error = cudaSuccess;
+  }
+  share->teams_at_once[index] = clusters;
+  return {"cudaOccupancyMaxActiveClusters", error};
+}
+
+template <class Request>
+Outcome prepare_operation(const Request &request, const Attributes &attributes,
+                          KernelShape *shape) {
+  const void *const alone = kernels::operation_kernel_address(request, false);
+  const void *const clustered = kernels::operation_kernel_address(request, true);
+  cudaFuncAttributes of_alone = {}, of_clustered = {};
+  Outcome outcome = load(alone, &of_alone);
+  if (outcome.error != cudaSuccess) return outcome;
+  if (attributes.has_clusters) outcome = load(clustered, &of_clustered);
+  if (outcome.error != cudaSuccess) return outcome;
+  const size_t static_bytes = std::max(of_alone.sharedSizeBytes, of_clustered.sharedSizeBytes);
+  kernels::divide_shared_memory(attributes.shared_memory, int(static_bytes), shape);
+
+  outcome = set(alone, cudaFuncAttributeMaxDynamicSharedMemorySize, shape->most_dynamic_bytes());
+  for (Share &share : shape->shares) {
+    if (outcome.error == cudaSuccess) outcome = count_blocks(alone, attributes, &share);
+  }
+  if (outcome.error != cudaSuccess || !attributes.has_clusters) return outcome;
+  outcome =
+      set(clustered, cudaFuncAttributeMaxDynamicSharedMemorySize, shape->most_dynamic_bytes());
+  if (outcome.error != cudaSuccess) return outcome;
+  outcome = set(clustered, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  for (Share &share : shape->shares) {
+    for (int index = 1; index < kernels::kNumTeamSizes; ++index) {
+      if (outcome.error == cudaSuccess) outcome = count_clusters(clustered, index, &share);
+    }
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Outcome read_attributes(int device_id, Attributes *out) {
+  kernels::SharedMemory &memory = out->shared_memory;
+  const struct {
+    cudaDeviceAttr name;
+    int *value;
+  } wanted[] = {
+      {cudaDevAttrMultiProcessorCount, &out->num_multiprocessors},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, &memory.per_block},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &memory.per_multiprocessor},
+      {cudaDevAttrReservedSharedMemoryPerBlock, &memory.reserved_per_block},
+      {cudaDevAttrClusterLaunch, &out->has_clusters},
+  };
+  Outcome outcome = {"cudaDeviceGetAttribute", cudaSuccess};
+  for (const auto &item : wanted) {
+    if (outcome.error == cudaSuccess) {
+      outcome.error = cudaDeviceGetAttribute(item.value, item.name, device_id);
+    }
+  }
+  return outcome;
+}
+
+Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out) {
+  out->num_multiprocessors = attributes.num_multiprocessors;
+  cudaFuncAttributes unused = {};
+  Outcome outcome = load(kernels::upload_kernel_address(), &unused);
+  if (outcome.error == cudaSuccess) outcome = load(kernels::small_upload_kernel_address(), &unused);
+  contract::AnyRequest::for_each_operation([&](const auto &request) {
+    if (outcome.error != cudaSuccess) return;
+    KernelShape *const shape = &out->kernels[int(kernels::operation_of(request))];
+    outcome = prepare_operation(request, attributes, shape);
+  });
+  return outcome;
+}
+
+}  // namespace sampler::cuda

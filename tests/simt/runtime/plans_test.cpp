@@ -1,0 +1,325 @@
+// The launch that is planned for every operation, type, width and number of rows, on every kind of
+// device: the fake runtime takes it, and it keeps the device busy.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "contract/any_request.h"
+#include "cuda/backend.h"
+#include "runtime.h"
+
+namespace simt_test {
+namespace {
+
+namespace contract = sampler::contract;
+namespace cuda = sampler::cuda;
+namespace runtime = simt::runtime;
+
+constexpr int kBlockThreads = 256;
+
+struct Machine {
+  std::string name;
+  runtime::Device device;
+};
+
+std::ostream &operator<<(std::ostream &stream, const Machine &machine) {
+  return stream << machine.name;
+}
+
+// Processing clusters differ from device to device; these are some that there are, or could be.
+std::vector<Machine> machines() {
+  runtime::Device blackwell = {
+      {16, 16, 16, 16, 16, 16, 16, 16, 15, 15, 15, 15}, 99 << 10, 100 << 10, 120, 1536};
+  blackwell.largest_cluster = 8;
+  const auto share_of = [](const runtime::Device &whole, std::array<int, 12> clusters) {
+    runtime::Device share = whole;
+    share.processing_clusters = clusters;
+    return share;
+  };
+  const runtime::Device a100 = {{16, 16, 16, 16, 16, 14, 14}, 163 << 10, 164 << 10, 80};
+  return {
+      {"sm_80", a100},
+      {"sm_86", {{12, 12, 12, 12, 12, 12, 10}, 99 << 10, 100 << 10, 86, 1536}},
+      {"sm_89", runtime::kAda},
+      {"sm_90", runtime::kHopper},
+      {"sm_100", {{18, 18, 18, 18, 19, 19, 19, 19}, 227 << 10, 228 << 10, 100}},
+      {"sm_120", blackwell},
+      {"sm_80_a_seventh", share_of(a100, {14})},
+      {"sm_90_a_seventh", share_of(runtime::kHopper, {16})},
+      {"sm_90_two_sevenths", share_of(runtime::kHopper, {16, 16})},
+      {"sm_90_of_14", share_of(runtime::kHopper, {14})},
+      {"sm_90_of_7", share_of(runtime::kHopper, {7})},
+      {"sm_90_of_1", share_of(runtime::kHopper, {1})},
+  };
+}
+
+struct Shape {
+  int64_t num_rows;
+  int64_t num_cols;
+  sampler_dtype dtype = SAMPLER_F32;
+  bool candidates = false;
+  bool row_indices = false;
+
+  std::string describe(const char *operation) const {
+    const char *const types[] = {"f32", "f16", "bf16"};
+    return std::string(operation) + " of " + std::to_string(num_rows) + " rows of " +
+           std::to_string(num_cols) + " " + types[int(dtype) % 3] +
+           (candidates ? ", candidates" : "") + (row_indices ? ", row indices" : "");
+  }
+};
+
+// Calls use(name, request) for each operation. Where the arrays are does not matter: nothing runs.
+template <class Use>
+void for_each_request(const Shape &shape, const Use &use) {
+  static const int32_t array[1] = {};
+  contract::Rows rows;
+  rows.values = array;
+  rows.ids = shape.candidates ? array : nullptr;
+  rows.num_rows = shape.num_rows;
+  rows.num_cols = rows.stride = shape.num_cols;
+  rows.dtype = shape.dtype;
+  contract::SampleRequest sample;
+  sample.input = rows;
+  sample.num_rows = shape.num_rows;
+  if (shape.row_indices) sample.row_indices = array;
+  contract::RowsRequest filter;
+  filter.input = rows;
+  contract::SelectRequest select;
+  select.input = rows;
+  contract::ChainRequest chain;
+  chain.target = chain.draft = rows;
+  chain.num_rows = shape.num_rows;
+  contract::ResidualRequest residual;
+  residual.target = residual.draft = rows;
+  residual.num_rows = shape.num_rows;
+  use("sample", sample), use("filter", filter), use("select", select), use("verify", chain);
+  if (!shape.candidates) use("residual", residual);
+}
+
+// The teams of a launch that run at once.
+struct Schedule {
+  int num_multiprocessors = 0;  // that have a block while there are teams for all of them
+  int64_t teams_at_once = 0;
+};
+
+Schedule schedule_of(const runtime::Device &device, const runtime::Launch &launch) {
+  Schedule result;
+  const int blocks = runtime::blocks_per_multiprocessor(device, runtime::kernel_at(launch.kernel),
+                                                        kBlockThreads, launch.shared_bytes);
+  std::vector<int> room;  // for teams, of each processing cluster
+  for (const int multiprocessors : device.processing_clusters) {
+    room.push_back(runtime::clusters_in(multiprocessors, blocks, launch.team_size));
+    result.teams_at_once += room.back();
+  }
+  if (result.teams_at_once == 0) return result;
+  std::vector<int> teams(room.size());
+  for (int64_t left = std::min(result.teams_at_once, launch.num_teams); left > 0;) {
+    for (std::size_t i = 0; i < room.size() && left > 0; ++i) {
+      if (teams[i] < room[i]) ++teams[i], --left;
+    }
+  }
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    result.num_multiprocessors +=
+        std::min(device.processing_clusters[i], teams[i] * launch.team_size);
+  }
+  return result;
+}
+
+// The part of a device's time, until the last team ends, in which teams run: each team goes where
+// one has ended first, and a row takes its team one unit of time.
+double busy_part(const runtime::Launch &launch, int64_t teams_at_once, int64_t num_rows) {
+  std::priority_queue<int64_t, std::vector<int64_t>, std::greater<int64_t>> ends;
+  int64_t last_end = 0;
+  for (int64_t team = 0; team < launch.num_teams; ++team) {
+    int64_t end = 0;
+    if (int64_t(ends.size()) == teams_at_once) end = ends.top(), ends.pop();
+    end += num_rows * (team + 1) / launch.num_teams - num_rows * team / launch.num_teams;
+    ends.push(end);
+    last_end = std::max(last_end, end);
+  }
+  return double(num_rows) / (double(last_end) * double(teams_at_once));
+}
+
+// A machine with one device, opened.
+class Opened {
+ public:
+  explicit Opened(const runtime::Device &device) {
+    runtime::reset({device});
+    const cuda::Error error = cuda::open(0, false, &device_);
+    EXPECT_FALSE(error) << error.call << ": " << error.reason;
+  }
+  ~Opened() { cuda::close(&device_); }
+  Opened(const Opened &) = delete;
+  Opened &operator=(const Opened &) = delete;
+
+  // What a call launches.
+  template <class Request>
+  runtime::Launch launch_of(const Request &request) {
+    runtime::forget_calls();
+    alignas(8) static char workspace[8];
+    const runtime::Recording recording;
+    const cuda::Error error = cuda::run(request, device_, workspace, nullptr);
+    EXPECT_FALSE(error) << error.call << ": " << error.reason;
+    return runtime::launches().empty() ? runtime::Launch() : runtime::launches()[0];
+  }
+
+ private:
+  cuda::Device device_;
+};
+
+class Plans : public testing::TestWithParam<Machine> {
+ protected:
+  const runtime::Device &device() const { return GetParam().device; }
+  template <class Request>
+  runtime::Launch launch_of(const Request &request) {
+    return opened_.launch_of(request);
+  }
+
+ private:
+  Opened opened_{GetParam().device};
+};
+
+const int64_t kNumRows[] = {1, 8, 64, 256, 1024, 100000};
+const int64_t kNumCols[] = {1, 1000, 32000, 128256, 152064, 262144, (1 << 20) - 1};
+
+std::vector<Shape> shapes() {
+  std::vector<Shape> all;
+  for (const int64_t num_cols : kNumCols) {
+    for (const int64_t num_rows : kNumRows) {
+      for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
+        all.push_back({num_rows, num_cols, dtype});
+        all.push_back({num_rows, num_cols, dtype, true, false});
+        all.push_back({num_rows, num_cols, dtype, false, true});
+      }
+    }
+  }
+  return all;
+}
+
+bool has_bitmaps(const Shape &shape) {
+  return shape.candidates && shape.num_cols > 2048;
+}
+
+// The fake runtime refuses what CUDA refuses.
+TEST_P(Plans, AreTaken) {
+  for (const Shape &shape : shapes()) {
+    for_each_request(shape, [&](const char *name, const auto &request) {
+      SCOPED_TRACE(shape.describe(name));
+      const runtime::Launch launch = launch_of(request);
+      EXPECT_GT(schedule_of(device(), launch).teams_at_once, 0);
+      EXPECT_LE(launch.num_teams, shape.num_rows);
+    });
+  }
+}
+
+TEST_P(Plans, KeepTheDeviceBusy) {
+  for (const Shape &shape : shapes()) {
+    if (shape.num_rows < 1024 || has_bitmaps(shape)) continue;
+    for_each_request(shape, [&](const char *name, const auto &request) {
+      SCOPED_TRACE(shape.describe(name));
+      const runtime::Launch launch = launch_of(request);
+      const Schedule schedule = schedule_of(device(), launch);
+      // A sixth at most is lost while the last rows are computed. A quarter of the multiprocessors
+      // at most is without a block, where clusters do not fill their part of the device.
+      EXPECT_GE(busy_part(launch, schedule.teams_at_once, shape.num_rows), 5.0 / 6);
+      EXPECT_GE(schedule.num_multiprocessors * 4, device().num_multiprocessors() * 3);
+      if (!device().has_clusters()) {
+        EXPECT_EQ(device().num_multiprocessors(), schedule.num_multiprocessors);
+      }
+    });
+  }
+}
+
+// Bitmaps are a team's own, of the workspace: teams that do not run at once would wait for others.
+TEST_P(Plans, WithBitmapsHaveTheTeamsThatRunAtOnce) {
+  for (const Shape &shape : shapes()) {
+    if (!has_bitmaps(shape)) continue;
+    for_each_request(shape, [&](const char *name, const auto &request) {
+      SCOPED_TRACE(shape.describe(name));
+      const runtime::Launch launch = launch_of(request);
+      const Schedule schedule = schedule_of(device(), launch);
+      EXPECT_LE(launch.num_teams, schedule.teams_at_once);
+      EXPECT_LE(launch.num_teams, device().num_multiprocessors());
+      if (shape.num_rows >= device().num_multiprocessors()) {
+        EXPECT_GE(launch.num_teams * 2,
+                  std::min<int64_t>(schedule.teams_at_once, device().num_multiprocessors()));
+      }
+    });
+  }
+}
+
+// Outputs of one row stand together: a row is prepared once for each team that has some of them.
+TEST_P(Plans, LetOutputsShareRows) {
+  for (const int64_t num_rows : {64, 1024, 10000}) {
+    const Shape shape = {num_rows, 128256, SAMPLER_F32, false, true};
+    for_each_request(shape, [&](const std::string &name, const auto &request) {
+      if (name != "sample") return;
+      const runtime::Launch launch = launch_of(request);
+      const Schedule schedule = schedule_of(device(), launch);
+      EXPECT_LE(launch.num_teams, schedule.teams_at_once * 4);
+      if (num_rows < schedule.teams_at_once * 16) {
+        EXPECT_LE(launch.num_teams, schedule.teams_at_once);
+      }
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Plans, testing::ValuesIn(machines()),
+                         [](const testing::TestParamInfo<Machine> &machine) {
+                           return machine.param.name;
+                         });
+
+// ---- On one device, number by number ------------------------------------------------------------
+
+class HopperPlans : public testing::Test {
+ protected:
+  // "teams x blocks, multiprocessors" for that operation.
+  std::string plan_of(const Shape &shape, const std::string &wanted = "sample") {
+    std::string result;
+    Opened hopper(runtime::kHopper);
+    for_each_request(shape, [&](const std::string &name, const auto &request) {
+      if (name != wanted) return;
+      const runtime::Launch launch = hopper.launch_of(request);
+      const Schedule schedule = schedule_of(runtime::kHopper, launch);
+      result = std::to_string(launch.num_teams) + " x " + std::to_string(launch.team_size) + ", " +
+               std::to_string(schedule.num_multiprocessors);
+    });
+    return result;
+  }
+};
+
+// A team cannot be larger than a cluster: one row has 16 multiprocessors at most.
+TEST_F(HopperPlans, OfALanguageModel) {
+  EXPECT_EQ("1 x 16, 16", plan_of({1, 128256}));
+  EXPECT_EQ("8 x 16, 128", plan_of({8, 128256}));
+  EXPECT_EQ("16 x 8, 128", plan_of({16, 128256}));
+  EXPECT_EQ("64 x 8, 132", plan_of({64, 128256}));
+  EXPECT_EQ("1024 x 8, 132", plan_of({1024, 128256}));
+  EXPECT_EQ("1024 x 4, 132", plan_of({1024, 128256, SAMPLER_BF16}));
+  EXPECT_EQ("1024 x 8, 128", plan_of({1024, 128256}, "verify"));
+  EXPECT_EQ("1024 x 8, 128", plan_of({1024, 262144}));
+  EXPECT_EQ("32 x 8, 132", plan_of({1024, 128256, SAMPLER_F32, true}));
+  EXPECT_EQ("32 x 8, 132", plan_of({64, 128256, SAMPLER_F32, false, true}));
+  EXPECT_EQ("128 x 8, 132", plan_of({1024, 128256, SAMPLER_F32, false, true}));
+}
+
+TEST_F(HopperPlans, OfSmallRows) {
+  EXPECT_EQ("1 x 1, 1", plan_of({1, 1000}));
+  EXPECT_EQ("1024 x 1, 132", plan_of({1024, 1000}));
+  EXPECT_EQ("3125 x 1, 132", plan_of({100000, 1000}));
+}
+
+// A grid has 2^31 - 1 blocks at most.
+TEST_F(HopperPlans, OfTheMostRows) {
+  EXPECT_EQ("268435455 x 8, 128", plan_of({INT32_MAX, 262144}));
+  EXPECT_EQ("67108864 x 1, 132", plan_of({INT32_MAX, 1000}));
+}
+
+}  // namespace
+}  // namespace simt_test
