@@ -72,14 +72,14 @@ class Planner {
     int size = 1;
     for (int next = 2; next <= kMaxTeam; next *= 2) {
       const int64_t at_once = teams_at_once(next);
-      // Not where the clusters leave too much of the device out: they run within parts of it.
+      // Not where such clusters, which run within parts of the device, leave too much of it out.
       const bool has_large_parts = next <= kPortableTeam &&
                                    bytes_per_block(extent_, size) > kWantedResidentBytes &&
                                    next * at_once * 4 >= device_.num_multiprocessors * int64_t(3);
       // Few rows leave multiprocessors idle: spread each over more, down to a tile for every warp.
       const bool is_spread = extent_.num_rows * next <= device_.num_multiprocessors &&
                              tiles_of(extent_.num_cols) >= int64_t(next) * kWarps;
-      if ((has_large_parts && at_once > 0) || (is_spread && at_once >= extent_.num_rows)) {
+      if (has_large_parts || (is_spread && at_once >= extent_.num_rows)) {
         size = next;
       }
     }

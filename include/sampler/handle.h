@@ -72,7 +72,9 @@ typedef struct sampler_options {
   /* Where the arrays of this handle's calls live. */
   sampler_device_type device_type;
 
-  /* CUDA device number, 0 the first. 0 for the CPU. */
+  /* CUDA device number, 0 the first. 0 for the CPU. Calls work in the device's primary context, as
+   * CUDA's runtime does, so that streams and arrays must be of it; the handle keeps it until it is
+   * destroyed. */
   int32_t device_id;
 
   /* CPU: how many rows are worked on at once, in [1, 256]; 0 is 1, the caller's thread alone.

@@ -23,8 +23,8 @@
  *   is no error: it gets token -1 and a row status, and its neighbours are as they would be.
  * - Creating and destroying a handle, the loops of decoding.h and n-gram storages that learn take
  *   and release memory. Nothing else does. No call starts a thread, other than sampler_create where
- *   it was asked to. None prints, or changes the caller's current device, pending CUDA error or
- *   floating-point environment.
+ *   it was asked to. None prints, or changes the caller's current device or context, pending CUDA
+ *   error or floating-point environment.
  * - Structs with a struct_size grow at the end, so that programs and libraries of different
  * versions work together: set it to the sizeof of your headers. */
 #ifndef SAMPLER_SAMPLER_H

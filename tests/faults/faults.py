@@ -49,6 +49,14 @@ def decoding_distribution(case):
     return ("decoding_distribution_test", case)
 
 
+def plans(case):
+    return ("plans_simt_test", case)
+
+
+def library_on_device(case):
+    return ("library_simt_test", case)
+
+
 def golden(case):
     return ("invariance_golden_test", "Cases/Golden.IsAsItWas/" + case)
 
@@ -665,4 +673,77 @@ FAULTS = [
         [("src/capi/check.cpp", "if (rows == 0 || cols == 0) return;",
           "if (rows == 0 || cols == 0 || !checks_memory_) return;")],
         [("capi_test", "Of/ArgumentRules.EachIsChecked/sampler_sample")]),
+    # ---- Devices
+    Fault(
+        "static_shared_memory_forgotten",
+        "the host opts in to all that a block may have, and forgets the kernel's static shared memory",
+        [("kernels/plan.cpp",
+          "const int most = memory.per_block - static_bytes;",
+          "const int most = memory.per_block;"),
+         ("kernels/plan.cpp",
+          "memory.per_multiprocessor / num_blocks - memory.reserved_per_block - static_bytes;",
+          "memory.per_multiprocessor / num_blocks - memory.reserved_per_block;")],
+        [plans("On/Plans.AreTaken/sm_80"), plans("On/Plans.AreTaken/sm_90")]),
+    Fault(
+        "reserved_shared_memory_forgotten",
+        "two blocks that are to share a multiprocessor have no room for what the driver reserves",
+        [("kernels/plan.cpp",
+          "memory.per_multiprocessor / num_blocks - memory.reserved_per_block - static_bytes;",
+          "memory.per_multiprocessor / num_blocks - static_bytes;")],
+        [plans("HopperPlans.OfALanguageModel")]),
+    Fault(
+        "rows_spread_over_clusters_that_do_not_fit",
+        "few rows have clusters of 16 blocks on devices that have none",
+        [("kernels/plan.cpp",
+          "(is_spread && at_once >= extent_.num_rows)",
+          "is_spread")],
+        [plans("On/Plans.AreTaken/sm_120")]),
+    Fault(
+        "clusters_leave_the_device_out",
+        "long rows have clusters of 8 blocks where these fill half of the device",
+        [("kernels/plan.cpp",
+          "next * at_once * 4 >= device_.num_multiprocessors * int64_t(3)",
+          "at_once > 0")],
+        [plans("On/Plans.KeepTheDeviceBusy/sm_90_of_14")]),
+    Fault(
+        "more_bitmaps_than_teams_at_once",
+        "more teams have bitmaps than run at once",
+        [("kernels/plan.cpp",
+          "return std::min({rows, at_once, int64_t(device_.num_multiprocessors)});",
+          "return std::min(rows, int64_t(device_.num_multiprocessors));")],
+        [plans("On/Plans.WithBitmapsHaveTheTeamsThatRunAtOnce/sm_90")]),
+    Fault(
+        "outputs_do_not_share_rows",
+        "each output has a team of its own, which prepares its row once more",
+        [("kernels/plan.cpp",
+          "if (extent_.shares_rows) {",
+          "if (false) {")],
+        [plans("On/Plans.LetOutputsShareRows/sm_90")]),
+    Fault(
+        "clusters_of_16_not_asked_for",
+        "clusters of 16 blocks are not allowed, and few rows have half of them",
+        [("src/cuda/prepare.cpp",
+          "outcome = set(clustered, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);",
+          "")],
+        [plans("HopperPlans.OfALanguageModel")]),
+    Fault(
+        "kernel_loaded_in_a_capture",
+        "the kernel of small uploads is loaded when it is first used",
+        [("src/cuda/prepare.cpp",
+          "if (outcome.error == cudaSuccess) outcome = load(kernels::small_upload_kernel_address(), "
+          "&unused);",
+          "")],
+        [library_on_device("Recorded.FirstCallsOfAHandle")]),
+    Fault(
+        "context_stays_current",
+        "a call leaves the device's context current",
+        [("src/cuda/backend.cpp",
+          "    if (!error_) driver_function<decltype(cuCtxPopCurrent)>(device_.pop_context)(&context);",
+          "")],
+        [library_on_device("Of/Contexts.StayAsTheyWere/*")]),
+    Fault(
+        "primary_context_kept",
+        "a handle that is destroyed keeps the context of its device",
+        [("src/cuda/backend.cpp", "  release(device->id);\n", "  (void)release;\n")],
+        [library_on_device("Of/Contexts.StayAsTheyWere/without_a_context")]),
 ]

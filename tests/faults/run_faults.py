@@ -57,8 +57,8 @@ class Library:
         result = run([
             self.config["compiler"], *self.config["flags"], "-shared", "-pthread",
             f"-Wl,-soname,{self.config['soname']}",
-            f"-Wl,--version-script={self.config['version_script']}", *self.objects.values(),
-            "-o", self.path])
+            f"-Wl,--version-script={self.config['version_script']}",
+            *[self.objects[source] for source in self.config["sources"]], "-o", self.path])
         if result.returncode != 0:
             fail(f"linking failed:\n{result.stdout}")
 
@@ -108,7 +108,8 @@ def read_config(path):
 
 def compile_unit(config, root, source, *options):
     result = run([
-        config["compiler"], *config["flags"], *config["unit_flags"].get(source, []), "-O1",
+        config["compiler"], *config["flags"], *config["unit_flags"].get(source, []),
+        *(config["device_flags"] if source in config["device_sources"] else []), "-O1",
         "-std=c++17", "-fPIC", "-fvisibility=hidden", "-I", root / "include", "-I", root / "src",
         "-I", root / "kernels", root / "src" / source, *options])
     if result.returncode != 0:
@@ -120,11 +121,17 @@ def compile_unit(config, root, source, *options):
 UNAVAILABLE = "cuda/unavailable.cpp"
 
 
+def all_sources(config):
+    """Relative to src/. Those of devices are linked with the tests that have a fake CUDA runtime."""
+    return config["sources"] + config["device_sources"]
+
+
 def base_objects(config):
     """The library's objects without a fault, by source."""
     objects = {}
-    for source in config["sources"]:
-        found = [path for path in config["objects"] if path.endswith(f"/{source}.o")]
+    for source in all_sources(config):
+        suffix = source.removeprefix("..")
+        found = [path for path in config["objects"] if path.endswith(f"/{suffix.lstrip('/')}.o")]
         if not found and source == UNAVAILABLE:
             found = [str(Path(config["work_dir"]) / "unavailable.o")]
         if len(found) != 1:
@@ -141,9 +148,9 @@ def note_what_units_read(config):
     """Files of the project, relative to its root, by the source that includes them."""
     root = Path(config["root"])
     reads = {}
-    for source in config["sources"]:
+    for source in all_sources(config):
         rule = compile_unit(config, root, source, "-MM").replace("\\\n", " ")
-        files = [Path(word) for word in rule.split(":", 1)[1].split()]
+        files = [Path(os.path.normpath(word)) for word in rule.split(":", 1)[1].split()]
         reads[source] = [str(file.relative_to(root)) for file in files if root in file.parents]
     reads_file(config).write_text(json.dumps(reads), encoding="utf-8")
 
@@ -180,7 +187,7 @@ def units_to_compile(fault, config):
     they are, except for tests that compare them with the reference; one unit is enough then."""
     reads = read_config(reads_file(config))
     edited = {file for file, _, _ in fault.edits}
-    units = [source for source in config["sources"] if edited & set(reads[source])]
+    units = [source for source in all_sources(config) if edited & set(reads[source])]
     if not units:
         fail(f"no source reads {', '.join(sorted(edited))}")
     compares = any(config["best_unit"] in config["linked_programs"].get(program, {}).get("sources", [])

@@ -257,7 +257,9 @@ structs! {
         abi_version: u32 = SAMPLER_ABI_VERSION;
         /// Where the arrays of this handle's calls live.
         device_type: sampler_device_type = 0;
-        /// CUDA device number, 0 the first. 0 for the CPU.
+        /// CUDA device number, 0 the first. 0 for the CPU. Calls work in the device's primary context, as
+        /// CUDA's runtime does, so that streams and arrays must be of it; the handle keeps it until it is
+        /// destroyed.
         device_id: i32 = 0;
         /// CPU: how many rows are worked on at once, in [1, 256]; 0 is 1, the caller's thread alone.
         /// With more, and without `parallel_for`, the threads are started here, once, and sleep between
