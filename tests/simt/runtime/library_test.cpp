@@ -73,6 +73,22 @@ TEST_F(Create, OnADeviceThatThereIsNoCodeFor) {
   EXPECT_FALSE(runtime::has_primary_context(0));
 }
 
+// Asking for them is an error of the runtime's, which stays with the library.
+TEST_F(Create, OnADeviceWithoutLargeClusters) {
+  Device device = runtime::kHopper;
+  device.largest_cluster = 8;
+  runtime::reset({device});
+  const Sampler sampler = make_sampler(device_options(0));
+  EXPECT_EQ(cudaSuccess, cudaPeekAtLastError());
+  Spec spec;
+  spec.num_cols = 40003;
+  spec.num_rows = 2;
+  DeviceCall call(spec, 0);
+  ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+  EXPECT_EQ(8, runtime::launches().back().team_size);
+  EXPECT_TRUE(same_bytes(call.output(), cpu_output(spec)));
+}
+
 TEST_F(Create, TellsOfItsDevices) {
   sampler_capabilities capabilities = {};
   capabilities.struct_size = sizeof capabilities;

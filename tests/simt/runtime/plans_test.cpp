@@ -12,6 +12,7 @@
 
 #include "contract/any_request.h"
 #include "cuda/backend.h"
+#include "launch.h"
 #include "runtime.h"
 
 namespace simt_test {
@@ -270,10 +271,40 @@ TEST_P(Plans, LetOutputsShareRows) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(On, Plans, testing::ValuesIn(machines()),
-                         [](const testing::TestParamInfo<Machine> &machine) {
-                           return machine.param.name;
-                         });
+const auto name_of = [](const testing::TestParamInfo<Machine> &machine) {
+  return machine.param.name;
+};
+INSTANTIATE_TEST_SUITE_P(On, Plans, testing::ValuesIn(machines()), name_of);
+
+// What a kernel has of static shared memory is asked for, not known.
+class StaticSharedMemory : public testing::TestWithParam<Machine> {};
+
+TEST_P(StaticSharedMemory, HasRoomInEachPlan) {
+  const auto set_static_bytes = [](int bytes) {
+    contract::AnyRequest::for_each_operation([&](const auto &request) {
+      for (const bool clustered : {false, true}) {
+        const void *const address = sampler::kernels::operation_kernel_address(request, clustered);
+        runtime::kernel_at(address).static_shared_bytes = bytes;
+      }
+    });
+  };
+  const int before = runtime::kernel_at(sampler::kernels::operation_kernel_address(
+                                            contract::SampleRequest(), true))
+                         .static_shared_bytes;
+  for (const int bytes : {0, 2352, 30000}) {
+    set_static_bytes(bytes);
+    Opened opened(GetParam().device);
+    for (int64_t num_cols = 20000; num_cols < 1 << 20; num_cols += num_cols / 16) {
+      for_each_request({1024, num_cols}, [&](const char *, const auto &request) {
+        SCOPED_TRACE(num_cols);
+        EXPECT_GT(opened.launch_of(request).num_teams, 0);
+      });
+    }
+  }
+  set_static_bytes(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(On, StaticSharedMemory, testing::ValuesIn(machines()), name_of);
 
 // ---- On one device, number by number ------------------------------------------------------------
 
