@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds the library with one deliberate fault and runs the tests that must notice it.
 
-  run_faults.py names                   the faults of faults.py, one name a line
+  run_faults.py names                   the faults of faults.py, one name a line, but
+  run_faults.py device_names            those that are caught with a fake CUDA runtime
   run_faults.py build CONFIG            notes what each unit reads
   run_faults.py none CONFIG             runs all the tests without a fault: they must pass
   run_faults.py fault CONFIG NAME       builds it with a fault: each of the fault's tests must fail
@@ -100,6 +101,10 @@ class Library:
         except subprocess.TimeoutExpired:
             fail(f"{program} {case}: still running after {TIMEOUT_SECONDS} seconds")
         return result.returncode, result.stdout
+
+
+def is_of_device(fault):
+    return any(program.endswith("_simt_test") for program, _ in fault.tests)
 
 
 def read_config(path):
@@ -244,8 +249,9 @@ def document(path):
 
 
 def main(arguments):
-    if arguments == ["names"]:
-        print("\n".join(fault.name for fault in FAULTS))
+    if arguments in (["names"], ["device_names"]):
+        wants_device = arguments == ["device_names"]
+        print("\n".join(fault.name for fault in FAULTS if is_of_device(fault) == wants_device))
     elif len(arguments) == 2 and arguments[0] == "build":
         build(read_config(arguments[1]))
     elif len(arguments) == 2 and arguments[0] == "none":
