@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "problem.h"
+#include "call.h"
 
 namespace gpu_check {
+
+using test_support::Case;
 
 struct CheckOptions {
   int device = -1;            // -1: CPU only

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-namespace gpu_check {
+namespace test_support {
 
 // The full calls, whose names are those of the functions: "sample" for sampler_sample.
 enum Operation { kSample, kFilter, kSelect, kVerify, kResidual };
 constexpr int kNumOperations = kResidual + 1;
 const char *name(Operation operation);
 
-// All that a problem is made from. Text form, which --case takes:
+// All that a call is made from. Text form, which --case takes:
 // operation:num_rows:num_cols:seed:content:layout.
 struct Case {
   Operation operation = kSample;
@@ -43,7 +43,7 @@ struct Structs {
   } args;
 };
 
-// An array of a call, inside the problem's memory.
+// An array of a call, inside the call's memory.
 struct Array {
   std::string name;
   bool is_output;
@@ -54,9 +54,9 @@ struct Array {
   int64_t num_rows;
 };
 
-class Problem {
+class Call {
  public:
-  explicit Problem(const Case &which);
+  explicit Call(const Case &which);
 
   const Case &source() const { return case_; }
   const std::string &description() const { return description_; }
@@ -90,8 +90,8 @@ class Problem {
   std::vector<unsigned char> memory_;
 };
 
-// What differs between problems of the same arrays, apart from strides and alignment; and what was
+// What differs between calls of the same arrays, apart from strides and alignment; and what was
 // written outside of outputs. One line an array at most.
-std::vector<std::string> differences(const Problem &expected, const Problem &actual);
+std::vector<std::string> differences(const Call &expected, const Call &actual);
 
-}  // namespace gpu_check
+}  // namespace test_support

@@ -1,4 +1,4 @@
-#include "problem.h"
+#include "call.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -11,7 +11,7 @@
 
 #include "rows.h"
 
-namespace gpu_check {
+namespace test_support {
 
 namespace {
 
@@ -31,7 +31,7 @@ constexpr int64_t kMaxVocabulary = 1 << 20;
 
 struct Function {
   const char *name;
-  sampler_status (*call)(sampler_t, const Structs &);
+  sampler_status (*run)(sampler_t, const Structs &);
   sampler_status (*workspace_size)(sampler_t, const Structs &, size_t *);
 };
 
@@ -72,17 +72,17 @@ uint32_t bad_bits(sampler_dtype dtype, sampler_input_kind kind, Random *random) 
 // Decides on the call, lays its arrays out, fills them.
 class Builder {
  public:
-  explicit Builder(Problem *problem)
-      : problem_(*problem),
-        case_(problem->case_),
-        structs_(problem->structs_),
+  explicit Builder(Call *call)
+      : call_(*call),
+        case_(call->case_),
+        structs_(call->structs_),
         structure_(case_.seed * 1000003 + uint64_t(case_.operation)),
         layout_(case_.layout * 1000033 + case_.seed),
         content_(case_.content * 1000037 + case_.seed) {
     decide();
     build();
-    problem_.memory_.assign(end_ + kGapBytes, kInputGap);
-    for (const Array &array : problem_.arrays_) {
+    call_.memory_.assign(end_ + kGapBytes, kInputGap);
+    for (const Array &array : call_.arrays_) {
       if (array.is_output) fill_output(array);
     }
     for (const auto &fill : fills_) (this->*fill.how)(fill);
@@ -267,13 +267,13 @@ class Builder {
     end_ += layout_.below(16) * element;  // aligned for its element type, not more
     const size_t offset = size_t(static_cast<const unsigned char *>(pointer) -
                                  reinterpret_cast<const unsigned char *>(&structs_));
-    problem_.arrays_.push_back({name, false, false, offset, end_, size_t(num_cols) * element,
-                                size_t(stride) * element, num_rows});
+    call_.arrays_.push_back({name, false, false, offset, end_, size_t(num_cols) * element,
+                             size_t(stride) * element, num_rows});
     end_ += size_t(num_rows) * size_t(stride) * element;
-    return &problem_.arrays_.back();
+    return &call_.arrays_.back();
   }
 
-  size_t last_array() const { return problem_.arrays_.size() - 1; }
+  size_t last_array() const { return call_.arrays_.size() - 1; }
 
   // An input of one element a row, filled by `how`.
   Array *add_input(const std::string &name, const void *pointer, size_t element, int64_t count,
@@ -397,18 +397,18 @@ class Builder {
   // ---- Content ------------------------------------------------------------------------------
 
   unsigned char *row_of(size_t array, int64_t row) {
-    const Array &a = problem_.arrays_[array];
-    return problem_.memory_.data() + a.begin + size_t(row) * a.stride_bytes;
+    const Array &a = call_.arrays_[array];
+    return call_.memory_.data() + a.begin + size_t(row) * a.stride_bytes;
   }
 
   void fill_output(const Array &array) {
-    unsigned char *begin = problem_.memory_.data() + array.begin;
+    unsigned char *begin = call_.memory_.data() + array.begin;
     std::fill_n(begin, size_t(array.num_rows) * array.stride_bytes, kOutputGap);
   }
 
   template <class T, class Make>
   void fill_each(const Fill &fill, const Make &make) {
-    for (int64_t i = 0; i < problem_.arrays_[fill.array].num_rows; ++i) {
+    for (int64_t i = 0; i < call_.arrays_[fill.array].num_rows; ++i) {
       const T value = make();
       std::memcpy(row_of(fill.array, i), &value, sizeof value);
     }
@@ -462,7 +462,7 @@ class Builder {
                  ? pick<int64_t>({-1, case_.num_cols, kMaxVocabulary}, &content_)
                  : int64_t(content_.below(size_t(case_.num_cols)));
     };
-    if (problem_.arrays_[fill.array].row_bytes == 8) {
+    if (call_.arrays_[fill.array].row_bytes == 8) {
       fill_each<int64_t>(fill, make);
     } else {
       fill_each<int32_t>(fill, [&] { return int32_t(make()); });
@@ -470,7 +470,7 @@ class Builder {
   }
 
   void fill_rows(const Fill &fill) {
-    const Array array = problem_.arrays_[fill.array];
+    const Array array = call_.arrays_[fill.array];
     const int64_t num_unique =
         std::clamp<int64_t>(kUniqueElements / case_.num_cols, 1, array.num_rows);
     for (int64_t row = 0; row < array.num_rows; ++row) {
@@ -482,7 +482,7 @@ class Builder {
         std::memcpy(row_of(fill.array, row), row_of(fill.array, from), array.row_bytes);
         if (fill.ids != SIZE_MAX) {
           std::memcpy(row_of(fill.ids, row), row_of(fill.ids, from),
-                      problem_.arrays_[fill.ids].row_bytes);
+                      call_.arrays_[fill.ids].row_bytes);
         }
       }
     }
@@ -503,7 +503,7 @@ class Builder {
     const oracle_test::TypedRow typed = oracle_test::to_type(values, fill.dtype);
     const void *bits = fill.dtype == SAMPLER_F32 ? static_cast<const void *>(typed.values.data())
                                                  : typed.halfs.data();
-    std::memcpy(row_of(fill.array, row), bits, problem_.arrays_[fill.array].row_bytes);
+    std::memcpy(row_of(fill.array, row), bits, call_.arrays_[fill.array].row_bytes);
   }
 
   void put_id(const Fill &fill, int64_t row, size_t element, int64_t id) {
@@ -539,7 +539,7 @@ class Builder {
     std::memcpy(row_of(fill.array, row) + at * size_of(fill.dtype), &bits, size_of(fill.dtype));
   }
 
-  Problem &problem_;
+  Call &call_;
   const Case case_;
   Structs &structs_;
   Random structure_, layout_, content_;
@@ -580,11 +580,11 @@ bool from_text(const std::string &text, Case *out) {
   return false;
 }
 
-Problem::Problem(const Case &which) : case_(which), description_(to_text(which)) {
+Call::Call(const Case &which) : case_(which), description_(to_text(which)) {
   Builder(this);
 }
 
-void Problem::bind(const void *base, const void *parameters, Structs *out) const {
+void Call::bind(const void *base, const void *parameters, Structs *out) const {
   *out = structs_;
   for (const Array &array : arrays_) {
     const void *memory = array.is_parameter ? parameters : base;
@@ -600,7 +600,7 @@ void Problem::bind(const void *base, const void *parameters, Structs *out) const
   if (case_.operation == kVerify) set_parameters(&out->args.verify);
 }
 
-size_t Problem::workspace_bytes(sampler_t sampler) const {
+size_t Call::workspace_bytes(sampler_t sampler) const {
   size_t bytes = 0;
   Structs structs;
   bind(memory_.data(), memory_.data(), &structs);
@@ -611,16 +611,16 @@ size_t Problem::workspace_bytes(sampler_t sampler) const {
   return bytes;
 }
 
-void Problem::run(sampler_t sampler, void *base, const void *parameters, sampler_stream stream,
-                  void *workspace, size_t workspace_bytes) const {
+void Call::run(sampler_t sampler, void *base, const void *parameters, sampler_stream stream,
+               void *workspace, size_t workspace_bytes) const {
   Structs structs;
   bind(base, parameters, &structs);
   // All arguments begin with the size and `exec`.
   structs.args.sample.exec = {stream, workspace, workspace_bytes};
-  if (kFunctions[case_.operation].call(sampler, structs) != SAMPLER_OK) fail(description_);
+  if (kFunctions[case_.operation].run(sampler, structs) != SAMPLER_OK) fail(description_);
 }
 
-void Problem::run(sampler_t cpu_sampler) {
+void Call::run(sampler_t cpu_sampler) {
   std::vector<unsigned char> workspace(workspace_bytes(cpu_sampler));
   run(cpu_sampler, memory_.data(), memory_.data(), nullptr,
       workspace.empty() ? nullptr : workspace.data(), workspace.size());
@@ -628,8 +628,8 @@ void Problem::run(sampler_t cpu_sampler) {
 
 namespace {
 
-const unsigned char *row_of(const Problem &problem, const Array &array, int64_t row) {
-  return problem.memory().data() + array.begin + size_t(row) * array.stride_bytes;
+const unsigned char *row_of(const Call &call, const Array &array, int64_t row) {
+  return call.memory().data() + array.begin + size_t(row) * array.stride_bytes;
 }
 
 std::string hex(const unsigned char *bytes, size_t at, size_t end) {
@@ -642,8 +642,8 @@ std::string hex(const unsigned char *bytes, size_t at, size_t end) {
   return text;
 }
 
-std::optional<std::string> difference(const Problem &expected, const Array &a,
-                                      const Problem &actual, const Array &b) {
+std::optional<std::string> difference(const Call &expected, const Array &a, const Call &actual,
+                                      const Array &b) {
   int64_t num_bad_rows = 0;
   std::string first;
   for (int64_t row = 0; row < a.num_rows; ++row) {
@@ -666,39 +666,39 @@ bool all_bytes_are(unsigned char value, const unsigned char *begin, const unsign
 }
 
 // What was written beside the arrays, and into the padding of their rows.
-std::optional<std::string> overrun(const Problem &problem) {
-  const unsigned char *begin = problem.memory().data();
+std::optional<std::string> overrun(const Call &call) {
+  const unsigned char *begin = call.memory().data();
   const unsigned char *gap = begin;
-  for (const Array &array : problem.arrays()) {
+  for (const Array &array : call.arrays()) {
     if (!all_bytes_are(kInputGap, gap, begin + array.begin)) {
       return "bytes before " + array.name + " were written";
     }
     gap = begin + array.begin + size_t(array.num_rows) * array.stride_bytes;
     const unsigned char fill = array.is_output ? kOutputGap : kInputGap;
     for (int64_t row = 0; row < array.num_rows && array.stride_bytes > array.row_bytes; ++row) {
-      const unsigned char *at = row_of(problem, array, row);
+      const unsigned char *at = row_of(call, array, row);
       if (!all_bytes_are(fill, at + array.row_bytes, at + array.stride_bytes)) {
         return "padding of row " + std::to_string(row) + " of " + array.name + " was written";
       }
     }
   }
-  if (all_bytes_are(kInputGap, gap, begin + problem.memory().size())) return std::nullopt;
+  if (all_bytes_are(kInputGap, gap, begin + call.memory().size())) return std::nullopt;
   return "bytes after the last array were written";
 }
 
 }  // namespace
 
-std::vector<std::string> differences(const Problem &expected, const Problem &actual) {
+std::vector<std::string> differences(const Call &expected, const Call &actual) {
   std::vector<std::string> result;
   for (size_t i = 0; i < expected.arrays().size(); ++i) {
     const auto line = difference(expected, expected.arrays()[i], actual, actual.arrays()[i]);
     if (line) result.push_back(*line);
   }
-  for (const Problem *problem : {&expected, &actual}) {
-    const auto line = overrun(*problem);
+  for (const Call *call : {&expected, &actual}) {
+    const auto line = overrun(*call);
     if (line) result.push_back(*line);
   }
   return result;
 }
 
-}  // namespace gpu_check
+}  // namespace test_support
