@@ -17,9 +17,6 @@ namespace gpu_check {
 
 namespace {
 
-using namespace test_support;
-using Problem = Call;
-
 constexpr int64_t kMaxPrinted = 20;
 constexpr int kProblemsAtOnce = 13;
 constexpr uint64_t kGraphsPerOperation = 3;

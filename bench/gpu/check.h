@@ -5,11 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "call.h"
+#include "problem.h"
 
 namespace gpu_check {
-
-using test_support::Case;
 
 struct CheckOptions {
   int device = -1;            // -1: CPU only

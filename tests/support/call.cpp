@@ -4,12 +4,13 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
-#include "rows.h"
+#include "oracle.h"
 
 namespace test_support {
 
@@ -18,44 +19,28 @@ namespace {
 using oracle_test::Random;
 using oracle_test::RowKind;
 
-// Between arrays, and in the padding of rows: NaN, or an invalid id, where the call would read it.
-constexpr unsigned char kInputGap = 0xFF;
-constexpr unsigned char kOutputGap = 0xC5;
 constexpr size_t kGapBytes = 256;
-constexpr size_t kAlignment = 256;
 
 // Logits are made for so many elements at most; further rows repeat them.
 constexpr int64_t kUniqueElements = 1 << 19;
 
 constexpr int64_t kMaxVocabulary = 1 << 20;
 
-struct Function {
-  const char *name;
-  sampler_status (*run)(sampler_t, const Structs &);
-  sampler_status (*workspace_size)(sampler_t, const Structs &, size_t *);
-};
-
-#define FUNCTION(name)                                                                    \
-  {                                                                                       \
-#name, [](sampler_t sampler,                                                            \
-              const Structs &structs) { return sampler_##name(sampler, &structs.args.name); }, \
-        [](sampler_t sampler, const Structs &structs, size_t *out_bytes) {                \
-          return sampler_##name##_workspace_size(sampler, &structs.args.name, out_bytes); \
-        } \
-  }
-const Function kFunctions[kNumOperations] = {FUNCTION(sample), FUNCTION(filter), FUNCTION(select),
-                                             FUNCTION(verify), FUNCTION(residual)};
-#undef FUNCTION
-
-[[noreturn]] void fail(const std::string &what) {
-  throw std::runtime_error(what + ": " + sampler_last_error());
-}
-
 size_t size_of(sampler_dtype dtype) {
   return dtype == SAMPLER_F32 ? 4 : 2;
 }
 size_t size_of_id(sampler_id_type type) {
   return type == SAMPLER_ID_I32 ? 4 : 8;
+}
+
+float value_of(const unsigned char *row, sampler_dtype dtype, int64_t element) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, row + size_t(element) * size_of(dtype), size_of(dtype));  // little endian
+  if (dtype == SAMPLER_F16) return oracle::f16_to_f32(uint16_t(bits));
+  if (dtype == SAMPLER_BF16) bits <<= 16;
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
 }
 
 // Bits that make a row bad, or its element impossible.
@@ -75,6 +60,7 @@ class Builder {
   explicit Builder(Call *call)
       : call_(*call),
         case_(call->case_),
+        fixed_(call->fixed_),
         structs_(call->structs_),
         structure_(case_.seed * 1000003 + uint64_t(case_.operation)),
         layout_(case_.layout * 1000033 + case_.seed),
@@ -91,9 +77,8 @@ class Builder {
  private:
   // How an input array gets its content.
   struct Fill {
-    void (Builder::*how)(const Fill &);
-    size_t array;
-    size_t ids = SIZE_MAX, counts = SIZE_MAX;  // indices of arrays; SIZE_MAX: none
+    void (Builder::*how)(const Fill &) = nullptr;
+    size_t array = SIZE_MAX, ids = SIZE_MAX, counts = SIZE_MAX;  // indices; SIZE_MAX: none
     sampler_dtype dtype = SAMPLER_F32;
     sampler_input_kind kind = SAMPLER_LOGITS;
   };
@@ -112,14 +97,18 @@ class Builder {
 
   float random_temperature(Random *random) {
     if (kind_ == SAMPLER_PROBABILITIES) return random->below(6) == 0 ? 0.0f : 1.0f;
+    if (fixed_.temperature) return *fixed_.temperature;
     return pick({1.0f, 1.0f, 0.8f, 0.8f, 0.3f, 5.0f, 0.0f, 2e-5f, 1e30f, 0.02f, -1.0f}, random);
   }
   int32_t random_top_k(Random *random) {
+    if (fixed_.top_k) return *fixed_.top_k;
+    constexpr int32_t kLargest = std::numeric_limits<int32_t>::max();
     const int32_t n = int32_t(case_.num_cols);
-    return pick<int32_t>({0, 0, 1, 2, 20, 50, 50, 300, 1000, 2048, n / 2, n - 1, n, n + 1, -3},
-                         random);
+    return pick<int32_t>(
+        {0, 0, 1, 2, 20, 50, 50, 300, 1000, 2048, n / 2, n - 1, n, n + 1, -3, kLargest}, random);
   }
   float random_top_p(Random *random) {
+    if (fixed_.top_p) return *fixed_.top_p;
     return pick({1.0f, 0.9f, 0.9f, 0.95f, 0.5f, 0.1f, 0.0f, 1e-7f, 1.0f - 0x1p-24f, -1.0f}, random);
   }
   float random_min_p(Random *random) {
@@ -132,15 +121,15 @@ class Builder {
   bool is_residual() const { return case_.operation == kResidual; }
 
   void decide() {
-    dtype_ = any<sampler_dtype>(3);
-    draft_dtype_ = any<sampler_dtype>(3);
+    dtype_ = fixed_.dtype.value_or(any<sampler_dtype>(3));
+    draft_dtype_ = fixed_.dtype.value_or(any<sampler_dtype>(3));
     kind_ = is_residual() ? SAMPLER_PROBABILITIES : any<sampler_input_kind>(2);
     draft_kind_ = one_in(3) && !is_residual() ? any<sampler_input_kind>(2) : kind_;
     const int64_t cells = case_.num_rows * case_.num_cols;
     num_drafts_ = is_residual() ? 1 : cells > (int64_t(1) << 24) ? 1 : any<int64_t>(5);
     has_draft_ = !one_in(3) && num_drafts_ > 0;
     has_candidates_ = one_in(4) && cells <= (int64_t(1) << 24) && !is_residual();
-    has_counts_ = has_candidates_ ? !one_in(4) : one_in(5) && !is_residual();
+    has_counts_ = has_candidates_ ? !one_in(4) : one_in(5) && !is_residual() && !fixed_.row_kind;
     candidate_id_type_ = any<sampler_id_type>(2);
     token_id_type_ = any<sampler_id_type>(2);
     output_dtype_ = one_in(2) ? SAMPLER_F32 : dtype_;
@@ -191,7 +180,7 @@ class Builder {
     add_rows("input", &args->input, dtype_, kind_, case_.num_rows);
     add_slots(&args->slots, &args->num_slots);
     add_parameters(true);
-    if (kind_ == SAMPLER_LOGITS) args->output_kind = one_in(3);
+    if (kind_ == SAMPLER_LOGITS) args->output_kind = any<int>(2);
     args->output_dtype = output_dtype_;
     args->output_stride = add_output_rows(&args->output);
     add_output("out_kept_counts", &args->out_kept_counts, 4, case_.num_rows);
@@ -201,8 +190,9 @@ class Builder {
   void build_select(sampler_select_args *args) {
     args->struct_size = sizeof *args;
     add_rows("input", &args->input, dtype_, kind_, case_.num_rows);
+    const int64_t most = std::min<int64_t>(case_.num_cols, 4500);
     args->num_selected =
-        std::min<int64_t>(case_.num_cols, pick<int64_t>({1, 2, 20, 50, 1000, 2049}, &structure_));
+        std::min<int64_t>(most, pick<int64_t>({1, 2, 20, 50, 1000, 2048, 2049, most}, &structure_));
     if (one_in(2)) {
       add_parameter("selected_counts", &args->selected_counts, 4, case_.num_rows,
                     &Builder::fill_top_ks);
@@ -220,10 +210,10 @@ class Builder {
     args->struct_size = sizeof *args;
     const int64_t n = case_.num_rows, positions = num_drafts_ + 1;
     args->num_drafts = num_drafts_;
-    add_rows("target", &args->target, dtype_, kind_, n * positions);
+    target_ = add_rows("target", &args->target, dtype_, kind_, n * positions);
     args->target_sequence_stride = sequence_stride(args->target, positions);
     if (has_draft_) {
-      add_rows("draft", &args->draft, draft_dtype_, draft_kind_, n * num_drafts_);
+      draft_ = add_rows("draft", &args->draft, draft_dtype_, draft_kind_, n * num_drafts_);
       args->draft_sequence_stride = sequence_stride(args->draft, num_drafts_);
     }
     args->token_id_type = token_id_type_;
@@ -245,10 +235,10 @@ class Builder {
 
   void build_residual(sampler_residual_args *args) {
     args->struct_size = sizeof *args;
-    add_rows("target", &args->target, dtype_, kind_, case_.num_rows);
+    target_ = add_rows("target", &args->target, dtype_, kind_, case_.num_rows);
     args->token_id_type = token_id_type_;
     if (has_draft_) {
-      add_rows("draft", &args->draft, draft_dtype_, draft_kind_, case_.num_rows);
+      draft_ = add_rows("draft", &args->draft, draft_dtype_, draft_kind_, case_.num_rows);
     } else {
       add_input("draft_token_ids", &args->draft_token_ids, size_of_id(token_id_type_),
                 case_.num_rows, &Builder::fill_draft_token_ids);
@@ -263,7 +253,7 @@ class Builder {
   // `pointer` is the member of structs_ that will point to it.
   Array *add(const std::string &name, const void *pointer, size_t element, int64_t num_cols,
              int64_t stride, int64_t num_rows) {
-    end_ = (end_ + kGapBytes + kAlignment - 1) / kAlignment * kAlignment;
+    end_ = (end_ + kGapBytes + kArrayAlignment - 1) / kArrayAlignment * kArrayAlignment;
     end_ += layout_.below(16) * element;  // aligned for its element type, not more
     const size_t offset = size_t(static_cast<const unsigned char *>(pointer) -
                                  reinterpret_cast<const unsigned char *>(&structs_));
@@ -307,7 +297,7 @@ class Builder {
   }
 
   // Rows, and where they are candidate lists, their ids; their lengths, where they differ.
-  void add_rows(const std::string &name, sampler_rows *rows, sampler_dtype dtype,
+  Fill add_rows(const std::string &name, sampler_rows *rows, sampler_dtype dtype,
                 sampler_input_kind kind, int64_t num_rows) {
     rows->num_rows = num_rows;
     rows->num_cols = case_.num_cols;
@@ -331,6 +321,7 @@ class Builder {
       fill.counts = last_array();
     }
     fills_.push_back(fill);
+    return fill;
   }
 
   // Rows are contiguous: that, or the 0 that says it.
@@ -346,7 +337,7 @@ class Builder {
     add_input("slots", slots, 4, case_.num_rows, &Builder::fill_slots);
   }
 
-  // Of the filters any, as one value or by slot.
+  // Of the filters mostly some, as one value or by slot.
   void add_parameters(bool has_filters) {
     sampler_params &params = structs_.params = sampler_params_default();
     sampler_row_params &arrays = structs_.row_params = {};
@@ -362,12 +353,12 @@ class Builder {
     params.top_p_ties = any<int>(2);
     params.filter_order = any<int>(3);
     params.temperature_order = any<int>(2);
-    const int filters = has_filters ? any<int>(8) : 0;
-    if (filters & 1) {
+    const int filters = has_filters ? any<int>(8) | any<int>(8) : 0;
+    if ((filters & 1) || (has_filters && fixed_.top_k)) {
       params.top_k = random_top_k(&structure_);
       add_one("row_params.top_k", &arrays.top_k, &Builder::fill_top_ks);
     }
-    if (filters & 2) {
+    if ((filters & 2) || (has_filters && fixed_.top_p)) {
       params.top_p = random_top_p(&structure_);
       add_one("row_params.top_p", &arrays.top_p, &Builder::fill_top_ps);
     }
@@ -456,11 +447,16 @@ class Builder {
     fill_each<int32_t>(fill,
                        [this] { return int32_t(content_.below(size_t(num_drafts_) + 3)) - 1; });
   }
+  // Drafts that have a chance: mostly the likeliest of the drafter or the target.
   void fill_draft_token_ids(const Fill &fill) {
-    const auto make = [this] {
-      return content_.below(10) == 0
-                 ? pick<int64_t>({-1, case_.num_cols, kMaxVocabulary}, &content_)
-                 : int64_t(content_.below(size_t(case_.num_cols)));
+    int64_t row = 0;
+    const auto make = [this, &row]() -> int64_t {
+      const int64_t draft_row = row++;
+      const size_t choice = content_.below(10);
+      if (choice == 0) return pick<int64_t>({-1, case_.num_cols, kMaxVocabulary}, &content_);
+      if (choice < 4) return int64_t(content_.below(size_t(case_.num_cols)));
+      if (choice < 7 && has_draft_) return likeliest(draft_, draft_row);
+      return likeliest(target_, target_row(draft_row));
     };
     if (call_.arrays_[fill.array].row_bytes == 8) {
       fill_each<int64_t>(fill, make);
@@ -469,31 +465,61 @@ class Builder {
     }
   }
 
+  // The position of a draft's row among the target's rows.
+  int64_t target_row(int64_t draft_row) const {
+    const int64_t positions = is_verify() ? num_drafts_ + 1 : 1;
+    return draft_row / num_drafts_ * positions + draft_row % num_drafts_;
+  }
+
+  int64_t likeliest(const Fill &fill, int64_t row) {
+    int64_t best = 0;
+    float most = -std::numeric_limits<float>::infinity();
+    for (int64_t i = 0; i < case_.num_cols; ++i) {
+      const float value = value_of(row_of(fill.array, row), fill.dtype, i);
+      if (value > most) best = i, most = value;
+    }
+    if (fill.ids == SIZE_MAX) return best;
+    int64_t id = 0;
+    const size_t size = size_of_id(candidate_id_type_);
+    std::memcpy(&id, row_of(fill.ids, row) + size_t(best) * size, size);  // little endian
+    return id;
+  }
+
+  void copy_row(const Fill &from, int64_t from_row, const Fill &fill, int64_t row) {
+    const auto copy = [&](size_t from_array, size_t array) {
+      std::memcpy(row_of(array, row), row_of(from_array, from_row), call_.arrays_[array].row_bytes);
+    };
+    copy(from.array, fill.array);
+    if (fill.ids != SIZE_MAX) copy(from.ids, fill.ids);
+  }
+
+  // Now and then the drafter is as good as the target.
   void fill_rows(const Fill &fill) {
     const Array array = call_.arrays_[fill.array];
+    const bool is_draft = has_draft_ && fill.array == draft_.array;
+    const bool may_copy = is_draft && draft_dtype_ == dtype_ && draft_kind_ == kind_;
     const int64_t num_unique =
         std::clamp<int64_t>(kUniqueElements / case_.num_cols, 1, array.num_rows);
     for (int64_t row = 0; row < array.num_rows; ++row) {
       const int64_t from = int64_t(content_.below(size_t(num_unique)));
-      if (row < num_unique) {
+      if (row >= num_unique) {
+        copy_row(fill, from, fill, row);
+      } else if (may_copy && content_.below(4) == 0) {
+        copy_row(target_, target_row(row), fill, row);
+      } else {
         fill_row(fill, row);
         if (fill.ids != SIZE_MAX) fill_ids(fill, row);
-      } else {
-        std::memcpy(row_of(fill.array, row), row_of(fill.array, from), array.row_bytes);
-        if (fill.ids != SIZE_MAX) {
-          std::memcpy(row_of(fill.ids, row), row_of(fill.ids, from),
-                      call_.arrays_[fill.ids].row_bytes);
-        }
       }
     }
     for (int64_t row = 0; row < array.num_rows; ++row) {
       if (fill.counts != SIZE_MAX) fill_count(fill, row);
-      if (content_.below(16) == 0) spoil_row(fill, row);
+      if (content_.below(16) == 0 && !fixed_.row_kind) spoil_row(fill, row);
     }
   }
 
   void fill_row(const Fill &fill, int64_t row) {
-    const auto kind = RowKind(content_.below(size_t(RowKind::kNumKinds)));
+    const auto drawn = RowKind(content_.below(size_t(RowKind::kNumKinds)));
+    const RowKind kind = fixed_.row_kind.value_or(drawn);
     std::vector<float> values =
         oracle_test::make_logits(kind, size_t(case_.num_cols), fill.dtype, &content_);
     if (fill.kind == SAMPLER_PROBABILITIES) {
@@ -525,7 +551,7 @@ class Builder {
     const int32_t n = int32_t(case_.num_cols);
     const int32_t count = content_.below(2) == 0 ? n : int32_t(content_.below(size_t(n) + 1));
     const int32_t bad = pick({-1, n + 1}, &content_);
-    const int32_t value = content_.below(20) == 0 ? bad : count;
+    const int32_t value = content_.below(20) == 0 && !fixed_.row_kind ? bad : count;
     std::memcpy(row_of(fill.counts, row), &value, sizeof value);
   }
 
@@ -541,6 +567,7 @@ class Builder {
 
   Call &call_;
   const Case case_;
+  const Fixed fixed_;
   Structs &structs_;
   Random structure_, layout_, content_;
   sampler_dtype dtype_, draft_dtype_, output_dtype_;
@@ -550,10 +577,12 @@ class Builder {
   int64_t num_drafts_, num_slots_ = 0, num_input_rows_ = 0;
   size_t end_ = 0;
   std::vector<Fill> fills_;
+  Fill target_, draft_;
 };
 
 const char *name(Operation operation) {
-  return kFunctions[operation].name;
+  const char *const names[kNumOperations] = {"sample", "filter", "select", "verify", "residual"};
+  return names[operation];
 }
 
 std::string to_text(const Case &which) {
@@ -580,15 +609,15 @@ bool from_text(const std::string &text, Case *out) {
   return false;
 }
 
-Call::Call(const Case &which) : case_(which), description_(to_text(which)) {
+Call::Call(const Case &which, const Fixed &fixed)
+    : case_(which), fixed_(fixed), description_(to_text(which)) {
   Builder(this);
 }
 
-void Call::bind(const void *base, const void *parameters, Structs *out) const {
+void Call::bind(const Address &address, Structs *out) const {
   *out = structs_;
   for (const Array &array : arrays_) {
-    const void *memory = array.is_parameter ? parameters : base;
-    const void *begin = static_cast<const unsigned char *>(memory) + array.begin;
+    const void *begin = address(array);
     std::memcpy(reinterpret_cast<unsigned char *>(out) + array.pointer, &begin, sizeof begin);
   }
   const auto set_parameters = [&](auto *args) {
@@ -598,107 +627,6 @@ void Call::bind(const void *base, const void *parameters, Structs *out) const {
   if (case_.operation == kSample) set_parameters(&out->args.sample);
   if (case_.operation == kFilter) set_parameters(&out->args.filter);
   if (case_.operation == kVerify) set_parameters(&out->args.verify);
-}
-
-size_t Call::workspace_bytes(sampler_t sampler) const {
-  size_t bytes = 0;
-  Structs structs;
-  bind(memory_.data(), memory_.data(), &structs);
-  const Function &function = kFunctions[case_.operation];
-  if (function.workspace_size(sampler, structs, &bytes) != SAMPLER_OK) {
-    fail("workspace_size of " + description_);
-  }
-  return bytes;
-}
-
-void Call::run(sampler_t sampler, void *base, const void *parameters, sampler_stream stream,
-               void *workspace, size_t workspace_bytes) const {
-  Structs structs;
-  bind(base, parameters, &structs);
-  // All arguments begin with the size and `exec`.
-  structs.args.sample.exec = {stream, workspace, workspace_bytes};
-  if (kFunctions[case_.operation].run(sampler, structs) != SAMPLER_OK) fail(description_);
-}
-
-void Call::run(sampler_t cpu_sampler) {
-  std::vector<unsigned char> workspace(workspace_bytes(cpu_sampler));
-  run(cpu_sampler, memory_.data(), memory_.data(), nullptr,
-      workspace.empty() ? nullptr : workspace.data(), workspace.size());
-}
-
-namespace {
-
-const unsigned char *row_of(const Call &call, const Array &array, int64_t row) {
-  return call.memory().data() + array.begin + size_t(row) * array.stride_bytes;
-}
-
-std::string hex(const unsigned char *bytes, size_t at, size_t end) {
-  std::string text;
-  char digits[4];
-  for (size_t i = at / 8 * 8; i < std::min(at / 8 * 8 + 8, end); ++i) {
-    std::snprintf(digits, sizeof digits, "%02x", bytes[i]);
-    text += digits;
-  }
-  return text;
-}
-
-std::optional<std::string> difference(const Call &expected, const Array &a, const Call &actual,
-                                      const Array &b) {
-  int64_t num_bad_rows = 0;
-  std::string first;
-  for (int64_t row = 0; row < a.num_rows; ++row) {
-    const unsigned char *x = row_of(expected, a, row), *y = row_of(actual, b, row);
-    if (std::memcmp(x, y, a.row_bytes) == 0) continue;
-    if (num_bad_rows++ > 0) continue;
-    const size_t at = size_t(std::mismatch(x, x + a.row_bytes, y).first - x);
-    first = "row " + std::to_string(row) + " byte " + std::to_string(at) + " of " +
-            std::to_string(a.row_bytes) + ": " + hex(y, at, a.row_bytes) + ", expected " +
-            hex(x, at, a.row_bytes);
-  }
-  if (num_bad_rows == 0) return std::nullopt;
-  return a.name + " differs in " + std::to_string(num_bad_rows) + " of " +
-         std::to_string(a.num_rows) + " rows, first in " + first;
-}
-
-bool all_bytes_are(unsigned char value, const unsigned char *begin, const unsigned char *end) {
-  return begin >= end ||
-         (*begin == value && std::memcmp(begin, begin + 1, size_t(end - begin) - 1) == 0);
-}
-
-// What was written beside the arrays, and into the padding of their rows.
-std::optional<std::string> overrun(const Call &call) {
-  const unsigned char *begin = call.memory().data();
-  const unsigned char *gap = begin;
-  for (const Array &array : call.arrays()) {
-    if (!all_bytes_are(kInputGap, gap, begin + array.begin)) {
-      return "bytes before " + array.name + " were written";
-    }
-    gap = begin + array.begin + size_t(array.num_rows) * array.stride_bytes;
-    const unsigned char fill = array.is_output ? kOutputGap : kInputGap;
-    for (int64_t row = 0; row < array.num_rows && array.stride_bytes > array.row_bytes; ++row) {
-      const unsigned char *at = row_of(call, array, row);
-      if (!all_bytes_are(fill, at + array.row_bytes, at + array.stride_bytes)) {
-        return "padding of row " + std::to_string(row) + " of " + array.name + " was written";
-      }
-    }
-  }
-  if (all_bytes_are(kInputGap, gap, begin + call.memory().size())) return std::nullopt;
-  return "bytes after the last array were written";
-}
-
-}  // namespace
-
-std::vector<std::string> differences(const Call &expected, const Call &actual) {
-  std::vector<std::string> result;
-  for (size_t i = 0; i < expected.arrays().size(); ++i) {
-    const auto line = difference(expected, expected.arrays()[i], actual, actual.arrays()[i]);
-    if (line) result.push_back(*line);
-  }
-  for (const Call *call : {&expected, &actual}) {
-    const auto line = overrun(*call);
-    if (line) result.push_back(*line);
-  }
-  return result;
 }
 
 }  // namespace test_support

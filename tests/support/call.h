@@ -1,13 +1,18 @@
-// Random calls of every operation as one block of bytes: copied to a device and run there, it must
-// equal, byte for byte, what the CPU made of it.
+// Random calls of every operation as one block of bytes, from which every suite of random calls
+// takes its own: copied to a device and run there, it must equal, byte for byte, what the CPU made
+// of it.
 #pragma once
 
 #include <sampler/sampler.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "rows.h"
 
 namespace test_support {
 
@@ -27,6 +32,16 @@ struct Case {
   uint64_t layout = 0;   // strides and alignment
 };
 
+// What is not drawn: types and parameters of all rows. Rows whose kind is fixed are good ones, and
+// have all columns unless they are candidate lists.
+struct Fixed {
+  std::optional<oracle_test::RowKind> row_kind;
+  std::optional<sampler_dtype> dtype;
+  std::optional<float> temperature;  // of logits
+  std::optional<int32_t> top_k;
+  std::optional<float> top_p;
+};
+
 std::string to_text(const Case &which);
 bool from_text(const std::string &text, Case *out);
 
@@ -43,6 +58,15 @@ struct Structs {
   } args;
 };
 
+// Bytes between arrays, and in the padding of rows: NaN, or an invalid id, where a call would read
+// it.
+constexpr unsigned char kInputGap = 0xFF;
+// Of outputs before the call, and in the padding of their rows.
+constexpr unsigned char kOutputGap = 0xC5;
+
+// Arrays begin up to 15 elements after a multiple of so many bytes.
+constexpr size_t kArrayAlignment = 256;
+
 // An array of a call, inside the call's memory.
 struct Array {
   std::string name;
@@ -56,7 +80,7 @@ struct Array {
 
 class Call {
  public:
-  explicit Call(const Case &which);
+  explicit Call(const Case &which, const Fixed &fixed = {});
 
   const Case &source() const { return case_; }
   const std::string &description() const { return description_; }
@@ -66,32 +90,19 @@ class Call {
   std::vector<unsigned char> &memory() { return memory_; }
   const std::vector<unsigned char> &memory() const { return memory_; }
 
-  // Bytes of workspace that the call needs.
-  size_t workspace_bytes(sampler_t sampler) const;
-
-  // Runs the call on a copy of the memory at `base`, but with its numbers per slot where
-  // `parameters` has a copy. Throws when the library refuses it.
-  void run(sampler_t sampler, void *base, const void *parameters, sampler_stream stream,
-           void *workspace, size_t workspace_bytes) const;
-
-  // Runs it on this memory, in host memory.
-  void run(sampler_t cpu_sampler);
+  // The structs, with each array at the address that is told for it.
+  using Address = std::function<const void *(const Array &)>;
+  void bind(const Address &address, Structs *out) const;
 
  private:
   friend class Builder;
 
-  // Sets the pointers.
-  void bind(const void *base, const void *parameters, Structs *out) const;
-
   Case case_;
+  Fixed fixed_;
   std::string description_;
   std::vector<Array> arrays_;
   Structs structs_ = {};  // pointers unset
   std::vector<unsigned char> memory_;
 };
-
-// What differs between calls of the same arrays, apart from strides and alignment; and what was
-// written outside of outputs. One line an array at most.
-std::vector<std::string> differences(const Call &expected, const Call &actual);
 
 }  // namespace test_support
