@@ -33,21 +33,11 @@ size_t size_of_id(sampler_id_type type) {
   return type == SAMPLER_ID_I32 ? 4 : 8;
 }
 
-float value_of(const unsigned char *row, sampler_dtype dtype, int64_t element) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, row + size_t(element) * size_of(dtype), size_of(dtype));  // little endian
-  if (dtype == SAMPLER_F16) return oracle::f16_to_f32(uint16_t(bits));
-  if (dtype == SAMPLER_BF16) bits <<= 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-// Bits that make a row bad, or its element impossible.
-uint32_t bad_bits(sampler_dtype dtype, sampler_input_kind kind, Random *random) {
-  constexpr uint32_t kF32[] = {0x7FC00000, 0x7F800000, 0xFF800000, 0xBF800000};
-  constexpr uint32_t kF16[] = {0x7E00, 0x7C00, 0xFC00, 0xBC00};
-  const size_t which = random->below(kind == SAMPLER_LOGITS ? 3 : 4);
+// Elements that make a row bad, or are impossible, as bits.
+enum Special : size_t { kNaN, kInfinity, kMinusInfinity, kMinusOne, kZero };
+uint32_t special_bits(sampler_dtype dtype, size_t which) {
+  constexpr uint32_t kF32[] = {0x7FC00000, 0x7F800000, 0xFF800000, 0xBF800000, 0};
+  constexpr uint32_t kF16[] = {0x7E00, 0x7C00, 0xFC00, 0xBC00, 0};
   if (dtype == SAMPLER_F16) return kF16[which];
   return dtype == SAMPLER_F32 ? kF32[which] : kF32[which] >> 16;
 }
@@ -66,7 +56,10 @@ class Builder {
         layout_(case_.layout * 1000033 + case_.seed),
         content_(case_.content * 1000037 + case_.seed) {
     decide();
-    build();
+    visit_args(case_.operation, structs_, [&](auto &args) {
+      args.struct_size = sizeof args;
+      build(&args);
+    });
     call_.memory_.assign(end_ + kGapBytes, kInputGap);
     for (const Array &array : call_.arrays_) {
       if (array.is_output) fill_output(array);
@@ -128,35 +121,20 @@ class Builder {
     const int64_t cells = case_.num_rows * case_.num_cols;
     num_drafts_ = is_residual() ? 1 : cells > (int64_t(1) << 24) ? 1 : any<int64_t>(5);
     has_draft_ = !one_in(3) && num_drafts_ > 0;
-    has_candidates_ = one_in(4) && cells <= (int64_t(1) << 24) && !is_residual();
-    has_counts_ = has_candidates_ ? !one_in(4) : one_in(5) && !is_residual() && !fixed_.row_kind;
+    const bool has_lengths = !is_residual() && !fixed_.by_row;
+    has_candidates_ = one_in(4) && cells <= (int64_t(1) << 24) && has_lengths;
+    has_counts_ = has_candidates_ ? !one_in(4) : one_in(5) && has_lengths && !fixed_.row_kind;
     candidate_id_type_ = any<sampler_id_type>(2);
     token_id_type_ = any<sampler_id_type>(2);
     output_dtype_ = one_in(2) ? SAMPLER_F32 : dtype_;
   }
 
-  void build() {
-    switch (case_.operation) {
-      case kSample:
-        return build_sample(&structs_.args.sample);
-      case kFilter:
-        return build_filter(&structs_.args.filter);
-      case kSelect:
-        return build_select(&structs_.args.select);
-      case kVerify:
-        return build_verify(&structs_.args.verify);
-      case kResidual:
-        return build_residual(&structs_.args.residual);
-    }
-  }
-
   // ---- The calls ----------------------------------------------------------------------------
 
-  void build_sample(sampler_sample_args *args) {
-    args->struct_size = sizeof *args;
+  void build(sampler_sample_args *args) {
     const int64_t n = case_.num_rows;
     num_input_rows_ = n;
-    if (one_in(3)) {
+    if (one_in(3) && !fixed_.by_row) {
       num_input_rows_ = 1 + int64_t(structure_.below(size_t(n)));
       args->num_row_indices = n;
       add_input("row_indices", &args->row_indices, 4, n, &Builder::fill_row_indices);
@@ -175,8 +153,7 @@ class Builder {
     add_output("out_row_status", &args->out_row_status, 4, n);
   }
 
-  void build_filter(sampler_filter_args *args) {
-    args->struct_size = sizeof *args;
+  void build(sampler_filter_args *args) {
     add_rows("input", &args->input, dtype_, kind_, case_.num_rows);
     add_slots(&args->slots, &args->num_slots);
     add_parameters(true);
@@ -187,8 +164,7 @@ class Builder {
     add_output("out_row_status", &args->out_row_status, 4, case_.num_rows);
   }
 
-  void build_select(sampler_select_args *args) {
-    args->struct_size = sizeof *args;
+  void build(sampler_select_args *args) {
     add_rows("input", &args->input, dtype_, kind_, case_.num_rows);
     const int64_t most = std::min<int64_t>(case_.num_cols, 4500);
     args->num_selected =
@@ -206,8 +182,7 @@ class Builder {
     add_output("out_row_status", &args->out_row_status, 4, case_.num_rows);
   }
 
-  void build_verify(sampler_verify_args *args) {
-    args->struct_size = sizeof *args;
+  void build(sampler_verify_args *args) {
     const int64_t n = case_.num_rows, positions = num_drafts_ + 1;
     args->num_drafts = num_drafts_;
     target_ = add_rows("target", &args->target, dtype_, kind_, n * positions);
@@ -233,8 +208,7 @@ class Builder {
     add_output("out_row_status", &args->out_row_status, 4, n);
   }
 
-  void build_residual(sampler_residual_args *args) {
-    args->struct_size = sizeof *args;
+  void build(sampler_residual_args *args) {
     target_ = add_rows("target", &args->target, dtype_, kind_, case_.num_rows);
     args->token_id_type = token_id_type_;
     if (has_draft_) {
@@ -331,7 +305,7 @@ class Builder {
 
   void add_slots(const int32_t *const *slots, int64_t *num_slots) {
     num_slots_ = case_.num_rows;
-    if (!one_in(3)) return;
+    if (!one_in(3) || fixed_.by_row) return;
     num_slots_ = 1 + int64_t(structure_.below(size_t(2 * case_.num_rows)));
     *num_slots = num_slots_;
     add_input("slots", slots, 4, case_.num_rows, &Builder::fill_slots);
@@ -342,7 +316,7 @@ class Builder {
     sampler_params &params = structs_.params = sampler_params_default();
     sampler_row_params &arrays = structs_.row_params = {};
     arrays.struct_size = sizeof arrays;
-    const bool by_slot = one_in(2);
+    const bool by_slot = one_in(2) || fixed_.by_row;
     const auto add_one = [&](const char *name, const void *array,
                              void (Builder::*how)(const Fill &)) {
       if (by_slot) add_parameter(name, array, 4, num_slots_, how);
@@ -371,12 +345,12 @@ class Builder {
   void add_random(sampler_random *random) {
     random->seed = structure_.word();
     random->offset = structure_.word();
-    if (!one_in(3)) {
-      random->num_seeds = one_in(2) ? 1 : num_slots_;
+    if (!one_in(3) || fixed_.by_row) {
+      random->num_seeds = one_in(2) && !fixed_.by_row ? 1 : num_slots_;
       add_parameter("random.seeds", &random->seeds, 8, random->num_seeds, &Builder::fill_words);
     }
-    if (!one_in(3)) {
-      random->num_offsets = one_in(2) ? 1 : num_slots_;
+    if (!one_in(3) || fixed_.by_row) {
+      random->num_offsets = one_in(2) && !fixed_.by_row ? 1 : num_slots_;
       add_parameter("random.offsets", &random->offsets, 8, random->num_offsets,
                     &Builder::fill_words);
     }
@@ -449,11 +423,12 @@ class Builder {
   }
   // Drafts that have a chance: mostly the likeliest of the drafter or the target.
   void fill_draft_token_ids(const Fill &fill) {
+    const int64_t first_no_column = fixed_.by_row ? -1 : case_.num_cols;
     int64_t row = 0;
-    const auto make = [this, &row]() -> int64_t {
+    const auto make = [&]() -> int64_t {
       const int64_t draft_row = row++;
       const size_t choice = content_.below(10);
-      if (choice == 0) return pick<int64_t>({-1, case_.num_cols, kMaxVocabulary}, &content_);
+      if (choice == 0) return pick<int64_t>({-1, kMaxVocabulary, first_no_column}, &content_);
       if (choice < 4) return int64_t(content_.below(size_t(case_.num_cols)));
       if (choice < 7 && has_draft_) return likeliest(draft_, draft_row);
       return likeliest(target_, target_row(draft_row));
@@ -493,7 +468,7 @@ class Builder {
     if (fill.ids != SIZE_MAX) copy(from.ids, fill.ids);
   }
 
-  // Now and then the drafter is as good as the target.
+  // Now and then a row is an earlier one, or the drafter as good as the target.
   void fill_rows(const Fill &fill) {
     const Array array = call_.arrays_[fill.array];
     const bool is_draft = has_draft_ && fill.array == draft_.array;
@@ -501,8 +476,8 @@ class Builder {
     const int64_t num_unique =
         std::clamp<int64_t>(kUniqueElements / case_.num_cols, 1, array.num_rows);
     for (int64_t row = 0; row < array.num_rows; ++row) {
-      const int64_t from = int64_t(content_.below(size_t(num_unique)));
-      if (row >= num_unique) {
+      const int64_t from = int64_t(content_.below(size_t(std::min(row + 1, num_unique))));
+      if (row >= num_unique || (from < row && content_.below(6) == 0)) {
         copy_row(fill, from, fill, row);
       } else if (may_copy && content_.below(4) == 0) {
         copy_row(target_, target_row(row), fill, row);
@@ -561,8 +536,14 @@ class Builder {
       put_id(fill, row, at, pick<int64_t>({-1, kMaxVocabulary, 0}, &content_));
       return;
     }
-    const uint32_t bits = bad_bits(fill.dtype, fill.kind, &content_);
-    std::memcpy(row_of(fill.array, row) + at * size_of(fill.dtype), &bits, size_of(fill.dtype));
+    const bool is_logits = fill.kind == SAMPLER_LOGITS;
+    const bool is_empty = content_.below(4) == 0;
+    const size_t drawn = content_.below(is_logits ? kMinusOne : kZero);
+    const size_t impossible = is_logits ? kMinusInfinity : kZero;
+    const uint32_t bits = special_bits(fill.dtype, is_empty ? impossible : drawn);
+    for (size_t i = is_empty ? 0 : at; i < (is_empty ? n : at + 1); ++i) {
+      std::memcpy(row_of(fill.array, row) + i * size_of(fill.dtype), &bits, size_of(fill.dtype));
+    }
   }
 
   Call &call_;
@@ -579,6 +560,17 @@ class Builder {
   std::vector<Fill> fills_;
   Fill target_, draft_;
 };
+
+float value_of(const void *values, sampler_dtype dtype, int64_t element) {
+  const unsigned char *bytes = static_cast<const unsigned char *>(values);
+  uint32_t bits = 0;
+  std::memcpy(&bits, bytes + size_t(element) * size_of(dtype), size_of(dtype));  // little endian
+  if (dtype == SAMPLER_F16) return oracle::f16_to_f32(uint16_t(bits));
+  if (dtype == SAMPLER_BF16) return oracle::bf16_to_f32(uint16_t(bits));
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
 
 const char *name(Operation operation) {
   const char *const names[kNumOperations] = {"sample", "filter", "select", "verify", "residual"};

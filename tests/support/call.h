@@ -40,7 +40,13 @@ struct Fixed {
   std::optional<float> temperature;  // of logits
   std::optional<int32_t> top_k;
   std::optional<float> top_p;
+  // Each row has all columns, a draft's and a target's position of its own, and numbers of its own
+  // in arrays: no lists, lengths, row_indices or slots.
+  bool by_row = false;
 };
+
+// An element of an array, widened.
+float value_of(const void *values, sampler_dtype dtype, int64_t element);
 
 std::string to_text(const Case &which);
 bool from_text(const std::string &text, Case *out);
@@ -57,6 +63,23 @@ struct Structs {
     sampler_residual_args residual;
   } args;
 };
+
+// f(arguments) of the operation.
+template <class AnyStructs, class F>
+auto visit_args(Operation operation, AnyStructs &structs, const F &f) {
+  switch (operation) {
+    case kSample:
+      return f(structs.args.sample);
+    case kFilter:
+      return f(structs.args.filter);
+    case kSelect:
+      return f(structs.args.select);
+    case kVerify:
+      return f(structs.args.verify);
+    default:
+      return f(structs.args.residual);
+  }
+}
 
 // Bytes between arrays, and in the padding of rows: NaN, or an invalid id, where a call would read
 // it.

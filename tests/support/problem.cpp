@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <type_traits>
 
 #include "capi/requests.h"
 
@@ -17,22 +18,6 @@ namespace {
 
 constexpr unsigned char kCanary = 0xC5;
 constexpr size_t kCanaryBytes = 16;
-
-const sampler_sample_args &args_of(const Structs &structs, const SampleRequest *) {
-  return structs.args.sample;
-}
-const sampler_filter_args &args_of(const Structs &structs, const RowsRequest *) {
-  return structs.args.filter;
-}
-const sampler_select_args &args_of(const Structs &structs, const SelectRequest *) {
-  return structs.args.select;
-}
-const sampler_verify_args &args_of(const Structs &structs, const ChainRequest *) {
-  return structs.args.verify;
-}
-const sampler_residual_args &args_of(const Structs &structs, const ResidualRequest *) {
-  return structs.args.residual;
-}
 
 // Blocks of an array of its own begin at a multiple of 16 bytes, and it after so many bytes: it is
 // aligned as in the call's memory.
@@ -95,7 +80,12 @@ Outputs Problem::bind_outputs(Request *request) const {
       &structs);
   const sampler_status status = capi::enter(capi::Log(), [&](capi::Entry &entry) {
     capi::Check check(entry);
-    *request = capi::to_request(check, args_of(structs, request), bad_row_token_);
+    visit_args(case_.operation, structs, [&](const auto &args) {
+      using Made = decltype(capi::to_request(check, args, bad_row_token_));
+      if constexpr (std::is_same_v<Made, Request>) {
+        *request = capi::to_request(check, args, bad_row_token_);
+      }
+    });
     check.overlaps();
     return check.status();
   });
