@@ -91,7 +91,8 @@ class Builder {
   float random_temperature(Random *random) {
     if (kind_ == SAMPLER_PROBABILITIES) return random->below(6) == 0 ? 0.0f : 1.0f;
     if (fixed_.temperature) return *fixed_.temperature;
-    return pick({1.0f, 1.0f, 0.8f, 0.8f, 0.3f, 5.0f, 0.0f, 2e-5f, 1e30f, 0.02f, -1.0f}, random);
+    return pick({1.0f, 1.0f, 0.8f, 0.8f, 0.3f, 5.0f, 0.0f, 1e-5f, 2e-5f, 1e30f, 0.02f, -1.0f},
+                random);
   }
   int32_t random_top_k(Random *random) {
     if (fixed_.top_k) return *fixed_.top_k;
@@ -121,12 +122,18 @@ class Builder {
     const int64_t cells = case_.num_rows * case_.num_cols;
     num_drafts_ = is_residual() ? 1 : cells > (int64_t(1) << 24) ? 1 : any<int64_t>(5);
     has_draft_ = !one_in(3) && num_drafts_ > 0;
-    const bool has_lengths = !is_residual() && !fixed_.by_row;
-    has_candidates_ = one_in(4) && cells <= (int64_t(1) << 24) && has_lengths;
-    has_counts_ = has_candidates_ ? !one_in(4) : one_in(5) && has_lengths && !fixed_.row_kind;
+    decide_lists();
     candidate_id_type_ = any<sampler_id_type>(2);
     token_id_type_ = any<sampler_id_type>(2);
     output_dtype_ = one_in(2) ? SAMPLER_F32 : dtype_;
+  }
+
+  // Whether rows are candidate lists, and whether they differ in length.
+  void decide_lists() {
+    const bool may_have = !is_residual() && !fixed_.by_row;
+    const bool is_large = case_.num_rows * case_.num_cols > (int64_t(1) << 24);
+    has_candidates_ = one_in(4) && may_have && !is_large;
+    has_counts_ = has_candidates_ ? !one_in(4) : one_in(5) && may_have && !fixed_.row_kind;
   }
 
   // ---- The calls ----------------------------------------------------------------------------
@@ -188,6 +195,7 @@ class Builder {
     target_ = add_rows("target", &args->target, dtype_, kind_, n * positions);
     args->target_sequence_stride = sequence_stride(args->target, positions);
     if (has_draft_) {
+      if (one_in(3)) decide_lists();  // else as the target's
       draft_ = add_rows("draft", &args->draft, draft_dtype_, draft_kind_, n * num_drafts_);
       args->draft_sequence_stride = sequence_stride(args->draft, num_drafts_);
     }
@@ -311,7 +319,8 @@ class Builder {
     add_input("slots", slots, 4, case_.num_rows, &Builder::fill_slots);
   }
 
-  // Of the filters mostly some, as one value or by slot.
+  // Of the filters mostly some, as one value or by slot. Where none may be set, those of a slot
+  // make its rows bad.
   void add_parameters(bool has_filters) {
     sampler_params &params = structs_.params = sampler_params_default();
     sampler_row_params &arrays = structs_.row_params = {};
@@ -327,7 +336,8 @@ class Builder {
     params.top_p_ties = any<int>(2);
     params.filter_order = any<int>(3);
     params.temperature_order = any<int>(2);
-    const int filters = has_filters ? any<int>(8) | any<int>(8) : 0;
+    const bool may_have = has_filters || (by_slot && one_in(4));
+    const int filters = may_have ? any<int>(8) | any<int>(8) : 0;
     if ((filters & 1) || (has_filters && fixed_.top_k)) {
       params.top_k = random_top_k(&structure_);
       add_one("row_params.top_k", &arrays.top_k, &Builder::fill_top_ks);
@@ -472,7 +482,8 @@ class Builder {
   void fill_rows(const Fill &fill) {
     const Array array = call_.arrays_[fill.array];
     const bool is_draft = has_draft_ && fill.array == draft_.array;
-    const bool may_copy = is_draft && draft_dtype_ == dtype_ && draft_kind_ == kind_;
+    const bool may_copy = is_draft && draft_dtype_ == dtype_ && draft_kind_ == kind_ &&
+                          (fill.ids == SIZE_MAX) == (target_.ids == SIZE_MAX);
     const int64_t num_unique =
         std::clamp<int64_t>(kUniqueElements / case_.num_cols, 1, array.num_rows);
     for (int64_t row = 0; row < array.num_rows; ++row) {
