@@ -6,6 +6,7 @@
 #include "capi/busy.h"
 #include "capi/check.h"
 #include "capi/handle_impl.h"
+#include "capi/requests.h"
 #include "cpu/operations.h"
 
 namespace sampler::capi {
@@ -83,10 +84,6 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
   }
 }
 
-// `to_request(check, args, handle)`, checked.
-template <class Request, class Args>
-using ToRequest = Request (*)(Check &, const Args &, const sampler_handle &);
-
 template <class Request>
 void check_and_run(Check &check, const sampler_handle &handle, const Request &request,
                    const sampler_exec &exec) {
@@ -99,8 +96,8 @@ void check_and_run(Check &check, const sampler_handle &handle, const Request &re
 }
 
 // A public operation, by its full call or, in other words for the same arguments, by a simple one.
-template <class Request, class Args>
-sampler_status call(sampler_t handle, const Args *user_args, ToRequest<Request, Args> to_request,
+template <class Args>
+sampler_status call(sampler_t handle, const Args *user_args,
                     Wording wording = Wording::kFull) noexcept {
   return enter(handle, [&](Entry &entry) {
     const Busy busy(&handle->owner);
@@ -112,16 +109,15 @@ sampler_status call(sampler_t handle, const Args *user_args, ToRequest<Request, 
     }
     Args args;
     if (check.read("args", user_args, &args)) {
-      check_and_run(check, *handle, to_request(check, args, *handle), args.exec);
+      check_and_run(check, *handle, to_request(check, args, handle->fallback_token_id), args.exec);
     }
     return check.status();
   });
 }
 
 // The workspace that the call with these arguments needs.
-template <class Request, class Args>
-sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *out_bytes,
-                              ToRequest<Request, Args> to_request) noexcept {
+template <class Args>
+sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *out_bytes) noexcept {
   return enter(handle, [&](Entry &entry) {
     Check arguments(entry);
     arguments.required("out_bytes", out_bytes);
@@ -129,7 +125,7 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     Check shapes(entry, false);
     Args args;
     if (!shapes.read("args", user_args, &args)) return shapes.status();
-    const Request request = to_request(shapes, args, *handle);
+    const auto request = to_request(shapes, args, handle->fallback_token_id);
     if (shapes.ok())
       *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);
     return shapes.status();

@@ -639,13 +639,13 @@ FAULTS = [
     Fault(
         "sequence_stride_unused",
         "a chain's sequences are read as if they were contiguous",
-        [("src/capi/speculative.cpp", "return stride ? stride : contiguous;",
+        [("src/capi/requests.cpp", "return stride ? stride : contiguous;",
           "return contiguous;")],
         [("capi_test", "Chain.SequencesLieApart")]),
     Fault(
         "size_without_the_draft",
         "the size of a workspace is that of a deterministic drafter where the draft has no memory",
-        [("src/capi/speculative.cpp", "if (!rows->values) rows->values = &somewhere;",
+        [("src/capi/requests.cpp", "if (!rows->values) rows->values = &somewhere;",
           "if (!rows->values && somewhere != 0) rows->values = &somewhere;")],
         [("capi_test", "Workspace.SizeNeedsNoArrays")]),
     Fault(

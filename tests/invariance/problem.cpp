@@ -13,97 +13,110 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The contract's hard parameters among ordinary ones.
-const std::vector<float> kTemperatures = {1.0f,  0.7f,  2.0f,  1.3f, 0.0f, -1.0f,
-                                          1e-5f, 2e-5f, 1e-3f, 1e3f, 1e30f};
-const std::vector<float> kTopPs = {0.9f, 0.5f, 0.99f, 0.3f, 0.0f, -1.0f, 1e-7f, 1 - 0x1p-24f, 1.0f};
-const std::vector<float> kMinPs = {0.05f, 0.3f, 1e-4f, 0.0f, -1.0f, 1.0f, 2.0f};
-
-std::int32_t random_top_k(std::size_t num_cols, Random *random) {
-  const auto n = static_cast<std::int32_t>(num_cols);
-  const std::vector<std::int32_t> choices = {
-      0, -5, 1, 2, n - 1, n, n + 1, n / 2, std::numeric_limits<std::int32_t>::max()};
-  return random->pick(choices);
-}
-
-bool has_two_models(Operation operation) {
-  return operation == Operation::kVerify || operation == Operation::kResidual;
-}
-
-sampler_input_kind random_kind(const Problem &problem, Random *random) {
-  if (problem.output_kind == SAMPLER_OUTPUT_VALUES) return SAMPLER_LOGITS;
-  if (problem.operation == Operation::kResidual) return SAMPLER_PROBABILITIES;
-  return static_cast<sampler_input_kind>(random->below(2));
-}
-
-template <class Enum>
-Enum random_enum(int count, Random *random) {
-  return static_cast<Enum>(random->below(static_cast<std::size_t>(count)));
-}
-
-Values random_values(sampler_dtype dtype, sampler_input_kind kind, std::size_t num_cols,
-                     bool is_normalised, Random *random) {
-  const auto row_kind = random_enum<RowKind>(static_cast<int>(RowKind::kNumKinds), random);
-  std::vector<float> row = make_logits(row_kind, num_cols, dtype, random);
-  if (kind == SAMPLER_PROBABILITIES) {
-    const std::vector<double> sums = {1.0, 0.01, 300.0};
-    row = oracle_test::make_probabilities(row, is_normalised ? 1.0 : random->pick(sums));
+Values values_of(const sampler_rows &rows, std::int64_t row) {
+  Values result;
+  for (std::int64_t i = 0; i < rows.num_cols; ++i) {
+    result.values.push_back(
+        test_support::value_of(rows.values, rows.dtype, row * rows.row_stride + i));
   }
-  return {oracle_test::to_type(row, dtype).values, {}};
+  return result;
 }
 
-// A draft that has a chance: mostly the likeliest of the drafter or the target.
-std::int64_t random_draft(const RowInput &row, std::size_t position, std::size_t num_cols,
-                          Random *random) {
-  constexpr std::int64_t kNoToken[] = {-1, std::int64_t{1} << 20};
-  const std::size_t choice = random->below(8);
-  if (choice == 0) return kNoToken[random->below(2)];
-  if (choice < 3) return static_cast<std::int64_t>(random->below(num_cols));
-  const Values &from =
-      choice < 5 && !row.draft.empty() ? row.draft[position] : row.target[position];
-  return std::max_element(from.values.begin(), from.values.end()) - from.values.begin();
+std::int64_t id_of(const void *ids, sampler_id_type type, std::int64_t i) {
+  if (type == SAMPLER_ID_I32) return static_cast<const std::int32_t *>(ids)[i];
+  return static_cast<const std::int64_t *>(ids)[i];
 }
 
-void add_positions(const Problem &problem, bool has_draft, RowInput *row, Random *random) {
-  const auto num_cols = static_cast<std::size_t>(problem.num_cols);
-  const bool is_normalised = has_two_models(problem.operation);
-  for (std::int64_t i = 0; i < num_positions(problem); ++i) {
-    row->target.push_back(
-        random_values(problem.dtype, problem.kind, num_cols, is_normalised, random));
+void read_input(const sampler_rows &input, Problem *problem) {
+  problem->dtype = input.dtype;
+  problem->kind = input.kind;
+  const std::int64_t positions = num_positions(*problem);
+  std::int64_t at = 0;
+  for (RowInput &row : problem->rows) {
+    for (std::int64_t i = 0; i < positions; ++i) row.target.push_back(values_of(input, at++));
   }
-  for (std::int64_t i = 0; has_draft && i < problem.num_drafts; ++i) {
-    // Now and then the drafter is as good as the target.
-    const Values &same = row->target[static_cast<std::size_t>(i)];
-    const bool may_copy =
-        problem.dtype == problem.draft_dtype && problem.kind == problem.draft_kind;
-    row->draft.push_back(
-        may_copy && random->below(3) == 0
-            ? same
-            : random_values(problem.draft_dtype, problem.draft_kind, num_cols, true, random));
-  }
-  for (std::int64_t i = 0; i < problem.num_drafts; ++i) {
-    row->draft_ids.push_back(random_draft(*row, static_cast<std::size_t>(i), num_cols, random));
-  }
-  // Now and then a count out of range, which is clamped.
-  row->draft_count =
-      static_cast<std::int32_t>(random->below(static_cast<std::size_t>(problem.num_drafts) + 3)) -
-      1;
 }
 
-void add_parameters(const Problem &problem, RowInput *row, Random *random) {
-  const bool only_1 = problem.kind == SAMPLER_PROBABILITIES;
-  const bool greedy = random->below(6) == 0;
-  row->temperature = !only_1 ? random->pick(kTemperatures) : greedy ? 0.0f : 1.0f;
-  row->top_k = random_top_k(static_cast<std::size_t>(problem.num_cols), random);
-  row->top_p = random->pick(kTopPs);
-  row->min_p = random->pick(kMinPs);
-  // Half of the rows have one filter.
-  const std::size_t only = random->below(6);
-  if (only < 3 && only != 0) row->top_k = 0;
-  if (only < 3 && only != 1) row->top_p = 1.0f;
-  if (only < 3 && only != 2) row->min_p = 0.0f;
-  row->seed = random->word();
-  row->offset = random->word();
+// Of the calls with two models: all but the number of drafts.
+template <class Args>
+void read_models(const Args &args, Problem *problem) {
+  read_input(args.target, problem);
+  problem->draft_dtype = args.draft.dtype;
+  problem->draft_kind = args.draft.kind;
+  std::int64_t at = 0;
+  for (RowInput &row : problem->rows) {
+    for (std::int64_t i = 0; i < problem->num_drafts; ++i, ++at) {
+      if (args.draft.values) row.draft.push_back(values_of(args.draft, at));
+      const bool has_ids = args.draft_token_ids;
+      row.draft_ids.push_back(has_ids ? id_of(args.draft_token_ids, args.token_id_type, at) : 0);
+    }
+  }
+}
+
+template <class T>
+T number(const T *array, std::size_t row, T value) {
+  return array ? array[row] : value;
+}
+
+void read_parameters(const sampler_params &params, const sampler_row_params &arrays,
+                     Problem *problem) {
+  problem->top_k_ties = params.top_k_ties;
+  problem->top_p_ties = params.top_p_ties;
+  problem->filter_order = params.filter_order;
+  problem->temperature_order = params.temperature_order;
+  for (std::size_t i = 0; i < problem->rows.size(); ++i) {
+    RowInput &row = problem->rows[i];
+    row.temperature = number(arrays.temperature, i, params.temperature);
+    row.top_k = number(arrays.top_k, i, params.top_k);
+    row.top_p = number(arrays.top_p, i, params.top_p);
+    row.min_p = number(arrays.min_p, i, params.min_p);
+  }
+}
+
+void read_random(const sampler_random &random, Problem *problem) {
+  for (std::size_t i = 0; i < problem->rows.size(); ++i) {
+    problem->rows[i].seed = random.seeds[i];
+    problem->rows[i].offset = random.offsets[i];
+  }
+}
+
+void read(const sampler_sample_args &args, Problem *problem) {
+  read_input(args.input, problem);
+  read_random(args.random, problem);
+  problem->draw_method = args.draw_method;
+  problem->logprob_kind = args.logprob_kind;
+}
+
+void read(const sampler_filter_args &args, Problem *problem) {
+  read_input(args.input, problem);
+  problem->output_dtype = args.output_dtype;
+  problem->output_kind = args.output_kind;
+}
+
+void read(const sampler_select_args &args, Problem *problem) {
+  read_input(args.input, problem);
+  problem->output_dtype = args.output_dtype;
+  problem->num_selected = args.num_selected;
+  const auto all = static_cast<std::int32_t>(args.num_selected);
+  for (std::size_t i = 0; i < problem->rows.size(); ++i) {
+    problem->rows[i].top_k = number(args.selected_counts, i, all);
+  }
+}
+
+void read(const sampler_verify_args &args, Problem *problem) {
+  problem->num_drafts = args.num_drafts;
+  read_models(args, problem);
+  read_random(args.random, problem);
+  const auto all = static_cast<std::int32_t>(args.num_drafts);
+  for (std::size_t i = 0; i < problem->rows.size(); ++i) {
+    problem->rows[i].draft_count = number(args.draft_counts, i, all);
+  }
+}
+
+void read(const sampler_residual_args &args, Problem *problem) {
+  problem->num_drafts = 1;
+  read_models(args, problem);
+  problem->output_dtype = args.output_dtype;
 }
 
 template <class T>
@@ -148,11 +161,6 @@ const std::vector<Operation> &operations() {
   return kOperations;
 }
 
-const char *name(Operation operation) {
-  static const char *const kNames[] = {"sample", "filter", "select", "verify", "residual"};
-  return kNames[static_cast<int>(operation)];
-}
-
 std::int64_t num_positions(const Problem &problem) {
   return problem.operation == Operation::kVerify ? problem.num_drafts + 1 : 1;
 }
@@ -189,37 +197,18 @@ Problem random_problem(Operation operation, std::size_t num_cols, std::size_t nu
   Problem problem;
   problem.operation = operation;
   problem.num_cols = problem.vocabulary = static_cast<std::int64_t>(num_cols);
-  problem.dtype = random_enum<sampler_dtype>(3, random);
-  problem.draft_dtype = random_enum<sampler_dtype>(3, random);
-  problem.output_dtype = random->below(2) == 0 ? SAMPLER_F32 : problem.dtype;
-  if (operation == Operation::kFilter) {
-    problem.output_kind = random_enum<sampler_output_kind>(2, random);
-  }
-  problem.kind = random_kind(problem, random);
-  problem.draft_kind = random->below(3) == 0 ? random_kind(problem, random) : problem.kind;
-  if (operation == Operation::kResidual) problem.num_drafts = 1;
-  if (operation == Operation::kVerify) {
-    problem.num_drafts = static_cast<std::int64_t>(random->below(4));
-  }
-  problem.num_selected =
-      static_cast<std::int64_t>(1 + random->below(std::min<std::size_t>(num_cols, 40)));
-  problem.top_k_ties = random_enum<sampler_tie_rule>(2, random);
-  problem.top_p_ties = random_enum<sampler_tie_rule>(2, random);
-  problem.filter_order = random_enum<sampler_filter_order>(3, random);
-  problem.temperature_order = random_enum<sampler_temperature_order>(2, random);
-  problem.draw_method = random_enum<sampler_draw_method>(2, random);
-  problem.logprob_kind = random_enum<sampler_logprob_kind>(2, random);
-
-  const bool has_draft = random->below(3) != 0;
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    RowInput row;
-    add_positions(problem, has_draft, &row, random);
-    // Some rows are drawn from several times.
-    if (i > 0 && random->below(4) == 0) row.target = problem.rows[random->below(i)].target;
-    add_parameters(problem, &row, random);
-    if (random->below(10) == 0) spoil(problem, &row, random);
-    problem.rows.push_back(row);
-  }
+  problem.rows.resize(num_rows);
+  const test_support::Case which = {operation,        static_cast<std::int64_t>(num_rows),
+                                    problem.num_cols, random->word(),
+                                    random->word(),   random->word()};
+  test_support::Fixed fixed;
+  fixed.by_row = true;
+  const test_support::Call call(which, fixed);
+  test_support::Structs structs;
+  call.bind([&](const test_support::Array &array) { return call.memory().data() + array.begin; },
+            &structs);
+  visit_args(operation, structs, [&](const auto &args) { read(args, &problem); });
+  if (has_slots(operation)) read_parameters(structs.params, structs.row_params, &problem);
   return problem;
 }
 
@@ -249,15 +238,17 @@ Problem as_candidates(const Problem &problem, bool omit_impossible, Random *rand
 }
 
 std::vector<std::size_t> rows_equal_as_lists(const Problem &problem) {
+  const auto has_bad_elements = [&](sampler_input_kind kind, const std::vector<Values> &rows) {
+    return problem.operation == Operation::kVerify && kind == SAMPLER_PROBABILITIES &&
+           !std::all_of(rows.begin(), rows.end(),
+                        [&](const Values &values) { return are_valid(kind, values); });
+  };
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < problem.rows.size(); ++i) {
     const RowInput &row = problem.rows[i];
-    const bool has_bad_values =
-        std::any_of(row.target.begin(), row.target.end(),
-                    [&](const Values &values) { return !are_valid(problem.kind, values); });
-    const bool reads_elements =
-        problem.operation == Operation::kVerify && problem.kind == SAMPLER_PROBABILITIES;
-    if (!reads_elements || !has_bad_values) rows.push_back(i);
+    if (has_bad_elements(problem.kind, row.target)) continue;
+    if (has_bad_elements(problem.draft_kind, row.draft)) continue;
+    rows.push_back(i);
   }
   return rows;
 }

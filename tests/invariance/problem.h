@@ -9,17 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "rows.h"
+#include "call.h"
 
 namespace invariance_test {
 
 using oracle_test::Random;
 using oracle_test::RowKind;
 
-// sampler_sample and so on.
-enum class Operation { kSample, kFilter, kSelect, kVerify, kResidual };
+using test_support::name;
+using test_support::Operation;
 const std::vector<Operation> &operations();
-const char *name(Operation operation);
 
 // A row of logits or probabilities. Without ids it may be shorter than num_cols: then the call has
 // candidate_counts.
@@ -79,7 +78,7 @@ bool takes_filters(const Problem &problem);
 
 std::string describe(const Problem &problem);
 
-// A problem of random shape, types, rows, parameters and options. Most rows are good.
+// A generated call as values: of random types, rows, parameters and options. Most rows are good.
 Problem random_problem(Operation operation, std::size_t num_cols, std::size_t num_rows,
                        Random *random);
 

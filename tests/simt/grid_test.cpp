@@ -1,4 +1,4 @@
-// The device code against the scalar reference on the contract's grid: every shape of row in every
+// The device code against the scalar reference on the contract's grid: every kind of row in every
 // type and width, with the parameters at the ends of their ranges, all combinations of them in f32.
 // operations_test.cpp draws what lies between, and bad rows.
 #include <gtest/gtest.h>
@@ -12,6 +12,8 @@
 
 namespace simt_test {
 namespace {
+
+using oracle_test::RowKind;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -48,15 +50,15 @@ std::vector<Fixed> some_parameters(int64_t num_cols) {
           parameters(0.0f, num_cols + 1, 1.0f)};
 }
 
-// Every operation on a row of that width and shape.
-void compare(int64_t num_cols, Shape shape, const std::vector<sampler_dtype> &dtypes,
+// Every operation on a row of that width and kind.
+void compare(int64_t num_cols, RowKind kind, const std::vector<sampler_dtype> &dtypes,
              const std::vector<Fixed> &parameters) {
-  std::mt19937_64 random(uint64_t(num_cols) * 31 + uint64_t(shape));
+  std::mt19937_64 random(uint64_t(num_cols) * 31 + uint64_t(kind));
   Scale scale = {{num_cols}, 1};
   for (const sampler_dtype dtype : dtypes) {
     for (const Fixed &fixed : parameters) {
       scale.fixed = fixed;
-      scale.fixed.shape = shape;
+      scale.fixed.row_kind = kind;
       scale.fixed.dtype = dtype;
       for (int request = 0; request < kNumRequests; ++request) {
         ASSERT_EQ("", difference(random, scale, request, simt::Options()));
@@ -67,23 +69,23 @@ void compare(int64_t num_cols, Shape shape, const std::vector<sampler_dtype> &dt
 
 class Grid : public testing::TestWithParam<int> {
  protected:
-  Shape shape() const { return Shape(GetParam()); }
+  RowKind kind() const { return RowKind(GetParam()); }
 };
 
 TEST_P(Grid, OfSmallRows) {
   for (const int64_t num_cols : {1, 2, 31, 32, 33}) {
-    compare(num_cols, shape(), {SAMPLER_F32}, all_parameters(num_cols));
-    compare(num_cols, shape(), {SAMPLER_F16, SAMPLER_BF16}, some_parameters(num_cols));
+    compare(num_cols, kind(), {SAMPLER_F32}, all_parameters(num_cols));
+    compare(num_cols, kind(), {SAMPLER_F16, SAMPLER_BF16}, some_parameters(num_cols));
   }
 }
 
 TEST_P(Grid, OfVocabularies) {
   for (const int64_t num_cols : {32000, 128256, 262144}) {
-    compare(num_cols, shape(), {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}, some_parameters(num_cols));
+    compare(num_cols, kind(), {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}, some_parameters(num_cols));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OfShape, Grid, testing::Range(0, int(Shape::kNumShapes)));
+INSTANTIATE_TEST_SUITE_P(OfKind, Grid, testing::Range(0, int(RowKind::kNumKinds)));
 
 }  // namespace
 }  // namespace simt_test
