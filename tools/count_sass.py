@@ -15,6 +15,7 @@ A line of the table is a pass over a row that a kernel makes, for one type of el
 
   least   instructions for an element where no element is wanted: a warp's for 32, one a lane
   most    the same where all are wanted
+  copying what is added to that where the row is copied into shared memory on the way
   skip    the same where a group of elements is passed over unread; - where none is
   local   instructions of the loop that read or write local memory, a stack frame: 0 is wanted
   read    bytes of the narrowest read of the row, a lane's
@@ -55,7 +56,7 @@ WEIGHS = {"weight", "weight_of"}
 ARGUMENTS = {"IdOrder": "by-id", "ResidualRow": "residual"}
 
 TYPES = {"f32": 4, "f16": 2, "bf16": 2}
-NUMBERS = ("least", "most", "skip", "local")  # fewer are better
+NUMBERS = ("least", "most", "copying", "skip", "local")  # fewer are better
 WIDTHS = ("read", "copy", "write")  # wider is better
 COLUMNS = NUMBERS + WIDTHS
 # A number that falls by less need not be written down.
@@ -570,9 +571,9 @@ def count_loop(loop, loops, shortest, longest, is_mixed=False):
         return None
     # Ways that read more and less than each other are for types of other sizes.
     read = (max if size == 4 else min)(read for read, _ in ways)
-    copied = min((copied for other, copied in ways if other == read),
-                 key=lambda copied: (copied == 0, abs(copied - read)))
-    most = ways[read, copied]
+    ways = {copied: way for (other, copied), way in ways.items() if other == read}
+    most = ways[min(ways)]
+    copying = ways[min(ways, key=lambda copied: (copied == 0, abs(copied - read)))]
     short_ways = shortest.loop_ways(loop, loops)
     least = min((way for state, way in of_type(short_ways, element, is_mixed).items() if state[0] == read),
                 key=lambda way: way.cost[3])
@@ -582,10 +583,11 @@ def count_loop(loop, loops, shortest, longest, is_mixed=False):
     return {
         "least": least.length() / elements,
         "most": most.length() / elements,
+        "copying": (copying.length() - most.length()) / elements,
         "skip": min(skips) / elements if skips else None,
         "local": sum(is_local(i) for i in longest.graph.instructions_of(loop)),
         "read": narrowest(own, reads_row),
-        "copy": narrowest([i for i, _ in longest.copies(list(most.instructions()))], is_copy),
+        "copy": narrowest([i for i, _ in longest.copies(list(copying.instructions()))], is_copy),
         "write": narrowest([i for i, _ in most.instructions()], is_store),
     }
 
@@ -643,12 +645,12 @@ def shown(column, number):
 
 def write_table(table, file):
     width = max(len(name) for _, name, _ in table) + 2
-    print(f"{'kernel':<10}{'pass':<{width}}{'type':<5}" + "".join(f"{c:>7}" for c in COLUMNS), file=file)
+    print(f"{'kernel':<10}{'pass':<{width}}{'type':<5}" + "".join(f"{c:>8}" for c in COLUMNS), file=file)
     order = list(TYPES)
     for kernel, name, element in sorted(table, key=lambda key: (key[0], key[1], order.index(key[2]))):
         numbers = table[kernel, name, element]
         print(f"{kernel:<10}{name:<{width}}{element:<5}"
-              + "".join(f"{shown(c, numbers[c]):>7}" for c in COLUMNS), file=file)
+              + "".join(f"{shown(c, numbers[c]):>8}" for c in COLUMNS), file=file)
 
 
 def read_table(path):
@@ -713,12 +715,12 @@ def check(path, architecture, compiler, table_path, writes):
     if not writes:
         expected_compiler, expected = read_table(table_path)
         if expected_compiler != compiler:
-            print(f"{table_path} is of compiler {expected_compiler}, this is {compiler}")
+            print(f"skipped: {table_path} is of compiler {expected_compiler}, this is {compiler}")
             return SKIPPED
     try:
         kernels = read_kernels(path, architecture)
     except FileNotFoundError as error:
-        print(error)
+        print(f"skipped: {error}")
         return SKIPPED
     table = count(kernels)
     if writes:

@@ -57,7 +57,7 @@ class Counting(unittest.TestCase):
         table = self.count(loop(*PLAIN))
         self.assertEqual(list(table), [("sample", "load_row", "f32")])
         self.assertEqual(table["sample", "load_row", "f32"],
-                         {"least": 1, "most": 1, "skip": None, "local": 0, "read": 16, "copy": None,
+                         {"least": 1, "most": 1, "copying": 0, "skip": None, "local": 0, "read": 16, "copy": None,
                           "write": None})
 
     def test_code_outside_the_loop_does_not_count(self):
@@ -86,6 +86,13 @@ class Counting(unittest.TestCase):
         numbers = self.numbers(loop(f"in {LOAD} > load_vector@cuda_context.cuh", "LDS.64 R4, [R2]", "LDS.64 R6, [R2+8]",
                                     "in " + LOAD, "LDGSTS.E.BYPASS.128 [R2], [R4.64]", "STG.E.64 [R2.64], R4"))
         self.assertEqual((numbers["read"], numbers["copy"], numbers["write"]), (8, 16, 8))
+
+    def test_copies_count_apart_where_they_can_be_left_out(self):
+        numbers = self.numbers(loop(*PLAIN, "@P1 BRA `(.L_on)", "LDGSTS.E.BYPASS.128 [R2], [R4.64]", "LDGDEPBAR", ".L_on:",
+                                    "NOP"))
+        self.assertEqual((numbers["most"], numbers["copying"], numbers["copy"]), (6 / 4, 2 / 4, 16))
+        numbers = self.numbers(loop(*PLAIN, "LDGSTS.E.64 [R2], [R4.64]"))
+        self.assertEqual((numbers["most"], numbers["copying"], numbers["copy"]), (5 / 4, 0, 8))
 
     def test_an_inner_loop_of_constant_length_counts_so_often(self):
         inner = [".L_inner:", "VIADD R7, R7, 0x1", "ISETP.NE.AND P2, PT, R7, 0x4, PT", "@P2 BRA `(.L_inner)"]
@@ -176,7 +183,7 @@ class Counting(unittest.TestCase):
 
 class Comparing(unittest.TestCase):
     KEY = ("sample", "load_row", "f32")
-    NUMBERS = {"least": 10.0, "most": 20.0, "skip": None, "local": 0, "read": 16, "copy": 16, "write": None}
+    NUMBERS = {"least": 10.0, "most": 20.0, "copying": 0, "skip": None, "local": 0, "read": 16, "copy": 16, "write": None}
 
     def faults(self, **changes):
         then = {column: None if number is None else float(number) for column, number in self.NUMBERS.items()}
