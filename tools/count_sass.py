@@ -222,6 +222,45 @@ class Graph:
                         stack += [other for other in self.blocks[inner].before if other in place]
         return [Loop(first, body) for first, body in loops.items()], order
 
+    def constant_length(self, loop):
+        """How often the loop runs, where a counter that rises by a constant is compared with one; else
+        None."""
+        latches = [number for number in loop.blocks if loop.first in self.blocks[number].next]
+        jump = self.blocks[latches[0]].instructions[-1]
+        if len(latches) != 1 or not jump.predicate:
+            return None
+        setters = self.last_to_set(jump.predicate.lstrip("@!"), latches[0], loop)
+        if len(setters) != 1 or not setters[0].opcode.startswith("ISETP."):
+            return None
+        match = re.match(r"P\d, PT, (R\d+), (0x[0-9a-f]+), PT$", setters[0].operands)
+        step = match and self.step_of(loop, match[1])
+        if not step or int(match[2], 16) % step != 0:
+            return None
+        return int(match[2], 16) // step
+
+    def last_to_set(self, predicate, number, loop):
+        """The instructions of a loop that may have set a predicate at the end of a block."""
+        sets = re.compile(rf"(\w+, ){{0,2}}{predicate}\b")
+        setters, seen, stack = [], {number}, [number]
+        while stack:
+            block = self.blocks[stack.pop()]
+            found = next((i for i in reversed(block.instructions) if sets.match(i.operands)), None)
+            if found:
+                setters.append(found)
+                continue
+            before = [other for other in block.before if other in loop.blocks and other not in seen]
+            seen.update(before)
+            stack += before
+        return setters
+
+    def step_of(self, loop, register):
+        for number in loop.blocks:
+            for instruction in self.blocks[number].instructions:
+                match = re.match(rf"{register}, {register}, (0x[0-9a-f]+)(, RZ)?$", instruction.operands)
+                if match and instruction.opcode in ("VIADD", "IADD3"):
+                    return int(match[1], 16)
+        return None
+
 
 class Loop:
     def __init__(self, first, blocks):
@@ -387,12 +426,11 @@ class Counter:
                      if not any(loop.blocks < other.blocks for other in inner)]
         loop_at = {loop.first: loop for loop in outermost}
         for loop in outermost:
-            if not self.constant_length(loop):
+            if not self.graph.constant_length(loop):
                 self.find_way_to(loop)
-        inside = set().union(*(loop.blocks for loop in outermost)) - set(loop_at)
         reached = {first: {(0, 0): Way()}}
         ends = {}
-        for block in self.order(first, blocks, loop_at, inside):
+        for block in self.order(first, blocks, loop_at):
             if block in loop_at:
                 loop = loop_at[block]
                 stages = [self.rounds_of(loop, loops)]
@@ -432,7 +470,7 @@ class Counter:
 
     def rounds_of(self, loop, loops):
         """An inner loop as a stage."""
-        times = self.constant_length(loop)
+        times = self.graph.constant_length(loop)
         choices = []
         for (read, copied), way in self.loop_ways(loop, loops).items():
             cost = tuple((times or 1) * part for part in way.cost)
@@ -444,7 +482,7 @@ class Counter:
         blocks = loop_at[number].blocks if number in loop_at else {number}
         return any(is_end(self.graph.blocks[block]) for block in blocks)
 
-    def order(self, first, blocks, loop_at, inside):
+    def order(self, first, blocks, loop_at):
         """Each block before those that follow it, inner loops as one."""
         seen, order = {first}, []
 
@@ -475,30 +513,6 @@ class Counter:
                          lambda block: self.graph.blocks[loop.first] in
                          [self.graph.blocks[other] for other in block.next])
 
-    def constant_length(self, loop):
-        """How often the loop runs, where a counter that rises by a constant is compared with one; else
-        None."""
-        blocks = [self.graph.blocks[number] for number in loop.blocks]
-        latches = [block for block in blocks if loop.first in block.next]
-        if len(latches) != 1 or not latches[0].instructions[-1].predicate:
-            return None
-        predicate = latches[0].instructions[-1].predicate.lstrip("@!")
-        for instruction in (i for block in blocks for i in block.instructions):
-            match = re.match(rf"{predicate}, PT, (R\d+), (0x[0-9a-f]+), PT$", instruction.operands)
-            if match and instruction.opcode.startswith("ISETP."):
-                step = self.step_of(loop, match[1])
-                if step and int(match[2], 16) % step == 0:
-                    return int(match[2], 16) // step
-        return None
-
-    def step_of(self, loop, register):
-        for number in loop.blocks:
-            for instruction in self.graph.blocks[number].instructions:
-                match = re.match(rf"{register}, {register}, (0x[0-9a-f]+)(, RZ)?$", instruction.operands)
-                if match and instruction.opcode in ("VIADD", "IADD3"):
-                    return int(match[1], 16)
-        return None
-
 
 def keep_better(ways, state, way):
     if state not in ways or way.cost < ways[state].cost:
@@ -527,7 +541,7 @@ def pass_name(instructions):
 
 def hot_loops(graph, loops):
     """The innermost loops that read several elements at once, and those that read single ones and are in
-    none of these; and how many bytes a read has at least."""
+    none of these; and how many bytes a read has at least. One of constant length is part of that around it."""
     def reads(loop, least_width):
         for number in loop.blocks:
             block = graph.blocks[number]
@@ -542,6 +556,7 @@ def hot_loops(graph, loops):
     def innermost(some):
         return [loop for loop in some if not any(other.blocks < loop.blocks for other in some)]
 
+    loops = [loop for loop in loops if not graph.constant_length(loop)]
     wide = innermost([loop for loop in loops if reads(loop, WIDE)])
     narrow = innermost([loop for loop in loops if reads(loop, 1)])
     return [(loop, WIDE) for loop in wide] + [

@@ -98,6 +98,17 @@ class Counting(unittest.TestCase):
         inner = [".L_inner:", "VIADD R7, R7, 0x1", "ISETP.NE.AND P2, PT, R7, 0x4, PT", "@P2 BRA `(.L_inner)"]
         self.assertEqual(self.numbers(loop(*PLAIN, *inner))["most"], (4 + 4 * 3) / 4)
 
+    def test_a_constant_compared_in_an_inner_loop_is_not_the_length_of_the_outer(self):
+        inner = [".L_inner:", "VIADD R7, R7, 0x1", "ISETP.NE.AND P0, PT, R7, 0x4, PT", "@P0 BRA `(.L_inner)"]
+        lines = loop(*PLAIN, *inner, "ISETP.NE.AND P0, PT, R9, R10, PT")
+        self.assertEqual(self.numbers(lines)["most"], (5 + 4 * 3) / 4)
+
+    def test_a_read_in_an_inner_loop_of_constant_length(self):
+        inner = ["MOV R7, RZ", ".L_inner:", *read(), "VIADD R7, R7, 0x2", "ISETP.NE.AND P2, PT, R7, 0x8, PT",
+                 "@P2 BRA `(.L_inner)"]
+        numbers = self.numbers(loop(*inner, "NOP"))
+        self.assertEqual((numbers["least"], numbers["most"]), ((4 * 4 + 3) / 16,) * 2)
+
     def test_the_longest_way_may_lead_through_an_inner_loop(self):
         inner = ["@P1 BRA `(.L_straight)", ".L_inner:", "VIADD R7, R7, 0x1", "ISETP.NE.AND P2, PT, R7, 0x4, PT",
                  "@P2 BRA `(.L_inner)", "BRA `(.L_on)", ".L_straight:", *["FADD R9, R9, R8"] * 5, ".L_on:", "NOP"]
