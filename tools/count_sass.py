@@ -13,9 +13,10 @@ code: then nothing is compared, and the exit status is 77, as where the toolkit 
 
 A line of the table is a pass over a row that a kernel makes, for one type of elements:
 
-  least   instructions for an element where no element is wanted: a warp's for 32, one a lane
-  most    the same where all are wanted
-  copying what is added to that where the row is copied into shared memory on the way
+  least   instructions for an element by the shortest way, as where none is wanted: a warp's for 32, one a lane
+  work    the same by the shortest way of those with the most arithmetic of f32: rows of logits, all weighed
+  most    the same by the longest way
+  copying what is added to that work where the row is copied into shared memory on the way
   skip    the same where a group of elements is passed over unread; - where none is
   local   instructions of the loop that read or write local memory, a stack frame: 0 is wanted
   read    bytes of the narrowest read of the row, a lane's
@@ -27,11 +28,11 @@ Where a kernel makes the pass at several places, each number is the worst of the
 How it is counted. Loops are what the jumps make one, whatever the source looks like. That of a pass is the
 innermost one in which the row is read. It is named by the function that asked for the pass, which the line
 table tells, and by what sets it apart from others of that name: no list of names has to be kept up. An
-iteration reads so many bytes, which makes so many elements. Counted is one way through it, the shortest or
-the longest of those that read elements of the type. Functions called on the way are counted with it, inner
-loops of constant length as often as they run. Left out is what is rare: inner loops of another length,
-which take the ends of a row and lists of candidates one by one, the functions in RARE, and what lanes do
-that have come apart. Where a branch depends on another, the longest way may be one that nothing takes.
+iteration reads so many bytes, which makes so many elements. Counted is one way through it, of those that
+read elements of the type. Functions called on the way are counted with it, inner loops of constant length as
+often as they run. Left out is what is rare: inner loops of another length, which take the ends of a row and
+lists of candidates one by one, the functions in RARE, and what lanes do that have come apart. Where a branch
+depends on another, the longest way may be one that nothing takes.
 """
 
 import re
@@ -42,7 +43,7 @@ from kernel_resources import short_name
 
 # The file whose functions read rows: who calls them makes the pass.
 ROW_FILE = "row.cuh"
-READS_ROW = re.compile(r"(load_vector|load|read|widen\w*|element|value)$")
+READS_ROW = re.compile(r"(read\w*|load|load_vector|load_shared|load_value|widen\w*|element|value)$")
 READS_ID = {"id", "load_id"}  # a list's, which is beside the row
 WIDE = 8  # bytes of a read that takes several elements
 # Functions that a loop over vectors seldom comes to, inlined or not, and when it does.
@@ -56,12 +57,13 @@ WEIGHS = {"weight", "weight_of"}
 ARGUMENTS = {"IdOrder": "by-id", "ResidualRow": "residual"}
 
 TYPES = {"f32": 4, "f16": 2, "bf16": 2}
-NUMBERS = ("least", "most", "copying", "skip", "local")  # fewer are better
+NUMBERS = ("least", "work", "most", "copying", "skip", "local")  # fewer are better
 WIDTHS = ("read", "copy", "write")  # wider is better
 COLUMNS = NUMBERS + WIDTHS
 # A number that falls by less need not be written down.
 LITTLE = 0.03
 SKIPPED = 77
+MOST_STATES = 1000  # of ways through a loop that read or copy other numbers of bytes
 
 
 # ---- Names ------------------------------------------------------------------------------------------------
@@ -284,7 +286,8 @@ def is_load(instruction):
 def reads_row(instruction):
     if not is_load(instruction):
         return False
-    names = {plain_name(name) for name, _ in instruction.chain}
+    # Of the innermost functions: a pass may have such a name too, and does more than read.
+    names = {plain_name(name) for name, _ in instruction.chain[-2:]}
     return (any(file == ROW_FILE for _, file in instruction.chain)
             and any(map(READS_ROW.match, names)) and not names & READS_ID)
 
@@ -307,6 +310,7 @@ def is_local(instruction):
     return instruction.opcode.split(".")[0] in ("LDL", "STL")
 
 
+ARITHMETIC = ("FADD", "FFMA", "FMUL", "MUFU")
 HALF_ARITHMETIC = ("HADD2", "HMNMX2", "HSET2", "HSETP2")
 
 
@@ -337,8 +341,10 @@ def types_of(instruction):
 class Way:
     """What one way through some blocks does."""
 
-    def __init__(self, cost=(0, 0, 0, 0), blocks=()):
-        self.cost = cost  # what is rare, instructions of other types, minus those of this one, instructions
+    def __init__(self, cost=(0, 0, 0, 0, 0), blocks=()):
+        # Of less cost is what is better: fewer parts that are rare, fewer instructions of other types, more
+        # of this one, more arithmetic where that is wanted, and fewer instructions, or more.
+        self.cost = cost
         self.blocks = blocks  # a linked list of (block or (Way, times), rest)
 
     def then(self, cost, item):
@@ -360,19 +366,18 @@ class Way:
 
 
 class Counter:
-    """Ways through the loops of a kernel, for elements of one type. `sign`: 1 for the shortest, -1 for the
-    longest."""
+    """Ways through the loops of a kernel, for elements of one type: "least", "work" or "most"."""
 
-    def __init__(self, graph, element, least_width, sign):
+    def __init__(self, graph, element, least_width, wanted):
         self.graph = graph
         self.element = element
         self.least_width = least_width  # bytes of a read that counts
-        self.sign = sign
+        self.wanted = wanted
         self.of_function = {}
         self.rare = set()
 
     def block_cost(self, number):
-        wrong = right = 0
+        wrong = right = arithmetic = 0
         called = self.graph.blocks[number].called
         is_rare = number in self.rare or (called in self.graph.functions and label_name(called) in RARE)
         instructions = self.graph.blocks[number].instructions
@@ -382,9 +387,11 @@ class Counter:
                 wrong += not instruction.predicate  # else it stands beside those of other types
             elif len(types) < len(TYPES):
                 right += 1
+            arithmetic += instruction.opcode.split(".")[0] in ARITHMETIC
             if self.least_width == WIDE:
                 is_rare = is_rare or is_exception(instruction)
-        return int(is_rare), wrong, -right, self.sign * len(instructions)
+        return (int(is_rare), wrong, -right, -arithmetic if self.wanted == "work" else 0,
+                -len(instructions) if self.wanted == "most" else len(instructions))
 
     def bytes_of(self, instructions):
         """What these read and copy of elements of the type."""
@@ -444,6 +451,9 @@ class Counter:
                 for state, way in before.items():
                     for cost, item, (read, copied) in choices:
                         keep_better(ways, (state[0] + read, state[1] + copied), way.then(cost, item))
+            if len(ways) > MOST_STATES:
+                raise ValueError(f"more ways than can be told apart by their bytes at "
+                                 f"{self.graph.blocks[block].instructions[0].address:#x}")
             if self.ends(block, loop_at, is_end):
                 for state, way in ways.items():
                     keep_better(ends, state, way)
@@ -577,33 +587,36 @@ def of_type(ways, element, is_mixed):
     return {state: way for state, way in ways.items() if way.cost[0] == least_rare}
 
 
-def count_loop(loop, loops, shortest, longest, is_mixed=False):
+def count_loop(loop, loops, counters, is_mixed=False):
     """The numbers of a hot loop for the counters' type, or None if it is not for that type. `is_mixed`: it is
     for no type alone, as where a row is made of two."""
-    element, size = longest.element, TYPES[longest.element]
-    ways = of_type(longest.loop_ways(loop, loops), element, is_mixed)
-    if not ways:
+    element = counters["work"].element
+    size = TYPES[element]
+    ways = {wanted: of_type(counter.loop_ways(loop, loops), element, is_mixed)
+            for wanted, counter in counters.items()}
+    if not ways["work"]:
         return None
     # Ways that read more and less than each other are for types of other sizes.
-    read = (max if size == 4 else min)(read for read, _ in ways)
-    ways = {copied: way for (other, copied), way in ways.items() if other == read}
-    most = ways[min(ways)]
-    copying = ways[min(ways, key=lambda copied: (copied == 0, abs(copied - read)))]
-    short_ways = shortest.loop_ways(loop, loops)
-    least = min((way for state, way in of_type(short_ways, element, is_mixed).items() if state[0] == read),
-                key=lambda way: way.cost[3])
-    skips = [way.length() for state, way in short_ways.items() if state[0] == 0 and way.cost[1] == 0]
+    read = (max if size == 4 else min)(read for read, _ in ways["work"])
+    by_copied = {wanted: {copied: way for (other, copied), way in some.items() if other == read}
+                 for wanted, some in ways.items()}
+    resident = {wanted: some[min(some)] for wanted, some in by_copied.items()}
+    work = resident["work"]
+    copying = by_copied["work"][min(by_copied["work"], key=lambda copied: (copied == 0, abs(copied - read)))]
+    skips = [way.length() for state, way in counters["least"].loop_ways(loop, loops).items()
+             if state[0] == 0 and way.cost[1] == 0]
     elements = read // size
-    own = [i for i, _ in most.instructions() if element in types_of(i)]
+    own = [i for i, _ in work.instructions() if element in types_of(i)]
     return {
-        "least": least.length() / elements,
-        "most": most.length() / elements,
-        "copying": (copying.length() - most.length()) / elements,
+        "least": resident["least"].length() / elements,
+        "work": work.length() / elements,
+        "most": resident["most"].length() / elements,
+        "copying": (copying.length() - work.length()) / elements,
         "skip": min(skips) / elements if skips else None,
-        "local": sum(is_local(i) for i in longest.graph.instructions_of(loop)),
+        "local": sum(map(is_local, counters["work"].graph.instructions_of(loop))),
         "read": narrowest(own, reads_row),
-        "copy": narrowest([i for i, _ in longest.copies(list(copying.instructions()))], is_copy),
-        "write": narrowest([i for i, _ in most.instructions()], is_store),
+        "copy": narrowest([i for i, _ in counters["work"].copies(list(copying.instructions()))], is_copy),
+        "write": narrowest([i for i, _ in resident["most"].instructions()], is_store),
     }
 
 
@@ -629,15 +642,16 @@ def count(kernels):
         graph = Graph(kernel)
         called |= {label_name(label) for label in graph.functions}
         called |= {plain_name(name) for i in kernel.instructions for name, _ in i.chain}
-        counters = {(element, width): (Counter(graph, element, width, 1), Counter(graph, element, width, -1))
+        counters = {(element, width): {wanted: Counter(graph, element, width, wanted)
+                                       for wanted in ("least", "work", "most")}
                     for element in TYPES for width in (1, WIDE)}
         for first in graph.functions.values():
             loops, _ = graph.loops_from(first)
             for loop, width in hot_loops(graph, loops):
                 name = pass_name(graph.instructions_of(loop))
-                counted = {element: count_loop(loop, loops, *counters[element, width]) for element in TYPES}
+                counted = {element: count_loop(loop, loops, counters[element, width]) for element in TYPES}
                 if not any(counted.values()):
-                    counted["f32"] = count_loop(loop, loops, *counters["f32", width], is_mixed=True)
+                    counted["f32"] = count_loop(loop, loops, counters["f32", width], is_mixed=True)
                 if not any(counted.values()):
                     raise ValueError(f"{name} of {kernel.name}: no way through the loop reads the row")
                 for element, numbers in counted.items():

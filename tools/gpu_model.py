@@ -95,7 +95,7 @@ class Operation:
         for name, column, share in self.passes:
             numbers = self.numbers(table, name, element)
             if column == "copied":
-                total += share * (numbers["most"] + numbers["copying"])
+                total += share * (numbers["work"] + numbers["copying"])
             else:
                 total += share * numbers[column]
         return total
@@ -118,7 +118,7 @@ class Operation:
 
         waits = self.barriers * BARRIER
         if self.part:
-            part = num_cols / (team * WARPS) / 32 * self.numbers(table, self.part, element)["most"]
+            part = num_cols / (team * WARPS) / 32 * self.numbers(table, self.part, element)["work"]
             waits += part / 2 * CLOCKS_BETWEEN / CLOCK
         return LAUNCH + waits + max(memory, issue, (waves - 1) * waits)
 

@@ -57,7 +57,7 @@ class Counting(unittest.TestCase):
         table = self.count(loop(*PLAIN))
         self.assertEqual(list(table), [("sample", "load_row", "f32")])
         self.assertEqual(table["sample", "load_row", "f32"],
-                         {"least": 1, "most": 1, "copying": 0, "skip": None, "local": 0, "read": 16, "copy": None,
+                         {"least": 1, "work": 1, "most": 1, "copying": 0, "skip": None, "local": 0, "read": 16, "copy": None,
                           "write": None})
 
     def test_code_outside_the_loop_does_not_count(self):
@@ -73,6 +73,16 @@ class Counting(unittest.TestCase):
         numbers = self.numbers(loop(*PLAIN, "@P1 BRA `(.L_on)", *["FADD R9, R9, R8"] * 8, ".L_on:",
                                     "IADD3 R3, R3, 0x1, RZ"))
         self.assertEqual((numbers["least"], numbers["most"]), (6 / 4, 14 / 4))
+
+    def test_the_work_is_the_shortest_way_with_the_most_arithmetic(self):
+        numbers = self.numbers(loop(
+            *PLAIN, "@P1 BRA `(.L_other)", "FFMA R9, R9, R8, R8", "FADD R9, R9, R8", "BRA `(.L_on)", ".L_other:",
+            "FMUL R9, R9, R8", *["DMUL R10, R10, R8"] * 5, ".L_on:", "@P2 BRA `(.L_end)", *["LOP3 R7, R7, R8"] * 6,
+            ".L_end:", "NOP"))
+        self.assertEqual((numbers["least"], numbers["work"], numbers["most"]), (10 / 4, 10 / 4, 19 / 4))
+        numbers = self.numbers(loop(*PLAIN, "@P1 BRA `(.L_on)", "FFMA R9, R9, R8, R8", "FADD R9, R9, R8", ".L_on:",
+                                    "@P2 BRA `(.L_end)", *["LOP3 R7, R7, R8"] * 6, ".L_end:", "NOP"))
+        self.assertEqual((numbers["least"], numbers["work"], numbers["most"]), (7 / 4, 9 / 4, 15 / 4))
 
     def test_groups_passed_over(self):
         numbers = self.numbers(loop("in " + LOAD, "LDS R9, [R3]", "@P1 BRA `(.L_on)", *PLAIN, ".L_on:",
@@ -166,6 +176,18 @@ class Counting(unittest.TestCase):
         self.assertEqual({element: numbers["most"] for (_, _, element), numbers in table.items()},
                          {"f32": 9 / 8, "bf16": 7 / 8})
 
+    def test_a_pass_may_be_named_as_what_reads(self):
+        lines = loop(*PLAIN, f"in {LOAD.replace('load_each', 'load')} > TeamRow::for_each_tile()@row.cuh > "
+                     "TeamRow::start()@row.cuh", "LDS R7, [R8]", "LDS.128 R12, [R8]")
+        self.assertEqual(self.numbers(lines)["most"], 6 / 4)
+
+    def test_too_many_ways(self):
+        branches = [line for i in range(11) for line in
+                    (f"@P{i % 7} BRA `(.L_on{i})", f"in {LOAD} > load_vector@cuda_context.cuh",
+                     *["LDS.64 R4, [R2]"] * 2 ** i, f"in {LOAD}", f".L_on{i}:", "NOP")]
+        with self.assertRaisesRegex(ValueError, "more ways"):
+            self.count(loop(*branches))
+
     def test_a_row_made_of_two_types_counts_as_f32(self):
         lines = loop(*read(), f"in {LOAD} > widen_bf16@float_bits.h", "IMAD.U32 R4, R4, 0x10000, RZ",
                      f"in {LOAD} > widen_f16@float_bits.h", "HADD2.F32 R4, -RZ, R4.H0_H0")
@@ -194,7 +216,7 @@ class Counting(unittest.TestCase):
 
 class Comparing(unittest.TestCase):
     KEY = ("sample", "load_row", "f32")
-    NUMBERS = {"least": 10.0, "most": 20.0, "copying": 0, "skip": None, "local": 0, "read": 16, "copy": 16, "write": None}
+    NUMBERS = {"least": 10.0, "work": 15.0, "most": 20.0, "copying": 0, "skip": None, "local": 0, "read": 16, "copy": 16, "write": None}
 
     def faults(self, **changes):
         then = {column: None if number is None else float(number) for column, number in self.NUMBERS.items()}

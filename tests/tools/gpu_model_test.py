@@ -12,13 +12,13 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv.pop(1))
 import gpu_model  # noqa: E402
 
-LINE = "all | 2.00 | 1.00 | 10 | 0 | sample | load:copied:1 weigh:most:0.25 weigh:least:0.75"
+LINE = "all | 2.00 | 1.00 | 10 | 0 | sample | load:copied:1 weigh:work:0.25 weigh:least:0.75"
 
 
 def table(instructions):
     """`load` takes so many where it copies, `weigh` twice as many or none."""
-    numbers = {"load": {"most": 0.75 * instructions, "copying": 0.25 * instructions, "least": 0, "skip": None},
-               "weigh": {"most": 2 * instructions, "copying": 1, "least": 0, "skip": 0}}
+    numbers = {"load": {"work": 0.75 * instructions, "most": 0, "copying": 0.25 * instructions, "least": 0, "skip": None},
+               "weigh": {"work": 2 * instructions, "most": 0, "copying": 1, "least": 0, "skip": 0}}
     return {("sample", name, element): value for name, value in numbers.items() for element in ("f32", "bf16")}
 
 
