@@ -3,6 +3,7 @@
 #   SAMPLER_HAS_CUDA   result: the CUDA backend is built
 set(SAMPLER_CUDA AUTO CACHE STRING
     "Build the CUDA backend: ON, OFF, or AUTO, where there is an nvcc of 12.4 or newer")
+option(SAMPLER_CUDA_LINES "Say in device code which source lines it comes from; the code is the same" OFF)
 set(SAMPLER_HAS_CUDA OFF)
 if(NOT SAMPLER_CUDA)
   message(STATUS "CUDA: off, the library is for the CPU alone")
@@ -54,3 +55,6 @@ add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
                     $<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all>
                     $<$<COMPILE_LANGUAGE:CUDA>:--threads=0>
                     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>)
+if(SAMPLER_CUDA_LINES)
+  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
+endif()

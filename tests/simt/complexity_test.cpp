@@ -6,9 +6,11 @@
 // What is allowed beyond that stands with its reason at the row or the cost.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -655,6 +657,32 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
     }
     std::printf("\n");
   }
+}
+
+// What tools/gpu_model.py predicts times from: of each operation named in passes.txt, elements read
+// and elements that came from device memory, both as multiples of the row, and barriers.
+TEST(Passes, AreThoseThatTimesArePredictedFrom) {
+  const Case setup = {128256, SAMPLER_F32, 8, true, 1};
+  const Values row = ordinary(setup);
+  std::ifstream file(PASSES_FILE);
+  int num_lines = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    ++num_lines;
+    const std::string name = line.substr(0, line.find(" |"));
+    const auto operation = std::find_if(kOperations.begin(), kOperations.end(),
+                                        [&](const Operation &each) { return each.name == name; });
+    ASSERT_NE(operation, kOperations.end()) << name;
+    const Costs costs = operation->run(setup, row);
+    char counted[80];
+    std::snprintf(counted, sizeof(counted), " | %.2f | %.2f | %llu |",
+                  double(costs.visited) / double(setup.num_cols),
+                  double(costs.copied) / double(setup.num_cols),
+                  static_cast<unsigned long long>(costs.barriers));
+    EXPECT_EQ(line.compare(name.size(), std::strlen(counted), counted), 0)
+        << line << "\ncounted:" << counted;
+  }
+  EXPECT_GT(num_lines, 0) << PASSES_FILE;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Complexity,

@@ -172,6 +172,28 @@ set_up_cuda() {
   has_nvcc || fail "the CUDA compiler of $venv does not run"
 }
 
+# The programs that disassemble device code, with which a test counts instructions: NVIDIA's Python packages
+# where the toolkit came without them, of any version from the compiler's on.
+set_up_disassembler() {
+  local venv=build/cuda-disassembler
+  if ! has_nvcc || (PATH=$PATH:/usr/local/cuda/bin && command -v cuobjdump && command -v nvdisasm) >/dev/null; then
+    return
+  fi
+  if ! compgen -G "$venv/lib/python3*/site-packages/nvidia/*/bin/nvdisasm" >/dev/null; then
+    need python3-venv python3 -c 'import ensurepip'
+    install_missing
+    heading "installing cuobjdump and nvdisasm from PyPI into $venv"
+    rm -rf "$venv"
+    if ! { logged cuda-disassembler-venv python3 -m venv "$venv" &&
+      logged cuda-disassembler-pip "$venv/bin/pip" install 'nvidia-cuda-cuobjdump==13.*' \
+        'nvidia-cuda-nvdisasm==13.*'; }; then
+      heading "doing without them: no instructions are counted"
+      return
+    fi
+  fi
+  PATH=$PATH:$(echo "$PWD/$venv"/lib/python3*/site-packages/nvidia/*/bin)
+}
+
 # Ubuntu 22.04 packages CMake 3.22; a newer one then comes from PyPI into the build folder.
 cmake_is_new_enough() {
   at_least 3.25 "$(cmake --version | sed -n '1s/[^0-9]*//p')"

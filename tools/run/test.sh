@@ -57,6 +57,7 @@ test_quick() {
   install_missing
   set_up_cmake
   set_up_cuda
+  set_up_disassembler
   stage test quick
 }
 
@@ -76,6 +77,7 @@ test_stages() {
   install_missing
   set_up_cmake
   set_up_cuda
+  set_up_disassembler
   stage "$1"
   has_nvcc || skip_stage cuda "there is no nvcc 12.4 or newer: the library is for the CPU alone"
   stage asan
