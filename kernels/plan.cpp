@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "row.cuh"
-
 namespace sampler::kernels {
 
 namespace {
@@ -11,25 +9,16 @@ namespace {
 // Room for two blocks and more on a multiprocessor, so that one loads while the other computes.
 constexpr int64_t kWantedResidentBytes = 64 * 1024;
 
-int64_t tiles_of(int64_t num_cols) {
-  return (num_cols + kVector - 1 + kTile - 1) / kTile;
-}
-
-// The bytes of a block's part of a row.
-int64_t bytes_per_block(const Extent &extent, int team_size) {
-  return (tiles_of(extent.num_cols) + team_size - 1) / team_size * kTile * extent.element_bytes;
-}
-
 int team_size_for(const DeviceShape &device, const Extent &extent) {
   if (!device.has_clusters) return 1;
   int size = 1;
-  while (size < kMaxTeam && bytes_per_block(extent, size) > kWantedResidentBytes) {
+  while (size < kMaxTeam && row_bytes_per_block(extent, size) > kWantedResidentBytes) {
     size *= 2;
   }
   // Few rows leave multiprocessors idle: spread each over more, down to a tile for every warp.
   constexpr int kWarps = kBlockThreads / 32;
   while (size < kMaxTeam && extent.num_rows * size * 2 <= device.num_multiprocessors &&
-         tiles_of(extent.num_cols) >= int64_t(size) * 2 * kWarps) {
+         tiles_per_block(extent, 2 * size) >= kWarps) {
     size *= 2;
   }
   return size;
@@ -42,11 +31,12 @@ Plan make_plan(const DeviceShape &device, const Extent &extent) {
   plan.team_size = team_size_for(device, extent);
   const int64_t limit =
       int64_t(device.shared_bytes_per_block - kReservedSharedBytes - sizeof(TeamShared));
-  const int64_t part_bytes = bytes_per_block(extent, plan.team_size);
-  plan.row_cache_bytes = ring_bytes(kBlockThreads);
-  if (part_bytes > plan.row_cache_bytes && part_bytes <= limit) {
-    plan.row_cache_bytes = int(part_bytes);
-  }
+  const int64_t row_bytes = row_bytes_per_block(extent, plan.team_size);
+  const int64_t maxima_bytes = maxima_bytes_per_block(extent, plan.team_size);
+  const int64_t ring = ring_bytes(kBlockThreads);
+  int64_t bytes = row_bytes > ring && row_bytes <= limit ? row_bytes : ring;
+  if (bytes + maxima_bytes <= limit) bytes += maxima_bytes;
+  plan.row_cache_bytes = int(bytes);
 
   const int64_t by_shared_memory = int64_t(device.shared_bytes_per_multiprocessor /
                                            (plan.shared_bytes() + kReservedSharedBytes));

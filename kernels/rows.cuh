@@ -34,31 +34,31 @@ class RowsTeam {
     RowParameters parameters = {};
     uint32_t status = contract::read_parameters(request_, request_.slots[index], &parameters);
     if (!contract::has_valid_count(stored, request_.input.num_cols)) {
-      StoredRow nothing = stored;
-      nothing.count = 0;
+      StoredRow no_elements = stored;
+      no_elements.count = 0;
       if (status == SAMPLER_ROW_OK) status = SAMPLER_ROW_INVALID_CANDIDATE;
-      write_bad(index, Row(team_.ctx, nothing, row_cache_), status);
+      write_bad(index, no_elements, status);
+      return;
+    }
+    if (status != SAMPLER_ROW_OK) {
+      write_bad(index, stored, status);
       return;
     }
     Row row(team_.ctx, stored, row_cache_);
-    if (status != SAMPLER_ROW_OK) {
-      write_bad(index, row, status);
-      return;
-    }
     const RowSummary summary =
         load_row(team_, row, wanted_group_maxima(parameters, stored.count), bitmap_);
     if (summary.status != SAMPLER_ROW_OK) {
-      write_bad(index, row, summary.status);
+      write_bad(index, stored, summary.status);
       return;
     }
     ListState list;
     const Distribution distribution =
         make_distribution(team_, row, summary, parameters, request_.parameters.rules, &list);
-    write_row(team_, output(), index, row, nothing(), [&](float x, uint32_t id) {
-      const Rank rank = contract::rank_of(x, id);
-      if (is_mask()) return distribution.keeps(rank) ? x : contract::negative_infinity();
-      return distribution.probability(x, rank);
-    });
+    if (is_mask()) {
+      write_mask(index, row, distribution);
+    } else {
+      write_probabilities(team_, output(), index, row, distribution);
+    }
     write_outcome(index, SAMPLER_ROW_OK, distribution.kept_count);
   }
 
@@ -68,10 +68,25 @@ class RowsTeam {
   }
   SAMPLER_DEVICE float nothing() const { return is_mask() ? contract::negative_infinity() : 0.0f; }
 
-  // Masks copy a bad row.
-  SAMPLER_DEVICE void write_bad(int64_t index, const Row &row, uint32_t status) {
+  SAMPLER_DEVICE_CALL void write_mask(int64_t index, const Row &row,
+                                      const Distribution &distribution) {
+    const Cut cut = {contract::value_of_rank(distribution.cut),
+                     contract::id_of_rank(distribution.cut), contract::negative_infinity()};
     write_row(team_, output(), index, row, nothing(),
-              [&](float x, uint32_t) { return is_mask() ? x : 0.0f; });
+              [&](const Row &in_registers, int tile, float(&x)[kGroup]) {
+                cut.apply(in_registers, tile, x);
+              });
+  }
+
+  // Masks copy a bad row, to the bit.
+  SAMPLER_DEVICE_CALL void write_bad(int64_t index, const StoredRow &row, uint32_t status) {
+    const OutputRows to = output();
+    const int num_threads = team_.ctx.team_size() * Context::kThreads;
+    for (int i = team_.ctx.cluster_rank() * Context::kThreads + team_.ctx.thread(); i < row.count;
+         i += num_threads) {
+      to.store(index * to.stride + i, is_mask() ? row.value(i) : 0.0f);
+    }
+    write_nothing(team_, to, index, row.count, nothing());
     write_outcome(index, status, 0);
   }
 

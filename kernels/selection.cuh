@@ -26,6 +26,9 @@ struct RankOrder {
   SAMPLER_HD static uint64_t key(float x, uint32_t id) { return contract::rank_of(x, id); }
   SAMPLER_HD static float value(uint64_t key) { return contract::value_of_rank(key); }
   SAMPLER_HD static uint32_t id(uint64_t key) { return contract::id_of_rank(key); }
+  // Bounds of the values whose keys lie in a range; NaN where there is none.
+  SAMPLER_HD static float lowest_value(uint64_t low) { return value(low); }
+  SAMPLER_HD static float highest_value(uint64_t high) { return value(high); }
   // Lowest bits of a value's key that are the same in all values of one sign.
   template <class Row>
   SAMPLER_HD static int unused_bits(const Row &row) {
@@ -40,6 +43,8 @@ struct IdOrder {
   }
   SAMPLER_HD static float value(uint64_t key) { return contract::float_of(uint32_t(key)); }
   SAMPLER_HD static uint32_t id(uint64_t key) { return ~uint32_t(key >> 32); }
+  SAMPLER_HD static float lowest_value(uint64_t) { return contract::quiet_nan(); }
+  SAMPLER_HD static float highest_value(uint64_t) { return contract::quiet_nan(); }
   template <class Row>
   SAMPLER_HD static int unused_bits(const Row &) {
     return 0;
@@ -124,14 +129,14 @@ SAMPLER_DEVICE void open_list(Team<Context> &team) {
   team.ctx.team_sync();  // after it the leader has no more use for an earlier list
 }
 
-// Adds the tokens of this warp's part of the row whose key `is_wanted` to the list.
-template <class Order, class Context, class Row, class IsWanted>
-SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row,
-                                     const IsWanted &is_wanted) {
+// Adds the tokens of this warp's part of the row whose key is in [low, high] to the list.
+template <class Order, class Context, class Row>
+SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row, uint64_t low,
+                                     uint64_t high) {
   Context &ctx = team.ctx;
   uint64_t *list = ctx.peer(&team.shared.list[0], 0);
   uint32_t *list_count = ctx.peer(&team.shared.list_count, 0);
-  row.template for_each_together<Order>(is_wanted, [&](bool wanted, uint64_t key) {
+  row.template for_each_between<Order>(low, high, [&](bool wanted, uint64_t key) {
     const uint32_t lanes = ctx.ballot(wanted);
     if (lanes == 0) return;
     const int first = Context::lowest_bit(lanes);
@@ -155,12 +160,13 @@ SAMPLER_DEVICE int close_list(Team<Context> &team) {
   return count;
 }
 
-// Lists the tokens whose key `is_wanted`, at most kListCapacity, and sorts them. The result is how
-// many there are; the caller passes a barrier of the team after it.
-template <class Order, class Context, class Row, class IsWanted>
-SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, const IsWanted &is_wanted) {
+// Lists the tokens whose key is in [low, high], at most kListCapacity, and sorts them. The result is
+// how many there are; the caller passes a barrier of the team after it.
+template <class Order, class Context, class Row>
+SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, uint64_t low,
+                                  uint64_t high) {
   open_list(team);
-  add_to_list<Order>(team, row, is_wanted);
+  add_to_list<Order>(team, row, low, high);
   return close_list(team);
 }
 
@@ -342,8 +348,7 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   uint64_t highest = 0, lowest_upside_down = 0;
   HeldBin held;
   uint32_t num_rounds = 0;
-  const auto is_in_range = [&](uint64_t key) { return range->low <= key && key <= range->high; };
-  row.template for_each_together<Order>(is_in_range, [&](bool in, uint64_t key) {
+  row.template for_each_between<Order>(range->low, range->high, [&](bool in, uint64_t key) {
     if (in && key > highest) highest = key;
     if (in && ~key > lowest_upside_down) lowest_upside_down = ~key;
     const uint64_t own = in && !kCounts ? measure(key) : 0;
@@ -423,11 +428,12 @@ constexpr uint32_t kNoId = ~uint32_t(0);
 
 // Id of the element at which the running sum of measure(value, id), by ascending index over the
 // row, first exceeds `target`; kNoId if it never does. `warp_sum` is the sum over the warp's part
-// of the row, which all its lanes have. Every thread of the team has the result. Not for rows with
-// ids.
+// of the row, which all its lanes have; `tile_sums` as for find_in_warp. Every thread of the team
+// has the result. Not for rows with ids.
 template <class Context, class Row, class Measure>
 SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, uint64_t warp_sum,
-                                         uint64_t target, const Measure &measure) {
+                                         uint64_t target, const uint64_t *tile_sums,
+                                         const Measure &measure) {
   Context &ctx = team.ctx;
   uint64_t block_sum;
   const uint64_t before_warp = ctx.block_exclusive_sum(ctx.lane() == 0 ? warp_sum : 0, &block_sum);
@@ -437,7 +443,7 @@ SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, ui
   const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
   uint64_t id_plus_1 = 0;
   if (before <= target && target < before + warp_sum) {
-    id_plus_1 = uint64_t(row.find_in_warp(target - before, measure)) + 1;
+    id_plus_1 = uint64_t(row.find_in_warp(target - before, tile_sums, measure)) + 1;
   }
   return uint32_t(team.max(id_plus_1) - 1);
 }
@@ -465,8 +471,7 @@ struct Selected {
 
 // The token that ends a search in a range which holds a single value. The row has no ids, so that
 // tokens of one value stand in their order: the `n`-th, from 1 on, is looked for. Lists it and all
-// searched before it where they are no more than the search may list: what is above the range
-// beside the count, and then only the parts of the row up to the token.
+// searched before it where they are no more than the search may list.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &row,
                                                const Search &search, const KeyRange &range,
@@ -477,22 +482,14 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
     const Rank rank = contract::rank_of(x, id);
     return uint64_t(low <= rank && rank <= high);
   };
-  open_list(team);
   uint64_t own = 0;
-  add_to_list<RankOrder>(team, row, [&](Rank rank) {
-    own += low <= rank && rank <= high;
-    return lists && high < rank && rank <= highest;
-  });
-  const uint64_t warp_count = team.ctx.warp_broadcast(team.ctx.warp_inclusive_sum(own), 31);
-  const uint32_t id = find_in_row(team, row, warp_count, n - 1, is_tie);
+  row.template for_each_between<RankOrder>(low, high, [&](bool is_in, uint64_t) { own += is_in; });
+  const uint64_t warp_count = team.ctx.warp_sum(own);
+  const uint32_t id = find_in_row(team, row, warp_count, n - 1, nullptr, is_tie);
   if (id == kNoId) return {search.low, 0, -1};
   const Rank last = high >> 32 << 32 | uint32_t(~id);
   if (!lists) return {last, 0, -1};
-  if (row.first_index() <= int(id)) {
-    add_to_list<RankOrder>(team, row,
-                           [last, high](Rank rank) { return last <= rank && rank <= high; });
-  }
-  return {last, last, close_list(team)};
+  return {last, last, make_list<RankOrder>(team, row, last, highest)};
 }
 
 // Takes off the ends of a range of ranks the values that the row's type does not have. The lowest
@@ -546,9 +543,8 @@ SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, con
 
   if (has_enough()) range.low = range.high + 1, range.count = 0;
   const bool lists_all = range.count_above + range.count <= limit;
-  const uint64_t from = range.low, to = lists_all ? search.high : range.high;
   const int count =
-      make_list<Order>(team, row, [from, to](uint64_t key) { return from <= key && key <= to; });
+      make_list<Order>(team, row, range.low, lists_all ? search.high : range.high);
   uint64_t key = search.low;
   if (team.is_leader()) {
     const int index = find_in_list(team.ctx, team.shared, team.shared.list, count,

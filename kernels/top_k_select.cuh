@@ -76,8 +76,7 @@ class SelectTeam {
       int count = selected.listed;
       if (count < 0) {
         const Rank last = selected.key;
-        count = make_list<RankOrder>(
-            team_, row, [last, high](Rank rank) { return last <= rank && rank <= high; });
+        count = make_list<RankOrder>(team_, row, last, high);
       }
       const int listed = count < rest ? count : rest;
       const Rank last = team_.broadcast(team_.shared.list[listed > 0 ? listed - 1 : 0], 0);
@@ -119,9 +118,9 @@ class SelectTeam {
   SAMPLER_DEVICE void write_zeros(int64_t index, const Row &row, int first, int count) {
     const Rank *list = team_.ctx.peer(&team_.shared.list[0], 0);
     const int64_t begin = index * request_.num_selected + first;
-    row.for_each([&](float x, uint32_t id) {
+    row.for_each([&](float x, int element) {
       if (x != 0.0f) return;
-      const Rank rank = contract::rank_of(x, id);
+      const Rank rank = contract::rank_of(x, row.id(element));
       int low = 0, high = count - 1;
       while (low < high) {
         const int middle = (low + high) / 2;

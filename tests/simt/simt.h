@@ -23,7 +23,9 @@
 #include <string>
 #include <type_traits>
 
+#include "contract/float_bits.h"
 #include "machine.h"
+#include "sampler/types.h"
 
 namespace simt {
 
@@ -154,6 +156,17 @@ class SimtContext {
   }
 
   template <class T>
+  T load_shared(const T *address, Place place = Place::here()) const {
+    const SharedMemory &own = *thread_.block->shared;
+    const auto *begin = reinterpret_cast<const std::byte *>(address);
+    if (begin < own.data() || begin + sizeof(T) > own.data() + own.num_bytes()) {
+      machine_.fail(ErrorKind::kSharedAddress, place, thread_,
+                    "load_shared() of an address outside of the block's shared memory");
+    }
+    return load_vector(address, place);
+  }
+
+  template <class T>
   void store_vector(T *address, const T &value, Place place = Place::here()) const {
     check_vector<T>(address, place);
     std::memcpy(address, &value, sizeof value);
@@ -178,7 +191,37 @@ class SimtContext {
     thread_.copies.wait(kPending);
   }
 
+  static float larger(float a, float b) { return a > b || a != a ? a : b; }
+  static float smaller(float a, float b) { return a < b || b != b ? a : b; }
+
+  template <sampler_dtype kDtype>
+  static std::uint32_t larger_pair(std::uint32_t a, std::uint32_t b) {
+    return of_halves(a, b, [](std::uint16_t x, std::uint16_t y) {
+      const float a_half = widen<kDtype>(x), b_half = widen<kDtype>(y);
+      return a_half > b_half || a_half != a_half ? x : y;
+    });
+  }
+  template <sampler_dtype kDtype>
+  static std::uint32_t smaller_pair(std::uint32_t a, std::uint32_t b) {
+    return of_halves(a, b, [](std::uint16_t x, std::uint16_t y) {
+      const float a_half = widen<kDtype>(x), b_half = widen<kDtype>(y);
+      return a_half < b_half || b_half != b_half ? x : y;
+    });
+  }
+
  private:
+  template <sampler_dtype kDtype>
+  static float widen(std::uint16_t x) {
+    return kDtype == SAMPLER_BF16 ? sampler::contract::widen_bf16(x)
+                                  : sampler::contract::widen_f16(x);
+  }
+  template <class Operation>
+  static std::uint32_t of_halves(std::uint32_t a, std::uint32_t b, const Operation &operation) {
+    const std::uint16_t low = operation(std::uint16_t(a), std::uint16_t(b));
+    const std::uint16_t high = operation(std::uint16_t(a >> 16), std::uint16_t(b >> 16));
+    return std::uint32_t(low) | std::uint32_t(high) << 16;
+  }
+
   template <class Operation>
   auto atomic(const Operation &operation) const {
     machine_.tick(thread_);
