@@ -84,7 +84,8 @@ int thread_of(const Case &setup, int64_t index) {
     if (tile >= block.end) continue;
     for (int warp = 0; warp < kThreads / 32; ++warp) {
       if (tile >= block.of(warp, kThreads / 32).end) continue;
-      return rank * kThreads + warp * 32 + int(index % kernels::kTile) / kernels::kVector;
+      const int vector = setup.dtype == SAMPLER_F32 ? 4 : 8;
+      return rank * kThreads + warp * 32 + int(index / vector) % 32;
     }
   }
   return 0;
@@ -209,8 +210,8 @@ const std::vector<NamedRow> kHardRows = {
      }},
     {"period of 4", [](const Case &s) { return periodic(s, 4); }},
     {"period of 32", [](const Case &s) { return periodic(s, 32); }},
-    {"period of a tile", [](const Case &s) { return periodic(s, 128); }},
-    {"period of a block", [](const Case &s) { return periodic(s, 1024); }},
+    {"period of a tile", [](const Case &s) { return periodic(s, kernels::kTile); }},
+    {"period of a block", [](const Case &s) { return periodic(s, 8 * kernels::kTile); }},
     {"one finite",
      [](const Case &s) {
        return made(s, [&](size_t i) { return i == size_t(s.num_cols / 2) ? 5.0f : -kInfinity; });
@@ -287,7 +288,7 @@ Costs costs_of_kernel(int team_size, const Kernel &kernel) {
     CountingContext<64> counting(ctx, shared_bytes, &books);
     kernel(counting);
   });
-  return books.close();
+  return books.close(int(sizeof(float)));
 }
 
 TEST(Counting, LanesThatAddToOnePlaceTakeTurns) {
@@ -321,21 +322,21 @@ TEST(Counting, OfOneLaneTheAddsFollowEachOther) {
 }
 
 TEST(Counting, WarpsReadAsTheLaneThatReadsMost) {
-  alignas(16) const kernels::Vector32 vectors[2] = {};
+  const kernels::Vector vectors[2] = {};
   const Costs costs = costs_of_kernel(2, [&](auto &ctx) {
     for (int interval = 0; interval < 2; ++interval) {
       for (int i = 0; i < (ctx.lane() == 7 + interval ? 3 : 1); ++i) ctx.load_vector(&vectors[0]);
       ctx.team_sync();
     }
-    auto *shared = &ctx.template shared<kernels::Vector32>() + ctx.thread();
+    auto *shared = &ctx.template shared<kernels::Vector>() + ctx.thread();
     ctx.copy_async(shared, &vectors[1]);
     ctx.commit_copies();
     ctx.template wait_for_copies<0>();
-    ctx.load_vector(shared);
+    ctx.load_shared(shared);
   });
   constexpr uint64_t kNumWarps = 4, kNumThreads = 128;
-  EXPECT_EQ(costs.visited, (3 + 3 + 1) * kNumWarps * kernels::kTile);
-  EXPECT_EQ(costs.copied, (2 * (kNumThreads + 2 * kNumWarps) + kNumThreads) * kernels::kVector);
+  EXPECT_EQ(costs.visited, (3 + 3 + 1) * kNumWarps * 32 * 4);
+  EXPECT_EQ(costs.copied, (2 * (kNumThreads + 2 * kNumWarps) + kNumThreads) * 4);
   EXPECT_EQ(costs.barriers, 2u);
 }
 
@@ -360,15 +361,14 @@ TEST(Counting, SortsCompareByTheNextPowerOfTwo) {
 kernels::Plan plan_of(const Case &setup, const kernels::Extent &extent) {
   kernels::Plan plan;
   plan.team_size = setup.team_size;
-  const int64_t tiles =
-      (extent.num_cols + kernels::kVector - 1 + kernels::kTile - 1) / kernels::kTile;
-  const int64_t part = (tiles + plan.team_size - 1) / plan.team_size;
-  const int64_t part_bytes = part * kernels::kTile * extent.element_bytes;
   const int64_t limit = int64_t(simt::kMaxSharedBytes - sizeof(kernels::TeamShared));
+  const int64_t row_bytes = kernels::row_bytes_per_block(extent, plan.team_size);
+  const int64_t maxima_bytes = kernels::maxima_bytes_per_block(extent, plan.team_size);
   plan.row_cache_bytes = kernels::ring_bytes(kThreads);
-  if (setup.stays && part_bytes <= limit) {
-    plan.row_cache_bytes = std::max(plan.row_cache_bytes, int(part_bytes));
+  if (setup.stays && row_bytes + maxima_bytes <= limit) {
+    plan.row_cache_bytes = std::max(plan.row_cache_bytes, int(row_bytes));
   }
+  plan.row_cache_bytes += int(maxima_bytes);
   return plan;
 }
 
@@ -390,7 +390,7 @@ Costs costs_of(const Case &setup, const Request &request) {
         kernels::run_operation(counting, request, plan);
       },
       options);
-  return books.close();
+  return books.close(setup.dtype == SAMPLER_F32 ? 4 : 2);
 }
 
 void set_parameters(Parameters *parameters, int32_t top_k, float top_p, float min_p) {
@@ -491,17 +491,17 @@ Costs residual(const Case &setup, const Values &values) {
   return costs_of(setup, request);
 }
 
-SampleOptions with(sampler_draw_method method) {
+SampleOptions drawn_by(sampler_draw_method method) {
   SampleOptions options;
   options.draw_method = method;
   return options;
 }
-SampleOptions with(sampler_filter_order order) {
+SampleOptions in_order(sampler_filter_order order) {
   SampleOptions options;
   options.rules.order = order;
   return options;
 }
-SampleOptions with(sampler_input_kind kind) {
+SampleOptions of_kind(sampler_input_kind kind) {
   SampleOptions options;
   options.kind = kind;
   return options;
@@ -535,7 +535,7 @@ struct Operation {
 const std::vector<Operation> kOperations = {
     OPERATION("argmax", sample(s, x, 0, 1, 0, greedy())),
     OPERATION("sample", sample(s, x, 0, 1, 0)),
-    OPERATION("sample by Gumbel", sample(s, x, 0, 1, 0, with(SAMPLER_DRAW_GUMBEL))),
+    OPERATION("sample by Gumbel", sample(s, x, 0, 1, 0, drawn_by(SAMPLER_DRAW_GUMBEL))),
     OPERATION("top-k 50", sample(s, x, 50, 1, 0)),
     OPERATION("top-k 1000", sample(s, x, 1000, 1, 0)),
     OPERATION("top-k 5000", sample(s, x, 5000, 1, 0)),
@@ -543,15 +543,15 @@ const std::vector<Operation> kOperations = {
     OPERATION("top-p 0.5", sample(s, x, 0, 0.5f, 0)),
     OPERATION("top-p 0.95, ties kept", sample(s, x, 0, 0.95f, 0, ties_kept())),
     OPERATION("top-p 0.95 of probabilities",
-              sample(s, x, 0, 0.95f, 0, with(SAMPLER_PROBABILITIES))),
-    OPERATION("top-p 0.95 by Gumbel", sample(s, x, 0, 0.95f, 0, with(SAMPLER_DRAW_GUMBEL))),
+              sample(s, x, 0, 0.95f, 0, of_kind(SAMPLER_PROBABILITIES))),
+    OPERATION("top-p 0.95 by Gumbel", sample(s, x, 0, 0.95f, 0, drawn_by(SAMPLER_DRAW_GUMBEL))),
     OPERATION("min-p 0.05", sample(s, x, 0, 1, 0.05f)),
     OPERATION("top-k 50, top-p 0.95", sample(s, x, 50, 0.95f, 0)),
     OPERATION("top-k 5000, top-p 0.95", sample(s, x, 5000, 0.95f, 0)),
     OPERATION("top-k 50, top-p 0.95 by Gumbel",
-              sample(s, x, 50, 0.95f, 0, with(SAMPLER_DRAW_GUMBEL))),
-    OPERATION("joint", sample(s, x, 50, 0.95f, 0.05f, with(SAMPLER_FILTERS_JOINT))),
-    OPERATION("min-p first", sample(s, x, 50, 0.95f, 0.05f, with(SAMPLER_FILTERS_MIN_P_FIRST))),
+              sample(s, x, 50, 0.95f, 0, drawn_by(SAMPLER_DRAW_GUMBEL))),
+    OPERATION("joint", sample(s, x, 50, 0.95f, 0.05f, in_order(SAMPLER_FILTERS_JOINT))),
+    OPERATION("min-p first", sample(s, x, 50, 0.95f, 0.05f, in_order(SAMPLER_FILTERS_MIN_P_FIRST))),
     OPERATION("softmax", write_rows(s, x, 0, 1, SAMPLER_OUTPUT_PROBABILITIES)),
     OPERATION("top-k 50 renorm", write_rows(s, x, 50, 1, SAMPLER_OUTPUT_PROBABILITIES)),
     OPERATION("top-p 0.95 renorm", write_rows(s, x, 0, 0.95f, SAMPLER_OUTPUT_PROBABILITIES)),
