@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "contract/distribution.h"
 #include "contract/elements.h"
@@ -75,8 +76,9 @@ template <class Context, class Row>
 SAMPLER_DEVICE_CALL Rank first_of_value(Team<Context> &team, const Row &row, Rank rank) {
   Rank first = 0;
   row.template for_each_between<RankOrder>(contract::cut_with_ties(rank), rank | ~uint32_t(0),
-                                           [&](bool is_in, uint64_t key) {
+                                           kNoLastIndex, [&](bool is_in, uint64_t key) {
                                              if (is_in && key > first) first = key;
+                                             return true;
                                            });
   return team.max(first);
 }
@@ -354,9 +356,17 @@ class TeamFilters {
       // A list that reaches no lower than `low` may end before the target.
       if (result.of(1, 0) != 0 || list_.covers(low)) return result.of(0, 0);
     }
-    const Selected selected = select_key<RankOrder>(team_, row_, search, measure);
+    const Selected selected = select(search, measure);
     list_ = {selected.listed, selected.floor};
     return selected.key;
+  }
+
+  template <class Measure>
+  SAMPLER_DEVICE Selected select(const Search &search, const Measure &measure) {
+    if constexpr (std::is_same_v<Measure, CountTokens>) {
+      if (search.low == summary_.group_max) return select_top(team_, row_, search);
+    }
+    return select_key<RankOrder>(team_, row_, search, measure);
   }
 
   Team<Context> &team_;

@@ -76,7 +76,7 @@ SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
   }
 
   const uint32_t id = find_in_row(
-      team, row, distribution.warp_weight, target, team.shared.tile_sums,
+      team, row, distribution.warp_weight, target, team.shared.tile_sums, 0.0f,
       [&](float x, uint32_t id_of_x) {
         const bool kept = distribution.keeps(contract::rank_of(x, id_of_x));
         return kept ? contract::weight(scale, x) : uint64_t(0);

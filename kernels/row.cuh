@@ -17,6 +17,7 @@ namespace sampler::kernels {
 
 using contract::Rank;
 
+constexpr int kNoLastIndex = 0x7FFFFFFF;
 constexpr int kQuad = 4;  // elements of a group that are neighbours, whatever their type
 
 // What one instruction moves: four f32 or eight elements of 16 bits.
@@ -116,7 +117,8 @@ class TeamRow {
       : ctx_(ctx), source_(source) {
     const Part row = {0, (source.lead + source.count + kTile - 1) / kTile};
     const Part block = row.of(ctx.cluster_rank(), ctx.team_size());
-    const int num_tiles = block.end - block.begin;
+    // As many as any of the team's blocks has: all see alike whether something fits.
+    const int num_tiles = (row.end + ctx.team_size() - 1) / ctx.team_size();
     tiles_ = block.of(ctx.warp(), Context::kThreads / 32);
     first_of_block_ = tiles_.begin - block.begin;
     fits_ = int64_t(num_tiles) * tile_bytes() <= row_cache.num_bytes;
@@ -224,11 +226,15 @@ class TeamRow {
   }
 
   // Calls f(wanted, key) for each element whose key in Order lies in [low, high], all lanes of a
-  // warp together: with false where a lane has none left.
+  // warp together: with false where a lane has none left. Ends after a tile in which f was last
+  // false, which all lanes say together, and before the tiles beyond `last_index`.
   template <class Order, class F>
-  SAMPLER_DEVICE void for_each_between(uint64_t low, uint64_t high, const F &f) const {
+  SAMPLER_DEVICE void for_each_between(uint64_t low, uint64_t high, int last_index,
+                                       const F &f) const {
     const float low_value = Order::lowest_value(low), high_value = Order::highest_value(high);
     for_each_tile(AtLeast{low_value}, [&](const TeamRow &row, int tile) {
+      if (row.begin_of(tile) > last_index) return false;
+      bool goes_on = true;
       float x[kGroup];
       row.read(tile, x);
       uint32_t left = 0;
@@ -240,23 +246,40 @@ class TeamRow {
         const int index = row.index_of(tile, i);
         const bool has_one = left != 0 && row.is_in_row(index);
         const uint64_t key = has_one ? Order::key(row.element(tile, i), row.id(index)) : 0;
-        f(has_one && low <= key && key <= high, key);
+        goes_on = f(has_one && low <= key && key <= high, key);
         left &= left - 1;
       }
-      return true;
+      return goes_on;
     });
+  }
+
+  // The same of the group maxima, as if each were a token of rank `key`.
+  template <class F>
+  SAMPLER_DEVICE void for_each_maximum(uint64_t low, uint64_t high, const F &f) const {
+    const float *maxima = maxima_;
+    const int num_tiles = tiles_.end - tiles_.begin;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < num_tiles; ++i) {
+      const uint64_t key = contract::rank_of(maxima[i * 32], 0);
+      f(low <= key && key <= high, key);
+    }
+  }
+  SAMPLER_DEVICE bool has_maxima() const { return has_maxima_; }
+  SAMPLER_DEVICE int num_groups() const {
+    return (source_.lead + source_.count + kTile - 1) / kTile * 32;
   }
 
   // Id of the element at which the running sum of measure(value, id), by ascending index over this
   // warp's part, first exceeds `target`; -1 if it never does. Every lane has the result. Not for
-  // rows with ids. `tile_sums`: those of the block's tiles as weigh() leaves them, or null.
+  // rows with ids. `tile_sums`: those of the block's tiles as weigh() leaves them, or null. Values
+  // below `low` measure 0.
   template <class Measure>
-  SAMPLER_DEVICE int find_in_warp(uint64_t target, const uint64_t *tile_sums,
-                                  const Measure &measure) const {
+  SAMPLER_DEVICE_CALL int find_in_warp(uint64_t target, const uint64_t *tile_sums, float low,
+                                       const Measure &measure) const {
     int result = -1;
     uint64_t before = 0;
     if (!tile_sums) {
-      for_each_tile(Everything(), [&](const TeamRow &row, int tile) {
+      for_each_tile(AtLeast{low}, [&](const TeamRow &row, int tile) {
         uint64_t own = 0;
         SAMPLER_KEEP_ROLLED
         for (int i = 0; i < kGroup; ++i) own += row.measure_of(tile, i, measure);

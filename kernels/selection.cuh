@@ -129,16 +129,17 @@ SAMPLER_DEVICE void open_list(Team<Context> &team) {
   team.ctx.team_sync();  // after it the leader has no more use for an earlier list
 }
 
-// Adds the tokens of this warp's part of the row whose key is in [low, high] to the list.
+// Adds the tokens of this warp's part of the row whose key is in [low, high] to the list, up to the
+// tile that holds `last_index`. More than `limit` are not listed, only counted, and not all of them.
 template <class Order, class Context, class Row>
 SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row, uint64_t low,
-                                     uint64_t high) {
+                                     uint64_t high, int limit, int last_index) {
   Context &ctx = team.ctx;
   uint64_t *list = ctx.peer(&team.shared.list[0], 0);
   uint32_t *list_count = ctx.peer(&team.shared.list_count, 0);
-  row.template for_each_between<Order>(low, high, [&](bool wanted, uint64_t key) {
+  row.template for_each_between<Order>(low, high, last_index, [=, &ctx](bool wanted, uint64_t key) {
     const uint32_t lanes = ctx.ballot(wanted);
-    if (lanes == 0) return;
+    if (lanes == 0) return true;
     const int first = Context::lowest_bit(lanes);
     uint32_t place = 0;
     if (ctx.lane() == first) {
@@ -146,28 +147,31 @@ SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row, uint64
     }
     place = uint32_t(ctx.warp_broadcast(place, first));
     const uint32_t before = lanes & ((uint32_t(1) << ctx.lane()) - 1);
-    if (wanted) list[place + uint32_t(Context::count_bits(before))] = key;
+    const uint32_t own_place = place + uint32_t(Context::count_bits(before));
+    if (wanted && own_place < uint32_t(limit)) list[own_place] = key;
+    return place < uint32_t(limit);
   });
 }
 
-// Sorts the list. The result is how many tokens it has, which all have from the leader: the caller
-// passes a barrier of the team after it.
+// Sorts the list. The result is how many tokens it has, which all have from the leader, or -1 if it
+// would have been more than `limit`: the caller passes a barrier of the team after it.
 template <class Context>
-SAMPLER_DEVICE int close_list(Team<Context> &team) {
+SAMPLER_DEVICE int close_list(Team<Context> &team, int limit) {
   team.ctx.team_sync();
   const int count = int(*team.ctx.peer(&team.shared.list_count, 0));
+  if (count > limit) return -1;
   if (team.is_leader()) sort_list(team.ctx, team.shared.list, count);
   return count;
 }
 
-// Lists the tokens whose key is in [low, high], at most kListCapacity, and sorts them. The result is
-// how many there are; the caller passes a barrier of the team after it.
+// Lists the tokens whose key is in [low, high], at most `limit`, and sorts them. The result is how
+// many there are, or -1 if more; the caller passes a barrier of the team after it.
 template <class Order, class Context, class Row>
-SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, uint64_t low,
-                                  uint64_t high) {
+SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, uint64_t low, uint64_t high,
+                                  int limit = kListCapacity) {
   open_list(team);
-  add_to_list<Order>(team, row, low, high);
-  return close_list(team);
+  add_to_list<Order>(team, row, low, high, limit, kNoLastIndex);
+  return close_list(team, limit);
 }
 
 // The lowest key of a value in [low, high] from which on `holds` is true; it holds at `high`. Each
@@ -332,8 +336,24 @@ SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, i
   return most == 0 ? kNoBin : int(ctx.warp_broadcast(uint64_t(bin), Context::lowest_bit(most)));
 }
 
+// A row whose tokens are the group maxima of another.
+template <class Row>
+struct GroupMaxima {
+  const Row &row;
+};
+
+template <class Order, class Row, class F>
+SAMPLER_DEVICE void for_each_key(const Row &row, uint64_t low, uint64_t high, const F &f) {
+  row.template for_each_between<Order>(low, high, kNoLastIndex, f);
+}
+template <class Order, class Row, class F>
+SAMPLER_DEVICE void for_each_key(const GroupMaxima<Row> &maxima, uint64_t low, uint64_t high,
+                                 const F &f) {
+  maxima.row.for_each_maximum(low, high, f);
+}
+
 // Narrows a range to the bin in which the running measure, from the highest key down, reaches its
-// target. False if the whole range does not reach it. Destroys the list.
+// target. False if the whole range does not reach it, whose count is told then. Destroys the list.
 template <class Order, class Context, class Row, class Measure, class Bins>
 SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measure &measure,
                                 const Bins &bins, KeyRange *range) {
@@ -348,7 +368,7 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   uint64_t highest = 0, lowest_upside_down = 0;
   HeldBin held;
   uint32_t num_rounds = 0;
-  row.template for_each_between<Order>(range->low, range->high, [&](bool in, uint64_t key) {
+  for_each_key<Order>(row, range->low, range->high, [&](bool in, uint64_t key) {
     if (in && key > highest) highest = key;
     if (in && ~key > lowest_upside_down) lowest_upside_down = ~key;
     const uint64_t own = in && !kCounts ? measure(key) : 0;
@@ -360,9 +380,10 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     }
     const bool looks = num_rounds++ % kRoundsToALook == 0;
     const int next = add_to_bins<Measure>(ctx, shared, in && !is_held, bin, own, looks);
-    if (next == kNoBin) return;
+    if (next == kNoBin) return true;
     add_held<Measure>(ctx, shared, held);
     held = {next, 0, 0};
+    return true;
   });
   add_held<Measure>(ctx, shared, held);
   ctx.team_sync();
@@ -413,7 +434,10 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     }
   }
   ctx.team_sync();  // after it nobody reads the bins any more
-  if (!is_reached) return false;
+  if (!is_reached) {
+    range->count = int(all.sum(1));
+    return false;
+  }
   range->target -= shared.found[1];
   range->count = int(shared.found[2]);
   range->count_above += int(shared.found[3]);
@@ -428,11 +452,11 @@ constexpr uint32_t kNoId = ~uint32_t(0);
 
 // Id of the element at which the running sum of measure(value, id), by ascending index over the
 // row, first exceeds `target`; kNoId if it never does. `warp_sum` is the sum over the warp's part
-// of the row, which all its lanes have; `tile_sums` as for find_in_warp. Every thread of the team
+// of the row, which all its lanes have; `tile_sums` and `low` as for find_in_warp. Every thread of the team
 // has the result. Not for rows with ids.
 template <class Context, class Row, class Measure>
 SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, uint64_t warp_sum,
-                                         uint64_t target, const uint64_t *tile_sums,
+                                         uint64_t target, const uint64_t *tile_sums, float low,
                                          const Measure &measure) {
   Context &ctx = team.ctx;
   uint64_t block_sum;
@@ -443,7 +467,7 @@ SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, ui
   const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
   uint64_t id_plus_1 = 0;
   if (before <= target && target < before + warp_sum) {
-    id_plus_1 = uint64_t(row.find_in_warp(target - before, tile_sums, measure)) + 1;
+    id_plus_1 = uint64_t(row.find_in_warp(target - before, tile_sums, low, measure)) + 1;
   }
   return uint32_t(team.max(id_plus_1) - 1);
 }
@@ -467,6 +491,8 @@ struct Selected {
   uint64_t key;    // of the token; the lowest searched where the measure does not reach the target
   uint64_t floor;  // the leader's list, if there is one, has all searched from here up
   int listed;      // so many tokens; -1: there is none
+  bool is_reached = true;
+  int count = 0;   // if not: of the tokens searched
 };
 
 // The token that ends a search in a range which holds a single value. The row has no ids, so that
@@ -482,14 +508,23 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
     const Rank rank = contract::rank_of(x, id);
     return uint64_t(low <= rank && rank <= high);
   };
-  uint64_t own = 0;
-  row.template for_each_between<RankOrder>(low, high, [&](bool is_in, uint64_t) { own += is_in; });
-  const uint64_t warp_count = team.ctx.warp_sum(own);
-  const uint32_t id = find_in_row(team, row, warp_count, n - 1, nullptr, is_tie);
+  // A warp that has n of them counts no more.
+  uint32_t count = 0;
+  row.template for_each_between<RankOrder>(low, high, kNoLastIndex, [&](bool is_in, uint64_t) {
+    count += uint32_t(Context::count_bits(team.ctx.ballot(is_in)));
+    return count < n;
+  });
+  const uint32_t id =
+      find_in_row(team, row, count, n - 1, nullptr, RankOrder::value(low), is_tie);
   if (id == kNoId) return {search.low, 0, -1};
   const Rank last = high >> 32 << 32 | uint32_t(~id);
   if (!lists) return {last, 0, -1};
-  return {last, last, make_list<RankOrder>(team, row, last, highest)};
+  open_list(team);
+  if (high < highest) {
+    add_to_list<RankOrder>(team, row, high + 1, highest, kListCapacity, kNoLastIndex);
+  }
+  add_to_list<RankOrder>(team, row, last, high, kListCapacity, int(id));
+  return {last, last, close_list(team, kListCapacity)};
 }
 
 // Takes off the ends of a range of ranks the values that the row's type does not have. The lowest
@@ -503,14 +538,14 @@ SAMPLER_HD inline void leave_out_unused(KeyRange *range, int unused_bits) {
   if (high != uint32_t(range->high >> 32)) range->high = uint64_t(high) << 32 | ~uint32_t(0);
 }
 
-// Destroys the list. What a search holds from pass to pass stays in memory: passes need registers.
+// Goes on with a search that has come to a range. Destroys the list. What a search holds from pass to
+// pass stays in memory: passes need registers.
 template <class Order, class Context, class Row, class Measure>
-SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, const Search &search,
-                                        const Measure &measure) {
+SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
+                                           const Search &search, KeyRange range, bool is_narrowed,
+                                           const Measure &measure) {
   constexpr bool kIsRanked = std::is_same_v<Order, RankOrder>;
   constexpr bool kWeighs = kIsRanked && !std::is_same_v<Measure, CountTokens>;
-  KeyRange range = {search.low, search.high, search.target, row.count(), 0};
-  bool is_narrowed = false;
   int limit = search.limit;
   const auto has_enough = [&] { return search.enough > 0 && range.count_above >= search.enough; };
   while (range.count > limit && !has_enough()) {
@@ -537,7 +572,7 @@ SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, con
       const KeyBins key_bins = KeyBins::of(range, 32 + Order::unused_bits(row));
       is_reached = narrow<Order>(team, row, measure, key_bins, &range);
     }
-    if (!is_reached) return {search.low, 0, -1};
+    if (!is_reached) return {search.low, 0, -1, false, range.count_above + range.count};
     is_narrowed = true;
   }
 
@@ -546,12 +581,71 @@ SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, con
   const int count =
       make_list<Order>(team, row, range.low, lists_all ? search.high : range.high);
   uint64_t key = search.low;
+  bool is_reached = false;
   if (team.is_leader()) {
     const int index = find_in_list(team.ctx, team.shared, team.shared.list, count,
                                    lists_all ? search.target : range.target, measure);
-    if (index < count) key = team.shared.list[index];
+    is_reached = index < count;
+    if (is_reached) key = team.shared.list[index];
   }
-  return {team.broadcast(key, 0), range.low, lists_all ? count : -1};
+  const uint64_t values[] = {key, uint64_t(is_reached)};
+  const Exchanged found = team.exchange(values);
+  return {found.of(0, 0), range.low, lists_all ? count : -1, found.of(1, 0) != 0,
+          range.count_above + count};
+}
+
+// The same from the start.
+template <class Order, class Context, class Row, class Measure>
+SAMPLER_DEVICE Selected select_key(Team<Context> &team, const Row &row, const Search &search,
+                                   const Measure &measure) {
+  const KeyRange range = {search.low, search.high, search.target, row.count(), 0};
+  return select_key_in<Order>(team, row, search, range, false, measure);
+}
+
+// The value of the n-th largest group maximum of those that lie in [low, high], as the lowest of its
+// ranks. So many groups have one there.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL Rank nth_group_maximum(Team<Context> &team, const Row &row, Rank low, Rank high,
+                                           int n) {
+  const int unused_bits = RankOrder::unused_bits(row);
+  KeyRange range = {low, high | ~uint32_t(0), uint64_t(n), row.num_groups(), 0};
+  for (;;) {
+    leave_out_unused(&range, unused_bits);
+    const Rank value = contract::cut_with_ties(range.high);
+    if (range.low >= value) return value;
+    narrow<RankOrder>(team, GroupMaxima<Row>{row}, CountTokens(),
+                      KeyBins::of(range, 32 + unused_bits), &range);
+  }
+}
+
+// The search for a row's k-th token where at least k threads' largest values reach `search.low`.
+// Most rows have few tokens from there up. Of others the k-th largest group maximum bounds the
+// search: fewer than k groups hold tokens above it, and those equal to it are told apart by id.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL Selected select_top(Team<Context> &team, const Row &row, const Search &search) {
+  const int k = int(search.target);
+  const bool has_ids = row.source().ids != nullptr;
+  if (!has_ids) {
+    const int count = make_list<RankOrder>(team, row, search.low, search.high, search.limit);
+    if (count >= 0) {
+      const uint64_t key = team.is_leader() ? team.shared.list[k - 1] : 0;
+      return {team.broadcast(key, 0), search.low, count};
+    }
+  }
+  if (!row.has_maxima()) return select_key<RankOrder>(team, row, search, CountTokens());
+  const Rank value = nth_group_maximum(team, row, search.low, search.high, k);
+  const Rank highest_tie = value | ~uint32_t(0);
+  int count_above = 0;
+  if (highest_tie < search.high) {
+    Search above = search;
+    above.low = highest_tie + 1;
+    const Selected selected = select_key<RankOrder>(team, row, above, CountTokens());
+    if (selected.is_reached) return selected;
+    count_above = selected.count;
+  }
+  const Rank low = value > search.low ? value : search.low;
+  const KeyRange ties = {low, highest_tie, uint64_t(k - count_above), row.count(), count_above};
+  return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
 }
 
 }  // namespace sampler::kernels
