@@ -166,6 +166,25 @@ class CudaContext {
     return ::atomicOr(address, value);
   }
 
+  __device__ void add_to_shared(uint32_t *address, uint32_t value) const {
+    asm volatile("red.shared.add.u32 [%0], %1;"
+                 :
+                 : "r"(uint32_t(__cvta_generic_to_shared(address))), "r"(value)
+                 : "memory");
+  }
+
+  // In two words: for one of 64 bits there is no instruction.
+  __device__ void add_to_shared(uint64_t *address, uint64_t value) const {
+    const uint32_t to = uint32_t(__cvta_generic_to_shared(address));
+    const uint32_t low = uint32_t(value);
+    uint32_t before;
+    asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(to), "r"(low) : "memory");
+    const uint32_t high = uint32_t(value >> 32) + (before + low < low ? 1 : 0);
+    if (high != 0) {
+      asm volatile("red.shared.add.u32 [%0], %1;" : : "r"(to + 4), "r"(high) : "memory");
+    }
+  }
+
   template <class T>
   __device__ T load_vector(const T *address) const {
     T value;

@@ -23,6 +23,9 @@
 //   atomic_add(u32 *, u32), atomic_add(u64 *, u64), atomic_or(u32 *, u32)
 //                                     in shared memory of any block of the team, or global memory;
 //                                     the old value
+//   add_to_shared(u32 *, u32), add_to_shared(u64 *, u64)
+//                                     the same in the block's own shared memory, without the old
+//                                     value
 //   load_vector<T>(const T *)         an aligned load of a 8- or 16-byte struct
 //   load_shared<T>(const T *)         the same from the block's own shared memory
 //   store_vector<T>(T *, T)           and the store

@@ -165,6 +165,9 @@ SAMPLER_DEVICE_CALL float value_at(Team<Context> &team, const Row &row, Rank ran
   return contract::float_of(uint32_t(team.max(own)));
 }
 
+// The measure of top-p, for what only asks whether it is one.
+struct Weight {};
+
 // What a cut keeps of a tile, told by the values alone but for the tile with the cut's id.
 struct Cut {
   float lowest;  // of the values that it keeps
@@ -262,6 +265,45 @@ SAMPLER_DEVICE uint64_t weight_of_row(Team<Context> &team, const Row &row, const
   return team.sum(team.ctx.lane() == 0 ? weight : 0);
 }
 
+// Narrows a range of ranks to the bin in which the running weight, from the highest rank down,
+// reaches `target_of` the weight of all that is `seen`: one pass finds both. The result is the target.
+template <class Context, class Row, class TargetOf>
+SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &row,
+                                          const RowScale &row_scale, Rank seen, KeyRange *range,
+                                          const TargetOf &target_of) {
+  Context &ctx = team.ctx;
+  TeamShared &shared = team.shared;
+  const RowScale scale = row_scale;
+  const Cut cut = Cut::of(row, seen);
+  const float low = contract::value_of_rank(range->low);
+  const WeightBins bins =
+      WeightBins::of(*range, RankOrder::unused_bits(row), row.kind() == SAMPLER_LOGITS);
+  const int first_tile = row.tiles().begin;
+  clear_bins(ctx, shared);
+  uint64_t total = 0;
+  HeldBin held;
+  row.for_each_group(cut.lowest, [&](const Row &in_registers, int tile, float(&x)[kGroup]) {
+    cut.apply(in_registers, tile, x);
+    int bin[kGroup];
+    for (int i = 0; i < kGroup; ++i) bin[i] = x[i] >= low ? bins.bin_of(x[i]) : kNoBin;
+    make_relative(scale, x, [](const RowScale &s, float value) {
+      return contract::relative_for_weight(s, value);
+    });
+    for (int i = 0; i < kGroup; ++i) {
+      const uint64_t weight = contract::weight_of(x[i]);
+      total += weight;
+      const bool looks = i == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
+      add_to_bins_or_hold<Weight>(ctx, shared, bin[i] != kNoBin, bin[i], weight, looks, &held);
+    }
+  });
+  add_held<Weight>(ctx, shared, held);
+  const uint64_t own[] = {~uint64_t(0), ~uint64_t(0), total};
+  uint64_t target = 0;
+  narrow_to_bin<Weight>(
+      team, bins, own, [&](uint64_t sum) { return target = target_of(sum); }, range);
+  return target;
+}
+
 // The row that contract::filtered_prefix asks. A prefix is its cut.
 template <class Context, class Row>
 class TeamFilters {
@@ -290,14 +332,23 @@ class TeamFilters {
     const auto weight = [scale](uint64_t key) {
       return contract::weight(scale, RankOrder::value(key));
     };
-    const uint64_t total = weight_from(seen, weight);
-    const uint64_t threshold = contract::top_p_threshold(p, total);
-    // All tokens below this weight together weigh at most what the filter may cut off.
-    const uint64_t light = (total - threshold) / uint64_t(row_.count());
-    const Rank heavy = lowest_rank(seen, light);
-    const Search search = {heavy, summary_.first, threshold > 0 ? threshold : 1, kBinLimit,
-                           ties == SAMPLER_TIES_KEEP};
-    return with_ties(find(search, weight), ties, seen);
+    Search search = {seen, summary_.first, 1, kBinLimit, ties == SAMPLER_TIES_KEEP};
+    if (list_.covers(seen)) {
+      search.target = at_least_1(contract::top_p_threshold(p, listed_weight(seen, weight)));
+      return with_ties(find(search, weight), ties, seen);
+    }
+    // The first token is seen. All tokens lighter than this together weigh no more than the filter
+    // may cut off.
+    const uint64_t least = contract::weight(scale, scale_max());
+    const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
+    search.low = lowest_rank(seen, light);
+    KeyRange range = {search.low, search.high, 0, row_.count(), 0};
+    search.target = narrow_by_weight(team_, row_, scale, seen, &range, [p](uint64_t total) {
+      return at_least_1(contract::top_p_threshold(p, total));
+    });
+    const Selected selected = select_key_in<RankOrder>(team_, row_, search, range, true, weight);
+    list_ = {selected.listed, selected.floor};
+    return with_ties(selected.key, ties, seen);
   }
 
   SAMPLER_DEVICE_CALL Rank min_p(float p, Rank seen) {
@@ -325,15 +376,14 @@ class TeamFilters {
     return rank > seen ? rank : seen;
   }
 
+  SAMPLER_DEVICE static uint64_t at_least_1(uint64_t target) { return target > 0 ? target : 1; }
+
   template <class Weight>
-  SAMPLER_DEVICE_CALL uint64_t weight_from(Rank seen, const Weight &weight) {
+  SAMPLER_DEVICE_CALL uint64_t listed_weight(Rank seen, const Weight &weight) {
     const auto seen_weight = [&](uint64_t key) { return key >= seen ? weight(key) : 0; };
-    if (list_.covers(seen)) {
-      const uint64_t sum =
-          team_.is_leader() ? list_sum(team_.ctx, team_.shared.list, list_.count, seen_weight) : 0;
-      return team_.broadcast(sum, 0);
-    }
-    return weight_of_row(team_, row_, scale_, seen);
+    const uint64_t sum =
+        team_.is_leader() ? list_sum(team_.ctx, team_.shared.list, list_.count, seen_weight) : 0;
+    return team_.broadcast(sum, 0);
   }
 
   // As select_key, in the list where that is enough. On return the list is one of the tokens

@@ -159,7 +159,10 @@ template <class Context>
 SAMPLER_DEVICE int close_list(Team<Context> &team, int limit) {
   team.ctx.team_sync();
   const int count = int(*team.ctx.peer(&team.shared.list_count, 0));
-  if (count > limit) return -1;
+  if (count > limit) {
+    team.ctx.team_sync();  // all have seen it before another list is opened
+    return -1;
+  }
   if (team.is_leader()) sort_list(team.ctx, team.shared.list, count);
   return count;
 }
@@ -234,47 +237,55 @@ struct KeyBins {
   }
 };
 
-// Bins of ranks, divided at places of two kinds. Some divide the values into equal widths: of
-// logits, equal ratios of weights, and so about as many tokens of a model's row in one bin as in
-// the next. The others are as few as leave a bin of 2^key_shift keys at most, so that the passes to
-// come are no more than after a pass with KeyBins, wherever the tokens lie.
-struct ValueBins {
+// Bins for weights, divided at places of two kinds. Of logits some divide the values into equal
+// widths: equal ratios of weights, and so about as many tokens of a model's row in one bin as in the
+// next. The others are as few as leave a bin of 2^key_shift value keys at most, so that the passes to
+// come are no more than after a pass with KeyBins, wherever the tokens lie. Of probabilities all
+// divide the keys, which rise about as their logarithm.
+struct WeightBins {
   float low;
   float bins_per_unit;  // of value; 0: there are no such bins
   uint32_t low_key;
   int key_shift;
   int last_of_value;  // places that divide the values
 
-  SAMPLER_HD static ValueBins of(const KeyRange &range, int unused_bits) {
-    const int num_passes = (32 - unused_bits + kBinBits - 1) / kBinBits;
-    ValueBins bins;
+  SAMPLER_HD static WeightBins of(const KeyRange &range, int unused_bits, bool is_logits) {
+    WeightBins bins;
     bins.low = RankOrder::value(range.low);
     bins.low_key = uint32_t(range.low >> 32);
-    bins.key_shift = unused_bits + (num_passes - 1) * kBinBits;
-    bins.last_of_value = kBins - 1 - bins.of_key(uint32_t(range.high >> 32));
+    const uint32_t high_key = uint32_t(range.high >> 32);
     const float width = RankOrder::value(range.high) - bins.low;
-    const bool is_usual = width > 0x1p-60f && width < 0x1p60f;
-    bins.bins_per_unit = is_usual ? float(bins.last_of_value + 1) / width : 0.0f;
+    if (is_logits && width > 0x1p-60f && width < 0x1p60f) {
+      const int num_passes = (32 - unused_bits + kBinBits - 1) / kBinBits;
+      bins.key_shift = unused_bits + (num_passes - 1) * kBinBits;
+      bins.last_of_value = kBins - 1 - bins.of_key(high_key);
+      bins.bins_per_unit = float(bins.last_of_value + 1) / width;
+    } else {
+      bins.key_shift = unused_bits;
+      while (uint32_t(bins.of_key(high_key)) >= uint32_t(kBins)) ++bins.key_shift;
+      bins.last_of_value = 0;
+      bins.bins_per_unit = 0.0f;
+    }
     return bins;
   }
 
-  // The places of each kind below the key, which never fall as it rises.
-  SAMPLER_HD int bin(uint64_t key) const {
-    const int of_value = int((RankOrder::value(key) - low) * bins_per_unit);
-    return (of_value < last_of_value ? of_value : last_of_value) + of_key(uint32_t(key >> 32));
+  // The places of each kind below the value, which never fall as it rises.
+  SAMPLER_HD int bin_of(float x) const {
+    const int of_value = int((x - low) * bins_per_unit);
+    return (of_value < last_of_value ? of_value : last_of_value) + of_key(contract::value_key(x));
   }
 
   template <class Context>
   SAMPLER_DEVICE void narrow(Context &ctx, int bin, KeyRange *range) const {
-    const ValueBins bins = *this;
+    const WeightBins bins = *this;
     const uint32_t first = uint32_t(range->low >> 32), last = uint32_t(range->high >> 32);
-    const auto bin_of = [&](uint32_t key) { return bins.bin(uint64_t(key) << 32); };
+    const auto bin_of_key = [&](uint32_t key) { return bins.bin_of(contract::value_of_key(key)); };
     const uint32_t begin =
-        lowest_value_key(ctx, first, last, [&](uint32_t key) { return bin_of(key) >= bin; });
+        lowest_value_key(ctx, first, last, [&](uint32_t key) { return bin_of_key(key) >= bin; });
     if (begin > first) range->low = uint64_t(begin) << 32;
-    if (bin_of(last) == bin) return;
+    if (bin_of_key(last) == bin) return;
     const uint32_t end =
-        lowest_value_key(ctx, begin, last, [&](uint32_t key) { return bin_of(key) > bin; });
+        lowest_value_key(ctx, begin, last, [&](uint32_t key) { return bin_of_key(key) > bin; });
     range->high = (uint64_t(end) << 32) - 1;
   }
 
@@ -285,6 +296,7 @@ struct ValueBins {
 };
 
 constexpr int kNoBin = -1;
+constexpr int kMaxTurns = 4;  // of lanes at a bin
 constexpr uint32_t kRoundsToALook = 32;  // of a warp, for a bin that is worth holding
 
 // A bin into which a warp's tokens crowd. Each lane keeps what it has of it to itself until another
@@ -314,7 +326,7 @@ SAMPLER_DEVICE_CALL void add_held(Context &ctx, TeamShared &shared, HeldBin held
 template <class Measure, class Context>
 SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, int bin,
                                     uint64_t measure, bool looks) {
-  constexpr int kMaxTurns = 4, kWorthHolding = 3;
+  constexpr int kWorthHolding = 3;
   const uint32_t lanes = ctx.warp_match(uint32_t(in ? bin : kNoBin));
   const int count = Context::count_bits(lanes);
   if (!in && lanes == ~uint32_t(0)) return kNoBin;  // nor is any other
@@ -336,56 +348,26 @@ SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, i
   return most == 0 ? kNoBin : int(ctx.warp_broadcast(uint64_t(bin), Context::lowest_bit(most)));
 }
 
-// A row whose tokens are the group maxima of another.
-template <class Row>
-struct GroupMaxima {
-  const Row &row;
-};
-
-template <class Order, class Row, class F>
-SAMPLER_DEVICE void for_each_key(const Row &row, uint64_t low, uint64_t high, const F &f) {
-  row.template for_each_between<Order>(low, high, kNoLastIndex, f);
-}
-template <class Order, class Row, class F>
-SAMPLER_DEVICE void for_each_key(const GroupMaxima<Row> &maxima, uint64_t low, uint64_t high,
-                                 const F &f) {
-  maxima.row.for_each_maximum(low, high, f);
+template <class Context>
+SAMPLER_DEVICE void clear_bins(Context &ctx, TeamShared &shared) {
+  for (int i = ctx.thread(); i < kBins; i += Context::kThreads) {
+    shared.bin_counts[i] = 0;
+    shared.bin_measures[i] = 0;
+  }
+  ctx.sync();
 }
 
-// Narrows a range to the bin in which the running measure, from the highest key down, reaches its
-// target. False if the whole range does not reach it, whose count is told then. Destroys the list.
-template <class Order, class Context, class Row, class Measure, class Bins>
-SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measure &measure,
-                                const Bins &bins, KeyRange *range) {
+// The end of a histogram: finds the bin in which the running measure, from the highest key down,
+// reaches its target, and narrows the range to it. False if all bins do not reach it, whose count is
+// told then. `own`: of this thread's keys the highest and the lowest, which upside down is the
+// highest, and what it weighs besides. The target is `target_of` all blocks' sum of the last.
+template <class Measure, class Context, class Bins, class TargetOf>
+SAMPLER_DEVICE_CALL bool narrow_to_bin(Team<Context> &team, const Bins &bins,
+                                       const uint64_t (&own_values)[3], const TargetOf &target_of,
+                                       KeyRange *range) {
   constexpr bool kCounts = std::is_same_v<Measure, CountTokens>;
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
-  for (int i = ctx.thread(); i < kBins; i += Context::kThreads) {
-    shared.bin_counts[i] = 0;
-    if (!kCounts) shared.bin_measures[i] = 0;
-  }
-  ctx.sync();
-  uint64_t highest = 0, lowest_upside_down = 0;
-  HeldBin held;
-  uint32_t num_rounds = 0;
-  for_each_key<Order>(row, range->low, range->high, [&](bool in, uint64_t key) {
-    if (in && key > highest) highest = key;
-    if (in && ~key > lowest_upside_down) lowest_upside_down = ~key;
-    const uint64_t own = in && !kCounts ? measure(key) : 0;
-    const int bin = in ? bins.bin(key) : kNoBin;
-    const bool is_held = in && bin == held.bin;
-    if (is_held) {
-      ++held.count;
-      held.measure += own;
-    }
-    const bool looks = num_rounds++ % kRoundsToALook == 0;
-    const int next = add_to_bins<Measure>(ctx, shared, in && !is_held, bin, own, looks);
-    if (next == kNoBin) return true;
-    add_held<Measure>(ctx, shared, held);
-    held = {next, 0, 0};
-    return true;
-  });
-  add_held<Measure>(ctx, shared, held);
   ctx.team_sync();
 
   // Each block adds up some of the team's bins, each of its threads some neighbouring ones, from
@@ -415,13 +397,13 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   uint64_t block_sum, block_count;
   uint64_t above = ctx.block_exclusive_sum(own_sum, &block_sum);
   uint64_t count_above = ctx.block_exclusive_sum(own_count, &block_count);
-  const uint64_t values[] = {block_sum, block_count, ctx.block_max(highest),
-                             ctx.block_max(lowest_upside_down)};
+  const uint64_t values[] = {block_sum, block_count, ctx.block_max(own_values[0]),
+                             ctx.block_max(own_values[1]), ctx.block_sum(own_values[2])};
   const Exchanged all = team.exchange(values);
   above += all.sum_before(0, ctx.cluster_rank());
   count_above += all.sum_before(1, ctx.cluster_rank());
-  const bool is_reached = all.sum(0) >= range->target;
-  const uint64_t target = range->target;
+  const uint64_t target = target_of(all.sum(4));
+  const bool is_reached = all.sum(0) >= target;
   if (above < target && above + own_sum >= target) {
     int i = own.begin;
     for (uint64_t next = team_measure(i); above + next < target; next = team_measure(++i)) {
@@ -438,7 +420,7 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     range->count = int(all.sum(1));
     return false;
   }
-  range->target -= shared.found[1];
+  range->target = target - shared.found[1];
   range->count = int(shared.found[2]);
   range->count_above += int(shared.found[3]);
   bins.narrow(ctx, int(shared.found[0]), range);
@@ -446,6 +428,79 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   if (range->high > all.max(2)) range->high = all.max(2);
   if (range->low < ~all.max(3)) range->low = ~all.max(3);
   return true;
+}
+
+// A row whose tokens are the group maxima of another.
+template <class Row>
+struct GroupMaxima {
+  const Row &row;
+};
+
+template <class Order, class Row, class F>
+SAMPLER_DEVICE void for_each_key(const Row &row, uint64_t low, uint64_t high, const F &f) {
+  row.template for_each_between<Order>(low, high, kNoLastIndex, f);
+}
+template <class Order, class Row, class F>
+SAMPLER_DEVICE void for_each_key(const GroupMaxima<Row> &maxima, uint64_t low, uint64_t high,
+                                 const F &f) {
+  maxima.row.for_each_maximum(low, high, f);
+}
+
+// As add_to_bins, for the many tokens of a pass over all of a row: nothing is called where lanes do
+// not crowd.
+template <class Measure, class Context>
+SAMPLER_DEVICE void add_to_bins_or_hold(Context &ctx, TeamShared &shared, bool in, int bin,
+                                        uint64_t measure, bool looks, HeldBin *held) {
+  const bool is_held = in && bin == held->bin;
+  held->count += is_held;
+  held->measure += is_held ? measure : 0;
+  const bool is_left = in && !is_held;
+  const uint32_t lanes = ctx.warp_match(uint32_t(is_left ? bin : kNoBin));
+  if (ctx.ballot(is_left && Context::count_bits(lanes) > kMaxTurns) == 0) {
+    if (!is_left) return;
+    ctx.add_to_shared(&shared.bin_counts[bin], uint32_t(1));
+    ctx.add_to_shared(&shared.bin_measures[bin], measure);
+    return;
+  }
+  const int next = add_to_bins<Measure>(ctx, shared, is_left, bin, measure, looks);
+  if (next == kNoBin) return;
+  add_held<Measure>(ctx, shared, *held);
+  *held = {next, 0, 0};
+}
+
+// Narrows a range to the bin in which the running measure, from the highest key down, reaches its
+// target. False if the whole range does not reach it, whose count is told then. Destroys the list.
+template <class Order, class Context, class Row, class Measure, class Bins>
+SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measure &measure,
+                                const Bins &bins, KeyRange *range) {
+  constexpr bool kCounts = std::is_same_v<Measure, CountTokens>;
+  Context &ctx = team.ctx;
+  TeamShared &shared = team.shared;
+  clear_bins(ctx, shared);
+  uint64_t highest = 0, lowest_upside_down = 0;
+  HeldBin held;
+  uint32_t num_rounds = 0;
+  for_each_key<Order>(row, range->low, range->high, [&](bool in, uint64_t key) {
+    if (in && key > highest) highest = key;
+    if (in && ~key > lowest_upside_down) lowest_upside_down = ~key;
+    const uint64_t own = in && !kCounts ? measure(key) : 0;
+    const int bin = in ? bins.bin(key) : kNoBin;
+    const bool is_held = in && bin == held.bin;
+    if (is_held) {
+      ++held.count;
+      held.measure += own;
+    }
+    const bool looks = num_rounds++ % kRoundsToALook == 0;
+    const int next = add_to_bins<Measure>(ctx, shared, in && !is_held, bin, own, looks);
+    if (next == kNoBin) return true;
+    add_held<Measure>(ctx, shared, held);
+    held = {next, 0, 0};
+    return true;
+  });
+  add_held<Measure>(ctx, shared, held);
+  const uint64_t own[] = {highest, lowest_upside_down, 0};
+  const uint64_t target = range->target;
+  return narrow_to_bin<Measure>(team, bins, own, [=](uint64_t) { return target; }, range);
 }
 
 constexpr uint32_t kNoId = ~uint32_t(0);
@@ -497,11 +552,12 @@ struct Selected {
 
 // The token that ends a search in a range which holds a single value. The row has no ids, so that
 // tokens of one value stand in their order: the `n`-th, from 1 on, is looked for. Lists it and all
-// searched before it where they are no more than the search may list.
+// searched before it where they are no more than the search may list; `has_above`: the list already
+// has those above the range.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &row,
                                                const Search &search, const KeyRange &range,
-                                               uint64_t n) {
+                                               uint64_t n, bool has_above = false) {
   const uint64_t low = range.low, high = range.high, highest = search.high;
   const bool lists = uint64_t(range.count_above) + n <= uint64_t(search.limit);
   const auto is_tie = [low, high](float x, uint32_t id) {
@@ -519,8 +575,8 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
   if (id == kNoId) return {search.low, 0, -1};
   const Rank last = high >> 32 << 32 | uint32_t(~id);
   if (!lists) return {last, 0, -1};
-  open_list(team);
-  if (high < highest) {
+  if (!has_above) {
+    open_list(team);
     add_to_list<RankOrder>(team, row, high + 1, highest, kListCapacity, kNoLastIndex);
   }
   add_to_list<RankOrder>(team, row, last, high, kListCapacity, int(id));
@@ -545,7 +601,6 @@ SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
                                            const Search &search, KeyRange range, bool is_narrowed,
                                            const Measure &measure) {
   constexpr bool kIsRanked = std::is_same_v<Order, RankOrder>;
-  constexpr bool kWeighs = kIsRanked && !std::is_same_v<Measure, CountTokens>;
   int limit = search.limit;
   const auto has_enough = [&] { return search.enough > 0 && range.count_above >= search.enough; };
   while (range.count > limit && !has_enough()) {
@@ -563,15 +618,8 @@ SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
         }
       }
     }
-    bool is_reached;
-    const ValueBins value_bins = ValueBins::of(range, Order::unused_bits(row));
-    if (kWeighs && !is_narrowed && row.kind() == SAMPLER_LOGITS &&
-        value_bins.bins_per_unit > 0.0f) {
-      is_reached = narrow<Order>(team, row, measure, value_bins, &range);
-    } else {
-      const KeyBins key_bins = KeyBins::of(range, 32 + Order::unused_bits(row));
-      is_reached = narrow<Order>(team, row, measure, key_bins, &range);
-    }
+    const KeyBins bins = KeyBins::of(range, 32 + Order::unused_bits(row));
+    const bool is_reached = narrow<Order>(team, row, measure, bins, &range);
     if (!is_reached) return {search.low, 0, -1, false, range.count_above + range.count};
     is_narrowed = true;
   }
@@ -618,6 +666,12 @@ SAMPLER_DEVICE_CALL Rank nth_group_maximum(Team<Context> &team, const Row &row, 
   }
 }
 
+// In every thread of the team.
+template <class Context>
+SAMPLER_DEVICE Rank kth_of_list(Team<Context> &team, int k) {
+  return team.broadcast(team.is_leader() ? team.shared.list[k - 1] : 0, 0);
+}
+
 // The search for a row's k-th token where at least k threads' largest values reach `search.low`.
 // Most rows have few tokens from there up. Of others the k-th largest group maximum bounds the
 // search: fewer than k groups hold tokens above it, and those equal to it are told apart by id.
@@ -627,25 +681,28 @@ SAMPLER_DEVICE_CALL Selected select_top(Team<Context> &team, const Row &row, con
   const bool has_ids = row.source().ids != nullptr;
   if (!has_ids) {
     const int count = make_list<RankOrder>(team, row, search.low, search.high, search.limit);
-    if (count >= 0) {
-      const uint64_t key = team.is_leader() ? team.shared.list[k - 1] : 0;
-      return {team.broadcast(key, 0), search.low, count};
-    }
+    if (count >= 0) return {kth_of_list(team, k), search.low, count};
   }
   if (!row.has_maxima()) return select_key<RankOrder>(team, row, search, CountTokens());
   const Rank value = nth_group_maximum(team, row, search.low, search.high, k);
   const Rank highest_tie = value | ~uint32_t(0);
+  // Of the tokens above it the list has all, or there are more than enough.
   int count_above = 0;
-  if (highest_tie < search.high) {
-    Search above = search;
-    above.low = highest_tie + 1;
-    const Selected selected = select_key<RankOrder>(team, row, above, CountTokens());
-    if (selected.is_reached) return selected;
-    count_above = selected.count;
+  Search above = search;
+  above.low = highest_tie + 1;
+  if (above.low <= search.high) {
+    count_above = make_list<RankOrder>(team, row, above.low, search.high, search.limit);
+    if (count_above < 0) return select_key<RankOrder>(team, row, above, CountTokens());
+    if (count_above >= k) return {kth_of_list(team, k), above.low, count_above};
+  } else {
+    open_list(team);
   }
   const Rank low = value > search.low ? value : search.low;
   const KeyRange ties = {low, highest_tie, uint64_t(k - count_above), row.count(), count_above};
-  return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
+  if (has_ids || search.any_tie) {
+    return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
+  }
+  return select_among_ties(team, row, search, ties, ties.target, true);
 }
 
 }  // namespace sampler::kernels

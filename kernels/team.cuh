@@ -9,7 +9,7 @@
 namespace sampler::kernels {
 
 constexpr int kMaxTeam = 8;           // the portable limit of a cluster
-constexpr int kMaxExchanged = 4;      // values of one exchange
+constexpr int kMaxExchanged = 5;      // values of one exchange
 constexpr int kListCapacity = 2048;   // tokens that a list holds
 constexpr int kBinBits = 11;          // of a key, that one histogram tells
 constexpr int kBins = 1 << kBinBits;  // of a histogram

@@ -157,6 +157,12 @@ class CountingContext : public simt::SimtContext<kThreads_> {
   }
 
   template <class T>
+  void add_to_shared(T *address, T value, Place place = Place::here()) {
+    books_->add_atomic(warp_of_team(), moment_, turn_++, address);
+    Base::add_to_shared(address, value, place);
+  }
+
+  template <class T>
   T load_vector(const T *address, Place place = Place::here()) {
     next_moment();
     ++num_vectors_;

@@ -147,6 +147,12 @@ class SimtContext {
   }
 
   template <class T>
+  void add_to_shared(T *address, T value, Place place = Place::here()) const {
+    check_own(address, sizeof(T), "add_to_shared", place);
+    atomic_add(address, value);
+  }
+
+  template <class T>
   T load_vector(const T *address, Place place = Place::here()) const {
     check_vector<T>(address, place);
     machine_.tick(thread_);
@@ -157,12 +163,7 @@ class SimtContext {
 
   template <class T>
   T load_shared(const T *address, Place place = Place::here()) const {
-    const SharedMemory &own = *thread_.block->shared;
-    const auto *begin = reinterpret_cast<const std::byte *>(address);
-    if (begin < own.data() || begin + sizeof(T) > own.data() + own.num_bytes()) {
-      machine_.fail(ErrorKind::kSharedAddress, place, thread_,
-                    "load_shared() of an address outside of the block's shared memory");
-    }
+    check_own(address, sizeof(T), "load_shared", place);
     return load_vector(address, place);
   }
 
@@ -228,6 +229,15 @@ class SimtContext {
     const auto old = operation();
     machine_.tick(thread_);
     return old;
+  }
+
+  void check_own(const void *address, std::size_t num_bytes, const char *name, Place place) const {
+    const SharedMemory &own = *thread_.block->shared;
+    const auto *begin = static_cast<const std::byte *>(address);
+    if (begin < own.data() || begin + num_bytes > own.data() + own.num_bytes()) {
+      machine_.fail(ErrorKind::kSharedAddress, place, thread_,
+                    std::string(name) + "() of an address outside of the block's shared memory");
+    }
   }
 
   template <class T>
