@@ -650,20 +650,20 @@ SAMPLER_DEVICE Selected select_key(Team<Context> &team, const Row &row, const Se
   return select_key_in<Order>(team, row, search, range, false, measure);
 }
 
-// The value of the n-th largest group maximum of those that lie in [low, high], as the lowest of its
-// ranks. So many groups have one there.
+// Ranks that the n-th largest of a row's group maxima lies among: those of one value, or else so many
+// that at most 2 n groups reach the lowest. At least n groups have a maximum in [low, high].
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL Rank nth_group_maximum(Team<Context> &team, const Row &row, Rank low, Rank high,
-                                           int n) {
+SAMPLER_DEVICE_CALL KeyRange find_nth_maximum(Team<Context> &team, const Row &row, Rank low,
+                                              Rank high, int n) {
   const int unused_bits = RankOrder::unused_bits(row);
   KeyRange range = {low, high | ~uint32_t(0), uint64_t(n), row.num_groups(), 0};
-  for (;;) {
+  while (range.count_above + range.count > 2 * n) {
     leave_out_unused(&range, unused_bits);
-    const Rank value = contract::cut_with_ties(range.high);
-    if (range.low >= value) return value;
+    if (range.low >= contract::cut_with_ties(range.high)) break;
     narrow<RankOrder>(team, GroupMaxima<Row>{row}, CountTokens(),
                       KeyBins::of(range, 32 + unused_bits), &range);
   }
+  return range;
 }
 
 // In every thread of the team.
@@ -684,8 +684,15 @@ SAMPLER_DEVICE_CALL Selected select_top(Team<Context> &team, const Row &row, con
     if (count >= 0) return {kth_of_list(team, k), search.low, count};
   }
   if (!row.has_maxima()) return select_key<RankOrder>(team, row, search, CountTokens());
-  const Rank value = nth_group_maximum(team, row, search.low, search.high, k);
-  const Rank highest_tie = value | ~uint32_t(0);
+  const KeyRange maximum = find_nth_maximum(team, row, search.low, search.high, k);
+  const Rank lowest_tie = contract::cut_with_ties(maximum.low);
+  const Rank low = lowest_tie > search.low ? lowest_tie : search.low;
+  const Rank highest_tie = maximum.high | ~uint32_t(0);
+  if (contract::cut_with_ties(low) != contract::cut_with_ties(highest_tie)) {
+    Search few = search;
+    few.low = low;
+    return select_key<RankOrder>(team, row, few, CountTokens());
+  }
   // Of the tokens above it the list has all, or there are more than enough.
   int count_above = 0;
   Search above = search;
@@ -697,7 +704,6 @@ SAMPLER_DEVICE_CALL Selected select_top(Team<Context> &team, const Row &row, con
   } else {
     open_list(team);
   }
-  const Rank low = value > search.low ? value : search.low;
   const KeyRange ties = {low, highest_tie, uint64_t(k - count_above), row.count(), count_above};
   if (has_ids || search.any_tie) {
     return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
