@@ -181,26 +181,24 @@ struct Cut {
 
   // Puts `nothing` in place of what is not kept. The result is how many elements are.
   template <class Row>
-  SAMPLER_DEVICE int apply(const Row &row, int tile, float (&x)[kGroup]) const {
-    int count = 0;
+  SAMPLER_DEVICE int apply(const Row &row, int tile, int first, float (&x)[kRun]) const {
     const int64_t begin = row.begin_of(tile);
-    const bool ties_are_kept = begin + kTile - 1 <= int64_t(last_id);
-    if (row.source().ids || (!ties_are_kept && begin <= int64_t(last_id))) {
+    const bool has_cut = begin <= int64_t(last_id) && int64_t(last_id) < begin + kTile - 1;
+    if (row.source().ids || has_cut) {
       uint32_t ties = 0;
-      for (int i = 0; i < kGroup; ++i) ties |= uint32_t(x[i] == lowest) << i;
-      const uint32_t all_ties = ties;
-      SAMPLER_KEEP_ROLLED
-      for (int i = 0; i < kGroup; ++i) {
-        const int index = row.index_of(tile, i);
-        if ((all_ties >> i & 1) != 0 && row.is_in_row(index) && row.id(index) <= last_id) {
-          ties &= ~(uint32_t(1) << i);
-        }
+      for (int i = 0; i < kRun; ++i) ties |= uint32_t(x[i] == lowest) << i;
+      uint32_t dropped = 0;
+      for (uint32_t left = ties; left != 0; left &= left - 1) {
+        const int i = Row::lowest_bit(left);
+        const int index = row.index_of(tile, first + i);
+        if (!row.is_in_row(index) || row.id(index) > last_id) dropped |= uint32_t(1) << i;
       }
-      for (int i = 0; i < kGroup; ++i) x[i] = (ties >> i & 1) != 0 ? nothing : x[i];
+      for (int i = 0; i < kRun; ++i) x[i] = (dropped >> i & 1) != 0 ? nothing : x[i];
     }
-    const float low = row.source().ids || begin <= int64_t(last_id) ? lowest
-                                                                     : contract::next_value(lowest);
-    for (int i = 0; i < kGroup; ++i) {
+    const bool keeps_ties = row.source().ids || begin <= int64_t(last_id);
+    const float low = keeps_ties ? lowest : contract::next_value(lowest);
+    int count = 0;
+    for (int i = 0; i < kRun; ++i) {
       const bool is_kept = x[i] >= low;
       x[i] = is_kept ? x[i] : nothing;
       count += is_kept;
@@ -209,17 +207,17 @@ struct Cut {
   }
 };
 
-// Makes a group's values relative probabilities by `relative`, which is contract's function of one:
+// Makes a run's values relative probabilities by `relative`, which is contract's function of one:
 // the kind is asked for once.
 template <class Relative>
-SAMPLER_DEVICE void make_relative(const RowScale &scale, float (&x)[kGroup],
+SAMPLER_DEVICE void make_relative(const RowScale &scale, float (&x)[kRun],
                                   const Relative &relative) {
   if (scale.kind == SAMPLER_LOGITS) {
     const RowScale of_logits = {SAMPLER_LOGITS, scale.max, scale.scale, 0};
-    for (int i = 0; i < kGroup; ++i) x[i] = relative(of_logits, x[i]);
+    for (int i = 0; i < kRun; ++i) x[i] = relative(of_logits, x[i]);
   } else {
     const RowScale of_probabilities = {SAMPLER_PROBABILITIES, scale.max, 0.0f, scale.exponent};
-    for (int i = 0; i < kGroup; ++i) x[i] = relative(of_probabilities, x[i]);
+    for (int i = 0; i < kRun; ++i) x[i] = relative(of_probabilities, x[i]);
   }
 }
 
@@ -242,14 +240,18 @@ SAMPLER_DEVICE_CALL WarpSums weigh(Context &ctx, const Row &row, const RowScale 
     for (int i = ctx.lane(); i < num_tiles; i += 32) own_sums[i] = 0;
   }
   WarpSums sums = {0, 0};
-  row.for_each_group(cut.lowest, [&](const Row &in_registers, int tile, float(&x)[kGroup]) {
-    sums.count += uint32_t(cut.apply(in_registers, tile, x));
+  uint64_t of_tile = 0;  // this lane's
+  row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+    sums.count += uint32_t(cut.apply(row_, tile, first, x));
     make_relative(scale, x, [](const RowScale &s, float value) {
       return contract::relative_for_weight(s, value);
     });
     contract::WeightSum own;
-    for (int i = 0; i < kGroup; ++i) own.add(x[i]);
-    const uint64_t weight = ctx.warp_sum(own.of(kGroup));
+    for (int i = 0; i < kRun; ++i) own.add(x[i]);
+    of_tile += own.of(kRun);
+    if (first + kRun < kGroup) return;
+    const uint64_t weight = ctx.warp_sum(of_tile);
+    of_tile = 0;
     sums.weight += weight;
     const int place = tile - first_tile;
     if (own_sums && place % 32 == ctx.lane()) own_sums[place] = weight;
@@ -282,18 +284,27 @@ SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &ro
   clear_bins(ctx, shared);
   uint64_t total = 0;
   HeldBin held;
-  row.for_each_group(cut.lowest, [&](const Row &in_registers, int tile, float(&x)[kGroup]) {
-    cut.apply(in_registers, tile, x);
-    int bin[kGroup];
-    for (int i = 0; i < kGroup; ++i) bin[i] = x[i] >= low ? bins.bin_of(x[i]) : kNoBin;
+  row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+    cut.apply(row_, tile, first, x);
+    bool has_heavy = false;
+    int bin[kRun];
+    for (int i = 0; i < kRun; ++i) {
+      const bool is_heavy = x[i] >= low;
+      bin[i] = is_heavy ? bins.bin_of(x[i]) : kNoBin;
+      has_heavy = has_heavy || is_heavy;
+    }
     make_relative(scale, x, [](const RowScale &s, float value) {
       return contract::relative_for_weight(s, value);
     });
-    for (int i = 0; i < kGroup; ++i) {
-      const uint64_t weight = contract::weight_of(x[i]);
-      total += weight;
-      const bool looks = i == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
-      add_to_bins_or_hold<Weight>(ctx, shared, bin[i] != kNoBin, bin[i], weight, looks, &held);
+    contract::WeightSum own;
+    for (int i = 0; i < kRun; ++i) own.add(x[i]);
+    total += own.of(kRun);
+    if (ctx.ballot(has_heavy) == 0) return;
+    const bool looks = first == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
+    for (int i = 0; i < kRun; ++i) {
+      if (ctx.ballot(bin[i] != kNoBin) == 0) continue;
+      add_to_bins_or_hold<Weight>(ctx, shared, bin[i] != kNoBin, bin[i],
+                                  contract::weight_of(x[i]), looks && i == 0, &held);
     }
   });
   add_held<Weight>(ctx, shared, held);

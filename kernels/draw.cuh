@@ -145,13 +145,13 @@ SAMPLER_DEVICE_CALL Best best_of_row(Context &, const Row &row, const Distributi
   const float scale = is_logits ? distribution.scale.scale : 1.0f;
   const float none = contract::negative_infinity();
   const Cut cut = Cut::of(row, distribution.cut);
-  row.for_each_group(cut.lowest, [&](const Row &in_registers, int tile, float(&x)[kGroup]) {
-    if (cut.apply(in_registers, tile, x) == 0) return;
+  row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first_of_run, float(&x)[kRun]) {
+    if (cut.apply(row_, tile, first_of_run, x) == 0) return;
     if (!is_logits) {
-      for (int i = 0; i < kGroup; ++i) x[i] = x[i] > 0.0f ? contract::log2_shifted(x[i], 0) : none;
+      for (int i = 0; i < kRun; ++i) x[i] = x[i] > 0.0f ? contract::log2_shifted(x[i], 0) : none;
     }
-    for (int i = 0; i < kGroup; i += kQuad) {
-      const int first = in_registers.index_of(tile, i);
+    for (int i = 0; i < kRun; i += kQuad) {
+      const int first = row_.index_of(tile, first_of_run + i);
       const contract::Philox4 words = gumbel_words(random, first);
       for (int j = 0; j < kQuad; ++j) {  // by ascending id: the first of equal scores stays
         const float score = contract::gumbel_score(x[i + j], scale, words.word[j]);

@@ -74,35 +74,31 @@ SAMPLER_DEVICE void write_nothing(Team<Context> &team, const OutputRows &output,
   }
 }
 
-// Writes a row's elements, which `change(row, tile, x)` makes of a group's, and `nothing` after
+// Writes a row's elements, which `change(row, tile, first, x)` makes of a run's, and `nothing` after
 // them.
 template <class Context, class Row, class Change>
 SAMPLER_DEVICE void write_row(Team<Context> &team, const OutputRows &rows, int64_t index,
                               const Row &row, float nothing, const Change &change) {
+  static_assert(kRun == 8, "a run is stored whole, or as two quads");
   const OutputRows output = rows;
-  const int64_t first = index * output.stride;
+  const int64_t begin = index * output.stride;
   Context &ctx = team.ctx;
-  const bool in_eights = row.elements_of_vector() == 8;
-  row.for_each_group(contract::quiet_nan(),
-                     [&](const Row &in_registers, int tile, float(&x)[kGroup]) {
-                       change(in_registers, tile, x);
-                       if (!in_registers.is_inside(tile)) {
-                         for (int i = 0; i < kGroup; ++i) {
-                           const int element = in_registers.index_of(tile, i);
-                           if (in_registers.is_in_row(element)) output.store(first + element, x[i]);
-                         }
-                       } else if (in_eights) {
-                         for (int i = 0; i < kGroup; i += 8) {
-                           output.template store_run<8>(
-                               ctx, first + in_registers.index_of(tile, i), &x[i]);
-                         }
-                       } else {
-                         for (int i = 0; i < kGroup; i += 4) {
-                           output.template store_run<4>(
-                               ctx, first + in_registers.index_of(tile, i), &x[i]);
-                         }
-                       }
-                     });
+  const auto write_run = [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+    change(row_, tile, first, x);
+    const int element = row_.index_of(tile, first);
+    if (!row_.is_inside(tile)) {
+      for (int i = 0; i < kRun; ++i) {
+        const int place = row_.index_of(tile, first + i);
+        if (row_.is_in_row(place)) output.store(begin + place, x[i]);
+      }
+    } else if (row_.elements_of_vector() == kRun) {
+      output.template store_run<kRun>(ctx, begin + element, x);
+    } else {
+      output.template store_run<kQuad>(ctx, begin + element, x);
+      output.template store_run<kQuad>(ctx, begin + element + 32 * kQuad, x + kQuad);
+    }
+  };
+  row.for_each_run(contract::quiet_nan(), write_run);
   write_nothing(team, output, index, row.count(), nothing);
 }
 
@@ -115,18 +111,18 @@ SAMPLER_DEVICE_CALL void write_probabilities(Team<Context> &team, const OutputRo
   const float normalizer = distribution.normalizer;
   const bool greedy = distribution.greedy;
   const Cut cut = Cut::of(row, distribution.cut);
-  write_row(team, rows, index, row, 0.0f,
-            [&](const Row &in_registers, int tile, float(&x)[kGroup]) {
-              cut.apply(in_registers, tile, x);
-              if (greedy) {
-                for (int i = 0; i < kGroup; ++i) x[i] = x[i] > cut.nothing ? 1.0f : 0.0f;
-                return;
-              }
-              make_relative(scale, x, [](const RowScale &s, float value) {
-                return contract::relative_probability(s, value);
-              });
-              for (int i = 0; i < kGroup; ++i) x[i] *= normalizer;
-            });
+  const auto change = [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+    cut.apply(row_, tile, first, x);
+    if (greedy) {
+      for (int i = 0; i < kRun; ++i) x[i] = x[i] > cut.nothing ? 1.0f : 0.0f;
+      return;
+    }
+    make_relative(scale, x, [](const RowScale &s, float value) {
+      return contract::relative_probability(s, value);
+    });
+    for (int i = 0; i < kRun; ++i) x[i] *= normalizer;
+  };
+  write_row(team, rows, index, row, 0.0f, change);
 }
 
 }  // namespace sampler::kernels

@@ -143,6 +143,8 @@ class TeamRow {
   // The index of the tile's first element, which may lie before the row.
   SAMPLER_DEVICE int begin_of(int tile) const { return tile * kTile - source_.lead; }
 
+  SAMPLER_DEVICE static int lowest_bit(uint32_t bits) { return Context::lowest_bit(bits); }
+
   // The index of element `i` of this lane's group. It rises with i.
   SAMPLER_DEVICE int index_of(int tile, int i) const {
     const int shift = log2_of_vector();
@@ -200,14 +202,17 @@ class TeamRow {
     return source_.count;
   }
 
-  // Calls f(row, tile, x) with this lane's group of each tile, all lanes of a warp together. Tiles
-  // may be left out in which all values are below `low`.
+  // Calls f(row, tile, first, x) with the elements from `first` on of this lane's group of each tile,
+  // all lanes of a warp together. Tiles may be left out in which all values are below `low`.
   template <class F>
-  SAMPLER_DEVICE void for_each_group(float low, const F &f) const {
+  SAMPLER_DEVICE void for_each_run(float low, const F &f) const {
     for_each_tile(AtLeast{low}, [&](const TeamRow &row, int tile) {
-      float x[kGroup];
-      row.read(tile, x);
-      f(row, tile, x);
+      SAMPLER_KEEP_ROLLED
+      for (int first = 0; first < kGroup; first += kRun) {
+        float x[kRun];
+        row.read(tile, first, x);
+        f(row, tile, first, x);
+      }
       return true;
     });
   }
@@ -235,11 +240,16 @@ class TeamRow {
     for_each_tile(AtLeast{low_value}, [&](const TeamRow &row, int tile) {
       if (row.begin_of(tile) > last_index) return false;
       bool goes_on = true;
-      float x[kGroup];
-      row.read(tile, x);
       uint32_t left = 0;
-      for (int i = 0; i < kGroup; ++i) {
-        if (!(x[i] < low_value) && !(x[i] > high_value)) left |= uint32_t(1) << i;
+      SAMPLER_KEEP_ROLLED
+      for (int first = 0; first < kGroup; first += kRun) {
+        float x[kRun];
+        row.read(tile, first, x);
+        uint32_t wanted = 0;
+        for (int i = 0; i < kRun; ++i) {
+          if (!(x[i] < low_value) && !(x[i] > high_value)) wanted |= uint32_t(1) << i;
+        }
+        left |= wanted << first;
       }
       while (row.ctx_.ballot(left != 0) != 0) {
         const int i = left != 0 ? Context::lowest_bit(left) : 0;
@@ -339,16 +349,18 @@ class TeamRow {
   // waited for.
   template <class Wants, class Use>
   SAMPLER_DEVICE void for_each_tile(const Wants &wants, const Use &use) const {
-    const TeamRow row = *this;  // in registers, whatever the pass writes to
+    // In registers, whatever the pass writes to. What starts copies is left in memory: passes need
+    // their registers, and few of them copy.
+    const TeamRow row = *this;
     const bool streams = !row.is_resident_;
     if (streams) {
       SAMPLER_KEEP_ROLLED
-      for (int i = 0; i < kCopiesInFlight; ++i) row.start(row.tiles_.begin + i, wants);
+      for (int i = 0; i < kCopiesInFlight; ++i) start(row.tiles_.begin + i, wants);
     }
     SAMPLER_KEEP_ROLLED
     for (int tile = row.tiles_.begin; tile < row.tiles_.end; ++tile) {
       if (streams) {
-        row.start(tile + kCopiesInFlight, wants);
+        start(tile + kCopiesInFlight, wants);
         row.template arrive<kCopiesInFlight>();
       }
       if (!wants(row, tile)) continue;
@@ -446,25 +458,21 @@ class TeamRow {
     return ctx_.load_shared(reinterpret_cast<const Vector *>(slot + i * kVectorStep));
   }
 
-  // The lane's group.
-  SAMPLER_DEVICE void read(int tile, float (&x)[kGroup]) const {
-    const char *from = slot(tile);
+  // Elements of the lane's group: two vectors of f32 or one of 16 bits.
+  SAMPLER_DEVICE void read(int tile, int first, float (&x)[kRun]) const {
     if (is_f32()) {
-      for (int i = 0; i < kGroup / 4; ++i) {
+      const char *from = slot(tile) + first / 4 * kVectorStep;
+      for (int i = 0; i < kRun / 4; ++i) {
         const Vector raw = read_vector(from, i);
         for (int j = 0; j < 4; ++j) x[4 * i + j] = contract::float_of(raw.word[j]);
       }
-    } else if (dtype() == SAMPLER_BF16) {
-      read_pairs(from, SAMPLER_BF16, x);
-    } else {
-      read_pairs(from, SAMPLER_F16, x);
+      return;
     }
-  }
-
-  SAMPLER_DEVICE void read_pairs(const char *from, sampler_dtype dtype, float (&x)[kGroup]) const {
-    for (int i = 0; i < kGroup / 8; ++i) {
-      const Vector raw = read_vector(from, i);
-      for (int j = 0; j < 4; ++j) widen_pair(raw.word[j], dtype, &x[8 * i + 2 * j]);
+    const Vector raw = read_vector(slot(tile) + first / 8 * kVectorStep, 0);
+    if (dtype() == SAMPLER_BF16) {
+      for (int j = 0; j < 4; ++j) widen_pair(raw.word[j], SAMPLER_BF16, &x[2 * j]);
+    } else {
+      for (int j = 0; j < 4; ++j) widen_pair(raw.word[j], SAMPLER_F16, &x[2 * j]);
     }
   }
 
@@ -475,12 +483,12 @@ class TeamRow {
     } else if (dtype() == SAMPLER_F16) {
       find_extremes_of_pairs<SAMPLER_F16>(tile, max, min);
     } else {
-      float x[kGroup];
-      read(tile, x);
-      *max = x[0];
-      for (int i = 1; i < kGroup; ++i) *max = Context::larger(*max, x[i]);
+      float x[kGroup / kRun][kRun];
+      for (int i = 0; i < kGroup / kRun; ++i) read(tile, i * kRun, x[i]);
+      *max = x[0][0];
+      for (int i = 1; i < kGroup; ++i) *max = Context::larger(*max, x[i / kRun][i % kRun]);
       if (kind() == SAMPLER_LOGITS) return;
-      for (int i = 0; i < kGroup; ++i) *min = Context::smaller(*min, x[i]);
+      for (int i = 0; i < kGroup; ++i) *min = Context::smaller(*min, x[i / kRun][i % kRun]);
     }
   }
 

@@ -73,8 +73,8 @@ class RowsTeam {
     const Cut cut = {contract::value_of_rank(distribution.cut),
                      contract::id_of_rank(distribution.cut), contract::negative_infinity()};
     write_row(team_, output(), index, row, nothing(),
-              [&](const Row &in_registers, int tile, float(&x)[kGroup]) {
-                cut.apply(in_registers, tile, x);
+              [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+                cut.apply(row_, tile, first, x);
               });
   }
 

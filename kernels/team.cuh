@@ -14,6 +14,7 @@ constexpr int kListCapacity = 2048;   // tokens that a list holds
 constexpr int kBinBits = 11;          // of a key, that one histogram tells
 constexpr int kBins = 1 << kBinBits;  // of a histogram
 constexpr int kGroup = 16;            // elements that a lane takes of a row at once
+constexpr int kRun = 8;               // of those, that it has in registers at once
 constexpr int kTile = 32 * kGroup;    // elements that a warp takes at once
 constexpr int kMaxLead = 7;           // elements by which a row's first tile may begin before it
 constexpr int kMaxTiles = int(contract::kMaxVocabulary / kTile) + 1;

@@ -96,7 +96,10 @@ SAMPLER_HD inline float relative_probability(const RowScale &row, float x) {
   if (row.kind == SAMPLER_LOGITS) {
     return exp2_plus_1(log2_ratio_minus_1(x, row.max, row.scale));
   }
-  return float(double(x) * power_of_two_f64(row.exponent));  // exact in f64: rounded once
+  // Two factors that are f32 give what 2^exponent gives, rounded once: where the first product is not
+  // exact, the second is 0 as is the whole.
+  const int first = row.exponent < -126 ? -64 : row.exponent > 127 ? 127 : row.exponent;
+  return x * power_of_two(first) * power_of_two(row.exponent - first);
 }
 
 // Rounds `relative`, in [0, 1], to a multiple of 2^-44, ties to even; in units of 2^-44.
