@@ -268,11 +268,12 @@ SAMPLER_DEVICE uint64_t weight_of_row(Team<Context> &team, const Row &row, const
 }
 
 // Narrows a range of ranks to the bin in which the running weight, from the highest rank down,
-// reaches `target_of` the weight of all that is `seen`: one pass finds both. The result is the target.
-template <class Context, class Row, class TargetOf>
+// reaches top-p's share of the weight of all that is `seen`: one pass finds both. The result is what
+// it reaches.
+template <class Context, class Row>
 SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &row,
-                                          const RowScale &row_scale, Rank seen, KeyRange *range,
-                                          const TargetOf &target_of) {
+                                              const RowScale &row_scale, Rank seen, float share,
+                                              KeyRange *range) {
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
   const RowScale scale = row_scale;
@@ -308,11 +309,10 @@ SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &ro
     }
   });
   add_held<Weight>(ctx, shared, held);
-  const uint64_t own[] = {~uint64_t(0), ~uint64_t(0), total};
-  uint64_t target = 0;
-  narrow_to_bin<Weight>(
-      team, bins, own, [&](uint64_t sum) { return target = target_of(sum); }, range);
-  return target;
+  const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), total};
+  const FoundBin found = find_bin(team, false, {true, share, 0}, keys, range);
+  found.narrow(ctx, bins, range);
+  return found.target;
 }
 
 // The row that contract::filtered_prefix asks. A prefix is its cut.
@@ -345,7 +345,7 @@ class TeamFilters {
     };
     Search search = {seen, summary_.first, 1, kBinLimit, ties == SAMPLER_TIES_KEEP};
     if (list_.covers(seen)) {
-      search.target = at_least_1(contract::top_p_threshold(p, listed_weight(seen, weight)));
+      search.target = Target{true, p, 0}.of(listed_weight(seen, weight));
       return with_ties(find(search, weight), ties, seen);
     }
     // The first token is seen. All tokens lighter than this together weigh no more than the filter
@@ -354,9 +354,7 @@ class TeamFilters {
     const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
     search.low = lowest_rank(seen, light);
     KeyRange range = {search.low, search.high, 0, row_.count(), 0};
-    search.target = narrow_by_weight(team_, row_, scale, seen, &range, [p](uint64_t total) {
-      return at_least_1(contract::top_p_threshold(p, total));
-    });
+    search.target = narrow_by_weight(team_, row_, scale, seen, p, &range);
     const Selected selected = select_key_in<RankOrder>(team_, row_, search, range, true, weight);
     list_ = {selected.listed, selected.floor};
     return with_ties(selected.key, ties, seen);
@@ -386,8 +384,6 @@ class TeamFilters {
     const Rank rank = uint64_t(key) << 32;
     return rank > seen ? rank : seen;
   }
-
-  SAMPLER_DEVICE static uint64_t at_least_1(uint64_t target) { return target > 0 ? target : 1; }
 
   template <class Weight>
   SAMPLER_DEVICE_CALL uint64_t listed_weight(Rank seen, const Weight &weight) {

@@ -84,14 +84,16 @@ SAMPLER_HD inline StoredRow stored_row(const contract::RowView &view) {
   return row;
 }
 
-// A part [begin, end) of a range that is dealt evenly and in order.
+// A part [begin, end) of a range that is dealt evenly and in order; the range times the count is
+// below 2^31.
 struct Part {
   int begin;
   int end;
 
   SAMPLER_HD Part of(int index, int count) const {
-    const int64_t size = end - begin;
-    return {begin + int(size * index / count), begin + int(size * (index + 1) / count)};
+    const unsigned size = unsigned(end - begin);
+    return {begin + int(size * unsigned(index) / unsigned(count)),
+            begin + int(size * unsigned(index + 1) / unsigned(count))};
   }
 };
 

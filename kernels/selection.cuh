@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "contract/filters.h"
 #include "contract/rank.h"
 #include "contract/weight.h"
 #include "row.cuh"
@@ -357,15 +358,49 @@ SAMPLER_DEVICE void clear_bins(Context &ctx, TeamShared &shared) {
   ctx.sync();
 }
 
+// What a running measure is to reach: a number, or of a weight the share that top-p keeps.
+struct Target {
+  bool is_share;
+  float share;
+  uint64_t number;
+
+  SAMPLER_DEVICE uint64_t of(uint64_t total) const {
+    const uint64_t target = is_share ? contract::top_p_threshold(share, total) : number;
+    return target > 0 ? target : 1;
+  }
+};
+
+// What a thread knows of the tokens that it has put into bins: the highest and the lowest key, which
+// is kept upside down, so that it is the highest; and what all it has seen weighs.
+struct BinnedKeys {
+  uint64_t highest = 0;
+  uint64_t lowest_upside_down = 0;
+  uint64_t total = 0;
+};
+
+// The bin that a search goes on in.
+struct FoundBin {
+  bool is_reached;
+  int bin;
+  uint64_t target;  // of the whole search
+  uint64_t highest;
+  uint64_t lowest;
+
+  template <class Context, class Bins>
+  SAMPLER_DEVICE void narrow(Context &ctx, const Bins &bins, KeyRange *range) const {
+    bins.narrow(ctx, bin, range);
+    // If all values are close or equal, the next bins need not cover ranges that hold nothing.
+    if (range->high > highest) range->high = highest;
+    if (range->low < lowest) range->low = lowest;
+  }
+};
+
 // The end of a histogram: finds the bin in which the running measure, from the highest key down,
-// reaches its target, and narrows the range to it. False if all bins do not reach it, whose count is
-// told then. `own`: of this thread's keys the highest and the lowest, which upside down is the
-// highest, and what it weighs besides. The target is `target_of` all blocks' sum of the last.
-template <class Measure, class Context, class Bins, class TargetOf>
-SAMPLER_DEVICE_CALL bool narrow_to_bin(Team<Context> &team, const Bins &bins,
-                                       const uint64_t (&own_values)[3], const TargetOf &target_of,
-                                       KeyRange *range) {
-  constexpr bool kCounts = std::is_same_v<Measure, CountTokens>;
+// reaches its target; `counts`: that is the tokens' number. If all bins do not reach it, the range
+// is told how many tokens they have.
+template <class Context>
+SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Target &wanted,
+                                      const BinnedKeys &own_keys, KeyRange *range) {
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
   ctx.team_sync();
@@ -382,7 +417,7 @@ SAMPLER_DEVICE_CALL bool narrow_to_bin(Team<Context> &team, const Bins &bins,
     return sum;
   };
   const auto team_measure = [&](int i) {
-    if (kCounts) return team_count(i);
+    if (counts) return team_count(i);
     uint64_t sum = 0;
     for (int rank = 0; rank < ctx.team_size(); ++rank) {
       sum += *ctx.peer(&shared.bin_measures[kBins - 1 - i], rank);
@@ -397,12 +432,13 @@ SAMPLER_DEVICE_CALL bool narrow_to_bin(Team<Context> &team, const Bins &bins,
   uint64_t block_sum, block_count;
   uint64_t above = ctx.block_exclusive_sum(own_sum, &block_sum);
   uint64_t count_above = ctx.block_exclusive_sum(own_count, &block_count);
-  const uint64_t values[] = {block_sum, block_count, ctx.block_max(own_values[0]),
-                             ctx.block_max(own_values[1]), ctx.block_sum(own_values[2])};
+  const uint64_t values[] = {block_sum, block_count, ctx.block_max(own_keys.highest),
+                             ctx.block_max(own_keys.lowest_upside_down),
+                             ctx.block_sum(own_keys.total)};
   const Exchanged all = team.exchange(values);
   above += all.sum_before(0, ctx.cluster_rank());
   count_above += all.sum_before(1, ctx.cluster_rank());
-  const uint64_t target = target_of(all.sum(4));
+  const uint64_t target = wanted.of(all.sum(4));
   const bool is_reached = all.sum(0) >= target;
   if (above < target && above + own_sum >= target) {
     int i = own.begin;
@@ -416,18 +452,15 @@ SAMPLER_DEVICE_CALL bool narrow_to_bin(Team<Context> &team, const Bins &bins,
     }
   }
   ctx.team_sync();  // after it nobody reads the bins any more
+  const FoundBin result = {is_reached, int(shared.found[0]), target, all.max(2), ~all.max(3)};
   if (!is_reached) {
     range->count = int(all.sum(1));
-    return false;
+    return result;
   }
   range->target = target - shared.found[1];
   range->count = int(shared.found[2]);
   range->count_above += int(shared.found[3]);
-  bins.narrow(ctx, int(shared.found[0]), range);
-  // If all values are close or equal, the next bins need not cover ranges that hold nothing.
-  if (range->high > all.max(2)) range->high = all.max(2);
-  if (range->low < ~all.max(3)) range->low = ~all.max(3);
-  return true;
+  return result;
 }
 
 // A row whose tokens are the group maxima of another.
@@ -477,12 +510,12 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
   clear_bins(ctx, shared);
-  uint64_t highest = 0, lowest_upside_down = 0;
+  BinnedKeys keys;
   HeldBin held;
   uint32_t num_rounds = 0;
   for_each_key<Order>(row, range->low, range->high, [&](bool in, uint64_t key) {
-    if (in && key > highest) highest = key;
-    if (in && ~key > lowest_upside_down) lowest_upside_down = ~key;
+    if (in && key > keys.highest) keys.highest = key;
+    if (in && ~key > keys.lowest_upside_down) keys.lowest_upside_down = ~key;
     const uint64_t own = in && !kCounts ? measure(key) : 0;
     const int bin = in ? bins.bin(key) : kNoBin;
     const bool is_held = in && bin == held.bin;
@@ -498,9 +531,9 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     return true;
   });
   add_held<Measure>(ctx, shared, held);
-  const uint64_t own[] = {highest, lowest_upside_down, 0};
-  const uint64_t target = range->target;
-  return narrow_to_bin<Measure>(team, bins, own, [=](uint64_t) { return target; }, range);
+  const FoundBin found = find_bin(team, kCounts, {false, 0.0f, range->target}, keys, range);
+  if (found.is_reached) found.narrow(ctx, bins, range);
+  return found.is_reached;
 }
 
 constexpr uint32_t kNoId = ~uint32_t(0);
@@ -653,8 +686,8 @@ SAMPLER_DEVICE Selected select_key(Team<Context> &team, const Row &row, const Se
 // Ranks that the n-th largest of a row's group maxima lies among: those of one value, or else so many
 // that at most 2 n groups reach the lowest. At least n groups have a maximum in [low, high].
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL KeyRange find_nth_maximum(Team<Context> &team, const Row &row, Rank low,
-                                              Rank high, int n) {
+SAMPLER_DEVICE KeyRange find_nth_maximum(Team<Context> &team, const Row &row, Rank low, Rank high,
+                                         int n) {
   const int unused_bits = RankOrder::unused_bits(row);
   KeyRange range = {low, high | ~uint32_t(0), uint64_t(n), row.num_groups(), 0};
   while (range.count_above + range.count > 2 * n) {
@@ -676,7 +709,7 @@ SAMPLER_DEVICE Rank kth_of_list(Team<Context> &team, int k) {
 // Most rows have few tokens from there up. Of others the k-th largest group maximum bounds the
 // search: fewer than k groups hold tokens above it, and those equal to it are told apart by id.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL Selected select_top(Team<Context> &team, const Row &row, const Search &search) {
+SAMPLER_DEVICE Selected select_top(Team<Context> &team, const Row &row, const Search &search) {
   const int k = int(search.target);
   const bool has_ids = row.source().ids != nullptr;
   if (!has_ids) {
