@@ -33,6 +33,7 @@ struct RowSummary {
   uint32_t status;
   Rank first;      // of the first token in rank order
   Rank group_max;  // that so many groups reach as were wanted; 0: not known
+  Rank lowest;     // that all tokens reach
 };
 
 // Whether a candidate id is out of range or stands twice. Few ids are sorted in the leader's list;
@@ -105,7 +106,8 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_m
                                         contract::Use use = contract::Use::kDraw) {
   Context &ctx = team.ctx;
   const auto own = row.load();
-  const bool has_bad_value = contract::is_nan(own.max) || own.min < 0.0f;
+  const bool has_bad_value =
+      contract::is_nan(own.max) || (row.kind() == SAMPLER_PROBABILITIES && own.min < 0.0f);
   const uint32_t own_key = contract::value_key(own.max);
 
   const int per_block = (num_maxima + ctx.team_size() - 1) / ctx.team_size();
@@ -121,12 +123,14 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_m
     first = contract::rank_of(own.max, uint32_t(row.index_of_value(own.max_tile, own.max)));
   }
   const uint64_t values[] = {ctx.block_max(first), uint64_t(~group_max),
-                             ctx.block_count(has_bad_value)};
+                             ctx.block_count(has_bad_value),
+                             ctx.block_max(uint32_t(~contract::value_key(own.min)))};
   const Exchanged all = team.exchange(values);
 
   RowSummary result;
   result.first = all.max(0);
   result.group_max = contract::rank_of_key(~uint32_t(all.max(1)));
+  result.lowest = contract::rank_of_key(~uint32_t(all.max(3)));
   const bool any_bad_value = all.sum(2) != 0;
   if (is_listed && has_bad_ids(team, row, bitmap)) {
     result.status = SAMPLER_ROW_INVALID_CANDIDATE;
@@ -287,26 +291,17 @@ SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &ro
   HeldBin held;
   row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
     cut.apply(row_, tile, first, x);
-    bool has_heavy = false;
-    int bin[kRun];
-    for (int i = 0; i < kRun; ++i) {
-      const bool is_heavy = x[i] >= low;
-      bin[i] = is_heavy ? bins.bin_of(x[i]) : kNoBin;
-      has_heavy = has_heavy || is_heavy;
-    }
-    make_relative(scale, x, [](const RowScale &s, float value) {
-      return contract::relative_for_weight(s, value);
-    });
-    contract::WeightSum own;
-    for (int i = 0; i < kRun; ++i) own.add(x[i]);
-    total += own.of(kRun);
-    if (ctx.ballot(has_heavy) == 0) return;
     const bool looks = first == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
-    for (int i = 0; i < kRun; ++i) {
-      if (ctx.ballot(bin[i] != kNoBin) == 0) continue;
-      add_to_bins_or_hold<Weight>(ctx, shared, bin[i] != kNoBin, bin[i],
-                                  contract::weight_of(x[i]), looks && i == 0, &held);
+    contract::WeightSum own;
+    for (int i = 0; i < kRun; ++i) {  // one after the other: there are no registers for all
+      const bool is_heavy = x[i] >= low;
+      const float relative = contract::relative_for_weight(scale, x[i]);
+      own.add(relative);
+      if (ctx.ballot(is_heavy) == 0) continue;
+      add_to_bins_or_hold<Weight>(ctx, shared, is_heavy, is_heavy ? bins.bin_of(x[i]) : kNoBin,
+                                  contract::weight_of(relative), looks && i == 0, &held);
     }
+    total += own.of(kRun);
   });
   add_held<Weight>(ctx, shared, held);
   const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), total};
@@ -353,6 +348,7 @@ class TeamFilters {
     const uint64_t least = contract::weight(scale, scale_max());
     const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
     search.low = lowest_rank(seen, light);
+    if (search.low < summary_.lowest) search.low = summary_.lowest;
     KeyRange range = {search.low, search.high, 0, row_.count(), 0};
     search.target = narrow_by_weight(team_, row_, scale, seen, p, &range);
     const Selected selected = select_key_in<RankOrder>(team_, row_, search, range, true, weight);

@@ -171,17 +171,18 @@ class TeamRow {
   // What the first pass finds among a thread's elements.
   struct Extremes {
     float max;     // NaN if any is
-    float min;     // of probabilities; 0 if none is lower
+    float min;     // +inf where there are none
     int max_tile;  // the first with `max`
   };
 
   // The pass that reads the source, and leaves in shared memory what fits there: the row, and the
   // largest value of each group.
   SAMPLER_DEVICE Extremes load() {
-    Extremes all = {nothing(), 0.0f, tiles_.begin};
+    Extremes all = {nothing(), contract::float_of(contract::kInfinityBits), tiles_.begin};
     for_each_tile(Everything(), [&](const TeamRow &row, int tile) {
-      float max, min = 0.0f;
+      float max, min;
       row.find_extremes(tile, &max, &min);
+      if (!row.is_inside(tile)) min = row.min_in_row(tile);
       if (row.has_maxima_) row.maxima_[(tile - row.tiles_.begin) * 32] = max;
       if (max > all.max) all.max_tile = tile;
       all.max = Context::larger(all.max, max);
@@ -478,7 +479,17 @@ class TeamRow {
     }
   }
 
-  // Of a group: the largest, and of probabilities the least value.
+  // The least of a group's elements that lie in the row.
+  SAMPLER_DEVICE float min_in_row(int tile) const {
+    float min = contract::float_of(contract::kInfinityBits);
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < kGroup; ++i) {
+      if (is_in_row(index_of(tile, i))) min = Context::smaller(min, element(tile, i));
+    }
+    return min;
+  }
+
+  // The largest and the least value of a group.
   SAMPLER_DEVICE void find_extremes(int tile, float *max, float *min) const {
     if (dtype() == SAMPLER_BF16) {
       find_extremes_of_pairs<SAMPLER_BF16>(tile, max, min);
@@ -487,10 +498,11 @@ class TeamRow {
     } else {
       float x[kGroup / kRun][kRun];
       for (int i = 0; i < kGroup / kRun; ++i) read(tile, i * kRun, x[i]);
-      *max = x[0][0];
-      for (int i = 1; i < kGroup; ++i) *max = Context::larger(*max, x[i / kRun][i % kRun]);
-      if (kind() == SAMPLER_LOGITS) return;
-      for (int i = 0; i < kGroup; ++i) *min = Context::smaller(*min, x[i / kRun][i % kRun]);
+      *max = *min = x[0][0];
+      for (int i = 1; i < kGroup; ++i) {
+        *max = Context::larger(*max, x[i / kRun][i % kRun]);
+        *min = Context::smaller(*min, x[i / kRun][i % kRun]);
+      }
     }
   }
 
@@ -506,7 +518,6 @@ class TeamRow {
     float x[2];
     widen_pair(pair, kDtype, x);
     *max = Context::larger(x[0], x[1]);
-    if (kind() == SAMPLER_LOGITS) return;
     pair = Context::template smaller_pair<kDtype>(a.word[0], b.word[0]);
     for (int i = 1; i < 4; ++i) {
       pair = Context::template smaller_pair<kDtype>(pair, a.word[i]);

@@ -32,8 +32,7 @@ class RowsTeam {
 
   SAMPLER_DEVICE_CALL void run_row() {
     const StoredRow stored = stored_row(contract::row_view(request_.input, index_));
-    RowParameters parameters = {};
-    uint32_t status = contract::read_parameters(request_, request_.slots[index_], &parameters);
+    uint32_t status = contract::read_parameters(request_, request_.slots[index_], &parameters_);
     if (!contract::has_valid_count(stored, request_.input.num_cols)) {
       StoredRow no_elements = stored;
       no_elements.count = 0;
@@ -47,14 +46,14 @@ class RowsTeam {
     }
     Row row(team_.ctx, stored, row_cache_);
     const RowSummary summary =
-        load_row(team_, row, wanted_group_maxima(parameters, stored.count), bitmap_);
+        load_row(team_, row, wanted_group_maxima(parameters_, stored.count), bitmap_);
     if (summary.status != SAMPLER_ROW_OK) {
       write_bad(stored, summary.status);
       return;
     }
     ListState list;
     const Distribution distribution =
-        make_distribution(team_, row, summary, parameters, request_.parameters.rules, &list);
+        make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list);
     if (is_mask()) {
       write_mask(row, distribution);
     } else {
@@ -101,8 +100,10 @@ class RowsTeam {
   const RowsRequest &request_;
   RowCache row_cache_;
   uint32_t *bitmap_;
-  int64_t index_;  // here, in memory, rather than in registers, which the passes need
+  // Here, in memory, rather than in registers, which the passes need.
+  int64_t index_;
   int64_t end_;
+  RowParameters parameters_ = {};
 };
 
 }  // namespace sampler::kernels
