@@ -6,6 +6,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "device.cuh"
+#include "sampler/types.h"
 
 namespace sampler::kernels {
 
@@ -166,14 +167,88 @@ class CudaContext {
     return ::atomicOr(address, value);
   }
 
+  __device__ void add_to_shared(uint32_t *address, uint32_t value) const {
+    asm volatile("red.shared.add.u32 [%0], %1;"
+                 :
+                 : "r"(uint32_t(__cvta_generic_to_shared(address))), "r"(value)
+                 : "memory");
+  }
+
+  // In two words: for one of 64 bits there is no instruction.
+  __device__ void add_to_shared(uint64_t *address, uint64_t value) const {
+    const uint32_t to = uint32_t(__cvta_generic_to_shared(address));
+    const uint32_t low = uint32_t(value);
+    uint32_t before;
+    asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(to), "r"(low) : "memory");
+    const uint32_t high = uint32_t(value >> 32) + (before + low < low ? 1 : 0);
+    if (high != 0) {
+      asm volatile("red.shared.add.u32 [%0], %1;" : : "r"(to + 4), "r"(high) : "memory");
+    }
+  }
+
   template <class T>
   __device__ T load_vector(const T *address) const {
-    return *address;
+    T value;
+    if constexpr (sizeof(T) == 16) {
+      const uint4 raw = *reinterpret_cast<const uint4 *>(address);
+      value.word[0] = raw.x, value.word[1] = raw.y, value.word[2] = raw.z, value.word[3] = raw.w;
+    } else {
+      const uint2 raw = *reinterpret_cast<const uint2 *>(address);
+      value.word[0] = raw.x, value.word[1] = raw.y;
+    }
+    return value;
+  }
+
+  template <class T>
+  __device__ T load_shared(const T *address) const {
+    static_assert(sizeof(T) == 16, "a whole vector");
+    const uint32_t from = uint32_t(__cvta_generic_to_shared(address));
+    T value;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.word[0]), "=r"(value.word[1]), "=r"(value.word[2]),
+                   "=r"(value.word[3])
+                 : "r"(from));
+    return value;
   }
 
   template <class T>
   __device__ void store_vector(T *address, const T &value) const {
-    *address = value;
+    if constexpr (sizeof(T) == 16) {
+      *reinterpret_cast<uint4 *>(address) =
+          make_uint4(value.word[0], value.word[1], value.word[2], value.word[3]);
+    } else {
+      *reinterpret_cast<uint2 *>(address) = make_uint2(value.word[0], value.word[1]);
+    }
+  }
+
+  __device__ static float larger(float a, float b) {
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+  }
+  __device__ static float smaller(float a, float b) {
+    return fminf(a, b);
+  }
+
+  template <sampler_dtype kDtype>
+  __device__ static uint32_t larger_pair(uint32_t a, uint32_t b) {
+    uint32_t result;
+    if constexpr (kDtype == SAMPLER_BF16) {
+      asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    } else {
+      asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    }
+    return result;
+  }
+  template <sampler_dtype kDtype>
+  __device__ static uint32_t smaller_pair(uint32_t a, uint32_t b) {
+    uint32_t result;
+    if constexpr (kDtype == SAMPLER_BF16) {
+      asm("min.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    } else {
+      asm("min.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    }
+    return result;
   }
 
   // The hardware's asynchronous copies, of compute capability 8.0 on.

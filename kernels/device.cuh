@@ -23,7 +23,11 @@
 //   atomic_add(u32 *, u32), atomic_add(u64 *, u64), atomic_or(u32 *, u32)
 //                                     in shared memory of any block of the team, or global memory;
 //                                     the old value
+//   add_to_shared(u32 *, u32), add_to_shared(u64 *, u64)
+//                                     the same in the block's own shared memory, without the old
+//                                     value
 //   load_vector<T>(const T *)         an aligned load of a 8- or 16-byte struct
+//   load_shared<T>(const T *)         the same from the block's own shared memory
 //   store_vector<T>(T *, T)           and the store
 //   copy_async<T>(T *shared, const T *global)
 //                                     starts a copy of a 8- or 16-byte struct, aligned on both
@@ -32,6 +36,10 @@
 //   wait_for_copies<n>()              until all but the last n groups have arrived; only for the
 //                                     thread itself, others need a barrier more
 //   warp_sync()                       barrier of the warp; orders shared memory
+//   larger(float, float), smaller(float, float)
+//                                     static: of two zeros any; larger: NaN if one is
+//   larger_pair<dtype>(u32, u32), smaller_pair<dtype>(u32, u32)
+//                                     the same of both halves, each an element of 16 bits
 //
 // Barriers, ballots, broadcasts and block or warp sums are reached by every thread of the block
 // (the warp, the team) together: no early return, no divergence around them. The block's sums are

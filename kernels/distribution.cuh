@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "contract/distribution.h"
 #include "contract/elements.h"
@@ -22,7 +23,9 @@ using contract::RowScale;
 
 struct Distribution : contract::Distribution {
   int64_t kept_count;
-  uint64_t own_weight;  // kept weight of this thread's elements, where the list does not cover them
+  // Where the list does not cover the kept tokens: what this warp's tiles weigh of them. The block's
+  // tile sums hold what each does.
+  uint64_t warp_weight;
 };
 
 // What the first pass over a row finds.
@@ -30,6 +33,7 @@ struct RowSummary {
   uint32_t status;
   Rank first;      // of the first token in rank order
   Rank group_max;  // that so many groups reach as were wanted; 0: not known
+  Rank lowest;     // that all tokens reach
 };
 
 // Whether a candidate id is out of range or stands twice. Few ids are sorted in the leader's list;
@@ -48,7 +52,7 @@ SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row, uint32
 
   bool duplicate = false;
   if (row.count() <= kListCapacity) {
-    const int count = make_list<IdOrder>(team, row, [](uint64_t) { return true; });
+    const int count = make_list<IdOrder>(team, row, 0, ~uint64_t(0));
     if (team.is_leader()) {
       const uint64_t *list = team.shared.list;
       for (int i = 1 + ctx.thread(); i < count; i += Context::kThreads) {
@@ -58,13 +62,26 @@ SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row, uint32
   } else {
     for (int64_t i = thread; i < kIdWords; i += num_threads) bitmap[i] = 0;
     ctx.team_sync();
-    row.for_each([&](float, uint32_t id) {
+    row.for_each([&](float, int index) {
+      const uint32_t id = row.id(index);
       const uint32_t bit = uint32_t(1) << (id % 32);
       const uint32_t before = ctx.atomic_or(&bitmap[id / 32], bit);
       duplicate = duplicate || (before & bit) != 0;
     });
   }
   return team.sum(duplicate ? 1 : 0) != 0;
+}
+
+// The first token in rank order, of those whose value has the rank's.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL Rank first_of_value(Team<Context> &team, const Row &row, Rank rank) {
+  Rank first = 0;
+  row.template for_each_between<RankOrder>(contract::cut_with_ties(rank), rank | ~uint32_t(0),
+                                           kNoLastIndex, [&](bool is_in, uint64_t key) {
+                                             if (is_in && key > first) first = key;
+                                             return true;
+                                           });
+  return team.max(first);
 }
 
 // The largest of 2^20 evenly spaced keys that at least `wanted` threads' own keys reach, one bit
@@ -81,43 +98,47 @@ SAMPLER_DEVICE uint32_t nth_largest_key(Context &ctx, uint32_t own, int wanted) 
 }
 
 // Reads the row: checks it, finds its first token, and a rank that at least `num_maxima` tokens
-// reach (0: not wanted). For that each thread stands for the group of elements it read, with its
-// largest: if n groups' largest reach a value, n tokens do.
+// reach (0: not wanted). For that each thread stands for the elements it read, with its largest: if
+// n threads' largest reach a value, n tokens do.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_maxima,
                                         uint32_t *bitmap,
                                         contract::Use use = contract::Use::kDraw) {
   Context &ctx = team.ctx;
-  const sampler_input_kind kind = row.kind();
-  Rank first = 0;
-  bool bad_value = false;
-  row.load_each([&](float x, uint32_t id) {
-    bad_value = bad_value || !contract::is_ordered_value(kind, x);
-    const Rank rank = contract::rank_of(x, id);
-    first = rank > first ? rank : first;
-  });
+  const auto own = row.load();
+  const bool has_bad_value =
+      contract::is_nan(own.max) || (row.kind() == SAMPLER_PROBABILITIES && own.min < 0.0f);
+  const uint32_t own_key = contract::value_key(own.max);
 
   const int per_block = (num_maxima + ctx.team_size() - 1) / ctx.team_size();
   uint32_t group_max = 0;
   if (num_maxima > 0 && per_block <= Context::kThreads / 2) {
-    const uint32_t own = uint32_t(first >> 32);
-    const uint32_t reached = nth_largest_key(ctx, own, per_block);
-    group_max = ~uint32_t(ctx.block_max(own >= reached ? ~own : 0));
+    const uint32_t reached = nth_largest_key(ctx, own_key, per_block);
+    group_max = ~uint32_t(ctx.block_max(own_key >= reached ? ~own_key : 0));
+  }
+  // Of a row with ids the place says nothing of the id.
+  const bool is_listed = row.source().ids != nullptr;
+  Rank first = contract::rank_of_key(own_key);
+  if (!is_listed && own_key == uint32_t(ctx.block_max(own_key))) {
+    first = contract::rank_of(own.max, uint32_t(row.index_of_value(own.max_tile, own.max)));
   }
   const uint64_t values[] = {ctx.block_max(first), uint64_t(~group_max),
-                             ctx.block_count(bad_value)};
+                             ctx.block_count(has_bad_value),
+                             ctx.block_max(uint32_t(~contract::value_key(own.min)))};
   const Exchanged all = team.exchange(values);
 
   RowSummary result;
   result.first = all.max(0);
-  result.group_max = uint64_t(~uint32_t(all.max(1))) << 32;
+  result.group_max = contract::rank_of_key(~uint32_t(all.max(1)));
+  result.lowest = contract::rank_of_key(~uint32_t(all.max(3)));
   const bool any_bad_value = all.sum(2) != 0;
-  if (row.source().ids && has_bad_ids(team, row, bitmap)) {
+  if (is_listed && has_bad_ids(team, row, bitmap)) {
     result.status = SAMPLER_ROW_INVALID_CANDIDATE;
   } else if (any_bad_value) {
     result.status = SAMPLER_ROW_INVALID_VALUE;
   } else {
-    result.status = contract::check_first(kind, result.first, use);
+    if (is_listed) result.first = first_of_value(team, row, result.first);
+    result.status = contract::check_first(row.kind(), result.first, use);
   }
   return result;
 }
@@ -142,10 +163,151 @@ SAMPLER_DEVICE_CALL float value_at(Team<Context> &team, const Row &row, Rank ran
   if (x != 0.0f) return x;
   if (!row.source().ids) return row.source().value(int(contract::id_of_rank(rank)));
   uint64_t own = 0;
-  row.for_each([&](float value, uint32_t id) {
-    if (contract::rank_of(value, id) == rank) own = contract::bits_of(value);
+  row.for_each([&](float value, int index) {
+    if (contract::rank_of(value, row.id(index)) == rank) own = contract::bits_of(value);
   });
   return contract::float_of(uint32_t(team.max(own)));
+}
+
+// The measure of top-p, for what only asks whether it is one.
+struct Weight {};
+
+// What a cut keeps of a tile, told by the values alone but for the tile with the cut's id.
+struct Cut {
+  float lowest;  // of the values that it keeps
+  uint32_t last_id;  // of those equal to it
+  float nothing;
+
+  template <class Row>
+  SAMPLER_DEVICE static Cut of(const Row &row, Rank rank) {
+    return {contract::value_of_rank(rank), contract::id_of_rank(rank), row.nothing()};
+  }
+
+  // Puts `nothing` in place of what is not kept. The result is how many elements are.
+  template <class Row>
+  SAMPLER_DEVICE int apply(const Row &row, int tile, int first, float (&x)[kRun]) const {
+    const int64_t begin = row.begin_of(tile);
+    const bool has_cut = begin <= int64_t(last_id) && int64_t(last_id) < begin + kTile - 1;
+    if (row.source().ids || has_cut) {
+      uint32_t ties = 0;
+      for (int i = 0; i < kRun; ++i) ties |= uint32_t(x[i] == lowest) << i;
+      uint32_t dropped = 0;
+      for (uint32_t left = ties; left != 0; left &= left - 1) {
+        const int i = Row::lowest_bit(left);
+        const int index = row.index_of(tile, first + i);
+        if (!row.is_in_row(index) || row.id(index) > last_id) dropped |= uint32_t(1) << i;
+      }
+      for (int i = 0; i < kRun; ++i) x[i] = (dropped >> i & 1) != 0 ? nothing : x[i];
+    }
+    const bool keeps_ties = row.source().ids || begin <= int64_t(last_id);
+    const float low = keeps_ties ? lowest : contract::next_value(lowest);
+    int count = 0;
+    for (int i = 0; i < kRun; ++i) {
+      const bool is_kept = x[i] >= low;
+      x[i] = is_kept ? x[i] : nothing;
+      count += is_kept;
+    }
+    return count;
+  }
+};
+
+// Makes a run's values relative probabilities by `relative`, which is contract's function of one:
+// the kind is asked for once.
+template <class Relative>
+SAMPLER_DEVICE void make_relative(const RowScale &scale, float (&x)[kRun],
+                                  const Relative &relative) {
+  if (scale.kind == SAMPLER_LOGITS) {
+    const RowScale of_logits = {SAMPLER_LOGITS, scale.max, scale.scale, 0};
+    for (int i = 0; i < kRun; ++i) x[i] = relative(of_logits, x[i]);
+  } else {
+    const RowScale of_probabilities = {SAMPLER_PROBABILITIES, scale.max, 0.0f, scale.exponent};
+    for (int i = 0; i < kRun; ++i) x[i] = relative(of_probabilities, x[i]);
+  }
+}
+
+// What a warp finds kept of its part of a row.
+struct WarpSums {
+  uint64_t weight;  // the same in all lanes
+  uint32_t count;   // of this lane's elements
+};
+
+// Adds up the kept weights of this warp's tiles, and leaves each tile's in `tile_sums` unless that
+// is null. A tile's sum is touched by one lane, which find_in_warp knows.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL WarpSums weigh(Context &ctx, const Row &row, const RowScale &row_scale,
+                                   Rank rank, uint64_t *tile_sums) {
+  const RowScale scale = row_scale;
+  const Cut cut = Cut::of(row, rank);
+  const int first_tile = row.tiles().begin, num_tiles = row.tiles().end - first_tile;
+  uint64_t *own_sums = tile_sums ? tile_sums + row.first_of_block() : nullptr;
+  if (own_sums) {
+    for (int i = ctx.lane(); i < num_tiles; i += 32) own_sums[i] = 0;
+  }
+  WarpSums sums = {0, 0};
+  uint64_t of_tile = 0;  // this lane's
+  row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+    sums.count += uint32_t(cut.apply(row_, tile, first, x));
+    make_relative(scale, x, [](const RowScale &s, float value) {
+      return contract::relative_for_weight(s, value);
+    });
+    contract::WeightSum own;
+    for (int i = 0; i < kRun; ++i) own.add(x[i]);
+    of_tile += own.of(kRun);
+    if (first + kRun < kGroup) return;
+    const uint64_t weight = ctx.warp_sum(of_tile);
+    of_tile = 0;
+    sums.weight += weight;
+    const int place = tile - first_tile;
+    if (own_sums && place % 32 == ctx.lane()) own_sums[place] = weight;
+  });
+  return sums;
+}
+
+// The weight of what a cut keeps of the row.
+template <class Context, class Row>
+SAMPLER_DEVICE uint64_t weight_of_row(Team<Context> &team, const Row &row, const RowScale &scale,
+                                      Rank cut) {
+  const uint64_t weight = weigh(team.ctx, row, scale, cut, nullptr).weight;
+  return team.sum(team.ctx.lane() == 0 ? weight : 0);
+}
+
+// Narrows a range of ranks to the bin in which the running weight, from the highest rank down,
+// reaches top-p's share of the weight of all that is `seen`: one pass finds both. The result is what
+// it reaches.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &row,
+                                              const RowScale &row_scale, Rank seen, float share,
+                                              KeyRange *range) {
+  Context &ctx = team.ctx;
+  TeamShared &shared = team.shared;
+  const RowScale scale = row_scale;
+  const Cut cut = Cut::of(row, seen);
+  const float low = contract::value_of_rank(range->low);
+  const WeightBins bins =
+      WeightBins::of(*range, RankOrder::unused_bits(row), row.kind() == SAMPLER_LOGITS);
+  const int first_tile = row.tiles().begin;
+  clear_bins(ctx, shared);
+  uint64_t total = 0;
+  HeldBin held;
+  row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+    cut.apply(row_, tile, first, x);
+    const bool looks = first == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
+    contract::WeightSum own;
+    for (int i = 0; i < kRun; ++i) {  // one after the other: there are no registers for all
+      const bool is_heavy = x[i] >= low;
+      const float relative = contract::relative_for_weight(scale, x[i]);
+      own.add(relative);
+      if (ctx.ballot(is_heavy) == 0) continue;
+      add_to_bins_or_hold<Weight>(ctx, shared, is_heavy, is_heavy ? bins.bin_of(x[i]) : kNoBin,
+                                  contract::weight_of(relative), looks && i == 0, &held);
+    }
+    total += own.of(kRun);
+  });
+  add_held<Weight>(ctx, shared, held);
+  const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), total};
+  const FoundBin found = find_bin(team, false, {true, share, 0}, keys, range);
+  found.narrow(ctx, bins, range);
+  return found.target;
 }
 
 // The row that contract::filtered_prefix asks. A prefix is its cut.
@@ -165,7 +327,7 @@ class TeamFilters {
                            ties == SAMPLER_TIES_KEEP};
     const Rank last = find(search, CountTokens());
     if (list_.count < 0 && ties == SAMPLER_TIES_EXACT && k <= search.limit) {
-      list_.count = make_list<RankOrder>(team_, row_, [last](Rank rank) { return rank >= last; });
+      list_.count = make_list<RankOrder>(team_, row_, last, summary_.first);
       list_.floor = last;
     }
     return with_ties(last, ties, seen);
@@ -176,14 +338,22 @@ class TeamFilters {
     const auto weight = [scale](uint64_t key) {
       return contract::weight(scale, RankOrder::value(key));
     };
-    const uint64_t total = weight_from(seen, weight);
-    const uint64_t threshold = contract::top_p_threshold(p, total);
-    // All tokens below this weight together weigh at most what the filter may cut off.
-    const uint64_t light = (total - threshold) / uint64_t(row_.count());
-    const Rank heavy = lowest_rank(seen, light);
-    const Search search = {heavy, summary_.first, threshold > 0 ? threshold : 1, kBinLimit,
-                           ties == SAMPLER_TIES_KEEP};
-    return with_ties(find(search, weight), ties, seen);
+    Search search = {seen, summary_.first, 1, kBinLimit, ties == SAMPLER_TIES_KEEP};
+    if (list_.covers(seen)) {
+      search.target = Target{true, p, 0}.of(listed_weight(seen, weight));
+      return with_ties(find(search, weight), ties, seen);
+    }
+    // The first token is seen. All tokens lighter than this together weigh no more than the filter
+    // may cut off.
+    const uint64_t least = contract::weight(scale, scale_max());
+    const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
+    search.low = lowest_rank(seen, light);
+    if (search.low < summary_.lowest) search.low = summary_.lowest;
+    KeyRange range = {search.low, search.high, 0, row_.count(), 0};
+    search.target = narrow_by_weight(team_, row_, scale, seen, p, &range);
+    const Selected selected = select_key_in<RankOrder>(team_, row_, search, range, true, weight);
+    list_ = {selected.listed, selected.floor};
+    return with_ties(selected.key, ties, seen);
   }
 
   SAMPLER_DEVICE_CALL Rank min_p(float p, Rank seen) {
@@ -212,16 +382,11 @@ class TeamFilters {
   }
 
   template <class Weight>
-  SAMPLER_DEVICE_CALL uint64_t weight_from(Rank seen, const Weight &weight) {
+  SAMPLER_DEVICE_CALL uint64_t listed_weight(Rank seen, const Weight &weight) {
     const auto seen_weight = [&](uint64_t key) { return key >= seen ? weight(key) : 0; };
-    if (list_.covers(seen)) {
-      const uint64_t sum =
-          team_.is_leader() ? list_sum(team_.ctx, team_.shared.list, list_.count, seen_weight) : 0;
-      return team_.broadcast(sum, 0);
-    }
-    uint64_t sum = 0;
-    row_.for_each([&](float x, uint32_t id) { sum += seen_weight(RankOrder::key(x, id)); });
-    return team_.sum(sum);
+    const uint64_t sum =
+        team_.is_leader() ? list_sum(team_.ctx, team_.shared.list, list_.count, seen_weight) : 0;
+    return team_.broadcast(sum, 0);
   }
 
   // As select_key, in the list where that is enough. On return the list is one of the tokens
@@ -244,9 +409,17 @@ class TeamFilters {
       // A list that reaches no lower than `low` may end before the target.
       if (result.of(1, 0) != 0 || list_.covers(low)) return result.of(0, 0);
     }
-    const Selected selected = select_key<RankOrder>(team_, row_, search, measure);
+    const Selected selected = select(search, measure);
     list_ = {selected.listed, selected.floor};
     return selected.key;
+  }
+
+  template <class Measure>
+  SAMPLER_DEVICE Selected select(const Search &search, const Measure &measure) {
+    if constexpr (std::is_same_v<Measure, CountTokens>) {
+      if (search.low == summary_.group_max) return select_top(team_, row_, search);
+    }
+    return select_key<RankOrder>(team_, row_, search, measure);
   }
 
   Team<Context> &team_;
@@ -268,7 +441,8 @@ template <class Context, class Row>
 SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribution *distribution,
                                   ListState *list) {
   const Distribution known = *distribution;
-  uint64_t count = 0, weight = 0, own_weight = 0;
+  uint64_t count = 0, weight = 0;
+  distribution->warp_weight = 0;
   if (list->covers(known.cut)) {
     if (team.is_leader()) {
       const auto kept = [&](uint64_t key) { return uint64_t(known.keeps(key)); };
@@ -280,20 +454,16 @@ SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribut
     }
   } else {
     list->count = -1;
-    row.for_each([&](float x, uint32_t id) {
-      if (!known.keeps(contract::rank_of(x, id))) return;
-      ++count;
-      own_weight += contract::weight(known.scale, x);
-    });
-    count = team.ctx.block_sum(count);
-    weight = team.ctx.block_sum(own_weight);
+    const WarpSums sums = weigh(team.ctx, row, known.scale, known.cut, team.shared.tile_sums);
+    count = team.ctx.block_sum(sums.count);
+    weight = team.ctx.block_sum(team.ctx.lane() == 0 ? sums.weight : 0);
+    distribution->warp_weight = sums.weight;
   }
   const uint64_t values[] = {count, weight};
   const Exchanged all = team.exchange(values);
   distribution->kept_count = int64_t(all.sum(0));
   distribution->kept_weight = all.sum(1);
   distribution->normalizer = contract::normalizer(distribution->kept_weight);
-  distribution->own_weight = own_weight;
 }
 
 // The distribution of all tokens. The row is good.
@@ -325,7 +495,7 @@ SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &ro
     result.kept_count = 1;
     result.kept_weight = contract::weight(result.scale, max);
     result.normalizer = contract::normalizer(result.kept_weight);
-    result.own_weight = 0;
+    result.warp_weight = 0;
     return result;
   }
   if (!contract::any_filter_is_on(parameters)) {
@@ -350,9 +520,7 @@ SAMPLER_DEVICE_CALL uint64_t total_weight(Team<Context> &team, const Row &row,
                                           const RowSummary &summary) {
   const RowScale scale =
       contract::row_scale(row.kind(), contract::value_of_rank(summary.first), 1.0f);
-  uint64_t sum = 0;
-  row.for_each([&](float x, uint32_t) { sum += contract::weight(scale, x); });
-  return team.sum(sum);
+  return weight_of_row(team, row, scale, contract::lowest_cut(row.kind()));
 }
 
 }  // namespace sampler::kernels

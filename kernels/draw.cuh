@@ -22,7 +22,6 @@ struct Token {
 // A kept set that is drawn from: listed by ascending id in the leader, or where the row lies.
 struct DrawSource {
   int listed = -1;           // kept tokens in the leader's list; -1: they are not there
-  uint64_t warp_weight = 0;  // otherwise, the kept weight of this warp's part of the row
 };
 
 // Brings the kept tokens into the order of the draw. Destroys the list's order.
@@ -42,7 +41,6 @@ SAMPLER_DEVICE_CALL DrawSource prepare_draw(Team<Context> &team, const Distribut
     }
     return result;
   }
-  result.warp_weight = ctx.warp_broadcast(ctx.warp_inclusive_sum(distribution.own_weight), 31);
   return result;
 }
 
@@ -77,12 +75,94 @@ SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
     return {IdOrder::id(key), IdOrder::value(key)};
   }
 
-  const uint32_t id =
-      find_in_row(team, row, source.warp_weight, target, [&](float x, uint32_t id_of_x) {
+  const uint32_t id = find_in_row(
+      team, row, distribution.warp_weight, target, team.shared.tile_sums, 0.0f,
+      [&](float x, uint32_t id_of_x) {
         const bool kept = distribution.keeps(contract::rank_of(x, id_of_x));
         return kept ? contract::weight(scale, x) : uint64_t(0);
       });
   return {id, row.source().value(int(id))};
+}
+
+SAMPLER_HD inline contract::Philox4 gumbel_block(const contract::RandomStream &random,
+                                                 uint32_t id) {
+  return contract::random_block(random, contract::Purpose::kGumbel, id / 4);
+}
+
+// The best of the tokens that a thread has considered.
+struct Best {
+  float score = contract::negative_infinity();  // none: all scores are larger
+  uint32_t id = 0;
+  float value = 0.0f;
+
+  SAMPLER_DEVICE Rank rank() const {
+    return score == contract::negative_infinity() ? 0 : contract::rank_of(score, id);
+  }
+
+  SAMPLER_DEVICE void consider(const RowScale &scale, float x, uint32_t token, uint32_t word) {
+    const float other = contract::gumbel_score(scale.kind, x, scale.scale, word);
+    if (contract::rank_of(other, token) <= rank()) return;
+    score = other;
+    id = token;
+    value = x;
+  }
+};
+
+// The random words of a quad whose first id is `first`: of one block where the row begins at a
+// multiple of four, otherwise of two.
+SAMPLER_DEVICE_CALL inline contract::Philox4 words_of_two(contract::RandomStream random, int first) {
+  const contract::Philox4 blocks[] = {gumbel_block(random, uint32_t(first)),
+                                      gumbel_block(random, uint32_t(first) + 4)};
+  contract::Philox4 words;
+  for (int i = 0; i < kQuad; ++i) {
+    const int place = (first & 3) + i;
+    words.word[i] = blocks[place / 4].word[place % 4];
+  }
+  return words;
+}
+
+SAMPLER_DEVICE inline contract::Philox4 gumbel_words(const contract::RandomStream &random,
+                                                     int first) {
+  return first % 4 == 0 ? gumbel_block(random, uint32_t(first)) : words_of_two(random, first);
+}
+
+// The best of this thread's tokens of the row.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL Best best_of_row(Context &, const Row &row, const Distribution &distribution,
+                                     const contract::RandomStream &stream) {
+  const contract::RandomStream random = stream;
+  Best best;
+  if (row.source().ids) {
+    row.for_each([&](float x, int index) {
+      const uint32_t id = row.id(index);
+      if (distribution.keeps(contract::rank_of(x, id))) {
+        best.consider(distribution.scale, x, id, gumbel_block(random, id).word[id % 4]);
+      }
+    });
+    return best;
+  }
+  const bool is_logits = row.kind() == SAMPLER_LOGITS;
+  const float scale = is_logits ? distribution.scale.scale : 1.0f;
+  const float none = contract::negative_infinity();
+  const Cut cut = Cut::of(row, distribution.cut);
+  row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first_of_run, float(&x)[kRun]) {
+    if (cut.apply(row_, tile, first_of_run, x) == 0) return;
+    if (!is_logits) {
+      for (int i = 0; i < kRun; ++i) x[i] = x[i] > 0.0f ? contract::log2_shifted(x[i], 0) : none;
+    }
+    for (int i = 0; i < kRun; i += kQuad) {
+      const int first = row_.index_of(tile, first_of_run + i);
+      const contract::Philox4 words = gumbel_words(random, first);
+      for (int j = 0; j < kQuad; ++j) {  // by ascending id: the first of equal scores stays
+        const float score = contract::gumbel_score(x[i + j], scale, words.word[j]);
+        const bool is_better = x[i + j] > none && score > best.score;
+        best.score = is_better ? score : best.score;
+        best.id = is_better ? uint32_t(first + j) : best.id;
+      }
+    }
+  });
+  if (best.rank() != 0) best.value = row.source().value(int(best.id));
+  return best;
 }
 
 // The kept token with the largest score, the lowest id among equals.
@@ -90,36 +170,19 @@ template <class Context, class Row>
 SAMPLER_DEVICE_CALL Token draw_gumbel(Team<Context> &team, const Row &row,
                                       const Distribution &distribution, const DrawSource &source,
                                       const contract::RandomStream &random) {
-  const RowScale scale = distribution.scale;
-  uint64_t best = 0;
-  uint32_t best_bits = 0;
-  contract::Philox4 block = {};
-  uint32_t block_index = ~uint32_t(0);
-  const auto consider = [&](float x, uint32_t id) {
-    if (!distribution.keeps(contract::rank_of(x, id))) return;
-    if (block_index != id >> 2) {
-      block_index = id >> 2;
-      block = contract::random_block(random, contract::Purpose::kGumbel, block_index);
+  Best best;
+  if (source.listed < 0) {
+    best = best_of_row(team.ctx, row, distribution, random);
+  } else if (team.is_leader()) {
+    for (int i = team.ctx.thread(); i < source.listed; i += Context::kThreads) {
+      const uint32_t id = IdOrder::id(team.shared.list[i]);
+      const uint32_t word = gumbel_block(random, id).word[id % 4];
+      best.consider(distribution.scale, IdOrder::value(team.shared.list[i]), id, word);
     }
-    const float score = contract::gumbel_score(scale.kind, x, scale.scale, block.word[id & 3]);
-    const uint64_t rank = contract::rank_of(score, id);
-    if (rank > best) {
-      best = rank;
-      best_bits = contract::bits_of(x);
-    }
-  };
-  if (source.listed >= 0) {
-    if (team.is_leader()) {
-      for (int i = team.ctx.thread(); i < source.listed; i += Context::kThreads) {
-        consider(IdOrder::value(team.shared.list[i]), IdOrder::id(team.shared.list[i]));
-      }
-    }
-  } else {
-    row.for_each(consider);
   }
-  const uint64_t winner = team.max(best);
+  const uint64_t winner = team.max(best.rank());
   // One thread of the team has it, and with it the value.
-  const uint64_t bits = team.max(best == winner ? uint64_t(best_bits) : 0);
+  const uint64_t bits = team.max(best.rank() == winner ? uint64_t(contract::bits_of(best.value)) : 0);
   return {contract::id_of_rank(winner), contract::float_of(uint32_t(bits))};
 }
 

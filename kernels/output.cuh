@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "contract/elements.h"
 #include "contract/request.h"
+#include "distribution.cuh"
 #include "row.cuh"
 #include "team.cuh"
 
@@ -21,30 +23,38 @@ struct OutputRows {
     contract::store_value(values, dtype, element, x);
   }
 
-  // In one piece where the output is aligned as the input is.
-  template <class Context>
-  SAMPLER_DEVICE void store_vector(Context &ctx, int64_t element, const float (&x)[kVector]) const {
-    if (dtype == SAMPLER_F32) {
-      float *output = static_cast<float *>(values) + element;
-      if (elements_to_alignment(output, dtype) == 0) {
-        Vector32 raw;
-        for (int i = 0; i < kVector; ++i) raw.element[i] = x[i];
-        ctx.store_vector(reinterpret_cast<Vector32 *>(output), raw);
-        return;
+  // Elements from `element` on, 4 or 8 of them: in whole vectors where they are aligned.
+  template <int kCount, class Context>
+  SAMPLER_DEVICE void store_run(Context &ctx, int64_t element, const float *x) const {
+    char *to = static_cast<char *>(values) + element * int(contract::size_of(dtype));
+    if (dtype == SAMPLER_F32 && is_aligned<Vector>(to)) {
+      for (int i = 0; i < kCount; i += 4) {
+        Vector raw;
+        for (int j = 0; j < 4; ++j) raw.word[j] = contract::bits_of(x[i + j]);
+        ctx.store_vector(reinterpret_cast<Vector *>(to) + i / 4, raw);
       }
+    } else if (dtype != SAMPLER_F32 && is_aligned<Halves<kCount>>(to)) {
+      Halves<kCount> raw;
+      for (int i = 0; i < kCount / 2; ++i) {
+        raw.word[i] = dtype == SAMPLER_F16
+                          ? contract::narrow_f16(x[2 * i]) |
+                                uint32_t(contract::narrow_f16(x[2 * i + 1])) << 16
+                          : contract::narrow_bf16(x[2 * i]) |
+                                uint32_t(contract::narrow_bf16(x[2 * i + 1])) << 16;
+      }
+      ctx.store_vector(reinterpret_cast<Halves<kCount> *>(to), raw);
     } else {
-      uint16_t *output = static_cast<uint16_t *>(values) + element;
-      if (elements_to_alignment(output, dtype) == 0) {
-        Vector16 raw;
-        for (int i = 0; i < kVector; ++i) {
-          raw.element[i] =
-              dtype == SAMPLER_F16 ? contract::narrow_f16(x[i]) : contract::narrow_bf16(x[i]);
-        }
-        ctx.store_vector(reinterpret_cast<Vector16 *>(output), raw);
-        return;
-      }
+      for (int i = 0; i < kCount; ++i) store(element + i, x[i]);
     }
-    for (int i = 0; i < kVector; ++i) store(element + i, x[i]);
+  }
+
+ private:
+  template <int kCount>
+  using Halves = std::conditional_t<kCount == 8, Vector, HalfVector>;
+
+  template <class T>
+  SAMPLER_DEVICE static bool is_aligned(const char *to) {
+    return reinterpret_cast<uintptr_t>(to) % sizeof(T) == 0;
   }
 };
 
@@ -54,31 +64,65 @@ SAMPLER_DEVICE OutputRows output_rows(const Request &request, int64_t num_cols) 
   return {request.output, num_cols, request.output_stride, request.output_dtype};
 }
 
-// Writes element(x, id) for each element of the row to output row `index`, and `nothing` after
+// Writes the rest of a row of output, after its elements.
+template <class Context>
+SAMPLER_DEVICE void write_nothing(Team<Context> &team, const OutputRows &output, int64_t index,
+                                  int count, float nothing) {
+  if (!team.is_leader()) return;
+  for (int64_t i = count + team.ctx.thread(); i < output.num_cols; i += Context::kThreads) {
+    output.store(index * output.stride + i, nothing);
+  }
+}
+
+// Writes a row's elements, which `change(row, tile, first, x)` makes of a run's, and `nothing` after
 // them.
-template <class Context, class Row, class Element>
-SAMPLER_DEVICE void write_row(Team<Context> &team, const OutputRows &output, int64_t index,
-                              const Row &row, float nothing, const Element &element) {
-  const int64_t first = index * output.stride;
-  row.for_each_vector([&](int position, const float(&x)[kVector]) {
-    const int begin = position - row.source().lead;
-    float y[kVector];
-    for (int i = 0; i < kVector; ++i) {
-      const bool in_row = begin + i >= 0 && begin + i < row.count();
-      y[i] = in_row ? element(x[i], row.id(begin + i)) : 0.0f;
+template <class Context, class Row, class Change>
+SAMPLER_DEVICE void write_row(Team<Context> &team, const OutputRows &rows, int64_t index,
+                              const Row &row, float nothing, const Change &change) {
+  static_assert(kRun == 8, "a run is stored whole, or as two quads");
+  const OutputRows output = rows;
+  const int64_t begin = index * output.stride;
+  Context &ctx = team.ctx;
+  const auto write_run = [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+    change(row_, tile, first, x);
+    const int element = row_.index_of(tile, first);
+    if (!row_.is_inside(tile)) {
+      for (int i = 0; i < kRun; ++i) {
+        const int place = row_.index_of(tile, first + i);
+        if (row_.is_in_row(place)) output.store(begin + place, x[i]);
+      }
+    } else if (row_.elements_of_vector() == kRun) {
+      output.template store_run<kRun>(ctx, begin + element, x);
+    } else {
+      output.template store_run<kQuad>(ctx, begin + element, x);
+      output.template store_run<kQuad>(ctx, begin + element + 32 * kQuad, x + kQuad);
     }
-    if (row.is_inside(position)) {
-      output.store_vector(team.ctx, first + begin, y);
+  };
+  row.for_each_run(contract::quiet_nan(), write_run);
+  write_nothing(team, output, index, row.count(), nothing);
+}
+
+// Writes the probabilities of a row's tokens, and 0 after them.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL void write_probabilities(Team<Context> &team, const OutputRows &rows,
+                                             int64_t index, const Row &row,
+                                             const Distribution &distribution) {
+  const RowScale scale = distribution.scale;
+  const float normalizer = distribution.normalizer;
+  const bool greedy = distribution.greedy;
+  const Cut cut = Cut::of(row, distribution.cut);
+  const auto change = [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+    cut.apply(row_, tile, first, x);
+    if (greedy) {
+      for (int i = 0; i < kRun; ++i) x[i] = x[i] > cut.nothing ? 1.0f : 0.0f;
       return;
     }
-    for (int i = 0; i < kVector; ++i) {
-      if (begin + i >= 0 && begin + i < row.count()) output.store(first + begin + i, y[i]);
-    }
-  });
-  if (!team.is_leader()) return;
-  for (int64_t i = row.count() + team.ctx.thread(); i < output.num_cols; i += Context::kThreads) {
-    output.store(first + i, nothing);
-  }
+    make_relative(scale, x, [](const RowScale &s, float value) {
+      return contract::relative_probability(s, value);
+    });
+    for (int i = 0; i < kRun; ++i) x[i] *= normalizer;
+  };
+  write_row(team, rows, index, row, 0.0f, change);
 }
 
 }  // namespace sampler::kernels

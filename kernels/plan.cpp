@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "row.cuh"
-
 namespace sampler::kernels {
 
 namespace {
@@ -15,8 +13,8 @@ constexpr int kWarps = kBlockThreads / 32;
 // Blocks of a cluster that every device with clusters can run.
 constexpr int kPortableTeam = 8;
 
-// Tiles of its rows that are worth a team of their own: 32 for each warp of one block.
-constexpr int64_t kTilesOfTeam = 32 * kWarps;
+// Tiles of its rows that are worth a team of their own: 8 for each warp of one block.
+constexpr int64_t kTilesOfTeam = 8 * kWarps;
 
 // Rounds in which the hardware deals out teams of several rows, so that at most about an eighth of
 // a launch passes with some of the device idle.
@@ -29,15 +27,6 @@ constexpr int64_t kMostSharingRounds = 4;
 
 // Blocks of a grid.
 constexpr int64_t kMaxGrid = INT32_MAX;
-
-int64_t tiles_of(int64_t num_cols) {
-  return (num_cols + kVector - 1 + kTile - 1) / kTile;
-}
-
-// The bytes of a block's part of a row.
-int64_t bytes_per_block(const Extent &extent, int team_size) {
-  return (tiles_of(extent.num_cols) + team_size - 1) / team_size * kTile * extent.element_bytes;
-}
 
 // A launch's demands on one device.
 class Planner {
@@ -55,12 +44,14 @@ class Planner {
 
  private:
   // All of the block's part of a row where there is room, or else the rings through which it
-  // passes.
+  // passes; and the part's group maxima, where there is room for them, too.
   int row_cache_bytes(int team_size) const {
-    const int64_t part = bytes_per_block(extent_, team_size);
     const int64_t room = kernel_.most_dynamic_bytes() - int64_t(sizeof(TeamShared));
-    const int ring = ring_bytes(kBlockThreads);
-    return part > ring && part <= room ? int(part) : ring;
+    const int64_t part = row_bytes_per_block(extent_, team_size);
+    const int64_t maxima = maxima_bytes_per_block(extent_, team_size);
+    const int64_t ring = ring_bytes(kBlockThreads);
+    const int64_t bytes = part > ring && part <= room ? part : ring;
+    return int(bytes + maxima <= room ? bytes + maxima : bytes);
   }
 
   int64_t teams_at_once(int team_size) const {
@@ -74,11 +65,11 @@ class Planner {
       const int64_t at_once = teams_at_once(next);
       // Not where such clusters, which run within parts of the device, leave too much of it out.
       const bool has_large_parts = next <= kPortableTeam &&
-                                   bytes_per_block(extent_, size) > kWantedResidentBytes &&
+                                   row_bytes_per_block(extent_, size) > kWantedResidentBytes &&
                                    next * at_once * 4 >= device_.num_multiprocessors * int64_t(3);
       // Few rows leave multiprocessors idle: spread each over more, down to a tile for every warp.
       const bool is_spread = extent_.num_rows * next <= device_.num_multiprocessors &&
-                             tiles_of(extent_.num_cols) >= int64_t(next) * kWarps;
+                             tiles_per_block(extent_, next) >= kWarps;
       if (has_large_parts || (is_spread && at_once >= extent_.num_rows)) {
         size = next;
       }
@@ -98,7 +89,7 @@ class Planner {
       return std::min(rows, rounds * at_once);
     }
     const int64_t rows_worth_a_team =
-        std::max<int64_t>(kTilesOfTeam / std::max<int64_t>(tiles_of(extent_.num_cols), 1), 1);
+        std::max<int64_t>(kTilesOfTeam / std::max<int64_t>(tiles_per_block(extent_, 1), 1), 1);
     const int64_t rows_of_team =
         std::clamp<int64_t>(rows / (kRounds * at_once), 1, rows_worth_a_team);
     return (rows + rows_of_team - 1) / rows_of_team;

@@ -16,6 +16,16 @@ constexpr int kBlockThreads = 256;
 // Blocks that a multiprocessor has registers for: 128 a thread, with which nothing is spilled.
 constexpr int kBlocksPerMultiprocessor = 2;
 
+constexpr int kCopiesInFlight = 2;  // tiles of a warp that are on their way into shared memory
+// Tiles of a warp that a row which does not stay in shared memory passes through: those on their
+// way and the one in use.
+constexpr int kRingTiles = kCopiesInFlight + 1;
+constexpr int kMaximaBytes = 32 * int(sizeof(float));  // for the largest of a tile's groups
+
+SAMPLER_HD constexpr int ring_bytes(int num_threads) {
+  return num_threads / 32 * kRingTiles * kTile * int(sizeof(float));
+}
+
 // Words of a bitmap of all token ids.
 constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
 
@@ -75,6 +85,18 @@ SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
 SAMPLER_HD inline Extent extent_of(const contract::ResidualRequest &request) {
   return {request.num_rows, request.target.num_cols, int(sizeof(float)), false,
           operation_of(request)};
+}
+
+// A block's tiles of a row, and the bytes of its part of one and of its group maxima.
+inline int64_t tiles_per_block(const Extent &extent, int team_size) {
+  const int64_t tiles = (extent.num_cols + kMaxLead + kTile - 1) / kTile;
+  return (tiles + team_size - 1) / team_size;
+}
+inline int64_t row_bytes_per_block(const Extent &extent, int team_size) {
+  return tiles_per_block(extent, team_size) * kTile * extent.element_bytes;
+}
+inline int64_t maxima_bytes_per_block(const Extent &extent, int team_size) {
+  return tiles_per_block(extent, team_size) * kMaximaBytes;
 }
 
 // Whether teams need bitmaps to find ids that stand twice: lists that do not fit the leader's list.

@@ -76,22 +76,22 @@ struct ResidualRow {
     return residual(p, token, is_residual && has_draft ? draft.probability_of(token) : 0.0f);
   }
 
-  // The elements at positions [position, position + kVector); of those outside the row, anything.
+  // The elements at positions [position, position + kQuad); 0 outside the row.
   template <class Context>
-  SAMPLER_DEVICE_CALL void load(Context &ctx, int position, float (&x)[kVector]) const {
+  SAMPLER_DEVICE_CALL void load(Context &ctx, int position, float (&x)[kQuad]) const {
     const int index = position - lead;
     const bool reads_draft = is_residual && has_draft;
-    const bool draft_goes_on = !draft.stored.ids && index + kVector <= draft.stored.count;
-    if (ids || index < 0 || index + kVector > count || (reads_draft && !draft_goes_on)) {
-      for (int i = 0; i < kVector; ++i) {
+    const bool draft_goes_on = !draft.stored.ids && index + kQuad <= draft.stored.count;
+    if (ids || index < 0 || index + kQuad > count || (reads_draft && !draft_goes_on)) {
+      for (int i = 0; i < kQuad; ++i) {
         x[i] = index + i >= 0 && index + i < count ? value(index + i) : 0.0f;
       }
       return;
     }
-    float q[kVector] = {};
+    float q[kQuad] = {};
     target.stored.load(ctx, index, x);
     if (reads_draft) draft.stored.load(ctx, index, q);
-    for (int i = 0; i < kVector; ++i) {
+    for (int i = 0; i < kQuad; ++i) {
       const uint32_t token = uint32_t(index + i);
       const float p = target.probability(x[i], token);
       x[i] = residual(p, token, reads_draft ? draft.probability(q[i], token) : 0.0f);
@@ -110,12 +110,9 @@ struct ResidualRow {
 template <class Context>
 SAMPLER_DEVICE bool load_residual(Team<Context> &team, TeamRow<Context, ResidualRow> &row,
                                   Distribution *distribution) {
-  Rank first = 0;
-  row.load_each([&](float x, uint32_t id) {
-    const Rank rank = contract::rank_of(x, id);
-    if (rank > first) first = rank;
-  });
-  const RowSummary summary = {SAMPLER_ROW_OK, team.max(first), 0};
+  const uint32_t own_key = contract::value_key(row.load().max);
+  const RowSummary summary = {SAMPLER_ROW_OK, contract::rank_of_key(uint32_t(team.max(own_key))),
+                              0, 0};
   if (summary.first < contract::lowest_cut(SAMPLER_PROBABILITIES)) return false;
   *distribution = unfiltered_distribution(team, row, summary, 1.0f);
   return true;
@@ -170,8 +167,7 @@ class ResidualTeam {
     TeamRow<Context, ResidualRow> row(team_.ctx, source, row_cache_);
     Distribution all;
     if (!load_residual(team_, row, &all)) return false;
-    write_row(team_, output_rows(request_, request_.target.num_cols), index, row, 0.0f,
-              [&](float x, uint32_t id) { return all.probability(x, contract::rank_of(x, id)); });
+    write_probabilities(team_, output_rows(request_, request_.target.num_cols), index, row, all);
     return true;
   }
 

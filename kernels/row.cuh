@@ -10,41 +10,40 @@
 #include "contract/request.h"
 #include "contract/row_view.h"
 #include "device.cuh"
+#include "plan.h"
 #include "team.cuh"
 
 namespace sampler::kernels {
 
 using contract::Rank;
 
-constexpr int kVector = 4;           // elements that a lane takes at once
-constexpr int kTile = 32 * kVector;  // elements that a warp takes at once
-constexpr int kCopiesInFlight = 7;   // tiles of a warp that are on their way into shared memory
-// Tiles of a warp that a row which does not stay in shared memory passes through. One more than are
-// on their way: the one in use.
-constexpr int kRingTiles = kCopiesInFlight + 1;
+constexpr int kNoLastIndex = 0x7FFFFFFF;
+constexpr int kQuad = 4;  // elements of a group that are neighbours, whatever their type
 
-struct alignas(16) Vector32 {
-  float element[kVector];
+// What one instruction moves: four f32 or eight elements of 16 bits.
+struct alignas(16) Vector {
+  uint32_t word[4];
 };
 
-struct alignas(8) Vector16 {
-  uint16_t element[kVector];
+struct alignas(8) HalfVector {
+  uint32_t word[2];
 };
 
-SAMPLER_DEVICE inline void widen(const Vector32 &raw, sampler_dtype, float (&x)[kVector]) {
-  for (int i = 0; i < kVector; ++i) x[i] = raw.element[i];
-}
+constexpr int kVectorStep = 32 * int(sizeof(Vector));  // bytes from a lane's vector to its next
 
-SAMPLER_DEVICE inline void widen(const Vector16 &raw, sampler_dtype dtype, float (&x)[kVector]) {
+// The two elements of 16 bits in a word, for rows without NaN.
+SAMPLER_DEVICE inline void widen_pair(uint32_t word, sampler_dtype dtype, float *x) {
   if (dtype == SAMPLER_BF16) {
-    for (int i = 0; i < kVector; ++i) x[i] = contract::widen_bf16(raw.element[i]);
+    x[0] = contract::float_of(word << 16);
+    x[1] = contract::float_of(word & 0xFFFF0000u);
   } else {
-    for (int i = 0; i < kVector; ++i) x[i] = contract::widen_f16(raw.element[i]);
+    x[0] = contract::widen_f16_number(uint16_t(word));
+    x[1] = contract::widen_f16_number(uint16_t(word >> 16));
   }
 }
 
 // A row in the caller's memory. Elements are addressed by position: that of element 0 is `lead`,
-// chosen so that positions divisible by kVector are aligned for a vector load.
+// chosen so that a vector's positions begin where its address is aligned.
 struct StoredRow : contract::RowView {
   static constexpr bool kIsCopied = true;
 
@@ -55,24 +54,27 @@ struct StoredRow : contract::RowView {
     return dtype == SAMPLER_BF16 ? 16 : dtype == SAMPLER_F16 ? 13 : 0;
   }
 
-  // Elements [index, index + kVector), all of them in the row.
+  // Elements [index, index + kQuad), all of them in the row.
   template <class Context>
-  SAMPLER_DEVICE void load(Context &ctx, int index, float (&x)[kVector]) const {
-    if ((index + lead) % kVector != 0) {
-      for (int i = 0; i < kVector; ++i) x[i] = value(index + i);
+  SAMPLER_DEVICE void load(Context &ctx, int index, float (&x)[kQuad]) const {
+    if ((index + lead) % kQuad != 0) {
+      for (int i = 0; i < kQuad; ++i) x[i] = value(index + i);
     } else if (dtype == SAMPLER_F32) {
       const float *from = static_cast<const float *>(values) + index;
-      widen(ctx.load_vector(reinterpret_cast<const Vector32 *>(from)), dtype, x);
+      const Vector raw = ctx.load_vector(reinterpret_cast<const Vector *>(from));
+      for (int i = 0; i < kQuad; ++i) x[i] = contract::float_of(raw.word[i]);
     } else {
       const uint16_t *from = static_cast<const uint16_t *>(values) + index;
-      widen(ctx.load_vector(reinterpret_cast<const Vector16 *>(from)), dtype, x);
+      const HalfVector raw = ctx.load_vector(reinterpret_cast<const HalfVector *>(from));
+      for (int i = 0; i < kQuad / 2; ++i) widen_pair(raw.word[i], dtype, &x[2 * i]);
     }
   }
 };
 
+// Elements from the last place before them that is aligned for a vector.
 SAMPLER_HD inline int elements_to_alignment(const void *values, sampler_dtype dtype) {
   const int log2_size = dtype == SAMPLER_F32 ? 2 : 1;
-  return int((reinterpret_cast<uintptr_t>(values) >> log2_size) % kVector);
+  return int(reinterpret_cast<uintptr_t>(values) % sizeof(Vector)) >> log2_size;
 }
 
 SAMPLER_HD inline StoredRow stored_row(const contract::RowView &view) {
@@ -82,42 +84,52 @@ SAMPLER_HD inline StoredRow stored_row(const contract::RowView &view) {
   return row;
 }
 
-// A part [begin, end) of a range that is dealt evenly and in order.
+// A part [begin, end) of a range that is dealt evenly and in order; the range times the count is
+// below 2^31.
 struct Part {
   int begin;
   int end;
 
   SAMPLER_HD Part of(int index, int count) const {
-    const int64_t size = end - begin;
-    return {begin + int(size * index / count), begin + int(size * (index + 1) / count)};
+    const unsigned size = unsigned(end - begin);
+    return {begin + int(size * unsigned(index) / unsigned(count)),
+            begin + int(size * unsigned(index + 1) / unsigned(count))};
   }
 };
 
 // The block's shared memory for rows: at least a ring for each warp. A part of a row that fits
-// stays there; of a longer one each pass streams through the rings.
+// stays there, otherwise each pass streams through the rings. What is left is for group maxima.
 struct RowCache {
   char *memory;
   int num_bytes;
 };
 
-SAMPLER_HD constexpr int ring_bytes(int num_threads) {
-  return num_threads * kRingTiles * int(sizeof(Vector32));
-}
-
 // A row dealt to the team. Source: StoredRow, whose elements shared memory holds as the caller's
-// does; or another with its count, lead, kind, ids and id() but kIsCopied false, whose elements are
-// made by load(context, position, x) and held as f32; that must outlive the row.
+// does; or another with its count, lead, kind, ids, id() and value() but kIsCopied false, whose
+// elements are made by load(context, position, x) and held as f32; that must outlive the row.
+//
+// A warp takes a tile at once. A lane's elements of it are a group: vectors which stand apart by a
+// warp's vectors, so that the lanes together read what is contiguous. A lane reads no other's
+// elements. Where a tile reaches beyond the row it holds a value that no token is kept for.
 template <class Context, class Source>
 class TeamRow {
  public:
   // A barrier of the block: other warps may still read the row before, dealt in another way.
   SAMPLER_DEVICE TeamRow(Context &ctx, const Source &source, const RowCache &row_cache)
-      : ctx_(ctx), source_(source), memory_(row_cache.memory) {
+      : ctx_(ctx), source_(source) {
     const Part row = {0, (source.lead + source.count + kTile - 1) / kTile};
     const Part block = row.of(ctx.cluster_rank(), ctx.team_size());
+    // As many as any of the team's blocks has: all see alike whether something fits.
+    const int num_tiles = (row.end + ctx.team_size() - 1) / ctx.team_size();
     tiles_ = block.of(ctx.warp(), Context::kThreads / 32);
-    fits_ = int64_t(block.end - block.begin) * kTile * element_bytes() <= row_cache.num_bytes;
-    first_slot_ = fits_ ? tiles_.begin - block.begin : ctx.warp() * kRingTiles;
+    first_of_block_ = tiles_.begin - block.begin;
+    fits_ = int64_t(num_tiles) * tile_bytes() <= row_cache.num_bytes;
+    slots_ = row_cache.memory + ctx.lane() * int(sizeof(Vector)) +
+             (fits_ ? first_of_block_ : ctx.warp() * kRingTiles) * tile_bytes();
+    const int row_bytes = fits_ ? num_tiles * tile_bytes() : ring_bytes(Context::kThreads);
+    has_maxima_ = row_bytes + num_tiles * kMaximaBytes <= row_cache.num_bytes;
+    maxima_ = reinterpret_cast<float *>(row_cache.memory + row_bytes) + first_of_block_ * 32 +
+              ctx.lane();
     ctx.sync();
   }
 
@@ -126,209 +138,436 @@ class TeamRow {
   SAMPLER_DEVICE int count() const { return source_.count; }
   SAMPLER_DEVICE uint32_t id(int index) const { return uint32_t(source_.id(index)); }
 
-  // The start of this warp's part of the row; the first warp's may begin before the row.
-  SAMPLER_DEVICE int first_index() const { return tiles_.begin * kTile - source_.lead; }
+  // This warp's tiles, and the place of the first among the block's.
+  SAMPLER_DEVICE Part tiles() const { return tiles_; }
+  SAMPLER_DEVICE int first_of_block() const { return first_of_block_; }
 
-  // The pass that reads the source, and leaves in shared memory what fits.
-  template <class F>
-  SAMPLER_DEVICE void load_each(const F &f) {
-    for_each(f);
-    is_resident_ = fits_;
+  // The index of the tile's first element, which may lie before the row.
+  SAMPLER_DEVICE int begin_of(int tile) const { return tile * kTile - source_.lead; }
+
+  SAMPLER_DEVICE static int lowest_bit(uint32_t bits) { return Context::lowest_bit(bits); }
+
+  // The index of element `i` of this lane's group. It rises with i.
+  SAMPLER_DEVICE int index_of(int tile, int i) const {
+    const int shift = log2_of_vector();
+    return begin_of(tile) + ((i >> shift) << (5 + shift)) + (ctx_.lane() << shift) +
+           (i & ((1 << shift) - 1));
+  }
+  SAMPLER_DEVICE bool is_in_row(int index) const { return index >= 0 && index < source_.count; }
+
+  // Whether all of the tile lies in the row.
+  SAMPLER_DEVICE bool is_inside(int tile) const {
+    return begin_of(tile) >= 0 && begin_of(tile + 1) <= source_.count;
   }
 
-  // Calls f(value, id) for each element, every element on one thread of the team, a thread's by
-  // ascending index.
+  // Neighbours among a group's elements.
+  SAMPLER_DEVICE int elements_of_vector() const { return 1 << log2_of_vector(); }
+
+  // The value in place of what is not kept.
+  SAMPLER_DEVICE float nothing() const {
+    return kind() == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
+  }
+
+  // What the first pass finds among a thread's elements.
+  struct Extremes {
+    float max;     // NaN if any is
+    float min;     // +inf where there are none
+    int max_tile;  // the first with `max`
+  };
+
+  // The pass that reads the source, and leaves in shared memory what fits there: the row, and the
+  // largest value of each group.
+  SAMPLER_DEVICE Extremes load() {
+    Extremes all = {nothing(), contract::float_of(contract::kInfinityBits), tiles_.begin};
+    for_each_tile(Everything(), [&](const TeamRow &row, int tile) {
+      float max, min;
+      row.find_extremes(tile, &max, &min);
+      if (!row.is_inside(tile)) min = row.min_in_row(tile);
+      if (row.has_maxima_) row.maxima_[(tile - row.tiles_.begin) * 32] = max;
+      if (max > all.max) all.max_tile = tile;
+      all.max = Context::larger(all.max, max);
+      all.min = Context::smaller(all.min, min);
+      return true;
+    });
+    is_resident_ = fits_;
+    return all;
+  }
+
+  // The first index of a value in this lane's group of a tile; beyond the row if it is not there.
+  SAMPLER_DEVICE int index_of_value(int tile, float value) const {
+    if (tile >= tiles_.end) return source_.count;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < kGroup; ++i) {
+      const int index = index_of(tile, i);
+      if (!is_in_row(index)) continue;
+      if ((is_resident_ ? element(tile, i) : source_.value(index)) == value) return index;
+    }
+    return source_.count;
+  }
+
+  // Calls f(row, tile, first, x) with the elements from `first` on of this lane's group of each tile,
+  // all lanes of a warp together. Tiles may be left out in which all values are below `low`.
+  template <class F>
+  SAMPLER_DEVICE void for_each_run(float low, const F &f) const {
+    for_each_tile(AtLeast{low}, [&](const TeamRow &row, int tile) {
+      SAMPLER_KEEP_ROLLED
+      for (int first = 0; first < kGroup; first += kRun) {
+        float x[kRun];
+        row.read(tile, first, x);
+        f(row, tile, first, x);
+      }
+      return true;
+    });
+  }
+
+  // Calls f(value, index) for each element, a thread's by ascending index.
   template <class F>
   SAMPLER_DEVICE void for_each(const F &f) const {
-    for_each_tile([&](const TeamRow &row, int position, const float(&x)[kVector]) {
-      row.each_of(position, x, f);
+    for_each_tile(Everything(), [&](const TeamRow &row, int tile) {
+      SAMPLER_KEEP_ROLLED
+      for (int i = 0; i < kGroup; ++i) {
+        const int index = row.index_of(tile, i);
+        if (row.is_in_row(index)) f(row.element(tile, i), index);
+      }
       return true;
     });
   }
 
-  // Calls f(position, x) for each vector of elements, some of which may lie outside the row.
+  // Calls f(wanted, key) for each element whose key in Order lies in [low, high], all lanes of a
+  // warp together: with false where a lane has none left. Ends after a tile in which f was last
+  // false, which all lanes say together, and before the tiles beyond `last_index`.
+  template <class Order, class F>
+  SAMPLER_DEVICE void for_each_between(uint64_t low, uint64_t high, int last_index,
+                                       const F &f) const {
+    const float low_value = Order::lowest_value(low), high_value = Order::highest_value(high);
+    for_each_tile(AtLeast{low_value}, [&](const TeamRow &row, int tile) {
+      if (row.begin_of(tile) > last_index) return false;
+      bool goes_on = true;
+      uint32_t left = 0;
+      SAMPLER_KEEP_ROLLED
+      for (int first = 0; first < kGroup; first += kRun) {
+        float x[kRun];
+        row.read(tile, first, x);
+        uint32_t wanted = 0;
+        for (int i = 0; i < kRun; ++i) {
+          if (!(x[i] < low_value) && !(x[i] > high_value)) wanted |= uint32_t(1) << i;
+        }
+        left |= wanted << first;
+      }
+      while (row.ctx_.ballot(left != 0) != 0) {
+        const int i = left != 0 ? Context::lowest_bit(left) : 0;
+        const int index = row.index_of(tile, i);
+        const bool has_one = left != 0 && row.is_in_row(index);
+        const uint64_t key = has_one ? Order::key(row.element(tile, i), row.id(index)) : 0;
+        goes_on = f(has_one && low <= key && key <= high, key);
+        left &= left - 1;
+      }
+      return goes_on;
+    });
+  }
+
+  // The same of the group maxima, as if each were a token of rank `key`.
   template <class F>
-  SAMPLER_DEVICE void for_each_vector(const F &f) const {
-    for_each_tile([&](const TeamRow &, int position, const float(&x)[kVector]) {
-      f(position, x);
-      return true;
-    });
+  SAMPLER_DEVICE void for_each_maximum(uint64_t low, uint64_t high, const F &f) const {
+    const float *maxima = maxima_;
+    const int num_tiles = tiles_.end - tiles_.begin;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < num_tiles; ++i) {
+      const uint64_t key = contract::rank_of(maxima[i * 32], 0);
+      f(low <= key && key <= high, key);
+    }
   }
-
-  // Calls f(wanted, key) for each element, all lanes of a warp together: with Order's key of the
-  // element and whether `is_wanted(key)`, or with false where a lane has no element. Vectors of
-  // which no lane wants any are left out.
-  template <class Order, class IsWanted, class F>
-  SAMPLER_DEVICE void for_each_together(const IsWanted &is_wanted, const F &f) const {
-    for_each_tile([&](const TeamRow &row, int position, const float(&x)[kVector]) {
-      const int index = position - row.source_.lead;
-      uint64_t key[kVector];
-      uint32_t wanted = 0;
-      for (int i = 0; i < kVector; ++i) {
-        const bool in_row = index + i >= 0 && index + i < row.count();
-        key[i] = in_row ? Order::key(x[i], row.id(index + i)) : 0;
-        if (in_row && is_wanted(key[i])) wanted |= uint32_t(1) << i;
-      }
-      if (row.ctx_.ballot(wanted != 0) != 0) {
-        SAMPLER_KEEP_ROLLED  // the keys in memory: f has calls, and no registers for them all
-            for (int i = 0; i < kVector; ++i) f((wanted >> i & 1) != 0, key[i]);
-      }
-      return true;
-    });
+  SAMPLER_DEVICE bool has_maxima() const { return has_maxima_; }
+  SAMPLER_DEVICE int num_groups() const {
+    return (source_.lead + source_.count + kTile - 1) / kTile * 32;
   }
 
   // Id of the element at which the running sum of measure(value, id), by ascending index over this
   // warp's part, first exceeds `target`; -1 if it never does. Every lane has the result. Not for
-  // rows with ids.
+  // rows with ids. `tile_sums`: those of the block's tiles as weigh() leaves them, or null. Values
+  // below `low` measure 0.
   template <class Measure>
-  SAMPLER_DEVICE int find_in_warp(uint64_t target, const Measure &measure) const {
-    uint64_t sum = 0;
+  SAMPLER_DEVICE_CALL int find_in_warp(uint64_t target, const uint64_t *tile_sums, float low,
+                                       const Measure &measure) const {
     int result = -1;
-    for_each_tile([&](const TeamRow &row, int position, const float(&x)[kVector]) {
-      uint64_t own = 0;
-      row.each_of(position, x, [&](float value, uint32_t id) { own += measure(value, id); });
-      const uint64_t through = sum + row.ctx_.warp_inclusive_sum(own);
-      const uint32_t exceeding = row.ctx_.ballot(through > target);
-      if (exceeding == 0) {
-        sum = row.ctx_.warp_broadcast(through, 31);
+    uint64_t before = 0;
+    if (!tile_sums) {
+      for_each_tile(AtLeast{low}, [&](const TeamRow &row, int tile) {
+        uint64_t own = 0;
+        SAMPLER_KEEP_ROLLED
+        for (int i = 0; i < kGroup; ++i) own += row.measure_of(tile, i, measure);
+        const uint64_t sum = row.ctx_.warp_sum(own);
+        if (target < before + sum) {
+          result = row.find_in_tile(tile, target - before, measure);
+          return false;
+        }
+        before += sum;
         return true;
-      }
-      uint64_t running = through - own;
-      int found = -1;
-      row.each_of(position, x, [&](float value, uint32_t id) {
-        running += measure(value, id);
-        if (found < 0 && running > target) found = int(id);
       });
-      result =
-          int(row.ctx_.warp_broadcast(uint64_t(uint32_t(found)), Context::lowest_bit(exceeding)));
-      return false;
-    });
+      return result;
+    }
+    for (int first = tiles_.begin; first < tiles_.end && result < 0; first += 32) {
+      const int tile = first + ctx_.lane();
+      const int place = first_of_block_ + tile - tiles_.begin;
+      const uint64_t own = tile < tiles_.end ? tile_sums[place] : 0;
+      const uint64_t through = before + ctx_.warp_inclusive_sum(own);
+      const uint32_t exceeding = ctx_.ballot(target < through);
+      const int lane = exceeding != 0 ? Context::lowest_bit(exceeding) : 31;
+      before = ctx_.warp_broadcast(exceeding != 0 ? through - own : through, lane);
+      if (exceeding == 0) continue;
+      bring(first + lane);
+      result = find_in_tile(first + lane, target - before, measure);
+    }
     return result;
-  }
-
-  // Whether the vector at this position holds elements of the row only.
-  SAMPLER_DEVICE bool is_inside(int position) const {
-    return position >= source_.lead && position + kVector <= source_.lead + source_.count;
   }
 
  private:
   static constexpr bool kIsCopied = Source::kIsCopied;
 
-  SAMPLER_DEVICE int element_bytes() const {
+  // Which of a warp's tiles a pass looks at.
+  struct Everything {
+    SAMPLER_DEVICE bool operator()(const TeamRow &, int) const { return true; }
+  };
+  struct AtLeast {
+    float low;
+    SAMPLER_DEVICE bool operator()(const TeamRow &row, int tile) const {
+      return !row.has_maxima_ ||
+             row.ctx_.ballot(!(row.maxima_[(tile - row.tiles_.begin) * 32] < low)) != 0;
+    }
+  };
+
+  SAMPLER_DEVICE sampler_dtype dtype() const {
     if constexpr (kIsCopied) {
-      return int(contract::size_of(source_.dtype));
+      return source_.dtype;
     } else {
-      return int(sizeof(float));
+      return SAMPLER_F32;
     }
   }
+  SAMPLER_DEVICE bool is_f32() const { return dtype() == SAMPLER_F32; }
+  SAMPLER_DEVICE int log2_of_vector() const { return is_f32() ? 2 : 3; }
+  SAMPLER_DEVICE int tile_bytes() const { return is_f32() ? kTile * 4 : kTile * 2; }
 
-  // Straight where nothing is to be looked at but the values; else, and that is rare, one by one.
-  template <class F>
-  SAMPLER_DEVICE void each_of(int position, const float (&x)[kVector], const F &f) const {
-    const int index = position - source_.lead;
-    if (!source_.ids && is_inside(position)) {
-      for (int i = 0; i < kVector; ++i) f(x[i], uint32_t(index + i));
-      return;
-    }
-    SAMPLER_KEEP_ROLLED
-    for (int i = index < 0 ? 0 : index; i < index + kVector && i < source_.count; ++i) {
-      f(source_.value(i), id(i));
-    }
-  }
-
-  // Calls use(row, position, x), which all of the warp do, for this lane's vector of each of the
-  // warp's tiles, until it returns false. A lane copies what it uses itself, so nothing but its own
-  // copies is waited for.
-  template <class Use>
-  SAMPLER_DEVICE void for_each_tile(const Use &use) const {
-    const TeamRow row = *this;  // in registers, whatever the pass writes to
-    const int lane_offset = row.ctx_.lane() * kVector;
-    const bool copies = kIsCopied && !row.is_resident_;
-    if (copies) {
+  // Calls use(row, tile), which all of the warp do, for each of the warp's tiles that it `wants`,
+  // until it returns false. A lane copies what it uses itself, so nothing but its own copies is
+  // waited for.
+  template <class Wants, class Use>
+  SAMPLER_DEVICE void for_each_tile(const Wants &wants, const Use &use) const {
+    // In registers, whatever the pass writes to. What starts copies is left in memory: passes need
+    // their registers, and few of them copy.
+    const TeamRow row = *this;
+    const bool streams = !row.is_resident_;
+    if (streams) {
       SAMPLER_KEEP_ROLLED
-      for (int i = 0; i < kCopiesInFlight; ++i) row.start_copy(row.tiles_.begin + i);
+      for (int i = 0; i < kCopiesInFlight; ++i) start(row.tiles_.begin + i, wants);
     }
     SAMPLER_KEEP_ROLLED
     for (int tile = row.tiles_.begin; tile < row.tiles_.end; ++tile) {
-      float x[kVector];
-      if (copies) row.ctx_.template wait_for_copies<kCopiesInFlight - 1>();
-      if (kIsCopied || row.is_resident_) {
-        row.read(tile, x);
-      } else {
-        row.load(tile, x);
+      if (streams) {
+        start(tile + kCopiesInFlight, wants);
+        row.template arrive<kCopiesInFlight>();
       }
-      if (!use(row, tile * kTile + lane_offset, x)) break;
-      if (copies) row.start_copy(tile + kCopiesInFlight);
+      if (!wants(row, tile)) continue;
+      if (streams) row.make(tile);
+      if (!use(row, tile)) break;
     }
-    if (copies) row.ctx_.template wait_for_copies<0>();
+    if (streams) row.template arrive<0>();
   }
 
-  // Where this lane's vector of one of the warp's tiles stands in shared memory.
+  // Puts one tile where its elements are read.
+  SAMPLER_DEVICE void bring(int tile) const {
+    if (is_resident_) return;
+    start(tile, Everything());
+    arrive<0>();
+    make(tile);
+  }
+
+  // Where this lane's first vector of one of the warp's tiles stands in shared memory.
   SAMPLER_DEVICE char *slot(int tile) const {
     const unsigned from_first = unsigned(tile - tiles_.begin);
-    const unsigned slot = unsigned(first_slot_) + (fits_ ? from_first : from_first % kRingTiles);
-    return memory_ + (slot * kTile + unsigned(ctx_.lane() * kVector)) * unsigned(element_bytes());
+    return slots_ + (fits_ ? from_first : from_first % kRingTiles) * unsigned(tile_bytes());
   }
 
-  // The next of the groups of copies that are waited for, empty after the last tile.
-  SAMPLER_DEVICE void start_copy(int tile) const {
+  // The next of the groups of copies that are waited for, which may be empty.
+  template <class Wants>
+  SAMPLER_DEVICE void start(int tile, const Wants &wants) const {
     if constexpr (kIsCopied) {
-      if (tile < tiles_.end) {
-        const int position = tile * kTile + ctx_.lane() * kVector;
-        const int index = position - source_.lead;
-        if (!is_inside(position)) {
-          copy_edge(source_.values, source_.dtype, source_.count, index, slot(tile));
-        } else if (source_.dtype == SAMPLER_F32) {
-          ctx_.copy_async(reinterpret_cast<Vector32 *>(slot(tile)),
-                          reinterpret_cast<const Vector32 *>(
-                              static_cast<const float *>(source_.values) + index));
+      if (tile < tiles_.end && wants(*this, tile)) {
+        const int index = index_of(tile, 0);
+        const char *from = static_cast<const char *>(source_.values) +
+                           int64_t(index) * int(contract::size_of(source_.dtype));
+        char *to = slot(tile);
+        if (is_inside(tile)) {
+          copy_vector(to, from, 0);
+          copy_vector(to, from, 1);
+          if (is_f32()) {
+            copy_vector(to, from, 2);
+            copy_vector(to, from, 3);
+          }
         } else {
-          ctx_.copy_async(reinterpret_cast<Vector16 *>(slot(tile)),
-                          reinterpret_cast<const Vector16 *>(
-                              static_cast<const uint16_t *>(source_.values) + index));
+          copy_edge(source_, index, log2_of_vector(), nothing(), to);
         }
       }
       ctx_.commit_copies();
     }
   }
 
-  SAMPLER_DEVICE_CALL static void copy_edge(const void *values, sampler_dtype dtype, int count,
-                                            int index, char *slot) {
-    for (int i = 0; i < kVector; ++i) {
-      if (index + i < 0 || index + i >= count) continue;
-      if (dtype == SAMPLER_F32) {
-        reinterpret_cast<float *>(slot)[i] = static_cast<const float *>(values)[index + i];
-      } else {
-        reinterpret_cast<uint16_t *>(slot)[i] = static_cast<const uint16_t *>(values)[index + i];
-      }
+  SAMPLER_DEVICE void copy_vector(char *to, const char *from, int i) const {
+    ctx_.copy_async(reinterpret_cast<Vector *>(to + i * kVectorStep),
+                    reinterpret_cast<const Vector *>(from + i * kVectorStep));
+  }
+
+  // The group that begins at element `first`, part of which lies beyond the row. What is called takes
+  // no reference to a row, which would have to be in memory then.
+  SAMPLER_DEVICE_CALL static void copy_edge(contract::RowView view, int first, int log2_of_vector,
+                                            float nothing, char *to) {
+    const int step = 1 << log2_of_vector, size = int(contract::size_of(view.dtype));
+    for (int i = 0; i < kGroup; ++i) {
+      const int vector = i / step, place = i % step;
+      const int index = first + vector * 32 * step + place;
+      const float x = index >= 0 && index < view.count ? view.value(index) : nothing;
+      contract::store_value(to + vector * kVectorStep + place * size, view.dtype, 0, x);
     }
   }
 
-  SAMPLER_DEVICE void read(int tile, float (&x)[kVector]) const {
-    if constexpr (kIsCopied) {
-      if (source_.dtype != SAMPLER_F32) {
-        widen(ctx_.load_vector(reinterpret_cast<const Vector16 *>(slot(tile))), source_.dtype, x);
-        return;
-      }
-    }
-    widen(ctx_.load_vector(reinterpret_cast<const Vector32 *>(slot(tile))), SAMPLER_F32, x);
+  template <int kPending>
+  SAMPLER_DEVICE void arrive() const {
+    if constexpr (kIsCopied) ctx_.template wait_for_copies<kPending>();
   }
 
-  SAMPLER_DEVICE void load(int tile, float (&x)[kVector]) const {
+  // The same for a source that is not copied.
+  SAMPLER_DEVICE void make(int tile) const {
     if constexpr (!kIsCopied) {
-      source_.load(ctx_, tile * kTile + ctx_.lane() * kVector, x);
-      if (!fits_) return;
-      Vector32 raw;
-      for (int i = 0; i < kVector; ++i) raw.element[i] = x[i];
-      ctx_.store_vector(reinterpret_cast<Vector32 *>(slot(tile)), raw);
+      for (int i = 0; i < kGroup; i += kQuad) {
+        float x[kQuad];
+        source_.load(ctx_, index_of(tile, i) + source_.lead, x);
+        Vector raw;
+        for (int j = 0; j < kQuad; ++j) raw.word[j] = contract::bits_of(x[j]);
+        ctx_.store_vector(reinterpret_cast<Vector *>(slot(tile) + offset_of(i)), raw);
+      }
     }
+  }
+
+  // Of element `i` of a group, from the lane's first vector on.
+  SAMPLER_DEVICE int offset_of(int i) const {
+    const int shift = log2_of_vector();
+    return (i >> shift) * kVectorStep + ((i & ((1 << shift) - 1)) << (is_f32() ? 2 : 1));
+  }
+
+  SAMPLER_DEVICE float element(int tile, int i) const {
+    return contract::load_value(slot(tile) + offset_of(i), dtype(), 0);
+  }
+
+  SAMPLER_DEVICE Vector read_vector(const char *slot, int i) const {
+    return ctx_.load_shared(reinterpret_cast<const Vector *>(slot + i * kVectorStep));
+  }
+
+  // Elements of the lane's group: two vectors of f32 or one of 16 bits.
+  SAMPLER_DEVICE void read(int tile, int first, float (&x)[kRun]) const {
+    if (is_f32()) {
+      const char *from = slot(tile) + first / 4 * kVectorStep;
+      for (int i = 0; i < kRun / 4; ++i) {
+        const Vector raw = read_vector(from, i);
+        for (int j = 0; j < 4; ++j) x[4 * i + j] = contract::float_of(raw.word[j]);
+      }
+      return;
+    }
+    const Vector raw = read_vector(slot(tile) + first / 8 * kVectorStep, 0);
+    if (dtype() == SAMPLER_BF16) {
+      for (int j = 0; j < 4; ++j) widen_pair(raw.word[j], SAMPLER_BF16, &x[2 * j]);
+    } else {
+      for (int j = 0; j < 4; ++j) widen_pair(raw.word[j], SAMPLER_F16, &x[2 * j]);
+    }
+  }
+
+  // The least of a group's elements that lie in the row.
+  SAMPLER_DEVICE float min_in_row(int tile) const {
+    float min = contract::float_of(contract::kInfinityBits);
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < kGroup; ++i) {
+      if (is_in_row(index_of(tile, i))) min = Context::smaller(min, element(tile, i));
+    }
+    return min;
+  }
+
+  // The largest and the least value of a group.
+  SAMPLER_DEVICE void find_extremes(int tile, float *max, float *min) const {
+    if (dtype() == SAMPLER_BF16) {
+      find_extremes_of_pairs<SAMPLER_BF16>(tile, max, min);
+    } else if (dtype() == SAMPLER_F16) {
+      find_extremes_of_pairs<SAMPLER_F16>(tile, max, min);
+    } else {
+      float x[kGroup / kRun][kRun];
+      for (int i = 0; i < kGroup / kRun; ++i) read(tile, i * kRun, x[i]);
+      *max = *min = x[0][0];
+      for (int i = 1; i < kGroup; ++i) {
+        *max = Context::larger(*max, x[i / kRun][i % kRun]);
+        *min = Context::smaller(*min, x[i / kRun][i % kRun]);
+      }
+    }
+  }
+
+  template <sampler_dtype kDtype>
+  SAMPLER_DEVICE void find_extremes_of_pairs(int tile, float *max, float *min) const {
+    const char *from = slot(tile);
+    const Vector a = read_vector(from, 0), b = read_vector(from, 1);
+    uint32_t pair = Context::template larger_pair<kDtype>(a.word[0], b.word[0]);
+    for (int i = 1; i < 4; ++i) {
+      pair = Context::template larger_pair<kDtype>(pair, a.word[i]);
+      pair = Context::template larger_pair<kDtype>(pair, b.word[i]);
+    }
+    float x[2];
+    widen_pair(pair, kDtype, x);
+    *max = Context::larger(x[0], x[1]);
+    pair = Context::template smaller_pair<kDtype>(a.word[0], b.word[0]);
+    for (int i = 1; i < 4; ++i) {
+      pair = Context::template smaller_pair<kDtype>(pair, a.word[i]);
+      pair = Context::template smaller_pair<kDtype>(pair, b.word[i]);
+    }
+    widen_pair(pair, kDtype, x);
+    *min = Context::smaller(x[0], x[1]);
+  }
+
+  template <class Measure>
+  SAMPLER_DEVICE uint64_t measure_of(int tile, int i, const Measure &measure) const {
+    const int index = index_of(tile, i);
+    return is_in_row(index) ? measure(element(tile, i), uint32_t(index)) : 0;
+  }
+
+  // As find_in_warp, in a tile that holds the element.
+  template <class Measure>
+  SAMPLER_DEVICE int find_in_tile(int tile, uint64_t target, const Measure &measure) const {
+    const int step = elements_of_vector();
+    uint64_t before = 0;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < kGroup; i += step) {  // a vector: its lanes' elements follow each other
+      uint64_t own = 0;
+      SAMPLER_KEEP_ROLLED
+      for (int j = i; j < i + step; ++j) own += measure_of(tile, j, measure);
+      const uint64_t through = before + ctx_.warp_inclusive_sum(own);
+      const uint32_t exceeding = ctx_.ballot(target < through);
+      if (exceeding == 0) {
+        before = ctx_.warp_broadcast(through, 31);
+        continue;
+      }
+      uint64_t running = through - own;
+      int j = i;
+      for (; j < i + step - 1; ++j) {
+        running += measure_of(tile, j, measure);
+        if (target < running) break;
+      }
+      return int(ctx_.warp_broadcast(uint64_t(uint32_t(index_of(tile, j))),
+                                     Context::lowest_bit(exceeding)));
+    }
+    return -1;
   }
 
   Context &ctx_;
   std::conditional_t<kIsCopied, Source, const Source &> source_;  // a copy, or too large for one
-  char *memory_;
-  Part tiles_;  // this warp's
-  int first_slot_;
+  Part tiles_;                                                    // this warp's
+  int first_of_block_;
+  char *slots_;     // of this warp and lane
+  float *maxima_;   // of this warp and lane; a tile's stand together
+  bool has_maxima_;
   bool fits_;
   bool is_resident_ = false;
 };

@@ -23,43 +23,43 @@ class RowsTeam {
       : team_(team), request_(request), row_cache_(row_cache), bitmap_(bitmap) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) run_row(row);
+    end_ = end;
+    for (index_ = begin; index_ < end_; ++index_) run_row();
   }
 
  private:
   using Row = TeamRow<Context, StoredRow>;
 
-  SAMPLER_DEVICE_CALL void run_row(int64_t index) {
-    const StoredRow stored = stored_row(contract::row_view(request_.input, index));
-    RowParameters parameters = {};
-    uint32_t status = contract::read_parameters(request_, request_.slots[index], &parameters);
+  SAMPLER_DEVICE_CALL void run_row() {
+    const StoredRow stored = stored_row(contract::row_view(request_.input, index_));
+    uint32_t status = contract::read_parameters(request_, request_.slots[index_], &parameters_);
     if (!contract::has_valid_count(stored, request_.input.num_cols)) {
-      StoredRow nothing = stored;
-      nothing.count = 0;
+      StoredRow no_elements = stored;
+      no_elements.count = 0;
       if (status == SAMPLER_ROW_OK) status = SAMPLER_ROW_INVALID_CANDIDATE;
-      write_bad(index, Row(team_.ctx, nothing, row_cache_), status);
+      write_bad(no_elements, status);
+      return;
+    }
+    if (status != SAMPLER_ROW_OK) {
+      write_bad(stored, status);
       return;
     }
     Row row(team_.ctx, stored, row_cache_);
-    if (status != SAMPLER_ROW_OK) {
-      write_bad(index, row, status);
-      return;
-    }
     const RowSummary summary =
-        load_row(team_, row, wanted_group_maxima(parameters, stored.count), bitmap_);
+        load_row(team_, row, wanted_group_maxima(parameters_, stored.count), bitmap_);
     if (summary.status != SAMPLER_ROW_OK) {
-      write_bad(index, row, summary.status);
+      write_bad(stored, summary.status);
       return;
     }
     ListState list;
     const Distribution distribution =
-        make_distribution(team_, row, summary, parameters, request_.parameters.rules, &list);
-    write_row(team_, output(), index, row, nothing(), [&](float x, uint32_t id) {
-      const Rank rank = contract::rank_of(x, id);
-      if (is_mask()) return distribution.keeps(rank) ? x : contract::negative_infinity();
-      return distribution.probability(x, rank);
-    });
-    write_outcome(index, SAMPLER_ROW_OK, distribution.kept_count);
+        make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list);
+    if (is_mask()) {
+      write_mask(row, distribution);
+    } else {
+      write_probabilities(team_, output(), index_, row, distribution);
+    }
+    write_outcome(SAMPLER_ROW_OK, distribution.kept_count);
   }
 
   SAMPLER_DEVICE bool is_mask() const { return request_.output_kind == SAMPLER_OUTPUT_VALUES; }
@@ -68,23 +68,42 @@ class RowsTeam {
   }
   SAMPLER_DEVICE float nothing() const { return is_mask() ? contract::negative_infinity() : 0.0f; }
 
-  // Masks copy a bad row.
-  SAMPLER_DEVICE void write_bad(int64_t index, const Row &row, uint32_t status) {
-    write_row(team_, output(), index, row, nothing(),
-              [&](float x, uint32_t) { return is_mask() ? x : 0.0f; });
-    write_outcome(index, status, 0);
+  SAMPLER_DEVICE_CALL void write_mask(const Row &row,
+                                      const Distribution &distribution) {
+    const Cut cut = {contract::value_of_rank(distribution.cut),
+                     contract::id_of_rank(distribution.cut), contract::negative_infinity()};
+    write_row(team_, output(), index_, row, nothing(),
+              [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+                cut.apply(row_, tile, first, x);
+              });
   }
 
-  SAMPLER_DEVICE void write_outcome(int64_t index, uint32_t status, int64_t kept_count) const {
+  // Masks copy a bad row, to the bit.
+  SAMPLER_DEVICE_CALL void write_bad(const StoredRow &row, uint32_t status) {
+    const OutputRows to = output();
+    const int num_threads = team_.ctx.team_size() * Context::kThreads;
+    for (int i = team_.ctx.cluster_rank() * Context::kThreads + team_.ctx.thread(); i < row.count;
+         i += num_threads) {
+      to.store(index_ * to.stride + i, is_mask() ? row.value(i) : 0.0f);
+    }
+    write_nothing(team_, to, index_, row.count, nothing());
+    write_outcome(status, 0);
+  }
+
+  SAMPLER_DEVICE void write_outcome(uint32_t status, int64_t kept_count) const {
     if (!team_.is_first_thread()) return;
-    if (request_.out_kept_counts) request_.out_kept_counts[index] = int32_t(kept_count);
-    if (request_.out_row_status) request_.out_row_status[index] = status;
+    if (request_.out_kept_counts) request_.out_kept_counts[index_] = int32_t(kept_count);
+    if (request_.out_row_status) request_.out_row_status[index_] = status;
   }
 
   Team<Context> &team_;
   const RowsRequest &request_;
   RowCache row_cache_;
   uint32_t *bitmap_;
+  // Here, in memory, rather than in registers, which the passes need.
+  int64_t index_;
+  int64_t end_;
+  RowParameters parameters_ = {};
 };
 
 }  // namespace sampler::kernels

@@ -39,73 +39,69 @@ class SampleTeam {
 
   // Output rows [begin, end).
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
-    int64_t output = begin;
-    while (output < end) output = run_shared(output, end);
+    next_ = begin;
+    end_ = end;
+    while (next_ < end_) run_shared();
   }
 
  private:
   using Row = TeamRow<Context, StoredRow>;
 
-  // The outputs from `output` on that share its row and parameters. The result is the next one.
-  SAMPLER_DEVICE int64_t run_shared(int64_t output, int64_t end) {
-    const int64_t index = input_row(request_, output);
-    RowParameters parameters = {};
+  // The outputs from the next one on that share its row and parameters.
+  SAMPLER_DEVICE void run_shared() {
+    output_ = next_++;
+    const int64_t index = input_row(request_, output_);
     uint32_t status = SAMPLER_ROW_INVALID_INDEX;
     if (index >= 0 && index < request_.input.num_rows) {
-      status = contract::read_parameters(request_, request_.slots[output], &parameters);
+      status = contract::read_parameters(request_, request_.slots[output_], &parameters_);
     }
     if (status != SAMPLER_ROW_OK) {
-      write_bad(status, output, output + 1);
-      return output + 1;
+      write_bad(status);
+      return;
     }
-    int64_t next = output + 1;
-    while (request_.row_indices && next < end && input_row(request_, next) == index &&
-           has_parameters(next, parameters)) {
-      ++next;
+    while (request_.row_indices && next_ < end_ && input_row(request_, next_) == index &&
+           has_parameters(next_)) {
+      ++next_;
     }
     const StoredRow stored = stored_row(contract::row_view(request_.input, index));
     if (!contract::has_valid_count(stored, request_.input.num_cols)) {
-      write_bad(SAMPLER_ROW_INVALID_CANDIDATE, output, next);
+      write_bad(SAMPLER_ROW_INVALID_CANDIDATE);
     } else {
-      run_row(stored, parameters, output, next);
+      run_row(stored);
     }
-    return next;
   }
 
-  SAMPLER_DEVICE bool has_parameters(int64_t output, const RowParameters &parameters) const {
+  SAMPLER_DEVICE bool has_parameters(int64_t output) const {
     const int64_t slot = request_.slots[output];
-    return request_.slots.has(slot) && same_bits(request_.parameters.of(slot), parameters);
+    return request_.slots.has(slot) && same_bits(request_.parameters.of(slot), parameters_);
   }
 
-  SAMPLER_DEVICE void run_row(const StoredRow &stored, const RowParameters &parameters,
-                              int64_t begin, int64_t end) {
+  SAMPLER_DEVICE void run_row(const StoredRow &stored) {
     Row row(team_.ctx, stored, row_cache_);
     const RowSummary summary =
-        load_row(team_, row, wanted_group_maxima(parameters, stored.count), bitmap_);
+        load_row(team_, row, wanted_group_maxima(parameters_, stored.count), bitmap_);
     if (summary.status != SAMPLER_ROW_OK) {
-      write_bad(summary.status, begin, end);
+      write_bad(summary.status);
       return;
     }
     const bool raw_logprobs = request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_RAW;
-    const uint64_t raw_weight = raw_logprobs ? total_weight(team_, row, summary) : 0;
+    raw_weight_ = raw_logprobs ? total_weight(team_, row, summary) : 0;
     ListState list;
     const Distribution distribution =
-        make_distribution(team_, row, summary, parameters, request_.parameters.rules, &list);
+        make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list);
     if (distribution.greedy) {
       const Token token = {contract::id_of_rank(summary.first),
                            value_at(team_, row, summary.first)};
-      for (int64_t output = begin; output < end; ++output) {
-        write_good(output, token, summary, distribution, raw_weight);
-      }
+      for (; output_ < next_; ++output_) write_good(token, summary, distribution);
       return;
     }
     const DrawSource source = prepare_draw(team_, distribution, list);
-    for (int64_t output = begin; output < end; ++output) {
-      Token token = draw(row, distribution, source, request_.random.of(request_.slots[output]));
+    for (; output_ < next_; ++output_) {
+      Token token = draw(row, distribution, source, request_.random.of(request_.slots[output_]));
       if (request_.out_values) {
         token.value = value_at(team_, row, contract::rank_of(token.value, token.id));
       }
-      write_good(output, token, summary, distribution, raw_weight);
+      write_good(token, summary, distribution);
     }
   }
 
@@ -119,9 +115,10 @@ class SampleTeam {
                             contract::draw_target(word, distribution.kept_weight));
   }
 
-  SAMPLER_DEVICE void write_bad(uint32_t status, int64_t begin, int64_t end) const {
+  SAMPLER_DEVICE_CALL void write_bad(uint32_t status) const {
     if (!team_.is_leader()) return;
-    for (int64_t output = begin + team_.ctx.thread(); output < end; output += Context::kThreads) {
+    for (int64_t output = output_ + team_.ctx.thread(); output < next_;
+         output += Context::kThreads) {
       contract::store_id(request_.out_token_ids, output, request_.bad_row_token);
       if (request_.out_kept_counts) request_.out_kept_counts[output] = 0;
       if (request_.out_logprobs) request_.out_logprobs[output] = contract::quiet_nan();
@@ -131,24 +128,25 @@ class SampleTeam {
   }
 
   SAMPLER_DEVICE float logprob(const Token &token, const RowSummary &summary,
-                               const Distribution &distribution, uint64_t raw_weight) const {
+                               const Distribution &distribution) const {
     if (request_.logprob_kind == SAMPLER_LOGPROB_RAW) {
       const RowScale at_1 =
           contract::row_scale(request_.input.kind, contract::value_of_rank(summary.first), 1.0f);
-      return contract::log_probability(at_1, token.value, raw_weight);
+      return contract::log_probability(at_1, token.value, raw_weight_);
     }
     if (distribution.greedy) return 0.0f;
     return contract::log_probability(distribution.scale, token.value, distribution.kept_weight);
   }
 
-  SAMPLER_DEVICE_CALL void write_good(int64_t output, const Token &token, const RowSummary &summary,
-                                      const Distribution &distribution, uint64_t raw_weight) const {
+  SAMPLER_DEVICE_CALL void write_good(const Token &token, const RowSummary &summary,
+                                      const Distribution &distribution) const {
     if (!team_.is_first_thread()) return;
+    const int64_t output = output_;
     contract::store_id(request_.out_token_ids, output, token.id);
     if (request_.out_kept_counts)
       request_.out_kept_counts[output] = int32_t(distribution.kept_count);
     if (request_.out_logprobs) {
-      request_.out_logprobs[output] = logprob(token, summary, distribution, raw_weight);
+      request_.out_logprobs[output] = logprob(token, summary, distribution);
     }
     if (request_.out_values) request_.out_values[output] = token.value;
     if (request_.out_row_status) request_.out_row_status[output] = SAMPLER_ROW_OK;
@@ -158,6 +156,12 @@ class SampleTeam {
   const SampleRequest &request_;
   RowCache row_cache_;
   uint32_t *bitmap_;
+  // Here, in memory, rather than in registers, which the passes need.
+  int64_t output_;  // the first not written of those that are prepared together
+  int64_t next_;    // the first after them
+  int64_t end_;
+  RowParameters parameters_ = {};
+  uint64_t raw_weight_;
 };
 
 }  // namespace sampler::kernels

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "contract/filters.h"
 #include "contract/rank.h"
 #include "contract/weight.h"
 #include "row.cuh"
@@ -26,6 +27,9 @@ struct RankOrder {
   SAMPLER_HD static uint64_t key(float x, uint32_t id) { return contract::rank_of(x, id); }
   SAMPLER_HD static float value(uint64_t key) { return contract::value_of_rank(key); }
   SAMPLER_HD static uint32_t id(uint64_t key) { return contract::id_of_rank(key); }
+  // Bounds of the values whose keys lie in a range; NaN where there is none.
+  SAMPLER_HD static float lowest_value(uint64_t low) { return value(low); }
+  SAMPLER_HD static float highest_value(uint64_t high) { return value(high); }
   // Lowest bits of a value's key that are the same in all values of one sign.
   template <class Row>
   SAMPLER_HD static int unused_bits(const Row &row) {
@@ -40,6 +44,8 @@ struct IdOrder {
   }
   SAMPLER_HD static float value(uint64_t key) { return contract::float_of(uint32_t(key)); }
   SAMPLER_HD static uint32_t id(uint64_t key) { return ~uint32_t(key >> 32); }
+  SAMPLER_HD static float lowest_value(uint64_t) { return contract::quiet_nan(); }
+  SAMPLER_HD static float highest_value(uint64_t) { return contract::quiet_nan(); }
   template <class Row>
   SAMPLER_HD static int unused_bits(const Row &) {
     return 0;
@@ -124,16 +130,17 @@ SAMPLER_DEVICE void open_list(Team<Context> &team) {
   team.ctx.team_sync();  // after it the leader has no more use for an earlier list
 }
 
-// Adds the tokens of this warp's part of the row whose key `is_wanted` to the list.
-template <class Order, class Context, class Row, class IsWanted>
-SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row,
-                                     const IsWanted &is_wanted) {
+// Adds the tokens of this warp's part of the row whose key is in [low, high] to the list, up to the
+// tile that holds `last_index`. More than `limit` are not listed, only counted, and not all of them.
+template <class Order, class Context, class Row>
+SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row, uint64_t low,
+                                     uint64_t high, int limit, int last_index) {
   Context &ctx = team.ctx;
   uint64_t *list = ctx.peer(&team.shared.list[0], 0);
   uint32_t *list_count = ctx.peer(&team.shared.list_count, 0);
-  row.template for_each_together<Order>(is_wanted, [&](bool wanted, uint64_t key) {
+  row.template for_each_between<Order>(low, high, last_index, [=, &ctx](bool wanted, uint64_t key) {
     const uint32_t lanes = ctx.ballot(wanted);
-    if (lanes == 0) return;
+    if (lanes == 0) return true;
     const int first = Context::lowest_bit(lanes);
     uint32_t place = 0;
     if (ctx.lane() == first) {
@@ -141,27 +148,34 @@ SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row,
     }
     place = uint32_t(ctx.warp_broadcast(place, first));
     const uint32_t before = lanes & ((uint32_t(1) << ctx.lane()) - 1);
-    if (wanted) list[place + uint32_t(Context::count_bits(before))] = key;
+    const uint32_t own_place = place + uint32_t(Context::count_bits(before));
+    if (wanted && own_place < uint32_t(limit)) list[own_place] = key;
+    return place < uint32_t(limit);
   });
 }
 
-// Sorts the list. The result is how many tokens it has, which all have from the leader: the caller
-// passes a barrier of the team after it.
+// Sorts the list. The result is how many tokens it has, which all have from the leader, or -1 if it
+// would have been more than `limit`: the caller passes a barrier of the team after it.
 template <class Context>
-SAMPLER_DEVICE int close_list(Team<Context> &team) {
+SAMPLER_DEVICE int close_list(Team<Context> &team, int limit) {
   team.ctx.team_sync();
   const int count = int(*team.ctx.peer(&team.shared.list_count, 0));
+  if (count > limit) {
+    team.ctx.team_sync();  // all have seen it before another list is opened
+    return -1;
+  }
   if (team.is_leader()) sort_list(team.ctx, team.shared.list, count);
   return count;
 }
 
-// Lists the tokens whose key `is_wanted`, at most kListCapacity, and sorts them. The result is how
-// many there are; the caller passes a barrier of the team after it.
-template <class Order, class Context, class Row, class IsWanted>
-SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, const IsWanted &is_wanted) {
+// Lists the tokens whose key is in [low, high], at most `limit`, and sorts them. The result is how
+// many there are, or -1 if more; the caller passes a barrier of the team after it.
+template <class Order, class Context, class Row>
+SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, uint64_t low, uint64_t high,
+                                  int limit = kListCapacity) {
   open_list(team);
-  add_to_list<Order>(team, row, is_wanted);
-  return close_list(team);
+  add_to_list<Order>(team, row, low, high, limit, kNoLastIndex);
+  return close_list(team, limit);
 }
 
 // The lowest key of a value in [low, high] from which on `holds` is true; it holds at `high`. Each
@@ -224,47 +238,55 @@ struct KeyBins {
   }
 };
 
-// Bins of ranks, divided at places of two kinds. Some divide the values into equal widths: of
-// logits, equal ratios of weights, and so about as many tokens of a model's row in one bin as in
-// the next. The others are as few as leave a bin of 2^key_shift keys at most, so that the passes to
-// come are no more than after a pass with KeyBins, wherever the tokens lie.
-struct ValueBins {
+// Bins for weights, divided at places of two kinds. Of logits some divide the values into equal
+// widths: equal ratios of weights, and so about as many tokens of a model's row in one bin as in the
+// next. The others are as few as leave a bin of 2^key_shift value keys at most, so that the passes to
+// come are no more than after a pass with KeyBins, wherever the tokens lie. Of probabilities all
+// divide the keys, which rise about as their logarithm.
+struct WeightBins {
   float low;
   float bins_per_unit;  // of value; 0: there are no such bins
   uint32_t low_key;
   int key_shift;
   int last_of_value;  // places that divide the values
 
-  SAMPLER_HD static ValueBins of(const KeyRange &range, int unused_bits) {
-    const int num_passes = (32 - unused_bits + kBinBits - 1) / kBinBits;
-    ValueBins bins;
+  SAMPLER_HD static WeightBins of(const KeyRange &range, int unused_bits, bool is_logits) {
+    WeightBins bins;
     bins.low = RankOrder::value(range.low);
     bins.low_key = uint32_t(range.low >> 32);
-    bins.key_shift = unused_bits + (num_passes - 1) * kBinBits;
-    bins.last_of_value = kBins - 1 - bins.of_key(uint32_t(range.high >> 32));
+    const uint32_t high_key = uint32_t(range.high >> 32);
     const float width = RankOrder::value(range.high) - bins.low;
-    const bool is_usual = width > 0x1p-60f && width < 0x1p60f;
-    bins.bins_per_unit = is_usual ? float(bins.last_of_value + 1) / width : 0.0f;
+    if (is_logits && width > 0x1p-60f && width < 0x1p60f) {
+      const int num_passes = (32 - unused_bits + kBinBits - 1) / kBinBits;
+      bins.key_shift = unused_bits + (num_passes - 1) * kBinBits;
+      bins.last_of_value = kBins - 1 - bins.of_key(high_key);
+      bins.bins_per_unit = float(bins.last_of_value + 1) / width;
+    } else {
+      bins.key_shift = unused_bits;
+      while (uint32_t(bins.of_key(high_key)) >= uint32_t(kBins)) ++bins.key_shift;
+      bins.last_of_value = 0;
+      bins.bins_per_unit = 0.0f;
+    }
     return bins;
   }
 
-  // The places of each kind below the key, which never fall as it rises.
-  SAMPLER_HD int bin(uint64_t key) const {
-    const int of_value = int((RankOrder::value(key) - low) * bins_per_unit);
-    return (of_value < last_of_value ? of_value : last_of_value) + of_key(uint32_t(key >> 32));
+  // The places of each kind below the value, which never fall as it rises.
+  SAMPLER_HD int bin_of(float x) const {
+    const int of_value = int((x - low) * bins_per_unit);
+    return (of_value < last_of_value ? of_value : last_of_value) + of_key(contract::value_key(x));
   }
 
   template <class Context>
   SAMPLER_DEVICE void narrow(Context &ctx, int bin, KeyRange *range) const {
-    const ValueBins bins = *this;
+    const WeightBins bins = *this;
     const uint32_t first = uint32_t(range->low >> 32), last = uint32_t(range->high >> 32);
-    const auto bin_of = [&](uint32_t key) { return bins.bin(uint64_t(key) << 32); };
+    const auto bin_of_key = [&](uint32_t key) { return bins.bin_of(contract::value_of_key(key)); };
     const uint32_t begin =
-        lowest_value_key(ctx, first, last, [&](uint32_t key) { return bin_of(key) >= bin; });
+        lowest_value_key(ctx, first, last, [&](uint32_t key) { return bin_of_key(key) >= bin; });
     if (begin > first) range->low = uint64_t(begin) << 32;
-    if (bin_of(last) == bin) return;
+    if (bin_of_key(last) == bin) return;
     const uint32_t end =
-        lowest_value_key(ctx, begin, last, [&](uint32_t key) { return bin_of(key) > bin; });
+        lowest_value_key(ctx, begin, last, [&](uint32_t key) { return bin_of_key(key) > bin; });
     range->high = (uint64_t(end) << 32) - 1;
   }
 
@@ -275,6 +297,7 @@ struct ValueBins {
 };
 
 constexpr int kNoBin = -1;
+constexpr int kMaxTurns = 4;  // of lanes at a bin
 constexpr uint32_t kRoundsToALook = 32;  // of a warp, for a bin that is worth holding
 
 // A bin into which a warp's tokens crowd. Each lane keeps what it has of it to itself until another
@@ -304,7 +327,7 @@ SAMPLER_DEVICE_CALL void add_held(Context &ctx, TeamShared &shared, HeldBin held
 template <class Measure, class Context>
 SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, int bin,
                                     uint64_t measure, bool looks) {
-  constexpr int kMaxTurns = 4, kWorthHolding = 3;
+  constexpr int kWorthHolding = 3;
   const uint32_t lanes = ctx.warp_match(uint32_t(in ? bin : kNoBin));
   const int count = Context::count_bits(lanes);
   if (!in && lanes == ~uint32_t(0)) return kNoBin;  // nor is any other
@@ -326,40 +349,60 @@ SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, i
   return most == 0 ? kNoBin : int(ctx.warp_broadcast(uint64_t(bin), Context::lowest_bit(most)));
 }
 
-// Narrows a range to the bin in which the running measure, from the highest key down, reaches its
-// target. False if the whole range does not reach it. Destroys the list.
-template <class Order, class Context, class Row, class Measure, class Bins>
-SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measure &measure,
-                                const Bins &bins, KeyRange *range) {
-  constexpr bool kCounts = std::is_same_v<Measure, CountTokens>;
-  Context &ctx = team.ctx;
-  TeamShared &shared = team.shared;
+template <class Context>
+SAMPLER_DEVICE void clear_bins(Context &ctx, TeamShared &shared) {
   for (int i = ctx.thread(); i < kBins; i += Context::kThreads) {
     shared.bin_counts[i] = 0;
-    if (!kCounts) shared.bin_measures[i] = 0;
+    shared.bin_measures[i] = 0;
   }
   ctx.sync();
-  uint64_t highest = 0, lowest_upside_down = 0;
-  HeldBin held;
-  uint32_t num_rounds = 0;
-  const auto is_in_range = [&](uint64_t key) { return range->low <= key && key <= range->high; };
-  row.template for_each_together<Order>(is_in_range, [&](bool in, uint64_t key) {
-    if (in && key > highest) highest = key;
-    if (in && ~key > lowest_upside_down) lowest_upside_down = ~key;
-    const uint64_t own = in && !kCounts ? measure(key) : 0;
-    const int bin = in ? bins.bin(key) : kNoBin;
-    const bool is_held = in && bin == held.bin;
-    if (is_held) {
-      ++held.count;
-      held.measure += own;
-    }
-    const bool looks = num_rounds++ % kRoundsToALook == 0;
-    const int next = add_to_bins<Measure>(ctx, shared, in && !is_held, bin, own, looks);
-    if (next == kNoBin) return;
-    add_held<Measure>(ctx, shared, held);
-    held = {next, 0, 0};
-  });
-  add_held<Measure>(ctx, shared, held);
+}
+
+// What a running measure is to reach: a number, or of a weight the share that top-p keeps.
+struct Target {
+  bool is_share;
+  float share;
+  uint64_t number;
+
+  SAMPLER_DEVICE uint64_t of(uint64_t total) const {
+    const uint64_t target = is_share ? contract::top_p_threshold(share, total) : number;
+    return target > 0 ? target : 1;
+  }
+};
+
+// What a thread knows of the tokens that it has put into bins: the highest and the lowest key, which
+// is kept upside down, so that it is the highest; and what all it has seen weighs.
+struct BinnedKeys {
+  uint64_t highest = 0;
+  uint64_t lowest_upside_down = 0;
+  uint64_t total = 0;
+};
+
+// The bin that a search goes on in.
+struct FoundBin {
+  bool is_reached;
+  int bin;
+  uint64_t target;  // of the whole search
+  uint64_t highest;
+  uint64_t lowest;
+
+  template <class Context, class Bins>
+  SAMPLER_DEVICE void narrow(Context &ctx, const Bins &bins, KeyRange *range) const {
+    bins.narrow(ctx, bin, range);
+    // If all values are close or equal, the next bins need not cover ranges that hold nothing.
+    if (range->high > highest) range->high = highest;
+    if (range->low < lowest) range->low = lowest;
+  }
+};
+
+// The end of a histogram: finds the bin in which the running measure, from the highest key down,
+// reaches its target; `counts`: that is the tokens' number. If all bins do not reach it, the range
+// is told how many tokens they have.
+template <class Context>
+SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Target &wanted,
+                                      const BinnedKeys &own_keys, KeyRange *range) {
+  Context &ctx = team.ctx;
+  TeamShared &shared = team.shared;
   ctx.team_sync();
 
   // Each block adds up some of the team's bins, each of its threads some neighbouring ones, from
@@ -374,7 +417,7 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     return sum;
   };
   const auto team_measure = [&](int i) {
-    if (kCounts) return team_count(i);
+    if (counts) return team_count(i);
     uint64_t sum = 0;
     for (int rank = 0; rank < ctx.team_size(); ++rank) {
       sum += *ctx.peer(&shared.bin_measures[kBins - 1 - i], rank);
@@ -389,13 +432,14 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
   uint64_t block_sum, block_count;
   uint64_t above = ctx.block_exclusive_sum(own_sum, &block_sum);
   uint64_t count_above = ctx.block_exclusive_sum(own_count, &block_count);
-  const uint64_t values[] = {block_sum, block_count, ctx.block_max(highest),
-                             ctx.block_max(lowest_upside_down)};
+  const uint64_t values[] = {block_sum, block_count, ctx.block_max(own_keys.highest),
+                             ctx.block_max(own_keys.lowest_upside_down),
+                             ctx.block_sum(own_keys.total)};
   const Exchanged all = team.exchange(values);
   above += all.sum_before(0, ctx.cluster_rank());
   count_above += all.sum_before(1, ctx.cluster_rank());
-  const bool is_reached = all.sum(0) >= range->target;
-  const uint64_t target = range->target;
+  const uint64_t target = wanted.of(all.sum(4));
+  const bool is_reached = all.sum(0) >= target;
   if (above < target && above + own_sum >= target) {
     int i = own.begin;
     for (uint64_t next = team_measure(i); above + next < target; next = team_measure(++i)) {
@@ -408,26 +452,100 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     }
   }
   ctx.team_sync();  // after it nobody reads the bins any more
-  if (!is_reached) return false;
-  range->target -= shared.found[1];
+  const FoundBin result = {is_reached, int(shared.found[0]), target, all.max(2), ~all.max(3)};
+  if (!is_reached) {
+    range->count = int(all.sum(1));
+    return result;
+  }
+  range->target = target - shared.found[1];
   range->count = int(shared.found[2]);
   range->count_above += int(shared.found[3]);
-  bins.narrow(ctx, int(shared.found[0]), range);
-  // If all values are close or equal, the next bins need not cover ranges that hold nothing.
-  if (range->high > all.max(2)) range->high = all.max(2);
-  if (range->low < ~all.max(3)) range->low = ~all.max(3);
-  return true;
+  return result;
+}
+
+// A row whose tokens are the group maxima of another.
+template <class Row>
+struct GroupMaxima {
+  const Row &row;
+};
+
+template <class Order, class Row, class F>
+SAMPLER_DEVICE void for_each_key(const Row &row, uint64_t low, uint64_t high, const F &f) {
+  row.template for_each_between<Order>(low, high, kNoLastIndex, f);
+}
+template <class Order, class Row, class F>
+SAMPLER_DEVICE void for_each_key(const GroupMaxima<Row> &maxima, uint64_t low, uint64_t high,
+                                 const F &f) {
+  maxima.row.for_each_maximum(low, high, f);
+}
+
+// As add_to_bins, for the many tokens of a pass over all of a row: nothing is called where lanes do
+// not crowd.
+template <class Measure, class Context>
+SAMPLER_DEVICE void add_to_bins_or_hold(Context &ctx, TeamShared &shared, bool in, int bin,
+                                        uint64_t measure, bool looks, HeldBin *held) {
+  const bool is_held = in && bin == held->bin;
+  held->count += is_held;
+  held->measure += is_held ? measure : 0;
+  const bool is_left = in && !is_held;
+  const uint32_t lanes = ctx.warp_match(uint32_t(is_left ? bin : kNoBin));
+  if (ctx.ballot(is_left && Context::count_bits(lanes) > kMaxTurns) == 0) {
+    if (!is_left) return;
+    ctx.add_to_shared(&shared.bin_counts[bin], uint32_t(1));
+    ctx.add_to_shared(&shared.bin_measures[bin], measure);
+    return;
+  }
+  const int next = add_to_bins<Measure>(ctx, shared, is_left, bin, measure, looks);
+  if (next == kNoBin) return;
+  add_held<Measure>(ctx, shared, *held);
+  *held = {next, 0, 0};
+}
+
+// Narrows a range to the bin in which the running measure, from the highest key down, reaches its
+// target. False if the whole range does not reach it, whose count is told then. Destroys the list.
+template <class Order, class Context, class Row, class Measure, class Bins>
+SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measure &measure,
+                                const Bins &bins, KeyRange *range) {
+  constexpr bool kCounts = std::is_same_v<Measure, CountTokens>;
+  Context &ctx = team.ctx;
+  TeamShared &shared = team.shared;
+  clear_bins(ctx, shared);
+  BinnedKeys keys;
+  HeldBin held;
+  uint32_t num_rounds = 0;
+  for_each_key<Order>(row, range->low, range->high, [&](bool in, uint64_t key) {
+    if (in && key > keys.highest) keys.highest = key;
+    if (in && ~key > keys.lowest_upside_down) keys.lowest_upside_down = ~key;
+    const uint64_t own = in && !kCounts ? measure(key) : 0;
+    const int bin = in ? bins.bin(key) : kNoBin;
+    const bool is_held = in && bin == held.bin;
+    if (is_held) {
+      ++held.count;
+      held.measure += own;
+    }
+    const bool looks = num_rounds++ % kRoundsToALook == 0;
+    const int next = add_to_bins<Measure>(ctx, shared, in && !is_held, bin, own, looks);
+    if (next == kNoBin) return true;
+    add_held<Measure>(ctx, shared, held);
+    held = {next, 0, 0};
+    return true;
+  });
+  add_held<Measure>(ctx, shared, held);
+  const FoundBin found = find_bin(team, kCounts, {false, 0.0f, range->target}, keys, range);
+  if (found.is_reached) found.narrow(ctx, bins, range);
+  return found.is_reached;
 }
 
 constexpr uint32_t kNoId = ~uint32_t(0);
 
 // Id of the element at which the running sum of measure(value, id), by ascending index over the
 // row, first exceeds `target`; kNoId if it never does. `warp_sum` is the sum over the warp's part
-// of the row, which all its lanes have. Every thread of the team has the result. Not for rows with
-// ids.
+// of the row, which all its lanes have; `tile_sums` and `low` as for find_in_warp. Every thread of the team
+// has the result. Not for rows with ids.
 template <class Context, class Row, class Measure>
 SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, uint64_t warp_sum,
-                                         uint64_t target, const Measure &measure) {
+                                         uint64_t target, const uint64_t *tile_sums, float low,
+                                         const Measure &measure) {
   Context &ctx = team.ctx;
   uint64_t block_sum;
   const uint64_t before_warp = ctx.block_exclusive_sum(ctx.lane() == 0 ? warp_sum : 0, &block_sum);
@@ -437,7 +555,7 @@ SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, ui
   const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
   uint64_t id_plus_1 = 0;
   if (before <= target && target < before + warp_sum) {
-    id_plus_1 = uint64_t(row.find_in_warp(target - before, measure)) + 1;
+    id_plus_1 = uint64_t(row.find_in_warp(target - before, tile_sums, low, measure)) + 1;
   }
   return uint32_t(team.max(id_plus_1) - 1);
 }
@@ -461,38 +579,41 @@ struct Selected {
   uint64_t key;    // of the token; the lowest searched where the measure does not reach the target
   uint64_t floor;  // the leader's list, if there is one, has all searched from here up
   int listed;      // so many tokens; -1: there is none
+  bool is_reached = true;
+  int count = 0;   // if not: of the tokens searched
 };
 
 // The token that ends a search in a range which holds a single value. The row has no ids, so that
 // tokens of one value stand in their order: the `n`-th, from 1 on, is looked for. Lists it and all
-// searched before it where they are no more than the search may list: what is above the range
-// beside the count, and then only the parts of the row up to the token.
+// searched before it where they are no more than the search may list; `has_above`: the list already
+// has those above the range.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &row,
                                                const Search &search, const KeyRange &range,
-                                               uint64_t n) {
+                                               uint64_t n, bool has_above = false) {
   const uint64_t low = range.low, high = range.high, highest = search.high;
   const bool lists = uint64_t(range.count_above) + n <= uint64_t(search.limit);
   const auto is_tie = [low, high](float x, uint32_t id) {
     const Rank rank = contract::rank_of(x, id);
     return uint64_t(low <= rank && rank <= high);
   };
-  open_list(team);
-  uint64_t own = 0;
-  add_to_list<RankOrder>(team, row, [&](Rank rank) {
-    own += low <= rank && rank <= high;
-    return lists && high < rank && rank <= highest;
+  // A warp that has n of them counts no more.
+  uint32_t count = 0;
+  row.template for_each_between<RankOrder>(low, high, kNoLastIndex, [&](bool is_in, uint64_t) {
+    count += uint32_t(Context::count_bits(team.ctx.ballot(is_in)));
+    return count < n;
   });
-  const uint64_t warp_count = team.ctx.warp_broadcast(team.ctx.warp_inclusive_sum(own), 31);
-  const uint32_t id = find_in_row(team, row, warp_count, n - 1, is_tie);
+  const uint32_t id =
+      find_in_row(team, row, count, n - 1, nullptr, RankOrder::value(low), is_tie);
   if (id == kNoId) return {search.low, 0, -1};
   const Rank last = high >> 32 << 32 | uint32_t(~id);
   if (!lists) return {last, 0, -1};
-  if (row.first_index() <= int(id)) {
-    add_to_list<RankOrder>(team, row,
-                           [last, high](Rank rank) { return last <= rank && rank <= high; });
+  if (!has_above) {
+    open_list(team);
+    add_to_list<RankOrder>(team, row, high + 1, highest, kListCapacity, kNoLastIndex);
   }
-  return {last, last, close_list(team)};
+  add_to_list<RankOrder>(team, row, last, high, kListCapacity, int(id));
+  return {last, last, close_list(team, kListCapacity)};
 }
 
 // Takes off the ends of a range of ranks the values that the row's type does not have. The lowest
@@ -506,14 +627,13 @@ SAMPLER_HD inline void leave_out_unused(KeyRange *range, int unused_bits) {
   if (high != uint32_t(range->high >> 32)) range->high = uint64_t(high) << 32 | ~uint32_t(0);
 }
 
-// Destroys the list. What a search holds from pass to pass stays in memory: passes need registers.
+// Goes on with a search that has come to a range. Destroys the list. What a search holds from pass to
+// pass stays in memory: passes need registers.
 template <class Order, class Context, class Row, class Measure>
-SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, const Search &search,
-                                        const Measure &measure) {
+SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
+                                           const Search &search, KeyRange range, bool is_narrowed,
+                                           const Measure &measure) {
   constexpr bool kIsRanked = std::is_same_v<Order, RankOrder>;
-  constexpr bool kWeighs = kIsRanked && !std::is_same_v<Measure, CountTokens>;
-  KeyRange range = {search.low, search.high, search.target, row.count(), 0};
-  bool is_narrowed = false;
   int limit = search.limit;
   const auto has_enough = [&] { return search.enough > 0 && range.count_above >= search.enough; };
   while (range.count > limit && !has_enough()) {
@@ -531,31 +651,97 @@ SAMPLER_DEVICE_CALL Selected select_key(Team<Context> &team, const Row &row, con
         }
       }
     }
-    bool is_reached;
-    const ValueBins value_bins = ValueBins::of(range, Order::unused_bits(row));
-    if (kWeighs && !is_narrowed && row.kind() == SAMPLER_LOGITS &&
-        value_bins.bins_per_unit > 0.0f) {
-      is_reached = narrow<Order>(team, row, measure, value_bins, &range);
-    } else {
-      const KeyBins key_bins = KeyBins::of(range, 32 + Order::unused_bits(row));
-      is_reached = narrow<Order>(team, row, measure, key_bins, &range);
-    }
-    if (!is_reached) return {search.low, 0, -1};
+    const KeyBins bins = KeyBins::of(range, 32 + Order::unused_bits(row));
+    const bool is_reached = narrow<Order>(team, row, measure, bins, &range);
+    if (!is_reached) return {search.low, 0, -1, false, range.count_above + range.count};
     is_narrowed = true;
   }
 
   if (has_enough()) range.low = range.high + 1, range.count = 0;
   const bool lists_all = range.count_above + range.count <= limit;
-  const uint64_t from = range.low, to = lists_all ? search.high : range.high;
   const int count =
-      make_list<Order>(team, row, [from, to](uint64_t key) { return from <= key && key <= to; });
+      make_list<Order>(team, row, range.low, lists_all ? search.high : range.high);
   uint64_t key = search.low;
+  bool is_reached = false;
   if (team.is_leader()) {
     const int index = find_in_list(team.ctx, team.shared, team.shared.list, count,
                                    lists_all ? search.target : range.target, measure);
-    if (index < count) key = team.shared.list[index];
+    is_reached = index < count;
+    if (is_reached) key = team.shared.list[index];
   }
-  return {team.broadcast(key, 0), range.low, lists_all ? count : -1};
+  const uint64_t values[] = {key, uint64_t(is_reached)};
+  const Exchanged found = team.exchange(values);
+  return {found.of(0, 0), range.low, lists_all ? count : -1, found.of(1, 0) != 0,
+          range.count_above + count};
+}
+
+// The same from the start.
+template <class Order, class Context, class Row, class Measure>
+SAMPLER_DEVICE Selected select_key(Team<Context> &team, const Row &row, const Search &search,
+                                   const Measure &measure) {
+  const KeyRange range = {search.low, search.high, search.target, row.count(), 0};
+  return select_key_in<Order>(team, row, search, range, false, measure);
+}
+
+// Ranks that the n-th largest of a row's group maxima lies among: those of one value, or else so many
+// that at most 2 n groups reach the lowest. At least n groups have a maximum in [low, high].
+template <class Context, class Row>
+SAMPLER_DEVICE KeyRange find_nth_maximum(Team<Context> &team, const Row &row, Rank low, Rank high,
+                                         int n) {
+  const int unused_bits = RankOrder::unused_bits(row);
+  KeyRange range = {low, high | ~uint32_t(0), uint64_t(n), row.num_groups(), 0};
+  while (range.count_above + range.count > 2 * n) {
+    leave_out_unused(&range, unused_bits);
+    if (range.low >= contract::cut_with_ties(range.high)) break;
+    narrow<RankOrder>(team, GroupMaxima<Row>{row}, CountTokens(),
+                      KeyBins::of(range, 32 + unused_bits), &range);
+  }
+  return range;
+}
+
+// In every thread of the team.
+template <class Context>
+SAMPLER_DEVICE Rank kth_of_list(Team<Context> &team, int k) {
+  return team.broadcast(team.is_leader() ? team.shared.list[k - 1] : 0, 0);
+}
+
+// The search for a row's k-th token where at least k threads' largest values reach `search.low`.
+// Most rows have few tokens from there up. Of others the k-th largest group maximum bounds the
+// search: fewer than k groups hold tokens above it, and those equal to it are told apart by id.
+template <class Context, class Row>
+SAMPLER_DEVICE Selected select_top(Team<Context> &team, const Row &row, const Search &search) {
+  const int k = int(search.target);
+  const bool has_ids = row.source().ids != nullptr;
+  if (!has_ids) {
+    const int count = make_list<RankOrder>(team, row, search.low, search.high, search.limit);
+    if (count >= 0) return {kth_of_list(team, k), search.low, count};
+  }
+  if (!row.has_maxima()) return select_key<RankOrder>(team, row, search, CountTokens());
+  const KeyRange maximum = find_nth_maximum(team, row, search.low, search.high, k);
+  const Rank lowest_tie = contract::cut_with_ties(maximum.low);
+  const Rank low = lowest_tie > search.low ? lowest_tie : search.low;
+  const Rank highest_tie = maximum.high | ~uint32_t(0);
+  if (contract::cut_with_ties(low) != contract::cut_with_ties(highest_tie)) {
+    Search few = search;
+    few.low = low;
+    return select_key<RankOrder>(team, row, few, CountTokens());
+  }
+  // Of the tokens above it the list has all, or there are more than enough.
+  int count_above = 0;
+  Search above = search;
+  above.low = highest_tie + 1;
+  if (above.low <= search.high) {
+    count_above = make_list<RankOrder>(team, row, above.low, search.high, search.limit);
+    if (count_above < 0) return select_key<RankOrder>(team, row, above, CountTokens());
+    if (count_above >= k) return {kth_of_list(team, k), above.low, count_above};
+  } else {
+    open_list(team);
+  }
+  const KeyRange ties = {low, highest_tie, uint64_t(k - count_above), row.count(), count_above};
+  if (has_ids || search.any_tie) {
+    return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
+  }
+  return select_among_ties(team, row, search, ties, ties.target, true);
 }
 
 }  // namespace sampler::kernels

@@ -3,23 +3,30 @@
 
 #include <cstdint>
 
+#include "contract/request.h"
 #include "device.cuh"
 
 namespace sampler::kernels {
 
 constexpr int kMaxTeam = 16;          // blocks of the largest cluster that any device runs
-constexpr int kMaxExchanged = 4;      // values of one exchange
+constexpr int kMaxExchanged = 5;      // values of one exchange
 constexpr int kListCapacity = 2048;   // tokens that a list holds
 constexpr int kBinBits = 11;          // of a key, that one histogram tells
 constexpr int kBins = 1 << kBinBits;  // of a histogram
+constexpr int kGroup = 16;            // elements that a lane takes of a row at once
+constexpr int kRun = 8;               // of those, that it has in registers at once
+constexpr int kTile = 32 * kGroup;    // elements that a warp takes at once
+constexpr int kMaxLead = 7;           // elements by which a row's first tile may begin before it
+constexpr int kMaxTiles = int(contract::kMaxVocabulary / kTile) + 1;
 
 // The fixed part of a block's shared memory; the resident part of the row follows it. Every block
 // has all of it, at the same place, though only the leader, rank 0, uses the list.
 struct alignas(16) TeamShared {
   uint64_t exchanged[2][kMaxExchanged][kMaxTeam];
-  union {  // a list is made of what a histogram has left
+  union {  // a list is made of what a histogram has left; sums are where there is no list
     uint64_t list[kListCapacity];
     uint64_t bin_measures[kBins];
+    uint64_t tile_sums[kMaxTiles];  // kept weights of the block's tiles
   };
   uint32_t bin_counts[kBins];
   uint32_t list_count;

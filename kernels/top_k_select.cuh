@@ -72,12 +72,13 @@ class SelectTeam {
       } else {
         search.enough = kEnough;
       }
-      const Selected selected = select_key<RankOrder>(team_, row, search, CountTokens());
+      const Selected selected =
+          low == summary.group_max ? select_top(team_, row, search)
+                                   : select_key<RankOrder>(team_, row, search, CountTokens());
       int count = selected.listed;
       if (count < 0) {
         const Rank last = selected.key;
-        count = make_list<RankOrder>(
-            team_, row, [last, high](Rank rank) { return last <= rank && rank <= high; });
+        count = make_list<RankOrder>(team_, row, last, high);
       }
       const int listed = count < rest ? count : rest;
       const Rank last = team_.broadcast(team_.shared.list[listed > 0 ? listed - 1 : 0], 0);
@@ -119,9 +120,9 @@ class SelectTeam {
   SAMPLER_DEVICE void write_zeros(int64_t index, const Row &row, int first, int count) {
     const Rank *list = team_.ctx.peer(&team_.shared.list[0], 0);
     const int64_t begin = index * request_.num_selected + first;
-    row.for_each([&](float x, uint32_t id) {
+    row.for_each([&](float x, int element) {
       if (x != 0.0f) return;
-      const Rank rank = contract::rank_of(x, id);
+      const Rank rank = contract::rank_of(x, row.id(element));
       int low = 0, high = count - 1;
       while (low < high) {
         const int middle = (low + high) / 2;

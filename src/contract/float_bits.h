@@ -51,6 +51,15 @@ SAMPLER_HD inline bool is_finite(double x) {
   return ((bits_of(x) >> 52) & 0x7FF) != 0x7FF;
 }
 
+// The larger; of a NaN and a number the number. `b` is none.
+SAMPLER_HD inline float larger_of(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return fmaxf(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
 // 2^n for n in [-126, 127] and [-1022, 1023].
 SAMPLER_HD inline float power_of_two(int n) {
   return float_of(uint32_t(n + 127) << 23);
@@ -75,6 +84,17 @@ SAMPLER_HD inline float widen_f16(uint16_t half) {
   // Read with the exponent of f32 the number is 2^-112 of itself, subnormals included.
   if (magnitude >= 0x0400u) return float_of(sign | ((magnitude << 13) + (112u << 23)));
   return float_of(sign | bits_of(float(magnitude) * power_of_two(-24)));
+#endif
+}
+
+// As widen_f16, but of a NaN any NaN.
+SAMPLER_HD inline float widen_f16_number(uint16_t half) {
+#if defined(__CUDA_ARCH__)
+  float widened;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(widened) : "h"(half));
+  return widened;
+#else
+  return widen_f16(half);
 #endif
 }
 

@@ -53,7 +53,10 @@ SAMPLER_HD inline Log2Parts split_for_log2(float y) {
 
 // log2(y) + shift for y > 0, subnormals included.
 SAMPLER_HD inline float log2_shifted(float y, int shift) {
-  if (y < kSmallestNormal) return log2_shifted(y * 0x1p24f, shift - 24);
+  if (y < kSmallestNormal) {
+    y *= 0x1p24f;
+    shift -= 24;
+  }
   const Log2Parts parts = split_for_log2(y);
   return fma32(parts.z, log2_quotient(parts.z), float(parts.exponent + shift));
 }
@@ -73,11 +76,16 @@ SAMPLER_HD inline float gumbel_noise(uint32_t word) {
   return fma32(-outer.z, log2_quotient(outer.z), kMinusLog2Ln2) - float(outer.exponent);
 }
 
+// The score of a token whose log2 is `log2_weight` * scale but for what all tokens have in common.
+SAMPLER_HD inline float gumbel_score(float log2_weight, float scale, uint32_t word) {
+  const float score = fma32(log2_weight, scale, gumbel_noise(word));
+  return score > kScoreBound ? kScoreBound : score < -kScoreBound ? -kScoreBound : score;
+}
+
 // What the Gumbel draw maximises over the kept tokens. Logits need neither maximum nor sum.
 SAMPLER_HD inline float gumbel_score(sampler_input_kind kind, float x, float scale, uint32_t word) {
-  const float noise = gumbel_noise(word);
-  const float score = kind == SAMPLER_LOGITS ? fma32(x, scale, noise) : log2_shifted(x, 0) + noise;
-  return score > kScoreBound ? kScoreBound : score < -kScoreBound ? -kScoreBound : score;
+  return kind == SAMPLER_LOGITS ? gumbel_score(x, scale, word)
+                                : gumbel_score(log2_shifted(x, 0), 1.0f, word);
 }
 
 // Natural logarithm of a token's share of `total_weight`.

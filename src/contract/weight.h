@@ -47,19 +47,24 @@ SAMPLER_HD inline float log2_ratio_minus_1(float x, float max, float scale) {
   return fma32(x - max, scale, -1.0f);
 }
 
-// 2^(t + 1) for t in [-101, -1], relative error 1.71e-7 at most; 0 below -101. Never rises as t
-// falls.
-SAMPLER_HD inline float exp2_plus_1(float t) {
-  const bool is_zero = !(t >= kLowestLog2);  // taken in at the end, which leaves no branch
-  const ShiftedInteger n = nearest_integer(is_zero ? kLowestLog2 : t);
-  const float f = (is_zero ? kLowestLog2 : t) - n.value();
+// 2^(t + 1) for t in [-101, -1], relative error 1.71e-7 at most. Never rises as t falls.
+SAMPLER_HD inline float exp2_plus_1_in_range(float t) {
+  const ShiftedInteger n = nearest_integer(t);
+  const float f = t - n.value();
   float p = kExp2C5;
   p = fma32(p, f, kExp2C4);
   p = fma32(p, f, kExp2C3);
   p = fma32(p, f, kExp2C2);
   p = fma32(p, f, kExp2C1);
   p = fma32(p, f, kExp2C0);
-  return p * (is_zero ? 0.0f : power_of_two(n.integer() + 1));
+  return p * power_of_two(n.integer() + 1);
+}
+
+// The same, and 0 below -101.
+SAMPLER_HD inline float exp2_plus_1(float t) {
+  const bool is_zero = !(t >= kLowestLog2);  // taken in at the end, which leaves no branch
+  const float result = exp2_plus_1_in_range(is_zero ? kLowestLog2 : t);
+  return is_zero ? 0.0f : result;
 }
 
 // How a row's values become probabilities relative to its largest: `max` and `scale` for logits,
@@ -91,7 +96,10 @@ SAMPLER_HD inline float relative_probability(const RowScale &row, float x) {
   if (row.kind == SAMPLER_LOGITS) {
     return exp2_plus_1(log2_ratio_minus_1(x, row.max, row.scale));
   }
-  return float(double(x) * power_of_two_f64(row.exponent));  // exact in f64: rounded once
+  // Two factors that are f32 give what 2^exponent gives, rounded once: where the first product is not
+  // exact, the second is 0 as is the whole.
+  const int first = row.exponent < -126 ? -64 : row.exponent > 127 ? 127 : row.exponent;
+  return x * power_of_two(first) * power_of_two(row.exponent - first);
 }
 
 // Rounds `relative`, in [0, 1], to a multiple of 2^-44, ties to even; in units of 2^-44.
@@ -109,6 +117,32 @@ SAMPLER_HD inline uint64_t weight_of(float relative) {
 SAMPLER_HD inline uint64_t weight(const RowScale &row, float x) {
   return weight_of(relative_probability(row, x));
 }
+
+// A relative probability of the same weight, for less: one that weighs nothing may be larger.
+SAMPLER_HD inline float relative_for_weight(const RowScale &row, float x) {
+  if (row.kind != SAMPLER_LOGITS) return relative_probability(row, x);
+  const float t = log2_ratio_minus_1(x, row.max, row.scale);
+  return exp2_plus_1_in_range(larger_of(t, kLowestLog2));
+}
+
+// The sum of up to 511 weights, the limbs' bits apart: what weight_of() takes off each of them is
+// taken off once.
+struct WeightSum {
+  uint32_t high_bits = 0;
+  uint32_t low_bits = 0;
+
+  SAMPLER_HD void add(float relative) {
+    const float high = relative + kHighLimb;
+    high_bits += bits_of(high);
+    low_bits += bits_of((relative - (high - kHighLimb)) + kLowLimb);
+  }
+
+  SAMPLER_HD uint64_t of(uint32_t count) const {
+    const uint32_t high_units = high_bits - count * bits_of(kHighLimb);
+    const int32_t low_units = int32_t(low_bits - count * bits_of(kLowLimb));
+    return (uint64_t(high_units) << kLowLimbBits) + uint64_t(int64_t(low_units));
+  }
+};
 
 // What a relative probability is multiplied with to make the row's kept tokens sum to 1.
 SAMPLER_HD inline float normalizer(uint64_t total_weight) {

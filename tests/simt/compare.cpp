@@ -49,14 +49,13 @@ Launch random_launch(std::mt19937_64 &random, const kernels::Extent &extent) {
   launch.plan.team_size = 1 << (random() % 5);
   while (launch.num_threads * launch.plan.team_size > kMaxTeamThreads) launch.num_threads /= 2;
   launch.plan.num_teams = 1 + int64_t(random() % uint64_t(extent.num_rows));
-  const int64_t tiles =
-      (extent.num_cols + kernels::kVector - 1 + kernels::kTile - 1) / kernels::kTile;
-  const int64_t part = (tiles + launch.plan.team_size - 1) / launch.plan.team_size;
-  const int64_t part_bytes = part * kernels::kTile * extent.element_bytes;
   const int64_t limit = int64_t(simt::kMaxSharedBytes - sizeof(kernels::TeamShared));
-  const bool stays = random() % 3 != 0 && part_bytes <= limit;
-  launch.plan.row_cache_bytes = kernels::ring_bytes(launch.num_threads);
-  if (stays) launch.plan.row_cache_bytes = std::max(launch.plan.row_cache_bytes, int(part_bytes));
+  const int64_t row_bytes = kernels::row_bytes_per_block(extent, launch.plan.team_size);
+  const int64_t maxima_bytes = kernels::maxima_bytes_per_block(extent, launch.plan.team_size);
+  int64_t bytes = kernels::ring_bytes(launch.num_threads);
+  if (random() % 3 != 0 && row_bytes <= limit) bytes = std::max(bytes, row_bytes);
+  if (random() % 3 != 0 && bytes + maxima_bytes <= limit) bytes += maxima_bytes;
+  launch.plan.row_cache_bytes = int(bytes);
   launch.seed = random();
   return launch;
 }

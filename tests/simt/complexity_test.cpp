@@ -86,7 +86,8 @@ int thread_of(const Case &setup, int64_t index) {
     if (tile >= block.end) continue;
     for (int warp = 0; warp < kThreads / 32; ++warp) {
       if (tile >= block.of(warp, kThreads / 32).end) continue;
-      return rank * kThreads + warp * 32 + int(index % kernels::kTile) / kernels::kVector;
+      const int vector = setup.dtype == SAMPLER_F32 ? 4 : 8;
+      return rank * kThreads + warp * 32 + int(index / vector) % 32;
     }
   }
   return 0;
@@ -211,8 +212,8 @@ const std::vector<NamedRow> kHardRows = {
      }},
     {"period of 4", [](const Case &s) { return periodic(s, 4); }},
     {"period of 32", [](const Case &s) { return periodic(s, 32); }},
-    {"period of a tile", [](const Case &s) { return periodic(s, 128); }},
-    {"period of a block", [](const Case &s) { return periodic(s, 1024); }},
+    {"period of a tile", [](const Case &s) { return periodic(s, kernels::kTile); }},
+    {"period of a block", [](const Case &s) { return periodic(s, 8 * kernels::kTile); }},
     {"one finite",
      [](const Case &s) {
        return made(s, [&](size_t i) { return i == size_t(s.num_cols / 2) ? 5.0f : -kInfinity; });
@@ -289,7 +290,7 @@ Costs costs_of_kernel(int team_size, const Kernel &kernel) {
     CountingContext<64> counting(ctx, shared_bytes, &books);
     kernel(counting);
   });
-  return books.close();
+  return books.close(int(sizeof(float)));
 }
 
 TEST(Counting, LanesThatAddToOnePlaceTakeTurns) {
@@ -323,21 +324,21 @@ TEST(Counting, OfOneLaneTheAddsFollowEachOther) {
 }
 
 TEST(Counting, WarpsReadAsTheLaneThatReadsMost) {
-  alignas(16) const kernels::Vector32 vectors[2] = {};
+  const kernels::Vector vectors[2] = {};
   const Costs costs = costs_of_kernel(2, [&](auto &ctx) {
     for (int interval = 0; interval < 2; ++interval) {
       for (int i = 0; i < (ctx.lane() == 7 + interval ? 3 : 1); ++i) ctx.load_vector(&vectors[0]);
       ctx.team_sync();
     }
-    auto *shared = &ctx.template shared<kernels::Vector32>() + ctx.thread();
+    auto *shared = &ctx.template shared<kernels::Vector>() + ctx.thread();
     ctx.copy_async(shared, &vectors[1]);
     ctx.commit_copies();
     ctx.template wait_for_copies<0>();
-    ctx.load_vector(shared);
+    ctx.load_shared(shared);
   });
   constexpr uint64_t kNumWarps = 4, kNumThreads = 128;
-  EXPECT_EQ(costs.visited, (3 + 3 + 1) * kNumWarps * kernels::kTile);
-  EXPECT_EQ(costs.copied, (2 * (kNumThreads + 2 * kNumWarps) + kNumThreads) * kernels::kVector);
+  EXPECT_EQ(costs.visited, (3 + 3 + 1) * kNumWarps * 32 * 4);
+  EXPECT_EQ(costs.copied, (2 * (kNumThreads + 2 * kNumWarps) + kNumThreads) * 4);
   EXPECT_EQ(costs.barriers, 2u);
 }
 
@@ -362,15 +363,14 @@ TEST(Counting, SortsCompareByTheNextPowerOfTwo) {
 kernels::Plan plan_of(const Case &setup, const kernels::Extent &extent) {
   kernels::Plan plan;
   plan.team_size = setup.team_size;
-  const int64_t tiles =
-      (extent.num_cols + kernels::kVector - 1 + kernels::kTile - 1) / kernels::kTile;
-  const int64_t part = (tiles + plan.team_size - 1) / plan.team_size;
-  const int64_t part_bytes = part * kernels::kTile * extent.element_bytes;
   const int64_t limit = int64_t(simt::kMaxSharedBytes - sizeof(kernels::TeamShared));
+  const int64_t row_bytes = kernels::row_bytes_per_block(extent, plan.team_size);
+  const int64_t maxima_bytes = kernels::maxima_bytes_per_block(extent, plan.team_size);
   plan.row_cache_bytes = kernels::ring_bytes(kThreads);
-  if (setup.stays && part_bytes <= limit) {
-    plan.row_cache_bytes = std::max(plan.row_cache_bytes, int(part_bytes));
+  if (setup.stays && row_bytes + maxima_bytes <= limit) {
+    plan.row_cache_bytes = std::max(plan.row_cache_bytes, int(row_bytes));
   }
+  plan.row_cache_bytes += int(maxima_bytes);
   return plan;
 }
 
@@ -392,7 +392,7 @@ Costs costs_of(const Case &setup, const Request &request) {
         kernels::run_operation(counting, request, plan);
       },
       options);
-  return books.close();
+  return books.close(setup.dtype == SAMPLER_F32 ? 4 : 2);
 }
 
 void set_parameters(Parameters *parameters, int32_t top_k, float top_p, float min_p) {

@@ -19,6 +19,7 @@ struct Costs {
   uint64_t visited = 0;       // elements in the vectors that warps read, from wherever: as many as
                               // the lane that reads most
   uint64_t copied = 0;        // elements in the vectors that came from device memory
+  uint64_t copied_bytes = 0;
   uint64_t compared = 0;      // pairs that sorts compare
   uint64_t atomics = 0;       // adds to shared memory, each lane's
   uint64_t atomic_steps = 0;  // the same, where lanes of a warp that add to one place take turns
@@ -49,8 +50,9 @@ class Books {
 
   Costs &costs() { return costs_; }
 
-  // Once the launch is over.
-  Costs close() {
+  // Once the launch is over, whose rows have elements of so many bytes.
+  Costs close(int element_bytes) {
+    const uint64_t elements_of_vector = sizeof(sampler::kernels::Vector) / uint64_t(element_bytes);
     for (auto &warp : atomics_) {
       std::sort(warp.begin(), warp.end(), [](const Atomic &a, const Atomic &b) {
         return a.moment != b.moment ? a.moment < b.moment : a.address < b.address;
@@ -71,8 +73,9 @@ class Books {
       }
     }
     for (const auto &warp : vectors_) {
-      for (const uint64_t count : warp) costs_.visited += count * sampler::kernels::kTile;
+      for (const uint64_t count : warp) costs_.visited += count * elements_of_vector * 32;
     }
+    costs_.copied = costs_.copied_bytes / uint64_t(element_bytes);
     costs_.warp_steps /= simt::kWarpSize;
     return costs_;
   }
@@ -154,15 +157,27 @@ class CountingContext : public simt::SimtContext<kThreads_> {
   }
 
   template <class T>
+  void add_to_shared(T *address, T value, Place place = Place::here()) {
+    books_->add_atomic(warp_of_team(), moment_, turn_++, address);
+    Base::add_to_shared(address, value, place);
+  }
+
+  template <class T>
   T load_vector(const T *address, Place place = Place::here()) {
     next_moment();
     ++num_vectors_;
-    if (!is_shared(address)) books_->costs().copied += sampler::kernels::kVector;
+    if (!is_shared(address)) books_->costs().copied_bytes += sizeof(T);
     return Base::load_vector(address, place);
   }
   template <class T>
+  T load_shared(const T *address, Place place = Place::here()) {
+    next_moment();
+    ++num_vectors_;
+    return Base::load_shared(address, place);
+  }
+  template <class T>
   void copy_async(T *shared, const T *global, Place place = Place::here()) {
-    books_->costs().copied += sampler::kernels::kVector;
+    books_->costs().copied_bytes += sizeof(T);
     Base::copy_async(shared, global, place);
   }
 

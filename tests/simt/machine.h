@@ -95,6 +95,7 @@ enum class ErrorKind : std::uint8_t {
   kSharedSize,   // shared<T>() of a T larger than the launch's shared memory
   kPeerRank,     // no such block in the team
   kPeerAddress,  // peer() of something outside of the block's own shared memory
+  kSharedAddress,  // load_shared() or add_to_shared() of something outside of the block's own shared memory
   kMisaligned,   // a vector access at an address that is no multiple of its size
   kLane,         // a broadcast from a lane that no warp has
   kWarpSum,      // warp_sum() of a number too large for it

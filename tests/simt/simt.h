@@ -23,7 +23,9 @@
 #include <string>
 #include <type_traits>
 
+#include "contract/float_bits.h"
 #include "machine.h"
+#include "sampler/types.h"
 
 namespace simt {
 
@@ -145,12 +147,24 @@ class SimtContext {
   }
 
   template <class T>
+  void add_to_shared(T *address, T value, Place place = Place::here()) const {
+    check_own(address, sizeof(T), "add_to_shared", place);
+    atomic_add(address, value);
+  }
+
+  template <class T>
   T load_vector(const T *address, Place place = Place::here()) const {
     check_vector<T>(address, place);
     machine_.tick(thread_);
     T value;
     std::memcpy(&value, address, sizeof value);
     return value;
+  }
+
+  template <class T>
+  T load_shared(const T *address, Place place = Place::here()) const {
+    check_own(address, sizeof(T), "load_shared", place);
+    return load_vector(address, place);
   }
 
   template <class T>
@@ -178,13 +192,52 @@ class SimtContext {
     thread_.copies.wait(kPending);
   }
 
+  static float larger(float a, float b) { return a > b || a != a ? a : b; }
+  static float smaller(float a, float b) { return a < b || b != b ? a : b; }
+
+  template <sampler_dtype kDtype>
+  static std::uint32_t larger_pair(std::uint32_t a, std::uint32_t b) {
+    return of_halves(a, b, [](std::uint16_t x, std::uint16_t y) {
+      const float a_half = widen<kDtype>(x), b_half = widen<kDtype>(y);
+      return a_half > b_half || a_half != a_half ? x : y;
+    });
+  }
+  template <sampler_dtype kDtype>
+  static std::uint32_t smaller_pair(std::uint32_t a, std::uint32_t b) {
+    return of_halves(a, b, [](std::uint16_t x, std::uint16_t y) {
+      const float a_half = widen<kDtype>(x), b_half = widen<kDtype>(y);
+      return a_half < b_half || b_half != b_half ? x : y;
+    });
+  }
+
  private:
+  template <sampler_dtype kDtype>
+  static float widen(std::uint16_t x) {
+    return kDtype == SAMPLER_BF16 ? sampler::contract::widen_bf16(x)
+                                  : sampler::contract::widen_f16(x);
+  }
+  template <class Operation>
+  static std::uint32_t of_halves(std::uint32_t a, std::uint32_t b, const Operation &operation) {
+    const std::uint16_t low = operation(std::uint16_t(a), std::uint16_t(b));
+    const std::uint16_t high = operation(std::uint16_t(a >> 16), std::uint16_t(b >> 16));
+    return std::uint32_t(low) | std::uint32_t(high) << 16;
+  }
+
   template <class Operation>
   auto atomic(const Operation &operation) const {
     machine_.tick(thread_);
     const auto old = operation();
     machine_.tick(thread_);
     return old;
+  }
+
+  void check_own(const void *address, std::size_t num_bytes, const char *name, Place place) const {
+    const SharedMemory &own = *thread_.block->shared;
+    const auto *begin = static_cast<const std::byte *>(address);
+    if (begin < own.data() || begin + num_bytes > own.data() + own.num_bytes()) {
+      machine_.fail(ErrorKind::kSharedAddress, place, thread_,
+                    std::string(name) + "() of an address outside of the block's shared memory");
+    }
   }
 
   template <class T>
