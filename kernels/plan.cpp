@@ -13,8 +13,8 @@ constexpr int kWarps = kBlockThreads / 32;
 // Blocks of a cluster that every device with clusters can run.
 constexpr int kPortableTeam = 8;
 
-// Tiles of its rows that are worth a team of their own: 8 for each warp of one block.
-constexpr int64_t kTilesOfTeam = 8 * kWarps;
+// Elements of small rows that are worth a team of their own: 4,096 for each warp of one block.
+constexpr int64_t kElementsOfTeam = 4096 * kWarps;
 
 // Rounds in which the hardware deals out teams of several rows, so that at most about an eighth of
 // a launch passes with some of the device idle.
@@ -89,7 +89,7 @@ class Planner {
       return std::min(rows, rounds * at_once);
     }
     const int64_t rows_worth_a_team =
-        std::max<int64_t>(kTilesOfTeam / std::max<int64_t>(tiles_per_block(extent_, 1), 1), 1);
+        std::max<int64_t>(kElementsOfTeam / std::max<int64_t>(extent_.num_cols, 1), 1);
     const int64_t rows_of_team =
         std::clamp<int64_t>(rows / (kRounds * at_once), 1, rows_worth_a_team);
     return (rows + rows_of_team - 1) / rows_of_team;

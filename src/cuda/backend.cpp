@@ -191,7 +191,7 @@ Error allocate(const Device &device, size_t bytes, void **out) {
 
 void release(const Device &device, void *memory) {
   const CurrentDevice current(device);
-  cudaFree(memory);
+  if (!current.error()) cudaFree(memory);
 }
 
 Error copy(const Device &device, void *to, const void *from, size_t bytes, CUstream_st *stream) {

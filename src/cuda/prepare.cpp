@@ -1,7 +1,6 @@
 #include "cuda/prepare.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "contract/any_request.h"
 #include "launch.h"

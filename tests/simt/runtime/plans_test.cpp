@@ -291,7 +291,7 @@ TEST_P(StaticSharedMemory, HasRoomInEachPlan) {
   const int before = runtime::kernel_at(sampler::kernels::operation_kernel_address(
                                             contract::SampleRequest(), true))
                          .static_shared_bytes;
-  for (const int bytes : {0, 2352, 30000}) {
+  for (const int bytes : {0, 2352, 16000}) {
     set_static_bytes(bytes);
     Opened opened(GetParam().device);
     for (int64_t num_cols = 20000; num_cols < 1 << 20; num_cols += num_cols / 16) {
