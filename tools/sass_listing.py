@@ -235,7 +235,8 @@ def run_tool(name, *arguments, **options):
     path = shutil.which(os.environ.get(name.upper()) or name)
     if not path:
         raise FileNotFoundError(f"no {name}, a program of the CUDA toolkit")
-    return subprocess.run([path, *arguments], check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+    result = subprocess.run([path, *arguments], check=True, text=True, stdout=subprocess.PIPE, **options)
+    return result.stdout
 
 
 def read_cubin(path):
