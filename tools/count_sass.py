@@ -158,6 +158,10 @@ class Graph:
         for other in block.next:
             self.blocks[other].before.append(number)
 
+    def after(self, loop):
+        """The blocks to which it leads."""
+        return {other for number in loop.blocks for other in self.blocks[number].next} - loop.blocks
+
     def instructions_of(self, loop):
         return [i for number in sorted(loop.blocks) for i in self.blocks[number].instructions]
 
@@ -441,7 +445,7 @@ class Counter:
             if block in loop_at:
                 loop = loop_at[block]
                 stages = [self.rounds_of(loop, loops)]
-                after = {other for inner in loop.blocks for other in self.graph.blocks[inner].next} - loop.blocks
+                after = self.graph.after(loop)
             else:
                 stages = list(self.stages_of(block))
                 after = self.graph.blocks[block].next
@@ -464,8 +468,9 @@ class Counter:
         return ends
 
     def find_way_to(self, loop):
-        """Blocks that lead to a loop of no constant length, or past it, and nowhere else are rare as it is."""
-        after = {other for number in loop.blocks for other in self.graph.blocks[number].next} - loop.blocks
+        """Blocks that lead to a loop of no constant length, or past it, and nowhere else are rare as it
+        is."""
+        after = self.graph.after(loop)
         leading = {loop.first}
         stack = [loop.first]
         while stack:
@@ -497,12 +502,8 @@ class Counter:
         seen, order = {first}, []
 
         def following(number):
-            if number in loop_at:
-                loop = loop_at[number].blocks
-                after = [other for block in loop for other in self.graph.blocks[block].next
-                         if other not in loop]
-            else:
-                after = self.graph.blocks[number].next
+            after = (self.graph.after(loop_at[number]) if number in loop_at
+                     else self.graph.blocks[number].next)
             return iter([other for other in after if other in blocks and other != first])
 
         stack = [(first, following(first))]
@@ -602,7 +603,8 @@ def count_loop(loop, loops, counters, is_mixed=False):
                  for wanted, some in ways.items()}
     resident = {wanted: some[min(some)] for wanted, some in by_copied.items()}
     work = resident["work"]
-    copying = by_copied["work"][min(by_copied["work"], key=lambda copied: (copied == 0, abs(copied - read)))]
+    copied = min(by_copied["work"], key=lambda copied: (copied == 0, abs(copied - read)))
+    copying = by_copied["work"][copied]
     skips = [way.length() for state, way in counters["least"].loop_ways(loop, loops).items()
              if state[0] == 0 and way.cost[1] == 0]
     elements = read // size
@@ -649,7 +651,8 @@ def count(kernels):
             loops, _ = graph.loops_from(first)
             for loop, width in hot_loops(graph, loops):
                 name = pass_name(graph.instructions_of(loop))
-                counted = {element: count_loop(loop, loops, counters[element, width]) for element in TYPES}
+                counted = {element: count_loop(loop, loops, counters[element, width])
+                           for element in TYPES}
                 if not any(counted.values()):
                     counted["f32"] = count_loop(loop, loops, counters["f32", width], is_mixed=True)
                 if not any(counted.values()):

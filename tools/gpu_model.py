@@ -154,16 +154,21 @@ def read_limit(device, element, num_rows, num_cols):
 
 
 def tables(table, operations):
-    lines = ["*Predicted*, not measured: µs on an H100 SXM / an H200 SXM, one number where they are the same.", ""]
+    lines = ["*Predicted*, not measured: µs on an H100 SXM / an H200 SXM, one number where they are the same.",
+             ""]
     for element in ELEMENTS:
         for num_cols in COLUMNS:
-            lines += [f"| {element}, V = {num_cols:,}, predicted | " + " | ".join(f"B = {b:,}" for b in ROWS) + " |",
-                      "|---|" + "--:|" * len(ROWS)]
-            cells = [of_devices(read_limit(d, element, b, num_cols) for d in BANDWIDTH) for b in ROWS]
-            lines.append("| one read of the rows | " + " | ".join(cells) + " |")
+            def line(name, time):
+                cells = [of_devices(time(device, num_rows) for device in BANDWIDTH) for num_rows in ROWS]
+                return f"| {name} | " + " | ".join(cells) + " |"
+
+            heads = " | ".join(f"B = {num_rows:,}" for num_rows in ROWS)
+            lines += [f"| {element}, V = {num_cols:,}, predicted | {heads} |", "|---|" + "--:|" * len(ROWS)]
+            lines.append(line("one read of the rows", lambda device, num_rows: read_limit(
+                device, element, num_rows, num_cols)))
             for operation in operations:
-                cells = [of_devices(operation.time(table, d, element, b, num_cols) for d in BANDWIDTH) for b in ROWS]
-                lines.append(f"| {operation.name} | " + " | ".join(cells) + " |")
+                lines.append(line(operation.name, lambda device, num_rows: operation.time(
+                    table, device, element, num_rows, num_cols)))
             lines.append("")
     lines += ["Rows of 131,072 f32, predicted, beside what others have "
               f"[published]({PEERS}), on their machine:", "",

@@ -115,11 +115,13 @@ def read_lines(elf):
     that calls it. The numbers are too small, by more the later in the program: rows are left out of the
     count. But a call's row is written just before the first row of what was inlined there. So where a number
     comes for the first time, it means the row before."""
+    if ".debug_line" not in elf.sections:
+        raise ValueError("there is no line table: the code was compiled without -lineinfo")
     data, strings = elf.sections[".debug_line"], elf.sections[".debug_str"]
     kernel_at = {}
-    relocations = elf.sections[".rela.debug_line"]
-    for offset, info, _ in struct.iter_unpack("<QQq", relocations):
-        kernel_at[offset] = elf.symbol(info >> 32)
+    for name, layout in ((".rela.debug_line", "<QQq"), (".rel.debug_line", "<QQ")):
+        for offset, info, *_ in struct.iter_unpack(layout, elf.sections.get(name, b"")):
+            kernel_at[offset] = elf.symbol(info >> 32)
     length, version, header_length, step, _, line_base, line_range, first_special = struct.unpack_from(
         "<IHIBBbBB", data)
     if length + 4 != len(data) or version != 2 or step != 1:
@@ -233,7 +235,8 @@ def run_tool(name, *arguments, **options):
     path = shutil.which(os.environ.get(name.upper()) or name)
     if not path:
         raise FileNotFoundError(f"no {name}, a program of the CUDA toolkit")
-    return subprocess.run([path, *arguments], check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+    result = subprocess.run([path, *arguments], check=True, text=True, stdout=subprocess.PIPE, **options)
+    return result.stdout
 
 
 def read_cubin(path):

@@ -21,7 +21,8 @@ WEIGH = "kernel@launch.cu > add_kept<IdOrder>(int)@distribution.cuh > TeamRow::f
 
 def listing(*lines):
     """`LABEL:`, `in CHAIN` or an instruction each."""
-    text = [f"\t.section\t.text.{KERNEL},\"ax\",@progbits", f"        .type   {KERNEL},@function", f"{KERNEL}:"]
+    text = [f"\t.section\t.text.{KERNEL},\"ax\",@progbits",
+            f"        .type   {KERNEL},@function", f"{KERNEL}:"]
     for number, line in enumerate(lines):
         if line.startswith("in "):
             text.append(f"        // {line}")
@@ -57,8 +58,8 @@ class Counting(unittest.TestCase):
         table = self.count(loop(*PLAIN))
         self.assertEqual(list(table), [("sample", "load_row", "f32")])
         self.assertEqual(table["sample", "load_row", "f32"],
-                         {"least": 1, "work": 1, "most": 1, "copying": 0, "skip": None, "local": 0, "read": 16, "copy": None,
-                          "write": None})
+                         {"least": 1, "work": 1, "most": 1, "copying": 0, "skip": None, "local": 0,
+                          "read": 16, "copy": None, "write": None})
 
     def test_code_outside_the_loop_does_not_count(self):
         lines = loop(*PLAIN)
@@ -93,13 +94,14 @@ class Counting(unittest.TestCase):
         self.assertEqual(self.numbers(loop(*PLAIN, "LDL R3, [R1]", "STL [R1], R3"))["local"], 2)
 
     def test_widths(self):
-        numbers = self.numbers(loop(f"in {LOAD} > load_vector@cuda_context.cuh", "LDS.64 R4, [R2]", "LDS.64 R6, [R2+8]",
-                                    "in " + LOAD, "LDGSTS.E.BYPASS.128 [R2], [R4.64]", "STG.E.64 [R2.64], R4"))
+        numbers = self.numbers(loop(f"in {LOAD} > load_vector@cuda_context.cuh",
+                                    "LDS.64 R4, [R2]", "LDS.64 R6, [R2+8]", "in " + LOAD,
+                                    "LDGSTS.E.BYPASS.128 [R2], [R4.64]", "STG.E.64 [R2.64], R4"))
         self.assertEqual((numbers["read"], numbers["copy"], numbers["write"]), (8, 16, 8))
 
     def test_copies_count_apart_where_they_can_be_left_out(self):
-        numbers = self.numbers(loop(*PLAIN, "@P1 BRA `(.L_on)", "LDGSTS.E.BYPASS.128 [R2], [R4.64]", "LDGDEPBAR", ".L_on:",
-                                    "NOP"))
+        numbers = self.numbers(loop(*PLAIN, "@P1 BRA `(.L_on)", "LDGSTS.E.BYPASS.128 [R2], [R4.64]",
+                                    "LDGDEPBAR", ".L_on:", "NOP"))
         self.assertEqual((numbers["most"], numbers["copying"], numbers["copy"]), (6 / 4, 2 / 4, 16))
         numbers = self.numbers(loop(*PLAIN, "LDGSTS.E.64 [R2], [R4.64]"))
         self.assertEqual((numbers["most"], numbers["copying"], numbers["copy"]), (5 / 4, 0, 8))
@@ -216,7 +218,8 @@ class Counting(unittest.TestCase):
 
 class Comparing(unittest.TestCase):
     KEY = ("sample", "load_row", "f32")
-    NUMBERS = {"least": 10.0, "work": 15.0, "most": 20.0, "copying": 0, "skip": None, "local": 0, "read": 16, "copy": 16, "write": None}
+    NUMBERS = {"least": 10.0, "work": 15.0, "most": 20.0, "copying": 0, "skip": None, "local": 0,
+               "read": 16, "copy": 16, "write": None}
 
     def faults(self, **changes):
         then = {column: None if number is None else float(number) for column, number in self.NUMBERS.items()}

@@ -17,7 +17,8 @@ LINE = "all | 2.00 | 1.00 | 10 | 0 | sample | load:copied:1 weigh:work:0.25 weig
 
 def table(instructions):
     """`load` takes so many where it copies, `weigh` twice as many or none."""
-    numbers = {"load": {"work": 0.75 * instructions, "most": 0, "copying": 0.25 * instructions, "least": 0, "skip": None},
+    numbers = {"load": {"work": 0.75 * instructions, "most": 0, "copying": 0.25 * instructions, "least": 0,
+                        "skip": None},
                "weigh": {"work": 2 * instructions, "most": 0, "copying": 1, "least": 0, "skip": 0}}
     return {("sample", name, element): value for name, value in numbers.items() for element in ("f32", "bf16")}
 
@@ -92,7 +93,8 @@ class Document(unittest.TestCase):
             self.assertEqual(gpu_model.check(["new", "line"], path, False), 1)
 
     def test_everything_is_marked_as_predicted(self):
-        operations = [gpu_model.Operation(LINE.replace("all", name)) for name in ("top-k 50, top-p 0.95", "top-p 0.95")]
+        operations = [gpu_model.Operation(LINE.replace("all", name))
+                      for name in ("top-k 50, top-p 0.95", "top-p 0.95")]
         lines = gpu_model.tables(table(10), operations)
         heads = [line for before, line in zip([""] + lines, lines) if not before and line.startswith("|")]
         self.assertEqual(len(heads), 8)
