@@ -23,8 +23,8 @@ using contract::RowScale;
 
 struct Distribution : contract::Distribution {
   int64_t kept_count;
-  // Where the list does not cover the kept tokens: what this warp's tiles weigh of them. The block's
-  // tile sums hold what each does.
+  // Where the list does not cover the kept tokens: what this warp's tiles weigh of them. The
+  // block's tile sums hold what each does.
   uint64_t warp_weight;
 };
 
@@ -174,7 +174,7 @@ struct Weight {};
 
 // What a cut keeps of a tile, told by the values alone but for the tile with the cut's id.
 struct Cut {
-  float lowest;  // of the values that it keeps
+  float lowest;      // of the values that it keeps
   uint32_t last_id;  // of those equal to it
   float nothing;
 
@@ -272,8 +272,8 @@ SAMPLER_DEVICE uint64_t weight_of_row(Team<Context> &team, const Row &row, const
 }
 
 // Narrows a range of ranks to the bin in which the running weight, from the highest rank down,
-// reaches top-p's share of the weight of all that is `seen`: one pass finds both. The result is what
-// it reaches.
+// reaches top-p's share of the weight of all that is `seen`: one pass finds both. The result is
+// what it reaches.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &row,
                                               const RowScale &row_scale, Rank seen, float share,

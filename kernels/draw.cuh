@@ -21,7 +21,7 @@ struct Token {
 
 // A kept set that is drawn from: listed by ascending id in the leader, or where the row lies.
 struct DrawSource {
-  int listed = -1;           // kept tokens in the leader's list; -1: they are not there
+  int listed = -1;  // kept tokens in the leader's list; -1: they are not there
 };
 
 // Brings the kept tokens into the order of the draw. Destroys the list's order.
@@ -75,12 +75,12 @@ SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
     return {IdOrder::id(key), IdOrder::value(key)};
   }
 
-  const uint32_t id = find_in_row(
-      team, row, distribution.warp_weight, target, team.shared.tile_sums, 0.0f,
-      [&](float x, uint32_t id_of_x) {
-        const bool kept = distribution.keeps(contract::rank_of(x, id_of_x));
-        return kept ? contract::weight(scale, x) : uint64_t(0);
-      });
+  const uint32_t id = find_in_row(team, row, distribution.warp_weight, target,
+                                  team.shared.tile_sums, 0.0f, [&](float x, uint32_t id_of_x) {
+                                    const bool kept =
+                                        distribution.keeps(contract::rank_of(x, id_of_x));
+                                    return kept ? contract::weight(scale, x) : uint64_t(0);
+                                  });
   return {id, row.source().value(int(id))};
 }
 
@@ -110,7 +110,8 @@ struct Best {
 
 // The random words of a quad whose first id is `first`: of one block where the row begins at a
 // multiple of four, otherwise of two.
-SAMPLER_DEVICE_CALL inline contract::Philox4 words_of_two(contract::RandomStream random, int first) {
+SAMPLER_DEVICE_CALL inline contract::Philox4 words_of_two(contract::RandomStream random,
+                                                          int first) {
   const contract::Philox4 blocks[] = {gumbel_block(random, uint32_t(first)),
                                       gumbel_block(random, uint32_t(first) + 4)};
   contract::Philox4 words;
@@ -182,7 +183,8 @@ SAMPLER_DEVICE_CALL Token draw_gumbel(Team<Context> &team, const Row &row,
   }
   const uint64_t winner = team.max(best.rank());
   // One thread of the team has it, and with it the value.
-  const uint64_t bits = team.max(best.rank() == winner ? uint64_t(contract::bits_of(best.value)) : 0);
+  const uint64_t bits =
+      team.max(best.rank() == winner ? uint64_t(contract::bits_of(best.value)) : 0);
   return {contract::id_of_rank(winner), contract::float_of(uint32_t(bits))};
 }
 

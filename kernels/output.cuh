@@ -74,8 +74,8 @@ SAMPLER_DEVICE void write_nothing(Team<Context> &team, const OutputRows &output,
   }
 }
 
-// Writes a row's elements, which `change(row, tile, first, x)` makes of a run's, and `nothing` after
-// them.
+// Writes a row's elements, which `change(row, tile, first, x)` makes of a run's, and `nothing`
+// after them.
 template <class Context, class Row, class Change>
 SAMPLER_DEVICE void write_row(Team<Context> &team, const OutputRows &rows, int64_t index,
                               const Row &row, float nothing, const Change &change) {

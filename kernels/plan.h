@@ -16,7 +16,7 @@ constexpr int kBlockThreads = 256;
 // Blocks that a multiprocessor has registers for: 128 a thread, with which nothing is spilled.
 constexpr int kBlocksPerMultiprocessor = 2;
 
-constexpr int kCopiesInFlight = 2;  // tiles of a warp that are on their way into shared memory
+constexpr int kCopiesInFlight = 1;  // tiles of a warp that are on their way while it uses one
 // Tiles of a warp that a row which does not stay in shared memory passes through: those on their
 // way and the one in use.
 constexpr int kRingTiles = kCopiesInFlight + 1;

@@ -111,8 +111,8 @@ template <class Context>
 SAMPLER_DEVICE bool load_residual(Team<Context> &team, TeamRow<Context, ResidualRow> &row,
                                   Distribution *distribution) {
   const uint32_t own_key = contract::value_key(row.load().max);
-  const RowSummary summary = {SAMPLER_ROW_OK, contract::rank_of_key(uint32_t(team.max(own_key))),
-                              0, 0};
+  const RowSummary summary = {SAMPLER_ROW_OK, contract::rank_of_key(uint32_t(team.max(own_key))), 0,
+                              0};
   if (summary.first < contract::lowest_cut(SAMPLER_PROBABILITIES)) return false;
   *distribution = unfiltered_distribution(team, row, summary, 1.0f);
   return true;

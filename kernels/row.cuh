@@ -128,8 +128,8 @@ class TeamRow {
              (fits_ ? first_of_block_ : ctx.warp() * kRingTiles) * tile_bytes();
     const int row_bytes = fits_ ? num_tiles * tile_bytes() : ring_bytes(Context::kThreads);
     has_maxima_ = row_bytes + num_tiles * kMaximaBytes <= row_cache.num_bytes;
-    maxima_ = reinterpret_cast<float *>(row_cache.memory + row_bytes) + first_of_block_ * 32 +
-              ctx.lane();
+    maxima_ =
+        reinterpret_cast<float *>(row_cache.memory + row_bytes) + first_of_block_ * 32 + ctx.lane();
     ctx.sync();
   }
 
@@ -205,8 +205,8 @@ class TeamRow {
     return source_.count;
   }
 
-  // Calls f(row, tile, first, x) with the elements from `first` on of this lane's group of each tile,
-  // all lanes of a warp together. Tiles may be left out in which all values are below `low`.
+  // Calls f(row, tile, first, x) with the elements from `first` on of this lane's group of each
+  // tile, all lanes of a warp together. Tiles may be left out in which all values are below `low`.
   template <class F>
   SAMPLER_DEVICE void for_each_run(float low, const F &f) const {
     for_each_tile(AtLeast{low}, [&](const TeamRow &row, int tile) {
@@ -416,8 +416,8 @@ class TeamRow {
                     reinterpret_cast<const Vector *>(from + i * kVectorStep));
   }
 
-  // The group that begins at element `first`, part of which lies beyond the row. What is called takes
-  // no reference to a row, which would have to be in memory then.
+  // The group that begins at element `first`, part of which lies beyond the row. What is called
+  // takes no reference to a row, which would have to be in memory then.
   SAMPLER_DEVICE_CALL static void copy_edge(contract::RowView view, int first, int log2_of_vector,
                                             float nothing, char *to) {
     const int step = 1 << log2_of_vector, size = int(contract::size_of(view.dtype));
@@ -565,8 +565,8 @@ class TeamRow {
   std::conditional_t<kIsCopied, Source, const Source &> source_;  // a copy, or too large for one
   Part tiles_;                                                    // this warp's
   int first_of_block_;
-  char *slots_;     // of this warp and lane
-  float *maxima_;   // of this warp and lane; a tile's stand together
+  char *slots_;    // of this warp and lane
+  float *maxima_;  // of this warp and lane; a tile's stand together
   bool has_maxima_;
   bool fits_;
   bool is_resident_ = false;

@@ -68,8 +68,7 @@ class RowsTeam {
   }
   SAMPLER_DEVICE float nothing() const { return is_mask() ? contract::negative_infinity() : 0.0f; }
 
-  SAMPLER_DEVICE_CALL void write_mask(const Row &row,
-                                      const Distribution &distribution) {
+  SAMPLER_DEVICE_CALL void write_mask(const Row &row, const Distribution &distribution) {
     const Cut cut = {contract::value_of_rank(distribution.cut),
                      contract::id_of_rank(distribution.cut), contract::negative_infinity()};
     write_row(team_, output(), index_, row, nothing(),

@@ -131,7 +131,8 @@ SAMPLER_DEVICE void open_list(Team<Context> &team) {
 }
 
 // Adds the tokens of this warp's part of the row whose key is in [low, high] to the list, up to the
-// tile that holds `last_index`. More than `limit` are not listed, only counted, and not all of them.
+// tile that holds `last_index`. More than `limit` are not listed, only counted, and not all of
+// them.
 template <class Order, class Context, class Row>
 SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row, uint64_t low,
                                      uint64_t high, int limit, int last_index) {
@@ -239,10 +240,10 @@ struct KeyBins {
 };
 
 // Bins for weights, divided at places of two kinds. Of logits some divide the values into equal
-// widths: equal ratios of weights, and so about as many tokens of a model's row in one bin as in the
-// next. The others are as few as leave a bin of 2^key_shift value keys at most, so that the passes to
-// come are no more than after a pass with KeyBins, wherever the tokens lie. Of probabilities all
-// divide the keys, which rise about as their logarithm.
+// widths: equal ratios of weights, and so about as many tokens of a model's row in one bin as in
+// the next. The others are as few as leave a bin of 2^key_shift value keys at most, so that the
+// passes to come are no more than after a pass with KeyBins, wherever the tokens lie. Of
+// probabilities all divide the keys, which rise about as their logarithm.
 struct WeightBins {
   float low;
   float bins_per_unit;  // of value; 0: there are no such bins
@@ -297,7 +298,7 @@ struct WeightBins {
 };
 
 constexpr int kNoBin = -1;
-constexpr int kMaxTurns = 4;  // of lanes at a bin
+constexpr int kMaxTurns = 4;             // of lanes at a bin
 constexpr uint32_t kRoundsToALook = 32;  // of a warp, for a bin that is worth holding
 
 // A bin into which a warp's tokens crowd. Each lane keeps what it has of it to itself until another
@@ -370,8 +371,8 @@ struct Target {
   }
 };
 
-// What a thread knows of the tokens that it has put into bins: the highest and the lowest key, which
-// is kept upside down, so that it is the highest; and what all it has seen weighs.
+// What a thread knows of the tokens that it has put into bins: the highest and the lowest key,
+// which is kept upside down, so that it is the highest; and what all it has seen weighs.
 struct BinnedKeys {
   uint64_t highest = 0;
   uint64_t lowest_upside_down = 0;
@@ -540,8 +541,8 @@ constexpr uint32_t kNoId = ~uint32_t(0);
 
 // Id of the element at which the running sum of measure(value, id), by ascending index over the
 // row, first exceeds `target`; kNoId if it never does. `warp_sum` is the sum over the warp's part
-// of the row, which all its lanes have; `tile_sums` and `low` as for find_in_warp. Every thread of the team
-// has the result. Not for rows with ids.
+// of the row, which all its lanes have; `tile_sums` and `low` as for find_in_warp. Every thread of
+// the team has the result. Not for rows with ids.
 template <class Context, class Row, class Measure>
 SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, uint64_t warp_sum,
                                          uint64_t target, const uint64_t *tile_sums, float low,
@@ -580,7 +581,7 @@ struct Selected {
   uint64_t floor;  // the leader's list, if there is one, has all searched from here up
   int listed;      // so many tokens; -1: there is none
   bool is_reached = true;
-  int count = 0;   // if not: of the tokens searched
+  int count = 0;  // if not: of the tokens searched
 };
 
 // The token that ends a search in a range which holds a single value. The row has no ids, so that
@@ -603,8 +604,7 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
     count += uint32_t(Context::count_bits(team.ctx.ballot(is_in)));
     return count < n;
   });
-  const uint32_t id =
-      find_in_row(team, row, count, n - 1, nullptr, RankOrder::value(low), is_tie);
+  const uint32_t id = find_in_row(team, row, count, n - 1, nullptr, RankOrder::value(low), is_tie);
   if (id == kNoId) return {search.low, 0, -1};
   const Rank last = high >> 32 << 32 | uint32_t(~id);
   if (!lists) return {last, 0, -1};
@@ -627,8 +627,8 @@ SAMPLER_HD inline void leave_out_unused(KeyRange *range, int unused_bits) {
   if (high != uint32_t(range->high >> 32)) range->high = uint64_t(high) << 32 | ~uint32_t(0);
 }
 
-// Goes on with a search that has come to a range. Destroys the list. What a search holds from pass to
-// pass stays in memory: passes need registers.
+// Goes on with a search that has come to a range. Destroys the list. What a search holds from pass
+// to pass stays in memory: passes need registers.
 template <class Order, class Context, class Row, class Measure>
 SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
                                            const Search &search, KeyRange range, bool is_narrowed,
@@ -659,8 +659,7 @@ SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
 
   if (has_enough()) range.low = range.high + 1, range.count = 0;
   const bool lists_all = range.count_above + range.count <= limit;
-  const int count =
-      make_list<Order>(team, row, range.low, lists_all ? search.high : range.high);
+  const int count = make_list<Order>(team, row, range.low, lists_all ? search.high : range.high);
   uint64_t key = search.low;
   bool is_reached = false;
   if (team.is_leader()) {
@@ -683,8 +682,8 @@ SAMPLER_DEVICE Selected select_key(Team<Context> &team, const Row &row, const Se
   return select_key_in<Order>(team, row, search, range, false, measure);
 }
 
-// Ranks that the n-th largest of a row's group maxima lies among: those of one value, or else so many
-// that at most 2 n groups reach the lowest. At least n groups have a maximum in [low, high].
+// Ranks that the n-th largest of a row's group maxima lies among: those of one value, or else so
+// many that at most 2 n groups reach the lowest. At least n groups have a maximum in [low, high].
 template <class Context, class Row>
 SAMPLER_DEVICE KeyRange find_nth_maximum(Team<Context> &team, const Row &row, Rank low, Rank high,
                                          int n) {

@@ -72,9 +72,9 @@ class SelectTeam {
       } else {
         search.enough = kEnough;
       }
-      const Selected selected =
-          low == summary.group_max ? select_top(team_, row, search)
-                                   : select_key<RankOrder>(team_, row, search, CountTokens());
+      const Selected selected = low == summary.group_max
+                                    ? select_top(team_, row, search)
+                                    : select_key<RankOrder>(team_, row, search, CountTokens());
       int count = selected.listed;
       if (count < 0) {
         const Rank last = selected.key;

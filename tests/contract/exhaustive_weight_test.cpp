@@ -86,6 +86,20 @@ TEST(EveryF32, LimbsHoldTheWeight) {
   EXPECT_EQ(differences, 0u);
 }
 
+// What weighs nothing may be taken for something larger.
+TEST(EveryF32, WeighsTheSameForLess) {
+  const RowScale row = logits_row_scale(0.0f, 1.0f);
+  uint64_t differences = 0;
+  for (uint32_t bits = bits_of(-60.0f); bits <= bits_of(negative_infinity()); ++bits) {
+    const float x = float_of(bits);
+    differences |= weight_of(relative_for_weight(row, x)) ^ weight(row, x);
+  }
+  EXPECT_EQ(differences, 0u);
+  for (const float x : {0.0f, -0x1p-24f, -1.0f, -30.0f, -31.5f}) {
+    EXPECT_EQ(relative_for_weight(row, x), relative_probability(row, x)) << x;
+  }
+}
+
 // 511 tokens of the largest and of the least low limb.
 TEST(Limbs, OfABlockDoNotOverflow) {
   for (const float e : {0x1p-22f, 0x1.8p-21f, 1.0f, 1.0f - 0x1p-24f, 0x1.000002p-22f}) {
@@ -95,6 +109,9 @@ TEST(Limbs, OfABlockDoNotOverflow) {
       sum.low += limbs_of(e).low;
     }
     EXPECT_EQ(weight_of_limbs(sum, 511), 511 * weight_of(e)) << e;
+    WeightSum same;
+    for (int i = 0; i < 511; ++i) same.add(e);
+    EXPECT_EQ(same.of(511), 511 * weight_of(e)) << e;
   }
   Limbs one_too_many = {0, 0};
   for (int i = 0; i < 512; ++i) {

@@ -16,9 +16,9 @@
 namespace simt_test {
 
 struct Costs {
-  uint64_t visited = 0;       // elements in the vectors that warps read, from wherever: as many as
-                              // the lane that reads most
-  uint64_t copied = 0;        // elements in the vectors that came from device memory
+  uint64_t visited = 0;  // elements in the vectors that warps read, from wherever: as many as
+                         // the lane that reads most
+  uint64_t copied = 0;   // elements in the vectors that came from device memory
   uint64_t copied_bytes = 0;
   uint64_t compared = 0;      // pairs that sorts compare
   uint64_t atomics = 0;       // adds to shared memory, each lane's

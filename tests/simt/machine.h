@@ -90,15 +90,16 @@ struct Options {
 };
 
 enum class ErrorKind : std::uint8_t {
-  kDivergence,   // threads that have to meet are in different places
-  kEndedThread,  // threads wait for one that has ended
-  kSharedSize,   // shared<T>() of a T larger than the launch's shared memory
-  kPeerRank,     // no such block in the team
-  kPeerAddress,  // peer() of something outside of the block's own shared memory
-  kSharedAddress,  // load_shared() or add_to_shared() of something outside of the block's own shared memory
-  kMisaligned,   // a vector access at an address that is no multiple of its size
-  kLane,         // a broadcast from a lane that no warp has
-  kWarpSum,      // warp_sum() of a number too large for it
+  kDivergence,     // threads that have to meet are in different places
+  kEndedThread,    // threads wait for one that has ended
+  kSharedSize,     // shared<T>() of a T larger than the launch's shared memory
+  kPeerRank,       // no such block in the team
+  kPeerAddress,    // peer() of something outside of the block's own shared memory
+  kSharedAddress,  // load_shared() or add_to_shared() of something outside of the block's own
+                   // shared memory
+  kMisaligned,     // a vector access at an address that is no multiple of its size
+  kLane,           // a broadcast from a lane that no warp has
+  kWarpSum,        // warp_sum() of a number too large for it
 };
 
 // Where a thread was when it broke a rule.
