@@ -20,7 +20,7 @@ struct OutputRows {
   sampler_dtype dtype;
 
   SAMPLER_DEVICE void store(int64_t element, float x) const {
-    contract::store_value(values, dtype, element, x);
+    store_one(values, dtype, element, x);
   }
 
   // Elements from `element` on, 4 or 8 of them: in whole vectors where they are aligned.
@@ -49,6 +49,11 @@ struct OutputRows {
   }
 
  private:
+  SAMPLER_DEVICE_CALL static void store_one(void *values, sampler_dtype dtype, int64_t element,
+                                            float x) {
+    contract::store_value(values, dtype, element, x);
+  }
+
   template <int kCount>
   using Halves = std::conditional_t<kCount == 8, Vector, HalfVector>;
 

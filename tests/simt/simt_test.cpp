@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cfenv>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -587,6 +589,37 @@ TEST(Errors, VectorsAreAligned) {
                   .kind(),
               ErrorKind::kMisaligned);
   }
+}
+
+TEST(Errors, SharedAccessesAreOfTheBlocksOwnMemory) {
+  alignas(16) static char elsewhere[16];
+  const auto *outside = reinterpret_cast<const Packed16 *>(elsewhere);
+  EXPECT_EQ(error_of<32>(1, 64, [&](auto &context) { context.load_shared(outside); }).kind(),
+            ErrorKind::kSharedAddress);
+  EXPECT_EQ(error_of<32>(2, 64,
+                         [&](auto &context) {
+                           auto *own = &context.template shared<std::uint32_t>();
+                           context.team_sync();
+                           auto *peers = context.peer(own, 1 - context.cluster_rank());
+                           context.add_to_shared(peers, std::uint32_t(1));
+                         })
+                .kind(),
+            ErrorKind::kSharedAddress);
+}
+
+TEST(Extremes, OfNumbersAndPairs) {
+  using Context = SimtContext<32>;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(Context::larger(1.0f, 2.0f), 2.0f);
+  EXPECT_EQ(Context::smaller(1.0f, 2.0f), 1.0f);
+  EXPECT_TRUE(std::isnan(Context::larger(nan, 1.0f)) && std::isnan(Context::larger(1.0f, nan)));
+  EXPECT_EQ(Context::smaller(1.0f, nan), 1.0f);
+  EXPECT_EQ(Context::smaller(nan, 1.0f), 1.0f);
+  // 1 and -2, 0.5 and NaN
+  EXPECT_EQ(Context::larger_pair<SAMPLER_BF16>(0xC0003F80u, 0x7FC03F00u), 0x7FC03F80u);
+  EXPECT_EQ(Context::smaller_pair<SAMPLER_BF16>(0xC0003F80u, 0x7FC03F00u), 0xC0003F00u);
+  EXPECT_EQ(Context::larger_pair<SAMPLER_F16>(0xC0003C00u, 0x7E003800u), 0x7E003C00u);
+  EXPECT_EQ(Context::smaller_pair<SAMPLER_F16>(0xC0003C00u, 0x7E003800u), 0xC0003800u);
 }
 
 TEST(Errors, NoSuchLane) {
