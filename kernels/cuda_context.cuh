@@ -6,7 +6,6 @@
 #include <cub/block/block_scan.cuh>
 
 #include "device.cuh"
-#include "sampler/types.h"
 
 namespace sampler::kernels {
 

@@ -631,7 +631,8 @@ SAMPLER_HD inline void leave_out_unused(KeyRange *range, int unused_bits) {
 // to pass stays in memory: passes need registers.
 template <class Order, class Context, class Row, class Measure>
 SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
-                                           const Search &search, KeyRange range, bool is_narrowed,
+                                           const Search &search, KeyRange range,
+                                           [[maybe_unused]] bool is_narrowed,
                                            const Measure &measure) {
   constexpr bool kIsRanked = std::is_same_v<Order, RankOrder>;
   int limit = search.limit;

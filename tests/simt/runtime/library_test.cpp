@@ -560,7 +560,7 @@ TEST_P(Results, OfSmallRows) {
 }
 
 TEST_P(Results, OfLongRows) {
-  EXPECT_EQ(GetParam().device.has_clusters() ? 16 : 1, compare(40003));
+  EXPECT_EQ(GetParam().device.has_clusters() ? 16 : 1, compare(80003));
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Results, testing::ValuesIn(machines()),
