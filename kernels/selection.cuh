@@ -655,7 +655,7 @@ SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
     const KeyBins bins = KeyBins::of(range, 32 + Order::unused_bits(row));
     const bool is_reached = narrow<Order>(team, row, measure, bins, &range);
     if (!is_reached) return {search.low, 0, -1, false, range.count_above + range.count};
-    is_narrowed = true;
+    if constexpr (kIsRanked) is_narrowed = true;
   }
 
   if (has_enough()) range.low = range.high + 1, range.count = 0;
