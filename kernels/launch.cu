@@ -17,23 +17,23 @@ constexpr bool kHasClusters = false;
 constexpr bool kHasClusters = true;
 #endif
 
-// The compiler needs a few registers more for clusters there.
+// The compiler needs a few registers more there.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-constexpr bool kClustersTakeMore = true;
+constexpr bool kTakesMoreRegisters = true;
 #else
-constexpr bool kClustersTakeMore = false;
+constexpr bool kTakesMoreRegisters = false;
 #endif
 
 // Blocks that share a multiprocessor's registers: one, where two would spill some. A chain has two
 // rows at hand.
-template <bool kIsClustered, class Request>
-constexpr int kLeastBlocks = std::is_same<Request, contract::ChainRequest>::value ||
-                                     (kIsClustered && kClustersTakeMore)
-                                 ? 1
-                                 : kBlocksPerMultiprocessor;
+template <class Request>
+constexpr int kLeastBlocks =
+    std::is_same<Request, contract::ChainRequest>::value || kTakesMoreRegisters
+        ? 1
+        : kBlocksPerMultiprocessor;
 
 template <bool kIsClustered, class Request>
-__global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kIsClustered, Request>)
+__global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<Request>)
     operation_kernel(const __grid_constant__ Request request, const __grid_constant__ Plan plan) {
   if constexpr (kIsClustered && !kHasClusters) return;
   using Context = CudaContext<kBlockThreads, kIsClustered>;

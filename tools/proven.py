@@ -10,7 +10,8 @@
   proven.py news BUILD
       tells of lines in the folder that the records lack.
 
-The sources are the files of the folders ROOT/PATH that a compiler or CMake reads, or single files.
+The sources are the files of the folders ROOT/PATH that the host's compiler, Python or CMake reads, or
+single files.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ import sys
 from pathlib import Path
 
 SKIPPED = 77
-SUFFIXES = {".cmake", ".cpp", ".cu", ".cuh", ".h", ".py", ".txt"}
+SUFFIXES = {".cmake", ".cpp", ".cuh", ".h", ".py", ".txt"}
 RECORD = "passed.txt"
 
 

@@ -177,8 +177,8 @@ FAULTS = [
     Fault(
         "ties_never_kept",
         "SAMPLER_TIES_KEEP does what SAMPLER_TIES_EXACT does",
-        [("src/cpu/distribution.cpp", "if (ties == TieRule::kExact) return length;",
-          "if (ties == TieRule::kExact || length > 0) return length;")],
+        [("src/cpu/distribution.cpp", "if (ties == SAMPLER_TIES_EXACT) return length;",
+          "if (ties == SAMPLER_TIES_EXACT || length > 0) return length;")],
         [statistics("Distribution.TiesOfTopP"), golden("sample_logits_f16_ties_kept")]),
     Fault(
         "minus_zero_below_zero",
@@ -219,8 +219,8 @@ FAULTS = [
     Fault(
         "temperature_never_last",
         "filters see the row at its temperature when they should see it at 1",
-        [("src/cpu/distribution.cpp", "rules.temperature_order == TemperatureOrder::kLast;",
-          "rules.temperature_order == TemperatureOrder::kLast && false;")],
+        [("src/cpu/distribution.cpp", "rules.temperature_order == SAMPLER_TEMPERATURE_LAST;",
+          "rules.temperature_order == SAMPLER_TEMPERATURE_LAST && false;")],
         [statistics("Distribution.TemperatureLast"),
          golden("sample_logits_f32_min_p_first_temperature_last")]),
     Fault(
@@ -241,16 +241,16 @@ FAULTS = [
         "nan_is_a_value",
         "a NaN is taken for a good element",
         [("src/contract/elements.h",
-          "return x >= (kind == InputKind::kLogits ? negative_infinity() : 0.0f);",
-          "return !(x < (kind == InputKind::kLogits ? negative_infinity() : 0.0f));"),
+          "return x >= (kind == SAMPLER_LOGITS ? negative_infinity() : 0.0f);",
+          "return !(x < (kind == SAMPLER_LOGITS ? negative_infinity() : 0.0f));"),
          ("src/contract/elements.h", "&& x < float_of(kInfinityBits);",
           "&& !(x >= float_of(kInfinityBits));")],
         [golden("top_k_mask_logits_f32_bad_rows")]),
     Fault(
         "negative_probabilities",
         "a negative probability is taken for a good element",
-        [("src/contract/elements.h", "kind == InputKind::kLogits ? negative_infinity() : 0.0f);",
-          "kind == InputKind::kLogits ? negative_infinity() : -1.0f);")],
+        [("src/contract/elements.h", "kind == SAMPLER_LOGITS ? negative_infinity() : 0.0f);",
+          "kind == SAMPLER_LOGITS ? negative_infinity() : -1.0f);")],
         [golden("sample_probabilities_f32_bad_rows")]),
     Fault(
         "infinity_not_selected",

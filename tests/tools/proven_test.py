@@ -69,7 +69,9 @@ def main(tool):
 
         project.write("src/inner/b.cpp", "src/inner/b.cpp")
         expect("the sources of before are known", is_skipped(project.run()))
-        for name in ("new.h", "new.cu", "new.cuh", "CMakeLists.txt"):
+        project.write("src/launch.cu", "")
+        expect("what nvcc alone reads does not matter", is_skipped(project.run()))
+        for name in ("new.h", "new.cuh", "CMakeLists.txt"):
             project.write(f"src/{name}", "")
             expect(f"a new source lets it run: {name}", runs(project.run()))
             if name != "new.h":
