@@ -1,6 +1,5 @@
 #include "facts.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -38,26 +37,16 @@ Json attributes_of(int device) {
   return result;
 }
 
-// Median microseconds of what `enqueue` enqueues, in a graph.
+// Median microseconds of what `enqueue` enqueues, `count` times in a graph.
 template <class Enqueue>
-double time_of(const Stream &stream, int count, const Enqueue &enqueue) {
+double median_time(const Stream &stream, int count, const Enqueue &enqueue) {
   constexpr int kRepeats = 51;
   const Graph graph(stream, [&] {
     for (int i = 0; i < count; ++i) enqueue();
   });
-  const Event start, stop;
-  std::vector<float> times;
-  for (int i = 0; i < kRepeats; ++i) {
-    CUDA_CHECK(cudaEventRecord(start, stream));
-    graph.launch(stream);
-    CUDA_CHECK(cudaEventRecord(stop, stream));
-    stream.wait("a probe");
-    float milliseconds = 0;
-    CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start, stop));
-    times.push_back(milliseconds);
-  }
-  std::nth_element(times.begin(), times.begin() + kRepeats / 2, times.end());
-  return double(times[kRepeats / 2]) * 1e3 / count;
+  std::vector<double> times;
+  for (int i = 0; i < kRepeats; ++i) times.push_back(time_of(graph, stream, "a probe"));
+  return median(times) / count;
 }
 
 Json cluster_facts(const Stream &stream, int max_shared_bytes) {
@@ -70,7 +59,7 @@ Json cluster_facts(const Stream &stream, int max_shared_bytes) {
           active_clusters(size, shared_bytes);
     }
     if (active_clusters(size, 0) > 0) {
-      const double all = time_of(stream, 1, [&] { launch_cluster_barriers(size, stream); });
+      const double all = median_time(stream, 1, [&] { launch_cluster_barriers(size, stream); });
       fact["barrier_ns"] = all * 1e3 / kProbeRounds;
     }
     result.push_back(fact);
@@ -85,7 +74,7 @@ Json atomics_facts(const Stream &stream) {
   for (const bool is_wide : {false, true}) {
     for (const bool is_crowded : {false, true}) {
       const double all =
-          time_of(stream, 1, [&] { launch_shared_adds(is_wide, is_crowded, words, stream); });
+          median_time(stream, 1, [&] { launch_shared_adds(is_wide, is_crowded, words, stream); });
       result[std::string(is_wide ? "64_bits" : "32_bits") +
              (is_crowded ? "_same_address_ns" : "_own_address_ns")] = all * 1e3 / kProbeRounds;
     }
@@ -104,7 +93,7 @@ void report_facts(int device, const std::string &json_path) {
   make_cuda_sampler(device, 1024, 128256);
   facts["handle"] = "created";
   constexpr int kLaunches = 100;
-  facts["launch_us_in_a_graph"] = time_of(stream, kLaunches, [&] { launch_empty(stream); });
+  facts["launch_us_in_a_graph"] = median_time(stream, kLaunches, [&] { launch_empty(stream); });
   facts["shared_add_by_a_block_of_8_warps"] = atomics_facts(stream);
   if (attribute(device, cudaDevAttrClusterLaunch)) {
     facts["clusters"] =

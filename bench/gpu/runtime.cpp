@@ -1,5 +1,6 @@
 #include "runtime.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -53,6 +54,23 @@ void Stream::wait(const std::string &what) const {
     }
     std::this_thread::yield();
   }
+}
+
+double time_of(const Graph &graph, const Stream &stream, const std::string &what) {
+  const Event start, stop;
+  CUDA_CHECK(cudaEventRecord(start, stream));
+  graph.launch(stream);
+  CUDA_CHECK(cudaEventRecord(stop, stream));
+  stream.wait(what);
+  float milliseconds = 0;
+  CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start, stop));
+  return double(milliseconds) * 1e3;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 SamplerPtr make_cpu_sampler(int num_threads) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <sampler/sampler.h>
 
@@ -89,6 +90,11 @@ class Graph {
  private:
   cudaGraphExec_t graph_ = nullptr;
 };
+
+// Microseconds from before the graph's first work to after its last. `what` names it if it hangs.
+double time_of(const Graph &graph, const Stream &stream, const std::string &what);
+
+double median(std::vector<double> values);
 
 struct DestroySampler {
   void operator()(sampler_t sampler) const { sampler_destroy(sampler); }

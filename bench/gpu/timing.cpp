@@ -227,12 +227,6 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 struct Series {
   double median_us, best_us;
   int repeats, calls_per_repeat;
@@ -357,15 +351,7 @@ class Timer {
     const Graph graph(stream_, [&] {
       for (int i = 0; i < num_calls; ++i) enqueue_one(i % num_different);
     });
-    return repeat(num_calls, [&] {
-      CUDA_CHECK(cudaEventRecord(start_, stream_));
-      graph.launch(stream_);
-      CUDA_CHECK(cudaEventRecord(stop_, stream_));
-      stream_.wait(what);
-      float milliseconds = 0;
-      CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
-      return double(milliseconds) * 1e3 / num_calls;
-    });
+    return repeat(num_calls, [&] { return time_of(graph, stream_, what) / num_calls; });
   }
 
   // Of a call and the wait for its result, inputs rotated; or of the call alone.
@@ -439,7 +425,6 @@ class Timer {
   const TimingOptions options_;
   const SamplerPtr sampler_;
   const Stream stream_;
-  const Event start_, stop_;
   const DeviceMemory pool_, outputs_, small_outputs_, draft_token_ids_;
   std::tuple<int64_t, sampler_dtype, sampler_input_kind, Content> pool_content_ = {};
   std::map<std::tuple<int64_t, sampler_dtype, bool>, double> read_us_;
