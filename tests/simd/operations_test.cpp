@@ -6,14 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "contract/elements.h"
 #include "cpu/operations.h"
-#include "cpu/simd/isa.h"
-#include "cpu/simd/passes.h"
 #include "problem.h"
+#include "usable_passes.h"
 
 namespace {
 
@@ -29,13 +31,13 @@ const Scale kSmall = {
 const Scale kLarge = {{8191, 8192, 20000, 32000, 50257, 128256}, 2};
 const Scale kHuge = {{128256, 262144}, 1};
 
-std::vector<const cpu::Passes *> usable_passes() {
-  std::vector<const cpu::Passes *> result;
-  for (const char *name : {"avx2", "avx512", "neon"}) {
-    const cpu::IsaChoice choice = cpu::choose_isa(name);
-    if (choice.valid) result.push_back(choice.passes);
-  }
-  return result;
+template <class Request>
+void run(const Request &request, const cpu::Executor &executor) {
+  const size_t bytes = cpu::workspace_bytes(request, 1);
+  // At an odd address, of any content, with a canary after it.
+  std::vector<unsigned char> workspace(bytes + 2, 0xA7);
+  EXPECT_EQ(cpu::run(request, executor, workspace.data() + 1), nullptr);
+  EXPECT_EQ(workspace[bytes + 1], 0xA7);
 }
 
 template <class Request>
@@ -43,11 +45,7 @@ Outputs run(const Problem &problem, Request request, const cpu::Passes *passes) 
   Outputs outputs = problem.bind_outputs(&request);
   cpu::Executor executor;
   executor.passes = passes;
-  const size_t bytes = cpu::workspace_bytes(request, 1);
-  // At an odd address, of any content, with a canary after it.
-  std::vector<unsigned char> workspace(bytes + 2, 0xA7);
-  EXPECT_EQ(cpu::run(request, executor, workspace.data() + 1), nullptr);
-  EXPECT_EQ(workspace[bytes + 1], 0xA7);
+  run(request, executor);
   return outputs;
 }
 
@@ -130,5 +128,60 @@ TEST_P(HugeRows, EqualTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, HugeRows, testing::Range(0, 4));
+
+// Rows of top-p among neighbouring values, each of them several times: wherever a pass divides such
+// a row, at whatever places it is sampled, some tokens have the very value.
+class NearTies : public testing::TestWithParam<std::tuple<sampler_dtype, sampler_tie_rule>> {};
+
+TEST_P(NearTies, EqualTheReference) {
+  const auto [dtype, ties] = GetParam();
+  const std::vector<float> top_p = {0.02f, 0.1f, 0.5f, 0.7f, 0.9f, 0.99f};
+  const auto num_rows = int64_t(top_p.size());
+  constexpr int64_t kCols = 20011;
+  // From 1 up, so that they weigh about the same.
+  const uint32_t num_values = dtype == SAMPLER_F32 ? 4000 : 40;
+  const uint32_t step = dtype == SAMPLER_F32 ? 1 : dtype == SAMPLER_F16 ? 1 << 13 : 1 << 16;
+  std::mt19937 random(17);
+  std::vector<float> row(size_t(num_rows * kCols));
+  for (int64_t i = 0; i < num_rows * kCols; ++i) {
+    const uint32_t above = uint32_t(random() % num_values) * step;
+    contract::store_value(row.data(), dtype, i,
+                          contract::value_of_key(contract::value_key(1.0f) + above));
+  }
+  std::vector<float> values(row.size()), expected_values(row.size());
+  std::vector<int32_t> counts(top_p.size()), expected_counts(top_p.size());
+  std::vector<uint32_t> status(top_p.size());
+  contract::RowsRequest request;
+  request.input.values = row.data();
+  request.input.num_rows = num_rows;
+  request.input.num_cols = request.input.stride = request.output_stride = kCols;
+  request.input.dtype = request.output_dtype = dtype;
+  request.parameters.top_p.array = top_p.data();
+  request.parameters.rules.top_p_ties = ties;
+  request.output_kind = SAMPLER_OUTPUT_VALUES;
+  request.out_row_status = status.data();
+  request.output = expected_values.data();
+  request.out_kept_counts = expected_counts.data();
+  run(request, {});
+  EXPECT_LT(expected_counts.front(), expected_counts.back());
+  request.output = values.data();
+  request.out_kept_counts = counts.data();
+  for (const cpu::Passes *passes : usable_passes()) {
+    for (uint64_t key = 0; key < 8; ++key) {
+      cpu::Executor executor;
+      executor.passes = passes;
+      executor.places_key = key;
+      run(request, executor);
+      ASSERT_EQ(expected_counts, counts) << passes->name << ", key " << key;
+      ASSERT_EQ(0,
+                std::memcmp(expected_values.data(), values.data(), values.size() * sizeof(float)))
+          << passes->name << ", key " << key;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, NearTies,
+                         testing::Combine(testing::Values(SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16),
+                                          testing::Values(SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP)));
 
 }  // namespace
