@@ -20,170 +20,149 @@ struct Mask {
   native::Mask piece[kPieces];
 };
 
+// What f gives for each native vector. A loop would be unrolled late, and take twice as long to
+// compile.
+template <class Wide, class F>
+SAMPLER_INLINE Wide each(const F &f) {
+  constexpr int kCount = sizeof(Wide::piece) / sizeof(Wide::piece[0]);
+  static_assert(kCount == 1 || kCount == 2 || kCount == 4, "written out below");
+  if constexpr (kCount == 1) {
+    return {{f(0)}};
+  } else if constexpr (kCount == 2) {
+    return {{f(0), f(1)}};
+  } else {
+    return {{f(0), f(1), f(2), f(3)}};
+  }
+}
+
 SAMPLER_INLINE Floats splat(float x) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::splat(x);
-  return result;
+  return each<Floats>([&](int) SAMPLER_INLINE_LAMBDA { return native::splat(x); });
 }
 SAMPLER_INLINE Ints splat(int32_t x) {
-  Ints result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::splat(x);
-  return result;
+  return each<Ints>([&](int) SAMPLER_INLINE_LAMBDA { return native::splat(x); });
 }
 SAMPLER_INLINE Floats load(const float *p) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::load(p + i * native::kLanes);
-  return result;
+  return each<Floats>([&](int i)
+                          SAMPLER_INLINE_LAMBDA { return native::load(p + i * native::kLanes); });
 }
 SAMPLER_INLINE Ints load(const int32_t *p) {
-  Ints result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::load(p + i * native::kLanes);
-  return result;
+  return each<Ints>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::load(p + i * native::kLanes); });
 }
 SAMPLER_INLINE Floats load_f16(const uint16_t *p) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::load_f16(p + i * native::kLanes);
-  return result;
+  return each<Floats>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::load_f16(p + i * native::kLanes); });
 }
 SAMPLER_INLINE Floats load_bf16(const uint16_t *p) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::load_bf16(p + i * native::kLanes);
-  return result;
+  return each<Floats>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::load_bf16(p + i * native::kLanes); });
 }
 SAMPLER_INLINE Floats held(Floats x) {
   for (int i = 0; i < kPieces; ++i) native::hold(x.piece[i]);
   return x;
 }
 SAMPLER_INLINE Floats add(Floats a, Floats b) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::add(a.piece[i], b.piece[i]);
-  return result;
+  return each<Floats>([&](int i)
+                          SAMPLER_INLINE_LAMBDA { return native::add(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Floats sub(Floats a, Floats b) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::sub(a.piece[i], b.piece[i]);
-  return result;
+  return each<Floats>([&](int i)
+                          SAMPLER_INLINE_LAMBDA { return native::sub(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Floats mul(Floats a, Floats b) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::mul(a.piece[i], b.piece[i]);
-  return result;
+  return each<Floats>([&](int i)
+                          SAMPLER_INLINE_LAMBDA { return native::mul(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Floats max(Floats a, Floats b) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::max(a.piece[i], b.piece[i]);
-  return result;
+  return each<Floats>([&](int i)
+                          SAMPLER_INLINE_LAMBDA { return native::max(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Floats min(Floats a, Floats b) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::min(a.piece[i], b.piece[i]);
-  return result;
+  return each<Floats>([&](int i)
+                          SAMPLER_INLINE_LAMBDA { return native::min(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Floats fma(Floats a, Floats b, Floats c) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i)
-    result.piece[i] = native::fma(a.piece[i], b.piece[i], c.piece[i]);
-  return result;
+  return each<Floats>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::fma(a.piece[i], b.piece[i], c.piece[i]); });
 }
 // x less the integer that is nearest to it, the even one of two, for |x| <= 2^22.
 SAMPLER_INLINE Floats minus_nearest(Floats x) {
-  for (int i = 0; i < kPieces; ++i) x.piece[i] = native::minus_nearest(x.piece[i]);
-  return x;
+  return each<Floats>([&](int i)
+                          SAMPLER_INLINE_LAMBDA { return native::minus_nearest(x.piece[i]); });
 }
 SAMPLER_INLINE Mask ge(Floats a, Floats b) {
-  Mask result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::ge(a.piece[i], b.piece[i]);
-  return result;
+  return each<Mask>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::ge(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Mask gt(Floats a, Floats b) {
-  Mask result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::gt(a.piece[i], b.piece[i]);
-  return result;
+  return each<Mask>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::gt(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Mask unordered(Floats a, Floats b) {
-  Mask result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::unordered(a.piece[i], b.piece[i]);
-  return result;
+  return each<Mask>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::unordered(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Mask both(Mask a, Mask b) {
-  Mask result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::both(a.piece[i], b.piece[i]);
-  return result;
+  return each<Mask>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::both(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Mask either(Mask a, Mask b) {
-  Mask result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::either(a.piece[i], b.piece[i]);
-  return result;
+  return each<Mask>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::either(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i)
-    result.piece[i] = native::choose(mask.piece[i], a.piece[i], b.piece[i]);
-  return result;
+  return each<Floats>([&](int i) SAMPLER_INLINE_LAMBDA {
+    return native::choose(mask.piece[i], a.piece[i], b.piece[i]);
+  });
 }
 SAMPLER_INLINE Floats zero_unless(Mask mask, Floats a) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i)
-    result.piece[i] = native::zero_unless(mask.piece[i], a.piece[i]);
-  return result;
+  return each<Floats>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::zero_unless(mask.piece[i], a.piece[i]); });
 }
 SAMPLER_INLINE Ints as_ints(Floats x) {
-  Ints result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::as_ints(x.piece[i]);
-  return result;
+  return each<Ints>([&](int i) SAMPLER_INLINE_LAMBDA { return native::as_ints(x.piece[i]); });
 }
 SAMPLER_INLINE Floats as_floats(Ints x) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::as_floats(x.piece[i]);
-  return result;
+  return each<Floats>([&](int i) SAMPLER_INLINE_LAMBDA { return native::as_floats(x.piece[i]); });
 }
 SAMPLER_INLINE Ints add(Ints a, Ints b) {
-  Ints result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::add(a.piece[i], b.piece[i]);
-  return result;
+  return each<Ints>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::add(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Ints sub(Ints a, Ints b) {
-  Ints result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::sub(a.piece[i], b.piece[i]);
-  return result;
+  return each<Ints>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::sub(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Ints bit_and(Ints a, Ints b) {
-  Ints result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::bit_and(a.piece[i], b.piece[i]);
-  return result;
+  return each<Ints>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::bit_and(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Ints bit_xor(Ints a, Ints b) {
-  Ints result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::bit_xor(a.piece[i], b.piece[i]);
-  return result;
+  return each<Ints>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::bit_xor(a.piece[i], b.piece[i]); });
 }
 template <int kBits>
 SAMPLER_INLINE Ints shift_left(Ints x) {
-  Ints result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::shift_left<kBits>(x.piece[i]);
-  return result;
+  return each<Ints>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::shift_left<kBits>(x.piece[i]); });
 }
 template <int kBits>
 SAMPLER_INLINE Ints shift_right(Ints x) {
-  Ints result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::shift_right<kBits>(x.piece[i]);
-  return result;
+  return each<Ints>([&](int i)
+                        SAMPLER_INLINE_LAMBDA { return native::shift_right<kBits>(x.piece[i]); });
 }
 template <int kBits>
 SAMPLER_INLINE Ints shift_right_signed(Ints x) {
-  Ints result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::shift_right_signed<kBits>(x.piece[i]);
-  return result;
+  return each<Ints>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::shift_right_signed<kBits>(x.piece[i]); });
 }
 SAMPLER_INLINE Floats float_of_signed(Ints x) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::float_of_signed(x.piece[i]);
-  return result;
+  return each<Floats>([&](int i)
+                          SAMPLER_INLINE_LAMBDA { return native::float_of_signed(x.piece[i]); });
 }
 SAMPLER_INLINE Floats float_of_unsigned(Ints x) {
-  Floats result;
-  for (int i = 0; i < kPieces; ++i) result.piece[i] = native::float_of_unsigned(x.piece[i]);
-  return result;
+  return each<Floats>([&](int i)
+                          SAMPLER_INLINE_LAMBDA { return native::float_of_unsigned(x.piece[i]); });
 }
 
 SAMPLER_INLINE void multiply(Ints a, Ints b, Ints *high, Ints *low) {
@@ -241,43 +220,38 @@ struct Halves {
 };
 
 SAMPLER_INLINE Halves load_halves(const uint16_t *p) {
-  Halves result;
-  for (int i = 0; i < kHalfPieces; ++i)
-    result.piece[i] = native::load_halves(p + i * native::kHalfLanes);
-  return result;
+  return each<Halves>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::load_halves(p + i * native::kHalfLanes); });
 }
 SAMPLER_INLINE void store_halves(uint16_t *p, Halves x) {
   for (int i = 0; i < kHalfPieces; ++i)
     native::store_halves(p + i * native::kHalfLanes, x.piece[i]);
 }
 SAMPLER_INLINE Halves max_signed(Halves a, Halves b) {
-  for (int i = 0; i < kHalfPieces; ++i) a.piece[i] = native::max_signed(a.piece[i], b.piece[i]);
-  return a;
+  return each<Halves>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::max_signed(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Halves max_unsigned(Halves a, Halves b) {
-  for (int i = 0; i < kHalfPieces; ++i) a.piece[i] = native::max_unsigned(a.piece[i], b.piece[i]);
-  return a;
+  return each<Halves>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::max_unsigned(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Halves min_unsigned(Halves a, Halves b) {
-  for (int i = 0; i < kHalfPieces; ++i) a.piece[i] = native::min_unsigned(a.piece[i], b.piece[i]);
-  return a;
+  return each<Halves>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::min_unsigned(a.piece[i], b.piece[i]); });
 }
 SAMPLER_INLINE Halves splat_halves(uint16_t x) {
-  Halves result;
-  for (int i = 0; i < kHalfPieces; ++i) result.piece[i] = native::splat_halves(x);
-  return result;
+  return each<Halves>([&](int) SAMPLER_INLINE_LAMBDA { return native::splat_halves(x); });
 }
 // The bits of `seen`, and those of x that adding `addend` to it changes.
 SAMPLER_INLINE Halves or_changes(Halves seen, Halves x, Halves addend) {
-  for (int i = 0; i < kHalfPieces; ++i)
-    seen.piece[i] = native::or_changes(seen.piece[i], x.piece[i], addend.piece[i]);
-  return seen;
+  return each<Halves>([&](int i) SAMPLER_INLINE_LAMBDA {
+    return native::or_changes(seen.piece[i], x.piece[i], addend.piece[i]);
+  });
 }
 // x where its sign bit is clear, else the other.
 SAMPLER_INLINE Halves if_positive(Halves x, Halves other) {
-  for (int i = 0; i < kHalfPieces; ++i)
-    x.piece[i] = native::if_positive(x.piece[i], other.piece[i]);
-  return x;
+  return each<Halves>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::if_positive(x.piece[i], other.piece[i]); });
 }
 
 }  // namespace
