@@ -24,8 +24,8 @@ if(NOT TEST bindings.java.build)
   return()
 endif()
 set_tests_properties(bindings.java.build PROPERTIES FIXTURES_SETUP java_tests)
-sampler_add_java_test(javadoc javadoc FIXTURES java_tests)
-sampler_add_java_test(examples examples FIXTURES java_tests)
+sampler_add_java_test(javadoc javadoc LABELS slow FIXTURES java_tests)
+sampler_add_java_test(examples examples LABELS slow FIXTURES java_tests)
 
 # With -Xcheck:jni the JVM ends when something was written outside an array.
 set(java_arguments_ArraysTest -Xcheck:jni)
@@ -33,6 +33,7 @@ set(java_arguments_VectorsTest -Xcheck:jni)
 # A heap that is there from the start, so that it does not look like a leak.
 set(java_arguments_LeakTest -Xms64m -Xmx64m -XX:+AlwaysPreTouch)
 set(java_labels_LeakTest slow)
+set(java_labels_ThreadsTest slow)
 file(GLOB java_test_files CONFIGURE_DEPENDS
      ${java_binding}/src/test/java/io/github/libsampler/*Test.java)
 foreach(file ${java_test_files})
