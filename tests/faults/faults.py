@@ -554,6 +554,16 @@ FAULTS = [
         [("src/cpu/simd/passes/gumbel.h", "words[4 * j + w] = ", "words[kWidth * w + j] = ")],
         [simd("SmallRows*")]),
     Fault(
+        "gumbel_bound_too_low",
+        "the noise that a word may give is bounded by 1 less than it can be",
+        [("src/cpu/simd/passes/gumbel.h", "(159 + kRounded - noise)", "(158 + kRounded - noise)")],
+        [simd("SmallRows*")]),
+    Fault(
+        "gumbel_probability_bound_too_low",
+        "the logarithm of a probability is bounded by 1 less than it can be",
+        [("src/cpu/simd/passes/gumbel.h", "* 0x1p-23 - 127 + 0.0862", "* 0x1p-23 - 128 + 0.0862")],
+        [simd("SmallRows*")]),
+    Fault(
         "guide_of_the_next_entry",
         "a search among many draws' sums begins where the next part of the words does",
         [("src/cpu/draw.cpp", "begin = entry[0];", "begin = entry[0] + (entry[1] > entry[0]);")],

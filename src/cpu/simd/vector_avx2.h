@@ -151,6 +151,9 @@ SAMPLER_INLINE Ints shift_right_signed(Ints x) {
 SAMPLER_INLINE Floats float_of_signed(Ints x) {
   return _mm256_cvtepi32_ps(x);
 }
+SAMPLER_INLINE Ints min_words(Ints a, Ints b) {
+  return _mm256_min_epu32(a, b);
+}
 // Both halves are exact; the one rounding is the sum's.
 SAMPLER_INLINE Floats float_of_unsigned(Ints x) {
   const Floats high = float_of_signed(shift_right<16>(x));

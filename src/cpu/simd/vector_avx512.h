@@ -150,6 +150,9 @@ SAMPLER_INLINE Ints shift_right_signed(Ints x) {
 SAMPLER_INLINE Floats float_of_signed(Ints x) {
   return _mm512_cvtepi32_ps(x);
 }
+SAMPLER_INLINE Ints min_words(Ints a, Ints b) {
+  return _mm512_min_epu32(a, b);
+}
 SAMPLER_INLINE Floats float_of_unsigned(Ints x) {
   return _mm512_cvtepu32_ps(x);
 }

@@ -147,6 +147,9 @@ SAMPLER_INLINE Ints shift_right_signed(Ints x) {
 SAMPLER_INLINE Floats float_of_signed(Ints x) {
   return vcvtq_f32_s32(x);
 }
+SAMPLER_INLINE Ints min_words(Ints a, Ints b) {
+  return vreinterpretq_s32_u32(vminq_u32(vreinterpretq_u32_s32(a), vreinterpretq_u32_s32(b)));
+}
 SAMPLER_INLINE Floats float_of_unsigned(Ints x) {
   return vcvtq_f32_u32(vreinterpretq_u32_s32(x));
 }

@@ -156,6 +156,11 @@ SAMPLER_INLINE Ints shift_right_signed(Ints x) {
   return each<Ints>(
       [&](int i) SAMPLER_INLINE_LAMBDA { return native::shift_right_signed<kBits>(x.piece[i]); });
 }
+// Of unsigned integers.
+SAMPLER_INLINE Ints min_words(Ints a, Ints b) {
+  return each<Ints>(
+      [&](int i) SAMPLER_INLINE_LAMBDA { return native::min_words(a.piece[i], b.piece[i]); });
+}
 SAMPLER_INLINE Floats float_of_signed(Ints x) {
   return each<Floats>([&](int i)
                           SAMPLER_INLINE_LAMBDA { return native::float_of_signed(x.piece[i]); });

@@ -26,6 +26,11 @@ SAMPLER_INLINE int32_t raw_bits(float x) {
   __builtin_memcpy(&raw, &x, sizeof raw);
   return raw;
 }
+SAMPLER_INLINE float raw_float(uint32_t raw) {
+  float x;
+  __builtin_memcpy(&x, &raw, sizeof x);
+  return x;
+}
 // Lane by lane; its own index in each lane.
 SAMPLER_INLINE Ints lane_indices() {
   static const int32_t indices[kWidth] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -77,12 +82,7 @@ struct Bf16 {
     store_high_halves(p, rounded(x), rounded(y));
   }
   static SAMPLER_INLINE uint16_t from(float x) { return uint16_t(uint32_t(raw_bits(x)) >> 16); }
-  static SAMPLER_INLINE float value(uint16_t x) {
-    const uint32_t raw = uint32_t(x) << 16;
-    float result;
-    __builtin_memcpy(&result, &raw, sizeof result);
-    return result;
-  }
+  static SAMPLER_INLINE float value(uint16_t x) { return raw_float(uint32_t(x) << 16); }
 
  private:
   // To nearest even, in the upper half. There is no NaN among what is written.

@@ -58,9 +58,13 @@ SAMPLER_INLINE Floats gumbel_noise(Ints word) {
 }
 
 struct LogitScore {
-  Floats scale;
+  float scale;
 
-  SAMPLER_INLINE Floats operator()(Floats x, Floats noise) const { return fma(x, scale, noise); }
+  SAMPLER_INLINE Floats operator()(Floats x, Floats noise) const {
+    return fma(x, splat(scale), noise);
+  }
+  // At least what the score of x is without its noise, but for roundings that no noise outweighs.
+  SAMPLER_INLINE double without_noise(float x) const { return double(x) * double(scale); }
 };
 
 struct ProbabilityScore {
@@ -71,20 +75,34 @@ struct ProbabilityScore {
     const Floats shift = choose(normal, splat(0.0f), splat(-24.0f));
     return add(fma(z, log2_quotient(z), add(exponent, shift)), noise);
   }
+  // The bits of a number, as an integer, are its log2 in steps of 2^-23, less 0.0861 at most.
+  SAMPLER_INLINE double without_noise(float x) const {
+    return double(raw_bits(x)) * 0x1p-23 - 127 + 0.0862;
+  }
 };
 
 // The words of kWordElements ids from a multiple of 4 on.
 constexpr int64_t kWordElements = 4 * kWidth;
 
-SAMPLER_INLINE void random_words(const contract::RandomStream &random, int64_t first_id,
-                                 uint32_t *words) {
-  const Ints index = add(lane_indices(), splat(int32_t(first_id >> 2)));
-  const Words blocks = gumbel_blocks(random, index);
+SAMPLER_INLINE Words blocks_from(const contract::RandomStream &random, int64_t first_id) {
+  return gumbel_blocks(random, add(lane_indices(), splat(int32_t(first_id >> 2))));
+}
+
+// Their words by ascending id, and zeros for a vector that reaches beyond the last.
+SAMPLER_INLINE void store_words(const Words &blocks, uint32_t *words) {
   int32_t block[4][kWidth];
   for (int w = 0; w < 4; ++w) store(block[w], blocks.word[w]);
   for (int j = 0; j < kWidth; ++j) {
     for (int w = 0; w < 4; ++w) words[4 * j + w] = uint32_t(block[w][j]);
   }
+  for (int i = 0; i < kWidth; ++i) words[kWordElements + i] = 0;
+}
+
+// Whether any word, as an f32, is at most this.
+SAMPLER_INLINE bool any_at_most(const Words &blocks, float least) {
+  const Ints a = min_words(blocks.word[0], blocks.word[1]);
+  const Ints b = min_words(blocks.word[2], blocks.word[3]);
+  return bits(ge(splat(least), float_of_unsigned(min_words(a, b)))) != 0;
 }
 
 // The words of any ids.
@@ -103,7 +121,7 @@ template <class Score>
 class GumbelScan {
  public:
   GumbelScan(const Score &score_of, float at_least)
-      : score_of_(score_of), least_(splat(at_least)) {}
+      : score_of_(score_of), at_least_(at_least), least_(splat(at_least)) {}
 
   SAMPLER_INLINE void see(Floats x, Ints words, int64_t index) {
     const Floats bound = splat(contract::kScoreBound);
@@ -114,6 +132,20 @@ class GumbelScan {
     best_index_ =
         choose(better, as_floats(add(lane_indices(), splat(int32_t(index)))), best_index_);
   }
+
+  // Whether elements up to `largest` are wanted at all, and the last word, as an f32, with which
+  // one of them may be better than the best so far. The noise of a word u is at most 32 - log2(u),
+  // and log2(u) at least what the bits of f32(u) say: u's are below (159 - noise) 2^23.
+  SAMPLER_INLINE bool wants(float largest) const { return largest >= at_least_; }
+  SAMPLER_INLINE float last_word(float largest) const {
+    constexpr double kRounded = 0.01;    // more than all that is rounded on the way
+    constexpr double kAll = 0x4F800000;  // the bits of 2^32
+    const double noise = double(result().score) - score_of_.without_noise(largest);
+    const double bits = (159 + kRounded - noise) * 0x1p23;
+    if (!(bits < kAll)) return kInfinity;
+    return bits > 0 ? raw_float(uint32_t(bits) + 1) : -kInfinity;
+  }
+
   SAMPLER_INLINE GumbelBest result() const {
     float scores[kWidth];
     int32_t indices[kWidth];
@@ -130,30 +162,57 @@ class GumbelScan {
 
  private:
   const Score &score_of_;
+  const float at_least_;
   const Floats least_;
   // No score is as low, so the first element is better.
   Floats best_ = splat(-kInfinity);
   Floats best_index_ = as_floats(splat(int32_t(-1)));
 };
 
+// Elements whose largest decides which of their words are looked at.
+constexpr int64_t kContenders = 8 * kWordElements;
+
+template <class Type>
+SAMPLER_INLINE float largest_of(const typename Type::Element *p, int64_t begin, int64_t end) {
+  Floats top = splat(-kInfinity);
+  int64_t i = begin;
+  for (; i + kWidth <= end; i += kWidth) top = max(top, Type::read(p + i));
+  if (i < end) top = max(top, read_some<Type>(p + i, end - i, -kInfinity));
+  return largest(top);
+}
+
 // The best element of a row, whose ids are its indices. Words are made for 64 neighbours at once.
+// Few of them make an element better than the best before it; the others' noise is not computed.
 template <class Type, class Score>
 GumbelBest gumbel_row(const RowView &row, const Score &score_of,
                       const contract::RandomStream &random, int64_t begin, int64_t end,
                       float at_least) {
+  const auto *p = elements<Type>(row.values);
   GumbelScan<Score> scan(score_of, at_least);
   for (int64_t first = begin; first < end;) {
-    const int64_t words_first = first / kWordElements * kWordElements;
-    const int64_t words_end = smaller(words_first + kWordElements, end);
-    uint32_t words[kWordElements + kWidth];  // a vector may reach beyond the last
-    random_words(random, words_first, words);
-    for (int i = 0; i < kWidth; ++i) words[kWordElements + i] = 0;
-    for_each_vector<Type>(elements<Type>(row.values), first, words_end,
-                          [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
-                            const uint32_t *word = words + (index - words_first);
-                            scan.see(x, load(reinterpret_cast<const int32_t *>(word)), index);
-                          });
-    first = words_end;
+    const int64_t contenders_end = smaller((first / kContenders + 1) * kContenders, end);
+    const float largest = largest_of<Type>(p, first, contenders_end);
+    if (!scan.wants(largest)) {
+      first = contenders_end;
+      continue;
+    }
+    float last_word = scan.last_word(largest);
+    while (first < contenders_end) {
+      const int64_t words_first = first / kWordElements * kWordElements;
+      const int64_t words_end = smaller(words_first + kWordElements, contenders_end);
+      const Words blocks = blocks_from(random, words_first);
+      if (any_at_most(blocks, last_word)) {
+        uint32_t words[kWordElements + kWidth];
+        store_words(blocks, words);
+        for_each_vector<Type>(p, first, words_end,
+                              [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
+                                const uint32_t *word = words + (index - words_first);
+                                scan.see(x, load(reinterpret_cast<const int32_t *>(word)), index);
+                              });
+        last_word = scan.last_word(largest);
+      }
+      first = words_end;
+    }
   }
   return scan.result();
 }
@@ -180,7 +239,7 @@ GumbelBest gumbel(const RowView &source, const contract::RowScale &scale,
       return source.ids ? gumbel_list<Type>(source, score_of, random, begin, end, at_least)
                         : gumbel_row<Type>(source, score_of, random, begin, end, at_least);
     };
-    if (scale.kind == SAMPLER_LOGITS) return best(LogitScore{splat(scale.scale)});
+    if (scale.kind == SAMPLER_LOGITS) return best(LogitScore{scale.scale});
     return best(ProbabilityScore());
   });
 }
