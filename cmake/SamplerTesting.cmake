@@ -1,7 +1,8 @@
 # Helpers for tests/*/CMakeLists.txt.
 #
 # Labels in use:
-#   slow           left out by `./run test --quick`, where SAMPLER_TEST_SLOW is off
+#   slow           takes long to build or to run: left out by `./run test --quick`, where
+#                  SAMPLER_TEST_SLOW is off
 #   threads        built and run under ThreadSanitizer
 #   msan           built and run under MemorySanitizer
 #   aarch64        built and run by the preset aarch64, under qemu-aarch64

@@ -1,6 +1,5 @@
 // Continues prompts with a GPT-2 in the Hugging Face layout; libsampler draws the tokens.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -101,21 +100,14 @@ void run(Arguments arguments) {
   if (!arguments.json.empty()) append_json(arguments, generation, beside);
 }
 
-int run_program(int argc, char **argv) {
-  CLI::App app("Continues prompts with a GPT-2; libsampler draws the tokens.", "generate");
-  try {
-    run(generate::parse_arguments(&app, argc, argv));
-  } catch (const CLI::Error &error) {
-    return app.exit(error);
-  }
-  return 0;
-}
-
 }  // namespace
 
 int main(int argc, char **argv) {
   try {
-    return run_program(argc, argv);
+    generate::Arguments arguments;
+    if (const auto status = generate::parse_arguments(argc, argv, &arguments)) return *status;
+    run(arguments);
+    return 0;
   } catch (const std::bad_alloc &) {
     std::fputs("generate: out of memory\n", stderr);
   } catch (const std::exception &error) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -281,13 +282,17 @@ const char *mode_name(Mode mode) {
   return "";
 }
 
-Arguments parse_arguments(CLI::App *app, int argc, char **argv) {
-  Arguments arguments;
-  Declaration declaration(app, &arguments);
-  app->parse(argc, argv);
-  declaration.check();
+std::optional<int> parse_arguments(int argc, char **argv, Arguments *arguments) {
+  CLI::App app("Continues prompts with a GPT-2; libsampler draws the tokens.", "generate");
+  Declaration declaration(&app, arguments);
+  try {
+    app.parse(argc, argv);
+    declaration.check();
+  } catch (const CLI::Error &error) {
+    return app.exit(error);
+  }
   declaration.finish();
-  return arguments;
+  return std::nullopt;
 }
 
 }  // namespace generate

@@ -1,7 +1,7 @@
 #ifndef GENERATE_OPTIONS_H
 #define GENERATE_OPTIONS_H
 
-#include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +24,9 @@ struct Arguments {
 // The name of a mode on the command line.
 const char *mode_name(Mode mode);
 
-// Throws CLI::Error, which CLI::App::exit() makes a message and an exit status of.
-Arguments parse_arguments(CLI::App *app, int argc, char **argv);
+// The result is the status to exit with, where the command line asks for no more than help or is
+// wrong, which it then has printed.
+std::optional<int> parse_arguments(int argc, char **argv, Arguments *arguments);
 
 }  // namespace generate
 

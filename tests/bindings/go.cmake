@@ -20,7 +20,7 @@ function(sampler_add_go_test name check)
 endfunction()
 
 sampler_add_go_test(build build)
-sampler_add_go_test(vet vet)
+sampler_add_go_test(vet vet LABELS slow)
 sampler_add_go_test(race race LABELS slow)
 sampler_add_go_test(recorded_logits recorded_logits ARGUMENTS ${PROJECT_SOURCE_DIR})
 sampler_add_go_test(document document ARGUMENTS ${PROJECT_SOURCE_DIR})

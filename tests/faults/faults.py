@@ -37,6 +37,10 @@ def simd(case):
     return ("simd_test", "Seeds/" + case)
 
 
+def row_pass(case):
+    return ("simd_test", "Pass." + case)
+
+
 def complexity(case):
     return ("complexity_test", case)
 
@@ -526,6 +530,27 @@ FAULTS = [
         [("src/cpu/simd/row.h", "row_.count), value, contract::next_value(value)};",
           "row_.count), value, value};")],
         [simd("SmallRows*")]),
+    Fault(
+        "heavy_tokens_begin_above_their_bound",
+        "tokens of the very value from which top-p weighs a row's heaviest are not among them",
+        [("src/cpu/simd/passes/weigh.h", "ge(value, least_heavy)", "gt(value, least_heavy)")],
+        [("simd_test", "Types/NearTies*"), row_pass("WeighSplit")]),
+    Fault(
+        "lowest_logarithm_is_nothing",
+        "a token of the lowest logarithm that has a probability gets none",
+        [("src/cpu/simd/passes/relative.h", "ge(v.x[i], splat(contract::kLowestLog2))",
+          "gt(v.x[i], splat(contract::kLowestLog2))")],
+        [row_pass("WriteProbabilitiesAtTheLowestLogarithm")]),
+    Fault(
+        "ties_listed_beyond_enough",
+        "a block of ties is listed where exactly enough tokens were listed before it",
+        [("src/cpu/simd/passes/list.h", "list.count >= range.enough", "list.count > range.enough")],
+        [row_pass("List")]),
+    Fault(
+        "maxima_after_the_last_block",
+        "a row of whole blocks has the maxima of one more, beyond their memory",
+        [("src/cpu/simd/passes/scan.h", "  if (i < count) {", "  if (i <= count) {")],
+        [row_pass("Scan")]),
     Fault(
         "last_vector_of_a_row_left_out",
         "elements that do not fill a vector are not read",

@@ -53,8 +53,6 @@ test_quick() {
   need_for_bindings
   install_missing
   set_up_cmake
-  set_up_cuda
-  set_up_disassembler
   stage quick
 }
 
