@@ -60,12 +60,9 @@ SAMPLER_HD inline float larger_of(float a, float b) {
 #endif
 }
 
-// 2^n for n in [-126, 127] and [-1022, 1023].
+// 2^n for n in [-126, 127].
 SAMPLER_HD inline float power_of_two(int n) {
   return float_of(uint32_t(n + 127) << 23);
-}
-SAMPLER_HD inline double power_of_two_f64(int n) {
-  return double_of(uint64_t(n + 1023) << 52);
 }
 
 SAMPLER_HD inline float widen_bf16(uint16_t half) {
