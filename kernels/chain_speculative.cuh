@@ -1,8 +1,8 @@
 // Verification of a chain of drafts per row, which contract/chain.h decides.
 //
 // Only the drafts' entries of given probabilities are read until the first rejection, then one row
-// of each model, in three passes (the second and third from shared memory where it holds the row).
-// Rows of logits are read once a position.
+// of each model, both in one pass; where shared memory holds the residual, the weights and the draw
+// are made there. Rows of logits are read once a position.
 #pragma once
 
 #include <cstdint>
@@ -119,36 +119,60 @@ class ChainTeam {
 
   SAMPLER_DEVICE_CALL uint32_t find_last_token(Chain *chain) {
     ResidualRow source = {};
-    RowSummary summary = {};
+    const int64_t rejected = contract::rejected_draft(request_, *chain);
     source.target.stored = stored_row(contract::target_view(request_, chain->row, chain->emitted));
-    uint32_t status = load(*chain, &source.target, &summary);
+    source.has_draft = request_.draft.values != nullptr;
+    source.is_residual = rejected >= 0;
+    if (source.takes_draft()) {
+      source.draft.stored = stored_row(contract::draft_view(request_, chain->row, chain->emitted));
+    }
+    if (chain->greedy || !is_given(source)) {
+      const uint32_t status = prepare(chain, &source);
+      if (status != SAMPLER_ROW_OK || chain->greedy) return status;
+    }
+    uint32_t status = SAMPLER_ROW_OK;  // of what is checked on the way
+    const uint32_t drawn =
+        contract::draw_last_token(chain, rejected, [&](int64_t removed, int64_t *id) {
+          source.is_residual = removed >= 0;
+          source.removed = removed;
+          return draw_from(*chain, source, id, &status);
+        });
+    return status != SAMPLER_ROW_OK ? status : drawn;
+  }
+
+  // Whether the pass over a residual is enough to check its rows.
+  SAMPLER_DEVICE bool is_given(const ResidualRow &source) const {
+    const int64_t num_cols = request_.target.num_cols;
+    return source.is_given() && contract::has_valid_count(source.target.stored, num_cols) &&
+           (!source.takes_draft() || contract::has_valid_count(source.draft.stored, num_cols));
+  }
+
+  // Reads the rows each by itself. A greedy chain has its last token then.
+  SAMPLER_DEVICE uint32_t prepare(Chain *chain, ResidualRow *source) {
+    RowSummary summary = {};
+    const uint32_t status = load(*chain, &source->target, &summary);
     if (status != SAMPLER_ROW_OK) return status;
     if (chain->greedy) {
       if (summary.first < contract::lowest_cut(request_.target.kind)) return SAMPLER_ROW_EMPTY;
       chain->last_token = contract::id_of_rank(summary.first);
       return SAMPLER_ROW_OK;
     }
-    source.take_shape();
-    const int64_t rejected = contract::rejected_draft(request_, *chain);
-    source.has_draft = request_.draft.values != nullptr;
-    if (rejected >= 0 && source.has_draft) {
-      RowSummary unused = {};
-      source.draft.stored = stored_row(contract::draft_view(request_, chain->row, chain->emitted));
-      status = load(*chain, &source.draft, &unused);
-      if (status != SAMPLER_ROW_OK) return status;
-    }
-    return contract::draw_last_token(chain, rejected, [&](int64_t removed, int64_t *id) {
-      source.is_residual = removed >= 0;
-      source.removed = removed;
-      return draw_from(*chain, source, id);
-    });
+    RowSummary unused = {};
+    return source->takes_draft() ? load(*chain, &source->draft, &unused) : status;
   }
 
   // False when all of the row is zero.
-  SAMPLER_DEVICE bool draw_from(const Chain &chain, const ResidualRow &source, int64_t *id) {
+  SAMPLER_DEVICE_CALL bool draw_from(const Chain &chain, ResidualRow &source, int64_t *id,
+                                     uint32_t *status) {
+    source.take_shape();
     TeamRow<Context, ResidualRow> row(team_.ctx, source, row_cache_);
-    Distribution all;
-    if (!load_residual(team_, row, &all)) return false;
+    const ResidualSummary found = load_residual(team_, row);
+    if (found.is_invalid) {
+      *status = SAMPLER_ROW_INVALID_VALUE;
+      return true;
+    }
+    if (found.is_zero()) return false;
+    const Distribution all = residual_distribution(team_, row, found);
     const uint64_t word = contract::last_token_word(chain);
     const Token token = draw_inverse_cdf(team_, row, all, prepare_draw(team_, all, ListState()),
                                          contract::draw_target(word, all.kept_weight));

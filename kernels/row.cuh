@@ -29,6 +29,10 @@ struct alignas(8) HalfVector {
   uint32_t word[2];
 };
 
+// Tiles of a warp that are on their way while it loads a row that stays, for which they take no
+// memory of their own.
+constexpr int kLoadsInFlight = 3;
+
 constexpr int kVectorStep = 32 * int(sizeof(Vector));  // bytes from a lane's vector to its next
 
 // The two elements of 16 bits in a word, for rows without NaN.
@@ -42,6 +46,24 @@ SAMPLER_DEVICE inline void widen_pair(uint32_t word, sampler_dtype dtype, float 
   }
 }
 
+// The elements of a vector of such a row.
+template <sampler_dtype kDtype>
+SAMPLER_DEVICE void widen_vector(const Vector &raw, float *x) {
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (kDtype == SAMPLER_F32) {
+      x[i] = contract::float_of(raw.word[i]);
+    } else {
+      widen_pair(raw.word[i], kDtype, &x[2 * i]);
+    }
+  }
+}
+
+// Where element `i` of a lane's group stands in a tile whose vectors have 2^shift elements. It
+// rises with i.
+SAMPLER_HD inline int place_in_tile(int lane, int i, int shift) {
+  return ((i >> shift) << (5 + shift)) + (lane << shift) + (i & ((1 << shift) - 1));
+}
+
 // A row in the caller's memory. Elements are addressed by position: that of element 0 is `lead`,
 // chosen so that a vector's positions begin where its address is aligned.
 struct StoredRow : contract::RowView {
@@ -52,6 +74,17 @@ struct StoredRow : contract::RowView {
   // Lowest bits of an element as f32 that its type does not have.
   SAMPLER_HD int unused_value_bits() const {
     return dtype == SAMPLER_BF16 ? 16 : dtype == SAMPLER_F16 ? 13 : 0;
+  }
+
+  // Of a vector's number of elements.
+  SAMPLER_HD int log2_of_vector() const { return dtype == SAMPLER_F32 ? 2 : 3; }
+
+  // The vector that begins at element `index`.
+  template <sampler_dtype kDtype>
+  SAMPLER_HD const Vector *vector_at(int index) const {
+    constexpr int kSize = kDtype == SAMPLER_F32 ? 4 : 2;
+    return reinterpret_cast<const Vector *>(static_cast<const char *>(values) +
+                                            int64_t(index) * kSize);
   }
 
   // Elements [index, index + kQuad), all of them in the row.
@@ -105,8 +138,9 @@ struct RowCache {
 };
 
 // A row dealt to the team. Source: StoredRow, whose elements shared memory holds as the caller's
-// does; or another with its count, lead, kind, ids, id() and value() but kIsCopied false, whose
-// elements are made by load(context, position, x) and held as f32; that must outlive the row.
+// does; or another with its count, lead, kind, ids, id(), value() and log2_of_vector() but
+// kIsCopied false, whose elements are made by fill(context, tile's first index, x) and held as f32;
+// that must outlive the row.
 //
 // A warp takes a tile at once. A lane's elements of it are a group: vectors which stand apart by a
 // warp's vectors, so that the lanes together read what is contiguous. A lane reads no other's
@@ -118,6 +152,7 @@ class TeamRow {
   SAMPLER_DEVICE TeamRow(Context &ctx, const Source &source, const RowCache &row_cache)
       : ctx_(ctx), source_(source) {
     const Part row = {0, (source.lead + source.count + kTile - 1) / kTile};
+    whole_ = {source.lead > 0 ? 1 : 0, (source.lead + source.count) / kTile};
     const Part block = row.of(ctx.cluster_rank(), ctx.team_size());
     // As many as any of the team's blocks has: all see alike whether something fits.
     const int num_tiles = (row.end + ctx.team_size() - 1) / ctx.team_size();
@@ -130,6 +165,10 @@ class TeamRow {
     has_maxima_ = row_bytes + num_tiles * kMaximaBytes <= row_cache.num_bytes;
     maxima_ =
         reinterpret_cast<float *>(row_cache.memory + row_bytes) + first_of_block_ * 32 + ctx.lane();
+    if constexpr (kIsCopied) {
+      from_ = static_cast<const char *>(source.values) -
+              source.lead * int(contract::size_of(source.dtype)) + ctx.lane() * int(sizeof(Vector));
+    }
     ctx.sync();
   }
 
@@ -147,17 +186,15 @@ class TeamRow {
 
   SAMPLER_DEVICE static int lowest_bit(uint32_t bits) { return Context::lowest_bit(bits); }
 
-  // The index of element `i` of this lane's group. It rises with i.
+  // The index of element `i` of this lane's group.
   SAMPLER_DEVICE int index_of(int tile, int i) const {
-    const int shift = log2_of_vector();
-    return begin_of(tile) + ((i >> shift) << (5 + shift)) + (ctx_.lane() << shift) +
-           (i & ((1 << shift) - 1));
+    return begin_of(tile) + place_in_tile(ctx_.lane(), i, log2_of_vector());
   }
   SAMPLER_DEVICE bool is_in_row(int index) const { return index >= 0 && index < source_.count; }
 
   // Whether all of the tile lies in the row.
   SAMPLER_DEVICE bool is_inside(int tile) const {
-    return begin_of(tile) >= 0 && begin_of(tile + 1) <= source_.count;
+    return tile >= whole_.begin && tile < whole_.end;
   }
 
   // Neighbours among a group's elements.
@@ -178,17 +215,28 @@ class TeamRow {
   // The pass that reads the source, and leaves in shared memory what fits there: the row, and the
   // largest value of each group.
   SAMPLER_DEVICE Extremes load() {
-    Extremes all = {nothing(), contract::float_of(contract::kInfinityBits), tiles_.begin};
-    for_each_tile(Everything(), [&](const TeamRow &row, int tile) {
-      float max, min;
-      row.find_extremes(tile, &max, &min);
-      if (!row.is_inside(tile)) min = row.min_in_row(tile);
-      if (row.has_maxima_) row.maxima_[(tile - row.tiles_.begin) * 32] = max;
-      if (max > all.max) all.max_tile = tile;
-      all.max = Context::larger(all.max, max);
-      all.min = Context::smaller(all.min, min);
-      return true;
-    });
+    const Extremes all =
+        fits_ ? load_by<true, kLoadsInFlight>() : load_by<false, kCopiesInFlight>();
+    is_resident_ = fits_;
+    return all;
+  }
+
+  // The same where `make(row, tile, x)` makes the elements of this lane's group. The result is the
+  // largest that the thread has made.
+  template <class Make>
+  SAMPLER_DEVICE float load_made(const Make &make) {
+    const TeamRow row = *this;
+    float all = nothing();
+    SAMPLER_KEEP_ROLLED
+    for (int tile = row.tiles_.begin; tile < row.tiles_.end; ++tile) {
+      float x[kGroup];
+      make(row, tile, x);
+      row.put(tile, x);
+      float max = x[0];
+      for (int i = 1; i < kGroup; ++i) max = Context::larger(max, x[i]);
+      row.keep_maximum(tile, max);
+      all = Context::larger(all, max);
+    }
     is_resident_ = fits_;
     return all;
   }
@@ -344,27 +392,27 @@ class TeamRow {
     }
   }
   SAMPLER_DEVICE bool is_f32() const { return dtype() == SAMPLER_F32; }
-  SAMPLER_DEVICE int log2_of_vector() const { return is_f32() ? 2 : 3; }
+  SAMPLER_DEVICE int log2_of_vector() const { return source_.log2_of_vector(); }
   SAMPLER_DEVICE int tile_bytes() const { return is_f32() ? kTile * 4 : kTile * 2; }
 
   // Calls use(row, tile), which all of the warp do, for each of the warp's tiles that it `wants`,
   // until it returns false. A lane copies what it uses itself, so nothing but its own copies is
   // waited for.
-  template <class Wants, class Use>
+  template <int kInFlight = kCopiesInFlight, class Wants, class Use>
   SAMPLER_DEVICE void for_each_tile(const Wants &wants, const Use &use) const {
-    // In registers, whatever the pass writes to. What starts copies is left in memory: passes need
-    // their registers, and few of them copy.
+    // In registers, whatever the pass writes to. What starts copies is left where the caller has
+    // it, in memory but for load(): passes need their registers, and few of them copy.
     const TeamRow row = *this;
     const bool streams = !row.is_resident_;
     if (streams) {
       SAMPLER_KEEP_ROLLED
-      for (int i = 0; i < kCopiesInFlight; ++i) start(row.tiles_.begin + i, wants);
+      for (int i = 0; i < kInFlight; ++i) start(row.tiles_.begin + i, wants);
     }
     SAMPLER_KEEP_ROLLED
     for (int tile = row.tiles_.begin; tile < row.tiles_.end; ++tile) {
       if (streams) {
-        start(tile + kCopiesInFlight, wants);
-        row.template arrive<kCopiesInFlight>();
+        start(tile + kInFlight, wants);
+        row.template arrive<kInFlight>();
       }
       if (!wants(row, tile)) continue;
       if (streams) row.make(tile);
@@ -392,11 +440,9 @@ class TeamRow {
   SAMPLER_DEVICE void start(int tile, const Wants &wants) const {
     if constexpr (kIsCopied) {
       if (tile < tiles_.end && wants(*this, tile)) {
-        const int index = index_of(tile, 0);
-        const char *from = static_cast<const char *>(source_.values) +
-                           int64_t(index) * int(contract::size_of(source_.dtype));
         char *to = slot(tile);
         if (is_inside(tile)) {
+          const char *from = from_ + int64_t(tile) * tile_bytes();
           copy_vector(to, from, 0);
           copy_vector(to, from, 1);
           if (is_f32()) {
@@ -404,7 +450,7 @@ class TeamRow {
             copy_vector(to, from, 3);
           }
         } else {
-          copy_edge(source_, index, log2_of_vector(), nothing(), to);
+          copy_edge(source_, index_of(tile, 0), log2_of_vector(), nothing(), to);
         }
       }
       ctx_.commit_copies();
@@ -437,19 +483,27 @@ class TeamRow {
   // The same for a source that is not copied.
   SAMPLER_DEVICE void make(int tile) const {
     if constexpr (!kIsCopied) {
-      for (int i = 0; i < kGroup; i += kQuad) {
-        float x[kQuad];
-        source_.load(ctx_, index_of(tile, i) + source_.lead, x);
-        Vector raw;
-        for (int j = 0; j < kQuad; ++j) raw.word[j] = contract::bits_of(x[j]);
-        ctx_.store_vector(reinterpret_cast<Vector *>(slot(tile) + offset_of(i)), raw);
-      }
+      float x[kGroup];
+      source_.fill(ctx_, begin_of(tile), x);
+      put(tile, x);
+    }
+  }
+  SAMPLER_DEVICE void put(int tile, const float (&x)[kGroup]) const {
+    static_assert(!kIsCopied, "made elements are f32");
+    for (int i = 0; i < kGroup; i += kQuad) {
+      Vector raw;
+      for (int j = 0; j < kQuad; ++j) raw.word[j] = contract::bits_of(x[i + j]);
+      ctx_.store_vector(reinterpret_cast<Vector *>(slot(tile) + i / kQuad * kVectorStep), raw);
     }
   }
 
-  // Of element `i` of a group, from the lane's first vector on.
+  SAMPLER_DEVICE void keep_maximum(int tile, float max) const {
+    if (has_maxima_) maxima_[(tile - tiles_.begin) * 32] = max;
+  }
+
+  // Of element `i` of a group in shared memory, from the lane's first vector on.
   SAMPLER_DEVICE int offset_of(int i) const {
-    const int shift = log2_of_vector();
+    const int shift = is_f32() ? 2 : 3;
     return (i >> shift) * kVectorStep + ((i & ((1 << shift) - 1)) << (is_f32() ? 2 : 1));
   }
 
@@ -489,12 +543,38 @@ class TeamRow {
     return min;
   }
 
+  template <bool kFits, int kInFlight>
+  SAMPLER_DEVICE Extremes load_by() const {
+    return dtype() == SAMPLER_F32    ? load_as<kFits, kInFlight, SAMPLER_F32>()
+           : dtype() == SAMPLER_BF16 ? load_as<kFits, kInFlight, SAMPLER_BF16>()
+                                     : load_as<kFits, kInFlight, SAMPLER_F16>();
+  }
+
+  // load() of a row that fits, or not, and has this type: the loop need not ask.
+  template <bool kFits, int kInFlight, sampler_dtype kDtype>
+  SAMPLER_DEVICE Extremes load_as() const {
+    TeamRow typed = *this;
+    typed.fits_ = kFits;
+    typed.source_.dtype = kDtype;
+    Extremes all = {nothing(), contract::float_of(contract::kInfinityBits), tiles_.begin};
+    typed.template for_each_tile<kInFlight>(Everything(), [&](const TeamRow &row, int tile) {
+      float max, min;
+      row.template find_extremes<kDtype>(tile, &max, &min);
+      if (!row.is_inside(tile)) min = row.min_in_row(tile);
+      row.keep_maximum(tile, max);
+      if (max > all.max) all.max_tile = tile;
+      all.max = Context::larger(all.max, max);
+      all.min = Context::smaller(all.min, min);
+      return true;
+    });
+    return all;
+  }
+
   // The largest and the least value of a group.
+  template <sampler_dtype kDtype>
   SAMPLER_DEVICE void find_extremes(int tile, float *max, float *min) const {
-    if (dtype() == SAMPLER_BF16) {
-      find_extremes_of_pairs<SAMPLER_BF16>(tile, max, min);
-    } else if (dtype() == SAMPLER_F16) {
-      find_extremes_of_pairs<SAMPLER_F16>(tile, max, min);
+    if constexpr (kDtype != SAMPLER_F32) {
+      find_extremes_of_pairs<kDtype>(tile, max, min);
     } else {
       float x[kGroup / kRun][kRun];
       for (int i = 0; i < kGroup / kRun; ++i) read(tile, i * kRun, x[i]);
@@ -564,9 +644,11 @@ class TeamRow {
   Context &ctx_;
   std::conditional_t<kIsCopied, Source, const Source &> source_;  // a copy, or too large for one
   Part tiles_;                                                    // this warp's
+  Part whole_;                                                    // tiles that lie in the row
   int first_of_block_;
-  char *slots_;    // of this warp and lane
-  float *maxima_;  // of this warp and lane; a tile's stand together
+  const char *from_ = nullptr;  // of a copied row: this lane's first vector of tile 0
+  char *slots_;                 // of this warp and lane
+  float *maxima_;               // of this warp and lane; a tile's stand together
   bool has_maxima_;
   bool fits_;
   bool is_resident_ = false;

@@ -16,7 +16,7 @@ A line of the table is a pass over a row that a kernel makes, for one type of el
   least   instructions for an element by the shortest way, as where none is wanted: a warp's for 32, one a lane
   work    the same by the shortest way of those with the most arithmetic of f32: rows of logits, all weighed
   most    the same by the longest way
-  copying what is added to that work where the row is copied into shared memory on the way
+  copying what is added to that work where the row is copied into shared memory on the way, or made anew
   skip    the same where a group of elements is passed over unread; - where none is
   local   instructions of the loop that read or write local memory, a stack frame: 0 is wanted
   read    bytes of the narrowest read of the row, a lane's
@@ -44,12 +44,15 @@ from kernel_resources import short_name
 # The file whose functions read rows: who calls them makes the pass.
 ROW_FILE = "row.cuh"
 READS_ROW = re.compile(r"(read\w*|load|load_vector|load_shared|load_value|widen\w*|element|value)$")
-READS_ID = {"id", "load_id"}  # a list's, which is beside the row
+# What stands beside the row: a list's ids, and a second row that a pass reads with the first.
+READS_BESIDE = {"id", "load_id", "load_draft"}
+MAKES_ROW = "make"  # reads of a row that shared memory does not hold, which take a copy's place
 WIDE = 8  # bytes of a read that takes several elements
 # Functions that a loop over vectors seldom comes to, inlined or not, and when it does.
 RARE = {
     "copy_edge": "at the ends of a row",
     "store_value": "there, and where the output is not aligned as the row is",
+    "load_quad": "there, of two rows of which one is not aligned as the other is, and of logits and lists",
     "add_held": "when a warp's tokens crowd into another bin than before",
 }
 # What sets passes of one name apart: functions called, and template arguments.
@@ -293,7 +296,12 @@ def reads_row(instruction):
     # Of the innermost functions: a pass may have such a name too, and does more than read.
     names = {plain_name(name) for name, _ in instruction.chain[-2:]}
     return (any(file == ROW_FILE for _, file in instruction.chain)
-            and any(map(READS_ROW.match, names)) and not names & READS_ID)
+            and any(map(READS_ROW.match, names)) and not names & READS_BESIDE
+            and not makes_row(instruction))
+
+
+def makes_row(instruction):
+    return is_load(instruction) and any(plain_name(name) == MAKES_ROW for name, _ in instruction.chain)
 
 
 def is_exception(instruction):
@@ -303,6 +311,9 @@ def is_exception(instruction):
 
 
 def is_copy(instruction):
+    if makes_row(instruction):
+        return (plain_name(instruction.chain[-1][0]) == "load_vector"
+                and not any(plain_name(name) in READS_BESIDE for name, _ in instruction.chain))
     return instruction.opcode.startswith("LDGSTS")
 
 
@@ -314,14 +325,22 @@ def is_local(instruction):
     return instruction.opcode.split(".")[0] in ("LDL", "STL")
 
 
+OF_ONE_TYPE = re.compile(r"\(sampler_dtype\)(\d)")
+ENUMERATED = ("f32", "f16", "bf16")  # as sampler_dtype has them
+
 ARITHMETIC = ("FADD", "FFMA", "FMUL", "MUFU")
 HALF_ARITHMETIC = ("HADD2", "HMNMX2", "HSET2", "HSETP2")
 
 
 def types_of(instruction):
-    """The types of the rows that can have this instruction. It is told by what reads and widens elements;
-    all else serves all."""
+    """The types of the rows that can have this instruction. It is told by the functions that are made for one
+    type, and by what reads and widens elements; all else serves all."""
     operation = instruction.opcode.split(".")[0]
+    for name, _ in reversed(instruction.chain):
+        if match := OF_ONE_TYPE.search(name):
+            return {ENUMERATED[int(match[1])]}
+        if "ResidualRow" in name and plain_name(name) == "read":
+            return {"f32"}  # whatever it is made of
     if operation in HALF_ARITHMETIC:
         return {"bf16"} if "BF16" in instruction.opcode else {"f16"}
     if reads_row(instruction):
@@ -606,7 +625,7 @@ def count_loop(loop, loops, counters, is_mixed=False):
     copied = min(by_copied["work"], key=lambda copied: (copied == 0, abs(copied - read)))
     copying = by_copied["work"][copied]
     skips = [way.length() for state, way in counters["least"].loop_ways(loop, loops).items()
-             if state[0] == 0 and way.cost[1] == 0]
+             if state[0] == 0 and way.cost[:2] == (0, 0)]
     elements = read // size
     own = [i for i, _ in work.instructions() if element in types_of(i)]
     return {

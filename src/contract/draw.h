@@ -23,8 +23,7 @@ SAMPLER_HD inline bool accepts_draft(uint32_t word, float target, float draft) {
 
 // What a rejected draft leaves to draw from.
 SAMPLER_HD inline float residual_probability(float target, float draft) {
-  const float difference = target - draft;
-  return difference > 0.0f ? difference : 0.0f;
+  return larger_of(target - draft, 0.0f);
 }
 
 }  // namespace sampler::contract

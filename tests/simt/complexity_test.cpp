@@ -336,6 +336,21 @@ TEST(Counting, WarpsReadAsTheLaneThatReadsMost) {
   EXPECT_EQ(costs.barriers, 2u);
 }
 
+TEST(Counting, BarriersOfTheTeamApartFromThoseOfItsBlocks) {
+  const Costs costs = costs_of_kernel(2, [](auto &ctx) {
+    ctx.team_sync();
+    ctx.sync();
+    ctx.block_count(true);
+    ctx.block_sum(1);
+    ctx.block_max(1);
+    uint64_t total;
+    ctx.block_exclusive_sum(1, &total);
+  });
+  EXPECT_EQ(costs.team_barriers, 1u);
+  EXPECT_EQ(costs.block_barriers, 1u + 1 + 3 + 3 + 2);
+  EXPECT_EQ(costs.barriers, 6u);
+}
+
 TEST(Counting, SortsCompareByTheNextPowerOfTwo) {
   const auto compared = [](int count) {
     return costs_of_kernel(1,
@@ -447,14 +462,26 @@ Costs select(const Case &setup, const Values &values, int64_t count, bool candid
   return costs_of(setup, request);
 }
 
-// The draft's row is the target's upside down, and the drafts are its likeliest tokens: they are
-// rejected where the rows are not flat. All positions are judged.
-Costs chain(const Case &setup, const Values &values, sampler_input_kind kind, int64_t num_drafts,
-            int32_t top_k, float top_p) {
-  const size_t lowest = size_t(std::min_element(values.begin(), values.end()) - values.begin());
-  const size_t largest = size_t(std::max_element(values.begin(), values.end()) - values.begin());
-  Values of_draft = values;
-  std::swap(of_draft[lowest], of_draft[largest]);
+size_t lowest_of(const Values &values) {
+  return size_t(std::min_element(values.begin(), values.end()) - values.begin());
+}
+
+// Rows of the draft: the target's but for its likeliest token, which is the target's lowest; or
+// everywhere another.
+Values nearly(Values values) {
+  const auto largest = std::max_element(values.begin(), values.end());
+  std::swap(values[lowest_of(values)], *largest);
+  return values;
+}
+Values backwards(const Values &values) {
+  return Values(values.rbegin(), values.rend());
+}
+
+// The drafts are the target's lowest token: they are rejected where the rows are not flat. All
+// positions are judged.
+Costs chain(const Case &setup, const Values &values, const Values &of_draft,
+            sampler_input_kind kind, int64_t num_drafts, int32_t top_k, float top_p) {
+  const size_t lowest = lowest_of(values);
   const Stored target(setup, values, kind, num_drafts + 1);
   const Stored draft(setup, of_draft, kind, num_drafts);
   ChainRequest request;
@@ -476,7 +503,7 @@ Costs chain(const Case &setup, const Values &values, sampler_input_kind kind, in
 
 Costs residual(const Case &setup, const Values &values) {
   const Stored target(setup, values, SAMPLER_PROBABILITIES, 1);
-  const Stored draft(setup, Values(values.rbegin(), values.rend()), SAMPLER_PROBABILITIES, 1);
+  const Stored draft(setup, backwards(values), SAMPLER_PROBABILITIES, 1);
   ResidualRequest request;
   request.num_rows = 1;
   request.target = target.rows;
@@ -555,10 +582,13 @@ const std::vector<Operation> kOperations = {
     OPERATION("select 50", select(s, x, 50)),
     OPERATION("select 2048", select(s, x, 2048)),
     OPERATION("select 10000", select(s, x, 10000)),
-    OPERATION("chain of 1, probabilities", chain(s, x, SAMPLER_PROBABILITIES, 1, 0, 1)),
-    OPERATION("chain of 3, probabilities", chain(s, x, SAMPLER_PROBABILITIES, 3, 0, 1)),
-    OPERATION("chain of 1, logits", chain(s, x, SAMPLER_LOGITS, 1, 0, 1)),
-    OPERATION("chain of 2, top-k 50, top-p 0.95", chain(s, x, SAMPLER_LOGITS, 2, 50, 0.95f)),
+    OPERATION("chain of 1, probabilities", chain(s, x, nearly(x), SAMPLER_PROBABILITIES, 1, 0, 1)),
+    OPERATION("chain of 3, probabilities", chain(s, x, nearly(x), SAMPLER_PROBABILITIES, 3, 0, 1)),
+    OPERATION("chain of 3, unlike probabilities",
+              chain(s, x, backwards(x), SAMPLER_PROBABILITIES, 3, 0, 1)),
+    OPERATION("chain of 1, logits", chain(s, x, nearly(x), SAMPLER_LOGITS, 1, 0, 1)),
+    OPERATION("chain of 2, top-k 50, top-p 0.95",
+              chain(s, x, nearly(x), SAMPLER_LOGITS, 2, 50, 0.95f)),
     OPERATION("residual", residual(s, x)),
     OPERATION("candidates", sample(s, x, 0, 1, 0, of_candidates())),
     OPERATION("candidates, top-k 50, top-p 0.95", sample(s, x, 50, 0.95f, 0, of_candidates())),
@@ -668,7 +698,8 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
 }
 
 // What tools/gpu_model.py predicts times from: of each operation named in passes.txt, elements read
-// and elements that came from device memory, both as multiples of the row, and barriers.
+// and elements that came from device memory, both as multiples of the row, and barriers of the team
+// and of its blocks.
 TEST(Passes, AreThoseThatTimesArePredictedFrom) {
   const Case setup = {128256, SAMPLER_F32, 8, true, 1};
   const Values row = ordinary(setup);
@@ -683,10 +714,11 @@ TEST(Passes, AreThoseThatTimesArePredictedFrom) {
     ASSERT_NE(operation, kOperations.end()) << name;
     const Costs costs = operation->run(setup, row);
     char counted[80];
-    std::snprintf(counted, sizeof(counted), " | %.2f | %.2f | %llu |",
+    std::snprintf(counted, sizeof(counted), " | %.2f | %.2f | %llu | %llu |",
                   double(costs.visited) / double(setup.num_cols),
                   double(costs.copied) / double(setup.num_cols),
-                  static_cast<unsigned long long>(costs.barriers));
+                  static_cast<unsigned long long>(costs.team_barriers),
+                  static_cast<unsigned long long>(costs.block_barriers));
     EXPECT_EQ(line.compare(name.size(), std::strlen(counted), counted), 0)
         << line << "\ncounted:" << counted;
   }

@@ -20,12 +20,14 @@ struct Costs {
                          // the lane that reads most
   uint64_t copied = 0;   // elements in the vectors that came from device memory
   uint64_t copied_bytes = 0;
-  uint64_t compared = 0;      // pairs that sorts compare
-  uint64_t atomics = 0;       // adds to shared memory, each lane's
-  uint64_t atomic_steps = 0;  // the same, where lanes of a warp that add to one place take turns
-  uint64_t most_turns = 0;    // of one warp at one place
-  uint64_t barriers = 0;      // of the block or the team, as one thread of the leader meets them
-  uint64_t warp_steps = 0;    // collectives of a warp, all warps'
+  uint64_t compared = 0;        // pairs that sorts compare
+  uint64_t atomics = 0;         // adds to shared memory, each lane's
+  uint64_t atomic_steps = 0;    // the same, where lanes of a warp that add to one place take turns
+  uint64_t most_turns = 0;      // of one warp at one place
+  uint64_t barriers = 0;        // of the block or the team, as one thread of the leader meets them
+  uint64_t team_barriers = 0;   // of these the team's
+  uint64_t block_barriers = 0;  // those that the block's are in the hardware's Context
+  uint64_t warp_steps = 0;      // collectives of a warp, all warps'
 };
 
 class Books {
@@ -95,6 +97,9 @@ template <int kThreads_>
 class CountingContext : public simt::SimtContext<kThreads_> {
   using Base = simt::SimtContext<kThreads_>;
   using Place = simt::Place;
+  // Of CUB's reductions and scans one, and those after which all have the result.
+  static constexpr uint64_t kBarriersOfReduction = 3;
+  static constexpr uint64_t kBarriersOfScan = 2;
 
  public:
   CountingContext(const Base &base, std::size_t shared_bytes, Books *books)
@@ -102,28 +107,29 @@ class CountingContext : public simt::SimtContext<kThreads_> {
   ~CountingContext() { close_interval(); }
 
   void sync(Place place = Place::here()) {
-    count_barrier();
+    count_barrier(1);
     Base::sync(place);
   }
   void team_sync(Place place = Place::here()) {
-    count_barrier();
+    count_barrier(0);
+    if (is_first()) ++books_->costs().team_barriers;
     Base::team_sync(place);
   }
   std::uint64_t block_sum(std::uint64_t value, Place place = Place::here()) {
-    count_barrier();
+    count_barrier(kBarriersOfReduction);
     return Base::block_sum(value, place);
   }
   std::uint64_t block_max(std::uint64_t value, Place place = Place::here()) {
-    count_barrier();
+    count_barrier(kBarriersOfReduction);
     return Base::block_max(value, place);
   }
   std::uint64_t block_exclusive_sum(std::uint64_t value, std::uint64_t *total,
                                     Place place = Place::here()) {
-    count_barrier();
+    count_barrier(kBarriersOfScan);
     return Base::block_exclusive_sum(value, total, place);
   }
   std::uint32_t block_count(bool predicate, Place place = Place::here()) {
-    count_barrier();
+    count_barrier(1);
     return Base::block_count(predicate, place);
   }
 
@@ -206,10 +212,13 @@ class CountingContext : public simt::SimtContext<kThreads_> {
     books_->add_vectors(warp_of_team(), num_intervals_++, num_vectors_);
     num_vectors_ = 0;
   }
-  void count_barrier() {
+  bool is_first() const { return this->cluster_rank() == 0 && this->thread() == 0; }
+  void count_barrier(uint64_t num_block_barriers) {
     next_moment();
     close_interval();
-    if (this->cluster_rank() == 0 && this->thread() == 0) ++books_->costs().barriers;
+    if (!is_first()) return;
+    ++books_->costs().barriers;
+    books_->costs().block_barriers += num_block_barriers;
   }
   void count_collective() {
     next_moment();

@@ -106,6 +106,24 @@ class Counting(unittest.TestCase):
         numbers = self.numbers(loop(*PLAIN, "LDGSTS.E.64 [R2], [R4.64]"))
         self.assertEqual((numbers["most"], numbers["copying"], numbers["copy"]), (5 / 4, 0, 8))
 
+    def test_a_second_row_read_with_the_first_makes_no_more_elements(self):
+        beside = [f"in {LOAD} > ResidualRow::load_draft(int)@residual.cuh > load_vector@cuda_context.cuh",
+                  "LD.E.128 R4, [R2.64]", f"in {LOAD}"]
+        self.assertEqual(self.numbers(loop(*PLAIN, *beside))["most"], 5 / 4)
+
+    def test_a_row_made_anew_counts_as_a_copy(self):
+        making = [f"in {LOAD} > TeamRow::make(int)@row.cuh > load_vector@cuda_context.cuh",
+                  "LD.E.128 R4, [R2.64]", f"in {LOAD}"]
+        numbers = self.numbers(loop(*PLAIN, "@P1 BRA `(.L_on)", *making, "NOP", ".L_on:", "NOP"))
+        self.assertEqual((numbers["most"], numbers["copying"], numbers["copy"]), (6 / 4, 2 / 4, 16))
+
+    def test_what_is_made_for_one_type_serves_no_other(self):
+        typed = [f"{LOAD} > load_as<true, (sampler_dtype){number}>(int)@row.cuh" for number in (0, 2)]
+        table = self.count(loop("@P1 BRA `(.L_other)", *read(typed[0]), "BRA `(.L_on)", ".L_other:",
+                                *read(typed[1]), "NOP", "NOP", ".L_on:", f"in {LOAD}", "NOP"))
+        self.assertEqual({element: numbers["least"] for (_, _, element), numbers in table.items()},
+                         {"f32": 5 / 4, "bf16": 6 / 8})
+
     def test_an_inner_loop_of_constant_length_counts_so_often(self):
         inner = [".L_inner:", "VIADD R7, R7, 0x1", "ISETP.NE.AND P2, PT, R7, 0x4, PT", "@P2 BRA `(.L_inner)"]
         self.assertEqual(self.numbers(loop(*PLAIN, *inner))["most"], (4 + 4 * 3) / 4)
