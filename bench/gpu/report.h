@@ -1,12 +1,11 @@
 // Results as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
-namespace gpu_check {
+#include "predicted.h"
 
-using Json = nlohmann::ordered_json;
+namespace gpu_check {
 
 // The device, the library and the command that results are recorded with.
 Json describe_run(int device, const std::string &command);

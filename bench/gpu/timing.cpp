@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels.h"
+#include "predicted.h"
 #include "report.h"
 #include "runtime.h"
 
@@ -280,6 +281,7 @@ class Timer {
       report_["run"]["seconds"] = seconds_since(begin_);
       write_json(report_, options_.json_path);
     }
+    std::printf("%s", predicted_beside_measured(report_).c_str());
     return num_left_out;
   }
 
@@ -397,23 +399,26 @@ class Timer {
     const double rows_moved = work.num_read_rows + (work.writes_rows ? 1 : 0);
     const double cold_limit = read_us(cell, true) * rows_moved;
     const double hot_limit = read_us(cell, false) * rows_moved;
-    const Json row = {{"name", cell.name()},
-                      {"program", "libsampler"},
-                      {"operation", work.name},
-                      {"num_rows", cell.num_rows},
-                      {"num_cols", cell.num_cols},
-                      {"dtype", cell.dtype == SAMPLER_F32 ? "f32" : "bf16"},
-                      {"graph", true},
-                      {"bytes_read", cell.row_bytes() * work.num_read_rows},
-                      {"bytes_written", work.writes_rows ? cell.row_bytes() : 0},
-                      {"kernel_cold", to_json(cold)},
-                      {"kernel_hot", to_json(hot)},
-                      {"wall", to_json(time_call(cell, different, true))},
-                      {"enqueue", to_json(time_call(cell, different, false))},
-                      {"limit_cold_us", cold_limit},
-                      {"limit_hot_us", hot_limit},
-                      {"share_cold", cold_limit / cold.median_us},
-                      {"share_hot", hot_limit / hot.median_us}};
+    Json row = {{"name", cell.name()},
+                {"program", "libsampler"},
+                {"operation", work.name},
+                {"num_rows", cell.num_rows},
+                {"num_cols", cell.num_cols},
+                {"dtype", cell.dtype == SAMPLER_F32 ? "f32" : "bf16"},
+                {"graph", true},
+                {"bytes_read", cell.row_bytes() * work.num_read_rows},
+                {"bytes_written", work.writes_rows ? cell.row_bytes() : 0},
+                {"kernel_cold", to_json(cold)},
+                {"kernel_hot", to_json(hot)},
+                {"wall", to_json(time_call(cell, different, true))},
+                {"enqueue", to_json(time_call(cell, different, false))},
+                {"limit_cold_us", cold_limit},
+                {"limit_hot_us", hot_limit},
+                {"share_cold", cold_limit / cold.median_us},
+                {"share_hot", hot_limit / hot.median_us}};
+    if (const auto predicted = predicted_us(report_["run"]["device"], row)) {
+      row["predicted_us"] = *predicted;
+    }
     report_["cells"].push_back(row);
     std::printf("%-36s cold %9.2f us (%3.0f %%)  hot %9.2f us (%3.0f %%)  wall %9.2f us\n",
                 cell.name().c_str(), cold.median_us, 100 * cold_limit / cold.median_us,
