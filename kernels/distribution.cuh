@@ -97,34 +97,58 @@ SAMPLER_DEVICE uint32_t nth_largest_key(Context &ctx, uint32_t own, int wanted) 
   return key;
 }
 
-// Reads the row: checks it, finds its first token, and a rank that at least `num_maxima` tokens
-// reach (0: not wanted). For that each thread stands for the elements it read, with its largest: if
-// n threads' largest reach a value, n tokens do.
+// The least of the threads' keys that at least `wanted` of them reach, but for its lowest bits; 0 if
+// fewer have a key.
+template <class Context>
+SAMPLER_DEVICE uint32_t key_that_reach(Context &ctx, uint32_t own, int wanted) {
+  if (wanted == 1) return uint32_t(ctx.block_max(own));
+  const uint32_t reached = nth_largest_key(ctx, own, wanted);
+  return ~uint32_t(ctx.block_max(own >= reached ? ~own : 0));
+}
+
+// What a block finds in its part of a row.
+struct PartSummary {
+  Rank first;
+  uint32_t reached;  // key that at least so many of its tokens reach as were wanted; 0: not known
+  uint32_t lowest_upside_down;  // key of the lowest value
+  uint32_t num_bad_values;      // of threads that have any
+};
+
+// Reads the block's part. Each thread stands for the elements it read, with its largest: if n
+// threads' largest reach a value, n tokens do. Where the row has ids the place says nothing of them,
+// and the first token is known by its value alone.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_maxima,
-                                        uint32_t *bitmap,
-                                        contract::Use use = contract::Use::kDraw) {
-  Context &ctx = team.ctx;
+SAMPLER_DEVICE_CALL PartSummary load_part(Context &ctx, Row &row, int num_maxima) {
   const auto own = row.load();
   const bool has_bad_value =
       contract::is_nan(own.max) || (row.kind() == SAMPLER_PROBABILITIES && own.min < 0.0f);
   const uint32_t own_key = contract::value_key(own.max);
 
-  const int per_block = (num_maxima + ctx.team_size() - 1) / ctx.team_size();
-  uint32_t group_max = 0;
-  if (num_maxima > 0 && per_block <= Context::kThreads / 2) {
-    const uint32_t reached = nth_largest_key(ctx, own_key, per_block);
-    group_max = ~uint32_t(ctx.block_max(own_key >= reached ? ~own_key : 0));
+  PartSummary result;
+  result.reached = 0;
+  if (num_maxima > 0 && num_maxima <= Context::kThreads / 2) {
+    result.reached = key_that_reach(ctx, own_key, num_maxima);
   }
-  // Of a row with ids the place says nothing of the id.
-  const bool is_listed = row.source().ids != nullptr;
   Rank first = contract::rank_of_key(own_key);
-  if (!is_listed && own_key == uint32_t(ctx.block_max(own_key))) {
+  if (!row.source().ids && own_key == uint32_t(ctx.block_max(own_key))) {
     first = contract::rank_of(own.max, uint32_t(row.index_of_value(own.max_tile, own.max)));
   }
-  const uint64_t values[] = {ctx.block_max(first), uint64_t(~group_max),
-                             ctx.block_count(has_bad_value),
-                             ctx.block_max(uint32_t(~contract::value_key(own.min)))};
+  result.first = ctx.block_max(first);
+  result.num_bad_values = ctx.block_count(has_bad_value);
+  result.lowest_upside_down = uint32_t(ctx.block_max(uint32_t(~contract::value_key(own.min))));
+  return result;
+}
+
+// Reads the row: checks it, finds its first token, and a rank that at least `num_maxima` tokens
+// reach (0: not wanted).
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_maxima,
+                                        uint32_t *bitmap,
+                                        contract::Use use = contract::Use::kDraw) {
+  const int num_blocks = team.ctx.team_size();
+  const PartSummary part = load_part(team.ctx, row, (num_maxima + num_blocks - 1) / num_blocks);
+  const uint64_t values[] = {part.first, uint64_t(~part.reached), part.num_bad_values,
+                             part.lowest_upside_down};
   const Exchanged all = team.exchange(values);
 
   RowSummary result;
@@ -132,6 +156,7 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_m
   result.group_max = contract::rank_of_key(~uint32_t(all.max(1)));
   result.lowest = contract::rank_of_key(~uint32_t(all.max(3)));
   const bool any_bad_value = all.sum(2) != 0;
+  const bool is_listed = row.source().ids != nullptr;
   if (is_listed && has_bad_ids(team, row, bitmap)) {
     result.status = SAMPLER_ROW_INVALID_CANDIDATE;
   } else if (any_bad_value) {
@@ -480,6 +505,25 @@ SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const R
   return result;
 }
 
+// The cut of the filters and the scale; what is kept has not been added up. On return the list
+// covers the kept tokens or is not of them.
+template <class Context, class Row>
+SAMPLER_DEVICE Distribution filtered_distribution(Team<Context> &team, const Row &row,
+                                                  const RowSummary &summary,
+                                                  const RowParameters &parameters,
+                                                  const FilterRules &rules, ListState *list) {
+  const float max = contract::value_of_rank(summary.first);
+  const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
+  const float filtered_at = at_1 ? 1.0f : parameters.temperature;
+  const RowScale scale = contract::row_scale(row.kind(), max, filtered_at);
+  TeamFilters<Context, Row> filters(team, row, summary, scale, list);
+  Distribution result;
+  result.cut = contract::filtered_prefix(filters, parameters, rules);
+  result.greedy = false;
+  result.scale = contract::row_scale(row.kind(), max, parameters.temperature);
+  return result;
+}
+
 // The row and the parameters are good. On return the list covers the kept tokens or is void.
 template <class Context, class Row>
 SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &row,
@@ -501,15 +545,7 @@ SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &ro
   if (!contract::any_filter_is_on(parameters)) {
     return unfiltered_distribution(team, row, summary, parameters.temperature);
   }
-  const float max = contract::value_of_rank(summary.first);
-  const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
-  const float filtered_at = at_1 ? 1.0f : parameters.temperature;
-  const RowScale scale = contract::row_scale(row.kind(), max, filtered_at);
-  TeamFilters<Context, Row> filters(team, row, summary, scale, list);
-  Distribution result;
-  result.cut = contract::filtered_prefix(filters, parameters, rules);
-  result.greedy = false;
-  result.scale = contract::row_scale(row.kind(), max, parameters.temperature);
+  Distribution result = filtered_distribution(team, row, summary, parameters, rules, list);
   add_kept(team, row, &result, list);
   return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "chain_speculative.cuh"
 #include "plan.h"
@@ -9,6 +10,7 @@
 #include "row.cuh"
 #include "rows.cuh"
 #include "sample.cuh"
+#include "spread.cuh"
 #include "team.cuh"
 #include "top_k_select.cuh"
 
@@ -44,6 +46,14 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   const RowCache row_cache = {reinterpret_cast<char *>(&shared + 1), plan.row_cache_bytes};
   uint32_t *bitmap = plan.bitmaps ? plan.bitmaps + ctx.team() * kIdWords : nullptr;
   const int64_t num_rows = extent_of(request).num_rows;
+  if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
+    if (plan.spread.num_slices > 0) {
+      SpreadSample<Context> spread(team, request, row_cache, plan.spread);
+      ctx.team_sync();
+      spread.run();
+      return;
+    }
+  }
   typename OperationOf<Request, Context>::Type operation(team, request, row_cache, bitmap);
   // A block's shared memory may be reached only while it runs: from here on, and not after the
   // last barrier, which follows every access to a peer.

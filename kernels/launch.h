@@ -34,7 +34,7 @@ class LaunchConfig {
   cudaLaunchAttribute cluster_ = {};
 };
 
-// Enqueues the operation.
+// Enqueues the operation: one launch, or of rows that are spread two.
 cudaError_t launch(const contract::AnyRequest &request, const Plan &plan, cudaStream_t stream);
 
 // Enqueues the writing of words to device memory. What follows them is not looked at.
