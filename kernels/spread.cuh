@@ -90,7 +90,7 @@ class SpreadSample : private SampleTeam<Context> {
       return;
     }
     Distribution distribution;
-    if (weighs_raw() || weighs_kept()) {
+    if (has_slices()) {
       weigh_slice(stored, summary, &distribution);
       if (!hand_over()) return;
     } else if (slice_.index != 0) {
@@ -136,12 +136,21 @@ class SpreadSample : private SampleTeam<Context> {
     return request_.draw_method == SAMPLER_DRAW_GUMBEL;
   }
 
-  // What slices add up: the whole row's weight for logprobs,
+  // What slices add up: the whole row's weight for logprobs;
   SAMPLER_DEVICE bool weighs_raw() const { return this->has_raw_logprobs(); }
-  // and that of what is kept, where no filter searches for its cut.
+  // that of what is kept, where no filter searches for its cut;
   SAMPLER_DEVICE bool weighs_kept() const {
     return !is_greedy() && !contract::top_k_is_on(parameters_.top_k) &&
            !contract::top_p_is_on(parameters_.top_p);
+  }
+  // the bins in which top-p searches, where no filter searches before it.
+  SAMPLER_DEVICE bool weighs_bins() const {
+    return !is_greedy() && contract::top_p_is_on(parameters_.top_p) &&
+           (!contract::top_k_is_on(parameters_.top_k) ||
+            request_.parameters.rules.order == SAMPLER_FILTERS_JOINT);
+  }
+  SAMPLER_DEVICE bool has_slices() const {
+    return weighs_raw() || weighs_kept() || weighs_bins();
   }
 
   SAMPLER_DEVICE_CALL void weigh_slice(const StoredRow &stored, const RowSummary &summary,
@@ -162,6 +171,7 @@ class SpreadSample : private SampleTeam<Context> {
                                             request_.parameters.rules, &no_list);
       weigh_kept(row, *distribution, &sums);
     }
+    if (weighs_bins()) sums.binned_weight = weigh_bins(row, summary);
     if (ctx.thread() != 0) return;
     const int block = slice_.index * ctx.team_size() + ctx.cluster_rank();
     ctx.publish(&memory_.sums[block], sums);
@@ -184,6 +194,26 @@ class SpreadSample : private SampleTeam<Context> {
     sums->best_rank = ctx.block_max(best.rank());
     sums->best_value =
         ctx.block_max(best.rank() == sums->best_rank ? contract::bits_of(best.value) : 0);
+  }
+
+  SAMPLER_DEVICE uint64_t weigh_bins(const Row &row, const RowSummary &summary) {
+    Context &ctx = team_.ctx;
+    const FilterRules &rules = request_.parameters.rules;
+    const RowScale scale = filter_scale(row, summary, parameters_, rules);
+    ListState no_list;
+    TeamFilters<Context, Row> filters(team_, row, summary, scale, &no_list);
+    Rank seen = filters.everything();
+    if (rules.order == SAMPLER_FILTERS_MIN_P_FIRST && contract::min_p_is_on(parameters_.min_p)) {
+      seen = filters.min_p(parameters_.min_p, seen);
+    }
+    const KeyRange range = filters.range_of_top_p(parameters_.top_p, seen);
+    const uint64_t weight = ctx.block_sum(fill_bins(team_, row, scale, seen, range));
+    for (int i = ctx.thread(); i < kBins; i += Context::kThreads) {
+      if (team_.shared.bin_counts[i] == 0) continue;
+      ctx.atomic_add(&memory_.head->bin_counts[i], team_.shared.bin_counts[i]);
+      ctx.atomic_add(&memory_.head->bin_measures[i], team_.shared.bin_measures[i]);
+    }
+    return weight;
   }
 
   SAMPLER_DEVICE uint64_t sum_of_warps(uint64_t of_warp) const {
@@ -219,12 +249,15 @@ class SpreadSample : private SampleTeam<Context> {
     Row row(ctx, stored, row_cache_);
     row.take_maxima(memory_.maxima);
     SliceSums sums = {};
-    if (weighs_raw() || weighs_kept()) sums = all_sums();
+    if (has_slices()) sums = all_sums();
     this->raw_weight_ = sums.raw_weight;
     if (!weighs_kept()) {
+      const FilledBins bins = {memory_.head->bin_counts, memory_.head->bin_measures,
+                               sums.binned_weight};
       ListState list;
-      *distribution = make_distribution(team_, row, summary, parameters_,
-                                        request_.parameters.rules, &list);
+      *distribution =
+          make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list,
+                            weighs_bins() ? &bins : nullptr);
       this->write_tokens(row, summary, *distribution, list);
       return;
     }
@@ -254,6 +287,7 @@ class SpreadSample : private SampleTeam<Context> {
       own.raw_weight += sums.raw_weight;
       own.kept_count += sums.kept_count;
       own.kept_weight += sums.kept_weight;
+      own.binned_weight += sums.binned_weight;
       if (sums.best_rank > own.best_rank) {
         own.best_rank = sums.best_rank;
         own.best_value = sums.best_value;
@@ -263,6 +297,7 @@ class SpreadSample : private SampleTeam<Context> {
     all.raw_weight = ctx.block_sum(own.raw_weight);
     all.kept_count = ctx.block_sum(own.kept_count);
     all.kept_weight = ctx.block_sum(own.kept_weight);
+    all.binned_weight = ctx.block_sum(own.binned_weight);
     all.best_rank = ctx.block_max(own.best_rank);
     all.best_value = ctx.block_max(own.best_rank == all.best_rank ? own.best_value : 0);
     return all;
