@@ -398,16 +398,19 @@ std::vector<Spec> specs_of_long_lists() {
   return specs;
 }
 
-// Of few rows so long that they are spread over a device without clusters.
+// Of few rows so long that they are spread over a device without clusters: with all filters, with
+// filters and temperatures that differ, and without filters.
 std::vector<Spec> specs_of_spread_rows() {
   std::vector<Spec> specs;
   for (Spec spec : capi_test::few_specs()) {
     if (spec.candidates || !spec.op().has("row_indices")) continue;
-    spec.num_cols = 40003;
-    spec.num_rows = 2;
+    spec.num_cols = 20003;
+    spec.num_rows = 8;
     spec.misalignment = 1;
     specs.push_back(spec);
-    spec.ragged = true;
+    spec.per_slot = true;
+    specs.push_back(spec);
+    spec.ragged = spec.filters_off = true;
     specs.push_back(spec);
   }
   return specs;
@@ -465,7 +468,7 @@ TEST_F(Workspace, SizeIsExact) {
 }
 
 TEST_F(Workspace, SizeIsExactWhereRowsAreSpread) {
-  expect_exact_sizes(specs_of_spread_rows(), 1, 2u * (1 << 15));
+  expect_exact_sizes(specs_of_spread_rows(), 1, 8u * (1 << 14));
 }
 
 TEST_F(Workspace, IsNeededForLongListsAlone) {
@@ -660,7 +663,7 @@ TEST_F(Recorded, FirstCallsOfAHandle) {
 }
 
 void expect_same_replayed(const std::vector<Spec> &specs, int device, std::size_t num_launches) {
-  const Sampler sampler = make_sampler(device_options(device, 4, specs[0].num_cols));
+  const Sampler sampler = make_sampler(device_options(device, 8, specs[0].num_cols));
   for (Spec spec : specs) {
     SCOPED_TRACE(describe(spec));
     DeviceCall call(spec, device);
