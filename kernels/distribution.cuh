@@ -97,8 +97,8 @@ SAMPLER_DEVICE uint32_t nth_largest_key(Context &ctx, uint32_t own, int wanted) 
   return key;
 }
 
-// The least of the threads' keys that at least `wanted` of them reach, but for its lowest bits; 0 if
-// fewer have a key.
+// The least of the threads' keys that at least `wanted` of them reach, but for its lowest bits; 0
+// if fewer have a key.
 template <class Context>
 SAMPLER_DEVICE uint32_t key_that_reach(Context &ctx, uint32_t own, int wanted) {
   if (wanted == 1) return uint32_t(ctx.block_max(own));
@@ -115,8 +115,8 @@ struct PartSummary {
 };
 
 // Reads the block's part. Each thread stands for the elements it read, with its largest: if n
-// threads' largest reach a value, n tokens do. Where the row has ids the place says nothing of them,
-// and the first token is known by its value alone.
+// threads' largest reach a value, n tokens do. Where the row has ids the place says nothing of
+// them, and the first token is known by its value alone.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL PartSummary load_part(Context &ctx, Row &row, int num_maxima) {
   const auto own = row.load();
@@ -356,9 +356,9 @@ SAMPLER_DEVICE uint64_t take_bins(Team<Context> &team, const FilledBins &bins) {
 // reaches top-p's share of the weight of all that is `seen`: one pass finds both, or the teams that
 // have filled the bins did. The result is what it reaches.
 template <class Context, class Row>
-SAMPLER_DEVICE uint64_t narrow_by_weight(Team<Context> &team, const Row &row,
-                                         const RowScale &scale, Rank seen, float share,
-                                         KeyRange *range, const FilledBins *filled) {
+SAMPLER_DEVICE uint64_t narrow_by_weight(Team<Context> &team, const Row &row, const RowScale &scale,
+                                         Rank seen, float share, KeyRange *range,
+                                         const FilledBins *filled) {
   const uint64_t total =
       filled ? take_bins(team, *filled) : fill_bins(team, row, scale, seen, *range);
   const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), total};
@@ -593,8 +593,7 @@ SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &ro
   if (!contract::any_filter_is_on(parameters)) {
     return unfiltered_distribution(team, row, summary, parameters.temperature);
   }
-  Distribution result =
-      filtered_distribution(team, row, summary, parameters, rules, list, filled);
+  Distribution result = filtered_distribution(team, row, summary, parameters, rules, list, filled);
   add_kept(team, row, &result, list);
   return result;
 }

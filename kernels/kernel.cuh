@@ -1,8 +1,8 @@
-// The body that every operation's kernel shares: a grid of teams, each with a run of rows.
+// The bodies of the kernels: what all operations share, a grid of teams, each with a run of rows;
+// and what spread rows have instead.
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "chain_speculative.cuh"
 #include "plan.h"
@@ -46,20 +46,23 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   const RowCache row_cache = {reinterpret_cast<char *>(&shared + 1), plan.row_cache_bytes};
   uint32_t *bitmap = plan.bitmaps ? plan.bitmaps + ctx.team() * kIdWords : nullptr;
   const int64_t num_rows = extent_of(request).num_rows;
-  if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
-    if (plan.spread.num_slices > 0) {
-      SpreadSample<Context> spread(team, request, row_cache, plan.spread);
-      ctx.team_sync();
-      spread.run();
-      return;
-    }
-  }
   typename OperationOf<Request, Context>::Type operation(team, request, row_cache, bitmap);
   // A block's shared memory may be reached only while it runs: from here on, and not after the
   // last barrier, which follows every access to a peer.
   ctx.team_sync();
   operation.run(num_rows * ctx.team() / ctx.num_teams(),
                 num_rows * (ctx.team() + 1) / ctx.num_teams());
+}
+
+// The same of rows that are spread, in each of the two launches.
+template <class Context>
+SAMPLER_DEVICE void run_spread(Context &ctx, const SampleRequest &request, const Plan &plan) {
+  TeamShared &shared = ctx.template shared<TeamShared>();
+  Team<Context> team(ctx, shared);
+  const RowCache row_cache = {reinterpret_cast<char *>(&shared + 1), plan.row_cache_bytes};
+  SpreadSample<Context> operation(team, request, row_cache, plan.spread);
+  ctx.team_sync();
+  operation.run();
 }
 
 }  // namespace sampler::kernels

@@ -21,10 +21,12 @@ cudaError_t launch_upload(const void *kernel, const Upload<kWords> &upload, cuda
 
 cudaError_t launch_one(const contract::AnyRequest &any, const Plan &plan, cudaStream_t stream) {
   const LaunchConfig config(plan.num_teams, plan.team_size, plan.shared_bytes(), stream);
+  const bool clustered = plan.team_size > 1;
+  const void *const kernel = plan.spread.num_slices > 0 ? spread_kernel_address(clustered)
+                                                        : operation_kernel_address(any, clustered);
   return any.visit([&](const auto &request) {
     void *arguments[] = {argument(request), argument(plan)};
-    return cudaLaunchKernelExC(config.get(), operation_kernel_address(any, plan.team_size > 1),
-                               arguments);
+    return cudaLaunchKernelExC(config.get(), kernel, arguments);
   });
 }
 

@@ -39,7 +39,10 @@ constexpr int64_t kMaxGrid = INT32_MAX;
 class Planner {
  public:
   Planner(const DeviceShape &device, const Extent &extent)
-      : device_(device), kernel_(device.kernels[int(extent.operation)]), extent_(extent) {}
+      : device_(device),
+        kernel_(device.kernels[int(extent.operation)]),
+        spread_(device.kernels[kSpreadKernels]),
+        extent_(extent) {}
 
   Plan plan() const {
     Plan plan;
@@ -47,7 +50,7 @@ class Planner {
     const int64_t num_slices = slices(plan.team_size);
     if (num_slices > 1) {
       plan.spread = spread(num_slices, plan.team_size);
-      plan.row_cache_bytes = row_cache_bytes(plan.team_size, true);
+      plan.row_cache_bytes = spread_cache_bytes(plan.team_size);
       plan.num_teams = extent_.num_rows * num_slices;
       return plan;
     }
@@ -58,15 +61,22 @@ class Planner {
 
  private:
   // All of the block's part of a row where there is room, or else the rings through which it
-  // passes, as rows that are spread do; and the part's group maxima, where there is room for them,
-  // too.
-  int row_cache_bytes(int team_size, bool streams = false) const {
+  // passes; and the part's group maxima, where there is room for them, too.
+  int row_cache_bytes(int team_size) const {
     const int64_t room = kernel_.most_dynamic_bytes() - int64_t(sizeof(TeamShared));
     const int64_t part = row_bytes_per_block(extent_, team_size);
     const int64_t maxima = maxima_bytes_per_block(extent_, team_size);
     const int64_t ring = ring_bytes(kBlockThreads);
-    const int64_t bytes = !streams && part > ring && part <= room ? part : ring;
+    const int64_t bytes = part > ring && part <= room ? part : ring;
     return int(bytes + maxima <= room ? bytes + maxima : bytes);
+  }
+
+  // The same of spread rows, which stream.
+  int spread_cache_bytes(int team_size) const {
+    const int64_t room = spread_.most_dynamic_bytes() - int64_t(sizeof(TeamShared));
+    const int64_t maxima = maxima_bytes_per_block(extent_, team_size);
+    const int64_t ring = ring_bytes(kBlockThreads);
+    return int(ring + maxima <= room ? ring + maxima : ring);
   }
 
   // Of a row, a team each, so that its blocks have a multiprocessor each; 1: it is not cut.
@@ -75,7 +85,7 @@ class Planner {
     const bool is_worth_it = tiles >= kLeastSpreadTiles &&
                              tiles_per_block(extent_, team_size) >= kLeastSpreadTilesOfBlock;
     if (!can_be_spread(extent_) || !is_worth_it || extent_.num_rows < 1) return 1;
-    const int64_t teams = kernel_.shares[KernelShape::kNumShares - 1].teams_of(team_size);
+    const int64_t teams = spread_.shares[KernelShape::kNumShares - 1].teams_of(team_size);
     const int64_t at_once = std::min<int64_t>(teams, device_.num_multiprocessors / team_size);
     return std::min(at_once / extent_.num_rows, most_slices(tiles) / team_size);
   }
@@ -137,6 +147,7 @@ class Planner {
 
   const DeviceShape &device_;
   const KernelShape &kernel_;
+  const KernelShape &spread_;
   const Extent &extent_;
 };
 

@@ -1,9 +1,10 @@
-// Few long rows, spread over the device: each is cut into slices, a team each, and has two launches.
+// Few long rows, spread over the device: each is cut into slices, a team each, and has two
+// launches.
 //
-// The first reads the row from device memory: what a block finds in its slice, and the groups'
-// maxima, go to the workspace. In the second every team knows the row's largest value, and has the
-// row in L2. What is a pass over all of the row whatever it holds is done a slice by each team, and
-// the team that hands over last goes on. What skips most of the row one team does from the start.
+// The first reads the row from device memory. What a block finds in its slice, and the groups'
+// maxima, go to the workspace. In the second every team knows the row's largest value, and the row
+// is in L2. A pass that weighs all of the row is done a slice by each team, and the team that hands
+// over last goes on. What skips most of the row one team does from the start.
 #pragma once
 
 #include <cstdint>
@@ -119,8 +120,7 @@ class SpreadSample : private SampleTeam<Context> {
     result.group_max = 0;
     const int of_slice = maxima_of_slice(stored.count);
     if (of_slice > 0) {
-      const int wanted =
-          (wanted_group_maxima(parameters_, stored.count) + of_slice - 1) / of_slice;
+      const int wanted = (wanted_group_maxima(parameters_, stored.count) + of_slice - 1) / of_slice;
       if (wanted <= Context::kThreads) {
         result.group_max = contract::rank_of_key(key_that_reach(ctx, reached, wanted));
       }
@@ -132,9 +132,7 @@ class SpreadSample : private SampleTeam<Context> {
   }
 
   SAMPLER_DEVICE bool is_greedy() const { return contract::is_greedy(parameters_.temperature); }
-  SAMPLER_DEVICE bool is_gumbel() const {
-    return request_.draw_method == SAMPLER_DRAW_GUMBEL;
-  }
+  SAMPLER_DEVICE bool is_gumbel() const { return request_.draw_method == SAMPLER_DRAW_GUMBEL; }
 
   // What slices add up: the whole row's weight for logprobs;
   SAMPLER_DEVICE bool weighs_raw() const { return this->has_raw_logprobs(); }
@@ -149,9 +147,7 @@ class SpreadSample : private SampleTeam<Context> {
            (!contract::top_k_is_on(parameters_.top_k) ||
             request_.parameters.rules.order == SAMPLER_FILTERS_JOINT);
   }
-  SAMPLER_DEVICE bool has_slices() const {
-    return weighs_raw() || weighs_kept() || weighs_bins();
-  }
+  SAMPLER_DEVICE bool has_slices() const { return weighs_raw() || weighs_kept() || weighs_bins(); }
 
   SAMPLER_DEVICE_CALL void weigh_slice(const StoredRow &stored, const RowSummary &summary,
                                        Distribution *distribution) {
@@ -185,9 +181,8 @@ class SpreadSample : private SampleTeam<Context> {
     sums->kept_count = ctx.block_sum(own.count);
     sums->kept_weight = sum_of_warps(own.weight);
     if (!is_gumbel()) {
-      for_each_tile_sum(row, [&](uint64_t *of_block, uint64_t *of_row) {
-        ctx.publish(of_row, *of_block);
-      });
+      for_each_tile_sum(
+          row, [&](uint64_t *of_block, uint64_t *of_row) { ctx.publish(of_row, *of_block); });
       return;
     }
     const Best best = best_of_row(ctx, row, distribution, this->random_stream());
@@ -230,7 +225,8 @@ class SpreadSample : private SampleTeam<Context> {
     }
   }
 
-  // Whether all of the row's teams have handed over, this one as the last. Nobody waits for another.
+  // Whether all of the row's teams have handed over, this one as the last. Nobody waits for
+  // another.
   SAMPLER_DEVICE bool hand_over() {
     Context &ctx = team_.ctx;
     ctx.fence();
@@ -247,7 +243,11 @@ class SpreadSample : private SampleTeam<Context> {
                                   Distribution *distribution) {
     Context &ctx = team_.ctx;
     Row row(ctx, stored, row_cache_);
-    row.take_maxima(memory_.maxima);
+    if (is_greedy() || weighs_kept()) {  // no pass to come
+      row.keep_maxima_in(memory_.maxima);
+    } else {
+      row.take_maxima(memory_.maxima);
+    }
     SliceSums sums = {};
     if (has_slices()) sums = all_sums();
     this->raw_weight_ = sums.raw_weight;
@@ -255,9 +255,8 @@ class SpreadSample : private SampleTeam<Context> {
       const FilledBins bins = {memory_.head->bin_counts, memory_.head->bin_measures,
                                sums.binned_weight};
       ListState list;
-      *distribution =
-          make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list,
-                            weighs_bins() ? &bins : nullptr);
+      *distribution = make_distribution(team_, row, summary, parameters_, request_.parameters.rules,
+                                        &list, weighs_bins() ? &bins : nullptr);
       this->write_tokens(row, summary, *distribution, list);
       return;
     }

@@ -14,20 +14,20 @@ constexpr int kSpreadAlignment = 128;  // a line of L2: what different launches 
 
 // What a block of the first launch finds in its slice.
 struct SliceSummary {
-  uint64_t first;  // Rank of its first token
-  uint32_t reached;
+  uint64_t first;               // rank of its first token
+  uint32_t reached;             // key that so many of its tokens reach as were wanted; 0: not known
   uint32_t lowest_upside_down;  // key of its lowest value
   uint32_t has_bad_value;
 };
 
-// What a block of the second launch finds in its part of a slice.
+// What a block of the second launch finds in its part of a slice, of what the row needs.
 struct SliceSums {
-  uint64_t raw_weight;
-  uint64_t kept_count;
+  uint64_t raw_weight;  // at temperature 1
+  uint64_t kept_count;  // of what the cut keeps
   uint64_t kept_weight;
-  uint64_t best_rank;  // of Gumbel's scores
-  uint64_t best_value;
-  uint64_t binned_weight;
+  uint64_t best_rank;      // of Gumbel's scores
+  uint64_t best_value;     // the value of the token with it
+  uint64_t binned_weight;  // of all that top-p sees
 };
 
 struct alignas(kSpreadAlignment) SpreadHead {
@@ -54,7 +54,9 @@ struct Spread {
   bool is_loading = false;  // the launch is the first
   char *memory = nullptr;   // row_bytes() a row, aligned
 
-  SAMPLER_HD size_t row_bytes() const { return offset_of_maxima() + lines(num_tiles * kMaximaBytes); }
+  SAMPLER_HD size_t row_bytes() const {
+    return offset_of_maxima() + lines(num_tiles * kMaximaBytes);
+  }
 
   SAMPLER_HD SpreadRow row(int64_t index) const {
     char *begin = memory + size_t(index) * row_bytes();

@@ -92,6 +92,14 @@ struct alignas(kernels::kSpreadAlignment) Line {
   Line() { std::memset(bytes, 0xA5, sizeof bytes); }
 };
 
+template <class Context, class Request>
+void run_kernel(Context &ctx, const Request &request, const kernels::Plan &plan) {
+  if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
+    if (plan.spread.num_slices > 0) return kernels::run_spread(ctx, request, plan);
+  }
+  kernels::run_operation(ctx, request, plan);
+}
+
 template <class Request>
 Outputs run_device_code(const Problem &problem, Request request, Launch launch,
                         const simt::Options &options) {
@@ -112,7 +120,7 @@ Outputs run_device_code(const Problem &problem, Request request, Launch launch,
     const auto run_plan = [&](const kernels::Plan &plan) {
       simt::launch<decltype(threads)::value>(
           plan.num_teams, plan.team_size, plan.shared_bytes(), launch.seed,
-          [&](auto &ctx) { kernels::run_operation(ctx, request, plan); }, options);
+          [&](auto &ctx) { run_kernel(ctx, request, plan); }, options);
     };
     if (spread.num_slices > 0) run_plan(loading_plan(launch));
     run_plan(launch.plan);

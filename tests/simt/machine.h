@@ -246,7 +246,8 @@ class Publications {
   }
 
   void arrive() {
-    for (const Store &store : stores_) std::memcpy(store.to, store.value.data(), store.value.size());
+    for (const Store &store : stores_)
+      std::memcpy(store.to, store.value.data(), store.value.size());
     stores_.clear();
   }
 

@@ -380,6 +380,10 @@ TEST_P(StaticSharedMemory, HasRoomInEachPlan) {
         runtime::kernel_at(address).static_shared_bytes = bytes;
       }
     });
+    for (const bool clustered : {false, true}) {
+      const void *const address = sampler::kernels::spread_kernel_address(clustered);
+      runtime::kernel_at(address).static_shared_bytes = bytes;
+    }
   };
   const int before = runtime::kernel_at(sampler::kernels::operation_kernel_address(
                                             contract::SampleRequest(), true))
@@ -388,10 +392,12 @@ TEST_P(StaticSharedMemory, HasRoomInEachPlan) {
     set_static_bytes(bytes);
     Opened opened(GetParam().device);
     for (int64_t num_cols = 20000; num_cols < 1 << 20; num_cols += num_cols / 16) {
-      for_each_request({1024, num_cols}, [&](const char *, const auto &request) {
-        SCOPED_TRACE(num_cols);
-        EXPECT_GT(opened.launch_of(request).num_teams, 0);
-      });
+      for (const int64_t num_rows : {1, 1024}) {
+        for_each_request({num_rows, num_cols}, [&](const char *, const auto &request) {
+          SCOPED_TRACE(num_cols);
+          EXPECT_GT(opened.launch_of(request).num_teams, 0);
+        });
+      }
     }
   }
   set_static_bytes(before);
