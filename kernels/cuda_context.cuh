@@ -173,6 +173,15 @@ class CudaContext {
                  : "memory");
   }
 
+  template <class T>
+  __device__ void publish(T *address, const T &value) const {
+    *address = value;
+  }
+
+  __device__ void fence() const {
+    __threadfence();
+  }
+
   // In two words: for one of 64 bits there is no instruction.
   __device__ void add_to_shared(uint64_t *address, uint64_t value) const {
     const uint32_t to = uint32_t(__cvta_generic_to_shared(address));

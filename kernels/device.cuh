@@ -26,6 +26,9 @@
 //   add_to_shared(u32 *, u32), add_to_shared(u64 *, u64)
 //                                     the same in the block's own shared memory, without the old
 //                                     value
+//   publish(T *, T)                   a store to global memory that other teams read, after fence()
+//   fence()                           orders the thread's accesses to global memory, and those
+//                                     before the team's last barrier, for all of the device
 //   load_vector<T>(const T *)         an aligned load of a 8- or 16-byte struct
 //   load_shared<T>(const T *)         the same from the block's own shared memory
 //   store_vector<T>(T *, T)           and the store

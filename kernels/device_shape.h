@@ -7,6 +7,10 @@ namespace sampler::kernels {
 enum class Operation { kSample, kRows, kSelect, kChain, kResidual, kNumOperations };
 constexpr int kNumOperations = int(Operation::kNumOperations);
 
+// The kernels of spread rows follow those of the operations.
+constexpr int kSpreadKernels = kNumOperations;
+constexpr int kNumKernelShapes = kNumOperations + 1;
+
 // Teams have 1, 2, 4, 8 or 16 blocks. Clusters of more than 8 are not portable: a device may have
 // none.
 constexpr int kNumTeamSizes = 5;
@@ -25,7 +29,7 @@ struct Share {
   int teams_of(int team_size) const { return teams_at_once[index_of_team_size(team_size)]; }
 };
 
-// The kernels of one operation.
+// The kernels of one operation, or of rows that are spread.
 struct KernelShape {
   static constexpr int kNumShares = 2;
   // The smaller first: of one of two blocks, then of one that has a multiprocessor for itself.
@@ -42,7 +46,7 @@ struct KernelShape {
 
 struct DeviceShape {
   int num_multiprocessors = 0;
-  KernelShape kernels[kNumOperations];
+  KernelShape kernels[kNumKernelShapes];
 };
 
 }  // namespace sampler::kernels

@@ -97,34 +97,58 @@ SAMPLER_DEVICE uint32_t nth_largest_key(Context &ctx, uint32_t own, int wanted) 
   return key;
 }
 
-// Reads the row: checks it, finds its first token, and a rank that at least `num_maxima` tokens
-// reach (0: not wanted). For that each thread stands for the elements it read, with its largest: if
-// n threads' largest reach a value, n tokens do.
+// The least of the threads' keys that at least `wanted` of them reach, but for its lowest bits; 0
+// if fewer have a key.
+template <class Context>
+SAMPLER_DEVICE uint32_t key_that_reach(Context &ctx, uint32_t own, int wanted) {
+  if (wanted == 1) return uint32_t(ctx.block_max(own));
+  const uint32_t reached = nth_largest_key(ctx, own, wanted);
+  return ~uint32_t(ctx.block_max(own >= reached ? ~own : 0));
+}
+
+// What a block finds in its part of a row.
+struct PartSummary {
+  Rank first;
+  uint32_t reached;  // key that at least so many of its tokens reach as were wanted; 0: not known
+  uint32_t lowest_upside_down;  // key of the lowest value
+  uint32_t num_bad_values;      // of threads that have any
+};
+
+// Reads the block's part. Each thread stands for the elements it read, with its largest: if n
+// threads' largest reach a value, n tokens do. Where the row has ids the place says nothing of
+// them, and the first token is known by its value alone.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_maxima,
-                                        uint32_t *bitmap,
-                                        contract::Use use = contract::Use::kDraw) {
-  Context &ctx = team.ctx;
+SAMPLER_DEVICE_CALL PartSummary load_part(Context &ctx, Row &row, int num_maxima) {
   const auto own = row.load();
   const bool has_bad_value =
       contract::is_nan(own.max) || (row.kind() == SAMPLER_PROBABILITIES && own.min < 0.0f);
   const uint32_t own_key = contract::value_key(own.max);
 
-  const int per_block = (num_maxima + ctx.team_size() - 1) / ctx.team_size();
-  uint32_t group_max = 0;
-  if (num_maxima > 0 && per_block <= Context::kThreads / 2) {
-    const uint32_t reached = nth_largest_key(ctx, own_key, per_block);
-    group_max = ~uint32_t(ctx.block_max(own_key >= reached ? ~own_key : 0));
+  PartSummary result;
+  result.reached = 0;
+  if (num_maxima > 0 && num_maxima <= Context::kThreads / 2) {
+    result.reached = key_that_reach(ctx, own_key, num_maxima);
   }
-  // Of a row with ids the place says nothing of the id.
-  const bool is_listed = row.source().ids != nullptr;
   Rank first = contract::rank_of_key(own_key);
-  if (!is_listed && own_key == uint32_t(ctx.block_max(own_key))) {
+  if (!row.source().ids && own_key == uint32_t(ctx.block_max(own_key))) {
     first = contract::rank_of(own.max, uint32_t(row.index_of_value(own.max_tile, own.max)));
   }
-  const uint64_t values[] = {ctx.block_max(first), uint64_t(~group_max),
-                             ctx.block_count(has_bad_value),
-                             ctx.block_max(uint32_t(~contract::value_key(own.min)))};
+  result.first = ctx.block_max(first);
+  result.num_bad_values = ctx.block_count(has_bad_value);
+  result.lowest_upside_down = uint32_t(ctx.block_max(uint32_t(~contract::value_key(own.min))));
+  return result;
+}
+
+// Reads the row: checks it, finds its first token, and a rank that at least `num_maxima` tokens
+// reach (0: not wanted).
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_maxima,
+                                        uint32_t *bitmap,
+                                        contract::Use use = contract::Use::kDraw) {
+  const int num_blocks = team.ctx.team_size();
+  const PartSummary part = load_part(team.ctx, row, (num_maxima + num_blocks - 1) / num_blocks);
+  const uint64_t values[] = {part.first, uint64_t(~part.reached), part.num_bad_values,
+                             part.lowest_upside_down};
   const Exchanged all = team.exchange(values);
 
   RowSummary result;
@@ -132,6 +156,7 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_m
   result.group_max = contract::rank_of_key(~uint32_t(all.max(1)));
   result.lowest = contract::rank_of_key(~uint32_t(all.max(3)));
   const bool any_bad_value = all.sum(2) != 0;
+  const bool is_listed = row.source().ids != nullptr;
   if (is_listed && has_bad_ids(team, row, bitmap)) {
     result.status = SAMPLER_ROW_INVALID_CANDIDATE;
   } else if (any_bad_value) {
@@ -271,20 +296,23 @@ SAMPLER_DEVICE uint64_t weight_of_row(Team<Context> &team, const Row &row, const
   return team.sum(team.ctx.lane() == 0 ? weight : 0);
 }
 
-// Narrows a range of ranks to the bin in which the running weight, from the highest rank down,
-// reaches top-p's share of the weight of all that is `seen`: one pass finds both. The result is
-// what it reaches.
+template <class Row>
+SAMPLER_DEVICE WeightBins bins_of_weights(const Row &row, const KeyRange &range) {
+  return WeightBins::of(range, RankOrder::unused_bits(row), row.kind() == SAMPLER_LOGITS);
+}
+
+// Puts the block's tokens of a range of ranks into its bins, by what they weigh. The result is what
+// this thread's of all that is `seen` weigh.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &row,
-                                              const RowScale &row_scale, Rank seen, float share,
-                                              KeyRange *range) {
+SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
+                                       const RowScale &row_scale, Rank seen,
+                                       const KeyRange &range) {
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
   const RowScale scale = row_scale;
   const Cut cut = Cut::of(row, seen);
-  const float low = contract::value_of_rank(range->low);
-  const WeightBins bins =
-      WeightBins::of(*range, RankOrder::unused_bits(row), row.kind() == SAMPLER_LOGITS);
+  const float low = contract::value_of_rank(range.low);
+  const WeightBins bins = bins_of_weights(row, range);
   const int first_tile = row.tiles().begin;
   clear_bins(ctx, shared);
   uint64_t total = 0;
@@ -304,9 +332,38 @@ SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &ro
     total += own.of(kRun);
   });
   add_held<Weight>(ctx, shared, held);
+  return total;
+}
+
+// A row's bins in the workspace, which several teams have filled, and what all that is seen weighs.
+struct FilledBins {
+  const uint32_t *counts;
+  const uint64_t *measures;
+  uint64_t total;
+};
+
+// Gives them to the team, the leader all of them.
+template <class Context>
+SAMPLER_DEVICE uint64_t take_bins(Team<Context> &team, const FilledBins &bins) {
+  for (int i = team.ctx.thread(); i < kBins; i += Context::kThreads) {
+    team.shared.bin_counts[i] = team.is_leader() ? bins.counts[i] : 0;
+    team.shared.bin_measures[i] = team.is_leader() ? bins.measures[i] : 0;
+  }
+  return team.is_first_thread() ? bins.total : 0;
+}
+
+// Narrows a range of ranks to the bin in which the running weight, from the highest rank down,
+// reaches top-p's share of the weight of all that is `seen`: one pass finds both, or the teams that
+// have filled the bins did. The result is what it reaches.
+template <class Context, class Row>
+SAMPLER_DEVICE uint64_t narrow_by_weight(Team<Context> &team, const Row &row, const RowScale &scale,
+                                         Rank seen, float share, KeyRange *range,
+                                         const FilledBins *filled) {
+  const uint64_t total =
+      filled ? take_bins(team, *filled) : fill_bins(team, row, scale, seen, *range);
   const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), total};
   const FoundBin found = find_bin(team, false, {true, share, 0}, keys, range);
-  found.narrow(ctx, bins, range);
+  found.narrow(team.ctx, bins_of_weights(row, *range), range);
   return found.target;
 }
 
@@ -314,9 +371,11 @@ SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &ro
 template <class Context, class Row>
 class TeamFilters {
  public:
+  // `filled`: the bins of the row's first top-p, if they are there.
   SAMPLER_DEVICE TeamFilters(Team<Context> &team, const Row &row, const RowSummary &summary,
-                             const RowScale &scale, ListState *list)
-      : team_(team), row_(row), summary_(summary), scale_(scale), list_(*list) {}
+                             const RowScale &scale, ListState *list,
+                             const FilledBins *filled = nullptr)
+      : team_(team), row_(row), summary_(summary), scale_(scale), list_(*list), filled_(filled) {}
 
   SAMPLER_DEVICE Rank everything() const { return contract::lowest_cut(row_.kind()); }
   SAMPLER_DEVICE Rank shorter(Rank a, Rank b) const { return a > b ? a : b; }
@@ -343,17 +402,21 @@ class TeamFilters {
       search.target = Target{true, p, 0}.of(listed_weight(seen, weight));
       return with_ties(find(search, weight), ties, seen);
     }
-    // The first token is seen. All tokens lighter than this together weigh no more than the filter
-    // may cut off.
-    const uint64_t least = contract::weight(scale, scale_max());
-    const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
-    search.low = lowest_rank(seen, light);
-    if (search.low < summary_.lowest) search.low = summary_.lowest;
-    KeyRange range = {search.low, search.high, 0, row_.count(), 0};
-    search.target = narrow_by_weight(team_, row_, scale, seen, p, &range);
+    KeyRange range = range_of_top_p(p, seen);
+    search.low = range.low;
+    search.target = narrow_by_weight(team_, row_, scale, seen, p, &range, filled_);
     const Selected selected = select_key_in<RankOrder>(team_, row_, search, range, true, weight);
     list_ = {selected.listed, selected.floor};
     return with_ties(selected.key, ties, seen);
+  }
+
+  // The ranks that top-p may cut at. The first token is seen. All tokens lighter than the range's
+  // together weigh no more than the filter may cut off.
+  SAMPLER_DEVICE_CALL KeyRange range_of_top_p(float p, Rank seen) {
+    const uint64_t least = contract::weight(scale_, scale_max());
+    const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
+    const Rank low = lowest_rank(seen, light);
+    return {low < summary_.lowest ? summary_.lowest : low, summary_.first, 0, row_.count(), 0};
   }
 
   SAMPLER_DEVICE_CALL Rank min_p(float p, Rank seen) {
@@ -427,6 +490,7 @@ class TeamFilters {
   const RowSummary &summary_;
   RowScale scale_;
   ListState &list_;
+  const FilledBins *filled_;
 };
 
 // How many group maxima are to reach group_max: as many as the first filter keeps tokens.
@@ -480,12 +544,40 @@ SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const R
   return result;
 }
 
+// The scale at which filters weigh a row's tokens.
+template <class Row>
+SAMPLER_DEVICE RowScale filter_scale(const Row &row, const RowSummary &summary,
+                                     const RowParameters &parameters, const FilterRules &rules) {
+  const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
+  return contract::row_scale(row.kind(), contract::value_of_rank(summary.first),
+                             at_1 ? 1.0f : parameters.temperature);
+}
+
+// The cut of the filters and the scale; what is kept has not been added up. On return the list
+// covers the kept tokens or is not of them.
+template <class Context, class Row>
+SAMPLER_DEVICE Distribution filtered_distribution(Team<Context> &team, const Row &row,
+                                                  const RowSummary &summary,
+                                                  const RowParameters &parameters,
+                                                  const FilterRules &rules, ListState *list,
+                                                  const FilledBins *filled = nullptr) {
+  TeamFilters<Context, Row> filters(team, row, summary,
+                                    filter_scale(row, summary, parameters, rules), list, filled);
+  Distribution result;
+  result.cut = contract::filtered_prefix(filters, parameters, rules);
+  result.greedy = false;
+  result.scale = contract::row_scale(row.kind(), contract::value_of_rank(summary.first),
+                                     parameters.temperature);
+  return result;
+}
+
 // The row and the parameters are good. On return the list covers the kept tokens or is void.
 template <class Context, class Row>
 SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &row,
                                               const RowSummary &summary,
                                               const RowParameters &parameters,
-                                              const FilterRules &rules, ListState *list) {
+                                              const FilterRules &rules, ListState *list,
+                                              const FilledBins *filled = nullptr) {
   if (contract::is_greedy(parameters.temperature)) {
     const float max = contract::value_of_rank(summary.first);
     Distribution result;
@@ -501,15 +593,7 @@ SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &ro
   if (!contract::any_filter_is_on(parameters)) {
     return unfiltered_distribution(team, row, summary, parameters.temperature);
   }
-  const float max = contract::value_of_rank(summary.first);
-  const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
-  const float filtered_at = at_1 ? 1.0f : parameters.temperature;
-  const RowScale scale = contract::row_scale(row.kind(), max, filtered_at);
-  TeamFilters<Context, Row> filters(team, row, summary, scale, list);
-  Distribution result;
-  result.cut = contract::filtered_prefix(filters, parameters, rules);
-  result.greedy = false;
-  result.scale = contract::row_scale(row.kind(), max, parameters.temperature);
+  Distribution result = filtered_distribution(team, row, summary, parameters, rules, list, filled);
   add_kept(team, row, &result, list);
   return result;
 }

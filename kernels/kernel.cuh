@@ -1,4 +1,5 @@
-// The body that every operation's kernel shares: a grid of teams, each with a run of rows.
+// The bodies of the kernels: what all operations share, a grid of teams, each with a run of rows;
+// and what spread rows have instead.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include "row.cuh"
 #include "rows.cuh"
 #include "sample.cuh"
+#include "spread.cuh"
 #include "team.cuh"
 #include "top_k_select.cuh"
 
@@ -50,6 +52,17 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   ctx.team_sync();
   operation.run(num_rows * ctx.team() / ctx.num_teams(),
                 num_rows * (ctx.team() + 1) / ctx.num_teams());
+}
+
+// The same of rows that are spread, in each of the two launches.
+template <class Context>
+SAMPLER_DEVICE void run_spread(Context &ctx, const SampleRequest &request, const Plan &plan) {
+  TeamShared &shared = ctx.template shared<TeamShared>();
+  Team<Context> team(ctx, shared);
+  const RowCache row_cache = {reinterpret_cast<char *>(&shared + 1), plan.row_cache_bytes};
+  SpreadSample<Context> operation(team, request, row_cache, plan.spread);
+  ctx.team_sync();
+  operation.run();
 }
 
 }  // namespace sampler::kernels

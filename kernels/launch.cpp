@@ -19,6 +19,17 @@ cudaError_t launch_upload(const void *kernel, const Upload<kWords> &upload, cuda
   return cudaLaunchKernelExC(config.get(), kernel, arguments);
 }
 
+cudaError_t launch_one(const contract::AnyRequest &any, const Plan &plan, cudaStream_t stream) {
+  const LaunchConfig config(plan.num_teams, plan.team_size, plan.shared_bytes(), stream);
+  const bool clustered = plan.team_size > 1;
+  const void *const kernel = plan.spread.num_slices > 0 ? spread_kernel_address(clustered)
+                                                        : operation_kernel_address(any, clustered);
+  return any.visit([&](const auto &request) {
+    void *arguments[] = {argument(request), argument(plan)};
+    return cudaLaunchKernelExC(config.get(), kernel, arguments);
+  });
+}
+
 }  // namespace
 
 LaunchConfig::LaunchConfig(int64_t num_teams, int team_size, size_t dynamic_bytes,
@@ -45,12 +56,11 @@ cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
 }
 
 cudaError_t launch(const contract::AnyRequest &any, const Plan &plan, cudaStream_t stream) {
-  const LaunchConfig config(plan.num_teams, plan.team_size, plan.shared_bytes(), stream);
-  return any.visit([&](const auto &request) {
-    void *arguments[] = {argument(request), argument(plan)};
-    return cudaLaunchKernelExC(config.get(), operation_kernel_address(any, plan.team_size > 1),
-                               arguments);
-  });
+  if (plan.spread.num_slices > 0) {
+    const cudaError_t error = launch_one(any, loading_plan(plan), stream);
+    if (error != cudaSuccess) return error;
+  }
+  return launch_one(any, plan, stream);
 }
 
 }  // namespace sampler::kernels

@@ -43,6 +43,19 @@ __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<Request>)
   run_operation(ctx, request, plan);
 }
 
+// Each block has a multiprocessor for itself, so one has all registers.
+template <bool kIsClustered>
+__global__ void __launch_bounds__(kBlockThreads, 1)
+    spread_kernel(const __grid_constant__ contract::SampleRequest request,
+                  const __grid_constant__ Plan plan) {
+  if constexpr (kIsClustered && !kHasClusters) return;
+  using Context = CudaContext<kBlockThreads, kIsClustered>;
+  extern __shared__ __align__(16) char dynamic_shared[];
+  __shared__ typename Context::Scratch scratch;
+  Context ctx(scratch, dynamic_shared);
+  run_spread(ctx, request, plan);
+}
+
 template <int kWords>
 __global__ void __launch_bounds__(kBlockThreads)
     upload_kernel(const __grid_constant__ Upload<kWords> upload) {
@@ -60,6 +73,11 @@ const void *operation_kernel_address(const contract::AnyRequest &any, bool clust
     return clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
                      : reinterpret_cast<const void *>(&operation_kernel<false, Request>);
   });
+}
+
+const void *spread_kernel_address(bool clustered) {
+  return clustered ? reinterpret_cast<const void *>(&spread_kernel<true>)
+                   : reinterpret_cast<const void *>(&spread_kernel<false>);
 }
 
 const void *upload_kernel_address() {

@@ -14,6 +14,9 @@ namespace sampler::kernels {
 // Of the request's operation; its contents do not matter. Takes the request and a Plan.
 const void *operation_kernel_address(const contract::AnyRequest &request, bool clustered);
 
+// Of spread rows. Takes a SampleRequest and a Plan.
+const void *spread_kernel_address(bool clustered);
+
 // Take an Upload of kUploadWords or kSmallUploadWords.
 const void *upload_kernel_address();
 const void *small_upload_kernel_address();
@@ -34,7 +37,7 @@ class LaunchConfig {
   cudaLaunchAttribute cluster_ = {};
 };
 
-// Enqueues the operation.
+// Enqueues the operation: one launch, or of rows that are spread two.
 cudaError_t launch(const contract::AnyRequest &request, const Plan &plan, cudaStream_t stream);
 
 // Enqueues the writing of words to device memory. What follows them is not looked at.

@@ -25,6 +25,13 @@ constexpr int64_t kRounds = 8;
 constexpr int64_t kLeastSharing = 8;
 constexpr int64_t kMostSharingRounds = 4;
 
+// Tiles of a block that are worth a multiprocessor of its own, of a row that is spread: one for a
+// warp and, where they do not come out even, two.
+constexpr int64_t kLeastSlice = 2;
+// A second launch is not worth its while for rows of fewer tiles, nor where every warp has one.
+constexpr int64_t kLeastSpreadTiles = 4 * kWarps;
+constexpr int64_t kLeastSpreadTilesOfBlock = 2 * kWarps;
+
 // Blocks of a grid.
 constexpr int64_t kMaxGrid = INT32_MAX;
 
@@ -32,11 +39,21 @@ constexpr int64_t kMaxGrid = INT32_MAX;
 class Planner {
  public:
   Planner(const DeviceShape &device, const Extent &extent)
-      : device_(device), kernel_(device.kernels[int(extent.operation)]), extent_(extent) {}
+      : device_(device),
+        kernel_(device.kernels[int(extent.operation)]),
+        spread_(device.kernels[kSpreadKernels]),
+        extent_(extent) {}
 
   Plan plan() const {
     Plan plan;
     plan.team_size = team_size();
+    const int64_t num_slices = slices(plan.team_size);
+    if (num_slices > 1) {
+      plan.spread = spread(num_slices, plan.team_size);
+      plan.row_cache_bytes = spread_cache_bytes(plan.team_size);
+      plan.num_teams = extent_.num_rows * num_slices;
+      return plan;
+    }
     plan.row_cache_bytes = row_cache_bytes(plan.team_size);
     plan.num_teams = std::clamp<int64_t>(num_teams(plan.team_size), 1, kMaxGrid / plan.team_size);
     return plan;
@@ -52,6 +69,39 @@ class Planner {
     const int64_t ring = ring_bytes(kBlockThreads);
     const int64_t bytes = part > ring && part <= room ? part : ring;
     return int(bytes + maxima <= room ? bytes + maxima : bytes);
+  }
+
+  // The same of spread rows, which stream.
+  int spread_cache_bytes(int team_size) const {
+    const int64_t room = spread_.most_dynamic_bytes() - int64_t(sizeof(TeamShared));
+    const int64_t maxima = maxima_bytes_per_block(extent_, team_size);
+    const int64_t ring = ring_bytes(kBlockThreads);
+    return int(ring + maxima <= room ? ring + maxima : ring);
+  }
+
+  // Of a row, a team each, so that its blocks have a multiprocessor each; 1: it is not cut.
+  int64_t slices(int team_size) const {
+    const int64_t tiles = tiles_of_row(extent_.num_cols);
+    const bool is_worth_it = tiles >= kLeastSpreadTiles &&
+                             tiles_per_block(extent_, team_size) >= kLeastSpreadTilesOfBlock;
+    if (!can_be_spread(extent_) || !is_worth_it || extent_.num_rows < 1) return 1;
+    const int64_t teams = spread_.shares[KernelShape::kNumShares - 1].teams_of(team_size);
+    const int64_t at_once = std::min<int64_t>(teams, device_.num_multiprocessors / team_size);
+    return std::min(at_once / extent_.num_rows, most_slices(tiles) / team_size);
+  }
+
+  // Blocks that have kLeastSlice tiles, but for those that come out one short.
+  static int64_t most_slices(int64_t tiles) { return (tiles - 1) / (kLeastSlice - 1); }
+
+  Spread spread(int64_t num_slices, int team_size) const {
+    const int64_t tiles = tiles_of_row(extent_.num_cols);
+    Spread result;
+    result.num_slices = int(num_slices);
+    result.num_blocks = int(num_slices) * team_size;
+    result.num_load_slices =
+        int(std::min(device_.num_multiprocessors / extent_.num_rows, most_slices(tiles)));
+    result.num_tiles = int(tiles);
+    return result;
   }
 
   int64_t teams_at_once(int team_size) const {
@@ -97,6 +147,7 @@ class Planner {
 
   const DeviceShape &device_;
   const KernelShape &kernel_;
+  const KernelShape &spread_;
   const Extent &extent_;
 };
 
@@ -114,6 +165,27 @@ void divide_shared_memory(const SharedMemory &memory, int static_bytes, KernelSh
 
 Plan make_plan(const DeviceShape &device, const Extent &extent) {
   return Planner(device, extent).plan();
+}
+
+Plan loading_plan(const Plan &plan) {
+  Plan loading = plan;
+  loading.team_size = 1;
+  loading.num_teams = plan.num_teams / plan.spread.num_slices * plan.spread.num_load_slices;
+  loading.row_cache_bytes = ring_bytes(kBlockThreads);
+  loading.spread.is_loading = true;
+  return loading;
+}
+
+size_t largest_spread_bytes(const DeviceShape &device, int64_t max_rows, int64_t max_cols) {
+  if (tiles_of_row(max_cols) < kLeastSpreadTiles) return 0;
+  size_t most = 0;
+  for (int64_t rows = 1; rows <= max_rows && 2 * rows <= device.num_multiprocessors; ++rows) {
+    Spread spread;
+    spread.num_load_slices = spread.num_blocks = int(device.num_multiprocessors / rows);
+    spread.num_tiles = int(tiles_of_row(max_cols));
+    most = std::max(most, size_t(rows) * spread.row_bytes());
+  }
+  return most;
 }
 
 }  // namespace sampler::kernels

@@ -8,6 +8,7 @@
 #include "contract/elements.h"
 #include "contract/request.h"
 #include "device_shape.h"
+#include "spread.h"
 #include "team.cuh"
 
 namespace sampler::kernels {
@@ -20,7 +21,6 @@ constexpr int kCopiesInFlight = 1;  // tiles of a warp that are on their way whi
 // Tiles of a warp that a row which does not stay in shared memory passes through: those on their
 // way and the one in use.
 constexpr int kRingTiles = kCopiesInFlight + 1;
-constexpr int kMaximaBytes = 32 * int(sizeof(float));  // for the largest of a tile's groups
 
 SAMPLER_HD constexpr int ring_bytes(int num_threads) {
   return num_threads / 32 * kRingTiles * kTile * int(sizeof(float));
@@ -35,6 +35,7 @@ struct Plan {
   int64_t num_teams = 1;
   int row_cache_bytes = 0;      // of a block's shared memory, for its part of a row
   uint32_t *bitmaps = nullptr;  // kIdWords words a team, for long candidate lists; else null
+  Spread spread;                // of few long rows, which have two launches; this is the second
 
   SAMPLER_HD size_t shared_bytes() const { return sizeof(TeamShared) + size_t(row_cache_bytes); }
 };
@@ -88,9 +89,11 @@ SAMPLER_HD inline Extent extent_of(const contract::ResidualRequest &request) {
 }
 
 // A block's tiles of a row, and the bytes of its part of one and of its group maxima.
+inline int64_t tiles_of_row(int64_t num_cols) {
+  return (num_cols + kMaxLead + kTile - 1) / kTile;
+}
 inline int64_t tiles_per_block(const Extent &extent, int team_size) {
-  const int64_t tiles = (extent.num_cols + kMaxLead + kTile - 1) / kTile;
-  return (tiles + team_size - 1) / team_size;
+  return (tiles_of_row(extent.num_cols) + team_size - 1) / team_size;
 }
 inline int64_t row_bytes_per_block(const Extent &extent, int team_size) {
   return tiles_per_block(extent, team_size) * kTile * extent.element_bytes;
@@ -102,6 +105,12 @@ inline int64_t maxima_bytes_per_block(const Extent &extent, int team_size) {
 // Whether teams need bitmaps to find ids that stand twice: lists that do not fit the leader's list.
 inline bool needs_bitmaps(const Extent &extent) {
   return extent.has_candidates && extent.num_cols > kListCapacity;
+}
+
+// Whether rows may be cut into slices. Lists of candidates are not: their ids are checked by one
+// team.
+inline bool can_be_spread(const Extent &extent) {
+  return extent.operation == Operation::kSample && !extent.has_candidates;
 }
 
 // The shares of a kernel with so many bytes of static shared memory, of which a block has
@@ -117,5 +126,12 @@ void divide_shared_memory(const SharedMemory &memory, int static_bytes, KernelSh
 // has few rows. Bitmaps are the caller's to set; they are large, and with them there are no more
 // teams than run at once, nor than multiprocessors.
 Plan make_plan(const DeviceShape &device, const Extent &extent);
+
+// Where few long rows would leave most of a device idle they are spread over it: two launches, of
+// `plan` and before it of this.
+Plan loading_plan(const Plan &plan);
+
+// The most that make_plan() asks for spread rows, of calls on up to so many rows and columns.
+size_t largest_spread_bytes(const DeviceShape &device, int64_t max_rows, int64_t max_cols);
 
 }  // namespace sampler::kernels

@@ -130,6 +130,12 @@ struct Part {
   }
 };
 
+// Which of a row's equal parts a team has.
+struct Slice {
+  int index = 0;
+  int count = 1;
+};
+
 // The block's shared memory for rows: at least a ring for each warp. A part of a row that fits
 // stays there, otherwise each pass streams through the rings. What is left is for group maxima.
 struct RowCache {
@@ -149,13 +155,15 @@ template <class Context, class Source>
 class TeamRow {
  public:
   // A barrier of the block: other warps may still read the row before, dealt in another way.
-  SAMPLER_DEVICE TeamRow(Context &ctx, const Source &source, const RowCache &row_cache)
+  SAMPLER_DEVICE TeamRow(Context &ctx, const Source &source, const RowCache &row_cache,
+                         const Slice &slice = {})
       : ctx_(ctx), source_(source) {
     const Part row = {0, (source.lead + source.count + kTile - 1) / kTile};
     whole_ = {source.lead > 0 ? 1 : 0, (source.lead + source.count) / kTile};
-    const Part block = row.of(ctx.cluster_rank(), ctx.team_size());
+    const Part team = row.of(slice.index, slice.count);
+    const Part block = team.of(ctx.cluster_rank(), ctx.team_size());
     // As many as any of the team's blocks has: all see alike whether something fits.
-    const int num_tiles = (row.end + ctx.team_size() - 1) / ctx.team_size();
+    const int num_tiles = (team.end - team.begin + ctx.team_size() - 1) / ctx.team_size();
     tiles_ = block.of(ctx.warp(), Context::kThreads / 32);
     first_of_block_ = tiles_.begin - block.begin;
     fits_ = int64_t(num_tiles) * tile_bytes() <= row_cache.num_bytes;
@@ -326,6 +334,25 @@ class TeamRow {
     }
   }
   SAMPLER_DEVICE bool has_maxima() const { return has_maxima_; }
+
+  // From now on the group maxima stand with those of the row's other slices: 32 a tile.
+  SAMPLER_DEVICE void keep_maxima_in(float *of_row) {
+    maxima_ = of_row + tiles_.begin * 32 + ctx_.lane();
+    has_maxima_ = true;
+  }
+
+  // Takes them from there into shared memory, if there is room.
+  SAMPLER_DEVICE void take_maxima(float *of_row) {
+    if (!has_maxima_) return keep_maxima_in(of_row);
+    constexpr int kVectors = kMaximaBytes / int(sizeof(Vector));
+    const Vector *from = reinterpret_cast<const Vector *>(of_row) + tiles_.begin * kVectors;
+    Vector *to = reinterpret_cast<Vector *>(maxima_ - ctx_.lane());
+    const int num_vectors = (tiles_.end - tiles_.begin) * kVectors;
+    for (int i = ctx_.lane(); i < num_vectors; i += 32) ctx_.copy_async(to + i, from + i);
+    ctx_.commit_copies();
+    ctx_.template wait_for_copies<0>();
+    ctx_.warp_sync();
+  }
   SAMPLER_DEVICE int num_groups() const {
     return (source_.lead + source_.count + kTile - 1) / kTile * 32;
   }

@@ -44,31 +44,38 @@ class SampleTeam {
     while (next_ < end_) run_shared();
   }
 
- private:
+ protected:
   using Row = TeamRow<Context, StoredRow>;
+
+  // Goes to an output: its parameters and its row. The result is what is wrong with them.
+  SAMPLER_DEVICE uint32_t begin_output(int64_t output, StoredRow *stored) {
+    output_ = output;
+    next_ = output + 1;
+    const int64_t index = input_row(request_, output);
+    if (index < 0 || index >= request_.input.num_rows) return SAMPLER_ROW_INVALID_INDEX;
+    const uint32_t status =
+        contract::read_parameters(request_, request_.slots[output], &parameters_);
+    if (status != SAMPLER_ROW_OK) return status;
+    *stored = stored_row(contract::row_view(request_.input, index));
+    return contract::has_valid_count(*stored, request_.input.num_cols)
+               ? SAMPLER_ROW_OK
+               : SAMPLER_ROW_INVALID_CANDIDATE;
+  }
 
   // The outputs from the next one on that share its row and parameters.
   SAMPLER_DEVICE void run_shared() {
-    output_ = next_++;
-    const int64_t index = input_row(request_, output_);
-    uint32_t status = SAMPLER_ROW_INVALID_INDEX;
-    if (index >= 0 && index < request_.input.num_rows) {
-      status = contract::read_parameters(request_, request_.slots[output_], &parameters_);
-    }
+    StoredRow stored;
+    const uint32_t status = begin_output(next_, &stored);
     if (status != SAMPLER_ROW_OK) {
       write_bad(status);
       return;
     }
+    const int64_t index = input_row(request_, output_);
     while (request_.row_indices && next_ < end_ && input_row(request_, next_) == index &&
            has_parameters(next_)) {
       ++next_;
     }
-    const StoredRow stored = stored_row(contract::row_view(request_.input, index));
-    if (!contract::has_valid_count(stored, request_.input.num_cols)) {
-      write_bad(SAMPLER_ROW_INVALID_CANDIDATE);
-    } else {
-      run_row(stored);
-    }
+    run_row(stored);
   }
 
   SAMPLER_DEVICE bool has_parameters(int64_t output) const {
@@ -84,11 +91,19 @@ class SampleTeam {
       write_bad(summary.status);
       return;
     }
-    const bool raw_logprobs = request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_RAW;
-    raw_weight_ = raw_logprobs ? total_weight(team_, row, summary) : 0;
+    raw_weight_ = has_raw_logprobs() ? total_weight(team_, row, summary) : 0;
     ListState list;
     const Distribution distribution =
         make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list);
+    write_tokens(row, summary, distribution, list);
+  }
+
+  SAMPLER_DEVICE bool has_raw_logprobs() const {
+    return request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_RAW;
+  }
+
+  SAMPLER_DEVICE void write_tokens(const Row &row, const RowSummary &summary,
+                                   const Distribution &distribution, const ListState &list) {
     if (distribution.greedy) {
       const Token token = {contract::id_of_rank(summary.first),
                            value_at(team_, row, summary.first)};
@@ -97,12 +112,21 @@ class SampleTeam {
     }
     const DrawSource source = prepare_draw(team_, distribution, list);
     for (; output_ < next_; ++output_) {
-      Token token = draw(row, distribution, source, request_.random.of(request_.slots[output_]));
-      if (request_.out_values) {
-        token.value = value_at(team_, row, contract::rank_of(token.value, token.id));
-      }
-      write_good(token, summary, distribution);
+      write_drawn(row, draw(row, distribution, source, random_stream()), summary, distribution);
     }
+  }
+
+  SAMPLER_DEVICE contract::RandomStream random_stream() const {
+    return request_.random.of(request_.slots[output_]);
+  }
+
+  SAMPLER_DEVICE void write_drawn(const Row &row, const Token &drawn, const RowSummary &summary,
+                                  const Distribution &distribution) const {
+    Token token = drawn;
+    if (request_.out_values) {
+      token.value = value_at(team_, row, contract::rank_of(token.value, token.id));
+    }
+    write_good(token, summary, distribution);
   }
 
   SAMPLER_DEVICE Token draw(const Row &row, const Distribution &distribution,

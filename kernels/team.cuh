@@ -16,7 +16,8 @@ constexpr int kBins = 1 << kBinBits;  // of a histogram
 constexpr int kGroup = 16;            // elements that a lane takes of a row at once
 constexpr int kRun = 8;               // of those, that it has in registers at once
 constexpr int kTile = 32 * kGroup;    // elements that a warp takes at once
-constexpr int kMaxLead = 7;           // elements by which a row's first tile may begin before it
+constexpr int kMaximaBytes = 32 * int(sizeof(float));  // for the largest of a tile's groups
+constexpr int kMaxLead = 7;  // elements by which a row's first tile may begin before it
 constexpr int kMaxTiles = int(contract::kMaxVocabulary / kTile) + 1;
 
 // The fixed part of a block's shared memory; the resident part of the row follows it. Every block

@@ -137,7 +137,7 @@ std::vector<Step> all_steps(const std::string &program, const std::string &folde
       {"profile",
        110,
        {"ncu", "--set", "detailed", "--launch-count", "1", "--kernel-name",
-        "regex:operation_kernel", "--force-overwrite", "--export", in_folder("profile"), program,
+        "regex:(operation|spread)_kernel", "--force-overwrite", "--export", in_folder("profile"), program,
         "--time-only", "--budget", "1", "--filter", "top_k50_top_p0.9/B=64/V=128256/f32", "--json",
         ""}},
       {"check", 160, {program, "--check-only", "--check-budget", "140"}},

@@ -115,23 +115,32 @@ kernels::Plan plan_of(const Request &request, const Device &device) {
   return kernels::make_plan(device.shape, kernels::extent_of(request));
 }
 
-// What a call keeps in the workspace: bitmaps, then the numbers per row that the host gave it.
+// What a call keeps in the workspace: bitmaps, or what the teams of spread rows leave for each
+// other, then the numbers per row that the host gave it.
 struct Layout {
-  static constexpr size_t kAlignment = alignof(uint64_t);
-  static_assert(kernels::kIdWords * sizeof(uint32_t) % kAlignment == 0);
+  static_assert(kernels::kIdWords * sizeof(uint32_t) % alignof(uint64_t) == 0);
+  static_assert(kernels::kSpreadAlignment % alignof(uint64_t) == 0);
 
   size_t bitmap_bytes = 0;
+  size_t spread_bytes = 0;
   size_t parameter_bytes = 0;
+
+  size_t team_bytes() const { return std::max(bitmap_bytes, spread_bytes); }
 
   // Bytes that it takes of a block of any alignment.
   size_t bytes() const {
-    const size_t used = bitmap_bytes + parameter_bytes;
-    return used ? used + kAlignment - 1 : 0;
+    const size_t used = team_bytes() + parameter_bytes;
+    return used ? used + alignment() - 1 : 0;
   }
 
-  static char *begin(void *workspace) {
+  char *begin(void *workspace) const {
     const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
-    return reinterpret_cast<char *>((address + kAlignment - 1) / kAlignment * kAlignment);
+    return reinterpret_cast<char *>((address + alignment() - 1) / alignment() * alignment());
+  }
+
+ private:
+  size_t alignment() const {
+    return spread_bytes ? size_t(kernels::kSpreadAlignment) : alignof(uint64_t);
   }
 };
 
@@ -140,10 +149,12 @@ size_t bitmap_bytes(int64_t num_teams) {
 }
 
 template <class Request>
-Layout layout_of(const Request &request, const Device &device) {
+Layout layout_of(const Request &request, const kernels::Plan &plan, const Device &device) {
   Layout layout;
-  if (kernels::needs_bitmaps(kernels::extent_of(request))) {
-    layout.bitmap_bytes = bitmap_bytes(plan_of(request, device).num_teams);
+  const kernels::Extent extent = kernels::extent_of(request);
+  if (kernels::needs_bitmaps(extent)) layout.bitmap_bytes = bitmap_bytes(plan.num_teams);
+  if (plan.spread.num_slices > 0) {
+    layout.spread_bytes = size_t(extent.num_rows) * plan.spread.row_bytes();
   }
   if (device.host_parameters) layout.parameter_bytes = host_array_bytes(request);
   return layout;
@@ -236,6 +247,7 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
     layout.bitmap_bytes =
         bitmap_bytes(std::min<int64_t>(max_rows, device.shape.num_multiprocessors));
   }
+  layout.spread_bytes = kernels::largest_spread_bytes(device.shape, max_rows, max_cols);
   if (device.host_parameters) {
     contract::SampleRequest request;
     request.num_rows = max_rows;
@@ -248,7 +260,9 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
 }
 
 size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
-  return any.visit([&](const auto &request) { return layout_of(request, device).bytes(); });
+  return any.visit([&](const auto &request) {
+    return layout_of(request, plan_of(request, device), device).bytes();
+  });
 }
 
 Error run(const contract::AnyRequest &any, const Device &device, void *workspace,
@@ -257,13 +271,14 @@ Error run(const contract::AnyRequest &any, const Device &device, void *workspace
   if (current.error()) return current.error();
   // A copy of the request: its arrays may move to the workspace.
   const cudaError_t error = any.visit([&](auto request) {
-    const Layout layout = layout_of(request, device);
-    char *memory = Layout::begin(workspace);
     kernels::Plan plan = plan_of(request, device);
+    const Layout layout = layout_of(request, plan, device);
+    char *memory = layout.begin(workspace);
     if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
+    if (layout.spread_bytes > 0) plan.spread.memory = memory;
     if (layout.parameter_bytes > 0) {
       const cudaError_t uploaded =
-          upload_host_arrays(&request, memory + layout.bitmap_bytes, stream);
+          upload_host_arrays(&request, memory + layout.team_bytes(), stream);
       if (uploaded != cudaSuccess) return uploaded;
     }
     return kernels::launch(request, plan, stream);

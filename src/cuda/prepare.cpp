@@ -43,11 +43,9 @@ Outcome count_clusters(const void *kernel, int index, Share *share) {
   return {"cudaOccupancyMaxActiveClusters", error};
 }
 
-template <class Request>
-Outcome prepare_operation(const Request &request, const Attributes &attributes,
-                          KernelShape *shape) {
-  const void *const alone = kernels::operation_kernel_address(request, false);
-  const void *const clustered = kernels::operation_kernel_address(request, true);
+// Of the kernel without clusters and the one with them.
+Outcome prepare(const void *alone, const void *clustered, const Attributes &attributes,
+                KernelShape *shape) {
   cudaFuncAttributes of_alone = {}, of_clustered = {};
   Outcome outcome = load(alone, &of_alone);
   if (outcome.error != cudaSuccess) return outcome;
@@ -104,8 +102,13 @@ Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out)
   contract::AnyRequest::for_each_operation([&](const auto &request) {
     if (outcome.error != cudaSuccess) return;
     KernelShape *const shape = &out->kernels[int(kernels::operation_of(request))];
-    outcome = prepare_operation(request, attributes, shape);
+    outcome = prepare(kernels::operation_kernel_address(request, false),
+                      kernels::operation_kernel_address(request, true), attributes, shape);
   });
+  if (outcome.error == cudaSuccess) {
+    outcome = prepare(kernels::spread_kernel_address(false), kernels::spread_kernel_address(true),
+                      attributes, &out->kernels[kernels::kSpreadKernels]);
+  }
   return outcome;
 }
 

@@ -781,4 +781,53 @@ FAULTS = [
         "a handle that is destroyed keeps the context of its device",
         [("src/cuda/backend.cpp", "  release(device->id);\n", "  (void)release;\n")],
         [library_on_device("Of/Contexts.StayAsTheyWere/without_a_context")]),
+    # ---- Spread rows
+    Fault(
+        "spread_rows_have_no_workspace",
+        "a handle's workspace has no room for rows that are spread over the device",
+        [("src/cuda/backend.cpp",
+          "layout.spread_bytes = kernels::largest_spread_bytes(device.shape, max_rows, max_cols);",
+          "")],
+        [plans("On/Plans.FitInTheHandlesWorkspace/sm_80")]),
+    Fault(
+        "slices_smaller_than_they_may_be",
+        "rows have slices of four tiles a block, too few for all of the device",
+        [("kernels/plan.cpp", "kLeastSlice = 2;", "kLeastSlice = 4;")],
+        [plans("On/FewRows.UseAllOfTheDevice/sm_80"), plans("On/FewRows.UseAllOfTheDevice/sm_90")]),
+    Fault(
+        "handed_over_without_a_fence",
+        "a team tells that it has handed over before its sums are there",
+        [("kernels/spread.cuh", "    ctx.fence();\n    ctx.team_sync();\n", "    ctx.team_sync();\n")],
+        [library_on_device("Workspace.SizeIsExactWhereRowsAreSpread")]),
+    Fault(
+        "last_but_one_goes_on",
+        "the team before the last goes on with what has been handed over",
+        [("kernels/spread.cuh", "uint64_t(slice_.count - 1)", "uint64_t(slice_.count - 2)")],
+        [library_on_device("Workspace.SizeIsExactWhereRowsAreSpread")]),
+    Fault(
+        "hand_overs_of_the_call_before_counted",
+        "the teams that have handed over are counted on from the call before",
+        [("kernels/spread.cuh",
+          "    if (slice_.index == 0 && team_.ctx.thread() == 0) memory_.head->num_arrived = 0;\n",
+          "")],
+        [library_on_device("Recorded.ReplayOfSpreadRowsEqualsACallOnTheArraysOfThatTime")]),
+    Fault(
+        "bins_of_the_call_before_kept",
+        "the weights of a row's bins are added to those of the call before",
+        [("kernels/spread.cuh", "      memory_.head->bin_measures[i] = 0;\n", "")],
+        [library_on_device("Workspace.SizeIsExactWhereRowsAreSpread")]),
+    Fault(
+        "slices_end_a_tile_early",
+        "rows that are cut into slices lose their last tile",
+        [("kernels/row.cuh",
+          "const Part team = row.of(slice.index, slice.count);",
+          "const Part team = Part{0, row.end - (slice.count > 1)}.of(slice.index, slice.count);")],
+        [library_on_device("Workspace.SizeIsExactWhereRowsAreSpread")]),
+    Fault(
+        "first_slice_not_looked_at",
+        "a row's first token is looked for in all slices but the first",
+        [("kernels/spread.cuh",
+          "for (int i = ctx.thread(); i < spread_.num_load_slices; i += Context::kThreads) {",
+          "for (int i = ctx.thread() + 1; i < spread_.num_load_slices; i += Context::kThreads) {")],
+        [library_on_device("Recorded.ReplayOfSpreadRowsEqualsACallOnTheArraysOfThatTime")]),
 ]

@@ -136,7 +136,10 @@ def base_objects(config):
     objects = {}
     for source in all_sources(config):
         suffix = source.removeprefix("..")
-        found = [path for path in config["objects"] if path.endswith(f"/{suffix.lstrip('/')}.o")]
+        ends = f"/{suffix.lstrip('/')}.o"
+        if source.startswith("../tests/"):  # of the fake runtime's own folder
+            ends = f"/sampler_simt.dir/{Path(source).name}.o"
+        found = [path for path in config["objects"] if path.endswith(ends)]
         if not found and source == UNAVAILABLE:
             found = [str(Path(config["work_dir"]) / "unavailable.o")]
         if len(found) != 1:
@@ -192,7 +195,8 @@ def units_to_compile(fault, config):
     they are, except for tests that compare them with the reference; one unit is enough then."""
     reads = read_config(reads_file(config))
     edited = {file for file, _, _ in fault.edits}
-    units = [source for source in all_sources(config) if edited & set(reads[source])]
+    sources = all_sources(config) if is_of_device(fault) else config["sources"]
+    units = [source for source in sources if edited & set(reads[source])]
     if not units:
         fail(f"no source reads {', '.join(sorted(edited))}")
     compares = any(config["best_unit"] in config["linked_programs"].get(program, {}).get("sources", [])
@@ -204,7 +208,7 @@ def units_to_compile(fault, config):
 def build_with(fault, config):
     library = Library(config, Path(config["work_dir"]) / fault.name)
     shutil.rmtree(library.folder, ignore_errors=True)
-    for name in ("include", "kernels", "src"):
+    for name in ("include", "kernels", "src", "tests/simt"):
         shutil.copytree(Path(config["root"]) / name, library.root / name)
     apply(fault, library.root)
     library.compile(units_to_compile(fault, config))

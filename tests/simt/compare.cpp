@@ -1,6 +1,7 @@
 #include "compare.h"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -31,7 +32,9 @@ struct Launch {
   std::string description() const {
     return std::to_string(num_threads) + " threads, team of " + std::to_string(plan.team_size) +
            ", " + std::to_string(plan.num_teams) + " teams, row_cache " +
-           std::to_string(plan.row_cache_bytes) + ", order " + std::to_string(seed);
+           std::to_string(plan.row_cache_bytes) + ", slices " +
+           std::to_string(plan.spread.num_load_slices) + " and " +
+           std::to_string(plan.spread.num_slices) + ", order " + std::to_string(seed);
   }
 };
 
@@ -41,6 +44,27 @@ constexpr int kMaxTeamThreads = 512;
 #else
 constexpr int kMaxTeamThreads = 8 * 512;
 #endif
+
+// Cuts rows into slices of few tiles or none.
+void spread(std::mt19937_64 &random, const kernels::Extent &extent, kernels::Plan *plan) {
+  const int64_t tiles = kernels::tiles_of_row(extent.num_cols);
+  const auto num_slices = [&] {
+    return 1 + int(random() % uint64_t(std::min<int64_t>(tiles + 2, 40)));
+  };
+  kernels::Spread &spread = plan->spread;
+  spread.num_load_slices = num_slices();
+  spread.num_slices = 1 + num_slices() / plan->team_size;
+  spread.num_blocks = spread.num_slices * plan->team_size;
+  spread.num_tiles = int(tiles);
+  plan->num_teams = extent.num_rows * spread.num_slices;
+}
+
+// As kernels::loading_plan(), of blocks with fewer threads.
+kernels::Plan loading_plan(const Launch &launch) {
+  kernels::Plan plan = kernels::loading_plan(launch.plan);
+  plan.row_cache_bytes = kernels::ring_bytes(launch.num_threads);
+  return plan;
+}
 
 Launch random_launch(std::mt19937_64 &random, const kernels::Extent &extent) {
   const int threads[] = {32, 64, 128, 512};
@@ -57,7 +81,23 @@ Launch random_launch(std::mt19937_64 &random, const kernels::Extent &extent) {
   if (random() % 3 != 0 && bytes + maxima_bytes <= limit) bytes += maxima_bytes;
   launch.plan.row_cache_bytes = int(bytes);
   launch.seed = random();
+  if (kernels::can_be_spread(extent) && random() % 2 == 0) spread(random, extent, &launch.plan);
   return launch;
+}
+
+// Of a workspace, with any content.
+struct alignas(kernels::kSpreadAlignment) Line {
+  char bytes[kernels::kSpreadAlignment];
+
+  Line() { std::memset(bytes, 0xA5, sizeof bytes); }
+};
+
+template <class Context, class Request>
+void run_kernel(Context &ctx, const Request &request, const kernels::Plan &plan) {
+  if constexpr (std::is_same_v<Request, contract::SampleRequest>) {
+    if (plan.spread.num_slices > 0) return kernels::run_spread(ctx, request, plan);
+  }
+  kernels::run_operation(ctx, request, plan);
 }
 
 template <class Request>
@@ -69,11 +109,21 @@ Outputs run_device_code(const Problem &problem, Request request, Launch launch,
     bitmaps.resize(size_t(launch.plan.num_teams * kernels::kIdWords), 0xA5A5A5A5u);
     launch.plan.bitmaps = bitmaps.data();
   }
-  const auto kernel = [&](auto &ctx) { kernels::run_operation(ctx, request, launch.plan); };
+  std::vector<Line> memory;
+  kernels::Spread &spread = launch.plan.spread;
+  if (spread.num_slices > 0) {
+    const int64_t num_rows = kernels::extent_of(request).num_rows;
+    memory.resize(size_t(num_rows) * spread.row_bytes() / sizeof(Line));
+    spread.memory = memory.data()->bytes;
+  }
   const auto run = [&](auto threads) {
-    simt::launch<decltype(threads)::value>(launch.plan.num_teams, launch.plan.team_size,
-                                           launch.plan.shared_bytes(), launch.seed, kernel,
-                                           options);
+    const auto run_plan = [&](const kernels::Plan &plan) {
+      simt::launch<decltype(threads)::value>(
+          plan.num_teams, plan.team_size, plan.shared_bytes(), launch.seed,
+          [&](auto &ctx) { run_kernel(ctx, request, plan); }, options);
+    };
+    if (spread.num_slices > 0) run_plan(loading_plan(launch));
+    run_plan(launch.plan);
   };
   switch (launch.num_threads) {
     case 32:

@@ -155,6 +155,7 @@ void Machine::launch(const Dimensions &dimensions, std::uint64_t seed, const Opt
   }
   body_ = nullptr;
   blocks_.clear();
+  unfenced_.arrive();
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -264,6 +265,7 @@ void Machine::end(Thread &self) {
   const sanitizers::Unwatched unwatched;
   sanitizers::release(&end_token_);
   self.state = Thread::State::kEnded;
+  unfenced_.take(&self.publications);
   ++num_ended_;
   if (++self.block->num_ended == dimensions_.num_threads) {
     self.block->shared->close(random_.next());

@@ -12,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fiber.h"
@@ -235,6 +236,34 @@ class Copies {
   std::size_t num_open_ = 0;        // copies after the last group
 };
 
+// Stores of a thread that other teams see after its fence. Each arrives when it is made, at the
+// fence, or, if there is none, when the launch is over.
+class Publications {
+ public:
+  void add(void *to, const void *value, std::size_t bytes) {
+    const auto *from = static_cast<const std::byte *>(value);
+    stores_.push_back({to, std::vector<std::byte>(from, from + bytes)});
+  }
+
+  void arrive() {
+    for (const Store &store : stores_)
+      std::memcpy(store.to, store.value.data(), store.value.size());
+    stores_.clear();
+  }
+
+  void take(Publications *others) {
+    for (Store &store : others->stores_) stores_.push_back(std::move(store));
+    others->stores_.clear();
+  }
+
+ private:
+  struct Store {
+    void *to;
+    std::vector<std::byte> value;
+  };
+  std::vector<Store> stores_;
+};
+
 struct Thread {
   Thread(Machine *machine, int ordinal, void (*body)(void *));
 
@@ -254,6 +283,7 @@ struct Thread {
   std::uint64_t total = 0;
 
   Copies copies;
+  Publications publications;
   Fiber fiber;
 };
 
@@ -276,8 +306,8 @@ class Machine {
   // Waits for the other threads of the warp, block or team; returns self.output.
   std::uint64_t meet(Thread &self, const Site &site, std::uint64_t input = 0, int source_lane = 0);
 
-  // Whether an asynchronous copy arrives at once.
-  bool is_copy_early() { return random_.below(2) == 0; }
+  // Whether an asynchronous copy or a publication arrives at once.
+  bool is_early() { return random_.below(2) == 0; }
 
   // Now and then lets others run.
   SIMT_UNWATCHED_FUNCTION void tick(Thread &self) {
@@ -331,6 +361,7 @@ class Machine {
   std::optional<Site> skipped_;
   const Body *body_ = nullptr;
   Random random_{0};
+  Publications unfenced_;  // of teams that have ended
   std::vector<Block> blocks_;
   std::vector<Scope> scopes_;  // of the warps, then of the blocks, then of the team
 

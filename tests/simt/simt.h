@@ -147,6 +147,19 @@ class SimtContext {
   }
 
   template <class T>
+  void publish(T *address, const T &value) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    machine_.tick(thread_);
+    if (machine_.is_early()) {
+      *address = value;
+    } else {
+      thread_.publications.add(address, &value, sizeof value);
+    }
+  }
+
+  void fence() const { thread_.publications.arrive(); }
+
+  template <class T>
   void add_to_shared(T *address, T value, Place place = Place::here()) const {
     check_own(address, sizeof(T), "add_to_shared", place);
     atomic_add(address, value);
@@ -178,7 +191,7 @@ class SimtContext {
   void copy_async(T *shared, const T *global, Place place = Place::here()) const {
     check_vector<T>(shared, place);
     check_vector<T>(global, place);
-    if (machine_.is_copy_early()) {
+    if (machine_.is_early()) {
       std::memcpy(shared, global, sizeof(T));
     } else {
       thread_.copies.start(shared, global, sizeof(T));

@@ -16,26 +16,42 @@ using runtime::Grid;
 // An address for each of the two kernels of a request, with clusters and without.
 template <class Request>
 const char kernel_addresses[2] = {};
+const char spread_kernel_addresses[2] = {};
 template <int kWords>
 const char upload_kernel_addresses[1] = {};
 
-template <int kThreads, class Request>
-void run(const Grid &grid, const Request &request, const Plan &plan, uint64_t seed) {
-  simt::launch<kThreads>(grid.num_teams, grid.team_size, grid.dynamic_bytes, seed,
-                         [&](auto &ctx) { run_operation(ctx, request, plan); });
+// body(ctx, request, plan) in every thread.
+template <class Request, class Body>
+runtime::Work bind_body(const Grid &grid, void **arguments, const Body &body) {
+  const auto &request = *static_cast<const Request *>(arguments[0]);
+  const auto &plan = *static_cast<const Plan *>(arguments[1]);
+  return [grid, request, plan, body](uint64_t seed) {
+    const auto kernel = [&](auto &ctx) { body(ctx, request, plan); };
+    const auto run = [&](auto threads) {
+      simt::launch<decltype(threads)::value>(grid.num_teams, grid.team_size, grid.dynamic_bytes,
+                                             seed, kernel);
+    };
+    if (runtime::block_threads() == kBlockThreads) {
+      run(std::integral_constant<int, kBlockThreads>());
+    } else {
+      run(std::integral_constant<int, 64>());
+    }
+  };
 }
 
 template <class Request>
 runtime::Work bind_operation(const Grid &grid, void **arguments) {
-  const auto &request = *static_cast<const Request *>(arguments[0]);
-  const auto &plan = *static_cast<const Plan *>(arguments[1]);
-  return [grid, request, plan](uint64_t seed) {
-    if (runtime::block_threads() == kBlockThreads) {
-      run<kBlockThreads>(grid, request, plan, seed);
-    } else {
-      run<64>(grid, request, plan, seed);
-    }
-  };
+  return bind_body<Request>(grid, arguments,
+                            [](auto &ctx, const Request &request, const Plan &plan) {
+                              run_operation(ctx, request, plan);
+                            });
+}
+
+runtime::Work bind_spread(const Grid &grid, void **arguments) {
+  return bind_body<SampleRequest>(grid, arguments,
+                                  [](auto &ctx, const SampleRequest &request, const Plan &plan) {
+                                    run_spread(ctx, request, plan);
+                                  });
 }
 
 template <int kWords>
@@ -46,18 +62,31 @@ runtime::Work bind_upload(const Grid &grid, void **arguments) {
   };
 }
 
+// Two blocks have a multiprocessor's registers, or one: as kernels/launch.cu has it.
+constexpr int kHalfOfRegisters = 128, kAllRegisters = 255;
+
+template <class Request>
+runtime::Kernel row_kernel(int num_registers) {
+  runtime::Kernel kernel;
+  kernel.static_shared_bytes = 112;  // what the block collectives take on hardware
+  kernel.num_registers = num_registers;
+  kernel.max_threads = kBlockThreads;
+  kernel.parameter_bytes = sizeof(Request) + sizeof(Plan);
+  return kernel;
+}
+
 template <class Request>
 void add_operation() {
-  for (const char &address : kernel_addresses<Request>) {
-    runtime::Kernel kernel;
-    kernel.static_shared_bytes = 112;  // what the block collectives take on hardware
-    // Two blocks have a multiprocessor's registers, or one: as kernels/launch.cu has it.
-    kernel.num_registers = std::is_same_v<Request, contract::ChainRequest> ? 255 : 128;
-    kernel.max_threads = kBlockThreads;
-    kernel.parameter_bytes = sizeof(Request) + sizeof(Plan);
-    kernel.bind = bind_operation<Request>;
-    runtime::add_kernel(&address, kernel);
-  }
+  const bool is_chain = std::is_same_v<Request, contract::ChainRequest>;
+  runtime::Kernel kernel = row_kernel<Request>(is_chain ? kAllRegisters : kHalfOfRegisters);
+  kernel.bind = bind_operation<Request>;
+  for (const char &address : kernel_addresses<Request>) runtime::add_kernel(&address, kernel);
+}
+
+void add_spread() {
+  runtime::Kernel kernel = row_kernel<SampleRequest>(kAllRegisters);
+  kernel.bind = bind_spread;
+  for (const char &address : spread_kernel_addresses) runtime::add_kernel(&address, kernel);
 }
 
 template <int kWords>
@@ -72,6 +101,7 @@ void add_upload() {
 [[maybe_unused]] const bool are_added = [] {
   contract::AnyRequest::for_each_operation(
       [](const auto &request) { add_operation<std::decay_t<decltype(request)>>(); });
+  add_spread();
   add_upload<kUploadWords>();
   add_upload<kSmallUploadWords>();
   return true;
@@ -83,6 +113,10 @@ const void *operation_kernel_address(const contract::AnyRequest &any, bool clust
   return any.visit([&](const auto &request) -> const void * {
     return &kernel_addresses<std::decay_t<decltype(request)>>[clustered];
   });
+}
+
+const void *spread_kernel_address(bool clustered) {
+  return &spread_kernel_addresses[clustered];
 }
 
 const void *upload_kernel_address() {

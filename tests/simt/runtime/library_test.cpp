@@ -131,10 +131,10 @@ void count_host_blocks(sampler_options *options) {
 // Each call of the runtime in turn.
 TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
   // The count, attributes, functions of the driver, the context, it twice current, uploads, the
-  // workspace; and of each operation: kernels, what is set of them, what fits of blocks and
-  // clusters.
+  // workspace; and of each operation and of spread rows: kernels, what is set of them, what fits of
+  // blocks and clusters.
   const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 1;
-  const int expected[] = {beside + 5 * (2 + 3 + 2 + 8), beside + 5 * (1 + 1 + 2)};
+  const int expected[] = {beside + 6 * (2 + 3 + 2 + 8), beside + 6 * (1 + 1 + 2)};
   for (const int device : {0, 1}) {
     SCOPED_TRACE(device);
     sampler_options options = device_options(device, 4, kLongList);
@@ -398,6 +398,24 @@ std::vector<Spec> specs_of_long_lists() {
   return specs;
 }
 
+// Of few rows so long that they are spread over a device without clusters: with all filters, with
+// filters and temperatures that differ, and without filters.
+std::vector<Spec> specs_of_spread_rows() {
+  std::vector<Spec> specs;
+  for (Spec spec : capi_test::few_specs()) {
+    if (spec.candidates || !spec.op().has("row_indices")) continue;
+    spec.num_cols = 20003;
+    spec.num_rows = 8;
+    spec.misalignment = 1;
+    specs.push_back(spec);
+    spec.per_slot = true;
+    specs.push_back(spec);
+    spec.ragged = spec.filters_off = true;
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
 void expect_workspace_too_small(DeviceCall *call, sampler_t sampler, const std::string &message) {
   call->upload();
   const std::string before = call->output();
@@ -410,19 +428,20 @@ void expect_workspace_too_small(DeviceCall *call, sampler_t sampler, const std::
 
 using Workspace = Library;
 
-TEST_F(Workspace, SizeIsExact) {
-  const Sampler sampler = make_sampler(device_options(0));
-  for (const Spec &spec : specs_of_long_lists()) {
+void expect_exact_sizes(const std::vector<Spec> &specs, int device, std::size_t least_bytes) {
+  const Sampler sampler = make_sampler(device_options(device));
+  ASSERT_FALSE(specs.empty());
+  for (const Spec &spec : specs) {
     SCOPED_TRACE(describe(spec));
     const std::string expected = cpu_output(spec);
-    DeviceCall call(spec, 0);
+    DeviceCall call(spec, device);
     capi_test::Args &args = call.host().args();
     const std::size_t bytes = workspace_size(sampler.get(), args);
-    ASSERT_GT(bytes, 3u * (1 << 17));
+    ASSERT_GT(bytes, least_bytes);
     for (const std::size_t misalignment : {0, 1, 2, 3}) {
       // Ends where the allocation ends; its contents are garbage.
       unsigned char *const memory =
-          static_cast<unsigned char *>(runtime::allocate(0, misalignment + bytes));
+          static_cast<unsigned char *>(runtime::allocate(device, misalignment + bytes));
       args.set<void *>("exec.workspace", memory + misalignment);
       args.set("exec.workspace_bytes", bytes);
       call.upload();
@@ -442,6 +461,14 @@ TEST_F(Workspace, SizeIsExact) {
         "the sampler's workspace has 0 bytes; this call needs " + std::to_string(bytes) +
             ": create it with larger max_rows and max_cols, or set exec.workspace");
   }
+}
+
+TEST_F(Workspace, SizeIsExact) {
+  expect_exact_sizes(specs_of_long_lists(), 0, 3u * (1 << 17));
+}
+
+TEST_F(Workspace, SizeIsExactWhereRowsAreSpread) {
+  expect_exact_sizes(specs_of_spread_rows(), 1, 8u * (1 << 14));
 }
 
 TEST_F(Workspace, IsNeededForLongListsAlone) {
@@ -635,15 +662,16 @@ TEST_F(Recorded, FirstCallsOfAHandle) {
   }
 }
 
-// A graph reads seeds, parameters and rows when it is replayed.
-TEST_F(Recorded, ReplayEqualsACallOnTheArraysOfThatTime) {
-  const Sampler sampler = make_sampler(device_options(0));
-  for (Spec spec : capi_test::few_specs()) {
+void expect_same_replayed(const std::vector<Spec> &specs, int device, std::size_t num_launches) {
+  const Sampler sampler = make_sampler(device_options(device, 8, specs[0].num_cols));
+  for (Spec spec : specs) {
     SCOPED_TRACE(describe(spec));
-    DeviceCall call(spec, 0);
+    DeviceCall call(spec, device);
     std::set<std::string> outputs;
+    runtime::forget_calls();
     const runtime::Recording recording;
     ASSERT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
+    EXPECT_EQ(num_launches, runtime::launches().size());
     for (spec.contents = 1; spec.contents <= 3; ++spec.contents) {
       const Call contents(spec);
       for (const auto &[member, layout] : spec.op().members) {
@@ -658,6 +686,16 @@ TEST_F(Recorded, ReplayEqualsACallOnTheArraysOfThatTime) {
     }
     EXPECT_EQ(3u, outputs.size());
   }
+}
+
+// A graph reads seeds, parameters and rows when it is replayed.
+TEST_F(Recorded, ReplayEqualsACallOnTheArraysOfThatTime) {
+  expect_same_replayed(capi_test::few_specs(), 0, 1);
+}
+
+// What the replay before left in the workspace does not matter.
+TEST_F(Recorded, ReplayOfSpreadRowsEqualsACallOnTheArraysOfThatTime) {
+  expect_same_replayed(specs_of_spread_rows(), 1, 2);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -117,16 +118,22 @@ Schedule schedule_of(const runtime::Device &device, const runtime::Launch &launc
   Schedule result;
   const int blocks = runtime::blocks_per_multiprocessor(device, runtime::kernel_at(launch.kernel),
                                                         kBlockThreads, launch.shared_bytes);
-  std::vector<int> room;  // for teams, of each processing cluster
+  // For teams, of each processing cluster: in all, and with a multiprocessor for each block.
+  std::vector<int> room, alone;
   for (const int multiprocessors : device.processing_clusters) {
     room.push_back(runtime::clusters_in(multiprocessors, blocks, launch.team_size));
+    alone.push_back(runtime::clusters_in(multiprocessors, std::min(blocks, 1), launch.team_size));
     result.teams_at_once += room.back();
   }
   if (result.teams_at_once == 0) return result;
   std::vector<int> teams(room.size());
-  for (int64_t left = std::min(result.teams_at_once, launch.num_teams); left > 0;) {
-    for (std::size_t i = 0; i < room.size() && left > 0; ++i) {
-      if (teams[i] < room[i]) ++teams[i], --left;
+  int64_t left = std::min(result.teams_at_once, launch.num_teams);
+  for (const std::vector<int> &limit : {alone, room}) {
+    for (bool any = true; any && left > 0;) {
+      any = false;
+      for (std::size_t i = 0; i < room.size() && left > 0; ++i) {
+        if (teams[i] < limit[i]) ++teams[i], --left, any = true;
+      }
     }
   }
   for (std::size_t i = 0; i < room.size(); ++i) {
@@ -163,15 +170,27 @@ class Opened {
   Opened(const Opened &) = delete;
   Opened &operator=(const Opened &) = delete;
 
-  // What a call launches.
+  // What a call launches: where rows are spread, what loads them, and always the operation.
   template <class Request>
-  runtime::Launch launch_of(const Request &request) {
+  std::vector<runtime::Launch> launches_of(const Request &request) {
     runtime::forget_calls();
     alignas(8) static char workspace[8];
     const runtime::Recording recording;
     const cuda::Error error = cuda::run(request, device_, workspace, nullptr);
     EXPECT_FALSE(error) << error.call << ": " << error.reason;
-    return runtime::launches().empty() ? runtime::Launch() : runtime::launches()[0];
+    return runtime::launches();
+  }
+  template <class Request>
+  runtime::Launch launch_of(const Request &request) {
+    const std::vector<runtime::Launch> launches = launches_of(request);
+    return launches.empty() ? runtime::Launch() : launches.back();
+  }
+
+  std::size_t workspace_bytes(const contract::AnyRequest &request) const {
+    return cuda::workspace_bytes(request, device_);
+  }
+  std::size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols) const {
+    return cuda::largest_workspace_bytes(max_rows, max_cols, device_);
   }
 
  private:
@@ -186,7 +205,6 @@ class Plans : public testing::TestWithParam<Machine> {
     return opened_.launch_of(request);
   }
 
- private:
   Opened opened_{GetParam().device};
 };
 
@@ -216,10 +234,38 @@ TEST_P(Plans, AreTaken) {
   for (const Shape &shape : shapes()) {
     for_each_request(shape, [&](const char *name, const auto &request) {
       SCOPED_TRACE(shape.describe(name));
-      const runtime::Launch launch = launch_of(request);
-      EXPECT_GT(schedule_of(device(), launch).teams_at_once, 0);
-      EXPECT_LE(launch.num_teams, shape.num_rows);
+      const std::vector<runtime::Launch> launches = opened_.launches_of(request);
+      ASSERT_TRUE(launches.size() == 1 || launches.size() == 2);
+      for (const runtime::Launch &launch : launches) {
+        EXPECT_GT(schedule_of(device(), launch).teams_at_once, 0);
+        if (launches.size() == 1) {
+          EXPECT_LE(launch.num_teams, shape.num_rows);
+        } else {  // at least two teams a row, and a multiprocessor for each block
+          EXPECT_EQ(0, launch.num_teams % shape.num_rows);
+          EXPECT_GE(launch.num_teams, 2 * shape.num_rows);
+          EXPECT_LE(launch.num_teams * launch.team_size, device().num_multiprocessors());
+          EXPECT_EQ(launch.num_teams * launch.team_size,
+                    schedule_of(device(), launch).num_multiprocessors);
+        }
+      }
     });
+  }
+}
+
+// A handle made for so many rows and columns has room for what smaller calls need.
+TEST_P(Plans, FitInTheHandlesWorkspace) {
+  for (const int64_t max_cols : {16000, 128256, 262144}) {
+    for (const int64_t max_rows : {1, 3, 50, 1000}) {
+      const std::size_t room = opened_.largest_workspace_bytes(max_rows, max_cols);
+      for (int64_t num_rows = 1; num_rows <= max_rows; num_rows += 1 + num_rows / 8) {
+        for (int64_t num_cols = 1000; num_cols <= max_cols; num_cols += num_cols / 3) {
+          for_each_request({num_rows, num_cols}, [&](const char *, const auto &request) {
+            ASSERT_LE(opened_.workspace_bytes(request), room)
+                << num_rows << " rows of " << num_cols << " columns";
+          });
+        }
+      }
+    }
   }
 }
 
@@ -280,6 +326,52 @@ const auto name_of = [](const testing::TestParamInfo<Machine> &machine) {
 };
 INSTANTIATE_TEST_SUITE_P(On, Plans, testing::ValuesIn(machines()), name_of);
 
+// Multiprocessors that a call of few rows has a block on, in each of its launches.
+class FewRows : public testing::TestWithParam<Machine> {
+ protected:
+  std::string multiprocessors(const Shape &shape) {
+    std::string result;
+    Opened opened(GetParam().device);
+    for_each_request(shape, [&](const std::string &name, const auto &request) {
+      if (name != "sample") return;
+      for (const runtime::Launch &launch : opened.launches_of(request)) {
+        if (!result.empty()) result += ", ";
+        result += std::to_string(schedule_of(GetParam().device, launch).num_multiprocessors);
+      }
+    });
+    return result;
+  }
+};
+
+// Clusters do not fill all of a device with them. The smallest shares, of one cluster, are left to
+// it.
+TEST_P(FewRows, UseAllOfTheDevice) {
+  const std::map<std::string, std::array<const char *, 3>> expected = {
+      // one row of 128,256 columns, two of them, one of 32,000
+      {"sm_80", {"108, 108", "108, 108", "62, 62"}},
+      {"sm_86", {"82, 82", "82, 82", "62, 62"}},
+      {"sm_89", {"128, 128", "128, 128", "62, 62"}},
+      {"sm_90", {"132, 128", "132, 128", "8"}},
+      {"sm_100", {"148, 128", "148, 128", "8"}},
+      {"sm_120", {"188, 160", "188, 160", "8"}},
+      {"sm_80_a_seventh", {"14, 14", "14, 14", "14, 14"}},
+      {"sm_90_a_seventh", {"16", "16", "8"}},
+      {"sm_90_two_sevenths", {"32, 32", "32", "8"}},
+      {"sm_90_of_14", {"8", "14", "8"}},
+      {"sm_90_of_7", {"7", "7", "4"}},
+      {"sm_90_of_1", {"1", "1", "1"}},
+  };
+  const auto &of_device = expected.at(GetParam().name);
+  EXPECT_EQ(of_device[0], multiprocessors({1, 128256}));
+  EXPECT_EQ(of_device[1], multiprocessors({2, 128256}));
+  EXPECT_EQ(of_device[2], multiprocessors({1, 32000}));
+  if (std::string(of_device[0]).find(',') == std::string::npos) return;
+  EXPECT_EQ(of_device[0], multiprocessors({1, 128256, SAMPLER_F16}));
+  EXPECT_EQ(of_device[0], multiprocessors({1, 128256, SAMPLER_BF16}));
+}
+
+INSTANTIATE_TEST_SUITE_P(On, FewRows, testing::ValuesIn(machines()), name_of);
+
 // What a kernel has of static shared memory is asked for, not known.
 class StaticSharedMemory : public testing::TestWithParam<Machine> {};
 
@@ -291,6 +383,10 @@ TEST_P(StaticSharedMemory, HasRoomInEachPlan) {
         runtime::kernel_at(address).static_shared_bytes = bytes;
       }
     });
+    for (const bool clustered : {false, true}) {
+      const void *const address = sampler::kernels::spread_kernel_address(clustered);
+      runtime::kernel_at(address).static_shared_bytes = bytes;
+    }
   };
   const int before = runtime::kernel_at(sampler::kernels::operation_kernel_address(
                                             contract::SampleRequest(), true))
@@ -299,10 +395,12 @@ TEST_P(StaticSharedMemory, HasRoomInEachPlan) {
     set_static_bytes(bytes);
     Opened opened(GetParam().device);
     for (int64_t num_cols = 20000; num_cols < 1 << 20; num_cols += num_cols / 16) {
-      for_each_request({1024, num_cols}, [&](const char *, const auto &request) {
-        SCOPED_TRACE(num_cols);
-        EXPECT_GT(opened.launch_of(request).num_teams, 0);
-      });
+      for (const int64_t num_rows : {1, 1024}) {
+        for_each_request({num_rows, num_cols}, [&](const char *, const auto &request) {
+          SCOPED_TRACE(num_cols);
+          EXPECT_GT(opened.launch_of(request).num_teams, 0);
+        });
+      }
     }
   }
   set_static_bytes(before);
@@ -329,9 +427,11 @@ class HopperPlans : public testing::Test {
   }
 };
 
-// A team cannot be larger than a cluster: one row has 16 multiprocessors at most.
 TEST_F(HopperPlans, OfALanguageModel) {
-  EXPECT_EQ("1 x 16, 16", plan_of({1, 128256}));
+  EXPECT_EQ("8 x 16, 128", plan_of({1, 128256}));
+  EXPECT_EQ("8 x 16, 128", plan_of({4, 128256}));
+  EXPECT_EQ("1 x 16, 16", plan_of({1, 128256}, "filter"));
+  EXPECT_EQ("1 x 16, 16", plan_of({1, 128256, SAMPLER_F32, true}));
   EXPECT_EQ("8 x 16, 128", plan_of({8, 128256}));
   EXPECT_EQ("16 x 8, 128", plan_of({16, 128256}));
   EXPECT_EQ("64 x 8, 132", plan_of({64, 128256}));

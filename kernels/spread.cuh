@@ -1,0 +1,311 @@
+// Few long rows, spread over the device: each is cut into slices, a team each, and has two
+// launches.
+//
+// The first reads the row from device memory. What a block finds in its slice, and the groups'
+// maxima, go to the workspace. In the second every team knows the row's largest value, and the row
+// is in L2. A pass that weighs all of the row is done a slice by each team, and the team that hands
+// over last goes on. What skips most of the row one team does from the start.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/draw.h"
+#include "contract/request.h"
+#include "distribution.cuh"
+#include "draw.cuh"
+#include "row.cuh"
+#include "sample.cuh"
+#include "spread.h"
+#include "team.cuh"
+
+namespace sampler::kernels {
+
+template <class Context>
+class SpreadSample : private SampleTeam<Context> {
+  using Base = SampleTeam<Context>;
+  using Row = typename Base::Row;
+
+ public:
+  SAMPLER_DEVICE SpreadSample(Team<Context> &team, const SampleRequest &request,
+                              const RowCache &row_cache, const Spread &spread)
+      : Base(team, request, row_cache, nullptr), spread_(spread) {}
+
+  SAMPLER_DEVICE void run() {
+    const int num_slices = spread_.is_loading ? spread_.num_load_slices : spread_.num_slices;
+    const int64_t team_of_grid = team_.ctx.team();
+    const int64_t output = team_of_grid / num_slices;
+    slice_ = {int(team_of_grid % num_slices), num_slices};
+    memory_ = spread_.row(output);
+    StoredRow stored;
+    const uint32_t status = this->begin_output(output, &stored);
+    if (spread_.is_loading) {
+      clear();
+      if (status == SAMPLER_ROW_OK) load(stored);
+    } else if (status == SAMPLER_ROW_OK) {
+      sample(stored);
+    } else if (slice_.index == 0) {
+      this->write_bad(status);
+    }
+  }
+
+ private:
+  using Base::parameters_;
+  using Base::request_;
+  using Base::row_cache_;
+  using Base::team_;
+
+  // ---- The first launch -------------------------------------------------------------------------
+
+  // What the teams of the second add to.
+  SAMPLER_DEVICE void clear() const {
+    const Part own = Part{0, kBins}.of(slice_.index, slice_.count);
+    for (int i = own.begin + team_.ctx.thread(); i < own.end; i += Context::kThreads) {
+      memory_.head->bin_counts[i] = 0;
+      memory_.head->bin_measures[i] = 0;
+    }
+    if (slice_.index == 0 && team_.ctx.thread() == 0) memory_.head->num_arrived = 0;
+  }
+
+  SAMPLER_DEVICE_CALL void load(const StoredRow &stored) const {
+    Row row(team_.ctx, stored, row_cache_, slice_);
+    row.keep_maxima_in(memory_.maxima);
+    const PartSummary part = load_part(team_.ctx, row, maxima_of_slice(stored.count));
+    if (team_.ctx.thread() != 0) return;
+    memory_.summaries[slice_.index] = {part.first, part.reached, part.lowest_upside_down,
+                                       part.num_bad_values};
+  }
+
+  // Tokens of each slice whose least value the slice tells, so that those of a part of the slices
+  // are as many as the first filter keeps.
+  SAMPLER_DEVICE int maxima_of_slice(int count) const {
+    const int wanted = wanted_group_maxima(parameters_, count);
+    return (wanted + spread_.num_load_slices - 1) / spread_.num_load_slices;
+  }
+
+  // ---- The second launch ------------------------------------------------------------------------
+
+  SAMPLER_DEVICE_CALL void sample(const StoredRow &stored) {
+    const RowSummary summary = summarize(stored);
+    if (summary.status != SAMPLER_ROW_OK) {
+      if (slice_.index == 0) this->write_bad(summary.status);
+      return;
+    }
+    Distribution distribution;
+    if (has_slices()) {
+      weigh_slice(stored, summary, &distribution);
+      if (!hand_over()) return;
+    } else if (slice_.index != 0) {
+      return;
+    }
+    finish(stored, summary, &distribution);
+  }
+
+  // What load_row() tells, of all slices. In every thread.
+  SAMPLER_DEVICE_CALL RowSummary summarize(const StoredRow &stored) const {
+    Context &ctx = team_.ctx;
+    Rank first = 0;
+    uint32_t reached = 0, lowest_upside_down = 0, has_bad_value = 0;
+    for (int i = ctx.thread(); i < spread_.num_load_slices; i += Context::kThreads) {
+      const SliceSummary part = memory_.summaries[i];
+      if (part.first > first) first = part.first;
+      if (part.reached > reached) reached = part.reached;
+      if (part.lowest_upside_down > lowest_upside_down) {
+        lowest_upside_down = part.lowest_upside_down;
+      }
+      has_bad_value |= part.has_bad_value;
+    }
+    RowSummary result;
+    result.first = ctx.block_max(first);
+    result.lowest = contract::rank_of_key(~uint32_t(ctx.block_max(lowest_upside_down)));
+    result.group_max = 0;
+    const int of_slice = maxima_of_slice(stored.count);
+    if (of_slice > 0) {
+      const int wanted = (wanted_group_maxima(parameters_, stored.count) + of_slice - 1) / of_slice;
+      if (wanted <= Context::kThreads) {
+        result.group_max = contract::rank_of_key(key_that_reach(ctx, reached, wanted));
+      }
+    }
+    result.status = ctx.block_count(has_bad_value != 0) != 0
+                        ? uint32_t(SAMPLER_ROW_INVALID_VALUE)
+                        : contract::check_first(stored.kind, result.first, contract::Use::kDraw);
+    return result;
+  }
+
+  SAMPLER_DEVICE bool is_greedy() const { return contract::is_greedy(parameters_.temperature); }
+  SAMPLER_DEVICE bool is_gumbel() const { return request_.draw_method == SAMPLER_DRAW_GUMBEL; }
+
+  // What slices add up: the whole row's weight for logprobs;
+  SAMPLER_DEVICE bool weighs_raw() const { return this->has_raw_logprobs(); }
+  // that of what is kept, where no filter searches for its cut;
+  SAMPLER_DEVICE bool weighs_kept() const {
+    return !is_greedy() && !contract::top_k_is_on(parameters_.top_k) &&
+           !contract::top_p_is_on(parameters_.top_p);
+  }
+  // the bins in which top-p searches, where no filter searches before it.
+  SAMPLER_DEVICE bool weighs_bins() const {
+    return !is_greedy() && contract::top_p_is_on(parameters_.top_p) &&
+           (!contract::top_k_is_on(parameters_.top_k) ||
+            request_.parameters.rules.order == SAMPLER_FILTERS_JOINT);
+  }
+  SAMPLER_DEVICE bool has_slices() const { return weighs_raw() || weighs_kept() || weighs_bins(); }
+
+  SAMPLER_DEVICE_CALL void weigh_slice(const StoredRow &stored, const RowSummary &summary,
+                                       Distribution *distribution) {
+    Context &ctx = team_.ctx;
+    Row row(ctx, stored, row_cache_, slice_);
+    row.keep_maxima_in(memory_.maxima);
+    SliceSums sums = {};
+    if (weighs_raw()) {
+      const RowScale scale =
+          contract::row_scale(row.kind(), contract::value_of_rank(summary.first), 1.0f);
+      sums.raw_weight =
+          sum_of_warps(weigh(ctx, row, scale, contract::lowest_cut(row.kind()), nullptr).weight);
+    }
+    if (weighs_kept()) {
+      ListState no_list;
+      *distribution = filtered_distribution(team_, row, summary, parameters_,
+                                            request_.parameters.rules, &no_list);
+      weigh_kept(row, *distribution, &sums);
+    }
+    if (weighs_bins()) sums.binned_weight = weigh_bins(row, summary);
+    if (ctx.thread() != 0) return;
+    const int block = slice_.index * ctx.team_size() + ctx.cluster_rank();
+    ctx.publish(&memory_.sums[block], sums);
+  }
+
+  SAMPLER_DEVICE void weigh_kept(const Row &row, const Distribution &distribution,
+                                 SliceSums *sums) {
+    Context &ctx = team_.ctx;
+    uint64_t *tile_sums = team_.shared.tile_sums;
+    const WarpSums own = weigh(ctx, row, distribution.scale, distribution.cut, tile_sums);
+    sums->kept_count = ctx.block_sum(own.count);
+    sums->kept_weight = sum_of_warps(own.weight);
+    if (!is_gumbel()) {
+      for_each_tile_sum(
+          row, [&](uint64_t *of_block, uint64_t *of_row) { ctx.publish(of_row, *of_block); });
+      return;
+    }
+    const Best best = best_of_row(ctx, row, distribution, this->random_stream());
+    sums->best_rank = ctx.block_max(best.rank());
+    sums->best_value =
+        ctx.block_max(best.rank() == sums->best_rank ? contract::bits_of(best.value) : 0);
+  }
+
+  SAMPLER_DEVICE uint64_t weigh_bins(const Row &row, const RowSummary &summary) {
+    Context &ctx = team_.ctx;
+    const FilterRules &rules = request_.parameters.rules;
+    const RowScale scale = filter_scale(row, summary, parameters_, rules);
+    ListState no_list;
+    TeamFilters<Context, Row> filters(team_, row, summary, scale, &no_list);
+    Rank seen = filters.everything();
+    if (rules.order == SAMPLER_FILTERS_MIN_P_FIRST && contract::min_p_is_on(parameters_.min_p)) {
+      seen = filters.min_p(parameters_.min_p, seen);
+    }
+    const KeyRange range = filters.range_of_top_p(parameters_.top_p, seen);
+    const uint64_t weight = ctx.block_sum(fill_bins(team_, row, scale, seen, range));
+    for (int i = ctx.thread(); i < kBins; i += Context::kThreads) {
+      if (team_.shared.bin_counts[i] == 0) continue;
+      ctx.atomic_add(&memory_.head->bin_counts[i], team_.shared.bin_counts[i]);
+      ctx.atomic_add(&memory_.head->bin_measures[i], team_.shared.bin_measures[i]);
+    }
+    return weight;
+  }
+
+  SAMPLER_DEVICE uint64_t sum_of_warps(uint64_t of_warp) const {
+    return team_.ctx.block_sum(team_.ctx.lane() == 0 ? of_warp : 0);
+  }
+
+  // Calls f with the places of each of this warp's tiles' sum, in the block's memory and in the
+  // row's; a lane has the places that it has in weigh() and find_in_warp().
+  template <class F>
+  SAMPLER_DEVICE void for_each_tile_sum(const Row &row, const F &f) const {
+    const Part tiles = row.tiles();
+    for (int i = team_.ctx.lane(); i < tiles.end - tiles.begin; i += 32) {
+      f(team_.shared.tile_sums + row.first_of_block() + i, memory_.tile_sums + tiles.begin + i);
+    }
+  }
+
+  // Whether all of the row's teams have handed over, this one as the last. Nobody waits for
+  // another.
+  SAMPLER_DEVICE bool hand_over() {
+    Context &ctx = team_.ctx;
+    ctx.fence();
+    ctx.team_sync();
+    uint64_t before = 0;
+    if (team_.is_first_thread()) before = ctx.atomic_add(&memory_.head->num_arrived, uint32_t(1));
+    const bool is_last = team_.sum(before) == uint64_t(slice_.count - 1);
+    ctx.fence();
+    return is_last;
+  }
+
+  // One team, with the row and what the slices have added up.
+  SAMPLER_DEVICE_CALL void finish(const StoredRow &stored, const RowSummary &summary,
+                                  Distribution *distribution) {
+    Context &ctx = team_.ctx;
+    Row row(ctx, stored, row_cache_);
+    if (is_greedy() || weighs_kept()) {  // no pass to come
+      row.keep_maxima_in(memory_.maxima);
+    } else {
+      row.take_maxima(memory_.maxima);
+    }
+    SliceSums sums = {};
+    if (has_slices()) sums = all_sums();
+    this->raw_weight_ = sums.raw_weight;
+    if (!weighs_kept()) {
+      const FilledBins bins = {memory_.head->bin_counts, memory_.head->bin_measures,
+                               sums.binned_weight};
+      ListState list;
+      *distribution = make_distribution(team_, row, summary, parameters_, request_.parameters.rules,
+                                        &list, weighs_bins() ? &bins : nullptr);
+      this->write_tokens(row, summary, *distribution, list);
+      return;
+    }
+    distribution->kept_count = int64_t(sums.kept_count);
+    distribution->kept_weight = sums.kept_weight;
+    distribution->normalizer = contract::normalizer(sums.kept_weight);
+    Token token = {contract::id_of_rank(sums.best_rank),
+                   contract::float_of(uint32_t(sums.best_value))};
+    if (!is_gumbel()) {
+      uint64_t weight = 0;
+      for_each_tile_sum(row, [&](uint64_t *of_block, uint64_t *of_row) {
+        *of_block = *of_row;
+        weight += *of_row;
+      });
+      distribution->warp_weight = ctx.warp_broadcast(ctx.warp_inclusive_sum(weight), 31);
+      token = this->draw(row, *distribution, DrawSource(), this->random_stream());
+    }
+    this->write_drawn(row, token, summary, *distribution);
+  }
+
+  // Of all blocks, in every thread.
+  SAMPLER_DEVICE_CALL SliceSums all_sums() const {
+    Context &ctx = team_.ctx;
+    SliceSums own = {};
+    for (int i = ctx.thread(); i < spread_.num_blocks; i += Context::kThreads) {
+      const SliceSums &sums = memory_.sums[i];
+      own.raw_weight += sums.raw_weight;
+      own.kept_count += sums.kept_count;
+      own.kept_weight += sums.kept_weight;
+      own.binned_weight += sums.binned_weight;
+      if (sums.best_rank > own.best_rank) {
+        own.best_rank = sums.best_rank;
+        own.best_value = sums.best_value;
+      }
+    }
+    SliceSums all;
+    all.raw_weight = ctx.block_sum(own.raw_weight);
+    all.kept_count = ctx.block_sum(own.kept_count);
+    all.kept_weight = ctx.block_sum(own.kept_weight);
+    all.binned_weight = ctx.block_sum(own.binned_weight);
+    all.best_rank = ctx.block_max(own.best_rank);
+    all.best_value = ctx.block_max(own.best_rank == all.best_rank ? own.best_value : 0);
+    return all;
+  }
+
+  const Spread &spread_;
+  // In memory, as what SampleTeam holds.
+  Slice slice_;
+  SpreadRow memory_;
+};
+
+}  // namespace sampler::kernels
