@@ -33,7 +33,8 @@ SCHEDULERS = 4
 MULTIPROCESSORS = 132
 CLOCKS_BETWEEN = 6
 HIGHEST_SHARE = 0.6
-LAUNCH = 2.5  # microseconds, as are the next three
+LAUNCH = 2.5  # microseconds, as are the next four
+NEXT_LAUNCH = 1.5
 TEAM_BARRIER = 0.2
 BLOCK_BARRIER = 0.025
 LATENCY = 0.8
@@ -50,6 +51,7 @@ CONSTANTS = [
     ("clocks between two instructions of a warp", CLOCKS_BETWEEN, "assumed: arithmetic takes 4, reads more"),
     ("issue slots filled, at most", f"{HIGHEST_SHARE:.0%}".replace("%", " %"), "assumed"),
     ("launch", f"{LAUNCH} µs", "assumed, from a graph"),
+    ("second launch, of rows that are spread", f"{NEXT_LAUNCH} µs", "assumed: the first has ended by then"),
     ("barrier of a team of several blocks", f"{1000 * TEAM_BARRIER:.0f} ns",
      "assumed; `gpu_check --facts` measures it"),
     ("barrier of a block", f"{1000 * BLOCK_BARRIER:.0f} ns", f"assumed, of {WARPS} warps"),
@@ -125,40 +127,49 @@ class Operation:
         """A residual is f32 whatever the rows are, once it has been loaded."""
         return "f32" if "residual" in name and not name.startswith("load") else element
 
+    def is_of_all_slices(self, name):
+        """Whether all teams of a row that is spread take part in a pass; else one does it alone."""
+        searches = any(other.startswith("narrow") for other, _, _ in self.passes)
+        return name.startswith(("load", "narrow_by_weight", "best")) or (name == "weigh" and not searches)
+
     def instructions(self, table, element):
-        """A warp's for each 32 elements of the row."""
-        total = 0
+        """A warp's for each 32 elements of the row: of passes of all slices, and of one team."""
+        totals = [0, 0]
         for name, column, share in self.passes:
             numbers = self.numbers(table, name, self.type_of_pass(name, element))
             if column == "copied":
-                total += share * (numbers["work"] + numbers["copying"])
+                total = share * (numbers["work"] + numbers["copying"])
             else:
-                total += share * numbers["work" if column == "both" else column]
-        return total
+                total = share * numbers["work" if column == "both" else column]
+            totals[0 if self.is_of_all_slices(name) else 1] += total
+        return totals
 
     def terms(self, table, plan, device, element, num_rows, num_cols):
-        """Launch, barriers, one warp's part, and the larger of memory, instructions and earlier teams."""
+        """Launches, barriers, one warp's part, and the larger of memory, instructions and earlier teams."""
         size = ELEMENTS[element]
+        slices = max(plan.teams // num_rows, 1)
+        launches = LAUNCH if slices == 1 else LAUNCH + NEXT_LAUNCH
         resident = math.ceil(min(plan.teams, plan.at_once) * plan.blocks / plan.multiprocessors)
         waves = max(num_rows / plan.at_once, 1)
         rate = issue_rate(resident)
         # Of the multiprocessors together, and of one whose blocks begin at once.
-        work = self.instructions(table, element) * num_cols / 32
-        issue = max(num_rows * work / (plan.multiprocessors * rate), work / plan.blocks * resident / rate)
+        of_slices, of_team = (each * num_cols / 32 for each in self.instructions(table, element))
+        issue = max(num_rows * (of_slices + of_team) / (plan.multiprocessors * rate),
+                    (of_slices / slices + of_team) / plan.blocks * resident / rate)
 
         row_bytes = num_cols * size
         moved = num_rows * row_bytes * (self.copied + self.written) / BANDWIDTH[device]
         in_flight = size * (IN_FLIGHT_OF_TWO if self.reads_two else IN_FLIGHT)
-        memory = max(moved, LATENCY * max(row_bytes * self.copied / plan.blocks / in_flight, 1))
+        memory = max(moved, LATENCY * max(row_bytes * self.copied / (plan.blocks * slices) / in_flight, 1))
 
-        of_team = TEAM_BARRIER if plan.blocks > 1 else BLOCK_BARRIER
-        barriers = self.team_barriers * of_team + self.block_barriers * BLOCK_BARRIER
+        team_barrier = TEAM_BARRIER if plan.blocks > 1 else BLOCK_BARRIER
+        barriers = self.team_barriers * team_barrier + self.block_barriers * BLOCK_BARRIER
         part = 0
         if self.part:
             elements = num_cols / (plan.blocks * WARPS)
             element = self.type_of_pass(self.part, element)
             part = elements / 32 * self.numbers(table, self.part, element)["work"] / 2 * CLOCKS_BETWEEN / CLOCK
-        return {"launch": LAUNCH, "barriers": barriers, "one warp's part": part,
+        return {"launches": launches, "barriers": barriers, "one warp's part": part,
                 **largest({"memory": memory, "instructions": issue,
                            "barriers of the teams before": (waves - 1) * (barriers + part)})}
 
@@ -179,7 +190,8 @@ def issue_rate(resident):
 
 
 class Plan:
-    """Teams of a launch, the blocks of each, teams that run at once, multiprocessors that have some."""
+    """Teams of a launch, the blocks of each, teams that run at once, multiprocessors that have some. Where there
+    are more teams than rows, rows are spread: each has several, and two launches."""
 
     def __init__(self, numbers):
         self.teams, self.blocks, self.at_once, self.multiprocessors = map(int, numbers)
