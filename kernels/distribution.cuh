@@ -118,7 +118,7 @@ struct PartSummary {
 // threads' largest reach a value, n tokens do. Where the row has ids the place says nothing of
 // them, and the first token is known by its value alone.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL PartSummary load_part(Context &ctx, Row &row, int num_maxima) {
+SAMPLER_DEVICE PartSummary load_part(Context &ctx, Row &row, int num_maxima) {
   const auto own = row.load();
   const bool has_bad_value =
       contract::is_nan(own.max) || (row.kind() == SAMPLER_PROBABILITIES && own.min < 0.0f);
@@ -296,23 +296,15 @@ SAMPLER_DEVICE uint64_t weight_of_row(Team<Context> &team, const Row &row, const
   return team.sum(team.ctx.lane() == 0 ? weight : 0);
 }
 
-template <class Row>
-SAMPLER_DEVICE WeightBins bins_of_weights(const Row &row, const KeyRange &range) {
-  return WeightBins::of(range, RankOrder::unused_bits(row), row.kind() == SAMPLER_LOGITS);
-}
-
-// Puts the block's tokens of a range of ranks into its bins, by what they weigh. The result is what
-// this thread's of all that is `seen` weigh.
+// Puts the block's tokens of values from `low` up into its bins, by what they weigh. The result is
+// what this thread's of all that is `seen` weigh.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
-                                       const RowScale &row_scale, Rank seen,
-                                       const KeyRange &range) {
+SAMPLER_DEVICE uint64_t fill_bins(Team<Context> &team, const Row &row, const RowScale &row_scale,
+                                  Rank seen, float low, const WeightBins &bins) {
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
   const RowScale scale = row_scale;
   const Cut cut = Cut::of(row, seen);
-  const float low = contract::value_of_rank(range.low);
-  const WeightBins bins = bins_of_weights(row, range);
   const int first_tile = row.tiles().begin;
   clear_bins(ctx, shared);
   uint64_t total = 0;
@@ -335,35 +327,20 @@ SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
   return total;
 }
 
-// A row's bins in the workspace, which several teams have filled, and what all that is seen weighs.
-struct FilledBins {
-  const uint32_t *counts;
-  const uint64_t *measures;
-  uint64_t total;
-};
-
-// Gives them to the team, the leader all of them.
-template <class Context>
-SAMPLER_DEVICE uint64_t take_bins(Team<Context> &team, const FilledBins &bins) {
-  for (int i = team.ctx.thread(); i < kBins; i += Context::kThreads) {
-    team.shared.bin_counts[i] = team.is_leader() ? bins.counts[i] : 0;
-    team.shared.bin_measures[i] = team.is_leader() ? bins.measures[i] : 0;
-  }
-  return team.is_first_thread() ? bins.total : 0;
-}
-
 // Narrows a range of ranks to the bin in which the running weight, from the highest rank down,
-// reaches top-p's share of the weight of all that is `seen`: one pass finds both, or the teams that
-// have filled the bins did. The result is what it reaches.
+// reaches top-p's share of the weight of all that is `seen`: one pass finds both. The result is
+// what it reaches.
 template <class Context, class Row>
-SAMPLER_DEVICE uint64_t narrow_by_weight(Team<Context> &team, const Row &row, const RowScale &scale,
-                                         Rank seen, float share, KeyRange *range,
-                                         const FilledBins *filled) {
+SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &row,
+                                              const RowScale &row_scale, Rank seen, float share,
+                                              KeyRange *range) {
+  const WeightBins bins =
+      WeightBins::of(*range, RankOrder::unused_bits(row), row.kind() == SAMPLER_LOGITS);
   const uint64_t total =
-      filled ? take_bins(team, *filled) : fill_bins(team, row, scale, seen, *range);
+      fill_bins(team, row, row_scale, seen, contract::value_of_rank(range->low), bins);
   const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), total};
   const FoundBin found = find_bin(team, false, {true, share, 0}, keys, range);
-  found.narrow(team.ctx, bins_of_weights(row, *range), range);
+  found.narrow(team.ctx, bins, range);
   return found.target;
 }
 
@@ -371,11 +348,9 @@ SAMPLER_DEVICE uint64_t narrow_by_weight(Team<Context> &team, const Row &row, co
 template <class Context, class Row>
 class TeamFilters {
  public:
-  // `filled`: the bins of the row's first top-p, if they are there.
   SAMPLER_DEVICE TeamFilters(Team<Context> &team, const Row &row, const RowSummary &summary,
-                             const RowScale &scale, ListState *list,
-                             const FilledBins *filled = nullptr)
-      : team_(team), row_(row), summary_(summary), scale_(scale), list_(*list), filled_(filled) {}
+                             const RowScale &scale, ListState *list)
+      : team_(team), row_(row), summary_(summary), scale_(scale), list_(*list) {}
 
   SAMPLER_DEVICE Rank everything() const { return contract::lowest_cut(row_.kind()); }
   SAMPLER_DEVICE Rank shorter(Rank a, Rank b) const { return a > b ? a : b; }
@@ -402,28 +377,28 @@ class TeamFilters {
       search.target = Target{true, p, 0}.of(listed_weight(seen, weight));
       return with_ties(find(search, weight), ties, seen);
     }
-    KeyRange range = range_of_top_p(p, seen);
-    search.low = range.low;
-    search.target = narrow_by_weight(team_, row_, scale, seen, p, &range, filled_);
+    search.low = lowest_of_top_p(p, seen);
+    KeyRange range = {search.low, search.high, 0, row_.count(), 0};
+    search.target = narrow_by_weight(team_, row_, scale, seen, p, &range);
     const Selected selected = select_key_in<RankOrder>(team_, row_, search, range, true, weight);
     list_ = {selected.listed, selected.floor};
     return with_ties(selected.key, ties, seen);
-  }
-
-  // The ranks that top-p may cut at. The first token is seen. All tokens lighter than the range's
-  // together weigh no more than the filter may cut off.
-  SAMPLER_DEVICE_CALL KeyRange range_of_top_p(float p, Rank seen) {
-    const uint64_t least = contract::weight(scale_, scale_max());
-    const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
-    const Rank low = lowest_rank(seen, light);
-    return {low < summary_.lowest ? summary_.lowest : low, summary_.first, 0, row_.count(), 0};
   }
 
   SAMPLER_DEVICE_CALL Rank min_p(float p, Rank seen) {
     return lowest_rank(seen, contract::min_p_threshold(p, contract::weight(scale_, scale_max())));
   }
 
- private:
+  // From where on top-p may cut. The first token is seen. All tokens lighter than this together
+  // weigh no more than the filter may cut off.
+  SAMPLER_DEVICE Rank lowest_of_top_p(float p, Rank seen) {
+    const uint64_t least = contract::weight(scale_, scale_max());
+    const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
+    const Rank low = lowest_rank(seen, light);
+    return low < summary_.lowest ? summary_.lowest : low;
+  }
+
+ protected:
   SAMPLER_DEVICE float scale_max() const { return contract::value_of_rank(summary_.first); }
 
   SAMPLER_DEVICE Rank with_ties(Rank last, sampler_tie_rule ties, Rank seen) const {
@@ -490,7 +465,6 @@ class TeamFilters {
   const RowSummary &summary_;
   RowScale scale_;
   ListState &list_;
-  const FilledBins *filled_;
 };
 
 // How many group maxima are to reach group_max: as many as the first filter keeps tokens.
@@ -544,40 +518,12 @@ SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const R
   return result;
 }
 
-// The scale at which filters weigh a row's tokens.
-template <class Row>
-SAMPLER_DEVICE RowScale filter_scale(const Row &row, const RowSummary &summary,
-                                     const RowParameters &parameters, const FilterRules &rules) {
-  const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
-  return contract::row_scale(row.kind(), contract::value_of_rank(summary.first),
-                             at_1 ? 1.0f : parameters.temperature);
-}
-
-// The cut of the filters and the scale; what is kept has not been added up. On return the list
-// covers the kept tokens or is not of them.
-template <class Context, class Row>
-SAMPLER_DEVICE Distribution filtered_distribution(Team<Context> &team, const Row &row,
-                                                  const RowSummary &summary,
-                                                  const RowParameters &parameters,
-                                                  const FilterRules &rules, ListState *list,
-                                                  const FilledBins *filled = nullptr) {
-  TeamFilters<Context, Row> filters(team, row, summary,
-                                    filter_scale(row, summary, parameters, rules), list, filled);
-  Distribution result;
-  result.cut = contract::filtered_prefix(filters, parameters, rules);
-  result.greedy = false;
-  result.scale = contract::row_scale(row.kind(), contract::value_of_rank(summary.first),
-                                     parameters.temperature);
-  return result;
-}
-
 // The row and the parameters are good. On return the list covers the kept tokens or is void.
 template <class Context, class Row>
 SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &row,
                                               const RowSummary &summary,
                                               const RowParameters &parameters,
-                                              const FilterRules &rules, ListState *list,
-                                              const FilledBins *filled = nullptr) {
+                                              const FilterRules &rules, ListState *list) {
   if (contract::is_greedy(parameters.temperature)) {
     const float max = contract::value_of_rank(summary.first);
     Distribution result;
@@ -593,7 +539,15 @@ SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &ro
   if (!contract::any_filter_is_on(parameters)) {
     return unfiltered_distribution(team, row, summary, parameters.temperature);
   }
-  Distribution result = filtered_distribution(team, row, summary, parameters, rules, list, filled);
+  const float max = contract::value_of_rank(summary.first);
+  const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
+  const float filtered_at = at_1 ? 1.0f : parameters.temperature;
+  const RowScale scale = contract::row_scale(row.kind(), max, filtered_at);
+  TeamFilters<Context, Row> filters(team, row, summary, scale, list);
+  Distribution result;
+  result.cut = contract::filtered_prefix(filters, parameters, rules);
+  result.greedy = false;
+  result.scale = contract::row_scale(row.kind(), max, parameters.temperature);
   add_kept(team, row, &result, list);
   return result;
 }

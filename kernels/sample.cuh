@@ -47,35 +47,28 @@ class SampleTeam {
  protected:
   using Row = TeamRow<Context, StoredRow>;
 
-  // Goes to an output: its parameters and its row. The result is what is wrong with them.
-  SAMPLER_DEVICE uint32_t begin_output(int64_t output, StoredRow *stored) {
-    output_ = output;
-    next_ = output + 1;
-    const int64_t index = input_row(request_, output);
-    if (index < 0 || index >= request_.input.num_rows) return SAMPLER_ROW_INVALID_INDEX;
-    const uint32_t status =
-        contract::read_parameters(request_, request_.slots[output], &parameters_);
-    if (status != SAMPLER_ROW_OK) return status;
-    *stored = stored_row(contract::row_view(request_.input, index));
-    return contract::has_valid_count(*stored, request_.input.num_cols)
-               ? SAMPLER_ROW_OK
-               : SAMPLER_ROW_INVALID_CANDIDATE;
-  }
-
   // The outputs from the next one on that share its row and parameters.
   SAMPLER_DEVICE void run_shared() {
-    StoredRow stored;
-    const uint32_t status = begin_output(next_, &stored);
+    output_ = next_++;
+    const int64_t index = input_row(request_, output_);
+    uint32_t status = SAMPLER_ROW_INVALID_INDEX;
+    if (index >= 0 && index < request_.input.num_rows) {
+      status = contract::read_parameters(request_, request_.slots[output_], &parameters_);
+    }
     if (status != SAMPLER_ROW_OK) {
       write_bad(status);
       return;
     }
-    const int64_t index = input_row(request_, output_);
     while (request_.row_indices && next_ < end_ && input_row(request_, next_) == index &&
            has_parameters(next_)) {
       ++next_;
     }
-    run_row(stored);
+    const StoredRow stored = stored_row(contract::row_view(request_.input, index));
+    if (!contract::has_valid_count(stored, request_.input.num_cols)) {
+      write_bad(SAMPLER_ROW_INVALID_CANDIDATE);
+    } else {
+      run_row(stored);
+    }
   }
 
   SAMPLER_DEVICE bool has_parameters(int64_t output) const {

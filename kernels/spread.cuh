@@ -20,10 +20,78 @@
 
 namespace sampler::kernels {
 
+// The filters of a row whose first top-p finds its bins in the workspace.
+template <class Context, class Row>
+class SpreadFilters : public TeamFilters<Context, Row> {
+  using Base = TeamFilters<Context, Row>;
+
+ public:
+  SAMPLER_DEVICE SpreadFilters(Team<Context> &team, const Row &row, const RowSummary &summary,
+                               const RowScale &scale, ListState *list, const SpreadHead *filled,
+                               uint64_t weight)
+      : Base(team, row, summary, scale, list), filled_(filled), weight_(weight) {}
+
+  // Fills the block's bins with its part of the row. The result is this thread's part of the
+  // weight.
+  SAMPLER_DEVICE_CALL uint64_t fill(const RowParameters &parameters, const FilterRules &rules) {
+    Rank seen = this->everything();
+    if (rules.order == SAMPLER_FILTERS_MIN_P_FIRST && contract::min_p_is_on(parameters.min_p)) {
+      seen = this->min_p(parameters.min_p, seen);
+    }
+    const KeyRange range = range_of(this->lowest_of_top_p(parameters.top_p, seen));
+    return fill_bins(team_, row_, scale_, seen, contract::value_of_rank(range.low), bins_of(range));
+  }
+
+  SAMPLER_DEVICE_CALL Rank top_p(float p, sampler_tie_rule ties, Rank seen) {
+    if (list_.covers(seen)) return Base::top_p(p, ties, seen);
+    KeyRange range = range_of(this->lowest_of_top_p(p, seen));
+    Search search = {range.low, range.high, 1, kBinLimit, ties == SAMPLER_TIES_KEEP};
+    search.target = narrow_by_filled(p, &range);
+    const RowScale scale = scale_;
+    const auto weight = [scale](uint64_t key) {
+      return contract::weight(scale, RankOrder::value(key));
+    };
+    const Selected selected = select_key_in<RankOrder>(team_, row_, search, range, true, weight);
+    list_ = {selected.listed, selected.floor};
+    return this->with_ties(selected.key, ties, seen);
+  }
+
+ private:
+  using Base::list_;
+  using Base::row_;
+  using Base::scale_;
+  using Base::summary_;
+  using Base::team_;
+
+  SAMPLER_DEVICE KeyRange range_of(Rank low) const {
+    return {low, summary_.first, 0, row_.count(), 0};
+  }
+  SAMPLER_DEVICE WeightBins bins_of(const KeyRange &range) const {
+    return WeightBins::of(range, RankOrder::unused_bits(row_), row_.kind() == SAMPLER_LOGITS);
+  }
+
+  // As narrow_by_weight(). The leader has all of the bins.
+  SAMPLER_DEVICE_CALL uint64_t narrow_by_filled(float share, KeyRange *range) {
+    TeamShared &shared = team_.shared;
+    for (int i = team_.ctx.thread(); i < kBins; i += Context::kThreads) {
+      shared.bin_counts[i] = team_.is_leader() ? filled_->bin_counts[i] : 0;
+      shared.bin_measures[i] = team_.is_leader() ? filled_->bin_measures[i] : 0;
+    }
+    const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), team_.is_first_thread() ? weight_ : 0};
+    const FoundBin found = find_bin(team_, false, {true, share, 0}, keys, range);
+    found.narrow(team_.ctx, bins_of(*range), range);
+    return found.target;
+  }
+
+  const SpreadHead *filled_;
+  uint64_t weight_;
+};
+
 template <class Context>
 class SpreadSample : private SampleTeam<Context> {
   using Base = SampleTeam<Context>;
   using Row = typename Base::Row;
+  using Filters = SpreadFilters<Context, Row>;
 
  public:
   SAMPLER_DEVICE SpreadSample(Team<Context> &team, const SampleRequest &request,
@@ -37,7 +105,7 @@ class SpreadSample : private SampleTeam<Context> {
     slice_ = {int(team_of_grid % num_slices), num_slices};
     memory_ = spread_.row(output);
     StoredRow stored;
-    const uint32_t status = this->begin_output(output, &stored);
+    const uint32_t status = begin(output, &stored);
     if (spread_.is_loading) {
       clear();
       if (status == SAMPLER_ROW_OK) load(stored);
@@ -53,6 +121,21 @@ class SpreadSample : private SampleTeam<Context> {
   using Base::request_;
   using Base::row_cache_;
   using Base::team_;
+
+  // Goes to an output: its parameters and its row. The result is what is wrong with them.
+  SAMPLER_DEVICE uint32_t begin(int64_t output, StoredRow *stored) {
+    this->output_ = output;
+    this->next_ = output + 1;
+    const int64_t index = input_row(request_, output);
+    if (index < 0 || index >= request_.input.num_rows) return SAMPLER_ROW_INVALID_INDEX;
+    const uint32_t status =
+        contract::read_parameters(request_, request_.slots[output], &parameters_);
+    if (status != SAMPLER_ROW_OK) return status;
+    *stored = stored_row(contract::row_view(request_.input, index));
+    return contract::has_valid_count(*stored, request_.input.num_cols)
+               ? uint32_t(SAMPLER_ROW_OK)
+               : uint32_t(SAMPLER_ROW_INVALID_CANDIDATE);
+  }
 
   // ---- The first launch -------------------------------------------------------------------------
 
@@ -163,8 +246,7 @@ class SpreadSample : private SampleTeam<Context> {
     }
     if (weighs_kept()) {
       ListState no_list;
-      *distribution = filtered_distribution(team_, row, summary, parameters_,
-                                            request_.parameters.rules, &no_list);
+      *distribution = cut_row(row, summary, &no_list, nullptr, 0);
       weigh_kept(row, *distribution, &sums);
     }
     if (weighs_bins()) sums.binned_weight = weigh_bins(row, summary);
@@ -193,22 +275,36 @@ class SpreadSample : private SampleTeam<Context> {
 
   SAMPLER_DEVICE uint64_t weigh_bins(const Row &row, const RowSummary &summary) {
     Context &ctx = team_.ctx;
-    const FilterRules &rules = request_.parameters.rules;
-    const RowScale scale = filter_scale(row, summary, parameters_, rules);
     ListState no_list;
-    TeamFilters<Context, Row> filters(team_, row, summary, scale, &no_list);
-    Rank seen = filters.everything();
-    if (rules.order == SAMPLER_FILTERS_MIN_P_FIRST && contract::min_p_is_on(parameters_.min_p)) {
-      seen = filters.min_p(parameters_.min_p, seen);
-    }
-    const KeyRange range = filters.range_of_top_p(parameters_.top_p, seen);
-    const uint64_t weight = ctx.block_sum(fill_bins(team_, row, scale, seen, range));
+    Filters filters(team_, row, summary, filter_scale(row.kind(), summary), &no_list, nullptr, 0);
+    const uint64_t weight = ctx.block_sum(filters.fill(parameters_, request_.parameters.rules));
     for (int i = ctx.thread(); i < kBins; i += Context::kThreads) {
       if (team_.shared.bin_counts[i] == 0) continue;
       ctx.atomic_add(&memory_.head->bin_counts[i], team_.shared.bin_counts[i]);
       ctx.atomic_add(&memory_.head->bin_measures[i], team_.shared.bin_measures[i]);
     }
     return weight;
+  }
+
+  // The scale at which filters weigh tokens.
+  SAMPLER_DEVICE RowScale filter_scale(sampler_input_kind kind, const RowSummary &summary) const {
+    const bool at_1 = request_.parameters.rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
+    return contract::row_scale(kind, contract::value_of_rank(summary.first),
+                               at_1 ? 1.0f : parameters_.temperature);
+  }
+
+  // As make_distribution(), but that what is kept has not been added up. `filled` and `weight`: the
+  // bins of the row's first top-p, if it has one, and what all that it sees weighs.
+  SAMPLER_DEVICE_CALL Distribution cut_row(const Row &row, const RowSummary &summary,
+                                           ListState *list, const SpreadHead *filled,
+                                           uint64_t weight) {
+    Filters filters(team_, row, summary, filter_scale(row.kind(), summary), list, filled, weight);
+    Distribution result;
+    result.greedy = false;
+    result.scale = contract::row_scale(row.kind(), contract::value_of_rank(summary.first),
+                                       parameters_.temperature);
+    result.cut = contract::filtered_prefix(filters, parameters_, request_.parameters.rules);
+    return result;
   }
 
   SAMPLER_DEVICE uint64_t sum_of_warps(uint64_t of_warp) const {
@@ -234,7 +330,7 @@ class SpreadSample : private SampleTeam<Context> {
     uint64_t before = 0;
     if (team_.is_first_thread()) before = ctx.atomic_add(&memory_.head->num_arrived, uint32_t(1));
     const bool is_last = team_.sum(before) == uint64_t(slice_.count - 1);
-    ctx.fence();
+    if (is_last) ctx.fence();
     return is_last;
   }
 
@@ -252,11 +348,14 @@ class SpreadSample : private SampleTeam<Context> {
     if (has_slices()) sums = all_sums();
     this->raw_weight_ = sums.raw_weight;
     if (!weighs_kept()) {
-      const FilledBins bins = {memory_.head->bin_counts, memory_.head->bin_measures,
-                               sums.binned_weight};
       ListState list;
-      *distribution = make_distribution(team_, row, summary, parameters_, request_.parameters.rules,
-                                        &list, weighs_bins() ? &bins : nullptr);
+      if (weighs_bins()) {
+        *distribution = cut_row(row, summary, &list, memory_.head, sums.binned_weight);
+        add_kept(team_, row, distribution, &list);
+      } else {
+        *distribution =
+            make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list);
+      }
       this->write_tokens(row, summary, *distribution, list);
       return;
     }

@@ -254,7 +254,7 @@ TEST_P(Plans, AreTaken) {
 
 // A handle made for so many rows and columns has room for what smaller calls need.
 TEST_P(Plans, FitInTheHandlesWorkspace) {
-  for (const int64_t max_cols : {16000, 128256, 262144}) {
+  for (const int64_t max_cols : {16000, 128256, (1 << 20) - 1}) {
     for (const int64_t max_rows : {1, 3, 50, 1000}) {
       const std::size_t room = opened_.largest_workspace_bytes(max_rows, max_cols);
       for (int64_t num_rows = 1; num_rows <= max_rows; num_rows += 1 + num_rows / 8) {
