@@ -51,6 +51,7 @@ RARE = {
     "copy_edge": "at the ends of a row",
     "store_value": "there, and where the output is not aligned as the row is",
     "add_held": "when a warp's tokens crowd into another bin than before",
+    "score_contenders": "when a token's random word may make it the best so far",
 }
 # What sets passes of one name apart: functions called, and template arguments.
 WEIGHS = {"weight", "weight_of"}
