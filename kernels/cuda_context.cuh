@@ -124,6 +124,10 @@ class CudaContext {
            __reduce_add_sync(0xFFFFFFFFu, low);
   }
 
+  __device__ uint32_t warp_max(uint32_t value) const {
+    return __reduce_max_sync(0xFFFFFFFFu, value);
+  }
+
   __device__ uint32_t warp_match(uint32_t value) const {
     return __match_any_sync(0xFFFFFFFFu, value);
   }
@@ -166,6 +170,10 @@ class CudaContext {
     return ::atomicOr(address, value);
   }
 
+  __device__ uint32_t atomic_max(uint32_t *address, uint32_t value) const {
+    return ::atomicMax(address, value);
+  }
+
   __device__ void add_to_shared(uint32_t *address, uint32_t value) const {
     asm volatile("red.shared.add.u32 [%0], %1;"
                  :
@@ -184,14 +192,20 @@ class CudaContext {
 
   // In two words: for one of 64 bits there is no instruction.
   __device__ void add_to_shared(uint64_t *address, uint64_t value) const {
-    const uint32_t to = uint32_t(__cvta_generic_to_shared(address));
-    const uint32_t low = uint32_t(value);
-    uint32_t before;
-    asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(to), "r"(low) : "memory");
-    const uint32_t high = uint32_t(value >> 32) + (before + low < low ? 1 : 0);
-    if (high != 0) {
-      asm volatile("red.shared.add.u32 [%0], %1;" : : "r"(to + 4), "r"(high) : "memory");
-    }
+    asm volatile(
+        "{\n"
+        "  .reg .u32 before, high;\n"
+        "  .reg .pred any;\n"
+        "  atom.shared.add.u32 before, [%0], %1;\n"
+        "  add.cc.u32 before, before, %1;\n"
+        "  addc.u32 high, %2, 0;\n"
+        "  setp.ne.u32 any, high, 0;\n"
+        "  @any red.shared.add.u32 [%0 + 4], high;\n"
+        "}"
+        :
+        : "r"(uint32_t(__cvta_generic_to_shared(address))), "r"(uint32_t(value)),
+          "r"(uint32_t(value >> 32))
+        : "memory");
   }
 
   template <class T>

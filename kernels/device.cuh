@@ -15,12 +15,13 @@
 //   warp_broadcast(u64, lane)         one lane's value
 //   warp_inclusive_sum(u64)           over the lanes up to this one
 //   warp_sum(u64)                     over the lanes, of numbers below 2^49, in every lane
+//   warp_max(u32)                     over the lanes, in every lane
 //   warp_match(u32)                   one bit for each lane with the same value
 //   lowest_bit(u32), count_bits(u32)  static: of what ballots give; lowest_bit not of 0
 //   block_sum(u64), block_max(u64)    over the block, the same result in every thread
 //   block_exclusive_sum(u64, *total)  over the threads before this one; the total in every thread
 //   block_count(bool)                 how many threads of the block say true, in every thread
-//   atomic_add(u32 *, u32), atomic_add(u64 *, u64), atomic_or(u32 *, u32)
+//   atomic_add(u32 *, u32), atomic_add(u64 *, u64), atomic_or(u32 *, u32), atomic_max(u32 *, u32)
 //                                     in shared memory of any block of the team, or global memory;
 //                                     the old value
 //   add_to_shared(u32 *, u32), add_to_shared(u64 *, u64)

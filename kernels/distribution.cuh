@@ -168,7 +168,8 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_m
   return result;
 }
 
-// Tokens of a histogram's bin that are listed rather than divided among bins once more.
+// Tokens that are listed and drawn from in the list rather than where the row lies; and, where all
+// kept ones are listed, those of a bin that are listed rather than divided once more.
 constexpr int kBinLimit = 256;
 
 // How many tokens top-k may list for the k that it keeps: half as many more leave a histogram's bin
@@ -208,9 +209,9 @@ struct Cut {
     return {contract::value_of_rank(rank), contract::id_of_rank(rank), row.nothing()};
   }
 
-  // Puts `nothing` in place of what is not kept. The result is how many elements are.
+  // Puts `nothing` in place of what is not kept.
   template <class Row>
-  SAMPLER_DEVICE int apply(const Row &row, int tile, int first, float (&x)[kRun]) const {
+  SAMPLER_DEVICE void apply(const Row &row, int tile, int first, float (&x)[kRun]) const {
     const int64_t begin = row.begin_of(tile);
     const bool has_cut = begin <= int64_t(last_id) && int64_t(last_id) < begin + kTile - 1;
     if (row.source().ids || has_cut) {
@@ -226,13 +227,7 @@ struct Cut {
     }
     const bool keeps_ties = row.source().ids || begin <= int64_t(last_id);
     const float low = keeps_ties ? lowest : contract::next_value(lowest);
-    int count = 0;
-    for (int i = 0; i < kRun; ++i) {
-      const bool is_kept = x[i] >= low;
-      x[i] = is_kept ? x[i] : nothing;
-      count += is_kept;
-    }
-    return count;
+    for (int i = 0; i < kRun; ++i) x[i] = x[i] >= low ? x[i] : nothing;
   }
 };
 
@@ -250,110 +245,249 @@ SAMPLER_DEVICE void make_relative(const RowScale &scale, float (&x)[kRun],
   }
 }
 
-// What a warp finds kept of its part of a row.
-struct WarpSums {
-  uint64_t weight;  // the same in all lanes
-  uint32_t count;   // of this lane's elements
+// What is asked of the tokens that a distribution keeps.
+struct Wanted {
+  bool count;
+  bool weight;
 };
 
-// Adds up the kept weights of this warp's tiles, and leaves each tile's in `tile_sums` unless that
-// is null. A tile's sum is touched by one lane, which find_in_warp knows.
+// What a warp finds kept of its part of a row.
+struct WarpSums {
+  uint64_t weight = 0;  // the same in all lanes
+  uint32_t count = 0;   // of this lane's elements
+};
+
+// The weights of a warp's tiles, one after the other. Each tile's goes to the block's `tile_sums`
+// unless they are null, and is touched by one lane, which find_in_warp knows.
+template <class Context>
+class TileWeights {
+ public:
+  template <class Row>
+  SAMPLER_DEVICE TileWeights(Context &ctx, const Row &row, uint64_t *tile_sums)
+      : first_tile_(row.tiles().begin),
+        own_sums_(tile_sums ? tile_sums + row.first_of_block() : nullptr) {
+    if (!own_sums_) return;
+    const int num_tiles = row.tiles().end - first_tile_;
+    for (int i = ctx.lane(); i < num_tiles; i += 32) own_sums_[i] = 0;
+  }
+
+  // Adds a run's relative probabilities, all lanes together.
+  SAMPLER_DEVICE void add(Context &ctx, int tile, int first, const float (&relative)[kRun]) {
+    contract::WeightSum own;
+    for (int i = 0; i < kRun; ++i) own.add(relative[i]);
+    of_tile_ += own.of(kRun);
+    if (first + kRun < kGroup) return;
+    const uint64_t weight = ctx.warp_sum(of_tile_);
+    of_tile_ = 0;
+    sum_ += weight;
+    const int place = tile - first_tile_;
+    if (own_sums_ && place % 32 == ctx.lane()) own_sums_[place] = weight;
+  }
+
+  SAMPLER_DEVICE uint64_t sum() const { return sum_; }
+
+ private:
+  int first_tile_;
+  uint64_t *own_sums_;
+  uint64_t of_tile_ = 0;  // this lane's
+  uint64_t sum_ = 0;
+};
+
+// Adds up what a cut keeps of this warp's tiles, and leaves each tile's weight in `tile_sums`
+// unless that is null.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL WarpSums weigh(Context &ctx, const Row &row, const RowScale &row_scale,
-                                   Rank rank, uint64_t *tile_sums) {
+                                   Rank rank, uint64_t *tile_sums, Wanted wanted) {
   const RowScale scale = row_scale;
   const Cut cut = Cut::of(row, rank);
-  const int first_tile = row.tiles().begin, num_tiles = row.tiles().end - first_tile;
-  uint64_t *own_sums = tile_sums ? tile_sums + row.first_of_block() : nullptr;
-  if (own_sums) {
-    for (int i = ctx.lane(); i < num_tiles; i += 32) own_sums[i] = 0;
-  }
-  WarpSums sums = {0, 0};
-  uint64_t of_tile = 0;  // this lane's
+  const bool cuts = rank > contract::lowest_cut(row.kind());  // what this leaves out weighs nothing
+  TileWeights<Context> weights(ctx, row, tile_sums);
+  uint32_t count = 0;
   row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
-    sums.count += uint32_t(cut.apply(row_, tile, first, x));
+    if (cuts) cut.apply(row_, tile, first, x);
+    if (wanted.count) {
+      for (int i = 0; i < kRun; ++i) count += x[i] > cut.nothing;
+    }
+    if (!wanted.weight) return;
     make_relative(scale, x, [](const RowScale &s, float value) {
       return contract::relative_for_weight(s, value);
     });
-    contract::WeightSum own;
-    for (int i = 0; i < kRun; ++i) own.add(x[i]);
-    of_tile += own.of(kRun);
-    if (first + kRun < kGroup) return;
-    const uint64_t weight = ctx.warp_sum(of_tile);
-    of_tile = 0;
-    sums.weight += weight;
-    const int place = tile - first_tile;
-    if (own_sums && place % 32 == ctx.lane()) own_sums[place] = weight;
+    weights.add(ctx, tile, first, x);
   });
-  return sums;
+  return {weights.sum(), count};
 }
 
 // The weight of what a cut keeps of the row.
 template <class Context, class Row>
 SAMPLER_DEVICE uint64_t weight_of_row(Team<Context> &team, const Row &row, const RowScale &scale,
                                       Rank cut) {
-  const uint64_t weight = weigh(team.ctx, row, scale, cut, nullptr).weight;
+  const uint64_t weight = weigh(team.ctx, row, scale, cut, nullptr, {false, true}).weight;
   return team.sum(team.ctx.lane() == 0 ? weight : 0);
 }
 
-// Puts the block's tokens of values from `low` up into its bins, by what they weigh. The result is
-// what this thread's of all that is `seen` weigh.
+// A run of which several tokens have one bin, apart from the registers of the pass.
+struct CrowdedRun {
+  int bin[kRun];
+  float relative[kRun];
+};
+
+template <class Context>
+SAMPLER_DEVICE_CALL HeldBin add_crowded(Context &ctx, TeamShared &shared, CrowdedRun run,
+                                        bool looks, HeldBin held) {
+  SAMPLER_KEEP_ROLLED
+  for (int i = 0; i < kRun; ++i) {
+    held = add_to_bins_or_hold<Weight>(ctx, shared, true, run.bin[i],
+                                       contract::biased_weight_of(run.relative[i]), looks && i == 0,
+                                       held);
+  }
+  return held;
+}
+
+// Puts the block's tokens of values from `low` up into its bins, by what they weigh, each with the
+// bias of weights. The result is what this thread's others weigh of what is `seen`.
 template <class Context, class Row>
-SAMPLER_DEVICE uint64_t fill_bins(Team<Context> &team, const Row &row, const RowScale &row_scale,
-                                  Rank seen, float low, const WeightBins &bins) {
+SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
+                                       const RowScale &row_scale, Rank seen, float low,
+                                       const WeightBins &bins) {
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
   const RowScale scale = row_scale;
   const Cut cut = Cut::of(row, seen);
+  const bool cuts = seen > contract::lowest_cut(row.kind());
   const int first_tile = row.tiles().begin;
   clear_bins(ctx, shared);
-  uint64_t total = 0;
+  uint64_t light = 0;
   HeldBin held;
   row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
-    cut.apply(row_, tile, first, x);
-    const bool looks = first == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
-    contract::WeightSum own;
-    for (int i = 0; i < kRun; ++i) {  // one after the other: there are no registers for all
-      const bool is_heavy = x[i] >= low;
-      const float relative = contract::relative_for_weight(scale, x[i]);
-      own.add(relative);
-      if (ctx.ballot(is_heavy) == 0) continue;
-      add_to_bins_or_hold<Weight>(ctx, shared, is_heavy, is_heavy ? bins.bin_of(x[i]) : kNoBin,
-                                  contract::weight_of(relative), looks && i == 0, &held);
+    if (cuts) cut.apply(row_, tile, first, x);
+    const auto relative = [](const RowScale &s, float value) {
+      return contract::relative_for_weight(s, value);
+    };
+    if (!row_.may_reach(tile, low)) {
+      make_relative(scale, x, relative);
+      contract::WeightSum own;
+      for (int i = 0; i < kRun; ++i) own.add(x[i]);
+      light += own.of(kRun);
+      return;
     }
-    total += own.of(kRun);
+    int in_bin[kRun];
+    bins.find(x, ctx.lane(), in_bin);
+    make_relative(scale, x, relative);
+    bool is_crowded = false;
+    for (int i = 0; i < kRun; ++i) {
+      is_crowded |= Context::count_bits(ctx.warp_match(uint32_t(in_bin[i]))) > kMaxTurns;
+    }
+    if (ctx.ballot(is_crowded) == 0) {
+      for (int i = 0; i < kRun; ++i) {
+        ctx.add_to_shared(&shared.bin_counts[in_bin[i]], uint32_t(1));
+        ctx.add_to_shared(&shared.bin_measures[in_bin[i]], contract::biased_weight_of(x[i]));
+      }
+      return;
+    }
+    const bool looks = first == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
+    CrowdedRun run;
+    for (int i = 0; i < kRun; ++i) run.bin[i] = in_bin[i], run.relative[i] = x[i];
+    held = add_crowded(ctx, shared, run, looks, held);
   });
   add_held<Weight>(ctx, shared, held);
-  return total;
+  return light;
 }
 
 // Narrows a range of ranks to the bin in which the running weight, from the highest rank down,
-// reaches top-p's share of the weight of all that is `seen`: one pass finds both. The result is
-// what it reaches.
-template <class Context, class Row>
-SAMPLER_DEVICE_CALL uint64_t narrow_by_weight(Team<Context> &team, const Row &row,
-                                              const RowScale &row_scale, Rank seen, float share,
-                                              KeyRange *range) {
-  const WeightBins bins =
-      WeightBins::of(*range, RankOrder::unused_bits(row), row.kind() == SAMPLER_LOGITS);
-  const uint64_t total =
-      fill_bins(team, row, row_scale, seen, contract::value_of_rank(range->low), bins);
-  const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), total};
-  const FoundBin found = find_bin(team, false, {true, share, 0}, keys, range);
+// reaches top-p's share of the weight of all: that of the tokens in the bins and of the `light`
+// ones, of which each thread knows its own. The result is what it reaches.
+template <class Context>
+SAMPLER_DEVICE uint64_t narrow_to_share(Team<Context> &team, const WeightBins &bins, uint64_t light,
+                                        float share, KeyRange *range) {
+  const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), light};
+  const FoundBin found =
+      find_bin(team, false, {true, share, 0}, keys, contract::kWeightBias, range);
   found.narrow(team.ctx, bins, range);
   return found.target;
 }
+
+// Weighs what lies above a range of ranks, as weigh() does, and in the same pass lists what lies in
+// it, in the leader's near list, which is empty; or counts that tile by tile, `counts_ties`, where
+// the range has one value. For rows without ids.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL void weigh_above(Team<Context> &team, const Row &row, const RowScale &row_scale,
+                                     const KeyRange &range, bool counts_ties) {
+  Context &ctx = team.ctx;
+  const RowScale scale = row_scale;
+  const float low = contract::value_of_rank(range.low), high = contract::value_of_rank(range.high);
+  if (counts_ties) {
+    for (int i = ctx.lane(); i < row.tiles().end - row.tiles().begin; i += 32) {
+      team.shared.tile_ties[row.first_of_block() + i] = 0;
+    }
+  }
+  TileWeights<Context> weights(ctx, row, &team.shared.tile_sums[0]);
+  uint32_t ties_of_tile = 0;
+  row.for_each_run(low, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+    bool any_near = false;
+    for (int i = 0; i < kRun; ++i) any_near |= x[i] >= low && !(x[i] > high);
+    if (ctx.ballot(any_near) != 0) {
+      uint32_t near = 0;
+      for (int i = 0; i < kRun; ++i) near |= uint32_t(x[i] >= low && !(x[i] > high)) << i;
+      ties_of_tile += uint32_t(Context::count_bits(near));
+      if (counts_ties) near = 0;
+      while (ctx.ballot(near != 0) != 0) {
+        const int i = near != 0 ? Context::lowest_bit(near) : 0;
+        const uint32_t id = uint32_t(row_.index_of(tile, first + i));
+        const Rank rank = contract::rank_of(row_.element(tile, first + i), id);
+        append(ctx, ctx.peer(&team.shared.near_list[0], 0), ctx.peer(&team.shared.list_count, 0),
+               uint32_t(kNearCapacity), near != 0 && rank >= range.low, rank);
+        near &= near - 1;
+      }
+    }
+    const float nothing = row_.nothing();
+    for (int i = 0; i < kRun; ++i) x[i] = x[i] > high ? x[i] : nothing;
+    if (counts_ties && first + kRun == kGroup) {
+      const uint32_t of_tile = uint32_t(ctx.warp_sum(ties_of_tile));
+      const int place = tile - row_.tiles().begin;
+      if (place % 32 == ctx.lane()) team.shared.tile_ties[row_.first_of_block() + place] = of_tile;
+      ties_of_tile = 0;
+    }
+    make_relative(scale, x, [](const RowScale &s, float value) {
+      return contract::relative_for_weight(s, value);
+    });
+    weights.add(ctx, tile, first, x);
+  });
+}
+
+// The sum of what is noted of this warp's tiles. In every lane.
+template <class Context, class Row, class Number>
+SAMPLER_DEVICE uint64_t sum_of_tiles(Context &ctx, const Row &row, const Number *of_tiles) {
+  uint64_t own = 0;
+  for (int i = ctx.lane(); i < row.tiles().end - row.tiles().begin; i += 32) {
+    own += of_tiles[row.first_of_block() + i];
+  }
+  return ctx.warp_broadcast(ctx.warp_inclusive_sum(own), 31);
+}
+
+// A cut for which the tile sums hold what is kept.
+struct Weighed {
+  Rank cut = 0;  // 0: there is none
+  WarpSums sums;
+};
 
 // The row that contract::filtered_prefix asks. A prefix is its cut.
 template <class Context, class Row>
 class TeamFilters {
  public:
   SAMPLER_DEVICE TeamFilters(Team<Context> &team, const Row &row, const RowSummary &summary,
-                             const RowScale &scale, ListState *list)
-      : team_(team), row_(row), summary_(summary), scale_(scale), list_(*list) {}
+                             const RowScale &scale, ListState *list, Wanted wanted)
+      : team_(team), row_(row), summary_(summary), scale_(scale), list_(*list), wanted_(wanted) {}
+
+  // What is wanted of the tokens that the filters keep.
+  SAMPLER_DEVICE Wanted wanted() const { return wanted_; }
 
   SAMPLER_DEVICE Rank everything() const { return contract::lowest_cut(row_.kind()); }
   SAMPLER_DEVICE Rank shorter(Rank a, Rank b) const { return a > b ? a : b; }
+
+  // What the filters have weighed in passing, if it is of this scale.
+  SAMPLER_DEVICE Weighed weighed(const RowScale &scale) const {
+    return scale.scale == scale_.scale ? weighed_ : Weighed();
+  }
 
   SAMPLER_DEVICE_CALL Rank top_k(int k, sampler_tie_rule ties, Rank seen) {
     const Rank low = summary_.group_max > seen ? summary_.group_max : seen;
@@ -368,34 +502,26 @@ class TeamFilters {
   }
 
   SAMPLER_DEVICE_CALL Rank top_p(float p, sampler_tie_rule ties, Rank seen) {
-    const RowScale scale = scale_;
-    const auto weight = [scale](uint64_t key) {
-      return contract::weight(scale, RankOrder::value(key));
-    };
-    Search search = {seen, summary_.first, 1, kBinLimit, ties == SAMPLER_TIES_KEEP};
+    const bool keeps_ties = ties == SAMPLER_TIES_KEEP;
     if (list_.covers(seen)) {
-      search.target = Target{true, p, 0}.of(listed_weight(seen, weight));
-      return with_ties(find(search, weight), ties, seen);
+      const RowScale scale = scale_;
+      const auto weight = [scale](uint64_t key) {
+        return contract::weight(scale, RankOrder::value(key));
+      };
+      const uint64_t target = Target{true, p, 0}.of(listed_weight(seen, weight));
+      return with_ties(find({seen, summary_.first, target, kBinLimit, keeps_ties}, weight), ties,
+                       seen);
     }
-    search.low = lowest_of_top_p(p, seen);
-    KeyRange range = {search.low, search.high, 0, row_.count(), 0};
-    search.target = narrow_by_weight(team_, row_, scale, seen, p, &range);
-    const Selected selected = select_key_in<RankOrder>(team_, row_, search, range, true, weight);
-    list_ = {selected.listed, selected.floor};
-    return with_ties(selected.key, ties, seen);
+    begin_top_p(p, seen);
+    const WeightBins bins = bins_of_range();
+    const uint64_t light =
+        fill_bins(team_, row_, scale_, seen, contract::value_of_rank(range_.low), bins);
+    target_ = narrow_to_share(team_, bins, light, p, &range_);
+    return end_top_p(keeps_ties, ties, seen);
   }
 
   SAMPLER_DEVICE_CALL Rank min_p(float p, Rank seen) {
     return lowest_rank(seen, contract::min_p_threshold(p, contract::weight(scale_, scale_max())));
-  }
-
-  // From where on top-p may cut. The first token is seen. All tokens lighter than this together
-  // weigh no more than the filter may cut off.
-  SAMPLER_DEVICE Rank lowest_of_top_p(float p, Rank seen) {
-    const uint64_t least = contract::weight(scale_, scale_max());
-    const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
-    const Rank low = lowest_rank(seen, light);
-    return low < summary_.lowest ? summary_.lowest : low;
   }
 
  protected:
@@ -404,6 +530,154 @@ class TeamFilters {
   SAMPLER_DEVICE Rank with_ties(Rank last, sampler_tie_rule ties, Rank seen) const {
     if (ties == SAMPLER_TIES_EXACT) return last;
     return shorter(contract::cut_with_ties(last), seen);
+  }
+
+  SAMPLER_DEVICE bool has_one_value() const {
+    return range_.low >= contract::cut_with_ties(range_.high);
+  }
+
+  // From where on top-p may cut. The first token is seen. All tokens lighter than this together
+  // weigh no more than the filter may cut off.
+  SAMPLER_DEVICE_CALL void begin_top_p(float p, Rank seen) {
+    const uint64_t least = contract::weight(scale_, scale_max());
+    const uint64_t light = (least - contract::top_p_threshold(p, least)) / uint64_t(row_.count());
+    range_ = {lowest_rank(seen, light), summary_.first, 0, row_.count(), 0};
+    if (range_.low < summary_.lowest) range_.low = summary_.lowest;
+    lowest_ = range_.low;
+  }
+
+  SAMPLER_DEVICE WeightBins bins_of_range() const {
+    return WeightBins::of(range_, RankOrder::unused_bits(row_), row_.kind() == SAMPLER_LOGITS);
+  }
+
+  // From the bin on that holds the cut: what top-p keeps.
+  SAMPLER_DEVICE_CALL Rank end_top_p(bool keeps_ties, sampler_tie_rule ties, Rank seen) {
+    narrow_range();
+    list_.count = -1;
+    // A list of all that is kept is enough for the draw, which otherwise wants the tiles' weights.
+    if (row_.source().ids || range_.count_above + range_.count <= kBinLimit) {
+      return with_ties(list_top_p(keeps_ties), ties, seen);
+    }
+    if (has_one_value() && keeps_ties) return with_ties(range_.high, ties, seen);
+    if (range_.count <= kNearCapacity) {
+      cut_in_list(keeps_ties);
+    } else {
+      cut_in_ties();
+    }
+    return shorter(weighed_.cut, seen);
+  }
+
+  // Narrows the range to one that holds top-p's cut: to few tokens or one value, unless the row has
+  // ids.
+  SAMPLER_DEVICE_CALL void narrow_range() {
+    const RowScale scale = scale_;
+    const auto weight = [scale](uint64_t key) {
+      return contract::weight(scale, RankOrder::value(key));
+    };
+    const int unused_bits = RankOrder::unused_bits(row_);
+    leave_out_unused(&range_, unused_bits);
+    while (range_.count > kNearCapacity && !has_one_value() && !row_.source().ids) {
+      const uint32_t centre = centre_of(team_, row_, range_);
+      narrow<RankOrder>(team_, row_, weight, CentredBins::of(range_, centre, unused_bits), &range_);
+      leave_out_unused(&range_, unused_bits);
+    }
+  }
+
+  // The last token of top-p, which is found in a list where few are kept.
+  SAMPLER_DEVICE_CALL Rank list_top_p(bool keeps_ties) {
+    const RowScale scale = scale_;
+    const auto weight = [scale](uint64_t key) {
+      return contract::weight(scale, RankOrder::value(key));
+    };
+    const Search search = {lowest_, summary_.first, target_, kBinLimit, keeps_ties};
+    const Selected selected = select_key_in<RankOrder>(team_, row_, search, range_, true, weight);
+    list_ = {selected.listed, selected.floor};
+    return selected.key;
+  }
+
+  // Weighs what is kept of top-p where its cut lies in the range, which holds no more than the near
+  // list does: at the token at which the running weight in the range, from the highest rank down,
+  // reaches the range's target. `keeps_ties`: with all tokens of its value.
+  SAMPLER_DEVICE_CALL void cut_in_list(bool keeps_ties) {
+    open_list(team_);
+    weigh_above(team_, row_, scale_, range_, false);
+    Context &ctx = team_.ctx;
+    TeamShared &shared = team_.shared;
+    ctx.team_sync();
+    const int count = int(*ctx.peer(&shared.list_count, 0));
+    const RowScale scale = scale_;
+    const auto weight = [scale](Rank rank) {
+      return contract::weight(scale, RankOrder::value(rank));
+    };
+    Rank cut = 0;
+    if (team_.is_leader()) {
+      sort_list(ctx, &shared.near_list[0], count);
+      cut = shared.near_list[find_in_list(ctx, shared, &shared.near_list[0], count, range_.target,
+                                          weight)];
+    }
+    cut = team_.broadcast(cut, 0);
+    if (keeps_ties) cut = contract::cut_with_ties(cut);
+    weighed_.cut = cut;
+    weighed_.sums.count = team_.is_first_thread() ? uint32_t(range_.count_above) : 0;
+    const Rank *list = ctx.peer(&shared.near_list[0], 0);
+    const Part block = row_.tiles_of_block();
+    for (int first = 32 * ctx.warp(); first < count; first += Context::kThreads) {
+      const int i = first + ctx.lane();
+      const Rank rank = i < count ? list[i] : 0;
+      const int tile = row_.tile_of(int(contract::id_of_rank(rank)));
+      const bool is_own = rank >= cut && block.begin <= tile && tile < block.end;
+      const uint32_t lanes = ctx.warp_match(is_own ? uint32_t(tile) : ~uint32_t(0));
+      add_in_few_turns(ctx, &shared.tile_sums[0], is_own, tile - block.begin, lanes,
+                       is_own ? weight(rank) : 0);
+      weighed_.sums.count += is_own;
+    }
+    ctx.team_sync();  // after it the leader has no more use for the list
+    weighed_.sums.weight = sum_of_tiles(ctx, row_, &shared.tile_sums[0]);
+  }
+
+  // Of a range with one value, what each of its tokens weighs and how many of them are kept.
+  SAMPLER_DEVICE uint64_t weight_of_tie() const {
+    return contract::weight(scale_, contract::value_of_rank(range_.high));
+  }
+  SAMPLER_DEVICE uint64_t num_kept_ties() const {
+    const uint64_t each = weight_of_tie();
+    return (range_.target + each - 1) / each;
+  }
+  // The id of one of them by its place. They are counted.
+  SAMPLER_DEVICE_CALL uint32_t find_tie(uint64_t place) const {
+    const float value = contract::value_of_rank(range_.high);
+    const uint64_t num_ties = sum_of_tiles(team_.ctx, row_, &team_.shared.tile_ties[0]);
+    return find_in_row(team_, row_, num_ties, place, nullptr, value,
+                       [value](float x, uint32_t) { return uint64_t(x == value); });
+  }
+
+  // The same where the range has one value, of whose tokens the ids decide.
+  SAMPLER_DEVICE_CALL void cut_in_ties() {
+    weigh_above(team_, row_, scale_, range_, true);
+    const uint32_t id = find_tie(num_kept_ties() - 1);
+    weighed_.cut = contract::rank_of(contract::value_of_rank(range_.high), id);
+    Context &ctx = team_.ctx;
+    TeamShared &shared = team_.shared;
+    const uint64_t each = weight_of_tie();
+    // Tiles before the one with the last of them keep all they have, that one the rest.
+    const Part block = row_.tiles_of_block();
+    const int last_tile = row_.tile_of(int(id));
+    uint64_t in_earlier = 0;
+    for (int i = ctx.thread(); block.begin + i < block.end; i += Context::kThreads) {
+      if (block.begin + i >= last_tile) break;
+      in_earlier += shared.tile_ties[i];
+      shared.tile_sums[i] += shared.tile_ties[i] * each;
+    }
+    in_earlier = team_.sum(in_earlier);
+    if (ctx.thread() == 0) {
+      if (block.begin <= last_tile && last_tile < block.end) {
+        shared.tile_sums[last_tile - block.begin] += (num_kept_ties() - in_earlier) * each;
+      }
+    }
+    ctx.sync();
+    weighed_.sums.count =
+        team_.is_first_thread() ? uint32_t(range_.count_above + num_kept_ties()) : 0;
+    weighed_.sums.weight = sum_of_tiles(ctx, row_, &shared.tile_sums[0]);
   }
 
   // The rank from which on the seen tokens weigh at least `weight`, which the first one does.
@@ -454,6 +728,7 @@ class TeamFilters {
 
   template <class Measure>
   SAMPLER_DEVICE Selected select(const Search &search, const Measure &measure) {
+    weighed_.cut = 0;
     if constexpr (std::is_same_v<Measure, CountTokens>) {
       if (search.low == summary_.group_max) return select_top(team_, row_, search);
     }
@@ -465,6 +740,12 @@ class TeamFilters {
   const RowSummary &summary_;
   RowScale scale_;
   ListState &list_;
+  // Here, in memory, rather than in registers, which the passes need.
+  Wanted wanted_;
+  KeyRange range_;   // that a search for top-p's cut has come to
+  Rank lowest_;      // that the search began with
+  uint64_t target_;  // the weight that it is to reach
+  Weighed weighed_;
 };
 
 // How many group maxima are to reach group_max: as many as the first filter keeps tokens.
@@ -473,15 +754,18 @@ SAMPLER_HD inline int wanted_group_maxima(const RowParameters &parameters, int c
   return !greedy && parameters.top_k > 0 && parameters.top_k < count ? parameters.top_k : 0;
 }
 
-// Adds up what a cut keeps, and completes the distribution. On return the list covers the kept
-// tokens or is void.
+// Adds up what a cut keeps, unless that is `weighed`, and completes the distribution by what is
+// `wanted`. On return the list covers the kept tokens or is void.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribution *distribution,
-                                  ListState *list) {
+                                  ListState *list, Wanted wanted,
+                                  const Weighed &weighed = Weighed()) {
   const Distribution known = *distribution;
   uint64_t count = 0, weight = 0;
   distribution->warp_weight = 0;
-  if (list->covers(known.cut)) {
+  if (!list->covers(known.cut)) list->count = -1;
+  if (!wanted.count && !wanted.weight) return;
+  if (list->count >= 0) {
     if (team.is_leader()) {
       const auto kept = [&](uint64_t key) { return uint64_t(known.keeps(key)); };
       const auto kept_weight = [&](uint64_t key) {
@@ -491,8 +775,10 @@ SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribut
       weight = list_sum(team.ctx, team.shared.list, list->count, kept_weight);
     }
   } else {
-    list->count = -1;
-    const WarpSums sums = weigh(team.ctx, row, known.scale, known.cut, team.shared.tile_sums);
+    WarpSums sums = weighed.sums;
+    if (weighed.cut != known.cut) {
+      sums = weigh(team.ctx, row, known.scale, known.cut, team.shared.tile_sums, wanted);
+    }
     count = team.ctx.block_sum(sums.count);
     weight = team.ctx.block_sum(team.ctx.lane() == 0 ? sums.weight : 0);
     distribution->warp_weight = sums.weight;
@@ -507,14 +793,15 @@ SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribut
 // The distribution of all tokens. The row is good.
 template <class Context, class Row>
 SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const Row &row,
-                                                    const RowSummary &summary, float temperature) {
+                                                    const RowSummary &summary, float temperature,
+                                                    Wanted wanted = {false, true}) {
   ListState no_list;
   Distribution result;
   result.greedy = false;
   result.scale =
       contract::row_scale(row.kind(), contract::value_of_rank(summary.first), temperature);
   result.cut = contract::lowest_cut(row.kind());
-  add_kept(team, row, &result, &no_list);
+  add_kept(team, row, &result, &no_list, wanted);
   return result;
 }
 
@@ -523,7 +810,8 @@ template <class Context, class Row>
 SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &row,
                                               const RowSummary &summary,
                                               const RowParameters &parameters,
-                                              const FilterRules &rules, ListState *list) {
+                                              const FilterRules &rules, ListState *list,
+                                              Wanted wanted = {false, true}) {
   if (contract::is_greedy(parameters.temperature)) {
     const float max = contract::value_of_rank(summary.first);
     Distribution result;
@@ -537,18 +825,18 @@ SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &ro
     return result;
   }
   if (!contract::any_filter_is_on(parameters)) {
-    return unfiltered_distribution(team, row, summary, parameters.temperature);
+    return unfiltered_distribution(team, row, summary, parameters.temperature, wanted);
   }
   const float max = contract::value_of_rank(summary.first);
   const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
   const float filtered_at = at_1 ? 1.0f : parameters.temperature;
   const RowScale scale = contract::row_scale(row.kind(), max, filtered_at);
-  TeamFilters<Context, Row> filters(team, row, summary, scale, list);
+  TeamFilters<Context, Row> filters(team, row, summary, scale, list, wanted);
   Distribution result;
   result.cut = contract::filtered_prefix(filters, parameters, rules);
   result.greedy = false;
   result.scale = contract::row_scale(row.kind(), max, parameters.temperature);
-  add_kept(team, row, &result, list);
+  add_kept(team, row, &result, list, filters.wanted(), filters.weighed(result.scale));
   return result;
 }
 

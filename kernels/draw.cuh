@@ -19,12 +19,13 @@ struct Token {
   float value;
 };
 
-// A kept set that is drawn from: listed by ascending id in the leader, or where the row lies.
+// A kept set that an inverse CDF is drawn from: listed by ascending id in the leader, or where the
+// row lies.
 struct DrawSource {
   int listed = -1;  // kept tokens in the leader's list; -1: they are not there
 };
 
-// Brings the kept tokens into the order of the draw. Destroys the list's order.
+// Brings the kept tokens into the order of that draw. Destroys the list's order.
 template <class Context>
 SAMPLER_DEVICE_CALL DrawSource prepare_draw(Team<Context> &team, const Distribution &distribution,
                                             const ListState &list) {
@@ -89,15 +90,14 @@ SAMPLER_HD inline contract::Philox4 gumbel_block(const contract::RandomStream &r
   return contract::random_block(random, contract::Purpose::kGumbel, id / 4);
 }
 
-// The best of the tokens that a thread has considered.
+// The best of the tokens that a thread has scored.
 struct Best {
   float score = contract::negative_infinity();  // none: all scores are larger
   uint32_t id = 0;
   float value = 0.0f;
 
-  SAMPLER_DEVICE Rank rank() const {
-    return score == contract::negative_infinity() ? 0 : contract::rank_of(score, id);
-  }
+  SAMPLER_DEVICE bool is_none() const { return score == contract::negative_infinity(); }
+  SAMPLER_DEVICE Rank rank() const { return is_none() ? 0 : contract::rank_of(score, id); }
 
   SAMPLER_DEVICE void consider(const RowScale &scale, float x, uint32_t token, uint32_t word) {
     const float other = contract::gumbel_score(scale.kind, x, scale.scale, word);
@@ -127,13 +127,92 @@ SAMPLER_DEVICE inline contract::Philox4 gumbel_words(const contract::RandomStrea
   return first % 4 == 0 ? gumbel_block(random, uint32_t(first)) : words_of_two(random, first);
 }
 
+// The search for the best token of a row without ids. Most tokens need no score: what a token's
+// word can make of it at most, which costs little, is no more than what another has.
+struct GumbelSearch {
+  float scale;  // of a token's log2
+  bool is_logits;
+  Cut cut;
+  Best best;
+  // A token that scores no more is not the best: another has more, or one of this thread, whose ids
+  // rise, as much.
+  float limit = contract::negative_infinity();
+
+  // Log2 of a token's weight but for what all tokens have in common, or what it is at most.
+  SAMPLER_DEVICE float log2_bound(float x) const { return is_logits ? x : contract::log2_bound(x); }
+  SAMPLER_DEVICE float log2(float x) const { return is_logits ? x : contract::log2_shifted(x, 0); }
+
+  SAMPLER_DEVICE bool may_reach(float largest) const {
+    return largest >= cut.lowest &&
+           contract::score_of_noise(log2_bound(largest), scale, contract::kLargestNoise) > limit;
+  }
+
+  // What the block's warps have found so far. The best score goes from warp to warp as its key.
+  template <class Context>
+  SAMPLER_DEVICE void share(Context &ctx, uint32_t *best_score) {
+    const uint32_t own = ctx.warp_max(best.is_none() ? 0 : contract::value_key(best.score));
+    uint32_t others = 0;
+    if (ctx.lane() == 0) others = ctx.atomic_max(best_score, own);
+    others = uint32_t(ctx.warp_broadcast(others, 0));
+    const uint32_t key = own > others ? own : others;
+    // Two keys lower: the key below that of 0 is -0's, which is no less.
+    if (key != 0) limit = Context::larger(best.score, contract::value_of_key(key - 2));
+  }
+};
+
+// A run that may hold the best token, apart from the registers of the pass.
+struct GumbelRun {
+  float x[kRun];
+  uint32_t words[kRun];
+  int index[kRun / kQuad];  // of each quad's first element
+};
+
+// Scores one token of each lane that has one which `contends`.
+template <class Context>
+SAMPLER_DEVICE void score_contender(Context &, int index, float x, uint32_t word, bool contends,
+                                    GumbelSearch *search) {
+  const float score = contract::gumbel_score(search->log2(x), search->scale, word);
+  const bool is_kept = x > search->cut.lowest || uint32_t(index) <= search->cut.last_id;
+  if (!contends || !is_kept || !(score > search->limit)) return;
+  search->best.score = score;
+  search->best.id = uint32_t(index);
+}
+
+// Scores tokens of a run until none of the warp's can be better than the best. Each lane takes the
+// one that promises most.
+template <class Context>
+SAMPLER_DEVICE_CALL GumbelSearch score_contenders(Context &ctx, GumbelRun run, uint32_t *best_score,
+                                                  GumbelSearch search) {
+  for (;;) {
+    search.share(ctx, best_score);
+    float most = search.limit;
+    int place = kRun;
+    SAMPLER_KEEP_ROLLED
+    for (int i = 0; i < kRun; ++i) {
+      const float bound = contract::score_of_noise(search.log2_bound(run.x[i]), search.scale,
+                                                   contract::gumbel_noise_bound(run.words[i]));
+      if (run.x[i] < search.cut.lowest || !(bound > most)) continue;
+      most = bound;
+      place = i;
+    }
+    const bool contends = place != kRun;
+    if (ctx.ballot(contends) == 0) return search;
+    const int at = contends ? place : 0;
+    score_contender(ctx, run.index[at / kQuad] + at % kQuad, run.x[at], run.words[at], contends,
+                    &search);
+    if (contends) run.x[at] = contract::negative_infinity();
+  }
+}
+
 // The best of this thread's tokens of the row.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL Best best_of_row(Context &, const Row &row, const Distribution &distribution,
+SAMPLER_DEVICE_CALL Best best_of_row(Team<Context> &team, const Row &row,
+                                     const Distribution &distribution,
                                      const contract::RandomStream &stream) {
+  Context &ctx = team.ctx;
   const contract::RandomStream random = stream;
-  Best best;
   if (row.source().ids) {
+    Best best;
     row.for_each([&](float x, int index) {
       const uint32_t id = row.id(index);
       if (distribution.keeps(contract::rank_of(x, id))) {
@@ -142,43 +221,52 @@ SAMPLER_DEVICE_CALL Best best_of_row(Context &, const Row &row, const Distributi
     });
     return best;
   }
+  uint32_t *best_score = &team.shared.best_score;
+  if (ctx.thread() == 0) *best_score = 0;
+  ctx.sync();
   const bool is_logits = row.kind() == SAMPLER_LOGITS;
-  const float scale = is_logits ? distribution.scale.scale : 1.0f;
-  const float none = contract::negative_infinity();
-  const Cut cut = Cut::of(row, distribution.cut);
-  row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first_of_run, float(&x)[kRun]) {
-    if (cut.apply(row_, tile, first_of_run, x) == 0) return;
-    if (!is_logits) {
-      for (int i = 0; i < kRun; ++i) x[i] = x[i] > 0.0f ? contract::log2_shifted(x[i], 0) : none;
-    }
+  GumbelSearch search = {is_logits ? distribution.scale.scale : 1.0f, is_logits,
+                         Cut::of(row, distribution.cut), Best()};
+  row.for_each_run(search.cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+    float largest = x[0];
+    for (int i = 1; i < kRun; ++i) largest = Context::larger(largest, x[i]);
+    if (ctx.ballot(search.may_reach(largest)) == 0) return;
+    const uint32_t last_word =
+        contract::last_word_above(search.log2_bound(largest), search.scale, search.limit);
+    uint32_t words[kRun];
+    uint32_t least = ~uint32_t(0);
     for (int i = 0; i < kRun; i += kQuad) {
-      const int first = row_.index_of(tile, first_of_run + i);
-      const contract::Philox4 words = gumbel_words(random, first);
-      for (int j = 0; j < kQuad; ++j) {  // by ascending id: the first of equal scores stays
-        const float score = contract::gumbel_score(x[i + j], scale, words.word[j]);
-        const bool is_better = x[i + j] > none && score > best.score;
-        best.score = is_better ? score : best.score;
-        best.id = is_better ? uint32_t(first + j) : best.id;
+      const contract::Philox4 block = gumbel_words(random, row_.index_of(tile, first + i));
+      for (int j = 0; j < kQuad; ++j) {
+        words[i + j] = block.word[j];
+        least = words[i + j] < least ? words[i + j] : least;
       }
     }
+    if (ctx.ballot(least <= last_word) == 0) return;
+    GumbelRun run;
+    for (int i = 0; i < kRun; ++i) run.x[i] = x[i], run.words[i] = words[i];
+    for (int i = 0; i < kRun; i += kQuad) run.index[i / kQuad] = row_.index_of(tile, first + i);
+    search = score_contenders(ctx, run, best_score, search);
   });
-  if (best.rank() != 0) best.value = row.source().value(int(best.id));
-  return best;
+  if (!search.best.is_none()) search.best.value = row.source().value(int(search.best.id));
+  return search.best;
 }
 
 // The kept token with the largest score, the lowest id among equals.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Token draw_gumbel(Team<Context> &team, const Row &row,
-                                      const Distribution &distribution, const DrawSource &source,
+                                      const Distribution &distribution, const ListState &list,
                                       const contract::RandomStream &random) {
   Best best;
-  if (source.listed < 0) {
-    best = best_of_row(team.ctx, row, distribution, random);
+  if (!list.covers(distribution.cut)) {
+    best = best_of_row(team, row, distribution, random);
   } else if (team.is_leader()) {
-    for (int i = team.ctx.thread(); i < source.listed; i += Context::kThreads) {
-      const uint32_t id = IdOrder::id(team.shared.list[i]);
+    for (int i = team.ctx.thread(); i < list.count; i += Context::kThreads) {
+      const Rank rank = team.shared.list[i];
+      if (!distribution.keeps(rank)) continue;
+      const uint32_t id = contract::id_of_rank(rank);
       const uint32_t word = gumbel_block(random, id).word[id % 4];
-      best.consider(distribution.scale, IdOrder::value(team.shared.list[i]), id, word);
+      best.consider(distribution.scale, contract::value_of_rank(rank), id, word);
     }
   }
   const uint64_t winner = team.max(best.rank());

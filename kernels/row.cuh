@@ -213,6 +213,21 @@ class TeamRow {
     return kind() == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
   }
 
+  // The block's tiles, and the one that holds an element.
+  SAMPLER_DEVICE Part tiles_of_block() const {
+    const Part row = {0, (source_.lead + source_.count + kTile - 1) / kTile};
+    return row.of(ctx_.cluster_rank(), ctx_.team_size());
+  }
+  SAMPLER_DEVICE int tile_of(int index) const { return (index + source_.lead) / kTile; }
+
+  // Element `i` of this lane's group of the tile in use.
+  SAMPLER_DEVICE float element(int tile, int i) const {
+    return contract::load_value(slot(tile) + offset_of(i), dtype(), 0);
+  }
+
+  // False if no element of the tile is as large, by the groups' maxima. All of the warp call it.
+  SAMPLER_DEVICE bool may_reach(int tile, float low) const { return AtLeast{low}(*this, tile); }
+
   // What the first pass finds among a thread's elements.
   struct Extremes {
     float max;     // NaN if any is
@@ -532,10 +547,6 @@ class TeamRow {
   SAMPLER_DEVICE int offset_of(int i) const {
     const int shift = is_f32() ? 2 : 3;
     return (i >> shift) * kVectorStep + ((i & ((1 << shift) - 1)) << (is_f32() ? 2 : 1));
-  }
-
-  SAMPLER_DEVICE float element(int tile, int i) const {
-    return contract::load_value(slot(tile) + offset_of(i), dtype(), 0);
   }
 
   SAMPLER_DEVICE Vector read_vector(const char *slot, int i) const {

@@ -53,7 +53,8 @@ class RowsTeam {
     }
     ListState list;
     const Distribution distribution =
-        make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list);
+        make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list,
+                          {request_.out_kept_counts != nullptr, true});
     if (is_mask()) {
       write_mask(row, distribution);
     } else {

@@ -86,8 +86,8 @@ class SampleTeam {
     }
     raw_weight_ = has_raw_logprobs() ? total_weight(team_, row, summary) : 0;
     ListState list;
-    const Distribution distribution =
-        make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list);
+    const Distribution distribution = make_distribution(
+        team_, row, summary, parameters_, request_.parameters.rules, &list, wanted_of_kept());
     write_tokens(row, summary, distribution, list);
   }
 
@@ -103,9 +103,10 @@ class SampleTeam {
       for (; output_ < next_; ++output_) write_good(token, summary, distribution);
       return;
     }
-    const DrawSource source = prepare_draw(team_, distribution, list);
+    const DrawSource source = is_gumbel() ? DrawSource() : prepare_draw(team_, distribution, list);
     for (; output_ < next_; ++output_) {
-      write_drawn(row, draw(row, distribution, source, random_stream()), summary, distribution);
+      write_drawn(row, draw(row, distribution, list, source, random_stream()), summary,
+                  distribution);
     }
   }
 
@@ -122,11 +123,17 @@ class SampleTeam {
     write_good(token, summary, distribution);
   }
 
-  SAMPLER_DEVICE Token draw(const Row &row, const Distribution &distribution,
+  SAMPLER_DEVICE bool is_gumbel() const { return request_.draw_method == SAMPLER_DRAW_GUMBEL; }
+
+  // What the draw and the outputs ask of the kept tokens together.
+  SAMPLER_DEVICE Wanted wanted_of_kept() const {
+    const bool logprobs = request_.out_logprobs && request_.logprob_kind != SAMPLER_LOGPROB_RAW;
+    return {request_.out_kept_counts != nullptr, !is_gumbel() || logprobs};
+  }
+
+  SAMPLER_DEVICE Token draw(const Row &row, const Distribution &distribution, const ListState &list,
                             const DrawSource &source, const contract::RandomStream &random) {
-    if (request_.draw_method == SAMPLER_DRAW_GUMBEL) {
-      return draw_gumbel(team_, row, distribution, source, random);
-    }
+    if (is_gumbel()) return draw_gumbel(team_, row, distribution, list, random);
     const uint64_t word = contract::random_word64(random, contract::Purpose::kSample, 0);
     return draw_inverse_cdf(team_, row, distribution, source,
                             contract::draw_target(word, distribution.kept_weight));

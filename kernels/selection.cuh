@@ -61,8 +61,9 @@ struct ListState {
 };
 
 // Sorts list[0, count) of this block descending: a bitonic sort, in which a thread compares a pair.
-// Up to kWarpStride a warp's pairs are of elements that no other warp touches. Barriers of the
-// block.
+// CUB's block sorts take a number of keys that is known when they are compiled, 2,048 always, and
+// 16 KiB of shared memory more. Up to kWarpStride a warp's pairs are of elements that no other warp
+// touches. Barriers of the block.
 template <class Context>
 SAMPLER_DEVICE_CALL void sort_list(Context &ctx, uint64_t *list, int count) {
   constexpr int kWarpStride = 32;
@@ -130,6 +131,25 @@ SAMPLER_DEVICE void open_list(Team<Context> &team) {
   team.ctx.team_sync();  // after it the leader has no more use for an earlier list
 }
 
+// Adds a key of each lane that is `wanted` to a list of `limit` keys; all of the warp call it.
+// False if the list was full before.
+template <class Context>
+SAMPLER_DEVICE bool append(Context &ctx, uint64_t *list, uint32_t *list_count, uint32_t limit,
+                           bool wanted, uint64_t key) {
+  const uint32_t lanes = ctx.ballot(wanted);
+  if (lanes == 0) return true;
+  const int first = Context::lowest_bit(lanes);
+  uint32_t place = 0;
+  if (ctx.lane() == first) {
+    place = ctx.atomic_add(list_count, uint32_t(Context::count_bits(lanes)));
+  }
+  place = uint32_t(ctx.warp_broadcast(place, first));
+  const uint32_t before = lanes & ((uint32_t(1) << ctx.lane()) - 1);
+  const uint32_t own_place = place + uint32_t(Context::count_bits(before));
+  if (wanted && own_place < limit) list[own_place] = key;
+  return place < limit;
+}
+
 // Adds the tokens of this warp's part of the row whose key is in [low, high] to the list, up to the
 // tile that holds `last_index`. More than `limit` are not listed, only counted, and not all of
 // them.
@@ -140,18 +160,7 @@ SAMPLER_DEVICE_CALL void add_to_list(Team<Context> &team, const Row &row, uint64
   uint64_t *list = ctx.peer(&team.shared.list[0], 0);
   uint32_t *list_count = ctx.peer(&team.shared.list_count, 0);
   row.template for_each_between<Order>(low, high, last_index, [=, &ctx](bool wanted, uint64_t key) {
-    const uint32_t lanes = ctx.ballot(wanted);
-    if (lanes == 0) return true;
-    const int first = Context::lowest_bit(lanes);
-    uint32_t place = 0;
-    if (ctx.lane() == first) {
-      place = ctx.atomic_add(list_count, uint32_t(Context::count_bits(lanes)));
-    }
-    place = uint32_t(ctx.warp_broadcast(place, first));
-    const uint32_t before = lanes & ((uint32_t(1) << ctx.lane()) - 1);
-    const uint32_t own_place = place + uint32_t(Context::count_bits(before));
-    if (wanted && own_place < uint32_t(limit)) list[own_place] = key;
-    return place < uint32_t(limit);
+    return append(ctx, list, list_count, uint32_t(limit), wanted, key);
   });
 }
 
@@ -239,17 +248,69 @@ struct KeyBins {
   }
 };
 
-// Bins for weights, divided at places of two kinds. Of logits some divide the values into equal
-// widths: equal ratios of weights, and so about as many tokens of a model's row in one bin as in
-// the next. The others are as few as leave a bin of 2^key_shift value keys at most, so that the
-// passes to come are no more than after a pass with KeyBins, wherever the tokens lie. Of
-// probabilities all divide the keys, which rise about as their logarithm.
+// Narrows a range to the values in one of some bins, whose number never falls as the value rises.
+template <class Context, class Bins>
+SAMPLER_DEVICE void narrow_to_bin(Context &ctx, const Bins &bins, int bin, KeyRange *range) {
+  const uint32_t first = uint32_t(range->low >> 32), last = uint32_t(range->high >> 32);
+  const auto bin_of = [&](uint32_t value_key) { return bins.of_value_key(value_key); };
+  const uint32_t begin =
+      lowest_value_key(ctx, first, last, [&](uint32_t key) { return bin_of(key) >= bin; });
+  if (begin > first) range->low = uint64_t(begin) << 32;
+  if (bin_of(last) == bin) return;
+  const uint32_t end =
+      lowest_value_key(ctx, begin, last, [&](uint32_t key) { return bin_of(key) > bin; });
+  range->high = (uint64_t(end) << 32) - 1;
+}
+
+// Bins of values about one of them, which may be that of most. Some have
+// equal width in the keys; others divide the keys' distances from the centre, as many for each
+// power of two, so that it has a bin of its own and neighbours at every distance are told apart.
+struct CentredBins {
+  static constexpr int kDistances = 256;  // on each side
+  static constexpr int kWidths = kBins - 2 * kDistances;
+
+  uint32_t base;
+  uint32_t centre;
+  uint32_t width;
+  int unused_bits;
+
+  SAMPLER_HD static CentredBins of(const KeyRange &range, uint32_t centre, int unused_bits) {
+    const uint32_t base = uint32_t(range.low >> 32), high = uint32_t(range.high >> 32);
+    return {base, centre, (high - base) / uint32_t(kWidths - 1) + 1, unused_bits};
+  }
+
+  SAMPLER_HD int of_value_key(uint32_t key) const {
+    const int of_width = int((key - base) / width);
+    return of_width + (key < centre ? kDistances - 1 - of_distance(centre - key)
+                                    : kDistances - 1 + of_distance(key - centre));
+  }
+  SAMPLER_HD int bin(uint64_t key) const { return of_value_key(uint32_t(key >> 32)); }
+
+  template <class Context>
+  SAMPLER_DEVICE void narrow(Context &ctx, int bin, KeyRange *range) const {
+    narrow_to_bin(ctx, *this, bin, range);
+  }
+
+ private:
+  // In [0, kDistances), 0 of the centre; the leading bits of an f32.
+  SAMPLER_HD int of_distance(uint32_t distance) const {
+    const uint32_t steps = distance >> unused_bits;
+    const int place = int(contract::bits_of(float(steps)) >> 20) - (127 << 3);
+    return steps == 0 ? 0 : place < kDistances - 1 ? place + 1 : kDistances - 1;
+  }
+};
+
+// Bins for weights. Of logits they have equal width in the values: equal ratios of weights, and so
+// about as many tokens of a model's row in one bin as in the next. Of probabilities, and of logits
+// that are too close or too far apart for it, they have equal width in the values' keys, which rise
+// about as the logarithm. The first bins are the lanes' own, for tokens that are too light for any.
 struct WeightBins {
+  static constexpr int kOwn = 32;
+
   float low;
-  float bins_per_unit;  // of value; 0: there are no such bins
+  float bins_per_unit;  // of value; 0: the keys are divided
   uint32_t low_key;
   int key_shift;
-  int last_of_value;  // places that divide the values
 
   SAMPLER_HD static WeightBins of(const KeyRange &range, int unused_bits, bool is_logits) {
     WeightBins bins;
@@ -257,48 +318,49 @@ struct WeightBins {
     bins.low_key = uint32_t(range.low >> 32);
     const uint32_t high_key = uint32_t(range.high >> 32);
     const float width = RankOrder::value(range.high) - bins.low;
-    if (is_logits && width > 0x1p-60f && width < 0x1p60f) {
-      const int num_passes = (32 - unused_bits + kBinBits - 1) / kBinBits;
-      bins.key_shift = unused_bits + (num_passes - 1) * kBinBits;
-      bins.last_of_value = kBins - 1 - bins.of_key(high_key);
-      bins.bins_per_unit = float(bins.last_of_value + 1) / width;
-    } else {
-      bins.key_shift = unused_bits;
-      while (uint32_t(bins.of_key(high_key)) >= uint32_t(kBins)) ++bins.key_shift;
-      bins.last_of_value = 0;
-      bins.bins_per_unit = 0.0f;
-    }
+    const bool divides_values = is_logits && width > 0x1p-60f && width < 0x1p60f;
+    bins.bins_per_unit = divides_values ? float(kBins - 1 - kOwn) / width : 0.0f;
+    bins.key_shift = unused_bits;
+    while (bins.of_key(high_key) >= kBins) ++bins.key_shift;
     return bins;
   }
 
-  // The places of each kind below the value, which never fall as it rises.
+  // Of a value in the range. Never falls as the value rises.
   SAMPLER_HD int bin_of(float x) const {
-    const int of_value = int((x - low) * bins_per_unit);
-    return (of_value < last_of_value ? of_value : last_of_value) + of_key(contract::value_key(x));
+    return bins_per_unit > 0.0f ? of_value(x) : of_key(contract::value_key(x));
   }
+
+  // The bins of a run, in one of which each lane's tokens are.
+  SAMPLER_HD void find(const float (&x)[kRun], int own, int (&bins)[kRun]) const {
+    if (bins_per_unit > 0.0f) {
+      for (int i = 0; i < kRun; ++i) bins[i] = x[i] >= low ? of_value(x[i]) : own;
+    } else {
+      for (int i = 0; i < kRun; ++i) {
+        bins[i] = x[i] >= low ? of_key(contract::value_key(x[i])) : own;
+      }
+    }
+  }
+
+  SAMPLER_HD int of_value_key(uint32_t key) const { return bin_of(contract::value_of_key(key)); }
 
   template <class Context>
   SAMPLER_DEVICE void narrow(Context &ctx, int bin, KeyRange *range) const {
-    const WeightBins bins = *this;
-    const uint32_t first = uint32_t(range->low >> 32), last = uint32_t(range->high >> 32);
-    const auto bin_of_key = [&](uint32_t key) { return bins.bin_of(contract::value_of_key(key)); };
-    const uint32_t begin =
-        lowest_value_key(ctx, first, last, [&](uint32_t key) { return bin_of_key(key) >= bin; });
-    if (begin > first) range->low = uint64_t(begin) << 32;
-    if (bin_of_key(last) == bin) return;
-    const uint32_t end =
-        lowest_value_key(ctx, begin, last, [&](uint32_t key) { return bin_of_key(key) > bin; });
-    range->high = (uint64_t(end) << 32) - 1;
+    narrow_to_bin(ctx, *this, bin, range);
   }
 
  private:
+  SAMPLER_HD int of_value(float x) const {
+    const contract::ShiftedInteger place = {
+        contract::fma32(x - low, bins_per_unit, contract::ShiftedInteger::kShift)};
+    return kOwn + place.integer();
+  }
   SAMPLER_HD int of_key(uint32_t value_key) const {
-    return int((value_key >> key_shift) - (low_key >> key_shift));
+    return kOwn + int((value_key >> key_shift) - (low_key >> key_shift));
   }
 };
 
 constexpr int kNoBin = -1;
-constexpr int kMaxTurns = 4;             // of lanes at a bin
+constexpr int kMaxTurns = 3;             // of lanes at a bin
 constexpr uint32_t kRoundsToALook = 32;  // of a warp, for a bin that is worth holding
 
 // A bin into which a warp's tokens crowd. Each lane keeps what it has of it to itself until another
@@ -321,6 +383,22 @@ SAMPLER_DEVICE_CALL void add_held(Context &ctx, TeamShared &shared, HeldBin held
   if (!kCounts) ctx.atomic_add(&shared.bin_measures[held.bin], measure);
 }
 
+// Adds a number of each lane that is `in` to a sum in shared memory, whose place is the same in
+// `lanes`; all of the warp call it. Beyond a few lanes one adds for all.
+template <class Context>
+SAMPLER_DEVICE void add_in_few_turns(Context &ctx, uint64_t *sums, bool in, int place,
+                                     uint32_t lanes, uint64_t number) {
+  const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
+  const bool is_crowded = in && Context::count_bits(lanes) > kMaxTurns;
+  uint64_t sum = number;
+  for (uint32_t left = ctx.ballot(is_first && is_crowded); left != 0; left &= left - 1) {
+    const int first = Context::lowest_bit(left);
+    const uint64_t all = ctx.warp_sum(in && ((lanes >> first) & 1) != 0 ? number : 0);
+    if (ctx.lane() == first) sum = all;
+  }
+  if (is_first || (in && !is_crowded)) ctx.atomic_add(&sums[place], sum);
+}
+
 // Adds a token of each lane that is `in` a bin to the histogram; all of the warp call it. Lanes
 // whose bin is the same would wait for each other, and all might: beyond a few, one adds for them.
 // The result, the same in all lanes, is a bin that is worth holding where it `looks` for one: that
@@ -335,19 +413,25 @@ SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, i
   const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
   if (is_first) ctx.atomic_add(&shared.bin_counts[bin], uint32_t(count));
   if constexpr (!std::is_same_v<Measure, CountTokens>) {
-    const bool is_crowded = in && count > kMaxTurns;
-    uint64_t sum = measure;
-    for (uint32_t left = ctx.ballot(is_first && is_crowded); left != 0; left &= left - 1) {
-      const int first = Context::lowest_bit(left);
-      const uint64_t all = ctx.warp_sum(in && ((lanes >> first) & 1) != 0 ? measure : 0);
-      if (ctx.lane() == first) sum = all;
-    }
-    if (is_first || (in && !is_crowded)) ctx.atomic_add(&shared.bin_measures[bin], sum);
+    add_in_few_turns(ctx, &shared.bin_measures[0], in, bin, lanes, measure);
   }
   if (!looks) return kNoBin;
   const int num_in = Context::count_bits(ctx.ballot(in));
   const uint32_t most = ctx.ballot(is_first && count >= kWorthHolding && 2 * count > num_in);
   return most == 0 ? kNoBin : int(ctx.warp_broadcast(uint64_t(bin), Context::lowest_bit(most)));
+}
+
+// The same where a warp's tokens may crowd into one bin, which is held then.
+template <class Measure, class Context>
+SAMPLER_DEVICE_CALL HeldBin add_to_bins_or_hold(Context &ctx, TeamShared &shared, bool in, int bin,
+                                                uint64_t measure, bool looks, HeldBin held) {
+  const bool is_held = in && bin == held.bin;
+  held.count += is_held;
+  held.measure += is_held ? measure : 0;
+  const int next = add_to_bins<Measure>(ctx, shared, in && !is_held, bin, measure, looks);
+  if (next == kNoBin) return held;
+  add_held<Measure>(ctx, shared, held);
+  return {next, 0, 0};
 }
 
 template <class Context>
@@ -372,11 +456,11 @@ struct Target {
 };
 
 // What a thread knows of the tokens that it has put into bins: the highest and the lowest key,
-// which is kept upside down, so that it is the highest; and what all it has seen weighs.
+// which is kept upside down, so that it is the highest; and what the tokens weigh that are in none.
 struct BinnedKeys {
   uint64_t highest = 0;
   uint64_t lowest_upside_down = 0;
-  uint64_t total = 0;
+  uint64_t in_no_bin = 0;
 };
 
 // The bin that a search goes on in.
@@ -397,11 +481,11 @@ struct FoundBin {
 };
 
 // The end of a histogram: finds the bin in which the running measure, from the highest key down,
-// reaches its target; `counts`: that is the tokens' number. If all bins do not reach it, the range
-// is told how many tokens they have.
+// reaches its target; `counts`: that is the tokens' number. Each token has been added with `bias`.
+// If all bins do not reach the target, the range is told how many tokens they have.
 template <class Context>
 SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Target &wanted,
-                                      const BinnedKeys &own_keys, KeyRange *range) {
+                                      const BinnedKeys &own_keys, uint64_t bias, KeyRange *range) {
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
   ctx.team_sync();
@@ -423,7 +507,7 @@ SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Ta
     for (int rank = 0; rank < ctx.team_size(); ++rank) {
       sum += *ctx.peer(&shared.bin_measures[kBins - 1 - i], rank);
     }
-    return sum;
+    return sum - bias * team_count(i);
   };
   uint64_t own_sum = 0, own_count = 0;
   for (int i = own.begin; i < own.end; ++i) {
@@ -435,11 +519,11 @@ SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Ta
   uint64_t count_above = ctx.block_exclusive_sum(own_count, &block_count);
   const uint64_t values[] = {block_sum, block_count, ctx.block_max(own_keys.highest),
                              ctx.block_max(own_keys.lowest_upside_down),
-                             ctx.block_sum(own_keys.total)};
+                             ctx.block_sum(own_keys.in_no_bin)};
   const Exchanged all = team.exchange(values);
   above += all.sum_before(0, ctx.cluster_rank());
   count_above += all.sum_before(1, ctx.cluster_rank());
-  const uint64_t target = wanted.of(all.sum(4));
+  const uint64_t target = wanted.of(all.sum(0) + all.sum(4));
   const bool is_reached = all.sum(0) >= target;
   if (above < target && above + own_sum >= target) {
     int i = own.begin;
@@ -480,28 +564,6 @@ SAMPLER_DEVICE void for_each_key(const GroupMaxima<Row> &maxima, uint64_t low, u
   maxima.row.for_each_maximum(low, high, f);
 }
 
-// As add_to_bins, for the many tokens of a pass over all of a row: nothing is called where lanes do
-// not crowd.
-template <class Measure, class Context>
-SAMPLER_DEVICE void add_to_bins_or_hold(Context &ctx, TeamShared &shared, bool in, int bin,
-                                        uint64_t measure, bool looks, HeldBin *held) {
-  const bool is_held = in && bin == held->bin;
-  held->count += is_held;
-  held->measure += is_held ? measure : 0;
-  const bool is_left = in && !is_held;
-  const uint32_t lanes = ctx.warp_match(uint32_t(is_left ? bin : kNoBin));
-  if (ctx.ballot(is_left && Context::count_bits(lanes) > kMaxTurns) == 0) {
-    if (!is_left) return;
-    ctx.add_to_shared(&shared.bin_counts[bin], uint32_t(1));
-    ctx.add_to_shared(&shared.bin_measures[bin], measure);
-    return;
-  }
-  const int next = add_to_bins<Measure>(ctx, shared, is_left, bin, measure, looks);
-  if (next == kNoBin) return;
-  add_held<Measure>(ctx, shared, *held);
-  *held = {next, 0, 0};
-}
-
 // Narrows a range to the bin in which the running measure, from the highest key down, reaches its
 // target. False if the whole range does not reach it, whose count is told then. Destroys the list.
 template <class Order, class Context, class Row, class Measure, class Bins>
@@ -518,21 +580,13 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     if (in && key > keys.highest) keys.highest = key;
     if (in && ~key > keys.lowest_upside_down) keys.lowest_upside_down = ~key;
     const uint64_t own = in && !kCounts ? measure(key) : 0;
-    const int bin = in ? bins.bin(key) : kNoBin;
-    const bool is_held = in && bin == held.bin;
-    if (is_held) {
-      ++held.count;
-      held.measure += own;
-    }
     const bool looks = num_rounds++ % kRoundsToALook == 0;
-    const int next = add_to_bins<Measure>(ctx, shared, in && !is_held, bin, own, looks);
-    if (next == kNoBin) return true;
-    add_held<Measure>(ctx, shared, held);
-    held = {next, 0, 0};
+    held = add_to_bins_or_hold<Measure>(ctx, shared, in, in ? bins.bin(key) : kNoBin, own, looks,
+                                        held);
     return true;
   });
   add_held<Measure>(ctx, shared, held);
-  const FoundBin found = find_bin(team, kCounts, {false, 0.0f, range->target}, keys, range);
+  const FoundBin found = find_bin(team, kCounts, {false, 0.0f, range->target}, keys, 0, range);
   if (found.is_reached) found.narrow(ctx, bins, range);
   return found.is_reached;
 }
@@ -559,6 +613,32 @@ SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, ui
     id_plus_1 = uint64_t(row.find_in_warp(target - before, tile_sums, low, measure)) + 1;
   }
   return uint32_t(team.max(id_plus_1) - 1);
+}
+
+// A value in a range of ranks, as a key, about which the range's tokens may crowd: that of a
+// quarter of the first ones that the leader's first warp comes to, or 0, or the range's highest.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL uint32_t centre_of(Team<Context> &team, const Row &row, const KeyRange &range) {
+  constexpr uint32_t kMany = 8;
+  Context &ctx = team.ctx;
+  uint64_t centre = 0;
+  bool is_first = true;
+  if (team.is_leader() && ctx.warp() == 0) {
+    row.template for_each_between<RankOrder>(
+        range.low, range.high, kNoLastIndex, [&](bool wanted, uint64_t key) {
+          if (!is_first || ctx.ballot(wanted) == 0) return is_first;
+          const uint32_t same = ctx.warp_match(wanted ? uint32_t(key >> 32) : 0);
+          const uint32_t count = wanted ? uint32_t(Context::count_bits(same)) : 0;
+          const uint32_t most = ctx.warp_max(count << 5 | uint32_t(ctx.lane()));
+          if (most >> 5 >= kMany) centre = ctx.warp_broadcast(key, int(most & 31));
+          return is_first = false;
+        });
+  }
+  centre = team.broadcast(centre, 0);
+  if (centre == 0) centre = uint64_t(contract::value_key(0.0f)) << 32;
+  if (centre < range.low) centre = range.low;
+  if (centre > range.high) centre = range.high;
+  return uint32_t(centre >> 32);
 }
 
 // A search for the token at which the running measure over the keys in [low, high], from the
@@ -592,25 +672,27 @@ template <class Context, class Row>
 SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &row,
                                                const Search &search, const KeyRange &range,
                                                uint64_t n, bool has_above = false) {
-  const uint64_t low = range.low, high = range.high, highest = search.high;
-  const bool lists = uint64_t(range.count_above) + n <= uint64_t(search.limit);
-  const auto is_tie = [low, high](float x, uint32_t id) {
+  const auto is_tie = [&range](float x, uint32_t id) {
     const Rank rank = contract::rank_of(x, id);
-    return uint64_t(low <= rank && rank <= high);
+    return uint64_t(range.low <= rank && rank <= range.high);
   };
   // A warp that has n of them counts no more.
   uint32_t count = 0;
-  row.template for_each_between<RankOrder>(low, high, kNoLastIndex, [&](bool is_in, uint64_t) {
-    count += uint32_t(Context::count_bits(team.ctx.ballot(is_in)));
-    return count < n;
-  });
-  const uint32_t id = find_in_row(team, row, count, n - 1, nullptr, RankOrder::value(low), is_tie);
+  row.template for_each_between<RankOrder>(
+      range.low, range.high, kNoLastIndex, [&](bool is_in, uint64_t) {
+        count += uint32_t(Context::count_bits(team.ctx.ballot(is_in)));
+        return count < n;
+      });
+  const uint32_t id =
+      find_in_row(team, row, count, n - 1, nullptr, RankOrder::value(range.low), is_tie);
   if (id == kNoId) return {search.low, 0, -1};
+  const uint64_t high = range.high;
+  const bool lists = uint64_t(range.count_above) + n <= uint64_t(search.limit);
   const Rank last = high >> 32 << 32 | uint32_t(~id);
   if (!lists) return {last, 0, -1};
   if (!has_above) {
     open_list(team);
-    add_to_list<RankOrder>(team, row, high + 1, highest, kListCapacity, kNoLastIndex);
+    add_to_list<RankOrder>(team, row, high + 1, search.high, kListCapacity, kNoLastIndex);
   }
   add_to_list<RankOrder>(team, row, last, high, kListCapacity, int(id));
   return {last, last, close_list(team, kListCapacity)};
@@ -623,6 +705,7 @@ SAMPLER_HD inline void leave_out_unused(KeyRange *range, int unused_bits) {
   uint32_t low = uint32_t(range->low >> 32), high = uint32_t(range->high >> 32);
   low = (low & contract::kSignBit) ? (low + unused) & ~unused : low | unused;
   high = (high & contract::kSignBit) ? high & ~unused : ((high + 1) & ~unused) - 1;
+  if (low == contract::value_key(0.0f) - 1) ++low;  // -0's, which is 0
   if (low != uint32_t(range->low >> 32)) range->low = uint64_t(low) << 32;
   if (high != uint32_t(range->high >> 32)) range->high = uint64_t(high) << 32 | ~uint32_t(0);
 }

@@ -26,65 +26,52 @@ class SpreadFilters : public TeamFilters<Context, Row> {
   using Base = TeamFilters<Context, Row>;
 
  public:
+  // `filled`, `light`: the row's bins and what its other tokens weigh.
   SAMPLER_DEVICE SpreadFilters(Team<Context> &team, const Row &row, const RowSummary &summary,
-                               const RowScale &scale, ListState *list, const SpreadHead *filled,
-                               uint64_t weight)
-      : Base(team, row, summary, scale, list), filled_(filled), weight_(weight) {}
+                               const RowScale &scale, ListState *list, Wanted wanted,
+                               const SpreadHead *filled, uint64_t light)
+      : Base(team, row, summary, scale, list, wanted), filled_(filled), light_(light) {}
 
-  // Fills the block's bins with its part of the row. The result is this thread's part of the
-  // weight.
+  // Fills the block's bins with its part of the row. The result is what this thread's other tokens
+  // weigh.
   SAMPLER_DEVICE_CALL uint64_t fill(const RowParameters &parameters, const FilterRules &rules) {
     Rank seen = this->everything();
     if (rules.order == SAMPLER_FILTERS_MIN_P_FIRST && contract::min_p_is_on(parameters.min_p)) {
       seen = this->min_p(parameters.min_p, seen);
     }
-    const KeyRange range = range_of(this->lowest_of_top_p(parameters.top_p, seen));
-    return fill_bins(team_, row_, scale_, seen, contract::value_of_rank(range.low), bins_of(range));
+    this->begin_top_p(parameters.top_p, seen);
+    return fill_bins(team_, row_, scale_, seen, contract::value_of_rank(range_.low),
+                     this->bins_of_range());
   }
 
   SAMPLER_DEVICE_CALL Rank top_p(float p, sampler_tie_rule ties, Rank seen) {
     if (list_.covers(seen)) return Base::top_p(p, ties, seen);
-    KeyRange range = range_of(this->lowest_of_top_p(p, seen));
-    Search search = {range.low, range.high, 1, kBinLimit, ties == SAMPLER_TIES_KEEP};
-    search.target = narrow_by_filled(p, &range);
-    const RowScale scale = scale_;
-    const auto weight = [scale](uint64_t key) {
-      return contract::weight(scale, RankOrder::value(key));
-    };
-    const Selected selected = select_key_in<RankOrder>(team_, row_, search, range, true, weight);
-    list_ = {selected.listed, selected.floor};
-    return this->with_ties(selected.key, ties, seen);
+    this->begin_top_p(p, seen);
+    take_bins();
+    target_ = narrow_to_share(team_, this->bins_of_range(), team_.is_first_thread() ? light_ : 0, p,
+                              &range_);
+    return this->end_top_p(ties == SAMPLER_TIES_KEEP, ties, seen);
   }
 
  private:
   using Base::list_;
+  using Base::range_;
   using Base::row_;
   using Base::scale_;
-  using Base::summary_;
+  using Base::target_;
   using Base::team_;
 
-  SAMPLER_DEVICE KeyRange range_of(Rank low) const {
-    return {low, summary_.first, 0, row_.count(), 0};
-  }
-  SAMPLER_DEVICE WeightBins bins_of(const KeyRange &range) const {
-    return WeightBins::of(range, RankOrder::unused_bits(row_), row_.kind() == SAMPLER_LOGITS);
-  }
-
-  // As narrow_by_weight(). The leader has all of the bins.
-  SAMPLER_DEVICE_CALL uint64_t narrow_by_filled(float share, KeyRange *range) {
+  // The leader takes all of the bins.
+  SAMPLER_DEVICE_CALL void take_bins() const {
     TeamShared &shared = team_.shared;
     for (int i = team_.ctx.thread(); i < kBins; i += Context::kThreads) {
       shared.bin_counts[i] = team_.is_leader() ? filled_->bin_counts[i] : 0;
       shared.bin_measures[i] = team_.is_leader() ? filled_->bin_measures[i] : 0;
     }
-    const BinnedKeys keys = {~uint64_t(0), ~uint64_t(0), team_.is_first_thread() ? weight_ : 0};
-    const FoundBin found = find_bin(team_, false, {true, share, 0}, keys, range);
-    found.narrow(team_.ctx, bins_of(*range), range);
-    return found.target;
   }
 
   const SpreadHead *filled_;
-  uint64_t weight_;
+  uint64_t light_;
 };
 
 template <class Context>
@@ -215,7 +202,6 @@ class SpreadSample : private SampleTeam<Context> {
   }
 
   SAMPLER_DEVICE bool is_greedy() const { return contract::is_greedy(parameters_.temperature); }
-  SAMPLER_DEVICE bool is_gumbel() const { return request_.draw_method == SAMPLER_DRAW_GUMBEL; }
 
   // What slices add up: the whole row's weight for logprobs;
   SAMPLER_DEVICE bool weighs_raw() const { return this->has_raw_logprobs(); }
@@ -241,15 +227,16 @@ class SpreadSample : private SampleTeam<Context> {
     if (weighs_raw()) {
       const RowScale scale =
           contract::row_scale(row.kind(), contract::value_of_rank(summary.first), 1.0f);
-      sums.raw_weight =
-          sum_of_warps(weigh(ctx, row, scale, contract::lowest_cut(row.kind()), nullptr).weight);
+      sums.raw_weight = sum_of_warps(
+          weigh(ctx, row, scale, contract::lowest_cut(row.kind()), nullptr, {false, true}).weight);
     }
     if (weighs_kept()) {
       ListState no_list;
-      *distribution = cut_row(row, summary, &no_list, nullptr, 0);
+      Weighed none;
+      *distribution = cut_row(row, summary, &no_list, nullptr, 0, &none);
       weigh_kept(row, *distribution, &sums);
     }
-    if (weighs_bins()) sums.binned_weight = weigh_bins(row, summary);
+    if (weighs_bins()) sums.light_weight = weigh_bins(row, summary);
     if (ctx.thread() != 0) return;
     const int block = slice_.index * ctx.team_size() + ctx.cluster_rank();
     ctx.publish(&memory_.sums[block], sums);
@@ -259,15 +246,16 @@ class SpreadSample : private SampleTeam<Context> {
                                  SliceSums *sums) {
     Context &ctx = team_.ctx;
     uint64_t *tile_sums = team_.shared.tile_sums;
-    const WarpSums own = weigh(ctx, row, distribution.scale, distribution.cut, tile_sums);
+    const WarpSums own =
+        weigh(ctx, row, distribution.scale, distribution.cut, tile_sums, this->wanted_of_kept());
     sums->kept_count = ctx.block_sum(own.count);
     sums->kept_weight = sum_of_warps(own.weight);
-    if (!is_gumbel()) {
+    if (!this->is_gumbel()) {
       for_each_tile_sum(
           row, [&](uint64_t *of_block, uint64_t *of_row) { ctx.publish(of_row, *of_block); });
       return;
     }
-    const Best best = best_of_row(ctx, row, distribution, this->random_stream());
+    const Best best = best_of_row(team_, row, distribution, this->random_stream());
     sums->best_rank = ctx.block_max(best.rank());
     sums->best_value =
         ctx.block_max(best.rank() == sums->best_rank ? contract::bits_of(best.value) : 0);
@@ -276,7 +264,8 @@ class SpreadSample : private SampleTeam<Context> {
   SAMPLER_DEVICE uint64_t weigh_bins(const Row &row, const RowSummary &summary) {
     Context &ctx = team_.ctx;
     ListState no_list;
-    Filters filters(team_, row, summary, filter_scale(row.kind(), summary), &no_list, nullptr, 0);
+    Filters filters(team_, row, summary, filter_scale(row.kind(), summary), &no_list,
+                    this->wanted_of_kept(), nullptr, 0);
     const uint64_t weight = ctx.block_sum(filters.fill(parameters_, request_.parameters.rules));
     for (int i = ctx.thread(); i < kBins; i += Context::kThreads) {
       if (team_.shared.bin_counts[i] == 0) continue;
@@ -293,17 +282,20 @@ class SpreadSample : private SampleTeam<Context> {
                                at_1 ? 1.0f : parameters_.temperature);
   }
 
-  // As make_distribution(), but that what is kept has not been added up. `filled` and `weight`: the
-  // bins of the row's first top-p, if it has one, and what all that it sees weighs.
+  // As make_distribution(), but that what is kept has not been added up unless it is `weighed`.
+  // `filled` and `light`: the bins of the row's first top-p, if it has one, and what tokens in none
+  // of them weigh.
   SAMPLER_DEVICE_CALL Distribution cut_row(const Row &row, const RowSummary &summary,
                                            ListState *list, const SpreadHead *filled,
-                                           uint64_t weight) {
-    Filters filters(team_, row, summary, filter_scale(row.kind(), summary), list, filled, weight);
+                                           uint64_t light, Weighed *weighed) {
+    Filters filters(team_, row, summary, filter_scale(row.kind(), summary), list,
+                    this->wanted_of_kept(), filled, light);
     Distribution result;
     result.greedy = false;
     result.scale = contract::row_scale(row.kind(), contract::value_of_rank(summary.first),
                                        parameters_.temperature);
     result.cut = contract::filtered_prefix(filters, parameters_, request_.parameters.rules);
+    *weighed = filters.weighed(result.scale);
     return result;
   }
 
@@ -350,11 +342,12 @@ class SpreadSample : private SampleTeam<Context> {
     if (!weighs_kept()) {
       ListState list;
       if (weighs_bins()) {
-        *distribution = cut_row(row, summary, &list, memory_.head, sums.binned_weight);
-        add_kept(team_, row, distribution, &list);
+        Weighed weighed;
+        *distribution = cut_row(row, summary, &list, memory_.head, sums.light_weight, &weighed);
+        add_kept(team_, row, distribution, &list, this->wanted_of_kept(), weighed);
       } else {
-        *distribution =
-            make_distribution(team_, row, summary, parameters_, request_.parameters.rules, &list);
+        *distribution = make_distribution(team_, row, summary, parameters_,
+                                          request_.parameters.rules, &list, this->wanted_of_kept());
       }
       this->write_tokens(row, summary, *distribution, list);
       return;
@@ -364,14 +357,14 @@ class SpreadSample : private SampleTeam<Context> {
     distribution->normalizer = contract::normalizer(sums.kept_weight);
     Token token = {contract::id_of_rank(sums.best_rank),
                    contract::float_of(uint32_t(sums.best_value))};
-    if (!is_gumbel()) {
+    if (!this->is_gumbel()) {
       uint64_t weight = 0;
       for_each_tile_sum(row, [&](uint64_t *of_block, uint64_t *of_row) {
         *of_block = *of_row;
         weight += *of_row;
       });
       distribution->warp_weight = ctx.warp_broadcast(ctx.warp_inclusive_sum(weight), 31);
-      token = this->draw(row, *distribution, DrawSource(), this->random_stream());
+      token = this->draw(row, *distribution, ListState(), DrawSource(), this->random_stream());
     }
     this->write_drawn(row, token, summary, *distribution);
   }
@@ -385,7 +378,7 @@ class SpreadSample : private SampleTeam<Context> {
       own.raw_weight += sums.raw_weight;
       own.kept_count += sums.kept_count;
       own.kept_weight += sums.kept_weight;
-      own.binned_weight += sums.binned_weight;
+      own.light_weight += sums.light_weight;
       if (sums.best_rank > own.best_rank) {
         own.best_rank = sums.best_rank;
         own.best_value = sums.best_value;
@@ -395,7 +388,7 @@ class SpreadSample : private SampleTeam<Context> {
     all.raw_weight = ctx.block_sum(own.raw_weight);
     all.kept_count = ctx.block_sum(own.kept_count);
     all.kept_weight = ctx.block_sum(own.kept_weight);
-    all.binned_weight = ctx.block_sum(own.binned_weight);
+    all.light_weight = ctx.block_sum(own.light_weight);
     all.best_rank = ctx.block_max(own.best_rank);
     all.best_value = ctx.block_max(own.best_rank == all.best_rank ? own.best_value : 0);
     return all;

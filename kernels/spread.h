@@ -27,7 +27,7 @@ struct SliceSums {
   uint64_t kept_weight;
   uint64_t best_rank;      // of Gumbel's scores
   uint64_t best_value;     // the value of the token with it
-  uint64_t binned_weight;  // of all that top-p sees
+  uint64_t light_weight;   // of tokens in no bin
 };
 
 struct alignas(kSpreadAlignment) SpreadHead {

@@ -11,6 +11,7 @@ namespace sampler::kernels {
 constexpr int kMaxTeam = 16;          // blocks of the largest cluster that any device runs
 constexpr int kMaxExchanged = 5;      // values of one exchange
 constexpr int kListCapacity = 2048;   // tokens that a list holds
+constexpr int kNearCapacity = 512;    // tokens near a cut that are listed
 constexpr int kBinBits = 11;          // of a key, that one histogram tells
 constexpr int kBins = 1 << kBinBits;  // of a histogram
 constexpr int kGroup = 16;            // elements that a lane takes of a row at once
@@ -29,8 +30,13 @@ struct alignas(16) TeamShared {
     uint64_t bin_measures[kBins];
     uint64_t tile_sums[kMaxTiles];  // kept weights of the block's tiles
   };
-  uint32_t bin_counts[kBins];
+  union {  // the others where there is a list or tile sums
+    uint32_t bin_counts[kBins];
+    uint64_t near_list[kNearCapacity];  // tokens near a cut, where tile sums are made
+    uint32_t tile_ties[kMaxTiles];      // tokens of the cut's value in each of the block's tiles
+  };
   uint32_t list_count;
+  uint32_t best_score;  // of the block's Gumbel draw so far, as a key
   uint64_t found[4];
 };
 

@@ -54,6 +54,7 @@ RARE = {
     "store_value": "there, and where the output is not aligned as the row is",
     "load_quad": "there, of two rows of which one is not aligned as the other is, and of logits and lists",
     "add_held": "when a warp's tokens crowd into another bin than before",
+    "score_contenders": "when a token's random word may make it the best so far",
 }
 # What sets passes of one name apart: functions called, and template arguments.
 WEIGHS = {"weight", "weight_of"}

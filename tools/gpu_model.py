@@ -129,8 +129,7 @@ class Operation:
 
     def is_of_all_slices(self, name):
         """Whether all teams of a row that is spread take part in a pass; else one does it alone."""
-        searches = any(other.startswith("narrow") for other, _, _ in self.passes)
-        return name.startswith(("load", "narrow_by_weight", "best")) or (name == "weigh" and not searches)
+        return name.startswith(("load", "weigh", "fill_bins", "best")) and name != "weigh_above"
 
     def instructions(self, table, element):
         """A warp's for each 32 elements of the row: of passes of all slices, and of one team."""

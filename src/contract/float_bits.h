@@ -152,6 +152,11 @@ struct ShiftedInteger {
 
   SAMPLER_HD float value() const { return shifted - kShift; }
   SAMPLER_HD int integer() const { return int(bits_of(shifted) - bits_of(kShift)); }
+
+  // x * 2^n where both are normal: n is added to the exponent. The shift's own bits fall out.
+  SAMPLER_HD float times_power_of_two(float x) const {
+    return float_of(bits_of(x) + (bits_of(shifted) << 23));
+  }
 };
 
 // Nearest integer, ties to even, for |x| < 2^22.
@@ -160,6 +165,24 @@ SAMPLER_HD inline ShiftedInteger nearest_integer(float x) {
 }
 
 // High and low half of a * b.
+struct Product64 {
+  uint32_t high;
+  uint32_t low;
+};
+
+SAMPLER_HD inline Product64 multiply_64(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  Product64 product;  // of a shift the compiler makes an addition more
+  asm("{.reg .b64 wide; mul.wide.u32 wide, %2, %3; mov.b64 {%0, %1}, wide;}"
+      : "=r"(product.low), "=r"(product.high)
+      : "r"(a), "r"(b));
+  return product;
+#else
+  const uint64_t product = uint64_t(a) * b;
+  return {uint32_t(product >> 32), uint32_t(product)};
+#endif
+}
+
 struct Product128 {
   uint64_t high;
   uint64_t low;

@@ -27,6 +27,7 @@ constexpr float kSmallestNormal = 0x1p-126f;
 constexpr float kLargestUniform = 1.0f - 0x1p-24f;
 constexpr float kMinusLog2Ln2 = 0x1.0eba78p-1f;
 constexpr float kScoreBound = 0x1p126f;
+constexpr float kLargestNoise = 33.0f;  // of word 0
 
 SAMPLER_HD inline float log2_quotient(float z) {
   float q = kLog2C8;
@@ -77,9 +78,42 @@ SAMPLER_HD inline float gumbel_noise(uint32_t word) {
 }
 
 // The score of a token whose log2 is `log2_weight` * scale but for what all tokens have in common.
-SAMPLER_HD inline float gumbel_score(float log2_weight, float scale, uint32_t word) {
-  const float score = fma32(log2_weight, scale, gumbel_noise(word));
+// It never falls as `log2_weight` or `noise` rises.
+SAMPLER_HD inline float score_of_noise(float log2_weight, float scale, float noise) {
+  const float score = fma32(log2_weight, scale, noise);
   return score > kScoreBound ? kScoreBound : score < -kScoreBound ? -kScoreBound : score;
+}
+SAMPLER_HD inline float gumbel_score(float log2_weight, float scale, uint32_t word) {
+  return score_of_noise(log2_weight, scale, gumbel_noise(word));
+}
+
+// Bounds that cost little, to tell the tokens that need no score: the bits of a number, as an
+// integer, are its log2 in steps of 2^-23, less 0.0861 at most.
+//
+// At least log2_shifted(y, 0), for y >= 0.
+SAMPLER_HD inline float log2_bound(float y) {
+  constexpr float kMostAbove = 0.0862f;  // tests/contract looks at every y
+  return fma32(float(int32_t(bits_of(y))), 0x1p-23f, -127.0f + kMostAbove);
+}
+
+// At least gumbel_noise(word). It never rises with the word.
+SAMPLER_HD inline float gumbel_noise_bound(uint32_t word) {
+  constexpr float kMostRounded = 0x1p-14f;
+  return fma32(float(int32_t(bits_of(float(word)))), -0x1p-23f, 159.0f + kMostRounded);
+}
+
+// A word such that no token of a larger one, and of at most `log2_weight`, scores more than
+// `limit`; of the lowest ones about the lowest, and the largest word where there is none.
+SAMPLER_HD inline uint32_t last_word_above(float log2_weight, float scale, float limit) {
+  constexpr float kLargestWord = 0x1.FFFFp31f;
+  // The bits of the word whose bound is the limit, less what roundings may take.
+  const float noise = fma32(-log2_weight, scale, limit) - 0x1p-10f;
+  const float bits = fma32(noise, -0x1p23f, 159.0f * 0x1p23f);
+  const float least = larger_of(bits, 0.0f);
+  const float largest = float(bits_of(kLargestWord));
+  const uint32_t word = uint32_t(float_of(uint32_t(least < largest ? least : largest)));
+  const bool holds = score_of_noise(log2_weight, scale, gumbel_noise_bound(word + 1)) <= limit;
+  return holds ? word : UINT32_MAX;
 }
 
 // What the Gumbel draw maximises over the kept tokens. Logits need neither maximum nor sum.

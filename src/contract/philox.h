@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "contract/float_bits.h"
 #include "contract/host_device.h"
 
 namespace sampler::contract {
@@ -19,10 +20,10 @@ constexpr int kPurposeShift = 24;
 
 SAMPLER_HD inline Philox4 philox4x32_10(Philox4 counter, uint32_t key0, uint32_t key1) {
   for (int round = 0; round < kPhiloxRounds; ++round) {
-    const uint64_t product0 = uint64_t(kPhiloxFactor0) * counter.word[0];
-    const uint64_t product1 = uint64_t(kPhiloxFactor1) * counter.word[2];
-    counter = {{uint32_t(product1 >> 32) ^ counter.word[1] ^ key0, uint32_t(product1),
-                uint32_t(product0 >> 32) ^ counter.word[3] ^ key1, uint32_t(product0)}};
+    const Product64 product0 = multiply_64(kPhiloxFactor0, counter.word[0]);
+    const Product64 product1 = multiply_64(kPhiloxFactor1, counter.word[2]);
+    counter = {{product1.high ^ counter.word[1] ^ key0, product1.low,
+                product0.high ^ counter.word[3] ^ key1, product0.low}};
     key0 += kPhiloxKeyStep0;
     key1 += kPhiloxKeyStep1;
   }

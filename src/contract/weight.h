@@ -51,13 +51,13 @@ SAMPLER_HD inline float log2_ratio_minus_1(float x, float max, float scale) {
 SAMPLER_HD inline float exp2_plus_1_in_range(float t) {
   const ShiftedInteger n = nearest_integer(t);
   const float f = t - n.value();
-  float p = kExp2C5;
-  p = fma32(p, f, kExp2C4);
-  p = fma32(p, f, kExp2C3);
-  p = fma32(p, f, kExp2C2);
-  p = fma32(p, f, kExp2C1);
-  p = fma32(p, f, kExp2C0);
-  return p * power_of_two(n.integer() + 1);
+  float p = 2 * kExp2C5;  // twice the polynomial, to the bit
+  p = fma32(p, f, 2 * kExp2C4);
+  p = fma32(p, f, 2 * kExp2C3);
+  p = fma32(p, f, 2 * kExp2C2);
+  p = fma32(p, f, 2 * kExp2C1);
+  p = fma32(p, f, 2 * kExp2C0);
+  return n.times_power_of_two(p);
 }
 
 // The same, and 0 below -101.
@@ -112,6 +112,16 @@ SAMPLER_HD inline uint64_t weight_of(float relative) {
   const int64_t high_units = int32_t(bits_of(high) - bits_of(kHighLimb));
   const int64_t low_units = int32_t(bits_of(low) - bits_of(kLowLimb));
   return uint64_t(high_units * (int64_t(1) << kLowLimbBits) + low_units);
+}
+
+// The same and kWeightBias, the bits of kLowLimb, for less.
+constexpr uint64_t kWeightBias = 0x35400000;
+
+SAMPLER_HD inline uint64_t biased_weight_of(float relative) {
+  const float high = relative + kHighLimb;
+  const float low = (relative - (high - kHighLimb)) + kLowLimb;
+  const uint64_t high_bias = uint64_t(bits_of(kHighLimb)) << kLowLimbBits;
+  return (uint64_t(bits_of(high)) << kLowLimbBits) + (bits_of(low) - high_bias);
 }
 
 SAMPLER_HD inline uint64_t weight(const RowScale &row, float x) {

@@ -97,5 +97,34 @@ TEST(EveryWord, NoiseIsMonotoneAndAccurate) {
   EXPECT_TRUE(hash.is(0xDD1131451B83B647u));
 }
 
+TEST(EveryWord, NoiseIsAtMostItsBound) {
+  Failures above, inversions;
+  double loosest = 0.0;
+  float previous = 200.0f;
+  for_each_word_value([&](uint32_t word) {
+    const float noise = gumbel_noise(word), bound = gumbel_noise_bound(word);
+    above.expect(noise <= bound, word);
+    inversions.expect(bound <= previous, word);
+    previous = bound;
+    if (word >= 256 && noise >= 4.0f) loosest = std::max(loosest, double(bound) - double(noise));
+  });
+  EXPECT_TRUE(above.none());
+  EXPECT_TRUE(inversions.none());
+  EXPECT_LT(loosest, 0.15);
+}
+
+TEST(EveryPositiveFloat, Log2IsAtMostItsBound) {
+  Failures above, inversions;
+  float previous = -200.0f;
+  for (uint32_t bits = 1; bits < kInfinityBits; ++bits) {
+    const float y = float_of(bits), bound = log2_bound(y);
+    above.expect(log2_shifted(y, 0) <= bound, bits);
+    inversions.expect(previous <= bound, bits);
+    previous = bound;
+  }
+  EXPECT_TRUE(above.none());
+  EXPECT_TRUE(inversions.none());
+}
+
 }  // namespace
 }  // namespace sampler::contract

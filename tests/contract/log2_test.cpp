@@ -156,5 +156,32 @@ TEST(Logprob, OfACertainTokenIsZero) {
   EXPECT_EQ(log_probability(probabilities_row_scale(0.25f), 0.25f, uint64_t(1) << 44), 0.0f);
 }
 
+// No word above it scores more than the limit with any smaller logit, and not many below it do not.
+TEST(GumbelScore, OfWordsAboveTheLastOneIsNoMore) {
+  Random random(5);
+  Failures failures;
+  int64_t num_useful = 0;
+  constexpr int kRounds = 200000;
+  for (int round = 0; round < kRounds; ++round) {
+    const float magnitude = std::ldexp(1.0f, int(random.bits32() % 40) - 10);
+    const auto number = [&] { return magnitude * (float(int32_t(random.bits32())) * 0x1p-31f); };
+    const float scale = logit_scale(std::ldexp(1.0f, int(random.bits32() % 12) - 6));
+    const float x = number();
+    const float limit = round % 100 == 0 ? -kInfinity
+                        : round % 2 == 0 ? number()
+                                         : gumbel_score(number(), scale, random.bits32());
+    const uint32_t last = last_word_above(x, scale, limit);
+    if (last == UINT32_MAX) continue;
+    const float score = gumbel_score(x, scale, last + 1);
+    failures.expect(score <= limit, round);
+    failures.expect(gumbel_score(std::nextafter(x, -kInfinity), scale, last + 1) <= limit, round);
+    const uint32_t above = last + 1 + random.bits32() % (UINT32_MAX - last);
+    failures.expect(gumbel_score(x, scale, above) <= limit, round);
+    if (last > 0x10000 && gumbel_score(x, scale, last - last / 4) > limit) ++num_useful;
+  }
+  EXPECT_TRUE(failures.none());
+  EXPECT_GT(num_useful, kRounds / 50);
+}
+
 }  // namespace
 }  // namespace sampler::contract

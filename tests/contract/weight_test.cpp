@@ -196,6 +196,21 @@ TEST(WeightOf, RoundsToTheNearestTiesToEven) {
   EXPECT_TRUE(failures.none());
 }
 
+TEST(WeightOf, WithItsBiasIsTheSameAndTheBias) {
+  Random random(8);
+  Failures failures;
+  EXPECT_EQ(bits_of(kLowLimb), kWeightBias);
+  for (int i = 0; i < 300000; ++i) {
+    const float relative = std::fabs(random.float_of_exponent(random.between(0, 126)));
+    failures.expect(biased_weight_of(relative) == weight_of(relative) + kWeightBias,
+                    bits_of(relative));
+  }
+  for (const float relative : {0.0f, 0.5f, 1.0f}) {
+    EXPECT_EQ(biased_weight_of(relative), weight_of(relative) + kWeightBias);
+  }
+  EXPECT_TRUE(failures.none());
+}
+
 TEST(Normalizer, IsTheReciprocalOfTheSum) {
   EXPECT_EQ(normalizer(kOne), 1.0f);
   EXPECT_EQ(normalizer(2 * kOne), 0.5f);

@@ -34,6 +34,14 @@ std::string text_of(const simt::Place &place) {
   return line.substr(std::min(line.size(), line.find_first_not_of(' ')));
 }
 
+// Not noticed: fibers run a team to its end before another begins, so nobody sees what a team has
+// left in the workspace too early. The barrier is between all threads' fences and the number of
+// teams that are done.
+bool is_for_other_teams(const simt::Site &site) {
+  return text_of(site.place) == "ctx.team_sync();" &&
+         std::string(site.place.file).find("spread.cuh") != std::string::npos;
+}
+
 // In a child, which may crash or hang.
 bool is_noticed_missing(int site) {
   const pid_t child = fork();
@@ -62,7 +70,7 @@ TEST(Barriers, EachIsNeeded) {
     const bool is_collective = sites[i].kind != simt::Kind::kSync &&
                                sites[i].kind != simt::Kind::kTeamSync &&
                                sites[i].kind != simt::Kind::kWarpSync;
-    if (is_collective) continue;
+    if (is_collective || is_for_other_teams(sites[i])) continue;
     ++num_barriers;
     EXPECT_TRUE(is_noticed_missing(int(i)))
         << simt::to_string(sites[i]) << ": " << text_of(sites[i].place);

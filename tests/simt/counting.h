@@ -1,8 +1,8 @@
 // What a launch of device code costs, counted: a Context that is SimtContext and keeps books.
 //
 // Nothing in kernels/ knows of it. Row passes show as vectors read, copies as such, barriers and
-// atomics as calls of the Context. What calls nothing, the sort, is counted by an overload that is
-// chosen for this Context alone.
+// atomics as calls of the Context. What calls nothing, the sort and the scores, is counted by
+// overloads that are chosen for this Context alone.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +28,7 @@ struct Costs {
   uint64_t team_barriers = 0;   // of these the team's
   uint64_t block_barriers = 0;  // those that the block's are in the hardware's Context
   uint64_t warp_steps = 0;      // collectives of a warp, all warps'
+  uint64_t scored = 0;          // times that a warp scores a token of each lane for a Gumbel draw
 };
 
 class Books {
@@ -149,6 +150,10 @@ class CountingContext : public simt::SimtContext<kThreads_> {
     count_collective();
     return Base::warp_sum(value, place);
   }
+  std::uint32_t warp_max(std::uint32_t value, Place place = Place::here()) {
+    count_collective();
+    return Base::warp_max(value, place);
+  }
   std::uint32_t warp_match(std::uint32_t value, Place place = Place::here()) {
     count_collective();
     return Base::warp_match(value, place);
@@ -160,6 +165,11 @@ class CountingContext : public simt::SimtContext<kThreads_> {
       books_->add_atomic(warp_of_team(), moment_, turn_++, address);
     }
     return Base::atomic_add(address, value);
+  }
+
+  std::uint32_t atomic_max(std::uint32_t *address, std::uint32_t value) {
+    books_->add_atomic(warp_of_team(), moment_, turn_++, address);
+    return Base::atomic_max(address, value);
   }
 
   template <class T>
@@ -185,6 +195,10 @@ class CountingContext : public simt::SimtContext<kThreads_> {
   void copy_async(T *shared, const T *global, Place place = Place::here()) {
     books_->costs().copied_bytes += sizeof(T);
     Base::copy_async(shared, global, place);
+  }
+
+  void count_scores() {
+    if (this->lane() == 0) ++books_->costs().scored;
   }
 
   void count_sort(int count) {
@@ -233,12 +247,24 @@ class CountingContext : public simt::SimtContext<kThreads_> {
   uint64_t num_vectors_ = 0;
 };
 
-// More specialised than the kernels' own, so that this is the one that they call.
+}  // namespace simt_test
+
+namespace sampler::kernels {
+struct GumbelSearch;
+}
+
+namespace simt_test {
+
+// More specialised than the kernels' own, so that these are the ones that they call.
 template <int kThreads>
 void sort_list(CountingContext<kThreads> &ctx, uint64_t *list, int count);
+template <int kThreads>
+void score_contender(CountingContext<kThreads> &ctx, int index, float x, uint32_t word,
+                     bool contends, sampler::kernels::GumbelSearch *search);
 
 }  // namespace simt_test
 
+#include "draw.cuh"
 #include "selection.cuh"
 
 namespace simt_test {
@@ -247,6 +273,14 @@ template <int kThreads>
 void sort_list(CountingContext<kThreads> &ctx, uint64_t *list, int count) {
   ctx.count_sort(count);
   sampler::kernels::sort_list<CountingContext<kThreads>>(ctx, list, count);
+}
+
+template <int kThreads>
+void score_contender(CountingContext<kThreads> &ctx, int index, float x, uint32_t word,
+                     bool contends, sampler::kernels::GumbelSearch *search) {
+  ctx.count_scores();
+  sampler::kernels::score_contender<CountingContext<kThreads>>(ctx, index, x, word, contends,
+                                                               search);
 }
 
 }  // namespace simt_test

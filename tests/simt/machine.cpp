@@ -78,6 +78,8 @@ const char *name_of(Kind kind) {
       return "warp_inclusive_sum";
     case Kind::kWarpSum:
       return "warp_sum";
+    case Kind::kWarpMax:
+      return "warp_max";
     case Kind::kWarpMatch:
       return "warp_match";
   }
@@ -352,6 +354,7 @@ std::uint64_t Machine::combine(const Scope &scope, Kind kind, const Deliver &del
       for (auto *thread = first; thread != end; ++thread) deliver(**thread, total);
       break;
     case Kind::kBlockMax:
+    case Kind::kWarpMax:
       for (auto *thread = first; thread != end; ++thread) {
         total = std::max(total, (*thread)->input);
       }

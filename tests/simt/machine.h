@@ -39,6 +39,7 @@ enum class Kind : std::uint8_t {
   kWarpBroadcast,
   kWarpInclusiveSum,
   kWarpSum,
+  kWarpMax,
   kWarpMatch,
 };
 

@@ -108,6 +108,10 @@ class SimtContext {
     return machine_.meet(thread_, {Kind::kWarpSum, place}, value);
   }
 
+  std::uint32_t warp_max(std::uint32_t value, Place place = Place::here()) const {
+    return std::uint32_t(machine_.meet(thread_, {Kind::kWarpMax, place}, value));
+  }
+
   std::uint32_t warp_match(std::uint32_t value, Place place = Place::here()) const {
     return std::uint32_t(machine_.meet(thread_, {Kind::kWarpMatch, place}, value));
   }
@@ -144,6 +148,16 @@ class SimtContext {
 
   std::uint32_t atomic_or(std::uint32_t *address, std::uint32_t value) const {
     return atomic([&] { return __atomic_fetch_or(address, value, __ATOMIC_RELAXED); });
+  }
+
+  std::uint32_t atomic_max(std::uint32_t *address, std::uint32_t value) const {
+    return atomic([&] {
+      std::uint32_t old = __atomic_load_n(address, __ATOMIC_RELAXED);
+      while (old < value && !__atomic_compare_exchange_n(address, &old, value, false,
+                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      }
+      return old;
+    });
   }
 
   template <class T>

@@ -110,18 +110,20 @@ TYPED_TEST(Collectives, WarpOperations) {
   run_teams<TypeParam::value>(0, [](auto &context) {
     const int first = context.warp() * kWarpSize;
     std::uint32_t mask = 0, same = 0;
-    std::uint64_t up_to = 0, sum = 0;
+    std::uint64_t up_to = 0, sum = 0, largest = 0;
     for (int lane = 0; lane < kWarpSize; ++lane) {
       const std::uint64_t value = value_of(context.cluster_rank(), first + lane);
       mask |= std::uint32_t(value % 2) << lane;
       if (lane <= context.lane()) up_to += value;
       sum += value;
+      largest = std::max(largest, value % 1000);
       if (lane % 5 == context.lane() % 5) same |= 1u << lane;
     }
     const std::uint64_t value = value_of(context.cluster_rank(), context.thread());
     ASSERT_EQ(context.ballot(value % 2 != 0), mask);
     ASSERT_EQ(context.warp_inclusive_sum(value), up_to);
     ASSERT_EQ(context.warp_sum(value), sum);
+    ASSERT_EQ(context.warp_max(std::uint32_t(value % 1000)), largest);
     ASSERT_EQ(context.warp_match(std::uint32_t(context.lane() % 5)), same);
     ASSERT_EQ(context.lowest_bit(same), context.lane() % 5);
     ASSERT_EQ(context.count_bits(same), context.lane() % 5 < 2 ? 7 : 6);
@@ -369,7 +371,7 @@ TEST(SharedMemory, OfABlockThatHasEndedIsGarbage) {
 
 TEST(Atomics, CountAndHandOutEveryNumberOnce) {
   struct Shared {
-    std::uint32_t narrow, bits;
+    std::uint32_t narrow, bits, largest;
     std::uint64_t wide;
   };
   constexpr std::uint64_t kWideStep = std::uint64_t{1} << 33;
@@ -384,12 +386,14 @@ TEST(Atomics, CountAndHandOutEveryNumberOnce) {
     narrow.insert(context.atomic_add(&first.narrow, 3u));
     wide.insert(context.atomic_add(&first.wide, kWideStep));
     context.atomic_or(&first.bits, 1u << (context.thread() % 31));
+    context.atomic_max(&first.largest, std::uint32_t(context.thread() * 37 % 64));
     context.atomic_add(&global, 1u);
     context.team_sync();
     EXPECT_EQ(first.narrow, 3u * 256);
     EXPECT_EQ(first.wide, kWideStep * 256);
     EXPECT_EQ(first.bits, 0x7FFFFFFFu);
     EXPECT_EQ(context.atomic_or(&first.bits, 0u), 0x7FFFFFFFu);
+    EXPECT_EQ(context.atomic_max(&first.largest, 0u), 63u);
     context.team_sync();
   });
   EXPECT_EQ(global, 256u);
