@@ -345,8 +345,8 @@ FAULTS = [
     Fault(
         "residual_without_the_draft",
         "after a rejection the token comes from p, not from max(p - q, 0)",
-        [("src/contract/draw.h", "const float difference = target - draft;",
-          "const float difference = target - 0.0f * draft;")],
+        [("src/contract/draw.h", "larger_of(target - draft, 0.0f)",
+          "larger_of(target - 0.0f * draft, 0.0f)")],
         [speculative("WithDraftProbabilities"), golden("chain_speculative_probabilities_f32"),
          golden("residual_probabilities_f32")]),
     Fault(
