@@ -551,7 +551,7 @@ class TeamFilters {
   }
 
   // From the bin on that holds the cut: what top-p keeps.
-  SAMPLER_DEVICE_CALL Rank end_top_p(bool keeps_ties, sampler_tie_rule ties, Rank seen) {
+  SAMPLER_DEVICE Rank end_top_p(bool keeps_ties, sampler_tie_rule ties, Rank seen) {
     narrow_range();
     list_.count = -1;
     // A list of all that is kept is enough for the draw, which otherwise wants the tiles' weights.

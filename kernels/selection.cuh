@@ -609,7 +609,8 @@ SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, ui
   // Lane 0's running sum is the warp's; the others' already hold the warp itself.
   const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
   uint64_t id_plus_1 = 0;
-  if (before <= target && target < before + warp_sum) {
+  // The same in all lanes: by the ballot the compiler knows.
+  if (ctx.ballot(before <= target && target < before + warp_sum) != 0) {
     id_plus_1 = uint64_t(row.find_in_warp(target - before, tile_sums, low, measure)) + 1;
   }
   return uint32_t(team.max(id_plus_1) - 1);
