@@ -373,25 +373,26 @@ class TeamRow {
   }
 
   // Id of the element at which the running sum of measure(value, id), by ascending index over this
-  // warp's part, first exceeds `target`; -1 if it never does. Every lane has the result. Not for
-  // rows with ids. `tile_sums`: those of the block's tiles as weigh() leaves them, or null. Values
-  // below `low` measure 0.
+  // warp's part, first exceeds `target`; -1 if `sum`, of the whole part, does not. Every lane has
+  // the result. Not for rows with ids. `tile_sums`: those of the block's tiles as weigh() leaves
+  // them, or null. Values below `low` measure 0.
   template <class Measure>
-  SAMPLER_DEVICE_CALL int find_in_warp(uint64_t target, const uint64_t *tile_sums, float low,
-                                       const Measure &measure) const {
+  SAMPLER_DEVICE_CALL int find_in_warp(uint64_t target, uint64_t sum, const uint64_t *tile_sums,
+                                       float low, const Measure &measure) const {
     int result = -1;
+    if (target >= sum) return result;
     uint64_t before = 0;
     if (!tile_sums) {
       for_each_tile(AtLeast{low}, [&](const TeamRow &row, int tile) {
         uint64_t own = 0;
         SAMPLER_KEEP_ROLLED
         for (int i = 0; i < kGroup; ++i) own += row.measure_of(tile, i, measure);
-        const uint64_t sum = row.ctx_.warp_sum(own);
-        if (target < before + sum) {
+        const uint64_t of_tile = row.ctx_.warp_sum(own);
+        if (target < before + of_tile) {
           result = row.find_in_tile(tile, target - before, measure);
           return false;
         }
-        before += sum;
+        before += of_tile;
         return true;
       });
       return result;

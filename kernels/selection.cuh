@@ -608,12 +608,8 @@ SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, ui
   const uint64_t before_block = team.exchange(block_values).sum_before(0, ctx.cluster_rank());
   // Lane 0's running sum is the warp's; the others' already hold the warp itself.
   const uint64_t before = before_block + ctx.warp_broadcast(before_warp, 0);
-  uint64_t id_plus_1 = 0;
-  // The same in all lanes: by the ballot the compiler knows.
-  if (ctx.ballot(before <= target && target < before + warp_sum) != 0) {
-    id_plus_1 = uint64_t(row.find_in_warp(target - before, tile_sums, low, measure)) + 1;
-  }
-  return uint32_t(team.max(id_plus_1) - 1);
+  const int found = row.find_in_warp(target - before, warp_sum, tile_sums, low, measure);
+  return uint32_t(team.max(uint64_t(found + 1)) - 1);
 }
 
 // A value in a range of ranks, as a key, about which the range's tokens may crowd: that of a
@@ -677,6 +673,11 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
     const Rank rank = contract::rank_of(x, id);
     return uint64_t(range.low <= rank && rank <= range.high);
   };
+  const bool lists = uint64_t(range.count_above) + n <= uint64_t(search.limit);
+  if (lists && !has_above) {
+    open_list(team);
+    add_to_list<RankOrder>(team, row, range.high + 1, search.high, kListCapacity, kNoLastIndex);
+  }
   // A warp that has n of them counts no more.
   uint32_t count = 0;
   row.template for_each_between<RankOrder>(
@@ -687,15 +688,9 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
   const uint32_t id =
       find_in_row(team, row, count, n - 1, nullptr, RankOrder::value(range.low), is_tie);
   if (id == kNoId) return {search.low, 0, -1};
-  const uint64_t high = range.high;
-  const bool lists = uint64_t(range.count_above) + n <= uint64_t(search.limit);
-  const Rank last = high >> 32 << 32 | uint32_t(~id);
+  const Rank last = range.high >> 32 << 32 | uint32_t(~id);
   if (!lists) return {last, 0, -1};
-  if (!has_above) {
-    open_list(team);
-    add_to_list<RankOrder>(team, row, high + 1, search.high, kListCapacity, kNoLastIndex);
-  }
-  add_to_list<RankOrder>(team, row, last, high, kListCapacity, int(id));
+  add_to_list<RankOrder>(team, row, last, range.high, kListCapacity, int(id));
   return {last, last, close_list(team, kListCapacity)};
 }
 
