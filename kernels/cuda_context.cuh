@@ -190,17 +190,14 @@ class CudaContext {
     __threadfence();
   }
 
-  // In two words: for one of 64 bits there is no instruction.
-  __device__ void add_to_shared(uint64_t *address, uint64_t value) const {
+  __device__ void add_to_shared(TwoWords *address, uint64_t value) const {
     asm volatile(
         "{\n"
         "  .reg .u32 before, high;\n"
-        "  .reg .pred any;\n"
         "  atom.shared.add.u32 before, [%0], %1;\n"
         "  add.cc.u32 before, before, %1;\n"
         "  addc.u32 high, %2, 0;\n"
-        "  setp.ne.u32 any, high, 0;\n"
-        "  @any red.shared.add.u32 [%0 + 4], high;\n"
+        "  red.shared.add.u32 [%0 + 4], high;\n"
         "}"
         :
         : "r"(uint32_t(__cvta_generic_to_shared(address))), "r"(uint32_t(value)),

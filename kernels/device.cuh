@@ -24,7 +24,7 @@
 //   atomic_add(u32 *, u32), atomic_add(u64 *, u64), atomic_or(u32 *, u32), atomic_max(u32 *, u32)
 //                                     in shared memory of any block of the team, or global memory;
 //                                     the old value
-//   add_to_shared(u32 *, u32), add_to_shared(u64 *, u64)
+//   add_to_shared(u32 *, u32), add_to_shared(TwoWords *, u64)
 //                                     the same in the block's own shared memory, without the old
 //                                     value
 //   publish(T *, T)                   a store to global memory that other teams read, after fence()
@@ -52,6 +52,8 @@
 
 #include <cstdint>
 
+#include "contract/host_device.h"
+
 #if defined(__CUDACC__)
 #define SAMPLER_DEVICE __device__
 // For what stands at many places and is not worth a copy at each: a kernel is the sum of its
@@ -64,3 +66,18 @@
 #define SAMPLER_DEVICE_CALL
 #define SAMPLER_KEEP_ROLLED
 #endif
+
+namespace sampler::kernels {
+
+// A number in shared memory, to which 64 bits can be added without a loop.
+struct TwoWords {
+  uint32_t low;
+  uint32_t high;
+
+  SAMPLER_HD static TwoWords of(uint64_t number) {
+    return {uint32_t(number), uint32_t(number >> 32)};
+  }
+  SAMPLER_HD uint64_t value() const { return uint64_t(high) << 32 | low; }
+};
+
+}  // namespace sampler::kernels

@@ -1,6 +1,7 @@
 // What a row's temperature and filters make of it, by a team: the twin of src/cpu/distribution.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -348,10 +349,11 @@ SAMPLER_DEVICE_CALL HeldBin add_crowded(Context &ctx, TeamShared &shared, Crowde
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
                                        const RowScale &row_scale, Rank seen, float low,
-                                       const WeightBins &bins) {
+                                       const WeightBins &weight_bins) {
   Context &ctx = team.ctx;
   TeamShared &shared = team.shared;
   const RowScale scale = row_scale;
+  const WeightBins bins = weight_bins;
   const Cut cut = Cut::of(row, seen);
   const bool cuts = seen > contract::lowest_cut(row.kind());
   const int first_tile = row.tiles().begin;
@@ -370,23 +372,27 @@ SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
       light += own.of(kRun);
       return;
     }
-    int in_bin[kRun];
-    bins.find(x, ctx.lane(), in_bin);
+    uint32_t places[kRun];
+    bins.find(ctx, x, places);
     make_relative(scale, x, relative);
     bool is_crowded = false;
     for (int i = 0; i < kRun; ++i) {
-      is_crowded |= Context::count_bits(ctx.warp_match(uint32_t(in_bin[i]))) > kMaxTurns;
+      is_crowded |= Context::count_bits(ctx.warp_match(places[i])) > kMaxTurns;
     }
     if (ctx.ballot(is_crowded) == 0) {
       for (int i = 0; i < kRun; ++i) {
-        ctx.add_to_shared(&shared.bin_counts[in_bin[i]], uint32_t(1));
-        ctx.add_to_shared(&shared.bin_measures[in_bin[i]], contract::biased_weight_of(x[i]));
+        Bin &bin = shared.bins[WeightBins::bin_at(places[i])];
+        ctx.add_to_shared(&bin.count, 1);
+        ctx.add_to_shared(&bin.measure, contract::biased_weight_of(x[i]));
       }
       return;
     }
     const bool looks = first == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
     CrowdedRun run;
-    for (int i = 0; i < kRun; ++i) run.bin[i] = in_bin[i], run.relative[i] = x[i];
+    for (int i = 0; i < kRun; ++i) {
+      run.bin[i] = WeightBins::bin_at(places[i]);
+      run.relative[i] = x[i];
+    }
     held = add_crowded(ctx, shared, run, looks, held);
   });
   add_held<Weight>(ctx, shared, held);
@@ -406,9 +412,24 @@ SAMPLER_DEVICE uint64_t narrow_to_share(Team<Context> &team, const WeightBins &b
   return found.target;
 }
 
+// Two values and what lies between them, which is no further from the middle than the radius.
+struct Reach {
+  float middle;
+  float radius;
+
+  SAMPLER_HD static Reach of(float low, float high) {
+    const float middle = 0.5f * low + 0.5f * high;
+    const float above = high - middle, below = middle - low;
+    const float radius = above > below ? above : below;
+    const float infinity = contract::float_of(0x7F800000u);
+    if (!(radius < infinity)) return {0.0f, infinity};
+    return {middle, radius};
+  }
+};
+
 // Weighs what lies above a range of ranks, as weigh() does, and in the same pass lists what lies in
 // it, in the leader's near list, which is empty; or counts that tile by tile, `counts_ties`, where
-// the range has one value. For rows without ids.
+// the range has one value. Some token of the range weighs something. For rows without ids.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL void weigh_above(Team<Context> &team, const Row &row, const RowScale &row_scale,
                                      const KeyRange &range, bool counts_ties) {
@@ -417,15 +438,18 @@ SAMPLER_DEVICE_CALL void weigh_above(Team<Context> &team, const Row &row, const 
   const float low = contract::value_of_rank(range.low), high = contract::value_of_rank(range.high);
   if (counts_ties) {
     for (int i = ctx.lane(); i < row.tiles().end - row.tiles().begin; i += 32) {
-      team.shared.tile_ties[row.first_of_block() + i] = 0;
+      team.shared.near.tile_ties[row.first_of_block() + i] = 0;
     }
   }
+  const Reach reach = Reach::of(low, high);
   TileWeights<Context> weights(ctx, row, &team.shared.tile_sums[0]);
   uint32_t ties_of_tile = 0;
   row.for_each_run(low, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
-    bool any_near = false;
-    for (int i = 0; i < kRun; ++i) any_near |= x[i] >= low && !(x[i] > high);
-    if (ctx.ballot(any_near) != 0) {
+    float nearest = std::fabs(x[0] - reach.middle);
+    for (int i = 1; i < kRun; ++i) {
+      nearest = Context::smaller(nearest, std::fabs(x[i] - reach.middle));
+    }
+    if (ctx.ballot(!(nearest > reach.radius)) != 0) {
       uint32_t near = 0;
       for (int i = 0; i < kRun; ++i) near |= uint32_t(x[i] >= low && !(x[i] > high)) << i;
       ties_of_tile += uint32_t(Context::count_bits(near));
@@ -434,21 +458,19 @@ SAMPLER_DEVICE_CALL void weigh_above(Team<Context> &team, const Row &row, const 
         const int i = near != 0 ? Context::lowest_bit(near) : 0;
         const uint32_t id = uint32_t(row_.index_of(tile, first + i));
         const Rank rank = contract::rank_of(row_.element(tile, first + i), id);
-        append(ctx, ctx.peer(&team.shared.near_list[0], 0), ctx.peer(&team.shared.list_count, 0),
+        append(ctx, ctx.peer(&team.shared.near.list[0], 0), ctx.peer(&team.shared.list_count, 0),
                uint32_t(kNearCapacity), near != 0 && rank >= range.low, rank);
         near &= near - 1;
       }
     }
-    const float nothing = row_.nothing();
-    for (int i = 0; i < kRun; ++i) x[i] = x[i] > high ? x[i] : nothing;
     if (counts_ties && first + kRun == kGroup) {
       const uint32_t of_tile = uint32_t(ctx.warp_sum(ties_of_tile));
       const int place = tile - row_.tiles().begin;
-      if (place % 32 == ctx.lane()) team.shared.tile_ties[row_.first_of_block() + place] = of_tile;
+      if (place % 32 == ctx.lane()) team.shared.near.tile_ties[row_.first_of_block() + place] = of_tile;
       ties_of_tile = 0;
     }
-    make_relative(scale, x, [](const RowScale &s, float value) {
-      return contract::relative_for_weight(s, value);
+    make_relative(scale, x, [high](const RowScale &s, float value) {
+      return contract::relative_for_weight_above(s, value, high);
     });
     weights.add(ctx, tile, first, x);
   });
@@ -611,15 +633,15 @@ class TeamFilters {
     };
     Rank cut = 0;
     if (team_.is_leader()) {
-      sort_list(ctx, &shared.near_list[0], count);
-      cut = shared.near_list[find_in_list(ctx, shared, &shared.near_list[0], count, range_.target,
+      sort_list(ctx, &shared.near.list[0], count);
+      cut = shared.near.list[find_in_list(ctx, shared, &shared.near.list[0], count, range_.target,
                                           weight)];
     }
     cut = team_.broadcast(cut, 0);
     if (keeps_ties) cut = contract::cut_with_ties(cut);
     weighed_.cut = cut;
     weighed_.sums.count = team_.is_first_thread() ? uint32_t(range_.count_above) : 0;
-    const Rank *list = ctx.peer(&shared.near_list[0], 0);
+    const Rank *list = ctx.peer(&shared.near.list[0], 0);
     const Part block = row_.tiles_of_block();
     for (int first = 32 * ctx.warp(); first < count; first += Context::kThreads) {
       const int i = first + ctx.lane();
@@ -627,8 +649,9 @@ class TeamFilters {
       const int tile = row_.tile_of(int(contract::id_of_rank(rank)));
       const bool is_own = rank >= cut && block.begin <= tile && tile < block.end;
       const uint32_t lanes = ctx.warp_match(is_own ? uint32_t(tile) : ~uint32_t(0));
-      add_in_few_turns(ctx, &shared.tile_sums[0], is_own, tile - block.begin, lanes,
-                       is_own ? weight(rank) : 0);
+      add_in_few_turns(ctx, is_own, lanes, is_own ? weight(rank) : 0, [&](uint64_t sum) {
+        ctx.atomic_add(&shared.tile_sums[tile - block.begin], sum);
+      });
       weighed_.sums.count += is_own;
     }
     ctx.team_sync();  // after it the leader has no more use for the list
@@ -646,7 +669,7 @@ class TeamFilters {
   // The id of one of them by its place. They are counted.
   SAMPLER_DEVICE_CALL uint32_t find_tie(uint64_t place) const {
     const float value = contract::value_of_rank(range_.high);
-    const uint64_t num_ties = sum_of_tiles(team_.ctx, row_, &team_.shared.tile_ties[0]);
+    const uint64_t num_ties = sum_of_tiles(team_.ctx, row_, &team_.shared.near.tile_ties[0]);
     return find_in_row(team_, row_, num_ties, place, nullptr, value,
                        [value](float x, uint32_t) { return uint64_t(x == value); });
   }
@@ -665,8 +688,8 @@ class TeamFilters {
     uint64_t in_earlier = 0;
     for (int i = ctx.thread(); block.begin + i < block.end; i += Context::kThreads) {
       if (block.begin + i >= last_tile) break;
-      in_earlier += shared.tile_ties[i];
-      shared.tile_sums[i] += shared.tile_ties[i] * each;
+      in_earlier += shared.near.tile_ties[i];
+      shared.tile_sums[i] += shared.near.tile_ties[i] * each;
     }
     in_earlier = team_.sum(in_earlier);
     if (ctx.thread() == 0) {

@@ -330,16 +330,23 @@ struct WeightBins {
     return bins_per_unit > 0.0f ? of_value(x) : of_key(contract::value_key(x));
   }
 
-  // The bins of a run, in one of which each lane's tokens are.
-  SAMPLER_HD void find(const float (&x)[kRun], int own, int (&bins)[kRun]) const {
+  // Where the bins of a run's tokens are, in any order of the bins: what is too light has a lane's
+  // own, mostly this one's, and a value just below the lowest may share its bin.
+  template <class Context>
+  SAMPLER_DEVICE void find(Context &ctx, const float (&x)[kRun], uint32_t (&places)[kRun]) const {
     if (bins_per_unit > 0.0f) {
-      for (int i = 0; i < kRun; ++i) bins[i] = x[i] >= low ? of_value(x[i]) : own;
+      const float own = float(-1 - ctx.lane()) / bins_per_unit;
+      for (int i = 0; i < kRun; ++i) {
+        places[i] = contract::bits_of(shifted(Context::larger(x[i] - low, own)).shifted);
+      }
     } else {
       for (int i = 0; i < kRun; ++i) {
-        bins[i] = x[i] >= low ? of_key(contract::value_key(x[i])) : own;
+        const int bin = x[i] >= low ? of_key(contract::value_key(x[i])) : ctx.lane();
+        places[i] = uint32_t(bin - kOwn) + kPlaceOfLow;
       }
     }
   }
+  SAMPLER_HD static int bin_at(uint32_t place) { return int(place - kPlaceOfLow) + kOwn; }
 
   SAMPLER_HD int of_value_key(uint32_t key) const { return bin_of(contract::value_of_key(key)); }
 
@@ -349,11 +356,12 @@ struct WeightBins {
   }
 
  private:
-  SAMPLER_HD int of_value(float x) const {
-    const contract::ShiftedInteger place = {
-        contract::fma32(x - low, bins_per_unit, contract::ShiftedInteger::kShift)};
-    return kOwn + place.integer();
+  static constexpr uint32_t kPlaceOfLow = 0x4B400000;  // the bits of a shifted 0
+
+  SAMPLER_HD contract::ShiftedInteger shifted(float above_low) const {
+    return {contract::fma32(above_low, bins_per_unit, contract::ShiftedInteger::kShift)};
   }
+  SAMPLER_HD int of_value(float x) const { return kOwn + shifted(x - low).integer(); }
   SAMPLER_HD int of_key(uint32_t value_key) const {
     return kOwn + int((value_key >> key_shift) - (low_key >> key_shift));
   }
@@ -379,15 +387,16 @@ SAMPLER_DEVICE_CALL void add_held(Context &ctx, TeamShared &shared, HeldBin held
   const uint64_t count = ctx.warp_inclusive_sum(held.count);
   const uint64_t measure = kCounts ? 0 : ctx.warp_inclusive_sum(held.measure);
   if (ctx.lane() != 31) return;
-  ctx.atomic_add(&shared.bin_counts[held.bin], uint32_t(count));
-  if (!kCounts) ctx.atomic_add(&shared.bin_measures[held.bin], measure);
+  Bin &bin = shared.bins[held.bin];
+  ctx.add_to_shared(&bin.count, uint32_t(count));
+  if (!kCounts) ctx.add_to_shared(&bin.measure, measure);
 }
 
-// Adds a number of each lane that is `in` to a sum in shared memory, whose place is the same in
-// `lanes`; all of the warp call it. Beyond a few lanes one adds for all.
-template <class Context>
-SAMPLER_DEVICE void add_in_few_turns(Context &ctx, uint64_t *sums, bool in, int place,
-                                     uint32_t lanes, uint64_t number) {
+// Adds a number of each lane that is `in` to a sum in shared memory, which is the same in `lanes`;
+// all of the warp call it. Beyond a few lanes one calls `add` for all.
+template <class Context, class Add>
+SAMPLER_DEVICE void add_in_few_turns(Context &ctx, bool in, uint32_t lanes, uint64_t number,
+                                     const Add &add) {
   const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
   const bool is_crowded = in && Context::count_bits(lanes) > kMaxTurns;
   uint64_t sum = number;
@@ -396,7 +405,7 @@ SAMPLER_DEVICE void add_in_few_turns(Context &ctx, uint64_t *sums, bool in, int 
     const uint64_t all = ctx.warp_sum(in && ((lanes >> first) & 1) != 0 ? number : 0);
     if (ctx.lane() == first) sum = all;
   }
-  if (is_first || (in && !is_crowded)) ctx.atomic_add(&sums[place], sum);
+  if (is_first || (in && !is_crowded)) add(sum);
 }
 
 // Adds a token of each lane that is `in` a bin to the histogram; all of the warp call it. Lanes
@@ -411,9 +420,10 @@ SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, i
   const int count = Context::count_bits(lanes);
   if (!in && lanes == ~uint32_t(0)) return kNoBin;  // nor is any other
   const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
-  if (is_first) ctx.atomic_add(&shared.bin_counts[bin], uint32_t(count));
+  if (is_first) ctx.add_to_shared(&shared.bins[bin].count, uint32_t(count));
   if constexpr (!std::is_same_v<Measure, CountTokens>) {
-    add_in_few_turns(ctx, &shared.bin_measures[0], in, bin, lanes, measure);
+    add_in_few_turns(ctx, in, lanes, measure,
+                     [&](uint64_t sum) { ctx.add_to_shared(&shared.bins[bin].measure, sum); });
   }
   if (!looks) return kNoBin;
   const int num_in = Context::count_bits(ctx.ballot(in));
@@ -436,10 +446,7 @@ SAMPLER_DEVICE_CALL HeldBin add_to_bins_or_hold(Context &ctx, TeamShared &shared
 
 template <class Context>
 SAMPLER_DEVICE void clear_bins(Context &ctx, TeamShared &shared) {
-  for (int i = ctx.thread(); i < kBins; i += Context::kThreads) {
-    shared.bin_counts[i] = 0;
-    shared.bin_measures[i] = 0;
-  }
+  for (int i = ctx.thread(); i < kBins; i += Context::kThreads) shared.bins[i] = {};
   ctx.sync();
 }
 
@@ -497,7 +504,7 @@ SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Ta
   const auto team_count = [&](int i) {
     uint64_t sum = 0;
     for (int rank = 0; rank < ctx.team_size(); ++rank) {
-      sum += *ctx.peer(&shared.bin_counts[kBins - 1 - i], rank);
+      sum += ctx.peer(&shared.bins[kBins - 1 - i], rank)->count;
     }
     return sum;
   };
@@ -505,7 +512,7 @@ SAMPLER_DEVICE_CALL FoundBin find_bin(Team<Context> &team, bool counts, const Ta
     if (counts) return team_count(i);
     uint64_t sum = 0;
     for (int rank = 0; rank < ctx.team_size(); ++rank) {
-      sum += *ctx.peer(&shared.bin_measures[kBins - 1 - i], rank);
+      sum += ctx.peer(&shared.bins[kBins - 1 - i], rank)->measure.value();
     }
     return sum - bias * team_count(i);
   };

@@ -65,8 +65,9 @@ class SpreadFilters : public TeamFilters<Context, Row> {
   SAMPLER_DEVICE_CALL void take_bins() const {
     TeamShared &shared = team_.shared;
     for (int i = team_.ctx.thread(); i < kBins; i += Context::kThreads) {
-      shared.bin_counts[i] = team_.is_leader() ? filled_->bin_counts[i] : 0;
-      shared.bin_measures[i] = team_.is_leader() ? filled_->bin_measures[i] : 0;
+      shared.bins[i] = {};
+      if (!team_.is_leader()) continue;
+      shared.bins[i] = {TwoWords::of(filled_->bin_measures[i]), filled_->bin_counts[i]};
     }
   }
 
@@ -268,9 +269,10 @@ class SpreadSample : private SampleTeam<Context> {
                     this->wanted_of_kept(), nullptr, 0);
     const uint64_t weight = ctx.block_sum(filters.fill(parameters_, request_.parameters.rules));
     for (int i = ctx.thread(); i < kBins; i += Context::kThreads) {
-      if (team_.shared.bin_counts[i] == 0) continue;
-      ctx.atomic_add(&memory_.head->bin_counts[i], team_.shared.bin_counts[i]);
-      ctx.atomic_add(&memory_.head->bin_measures[i], team_.shared.bin_measures[i]);
+      const Bin bin = team_.shared.bins[i];
+      if (bin.count == 0) continue;
+      ctx.atomic_add(&memory_.head->bin_counts[i], bin.count);
+      ctx.atomic_add(&memory_.head->bin_measures[i], bin.measure.value());
     }
     return weight;
   }

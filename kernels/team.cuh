@@ -21,19 +21,27 @@ constexpr int kMaximaBytes = 32 * int(sizeof(float));  // for the largest of a t
 constexpr int kMaxLead = 7;  // elements by which a row's first tile may begin before it
 constexpr int kMaxTiles = int(contract::kMaxVocabulary / kTile) + 1;
 
+// Of a histogram.
+struct Bin {
+  TwoWords measure;
+  uint32_t count;
+};
+
 // The fixed part of a block's shared memory; the resident part of the row follows it. Every block
 // has all of it, at the same place, though only the leader, rank 0, uses the list.
 struct alignas(16) TeamShared {
   uint64_t exchanged[2][kMaxExchanged][kMaxTeam];
   union {  // a list is made of what a histogram has left; sums are where there is no list
+    Bin bins[kBins];
     uint64_t list[kListCapacity];
-    uint64_t bin_measures[kBins];
     uint64_t tile_sums[kMaxTiles];  // kept weights of the block's tiles
-  };
-  union {  // the others where there is a list or tile sums
-    uint32_t bin_counts[kBins];
-    uint64_t near_list[kNearCapacity];  // tokens near a cut, where tile sums are made
-    uint32_t tile_ties[kMaxTiles];      // tokens of the cut's value in each of the block's tiles
+    struct {
+      uint64_t tile_sums[kMaxTiles];  // the same
+      union {
+        uint64_t list[kNearCapacity];   // tokens near a cut, while they are made
+        uint32_t tile_ties[kMaxTiles];  // tokens of the cut's value in each of the block's tiles
+      };
+    } near;
   };
   uint32_t list_count;
   uint32_t best_score;  // of the block's Gumbel draw so far, as a key

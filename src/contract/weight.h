@@ -120,8 +120,10 @@ constexpr uint64_t kWeightBias = 0x35400000;
 SAMPLER_HD inline uint64_t biased_weight_of(float relative) {
   const float high = relative + kHighLimb;
   const float low = (relative - (high - kHighLimb)) + kLowLimb;
-  const uint64_t high_bias = uint64_t(bits_of(kHighLimb)) << kLowLimbBits;
-  return (uint64_t(bits_of(high)) << kLowLimbBits) + (bits_of(low) - high_bias);
+  const uint64_t limbs = (uint64_t(bits_of(high)) << kLowLimbBits) + bits_of(low);
+  // Of the bits of kHighLimb the lower word has none.
+  const uint32_t upper = uint32_t(limbs >> 32) - (bits_of(kHighLimb) >> (32 - kLowLimbBits));
+  return uint64_t(upper) << 32 | uint32_t(limbs);
 }
 
 SAMPLER_HD inline uint64_t weight(const RowScale &row, float x) {
@@ -133,6 +135,14 @@ SAMPLER_HD inline float relative_for_weight(const RowScale &row, float x) {
   if (row.kind != SAMPLER_LOGITS) return relative_probability(row, x);
   const float t = log2_ratio_minus_1(x, row.max, row.scale);
   return exp2_plus_1_in_range(larger_of(t, kLowestLog2));
+}
+
+// The same of what is above a bound that some token is not above which weighs something; of others
+// one that weighs nothing.
+SAMPLER_HD inline float relative_for_weight_above(const RowScale &row, float x, float bound) {
+  if (row.kind != SAMPLER_LOGITS) return x > bound ? relative_probability(row, x) : 0.0f;
+  const float t = log2_ratio_minus_1(x, row.max, row.scale);
+  return exp2_plus_1_in_range(x > bound ? t : kLowestLog2);
 }
 
 // The sum of up to 511 weights, the limbs' bits apart: what weight_of() takes off each of them is

@@ -172,9 +172,14 @@ class CountingContext : public simt::SimtContext<kThreads_> {
     return Base::atomic_max(address, value);
   }
 
-  template <class T>
-  void add_to_shared(T *address, T value, Place place = Place::here()) {
+  void add_to_shared(std::uint32_t *address, std::uint32_t value, Place place = Place::here()) {
     books_->add_atomic(warp_of_team(), moment_, turn_++, address);
+    Base::add_to_shared(address, value, place);
+  }
+  void add_to_shared(sampler::kernels::TwoWords *address, std::uint64_t value,
+                     Place place = Place::here()) {
+    books_->add_atomic(warp_of_team(), moment_, turn_++, &address->low);
+    books_->add_atomic(warp_of_team(), moment_, turn_++, &address->high);
     Base::add_to_shared(address, value, place);
   }
 

@@ -24,6 +24,7 @@
 #include <type_traits>
 
 #include "contract/float_bits.h"
+#include "device.cuh"
 #include "machine.h"
 #include "sampler/types.h"
 
@@ -173,10 +174,17 @@ class SimtContext {
 
   void fence() const { thread_.publications.arrive(); }
 
-  template <class T>
-  void add_to_shared(T *address, T value, Place place = Place::here()) const {
-    check_own(address, sizeof(T), "add_to_shared", place);
+  void add_to_shared(std::uint32_t *address, std::uint32_t value,
+                     Place place = Place::here()) const {
+    check_own(address, sizeof *address, "add_to_shared", place);
     atomic_add(address, value);
+  }
+  void add_to_shared(sampler::kernels::TwoWords *address, std::uint64_t value,
+                     Place place = Place::here()) const {
+    check_own(address, sizeof *address, "add_to_shared", place);
+    const std::uint32_t low = std::uint32_t(value);
+    const std::uint32_t before = atomic_add(&address->low, low);
+    atomic_add(&address->high, std::uint32_t(value >> 32) + (before + low < low ? 1 : 0));
   }
 
   template <class T>
