@@ -211,6 +211,31 @@ TEST(WeightOf, WithItsBiasIsTheSameAndTheBias) {
   EXPECT_TRUE(failures.none());
 }
 
+TEST(RelativeForWeightAbove, WeighsWhatIsAboveTheBoundAndNothingElse) {
+  Random random(9);
+  Failures failures;
+  for (int i = 0; i < 300000; ++i) {
+    const bool is_logits = random.between(0, 3) != 0;
+    const float max = is_logits ? random.float_of_exponent(random.between(100, 135))
+                                : std::fabs(random.float_of_exponent(random.between(1, 126)));
+    const float temperature = std::fabs(random.float_of_exponent(random.between(115, 140)));
+    const RowScale row =
+        row_scale(is_logits ? SAMPLER_LOGITS : SAMPLER_PROBABILITIES, max, temperature);
+    const auto at = [&](int below) {
+      const float share = std::ldexp(1.0f, -below);
+      return is_logits ? max - float(random.between(0, 80)) * temperature * share : max * share;
+    };
+    const float bound = at(random.between(0, 12));
+    if (weight(row, bound) == 0) continue;  // some token that weighs something is no higher
+    const float x = at(random.between(0, 60));
+    const float relative = relative_for_weight_above(row, x, bound);
+    failures.expect(weight_of(relative) == (x > bound ? weight(row, x) : 0), bits_of(x));
+  }
+  const RowScale logits = row_scale(SAMPLER_LOGITS, 3.0f, 1.0f);
+  EXPECT_EQ(weight_of(relative_for_weight_above(logits, negative_infinity(), 0.0f)), 0u);
+  EXPECT_TRUE(failures.none());
+}
+
 TEST(Normalizer, IsTheReciprocalOfTheSum) {
   EXPECT_EQ(normalizer(kOne), 1.0f);
   EXPECT_EQ(normalizer(2 * kOne), 0.5f);

@@ -61,6 +61,10 @@ def library_on_device(case):
     return ("library_simt_test", case)
 
 
+def results_on_device(device):
+    return library_on_device("On/Results.OfLongRows/" + device)
+
+
 def golden(case):
     return ("invariance_golden_test", "Cases/Golden.IsAsItWas/" + case)
 
@@ -830,4 +834,38 @@ FAULTS = [
           "for (int i = ctx.thread(); i < spread_.num_load_slices; i += Context::kThreads) {",
           "for (int i = ctx.thread() + 1; i < spread_.num_load_slices; i += Context::kThreads) {")],
         [library_on_device("Recorded.ReplayOfSpreadRowsEqualsACallOnTheArraysOfThatTime")]),
+    # ---- Row passes of the device code
+    Fault(
+        "tiles_of_the_bound_passed_over",
+        "a pass leaves out tiles whose largest value is the lowest one wanted",
+        [("kernels/row.cuh",
+          "row.tiles_.begin) * 32] < low)) != 0",
+          "row.tiles_.begin) * 32] <= low)) != 0")],
+        [results_on_device("clusters")]),
+    Fault(
+        "tiles_noted_with_half_their_weight",
+        "a draw takes a tile's weight to be half of what it is",
+        [("kernels/distribution.cuh",
+          "own_sums_[place] = weight;",
+          "own_sums_[place] = weight / 2;")],
+        [results_on_device("clusters")]),
+    Fault(
+        "tokens_near_a_cut_passed_over",
+        "top-p lists the tokens of the middle half of the range in which it cuts",
+        [("kernels/distribution.cuh", "return {middle, radius};", "return {middle, 0.5f * radius};")],
+        [results_on_device("clusters")]),
+    Fault(
+        "contenders_given_up_early",
+        "a Gumbel draw passes over tokens that may be a little better than the best",
+        [("kernels/draw.cuh",
+          "contract::value_of_key(key - 2)",
+          "contract::value_of_key(key + 0x40000)")],
+        [results_on_device("clusters")]),
+    Fault(
+        "residual_is_the_target",
+        "the residual of given probabilities is the target's row",
+        [("kernels/residual.cuh",
+          "x[i * kElements + j] = contract::residual_probability(of_target[j], of_draft[j]);",
+          "x[i * kElements + j] = of_target[j];")],
+        [results_on_device("clusters")]),
 ]

@@ -24,7 +24,6 @@
 #include <type_traits>
 
 #include "contract/float_bits.h"
-#include "device.cuh"
 #include "machine.h"
 #include "sampler/types.h"
 
@@ -179,8 +178,9 @@ class SimtContext {
     check_own(address, sizeof *address, "add_to_shared", place);
     atomic_add(address, value);
   }
-  void add_to_shared(sampler::kernels::TwoWords *address, std::uint64_t value,
-                     Place place = Place::here()) const {
+  // To a number in two words, `low` and `high`.
+  template <class TwoWords>
+  void add_to_shared(TwoWords *address, std::uint64_t value, Place place = Place::here()) const {
     check_own(address, sizeof *address, "add_to_shared", place);
     const std::uint32_t low = std::uint32_t(value);
     const std::uint32_t before = atomic_add(&address->low, low);
