@@ -110,6 +110,7 @@ class SelectTeam {
       }
       if (request_.out_token_ids.data) contract::store_id(request_.out_token_ids, begin + i, id);
     }
+    team_.ctx.sync();  // the next histogram stands where the list does
   }
 
   SAMPLER_DEVICE static bool has_zero(Rank low, Rank high) {
