@@ -321,7 +321,7 @@ struct WeightBins {
     const bool divides_values = is_logits && width > 0x1p-60f && width < 0x1p60f;
     bins.bins_per_unit = divides_values ? float(kBins - 1 - kOwn) / width : 0.0f;
     bins.key_shift = unused_bits;
-    while (bins.of_key(high_key) >= kBins) ++bins.key_shift;
+    while (bins.steps_to(high_key) >= uint32_t(kBins - kOwn)) ++bins.key_shift;
     return bins;
   }
 
@@ -362,9 +362,10 @@ struct WeightBins {
     return {contract::fma32(above_low, bins_per_unit, contract::ShiftedInteger::kShift)};
   }
   SAMPLER_HD int of_value(float x) const { return kOwn + shifted(x - low).integer(); }
-  SAMPLER_HD int of_key(uint32_t value_key) const {
-    return kOwn + int((value_key >> key_shift) - (low_key >> key_shift));
+  SAMPLER_HD uint32_t steps_to(uint32_t value_key) const {
+    return (value_key >> key_shift) - (low_key >> key_shift);
   }
+  SAMPLER_HD int of_key(uint32_t value_key) const { return kOwn + int(steps_to(value_key)); }
 };
 
 constexpr int kNoBin = -1;
