@@ -466,7 +466,8 @@ SAMPLER_DEVICE_CALL void weigh_above(Team<Context> &team, const Row &row, const 
     if (counts_ties && first + kRun == kGroup) {
       const uint32_t of_tile = uint32_t(ctx.warp_sum(ties_of_tile));
       const int place = tile - row_.tiles().begin;
-      if (place % 32 == ctx.lane()) team.shared.near.tile_ties[row_.first_of_block() + place] = of_tile;
+      uint32_t *tile_ties = &team.shared.near.tile_ties[row_.first_of_block()];
+      if (place % 32 == ctx.lane()) tile_ties[place] = of_tile;
       ties_of_tile = 0;
     }
     make_relative(scale, x, [high](const RowScale &s, float value) {
@@ -633,9 +634,9 @@ class TeamFilters {
     };
     Rank cut = 0;
     if (team_.is_leader()) {
-      sort_list(ctx, &shared.near.list[0], count);
-      cut = shared.near.list[find_in_list(ctx, shared, &shared.near.list[0], count, range_.target,
-                                          weight)];
+      Rank *list = &shared.near.list[0];
+      sort_list(ctx, list, count);
+      cut = list[find_in_list(ctx, shared, list, count, range_.target, weight)];
     }
     cut = team_.broadcast(cut, 0);
     if (keeps_ties) cut = contract::cut_with_ties(cut);

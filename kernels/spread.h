@@ -25,9 +25,9 @@ struct SliceSums {
   uint64_t raw_weight;  // at temperature 1
   uint64_t kept_count;  // of what the cut keeps
   uint64_t kept_weight;
-  uint64_t best_rank;      // of Gumbel's scores
-  uint64_t best_value;     // the value of the token with it
-  uint64_t light_weight;   // of tokens in no bin
+  uint64_t best_rank;     // of Gumbel's scores
+  uint64_t best_value;    // the value of the token with it
+  uint64_t light_weight;  // of tokens in no bin
 };
 
 struct alignas(kSpreadAlignment) SpreadHead {
