@@ -132,7 +132,7 @@ class Document(unittest.TestCase):
         def lines(instructions):
             return gpu_model.tables(table(instructions), Plans(), self.OPERATIONS)
 
-        wanted = "- argmax, B = 256: launch 2.5, barriers 2.5, instructions 277."
+        wanted = "- argmax, B = 256: launches 2.5, barriers 2.5, instructions 277."
         self.assertIn(wanted, lines(100))
         self.assertFalse([line for line in lines(0.1) if line.startswith("- argmax, B = 256")])
 
