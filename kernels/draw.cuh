@@ -134,8 +134,8 @@ struct GumbelSearch {
   bool is_logits;
   Cut cut;
   Best best;
-  // A token that scores no more is not the best: another has more, or one of this thread, whose ids
-  // rise, as much.
+  // A token that scores no more is not the best: another has more, or one of an earlier run of this
+  // thread, whose ids are lower, as much.
   float limit = contract::negative_infinity();
 
   // Log2 of a token's weight but for what all tokens have in common, or what it is at most.
@@ -156,7 +156,7 @@ struct GumbelSearch {
     others = uint32_t(ctx.warp_broadcast(others, 0));
     const uint32_t key = own > others ? own : others;
     // Two keys lower: the key below that of 0 is -0's, which is no less.
-    if (key != 0) limit = Context::larger(best.score, contract::value_of_key(key - 2));
+    if (key != 0) limit = contract::value_of_key(key - 2);
   }
 };
 
@@ -173,7 +173,9 @@ SAMPLER_DEVICE void score_contender(Context &, int index, float x, uint32_t word
                                     GumbelSearch *search) {
   const float score = contract::gumbel_score(search->log2(x), search->scale, word);
   const bool is_kept = x > search->cut.lowest || uint32_t(index) <= search->cut.last_id;
-  if (!contends || !is_kept || !(score > search->limit)) return;
+  const bool is_better =
+      contract::rank_of(score, uint32_t(index)) > search->best.rank();  // a run's come in any order
+  if (!contends || !is_kept || !is_better) return;
   search->best.score = score;
   search->best.id = uint32_t(index);
 }
@@ -196,12 +198,14 @@ SAMPLER_DEVICE_CALL GumbelSearch score_contenders(Context &ctx, GumbelRun run, u
       place = i;
     }
     const bool contends = place != kRun;
-    if (ctx.ballot(contends) == 0) return search;
+    if (ctx.ballot(contends) == 0) break;
     const int at = contends ? place : 0;
     score_contender(ctx, run.index[at / kQuad] + at % kQuad, run.x[at], run.words[at], contends,
                     &search);
     if (contends) run.x[at] = contract::negative_infinity();
   }
+  search.limit = Context::larger(search.limit, search.best.score);
+  return search;
 }
 
 // The best of this thread's tokens of the row.

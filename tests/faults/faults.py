@@ -858,8 +858,8 @@ FAULTS = [
         "contenders_given_up_early",
         "a Gumbel draw passes over tokens that may be a little better than the best",
         [("kernels/draw.cuh",
-          "contract::value_of_key(key - 2)",
-          "contract::value_of_key(key + 0x40000)")],
+          "limit = contract::value_of_key(key - 2);",
+          "limit = contract::value_of_key(key + 0x40000);")],
         [results_on_device("clusters")]),
     Fault(
         "residual_is_the_target",
