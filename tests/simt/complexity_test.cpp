@@ -690,10 +690,11 @@ uint64_t work_of_a_part(const Case &setup, const Costs &usual) {
   part.compared = a_sort(setup, usual);
   return work_of(part);
 }
-// A warp whose tokens become better and better scores some of them again and again. The work holds
-// what that costs.
-uint64_t four_a_warp(const Case &setup, const Costs &) {
-  return uint64_t(4 * setup.team_size * kThreads / 32);
+// Lanes score all of a run's tokens where these score the same, as at the bound of scores: of one
+// run, since a later one's have higher ids. A warp whose tokens become better and better scores some
+// again and again. The work holds what that costs.
+uint64_t run_a_warp(const Case &setup, const Costs &) {
+  return uint64_t(kernels::kRun * setup.team_size * kThreads / 32);
 }
 // One for each 32 elements that the usual row visits. Of top-k an ordinary row adds next to
 // nothing, since its threads' largest leave few tokens in question, and any histogram of all is a
@@ -709,7 +710,7 @@ const Cost kCosts[] = {
     {"barriers", [](const Costs &c) { return c.barriers; }, a_histogram},
     {"adds", [](const Costs &c) { return c.atomic_steps; }, one_a_warp},
     {"turns", [](const Costs &c) { return std::max<uint64_t>(c.most_turns, 2); }, none},
-    {"scores", [](const Costs &c) { return c.scored; }, four_a_warp},
+    {"scores", [](const Costs &c) { return c.scored; }, run_a_warp},
     {"work", work_of, work_of_a_part},
 };
 
