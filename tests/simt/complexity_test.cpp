@@ -691,8 +691,8 @@ uint64_t work_of_a_part(const Case &setup, const Costs &usual) {
   return work_of(part);
 }
 // Lanes score all of a run's tokens where these score the same, as at the bound of scores: of one
-// run, since a later one's have higher ids. A warp whose tokens become better and better scores some
-// again and again. The work holds what that costs.
+// run, since a later one's have higher ids. A warp whose tokens become better and better scores
+// some again and again. The work holds what that costs.
 uint64_t run_a_warp(const Case &setup, const Costs &) {
   return uint64_t(kernels::kRun * setup.team_size * kThreads / 32);
 }
