@@ -139,7 +139,7 @@ def base_objects(config):
         ends = f"/{suffix.lstrip('/')}.o"
         if source.startswith("../tests/"):  # of the fake runtime's own folder
             ends = f"/sampler_simt.dir/{Path(source).name}.o"
-        found = [path for path in config["objects"] if path.endswith(ends)]
+        found = [path for path in config["objects"] if os.path.normpath(path).endswith(ends)]
         if not found and source == UNAVAILABLE:
             found = [str(Path(config["work_dir"]) / "unavailable.o")]
         if len(found) != 1:
