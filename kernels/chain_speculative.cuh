@@ -68,22 +68,28 @@ class ChainTeam {
     }
   };
 
-  // Reads a whole row. Given probabilities may be all zero. Its summary goes to *summary.
-  SAMPLER_DEVICE_CALL uint32_t load(const Chain &chain, Position *position, RowSummary *summary) {
+  // Reads a whole row. Given probabilities may be all zero. A greedy chain's first token goes to
+  // *first; 0: there is none.
+  SAMPLER_DEVICE_CALL uint32_t load(const Chain &chain, Position *position, Rank *first) {
     const StoredRow &stored = position->stored;
     if (!contract::has_valid_count(stored, request_.target.num_cols))
       return SAMPLER_ROW_INVALID_CANDIDATE;
     Row row(team_.ctx, stored, row_cache_);
     const bool given = stored.kind == SAMPLER_PROBABILITIES;
     const int num_maxima = given ? 0 : wanted_group_maxima(chain.parameters, stored.count);
-    *summary = load_row(team_, row, num_maxima, bitmap_);
-    if (given && summary->status == SAMPLER_ROW_EMPTY) return SAMPLER_ROW_OK;
-    if (!given && summary->status == SAMPLER_ROW_OK) {
+    const RowSummary summary = load_row(team_, row, num_maxima, bitmap_);
+    *first = 0;
+    if (given && summary.status == SAMPLER_ROW_EMPTY) return SAMPLER_ROW_OK;
+    if (summary.status != SAMPLER_ROW_OK) return summary.status;
+    if (given) {
+      if (chain.greedy) *first = first_token(team_, row, summary);
+    } else {
       ListState list;
-      position->distribution = make_distribution(team_, row, *summary, chain.parameters,
+      position->distribution = make_distribution(team_, row, summary, chain.parameters,
                                                  request_.parameters.rules, &list);
+      *first = position->distribution.cut;
     }
-    return summary->status;
+    return SAMPLER_ROW_OK;
   }
 
   // The probability of `id` in a row. Of given probabilities no other element is read.
@@ -99,8 +105,8 @@ class ChainTeam {
     }
     Position position = {};
     position.stored = stored_row(view);
-    RowSummary summary = {};
-    const uint32_t status = load(chain, &position, &summary);
+    Rank unused;
+    const uint32_t status = load(chain, &position, &unused);
     if (status == SAMPLER_ROW_OK) *probability = position.probability_of(id);
     return status;
   }
@@ -113,7 +119,9 @@ class ChainTeam {
     }
     Row row(team_.ctx, stored, row_cache_);
     const RowSummary summary = load_row(team_, row, 0, bitmap_);
-    *id = contract::id_of_rank(summary.first);
+    if (summary.status == SAMPLER_ROW_OK) {
+      *id = contract::id_of_rank(first_token(team_, row, summary));
+    }
     return summary.status;
   }
 
@@ -149,15 +157,15 @@ class ChainTeam {
 
   // Reads the rows each by itself. A greedy chain has its last token then.
   SAMPLER_DEVICE uint32_t prepare(Chain *chain, ResidualRow *source) {
-    RowSummary summary = {};
-    const uint32_t status = load(*chain, &source->target, &summary);
+    Rank first;
+    const uint32_t status = load(*chain, &source->target, &first);
     if (status != SAMPLER_ROW_OK) return status;
     if (chain->greedy) {
-      if (summary.first < contract::lowest_cut(request_.target.kind)) return SAMPLER_ROW_EMPTY;
-      chain->last_token = contract::id_of_rank(summary.first);
+      if (first == 0) return SAMPLER_ROW_EMPTY;
+      chain->last_token = contract::id_of_rank(first);
       return SAMPLER_ROW_OK;
     }
-    RowSummary unused = {};
+    Rank unused;
     return source->takes_draft() ? load(*chain, &source->draft, &unused) : status;
   }
 

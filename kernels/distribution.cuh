@@ -32,7 +32,7 @@ struct Distribution : contract::Distribution {
 // What the first pass over a row finds.
 struct RowSummary {
   uint32_t status;
-  Rank first;      // of the first token in rank order
+  Rank first;      // of the first token in rank order; in a list, that of id 0 with its value
   Rank group_max;  // that so many groups reach as were wanted; 0: not known
   Rank lowest;     // that all tokens reach
 };
@@ -73,16 +73,23 @@ SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row, uint32
   return team.sum(duplicate ? 1 : 0) != 0;
 }
 
-// The first token in rank order, of those whose value has the rank's.
+// The first token of a list, whose value has the rank's.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Rank first_of_value(Team<Context> &team, const Row &row, Rank rank) {
   Rank first = 0;
-  row.template for_each_between<RankOrder>(contract::cut_with_ties(rank), rank | ~uint32_t(0),
-                                           kNoLastIndex, [&](bool is_in, uint64_t key) {
-                                             if (is_in && key > first) first = key;
-                                             return true;
-                                           });
+  row.template for_each_between<RankOrder, Starts::kFromRegisters>(
+      contract::cut_with_ties(rank), rank | ~uint32_t(0), kNoLastIndex,
+      [&](bool is_in, uint64_t key) {
+        if (is_in && key > first) first = key;
+        return true;
+      });
   return team.max(first);
+}
+
+// The first token in rank order, of a good row.
+template <class Context, class Row>
+SAMPLER_DEVICE Rank first_token(Team<Context> &team, const Row &row, const RowSummary &summary) {
+  return row.source().ids ? first_of_value(team, row, summary.first) : summary.first;
 }
 
 // The largest of 2^20 evenly spaced keys that at least `wanted` threads' own keys reach, one bit
@@ -163,9 +170,9 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_m
   } else if (any_bad_value) {
     result.status = SAMPLER_ROW_INVALID_VALUE;
   } else {
-    if (is_listed) result.first = first_of_value(team, row, result.first);
     result.status = contract::check_first(row.kind(), result.first, use);
   }
+  if (is_listed) result.first |= ~uint32_t(0);
   return result;
 }
 
@@ -304,7 +311,7 @@ SAMPLER_DEVICE_CALL WarpSums weigh(Context &ctx, const Row &row, const RowScale 
   const bool cuts = rank > contract::lowest_cut(row.kind());  // what this leaves out weighs nothing
   TileWeights<Context> weights(ctx, row, tile_sums);
   uint32_t count = 0;
-  row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+  const auto add = [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
     if (cuts) cut.apply(row_, tile, first, x);
     if (wanted.count) {
       for (int i = 0; i < kRun; ++i) count += x[i] > cut.nothing;
@@ -314,7 +321,8 @@ SAMPLER_DEVICE_CALL WarpSums weigh(Context &ctx, const Row &row, const RowScale 
       return contract::relative_for_weight(s, value);
     });
     weights.add(ctx, tile, first, x);
-  });
+  };
+  row.template for_each_run<Starts::kFromRegisters>(cut.lowest, add);
   return {weights.sum(), count};
 }
 
@@ -438,11 +446,11 @@ SAMPLER_DEVICE_CALL void weigh_above(Team<Context> &team, const Row &row, const 
   const float low = contract::value_of_rank(range.low), high = contract::value_of_rank(range.high);
   if (counts_ties) {
     for (int i = ctx.lane(); i < row.tiles().end - row.tiles().begin; i += 32) {
-      team.shared.near.tile_ties[row.first_of_block() + i] = 0;
+      team.shared.cut.tile_ties[row.first_of_block() + i] = 0;
     }
   }
   const Reach reach = Reach::of(low, high);
-  TileWeights<Context> weights(ctx, row, &team.shared.tile_sums[0]);
+  TileWeights<Context> weights(ctx, row, &team.shared.cut.tile_sums[0]);
   uint32_t ties_of_tile = 0;
   row.for_each_run(low, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
     float nearest = std::fabs(x[0] - reach.middle);
@@ -458,15 +466,16 @@ SAMPLER_DEVICE_CALL void weigh_above(Team<Context> &team, const Row &row, const 
         const int i = near != 0 ? Context::lowest_bit(near) : 0;
         const uint32_t id = uint32_t(row_.index_of(tile, first + i));
         const Rank rank = contract::rank_of(row_.element(tile, first + i), id);
-        append(ctx, ctx.peer(&team.shared.near.list[0], 0), ctx.peer(&team.shared.list_count, 0),
-               uint32_t(kNearCapacity), near != 0 && rank >= range.low, rank);
+        append(ctx, ctx.peer(&team.shared.cut.near_list[0], 0),
+               ctx.peer(&team.shared.list_count, 0), uint32_t(kNearCapacity),
+               near != 0 && rank >= range.low, rank);
         near &= near - 1;
       }
     }
     if (counts_ties && first + kRun == kGroup) {
       const uint32_t of_tile = uint32_t(ctx.warp_sum(ties_of_tile));
       const int place = tile - row_.tiles().begin;
-      uint32_t *tile_ties = &team.shared.near.tile_ties[row_.first_of_block()];
+      uint32_t *tile_ties = &team.shared.cut.tile_ties[row_.first_of_block()];
       if (place % 32 == ctx.lane()) tile_ties[place] = of_tile;
       ties_of_tile = 0;
     }
@@ -634,7 +643,7 @@ class TeamFilters {
     };
     Rank cut = 0;
     if (team_.is_leader()) {
-      Rank *list = &shared.near.list[0];
+      Rank *list = &shared.cut.near_list[0];
       sort_list(ctx, list, count);
       cut = list[find_in_list(ctx, shared, list, count, range_.target, weight)];
     }
@@ -642,7 +651,7 @@ class TeamFilters {
     if (keeps_ties) cut = contract::cut_with_ties(cut);
     weighed_.cut = cut;
     weighed_.sums.count = team_.is_first_thread() ? uint32_t(range_.count_above) : 0;
-    const Rank *list = ctx.peer(&shared.near.list[0], 0);
+    const Rank *list = ctx.peer(&shared.cut.near_list[0], 0);
     const Part block = row_.tiles_of_block();
     for (int first = 32 * ctx.warp(); first < count; first += Context::kThreads) {
       const int i = first + ctx.lane();
@@ -651,12 +660,12 @@ class TeamFilters {
       const bool is_own = rank >= cut && block.begin <= tile && tile < block.end;
       const uint32_t lanes = ctx.warp_match(is_own ? uint32_t(tile) : ~uint32_t(0));
       add_in_few_turns(ctx, is_own, lanes, is_own ? weight(rank) : 0, [&](uint64_t sum) {
-        ctx.atomic_add(&shared.tile_sums[tile - block.begin], sum);
+        ctx.atomic_add(&shared.cut.tile_sums[tile - block.begin], sum);
       });
       weighed_.sums.count += is_own;
     }
     ctx.team_sync();  // after it the leader has no more use for the list
-    weighed_.sums.weight = sum_of_tiles(ctx, row_, &shared.tile_sums[0]);
+    weighed_.sums.weight = sum_of_tiles(ctx, row_, &shared.cut.tile_sums[0]);
   }
 
   // Of a range with one value, what each of its tokens weighs and how many of them are kept.
@@ -670,7 +679,7 @@ class TeamFilters {
   // The id of one of them by its place. They are counted.
   SAMPLER_DEVICE_CALL uint32_t find_tie(uint64_t place) const {
     const float value = contract::value_of_rank(range_.high);
-    const uint64_t num_ties = sum_of_tiles(team_.ctx, row_, &team_.shared.near.tile_ties[0]);
+    const uint64_t num_ties = sum_of_tiles(team_.ctx, row_, &team_.shared.cut.tile_ties[0]);
     return find_in_row(team_, row_, num_ties, place, nullptr, value,
                        [value](float x, uint32_t) { return uint64_t(x == value); });
   }
@@ -689,19 +698,19 @@ class TeamFilters {
     uint64_t in_earlier = 0;
     for (int i = ctx.thread(); block.begin + i < block.end; i += Context::kThreads) {
       if (block.begin + i >= last_tile) break;
-      in_earlier += shared.near.tile_ties[i];
-      shared.tile_sums[i] += shared.near.tile_ties[i] * each;
+      in_earlier += shared.cut.tile_ties[i];
+      shared.cut.tile_sums[i] += shared.cut.tile_ties[i] * each;
     }
     in_earlier = team_.sum(in_earlier);
     if (ctx.thread() == 0) {
       if (block.begin <= last_tile && last_tile < block.end) {
-        shared.tile_sums[last_tile - block.begin] += (num_kept_ties() - in_earlier) * each;
+        shared.cut.tile_sums[last_tile - block.begin] += (num_kept_ties() - in_earlier) * each;
       }
     }
     ctx.sync();
     weighed_.sums.count =
         team_.is_first_thread() ? uint32_t(range_.count_above + num_kept_ties()) : 0;
-    weighed_.sums.weight = sum_of_tiles(ctx, row_, &shared.tile_sums[0]);
+    weighed_.sums.weight = sum_of_tiles(ctx, row_, &shared.cut.tile_sums[0]);
   }
 
   // The rank from which on the seen tokens weigh at least `weight`, which the first one does.
@@ -801,7 +810,7 @@ SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribut
   } else {
     WarpSums sums = weighed.sums;
     if (weighed.cut != known.cut) {
-      sums = weigh(team.ctx, row, known.scale, known.cut, team.shared.tile_sums, wanted);
+      sums = weigh(team.ctx, row, known.scale, known.cut, team.shared.cut.tile_sums, wanted);
     }
     count = team.ctx.block_sum(sums.count);
     weight = team.ctx.block_sum(team.ctx.lane() == 0 ? sums.weight : 0);
@@ -841,7 +850,7 @@ SAMPLER_DEVICE Distribution make_distribution(Team<Context> &team, const Row &ro
     Distribution result;
     result.greedy = true;
     result.scale = contract::row_scale(row.kind(), max, 1.0f);
-    result.cut = summary.first;
+    result.cut = first_token(team, row, summary);
     result.kept_count = 1;
     result.kept_weight = contract::weight(result.scale, max);
     result.normalizer = contract::normalizer(result.kept_weight);

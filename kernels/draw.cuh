@@ -77,7 +77,7 @@ SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,
   }
 
   const uint32_t id = find_in_row(team, row, distribution.warp_weight, target,
-                                  team.shared.tile_sums, 0.0f, [&](float x, uint32_t id_of_x) {
+                                  team.shared.cut.tile_sums, 0.0f, [&](float x, uint32_t id_of_x) {
                                     const bool kept =
                                         distribution.keeps(contract::rank_of(x, id_of_x));
                                     return kept ? contract::weight(scale, x) : uint64_t(0);
@@ -194,6 +194,9 @@ SAMPLER_DEVICE_CALL GumbelSearch score_contenders(Context &ctx, GumbelRun run, u
       const float bound = contract::score_of_noise(search.log2_bound(run.x[i]), search.scale,
                                                    contract::gumbel_noise_bound(run.words[i]));
       if (run.x[i] < search.cut.lowest || !(bound > most)) continue;
+      // One that only draws level is better than this lane's best by a lower id alone.
+      const int index = run.index[i / kQuad] + i % kQuad;
+      if (bound <= search.best.score && uint32_t(index) > search.best.id) continue;
       most = bound;
       place = i;
     }

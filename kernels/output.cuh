@@ -103,7 +103,7 @@ SAMPLER_DEVICE void write_row(Team<Context> &team, const OutputRows &rows, int64
       output.template store_run<kQuad>(ctx, begin + element + 32 * kQuad, x + kQuad);
     }
   };
-  row.for_each_run(contract::quiet_nan(), write_run);
+  row.template for_each_run<Starts::kFromRegisters>(contract::quiet_nan(), write_run);
   write_nothing(team, output, index, row.count(), nothing);
 }
 

@@ -20,6 +20,10 @@ using contract::Rank;
 constexpr int kNoLastIndex = 0x7FFFFFFF;
 constexpr int kQuad = 4;  // elements of a group that are neighbours, whatever their type
 
+// What a pass that copies starts its copies from. Many passes need their registers for other
+// things, and few of them copy: these leave that where the caller has the row, which is memory.
+enum class Starts { kFromMemory, kFromRegisters };
+
 // What one instruction moves: four f32 or eight elements of 16 bits.
 struct alignas(16) Vector {
   uint32_t word[4];
@@ -278,9 +282,9 @@ class TeamRow {
 
   // Calls f(row, tile, first, x) with the elements from `first` on of this lane's group of each
   // tile, all lanes of a warp together. Tiles may be left out in which all values are below `low`.
-  template <class F>
+  template <Starts kStarts = Starts::kFromMemory, class F>
   SAMPLER_DEVICE void for_each_run(float low, const F &f) const {
-    for_each_tile(AtLeast{low}, [&](const TeamRow &row, int tile) {
+    const auto read_runs = [&](const TeamRow &row, int tile) {
       SAMPLER_KEEP_ROLLED
       for (int first = 0; first < kGroup; first += kRun) {
         float x[kRun];
@@ -288,7 +292,8 @@ class TeamRow {
         f(row, tile, first, x);
       }
       return true;
-    });
+    };
+    for_each_tile<kCopiesInFlight, kStarts>(AtLeast{low}, read_runs);
   }
 
   // Calls f(value, index) for each element, a thread's by ascending index.
@@ -307,11 +312,11 @@ class TeamRow {
   // Calls f(wanted, key) for each element whose key in Order lies in [low, high], all lanes of a
   // warp together: with false where a lane has none left. Ends after a tile in which f was last
   // false, which all lanes say together, and before the tiles beyond `last_index`.
-  template <class Order, class F>
+  template <class Order, Starts kStarts = Starts::kFromMemory, class F>
   SAMPLER_DEVICE void for_each_between(uint64_t low, uint64_t high, int last_index,
                                        const F &f) const {
     const float low_value = Order::lowest_value(low), high_value = Order::highest_value(high);
-    for_each_tile(AtLeast{low_value}, [&](const TeamRow &row, int tile) {
+    for_each_tile<kCopiesInFlight, kStarts>(AtLeast{low_value}, [&](const TeamRow &row, int tile) {
       if (row.begin_of(tile) > last_index) return false;
       bool goes_on = true;
       uint32_t left = 0;
@@ -441,20 +446,20 @@ class TeamRow {
   // Calls use(row, tile), which all of the warp do, for each of the warp's tiles that it `wants`,
   // until it returns false. A lane copies what it uses itself, so nothing but its own copies is
   // waited for.
-  template <int kInFlight = kCopiesInFlight, class Wants, class Use>
+  template <int kInFlight = kCopiesInFlight, Starts kStarts = Starts::kFromMemory, class Wants,
+            class Use>
   SAMPLER_DEVICE void for_each_tile(const Wants &wants, const Use &use) const {
-    // In registers, whatever the pass writes to. What starts copies is left where the caller has
-    // it, in memory but for load(): passes need their registers, and few of them copy.
-    const TeamRow row = *this;
+    const TeamRow row = *this;  // in registers, whatever the pass writes to
+    const TeamRow &starting = kStarts == Starts::kFromRegisters ? row : *this;
     const bool streams = !row.is_resident_;
     if (streams) {
       SAMPLER_KEEP_ROLLED
-      for (int i = 0; i < kInFlight; ++i) start(row.tiles_.begin + i, wants);
+      for (int i = 0; i < kInFlight; ++i) starting.start(row.tiles_.begin + i, wants);
     }
     SAMPLER_KEEP_ROLLED
     for (int tile = row.tiles_.begin; tile < row.tiles_.end; ++tile) {
       if (streams) {
-        start(tile + kInFlight, wants);
+        starting.start(tile + kInFlight, wants);
         row.template arrive<kInFlight>();
       }
       if (!wants(row, tile)) continue;

@@ -98,8 +98,8 @@ class SampleTeam {
   SAMPLER_DEVICE void write_tokens(const Row &row, const RowSummary &summary,
                                    const Distribution &distribution, const ListState &list) {
     if (distribution.greedy) {
-      const Token token = {contract::id_of_rank(summary.first),
-                           value_at(team_, row, summary.first)};
+      const Token token = {contract::id_of_rank(distribution.cut),
+                           value_at(team_, row, distribution.cut)};
       for (; output_ < next_; ++output_) write_good(token, summary, distribution);
       return;
     }

@@ -246,7 +246,7 @@ class SpreadSample : private SampleTeam<Context> {
   SAMPLER_DEVICE void weigh_kept(const Row &row, const Distribution &distribution,
                                  SliceSums *sums) {
     Context &ctx = team_.ctx;
-    uint64_t *tile_sums = team_.shared.tile_sums;
+    uint64_t *tile_sums = team_.shared.cut.tile_sums;
     const WarpSums own =
         weigh(ctx, row, distribution.scale, distribution.cut, tile_sums, this->wanted_of_kept());
     sums->kept_count = ctx.block_sum(own.count);
@@ -311,7 +311,7 @@ class SpreadSample : private SampleTeam<Context> {
   SAMPLER_DEVICE void for_each_tile_sum(const Row &row, const F &f) const {
     const Part tiles = row.tiles();
     for (int i = team_.ctx.lane(); i < tiles.end - tiles.begin; i += 32) {
-      f(team_.shared.tile_sums + row.first_of_block() + i, memory_.tile_sums + tiles.begin + i);
+      f(team_.shared.cut.tile_sums + row.first_of_block() + i, memory_.tile_sums + tiles.begin + i);
     }
   }
 

@@ -34,14 +34,13 @@ struct alignas(16) TeamShared {
   union {  // a list is made of what a histogram has left; sums are where there is no list
     Bin bins[kBins];
     uint64_t list[kListCapacity];
-    uint64_t tile_sums[kMaxTiles];  // kept weights of the block's tiles
     struct {
-      uint64_t tile_sums[kMaxTiles];  // the same
-      union {
-        uint64_t list[kNearCapacity];   // tokens near a cut, while they are made
+      uint64_t tile_sums[kMaxTiles];        // kept weights of the block's tiles
+      union {                               // while they are made
+        uint64_t near_list[kNearCapacity];  // tokens near a cut
         uint32_t tile_ties[kMaxTiles];  // tokens of the cut's value in each of the block's tiles
       };
-    } near;
+    } cut;
   };
   uint32_t list_count;
   uint32_t best_score;  // of the block's Gumbel draw so far, as a key

@@ -65,6 +65,18 @@ def results_on_device(device):
     return library_on_device("On/Results.OfLongRows/" + device)
 
 
+def bins(case):
+    return ("simt_bins_test", case)
+
+
+def given_rows(case):
+    return ("simt_given_rows_test", "Seeds/" + case)
+
+
+def gumbel_ties(case):
+    return ("simt_gumbel_ties_test", "GumbelTies." + case)
+
+
 def golden(case):
     return ("invariance_golden_test", "Cases/Golden.IsAsItWas/" + case)
 
@@ -856,4 +868,33 @@ FAULTS = [
           "limit = contract::value_of_key(key - 2);",
           "limit = contract::value_of_key(key + 0x800000);")],
         [results_on_device("clusters")]),
+    Fault(
+        "first_of_equal_scores_drawn",
+        "of a lane's tokens with the best score, the one that promised most is drawn",
+        [("kernels/draw.cuh",
+          "contract::rank_of(score, uint32_t(index)) > search->best.rank();",
+          "score > search->best.score;")],
+        [gumbel_ties("GoToTheLowerId")]),
+    Fault(
+        "bins_beyond_the_last",
+        "top-p's bins do not leave room for those kept for lighter tokens",
+        [("kernels/selection.cuh",
+          "while (bins.steps_to(high_key) >= uint32_t(kBins - kOwn))",
+          "while (bins.steps_to(high_key) >= uint32_t(kBins))")],
+        [bins("WeightBins.HoldEveryValueInOrder")]),
+    Fault(
+        "reach_of_half_the_radius",
+        "top-p looks for tokens near its cut in half of their range",
+        [("kernels/distribution.cuh",
+          "return {middle, radius};",
+          "return {middle, 0.5f * radius};")],
+        [bins("Reach.HasAllThatLiesBetween")]),
+    Fault(
+        "residual_is_the_target",
+        "a residual of given probabilities leaves nothing of the draft's out",
+        [("kernels/residual.cuh",
+          "x[i * kElements + j] = contract::residual_probability(of_target[j], of_draft[j]);",
+          "x[i * kElements + j] = of_target[j];")],
+        [given_rows("GivenRows.LeaveTheSameResidual/*"),
+         given_rows("GivenChains.EndWithTheSameToken/*")]),
 ]

@@ -104,7 +104,7 @@ class Library:
 
 
 def is_of_device(fault):
-    return any(program.endswith("_simt_test") for program, _ in fault.tests)
+    return any("simt_" in program for program, _ in fault.tests)
 
 
 def read_config(path):
@@ -114,7 +114,7 @@ def read_config(path):
 def compile_unit(config, root, source, *options):
     result = run([
         config["compiler"], *config["flags"], *config["unit_flags"].get(source, []),
-        *(config["device_flags"] if source in config["device_sources"] else []), "-O1",
+        *([] if source in config["sources"] else config["device_flags"]), "-O1",
         "-std=c++17", "-fPIC", "-fvisibility=hidden", "-I", root / "include", "-I", root / "src",
         "-I", root / "kernels", root / "src" / source, *options])
     if result.returncode != 0:
@@ -126,9 +126,17 @@ def compile_unit(config, root, source, *options):
 UNAVAILABLE = "cuda/unavailable.cpp"
 
 
+def sources_of(config, programs):
+    """Relative to src/: the library's, then those that some programs are linked with and it lacks."""
+    sources = list(config["sources"])
+    for program in programs:
+        own = config["linked_programs"].get(program, {}).get("sources", [])
+        sources += [source for source in own if source not in sources]
+    return sources
+
+
 def all_sources(config):
-    """Relative to src/. Those of devices are linked with the tests that have a fake CUDA runtime."""
-    return config["sources"] + config["device_sources"]
+    return sources_of(config, config["linked_programs"])
 
 
 def base_objects(config):
@@ -137,8 +145,8 @@ def base_objects(config):
     for source in all_sources(config):
         suffix = source.removeprefix("..")
         ends = f"/{suffix.lstrip('/')}.o"
-        if source.startswith("../tests/"):  # of the fake runtime's own folder
-            ends = f"/sampler_simt.dir/{Path(source).name}.o"
+        if source.startswith("../tests/"):  # a target's in the source's own folder
+            ends = f".dir/{Path(source).name}.o"
         found = [path for path in config["objects"] if os.path.normpath(path).endswith(ends)]
         if not found and source == UNAVAILABLE:
             found = [str(Path(config["work_dir"]) / "unavailable.o")]
@@ -195,7 +203,7 @@ def units_to_compile(fault, config):
     they are, except for tests that compare them with the reference; one unit is enough then."""
     reads = read_config(reads_file(config))
     edited = {file for file, _, _ in fault.edits}
-    sources = all_sources(config) if is_of_device(fault) else config["sources"]
+    sources = sources_of(config, [program for program, _ in fault.tests])
     units = [source for source in sources if edited & set(reads[source])]
     if not units:
         fail(f"no source reads {', '.join(sorted(edited))}")

@@ -1,14 +1,17 @@
-// The bins of the device code's histograms: each value of a range has one, which never falls as
-// the value rises, and what is below the range has one of those kept for it or the range's first.
+// Ranges of values as top-p's device code knows them. The bins of its histograms: each value of a
+// range has one, which never falls as the value rises, and what is below the range has one of those
+// kept for it or the range's first. The reach of a range: all of it, and little else.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "contract/float_bits.h"
 #include "contract/rank.h"
+#include "distribution.cuh"
 #include "selection.cuh"
 
 namespace {
@@ -104,6 +107,38 @@ TEST(WeightBins, AreApartForLanesOfFarLighterTokens) {
     std::vector<int> number(WeightBins::kOwn);
     for (int lane = 0; lane < 32; ++lane) ++number[size_t(bin_of(bins, -100.0f, lane))];
     EXPECT_EQ(number, std::vector<int>(WeightBins::kOwn, 1));
+  }
+}
+
+bool is_within(const Reach &reach, float x) {
+  return !(std::fabs(x - reach.middle) > reach.radius);
+}
+
+TEST(Reach, HasAllThatLiesBetween) {
+  for (const float low : kBounds) {
+    for (const float high : kBounds) {
+      if (!(low <= high)) continue;
+      const Reach reach = Reach::of(low, high);
+      for (const float x : values_between(low, high)) {
+        ASSERT_TRUE(is_within(reach, x)) << low << " to " << high << " at " << x;
+      }
+    }
+  }
+}
+
+// What lies as far from the range as that is wide. Some of f32's steps are as wide as the range.
+TEST(Reach, HasNothingFarAway) {
+  for (const float low : kBounds) {
+    for (const float high : kBounds) {
+      if (!(low < high)) continue;
+      const float width = high - low;
+      if (std::isinf(width)) continue;
+      const Reach reach = Reach::of(low, high);
+      for (const float x : {low - width, high + width}) {
+        if (std::isinf(x) || low - x < width || x - high < width) continue;
+        EXPECT_FALSE(is_within(reach, x)) << low << " to " << high << " at " << x;
+      }
+    }
   }
 }
 
