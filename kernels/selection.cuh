@@ -127,7 +127,7 @@ SAMPLER_DEVICE_CALL int find_in_list(Context &ctx, TeamShared &shared, const uin
 // Empties the leader's list. A barrier of the team, after which all may add to it.
 template <class Context>
 SAMPLER_DEVICE void open_list(Team<Context> &team) {
-  if (team.is_first_thread()) team.shared.list_count = 0;
+  if (team.is_first_thread()) team.shared.list_count = team.shared.group_count = 0;
   team.ctx.team_sync();  // after it the leader has no more use for an earlier list
 }
 
@@ -185,6 +185,34 @@ SAMPLER_DEVICE_CALL int make_list(Team<Context> &team, const Row &row, uint64_t 
                                   int limit = kListCapacity) {
   open_list(team);
   add_to_list<Order>(team, row, low, high, limit, kNoLastIndex);
+  return close_list(team, limit);
+}
+
+// Whether the warps that have come here hold more groups than `limit` with a token whose rank is at
+// least `low`: then a list of those has no room. All of the warp call it, once a list.
+template <class Context, class Row>
+SAMPLER_DEVICE bool has_too_many_groups(Team<Context> &team, const Row &row, Rank low, int limit) {
+  if (!row.has_maxima()) return false;
+  Context &ctx = team.ctx;
+  uint32_t own = 0;
+  row.for_each_maximum(low, ~uint64_t(0), [&own](bool reaches, uint64_t) { own += reaches; });
+  own = uint32_t(ctx.warp_sum(own));
+  uint32_t before = 0;
+  if (ctx.lane() == 0) before = ctx.atomic_add(ctx.peer(&team.shared.group_count, 0), own);
+  return uint32_t(ctx.warp_broadcast(before, 0)) + own > uint32_t(limit);
+}
+
+// The same of the tokens from `low` up, which may well be too many: most warps know from the group
+// maxima then, and look at no tokens.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL int try_list(Team<Context> &team, const Row &row, Rank low, Rank high,
+                                 int limit) {
+  open_list(team);
+  if (!has_too_many_groups(team, row, contract::cut_with_ties(low), limit)) {
+    add_to_list<RankOrder>(team, row, low, high, limit, kNoLastIndex);
+  } else if (team.ctx.lane() == 0) {
+    team.ctx.atomic_add(team.ctx.peer(&team.shared.list_count, 0), uint32_t(limit) + 1);
+  }
   return close_list(team, limit);
 }
 
@@ -771,13 +799,13 @@ SAMPLER_DEVICE Selected select_key(Team<Context> &team, const Row &row, const Se
 }
 
 // Ranks that the n-th largest of a row's group maxima lies among: those of one value, or else so
-// many that at most 2 n groups reach the lowest. At least n groups have a maximum in [low, high].
+// many that at most 9/8 n groups reach the lowest. At least n groups have a maximum in [low, high].
 template <class Context, class Row>
 SAMPLER_DEVICE KeyRange find_nth_maximum(Team<Context> &team, const Row &row, Rank low, Rank high,
                                          int n) {
   const int unused_bits = RankOrder::unused_bits(row);
   KeyRange range = {low, high | ~uint32_t(0), uint64_t(n), row.num_groups(), 0};
-  while (range.count_above + range.count > 2 * n) {
+  while (range.count_above + range.count > n + n / 8) {
     leave_out_unused(&range, unused_bits);
     if (range.low >= contract::cut_with_ties(range.high)) break;
     narrow<RankOrder>(team, GroupMaxima<Row>{row}, CountTokens(),
@@ -800,7 +828,7 @@ SAMPLER_DEVICE Selected select_top(Team<Context> &team, const Row &row, const Se
   const int k = int(search.target);
   const bool has_ids = row.source().ids != nullptr;
   if (!has_ids) {
-    const int count = make_list<RankOrder>(team, row, search.low, search.high, search.limit);
+    const int count = try_list(team, row, search.low, search.high, search.limit);
     if (count >= 0) return {kth_of_list(team, k), search.low, count};
   }
   if (!row.has_maxima()) return select_key<RankOrder>(team, row, search, CountTokens());

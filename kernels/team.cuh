@@ -43,7 +43,8 @@ struct alignas(16) TeamShared {
     } cut;
   };
   uint32_t list_count;
-  uint32_t best_score;  // of the block's Gumbel draw so far, as a key
+  uint32_t group_count;  // of those that hold what is to be listed, so far
+  uint32_t best_score;   // of the block's Gumbel draw so far, as a key
   uint64_t found[4];
 };
 

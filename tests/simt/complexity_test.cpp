@@ -43,7 +43,6 @@ struct Case {
   sampler_dtype dtype;
   int team_size;
   bool stays;  // in shared memory, if it fits
-  int step;    // every so many of the operations are counted, and of the hard rows
 
   std::string description() const {
     const char *types[] = {"f32", "f16", "bf16"};
@@ -582,7 +581,8 @@ struct Operation {
   std::function<Costs(const Case &, const Values &)> run;
   const char *without_filters = nullptr;  // the same operation
   Filters filters = {0, 1, 0};
-  double passes_over_ids = 0;  // that a hard row may need besides
+  const char *bound_by = nullptr;  // an operation whose ordinary cost counts if it is more
+  int passes_besides = 0;          // of adding to a histogram, that a hard row may need
 };
 
 #define OPERATION(name, call)                                 \
@@ -595,13 +595,25 @@ struct Operation {
       k, p, min_p                                                                 \
     }                                                                             \
   }
+// Where the team's threads are enough to bound the search for the k-th token, an ordinary row needs
+// no histogram for hundreds of tokens. Of a hard row the group maxima do not tell whether a list
+// has room for what lies above ties: it may be made in vain before a histogram.
+#define OF_HUNDREDS(name, k, call)                                                             \
+  {                                                                                            \
+    name, [](const Case &s, const Values &x) { return call; }, "sample", {k, 1, 0}, nullptr, 2 \
+  }
+// How many tokens a share keeps is the row's doing: of an ordinary row so few that top-p ends with
+// a list of them, of a hard row as many as of 0.95.
+#define OF_SHARE(name, p, call)                                                                  \
+  {                                                                                              \
+    name, [](const Case &s, const Values &x) { return call; }, "sample", {0, p, 0}, "top-p 0.95" \
+  }
 // Where tokens of one value stand in no order of their ids, a histogram of ids tells which are
-// kept. An ordinary row has no such ties, and is read little more than once: twice that lacks a
-// quarter of a pass.
+// kept. An ordinary row has no such ties, and is read little more than once.
 #define OF_CANDIDATES(name, without_filters, k, p, min_p, call)                                \
   {                                                                                            \
     name, [](const Case &s, const Values &x) { return call; }, without_filters, {k, p, min_p}, \
-        0.25                                                                                   \
+        nullptr, 2                                                                             \
   }
 
 const std::vector<Operation> kOperations = {
@@ -609,10 +621,13 @@ const std::vector<Operation> kOperations = {
     OPERATION("sample", sample(s, x, 0, 1, 0)),
     OPERATION("sample by Gumbel", sample(s, x, 0, 1, 0, drawn_by(SAMPLER_DRAW_GUMBEL))),
     FILTERED("top-k 50", "sample", 50, 1, 0, sample(s, x, 50, 1, 0)),
-    FILTERED("top-k 1000", "sample", 1000, 1, 0, sample(s, x, 1000, 1, 0)),
+    OF_HUNDREDS("top-k 1024", 1024, sample(s, x, 1024, 1, 0)),
     FILTERED("top-k 5000", "sample", 5000, 1, 0, sample(s, x, 5000, 1, 0)),
+    FILTERED("top-k 16000", "sample", 16000, 1, 0, sample(s, x, 16000, 1, 0)),
+    FILTERED("top-p 0.9999", "sample", 0, 0.9999, 0, sample(s, x, 0, 0.9999f, 0)),
     FILTERED("top-p 0.95", "sample", 0, 0.95, 0, sample(s, x, 0, 0.95f, 0)),
-    FILTERED("top-p 0.5", "sample", 0, 0.5, 0, sample(s, x, 0, 0.5f, 0)),
+    OF_SHARE("top-p 0.5", 0.5, sample(s, x, 0, 0.5f, 0)),
+    OF_SHARE("top-p 0.1", 0.1, sample(s, x, 0, 0.1f, 0)),
     FILTERED("top-p 0.95, ties kept", "sample", 0, 0.95, 0, sample(s, x, 0, 0.95f, 0, ties_kept())),
     FILTERED("top-p 0.95 of probabilities", "sample", 0, 0.95, 0,
              sample(s, x, 0, 0.95f, 0, of_kind(SAMPLER_PROBABILITIES))),
@@ -728,12 +743,12 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
   const Case setup = GetParam();
   const Values ordinary_row = ordinary(setup);
   std::vector<Values> hard;
-  const size_t step = size_t(setup.step);
-  for (size_t i = 0; i < std::size(kHardRows); i += step) hard.push_back(kHardRows[i].make(setup));
+  for (const NamedRow &row : kHardRows) hard.push_back(row.make(setup));
   std::printf("%s\n", setup.description().c_str());
-  for (size_t k = 0; k < std::size(kOperations); k += step) {
-    const Operation &operation = kOperations[k];
+  for (const Operation &operation : kOperations) {
     const Costs usual = operation.run(setup, ordinary_row);
+    const Costs bound =
+        operation.bound_by ? operation_of(operation.bound_by).run(setup, ordinary_row) : usual;
     Costs without_filters = usual;
     if (operation.without_filters) {
       without_filters = operation_of(operation.without_filters).run(setup, ordinary_row);
@@ -741,18 +756,19 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
     uint64_t most[std::size(kCosts)] = {};
     const char *worst[std::size(kCosts)] = {};
     for (size_t i = 0; i < hard.size(); ++i) {
-      const NamedRow &row = kHardRows[i * step];
+      const NamedRow &row = kHardRows[i];
       const Costs costs = operation.run(setup, hard[i]);
       const bool weighs_all = keeps_most(setup, hard[i], operation.filters);
       for (size_t j = 0; j < std::size(kCosts); ++j) {
         const uint64_t count = kCosts[j].of(costs);
-        uint64_t base = kCosts[j].of(usual);
+        uint64_t base = std::max(kCosts[j].of(usual), kCosts[j].of(bound));
         if (weighs_all) base = std::max(base, kCosts[j].of(without_filters));
-        Costs over_ids;
-        over_ids.visited = uint64_t(operation.passes_over_ids * double(setup.num_cols));
-        over_ids.warp_steps = over_ids.visited / 32;  // each token's round
-        const uint64_t of_ids = kCosts[j].of(over_ids) - kCosts[j].of(Costs());
-        EXPECT_LE(count, 2 * base + kCosts[j].allowance(setup, usual) + of_ids)
+        Costs passes;
+        passes.visited = uint64_t(operation.passes_besides * setup.num_cols);
+        passes.warp_steps = passes.visited / 32;      // each token's round
+        passes.atomic_steps = passes.warp_steps / 2;  // those of a bin add once
+        const uint64_t besides = kCosts[j].of(passes) - kCosts[j].of(Costs());
+        EXPECT_LE(count, 2 * base + kCosts[j].allowance(setup, usual) + besides)
             << kCosts[j].name << " of " << operation.name << ", " << row.name << ", "
             << setup.description() << ": an ordinary row's are " << kCosts[j].of(usual)
             << ", and without filters " << kCosts[j].of(without_filters);
@@ -776,7 +792,7 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
 // and elements that came from device memory, both as multiples of the row, and barriers of the team
 // and of its blocks.
 TEST(Passes, AreThoseThatTimesArePredictedFrom) {
-  const Case setup = {128256, SAMPLER_F32, 8, true, 1};
+  const Case setup = {128256, SAMPLER_F32, 8, true};
   const Values row = ordinary(setup);
   std::ifstream file(PASSES_FILE);
   int num_lines = 0;
@@ -799,11 +815,11 @@ TEST(Passes, AreThoseThatTimesArePredictedFrom) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Complexity,
-                         testing::Values(Case{32000, SAMPLER_F32, 1, true, 1},
-                                         Case{32000, SAMPLER_BF16, 1, true, 1},
-                                         Case{32000, SAMPLER_F16, 1, false, 1},
-                                         Case{128256, SAMPLER_F32, 8, true, 3},
-                                         Case{128256, SAMPLER_BF16, 2, true, 2}),
+                         testing::Values(Case{32000, SAMPLER_F32, 1, true},
+                                         Case{32000, SAMPLER_BF16, 1, true},
+                                         Case{32000, SAMPLER_F16, 1, false},
+                                         Case{128256, SAMPLER_F32, 8, true},
+                                         Case{128256, SAMPLER_BF16, 2, true}),
                          [](const auto &one) { return std::to_string(one.index); });
 
 }  // namespace
