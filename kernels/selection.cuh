@@ -649,21 +649,22 @@ SAMPLER_DEVICE_CALL uint32_t find_in_row(Team<Context> &team, const Row &row, ui
 }
 
 // A value in a range of ranks, as a key, about which the range's tokens may crowd: that of a
-// quarter of the first ones that the leader's first warp comes to, or 0, or the range's highest.
+// quarter of the first ones that the leader's first warp comes to at once, or the one nearest to 0.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL uint32_t centre_of(Team<Context> &team, const Row &row, const KeyRange &range) {
-  constexpr uint32_t kMany = 8;
   Context &ctx = team.ctx;
   uint64_t centre = 0;
   bool is_first = true;
   if (team.is_leader() && ctx.warp() == 0) {
     row.template for_each_between<RankOrder>(
         range.low, range.high, kNoLastIndex, [&](bool wanted, uint64_t key) {
-          if (!is_first || ctx.ballot(wanted) == 0) return is_first;
+          const uint32_t lanes = ctx.ballot(wanted);
+          if (!is_first || lanes == 0) return is_first;
           const uint32_t same = ctx.warp_match(wanted ? uint32_t(key >> 32) : 0);
           const uint32_t count = wanted ? uint32_t(Context::count_bits(same)) : 0;
           const uint32_t most = ctx.warp_max(count << 5 | uint32_t(ctx.lane()));
-          if (most >> 5 >= kMany) centre = ctx.warp_broadcast(key, int(most & 31));
+          const bool are_many = 4 * (most >> 5) >= uint32_t(Context::count_bits(lanes));
+          if (are_many) centre = ctx.warp_broadcast(key, int(most & 31));
           return is_first = false;
         });
   }
