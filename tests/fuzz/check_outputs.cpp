@@ -1,7 +1,9 @@
 #include "check_outputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace fuzz {
 
@@ -89,11 +91,23 @@ class Outputs {
       const bool lists = is_input_set("target.candidate_ids");
       return id >= 0 && id < (lists ? std::int64_t(1) << 20 : spec_.num_cols);
     }
-    if (!is_input_set("input.candidate_ids")) return id >= 0 && id < count(row);
-    for (std::int64_t i = 0; i < count(row); ++i) {
-      if (call_.id("input.candidate_ids", input_row(row), i) == id) return true;
+    look_up_ids(row);
+    if (!has_list_) return id >= 0 && id < count_;
+    return std::binary_search(ids_.begin(), ids_.end(), id);
+  }
+
+  // What is_id() asks of a row, once for all of its tokens.
+  void look_up_ids(std::int64_t row) {
+    if (row == row_of_ids_) return;
+    row_of_ids_ = row;
+    has_list_ = is_input_set("input.candidate_ids");
+    count_ = count(row);
+    ids_.clear();
+    const std::int64_t source = input_row(row);
+    for (std::int64_t i = 0; has_list_ && i < count_; ++i) {
+      ids_.push_back(call_.id("input.candidate_ids", source, i));
     }
-    return false;
+    std::sort(ids_.begin(), ids_.end());
   }
 
   void check_token(std::int64_t row) {
@@ -220,6 +234,10 @@ class Outputs {
   bool has_status_ = false;
   sampler_row_status status_ = SAMPLER_ROW_OK;
   bool is_bad_ = false;
+  std::int64_t row_of_ids_ = -1;  // whose elements these are
+  bool has_list_ = false;
+  std::int64_t count_ = 0;
+  std::vector<std::int64_t> ids_;  // of its list, in order
 };
 
 }  // namespace
