@@ -8,8 +8,8 @@ rm -rf "$folder"
 mkdir -p "$folder"
 cp -R "$source/CMakeLists.txt" "$source/LICENSE" "$source/cmake" "$source/include" "$source/kernels" \
   "$source/pkgconfig" "$source/src" "$folder"
-"$cmake" -S "$folder" -B "$folder/build" -DSAMPLER_CUDA=OFF -DSAMPLER_BUILD_TESTS=OFF \
-  -DSAMPLER_BUILD_EXAMPLES=OFF
+"$cmake" -G Ninja -S "$folder" -B "$folder/build" -DSAMPLER_CUDA=OFF \
+  -DSAMPLER_BUILD_TESTS=OFF -DSAMPLER_BUILD_EXAMPLES=OFF
 if grep -rn '#include ".*tests/' "$folder/src" "$folder/kernels" "$folder/include"; then
   exit 1
 fi
