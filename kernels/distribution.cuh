@@ -46,7 +46,7 @@ SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row, uint32
   const int num_threads = ctx.team_size() * Context::kThreads;
   bool out_of_range = false;
   for (int i = thread; i < row.count(); i += num_threads) {
-    const int64_t id = row.source().id(i);
+    const int64_t id = id_of(ctx, row.source(), i);
     out_of_range = out_of_range || id < 0 || id >= contract::kMaxVocabulary;
   }
   if (team.sum(out_of_range ? 1 : 0) != 0) return true;
@@ -242,15 +242,17 @@ struct Cut {
 // Makes a run's values relative probabilities by `relative`, which is contract's function of one:
 // the kind is asked for once.
 template <class Relative>
+SAMPLER_DEVICE void make_relative_of_logits(const RowScale &scale, float (&x)[kRun],
+                                            const Relative &relative) {
+  const RowScale of_logits = {SAMPLER_LOGITS, scale.max, scale.scale, 0};
+  for (int i = 0; i < kRun; ++i) x[i] = relative(of_logits, x[i]);
+}
+template <class Relative>
 SAMPLER_DEVICE void make_relative(const RowScale &scale, float (&x)[kRun],
                                   const Relative &relative) {
-  if (scale.kind == SAMPLER_LOGITS) {
-    const RowScale of_logits = {SAMPLER_LOGITS, scale.max, scale.scale, 0};
-    for (int i = 0; i < kRun; ++i) x[i] = relative(of_logits, x[i]);
-  } else {
-    const RowScale of_probabilities = {SAMPLER_PROBABILITIES, scale.max, 0.0f, scale.exponent};
-    for (int i = 0; i < kRun; ++i) x[i] = relative(of_probabilities, x[i]);
-  }
+  if (scale.kind == SAMPLER_LOGITS) return make_relative_of_logits(scale, x, relative);
+  const RowScale of_probabilities = {SAMPLER_PROBABILITIES, scale.max, 0.0f, scale.exponent};
+  for (int i = 0; i < kRun; ++i) x[i] = relative(of_probabilities, x[i]);
 }
 
 // What is asked of the tokens that a distribution keeps.
@@ -368,12 +370,15 @@ SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
   clear_bins(ctx, shared);
   uint64_t light = 0;
   HeldBin held;
-  row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
+  const auto has_bins = [low](const Row &row_, int tile) {
+    return uint32_t(row_.may_reach(tile, low));  // a bool would be widened for each run
+  };
+  const auto add = [&](const Row &row_, int tile, int first, float(&x)[kRun], uint32_t is_binned) {
     if (cuts) cut.apply(row_, tile, first, x);
     const auto relative = [](const RowScale &s, float value) {
       return contract::relative_for_weight(s, value);
     };
-    if (!row_.may_reach(tile, low)) {
+    if (is_binned == 0) {
       make_relative(scale, x, relative);
       contract::WeightSum own;
       for (int i = 0; i < kRun; ++i) own.add(x[i]);
@@ -381,8 +386,13 @@ SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
       return;
     }
     uint32_t places[kRun];
-    bins.find(ctx, x, places);
-    make_relative(scale, x, relative);
+    if (bins.divides_values()) {
+      bins.find_by_value(ctx, x, places);
+      make_relative_of_logits(scale, x, relative);
+    } else {
+      bins.find_by_key(ctx, x, places);
+      make_relative(scale, x, relative);
+    }
     bool is_crowded = false;
     for (int i = 0; i < kRun; ++i) {
       is_crowded |= Context::count_bits(ctx.warp_match(places[i])) > kMaxTurns;
@@ -402,7 +412,8 @@ SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
       run.relative[i] = x[i];
     }
     held = add_crowded(ctx, shared, run, looks, held);
-  });
+  };
+  row.for_each_run_of_known(cut.lowest, has_bins, add);
   add_held<Weight>(ctx, shared, held);
   return light;
 }

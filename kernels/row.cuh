@@ -147,6 +147,12 @@ struct RowCache {
   int num_bytes;
 };
 
+// The id of an element, which stands in device memory unless it is the index.
+template <class Context, class Source>
+SAMPLER_DEVICE int64_t id_of(Context &, const Source &source, int index) {
+  return source.id(index);
+}
+
 // A row dealt to the team. Source: StoredRow, whose elements shared memory holds as the caller's
 // does; or another with its count, lead, kind, ids, id(), value() and log2_of_vector() but
 // kIsCopied false, whose elements are made by fill(context, tile's first index, x) and held as f32;
@@ -187,7 +193,7 @@ class TeamRow {
   SAMPLER_DEVICE const Source &source() const { return source_; }
   SAMPLER_DEVICE sampler_input_kind kind() const { return source_.kind; }
   SAMPLER_DEVICE int count() const { return source_.count; }
-  SAMPLER_DEVICE uint32_t id(int index) const { return uint32_t(source_.id(index)); }
+  SAMPLER_DEVICE uint32_t id(int index) const { return uint32_t(id_of(ctx_, source_, index)); }
 
   // This warp's tiles, and the place of the first among the block's.
   SAMPLER_DEVICE Part tiles() const { return tiles_; }
@@ -284,12 +290,23 @@ class TeamRow {
   // tile, all lanes of a warp together. Tiles may be left out in which all values are below `low`.
   template <Starts kStarts = Starts::kFromMemory, class F>
   SAMPLER_DEVICE void for_each_run(float low, const F &f) const {
+    for_each_run_of_known<kStarts>(
+        low, [](const TeamRow &, int) { return 0; },
+        [&](const TeamRow &row, int tile, int first, float(&x)[kRun], int) {
+          f(row, tile, first, x);
+        });
+  }
+
+  // The same with what `of_tile(row, tile)` says of the tile, which is asked once.
+  template <Starts kStarts = Starts::kFromMemory, class OfTile, class F>
+  SAMPLER_DEVICE void for_each_run_of_known(float low, const OfTile &of_tile, const F &f) const {
     const auto read_runs = [&](const TeamRow &row, int tile) {
+      const auto known = of_tile(row, tile);
       SAMPLER_KEEP_ROLLED
       for (int first = 0; first < kGroup; first += kRun) {
         float x[kRun];
         row.read(tile, first, x);
-        f(row, tile, first, x);
+        f(row, tile, first, x, known);
       }
       return true;
     };

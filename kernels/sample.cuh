@@ -59,11 +59,11 @@ class SampleTeam {
       write_bad(status);
       return;
     }
+    const StoredRow stored = stored_row(contract::row_view(request_.input, index));
     while (request_.row_indices && next_ < end_ && input_row(request_, next_) == index &&
            has_parameters(next_)) {
       ++next_;
     }
-    const StoredRow stored = stored_row(contract::row_view(request_.input, index));
     if (!contract::has_valid_count(stored, request_.input.num_cols)) {
       write_bad(SAMPLER_ROW_INVALID_CANDIDATE);
     } else {

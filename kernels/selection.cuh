@@ -208,7 +208,7 @@ template <class Context, class Row>
 SAMPLER_DEVICE_CALL int try_list(Team<Context> &team, const Row &row, Rank low, Rank high,
                                  int limit) {
   open_list(team);
-  if (!has_too_many_groups(team, row, contract::cut_with_ties(low), limit)) {
+  if (!has_too_many_groups(team, row, low, limit)) {
     add_to_list<RankOrder>(team, row, low, high, limit, kNoLastIndex);
   } else if (team.ctx.lane() == 0) {
     team.ctx.atomic_add(team.ctx.peer(&team.shared.list_count, 0), uint32_t(limit) + 1);
@@ -355,23 +355,28 @@ struct WeightBins {
 
   // Of a value in the range. Never falls as the value rises.
   SAMPLER_HD int bin_of(float x) const {
-    return bins_per_unit > 0.0f ? of_value(x) : of_key(contract::value_key(x));
+    return divides_values() ? of_value(x) : of_key(contract::value_key(x));
   }
+
+  // Whether the values are divided, which are logits then.
+  SAMPLER_HD bool divides_values() const { return bins_per_unit > 0.0f; }
 
   // Where the bins of a run's tokens are, in any order of the bins: what is too light has a lane's
   // own, mostly this one's, and a value just below the lowest may share its bin.
   template <class Context>
-  SAMPLER_DEVICE void find(Context &ctx, const float (&x)[kRun], uint32_t (&places)[kRun]) const {
-    if (bins_per_unit > 0.0f) {
-      const float own = float(-1 - ctx.lane()) / bins_per_unit;
-      for (int i = 0; i < kRun; ++i) {
-        places[i] = contract::bits_of(shifted(Context::larger(x[i] - low, own)).shifted);
-      }
-    } else {
-      for (int i = 0; i < kRun; ++i) {
-        const int bin = x[i] >= low ? of_key(contract::value_key(x[i])) : ctx.lane();
-        places[i] = uint32_t(bin - kOwn) + kPlaceOfLow;
-      }
+  SAMPLER_DEVICE void find_by_value(Context &ctx, const float (&x)[kRun],
+                                    uint32_t (&places)[kRun]) const {
+    const float own = float(-1 - ctx.lane()) / bins_per_unit;
+    for (int i = 0; i < kRun; ++i) {
+      places[i] = contract::bits_of(shifted(Context::larger(x[i] - low, own)).shifted);
+    }
+  }
+  template <class Context>
+  SAMPLER_DEVICE void find_by_key(Context &ctx, const float (&x)[kRun],
+                                  uint32_t (&places)[kRun]) const {
+    for (int i = 0; i < kRun; ++i) {
+      const int bin = x[i] >= low ? of_key(contract::value_key(x[i])) : ctx.lane();
+      places[i] = uint32_t(bin - kOwn) + kPlaceOfLow;
     }
   }
   SAMPLER_HD static int bin_at(uint32_t place) { return int(place - kPlaceOfLow) + kOwn; }
@@ -815,25 +820,60 @@ SAMPLER_DEVICE KeyRange find_nth_maximum(Team<Context> &team, const Row &row, Ra
   return range;
 }
 
+// One group of so many: where that many hold a token that is looked for, it may be one in every
+// fourth of the row's tiles.
+constexpr int kManyGroups = 4 * 32;
+
 // In every thread of the team.
 template <class Context>
 SAMPLER_DEVICE Rank kth_of_list(Team<Context> &team, int k) {
   return team.broadcast(team.is_leader() ? team.shared.list[k - 1] : 0, 0);
 }
 
-// The search for a row's k-th token where at least k threads' largest values reach `search.low`.
-// Most rows have few tokens from there up. Of others the k-th largest group maximum bounds the
-// search: fewer than k groups hold tokens above it, and those equal to it are told apart by id.
+// Goes on with the search for the k-th token where it is known to be one of the value of `ties`, or
+// to lie above, where `num_groups` groups hold tokens. The list has all tokens above, unless there
+// are more than enough. Where that may be and many groups would be read in vain, a histogram counts
+// them.
 template <class Context, class Row>
-SAMPLER_DEVICE Selected select_top(Team<Context> &team, const Row &row, const Search &search) {
+SAMPLER_DEVICE Selected select_to_ties(Team<Context> &team, const Row &row, const Search &search,
+                                       KeyRange ties, int num_groups) {
   const int k = int(search.target);
-  const bool has_ids = row.source().ids != nullptr;
-  if (!has_ids) {
-    const int count = try_list(team, row, search.low, search.high, search.limit);
-    if (count >= 0) return {kth_of_list(team, k), search.low, count};
+  bool has_above = false;
+  Search above = search;
+  above.low = ties.high + 1;
+  if (above.low <= search.high) {
+    const bool may_be_too_many = num_groups > search.limit / kGroup;
+    const bool are_many_groups = num_groups > row.num_groups() / kManyGroups;
+    has_above = !may_be_too_many || !are_many_groups;
+    if (has_above) {
+      const int count = make_list<RankOrder>(team, row, above.low, search.high, search.limit);
+      if (count >= k) return {kth_of_list(team, k), above.low, count};
+      has_above = count >= 0;
+      ties.count_above = count;
+    }
+    if (!has_above) {
+      KeyRange range = {above.low, above.high, above.target, row.count(), 0};
+      const CentredBins bins =
+          CentredBins::of(range, centre_of(team, row, range), RankOrder::unused_bits(row));
+      if (narrow<RankOrder>(team, row, CountTokens(), bins, &range)) {
+        return select_key_in<RankOrder>(team, row, above, range, true, CountTokens());
+      }
+      ties.count_above = range.count;
+    }
   }
-  if (!row.has_maxima()) return select_key<RankOrder>(team, row, search, CountTokens());
-  const KeyRange maximum = find_nth_maximum(team, row, search.low, search.high, k);
+  ties.target = uint64_t(k - ties.count_above);
+  if (row.source().ids || search.any_tie) {
+    return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
+  }
+  return select_among_ties(team, row, search, ties, ties.target, has_above);
+}
+
+// The search for a row's k-th token among the groups: the k-th largest maximum bounds it. Fewer
+// than k groups hold tokens above it, and those equal to it are told apart by id.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL Selected select_by_maxima(Team<Context> &team, const Row &row,
+                                              const Search &search) {
+  const KeyRange maximum = find_nth_maximum(team, row, search.low, search.high, int(search.target));
   const Rank lowest_tie = contract::cut_with_ties(maximum.low);
   const Rank low = lowest_tie > search.low ? lowest_tie : search.low;
   const Rank highest_tie = maximum.high | ~uint32_t(0);
@@ -842,22 +882,20 @@ SAMPLER_DEVICE Selected select_top(Team<Context> &team, const Row &row, const Se
     few.low = low;
     return select_key<RankOrder>(team, row, few, CountTokens());
   }
-  // Of the tokens above it the list has all, or there are more than enough.
-  int count_above = 0;
-  Search above = search;
-  above.low = highest_tie + 1;
-  if (above.low <= search.high) {
-    count_above = make_list<RankOrder>(team, row, above.low, search.high, search.limit);
-    if (count_above < 0) return select_key<RankOrder>(team, row, above, CountTokens());
-    if (count_above >= k) return {kth_of_list(team, k), above.low, count_above};
-  } else {
-    open_list(team);
+  const KeyRange ties = {low, highest_tie, search.target, row.count(), 0};
+  return select_to_ties(team, row, search, ties, maximum.count_above);
+}
+
+// The search for a row's k-th token where at least k threads' largest values reach `search.low`.
+// Most rows have few tokens from there up.
+template <class Context, class Row>
+SAMPLER_DEVICE Selected select_top(Team<Context> &team, const Row &row, const Search &search) {
+  if (!row.source().ids) {
+    const int count = try_list(team, row, search.low, search.high, search.limit);
+    if (count >= 0) return {kth_of_list(team, int(search.target)), search.low, count};
   }
-  const KeyRange ties = {low, highest_tie, uint64_t(k - count_above), row.count(), count_above};
-  if (has_ids || search.any_tie) {
-    return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
-  }
-  return select_among_ties(team, row, search, ties, ties.target, true);
+  if (!row.has_maxima()) return select_key<RankOrder>(team, row, search, CountTokens());
+  return select_by_maxima(team, row, search);
 }
 
 }  // namespace sampler::kernels

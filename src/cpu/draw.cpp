@@ -33,9 +33,11 @@ void InverseCdf::make_guide(int64_t num_draws, int32_t *guide) {
   while (int64_t(2) << guide_bits_ <= std::min(count_ - 1, num_draws)) ++guide_bits_;
   const uint64_t total = sums_[count_ - 1];
   const uint64_t num_entries = uint64_t(1) << guide_bits_;
+  constexpr int32_t kStep = 4;
   int32_t index = 0;
   for (uint64_t entry = 0; entry < num_entries; ++entry) {
     const uint64_t target = contract::draw_target(entry << (64 - guide_bits_), total);
+    while (index + kStep < count_ && sums_[index + kStep - 1] <= target) index += kStep;
     while (sums_[index] <= target) ++index;
     guide[entry] = index;
   }

@@ -99,6 +99,11 @@ const cpu::Passes *counting_passes() {
     add(kSplitWeighCost, end - begin);
     return real->weigh_split(source, scaling, begin, end, at_least, heavy);
   };
+  counting.sum_weights = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
+                            int64_t end, float at_least, uint64_t sum, uint64_t *out) {
+    add(kWeighCost, end - begin);
+    return real->sum_weights(source, scaling, begin, end, at_least, sum, out);
+  };
   counting.write_probabilities = [](const RowView &source, const cpu::Scaling &scaling,
                                     float normalizer, int64_t begin, int64_t end, float at_least,
                                     void *out, sampler_dtype out_dtype) {

@@ -73,6 +73,10 @@ def given_rows(case):
     return ("simt_given_rows_test", "Seeds/" + case)
 
 
+def crowded_rows(case):
+    return ("simt_crowded_rows_test", "CrowdedRows." + case)
+
+
 def gumbel_ties(case):
     return ("simt_gumbel_ties_test", "GumbelTies." + case)
 
@@ -558,6 +562,13 @@ FAULTS = [
           "gt(v.x[i], splat(contract::kLowestLog2))")],
         [row_pass("WriteProbabilitiesAtTheLowestLogarithm")]),
     Fault(
+        "sums_of_high_limbs_alone",
+        "the running weights of many draws lack the weights' lower limbs",
+        [("src/cpu/simd/passes/weigh.h",
+          "running += units + uint64_t(int64_t(low[i]));",
+          "running += units;")],
+        [row_pass("SumWeights")]),
+    Fault(
         "ties_listed_beyond_enough",
         "a block of ties is listed where exactly enough tokens were listed before it",
         [("src/cpu/simd/passes/list.h", "list.count >= range.enough", "list.count > range.enough")],
@@ -897,4 +908,9 @@ FAULTS = [
           "x[i * kElements + j] = of_target[j];")],
         [given_rows("GivenRows.LeaveTheSameResidual/*"),
          given_rows("GivenChains.EndWithTheSameToken/*")]),
+    Fault(
+        "tokens_above_ties_not_counted",
+        "tokens above the ties at top-k's cut, which a histogram has counted, are taken for none",
+        [("kernels/selection.cuh", "ties.count_above = range.count;", "ties.count_above = 0;")],
+        [crowded_rows("KeepWhatTheReferenceKeeps")]),
 ]

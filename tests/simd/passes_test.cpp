@@ -395,6 +395,22 @@ TEST(Pass, WeighSplit) {
                 });
 }
 
+TEST(Pass, SumWeights) {
+  for_each_case(all_rows(),
+                [](const cpu::Passes *passes, const Row &row, Range range, float bound) {
+                  constexpr uint64_t kBefore = 12345, kNothing = 0xC5;
+                  std::vector<uint64_t> sums(row.values.size(), kNothing), expected = sums;
+                  uint64_t sum = kBefore;
+                  for (int64_t i = range.begin; i < range.end; ++i) {
+                    sum += weight_of_range(row, {i, i + 1}, bound);
+                    expected[size_t(i)] = sum;
+                  }
+                  EXPECT_EQ(sum, passes->sum_weights(row.view(), row.scaling(), range.begin,
+                                                     range.end, bound, kBefore, sums.data()));
+                  EXPECT_EQ(expected, sums);
+                });
+}
+
 // A row of an output type with what lies in it before.
 std::vector<unsigned char> output_for(const Row &row, sampler_dtype dtype) {
   return std::vector<unsigned char>(row.values.size() * contract::size_of(dtype), 0xC5);

@@ -15,6 +15,7 @@
 #include "compare.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
+#include "gumbel_request.h"
 #include "kernel.cuh"
 #include "plan.h"
 
@@ -36,17 +37,8 @@ bool equal_from_falling_rows(uint64_t seed, const simt::Options &options) {
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i] = float(random() % 1024) * 0x1p-8f - 100.0f * float(i / kCols);
   }
-  sampler::contract::SampleRequest request;
-  request.input.values = rows.data();
-  request.input.num_rows = kRows;
-  request.input.num_cols = kCols;
-  request.input.stride = kCols;
-  request.num_rows = kRows;
-  request.parameters.temperature.value = 1.0f;
-  request.draw_method = SAMPLER_DRAW_GUMBEL;
-  request.random.seed.value = seed;
   std::vector<int32_t> expected(kRows), tokens(kRows);
-  request.out_token_ids.data = expected.data();
+  sampler::contract::SampleRequest request = simt_test::gumbel_request(rows, seed, &expected);
   std::vector<char> workspace(cpu::workspace_bytes(request, 1));
   cpu::run(request, cpu::Executor(), workspace.data());
   request.out_token_ids.data = tokens.data();

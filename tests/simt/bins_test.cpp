@@ -32,7 +32,11 @@ int bin_of(const WeightBins &bins, float x, int lane = 0) {
   std::fill(run, run + kRun, x);
   uint32_t places[kRun];
   Lane context = {lane};
-  bins.find(context, run, places);
+  if (bins.divides_values()) {
+    bins.find_by_value(context, run, places);
+  } else {
+    bins.find_by_key(context, run, places);
+  }
   return WeightBins::bin_at(places[kRun - 1]);
 }
 

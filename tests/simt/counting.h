@@ -1,8 +1,8 @@
 // What a launch of device code costs, counted: a Context that is SimtContext and keeps books.
 //
 // Nothing in kernels/ knows of it. Row passes show as vectors read, copies as such, barriers and
-// atomics as calls of the Context. What calls nothing, the sort and the scores, is counted by
-// overloads that are chosen for this Context alone.
+// atomics as calls of the Context. What calls nothing, the sort, the scores and candidates' ids, is
+// counted by overloads that are chosen for this Context alone.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace simt_test {
 
 struct Costs {
   uint64_t visited = 0;  // elements in the vectors that warps read, from wherever: as many as
-                         // the lane that reads most
+                         // the lane that reads most; and in the same way candidates' ids
   uint64_t copied = 0;   // elements in the vectors that came from device memory
   uint64_t copied_bytes = 0;
   uint64_t compared = 0;        // pairs that sorts compare
@@ -28,6 +28,7 @@ struct Costs {
   uint64_t team_barriers = 0;   // of these the team's
   uint64_t block_barriers = 0;  // those that the block's are in the hardware's Context
   uint64_t warp_steps = 0;      // collectives of a warp, all warps'
+  uint64_t marked = 0;          // candidates' ids marked in device memory, each lane's
   uint64_t scored = 0;          // times that a warp scores a token of each lane for a Gumbel draw
 };
 
@@ -42,13 +43,15 @@ class Books {
     atomics_[index].push_back({moment << 16 | turn, address});
   }
 
-  // How many vectors a lane read from one barrier to the next.
-  void add_vectors(int warp, uint64_t interval, uint64_t count) {
+  // How many vectors and ids a lane read from one barrier to the next.
+  void add_reads(int warp, uint64_t interval, uint64_t num_vectors, uint64_t num_ids) {
     const size_t index = size_t(warp);
-    if (vectors_.size() <= index) vectors_.resize(index + 1);
-    auto &intervals = vectors_[index];
+    if (reads_.size() <= index) reads_.resize(index + 1);
+    auto &intervals = reads_[index];
     if (intervals.size() <= interval) intervals.resize(interval + 1);
-    intervals[interval] = std::max(intervals[interval], count);
+    Reads &reads = intervals[interval];
+    reads.num_vectors = std::max(reads.num_vectors, num_vectors);
+    reads.num_ids = std::max(reads.num_ids, num_ids);
   }
 
   Costs &costs() { return costs_; }
@@ -75,8 +78,10 @@ class Books {
         costs_.most_turns = std::max(costs_.most_turns, most);
       }
     }
-    for (const auto &warp : vectors_) {
-      for (const uint64_t count : warp) costs_.visited += count * elements_of_vector * 32;
+    for (const auto &warp : reads_) {
+      for (const Reads &reads : warp) {
+        costs_.visited += (reads.num_vectors * elements_of_vector + reads.num_ids) * 32;
+      }
     }
     costs_.copied = costs_.copied_bytes / uint64_t(element_bytes);
     costs_.warp_steps /= simt::kWarpSize;
@@ -88,10 +93,14 @@ class Books {
     uint64_t moment;
     const void *address;
   };
+  struct Reads {
+    uint64_t num_vectors = 0;
+    uint64_t num_ids = 0;
+  };
 
   Costs costs_;
   std::vector<std::vector<Atomic>> atomics_;
-  std::vector<std::vector<uint64_t>> vectors_;
+  std::vector<std::vector<Reads>> reads_;
 };
 
 template <int kThreads_>
@@ -167,6 +176,11 @@ class CountingContext : public simt::SimtContext<kThreads_> {
     return Base::atomic_add(address, value);
   }
 
+  std::uint32_t atomic_or(std::uint32_t *address, std::uint32_t value) {
+    ++books_->costs().marked;
+    return Base::atomic_or(address, value);
+  }
+
   std::uint32_t atomic_max(std::uint32_t *address, std::uint32_t value) {
     books_->add_atomic(warp_of_team(), moment_, turn_++, address);
     return Base::atomic_max(address, value);
@@ -202,6 +216,8 @@ class CountingContext : public simt::SimtContext<kThreads_> {
     Base::copy_async(shared, global, place);
   }
 
+  void count_id() { ++num_ids_; }
+
   void count_scores() {
     if (this->lane() == 0) ++books_->costs().scored;
   }
@@ -228,8 +244,8 @@ class CountingContext : public simt::SimtContext<kThreads_> {
   }
   int warp_of_team() const { return this->cluster_rank() * Base::kWarps + this->warp(); }
   void close_interval() {
-    books_->add_vectors(warp_of_team(), num_intervals_++, num_vectors_);
-    num_vectors_ = 0;
+    books_->add_reads(warp_of_team(), num_intervals_++, num_vectors_, num_ids_);
+    num_vectors_ = num_ids_ = 0;
   }
   bool is_first() const { return this->cluster_rank() == 0 && this->thread() == 0; }
   void count_barrier(uint64_t num_block_barriers) {
@@ -250,6 +266,7 @@ class CountingContext : public simt::SimtContext<kThreads_> {
   uint32_t turn_ = 0;
   uint64_t num_intervals_ = 0;
   uint64_t num_vectors_ = 0;
+  uint64_t num_ids_ = 0;
 };
 
 }  // namespace simt_test
@@ -261,6 +278,11 @@ struct GumbelSearch;
 namespace simt_test {
 
 // More specialised than the kernels' own, so that these are the ones that they call.
+template <int kThreads, class Source>
+int64_t id_of(CountingContext<kThreads> &ctx, const Source &source, int index) {
+  if (source.ids) ctx.count_id();
+  return source.id(index);
+}
 template <int kThreads>
 void sort_list(CountingContext<kThreads> &ctx, uint64_t *list, int count);
 template <int kThreads>

@@ -11,6 +11,7 @@
 #include "contract/log2.h"
 #include "contract/philox.h"
 #include "contract/weight.h"
+#include "gumbel_request.h"
 #include "kernel.cuh"
 #include "plan.h"
 #include "simt.h"
@@ -37,25 +38,16 @@ float logit_with(float score, float scale, uint32_t word) {
   return NAN;
 }
 
-int32_t draw(std::vector<float> &row, uint64_t seed, int team_size) {
-  SampleRequest request;
-  request.input.values = row.data();
-  request.input.num_rows = 1;
-  request.input.num_cols = int64_t(row.size());
-  request.input.stride = int64_t(row.size());
-  request.num_rows = 1;
-  request.parameters.temperature.value = 1.0f;
-  request.draw_method = SAMPLER_DRAW_GUMBEL;
-  request.random.seed.value = seed;
-  int32_t token = -2;
-  request.out_token_ids.data = &token;
+int32_t draw(const std::vector<float> &row, uint64_t seed, int team_size) {
+  std::vector<int32_t> tokens = {-2};
+  const SampleRequest request = simt_test::gumbel_request(row, seed, &tokens);
   kernels::Plan plan;
   plan.team_size = team_size;
   plan.row_cache_bytes = kernels::ring_bytes(kThreads);
   simt::launch<kThreads>(
       1, team_size, plan.shared_bytes(), seed,
       [&](auto &ctx) { kernels::run_operation(ctx, request, plan); }, simt::Options());
-  return token;
+  return tokens[0];
 }
 
 TEST(GumbelTies, GoToTheLowerId) {

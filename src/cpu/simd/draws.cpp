@@ -65,14 +65,10 @@ void SimdRow::prepare_draws(int64_t num_draws) {
   has_sums_ = are_many_draws(num_draws, count);
   if (!has_sums_) return;
   uint64_t sum = 0;
-  for (int64_t begin = 0; begin < count; begin += kDrawPart) {
-    const int64_t end = std::min(begin + kDrawPart, count);
-    float relative[kDrawPart];
-    write_relative(tokens, begin, end, relative);
-    for (int64_t i = begin; i < end; ++i) {
-      scratch_wide_[i] = sum += contract::weight_of(relative[i - begin]);
-    }
-  }
+  for_each_range(tokens, 0, count, [&](int64_t begin, int64_t end, float at_least) {
+    sum = passes_.sum_weights(tokens.source, {distribution_.scale}, begin, end, at_least, sum,
+                              scratch_wide_);
+  });
   inverse_cdf_ = InverseCdf(scratch_wide_, count);
   inverse_cdf_.make_guide(num_draws, reinterpret_cast<int32_t *>(spare_));
 }

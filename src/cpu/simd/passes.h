@@ -102,6 +102,11 @@ struct Passes {
   SplitWeight (*weigh_split)(const RowView &source, const Scaling &scaling, int64_t begin,
                              int64_t end, float at_least, float heavy);
 
+  // Adds the elements' weights to `sum` one after the other, and writes each sum. The result is the
+  // last.
+  uint64_t (*sum_weights)(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
+                          float at_least, uint64_t sum, uint64_t *out);
+
   // Writes relative probabilities times `normalizer`; 0 for elements below `at_least`.
   void (*write_probabilities)(const RowView &source, const Scaling &scaling, float normalizer,
                               int64_t begin, int64_t end, float at_least, void *out,

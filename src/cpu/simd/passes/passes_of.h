@@ -14,23 +14,15 @@ namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
 constexpr Passes passes_of(const char *name, uint32_t isa) {
-  return {name,
-          isa,
-          scan,
-          find_first,
-          find_nth,
-          count,
-          fold_maxima,
-          list,
-          pack,
-          sample,
-          weigh,
-          weigh_split,
-          write_probabilities,
-          write_values,
-          subtract,
-          sample_words,
-          gumbel};
+  return {name,         isa,
+          scan,         find_first,
+          find_nth,     count,
+          fold_maxima,  list,
+          pack,         sample,
+          weigh,        weigh_split,
+          sum_weights,  write_probabilities,
+          write_values, subtract,
+          sample_words, gumbel};
 }
 
 }  // namespace

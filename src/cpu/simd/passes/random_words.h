@@ -30,11 +30,12 @@ SAMPLER_INLINE Words philox(Words counter, Ints key0, Ints key1) {
 
 void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t *out) {
   static_assert(uint32_t(contract::Purpose::kSample) == 0, "the counter's last word is 0");
-  for (int64_t begin = 0; begin < count; begin += kWidth) {
-    const int lanes = int(smaller(count - begin, kWidth));
-    int32_t low[kWidth] = {}, high[kWidth] = {}, stream[kWidth] = {};
-    int32_t key_low[kWidth] = {}, key_high[kWidth] = {};
-    for (int i = 0; i < lanes; ++i) {
+  // So many at once that none is read as part of a vector soon after it is written.
+  constexpr int64_t kAtOnce = 4 * kWidth;
+  for (int64_t begin = 0; begin < count; begin += kAtOnce) {
+    const int64_t end = smaller(count - begin, kAtOnce);
+    int32_t low[kAtOnce], high[kAtOnce], stream[kAtOnce], key_low[kAtOnce], key_high[kAtOnce];
+    for (int64_t i = 0; i < end; ++i) {
       const contract::RandomStream &random = streams[begin + i];
       low[i] = int32_t(uint32_t(random.offset));
       high[i] = int32_t(uint32_t(random.offset >> 32));
@@ -42,11 +43,16 @@ void sample_words(const contract::RandomStream *streams, int64_t count, uint64_t
       key_low[i] = int32_t(uint32_t(random.seed));
       key_high[i] = int32_t(uint32_t(random.seed >> 32));
     }
-    const Words counter = {{load(low), load(high), load(stream), splat(int32_t(0))}};
-    const Words block = philox(counter, load(key_low), load(key_high));
-    store(low, block.word[0]);
-    store(high, block.word[1]);
-    for (int i = 0; i < lanes; ++i) {
+    for (int64_t i = end; i % kWidth != 0; ++i) {
+      low[i] = high[i] = stream[i] = key_low[i] = key_high[i] = 0;
+    }
+    for (int64_t i = 0; i < end; i += kWidth) {
+      const Words counter = {{load(low + i), load(high + i), load(stream + i), splat(int32_t(0))}};
+      const Words block = philox(counter, load(key_low + i), load(key_high + i));
+      store(low + i, block.word[0]);
+      store(high + i, block.word[1]);
+    }
+    for (int64_t i = 0; i < end; ++i) {
       out[begin + i] = uint32_t(low[i]) | uint64_t(uint32_t(high[i])) << 32;
     }
   }

@@ -105,6 +105,19 @@ SAMPLER_INLINE auto with_relative(const Scaling &scaling, const F &f) {
   return scaling.as_given ? f(AsGiven()) : with_relative(scaling.row, f);
 }
 
+// The bits of what contract::weight_of() makes of a relative probability, from which it takes those
+// of kHighLimb and kLowLimb.
+struct Limbs {
+  Ints high;
+  Ints low;
+};
+
+SAMPLER_INLINE Limbs limbs_of(Floats relative) {
+  const Floats high = add(relative, splat(contract::kHighLimb));
+  const Floats rest = sub(relative, sub(high, splat(contract::kHighLimb)));
+  return {as_ints(high), as_ints(add(rest, splat(contract::kLowLimb)))};
+}
+
 // Sum of the weights of up to kWeightBlock relative probabilities: weight_of(), its limbs apart.
 class WeightSum {
  public:

@@ -121,6 +121,33 @@ SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t b
   });
 }
 
+uint64_t sum_weights(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
+                     float at_least, uint64_t sum, uint64_t *out) {
+  const Floats least = splat(at_least);
+  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto masked) {
+    using Type = decltype(type);
+    for_each_relative<Type, decltype(masked)::value>(
+        elements<Type>(source.values), relative, begin, end, least,
+        [&](const auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+          int32_t high[kVectorsAtOnce * kWidth], low[kVectorsAtOnce * kWidth];
+          int64_t place = 0;
+          for (const Floats &x : vectors.x) {
+            const Limbs limbs = limbs_of(x);
+            store(high + place, sub(limbs.high, splat(raw_bits(contract::kHighLimb))));
+            store(low + place, sub(limbs.low, splat(raw_bits(contract::kLowLimb))));
+            place += kWidth;
+          }
+          uint64_t running = sum;  // in a register
+          for (int64_t i = 0; i < lanes; ++i) {
+            const uint64_t units = uint64_t(high[i]) << contract::kLowLimbBits;
+            out[index + i] = running += units + uint64_t(int64_t(low[i]));
+          }
+          sum = running;
+        });
+    return sum;
+  });
+}
+
 template <class Type>
 SAMPLER_INLINE void write_vector(void *out, int64_t index, int64_t lanes, Floats x) {
   auto *p = static_cast<typename Type::Element *>(out) + index;

@@ -1,0 +1,150 @@
+// Top-k of rows in which most tokens tie at the k-th largest group maximum: few or many groups hold
+// tokens above the ties, fewer than k or more, more than a list has room for. The device code
+// selects and keeps the tokens that the reference does.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cpu/executor.h"
+#include "cpu/operations.h"
+#include "kernel.cuh"
+#include "plan.h"
+#include "simt.h"
+
+namespace {
+
+namespace kernels = sampler::kernels;
+namespace cpu = sampler::cpu;
+using namespace sampler::contract;
+
+constexpr int kThreads = 64;
+constexpr int kTiles = 40;
+
+struct Crowd {
+  int num_groups;       // with tokens above the ties
+  int tokens_of_group;  // of each
+  int num_values;       // of those tokens
+  bool has_ids;
+
+  std::string description() const {
+    return std::to_string(num_groups) + " groups of " + std::to_string(tokens_of_group) +
+           " tokens above, " + std::to_string(num_values) + " values" +
+           (has_ids ? ", candidates" : "");
+  }
+};
+
+// Half of the others tie, half are lower.
+std::vector<float> row_of(const Crowd &crowd, std::mt19937_64 &random) {
+  std::vector<float> row(size_t(kTiles) * kernels::kTile);
+  for (float &x : row) x = random() % 2 != 0 ? 0.5f : -1.0f;
+  for (int i = 0; i < crowd.num_groups; ++i) {
+    const int tile = i % kTiles, lane = int(random() % 32);
+    for (int j = 0; j < crowd.tokens_of_group; ++j) {
+      const int place = tile * kernels::kTile + kernels::place_in_tile(lane, j, 2);
+      row[size_t(place)] = 1.0f + float(random() % uint64_t(crowd.num_values));
+    }
+  }
+  return row;
+}
+
+std::vector<int32_t> ids_of(size_t count, std::mt19937_64 &random) {
+  std::vector<int32_t> ids(count);
+  for (size_t i = 0; i < count; ++i) ids[i] = int32_t(i);
+  std::shuffle(ids.begin(), ids.end(), random);
+  return ids;
+}
+
+template <class Request>
+void run_reference(const Request &request) {
+  std::vector<char> workspace(cpu::workspace_bytes(request, 1));
+  cpu::run(request, cpu::Executor(), workspace.data());
+}
+
+template <class Request>
+void run_on_fibers(const Request &request, int team_size, uint64_t seed) {
+  const kernels::Extent extent = kernels::extent_of(request);
+  kernels::Plan plan;
+  plan.team_size = team_size;
+  plan.row_cache_bytes =
+      kernels::ring_bytes(kThreads) + int(kernels::maxima_bytes_per_block(extent, team_size));
+  std::vector<uint32_t> bitmap(size_t(kernels::kIdWords));
+  plan.bitmaps = bitmap.data();
+  simt::launch<kThreads>(
+      1, team_size, plan.shared_bytes(), seed,
+      [&](auto &ctx) { kernels::run_operation(ctx, request, plan); }, simt::Options());
+}
+
+class CrowdedRows : public testing::Test {
+ protected:
+  Rows make_rows(const Crowd &crowd) {
+    row_ = row_of(crowd, random_);
+    ids_ = ids_of(row_.size(), random_);
+    Rows rows;
+    rows.values = row_.data();
+    rows.ids = crowd.has_ids ? ids_.data() : nullptr;
+    rows.num_rows = 1;
+    rows.num_cols = rows.stride = int64_t(row_.size());
+    return rows;
+  }
+
+  // What run(request) makes of the request's outputs.
+  template <class Run>
+  static std::vector<int32_t> selected(SelectRequest request, const Run &run) {
+    std::vector<int32_t> tokens(size_t(request.num_selected), -2);
+    request.out_token_ids.data = tokens.data();
+    run(request);
+    return tokens;
+  }
+  template <class Run>
+  static std::vector<int32_t> drawn_and_kept(SampleRequest request, const Run &run) {
+    std::vector<int32_t> outputs = {-2, -2};
+    request.out_token_ids.data = &outputs[0];
+    request.out_kept_counts = &outputs[1];
+    run(request);
+    return outputs;
+  }
+
+  void expect_equal(const Crowd &crowd, int k) {
+    const std::string description = crowd.description() + ", k " + std::to_string(k);
+    const int team_size = 1 + int(random_() % 2);
+    const auto on_fibers = [&](const auto &request) {
+      run_on_fibers(request, team_size, random_());
+    };
+    const auto by_reference = [](const auto &request) { run_reference(request); };
+    SelectRequest select;
+    select.input = make_rows(crowd);
+    select.num_selected = k;
+    EXPECT_EQ(selected(select, on_fibers), selected(select, by_reference)) << description;
+    SampleRequest sample;
+    sample.input = select.input;
+    sample.num_rows = 1;
+    sample.parameters.temperature.value = 1.0f;
+    sample.parameters.top_k.value = k;
+    sample.parameters.top_p.value = 1.0f;
+    sample.random.seed.value = random_();
+    EXPECT_EQ(drawn_and_kept(sample, on_fibers), drawn_and_kept(sample, by_reference))
+        << description;
+  }
+
+ private:
+  std::mt19937_64 random_{5};
+  std::vector<float> row_;
+  std::vector<int32_t> ids_;
+};
+
+TEST_F(CrowdedRows, KeepWhatTheReferenceKeeps) {
+  for (const int num_groups : {0, 5, 12, 18}) {
+    for (const int tokens_of_group : {1, 3, 16}) {
+      for (const int num_values : {1, 7, 1000}) {
+        for (const bool has_ids : {false, true}) {
+          const Crowd crowd = {num_groups, tokens_of_group, num_values, has_ids};
+          for (const int k : {20, 30, 300}) expect_equal(crowd, k);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
