@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 #include <vector>
 
@@ -38,10 +39,13 @@ struct Launch {
   }
 };
 
-// Threads of a team at most. AddressSanitizer makes fibers dear.
+// Threads of a block, and of a team at most. AddressSanitizer makes fibers dear, and code for each
+// number of threads dear to compile.
 #if defined(__SANITIZE_ADDRESS__)
+constexpr int kBlockThreads[] = {32, 128};
 constexpr int kMaxTeamThreads = 512;
 #else
+constexpr int kBlockThreads[] = {32, 64, 128, 256, 512};
 constexpr int kMaxTeamThreads = 8 * 512;
 #endif
 
@@ -66,12 +70,20 @@ kernels::Plan loading_plan(const Launch &launch) {
   return plan;
 }
 
+bool is_compiled(int num_threads) {
+  return std::find(std::begin(kBlockThreads), std::end(kBlockThreads), num_threads) !=
+         std::end(kBlockThreads);
+}
+
 Launch random_launch(std::mt19937_64 &random, const kernels::Extent &extent) {
   const int threads[] = {32, 64, 128, 512};
   Launch launch;
   launch.num_threads = threads[random() % 4];
   launch.plan.team_size = 1 << (random() % 5);
-  while (launch.num_threads * launch.plan.team_size > kMaxTeamThreads) launch.num_threads /= 2;
+  while (launch.num_threads * launch.plan.team_size > kMaxTeamThreads ||
+         !is_compiled(launch.num_threads)) {
+    launch.num_threads /= 2;
+  }
   launch.plan.num_teams = 1 + int64_t(random() % uint64_t(extent.num_rows));
   const int64_t limit = int64_t(simt::kMaxSharedBytes - sizeof(kernels::TeamShared));
   const int64_t row_bytes = kernels::row_bytes_per_block(extent, launch.plan.team_size);
@@ -100,6 +112,18 @@ void run_kernel(Context &ctx, const Request &request, const kernels::Plan &plan)
   kernels::run_operation(ctx, request, plan);
 }
 
+// Calls f with a number of threads of a block as a constant.
+template <size_t kIndex, class F>
+void with_threads(int num_threads, const F &f) {
+  if constexpr (kIndex < std::size(kBlockThreads)) {
+    if (num_threads == kBlockThreads[kIndex]) {
+      f(std::integral_constant<int, kBlockThreads[kIndex]>());
+    } else {
+      with_threads<kIndex + 1>(num_threads, f);
+    }
+  }
+}
+
 template <class Request>
 Outputs run_device_code(const Problem &problem, Request request, Launch launch,
                         const simt::Options &options) {
@@ -125,23 +149,7 @@ Outputs run_device_code(const Problem &problem, Request request, Launch launch,
     if (spread.num_slices > 0) run_plan(loading_plan(launch));
     run_plan(launch.plan);
   };
-  switch (launch.num_threads) {
-    case 32:
-      run(std::integral_constant<int, 32>());
-      break;
-    case 64:
-      run(std::integral_constant<int, 64>());
-      break;
-    case 128:
-      run(std::integral_constant<int, 128>());
-      break;
-    case 256:
-      run(std::integral_constant<int, 256>());
-      break;
-    default:
-      run(std::integral_constant<int, 512>());
-      break;
-  }
+  with_threads<0>(launch.num_threads, run);
   return outputs;
 }
 
