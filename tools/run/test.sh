@@ -5,12 +5,22 @@ readonly results=build/results
 # stage PRESET [LAUNCHER...]: builds, tests, and leaves the outcome in build/results. A stage that fails
 # does not stop the ones after it.
 stage() {
+  if build_stage "$1"; then
+    test_stage "$@"
+  fi
+}
+
+build_stage() {
+  if ! build "$1" -DSAMPLER_BUILD_TESTS=ON; then
+    echo "the build failed, see $logs" >"$results/$1.failed"
+    return 1
+  fi
+}
+
+# test_stage PRESET [LAUNCHER...]
+test_stage() {
   local preset=$1 status=0 xml
   xml=$PWD/$results/$preset.xml
-  if ! build "$preset" -DSAMPLER_BUILD_TESTS=ON; then
-    echo "the build failed, see $logs" >"$results/$preset.failed"
-    return
-  fi
   heading "testing $preset"
   logged "test-$preset" "${@:2}" ctest --preset "$preset" --parallel "$jobs" \
     --output-junit "$xml" --test-output-size-passed 10000000 --test-output-size-failed 10000000 ||
@@ -19,6 +29,26 @@ stage() {
   if ! grep -qs '^[[:space:]]*tests="[1-9]' "$xml"; then
     rm -f "$xml"
     echo "ctest ended with status $status, see $logs/test-$preset.log" >"$results/$preset.failed"
+  fi
+}
+
+# Builds aarch64 while the fuzzers run, which by themselves leave cores idle.
+last_stages() {
+  local fuzzing='' aarch64_is_built=''
+  if build_stage fuzz; then
+    test_stage fuzz &
+    fuzzing=$!
+  fi
+  if [ "$(uname -m)" != x86_64 ]; then
+    skip_stage aarch64 "cross-compiled on x86-64 only, this is $(uname -m)"
+  elif build_stage aarch64; then
+    aarch64_is_built=1
+  fi
+  if [ -n "$fuzzing" ] && ! wait "$fuzzing"; then
+    echo "the fuzzers' stage ended early" >"$results/fuzz.failed"
+  fi
+  if [ -n "$aarch64_is_built" ]; then
+    test_stage aarch64
   fi
 }
 
@@ -78,12 +108,7 @@ test_stages() {
   stage asan
   stage tsan without_address_randomisation
   stage msan without_address_randomisation
-  stage fuzz
-  if [ "$(uname -m)" = x86_64 ]; then
-    stage aarch64
-  else
-    skip_stage aarch64 "cross-compiled on x86-64 only, this is $(uname -m)"
-  fi
+  last_stages
 }
 
 # Also what has passed with the same sources, and device code for all architectures.
