@@ -35,6 +35,7 @@ lists of candidates one by one, the functions in RARE, and what lanes do that ha
 depends on another, the longest way may be one that nothing takes.
 """
 
+import functools
 import re
 import sys
 
@@ -291,6 +292,7 @@ def is_load(instruction):
     return instruction.opcode.split(".")[0] in ("LD", "LDS", "LDG")
 
 
+@functools.lru_cache(maxsize=None)
 def reads_row(instruction):
     if not is_load(instruction):
         return False
@@ -333,6 +335,7 @@ ARITHMETIC = ("FADD", "FFMA", "FMUL", "MUFU")
 HALF_ARITHMETIC = ("HADD2", "HMNMX2", "HSET2", "HSETP2")
 
 
+@functools.lru_cache(maxsize=None)
 def types_of(instruction):
     """The types of the rows that can have this instruction. It is told by the functions that are made for one
     type, and by what reads and widens elements; all else serves all."""
