@@ -75,7 +75,8 @@ function(_sampler_precompile target)
 endfunction()
 
 # sampler_add_gtest(<name> SOURCES <file>... [LABELS <label>...] [LINK <target>...] [TIMEOUT <s>]
-#                   [LIBRARY <target>] [FILTER <filter>] [SHARDS <n>] [PROVES <path>...] [COMPUTES])
+#                   [LIBRARY <target>] [FILTER <filter>] [SHARDS <n>] [PROVES <path>...] [COMPUTES]
+#                   [UNSANITIZED <pattern>...] [UNEMULATED <pattern>...])
 #
 # Builds the program <name> from SOURCES with googletest's main, the library and, for tests of inner
 # parts, src/ among the include directories and the contract's compiler options. It becomes the ctest
@@ -87,6 +88,9 @@ endfunction()
 # parallel. LINK adds libraries; LIBRARY stands for the library itself; FILTER is googletest's, for the
 # cases that run. Where the build does not want tests with these labels, the target does not exist.
 #
+# UNSANITIZED and UNEMULATED: googletest's patterns of cases that are left out under sanitizers and
+# under emulation, where they are dear and show nothing that the others do not. Not beside FILTER.
+#
 # COMPUTES: inner parts of the library, or what takes as long, are compiled into it; it is compiled as
 # the library is. Programs without it see sampler_drives_library().
 #
@@ -94,7 +98,8 @@ endfunction()
 # they run when the sources are not those with which they passed, as passed.txt beside the
 # CMakeLists.txt tells, and in `./run test --all`. See tools/proven.py.
 function(sampler_add_gtest name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT;LIBRARY;FILTER;SHARDS" "SOURCES;LABELS;LINK;PROVES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT;LIBRARY;FILTER;SHARDS"
+                        "SOURCES;LABELS;LINK;PROVES;UNSANITIZED;UNEMULATED")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sampler_add_gtest(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -111,8 +116,17 @@ function(sampler_add_gtest name)
   if(NOT arg_SHARDS)
     set(arg_SHARDS 1)
   endif()
+  set(left_out)
+  if(SAMPLER_SANITIZE)
+    list(APPEND left_out ${arg_UNSANITIZED})
+  endif()
   if(CMAKE_CROSSCOMPILING)
+    list(APPEND left_out ${arg_UNEMULATED})
     math(EXPR arg_TIMEOUT "4 * ${arg_TIMEOUT}")
+  endif()
+  if(left_out)
+    list(JOIN left_out : patterns)
+    set(arg_FILTER -${patterns})
   endif()
 
   add_executable(${name} ${arg_SOURCES})

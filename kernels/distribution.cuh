@@ -283,12 +283,10 @@ class TileWeights {
 
   // Adds a run's relative probabilities, all lanes together.
   SAMPLER_DEVICE void add(Context &ctx, int tile, int first, const float (&relative)[kRun]) {
-    contract::WeightSum own;
-    for (int i = 0; i < kRun; ++i) own.add(relative[i]);
-    of_tile_ += own.of(kRun);
+    for (int i = 0; i < kRun; ++i) of_tile_.add(relative[i]);
     if (first + kRun < kGroup) return;
-    const uint64_t weight = ctx.warp_sum(of_tile_);
-    of_tile_ = 0;
+    const uint64_t weight = ctx.warp_sum(of_tile_.of(kGroup));
+    of_tile_ = {};
     sum_ += weight;
     const int place = tile - first_tile_;
     if (own_sums_ && place % 32 == ctx.lane()) own_sums_[place] = weight;
@@ -299,7 +297,7 @@ class TileWeights {
  private:
   int first_tile_;
   uint64_t *own_sums_;
-  uint64_t of_tile_ = 0;  // this lane's
+  contract::WeightSum of_tile_;  // this lane's
   uint64_t sum_ = 0;
 };
 

@@ -718,7 +718,9 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
   const bool lists = uint64_t(range.count_above) + n <= uint64_t(search.limit);
   if (lists && !has_above) {
     open_list(team);
-    add_to_list<RankOrder>(team, row, range.high + 1, search.high, kListCapacity, kNoLastIndex);
+    if (range.high < search.high) {
+      add_to_list<RankOrder>(team, row, range.high + 1, search.high, kListCapacity, kNoLastIndex);
+    }
   }
   // A warp that has n of them counts no more.
   uint32_t count = 0;

@@ -123,13 +123,11 @@ class WeightSum {
  public:
   template <int kCount>
   SAMPLER_INLINE void take(const Floats (&relative)[kCount]) {
-    Floats sum[kCount], rest[kCount];
-    for (int i = 0; i < kCount; ++i) sum[i] = add(relative[i], splat(contract::kHighLimb));
-    for (int i = 0; i < kCount; ++i) rest[i] = sub(sum[i], splat(contract::kHighLimb));
-    for (int i = 0; i < kCount; ++i) high_ = add(high_, as_ints(sum[i]));
-    for (int i = 0; i < kCount; ++i) rest[i] = sub(relative[i], rest[i]);
-    for (int i = 0; i < kCount; ++i) rest[i] = add(rest[i], splat(contract::kLowLimb));
-    for (int i = 0; i < kCount; ++i) low_ = add(low_, as_ints(rest[i]));
+    for (const Floats x : relative) {
+      const Limbs limbs = limbs_of(x);
+      high_ = add(high_, limbs.high);
+      low_ = add(low_, limbs.low);
+    }
     vectors_ += kCount;
   }
   SAMPLER_INLINE void take(Floats relative) {
