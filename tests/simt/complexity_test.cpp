@@ -788,6 +788,17 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
   }
 }
 
+// Nothing is: a search whose bound is NaN would read the whole row in vain.
+TEST_P(Complexity, NothingIsLookedForAboveInfinity) {
+  const auto costs_with = [](float largest) {
+    const Case &setup = GetParam();
+    const Values row =
+        made(setup, [&](size_t i) { return hash(i) % 2 ? largest : float(hash(i) % 3); });
+    return select(setup, row, 50);
+  };
+  EXPECT_EQ(costs_with(kInfinity).visited, costs_with(4.0f).visited);
+}
+
 const Case kRecorded = {128256, SAMPLER_F32, 8, true};
 
 // Calls f(fields) for the fields of each line of a table, which '|' separates.
