@@ -558,13 +558,19 @@ class Results : public testing::TestWithParam<Machine> {
   }
   ~Results() override { EXPECT_EQ(0, runtime::num_allocations()) << "leaked"; }
 
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr std::int64_t kNumRows = 1;
+#else
+  static constexpr std::int64_t kNumRows = 2;
+#endif
+
   // The largest cluster that calls on rows of that width were launched with.
   int compare(std::int64_t num_cols) {
     const Sampler sampler = make_sampler(device_options(0, 4, num_cols));
     runtime::forget_calls();
     for (Spec spec : capi_test::few_specs()) {
-      spec.num_rows = 2;
-      spec.num_input_rows = spec.row_indices ? 2 : 0;
+      spec.num_rows = kNumRows;
+      spec.num_input_rows = spec.row_indices ? kNumRows : 0;
       spec.num_drafts = 1;
       spec.num_cols = num_cols;
       spec.num_selected = std::min<std::int64_t>(num_cols, 70);
