@@ -600,10 +600,10 @@ class TeamFilters {
       return with_ties(list_top_p(keeps_ties), ties, seen);
     }
     if (has_one_value() && keeps_ties) return with_ties(range_.high, ties, seen);
-    if (range_.count <= kNearCapacity) {
-      cut_in_list(keeps_ties);
-    } else {
+    if (has_one_value() && range_.count > kBinLimit) {  // it need not be sorted
       cut_in_ties();
+    } else {
+      cut_in_list(keeps_ties);
     }
     return shorter(weighed_.cut, seen);
   }

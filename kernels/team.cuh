@@ -11,7 +11,7 @@ namespace sampler::kernels {
 constexpr int kMaxTeam = 16;          // blocks of the largest cluster that any device runs
 constexpr int kMaxExchanged = 5;      // values of one exchange
 constexpr int kListCapacity = 2048;   // tokens that a list holds
-constexpr int kNearCapacity = 512;    // tokens near a cut that are listed
+constexpr int kNearCapacity = 1016;   // tokens near a cut that are listed
 constexpr int kBinBits = 11;          // of a key, that one histogram tells
 constexpr int kBins = 1 << kBinBits;  // of a histogram
 constexpr int kGroup = 16;            // elements that a lane takes of a row at once

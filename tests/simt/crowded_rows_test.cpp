@@ -1,6 +1,7 @@
 // Top-k of rows in which most tokens tie at the k-th largest group maximum: few or many groups hold
-// tokens above the ties, fewer than k or more, more than a list has room for. The device code
-// selects and keeps the tokens that the reference does.
+// tokens above the ties, fewer than k or more, more than a list has room for. And top-p of rows in
+// which about as many tokens lie near the cut as its list has room for. The device code selects and
+// keeps the tokens that the reference does.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -49,6 +50,27 @@ std::vector<float> row_of(const Crowd &crowd, std::mt19937_64 &random) {
   return row;
 }
 
+// So many tokens are the largest, next to each other, and as heavy as some of the others together.
+struct NearCut {
+  int count;
+  int num_values;
+  sampler_tie_rule ties;
+
+  std::string description() const {
+    return std::to_string(count) + " tokens near the cut, " + std::to_string(num_values) +
+           " values, ties " + (ties == SAMPLER_TIES_KEEP ? "kept" : "exact");
+  }
+};
+
+std::vector<float> row_of(const NearCut &near, std::mt19937_64 &random) {
+  std::vector<float> row(size_t(kTiles) * kernels::kTile, 0.0f);
+  for (int i = 0; i < near.count; ++i) {
+    row[size_t(i)] = float_of(bits_of(1.0f) + uint32_t(random() % uint64_t(near.num_values)));
+  }
+  std::shuffle(row.begin(), row.end(), random);
+  return row;
+}
+
 std::vector<int32_t> ids_of(size_t count, std::mt19937_64 &random) {
   std::vector<int32_t> ids(count);
   for (size_t i = 0; i < count; ++i) ids[i] = int32_t(i);
@@ -78,12 +100,13 @@ void run_on_fibers(const Request &request, int team_size, uint64_t seed) {
 
 class CrowdedRows : public testing::Test {
  protected:
-  Rows make_rows(const Crowd &crowd) {
+  template <class Crowd>
+  Rows make_rows(const Crowd &crowd, bool has_ids) {
     row_ = row_of(crowd, random_);
     ids_ = ids_of(row_.size(), random_);
     Rows rows;
     rows.values = row_.data();
-    rows.ids = crowd.has_ids ? ids_.data() : nullptr;
+    rows.ids = has_ids ? ids_.data() : nullptr;
     rows.num_rows = 1;
     rows.num_cols = rows.stride = int64_t(row_.size());
     return rows;
@@ -108,27 +131,48 @@ class CrowdedRows : public testing::Test {
 
   void expect_equal(const Crowd &crowd, int k) {
     const std::string description = crowd.description() + ", k " + std::to_string(k);
-    const int team_size = 1 + int(random_() % 2);
-    const auto on_fibers = [&](const auto &request) {
-      run_on_fibers(request, team_size, random_());
-    };
-    const auto by_reference = [](const auto &request) { run_reference(request); };
     SelectRequest select;
-    select.input = make_rows(crowd);
+    select.input = make_rows(crowd, crowd.has_ids);
     select.num_selected = k;
-    EXPECT_EQ(selected(select, on_fibers), selected(select, by_reference)) << description;
-    SampleRequest sample;
-    sample.input = select.input;
-    sample.num_rows = 1;
-    sample.parameters.temperature.value = 1.0f;
-    sample.parameters.top_k.value = k;
-    sample.parameters.top_p.value = 1.0f;
-    sample.random.seed.value = random_();
-    EXPECT_EQ(drawn_and_kept(sample, on_fibers), drawn_and_kept(sample, by_reference))
+    const int team_size = 1 + int(random_() % 2);
+    EXPECT_EQ(selected(select,
+                       [&](const auto &request) { run_on_fibers(request, team_size, random_()); }),
+              selected(select, [](const auto &request) { run_reference(request); }))
         << description;
+    SampleRequest sample = sample_of(select.input);
+    sample.parameters.top_k.value = k;
+    expect_same_draw(sample, description);
+  }
+
+  void expect_equal(const NearCut &near, float share_of_near) {
+    const float weight = 2.7183f * float(near.count);
+    SampleRequest sample = sample_of(make_rows(near, false));
+    sample.parameters.top_p.value =
+        share_of_near * weight / (weight + float(row_.size()) - float(near.count));
+    sample.parameters.rules.top_p_ties = near.ties;
+    expect_same_draw(sample, near.description() + ", share " + std::to_string(share_of_near));
   }
 
  private:
+  SampleRequest sample_of(const Rows &rows) {
+    SampleRequest sample;
+    sample.input = rows;
+    sample.num_rows = 1;
+    sample.parameters.temperature.value = 1.0f;
+    sample.parameters.top_p.value = 1.0f;
+    sample.random.seed.value = random_();
+    return sample;
+  }
+
+  void expect_same_draw(const SampleRequest &sample, const std::string &description) {
+    const int team_size = 1 + int(random_() % 2);
+    EXPECT_EQ(
+        drawn_and_kept(sample,
+                       [&](const auto &request) { run_on_fibers(request, team_size, random_()); }),
+        drawn_and_kept(sample, [](const auto &request) { run_reference(request); }))
+        << description;
+  }
+
   std::mt19937_64 random_{5};
   std::vector<float> row_;
   std::vector<int32_t> ids_;
@@ -141,6 +185,18 @@ TEST_F(CrowdedRows, KeepWhatTheReferenceKeeps) {
         for (const bool has_ids : {false, true}) {
           const Crowd crowd = {num_groups, tokens_of_group, num_values, has_ids};
           for (const int k : {20, 30, 300}) expect_equal(crowd, k);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CrowdedRows, AreCutWhereTheReferenceCuts) {
+  for (const int count : {200, 257, kernels::kNearCapacity, kernels::kNearCapacity + 1, 3000}) {
+    for (const int num_values : {1, 2, 1 << 20}) {
+      for (const sampler_tie_rule ties : {SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP}) {
+        for (const float share : {0.001f, 0.5f, 0.999f}) {
+          expect_equal(NearCut{count, num_values, ties}, share);
         }
       }
     }
