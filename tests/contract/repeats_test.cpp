@@ -365,9 +365,9 @@ TEST(Steps, OfRepeatsAreFewerThanTwoATokenWhateverTheText) {
   for (const auto &[name, text] : crafted_texts(kLongText)) {
     for (const int32_t limit : {0, 1, 2, 3, 10, 1000, kLongText / 2, kLongText}) {
       int64_t reads = 0, visits = 0;
+      const Counted<NewestFirst<int64_t>> counted = {newest_first(text), &reads};
       with_memory(std::min<int64_t>(limit, n), [&](int32_t *memory) {
-        visit_repeats(Counted<NewestFirst<int64_t>>{newest_first(text), &reads}, int32_t(n), limit,
-                      memory, [&](int64_t, int32_t) { ++visits; });
+        visit_repeats(counted, int32_t(n), limit, memory, [&](int64_t, int32_t) { ++visits; });
       });
       EXPECT_EQ(visits, n - 1);
       EXPECT_LT(num_comparisons(reads, n), 2 * n) << name << ", limit " << limit;
@@ -383,9 +383,9 @@ TEST(Steps, OfNgramsAreFewerThanTwoATokenWhateverTheSize) {
   for (const auto &[name, text] : crafted_texts(kLongText)) {
     for (const int32_t size : {1, 2, 5, 1000, kLongText}) {
       int64_t reads = 0;
+      const Counted<NewestFirst<int64_t>> counted = {newest_first(text), &reads};
       with_memory(size - 1, [&](int32_t *memory) {
-        visit_ngram_bans(Counted<NewestFirst<int64_t>>{newest_first(text), &reads}, int32_t(n),
-                         size, memory, [](int64_t) {});
+        visit_ngram_bans(counted, int32_t(n), size, memory, [](int64_t) {});
       });
       EXPECT_LT(num_comparisons(reads, n), 2 * n) << name << ", size " << size;
     }
