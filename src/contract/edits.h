@@ -84,7 +84,7 @@ SAMPLER_HD inline float penalize(float x, int32_t repetition_count, int32_t coun
 //
 // `window`: the last so many tokens, <= 0: all. `prompt_length`: 0 where the prompt counts too.
 SAMPLER_HD inline int64_t first_counted(int64_t length, int64_t prompt_length, int32_t window) {
-  const int64_t begin = window > 0 && window < length ? length - window : 0;
+  const int64_t begin = window > 0 ? length - window : 0;
   return begin > prompt_length ? begin : prompt_length < length ? prompt_length : length;
 }
 
@@ -144,7 +144,7 @@ SAMPLER_HD inline float power_of_length(float base, int32_t n) {
 // For a token that would extend a repeat of `length` >= rules.allowed_length tokens.
 SAMPLER_HD inline float penalize_repeat(float x, const DryRules &rules, int32_t length) {
   const float power = power_of_length(rules.base, length - rules.allowed_length);
-  return edited(x, x - rules.multiplier * power);
+  return x - rules.multiplier * power;  // what is subtracted is above 0: -inf stays
 }
 
 }  // namespace sampler::contract

@@ -37,8 +37,8 @@ template <class Text, class Visit>
 SAMPLER_HD inline void visit_repeats(const Text &text, int32_t n, int32_t limit, int32_t *memory,
                                      Visit visit) {
   // The Z-algorithm (Gusfield 1997). text[box_begin + i] == text[i] as long as box_begin + i is
-  // below box_end. Lengths cut at the limit are still true of the box: none of them is longer than
-  // what is known of it, and one cut at the limit fills what is left of the box, or more.
+  // below box_end. No box is longer than the limit: a length that was cut at it reaches to the end
+  // of what is left of the box, as the whole length would.
   int32_t box_begin = 0, box_end = 0;
   for (int32_t k = 1; k < n; ++k) {
     const int32_t inside = box_end > k ? box_end - k : 0;
@@ -47,12 +47,10 @@ SAMPLER_HD inline void visit_repeats(const Text &text, int32_t n, int32_t limit,
       const int32_t known = memory[k - box_begin];
       length = known < inside ? known : inside;
     }
-    if (length == inside) {
-      while (length < limit && length < n - k && text[k + length] == text[length]) ++length;
-      if (length > inside) {
-        box_begin = k;
-        box_end = k + length;
-      }
+    while (length < limit && length < n - k && text[k + length] == text[length]) ++length;
+    if (length > inside) {
+      box_begin = k;
+      box_end = k + length;
     }
     if (k < limit) memory[k] = length;
     visit(text[k - 1], length);

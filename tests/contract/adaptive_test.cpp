@@ -233,7 +233,7 @@ TEST(MirostatObservation, HasTheBitsOfTheContractAndKeepsItsBound) {
   Random random(7);
   Failures failures;
   Real worst = 0;
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     const Ranked row = random_row(random, round % 2 == 0, 300);
     const uint64_t total = total_of(oracle::weights_of(row));
     const size_t rank = size_t(random.between(0, int(row.values.size()) - 1));
@@ -347,7 +347,7 @@ TEST(AdaptiveP, NeverLosesAllWeight) {
 TEST(AdaptiveP, KeepsItsBound) {
   Random random(10);
   Real worst = 0;
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     const Ranked row = random_row(random, round % 2 == 0, 300);
     const AdaptivePRules rules = adaptive_p_rules(random.unit(), random.unit());
     const AdaptivePState state = random_sums(random, rules);

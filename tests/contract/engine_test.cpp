@@ -95,6 +95,7 @@ std::vector<float> without_words(const Case &one) {
   std::vector<float> logits = one.logits;
   for (const auto &parameters : one.parameters) {
     std::vector<int64_t> word;
+    word.reserve(parameters.size());
     for (const std::string &id : parameters) word.push_back(std::stoll(id));
     float &logit = logits[size_t(word.back())];
     logit = ban(logit, bans_word_end(newest_first(one), int32_t(one.history.size()), word,

@@ -107,8 +107,7 @@ std::set<int64_t> ngram_bans(const Text &history, int32_t size) {
 std::set<int64_t> word_bans(const Text &history, const std::vector<Text> &words) {
   std::set<int64_t> banned;
   for (const Text &word : words) {
-    const Text copy(word);
-    if (bans_word_end(newest_first(history), int32_t(history.size()), copy, int32_t(copy.size()))) {
+    if (bans_word_end(newest_first(history), int32_t(history.size()), word, int32_t(word.size()))) {
       banned.insert(word.back());
     }
   }

@@ -274,13 +274,19 @@ float mirostat_slope(const Ranked &row) {
 }
 
 Real exact_mirostat_slope(const Ranked &row) {
+  static const std::vector<Real> lengths = [] {
+    std::vector<Real> made(99);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      made[i] = std::log2(static_cast<Real>(i + 2) / static_cast<Real>(i + 1));
+    }
+    return made;
+  }();
   const std::size_t m = std::min(row.values.size(), std::size_t{100});
   Real a = 0;
   Real b = 0;
   for (std::size_t i = 0; i + 1 < m; ++i) {
-    const Real length = std::log2(static_cast<Real>(i + 2) / static_cast<Real>(i + 1));
-    a += length * (exact_relative_log2(row, i) - exact_relative_log2(row, i + 1));
-    b += length * length;
+    a += lengths[i] * (exact_relative_log2(row, i) - exact_relative_log2(row, i + 1));
+    b += lengths[i] * lengths[i];
   }
   return a / b;
 }
@@ -378,6 +384,7 @@ std::vector<float> adaptive_p_log2(const std::vector<float> &probabilities, Adap
   };
   const float first = u(std::max(difference(a, probabilities[0]), 0.0F));
   std::vector<float> logarithms;
+  logarithms.reserve(probabilities.size());
   for (const float q : probabilities) {
     logarithms.push_back(std::min(difference(first, u(std::abs(difference(q, a)))), 0.0F));
   }
