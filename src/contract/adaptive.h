@@ -121,15 +121,13 @@ SAMPLER_HD inline float mirostat_log2_ratio(float e, float log2_size) {
 // How many of the `num_seen` >= 1 tokens that it sees version 1 keeps. `num_elements` is V.
 SAMPLER_HD inline int32_t mirostat_k(float slope, float mu, int32_t num_elements,
                                      int32_t num_seen) {
-  if (num_seen == 1 || !is_finite(slope)) return 1;
   const float log2_ratio = mirostat_log2_ratio(slope - 1.0f, log2_shifted(float(num_elements), 0));
   const float log2_k = (log2_ratio + mu) / slope;
-  if (!(log2_k > 0.0f)) return 1;
+  if (!(log2_k > 0.0f)) return 1;  // a NaN too: of equal tokens, of an infinite slope
   if (log2_k >= 20.0f) return num_seen;
-  const int32_t truncated = int32_t(log2_k);
-  const int32_t n = truncated + (float(truncated) < log2_k ? 1 : 0);
+  const int32_t n = int32_t(log2_k) + 1;
   const int32_t k = int32_t(exp2_of_negative(log2_k - float(n)) * power_of_two(n));
-  return k < 1 ? 1 : k < num_seen ? k : num_seen;
+  return k < num_seen ? k : num_seen;
 }
 
 // ---- adaptive-p ----

@@ -342,6 +342,22 @@ TEST(AdaptiveP, NeverLosesAllWeight) {
   }
 }
 
+// The cost's roundings let it fall here and there as the distance rises.
+TEST(AdaptiveP, MakesNothingLikelierThanTheNearest) {
+  const AdaptivePRules rules = adaptive_p_rules(1.0f, 0.9f);
+  int64_t num_falls = 0;
+  for (int step = 1; step < (1 << 20); ++step) {
+    const float near = 0.5f - float(step) * 0x1p-24f, far = near - 0x1p-24f;
+    if (AdaptiveP::cost(1.0f - far) >= AdaptiveP::cost(1.0f - near)) continue;
+    ++num_falls;
+    const AdaptiveP stage = adaptive_p({1.0f, 1.0f}, rules, near);
+    ASSERT_EQ(stage.wanted, 1.0f);
+    EXPECT_EQ(stage.log2_relative(near), 0.0f);
+    EXPECT_EQ(stage.log2_relative(far), 0.0f);
+  }
+  EXPECT_GT(num_falls, 0);
+}
+
 // q has a relative error of 4e-7 at most, d is 3.4 at most and the cost rises by 14.5 for 1 of d:
 // 2e-5 of log2. Weights have 29 bits or more.
 TEST(AdaptiveP, KeepsItsBound) {

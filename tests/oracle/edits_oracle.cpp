@@ -310,7 +310,7 @@ std::int32_t mirostat_k(float slope, float mu, std::int64_t num_elements, std::i
   const float q = quotient(sum(rho, mu), slope);
   if (std::isnan(q) || q <= 0) return 1;
   if (q >= 20) return static_cast<std::int32_t>(num_seen);
-  const float n = std::ceil(q);
+  const float n = std::floor(q) + 1;
   const float power = std::ldexp(relative_of_log2(difference(q, n)), static_cast<int>(n));
   const auto k = static_cast<std::int64_t>(std::floor(power));
   return static_cast<std::int32_t>(std::clamp(k, std::int64_t{1}, num_seen));
