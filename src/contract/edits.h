@@ -1,0 +1,150 @@
+// Edits: what a stage makes of one logit, by what is known of the token's id.
+//
+// docs/contract.md, section 14.1. Which ids the text bans or penalises is in repeats.h.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/float_bits.h"
+#include "contract/host_device.h"
+
+namespace sampler::contract {
+
+constexpr float kLargestFloat = 0x1.FFFFFEp127f;
+
+// -inf stays -inf, whatever an edit makes of it.
+SAMPLER_HD inline float edited(float x, float new_x) {
+  return x == negative_infinity() ? x : new_x;
+}
+
+// A row with such a logit after its last edit is bad.
+SAMPLER_HD inline bool is_invalid_logit(float x) {
+  return !(x <= kLargestFloat);
+}
+
+SAMPLER_HD inline float add_bias(float x, float bias) {
+  return edited(x, x + bias);
+}
+
+// Whether a bias may stand in a list: finite or -inf.
+SAMPLER_HD inline bool is_valid_bias(float bias) {
+  return bias <= kLargestFloat;
+}
+
+// ---- penalties ----
+
+// In which order they are computed, and how each is rounded.
+enum class PenaltyForm {
+  kDivide,      // x / r; then x - (count * frequency + presence)
+  kReciprocal,  // x * (1 / r); then x - count * frequency - presence
+  kCountsFirst  // as kDivide, the second first
+};
+
+struct Penalties {
+  float repetition;  // 0 and 1: off
+  float frequency;
+  float presence;
+  PenaltyForm form;
+};
+
+SAMPLER_HD inline bool are_valid_penalties(const Penalties &penalties) {
+  return penalties.repetition >= 0.0f && is_finite(penalties.repetition) &&
+         is_finite(penalties.frequency) && is_finite(penalties.presence);
+}
+
+// For a token that occurs; `repetition` > 0.
+SAMPLER_HD inline float penalize_repetition(float x, float repetition, PenaltyForm form) {
+  if (!(x > 0.0f)) return edited(x, x * repetition);
+  return form == PenaltyForm::kReciprocal ? x * (1.0f / repetition) : x / repetition;
+}
+
+// For a token that occurs `count` >= 1 times.
+SAMPLER_HD inline float penalize_count(float x, int32_t count, float frequency, float presence,
+                                       PenaltyForm form) {
+  const float product = float(count) * frequency;
+  return edited(
+      x, form == PenaltyForm::kReciprocal ? x - product - presence : x - (product + presence));
+}
+
+// The stage: `repetition_count` and `count` say how often the token occurs in what each of the two
+// counts; 0: it is not edited there.
+SAMPLER_HD inline float penalize(float x, int32_t repetition_count, int32_t count,
+                                 const Penalties &penalties) {
+  const bool repeats = repetition_count > 0 && penalties.repetition != 0.0f;
+  const bool counts_first = penalties.form == PenaltyForm::kCountsFirst;
+  if (repeats && !counts_first) x = penalize_repetition(x, penalties.repetition, penalties.form);
+  if (count > 0) {
+    x = penalize_count(x, count, penalties.frequency, penalties.presence, penalties.form);
+  }
+  if (repeats && counts_first) x = penalize_repetition(x, penalties.repetition, penalties.form);
+  return x;
+}
+
+// Which of a history's `length` tokens count: those from `begin` on.
+//
+// `window`: the last so many tokens, <= 0: all. `prompt_length`: 0 where the prompt counts too.
+SAMPLER_HD inline int64_t first_counted(int64_t length, int64_t prompt_length, int32_t window) {
+  const int64_t begin = window > 0 ? length - window : 0;
+  return begin > prompt_length ? begin : prompt_length < length ? prompt_length : length;
+}
+
+// ---- bans ----
+
+SAMPLER_HD inline float ban(float x, bool is_banned) {
+  return is_banned ? negative_infinity() : x;
+}
+
+SAMPLER_HD inline bool bans_stop_tokens(int64_t num_output_tokens, int32_t min_new_tokens) {
+  return num_output_tokens < min_new_tokens;
+}
+
+// What a bitmask says of the ids after its last word.
+enum class BitmaskRule { kLeaves, kForbids };
+
+// Bit id mod 32 of word id / 32 is 1 where the id is allowed. id >= 0.
+SAMPLER_HD inline bool bitmask_allows(const uint32_t *words, int64_t num_words, int64_t id,
+                                      BitmaskRule rule) {
+  if (id / 32 >= num_words) return rule == BitmaskRule::kLeaves;
+  return (words[id / 32] >> (id % 32) & 1u) != 0;
+}
+
+// ---- DRY ----
+
+struct DryRules {
+  float multiplier;
+  float base;
+  int32_t allowed_length;
+};
+
+// The parameters with their defaults in the place of 0.
+SAMPLER_HD inline DryRules dry_rules(float multiplier, float base, int32_t allowed_length) {
+  constexpr float kDefaultBase = 1.75f;
+  constexpr int32_t kDefaultLength = 2;
+  return {multiplier, base == 0.0f ? kDefaultBase : base,
+          allowed_length == 0  ? kDefaultLength
+          : allowed_length > 0 ? allowed_length
+                               : 0};
+}
+
+SAMPLER_HD inline bool dry_is_on(const DryRules &rules) {
+  return rules.multiplier > 0.0f && rules.base >= 1.0f;
+}
+
+// base^n for base >= 1, n >= 0, by at most 31 squarings and 31 products of f64, rounded to f32 and
+// at most the largest. It cannot be a NaN: nothing in it falls below 1.
+SAMPLER_HD inline float power_of_length(float base, int32_t n) {
+  double power = 1.0;
+  for (int bit = 30; bit >= 0; --bit) {
+    power *= power;  // of 1 before the highest bit
+    if ((n >> bit & 1) != 0) power *= double(base);
+  }
+  return power < double(kLargestFloat) ? float(power) : kLargestFloat;
+}
+
+// For a token that would extend a repeat of `length` >= rules.allowed_length tokens.
+SAMPLER_HD inline float penalize_repeat(float x, const DryRules &rules, int32_t length) {
+  const float power = power_of_length(rules.base, length - rules.allowed_length);
+  return x - rules.multiplier * power;  // what is subtracted is above 0: -inf stays
+}
+
+}  // namespace sampler::contract
