@@ -59,8 +59,9 @@ struct DeviationSums {
 SAMPLER_HD inline float standard_deviation(const DeviationScale &scale, const DeviationSums &sums,
                                            uint64_t count) {
   const double mean = double(sums.sum) / double(count);
+  // Above 2^20: the first token is 0 and the last one 2^21 or more, of at most 2^20 tokens.
   const double variance = double(sums.squares) / double(count) - mean * mean;
-  const float root = float(square_root(variance > 0.0 ? variance : 0.0));
+  const float root = float(square_root(variance));
   return times_power_of_two(root, -scale.exponent);
 }
 

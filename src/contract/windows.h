@@ -56,8 +56,10 @@ class TopH {
       : log2_(double(log2_of_weight(sums.weight))), limit_(double(top_h) * of(sums)) {}
 
   // Whether a prefix longer than the first token, of these sums, is kept. The first one that is not
-  // ends it.
-  SAMPLER_HD bool keeps(const EntropySums &prefix) const { return !(of(prefix) > limit_); }
+  // ends it. Where there is no entropy to share, the other tokens weigh nothing.
+  SAMPLER_HD bool keeps(const EntropySums &prefix) const {
+    return limit_ > 0.0 && of(prefix) <= limit_;
+  }
 
  private:
   // A prefix's part of the entropy, times the weight of all.

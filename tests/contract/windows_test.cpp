@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <functional>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "contract/deviation.h"
@@ -309,6 +312,8 @@ TEST(Stages, OfAnExampleInHalves) {
   EXPECT_WINDOW(kept_by(kHalves, top_h(0.58f)), 0, 2);
   EXPECT_WINDOW(kept_by(kHalves, top_h(0.99f)), 0, 3);
   EXPECT_WINDOW(kept_by(kHalves, top_h(0.1f), 2), 0, 2);
+  EXPECT_WINDOW(kept_by({0.75f, 0x1p-60f, 0x1p-61f}, top_h(0.9f)), 0, 1);  // no entropy to share
+  EXPECT_WINDOW(kept_by({1.0f, 0x1p-60f}, top_h(0.9f)), 0, 1);
 
   // Surprises 1, 2, 3, 3: the second is nearest 1.75, then the first.
   const auto typical = [](float share, sampler_tie_rule ties = SAMPLER_TIES_EXACT) {
@@ -326,6 +331,8 @@ TEST(Stages, OfAnExampleInHalves) {
   EXPECT_WINDOW(kept_by(kHalves, xtc(0.5f)), 0, 4);
   EXPECT_WINDOW(kept_by(kHalves, xtc(0.25f)), 1, 4);
   EXPECT_WINDOW(kept_by(kHalves, xtc(0.1f)), 3, 4);
+  EXPECT_WINDOW(kept_by(kHalves, xtc(0.0f)), 3, 4);  // all tokens are above it
+  EXPECT_WINDOW(kept_by(kHalves, xtc(-kInfinity)), 3, 4);
   EXPECT_WINDOW(kept_by(kHalves, xtc(0.25f), 3), 1, 4);
   EXPECT_WINDOW(kept_by(kHalves, xtc(0.25f), 4), 0, 4);
 
@@ -603,10 +610,8 @@ TEST(DynamicTemperature, IsExactlyLowAndHighAtTheEnds) {
   }
 }
 
-// T' rises with H: it must be within what an H within its own bound gives, but for its roundings.
 TEST(DynamicTemperature, IsWithinItsBound) {
   Random random(25);
-  Failures failures;
   double largest = 0;
   for (int round = 0; round < 200; ++round) {
     LevelRow row = normal_row(random, SAMPLER_LOGITS, 2000);
@@ -619,6 +624,92 @@ TEST(DynamicTemperature, IsWithinItsBound) {
                                        (exponent * (Real(temperature) + Real(range)))));
   }
   EXPECT_LT(largest, 5e-7);  // 13.7
+}
+
+// ---- what an engine keeps ----
+
+// One call of transformers.txt.
+struct Recorded {
+  std::string stage;
+  float parameter;
+  int64_t min_keep;
+  std::string mask;
+
+  bool keeps(size_t id) const {
+    const size_t digit = id / 4;
+    if (digit >= mask.size()) return false;
+    const char text[] = {mask[mask.size() - 1 - digit], 0};
+    return (std::stoi(text, nullptr, 16) >> (id % 4) & 1) != 0;
+  }
+
+  // What is kept of a row, its values falling. Of equal ones only the number counts.
+  std::vector<float> kept_of(const std::vector<float> &row) const {
+    std::vector<float> kept;
+    for (size_t id = 0; id < row.size(); ++id) {
+      if (keeps(id)) kept.push_back(row[id]);
+    }
+    std::sort(kept.begin(), kept.end(), std::greater<float>());
+    return kept;
+  }
+};
+
+// What the contract keeps instead, at the recorded parameter or at one near it.
+std::vector<float> kept_by_contract(const std::vector<float> &row, const Recorded &recorded,
+                                    float parameter) {
+  Tokens tokens = {row};
+  std::sort(tokens.values.begin(), tokens.values.end(), std::greater<float>());
+  const RankedWindows<Tokens> windows(tokens, SAMPLER_LOGITS, 1.0f, recorded.min_keep);
+  const Window all = tokens.everything();
+  if (recorded.stage == "epsilon") return values_of(tokens, windows.epsilon(parameter, all));
+  if (recorded.stage == "eta") return values_of(tokens, windows.eta(parameter, all));
+  if (recorded.stage == "top_h") return values_of(tokens, windows.top_h(parameter, all));
+  EXPECT_EQ(recorded.stage, "typical_p");
+  return values_of(tokens, windows.typical_p(parameter, SAMPLER_TIES_KEEP, all));
+}
+
+TEST(Windows, OfHuggingFaceAreTheSame) {
+  // Its sums and entropies are f32, of an error of about 1e-6, which matters most where the entropy
+  // is small: where it keeps other tokens, the contract must keep those at a parameter as near.
+  const auto nearness = [](std::vector<float> logits) {
+    std::sort(logits.begin(), logits.end(), std::greater<float>());
+    std::vector<oracle::Level> levels;
+    for (const float x : logits) levels.push_back({x, 1});
+    const double entropy = double(oracle::exact_entropy(levels, true, 1.0f));
+    return float(std::min(2e-6 * (1.0 + 1.0 / entropy), 0.5));
+  };
+  std::ifstream file(SAMPLER_TRANSFORMERS_FILE);
+  ASSERT_TRUE(file);
+  std::vector<float> row;
+  std::string line, word;
+  int num_calls = 0, num_near = 0, num_shorter = 0;
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    words >> word;
+    if (word == "row") {
+      row.clear();
+      while (words >> word) row.push_back(float_of(uint32_t(std::stoul(word, nullptr, 16))));
+    } else if (word != "#") {
+      Recorded recorded;
+      recorded.stage = word;
+      words >> word >> recorded.min_keep >> recorded.mask;
+      recorded.parameter = float_of(uint32_t(std::stoul(word, nullptr, 16)));
+      const std::vector<float> expected = recorded.kept_of(row);
+      const auto agrees = [&](float parameter) {
+        return kept_by_contract(row, recorded, parameter) == expected;
+      };
+      ++num_calls;
+      if (expected.size() < row.size()) ++num_shorter;
+      if (agrees(recorded.parameter)) continue;
+      ++num_near;
+      const float near = nearness(row);
+      EXPECT_TRUE(agrees(recorded.parameter * (1.0f - near)) ||
+                  agrees(recorded.parameter * (1.0f + near)))
+          << line;
+    }
+  }
+  EXPECT_EQ(num_calls, 8 * 372);
+  EXPECT_GT(num_shorter, num_calls / 2);
+  EXPECT_LE(num_near, 1);  // of an entropy of 1e-4, of which it clamps a part away
 }
 
 }  // namespace

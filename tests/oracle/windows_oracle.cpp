@@ -167,7 +167,7 @@ float sigma_of(const std::vector<Level> &levels, bool is_logits) {
   const auto n = static_cast<double>(count_of(levels));
   const double a = static_cast<double>(in_64_bits(sum)) / n;
   const double variance = static_cast<double>(in_64_bits(squares)) / n - a * a;
-  const auto root = static_cast<float>(std::sqrt(std::max(variance, 0.0)));
+  const auto root = static_cast<float>(std::sqrt(variance));
   return static_cast<float>(std::ldexp(static_cast<double>(root), -k));
 }
 
@@ -284,7 +284,7 @@ Window::Places Window::top_h(float share) const {
   for (std::size_t i = 0; i < seen; ++i) {
     prefix.weight += tokens_[i].weight;
     prefix.surprise += tokens_[i].surprise;
-    if (i > 0 && part(prefix) > limit) break;
+    if (i > 0 && (part(all) <= 0 || part(prefix) > limit)) break;
     kept.push_back(static_cast<std::int64_t>(i));
   }
   return finish(kept, rank_order_);
