@@ -14,6 +14,7 @@ namespace sampler::contract {
 namespace {
 
 using oracle::Real;
+using test::Failures;
 using test::LevelRow;
 using test::normal;
 using test::normal_row;
@@ -66,6 +67,42 @@ TEST(WindowErrors, OfSigma) {
 }
 TEST(WindowErrors, OfTheDynamicTemperature) {
   expect_errors(4, SAMPLER_LOGITS, 5e-7, temperature_error);
+}
+
+// ---- what 13.2 says of single tokens ----
+
+TEST(Surprise, OfEveryLogitIsExactlyALogarithmTimesAProbability) {
+  Failures failures;
+  float largest = 0.0f;
+  for (uint32_t bits = bits_of(-1.0f); bits <= bits_of(kLowestLog2); ++bits) {
+    const float t = float_of(bits), log2 = t + 1.0f;
+    failures.expect(double(log2) == double(t) + 1.0, bits);
+    const float surprise = relative_surprise(log2, exp2_plus_1(t));
+    failures.expect(surprise >= 0.0f, bits);
+    largest = std::max(largest, surprise);
+  }
+  EXPECT_TRUE(failures.none());
+  EXPECT_LE(largest, 0.531f);
+  EXPECT_GT(largest, 0.5307f);
+}
+
+TEST(Surprise, OfProbabilitiesIsBetween0And0531) {
+  constexpr uint32_t kStep = 37;
+  Failures failures;
+  float largest = 0.0f;
+  for (const int exponent : {0, 24, 126}) {
+    const RowScale row = probabilities_row_scale(power_of_two(-exponent));
+    const uint32_t first = bits_of(power_of_two(-exponent));
+    for (uint32_t bits = first > (60u << 23) ? first - (60u << 23) : 1; bits <= first;
+         bits += kStep) {
+      const float x = float_of(bits), log2 = relative_log2(row, x);
+      const float surprise = relative_surprise(log2, relative_probability(row, x));
+      failures.expect(log2 <= 0.0f && surprise >= 0.0f, bits);
+      largest = std::max(largest, surprise);
+    }
+  }
+  EXPECT_TRUE(failures.none());
+  EXPECT_LE(largest, 0.531f);
 }
 
 }  // namespace

@@ -282,10 +282,18 @@ Window kept_by(const std::vector<float> &values,
     EXPECT_EQ(kept.end, last);             \
   } while (false)
 
-// Sums and logarithms of powers of two are exact: H = 1.75 bits.
+// The example of the contract. Sums and logarithms of powers of two are exact: H = 1.75 bits.
 const std::vector<float> kHalves = {0.5f, 0.25f, 0.125f, 0.125f};
 
 TEST(Stages, OfAnExampleInHalves) {
+  LevelRow row = {{{0.5f, 1}, {0.25f, 1}, {0.125f, 2}}};
+  row.kind = SAMPLER_PROBABILITIES;
+  EXPECT_EQ(row.scale().exponent, 1);
+  EXPECT_EQ(row.sums().weight, uint64_t(2) << 44);
+  EXPECT_EQ(row.sums().surprise, uint64_t(3) << 43);
+  EXPECT_EQ(mean_surprise(row.sums()), 0.75f);
+  EXPECT_EQ(entropy(row.sums()), 1.75f);
+
   const auto epsilon = [](float share) {
     return [=](const auto &windows, Window seen) { return windows.epsilon(share, seen); };
   };
