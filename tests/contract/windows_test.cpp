@@ -681,6 +681,7 @@ TEST(Windows, OfHuggingFaceAreTheSame) {
   const auto nearness = [](std::vector<float> logits) {
     std::sort(logits.begin(), logits.end(), std::greater<float>());
     std::vector<oracle::Level> levels;
+    levels.reserve(logits.size());
     for (const float x : logits) levels.push_back({x, 1});
     const double entropy = double(oracle::exact_entropy(levels, true, 1.0f));
     return float(std::min(2e-6 * (1.0 + 1.0 / entropy), 0.5));
