@@ -344,7 +344,7 @@ TEST(Stages, OfAnExampleInHalves) {
   EXPECT_WINDOW(kept_by(kHalves, xtc(0.25f), 3), 1, 4);
   EXPECT_WINDOW(kept_by(kHalves, xtc(0.25f), 4), 0, 4);
 
-  // log2: -1, -2, -3, -3, of variance 0.6875.
+  // v: 0, -1, -2, -2, of variance 0.6875.
   const float sigma = std::sqrt(0.6875f);
   const auto top_n_sigma = [](float n) {
     return [=](const auto &windows, Window seen) { return windows.top_n_sigma(n, seen); };
