@@ -14,20 +14,9 @@
 
 namespace sampler::contract {
 
-// 2^y for y <= 0, of the accuracy of a weight; 0 below -100.
-SAMPLER_HD inline float exp2_of_negative(float y) {
-  return exp2_plus_1(y - 1.0f);
-}
-
 // The new value; the old one where the new one is no finite number.
 SAMPLER_HD inline float moved(float old_value, float new_value) {
   return is_finite(new_value) ? new_value : old_value;
-}
-
-// The log2 of a token's relative probability: t + 1 of a logit.
-SAMPLER_HD inline float relative_log2(const RowScale &row, float x) {
-  return row.kind == SAMPLER_LOGITS ? log2_ratio_minus_1(x, row.max, row.scale) + 1.0f
-                                    : log2_shifted(x, row.exponent);
 }
 
 // ---- mirostat ----
@@ -55,7 +44,7 @@ SAMPLER_HD inline float mirostat_start(const MirostatRules &rules) {
 
 // The surprise in bits of a token among the kept ones; `log2_relative` as relative_log2() gives it.
 SAMPLER_HD inline float surprise(float log2_relative, uint64_t kept_weight) {
-  return log2_shifted(float(kept_weight), -kWeightBits) - log2_relative;
+  return log2_of_weight(kept_weight) - log2_relative;
 }
 
 SAMPLER_HD inline float mirostat_moved(float mu, float observation, const MirostatRules &rules) {

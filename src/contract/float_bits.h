@@ -8,6 +8,12 @@
 
 #include "contract/host_device.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 namespace sampler::contract {
 
 SAMPLER_HD inline uint32_t bits_of(float x) {
@@ -63,6 +69,31 @@ SAMPLER_HD inline float larger_of(float a, float b) {
 // 2^n for n in [-126, 127].
 SAMPLER_HD inline float power_of_two(int n) {
   return float_of(uint32_t(n + 127) << 23);
+}
+
+// x * 2^n, rounded once, for n in [-190, 254].
+SAMPLER_HD inline float times_power_of_two(float x, int n) {
+  // Two f32 factors: where the first product is not exact, the second is 0 as the whole is.
+  const int first = n < -126 ? -64 : n > 127 ? 127 : n;
+  return x * power_of_two(first) * power_of_two(n - first);
+}
+
+// The root of x >= 0, rounded to nearest. The C library's may set errno, which takes a call.
+SAMPLER_HD inline double square_root(double x) {
+#if defined(__CUDA_ARCH__)
+  return __dsqrt_rn(x);
+#elif defined(__SSE2__)
+  return _mm_cvtsd_f64(_mm_sqrt_pd(_mm_set1_pd(x)));
+#elif defined(__aarch64__)
+  return vget_lane_f64(vsqrt_f64(vdup_n_f64(x)), 0);
+#else
+  return __builtin_sqrt(x);
+#endif
+}
+
+// f64 has more than twice the bits of f32 and two, so rounding its root again changes nothing.
+SAMPLER_HD inline float square_root(float x) {
+  return float(square_root(double(x)));
 }
 
 SAMPLER_HD inline float widen_bf16(uint16_t half) {

@@ -122,13 +122,22 @@ SAMPLER_HD inline float gumbel_score(sampler_input_kind kind, float x, float sca
                                 : gumbel_score(log2_shifted(x, 0), 1.0f, word);
 }
 
+// log2 of relative_probability(row, x) before it is rounded: 0 at most. Of a logit it is exactly
+// log2_ratio_minus_1() and 1, since that lies on the coarser grid.
+SAMPLER_HD inline float relative_log2(const RowScale &row, float x) {
+  return row.kind == SAMPLER_LOGITS ? log2_ratio_minus_1(x, row.max, row.scale) + 1.0f
+                                    : log2_shifted(x, row.exponent);
+}
+
+// log2 of a sum of weights, the weight 2^44 counting as 1.
+SAMPLER_HD inline float log2_of_weight(uint64_t weight) {
+  return log2_shifted(float(weight), -kWeightBits);
+}
+
 // Natural logarithm of a token's share of `total_weight`.
 SAMPLER_HD inline float log_probability(const RowScale &row, float x, uint64_t total_weight) {
   constexpr float kLn2 = 0x1.62e430p-1f;
-  const float relative = row.kind == SAMPLER_LOGITS
-                             ? log2_ratio_minus_1(x, row.max, row.scale) + 1.0f
-                             : log2_shifted(x, row.exponent);
-  return (relative - log2_shifted(float(total_weight), -kWeightBits)) * kLn2;
+  return (relative_log2(row, x) - log2_of_weight(total_weight)) * kLn2;
 }
 
 }  // namespace sampler::contract

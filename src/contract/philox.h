@@ -38,6 +38,7 @@ enum class Purpose : uint32_t {
   kBonus = 3,
   kDraft = 4,
   kGumbel = 5,
+  kXtc = 6,
 };
 
 // Where an output row takes its random words from.

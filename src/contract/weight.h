@@ -67,6 +67,11 @@ SAMPLER_HD inline float exp2_plus_1(float t) {
   return is_zero ? 0.0f : result;
 }
 
+// 2^y for y <= 0, of the accuracy of a weight; 0 below -100.
+SAMPLER_HD inline float exp2_of_negative(float y) {
+  return exp2_plus_1(y - 1.0f);
+}
+
 // How a row's values become probabilities relative to its largest: `max` and `scale` for logits,
 // `exponent` for probabilities.
 struct RowScale {
@@ -96,10 +101,7 @@ SAMPLER_HD inline float relative_probability(const RowScale &row, float x) {
   if (row.kind == SAMPLER_LOGITS) {
     return exp2_plus_1(log2_ratio_minus_1(x, row.max, row.scale));
   }
-  // Two factors that are f32 give what 2^exponent gives, rounded once: where the first product is
-  // not exact, the second is 0 as is the whole.
-  const int first = row.exponent < -126 ? -64 : row.exponent > 127 ? 127 : row.exponent;
-  return x * power_of_two(first) * power_of_two(row.exponent - first);
+  return times_power_of_two(x, row.exponent);
 }
 
 // Rounds `relative`, in [0, 1], to a multiple of 2^-44, ties to even; in units of 2^-44.

@@ -1,0 +1,125 @@
+// The parameters of windows, and what is decided from a window's sums. A window is a run of rank
+// order; contract/ranked_windows.h walks one.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/entropy.h"
+#include "contract/filters.h"
+#include "contract/float_bits.h"
+#include "contract/host_device.h"
+#include "contract/log2.h"
+#include "contract/weight.h"
+
+namespace sampler::contract {
+
+// Of epsilon, eta, top-h and typical-p.
+SAMPLER_HD inline bool fraction_is_on(float fraction) {
+  return fraction > 0.0f && fraction < 1.0f;
+}
+SAMPLER_HD inline bool top_n_sigma_is_on(float top_n_sigma) {
+  return top_n_sigma > 0.0f;
+}
+SAMPLER_HD inline bool xtc_is_on(float probability, float threshold) {
+  return probability > 0.0f && threshold <= 0.5f;
+}
+SAMPLER_HD inline bool dynamic_temperature_is_on(float temperature, float range) {
+  return range > 0.0f && !is_greedy(temperature);
+}
+
+// ---- epsilon and eta ----
+
+// The least weight that epsilon keeps.
+SAMPLER_HD inline uint64_t epsilon_threshold(float epsilon, uint64_t total) {
+  return fraction_of_weight(epsilon, total);
+}
+
+// The least weight that eta keeps. `sums` are of the window.
+SAMPLER_HD inline uint64_t eta_threshold(float epsilon, const EntropySums &sums) {
+  const float share = square_root(epsilon) * exp2_of_negative(-entropy(sums));
+  return fraction_of_weight(share < epsilon ? share : epsilon, sums.weight);
+}
+
+// ---- top-h ----
+
+constexpr int kTopHTokens = 100;
+
+// Top-h on the first kTopHTokens tokens of a window, or all; `sums` are of these.
+class TopH {
+ public:
+  SAMPLER_HD TopH(float top_h, const EntropySums &sums)
+      : log2_(double(log2_of_weight(sums.weight))), limit_(double(top_h) * of(sums)) {}
+
+  // Whether a prefix longer than the first token, of these sums, is kept. The first one that is not
+  // ends it. Where there is no entropy to share, the other tokens weigh nothing.
+  SAMPLER_HD bool keeps(const EntropySums &prefix) const {
+    return limit_ > 0.0 && of(prefix) <= limit_;
+  }
+
+ private:
+  // A prefix's part of the entropy, times the weight of all.
+  SAMPLER_HD double of(const EntropySums &sums) const {
+    return double(sums.surprise) + log2_ * double(sums.weight);
+  }
+
+  double log2_;
+  double limit_;
+};
+
+// ---- typical-p ----
+
+// Above 0 for tokens that are likelier than the mean one; never rises along rank order. `mean` is
+// mean_surprise() of the window.
+SAMPLER_HD inline float typical_excess(const RowScale &row, float x, float mean) {
+  return relative_log2(row, x) + mean;
+}
+
+// Whether of two tokens on different sides of the mean, the first of excess above 0 and the second
+// not, the first is taken first.
+SAMPLER_HD inline bool likelier_is_nearer(float likelier, float other) {
+  return likelier <= -other;
+}
+
+// ---- XTC ----
+
+// Whether XTC drops tokens; `word` is the slot's word of Purpose::kXtc. Not where it is off.
+SAMPLER_HD inline bool xtc_coin(uint32_t word, float probability) {
+  return word < fraction_of_weight(probability < 1.0f ? probability : 1.0f, uint64_t(1) << 32);
+}
+
+// The least weight of the tokens of which XTC drops all but the last.
+SAMPLER_HD inline uint64_t xtc_threshold(float threshold, uint64_t total) {
+  return threshold > 0.0f ? fraction_of_weight(threshold, total) : 0;
+}
+
+// How many of the window's first tokens XTC drops, of `num_above` that weigh the threshold.
+SAMPLER_HD inline int64_t xtc_drops(int64_t num_above, int64_t count, int64_t min_keep) {
+  const int64_t drops = num_above - 1;
+  return drops > 0 && count - drops >= min_keep ? drops : 0;
+}
+
+// ---- temperature ----
+
+// The temperature of a window of `count` tokens; `sums` are those at temperature 1. Logits only,
+// where it is on.
+SAMPLER_HD inline float dynamic_temperature(float temperature, float range, float exponent,
+                                            const EntropySums &sums, int64_t count) {
+  constexpr float kLargest = 0x1p64f;
+  const float middle = temperature < kLargest ? temperature : kLargest;
+  const float reach = range < kLargest ? range : kLargest;
+  const float low = larger_of(middle - reach, 0.0f);
+  const float high = middle + reach;
+
+  float share = 1.0f;  // of the largest entropy that as many tokens may have
+  if (count > 1) {
+    share = entropy(sums) / log2_shifted(float(count), 0);
+    share = share < 1.0f ? share : 1.0f;
+  }
+  float power = share;
+  if (share > 0.0f && share < 1.0f) {
+    power = exp2_plus_1(fma32(larger_of(exponent, 0.0f), log2_shifted(share, 0), -1.0f));
+  }
+  return low + (high - low) * power;
+}
+
+}  // namespace sampler::contract
