@@ -24,8 +24,8 @@ template <class Context>
 class ChainTeam {
  public:
   SAMPLER_DEVICE ChainTeam(Team<Context> &team, const ChainRequest &request,
-                           const RowCache &row_cache, uint32_t *bitmap)
-      : team_(team), request_(request), row_cache_(row_cache), bitmap_(bitmap) {}
+                           const RowCache &row_cache)
+      : team_(team), request_(request), row_cache_(row_cache) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) run_row(row);
@@ -77,7 +77,7 @@ class ChainTeam {
     Row row(team_.ctx, stored, row_cache_);
     const bool given = stored.kind == SAMPLER_PROBABILITIES;
     const int num_maxima = given ? 0 : wanted_group_maxima(chain.parameters, stored.count);
-    const RowSummary summary = load_row(team_, row, num_maxima, bitmap_);
+    const RowSummary summary = load_row(team_, row, num_maxima);
     *first = 0;
     if (given && summary.status == SAMPLER_ROW_EMPTY) return SAMPLER_ROW_OK;
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
@@ -118,7 +118,7 @@ class ChainTeam {
       return SAMPLER_ROW_INVALID_CANDIDATE;
     }
     Row row(team_.ctx, stored, row_cache_);
-    const RowSummary summary = load_row(team_, row, 0, bitmap_);
+    const RowSummary summary = load_row(team_, row, 0);
     if (summary.status == SAMPLER_ROW_OK) {
       *id = contract::id_of_rank(first_token(team_, row, summary));
     }
@@ -201,7 +201,6 @@ class ChainTeam {
   Team<Context> &team_;
   const ChainRequest &request_;
   RowCache row_cache_;
-  uint32_t *bitmap_;
 };
 
 }  // namespace sampler::kernels

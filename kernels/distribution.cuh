@@ -37,10 +37,10 @@ struct RowSummary {
   Rank lowest;     // that all tokens reach
 };
 
-// Whether a candidate id is out of range or stands twice. Few ids are sorted in the leader's list;
-// for more each team has a bitmap of kIdWords words in the workspace.
+// Whether a candidate id is out of range or stands twice. Few ids are sorted in the leader's list,
+// more are marked in the bitmap.
 template <class Context, class Row>
-SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row, uint32_t *bitmap) {
+SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row) {
   Context &ctx = team.ctx;
   const int thread = ctx.cluster_rank() * Context::kThreads + ctx.thread();
   const int num_threads = ctx.team_size() * Context::kThreads;
@@ -61,14 +61,8 @@ SAMPLER_DEVICE_CALL bool has_bad_ids(Team<Context> &team, const Row &row, uint32
       }
     }
   } else {
-    for (int64_t i = thread; i < kIdWords; i += num_threads) bitmap[i] = 0;
-    ctx.team_sync();
-    row.for_each([&](float, int index) {
-      const uint32_t id = row.id(index);
-      const uint32_t bit = uint32_t(1) << (id % 32);
-      const uint32_t before = ctx.atomic_or(&bitmap[id / 32], bit);
-      duplicate = duplicate || (before & bit) != 0;
-    });
+    clear_bitmap(team);
+    row.for_each([&](float, int index) { duplicate = mark(team, row.id(index)) || duplicate; });
   }
   return team.sum(duplicate ? 1 : 0) != 0;
 }
@@ -151,7 +145,6 @@ SAMPLER_DEVICE PartSummary load_part(Context &ctx, Row &row, int num_maxima) {
 // reach (0: not wanted).
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_maxima,
-                                        uint32_t *bitmap,
                                         contract::Use use = contract::Use::kDraw) {
   const int num_blocks = team.ctx.team_size();
   const PartSummary part = load_part(team.ctx, row, (num_maxima + num_blocks - 1) / num_blocks);
@@ -165,7 +158,7 @@ SAMPLER_DEVICE_CALL RowSummary load_row(Team<Context> &team, Row &row, int num_m
   result.lowest = contract::rank_of_key(~uint32_t(all.max(3)));
   const bool any_bad_value = all.sum(2) != 0;
   const bool is_listed = row.source().ids != nullptr;
-  if (is_listed && has_bad_ids(team, row, bitmap)) {
+  if (is_listed && has_bad_ids(team, row)) {
     result.status = SAMPLER_ROW_INVALID_CANDIDATE;
   } else if (any_bad_value) {
     result.status = SAMPLER_ROW_INVALID_VALUE;

@@ -45,6 +45,9 @@ SAMPLER_DEVICE_CALL DrawSource prepare_draw(Team<Context> &team, const Distribut
   return result;
 }
 
+// Candidates of a bin of ids: as many as there can be.
+constexpr int kIdsOfBin = int(contract::kMaxVocabulary / kBins);
+
 // The token at which the kept tokens' running weight, by ascending id, first exceeds `target`.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Token draw_inverse_cdf(Team<Context> &team, const Row &row,

@@ -44,9 +44,9 @@ SAMPLER_DEVICE void run_operation(Context &ctx, const Request &request, const Pl
   TeamShared &shared = ctx.template shared<TeamShared>();
   Team<Context> team(ctx, shared);
   const RowCache row_cache = {reinterpret_cast<char *>(&shared + 1), plan.row_cache_bytes};
-  uint32_t *bitmap = plan.bitmaps ? plan.bitmaps + ctx.team() * kIdWords : nullptr;
+  if (plan.bitmaps) team.bitmap = plan.bitmaps + ctx.team() * kIdWords;
   const int64_t num_rows = extent_of(request).num_rows;
-  typename OperationOf<Request, Context>::Type operation(team, request, row_cache, bitmap);
+  typename OperationOf<Request, Context>::Type operation(team, request, row_cache);
   // A block's shared memory may be reached only while it runs: from here on, and not after the
   // last barrier, which follows every access to a peer.
   ctx.team_sync();

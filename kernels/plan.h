@@ -102,7 +102,8 @@ inline int64_t maxima_bytes_per_block(const Extent &extent, int team_size) {
   return tiles_per_block(extent, team_size) * kMaximaBytes;
 }
 
-// Whether teams need bitmaps to find ids that stand twice: lists that do not fit the leader's list.
+// Whether teams need bitmaps, for ids that stand twice and for the order of those that tie: where
+// candidates do not fit the leader's list.
 inline bool needs_bitmaps(const Extent &extent) {
   return extent.has_candidates && extent.num_cols > kListCapacity;
 }

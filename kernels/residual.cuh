@@ -263,7 +263,7 @@ template <class Context>
 class ResidualTeam {
  public:
   SAMPLER_DEVICE ResidualTeam(Team<Context> &team, const ResidualRequest &request,
-                              const RowCache &row_cache, uint32_t *)
+                              const RowCache &row_cache)
       : team_(team), request_(request), row_cache_(row_cache) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {

@@ -153,6 +153,12 @@ SAMPLER_DEVICE int64_t id_of(Context &, const Source &source, int index) {
   return source.id(index);
 }
 
+// 32 ids of the team's bitmap.
+template <class Context>
+SAMPLER_DEVICE uint32_t word_of_bitmap(Context &, const uint32_t *bitmap, int word) {
+  return bitmap[word];
+}
+
 // A row dealt to the team. Source: StoredRow, whose elements shared memory holds as the caller's
 // does; or another with its count, lead, kind, ids, id(), value() and log2_of_vector() but
 // kIsCopied false, whose elements are made by fill(context, tile's first index, x) and held as f32;

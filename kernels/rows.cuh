@@ -19,8 +19,8 @@ template <class Context>
 class RowsTeam {
  public:
   SAMPLER_DEVICE RowsTeam(Team<Context> &team, const RowsRequest &request,
-                          const RowCache &row_cache, uint32_t *bitmap)
-      : team_(team), request_(request), row_cache_(row_cache), bitmap_(bitmap) {}
+                          const RowCache &row_cache)
+      : team_(team), request_(request), row_cache_(row_cache) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     end_ = end;
@@ -45,8 +45,7 @@ class RowsTeam {
       return;
     }
     Row row(team_.ctx, stored, row_cache_);
-    const RowSummary summary =
-        load_row(team_, row, wanted_group_maxima(parameters_, stored.count), bitmap_);
+    const RowSummary summary = load_row(team_, row, wanted_group_maxima(parameters_, stored.count));
     if (summary.status != SAMPLER_ROW_OK) {
       write_bad(stored, summary.status);
       return;
@@ -99,7 +98,6 @@ class RowsTeam {
   Team<Context> &team_;
   const RowsRequest &request_;
   RowCache row_cache_;
-  uint32_t *bitmap_;
   // Here, in memory, rather than in registers, which the passes need.
   int64_t index_;
   int64_t end_;

@@ -34,8 +34,8 @@ template <class Context>
 class SampleTeam {
  public:
   SAMPLER_DEVICE SampleTeam(Team<Context> &team, const SampleRequest &request,
-                            const RowCache &row_cache, uint32_t *bitmap)
-      : team_(team), request_(request), row_cache_(row_cache), bitmap_(bitmap) {}
+                            const RowCache &row_cache)
+      : team_(team), request_(request), row_cache_(row_cache) {}
 
   // Output rows [begin, end).
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
@@ -78,8 +78,7 @@ class SampleTeam {
 
   SAMPLER_DEVICE void run_row(const StoredRow &stored) {
     Row row(team_.ctx, stored, row_cache_);
-    const RowSummary summary =
-        load_row(team_, row, wanted_group_maxima(parameters_, stored.count), bitmap_);
+    const RowSummary summary = load_row(team_, row, wanted_group_maxima(parameters_, stored.count));
     if (summary.status != SAMPLER_ROW_OK) {
       write_bad(summary.status);
       return;
@@ -179,7 +178,6 @@ class SampleTeam {
   Team<Context> &team_;
   const SampleRequest &request_;
   RowCache row_cache_;
-  uint32_t *bitmap_;
   // Here, in memory, rather than in registers, which the passes need.
   int64_t output_;  // the first not written of those that are prepared together
   int64_t next_;    // the first after them

@@ -691,9 +691,6 @@ struct Search {
   int enough = 0;        // unless 0: so many tokens before the target are listed instead
 };
 
-// Tokens of a bin of ids that are listed: as many as there can be.
-constexpr int kIdsOfBin = int(contract::kMaxVocabulary / kBins);
-
 // Where it ended.
 struct Selected {
   uint64_t key;    // of the token; the lowest searched where the measure does not reach the target
@@ -703,10 +700,85 @@ struct Selected {
   int count = 0;  // if not: of the tokens searched
 };
 
-// The token that ends a search in a range which holds a single value. The row has no ids, so that
-// tokens of one value stand in their order: the `n`-th, from 1 on, is looked for. Lists it and all
-// searched before it where they are no more than the search may list; `has_above`: the list already
-// has those above the range.
+// Empties the team's bitmap of ids. A barrier of the team.
+template <class Context>
+SAMPLER_DEVICE void clear_bitmap(Team<Context> &team) {
+  Context &ctx = team.ctx;
+  const int num_threads = ctx.team_size() * Context::kThreads;
+  for (int i = ctx.cluster_rank() * Context::kThreads + ctx.thread(); i < int(kIdWords);
+       i += num_threads) {
+    team.bitmap[i] = 0;
+  }
+  ctx.team_sync();
+}
+
+// Marks an id there. Whether it was marked before.
+template <class Context>
+SAMPLER_DEVICE bool mark(Team<Context> &team, uint32_t id) {
+  const uint32_t bit = uint32_t(1) << (id % 32);
+  return (team.ctx.atomic_or(&team.bitmap[id / 32], bit) & bit) != 0;
+}
+
+// The `n`-th candidate, from 1 on, of a range of ranks that holds a single value: the bitmap has
+// the ids in their order. kNoId if there are fewer. The list, if it is open, gets it and those
+// before.
+template <class Context, class Row>
+SAMPLER_DEVICE_CALL uint32_t find_tied_candidate(Team<Context> &team, const Row &row,
+                                                 const KeyRange &range, uint64_t n, bool lists) {
+  Context &ctx = team.ctx;
+  const auto word = [&team](int i) { return word_of_bitmap(team.ctx, team.bitmap, i); };
+  clear_bitmap(team);
+  row.template for_each_between<RankOrder>(range.low, range.high, kNoLastIndex,
+                                           [&](bool is_in, uint64_t key) {
+                                             if (is_in) mark(team, contract::id_of_rank(key));
+                                             return true;
+                                           });
+  ctx.team_sync();
+  const Part own = Part{0, int(kIdWords)}
+                       .of(ctx.cluster_rank(), ctx.team_size())
+                       .of(ctx.thread(), Context::kThreads);
+  uint64_t own_count = 0;
+  for (int i = own.begin; i < own.end; ++i) own_count += uint64_t(Context::count_bits(word(i)));
+  uint64_t block_count;
+  uint64_t before = ctx.block_exclusive_sum(own_count, &block_count);
+  const uint64_t counts[] = {block_count};
+  before += team.exchange(counts).sum_before(0, ctx.cluster_rank());
+  uint64_t found = 0;  // the id and 1
+  if (before < n && before + own_count >= n) {
+    int i = own.begin;
+    uint32_t left = word(i);
+    for (; before + uint64_t(Context::count_bits(left)) < n; left = word(++i)) {
+      before += uint64_t(Context::count_bits(left));
+    }
+    for (; before + 1 < n; ++before) left &= left - 1;
+    found = uint64_t(32 * i + Context::lowest_bit(left) + 1);
+  }
+  found = team.max(found);
+  if (found == 0) return kNoId;
+  const uint32_t last = uint32_t(found - 1);
+  if (!lists) return last;
+  uint64_t *list = ctx.peer(&team.shared.list[0], 0);
+  uint32_t *list_count = ctx.peer(&team.shared.list_count, 0);
+  const int num_warps = ctx.team_size() * Context::kThreads / 32;
+  const int first_warp = ctx.cluster_rank() * Context::kThreads / 32 + ctx.warp();
+  for (int first = 32 * first_warp; first <= int(last / 32); first += 32 * num_warps) {
+    const int i = first + ctx.lane();
+    uint32_t left = i <= int(last / 32) ? word(i) : 0;
+    if (i == int(last / 32)) left &= (uint32_t(2) << (last % 32)) - 1;
+    while (ctx.ballot(left != 0) != 0) {
+      const uint32_t id = left != 0 ? uint32_t(32 * i + Context::lowest_bit(left)) : 0;
+      append(ctx, list, list_count, uint32_t(kListCapacity), left != 0,
+             range.high >> 32 << 32 | uint32_t(~id));
+      left &= left - 1;
+    }
+  }
+  return last;
+}
+
+// The token that ends a search in a range which holds a single value: the `n`-th, from 1 on, in the
+// order of the ids, which is that of a row without ids; the bitmap tells that of candidates. Lists
+// it and all searched before it where they are no more than the search may list; `has_above`: the
+// list already has those above the range.
 template <class Context, class Row>
 SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &row,
                                                const Search &search, const KeyRange &range,
@@ -721,6 +793,12 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
     if (range.high < search.high) {
       add_to_list<RankOrder>(team, row, range.high + 1, search.high, kListCapacity, kNoLastIndex);
     }
+  }
+  if (row.source().ids) {
+    const uint32_t id = find_tied_candidate(team, row, range, n, lists);
+    if (id == kNoId) return {search.low, 0, -1};
+    const Rank last = range.high >> 32 << 32 | uint32_t(~id);
+    return lists ? Selected{last, last, close_list(team, kListCapacity)} : Selected{last, 0, -1};
   }
   // A warp that has n of them counts no more.
   uint32_t count = 0;
@@ -764,15 +842,14 @@ SAMPLER_DEVICE_CALL Selected select_key_in(Team<Context> &team, const Row &row,
     if constexpr (kIsRanked) {
       leave_out_unused(&range, Order::unused_bits(row));
       const uint64_t value = range.high >> 32 << 32;
-      if (range.low >= value) {  // there is no other: the ids decide, which are few
+      if (range.low >= value) {  // there is no other: the ids decide
         if (search.any_tie && is_narrowed) return {range.high, 0, -1};
-        const uint64_t last_id = value | ~uint32_t(contract::kMaxVocabulary - 1);
-        if (range.low < last_id) range.low = last_id;
-        if (limit < kIdsOfBin) limit = kIdsOfBin;
-        if (!row.source().ids) {
-          const uint64_t each = measure(range.high);
-          return select_among_ties(team, row, search, range, (range.target + each - 1) / each);
+        if (row.source().ids && row.count() <= kListCapacity) {
+          limit = kListCapacity;
+          break;
         }
+        const uint64_t each = measure(range.high);
+        return select_among_ties(team, row, search, range, (range.target + each - 1) / each);
       }
     }
     const KeyBins bins = KeyBins::of(range, 32 + Order::unused_bits(row));
@@ -864,7 +941,7 @@ SAMPLER_DEVICE Selected select_to_ties(Team<Context> &team, const Row &row, cons
     }
   }
   ties.target = uint64_t(k - ties.count_above);
-  if (row.source().ids || search.any_tie) {
+  if (search.any_tie || (row.source().ids && row.count() <= kListCapacity)) {
     return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
   }
   return select_among_ties(team, row, search, ties, ties.target, has_above);

@@ -84,7 +84,7 @@ class SpreadSample : private SampleTeam<Context> {
  public:
   SAMPLER_DEVICE SpreadSample(Team<Context> &team, const SampleRequest &request,
                               const RowCache &row_cache, const Spread &spread)
-      : Base(team, request, row_cache, nullptr), spread_(spread) {}
+      : Base(team, request, row_cache), spread_(spread) {}
 
   SAMPLER_DEVICE void run() {
     const int num_slices = spread_.is_loading ? spread_.num_load_slices : spread_.num_slices;

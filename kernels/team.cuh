@@ -117,6 +117,7 @@ class Team {
 
   Context &ctx;
   TeamShared &shared;
+  uint32_t *bitmap = nullptr;  // of all ids, in device memory; where candidates do not fit the list
 
  private:
   int parity_ = 0;

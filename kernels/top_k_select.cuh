@@ -19,8 +19,8 @@ template <class Context>
 class SelectTeam {
  public:
   SAMPLER_DEVICE SelectTeam(Team<Context> &team, const SelectRequest &request,
-                            const RowCache &row_cache, uint32_t *bitmap)
-      : team_(team), request_(request), row_cache_(row_cache), bitmap_(bitmap) {}
+                            const RowCache &row_cache)
+      : team_(team), request_(request), row_cache_(row_cache) {}
 
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) run_row(row);
@@ -46,7 +46,7 @@ class SelectTeam {
       const int wanted = wanted_count(index);
       Row row(team_.ctx, stored, row_cache_);
       const int num_maxima = wanted < stored.count && wanted <= kEnough ? wanted : 0;
-      const RowSummary summary = load_row(team_, row, num_maxima, bitmap_, contract::Use::kOrder);
+      const RowSummary summary = load_row(team_, row, num_maxima, contract::Use::kOrder);
       status = summary.status;
       if (status == SAMPLER_ROW_OK) written = write_tokens(index, row, summary, wanted);
     }
@@ -156,7 +156,6 @@ class SelectTeam {
   Team<Context> &team_;
   const SelectRequest &request_;
   RowCache row_cache_;
-  uint32_t *bitmap_;
 };
 
 }  // namespace sampler::kernels

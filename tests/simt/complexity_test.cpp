@@ -589,7 +589,6 @@ struct Operation {
   Filters filters = {0, 1, 0};
   // An operation whose ordinary cost counts if it is more and a hard row keeps more than is listed.
   const char *of_many = nullptr;
-  int passes_besides = 0;  // that a hard row may need
 };
 
 #define OPERATION(name, call)                                 \
@@ -607,14 +606,6 @@ struct Operation {
 #define OF_SHARE(name, p, call)                                                                  \
   {                                                                                              \
     name, [](const Case &s, const Values &x) { return call; }, "sample", {0, p, 0}, "top-p 0.95" \
-  }
-
-// Where candidates of one value stand in no order of their ids, a histogram of ids tells which are
-// kept, and each pass over them reads the ids too. An ordinary row has no such ties.
-#define OF_CANDIDATES(name, k, p, min_p, call)                                              \
-  {                                                                                         \
-    name, [](const Case &s, const Values &x) { return call; }, "candidates", {k, p, min_p}, \
-        nullptr, 1                                                                          \
   }
 
 const std::vector<Operation> kOperations = {
@@ -661,10 +652,11 @@ const std::vector<Operation> kOperations = {
               chain(s, x, nearly(x), SAMPLER_LOGITS, 2, 50, 0.95f)),
     OPERATION("residual", residual(s, x)),
     OPERATION("candidates", sample(s, x, 0, 1, 0, of_candidates())),
-    OF_CANDIDATES("candidates, top-k 50, top-p 0.95", 50, 0.95, 0,
-                  sample(s, x, 50, 0.95f, 0, of_candidates())),
-    OF_CANDIDATES("candidates, top-p 0.95", 0, 0.95, 0, sample(s, x, 0, 0.95f, 0, of_candidates())),
-    OF_CANDIDATES("candidates, select 50", 50, 1, 0, select(s, x, 50, true)),
+    FILTERED("candidates, top-k 50, top-p 0.95", "candidates", 50, 0.95, 0,
+             sample(s, x, 50, 0.95f, 0, of_candidates())),
+    FILTERED("candidates, top-p 0.95", "candidates", 0, 0.95, 0,
+             sample(s, x, 0, 0.95f, 0, of_candidates())),
+    FILTERED("candidates, select 50", "candidates", 50, 1, 0, select(s, x, 50, true)),
 };
 
 // Instructions of a warp, by the disassembly's measure and no finer than what is to be told apart.
@@ -764,11 +756,7 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
         uint64_t base = kCosts[j].of(usual);
         if (!kept.is_few) base = std::max(base, kCosts[j].of(of_many));
         if (kept.is_most) base = std::max(base, kCosts[j].of(without_filters));
-        Costs passes;
-        passes.visited = uint64_t(operation.passes_besides * setup.num_cols);
-        const uint64_t besides =
-            kCosts[j].allowance(setup, usual) + kCosts[j].of(passes) - kCosts[j].of(Costs());
-        EXPECT_LE(count, 2 * base + besides)
+        EXPECT_LE(count, 2 * base + kCosts[j].allowance(setup, usual))
             << kCosts[j].name << " of " << operation.name << ", " << row.name << ", "
             << setup.description() << ": an ordinary row's are " << kCosts[j].of(usual)
             << ", and without filters " << kCosts[j].of(without_filters);

@@ -284,6 +284,11 @@ int64_t id_of(CountingContext<kThreads> &ctx, const Source &source, int index) {
   return source.id(index);
 }
 template <int kThreads>
+uint32_t word_of_bitmap(CountingContext<kThreads> &ctx, const uint32_t *bitmap, int word) {
+  ctx.count_id();
+  return bitmap[word];
+}
+template <int kThreads>
 void sort_list(CountingContext<kThreads> &ctx, uint64_t *list, int count);
 template <int kThreads>
 void score_contender(CountingContext<kThreads> &ctx, int index, float x, uint32_t word,

@@ -55,10 +55,12 @@ struct NearCut {
   int count;
   int num_values;
   sampler_tie_rule ties;
+  bool has_ids;
 
   std::string description() const {
     return std::to_string(count) + " tokens near the cut, " + std::to_string(num_values) +
-           " values, ties " + (ties == SAMPLER_TIES_KEEP ? "kept" : "exact");
+           " values, ties " + (ties == SAMPLER_TIES_KEEP ? "kept" : "exact") +
+           (has_ids ? ", candidates" : "");
   }
 };
 
@@ -146,7 +148,7 @@ class CrowdedRows : public testing::Test {
 
   void expect_equal(const NearCut &near, float share_of_near) {
     const float weight = 2.7183f * float(near.count);
-    SampleRequest sample = sample_of(make_rows(near, false));
+    SampleRequest sample = sample_of(make_rows(near, near.has_ids));
     sample.parameters.top_p.value =
         share_of_near * weight / (weight + float(row_.size()) - float(near.count));
     sample.parameters.rules.top_p_ties = near.ties;
@@ -196,7 +198,8 @@ TEST_F(CrowdedRows, AreCutWhereTheReferenceCuts) {
     for (const int num_values : {1, 2, 1 << 20}) {
       for (const sampler_tie_rule ties : {SAMPLER_TIES_EXACT, SAMPLER_TIES_KEEP}) {
         for (const float share : {0.001f, 0.5f, 0.999f}) {
-          expect_equal(NearCut{count, num_values, ties}, share);
+          expect_equal(NearCut{count, num_values, ties, false}, share);
+          expect_equal(NearCut{count, num_values, ties, true}, share);
         }
       }
     }
