@@ -33,6 +33,7 @@
 #include <sampler/decoding.h>
 #include <sampler/handle.h>
 #include <sampler/ngram.h>
+#include <sampler/pipeline.h>
 #include <sampler/sampling.h>
 #include <sampler/simple.h>
 #include <sampler/speculative.h>

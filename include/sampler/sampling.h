@@ -39,6 +39,7 @@
 
 #include <sampler/export.h>
 #include <sampler/handle.h>
+#include <sampler/pipeline.h>
 #include <sampler/types.h>
 
 #ifdef __cplusplus
@@ -47,7 +48,7 @@ extern "C" {
 
 /* ---- What to draw from ---------------------------------------------------------------------- */
 
-/* The temperature, the filters, and how they combine. */
+/* The temperature, the filters, how they combine, and the numbers of the edits before them. */
 typedef struct sampler_params {
   /* sizeof(sampler_params). */
   size_t struct_size;
@@ -74,6 +75,36 @@ typedef struct sampler_params {
   sampler_tie_rule top_p_ties;
   sampler_filter_order filter_order;
   sampler_temperature_order temperature_order;
+
+  /* Edits: see pipeline.h. All are off by default. Floats are finite. */
+
+  /* Of tokens that occur in the history: positive logits are divided by repetition_penalty and
+   * others multiplied with it (Keskar et al. 2019; 0 and 1: off; not negative); frequency_penalty
+   * is subtracted for each occurrence, presence_penalty once. */
+  float repetition_penalty;
+  float frequency_penalty;
+  float presence_penalty;
+
+  /* Of the history the last so many tokens count. <= 0: all. */
+  int32_t penalty_window;
+  sampler_penalty_scope penalty_scope;
+  sampler_penalty_form penalty_form;
+
+  /* DRY (p-e-w, text-generation-webui, 2024): a token that would continue a repeat of n tokens
+   * loses dry_multiplier * dry_base^(n - dry_allowed_length), from the allowed length on. */
+  float dry_multiplier;       /* <= 0: off */
+  float dry_base;             /* 0: 1.75; below 1: off */
+  int32_t dry_allowed_length; /* 0: 2; negative: 0 */
+  int32_t dry_window;         /* repeats are sought in the last so many tokens; <= 0: in all */
+
+  /* Tokens that would complete an n-gram of the history are banned. <= 0: off. */
+  int32_t no_repeat_ngram_size;
+
+  /* pipeline.stop is banned before the output has so many tokens. <= 0: no minimum. */
+  int32_t min_new_tokens;
+
+  /* What bad words are looked for in. OUTPUT: the output (vLLM); the others: all. */
+  sampler_penalty_scope bad_word_scope;
 } sampler_params;
 
 /* Fills `params` with the defaults: temperature 1 and no filter. `struct_size` is the size of the
@@ -83,7 +114,28 @@ SAMPLER_API sampler_status sampler_params_init(sampler_params *params, size_t st
 
 /* The same, inline. */
 static inline sampler_params sampler_params_default(void) {
-  sampler_params params = {sizeof(sampler_params), 1.0f, 1.0f, 0.0f, 0, 0, 0, 0, 0};
+  sampler_params params = {sizeof(sampler_params),
+                           1.0f,
+                           1.0f,
+                           0.0f,
+                           0,
+                           0,
+                           0,
+                           0,
+                           0,
+                           0.0f,
+                           0.0f,
+                           0.0f,
+                           0,
+                           0,
+                           0,
+                           0.0f,
+                           0.0f,
+                           0,
+                           0,
+                           0,
+                           0,
+                           0};
   return params;
 }
 
@@ -98,6 +150,21 @@ typedef struct sampler_row_params {
   const float *top_p;
   const float *min_p;
   const int32_t *top_k;
+  const float *repetition_penalty;
+  const float *frequency_penalty;
+  const float *presence_penalty;
+  const int32_t *penalty_window;
+  const float *dry_multiplier;
+  const float *dry_base;
+  const int32_t *dry_allowed_length;
+  const int32_t *dry_window;
+  const int32_t *no_repeat_ngram_size;
+  const int32_t *min_new_tokens;
+
+  /* The token that the slot yields whatever the rest says: the end of a thinking budget, a trace
+   * that is replayed. Negative: none. One that is no element of the row makes it bad
+   * (INVALID_PARAMETER). sampler_sample only. */
+  const int64_t *forced_token_id;
 } sampler_row_params;
 
 /* ---- Tokens --------------------------------------------------------------------------------- */
@@ -160,6 +227,10 @@ typedef struct sampler_sample_args {
 
   /* SAMPLER_ROW_ bits. */
   sampler_row_status *out_row_status;
+
+  /* Edits of the logits. NULL: none. RAW log-probabilities and out_values are of the input as it is
+   * given, the rest is of what the edits left. */
+  const sampler_pipeline *pipeline;
 } sampler_sample_args;
 
 /* Draws one token per output row from what the filters keep of its input row. */
@@ -197,6 +268,9 @@ typedef struct sampler_filter_args {
   /* [input.num_rows] As in sampler_sample_args. */
   int32_t *out_kept_counts;
   sampler_row_status *out_row_status;
+
+  /* Edits of the logits, as in sampler_sample_args: VALUES writes the logits that they left. */
+  const sampler_pipeline *pipeline;
 } sampler_filter_args;
 
 /* Writes what the filters keep of each row: softmax without filters, renormalisation, masks. */

@@ -69,7 +69,7 @@ enum {
   SAMPLER_ROW_EMPTY = 2,
   /* A parameter of this row is NaN, or a temperature or filter that probabilities cannot have. */
   SAMPLER_ROW_INVALID_PARAMETER = 4,
-  /* The row's entry of row_indices names no input row. */
+  /* The row's entry of row_indices names no input row, or that of token_bitmask_indices no mask. */
   SAMPLER_ROW_INVALID_INDEX = 8,
   /* candidate_counts is outside [0, num_cols], or a candidate id is outside [0, 2^20) or
    * listed twice. */
@@ -78,7 +78,10 @@ enum {
    * Such a draft is rejected; the row is otherwise good and has its outputs. */
   SAMPLER_ROW_INVALID_DRAFT = 32,
   /* The row's entry of slots is outside [0, num_slots). */
-  SAMPLER_ROW_INVALID_SLOT = 64
+  SAMPLER_ROW_INVALID_SLOT = 64,
+  /* A list of the row's slot, in the pipeline, has offsets that fall or lie outside of the list's
+   * ids, or breaks another rule of pipeline.h. */
+  SAMPLER_ROW_INVALID_LIST = 128
 };
 
 /* ---- Enumerations --------------------------------------------------------------------------- */

@@ -85,8 +85,29 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
 }
 
 template <class Request>
+bool has_pipeline(const Request &) {
+  return false;
+}
+inline bool has_pipeline(const contract::SampleRequest &request) {
+  return request.pipeline;
+}
+inline bool has_pipeline(const contract::RowsRequest &request) {
+  return request.pipeline;
+}
+
+// What some devices do not do.
+template <class Request>
+void check_is_offered(Check &check, const sampler_handle &handle, const Request &request) {
+  if (!handle.on_cuda || !has_pipeline(request)) return;
+  check.fail(SAMPLER_ERROR_UNSUPPORTED,
+             "the call edits logits or forces tokens (pipeline.h), and the sampler is a CUDA "
+             "handle; so far only CPU handles do that");
+}
+
+template <class Request>
 void check_and_run(Check &check, const sampler_handle &handle, const Request &request,
                    const sampler_exec &exec) {
+  check_is_offered(check, handle, request);
   check.workspace(exec.workspace, exec.workspace_bytes);
   check.overlaps();
   if (handle.check_pointers) check_places(check, handle);
@@ -109,7 +130,9 @@ sampler_status call(sampler_t handle, const Args *user_args,
     }
     Args args;
     if (check.read("args", user_args, &args)) {
-      check_and_run(check, *handle, to_request(check, args, handle->fallback_token_id), args.exec);
+      contract::Pipeline pipeline;
+      const auto request = to_request(check, args, {handle->fallback_token_id, &pipeline});
+      check_and_run(check, *handle, request, args.exec);
     }
     return check.status();
   });
@@ -125,7 +148,9 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     Check shapes(entry, false);
     Args args;
     if (!shapes.read("args", user_args, &args)) return shapes.status();
-    const auto request = to_request(shapes, args, handle->fallback_token_id);
+    contract::Pipeline pipeline;
+    const auto request = to_request(shapes, args, {handle->fallback_token_id, &pipeline});
+    check_is_offered(shapes, *handle, request);
     if (shapes.ok())
       *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);
     return shapes.status();

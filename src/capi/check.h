@@ -130,7 +130,7 @@ class Check {
   Wording wording_;
   sampler_status status_ = SAMPLER_OK;
 
-  static constexpr int kMaxRanges = 32;
+  static constexpr int kMaxRanges = 64;
   Range ranges_[kMaxRanges];
   int num_ranges_ = 0;
 };

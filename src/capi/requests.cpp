@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "capi/pipeline.h"
 #include "capi/views.h"
 
 namespace sampler::capi {
@@ -32,20 +33,23 @@ void read_row_indices(Check &check, const sampler_sample_args &args, SampleReque
 
 }  // namespace
 
-SampleRequest to_request(Check &check, const sampler_sample_args &args, int64_t bad_row_token) {
+SampleRequest to_request(Check &check, const sampler_sample_args &args,
+                         const RequestContext &context) {
   SampleRequest request;
   request.input = read_rows(check, "input", args.input);
   read_row_indices(check, args, &request);
   const int64_t num_rows = request.num_rows;
   request.slots = read_slots(check, args.slots, args.num_slots, num_rows);
   const int64_t num_slots = request.slots.count;
-  request.parameters =
-      read_parameters(check, args.params, args.row_params, request.input.kind, num_slots);
+  const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
+  request.parameters = read_parameters(check, parameters, request.input.kind, num_slots);
+  request.pipeline = read_pipeline(check, parameters, args.pipeline, request.input, num_slots,
+                                   num_rows, context.pipeline);
   request.random = read_random(check, args.random, num_slots);
   request.draw_method = check.enumeration("draw_method", args.draw_method, 2);
   request.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 2);
   check.zero("reserved", args.reserved);
-  request.bad_row_token = read_fallback_token(check, bad_row_token, request.input);
+  request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.input);
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
   check.array("out_token_ids", args.out_token_ids, contract::size_of_id(request.out_token_ids.type),
               num_rows, Access::kWrite, Need::kRequired);
@@ -58,13 +62,18 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args, int64_t 
   return request;
 }
 
-RowsRequest to_request(Check &check, const sampler_filter_args &args, int64_t) {
+RowsRequest to_request(Check &check, const sampler_filter_args &args,
+                       const RequestContext &context) {
   RowsRequest request;
   request.input = read_rows(check, "input", args.input);
   const int64_t num_rows = request.input.num_rows;
   request.slots = read_slots(check, args.slots, args.num_slots, num_rows);
-  request.parameters =
-      read_parameters(check, args.params, args.row_params, request.input.kind, request.slots.count);
+  const int64_t num_slots = request.slots.count;
+  const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
+  refuse_forced_tokens(check, parameters, "sampler_filter");
+  request.parameters = read_parameters(check, parameters, request.input.kind, num_slots);
+  request.pipeline = read_pipeline(check, parameters, args.pipeline, request.input, num_slots,
+                                   num_rows, context.pipeline);
   request.output_kind = check.enumeration("output_kind", args.output_kind, 2);
   if (request.output_kind == SAMPLER_OUTPUT_VALUES && request.input.kind == SAMPLER_PROBABILITIES) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -77,7 +86,7 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args, int64_t) {
   return request;
 }
 
-SelectRequest to_request(Check &check, const sampler_select_args &args, int64_t) {
+SelectRequest to_request(Check &check, const sampler_select_args &args, const RequestContext &) {
   SelectRequest request;
   request.input = read_rows(check, "input", args.input);
   const int64_t num_rows = request.input.num_rows;
@@ -228,17 +237,19 @@ void read_tokens_and_counts(Check &check, const sampler_verify_args &args, Chain
 
 }  // namespace
 
-ChainRequest to_request(Check &check, const sampler_verify_args &args, int64_t bad_row_token) {
+ChainRequest to_request(Check &check, const sampler_verify_args &args,
+                        const RequestContext &context) {
   ChainRequest request;
   read_models(check, args, &request);
   if (!check.ok()) return request;
   request.slots = read_slots(check, args.slots, args.num_slots, request.num_rows);
   const int64_t num_slots = request.slots.count;
-  request.parameters =
-      read_parameters(check, args.params, args.row_params, request.target.kind, num_slots);
+  const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
+  refuse_edits(check, parameters, "sampler_verify");
+  request.parameters = read_parameters(check, parameters, request.target.kind, num_slots);
   if (!request.has_filters()) check_filters_have_logits(check, request.parameters);
   request.random = read_random(check, args.random, num_slots);
-  request.bad_row_token = read_fallback_token(check, bad_row_token, request.target);
+  request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.target);
   read_tokens_and_counts(check, args, &request);
   return request;
 }
@@ -274,7 +285,8 @@ void read_draft_tokens(Check &check, const sampler_residual_args &args, Residual
 
 }  // namespace
 
-ResidualRequest to_request(Check &check, const sampler_residual_args &args, int64_t) {
+ResidualRequest to_request(Check &check, const sampler_residual_args &args,
+                           const RequestContext &) {
   ResidualRequest request;
   request.target = read_rows(check, "target", args.target);
   request.num_rows = request.target.num_rows;

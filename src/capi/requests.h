@@ -1,26 +1,32 @@
 // From the arguments of a full call to the contract's request, each rule checked on the way. Where
-// the check fails the request is of no use. `bad_row_token` is what a bad row yields, where it
-// yields a token.
+// the check fails the request is of no use.
 #pragma once
 
 #include <cstdint>
 
 #include "capi/check.h"
+#include "contract/pipeline.h"
 #include "contract/request.h"
 #include "sampler/sampling.h"
 #include "sampler/speculative.h"
 
 namespace sampler::capi {
 
+// What a request has besides its arguments.
+struct RequestContext {
+  int64_t bad_row_token;         // what a bad row yields, where it yields a token
+  contract::Pipeline *pipeline;  // memory for the request's
+};
+
 contract::SampleRequest to_request(Check &check, const sampler_sample_args &args,
-                                   int64_t bad_row_token);
+                                   const RequestContext &context);
 contract::RowsRequest to_request(Check &check, const sampler_filter_args &args,
-                                 int64_t bad_row_token);
+                                 const RequestContext &context);
 contract::SelectRequest to_request(Check &check, const sampler_select_args &args,
-                                   int64_t bad_row_token);
+                                   const RequestContext &context);
 contract::ChainRequest to_request(Check &check, const sampler_verify_args &args,
-                                  int64_t bad_row_token);
+                                  const RequestContext &context);
 contract::ResidualRequest to_request(Check &check, const sampler_residual_args &args,
-                                     int64_t bad_row_token);
+                                     const RequestContext &context);
 
 }  // namespace sampler::capi

@@ -6,14 +6,6 @@ namespace sampler::capi {
 
 namespace {
 
-// A value for all slots, or one of each.
-template <class T>
-contract::PerSlot<T> read_per_slot(Check &check, const char *array_name, T value, const T *array,
-                                   int64_t num_slots) {
-  check.parameters(array_name, array, sizeof(T), num_slots);
-  return {value, array};
-}
-
 contract::SeedSource read_seed(Check &check, uint64_t value, const char *array_name,
                                const uint64_t *array, const char *count_name, int64_t count,
                                int64_t num_slots) {
@@ -97,13 +89,18 @@ contract::Slots read_slots(Check &check, const int32_t *slots, int64_t num_slots
   return {slots, slots ? num_slots : num_rows};
 }
 
-contract::Parameters read_parameters(Check &check, const sampler_params *user_params,
-                                     const sampler_row_params *user_row_params,
+UserParameters read_user_parameters(Check &check, const sampler_params *params,
+                                    const sampler_row_params *row_params) {
+  UserParameters result;
+  if (params) check.read("params", params, &result.params);
+  if (row_params) check.read("row_params", row_params, &result.arrays);
+  return result;
+}
+
+contract::Parameters read_parameters(Check &check, const UserParameters &user,
                                      sampler_input_kind kind, int64_t num_slots) {
-  sampler_params params = sampler_params_default();
-  sampler_row_params arrays = {};
-  if (user_params) check.read("params", user_params, &params);
-  if (user_row_params) check.read("row_params", user_row_params, &arrays);
+  const sampler_params &params = user.params;
+  const sampler_row_params &arrays = user.arrays;
   contract::Parameters result;
   if (!check.ok()) return result;
 

@@ -35,10 +35,25 @@ contract::Rows read_rows(Check &check, const char *name, const sampler_rows &row
 // Slots of `num_rows` rows of output.
 contract::Slots read_slots(Check &check, const int32_t *slots, int64_t num_slots, int64_t num_rows);
 
+// What the caller's `params` and `row_params` say; null: the defaults.
+struct UserParameters {
+  sampler_params params = sampler_params_default();
+  sampler_row_params arrays = {};
+};
+UserParameters read_user_parameters(Check &check, const sampler_params *params,
+                                    const sampler_row_params *row_params);
+
+// A value for all slots, or one of each.
+template <class T>
+contract::PerSlot<T> read_per_slot(Check &check, const char *array_name, T value, const T *array,
+                                   int64_t num_slots) {
+  check.parameters(array_name, array, sizeof(T), num_slots);
+  return {value, array};
+}
+
 // `kind`: probabilities need a temperature of 1, or greedy.
-contract::Parameters read_parameters(Check &check, const sampler_params *params,
-                                     const sampler_row_params *row_params, sampler_input_kind kind,
-                                     int64_t num_slots);
+contract::Parameters read_parameters(Check &check, const UserParameters &user,
+                                     sampler_input_kind kind, int64_t num_slots);
 
 contract::Randomness read_random(Check &check, const sampler_random &random, int64_t num_slots);
 

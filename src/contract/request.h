@@ -84,6 +84,9 @@ struct Randomness {
   }
 };
 
+// The edits of logits: pipeline.h. In host memory, for the time of the call.
+struct Pipeline;
+
 struct TokenIds {
   void *data = nullptr;
   sampler_id_type type = SAMPLER_ID_I32;
@@ -100,6 +103,7 @@ struct SampleRequest {
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
   sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;
   int64_t bad_row_token = -1;
+  const Pipeline *pipeline = nullptr;  // null: neither edits nor forced tokens
 
   TokenIds out_token_ids;
   int32_t *out_kept_counts = nullptr;
@@ -114,6 +118,7 @@ struct RowsRequest {
   Slots slots;
   Parameters parameters;
   sampler_output_kind output_kind = SAMPLER_OUTPUT_PROBABILITIES;
+  const Pipeline *pipeline = nullptr;  // null: no edits
 
   void *output = nullptr;
   sampler_dtype output_dtype = SAMPLER_F32;

@@ -48,6 +48,10 @@ int64_t ReferenceRow::kept_count() const {
   return count;
 }
 
+void ReferenceRow::copy_values(float *out) const {
+  for (int64_t i = 0; i < view_.count; ++i) out[i] = view_.value(i);
+}
+
 void ReferenceRow::write_probabilities(void *out, sampler_dtype dtype) const {
   for (int64_t i = 0; i < view_.count; ++i) {
     const float x = view_.value(i);

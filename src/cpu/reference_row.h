@@ -32,6 +32,9 @@ class ReferenceRow {
   // The weight of the whole row at temperature 1.
   uint64_t total_weight() const { return cpu::total_weight(row_); }
 
+  // The row's values, as the elements stand.
+  void copy_values(float *out) const;
+
   // The tokens' probabilities, or the values of the kept ones and -inf, as the elements stand.
   void write_probabilities(void *out, sampler_dtype dtype) const;
   void write_kept_values(void *out, sampler_dtype dtype) const;
@@ -53,6 +56,7 @@ class ReferenceRow {
 
   // The first `wanted` ranks in rank order, or all there are. The result is their number.
   int64_t select(int64_t wanted, const contract::Rank **ranks);
+  bool has(int64_t id) const { return row_.find(id) >= 0; }
   float value_of(int64_t id) const { return row_.values[row_.find(id)]; }
 
   // For chains. Rows of probabilities are taken as given.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "contract/elements.h"
+#include "cpu/edits.h"
 #include "cpu/row_tasks.h"
 
 namespace sampler::cpu {
@@ -11,7 +12,9 @@ class Task<contract::RowsRequest, Row> {
  public:
   Task(const contract::RowsRequest &request, const Shared<contract::RowsRequest> &,
        TaskMemory &memory)
-      : request_(request), row_(memory.make_row<Row>(request.input)) {}
+      : request_(request),
+        row_(memory.make_row<Row>(request.input)),
+        edits_(request.pipeline, request.input, memory) {}
 
   void run(int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) run_row(row);
@@ -23,7 +26,9 @@ class Task<contract::RowsRequest, Row> {
     contract::RowParameters parameters = {};
     uint32_t status = contract::read_parameters(request_, request_.slots[index], &parameters);
     int32_t kept_count = 0;
-    if (status == SAMPLER_ROW_OK) status = row_.load(view);
+    if (status == SAMPLER_ROW_OK) {
+      status = edits_.load(view, request_.slots[index], index, &row_, [](const Row &) {});
+    }
     if (status == SAMPLER_ROW_OK) {
       row_.distribute(parameters, request_.parameters.rules);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());
@@ -72,6 +77,7 @@ class Task<contract::RowsRequest, Row> {
 
   const contract::RowsRequest &request_;
   Row row_;
+  RowEdits edits_;
 };
 
 }  // namespace sampler::cpu

@@ -7,6 +7,7 @@
 
 #include "contract/elements.h"
 #include "contract/log2.h"
+#include "cpu/edits.h"
 #include "cpu/row_tasks.h"
 
 namespace sampler::cpu {
@@ -61,11 +62,12 @@ inline void sort_outputs(const contract::SampleRequest &request, int32_t *order)
   }
 }
 
-// Outputs that share a row and parameters stand together.
+// Outputs that share a row and parameters stand together. What is edited is not shared.
 template <>
 struct Shared<contract::SampleRequest> {
   Shared(const contract::SampleRequest &request, Arena &arena)
-      : order(request.row_indices ? arena.take<int32_t>(request.num_rows) : nullptr) {
+      : order(request.row_indices && !request.pipeline ? arena.take<int32_t>(request.num_rows)
+                                                       : nullptr) {
     if (order) sort_outputs(request, order);
   }
 
@@ -80,7 +82,10 @@ class Task<contract::SampleRequest, Row> {
  public:
   Task(const contract::SampleRequest &request, const Shared<contract::SampleRequest> &shared,
        TaskMemory &memory)
-      : request_(request), shared_(shared), row_(memory.make_row<Row>(request.input)) {}
+      : request_(request),
+        shared_(shared),
+        row_(memory.make_row<Row>(request.input)),
+        edits_(request.pipeline, request.input, memory) {}
 
   // `begin` and `end` are places in the order.
   void run(int64_t begin, int64_t end) {
@@ -107,16 +112,30 @@ class Task<contract::SampleRequest, Row> {
     contract::RowParameters parameters = {};
     status_ = contract::read_parameters(request_, request_.slots[output], &parameters);
     if (status_ != SAMPLER_ROW_OK) return;
-    status_ = row_.load(contract::row_view(request_.input, index));
+    given_ = contract::row_view(request_.input, index);
+    status_ = edits_.load(given_, request_.slots[output], output, &row_,
+                          [&](const Row &row) { look_at_given(row); });
+    if (status_ == SAMPLER_ROW_OK) status_ = read_forced_token(request_.slots[output]);
     if (status_ != SAMPLER_ROW_OK) return;
 
     distribution_ = row_.distribute(parameters, request_.parameters.rules);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
-    if (request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_RAW) {
-      raw_weight_ = row_.total_weight();
-    }
     const bool by_inverse_cdf = request_.draw_method == SAMPLER_DRAW_INVERSE_CDF;
-    if (by_inverse_cdf && !distribution_.greedy) row_.prepare_draws(num_outputs);
+    const bool is_drawn = !distribution_.greedy && forced_ < 0;
+    if (by_inverse_cdf && is_drawn) row_.prepare_draws(num_outputs);
+  }
+
+  // RAW log-probabilities are of the row before its edits.
+  void look_at_given(const Row &row) {
+    if (!request_.out_logprobs || request_.logprob_kind != SAMPLER_LOGPROB_RAW) return;
+    raw_scale_ = contract::row_scale(row.kind(), row.max(), 1.0f);
+    raw_weight_ = row.total_weight();
+  }
+
+  uint32_t read_forced_token(int64_t slot) {
+    const bool has_any = request_.pipeline && request_.pipeline->forced_token_ids;
+    forced_ = has_any ? request_.pipeline->forced_token_ids[slot] : -1;
+    return forced_ >= 0 && !row_.has(forced_) ? SAMPLER_ROW_INVALID_PARAMETER : SAMPLER_ROW_OK;
   }
 
   // The outputs that share what was prepared, from place `first` on.
@@ -142,12 +161,20 @@ class Task<contract::SampleRequest, Row> {
     if (request_.out_kept_counts) request_.out_kept_counts[output] = good ? kept_count_ : 0;
     if (request_.out_row_status) request_.out_row_status[output] = status_;
     if (!request_.out_logprobs && !request_.out_values) return;
-    const float value = good ? row_.value_of(id) : contract::quiet_nan();
-    if (request_.out_logprobs) request_.out_logprobs[output] = good ? logprob(value) : value;
+    const float value = good ? given_value(id) : contract::quiet_nan();
+    if (request_.out_logprobs) request_.out_logprobs[output] = good ? logprob(id, value) : value;
     if (request_.out_values) request_.out_values[output] = value;
   }
 
+  float given_value(int64_t id) const {
+    return edits_.is_on() ? given_.value(edits_.find(id)) : row_.value_of(id);
+  }
+
   void draw(const int64_t *outputs, int64_t count, int64_t *ids) const {
+    if (forced_ >= 0) {
+      std::fill_n(ids, count, forced_);
+      return;
+    }
     if (distribution_.greedy) {
       std::fill_n(ids, count, int64_t(contract::id_of_rank(row_.first())));
       return;
@@ -163,10 +190,14 @@ class Task<contract::SampleRequest, Row> {
     row_.draw(words, count, ids);
   }
 
-  float logprob(float value) const {
+  // `given` is the token's value in the input.
+  float logprob(int64_t id, float given) const {
     if (request_.logprob_kind == SAMPLER_LOGPROB_RAW) {
-      const contract::RowScale at_1 = contract::row_scale(row_.kind(), row_.max(), 1.0f);
-      return contract::log_probability(at_1, value, raw_weight_);
+      return contract::log_probability(raw_scale_, given, raw_weight_);
+    }
+    const float value = row_.value_of(id);
+    if (!distribution_.keeps(contract::rank_of(value, uint32_t(id)))) {
+      return contract::negative_infinity();
     }
     if (distribution_.greedy) return 0.0f;
     return contract::log_probability(distribution_.scale, value, distribution_.kept_weight);
@@ -175,8 +206,12 @@ class Task<contract::SampleRequest, Row> {
   const contract::SampleRequest &request_;
   const Shared<contract::SampleRequest> &shared_;
   Row row_;
+  RowEdits edits_;
+  RowView given_ = {};
   Distribution distribution_ = {};
-  uint64_t raw_weight_ = 0;  // of the whole row at temperature 1, for raw logprobs
+  contract::RowScale raw_scale_ = {};  // of the given row at temperature 1, for raw logprobs
+  uint64_t raw_weight_ = 0;
+  int64_t forced_ = -1;  // the token that is not drawn; negative: none
   int32_t kept_count_ = 0;
   uint32_t status_ = SAMPLER_ROW_OK;
 };

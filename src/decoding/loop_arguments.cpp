@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "capi/pipeline.h"
 #include "capi/views.h"
 #include "contract/elements.h"
 #include "contract/request.h"
@@ -118,7 +119,9 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   check.enumeration("debug", args.debug, 2);
   check.enumeration("processor", args.processor, 2);
   if (args.params && check.read("params", args.params, &out->params)) {
-    capi::read_parameters(check, &out->params, nullptr, SAMPLER_LOGITS, 1);
+    const capi::UserParameters parameters = {out->params, {}};
+    capi::read_parameters(check, parameters, SAMPLER_LOGITS, 1);
+    capi::refuse_edits(check, parameters, "a decoding loop");
     args.params = &out->params;
   }
   check_end_tokens(check, args);

@@ -6,6 +6,10 @@
 
 namespace sampler::cpu {
 
+void SimdRow::copy_values(float *out) const {
+  passes_.write_values(row_, 0, row_.count, -kInfinity, out, SAMPLER_F32);
+}
+
 void SimdRow::write_probabilities(void *out, sampler_dtype dtype) const {
   const Scaling scaling = {distribution_.scale};
   if (distribution_.greedy) {
@@ -40,7 +44,7 @@ void SimdRow::chain_probabilities(float *out) const {
   if (kind() == SAMPLER_LOGITS) {
     write_probabilities(out, SAMPLER_F32);
   } else {
-    passes_.write_values(row_, 0, row_.count, -kInfinity, out, SAMPLER_F32);
+    copy_values(out);
   }
 }
 

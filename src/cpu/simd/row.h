@@ -49,12 +49,16 @@ class SimdRow {
   void draw(const uint64_t *words, int64_t count, int64_t *ids) const;
   int64_t draw_gumbel(const contract::RandomStream &random) const;
 
+  // The row's values.
+  void copy_values(float *out) const;
+
   // The tokens' probabilities, or the values of the kept ones and -inf.
   void write_probabilities(void *out, sampler_dtype dtype) const;
   void write_kept_values(void *out, sampler_dtype dtype) const;
 
   // The first `wanted` ranks in rank order, or all there are. The result is their number.
   int64_t select(int64_t wanted, const contract::Rank **ranks);
+  bool has(int64_t id) const { return id >= 0 && id < row_.count; }
   float value_of(int64_t id) const { return row_.value(id); }
 
   // For chains. Rows of probabilities are taken as given.

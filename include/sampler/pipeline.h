@@ -1,0 +1,155 @@
+/* What happens to logits before the temperature and the filters: edits of single tokens, by what is
+ * known of their ids. Bias, bans, a grammar's bitmask, penalties, DRY, n-grams that must not come
+ * again.
+ *
+ * Numbers are members of sampler_params, and by slot of sampler_row_params. Lists, and what a
+ * sequence has said so far, are a sampler_pipeline, to which the arguments of sampler_sample and
+ * sampler_filter point.
+ *
+ *   sampler_params params = sampler_params_default();
+ *   params.repetition_penalty = 1.1f;
+ *
+ *   sampler_pipeline pipeline = {0};
+ *   pipeline.struct_size = sizeof pipeline;
+ *   pipeline.history.offsets = offsets;      int64_t, [num_slots + 1]
+ *   pipeline.history.token_ids = tokens;     int32_t: those of slot s begin at tokens[offsets[s]]
+ *   pipeline.history.num_lists = num_slots;
+ *   pipeline.history.num_token_ids = num_tokens;
+ *
+ *   args.params = &params;
+ *   args.pipeline = &pipeline;
+ *
+ * The edits run in this order: biases and the dense bias; bans (allowed and banned tokens, bad
+ * words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before has
+ * left. They work in f32, whatever the type of the logits; -inf stays -inf. Section 14.1 of
+ * docs/contract.md has the arithmetic of each.
+ *
+ * A row that has a NaN or +inf after its last edit is bad (INVALID_VALUE), and so is one without a
+ * token (EMPTY). Ids that are no element of a row are edited by nothing; in a history they count
+ * like any other. Rows of probabilities are not edited: a pipeline, or a number that would edit, is
+ * an error there.
+ *
+ * CPU handles only so far: with a CUDA handle such a call returns SAMPLER_ERROR_UNSUPPORTED. */
+#ifndef SAMPLER_PIPELINE_H
+#define SAMPLER_PIPELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sampler/export.h>
+#include <sampler/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which tokens of a history count. */
+typedef int32_t sampler_penalty_scope;
+enum {
+  SAMPLER_PENALTY_SCOPE_STANDARD = 0, /* repetition: all; frequency and presence: output (vLLM) */
+  SAMPLER_PENALTY_SCOPE_ALL = 1,      /* prompt and output (llama.cpp) */
+  SAMPLER_PENALTY_SCOPE_OUTPUT = 2    /* output (SGLang) */
+};
+
+/* How the penalties are computed, for a token that occurs c times. They differ in the last bit; the
+ * last one in its order too. */
+typedef int32_t sampler_penalty_form;
+enum {
+  SAMPLER_PENALTY_DIVIDE = 0,      /* x / r; then x - (c * frequency + presence) */
+  SAMPLER_PENALTY_RECIPROCAL = 1,  /* x * (1 / r); then x - c * frequency - presence (vLLM) */
+  SAMPLER_PENALTY_COUNTS_FIRST = 2 /* as DIVIDE, repetition last (SGLang) */
+};
+
+/* What the bitmask says of ids that it has no bit for. */
+typedef int32_t sampler_mask_rule;
+enum { SAMPLER_MASK_LEAVES = 0, SAMPLER_MASK_FORBIDS = 1 };
+
+/* Lists of token ids, one after the other in one array: list i has token_ids[offsets[i]] to
+ * token_ids[offsets[i + 1] - 1]. A view, passed by value. All 0: there are none.
+ *
+ * Where lists are by slot, num_lists is the number of slots, or 1: one list for all. Rows whose
+ * offsets fall, or lie outside [0, num_token_ids], are bad (INVALID_LIST). */
+typedef struct sampler_token_lists {
+  /* [num_lists + 1] Ascending. */
+  const int64_t *offsets;
+
+  /* [num_token_ids] Of the pipeline's id_type. May be NULL where there are none. */
+  const void *token_ids;
+
+  int64_t num_lists;
+  int64_t num_token_ids;
+} sampler_token_lists;
+
+/* Arrays are in the handle's memory and read when the work runs. */
+typedef struct sampler_pipeline {
+  /* sizeof(sampler_pipeline). */
+  size_t struct_size;
+
+  /* Of every token id in this struct. */
+  sampler_id_type token_id_type;
+
+  sampler_mask_rule token_bitmask_rule;
+
+  /* By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
+   * n-grams, bad words and min_new_tokens need it. */
+  sampler_token_lists history;
+
+  /* [slots] How many tokens of each history are the prompt, in [0, its length]; others make the row
+   * bad (INVALID_LIST). NULL: 0, all is output. */
+  const int32_t *prompt_lengths;
+
+  /* No history is longer; rows of a longer one are bad (INVALID_LIST). DRY and n-grams take 4 bytes
+   * of workspace for each token of it. In [0, 2^31). 0: history.num_token_ids. */
+  int64_t max_history_tokens;
+
+  /* By slot: what is added to the logits of these tokens. */
+  sampler_token_lists biased;
+
+  /* [biased.num_token_ids] Finite or -inf; a row that has another is bad (INVALID_PARAMETER). Of an
+   * id that a list has twice both are added, in the order of the list. */
+  const float *biases;
+
+  /* [num_dense_biases, dense_bias_stride] Added by id: one row for all slots, or one each. Ids from
+   * dense_bias_stride on get none. The stride 0 is num_cols; with candidate_ids it must be given.
+   */
+  const float *dense_bias;
+  int64_t num_dense_biases;
+  int64_t dense_bias_stride;
+
+  /* By slot: the only tokens that may be drawn, where a slot's list has any. Ids may come twice. */
+  sampler_token_lists allowed;
+
+  /* By slot: tokens that must not be drawn. */
+  sampler_token_lists banned;
+
+  /* By slot: tokens that must not be drawn before the output has min_new_tokens tokens. */
+  sampler_token_lists stop;
+
+  /* Words of one or more tokens, and which of them each slot has: [slots + 1], slot s has the words
+   * from bad_word_offsets[s] to bad_word_offsets[s + 1] - 1. NULL: every slot has all. A word's
+   * last token is banned where the history ends in the others. A word without tokens makes its rows
+   * bad (INVALID_LIST). */
+  sampler_token_lists bad_words;
+  const int64_t *bad_word_offsets;
+
+  /* DRY's sequence breakers, for all slots: distinct sequences of 1 to 20 tokens in lexicographic
+   * order. Others make rows with DRY bad (INVALID_LIST). */
+  sampler_token_lists dry_breakers;
+
+  /* [num_token_bitmasks, token_bitmask_stride] Bit i of word j is 1 where id 32 j + i may be drawn
+   * (xgrammar). The stride, in words, is the length of a mask, too; 0: ceil(num_cols / 32). With
+   * candidate_ids it must be given. */
+  const uint32_t *token_bitmasks;
+  int64_t num_token_bitmasks;
+  int64_t token_bitmask_stride;
+
+  /* [output rows] The mask of each; negative: none; num_token_bitmasks or more: the row is bad
+   * (INVALID_INDEX). NULL: row i has mask i, and there must be one for each. */
+  const int32_t *token_bitmask_indices;
+} sampler_pipeline;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SAMPLER_PIPELINE_H */

@@ -1,0 +1,274 @@
+#include "capi/pipeline.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+namespace sampler::capi {
+
+namespace {
+
+// What reads the history, and what that is in the parameters.
+struct Reader {
+  const char *name;
+  const char *array_name;
+  double value;
+  bool is_on;
+  const void *array;
+};
+
+constexpr int kNumReaders = 6;
+
+// The numbers that edit.
+struct Readers {
+  explicit Readers(const UserParameters &user)
+      : all{{"repetition_penalty", "row_params->repetition_penalty",
+             double(user.params.repetition_penalty),
+             user.params.repetition_penalty != 0.0f && user.params.repetition_penalty != 1.0f,
+             user.arrays.repetition_penalty},
+            {"frequency_penalty", "row_params->frequency_penalty",
+             double(user.params.frequency_penalty), user.params.frequency_penalty != 0.0f,
+             user.arrays.frequency_penalty},
+            {"presence_penalty", "row_params->presence_penalty",
+             double(user.params.presence_penalty), user.params.presence_penalty != 0.0f,
+             user.arrays.presence_penalty},
+            {"dry_multiplier", "row_params->dry_multiplier", double(user.params.dry_multiplier),
+             !(user.params.dry_multiplier <= 0.0f), user.arrays.dry_multiplier},
+            {"no_repeat_ngram_size", "row_params->no_repeat_ngram_size",
+             double(user.params.no_repeat_ngram_size), user.params.no_repeat_ngram_size > 0,
+             user.arrays.no_repeat_ngram_size},
+            {"min_new_tokens", "row_params->min_new_tokens", double(user.params.min_new_tokens),
+             user.params.min_new_tokens > 0, user.arrays.min_new_tokens}} {}
+
+  Reader all[kNumReaders];
+};
+
+// The first number that is on, or given by slot, is refused: `rule` says what it would need.
+void refuse_readers(Check &check, const UserParameters &parameters, const char *rule) {
+  for (const Reader &reader : Readers(parameters).all) {
+    if (reader.array) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is set; %s", reader.array_name, rule);
+    } else if (reader.is_on) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "params->%s is %.9g; %s", reader.name,
+                 reader.value, rule);
+    }
+  }
+}
+
+// A float that is finite and at least `low`.
+void check_penalty(Check &check, const char *name, float value, float low) {
+  if (value >= low && contract::is_finite(value)) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; it must be finite%s", name, double(value),
+             low == 0.0f ? " and not negative" : "");
+}
+
+void read_numbers(Check &check, const UserParameters &user, int64_t num_slots,
+                  contract::Pipeline *out) {
+  const sampler_params &params = user.params;
+  const sampler_row_params &arrays = user.arrays;
+  const float any = -contract::kLargestFloat;
+  if (!arrays.repetition_penalty)
+    check_penalty(check, "params->repetition_penalty", params.repetition_penalty, 0.0f);
+  if (!arrays.frequency_penalty)
+    check_penalty(check, "params->frequency_penalty", params.frequency_penalty, any);
+  if (!arrays.presence_penalty)
+    check_penalty(check, "params->presence_penalty", params.presence_penalty, any);
+  if (!arrays.dry_multiplier) check.not_nan("params->dry_multiplier", params.dry_multiplier);
+  if (!arrays.dry_base) check.not_nan("params->dry_base", params.dry_base);
+  const auto numbers = [&](const char *name, auto value, const auto *array, auto *per_slot) {
+    *per_slot = read_per_slot(check, name, value, array, num_slots);
+  };
+  numbers("row_params->repetition_penalty", params.repetition_penalty, arrays.repetition_penalty,
+          &out->repetition_penalty);
+  numbers("row_params->frequency_penalty", params.frequency_penalty, arrays.frequency_penalty,
+          &out->frequency_penalty);
+  numbers("row_params->presence_penalty", params.presence_penalty, arrays.presence_penalty,
+          &out->presence_penalty);
+  numbers("row_params->penalty_window", params.penalty_window, arrays.penalty_window,
+          &out->penalty_window);
+  numbers("row_params->dry_multiplier", params.dry_multiplier, arrays.dry_multiplier,
+          &out->dry_multiplier);
+  numbers("row_params->dry_base", params.dry_base, arrays.dry_base, &out->dry_base);
+  numbers("row_params->dry_allowed_length", params.dry_allowed_length, arrays.dry_allowed_length,
+          &out->dry_allowed_length);
+  numbers("row_params->dry_window", params.dry_window, arrays.dry_window, &out->dry_window);
+  numbers("row_params->no_repeat_ngram_size", params.no_repeat_ngram_size,
+          arrays.no_repeat_ngram_size, &out->no_repeat_ngram_size);
+  numbers("row_params->min_new_tokens", params.min_new_tokens, arrays.min_new_tokens,
+          &out->min_new_tokens);
+  check.parameters("row_params->forced_token_id", arrays.forced_token_id, sizeof(int64_t),
+                   num_slots);
+  out->forced_token_ids = arrays.forced_token_id;
+  out->penalty_scope = check.enumeration("params->penalty_scope", params.penalty_scope, 3);
+  out->penalty_form =
+      contract::PenaltyForm(check.enumeration("params->penalty_form", params.penalty_form, 3));
+  out->bad_words_end_output = check.enumeration("params->bad_word_scope", params.bad_word_scope,
+                                                3) == SAMPLER_PENALTY_SCOPE_OUTPUT;
+}
+
+constexpr int64_t kAnyNumber = -1;
+
+// `num_slots`: of lists by slot; kAnyNumber: of others.
+contract::TokenLists read_lists(Check &check, const char *name, const sampler_token_lists &lists,
+                                sampler_id_type type, int64_t num_slots) {
+  if (!lists.offsets) {
+    check.zero(Name(name, "num_lists"), lists.num_lists);
+    check.zero(Name(name, "num_token_ids"), lists.num_token_ids);
+    return {};
+  }
+  check.range(Name(name, "num_lists"), lists.num_lists, 0, kMaxRows);
+  if (num_slots != kAnyNumber && lists.num_lists != 1 && lists.num_lists != num_slots) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "%s.num_lists is %" PRId64 "; it must be 1 or the number of slots, %" PRId64, name,
+               lists.num_lists, num_slots);
+  }
+  check.range(Name(name, "num_token_ids"), lists.num_token_ids, 0, INT64_MAX);
+  if (!check.ok()) return {};
+  check.array(Name(name, "offsets"), lists.offsets, sizeof(int64_t), lists.num_lists + 1,
+              Access::kRead);
+  check.array(Name(name, "token_ids"), lists.token_ids, contract::size_of_id(type),
+              lists.num_token_ids, Access::kRead, Need::kRequired);
+  return {lists.offsets, lists.token_ids, type, lists.num_lists, lists.num_token_ids};
+}
+
+void needs_lists(Check &check, bool has_them, const char *name, const char *lists) {
+  if (has_them) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is set; it needs pipeline->%s", name, lists);
+}
+
+void read_history(Check &check, const sampler_pipeline &user, int64_t num_slots,
+                  contract::Pipeline *out) {
+  out->history =
+      read_lists(check, "pipeline->history", user.history, user.token_id_type, num_slots);
+  if (!out->history && user.prompt_lengths)
+    needs_lists(check, false, "pipeline->prompt_lengths", "history");
+  check.range("pipeline->max_history_tokens", user.max_history_tokens, 0, kMaxRows);
+  out->prompt_lengths = user.prompt_lengths;
+  check.array("pipeline->prompt_lengths", user.prompt_lengths, sizeof(int32_t), num_slots,
+              Access::kRead);
+  const int64_t all = std::min(user.history.num_token_ids, kMaxRows - 1);
+  out->max_history = user.max_history_tokens == 0 ? all : user.max_history_tokens;
+}
+
+void read_biases(Check &check, const sampler_pipeline &user, const contract::Rows &input,
+                 int64_t num_slots, contract::Pipeline *out) {
+  out->biased = read_lists(check, "pipeline->biased", user.biased, user.token_id_type, num_slots);
+  if (!out->biased && user.biases) needs_lists(check, false, "pipeline->biases", "biased");
+  if (out->biased) {
+    check.array("pipeline->biases", user.biases, sizeof(float), user.biased.num_token_ids,
+                Access::kRead, Need::kRequired);
+  }
+  out->biases = user.biases;
+  if (!user.dense_bias) {
+    check.zero("pipeline->num_dense_biases", user.num_dense_biases);
+    check.zero("pipeline->dense_bias_stride", user.dense_bias_stride);
+    return;
+  }
+  if (user.num_dense_biases != 1 && user.num_dense_biases != num_slots) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "pipeline->num_dense_biases is %" PRId64
+               "; it must be 1 or the number of slots, %" PRId64,
+               user.num_dense_biases, num_slots);
+  }
+  check.range("pipeline->dense_bias_stride", user.dense_bias_stride, input.ids ? 1 : 0, kMaxRows);
+  out->dense_bias = user.dense_bias;
+  out->dense_bias_by_slot = user.num_dense_biases != 1;
+  out->dense_bias_stride = user.dense_bias_stride ? user.dense_bias_stride : input.num_cols;
+  check.array("pipeline->dense_bias", user.dense_bias, sizeof(float), user.num_dense_biases,
+              out->dense_bias_stride, out->dense_bias_stride, Access::kRead);
+}
+
+void read_bans(Check &check, const sampler_pipeline &user, int64_t num_slots,
+               contract::Pipeline *out) {
+  const sampler_id_type type = user.token_id_type;
+  out->allowed = read_lists(check, "pipeline->allowed", user.allowed, type, num_slots);
+  out->banned = read_lists(check, "pipeline->banned", user.banned, type, num_slots);
+  out->stop = read_lists(check, "pipeline->stop", user.stop, type, num_slots);
+  out->bad_words = read_lists(check, "pipeline->bad_words", user.bad_words, type, kAnyNumber);
+  if (!out->bad_words && user.bad_word_offsets)
+    needs_lists(check, false, "pipeline->bad_word_offsets", "bad_words");
+  out->bad_word_offsets = user.bad_word_offsets;
+  check.array("pipeline->bad_word_offsets", user.bad_word_offsets, sizeof(int64_t), num_slots + 1,
+              Access::kRead);
+  out->dry_breakers =
+      read_lists(check, "pipeline->dry_breakers", user.dry_breakers, type, kAnyNumber);
+}
+
+void read_bitmasks(Check &check, const sampler_pipeline &user, const contract::Rows &input,
+                   int64_t num_rows, contract::Pipeline *out) {
+  out->bitmask_rule = check.enumeration("pipeline->token_bitmask_rule", user.token_bitmask_rule,
+                                        2) == SAMPLER_MASK_FORBIDS
+                          ? contract::BitmaskRule::kForbids
+                          : contract::BitmaskRule::kLeaves;
+  if (!user.token_bitmasks) {
+    check.zero("pipeline->num_token_bitmasks", user.num_token_bitmasks);
+    check.zero("pipeline->token_bitmask_stride", user.token_bitmask_stride);
+    if (user.token_bitmask_indices)
+      needs_lists(check, false, "pipeline->token_bitmask_indices", "token_bitmasks");
+    return;
+  }
+  check.range("pipeline->num_token_bitmasks", user.num_token_bitmasks,
+              user.token_bitmask_indices ? 0 : num_rows, kMaxRows);
+  check.range("pipeline->token_bitmask_stride", user.token_bitmask_stride, input.ids ? 1 : 0,
+              kMaxRows);
+  out->bitmasks = user.token_bitmasks;
+  out->num_bitmasks = user.num_token_bitmasks;
+  out->bitmask_stride =
+      user.token_bitmask_stride ? user.token_bitmask_stride : (input.num_cols + 31) / 32;
+  out->bitmask_indices = user.token_bitmask_indices;
+  check.array("pipeline->token_bitmasks", user.token_bitmasks, sizeof(uint32_t),
+              user.num_token_bitmasks, out->bitmask_stride, out->bitmask_stride, Access::kRead);
+  check.array("pipeline->token_bitmask_indices", user.token_bitmask_indices, sizeof(int32_t),
+              num_rows, Access::kRead);
+}
+
+// Nothing that is asked for is dropped for want of a list.
+void check_needs(Check &check, const UserParameters &parameters, const contract::Pipeline &out) {
+  if (!out.history) {
+    refuse_readers(check, parameters, "it needs pipeline->history");
+    if (out.bad_words) needs_lists(check, false, "pipeline->bad_words", "history");
+  }
+  const bool has_minimum = out.min_new_tokens.array || out.min_new_tokens.value > 0;
+  if (has_minimum && !out.stop) needs_lists(check, false, "min_new_tokens", "stop");
+}
+
+}  // namespace
+
+const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
+                                        const sampler_pipeline *user, const contract::Rows &input,
+                                        int64_t num_slots, int64_t num_rows,
+                                        contract::Pipeline *storage) {
+  sampler_pipeline pipeline = {};
+  if (user) check.read("pipeline", user, &pipeline);
+  if (!check.ok()) return nullptr;
+  read_numbers(check, parameters, num_slots, storage);
+  check.enumeration("pipeline->token_id_type", pipeline.token_id_type, kNumIdTypes);
+  if (!check.ok()) return nullptr;
+  read_history(check, pipeline, num_slots, storage);
+  read_biases(check, pipeline, input, num_slots, storage);
+  read_bans(check, pipeline, num_slots, storage);
+  read_bitmasks(check, pipeline, input, num_rows, storage);
+  check_needs(check, parameters, *storage);
+  if (storage->edits() && input.kind == SAMPLER_PROBABILITIES) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "pipeline edits the input and input.kind is SAMPLER_PROBABILITIES; it must be "
+               "SAMPLER_LOGITS");
+  }
+  return storage->edits() || storage->forced_token_ids ? storage : nullptr;
+}
+
+void refuse_edits(Check &check, const UserParameters &parameters, const char *function) {
+  char rule[80];
+  std::snprintf(rule, sizeof rule, "%s does not edit logits: it must be off", function);
+  refuse_readers(check, parameters, rule);
+  refuse_forced_tokens(check, parameters, function);
+}
+
+void refuse_forced_tokens(Check &check, const UserParameters &parameters, const char *function) {
+  if (!parameters.arrays.forced_token_id) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+             "row_params->forced_token_id is set; %s draws no token that could be forced",
+             function);
+}
+
+}  // namespace sampler::capi

@@ -1,0 +1,121 @@
+// What a call's pipeline asks for: the lists and numbers of the edits before the temperature.
+//
+// docs/contract.md, section 14.1.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/edits.h"
+#include "contract/elements.h"
+#include "contract/host_device.h"
+#include "contract/repeats.h"
+#include "contract/request.h"
+#include "sampler/pipeline.h"
+
+namespace sampler::contract {
+
+// One list of token ids.
+struct TokenList {
+  const void *ids = nullptr;
+  sampler_id_type type = SAMPLER_ID_I32;
+  int64_t begin = 0;
+  int64_t count = 0;
+
+  SAMPLER_HD int64_t operator[](int64_t i) const { return load_id(ids, type, begin + i); }
+};
+
+// Lists one after the other, by slot or one for all.
+struct TokenLists {
+  const int64_t *offsets = nullptr;  // null: there are none
+  const void *ids = nullptr;
+  sampler_id_type type = SAMPLER_ID_I32;
+  int64_t num_lists = 0;
+  int64_t num_ids = 0;
+
+  SAMPLER_HD explicit operator bool() const { return offsets != nullptr; }
+
+  // False where the list's offsets are none.
+  SAMPLER_HD bool find(int64_t list, TokenList *out) const {
+    const int64_t begin = offsets[list], end = offsets[list + 1];
+    *out = {ids, type, begin, end - begin};
+    return 0 <= begin && begin <= end && end <= num_ids;
+  }
+  SAMPLER_HD bool find_by_slot(int64_t slot, TokenList *out) const {
+    return find(num_lists == 1 ? 0 : slot, out);
+  }
+};
+
+// One slot's numbers.
+struct EditNumbers {
+  Penalties penalties;
+  int32_t penalty_window;
+  DryRules dry;
+  int32_t dry_window;
+  int32_t no_repeat_ngram_size;
+  int32_t min_new_tokens;
+
+  SAMPLER_HD bool repetition_is_on() const {
+    return penalties.repetition != 0.0f && penalties.repetition != 1.0f;
+  }
+  SAMPLER_HD bool counts_are_on() const {
+    return penalties.frequency != 0.0f || penalties.presence != 0.0f;
+  }
+  SAMPLER_HD bool are_valid() const {
+    return are_valid_penalties(penalties) && !is_nan(dry.multiplier) && !is_nan(dry.base);
+  }
+};
+
+struct Pipeline {
+  PerSlot<float> repetition_penalty{0}, frequency_penalty{0}, presence_penalty{0};
+  PerSlot<int32_t> penalty_window{0};
+  sampler_penalty_scope penalty_scope = SAMPLER_PENALTY_SCOPE_STANDARD;
+  PenaltyForm penalty_form = PenaltyForm::kDivide;
+  PerSlot<float> dry_multiplier{0}, dry_base{0};
+  PerSlot<int32_t> dry_allowed_length{0}, dry_window{0};
+  PerSlot<int32_t> no_repeat_ngram_size{0}, min_new_tokens{0};
+  bool bad_words_end_output = false;  // they are looked for in the output alone
+
+  const int64_t *forced_token_ids = nullptr;
+
+  TokenLists history;
+  const int32_t *prompt_lengths = nullptr;
+  int64_t max_history = 0;
+  TokenLists biased;
+  const float *biases = nullptr;
+  const float *dense_bias = nullptr;
+  bool dense_bias_by_slot = false;
+  int64_t dense_bias_stride = 0;
+  TokenLists allowed, banned, stop;
+  TokenLists bad_words;
+  const int64_t *bad_word_offsets = nullptr;  // null: every slot has all words
+  TokenLists dry_breakers;
+  const uint32_t *bitmasks = nullptr;
+  int64_t num_bitmasks = 0;
+  int64_t bitmask_stride = 0;
+  const int32_t *bitmask_indices = nullptr;
+  BitmaskRule bitmask_rule = BitmaskRule::kLeaves;
+
+  SAMPLER_HD EditNumbers numbers(int64_t slot) const {
+    return {
+        {repetition_penalty[slot], frequency_penalty[slot], presence_penalty[slot], penalty_form},
+        penalty_window[slot],
+        dry_rules(dry_multiplier[slot], dry_base[slot], dry_allowed_length[slot]),
+        dry_window[slot],
+        no_repeat_ngram_size[slot],
+        min_new_tokens[slot]};
+  }
+
+  // Whether repeats may be looked for, which takes memory for the lengths of them.
+  SAMPLER_HD bool seeks_repeats() const {
+    return dry_multiplier.array || dry_multiplier.value > 0.0f || no_repeat_ngram_size.array ||
+           no_repeat_ngram_size.value > 0;
+  }
+
+  // Whether anything but a forced token is asked for.
+  SAMPLER_HD bool edits() const { return history || edits_by_lists(); }
+  SAMPLER_HD bool edits_by_lists() const {
+    return biased || dense_bias || allowed || banned || stop || bad_words || bitmasks;
+  }
+};
+
+}  // namespace sampler::contract

@@ -1,0 +1,302 @@
+#include "cpu/edits.h"
+
+#include <algorithm>
+
+#include "cpu/sort.h"
+
+namespace sampler::cpu {
+
+using contract::EditNumbers;
+using contract::TokenList;
+
+// What a sequence has said: [i] is the token i before the newest.
+class RowEdits::Text {
+ public:
+  Text() = default;
+  Text(const TokenList &history, int64_t prompt_length)
+      : history_(history), prompt_length_(prompt_length) {}
+
+  int64_t operator[](int64_t i) const { return history_[history_.count - 1 - i]; }
+
+  int64_t length() const { return history_.count; }
+  int64_t prompt_length() const { return prompt_length_; }
+  int64_t output_length() const { return history_.count - prompt_length_; }
+
+  // The place of a token, 0 the oldest.
+  int64_t at(int64_t place) const { return history_[place]; }
+
+ private:
+  TokenList history_;
+  int64_t prompt_length_ = 0;
+};
+
+namespace {
+
+constexpr int32_t kDone = -1;
+
+int64_t id_of(uint64_t element) {
+  return int64_t(element >> 32);
+}
+
+// -1, 0 or 1 as the first list comes before the other in lexicographic order.
+int compare(const TokenList &a, const TokenList &b) {
+  const int64_t common = std::min(a.count, b.count);
+  for (int64_t i = 0; i < common; ++i) {
+    if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+  }
+  return a.count == b.count ? 0 : a.count < b.count ? -1 : 1;
+}
+
+}  // namespace
+
+// ---- Elements by id
+
+void RowEdits::sort_elements(const contract::RowView &given) {
+  for (int64_t i = 0; i < given.count; ++i) {
+    elements_[i] = uint64_t(given.id(i)) << 32 | uint64_t(i);
+  }
+  sorted_ = sort_by_upper_half(elements_, given.count, sort_scratch_);
+}
+
+int64_t RowEdits::find(int64_t id) const {
+  if (!given_.ids) return id >= 0 && id < given_.count ? id : -1;
+  const uint64_t *const end = sorted_ + given_.count;
+  const uint64_t *const found = std::lower_bound(
+      sorted_, end, id, [](uint64_t element, int64_t wanted) { return id_of(element) < wanted; });
+  return found != end && id_of(*found) == id ? int64_t(uint32_t(*found)) : -1;
+}
+
+// ---- All edits
+
+uint32_t RowEdits::edit(const contract::RowView &given, int64_t slot, int64_t output) {
+  const contract::Pipeline &pipeline = *pipeline_;
+  given_ = given;
+  if (given.ids) sort_elements(given);
+
+  const EditNumbers numbers = pipeline.numbers(slot);
+  if (!numbers.are_valid()) return SAMPLER_ROW_INVALID_PARAMETER;
+  Text text;
+  if (pipeline.history) {
+    TokenList history;
+    const bool valid =
+        pipeline.history.find_by_slot(slot, &history) && history.count <= pipeline.max_history;
+    if (!valid) return SAMPLER_ROW_INVALID_LIST;
+    const int64_t prompt_length = pipeline.prompt_lengths ? pipeline.prompt_lengths[slot] : 0;
+    if (prompt_length < 0 || prompt_length > history.count) return SAMPLER_ROW_INVALID_LIST;
+    text = Text(history, prompt_length);
+  }
+
+  uint32_t status = add_biases(slot);
+  if (status == SAMPLER_ROW_OK) status = ban_by_lists(slot, output);
+  if (status == SAMPLER_ROW_OK) status = ban_bad_words(slot, text);
+  if (status == SAMPLER_ROW_OK && pipeline.stop) {
+    TokenList stop;
+    if (!pipeline.stop.find_by_slot(slot, &stop)) return SAMPLER_ROW_INVALID_LIST;
+    if (contract::bans_stop_tokens(text.output_length(), numbers.min_new_tokens)) ban(stop);
+  }
+  if (status != SAMPLER_ROW_OK || !pipeline.history) return status;
+  penalize(numbers, text);
+  status = lower_repeats(numbers, text);
+  if (status == SAMPLER_ROW_OK) ban_ngrams(numbers, text);
+  return status;
+}
+
+// ---- Biases
+
+uint32_t RowEdits::add_biases(int64_t slot) {
+  if (pipeline_->biased) {
+    TokenList biased;
+    if (!pipeline_->biased.find_by_slot(slot, &biased)) return SAMPLER_ROW_INVALID_LIST;
+    const float *const biases = pipeline_->biases + biased.begin;
+    if (!std::all_of(biases, biases + biased.count, contract::is_valid_bias)) {
+      return SAMPLER_ROW_INVALID_PARAMETER;
+    }
+    for (int64_t i = 0; i < biased.count; ++i) {
+      const int64_t element = find(biased[i]);
+      if (element >= 0) values_[element] = contract::add_bias(values_[element], biases[i]);
+    }
+  }
+  if (pipeline_->dense_bias) add_dense_bias(slot);
+  return SAMPLER_ROW_OK;
+}
+
+void RowEdits::add_dense_bias(int64_t slot) {
+  const int64_t width = pipeline_->dense_bias_stride;
+  const float *const biases =
+      pipeline_->dense_bias + (pipeline_->dense_bias_by_slot ? slot * width : 0);
+  if (!given_.ids) {
+    const int64_t count = std::min<int64_t>(given_.count, width);
+    for (int64_t i = 0; i < count; ++i) values_[i] = contract::add_bias(values_[i], biases[i]);
+    return;
+  }
+  for (int64_t i = 0; i < given_.count; ++i) {
+    const int64_t id = given_.id(i);
+    if (id < width) values_[i] = contract::add_bias(values_[i], biases[id]);
+  }
+}
+
+// ---- Bans
+
+void RowEdits::ban(int64_t id) {
+  const int64_t element = find(id);
+  if (element >= 0) values_[element] = contract::ban(values_[element], true);
+}
+
+void RowEdits::ban(const TokenList &list) {
+  for (int64_t i = 0; i < list.count; ++i) ban(list[i]);
+}
+
+void RowEdits::allow(const TokenList &list) {
+  std::fill_n(marks_, given_.count, 0);
+  for (int64_t i = 0; i < list.count; ++i) {
+    const int64_t element = find(list[i]);
+    if (element >= 0) marks_[element] = 1;
+  }
+  for (int64_t i = 0; i < given_.count; ++i) {
+    values_[i] = contract::ban(values_[i], marks_[i] == 0);
+  }
+}
+
+void RowEdits::apply_bitmask(const uint32_t *words) {
+  const int64_t num_words = pipeline_->bitmask_stride;
+  const auto allows = [&](int64_t id) {
+    return contract::bitmask_allows(words, num_words, id, pipeline_->bitmask_rule);
+  };
+  for (int64_t i = 0; i < given_.count; ++i) {
+    const bool nothing_banned =
+        !given_.ids && i % 32 == 0 && i / 32 < num_words && words[i / 32] == UINT32_MAX;
+    if (nothing_banned) {
+      i += 31;
+    } else {
+      values_[i] = contract::ban(values_[i], !allows(given_.id(i)));
+    }
+  }
+}
+
+uint32_t RowEdits::ban_by_lists(int64_t slot, int64_t output) {
+  const contract::Pipeline &pipeline = *pipeline_;
+  TokenList list;
+  if (pipeline.allowed) {
+    if (!pipeline.allowed.find_by_slot(slot, &list)) return SAMPLER_ROW_INVALID_LIST;
+    if (list.count > 0) allow(list);
+  }
+  if (pipeline.banned) {
+    if (!pipeline.banned.find_by_slot(slot, &list)) return SAMPLER_ROW_INVALID_LIST;
+    ban(list);
+  }
+  if (pipeline.bitmasks) {
+    const int64_t mask = pipeline.bitmask_indices ? pipeline.bitmask_indices[output] : output;
+    if (mask >= pipeline.num_bitmasks) return SAMPLER_ROW_INVALID_INDEX;
+    if (mask >= 0) apply_bitmask(pipeline.bitmasks + mask * pipeline.bitmask_stride);
+  }
+  return SAMPLER_ROW_OK;
+}
+
+uint32_t RowEdits::ban_bad_words(int64_t slot, const Text &text) {
+  const contract::TokenLists &words = pipeline_->bad_words;
+  if (!words) return SAMPLER_ROW_OK;
+  const int64_t *const offsets = pipeline_->bad_word_offsets;
+  const int64_t begin = offsets ? offsets[slot] : 0;
+  const int64_t end = offsets ? offsets[slot + 1] : words.num_lists;
+  if (begin < 0 || begin > end || end > words.num_lists) return SAMPLER_ROW_INVALID_LIST;
+  const int64_t length = pipeline_->bad_words_end_output ? text.output_length() : text.length();
+  for (int64_t i = begin; i < end; ++i) {
+    TokenList word;
+    if (!words.find(i, &word) || word.count == 0) return SAMPLER_ROW_INVALID_LIST;
+    if (word.count > length + 1) continue;
+    if (contract::bans_word_end(text, int32_t(length), word, int32_t(word.count))) {
+      ban(word[word.count - 1]);
+    }
+  }
+  return SAMPLER_ROW_OK;
+}
+
+// ---- What the text has said before
+
+void RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
+  const bool repetition = numbers.repetition_is_on(), counts = numbers.counts_are_on();
+  if (!repetition && !counts) return;
+  const sampler_penalty_scope scope = pipeline_->penalty_scope;
+  const auto first_counted = [&](bool output_only) {
+    return contract::first_counted(text.length(), output_only ? text.prompt_length() : 0,
+                                   numbers.penalty_window);
+  };
+  // What counts as a repetition begins no later.
+  const int64_t first_repeated = first_counted(scope == SAMPLER_PENALTY_SCOPE_OUTPUT);
+  const int64_t first = first_counted(scope != SAMPLER_PENALTY_SCOPE_ALL);
+  const int64_t begin = repetition ? first_repeated : first;
+
+  contract::Penalties penalties = numbers.penalties;
+  if (!repetition) penalties.repetition = 0.0f;
+  const auto for_each_element = [&](int64_t from, const auto &f) {
+    for (int64_t place = from; place < text.length(); ++place) {
+      const int64_t element = find(text.at(place));
+      if (element >= 0) f(element);
+    }
+  };
+  for_each_element(begin, [&](int64_t element) { marks_[element] = 0; });
+  if (counts) for_each_element(first, [&](int64_t element) { ++marks_[element]; });
+  for_each_element(begin, [&](int64_t element) {
+    if (marks_[element] == kDone) return;
+    values_[element] = contract::penalize(values_[element], 1, marks_[element], penalties);
+    marks_[element] = kDone;
+  });
+}
+
+bool RowEdits::has_valid_breakers() {
+  if (breakers_ != Known::kNo) return breakers_ == Known::kValid;
+  const contract::TokenLists &breakers = pipeline_->dry_breakers;
+  bool valid = true;
+  TokenList before;
+  for (int64_t i = 0; i < breakers.num_lists && valid; ++i) {
+    TokenList breaker;
+    valid = breakers.find(i, &breaker) && breaker.count > 0 &&
+            breaker.count <= contract::kLongestBreaker && compare(before, breaker) < 0;
+    before = breaker;
+  }
+  breakers_ = valid ? Known::kValid : Known::kInvalid;
+  return valid;
+}
+
+uint32_t RowEdits::lower_repeats(const EditNumbers &numbers, const Text &text) {
+  if (!contract::dry_is_on(numbers.dry)) return SAMPLER_ROW_OK;
+  if (!has_valid_breakers()) return SAMPLER_ROW_INVALID_LIST;
+  const contract::TokenLists &lists = pipeline_->dry_breakers;
+  const TokenList ids = {lists.ids, lists.type, 0, lists.num_ids};
+  const contract::Breakers<const int64_t *, TokenList> breakers = {lists.offsets, ids,
+                                                                   int32_t(lists.num_lists)};
+  const int32_t length =
+      int32_t(text.length() - contract::first_counted(text.length(), 0, numbers.dry_window));
+  const int32_t limit = breakers.repeat_limit(text, length);
+  if (limit < numbers.dry.allowed_length) return SAMPLER_ROW_OK;
+
+  // A mark is the longest repeat that a token would continue, and 1.
+  const auto for_each_element = [&](const auto &f) {
+    for (int32_t i = 0; i + 1 < length; ++i) {
+      const int64_t element = find(text[i]);
+      if (element >= 0) f(element, text[i]);
+    }
+  };
+  for_each_element([&](int64_t element, int64_t) { marks_[element] = 0; });
+  contract::visit_repeats(text, length, limit, lengths_, [&](int64_t id, int32_t repeat) {
+    if (repeat < numbers.dry.allowed_length) return;
+    const int64_t element = find(id);
+    if (element >= 0) marks_[element] = std::max(marks_[element], repeat + 1);
+  });
+  for_each_element([&](int64_t element, int64_t id) {
+    const int32_t repeat = marks_[element] - 1;
+    if (repeat < 0) return;
+    marks_[element] = 0;
+    if (breakers.has_token(id)) return;
+    values_[element] = contract::penalize_repeat(values_[element], numbers.dry, repeat);
+  });
+  return SAMPLER_ROW_OK;
+}
+
+void RowEdits::ban_ngrams(const EditNumbers &numbers, const Text &text) {
+  if (numbers.no_repeat_ngram_size <= 0) return;
+  contract::visit_ngram_bans(text, int32_t(text.length()), numbers.no_repeat_ngram_size, lengths_,
+                             [&](int64_t id) { ban(id); });
+}
+
+}  // namespace sampler::cpu

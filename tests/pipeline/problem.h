@@ -1,0 +1,163 @@
+// Random rows with random pipelines, the structs of their calls, and what the oracle makes of them.
+#ifndef SAMPLER_TESTS_PIPELINE_PROBLEM_H_
+#define SAMPLER_TESTS_PIPELINE_PROBLEM_H_
+
+#include <sampler/sampler.h>
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "edits_oracle.h"
+
+namespace pipeline_test {
+
+using oracle::Text;
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  // In [low, high].
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+  }
+  bool one_in(std::int64_t n) { return between(1, n) == 1; }
+  float unit() { return static_cast<float>(engine_() >> 40) * 0x1p-24F; }
+  float within(float low, float high) { return low + (high - low) * unit(); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// Numbers of one slot, as sampler_row_params has them.
+struct Numbers {
+  float repetition_penalty = 0, frequency_penalty = 0, presence_penalty = 0;
+  std::int32_t penalty_window = 0;
+  float dry_multiplier = 0, dry_base = 0;
+  std::int32_t dry_allowed_length = 0, dry_window = 0;
+  std::int32_t no_repeat_ngram_size = 0, min_new_tokens = 0;
+  std::int64_t forced_token_id = -1;
+};
+
+// Of one slot.
+struct Slot {
+  Numbers numbers;
+  Text history;
+  std::int32_t prompt_length = 0;
+  Text biased, allowed, banned, stop;
+  std::vector<float> biases;  // of `biased`
+  std::vector<float> dense_bias;
+  std::int64_t first_bad_word = 0, end_of_bad_words = 0;
+};
+
+// What a call has, in a form that is easy to change; empty: not given.
+struct Problem {
+  std::int64_t num_cols = 1;
+  std::vector<std::vector<float>> rows;  // as long as the row, which may be short
+  bool has_counts = false;
+  std::vector<std::vector<std::int64_t>> candidate_ids;  // by row, or none
+  std::vector<std::int32_t> slot_of_row;
+  bool has_slots = false;
+  std::vector<Slot> slots;
+
+  bool numbers_by_slot = false;  // else all have those of slot 0
+  bool has_history = true, has_biased = false, has_dense_bias = false, has_allowed = false;
+  bool has_banned = false, has_stop = false, has_bad_words = false, has_bad_word_offsets = false;
+  bool has_prompt_lengths = false;
+  bool has_forced_tokens = false;
+  bool lists_for_all = false;  // biased, allowed, banned and stop are slot 0's
+  bool dense_bias_for_all = false;
+  std::int64_t dense_bias_stride = 0;
+  std::vector<Text> bad_words, breakers;
+  std::vector<std::vector<std::uint32_t>> bitmasks;
+  std::int64_t bitmask_stride = 0;
+  std::vector<std::int32_t> bitmask_indices;
+  sampler_mask_rule bitmask_rule = SAMPLER_MASK_LEAVES;
+  sampler_penalty_scope penalty_scope = 0, bad_word_scope = 0;
+  sampler_penalty_form penalty_form = 0;
+  sampler_id_type id_type = SAMPLER_ID_I32;
+  sampler_params params = sampler_params_default();  // temperature and filters
+
+  std::int64_t num_rows() const { return static_cast<std::int64_t>(rows.size()); }
+  const Slot &slot(std::int64_t row) const {
+    return slots[static_cast<std::size_t>(slot_of_row[static_cast<std::size_t>(row)])];
+  }
+};
+
+Problem make_problem(std::uint64_t seed);
+
+// Row `row` after its edits.
+std::vector<float> edited(const Problem &problem, std::int64_t row);
+
+// The structs of a call, and the arrays that they point to. `edited_rows`: rows in place of the
+// problem's own, and no pipeline.
+class Call {
+ public:
+  Call(const Problem &problem, sampler_dtype dtype,
+       const std::vector<std::vector<float>> *edited_rows = nullptr);
+  Call(const Call &) = delete;
+  Call &operator=(const Call &) = delete;
+
+  sampler_rows input = {};
+  sampler_params params;
+  sampler_row_params row_params = {};
+  sampler_pipeline pipeline = {};
+  std::vector<std::int32_t> slots;  // empty: none
+  std::vector<std::uint64_t> seeds;
+
+  // The arguments' common members.
+  template <class Args>
+  Args args() const {
+    Args result = {};
+    result.struct_size = sizeof result;
+    result.input = input;
+    result.params = &params;
+    result.row_params = &row_params;
+    result.pipeline = has_pipeline ? &pipeline : nullptr;
+    result.slots = slots.empty() ? nullptr : slots.data();
+    result.num_slots = slots.empty() ? 0 : num_slots;
+    return result;
+  }
+
+  std::int64_t num_slots;
+  bool has_pipeline;
+
+ private:
+  struct Lists {
+    std::vector<std::int64_t> offsets;
+    std::vector<unsigned char> ids;
+    sampler_token_lists view(const std::vector<Text> &lists, sampler_id_type type);
+  };
+
+  std::vector<unsigned char> values_, candidate_ids_;
+  std::vector<std::int32_t> counts_;
+  Lists history_, biased_, allowed_, banned_, stop_, bad_words_, breakers_;
+  std::vector<std::int32_t> prompt_lengths_, bitmask_indices_;
+  std::vector<float> biases_, dense_bias_;
+  std::vector<std::int64_t> bad_word_offsets_;
+  std::vector<std::uint32_t> bitmasks_;
+  std::vector<float> repetition_, frequency_, presence_, multiplier_, base_;
+  std::vector<std::int32_t> window_, allowed_length_, dry_window_, ngram_, min_new_;
+  std::vector<std::int64_t> forced_;
+};
+
+// Outputs of sampler_sample, all that there are.
+struct Sampled {
+  std::vector<std::int32_t> token_ids, kept_counts;
+  std::vector<float> logprobs, values;
+  std::vector<sampler_row_status> status;
+};
+Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob_kind,
+               sampler_draw_method draw_method);
+
+struct Filtered {
+  std::vector<float> output;
+  std::vector<std::int32_t> kept_counts;
+  std::vector<sampler_row_status> status;
+};
+Filtered filter(sampler_t sampler, const Call &call, sampler_output_kind output_kind);
+
+}  // namespace pipeline_test
+
+#endif  // SAMPLER_TESTS_PIPELINE_PROBLEM_H_
