@@ -1,6 +1,5 @@
-/* What happens to logits before the temperature and the filters: edits of single tokens, by what is
- * known of their ids. Bias, bans, a grammar's bitmask, penalties, DRY, n-grams that must not come
- * again.
+/* All that an engine does between logits and the draw, in stages: edits of single tokens, by what
+ * is known of their ids; the temperature; windows, which keep a run of rank order.
  *
  * Numbers are members of sampler_params, and by slot of sampler_row_params. Lists, and what a
  * sequence has said so far, are a sampler_pipeline, to which the arguments of sampler_sample and
@@ -19,17 +18,17 @@
  *   args.params = &params;
  *   args.pipeline = &pipeline;
  *
- * The edits run in this order: biases and the dense bias; bans (allowed and banned tokens, bad
- * words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before has
- * left. They work in f32, whatever the type of the logits; -inf stays -inf. Section 14.1 of
- * docs/contract.md has the arithmetic of each.
+ * Each stage sees what the one before it left; a stage that is off costs nothing. Edits work in
+ * f32, whatever the type of the logits; -inf stays -inf. Sections 13 (windows) and 14.1 (edits) of
+ * docs/contract.md have the arithmetic. A greedy row takes the first token, in rank order, of what
+ * the edits left.
  *
  * A row that has a NaN or +inf after its last edit is bad (INVALID_VALUE), and so is one without a
  * token (EMPTY). Ids that are no element of a row are edited by nothing; in a history they count
- * like any other. Rows of probabilities are not edited: a pipeline, or a number that would edit, is
- * an error there.
+ * like any other. Rows of probabilities are not edited: a pipeline that would is an error there.
  *
- * CPU handles only so far: with a CUDA handle such a call returns SAMPLER_ERROR_UNSUPPORTED. */
+ * CPU handles only so far: with a CUDA handle a call that has a stage besides the temperature,
+ * top-k, top-p and min-p returns SAMPLER_ERROR_UNSUPPORTED. */
 #ifndef SAMPLER_PIPELINE_H
 #define SAMPLER_PIPELINE_H
 
@@ -42,6 +41,29 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The stages, and their order where sampler_params.stages lists none. */
+typedef int32_t sampler_stage;
+enum {
+  /* Edits. */
+  SAMPLER_STAGE_BIAS = 1,      /* pipeline.biased and the dense bias */
+  SAMPLER_STAGE_MASK = 2,      /* allowed and banned tokens, bad words, stop tokens, bitmask */
+  SAMPLER_STAGE_PENALTIES = 3, /* repetition, frequency, presence */
+  SAMPLER_STAGE_DRY = 4,       /* repeats of sequences */
+  SAMPLER_STAGE_NO_REPEAT_NGRAM = 5, /* bans what completes an n-gram of the history */
+  SAMPLER_STAGE_TEMPERATURE = 6,
+  /* Windows: each keeps some tokens of those that the one before it kept. */
+  SAMPLER_STAGE_TYPICAL_P = 7,   /* whose surprise is nearest the entropy */
+  SAMPLER_STAGE_TOP_N_SIGMA = 8, /* within n standard deviations of the largest logit */
+  SAMPLER_STAGE_EPSILON = 9,     /* of a probability of at least epsilon */
+  SAMPLER_STAGE_ETA = 10,        /* the same, and lower where the entropy is high */
+  SAMPLER_STAGE_TOP_H = 11,      /* that have a share of the entropy */
+  SAMPLER_STAGE_XTC = 12,        /* by a coin, not those above a threshold, but the last of them */
+  SAMPLER_STAGE_TOP_K = 13,
+  SAMPLER_STAGE_TOP_P = 14,
+  SAMPLER_STAGE_MIN_P = 15
+};
+enum { SAMPLER_MAX_STAGES = 16 };
 
 /* Which tokens of a history count. */
 typedef int32_t sampler_penalty_scope;

@@ -105,6 +105,33 @@ typedef struct sampler_params {
 
   /* What bad words are looked for in. OUTPUT: the output (vLLM); the others: all. */
   sampler_penalty_scope bad_word_scope;
+
+  /* Windows: see pipeline.h. All are off by default, and none is NaN. */
+
+  /* Dynamic temperature: T follows the entropy of what it sees, from max(0, T - range) to T +
+   * range, by the power `exponent` of its share of the largest (kalomaze 2023). Logits only. */
+  float dynamic_temperature_range;    /* <= 0: off */
+  float dynamic_temperature_exponent; /* 0: 1; negative: 0 */
+
+  float typical_p;       /* locally typical sampling (Meister et al. 2023). <= 0, >= 1: off */
+  float top_n_sigma;     /* (Tang et al. 2024), of the population. <= 0: off */
+  float epsilon_cutoff;  /* (Hewitt et al. 2022). <= 0, >= 1: off */
+  float eta_cutoff;      /* (the same). <= 0, >= 1: off */
+  float top_h;           /* (Potraghloo et al. 2025). <= 0, >= 1: off */
+  float xtc_probability; /* exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only */
+  float xtc_threshold;   /* 0: 0.1; negative: 0; above 0.5: off */
+
+  sampler_tie_rule typical_p_ties;
+
+  /* No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many. */
+  int32_t min_keep; /* <= 1: one */
+
+  /* The order of all stages; 0 ends it. Edits come first. A stage that is on must be listed, none
+   * twice. filter_order must be SEQUENTIAL, whatever it means without a list, or JOINT: then the
+   * listed ones of top-k, top-p and min-p stand side by side. temperature_order must be FIRST. All
+   * 0: the order of sampler_stage, in which filter_order and temperature_order have their meaning.
+   */
+  sampler_stage stages[SAMPLER_MAX_STAGES];
 } sampler_params;
 
 /* Fills `params` with the defaults: temperature 1 and no filter. `struct_size` is the size of the
@@ -114,28 +141,10 @@ SAMPLER_API sampler_status sampler_params_init(sampler_params *params, size_t st
 
 /* The same, inline. */
 static inline sampler_params sampler_params_default(void) {
-  sampler_params params = {sizeof(sampler_params),
-                           1.0f,
-                           1.0f,
-                           0.0f,
-                           0,
-                           0,
-                           0,
-                           0,
-                           0,
-                           0.0f,
-                           0.0f,
-                           0.0f,
-                           0,
-                           0,
-                           0,
-                           0.0f,
-                           0.0f,
-                           0,
-                           0,
-                           0,
-                           0,
-                           0};
+  sampler_params params = {0};
+  params.struct_size = sizeof(sampler_params);
+  params.temperature = 1.0f;
+  params.top_p = 1.0f;
   return params;
 }
 
@@ -160,6 +169,16 @@ typedef struct sampler_row_params {
   const int32_t *dry_window;
   const int32_t *no_repeat_ngram_size;
   const int32_t *min_new_tokens;
+  const float *dynamic_temperature_range;
+  const float *dynamic_temperature_exponent;
+  const float *typical_p;
+  const float *top_n_sigma;
+  const float *epsilon_cutoff;
+  const float *eta_cutoff;
+  const float *top_h;
+  const float *xtc_probability;
+  const float *xtc_threshold;
+  const int32_t *min_keep;
 
   /* The token that the slot yields whatever the rest says: the end of a thinking budget, a trace
    * that is replayed. Negative: none. One that is no element of the row makes it bad
