@@ -141,10 +141,40 @@ SAMPLER_API sampler_status sampler_params_init(sampler_params *params, size_t st
 
 /* The same, inline. */
 static inline sampler_params sampler_params_default(void) {
-  sampler_params params = {0};
-  params.struct_size = sizeof(sampler_params);
-  params.temperature = 1.0f;
-  params.top_p = 1.0f;
+  sampler_params params = {sizeof(sampler_params),
+                           1.0f,
+                           1.0f,
+                           0.0f,
+                           0,
+                           0,
+                           0,
+                           0,
+                           0, /* filters */
+                           0.0f,
+                           0.0f,
+                           0.0f,
+                           0,
+                           0,
+                           0,
+                           0.0f,
+                           0.0f,
+                           0,
+                           0,
+                           0,
+                           0,
+                           0, /* edits */
+                           0.0f,
+                           0.0f,
+                           0.0f,
+                           0.0f,
+                           0.0f,
+                           0.0f,
+                           0.0f,
+                           0.0f,
+                           0.0f,
+                           0,
+                           0, /* windows */
+                           {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
   return params;
 }
 
