@@ -141,40 +141,13 @@ SAMPLER_API sampler_status sampler_params_init(sampler_params *params, size_t st
 
 /* The same, inline. */
 static inline sampler_params sampler_params_default(void) {
-  sampler_params params = {sizeof(sampler_params),
-                           1.0f,
-                           1.0f,
-                           0.0f,
-                           0,
-                           0,
-                           0,
-                           0,
-                           0, /* filters */
-                           0.0f,
-                           0.0f,
-                           0.0f,
-                           0,
-                           0,
-                           0,
-                           0.0f,
-                           0.0f,
-                           0,
-                           0,
-                           0,
-                           0,
-                           0, /* edits */
-                           0.0f,
-                           0.0f,
-                           0.0f,
-                           0.0f,
-                           0.0f,
-                           0.0f,
-                           0.0f,
-                           0.0f,
-                           0.0f,
-                           0,
-                           0, /* windows */
-                           {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
+  /* clang-format off */
+  sampler_params params = {
+    sizeof(sampler_params), 1.0f, 1.0f, 0.0f, 0, 0, 0, 0, 0,    /* filters */
+    0.0f, 0.0f, 0.0f, 0, 0, 0, 0.0f, 0.0f, 0, 0, 0, 0, 0,       /* edits */
+    0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, 0, /* windows */
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
+  /* clang-format on */
   return params;
 }
 
