@@ -9,16 +9,17 @@
 
 namespace sampler::capi {
 
-// `user` null: none. Null where nothing is edited or forced; else `storage`.
+// What the call can do: a filter draws nothing.
+enum class Draws { kNo, kYes };
+
+// The stages of a call. `user` null: those of the numbers alone. Null where temperature, top-k,
+// top-p and min-p are all, in an order that `rules` can say and then does; else `storage`.
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
                                         const sampler_pipeline *user, const contract::Rows &input,
-                                        int64_t num_slots, int64_t num_rows,
-                                        contract::Pipeline *storage);
+                                        int64_t num_slots, int64_t num_rows, Draws draws,
+                                        contract::FilterRules *rules, contract::Pipeline *storage);
 
-// Of a call that edits nothing: `function` is its name.
-void refuse_edits(Check &check, const UserParameters &parameters, const char *function);
-
-// A token is forced where one is drawn.
-void refuse_forced_tokens(Check &check, const UserParameters &parameters, const char *function);
+// Of a call that knows temperature, top-k, top-p and min-p alone: `function` is its name.
+void refuse_other_stages(Check &check, const UserParameters &parameters, const char *function);
 
 }  // namespace sampler::capi

@@ -43,8 +43,9 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
   const int64_t num_slots = request.slots.count;
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
   request.parameters = read_parameters(check, parameters, request.input.kind, num_slots);
-  request.pipeline = read_pipeline(check, parameters, args.pipeline, request.input, num_slots,
-                                   num_rows, context.pipeline);
+  request.pipeline =
+      read_pipeline(check, parameters, args.pipeline, request.input, num_slots, num_rows,
+                    Draws::kYes, &request.parameters.rules, context.pipeline);
   request.random = read_random(check, args.random, num_slots);
   request.draw_method = check.enumeration("draw_method", args.draw_method, 2);
   request.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 2);
@@ -70,10 +71,10 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args,
   request.slots = read_slots(check, args.slots, args.num_slots, num_rows);
   const int64_t num_slots = request.slots.count;
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
-  refuse_forced_tokens(check, parameters, "sampler_filter");
   request.parameters = read_parameters(check, parameters, request.input.kind, num_slots);
-  request.pipeline = read_pipeline(check, parameters, args.pipeline, request.input, num_slots,
-                                   num_rows, context.pipeline);
+  request.pipeline =
+      read_pipeline(check, parameters, args.pipeline, request.input, num_slots, num_rows,
+                    Draws::kNo, &request.parameters.rules, context.pipeline);
   request.output_kind = check.enumeration("output_kind", args.output_kind, 2);
   if (request.output_kind == SAMPLER_OUTPUT_VALUES && request.input.kind == SAMPLER_PROBABILITIES) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -245,7 +246,7 @@ ChainRequest to_request(Check &check, const sampler_verify_args &args,
   request.slots = read_slots(check, args.slots, args.num_slots, request.num_rows);
   const int64_t num_slots = request.slots.count;
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
-  refuse_edits(check, parameters, "sampler_verify");
+  refuse_other_stages(check, parameters, "sampler_verify");
   request.parameters = read_parameters(check, parameters, request.target.kind, num_slots);
   if (!request.has_filters()) check_filters_have_logits(check, request.parameters);
   request.random = read_random(check, args.random, num_slots);

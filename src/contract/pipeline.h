@@ -1,6 +1,6 @@
-// What a call's pipeline asks for: the lists and numbers of the edits before the temperature.
+// What a call's pipeline asks for: the lists and numbers of its stages, and their order.
 //
-// docs/contract.md, section 14.1.
+// docs/contract.md, sections 13 and 14.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,50 @@ struct EditNumbers {
   }
 };
 
+// One slot's numbers of the windows, beside RowParameters.
+struct WindowNumbers {
+  float dynamic_range, dynamic_exponent;
+  float typical_p, top_n_sigma, epsilon, eta, top_h;
+  float xtc_probability, xtc_threshold;
+  int32_t min_keep;
+
+  SAMPLER_HD bool are_valid(sampler_input_kind kind) const {
+    const bool has_nan = is_nan(dynamic_range) || is_nan(dynamic_exponent) || is_nan(typical_p) ||
+                         is_nan(top_n_sigma) || is_nan(epsilon) || is_nan(eta) || is_nan(top_h) ||
+                         is_nan(xtc_probability) || is_nan(xtc_threshold);
+    return !has_nan && !(kind == SAMPLER_PROBABILITIES && dynamic_range > 0.0f);
+  }
+};
+
+// The stages of a row, in their order.
+struct StageOrder {
+  sampler_stage stages[SAMPLER_MAX_STAGES] = {};
+  int count = 0;
+
+  SAMPLER_HD void add(sampler_stage stage) { stages[count++] = stage; }
+  SAMPLER_HD const sampler_stage *begin() const { return stages; }
+  SAMPLER_HD const sampler_stage *end() const { return stages + count; }
+};
+
+constexpr bool is_edit(sampler_stage stage) {
+  return stage >= SAMPLER_STAGE_BIAS && stage <= SAMPLER_STAGE_NO_REPEAT_NGRAM;
+}
+constexpr bool is_filter(sampler_stage stage) {
+  return stage >= SAMPLER_STAGE_TOP_K && stage <= SAMPLER_STAGE_MIN_P;
+}
+
 struct Pipeline {
+  // Those that may be on. Of the windows only where has_windows.
+  StageOrder edits, windows;
+  // Whether there is more than temperature, top-k, top-p and min-p in an order of FilterRules.
+  bool has_windows = false;
+  sampler_tie_rule typical_p_ties = SAMPLER_TIES_EXACT;
+
+  PerSlot<float> dynamic_range{0}, dynamic_exponent{0};
+  PerSlot<float> typical_p{0}, top_n_sigma{0}, epsilon{0}, eta{0}, top_h{0};
+  PerSlot<float> xtc_probability{0}, xtc_threshold{0};
+  PerSlot<int32_t> min_keep{0};
+
   PerSlot<float> repetition_penalty{0}, frequency_penalty{0}, presence_penalty{0};
   PerSlot<int32_t> penalty_window{0};
   sampler_penalty_scope penalty_scope = SAMPLER_PENALTY_SCOPE_STANDARD;
@@ -105,17 +148,28 @@ struct Pipeline {
         min_new_tokens[slot]};
   }
 
+  SAMPLER_HD WindowNumbers window_numbers(int64_t slot) const {
+    constexpr float kDefaultThreshold = 0.1f;
+    const float exponent = dynamic_exponent[slot], threshold = xtc_threshold[slot];
+    return {dynamic_range[slot],
+            exponent == 0.0f ? 1.0f : exponent,
+            typical_p[slot],
+            top_n_sigma[slot],
+            epsilon[slot],
+            eta[slot],
+            top_h[slot],
+            xtc_probability[slot],
+            threshold == 0.0f ? kDefaultThreshold : threshold,
+            min_keep[slot]};
+  }
+
   // Whether repeats may be looked for, which takes memory for the lengths of them.
   SAMPLER_HD bool seeks_repeats() const {
     return dry_multiplier.array || dry_multiplier.value > 0.0f || no_repeat_ngram_size.array ||
            no_repeat_ngram_size.value > 0;
   }
 
-  // Whether anything but a forced token is asked for.
-  SAMPLER_HD bool edits() const { return history || edits_by_lists(); }
-  SAMPLER_HD bool edits_by_lists() const {
-    return biased || dense_bias || allowed || banned || stop || bad_words || bitmasks;
-  }
+  SAMPLER_HD bool has_edits() const { return edits.count > 0; }
 };
 
 }  // namespace sampler::contract

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cpu/sort.h"
-
 namespace sampler::cpu {
 
 using contract::EditNumbers;
@@ -34,10 +32,6 @@ namespace {
 
 constexpr int32_t kDone = -1;
 
-int64_t id_of(uint64_t element) {
-  return int64_t(element >> 32);
-}
-
 // -1, 0 or 1 as the first list comes before the other in lexicographic order.
 int compare(const TokenList &a, const TokenList &b) {
   const int64_t common = std::min(a.count, b.count);
@@ -49,81 +43,79 @@ int compare(const TokenList &a, const TokenList &b) {
 
 }  // namespace
 
-// ---- Elements by id
-
-void RowEdits::sort_elements(const contract::RowView &given) {
-  for (int64_t i = 0; i < given.count; ++i) {
-    elements_[i] = uint64_t(given.id(i)) << 32 | uint64_t(i);
-  }
-  sorted_ = sort_by_upper_half(elements_, given.count, sort_scratch_);
-}
-
-int64_t RowEdits::find(int64_t id) const {
-  if (!given_.ids) return id >= 0 && id < given_.count ? id : -1;
-  const uint64_t *const end = sorted_ + given_.count;
-  const uint64_t *const found = std::lower_bound(
-      sorted_, end, id, [](uint64_t element, int64_t wanted) { return id_of(element) < wanted; });
-  return found != end && id_of(*found) == id ? int64_t(uint32_t(*found)) : -1;
-}
-
 // ---- All edits
 
-uint32_t RowEdits::edit(const contract::RowView &given, int64_t slot, int64_t output) {
-  const contract::Pipeline &pipeline = *pipeline_;
+uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &given,
+                        const Elements &elements, float *values) {
+  slot_ = slot;
+  output_ = output;
   given_ = given;
-  if (given.ids) sort_elements(given);
-
-  const EditNumbers numbers = pipeline.numbers(slot);
+  elements_ = &elements;
+  values_ = values;
+  const EditNumbers numbers = pipeline_->numbers(slot);
   if (!numbers.are_valid()) return SAMPLER_ROW_INVALID_PARAMETER;
   Text text;
-  if (pipeline.history) {
-    TokenList history;
-    const bool valid =
-        pipeline.history.find_by_slot(slot, &history) && history.count <= pipeline.max_history;
-    if (!valid) return SAMPLER_ROW_INVALID_LIST;
-    const int64_t prompt_length = pipeline.prompt_lengths ? pipeline.prompt_lengths[slot] : 0;
-    if (prompt_length < 0 || prompt_length > history.count) return SAMPLER_ROW_INVALID_LIST;
-    text = Text(history, prompt_length);
+  uint32_t status = read_text(&text);
+  for (const sampler_stage stage : pipeline_->edits) {
+    if (status != SAMPLER_ROW_OK) break;
+    status = edit_by(stage, numbers, text);
   }
-
-  uint32_t status = add_biases(slot);
-  if (status == SAMPLER_ROW_OK) status = ban_by_lists(slot, output);
-  if (status == SAMPLER_ROW_OK) status = ban_bad_words(slot, text);
-  if (status == SAMPLER_ROW_OK && pipeline.stop) {
-    TokenList stop;
-    if (!pipeline.stop.find_by_slot(slot, &stop)) return SAMPLER_ROW_INVALID_LIST;
-    if (contract::bans_stop_tokens(text.output_length(), numbers.min_new_tokens)) ban(stop);
-  }
-  if (status != SAMPLER_ROW_OK || !pipeline.history) return status;
-  penalize(numbers, text);
-  status = lower_repeats(numbers, text);
-  if (status == SAMPLER_ROW_OK) ban_ngrams(numbers, text);
   return status;
+}
+
+uint32_t RowEdits::read_text(Text *text) const {
+  const contract::Pipeline &pipeline = *pipeline_;
+  if (!pipeline.history) return SAMPLER_ROW_OK;
+  TokenList history;
+  if (!pipeline.history.find_by_slot(slot_, &history) || history.count > pipeline.max_history) {
+    return SAMPLER_ROW_INVALID_LIST;
+  }
+  const int64_t prompt_length = pipeline.prompt_lengths ? pipeline.prompt_lengths[slot_] : 0;
+  if (prompt_length < 0 || prompt_length > history.count) return SAMPLER_ROW_INVALID_LIST;
+  *text = Text(history, prompt_length);
+  return SAMPLER_ROW_OK;
+}
+
+uint32_t RowEdits::edit_by(sampler_stage stage, const EditNumbers &numbers, const Text &text) {
+  switch (stage) {
+    case SAMPLER_STAGE_BIAS:
+      return add_biases();
+    case SAMPLER_STAGE_MASK:
+      return ban(numbers, text);
+    case SAMPLER_STAGE_PENALTIES:
+      penalize(numbers, text);
+      return SAMPLER_ROW_OK;
+    case SAMPLER_STAGE_DRY:
+      return lower_repeats(numbers, text);
+    default:
+      ban_ngrams(numbers, text);
+      return SAMPLER_ROW_OK;
+  }
 }
 
 // ---- Biases
 
-uint32_t RowEdits::add_biases(int64_t slot) {
+uint32_t RowEdits::add_biases() {
   if (pipeline_->biased) {
     TokenList biased;
-    if (!pipeline_->biased.find_by_slot(slot, &biased)) return SAMPLER_ROW_INVALID_LIST;
+    if (!pipeline_->biased.find_by_slot(slot_, &biased)) return SAMPLER_ROW_INVALID_LIST;
     const float *const biases = pipeline_->biases + biased.begin;
     if (!std::all_of(biases, biases + biased.count, contract::is_valid_bias)) {
       return SAMPLER_ROW_INVALID_PARAMETER;
     }
     for (int64_t i = 0; i < biased.count; ++i) {
-      const int64_t element = find(biased[i]);
+      const int64_t element = elements_->find(biased[i]);
       if (element >= 0) values_[element] = contract::add_bias(values_[element], biases[i]);
     }
   }
-  if (pipeline_->dense_bias) add_dense_bias(slot);
+  if (pipeline_->dense_bias) add_dense_bias();
   return SAMPLER_ROW_OK;
 }
 
-void RowEdits::add_dense_bias(int64_t slot) {
+void RowEdits::add_dense_bias() {
   const int64_t width = pipeline_->dense_bias_stride;
   const float *const biases =
-      pipeline_->dense_bias + (pipeline_->dense_bias_by_slot ? slot * width : 0);
+      pipeline_->dense_bias + (pipeline_->dense_bias_by_slot ? slot_ * width : 0);
   if (!given_.ids) {
     const int64_t count = std::min<int64_t>(given_.count, width);
     for (int64_t i = 0; i < count; ++i) values_[i] = contract::add_bias(values_[i], biases[i]);
@@ -138,7 +130,7 @@ void RowEdits::add_dense_bias(int64_t slot) {
 // ---- Bans
 
 void RowEdits::ban(int64_t id) {
-  const int64_t element = find(id);
+  const int64_t element = elements_->find(id);
   if (element >= 0) values_[element] = contract::ban(values_[element], true);
 }
 
@@ -149,7 +141,7 @@ void RowEdits::ban(const TokenList &list) {
 void RowEdits::allow(const TokenList &list) {
   std::fill_n(marks_, given_.count, 0);
   for (int64_t i = 0; i < list.count; ++i) {
-    const int64_t element = find(list[i]);
+    const int64_t element = elements_->find(list[i]);
     if (element >= 0) marks_[element] = 1;
   }
   for (int64_t i = 0; i < given_.count; ++i) {
@@ -173,31 +165,41 @@ void RowEdits::apply_bitmask(const uint32_t *words) {
   }
 }
 
-uint32_t RowEdits::ban_by_lists(int64_t slot, int64_t output) {
+uint32_t RowEdits::ban(const EditNumbers &numbers, const Text &text) {
+  uint32_t status = ban_lists();
+  if (status == SAMPLER_ROW_OK) status = ban_bad_words(text);
+  if (status != SAMPLER_ROW_OK || !pipeline_->stop) return status;
+  TokenList stop;
+  if (!pipeline_->stop.find_by_slot(slot_, &stop)) return SAMPLER_ROW_INVALID_LIST;
+  if (contract::bans_stop_tokens(text.output_length(), numbers.min_new_tokens)) ban(stop);
+  return SAMPLER_ROW_OK;
+}
+
+uint32_t RowEdits::ban_lists() {
   const contract::Pipeline &pipeline = *pipeline_;
   TokenList list;
   if (pipeline.allowed) {
-    if (!pipeline.allowed.find_by_slot(slot, &list)) return SAMPLER_ROW_INVALID_LIST;
+    if (!pipeline.allowed.find_by_slot(slot_, &list)) return SAMPLER_ROW_INVALID_LIST;
     if (list.count > 0) allow(list);
   }
   if (pipeline.banned) {
-    if (!pipeline.banned.find_by_slot(slot, &list)) return SAMPLER_ROW_INVALID_LIST;
+    if (!pipeline.banned.find_by_slot(slot_, &list)) return SAMPLER_ROW_INVALID_LIST;
     ban(list);
   }
   if (pipeline.bitmasks) {
-    const int64_t mask = pipeline.bitmask_indices ? pipeline.bitmask_indices[output] : output;
+    const int64_t mask = pipeline.bitmask_indices ? pipeline.bitmask_indices[output_] : output_;
     if (mask >= pipeline.num_bitmasks) return SAMPLER_ROW_INVALID_INDEX;
     if (mask >= 0) apply_bitmask(pipeline.bitmasks + mask * pipeline.bitmask_stride);
   }
   return SAMPLER_ROW_OK;
 }
 
-uint32_t RowEdits::ban_bad_words(int64_t slot, const Text &text) {
+uint32_t RowEdits::ban_bad_words(const Text &text) {
   const contract::TokenLists &words = pipeline_->bad_words;
   if (!words) return SAMPLER_ROW_OK;
   const int64_t *const offsets = pipeline_->bad_word_offsets;
-  const int64_t begin = offsets ? offsets[slot] : 0;
-  const int64_t end = offsets ? offsets[slot + 1] : words.num_lists;
+  const int64_t begin = offsets ? offsets[slot_] : 0;
+  const int64_t end = offsets ? offsets[slot_ + 1] : words.num_lists;
   if (begin < 0 || begin > end || end > words.num_lists) return SAMPLER_ROW_INVALID_LIST;
   const int64_t length = pipeline_->bad_words_end_output ? text.output_length() : text.length();
   for (int64_t i = begin; i < end; ++i) {
@@ -230,7 +232,7 @@ void RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
   if (!repetition) penalties.repetition = 0.0f;
   const auto for_each_element = [&](int64_t from, const auto &f) {
     for (int64_t place = from; place < text.length(); ++place) {
-      const int64_t element = find(text.at(place));
+      const int64_t element = elements_->find(text.at(place));
       if (element >= 0) f(element);
     }
   };
@@ -273,14 +275,14 @@ uint32_t RowEdits::lower_repeats(const EditNumbers &numbers, const Text &text) {
   // A mark is the longest repeat that a token would continue, and 1.
   const auto for_each_element = [&](const auto &f) {
     for (int32_t i = 0; i + 1 < length; ++i) {
-      const int64_t element = find(text[i]);
+      const int64_t element = elements_->find(text[i]);
       if (element >= 0) f(element, text[i]);
     }
   };
   for_each_element([&](int64_t element, int64_t) { marks_[element] = 0; });
   contract::visit_repeats(text, length, limit, lengths_, [&](int64_t id, int32_t repeat) {
     if (repeat < numbers.dry.allowed_length) return;
-    const int64_t element = find(id);
+    const int64_t element = elements_->find(id);
     if (element >= 0) marks_[element] = std::max(marks_[element], repeat + 1);
   });
   for_each_element([&](int64_t element, int64_t id) {

@@ -5,59 +5,39 @@
 
 #include "contract/pipeline.h"
 #include "contract/row_view.h"
+#include "cpu/elements.h"
 
 namespace sampler::cpu {
 
-// The edits of section 14.1 of docs/contract.md, on a copy of the row.
+// The edits of section 14.1 of docs/contract.md.
 class RowEdits {
  public:
-  // `memory.take<T>(count)` gives the arrays. `pipeline` null, or one that edits nothing: none.
+  RowEdits() = default;
+  // `memory.take<T>(count)` gives the arrays.
   template <class Memory>
-  RowEdits(const contract::Pipeline *pipeline, const contract::Rows &input, Memory &memory)
-      : pipeline_(pipeline), num_cols_(input.num_cols) {
-    if (!is_on()) return;
-    values_ = memory.template take<float>(num_cols_);
-    marks_ = memory.template take<int32_t>(num_cols_);
-    if (input.ids) {
-      elements_ = memory.template take<uint64_t>(num_cols_);
-      sort_scratch_ = memory.template take<uint64_t>(num_cols_);
-    }
-    if (pipeline->seeks_repeats()) lengths_ = memory.template take<int32_t>(pipeline->max_history);
+  RowEdits(const contract::Pipeline &pipeline, const contract::Rows &input, Memory &memory)
+      : pipeline_(&pipeline), marks_(memory.template take<int32_t>(input.num_cols)) {
+    if (pipeline.seeks_repeats()) lengths_ = memory.template take<int32_t>(pipeline.max_history);
   }
 
-  bool is_on() const { return pipeline_ && pipeline_->edits(); }
-
-  // Loads the row into `row`: as it is, or where there are edits, as they leave it. The result is
-  // the row's status. `as_given(row)` is called in between, of a good row.
-  template <class Row, class AsGiven>
-  uint32_t load(const contract::RowView &given, int64_t slot, int64_t output, Row *row,
-                const AsGiven &as_given) {
-    uint32_t status = row->load(given);
-    if (status != SAMPLER_ROW_OK) return status;
-    as_given(*row);
-    if (!is_on()) return status;
-    row->copy_values(values_);
-    status = edit(given, slot, output);
-    if (status != SAMPLER_ROW_OK) return status;
-    return row->load({values_, given.ids, given.count, SAMPLER_F32, given.id_type, given.kind});
-  }
-
-  // The element of the loaded row that has an id; -1: none.
-  int64_t find(int64_t id) const;
+  // Edits `values`, those of the row `given`, in the order of the pipeline. The result is the
+  // status, after which a bad row's values mean nothing.
+  uint32_t edit(int64_t slot, int64_t output, const contract::RowView &given,
+                const Elements &elements, float *values);
 
  private:
   class Text;
 
-  uint32_t edit(const contract::RowView &given, int64_t slot, int64_t output);
-  void sort_elements(const contract::RowView &given);
-
   // Each is the row's status.
-  uint32_t add_biases(int64_t slot);
-  uint32_t ban_by_lists(int64_t slot, int64_t output);
-  uint32_t ban_bad_words(int64_t slot, const Text &text);
+  uint32_t edit_by(sampler_stage stage, const contract::EditNumbers &numbers, const Text &text);
+  uint32_t read_text(Text *text) const;
+  uint32_t add_biases();
+  uint32_t ban(const contract::EditNumbers &numbers, const Text &text);
+  uint32_t ban_lists();
+  uint32_t ban_bad_words(const Text &text);
   uint32_t lower_repeats(const contract::EditNumbers &numbers, const Text &text);
 
-  void add_dense_bias(int64_t slot);
+  void add_dense_bias();
   void allow(const contract::TokenList &list);
   void ban(const contract::TokenList &list);
   void ban(int64_t id);
@@ -67,18 +47,18 @@ class RowEdits {
 
   bool has_valid_breakers();
 
-  const contract::Pipeline *pipeline_;
-  int64_t num_cols_;
-  contract::RowView given_ = {};
-  float *values_ = nullptr;
-  int32_t *marks_ = nullptr;  // by element; what is in them lasts for one edit
-  // Of a candidate list: id and element, by ascending id.
-  uint64_t *elements_ = nullptr;
-  uint64_t *sort_scratch_ = nullptr;
-  const uint64_t *sorted_ = nullptr;
+  const contract::Pipeline *pipeline_ = nullptr;
+  int32_t *marks_ = nullptr;    // by element; what is in them lasts for one edit
   int32_t *lengths_ = nullptr;  // of repeats
 
   enum class Known { kNo, kValid, kInvalid } breakers_ = Known::kNo;
+
+  // The row that is edited.
+  int64_t slot_ = 0;
+  int64_t output_ = 0;
+  contract::RowView given_ = {};
+  const Elements *elements_ = nullptr;
+  float *values_ = nullptr;
 };
 
 }  // namespace sampler::cpu

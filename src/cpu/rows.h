@@ -2,8 +2,8 @@
 #pragma once
 
 #include "contract/elements.h"
-#include "cpu/edits.h"
 #include "cpu/row_tasks.h"
+#include "cpu/stages.h"
 
 namespace sampler::cpu {
 
@@ -14,7 +14,7 @@ class Task<contract::RowsRequest, Row> {
        TaskMemory &memory)
       : request_(request),
         row_(memory.make_row<Row>(request.input)),
-        edits_(request.pipeline, request.input, memory) {}
+        stages_(request.pipeline, request.input, memory) {}
 
   void run(int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) run_row(row);
@@ -27,10 +27,10 @@ class Task<contract::RowsRequest, Row> {
     uint32_t status = contract::read_parameters(request_, request_.slots[index], &parameters);
     int32_t kept_count = 0;
     if (status == SAMPLER_ROW_OK) {
-      status = edits_.load(view, request_.slots[index], index, &row_, [](const Row &) {});
+      status = stages_.load(view, request_.slots[index], index, &row_, [](const Row &) {});
     }
     if (status == SAMPLER_ROW_OK) {
-      row_.distribute(parameters, request_.parameters.rules);
+      stages_.distribute(parameters, request_.parameters.rules, request_.slots[index], 0, &row_);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());
       write_good_row(index, view.count);
     } else {
@@ -77,7 +77,7 @@ class Task<contract::RowsRequest, Row> {
 
   const contract::RowsRequest &request_;
   Row row_;
-  RowEdits edits_;
+  RowStages stages_;
 };
 
 }  // namespace sampler::cpu

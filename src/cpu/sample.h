@@ -5,10 +5,11 @@
 #include <cstring>
 #include <tuple>
 
+#include "contract/adaptive.h"
 #include "contract/elements.h"
 #include "contract/log2.h"
-#include "cpu/edits.h"
 #include "cpu/row_tasks.h"
+#include "cpu/stages.h"
 
 namespace sampler::cpu {
 
@@ -85,7 +86,7 @@ class Task<contract::SampleRequest, Row> {
       : request_(request),
         shared_(shared),
         row_(memory.make_row<Row>(request.input)),
-        edits_(request.pipeline, request.input, memory) {}
+        stages_(request.pipeline, request.input, memory) {}
 
   // `begin` and `end` are places in the order.
   void run(int64_t begin, int64_t end) {
@@ -112,13 +113,14 @@ class Task<contract::SampleRequest, Row> {
     contract::RowParameters parameters = {};
     status_ = contract::read_parameters(request_, request_.slots[output], &parameters);
     if (status_ != SAMPLER_ROW_OK) return;
-    given_ = contract::row_view(request_.input, index);
-    status_ = edits_.load(given_, request_.slots[output], output, &row_,
-                          [&](const Row &row) { look_at_given(row); });
-    if (status_ == SAMPLER_ROW_OK) status_ = read_forced_token(request_.slots[output]);
+    const int64_t slot = request_.slots[output];
+    status_ = stages_.load(contract::row_view(request_.input, index), slot, output, &row_,
+                           [&](const Row &row) { look_at_given(row); });
+    if (status_ == SAMPLER_ROW_OK) status_ = read_forced_token(slot);
     if (status_ != SAMPLER_ROW_OK) return;
 
-    distribution_ = row_.distribute(parameters, request_.parameters.rules);
+    distribution_ =
+        stages_.distribute(parameters, request_.parameters.rules, slot, xtc_word(slot), &row_);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
     const bool by_inverse_cdf = request_.draw_method == SAMPLER_DRAW_INVERSE_CDF;
     const bool is_drawn = !distribution_.greedy && forced_ < 0;
@@ -130,6 +132,11 @@ class Task<contract::SampleRequest, Row> {
     if (!request_.out_logprobs || request_.logprob_kind != SAMPLER_LOGPROB_RAW) return;
     raw_scale_ = contract::row_scale(row.kind(), row.max(), 1.0f);
     raw_weight_ = row.total_weight();
+  }
+
+  uint32_t xtc_word(int64_t slot) const {
+    if (!request_.pipeline) return 0;
+    return contract::random_word32(request_.random.of(slot), contract::Purpose::kXtc, 0);
   }
 
   uint32_t read_forced_token(int64_t slot) {
@@ -161,13 +168,9 @@ class Task<contract::SampleRequest, Row> {
     if (request_.out_kept_counts) request_.out_kept_counts[output] = good ? kept_count_ : 0;
     if (request_.out_row_status) request_.out_row_status[output] = status_;
     if (!request_.out_logprobs && !request_.out_values) return;
-    const float value = good ? given_value(id) : contract::quiet_nan();
+    const float value = good ? stages_.given_value(row_, id) : contract::quiet_nan();
     if (request_.out_logprobs) request_.out_logprobs[output] = good ? logprob(id, value) : value;
     if (request_.out_values) request_.out_values[output] = value;
-  }
-
-  float given_value(int64_t id) const {
-    return edits_.is_on() ? given_.value(edits_.find(id)) : row_.value_of(id);
   }
 
   void draw(const int64_t *outputs, int64_t count, int64_t *ids) const {
@@ -190,24 +193,22 @@ class Task<contract::SampleRequest, Row> {
     row_.draw(words, count, ids);
   }
 
-  // `given` is the token's value in the input.
+  // `given` is the token's value in the input. One that was drawn is kept.
   float logprob(int64_t id, float given) const {
     if (request_.logprob_kind == SAMPLER_LOGPROB_RAW) {
-      return contract::log_probability(raw_scale_, given, raw_weight_);
+      return contract::forced_log_probability(raw_scale_, given, true, raw_weight_);
     }
     const float value = row_.value_of(id);
-    if (!distribution_.keeps(contract::rank_of(value, uint32_t(id)))) {
-      return contract::negative_infinity();
-    }
-    if (distribution_.greedy) return 0.0f;
-    return contract::log_probability(distribution_.scale, value, distribution_.kept_weight);
+    const bool is_kept = distribution_.keeps(contract::rank_of(value, uint32_t(id)));
+    if (distribution_.greedy && is_kept) return 0.0f;
+    return contract::forced_log_probability(distribution_.scale, value, is_kept,
+                                            distribution_.kept_weight);
   }
 
   const contract::SampleRequest &request_;
   const Shared<contract::SampleRequest> &shared_;
   Row row_;
-  RowEdits edits_;
-  RowView given_ = {};
+  RowStages stages_;
   Distribution distribution_ = {};
   contract::RowScale raw_scale_ = {};  // of the given row at temperature 1, for raw logprobs
   uint64_t raw_weight_ = 0;

@@ -121,7 +121,7 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   if (args.params && check.read("params", args.params, &out->params)) {
     const capi::UserParameters parameters = {out->params, {}};
     capi::read_parameters(check, parameters, SAMPLER_LOGITS, 1);
-    capi::refuse_edits(check, parameters, "a decoding loop");
+    capi::refuse_other_stages(check, parameters, "a decoding loop");
     args.params = &out->params;
   }
   check_end_tokens(check, args);

@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <numeric>
 #include <set>
 
 #include "oracle.h"
+#include "windows_oracle.h"
 
 namespace pipeline_test {
 namespace {
@@ -58,6 +61,43 @@ Numbers random_numbers(Random &random, std::int64_t num_cols) {
   numbers.min_new_tokens = static_cast<std::int32_t>(random.between(-1, 40));
   if (random.one_in(3)) numbers.forced_token_id = random.between(-1, num_cols);
   return numbers;
+}
+
+// Each is off now and then.
+void add_windows(Random &random, bool are_logits, Numbers *numbers) {
+  const auto one_of = [&](std::initializer_list<float> values) {
+    return values.begin()[random.between(0, static_cast<std::int64_t>(values.size()) - 1)];
+  };
+  if (are_logits && random.one_in(3)) {
+    numbers->dynamic_temperature_range = one_of({-1.0F, 0.4F, 0.9F, 5.0F});
+    numbers->dynamic_temperature_exponent = one_of({0.0F, 1.0F, 2.5F, -1.0F});
+  }
+  if (random.one_in(2)) numbers->typical_p = one_of({0.1F, 0.5F, 0.9F, 1.0F});
+  if (random.one_in(3)) numbers->top_n_sigma = one_of({0.5F, 1.0F, 2.0F});
+  if (random.one_in(3)) numbers->epsilon_cutoff = one_of({1e-4F, 0.01F, 0.3F});
+  if (random.one_in(3)) numbers->eta_cutoff = one_of({1e-4F, 0.01F, 0.3F});
+  if (random.one_in(3)) numbers->top_h = one_of({0.2F, 0.6F, 0.95F});
+  if (random.one_in(2)) numbers->xtc_probability = one_of({0.5F, 1.0F, 2.0F, -1.0F});
+  numbers->xtc_threshold = one_of({0.0F, 0.02F, 0.2F, -1.0F, 0.6F});
+  if (random.one_in(3)) numbers->min_keep = static_cast<std::int32_t>(random.between(-1, 9));
+}
+
+// Edits and the others each in any order. With JOINT the filters stand together.
+std::vector<sampler_stage> random_stages(Random &random, bool is_joint) {
+  const auto shuffle = [&](std::vector<sampler_stage> stages) {
+    for (std::size_t i = stages.size(); i > 1; --i) {
+      std::swap(stages[i - 1], stages[at(random.between(0, static_cast<std::int64_t>(i) - 1))]);
+    }
+    return stages;
+  };
+  std::vector<sampler_stage> stages = shuffle({1, 2, 3, 4, 5});
+  std::vector<sampler_stage> others = is_joint ? shuffle({6, 7, 8, 9, 10, 11, 12, 13})
+                                               : shuffle({6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  for (const sampler_stage stage : others) {
+    stages.push_back(stage);
+    if (is_joint && stage == SAMPLER_STAGE_TOP_K) stages.insert(stages.end(), {14, 15});
+  }
+  return stages;
 }
 
 Slot random_slot(Random &random, const Problem &problem) {
@@ -210,6 +250,38 @@ Problem make_problem(std::uint64_t seed) {
   if (random.one_in(2)) problem.params.top_p = random.within(0.3F, 1.0F);
   if (random.one_in(3)) problem.params.min_p = random.within(0.0F, 0.2F);
   problem.params.filter_order = static_cast<std::int32_t>(random.between(0, 2));
+  problem.params.top_k_ties = static_cast<std::int32_t>(random.between(0, 1));
+  problem.params.top_p_ties = static_cast<std::int32_t>(random.between(0, 1));
+  problem.params.temperature_order = random.one_in(3) ? 1 : 0;
+  return problem;
+}
+
+Problem make_staged_problem(std::uint64_t seed) {
+  Problem problem = make_problem(seed);
+  Random random(~seed);
+  problem.has_windows = true;
+  // A slot has one temperature only, and rows may come to have several.
+  problem.has_slots = false;
+  std::iota(problem.slot_of_row.begin(), problem.slot_of_row.end(), 0);
+  problem.slots.resize(problem.rows.size());
+  problem.params.typical_p_ties = static_cast<std::int32_t>(random.between(0, 1));
+  if (random.one_in(4)) {
+    problem.kind = SAMPLER_PROBABILITIES;
+    if (problem.params.temperature > 0) problem.params.temperature = 1;
+    for (auto &row : problem.rows) {
+      for (float &x : row) x = std::isinf(x) ? 0.0F : std::exp2(x);
+    }
+  }
+  problem.has_edits = problem.kind == SAMPLER_LOGITS && random.one_in(2);
+  for (Slot &slot : problem.slots) {
+    add_windows(random, problem.kind == SAMPLER_LOGITS, &slot.numbers);
+  }
+  if (random.one_in(2)) {
+    const bool is_joint = random.one_in(3);
+    problem.stages = random_stages(random, is_joint);
+    problem.params.filter_order = is_joint ? SAMPLER_FILTERS_JOINT : SAMPLER_FILTERS_SEQUENTIAL;
+    problem.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+  }
   return problem;
 }
 
@@ -234,86 +306,212 @@ std::vector<float> edited(const Problem &problem, std::int64_t row) {
   };
   const auto ban = [&](std::int64_t id) { edit(id, [](float) { return -kInfinity; }); };
 
-  if (problem.has_biased) {
-    for (std::size_t i = 0; i < lists.biased.size(); ++i) {
-      edit(lists.biased[i], [&](float x) { return oracle::with_biases(x, {lists.biases[i]}); });
+  if (!problem.has_edits) return values;
+  const auto add_biases = [&] {
+    if (problem.has_biased) {
+      for (std::size_t i = 0; i < lists.biased.size(); ++i) {
+        edit(lists.biased[i], [&](float x) { return oracle::with_biases(x, {lists.biases[i]}); });
+      }
     }
-  }
-  if (problem.has_dense_bias) {
-    for (std::size_t id = 0; id < dense.dense_bias.size(); ++id) {
-      edit(static_cast<std::int64_t>(id),
-           [&](float x) { return oracle::with_biases(x, {dense.dense_bias[id]}); });
+    if (problem.has_dense_bias) {
+      for (std::size_t id = 0; id < dense.dense_bias.size(); ++id) {
+        edit(static_cast<std::int64_t>(id),
+             [&](float x) { return oracle::with_biases(x, {dense.dense_bias[id]}); });
+      }
     }
-  }
+  };
 
   const Text output(own.history.begin() + own.prompt_length, own.history.end());
-  if (problem.has_allowed && !lists.allowed.empty()) {
-    const std::set<std::int64_t> allowed(lists.allowed.begin(), lists.allowed.end());
-    for (const auto &[id, i] : element) {
-      if (allowed.count(id) == 0) values[i] = -kInfinity;
+  const auto apply_bans = [&] {
+    if (problem.has_allowed && !lists.allowed.empty()) {
+      const std::set<std::int64_t> allowed(lists.allowed.begin(), lists.allowed.end());
+      for (const auto &[id, i] : element) {
+        if (allowed.count(id) == 0) values[i] = -kInfinity;
+      }
     }
-  }
-  if (problem.has_banned) std::for_each(lists.banned.begin(), lists.banned.end(), ban);
-  const std::int64_t mask = problem.bitmasks.empty()          ? -1
-                            : problem.bitmask_indices.empty() ? row
-                                                              : problem.bitmask_indices[at(row)];
-  if (mask >= 0) {
-    const auto allowed =
-        oracle::allowed_by_bitmask(problem.bitmasks[at(mask)], 3 * problem.num_cols,
-                                   problem.bitmask_rule == SAMPLER_MASK_FORBIDS);
-    for (const auto &[id, i] : element) {
-      if (allowed.count(id) == 0) values[i] = -kInfinity;
+    if (problem.has_banned) std::for_each(lists.banned.begin(), lists.banned.end(), ban);
+    const std::int64_t mask = problem.bitmasks.empty()          ? -1
+                              : problem.bitmask_indices.empty() ? row
+                                                                : problem.bitmask_indices[at(row)];
+    if (mask >= 0) {
+      const auto allowed =
+          oracle::allowed_by_bitmask(problem.bitmasks[at(mask)], 3 * problem.num_cols,
+                                     problem.bitmask_rule == SAMPLER_MASK_FORBIDS);
+      for (const auto &[id, i] : element) {
+        if (allowed.count(id) == 0) values[i] = -kInfinity;
+      }
     }
-  }
-  if (problem.has_bad_words) {
-    const auto begin = problem.bad_words.begin();
-    const std::vector<Text> words =
-        problem.has_bad_word_offsets
-            ? std::vector<Text>(begin + own.first_bad_word, begin + own.end_of_bad_words)
-            : problem.bad_words;
-    const bool output_only = problem.bad_word_scope == SAMPLER_PENALTY_SCOPE_OUTPUT;
-    for (const std::int64_t id : oracle::word_bans(output_only ? output : own.history, words)) {
-      ban(id);
+    if (problem.has_bad_words) {
+      const auto begin = problem.bad_words.begin();
+      const std::vector<Text> words =
+          problem.has_bad_word_offsets
+              ? std::vector<Text>(begin + own.first_bad_word, begin + own.end_of_bad_words)
+              : problem.bad_words;
+      const bool output_only = problem.bad_word_scope == SAMPLER_PENALTY_SCOPE_OUTPUT;
+      for (const std::int64_t id : oracle::word_bans(output_only ? output : own.history, words)) {
+        ban(id);
+      }
     }
-  }
-  if (problem.has_stop && static_cast<std::int64_t>(output.size()) < numbers.min_new_tokens) {
-    std::for_each(lists.stop.begin(), lists.stop.end(), ban);
-  }
-
-  const bool all = problem.penalty_scope == SAMPLER_PENALTY_SCOPE_ALL;
-  const bool none_of_prompt = problem.penalty_scope == SAMPLER_PENALTY_SCOPE_OUTPUT;
-  const auto count = [&](bool output_only) {
-    std::map<std::int64_t, std::int64_t> counts;
-    for (const std::int64_t id : oracle::counted_tokens(own.history, own.prompt_length,
-                                                        numbers.penalty_window, output_only)) {
-      ++counts[id];
+    if (problem.has_stop && static_cast<std::int64_t>(output.size()) < numbers.min_new_tokens) {
+      std::for_each(lists.stop.begin(), lists.stop.end(), ban);
     }
-    return counts;
   };
-  auto repeated = count(none_of_prompt), counted = count(!all);
-  for (const auto &[id, i] : element) {
-    values[i] = oracle::with_penalties(
-        values[i], repeated[id], counted[id], numbers.repetition_penalty, numbers.frequency_penalty,
-        numbers.presence_penalty, static_cast<oracle::Form>(problem.penalty_form));
-  }
 
-  const float base = numbers.dry_base == 0 ? 1.75F : numbers.dry_base;
-  if (numbers.dry_multiplier > 0 && base >= 1) {
-    const std::int32_t allowed_length =
-        numbers.dry_allowed_length == 0 ? 2 : std::max(numbers.dry_allowed_length, 0);
-    const Text context = oracle::counted_tokens(own.history, 0, numbers.dry_window, false);
-    for (const auto &[id, n] : oracle::dry_lengths(context, problem.breakers, allowed_length)) {
-      const std::int32_t length = n;
-      edit(id,
-           [&](float x) { return oracle::with_repeat(x, numbers.dry_multiplier, base, length); });
+  const auto penalize = [&] {
+    const bool all = problem.penalty_scope == SAMPLER_PENALTY_SCOPE_ALL;
+    const bool none_of_prompt = problem.penalty_scope == SAMPLER_PENALTY_SCOPE_OUTPUT;
+    const auto count = [&](bool output_only) {
+      std::map<std::int64_t, std::int64_t> counts;
+      for (const std::int64_t id : oracle::counted_tokens(own.history, own.prompt_length,
+                                                          numbers.penalty_window, output_only)) {
+        ++counts[id];
+      }
+      return counts;
+    };
+    auto repeated = count(none_of_prompt), counted = count(!all);
+    for (const auto &[id, i] : element) {
+      values[i] =
+          oracle::with_penalties(values[i], repeated[id], counted[id], numbers.repetition_penalty,
+                                 numbers.frequency_penalty, numbers.presence_penalty,
+                                 static_cast<oracle::Form>(problem.penalty_form));
     }
-  }
-  if (numbers.no_repeat_ngram_size > 0) {
-    for (const std::int64_t id : oracle::ngram_bans(own.history, numbers.no_repeat_ngram_size)) {
-      ban(id);
+  };
+
+  const auto lower_repeats = [&] {
+    const float base = numbers.dry_base == 0 ? 1.75F : numbers.dry_base;
+    if (numbers.dry_multiplier > 0 && base >= 1) {
+      const std::int32_t allowed_length =
+          numbers.dry_allowed_length == 0 ? 2 : std::max(numbers.dry_allowed_length, 0);
+      const Text context = oracle::counted_tokens(own.history, 0, numbers.dry_window, false);
+      for (const auto &[id, n] : oracle::dry_lengths(context, problem.breakers, allowed_length)) {
+        const std::int32_t length = n;
+        edit(id,
+             [&](float x) { return oracle::with_repeat(x, numbers.dry_multiplier, base, length); });
+      }
     }
+  };
+
+  const auto ban_ngrams = [&] {
+    if (numbers.no_repeat_ngram_size > 0) {
+      for (const std::int64_t id : oracle::ngram_bans(own.history, numbers.no_repeat_ngram_size)) {
+        ban(id);
+      }
+    }
+  };
+
+  const std::vector<sampler_stage> usual = {1, 2, 3, 4, 5};
+  for (const sampler_stage stage : problem.stages.empty() ? usual : problem.stages) {
+    if (stage == SAMPLER_STAGE_BIAS) add_biases();
+    if (stage == SAMPLER_STAGE_MASK) apply_bans();
+    if (stage == SAMPLER_STAGE_PENALTIES) penalize();
+    if (stage == SAMPLER_STAGE_DRY) lower_repeats();
+    if (stage == SAMPLER_STAGE_NO_REPEAT_NGRAM) ban_ngrams();
   }
   return values;
+}
+
+namespace {
+
+std::vector<sampler_stage> windows_in_order(const sampler_params &params,
+                                            const std::vector<sampler_stage> &listed) {
+  if (!listed.empty()) return listed;
+  std::vector<sampler_stage> stages;
+  if (params.temperature_order == SAMPLER_TEMPERATURE_FIRST) stages = {6};
+  stages.insert(stages.end(), {7, 8, 9, 10, 11, 12});
+  if (params.filter_order == SAMPLER_FILTERS_MIN_P_FIRST) {
+    stages.insert(stages.end(), {15, 13, 14});
+  } else {
+    stages.insert(stages.end(), {13, 14, 15});
+  }
+  if (params.temperature_order == SAMPLER_TEMPERATURE_LAST) stages.push_back(6);
+  return stages;
+}
+
+}  // namespace
+
+Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<float> &values,
+                    bool has_coin) {
+  using Places = oracle::Window::Places;
+  const sampler_params &params = problem.params;
+  const Slot &own = problem.slot(row);
+  const Numbers &n = problem.numbers_by_slot ? own.numbers : problem.slots[0].numbers;
+  const bool are_logits = problem.kind == SAMPLER_LOGITS;
+  if (params.temperature <= 1e-5F) return {values, params.temperature};
+
+  // Elements in rank order.
+  Places seen;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] > (are_logits ? -kInfinity : 0.0F)) seen.push_back(static_cast<std::int64_t>(i));
+  }
+  const auto id_of = [&](std::int64_t i) {
+    return problem.candidate_ids.empty() ? i : problem.candidate_ids[at(row)][at(i)];
+  };
+  std::sort(seen.begin(), seen.end(), [&](std::int64_t a, std::int64_t b) {
+    return values[at(a)] != values[at(b)] ? values[at(a)] > values[at(b)] : id_of(a) < id_of(b);
+  });
+
+  float temperature = 1;
+  bool is_greedy = false;
+  const auto window_of = [&](const Places &elements, float in_force) {
+    std::vector<float> ranked;
+    for (const std::int64_t i : elements) ranked.push_back(values[at(i)]);
+    return oracle::Window(ranked, are_logits, in_force, n.min_keep);
+  };
+  const std::uint32_t word = oracle::word32(
+      {77 + static_cast<std::uint64_t>(row), Call::kOffset, 0}, static_cast<oracle::Purpose>(6), 0);
+  const auto keep = [&](sampler_stage stage, const Places &elements) {
+    const oracle::Window window = window_of(elements, temperature);
+    const auto fraction_is_on = [](float x) { return x > 0 && x < 1; };
+    const auto ties_of = [](sampler_tie_rule rule) {
+      return rule == SAMPLER_TIES_KEEP ? oracle::Ties::kKeep : oracle::Ties::kExact;
+    };
+    Places kept(elements.size());
+    std::iota(kept.begin(), kept.end(), 0);
+    if (stage == SAMPLER_STAGE_TYPICAL_P && fraction_is_on(n.typical_p))
+      kept = window.typical_p(n.typical_p, ties_of(params.typical_p_ties));
+    if (stage == SAMPLER_STAGE_TOP_N_SIGMA && n.top_n_sigma > 0)
+      kept = window.top_n_sigma(n.top_n_sigma);
+    if (stage == SAMPLER_STAGE_EPSILON && fraction_is_on(n.epsilon_cutoff))
+      kept = window.epsilon(n.epsilon_cutoff);
+    if (stage == SAMPLER_STAGE_ETA && fraction_is_on(n.eta_cutoff)) kept = window.eta(n.eta_cutoff);
+    if (stage == SAMPLER_STAGE_TOP_H && fraction_is_on(n.top_h)) kept = window.top_h(n.top_h);
+    const float threshold = n.xtc_threshold == 0 ? 0.1F : n.xtc_threshold;
+    if (stage == SAMPLER_STAGE_XTC && has_coin && n.xtc_probability > 0 && threshold <= 0.5F)
+      kept = window.xtc(word, n.xtc_probability, threshold);
+    if (stage == SAMPLER_STAGE_TOP_K && params.top_k > 0)
+      kept = window.top_k(params.top_k, ties_of(params.top_k_ties));
+    if (stage == SAMPLER_STAGE_TOP_P && params.top_p < 1)
+      kept = window.top_p(params.top_p, ties_of(params.top_p_ties));
+    if (stage == SAMPLER_STAGE_MIN_P && params.min_p > 0) kept = window.min_p(params.min_p);
+    Places result;
+    for (const std::int64_t place : kept) result.push_back(elements[at(place)]);
+    return result;
+  };
+
+  Places filters_see;
+  for (const sampler_stage stage : windows_in_order(params, problem.stages)) {
+    if (is_greedy) break;
+    if (stage == SAMPLER_STAGE_TEMPERATURE) {
+      temperature = params.temperature;
+      if (are_logits && n.dynamic_temperature_range > 0) {
+        const float exponent =
+            n.dynamic_temperature_exponent == 0 ? 1 : n.dynamic_temperature_exponent;
+        temperature = oracle::dynamic_temperature_of(window_of(seen, 1).levels(), temperature,
+                                                     n.dynamic_temperature_range, exponent);
+      }
+      is_greedy = temperature <= 1e-5F;
+      if (is_greedy) seen.resize(1);
+    } else if (stage >= SAMPLER_STAGE_TOP_K && params.filter_order == SAMPLER_FILTERS_JOINT) {
+      if (filters_see.empty()) filters_see = seen;
+      const Places kept = keep(stage, filters_see);
+      if (kept.size() < seen.size()) seen = kept;
+    } else if (stage > SAMPLER_STAGE_TEMPERATURE) {
+      seen = keep(stage, seen);
+    }
+  }
+  Staged staged = {std::vector<float>(values.size(), are_logits ? -kInfinity : 0.0F), temperature};
+  for (const std::int64_t i : seen) staged.values[at(i)] = values[at(i)];
+  return staged;
 }
 
 // ---- Calls
@@ -330,12 +528,11 @@ sampler_token_lists Call::Lists::view(const std::vector<Text> &lists, sampler_id
   return {offsets.data(), data_of(ids), static_cast<std::int64_t>(lists.size()), total};
 }
 
-Call::Call(const Problem &problem, sampler_dtype dtype,
-           const std::vector<std::vector<float>> *edited_rows)
+Call::Call(const Problem &problem, sampler_dtype dtype, const Expected *expected)
     : params(problem.params),
       num_slots(static_cast<std::int64_t>(problem.slots.size())),
-      has_pipeline(!edited_rows) {
-  const auto &rows = edited_rows ? *edited_rows : problem.rows;
+      has_pipeline(!expected && problem.has_edits) {
+  const auto &rows = expected ? expected->rows : problem.rows;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     counts_.push_back(static_cast<std::int32_t>(rows[row].size()));
     for (std::int64_t i = 0; i < problem.num_cols; ++i) {
@@ -350,6 +547,7 @@ Call::Call(const Problem &problem, sampler_dtype dtype,
   input.num_rows = problem.num_rows();
   input.num_cols = problem.num_cols;
   input.dtype = dtype;
+  input.kind = problem.kind;
   input.candidate_ids = data_of(candidate_ids_);
   input.candidate_id_type = problem.id_type;
   input.candidate_counts = problem.has_counts ? counts_.data() : nullptr;
@@ -361,8 +559,19 @@ Call::Call(const Problem &problem, sampler_dtype dtype,
     for (const Slot &slot : problem.slots) forced_.push_back(slot.numbers.forced_token_id);
     row_params.forced_token_id = forced_.data();
   }
-  if (!has_pipeline) return;
+  if (expected) {
+    if (expected->temperatures.empty()) return;
+    params = sampler_params_default();
+    temperatures_ = expected->temperatures;
+    row_params.temperature = temperatures_.data();
+    return;
+  }
+  std::copy(problem.stages.begin(), problem.stages.end(), params.stages);
+  set_numbers(problem);
+  if (has_pipeline) set_lists(problem);
+}
 
+void Call::set_lists(const Problem &problem) {
   pipeline.struct_size = sizeof pipeline;
   pipeline.token_id_type = problem.id_type;
   std::vector<Text> history, biased, allowed, banned, stop;
@@ -371,16 +580,6 @@ Call::Call(const Problem &problem, sampler_dtype dtype,
     prompt_lengths_.push_back(slot.prompt_length);
     if (bad_word_offsets_.empty()) bad_word_offsets_.push_back(slot.first_bad_word);
     bad_word_offsets_.push_back(slot.end_of_bad_words);
-    repetition_.push_back(slot.numbers.repetition_penalty);
-    frequency_.push_back(slot.numbers.frequency_penalty);
-    presence_.push_back(slot.numbers.presence_penalty);
-    window_.push_back(slot.numbers.penalty_window);
-    multiplier_.push_back(slot.numbers.dry_multiplier);
-    base_.push_back(slot.numbers.dry_base);
-    allowed_length_.push_back(slot.numbers.dry_allowed_length);
-    dry_window_.push_back(slot.numbers.dry_window);
-    ngram_.push_back(slot.numbers.no_repeat_ngram_size);
-    min_new_.push_back(slot.numbers.min_new_tokens);
     if (problem.lists_for_all && !biased.empty()) continue;
     biased.push_back(slot.biased);
     allowed.push_back(slot.allowed);
@@ -427,32 +626,46 @@ Call::Call(const Problem &problem, sampler_dtype dtype,
     if (!bitmask_indices_.empty()) pipeline.token_bitmask_indices = bitmask_indices_.data();
     pipeline.token_bitmask_rule = problem.bitmask_rule;
   }
+}
 
-  const Numbers &numbers = problem.slots[0].numbers;
-  params.repetition_penalty = numbers.repetition_penalty;
-  params.frequency_penalty = numbers.frequency_penalty;
-  params.presence_penalty = numbers.presence_penalty;
-  params.penalty_window = numbers.penalty_window;
-  params.penalty_scope = problem.penalty_scope;
-  params.penalty_form = problem.penalty_form;
-  params.dry_multiplier = numbers.dry_multiplier;
-  params.dry_base = numbers.dry_base;
-  params.dry_allowed_length = numbers.dry_allowed_length;
-  params.dry_window = numbers.dry_window;
-  params.no_repeat_ngram_size = numbers.no_repeat_ngram_size;
-  params.min_new_tokens = numbers.min_new_tokens;
-  params.bad_word_scope = problem.bad_word_scope;
-  if (!problem.numbers_by_slot) return;
-  row_params.repetition_penalty = repetition_.data();
-  row_params.frequency_penalty = frequency_.data();
-  row_params.presence_penalty = presence_.data();
-  row_params.penalty_window = window_.data();
-  row_params.dry_multiplier = multiplier_.data();
-  row_params.dry_base = base_.data();
-  row_params.dry_allowed_length = allowed_length_.data();
-  row_params.dry_window = dry_window_.data();
-  row_params.no_repeat_ngram_size = ngram_.data();
-  row_params.min_new_tokens = min_new_.data();
+void Call::set_numbers(const Problem &problem) {
+  // A member of the parameters, or an array by slot.
+  const auto set = [&](auto member, auto *scalar, auto *array, const auto **by_slot) {
+    *scalar = problem.slots[0].numbers.*member;
+    for (const Slot &slot : problem.slots) array->push_back(slot.numbers.*member);
+    if (problem.numbers_by_slot) *by_slot = array->data();
+  };
+  sampler_params &p = params;
+  sampler_row_params &r = row_params;
+  if (problem.has_edits) {
+    set(&Numbers::repetition_penalty, &p.repetition_penalty, &repetition_, &r.repetition_penalty);
+    set(&Numbers::frequency_penalty, &p.frequency_penalty, &frequency_, &r.frequency_penalty);
+    set(&Numbers::presence_penalty, &p.presence_penalty, &presence_, &r.presence_penalty);
+    set(&Numbers::penalty_window, &p.penalty_window, &window_, &r.penalty_window);
+    set(&Numbers::dry_multiplier, &p.dry_multiplier, &multiplier_, &r.dry_multiplier);
+    set(&Numbers::dry_base, &p.dry_base, &base_, &r.dry_base);
+    set(&Numbers::dry_allowed_length, &p.dry_allowed_length, &allowed_length_,
+        &r.dry_allowed_length);
+    set(&Numbers::dry_window, &p.dry_window, &dry_window_, &r.dry_window);
+    set(&Numbers::no_repeat_ngram_size, &p.no_repeat_ngram_size, &ngram_, &r.no_repeat_ngram_size);
+    set(&Numbers::min_new_tokens, &p.min_new_tokens, &min_new_, &r.min_new_tokens);
+    p.penalty_scope = problem.penalty_scope;
+    p.penalty_form = problem.penalty_form;
+    p.bad_word_scope = problem.bad_word_scope;
+  }
+  if (!problem.has_windows) return;
+  set(&Numbers::dynamic_temperature_range, &p.dynamic_temperature_range, &range_,
+      &r.dynamic_temperature_range);
+  set(&Numbers::dynamic_temperature_exponent, &p.dynamic_temperature_exponent, &exponent_,
+      &r.dynamic_temperature_exponent);
+  set(&Numbers::typical_p, &p.typical_p, &typical_, &r.typical_p);
+  set(&Numbers::top_n_sigma, &p.top_n_sigma, &sigma_, &r.top_n_sigma);
+  set(&Numbers::epsilon_cutoff, &p.epsilon_cutoff, &epsilon_, &r.epsilon_cutoff);
+  set(&Numbers::eta_cutoff, &p.eta_cutoff, &eta_, &r.eta_cutoff);
+  set(&Numbers::top_h, &p.top_h, &top_h_, &r.top_h);
+  set(&Numbers::xtc_probability, &p.xtc_probability, &xtc_probability_, &r.xtc_probability);
+  set(&Numbers::xtc_threshold, &p.xtc_threshold, &xtc_threshold_, &r.xtc_threshold);
+  set(&Numbers::min_keep, &p.min_keep, &min_keep_, &r.min_keep);
 }
 
 namespace {
@@ -481,7 +694,7 @@ Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob
   auto args = call.args<sampler_sample_args>();
   args.random.seeds = call.seeds.data();
   args.random.num_seeds = call.num_slots;
-  args.random.offset = 5;
+  args.random.offset = Call::kOffset;
   args.logprob_kind = logprob_kind;
   args.draw_method = draw_method;
   args.out_token_ids = result.token_ids.data();
@@ -505,6 +718,10 @@ Filtered filter(sampler_t sampler, const Call &call, sampler_output_kind output_
   args.out_row_status = result.status.data();
   sampler_row_params row_params = call.row_params;
   row_params.forced_token_id = nullptr;
+  row_params.xtc_probability = nullptr;
+  sampler_params params = call.params;
+  params.xtc_probability = 0;
+  args.params = &params;
   args.row_params = &row_params;
   const auto memory = workspace_of(sampler, &args, &sampler_filter_workspace_size);
   EXPECT_EQ(sampler_filter(sampler, &args), SAMPLER_OK) << sampler_last_error();

@@ -38,6 +38,10 @@ struct Numbers {
   std::int32_t dry_allowed_length = 0, dry_window = 0;
   std::int32_t no_repeat_ngram_size = 0, min_new_tokens = 0;
   std::int64_t forced_token_id = -1;
+  float dynamic_temperature_range = 0, dynamic_temperature_exponent = 0;
+  float typical_p = 0, top_n_sigma = 0, epsilon_cutoff = 0, eta_cutoff = 0, top_h = 0;
+  float xtc_probability = 0, xtc_threshold = 0;
+  std::int32_t min_keep = 0;
 };
 
 // Of one slot.
@@ -77,7 +81,11 @@ struct Problem {
   sampler_penalty_scope penalty_scope = 0, bad_word_scope = 0;
   sampler_penalty_form penalty_form = 0;
   sampler_id_type id_type = SAMPLER_ID_I32;
-  sampler_params params = sampler_params_default();  // temperature and filters
+  sampler_input_kind kind = SAMPLER_LOGITS;
+  sampler_params params = sampler_params_default();  // temperature and filters, ties and orders
+  bool has_edits = true;
+  bool has_windows = false;
+  std::vector<sampler_stage> stages;  // the order; empty: the usual one
 
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows.size()); }
   const Slot &slot(std::int64_t row) const {
@@ -85,17 +93,34 @@ struct Problem {
   }
 };
 
+// With edits, and temperature, top-k, top-p and min-p; the other adds windows and orders.
 Problem make_problem(std::uint64_t seed);
+Problem make_staged_problem(std::uint64_t seed);
 
 // Row `row` after its edits.
 std::vector<float> edited(const Problem &problem, std::int64_t row);
 
-// The structs of a call, and the arrays that they point to. `edited_rows`: rows in place of the
-// problem's own, and no pipeline.
+// What is left of an edited row: -inf (probabilities: 0) for what the windows drop, and the
+// temperature to draw at. Without a coin XTC is off.
+struct Staged {
+  std::vector<float> values;
+  float temperature;
+};
+Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<float> &values,
+                    bool has_coin);
+
+// Rows as the oracle leaves them, and each row's temperature; none: the problem's own, and its
+// filters.
+struct Expected {
+  std::vector<std::vector<float>> rows;
+  std::vector<float> temperatures;
+};
+
+// The structs of a call, and the arrays that they point to. `expected`: in place of the problem's
+// own rows and stages.
 class Call {
  public:
-  Call(const Problem &problem, sampler_dtype dtype,
-       const std::vector<std::vector<float>> *edited_rows = nullptr);
+  Call(const Problem &problem, sampler_dtype dtype, const Expected *expected = nullptr);
   Call(const Call &) = delete;
   Call &operator=(const Call &) = delete;
 
@@ -105,6 +130,7 @@ class Call {
   sampler_pipeline pipeline = {};
   std::vector<std::int32_t> slots;  // empty: none
   std::vector<std::uint64_t> seeds;
+  static constexpr std::uint64_t kOffset = 5;
 
   // The arguments' common members.
   template <class Args>
@@ -124,6 +150,9 @@ class Call {
   bool has_pipeline;
 
  private:
+  void set_numbers(const Problem &problem);
+  void set_lists(const Problem &problem);
+
   struct Lists {
     std::vector<std::int64_t> offsets;
     std::vector<unsigned char> ids;
@@ -139,6 +168,9 @@ class Call {
   std::vector<std::uint32_t> bitmasks_;
   std::vector<float> repetition_, frequency_, presence_, multiplier_, base_;
   std::vector<std::int32_t> window_, allowed_length_, dry_window_, ngram_, min_new_;
+  std::vector<float> temperatures_, range_, exponent_, typical_, sigma_, epsilon_, eta_, top_h_;
+  std::vector<float> xtc_probability_, xtc_threshold_;
+  std::vector<std::int32_t> min_keep_;
   std::vector<std::int64_t> forced_;
 };
 

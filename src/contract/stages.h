@@ -1,0 +1,142 @@
+// The windows of a row in their order: section 13 of docs/contract.md.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/filters.h"
+#include "contract/host_device.h"
+#include "contract/pipeline.h"
+#include "contract/ranked_windows.h"
+#include "contract/windows.h"
+
+namespace sampler::contract {
+
+// What the stages leave: these tokens, drawn from at this temperature.
+struct Staged {
+  Window window;
+  float temperature;
+};
+
+// Runs the windows on the `count` >= 1 tokens of a row, which lie in rank order.
+template <class Tokens>
+class StageRunner {
+ public:
+  // The parameters and numbers are valid, and the temperature is not greedy.
+  SAMPLER_HD StageRunner(const Tokens &tokens, sampler_input_kind kind,
+                         const RowParameters &parameters, const WindowNumbers &numbers,
+                         const FilterRules &rules, sampler_tie_rule typical_p_ties)
+      : tokens_(tokens),
+        kind_(kind),
+        parameters_(parameters),
+        numbers_(numbers),
+        rules_(rules),
+        typical_p_ties_(typical_p_ties) {}
+
+  // `xtc_word` is the slot's word of Purpose::kXtc.
+  SAMPLER_HD Staged run(const StageOrder &order, int64_t count, uint32_t xtc_word) const {
+    const bool is_joint = rules_.order == SAMPLER_FILTERS_JOINT;
+    Window seen = {0, count};
+    float in_force = 1.0f;
+    Window all_filters_see = {0, 0};  // empty: no filter has been met
+    for (const sampler_stage stage : order) {
+      if (stage == SAMPLER_STAGE_TEMPERATURE) {
+        in_force = temperature(seen);
+        if (is_greedy(in_force)) return {{seen.begin, seen.begin + 1}, in_force};
+        continue;
+      }
+      if (!is_on(stage)) continue;
+      const RankedWindows<Tokens> windows(tokens_, kind_, in_force, numbers_.min_keep);
+      if (!is_joint || !is_filter(stage)) {
+        seen = keep(windows, stage, seen, xtc_word);
+        continue;
+      }
+      if (all_filters_see.count() == 0) all_filters_see = seen;
+      const Window kept = keep(windows, stage, all_filters_see, xtc_word);
+      if (kept.end < seen.end) seen.end = kept.end;
+    }
+    return {seen, in_force};
+  }
+
+  // How many of a row's first tokens decide what is left: those that the first window keeps, where
+  // it is a plain top-k. INT64_MAX: all.
+  SAMPLER_HD int64_t num_decisive(const StageOrder &order) const {
+    for (const sampler_stage stage : order) {
+      if (!is_on(stage)) continue;
+      const bool is_plain = stage == SAMPLER_STAGE_TOP_K &&
+                            rules_.top_k_ties == SAMPLER_TIES_EXACT &&
+                            rules_.order != SAMPLER_FILTERS_JOINT;
+      if (!is_plain) break;
+      return parameters_.top_k > numbers_.min_keep ? parameters_.top_k : numbers_.min_keep;
+    }
+    return INT64_MAX;
+  }
+
+ private:
+  SAMPLER_HD float temperature(Window seen) const {
+    if (!is_on(SAMPLER_STAGE_TEMPERATURE)) return parameters_.temperature;
+    const RankedWindows<Tokens> at_1(tokens_, kind_, 1.0f, 1);
+    return dynamic_temperature(parameters_.temperature, numbers_.dynamic_range,
+                               numbers_.dynamic_exponent, at_1.sums(seen), seen.count());
+  }
+
+  SAMPLER_HD bool is_on(sampler_stage stage) const {
+    switch (stage) {
+      case SAMPLER_STAGE_TEMPERATURE:
+        return dynamic_temperature_is_on(parameters_.temperature, numbers_.dynamic_range);
+      case SAMPLER_STAGE_TYPICAL_P:
+        return fraction_is_on(numbers_.typical_p);
+      case SAMPLER_STAGE_TOP_N_SIGMA:
+        return top_n_sigma_is_on(numbers_.top_n_sigma);
+      case SAMPLER_STAGE_EPSILON:
+        return fraction_is_on(numbers_.epsilon);
+      case SAMPLER_STAGE_ETA:
+        return fraction_is_on(numbers_.eta);
+      case SAMPLER_STAGE_TOP_H:
+        return fraction_is_on(numbers_.top_h);
+      case SAMPLER_STAGE_XTC:
+        return xtc_is_on(numbers_.xtc_probability, numbers_.xtc_threshold);
+      case SAMPLER_STAGE_TOP_K:
+        return top_k_is_on(parameters_.top_k);
+      case SAMPLER_STAGE_TOP_P:
+        return top_p_is_on(parameters_.top_p);
+      default:
+        return min_p_is_on(parameters_.min_p);
+    }
+  }
+
+  // What a window that is on keeps.
+  SAMPLER_HD Window keep(const RankedWindows<Tokens> &windows, sampler_stage stage, Window seen,
+                         uint32_t xtc_word) const {
+    switch (stage) {
+      case SAMPLER_STAGE_TYPICAL_P:
+        return windows.typical_p(numbers_.typical_p, typical_p_ties_, seen);
+      case SAMPLER_STAGE_TOP_N_SIGMA:
+        return windows.top_n_sigma(numbers_.top_n_sigma, seen);
+      case SAMPLER_STAGE_EPSILON:
+        return windows.epsilon(numbers_.epsilon, seen);
+      case SAMPLER_STAGE_ETA:
+        return windows.eta(numbers_.eta, seen);
+      case SAMPLER_STAGE_TOP_H:
+        return windows.top_h(numbers_.top_h, seen);
+      case SAMPLER_STAGE_XTC:
+        return xtc_coin(xtc_word, numbers_.xtc_probability)
+                   ? windows.xtc(numbers_.xtc_threshold, seen)
+                   : seen;
+      case SAMPLER_STAGE_TOP_K:
+        return windows.top_k(parameters_.top_k, rules_.top_k_ties, seen);
+      case SAMPLER_STAGE_TOP_P:
+        return windows.top_p(parameters_.top_p, rules_.top_p_ties, seen);
+      default:
+        return windows.min_p(parameters_.min_p, seen);
+    }
+  }
+
+  const Tokens &tokens_;
+  sampler_input_kind kind_;
+  RowParameters parameters_;
+  WindowNumbers numbers_;
+  FilterRules rules_;
+  sampler_tie_rule typical_p_ties_;
+};
+
+}  // namespace sampler::contract

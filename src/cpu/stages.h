@@ -1,0 +1,116 @@
+// A row through the stages of a pipeline, as the operations use it: its edits as it is loaded, its
+// windows as it is distributed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "contract/distribution.h"
+#include "contract/pipeline.h"
+#include "contract/row_view.h"
+#include "contract/stages.h"
+#include "cpu/edits.h"
+#include "cpu/elements.h"
+
+namespace sampler::cpu {
+
+class RowStages {
+ public:
+  // `memory.take<T>(count)` gives the arrays. `pipeline` null: no stages, and no memory.
+  template <class Memory>
+  RowStages(const contract::Pipeline *pipeline, const contract::Rows &input, Memory &memory)
+      : pipeline_(pipeline), num_cols_(input.num_cols), elements_(has_stages(), input, memory) {
+    if (has_edits()) {
+      edited_values_ = memory.template take<float>(num_cols_);
+      edits_ = RowEdits(*pipeline, input, memory);
+    }
+    if (has_windows()) kept_values_ = memory.template take<float>(num_cols_);
+  }
+
+  // Loads the row into `row`: as it is, or where there are edits, as they leave it. The result is
+  // the row's status. `look_at_given(row)` is called in between, of a good row.
+  template <class Row, class LookAtGiven>
+  uint32_t load(const contract::RowView &given, int64_t slot, int64_t output, Row *row,
+                const LookAtGiven &look_at_given) {
+    uint32_t status = row->load(given);
+    if (status != SAMPLER_ROW_OK) return status;
+    look_at_given(*row);
+    given_ = seen_ = given;
+    if (!has_stages()) return status;
+    elements_.index(given);
+    if (has_windows() && !pipeline_->window_numbers(slot).are_valid(given.kind)) {
+      return SAMPLER_ROW_INVALID_PARAMETER;
+    }
+    if (!has_edits()) return status;
+    row->copy_values(edited_values_);
+    status = edits_.edit(slot, output, given, elements_, edited_values_);
+    if (status != SAMPLER_ROW_OK) return status;
+    seen_.values = edited_values_;
+    seen_.dtype = SAMPLER_F32;
+    return row->load(seen_);
+  }
+
+  // What temperature, filters and windows make of the row that was loaded.
+  template <class Row>
+  const contract::Distribution &distribute(const contract::RowParameters &parameters,
+                                           const contract::FilterRules &rules, int64_t slot,
+                                           uint32_t xtc_word, Row *row) {
+    if (!has_windows() || contract::is_greedy(parameters.temperature)) {
+      return row->distribute(parameters, rules);
+    }
+    const float temperature = keep_window(parameters, rules, slot, xtc_word, row);
+    return row->distribute({temperature, 0, 1.0f, 0.0f}, {});
+  }
+
+  // The value of a token of the row as it was given.
+  template <class Row>
+  float given_value(const Row &row, int64_t id) const {
+    return has_stages() ? given_.value(elements_.find(id)) : row.value_of(id);
+  }
+
+ private:
+  // Tokens in rank order.
+  struct Ranks {
+    const contract::Rank *ranks;
+    float value(int64_t place) const { return contract::value_of_rank(ranks[place]); }
+  };
+
+  bool has_edits() const { return pipeline_ && pipeline_->has_edits(); }
+  bool has_windows() const { return pipeline_ && pipeline_->has_windows; }
+  bool has_stages() const { return has_edits() || has_windows(); }
+
+  // Makes a row of the tokens that the windows keep, and loads it. The result is the temperature.
+  template <class Row>
+  float keep_window(const contract::RowParameters &parameters, const contract::FilterRules &rules,
+                    int64_t slot, uint32_t xtc_word, Row *row) {
+    Ranks tokens = {};
+    const contract::StageRunner<Ranks> runner(tokens, seen_.kind, parameters,
+                                              pipeline_->window_numbers(slot), rules,
+                                              pipeline_->typical_p_ties);
+    const int64_t wanted = runner.num_decisive(pipeline_->windows);
+    const int64_t count = row->select(std::min<int64_t>(wanted, seen_.count), &tokens.ranks);
+    const contract::Staged staged = runner.run(pipeline_->windows, count, xtc_word);
+
+    const float nothing = seen_.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
+    std::fill_n(kept_values_, seen_.count, nothing);
+    for (int64_t i = staged.window.begin; i < staged.window.end; ++i) {
+      const int64_t element = elements_.find(contract::id_of_rank(tokens.ranks[i]));
+      kept_values_[element] = seen_.value(element);
+    }
+    contract::RowView kept = seen_;
+    kept.values = kept_values_;
+    kept.dtype = SAMPLER_F32;
+    row->load(kept);
+    return staged.temperature;
+  }
+
+  const contract::Pipeline *pipeline_;
+  int64_t num_cols_;
+  Elements elements_;
+  RowEdits edits_;
+  float *edited_values_ = nullptr;
+  float *kept_values_ = nullptr;
+  contract::RowView given_ = {}, seen_ = {};  // as given, and as the edits left it
+};
+
+}  // namespace sampler::cpu

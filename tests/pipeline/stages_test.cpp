@@ -1,0 +1,240 @@
+// A call with stages, against the same call without any on rows that the oracle has edited and of
+// which it left what the windows keep: every output is equal to the bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "oracle.h"
+#include "problem.h"
+
+namespace pipeline_test {
+namespace {
+
+constexpr std::uint64_t kNumProblems = 1500;
+
+struct Destroy {
+  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
+};
+using Handle = std::unique_ptr<sampler_handle, Destroy>;
+
+// `isa` null: the fastest that the machine has.
+Handle make_handle(const char *isa, std::int32_t num_threads) {
+  const char *const before = std::getenv("SAMPLER_ISA");
+  const std::string kept = before ? before : "";
+  if (isa) setenv("SAMPLER_ISA", isa, 1);
+  sampler_options options = sampler_options_default();
+  options.num_threads = num_threads;
+  sampler_t sampler = nullptr;
+  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
+  if (before) {
+    setenv("SAMPLER_ISA", kept.c_str(), 1);
+  } else {
+    unsetenv("SAMPLER_ISA");
+  }
+  return Handle(sampler);
+}
+
+template <class T>
+bool equal(const std::vector<T> &a, const std::vector<T> &b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+bool equal(const Sampled &a, const Sampled &b) {
+  return equal(a.token_ids, b.token_ids) && equal(a.kept_counts, b.kept_counts) &&
+         equal(a.logprobs, b.logprobs) && equal(a.status, b.status);
+}
+
+// The rows, rounded to the type and widened again: what the library reads.
+void round_rows(Problem *problem, sampler_dtype dtype) {
+  for (auto &row : problem->rows) {
+    for (float &x : row) {
+      if (dtype == SAMPLER_F16) x = oracle::f16_to_f32(oracle::f32_to_f16(x));
+      if (dtype == SAMPLER_BF16) x = oracle::bf16_to_f32(oracle::f32_to_bf16(x));
+    }
+  }
+}
+
+std::vector<std::vector<float>> edited_rows(const Problem &problem) {
+  std::vector<std::vector<float>> rows;
+  for (std::int64_t row = 0; row < problem.num_rows(); ++row) rows.push_back(edited(problem, row));
+  return rows;
+}
+
+// A row that is bad before any edit is bad with the same status: it is left as it is.
+void keep_bad_rows(const Problem &problem, std::vector<std::vector<float>> *rows) {
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    bool is_bad = true;
+    for (const float x : problem.rows[i]) is_bad = is_bad && std::isinf(x);
+    if (is_bad) (*rows)[i] = problem.rows[i];
+  }
+}
+
+float given_value(const Problem &problem, std::int64_t row, std::int32_t id) {
+  const auto &values = problem.rows[static_cast<std::size_t>(row)];
+  if (problem.candidate_ids.empty()) return values[static_cast<std::size_t>(id)];
+  const auto &ids = problem.candidate_ids[static_cast<std::size_t>(row)];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (ids[i] == id) return values[i];
+  }
+  return std::numeric_limits<float>::quiet_NaN();
+}
+
+// ln of the token's probability in the given row, at temperature 1.
+double raw_logprob(const Problem &problem, std::int64_t row, float value) {
+  long double sum = 0;
+  const bool are_logits = problem.kind == SAMPLER_LOGITS;
+  for (const float x : problem.rows[static_cast<std::size_t>(row)]) {
+    sum += are_logits ? std::exp(static_cast<long double>(x)) : x;
+  }
+  const long double numerator = are_logits ? value : std::log(static_cast<long double>(value));
+  return static_cast<double>(numerator - std::log(sum));
+}
+
+bool has_token(const std::vector<float> &row, sampler_input_kind kind) {
+  const float nothing = kind == SAMPLER_LOGITS ? -std::numeric_limits<float>::infinity() : 0.0F;
+  return std::any_of(row.begin(), row.end(), [&](float x) { return x > nothing; });
+}
+
+// What the stages leave of edited rows.
+Expected expected_of(const Problem &problem, const std::vector<std::vector<float>> &rows,
+                     bool has_coin) {
+  Expected expected = {rows, {}};
+  if (!problem.has_windows) return expected;
+  expected.temperatures.assign(rows.size(), problem.params.temperature);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!has_token(rows[i], problem.kind)) continue;
+    const Staged staged = keep_windows(problem, static_cast<std::int64_t>(i), rows[i], has_coin);
+    expected.rows[i] = staged.values;
+    expected.temperatures[i] = staged.temperature;
+  }
+  return expected;
+}
+
+struct Handles {
+  Handle simd = make_handle(nullptr, 1), reference = make_handle("scalar", 3);
+};
+
+// Samples and filters one problem by both handles.
+void check_problem(const Handles &handles, const Problem &problem, sampler_dtype dtype,
+                   sampler_draw_method draw, std::int64_t *num_good) {
+  auto rows = edited_rows(problem);
+  keep_bad_rows(problem, &rows);
+  const Expected staged = expected_of(problem, rows, true);
+  const Expected without_coin = expected_of(problem, rows, false);
+  const Call call(problem, dtype), expected_call(problem, SAMPLER_F32, &staged),
+      expected_rows_call(problem, SAMPLER_F32, &without_coin);
+  const sampler_t reference = handles.reference.get();
+  const Sampled expected = sample(reference, expected_call, SAMPLER_LOGPROB_PROCESSED, draw);
+  for (const Handle *handle : {&handles.simd, &handles.reference}) {
+    const Sampled sampled = sample(handle->get(), call, SAMPLER_LOGPROB_PROCESSED, draw);
+    ASSERT_TRUE(equal(sampled, expected));
+    const Sampled raw = sample(handle->get(), call, SAMPLER_LOGPROB_RAW, draw);
+    ASSERT_TRUE(equal(raw.token_ids, expected.token_ids));
+    for (std::int64_t row = 0; row < problem.num_rows(); ++row) {
+      const auto i = static_cast<std::size_t>(row);
+      if (expected.status[i] != SAMPLER_ROW_OK) {
+        ASSERT_TRUE(std::isnan(raw.values[i]) && std::isnan(raw.logprobs[i]));
+        continue;
+      }
+      ++*num_good;
+      const float value = given_value(problem, row, expected.token_ids[i]);
+      ASSERT_EQ(raw.values[i], value);
+      ASSERT_EQ(sampled.values[i], value);
+      if (!has_token({value}, problem.kind)) {
+        ASSERT_EQ(raw.logprobs[i], -std::numeric_limits<float>::infinity());
+      } else {
+        // Section 9's bound, and the sum's own rounding.
+        ASSERT_NEAR(raw.logprobs[i], raw_logprob(problem, row, value), 1e-5);
+      }
+    }
+    for (const auto kind : {SAMPLER_OUTPUT_PROBABILITIES, SAMPLER_OUTPUT_VALUES}) {
+      if (kind == SAMPLER_OUTPUT_VALUES && problem.kind == SAMPLER_PROBABILITIES) continue;
+      const Filtered filtered = filter(handle->get(), call, kind);
+      const Filtered expected_rows = filter(reference, expected_rows_call, kind);
+      ASSERT_TRUE(equal(filtered.status, expected_rows.status));
+      ASSERT_TRUE(equal(filtered.kept_counts, expected_rows.kept_counts));
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        // A mask copies a bad row as it was given.
+        if (filtered.status[row] != SAMPLER_ROW_OK && kind == SAMPLER_OUTPUT_VALUES) continue;
+        const std::size_t width = static_cast<std::size_t>(problem.num_cols);
+        ASSERT_EQ(std::memcmp(&filtered.output[row * width], &expected_rows.output[row * width],
+                              width * sizeof(float)),
+                  0);
+      }
+    }
+  }
+}
+
+class Stages : public testing::TestWithParam<sampler_dtype> {};
+
+// Of every third problem the draw is Gumbel's.
+sampler_draw_method draw_of(std::uint64_t seed) {
+  return seed % 3 == 0 ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
+}
+
+TEST_P(Stages, OfEditsEqualThoseOfTheOracle) {
+  const Handles handles;
+  std::int64_t num_good = 0;
+  for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Problem problem = make_problem(seed * 3 + std::uint64_t(GetParam()));
+    round_rows(&problem, GetParam());
+    check_problem(handles, problem, GetParam(), draw_of(seed), &num_good);
+  }
+  EXPECT_GT(num_good, 3000);
+}
+
+TEST_P(Stages, OfWindowsEqualThoseOfTheOracle) {
+  const Handles handles;
+  std::int64_t num_good = 0;
+  for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Problem problem = make_staged_problem(seed * 3 + std::uint64_t(GetParam()));
+    round_rows(&problem, GetParam());
+    check_problem(handles, problem, GetParam(), draw_of(seed), &num_good);
+  }
+  EXPECT_GT(num_good, 3000);
+}
+
+std::string name_of(const testing::TestParamInfo<sampler_dtype> &type) {
+  const char *const names[] = {"F32", "F16", "BF16"};
+  return names[type.param];
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Stages, testing::Values(SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16),
+                         name_of);
+
+// What a row yields depends on its own slot alone.
+TEST(Edits, DoNotDependOnOtherRows) {
+  const Handle handle = make_handle(nullptr, 1);
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    Problem problem = make_problem(seed);
+    if (!problem.has_slots) continue;
+    const Sampled all = sample(handle.get(), Call(problem, SAMPLER_F32), SAMPLER_LOGPROB_RAW,
+                               SAMPLER_DRAW_INVERSE_CDF);
+    for (std::size_t row = 0; row < problem.rows.size(); ++row) {
+      Problem alone = problem;
+      alone.rows = {problem.rows[row]};
+      if (!problem.candidate_ids.empty()) alone.candidate_ids = {problem.candidate_ids[row]};
+      alone.slot_of_row = {problem.slot_of_row[row]};
+      if (!problem.bitmasks.empty()) {
+        alone.bitmask_indices = {problem.bitmask_indices.empty() ? static_cast<std::int32_t>(row)
+                                                                 : problem.bitmask_indices[row]};
+      }
+      const Sampled one = sample(handle.get(), Call(alone, SAMPLER_F32), SAMPLER_LOGPROB_RAW,
+                                 SAMPLER_DRAW_INVERSE_CDF);
+      ASSERT_EQ(one.token_ids[0], all.token_ids[row]);
+      ASSERT_EQ(one.status[0], all.status[row]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipeline_test
