@@ -67,6 +67,12 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args,
                        const RequestContext &context) {
   RowsRequest request;
   request.input = read_rows(check, "input", args.input);
+  request.output_kind = check.enumeration("output_kind", args.output_kind, 2);
+  if (request.output_kind == SAMPLER_OUTPUT_VALUES && request.input.kind == SAMPLER_PROBABILITIES) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "input.kind is SAMPLER_PROBABILITIES; it must be SAMPLER_LOGITS where values are "
+               "written");
+  }
   const int64_t num_rows = request.input.num_rows;
   request.slots = read_slots(check, args.slots, args.num_slots, num_rows);
   const int64_t num_slots = request.slots.count;
@@ -75,12 +81,6 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args,
   request.pipeline =
       read_pipeline(check, parameters, args.pipeline, request.input, num_slots, num_rows,
                     Draws::kNo, &request.parameters.rules, context.pipeline);
-  request.output_kind = check.enumeration("output_kind", args.output_kind, 2);
-  if (request.output_kind == SAMPLER_OUTPUT_VALUES && request.input.kind == SAMPLER_PROBABILITIES) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "input.kind is SAMPLER_PROBABILITIES; it must be SAMPLER_LOGITS where values are "
-               "written");
-  }
   read_output_rows(check, args, "input", request.input, &request);
   request.out_kept_counts =
       read_output_array(check, "out_kept_counts", args.out_kept_counts, num_rows);

@@ -1,5 +1,6 @@
 // Every rule of the headers, broken one at a time in every operation that has it: the status, the
 // whole error text, and that nothing was written. Then what the rules allow at their edges.
+#include <array>
 #include <cfloat>
 #include <cinttypes>
 #include <climits>
@@ -40,6 +41,7 @@ Spec full_spec(Op op) {
   spec.num_input_rows = spec.row_indices ? 3 : 0;
   spec.per_slot = spec.slots = spec.streams = true;
   spec.token_id_type = SAMPLER_ID_I64;
+  spec.pipeline = true;
   return spec;
 }
 
@@ -374,6 +376,9 @@ void break_addresses(Rules *rules) {
     if (member == "input.values" || member == "input.candidate_ids" || member == "output") {
       rows = array.rows;
       stride = spec.num_cols;
+    } else if (member == "pipeline.dense_bias" || member == "pipeline.token_bitmasks") {
+      rows = array.rows;
+      stride = array.stride;
     } else if (member == "target.values" || member == "target.candidate_ids") {
       rows = spec.num_rows;
       stride = spec.num_cols * spec.num_positions();
@@ -408,11 +413,285 @@ void break_workspace(Rules *rules) {
       "exec.workspace_bytes is 18446744073709551615; the workspace must fit the address space");
 }
 
+// Numbers of the stages besides top-k, top-p and min-p.
+struct Number {
+  const char *name;
+  bool is_float;
+  bool turns_on;  // its stage, where it is 1.5, 3 or, of fractions, 0.5
+  bool needs_history;
+};
+const Number kNumbers[] = {{"repetition_penalty", true, true, true},
+                           {"frequency_penalty", true, true, true},
+                           {"presence_penalty", true, true, true},
+                           {"penalty_window", false, false, true},
+                           {"dry_multiplier", true, true, true},
+                           {"dry_base", true, false, true},
+                           {"dry_allowed_length", false, false, true},
+                           {"dry_window", false, false, true},
+                           {"no_repeat_ngram_size", false, true, true},
+                           {"min_new_tokens", false, true, true},
+                           {"dynamic_temperature_range", true, true, false},
+                           {"dynamic_temperature_exponent", true, false, false},
+                           {"typical_p", true, true, false},
+                           {"top_n_sigma", true, true, false},
+                           {"epsilon_cutoff", true, true, false},
+                           {"eta_cutoff", true, true, false},
+                           {"top_h", true, true, false},
+                           {"xtc_probability", true, true, false},
+                           {"xtc_threshold", true, false, false},
+                           {"min_keep", false, true, false}};
+
+// What turns it on.
+std::string set_on(Call *call, const Number &number) {
+  const std::string member = std::string("params.") + number.name;
+  if (!number.is_float) {
+    call->args().set(member, std::int32_t(3));
+    return "3";
+  }
+  call->args().set(member, 0.5f);
+  return "0.5";
+}
+
+void break_stage_numbers(Rules *rules) {
+  const Spec spec = rules->spec();
+  for (const char *member :
+       {"params.penalty_scope", "params.penalty_form", "params.bad_word_scope"}) {
+    rules->refuse(member, std::int32_t(3),
+                  name_in_errors(member) + " is 3; it must be one of its constants, 0 to 2");
+  }
+  for (const char *member :
+       {"params.typical_p_ties", "pipeline.token_id_type", "pipeline.token_bitmask_rule"}) {
+    rules->refuse(member, std::int32_t(-1),
+                  name_in_errors(member) + " is -1; it must be one of its constants, 0 to 1");
+  }
+  static double somewhere[64];
+  const std::string function = rules->operation().name;
+  const std::string off = "; it must be off: " + function + " does not have that stage";
+  rules->spec().per_slot = false;
+  for (const Number &number : kNumbers) {
+    const std::string name = number.name, member = "params." + name;
+    if (number.is_float) {
+      rules->refuse(member, nan_of(0xFFC00000u),
+                    "params->" + name + " is NaN; it must be a number");
+    }
+    if (!rules->operation().has("pipeline")) {
+      rules->refuse("row_params." + name, static_cast<void *>(somewhere),
+                    "row_params->" + name + " is set" + off);
+      if (!number.turns_on) {
+        rules->refuse_call(
+            member,
+            [&](Call *call) {
+              call->args().set("row_params." + name, static_cast<void *>(somewhere));
+            },
+            "row_params->" + name + " is set" + off);
+        continue;
+      }
+      rules->refuse_call(
+          member, [&](Call *call) { set_on(call, number); },
+          "params->" + name + " is " + (number.is_float ? "0.5" : "3") + off);
+      continue;
+    }
+    if (number.needs_history && number.turns_on) {
+      const auto without_history = [](Call *call) {
+        for (const auto &[path, layout] : call->spec().op().members) {
+          if (path.rfind("pipeline.", 0) != 0 || path == "pipeline.struct_size") continue;
+          std::memset(static_cast<unsigned char *>(call->args().data()) + layout.offset, 0,
+                      layout.size);
+        }
+      };
+      rules->spec().pipeline = false;
+      rules->refuse_call(
+          member,
+          [&](Call *call) {
+            without_history(call);
+            set_on(call, number);
+          },
+          "params->" + name + " is " + (number.is_float ? "0.5" : "3") +
+              "; it needs pipeline->history");
+      rules->refuse_call(
+          "row_params." + name,
+          [&](Call *call) {
+            without_history(call);
+            call->args().set("row_params." + name, static_cast<void *>(somewhere));
+          },
+          "row_params->" + name + " is set; it needs pipeline->history");
+      rules->spec().pipeline = true;
+    }
+  }
+  for (const char *name : {"repetition_penalty", "frequency_penalty", "presence_penalty"}) {
+    const bool is_repetition = std::string(name) == "repetition_penalty";
+    for (const float value : {kInf, -kInf}) {
+      rules->refuse(std::string("params.") + name, value,
+                    text("params->%s is %s; it must be finite%s", name, value > 0 ? "inf" : "-inf",
+                         is_repetition ? " and not negative" : ""));
+    }
+  }
+  rules->refuse("params.repetition_penalty", -0.5f,
+                "params->repetition_penalty is -0.5; it must be finite and not negative");
+  if (!rules->operation().has("pipeline")) {
+    rules->refuse("row_params.forced_token_id", static_cast<void *>(somewhere),
+                  "row_params->forced_token_id is set; " + function + " does not force tokens");
+  } else if (rules->spec().operation == Op::kFilter) {
+    rules->refuse("row_params.forced_token_id", static_cast<void *>(somewhere),
+                  "row_params->forced_token_id is set; sampler_filter draws no token");
+    rules->refuse("params.xtc_probability", 0.5f,
+                  "params->xtc_probability is 0.5; sampler_filter draws no coin");
+    for (const std::string name : {"xtc_probability", "xtc_threshold"}) {
+      rules->refuse("row_params." + name, static_cast<void *>(somewhere),
+                    "row_params->" + name + " is set; sampler_filter draws no coin");
+    }
+  }
+  rules->spec() = spec;
+}
+
+using Stages = std::array<sampler_stage, SAMPLER_MAX_STAGES>;
+
+void break_stage_order(Rules *rules) {
+  const auto refuse = [&](const Stages &stages, const std::string &message) {
+    rules->refuse("params.stages", stages, message);
+  };
+  if (!rules->operation().has("pipeline")) {
+    const std::string rule = std::string("params->stages lists an order; ") +
+                             rules->operation().name +
+                             " has that of filter_order and temperature_order";
+    refuse({1}, rule);
+    refuse({0, 0, 6}, rule);
+    return;
+  }
+  refuse({16}, "params->stages[0] is 16; it must be a SAMPLER_STAGE_ constant, 1 to 15, or 0");
+  refuse({1, -1}, "params->stages[1] is -1; it must be a SAMPLER_STAGE_ constant, 1 to 15, or 0");
+  refuse({0, 2}, "params->stages[1] is 2; it must be 0, after the 0 that ends the list");
+  refuse({1, 2, 1}, "params->stages has SAMPLER_STAGE_BIAS twice; it must have each stage once");
+  refuse({1, 13, 4},
+         "params->stages has SAMPLER_STAGE_DRY after SAMPLER_STAGE_TOP_K; edits must come first");
+  refuse({1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+         "SAMPLER_STAGE_TEMPERATURE is on and params->stages does not list it");
+  refuse({1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+         "SAMPLER_STAGE_DRY is on and params->stages does not list it");
+  const Stages all = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const auto with = [&](const char *member, std::int32_t value, const Stages &stages,
+                        const std::string &message) {
+    rules->refuse_call(
+        member,
+        [&](Call *call) {
+          call->args().set("params.stages", stages);
+          call->args().set(member, value);
+        },
+        message);
+  };
+  with("params.filter_order", SAMPLER_FILTERS_MIN_P_FIRST, all,
+       "params->stages lists the order and params->filter_order is another; it must be 0");
+  with("params.temperature_order", SAMPLER_TEMPERATURE_LAST, all,
+       "params->stages lists the order and params->temperature_order is another; it must be 0");
+  with("params.filter_order", SAMPLER_FILTERS_JOINT,
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 12, 14, 15},
+       "params->stages has another stage between TOP_K, TOP_P and MIN_P; they must stand side by "
+       "side with SAMPLER_FILTERS_JOINT");
+}
+
+void break_pipeline(Rules *rules) {
+  if (!rules->operation().has("pipeline")) return;
+  const std::int64_t slots = rules->spec().num_slots();
+  void *const null = nullptr;
+  const auto named = [](const std::string &member) { return name_in_errors(member); };
+  const auto outside = [&](const std::string &member, std::int64_t least, std::int64_t end) {
+    rules->refuse(member, least - 1,
+                  text("%s is %" PRId64 "; it must be at least %" PRId64, named(member).c_str(),
+                       least - 1, least));
+    rules->refuse(
+        member, end,
+        text("%s is %" PRId64 "; it must be below %" PRId64, named(member).c_str(), end, end));
+  };
+  for (const std::string name :
+       {"history", "biased", "allowed", "banned", "stop", "bad_words", "dry_breakers"}) {
+    const std::string lists = "pipeline." + name;
+    outside(lists + ".num_lists", 0, std::int64_t(1) << 31);
+    rules->refuse(lists + ".num_token_ids", std::int64_t(-1),
+                  named(lists) + ".num_token_ids is -1; it must be at least 0");
+    rules->refuse(lists + ".offsets", null,
+                  text("%s.num_lists is %d; it must be 0", named(lists).c_str(),
+                       name == "bad_words" || name == "dry_breakers" ? 2 : int(slots)));
+    rules->refuse(lists + ".token_ids", null, named(lists) + ".token_ids is NULL; it is required");
+    if (name == "bad_words" || name == "dry_breakers") continue;
+    for (const std::int64_t value : {std::int64_t(0), std::int64_t(2), slots + 1}) {
+      rules->refuse(
+          lists + ".num_lists", value,
+          text("%s.num_lists is %" PRId64 "; it must be 1 or the number of slots, %" PRId64,
+               named(lists).c_str(), value, slots));
+    }
+  }
+  const auto drop = [](const std::string &lists) {
+    return [=](Call *call) {
+      call->args().set<void *>("pipeline." + lists + ".offsets", nullptr);
+      call->args().set("pipeline." + lists + ".num_lists", std::int64_t(0));
+      call->args().set("pipeline." + lists + ".num_token_ids", std::int64_t(0));
+    };
+  };
+  rules->refuse_call("pipeline.prompt_lengths", drop("history"),
+                     "pipeline->prompt_lengths is set; it needs pipeline->history");
+  rules->refuse_call("pipeline.biases", drop("biased"),
+                     "pipeline->biases is set; it needs pipeline->biased");
+  rules->refuse("pipeline.biases", null, "pipeline->biases is NULL; it is required");
+  rules->refuse_call("pipeline.bad_word_offsets", drop("bad_words"),
+                     "pipeline->bad_word_offsets is set; it needs pipeline->bad_words");
+  rules->refuse_call("pipeline.stop.offsets", drop("stop"),
+                     "min_new_tokens is set; it needs pipeline->stop");
+  outside("pipeline.max_history_tokens", 0, std::int64_t(1) << 31);
+  outside("pipeline.dense_bias_stride", 1, std::int64_t(1) << 31);
+  outside("pipeline.token_bitmask_stride", 1, std::int64_t(1) << 31);
+  outside("pipeline.num_token_bitmasks", 0, std::int64_t(1) << 31);
+  for (const std::int64_t value : {std::int64_t(0), std::int64_t(2), slots + 1}) {
+    rules->refuse("pipeline.num_dense_biases", value,
+                  text("pipeline->num_dense_biases is %" PRId64
+                       "; it must be 1 or the number of slots, %" PRId64,
+                       value, slots));
+  }
+  rules->refuse("pipeline.dense_bias", null,
+                text("pipeline->num_dense_biases is %" PRId64 "; it must be 0", slots));
+  rules->refuse("pipeline.token_bitmasks", null, "pipeline->num_token_bitmasks is 3; it must be 0");
+  rules->refuse("pipeline.token_bitmask_indices", null,
+                "pipeline->num_token_bitmasks is 3; it must be at least 4");
+  rules->refuse_call(
+      "pipeline.token_bitmask_indices",
+      [](Call *call) {
+        call->args().set<void *>("pipeline.token_bitmasks", nullptr);
+        call->args().set("pipeline.num_token_bitmasks", std::int64_t(0));
+        call->args().set("pipeline.token_bitmask_stride", std::int64_t(0));
+      },
+      "pipeline->token_bitmask_indices is set; it needs pipeline->token_bitmasks");
+  // Of probabilities nothing is edited.
+  const Spec spec = rules->spec();
+  rules->spec().kind = SAMPLER_PROBABILITIES;
+  static std::int64_t offsets[2] = {0, 0};
+  rules->refuse_call(
+      "pipeline.banned.offsets",
+      [](Call *call) {
+        call->args().set<void *>("pipeline.banned.offsets", offsets);
+        call->args().set("pipeline.banned.num_lists", std::int64_t(1));
+      },
+      "pipeline has SAMPLER_STAGE_MASK and input.kind is SAMPLER_PROBABILITIES; edits need "
+      "SAMPLER_LOGITS");
+  rules->refuse("params.dynamic_temperature_range", 0.5f,
+                "params->dynamic_temperature_range is 0.5; it needs SAMPLER_LOGITS");
+  rules->spec() = spec;
+}
+
 // Members that take every value, and those that struct_size_test.cpp is about.
-const std::set<std::string> kWithoutRules = {
-    "exec.stream", "params",        "row_params",         "params.top_k",
-    "random.seed", "random.offset", "params.struct_size", "row_params.struct_size",
-    "struct_size"};
+const std::set<std::string> kWithoutRules = {"exec.stream",
+                                             "params",
+                                             "row_params",
+                                             "pipeline",
+                                             "params.top_k",
+                                             "params.penalty_window",
+                                             "params.dry_allowed_length",
+                                             "params.dry_window",
+                                             "params.min_keep",
+                                             "random.seed",
+                                             "random.offset",
+                                             "params.struct_size",
+                                             "row_params.struct_size",
+                                             "pipeline.struct_size",
+                                             "struct_size"};
 
 class ArgumentRules : public testing::TestWithParam<Op> {};
 
@@ -426,6 +705,9 @@ TEST_P(ArgumentRules, EachIsChecked) {
   break_seeds(&rules);
   break_pointers(&rules);
   break_drafts(&rules);
+  break_stage_numbers(&rules);
+  break_stage_order(&rules);
+  break_pipeline(&rules);
   rules.are_of_addresses();
   break_addresses(&rules);
   if (rules.spec().is_residual()) {  // either the drafter's rows or its tokens

@@ -196,6 +196,7 @@ Spec possible(Spec spec) {
     spec.kind = spec.draft_kind = SAMPLER_PROBABILITIES;
   }
   spec.slots = spec.slots && spec.op().has("slots");
+  spec.pipeline = spec.pipeline && spec.op().has("pipeline") && spec.kind == SAMPLER_LOGITS;
   return spec;
 }
 
@@ -222,6 +223,7 @@ Call::Call(const Spec &wanted)
   if (spec.slots) add_slots();
   add_parameters();
   add_random();
+  if (spec.pipeline) add_pipeline();
   add_outputs();
 }
 
@@ -395,6 +397,104 @@ void Call::add_random() {
   }
 }
 
+// Ids count up from `first_id`; no bits of lists that no row has are sentinels, since one list's
+// end is the next one's begin.
+void Call::add_lists(const std::string &name, std::int64_t num_lists, std::int64_t ids_each,
+                     std::int64_t first_id) {
+  const std::string lists = "pipeline." + name;
+  const std::int64_t num_ids = num_lists * ids_each;
+  args_.set(lists + ".num_lists", num_lists);
+  args_.set(lists + ".num_token_ids", num_ids);
+  add(lists + ".offsets", Direction::kIn, sizeof(std::int64_t), num_lists + 1, 1, 1);
+  for (std::int64_t i = 0; i <= num_lists; ++i) {
+    at<std::int64_t>(lists + ".offsets", i) = i * ids_each;
+  }
+  add(lists + ".token_ids", Direction::kIn, size_of_id(spec_.token_id_type), num_ids, 1, 1);
+  for (std::int64_t i = 0; i < num_ids; ++i) {
+    set_id(lists + ".token_ids", i, 0, (first_id + i) % spec_.num_cols);
+  }
+}
+
+// Few tokens are banned, so that every row keeps some.
+void Call::add_pipeline() {
+  const std::int64_t slots = spec_.num_slots();
+  args_.set("pipeline.token_id_type", spec_.token_id_type);
+  add_lists("history", slots, 9, 0);
+  args_.set("pipeline.max_history_tokens", std::int64_t(9));
+  add_per_slot<std::int32_t>("pipeline.prompt_lengths",
+                             [](std::int64_t row) { return std::int32_t(row % 9); });
+  add_lists("biased", slots, 3, 5);
+  add("pipeline.biases", Direction::kIn, sizeof(float), 3 * slots, 1, 1);
+  for (std::int64_t i = 0; i < 3 * slots; ++i) at<float>("pipeline.biases", i) = 0.25f;
+  const std::int64_t width = 2 * spec_.num_cols;
+  args_.set("pipeline.num_dense_biases", slots);
+  args_.set("pipeline.dense_bias_stride", width);
+  add("pipeline.dense_bias", Direction::kIn, sizeof(float), slots, width, width);
+  for (std::int64_t i = 0; i < slots; ++i) {
+    for (std::int64_t j = 0; j < width; ++j) set_value("pipeline.dense_bias", i, j, 0.5f);
+  }
+  add_lists("allowed", slots, spec_.num_cols, 0);
+  add_lists("banned", slots, 1, 3);
+  add_lists("stop", slots, 1, 4);
+  add_lists("bad_words", 2, 2, 1);
+  add("pipeline.bad_word_offsets", Direction::kIn, sizeof(std::int64_t), slots + 1, 1, 1);
+  for (std::int64_t i = 0; i <= slots; ++i) {
+    at<std::int64_t>("pipeline.bad_word_offsets", i) = i > slots / 2;
+  }
+  add_lists("dry_breakers", 2, 1, 7);
+  const std::int64_t words = (width + 31) / 32;
+  args_.set("pipeline.num_token_bitmasks", std::int64_t(3));
+  args_.set("pipeline.token_bitmask_stride", words);
+  add("pipeline.token_bitmasks", Direction::kIn, sizeof(std::uint32_t), 3, words, words);
+  for (std::int64_t i = 0; i < 3 * words; ++i) {
+    at<std::uint32_t>("pipeline.token_bitmasks", i) = 0xFFFFFFF7u;
+  }
+  add("pipeline.token_bitmask_indices", Direction::kIn, sizeof(std::int32_t), spec_.num_rows, 1, 1);
+  for (std::int64_t row = 0; row < spec_.num_rows; ++row) {
+    at<std::int32_t>("pipeline.token_bitmask_indices", row) = std::int32_t(row % 4 - 1);
+  }
+  add_edit_numbers();
+}
+
+void Call::add_edit_numbers() {
+  const auto floats = [&](const std::string &name, float value) {
+    args_.set("params." + name, value);
+    if (!spec_.per_slot) return;
+    add_per_slot<float>("row_params." + name,
+                        [&](std::int64_t row) { return row % 3 == 0 ? 0.0f : value; });
+  };
+  const auto integers = [&](const std::string &name, std::int32_t value) {
+    args_.set("params." + name, value);
+    if (!spec_.per_slot) return;
+    add_per_slot<std::int32_t>("row_params." + name,
+                               [&](std::int64_t row) { return row % 3 == 0 ? 0 : value; });
+  };
+  floats("repetition_penalty", 1.25f);
+  floats("frequency_penalty", 0.5f);
+  floats("presence_penalty", 0.125f);
+  integers("penalty_window", 8);
+  floats("dry_multiplier", 0.75f);
+  floats("dry_base", 1.5f);
+  integers("dry_allowed_length", 1);
+  integers("dry_window", 7);
+  integers("no_repeat_ngram_size", 4);
+  integers("min_new_tokens", 5);
+  floats("dynamic_temperature_range", 0.25f);
+  floats("dynamic_temperature_exponent", 2.0f);
+  floats("typical_p", 0.9f);
+  floats("top_n_sigma", 4.0f);
+  floats("epsilon_cutoff", 0.001f);
+  floats("eta_cutoff", 0.001f);
+  floats("top_h", 0.9f);
+  if (spec_.operation == Op::kSample) {
+    floats("xtc_probability", 0.5f);
+    floats("xtc_threshold", 0.2f);
+  }
+  integers("min_keep", 2);
+  if (!spec_.per_slot || spec_.operation != Op::kSample) return;
+  add_per_slot<std::int64_t>("row_params.forced_token_id", [](std::int64_t) { return -1; });
+}
+
 void Call::add_drafts() {
   const std::int64_t num_drafts = spec_.num_draft_positions();
   add("draft_token_ids", Direction::kIn, size_of_id(spec_.token_id_type), spec_.num_rows,
@@ -529,6 +629,7 @@ void Call::copy_row(const Call &from, const std::string &member, std::int64_t fr
 void Call::copy_output_row(const Call &from, std::int64_t from_row, std::int64_t row) {
   for (const Array &array : from.arrays_) {
     if (array.member == "slots" || !has_array(array.member)) continue;
+    if (array.member.rfind("pipeline.", 0) == 0) continue;
     if (array.member.rfind("row_params.", 0) == 0 || array.member.rfind("random.", 0) == 0) {
       copy_row(from, array.member, from.slot(from_row), slot(row));
       continue;

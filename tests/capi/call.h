@@ -43,6 +43,7 @@ struct Spec {
   bool slots = false;          // of twice as many slots as rows, which the rows have in any order
   bool streams = false;        // random
   bool filters_off = false;    // with per_slot: arrays of filters that are off in every slot
+  bool pipeline = false;       // every list of a pipeline, and numbers that edit; of logits
   bool draft = true;           // false: the drafter was deterministic
   std::uint64_t contents = 1;  // seed of the arrays' contents
 
@@ -197,6 +198,10 @@ class Call {
   void add_slots();
   void add_parameters();
   void add_random();
+  void add_pipeline();
+  void add_edit_numbers();
+  void add_lists(const std::string &name, std::int64_t num_lists, std::int64_t ids_each,
+                 std::int64_t first_id);
   void add_drafts();
   void add_draft_counts();
   void add_outputs();

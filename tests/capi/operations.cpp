@@ -11,7 +11,8 @@ namespace {
 using Members = std::map<std::string, Member>;
 
 // The structs that arguments point to follow them in memory.
-constexpr std::size_t kPointedToBytes = sizeof(sampler_params) + sizeof(sampler_row_params);
+constexpr std::size_t kPointedToBytes =
+    sizeof(sampler_params) + sizeof(sampler_row_params) + sizeof(sampler_pipeline);
 
 // A struct has no padding, so a member that is missing below shows as missing bytes.
 void expect_size(const Members &members, std::size_t size) {
@@ -54,6 +55,29 @@ Members members_of<sampler_params>() {
   Members members;
   MEMBER(struct_size) MEMBER(temperature) MEMBER(top_p) MEMBER(min_p) MEMBER(top_k)
   MEMBER(top_k_ties) MEMBER(top_p_ties) MEMBER(filter_order) MEMBER(temperature_order)
+  MEMBER(repetition_penalty) MEMBER(frequency_penalty) MEMBER(presence_penalty)
+  MEMBER(penalty_window) MEMBER(penalty_scope) MEMBER(penalty_form) MEMBER(dry_multiplier)
+  MEMBER(dry_base) MEMBER(dry_allowed_length) MEMBER(dry_window) MEMBER(no_repeat_ngram_size)
+  MEMBER(min_new_tokens) MEMBER(bad_word_scope) MEMBER(dynamic_temperature_range)
+  MEMBER(dynamic_temperature_exponent) MEMBER(typical_p) MEMBER(top_n_sigma)
+  MEMBER(epsilon_cutoff) MEMBER(eta_cutoff) MEMBER(top_h) MEMBER(xtc_probability)
+  MEMBER(xtc_threshold) MEMBER(typical_p_ties) MEMBER(min_keep) MEMBER(stages)
+  return members;
+}
+
+#define LISTS(view) \
+  MEMBER(view.offsets) MEMBER(view.token_ids) MEMBER(view.num_lists) MEMBER(view.num_token_ids)
+
+template <>
+Members members_of<sampler_pipeline>() {
+  using Struct = sampler_pipeline;
+  Members members;
+  MEMBER(struct_size) MEMBER(token_id_type) MEMBER(token_bitmask_rule) LISTS(history)
+  MEMBER(prompt_lengths) MEMBER(max_history_tokens) LISTS(biased) MEMBER(biases)
+  MEMBER(dense_bias) MEMBER(num_dense_biases) MEMBER(dense_bias_stride) LISTS(allowed)
+  LISTS(banned) LISTS(stop) LISTS(bad_words) MEMBER(bad_word_offsets) LISTS(dry_breakers)
+  MEMBER(token_bitmasks) MEMBER(num_token_bitmasks) MEMBER(token_bitmask_stride)
+  MEMBER(token_bitmask_indices)
   return members;
 }
 
@@ -62,6 +86,12 @@ Members members_of<sampler_row_params>() {
   using Struct = sampler_row_params;
   Members members;
   MEMBER(struct_size) MEMBER(temperature) MEMBER(top_p) MEMBER(min_p) MEMBER(top_k)
+  MEMBER(repetition_penalty) MEMBER(frequency_penalty) MEMBER(presence_penalty)
+  MEMBER(penalty_window) MEMBER(dry_multiplier) MEMBER(dry_base) MEMBER(dry_allowed_length)
+  MEMBER(dry_window) MEMBER(no_repeat_ngram_size) MEMBER(min_new_tokens)
+  MEMBER(dynamic_temperature_range) MEMBER(dynamic_temperature_exponent) MEMBER(typical_p)
+  MEMBER(top_n_sigma) MEMBER(epsilon_cutoff) MEMBER(eta_cutoff) MEMBER(top_h)
+  MEMBER(xtc_probability) MEMBER(xtc_threshold) MEMBER(min_keep) MEMBER(forced_token_id)
   return members;
 }
 
@@ -72,7 +102,7 @@ Members members_of<sampler_sample_args>() {
   MEMBER(struct_size) EXEC ROWS(input) MEMBER(row_indices) MEMBER(num_row_indices) SLOTS
   PARAMETERS RANDOM MEMBER(draw_method) MEMBER(logprob_kind) MEMBER(token_id_type)
   MEMBER(reserved) MEMBER(out_token_ids) MEMBER(out_kept_counts) MEMBER(out_logprobs)
-  MEMBER(out_values) MEMBER(out_row_status)
+  MEMBER(out_values) MEMBER(out_row_status) MEMBER(pipeline)
   return members;
 }
 
@@ -81,7 +111,7 @@ Members members_of<sampler_filter_args>() {
   using Struct = sampler_filter_args;
   Members members;
   MEMBER(struct_size) EXEC ROWS(input) SLOTS PARAMETERS MEMBER(output_kind) OUTPUT_ROWS
-  MEMBER(out_kept_counts)
+  MEMBER(out_kept_counts) MEMBER(pipeline)
   return members;
 }
 
@@ -131,6 +161,10 @@ Members all_members_of() {
     add("row_params.", checked_members_of<sampler_row_params>(),
         sizeof(Struct) + sizeof(sampler_params), &members);
   }
+  if (members.count("pipeline")) {
+    add("pipeline.", checked_members_of<sampler_pipeline>(),
+        sizeof(Struct) + sizeof(sampler_params) + sizeof(sampler_row_params), &members);
+  }
   return members;
 }
 
@@ -159,7 +193,7 @@ const std::vector<Operation> &operations() {
 }
 
 std::string name_in_errors(const std::string &member) {
-  for (const std::string parent : {"params", "row_params"}) {
+  for (const std::string parent : {"params", "row_params", "pipeline"}) {
     if (member.rfind(parent + ".", 0) == 0) {
       return parent + "->" + member.substr(parent.size() + 1);
     }
@@ -177,6 +211,9 @@ Args::Args(const Operation &operation)
   set("params", params);
   set("row_params", params + sizeof defaults);
   set("row_params.struct_size", sizeof(sampler_row_params));
+  if (!operation.has("pipeline")) return;
+  set("pipeline", params + sizeof defaults + sizeof(sampler_row_params));
+  set("pipeline.struct_size", sizeof(sampler_pipeline));
 }
 
 std::string Args::bytes() const {

@@ -45,8 +45,8 @@ inline const Operation &operation(Op op) {
 // A member as error texts name it: "params->top_k".
 std::string name_in_errors(const std::string &member);
 
-// The arguments of some call, all 0 except the sizes, and `params` and `row_params`, which
-// point to structs of their own with the defaults.
+// The arguments of some call, all 0 except the sizes, and `params`, `row_params` and `pipeline`,
+// which point to structs of their own with the defaults.
 class Args {
  public:
   explicit Args(const Operation &operation);

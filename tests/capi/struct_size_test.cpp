@@ -105,6 +105,17 @@ class PublicStructs {
 
     const auto params = sampler_params_default();
     const auto row_params = sized<sampler_row_params>();
+    const auto pipeline = sized<sampler_pipeline>();
+    ADD(sampler_pipeline, "pipeline", pipeline, {
+      auto args = sample;
+      args.pipeline = data;
+      return sampler_sample(sampler, &args);
+    });
+    ADD(sampler_pipeline, "pipeline", pipeline, {
+      auto args = filter;
+      args.pipeline = data;
+      return sampler_filter(sampler, &args);
+    });
     ADD(sampler_params, "params", params, {
       auto args = sample;
       args.params = data;

@@ -207,8 +207,13 @@ struct RowParameterArrays {
   }
 
   sampler_row_params all() const {
-    return {sizeof(sampler_row_params), temperatures.data(), top_ps.data(), min_ps.data(),
-            top_ks.data()};
+    sampler_row_params params = {};
+    params.struct_size = sizeof params;
+    params.temperature = temperatures.data();
+    params.top_p = top_ps.data();
+    params.min_p = min_ps.data();
+    params.top_k = top_ks.data();
+    return params;
   }
 };
 
@@ -399,7 +404,8 @@ void add_chain(sampler_t sampler, Random &random, sampler_input_kind target_kind
 
   sampler_row_params row_params = parameters.all();
   if (target_kind == SAMPLER_PROBABILITIES) {
-    row_params = {sizeof row_params, parameters.temperatures.data(), nullptr, nullptr, nullptr};
+    row_params.top_p = row_params.min_p = nullptr;
+    row_params.top_k = nullptr;
   }
   auto args = sized<sampler_verify_args>();
   args.target =

@@ -171,7 +171,13 @@ void ParameterArrays::set(std::size_t i, const oracle::Filters &filters) {
 }
 
 sampler_row_params ParameterArrays::view() const {
-  return {sizeof(sampler_row_params), temperature.data(), top_p.data(), min_p.data(), top_k.data()};
+  sampler_row_params params = {};
+  params.struct_size = sizeof params;
+  params.temperature = temperature.data();
+  params.top_p = top_p.data();
+  params.min_p = min_p.data();
+  params.top_k = top_k.data();
+  return params;
 }
 
 }  // namespace oracle_test

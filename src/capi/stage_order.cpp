@@ -1,0 +1,210 @@
+#include "capi/stage_order.h"
+
+#include <algorithm>
+
+namespace sampler::capi {
+
+namespace {
+constexpr int kNumStages = SAMPLER_STAGE_MIN_P + 1;
+}  // namespace
+
+const char *name_of(sampler_stage stage) {
+  constexpr const char *names[kNumStages] = {"",
+                                             "BIAS",
+                                             "MASK",
+                                             "PENALTIES",
+                                             "DRY",
+                                             "NO_REPEAT_NGRAM",
+                                             "TEMPERATURE",
+                                             "TYPICAL_P",
+                                             "TOP_N_SIGMA",
+                                             "EPSILON",
+                                             "ETA",
+                                             "TOP_H",
+                                             "XTC",
+                                             "TOP_K",
+                                             "TOP_P",
+                                             "MIN_P"};
+  return names[stage];
+}
+
+bool lists_stages(const sampler_params &params) {
+  return std::any_of(params.stages, params.stages + SAMPLER_MAX_STAGES,
+                     [](sampler_stage stage) { return stage != 0; });
+}
+
+namespace {
+
+// Which stages may be on.
+struct StageSet {
+  bool has[kNumStages] = {};
+
+  StageSet(const Numbers &numbers, const UserParameters &user, const contract::Pipeline &lists) {
+    const sampler_params &params = user.params;
+    const sampler_row_params &arrays = user.arrays;
+    for (const Number &number : numbers) {
+      if (number.stage && number.may_turn_on()) has[number.stage] = true;
+    }
+    if (lists.biased || lists.dense_bias) has[SAMPLER_STAGE_BIAS] = true;
+    if (lists.allowed || lists.banned || lists.stop || lists.bad_words || lists.bitmasks)
+      has[SAMPLER_STAGE_MASK] = true;
+    if (params.temperature != 1.0f || arrays.temperature) has[SAMPLER_STAGE_TEMPERATURE] = true;
+    if (contract::top_k_is_on(params.top_k) || arrays.top_k) has[SAMPLER_STAGE_TOP_K] = true;
+    if (contract::top_p_is_on(params.top_p) || arrays.top_p) has[SAMPLER_STAGE_TOP_P] = true;
+    if (contract::min_p_is_on(params.min_p) || arrays.min_p) has[SAMPLER_STAGE_MIN_P] = true;
+  }
+};
+
+// The three filters in an order that has no list, and the temperature before or after them.
+void add_filters(const contract::FilterRules &rules, contract::StageOrder *order) {
+  if (rules.order == SAMPLER_FILTERS_MIN_P_FIRST) order->add(SAMPLER_STAGE_MIN_P);
+  order->add(SAMPLER_STAGE_TOP_K);
+  order->add(SAMPLER_STAGE_TOP_P);
+  if (rules.order != SAMPLER_FILTERS_MIN_P_FIRST) order->add(SAMPLER_STAGE_MIN_P);
+}
+
+// That of sampler_stage, but for what the rules say.
+contract::StageOrder usual_order(const contract::FilterRules &rules) {
+  contract::StageOrder order;
+  const bool is_last = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
+  for (sampler_stage stage = SAMPLER_STAGE_BIAS; stage < SAMPLER_STAGE_TOP_K; ++stage) {
+    if (stage != SAMPLER_STAGE_TEMPERATURE || !is_last) order.add(stage);
+  }
+  add_filters(rules, &order);
+  if (is_last) order.add(SAMPLER_STAGE_TEMPERATURE);
+  return order;
+}
+
+contract::StageOrder listed_order(Check &check, const sampler_params &params) {
+  contract::StageOrder order;
+  bool is_listed[kNumStages] = {};
+  bool has_ended = false;
+  for (int i = 0; i < SAMPLER_MAX_STAGES && check.ok(); ++i) {
+    const sampler_stage stage = params.stages[i];
+    if (stage < 0 || stage >= kNumStages) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "params->stages[%d] is %d; it must be a SAMPLER_STAGE_ constant, 1 to %d, or 0", i,
+                 int(stage), kNumStages - 1);
+    } else if (stage == 0) {
+      has_ended = true;
+    } else if (has_ended) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "params->stages[%d] is %d; it must be 0, after the 0 that ends the list", i,
+                 int(stage));
+    } else if (is_listed[stage]) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "params->stages has SAMPLER_STAGE_%s twice; it must have each stage once",
+                 name_of(stage));
+    } else if (contract::is_edit(stage) && order.count > 0 &&
+               !contract::is_edit(order.stages[order.count - 1])) {
+      check.fail(
+          SAMPLER_ERROR_INVALID_ARGUMENT,
+          "params->stages has SAMPLER_STAGE_%s after SAMPLER_STAGE_%s; edits must come first",
+          name_of(stage), name_of(order.stages[order.count - 1]));
+    } else {
+      is_listed[stage] = true;
+      order.add(stage);
+    }
+  }
+  if (params.filter_order == SAMPLER_FILTERS_MIN_P_FIRST ||
+      params.temperature_order != SAMPLER_TEMPERATURE_FIRST) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "params->stages lists the order and params->%s is another; it must be 0",
+               params.temperature_order ? "temperature_order" : "filter_order");
+  }
+  return order;
+}
+
+// With JOINT the filters stand side by side.
+void check_joint(Check &check, const contract::StageOrder &order) {
+  int num_runs = 0;
+  bool before = false;
+  for (const sampler_stage stage : order) {
+    const bool is_filter = contract::is_filter(stage);
+    if (is_filter && !before) ++num_runs;
+    before = is_filter;
+  }
+  if (num_runs <= 1) return;
+  check.fail(
+      SAMPLER_ERROR_INVALID_ARGUMENT,
+      "params->stages has another stage between TOP_K, TOP_P and MIN_P; they must stand side "
+      "by side with SAMPLER_FILTERS_JOINT");
+}
+
+void check_all_listed(Check &check, const StageSet &on, const contract::StageOrder &order) {
+  for (sampler_stage stage = 1; stage < kNumStages; ++stage) {
+    if (!on.has[stage] || std::find(order.begin(), order.end(), stage) != order.end()) continue;
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "SAMPLER_STAGE_%s is on and params->stages does not list it", name_of(stage));
+  }
+}
+
+bool are_equal(const contract::StageOrder &a, const contract::StageOrder &b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+// Those of an order that may be on, but for edits.
+contract::StageOrder windows_of(const contract::StageOrder &order, const StageSet &on) {
+  contract::StageOrder result;
+  for (const sampler_stage stage : order) {
+    if (on.has[stage] && !contract::is_edit(stage)) result.add(stage);
+  }
+  return result;
+}
+
+// Whether rules without a list of stages say this order of temperature and filters; they do then.
+bool find_rules(const contract::StageOrder &order, const StageSet &on,
+                contract::FilterRules *rules) {
+  for (const sampler_stage stage : order) {
+    if (stage != SAMPLER_STAGE_TEMPERATURE && !contract::is_filter(stage)) return false;
+  }
+  const bool is_joint = rules->order == SAMPLER_FILTERS_JOINT;
+  for (const sampler_filter_order filters :
+       {SAMPLER_FILTERS_SEQUENTIAL, SAMPLER_FILTERS_MIN_P_FIRST}) {
+    for (const sampler_temperature_order temperature :
+         {SAMPLER_TEMPERATURE_FIRST, SAMPLER_TEMPERATURE_LAST}) {
+      contract::FilterRules found = *rules;
+      found.order = filters;
+      found.temperature_order = temperature;
+      // JOINT has no order: any of its filters may stand anywhere among them.
+      contract::StageOrder usual = windows_of(usual_order(found), on), asked = order;
+      if (is_joint) {
+        const auto not_temperature = [](sampler_stage stage) { return contract::is_filter(stage); };
+        for (contract::StageOrder *one : {&usual, &asked}) {
+          sampler_stage *const first =
+              std::find_if(one->stages, one->stages + one->count, not_temperature);
+          sampler_stage *const last =
+              std::find_if_not(first, one->stages + one->count, not_temperature);
+          std::sort(first, last);
+        }
+        found.order = SAMPLER_FILTERS_JOINT;
+      }
+      if (!are_equal(usual, asked)) continue;
+      *rules = found;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void read_order(Check &check, const Numbers &numbers, const UserParameters &user,
+                contract::FilterRules *rules, contract::Pipeline *out) {
+  const StageSet on(numbers, user, *out);
+  const bool is_listed = lists_stages(user.params);
+  const contract::StageOrder order =
+      is_listed ? listed_order(check, user.params) : usual_order(*rules);
+  if (!check.ok()) return;
+  if (is_listed) check_all_listed(check, on, order);
+  if (rules->order == SAMPLER_FILTERS_JOINT) check_joint(check, order);
+  for (const sampler_stage stage : order) {
+    if (on.has[stage] && contract::is_edit(stage)) out->edits.add(stage);
+  }
+  out->windows = windows_of(order, on);
+  const bool may_keep_more = out->min_keep.array || out->min_keep.value > 1;
+  const bool is_dynamic = out->dynamic_range.array || out->dynamic_range.value > 0.0f;
+  out->has_windows = may_keep_more || is_dynamic || !find_rules(out->windows, on, rules);
+}
+
+}  // namespace sampler::capi

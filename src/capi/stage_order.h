@@ -1,0 +1,21 @@
+// In which order a call's stages run, and which of them may be on.
+#pragma once
+
+#include "capi/check.h"
+#include "capi/stage_numbers.h"
+#include "contract/pipeline.h"
+
+namespace sampler::capi {
+
+// "TOP_K"; the stage is one.
+const char *name_of(sampler_stage stage);
+
+// Whether params->stages lists an order.
+bool lists_stages(const sampler_params &params);
+
+// Sets the edits and windows of `out`, whose lists and numbers have been read. Where temperature,
+// top-k, top-p and min-p are all, in an order that FilterRules can say, `rules` say it then.
+void read_order(Check &check, const Numbers &numbers, const UserParameters &user,
+                contract::FilterRules *rules, contract::Pipeline *out);
+
+}  // namespace sampler::capi
