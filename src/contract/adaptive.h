@@ -210,7 +210,7 @@ SAMPLER_HD inline float top_p_start(float top_p) {
 // After a token. `least`: what it does not fall below.
 SAMPLER_HD inline float top_p_moved(float running, float top_p, float factor, float least,
                                     bool is_reset_token) {
-  return is_reset_token ? top_p_start(top_p) : larger_of(running * factor, least);
+  return is_reset_token ? top_p_start(top_p) : moved(running, larger_of(running * factor, least));
 }
 
 // ---- a forced token ----

@@ -51,7 +51,7 @@ class TopH {
       : log2_(double(log2_of_weight(sums.weight))), limit_(double(top_h) * of(sums)) {}
 
   // Whether a prefix longer than the first token, of these sums, is kept. The first one that is not
-  // ends it. Where there is no entropy to share, the other tokens weigh nothing.
+  // ends it. Where there is no entropy to share, the first token is kept alone.
   SAMPLER_HD bool keeps(const EntropySums &prefix) const {
     return limit_ > 0.0 && of(prefix) <= limit_;
   }

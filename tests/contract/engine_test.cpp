@@ -3,68 +3,21 @@
 // engine adds a bias of 0 to all tokens that have none.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "contract/edits.h"
 #include "contract/repeats.h"
+#include "engine_cases.h"
 #include "support.h"
 
 namespace sampler::contract {
 namespace {
 
-struct Case {
-  std::string name;
-  std::vector<std::vector<std::string>> parameters;  // words of a list
-  std::vector<int64_t> history;
-  std::vector<float> logits, expected;
-};
-
-std::vector<std::string> split(const std::string &text, const std::string &separator) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  for (size_t end; (end = text.find(separator, begin)) != std::string::npos;
-       begin = end + separator.size()) {
-    parts.push_back(text.substr(begin, end - begin));
-  }
-  parts.push_back(text.substr(begin));
-  return parts;
-}
-
-float float_of_hex(const std::string &text) {
-  return float_of(uint32_t(std::strtoul(text.c_str(), nullptr, 16)));
-}
-
-std::vector<float> floats_of(const std::string &text) {
-  std::vector<float> numbers;
-  for (const std::string &word : split(text, " ")) numbers.push_back(float_of_hex(word));
-  return numbers;
-}
-
-std::vector<Case> read_cases() {
-  std::ifstream file(SAMPLER_ENGINE_EDITS_FILE);
-  EXPECT_TRUE(file.good()) << SAMPLER_ENGINE_EDITS_FILE;
-  std::vector<Case> cases;
-  for (std::string line; std::getline(file, line);) {
-    if (line[0] == '#') continue;
-    const auto fields = split(line, " ; ");
-    Case one;
-    const size_t space = fields[0].find(' ');
-    one.name = fields[0].substr(0, space);
-    for (const std::string &part : split(fields[0].substr(space + 1), " | ")) {
-      one.parameters.push_back(split(part, " "));
-    }
-    for (const std::string &id : split(fields[1], " ")) one.history.push_back(std::stoll(id));
-    one.logits = floats_of(fields[2]);
-    one.expected = floats_of(fields[3]);
-    cases.push_back(one);
-  }
-  return cases;
-}
+using engine_cases::Case;
+using engine_cases::float_of_hex;
+using engine_cases::read_cases;
 
 std::vector<float> penalized(const Case &one) {
   const Penalties penalties = {float_of_hex(one.parameters[0][0]), 0.0f, 0.0f,
