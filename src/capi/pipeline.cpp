@@ -213,7 +213,7 @@ void check_needs(Check &check, const Numbers &numbers, const contract::Pipeline 
                  sampler_input_kind kind, Draws draws) {
   for (const Number &number : numbers) {
     if (number.needs_history() && !out.history) refuse(check, number, "it needs pipeline->history");
-    if (number.stage == SAMPLER_STAGE_XTC && draws == Draws::kNo)
+    if (number.stage == SAMPLER_STAGE_XTC && number.turns_on && draws == Draws::kNo)
       refuse(check, number, "sampler_filter draws no coin");
     if (number.stage == SAMPLER_STAGE_TEMPERATURE && kind == SAMPLER_PROBABILITIES && !number.array)
       refuse(check, number, "it needs SAMPLER_LOGITS");

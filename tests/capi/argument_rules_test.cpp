@@ -536,10 +536,8 @@ void break_stage_numbers(Rules *rules) {
                   "row_params->forced_token_id is set; sampler_filter draws no token");
     rules->refuse("params.xtc_probability", 0.5f,
                   "params->xtc_probability is 0.5; sampler_filter draws no coin");
-    for (const std::string name : {"xtc_probability", "xtc_threshold"}) {
-      rules->refuse("row_params." + name, static_cast<void *>(somewhere),
-                    "row_params->" + name + " is set; sampler_filter draws no coin");
-    }
+    rules->refuse("row_params.xtc_probability", static_cast<void *>(somewhere),
+                  "row_params->xtc_probability is set; sampler_filter draws no coin");
   }
   rules->spec() = spec;
 }

@@ -486,10 +486,8 @@ void Call::add_edit_numbers() {
   floats("epsilon_cutoff", 0.001f);
   floats("eta_cutoff", 0.001f);
   floats("top_h", 0.9f);
-  if (spec_.operation == Op::kSample) {
-    floats("xtc_probability", 0.5f);
-    floats("xtc_threshold", 0.2f);
-  }
+  if (spec_.operation == Op::kSample) floats("xtc_probability", 0.5f);
+  floats("xtc_threshold", 0.2f);
   integers("min_keep", 2);
   if (!spec_.per_slot || spec_.operation != Op::kSample) return;
   add_per_slot<std::int64_t>("row_params.forced_token_id", [](std::int64_t) { return -1; });

@@ -77,6 +77,10 @@ def crowded_rows(case):
     return ("simt_crowded_rows_test", "CrowdedRows." + case)
 
 
+def stages(case):
+    return ("pipeline_test", "Types/Stages." + case + "EqualThoseOfTheOracle/F32")
+
+
 def gumbel_ties(case):
     return ("simt_gumbel_ties_test", "GumbelTies." + case)
 
@@ -913,4 +917,81 @@ FAULTS = [
         "tokens above the ties at top-k's cut, which a histogram has counted, are taken for none",
         [("kernels/selection.cuh", "ties.count_above = range.count;", "ties.count_above = 0;")],
         [crowded_rows("KeepWhatTheReferenceKeeps")]),
+    Fault(
+        "penalty_for_each_occurrence",
+        "a token's penalties are applied as often as it occurs",
+        [("src/cpu/edits.cpp", "    marks_[element] = kDone;\n", "")],
+        [stages("OfEdits")]),
+    Fault(
+        "prompt_counted_as_output",
+        "frequency and presence penalties count the prompt, too",
+        [("src/cpu/edits.cpp",
+          "first_counted(scope != SAMPLER_PENALTY_SCOPE_ALL)",
+          "first_counted(false)")],
+        [stages("OfEdits")]),
+    Fault(
+        "last_repeat_counts",
+        "DRY goes by the last repeat that a token would continue, not by the longest",
+        [("src/cpu/edits.cpp",
+          "marks_[element] = std::max(marks_[element], repeat + 1);",
+          "marks_[element] = repeat + 1;")],
+        [stages("OfEdits")]),
+    Fault(
+        "breakers_lowered",
+        "DRY lowers tokens that are breakers themselves",
+        [("src/cpu/edits.cpp", "    if (breakers.has_token(id)) return;\n", "")],
+        [stages("OfEdits")]),
+    Fault(
+        "mask_indices_ignored",
+        "each row has the bitmask of its own number",
+        [("src/cpu/edits.cpp",
+          "pipeline.bitmask_indices ? pipeline.bitmask_indices[output_] : output_",
+          "output_")],
+        [stages("OfEdits")]),
+    Fault(
+        "words_of_all_slots",
+        "a slot has the bad words of the slots before it, too",
+        [("src/cpu/edits.cpp", "offsets ? offsets[slot_] : 0;", "0;")],
+        [stages("OfEdits")]),
+    Fault(
+        "words_end_in_the_prompt",
+        "bad words that are looked for in the output alone are found in the prompt",
+        [("src/cpu/edits.cpp",
+          "pipeline_->bad_words_end_output ? text.output_length() : text.length()",
+          "text.length()")],
+        [stages("OfEdits")]),
+    Fault(
+        "dense_bias_of_the_first_slot",
+        "every slot has the first one's dense bias",
+        [("src/cpu/edits.cpp", "pipeline_->dense_bias_by_slot ? slot_ * width : 0", "0")],
+        [stages("OfEdits")]),
+    Fault(
+        "dropped_tokens_drawn",
+        "tokens that a window has dropped from the top are drawn",
+        [("src/cpu/stages.h", "int64_t i = staged.window.begin;", "int64_t i = 0;")],
+        [stages("OfWindows")]),
+    Fault(
+        "temperature_before_its_stage",
+        "windows before the temperature's stage see it",
+        [("src/contract/stages.h", "float in_force = 1.0f;",
+          "float in_force = parameters_.temperature;")],
+        [stages("OfWindows")]),
+    Fault(
+        "joint_filters_one_after_the_other",
+        "with JOINT each filter sees what the one before it has kept",
+        [("src/contract/stages.h", "if (all_filters_see.count() == 0) all_filters_see = seen;",
+          "all_filters_see = seen;")],
+        [stages("OfWindows")]),
+    Fault(
+        "fewer_than_min_keep_sorted",
+        "a top-k that keeps more than k for min_keep has k tokens to keep",
+        [("src/contract/stages.h",
+          "parameters_.top_k > numbers_.min_keep ? parameters_.top_k : numbers_.min_keep;",
+          "parameters_.top_k;")],
+        [stages("OfWindows")]),
+    Fault(
+        "listed_order_ignored",
+        "temperature, top-k, top-p and min-p run in the usual order, whatever order is listed",
+        [("src/capi/stage_order.cpp", "if (!are_equal(usual, asked)) continue;", "")],
+        [stages("OfWindows")]),
 ]

@@ -105,9 +105,15 @@ Slot random_slot(Random &random, const Problem &problem) {
   Slot slot;
   slot.numbers = random_numbers(random, problem.num_cols);
   slot.history = random_ids(random, random.one_in(6) ? 0 : random.between(0, 70), num_ids);
+  if (!problem.bad_words.empty() && random.one_in(2)) {  // the text ends in all but a word's last
+    const auto last = static_cast<std::int64_t>(problem.bad_words.size()) - 1;
+    const Text &word = problem.bad_words[at(random.between(0, last))];
+    slot.history.insert(slot.history.end(), word.begin(), word.end() - 1);
+  }
   if (problem.has_prompt_lengths) {
-    slot.prompt_length = static_cast<std::int32_t>(
-        random.between(0, static_cast<std::int64_t>(slot.history.size())));
+    const auto length = static_cast<std::int64_t>(slot.history.size());
+    const std::int64_t least = random.one_in(2) ? std::max<std::int64_t>(length - 2, 0) : 0;
+    slot.prompt_length = static_cast<std::int32_t>(random.between(least, length));
   }
   slot.biased = random_ids(random, random.between(0, 8), problem.num_cols);
   for (std::size_t i = 0; i < slot.biased.size(); ++i) {
@@ -222,7 +228,7 @@ Problem make_problem(std::uint64_t seed) {
   problem.dense_bias_for_all = random.one_in(2);
   if (problem.has_bad_words) {
     for (std::int64_t n = random.between(1, 6); n > 0; --n) {
-      problem.bad_words.push_back(random_ids(random, random.between(1, 4), 8));
+      problem.bad_words.push_back(random_ids(random, random.between(1, 4), 3));
     }
   }
   problem.breakers = random_breakers(random);
