@@ -54,7 +54,7 @@ bool starts_with(const std::string &text, const std::string &prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-// Whether the call has what a pointer points to, "params" or "row_params".
+// Whether the call has what a pointer points to, "params", "row_params" or "pipeline".
 bool has_pointee(const Case &recorded, const std::string &pointer) {
   const auto is_of_it = [&](const auto &member) {
     return starts_with(member.first, pointer + ".");
@@ -66,7 +66,7 @@ bool has_pointee(const Case &recorded, const std::string &pointer) {
 // The scalars. Pointers to arrays are NULL.
 Args arguments(const Case &recorded) {
   Args args(*recorded.operation);
-  for (const char *pointer : {"params", "row_params"}) {
+  for (const char *pointer : {"params", "row_params", "pipeline"}) {
     if (!has_pointee(recorded, pointer)) args.set_if_any<void *>(pointer, nullptr);
   }
   for (const auto &[member, bits] : recorded.args) {
