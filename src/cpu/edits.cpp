@@ -41,6 +41,29 @@ int compare(const TokenList &a, const TokenList &b) {
   return a.count == b.count ? 0 : a.count < b.count ? -1 : 1;
 }
 
+// For each byte of a bitmask, all bits of those of 8 values that it allows.
+struct AllowedBits {
+  constexpr AllowedBits() : of() {
+    for (int byte = 0; byte < 256; ++byte) {
+      for (int i = 0; i < 8; ++i) of[byte][i] = (byte >> i & 1) != 0 ? UINT32_MAX : 0u;
+    }
+  }
+  uint32_t of[256][8];
+};
+constexpr AllowedBits kAllowedBits;
+
+// The 32 values of one word. No bit is asked by itself: the compiler makes vectors of this.
+void ban_by_word(uint32_t word, float *values) {
+  constexpr uint32_t kBanned = 0xFF800000u;  // -inf
+  for (int byte = 0; byte < 4; ++byte) {
+    const uint32_t *const allowed = kAllowedBits.of[word >> (8 * byte) & 0xFF];
+    for (int i = 0; i < 8; ++i) {
+      float &value = values[8 * byte + i];
+      value = contract::float_of((contract::bits_of(value) & allowed[i]) | (kBanned & ~allowed[i]));
+    }
+  }
+}
+
 }  // namespace
 
 // ---- All edits
@@ -151,17 +174,19 @@ void RowEdits::allow(const TokenList &list) {
 
 void RowEdits::apply_bitmask(const uint32_t *words) {
   const int64_t num_words = pipeline_->bitmask_stride;
-  const auto allows = [&](int64_t id) {
-    return contract::bitmask_allows(words, num_words, id, pipeline_->bitmask_rule);
-  };
-  for (int64_t i = 0; i < given_.count; ++i) {
-    const bool nothing_banned =
-        !given_.ids && i % 32 == 0 && i / 32 < num_words && words[i / 32] == UINT32_MAX;
-    if (nothing_banned) {
-      i += 31;
-    } else {
-      values_[i] = contract::ban(values_[i], !allows(given_.id(i)));
+  int64_t begin = 0;
+  if (!given_.ids) {
+    // Whole words, of columns.
+    const int64_t whole = std::min<int64_t>(given_.count / 32, num_words);
+    for (int64_t i = 0; i < whole; ++i) {
+      if (words[i] != UINT32_MAX) ban_by_word(words[i], values_ + 32 * i);
     }
+    begin = 32 * whole;
+  }
+  for (int64_t i = begin; i < given_.count; ++i) {
+    const bool allowed =
+        contract::bitmask_allows(words, num_words, given_.id(i), pipeline_->bitmask_rule);
+    values_[i] = contract::ban(values_[i], !allowed);
   }
 }
 
