@@ -913,4 +913,9 @@ FAULTS = [
         "tokens above the ties at top-k's cut, which a histogram has counted, are taken for none",
         [("kernels/selection.cuh", "ties.count_above = range.count;", "ties.count_above = 0;")],
         [crowded_rows("KeepWhatTheReferenceKeeps")]),
+    Fault(
+        "weights_at_a_bin_taken_for_equal",
+        "of tokens that crowd into one bin of top-p, each is taken to weigh what the first weighs",
+        [("kernels/selection.cuh", "(lanes & ~alike()) == 0;", "(lanes & alike()) != 0;")],
+        [crowded_rows("AreCutWhereTheReferenceCuts")]),
 ]
