@@ -953,6 +953,7 @@ SAMPLER_DEVICE Selected select_to_ties(Team<Context> &team, const Row &row, cons
   }
   ties.target = uint64_t(k - ties.count_above);
   if (search.any_tie || (row.source().ids && row.count() <= kListCapacity)) {
+    if (has_above) team.ctx.team_sync();  // all have seen the count before another list is opened
     return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
   }
   return select_among_ties(team, row, search, ties, ties.target, has_above);
