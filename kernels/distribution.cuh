@@ -336,11 +336,23 @@ struct CrowdedRun {
 template <class Context>
 SAMPLER_DEVICE_CALL HeldBin add_crowded(Context &ctx, TeamShared &shared, CrowdedRun run,
                                         bool looks, HeldBin held) {
+  uint32_t left = 0;  // of the run's tokens; those of the held bin need no other lane
   SAMPLER_KEEP_ROLLED
   for (int i = 0; i < kRun; ++i) {
-    held = add_to_bins_or_hold<Weight>(ctx, shared, true, run.bin[i],
-                                       contract::biased_weight_of(run.relative[i]), looks && i == 0,
+    const bool is_held = run.bin[i] == held.bin;
+    held.count += is_held;
+    held.measure += is_held ? contract::biased_weight_of(run.relative[i]) : 0;
+    left |= uint32_t(!is_held) << i;
+  }
+  const uint32_t num_rounds = ctx.warp_max(uint32_t(Context::count_bits(left)));
+  SAMPLER_KEEP_ROLLED
+  for (uint32_t round = 0; round < num_rounds; ++round) {
+    const int i = left != 0 ? Context::lowest_bit(left) : 0;
+    const float relative = run.relative[i];
+    held = add_to_bins_or_hold<Weight>(ctx, shared, left != 0, run.bin[i], relative,
+                                       contract::biased_weight_of(relative), looks && round == 0,
                                        held);
+    left &= left - 1;
   }
   return held;
 }
@@ -384,25 +396,29 @@ SAMPLER_DEVICE_CALL uint64_t fill_bins(Team<Context> &team, const Row &row,
       bins.find_by_key(ctx, x, places);
       make_relative(scale, x, relative);
     }
+    const auto add_as_crowded = [&] {
+      const bool looks = first == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
+      CrowdedRun run;
+      for (int i = 0; i < kRun; ++i) {
+        run.bin[i] = WeightBins::bin_at(places[i]);
+        run.relative[i] = x[i];
+      }
+      held = add_crowded(ctx, shared, run, looks, held);
+    };
+    if (held.bin != kNoBin) {  // a few lanes at it are enough to tell
+      const bool is_held = WeightBins::bin_at(places[0]) == held.bin;
+      if (Context::count_bits(ctx.ballot(is_held)) > kMaxTurns) return add_as_crowded();
+    }
     bool is_crowded = false;
     for (int i = 0; i < kRun; ++i) {
       is_crowded |= Context::count_bits(ctx.warp_match(places[i])) > kMaxTurns;
     }
-    if (ctx.ballot(is_crowded) == 0) {
-      for (int i = 0; i < kRun; ++i) {
-        Bin &bin = shared.bins[WeightBins::bin_at(places[i])];
-        ctx.add_to_shared(&bin.count, 1);
-        ctx.add_to_shared(&bin.measure, contract::biased_weight_of(x[i]));
-      }
-      return;
-    }
-    const bool looks = first == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
-    CrowdedRun run;
+    if (ctx.ballot(is_crowded) != 0) return add_as_crowded();
     for (int i = 0; i < kRun; ++i) {
-      run.bin[i] = WeightBins::bin_at(places[i]);
-      run.relative[i] = x[i];
+      Bin &bin = shared.bins[WeightBins::bin_at(places[i])];
+      ctx.add_to_shared(&bin.count, 1);
+      ctx.add_to_shared(&bin.measure, contract::biased_weight_of(x[i]));
     }
-    held = add_crowded(ctx, shared, run, looks, held);
   };
   row.for_each_run_of_known(cut.lowest, has_bins, add);
   add_held<Weight>(ctx, shared, held);
@@ -661,7 +677,8 @@ class TeamFilters {
       const int tile = row_.tile_of(int(contract::id_of_rank(rank)));
       const bool is_own = rank >= cut && block.begin <= tile && tile < block.end;
       const uint32_t lanes = ctx.warp_match(is_own ? uint32_t(tile) : ~uint32_t(0));
-      add_in_few_turns(ctx, is_own, lanes, is_own ? weight(rank) : 0, [&](uint64_t sum) {
+      const auto alike = [] { return uint32_t(0); };
+      add_in_few_turns(ctx, is_own, lanes, is_own ? weight(rank) : 0, alike, [&](uint64_t sum) {
         ctx.atomic_add(&shared.cut.tile_sums[tile - block.begin], sum);
       });
       weighed_.sums.count += is_own;

@@ -341,7 +341,6 @@ class TeamRow {
     const float low_value = Order::lowest_value(low), high_value = Order::highest_value(high);
     for_each_tile<kCopiesInFlight, kStarts>(AtLeast{low_value}, [&](const TeamRow &row, int tile) {
       if (row.begin_of(tile) > last_index) return false;
-      bool goes_on = true;
       uint32_t left = 0;
       SAMPLER_KEEP_ROLLED
       for (int first = 0; first < kGroup; first += kRun) {
@@ -353,7 +352,11 @@ class TeamRow {
         }
         left |= wanted << first;
       }
-      while (row.ctx_.ballot(left != 0) != 0) {
+      if (row.ctx_.ballot(left != 0) == 0) return true;
+      bool goes_on = true;
+      const uint32_t num_rounds = row.ctx_.warp_max(uint32_t(Context::count_bits(left)));
+      SAMPLER_KEEP_ROLLED
+      for (uint32_t round = 0; round < num_rounds; ++round) {
         const int i = left != 0 ? Context::lowest_bit(left) : 0;
         const int index = row.index_of(tile, i);
         const bool has_one = left != 0 && row.is_in_row(index);

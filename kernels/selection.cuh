@@ -403,6 +403,7 @@ struct WeightBins {
 
 constexpr int kNoBin = -1;
 constexpr int kMaxTurns = 3;             // of lanes at a bin
+constexpr int kMaxTurnsAtSum = 2;        // which has two words, each of which they take turns at
 constexpr uint32_t kRoundsToALook = 32;  // of a warp, for a bin that is worth holding
 
 // A bin into which a warp's tokens crowd. Each lane keeps what it has of it to itself until another
@@ -427,27 +428,35 @@ SAMPLER_DEVICE_CALL void add_held(Context &ctx, TeamShared &shared, HeldBin held
 }
 
 // Adds a number of each lane that is `in` to a sum in shared memory, which is the same in `lanes`;
-// all of the warp call it. Beyond a few lanes one calls `add` for all.
-template <class Context, class Add>
+// all of the warp call it. Beyond a few lanes one calls `add` for all. `alike()` gives lanes that
+// have the same number: if those are all, it need not be added up.
+template <class Context, class Alike, class Add>
 SAMPLER_DEVICE void add_in_few_turns(Context &ctx, bool in, uint32_t lanes, uint64_t number,
-                                     const Add &add) {
+                                     const Alike &alike, const Add &add) {
+  const int count = Context::count_bits(lanes);
   const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
-  const bool is_crowded = in && Context::count_bits(lanes) > kMaxTurns;
+  const bool is_crowded = in && count > kMaxTurnsAtSum;
   uint64_t sum = number;
-  for (uint32_t left = ctx.ballot(is_first && is_crowded); left != 0; left &= left - 1) {
-    const int first = Context::lowest_bit(left);
-    const uint64_t all = ctx.warp_sum(in && ((lanes >> first) & 1) != 0 ? number : 0);
-    if (ctx.lane() == first) sum = all;
+  if (ctx.ballot(is_crowded) != 0) {
+    const bool are_alike = (lanes & ~alike()) == 0;
+    if (is_crowded) sum = number * uint32_t(count);
+    for (uint32_t left = ctx.ballot(is_first && is_crowded && !are_alike); left != 0;
+         left &= left - 1) {
+      const int first = Context::lowest_bit(left);
+      const uint64_t all = ctx.warp_sum(in && ((lanes >> first) & 1) != 0 ? number : 0);
+      if (ctx.lane() == first) sum = all;
+    }
   }
   if (is_first || (in && !is_crowded)) add(sum);
 }
 
-// Adds a token of each lane that is `in` a bin to the histogram; all of the warp call it. Lanes
-// whose bin is the same would wait for each other, and all might: beyond a few, one adds for them.
+// Adds a token of each lane that is `in` a bin to the histogram; all of the warp call it. Tokens of
+// one `value` have one measure. Lanes whose bin is the same would wait for each other, and all
+// might: beyond a few, one adds for them.
 // The result, the same in all lanes, is a bin that is worth holding where it `looks` for one: that
 // of most of these tokens.
 template <class Measure, class Context>
-SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, int bin,
+SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, int bin, float value,
                                     uint64_t measure, bool looks) {
   constexpr int kWorthHolding = 3;
   const uint32_t lanes = ctx.warp_match(uint32_t(in ? bin : kNoBin));
@@ -456,7 +465,8 @@ SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, i
   const bool is_first = in && Context::lowest_bit(lanes) == ctx.lane();
   if (is_first) ctx.add_to_shared(&shared.bins[bin].count, uint32_t(count));
   if constexpr (!std::is_same_v<Measure, CountTokens>) {
-    add_in_few_turns(ctx, in, lanes, measure,
+    const auto alike = [&] { return ctx.warp_match(contract::bits_of(value)); };
+    add_in_few_turns(ctx, in, lanes, measure, alike,
                      [&](uint64_t sum) { ctx.add_to_shared(&shared.bins[bin].measure, sum); });
   }
   if (!looks) return kNoBin;
@@ -468,11 +478,12 @@ SAMPLER_DEVICE_CALL int add_to_bins(Context &ctx, TeamShared &shared, bool in, i
 // The same where a warp's tokens may crowd into one bin, which is held then.
 template <class Measure, class Context>
 SAMPLER_DEVICE_CALL HeldBin add_to_bins_or_hold(Context &ctx, TeamShared &shared, bool in, int bin,
-                                                uint64_t measure, bool looks, HeldBin held) {
+                                                float value, uint64_t measure, bool looks,
+                                                HeldBin held) {
   const bool is_held = in && bin == held.bin;
   held.count += is_held;
   held.measure += is_held ? measure : 0;
-  const int next = add_to_bins<Measure>(ctx, shared, in && !is_held, bin, measure, looks);
+  const int next = add_to_bins<Measure>(ctx, shared, in && !is_held, bin, value, measure, looks);
   if (next == kNoBin) return held;
   add_held<Measure>(ctx, shared, held);
   return {next, 0, 0};
@@ -622,8 +633,8 @@ SAMPLER_DEVICE_CALL bool narrow(Team<Context> &team, const Row &row, const Measu
     if (in && ~key > keys.lowest_upside_down) keys.lowest_upside_down = ~key;
     const uint64_t own = in && !kCounts ? measure(key) : 0;
     const bool looks = num_rounds++ % kRoundsToALook == 0;
-    held = add_to_bins_or_hold<Measure>(ctx, shared, in, in ? bins.bin(key) : kNoBin, own, looks,
-                                        held);
+    held = add_to_bins_or_hold<Measure>(ctx, shared, in, in ? bins.bin(key) : kNoBin,
+                                        Order::value(key), own, looks, held);
     return true;
   });
   add_held<Measure>(ctx, shared, held);
@@ -942,6 +953,7 @@ SAMPLER_DEVICE Selected select_to_ties(Team<Context> &team, const Row &row, cons
   }
   ties.target = uint64_t(k - ties.count_above);
   if (search.any_tie || (row.source().ids && row.count() <= kListCapacity)) {
+    if (has_above) team.ctx.team_sync();  // all have seen the count before another list is opened
     return select_key_in<RankOrder>(team, row, search, ties, true, CountTokens());
   }
   return select_among_ties(team, row, search, ties, ties.target, has_above);

@@ -918,6 +918,11 @@ FAULTS = [
         [("kernels/selection.cuh", "ties.count_above = range.count;", "ties.count_above = 0;")],
         [crowded_rows("KeepWhatTheReferenceKeeps")]),
     Fault(
+        "weights_at_a_bin_taken_for_equal",
+        "of tokens that crowd into one bin of top-p, each is taken to weigh what the first weighs",
+        [("kernels/selection.cuh", "(lanes & ~alike()) == 0;", "(lanes & alike()) != 0;")],
+        [crowded_rows("AreCutWhereTheReferenceCuts")]),
+    Fault(
         "penalty_for_each_occurrence",
         "a token's penalties are applied as often as it occurs",
         [("src/cpu/edits.cpp", "    marks_[element] = kDone;\n", "")],

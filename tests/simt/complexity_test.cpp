@@ -553,13 +553,9 @@ struct Filters {
   double min_p;
 };
 
-// What filters keep of a row, as it is stored.
-struct Kept {
-  bool is_most;  // of its tokens, by one of the filters alone, those that tie at its cut counted
-  bool is_few;   // so many that kernels list them
-};
-
-Kept kept_of(const Case &setup, Values x, const Filters &filters) {
+// Whether one of the filters alone keeps most of a row, as it is stored, those that tie at its cut
+// counted.
+bool keeps_most(const Case &setup, Values x, const Filters &filters) {
   for (float &value : x) {
     if (setup.dtype == SAMPLER_F16) value = widen_f16(narrow_f16(value));
     if (setup.dtype == SAMPLER_BF16) value = widen_bf16(narrow_bf16(value));
@@ -578,8 +574,7 @@ Kept kept_of(const Case &setup, Values x, const Filters &filters) {
   }
   if (filters.min_p > 0) cut = std::min(cut, x[0] + float(std::log(filters.min_p)));
   const auto is_kept = [cut](float value) { return !(value < cut); };
-  const int64_t count = std::count_if(x.begin(), x.end(), is_kept);
-  return {2 * count > int64_t(x.size()), count <= kernels::kBinLimit};
+  return 2 * std::count_if(x.begin(), x.end(), is_kept) > int64_t(x.size());
 }
 
 struct Operation {
@@ -587,8 +582,6 @@ struct Operation {
   std::function<Costs(const Case &, const Values &)> run;
   const char *without_filters = nullptr;  // the same operation
   Filters filters = {0, 1, 0};
-  // An operation whose ordinary cost counts if it is more and a hard row keeps more than is listed.
-  const char *of_many = nullptr;
 };
 
 #define OPERATION(name, call)                                 \
@@ -601,12 +594,6 @@ struct Operation {
       k, p, min_p                                                                 \
     }                                                                             \
   }
-// How many tokens a share keeps is the row's doing: of an ordinary row so few that top-p ends with
-// a list of them. Those of another may have to be weighed, as of 0.95.
-#define OF_SHARE(name, p, call)                                                                  \
-  {                                                                                              \
-    name, [](const Case &s, const Values &x) { return call; }, "sample", {0, p, 0}, "top-p 0.95" \
-  }
 
 const std::vector<Operation> kOperations = {
     OPERATION("argmax", sample(s, x, 0, 1, 0, greedy())),
@@ -618,8 +605,8 @@ const std::vector<Operation> kOperations = {
     FILTERED("top-k 16000", "sample", 16000, 1, 0, sample(s, x, 16000, 1, 0)),
     FILTERED("top-p 0.9999", "sample", 0, 0.9999, 0, sample(s, x, 0, 0.9999f, 0)),
     FILTERED("top-p 0.95", "sample", 0, 0.95, 0, sample(s, x, 0, 0.95f, 0)),
-    OF_SHARE("top-p 0.5", 0.5, sample(s, x, 0, 0.5f, 0)),
-    OF_SHARE("top-p 0.1", 0.1, sample(s, x, 0, 0.1f, 0)),
+    FILTERED("top-p 0.5", "sample", 0, 0.5, 0, sample(s, x, 0, 0.5f, 0)),
+    FILTERED("top-p 0.1", "sample", 0, 0.1, 0, sample(s, x, 0, 0.1f, 0)),
     FILTERED("top-p 0.95, ties kept", "sample", 0, 0.95, 0, sample(s, x, 0, 0.95f, 0, ties_kept())),
     FILTERED("top-p 0.95 of probabilities", "sample", 0, 0.95, 0,
              sample(s, x, 0, 0.95f, 0, of_kind(SAMPLER_PROBABILITIES))),
@@ -739,8 +726,6 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
   std::printf("%s\n", setup.description().c_str());
   for (const Operation &operation : kOperations) {
     const Costs usual = operation.run(setup, ordinary_row);
-    Costs of_many = usual;
-    if (operation.of_many) of_many = operation_of(operation.of_many).run(setup, ordinary_row);
     Costs without_filters = usual;
     if (operation.without_filters) {
       without_filters = operation_of(operation.without_filters).run(setup, ordinary_row);
@@ -750,12 +735,11 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
     for (size_t i = 0; i < hard.size(); ++i) {
       const NamedRow &row = kHardRows[i];
       const Costs costs = operation.run(setup, hard[i]);
-      const Kept kept = kept_of(setup, hard[i], operation.filters);
+      const bool is_most = keeps_most(setup, hard[i], operation.filters);
       for (size_t j = 0; j < std::size(kCosts); ++j) {
         const uint64_t count = kCosts[j].of(costs);
         uint64_t base = kCosts[j].of(usual);
-        if (!kept.is_few) base = std::max(base, kCosts[j].of(of_many));
-        if (kept.is_most) base = std::max(base, kCosts[j].of(without_filters));
+        if (is_most) base = std::max(base, kCosts[j].of(without_filters));
         EXPECT_LE(count, 2 * base + kCosts[j].allowance(setup, usual))
             << kCosts[j].name << " of " << operation.name << ", " << row.name << ", "
             << setup.description() << ": an ordinary row's are " << kCosts[j].of(usual)
