@@ -73,6 +73,23 @@ std::vector<float> row_of(const NearCut &near, std::mt19937_64 &random) {
   return row;
 }
 
+// So few candidates that all of them fit in a list: some above the ties.
+struct FewCandidates {
+  int count;
+  int num_above;
+
+  std::string description() const {
+    return std::to_string(count) + " candidates, " + std::to_string(num_above) + " above the ties";
+  }
+};
+
+std::vector<float> row_of(const FewCandidates &few, std::mt19937_64 &random) {
+  std::vector<float> row(size_t(few.count), 0.5f);
+  for (int i = 0; i < few.num_above; ++i) row[size_t(i)] = 1.0f + float(random() % 5);
+  std::shuffle(row.begin(), row.end(), random);
+  return row;
+}
+
 std::vector<int32_t> ids_of(size_t count, std::mt19937_64 &random) {
   std::vector<int32_t> ids(count);
   for (size_t i = 0; i < count; ++i) ids[i] = int32_t(i);
@@ -131,10 +148,23 @@ class CrowdedRows : public testing::Test {
     return outputs;
   }
 
-  void expect_equal(const Crowd &crowd, int k) {
+  void expect_equal(const Crowd &crowd, int k) { expect_equal(crowd, crowd.has_ids, k); }
+  void expect_equal(const FewCandidates &few, int k) { expect_equal(few, true, k); }
+  void expect_equal(const NearCut &near, float share_of_near) {
+    const float weight = 2.7183f * float(near.count);
+    SampleRequest sample = sample_of(make_rows(near, near.has_ids));
+    sample.parameters.top_p.value =
+        share_of_near * weight / (weight + float(row_.size()) - float(near.count));
+    sample.parameters.rules.top_p_ties = near.ties;
+    expect_same_draw(sample, near.description() + ", share " + std::to_string(share_of_near));
+  }
+
+ private:
+  template <class Crowded>
+  void expect_equal(const Crowded &crowd, bool has_ids, int k) {
     const std::string description = crowd.description() + ", k " + std::to_string(k);
     SelectRequest select;
-    select.input = make_rows(crowd, crowd.has_ids);
+    select.input = make_rows(crowd, has_ids);
     select.num_selected = k;
     const int team_size = 1 + int(random_() % 2);
     EXPECT_EQ(selected(select,
@@ -146,16 +176,6 @@ class CrowdedRows : public testing::Test {
     expect_same_draw(sample, description);
   }
 
-  void expect_equal(const NearCut &near, float share_of_near) {
-    const float weight = 2.7183f * float(near.count);
-    SampleRequest sample = sample_of(make_rows(near, near.has_ids));
-    sample.parameters.top_p.value =
-        share_of_near * weight / (weight + float(row_.size()) - float(near.count));
-    sample.parameters.rules.top_p_ties = near.ties;
-    expect_same_draw(sample, near.description() + ", share " + std::to_string(share_of_near));
-  }
-
- private:
   SampleRequest sample_of(const Rows &rows) {
     SampleRequest sample;
     sample.input = rows;
@@ -189,6 +209,16 @@ TEST_F(CrowdedRows, KeepWhatTheReferenceKeeps) {
           for (const int k : {20, 30, 300}) expect_equal(crowd, k);
         }
       }
+    }
+  }
+}
+
+// Threads run in other orders each time: a list may not be opened before all have seen the last
+// one.
+TEST_F(CrowdedRows, OfFewCandidatesKeepWhatTheReferenceKeeps) {
+  for (const int count : {300, 900, kernels::kListCapacity}) {
+    for (const int num_above : {1, 7, 19}) {
+      for (int i = 0; i < 8; ++i) expect_equal(FewCandidates{count, num_above}, 20);
     }
   }
 }
