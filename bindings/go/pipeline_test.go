@@ -69,7 +69,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-func TestPipelineOf64BitIDs(t *testing.T) {
+func TestPipelineOfLongIDs(t *testing.T) {
 	s := newSampler(t, Options{MaxRows: 2, MaxCols: 5})
 	args, _, tokens := pipelineArgs()
 	args.Pipeline.Banned = TokenLists{Offsets: Slice([]int64{0, 2, 3}), NumLists: 2,
