@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -83,6 +84,29 @@ func TestPipelineOfLongIDs(t *testing.T) {
 	args.Pipeline.Banned.TokenIDs = I64([]int64{0, 1, 4})
 	if err := s.Sample(args); err != nil || !reflect.DeepEqual(tokens, expected) {
 		t.Errorf("%v, tokens %v, with 32 bits %v", err, tokens, expected)
+	}
+}
+
+// DRY needs room for the history.
+func TestWorkspaceOfHistories(t *testing.T) {
+	s := newSampler(t, Options{})
+	args, _, tokens := pipelineArgs()
+	without, err := s.WorkspaceSize(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args.Params.DRYMultiplier = 0.8
+	bytes, err := s.WorkspaceSize(args)
+	if err != nil || bytes <= without {
+		t.Errorf("%v, %d bytes with DRY, %d without", err, bytes, without)
+	}
+	args.Exec.Workspace = Slice(make([]byte, bytes-1))
+	if err := s.Sample(args); !errors.Is(err, ErrWorkspaceTooSmall) {
+		t.Error(err)
+	}
+	args.Exec.Workspace = Slice(make([]byte, bytes))
+	if err := s.Sample(args); err != nil || tokens[0] < 0 || tokens[1] < 0 {
+		t.Error(err, tokens)
 	}
 }
 

@@ -49,10 +49,13 @@ final class Call {
   private String firstIds;
   private ElementType firstIdType;
 
+  /** Whether what moreParams writes is not 0, as it was in the beginning. */
+  private boolean paramsHadMore;
+
   private boolean onlySize;
   private InvalidArgumentException error;
 
-  /** In {@code memory} of SIZE bytes. */
+  /** In {@code memory} of SIZE bytes, all 0. */
   Call(ByteBuffer memory, boolean arraysOnDevice, boolean parametersOnDevice) {
     this.memory = memory.order(ByteOrder.nativeOrder());
     this.address = Raw.javaAddress(memory);
@@ -287,6 +290,13 @@ final class Call {
     put(PARAMS + Layout.PARAMS_TOP_P_TIES, params.topPTies.ordinal());
     put(PARAMS + Layout.PARAMS_FILTER_ORDER, params.filterOrder.ordinal());
     put(PARAMS + Layout.PARAMS_TEMPERATURE_ORDER, params.temperatureOrder.ordinal());
+    if (params.hasMore || paramsHadMore) {
+      moreParams(params);
+      paramsHadMore = params.hasMore;
+    }
+  }
+
+  private void moreParams(Params params) {
     put(PARAMS + Layout.PARAMS_REPETITION_PENALTY, params.repetitionPenalty);
     put(PARAMS + Layout.PARAMS_FREQUENCY_PENALTY, params.frequencyPenalty);
     put(PARAMS + Layout.PARAMS_PRESENCE_PENALTY, params.presencePenalty);

@@ -44,6 +44,9 @@ public final class Params {
   int minKeep;
   int[] stages = NO_STAGES;
 
+  /** Whether any of the edits, windows and stages was set. */
+  boolean hasMore;
+
   /** Creates temperature 1 and no filter. */
   public Params() {}
 
@@ -144,7 +147,7 @@ public final class Params {
    */
   public Params repetitionPenalty(float repetitionPenalty) {
     this.repetitionPenalty = repetitionPenalty;
-    return this;
+    return more();
   }
 
   /**
@@ -155,7 +158,7 @@ public final class Params {
    */
   public Params frequencyPenalty(float frequencyPenalty) {
     this.frequencyPenalty = frequencyPenalty;
-    return this;
+    return more();
   }
 
   /**
@@ -166,7 +169,7 @@ public final class Params {
    */
   public Params presencePenalty(float presencePenalty) {
     this.presencePenalty = presencePenalty;
-    return this;
+    return more();
   }
 
   /**
@@ -177,7 +180,7 @@ public final class Params {
    */
   public Params penaltyWindow(int penaltyWindow) {
     this.penaltyWindow = penaltyWindow;
-    return this;
+    return more();
   }
 
   /**
@@ -188,7 +191,7 @@ public final class Params {
    */
   public Params penaltyScope(PenaltyScope penaltyScope) {
     this.penaltyScope = Arguments.required("penalty_scope", penaltyScope);
-    return this;
+    return more();
   }
 
   /**
@@ -199,7 +202,7 @@ public final class Params {
    */
   public Params penaltyForm(PenaltyForm penaltyForm) {
     this.penaltyForm = Arguments.required("penalty_form", penaltyForm);
-    return this;
+    return more();
   }
 
   /**
@@ -211,7 +214,7 @@ public final class Params {
    */
   public Params dryMultiplier(float dryMultiplier) {
     this.dryMultiplier = dryMultiplier;
-    return this;
+    return more();
   }
 
   /**
@@ -222,7 +225,7 @@ public final class Params {
    */
   public Params dryBase(float dryBase) {
     this.dryBase = dryBase;
-    return this;
+    return more();
   }
 
   /**
@@ -233,7 +236,7 @@ public final class Params {
    */
   public Params dryAllowedLength(int dryAllowedLength) {
     this.dryAllowedLength = dryAllowedLength;
-    return this;
+    return more();
   }
 
   /**
@@ -244,7 +247,7 @@ public final class Params {
    */
   public Params dryWindow(int dryWindow) {
     this.dryWindow = dryWindow;
-    return this;
+    return more();
   }
 
   /**
@@ -255,7 +258,7 @@ public final class Params {
    */
   public Params noRepeatNgramSize(int noRepeatNgramSize) {
     this.noRepeatNgramSize = noRepeatNgramSize;
-    return this;
+    return more();
   }
 
   /**
@@ -266,7 +269,7 @@ public final class Params {
    */
   public Params minNewTokens(int minNewTokens) {
     this.minNewTokens = minNewTokens;
-    return this;
+    return more();
   }
 
   /**
@@ -277,7 +280,7 @@ public final class Params {
    */
   public Params badWordScope(PenaltyScope badWordScope) {
     this.badWordScope = Arguments.required("bad_word_scope", badWordScope);
-    return this;
+    return more();
   }
 
   /**
@@ -289,7 +292,7 @@ public final class Params {
    */
   public Params dynamicTemperatureRange(float dynamicTemperatureRange) {
     this.dynamicTemperatureRange = dynamicTemperatureRange;
-    return this;
+    return more();
   }
 
   /**
@@ -300,7 +303,7 @@ public final class Params {
    */
   public Params dynamicTemperatureExponent(float dynamicTemperatureExponent) {
     this.dynamicTemperatureExponent = dynamicTemperatureExponent;
-    return this;
+    return more();
   }
 
   /**
@@ -312,7 +315,7 @@ public final class Params {
    */
   public Params typicalP(float typicalP) {
     this.typicalP = typicalP;
-    return this;
+    return more();
   }
 
   /**
@@ -323,7 +326,7 @@ public final class Params {
    */
   public Params topNSigma(float topNSigma) {
     this.topNSigma = topNSigma;
-    return this;
+    return more();
   }
 
   /**
@@ -334,7 +337,7 @@ public final class Params {
    */
   public Params epsilonCutoff(float epsilonCutoff) {
     this.epsilonCutoff = epsilonCutoff;
-    return this;
+    return more();
   }
 
   /**
@@ -345,7 +348,7 @@ public final class Params {
    */
   public Params etaCutoff(float etaCutoff) {
     this.etaCutoff = etaCutoff;
-    return this;
+    return more();
   }
 
   /**
@@ -356,7 +359,7 @@ public final class Params {
    */
   public Params topH(float topH) {
     this.topH = topH;
-    return this;
+    return more();
   }
 
   /**
@@ -368,7 +371,7 @@ public final class Params {
    */
   public Params xtcProbability(float xtcProbability) {
     this.xtcProbability = xtcProbability;
-    return this;
+    return more();
   }
 
   /**
@@ -379,7 +382,7 @@ public final class Params {
    */
   public Params xtcThreshold(float xtcThreshold) {
     this.xtcThreshold = xtcThreshold;
-    return this;
+    return more();
   }
 
   /**
@@ -390,7 +393,7 @@ public final class Params {
    */
   public Params typicalPTies(TieRule typicalPTies) {
     this.typicalPTies = Arguments.required("typical_p_ties", typicalPTies);
-    return this;
+    return more();
   }
 
   /**
@@ -402,7 +405,7 @@ public final class Params {
    */
   public Params minKeep(int minKeep) {
     this.minKeep = minKeep;
-    return this;
+    return more();
   }
 
   /**
@@ -425,6 +428,11 @@ public final class Params {
       numbers[i] = Arguments.required("stages[" + i + "]", stages[i]).number();
     }
     this.stages = numbers;
+    return more();
+  }
+
+  private Params more() {
+    hasMore = true;
     return this;
   }
 }

@@ -241,7 +241,7 @@ final class PipelineTest {
     for (Field field : part.getClass().getDeclaredFields()) {
       final String name =
           field.getName().replaceAll("([A-Z])", "_$1").toUpperCase(Locale.ROOT);
-      if (Modifier.isStatic(field.getModifiers())) {
+      if (Modifier.isStatic(field.getModifiers()) || field.getType() == boolean.class) {
         continue;
       }
       field.setAccessible(true);
@@ -293,5 +293,13 @@ final class PipelineTest {
     expectFilled(memory, at, pipeline, "PIPELINE");
     assertEquals(Layout.PIPELINE_SIZE, memory.getLong(at + Layout.PIPELINE_STRUCT_SIZE));
     assertEquals(1, memory.getInt(at + Layout.PIPELINE_TOKEN_ID_TYPE));
+
+    // Nothing of it is left for the next call.
+    final Params defaults = new Params();
+    new SampleArgs().params(defaults).write(call);
+    expectFilled(memory,
+        (int) (memory.getLong(args + Layout.SAMPLE_ARGS_PARAMS) - address), defaults, "PARAMS");
+    assertEquals(0, memory.getLong(args + Layout.SAMPLE_ARGS_ROW_PARAMS));
+    assertEquals(0, memory.getLong(args + Layout.SAMPLE_ARGS_PIPELINE));
   }
 }
