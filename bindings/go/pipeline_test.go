@@ -87,6 +87,33 @@ func TestPipelineOfLongIDs(t *testing.T) {
 	}
 }
 
+func TestOrderOfStages(t *testing.T) {
+	s := newSampler(t, Options{MaxRows: 1, MaxCols: 5})
+	params, output := DefaultParams(), make([]float32, 5)
+	params.RepetitionPenalty = 1.5
+	offsets, ids := Slice([]int64{0, 1}), I32([]int32{1})
+	lists := TokenLists{Offsets: offsets, TokenIDs: ids}
+	args := FilterArgs{Input: readmeRows(), Params: &params, OutputKind: OutputValues,
+		Output: F32(output), Pipeline: &Pipeline{History: lists, Biased: lists,
+			Biases: Slice([]float32{0.5})}}
+	for _, c := range []struct {
+		stages [MaxStages]Stage
+		value  float32
+	}{
+		{[MaxStages]Stage{}, 2},
+		{[MaxStages]Stage{StageBias, StagePenalties, StageTopK}, 2},
+		{[MaxStages]Stage{StagePenalties, StageBias, StageTopK}, float32(2.5)/1.5 + 0.5},
+	} {
+		params.Stages = c.stages
+		if err := s.Filter(&args); err != nil || output[1] != c.value {
+			t.Errorf("%v: %v, %v", c.stages, output, err)
+		}
+	}
+	params.Stages = [MaxStages]Stage{StageBias, StagePenalties, StageTopK, StageTopK}
+	expectError(t, s.Filter(&args), ErrInvalidArgument,
+		"params->stages has SAMPLER_STAGE_TOP_K twice; it must have each stage once")
+}
+
 // DRY needs room for the history.
 func TestWorkspaceOfHistories(t *testing.T) {
 	s := newSampler(t, Options{})

@@ -97,6 +97,34 @@ fn a_filter_writes_what_the_edits_left() {
     assert_eq!(output, EDITED);
 }
 
+#[test]
+fn stages_are_in_their_order() {
+    let lists = TokenLists::new(&[0, 1], &[1i32]);
+    let pipeline =
+        Pipeline { history: lists, biased: lists, biases: (&[0.5]).into(), ..Pipeline::default() };
+    let filter = |stages: &[Stage]| {
+        let (mut output, mut params) = ([0.0f32; 5], params());
+        params.stages[..stages.len()].copy_from_slice(stages);
+        let args = FilterArgs {
+            input: Rows::logits(&LOGITS[..5], 1, 5),
+            params,
+            output_kind: OutputKind::VALUES,
+            output: (&mut output).into(),
+            pipeline: Some(&pipeline),
+            ..FilterArgs::default()
+        };
+        new_sampler().filter(&args).map(|()| output[1])
+    };
+    assert_eq!(filter(&[]).unwrap(), 2.0);
+    assert_eq!(filter(&[Stage::BIAS, Stage::PENALTIES, Stage::TOP_K]).unwrap(), 2.0);
+    let reversed = filter(&[Stage::PENALTIES, Stage::BIAS, Stage::TOP_K]).unwrap();
+    assert_eq!(reversed, 2.5 / 1.5 + 0.5);
+    assert_eq!(
+        filter(&[Stage::BIAS, Stage::PENALTIES, Stage::TOP_K, Stage::TOP_K]).unwrap_err().message,
+        "params->stages has SAMPLER_STAGE_TOP_K twice; it must have each stage once"
+    );
+}
+
 /// The contents of offsets are the row's business.
 #[test]
 fn bad_offsets_are_a_row_status() {

@@ -203,6 +203,30 @@ final class PipelineTest {
     assertArrayEquals(new int[Params.MAX_STAGES], params.stages().stages);
   }
 
+  @Test
+  void orderOfStages() {
+    final float[] output = new float[5];
+    final TokenLists lists = new TokenLists(new long[] {0, 1}, new int[] {1});
+    final Params params = new Params().repetitionPenalty(1.5f);
+    final FilterArgs args = new FilterArgs().input(new Rows(LOGITS, 1, 5)).params(params)
+        .pipeline(new Pipeline().history(lists).biased(lists)
+            .biases(Array.f32(new float[] {0.5f})))
+        .outputKind(OutputKind.VALUES).output(Array.f32(output));
+    try (Sampler sampler = newSampler()) {
+      sampler.filter(args);
+      assertEquals(2, output[1]);
+      params.stages(Stage.PENALTIES, Stage.BIAS, Stage.TOP_K);
+      sampler.filter(args);
+      assertEquals(2.5f / 1.5f + 0.5f, output[1]);
+      params.stages(Stage.BIAS, Stage.PENALTIES, Stage.TOP_K);
+      sampler.filter(args);
+      assertEquals(2, output[1]);
+      params.stages(Stage.BIAS, Stage.PENALTIES, Stage.TOP_K, Stage.TOP_K);
+      assertEquals("params->stages has SAMPLER_STAGE_TOP_K twice; it must have each stage once",
+          assertThrows(InvalidArgumentException.class, () -> sampler.filter(args)).getMessage());
+    }
+  }
+
   /** Gives each member a value of its own: numbers, and arrays in device memory. */
   private static long fill(Object part, long next) throws ReflectiveOperationException {
     long value = next;
