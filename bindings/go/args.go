@@ -25,8 +25,8 @@ type Rows struct {
 	Kind InputKind
 }
 
-// Params are the temperature, the filters, and how they combine. Start from DefaultParams: the zero
-// value is refused.
+// Params are the temperature, the filters, how they combine, and the numbers of the edits before
+// them. Start from DefaultParams: the zero value is refused.
 type Params struct {
 	// Logits are divided by the temperature. At most 1e-5: greedy. Of probabilities it must be 1,
 	// or greedy. Default 1.
@@ -47,6 +47,63 @@ type Params struct {
 	FilterOrder      FilterOrder
 	TemperatureOrder TemperatureOrder
 
+	// Edits, for which a Pipeline has the lists. All are off by default.
+
+	// Of tokens that occur in the history: positive logits are divided by RepetitionPenalty and
+	// others multiplied with it, 0 and 1: off; FrequencyPenalty is subtracted for each occurrence,
+	// PresencePenalty once.
+	RepetitionPenalty float32
+	FrequencyPenalty  float32
+	PresencePenalty   float32
+
+	// Of the history the last so many tokens count. <= 0: all.
+	PenaltyWindow int
+	PenaltyScope  PenaltyScope
+	PenaltyForm   PenaltyForm
+
+	// A token that would continue a repeat of n tokens loses DRYMultiplier *
+	// DRYBase^(n - DRYAllowedLength), from the allowed length on.
+	DRYMultiplier    float32 // <= 0: off
+	DRYBase          float32 // 0: 1.75; below 1: off
+	DRYAllowedLength int     // 0: 2; negative: 0
+	DRYWindow        int     // repeats are sought in the last so many tokens; <= 0: in all
+
+	// Tokens that would complete an n-gram of the history are banned. <= 0: off.
+	NoRepeatNgramSize int
+
+	// Pipeline.Stop is banned before the output has so many tokens. <= 0: no minimum.
+	MinNewTokens int
+
+	// What bad words are looked for in: PenaltyScopeOutput: the output; the others: all.
+	BadWordScope PenaltyScope
+
+	// Windows. All are off by default.
+
+	// The temperature follows the entropy of what it sees, from max(0, Temperature - range) to
+	// Temperature + range, by the power `exponent` of its share of the largest. Logits only.
+	DynamicTemperatureRange    float32 // <= 0: off
+	DynamicTemperatureExponent float32 // 0: 1; negative: 0
+
+	TypicalP       float32 // locally typical sampling. <= 0, >= 1: off
+	TopNSigma      float32 // <= 0: off
+	EpsilonCutoff  float32 // <= 0, >= 1: off
+	EtaCutoff      float32 // <= 0, >= 1: off
+	TopH           float32 // <= 0, >= 1: off
+	XTCProbability float32 // exclude top choices. <= 0: off. Sample only
+	XTCThreshold   float32 // 0: 0.1; negative: 0; above 0.5: off
+
+	TypicalPTies TieRule
+
+	// No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many.
+	// <= 1: one.
+	MinKeep int
+
+	// The order of all stages; 0 ends it. Edits come first. A stage that is on must be listed, none
+	// twice. FilterOrder must be FiltersSequential, whatever it means without a list, or
+	// FiltersJoint: then the listed ones of top-k, top-p and min-p stand side by side.
+	// TemperatureOrder must be TemperatureFirst. All 0: the order of the constants.
+	Stages [MaxStages]Stage
+
 	isMade bool // by DefaultParams
 }
 
@@ -62,6 +119,118 @@ type RowParams struct {
 	TopP        Array[float32]
 	MinP        Array[float32]
 	TopK        Array[int32]
+
+	RepetitionPenalty Array[float32]
+	FrequencyPenalty  Array[float32]
+	PresencePenalty   Array[float32]
+	PenaltyWindow     Array[int32]
+	DRYMultiplier     Array[float32]
+	DRYBase           Array[float32]
+	DRYAllowedLength  Array[int32]
+	DRYWindow         Array[int32]
+	NoRepeatNgramSize Array[int32]
+	MinNewTokens      Array[int32]
+
+	DynamicTemperatureRange    Array[float32]
+	DynamicTemperatureExponent Array[float32]
+	TypicalP                   Array[float32]
+	TopNSigma                  Array[float32]
+	EpsilonCutoff              Array[float32]
+	EtaCutoff                  Array[float32]
+	TopH                       Array[float32]
+	XTCProbability             Array[float32]
+	XTCThreshold               Array[float32]
+	MinKeep                    Array[int32]
+
+	// The token that the slot yields whatever the rest says. Negative: none. One that is no element
+	// of the row makes it bad (RowInvalidParameter). Sample only.
+	ForcedTokenID Array[int64]
+}
+
+// TokenLists are lists of token ids, one after the other in one array: list i has the ids from
+// Offsets[i] to Offsets[i+1] - 1. The zero value: there are none.
+//
+// Where lists are by slot there are as many as slots, or one for all. Rows whose offsets fall, or
+// lie outside of the ids, are bad (RowInvalidList).
+type TokenLists struct {
+	// [NumLists + 1] Ascending.
+	Offsets Array[int64]
+
+	// [NumTokenIDs] Of one type in all lists of a Pipeline. May be left out where there are none.
+	TokenIDs IDs
+
+	// For device memory; 0 is what the lengths of the slices say.
+	NumLists    int
+	NumTokenIDs int
+}
+
+// Pipeline is what edits of logits know of tokens: lists, and what a sequence has said so far. The
+// numbers of the edits are in Params and RowParams. The zero value edits nothing.
+//
+// Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad words,
+// stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left. They work
+// in float32; -inf stays -inf. Ids that are no element of a row are edited by nothing. Rows of
+// probabilities are not edited. CPU samplers only so far.
+type Pipeline struct {
+	// By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
+	// n-grams, bad words and MinNewTokens need it.
+	History TokenLists
+
+	// [number of slots] How many tokens of each history are the prompt, in [0, its length]. Left
+	// out: 0, all is output.
+	PromptLengths Array[int32]
+
+	// No history is longer; rows of a longer one are bad (RowInvalidList). DRY and n-grams take 4
+	// bytes of workspace for each token of it. 0: as many as the history has token ids.
+	MaxHistoryTokens int
+
+	// By slot: what is added to the logits of these tokens.
+	Biased TokenLists
+
+	// [ids of Biased] Finite or -inf. Of an id that a list has twice both are added.
+	Biases Array[float32]
+
+	// [NumDenseBiases, DenseBiasStride] Added by id: one row for all slots, or one each. Ids from
+	// DenseBiasStride on get none. The stride 0 is NumCols; with candidate ids it must be given.
+	// NumDenseBiases is for device memory; 0 is how many rows the slice has.
+	DenseBias       Array[float32]
+	NumDenseBiases  int
+	DenseBiasStride int
+
+	// By slot: the only tokens that may be drawn, where a slot's list has any. Ids may come twice.
+	Allowed TokenLists
+
+	// By slot: tokens that must not be drawn.
+	Banned TokenLists
+
+	// By slot: tokens that must not be drawn before the output has MinNewTokens tokens.
+	Stop TokenLists
+
+	// Words of one or more tokens, and which of them each slot has: [number of slots + 1], slot s
+	// has the words from BadWordOffsets[s] to BadWordOffsets[s+1] - 1. Left out: every slot has
+	// all. A word's last token is banned where the history ends in the others. A word without
+	// tokens makes its rows bad (RowInvalidList).
+	BadWords       TokenLists
+	BadWordOffsets Array[int64]
+
+	// DRY's sequence breakers, for all slots: distinct sequences of 1 to 20 tokens in lexicographic
+	// order. Others make rows with DRY bad (RowInvalidList).
+	DRYBreakers TokenLists
+
+	// [NumTokenBitmasks, TokenBitmaskStride] Bit i of word j is 1 where id 32 j + i may be drawn.
+	// The stride, in words, is the length of a mask, too; 0: NumCols / 32, rounded up. With
+	// candidate ids it must be given. NumTokenBitmasks is for device memory; 0 is how many masks
+	// the slice has.
+	TokenBitmasks      Array[uint32]
+	NumTokenBitmasks   int
+	TokenBitmaskStride int
+
+	// What a mask says of ids that it has no bit for.
+	TokenBitmaskRule MaskRule
+
+	// [output rows] The mask of each; negative: none; NumTokenBitmasks or more: the row is bad
+	// (RowInvalidIndex). Left out: row i has mask i, and there must be one for each.
+	TokenBitmaskIndices Array[int32]
 }
 
 // Random is what random numbers follow from: a seed, an offset and a stream. Use each triple once:
@@ -152,6 +321,10 @@ type SampleArgs struct {
 
 	// [output rows] What became of each row.
 	OutRowStatus Array[RowStatus]
+
+	// Edits of the logits. nil: none. OutLogprobs of LogprobRaw, and OutValues, are of the input as
+	// it is given, the rest is of what the edits left.
+	Pipeline *Pipeline
 }
 
 // Sample draws one token per output row from what the filters keep of its input row.
@@ -182,6 +355,9 @@ type FilterArgs struct {
 	// [Input.NumRows]
 	OutKeptCounts Array[int32]
 	OutRowStatus  Array[RowStatus]
+
+	// Edits of the logits: OutputValues writes the logits that they left.
+	Pipeline *Pipeline
 }
 
 // Filter writes what the filters keep of each row: softmax without filters, renormalisation, masks.

@@ -127,15 +127,42 @@ func (c *check) params(p *Params) uintptr {
 	}
 	memory := &c.sampler.memory.params
 	*memory = raw.Params{
-		StructSize:       unsafe.Sizeof(*memory),
-		Temperature:      p.Temperature,
-		TopP:             p.TopP,
-		MinP:             p.MinP,
-		TopK:             clamped(p.TopK),
-		TopKTies:         int32(p.TopKTies),
-		TopPTies:         int32(p.TopPTies),
-		FilterOrder:      int32(p.FilterOrder),
-		TemperatureOrder: int32(p.TemperatureOrder),
+		StructSize:                 unsafe.Sizeof(*memory),
+		Temperature:                p.Temperature,
+		TopP:                       p.TopP,
+		MinP:                       p.MinP,
+		TopK:                       clamped(p.TopK),
+		TopKTies:                   int32(p.TopKTies),
+		TopPTies:                   int32(p.TopPTies),
+		FilterOrder:                int32(p.FilterOrder),
+		TemperatureOrder:           int32(p.TemperatureOrder),
+		RepetitionPenalty:          p.RepetitionPenalty,
+		FrequencyPenalty:           p.FrequencyPenalty,
+		PresencePenalty:            p.PresencePenalty,
+		PenaltyWindow:              clamped(p.PenaltyWindow),
+		PenaltyScope:               int32(p.PenaltyScope),
+		PenaltyForm:                int32(p.PenaltyForm),
+		DryMultiplier:              p.DRYMultiplier,
+		DryBase:                    p.DRYBase,
+		DryAllowedLength:           clamped(p.DRYAllowedLength),
+		DryWindow:                  clamped(p.DRYWindow),
+		NoRepeatNgramSize:          clamped(p.NoRepeatNgramSize),
+		MinNewTokens:               clamped(p.MinNewTokens),
+		BadWordScope:               int32(p.BadWordScope),
+		DynamicTemperatureRange:    p.DynamicTemperatureRange,
+		DynamicTemperatureExponent: p.DynamicTemperatureExponent,
+		TypicalP:                   p.TypicalP,
+		TopNSigma:                  p.TopNSigma,
+		EpsilonCutoff:              p.EpsilonCutoff,
+		EtaCutoff:                  p.EtaCutoff,
+		TopH:                       p.TopH,
+		XtcProbability:             p.XTCProbability,
+		XtcThreshold:               p.XTCThreshold,
+		TypicalPTies:               int32(p.TypicalPTies),
+		MinKeep:                    clamped(p.MinKeep),
+	}
+	for i, stage := range p.Stages {
+		memory.Stages[i] = int32(stage)
 	}
 	return raw.Address(memory)
 }
@@ -145,14 +172,124 @@ func (c *check) rowParams(p *RowParams, numSlots int64) uintptr {
 		return 0
 	}
 	const of = "row_params->"
+	f32 := func(name string, a *Array[float32]) uintptr {
+		return c.parameter(of, name, a.array, numSlots)
+	}
+	i32 := func(name string, a *Array[int32]) uintptr {
+		return c.parameter(of, name, a.array, numSlots)
+	}
 	memory := &c.sampler.memory.rowParams
 	*memory = raw.RowParams{
-		StructSize:  unsafe.Sizeof(*memory),
-		Temperature: c.parameter(of, "temperature", p.Temperature.array, numSlots),
-		TopP:        c.parameter(of, "top_p", p.TopP.array, numSlots),
-		MinP:        c.parameter(of, "min_p", p.MinP.array, numSlots),
-		TopK:        c.parameter(of, "top_k", p.TopK.array, numSlots),
+		StructSize:              unsafe.Sizeof(*memory),
+		Temperature:             f32("temperature", &p.Temperature),
+		TopP:                    f32("top_p", &p.TopP),
+		MinP:                    f32("min_p", &p.MinP),
+		TopK:                    i32("top_k", &p.TopK),
+		RepetitionPenalty:       f32("repetition_penalty", &p.RepetitionPenalty),
+		FrequencyPenalty:        f32("frequency_penalty", &p.FrequencyPenalty),
+		PresencePenalty:         f32("presence_penalty", &p.PresencePenalty),
+		PenaltyWindow:           i32("penalty_window", &p.PenaltyWindow),
+		DryMultiplier:           f32("dry_multiplier", &p.DRYMultiplier),
+		DryBase:                 f32("dry_base", &p.DRYBase),
+		DryAllowedLength:        i32("dry_allowed_length", &p.DRYAllowedLength),
+		DryWindow:               i32("dry_window", &p.DRYWindow),
+		NoRepeatNgramSize:       i32("no_repeat_ngram_size", &p.NoRepeatNgramSize),
+		MinNewTokens:            i32("min_new_tokens", &p.MinNewTokens),
+		DynamicTemperatureRange: f32("dynamic_temperature_range", &p.DynamicTemperatureRange),
+		DynamicTemperatureExponent: f32("dynamic_temperature_exponent",
+			&p.DynamicTemperatureExponent),
+		TypicalP:       f32("typical_p", &p.TypicalP),
+		TopNSigma:      f32("top_n_sigma", &p.TopNSigma),
+		EpsilonCutoff:  f32("epsilon_cutoff", &p.EpsilonCutoff),
+		EtaCutoff:      f32("eta_cutoff", &p.EtaCutoff),
+		TopH:           f32("top_h", &p.TopH),
+		XtcProbability: f32("xtc_probability", &p.XTCProbability),
+		XtcThreshold:   f32("xtc_threshold", &p.XTCThreshold),
+		MinKeep:        i32("min_keep", &p.MinKeep),
 	}
+	memory.ForcedTokenID = c.parameter(of, "forced_token_id", p.ForcedTokenID.array, numSlots)
+	return raw.Address(memory)
+}
+
+// idsBefore are token ids that a pipeline has, by their name in C, and their type.
+type idsBefore struct {
+	name   string
+	idType IDType
+}
+
+// lists are those of the member `name`, whose ids must be of the type of those before them.
+func (c *check) lists(name string, l *TokenLists, before *idsBefore) raw.TokenLists {
+	numLists := int64(l.NumLists)
+	if numLists == 0 && l.Offsets.length > 0 {
+		numLists = int64(l.Offsets.length) - 1
+	}
+	numTokenIDs := l.TokenIDs.count(l.NumTokenIDs)
+	if l.TokenIDs.place != absent {
+		if before.name != "" && before.idType != l.TokenIDs.idType {
+			c.fail("%stoken_ids is of id type %d and %stoken_ids of %d; they must be of one type",
+				before.name, before.idType, name, l.TokenIDs.idType)
+		}
+		*before = idsBefore{name, l.TokenIDs.idType}
+	}
+	return raw.TokenLists{
+		Offsets:     c.array(name, "offsets", l.Offsets.array, sum(numLists, 1)),
+		TokenIDs:    c.array(name, "token_ids", l.TokenIDs.array, numTokenIDs),
+		NumLists:    numLists,
+		NumTokenIDs: numTokenIDs,
+	}
+}
+
+// table is an array of `given` rows, or where that is 0 of as many as a slice has; then its length
+// must be a multiple of the stride. It returns the address and the number of rows.
+func (c *check) table(name string, a array, given, stride int64) (uintptr, int64) {
+	const of = "pipeline->"
+	if given == 0 && a.place == onHost && stride > 0 {
+		if int64(a.length)%stride != 0 {
+			c.fail("%s%s has %d elements; it must be rows of %d", of, name, a.length, stride)
+		}
+		given = int64(a.length) / stride
+	}
+	return c.array(of, name, a, product(given, stride)), given
+}
+
+// pipeline returns the address of what C gets: 0 for nil.
+func (c *check) pipeline(p *Pipeline, input *Rows, numSlots, numRows int64) uintptr {
+	if p == nil {
+		return 0
+	}
+	const of = "pipeline->"
+	var before idsBefore
+	numCols := int64(input.NumCols)
+	denseBias, numDenseBiases := c.table("dense_bias", p.DenseBias.array, int64(p.NumDenseBiases),
+		firstNonzero(int64(p.DenseBiasStride), numCols))
+	bitmasks, numBitmasks := c.table("token_bitmasks", p.TokenBitmasks.array,
+		int64(p.NumTokenBitmasks), firstNonzero(int64(p.TokenBitmaskStride), sum(numCols, 31)/32))
+	memory := &c.sampler.memory.pipeline
+	*memory = raw.Pipeline{
+		StructSize:       unsafe.Sizeof(*memory),
+		TokenBitmaskRule: int32(p.TokenBitmaskRule),
+		History:          c.lists("pipeline->history.", &p.History, &before),
+		PromptLengths:    c.array(of, "prompt_lengths", p.PromptLengths.array, numSlots),
+		MaxHistoryTokens: int64(p.MaxHistoryTokens),
+		Biased:           c.lists("pipeline->biased.", &p.Biased, &before),
+		DenseBias:        denseBias,
+		NumDenseBiases:   numDenseBiases,
+		DenseBiasStride:  int64(p.DenseBiasStride),
+		Allowed:          c.lists("pipeline->allowed.", &p.Allowed, &before),
+		Banned:           c.lists("pipeline->banned.", &p.Banned, &before),
+		Stop:             c.lists("pipeline->stop.", &p.Stop, &before),
+		BadWords:         c.lists("pipeline->bad_words.", &p.BadWords, &before),
+		BadWordOffsets: c.array(of, "bad_word_offsets", p.BadWordOffsets.array,
+			sum(numSlots, 1)),
+		DryBreakers:        c.lists("pipeline->dry_breakers.", &p.DRYBreakers, &before),
+		TokenBitmasks:      bitmasks,
+		NumTokenBitmasks:   numBitmasks,
+		TokenBitmaskStride: int64(p.TokenBitmaskStride),
+		TokenBitmaskIndices: c.array(of, "token_bitmask_indices", p.TokenBitmaskIndices.array,
+			numRows),
+	}
+	memory.Biases = c.array(of, "biases", p.Biases.array, memory.Biased.NumTokenIDs)
+	memory.TokenIDType = int32(before.idType)
 	return raw.Address(memory)
 }
 

@@ -11,6 +11,7 @@ import (
 type structs struct {
 	params    raw.Params
 	rowParams raw.RowParams
+	pipeline  raw.Pipeline
 	sample    raw.SampleArgs
 	filter    raw.FilterArgs
 	sel       raw.SelectArgs
@@ -57,6 +58,7 @@ func (a *SampleArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		OutLogprobs:   c.array("", "out_logprobs", a.OutLogprobs.array, numRows),
 		OutValues:     c.array("", "out_values", a.OutValues.array, numRows),
 		OutRowStatus:  c.array("", "out_row_status", a.OutRowStatus.array, numRows),
+		Pipeline:      c.pipeline(a.Pipeline, &a.Input, numSlots, numRows),
 	}
 	result, err := c.call(int32(raw.SHIM_SAMPLE), raw.Address(args))
 	runtime.KeepAlive(a)
@@ -70,6 +72,7 @@ func (a *FilterArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 	}
 	defer s.mutex.Unlock()
 	numRows, numCols := int64(a.Input.NumRows), int64(a.Input.NumCols)
+	numSlots := numSlots(&a.Slots, a.NumSlots, numRows)
 	args := &s.memory.filter
 	*args = raw.FilterArgs{
 		StructSize:  unsafe.Sizeof(*args),
@@ -78,7 +81,7 @@ func (a *FilterArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		Slots:       c.array("", "slots", a.Slots.array, numRows),
 		NumSlots:    int64(a.NumSlots),
 		Params:      c.params(a.Params),
-		RowParams:   c.rowParams(a.RowParams, numSlots(&a.Slots, a.NumSlots, numRows)),
+		RowParams:   c.rowParams(a.RowParams, numSlots),
 		OutputKind:  int32(a.OutputKind),
 		OutputDtype: a.Output.elementType(),
 		Output: c.array("", "output", a.Output.array,
@@ -86,6 +89,7 @@ func (a *FilterArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		OutputStride:  int64(a.OutputStride),
 		OutKeptCounts: c.array("", "out_kept_counts", a.OutKeptCounts.array, numRows),
 		OutRowStatus:  c.array("", "out_row_status", a.OutRowStatus.array, numRows),
+		Pipeline:      c.pipeline(a.Pipeline, &a.Input, numSlots, numRows),
 	}
 	result, err := c.call(int32(raw.SHIM_FILTER), raw.Address(args))
 	runtime.KeepAlive(a)

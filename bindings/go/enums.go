@@ -71,6 +71,70 @@ const (
 	TemperatureLast = TemperatureOrder(raw.SAMPLER_TEMPERATURE_LAST)
 )
 
+// Stage is one of what happens between logits and the draw. Each sees what the one before it left.
+type Stage int32
+
+// The stages, in the order in which they run where Params.Stages lists none.
+const (
+	// Edits.
+	StageBias          = Stage(raw.SAMPLER_STAGE_BIAS)      // Pipeline.Biased and DenseBias
+	StageMask          = Stage(raw.SAMPLER_STAGE_MASK)      // tokens and words that must not come
+	StagePenalties     = Stage(raw.SAMPLER_STAGE_PENALTIES) // repetition, frequency, presence
+	StageDRY           = Stage(raw.SAMPLER_STAGE_DRY)       // repeats of sequences
+	StageNoRepeatNgram = Stage(raw.SAMPLER_STAGE_NO_REPEAT_NGRAM)
+
+	StageTemperature = Stage(raw.SAMPLER_STAGE_TEMPERATURE)
+
+	// Windows: each keeps some tokens of those that the one before it kept.
+	StageTypicalP  = Stage(raw.SAMPLER_STAGE_TYPICAL_P)
+	StageTopNSigma = Stage(raw.SAMPLER_STAGE_TOP_N_SIGMA)
+	StageEpsilon   = Stage(raw.SAMPLER_STAGE_EPSILON)
+	StageEta       = Stage(raw.SAMPLER_STAGE_ETA)
+	StageTopH      = Stage(raw.SAMPLER_STAGE_TOP_H)
+	StageXTC       = Stage(raw.SAMPLER_STAGE_XTC)
+	StageTopK      = Stage(raw.SAMPLER_STAGE_TOP_K)
+	StageTopP      = Stage(raw.SAMPLER_STAGE_TOP_P)
+	StageMinP      = Stage(raw.SAMPLER_STAGE_MIN_P)
+)
+
+// MaxStages is how many Params.Stages has room for.
+const MaxStages = int(raw.SAMPLER_MAX_STAGES)
+
+// PenaltyScope is which tokens of a history count.
+type PenaltyScope int32
+
+const (
+	// PenaltyScopeStandard: for the repetition penalty all; for the others the output.
+	PenaltyScopeStandard = PenaltyScope(raw.SAMPLER_PENALTY_SCOPE_STANDARD)
+	// PenaltyScopeAll: prompt and output.
+	PenaltyScopeAll = PenaltyScope(raw.SAMPLER_PENALTY_SCOPE_ALL)
+	// PenaltyScopeOutput: the output.
+	PenaltyScopeOutput = PenaltyScope(raw.SAMPLER_PENALTY_SCOPE_OUTPUT)
+)
+
+// PenaltyForm is how the penalties are computed for a token x that occurs c times. The forms differ
+// in the last bit, the last one in its order too.
+type PenaltyForm int32
+
+const (
+	// PenaltyDivide: x / repetition; then x - (c * frequency + presence).
+	PenaltyDivide = PenaltyForm(raw.SAMPLER_PENALTY_DIVIDE)
+	// PenaltyReciprocal: x * (1 / repetition); then x - c * frequency - presence.
+	PenaltyReciprocal = PenaltyForm(raw.SAMPLER_PENALTY_RECIPROCAL)
+	// PenaltyCountsFirst: as PenaltyDivide, repetition last.
+	PenaltyCountsFirst = PenaltyForm(raw.SAMPLER_PENALTY_COUNTS_FIRST)
+)
+
+// MaskRule is what a bitmask says of ids that it has no bit for.
+type MaskRule int32
+
+const (
+	// MaskLeaves: they may be drawn.
+	MaskLeaves = MaskRule(raw.SAMPLER_MASK_LEAVES)
+	// MaskForbids: they must not be drawn.
+	MaskForbids = MaskRule(raw.SAMPLER_MASK_FORBIDS)
+)
+
 // DrawMethod is how a token is drawn from what the filters kept. Both follow the same distribution.
 type DrawMethod int32
 
@@ -115,7 +179,8 @@ const (
 	// RowInvalidParameter: a parameter of the row is NaN, or a temperature that probabilities
 	// cannot have.
 	RowInvalidParameter = RowStatus(raw.SAMPLER_ROW_INVALID_PARAMETER)
-	// RowInvalidIndex: the row's entry of RowIndices names no input row.
+	// RowInvalidIndex: the row's entry of RowIndices names no input row, or that of
+	// TokenBitmaskIndices no mask.
 	RowInvalidIndex = RowStatus(raw.SAMPLER_ROW_INVALID_INDEX)
 	// RowInvalidCandidate: a count or an id of the candidates is out of range, or an id listed
 	// twice.
@@ -124,6 +189,9 @@ const (
 	RowInvalidDraft = RowStatus(raw.SAMPLER_ROW_INVALID_DRAFT)
 	// RowInvalidSlot: the row's entry of Slots is out of range.
 	RowInvalidSlot = RowStatus(raw.SAMPLER_ROW_INVALID_SLOT)
+	// RowInvalidList: a list of the row's slot, in the Pipeline, has offsets that fall or lie
+	// outside of its ids, or breaks another rule of Pipeline.
+	RowInvalidList = RowStatus(raw.SAMPLER_ROW_INVALID_LIST)
 )
 
 // ISA is a set of instruction sets, as bits.

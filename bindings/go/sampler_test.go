@@ -296,13 +296,21 @@ func TestErrorTexts(t *testing.T) {
 func TestCallsDoNotAllocate(t *testing.T) {
 	s := newSampler(t, Options{MaxRows: 1, MaxCols: 5})
 	tokens, temperatures := make([]int32, 1), []float32{0.8}
+	offsets, history, biases := []int64{0, 1}, []int32{1}, []float32{-1}
+	masks := []uint32{31}
 	step := 0
 	allocations := testing.AllocsPerRun(1000, func() {
 		params := DefaultParams()
-		params.TopK = 3
+		params.TopK, params.RepetitionPenalty = 3, 1.5
 		if err := s.Sample(&SampleArgs{Input: readmeRows(), Params: &params,
 			RowParams: &RowParams{Temperature: Slice(temperatures)},
-			Random:    Random{Offset: uint64(step)}, OutTokenIDs: I32(tokens)}); err != nil {
+			Random:    Random{Offset: uint64(step)}, OutTokenIDs: I32(tokens),
+			Pipeline: &Pipeline{
+				History:       TokenLists{Offsets: Slice(offsets), TokenIDs: I32(history)},
+				Biased:        TokenLists{Offsets: Slice(offsets), TokenIDs: I32(history)},
+				Biases:        Slice(biases),
+				TokenBitmasks: Slice(masks),
+			}}); err != nil {
 			t.Error(err)
 		}
 		if err := drawReadme(s, step, tokens); err != nil {

@@ -55,6 +55,8 @@ func goName(member string) string {
 		switch word {
 		case "id", "ids":
 			words[i] = "ID" + word[2:]
+		case "dry", "xtc":
+			words[i] = strings.ToUpper(word)
 		default:
 			words[i] = strings.ToUpper(word[:1]) + word[1:]
 		}
@@ -190,6 +192,8 @@ func setArray(t testing.TB, args Args, path, elementType string, values any) {
 		*f = Slice(values.([]int32))
 	case *Array[uint32]:
 		*f = Slice(mapSlice(values.([]RowStatus), func(s RowStatus) uint32 { return uint32(s) }))
+	case *Array[int64]:
+		*f = Slice(values.([]int64))
 	case *Array[uint64]:
 		*f = Slice(values.([]uint64))
 	case *Array[float32]:

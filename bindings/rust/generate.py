@@ -11,7 +11,8 @@ import pathlib
 import re
 import sys
 
-HEADERS = ["version.h", "types.h", "handle.h", "sampling.h", "simple.h", "speculative.h"]
+HEADERS = ["version.h", "types.h", "handle.h", "pipeline.h", "sampling.h", "simple.h",
+           "speculative.h"]
 
 # Their work is done through callbacks, or beside a loop that has them: C only.
 HEADERS_LEFT_OUT = {"decoding.h", "ngram.h"}
@@ -48,8 +49,10 @@ def rust_type(c_type):
 
 
 def split_declaration(declaration):
-    c_type, name = re.fullmatch(r"(.*?)(\w+)", declaration.strip(), re.S).groups()
-    return name, rust_type(" ".join(c_type.split()))
+    pattern = r"(.*?)(\w+)(?:\[(\w+)\])?"
+    c_type, name, length = re.fullmatch(pattern, declaration.strip(), re.S).groups()
+    kind = rust_type(" ".join(c_type.split()))
+    return name, f"[{kind}; {length} as usize]" if length else kind
 
 
 def parameters_of(text):
@@ -66,6 +69,9 @@ def result_of(c_type):
 def doc_lines(comment, indent):
     if not comment or comment.startswith("/* ----"):  # none, or a heading
         return []
+    if "\n\n" in comment:  # two comments
+        first, second = comment.split("\n\n", 1)
+        return [*doc_lines(first, indent), f"{indent}///", *doc_lines(second, indent)]
     lines = [re.sub(r"^\s*\* ?", "", line) for line in comment[2:-2].strip().split("\n")]
     return [f"{indent}/// {line.rstrip()}".rstrip() for line in lines]
 
@@ -78,7 +84,7 @@ def commented_parts(text, separator):
     for part in re.split(rf"(/\*.*?\*/)|{separator}", text, flags=re.S):
         part = (part or "").strip()
         if part.startswith("/*"):
-            comment = part
+            comment = f"{comment}\n\n{part}" if comment else part
         elif part:
             yield part, comment
             comment = ""
@@ -135,6 +141,8 @@ class Output:
             return f"{kind}::INIT"
         if kind in self.callbacks:
             return "None"
+        if kind.startswith("["):
+            return re.sub(r"\w+", "0", kind, count=1)
         if kind.startswith("*const"):
             return "null()"
         if kind.startswith("*mut") or kind in self.handles:

@@ -10,6 +10,35 @@
 %constant int SAMPLER_ISA_AVX512 = 4;
 %constant int SAMPLER_ISA_NEON = 8;
 
+%constant int SAMPLER_STAGE_BIAS = 1;
+%constant int SAMPLER_STAGE_MASK = 2;
+%constant int SAMPLER_STAGE_PENALTIES = 3;
+%constant int SAMPLER_STAGE_DRY = 4;
+%constant int SAMPLER_STAGE_NO_REPEAT_NGRAM = 5;
+%constant int SAMPLER_STAGE_TEMPERATURE = 6;
+%constant int SAMPLER_STAGE_TYPICAL_P = 7;
+%constant int SAMPLER_STAGE_TOP_N_SIGMA = 8;
+%constant int SAMPLER_STAGE_EPSILON = 9;
+%constant int SAMPLER_STAGE_ETA = 10;
+%constant int SAMPLER_STAGE_TOP_H = 11;
+%constant int SAMPLER_STAGE_XTC = 12;
+%constant int SAMPLER_STAGE_TOP_K = 13;
+%constant int SAMPLER_STAGE_TOP_P = 14;
+%constant int SAMPLER_STAGE_MIN_P = 15;
+
+%constant int SAMPLER_MAX_STAGES = 16;
+
+%constant int SAMPLER_PENALTY_SCOPE_STANDARD = 0;
+%constant int SAMPLER_PENALTY_SCOPE_ALL = 1;
+%constant int SAMPLER_PENALTY_SCOPE_OUTPUT = 2;
+
+%constant int SAMPLER_PENALTY_DIVIDE = 0;
+%constant int SAMPLER_PENALTY_RECIPROCAL = 1;
+%constant int SAMPLER_PENALTY_COUNTS_FIRST = 2;
+
+%constant int SAMPLER_MASK_LEAVES = 0;
+%constant int SAMPLER_MASK_FORBIDS = 1;
+
 %constant int SAMPLER_OK = 0;
 %constant int SAMPLER_ERROR_INVALID_ARGUMENT = 1;
 %constant int SAMPLER_ERROR_OUT_OF_MEMORY = 2;
@@ -30,6 +59,7 @@
 %constant int SAMPLER_ROW_INVALID_CANDIDATE = 16;
 %constant int SAMPLER_ROW_INVALID_DRAFT = 32;
 %constant int SAMPLER_ROW_INVALID_SLOT = 64;
+%constant int SAMPLER_ROW_INVALID_LIST = 128;
 
 %constant int SAMPLER_DEVICE_CPU = 0;
 %constant int SAMPLER_DEVICE_CUDA = 1;

@@ -32,6 +32,7 @@ class Member:
     enum: str         # "sampler_dtype" where that is what the headers call the type; else ""
     is_pointer: bool  # to `type`
     is_read: bool     # a pointer to const
+    length: int       # of an array in the struct; 0 of what is none
     offset: int
     size: int
 
@@ -62,11 +63,12 @@ def enumerations(text):
 def structs_of(text):
     """Name -> Struct, those that others have as members first."""
     integers = {name: base for base, name in re.findall(r"typedef (u?int\d+_t) (\w+);", text)}
+    constants = {name: int(value) for enum in enumerations(text) for name, value in enum}
     bodies = dict(re.findall(r"typedef struct (\w+) \{([^{}]*)\} \1;", text))
     structs = {}
 
     def member(declaration, end):
-        type_name, name = re.fullmatch(r"(.*?)\s*(\w+)", declaration).groups()
+        type_name, name, length = re.fullmatch(r"(.*?)\s*(\w+)(?:\[(\w+)\])?", declaration).groups()
         base = type_name.removeprefix("const ").removesuffix(" *")
         type_ = integers.get(base, base)
         if base == "sampler_stream" or base.endswith("_fn"):
@@ -79,8 +81,10 @@ def structs_of(text):
             size, alignment = struct(type_).size, POINTER_SIZE
         else:
             sys.exit(f"{declaration}: no counterpart of {type_name}")
+        length = constants[length] if length else 0
         return Member(name, type_, base if base in integers else "", type_name.endswith("*"),
-                      type_name.startswith("const"), -(-end // alignment) * alignment, size)
+                      type_name.startswith("const"), length, -(-end // alignment) * alignment,
+                      size * (length or 1))
 
     def struct(name):
         if name not in structs:
@@ -133,7 +137,8 @@ def go_structs(structs):
         for member in struct.members:
             type_name = "uintptr" if member.is_pointer else \
                 names.get(member.type) or NUMBERS[member.type][1]
-            lines.append(f"\t{go_name(member.name):{width}} {type_name}")
+            length = f"[{member.length}]" if member.length else ""
+            lines.append(f"\t{go_name(member.name):{width}} {length}{type_name}")
         lines.append("}")
     return "\n".join(lines) + "\n"
 

@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 2030264384;
+%constant int SHIM_INTERFACE = 443693385;
 %inline %{
-static inline int32_t shim_interface(void) { return 2030264384; }
+static inline int32_t shim_interface(void) { return 443693385; }
 %}

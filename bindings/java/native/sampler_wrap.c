@@ -330,7 +330,7 @@ static inline void java_free(java_buffer buffer) { free(buffer); }
 
 _Static_assert(sizeof(void *) == 8, "Layout.java has the offsets of a 64-bit machine");
 
-enum { JAVA_MAX_ARRAYS = 24 };
+enum { JAVA_MAX_ARRAYS = 64 };
 
 /* Lets go of the first `count` arrays, in the reverse of the order in which they were pinned. */
 static void java_unpin(JNIEnv *jenv, jobject *arrays, const int64_t *places, int32_t count) {
@@ -368,7 +368,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 2030264384; }
+static inline int32_t shim_interface(void) { return 443693385; }
 
 
 #ifdef __cplusplus

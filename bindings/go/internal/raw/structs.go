@@ -42,24 +42,101 @@ type Capabilities struct {
 	NumProcessors  uint32
 }
 
+type TokenLists struct {
+	Offsets     uintptr
+	TokenIDs    uintptr
+	NumLists    int64
+	NumTokenIDs int64
+}
+
+type Pipeline struct {
+	StructSize          uintptr
+	TokenIDType         int32
+	TokenBitmaskRule    int32
+	History             TokenLists
+	PromptLengths       uintptr
+	MaxHistoryTokens    int64
+	Biased              TokenLists
+	Biases              uintptr
+	DenseBias           uintptr
+	NumDenseBiases      int64
+	DenseBiasStride     int64
+	Allowed             TokenLists
+	Banned              TokenLists
+	Stop                TokenLists
+	BadWords            TokenLists
+	BadWordOffsets      uintptr
+	DryBreakers         TokenLists
+	TokenBitmasks       uintptr
+	NumTokenBitmasks    int64
+	TokenBitmaskStride  int64
+	TokenBitmaskIndices uintptr
+}
+
 type Params struct {
-	StructSize       uintptr
-	Temperature      float32
-	TopP             float32
-	MinP             float32
-	TopK             int32
-	TopKTies         int32
-	TopPTies         int32
-	FilterOrder      int32
-	TemperatureOrder int32
+	StructSize                 uintptr
+	Temperature                float32
+	TopP                       float32
+	MinP                       float32
+	TopK                       int32
+	TopKTies                   int32
+	TopPTies                   int32
+	FilterOrder                int32
+	TemperatureOrder           int32
+	RepetitionPenalty          float32
+	FrequencyPenalty           float32
+	PresencePenalty            float32
+	PenaltyWindow              int32
+	PenaltyScope               int32
+	PenaltyForm                int32
+	DryMultiplier              float32
+	DryBase                    float32
+	DryAllowedLength           int32
+	DryWindow                  int32
+	NoRepeatNgramSize          int32
+	MinNewTokens               int32
+	BadWordScope               int32
+	DynamicTemperatureRange    float32
+	DynamicTemperatureExponent float32
+	TypicalP                   float32
+	TopNSigma                  float32
+	EpsilonCutoff              float32
+	EtaCutoff                  float32
+	TopH                       float32
+	XtcProbability             float32
+	XtcThreshold               float32
+	TypicalPTies               int32
+	MinKeep                    int32
+	Stages                     [16]int32
 }
 
 type RowParams struct {
-	StructSize  uintptr
-	Temperature uintptr
-	TopP        uintptr
-	MinP        uintptr
-	TopK        uintptr
+	StructSize                 uintptr
+	Temperature                uintptr
+	TopP                       uintptr
+	MinP                       uintptr
+	TopK                       uintptr
+	RepetitionPenalty          uintptr
+	FrequencyPenalty           uintptr
+	PresencePenalty            uintptr
+	PenaltyWindow              uintptr
+	DryMultiplier              uintptr
+	DryBase                    uintptr
+	DryAllowedLength           uintptr
+	DryWindow                  uintptr
+	NoRepeatNgramSize          uintptr
+	MinNewTokens               uintptr
+	DynamicTemperatureRange    uintptr
+	DynamicTemperatureExponent uintptr
+	TypicalP                   uintptr
+	TopNSigma                  uintptr
+	EpsilonCutoff              uintptr
+	EtaCutoff                  uintptr
+	TopH                       uintptr
+	XtcProbability             uintptr
+	XtcThreshold               uintptr
+	MinKeep                    uintptr
+	ForcedTokenID              uintptr
 }
 
 type Exec struct {
@@ -111,6 +188,7 @@ type SampleArgs struct {
 	OutLogprobs   uintptr
 	OutValues     uintptr
 	OutRowStatus  uintptr
+	Pipeline      uintptr
 }
 
 type FilterArgs struct {
@@ -127,6 +205,7 @@ type FilterArgs struct {
 	OutputStride  int64
 	OutKeptCounts uintptr
 	OutRowStatus  uintptr
+	Pipeline      uintptr
 }
 
 type SelectArgs struct {

@@ -94,6 +94,19 @@ pub type sampler_parallel_for_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, num_tasks: i64, task: sampler_task_fn, task_user: *mut c_void),
 >;
 
+/// The stages, and their order where sampler_params.stages lists none.
+pub type sampler_stage = i32;
+
+/// Which tokens of a history count.
+pub type sampler_penalty_scope = i32;
+
+/// How the penalties are computed, for a token that occurs c times. They differ in the last bit; the
+/// last one in its order too.
+pub type sampler_penalty_form = i32;
+
+/// What the bitmask says of ids that it has no bit for.
+pub type sampler_mask_rule = i32;
+
 constants! {
     SAMPLER_VERSION_MAJOR: u32 = 0;
     SAMPLER_VERSION_MINOR: u32 = 0;
@@ -133,7 +146,7 @@ constants! {
     SAMPLER_ROW_EMPTY: sampler_row_status = 2;
     /// A parameter of this row is NaN, or a temperature or filter that probabilities cannot have.
     SAMPLER_ROW_INVALID_PARAMETER: sampler_row_status = 4;
-    /// The row's entry of row_indices names no input row.
+    /// The row's entry of row_indices names no input row, or that of token_bitmask_indices no mask.
     SAMPLER_ROW_INVALID_INDEX: sampler_row_status = 8;
     /// candidate_counts is outside [0, num_cols], or a candidate id is outside [0, 2^20) or
     /// listed twice.
@@ -143,6 +156,9 @@ constants! {
     SAMPLER_ROW_INVALID_DRAFT: sampler_row_status = 32;
     /// The row's entry of slots is outside [0, num_slots).
     SAMPLER_ROW_INVALID_SLOT: sampler_row_status = 64;
+    /// A list of the row's slot, in the pipeline, has offsets that fall or lie outside of the list's
+    /// ids, or breaks another rule of pipeline.h.
+    SAMPLER_ROW_INVALID_LIST: sampler_row_status = 128;
     /// host memory
     SAMPLER_DEVICE_CPU: sampler_device_type = 0;
     /// memory of the handle's CUDA device
@@ -187,6 +203,51 @@ constants! {
     SAMPLER_ISA_AVX2: u32 = 2;
     SAMPLER_ISA_AVX512: u32 = 4;
     SAMPLER_ISA_NEON: u32 = 8;
+    /// Edits.
+    ///
+    /// pipeline.biased and the dense bias
+    SAMPLER_STAGE_BIAS: sampler_stage = 1;
+    /// allowed and banned tokens, bad words, stop tokens, bitmask
+    SAMPLER_STAGE_MASK: sampler_stage = 2;
+    /// repetition, frequency, presence
+    SAMPLER_STAGE_PENALTIES: sampler_stage = 3;
+    /// repeats of sequences
+    SAMPLER_STAGE_DRY: sampler_stage = 4;
+    /// bans what completes an n-gram of the history
+    SAMPLER_STAGE_NO_REPEAT_NGRAM: sampler_stage = 5;
+    SAMPLER_STAGE_TEMPERATURE: sampler_stage = 6;
+    /// Windows: each keeps some tokens of those that the one before it kept.
+    ///
+    /// whose surprise is nearest the entropy
+    SAMPLER_STAGE_TYPICAL_P: sampler_stage = 7;
+    /// within n standard deviations of the largest logit
+    SAMPLER_STAGE_TOP_N_SIGMA: sampler_stage = 8;
+    /// of a probability of at least epsilon
+    SAMPLER_STAGE_EPSILON: sampler_stage = 9;
+    /// the same, and lower where the entropy is high
+    SAMPLER_STAGE_ETA: sampler_stage = 10;
+    /// that have a share of the entropy
+    SAMPLER_STAGE_TOP_H: sampler_stage = 11;
+    /// by a coin, not those above a threshold, but the last of them
+    SAMPLER_STAGE_XTC: sampler_stage = 12;
+    SAMPLER_STAGE_TOP_K: sampler_stage = 13;
+    SAMPLER_STAGE_TOP_P: sampler_stage = 14;
+    SAMPLER_STAGE_MIN_P: sampler_stage = 15;
+    SAMPLER_MAX_STAGES: u32 = 16;
+    /// repetition: all; frequency and presence: output (vLLM)
+    SAMPLER_PENALTY_SCOPE_STANDARD: sampler_penalty_scope = 0;
+    /// prompt and output (llama.cpp)
+    SAMPLER_PENALTY_SCOPE_ALL: sampler_penalty_scope = 1;
+    /// output (SGLang)
+    SAMPLER_PENALTY_SCOPE_OUTPUT: sampler_penalty_scope = 2;
+    /// x / r; then x - (c * frequency + presence)
+    SAMPLER_PENALTY_DIVIDE: sampler_penalty_form = 0;
+    /// x * (1 / r); then x - c * frequency - presence (vLLM)
+    SAMPLER_PENALTY_RECIPROCAL: sampler_penalty_form = 1;
+    /// as DIVIDE, repetition last (SGLang)
+    SAMPLER_PENALTY_COUNTS_FIRST: sampler_penalty_form = 2;
+    SAMPLER_MASK_LEAVES: sampler_mask_rule = 0;
+    SAMPLER_MASK_FORBIDS: sampler_mask_rule = 1;
 }
 
 structs! {
@@ -316,7 +377,71 @@ structs! {
         /// Processors that the calling thread may run on, at least 1.
         num_processors: u32 = 0;
     }
-    /// The temperature, the filters, and how they combine.
+    /// Lists of token ids, one after the other in one array: list i has token_ids[offsets[i]] to
+    /// token_ids[offsets[i + 1] - 1]. A view, passed by value. All 0: there are none.
+    ///
+    /// Where lists are by slot, num_lists is the number of slots, or 1: one list for all. Rows whose
+    /// offsets fall, or lie outside [0, num_token_ids], are bad (INVALID_LIST).
+    sampler_token_lists {
+        /// [num_lists + 1] Ascending.
+        offsets: *const i64 = null();
+        /// [num_token_ids] Of the pipeline's id_type. May be NULL where there are none.
+        token_ids: *const c_void = null();
+        num_lists: i64 = 0;
+        num_token_ids: i64 = 0;
+    }
+    /// Arrays are in the handle's memory and read when the work runs.
+    sampler_pipeline {
+        /// sizeof(sampler_pipeline).
+        struct_size: usize = size_of::<Self>();
+        /// Of every token id in this struct.
+        token_id_type: sampler_id_type = 0;
+        token_bitmask_rule: sampler_mask_rule = 0;
+        /// By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
+        /// n-grams, bad words and min_new_tokens need it.
+        history: sampler_token_lists = sampler_token_lists::INIT;
+        /// [slots] How many tokens of each history are the prompt, in [0, its length]; others make the row
+        /// bad (INVALID_LIST). NULL: 0, all is output.
+        prompt_lengths: *const i32 = null();
+        /// No history is longer; rows of a longer one are bad (INVALID_LIST). DRY and n-grams take 4 bytes
+        /// of workspace for each token of it. In [0, 2^31). 0: history.num_token_ids.
+        max_history_tokens: i64 = 0;
+        /// By slot: what is added to the logits of these tokens.
+        biased: sampler_token_lists = sampler_token_lists::INIT;
+        /// [biased.num_token_ids] Finite or -inf; a row that has another is bad (INVALID_PARAMETER). Of an
+        /// id that a list has twice both are added, in the order of the list.
+        biases: *const f32 = null();
+        /// [num_dense_biases, dense_bias_stride] Added by id: one row for all slots, or one each. Ids from
+        /// dense_bias_stride on get none. The stride 0 is num_cols; with candidate_ids it must be given.
+        dense_bias: *const f32 = null();
+        num_dense_biases: i64 = 0;
+        dense_bias_stride: i64 = 0;
+        /// By slot: the only tokens that may be drawn, where a slot's list has any. Ids may come twice.
+        allowed: sampler_token_lists = sampler_token_lists::INIT;
+        /// By slot: tokens that must not be drawn.
+        banned: sampler_token_lists = sampler_token_lists::INIT;
+        /// By slot: tokens that must not be drawn before the output has min_new_tokens tokens.
+        stop: sampler_token_lists = sampler_token_lists::INIT;
+        /// Words of one or more tokens, and which of them each slot has: [slots + 1], slot s has the words
+        /// from bad_word_offsets[s] to bad_word_offsets[s + 1] - 1. NULL: every slot has all. A word's
+        /// last token is banned where the history ends in the others. A word without tokens makes its rows
+        /// bad (INVALID_LIST).
+        bad_words: sampler_token_lists = sampler_token_lists::INIT;
+        bad_word_offsets: *const i64 = null();
+        /// DRY's sequence breakers, for all slots: distinct sequences of 1 to 20 tokens in lexicographic
+        /// order. Others make rows with DRY bad (INVALID_LIST).
+        dry_breakers: sampler_token_lists = sampler_token_lists::INIT;
+        /// [num_token_bitmasks, token_bitmask_stride] Bit i of word j is 1 where id 32 j + i may be drawn
+        /// (xgrammar). The stride, in words, is the length of a mask, too; 0: ceil(num_cols / 32). With
+        /// candidate_ids it must be given.
+        token_bitmasks: *const u32 = null();
+        num_token_bitmasks: i64 = 0;
+        token_bitmask_stride: i64 = 0;
+        /// [output rows] The mask of each; negative: none; num_token_bitmasks or more: the row is bad
+        /// (INVALID_INDEX). NULL: row i has mask i, and there must be one for each.
+        token_bitmask_indices: *const i32 = null();
+    }
+    /// The temperature, the filters, how they combine, and the numbers of the edits before them.
     sampler_params {
         /// sizeof(sampler_params).
         struct_size: usize = size_of::<Self>();
@@ -338,6 +463,68 @@ structs! {
         top_p_ties: sampler_tie_rule = 0;
         filter_order: sampler_filter_order = 0;
         temperature_order: sampler_temperature_order = 0;
+        /// Edits: see pipeline.h. All are off by default. Floats are finite.
+        ///
+        /// Of tokens that occur in the history: positive logits are divided by repetition_penalty and
+        /// others multiplied with it (Keskar et al. 2019; 0 and 1: off; not negative); frequency_penalty
+        /// is subtracted for each occurrence, presence_penalty once.
+        repetition_penalty: f32 = 0.0;
+        frequency_penalty: f32 = 0.0;
+        presence_penalty: f32 = 0.0;
+        /// Of the history the last so many tokens count. <= 0: all.
+        penalty_window: i32 = 0;
+        penalty_scope: sampler_penalty_scope = 0;
+        penalty_form: sampler_penalty_form = 0;
+        /// DRY (p-e-w, text-generation-webui, 2024): a token that would continue a repeat of n tokens
+        /// loses dry_multiplier * dry_base^(n - dry_allowed_length), from the allowed length on.
+        ///
+        /// <= 0: off
+        dry_multiplier: f32 = 0.0;
+        /// 0: 1.75; below 1: off
+        dry_base: f32 = 0.0;
+        /// 0: 2; negative: 0
+        dry_allowed_length: i32 = 0;
+        /// repeats are sought in the last so many tokens; <= 0: in all
+        dry_window: i32 = 0;
+        /// Tokens that would complete an n-gram of the history are banned. <= 0: off.
+        no_repeat_ngram_size: i32 = 0;
+        /// pipeline.stop is banned before the output has so many tokens. <= 0: no minimum.
+        min_new_tokens: i32 = 0;
+        /// What bad words are looked for in. OUTPUT: the output (vLLM); the others: all.
+        bad_word_scope: sampler_penalty_scope = 0;
+        /// Windows: see pipeline.h. All are off by default, and none is NaN.
+        ///
+        /// Dynamic temperature: T follows the entropy of what it sees, from max(0, T - range) to T +
+        /// range, by the power `exponent` of its share of the largest (kalomaze 2023). Logits only.
+        ///
+        /// <= 0: off
+        dynamic_temperature_range: f32 = 0.0;
+        /// 0: 1; negative: 0
+        dynamic_temperature_exponent: f32 = 0.0;
+        /// locally typical sampling (Meister et al. 2023). <= 0, >= 1: off
+        typical_p: f32 = 0.0;
+        /// (Tang et al. 2024), of the population. <= 0: off
+        top_n_sigma: f32 = 0.0;
+        /// (Hewitt et al. 2022). <= 0, >= 1: off
+        epsilon_cutoff: f32 = 0.0;
+        /// (the same). <= 0, >= 1: off
+        eta_cutoff: f32 = 0.0;
+        /// (Potraghloo et al. 2025). <= 0, >= 1: off
+        top_h: f32 = 0.0;
+        /// exclude top choices (p-e-w 2024). <= 0: off. sampler_sample only
+        xtc_probability: f32 = 0.0;
+        /// 0: 0.1; negative: 0; above 0.5: off
+        xtc_threshold: f32 = 0.0;
+        typical_p_ties: sampler_tie_rule = 0;
+        /// No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many.
+        ///
+        /// <= 1: one
+        min_keep: i32 = 0;
+        /// The order of all stages; 0 ends it. Edits come first. A stage that is on must be listed, none
+        /// twice. filter_order must be SEQUENTIAL, whatever it means without a list, or JOINT: then the
+        /// listed ones of top-k, top-p and min-p stand side by side. temperature_order must be FIRST. All
+        /// 0: the order of sampler_stage, in which filter_order and temperature_order have their meaning.
+        stages: [sampler_stage; SAMPLER_MAX_STAGES as usize] = [0; SAMPLER_MAX_STAGES as usize];
     }
     /// The same by slot: [number of slots] each, in the handle's memory, or host memory with the
     /// handle's host_parameters. NULL: the scalar of that name for all. Every value has the scalar's
@@ -349,6 +536,30 @@ structs! {
         top_p: *const f32 = null();
         min_p: *const f32 = null();
         top_k: *const i32 = null();
+        repetition_penalty: *const f32 = null();
+        frequency_penalty: *const f32 = null();
+        presence_penalty: *const f32 = null();
+        penalty_window: *const i32 = null();
+        dry_multiplier: *const f32 = null();
+        dry_base: *const f32 = null();
+        dry_allowed_length: *const i32 = null();
+        dry_window: *const i32 = null();
+        no_repeat_ngram_size: *const i32 = null();
+        min_new_tokens: *const i32 = null();
+        dynamic_temperature_range: *const f32 = null();
+        dynamic_temperature_exponent: *const f32 = null();
+        typical_p: *const f32 = null();
+        top_n_sigma: *const f32 = null();
+        epsilon_cutoff: *const f32 = null();
+        eta_cutoff: *const f32 = null();
+        top_h: *const f32 = null();
+        xtc_probability: *const f32 = null();
+        xtc_threshold: *const f32 = null();
+        min_keep: *const i32 = null();
+        /// The token that the slot yields whatever the rest says: the end of a thinking budget, a trace
+        /// that is replayed. Negative: none. One that is no element of the row makes it bad
+        /// (INVALID_PARAMETER). sampler_sample only.
+        forced_token_id: *const i64 = null();
     }
     sampler_sample_args {
         /// sizeof(sampler_sample_args).
@@ -393,6 +604,9 @@ structs! {
         out_values: *mut f32 = null_mut();
         /// SAMPLER_ROW_ bits.
         out_row_status: *mut sampler_row_status = null_mut();
+        /// Edits of the logits. NULL: none. RAW log-probabilities and out_values are of the input as it is
+        /// given, the rest is of what the edits left.
+        pipeline: *const sampler_pipeline = null();
     }
     sampler_filter_args {
         /// sizeof(sampler_filter_args).
@@ -418,6 +632,8 @@ structs! {
         /// [input.num_rows] As in sampler_sample_args.
         out_kept_counts: *mut i32 = null_mut();
         out_row_status: *mut sampler_row_status = null_mut();
+        /// Edits of the logits, as in sampler_sample_args: VALUES writes the logits that they left.
+        pipeline: *const sampler_pipeline = null();
     }
     sampler_select_args {
         /// sizeof(sampler_select_args).

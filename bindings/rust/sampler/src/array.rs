@@ -168,6 +168,7 @@ elements! {
     // Of one type only, for which C has no constant.
     f32: f32 = 0;
     i32: i32 = 0;
+    i64: i64 = 0;
     u8: u8 = 0;
     u32: u32 = 0;
     u64: u64 = 0;

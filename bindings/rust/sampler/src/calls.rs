@@ -1,11 +1,13 @@
 //! The full calls, each with a struct of arguments, and the simple ones.
 
+use std::ptr::null;
+
 use sampler_sys as sys;
 
 use crate::array::{Array, ArrayMut, Id, Lent, Real};
 use crate::check::{extent, invalid_argument, Place};
 use crate::constants::*;
-use crate::views::{or, to_c, Exec, Params, Random, RowParams, Rows};
+use crate::views::{or, to_c, Exec, Params, Pipeline, Random, RowParams, Rows};
 use crate::{error, Error, Sampler};
 
 // ---- Arguments ----------------------------------------------------------------------------------
@@ -46,6 +48,9 @@ pub struct SampleArgs<'a> {
     pub out_values: ArrayMut<'a, f32>,
     /// `[output rows]` Bits of [`row_status`].
     pub out_row_status: ArrayMut<'a, u32>,
+    /// Edits of the logits. Log-probabilities of [`LogprobKind::RAW`], and `out_values`, are of the
+    /// input as it is given, the rest is of what the edits left.
+    pub pipeline: Option<&'a Pipeline<'a>>,
 }
 
 /// Arguments of [`Sampler::filter`].
@@ -74,6 +79,8 @@ pub struct FilterArgs<'a> {
     pub out_kept_counts: ArrayMut<'a, i32>,
     /// `[input.num_rows]` Bits of [`row_status`].
     pub out_row_status: ArrayMut<'a, u32>,
+    /// Edits of the logits: [`OutputKind::VALUES`] writes the logits that they left.
+    pub pipeline: Option<&'a Pipeline<'a>>,
 }
 
 /// Arguments of [`Sampler::select`].
@@ -174,11 +181,20 @@ pub struct ResidualArgs<'a> {
 struct Pointees {
     params: sys::sampler_params,
     row_params: sys::sampler_row_params,
+    pipeline: Option<sys::sampler_pipeline>,
 }
 
 impl Pointees {
-    const NONE: Self =
-        Pointees { params: sys::sampler_params::INIT, row_params: sys::sampler_row_params::INIT };
+    const NONE: Self = Pointees {
+        params: sys::sampler_params::INIT,
+        row_params: sys::sampler_row_params::INIT,
+        pipeline: None,
+    };
+
+    /// NULL where there is none.
+    fn pipeline(&self) -> *const sys::sampler_pipeline {
+        self.pipeline.as_ref().map_or(null(), |pipeline| pipeline)
+    }
 }
 
 /// How many slots there are, of `num_rows` rows of output.
@@ -222,6 +238,10 @@ impl SampleArgs<'_> {
         let slots = count_slots(&self.slots, self.num_slots, num_rows);
         to.params = self.params.raw();
         to.row_params = self.row_params.raw(place, slots)?;
+        to.pipeline = match self.pipeline {
+            Some(pipeline) => Some(pipeline.raw(place, slots, num_rows, self.input.num_cols)?),
+            None => None,
+        };
         Ok(sys::sampler_sample_args {
             exec: self.exec.raw(place)?,
             input: self.input.raw(place, "input")?,
@@ -240,6 +260,7 @@ impl SampleArgs<'_> {
             out_logprobs: place.array("", "out_logprobs", &self.out_logprobs, num_rows)?,
             out_values: place.array("", "out_values", &self.out_values, num_rows)?,
             out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
+            pipeline: to.pipeline(),
             ..sys::sampler_sample_args::INIT
         })
     }
@@ -252,6 +273,10 @@ impl FilterArgs<'_> {
         let elements = output_extent(&self.input, self.output_stride);
         to.params = self.params.raw();
         to.row_params = self.row_params.raw(place, slots)?;
+        to.pipeline = match self.pipeline {
+            Some(pipeline) => Some(pipeline.raw(place, slots, num_rows, self.input.num_cols)?),
+            None => None,
+        };
         Ok(sys::sampler_filter_args {
             exec: self.exec.raw(place)?,
             input: self.input.raw(place, "input")?,
@@ -265,6 +290,7 @@ impl FilterArgs<'_> {
             output_stride: to_c(self.output_stride),
             out_kept_counts: place.array("", "out_kept_counts", &self.out_kept_counts, num_rows)?,
             out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
+            pipeline: to.pipeline(),
             ..sys::sampler_filter_args::INIT
         })
     }

@@ -121,6 +121,70 @@ enumerations! {
         LAST = SAMPLER_TEMPERATURE_LAST,
     }
 
+    /// What happens between logits and the draw. Each stage sees what the one before it left. The
+    /// default is none, the end of a list.
+    Stage {
+        /// An edit: biases of tokens, and the dense bias.
+        BIAS = SAMPLER_STAGE_BIAS,
+        /// An edit: allowed and banned tokens, bad words, stop tokens, the bitmask.
+        MASK = SAMPLER_STAGE_MASK,
+        /// An edit: repetition, frequency and presence penalties.
+        PENALTIES = SAMPLER_STAGE_PENALTIES,
+        /// An edit: repeats of sequences.
+        DRY = SAMPLER_STAGE_DRY,
+        /// An edit: bans what completes an n-gram of the history.
+        NO_REPEAT_NGRAM = SAMPLER_STAGE_NO_REPEAT_NGRAM,
+        /// The temperature.
+        TEMPERATURE = SAMPLER_STAGE_TEMPERATURE,
+        /// Keeps tokens whose surprise is nearest the entropy.
+        TYPICAL_P = SAMPLER_STAGE_TYPICAL_P,
+        /// Keeps tokens within n standard deviations of the largest logit.
+        TOP_N_SIGMA = SAMPLER_STAGE_TOP_N_SIGMA,
+        /// Keeps tokens of a probability of at least epsilon.
+        EPSILON = SAMPLER_STAGE_EPSILON,
+        /// The same, and lower where the entropy is high.
+        ETA = SAMPLER_STAGE_ETA,
+        /// Keeps tokens that have a share of the entropy.
+        TOP_H = SAMPLER_STAGE_TOP_H,
+        /// By a coin, keeps not those above a threshold, but the last of them.
+        XTC = SAMPLER_STAGE_XTC,
+        /// Keeps the first tokens.
+        TOP_K = SAMPLER_STAGE_TOP_K,
+        /// Keeps the fewest first tokens of a probability.
+        TOP_P = SAMPLER_STAGE_TOP_P,
+        /// Keeps tokens by how likely they are beside the likeliest one.
+        MIN_P = SAMPLER_STAGE_MIN_P,
+    }
+
+    /// Which tokens of a history count.
+    PenaltyScope {
+        /// For the repetition penalty all; for the others the output. The default.
+        STANDARD = SAMPLER_PENALTY_SCOPE_STANDARD,
+        /// Prompt and output.
+        ALL = SAMPLER_PENALTY_SCOPE_ALL,
+        /// The output.
+        OUTPUT = SAMPLER_PENALTY_SCOPE_OUTPUT,
+    }
+
+    /// How the penalties are computed for a token x that occurs c times. The forms differ in the
+    /// last bit, the last one in its order too.
+    PenaltyForm {
+        /// x / repetition; then x - (c * frequency + presence). The default.
+        DIVIDE = SAMPLER_PENALTY_DIVIDE,
+        /// x * (1 / repetition); then x - c * frequency - presence.
+        RECIPROCAL = SAMPLER_PENALTY_RECIPROCAL,
+        /// As `DIVIDE`, repetition last.
+        COUNTS_FIRST = SAMPLER_PENALTY_COUNTS_FIRST,
+    }
+
+    /// What a bitmask says of ids that it has no bit for.
+    MaskRule {
+        /// They may be drawn. The default.
+        LEAVES = SAMPLER_MASK_LEAVES,
+        /// They must not be drawn.
+        FORBIDS = SAMPLER_MASK_FORBIDS,
+    }
+
     /// How a token is drawn from what the filters kept. Both follow the same distribution.
     DrawMethod {
         /// One uniform number per row. The default.
@@ -155,6 +219,9 @@ enumerations! {
     }
 }
 
+/// How many stages [`Params::stages`](crate::Params::stages) has room for.
+pub const MAX_STAGES: usize = sys::SAMPLER_MAX_STAGES as usize;
+
 /// Bits of an `out_row_status` element: why a row is bad. A bad row yields token -1, or the
 /// sampler's fallback token, and changes no other row.
 pub mod row_status {
@@ -168,7 +235,8 @@ pub mod row_status {
     pub const EMPTY: u32 = sys::SAMPLER_ROW_EMPTY;
     /// A parameter of this row is NaN, or a temperature or filter that probabilities cannot have.
     pub const INVALID_PARAMETER: u32 = sys::SAMPLER_ROW_INVALID_PARAMETER;
-    /// The row's entry of `row_indices` names no input row.
+    /// The row's entry of `row_indices` names no input row, or that of `token_bitmask_indices` no
+    /// mask.
     pub const INVALID_INDEX: u32 = sys::SAMPLER_ROW_INVALID_INDEX;
     /// The candidate count is outside [0, `num_cols`], or a candidate id is outside [0, 2^20) or
     /// listed twice.
@@ -178,6 +246,9 @@ pub mod row_status {
     pub const INVALID_DRAFT: u32 = sys::SAMPLER_ROW_INVALID_DRAFT;
     /// The row's entry of `slots` is outside [0, `num_slots`).
     pub const INVALID_SLOT: u32 = sys::SAMPLER_ROW_INVALID_SLOT;
+    /// A list of the row's slot, in the [`Pipeline`](crate::Pipeline), has offsets that fall or lie
+    /// outside of its ids, or breaks another rule of the pipeline.
+    pub const INVALID_LIST: u32 = sys::SAMPLER_ROW_INVALID_LIST;
 }
 
 /// Bits of the instruction sets in [`Capabilities`](crate::Capabilities).

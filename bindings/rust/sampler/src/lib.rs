@@ -115,7 +115,7 @@ pub use error::Error;
 #[cfg(feature = "dlopen")]
 pub use handle::load;
 pub use handle::{capabilities, version, Capabilities, LogFunction, Options, Sampler};
-pub use views::{Exec, Params, Random, RowParams, Rows, Stream};
+pub use views::{Exec, Params, Pipeline, Random, RowParams, Rows, Stream, TokenLists};
 
 const _: fn() = || {
     fn is_send<T: Send>() {}

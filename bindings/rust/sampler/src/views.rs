@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use sampler_sys as sys;
 
 use crate::array::{Array, ArrayMut, Id, Lent, Real};
-use crate::check::{extent, Place};
+use crate::check::{extent, invalid_argument, Place};
 use crate::constants::*;
 use crate::Error;
 
@@ -92,7 +92,8 @@ pub(crate) fn or(value: usize, default: usize) -> usize {
     }
 }
 
-/// The temperature, the filters, and how they combine. The default is temperature 1 and no filter.
+/// The temperature, the filters, how they combine, and the numbers of the edits before them. The
+/// default is temperature 1, no filter and no edit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
     /// Logits are divided by the temperature. At most 1e-5: greedy. Probabilities need 1 or greedy.
@@ -113,6 +114,67 @@ pub struct Params {
     pub filter_order: FilterOrder,
     /// When the temperature applies.
     pub temperature_order: TemperatureOrder,
+    /// Positive logits of tokens in the history are divided by this, others multiplied with it. Not
+    /// negative; 0 and 1: off.
+    pub repetition_penalty: f32,
+    /// Subtracted from the logit of a token for each time that it is in the history.
+    pub frequency_penalty: f32,
+    /// Subtracted from the logits of tokens in the history, once.
+    pub presence_penalty: f32,
+    /// Of the history the last so many tokens count for the penalties. <= 0: all.
+    pub penalty_window: i32,
+    /// Which tokens of the history count for the penalties.
+    pub penalty_scope: PenaltyScope,
+    /// How the penalties are computed.
+    pub penalty_form: PenaltyForm,
+    /// A token that would continue a repeat of n tokens loses `dry_multiplier` * `dry_base`^(n -
+    /// `dry_allowed_length`), from the allowed length on. <= 0: off.
+    pub dry_multiplier: f32,
+    /// 0: 1.75; below 1: off.
+    pub dry_base: f32,
+    /// 0: 2; negative: 0.
+    pub dry_allowed_length: i32,
+    /// Repeats are sought in the last so many tokens of the history. <= 0: in all.
+    pub dry_window: i32,
+    /// Tokens that would complete an n-gram of the history are banned. <= 0: off.
+    pub no_repeat_ngram_size: i32,
+    /// [`Pipeline::stop`] is banned before the output has so many tokens. <= 0: no minimum.
+    pub min_new_tokens: i32,
+    /// What bad words are looked for in. `OUTPUT`: the output; the others: all.
+    pub bad_word_scope: PenaltyScope,
+    /// The temperature follows the entropy of what it sees, from max(0, `temperature` - range) to
+    /// `temperature` + range. Logits only. <= 0: off.
+    pub dynamic_temperature_range: f32,
+    /// The power, of the entropy's share of the largest, that the temperature follows. 0: 1;
+    /// negative: 0.
+    pub dynamic_temperature_exponent: f32,
+    /// Locally typical sampling: keeps tokens whose surprise is nearest the entropy, of so much
+    /// probability. <= 0, >= 1: off.
+    pub typical_p: f32,
+    /// Keeps tokens within so many standard deviations of the largest logit. <= 0: off.
+    pub top_n_sigma: f32,
+    /// Keeps tokens of at least this probability. <= 0, >= 1: off.
+    pub epsilon_cutoff: f32,
+    /// Keeps tokens of at least this probability, or less where the entropy is high. <= 0, >= 1:
+    /// off.
+    pub eta_cutoff: f32,
+    /// Keeps the first tokens that have this share of the entropy. <= 0, >= 1: off.
+    pub top_h: f32,
+    /// How often top choices are excluded: of those above the threshold only the last is kept.
+    /// [`Sampler::sample`](crate::Sampler::sample) only. <= 0: off.
+    pub xtc_probability: f32,
+    /// From which probability on a token is a top choice. 0: 0.1; negative: 0; above 0.5: off.
+    pub xtc_threshold: f32,
+    /// What typical-p does with ties.
+    pub typical_p_ties: TieRule,
+    /// No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many.
+    /// <= 1: one.
+    pub min_keep: i32,
+    /// The order of all stages; a default one ends it. Edits come first. A stage that is on must be
+    /// listed, none twice. `filter_order` must be `SEQUENTIAL`, whatever it means without a list,
+    /// or `JOINT`: then the listed ones of top-k, top-p and min-p stand side by side.
+    /// `temperature_order` must be `FIRST`. The default, none: the order of the constants.
+    pub stages: [Stage; MAX_STAGES],
 }
 
 impl Default for Params {
@@ -127,6 +189,31 @@ impl Default for Params {
             top_p_ties: TieRule::default(),
             filter_order: FilterOrder::default(),
             temperature_order: TemperatureOrder::default(),
+            repetition_penalty: c.repetition_penalty,
+            frequency_penalty: c.frequency_penalty,
+            presence_penalty: c.presence_penalty,
+            penalty_window: c.penalty_window,
+            penalty_scope: PenaltyScope::default(),
+            penalty_form: PenaltyForm::default(),
+            dry_multiplier: c.dry_multiplier,
+            dry_base: c.dry_base,
+            dry_allowed_length: c.dry_allowed_length,
+            dry_window: c.dry_window,
+            no_repeat_ngram_size: c.no_repeat_ngram_size,
+            min_new_tokens: c.min_new_tokens,
+            bad_word_scope: PenaltyScope::default(),
+            dynamic_temperature_range: c.dynamic_temperature_range,
+            dynamic_temperature_exponent: c.dynamic_temperature_exponent,
+            typical_p: c.typical_p,
+            top_n_sigma: c.top_n_sigma,
+            epsilon_cutoff: c.epsilon_cutoff,
+            eta_cutoff: c.eta_cutoff,
+            top_h: c.top_h,
+            xtc_probability: c.xtc_probability,
+            xtc_threshold: c.xtc_threshold,
+            typical_p_ties: TieRule::default(),
+            min_keep: c.min_keep,
+            stages: Default::default(),
         }
     }
 }
@@ -142,6 +229,31 @@ impl Params {
             top_p_ties: self.top_p_ties.raw(),
             filter_order: self.filter_order.raw(),
             temperature_order: self.temperature_order.raw(),
+            repetition_penalty: self.repetition_penalty,
+            frequency_penalty: self.frequency_penalty,
+            presence_penalty: self.presence_penalty,
+            penalty_window: self.penalty_window,
+            penalty_scope: self.penalty_scope.raw(),
+            penalty_form: self.penalty_form.raw(),
+            dry_multiplier: self.dry_multiplier,
+            dry_base: self.dry_base,
+            dry_allowed_length: self.dry_allowed_length,
+            dry_window: self.dry_window,
+            no_repeat_ngram_size: self.no_repeat_ngram_size,
+            min_new_tokens: self.min_new_tokens,
+            bad_word_scope: self.bad_word_scope.raw(),
+            dynamic_temperature_range: self.dynamic_temperature_range,
+            dynamic_temperature_exponent: self.dynamic_temperature_exponent,
+            typical_p: self.typical_p,
+            top_n_sigma: self.top_n_sigma,
+            epsilon_cutoff: self.epsilon_cutoff,
+            eta_cutoff: self.eta_cutoff,
+            top_h: self.top_h,
+            xtc_probability: self.xtc_probability,
+            xtc_threshold: self.xtc_threshold,
+            typical_p_ties: self.typical_p_ties.raw(),
+            min_keep: self.min_keep,
+            stages: self.stages.map(Stage::raw),
             ..sys::sampler_params::INIT
         }
     }
@@ -158,6 +270,49 @@ pub struct RowParams<'a> {
     pub min_p: Array<'a, f32>,
     /// top-k.
     pub top_k: Array<'a, i32>,
+    /// Repetition penalties.
+    pub repetition_penalty: Array<'a, f32>,
+    /// Frequency penalties.
+    pub frequency_penalty: Array<'a, f32>,
+    /// Presence penalties.
+    pub presence_penalty: Array<'a, f32>,
+    /// Windows of the penalties.
+    pub penalty_window: Array<'a, i32>,
+    /// Multipliers of DRY.
+    pub dry_multiplier: Array<'a, f32>,
+    /// Bases of DRY.
+    pub dry_base: Array<'a, f32>,
+    /// Allowed lengths of DRY.
+    pub dry_allowed_length: Array<'a, i32>,
+    /// Windows of DRY.
+    pub dry_window: Array<'a, i32>,
+    /// Sizes of n-grams that must not come again.
+    pub no_repeat_ngram_size: Array<'a, i32>,
+    /// Least lengths of outputs.
+    pub min_new_tokens: Array<'a, i32>,
+    /// Ranges of dynamic temperatures.
+    pub dynamic_temperature_range: Array<'a, f32>,
+    /// Exponents of dynamic temperatures.
+    pub dynamic_temperature_exponent: Array<'a, f32>,
+    /// typical-p.
+    pub typical_p: Array<'a, f32>,
+    /// top-n-sigma.
+    pub top_n_sigma: Array<'a, f32>,
+    /// Epsilon cutoffs.
+    pub epsilon_cutoff: Array<'a, f32>,
+    /// Eta cutoffs.
+    pub eta_cutoff: Array<'a, f32>,
+    /// top-h.
+    pub top_h: Array<'a, f32>,
+    /// Probabilities of XTC.
+    pub xtc_probability: Array<'a, f32>,
+    /// Thresholds of XTC.
+    pub xtc_threshold: Array<'a, f32>,
+    /// Least numbers of kept tokens.
+    pub min_keep: Array<'a, i32>,
+    /// The token that a slot yields whatever the rest says. Negative: none. One that is no element
+    /// of the row makes it bad. [`Sampler::sample`](crate::Sampler::sample) only.
+    pub forced_token_id: Array<'a, i64>,
 }
 
 impl RowParams<'_> {
@@ -168,8 +323,233 @@ impl RowParams<'_> {
             top_p: place.array(of, "top_p", &self.top_p, slots)?,
             min_p: place.array(of, "min_p", &self.min_p, slots)?,
             top_k: place.array(of, "top_k", &self.top_k, slots)?,
+            repetition_penalty: place.array(
+                of,
+                "repetition_penalty",
+                &self.repetition_penalty,
+                slots,
+            )?,
+            frequency_penalty: place.array(
+                of,
+                "frequency_penalty",
+                &self.frequency_penalty,
+                slots,
+            )?,
+            presence_penalty: place.array(of, "presence_penalty", &self.presence_penalty, slots)?,
+            penalty_window: place.array(of, "penalty_window", &self.penalty_window, slots)?,
+            dry_multiplier: place.array(of, "dry_multiplier", &self.dry_multiplier, slots)?,
+            dry_base: place.array(of, "dry_base", &self.dry_base, slots)?,
+            dry_allowed_length: place.array(
+                of,
+                "dry_allowed_length",
+                &self.dry_allowed_length,
+                slots,
+            )?,
+            dry_window: place.array(of, "dry_window", &self.dry_window, slots)?,
+            no_repeat_ngram_size: place.array(
+                of,
+                "no_repeat_ngram_size",
+                &self.no_repeat_ngram_size,
+                slots,
+            )?,
+            min_new_tokens: place.array(of, "min_new_tokens", &self.min_new_tokens, slots)?,
+            dynamic_temperature_range: place.array(
+                of,
+                "dynamic_temperature_range",
+                &self.dynamic_temperature_range,
+                slots,
+            )?,
+            dynamic_temperature_exponent: place.array(
+                of,
+                "dynamic_temperature_exponent",
+                &self.dynamic_temperature_exponent,
+                slots,
+            )?,
+            typical_p: place.array(of, "typical_p", &self.typical_p, slots)?,
+            top_n_sigma: place.array(of, "top_n_sigma", &self.top_n_sigma, slots)?,
+            epsilon_cutoff: place.array(of, "epsilon_cutoff", &self.epsilon_cutoff, slots)?,
+            eta_cutoff: place.array(of, "eta_cutoff", &self.eta_cutoff, slots)?,
+            top_h: place.array(of, "top_h", &self.top_h, slots)?,
+            xtc_probability: place.array(of, "xtc_probability", &self.xtc_probability, slots)?,
+            xtc_threshold: place.array(of, "xtc_threshold", &self.xtc_threshold, slots)?,
+            min_keep: place.array(of, "min_keep", &self.min_keep, slots)?,
+            forced_token_id: place.array(of, "forced_token_id", &self.forced_token_id, slots)?,
             ..sys::sampler_row_params::INIT
         })
+    }
+}
+
+/// Lists of token ids, one after the other in one array: list i has the ids from `offsets[i]` to
+/// `offsets[i + 1] - 1`. The default is no lists.
+///
+/// Where lists are by slot there are as many as slots, or one for all. Rows whose offsets fall, or
+/// lie outside of the ids, are bad.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TokenLists<'a> {
+    /// Where each list begins, and the last one ends: one more than there are lists, ascending.
+    pub offsets: Array<'a, i64>,
+    /// The ids of all lists, of one type in all lists of a pipeline.
+    pub token_ids: Array<'a, Id>,
+}
+
+impl<'a> TokenLists<'a> {
+    /// Lists.
+    pub fn new(offsets: impl Into<Array<'a, i64>>, token_ids: impl Into<Array<'a, Id>>) -> Self {
+        TokenLists { offsets: offsets.into(), token_ids: token_ids.into() }
+    }
+
+    fn raw(&self, place: Place, of: &str) -> Result<sys::sampler_token_lists, Error> {
+        let needed = usize::from(!self.offsets.is_none());
+        Ok(sys::sampler_token_lists {
+            offsets: place.array(of, "offsets", &self.offsets, needed)?,
+            token_ids: place.array(of, "token_ids", &self.token_ids, 0)?,
+            num_lists: to_c(self.offsets.memory().len.saturating_sub(1)),
+            num_token_ids: to_c(self.token_ids.memory().len),
+        })
+    }
+}
+
+/// What edits of logits know of tokens: lists, and what a sequence has said so far. The numbers of
+/// the edits are in [`Params`] and [`RowParams`]. The default edits nothing.
+///
+/// Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad
+/// words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left.
+/// They work in `f32`; -inf stays -inf. Ids that are no element of a row are edited by nothing.
+/// Rows of probabilities are not edited. CPU samplers only so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pipeline<'a> {
+    /// By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
+    /// n-grams, bad words and `min_new_tokens` need it.
+    pub history: TokenLists<'a>,
+    /// `[slots]` How many tokens of each history are the prompt, in [0, its length]. None: 0, all
+    /// is output.
+    pub prompt_lengths: Array<'a, i32>,
+    /// No history is longer; rows of a longer one are bad. DRY and n-grams take 4 bytes of
+    /// workspace for each token of it. 0: as many as the history has token ids.
+    pub max_history_tokens: usize,
+    /// By slot: tokens to whose logits something is added.
+    pub biased: TokenLists<'a>,
+    /// What is added, for each id of `biased`: finite or -inf. Of an id that a list has twice both
+    /// are added.
+    pub biases: Array<'a, f32>,
+    /// `[1 or slots, dense_bias_stride]` Added by id: one row for all slots, or one each. Ids from
+    /// `dense_bias_stride` on get none.
+    pub dense_bias: Array<'a, f32>,
+    /// 0: `num_cols`. With candidate ids it must be given.
+    pub dense_bias_stride: usize,
+    /// By slot: the only tokens that may be drawn, where a slot's list has any. Ids may come twice.
+    pub allowed: TokenLists<'a>,
+    /// By slot: tokens that must not be drawn.
+    pub banned: TokenLists<'a>,
+    /// By slot: tokens that must not be drawn before the output has `min_new_tokens` tokens.
+    pub stop: TokenLists<'a>,
+    /// Words of one or more tokens. A word's last token is banned where the history ends in the
+    /// others. A word without tokens makes its rows bad.
+    pub bad_words: TokenLists<'a>,
+    /// `[slots + 1]` Which bad words each slot has: slot s has those from `bad_word_offsets[s]` to
+    /// `bad_word_offsets[s + 1] - 1`. None: every slot has all.
+    pub bad_word_offsets: Array<'a, i64>,
+    /// DRY's sequence breakers, for all slots: distinct sequences of 1 to 20 tokens in
+    /// lexicographic order. Others make rows with DRY bad.
+    pub dry_breakers: TokenLists<'a>,
+    /// `[masks, token_bitmask_stride]` Bit i of word j is 1 where id 32 j + i may be drawn.
+    pub token_bitmasks: Array<'a, u32>,
+    /// In words, the length of a mask, too. 0: `num_cols` / 32, rounded up. With candidate ids it
+    /// must be given.
+    pub token_bitmask_stride: usize,
+    /// What a mask says of ids that it has no bit for.
+    pub token_bitmask_rule: MaskRule,
+    /// `[output rows]` The mask of each; negative: none; one that is not there makes the row bad.
+    /// None: row i has mask i, and there must be one for each.
+    pub token_bitmask_indices: Array<'a, i32>,
+}
+
+impl Pipeline<'_> {
+    /// The type of all ids, which C has one member for.
+    fn token_id_type(&self) -> Result<i32, Error> {
+        let mut first: Option<(&str, i32)> = None;
+        for (name, lists) in [
+            ("history", &self.history),
+            ("biased", &self.biased),
+            ("allowed", &self.allowed),
+            ("banned", &self.banned),
+            ("stop", &self.stop),
+            ("bad_words", &self.bad_words),
+            ("dry_breakers", &self.dry_breakers),
+        ] {
+            let element = lists.token_ids.memory().element;
+            match first {
+                _ if lists.token_ids.is_none() => {}
+                None => first = Some((name, element)),
+                Some((_, before)) if before == element => {}
+                Some((before, _)) => {
+                    let is_i32 = element == sys::SAMPLER_ID_I32;
+                    let (this, other) = if is_i32 { ("i32", "i64") } else { ("i64", "i32") };
+                    return Err(invalid_argument(format!(
+                        "pipeline.{before}.token_ids is {other} and pipeline.{name}.token_ids \
+                         {this}; they must be the same"
+                    )));
+                }
+            }
+        }
+        Ok(first.map_or(0, |(_, element)| element))
+    }
+
+    /// For C: of `slots` slots, `num_rows` rows of output and `num_cols` columns.
+    pub(crate) fn raw(
+        &self,
+        place: Place,
+        slots: usize,
+        num_rows: usize,
+        num_cols: usize,
+    ) -> Result<sys::sampler_pipeline, Error> {
+        let of = "pipeline";
+        let biased = self.biased.token_ids.memory().len;
+        let dense_bias_stride = or(self.dense_bias_stride, num_cols);
+        let mask_stride = or(self.token_bitmask_stride, num_cols.saturating_add(31) / 32);
+        let offsets = &self.bad_word_offsets;
+        let indices = &self.token_bitmask_indices;
+        Ok(sys::sampler_pipeline {
+            token_id_type: self.token_id_type()?,
+            token_bitmask_rule: self.token_bitmask_rule.raw(),
+            history: self.history.raw(place, "pipeline.history")?,
+            prompt_lengths: place.array(of, "prompt_lengths", &self.prompt_lengths, slots)?,
+            max_history_tokens: to_c(self.max_history_tokens),
+            biased: self.biased.raw(place, "pipeline.biased")?,
+            biases: place.array(of, "biases", &self.biases, biased)?,
+            dense_bias: place.array(of, "dense_bias", &self.dense_bias, 0)?,
+            num_dense_biases: rows_of("dense_bias", &self.dense_bias, dense_bias_stride)?,
+            dense_bias_stride: to_c(self.dense_bias_stride),
+            allowed: self.allowed.raw(place, "pipeline.allowed")?,
+            banned: self.banned.raw(place, "pipeline.banned")?,
+            stop: self.stop.raw(place, "pipeline.stop")?,
+            bad_words: self.bad_words.raw(place, "pipeline.bad_words")?,
+            bad_word_offsets: place.array(
+                of,
+                "bad_word_offsets",
+                offsets,
+                slots.saturating_add(1),
+            )?,
+            dry_breakers: self.dry_breakers.raw(place, "pipeline.dry_breakers")?,
+            token_bitmasks: place.array(of, "token_bitmasks", &self.token_bitmasks, 0)?,
+            num_token_bitmasks: rows_of("token_bitmasks", &self.token_bitmasks, mask_stride)?,
+            token_bitmask_stride: to_c(self.token_bitmask_stride),
+            token_bitmask_indices: place.array(of, "token_bitmask_indices", indices, num_rows)?,
+            ..sys::sampler_pipeline::INIT
+        })
+    }
+}
+
+/// How many rows an array of the pipeline has.
+fn rows_of<T>(name: &str, array: &Array<T>, stride: usize) -> Result<i64, Error> {
+    let len = array.memory().len;
+    if stride == 0 || len % stride == 0 {
+        // Without columns the library refuses the call.
+        Ok(to_c(len.checked_div(stride).unwrap_or(0)))
+    } else {
+        Err(invalid_argument(format!(
+            "pipeline.{name} has {len} elements; it must be rows of {stride}"
+        )))
     }
 }
 
@@ -250,5 +630,107 @@ impl Stream {
     /// that share a workspace, the sampler's included, are on one stream or do not overlap in time.
     pub unsafe fn from_raw(stream: usize) -> Self {
         Stream(stream as sys::sampler_stream)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ON_CUDA: Place = Place { on_cuda: true, host_parameters: false };
+
+    #[test]
+    fn numbers_of_edits_and_windows_arrive() {
+        let (mut params, mut next) = (Params::default(), 100);
+        macro_rules! check {
+            (numbers: $($number:ident)*; enumerations: $($name:ident: $type:ident)*) => {{
+                $(next += 1; params.$number = next as _;)*
+                $(next += 1; params.$name = $type::from_raw(next);)*
+                let raw = params.raw();
+                $(assert_eq!(raw.$number, params.$number, stringify!($number));)*
+                $(assert_eq!(raw.$name, params.$name.raw(), stringify!($name));)*
+            }};
+        }
+        check!(
+            numbers: repetition_penalty frequency_penalty presence_penalty penalty_window
+                dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
+                min_new_tokens dynamic_temperature_range dynamic_temperature_exponent typical_p
+                top_n_sigma epsilon_cutoff eta_cutoff top_h xtc_probability xtc_threshold min_keep;
+            enumerations: penalty_scope: PenaltyScope penalty_form: PenaltyForm
+                bad_word_scope: PenaltyScope typical_p_ties: TieRule
+        );
+        assert_eq!(params.raw().stages, [0; MAX_STAGES]);
+        params.stages[..3].copy_from_slice(&[Stage::DRY, Stage::TOP_K, Stage::TEMPERATURE]);
+        params.stages[15] = Stage::MIN_P;
+        assert_eq!(params.raw().stages, [4, 13, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15]);
+    }
+
+    /// Of as many elements as each needs: 7 slots, 7 rows.
+    #[test]
+    fn arrays_of_pipelines_arrive() {
+        let (mut row_params, mut pipeline) = (RowParams::default(), Pipeline::default());
+        let mut next = 4096;
+        let mut address = || {
+            next += 1;
+            next
+        };
+        macro_rules! fill {
+            ($($array:expr, $type:ty, $len:expr;)*) => {
+                // SAFETY: nobody reads them.
+                $($array = unsafe { Array::device(address() as *const $type, $len) };)*
+            };
+        }
+        macro_rules! check_parameters {
+            ($($name:ident: $type:ty;)*) => {{
+                fill!($(row_params.$name, $type, 7;)*);
+                let raw = row_params.raw(ON_CUDA, 7).unwrap();
+                $(assert_eq!(raw.$name as usize, row_params.$name.memory().address as usize,
+                             stringify!($name));)*
+            }};
+        }
+        check_parameters!(
+            repetition_penalty: f32; frequency_penalty: f32; presence_penalty: f32;
+            penalty_window: i32; dry_multiplier: f32; dry_base: f32; dry_allowed_length: i32;
+            dry_window: i32; no_repeat_ngram_size: i32; min_new_tokens: i32;
+            dynamic_temperature_range: f32; dynamic_temperature_exponent: f32; typical_p: f32;
+            top_n_sigma: f32; epsilon_cutoff: f32; eta_cutoff: f32; top_h: f32;
+            xtc_probability: f32; xtc_threshold: f32; min_keep: i32; forced_token_id: i64;
+        );
+        macro_rules! check_pipeline {
+            ({ $($lists:ident $num_lists:expr, $num_ids:expr;)* }
+              $($name:ident: $type:ty, $len:expr;)*) => {{
+                fill!($(pipeline.$lists.offsets, i64, $num_lists + 1;
+                        pipeline.$lists.token_ids, i64, $num_ids;)*);
+                fill!($(pipeline.$name, $type, $len;)*);
+                let raw = pipeline.raw(ON_CUDA, 7, 7, 40).unwrap();
+                $(
+                    let lists = pipeline.$lists;
+                    assert_eq!(raw.$lists.offsets as usize, lists.offsets.memory().address as usize);
+                    assert_eq!(raw.$lists.token_ids as usize,
+                               lists.token_ids.memory().address as usize);
+                    assert_eq!((raw.$lists.num_lists, raw.$lists.num_token_ids),
+                               ($num_lists, $num_ids));
+                )*
+                $(assert_eq!(raw.$name as usize, pipeline.$name.memory().address as usize,
+                             stringify!($name));)*
+                raw
+            }};
+        }
+        pipeline.max_history_tokens = 11;
+        pipeline.token_bitmask_rule = MaskRule::FORBIDS;
+        let raw = check_pipeline!(
+            { history 7, 70; biased 1, 13; allowed 7, 14; banned 7, 15; stop 1, 16;
+                bad_words 3, 17; dry_breakers 4, 18; }
+            prompt_lengths: i32, 7; biases: f32, 13; dense_bias: f32, 280;
+                bad_word_offsets: i64, 8; token_bitmasks: u32, 14; token_bitmask_indices: i32, 7;
+        );
+        assert_eq!((raw.token_id_type, raw.token_bitmask_rule), (sys::SAMPLER_ID_I64, 1));
+        assert_eq!((raw.num_dense_biases, raw.dense_bias_stride), (7, 0));
+        assert_eq!((raw.num_token_bitmasks, raw.token_bitmask_stride), (7, 0));
+        assert_eq!(raw.max_history_tokens, 11);
+        (pipeline.dense_bias_stride, pipeline.token_bitmask_stride) = (140, 7);
+        let raw = pipeline.raw(ON_CUDA, 7, 7, 40).unwrap();
+        assert_eq!((raw.num_dense_biases, raw.dense_bias_stride), (2, 140));
+        assert_eq!((raw.num_token_bitmasks, raw.token_bitmask_stride), (2, 7));
     }
 }

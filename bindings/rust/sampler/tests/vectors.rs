@@ -305,6 +305,7 @@ impl<'a> Members<'a> {
             temperature_order: TemperatureOrder::from_raw(
                 self.constant("params.temperature_order"),
             ),
+            ..default
         }
     }
 
@@ -314,6 +315,7 @@ impl<'a> Members<'a> {
             top_p: self.input("row_params.top_p"),
             min_p: self.input("row_params.min_p"),
             top_k: self.input("row_params.top_k"),
+            ..RowParams::default()
         }
     }
 
@@ -455,6 +457,7 @@ replay!(sample, sample_workspace_size: |members| SampleArgs {
     out_logprobs: members.output("out_logprobs"),
     out_values: members.output("out_values"),
     out_row_status: members.output("out_row_status"),
+    pipeline: None,
 });
 
 replay!(filter, filter_workspace_size: |members| FilterArgs {
@@ -469,6 +472,7 @@ replay!(filter, filter_workspace_size: |members| FilterArgs {
     output_stride: members.size("output_stride"),
     out_kept_counts: members.output("out_kept_counts"),
     out_row_status: members.output("out_row_status"),
+    pipeline: None,
 });
 
 replay!(select, select_workspace_size: |members| SelectArgs {

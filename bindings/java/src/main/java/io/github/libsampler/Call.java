@@ -25,10 +25,11 @@ final class Call {
   private static final int BYTES = 0;
 
   /** Places of the pinned arrays, then the structs. JAVA_MAX_ARRAYS of java.i. */
-  private static final int MAX_ARRAYS = 24;
+  private static final int MAX_ARRAYS = 64;
   private static final int PARAMS = MAX_ARRAYS * Long.BYTES;
   private static final int ROW_PARAMS = PARAMS + Layout.PARAMS_SIZE;
-  static final int ARGS = ROW_PARAMS + Layout.ROW_PARAMS_SIZE;
+  private static final int PIPELINE = ROW_PARAMS + Layout.ROW_PARAMS_SIZE;
+  static final int ARGS = PIPELINE + Layout.PIPELINE_SIZE;
   static final int SIZE = ARGS + Math.max(Layout.VERIFY_ARGS_SIZE,
       Math.max(Layout.SAMPLE_ARGS_SIZE, Math.max(Layout.FILTER_ARGS_SIZE,
           Math.max(Layout.SELECT_ARGS_SIZE, Layout.RESIDUAL_ARGS_SIZE))));
@@ -44,10 +45,17 @@ final class Call {
   private int numPinned;
   private int numHeld;
 
+  /** The lists that a pipeline's first token ids are in, null before any, and their type. */
+  private String firstIds;
+  private ElementType firstIdType;
+
+  /** Whether what moreParams writes is not 0, as it was in the beginning. */
+  private boolean paramsHadMore;
+
   private boolean onlySize;
   private InvalidArgumentException error;
 
-  /** In {@code memory} of SIZE bytes. */
+  /** In {@code memory} of SIZE bytes, all 0. */
   Call(ByteBuffer memory, boolean arraysOnDevice, boolean parametersOnDevice) {
     this.memory = memory.order(ByteOrder.nativeOrder());
     this.address = Raw.javaAddress(memory);
@@ -282,6 +290,41 @@ final class Call {
     put(PARAMS + Layout.PARAMS_TOP_P_TIES, params.topPTies.ordinal());
     put(PARAMS + Layout.PARAMS_FILTER_ORDER, params.filterOrder.ordinal());
     put(PARAMS + Layout.PARAMS_TEMPERATURE_ORDER, params.temperatureOrder.ordinal());
+    if (params.hasMore || paramsHadMore) {
+      moreParams(params);
+      paramsHadMore = params.hasMore;
+    }
+  }
+
+  private void moreParams(Params params) {
+    put(PARAMS + Layout.PARAMS_REPETITION_PENALTY, params.repetitionPenalty);
+    put(PARAMS + Layout.PARAMS_FREQUENCY_PENALTY, params.frequencyPenalty);
+    put(PARAMS + Layout.PARAMS_PRESENCE_PENALTY, params.presencePenalty);
+    put(PARAMS + Layout.PARAMS_PENALTY_WINDOW, params.penaltyWindow);
+    put(PARAMS + Layout.PARAMS_PENALTY_SCOPE, params.penaltyScope.ordinal());
+    put(PARAMS + Layout.PARAMS_PENALTY_FORM, params.penaltyForm.ordinal());
+    put(PARAMS + Layout.PARAMS_DRY_MULTIPLIER, params.dryMultiplier);
+    put(PARAMS + Layout.PARAMS_DRY_BASE, params.dryBase);
+    put(PARAMS + Layout.PARAMS_DRY_ALLOWED_LENGTH, params.dryAllowedLength);
+    put(PARAMS + Layout.PARAMS_DRY_WINDOW, params.dryWindow);
+    put(PARAMS + Layout.PARAMS_NO_REPEAT_NGRAM_SIZE, params.noRepeatNgramSize);
+    put(PARAMS + Layout.PARAMS_MIN_NEW_TOKENS, params.minNewTokens);
+    put(PARAMS + Layout.PARAMS_BAD_WORD_SCOPE, params.badWordScope.ordinal());
+    put(PARAMS + Layout.PARAMS_DYNAMIC_TEMPERATURE_RANGE, params.dynamicTemperatureRange);
+    put(PARAMS + Layout.PARAMS_DYNAMIC_TEMPERATURE_EXPONENT, params.dynamicTemperatureExponent);
+    put(PARAMS + Layout.PARAMS_TYPICAL_P, params.typicalP);
+    put(PARAMS + Layout.PARAMS_TOP_N_SIGMA, params.topNSigma);
+    put(PARAMS + Layout.PARAMS_EPSILON_CUTOFF, params.epsilonCutoff);
+    put(PARAMS + Layout.PARAMS_ETA_CUTOFF, params.etaCutoff);
+    put(PARAMS + Layout.PARAMS_TOP_H, params.topH);
+    put(PARAMS + Layout.PARAMS_XTC_PROBABILITY, params.xtcProbability);
+    put(PARAMS + Layout.PARAMS_XTC_THRESHOLD, params.xtcThreshold);
+    put(PARAMS + Layout.PARAMS_TYPICAL_P_TIES, params.typicalPTies.ordinal());
+    put(PARAMS + Layout.PARAMS_MIN_KEEP, params.minKeep);
+    final int[] stages = params.stages;
+    for (int i = 0; i < stages.length; ++i) {
+      put(PARAMS + Layout.PARAMS_STAGES + i * Integer.BYTES, stages[i]);
+    }
   }
 
   void rowParams(int at, RowParams params, long numSlots) {
@@ -289,13 +332,126 @@ final class Call {
     if (params == null) {
       return;
     }
-    final String of = "row_params->";
     put(ROW_PARAMS + Layout.ROW_PARAMS_STRUCT_SIZE, (long) Layout.ROW_PARAMS_SIZE);
-    parameter(ROW_PARAMS + Layout.ROW_PARAMS_TEMPERATURE, of, "temperature", params.temperature,
+    rowParam(Layout.ROW_PARAMS_TEMPERATURE, "temperature", params.temperature, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_TOP_P, "top_p", params.topP, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_MIN_P, "min_p", params.minP, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_TOP_K, "top_k", params.topK, I32, numSlots);
+    rowParam(Layout.ROW_PARAMS_REPETITION_PENALTY, "repetition_penalty", params.repetitionPenalty,
         F32, numSlots);
-    parameter(ROW_PARAMS + Layout.ROW_PARAMS_TOP_P, of, "top_p", params.topP, F32, numSlots);
-    parameter(ROW_PARAMS + Layout.ROW_PARAMS_MIN_P, of, "min_p", params.minP, F32, numSlots);
-    parameter(ROW_PARAMS + Layout.ROW_PARAMS_TOP_K, of, "top_k", params.topK, I32, numSlots);
+    rowParam(Layout.ROW_PARAMS_FREQUENCY_PENALTY, "frequency_penalty", params.frequencyPenalty, F32,
+        numSlots);
+    rowParam(Layout.ROW_PARAMS_PRESENCE_PENALTY, "presence_penalty", params.presencePenalty, F32,
+        numSlots);
+    rowParam(Layout.ROW_PARAMS_PENALTY_WINDOW, "penalty_window", params.penaltyWindow, I32,
+        numSlots);
+    rowParam(Layout.ROW_PARAMS_DRY_MULTIPLIER, "dry_multiplier", params.dryMultiplier, F32,
+        numSlots);
+    rowParam(Layout.ROW_PARAMS_DRY_BASE, "dry_base", params.dryBase, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_DRY_ALLOWED_LENGTH, "dry_allowed_length", params.dryAllowedLength,
+        I32, numSlots);
+    rowParam(Layout.ROW_PARAMS_DRY_WINDOW, "dry_window", params.dryWindow, I32, numSlots);
+    rowParam(Layout.ROW_PARAMS_NO_REPEAT_NGRAM_SIZE, "no_repeat_ngram_size",
+        params.noRepeatNgramSize, I32, numSlots);
+    rowParam(Layout.ROW_PARAMS_MIN_NEW_TOKENS, "min_new_tokens", params.minNewTokens, I32,
+        numSlots);
+    rowParam(Layout.ROW_PARAMS_DYNAMIC_TEMPERATURE_RANGE, "dynamic_temperature_range",
+        params.dynamicTemperatureRange, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_DYNAMIC_TEMPERATURE_EXPONENT, "dynamic_temperature_exponent",
+        params.dynamicTemperatureExponent, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_TYPICAL_P, "typical_p", params.typicalP, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_TOP_N_SIGMA, "top_n_sigma", params.topNSigma, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_EPSILON_CUTOFF, "epsilon_cutoff", params.epsilonCutoff, F32,
+        numSlots);
+    rowParam(Layout.ROW_PARAMS_ETA_CUTOFF, "eta_cutoff", params.etaCutoff, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_TOP_H, "top_h", params.topH, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_XTC_PROBABILITY, "xtc_probability", params.xtcProbability, F32,
+        numSlots);
+    rowParam(Layout.ROW_PARAMS_XTC_THRESHOLD, "xtc_threshold", params.xtcThreshold, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_MIN_KEEP, "min_keep", params.minKeep, I32, numSlots);
+    rowParam(Layout.ROW_PARAMS_FORCED_TOKEN_ID, "forced_token_id", params.forcedTokenId, I64,
+        numSlots);
+  }
+
+  private void rowParam(int member, String name, Array array, int types, long numSlots) {
+    parameter(ROW_PARAMS + member, "row_params->", name, array, types, numSlots);
+  }
+
+  /** {@code rowsAt}: the rows that are edited. */
+  void pipeline(int at, Pipeline pipeline, int rowsAt, long numSlots, long numRows) {
+    put(at, pipeline == null ? 0L : address + PIPELINE);
+    if (pipeline == null) {
+      return;
+    }
+    final String of = "pipeline->";
+    final long numCols = memory.getLong(rowsAt + Layout.ROWS_NUM_COLS);
+    put(PIPELINE + Layout.PIPELINE_STRUCT_SIZE, (long) Layout.PIPELINE_SIZE);
+    put(PIPELINE + Layout.PIPELINE_TOKEN_ID_TYPE, 0);
+    firstIds = null;
+    lists(Layout.PIPELINE_HISTORY, "pipeline->history.", pipeline.history);
+    in(PIPELINE + Layout.PIPELINE_PROMPT_LENGTHS, of, "prompt_lengths", pipeline.promptLengths,
+        I32, numSlots);
+    put(PIPELINE + Layout.PIPELINE_MAX_HISTORY_TOKENS, pipeline.maxHistoryTokens);
+    final long numBiased = lists(Layout.PIPELINE_BIASED, "pipeline->biased.", pipeline.biased);
+    in(PIPELINE + Layout.PIPELINE_BIASES, of, "biases", pipeline.biases, F32, numBiased);
+    table(Layout.PIPELINE_DENSE_BIAS, Layout.PIPELINE_NUM_DENSE_BIASES,
+        Layout.PIPELINE_DENSE_BIAS_STRIDE, "dense_bias", pipeline.denseBias, F32,
+        pipeline.numDenseBiases, pipeline.denseBiasStride, numCols);
+    lists(Layout.PIPELINE_ALLOWED, "pipeline->allowed.", pipeline.allowed);
+    lists(Layout.PIPELINE_BANNED, "pipeline->banned.", pipeline.banned);
+    lists(Layout.PIPELINE_STOP, "pipeline->stop.", pipeline.stop);
+    lists(Layout.PIPELINE_BAD_WORDS, "pipeline->bad_words.", pipeline.badWords);
+    in(PIPELINE + Layout.PIPELINE_BAD_WORD_OFFSETS, of, "bad_word_offsets",
+        pipeline.badWordOffsets, I64, numSlots + 1);
+    lists(Layout.PIPELINE_DRY_BREAKERS, "pipeline->dry_breakers.", pipeline.dryBreakers);
+    table(Layout.PIPELINE_TOKEN_BITMASKS, Layout.PIPELINE_NUM_TOKEN_BITMASKS,
+        Layout.PIPELINE_TOKEN_BITMASK_STRIDE, "token_bitmasks", pipeline.tokenBitmasks, I32,
+        pipeline.numTokenBitmasks, pipeline.tokenBitmaskStride, (numCols + 31) / 32);
+    in(PIPELINE + Layout.PIPELINE_TOKEN_BITMASK_INDICES, of, "token_bitmask_indices",
+        pipeline.tokenBitmaskIndices, I32, numRows);
+    put(PIPELINE + Layout.PIPELINE_TOKEN_BITMASK_RULE, pipeline.tokenBitmaskRule.ordinal());
+  }
+
+  /** Lists, whose ids must be of the type of those before. Returns how many ids there are. */
+  private long lists(int member, String of, TokenLists lists) {
+    final int at = PIPELINE + member;
+    final Array offsets = lists.offsets;
+    final Array tokenIds = lists.tokenIds;
+    final long given = lists.numLists;
+    final long numLists =
+        given == 0 && offsets != null && offsets.length > 0 ? offsets.length - 1 : given;
+    put(at + Layout.TOKEN_LISTS_NUM_LISTS, numLists);
+    in(at + Layout.TOKEN_LISTS_OFFSETS, of, "offsets", offsets, I64, numLists + 1);
+    final long numTokenIds =
+        count(at + Layout.TOKEN_LISTS_NUM_TOKEN_IDS, tokenIds, lists.numTokenIds);
+    in(at + Layout.TOKEN_LISTS_TOKEN_IDS, of, "token_ids", tokenIds, IDS, numTokenIds);
+    if (isOf(tokenIds, IDS)) {
+      if (firstIds == null) {
+        firstIds = of;
+        firstIdType = tokenIds.type;
+        put(PIPELINE + Layout.PIPELINE_TOKEN_ID_TYPE, idType(tokenIds));
+      } else if (firstIdType != tokenIds.type) {
+        fail("%stoken_ids is of %s and %stoken_ids of %s; they must be of one type", firstIds,
+            firstIdType, of, tokenIds.type);
+      }
+    }
+    return numTokenIds;
+  }
+
+  /** Rows of a stride, {@code given} ones, or as many as the array has if 0. */
+  private void table(int member, int countMember, int strideMember, String name, Array array,
+      int types, long given, long stride, long defaultStride) {
+    final long step = stride == 0 ? defaultStride : stride;
+    long count = given;
+    if (given == 0 && array != null && !array.isOnDevice() && step > 0) {
+      if (array.length % step != 0) {
+        fail("pipeline->%s has %d elements; it must be rows of %d", name, array.length, step);
+      }
+      count = array.length / step;
+    }
+    put(PIPELINE + countMember, count);
+    put(PIPELINE + strideMember, stride);
+    in(PIPELINE + member, "pipeline->", name, array, types, Lengths.product(count, step));
   }
 
   void random(int at, Random random, long numSlots) {

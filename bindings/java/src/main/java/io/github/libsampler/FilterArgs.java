@@ -18,6 +18,7 @@ public final class FilterArgs extends Arguments {
   private long outputStride;
   private Array outKeptCounts;
   private Array outRowStatus;
+  private Pipeline pipeline;
 
   /** Creates arguments at their defaults. */
   public FilterArgs() {}
@@ -147,6 +148,17 @@ public final class FilterArgs extends Arguments {
     return this;
   }
 
+  /**
+   * Sets edits of the logits. {@link OutputKind#VALUES} writes the logits that they left.
+   *
+   * @param pipeline null, the default: none
+   * @return this
+   */
+  public FilterArgs pipeline(Pipeline pipeline) {
+    this.pipeline = pipeline;
+    return this;
+  }
+
   @Override
   int write(Call call) {
     final int at = Call.ARGS;
@@ -166,6 +178,8 @@ public final class FilterArgs extends Arguments {
         numRows);
     call.out(at + Layout.FILTER_ARGS_OUT_ROW_STATUS, "out_row_status", outRowStatus, Call.I32,
         numRows);
+    call.pipeline(at + Layout.FILTER_ARGS_PIPELINE, pipeline, at + Layout.FILTER_ARGS_INPUT,
+        numSlots, numRows);
     return RawConstants.SHIM_FILTER;
   }
 }

@@ -1,9 +1,15 @@
 package io.github.libsampler;
 
 /**
- * The temperature, the filters, and how they combine.
+ * The temperature, the filters, how they combine, and the numbers of the edits before them, for
+ * which a {@link Pipeline} has the lists.
  */
 public final class Params {
+  /** How many stages {@link #stages} takes at most. */
+  public static final int MAX_STAGES = 16;
+
+  private static final int[] NO_STAGES = new int[MAX_STAGES];
+
   float temperature = 1;
   float topP = 1;
   float minP;
@@ -12,6 +18,34 @@ public final class Params {
   TieRule topPTies = TieRule.EXACT;
   FilterOrder filterOrder = FilterOrder.SEQUENTIAL;
   TemperatureOrder temperatureOrder = TemperatureOrder.FIRST;
+  float repetitionPenalty;
+  float frequencyPenalty;
+  float presencePenalty;
+  int penaltyWindow;
+  PenaltyScope penaltyScope = PenaltyScope.STANDARD;
+  PenaltyForm penaltyForm = PenaltyForm.DIVIDE;
+  float dryMultiplier;
+  float dryBase;
+  int dryAllowedLength;
+  int dryWindow;
+  int noRepeatNgramSize;
+  int minNewTokens;
+  PenaltyScope badWordScope = PenaltyScope.STANDARD;
+  float dynamicTemperatureRange;
+  float dynamicTemperatureExponent;
+  float typicalP;
+  float topNSigma;
+  float epsilonCutoff;
+  float etaCutoff;
+  float topH;
+  float xtcProbability;
+  float xtcThreshold;
+  TieRule typicalPTies = TieRule.EXACT;
+  int minKeep;
+  int[] stages = NO_STAGES;
+
+  /** Whether any of the edits, windows and stages was set. */
+  boolean hasMore;
 
   /** Creates temperature 1 and no filter. */
   public Params() {}
@@ -102,6 +136,303 @@ public final class Params {
    */
   public Params temperatureOrder(TemperatureOrder temperatureOrder) {
     this.temperatureOrder = Arguments.required("temperature_order", temperatureOrder);
+    return this;
+  }
+
+  /**
+   * Sets what positive logits of tokens in the history are divided by, and others multiplied with.
+   *
+   * @param repetitionPenalty not negative; 0, the default, and 1: off
+   * @return this
+   */
+  public Params repetitionPenalty(float repetitionPenalty) {
+    this.repetitionPenalty = repetitionPenalty;
+    return more();
+  }
+
+  /**
+   * Sets what is subtracted from the logit of a token for each time that it is in the history.
+   *
+   * @param frequencyPenalty 0, the default: off
+   * @return this
+   */
+  public Params frequencyPenalty(float frequencyPenalty) {
+    this.frequencyPenalty = frequencyPenalty;
+    return more();
+  }
+
+  /**
+   * Sets what is subtracted from the logits of tokens in the history, once.
+   *
+   * @param presencePenalty 0, the default: off
+   * @return this
+   */
+  public Params presencePenalty(float presencePenalty) {
+    this.presencePenalty = presencePenalty;
+    return more();
+  }
+
+  /**
+   * Sets how many tokens of the history count for the penalties: so many last ones.
+   *
+   * @param penaltyWindow &lt;= 0, the default: all
+   * @return this
+   */
+  public Params penaltyWindow(int penaltyWindow) {
+    this.penaltyWindow = penaltyWindow;
+    return more();
+  }
+
+  /**
+   * Sets which tokens of the history count for the penalties.
+   *
+   * @param penaltyScope STANDARD by default
+   * @return this
+   */
+  public Params penaltyScope(PenaltyScope penaltyScope) {
+    this.penaltyScope = Arguments.required("penalty_scope", penaltyScope);
+    return more();
+  }
+
+  /**
+   * Sets how the penalties are computed.
+   *
+   * @param penaltyForm DIVIDE by default
+   * @return this
+   */
+  public Params penaltyForm(PenaltyForm penaltyForm) {
+    this.penaltyForm = Arguments.required("penalty_form", penaltyForm);
+    return more();
+  }
+
+  /**
+   * Sets the penalty of tokens that would continue a repeat: of n tokens dryMultiplier * dryBase^(n
+   * - dryAllowedLength), from the allowed length on.
+   *
+   * @param dryMultiplier &lt;= 0, the default: off
+   * @return this
+   */
+  public Params dryMultiplier(float dryMultiplier) {
+    this.dryMultiplier = dryMultiplier;
+    return more();
+  }
+
+  /**
+   * Sets what the penalty of repeats grows by with each token.
+   *
+   * @param dryBase 0, the default: 1.75; below 1: off
+   * @return this
+   */
+  public Params dryBase(float dryBase) {
+    this.dryBase = dryBase;
+    return more();
+  }
+
+  /**
+   * Sets from which length on repeats are penalised.
+   *
+   * @param dryAllowedLength 0, the default: 2; negative: 0
+   * @return this
+   */
+  public Params dryAllowedLength(int dryAllowedLength) {
+    this.dryAllowedLength = dryAllowedLength;
+    return more();
+  }
+
+  /**
+   * Sets in how many last tokens of the history repeats are sought.
+   *
+   * @param dryWindow &lt;= 0, the default: in all
+   * @return this
+   */
+  public Params dryWindow(int dryWindow) {
+    this.dryWindow = dryWindow;
+    return more();
+  }
+
+  /**
+   * Bans tokens that would complete an n-gram of the history.
+   *
+   * @param noRepeatNgramSize the n; &lt;= 0, the default: off
+   * @return this
+   */
+  public Params noRepeatNgramSize(int noRepeatNgramSize) {
+    this.noRepeatNgramSize = noRepeatNgramSize;
+    return more();
+  }
+
+  /**
+   * Bans {@link Pipeline#stop} before the output has so many tokens.
+   *
+   * @param minNewTokens &lt;= 0, the default: no minimum
+   * @return this
+   */
+  public Params minNewTokens(int minNewTokens) {
+    this.minNewTokens = minNewTokens;
+    return more();
+  }
+
+  /**
+   * Sets what bad words are looked for in.
+   *
+   * @param badWordScope OUTPUT: the output; the others, STANDARD by default: all
+   * @return this
+   */
+  public Params badWordScope(PenaltyScope badWordScope) {
+    this.badWordScope = Arguments.required("bad_word_scope", badWordScope);
+    return more();
+  }
+
+  /**
+   * Lets the temperature follow the entropy of what it sees, from max(0, temperature - range) to
+   * temperature + range. Logits only.
+   *
+   * @param dynamicTemperatureRange &lt;= 0, the default: off
+   * @return this
+   */
+  public Params dynamicTemperatureRange(float dynamicTemperatureRange) {
+    this.dynamicTemperatureRange = dynamicTemperatureRange;
+    return more();
+  }
+
+  /**
+   * Sets the power, of the entropy's share of the largest, that the temperature follows.
+   *
+   * @param dynamicTemperatureExponent 0, the default: 1; negative: 0
+   * @return this
+   */
+  public Params dynamicTemperatureExponent(float dynamicTemperatureExponent) {
+    this.dynamicTemperatureExponent = dynamicTemperatureExponent;
+    return more();
+  }
+
+  /**
+   * Keeps tokens whose surprise is nearest the entropy, of so much probability: locally typical
+   * sampling.
+   *
+   * @param typicalP &lt;= 0, the default, and &gt;= 1: off
+   * @return this
+   */
+  public Params typicalP(float typicalP) {
+    this.typicalP = typicalP;
+    return more();
+  }
+
+  /**
+   * Keeps tokens within so many standard deviations of the largest logit.
+   *
+   * @param topNSigma &lt;= 0, the default: off
+   * @return this
+   */
+  public Params topNSigma(float topNSigma) {
+    this.topNSigma = topNSigma;
+    return more();
+  }
+
+  /**
+   * Keeps tokens of at least this probability.
+   *
+   * @param epsilonCutoff &lt;= 0, the default, and &gt;= 1: off
+   * @return this
+   */
+  public Params epsilonCutoff(float epsilonCutoff) {
+    this.epsilonCutoff = epsilonCutoff;
+    return more();
+  }
+
+  /**
+   * Keeps tokens of at least this probability, or less where the entropy is high.
+   *
+   * @param etaCutoff &lt;= 0, the default, and &gt;= 1: off
+   * @return this
+   */
+  public Params etaCutoff(float etaCutoff) {
+    this.etaCutoff = etaCutoff;
+    return more();
+  }
+
+  /**
+   * Keeps the first tokens that have this share of the entropy.
+   *
+   * @param topH &lt;= 0, the default, and &gt;= 1: off
+   * @return this
+   */
+  public Params topH(float topH) {
+    this.topH = topH;
+    return more();
+  }
+
+  /**
+   * Sets how often top choices are excluded: of those above the threshold only the last is kept.
+   * {@link Sampler#sample} only.
+   *
+   * @param xtcProbability &lt;= 0, the default: off
+   * @return this
+   */
+  public Params xtcProbability(float xtcProbability) {
+    this.xtcProbability = xtcProbability;
+    return more();
+  }
+
+  /**
+   * Sets from which probability on a token is a top choice.
+   *
+   * @param xtcThreshold 0, the default: 0.1; negative: 0; above 0.5: off
+   * @return this
+   */
+  public Params xtcThreshold(float xtcThreshold) {
+    this.xtcThreshold = xtcThreshold;
+    return more();
+  }
+
+  /**
+   * Sets what typical-p does with tokens that equal the last kept one.
+   *
+   * @param typicalPTies EXACT by default
+   * @return this
+   */
+  public Params typicalPTies(TieRule typicalPTies) {
+    this.typicalPTies = Arguments.required("typical_p_ties", typicalPTies);
+    return more();
+  }
+
+  /**
+   * Sets how many tokens each window keeps at least, top-k, top-p and min-p among them, where there
+   * are so many.
+   *
+   * @param minKeep &lt;= 1, the default: one
+   * @return this
+   */
+  public Params minKeep(int minKeep) {
+    this.minKeep = minKeep;
+    return more();
+  }
+
+  /**
+   * Sets the order of all stages. Edits come first. A stage that is on must be listed, none twice.
+   * The filter order must be SEQUENTIAL, whatever it means without a list, or JOINT: then the
+   * listed ones of top-k, top-p and min-p stand side by side. The temperature order must be FIRST.
+   *
+   * @param stages at most {@link #MAX_STAGES}; none, the default: the order of {@link Stage}, in
+   *     which the filter order and the temperature order have their meaning
+   * @return this
+   * @throws InvalidArgumentException when there are more
+   */
+  public Params stages(Stage... stages) {
+    if (Arguments.required("stages", stages).length > MAX_STAGES) {
+      throw new InvalidArgumentException("params->stages has " + stages.length
+          + " elements; it must have at most " + MAX_STAGES);
+    }
+    final int[] numbers = new int[MAX_STAGES];
+    for (int i = 0; i < stages.length; ++i) {
+      numbers[i] = Arguments.required("stages[" + i + "]", stages[i]).number();
+    }
+    this.stages = numbers;
+    return more();
+  }
+
+  private Params more() {
+    hasMore = true;
     return this;
   }
 }

@@ -9,6 +9,27 @@ public final class RowParams {
   Array topP;
   Array minP;
   Array topK;
+  Array repetitionPenalty;
+  Array frequencyPenalty;
+  Array presencePenalty;
+  Array penaltyWindow;
+  Array dryMultiplier;
+  Array dryBase;
+  Array dryAllowedLength;
+  Array dryWindow;
+  Array noRepeatNgramSize;
+  Array minNewTokens;
+  Array dynamicTemperatureRange;
+  Array dynamicTemperatureExponent;
+  Array typicalP;
+  Array topNSigma;
+  Array epsilonCutoff;
+  Array etaCutoff;
+  Array topH;
+  Array xtcProbability;
+  Array xtcThreshold;
+  Array minKeep;
+  Array forcedTokenId;
 
   /** Creates none. */
   public RowParams() {}
@@ -54,6 +75,238 @@ public final class RowParams {
    */
   public RowParams topK(Array topK) {
     this.topK = topK;
+    return this;
+  }
+
+  /**
+   * Sets the values of repetitionPenalty.
+   *
+   * @param repetitionPenalty [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams repetitionPenalty(Array repetitionPenalty) {
+    this.repetitionPenalty = repetitionPenalty;
+    return this;
+  }
+
+  /**
+   * Sets the values of frequencyPenalty.
+   *
+   * @param frequencyPenalty [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams frequencyPenalty(Array frequencyPenalty) {
+    this.frequencyPenalty = frequencyPenalty;
+    return this;
+  }
+
+  /**
+   * Sets the values of presencePenalty.
+   *
+   * @param presencePenalty [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams presencePenalty(Array presencePenalty) {
+    this.presencePenalty = presencePenalty;
+    return this;
+  }
+
+  /**
+   * Sets the values of penaltyWindow.
+   *
+   * @param penaltyWindow [number of slots] I32; null, the default: none
+   * @return this
+   */
+  public RowParams penaltyWindow(Array penaltyWindow) {
+    this.penaltyWindow = penaltyWindow;
+    return this;
+  }
+
+  /**
+   * Sets the values of dryMultiplier.
+   *
+   * @param dryMultiplier [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams dryMultiplier(Array dryMultiplier) {
+    this.dryMultiplier = dryMultiplier;
+    return this;
+  }
+
+  /**
+   * Sets the values of dryBase.
+   *
+   * @param dryBase [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams dryBase(Array dryBase) {
+    this.dryBase = dryBase;
+    return this;
+  }
+
+  /**
+   * Sets the values of dryAllowedLength.
+   *
+   * @param dryAllowedLength [number of slots] I32; null, the default: none
+   * @return this
+   */
+  public RowParams dryAllowedLength(Array dryAllowedLength) {
+    this.dryAllowedLength = dryAllowedLength;
+    return this;
+  }
+
+  /**
+   * Sets the values of dryWindow.
+   *
+   * @param dryWindow [number of slots] I32; null, the default: none
+   * @return this
+   */
+  public RowParams dryWindow(Array dryWindow) {
+    this.dryWindow = dryWindow;
+    return this;
+  }
+
+  /**
+   * Sets the values of noRepeatNgramSize.
+   *
+   * @param noRepeatNgramSize [number of slots] I32; null, the default: none
+   * @return this
+   */
+  public RowParams noRepeatNgramSize(Array noRepeatNgramSize) {
+    this.noRepeatNgramSize = noRepeatNgramSize;
+    return this;
+  }
+
+  /**
+   * Sets the values of minNewTokens.
+   *
+   * @param minNewTokens [number of slots] I32; null, the default: none
+   * @return this
+   */
+  public RowParams minNewTokens(Array minNewTokens) {
+    this.minNewTokens = minNewTokens;
+    return this;
+  }
+
+  /**
+   * Sets the values of dynamicTemperatureRange.
+   *
+   * @param dynamicTemperatureRange [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams dynamicTemperatureRange(Array dynamicTemperatureRange) {
+    this.dynamicTemperatureRange = dynamicTemperatureRange;
+    return this;
+  }
+
+  /**
+   * Sets the values of dynamicTemperatureExponent.
+   *
+   * @param dynamicTemperatureExponent [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams dynamicTemperatureExponent(Array dynamicTemperatureExponent) {
+    this.dynamicTemperatureExponent = dynamicTemperatureExponent;
+    return this;
+  }
+
+  /**
+   * Sets the values of typicalP.
+   *
+   * @param typicalP [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams typicalP(Array typicalP) {
+    this.typicalP = typicalP;
+    return this;
+  }
+
+  /**
+   * Sets the values of topNSigma.
+   *
+   * @param topNSigma [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams topNSigma(Array topNSigma) {
+    this.topNSigma = topNSigma;
+    return this;
+  }
+
+  /**
+   * Sets the values of epsilonCutoff.
+   *
+   * @param epsilonCutoff [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams epsilonCutoff(Array epsilonCutoff) {
+    this.epsilonCutoff = epsilonCutoff;
+    return this;
+  }
+
+  /**
+   * Sets the values of etaCutoff.
+   *
+   * @param etaCutoff [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams etaCutoff(Array etaCutoff) {
+    this.etaCutoff = etaCutoff;
+    return this;
+  }
+
+  /**
+   * Sets the values of topH.
+   *
+   * @param topH [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams topH(Array topH) {
+    this.topH = topH;
+    return this;
+  }
+
+  /**
+   * Sets the values of xtcProbability.
+   *
+   * @param xtcProbability [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams xtcProbability(Array xtcProbability) {
+    this.xtcProbability = xtcProbability;
+    return this;
+  }
+
+  /**
+   * Sets the values of xtcThreshold.
+   *
+   * @param xtcThreshold [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams xtcThreshold(Array xtcThreshold) {
+    this.xtcThreshold = xtcThreshold;
+    return this;
+  }
+
+  /**
+   * Sets the values of minKeep.
+   *
+   * @param minKeep [number of slots] I32; null, the default: none
+   * @return this
+   */
+  public RowParams minKeep(Array minKeep) {
+    this.minKeep = minKeep;
+    return this;
+  }
+
+  /**
+   * Sets the token that a slot yields whatever the rest says; negative: none. One that is no
+   * element of the row makes it bad (INVALID_PARAMETER). {@link Sampler#sample} only.
+   *
+   * @param forcedTokenId [number of slots] I64; null, the default: none
+   * @return this
+   */
+  public RowParams forcedTokenId(Array forcedTokenId) {
+    this.forcedTokenId = forcedTokenId;
     return this;
   }
 }

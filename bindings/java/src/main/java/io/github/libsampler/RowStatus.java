@@ -17,7 +17,10 @@ public final class RowStatus {
   /** A parameter of this row is NaN, or a temperature that probabilities cannot have. */
   public static final int INVALID_PARAMETER = 4;
 
-  /** The row's element of {@code rowIndices} names no input row. */
+  /**
+   * The row's element of {@code rowIndices} names no input row, or that of {@code
+   * tokenBitmaskIndices} no mask.
+   */
   public static final int INVALID_INDEX = 8;
 
   /**
@@ -34,6 +37,12 @@ public final class RowStatus {
 
   /** The row's element of {@code slots} is outside [0, numSlots). */
   public static final int INVALID_SLOT = 64;
+
+  /**
+   * A list of the row's slot, in the {@link Pipeline}, has offsets that fall or lie outside of its
+   * ids, or breaks another rule of the pipeline.
+   */
+  public static final int INVALID_LIST = 128;
 
   private RowStatus() {}
 }

@@ -23,6 +23,7 @@ public final class SampleArgs extends Arguments {
   private Array outLogprobs;
   private Array outValues;
   private Array outRowStatus;
+  private Pipeline pipeline;
 
   /** Creates arguments at their defaults. */
   public SampleArgs() {}
@@ -208,6 +209,18 @@ public final class SampleArgs extends Arguments {
     return this;
   }
 
+  /**
+   * Sets edits of the logits. Log-probabilities of {@code RAW}, and outValues, are of the input as
+   * it is given, the rest is of what the edits left.
+   *
+   * @param pipeline null, the default: none
+   * @return this
+   */
+  public SampleArgs pipeline(Pipeline pipeline) {
+    this.pipeline = pipeline;
+    return this;
+  }
+
   @Override
   int write(Call call) {
     final int at = Call.ARGS;
@@ -238,6 +251,8 @@ public final class SampleArgs extends Arguments {
     call.out(at + Layout.SAMPLE_ARGS_OUT_VALUES, "out_values", outValues, Call.F32, numRows);
     call.out(at + Layout.SAMPLE_ARGS_OUT_ROW_STATUS, "out_row_status", outRowStatus, Call.I32,
         numRows);
+    call.pipeline(at + Layout.SAMPLE_ARGS_PIPELINE, pipeline, at + Layout.SAMPLE_ARGS_INPUT,
+        numSlots, numRows);
     return RawConstants.SHIM_SAMPLE;
   }
 }

@@ -24,18 +24,25 @@ final class ArraysTest {
   private static final int DRAFTS = 3;
   private static final int SELECTED = 4;
 
+  private static final List<String> LISTS =
+      List.of("history", "biased", "allowed", "banned", "stop", "bad_words", "dry_breakers");
+
   /** Of sequences: ROWS of them. */
   private static final Map<String, Integer> SCALARS = Map.ofEntries(
       Map.entry("input.num_rows", ROWS), Map.entry("input.num_cols", COLS),
       Map.entry("target.num_cols", COLS), Map.entry("draft.num_cols", COLS),
       Map.entry("num_row_indices", ROWS), Map.entry("num_slots", ROWS),
       Map.entry("random.num_seeds", ROWS), Map.entry("random.num_offsets", ROWS),
+      Map.entry("pipeline.num_dense_biases", ROWS), Map.entry("pipeline.dense_bias_stride", COLS),
+      Map.entry("pipeline.num_token_bitmasks", ROWS),
+      Map.entry("pipeline.token_bitmask_stride", 1),
       Map.entry("num_drafts", DRAFTS), Map.entry("num_selected", SELECTED));
 
   /** Elements that the calls of this test need; two for all other arrays, one a row. */
   private static final Map<String, Integer> LENGTHS = Map.ofEntries(
       Map.entry("input.values", ROWS * COLS), Map.entry("input.candidate_ids", ROWS * COLS),
-      Map.entry("output", ROWS * COLS),
+      Map.entry("output", ROWS * COLS), Map.entry("pipeline.dense_bias", ROWS * COLS),
+      Map.entry("pipeline.bad_word_offsets", ROWS + 1),
       Map.entry("verify target.values", ROWS * (DRAFTS + 1) * COLS),
       Map.entry("verify target.candidate_ids", ROWS * (DRAFTS + 1) * COLS),
       Map.entry("verify target.candidate_counts", ROWS * (DRAFTS + 1)),
@@ -56,10 +63,17 @@ final class ArraysTest {
     return Operations.NAMES;
   }
 
-  /** The arrays of a call; a residual has no candidates. */
+  /**
+   * The arrays of a call; a residual has no candidates, only a sample excludes top choices and
+   * forces tokens, and a verification has no stages but the temperature and the filters.
+   */
   private static List<String> arrays(String operation) {
     final List<String> paths = Operations.arrays(operation);
     paths.removeIf(path -> operation.equals("residual") && path.contains("candidate"));
+    paths.removeIf(path -> !operation.equals("sample")
+        && path.matches("row_params.(xtc_.*|forced_token_id)"));
+    paths.removeIf(path -> operation.equals("verify")
+        && path.matches("row_params.(?!temperature|top_k|top_p|min_p).*"));
     return paths;
   }
 
@@ -72,6 +86,9 @@ final class ArraysTest {
   }
 
   private static int lengthOf(String operation, String path) {
+    if (path.matches("pipeline.*\\.offsets")) {
+      return ROWS + 1;
+    }
     final Integer length = LENGTHS.get(operation + " " + path);
     return length != null ? length : LENGTHS.getOrDefault(path, ROWS);
   }
@@ -83,9 +100,12 @@ final class ArraysTest {
       return VALUES;
     } else if (path.endsWith("ids")) {
       return Set.of(ElementType.I32, ElementType.I64);
-    } else if (path.matches("random.seeds|random.offsets")) {
+    } else if (path.matches("random.seeds|.*offsets|row_params.forced_token_id")) {
       return Set.of(ElementType.I64);
-    } else if (path.matches("row_params.*_p|row_params.temperature|out_logprobs|out_values")) {
+    } else if (path.matches("row_params.(top_k|penalty_window|dry_allowed_length|dry_window"
+        + "|no_repeat_ngram_size|min_new_tokens|min_keep)")) {
+      return Set.of(ElementType.I32);
+    } else if (path.matches("row_params.*|out_logprobs|out_values|pipeline.(biases|dense_bias)")) {
       return Set.of(ElementType.F32);
     }
     return Set.of(ElementType.I32);
@@ -98,7 +118,7 @@ final class ArraysTest {
   }
 
   private static String nameInErrors(String path) {
-    return path.replace("row_params.", "row_params->");
+    return path.replace("row_params.", "row_params->").replace("pipeline.", "pipeline->");
   }
 
   /** All arrays set that go with one, as long as they must be. */
@@ -109,6 +129,12 @@ final class ArraysTest {
         Operations.setScalar(args, path, value);
       }
     });
+    for (String lists : LISTS) {
+      if (Operations.has(args, "pipeline." + lists)) {
+        Operations.setScalar(args, "pipeline." + lists + ".num_lists", ROWS);
+        Operations.setScalar(args, "pipeline." + lists + ".num_token_ids", ROWS);
+      }
+    }
     if (operation.equals("verify")) {
       Operations.setScalar(args, "target.num_rows", ROWS * (DRAFTS + 1));
       Operations.setScalar(args, "draft.num_rows", ROWS * DRAFTS);
@@ -168,7 +194,8 @@ final class ArraysTest {
     try (Sampler sampler = newSampler()) {
       for (String path : arrays(operation)) {
         final int needed = lengthOf(operation, path);
-        final String who = path.contains(".") ? path.substring(0, path.indexOf('.')) : "it";
+        final String who =
+            path.contains(".") ? nameInErrors(path.substring(0, path.lastIndexOf('.'))) : "it";
         final String message = nameInErrors(path) + " has " + (needed - 1) + " elements; " + who
             + " needs " + needed;
         final Arguments args = completeArguments(operation, path);

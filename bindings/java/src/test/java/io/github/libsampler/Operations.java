@@ -21,6 +21,14 @@ final class Operations {
       Map.of("f32", ElementType.F32, "f16", ElementType.F16, "bf16", ElementType.BF16, "i32",
           ElementType.I32, "u32", ElementType.I32, "i64", ElementType.I64, "u64", ElementType.I64);
 
+  /** What arguments are made of, and has arrays. */
+  private static final List<Class<?>> PARTS =
+      List.of(Rows.class, RowParams.class, Random.class, Pipeline.class, TokenLists.class);
+
+  /** Parts that stand for none. */
+  private static final List<Object> DEFAULTS =
+      List.of(Rows.NONE, Random.DEFAULT, TokenLists.NONE);
+
   private Operations() {}
 
   private static String camel(String name) {
@@ -71,7 +79,7 @@ final class Operations {
       final String path = prefix + nameInC(method.getName());
       if (parameter == Array.class) {
         paths.add(path);
-      } else if (List.of(Rows.class, RowParams.class, Random.class).contains(parameter)) {
+      } else if (PARTS.contains(parameter)) {
         addArrays(parameter, path + ".", paths);
       }
     }
@@ -79,27 +87,31 @@ final class Operations {
 
   /** The object that has a path's last member: `args`, or a part of it, which is made. */
   private static Object owner(Arguments args, String path) {
-    if (!path.contains(".")) {
-      return args;
-    }
-    final String view = lowerCamel(path.substring(0, path.indexOf('.')));
+    Object owner = args;
     try {
-      final Field field = args.getClass().getDeclaredField(view);
-      field.setAccessible(true);
-      final Object found = field.get(args);
-      if (found != null && found != Rows.NONE && found != Random.DEFAULT) {
-        return found;
+      for (String part : path.substring(0, Math.max(path.lastIndexOf('.'), 0)).split("\\.")) {
+        owner = part.isEmpty() ? owner : partOf(owner, lowerCamel(part));
       }
-      final Object made = field.getType().getConstructor().newInstance();
-      invoke(args, setter(args.getClass(), view, field.getType()), made);
-      return made;
+      return owner;
     } catch (ReflectiveOperationException e) {
       throw new AssertionError(e);
     }
   }
 
+  private static Object partOf(Object owner, String name) throws ReflectiveOperationException {
+    final Field field = owner.getClass().getDeclaredField(name);
+    field.setAccessible(true);
+    final Object found = field.get(owner);
+    if (found != null && !DEFAULTS.contains(found)) {
+      return found;
+    }
+    final Object made = field.getType().getConstructor().newInstance();
+    invoke(owner, setter(owner.getClass(), name, field.getType()), made);
+    return made;
+  }
+
   private static String member(String path) {
-    return lowerCamel(path.substring(path.indexOf('.') + 1));
+    return lowerCamel(path.substring(path.lastIndexOf('.') + 1));
   }
 
   static void setArray(Arguments args, String path, Array array) {
@@ -113,9 +125,11 @@ final class Operations {
 
   static boolean has(Arguments args, String path) {
     try {
-      final String view = lowerCamel(path.split("\\.")[0]);
-      final Class<?> type = args.getClass().getDeclaredField(view).getType();
-      return !path.contains(".") || type.getDeclaredField(member(path)) != null;
+      Class<?> type = args.getClass();
+      for (String member : path.split("\\.")) {
+        type = type.getDeclaredField(lowerCamel(member)).getType();
+      }
+      return true;
     } catch (NoSuchFieldException e) {
       return false;
     }

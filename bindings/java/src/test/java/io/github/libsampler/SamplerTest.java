@@ -55,7 +55,9 @@ final class SamplerTest {
     try (Sampler sampler = newSampler()) {
       final Random random = new Random(1, 0);
       final SampleArgs args = readmeArguments(new int[1]).random(random)
-          .rowParams(new RowParams().temperature(Array.f32(new float[] {0.8f})));
+          .rowParams(new RowParams().temperature(Array.f32(new float[] {0.8f})))
+          .pipeline(new Pipeline().biased(new TokenLists(new long[] {0, 1}, new int[] {1}))
+              .biases(Array.f32(new float[] {-1})));
       sampler.sample(args); // loads classes
       final long before = memory.getCurrentThreadAllocatedBytes();
       for (int i = 0; i < numCalls; ++i) {
@@ -63,7 +65,7 @@ final class SamplerTest {
         sampler.sample(args);
       }
       final long bytes = memory.getCurrentThreadAllocatedBytes() - before;
-      assertTrue(bytes < 1024, bytes + " bytes in " + numCalls + " calls");
+      assertTrue(bytes < numCalls, bytes + " bytes in " + numCalls + " calls");
     }
   }
 
@@ -357,6 +359,18 @@ final class SamplerTest {
     expectNumbers("SAMPLER_TEMPERATURE_", TemperatureOrder.values());
     expectNumbers("SAMPLER_DRAW_", DrawMethod.values());
     expectNumbers("SAMPLER_LOGPROB_", LogprobKind.values());
+    expectNumbers("SAMPLER_PENALTY_SCOPE_", PenaltyScope.values());
+    expectNumbers("SAMPLER_MASK_", MaskRule.values());
+    for (PenaltyForm form : PenaltyForm.values()) {
+      assertEquals(form.ordinal(), constant("SAMPLER_PENALTY_" + form));
+    }
+    assertEquals(PenaltyScope.values().length + PenaltyForm.values().length,
+        count("SAMPLER_PENALTY_"));
+    for (Stage stage : Stage.values()) {
+      assertEquals(stage.number(), constant("SAMPLER_STAGE_" + stage));
+    }
+    assertEquals(Stage.values().length, count("SAMPLER_STAGE_"));
+    assertEquals(RawConstants.SAMPLER_MAX_STAGES, Params.MAX_STAGES);
     assertEquals(RawConstants.SAMPLER_LOGITS, InputKind.LOGITS.ordinal());
     assertEquals(RawConstants.SAMPLER_PROBABILITIES, InputKind.PROBABILITIES.ordinal());
     for (ElementType type : ElementType.values()) {

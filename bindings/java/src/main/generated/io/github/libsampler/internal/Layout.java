@@ -38,7 +38,36 @@ public final class Layout {
   public static final int CAPABILITIES_NUM_CUDA_DEVICES = 32;
   public static final int CAPABILITIES_NUM_PROCESSORS = 36;
 
-  public static final int PARAMS_SIZE = 40;
+  public static final int TOKEN_LISTS_SIZE = 32;
+  public static final int TOKEN_LISTS_OFFSETS = 0;
+  public static final int TOKEN_LISTS_TOKEN_IDS = 8;
+  public static final int TOKEN_LISTS_NUM_LISTS = 16;
+  public static final int TOKEN_LISTS_NUM_TOKEN_IDS = 24;
+
+  public static final int PIPELINE_SIZE = 328;
+  public static final int PIPELINE_STRUCT_SIZE = 0;
+  public static final int PIPELINE_TOKEN_ID_TYPE = 8;
+  public static final int PIPELINE_TOKEN_BITMASK_RULE = 12;
+  public static final int PIPELINE_HISTORY = 16;
+  public static final int PIPELINE_PROMPT_LENGTHS = 48;
+  public static final int PIPELINE_MAX_HISTORY_TOKENS = 56;
+  public static final int PIPELINE_BIASED = 64;
+  public static final int PIPELINE_BIASES = 96;
+  public static final int PIPELINE_DENSE_BIAS = 104;
+  public static final int PIPELINE_NUM_DENSE_BIASES = 112;
+  public static final int PIPELINE_DENSE_BIAS_STRIDE = 120;
+  public static final int PIPELINE_ALLOWED = 128;
+  public static final int PIPELINE_BANNED = 160;
+  public static final int PIPELINE_STOP = 192;
+  public static final int PIPELINE_BAD_WORDS = 224;
+  public static final int PIPELINE_BAD_WORD_OFFSETS = 256;
+  public static final int PIPELINE_DRY_BREAKERS = 264;
+  public static final int PIPELINE_TOKEN_BITMASKS = 296;
+  public static final int PIPELINE_NUM_TOKEN_BITMASKS = 304;
+  public static final int PIPELINE_TOKEN_BITMASK_STRIDE = 312;
+  public static final int PIPELINE_TOKEN_BITMASK_INDICES = 320;
+
+  public static final int PARAMS_SIZE = 200;
   public static final int PARAMS_STRUCT_SIZE = 0;
   public static final int PARAMS_TEMPERATURE = 8;
   public static final int PARAMS_TOP_P = 12;
@@ -48,13 +77,59 @@ public final class Layout {
   public static final int PARAMS_TOP_P_TIES = 28;
   public static final int PARAMS_FILTER_ORDER = 32;
   public static final int PARAMS_TEMPERATURE_ORDER = 36;
+  public static final int PARAMS_REPETITION_PENALTY = 40;
+  public static final int PARAMS_FREQUENCY_PENALTY = 44;
+  public static final int PARAMS_PRESENCE_PENALTY = 48;
+  public static final int PARAMS_PENALTY_WINDOW = 52;
+  public static final int PARAMS_PENALTY_SCOPE = 56;
+  public static final int PARAMS_PENALTY_FORM = 60;
+  public static final int PARAMS_DRY_MULTIPLIER = 64;
+  public static final int PARAMS_DRY_BASE = 68;
+  public static final int PARAMS_DRY_ALLOWED_LENGTH = 72;
+  public static final int PARAMS_DRY_WINDOW = 76;
+  public static final int PARAMS_NO_REPEAT_NGRAM_SIZE = 80;
+  public static final int PARAMS_MIN_NEW_TOKENS = 84;
+  public static final int PARAMS_BAD_WORD_SCOPE = 88;
+  public static final int PARAMS_DYNAMIC_TEMPERATURE_RANGE = 92;
+  public static final int PARAMS_DYNAMIC_TEMPERATURE_EXPONENT = 96;
+  public static final int PARAMS_TYPICAL_P = 100;
+  public static final int PARAMS_TOP_N_SIGMA = 104;
+  public static final int PARAMS_EPSILON_CUTOFF = 108;
+  public static final int PARAMS_ETA_CUTOFF = 112;
+  public static final int PARAMS_TOP_H = 116;
+  public static final int PARAMS_XTC_PROBABILITY = 120;
+  public static final int PARAMS_XTC_THRESHOLD = 124;
+  public static final int PARAMS_TYPICAL_P_TIES = 128;
+  public static final int PARAMS_MIN_KEEP = 132;
+  public static final int PARAMS_STAGES = 136;
 
-  public static final int ROW_PARAMS_SIZE = 40;
+  public static final int ROW_PARAMS_SIZE = 208;
   public static final int ROW_PARAMS_STRUCT_SIZE = 0;
   public static final int ROW_PARAMS_TEMPERATURE = 8;
   public static final int ROW_PARAMS_TOP_P = 16;
   public static final int ROW_PARAMS_MIN_P = 24;
   public static final int ROW_PARAMS_TOP_K = 32;
+  public static final int ROW_PARAMS_REPETITION_PENALTY = 40;
+  public static final int ROW_PARAMS_FREQUENCY_PENALTY = 48;
+  public static final int ROW_PARAMS_PRESENCE_PENALTY = 56;
+  public static final int ROW_PARAMS_PENALTY_WINDOW = 64;
+  public static final int ROW_PARAMS_DRY_MULTIPLIER = 72;
+  public static final int ROW_PARAMS_DRY_BASE = 80;
+  public static final int ROW_PARAMS_DRY_ALLOWED_LENGTH = 88;
+  public static final int ROW_PARAMS_DRY_WINDOW = 96;
+  public static final int ROW_PARAMS_NO_REPEAT_NGRAM_SIZE = 104;
+  public static final int ROW_PARAMS_MIN_NEW_TOKENS = 112;
+  public static final int ROW_PARAMS_DYNAMIC_TEMPERATURE_RANGE = 120;
+  public static final int ROW_PARAMS_DYNAMIC_TEMPERATURE_EXPONENT = 128;
+  public static final int ROW_PARAMS_TYPICAL_P = 136;
+  public static final int ROW_PARAMS_TOP_N_SIGMA = 144;
+  public static final int ROW_PARAMS_EPSILON_CUTOFF = 152;
+  public static final int ROW_PARAMS_ETA_CUTOFF = 160;
+  public static final int ROW_PARAMS_TOP_H = 168;
+  public static final int ROW_PARAMS_XTC_PROBABILITY = 176;
+  public static final int ROW_PARAMS_XTC_THRESHOLD = 184;
+  public static final int ROW_PARAMS_MIN_KEEP = 192;
+  public static final int ROW_PARAMS_FORCED_TOKEN_ID = 200;
 
   public static final int EXEC_SIZE = 24;
   public static final int EXEC_STREAM = 0;
@@ -82,7 +157,7 @@ public final class Layout {
   public static final int RANDOM_NUM_SEEDS = 40;
   public static final int RANDOM_NUM_OFFSETS = 48;
 
-  public static final int SAMPLE_ARGS_SIZE = 256;
+  public static final int SAMPLE_ARGS_SIZE = 264;
   public static final int SAMPLE_ARGS_STRUCT_SIZE = 0;
   public static final int SAMPLE_ARGS_EXEC = 8;
   public static final int SAMPLE_ARGS_INPUT = 32;
@@ -102,8 +177,9 @@ public final class Layout {
   public static final int SAMPLE_ARGS_OUT_LOGPROBS = 232;
   public static final int SAMPLE_ARGS_OUT_VALUES = 240;
   public static final int SAMPLE_ARGS_OUT_ROW_STATUS = 248;
+  public static final int SAMPLE_ARGS_PIPELINE = 256;
 
-  public static final int FILTER_ARGS_SIZE = 168;
+  public static final int FILTER_ARGS_SIZE = 176;
   public static final int FILTER_ARGS_STRUCT_SIZE = 0;
   public static final int FILTER_ARGS_EXEC = 8;
   public static final int FILTER_ARGS_INPUT = 32;
@@ -117,6 +193,7 @@ public final class Layout {
   public static final int FILTER_ARGS_OUTPUT_STRIDE = 144;
   public static final int FILTER_ARGS_OUT_KEPT_COUNTS = 152;
   public static final int FILTER_ARGS_OUT_ROW_STATUS = 160;
+  public static final int FILTER_ARGS_PIPELINE = 168;
 
   public static final int SELECT_ARGS_SIZE = 152;
   public static final int SELECT_ARGS_STRUCT_SIZE = 0;

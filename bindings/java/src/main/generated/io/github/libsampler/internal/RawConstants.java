@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 2030264384;
+  public final static int SHIM_INTERFACE = 443693385;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -17,6 +17,30 @@ public interface RawConstants {
   public final static int SAMPLER_ISA_AVX2 = 2;
   public final static int SAMPLER_ISA_AVX512 = 4;
   public final static int SAMPLER_ISA_NEON = 8;
+  public final static int SAMPLER_STAGE_BIAS = 1;
+  public final static int SAMPLER_STAGE_MASK = 2;
+  public final static int SAMPLER_STAGE_PENALTIES = 3;
+  public final static int SAMPLER_STAGE_DRY = 4;
+  public final static int SAMPLER_STAGE_NO_REPEAT_NGRAM = 5;
+  public final static int SAMPLER_STAGE_TEMPERATURE = 6;
+  public final static int SAMPLER_STAGE_TYPICAL_P = 7;
+  public final static int SAMPLER_STAGE_TOP_N_SIGMA = 8;
+  public final static int SAMPLER_STAGE_EPSILON = 9;
+  public final static int SAMPLER_STAGE_ETA = 10;
+  public final static int SAMPLER_STAGE_TOP_H = 11;
+  public final static int SAMPLER_STAGE_XTC = 12;
+  public final static int SAMPLER_STAGE_TOP_K = 13;
+  public final static int SAMPLER_STAGE_TOP_P = 14;
+  public final static int SAMPLER_STAGE_MIN_P = 15;
+  public final static int SAMPLER_MAX_STAGES = 16;
+  public final static int SAMPLER_PENALTY_SCOPE_STANDARD = 0;
+  public final static int SAMPLER_PENALTY_SCOPE_ALL = 1;
+  public final static int SAMPLER_PENALTY_SCOPE_OUTPUT = 2;
+  public final static int SAMPLER_PENALTY_DIVIDE = 0;
+  public final static int SAMPLER_PENALTY_RECIPROCAL = 1;
+  public final static int SAMPLER_PENALTY_COUNTS_FIRST = 2;
+  public final static int SAMPLER_MASK_LEAVES = 0;
+  public final static int SAMPLER_MASK_FORBIDS = 1;
   public final static int SAMPLER_OK = 0;
   public final static int SAMPLER_ERROR_INVALID_ARGUMENT = 1;
   public final static int SAMPLER_ERROR_OUT_OF_MEMORY = 2;
@@ -36,6 +60,7 @@ public interface RawConstants {
   public final static int SAMPLER_ROW_INVALID_CANDIDATE = 16;
   public final static int SAMPLER_ROW_INVALID_DRAFT = 32;
   public final static int SAMPLER_ROW_INVALID_SLOT = 64;
+  public final static int SAMPLER_ROW_INVALID_LIST = 128;
   public final static int SAMPLER_DEVICE_CPU = 0;
   public final static int SAMPLER_DEVICE_CUDA = 1;
   public final static int SAMPLER_F32 = 0;
