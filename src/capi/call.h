@@ -130,7 +130,7 @@ sampler_status call(sampler_t handle, const Args *user_args,
     }
     Args args;
     if (check.read("args", user_args, &args)) {
-      contract::Pipeline pipeline;
+      std::optional<contract::Pipeline> pipeline;
       const auto request = to_request(check, args, {handle->fallback_token_id, &pipeline});
       check_and_run(check, *handle, request, args.exec);
     }
@@ -148,7 +148,7 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     Check shapes(entry, false);
     Args args;
     if (!shapes.read("args", user_args, &args)) return shapes.status();
-    contract::Pipeline pipeline;
+    std::optional<contract::Pipeline> pipeline;
     const auto request = to_request(shapes, args, {handle->fallback_token_id, &pipeline});
     check_is_offered(shapes, *handle, request);
     if (shapes.ok())

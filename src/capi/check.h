@@ -18,6 +18,7 @@ enum class Wording { kFull, kSimple };
 // What errors call a member: its path from the arguments. It is built only for an error.
 class Name {
  public:
+  Name() = default;  // says nothing
   Name(const char *path) : parent_(nullptr), member_(path) {}
   Name(const char *parent, const char *member) : parent_(parent), member_(member) {}
 
@@ -117,7 +118,7 @@ class Check {
 
  private:
   struct Range {
-    Name name = "";
+    Name name;
     uintptr_t begin;
     uintptr_t end;
     Access access;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
 
 #include "capi/stage_numbers.h"
 #include "capi/stage_order.h"
@@ -90,6 +92,21 @@ void read_numbers(Check &check, const UserParameters &user, int64_t num_slots,
       contract::PenaltyForm(check.enumeration("params->penalty_form", params.penalty_form, 3));
   out->bad_words_end_output = check.enumeration("params->bad_word_scope", params.bad_word_scope,
                                                 3) == SAMPLER_PENALTY_SCOPE_OUTPUT;
+}
+
+// Whether all bytes of a struct from `offset` on are 0.
+template <class Struct>
+bool is_zero_from(const Struct &value, size_t offset) {
+  static constexpr char kZeros[sizeof(Struct)] = {};
+  return std::memcmp(reinterpret_cast<const char *>(&value) + offset, kZeros,
+                     sizeof value - offset) == 0;
+}
+
+// Whether the parameters have anything beside temperature, top-k, top-p and min-p. Most calls have
+// not, and should not take the time to look at each of the others.
+bool has_any_number(const UserParameters &parameters) {
+  return !is_zero_from(parameters.params, offsetof(sampler_params, repetition_penalty)) ||
+         !is_zero_from(parameters.arrays, offsetof(sampler_row_params, repetition_penalty));
 }
 
 constexpr int64_t kAnyNumber = -1;
@@ -228,36 +245,39 @@ void check_needs(Check &check, const Numbers &numbers, const contract::Pipeline 
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
                                         const sampler_pipeline *user, const contract::Rows &input,
                                         int64_t num_slots, int64_t num_rows, Draws draws,
-                                        contract::FilterRules *rules, contract::Pipeline *storage) {
+                                        contract::FilterRules *rules,
+                                        std::optional<contract::Pipeline> *storage) {
+  if (!user && !has_any_number(parameters)) return nullptr;
   sampler_pipeline pipeline = {};
   if (user) check.read("pipeline", user, &pipeline);
   if (!check.ok()) return nullptr;
-  read_numbers(check, parameters, num_slots, storage);
-  if (storage->forced_token_ids && draws == Draws::kNo) {
+  contract::Pipeline &out = storage->emplace();
+  read_numbers(check, parameters, num_slots, &out);
+  if (out.forced_token_ids && draws == Draws::kNo) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "row_params->forced_token_id is set; sampler_filter draws no token");
   }
   check.enumeration("pipeline->token_id_type", pipeline.token_id_type, kNumIdTypes);
   if (!check.ok()) return nullptr;
-  read_history(check, pipeline, num_slots, storage);
-  read_biases(check, pipeline, input, num_slots, storage);
-  read_bans(check, pipeline, num_slots, storage);
-  read_bitmasks(check, pipeline, input, num_rows, storage);
+  read_history(check, pipeline, num_slots, &out);
+  read_biases(check, pipeline, input, num_slots, &out);
+  read_bans(check, pipeline, num_slots, &out);
+  read_bitmasks(check, pipeline, input, num_rows, &out);
   const Numbers numbers(parameters);
-  check_needs(check, numbers, *storage, input.kind, draws);
+  check_needs(check, numbers, out, input.kind, draws);
   if (!check.ok()) return nullptr;
-  read_order(check, numbers, parameters, rules, storage);
-  if (storage->has_edits() && input.kind == SAMPLER_PROBABILITIES) {
+  read_order(check, numbers, parameters, rules, &out);
+  if (out.has_edits() && input.kind == SAMPLER_PROBABILITIES) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "pipeline has SAMPLER_STAGE_%s and input.kind is SAMPLER_PROBABILITIES; edits need "
                "SAMPLER_LOGITS",
-               name_of(storage->edits.stages[0]));
+               name_of(out.edits.stages[0]));
   }
-  const bool has_any = storage->has_edits() || storage->has_windows || storage->forced_token_ids;
-  return has_any ? storage : nullptr;
+  return out.has_edits() || out.has_windows || out.forced_token_ids ? &out : nullptr;
 }
 
 void refuse_other_stages(Check &check, const UserParameters &parameters, const char *function) {
+  if (!has_any_number(parameters)) return;
   contract::Pipeline unused;
   read_numbers(check, parameters, 0, &unused);
   char rule[80];

@@ -2,6 +2,8 @@
 // pipeline.
 #pragma once
 
+#include <optional>
+
 #include "capi/check.h"
 #include "capi/views.h"
 #include "contract/pipeline.h"
@@ -17,7 +19,8 @@ enum class Draws { kNo, kYes };
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
                                         const sampler_pipeline *user, const contract::Rows &input,
                                         int64_t num_slots, int64_t num_rows, Draws draws,
-                                        contract::FilterRules *rules, contract::Pipeline *storage);
+                                        contract::FilterRules *rules,
+                                        std::optional<contract::Pipeline> *storage);
 
 // Of a call that knows temperature, top-k, top-p and min-p alone: `function` is its name.
 void refuse_other_stages(Check &check, const UserParameters &parameters, const char *function);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "capi/check.h"
 #include "contract/pipeline.h"
@@ -14,8 +15,8 @@ namespace sampler::capi {
 
 // What a request has besides its arguments.
 struct RequestContext {
-  int64_t bad_row_token;         // what a bad row yields, where it yields a token
-  contract::Pipeline *pipeline;  // memory for the request's
+  int64_t bad_row_token;                        // what a bad row yields, where it yields a token
+  std::optional<contract::Pipeline> *pipeline;  // memory for the request's
 };
 
 contract::SampleRequest to_request(Check &check, const sampler_sample_args &args,

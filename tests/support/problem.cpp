@@ -80,7 +80,7 @@ Outputs Problem::bind_outputs(Request *request) const {
       &structs);
   const sampler_status status = capi::enter(capi::Log(), [&](capi::Entry &entry) {
     capi::Check check(entry);
-    sampler::contract::Pipeline pipeline;  // of a call that has none
+    std::optional<sampler::contract::Pipeline> pipeline;  // of a call that has none
     visit_args(case_.operation, structs, [&](const auto &args) {
       using Made = decltype(capi::to_request(check, args, {bad_row_token_, &pipeline}));
       if constexpr (std::is_same_v<Made, Request>) {
