@@ -16,7 +16,11 @@
 namespace pipeline_test {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__aarch64__)
+constexpr std::uint64_t kNumProblems = 150;  // which are dear under emulation, too
+#else
 constexpr std::uint64_t kNumProblems = 600;
+#endif
 
 struct Destroy {
   void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
@@ -187,7 +191,7 @@ TEST_P(Stages, OfEditsEqualThoseOfTheOracle) {
     round_rows(&problem, GetParam());
     check_problem(handles, problem, GetParam(), draw_of(seed), &num_good);
   }
-  EXPECT_GT(num_good, 1500);
+  EXPECT_GT(num_good, static_cast<std::int64_t>(2 * kNumProblems));
 }
 
 TEST_P(Stages, OfWindowsEqualThoseOfTheOracle) {
@@ -199,7 +203,7 @@ TEST_P(Stages, OfWindowsEqualThoseOfTheOracle) {
     round_rows(&problem, GetParam());
     check_problem(handles, problem, GetParam(), draw_of(seed), &num_good);
   }
-  EXPECT_GT(num_good, 1500);
+  EXPECT_GT(num_good, static_cast<std::int64_t>(2 * kNumProblems));
 }
 
 std::string name_of(const testing::TestParamInfo<sampler_dtype> &type) {
