@@ -100,8 +100,8 @@ template <class Request>
 void check_is_offered(Check &check, const sampler_handle &handle, const Request &request) {
   if (!handle.on_cuda || !has_pipeline(request)) return;
   check.fail(SAMPLER_ERROR_UNSUPPORTED,
-             "the call edits logits or forces tokens (pipeline.h), and the sampler is a CUDA "
-             "handle; so far only CPU handles do that");
+             "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, or a "
+             "forced token; so far only CPU handles do that");
 }
 
 template <class Request>

@@ -666,6 +666,16 @@ unsigned char *Call::element(const Array &array, std::int64_t row, std::int64_t 
   return array.buffer.data() + std::size_t(index) * array.element_size;
 }
 
+bool has_stages() {
+  const Sampler sampler = roomy_sampler();
+  Args args(operation(Op::kSample));
+  args.set("input.num_cols", std::int64_t(10));
+  args.set("params.top_n_sigma", 1.0f);
+  std::size_t bytes = 0;
+  return args.operation().workspace_size(sampler.get(), args.data(), &bytes) !=
+         SAMPLER_ERROR_UNSUPPORTED;
+}
+
 Sampler make_sampler(const sampler_options &options) {
   sampler_t sampler = nullptr;
   if (sampler_create(&options, &sampler) != SAMPLER_OK) {

@@ -229,6 +229,9 @@ using Sampler = std::unique_ptr<struct sampler_handle, DestroySampler>;
 // Aborts when it cannot be created.
 Sampler make_sampler(const sampler_options &options);
 
+// Whether handles have the stages of pipeline.h: those for the CPU do.
+bool has_stages();
+
 // With room for the calls of all_specs().
 sampler_options roomy_options(std::int32_t num_threads = 1);
 inline Sampler roomy_sampler(std::int32_t num_threads = 1) {
