@@ -78,6 +78,7 @@ check_cmake_package() {
   dir=$(library_dir "$prefix")
   build_with_cmake "$prefix" "$1" "$build_dir"
   "$build_dir/minimal"
+  "$build_dir/stages"
   "$build_dir/plugin_host" "$dir/libsampler.so.1"
   expect_recorded_tokens "$build_dir/recorded_logits" "$1"
   for mode in autoregressive "speculative --draft $1/tiny_gpt2/draft" ngram; do
