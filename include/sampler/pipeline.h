@@ -61,9 +61,26 @@ enum {
   SAMPLER_STAGE_XTC = 12,        /* by a coin, not those above a threshold, but the last of them */
   SAMPLER_STAGE_TOP_K = 13,
   SAMPLER_STAGE_TOP_P = 14,
-  SAMPLER_STAGE_MIN_P = 15
+  SAMPLER_STAGE_MIN_P = 15,
+  SAMPLER_STAGE_ADAPTIVE = 16 /* mirostat or adaptive-p; the last one */
 };
 enum { SAMPLER_MAX_STAGES = 16 };
+
+/* A window that the tokens drawn before move. */
+typedef int32_t sampler_adaptive_kind;
+enum {
+  SAMPLER_ADAPTIVE_NONE = 0,
+  SAMPLER_ADAPTIVE_MIROSTAT_V1 = 1, /* (Basu, Ramachandran, Keskar, Varshney 2021) */
+  SAMPLER_ADAPTIVE_MIROSTAT_V2 = 2,
+  SAMPLER_ADAPTIVE_P = 3 /* llama.cpp's: changes the weights of the tokens that it sees */
+};
+
+/* How many adaptive values a slot has: mirostat's mu; adaptive-p's weighted sum and total weight;
+ * the running top_p. */
+enum { SAMPLER_NUM_ADAPTIVE_VALUES = 4 };
+
+/* What is remembered of sequences: see state.h. */
+typedef struct sampler_state *sampler_state_t;
 
 /* Which tokens of a history count. */
 typedef int32_t sampler_penalty_scope;
@@ -168,6 +185,16 @@ typedef struct sampler_pipeline {
   /* [output rows] The mask of each; negative: none; num_token_bitmasks or more: the row is bad
    * (INVALID_INDEX). NULL: row i has mask i, and there must be one for each. */
   const int32_t *token_bitmask_indices;
+
+  /* In place of history, prompt_lengths and adaptive_values, which must be NULL then: slot s of the
+   * call is slot s of the state, and the call's slots are at most those of the state. Of the same
+   * handle. The call reads it and changes nothing. */
+  sampler_state_t state;
+
+  /* [slots, SAMPLER_NUM_ADAPTIVE_VALUES] Of callers without a state, who move them on from
+   * out_observations by section 14.2 of docs/contract.md. A NaN is the start of its stage; an
+   * infinity makes the row bad (INVALID_PARAMETER). NULL: all start. */
+  const float *adaptive_values;
 } sampler_pipeline;
 
 #ifdef __cplusplus

@@ -4,6 +4,8 @@
  *   types.h        status codes, row statuses, enumerations, views of rows
  *   handle.h       creating a sampler, its options
  *   sampling.h     sampling, filters and selection with every option
+ *   pipeline.h     the stages between logits and the draw: edits, penalties, windows
+ *   state.h        what is remembered of sequences: tokens, counts, adaptive values
  *   speculative.h  verification of draft tokens, residuals
  *   decoding.h     the loops around a model: autoregressive, speculative, beam search
  *   ngram.h        drafts without a model: n-gram storages and prompt lookup
@@ -37,6 +39,7 @@
 #include <sampler/sampling.h>
 #include <sampler/simple.h>
 #include <sampler/speculative.h>
+#include <sampler/state.h>
 #include <sampler/types.h>
 #include <sampler/version.h>
 

@@ -132,6 +132,24 @@ typedef struct sampler_params {
    * 0: the order of sampler_stage, in which filter_order and temperature_order have their meaning.
    */
   sampler_stage stages[SAMPLER_MAX_STAGES];
+
+  /* Adaptive stages: see pipeline.h. All are off by default. They change nothing in a greedy row.
+   * sampler_sample only: what is drawn moves them on. */
+
+  /* NONE: off. The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's
+   * probability (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or
+   * adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite. */
+  sampler_adaptive_kind adaptive_kind;
+  float adaptive_target;
+  float adaptive_rate;
+
+  /* After each token the running top_p, which begins as top_p, is multiplied by the factor, and
+   * does not fall below the least value. */
+  float top_p_decay; /* the factor. <= 0, >= 1: off. Not NaN */
+  float top_p_least; /* finite */
+
+  /* Must be 0. */
+  int32_t reserved;
 } sampler_params;
 
 /* Fills `params` with the defaults: temperature 1 and no filter. `struct_size` is the size of the
@@ -146,7 +164,8 @@ static inline sampler_params sampler_params_default(void) {
     sizeof(sampler_params), 1.0f, 1.0f, 0.0f, 0, 0, 0, 0, 0,    /* filters */
     0.0f, 0.0f, 0.0f, 0, 0, 0, 0.0f, 0.0f, 0, 0, 0, 0, 0,       /* edits */
     0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, 0, /* windows */
-    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},           /* their order */
+    0, 0.0f, 0.0f, 0.0f, 0.0f, 0};                              /* adaptive stages */
   /* clang-format on */
   return params;
 }
@@ -187,6 +206,15 @@ typedef struct sampler_row_params {
    * that is replayed. Negative: none. One that is no element of the row makes it bad
    * (INVALID_PARAMETER). sampler_sample only. */
   const int64_t *forced_token_id;
+
+  const sampler_adaptive_kind *adaptive_kind; /* one that is no such constant: the row is bad */
+  const float *adaptive_target;
+  const float *adaptive_rate;
+  const float *top_p_decay;
+  const float *top_p_least;
+
+  /* The token after which the running top_p is top_p again. Negative: none. NULL: none. */
+  const int64_t *top_p_reset_token_id;
 } sampler_row_params;
 
 /* ---- Tokens --------------------------------------------------------------------------------- */
@@ -253,6 +281,54 @@ typedef struct sampler_sample_args {
   /* Edits of the logits. NULL: none. RAW log-probabilities and out_values are of the input as it is
    * given, the rest is of what the edits left. */
   const sampler_pipeline *pipeline;
+
+  /* Reports, by logprob_kind: the row as it is given (RAW), as its edits left it (EDITED), or what
+   * was drawn from (PROCESSED), of which tokens that were not kept have no part. Greedy rows are a
+   * single token in PROCESSED. All are made in the passes of the draw where they can be. CPU
+   * handles only so far. */
+
+  /* [output rows, num_top_logprobs] The first tokens in rank order, of token_id_type, and their
+   * log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs in [0, num_cols];
+   * either array may be NULL. */
+  int64_t num_top_logprobs;
+  void *out_top_token_ids;
+  float *out_top_logprobs;
+
+  /* [output rows, num_chosen] The log-probabilities of tokens that the caller names, of
+   * token_id_type: -inf of those that have no probability; NaN of ids that are no element of the
+   * row, and in bad rows. num_chosen in [0, num_cols]. */
+  int64_t num_chosen;
+  const void *chosen_token_ids;
+  float *out_chosen_logprobs;
+
+  /* [output rows] The place of the drawn token in rank order, the first is 1; 0 for a bad row, and
+   * for a forced token without probability. */
+  int32_t *out_ranks;
+
+  /* [output rows] The entropy in nats; NaN for a bad row. */
+  float *out_entropies;
+
+  /* [output rows] What moves the adaptive stage on: see sampler_accept. NaN where nothing does. */
+  float *out_observations;
+
+  /* [output rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all
+   * 0 in a bad row. The stride is in words; 0: ceil(num_cols / 32). Ids from 32 stride on have no
+   * bit. With candidate_ids the stride must be given. */
+  uint32_t *out_kept_bitmask;
+  int64_t kept_bitmask_stride;
+
+  /* [output rows, kept_capacity] The same as a list, by ascending id, of token_id_type, and their
+   * probabilities, which sum to 1 up to rounding; then, and in bad rows, -1 and 0. A row that keeps
+   * more than kept_capacity has an empty list, and its number in out_kept_counts. In [0,
+   * num_cols]; either array may be NULL. */
+  int64_t kept_capacity;
+  void *out_kept_token_ids;
+  float *out_kept_probabilities;
+
+  /* [output rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token, 0 where it is
+   * kept, 255 where the input gives it no probability; 255 everywhere in a bad row. In a greedy row
+   * TEMPERATURE removes what the edits left. Sorts the row. */
+  uint8_t *out_removed_by;
 } sampler_sample_args;
 
 /* Draws one token per output row from what the filters keep of its input row. */

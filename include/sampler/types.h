@@ -81,7 +81,9 @@ enum {
   SAMPLER_ROW_INVALID_SLOT = 64,
   /* A list of the row's slot, in the pipeline, has offsets that fall or lie outside of the list's
    * ids, or breaks another rule of pipeline.h. */
-  SAMPLER_ROW_INVALID_LIST = 128
+  SAMPLER_ROW_INVALID_LIST = 128,
+  /* The tokens do not fit in the slot of the state, which is as it was. */
+  SAMPLER_ROW_STATE_FULL = 256
 };
 
 /* ---- Enumerations --------------------------------------------------------------------------- */
@@ -144,8 +146,9 @@ enum {
 /* Of which distribution a log-probability is. */
 typedef int32_t sampler_logprob_kind;
 enum {
-  SAMPLER_LOGPROB_RAW = 0,      /* the whole row at temperature 1 */
-  SAMPLER_LOGPROB_PROCESSED = 1 /* what was drawn from: temperature and filters applied */
+  SAMPLER_LOGPROB_RAW = 0,       /* the whole row, as it is given, at temperature 1 */
+  SAMPLER_LOGPROB_PROCESSED = 1, /* what was drawn from: temperature and filters applied */
+  SAMPLER_LOGPROB_EDITED = 2     /* the whole row, as its edits left it, at temperature 1 */
 };
 
 /* What a filter writes of a row. */
