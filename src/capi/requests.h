@@ -15,6 +15,7 @@ namespace sampler::capi {
 
 // What a request has besides its arguments.
 struct RequestContext {
+  const sampler_handle *handle;
   int64_t bad_row_token;                        // what a bad row yields, where it yields a token
   std::optional<contract::Pipeline> *pipeline;  // memory for the request's
 };

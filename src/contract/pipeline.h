@@ -10,6 +10,7 @@
 #include "contract/host_device.h"
 #include "contract/repeats.h"
 #include "contract/request.h"
+#include "contract/sequences.h"
 #include "sampler/pipeline.h"
 
 namespace sampler::contract {
@@ -120,6 +121,7 @@ struct Pipeline {
 
   const int64_t *forced_token_ids = nullptr;
 
+  Sequences sequences;  // in place of the history, by slot
   TokenLists history;
   const int32_t *prompt_lengths = nullptr;
   int64_t max_history = 0;
@@ -168,6 +170,9 @@ struct Pipeline {
     return dry_multiplier.array || dry_multiplier.value > 0.0f || no_repeat_ngram_size.array ||
            no_repeat_ngram_size.value > 0;
   }
+
+  // Whether it is known what was said before.
+  SAMPLER_HD bool has_text() const { return sequences || history; }
 
   SAMPLER_HD bool has_edits() const { return edits.count > 0; }
 };

@@ -27,6 +27,7 @@ class RowEdits {
 
  private:
   class Text;
+  struct Counts;
 
   // Each is the row's status.
   uint32_t edit_by(sampler_stage stage, const contract::EditNumbers &numbers, const Text &text);

@@ -507,14 +507,14 @@ void break_stage_numbers(Rules *rules) {
             set_on(call, number);
           },
           "params->" + name + " is " + (number.is_float ? "0.5" : "3") +
-              "; it needs pipeline->history");
+              "; it needs pipeline->history or pipeline->state");
       rules->refuse_call(
           "row_params." + name,
           [&](Call *call) {
             without_history(call);
             call->args().set("row_params." + name, static_cast<void *>(somewhere));
           },
-          "row_params->" + name + " is set; it needs pipeline->history");
+          "row_params->" + name + " is set; it needs pipeline->history or pipeline->state");
       rules->spec().pipeline = true;
     }
   }
