@@ -104,13 +104,6 @@ bool is_zero_from(const Struct &value, size_t offset) {
                      sizeof value - offset) == 0;
 }
 
-// Whether the parameters have anything beside temperature, top-k, top-p and min-p. Most calls have
-// not, and should not take the time to look at each of the others.
-bool has_any_number(const UserParameters &parameters) {
-  return !is_zero_from(parameters.params, offsetof(sampler_params, repetition_penalty)) ||
-         !is_zero_from(parameters.arrays, offsetof(sampler_row_params, repetition_penalty));
-}
-
 constexpr int64_t kAnyNumber = -1;
 
 // `num_slots`: of lists by slot; kAnyNumber: of others.
@@ -268,12 +261,18 @@ void check_needs(Check &check, const Numbers &numbers, const contract::Pipeline 
 
 }  // namespace
 
+// Most calls have none, and should not take the time to look at each of them.
+bool has_other_numbers(const UserParameters &parameters) {
+  return !is_zero_from(parameters.params, offsetof(sampler_params, repetition_penalty)) ||
+         !is_zero_from(parameters.arrays, offsetof(sampler_row_params, repetition_penalty));
+}
+
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
                                         const sampler_pipeline *user, const sampler_handle *handle,
                                         const contract::Rows &input, int64_t num_slots,
                                         int64_t num_rows, Draws draws, contract::FilterRules *rules,
                                         std::optional<contract::Pipeline> *storage) {
-  if (!user && !has_any_number(parameters)) return nullptr;
+  if (!user && !has_other_numbers(parameters)) return nullptr;
   sampler_pipeline pipeline = {};
   if (user) check.read("pipeline", user, &pipeline);
   if (!check.ok()) return nullptr;
@@ -304,7 +303,7 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
 }
 
 void refuse_other_stages(Check &check, const UserParameters &parameters, const char *function) {
-  if (!has_any_number(parameters)) return;
+  if (!has_other_numbers(parameters)) return;
   contract::Pipeline unused;
   read_numbers(check, parameters, 0, &unused);
   char rule[80];

@@ -23,6 +23,9 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
                                         int64_t num_rows, Draws draws, contract::FilterRules *rules,
                                         std::optional<contract::Pipeline> *storage);
 
+// Whether parameters have anything beside temperature, top-k, top-p and min-p.
+bool has_other_numbers(const UserParameters &parameters);
+
 // Of a call that knows temperature, top-k, top-p and min-p alone: `function` is its name.
 void refuse_other_stages(Check &check, const UserParameters &parameters, const char *function);
 
