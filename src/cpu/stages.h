@@ -68,6 +68,13 @@ class RowStages {
     return has_stages() ? given_.value(elements_.find(id)) : row.value_of(id);
   }
 
+  // Whether another row is loaded after the one that is given, and after the edited one.
+  bool replaces_given() const { return has_stages(); }
+  bool replaces_edited() const { return has_windows(); }
+  // By element of any of them. Only where one is replaced.
+  const Elements &elements() const { return elements_; }
+  RowEdits &edits() { return edits_; }
+
  private:
   // Tokens in rank order.
   struct Ranks {

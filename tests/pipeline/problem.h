@@ -2,6 +2,7 @@
 #ifndef SAMPLER_TESTS_PIPELINE_PROBLEM_H_
 #define SAMPLER_TESTS_PIPELINE_PROBLEM_H_
 
+#include <gtest/gtest.h>
 #include <sampler/sampler.h>
 
 #include <cstdint>
@@ -97,8 +98,14 @@ struct Problem {
 Problem make_problem(std::uint64_t seed);
 Problem make_staged_problem(std::uint64_t seed);
 
-// Row `row` after its edits.
-std::vector<float> edited(const Problem &problem, std::int64_t row);
+// Rounds the rows to the type and widens them again: what the library reads.
+void round_rows(Problem *problem, sampler_dtype dtype);
+
+// By element, which stage has removed it; 0: none has.
+using Removals = std::vector<std::uint8_t>;
+
+// Row `row` after its edits. `removals`: where those of edits are noted.
+std::vector<float> edited(const Problem &problem, std::int64_t row, Removals *removals = nullptr);
 
 // What is left of an edited row: -inf (probabilities: 0) for what the windows drop, and the
 // temperature to draw at. Without a coin XTC is off.
@@ -107,7 +114,7 @@ struct Staged {
   float temperature;
 };
 Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<float> &values,
-                    bool has_coin);
+                    bool has_coin, Removals *removals = nullptr);
 
 // Rows as the oracle leaves them, and each row's temperature; none: the problem's own, and its
 // filters.
@@ -174,7 +181,20 @@ class Call {
   std::vector<std::int64_t> forced_;
 };
 
-// Outputs of sampler_sample, all that there are.
+// A workspace of exactly the bytes that the call needs.
+template <class Args>
+std::vector<unsigned char> workspace_of(sampler_t sampler, Args *args,
+                                        sampler_status (*size)(sampler_t, const Args *,
+                                                               std::size_t *)) {
+  std::size_t bytes = 0;
+  EXPECT_EQ(size(sampler, args, &bytes), SAMPLER_OK) << sampler_last_error();
+  std::vector<unsigned char> memory(bytes, 0xA5);
+  args->exec.workspace = memory.data();
+  args->exec.workspace_bytes = bytes;
+  return memory;
+}
+
+// Outputs of sampler_sample but for its reports.
 struct Sampled {
   std::vector<std::int32_t> token_ids, kept_counts;
   std::vector<float> logprobs, values;

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <string>
 
+#include "handles.h"
 #include "oracle.h"
 #include "problem.h"
 
@@ -22,28 +21,6 @@ constexpr std::uint64_t kNumProblems = 150;  // which are dear under emulation, 
 constexpr std::uint64_t kNumProblems = 600;
 #endif
 
-struct Destroy {
-  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
-};
-using Handle = std::unique_ptr<sampler_handle, Destroy>;
-
-// `isa` null: the fastest that the machine has.
-Handle make_handle(const char *isa, std::int32_t num_threads) {
-  const char *const before = std::getenv("SAMPLER_ISA");
-  const std::string kept = before ? before : "";
-  if (isa) setenv("SAMPLER_ISA", isa, 1);
-  sampler_options options = sampler_options_default();
-  options.num_threads = num_threads;
-  sampler_t sampler = nullptr;
-  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
-  if (before) {
-    setenv("SAMPLER_ISA", kept.c_str(), 1);
-  } else {
-    unsetenv("SAMPLER_ISA");
-  }
-  return Handle(sampler);
-}
-
 template <class T>
 bool equal(const std::vector<T> &a, const std::vector<T> &b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
@@ -52,16 +29,6 @@ bool equal(const std::vector<T> &a, const std::vector<T> &b) {
 bool equal(const Sampled &a, const Sampled &b) {
   return equal(a.token_ids, b.token_ids) && equal(a.kept_counts, b.kept_counts) &&
          equal(a.logprobs, b.logprobs) && equal(a.status, b.status);
-}
-
-// The rows, rounded to the type and widened again: what the library reads.
-void round_rows(Problem *problem, sampler_dtype dtype) {
-  for (auto &row : problem->rows) {
-    for (float &x : row) {
-      if (dtype == SAMPLER_F16) x = oracle::f16_to_f32(oracle::f32_to_f16(x));
-      if (dtype == SAMPLER_BF16) x = oracle::bf16_to_f32(oracle::f32_to_bf16(x));
-    }
-  }
 }
 
 std::vector<std::vector<float>> edited_rows(const Problem &problem) {
