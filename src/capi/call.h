@@ -6,6 +6,7 @@
 #include "capi/busy.h"
 #include "capi/check.h"
 #include "capi/handle_impl.h"
+#include "capi/reports.h"
 #include "capi/requests.h"
 #include "cpu/operations.h"
 
@@ -95,10 +96,19 @@ inline bool has_pipeline(const contract::RowsRequest &request) {
   return request.pipeline;
 }
 
+template <class Request>
+const char *first_report(const Request &) {
+  return nullptr;
+}
+
 // What some devices do not do.
 template <class Request>
 void check_is_offered(Check &check, const sampler_handle &handle, const Request &request) {
-  if (!handle.on_cuda || !has_pipeline(request)) return;
+  if (!handle.on_cuda || !check.ok()) return;
+  if (const char *const report = first_report(request)) {
+    check.fail(SAMPLER_ERROR_UNSUPPORTED, "%s is set; so far only CPU handles report it", report);
+  }
+  if (!has_pipeline(request)) return;
   check.fail(SAMPLER_ERROR_UNSUPPORTED,
              "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, a "
              "forced token, adaptive values or observations; so far only CPU handles do that");
@@ -127,7 +137,9 @@ sampler_status call(sampler_t handle, const Args *user_args,
     Args args;
     if (check.read("args", user_args, &args)) {
       std::optional<contract::Pipeline> pipeline;
-      const auto request = to_request(check, args, {handle, handle->fallback_token_id, &pipeline});
+      std::optional<contract::Reports> reports;
+      const auto request =
+          to_request(check, args, {handle, handle->fallback_token_id, &pipeline, &reports});
       check_and_run(check, *handle, request, args.exec);
     }
     return check.status();
@@ -145,7 +157,9 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     Args args;
     if (!shapes.read("args", user_args, &args)) return shapes.status();
     std::optional<contract::Pipeline> pipeline;
-    const auto request = to_request(shapes, args, {handle, handle->fallback_token_id, &pipeline});
+    std::optional<contract::Reports> reports;
+    const auto request =
+        to_request(shapes, args, {handle, handle->fallback_token_id, &pipeline, &reports});
     check_is_offered(shapes, *handle, request);
     if (shapes.ok())
       *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "capi/pipeline.h"
+#include "capi/reports.h"
 #include "capi/views.h"
 
 namespace sampler::capi {
@@ -48,7 +49,7 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
                     num_rows, Draws::kYes, &request.parameters.rules, context.pipeline);
   request.random = read_random(check, args.random, num_slots);
   request.draw_method = check.enumeration("draw_method", args.draw_method, 2);
-  request.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 2);
+  request.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 3);
   check.zero("reserved", args.reserved);
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.input);
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
@@ -62,6 +63,7 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
       read_output_array(check, "out_observations", args.out_observations, num_rows);
   request.out_row_status =
       read_output_array(check, "out_row_status", args.out_row_status, num_rows);
+  request.reports = read_reports(check, args, request, context.reports);
   return request;
 }
 

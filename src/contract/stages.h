@@ -35,8 +35,14 @@ class StageRunner {
         typical_p_ties_(typical_p_ties),
         num_elements_(num_elements) {}
 
-  // `xtc_word` is the slot's word of Purpose::kXtc.
+  // `xtc_word` is the slot's word of Purpose::kXtc. `note(stage, seen, kept)` is told what each
+  // stage that is on leaves of what it sees.
   SAMPLER_HD Staged run(const StageOrder &order, int64_t count, uint32_t xtc_word) const {
+    return run(order, count, xtc_word, [](sampler_stage, Window, Window) {});
+  }
+  template <class Note>
+  SAMPLER_HD Staged run(const StageOrder &order, int64_t count, uint32_t xtc_word,
+                        const Note &note) const {
     const bool is_joint = rules_.order == SAMPLER_FILTERS_JOINT;
     Window seen = {0, count};
     float in_force = 1.0f;
@@ -44,17 +50,21 @@ class StageRunner {
     for (const sampler_stage stage : order) {
       if (stage == SAMPLER_STAGE_TEMPERATURE) {
         in_force = temperature(seen);
-        if (is_greedy(in_force)) return {{seen.begin, seen.begin + 1}, in_force};
-        continue;
+        if (!is_greedy(in_force)) continue;
+        note(stage, seen, Window{seen.begin, seen.begin + 1});
+        return {{seen.begin, seen.begin + 1}, in_force};
       }
       if (!is_on(stage)) continue;
       const RankedWindows<Tokens> windows(tokens_, kind_, in_force, numbers_.min_keep);
       if (!is_joint || !is_filter(stage)) {
-        seen = keep(windows, stage, seen, xtc_word);
+        const Window kept = keep(windows, stage, seen, xtc_word);
+        note(stage, seen, kept);
+        seen = kept;
         continue;
       }
       if (all_filters_see.count() == 0) all_filters_see = seen;
       const Window kept = keep(windows, stage, all_filters_see, xtc_word);
+      note(stage, all_filters_see, kept);
       if (kept.end < seen.end) seen.end = kept.end;
     }
     return {seen, in_force};

@@ -96,8 +96,16 @@ uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &g
   for (const sampler_stage stage : pipeline_->edits) {
     if (status != SAMPLER_ROW_OK) break;
     status = edit_by(stage, numbers, text);
+    if (removed_by_) note_removals_by(stage);
   }
   return status;
+}
+
+void RowEdits::note_removals_by(sampler_stage stage) const {
+  for (int64_t i = 0; i < given_.count; ++i) {
+    const bool is_removed = removed_by_[i] == 0 && values_[i] == contract::negative_infinity();
+    if (is_removed) removed_by_[i] = uint8_t(stage);
+  }
 }
 
 uint32_t RowEdits::read_text(Text *text) const {

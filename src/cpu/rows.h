@@ -31,6 +31,7 @@ class Task<contract::RowsRequest, Row> {
     }
     if (status == SAMPLER_ROW_OK) {
       const int64_t slot = request_.slots[index];
+      parameters = stages_.adapt(parameters, slot);
       const auto &kept = stages_.distribute(parameters, request_.parameters.rules, slot, 0, &row_);
       if (!is_mask()) stages_.reweigh(kept, slot, &row_);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());

@@ -50,15 +50,18 @@ class RowStages {
     return row->load(seen_);
   }
 
+  // The slot's parameters as what it has drawn before has moved them.
+  contract::RowParameters adapt(const contract::RowParameters &parameters, int64_t slot) {
+    if (!pipeline_) return parameters;
+    adaptive_ = pipeline_->adaptive.of(slot);
+    return pipeline_->adapted(parameters, slot);
+  }
+
   // What temperature, filters and windows make of the row that was loaded.
   template <class Row>
-  const contract::Distribution &distribute(contract::RowParameters parameters,
+  const contract::Distribution &distribute(const contract::RowParameters &parameters,
                                            const contract::FilterRules &rules, int64_t slot,
                                            uint32_t xtc_word, Row *row) {
-    if (pipeline_) {
-      parameters = pipeline_->adapted(parameters, slot);
-      adaptive_ = pipeline_->adaptive.of(slot);
-    }
     if (!has_windows() || contract::is_greedy(parameters.temperature)) {
       return row->distribute(parameters, rules);
     }
@@ -109,6 +112,13 @@ class RowStages {
   float given_value(const Row &row, int64_t id) const {
     return has_stages() ? given_.value(elements_.find(id)) : row.value_of(id);
   }
+
+  // Whether another row is loaded after the one that is given, and after the edited one.
+  bool replaces_given() const { return has_stages(); }
+  bool replaces_edited() const { return has_windows(); }
+  // By element of any of them. Only where one is replaced.
+  const Elements &elements() const { return elements_; }
+  RowEdits &edits() { return edits_; }
 
  private:
   // Tokens in rank order.

@@ -42,6 +42,7 @@ Spec full_spec(Op op) {
   spec.per_slot = spec.slots = spec.streams = true;
   spec.token_id_type = SAMPLER_ID_I64;
   spec.pipeline = has_stages();
+  spec.reports = op == Op::kSample && has_stages();
   return spec;
 }
 
@@ -187,9 +188,9 @@ void break_enumerations(Rules *rules) {
   reserved("reserved");
   outside("output_dtype", 3);
   outside("params.filter_order", 3);
-  for (const char *member :
-       {"params.top_k_ties", "params.top_p_ties", "params.temperature_order", "token_id_type",
-        "draw_method", "logprob_kind", "output_kind", "accumulate_counts"}) {
+  outside("logprob_kind", 3);
+  for (const char *member : {"params.top_k_ties", "params.top_p_ties", "params.temperature_order",
+                             "token_id_type", "draw_method", "output_kind", "accumulate_counts"}) {
     outside(member, 2);
   }
   rules->refuse(
@@ -357,6 +358,53 @@ void break_drafts(Rules *rules) {
   rules->spec().draft = true;
 }
 
+const std::set<std::string> kReports = {
+    "num_top_logprobs",    "out_top_token_ids",     "out_top_logprobs",
+    "num_chosen",          "chosen_token_ids",      "out_ranks",
+    "out_chosen_logprobs", "out_entropies",         "out_kept_bitmask",
+    "kept_capacity",       "kept_bitmask_stride",   "out_kept_token_ids",
+    "out_removed_by",      "out_kept_probabilities"};
+bool is_report(const std::string &member) {
+  return kReports.count(member) != 0;
+}
+
+void break_reports(Rules *rules) {
+  const auto outside = [&](const std::string &member, std::int64_t least, std::int64_t end) {
+    for (const std::int64_t value : {least - 1, std::int64_t(INT64_MIN)}) {
+      rules->refuse(
+          member, value,
+          text("%s is %" PRId64 "; it must be at least %" PRId64, member.c_str(), value, least));
+    }
+    for (const std::int64_t value : {end, std::int64_t(INT64_MAX)}) {
+      rules->refuse(
+          member, value,
+          text("%s is %" PRId64 "; it must be below %" PRId64, member.c_str(), value, end));
+    }
+  };
+  void *const null = nullptr;
+  const std::int64_t cols = rules->spec().num_cols;
+  outside("num_top_logprobs", 0, cols + 1);
+  outside("num_chosen", 0, cols + 1);
+  outside("kept_capacity", 0, cols + 1);
+  outside("kept_bitmask_stride", 1, std::int64_t(1) << 31);  // of candidate lists
+  rules->refuse("out_kept_bitmask", null,
+                text("kept_bitmask_stride is %" PRId64 "; it must be 0", (2 * cols + 31) / 32));
+  rules->refuse("chosen_token_ids", null, "chosen_token_ids is NULL; it is required");
+  rules->refuse("out_chosen_logprobs", null, "out_chosen_logprobs is NULL; it is required");
+  for (const auto &[ids, numbers] :
+       {std::pair<std::string, std::string>("out_top_token_ids", "out_top_logprobs"),
+        std::pair<std::string, std::string>("out_kept_token_ids", "out_kept_probabilities")}) {
+    const std::string ids_member = ids, numbers_member = numbers;
+    rules->refuse_call(
+        ids,
+        [&](Call *call) {
+          call->args().set(ids_member, null);
+          call->args().set(numbers_member, null);
+        },
+        ids + " is NULL; it is required");
+  }
+}
+
 // The arrays of a call are misaligned, or reach over the end of the address space.
 void break_addresses(Rules *rules) {
   const Spec &spec = rules->spec();
@@ -376,7 +424,8 @@ void break_addresses(Rules *rules) {
     if (member == "input.values" || member == "input.candidate_ids" || member == "output") {
       rows = array.rows;
       stride = spec.num_cols;
-    } else if (member == "pipeline.dense_bias" || member == "pipeline.token_bitmasks") {
+    } else if (member == "pipeline.dense_bias" || member == "pipeline.token_bitmasks" ||
+               is_report(member)) {
       rows = array.rows;
       stride = array.stride;
     } else if (member == "target.values" || member == "target.candidate_ids") {
@@ -740,23 +789,7 @@ const std::set<std::string> kWithoutRules = {"exec.stream",
                                              "params.struct_size",
                                              "row_params.struct_size",
                                              "pipeline.struct_size",
-                                             "struct_size",
-                                             // Not read yet.
-                                             "pipeline.state",
-                                             "num_top_logprobs",
-                                             "out_top_token_ids",
-                                             "out_top_logprobs",
-                                             "num_chosen",
-                                             "chosen_token_ids",
-                                             "out_chosen_logprobs",
-                                             "out_ranks",
-                                             "out_entropies",
-                                             "out_kept_bitmask",
-                                             "kept_bitmask_stride",
-                                             "kept_capacity",
-                                             "out_kept_token_ids",
-                                             "out_kept_probabilities",
-                                             "out_removed_by"};
+                                             "struct_size"};
 
 bool is_of_stages(const std::string &member) {
   if (member.rfind("pipeline.", 0) == 0) return true;
@@ -795,6 +828,49 @@ TEST(Stages, AreThereOrRefused) {
   }
 }
 
+// Handles that do not make a report say so, and which it is.
+TEST(Reports, AreThereOrRefused) {
+  const Sampler sampler = roomy_sampler();
+  static std::int64_t somewhere[4096];
+  const auto expect_there = [&](const char *name, const auto &change) {
+    SCOPED_TRACE(name);
+    Spec spec;
+    spec.candidates = true;
+    Call call(spec);
+    change(&call.args());
+    if (has_stages()) {
+      expect_ok(&call, sampler.get());
+      return;
+    }
+    const std::string message = std::string(name) + " is set; so far only CPU handles report it";
+    expect_refused(&call, sampler.get(), SAMPLER_ERROR_UNSUPPORTED, message);
+    std::size_t bytes = 0;
+    EXPECT_EQ(call.args().operation().workspace_size(sampler.get(), call.args().data(), &bytes),
+              SAMPLER_ERROR_UNSUPPORTED);
+    EXPECT_EQ(bytes, 0u);
+  };
+  void *const array = somewhere;
+  const auto count_and_arrays = [&](const char *count, const char *one, const char *other) {
+    expect_there(count, [&](Args *args) {
+      args->set(count, std::int64_t(2));
+      args->set(one, array);
+      args->set(other, static_cast<void *>(somewhere + 2048));
+    });
+  };
+  expect_there("logprob_kind EDITED",
+               [](Args *args) { args->set("logprob_kind", SAMPLER_LOGPROB_EDITED); });
+  count_and_arrays("num_top_logprobs", "out_top_token_ids", "out_top_logprobs");
+  count_and_arrays("num_chosen", "chosen_token_ids", "out_chosen_logprobs");
+  count_and_arrays("kept_capacity", "out_kept_token_ids", "out_kept_probabilities");
+  for (const char *member : {"out_ranks", "out_entropies", "out_removed_by"}) {
+    expect_there(member, [&](Args *args) { args->set(member, array); });
+  }
+  expect_there("out_kept_bitmask", [&](Args *args) {
+    args->set("out_kept_bitmask", array);
+    args->set("kept_bitmask_stride", std::int64_t(3));
+  });
+}
+
 class ArgumentRules : public testing::TestWithParam<Op> {};
 
 TEST_P(ArgumentRules, EachIsChecked) {
@@ -812,6 +888,7 @@ TEST_P(ArgumentRules, EachIsChecked) {
     break_stage_numbers(&rules);
     break_stage_order(&rules);
     break_pipeline(&rules);
+    break_reports(&rules);
   }
   rules.are_of_addresses();
   break_addresses(&rules);
@@ -822,7 +899,7 @@ TEST_P(ArgumentRules, EachIsChecked) {
   }
   break_workspace(&rules);
   for (const auto &[member, layout] : rules.operation().members) {
-    if (!stages && is_of_stages(member)) continue;
+    if (!stages && (is_of_stages(member) || is_report(member))) continue;
     EXPECT_TRUE(rules.has_seen(member) || kWithoutRules.count(member) != 0)
         << rules.operation().name << ": no rule of " << member << " is tested";
   }
@@ -926,7 +1003,8 @@ TEST_P(ArgumentRules, OptionalOutputsMayBeMissing) {
   for (const std::string &output : call.outputs()) expected[output] = call.buffer(output).bytes();
   for (const std::string &missing : call.outputs()) {
     const bool required = !operation.has("num_selected") && missing == "out_token_ids";
-    if (required || missing == "output") continue;
+    if (required || missing == "output" || missing == "out_chosen_logprobs") continue;
+    if (missing == "out_kept_bitmask") continue;  // it has a stride
     SCOPED_TRACE(std::string(operation.name) + " without " + missing);
     void *const pointer = call.args().get<void *>(missing);
     call.args().set<void *>(missing, nullptr);

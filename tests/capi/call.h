@@ -44,6 +44,7 @@ struct Spec {
   bool streams = false;        // random
   bool filters_off = false;    // with per_slot: arrays of filters that are off in every slot
   bool pipeline = false;       // every list of a pipeline, and numbers that edit; of logits
+  bool reports = false;        // all of them; of sample
   bool draft = true;           // false: the drafter was deterministic
   std::uint64_t contents = 1;  // seed of the arrays' contents
 
@@ -205,6 +206,7 @@ class Call {
   void add_drafts();
   void add_draft_counts();
   void add_outputs();
+  void add_reports();
   template <class T, class Make>
   void add_per_slot(const std::string &member, const Make &make);
 

@@ -107,11 +107,10 @@ Members members_of<sampler_sample_args>() {
   PARAMETERS RANDOM MEMBER(draw_method) MEMBER(logprob_kind) MEMBER(token_id_type)
   MEMBER(reserved) MEMBER(out_token_ids) MEMBER(out_kept_counts) MEMBER(out_logprobs)
   MEMBER(out_values) MEMBER(out_row_status) MEMBER(pipeline) MEMBER(num_top_logprobs)
-  MEMBER(out_top_token_ids) MEMBER(out_top_logprobs) MEMBER(num_chosen)
-  MEMBER(chosen_token_ids) MEMBER(out_chosen_logprobs) MEMBER(out_ranks) MEMBER(out_entropies)
-  MEMBER(out_observations) MEMBER(out_kept_bitmask) MEMBER(kept_bitmask_stride)
-  MEMBER(kept_capacity) MEMBER(out_kept_token_ids) MEMBER(out_kept_probabilities)
-  MEMBER(out_removed_by)
+  MEMBER(out_top_token_ids) MEMBER(out_top_logprobs) MEMBER(num_chosen) MEMBER(chosen_token_ids)
+  MEMBER(out_chosen_logprobs) MEMBER(out_ranks) MEMBER(out_entropies) MEMBER(out_observations)
+  MEMBER(out_kept_bitmask) MEMBER(kept_bitmask_stride) MEMBER(kept_capacity)
+  MEMBER(out_kept_token_ids) MEMBER(out_kept_probabilities) MEMBER(out_removed_by)
   return members;
 }
 

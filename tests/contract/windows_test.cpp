@@ -480,6 +480,8 @@ TEST(Entropy, OfTheWorstRowsKnown) {
   row.temperature = 0.15582835674285889f;
   EXPECT_LT(row.entropy_error(), 1.25e-5);
   EXPECT_GT(row.entropy_error(), 1.23e-5);
+  EXPECT_LT(row.reported_entropy_error(), 1.1e-5);  // section 15
+  EXPECT_GT(row.reported_entropy_error(), 0.7e-5);
   row.kind = SAMPLER_PROBABILITIES;
   row.levels = {{0.0164094511f, 1}, {2.43446522e-07f, 1048521}};
   EXPECT_LT(row.entropy_error(), 3.2e-6);

@@ -193,6 +193,15 @@ AdaptiveStart adaptive_start(const Problem &problem, std::int64_t row) {
   return start;
 }
 
+oracle::RankedTokens adaptive_p_tokens(const Problem &problem, const Expected &staged,
+                                       std::int64_t row) {
+  if (!is_adaptive_p(problem.numbers(row)) || staged.temperatures[at(row)] <= 1e-5F) return {};
+  const KeptRow kept = kept_row(problem, staged, row);
+  std::vector<std::int64_t> ids;
+  for (const std::size_t i : kept.elements) ids.push_back(id_of(problem, row, i));
+  return oracle::in_rank_order(ids, reweigh(problem, kept, row).y, true);
+}
+
 void adapt(const Problem &problem, const Expected &staged, sampler_draw_method draw,
            sampler_t sampler, Sampled *sampled) {
   for (std::int64_t row = 0; row < problem.num_rows(); ++row) {

@@ -4,6 +4,7 @@
 
 #include "edits_oracle.h"
 #include "problem.h"
+#include "reports_oracle.h"
 
 namespace pipeline_test {
 
@@ -14,6 +15,11 @@ struct AdaptiveStart {
   float top_p;  // the row's own where it does not decay
 };
 AdaptiveStart adaptive_start(const Problem &problem, std::int64_t row);
+
+// The tokens that adaptive-p has given new weights, as their y; none where it does nothing.
+// `staged` has what the windows leave.
+oracle::RankedTokens adaptive_p_tokens(const Problem &problem, const Expected &staged,
+                                       std::int64_t row);
 
 // From the outputs of a call without adaptive stages, on the rows that the windows leave, to those
 // with them: the draw by adaptive-p's weights, and what is observed of each token.

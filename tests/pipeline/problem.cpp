@@ -316,7 +316,7 @@ Problem make_staged_problem(std::uint64_t seed) {
 
 // ---- What the oracle makes of a row
 
-std::vector<float> edited(const Problem &problem, std::int64_t row) {
+std::vector<float> edited(const Problem &problem, std::int64_t row, Removals *removals) {
   const Slot &own = problem.slot(row);
   const Slot &first = problem.slots[0];
   const Numbers &numbers = problem.numbers(row);
@@ -435,6 +435,10 @@ std::vector<float> edited(const Problem &problem, std::int64_t row) {
     if (stage == SAMPLER_STAGE_PENALTIES) penalize();
     if (stage == SAMPLER_STAGE_DRY) lower_repeats();
     if (stage == SAMPLER_STAGE_NO_REPEAT_NGRAM) ban_ngrams();
+    for (std::size_t i = 0; removals && i < values.size(); ++i) {
+      const bool is_new = values[i] == -kInfinity && problem.rows[at(row)][i] != -kInfinity;
+      if (is_new && (*removals)[i] == 0) (*removals)[i] = static_cast<std::uint8_t>(stage);
+    }
   }
   return values;
 }
@@ -460,13 +464,12 @@ std::vector<sampler_stage> windows_in_order(const sampler_params &params,
 }  // namespace
 
 Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<float> &values,
-                    bool has_coin) {
+                    bool has_coin, Removals *removals) {
   using Places = oracle::Window::Places;
   const sampler_params &params = problem.params;
   const Numbers &n = problem.numbers(row);
   const bool are_logits = problem.kind == SAMPLER_LOGITS;
   const AdaptiveStart adaptive = adaptive_start(problem, row);
-  if (params.temperature <= 1e-5F) return {values, params.temperature};
 
   // Elements in rank order.
   Places seen;
@@ -479,6 +482,19 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
   std::sort(seen.begin(), seen.end(), [&](std::int64_t a, std::int64_t b) {
     return values[at(a)] != values[at(b)] ? values[at(a)] > values[at(b)] : id_of(a) < id_of(b);
   });
+
+  const auto note = [&](sampler_stage stage, const Places &before, const Places &kept) {
+    if (!removals) return;
+    for (const std::int64_t i : before) {
+      std::uint8_t &by = (*removals)[at(i)];
+      const bool is_kept = std::find(kept.begin(), kept.end(), i) != kept.end();
+      if (!is_kept && (by == 0 || by > stage)) by = static_cast<std::uint8_t>(stage);
+    }
+  };
+  if (params.temperature <= 1e-5F) {
+    if (!seen.empty()) note(SAMPLER_STAGE_TEMPERATURE, seen, {seen[0]});
+    return {values, params.temperature};
+  }
 
   float temperature = 1;
   bool is_greedy = false;
@@ -536,19 +552,34 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
                                                      n.dynamic_temperature_range, exponent);
       }
       is_greedy = temperature <= 1e-5F;
-      if (is_greedy) seen.resize(1);
+      if (is_greedy) {
+        note(stage, seen, {seen[0]});
+        seen.resize(1);
+      }
     } else if (stage >= SAMPLER_STAGE_TOP_K && stage <= SAMPLER_STAGE_MIN_P &&
                params.filter_order == SAMPLER_FILTERS_JOINT) {
       if (filters_see.empty()) filters_see = seen;
       const Places kept = keep(stage, filters_see);
+      note(stage, filters_see, kept);
       if (kept.size() < seen.size()) seen = kept;
     } else if (stage > SAMPLER_STAGE_TEMPERATURE) {
-      seen = keep(stage, seen);
+      const Places kept = keep(stage, seen);
+      note(stage, seen, kept);
+      seen = kept;
     }
   }
   Staged staged = {std::vector<float>(values.size(), are_logits ? -kInfinity : 0.0F), temperature};
   for (const std::int64_t i : seen) staged.values[at(i)] = values[at(i)];
   return staged;
+}
+
+void round_rows(Problem *problem, sampler_dtype dtype) {
+  for (auto &row : problem->rows) {
+    for (float &x : row) {
+      if (dtype == SAMPLER_F16) x = oracle::f16_to_f32(oracle::f32_to_f16(x));
+      if (dtype == SAMPLER_BF16) x = oracle::bf16_to_f32(oracle::f32_to_bf16(x));
+    }
+  }
 }
 
 // ---- Calls

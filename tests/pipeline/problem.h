@@ -106,8 +106,14 @@ struct Problem {
 Problem make_problem(std::uint64_t seed);
 Problem make_staged_problem(std::uint64_t seed);
 
-// Row `row` after its edits.
-std::vector<float> edited(const Problem &problem, std::int64_t row);
+// Rounds the rows to the type and widens them again: what the library reads.
+void round_rows(Problem *problem, sampler_dtype dtype);
+
+// By element, which stage has removed it; 0: none has.
+using Removals = std::vector<std::uint8_t>;
+
+// Row `row` after its edits. `removals`: where those of edits are noted.
+std::vector<float> edited(const Problem &problem, std::int64_t row, Removals *removals = nullptr);
 
 // What is left of an edited row: -inf (probabilities: 0) for what the windows drop, and the
 // temperature to draw at. Without a coin XTC is off.
@@ -116,7 +122,7 @@ struct Staged {
   float temperature;
 };
 Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<float> &values,
-                    bool has_coin);
+                    bool has_coin, Removals *removals = nullptr);
 
 // Rows as the oracle leaves them, and each row's temperature; none: the problem's own, and its
 // filters.
@@ -198,7 +204,7 @@ std::vector<unsigned char> workspace_of(sampler_t sampler, Args *args,
   return memory;
 }
 
-// Outputs of sampler_sample, all that there are.
+// Outputs of sampler_sample but for its reports.
 struct Sampled {
   std::vector<std::int32_t> token_ids, kept_counts;
   std::vector<float> logprobs, values, observations;

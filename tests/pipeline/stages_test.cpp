@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <string>
 
 #include "adaptive_stage.h"
@@ -33,16 +31,6 @@ bool equal(const Sampled &a, const Sampled &b) {
   return equal(a.token_ids, b.token_ids) && equal(a.kept_counts, b.kept_counts) &&
          equal(a.logprobs, b.logprobs) && equal(a.observations, b.observations) &&
          equal(a.status, b.status);
-}
-
-// The rows, rounded to the type and widened again: what the library reads.
-void round_rows(Problem *problem, sampler_dtype dtype) {
-  for (auto &row : problem->rows) {
-    for (float &x : row) {
-      if (dtype == SAMPLER_F16) x = oracle::f16_to_f32(oracle::f32_to_f16(x));
-      if (dtype == SAMPLER_BF16) x = oracle::bf16_to_f32(oracle::f32_to_bf16(x));
-    }
-  }
 }
 
 std::vector<std::vector<float>> edited_rows(const Problem &problem) {

@@ -292,7 +292,8 @@ int64_t SimdRow::select(int64_t wanted, const Rank **ranks) {
   const Rank everything = contract::lowest_cut(kind());
   const RowScale scale = contract::row_scale(kind(), max(), 1.0f);
   if (wanted < row_.count) {
-    Filters(*this, scale).top_k(int32_t(wanted), SAMPLER_TIES_EXACT, everything);
+    const Rank seen = list_.count >= wanted ? list_.floor : everything;  // the list has them all
+    Filters(*this, scale).top_k(int32_t(wanted), SAMPLER_TIES_EXACT, seen);
   } else {
     list_all(everything);
   }
