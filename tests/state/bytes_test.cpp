@@ -41,12 +41,13 @@ Handle make_recorded_handle(Recorder *recorder) {
 
 // A pair whose memory is seen.
 struct Seen {
-  Recorder recorder;
+  Recorder last;
   Handle handle;
   Pair pair;
+  Recorder recorder;  // the pair's block
 
   explicit Seen(const Shape &shape)
-      : handle(make_recorded_handle(&recorder)), pair(handle.get(), shape) {}
+      : handle(make_recorded_handle(&last)), pair(handle.get(), shape), recorder(last) {}
 
   // Of all slots, which end with the block.
   std::string memory() const {
@@ -124,12 +125,21 @@ TEST(Bytes, FollowFromWhatTheSlotsHold) {
   for (const Shape &shape : kShapes) {
     Seen seen(shape);
     Pair &pair = seen.pair;
+    // Whose slots count other tokens.
+    Pair other(seen.handle.get(), {1, shape.max_tokens, shape.max_tokens / 9 + 1, true});
     Random random(99);
     for (int round = 0; round < 300 && !HasFatalFailure(); ++round) {
       const std::int32_t slot = std::int32_t(random.between(0, shape.num_slots - 1));
       const Text text = random_text(&random, 20);
       const Adaptive adaptive = {1, 3.0F, 0.2F, 0.9F, 0.7F, 0.1F};
-      switch (random.between(0, 5)) {
+      switch (random.between(0, 7)) {
+        case 6:
+          other.append({0}, {text}, false, SAMPLER_ID_I32);
+          pair.copy(other, {0}, {slot});
+          break;
+        case 7:
+          other.copy(pair, {slot}, {0});
+          break;
         case 0:
           pair.reset({slot}, {{random.unit(), random.unit(), NAN, -NAN}});
           break;
