@@ -12,7 +12,7 @@ import re
 import sys
 
 HEADERS = ["version.h", "types.h", "handle.h", "pipeline.h", "sampling.h", "simple.h",
-           "speculative.h"]
+           "speculative.h", "state.h"]
 
 # Their work is done through callbacks, or beside a loop that has them: C only.
 HEADERS_LEFT_OUT = {"decoding.h", "ngram.h"}

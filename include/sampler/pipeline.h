@@ -3,7 +3,7 @@
  *
  * Numbers are members of sampler_params, and by slot of sampler_row_params. Lists, and what a
  * sequence has said so far, are a sampler_pipeline, to which the arguments of sampler_sample and
- * sampler_filter point.
+ * sampler_filter point. The text is a list, too, or a state that remembers it: state.h.
  *
  *   sampler_params params = sampler_params_default();
  *   params.repetition_penalty = 1.1f;
@@ -138,7 +138,8 @@ typedef struct sampler_pipeline {
   const int32_t *prompt_lengths;
 
   /* No history is longer; rows of a longer one are bad (INVALID_LIST). DRY and n-grams take 4 bytes
-   * of workspace for each token of it. In [0, 2^31). 0: history.num_token_ids. */
+   * of workspace for each token of it. In [0, 2^31). 0: history.num_token_ids, or the state's
+   * max_tokens. */
   int64_t max_history_tokens;
 
   /* By slot: what is added to the logits of these tokens. */

@@ -17,12 +17,8 @@ bool is_token(int64_t id) {
   return id >= 0 && id <= INT32_MAX;
 }
 
-// ---- append
-
-uint32_t check_row(const AppendRequest &request, const contract::TokenList &list,
-                   const Sequence &sequence) {
-  if (request.are_prompts && sequence.has_output() && list.count > 0)
-    return SAMPLER_ROW_INVALID_LIST;
+// Whether a slot can take the tokens, all of them.
+uint32_t check_tokens(const contract::TokenList &list, const Sequence &sequence) {
   if (!sequence.has_room(list.count)) return SAMPLER_ROW_STATE_FULL;
   for (int64_t i = 0; i < list.count; ++i) {
     if (!is_token(list[i])) return SAMPLER_ROW_INVALID_LIST;
@@ -30,10 +26,15 @@ uint32_t check_row(const AppendRequest &request, const contract::TokenList &list
   return SAMPLER_ROW_OK;
 }
 
+// ---- append
+
 uint32_t run_row(const AppendRequest &request, int64_t row, const Sequence &sequence) {
   contract::TokenList list;
   if (!request.tokens.find(row, &list)) return SAMPLER_ROW_INVALID_LIST;
-  const uint32_t status = check_row(request, list, sequence);
+  if (request.are_prompts && sequence.has_output() && list.count > 0) {
+    return SAMPLER_ROW_INVALID_LIST;
+  }
+  const uint32_t status = check_tokens(list, sequence);
   if (status != SAMPLER_ROW_OK) return status;
   for (int64_t i = 0; i < list.count; ++i) {
     sequence.append(int32_t(list[i]), request.are_prompts);
@@ -59,10 +60,8 @@ uint32_t run_row(const AcceptRequest &request, int64_t row, const Sequence &sequ
   const int64_t slot = request.slots[row];
   const AdaptiveRules rules = request.adaptive.of(slot);
   if (!rules.are_valid()) return SAMPLER_ROW_INVALID_PARAMETER;
-  if (!sequence.has_room(list.count)) return SAMPLER_ROW_STATE_FULL;
-  for (int64_t i = 0; i < list.count; ++i) {
-    if (!is_token(list[i])) return SAMPLER_ROW_INVALID_LIST;
-  }
+  const uint32_t status = check_tokens(list, sequence);
+  if (status != SAMPLER_ROW_OK) return status;
   for (int64_t i = 0; i < list.count; ++i) {
     const float observation =
         request.observations ? request.observations[list.begin + i] : contract::quiet_nan();

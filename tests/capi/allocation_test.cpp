@@ -16,6 +16,7 @@
 
 #include "expect.h"
 #include "malloc_hooks.h"
+#include "state_calls.h"
 
 namespace {
 
@@ -174,6 +175,41 @@ TEST(Calls, OfManyRowsAndColumnsAllocateNothing) {
   EXPECT_EQ(after, before);
 }
 
+TEST(Calls, OfAStateAllocateNothing) {
+  const Sampler sampler = roomy_sampler(4);
+  const sampler_t handle = sampler.get();
+  StateCalls calls(handle);
+  ASSERT_EQ(calls.create(), SAMPLER_OK);
+  Spec spec;
+  spec.num_rows = 2;
+  Call sample(spec);
+  auto args = sized<sampler_sample_args>();
+  std::memcpy(&args, sample.args().data(), sizeof args);
+  calls.params.no_repeat_ngram_size = 2;
+  args.params = &calls.params;
+  args.row_params = nullptr;
+  args.pipeline = &calls.pipeline;
+  calls.params.adaptive_kind = 0;
+  calls.params.top_p_decay = 0;
+  std::size_t bytes = 0;
+  const Counts before;
+  sampler_status status = sampler_state_append(handle, &calls.append);
+  status |= sampler_sample(handle, &args);
+  status |= sampler_accept(handle, &calls.accept);
+  status |= sampler_state_truncate(handle, &calls.truncate);
+  status |= sampler_state_copy(handle, &calls.copy);
+  status |= sampler_state_read(handle, &calls.read);
+  status |= calls.serialize();
+  status |= sampler_state_reset(handle, &calls.reset);
+  status |= calls.deserialize();
+  status |= sampler_state_size(handle, &calls.options, &bytes);
+  const sampler_status failure = sampler_accept(handle, nullptr);
+  const Counts after;
+  EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(failure, SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(after, before);
+}
+
 TEST(OtherFunctions, AllocateNothing) {
   sampler_options options;
   sampler_capabilities capabilities = sized<sampler_capabilities>();
@@ -231,6 +267,7 @@ TEST(Create, AndDestroyLeakNothing) {
     const Sampler sampler = roomy_sampler(3);
     Call call(few_specs().front());
     call.run(sampler.get());
+    StateCalls(sampler.get()).start();
   };
   create_and_use();
   const std::size_t before = mallinfo2().uordblks;

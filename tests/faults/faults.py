@@ -77,6 +77,10 @@ def crowded_rows(case):
     return ("simt_crowded_rows_test", "CrowdedRows." + case)
 
 
+def state(case):
+    return ("state_test", case)
+
+
 def stages(case):
     return ("pipeline_test", "Types/Stages." + case + "EqualThoseOfTheOracle/F32")
 
@@ -999,4 +1003,36 @@ FAULTS = [
         "temperature, top-k, top-p and min-p run in the usual order, whatever order is listed",
         [("src/capi/stage_order.cpp", "if (!are_equal(usual, asked)) continue;", "")],
         [stages("OfWindows")]),
+    Fault(
+        "truncation_leaves_counts",
+        "tokens that are truncated still count",
+        [("src/contract/sequences.h", "      uncount(tokens_[at], is_prompt);\n", "")],
+        [state("Bytes.AreThoseOfBeforeAfterTruncation"),
+         state("Sampling.WithAStateEqualsThatOfTheSameText")]),
+    Fault(
+        "counts_of_the_prompt_are_the_outputs",
+        "frequency and presence penalties by a state's counts count the prompt, too",
+        [("src/cpu/edits.cpp",
+          "token.in_output + (scope == SAMPLER_PENALTY_SCOPE_ALL ? token.in_prompt : 0)",
+          "token.in_output + token.in_prompt")],
+        [state("Sampling.WithAStateEqualsThatOfTheSameText")]),
+    Fault(
+        "counted_tokens_walked",
+        "of a text that a state has counted in part, the whole is counted again",
+        [("src/cpu/edits.cpp", "int64_t place = std::max(from, known.length);",
+          "int64_t place = from;")],
+        [state("Sampling.WithAStateEqualsThatOfTheSameText")]),
+    Fault(
+        "part_of_a_row_accepted",
+        "of tokens that do not fit in a slot, those that do are taken",
+        [("src/state/rows.cpp", "  const contract::TokenList list = accepted(request, row);\n",
+          "  contract::TokenList list = accepted(request, row);\n"
+          "  while (!sequence.has_room(list.count)) --list.count;\n")],
+        [state("Slots.HoldWhatTheOracleHoldsAfterAnyCalls")]),
+    Fault(
+        "other_counts_copied",
+        "counts are copied to slots that have room for another number of them",
+        [("src/contract/sequences.h", "if (!counts_like(source)) {",
+          "if (source.num_distinct() > layout_.max_distinct) {")],
+        [state("Bytes.FollowFromWhatTheSlotsHold")]),
 ]

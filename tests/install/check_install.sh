@@ -79,6 +79,7 @@ check_cmake_package() {
   build_with_cmake "$prefix" "$1" "$build_dir"
   "$build_dir/minimal"
   "$build_dir/stages"
+  "$build_dir/state"
   "$build_dir/plugin_host" "$dir/libsampler.so.1"
   expect_recorded_tokens "$build_dir/recorded_logits" "$1"
   for mode in autoregressive "speculative --draft $1/tiny_gpt2/draft" ngram; do

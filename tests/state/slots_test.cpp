@@ -173,7 +173,7 @@ TEST(Slots, HoldWhatTheOracleHoldsAfterAnyCalls) {
       SCOPED_TRACE(++seed);
       Pair one(handle.get(), first), two(handle.get(), second);
       Player player_of_one(seed, &one, &two), player_of_two(seed + 1000, &two, &one);
-      for (int round = 0; round < 60 && !testing::Test::HasFatalFailure(); ++round) {
+      for (int round = 0; round < 200 && !testing::Test::HasFatalFailure(); ++round) {
         player_of_one.make_call();
         player_of_two.make_call();
         one.check();

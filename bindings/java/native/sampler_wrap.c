@@ -368,7 +368,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 443693385; }
+static inline int32_t shim_interface(void) { return 552018776; }
 
 
 #ifdef __cplusplus
