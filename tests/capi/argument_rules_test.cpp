@@ -793,7 +793,7 @@ const std::set<std::string> kWithoutRules = {
     "out_removed_by"};
 
 bool is_of_stages(const std::string &member) {
-  if (member.rfind("pipeline.", 0) == 0) return true;
+  if (member.rfind("pipeline.", 0) == 0 || member == "out_observations") return true;
   for (const char *name : {"penalty_scope", "penalty_form", "bad_word_scope", "typical_p_ties",
                            "stages", "forced_token_id", "top_p_reset_token_id", "reserved"}) {
     if (member == std::string("params.") + name || member == std::string("row_params.") + name) {

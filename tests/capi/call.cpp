@@ -557,8 +557,11 @@ void Call::add_outputs() {
     add("output", Direction::kOut, size_of_dtype(spec_.output_dtype), rows, spec_.num_cols, stride)
         .dtype = spec_.output_dtype;
   }
-  for (const char *member : {"out_kept_counts", "out_logprobs", "out_observations", "out_counts",
-                             "out_accepted_counts", "out_emitted_counts", "out_row_status"}) {
+  if (spec_.pipeline && op.has("out_observations")) {
+    add("out_observations", Direction::kOut, sizeof(float), rows, 1, 1);
+  }
+  for (const char *member : {"out_kept_counts", "out_logprobs", "out_counts", "out_accepted_counts",
+                             "out_emitted_counts", "out_row_status"}) {
     if (op.has(member)) add(member, Direction::kOut, 4, rows, 1, 1);
   }
 }
