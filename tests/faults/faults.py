@@ -85,6 +85,10 @@ def stages(case):
     return ("pipeline_test", "Types/Stages." + case + "EqualThoseOfTheOracle/F32")
 
 
+def reports(case):
+    return ("pipeline_test", "Types/Reports." + case + "EqualThoseOfTheOracle/F32")
+
+
 def gumbel_ties(case):
     return ("simt_gumbel_ties_test", "GumbelTies." + case)
 
@@ -1035,4 +1039,41 @@ FAULTS = [
         [("src/contract/sequences.h", "if (!counts_like(source)) {",
           "if (source.num_distinct() > layout_.max_distinct) {")],
         [state("Bytes.FollowFromWhatTheSlotsHold")]),
+    # ---- Reports
+    Fault(
+        "equal_tokens_of_higher_ids_ranked_before",
+        "tokens equal to the one that is ranked count as before it, whatever their ids are",
+        [("src/cpu/simd/reports.cpp", "passes_.count_groups(row_, maxima_, id, row_.count, next)",
+          "passes_.count_groups(row_, maxima_, id + 1, row_.count, value)")],
+        [reports("OfEdits")]),
+    Fault(
+        "surprise_of_nothing",
+        "tokens that weigh nothing have part in the entropy",
+        [("src/cpu/simd/passes/entropy.h",
+          "both(vectors.nonzero[i++], gt(x, zero))", "(i++, gt(x, zero))")],
+        [row_pass("EntropySums")]),
+    Fault(
+        "shared_reports_written_once",
+        "of outputs that share a row only the first one has its reports",
+        [("src/cpu/sample.h", "reports_.copy_to(shared_.output(first + i))",
+          "reports_.copy_to(shared_.output(first + 0 * i))")],
+        [("pipeline_test", "SharedReports.EqualThoseOfRowsApart")]),
+    Fault(
+        "long_kept_list_cut",
+        "a kept list that is too long for its room has its first tokens, and is not empty",
+        [("src/cpu/reports.h", "count <= to.kept_capacity ? count : 0",
+          "std::min(count, to.kept_capacity)")],
+        [reports("OfEdits"), reports("OfWindows")]),
+    Fault(
+        "removed_by_the_last_edit",
+        "a token that several edits ban counts as removed by the last of them",
+        [("src/cpu/edits.cpp", "removed_by_[i] == 0 && values_[i]",
+          "removed_by_[i] < 6 && values_[i]")],
+        [reports("OfEdits")]),
+    Fault(
+        "removed_by_the_filter_listed_first",
+        "with JOINT the filter that is listed first counts, not the first of top-k, top-p and min-p",
+        [("src/cpu/removals.h", "by == contract::kNotRemoved || by > stage",
+          "by == contract::kNotRemoved")],
+        [reports("OfWindows")]),
 ]

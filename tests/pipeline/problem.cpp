@@ -114,8 +114,11 @@ std::vector<sampler_stage> random_stages(Random &random, bool is_joint) {
   std::vector<sampler_stage> others = is_joint ? shuffle({6, 7, 8, 9, 10, 11, 12, 13})
                                                : shuffle({6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
   for (const sampler_stage stage : others) {
-    stages.push_back(stage);
-    if (is_joint && stage == SAMPLER_STAGE_TOP_K) stages.insert(stages.end(), {14, 15});
+    if (is_joint && stage == SAMPLER_STAGE_TOP_K) {
+      for (const sampler_stage filter : shuffle({13, 14, 15})) stages.push_back(filter);
+    } else {
+      stages.push_back(stage);
+    }
   }
   stages.push_back(SAMPLER_STAGE_ADAPTIVE);
   return stages;
