@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 
 #include "contract/elements.h"
 #include "contract/entropy.h"
@@ -23,9 +24,10 @@ class RowReports {
   RowReports(const contract::SampleRequest &request, Memory &memory)
       : request_(request), reports_(request.reports), removals_(request, memory) {}
 
-  // Before `output` and those that share with it are prepared.
-  void begin(int64_t output, RowEdits *edits) {
+  // Before `output` and those that share with it, `num_outputs` in all, are prepared.
+  void begin(int64_t output, int64_t num_outputs, RowEdits *edits) {
     output_ = output;
+    ranks_together_ = reports_ && reports_->out_ranks && num_outputs >= kWorthSorting;
     removals_.begin(output, edits);
   }
 
@@ -71,11 +73,8 @@ class RowReports {
   // What one output has for itself; its token is `id`.
   void write_own(const Row &row, int64_t output, int64_t id) const {
     if (!reports_) return;
-    if (reports_->out_ranks) {
-      const float value = value_of(row, id);
-      const bool has_rank = reported_.has(value, uint32_t(id));
-      reports_->out_ranks[output] =
-          has_rank ? int32_t(row.num_before(view_, contract::rank_of(value, uint32_t(id))) + 1) : 0;
+    if (reports_->out_ranks && !ranks_together_) {
+      write_rank(row, output, id, [&](contract::Rank rank) { return row.num_before(view_, rank); });
     }
     for (int64_t i = 0; i < reports_->num_chosen; ++i) {
       const int64_t place = output * reports_->num_chosen + i;
@@ -87,7 +86,8 @@ class RowReports {
   }
 
   // The rest, which outputs share, after the last draw: first that of the output that was prepared,
-  // then `copy_to(output)` for the others.
+  // then `copy_to(output)` for the others. Ranks of so many that the row is better sorted are
+  // written for each.
   void write_shared(Row *row) {
     if (!reports_) return;
     if (reports_->out_kept_bitmask) {
@@ -96,12 +96,22 @@ class RowReports {
     if (reports_->wants_kept_list()) write_kept_list(row);
     if (!elements_ && wants_top()) write_top(row);
     if (reports_->out_entropies) reports_->out_entropies[output_] = entropy_;
+    if (ranks_together_) num_sorted_ = row->select(view_.count, &sorted_);
   }
   void copy_to(int64_t output) const {
-    if (!reports_ || output == output_) return;
+    if (output == output_) return;
     for_each_shared([&](void *array, int64_t bytes) {
       auto *const rows = static_cast<char *>(array);
       std::memcpy(rows + output * bytes, rows + output_ * bytes, size_t(bytes));
+    });
+  }
+
+  void write_sorted_rank(const Row &row, int64_t output) const {
+    if (!ranks_together_) return;
+    const int64_t id =
+        contract::load_id(request_.out_token_ids.data, request_.out_token_ids.type, output);
+    write_rank(row, output, id, [&](contract::Rank rank) {
+      return std::lower_bound(sorted_, sorted_ + num_sorted_, rank, std::greater<>()) - sorted_;
     });
   }
 
@@ -120,6 +130,9 @@ class RowReports {
   }
 
  private:
+  // For so many outputs the row is sorted once, rather than counted for each.
+  static constexpr int64_t kWorthSorting = 512;
+
   bool wants_top() const { return reports_ && reports_->wants_top(); }
   bool wants_entropy() const { return reports_ && reports_->out_entropies; }
   bool wants_weight() const {
@@ -132,6 +145,14 @@ class RowReports {
   }
   float value_of(const Row &row, int64_t id) const {
     return elements_ ? view_.value(elements_->find(id)) : row.value_of(id);
+  }
+
+  template <class NumBefore>
+  void write_rank(const Row &row, int64_t output, int64_t id, const NumBefore &num_before) const {
+    const float value = value_of(row, id);
+    const bool has_rank = reported_.has(value, uint32_t(id));
+    reports_->out_ranks[output] =
+        has_rank ? int32_t(num_before(contract::rank_of(value, uint32_t(id))) + 1) : 0;
   }
 
   void write_top(Row *row) {
@@ -216,6 +237,9 @@ class RowReports {
   const Elements *elements_ = nullptr;  // of the view; null: it is the row that is loaded at last
   contract::Reported reported_ = {};
   float entropy_ = 0.0f;
+  bool ranks_together_ = false;
+  const contract::Rank *sorted_ = nullptr;  // all of the row, for ranks together
+  int64_t num_sorted_ = 0;
 };
 
 }  // namespace sampler::cpu

@@ -115,7 +115,7 @@ class Task<contract::SampleRequest, Row> {
     status_ = contract::read_parameters(request_, request_.slots[output], &parameters);
     if (status_ != SAMPLER_ROW_OK) return;
     const int64_t slot = request_.slots[output];
-    reports_.begin(output, &stages_.edits());
+    reports_.begin(output, num_outputs, &stages_.edits());
     status_ = stages_.load(
         contract::row_view(request_.input, index), slot, output, &row_, [&](const Row &) {
           reports_.look_at(SAMPLER_LOGPROB_RAW, elements_if(stages_.replaces_given()), &row_);
@@ -193,7 +193,10 @@ class Task<contract::SampleRequest, Row> {
 
   void report_shared(int64_t first, int64_t count) {
     reports_.write_shared(&row_);
-    for (int64_t i = 1; i < count; ++i) reports_.copy_to(shared_.output(first + i));
+    for (int64_t i = 0; i < count; ++i) {
+      reports_.copy_to(shared_.output(first + i));
+      reports_.write_sorted_rank(row_, shared_.output(first + i));
+    }
   }
 
   void draw(const int64_t *outputs, int64_t count, int64_t *ids) const {

@@ -1055,8 +1055,7 @@ FAULTS = [
     Fault(
         "shared_reports_written_once",
         "of outputs that share a row only the first one has its reports",
-        [("src/cpu/sample.h", "reports_.copy_to(shared_.output(first + i))",
-          "reports_.copy_to(shared_.output(first + 0 * i))")],
+        [("src/cpu/sample.h", "reports_.copy_to(shared_.output(first + i));", "")],
         [("pipeline_test", "SharedReports.EqualThoseOfRowsApart")]),
     Fault(
         "long_kept_list_cut",
