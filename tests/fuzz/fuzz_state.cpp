@@ -117,11 +117,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *input, std::size_t byt
     require(sampler_create(&options, &created) == SAMPLER_OK);
     return std::unique_ptr<sampler_handle, Destroy>(created);
   }();
-  if (bytes < 2) return 0;
-  const bool keeps_values = input[0] % 2 != 0;
-  const std::int64_t num_slots = input[1] % 8;
+  const bool keeps_values = bytes > 0 && input[0] % 2 != 0;
+  const std::int64_t num_slots = bytes > 1 ? input[1] % 8 : 0;
+  const std::size_t used = std::min<std::size_t>(bytes, 2);
   const std::string data =
-      with_header(input + 2, bytes - 2, keeps_values, std::uint64_t(num_slots));
+      with_header(input + used, bytes - used, keeps_values, std::uint64_t(num_slots));
   State first(sampler.get(), keeps_values, 5), second(sampler.get(), keeps_values, kTokens);
   if (!first.take(data)) return 0;
   require(first.bytes(num_slots) == data);

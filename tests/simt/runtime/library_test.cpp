@@ -97,6 +97,25 @@ TEST_F(Create, TellsOfItsDevices) {
   EXPECT_EQ(2u, capabilities.num_cuda_devices);
 }
 
+TEST_F(Create, OfAStateIsRefused) {
+  const Sampler sampler = make_sampler(device_options(1, 4, kLongList));
+  sampler_state_options options = {};
+  options.struct_size = sizeof options;
+  options.num_slots = options.max_tokens = 4;
+  sampler_state_t state = reinterpret_cast<sampler_state_t>(&options);
+  std::size_t bytes = 77;
+  const char *const reason = "the sampler is on CUDA; so far only CPU handles have states";
+  EXPECT_EQ(SAMPLER_ERROR_UNSUPPORTED, sampler_state_create(sampler.get(), &options, &state));
+  EXPECT_STREQ(reason, sampler_last_error());
+  EXPECT_EQ(nullptr, state);
+  EXPECT_EQ(SAMPLER_ERROR_UNSUPPORTED, sampler_state_size(sampler.get(), &options, &bytes));
+  EXPECT_STREQ(reason, sampler_last_error());
+  EXPECT_EQ(77u, bytes);
+  // What breaks a rule is refused for that.
+  options.max_tokens = 0;
+  EXPECT_EQ(SAMPLER_ERROR_INVALID_ARGUMENT, sampler_state_create(sampler.get(), &options, &state));
+}
+
 TEST_F(Create, KeepsTheCallersPendingError) {
   EXPECT_EQ(cudaErrorInvalidDevice, cudaSetDevice(77));
   const Sampler sampler = make_sampler(device_options(1, 4, kLongList));
