@@ -78,13 +78,17 @@ class RowStages {
     const auto probability = [&](float x) {
       return contract::relative_probability(unadapted_.scale, x) * unadapted_.normalizer;
     };
-    const contract::AdaptiveP stage = contract::adaptive_p(
-        contract::begun_adaptive_p(pipeline_->values(slot), adaptive_),
-        contract::adaptive_p_rules(adaptive_.target, adaptive_.rate), probability(row->max()));
-    const float nothing = nothing_of(seen_.kind);
+    const float first = probability(unadapted_.scale.max);
+    const contract::AdaptiveP stage =
+        contract::adaptive_p(contract::begun_adaptive_p(pipeline_->values(slot), adaptive_),
+                             contract::adaptive_p_rules(adaptive_.target, adaptive_.rate), first);
+    row->copy_values(kept_values_);  // which may be where they are
+    const float lowest = contract::value_of_rank(unadapted_.cut);
     for (int64_t i = 0; i < seen_.count; ++i) {
       float &x = kept_values_[i];
-      x = x > nothing ? stage.log2_relative(probability(x)) : contract::negative_infinity();
+      const bool is_kept =
+          x >= lowest && unadapted_.keeps(contract::rank_of(x, uint32_t(seen_.id(i))));
+      x = is_kept ? stage.log2_relative(probability(x)) : contract::negative_infinity();
     }
     contract::RowView reweighed = kept_view();
     reweighed.kind = SAMPLER_LOGITS;
@@ -131,10 +135,6 @@ class RowStages {
   bool has_windows() const { return pipeline_ && pipeline_->has_windows; }
   bool has_stages() const { return has_edits() || has_windows(); }
 
-  static float nothing_of(sampler_input_kind kind) {
-    return kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
-  }
-
   contract::RowView kept_view() const {
     contract::RowView kept = seen_;
     kept.values = kept_values_;
@@ -154,7 +154,8 @@ class RowStages {
     const int64_t count = row->select(std::min<int64_t>(wanted, seen_.count), &tokens.ranks);
     const contract::Staged staged = runner.run(pipeline_->windows, count, xtc_word);
 
-    std::fill_n(kept_values_, seen_.count, nothing_of(seen_.kind));
+    const float nothing = seen_.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
+    std::fill_n(kept_values_, seen_.count, nothing);
     for (int64_t i = staged.window.begin; i < staged.window.end; ++i) {
       const int64_t element = elements_.find(contract::id_of_rank(tokens.ranks[i]));
       kept_values_[element] = seen_.value(element);

@@ -303,12 +303,20 @@ Problem make_staged_problem(std::uint64_t seed) {
     }
   }
   problem.has_edits = problem.kind == SAMPLER_LOGITS && random.one_in(2);
-  for (Slot &slot : problem.slots) {
-    add_windows(random, problem.kind == SAMPLER_LOGITS, &slot.numbers);
-    add_adaptive(random, &slot);
+  const bool has_order_only = random.one_in(5);
+  if (has_order_only) {
+    problem.numbers_by_slot = false;  // else any stage may be on in some slot
+  } else {
+    for (Slot &slot : problem.slots) {
+      add_windows(random, problem.kind == SAMPLER_LOGITS, &slot.numbers);
+    }
+    problem.has_adaptive = !random.one_in(3);
   }
-  problem.has_adaptive_values = random.one_in(2);
-  if (random.one_in(2)) {
+  if (problem.has_adaptive) {
+    for (Slot &slot : problem.slots) add_adaptive(random, &slot);
+    problem.has_adaptive_values = random.one_in(2);
+  }
+  if (has_order_only || random.one_in(2)) {
     const bool is_joint = random.one_in(3);
     problem.stages = random_stages(random, is_joint);
     problem.params.filter_order = is_joint ? SAMPLER_FILTERS_JOINT : SAMPLER_FILTERS_SEQUENTIAL;
@@ -743,6 +751,7 @@ void Call::set_numbers(const Problem &problem) {
   set(&Numbers::xtc_probability, &p.xtc_probability, &xtc_probability_, &r.xtc_probability);
   set(&Numbers::xtc_threshold, &p.xtc_threshold, &xtc_threshold_, &r.xtc_threshold);
   set(&Numbers::min_keep, &p.min_keep, &min_keep_, &r.min_keep);
+  if (!problem.has_adaptive) return;
   set(&Numbers::adaptive_kind, &p.adaptive_kind, &kind_, &r.adaptive_kind);
   set(&Numbers::adaptive_target, &p.adaptive_target, &target_, &r.adaptive_target);
   set(&Numbers::adaptive_rate, &p.adaptive_rate, &rate_, &r.adaptive_rate);

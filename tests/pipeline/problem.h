@@ -90,7 +90,7 @@ struct Problem {
   sampler_params params = sampler_params_default();  // temperature and filters, ties and orders
   bool has_edits = true;
   bool has_windows = false;
-  bool has_adaptive_values = false;
+  bool has_adaptive = false, has_adaptive_values = false;
   std::vector<sampler_stage> stages;  // the order; empty: the usual one
 
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows.size()); }
