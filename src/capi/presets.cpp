@@ -71,7 +71,7 @@ constexpr Preset kPresets[] = {
      {kPenalties, kMask, kBias, kTemperature, kTopK, kTopP, kMinP},
      kExact, kExact, kExact, kJoint, kOutput, kCountsFirst, kAll,
      1.0f, 1.0f, 0.0f, 0, 0, 0},
-    {"tensorrt_llm",
+    {"tensorrt_llm@1.3",
      {kMask, kNgram, kBias, kPenalties, kTemperature, kMinP, kTopK, kTopP},
      kExact, kExact, kExact, kSequential, kAll, kDivide, kAll,
      1.0f, 1.0f, 0.0f, 0, 0, 0},
