@@ -158,7 +158,30 @@ typedef struct sampler_params {
  * size is no size of the struct. */
 SAMPLER_API sampler_status sampler_params_init(sampler_params *params, size_t struct_size);
 
-/* The same, inline. */
+/* Fills `params` with a preset: the order of stages of an engine, its rules of ties, scopes and
+ * forms, and its own defaults. It gives the engine's distribution, not its random numbers; what
+ * the engine does not do is not listed in `stages`, and an error where it is on.
+ * docs/coming-from.md has what differs all the same. `name` is one of
+ *
+ *   llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+ *   hf_vllm_aligned  temperature, top-k with ties and top-p, greedy at 0: what small engines do
+ *   nano_vllm        the temperature alone. Its draw is draw_method SAMPLER_DRAW_GUMBEL
+ *
+ * the newest version that is known, or another one, as in "vllm@0.33": sampler_preset_name lists
+ * them. A preset samples: Hugging Face without do_sample, and TensorRT-LLM where nothing is set,
+ * are temperature 0. llama.cpp's default breakers of DRY are texts, which the caller turns into
+ * tokens.
+ *
+ * INVALID_ARGUMENT, and nothing is written: params or name is NULL, the size is no size of the
+ * struct, or no preset has that name. */
+SAMPLER_API sampler_status sampler_params_preset(sampler_params *params, size_t struct_size,
+                                                 const char *name);
+
+/* The name of preset `index`, with its version where it has one: a static string. From 0 on; NULL
+ * where there is none. */
+SAMPLER_API const char *sampler_preset_name(int32_t index);
+
+/* The same as sampler_params_init, inline. */
 static inline sampler_params sampler_params_default(void) {
   /* clang-format off */
   sampler_params params = {

@@ -218,6 +218,9 @@ TEST(OtherFunctions, AllocateNothing) {
   const Counts before;
   sampler_options_init(&options, sizeof options);
   sampler_params_init(&params, sizeof params);
+  sampler_params_preset(&params, sizeof params, "vllm");
+  sampler_params_preset(&params, sizeof params, "unknown");
+  sampler_preset_name(0);
   sampler_get_capabilities(&capabilities);
   sampler_version_string();
   sampler_status_string(3);

@@ -169,6 +169,7 @@ class EntryPoints {
     add_constant("sampler_version_string", sampler_version_string);
     add_constant("sampler_last_error", sampler_last_error);
     add_constant("sampler_status_string", [] { return sampler_status_string(3); });
+    add_constant("sampler_preset_name", [] { return sampler_preset_name(0); });
     const auto counts = std::make_shared<std::vector<std::int64_t>>(3);
     add_call(
         "sampler_prune_count", nothing,
@@ -195,6 +196,13 @@ class EntryPoints {
   void add_inits() {
     add_init("sampler_params_init", sampler_params_init);
     add_init("sampler_options_init", sampler_options_init);
+    for (const char *const name : {"vllm", "unknown"}) {
+      const auto params = std::make_shared<sampler_params>();
+      add_call(
+          "sampler_params_preset", nothing,
+          [=] { return sampler_params_preset(params.get(), sizeof *params, name); },
+          [=] { return bytes_of(*params); });
+    }
     add_init("sampler_generation_args_init", sampler_generation_args_init);
     add_init("sampler_speculative_args_init", sampler_speculative_args_init);
     add_init("sampler_beam_search_args_init", sampler_beam_search_args_init);

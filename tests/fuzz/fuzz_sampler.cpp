@@ -1,5 +1,5 @@
 // Fuzzes the C ABI: full calls with spoiled arguments and contents, workspace sizes of arbitrary
-// structs, options.
+// structs, options, names of presets.
 //
 // Each call's arrays are blocks of the exact size, so that AddressSanitizer sees an access outside.
 // What may not be varied is what the library cannot know: no argument claims more memory than there
@@ -514,6 +514,28 @@ void fuzz_options(Data *data) {
   if (!allocator.blocks.empty()) std::abort();
 }
 
+// ---- Presets ------------------------------------------------------------------------------------
+
+void fuzz_preset(Data *data) {
+  const bool any_size = data->ConsumeIntegralInRange(0, 3) == 0;
+  const std::size_t size =
+      any_size ? data->ConsumeIntegralInRange<std::size_t>(0, 70000) : sizeof(sampler_params);
+  const char *const known = sampler_preset_name(data->ConsumeIntegral<std::int8_t>());
+  std::string name = known && data->ConsumeBool() ? known : "";
+  name += data->ConsumeRandomLengthString(40);
+  std::vector<unsigned char> params(std::max(size, sizeof(sampler_params)), 0xA5);
+  auto *const out = reinterpret_cast<sampler_params *>(params.data());
+  const sampler_status status = sampler_params_preset(out, size, name.c_str());
+  if (status != SAMPLER_OK) {
+    if (status != SAMPLER_ERROR_INVALID_ARGUMENT) std::abort();
+    if (std::count(params.begin(), params.end(), 0xA5) != std::ptrdiff_t(params.size())) {
+      std::abort();
+    }
+  } else if (out->struct_size != size || !(out->temperature > 0)) {
+    std::abort();
+  }
+}
+
 }  // namespace
 }  // namespace fuzz
 
@@ -525,6 +547,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *bytes, std::size_t siz
       break;
     case 1:
       fuzz::fuzz_workspace_size(&data);
+      break;
+    case 2:
+      fuzz::fuzz_preset(&data);
       break;
     default:
       fuzz::fuzz_call(&data);

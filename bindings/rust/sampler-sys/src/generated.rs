@@ -1011,6 +1011,26 @@ functions! {
     /// caller's struct; what a newer one has more is set to 0. INVALID_ARGUMENT: params is NULL, or the
     /// size is no size of the struct.
     fn sampler_params_init(params: *mut sampler_params, struct_size: usize) -> sampler_status;
+    /// Fills `params` with a preset: the order of stages of an engine, its rules of ties, scopes and
+    /// forms, and its own defaults. It gives the engine's distribution, not its random numbers; what
+    /// the engine does not do is not listed in `stages`, and an error where it is on.
+    /// docs/coming-from.md has what differs all the same. `name` is one of
+    ///
+    ///   llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+    ///   hf_vllm_aligned  temperature, top-k with ties and top-p, greedy at 0: what small engines do
+    ///   nano_vllm        the temperature alone. Its draw is draw_method SAMPLER_DRAW_GUMBEL
+    ///
+    /// the newest version that is known, or another one, as in "vllm@0.33": sampler_preset_name lists
+    /// them. A preset samples: Hugging Face without do_sample, and TensorRT-LLM where nothing is set,
+    /// are temperature 0. llama.cpp's default breakers of DRY are texts, which the caller turns into
+    /// tokens.
+    ///
+    /// INVALID_ARGUMENT, and nothing is written: params or name is NULL, the size is no size of the
+    /// struct, or no preset has that name.
+    fn sampler_params_preset(params: *mut sampler_params, struct_size: usize, name: *const c_char) -> sampler_status;
+    /// The name of preset `index`, with its version where it has one: a static string. From 0 on; NULL
+    /// where there is none.
+    fn sampler_preset_name(index: i32) -> *const c_char;
     /// Draws one token per output row from what the filters keep of its input row.
     fn sampler_sample(sampler: sampler_t, args: *const sampler_sample_args) -> sampler_status;
     /// Writes what the filters keep of each row: softmax without filters, renormalisation, masks.
