@@ -59,9 +59,6 @@ SAMPLER_HD inline bool is_finite(float x) {
 SAMPLER_HD inline bool is_finite(double x) {
   return ((bits_of(x) >> 52) & 0x7FF) != 0x7FF;
 }
-SAMPLER_HD inline bool is_finite(float x) {
-  return is_finite(double(x));
-}
 
 // The larger; of a NaN and a number the number. `b` is none.
 SAMPLER_HD inline float larger_of(float a, float b) {
