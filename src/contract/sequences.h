@@ -103,7 +103,7 @@ class Sequence {
   SAMPLER_HD void reset(const AdaptiveValues &values) const {
     for (int32_t i = 0; i < num_distinct(); ++i) counts_[i] = {};
     for (int32_t i = 0; i < length(); ++i) tokens_[i] = 0;
-    for (int32_t i = 0; layout_.keeps_values && i <= length(); ++i) values_[i] = kZeroValues;
+    for (int32_t i = 0; layout_.keeps_values && i <= length(); ++i) values_[i] = no_values();
     *header_ = {};
     set_values(values);
   }
@@ -129,7 +129,7 @@ class Sequence {
   }
 
  private:
-  static constexpr AdaptiveValues kZeroValues = {0.0f, {0.0f, 0.0f}, 0.0f};
+  static SAMPLER_HD AdaptiveValues no_values() { return {0.0f, {0.0f, 0.0f}, 0.0f}; }
 
   // The entry of an id, or where the link to it would be. Null: at the first entry.
   struct Place {
@@ -180,7 +180,7 @@ class Sequence {
       header_->counted_length = at;
     }
     tokens_[at] = 0;
-    if (layout_.keeps_values) values_[at + 1] = kZeroValues;
+    if (layout_.keeps_values) values_[at + 1] = no_values();
     header_->length = at;
     if (is_prompt) header_->prompt_length = at;
   }
