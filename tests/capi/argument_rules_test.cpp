@@ -726,37 +726,16 @@ void break_pipeline(Rules *rules) {
 }
 
 // Members that take every value, and those that struct_size_test.cpp is about.
-const std::set<std::string> kWithoutRules = {"exec.stream",
-                                             "params",
-                                             "row_params",
-                                             "pipeline",
-                                             "params.top_k",
-                                             "params.penalty_window",
-                                             "params.dry_allowed_length",
-                                             "params.dry_window",
-                                             "params.min_keep",
-                                             "random.seed",
-                                             "random.offset",
-                                             "params.struct_size",
-                                             "row_params.struct_size",
-                                             "pipeline.struct_size",
-                                             "struct_size",
-                                             // Not read yet.
-                                             "pipeline.state",
-                                             "num_top_logprobs",
-                                             "out_top_token_ids",
-                                             "out_top_logprobs",
-                                             "num_chosen",
-                                             "chosen_token_ids",
-                                             "out_chosen_logprobs",
-                                             "out_ranks",
-                                             "out_entropies",
-                                             "out_kept_bitmask",
-                                             "kept_bitmask_stride",
-                                             "kept_capacity",
-                                             "out_kept_token_ids",
-                                             "out_kept_probabilities",
-                                             "out_removed_by"};
+const std::set<std::string> kWithoutRules = {
+    "exec.stream", "params", "row_params", "pipeline", "params.top_k", "params.penalty_window",
+    "params.dry_allowed_length", "params.dry_window", "params.min_keep", "random.seed",
+    "random.offset", "params.struct_size", "row_params.struct_size", "pipeline.struct_size",
+    "struct_size",
+    // Not read yet.
+    "pipeline.state", "num_top_logprobs", "out_top_token_ids", "out_top_logprobs", "num_chosen",
+    "chosen_token_ids", "out_chosen_logprobs", "out_ranks", "out_entropies", "out_kept_bitmask",
+    "kept_bitmask_stride", "kept_capacity", "out_kept_token_ids", "out_kept_probabilities",
+    "out_removed_by"};
 
 bool is_of_stages(const std::string &member) {
   if (member.rfind("pipeline.", 0) == 0 || member == "out_observations") return true;
