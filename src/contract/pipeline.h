@@ -39,8 +39,9 @@ struct TokenLists {
   // False where the list's offsets are none.
   SAMPLER_HD bool find(int64_t list, TokenList *out) const {
     const int64_t begin = offsets[list], end = offsets[list + 1];
+    if (begin < 0 || begin > end || end > num_ids) return false;
     *out = {ids, type, begin, end - begin};
-    return 0 <= begin && begin <= end && end <= num_ids;
+    return true;
   }
   SAMPLER_HD bool find_by_slot(int64_t slot, TokenList *out) const {
     return find(num_lists == 1 ? 0 : slot, out);

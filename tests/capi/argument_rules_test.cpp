@@ -781,16 +781,7 @@ const std::set<std::string> kWithoutRules = {
     "random.offset", "params.struct_size", "row_params.struct_size", "pipeline.struct_size",
     "struct_size",
     // Of tests/state.
-    "pipeline.state", "pipeline.adaptive_values",
-    // Not read yet.
-    "params.adaptive_kind", "params.adaptive_target", "params.adaptive_rate", "params.top_p_decay",
-    "params.top_p_least", "params.reserved", "row_params.adaptive_kind",
-    "row_params.adaptive_target", "row_params.adaptive_rate", "row_params.top_p_decay",
-    "row_params.top_p_least", "row_params.top_p_reset_token_id", "num_top_logprobs",
-    "out_top_token_ids", "out_top_logprobs", "num_chosen", "chosen_token_ids",
-    "out_chosen_logprobs", "out_ranks", "out_entropies", "out_observations", "out_kept_bitmask",
-    "kept_bitmask_stride", "kept_capacity", "out_kept_token_ids", "out_kept_probabilities",
-    "out_removed_by"};
+    "pipeline.state"};
 
 bool is_of_stages(const std::string &member) {
   if (member.rfind("pipeline.", 0) == 0 || member == "out_observations") return true;
