@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace pipeline_test {
 
@@ -40,6 +42,16 @@ inline Handle make_handle(const char *isa, std::int32_t num_threads) {
 struct Handles {
   Handle simd = make_handle(nullptr, 1), reference = make_handle("scalar", 3);
 };
+
+// One for each instruction set, the fastest first.
+inline std::vector<Handle> handles_of_all_isas() {
+  std::vector<Handle> all;
+  all.push_back(make_handle(nullptr, 1));
+  for (const char *isa : {"scalar", "avx2", "neon"}) {
+    if (Handle handle = make_handle(isa, 2)) all.push_back(std::move(handle));
+  }
+  return all;
+}
 
 }  // namespace pipeline_test
 
