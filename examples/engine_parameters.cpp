@@ -1,118 +1,13 @@
 #include "engine_parameters.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <utility>
+
+#include "engine_values.h"
 
 namespace engine_parameters {
 namespace {
-
-using Json = nlohmann::json;
-
-// ---- Values -------------------------------------------------------------------------------------
-
-// A value and the name of its parameter.
-struct Value {
-  const std::string &name;
-  const Json &json;
-
-  [[noreturn]] void fail(const std::string &rule) const {
-    throw Error(name + " is " + json.dump() + "; it must be " + rule);
-  }
-
-  float number() const {
-    if (!json.is_number()) fail("a number");
-    return json.get<float>();
-  }
-  std::int32_t integer() const { return integer_of(json); }
-  bool flag() const {
-    if (!json.is_boolean()) fail("true or false");
-    return json.get<bool>();
-  }
-  std::uint64_t seed() const {
-    if (!json.is_number_integer()) fail("an integer");
-    return json.get<std::uint64_t>();
-  }
-  // Of one id or a list.
-  Ids ids() const {
-    if (json.is_number()) return {integer()};
-    return ids_of(json);
-  }
-  std::vector<Ids> words() const {
-    if (!json.is_array()) fail("a list of lists of token ids");
-    std::vector<Ids> words;
-    for (const Json &word : json) words.push_back(ids_of(word));
-    return words;
-  }
-
-  std::int32_t integer_of(const Json &one) const {
-    const bool fits = one.is_number_integer() &&
-                      one.get<double>() >= std::numeric_limits<std::int32_t>::min() &&
-                      one.get<double>() <= std::numeric_limits<std::int32_t>::max();
-    if (!fits) fail("made of 32-bit integers");
-    return one.get<std::int32_t>();
-  }
-  Ids ids_of(const Json &list) const {
-    if (!list.is_array()) fail("made of lists of token ids");
-    Ids ids;
-    for (const Json &id : list) ids.push_back(integer_of(id));
-    return ids;
-  }
-};
-
-using Reader = void (*)(const Value &, Request *);
-
-template <float sampler_params::*Member>
-void set_number(const Value &value, Request *request) {
-  request->params.*Member = value.number();
-}
-template <std::int32_t sampler_params::*Member>
-void set_integer(const Value &value, Request *request) {
-  request->params.*Member = value.integer();
-}
-template <Ids Request::*Member>
-void add_ids(const Value &value, Request *request) {
-  const Ids ids = value.ids();
-  (request->*Member).insert((request->*Member).end(), ids.begin(), ids.end());
-}
-template <std::vector<Ids> Request::*Member>
-void set_words(const Value &value, Request *request) {
-  request->*Member = value.words();
-}
-void set_seed(const Value &value, Request *request) {
-  request->seed = value.seed();
-}
-void set_length(const Value &value, Request *request) {
-  request->max_new_tokens = value.integer();
-}
-// What says nothing about a draw.
-void ignore(const Value &, Request *) {}
-
-void add_bias(const Value &value, const Json &id, const Json &bias, Request *request) {
-  const std::string text = id.is_string() ? id.get<std::string>() : "";
-  const Json number = id.is_string() ? Json::parse(text, nullptr, false) : id;
-  const bool is_ban = bias.is_boolean() && !bias.get<bool>();  // llama.cpp's false
-  if (!bias.is_number() && !is_ban) value.fail("token ids with numbers");
-  request->biased.push_back(value.integer_of(number));
-  request->biases.push_back(is_ban ? -INFINITY : bias.get<float>());
-}
-
-// {"id": bias} or [[id, bias]].
-void add_biases(const Value &value, Request *request) {
-  if (value.json.is_object()) {
-    for (const auto &[id, bias] : value.json.items()) add_bias(value, id, bias, request);
-    return;
-  }
-  if (!value.json.is_array()) value.fail("token ids with numbers");
-  for (const Json &pair : value.json) {
-    if (!pair.is_array() || pair.size() != 2) value.fail("pairs of a token id and a number");
-    add_bias(value, pair[0], pair[1], request);
-  }
-}
 
 // ---- Hugging Face -------------------------------------------------------------------------------
 
@@ -387,53 +282,10 @@ Request read(const std::string &preset, const Json &parameters) {
     if (!json.is_null()) found->second({key, json}, &request);
   }
   if (engine.finish) engine.finish(parameters, &request);
-  return request;
-}
-
-// ---- A call -------------------------------------------------------------------------------------
-
-void Pipeline::Lists::add(const Ids &list) {
-  ids.insert(ids.end(), list.begin(), list.end());
-  offsets.push_back(static_cast<std::int64_t>(ids.size()));
-}
-
-// No list at all where none has been added.
-sampler_token_lists Pipeline::Lists::view() const {
-  if (offsets.size() == 1) return {};
-  return {offsets.data(), ids.data(), static_cast<std::int64_t>(offsets.size()) - 1,
-          static_cast<std::int64_t>(ids.size())};
-}
-
-Pipeline::Pipeline(const Request &request, Ids history, std::int32_t prompt_length)
-    : params_(request.params), prompt_length_(prompt_length), biases_(request.biases) {
-  history_.add(history);
-  const auto add_unless_empty = [](const Ids &ids, Lists *lists) {
-    if (!ids.empty()) lists->add(ids);
-  };
-  add_unless_empty(request.biased, &biased_);
-  add_unless_empty(request.allowed, &allowed_);
-  add_unless_empty(request.banned, &banned_);
-  for (const Ids &word : request.bad_words) bad_words_.add(word);
-  // In order, and each once, as the library wants them.
-  for (const Ids &breaker :
-       std::set<Ids>(request.dry_breakers.begin(), request.dry_breakers.end())) {
-    breakers_.add(breaker);
+  if (request.params.min_new_tokens > 0 && request.stop.empty()) {
+    throw Error("a least number of new tokens is set, and no token that ends a text");
   }
-  // A minimum without a stop token is the library's to refuse.
-  const std::int32_t least = request.min_length - prompt_length;
-  params_.min_new_tokens = std::max({params_.min_new_tokens, least, 0});
-  if (params_.min_new_tokens > 0) add_unless_empty(request.stop, &stop_);
-
-  pipeline_.struct_size = sizeof pipeline_;
-  pipeline_.history = history_.view();
-  pipeline_.prompt_lengths = &prompt_length_;
-  pipeline_.biased = biased_.view();
-  pipeline_.biases = biases_.empty() ? nullptr : biases_.data();
-  pipeline_.allowed = allowed_.view();
-  pipeline_.banned = banned_.view();
-  pipeline_.stop = stop_.view();
-  pipeline_.bad_words = bad_words_.view();
-  pipeline_.dry_breakers = breakers_.view();
+  return request;
 }
 
 }  // namespace engine_parameters

@@ -89,6 +89,10 @@ def reports(case):
     return ("pipeline_test", "Types/Reports." + case + "EqualThoseOfTheOracle/F32")
 
 
+def presets(engine):
+    return ("presets_test", engine + ".KeepsTheSame")
+
+
 def gumbel_ties(case):
     return ("simt_gumbel_ties_test", "GumbelTies." + case)
 
@@ -1123,4 +1127,25 @@ FAULTS = [
         "a list may have stages after ADAPTIVE",
         [("src/capi/stage_order.cpp", "is_listed[SAMPLER_STAGE_ADAPTIVE]", "false")],
         [("capi_test", "Of/ArgumentRules.EachIsChecked/sampler_sample")]),
+    # ---- Presets
+    Fault(
+        "preset_in_another_order",
+        "llama.cpp's preset has the temperature before the filters",
+        [("src/capi/presets.cpp",
+          "{kBias, kMask, kPenalties, kDry, kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc, kTemperature}",
+          "{kBias, kMask, kPenalties, kDry, kTemperature, kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc}")],
+        [presets("LlamaCpp")]),
+    Fault(
+        "preset_with_other_ties",
+        "Hugging Face's preset keeps k tokens of those that tie",
+        [("src/capi/presets.cpp", "kKeep, kExact, kKeep, kSequential, kAll, kDivide, kAll,",
+          "kExact, kExact, kKeep, kSequential, kAll, kDivide, kAll,")],
+        [presets("HuggingFace")]),
+    Fault(
+        "preset_with_another_form",
+        "vLLM's preset divides by the repetition penalty",
+        [("src/capi/presets.cpp",
+          "kKeep, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,",
+          "kKeep, kExact, kExact, kSequential, kStandard, kDivide, kOutput,")],
+        [presets("Vllm")]),
 ]

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -50,7 +51,7 @@ bool bit(const std::string &hexadecimal, std::size_t i) {
 
 Recorded parse(const std::string &line) {
   const std::vector<std::string> parts = split(line);
-  EXPECT_EQ(parts.size(), 6u) << line;
+  EXPECT_EQ(parts.size(), 7u) << line;
   Recorded one;
   one.text = line;
   Row row = {};
@@ -62,11 +63,12 @@ Recorded parse(const std::string &line) {
     for (std::int32_t id; ids >> id;) one.history.push_back(id);
     if (part == 2) one.prompt_length = static_cast<std::int32_t>(one.history.size());
   }
-  std::istringstream units(parts[5]);
+  if (parts[4] != "-") one.edited = std::stoull(parts[4], nullptr, 16);
+  std::istringstream units(parts[6]);
   units >> std::hex;
   for (std::uint64_t i = 0; i < row.columns; ++i) {
     one.logits.push_back(logit(row, i));
-    one.kept.push_back(bit(parts[4], i));
+    one.kept.push_back(bit(parts[5], i));
     std::uint64_t probability = 0;
     if (one.kept.back()) {
       units >> probability;
@@ -78,6 +80,17 @@ Recorded parse(const std::string &line) {
 }
 
 }  // namespace
+
+std::uint64_t hash_of(const std::vector<float> &logits) {
+  std::uint64_t result = 0;
+  for (const float logit : logits) {
+    const float without_sign_of_zero = logit + 0.0F;
+    std::uint32_t bits;
+    std::memcpy(&bits, &without_sign_of_zero, sizeof bits);
+    result = mix(result ^ bits);
+  }
+  return result;
+}
 
 std::vector<Recorded> read_recorded(const std::string &path) {
   std::ifstream file(path);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,12 @@ struct Recorded {
   nlohmann::json parameters;
   std::vector<std::int32_t> history;
   std::int32_t prompt_length;
+  std::optional<std::uint64_t> edited;  // hash_of the logits after the edits; none: not compared
   std::vector<bool> kept;
   std::vector<double> probabilities;
 };
+
+std::uint64_t hash_of(const std::vector<float> &logits);
 
 std::vector<Recorded> read_recorded(const std::string &path);
 

@@ -44,30 +44,34 @@ def parameters(rng, case):
     return {'do_sample': rng.random() < 0.95, **windows, **edits}
 
 
-def probabilities(case, names):
-    config = GenerationConfig(**names)
+def processors(case, names, do_sample):
+    config = GenerationConfig(**{**names, 'do_sample': do_sample})
     config.update(**config._get_default_generation_params(), defaults_only=True)  # as generate() does
     stop = names.get('eos_token_id')
     config._eos_token_tensor = None if stop is None else torch.tensor(stop)
-    processors = Model()._get_logits_processor(config, input_ids_seq_length=len(case.prompt),
-                                               device='cpu')
-    scores = processors(torch.tensor([case.text]), torch.tensor(case.logits).unsqueeze(0))[0]
-    if config.do_sample:
-        return scores.softmax(-1).numpy(), (scores > -torch.inf).numpy()
-    greedy = torch.nn.functional.one_hot(scores.argmax(), len(scores))
-    return greedy.numpy(), greedy.numpy() > 0
+    return Model()._get_logits_processor(config, input_ids_seq_length=len(case.prompt), device='cpu')
 
 
-def cases():
+def recorded(case, names):
+    text, logits = torch.tensor([case.text]), torch.tensor(case.logits).unsqueeze(0)
+    edited = processors(case, names, do_sample=False)(text, logits.clone())[0]
+    if names['do_sample']:
+        scores = processors(case, names, do_sample=True)(text, logits)[0]
+        return edited.numpy(), (scores > -torch.inf).numpy(), scores.softmax(-1).numpy()
+    greedy = torch.nn.functional.one_hot(edited.argmax(), len(edited)).numpy()
+    return edited.numpy(), greedy > 0, greedy
+
+
+def cases(_):
     rng = rows.seeded('hugging_face')
     for seed in range(NUM_CASES):
         step = 18 if seed % 10 == 0 else 0
         case = rows.Case(rng, seed, step=step, holes=2 if seed % 7 == 0 else 0)
         names = parameters(rng, case)
-        result, kept = probabilities(case, names)
-        if kept.any() and not (result != result).any():
-            yield rows.line(case, names, result, kept)
+        edited, kept, probabilities = recorded(case, names)
+        if kept.any():
+            yield rows.line(case, names, edited, kept, probabilities)
 
 
-def title():
+def title(_):
     return 'transformers %s with torch %s' % (transformers.__version__, torch.__version__)

@@ -113,29 +113,39 @@ def samplers(llama, case, names):
     }
     biases = (LogitBias * max(len(n['logit_bias']), 1))(
         *[LogitBias(i, -numpy.inf if bias is False else bias) for i, bias in n['logit_bias']])
-    yield llama.sampler('logit_bias', i32(case.columns), i32(len(n['logit_bias'])), biases)
+    yield 'logit_bias', llama.sampler('logit_bias', i32(case.columns), i32(len(n['logit_bias'])),
+                                      biases)
     for name in n.get('samplers', ORDER):
         sampler = make[name]()
         if sampler:
-            yield sampler
+            yield name, sampler
 
 
-def probabilities(llama, case, names):
+def recorded(llama, case, names):
     candidates = (TokenData * case.columns)(
         *[TokenData(i, float(x), 0) for i, x in enumerate(case.logits)])
     array = TokenDataArray(candidates, case.columns, -1, False)
-    for sampler in samplers(llama, case, names):
+    edited = case.logits
+    for name, sampler in samplers(llama, case, names):
         for token in case.text:
             llama.library.llama_sampler_accept(sampler, i32(token))
         llama.library.llama_sampler_apply(sampler, ctypes.byref(array))
         llama.library.llama_sampler_free(sampler)
-    # llama_sampler_dist's softmax, in f64.
-    left = [(array.data[i].id, array.data[i].logit) for i in range(array.size)]
-    row = numpy.full(case.columns, -numpy.inf)
-    for token, logit in left:
-        row[token] = logit
+        if name == 'dry':
+            edited = None  # by powf
+        if name in ('logit_bias', 'penalties') and edited is not None:
+            edited = row_of(case, array)
+    # The softmax of llama_sampler_dist, in f64.
+    row = row_of(case, array).astype(numpy.float64)
     weights = numpy.exp(row - row.max())
-    return weights / weights.sum(), row > -numpy.inf
+    return edited, row > -numpy.inf, weights / weights.sum()
+
+
+def row_of(case, array):
+    row = numpy.full(case.columns, -numpy.inf, numpy.float32)
+    for i in range(array.size):
+        row[array.data[i].id] = array.data[i].logit
+    return row
 
 
 def parameters(rng, case):
@@ -200,7 +210,7 @@ def cases(peers):
         names = parameters(rng, case)
         if differs_on_purpose(case, names):
             continue
-        yield rows.line(case, names, *probabilities(llama, case, names))
+        yield rows.line(case, names, *recorded(llama, case, names))
 
 
 def title(peers):

@@ -2,10 +2,11 @@
 
 A line is a case; its parts stand between " ; ":
 
-    COLUMNS SEED STEP SCALE HOLES ; PARAMETERS ; PROMPT ; OUTPUT ; KEPT ; PROBABILITIES
+    COLUMNS SEED STEP SCALE HOLES ; PARAMETERS ; PROMPT ; OUTPUT ; EDITED ; KEPT ; PROBABILITIES
 
 The first part makes the logits: see `logits`. PARAMETERS are JSON in the engine's own names. PROMPT and
-OUTPUT are token ids. KEPT is a hexadecimal number, bit i for token i. PROBABILITIES are those of the kept
+OUTPUT are token ids. EDITED is a hash of the bits of the logits after biases, bans and penalties, "-"
+where they depend on the engine's C library or on how it adds up. KEPT is a hexadecimal number, bit i for token i. PROBABILITIES are those of the kept
 tokens by ascending id, hexadecimal, in units of 2^-30.
 """
 
@@ -70,16 +71,22 @@ class Case:
         return words
 
 
-def line(case, parameters, probabilities, kept=None):
-    """`kept`: where the engine says it; else the tokens with a probability."""
+def hash_of(logits):
+    """Of f32; -0 is 0."""
+    result = 0
+    for bits in (numpy.asarray(logits, numpy.float32) + numpy.float32(0)).view(numpy.uint32):
+        result = mix(result ^ int(bits))
+    return '%x' % result
+
+
+def line(case, parameters, edited, kept, probabilities):
+    """`edited` None: the bits are not to be compared."""
     probabilities = numpy.asarray(probabilities, numpy.float64)
-    if kept is None:
-        kept = probabilities > 0
     kept = [int(i) for i in numpy.flatnonzero(kept)]
     return ' ; '.join([
         ' '.join(map(str, case.row)), json.dumps(parameters, separators=(',', ':')),
         ' '.join(map(str, case.prompt)), ' '.join(map(str, case.output)),
-        '%x' % sum(1 << i for i in kept),
+        '-' if edited is None else hash_of(edited), '%x' % sum(1 << i for i in kept),
         ' '.join('%x' % round(probabilities[i] * 2**30) for i in kept)])
 
 
