@@ -1132,8 +1132,8 @@ FAULTS = [
         "preset_in_another_order",
         "llama.cpp's preset has the temperature before the filters",
         [("src/capi/presets.cpp",
-          "{kBias, kMask, kPenalties, kDry, kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc, kTemperature}",
-          "{kBias, kMask, kPenalties, kDry, kTemperature, kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc}")],
+          "kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc, kTemperature,",
+          "kTemperature, kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc,")],
         [presets("LlamaCpp")]),
     Fault(
         "preset_with_other_ties",
