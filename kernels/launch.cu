@@ -67,12 +67,15 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 }  // namespace
 
-const void *operation_kernel_address(const contract::AnyRequest &any, bool clustered) {
-  return any.visit([&](const auto &request) {
+const void *operation_kernel_address(Operation operation, bool clustered) {
+  const void *address = nullptr;
+  for_each_operation([&](const auto &request) {
     using Request = std::decay_t<decltype(request)>;
-    return clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
-                     : reinterpret_cast<const void *>(&operation_kernel<false, Request>);
+    if (operation_of(request) != operation) return;
+    address = clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
+                        : reinterpret_cast<const void *>(&operation_kernel<false, Request>);
   });
+  return address;
 }
 
 const void *spread_kernel_address(bool clustered) {

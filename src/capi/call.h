@@ -85,29 +85,8 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
 }
 
 template <class Request>
-bool has_pipeline(const Request &) {
-  return false;
-}
-inline bool has_pipeline(const contract::SampleRequest &request) {
-  return request.pipeline;
-}
-inline bool has_pipeline(const contract::RowsRequest &request) {
-  return request.pipeline;
-}
-
-// What some devices do not do.
-template <class Request>
-void check_is_offered(Check &check, const sampler_handle &handle, const Request &request) {
-  if (!handle.on_cuda || !has_pipeline(request)) return;
-  check.fail(SAMPLER_ERROR_UNSUPPORTED,
-             "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, or a "
-             "forced token; so far only CPU handles do that");
-}
-
-template <class Request>
 void check_and_run(Check &check, const sampler_handle &handle, const Request &request,
                    const sampler_exec &exec) {
-  check_is_offered(check, handle, request);
   check.workspace(exec.workspace, exec.workspace_bytes);
   check.overlaps();
   if (handle.check_pointers) check_places(check, handle);
@@ -150,7 +129,6 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     if (!shapes.read("args", user_args, &args)) return shapes.status();
     std::optional<contract::Pipeline> pipeline;
     const auto request = to_request(shapes, args, {handle->fallback_token_id, &pipeline});
-    check_is_offered(shapes, *handle, request);
     if (shapes.ok())
       *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);
     return shapes.status();
