@@ -25,12 +25,12 @@ constexpr bool kTakesMoreRegisters = false;
 #endif
 
 // Blocks that share a multiprocessor's registers: one, where two would spill some. A chain has two
-// rows at hand.
+// rows at hand, stages a row and what is known of it.
 template <class Request>
-constexpr int kLeastBlocks =
-    std::is_same<Request, contract::ChainRequest>::value || kTakesMoreRegisters
-        ? 1
-        : kBlocksPerMultiprocessor;
+constexpr int kLeastBlocks = std::is_same<Request, contract::ChainRequest>::value ||
+                                     kHasStages<Request> || kTakesMoreRegisters
+                                 ? 1
+                                 : kBlocksPerMultiprocessor;
 
 template <bool kIsClustered, class Request>
 __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<Request>)

@@ -65,6 +65,11 @@ struct Staged : Request {
   }
 };
 
+template <class Request>
+constexpr bool kHasStages = false;
+template <class Request>
+constexpr bool kHasStages<Staged<Request>> = true;
+
 using StagedSampleRequest = Staged<contract::SampleRequest>;
 using StagedRowsRequest = Staged<contract::RowsRequest>;
 

@@ -153,11 +153,6 @@ size_t bitmap_bytes(int64_t num_teams) {
 }
 
 template <class Request>
-constexpr bool kHasStages = false;
-template <class Request>
-constexpr bool kHasStages<kernels::Staged<Request>> = true;
-
-template <class Request>
 Layout layout_of(const Request &request, const kernels::Plan &plan, const Device &device) {
   Layout layout;
   const kernels::Extent extent = kernels::extent_of(request);
@@ -165,7 +160,7 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
   if (plan.spread.num_slices > 0) {
     layout.spread_bytes = size_t(extent.num_rows) * plan.spread.row_bytes();
   }
-  if constexpr (kHasStages<Request>) {
+  if constexpr (kernels::kHasStages<Request>) {
     layout.stage_bytes = size_t(plan.num_teams) * request.memory.bytes_of_team;
   }
   if (device.host_parameters) layout.parameter_bytes = host_array_bytes(request);
@@ -306,7 +301,7 @@ Error run(const contract::AnyRequest &any, const Device &device, void *workspace
       const cudaError_t uploaded = upload_host_arrays(&request, to, stream);
       if (uploaded != cudaSuccess) return uploaded;
     }
-    if constexpr (kHasStages<std::decay_t<decltype(request)>>) {
+    if constexpr (kernels::kHasStages<std::decay_t<decltype(request)>>) {
       request.memory.memory = memory + layout.team_bytes();
     }
     return kernels::launch(request, plan, stream);

@@ -232,7 +232,8 @@ Sampler make_sampler(const sampler_options &options);
 // Whether handles have the stages of pipeline.h: those for the CPU do.
 bool has_stages();
 
-// With room for the calls of all_specs().
+// With room for the calls of all_specs(); on devices, which have none for stages, because lists of
+// more than 2048 candidates would take as much.
 sampler_options roomy_options(std::int32_t num_threads = 1);
 inline Sampler roomy_sampler(std::int32_t num_threads = 1) {
   return make_sampler(roomy_options(num_threads));

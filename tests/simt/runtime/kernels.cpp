@@ -77,8 +77,8 @@ runtime::Kernel row_kernel(int num_registers) {
 
 template <class Request>
 void add_operation() {
-  const bool is_chain = std::is_same_v<Request, contract::ChainRequest>;
-  runtime::Kernel kernel = row_kernel<Request>(is_chain ? kAllRegisters : kHalfOfRegisters);
+  const bool has_all = std::is_same_v<Request, contract::ChainRequest> || kHasStages<Request>;
+  runtime::Kernel kernel = row_kernel<Request>(has_all ? kAllRegisters : kHalfOfRegisters);
   kernel.bind = bind_operation<Request>;
   for (const char &address : kernel_addresses<Request>) runtime::add_kernel(&address, kernel);
 }
