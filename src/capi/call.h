@@ -86,14 +86,20 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
 }
 
 template <class Request>
-bool has_pipeline(const Request &) {
+// Whether the call asks for what moves from token to token.
+template <class Request>
+bool is_adaptive(const Request &) {
   return false;
 }
-inline bool has_pipeline(const contract::SampleRequest &request) {
-  return request.pipeline || request.out_observations;
+inline bool is_adaptive(const contract::Pipeline *stages) {
+  return stages && (stages->adaptive.may_have_window() || stages->adaptive.may_decay() ||
+                    stages->adaptive_values);
 }
-inline bool has_pipeline(const contract::RowsRequest &request) {
-  return request.pipeline;
+inline bool is_adaptive(const contract::SampleRequest &request) {
+  return is_adaptive(request.pipeline) || request.out_observations;
+}
+inline bool is_adaptive(const contract::RowsRequest &request) {
+  return is_adaptive(request.pipeline);
 }
 
 template <class Request>
@@ -108,10 +114,10 @@ void check_is_offered(Check &check, const sampler_handle &handle, const Request 
   if (const char *const report = first_report(request)) {
     check.fail(SAMPLER_ERROR_UNSUPPORTED, "%s is set; so far only CPU handles report it", report);
   }
-  if (!has_pipeline(request)) return;
+  if (!is_adaptive(request)) return;
   check.fail(SAMPLER_ERROR_UNSUPPORTED,
-             "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, a "
-             "forced token, adaptive values or observations; so far only CPU handles do that");
+             "the call has an adaptive stage, top-p decay, adaptive values or observations; so far "
+             "only CPU handles do that");
 }
 
 template <class Request>

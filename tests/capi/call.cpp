@@ -723,7 +723,7 @@ bool has_stages() {
   const Sampler sampler = roomy_sampler();
   Args args(operation(Op::kSample));
   args.set("input.num_cols", std::int64_t(10));
-  args.set("params.top_n_sigma", 1.0f);
+  args.set("params.adaptive_kind", sampler_adaptive_kind(SAMPLER_ADAPTIVE_MIROSTAT_V2));
   std::size_t bytes = 0;
   return args.operation().workspace_size(sampler.get(), args.data(), &bytes) !=
          SAMPLER_ERROR_UNSUPPORTED;
@@ -742,7 +742,7 @@ sampler_options roomy_options(std::int32_t num_threads) {
   sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
   options.max_rows = 64;
-  options.max_cols = 1024;
+  options.max_cols = 4096;
   return options;
 }
 
