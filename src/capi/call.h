@@ -85,21 +85,21 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
   }
 }
 
-template <class Request>
+inline bool has_adaptive(const contract::Pipeline *stages) {
+  return stages && (stages->adaptive.may_have_window() || stages->adaptive.may_decay() ||
+                    stages->adaptive_values);
+}
+
 // Whether the call asks for what moves from token to token.
 template <class Request>
 bool is_adaptive(const Request &) {
   return false;
 }
-inline bool is_adaptive(const contract::Pipeline *stages) {
-  return stages && (stages->adaptive.may_have_window() || stages->adaptive.may_decay() ||
-                    stages->adaptive_values);
-}
 inline bool is_adaptive(const contract::SampleRequest &request) {
-  return is_adaptive(request.pipeline) || request.out_observations;
+  return has_adaptive(request.pipeline) || request.out_observations;
 }
 inline bool is_adaptive(const contract::RowsRequest &request) {
-  return is_adaptive(request.pipeline);
+  return has_adaptive(request.pipeline);
 }
 
 template <class Request>
