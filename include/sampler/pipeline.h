@@ -19,16 +19,16 @@
  *   args.pipeline = &pipeline;
  *
  * Each stage sees what the one before it left; a stage that is off costs nothing. Edits work in
- * f32, whatever the type of the logits; -inf stays -inf. Sections 13 (windows) and 14.1 (edits) of
- * docs/contract.md have the arithmetic. A greedy row takes the first token, in rank order, of what
- * the edits left.
+ * f32, whatever the type of the logits; -inf stays -inf. Sections 13 (windows) and 14 (edits,
+ * adaptive stages) of docs/contract.md have the arithmetic. A greedy row takes the first token, in
+ * rank order, of what the edits left.
  *
  * A row that has a NaN or +inf after its last edit is bad (INVALID_VALUE), and so is one without a
  * token (EMPTY). Ids that are no element of a row are edited by nothing; in a history they count
  * like any other. Rows of probabilities are not edited: a pipeline that would is an error there.
  *
  * CPU handles only so far: with a CUDA handle a call that has a stage besides the temperature,
- * top-k, top-p and min-p returns SAMPLER_ERROR_UNSUPPORTED. */
+ * top-k, top-p and min-p, top-p decay or adaptive values returns SAMPLER_ERROR_UNSUPPORTED. */
 #ifndef SAMPLER_PIPELINE_H
 #define SAMPLER_PIPELINE_H
 
@@ -194,7 +194,8 @@ typedef struct sampler_pipeline {
 
   /* [slots, SAMPLER_NUM_ADAPTIVE_VALUES] Of callers without a state, who move them on from
    * out_observations by section 14.2 of docs/contract.md. A NaN is the start of its stage; an
-   * infinity makes the row bad (INVALID_PARAMETER). NULL: all start. */
+   * infinity makes the row bad (INVALID_PARAMETER), also where the stage is off. NULL: all start.
+   */
   const float *adaptive_values;
 } sampler_pipeline;
 

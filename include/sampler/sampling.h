@@ -126,19 +126,20 @@ typedef struct sampler_params {
   /* No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many. */
   int32_t min_keep; /* <= 1: one */
 
-  /* The order of all stages; 0 ends it. Edits come first. A stage that is on must be listed, none
-   * twice. filter_order must be SEQUENTIAL, whatever it means without a list, or JOINT: then the
-   * listed ones of top-k, top-p and min-p stand side by side. temperature_order must be FIRST. All
-   * 0: the order of sampler_stage, in which filter_order and temperature_order have their meaning.
-   */
+  /* The order of all stages; 0 ends it. Edits come first, ADAPTIVE comes last. A stage that is on
+   * must be listed, none twice. filter_order must be SEQUENTIAL, whatever it means without a list,
+   * or JOINT: then the listed ones of top-k, top-p and min-p stand side by side. temperature_order
+   * must be FIRST. All 0: the order of sampler_stage, in which filter_order and temperature_order
+   * have their meaning. */
   sampler_stage stages[SAMPLER_MAX_STAGES];
 
   /* Adaptive stages: see pipeline.h. All are off by default. They change nothing in a greedy row.
-   * sampler_sample only: what is drawn moves them on. */
+   * What is drawn moves them on: see pipeline.adaptive_values and sampler_accept. */
 
   /* NONE: off. The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's
    * probability (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or
-   * adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite. */
+   * adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite, and mean
+   * nothing with NONE. */
   sampler_adaptive_kind adaptive_kind;
   float adaptive_target;
   float adaptive_rate;
@@ -308,7 +309,8 @@ typedef struct sampler_sample_args {
   /* [output rows] The entropy in nats; NaN for a bad row. */
   float *out_entropies;
 
-  /* [output rows] What moves the adaptive stage on: see sampler_accept. NaN where nothing does. */
+  /* [output rows] What moves the adaptive stage on: the token's surprise in bits among those that
+   * mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does. */
   float *out_observations;
 
   /* [output rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all

@@ -89,7 +89,7 @@ bool has_pipeline(const Request &) {
   return false;
 }
 inline bool has_pipeline(const contract::SampleRequest &request) {
-  return request.pipeline;
+  return request.pipeline || request.out_observations;
 }
 inline bool has_pipeline(const contract::RowsRequest &request) {
   return request.pipeline;
@@ -100,8 +100,8 @@ template <class Request>
 void check_is_offered(Check &check, const sampler_handle &handle, const Request &request) {
   if (!handle.on_cuda || !has_pipeline(request)) return;
   check.fail(SAMPLER_ERROR_UNSUPPORTED,
-             "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, or a "
-             "forced token; so far only CPU handles do that");
+             "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, a "
+             "forced token, adaptive values or observations; so far only CPU handles do that");
 }
 
 template <class Request>

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "capi/adaptive.h"
 #include "capi/handle_impl.h"
 #include "capi/stage_numbers.h"
 #include "capi/stage_order.h"
@@ -86,6 +87,9 @@ void read_numbers(Check &check, const UserParameters &user, int64_t num_slots,
          &out->xtc_threshold);
   numbers("row_params->min_keep", params.min_keep, arrays.min_keep, &out->min_keep);
   out->typical_p_ties = check.enumeration("params->typical_p_ties", params.typical_p_ties, 2);
+  const contract::PerSlot<float> top_p = {params.top_p, arrays.top_p};  // which has been checked
+  out->adaptive = read_adaptive(check, user, top_p, num_slots);
+  check.zero("params->reserved", params.reserved);
   check.parameters("row_params->forced_token_id", arrays.forced_token_id, sizeof(int64_t),
                    num_slots);
   out->forced_token_ids = arrays.forced_token_id;
@@ -175,6 +179,13 @@ void read_history(Check &check, const sampler_pipeline &user, int64_t num_slots,
   const int64_t all = out->sequences ? out->sequences.layout.max_tokens
                                      : std::min(user.history.num_token_ids, kMaxRows - 1);
   out->max_history = user.max_history_tokens == 0 ? all : user.max_history_tokens;
+}
+
+void read_adaptive_values(Check &check, const sampler_pipeline &user, int64_t num_slots,
+                          contract::Pipeline *out) {
+  out->adaptive_values = user.adaptive_values;
+  check.array("pipeline->adaptive_values", user.adaptive_values, sizeof(float),
+              num_slots * SAMPLER_NUM_ADAPTIVE_VALUES, Access::kRead);
 }
 
 void read_biases(Check &check, const sampler_pipeline &user, const contract::Rows &input,
@@ -287,6 +298,7 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
   if (!check.ok()) return nullptr;
   if (pipeline.state) read_state(check, pipeline, handle, num_slots, &out);
   read_history(check, pipeline, num_slots, &out);
+  read_adaptive_values(check, pipeline, num_slots, &out);
   read_biases(check, pipeline, input, num_slots, &out);
   read_bans(check, pipeline, num_slots, &out);
   read_bitmasks(check, pipeline, input, num_rows, &out);
@@ -300,7 +312,9 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
                "SAMPLER_LOGITS",
                name_of(out.edits.stages[0]));
   }
-  return out.has_edits() || out.has_windows || out.forced_token_ids ? &out : nullptr;
+  const bool has_adaptive = out.adaptive_values || out.adaptive.may_decay();
+  const bool has_any = out.has_edits() || out.has_windows || out.forced_token_ids || has_adaptive;
+  return has_any ? &out : nullptr;
 }
 
 void refuse_other_stages(Check &check, const UserParameters &parameters, const char *function) {

@@ -58,6 +58,8 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
       read_output_array(check, "out_kept_counts", args.out_kept_counts, num_rows);
   request.out_logprobs = read_output_array(check, "out_logprobs", args.out_logprobs, num_rows);
   request.out_values = read_output_array(check, "out_values", args.out_values, num_rows);
+  request.out_observations =
+      read_output_array(check, "out_observations", args.out_observations, num_rows);
   request.out_row_status =
       read_output_array(check, "out_row_status", args.out_row_status, num_rows);
   return request;

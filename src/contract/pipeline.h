@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "contract/adaptive_values.h"
 #include "contract/edits.h"
 #include "contract/elements.h"
 #include "contract/host_device.h"
@@ -72,6 +73,8 @@ struct WindowNumbers {
   float typical_p, top_n_sigma, epsilon, eta, top_h;
   float xtc_probability, xtc_threshold;
   int32_t min_keep;
+  sampler_adaptive_kind mirostat;  // its version; NONE: it is off
+  float mu;
 
   SAMPLER_HD bool are_valid(sampler_input_kind kind) const {
     const bool has_nan = is_nan(dynamic_range) || is_nan(dynamic_exponent) || is_nan(typical_p) ||
@@ -121,7 +124,10 @@ struct Pipeline {
 
   const int64_t *forced_token_ids = nullptr;
 
-  Sequences sequences;  // in place of the history, by slot
+  AdaptiveParameters adaptive;
+  const float *adaptive_values = nullptr;  // [slots, SAMPLER_NUM_ADAPTIVE_VALUES]; null: all start
+
+  Sequences sequences;  // in place of the history and the values, by slot
   TokenLists history;
   const int32_t *prompt_lengths = nullptr;
   int64_t max_history = 0;
@@ -153,6 +159,7 @@ struct Pipeline {
   SAMPLER_HD WindowNumbers window_numbers(int64_t slot) const {
     constexpr float kDefaultThreshold = 0.1f;
     const float exponent = dynamic_exponent[slot], threshold = xtc_threshold[slot];
+    const AdaptiveRules rules = adaptive.of(slot);
     return {dynamic_range[slot],
             exponent == 0.0f ? 1.0f : exponent,
             typical_p[slot],
@@ -162,7 +169,29 @@ struct Pipeline {
             top_h[slot],
             xtc_probability[slot],
             threshold == 0.0f ? kDefaultThreshold : threshold,
-            min_keep[slot]};
+            min_keep[slot],
+            rules.is_mirostat() ? rules.kind : sampler_adaptive_kind(SAMPLER_ADAPTIVE_NONE),
+            begun_mu(values(slot), rules)};
+  }
+
+  // What adaptive stages remember of the slot.
+  SAMPLER_HD AdaptiveValues values(int64_t slot) const {
+    if (sequences) return sequences[slot].values();
+    if (!adaptive_values) return {};
+    const float *const own = adaptive_values + slot * SAMPLER_NUM_ADAPTIVE_VALUES;
+    return {own[0], {own[1], own[2]}, own[3]};
+  }
+
+  // The row's parameters, with the running top_p where it decays.
+  SAMPLER_HD RowParameters adapted(RowParameters parameters, int64_t slot) const {
+    const AdaptiveRules rules = adaptive.of(slot);
+    if (rules.decays()) parameters.top_p = begun_top_p(values(slot), rules);
+    return parameters;
+  }
+
+  SAMPLER_HD bool has_valid_numbers(int64_t slot, sampler_input_kind kind) const {
+    return numbers(slot).are_valid() && window_numbers(slot).are_valid(kind) &&
+           adaptive.of(slot).are_valid() && are_valid_values(values(slot));
   }
 
   // Whether repeats may be looked for, which takes memory for the lengths of them.

@@ -109,6 +109,7 @@ struct SampleRequest {
   int32_t *out_kept_counts = nullptr;
   float *out_logprobs = nullptr;
   float *out_values = nullptr;
+  float *out_observations = nullptr;
   uint32_t *out_row_status = nullptr;
 };
 

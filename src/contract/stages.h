@@ -21,16 +21,19 @@ struct Staged {
 template <class Tokens>
 class StageRunner {
  public:
-  // The parameters and numbers are valid, and the temperature is not greedy.
+  // The parameters and numbers are valid, and the temperature is not greedy. `num_elements` are
+  // those of the row, -inf too.
   SAMPLER_HD StageRunner(const Tokens &tokens, sampler_input_kind kind,
                          const RowParameters &parameters, const WindowNumbers &numbers,
-                         const FilterRules &rules, sampler_tie_rule typical_p_ties)
+                         const FilterRules &rules, sampler_tie_rule typical_p_ties,
+                         int64_t num_elements)
       : tokens_(tokens),
         kind_(kind),
         parameters_(parameters),
         numbers_(numbers),
         rules_(rules),
-        typical_p_ties_(typical_p_ties) {}
+        typical_p_ties_(typical_p_ties),
+        num_elements_(num_elements) {}
 
   // `xtc_word` is the slot's word of Purpose::kXtc.
   SAMPLER_HD Staged run(const StageOrder &order, int64_t count, uint32_t xtc_word) const {
@@ -99,6 +102,8 @@ class StageRunner {
         return top_k_is_on(parameters_.top_k);
       case SAMPLER_STAGE_TOP_P:
         return top_p_is_on(parameters_.top_p);
+      case SAMPLER_STAGE_ADAPTIVE:
+        return numbers_.mirostat != SAMPLER_ADAPTIVE_NONE;
       default:
         return min_p_is_on(parameters_.min_p);
     }
@@ -126,6 +131,10 @@ class StageRunner {
         return windows.top_k(parameters_.top_k, rules_.top_k_ties, seen);
       case SAMPLER_STAGE_TOP_P:
         return windows.top_p(parameters_.top_p, rules_.top_p_ties, seen);
+      case SAMPLER_STAGE_ADAPTIVE:
+        return numbers_.mirostat == SAMPLER_ADAPTIVE_MIROSTAT_V1
+                   ? windows.mirostat_v1(numbers_.mu, num_elements_, seen)
+                   : windows.mirostat_v2(numbers_.mu, seen);
       default:
         return windows.min_p(parameters_.min_p, seen);
     }
@@ -137,6 +146,7 @@ class StageRunner {
   WindowNumbers numbers_;
   FilterRules rules_;
   sampler_tie_rule typical_p_ties_;
+  int64_t num_elements_;
 };
 
 }  // namespace sampler::contract

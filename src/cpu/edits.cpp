@@ -91,7 +91,6 @@ uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &g
   elements_ = &elements;
   values_ = values;
   const EditNumbers numbers = pipeline_->numbers(slot);
-  if (!numbers.are_valid()) return SAMPLER_ROW_INVALID_PARAMETER;
   Text text;
   uint32_t status = read_text(&text);
   for (const sampler_stage stage : pipeline_->edits) {

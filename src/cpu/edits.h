@@ -20,8 +20,8 @@ class RowEdits {
     if (pipeline.seeks_repeats()) lengths_ = memory.template take<int32_t>(pipeline.max_history);
   }
 
-  // Edits `values`, those of the row `given`, in the order of the pipeline. The result is the
-  // status, after which a bad row's values mean nothing.
+  // Edits `values`, those of the row `given`, in the order of the pipeline. The slot's numbers are
+  // valid. The result is the status, after which a bad row's values mean nothing.
   uint32_t edit(int64_t slot, int64_t output, const contract::RowView &given,
                 const Elements &elements, float *values);
 

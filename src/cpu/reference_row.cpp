@@ -42,6 +42,11 @@ const Distribution &ReferenceRow::distribute(const contract::RowParameters &para
   return distribution_;
 }
 
+const Distribution &ReferenceRow::distribute_all(const contract::RowScale &scale) {
+  distribution_ = distribution_of_all(row_, scale);
+  return distribution_;
+}
+
 int64_t ReferenceRow::kept_count() const {
   int64_t count = 0;
   for (int64_t i = 0; i < row_.count; ++i) count += distribution_.keeps(row_.rank(i)) ? 1 : 0;

@@ -121,6 +121,7 @@ class Task<contract::SampleRequest, Row> {
 
     distribution_ =
         stages_.distribute(parameters, request_.parameters.rules, slot, xtc_word(slot), &row_);
+    distribution_ = stages_.reweigh(distribution_, slot, &row_);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
     const bool by_inverse_cdf = request_.draw_method == SAMPLER_DRAW_INVERSE_CDF;
     const bool is_drawn = !distribution_.greedy && forced_ < 0;
@@ -167,6 +168,10 @@ class Task<contract::SampleRequest, Row> {
     contract::store_id(request_.out_token_ids, output, id);
     if (request_.out_kept_counts) request_.out_kept_counts[output] = good ? kept_count_ : 0;
     if (request_.out_row_status) request_.out_row_status[output] = status_;
+    if (request_.out_observations) {
+      request_.out_observations[output] =
+          good ? stages_.observation(row_, distribution_, id) : contract::quiet_nan();
+    }
     if (!request_.out_logprobs && !request_.out_values) return;
     const float value = good ? stages_.given_value(row_, id) : contract::quiet_nan();
     if (request_.out_logprobs) request_.out_logprobs[output] = good ? logprob(id, value) : value;

@@ -439,7 +439,12 @@ const Number kNumbers[] = {{"repetition_penalty", true, true, true},
                            {"top_h", true, true, false},
                            {"xtc_probability", true, true, false},
                            {"xtc_threshold", true, false, false},
-                           {"min_keep", false, true, false}};
+                           {"min_keep", false, true, false},
+                           {"adaptive_kind", false, true, false},
+                           {"adaptive_target", true, false, false},
+                           {"adaptive_rate", true, false, false},
+                           {"top_p_decay", true, true, false},
+                           {"top_p_least", true, false, false}};
 
 // What turns it on.
 std::string set_on(Call *call, const Number &number) {
@@ -450,6 +455,31 @@ std::string set_on(Call *call, const Number &number) {
   }
   call->args().set(member, 0.5f);
   return "0.5";
+}
+
+void break_adaptive_numbers(Rules *rules) {
+  for (const std::int32_t kind : {-1, 4}) {
+    rules->refuse(
+        "params.adaptive_kind", kind,
+        text("params->adaptive_kind is %d; it must be one of its constants, 0 to 3", int(kind)));
+  }
+  for (const char *name : {"adaptive_target", "adaptive_rate", "top_p_least"}) {
+    for (const float value : {kInf, -kInf}) {
+      rules->refuse(std::string("params.") + name, value,
+                    text("params->%s is %s; it must be finite", name, value > 0 ? "inf" : "-inf"));
+    }
+  }
+  for (const sampler_adaptive_kind kind :
+       {SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_MIROSTAT_V2}) {
+    rules->refuse_call(
+        "params.adaptive_target",
+        [=](Call *call) {
+          call->args().set("params.adaptive_kind", kind);
+          call->args().set("params.adaptive_target", -0.5f);
+        },
+        "params->adaptive_target is -0.5; mirostat's must not be negative");
+  }
+  rules->refuse("params.reserved", std::int32_t(1), "params->reserved is 1; it must be 0");
 }
 
 void break_stage_numbers(Rules *rules) {
@@ -528,7 +558,10 @@ void break_stage_numbers(Rules *rules) {
   }
   rules->refuse("params.repetition_penalty", -0.5f,
                 "params->repetition_penalty is -0.5; it must be finite and not negative");
+  break_adaptive_numbers(rules);
   if (!rules->operation().has("pipeline")) {
+    rules->refuse("row_params.top_p_reset_token_id", static_cast<void *>(somewhere),
+                  "row_params->top_p_reset_token_id is set" + off);
     rules->refuse("row_params.forced_token_id", static_cast<void *>(somewhere),
                   "row_params->forced_token_id is set; " + function + " does not force tokens");
   } else if (rules->spec().operation == Op::kFilter) {
@@ -556,8 +589,16 @@ void break_stage_order(Rules *rules) {
     refuse({0, 0, 6}, rule);
     return;
   }
-  refuse({16}, "params->stages[0] is 16; it must be a SAMPLER_STAGE_ constant, 1 to 15, or 0");
-  refuse({1, -1}, "params->stages[1] is -1; it must be a SAMPLER_STAGE_ constant, 1 to 15, or 0");
+  refuse({17}, "params->stages[0] is 17; it must be a SAMPLER_STAGE_ constant, 1 to 16, or 0");
+  refuse({1, -1}, "params->stages[1] is -1; it must be a SAMPLER_STAGE_ constant, 1 to 16, or 0");
+  for (const sampler_stage after : {13, 6, 1}) {
+    const char *const name = after == 13 ? "TOP_K" : after == 6 ? "TEMPERATURE" : "BIAS";
+    refuse(
+        {16, after},
+        text("params->stages has SAMPLER_STAGE_%s after SAMPLER_STAGE_ADAPTIVE; ADAPTIVE must be "
+             "the last",
+             name));
+  }
   refuse({0, 2}, "params->stages[1] is 2; it must be 0, after the 0 that ends the list");
   refuse({1, 2, 1}, "params->stages has SAMPLER_STAGE_BIAS twice; it must have each stage once");
   refuse({1, 13, 4},
@@ -566,7 +607,17 @@ void break_stage_order(Rules *rules) {
          "SAMPLER_STAGE_TEMPERATURE is on and params->stages does not list it");
   refuse({1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
          "SAMPLER_STAGE_DRY is on and params->stages does not list it");
-  const Stages all = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  refuse({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+         "SAMPLER_STAGE_ADAPTIVE is on and params->stages does not list it");
+  rules->refuse_call(
+      "params.top_p_decay",
+      [](Call *call) {
+        call->args().set("params.top_p", 1.0f);
+        call->args().set("params.stages",
+                         Stages{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16});
+      },
+      "SAMPLER_STAGE_TOP_P is on and params->stages does not list it");
+  const Stages all = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   const auto with = [&](const char *member, std::int32_t value, const Stages &stages,
                         const std::string &message) {
     rules->refuse_call(
@@ -582,7 +633,7 @@ void break_stage_order(Rules *rules) {
   with("params.temperature_order", SAMPLER_TEMPERATURE_LAST, all,
        "params->stages lists the order and params->temperature_order is another; it must be 0");
   with("params.filter_order", SAMPLER_FILTERS_JOINT,
-       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 12, 14, 15},
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 12, 14, 15, 16},
        "params->stages has another stage between TOP_K, TOP_P and MIN_P; they must stand side by "
        "side with SAMPLER_FILTERS_JOINT");
 }
@@ -675,27 +726,43 @@ void break_pipeline(Rules *rules) {
 }
 
 // Members that take every value, and those that struct_size_test.cpp is about.
-const std::set<std::string> kWithoutRules = {
-    "exec.stream", "params", "row_params", "pipeline", "params.top_k", "params.penalty_window",
-    "params.dry_allowed_length", "params.dry_window", "params.min_keep", "random.seed",
-    "random.offset", "params.struct_size", "row_params.struct_size", "pipeline.struct_size",
-    "struct_size",
-    // Of tests/state.
-    "pipeline.state", "pipeline.adaptive_values",
-    // Not read yet.
-    "params.adaptive_kind", "params.adaptive_target", "params.adaptive_rate", "params.top_p_decay",
-    "params.top_p_least", "params.reserved", "row_params.adaptive_kind",
-    "row_params.adaptive_target", "row_params.adaptive_rate", "row_params.top_p_decay",
-    "row_params.top_p_least", "row_params.top_p_reset_token_id", "num_top_logprobs",
-    "out_top_token_ids", "out_top_logprobs", "num_chosen", "chosen_token_ids",
-    "out_chosen_logprobs", "out_ranks", "out_entropies", "out_observations", "out_kept_bitmask",
-    "kept_bitmask_stride", "kept_capacity", "out_kept_token_ids", "out_kept_probabilities",
-    "out_removed_by"};
+const std::set<std::string> kWithoutRules = {"exec.stream",
+                                             "params",
+                                             "row_params",
+                                             "pipeline",
+                                             "params.top_k",
+                                             "params.penalty_window",
+                                             "params.dry_allowed_length",
+                                             "params.dry_window",
+                                             "params.min_keep",
+                                             "random.seed",
+                                             "random.offset",
+                                             "params.struct_size",
+                                             "row_params.struct_size",
+                                             "pipeline.struct_size",
+                                             "struct_size",
+                                             // Of tests/state.
+                                             "pipeline.state",
+                                             // Not read yet.
+                                             "num_top_logprobs",
+                                             "out_top_token_ids",
+                                             "out_top_logprobs",
+                                             "num_chosen",
+                                             "chosen_token_ids",
+                                             "out_chosen_logprobs",
+                                             "out_ranks",
+                                             "out_entropies",
+                                             "out_kept_bitmask",
+                                             "kept_bitmask_stride",
+                                             "kept_capacity",
+                                             "out_kept_token_ids",
+                                             "out_kept_probabilities",
+                                             "out_removed_by"};
 
 bool is_of_stages(const std::string &member) {
-  if (member.rfind("pipeline.", 0) == 0) return true;
+  if (member.rfind("pipeline.", 0) == 0 || member == "out_observations") return true;
   for (const char *name : {"penalty_scope", "penalty_form", "bad_word_scope", "typical_p_ties",
-                           "stages", "forced_token_id"}) {
+                           "stages", "forced_token_id", "top_p_reset_token_id", "reserved"}) {
     if (member == std::string("params.") + name || member == std::string("row_params.") + name) {
       return true;
     }
@@ -719,8 +786,8 @@ TEST(Stages, AreThereOrRefused) {
       continue;
     }
     const char *const message =
-        "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, or a "
-        "forced token; so far only CPU handles do that";
+        "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, a forced "
+        "token, adaptive values or observations; so far only CPU handles do that";
     expect_refused(&call, sampler.get(), SAMPLER_ERROR_UNSUPPORTED, message);
     std::size_t bytes = 0;
     EXPECT_EQ(call.args().operation().workspace_size(sampler.get(), call.args().data(), &bytes),

@@ -489,6 +489,19 @@ void Call::add_edit_numbers() {
   if (spec_.operation == Op::kSample) floats("xtc_probability", 0.5f);
   floats("xtc_threshold", 0.2f);
   integers("min_keep", 2);
+  integers("adaptive_kind", SAMPLER_ADAPTIVE_MIROSTAT_V2);
+  floats("adaptive_target", 4.0f);
+  floats("adaptive_rate", 0.25f);
+  floats("top_p_decay", 0.75f);
+  floats("top_p_least", 0.5f);
+  add("pipeline.adaptive_values", Direction::kIn, sizeof(float), spec_.num_slots(),
+      SAMPLER_NUM_ADAPTIVE_VALUES, SAMPLER_NUM_ADAPTIVE_VALUES);
+  for (std::int64_t i = 0; i < spec_.num_slots() * SAMPLER_NUM_ADAPTIVE_VALUES; ++i) {
+    at<float>("pipeline.adaptive_values", i) = 0.75f;
+  }
+  if (spec_.per_slot) {
+    add_per_slot<std::int64_t>("row_params.top_p_reset_token_id", [](std::int64_t) { return 7; });
+  }
   if (!spec_.per_slot || spec_.operation != Op::kSample) return;
   add_per_slot<std::int64_t>("row_params.forced_token_id", [](std::int64_t) { return -1; });
 }
@@ -536,6 +549,9 @@ void Call::add_outputs() {
     args_.set("output_stride", spec_.padding ? stride : 0);
     add("output", Direction::kOut, size_of_dtype(spec_.output_dtype), rows, spec_.num_cols, stride)
         .dtype = spec_.output_dtype;
+  }
+  if (spec_.pipeline && op.has("out_observations")) {
+    add("out_observations", Direction::kOut, sizeof(float), rows, 1, 1);
   }
   for (const char *member : {"out_kept_counts", "out_logprobs", "out_counts", "out_accepted_counts",
                              "out_emitted_counts", "out_row_status"}) {

@@ -1004,6 +1004,53 @@ FAULTS = [
         [("src/capi/stage_order.cpp", "if (!are_equal(usual, asked)) continue;", "")],
         [stages("OfWindows")]),
     Fault(
+        "vocabulary_of_the_window",
+        "mirostat's first version takes the tokens that it sees for the vocabulary",
+        [("src/contract/ranked_windows.h", "int32_t(num_elements), int32_t(seen.count())",
+          "int32_t(seen.count()), int32_t(seen.count())")],
+        [stages("OfWindows")]),
+    Fault(
+        "surprise_of_the_first_token",
+        "mirostat observes how much likelier the first token is",
+        [("src/cpu/stages.h", "(drawn.scale, value), drawn.kept_weight)",
+          "(drawn.scale, value), uint64_t(1) << contract::kWeightBits)")],
+        [stages("OfWindows"), ("pipeline_test", "LongRun.OfMirostatV2ReachesItsTarget")]),
+    Fault(
+        "changed_probability_observed",
+        "adaptive-p observes the probability that it has made",
+        [("src/cpu/stages.h",
+          "contract::relative_probability(unadapted_.scale, before) * unadapted_.normalizer",
+          "contract::relative_probability(drawn.scale, value) * drawn.normalizer + 0 * before")],
+        [stages("OfWindows"), ("pipeline_test", "LongRun.OfAdaptivePFollowsTheModel")]),
+    Fault(
+        "new_weights_by_the_largest",
+        "adaptive-p's likeliest token weighs 2^44",
+        [("src/cpu/distribution.cpp", "result.scale = scale;",
+          "result.scale = {scale.kind, row.max(), scale.scale, 0};")],
+        [stages("OfWindows")]),
+    Fault(
+        "values_of_the_first_slot",
+        "every slot has the first one's adaptive values",
+        [("src/contract/pipeline.h", "adaptive_values + slot * SAMPLER_NUM_ADAPTIVE_VALUES",
+          "adaptive_values + 0 * slot")],
+        [stages("OfWindows"), ("pipeline_test", "TopPDecay.TakesThePlaceOfTopP")]),
+    Fault(
+        "top_p_never_running",
+        "top-p decay draws with the first top_p",
+        [("src/contract/pipeline.h", "begun_top_p(values(slot), rules)",
+          "top_p_start(rules.top_p)")],
+        [("pipeline_test", "TopPDecay.TakesThePlaceOfTopP")]),
+    Fault(
+        "infinite_values_taken",
+        "adaptive values may be infinite",
+        [("src/contract/pipeline.h", " && are_valid_values(values(slot))", "")],
+        [("pipeline_test", "Adaptive.ValuesAreNotInfinite")]),
+    Fault(
+        "adaptive_stage_in_the_middle",
+        "a list may have stages after ADAPTIVE",
+        [("src/capi/stage_order.cpp", "is_listed[SAMPLER_STAGE_ADAPTIVE]", "false")],
+        [("capi_test", "Of/ArgumentRules.EachIsChecked/sampler_sample")]),
+    Fault(
         "truncation_leaves_counts",
         "tokens that are truncated still count",
         [("src/contract/sequences.h", "      uncount(tokens_[at], is_prompt);\n", "")],
@@ -1035,4 +1082,10 @@ FAULTS = [
         [("src/contract/sequences.h", "if (!counts_like(source)) {",
           "if (source.num_distinct() > layout_.max_distinct) {")],
         [state("Bytes.FollowFromWhatTheSlotsHold")]),
+    Fault(
+        "values_of_the_state_unread",
+        "adaptive stages start anew in each draw by a state",
+        [("src/contract/pipeline.h",
+          "    if (sequences) return sequences[slot].values();\n", "")],
+        [state("Adaptive.LoopsByAStateAreThoseByLists")]),
 ]

@@ -36,6 +36,8 @@ class SimdRow {
   // The row and the parameters are good.
   const contract::Distribution &distribute(const contract::RowParameters &parameters,
                                            const contract::FilterRules &rules);
+  // All tokens, at this scale of weights.
+  const contract::Distribution &distribute_all(const contract::RowScale &scale);
   // How many tokens the distribution keeps.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
@@ -122,6 +124,7 @@ class SimdRow {
   void list_all(contract::Rank cut);
   void list_top(int64_t k, contract::Rank seen);
   void shrink_list(contract::Rank cut);
+  void weigh_kept();
   void write_relative(const Kept &tokens, int64_t begin, int64_t end, float *relative) const;
   int64_t draw_index(uint64_t word) const;
   // The id at an index of the kept tokens' source.
