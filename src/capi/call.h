@@ -127,7 +127,7 @@ sampler_status call(sampler_t handle, const Args *user_args,
     Args args;
     if (check.read("args", user_args, &args)) {
       std::optional<contract::Pipeline> pipeline;
-      const auto request = to_request(check, args, {handle, handle->fallback_token_id, &pipeline});
+      const auto request = to_request(check, args, {handle->fallback_token_id, &pipeline, handle});
       check_and_run(check, *handle, request, args.exec);
     }
     return check.status();
@@ -145,7 +145,7 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     Args args;
     if (!shapes.read("args", user_args, &args)) return shapes.status();
     std::optional<contract::Pipeline> pipeline;
-    const auto request = to_request(shapes, args, {handle, handle->fallback_token_id, &pipeline});
+    const auto request = to_request(shapes, args, {handle->fallback_token_id, &pipeline, handle});
     check_is_offered(shapes, *handle, request);
     if (shapes.ok())
       *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);
