@@ -22,13 +22,13 @@ class TeamEdits {
   SAMPLER_DEVICE TeamEdits(const EditedRow<Context> &row, const contract::Pipeline &pipeline)
       : row_(row), pipeline_(pipeline), said_(row, pipeline) {}
 
-  // Edits the row in the order of the pipeline. The result is the status, the same in all threads.
+  // Edits the row in the order of the pipeline, by the slot's valid numbers. The result is the
+  // status, the same in all threads.
   // Ends with a barrier of the team, and needs one before.
   SAMPLER_DEVICE uint32_t edit(int64_t slot, int64_t output) {
     slot_ = slot;
     output_ = output;
     numbers_ = pipeline_.numbers(slot);
-    if (!numbers_.are_valid()) return SAMPLER_ROW_INVALID_PARAMETER;
     uint32_t status = said_.read(slot, numbers_);
     for (const sampler_stage stage : pipeline_.edits) {
       if (status == SAMPLER_ROW_OK) status = edit_by(stage);

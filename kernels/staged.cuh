@@ -53,6 +53,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
     uint32_t status = contract::read_parameters(request, slot_, &this->parameters_);
     if (status != SAMPLER_ROW_OK) return status;
     given_ = stored_row(contract::row_view(request.input, index));
+    if (!stages_.has_valid_numbers(slot_, given_.kind)) return SAMPLER_ROW_INVALID_PARAMETER;
     if (!contract::has_valid_count(given_, request.input.num_cols)) {
       return SAMPLER_ROW_INVALID_CANDIDATE;
     }
@@ -156,6 +157,9 @@ class StagedRowsTeam : public RowsTeam<Context> {
     const int64_t slot = request.slots[this->index_];
     StoredRow seen = given;
     uint32_t status = contract::read_parameters(request, slot, &this->parameters_);
+    if (status == SAMPLER_ROW_OK && !stages_.has_valid_numbers(slot, given.kind)) {
+      status = SAMPLER_ROW_INVALID_PARAMETER;
+    }
     const bool has_count = contract::has_valid_count(given, request.input.num_cols);
     if (status == SAMPLER_ROW_OK && !has_count) status = SAMPLER_ROW_INVALID_CANDIDATE;
     if (status == SAMPLER_ROW_OK) status = edit(given, slot, &seen);

@@ -43,9 +43,6 @@ class TeamStages {
   SAMPLER_DEVICE uint32_t edit(const Row &given, int64_t slot, int64_t output, StoredRow *seen) {
     *seen = given.source();
     elements_.index(team_, given.source());
-    if (pipeline_.has_windows && !pipeline_.window_numbers(slot).are_valid(given.kind())) {
-      return SAMPLER_ROW_INVALID_PARAMETER;
-    }
     if (!pipeline_.has_edits() && !pipeline_.has_windows) return SAMPLER_ROW_OK;
     copy(given);
     row_.begin(given.source(), values_ + given.source().lead);
@@ -55,6 +52,10 @@ class TeamStages {
     *seen = stored_row(view);
     if (!pipeline_.has_edits()) return SAMPLER_ROW_OK;
     return edits_.edit(slot, output);
+  }
+
+  SAMPLER_DEVICE bool has_valid_numbers(int64_t slot, sampler_input_kind kind) const {
+    return pipeline_.has_valid_numbers(slot, kind);
   }
 
   // The element of a token of the row; -1: it has none of that id.
@@ -69,7 +70,7 @@ class TeamStages {
     }
     const Ranks tokens = {ranks_};
     const Runner runner(tokens, seen.kind, *parameters, pipeline_.window_numbers(slot), rules_,
-                        pipeline_.typical_p_ties);
+                        pipeline_.typical_p_ties, seen.count);
     const int64_t decisive = runner.num_decisive(pipeline_.windows);
     const int wanted = decisive < seen.count ? int(decisive) : seen.count;
     Row row(team_.ctx, seen, row_cache_);

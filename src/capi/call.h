@@ -85,9 +85,13 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
   }
 }
 
+inline bool has_arrays(const contract::AdaptiveParameters &adaptive) {
+  return adaptive.target.array || adaptive.rate.array || adaptive.top_p_least.array ||
+         adaptive.top_p_reset_tokens;
+}
 inline bool has_adaptive(const contract::Pipeline *stages) {
   return stages && (stages->adaptive.may_have_window() || stages->adaptive.may_decay() ||
-                    stages->adaptive_values);
+                    stages->adaptive_values || has_arrays(stages->adaptive));
 }
 
 // Whether the call asks for what moves from token to token.
@@ -145,7 +149,7 @@ sampler_status call(sampler_t handle, const Args *user_args,
       std::optional<contract::Pipeline> pipeline;
       std::optional<contract::Reports> reports;
       const auto request =
-          to_request(check, args, {handle, handle->fallback_token_id, &pipeline, &reports});
+          to_request(check, args, {handle->fallback_token_id, &pipeline, &reports, handle});
       check_and_run(check, *handle, request, args.exec);
     }
     return check.status();
@@ -165,7 +169,7 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     std::optional<contract::Pipeline> pipeline;
     std::optional<contract::Reports> reports;
     const auto request =
-        to_request(shapes, args, {handle, handle->fallback_token_id, &pipeline, &reports});
+        to_request(shapes, args, {handle->fallback_token_id, &pipeline, &reports, handle});
     check_is_offered(shapes, *handle, request);
     if (shapes.ok())
       *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);

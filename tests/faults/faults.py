@@ -1127,6 +1127,12 @@ FAULTS = [
         "a list may have stages after ADAPTIVE",
         [("src/capi/stage_order.cpp", "is_listed[SAMPLER_STAGE_ADAPTIVE]", "false")],
         [("capi_test", "Of/ArgumentRules.EachIsChecked/sampler_sample")]),
+    Fault(
+        "values_of_the_state_unread",
+        "adaptive stages start anew in each draw by a state",
+        [("src/contract/pipeline.h",
+          "    if (sequences) return sequences[slot].values();\n", "")],
+        [state("Adaptive.LoopsByAStateAreThoseByLists")]),
     # ---- Presets
     Fault(
         "preset_in_another_order",

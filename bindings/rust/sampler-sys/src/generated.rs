@@ -477,7 +477,7 @@ structs! {
         state: sampler_state_t = null_mut();
         /// [slots, SAMPLER_NUM_ADAPTIVE_VALUES] Of callers without a state, who move them on from
         /// out_observations by section 14.2 of docs/contract.md. A NaN is the start of its stage; an
-        /// infinity makes the row bad (INVALID_PARAMETER). NULL: all start.
+        /// infinity makes the row bad (INVALID_PARAMETER), also where the stage is off. NULL: all start.
         adaptive_values: *const f32 = null();
     }
     /// The temperature, the filters, how they combine, and the numbers of the edits before them.
@@ -559,17 +559,19 @@ structs! {
         ///
         /// <= 1: one
         min_keep: i32 = 0;
-        /// The order of all stages; 0 ends it. Edits come first. A stage that is on must be listed, none
-        /// twice. filter_order must be SEQUENTIAL, whatever it means without a list, or JOINT: then the
-        /// listed ones of top-k, top-p and min-p stand side by side. temperature_order must be FIRST. All
-        /// 0: the order of sampler_stage, in which filter_order and temperature_order have their meaning.
+        /// The order of all stages; 0 ends it. Edits come first, ADAPTIVE comes last. A stage that is on
+        /// must be listed, none twice. filter_order must be SEQUENTIAL, whatever it means without a list,
+        /// or JOINT: then the listed ones of top-k, top-p and min-p stand side by side. temperature_order
+        /// must be FIRST. All 0: the order of sampler_stage, in which filter_order and temperature_order
+        /// have their meaning.
         stages: [sampler_stage; SAMPLER_MAX_STAGES as usize] = [0; SAMPLER_MAX_STAGES as usize];
         /// Adaptive stages: see pipeline.h. All are off by default. They change nothing in a greedy row.
-        /// sampler_sample only: what is drawn moves them on.
+        /// What is drawn moves them on: see pipeline.adaptive_values and sampler_accept.
         ///
         /// NONE: off. The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's
         /// probability (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or
-        /// adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite.
+        /// adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite, and mean
+        /// nothing with NONE.
         adaptive_kind: sampler_adaptive_kind = 0;
         adaptive_target: f32 = 0.0;
         adaptive_rate: f32 = 0.0;
@@ -694,7 +696,8 @@ structs! {
         out_ranks: *mut i32 = null_mut();
         /// [output rows] The entropy in nats; NaN for a bad row.
         out_entropies: *mut f32 = null_mut();
-        /// [output rows] What moves the adaptive stage on: see sampler_accept. NaN where nothing does.
+        /// [output rows] What moves the adaptive stage on: the token's surprise in bits among those that
+        /// mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does.
         out_observations: *mut f32 = null_mut();
         /// [output rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all
         /// 0 in a bad row. The stride is in words; 0: ceil(num_cols / 32). Ids from 32 stride on have no
