@@ -19,7 +19,8 @@ class TeamElements {
       : bits_(memory), num_before_(memory + kIdWords), elements_(memory + 2 * kIdWords) {}
 
   // The row is good. Barriers of the team where it is a candidate list; before the first of them
-  // all of the team have had one since they last asked for an element.
+  // all of the team have had one since they last asked for an element, and have another before
+  // they ask again.
   SAMPLER_DEVICE void index(Team<Context> &team, const StoredRow &row) {
     count_ = row.count;
     is_list_ = row.ids != nullptr;
@@ -58,7 +59,6 @@ class TeamElements {
       const uint32_t id = uint32_t(row.id(i));
       elements_[place_of(int(id / 32), uint32_t(1) << (id % 32))] = uint32_t(i);
     }
-    ctx.team_sync();
   }
 
   SAMPLER_DEVICE void count_before(Context &ctx) {

@@ -104,7 +104,8 @@ class TeamStages {
   }
 
   // The row's first `wanted` tokens in rank order, or all there are: the result is their number.
-  // Run after run, as many at once as the list holds. A barrier of the team after it.
+  // Run after run, as many at once as the list holds. The leader may read them; others after a
+  // barrier of the team.
   SAMPLER_DEVICE_CALL int list_ranks(const Row &row, const RowSummary &summary, int wanted) {
     const Rank lowest = contract::lowest_cut(row.kind());
     int written = 0;
@@ -138,7 +139,6 @@ class TeamStages {
       high = last - 1;
       low = lowest;
     }
-    team_.ctx.team_sync();
     return written;
   }
 
