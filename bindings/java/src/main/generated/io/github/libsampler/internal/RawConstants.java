@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 552018776;
+  public final static int SHIM_INTERFACE = 534420328;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -98,4 +98,10 @@ public interface RawConstants {
   public final static int SHIM_SELECT = 2;
   public final static int SHIM_VERIFY = 3;
   public final static int SHIM_RESIDUAL = 4;
+  public final static int SHIM_STATE_APPEND = 5;
+  public final static int SHIM_ACCEPT = 6;
+  public final static int SHIM_STATE_TRUNCATE = 7;
+  public final static int SHIM_STATE_COPY = 8;
+  public final static int SHIM_STATE_RESET = 9;
+  public final static int SHIM_STATE_READ = 10;
 }
