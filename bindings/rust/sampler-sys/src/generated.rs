@@ -358,8 +358,8 @@ structs! {
         /// thread's call used it at that moment.
         num_threads: i32 = 0;
         /// The workspace that the handle brings: room for any operation on up to `max_rows` output rows
-        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, which take more. 0 and
-        /// 0: the handle has none, and each call brings its own.
+        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, or with out_removed_by of
+        /// candidate lists, which take more. 0 and 0: the handle has none, and each call brings its own.
         /// One without the other is an error. max_rows in [0, 2^31), max_cols in [0, 2^20).
         max_rows: i64 = 0;
         max_cols: i64 = 0;
@@ -714,7 +714,7 @@ structs! {
         /// [output rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token, 0 where it is
         /// kept, 255 where the input gives it no probability; 255 everywhere in a bad row. In a greedy row
         /// TEMPERATURE removes what the edits left. Sorts the row.
-        out_removed_by: *mut uint8_t = null_mut();
+        out_removed_by: *mut u8 = null_mut();
     }
     sampler_filter_args {
         /// sizeof(sampler_filter_args).
