@@ -43,6 +43,11 @@ public final class Params {
   TieRule typicalPTies = TieRule.EXACT;
   int minKeep;
   int[] stages = NO_STAGES;
+  AdaptiveKind adaptiveKind = AdaptiveKind.NONE;
+  float adaptiveTarget;
+  float adaptiveRate;
+  float topPDecay;
+  float topPLeast;
 
   /** Whether any of the edits, windows and stages was set. */
   boolean hasMore;
@@ -409,9 +414,10 @@ public final class Params {
   }
 
   /**
-   * Sets the order of all stages. Edits come first. A stage that is on must be listed, none twice.
-   * The filter order must be SEQUENTIAL, whatever it means without a list, or JOINT: then the
-   * listed ones of top-k, top-p and min-p stand side by side. The temperature order must be FIRST.
+   * Sets the order of all stages. Edits come first, ADAPTIVE last. A stage that is on must be
+   * listed, none twice. The filter order must be SEQUENTIAL, whatever it means without a list, or
+   * JOINT: then the listed ones of top-k, top-p and min-p stand side by side. The temperature order
+   * must be FIRST.
    *
    * @param stages at most {@link #MAX_STAGES}; none, the default: the order of {@link Stage}, in
    *     which the filter order and the temperature order have their meaning
@@ -428,6 +434,64 @@ public final class Params {
       numbers[i] = Arguments.required("stages[" + i + "]", stages[i]).number();
     }
     this.stages = numbers;
+    return more();
+  }
+
+  /**
+   * Turns mirostat or adaptive-p on. It changes nothing in a greedy row; what is drawn moves it on:
+   * see {@link Pipeline#adaptiveValues} and {@link State#accept}.
+   *
+   * @param adaptiveKind NONE by default
+   * @return this
+   */
+  public Params adaptiveKind(AdaptiveKind adaptiveKind) {
+    this.adaptiveKind = Arguments.required("adaptive_kind", adaptiveKind);
+    return more();
+  }
+
+  /**
+   * Sets the target of the adaptive stage.
+   *
+   * @param adaptiveTarget mirostat's surprise in bits (0, the default: 5; not negative), or
+   *     adaptive-p's probability (negative: off; above 1: 1); finite
+   * @return this
+   */
+  public Params adaptiveTarget(float adaptiveTarget) {
+    this.adaptiveTarget = adaptiveTarget;
+    return more();
+  }
+
+  /**
+   * Sets how fast the adaptive stage moves.
+   *
+   * @param adaptiveRate mirostat's learning rate (0, the default: 0.1), or adaptive-p's decay (0:
+   *     0.9; above 0.99: 0.99); a negative one is 0; finite
+   * @return this
+   */
+  public Params adaptiveRate(float adaptiveRate) {
+    this.adaptiveRate = adaptiveRate;
+    return more();
+  }
+
+  /**
+   * Sets what the running top-p, which begins as topP, is multiplied by after each token.
+   *
+   * @param topPDecay &lt;= 0, the default, and &gt;= 1: off
+   * @return this
+   */
+  public Params topPDecay(float topPDecay) {
+    this.topPDecay = topPDecay;
+    return more();
+  }
+
+  /**
+   * Sets what the running top-p does not fall below.
+   *
+   * @param topPLeast finite; 0 by default
+   * @return this
+   */
+  public Params topPLeast(float topPLeast) {
+    this.topPLeast = topPLeast;
     return more();
   }
 
