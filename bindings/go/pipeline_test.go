@@ -343,6 +343,9 @@ func TestMembersOfPipelinesArrive(t *testing.T) {
 	}
 	memory := &c.sampler.memory
 	expectFilled(t, reflect.ValueOf(memory.params), reflect.ValueOf(params))
+	if paramsOf(&memory.params) != params {
+		t.Errorf("%+v come back as %+v", params, paramsOf(&memory.params))
+	}
 	expectFilled(t, reflect.ValueOf(memory.rowParams), reflect.ValueOf(rowParams))
 	expectFilled(t, reflect.ValueOf(memory.pipeline), reflect.ValueOf(pipeline))
 }

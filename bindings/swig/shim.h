@@ -14,6 +14,9 @@
  * it asks for it.
  *
  * This file is copied into each generated wrapper, where SWIG declares what is not under SWIG. */
+/* Room for the text of an error. */
+#define SHIM_ERROR_BYTES 512
+
 #ifndef SWIG
 #include <sampler/sampler.h>
 #include <stdio.h>
@@ -23,7 +26,7 @@
 typedef struct shim_handle {
   sampler_t sampler;
   sampler_status status; /* of the last call that failed */
-  char error[512];
+  char error[SHIM_ERROR_BYTES];
 } shim_handle;
 
 /* 0 or minus the status, whose text the handle keeps. */
@@ -177,6 +180,23 @@ static inline int64_t shim_state_deserialize(shim_handle *handle, shim_address s
       sampler_state_deserialize(handle ? handle->sampler : NULL, (sampler_state_t)state, first_slot,
                                 (const void *)data, (size_t)data_bytes, &num_slots);
   return status == SAMPLER_OK ? num_slots : shim_finish(handle, status);
+}
+
+/* Fills `params`, a sampler_params. The status; where it fails, `error`, of SHIM_ERROR_BYTES, gets
+ * its text. */
+static inline int32_t shim_params_preset(shim_address params, const char *name,
+                                         shim_address error) {
+  const sampler_status status =
+      sampler_params_preset((sampler_params *)params, sizeof(sampler_params), name);
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+
+/* NULL from the number of presets on. */
+static inline const char *shim_preset_name(int32_t index) {
+  return sampler_preset_name(index);
 }
 
 /* `capabilities` is a sampler_capabilities with its struct_size set. */

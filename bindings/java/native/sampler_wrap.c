@@ -207,6 +207,9 @@ static void SWIGUNUSED SWIG_JavaThrowException(JNIEnv *jenv, SWIG_JavaExceptionC
  * it asks for it.
  *
  * This file is copied into each generated wrapper, where SWIG declares what is not under SWIG. */
+/* Room for the text of an error. */
+#define SHIM_ERROR_BYTES 512
+
 #ifndef SWIG
 #include <sampler/sampler.h>
 #include <stdio.h>
@@ -216,7 +219,7 @@ static void SWIGUNUSED SWIG_JavaThrowException(JNIEnv *jenv, SWIG_JavaExceptionC
 typedef struct shim_handle {
   sampler_t sampler;
   sampler_status status; /* of the last call that failed */
-  char error[512];
+  char error[SHIM_ERROR_BYTES];
 } shim_handle;
 
 /* 0 or minus the status, whose text the handle keeps. */
@@ -372,6 +375,23 @@ static inline int64_t shim_state_deserialize(shim_handle *handle, shim_address s
   return status == SAMPLER_OK ? num_slots : shim_finish(handle, status);
 }
 
+/* Fills `params`, a sampler_params. The status; where it fails, `error`, of SHIM_ERROR_BYTES, gets
+ * its text. */
+static inline int32_t shim_params_preset(shim_address params, const char *name,
+                                         shim_address error) {
+  const sampler_status status =
+      sampler_params_preset((sampler_params *)params, sizeof(sampler_params), name);
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+
+/* NULL from the number of presets on. */
+static inline const char *shim_preset_name(int32_t index) {
+  return sampler_preset_name(index);
+}
+
 /* `capabilities` is a sampler_capabilities with its struct_size set. */
 static inline int32_t shim_get_capabilities(shim_address capabilities) {
   return sampler_get_capabilities((sampler_capabilities *)capabilities);
@@ -442,7 +462,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 534420328; }
+static inline int32_t shim_interface(void) { return 888955214; }
 
 
 #ifdef __cplusplus
@@ -685,6 +705,43 @@ SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimStateDese
   arg5 = (int64_t)jarg5;
   result = shim_state_deserialize(arg1,arg2,arg3,arg4,arg5);
   jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimParamsPreset(JNIEnv *jenv, jclass jcls, jlong jarg1, jstring jarg2, jlong jarg3) {
+  jint jresult = 0 ;
+  shim_address arg1 ;
+  char *arg2 = (char *) 0 ;
+  shim_address arg3 ;
+  int32_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_address)jarg1;
+  arg2 = 0;
+  if (jarg2) {
+    arg2 = (char *)(*jenv)->GetStringUTFChars(jenv, jarg2, 0);
+    if (!arg2) return 0;
+  }
+  arg3 = (shim_address)jarg3;
+  result = shim_params_preset(arg1,(char const *)arg2,arg3);
+  jresult = result;
+  if (arg2) (*jenv)->ReleaseStringUTFChars(jenv, jarg2, (const char *)arg2);
+  return jresult;
+}
+
+
+SWIGEXPORT jstring JNICALL Java_io_github_libsampler_internal_RawJNI_shimPresetName(JNIEnv *jenv, jclass jcls, jint jarg1) {
+  jstring jresult = 0 ;
+  int32_t arg1 ;
+  char *result = 0 ;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (int32_t)jarg1;
+  result = (char *)shim_preset_name(arg1);
+  if (result) jresult = (*jenv)->NewStringUTF(jenv, (const char *)result);
   return jresult;
 }
 

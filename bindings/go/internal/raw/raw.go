@@ -42,6 +42,8 @@ typedef long long swig_type_9;
 typedef long long swig_type_10;
 typedef _gostring_ swig_type_11;
 typedef _gostring_ swig_type_12;
+typedef _gostring_ swig_type_13;
+typedef _gostring_ swig_type_14;
 extern void _wrap_Swig_free_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_43bf12635a8f0c0b(swig_intgo arg1);
 extern swig_type_1 _wrap_ShimCall_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2, int arg3, uintptr_t arg4);
@@ -54,9 +56,11 @@ extern void _wrap_ShimStateDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern swig_type_3 _wrap_ShimStateSize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
 extern swig_type_4 _wrap_ShimStateSerialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_5 arg3, swig_type_6 arg4, uintptr_t arg5, swig_type_7 arg6);
 extern swig_type_8 _wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_9 arg3, uintptr_t arg4, swig_type_10 arg5);
+extern int _wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
+extern swig_type_12 _wrap_ShimPresetName_raw_43bf12635a8f0c0b(int arg1);
 extern int _wrap_ShimGetCapabilities_raw_43bf12635a8f0c0b(uintptr_t arg1);
-extern swig_type_11 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
-extern swig_type_12 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
+extern swig_type_13 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
+extern swig_type_14 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
 #undef intgo
 */
 import "C"
@@ -192,6 +196,7 @@ const SAMPLER_LOGPROB_PROCESSED int = 1
 const SAMPLER_LOGPROB_EDITED int = 2
 const SAMPLER_OUTPUT_PROBABILITIES int = 0
 const SAMPLER_OUTPUT_VALUES int = 1
+const SHIM_ERROR_BYTES int = 512
 const SHIM_SAMPLE int = 0
 const SHIM_FILTER int = 1
 const SHIM_SELECT int = 2
@@ -284,6 +289,28 @@ func ShimStateDeserialize(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 uintptr, 
 	_swig_i_4 := arg5
 	swig_r = (int64)(C._wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_9(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_10(_swig_i_4)))
 	return swig_r
+}
+
+func ShimParamsPreset(arg1 uintptr, arg2 string, arg3 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int32)(C._wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), *(*C.swig_type_11)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2)))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func ShimPresetName(arg1 int32) (_swig_ret string) {
+	var swig_r string
+	_swig_i_0 := arg1
+	swig_r_p := C._wrap_ShimPresetName_raw_43bf12635a8f0c0b(C.int(_swig_i_0))
+	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
+	var swig_r_1 string
+ swig_r_1 = swigCopyString(swig_r) 
+	return swig_r_1
 }
 
 func ShimGetCapabilities(arg1 uintptr) (_swig_ret int32) {

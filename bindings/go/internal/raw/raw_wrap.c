@@ -196,6 +196,9 @@ static void* Swig_malloc(int c) {
  * it asks for it.
  *
  * This file is copied into each generated wrapper, where SWIG declares what is not under SWIG. */
+/* Room for the text of an error. */
+#define SHIM_ERROR_BYTES 512
+
 #ifndef SWIG
 #include <sampler/sampler.h>
 #include <stdio.h>
@@ -205,7 +208,7 @@ static void* Swig_malloc(int c) {
 typedef struct shim_handle {
   sampler_t sampler;
   sampler_status status; /* of the last call that failed */
-  char error[512];
+  char error[SHIM_ERROR_BYTES];
 } shim_handle;
 
 /* 0 or minus the status, whose text the handle keeps. */
@@ -359,6 +362,23 @@ static inline int64_t shim_state_deserialize(shim_handle *handle, shim_address s
       sampler_state_deserialize(handle ? handle->sampler : NULL, (sampler_state_t)state, first_slot,
                                 (const void *)data, (size_t)data_bytes, &num_slots);
   return status == SAMPLER_OK ? num_slots : shim_finish(handle, status);
+}
+
+/* Fills `params`, a sampler_params. The status; where it fails, `error`, of SHIM_ERROR_BYTES, gets
+ * its text. */
+static inline int32_t shim_params_preset(shim_address params, const char *name,
+                                         shim_address error) {
+  const sampler_status status =
+      sampler_params_preset((sampler_params *)params, sizeof(sampler_params), name);
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+
+/* NULL from the number of presets on. */
+static inline const char *shim_preset_name(int32_t index) {
+  return sampler_preset_name(index);
 }
 
 /* `capabilities` is a sampler_capabilities with its struct_size set. */
@@ -549,6 +569,41 @@ long long _wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(shim_handle *_swig_go_
   
   result = shim_state_deserialize(arg1,arg2,arg3,arg4,arg5);
   _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+int _wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(shim_address _swig_go_0, _gostring_ _swig_go_1, shim_address _swig_go_2) {
+  shim_address arg1 ;
+  char *arg2 = (char *) 0 ;
+  shim_address arg3 ;
+  int32_t result;
+  int _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  
+  arg2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(arg2, _swig_go_1.p, _swig_go_1.n);
+  arg2[_swig_go_1.n] = '\0';
+  
+  arg3 = (shim_address)_swig_go_2;
+  
+  result = shim_params_preset(arg1,(char const *)arg2,arg3);
+  _swig_go_result = result;
+  free(arg2); 
+  return _swig_go_result;
+}
+
+
+_gostring_ _wrap_ShimPresetName_raw_43bf12635a8f0c0b(int _swig_go_0) {
+  int32_t arg1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  arg1 = (int32_t)_swig_go_0;
+  
+  result = (char *)shim_preset_name(arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
   return _swig_go_result;
 }
 

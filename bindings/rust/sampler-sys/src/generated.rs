@@ -674,46 +674,48 @@ structs! {
         /// Edits of the logits. NULL: none. RAW log-probabilities and out_values are of the input as it is
         /// given, the rest is of what the edits left.
         pipeline: *const sampler_pipeline = null();
-        /// Reports, by logprob_kind: the row as it is given (RAW), as its edits left it (EDITED), or what
-        /// was drawn from (PROCESSED), of which tokens that were not kept have no part. Greedy rows are a
-        /// single token in PROCESSED. All are made in the passes of the draw where they can be. CPU
-        /// handles only so far.
+        /// Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its edits
+        /// left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept have no
+        /// part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not wanted.
+        /// Section 15 of docs/contract.md has their arithmetic. CPU handles only so far.
         ///
-        /// [output rows, num_top_logprobs] The first tokens in rank order, of token_id_type, and their
-        /// log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs in [0, num_cols];
-        /// either array may be NULL.
+        /// [output rows, num_top_logprobs] The distribution's first tokens in rank order, of
+        /// token_id_type, and their log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs
+        /// in [0, num_cols]; either array may be NULL, not both.
         num_top_logprobs: i64 = 0;
         out_top_token_ids: *mut c_void = null_mut();
         out_top_logprobs: *mut f32 = null_mut();
         /// [output rows, num_chosen] The log-probabilities of tokens that the caller names, of
-        /// token_id_type: -inf of those that have no probability; NaN of ids that are no element of the
-        /// row, and in bad rows. num_chosen in [0, num_cols].
+        /// token_id_type: -inf of elements that have no part in the distribution; NaN of ids that are no
+        /// element of the row, and in bad rows. num_chosen in [0, num_cols]; else both are required.
         num_chosen: i64 = 0;
         chosen_token_ids: *const c_void = null();
         out_chosen_logprobs: *mut f32 = null_mut();
-        /// [output rows] The place of the drawn token in rank order, the first is 1; 0 for a bad row, and
-        /// for a forced token without probability.
+        /// [output rows] The place of the row's token among the distribution's in rank order, the first is
+        /// 1; 0 for a bad row, and for a forced token that has no part in the distribution.
         out_ranks: *mut i32 = null_mut();
-        /// [output rows] The entropy in nats; NaN for a bad row.
+        /// [output rows] The distribution's entropy in nats, 0 or more; NaN for a bad row.
         out_entropies: *mut f32 = null_mut();
         /// [output rows] What moves the adaptive stage on: the token's surprise in bits among those that
         /// mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does.
         out_observations: *mut f32 = null_mut();
         /// [output rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all
-        /// 0 in a bad row. The stride is in words; 0: ceil(num_cols / 32). Ids from 32 stride on have no
-        /// bit. With candidate_ids the stride must be given.
+        /// 0 in a bad row. The stride is in words, below 2^31; 0: ceil(num_cols / 32). Ids from 32 stride
+        /// on have no bit. With candidate_ids the stride must be given.
         out_kept_bitmask: *mut u32 = null_mut();
         kept_bitmask_stride: i64 = 0;
         /// [output rows, kept_capacity] The same as a list, by ascending id, of token_id_type, and their
-        /// probabilities, which sum to 1 up to rounding; then, and in bad rows, -1 and 0. A row that keeps
-        /// more than kept_capacity has an empty list, and its number in out_kept_counts. In [0,
-        /// num_cols]; either array may be NULL.
+        /// probabilities, which sum to 1 up to rounding and are those that sampler_filter writes; then,
+        /// and in bad rows, -1 and 0. A row that keeps more than kept_capacity has an empty list, and its
+        /// number in out_kept_counts. In [0, num_cols]; either array may be NULL, not both.
         kept_capacity: i64 = 0;
         out_kept_token_ids: *mut c_void = null_mut();
         out_kept_probabilities: *mut f32 = null_mut();
         /// [output rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token, 0 where it is
-        /// kept, 255 where the input gives it no probability; 255 everywhere in a bad row. In a greedy row
-        /// TEMPERATURE removes what the edits left. Sorts the row.
+        /// kept, 255 where the input gives it no probability or the row has no such element; 255
+        /// everywhere in a bad row. Of edits it is the one after which the logit is -inf; with JOINT
+        /// filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
+        /// TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns.
         out_removed_by: *mut u8 = null_mut();
     }
     sampler_filter_args {

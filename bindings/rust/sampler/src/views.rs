@@ -1,5 +1,6 @@
 //! What calls share: rows, parameters, randomness, and where a call runs.
 
+use std::ffi::{CStr, CString};
 use std::ptr::null_mut;
 
 use sampler_sys as sys;
@@ -7,7 +8,7 @@ use sampler_sys as sys;
 use crate::array::{Array, ArrayMut, Id, Lent, Real};
 use crate::check::{extent, invalid_argument, Place};
 use crate::constants::*;
-use crate::{Error, State};
+use crate::{error, Error, State};
 
 /// A size for C. What exceeds i64 is i64::MAX, which the library refuses.
 pub(crate) fn to_c(size: usize) -> i64 {
@@ -193,29 +194,69 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        let c = sys::sampler_params::INIT;
+        Params::from_raw(&sys::sampler_params::INIT)
+    }
+}
+
+impl Params {
+    /// Parameters by an engine's name: its order of stages, its rules of ties, scopes and forms, and
+    /// its own defaults. They give the engine's distribution, not its random numbers; what the
+    /// engine does not do is not listed in `stages`, and an error where it is on.
+    /// docs/coming-from.md has what differs all the same. The name is one of
+    ///
+    /// - `llama.cpp`, `vllm`, `sglang`, `tensorrt_llm`, `hugging_face`, `flashinfer`
+    /// - `hf_vllm_aligned`: temperature, top-k with ties and top-p, greedy at 0: what small engines
+    ///   do
+    /// - `nano_vllm`: the temperature alone. Its draw is [`DrawMethod::GUMBEL`]
+    ///
+    /// the newest version that is known, or another one, as in `vllm@0.33`:
+    /// [`preset_names`](Params::preset_names) lists them.
+    pub fn preset(name: &str) -> Result<Params, Error> {
+        error::ensure_loaded()?;
+        let name = CString::new(name)
+            .map_err(|_| invalid_argument("name has a zero byte; it must have none".into()))?;
+        let mut raw = sys::sampler_params::INIT;
+        // SAFETY: fills a struct of the size that is said.
+        error::check(unsafe {
+            sys::sampler_params_preset(&mut raw, raw.struct_size, name.as_ptr())
+        })?;
+        Ok(Params::from_raw(&raw))
+    }
+
+    /// The names of all presets, with their versions where they have one. Fails only where the
+    /// library cannot be loaded.
+    pub fn preset_names() -> Result<Vec<&'static str>, Error> {
+        error::ensure_loaded()?;
+        // SAFETY: a static C string, or NULL.
+        let names = (0..).map(|index| unsafe { sys::sampler_preset_name(index) });
+        let names = names.take_while(|name| !name.is_null());
+        // SAFETY: a static C string.
+        Ok(names.map(|name| unsafe { CStr::from_ptr(name) }.to_str().expect("ASCII")).collect())
+    }
+
+    fn from_raw(c: &sys::sampler_params) -> Params {
         Params {
             temperature: c.temperature,
             top_p: c.top_p,
             min_p: c.min_p,
             top_k: c.top_k,
-            top_k_ties: TieRule::default(),
-            top_p_ties: TieRule::default(),
-            filter_order: FilterOrder::default(),
-            temperature_order: TemperatureOrder::default(),
+            top_k_ties: TieRule::from_raw(c.top_k_ties),
+            top_p_ties: TieRule::from_raw(c.top_p_ties),
+            filter_order: FilterOrder::from_raw(c.filter_order),
+            temperature_order: TemperatureOrder::from_raw(c.temperature_order),
             repetition_penalty: c.repetition_penalty,
             frequency_penalty: c.frequency_penalty,
             presence_penalty: c.presence_penalty,
             penalty_window: c.penalty_window,
-            penalty_scope: PenaltyScope::default(),
-            penalty_form: PenaltyForm::default(),
+            penalty_scope: PenaltyScope::from_raw(c.penalty_scope),
+            penalty_form: PenaltyForm::from_raw(c.penalty_form),
             dry_multiplier: c.dry_multiplier,
             dry_base: c.dry_base,
             dry_allowed_length: c.dry_allowed_length,
             dry_window: c.dry_window,
             no_repeat_ngram_size: c.no_repeat_ngram_size,
             min_new_tokens: c.min_new_tokens,
-            bad_word_scope: PenaltyScope::default(),
+            bad_word_scope: PenaltyScope::from_raw(c.bad_word_scope),
             dynamic_temperature_range: c.dynamic_temperature_range,
             dynamic_temperature_exponent: c.dynamic_temperature_exponent,
             typical_p: c.typical_p,
@@ -225,19 +266,17 @@ impl Default for Params {
             top_h: c.top_h,
             xtc_probability: c.xtc_probability,
             xtc_threshold: c.xtc_threshold,
-            typical_p_ties: TieRule::default(),
+            typical_p_ties: TieRule::from_raw(c.typical_p_ties),
             min_keep: c.min_keep,
-            stages: Default::default(),
-            adaptive_kind: AdaptiveKind::default(),
+            stages: c.stages.map(Stage::from_raw),
+            adaptive_kind: AdaptiveKind::from_raw(c.adaptive_kind),
             adaptive_target: c.adaptive_target,
             adaptive_rate: c.adaptive_rate,
             top_p_decay: c.top_p_decay,
             top_p_least: c.top_p_least,
         }
     }
-}
 
-impl Params {
     pub(crate) fn raw(&self) -> sys::sampler_params {
         sys::sampler_params {
             temperature: self.temperature,
@@ -725,6 +764,7 @@ mod tests {
         params.stages[..3].copy_from_slice(&[Stage::DRY, Stage::TOP_K, Stage::TEMPERATURE]);
         params.stages[15] = Stage::MIN_P;
         assert_eq!(params.raw().stages, [4, 13, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15]);
+        assert_eq!(Params::from_raw(&params.raw()), params);
     }
 
     /// Of as many elements as each needs: 7 slots, 7 rows.

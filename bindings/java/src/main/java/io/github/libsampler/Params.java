@@ -1,5 +1,7 @@
 package io.github.libsampler;
 
+import java.util.List;
+
 /**
  * The temperature, the filters, how they combine, and the numbers of the edits before them, for
  * which a {@link Pipeline} has the lists.
@@ -54,6 +56,37 @@ public final class Params {
 
   /** Creates temperature 1 and no filter. */
   public Params() {}
+
+  /**
+   * Creates parameters by an engine's name: its order of stages, its rules of ties, scopes and
+   * forms, and its own defaults. They give the engine's distribution, not its random numbers; what
+   * the engine does not do is not among the stages, and an error where it is on.
+   * docs/coming-from.md has what differs all the same. The names are
+   *
+   * <ul>
+   *   <li>llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+   *   <li>hf_vllm_aligned: temperature, top-k with ties and top-p, greedy at 0: what small engines
+   *       do
+   *   <li>nano_vllm: the temperature alone. Its draw is {@link DrawMethod#GUMBEL}
+   * </ul>
+   *
+   * @param name the newest version that is known, or another one, as in {@code vllm@0.33}: {@link
+   *     #presetNames} lists them
+   * @return parameters that may be changed
+   * @throws InvalidArgumentException when no preset has that name
+   */
+  public static Params preset(String name) {
+    return Presets.find(Arguments.required("name", name));
+  }
+
+  /**
+   * Lists the presets.
+   *
+   * @return their names, with their versions where they have one
+   */
+  public static List<String> presetNames() {
+    return Presets.names();
+  }
 
   /**
    * Sets what logits are divided by. At most 1e-5: greedy. Of probabilities it must be 1, or

@@ -232,7 +232,8 @@ final class PipelineTest {
   private static long fill(Object part, long next) throws ReflectiveOperationException {
     long value = next;
     for (Method method : part.getClass().getMethods()) {
-      if (method.getReturnType() != part.getClass() || method.getParameterCount() != 1) {
+      if (method.getReturnType() != part.getClass() || method.getParameterCount() != 1
+          || Modifier.isStatic(method.getModifiers())) {
         continue;
       }
       final Class<?> type = method.getParameterTypes()[0];
@@ -317,6 +318,9 @@ final class PipelineTest {
     final int args = Call.ARGS;
     expectFilled(memory,
         (int) (memory.getLong(args + Layout.SAMPLE_ARGS_PARAMS) - address), params, "PARAMS");
+    final int paramsAt = (int) (memory.getLong(args + Layout.SAMPLE_ARGS_PARAMS) - address);
+    expectFilled(memory, paramsAt, Presets.read(memory.duplicate().position(paramsAt).slice()
+        .order(ByteOrder.nativeOrder())), "PARAMS");
     expectFilled(memory, (int) (memory.getLong(args + Layout.SAMPLE_ARGS_ROW_PARAMS) - address),
         rowParams, "ROW_PARAMS");
     final int at = (int) (memory.getLong(args + Layout.SAMPLE_ARGS_PIPELINE) - address);

@@ -69,6 +69,14 @@ public final class Raw implements RawConstants {
     return RawJNI.shimStateDeserialize(handle, state, first_slot, data, data_bytes);
   }
 
+  public static int shimParamsPreset(long params, String name, long error) {
+    return RawJNI.shimParamsPreset(params, name, error);
+  }
+
+  public static String shimPresetName(int index) {
+    return RawJNI.shimPresetName(index);
+  }
+
   public static int shimGetCapabilities(long capabilities) {
     return RawJNI.shimGetCapabilities(capabilities);
   }
