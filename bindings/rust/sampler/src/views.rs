@@ -177,7 +177,7 @@ pub struct Params {
     /// `temperature_order` must be `FIRST`. The default, none: the order of the constants.
     pub stages: [Stage; MAX_STAGES],
     /// Mirostat or adaptive-p. Changes nothing in a greedy row; what is drawn moves it on: see
-    /// [`Pipeline::adaptive_values`] and [`Sampler::accept`](crate::Sampler::accept).
+    /// [`Pipeline::adaptive_values`] and [`State::accept`](crate::State::accept).
     pub adaptive_kind: AdaptiveKind,
     /// Mirostat's surprise in bits (0: 5; not negative), or adaptive-p's probability (negative:
     /// off; above 1: 1). Finite.
