@@ -99,8 +99,8 @@ type Params struct {
 	MinKeep int
 
 	// The order of all stages; 0 ends it. Edits come first, StageAdaptive last. A stage that is on
-	// must be listed, none twice. FilterOrder must be FiltersSequential, whatever it means without a list, or
-	// FiltersJoint: then the listed ones of top-k, top-p and min-p stand side by side.
+	// must be listed, none twice. FilterOrder must be FiltersSequential, whatever it means without
+	// a list, or FiltersJoint: then the listed ones of top-k, top-p and min-p stand side by side.
 	// TemperatureOrder must be TemperatureFirst. All 0: the order of the constants.
 	Stages [MaxStages]Stage
 
@@ -194,7 +194,7 @@ type TokenLists struct {
 // Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad words,
 // stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left. They work
 // in float32; -inf stays -inf. Ids that are no element of a row are edited by nothing. Rows of
-// probabilities are not edited. CPU samplers only so far.
+// probabilities are not edited. States and adaptive values are of CPU samplers only so far.
 type Pipeline struct {
 	// By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
 	// n-grams, bad words and MinNewTokens need it.

@@ -87,9 +87,9 @@ func New(options Options) (*Sampler, error) {
 	return s, nil
 }
 
-// Close releases the sampler's threads and memory, and its states. It waits for a call that is under way; work that
-// was enqueued on a CUDA stream must have finished. Closing again does nothing. It never fails; the
-// error is for io.Closer.
+// Close releases the sampler's threads and memory, and its states. It waits for a call that is under
+// way; work that was enqueued on a CUDA stream must have finished. Closing again does nothing. It
+// never fails; the error is for io.Closer.
 func (s *Sampler) Close() error {
 	if s == nil {
 		return nil

@@ -379,7 +379,8 @@ structs! {
         /// sampler_random, and selected_counts) are host arrays. They travel with the launch, in its
         /// stream, without a wait, and may be reused when the call returns; a graph that captures the call
         /// replays their values of then. All other arrays stay on the device. A call needs up to 36 bytes
-        /// a slot more workspace, and up to 88 more with stages of pipeline.h. 0: they are device arrays like all others. A CPU handle ignores it.
+        /// a slot more workspace, and up to 88 more with stages of pipeline.h. 0: they are device arrays
+        /// like all others. A CPU handle ignores it.
         host_parameters: i32 = 0;
         /// CUDA. 1: every call checks that its arrays and its workspace are memory of the handle's device,
         /// or managed or mapped, and host_parameters' arrays host memory; INVALID_ARGUMENT names the one

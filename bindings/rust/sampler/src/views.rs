@@ -172,9 +172,9 @@ pub struct Params {
     /// <= 1: one.
     pub min_keep: i32,
     /// The order of all stages; a default one ends it. Edits come first, `ADAPTIVE` last. A stage
-    /// that is on must be listed, none twice. `filter_order` must be `SEQUENTIAL`, whatever it means without a list,
-    /// or `JOINT`: then the listed ones of top-k, top-p and min-p stand side by side.
-    /// `temperature_order` must be `FIRST`. The default, none: the order of the constants.
+    /// that is on must be listed, none twice. `filter_order` must be `SEQUENTIAL`, whatever it means
+    /// without a list, or `JOINT`: then the listed ones of top-k, top-p and min-p stand side by
+    /// side. `temperature_order` must be `FIRST`. The default, none: the order of the constants.
     pub stages: [Stage; MAX_STAGES],
     /// Mirostat or adaptive-p. Changes nothing in a greedy row; what is drawn moves it on: see
     /// [`Pipeline::adaptive_values`] and [`State::accept`](crate::State::accept).
@@ -502,7 +502,8 @@ impl<'a> TokenLists<'a> {
 /// Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad
 /// words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left.
 /// They work in `f32`; -inf stays -inf. Ids that are no element of a row are edited by nothing.
-/// Rows of probabilities are not edited. CPU samplers only so far.
+/// Rows of probabilities are not edited. States and adaptive values are of CPU samplers only so
+/// far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pipeline<'a> {
     /// By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
