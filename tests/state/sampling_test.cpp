@@ -15,11 +15,7 @@ namespace {
 using pipeline_test::Call;
 using pipeline_test::Problem;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__aarch64__)
-constexpr std::uint64_t kNumProblems = 150;
-#else
-constexpr std::uint64_t kNumProblems = 800;
-#endif
+constexpr std::uint64_t kNumProblems = pipeline_test::affordable(800);
 
 template <class T>
 bool equal(const std::vector<T> &a, const std::vector<T> &b) {
