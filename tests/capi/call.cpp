@@ -181,13 +181,19 @@ std::vector<Spec> few_specs() {
                        (spec.row_indices || !spec.op().has("row_indices"));
     if ((!rows && !lists) || (spec.has_two_models() && !spec.draft)) continue;
     specs.push_back(spec);
-    if (spec.operation == Op::kSample && has_stages()) {
-      spec.reports = true;
-      specs.push_back(spec);
-      spec.reports = false;
-    }
     if (!spec.op().has("slots")) continue;
     spec.slots = spec.streams = true;
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+std::vector<Spec> with_reports(std::vector<Spec> specs) {
+  if (!has_stages()) return specs;
+  const std::vector<Spec> given = specs;
+  for (Spec spec : given) {
+    if (spec.operation != Op::kSample) continue;
+    spec.reports = true;
     specs.push_back(spec);
   }
   return specs;

@@ -73,6 +73,9 @@ std::vector<Spec> all_specs();
 // Calls that between them take every path, but not in every combination.
 std::vector<Spec> few_specs();
 
+// These, and those that can report once more with all reports, where handles have them.
+std::vector<Spec> with_reports(std::vector<Spec> specs);
+
 std::size_t size_of_dtype(sampler_dtype dtype);
 std::size_t size_of_id(sampler_id_type type);
 

@@ -220,8 +220,9 @@ struct Sampled {
   std::vector<float> logprobs, values, observations;
   std::vector<sampler_row_status> status;
 };
+// Observations are left alone where they are not wanted.
 Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob_kind,
-               sampler_draw_method draw_method);
+               sampler_draw_method draw_method, bool observes = true);
 
 struct Filtered {
   std::vector<float> output;
