@@ -52,7 +52,7 @@ endfunction()
 # regular expression.
 function(sampler_get_objects variable)
   list(JOIN ARGN "|" units)
-  set(${variable} "$<FILTER:$<TARGET_OBJECTS:sampler>,INCLUDE,/(${units})[.]o$>" PARENT_SCOPE)
+  set(${variable} "$<FILTER:$<TARGET_OBJECTS:sampler>,INCLUDE,/sampler[.]dir/([.]/)?(${units})[.]o$>" PARENT_SCOPE)
 endfunction()
 
 # _sampler_precompile(<target>)

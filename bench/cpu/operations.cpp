@@ -10,6 +10,7 @@ namespace {
 constexpr int64_t kNumDrafts = 7;
 constexpr int64_t kRejectedDraft = 3;
 constexpr int64_t kNumSelected = 50;
+constexpr int64_t kNumTop = 20;
 
 bool takes_probabilities(Operation operation) {
   return operation == Operation::kRenorm || operation == Operation::kVerify;
@@ -36,6 +37,12 @@ Args empty() {
   Args args = {};
   args.struct_size = sizeof args;
   return args;
+}
+
+Work reporting(const char *name, const Filters &filters, Reports reports) {
+  Work work = {name, Operation::kSample, filters};
+  work.reports = reports;
+  return work;
 }
 
 int64_t argmax(const float *row, int64_t num_cols) {
@@ -82,6 +89,12 @@ const std::vector<Work> &all_works() {
        SAMPLER_DRAW_INVERSE_CDF,
        SAMPLER_TIES_EXACT,
        10000},
+      reporting("temperature0.8_logprob", {0.8f, 0, 1.0f, 0.0f}, Reports::kLogprob),
+      reporting("temperature0.8_top20", {0.8f, 0, 1.0f, 0.0f}, Reports::kTop20),
+      reporting("top_p0.95_logprob", {0.8f, 0, 0.95f, 0.0f}, Reports::kLogprob),
+      reporting("top_p0.95_top20", {0.8f, 0, 0.95f, 0.0f}, Reports::kTop20),
+      reporting("top_k50_raw_logprob", {0.8f, 50, 0.95f, 0.0f}, Reports::kRawLogprob),
+      reporting("top_k50_raw_top20", {0.8f, 50, 0.95f, 0.0f}, Reports::kRawTop20),
       {"softmax", Operation::kSoftmax},
       {"top_k_renorm50", Operation::kRenorm, {1.0f, 50, 1.0f, 0.0f}},
       {"top_p_renorm0.95", Operation::kRenorm, {1.0f, 0, 0.95f, 0.0f}},
@@ -167,6 +180,24 @@ sampler_rows Problem::rows_of(const AlignedBytes &values, int64_t num_rows) cons
   return rows;
 }
 
+void Problem::add_reports(sampler_sample_args *args) {
+  const Reports reports = cell_.work->reports;
+  if (reports == Reports::kNone) return;
+  const bool is_raw = reports == Reports::kRawLogprob || reports == Reports::kRawTop20;
+  args->logprob_kind = is_raw ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
+  const size_t num_rows = size_t(cell_.num_rows);
+  logprobs_.resize(num_rows);
+  args->out_logprobs = logprobs_.data();
+  if (reports != Reports::kTop20 && reports != Reports::kRawTop20) return;
+  top_token_ids_.resize(num_rows * kNumTop);
+  top_logprobs_.resize(num_rows * kNumTop);
+  ranks_.resize(num_rows);
+  args->num_top_logprobs = kNumTop;
+  args->out_top_token_ids = top_token_ids_.data();
+  args->out_top_logprobs = top_logprobs_.data();
+  args->out_ranks = ranks_.data();
+}
+
 sampler_status Problem::sample(sampler_t sampler, uint64_t offset) {
   const sampler_params params = params_of(*cell_.work);
   auto args = empty<sampler_sample_args>();
@@ -180,6 +211,7 @@ sampler_status Problem::sample(sampler_t sampler, uint64_t offset) {
     args.num_row_indices = int64_t(row_indices_.size());
     args.row_indices = row_indices_.data();
   }
+  add_reports(&args);
   return sampler_sample(sampler, &args);
 }
 

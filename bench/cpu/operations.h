@@ -27,6 +27,15 @@ struct Filters {
   float min_p = 0.0f;
 };
 
+// What a sample tells besides the token, of the distribution that is drawn from, or of the raw row.
+enum class Reports {
+  kNone,
+  kLogprob,     // of the token
+  kTop20,       // beside it the 20 likeliest tokens with theirs, and the token's rank
+  kRawLogprob,  // the same of the raw row
+  kRawTop20
+};
+
 struct Work {
   const char *name;
   Operation operation;
@@ -36,6 +45,7 @@ struct Work {
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
   sampler_tie_rule ties = SAMPLER_TIES_EXACT;
   int64_t draws_per_row = 1;
+  Reports reports = Reports::kNone;
 };
 
 // All of them, the most informative first.
@@ -78,6 +88,7 @@ class Problem {
 
  private:
   sampler_rows rows_of(const AlignedBytes &values, int64_t num_rows) const;
+  void add_reports(sampler_sample_args *args);
   sampler_status sample(sampler_t sampler, uint64_t offset);
   sampler_status filter(sampler_t sampler);
   sampler_status select(sampler_t sampler);
@@ -87,7 +98,8 @@ class Problem {
 
   const Cell cell_;
   AlignedBytes input_, draft_, output_;
-  std::vector<int32_t> token_ids_, draft_token_ids_, row_indices_;
+  std::vector<int32_t> token_ids_, draft_token_ids_, row_indices_, top_token_ids_, ranks_;
+  std::vector<float> logprobs_, top_logprobs_;
   std::vector<Span> spans_;
 };
 

@@ -12,7 +12,7 @@ import re
 import sys
 
 HEADERS = ["version.h", "types.h", "handle.h", "pipeline.h", "sampling.h", "simple.h",
-           "speculative.h"]
+           "speculative.h", "state.h"]
 
 # Their work is done through callbacks, or beside a loop that has them: C only.
 HEADERS_LEFT_OUT = {"decoding.h", "ngram.h"}
@@ -21,8 +21,8 @@ HEADERS_LEFT_OUT = {"decoding.h", "ngram.h"}
 DEFAULTS = {("sampler_options", "abi_version"): "SAMPLER_ABI_VERSION",
             ("sampler_params", "temperature"): "1.0", ("sampler_params", "top_p"): "1.0"}
 
-SCALARS = {"size_t": "usize", "int32_t": "i32", "int64_t": "i64", "uint32_t": "u32",
-           "uint64_t": "u64", "float": "f32", "void": "c_void", "char": "c_char"}
+SCALARS = {"size_t": "usize", "int32_t": "i32", "int64_t": "i64", "uint8_t": "u8",
+           "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "void": "c_void", "char": "c_char"}
 
 ITEM = re.compile(r"""
     (?P<comment>/\*.*?\*/)

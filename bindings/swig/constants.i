@@ -25,8 +25,16 @@
 %constant int SAMPLER_STAGE_TOP_K = 13;
 %constant int SAMPLER_STAGE_TOP_P = 14;
 %constant int SAMPLER_STAGE_MIN_P = 15;
+%constant int SAMPLER_STAGE_ADAPTIVE = 16;
 
 %constant int SAMPLER_MAX_STAGES = 16;
+
+%constant int SAMPLER_ADAPTIVE_NONE = 0;
+%constant int SAMPLER_ADAPTIVE_MIROSTAT_V1 = 1;
+%constant int SAMPLER_ADAPTIVE_MIROSTAT_V2 = 2;
+%constant int SAMPLER_ADAPTIVE_P = 3;
+
+%constant int SAMPLER_NUM_ADAPTIVE_VALUES = 4;
 
 %constant int SAMPLER_PENALTY_SCOPE_STANDARD = 0;
 %constant int SAMPLER_PENALTY_SCOPE_ALL = 1;
@@ -38,6 +46,9 @@
 
 %constant int SAMPLER_MASK_LEAVES = 0;
 %constant int SAMPLER_MASK_FORBIDS = 1;
+
+%constant int SAMPLER_TOKENS_OUTPUT = 0;
+%constant int SAMPLER_TOKENS_PROMPT = 1;
 
 %constant int SAMPLER_OK = 0;
 %constant int SAMPLER_ERROR_INVALID_ARGUMENT = 1;
@@ -60,6 +71,7 @@
 %constant int SAMPLER_ROW_INVALID_DRAFT = 32;
 %constant int SAMPLER_ROW_INVALID_SLOT = 64;
 %constant int SAMPLER_ROW_INVALID_LIST = 128;
+%constant int SAMPLER_ROW_STATE_FULL = 256;
 
 %constant int SAMPLER_DEVICE_CPU = 0;
 %constant int SAMPLER_DEVICE_CUDA = 1;
@@ -89,6 +101,7 @@
 
 %constant int SAMPLER_LOGPROB_RAW = 0;
 %constant int SAMPLER_LOGPROB_PROCESSED = 1;
+%constant int SAMPLER_LOGPROB_EDITED = 2;
 
 %constant int SAMPLER_OUTPUT_PROBABILITIES = 0;
 %constant int SAMPLER_OUTPUT_VALUES = 1;

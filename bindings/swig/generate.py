@@ -63,6 +63,7 @@ def enumerations(text):
 def structs_of(text):
     """Name -> Struct, those that others have as members first."""
     integers = {name: base for base, name in re.findall(r"typedef (u?int\d+_t) (\w+);", text)}
+    handles = re.findall(r"typedef struct \w+ \*(\w+);", text)
     constants = {name: int(value) for enum in enumerations(text) for name, value in enum}
     bodies = dict(re.findall(r"typedef struct (\w+) \{([^{}]*)\} \1;", text))
     structs = {}
@@ -71,7 +72,7 @@ def structs_of(text):
         type_name, name, length = re.fullmatch(r"(.*?)\s*(\w+)(?:\[(\w+)\])?", declaration).groups()
         base = type_name.removeprefix("const ").removesuffix(" *")
         type_ = integers.get(base, base)
-        if base == "sampler_stream" or base.endswith("_fn"):
+        if base in handles or base.endswith("_fn"):
             type_name, type_ = base + " *", "void"
         if type_name.endswith("*"):
             size = alignment = POINTER_SIZE

@@ -17,6 +17,9 @@
  *     with n-grams filler_top_k ids for each row; in beam search max(top_k, num_beams) ids
  *     and values for each
  *
+ *   with stages a state of a slot for each text, as long as the longest text can be, and what
+ *     such a call takes as workspace
+ *
  *   a bit for each token of the vocabulary, less than 500 bytes a text or beam and 100 a row
  *     beside, and a line of 130 bytes a draft for `trace` and `debug`
  *
@@ -34,6 +37,7 @@
 #include <sampler/export.h>
 #include <sampler/handle.h>
 #include <sampler/ngram.h>
+#include <sampler/pipeline.h>
 #include <sampler/sampling.h>
 #include <sampler/types.h>
 
@@ -231,6 +235,16 @@ typedef struct sampler_generation_args {
   int64_t *out_cache_lengths; /* tokens in the target's cache, all of them of the text */
 
   sampler_generation_stats *out_stats;
+
+  /* Parameters by text, and the lists of stages: see pipeline.h. Of sampler_autoregressive on CPU
+   * handles; the others must have NULL, and `params` without stages. Text i is slot i. Arrays are
+   * read in each step, so that on_tokens may change what the next token is drawn by.
+   *
+   * history, prompt_lengths, adaptive_values and state must be 0: the loop's texts are the history,
+   * and what their tokens move is moved. token_bitmasks and token_bitmask_indices are by text. With
+   * GREEDY the temperature is 0. */
+  const sampler_row_params *row_params;
+  const sampler_pipeline *pipeline;
 } sampler_generation_args;
 
 /* Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer

@@ -85,8 +85,8 @@ typedef struct sampler_options {
   int32_t num_threads;
 
   /* The workspace that the handle brings: room for any operation on up to `max_rows` output rows
-   * of up to `max_cols` columns, but for calls with stages of pipeline.h, which take more. 0 and
-   * 0: the handle has none, and each call brings its own.
+   * of up to `max_cols` columns, but for calls with stages of pipeline.h, or with out_removed_by of
+   * candidate lists, which take more. 0 and 0: the handle has none, and each call brings its own.
    * One without the other is an error. max_rows in [0, 2^31), max_cols in [0, 2^20). */
   int64_t max_rows;
   int64_t max_cols;
@@ -111,7 +111,8 @@ typedef struct sampler_options {
    * sampler_random, and selected_counts) are host arrays. They travel with the launch, in its
    * stream, without a wait, and may be reused when the call returns; a graph that captures the call
    * replays their values of then. All other arrays stay on the device. A call needs up to 36 bytes
-   * a slot more workspace. 0: they are device arrays like all others. A CPU handle ignores it. */
+   * a slot more workspace, and up to 88 more with stages of pipeline.h. 0: they are device arrays
+   * like all others. A CPU handle ignores it. */
   int32_t host_parameters;
 
   /* CUDA. 1: every call checks that its arrays and its workspace are memory of the handle's device,

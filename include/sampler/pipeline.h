@@ -3,7 +3,7 @@
  *
  * Numbers are members of sampler_params, and by slot of sampler_row_params. Lists, and what a
  * sequence has said so far, are a sampler_pipeline, to which the arguments of sampler_sample and
- * sampler_filter point.
+ * sampler_filter point. The text is a list, too, or a state that remembers it: state.h.
  *
  *   sampler_params params = sampler_params_default();
  *   params.repetition_penalty = 1.1f;
@@ -19,16 +19,16 @@
  *   args.pipeline = &pipeline;
  *
  * Each stage sees what the one before it left; a stage that is off costs nothing. Edits work in
- * f32, whatever the type of the logits; -inf stays -inf. Sections 13 (windows) and 14.1 (edits) of
- * docs/contract.md have the arithmetic. A greedy row takes the first token, in rank order, of what
- * the edits left.
+ * f32, whatever the type of the logits; -inf stays -inf. Sections 13 (windows) and 14 (edits,
+ * adaptive stages) of docs/contract.md have the arithmetic. A greedy row takes the first token, in
+ * rank order, of what the edits left.
  *
  * A row that has a NaN or +inf after its last edit is bad (INVALID_VALUE), and so is one without a
  * token (EMPTY). Ids that are no element of a row are edited by nothing; in a history they count
  * like any other. Rows of probabilities are not edited: a pipeline that would is an error there.
  *
- * CPU handles only so far: with a CUDA handle a call that has a stage besides the temperature,
- * top-k, top-p and min-p returns SAMPLER_ERROR_UNSUPPORTED. */
+ * CPU and CUDA handles give the same bits. With a CUDA handle adaptive stages, top-p decay,
+ * adaptive values and states are SAMPLER_ERROR_UNSUPPORTED so far. */
 #ifndef SAMPLER_PIPELINE_H
 #define SAMPLER_PIPELINE_H
 
@@ -138,7 +138,8 @@ typedef struct sampler_pipeline {
   const int32_t *prompt_lengths;
 
   /* No history is longer; rows of a longer one are bad (INVALID_LIST). DRY and n-grams take 4 bytes
-   * of workspace for each token of it. In [0, 2^31). 0: history.num_token_ids. */
+   * of workspace for each token of it. In [0, 2^31). 0: history.num_token_ids, or the state's
+   * max_tokens. */
   int64_t max_history_tokens;
 
   /* By slot: what is added to the logits of these tokens. */
@@ -193,7 +194,8 @@ typedef struct sampler_pipeline {
 
   /* [slots, SAMPLER_NUM_ADAPTIVE_VALUES] Of callers without a state, who move them on from
    * out_observations by section 14.2 of docs/contract.md. A NaN is the start of its stage; an
-   * infinity makes the row bad (INVALID_PARAMETER). NULL: all start. */
+   * infinity makes the row bad (INVALID_PARAMETER), also where the stage is off. NULL: all start.
+   */
   const float *adaptive_values;
 } sampler_pipeline;
 

@@ -126,19 +126,20 @@ typedef struct sampler_params {
   /* No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many. */
   int32_t min_keep; /* <= 1: one */
 
-  /* The order of all stages; 0 ends it. Edits come first. A stage that is on must be listed, none
-   * twice. filter_order must be SEQUENTIAL, whatever it means without a list, or JOINT: then the
-   * listed ones of top-k, top-p and min-p stand side by side. temperature_order must be FIRST. All
-   * 0: the order of sampler_stage, in which filter_order and temperature_order have their meaning.
-   */
+  /* The order of all stages; 0 ends it. Edits come first, ADAPTIVE comes last. A stage that is on
+   * must be listed, none twice. filter_order must be SEQUENTIAL, whatever it means without a list,
+   * or JOINT: then the listed ones of top-k, top-p and min-p stand side by side. temperature_order
+   * must be FIRST. All 0: the order of sampler_stage, in which filter_order and temperature_order
+   * have their meaning. */
   sampler_stage stages[SAMPLER_MAX_STAGES];
 
   /* Adaptive stages: see pipeline.h. All are off by default. They change nothing in a greedy row.
-   * sampler_sample only: what is drawn moves them on. */
+   * What is drawn moves them on: see pipeline.adaptive_values and sampler_accept. */
 
   /* NONE: off. The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's
    * probability (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or
-   * adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite. */
+   * adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite, and mean
+   * nothing with NONE. */
   sampler_adaptive_kind adaptive_kind;
   float adaptive_target;
   float adaptive_rate;
@@ -157,7 +158,30 @@ typedef struct sampler_params {
  * size is no size of the struct. */
 SAMPLER_API sampler_status sampler_params_init(sampler_params *params, size_t struct_size);
 
-/* The same, inline. */
+/* Fills `params` with a preset: the order of stages of an engine, its rules of ties, scopes and
+ * forms, and its own defaults. It gives the engine's distribution, not its random numbers; what
+ * the engine does not do is not listed in `stages`, and an error where it is on.
+ * docs/coming-from.md has what differs all the same. `name` is one of
+ *
+ *   llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+ *   hf_vllm_aligned  temperature, top-k with ties and top-p, greedy at 0: what small engines do
+ *   nano_vllm        the temperature alone. Its draw is draw_method SAMPLER_DRAW_GUMBEL
+ *
+ * the newest version that is known, or another one, as in "vllm@0.33": sampler_preset_name lists
+ * them. A preset samples: Hugging Face without do_sample, and TensorRT-LLM where nothing is set,
+ * are temperature 0. llama.cpp's default breakers of DRY are texts, which the caller turns into
+ * tokens.
+ *
+ * INVALID_ARGUMENT, and nothing is written: params or name is NULL, the size is no size of the
+ * struct, or no preset has that name. */
+SAMPLER_API sampler_status sampler_params_preset(sampler_params *params, size_t struct_size,
+                                                 const char *name);
+
+/* The name of preset `index`, with its version where it has one: a static string. From 0 on; NULL
+ * where there is none. */
+SAMPLER_API const char *sampler_preset_name(int32_t index);
+
+/* The same as sampler_params_init, inline. */
 static inline sampler_params sampler_params_default(void) {
   /* clang-format off */
   sampler_params params = {
@@ -282,52 +306,55 @@ typedef struct sampler_sample_args {
    * given, the rest is of what the edits left. */
   const sampler_pipeline *pipeline;
 
-  /* Reports, by logprob_kind: the row as it is given (RAW), as its edits left it (EDITED), or what
-   * was drawn from (PROCESSED), of which tokens that were not kept have no part. Greedy rows are a
-   * single token in PROCESSED. All are made in the passes of the draw where they can be. CPU
-   * handles only so far. */
+  /* Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its edits
+   * left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept have no
+   * part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not wanted.
+   * Section 15 of docs/contract.md has their arithmetic. CPU handles only so far. */
 
-  /* [output rows, num_top_logprobs] The first tokens in rank order, of token_id_type, and their
-   * log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs in [0, num_cols];
-   * either array may be NULL. */
+  /* [output rows, num_top_logprobs] The distribution's first tokens in rank order, of
+   * token_id_type, and their log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs
+   * in [0, num_cols]; either array may be NULL, not both. */
   int64_t num_top_logprobs;
   void *out_top_token_ids;
   float *out_top_logprobs;
 
   /* [output rows, num_chosen] The log-probabilities of tokens that the caller names, of
-   * token_id_type: -inf of those that have no probability; NaN of ids that are no element of the
-   * row, and in bad rows. num_chosen in [0, num_cols]. */
+   * token_id_type: -inf of elements that have no part in the distribution; NaN of ids that are no
+   * element of the row, and in bad rows. num_chosen in [0, num_cols]; else both are required. */
   int64_t num_chosen;
   const void *chosen_token_ids;
   float *out_chosen_logprobs;
 
-  /* [output rows] The place of the drawn token in rank order, the first is 1; 0 for a bad row, and
-   * for a forced token without probability. */
+  /* [output rows] The place of the row's token among the distribution's in rank order, the first is
+   * 1; 0 for a bad row, and for a forced token that has no part in the distribution. */
   int32_t *out_ranks;
 
-  /* [output rows] The entropy in nats; NaN for a bad row. */
+  /* [output rows] The distribution's entropy in nats, 0 or more; NaN for a bad row. */
   float *out_entropies;
 
-  /* [output rows] What moves the adaptive stage on: see sampler_accept. NaN where nothing does. */
+  /* [output rows] What moves the adaptive stage on: the token's surprise in bits among those that
+   * mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does. */
   float *out_observations;
 
   /* [output rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all
-   * 0 in a bad row. The stride is in words; 0: ceil(num_cols / 32). Ids from 32 stride on have no
-   * bit. With candidate_ids the stride must be given. */
+   * 0 in a bad row. The stride is in words, below 2^31; 0: ceil(num_cols / 32). Ids from 32 stride
+   * on have no bit. With candidate_ids the stride must be given. */
   uint32_t *out_kept_bitmask;
   int64_t kept_bitmask_stride;
 
   /* [output rows, kept_capacity] The same as a list, by ascending id, of token_id_type, and their
-   * probabilities, which sum to 1 up to rounding; then, and in bad rows, -1 and 0. A row that keeps
-   * more than kept_capacity has an empty list, and its number in out_kept_counts. In [0,
-   * num_cols]; either array may be NULL. */
+   * probabilities, which sum to 1 up to rounding and are those that sampler_filter writes; then,
+   * and in bad rows, -1 and 0. A row that keeps more than kept_capacity has an empty list, and its
+   * number in out_kept_counts. In [0, num_cols]; either array may be NULL, not both. */
   int64_t kept_capacity;
   void *out_kept_token_ids;
   float *out_kept_probabilities;
 
   /* [output rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token, 0 where it is
-   * kept, 255 where the input gives it no probability; 255 everywhere in a bad row. In a greedy row
-   * TEMPERATURE removes what the edits left. Sorts the row. */
+   * kept, 255 where the input gives it no probability or the row has no such element; 255
+   * everywhere in a bad row. Of edits it is the one after which the logit is -inf; with JOINT
+   * filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
+   * TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns. */
   uint8_t *out_removed_by;
 } sampler_sample_args;
 

@@ -15,11 +15,14 @@
  *
  * Counts are sparse, an entry for each distinct token of a slot, never a row of the vocabulary.
  *
- * All calls but create, size, destroy, serialize and deserialize take no memory and no workspace,
- * and run in stream order. Calls that change the same state must not overlap in time, nor calls
- * that read it with one that changes it. A bad slot makes its row bad (INVALID_SLOT) and changes
- * nothing; of a slot that a call which changes it names twice the contents are undefined, but no
- * other's.
+ * Only create and destroy take and release memory, and no call needs a workspace. All but create,
+ * size, destroy, serialize and deserialize run in stream order. Calls that change the same state
+ * must not overlap in time, nor calls that read it with one that changes it; a CPU handle refuses
+ * them, since it serves one call at a time. A process that was forked while a call changed a state
+ * may only destroy it.
+ *
+ * A bad row changes nothing, and no other row. A bad slot makes its row bad (INVALID_SLOT). Of a
+ * slot that a call which changes it names twice the contents are undefined, but no other's.
  *
  * CPU handles only so far: with a CUDA handle sampler_state_create returns
  * SAMPLER_ERROR_UNSUPPORTED. */
@@ -51,9 +54,10 @@ typedef struct sampler_state_options {
   /* The longest sequence, its prompt included. In [1, 2^31). */
   int64_t max_tokens;
 
-  /* For how many distinct tokens of a slot counts are kept, in [0, max_tokens]; 0: a quarter of
-   * max_tokens, but at least 64 or max_tokens. What comes after them in a sequence is counted in
-   * each draw: the tokens are the same, the draw takes longer. */
+  /* For how many distinct tokens of a slot counts are kept, 20 bytes each, in [0, max_tokens]; 0: a
+   * quarter of max_tokens, but 64 where that is more, and at most max_tokens. From the first token
+   * that has no room on, a sequence is counted in each draw: the results are the same, the draw
+   * takes longer. */
   int64_t max_distinct_tokens;
 
   /* 1: the adaptive values after each token are kept, 16 bytes each, and truncating restores them.
@@ -64,8 +68,8 @@ typedef struct sampler_state_options {
   int32_t reserved;
 } sampler_state_options;
 
-/* Makes a state of empty slots, which belongs to the handle: it must be destroyed before it. On
- * failure *out_state is NULL.
+/* Makes a state of empty slots, which belongs to the handle: it must be destroyed before it. All of
+ * its memory is written once. On failure *out_state is NULL.
  * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator; or more bytes than there can
  * be), UNSUPPORTED. */
 SAMPLER_API sampler_status sampler_state_create(sampler_t sampler,
@@ -98,13 +102,13 @@ typedef struct sampler_state_append_args {
   const int32_t *slots;
   int64_t num_rows;
 
-  /* A list for each row: tokens.num_lists is num_rows. A list that is none makes its row bad
-   * (INVALID_LIST), tokens that do not fit too (STATE_FULL): of such a row none is appended. Ids
-   * are in [0, 2^31); others make the row bad (INVALID_LIST). */
+  /* A list for each row: tokens.num_lists is num_rows. All of a row's tokens are appended, or none:
+   * its offsets must be a list's (INVALID_LIST), the tokens fit (STATE_FULL), and the ids lie in
+   * [0, 2^31) (INVALID_LIST). */
   sampler_token_lists tokens;
   sampler_id_type token_id_type;
 
-  /* A prompt token after an output token makes the row bad (INVALID_LIST). */
+  /* Prompt tokens after an output token make the row bad (INVALID_LIST). */
   sampler_token_kind token_kind;
 
   /* [num_rows] How many tokens each slot has afterwards; -1 for a bad slot. NULL: not wanted. */
@@ -125,8 +129,9 @@ typedef struct sampler_accept_args {
   int64_t num_rows;
 
   /* [num_rows, num_tokens] out_token_ids of the draw (num_tokens 1) or of verification. A row ends
-   * at its first negative id; where its first id is negative nothing happens. Tokens that do not
-   * fit make the row bad (STATE_FULL), and none is taken. num_tokens in [0, 2^20]. */
+   * at its first negative id; where its first id is negative nothing happens. All of a row's tokens
+   * are taken, or none: they must fit (STATE_FULL), their ids be below 2^31 (INVALID_LIST), and the
+   * slot's numbers of adaptive stages good (INVALID_PARAMETER). num_tokens in [0, 2^20]. */
   const void *token_ids;
   int64_t num_tokens;
   sampler_id_type token_id_type;
@@ -134,18 +139,19 @@ typedef struct sampler_accept_args {
   /* Must be 0. */
   int32_t reserved;
 
-  /* [num_rows, num_tokens] out_observations of the call that drew the tokens. NULL: none is
-   * observed, mirostat and adaptive-p stay as they are. */
+  /* [num_rows, num_tokens] out_observations of the call that drew the tokens. One that is NaN moves
+   * neither mirostat nor adaptive-p. NULL: all are. */
   const float *observations;
 
-  /* Those of that call: its adaptive stage and top-p decay. Its numbers by slot are indexed by the
-   * slots of this call, and there are as many as the state has. NULL: adaptive values stay. */
+  /* Those of that call, of which the adaptive stage, top_p and its decay are read. Numbers by slot
+   * are indexed by the slots of this call, and there are as many as the state has. Both NULL:
+   * adaptive values stay. */
   const sampler_params *params;
   const sampler_row_params *row_params;
 
-  /* [slots of the state] In and out: grow by the tokens that each slot took, as
-   * sampler_random.offsets may be, so that a loop of draw and accept needs no host. NULL: they are
-   * the caller's business. */
+  /* [slots of the state] In and out: each grows by the tokens that its slot took. It may be the
+   * array that the draw has as sampler_random.offsets, so that a loop of draw and accept needs no
+   * host. NULL: offsets are the caller's business. */
   uint64_t *offsets;
 
   /* [num_rows] As in sampler_state_append_args. */
@@ -153,7 +159,8 @@ typedef struct sampler_accept_args {
   sampler_row_status *out_row_status;
 } sampler_accept_args;
 
-/* Tells what was drawn: the tokens enter text and counts, adaptive values move on. */
+/* Tells what was drawn: the tokens enter text and counts, and adaptive values move on with each,
+ * by section 14.2 of docs/contract.md. */
 SAMPLER_API sampler_status sampler_accept(sampler_t sampler, const sampler_accept_args *args);
 
 typedef struct sampler_state_truncate_args {
@@ -205,7 +212,7 @@ typedef struct sampler_state_reset_args {
   sampler_exec exec;
   sampler_state_t state;
 
-  /* NULL and num_rows 0: every slot. */
+  /* NULL and num_rows 0: every slot, and no array is read or written. */
   const int32_t *slots;
   int64_t num_rows;
 

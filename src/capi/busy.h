@@ -52,4 +52,11 @@ class Busy {
   bool interrupted_;
 };
 
+// An error where another call uses the handle.
+inline void check_is_free(Check &check, const Busy &busy) {
+  if (busy.acquired()) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+             "sampler is serving another call; it serves one at a time");
+}
+
 }  // namespace sampler::capi

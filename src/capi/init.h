@@ -7,10 +7,9 @@
 
 namespace sampler::capi {
 
-// What the _init functions do.
+// Whether `out` has the size of such a struct.
 template <class Struct>
-sampler_status init(Entry &entry, const char *name, Struct *out, size_t struct_size) {
-  Check check(entry);
+void check_init(Check &check, const char *name, const Struct *out, size_t struct_size) {
   check.required(name, out);
   if (!is_struct_size<Struct>(struct_size)) {
     check.fail(
@@ -18,12 +17,23 @@ sampler_status init(Entry &entry, const char *name, Struct *out, size_t struct_s
         "struct_size is %zu; it must be sizeof(%s), %zu here or up to %zu with newer headers",
         struct_size, StructTraits<Struct>::kName, sizeof(Struct), kMaxStructSize);
   }
-  if (!check.ok()) return check.status();
-  Struct defaults = StructTraits<Struct>::defaults();
-  defaults.struct_size = struct_size;
+}
+
+// What a struct of that size has room for; 0 beyond it.
+template <class Struct>
+void fill(Struct value, Struct *out, size_t struct_size) {
+  value.struct_size = struct_size;
   std::memset(static_cast<void *>(out), 0, struct_size);
-  std::memcpy(out, &defaults, std::min(struct_size, sizeof defaults));
-  return SAMPLER_OK;
+  std::memcpy(out, &value, std::min(struct_size, sizeof value));
+}
+
+// What the _init functions do.
+template <class Struct>
+sampler_status init(Entry &entry, const char *name, Struct *out, size_t struct_size) {
+  Check check(entry);
+  check_init(check, name, out, struct_size);
+  if (check.ok()) fill(StructTraits<Struct>::defaults(), out, struct_size);
+  return check.status();
 }
 
 // An exported function that does that.

@@ -6,8 +6,11 @@
 #include <cstdio>
 #include <cstring>
 
+#include "capi/adaptive.h"
+#include "capi/handle_impl.h"
 #include "capi/stage_numbers.h"
 #include "capi/stage_order.h"
+#include "capi/state_impl.h"
 
 namespace sampler::capi {
 
@@ -84,6 +87,9 @@ void read_numbers(Check &check, const UserParameters &user, int64_t num_slots,
          &out->xtc_threshold);
   numbers("row_params->min_keep", params.min_keep, arrays.min_keep, &out->min_keep);
   out->typical_p_ties = check.enumeration("params->typical_p_ties", params.typical_p_ties, 2);
+  const contract::PerSlot<float> top_p = {params.top_p, arrays.top_p};  // which has been checked
+  out->adaptive = read_adaptive(check, user, top_p, num_slots);
+  check.zero("params->reserved", params.reserved);
   check.parameters("row_params->forced_token_id", arrays.forced_token_id, sizeof(int64_t),
                    num_slots);
   out->forced_token_ids = arrays.forced_token_id;
@@ -100,13 +106,6 @@ bool is_zero_from(const Struct &value, size_t offset) {
   static constexpr char kZeros[sizeof(Struct)] = {};
   return std::memcmp(reinterpret_cast<const char *>(&value) + offset, kZeros,
                      sizeof value - offset) == 0;
-}
-
-// Whether the parameters have anything beside temperature, top-k, top-p and min-p. Most calls have
-// not, and should not take the time to look at each of the others.
-bool has_any_number(const UserParameters &parameters) {
-  return !is_zero_from(parameters.params, offsetof(sampler_params, repetition_penalty)) ||
-         !is_zero_from(parameters.arrays, offsetof(sampler_row_params, repetition_penalty));
 }
 
 constexpr int64_t kAnyNumber = -1;
@@ -139,6 +138,27 @@ void needs_lists(Check &check, bool has_them, const char *name, const char *list
   check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is set; it needs pipeline->%s", name, lists);
 }
 
+// Of a state, which is all that is known of the slots then.
+void read_state(Check &check, const sampler_pipeline &user, const sampler_handle *handle,
+                int64_t num_slots, contract::Pipeline *out) {
+  check_state(check, "pipeline->state", handle, user.state);
+  const auto is_null = [&](const char *name, const void *data) {
+    if (!data) return;
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is set; it must be NULL with pipeline->state",
+               name);
+  };
+  is_null("pipeline->history.offsets", user.history.offsets);
+  is_null("pipeline->prompt_lengths", user.prompt_lengths);
+  is_null("pipeline->adaptive_values", user.adaptive_values);
+  if (!check.ok()) return;
+  out->sequences = user.state->sequences;
+  if (num_slots <= out->sequences.num_slots) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+             "pipeline->state has %" PRId64 " slots; the call has %" PRId64
+             ", and it must have as many or more",
+             out->sequences.num_slots, num_slots);
+}
+
 void read_history(Check &check, const sampler_pipeline &user, int64_t num_slots,
                   contract::Pipeline *out) {
   out->history =
@@ -149,8 +169,16 @@ void read_history(Check &check, const sampler_pipeline &user, int64_t num_slots,
   out->prompt_lengths = user.prompt_lengths;
   check.array("pipeline->prompt_lengths", user.prompt_lengths, sizeof(int32_t), num_slots,
               Access::kRead);
-  const int64_t all = std::min(user.history.num_token_ids, kMaxRows - 1);
+  const int64_t all = out->sequences ? out->sequences.layout.max_tokens
+                                     : std::min(user.history.num_token_ids, kMaxRows - 1);
   out->max_history = user.max_history_tokens == 0 ? all : user.max_history_tokens;
+}
+
+void read_adaptive_values(Check &check, const sampler_pipeline &user, int64_t num_slots,
+                          contract::Pipeline *out) {
+  out->adaptive_values = user.adaptive_values;
+  check.array("pipeline->adaptive_values", user.adaptive_values, sizeof(float),
+              num_slots * SAMPLER_NUM_ADAPTIVE_VALUES, Access::kRead);
 }
 
 void read_biases(Check &check, const sampler_pipeline &user, const contract::Rows &input,
@@ -229,25 +257,33 @@ void read_bitmasks(Check &check, const sampler_pipeline &user, const contract::R
 void check_needs(Check &check, const Numbers &numbers, const contract::Pipeline &out,
                  sampler_input_kind kind, Draws draws) {
   for (const Number &number : numbers) {
-    if (number.needs_history() && !out.history) refuse(check, number, "it needs pipeline->history");
+    if (number.needs_history() && !out.has_text())
+      refuse(check, number, "it needs pipeline->history or pipeline->state");
     if (number.stage == SAMPLER_STAGE_XTC && number.turns_on && draws == Draws::kNo)
       refuse(check, number, "sampler_filter draws no coin");
     if (number.stage == SAMPLER_STAGE_TEMPERATURE && kind == SAMPLER_PROBABILITIES && !number.array)
       refuse(check, number, "it needs SAMPLER_LOGITS");
   }
-  if (out.bad_words && !out.history) needs_lists(check, false, "pipeline->bad_words", "history");
+  needs_lists(check, !out.bad_words || out.has_text(), "pipeline->bad_words",
+              "history or pipeline->state");
   const bool has_minimum = out.min_new_tokens.array || out.min_new_tokens.value > 0;
   if (has_minimum && !out.stop) needs_lists(check, false, "min_new_tokens", "stop");
 }
 
 }  // namespace
 
+// Most calls have none, and should not take the time to look at each of them.
+bool has_other_numbers(const UserParameters &parameters) {
+  return !is_zero_from(parameters.params, offsetof(sampler_params, repetition_penalty)) ||
+         !is_zero_from(parameters.arrays, offsetof(sampler_row_params, repetition_penalty));
+}
+
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
-                                        const sampler_pipeline *user, const contract::Rows &input,
-                                        int64_t num_slots, int64_t num_rows, Draws draws,
-                                        contract::FilterRules *rules,
+                                        const sampler_pipeline *user, const sampler_handle *handle,
+                                        const contract::Rows &input, int64_t num_slots,
+                                        int64_t num_rows, Draws draws, contract::FilterRules *rules,
                                         std::optional<contract::Pipeline> *storage) {
-  if (!user && !has_any_number(parameters)) return nullptr;
+  if (!user && !has_other_numbers(parameters)) return nullptr;
   sampler_pipeline pipeline = {};
   if (user) check.read("pipeline", user, &pipeline);
   if (!check.ok()) return nullptr;
@@ -259,7 +295,9 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
   }
   check.enumeration("pipeline->token_id_type", pipeline.token_id_type, kNumIdTypes);
   if (!check.ok()) return nullptr;
+  if (pipeline.state) read_state(check, pipeline, handle, num_slots, &out);
   read_history(check, pipeline, num_slots, &out);
+  read_adaptive_values(check, pipeline, num_slots, &out);
   read_biases(check, pipeline, input, num_slots, &out);
   read_bans(check, pipeline, num_slots, &out);
   read_bitmasks(check, pipeline, input, num_rows, &out);
@@ -273,11 +311,13 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
                "SAMPLER_LOGITS",
                name_of(out.edits.stages[0]));
   }
-  return out.has_edits() || out.has_windows || out.forced_token_ids ? &out : nullptr;
+  const bool has_adaptive = out.adaptive_values || out.adaptive.may_decay();
+  const bool has_any = out.has_edits() || out.has_windows || out.forced_token_ids || has_adaptive;
+  return has_any ? &out : nullptr;
 }
 
 void refuse_other_stages(Check &check, const UserParameters &parameters, const char *function) {
-  if (!has_any_number(parameters)) return;
+  if (!has_other_numbers(parameters)) return;
   contract::Pipeline unused;
   read_numbers(check, parameters, 0, &unused);
   char rule[80];

@@ -14,13 +14,17 @@ namespace sampler::capi {
 // What the call can do: a filter draws nothing.
 enum class Draws { kNo, kYes };
 
-// The stages of a call. `user` null: those of the numbers alone. Null where temperature, top-k,
-// top-p and min-p are all, in an order that `rules` can say and then does; else `storage`.
+// The stages of a call of `handle`. `user` null: those of the numbers alone. Null where
+// temperature, top-k, top-p and min-p are all, in an order that `rules` can say and then does; else
+// `storage`.
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
-                                        const sampler_pipeline *user, const contract::Rows &input,
-                                        int64_t num_slots, int64_t num_rows, Draws draws,
-                                        contract::FilterRules *rules,
+                                        const sampler_pipeline *user, const sampler_handle *handle,
+                                        const contract::Rows &input, int64_t num_slots,
+                                        int64_t num_rows, Draws draws, contract::FilterRules *rules,
                                         std::optional<contract::Pipeline> *storage);
+
+// Whether parameters have anything beside temperature, top-k, top-p and min-p.
+bool has_other_numbers(const UserParameters &parameters);
 
 // Of a call that knows temperature, top-k, top-p and min-p alone: `function` is its name.
 void refuse_other_stages(Check &check, const UserParameters &parameters, const char *function);

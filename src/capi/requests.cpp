@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "capi/pipeline.h"
+#include "capi/reports.h"
 #include "capi/views.h"
 
 namespace sampler::capi {
@@ -44,11 +45,11 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
   request.parameters = read_parameters(check, parameters, request.input.kind, num_slots);
   request.pipeline =
-      read_pipeline(check, parameters, args.pipeline, request.input, num_slots, num_rows,
-                    Draws::kYes, &request.parameters.rules, context.pipeline);
+      read_pipeline(check, parameters, args.pipeline, context.handle, request.input, num_slots,
+                    num_rows, Draws::kYes, &request.parameters.rules, context.pipeline);
   request.random = read_random(check, args.random, num_slots);
   request.draw_method = check.enumeration("draw_method", args.draw_method, 2);
-  request.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 2);
+  request.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 3);
   check.zero("reserved", args.reserved);
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.input);
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
@@ -58,8 +59,11 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
       read_output_array(check, "out_kept_counts", args.out_kept_counts, num_rows);
   request.out_logprobs = read_output_array(check, "out_logprobs", args.out_logprobs, num_rows);
   request.out_values = read_output_array(check, "out_values", args.out_values, num_rows);
+  request.out_observations =
+      read_output_array(check, "out_observations", args.out_observations, num_rows);
   request.out_row_status =
       read_output_array(check, "out_row_status", args.out_row_status, num_rows);
+  request.reports = read_reports(check, args, request, context.reports);
   return request;
 }
 
@@ -79,8 +83,8 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args,
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
   request.parameters = read_parameters(check, parameters, request.input.kind, num_slots);
   request.pipeline =
-      read_pipeline(check, parameters, args.pipeline, request.input, num_slots, num_rows,
-                    Draws::kNo, &request.parameters.rules, context.pipeline);
+      read_pipeline(check, parameters, args.pipeline, context.handle, request.input, num_slots,
+                    num_rows, Draws::kNo, &request.parameters.rules, context.pipeline);
   read_output_rows(check, args, "input", request.input, &request);
   request.out_kept_counts =
       read_output_array(check, "out_kept_counts", args.out_kept_counts, num_rows);

@@ -7,6 +7,7 @@
 
 #include "capi/check.h"
 #include "contract/pipeline.h"
+#include "contract/reports.h"
 #include "contract/request.h"
 #include "sampler/sampling.h"
 #include "sampler/speculative.h"
@@ -17,6 +18,8 @@ namespace sampler::capi {
 struct RequestContext {
   int64_t bad_row_token;                        // what a bad row yields, where it yields a token
   std::optional<contract::Pipeline> *pipeline;  // memory for the request's
+  std::optional<contract::Reports> *reports;
+  const sampler_handle *handle = nullptr;  // whose states the call may have
 };
 
 contract::SampleRequest to_request(Check &check, const sampler_sample_args &args,

@@ -2,6 +2,7 @@
 #include "capi/call.h"
 #include "capi/init.h"
 #include "capi/operations.h"
+#include "capi/presets.h"
 
 namespace sampler::capi {
 
@@ -28,6 +29,20 @@ using namespace sampler::capi;
 
 sampler_status sampler_params_init(sampler_params *params, size_t struct_size) {
   return enter_init("params", params, struct_size);
+}
+
+sampler_status sampler_params_preset(sampler_params *params, size_t struct_size, const char *name) {
+  return enter(Log{}, [&](Entry &entry) {
+    Check check(entry);
+    check_init(check, "params", params, struct_size);
+    const Preset *const preset = find_preset(check, name);
+    if (preset) fill(params_of(*preset), params, struct_size);
+    return check.status();
+  });
+}
+
+const char *sampler_preset_name(int32_t index) {
+  return preset_name(index);
 }
 
 sampler_status sampler_sample(sampler_t sampler, const sampler_sample_args *args) {

@@ -1,5 +1,6 @@
 #include "capi/stage_numbers.h"
 
+#include "contract/adaptive.h"
 #include "contract/windows.h"
 
 namespace sampler::capi {
@@ -44,6 +45,18 @@ Numbers::Numbers(const UserParameters &user) {
   add("xtc_probability", params.xtc_probability, arrays.xtc_probability, SAMPLER_STAGE_XTC,
       params.xtc_probability > 0.0f);
   add("xtc_threshold", params.xtc_threshold, arrays.xtc_threshold, SAMPLER_STAGE_XTC);
+  const bool is_off = params.adaptive_kind == SAMPLER_ADAPTIVE_P && !arrays.adaptive_target &&
+                      !contract::adaptive_p_is_on(params.adaptive_target);
+  stage = SAMPLER_STAGE_ADAPTIVE;
+  add("adaptive_kind", params.adaptive_kind, arrays.adaptive_kind, stage,
+      params.adaptive_kind != SAMPLER_ADAPTIVE_NONE && !is_off);
+  add("adaptive_target", params.adaptive_target, arrays.adaptive_target, stage);
+  add("adaptive_rate", params.adaptive_rate, arrays.adaptive_rate, stage);
+  stage = SAMPLER_STAGE_TOP_P;
+  add("top_p_decay", params.top_p_decay, arrays.top_p_decay, stage,
+      contract::top_p_decay_is_on(params.top_p_decay));
+  add("top_p_least", params.top_p_least, arrays.top_p_least, stage);
+  add("top_p_reset_token_id", int64_t(-1), arrays.top_p_reset_token_id, stage);
   add("min_keep", params.min_keep, arrays.min_keep, 0, params.min_keep > 1);
 }
 

@@ -41,7 +41,7 @@ class Numbers {
     numbers_[count_++] = {name, double(value), array, stage, false, false};
   }
 
-  Number numbers_[20];
+  Number numbers_[26];
   int count_ = 0;
 };
 

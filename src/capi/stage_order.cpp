@@ -5,7 +5,7 @@
 namespace sampler::capi {
 
 namespace {
-constexpr int kNumStages = SAMPLER_STAGE_MIN_P + 1;
+constexpr int kNumStages = SAMPLER_STAGE_ADAPTIVE + 1;
 }  // namespace
 
 const char *name_of(sampler_stage stage) {
@@ -24,7 +24,8 @@ const char *name_of(sampler_stage stage) {
                                              "XTC",
                                              "TOP_K",
                                              "TOP_P",
-                                             "MIN_P"};
+                                             "MIN_P",
+                                             "ADAPTIVE"};
   return names[stage];
 }
 
@@ -72,6 +73,7 @@ contract::StageOrder usual_order(const contract::FilterRules &rules) {
   }
   add_filters(rules, &order);
   if (is_last) order.add(SAMPLER_STAGE_TEMPERATURE);
+  order.add(SAMPLER_STAGE_ADAPTIVE);
   return order;
 }
 
@@ -94,6 +96,11 @@ contract::StageOrder listed_order(Check &check, const sampler_params &params) {
     } else if (is_listed[stage]) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "params->stages has SAMPLER_STAGE_%s twice; it must have each stage once",
+                 name_of(stage));
+    } else if (is_listed[SAMPLER_STAGE_ADAPTIVE]) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "params->stages has SAMPLER_STAGE_%s after SAMPLER_STAGE_ADAPTIVE; ADAPTIVE must "
+                 "be the last",
                  name_of(stage));
     } else if (contract::is_edit(stage) && order.count > 0 &&
                !contract::is_edit(order.stages[order.count - 1])) {

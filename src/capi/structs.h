@@ -8,6 +8,7 @@
 #include "sampler/handle.h"
 #include "sampler/sampling.h"
 #include "sampler/speculative.h"
+#include "sampler/state.h"
 
 namespace sampler::capi {
 
@@ -32,6 +33,13 @@ SAMPLER_ZERO_TRAITS(sampler_verify_args)
 SAMPLER_ZERO_TRAITS(sampler_residual_args)
 SAMPLER_ZERO_TRAITS(sampler_row_params)
 SAMPLER_ZERO_TRAITS(sampler_pipeline)
+SAMPLER_ZERO_TRAITS(sampler_state_options)
+SAMPLER_ZERO_TRAITS(sampler_state_append_args)
+SAMPLER_ZERO_TRAITS(sampler_accept_args)
+SAMPLER_ZERO_TRAITS(sampler_state_truncate_args)
+SAMPLER_ZERO_TRAITS(sampler_state_copy_args)
+SAMPLER_ZERO_TRAITS(sampler_state_reset_args)
+SAMPLER_ZERO_TRAITS(sampler_state_read_args)
 SAMPLER_ZERO_TRAITS(sampler_capabilities)
 SAMPLER_DEFAULT_TRAITS(sampler_params)
 SAMPLER_DEFAULT_TRAITS(sampler_options)

@@ -97,6 +97,11 @@ UserParameters read_user_parameters(Check &check, const sampler_params *params,
   return result;
 }
 
+contract::PerSlot<float> read_top_p(Check &check, const UserParameters &user, int64_t num_slots) {
+  if (!user.arrays.top_p) check.not_nan("params->top_p", user.params.top_p);
+  return read_per_slot(check, "row_params->top_p", user.params.top_p, user.arrays.top_p, num_slots);
+}
+
 contract::Parameters read_parameters(Check &check, const UserParameters &user,
                                      sampler_input_kind kind, int64_t num_slots) {
   const sampler_params &params = user.params;
@@ -112,12 +117,11 @@ contract::Parameters read_parameters(Check &check, const UserParameters &user,
         "params->temperature is %.9g; it must be 1, or at most 1e-5, with SAMPLER_PROBABILITIES",
         double(params.temperature));
   }
-  if (!arrays.top_p) check.not_nan("params->top_p", params.top_p);
+  result.top_p = read_top_p(check, user, num_slots);
   if (!arrays.min_p) check.not_nan("params->min_p", params.min_p);
   result.temperature = read_per_slot(check, "row_params->temperature", params.temperature,
                                      arrays.temperature, num_slots);
   result.top_k = read_per_slot(check, "row_params->top_k", params.top_k, arrays.top_k, num_slots);
-  result.top_p = read_per_slot(check, "row_params->top_p", params.top_p, arrays.top_p, num_slots);
   result.min_p = read_per_slot(check, "row_params->min_p", params.min_p, arrays.min_p, num_slots);
   result.rules = read_rules(check, params);
   return result;

@@ -51,6 +51,8 @@ contract::PerSlot<T> read_per_slot(Check &check, const char *array_name, T value
   return {value, array};
 }
 
+contract::PerSlot<float> read_top_p(Check &check, const UserParameters &user, int64_t num_slots);
+
 // `kind`: probabilities need a temperature of 1, or greedy.
 contract::Parameters read_parameters(Check &check, const UserParameters &user,
                                      sampler_input_kind kind, int64_t num_slots);

@@ -184,6 +184,9 @@ struct AdaptiveP {
   SAMPLER_HD float relative(float probability) const {
     return exp2_of_negative(log2_relative(probability));
   }
+
+  // A row of logits y at this scale weighs relative().
+  static SAMPLER_HD RowScale scale() { return {SAMPLER_LOGITS, 0.0f, 1.0f, 0}; }
 };
 
 // `first` is the probability of the first token in rank order.

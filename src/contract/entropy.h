@@ -43,4 +43,8 @@ SAMPLER_HD inline float entropy(const EntropySums &sums) {
   return larger_of(mean_surprise(sums) + log2_of_weight(sums.weight), 0.0f);
 }
 
+SAMPLER_HD inline float entropy_in_nats(const EntropySums &sums) {
+  return entropy(sums) * kLn2;
+}
+
 }  // namespace sampler::contract

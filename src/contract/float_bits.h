@@ -53,6 +53,9 @@ SAMPLER_HD inline float quiet_nan() {
 SAMPLER_HD inline bool is_nan(float x) {
   return (bits_of(x) & ~kSignBit) > kInfinityBits;
 }
+SAMPLER_HD inline bool is_finite(float x) {
+  return (bits_of(x) & ~kSignBit) < kInfinityBits;
+}
 SAMPLER_HD inline bool is_finite(double x) {
   return ((bits_of(x) >> 52) & 0x7FF) != 0x7FF;
 }

@@ -134,9 +134,11 @@ SAMPLER_HD inline float log2_of_weight(uint64_t weight) {
   return log2_shifted(float(weight), -kWeightBits);
 }
 
+// Nats in a bit.
+constexpr float kLn2 = 0x1.62e430p-1f;
+
 // Natural logarithm of a token's share of `total_weight`.
 SAMPLER_HD inline float log_probability(const RowScale &row, float x, uint64_t total_weight) {
-  constexpr float kLn2 = 0x1.62e430p-1f;
   return (relative_log2(row, x) - log2_of_weight(total_weight)) * kLn2;
 }
 

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 
+#include "contract/adaptive_values.h"
 #include "contract/edits.h"
 #include "contract/elements.h"
 #include "contract/host_device.h"
 #include "contract/repeats.h"
 #include "contract/request.h"
+#include "contract/sequences.h"
 #include "sampler/pipeline.h"
 
 namespace sampler::contract {
@@ -37,8 +39,9 @@ struct TokenLists {
   // False where the list's offsets are none.
   SAMPLER_HD bool find(int64_t list, TokenList *out) const {
     const int64_t begin = offsets[list], end = offsets[list + 1];
+    if (begin < 0 || begin > end || end > num_ids) return false;
     *out = {ids, type, begin, end - begin};
-    return 0 <= begin && begin <= end && end <= num_ids;
+    return true;
   }
   SAMPLER_HD bool find_by_slot(int64_t slot, TokenList *out) const {
     return find(num_lists == 1 ? 0 : slot, out);
@@ -71,6 +74,8 @@ struct WindowNumbers {
   float typical_p, top_n_sigma, epsilon, eta, top_h;
   float xtc_probability, xtc_threshold;
   int32_t min_keep;
+  sampler_adaptive_kind mirostat;  // its version; NONE: it is off
+  float mu;
 
   SAMPLER_HD bool are_valid(sampler_input_kind kind) const {
     const bool has_nan = is_nan(dynamic_range) || is_nan(dynamic_exponent) || is_nan(typical_p) ||
@@ -90,10 +95,10 @@ struct StageOrder {
   SAMPLER_HD const sampler_stage *end() const { return stages + count; }
 };
 
-constexpr bool is_edit(sampler_stage stage) {
+SAMPLER_HD constexpr bool is_edit(sampler_stage stage) {
   return stage >= SAMPLER_STAGE_BIAS && stage <= SAMPLER_STAGE_NO_REPEAT_NGRAM;
 }
-constexpr bool is_filter(sampler_stage stage) {
+SAMPLER_HD constexpr bool is_filter(sampler_stage stage) {
   return stage >= SAMPLER_STAGE_TOP_K && stage <= SAMPLER_STAGE_MIN_P;
 }
 
@@ -119,6 +124,11 @@ struct Pipeline {
   bool bad_words_end_output = false;  // they are looked for in the output alone
 
   const int64_t *forced_token_ids = nullptr;
+
+  AdaptiveParameters adaptive;
+
+  Sequences sequences;  // by slot, in place of adaptive values, the history and its prompts
+  const float *adaptive_values = nullptr;  // [slots, SAMPLER_NUM_ADAPTIVE_VALUES]; null: all start
 
   TokenLists history;
   const int32_t *prompt_lengths = nullptr;
@@ -151,6 +161,7 @@ struct Pipeline {
   SAMPLER_HD WindowNumbers window_numbers(int64_t slot) const {
     constexpr float kDefaultThreshold = 0.1f;
     const float exponent = dynamic_exponent[slot], threshold = xtc_threshold[slot];
+    const AdaptiveRules rules = adaptive.of(slot);
     return {dynamic_range[slot],
             exponent == 0.0f ? 1.0f : exponent,
             typical_p[slot],
@@ -160,7 +171,29 @@ struct Pipeline {
             top_h[slot],
             xtc_probability[slot],
             threshold == 0.0f ? kDefaultThreshold : threshold,
-            min_keep[slot]};
+            min_keep[slot],
+            rules.is_mirostat() ? rules.kind : sampler_adaptive_kind(SAMPLER_ADAPTIVE_NONE),
+            begun_mu(values(slot), rules)};
+  }
+
+  // What adaptive stages remember of the slot.
+  SAMPLER_HD AdaptiveValues values(int64_t slot) const {
+    if (sequences) return sequences[slot].values();
+    if (!adaptive_values) return {};
+    const float *const own = adaptive_values + slot * SAMPLER_NUM_ADAPTIVE_VALUES;
+    return {own[0], {own[1], own[2]}, own[3]};
+  }
+
+  // The row's parameters, with the running top_p where it decays.
+  SAMPLER_HD RowParameters adapted(RowParameters parameters, int64_t slot) const {
+    const AdaptiveRules rules = adaptive.of(slot);
+    if (rules.decays()) parameters.top_p = begun_top_p(values(slot), rules);
+    return parameters;
+  }
+
+  SAMPLER_HD bool has_valid_numbers(int64_t slot, sampler_input_kind kind) const {
+    return numbers(slot).are_valid() && window_numbers(slot).are_valid(kind) &&
+           adaptive.of(slot).are_valid() && are_valid_values(values(slot));
   }
 
   // Whether repeats may be looked for, which takes memory for the lengths of them.
@@ -168,6 +201,9 @@ struct Pipeline {
     return dry_multiplier.array || dry_multiplier.value > 0.0f || no_repeat_ngram_size.array ||
            no_repeat_ngram_size.value > 0;
   }
+
+  // Whether it is known what was said before.
+  SAMPLER_HD bool has_text() const { return sequences || history; }
 
   SAMPLER_HD bool has_edits() const { return edits.count > 0; }
 };

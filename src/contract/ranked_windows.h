@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "contract/adaptive.h"
 #include "contract/deviation.h"
 #include "contract/entropy.h"
 #include "contract/filters.h"
@@ -147,6 +148,23 @@ class RankedWindows {
   SAMPLER_HD Window xtc(float threshold, Window seen) const {
     const int64_t above = count_of_weight(xtc_threshold(threshold, sums(seen).weight), seen);
     return {seen.begin + xtc_drops(above, seen.count(), min_keep_), seen.end};
+  }
+
+  // `num_elements` are those of the whole row.
+  SAMPLER_HD Window mirostat_v1(float mu, int64_t num_elements, Window seen) const {
+    const RowScale row = scale(seen);
+    const int64_t count = seen.count() < kMirostatTokens ? seen.count() : kMirostatTokens;
+    MirostatSlope slope;
+    for (int64_t i = 0; i + 1 < count; ++i) {
+      const float x = tokens_.value(seen.begin + i), next = tokens_.value(seen.begin + i + 1);
+      slope.add(int32_t(i), log2_fall(row, x, next));
+    }
+    const int32_t k = mirostat_k(slope.slope(), mu, int32_t(num_elements), int32_t(seen.count()));
+    return at_least(k, seen);
+  }
+
+  SAMPLER_HD Window mirostat_v2(float mu, Window seen) const {
+    return at_least(count_of_weight(mirostat_threshold(mu, sums(seen).weight), seen), seen);
   }
 
  private:

@@ -84,8 +84,10 @@ struct Randomness {
   }
 };
 
-// The edits of logits: pipeline.h. In host memory, for the time of the call.
+// The edits of logits: pipeline.h. What is reported of rows: reports.h. In host memory, for the
+// time of the call.
 struct Pipeline;
+struct Reports;
 
 struct TokenIds {
   void *data = nullptr;
@@ -104,11 +106,13 @@ struct SampleRequest {
   sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;
   int64_t bad_row_token = -1;
   const Pipeline *pipeline = nullptr;  // null: neither edits nor forced tokens
+  const Reports *reports = nullptr;    // null: none
 
   TokenIds out_token_ids;
   int32_t *out_kept_counts = nullptr;
   float *out_logprobs = nullptr;
   float *out_values = nullptr;
+  float *out_observations = nullptr;
   uint32_t *out_row_status = nullptr;
 };
 

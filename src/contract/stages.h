@@ -21,19 +21,28 @@ struct Staged {
 template <class Tokens>
 class StageRunner {
  public:
-  // The parameters and numbers are valid, and the temperature is not greedy.
+  // The parameters and numbers are valid, and the temperature is not greedy. `num_elements` are
+  // those of the row, -inf too.
   SAMPLER_HD StageRunner(const Tokens &tokens, sampler_input_kind kind,
                          const RowParameters &parameters, const WindowNumbers &numbers,
-                         const FilterRules &rules, sampler_tie_rule typical_p_ties)
+                         const FilterRules &rules, sampler_tie_rule typical_p_ties,
+                         int64_t num_elements)
       : tokens_(tokens),
         kind_(kind),
         parameters_(parameters),
         numbers_(numbers),
         rules_(rules),
-        typical_p_ties_(typical_p_ties) {}
+        typical_p_ties_(typical_p_ties),
+        num_elements_(num_elements) {}
 
-  // `xtc_word` is the slot's word of Purpose::kXtc.
+  // `xtc_word` is the slot's word of Purpose::kXtc. `note(stage, seen, kept)` is told what each
+  // stage that is on leaves of what it sees.
   SAMPLER_HD Staged run(const StageOrder &order, int64_t count, uint32_t xtc_word) const {
+    return run(order, count, xtc_word, [](sampler_stage, Window, Window) {});
+  }
+  template <class Note>
+  SAMPLER_HD Staged run(const StageOrder &order, int64_t count, uint32_t xtc_word,
+                        const Note &note) const {
     const bool is_joint = rules_.order == SAMPLER_FILTERS_JOINT;
     Window seen = {0, count};
     float in_force = 1.0f;
@@ -41,17 +50,21 @@ class StageRunner {
     for (const sampler_stage stage : order) {
       if (stage == SAMPLER_STAGE_TEMPERATURE) {
         in_force = temperature(seen);
-        if (is_greedy(in_force)) return {{seen.begin, seen.begin + 1}, in_force};
-        continue;
+        if (!is_greedy(in_force)) continue;
+        note(stage, seen, Window{seen.begin, seen.begin + 1});
+        return {{seen.begin, seen.begin + 1}, in_force};
       }
       if (!is_on(stage)) continue;
       const RankedWindows<Tokens> windows(tokens_, kind_, in_force, numbers_.min_keep);
       if (!is_joint || !is_filter(stage)) {
-        seen = keep(windows, stage, seen, xtc_word);
+        const Window kept = keep(windows, stage, seen, xtc_word);
+        note(stage, seen, kept);
+        seen = kept;
         continue;
       }
       if (all_filters_see.count() == 0) all_filters_see = seen;
       const Window kept = keep(windows, stage, all_filters_see, xtc_word);
+      note(stage, all_filters_see, kept);
       if (kept.end < seen.end) seen.end = kept.end;
     }
     return {seen, in_force};
@@ -99,6 +112,8 @@ class StageRunner {
         return top_k_is_on(parameters_.top_k);
       case SAMPLER_STAGE_TOP_P:
         return top_p_is_on(parameters_.top_p);
+      case SAMPLER_STAGE_ADAPTIVE:
+        return numbers_.mirostat != SAMPLER_ADAPTIVE_NONE;
       default:
         return min_p_is_on(parameters_.min_p);
     }
@@ -126,6 +141,10 @@ class StageRunner {
         return windows.top_k(parameters_.top_k, rules_.top_k_ties, seen);
       case SAMPLER_STAGE_TOP_P:
         return windows.top_p(parameters_.top_p, rules_.top_p_ties, seen);
+      case SAMPLER_STAGE_ADAPTIVE:
+        return numbers_.mirostat == SAMPLER_ADAPTIVE_MIROSTAT_V1
+                   ? windows.mirostat_v1(numbers_.mu, num_elements_, seen)
+                   : windows.mirostat_v2(numbers_.mu, seen);
       default:
         return windows.min_p(parameters_.min_p, seen);
     }
@@ -137,6 +156,7 @@ class StageRunner {
   WindowNumbers numbers_;
   FilterRules rules_;
   sampler_tie_rule typical_p_ties_;
+  int64_t num_elements_;
 };
 
 }  // namespace sampler::contract

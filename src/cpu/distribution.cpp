@@ -92,6 +92,16 @@ Rank cut_of_filters(const Row &row, const RowParameters &parameters, const Filte
   return ranks[contract::filtered_prefix(ranked, parameters, rules) - 1];
 }
 
+// Weighs what the distribution's cut keeps.
+void weigh_kept(const Row &row, Distribution *distribution) {
+  distribution->kept_weight = 0;
+  for (int64_t i = 0; i < row.count; ++i) {
+    if (!distribution->keeps(row.rank(i))) continue;
+    distribution->kept_weight += contract::weight(distribution->scale, row.values[i]);
+  }
+  distribution->normalizer = contract::normalizer(distribution->kept_weight);
+}
+
 }  // namespace
 
 Distribution make_distribution(const Row &row, const RowParameters &parameters,
@@ -107,13 +117,15 @@ Distribution make_distribution(const Row &row, const RowParameters &parameters,
   } else {
     result.cut = contract::lowest_cut(row.kind);
   }
-  result.kept_weight = 0;
-  for (int64_t i = 0; i < row.count; ++i) {
-    if (result.keeps(row.rank(i))) {
-      result.kept_weight += contract::weight(result.scale, row.values[i]);
-    }
-  }
-  result.normalizer = contract::normalizer(result.kept_weight);
+  weigh_kept(row, &result);
+  return result;
+}
+
+Distribution distribution_of_all(const Row &row, const RowScale &scale) {
+  Distribution result = {};
+  result.scale = scale;
+  result.cut = contract::lowest_cut(row.kind);
+  weigh_kept(row, &result);
   return result;
 }
 

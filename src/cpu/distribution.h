@@ -15,6 +15,9 @@ using contract::Distribution;
 Distribution make_distribution(const Row &row, const contract::RowParameters &parameters,
                                const contract::FilterRules &rules, const RowBuffers &buffers);
 
+// All tokens of the row, at this scale of weights.
+Distribution distribution_of_all(const Row &row, const contract::RowScale &scale);
+
 // The weight of the whole row at temperature 1.
 uint64_t total_weight(const Row &row);
 

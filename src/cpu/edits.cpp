@@ -7,12 +7,23 @@ namespace sampler::cpu {
 using contract::EditNumbers;
 using contract::TokenList;
 
+// How often tokens occur in the beginning of a text.
+struct RowEdits::Counts {
+  const contract::TokenCount *tokens = nullptr;
+  int64_t num_tokens = 0;
+  int64_t length = 0;  // of that beginning
+};
+
 // What a sequence has said: [i] is the token i before the newest.
 class RowEdits::Text {
  public:
   Text() = default;
   Text(const TokenList &history, int64_t prompt_length)
       : history_(history), prompt_length_(prompt_length) {}
+  Text(const contract::Sequence &sequence)
+      : history_{sequence.tokens(), SAMPLER_ID_I32, 0, sequence.length()},
+        prompt_length_(sequence.prompt_length()),
+        counts_{sequence.counts(), sequence.num_distinct(), sequence.counted_length()} {}
 
   int64_t operator[](int64_t i) const { return history_[history_.count - 1 - i]; }
 
@@ -23,9 +34,13 @@ class RowEdits::Text {
   // The place of a token, 0 the oldest.
   int64_t at(int64_t place) const { return history_[place]; }
 
+  // What is known without a look at the tokens.
+  const Counts &counts() const { return counts_; }
+
  private:
   TokenList history_;
   int64_t prompt_length_ = 0;
+  Counts counts_;
 };
 
 namespace {
@@ -76,18 +91,31 @@ uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &g
   elements_ = &elements;
   values_ = values;
   const EditNumbers numbers = pipeline_->numbers(slot);
-  if (!numbers.are_valid()) return SAMPLER_ROW_INVALID_PARAMETER;
   Text text;
   uint32_t status = read_text(&text);
   for (const sampler_stage stage : pipeline_->edits) {
     if (status != SAMPLER_ROW_OK) break;
     status = edit_by(stage, numbers, text);
+    if (removed_by_) note_removals_by(stage);
   }
   return status;
 }
 
+void RowEdits::note_removals_by(sampler_stage stage) const {
+  for (int64_t i = 0; i < given_.count; ++i) {
+    const bool is_removed = removed_by_[i] == 0 && values_[i] == contract::negative_infinity();
+    if (is_removed) removed_by_[i] = uint8_t(stage);
+  }
+}
+
 uint32_t RowEdits::read_text(Text *text) const {
   const contract::Pipeline &pipeline = *pipeline_;
+  if (pipeline.sequences) {
+    const contract::Sequence sequence = pipeline.sequences[slot_];
+    if (sequence.length() > pipeline.max_history) return SAMPLER_ROW_INVALID_LIST;
+    *text = Text(sequence);
+    return SAMPLER_ROW_OK;
+  }
   if (!pipeline.history) return SAMPLER_ROW_OK;
   TokenList history;
   if (!pipeline.history.find_by_slot(slot_, &history) || history.count > pipeline.max_history) {
@@ -255,19 +283,36 @@ void RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
 
   contract::Penalties penalties = numbers.penalties;
   if (!repetition) penalties.repetition = 0.0f;
-  const auto for_each_element = [&](int64_t from, const auto &f) {
-    for (int64_t place = from; place < text.length(); ++place) {
+  const bool has_window = numbers.penalty_window > 0 && numbers.penalty_window < text.length();
+  const Counts known = has_window ? Counts() : text.counts();
+  const auto for_each_known = [&](const auto &f) {
+    for (int64_t i = 0; i < known.num_tokens; ++i) {
+      const contract::TokenCount &token = known.tokens[i];
+      const int32_t repeated =
+          token.in_output + (scope == SAMPLER_PENALTY_SCOPE_OUTPUT ? 0 : token.in_prompt);
+      const int32_t count =
+          token.in_output + (scope == SAMPLER_PENALTY_SCOPE_ALL ? token.in_prompt : 0);
+      if ((repetition ? repeated : count) == 0) continue;
+      const int64_t element = elements_->find(token.id);
+      if (element >= 0) f(element, counts ? count : 0);
+    }
+  };
+  const auto for_each_other = [&](int64_t from, const auto &f) {
+    for (int64_t place = std::max(from, known.length); place < text.length(); ++place) {
       const int64_t element = elements_->find(text.at(place));
       if (element >= 0) f(element);
     }
   };
-  for_each_element(begin, [&](int64_t element) { marks_[element] = 0; });
-  if (counts) for_each_element(first, [&](int64_t element) { ++marks_[element]; });
-  for_each_element(begin, [&](int64_t element) {
+  const auto apply = [&](int64_t element) {
     if (marks_[element] == kDone) return;
     values_[element] = contract::penalize(values_[element], 1, marks_[element], penalties);
     marks_[element] = kDone;
-  });
+  };
+  for_each_other(begin, [&](int64_t element) { marks_[element] = 0; });
+  for_each_known([&](int64_t element, int32_t count) { marks_[element] = count; });
+  if (counts) for_each_other(first, [&](int64_t element) { ++marks_[element]; });
+  for_each_known([&](int64_t element, int32_t) { apply(element); });
+  for_each_other(begin, apply);
 }
 
 bool RowEdits::has_valid_breakers() {

@@ -20,13 +20,20 @@ class RowEdits {
     if (pipeline.seeks_repeats()) lengths_ = memory.template take<int32_t>(pipeline.max_history);
   }
 
-  // Edits `values`, those of the row `given`, in the order of the pipeline. The result is the
-  // status, after which a bad row's values mean nothing.
+  // From now on edits note in `removed_by`, by element, which stage made it -inf, where there is 0.
+  // Null: nowhere.
+  void note_removals(uint8_t *removed_by) { removed_by_ = removed_by; }
+
+  // Edits `values`, those of the row `given`, in the order of the pipeline. The slot's numbers are
+  // valid. The result is the status, after which a bad row's values mean nothing.
   uint32_t edit(int64_t slot, int64_t output, const contract::RowView &given,
                 const Elements &elements, float *values);
 
  private:
   class Text;
+  struct Counts;
+
+  void note_removals_by(sampler_stage stage) const;
 
   // Each is the row's status.
   uint32_t edit_by(sampler_stage stage, const contract::EditNumbers &numbers, const Text &text);
@@ -50,6 +57,7 @@ class RowEdits {
   const contract::Pipeline *pipeline_ = nullptr;
   int32_t *marks_ = nullptr;    // by element; what is in them lasts for one edit
   int32_t *lengths_ = nullptr;  // of repeats
+  uint8_t *removed_by_ = nullptr;
 
   enum class Known { kNo, kValid, kInvalid } breakers_ = Known::kNo;
 

@@ -42,6 +42,11 @@ const Distribution &ReferenceRow::distribute(const contract::RowParameters &para
   return distribution_;
 }
 
+const Distribution &ReferenceRow::distribute_all(const contract::RowScale &scale) {
+  distribution_ = distribution_of_all(row_, scale);
+  return distribution_;
+}
+
 int64_t ReferenceRow::kept_count() const {
   int64_t count = 0;
   for (int64_t i = 0; i < row_.count; ++i) count += distribution_.keeps(row_.rank(i)) ? 1 : 0;
@@ -83,6 +88,61 @@ int64_t ReferenceRow::select(int64_t wanted, const Rank **ranks) {
   }
   *ranks = sort_ranks(buffers_.sort, count, buffers_.sort_scratch);
   return std::min(count, wanted);
+}
+
+int64_t ReferenceRow::num_before(const RowView &view, Rank rank) const {
+  int64_t count = 0;
+  for (int64_t i = 0; i < view.count; ++i) {
+    count += contract::rank_of(view.value(i), uint32_t(view.id(i))) > rank ? 1 : 0;
+  }
+  return count;
+}
+
+contract::EntropySums ReferenceRow::entropy_sums(const contract::RowScale &scale) const {
+  contract::EntropySums sums;
+  for (int64_t i = 0; i < row_.count; ++i) sums.add(contract::entropy_sums(scale, row_.values[i]));
+  return sums;
+}
+
+contract::EntropySums ReferenceRow::kept_entropy_sums() const {
+  contract::EntropySums sums;
+  for (int64_t i = 0; i < row_.count; ++i) {
+    if (!distribution_.keeps(row_.rank(i))) continue;
+    sums.add(contract::entropy_sums(distribution_.scale, row_.values[i]));
+  }
+  return sums;
+}
+
+int64_t ReferenceRow::select_kept(int64_t wanted, const Rank **ranks) {
+  int64_t count = select(wanted, ranks);
+  while (count > 0 && !distribution_.keeps((*ranks)[count - 1])) --count;
+  return count;
+}
+
+void ReferenceRow::set_kept_bits(uint32_t *words, int64_t num_words) const {
+  for (int64_t i = 0; i < row_.count; ++i) {
+    const uint32_t id = row_.id(i);
+    if (id / 32 < num_words && distribution_.keeps(row_.rank(i))) {
+      words[id / 32] |= uint32_t(1) << (id % 32);
+    }
+  }
+}
+
+int64_t ReferenceRow::list_kept(const int32_t **ids) {
+  auto *const kept = reinterpret_cast<int32_t *>(buffers_.sort);
+  int64_t count = 0;
+  for (int64_t i = 0; i < row_.count; ++i) {
+    if (distribution_.keeps(row_.rank(i))) kept[count++] = int32_t(row_.id(i));
+  }
+  *ids = kept;
+  return count;
+}
+
+void ReferenceRow::write_listed_probabilities(float *out) const {
+  for (int64_t i = 0; i < row_.count; ++i) {
+    if (distribution_.keeps(row_.rank(i)))
+      *out++ = distribution_.probability(row_.values[i], row_.rank(i));
+  }
 }
 
 float ReferenceRow::probability(int64_t index) const {

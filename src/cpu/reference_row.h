@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "contract/entropy.h"
 #include "contract/philox.h"
 #include "cpu/distribution.h"
 #include "cpu/draw.h"
@@ -27,6 +28,8 @@ class ReferenceRow {
   // The row and the parameters are good.
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
+  // All tokens, at this scale of weights.
+  const Distribution &distribute_all(const contract::RowScale &scale);
   // How many tokens the distribution keeps.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
@@ -58,6 +61,20 @@ class ReferenceRow {
   int64_t select(int64_t wanted, const contract::Rank **ranks);
   bool has(int64_t id) const { return row_.find(id) >= 0; }
   float value_of(int64_t id) const { return row_.values[row_.find(id)]; }
+
+  // For reports: the row as it lies in memory; how many of its tokens, or of another's, come before
+  // the one of this rank; the sums that the entropy of the whole row, and of what the distribution
+  // keeps, is made of.
+  const RowView &view() const { return view_; }
+  int64_t num_before(const RowView &view, contract::Rank rank) const;
+  contract::EntropySums entropy_sums(const contract::RowScale &scale) const;
+  contract::EntropySums kept_entropy_sums() const;
+  // After the last draw: the first `wanted` ranks of kept tokens, or all there are; the bits of
+  // kept ids in words that are 0; the kept tokens by ascending id, and their probabilities.
+  int64_t select_kept(int64_t wanted, const contract::Rank **ranks);
+  void set_kept_bits(uint32_t *words, int64_t num_words) const;
+  int64_t list_kept(const int32_t **ids);
+  void write_listed_probabilities(float *out) const;
 
   // For chains. Rows of probabilities are taken as given.
   float probability_of(int64_t id) const;

@@ -30,7 +30,10 @@ class Task<contract::RowsRequest, Row> {
       status = stages_.load(view, request_.slots[index], index, &row_, [](const Row &) {});
     }
     if (status == SAMPLER_ROW_OK) {
-      stages_.distribute(parameters, request_.parameters.rules, request_.slots[index], 0, &row_);
+      const int64_t slot = request_.slots[index];
+      parameters = stages_.adapt(parameters, slot);
+      const auto &kept = stages_.distribute(parameters, request_.parameters.rules, slot, 0, &row_);
+      if (!is_mask()) stages_.reweigh(kept, slot, &row_);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());
       write_good_row(index, view.count);
     } else {

@@ -5,9 +5,8 @@
 #include <cstring>
 #include <tuple>
 
-#include "contract/adaptive.h"
 #include "contract/elements.h"
-#include "contract/log2.h"
+#include "cpu/reports.h"
 #include "cpu/row_tasks.h"
 #include "cpu/stages.h"
 
@@ -86,7 +85,8 @@ class Task<contract::SampleRequest, Row> {
       : request_(request),
         shared_(shared),
         row_(memory.make_row<Row>(request.input)),
-        stages_(request.pipeline, request.input, memory) {}
+        stages_(request.pipeline, request.input, memory),
+        reports_(request, memory) {}
 
   // `begin` and `end` are places in the order.
   void run(int64_t begin, int64_t end) {
@@ -97,6 +97,7 @@ class Task<contract::SampleRequest, Row> {
       }
       prepare(shared_.output(first), i - first);
       write_shared(first, i - first);
+      if (request_.reports && status_ == SAMPLER_ROW_OK) report_shared(first, i - first);
     }
   }
 
@@ -114,24 +115,29 @@ class Task<contract::SampleRequest, Row> {
     status_ = contract::read_parameters(request_, request_.slots[output], &parameters);
     if (status_ != SAMPLER_ROW_OK) return;
     const int64_t slot = request_.slots[output];
-    status_ = stages_.load(contract::row_view(request_.input, index), slot, output, &row_,
-                           [&](const Row &row) { look_at_given(row); });
+    reports_.begin(output, num_outputs, &stages_.edits());
+    status_ = stages_.load(
+        contract::row_view(request_.input, index), slot, output, &row_, [&](const Row &) {
+          reports_.look_at(SAMPLER_LOGPROB_RAW, elements_if(stages_.replaces_given()), &row_);
+        });
     if (status_ == SAMPLER_ROW_OK) status_ = read_forced_token(slot);
     if (status_ != SAMPLER_ROW_OK) return;
+    reports_.look_at(SAMPLER_LOGPROB_EDITED, elements_if(stages_.replaces_edited()), &row_);
+    parameters = stages_.adapt(parameters, slot);
+    reports_.trace_removals(parameters, slot, xtc_word(slot), &row_);
 
     distribution_ =
         stages_.distribute(parameters, request_.parameters.rules, slot, xtc_word(slot), &row_);
+    distribution_ = stages_.reweigh(distribution_, slot, &row_);
+    reports_.look_at(distribution_, row_);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
     const bool by_inverse_cdf = request_.draw_method == SAMPLER_DRAW_INVERSE_CDF;
     const bool is_drawn = !distribution_.greedy && forced_ < 0;
     if (by_inverse_cdf && is_drawn) row_.prepare_draws(num_outputs);
   }
 
-  // RAW log-probabilities are of the row before its edits.
-  void look_at_given(const Row &row) {
-    if (!request_.out_logprobs || request_.logprob_kind != SAMPLER_LOGPROB_RAW) return;
-    raw_scale_ = contract::row_scale(row.kind(), row.max(), 1.0f);
-    raw_weight_ = row.total_weight();
+  const Elements *elements_if(bool is_replaced) const {
+    return is_replaced ? &stages_.elements() : nullptr;
   }
 
   uint32_t xtc_word(int64_t slot) const {
@@ -167,10 +173,30 @@ class Task<contract::SampleRequest, Row> {
     contract::store_id(request_.out_token_ids, output, id);
     if (request_.out_kept_counts) request_.out_kept_counts[output] = good ? kept_count_ : 0;
     if (request_.out_row_status) request_.out_row_status[output] = status_;
-    if (!request_.out_logprobs && !request_.out_values) return;
-    const float value = good ? stages_.given_value(row_, id) : contract::quiet_nan();
-    if (request_.out_logprobs) request_.out_logprobs[output] = good ? logprob(id, value) : value;
-    if (request_.out_values) request_.out_values[output] = value;
+    if (request_.out_observations) {
+      request_.out_observations[output] =
+          good ? stages_.observation(row_, distribution_, id) : contract::quiet_nan();
+    }
+    if (request_.out_logprobs) {
+      request_.out_logprobs[output] =
+          good ? reports_.log_probability(row_, id) : contract::quiet_nan();
+    }
+    if (request_.out_values) {
+      request_.out_values[output] = good ? stages_.given_value(row_, id) : contract::quiet_nan();
+    }
+    if (good) {
+      reports_.write_own(row_, output, id);
+    } else {
+      reports_.write_bad(output);
+    }
+  }
+
+  void report_shared(int64_t first, int64_t count) {
+    reports_.write_shared(&row_);
+    for (int64_t i = 0; i < count; ++i) {
+      reports_.copy_to(shared_.output(first + i));
+      reports_.write_sorted_rank(row_, shared_.output(first + i));
+    }
   }
 
   void draw(const int64_t *outputs, int64_t count, int64_t *ids) const {
@@ -193,25 +219,12 @@ class Task<contract::SampleRequest, Row> {
     row_.draw(words, count, ids);
   }
 
-  // `given` is the token's value in the input. One that was drawn is kept.
-  float logprob(int64_t id, float given) const {
-    if (request_.logprob_kind == SAMPLER_LOGPROB_RAW) {
-      return contract::forced_log_probability(raw_scale_, given, true, raw_weight_);
-    }
-    const float value = row_.value_of(id);
-    const bool is_kept = distribution_.keeps(contract::rank_of(value, uint32_t(id)));
-    if (distribution_.greedy && is_kept) return 0.0f;
-    return contract::forced_log_probability(distribution_.scale, value, is_kept,
-                                            distribution_.kept_weight);
-  }
-
   const contract::SampleRequest &request_;
   const Shared<contract::SampleRequest> &shared_;
   Row row_;
   RowStages stages_;
+  RowReports<Row> reports_;
   Distribution distribution_ = {};
-  contract::RowScale raw_scale_ = {};  // of the given row at temperature 1, for raw logprobs
-  uint64_t raw_weight_ = 0;
   int64_t forced_ = -1;  // the token that is not drawn; negative: none
   int32_t kept_count_ = 0;
   uint32_t status_ = SAMPLER_ROW_OK;

@@ -105,9 +105,54 @@ void check_end_tokens(Check &check, const sampler_generation_args &args) {
               capi::Access::kRead);
 }
 
+void must_be_null(Check &check, const char *name, const void *data, const char *where) {
+  if (!data) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %p; it must be NULL %s", name, data, where);
+}
+
+void read_pipeline(Check &check, GenerationArguments *out) {
+  sampler_pipeline &pipeline = out->pipeline;
+  if (!out->args.pipeline || !check.read("pipeline", out->args.pipeline, &pipeline)) return;
+  constexpr const char *kWhere = "in a decoding loop, whose texts it has";
+  must_be_null(check, "pipeline->history.offsets", pipeline.history.offsets, kWhere);
+  must_be_null(check, "pipeline->prompt_lengths", pipeline.prompt_lengths, kWhere);
+  must_be_null(check, "pipeline->adaptive_values", pipeline.adaptive_values, kWhere);
+  must_be_null(check, "pipeline->state", pipeline.state, kWhere);
+  const int64_t num_masks = pipeline.num_token_bitmasks;
+  if (pipeline.token_bitmasks && !pipeline.token_bitmask_indices) {
+    check.range("pipeline->num_token_bitmasks", num_masks, out->args.num_sequences, kMaxSequences);
+  }
+  out->args.pipeline = &pipeline;
+}
+
+enum class Stages { kRefused, kTaken };
+
+// How tokens are drawn.
+void read_draws(Check &check, Stages stages, GenerationArguments *out) {
+  sampler_generation_args &args = out->args;
+  out->params = sampler_params_default();
+  if (args.params && !check.read("params", args.params, &out->params)) return;
+  if (args.params) args.params = &out->params;
+  if (stages == Stages::kRefused) {
+    const capi::UserParameters parameters = {out->params, {}};
+    capi::read_parameters(check, parameters, SAMPLER_LOGITS, 1);
+    capi::refuse_other_stages(check, parameters, "this decoding loop");
+    must_be_null(check, "row_params", args.row_params, "in this decoding loop");
+    must_be_null(check, "pipeline", args.pipeline, "in this decoding loop");
+    return;
+  }
+  out->row_params = capi::sized<sampler_row_params>();
+  if (args.row_params && !check.read("row_params", args.row_params, &out->row_params)) return;
+  const capi::UserParameters parameters = {out->params, out->row_params};
+  out->has_stages = args.row_params || args.pipeline || capi::has_other_numbers(parameters);
+  if (!out->has_stages) capi::read_parameters(check, parameters, SAMPLER_LOGITS, 1);
+  if (args.row_params) args.row_params = &out->row_params;
+  read_pipeline(check, out);
+}
+
 // What all loops have. `beams` caches and `results` outputs for each text.
 void read_generation(Check &check, const char *name, const sampler_generation_args *user,
-                     int64_t beams, int64_t results, GenerationArguments *out) {
+                     int64_t beams, int64_t results, Stages stages, GenerationArguments *out) {
   sampler_generation_args &args = out->args;
   if (!check.ok() || !check.read(name, user, &args)) return;
   read_model(check, "target", args.target, &out->target);
@@ -118,12 +163,7 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   check.enumeration("use_cache", args.use_cache, 2);
   check.enumeration("debug", args.debug, 2);
   check.enumeration("processor", args.processor, 2);
-  if (args.params && check.read("params", args.params, &out->params)) {
-    const capi::UserParameters parameters = {out->params, {}};
-    capi::read_parameters(check, parameters, SAMPLER_LOGITS, 1);
-    capi::refuse_other_stages(check, parameters, "a decoding loop");
-    args.params = &out->params;
-  }
+  read_draws(check, stages, out);
   check_end_tokens(check, args);
   if (args.out_stats) {
     sampler_generation_stats ignored;
@@ -196,12 +236,6 @@ void read_ngram(Check &check, SpeculativeArguments *out) {
   args.filler_top_k = std::min(args.filler_top_k, out->generation.target.vocabulary_size);
 }
 
-void must_be_null(Check &check, const char *name, const void *data) {
-  if (!data) return;
-  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %p; it must be NULL for beam search", name,
-             data);
-}
-
 void check_beam_generation(Check &check, const sampler_generation_args &args) {
   if (args.processor != SAMPLER_PROCESSOR_GREEDY) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -212,11 +246,14 @@ void check_beam_generation(Check &check, const sampler_generation_args &args) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "debug is %d; it must be 0 for beam search",
                int(args.debug));
   }
-  must_be_null(check, "on_tokens", reinterpret_cast<const void *>(args.on_tokens));
-  must_be_null(check, "trace", reinterpret_cast<const void *>(args.trace));
-  must_be_null(check, "out_drafted_counts", args.out_drafted_counts);
-  must_be_null(check, "out_accepted_counts", args.out_accepted_counts);
-  must_be_null(check, "out_cache_lengths", args.out_cache_lengths);
+  const auto null = [&](const char *name, const void *data) {
+    must_be_null(check, name, data, "for beam search");
+  };
+  null("on_tokens", reinterpret_cast<const void *>(args.on_tokens));
+  null("trace", reinterpret_cast<const void *>(args.trace));
+  null("out_drafted_counts", args.out_drafted_counts);
+  null("out_accepted_counts", args.out_accepted_counts);
+  null("out_cache_lengths", args.out_cache_lengths);
 }
 
 void check_beams(Check &check, const sampler_beam_search_args &args) {
@@ -238,13 +275,13 @@ void check_beams(Check &check, const sampler_beam_search_args &args) {
 }  // namespace
 
 void read_arguments(Check &check, const sampler_generation_args *user, GenerationArguments *out) {
-  read_generation(check, "args", user, 1, 1, out);
+  read_generation(check, "args", user, 1, 1, Stages::kTaken, out);
 }
 
 void read_arguments(Check &check, const sampler_speculative_args *user, SpeculativeArguments *out) {
   sampler_speculative_args &args = out->args;
   if (!check.read("args", user, &args)) return;
-  read_generation(check, "generation", args.generation, 1, 1, &out->generation);
+  read_generation(check, "generation", args.generation, 1, 1, Stages::kRefused, &out->generation);
   if (!args.drafter == !args.ngram) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "drafter and ngram are both %s; one of them must be set, and the other NULL",
@@ -270,7 +307,7 @@ void read_arguments(Check &check, const sampler_beam_search_args *user, BeamSear
   check_beams(check, args);
   const sampler_generation_args &generation = out->generation.args;
   read_generation(check, "generation", args.generation, args.num_beams, args.num_results,
-                  &out->generation);
+                  Stages::kRefused, &out->generation);
   if (!check.ok()) return;
   check_beam_generation(check, generation);
   if (check.ok() && generation.use_cache && !out->generation.target.fork) {

@@ -22,7 +22,10 @@ namespace sampler::decoding {
 struct GenerationArguments {
   sampler_generation_args args;
   sampler_params params;
+  sampler_row_params row_params;
+  sampler_pipeline pipeline;
   sampler_model target;
+  bool has_stages;  // or parameters by text
 };
 
 struct SpeculativeArguments {

@@ -98,7 +98,9 @@ sampler_status sampler_autoregressive(sampler_t sampler, const sampler_generatio
   return enter_loop(sampler, [&](Check &check) {
     GenerationArguments own = {};
     read_arguments(check, args, &own);
-    run(check, sampler, own, 0, autoregressive);
+    run(check, sampler, own, 0, [&](const ExecutionTarget &place, Generation *generation) {
+      autoregressive(place, own.has_stages, generation);
+    });
   });
 }
 

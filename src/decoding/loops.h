@@ -13,7 +13,8 @@ inline int64_t most_drafts(const sampler_speculative_args &args) {
   return args.adaptive_gamma && args.gamma_max ? args.gamma_max : args.gamma;
 }
 
-void autoregressive(const ExecutionTarget &place, Generation *generation);
+// `has_stages`: tokens are drawn through stages, or by parameters of each text.
+void autoregressive(const ExecutionTarget &place, bool has_stages, Generation *generation);
 void speculative_with_model(const ExecutionTarget &place, const sampler_speculative_args &args,
                             Generation *generation);
 void speculative_with_ngrams(const ExecutionTarget &place, const sampler_speculative_args &args,

@@ -4,11 +4,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "contract/bytes.h"
 #include "decoding/ngram_storage.h"
 
 namespace sampler::decoding {
 
 namespace {
+
+using contract::checksum;
+using contract::get32;
+using contract::get64;
+using contract::put32;
+using contract::put64;
 
 constexpr char kMagic[8] = {'S', 'M', 'P', 'L', 'N', 'G', 'R', 'M'};
 constexpr uint32_t kVersion = 1;
@@ -25,34 +32,10 @@ struct Record {
 };
 static_assert(sizeof(Record) == 12 && alignof(Record) == 1);
 
-uint32_t get32(const unsigned char *at) {
-  return uint32_t(at[0]) | uint32_t(at[1]) << 8 | uint32_t(at[2]) << 16 | uint32_t(at[3]) << 24;
-}
-
-uint64_t get64(const unsigned char *at) {
-  return get32(at) | uint64_t(get32(at + 4)) << 32;
-}
-
-void put32(unsigned char *at, uint32_t value) {
-  for (int i = 0; i < 4; ++i) at[i] = static_cast<unsigned char>(value >> 8 * i);
-}
-
-void put64(unsigned char *at, uint64_t value) {
-  put32(at, uint32_t(value));
-  put32(at + 4, uint32_t(value >> 32));
-}
-
 void put_record(unsigned char *at, uint32_t first, uint32_t second, uint32_t third) {
   put32(at, first);
   put32(at + 4, second);
   put32(at + 8, third);
-}
-
-// FNV-1a with 64 bits.
-uint64_t checksum(const unsigned char *data, size_t bytes) {
-  uint64_t hash = 0xCBF29CE484222325u;
-  for (size_t i = 0; i < bytes; ++i) hash = (hash ^ data[i]) * 0x100000001B3u;
-  return hash;
 }
 
 }  // namespace

@@ -35,14 +35,21 @@ class Target {
 
   // One token for each text, drawn from the logits that follow it.
   void step(const Array<Text *> &texts, Workspace *workspace) {
+    step(texts, [&] {
+      for (size_t i = 0; i < texts.size(); ++i) {
+        sampler_.add(int64_t(i), texts[i]->seed, uint64_t(texts[i]->num_new()));
+      }
+      return sampler_.draw(logits(), int64_t(texts.size()), workspace);
+    });
+  }
+
+  // The same by `draw()`, which gives the texts' tokens when row i of logits() follows text i.
+  template <class Draw>
+  void step(const Array<Text *> &texts, const Draw &draw) {
     feeds_.clear();
-    for (size_t i = 0; i < texts.size(); ++i) {
-      const Text &text = *texts[i];
-      feeds_.push_back({text.index, text.tokens, text.length, 1});
-      sampler_.add(int64_t(i), text.seed, uint64_t(text.num_new()));
-    }
+    for (const Text *text : texts) feeds_.push_back({text->index, text->tokens, text->length, 1});
     cache_.forward(feeds_, logits());
-    const int32_t *const tokens = sampler_.draw(logits(), int64_t(texts.size()), workspace);
+    const int32_t *const tokens = draw();
     for (size_t i = 0; i < texts.size(); ++i) {
       Round round;
       if (generation_->emit(texts[i], &tokens[i], 1) > 0) round.next_token_id = tokens[i];

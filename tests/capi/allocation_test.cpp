@@ -16,6 +16,7 @@
 
 #include "expect.h"
 #include "malloc_hooks.h"
+#include "state_calls.h"
 
 namespace {
 
@@ -101,7 +102,11 @@ TEST(Calls, AllocateNothing) {
   sampler_options with_parallel_for = roomy_options(4);
   with_parallel_for.parallel_for = &run_in_order;
   for (const sampler_options &options : {roomy_options(1), roomy_options(4), with_parallel_for}) {
-    for (Spec spec : all_specs()) {
+    std::vector<Spec> specs = all_specs();
+    for (const Spec &spec : few_specs()) {
+      if (spec.reports) specs.push_back(spec);
+    }
+    for (Spec spec : specs) {
       SCOPED_TRACE(describe(spec));
       spec.num_rows = 12;
       const Sampler sampler = make_sampler(options);
@@ -170,6 +175,41 @@ TEST(Calls, OfManyRowsAndColumnsAllocateNothing) {
   EXPECT_EQ(after, before);
 }
 
+TEST(Calls, OfAStateAllocateNothing) {
+  const Sampler sampler = roomy_sampler(4);
+  const sampler_t handle = sampler.get();
+  StateCalls calls(handle);
+  ASSERT_EQ(calls.create(), SAMPLER_OK);
+  Spec spec;
+  spec.num_rows = 2;
+  Call sample(spec);
+  auto args = sized<sampler_sample_args>();
+  std::memcpy(&args, sample.args().data(), sizeof args);
+  calls.params.no_repeat_ngram_size = 2;
+  args.params = &calls.params;
+  args.row_params = nullptr;
+  args.pipeline = &calls.pipeline;
+  calls.params.adaptive_kind = 0;
+  calls.params.top_p_decay = 0;
+  std::size_t bytes = 0;
+  const Counts before;
+  sampler_status status = sampler_state_append(handle, &calls.append);
+  status |= sampler_sample(handle, &args);
+  status |= sampler_accept(handle, &calls.accept);
+  status |= sampler_state_truncate(handle, &calls.truncate);
+  status |= sampler_state_copy(handle, &calls.copy);
+  status |= sampler_state_read(handle, &calls.read);
+  status |= calls.serialize();
+  status |= sampler_state_reset(handle, &calls.reset);
+  status |= calls.deserialize();
+  status |= sampler_state_size(handle, &calls.options, &bytes);
+  const sampler_status failure = sampler_accept(handle, nullptr);
+  const Counts after;
+  EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(failure, SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(after, before);
+}
+
 TEST(OtherFunctions, AllocateNothing) {
   sampler_options options;
   sampler_capabilities capabilities = sized<sampler_capabilities>();
@@ -178,6 +218,9 @@ TEST(OtherFunctions, AllocateNothing) {
   const Counts before;
   sampler_options_init(&options, sizeof options);
   sampler_params_init(&params, sizeof params);
+  sampler_params_preset(&params, sizeof params, "vllm");
+  sampler_params_preset(&params, sizeof params, "unknown");
+  sampler_preset_name(0);
   sampler_get_capabilities(&capabilities);
   sampler_version_string();
   sampler_status_string(3);
@@ -227,6 +270,7 @@ TEST(Create, AndDestroyLeakNothing) {
     const Sampler sampler = roomy_sampler(3);
     Call call(few_specs().front());
     call.run(sampler.get());
+    StateCalls(sampler.get()).start();
   };
   create_and_use();
   const std::size_t before = mallinfo2().uordblks;

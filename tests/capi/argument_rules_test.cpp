@@ -42,6 +42,7 @@ Spec full_spec(Op op) {
   spec.per_slot = spec.slots = spec.streams = true;
   spec.token_id_type = SAMPLER_ID_I64;
   spec.pipeline = has_stages();
+  spec.reports = op == Op::kSample && has_stages();
   return spec;
 }
 
@@ -187,9 +188,9 @@ void break_enumerations(Rules *rules) {
   reserved("reserved");
   outside("output_dtype", 3);
   outside("params.filter_order", 3);
-  for (const char *member :
-       {"params.top_k_ties", "params.top_p_ties", "params.temperature_order", "token_id_type",
-        "draw_method", "logprob_kind", "output_kind", "accumulate_counts"}) {
+  outside("logprob_kind", 3);
+  for (const char *member : {"params.top_k_ties", "params.top_p_ties", "params.temperature_order",
+                             "token_id_type", "draw_method", "output_kind", "accumulate_counts"}) {
     outside(member, 2);
   }
   rules->refuse(
@@ -357,6 +358,53 @@ void break_drafts(Rules *rules) {
   rules->spec().draft = true;
 }
 
+const std::set<std::string> kReports = {
+    "num_top_logprobs",    "out_top_token_ids",     "out_top_logprobs",
+    "num_chosen",          "chosen_token_ids",      "out_ranks",
+    "out_chosen_logprobs", "out_entropies",         "out_kept_bitmask",
+    "kept_capacity",       "kept_bitmask_stride",   "out_kept_token_ids",
+    "out_removed_by",      "out_kept_probabilities"};
+bool is_report(const std::string &member) {
+  return kReports.count(member) != 0;
+}
+
+void break_reports(Rules *rules) {
+  const auto outside = [&](const std::string &member, std::int64_t least, std::int64_t end) {
+    for (const std::int64_t value : {least - 1, std::int64_t(INT64_MIN)}) {
+      rules->refuse(
+          member, value,
+          text("%s is %" PRId64 "; it must be at least %" PRId64, member.c_str(), value, least));
+    }
+    for (const std::int64_t value : {end, std::int64_t(INT64_MAX)}) {
+      rules->refuse(
+          member, value,
+          text("%s is %" PRId64 "; it must be below %" PRId64, member.c_str(), value, end));
+    }
+  };
+  void *const null = nullptr;
+  const std::int64_t cols = rules->spec().num_cols;
+  outside("num_top_logprobs", 0, cols + 1);
+  outside("num_chosen", 0, cols + 1);
+  outside("kept_capacity", 0, cols + 1);
+  outside("kept_bitmask_stride", 1, std::int64_t(1) << 31);  // of candidate lists
+  rules->refuse("out_kept_bitmask", null,
+                text("kept_bitmask_stride is %" PRId64 "; it must be 0", (2 * cols + 31) / 32));
+  rules->refuse("chosen_token_ids", null, "chosen_token_ids is NULL; it is required");
+  rules->refuse("out_chosen_logprobs", null, "out_chosen_logprobs is NULL; it is required");
+  for (const auto &[ids, numbers] :
+       {std::pair<std::string, std::string>("out_top_token_ids", "out_top_logprobs"),
+        std::pair<std::string, std::string>("out_kept_token_ids", "out_kept_probabilities")}) {
+    const std::string ids_member = ids, numbers_member = numbers;
+    rules->refuse_call(
+        ids,
+        [&](Call *call) {
+          call->args().set(ids_member, null);
+          call->args().set(numbers_member, null);
+        },
+        ids + " is NULL; it is required");
+  }
+}
+
 // The arrays of a call are misaligned, or reach over the end of the address space.
 void break_addresses(Rules *rules) {
   const Spec &spec = rules->spec();
@@ -376,7 +424,8 @@ void break_addresses(Rules *rules) {
     if (member == "input.values" || member == "input.candidate_ids" || member == "output") {
       rows = array.rows;
       stride = spec.num_cols;
-    } else if (member == "pipeline.dense_bias" || member == "pipeline.token_bitmasks") {
+    } else if (member == "pipeline.dense_bias" || member == "pipeline.token_bitmasks" ||
+               is_report(member)) {
       rows = array.rows;
       stride = array.stride;
     } else if (member == "target.values" || member == "target.candidate_ids") {
@@ -439,7 +488,12 @@ const Number kNumbers[] = {{"repetition_penalty", true, true, true},
                            {"top_h", true, true, false},
                            {"xtc_probability", true, true, false},
                            {"xtc_threshold", true, false, false},
-                           {"min_keep", false, true, false}};
+                           {"min_keep", false, true, false},
+                           {"adaptive_kind", false, true, false},
+                           {"adaptive_target", true, false, false},
+                           {"adaptive_rate", true, false, false},
+                           {"top_p_decay", true, true, false},
+                           {"top_p_least", true, false, false}};
 
 // What turns it on.
 std::string set_on(Call *call, const Number &number) {
@@ -450,6 +504,31 @@ std::string set_on(Call *call, const Number &number) {
   }
   call->args().set(member, 0.5f);
   return "0.5";
+}
+
+void break_adaptive_numbers(Rules *rules) {
+  for (const std::int32_t kind : {-1, 4}) {
+    rules->refuse(
+        "params.adaptive_kind", kind,
+        text("params->adaptive_kind is %d; it must be one of its constants, 0 to 3", int(kind)));
+  }
+  for (const char *name : {"adaptive_target", "adaptive_rate", "top_p_least"}) {
+    for (const float value : {kInf, -kInf}) {
+      rules->refuse(std::string("params.") + name, value,
+                    text("params->%s is %s; it must be finite", name, value > 0 ? "inf" : "-inf"));
+    }
+  }
+  for (const sampler_adaptive_kind kind :
+       {SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_MIROSTAT_V2}) {
+    rules->refuse_call(
+        "params.adaptive_target",
+        [=](Call *call) {
+          call->args().set("params.adaptive_kind", kind);
+          call->args().set("params.adaptive_target", -0.5f);
+        },
+        "params->adaptive_target is -0.5; mirostat's must not be negative");
+  }
+  rules->refuse("params.reserved", std::int32_t(1), "params->reserved is 1; it must be 0");
 }
 
 void break_stage_numbers(Rules *rules) {
@@ -507,14 +586,14 @@ void break_stage_numbers(Rules *rules) {
             set_on(call, number);
           },
           "params->" + name + " is " + (number.is_float ? "0.5" : "3") +
-              "; it needs pipeline->history");
+              "; it needs pipeline->history or pipeline->state");
       rules->refuse_call(
           "row_params." + name,
           [&](Call *call) {
             without_history(call);
             call->args().set("row_params." + name, static_cast<void *>(somewhere));
           },
-          "row_params->" + name + " is set; it needs pipeline->history");
+          "row_params->" + name + " is set; it needs pipeline->history or pipeline->state");
       rules->spec().pipeline = true;
     }
   }
@@ -528,7 +607,10 @@ void break_stage_numbers(Rules *rules) {
   }
   rules->refuse("params.repetition_penalty", -0.5f,
                 "params->repetition_penalty is -0.5; it must be finite and not negative");
+  break_adaptive_numbers(rules);
   if (!rules->operation().has("pipeline")) {
+    rules->refuse("row_params.top_p_reset_token_id", static_cast<void *>(somewhere),
+                  "row_params->top_p_reset_token_id is set" + off);
     rules->refuse("row_params.forced_token_id", static_cast<void *>(somewhere),
                   "row_params->forced_token_id is set; " + function + " does not force tokens");
   } else if (rules->spec().operation == Op::kFilter) {
@@ -556,8 +638,16 @@ void break_stage_order(Rules *rules) {
     refuse({0, 0, 6}, rule);
     return;
   }
-  refuse({16}, "params->stages[0] is 16; it must be a SAMPLER_STAGE_ constant, 1 to 15, or 0");
-  refuse({1, -1}, "params->stages[1] is -1; it must be a SAMPLER_STAGE_ constant, 1 to 15, or 0");
+  refuse({17}, "params->stages[0] is 17; it must be a SAMPLER_STAGE_ constant, 1 to 16, or 0");
+  refuse({1, -1}, "params->stages[1] is -1; it must be a SAMPLER_STAGE_ constant, 1 to 16, or 0");
+  for (const sampler_stage after : {13, 6, 1}) {
+    const char *const name = after == 13 ? "TOP_K" : after == 6 ? "TEMPERATURE" : "BIAS";
+    refuse(
+        {16, after},
+        text("params->stages has SAMPLER_STAGE_%s after SAMPLER_STAGE_ADAPTIVE; ADAPTIVE must be "
+             "the last",
+             name));
+  }
   refuse({0, 2}, "params->stages[1] is 2; it must be 0, after the 0 that ends the list");
   refuse({1, 2, 1}, "params->stages has SAMPLER_STAGE_BIAS twice; it must have each stage once");
   refuse({1, 13, 4},
@@ -566,7 +656,17 @@ void break_stage_order(Rules *rules) {
          "SAMPLER_STAGE_TEMPERATURE is on and params->stages does not list it");
   refuse({1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
          "SAMPLER_STAGE_DRY is on and params->stages does not list it");
-  const Stages all = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  refuse({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+         "SAMPLER_STAGE_ADAPTIVE is on and params->stages does not list it");
+  rules->refuse_call(
+      "params.top_p_decay",
+      [](Call *call) {
+        call->args().set("params.top_p", 1.0f);
+        call->args().set("params.stages",
+                         Stages{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16});
+      },
+      "SAMPLER_STAGE_TOP_P is on and params->stages does not list it");
+  const Stages all = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   const auto with = [&](const char *member, std::int32_t value, const Stages &stages,
                         const std::string &message) {
     rules->refuse_call(
@@ -582,7 +682,7 @@ void break_stage_order(Rules *rules) {
   with("params.temperature_order", SAMPLER_TEMPERATURE_LAST, all,
        "params->stages lists the order and params->temperature_order is another; it must be 0");
   with("params.filter_order", SAMPLER_FILTERS_JOINT,
-       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 12, 14, 15},
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 12, 14, 15, 16},
        "params->stages has another stage between TOP_K, TOP_P and MIN_P; they must stand side by "
        "side with SAMPLER_FILTERS_JOINT");
 }
@@ -675,26 +775,18 @@ void break_pipeline(Rules *rules) {
 }
 
 // Members that take every value, and those that struct_size_test.cpp is about.
-const std::set<std::string> kWithoutRules = {"exec.stream",
-                                             "params",
-                                             "row_params",
-                                             "pipeline",
-                                             "params.top_k",
-                                             "params.penalty_window",
-                                             "params.dry_allowed_length",
-                                             "params.dry_window",
-                                             "params.min_keep",
-                                             "random.seed",
-                                             "random.offset",
-                                             "params.struct_size",
-                                             "row_params.struct_size",
-                                             "pipeline.struct_size",
-                                             "struct_size"};
+const std::set<std::string> kWithoutRules = {
+    "exec.stream", "params", "row_params", "pipeline", "params.top_k", "params.penalty_window",
+    "params.dry_allowed_length", "params.dry_window", "params.min_keep", "random.seed",
+    "random.offset", "params.struct_size", "row_params.struct_size", "pipeline.struct_size",
+    "struct_size",
+    // Of tests/state.
+    "pipeline.state"};
 
 bool is_of_stages(const std::string &member) {
-  if (member.rfind("pipeline.", 0) == 0) return true;
+  if (member.rfind("pipeline.", 0) == 0 || member == "out_observations") return true;
   for (const char *name : {"penalty_scope", "penalty_form", "bad_word_scope", "typical_p_ties",
-                           "stages", "forced_token_id"}) {
+                           "stages", "forced_token_id", "top_p_reset_token_id", "reserved"}) {
     if (member == std::string("params.") + name || member == std::string("row_params.") + name) {
       return true;
     }
@@ -718,14 +810,57 @@ TEST(Stages, AreThereOrRefused) {
       continue;
     }
     const char *const message =
-        "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, or a "
-        "forced token; so far only CPU handles do that";
+        "the call has an adaptive stage, top-p decay, adaptive values or observations; so far only "
+        "CPU handles do that";
     expect_refused(&call, sampler.get(), SAMPLER_ERROR_UNSUPPORTED, message);
     std::size_t bytes = 0;
     EXPECT_EQ(call.args().operation().workspace_size(sampler.get(), call.args().data(), &bytes),
               SAMPLER_ERROR_UNSUPPORTED);
     EXPECT_EQ(bytes, 0u);
   }
+}
+
+// Handles that do not make a report say so, and which it is.
+TEST(Reports, AreThereOrRefused) {
+  const Sampler sampler = roomy_sampler();
+  static std::int64_t somewhere[4096];
+  const auto expect_there = [&](const char *name, const auto &change) {
+    SCOPED_TRACE(name);
+    Spec spec;
+    spec.candidates = true;
+    Call call(spec);
+    change(&call.args());
+    if (has_stages()) {
+      expect_ok(&call, sampler.get());
+      return;
+    }
+    const std::string message = std::string(name) + " is set; so far only CPU handles report it";
+    expect_refused(&call, sampler.get(), SAMPLER_ERROR_UNSUPPORTED, message);
+    std::size_t bytes = 0;
+    EXPECT_EQ(call.args().operation().workspace_size(sampler.get(), call.args().data(), &bytes),
+              SAMPLER_ERROR_UNSUPPORTED);
+    EXPECT_EQ(bytes, 0u);
+  };
+  void *const array = somewhere;
+  const auto count_and_arrays = [&](const char *count, const char *one, const char *other) {
+    expect_there(count, [&](Args *args) {
+      args->set(count, std::int64_t(2));
+      args->set(one, array);
+      args->set(other, static_cast<void *>(somewhere + 2048));
+    });
+  };
+  expect_there("logprob_kind EDITED",
+               [](Args *args) { args->set("logprob_kind", SAMPLER_LOGPROB_EDITED); });
+  count_and_arrays("num_top_logprobs", "out_top_token_ids", "out_top_logprobs");
+  count_and_arrays("num_chosen", "chosen_token_ids", "out_chosen_logprobs");
+  count_and_arrays("kept_capacity", "out_kept_token_ids", "out_kept_probabilities");
+  for (const char *member : {"out_ranks", "out_entropies", "out_removed_by"}) {
+    expect_there(member, [&](Args *args) { args->set(member, array); });
+  }
+  expect_there("out_kept_bitmask", [&](Args *args) {
+    args->set("out_kept_bitmask", array);
+    args->set("kept_bitmask_stride", std::int64_t(3));
+  });
 }
 
 class ArgumentRules : public testing::TestWithParam<Op> {};
@@ -745,6 +880,7 @@ TEST_P(ArgumentRules, EachIsChecked) {
     break_stage_numbers(&rules);
     break_stage_order(&rules);
     break_pipeline(&rules);
+    break_reports(&rules);
   }
   rules.are_of_addresses();
   break_addresses(&rules);
@@ -755,7 +891,7 @@ TEST_P(ArgumentRules, EachIsChecked) {
   }
   break_workspace(&rules);
   for (const auto &[member, layout] : rules.operation().members) {
-    if (!stages && is_of_stages(member)) continue;
+    if (!stages && (is_of_stages(member) || is_report(member))) continue;
     EXPECT_TRUE(rules.has_seen(member) || kWithoutRules.count(member) != 0)
         << rules.operation().name << ": no rule of " << member << " is tested";
   }
@@ -859,7 +995,8 @@ TEST_P(ArgumentRules, OptionalOutputsMayBeMissing) {
   for (const std::string &output : call.outputs()) expected[output] = call.buffer(output).bytes();
   for (const std::string &missing : call.outputs()) {
     const bool required = !operation.has("num_selected") && missing == "out_token_ids";
-    if (required || missing == "output") continue;
+    if (required || missing == "output" || missing == "out_chosen_logprobs") continue;
+    if (missing == "out_kept_bitmask") continue;  // it has a stride
     SCOPED_TRACE(std::string(operation.name) + " without " + missing);
     void *const pointer = call.args().get<void *>(missing);
     call.args().set<void *>(missing, nullptr);

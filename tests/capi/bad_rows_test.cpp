@@ -231,6 +231,8 @@ TEST_P(BadRows, LeaveTheirNeighboursAlone) {
     if (!spec.op().has("slots") || spec.dtype != SAMPLER_F32) continue;
     spec.slots = true;
     check_defects(spec, sampler.get(), -1);
+    spec.reports = spec.operation == Op::kSample && has_stages();
+    if (spec.reports) check_defects(spec, sampler.get(), -1);
   }
 }
 

@@ -137,6 +137,7 @@ std::string describe(const Spec &spec) {
   if (spec.per_slot) text += ", parameters per slot";
   if (spec.slots) text += ", slots";
   if (spec.streams) text += ", streams";
+  if (spec.reports) text += ", reports";
   if (spec.draw_method == SAMPLER_DRAW_GUMBEL) text += ", gumbel";
   if (spec.token_id_type == SAMPLER_ID_I64) text += ", i64 ids";
   return text + ", " + std::to_string(spec.num_rows) + " rows of " + std::to_string(spec.num_cols);
@@ -180,6 +181,11 @@ std::vector<Spec> few_specs() {
                        (spec.row_indices || !spec.op().has("row_indices"));
     if ((!rows && !lists) || (spec.has_two_models() && !spec.draft)) continue;
     specs.push_back(spec);
+    if (spec.operation == Op::kSample && has_stages()) {
+      spec.reports = true;
+      specs.push_back(spec);
+      spec.reports = false;
+    }
     if (!spec.op().has("slots")) continue;
     spec.slots = spec.streams = true;
     specs.push_back(spec);
@@ -225,6 +231,7 @@ Call::Call(const Spec &wanted)
   add_random();
   if (spec.pipeline) add_pipeline();
   add_outputs();
+  if (spec.reports && spec.operation == Op::kSample) add_reports();
 }
 
 Call::Array &Call::add(const std::string &member, Direction direction, std::size_t element_size,
@@ -489,6 +496,19 @@ void Call::add_edit_numbers() {
   if (spec_.operation == Op::kSample) floats("xtc_probability", 0.5f);
   floats("xtc_threshold", 0.2f);
   integers("min_keep", 2);
+  integers("adaptive_kind", SAMPLER_ADAPTIVE_MIROSTAT_V2);
+  floats("adaptive_target", 4.0f);
+  floats("adaptive_rate", 0.25f);
+  floats("top_p_decay", 0.75f);
+  floats("top_p_least", 0.5f);
+  add("pipeline.adaptive_values", Direction::kIn, sizeof(float), spec_.num_slots(),
+      SAMPLER_NUM_ADAPTIVE_VALUES, SAMPLER_NUM_ADAPTIVE_VALUES);
+  for (std::int64_t i = 0; i < spec_.num_slots() * SAMPLER_NUM_ADAPTIVE_VALUES; ++i) {
+    at<float>("pipeline.adaptive_values", i) = 0.75f;
+  }
+  if (spec_.per_slot) {
+    add_per_slot<std::int64_t>("row_params.top_p_reset_token_id", [](std::int64_t) { return 7; });
+  }
   if (!spec_.per_slot || spec_.operation != Op::kSample) return;
   add_per_slot<std::int64_t>("row_params.forced_token_id", [](std::int64_t) { return -1; });
 }
@@ -537,10 +557,43 @@ void Call::add_outputs() {
     add("output", Direction::kOut, size_of_dtype(spec_.output_dtype), rows, spec_.num_cols, stride)
         .dtype = spec_.output_dtype;
   }
+  if (spec_.pipeline && op.has("out_observations")) {
+    add("out_observations", Direction::kOut, sizeof(float), rows, 1, 1);
+  }
   for (const char *member : {"out_kept_counts", "out_logprobs", "out_counts", "out_accepted_counts",
                              "out_emitted_counts", "out_row_status"}) {
     if (op.has(member)) add(member, Direction::kOut, 4, rows, 1, 1);
   }
+}
+
+void Call::add_reports() {
+  const std::int64_t rows = spec_.num_rows, cols = spec_.num_cols;
+  const std::size_t id_size = size_of_id(spec_.token_id_type);
+  const auto out = [&](const char *member, std::size_t size, std::int64_t per_row) {
+    add(member, Direction::kOut, size, rows, per_row, per_row);
+  };
+  const std::int64_t top = std::min<std::int64_t>(3, cols),
+                     chosen = std::min<std::int64_t>(2, cols);
+  args_.set("num_top_logprobs", top);
+  out("out_top_token_ids", id_size, top);
+  out("out_top_logprobs", sizeof(float), top);
+  args_.set("num_chosen", chosen);
+  add("chosen_token_ids", Direction::kIn, id_size, rows, chosen, chosen);
+  Random random(spec_.contents + 2000);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t i = 0; i < chosen; ++i) {
+      set_id("chosen_token_ids", row, i, random.between(-1, cols));
+    }
+  }
+  out("out_chosen_logprobs", sizeof(float), chosen);
+  out("out_ranks", sizeof(std::int32_t), 1);
+  out("out_entropies", sizeof(float), 1);
+  args_.set("kept_bitmask_stride", (2 * cols + 31) / 32);
+  out("out_kept_bitmask", sizeof(std::uint32_t), (2 * cols + 31) / 32);
+  args_.set("kept_capacity", (cols + 1) / 2);
+  out("out_kept_token_ids", id_size, (cols + 1) / 2);
+  out("out_kept_probabilities", sizeof(float), (cols + 1) / 2);
+  out("out_removed_by", sizeof(std::uint8_t), cols);
 }
 
 void Call::reset_outputs() {
@@ -670,7 +723,7 @@ bool has_stages() {
   const Sampler sampler = roomy_sampler();
   Args args(operation(Op::kSample));
   args.set("input.num_cols", std::int64_t(10));
-  args.set("params.top_n_sigma", 1.0f);
+  args.set("params.adaptive_kind", sampler_adaptive_kind(SAMPLER_ADAPTIVE_MIROSTAT_V2));
   std::size_t bytes = 0;
   return args.operation().workspace_size(sampler.get(), args.data(), &bytes) !=
          SAMPLER_ERROR_UNSUPPORTED;
@@ -689,7 +742,7 @@ sampler_options roomy_options(std::int32_t num_threads) {
   sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
   options.max_rows = 64;
-  options.max_cols = 1024;
+  options.max_cols = 4096;
   return options;
 }
 

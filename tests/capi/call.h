@@ -44,6 +44,7 @@ struct Spec {
   bool streams = false;        // random
   bool filters_off = false;    // with per_slot: arrays of filters that are off in every slot
   bool pipeline = false;       // every list of a pipeline, and numbers that edit; of logits
+  bool reports = false;        // all of them; of sample
   bool draft = true;           // false: the drafter was deterministic
   std::uint64_t contents = 1;  // seed of the arrays' contents
 
@@ -205,6 +206,7 @@ class Call {
   void add_drafts();
   void add_draft_counts();
   void add_outputs();
+  void add_reports();
   template <class T, class Make>
   void add_per_slot(const std::string &member, const Make &make);
 
@@ -229,10 +231,11 @@ using Sampler = std::unique_ptr<struct sampler_handle, DestroySampler>;
 // Aborts when it cannot be created.
 Sampler make_sampler(const sampler_options &options);
 
-// Whether handles have the stages of pipeline.h: those for the CPU do.
+// Whether handles have all stages of pipeline.h, and reports: those for the CPU do.
 bool has_stages();
 
-// With room for the calls of all_specs().
+// With room for the calls of all_specs(); on devices, which have none for stages, because lists of
+// more than 2048 candidates would take as much.
 sampler_options roomy_options(std::int32_t num_threads = 1);
 inline Sampler roomy_sampler(std::int32_t num_threads = 1) {
   return make_sampler(roomy_options(num_threads));

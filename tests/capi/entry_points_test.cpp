@@ -10,6 +10,7 @@
 
 #include "expect.h"
 #include "fp_state.h"
+#include "state_calls.h"
 
 namespace capi_test {
 namespace {
@@ -125,6 +126,7 @@ class EntryPoints {
     add_loops();
     add_storage();
     add_lookup();
+    add_state();
   }
 
   const std::multimap<std::string, EntryPoint> &all() const { return points_; }
@@ -167,6 +169,7 @@ class EntryPoints {
     add_constant("sampler_version_string", sampler_version_string);
     add_constant("sampler_last_error", sampler_last_error);
     add_constant("sampler_status_string", [] { return sampler_status_string(3); });
+    add_constant("sampler_preset_name", [] { return sampler_preset_name(0); });
     const auto counts = std::make_shared<std::vector<std::int64_t>>(3);
     add_call(
         "sampler_prune_count", nothing,
@@ -193,6 +196,13 @@ class EntryPoints {
   void add_inits() {
     add_init("sampler_params_init", sampler_params_init);
     add_init("sampler_options_init", sampler_options_init);
+    for (const char *const name : {"vllm", "unknown"}) {
+      const auto params = std::make_shared<sampler_params>();
+      add_call(
+          "sampler_params_preset", nothing,
+          [=] { return sampler_params_preset(params.get(), sizeof *params, name); },
+          [=] { return bytes_of(*params); });
+    }
     add_init("sampler_generation_args_init", sampler_generation_args_init);
     add_init("sampler_speculative_args_init", sampler_speculative_args_init);
     add_init("sampler_beam_search_args_init", sampler_beam_search_args_init);
@@ -601,6 +611,50 @@ class EntryPoints {
     add_interface("sampler_prompt_lookup_interface", [=](sampler_ngram *ngram) {
       return sampler_prompt_lookup_interface(kept, ngram);
     });
+  }
+
+  void add_state() {
+    const auto calls = std::make_shared<StateCalls>(sampler_.get());
+    const auto start = [=] { calls->start(); };
+    const auto bytes = std::make_shared<std::size_t>();
+    add_call(
+        "sampler_state_create", [=] { calls->destroy(); }, [=] { return calls->create(); },
+        no_output);
+    add_call(
+        "sampler_state_create", nothing,
+        [=] { return sampler_state_create(sampler_.get(), nullptr, nullptr); }, no_output);
+    add_call(
+        "sampler_state_size", nothing,
+        [=] { return sampler_state_size(sampler_.get(), &calls->options, bytes.get()); },
+        [=] { return bytes_of(*bytes); });
+    add(
+        "sampler_state_destroy", start, [=] { calls->destroy(); }, no_output);
+    const auto add_change = [&](const std::string &name, auto function, auto args) {
+      add_call(
+          name, start, [=] { return function(sampler_.get(), &((*calls).*args)); },
+          [=] { return calls->contents() + calls->outputs(); });
+      add_call(
+          name, nothing, [=] { return function(sampler_.get(), nullptr); }, no_output);
+      add_call(
+          name, nothing, [=] { return function(nullptr, nullptr); }, no_output);
+    };
+    add_change("sampler_state_append", sampler_state_append, &StateCalls::append);
+    add_change("sampler_accept", sampler_accept, &StateCalls::accept);
+    add_change("sampler_state_truncate", sampler_state_truncate, &StateCalls::truncate);
+    add_change("sampler_state_copy", sampler_state_copy, &StateCalls::copy);
+    add_change("sampler_state_reset", sampler_state_reset, &StateCalls::reset);
+    add_change("sampler_state_read", sampler_state_read, &StateCalls::read);
+    const auto contents = [=] { return calls->contents(); };
+    add_call(
+        "sampler_state_serialize", start, [=] { return calls->serialize(); }, contents);
+    add_call(
+        "sampler_state_deserialize",
+        [=] {
+          calls->start();
+          calls->serialize();
+          sampler_accept(sampler_.get(), &calls->accept);
+        },
+        [=] { return calls->deserialize(); }, contents);
   }
 
   std::multimap<std::string, EntryPoint> points_;

@@ -62,6 +62,8 @@ Members members_of<sampler_params>() {
   MEMBER(dynamic_temperature_exponent) MEMBER(typical_p) MEMBER(top_n_sigma)
   MEMBER(epsilon_cutoff) MEMBER(eta_cutoff) MEMBER(top_h) MEMBER(xtc_probability)
   MEMBER(xtc_threshold) MEMBER(typical_p_ties) MEMBER(min_keep) MEMBER(stages)
+  MEMBER(adaptive_kind) MEMBER(adaptive_target) MEMBER(adaptive_rate) MEMBER(top_p_decay)
+  MEMBER(top_p_least) MEMBER(reserved)
   return members;
 }
 
@@ -77,7 +79,7 @@ Members members_of<sampler_pipeline>() {
   MEMBER(dense_bias) MEMBER(num_dense_biases) MEMBER(dense_bias_stride) LISTS(allowed)
   LISTS(banned) LISTS(stop) LISTS(bad_words) MEMBER(bad_word_offsets) LISTS(dry_breakers)
   MEMBER(token_bitmasks) MEMBER(num_token_bitmasks) MEMBER(token_bitmask_stride)
-  MEMBER(token_bitmask_indices)
+  MEMBER(token_bitmask_indices) MEMBER(state) MEMBER(adaptive_values)
   return members;
 }
 
@@ -92,6 +94,8 @@ Members members_of<sampler_row_params>() {
   MEMBER(dynamic_temperature_range) MEMBER(dynamic_temperature_exponent) MEMBER(typical_p)
   MEMBER(top_n_sigma) MEMBER(epsilon_cutoff) MEMBER(eta_cutoff) MEMBER(top_h)
   MEMBER(xtc_probability) MEMBER(xtc_threshold) MEMBER(min_keep) MEMBER(forced_token_id)
+  MEMBER(adaptive_kind) MEMBER(adaptive_target) MEMBER(adaptive_rate) MEMBER(top_p_decay)
+  MEMBER(top_p_least) MEMBER(top_p_reset_token_id)
   return members;
 }
 
@@ -102,7 +106,11 @@ Members members_of<sampler_sample_args>() {
   MEMBER(struct_size) EXEC ROWS(input) MEMBER(row_indices) MEMBER(num_row_indices) SLOTS
   PARAMETERS RANDOM MEMBER(draw_method) MEMBER(logprob_kind) MEMBER(token_id_type)
   MEMBER(reserved) MEMBER(out_token_ids) MEMBER(out_kept_counts) MEMBER(out_logprobs)
-  MEMBER(out_values) MEMBER(out_row_status) MEMBER(pipeline)
+  MEMBER(out_values) MEMBER(out_row_status) MEMBER(pipeline) MEMBER(num_top_logprobs)
+  MEMBER(out_top_token_ids) MEMBER(out_top_logprobs) MEMBER(num_chosen) MEMBER(chosen_token_ids)
+  MEMBER(out_chosen_logprobs) MEMBER(out_ranks) MEMBER(out_entropies) MEMBER(out_observations)
+  MEMBER(out_kept_bitmask) MEMBER(kept_bitmask_stride) MEMBER(kept_capacity)
+  MEMBER(out_kept_token_ids) MEMBER(out_kept_probabilities) MEMBER(out_removed_by)
   return members;
 }
 

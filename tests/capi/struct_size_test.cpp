@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "expect.h"
+#include "state_calls.h"
 
 namespace capi_test {
 namespace {
@@ -52,6 +53,7 @@ class PublicStructs {
     add_handles();
     add_loops();
     add_ngrams();
+    add_states();
   }
   ~PublicStructs() {
     sampler_ngram_storage_destroy(storage_);
@@ -214,6 +216,43 @@ class PublicStructs {
         { return sampler_prompt_lookup_interface(lookup, data); });
   }
 
+  void add_states() {
+    const sampler_t sampler = sampler_.get();
+    states_.start();
+    StateCalls *const calls = &states_;
+    ADD(sampler_state_options, "options", calls->options, {
+      sampler_state_t created = nullptr;
+      const sampler_status status = sampler_state_create(sampler, data, &created);
+      sampler_state_destroy(created);
+      return status;
+    });
+    std::size_t *const bytes = &bytes_;
+    ADD(sampler_state_options, "options", calls->options,
+        { return sampler_state_size(sampler, data, bytes); });
+    ADD(sampler_state_append_args, "args", calls->append,
+        { return sampler_state_append(sampler, data); });
+    calls->accept.num_tokens = 0;
+    ADD(sampler_accept_args, "args", calls->accept, { return sampler_accept(sampler, data); });
+    ADD(sampler_params, "params", calls->params, {
+      auto args = calls->accept;
+      args.params = data;
+      return sampler_accept(sampler, &args);
+    });
+    ADD(sampler_row_params, "row_params", calls->row_params, {
+      auto args = calls->accept;
+      args.row_params = data;
+      return sampler_accept(sampler, &args);
+    });
+    ADD(sampler_state_truncate_args, "args", calls->truncate,
+        { return sampler_state_truncate(sampler, data); });
+    ADD(sampler_state_copy_args, "args", calls->copy,
+        { return sampler_state_copy(sampler, data); });
+    ADD(sampler_state_reset_args, "args", calls->reset,
+        { return sampler_state_reset(sampler, data); });
+    ADD(sampler_state_read_args, "args", calls->read,
+        { return sampler_state_read(sampler, data); });
+  }
+
   static sampler_ngram_storage_options make_storage_options() {
     auto options = sized<sampler_ngram_storage_options>();
     options.vocabulary_size = 9;
@@ -226,6 +265,7 @@ class PublicStructs {
   }
 
   Sampler sampler_ = roomy_sampler();
+  StateCalls states_{sampler_.get()};
   sampler_ngram_storage_options storage_options_ = make_storage_options();
   sampler_prompt_lookup_options lookup_options_ = make_lookup_options();
   sampler_ngram_storage_t storage_ = nullptr;

@@ -68,6 +68,12 @@ const cpu::Passes *counting_passes() {
     add(kReadCost, end - begin);
     return real->count(source, begin, end, at_least);
   };
+  counting.count_groups = [](const RowView &row, const float *maxima, int64_t begin, int64_t end,
+                             float at_least) {
+    add(kReadCost, (end - begin) / cpu::kGroupElements);
+    add(kReadCost, num_opened(maxima, begin, end, at_least, end));
+    return real->count_groups(row, maxima, begin, end, at_least);
+  };
   counting.fold_maxima = [](const float *maxima, int64_t count, int64_t factor, float *out) {
     add(kReadCost, count);
     return real->fold_maxima(maxima, count, factor, out);
@@ -99,6 +105,11 @@ const cpu::Passes *counting_passes() {
     add(kSplitWeighCost, end - begin);
     return real->weigh_split(source, scaling, begin, end, at_least, heavy);
   };
+  counting.entropy_sums = [](const RowView &source, const contract::RowScale &scale, int64_t begin,
+                             int64_t end, float at_least) {
+    add(2 * kWeighCost, end - begin);
+    return real->entropy_sums(source, scale, begin, end, at_least);
+  };
   counting.sum_weights = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
                             int64_t end, float at_least, uint64_t sum, uint64_t *out) {
     add(kWeighCost, end - begin);
@@ -114,6 +125,11 @@ const cpu::Passes *counting_passes() {
                              void *out, sampler_dtype out_dtype) {
     add(kWriteCost, end - begin);
     real->write_values(source, begin, end, at_least, out, out_dtype);
+  };
+  counting.set_bits = [](const RowView &source, int64_t begin, int64_t end, float at_least,
+                         uint32_t *words) {
+    add(kReadCost, end - begin);
+    real->set_bits(source, begin, end, at_least, words);
   };
   counting.subtract = [](const RowView &source, const cpu::Scaling &scaling, float normalizer,
                          int64_t begin, int64_t end, float at_least, float *residual) {

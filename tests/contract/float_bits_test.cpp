@@ -284,6 +284,10 @@ TEST(FloatBits, ClassesOfValues) {
   }
   EXPECT_TRUE(is_nan(quiet_nan()));
   EXPECT_EQ(negative_infinity(), -kInfinity);
+  for (const float x : {0.0f, -1.0f, kSmallestSubnormal, kLargestFloat, -kLargestFloat}) {
+    EXPECT_TRUE(is_finite(x)) << x;
+  }
+  for (const float x : {kInfinity, -kInfinity, kNaN, -kNaN}) EXPECT_FALSE(is_finite(x)) << x;
   EXPECT_TRUE(is_finite(1.7e308));
   EXPECT_FALSE(is_finite(-std::numeric_limits<double>::infinity()));
   EXPECT_FALSE(is_finite(std::numeric_limits<double>::quiet_NaN()));

@@ -66,6 +66,11 @@ struct LevelRow {
     const Real exact = oracle::exact_entropy(levels, is_logits(), temperature);
     return double(std::abs(Real(entropy(sums())) - exact));
   }
+  // In nats.
+  double reported_entropy_error() const {
+    const Real exact = oracle::exact_entropy(levels, is_logits(), temperature) * std::log(Real{2});
+    return double(std::abs(Real(entropy_in_nats(sums())) - exact));
+  }
   // Relative.
   double sigma_error() const {
     return double(std::abs(Real(sigma()) / oracle::exact_sigma(levels, is_logits()) - 1));

@@ -62,6 +62,15 @@ TEST(WindowErrors, OfTheEntropyOfLogits) {
 TEST(WindowErrors, OfTheEntropyOfProbabilities) {
   expect_errors(2, SAMPLER_PROBABILITIES, 3e-6, entropy_error);
 }
+double reported_entropy_error(const LevelRow &row, Random &) {
+  return row.reported_entropy_error();
+}
+TEST(WindowErrors, OfTheReportedEntropyOfLogits) {
+  expect_errors(5, SAMPLER_LOGITS, 2e-6, reported_entropy_error);
+}
+TEST(WindowErrors, OfTheReportedEntropyOfProbabilities) {
+  expect_errors(6, SAMPLER_PROBABILITIES, 2e-6, reported_entropy_error);
+}
 TEST(WindowErrors, OfSigma) {
   expect_errors(3, SAMPLER_LOGITS, 1e-6, sigma_error);
 }

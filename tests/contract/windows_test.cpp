@@ -110,13 +110,25 @@ Tokens any_tokens(Random &random, bool is_logits, int most) {
 
 // ---- a stage by both ----
 
-enum class Stage { kTopK, kTopP, kMinP, kEpsilon, kEta, kTopNSigma, kTopH, kTypicalP, kXtc };
-constexpr int kNumStages = 9;
+enum class Stage {
+  kTopK,
+  kTopP,
+  kMinP,
+  kEpsilon,
+  kEta,
+  kTopNSigma,
+  kTopH,
+  kTypicalP,
+  kMirostatV1,
+  kMirostatV2,
+  kXtc
+};
+constexpr int kNumStages = 11;
 
 struct Arguments {
   Stage stage;
   float fraction;  // in (0, 1)
-  float other;     // > 0: a number of tokens, of deviations, or XTC's probability
+  float other;     // > 0: a number of tokens, of deviations, XTC's probability, or mu + 1
   sampler_tie_rule ties;
   uint32_t word;
 };
@@ -138,6 +150,11 @@ int64_t tokens_of(float number) {
   return number < 1000.0f ? int64_t(number) + 1 : 1000;
 }
 
+// Of the whole row, of which the window is a part.
+int64_t elements_of(const Arguments &stage) {
+  return 6000 + (stage.word >> 13);
+}
+
 Window by_contract(const RankedWindows<Tokens> &windows, const Arguments &stage, Window seen) {
   switch (stage.stage) {
     case Stage::kTopK:
@@ -156,6 +173,10 @@ Window by_contract(const RankedWindows<Tokens> &windows, const Arguments &stage,
       return windows.top_h(stage.fraction, seen);
     case Stage::kTypicalP:
       return windows.typical_p(stage.fraction, stage.ties, seen);
+    case Stage::kMirostatV1:
+      return windows.mirostat_v1(stage.other - 1.0f, elements_of(stage), seen);
+    case Stage::kMirostatV2:
+      return windows.mirostat_v2(stage.other - 1.0f, seen);
     case Stage::kXtc:
       break;
   }
@@ -183,6 +204,10 @@ oracle::Window::Places by_oracle(const oracle::Window &window, const Arguments &
       return window.top_h(stage.fraction);
     case Stage::kTypicalP:
       return window.typical_p(stage.fraction, ties);
+    case Stage::kMirostatV1:
+      return window.mirostat_v1(stage.other - 1.0f, elements_of(stage));
+    case Stage::kMirostatV2:
+      return window.mirostat_v2(stage.other - 1.0f);
     case Stage::kXtc:
       break;
   }
@@ -480,6 +505,8 @@ TEST(Entropy, OfTheWorstRowsKnown) {
   row.temperature = 0.15582835674285889f;
   EXPECT_LT(row.entropy_error(), 1.25e-5);
   EXPECT_GT(row.entropy_error(), 1.23e-5);
+  EXPECT_LT(row.reported_entropy_error(), 1.1e-5);  // section 15
+  EXPECT_GT(row.reported_entropy_error(), 0.7e-5);
   row.kind = SAMPLER_PROBABILITIES;
   row.levels = {{0.0164094511f, 1}, {2.43446522e-07f, 1048521}};
   EXPECT_LT(row.entropy_error(), 3.2e-6);

@@ -301,6 +301,71 @@ TEST_F(Rules, LongerStructs) {
   }
 }
 
+// Stages, and parameters by text: of the autoregressive loop alone.
+TEST_F(Rules, OfStages) {
+  static const float kHalf[AnyCall::kNumTexts] = {0.5f, 0.5f, 0.5f};
+  static const std::int64_t kOffsets[] = {0, 0, 0, 0};
+  static sampler_row_params row_params;
+  static sampler_pipeline pipeline;
+  const auto set = [](AnyCall *c) {
+    row_params = sized<sampler_row_params>();
+    pipeline = sized<sampler_pipeline>();
+    row_params.top_p = kHalf;
+    c->generation.row_params = &row_params;
+    c->generation.pipeline = &pipeline;
+  };
+  accept(LoopKind::kAutoregressive, set);
+  for (const LoopKind kind : {LoopKind::kSpeculative, LoopKind::kNgrams, LoopKind::kBeamSearch}) {
+    refuse(
+        kind, [&](AnyCall *c) { set(c), c->generation.pipeline = nullptr; }, "row_params is 0x");
+    refuse(
+        kind, [&](AnyCall *c) { set(c), c->generation.row_params = nullptr; }, "pipeline is 0x");
+    refuse(
+        kind, [](AnyCall *c) { c->params.typical_p = 0.5f; },
+        "params->typical_p is 0.5; it must be off: this decoding loop does not have that stage");
+    refuse(
+        kind, [](AnyCall *c) { c->params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2; },
+        "params->adaptive_kind is 2; it must be off: this decoding loop does not have that stage");
+    refuse(
+        kind, [](AnyCall *c) { c->params.top_p_decay = 0.5f; },
+        "params->top_p_decay is 0.5; it must be off: this decoding loop does not have that stage");
+  }
+  const auto refuse_set = [&](const Change &change, const std::string &start) {
+    refuse(
+        LoopKind::kAutoregressive, [&](AnyCall *c) { set(c), change(c); }, start);
+  };
+  refuse_set([](AnyCall *) { row_params.struct_size = 1; }, "row_params->struct_size is 1; set it");
+  refuse_set([](AnyCall *) { pipeline.struct_size = 1; }, "pipeline->struct_size is 1; set it");
+  refuse_set([](AnyCall *) { pipeline.history.offsets = kOffsets; },
+             "pipeline->history.offsets is 0x");
+  refuse_set([](AnyCall *c) { pipeline.prompt_lengths = c->prompts; },
+             "pipeline->prompt_lengths is 0x");
+  refuse_set([](AnyCall *) { pipeline.adaptive_values = kHalf; },
+             "pipeline->adaptive_values is 0x");
+  refuse_set([](AnyCall *c) { pipeline.state = reinterpret_cast<sampler_state_t>(c); },
+             "pipeline->state is 0x");
+  refuse_set(
+      [](AnyCall *) {
+        static const std::uint32_t kMask = 1;
+        pipeline.token_bitmasks = &kMask;
+        pipeline.num_token_bitmasks = 1;
+      },
+      "pipeline->num_token_bitmasks is 1; it must be at least 3");
+  refuse_set([](AnyCall *c) { c->params.typical_p = kNan; }, "params->typical_p is NaN");
+  refuse_set(
+      [](AnyCall *) {
+        pipeline.banned = {kOffsets, kOffsets, 2, 0};
+      },
+      "pipeline->banned.num_lists is 2; it must be 1 or the number of slots, 3");
+  refuse_set(
+      [](AnyCall *) {
+        pipeline.banned = {
+            reinterpret_cast<const std::int64_t *>(reinterpret_cast<const char *>(kOffsets) + 1),
+            kOffsets, 1, 0};
+      },
+      "pipeline->banned.offsets is 0x");
+}
+
 constexpr std::int64_t k20 = std::int64_t(1) << 20;
 
 TEST_F(Rules, Ranges) {

@@ -77,8 +77,20 @@ def crowded_rows(case):
     return ("simt_crowded_rows_test", "CrowdedRows." + case)
 
 
+def state(case):
+    return ("state_test", case)
+
+
 def stages(case):
     return ("pipeline_test", "Types/Stages." + case + "EqualThoseOfTheOracle/F32")
+
+
+def reports(case):
+    return ("pipeline_test", "Types/Reports." + case + "EqualThoseOfTheOracle/F32")
+
+
+def presets(engine):
+    return ("presets_test", engine + ".KeepsTheSame")
 
 
 def gumbel_ties(case):
@@ -999,4 +1011,147 @@ FAULTS = [
         "temperature, top-k, top-p and min-p run in the usual order, whatever order is listed",
         [("src/capi/stage_order.cpp", "if (!are_equal(usual, asked)) continue;", "")],
         [stages("OfWindows")]),
+    Fault(
+        "truncation_leaves_counts",
+        "tokens that are truncated still count",
+        [("src/contract/sequences.h", "      uncount(tokens_[at], is_prompt);\n", "")],
+        [state("Bytes.AreThoseOfBeforeAfterTruncation"),
+         state("Sampling.WithAStateEqualsThatOfTheSameText")]),
+    Fault(
+        "counts_of_the_prompt_are_the_outputs",
+        "frequency and presence penalties by a state's counts count the prompt, too",
+        [("src/cpu/edits.cpp",
+          "token.in_output + (scope == SAMPLER_PENALTY_SCOPE_ALL ? token.in_prompt : 0)",
+          "token.in_output + token.in_prompt")],
+        [state("Sampling.WithAStateEqualsThatOfTheSameText")]),
+    Fault(
+        "counted_tokens_walked",
+        "of a text that a state has counted in part, the whole is counted again",
+        [("src/cpu/edits.cpp", "int64_t place = std::max(from, known.length);",
+          "int64_t place = from;")],
+        [state("Sampling.WithAStateEqualsThatOfTheSameText")]),
+    Fault(
+        "part_of_a_row_accepted",
+        "of tokens that do not fit in a slot, those that do are taken",
+        [("src/state/rows.cpp", "  const contract::TokenList list = accepted(request, row);\n",
+          "  contract::TokenList list = accepted(request, row);\n"
+          "  while (!sequence.has_room(list.count)) --list.count;\n")],
+        [state("Slots.HoldWhatTheOracleHoldsAfterAnyCalls")]),
+    Fault(
+        "other_counts_copied",
+        "counts are copied to slots that have room for another number of them",
+        [("src/contract/sequences.h", "if (!counts_like(source)) {",
+          "if (source.num_distinct() > layout_.max_distinct) {")],
+        [state("Bytes.FollowFromWhatTheSlotsHold")]),
+    # ---- Reports
+    Fault(
+        "equal_tokens_of_higher_ids_ranked_before",
+        "tokens equal to the one that is ranked count as before it, whatever their ids are",
+        [("src/cpu/simd/reports.cpp", "passes_.count_groups(row_, maxima_, id, row_.count, next)",
+          "passes_.count_groups(row_, maxima_, id + 1, row_.count, value)")],
+        [reports("OfEdits")]),
+    Fault(
+        "surprise_of_nothing",
+        "tokens that weigh nothing have part in the entropy",
+        [("src/cpu/simd/passes/entropy.h",
+          "both(vectors.nonzero[i++], gt(x, zero))", "(i++, gt(x, zero))")],
+        [row_pass("EntropySums")]),
+    Fault(
+        "shared_reports_written_once",
+        "of outputs that share a row only the first one has its reports",
+        [("src/cpu/sample.h", "reports_.copy_to(shared_.output(first + i));", "")],
+        [("pipeline_test", "SharedReports.EqualThoseOfRowsApart")]),
+    Fault(
+        "long_kept_list_cut",
+        "a kept list that is too long for its room has its first tokens, and is not empty",
+        [("src/cpu/reports.h", "count <= to.kept_capacity ? count : 0",
+          "std::min(count, to.kept_capacity)")],
+        [reports("OfEdits"), reports("OfWindows")]),
+    Fault(
+        "removed_by_the_last_edit",
+        "a token that several edits ban counts as removed by the last of them",
+        [("src/cpu/edits.cpp", "removed_by_[i] == 0 && values_[i]",
+          "removed_by_[i] < 6 && values_[i]")],
+        [reports("OfEdits")]),
+    Fault(
+        "removed_by_the_filter_listed_first",
+        "with JOINT the filter that is listed first counts, not the first of top-k, top-p and min-p",
+        [("src/cpu/removals.h", "by == contract::kNotRemoved || by > stage",
+          "by == contract::kNotRemoved")],
+        [reports("OfWindows")]),
+    # ---- Adaptive stages
+    Fault(
+        "vocabulary_of_the_window",
+        "mirostat's first version takes the tokens that it sees for the vocabulary",
+        [("src/contract/ranked_windows.h", "int32_t(num_elements), int32_t(seen.count())",
+          "int32_t(seen.count()), int32_t(seen.count())")],
+        [stages("OfWindows")]),
+    Fault(
+        "surprise_of_the_first_token",
+        "mirostat observes how much likelier the first token is",
+        [("src/cpu/stages.h", "(drawn.scale, value), drawn.kept_weight)",
+          "(drawn.scale, value), uint64_t(1) << contract::kWeightBits)")],
+        [stages("OfWindows"), ("pipeline_test", "LongRun.OfMirostatV2ReachesItsTarget")]),
+    Fault(
+        "changed_probability_observed",
+        "adaptive-p observes the probability that it has made",
+        [("src/cpu/stages.h",
+          "contract::relative_probability(unadapted_.scale, before) * unadapted_.normalizer",
+          "contract::relative_probability(drawn.scale, value) * drawn.normalizer + 0 * before")],
+        [stages("OfWindows"), ("pipeline_test", "LongRun.OfAdaptivePFollowsTheModel")]),
+    Fault(
+        "new_weights_by_the_largest",
+        "adaptive-p's likeliest token weighs 2^44",
+        [("src/cpu/distribution.cpp", "result.scale = scale;",
+          "result.scale = {scale.kind, row.max(), scale.scale, 0};")],
+        [stages("OfWindows")]),
+    Fault(
+        "values_of_the_first_slot",
+        "every slot has the first one's adaptive values",
+        [("src/contract/pipeline.h", "adaptive_values + slot * SAMPLER_NUM_ADAPTIVE_VALUES",
+          "adaptive_values + 0 * slot")],
+        [stages("OfWindows"), ("pipeline_test", "TopPDecay.TakesThePlaceOfTopP")]),
+    Fault(
+        "top_p_never_running",
+        "top-p decay draws with the first top_p",
+        [("src/contract/pipeline.h", "begun_top_p(values(slot), rules)",
+          "top_p_start(rules.top_p)")],
+        [("pipeline_test", "TopPDecay.TakesThePlaceOfTopP")]),
+    Fault(
+        "infinite_values_taken",
+        "adaptive values may be infinite",
+        [("src/contract/pipeline.h", " && are_valid_values(values(slot))", "")],
+        [("pipeline_test", "Adaptive.ValuesAreNotInfinite")]),
+    Fault(
+        "adaptive_stage_in_the_middle",
+        "a list may have stages after ADAPTIVE",
+        [("src/capi/stage_order.cpp", "is_listed[SAMPLER_STAGE_ADAPTIVE]", "false")],
+        [("capi_test", "Of/ArgumentRules.EachIsChecked/sampler_sample")]),
+    Fault(
+        "values_of_the_state_unread",
+        "adaptive stages start anew in each draw by a state",
+        [("src/contract/pipeline.h",
+          "    if (sequences) return sequences[slot].values();\n", "")],
+        [state("Adaptive.LoopsByAStateAreThoseByLists")]),
+    # ---- Presets
+    Fault(
+        "preset_in_another_order",
+        "llama.cpp's preset has the temperature before the filters",
+        [("src/capi/presets.cpp",
+          "kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc, kTemperature,",
+          "kTemperature, kTopNSigma, kTopK, kTypicalP, kTopP, kMinP, kXtc,")],
+        [presets("LlamaCpp")]),
+    Fault(
+        "preset_with_other_ties",
+        "Hugging Face's preset keeps k tokens of those that tie",
+        [("src/capi/presets.cpp", "kKeep, kExact, kKeep, kSequential, kAll, kDivide, kAll,",
+          "kExact, kExact, kKeep, kSequential, kAll, kDivide, kAll,")],
+        [presets("HuggingFace")]),
+    Fault(
+        "preset_with_another_form",
+        "vLLM's preset divides by the repetition penalty",
+        [("src/capi/presets.cpp",
+          "kKeep, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,",
+          "kKeep, kExact, kExact, kSequential, kStandard, kDivide, kOutput,")],
+        [presets("Vllm")]),
 ]

@@ -57,6 +57,7 @@ class Outputs {
     if (is_written("out_kept_counts")) check_kept_count(row);
     if (is_written("out_logprobs")) check_logprob(row);
     if (spec_.operation == Op::kSample && is_written("out_values")) check_value(row);
+    if (spec_.reports && has_status_) check_reports(row);
   }
 
   // Bits that a row of this call may have.
@@ -139,6 +140,48 @@ class Outputs {
     const float value = call_.at<float>("out_values", row);
     if (has_status_) require(std::isnan(value) == is_bad_, "NaN value", row);
     require(!std::isinf(value), "an infinite value", row);
+  }
+
+  void check_reports(std::int64_t row) {
+    if (is_written("out_ranks")) {
+      const std::int32_t rank = call_.at<std::int32_t>("out_ranks", row);
+      require(rank >= (is_bad_ ? 0 : 1) && rank <= (is_bad_ ? 0 : count(row)), "a rank", row);
+    }
+    if (is_written("out_entropies")) {
+      const float entropy = call_.at<float>("out_entropies", row);
+      require(is_bad_ ? std::isnan(entropy) : entropy >= 0 && entropy < 14, "an entropy", row);
+    }
+    if (is_written("out_top_token_ids")) check_report_ids("out_top_token_ids", row);
+    if (is_written("out_top_logprobs")) check_top_logprobs(row);
+    if (is_written("out_kept_token_ids")) check_report_ids("out_kept_token_ids", row);
+    if (is_written("out_removed_by") && is_written("out_kept_counts")) {
+      std::int64_t kept = 0;
+      for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
+        kept += call_.at<std::uint8_t>("out_removed_by", row, i) == 0 ? 1 : 0;
+      }
+      require(kept == call_.at<std::int32_t>("out_kept_counts", row), "what is removed", row);
+    }
+  }
+
+  // Ids of the row, then -1.
+  void check_report_ids(const char *member, std::int64_t row) {
+    bool has_ended = is_bad_;
+    for (std::int64_t i = 0; i < call_.array(member).cols; ++i) {
+      const std::int64_t id = call_.id(member, row, i);
+      has_ended = has_ended || id == -1;
+      require(has_ended ? id == -1 : is_id(id, row), "a reported token", row);
+    }
+  }
+
+  // They fall, then NaN.
+  void check_top_logprobs(std::int64_t row) {
+    float before = 1e-5f;
+    for (std::int64_t i = 0; i < call_.array("out_top_logprobs").cols; ++i) {
+      const float logprob = call_.at<float>("out_top_logprobs", row, i);
+      require(!(logprob > before) && (!is_bad_ || std::isnan(logprob)), "a logprob", row);
+      require(!std::isnan(before) || std::isnan(logprob), "a logprob after the last", row);
+      before = logprob;
+    }
   }
 
   bool writes_values() {

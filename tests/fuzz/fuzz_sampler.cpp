@@ -1,5 +1,5 @@
 // Fuzzes the C ABI: full calls with spoiled arguments and contents, workspace sizes of arbitrary
-// structs, options.
+// structs, options, names of presets.
 //
 // Each call's arrays are blocks of the exact size, so that AddressSanitizer sees an access outside.
 // What may not be varied is what the library cannot know: no argument claims more memory than there
@@ -8,6 +8,7 @@
 #include <sanitizer/asan_interface.h>
 
 #include <algorithm>
+#include <array>
 #include <cfloat>
 #include <climits>
 #include <cmath>
@@ -105,6 +106,7 @@ Spec read_spec(Data *data) {
   spec.streams = data->ConsumeBool();
   spec.draft = data->ConsumeBool();
   spec.contents = data->ConsumeIntegral<std::uint8_t>();
+  spec.reports = spec.operation == Op::kSample && data->ConsumeBool();
   return spec;
 }
 
@@ -166,7 +168,8 @@ std::string last_name(const std::string &member) {
 
 bool is_shape(const std::string &member) {
   const std::string name = last_name(member);
-  return name.rfind("num_", 0) == 0 && name != "num_seeds" && name != "num_offsets";
+  return (name.rfind("num_", 0) == 0 && name != "num_seeds" && name != "num_offsets") ||
+         name == "kept_capacity";
 }
 
 bool is_stride(const std::string &member) {
@@ -192,6 +195,16 @@ std::int64_t read_stride(Data *data) {
   return data->PickValueInArray(kStrides);
 }
 
+// An order of stages, most of which are none.
+void spoil_stages(Data *data, const std::string &member, Args *args) {
+  std::array<sampler_stage, SAMPLER_MAX_STAGES> stages = {};
+  for (sampler_stage &stage : stages) {
+    stage = data->ConsumeIntegralInRange(-1, 17);
+    if (data->ConsumeBool()) break;
+  }
+  args->set(member, stages);
+}
+
 void spoil_pointer(Data *data, const std::string &member, Call *call) {
   if (!call->has_array(member) || data->ConsumeBool()) {
     call->args().set<void *>(member, nullptr);
@@ -204,6 +217,7 @@ void spoil_number(Data *data, const std::string &member, const Member &layout, C
   static const std::int32_t kRefused[] = {-1, 3, 99, INT32_MIN, INT32_MAX};
   Args &args = call->args();
   if (layout.is_pointer) return spoil_pointer(data, member, call);
+  if (last_name(member) == "stages") return spoil_stages(data, member, &args);
   if (layout.size == 8) return args.set(member, read_bits(data, 8));
   if (is_type(member)) return args.set(member, data->PickValueInArray(kRefused));
   if (data->ConsumeBool()) return args.set(member, data->ConsumeIntegralInRange(-2, 4));
@@ -419,10 +433,12 @@ void fuzz_workspace_size(Data *data) {
   for (const auto &[member, layout] : op.members) {
     if (data->ConsumeBool()) continue;
     const std::uint64_t bits = read_bits(data, layout.size);
-    if (member == "params" || member == "row_params") {
+    if (member == "params" || member == "row_params" || member == "pipeline") {
       if (bits & 1) args.set<void *>(member, nullptr);
     } else if (last_name(member) == "struct_size") {
       if (bits < args.get<std::size_t>(member) || bits > 65536) args.set(member, bits);
+    } else if (last_name(member) == "stages") {
+      spoil_stages(data, member, &args);
     } else if (layout.size == 8) {
       args.set(member, bits);
     } else {
@@ -498,6 +514,28 @@ void fuzz_options(Data *data) {
   if (!allocator.blocks.empty()) std::abort();
 }
 
+// ---- Presets ------------------------------------------------------------------------------------
+
+void fuzz_preset(Data *data) {
+  const bool any_size = data->ConsumeIntegralInRange(0, 3) == 0;
+  const std::size_t size =
+      any_size ? data->ConsumeIntegralInRange<std::size_t>(0, 70000) : sizeof(sampler_params);
+  const char *const known = sampler_preset_name(data->ConsumeIntegral<std::int8_t>());
+  std::string name = known && data->ConsumeBool() ? known : "";
+  name += data->ConsumeRandomLengthString(40);
+  std::vector<unsigned char> params(std::max(size, sizeof(sampler_params)), 0xA5);
+  auto *const out = reinterpret_cast<sampler_params *>(params.data());
+  const sampler_status status = sampler_params_preset(out, size, name.c_str());
+  if (status != SAMPLER_OK) {
+    if (status != SAMPLER_ERROR_INVALID_ARGUMENT) std::abort();
+    if (std::count(params.begin(), params.end(), 0xA5) != std::ptrdiff_t(params.size())) {
+      std::abort();
+    }
+  } else if (out->struct_size != size || !(out->temperature > 0)) {
+    std::abort();
+  }
+}
+
 }  // namespace
 }  // namespace fuzz
 
@@ -509,6 +547,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *bytes, std::size_t siz
       break;
     case 1:
       fuzz::fuzz_workspace_size(&data);
+      break;
+    case 2:
+      fuzz::fuzz_preset(&data);
       break;
     default:
       fuzz::fuzz_call(&data);

@@ -79,8 +79,11 @@ check_cmake_package() {
   build_with_cmake "$prefix" "$1" "$build_dir"
   "$build_dir/minimal"
   "$build_dir/stages"
+  "$build_dir/state"
   "$build_dir/plugin_host" "$dir/libsampler.so.1"
   expect_recorded_tokens "$build_dir/recorded_logits" "$1"
+  "$build_dir/engine_json" llama.cpp '{"repeat_penalty": 1.1, "top_k": 40, "dry_multiplier": 0.8}' \
+    "$1/recorded_logits/logits.f16" 8
   for mode in autoregressive "speculative --draft $1/tiny_gpt2/draft" ngram; do
     # shellcheck disable=SC2086  # A mode with its options.
     "$build_dir/generate/generate" --model "$1/tiny_gpt2/target" --prompt "Once upon a time" \

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ["src/contract", "src/cpu", "src/cuda", "src/capi", "src/decoding", "kernels"]
+FOLDERS = ["src/contract", "src/cpu", "src/cuda", "src/capi", "src/decoding", "src/state", "kernels"]
 INCLUDE = re.compile(r'#\s*include\s+["<]([a-z_]+)/', re.M)
 
 

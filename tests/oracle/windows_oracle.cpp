@@ -6,6 +6,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "edits_oracle.h"
+
 namespace oracle {
 namespace {
 
@@ -193,6 +195,7 @@ float dynamic_temperature_of(const std::vector<Level> &levels, float temperature
 Window::Window(const std::vector<float> &values, bool is_logits, float temperature,
                std::int64_t min_keep)
     : is_logits_(is_logits),
+      temperature_(temperature),
       min_keep_(std::max(min_keep, std::int64_t{1})),
       values_(values),
       rank_order_(values.size()) {
@@ -322,6 +325,16 @@ Window::Places Window::xtc(std::uint32_t word, float probability, float threshol
   const auto above = static_cast<std::int64_t>(weighing(least).size());
   if (!drops || above < 2 || size() - (above - 1) < min_keep_) return rank_order_;
   return Places(rank_order_.begin() + (above - 1), rank_order_.end());
+}
+
+Window::Places Window::mirostat_v1(float mu, std::int64_t num_elements) const {
+  const float slope = mirostat_slope({values_, is_logits_, temperature_});
+  const std::int64_t k = mirostat_k(slope, mu, num_elements, size());
+  return finish(Places(rank_order_.begin(), rank_order_.begin() + k), rank_order_);
+}
+
+Window::Places Window::mirostat_v2(float mu) const {
+  return finish(weighing(mirostat_threshold(mu, sums_.weight)), rank_order_);
 }
 
 // ---- exactly ----

@@ -1,6 +1,6 @@
-// Section 13 of the contract, worked out a second time: its text, with the C library's fma, ldexp
-// and sqrt, 128-bit sums and sorted lists; and what it stands for, in long double. Not one line is
-// shared with the library.
+// Section 13 of the contract, and mirostat's windows of 14.2, worked out a second time: its text,
+// with the C library's fma, ldexp and sqrt, 128-bit sums and sorted lists; and what it stands for,
+// in long double. Not one line is shared with the library.
 #ifndef SAMPLER_TESTS_ORACLE_WINDOWS_ORACLE_H_
 #define SAMPLER_TESTS_ORACLE_WINDOWS_ORACLE_H_
 
@@ -52,6 +52,9 @@ class Window {
   Places top_h(float share) const;
   Places typical_p(float p, Ties ties) const;
   Places xtc(std::uint32_t word, float probability, float threshold) const;
+  // `num_elements` are those of the row.
+  Places mirostat_v1(float mu, std::int64_t num_elements) const;
+  Places mirostat_v2(float mu) const;
 
   const std::vector<Level> &levels() const { return levels_; }
   const WindowSums &sums() const { return sums_; }
@@ -69,6 +72,7 @@ class Window {
   Places finish(Places kept, const Places &order) const;
 
   bool is_logits_;
+  float temperature_;
   std::int64_t min_keep_;
   std::vector<float> values_;
   std::vector<Token> tokens_;

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <set>
 
+#include "adaptive_stage.h"
 #include "oracle.h"
 #include "windows_oracle.h"
 
@@ -82,6 +83,25 @@ void add_windows(Random &random, bool are_logits, Numbers *numbers) {
   if (random.one_in(3)) numbers->min_keep = static_cast<std::int32_t>(random.between(-1, 9));
 }
 
+void add_adaptive(Random &random, Slot *slot) {
+  Numbers &numbers = slot->numbers;
+  numbers.adaptive_kind = static_cast<std::int32_t>(random.between(0, 3));
+  if (numbers.adaptive_kind == SAMPLER_ADAPTIVE_P) {
+    numbers.adaptive_target = random.one_in(8) ? -1.0F : random.within(0.0F, 1.2F);
+    numbers.adaptive_rate = random.one_in(3) ? 0.0F : random.within(-0.2F, 1.2F);
+  } else {
+    numbers.adaptive_target = random.one_in(3) ? 0.0F : random.within(0.0F, 6.0F);
+    numbers.adaptive_rate = random.one_in(3) ? 0.0F : random.within(-0.2F, 1.0F);
+  }
+  if (random.one_in(3)) numbers.top_p_decay = random.within(-0.1F, 1.1F);
+  numbers.top_p_least = random.within(-0.1F, 0.5F);
+  const auto or_start = [&](float value) { return random.one_in(4) ? std::nanf("") : value; };
+  slot->adaptive_values = {
+      or_start(random.within(-2.0F, 14.0F)), or_start(random.within(-1.0F, 9.0F)),
+      or_start(random.one_in(6) ? random.within(-1.0F, 0.0F) : random.within(0.5F, 9.0F)),
+      or_start(random.within(-0.1F, 1.2F))};
+}
+
 // Edits and the others each in any order. With JOINT the filters stand together.
 std::vector<sampler_stage> random_stages(Random &random, bool is_joint) {
   const auto shuffle = [&](std::vector<sampler_stage> stages) {
@@ -94,9 +114,13 @@ std::vector<sampler_stage> random_stages(Random &random, bool is_joint) {
   std::vector<sampler_stage> others = is_joint ? shuffle({6, 7, 8, 9, 10, 11, 12, 13})
                                                : shuffle({6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
   for (const sampler_stage stage : others) {
-    stages.push_back(stage);
-    if (is_joint && stage == SAMPLER_STAGE_TOP_K) stages.insert(stages.end(), {14, 15});
+    if (is_joint && stage == SAMPLER_STAGE_TOP_K) {
+      for (const sampler_stage filter : shuffle({13, 14, 15})) stages.push_back(filter);
+    } else {
+      stages.push_back(stage);
+    }
   }
+  stages.push_back(SAMPLER_STAGE_ADAPTIVE);
   return stages;
 }
 
@@ -279,10 +303,20 @@ Problem make_staged_problem(std::uint64_t seed) {
     }
   }
   problem.has_edits = problem.kind == SAMPLER_LOGITS && random.one_in(2);
-  for (Slot &slot : problem.slots) {
-    add_windows(random, problem.kind == SAMPLER_LOGITS, &slot.numbers);
+  const bool has_order_only = random.one_in(5);
+  if (has_order_only) {
+    problem.numbers_by_slot = false;  // else any stage may be on in some slot
+  } else {
+    for (Slot &slot : problem.slots) {
+      add_windows(random, problem.kind == SAMPLER_LOGITS, &slot.numbers);
+    }
+    problem.has_adaptive = !random.one_in(3);
   }
-  if (random.one_in(2)) {
+  if (problem.has_adaptive) {
+    for (Slot &slot : problem.slots) add_adaptive(random, &slot);
+    problem.has_adaptive_values = random.one_in(2);
+  }
+  if (has_order_only || random.one_in(2)) {
     const bool is_joint = random.one_in(3);
     problem.stages = random_stages(random, is_joint);
     problem.params.filter_order = is_joint ? SAMPLER_FILTERS_JOINT : SAMPLER_FILTERS_SEQUENTIAL;
@@ -293,10 +327,10 @@ Problem make_staged_problem(std::uint64_t seed) {
 
 // ---- What the oracle makes of a row
 
-std::vector<float> edited(const Problem &problem, std::int64_t row) {
+std::vector<float> edited(const Problem &problem, std::int64_t row, Removals *removals) {
   const Slot &own = problem.slot(row);
   const Slot &first = problem.slots[0];
-  const Numbers &numbers = problem.numbers_by_slot ? own.numbers : first.numbers;
+  const Numbers &numbers = problem.numbers(row);
   const Slot &lists = problem.lists_for_all ? first : own;
   const Slot &dense = problem.dense_bias_for_all ? first : own;
 
@@ -412,6 +446,10 @@ std::vector<float> edited(const Problem &problem, std::int64_t row) {
     if (stage == SAMPLER_STAGE_PENALTIES) penalize();
     if (stage == SAMPLER_STAGE_DRY) lower_repeats();
     if (stage == SAMPLER_STAGE_NO_REPEAT_NGRAM) ban_ngrams();
+    for (std::size_t i = 0; removals && i < values.size(); ++i) {
+      const bool is_new = values[i] == -kInfinity && problem.rows[at(row)][i] != -kInfinity;
+      if (is_new && (*removals)[i] == 0) (*removals)[i] = static_cast<std::uint8_t>(stage);
+    }
   }
   return values;
 }
@@ -430,19 +468,19 @@ std::vector<sampler_stage> windows_in_order(const sampler_params &params,
     stages.insert(stages.end(), {13, 14, 15});
   }
   if (params.temperature_order == SAMPLER_TEMPERATURE_LAST) stages.push_back(6);
+  stages.push_back(SAMPLER_STAGE_ADAPTIVE);
   return stages;
 }
 
 }  // namespace
 
 Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<float> &values,
-                    bool has_coin) {
+                    bool has_coin, Removals *removals) {
   using Places = oracle::Window::Places;
   const sampler_params &params = problem.params;
-  const Slot &own = problem.slot(row);
-  const Numbers &n = problem.numbers_by_slot ? own.numbers : problem.slots[0].numbers;
+  const Numbers &n = problem.numbers(row);
   const bool are_logits = problem.kind == SAMPLER_LOGITS;
-  if (params.temperature <= 1e-5F) return {values, params.temperature};
+  const AdaptiveStart adaptive = adaptive_start(problem, row);
 
   // Elements in rank order.
   Places seen;
@@ -456,6 +494,19 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
     return values[at(a)] != values[at(b)] ? values[at(a)] > values[at(b)] : id_of(a) < id_of(b);
   });
 
+  const auto note = [&](sampler_stage stage, const Places &before, const Places &kept) {
+    if (!removals) return;
+    for (const std::int64_t i : before) {
+      std::uint8_t &by = (*removals)[at(i)];
+      const bool is_kept = std::find(kept.begin(), kept.end(), i) != kept.end();
+      if (!is_kept && (by == 0 || by > stage)) by = static_cast<std::uint8_t>(stage);
+    }
+  };
+  if (params.temperature <= 1e-5F) {
+    if (!seen.empty()) note(SAMPLER_STAGE_TEMPERATURE, seen, {seen[0]});
+    return {values, params.temperature};
+  }
+
   float temperature = 1;
   bool is_greedy = false;
   const auto window_of = [&](const Places &elements, float in_force) {
@@ -463,8 +514,8 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
     for (const std::int64_t i : elements) ranked.push_back(values[at(i)]);
     return oracle::Window(ranked, are_logits, in_force, n.min_keep);
   };
-  const std::uint32_t word = oracle::word32(
-      {77 + static_cast<std::uint64_t>(row), Call::kOffset, 0}, static_cast<oracle::Purpose>(6), 0);
+  const std::uint32_t word =
+      oracle::word32({Call::seed_of(row), Call::kOffset, 0}, static_cast<oracle::Purpose>(6), 0);
   const auto keep = [&](sampler_stage stage, const Places &elements) {
     const oracle::Window window = window_of(elements, temperature);
     const auto fraction_is_on = [](float x) { return x > 0 && x < 1; };
@@ -486,9 +537,15 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
       kept = window.xtc(word, n.xtc_probability, threshold);
     if (stage == SAMPLER_STAGE_TOP_K && params.top_k > 0)
       kept = window.top_k(params.top_k, ties_of(params.top_k_ties));
-    if (stage == SAMPLER_STAGE_TOP_P && params.top_p < 1)
-      kept = window.top_p(params.top_p, ties_of(params.top_p_ties));
+    if (stage == SAMPLER_STAGE_TOP_P && adaptive.top_p < 1)
+      kept = window.top_p(adaptive.top_p, ties_of(params.top_p_ties));
     if (stage == SAMPLER_STAGE_MIN_P && params.min_p > 0) kept = window.min_p(params.min_p);
+    if (stage == SAMPLER_STAGE_ADAPTIVE && n.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V1) {
+      const auto num_elements = static_cast<std::int64_t>(values.size());
+      kept = window.mirostat_v1(adaptive.mu, num_elements);
+    }
+    if (stage == SAMPLER_STAGE_ADAPTIVE && n.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V2)
+      kept = window.mirostat_v2(adaptive.mu);
     Places result;
     for (const std::int64_t place : kept) result.push_back(elements[at(place)]);
     return result;
@@ -506,18 +563,34 @@ Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<
                                                      n.dynamic_temperature_range, exponent);
       }
       is_greedy = temperature <= 1e-5F;
-      if (is_greedy) seen.resize(1);
-    } else if (stage >= SAMPLER_STAGE_TOP_K && params.filter_order == SAMPLER_FILTERS_JOINT) {
+      if (is_greedy) {
+        note(stage, seen, {seen[0]});
+        seen.resize(1);
+      }
+    } else if (stage >= SAMPLER_STAGE_TOP_K && stage <= SAMPLER_STAGE_MIN_P &&
+               params.filter_order == SAMPLER_FILTERS_JOINT) {
       if (filters_see.empty()) filters_see = seen;
       const Places kept = keep(stage, filters_see);
+      note(stage, filters_see, kept);
       if (kept.size() < seen.size()) seen = kept;
     } else if (stage > SAMPLER_STAGE_TEMPERATURE) {
-      seen = keep(stage, seen);
+      const Places kept = keep(stage, seen);
+      note(stage, seen, kept);
+      seen = kept;
     }
   }
   Staged staged = {std::vector<float>(values.size(), are_logits ? -kInfinity : 0.0F), temperature};
   for (const std::int64_t i : seen) staged.values[at(i)] = values[at(i)];
   return staged;
+}
+
+void round_rows(Problem *problem, sampler_dtype dtype) {
+  for (auto &row : problem->rows) {
+    for (float &x : row) {
+      if (dtype == SAMPLER_F16) x = oracle::f16_to_f32(oracle::f32_to_f16(x));
+      if (dtype == SAMPLER_BF16) x = oracle::bf16_to_f32(oracle::f32_to_bf16(x));
+    }
+  }
 }
 
 // ---- Calls
@@ -537,7 +610,7 @@ sampler_token_lists Call::Lists::view(const std::vector<Text> &lists, sampler_id
 Call::Call(const Problem &problem, sampler_dtype dtype, const Expected *expected)
     : params(problem.params),
       num_slots(static_cast<std::int64_t>(problem.slots.size())),
-      has_pipeline(!expected && problem.has_edits) {
+      has_pipeline(!expected && (problem.has_edits || problem.has_adaptive_values)) {
   const auto &rows = expected ? expected->rows : problem.rows;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     counts_.push_back(static_cast<std::int32_t>(rows[row].size()));
@@ -558,7 +631,7 @@ Call::Call(const Problem &problem, sampler_dtype dtype, const Expected *expected
   input.candidate_id_type = problem.id_type;
   input.candidate_counts = problem.has_counts ? counts_.data() : nullptr;
   if (problem.has_slots) slots = problem.slot_of_row;
-  for (std::size_t s = 0; s < problem.slots.size(); ++s) seeds.push_back(77 + s);
+  for (std::int64_t s = 0; s < num_slots; ++s) seeds.push_back(seed_of(s));
 
   row_params.struct_size = sizeof row_params;
   if (problem.has_forced_tokens) {
@@ -574,11 +647,17 @@ Call::Call(const Problem &problem, sampler_dtype dtype, const Expected *expected
   }
   std::copy(problem.stages.begin(), problem.stages.end(), params.stages);
   set_numbers(problem);
-  if (has_pipeline) set_lists(problem);
+  pipeline.struct_size = sizeof pipeline;
+  if (problem.has_edits) set_lists(problem);
+  if (!problem.has_adaptive_values) return;
+  for (const Slot &slot : problem.slots) {
+    adaptive_values_.insert(adaptive_values_.end(), slot.adaptive_values.begin(),
+                            slot.adaptive_values.end());
+  }
+  pipeline.adaptive_values = adaptive_values_.data();
 }
 
 void Call::set_lists(const Problem &problem) {
-  pipeline.struct_size = sizeof pipeline;
   pipeline.token_id_type = problem.id_type;
   std::vector<Text> history, biased, allowed, banned, stop;
   for (const Slot &slot : problem.slots) {
@@ -672,31 +751,20 @@ void Call::set_numbers(const Problem &problem) {
   set(&Numbers::xtc_probability, &p.xtc_probability, &xtc_probability_, &r.xtc_probability);
   set(&Numbers::xtc_threshold, &p.xtc_threshold, &xtc_threshold_, &r.xtc_threshold);
   set(&Numbers::min_keep, &p.min_keep, &min_keep_, &r.min_keep);
+  if (!problem.has_adaptive) return;
+  set(&Numbers::adaptive_kind, &p.adaptive_kind, &kind_, &r.adaptive_kind);
+  set(&Numbers::adaptive_target, &p.adaptive_target, &target_, &r.adaptive_target);
+  set(&Numbers::adaptive_rate, &p.adaptive_rate, &rate_, &r.adaptive_rate);
+  set(&Numbers::top_p_decay, &p.top_p_decay, &decay_, &r.top_p_decay);
+  set(&Numbers::top_p_least, &p.top_p_least, &least_, &r.top_p_least);
 }
-
-namespace {
-
-// A workspace of exactly the bytes that the call needs.
-template <class Args>
-std::vector<unsigned char> workspace_of(sampler_t sampler, Args *args,
-                                        sampler_status (*size)(sampler_t, const Args *,
-                                                               std::size_t *)) {
-  std::size_t bytes = 0;
-  EXPECT_EQ(size(sampler, args, &bytes), SAMPLER_OK) << sampler_last_error();
-  std::vector<unsigned char> memory(bytes, 0xA5);
-  args->exec.workspace = memory.data();
-  args->exec.workspace_bytes = bytes;
-  return memory;
-}
-
-}  // namespace
 
 Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob_kind,
                sampler_draw_method draw_method) {
   const std::size_t rows = at(call.input.num_rows);
   Sampled result = {std::vector<std::int32_t>(rows, -7), std::vector<std::int32_t>(rows, -7),
-                    std::vector<float>(rows, 7), std::vector<float>(rows, 7),
-                    std::vector<sampler_row_status>(rows, 7)};
+                    std::vector<float>(rows, 7),         std::vector<float>(rows, 7),
+                    std::vector<float>(rows, 7),         std::vector<sampler_row_status>(rows, 7)};
   auto args = call.args<sampler_sample_args>();
   args.random.seeds = call.seeds.data();
   args.random.num_seeds = call.num_slots;
@@ -707,6 +775,7 @@ Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob
   args.out_kept_counts = result.kept_counts.data();
   args.out_logprobs = result.logprobs.data();
   args.out_values = result.values.data();
+  args.out_observations = result.observations.data();
   args.out_row_status = result.status.data();
   const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
   EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();

@@ -2,8 +2,10 @@
 #ifndef SAMPLER_TESTS_PIPELINE_PROBLEM_H_
 #define SAMPLER_TESTS_PIPELINE_PROBLEM_H_
 
+#include <gtest/gtest.h>
 #include <sampler/sampler.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -14,6 +16,16 @@
 namespace pipeline_test {
 
 using oracle::Text;
+
+// How many of `count` random problems are tried: fewer where they are dear, under emulation and
+// with AddressSanitizer. The preset test tries them all.
+constexpr std::uint64_t affordable(std::uint64_t count) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__aarch64__)
+  return count / 5;
+#else
+  return count;
+#endif
+}
 
 class Random {
  public:
@@ -42,6 +54,8 @@ struct Numbers {
   float typical_p = 0, top_n_sigma = 0, epsilon_cutoff = 0, eta_cutoff = 0, top_h = 0;
   float xtc_probability = 0, xtc_threshold = 0;
   std::int32_t min_keep = 0;
+  sampler_adaptive_kind adaptive_kind = SAMPLER_ADAPTIVE_NONE;
+  float adaptive_target = 0, adaptive_rate = 0, top_p_decay = 0, top_p_least = 0;
 };
 
 // Of one slot.
@@ -53,6 +67,7 @@ struct Slot {
   std::vector<float> biases;  // of `biased`
   std::vector<float> dense_bias;
   std::int64_t first_bad_word = 0, end_of_bad_words = 0;
+  std::array<float, SAMPLER_NUM_ADAPTIVE_VALUES> adaptive_values = {};
 };
 
 // What a call has, in a form that is easy to change; empty: not given.
@@ -85,11 +100,15 @@ struct Problem {
   sampler_params params = sampler_params_default();  // temperature and filters, ties and orders
   bool has_edits = true;
   bool has_windows = false;
+  bool has_adaptive = false, has_adaptive_values = false;
   std::vector<sampler_stage> stages;  // the order; empty: the usual one
 
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows.size()); }
   const Slot &slot(std::int64_t row) const {
     return slots[static_cast<std::size_t>(slot_of_row[static_cast<std::size_t>(row)])];
+  }
+  const Numbers &numbers(std::int64_t row) const {
+    return numbers_by_slot ? slot(row).numbers : slots[0].numbers;
   }
 };
 
@@ -97,8 +116,14 @@ struct Problem {
 Problem make_problem(std::uint64_t seed);
 Problem make_staged_problem(std::uint64_t seed);
 
-// Row `row` after its edits.
-std::vector<float> edited(const Problem &problem, std::int64_t row);
+// Rounds the rows to the type and widens them again: what the library reads.
+void round_rows(Problem *problem, sampler_dtype dtype);
+
+// By element, which stage has removed it; 0: none has.
+using Removals = std::vector<std::uint8_t>;
+
+// Row `row` after its edits. `removals`: where those of edits are noted.
+std::vector<float> edited(const Problem &problem, std::int64_t row, Removals *removals = nullptr);
 
 // What is left of an edited row: -inf (probabilities: 0) for what the windows drop, and the
 // temperature to draw at. Without a coin XTC is off.
@@ -107,7 +132,7 @@ struct Staged {
   float temperature;
 };
 Staged keep_windows(const Problem &problem, std::int64_t row, const std::vector<float> &values,
-                    bool has_coin);
+                    bool has_coin, Removals *removals = nullptr);
 
 // Rows as the oracle leaves them, and each row's temperature; none: the problem's own, and its
 // filters.
@@ -131,6 +156,7 @@ class Call {
   std::vector<std::int32_t> slots;  // empty: none
   std::vector<std::uint64_t> seeds;
   static constexpr std::uint64_t kOffset = 5;
+  static std::uint64_t seed_of(std::int64_t slot) { return 77 + static_cast<std::uint64_t>(slot); }
 
   // The arguments' common members.
   template <class Args>
@@ -170,14 +196,28 @@ class Call {
   std::vector<std::int32_t> window_, allowed_length_, dry_window_, ngram_, min_new_;
   std::vector<float> temperatures_, range_, exponent_, typical_, sigma_, epsilon_, eta_, top_h_;
   std::vector<float> xtc_probability_, xtc_threshold_;
-  std::vector<std::int32_t> min_keep_;
+  std::vector<std::int32_t> min_keep_, kind_;
+  std::vector<float> target_, rate_, decay_, least_, adaptive_values_;
   std::vector<std::int64_t> forced_;
 };
 
-// Outputs of sampler_sample, all that there are.
+// A workspace of exactly the bytes that the call needs.
+template <class Args>
+std::vector<unsigned char> workspace_of(sampler_t sampler, Args *args,
+                                        sampler_status (*size)(sampler_t, const Args *,
+                                                               std::size_t *)) {
+  std::size_t bytes = 0;
+  EXPECT_EQ(size(sampler, args, &bytes), SAMPLER_OK) << sampler_last_error();
+  std::vector<unsigned char> memory(bytes, 0xA5);
+  args->exec.workspace = memory.data();
+  args->exec.workspace_bytes = bytes;
+  return memory;
+}
+
+// Outputs of sampler_sample but for its reports.
 struct Sampled {
   std::vector<std::int32_t> token_ids, kept_counts;
-  std::vector<float> logprobs, values;
+  std::vector<float> logprobs, values, observations;
   std::vector<sampler_row_status> status;
 };
 Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob_kind,

@@ -4,45 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <string>
 
+#include "adaptive_stage.h"
+#include "handles.h"
 #include "oracle.h"
 #include "problem.h"
 
 namespace pipeline_test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__aarch64__)
-constexpr std::uint64_t kNumProblems = 150;  // which are dear under emulation, too
-#else
-constexpr std::uint64_t kNumProblems = 600;
-#endif
-
-struct Destroy {
-  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
-};
-using Handle = std::unique_ptr<sampler_handle, Destroy>;
-
-// `isa` null: the fastest that the machine has.
-Handle make_handle(const char *isa, std::int32_t num_threads) {
-  const char *const before = std::getenv("SAMPLER_ISA");
-  const std::string kept = before ? before : "";
-  if (isa) setenv("SAMPLER_ISA", isa, 1);
-  sampler_options options = sampler_options_default();
-  options.num_threads = num_threads;
-  sampler_t sampler = nullptr;
-  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
-  if (before) {
-    setenv("SAMPLER_ISA", kept.c_str(), 1);
-  } else {
-    unsetenv("SAMPLER_ISA");
-  }
-  return Handle(sampler);
-}
+constexpr std::uint64_t kNumProblems = affordable(600);
 
 template <class T>
 bool equal(const std::vector<T> &a, const std::vector<T> &b) {
@@ -51,17 +25,8 @@ bool equal(const std::vector<T> &a, const std::vector<T> &b) {
 
 bool equal(const Sampled &a, const Sampled &b) {
   return equal(a.token_ids, b.token_ids) && equal(a.kept_counts, b.kept_counts) &&
-         equal(a.logprobs, b.logprobs) && equal(a.status, b.status);
-}
-
-// The rows, rounded to the type and widened again: what the library reads.
-void round_rows(Problem *problem, sampler_dtype dtype) {
-  for (auto &row : problem->rows) {
-    for (float &x : row) {
-      if (dtype == SAMPLER_F16) x = oracle::f16_to_f32(oracle::f32_to_f16(x));
-      if (dtype == SAMPLER_BF16) x = oracle::bf16_to_f32(oracle::f32_to_bf16(x));
-    }
-  }
+         equal(a.logprobs, b.logprobs) && equal(a.observations, b.observations) &&
+         equal(a.status, b.status);
 }
 
 std::vector<std::vector<float>> edited_rows(const Problem &problem) {
@@ -120,13 +85,15 @@ Expected expected_of(const Problem &problem, const std::vector<std::vector<float
   return expected;
 }
 
-struct Handles {
-  Handle simd = make_handle(nullptr, 1), reference = make_handle("scalar", 3);
+// Rows that were good, and those of which something was observed, by sampler_adaptive_kind.
+struct Tally {
+  std::int64_t num_good = 0;
+  std::int64_t num_observed[4] = {};
 };
 
 // Samples and filters one problem by both handles.
 void check_problem(const Handles &handles, const Problem &problem, sampler_dtype dtype,
-                   sampler_draw_method draw, std::int64_t *num_good) {
+                   sampler_draw_method draw, Tally *tally) {
   auto rows = edited_rows(problem);
   keep_bad_rows(problem, &rows);
   const Expected staged = expected_of(problem, rows, true);
@@ -134,19 +101,24 @@ void check_problem(const Handles &handles, const Problem &problem, sampler_dtype
   const Call call(problem, dtype), expected_call(problem, SAMPLER_F32, &staged),
       expected_rows_call(problem, SAMPLER_F32, &without_coin);
   const sampler_t reference = handles.reference.get();
-  const Sampled expected = sample(reference, expected_call, SAMPLER_LOGPROB_PROCESSED, draw);
+  Sampled expected = sample(reference, expected_call, SAMPLER_LOGPROB_PROCESSED, draw);
+  adapt(problem, staged, draw, reference, &expected);
   for (const Handle *handle : {&handles.simd, &handles.reference}) {
     const Sampled sampled = sample(handle->get(), call, SAMPLER_LOGPROB_PROCESSED, draw);
     ASSERT_TRUE(equal(sampled, expected));
     const Sampled raw = sample(handle->get(), call, SAMPLER_LOGPROB_RAW, draw);
     ASSERT_TRUE(equal(raw.token_ids, expected.token_ids));
+    ASSERT_TRUE(equal(raw.observations, expected.observations));
     for (std::int64_t row = 0; row < problem.num_rows(); ++row) {
       const auto i = static_cast<std::size_t>(row);
       if (expected.status[i] != SAMPLER_ROW_OK) {
         ASSERT_TRUE(std::isnan(raw.values[i]) && std::isnan(raw.logprobs[i]));
         continue;
       }
-      ++*num_good;
+      ++tally->num_good;
+      if (!std::isnan(raw.observations[i])) {
+        ++tally->num_observed[problem.numbers(row).adaptive_kind];
+      }
       const float value = given_value(problem, row, expected.token_ids[i]);
       ASSERT_EQ(raw.values[i], value);
       ASSERT_EQ(sampled.values[i], value);
@@ -160,7 +132,8 @@ void check_problem(const Handles &handles, const Problem &problem, sampler_dtype
     for (const auto kind : {SAMPLER_OUTPUT_PROBABILITIES, SAMPLER_OUTPUT_VALUES}) {
       if (kind == SAMPLER_OUTPUT_VALUES && problem.kind == SAMPLER_PROBABILITIES) continue;
       const Filtered filtered = filter(handle->get(), call, kind);
-      const Filtered expected_rows = filter(reference, expected_rows_call, kind);
+      Filtered expected_rows = filter(reference, expected_rows_call, kind);
+      if (kind == SAMPLER_OUTPUT_PROBABILITIES) adapt(problem, without_coin, &expected_rows);
       ASSERT_TRUE(equal(filtered.status, expected_rows.status));
       ASSERT_TRUE(equal(filtered.kept_counts, expected_rows.kept_counts));
       for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -184,26 +157,31 @@ sampler_draw_method draw_of(std::uint64_t seed) {
 
 TEST_P(Stages, OfEditsEqualThoseOfTheOracle) {
   const Handles handles;
-  std::int64_t num_good = 0;
+  Tally tally;
   for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Problem problem = make_problem(seed * 3 + std::uint64_t(GetParam()));
     round_rows(&problem, GetParam());
-    check_problem(handles, problem, GetParam(), draw_of(seed), &num_good);
+    check_problem(handles, problem, GetParam(), draw_of(seed), &tally);
   }
-  EXPECT_GT(num_good, static_cast<std::int64_t>(2 * kNumProblems));
+  EXPECT_GT(tally.num_good, static_cast<std::int64_t>(2 * kNumProblems));
 }
 
 TEST_P(Stages, OfWindowsEqualThoseOfTheOracle) {
   const Handles handles;
-  std::int64_t num_good = 0;
+  Tally tally;
   for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Problem problem = make_staged_problem(seed * 3 + std::uint64_t(GetParam()));
     round_rows(&problem, GetParam());
-    check_problem(handles, problem, GetParam(), draw_of(seed), &num_good);
+    check_problem(handles, problem, GetParam(), draw_of(seed), &tally);
   }
-  EXPECT_GT(num_good, static_cast<std::int64_t>(2 * kNumProblems));
+  EXPECT_GT(tally.num_good, static_cast<std::int64_t>(2 * kNumProblems));
+  EXPECT_EQ(tally.num_observed[SAMPLER_ADAPTIVE_NONE], 0);
+  for (const int kind :
+       {SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_MIROSTAT_V2, SAMPLER_ADAPTIVE_P}) {
+    EXPECT_GT(tally.num_observed[kind], static_cast<std::int64_t>(kNumProblems / 4)) << kind;
+  }
 }
 
 std::string name_of(const testing::TestParamInfo<sampler_dtype> &type) {

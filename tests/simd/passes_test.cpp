@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <set>
@@ -222,6 +224,32 @@ TEST(Pass, Count) {
                 });
 }
 
+TEST(Pass, CountGroups) {
+  for_each_case(
+      all_rows(), [](const cpu::Passes *passes, const Row &row, Range range, float bound) {
+        std::vector<float> maxima = maxima_for(row);
+        passes->scan(row.view(), maxima.data());
+        EXPECT_EQ(passes->count(row.view(), range.begin, range.end, bound),
+                  passes->count_groups(row.view(), maxima.data(), range.begin, range.end, bound));
+      });
+}
+
+// Bits that are set already stay, and no word is touched but those of the range.
+TEST(Pass, SetBits) {
+  for_each_case(all_rows(),
+                [](const cpu::Passes *passes, const Row &row, Range range, float bound) {
+                  std::vector<uint32_t> words(size_t(range.end + 31) / 32 + 2, 0x10u);
+                  words.back() = 0xA5A5A5A5u;
+                  std::vector<uint32_t> expected = words;
+                  for (int64_t i = range.begin; i < range.end; ++i) {
+                    if (row.values[size_t(i)] >= bound)
+                      expected[size_t(i / 32)] |= uint32_t(1) << (i % 32);
+                  }
+                  passes->set_bits(row.view(), range.begin, range.end, bound, words.data());
+                  EXPECT_EQ(expected, words);
+                });
+}
+
 TEST(Pass, FoldMaxima) {
   for (const cpu::Passes *passes : usable_passes()) {
     for (const int64_t num_vectors : {1, 2, 3, 4, 5, 8, 9}) {
@@ -393,6 +421,43 @@ TEST(Pass, WeighSplit) {
                     EXPECT_EQ(weight_of_range(row, range, std::max(bound, heavy)), weight.heavy);
                   }
                 });
+}
+
+// Of rows as in other tests, and of values of all sizes, down to those whose weight is 0.
+TEST(Pass, EntropySums) {
+  std::vector<Row> rows = all_rows(kLargeCounts);
+  std::mt19937 random(7);
+  for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
+    std::vector<float> logits, probabilities;
+    for (int i = 0; i < 700; ++i) {
+      const float unit = float(random() % 65536) / 65536;
+      logits.push_back(i % 13 == 5 ? -kInfinity : unit * -110);
+      const int exponent = dtype == SAMPLER_F16 ? int(random() % 24) : int(random() % 149);
+      probabilities.push_back(i % 13 == 5 ? 0.0f : std::ldexp(1 + unit, -exponent));
+    }
+    rows.push_back(make_row(dtype, SAMPLER_LOGITS, logits));
+    rows.push_back(make_row(dtype, SAMPLER_PROBABILITIES, probabilities));
+  }
+  for (const cpu::Passes *passes : usable_passes()) {
+    for (const Row &row : rows) {
+      const std::set<float> all = bounds_of(row);
+      const float bounds[] = {-kInfinity, *all.begin(),
+                              *std::next(all.begin(), int(all.size() / 2)), *all.rbegin()};
+      for (const Range range : ranges_of(row)) {
+        for (const float bound : bounds) {
+          contract::EntropySums expected;
+          for (int64_t i = range.begin; i < range.end; ++i) {
+            const float x = row.values[size_t(i)];
+            if (x >= bound) expected.add(contract::entropy_sums(row.scaling().row, x));
+          }
+          const contract::EntropySums sums =
+              passes->entropy_sums(row.view(), row.scaling().row, range.begin, range.end, bound);
+          ASSERT_EQ(expected.weight, sums.weight) << describe(passes, row, range, bound);
+          ASSERT_EQ(expected.surprise, sums.surprise) << describe(passes, row, range, bound);
+        }
+      }
+    }
+  }
 }
 
 TEST(Pass, SumWeights) {

@@ -81,10 +81,12 @@ Outputs Problem::bind_outputs(Request *request) const {
   const sampler_status status = capi::enter(capi::Log(), [&](capi::Entry &entry) {
     capi::Check check(entry);
     std::optional<sampler::contract::Pipeline> pipeline;  // of a call that has none
+    std::optional<sampler::contract::Reports> reports;    // of one that wants none
+    const capi::RequestContext context = {bad_row_token_, &pipeline, &reports};
     visit_args(case_.operation, structs, [&](const auto &args) {
-      using Made = decltype(capi::to_request(check, args, {bad_row_token_, &pipeline}));
+      using Made = decltype(capi::to_request(check, args, context));
       if constexpr (std::is_same_v<Made, Request>) {
-        *request = capi::to_request(check, args, {bad_row_token_, &pipeline});
+        *request = capi::to_request(check, args, context);
       }
     });
     check.overlaps();

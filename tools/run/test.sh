@@ -142,7 +142,7 @@ run_tests() {
 fuzz() {
   local seconds=${1:-600} target
   [[ $seconds =~ ^[0-9]+$ ]] || fail "not a number of seconds: $seconds"
-  [ "$seconds" -ge 2 ] || fail "too few seconds for two fuzzers: $seconds"
+  [ "$seconds" -ge 3 ] || fail "too few seconds for three fuzzers: $seconds"
   need_for_build
   need_for_fuzzing
   install_missing
@@ -151,9 +151,9 @@ fuzz() {
   set_up_cmake
   build fuzz -DSAMPLER_BUILD_TESTS=ON
   heading "fuzzing for $seconds seconds"
-  for target in fuzz_sampler fuzz_ngram; do
+  for target in fuzz_sampler fuzz_ngram fuzz_state; do
     mkdir -p "build/fuzz-corpus/$target"
-    "build/fuzz/tests/fuzz/$target" -max_total_time=$((seconds / 2)) -jobs="$jobs" \
+    "build/fuzz/tests/fuzz/$target" -max_total_time=$((seconds / 3)) -jobs="$jobs" \
       -workers="$jobs" -artifact_prefix=build/ "build/fuzz-corpus/$target"
   done
 }
@@ -163,7 +163,7 @@ fuzz() {
 coverage() {
   local programs=(capi_test capi_threads_test capi_fork_test capi_allocation_test capi_dlopen_test
     capi_exception_memory_test ngram_test ngram_threads_test ngram_complexity_test decoding_test
-    simd_test complexity_test library_simt_test decoding_calls_simt_test)
+    state_test simd_test complexity_test library_simt_test decoding_calls_simt_test)
   need_for_build
   need_for_tests
   install_missing

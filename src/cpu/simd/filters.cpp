@@ -260,14 +260,27 @@ const contract::Distribution &SimdRow::distribute(const RowParameters &parameter
     const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
     Filters filters(*this, at_1 ? contract::row_scale(kind(), max(), 1.0f) : result.scale);
     result.cut = contract::filtered_prefix(filters, parameters, rules);
-    if (!list_.covers(result.cut) && is_sparse(result.cut)) list_all(result.cut);
-    if (list_.covers(result.cut)) shrink_list(result.cut);
-    const Kept tokens = kept();
-    std::fill_n(block_weights_, (tokens.source.count + kWeightBlock - 1) / kWeightBlock, 0);
-    result.kept_weight = weigh(tokens, {result.scale}, block_weights_);
+    weigh_kept();
   }
   result.normalizer = contract::normalizer(result.kept_weight);
   return result;
+}
+
+const contract::Distribution &SimdRow::distribute_all(const RowScale &scale) {
+  distribution_ = {scale, contract::lowest_cut(kind()), 0, 0.0f, false};
+  weigh_kept();
+  distribution_.normalizer = contract::normalizer(distribution_.kept_weight);
+  return distribution_;
+}
+
+// Lists the tokens of the cut, where they are few, and weighs them.
+void SimdRow::weigh_kept() {
+  const Rank cut = distribution_.cut;
+  if (!list_.covers(cut) && is_sparse(cut)) list_all(cut);
+  if (list_.covers(cut)) shrink_list(cut);
+  const Kept tokens = kept();
+  std::fill_n(block_weights_, (tokens.source.count + kWeightBlock - 1) / kWeightBlock, 0);
+  distribution_.kept_weight = weigh(tokens, {distribution_.scale}, block_weights_);
 }
 
 uint64_t SimdRow::total_weight() const {
@@ -279,7 +292,8 @@ int64_t SimdRow::select(int64_t wanted, const Rank **ranks) {
   const Rank everything = contract::lowest_cut(kind());
   const RowScale scale = contract::row_scale(kind(), max(), 1.0f);
   if (wanted < row_.count) {
-    Filters(*this, scale).top_k(int32_t(wanted), SAMPLER_TIES_EXACT, everything);
+    const Rank seen = list_.count >= wanted ? list_.floor : everything;  // the list has them all
+    Filters(*this, scale).top_k(int32_t(wanted), SAMPLER_TIES_EXACT, seen);
   } else {
     list_all(everything);
   }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "contract/entropy.h"
 #include "contract/philox.h"
 #include "contract/row_view.h"
 #include "contract/weight.h"
@@ -78,6 +79,10 @@ struct Passes {
   // How many of elements [begin, end) are at least `at_least`.
   int64_t (*count)(const RowView &source, int64_t begin, int64_t end, float at_least);
 
+  // The same of the row whose group maxima these are: blocks below it are not read.
+  int64_t (*count_groups)(const RowView &row, const float *maxima, int64_t begin, int64_t end,
+                          float at_least);
+
   // The largest of each `factor` neighbouring vectors; the last may have fewer. The result is the
   // number of values written.
   int64_t (*fold_maxima)(const float *maxima, int64_t count, int64_t factor, float *out);
@@ -102,6 +107,10 @@ struct Passes {
   SplitWeight (*weigh_split)(const RowView &source, const Scaling &scaling, int64_t begin,
                              int64_t end, float at_least, float heavy);
 
+  // contract::entropy_sums() of the elements.
+  contract::EntropySums (*entropy_sums)(const RowView &source, const contract::RowScale &scale,
+                                        int64_t begin, int64_t end, float at_least);
+
   // Adds the elements' weights to `sum` one after the other, and writes each sum. The result is the
   // last.
   uint64_t (*sum_weights)(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
@@ -115,6 +124,10 @@ struct Passes {
   // Writes the values themselves; -inf for those below `at_least`.
   void (*write_values)(const RowView &source, int64_t begin, int64_t end, float at_least, void *out,
                        sampler_dtype out_dtype);
+
+  // Sets the bits of elements, 32 to a word.
+  void (*set_bits)(const RowView &source, int64_t begin, int64_t end, float at_least,
+                   uint32_t *words);
 
   // Takes the probabilities off those in `residual`, which do not fall below 0.
   void (*subtract)(const RowView &source, const Scaling &scaling, float normalizer, int64_t begin,

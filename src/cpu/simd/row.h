@@ -36,6 +36,8 @@ class SimdRow {
   // The row and the parameters are good.
   const contract::Distribution &distribute(const contract::RowParameters &parameters,
                                            const contract::FilterRules &rules);
+  // All tokens, at this scale of weights.
+  const contract::Distribution &distribute_all(const contract::RowScale &scale);
   // How many tokens the distribution keeps.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
@@ -60,6 +62,20 @@ class SimdRow {
   int64_t select(int64_t wanted, const contract::Rank **ranks);
   bool has(int64_t id) const { return id >= 0 && id < row_.count; }
   float value_of(int64_t id) const { return row_.value(id); }
+
+  // For reports: the row as it lies in memory; how many of its tokens, or of another row without
+  // ids, come before the one of this rank; the sums that the entropy of the whole row, and of what
+  // the distribution keeps, is made of.
+  const RowView &view() const { return row_; }
+  int64_t num_before(const RowView &view, contract::Rank rank) const;
+  contract::EntropySums entropy_sums(const contract::RowScale &scale) const;
+  contract::EntropySums kept_entropy_sums() const;
+  // After the last draw: the first `wanted` ranks of kept tokens, or all there are; the bits of
+  // kept ids in words that are 0; the kept tokens by ascending id, and their probabilities.
+  int64_t select_kept(int64_t wanted, const contract::Rank **ranks);
+  void set_kept_bits(uint32_t *words, int64_t num_words) const;
+  int64_t list_kept(const int32_t **ids);
+  void write_listed_probabilities(float *out) const;
 
   // For chains. Rows of probabilities are taken as given.
   float probability_of(int64_t id) const;
@@ -120,8 +136,10 @@ class SimdRow {
   float bound_of_maxima(const RowView &maxima, int64_t k, float lowest) const;
   void list_range(const ListRange &range);
   void list_all(contract::Rank cut);
+  void list_first();
   void list_top(int64_t k, contract::Rank seen);
   void shrink_list(contract::Rank cut);
+  void weigh_kept();
   void write_relative(const Kept &tokens, int64_t begin, int64_t end, float *relative) const;
   int64_t draw_index(uint64_t word) const;
   // The id at an index of the kept tokens' source.

@@ -71,6 +71,8 @@ type Pipeline struct {
 	NumTokenBitmasks    int64
 	TokenBitmaskStride  int64
 	TokenBitmaskIndices uintptr
+	State               uintptr
+	AdaptiveValues      uintptr
 }
 
 type Params struct {
@@ -108,6 +110,12 @@ type Params struct {
 	TypicalPTies               int32
 	MinKeep                    int32
 	Stages                     [16]int32
+	AdaptiveKind               int32
+	AdaptiveTarget             float32
+	AdaptiveRate               float32
+	TopPDecay                  float32
+	TopPLeast                  float32
+	Reserved                   int32
 }
 
 type RowParams struct {
@@ -137,6 +145,12 @@ type RowParams struct {
 	XtcThreshold               uintptr
 	MinKeep                    uintptr
 	ForcedTokenID              uintptr
+	AdaptiveKind               uintptr
+	AdaptiveTarget             uintptr
+	AdaptiveRate               uintptr
+	TopPDecay                  uintptr
+	TopPLeast                  uintptr
+	TopPResetTokenID           uintptr
 }
 
 type Exec struct {
@@ -169,26 +183,41 @@ type Random struct {
 }
 
 type SampleArgs struct {
-	StructSize    uintptr
-	Exec          Exec
-	Input         Rows
-	RowIndices    uintptr
-	NumRowIndices int64
-	Slots         uintptr
-	NumSlots      int64
-	Params        uintptr
-	RowParams     uintptr
-	Random        Random
-	DrawMethod    int32
-	LogprobKind   int32
-	TokenIDType   int32
-	Reserved      int32
-	OutTokenIDs   uintptr
-	OutKeptCounts uintptr
-	OutLogprobs   uintptr
-	OutValues     uintptr
-	OutRowStatus  uintptr
-	Pipeline      uintptr
+	StructSize           uintptr
+	Exec                 Exec
+	Input                Rows
+	RowIndices           uintptr
+	NumRowIndices        int64
+	Slots                uintptr
+	NumSlots             int64
+	Params               uintptr
+	RowParams            uintptr
+	Random               Random
+	DrawMethod           int32
+	LogprobKind          int32
+	TokenIDType          int32
+	Reserved             int32
+	OutTokenIDs          uintptr
+	OutKeptCounts        uintptr
+	OutLogprobs          uintptr
+	OutValues            uintptr
+	OutRowStatus         uintptr
+	Pipeline             uintptr
+	NumTopLogprobs       int64
+	OutTopTokenIDs       uintptr
+	OutTopLogprobs       uintptr
+	NumChosen            int64
+	ChosenTokenIDs       uintptr
+	OutChosenLogprobs    uintptr
+	OutRanks             uintptr
+	OutEntropies         uintptr
+	OutObservations      uintptr
+	OutKeptBitmask       uintptr
+	KeptBitmaskStride    int64
+	KeptCapacity         int64
+	OutKeptTokenIDs      uintptr
+	OutKeptProbabilities uintptr
+	OutRemovedBy         uintptr
 }
 
 type FilterArgs struct {
@@ -256,4 +285,91 @@ type ResidualArgs struct {
 	Output        uintptr
 	OutputStride  int64
 	OutRowStatus  uintptr
+}
+
+type StateOptions struct {
+	StructSize         uintptr
+	NumSlots           int64
+	MaxTokens          int64
+	MaxDistinctTokens  int64
+	KeepAdaptiveValues int32
+	Reserved           int32
+}
+
+type StateAppendArgs struct {
+	StructSize   uintptr
+	Exec         Exec
+	State        uintptr
+	Slots        uintptr
+	NumRows      int64
+	Tokens       TokenLists
+	TokenIDType  int32
+	TokenKind    int32
+	OutLengths   uintptr
+	OutRowStatus uintptr
+}
+
+type AcceptArgs struct {
+	StructSize   uintptr
+	Exec         Exec
+	State        uintptr
+	Slots        uintptr
+	NumRows      int64
+	TokenIDs     uintptr
+	NumTokens    int64
+	TokenIDType  int32
+	Reserved     int32
+	Observations uintptr
+	Params       uintptr
+	RowParams    uintptr
+	Offsets      uintptr
+	OutLengths   uintptr
+	OutRowStatus uintptr
+}
+
+type StateTruncateArgs struct {
+	StructSize   uintptr
+	Exec         Exec
+	State        uintptr
+	Slots        uintptr
+	NumRows      int64
+	Lengths      uintptr
+	OutRowStatus uintptr
+}
+
+type StateCopyArgs struct {
+	StructSize       uintptr
+	Exec             Exec
+	Source           uintptr
+	Destination      uintptr
+	SourceSlots      uintptr
+	DestinationSlots uintptr
+	NumRows          int64
+	OutRowStatus     uintptr
+}
+
+type StateResetArgs struct {
+	StructSize     uintptr
+	Exec           Exec
+	State          uintptr
+	Slots          uintptr
+	NumRows        int64
+	AdaptiveValues uintptr
+	OutRowStatus   uintptr
+}
+
+type StateReadArgs struct {
+	StructSize        uintptr
+	Exec              Exec
+	State             uintptr
+	Slots             uintptr
+	NumRows           int64
+	OutTokenIDs       uintptr
+	NumTokens         int64
+	TokenIDType       int32
+	Reserved          int32
+	OutLengths        uintptr
+	OutPromptLengths  uintptr
+	OutAdaptiveValues uintptr
+	OutRowStatus      uintptr
 }

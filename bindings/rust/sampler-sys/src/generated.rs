@@ -97,6 +97,18 @@ pub type sampler_parallel_for_fn = Option<
 /// The stages, and their order where sampler_params.stages lists none.
 pub type sampler_stage = i32;
 
+/// A window that the tokens drawn before move.
+pub type sampler_adaptive_kind = i32;
+
+/// What a [`sampler_state_t`] points to.
+#[repr(C)]
+pub struct sampler_state {
+    _private: [u8; 0],
+}
+
+/// What is remembered of sequences: see state.h.
+pub type sampler_state_t = *mut sampler_state;
+
 /// Which tokens of a history count.
 pub type sampler_penalty_scope = i32;
 
@@ -106,6 +118,8 @@ pub type sampler_penalty_form = i32;
 
 /// What the bitmask says of ids that it has no bit for.
 pub type sampler_mask_rule = i32;
+
+pub type sampler_token_kind = i32;
 
 constants! {
     SAMPLER_VERSION_MAJOR: u32 = 0;
@@ -119,8 +133,8 @@ constants! {
     SAMPLER_OK: sampler_status = 0;
     /// An argument breaks a rule of its documentation. Nothing was enqueued, no output written.
     SAMPLER_ERROR_INVALID_ARGUMENT: sampler_status = 1;
-    /// The allocator returned NULL. Creating a handle, a decoding loop as it begins, and an n-gram
-    /// storage as it learns allocate; nothing else does.
+    /// The allocator returned NULL. Creating a handle or a state, a decoding loop as it begins, and an
+    /// n-gram storage as it learns allocate; nothing else does.
     SAMPLER_ERROR_OUT_OF_MEMORY: sampler_status = 2;
     /// The handle's or the call's workspace is smaller than the call's _workspace_size tells.
     SAMPLER_ERROR_WORKSPACE_TOO_SMALL: sampler_status = 3;
@@ -159,6 +173,8 @@ constants! {
     /// A list of the row's slot, in the pipeline, has offsets that fall or lie outside of the list's
     /// ids, or breaks another rule of pipeline.h.
     SAMPLER_ROW_INVALID_LIST: sampler_row_status = 128;
+    /// The tokens do not fit in the slot of the state, which is as it was.
+    SAMPLER_ROW_STATE_FULL: sampler_row_status = 256;
     /// host memory
     SAMPLER_DEVICE_CPU: sampler_device_type = 0;
     /// memory of the handle's CUDA device
@@ -189,10 +205,12 @@ constants! {
     /// The largest of logit / temperature + Gumbel noise per token: a small change of the logits
     /// rarely changes the token. Tails below 2^-30 of the likeliest token are not resolved.
     SAMPLER_DRAW_GUMBEL: sampler_draw_method = 1;
-    /// the whole row at temperature 1
+    /// the whole row, as it is given, at temperature 1
     SAMPLER_LOGPROB_RAW: sampler_logprob_kind = 0;
     /// what was drawn from: temperature and filters applied
     SAMPLER_LOGPROB_PROCESSED: sampler_logprob_kind = 1;
+    /// the whole row, as its edits left it, at temperature 1
+    SAMPLER_LOGPROB_EDITED: sampler_logprob_kind = 2;
     /// of the kept tokens, renormalised; 0 elsewhere
     SAMPLER_OUTPUT_PROBABILITIES: sampler_output_kind = 0;
     /// of the kept tokens, as they are; -inf elsewhere
@@ -233,7 +251,16 @@ constants! {
     SAMPLER_STAGE_TOP_K: sampler_stage = 13;
     SAMPLER_STAGE_TOP_P: sampler_stage = 14;
     SAMPLER_STAGE_MIN_P: sampler_stage = 15;
+    /// mirostat or adaptive-p; the last one
+    SAMPLER_STAGE_ADAPTIVE: sampler_stage = 16;
     SAMPLER_MAX_STAGES: u32 = 16;
+    SAMPLER_ADAPTIVE_NONE: sampler_adaptive_kind = 0;
+    /// (Basu, Ramachandran, Keskar, Varshney 2021)
+    SAMPLER_ADAPTIVE_MIROSTAT_V1: sampler_adaptive_kind = 1;
+    SAMPLER_ADAPTIVE_MIROSTAT_V2: sampler_adaptive_kind = 2;
+    /// llama.cpp's: changes the weights of the tokens that it sees
+    SAMPLER_ADAPTIVE_P: sampler_adaptive_kind = 3;
+    SAMPLER_NUM_ADAPTIVE_VALUES: u32 = 4;
     /// repetition: all; frequency and presence: output (vLLM)
     SAMPLER_PENALTY_SCOPE_STANDARD: sampler_penalty_scope = 0;
     /// prompt and output (llama.cpp)
@@ -248,6 +275,8 @@ constants! {
     SAMPLER_PENALTY_COUNTS_FIRST: sampler_penalty_form = 2;
     SAMPLER_MASK_LEAVES: sampler_mask_rule = 0;
     SAMPLER_MASK_FORBIDS: sampler_mask_rule = 1;
+    SAMPLER_TOKENS_OUTPUT: sampler_token_kind = 0;
+    SAMPLER_TOKENS_PROMPT: sampler_token_kind = 1;
 }
 
 structs! {
@@ -329,8 +358,8 @@ structs! {
         /// thread's call used it at that moment.
         num_threads: i32 = 0;
         /// The workspace that the handle brings: room for any operation on up to `max_rows` output rows
-        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, which take more. 0 and
-        /// 0: the handle has none, and each call brings its own.
+        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, or with out_removed_by of
+        /// candidate lists, which take more. 0 and 0: the handle has none, and each call brings its own.
         /// One without the other is an error. max_rows in [0, 2^31), max_cols in [0, 2^20).
         max_rows: i64 = 0;
         max_cols: i64 = 0;
@@ -350,7 +379,8 @@ structs! {
         /// sampler_random, and selected_counts) are host arrays. They travel with the launch, in its
         /// stream, without a wait, and may be reused when the call returns; a graph that captures the call
         /// replays their values of then. All other arrays stay on the device. A call needs up to 36 bytes
-        /// a slot more workspace. 0: they are device arrays like all others. A CPU handle ignores it.
+        /// a slot more workspace, and up to 88 more with stages of pipeline.h. 0: they are device arrays
+        /// like all others. A CPU handle ignores it.
         host_parameters: i32 = 0;
         /// CUDA. 1: every call checks that its arrays and its workspace are memory of the handle's device,
         /// or managed or mapped, and host_parameters' arrays host memory; INVALID_ARGUMENT names the one
@@ -405,7 +435,8 @@ structs! {
         /// bad (INVALID_LIST). NULL: 0, all is output.
         prompt_lengths: *const i32 = null();
         /// No history is longer; rows of a longer one are bad (INVALID_LIST). DRY and n-grams take 4 bytes
-        /// of workspace for each token of it. In [0, 2^31). 0: history.num_token_ids.
+        /// of workspace for each token of it. In [0, 2^31). 0: history.num_token_ids, or the state's
+        /// max_tokens.
         max_history_tokens: i64 = 0;
         /// By slot: what is added to the logits of these tokens.
         biased: sampler_token_lists = sampler_token_lists::INIT;
@@ -441,6 +472,14 @@ structs! {
         /// [output rows] The mask of each; negative: none; num_token_bitmasks or more: the row is bad
         /// (INVALID_INDEX). NULL: row i has mask i, and there must be one for each.
         token_bitmask_indices: *const i32 = null();
+        /// In place of history, prompt_lengths and adaptive_values, which must be NULL then: slot s of the
+        /// call is slot s of the state, and the call's slots are at most those of the state. Of the same
+        /// handle. The call reads it and changes nothing.
+        state: sampler_state_t = null_mut();
+        /// [slots, SAMPLER_NUM_ADAPTIVE_VALUES] Of callers without a state, who move them on from
+        /// out_observations by section 14.2 of docs/contract.md. A NaN is the start of its stage; an
+        /// infinity makes the row bad (INVALID_PARAMETER), also where the stage is off. NULL: all start.
+        adaptive_values: *const f32 = null();
     }
     /// The temperature, the filters, how they combine, and the numbers of the edits before them.
     sampler_params {
@@ -521,11 +560,31 @@ structs! {
         ///
         /// <= 1: one
         min_keep: i32 = 0;
-        /// The order of all stages; 0 ends it. Edits come first. A stage that is on must be listed, none
-        /// twice. filter_order must be SEQUENTIAL, whatever it means without a list, or JOINT: then the
-        /// listed ones of top-k, top-p and min-p stand side by side. temperature_order must be FIRST. All
-        /// 0: the order of sampler_stage, in which filter_order and temperature_order have their meaning.
+        /// The order of all stages; 0 ends it. Edits come first, ADAPTIVE comes last. A stage that is on
+        /// must be listed, none twice. filter_order must be SEQUENTIAL, whatever it means without a list,
+        /// or JOINT: then the listed ones of top-k, top-p and min-p stand side by side. temperature_order
+        /// must be FIRST. All 0: the order of sampler_stage, in which filter_order and temperature_order
+        /// have their meaning.
         stages: [sampler_stage; SAMPLER_MAX_STAGES as usize] = [0; SAMPLER_MAX_STAGES as usize];
+        /// Adaptive stages: see pipeline.h. All are off by default. They change nothing in a greedy row.
+        /// What is drawn moves them on: see pipeline.adaptive_values and sampler_accept.
+        ///
+        /// NONE: off. The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's
+        /// probability (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or
+        /// adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite, and mean
+        /// nothing with NONE.
+        adaptive_kind: sampler_adaptive_kind = 0;
+        adaptive_target: f32 = 0.0;
+        adaptive_rate: f32 = 0.0;
+        /// After each token the running top_p, which begins as top_p, is multiplied by the factor, and
+        /// does not fall below the least value.
+        ///
+        /// the factor. <= 0, >= 1: off. Not NaN
+        top_p_decay: f32 = 0.0;
+        /// finite
+        top_p_least: f32 = 0.0;
+        /// Must be 0.
+        reserved: i32 = 0;
     }
     /// The same by slot: [number of slots] each, in the handle's memory, or host memory with the
     /// handle's host_parameters. NULL: the scalar of that name for all. Every value has the scalar's
@@ -561,6 +620,14 @@ structs! {
         /// that is replayed. Negative: none. One that is no element of the row makes it bad
         /// (INVALID_PARAMETER). sampler_sample only.
         forced_token_id: *const i64 = null();
+        /// one that is no such constant: the row is bad
+        adaptive_kind: *const sampler_adaptive_kind = null();
+        adaptive_target: *const f32 = null();
+        adaptive_rate: *const f32 = null();
+        top_p_decay: *const f32 = null();
+        top_p_least: *const f32 = null();
+        /// The token after which the running top_p is top_p again. Negative: none. NULL: none.
+        top_p_reset_token_id: *const i64 = null();
     }
     sampler_sample_args {
         /// sizeof(sampler_sample_args).
@@ -608,6 +675,49 @@ structs! {
         /// Edits of the logits. NULL: none. RAW log-probabilities and out_values are of the input as it is
         /// given, the rest is of what the edits left.
         pipeline: *const sampler_pipeline = null();
+        /// Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its edits
+        /// left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept have no
+        /// part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not wanted.
+        /// Section 15 of docs/contract.md has their arithmetic. CPU handles only so far.
+        ///
+        /// [output rows, num_top_logprobs] The distribution's first tokens in rank order, of
+        /// token_id_type, and their log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs
+        /// in [0, num_cols]; either array may be NULL, not both.
+        num_top_logprobs: i64 = 0;
+        out_top_token_ids: *mut c_void = null_mut();
+        out_top_logprobs: *mut f32 = null_mut();
+        /// [output rows, num_chosen] The log-probabilities of tokens that the caller names, of
+        /// token_id_type: -inf of elements that have no part in the distribution; NaN of ids that are no
+        /// element of the row, and in bad rows. num_chosen in [0, num_cols]; else both are required.
+        num_chosen: i64 = 0;
+        chosen_token_ids: *const c_void = null();
+        out_chosen_logprobs: *mut f32 = null_mut();
+        /// [output rows] The place of the row's token among the distribution's in rank order, the first is
+        /// 1; 0 for a bad row, and for a forced token that has no part in the distribution.
+        out_ranks: *mut i32 = null_mut();
+        /// [output rows] The distribution's entropy in nats, 0 or more; NaN for a bad row.
+        out_entropies: *mut f32 = null_mut();
+        /// [output rows] What moves the adaptive stage on: the token's surprise in bits among those that
+        /// mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does.
+        out_observations: *mut f32 = null_mut();
+        /// [output rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all
+        /// 0 in a bad row. The stride is in words, below 2^31; 0: ceil(num_cols / 32). Ids from 32 stride
+        /// on have no bit. With candidate_ids the stride must be given.
+        out_kept_bitmask: *mut u32 = null_mut();
+        kept_bitmask_stride: i64 = 0;
+        /// [output rows, kept_capacity] The same as a list, by ascending id, of token_id_type, and their
+        /// probabilities, which sum to 1 up to rounding and are those that sampler_filter writes; then,
+        /// and in bad rows, -1 and 0. A row that keeps more than kept_capacity has an empty list, and its
+        /// number in out_kept_counts. In [0, num_cols]; either array may be NULL, not both.
+        kept_capacity: i64 = 0;
+        out_kept_token_ids: *mut c_void = null_mut();
+        out_kept_probabilities: *mut f32 = null_mut();
+        /// [output rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token, 0 where it is
+        /// kept, 255 where the input gives it no probability or the row has no such element; 255
+        /// everywhere in a bad row. Of edits it is the one after which the logit is -inf; with JOINT
+        /// filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
+        /// TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns.
+        out_removed_by: *mut u8 = null_mut();
     }
     sampler_filter_args {
         /// sizeof(sampler_filter_args).
@@ -742,6 +852,133 @@ structs! {
         /// is bad, and a p that is 0 throughout is empty. A q that is 0 throughout takes nothing off p.
         out_row_status: *mut sampler_row_status = null_mut();
     }
+    sampler_state_options {
+        /// sizeof(sampler_state_options).
+        struct_size: usize = size_of::<Self>();
+        /// In [1, 2^31).
+        num_slots: i64 = 0;
+        /// The longest sequence, its prompt included. In [1, 2^31).
+        max_tokens: i64 = 0;
+        /// For how many distinct tokens of a slot counts are kept, 20 bytes each, in [0, max_tokens]; 0: a
+        /// quarter of max_tokens, but 64 where that is more, and at most max_tokens. From the first token
+        /// that has no room on, a sequence is counted in each draw: the results are the same, the draw
+        /// takes longer.
+        max_distinct_tokens: i64 = 0;
+        /// 1: the adaptive values after each token are kept, 16 bytes each, and truncating restores them.
+        /// 0: truncating leaves them.
+        keep_adaptive_values: i32 = 0;
+        /// Must be 0.
+        reserved: i32 = 0;
+    }
+    sampler_state_append_args {
+        /// sizeof(sampler_state_append_args).
+        struct_size: usize = size_of::<Self>();
+        exec: sampler_exec = sampler_exec::INIT;
+        state: sampler_state_t = null_mut();
+        slots: *const i32 = null();
+        num_rows: i64 = 0;
+        /// A list for each row: tokens.num_lists is num_rows. All of a row's tokens are appended, or none:
+        /// its offsets must be a list's (INVALID_LIST), the tokens fit (STATE_FULL), and the ids lie in
+        /// [0, 2^31) (INVALID_LIST).
+        tokens: sampler_token_lists = sampler_token_lists::INIT;
+        token_id_type: sampler_id_type = 0;
+        /// Prompt tokens after an output token make the row bad (INVALID_LIST).
+        token_kind: sampler_token_kind = 0;
+        /// [num_rows] How many tokens each slot has afterwards; -1 for a bad slot. NULL: not wanted.
+        out_lengths: *mut i32 = null_mut();
+        out_row_status: *mut sampler_row_status = null_mut();
+    }
+    sampler_accept_args {
+        /// sizeof(sampler_accept_args).
+        struct_size: usize = size_of::<Self>();
+        exec: sampler_exec = sampler_exec::INIT;
+        state: sampler_state_t = null_mut();
+        slots: *const i32 = null();
+        num_rows: i64 = 0;
+        /// [num_rows, num_tokens] out_token_ids of the draw (num_tokens 1) or of verification. A row ends
+        /// at its first negative id; where its first id is negative nothing happens. All of a row's tokens
+        /// are taken, or none: they must fit (STATE_FULL), their ids be below 2^31 (INVALID_LIST), and the
+        /// slot's numbers of adaptive stages good (INVALID_PARAMETER). num_tokens in [0, 2^20].
+        token_ids: *const c_void = null();
+        num_tokens: i64 = 0;
+        token_id_type: sampler_id_type = 0;
+        /// Must be 0.
+        reserved: i32 = 0;
+        /// [num_rows, num_tokens] out_observations of the call that drew the tokens. One that is NaN moves
+        /// neither mirostat nor adaptive-p. NULL: all are.
+        observations: *const f32 = null();
+        /// Those of that call, of which the adaptive stage, top_p and its decay are read. Numbers by slot
+        /// are indexed by the slots of this call, and there are as many as the state has. Both NULL:
+        /// adaptive values stay.
+        params: *const sampler_params = null();
+        row_params: *const sampler_row_params = null();
+        /// [slots of the state] In and out: each grows by the tokens that its slot took. It may be the
+        /// array that the draw has as sampler_random.offsets, so that a loop of draw and accept needs no
+        /// host. NULL: offsets are the caller's business.
+        offsets: *mut u64 = null_mut();
+        /// [num_rows] As in sampler_state_append_args.
+        out_lengths: *mut i32 = null_mut();
+        out_row_status: *mut sampler_row_status = null_mut();
+    }
+    sampler_state_truncate_args {
+        /// sizeof(sampler_state_truncate_args).
+        struct_size: usize = size_of::<Self>();
+        exec: sampler_exec = sampler_exec::INIT;
+        state: sampler_state_t = null_mut();
+        slots: *const i32 = null();
+        num_rows: i64 = 0;
+        /// [num_rows] How many tokens to keep. More than there are: all; negative: none. Required.
+        lengths: *const i32 = null();
+        out_row_status: *mut sampler_row_status = null_mut();
+    }
+    sampler_state_copy_args {
+        /// sizeof(sampler_state_copy_args).
+        struct_size: usize = size_of::<Self>();
+        exec: sampler_exec = sampler_exec::INIT;
+        /// One state, or two of the same handle.
+        source: sampler_state_t = null_mut();
+        destination: sampler_state_t = null_mut();
+        /// [num_rows] Both required. A source may serve many rows. Within one state no destination may be
+        /// a source of another row.
+        source_slots: *const i32 = null();
+        destination_slots: *const i32 = null();
+        num_rows: i64 = 0;
+        /// STATE_FULL: the source's tokens do not fit in the destination, which is as it was.
+        out_row_status: *mut sampler_row_status = null_mut();
+    }
+    sampler_state_reset_args {
+        /// sizeof(sampler_state_reset_args).
+        struct_size: usize = size_of::<Self>();
+        exec: sampler_exec = sampler_exec::INIT;
+        state: sampler_state_t = null_mut();
+        /// NULL and num_rows 0: every slot, and no array is read or written.
+        slots: *const i32 = null();
+        num_rows: i64 = 0;
+        /// [num_rows, SAMPLER_NUM_ADAPTIVE_VALUES] To begin with; a NaN is the start of its stage, an
+        /// infinity makes the row bad (INVALID_PARAMETER). NULL: all start.
+        adaptive_values: *const f32 = null();
+        out_row_status: *mut sampler_row_status = null_mut();
+    }
+    sampler_state_read_args {
+        /// sizeof(sampler_state_read_args).
+        struct_size: usize = size_of::<Self>();
+        exec: sampler_exec = sampler_exec::INIT;
+        state: sampler_state_t = null_mut();
+        slots: *const i32 = null();
+        num_rows: i64 = 0;
+        /// [num_rows, num_tokens] The first tokens of each slot, then -1. num_tokens in [0, 2^31).
+        out_token_ids: *mut c_void = null_mut();
+        num_tokens: i64 = 0;
+        token_id_type: sampler_id_type = 0;
+        /// Must be 0.
+        reserved: i32 = 0;
+        /// [num_rows] each; -1 for a bad slot.
+        out_lengths: *mut i32 = null_mut();
+        out_prompt_lengths: *mut i32 = null_mut();
+        /// [num_rows, SAMPLER_NUM_ADAPTIVE_VALUES] NaN where a stage has not begun.
+        out_adaptive_values: *mut f32 = null_mut();
+        out_row_status: *mut sampler_row_status = null_mut();
+    }
 }
 
 functions! {
@@ -780,6 +1017,26 @@ functions! {
     /// caller's struct; what a newer one has more is set to 0. INVALID_ARGUMENT: params is NULL, or the
     /// size is no size of the struct.
     fn sampler_params_init(params: *mut sampler_params, struct_size: usize) -> sampler_status;
+    /// Fills `params` with a preset: the order of stages of an engine, its rules of ties, scopes and
+    /// forms, and its own defaults. It gives the engine's distribution, not its random numbers; what
+    /// the engine does not do is not listed in `stages`, and an error where it is on.
+    /// docs/coming-from.md has what differs all the same. `name` is one of
+    ///
+    ///   llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+    ///   hf_vllm_aligned  temperature, top-k with ties and top-p, greedy at 0: what small engines do
+    ///   nano_vllm        the temperature alone. Its draw is draw_method SAMPLER_DRAW_GUMBEL
+    ///
+    /// the newest version that is known, or another one, as in "vllm@0.33": sampler_preset_name lists
+    /// them. A preset samples: Hugging Face without do_sample, and TensorRT-LLM where nothing is set,
+    /// are temperature 0. llama.cpp's default breakers of DRY are texts, which the caller turns into
+    /// tokens.
+    ///
+    /// INVALID_ARGUMENT, and nothing is written: params or name is NULL, the size is no size of the
+    /// struct, or no preset has that name.
+    fn sampler_params_preset(params: *mut sampler_params, struct_size: usize, name: *const c_char) -> sampler_status;
+    /// The name of preset `index`, with its version where it has one: a static string. From 0 on; NULL
+    /// where there is none.
+    fn sampler_preset_name(index: i32) -> *const c_char;
     /// Draws one token per output row from what the filters keep of its input row.
     fn sampler_sample(sampler: sampler_t, args: *const sampler_sample_args) -> sampler_status;
     /// Writes what the filters keep of each row: softmax without filters, renormalisation, masks.
@@ -832,4 +1089,41 @@ functions! {
     fn sampler_residual(sampler: sampler_t, args: *const sampler_residual_args) -> sampler_status;
     /// As sampler_sample_workspace_size.
     fn sampler_residual_workspace_size(sampler: sampler_t, args: *const sampler_residual_args, out_bytes: *mut usize) -> sampler_status;
+    /// Makes a state of empty slots, which belongs to the handle: it must be destroyed before it. All of
+    /// its memory is written once. On failure *out_state is NULL.
+    /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator; or more bytes than there can
+    /// be), UNSUPPORTED.
+    fn sampler_state_create(sampler: sampler_t, options: *const sampler_state_options, out_state: *mut sampler_state_t) -> sampler_status;
+    /// How many bytes of memory such a state takes.
+    /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (more than there can be), UNSUPPORTED.
+    fn sampler_state_size(sampler: sampler_t, options: *const sampler_state_options, out_bytes: *mut usize) -> sampler_status;
+    /// NULL is fine. Work that uses the state must have finished.
+    fn sampler_state_destroy(state: sampler_state_t);
+    /// Appends a prompt, or text that was not drawn here. Adaptive values stay as they are.
+    fn sampler_state_append(sampler: sampler_t, args: *const sampler_state_append_args) -> sampler_status;
+    /// Tells what was drawn: the tokens enter text and counts, and adaptive values move on with each,
+    /// by section 14.2 of docs/contract.md.
+    fn sampler_accept(sampler: sampler_t, args: *const sampler_accept_args) -> sampler_status;
+    /// Forgets the tokens after the first `lengths`, as if they had never come: the slot's bytes are
+    /// what they were. Prompts may be cut, too.
+    fn sampler_state_truncate(sampler: sampler_t, args: *const sampler_state_truncate_args) -> sampler_status;
+    /// Copies sequences: beams, several continuations of a prompt, a larger state. Adaptive values of
+    /// earlier tokens are copied where both states keep them; where only the destination does, they are
+    /// the source's present ones.
+    fn sampler_state_copy(sampler: sampler_t, args: *const sampler_state_copy_args) -> sampler_status;
+    /// Empties slots for new sequences.
+    fn sampler_state_reset(sampler: sampler_t, args: *const sampler_state_reset_args) -> sampler_status;
+    /// Writes what slots hold. Outputs that are NULL are not written.
+    fn sampler_state_read(sampler: sampler_t, args: *const sampler_state_read_args) -> sampler_status;
+    /// Writes the sequences of slots [first_slot, first_slot + num_slots) into `buffer`, which is host
+    /// memory, in a format that is the same on every machine. *out_bytes is how many bytes it takes;
+    /// with `buffer` NULL that is all. Waits for the device.
+    /// Errors: INVALID_ARGUMENT (also a buffer that is too small; *out_bytes is set then).
+    fn sampler_state_serialize(sampler: sampler_t, state: sampler_state_t, first_slot: i64, num_slots: i64, buffer: *mut c_void, buffer_bytes: usize, out_bytes: *mut usize) -> sampler_status;
+    /// Puts serialised sequences into the slots from first_slot on, in place of what they hold. Every
+    /// byte is checked; on failure all slots are as before. *out_num_slots is how many slots were set;
+    /// it may be NULL.
+    /// Errors: INVALID_ARGUMENT (more slots or longer sequences than the state has room for),
+    /// CORRUPT_DATA.
+    fn sampler_state_deserialize(sampler: sampler_t, state: sampler_state_t, first_slot: i64, data: *const c_void, data_bytes: usize, out_num_slots: *mut i64) -> sampler_status;
 }

@@ -86,6 +86,19 @@ Listed list(const RowView &source, const float *maxima, int64_t begin, int64_t e
   });
 }
 
+void set_bits(const RowView &source, int64_t begin, int64_t end, float at_least, uint32_t *words) {
+  const Floats least = splat(at_least);
+  with_type(source.dtype, [&](auto type) {
+    using Type = decltype(type);
+    for_each_vector<Type>(elements<Type>(source.values), begin, end,
+                          [&](Floats x, int64_t index, int64_t) SAMPLER_INLINE_LAMBDA {
+                            const uint64_t set = uint64_t(bits(ge(x, least))) << (index % 32);
+                            words[index / 32] |= uint32_t(set);
+                            if (set >> 32 != 0) words[index / 32 + 1] |= uint32_t(set >> 32);
+                          });
+  });
+}
+
 // Values of elements, side by side.
 struct ValueWriter {
   float *values;

@@ -5,6 +5,7 @@
 // Everything has internal linkage (inline.h says why).
 #pragma once
 
+#include "cpu/simd/passes/entropy.h"
 #include "cpu/simd/passes/gumbel.h"
 #include "cpu/simd/passes/list.h"
 #include "cpu/simd/passes/scan.h"
@@ -14,15 +15,12 @@ namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
 constexpr Passes passes_of(const char *name, uint32_t isa) {
-  return {name,         isa,
-          scan,         find_first,
-          find_nth,     count,
-          fold_maxima,  list,
-          pack,         sample,
-          weigh,        weigh_split,
-          sum_weights,  write_probabilities,
-          write_values, subtract,
-          sample_words, gumbel};
+  return {name,         isa,          scan,         find_first,
+          find_nth,     count,        count_groups, fold_maxima,
+          list,         pack,         sample,       weigh,
+          weigh_split,  entropy_sums, sum_weights,  write_probabilities,
+          write_values, set_bits,     subtract,     sample_words,
+          gumbel};
 }
 
 }  // namespace

@@ -176,6 +176,26 @@ int64_t count(const RowView &source, int64_t begin, int64_t end, float at_least)
   });
 }
 
+int64_t count_groups(const RowView &row, const float *maxima, int64_t begin, int64_t end,
+                     float at_least) {
+  const Floats least = splat(at_least);
+  return with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    int64_t result = 0;
+    for (int64_t i = begin; i < end;) {
+      const int64_t block = i / kGroupBlock;
+      const int64_t block_end = smaller((block + 1) * kGroupBlock, end);
+      if (bits(ge(load(maxima + block * kWidth), least)) != 0) {
+        for_each_vector<Type>(elements<Type>(row.values), i, block_end,
+                              [&](Floats x, int64_t, int64_t)
+                                  SAMPLER_INLINE_LAMBDA { result += count_of(ge(x, least)); });
+      }
+      i = block_end;
+    }
+    return result;
+  });
+}
+
 int64_t fold_maxima(const float *maxima, int64_t count, int64_t factor, float *out) {
   int64_t written = 0;
   for (int64_t i = 0; i < count; written += kWidth) {

@@ -44,7 +44,7 @@ public final class Layout {
   public static final int TOKEN_LISTS_NUM_LISTS = 16;
   public static final int TOKEN_LISTS_NUM_TOKEN_IDS = 24;
 
-  public static final int PIPELINE_SIZE = 328;
+  public static final int PIPELINE_SIZE = 344;
   public static final int PIPELINE_STRUCT_SIZE = 0;
   public static final int PIPELINE_TOKEN_ID_TYPE = 8;
   public static final int PIPELINE_TOKEN_BITMASK_RULE = 12;
@@ -66,8 +66,10 @@ public final class Layout {
   public static final int PIPELINE_NUM_TOKEN_BITMASKS = 304;
   public static final int PIPELINE_TOKEN_BITMASK_STRIDE = 312;
   public static final int PIPELINE_TOKEN_BITMASK_INDICES = 320;
+  public static final int PIPELINE_STATE = 328;
+  public static final int PIPELINE_ADAPTIVE_VALUES = 336;
 
-  public static final int PARAMS_SIZE = 200;
+  public static final int PARAMS_SIZE = 224;
   public static final int PARAMS_STRUCT_SIZE = 0;
   public static final int PARAMS_TEMPERATURE = 8;
   public static final int PARAMS_TOP_P = 12;
@@ -102,8 +104,14 @@ public final class Layout {
   public static final int PARAMS_TYPICAL_P_TIES = 128;
   public static final int PARAMS_MIN_KEEP = 132;
   public static final int PARAMS_STAGES = 136;
+  public static final int PARAMS_ADAPTIVE_KIND = 200;
+  public static final int PARAMS_ADAPTIVE_TARGET = 204;
+  public static final int PARAMS_ADAPTIVE_RATE = 208;
+  public static final int PARAMS_TOP_P_DECAY = 212;
+  public static final int PARAMS_TOP_P_LEAST = 216;
+  public static final int PARAMS_RESERVED = 220;
 
-  public static final int ROW_PARAMS_SIZE = 208;
+  public static final int ROW_PARAMS_SIZE = 256;
   public static final int ROW_PARAMS_STRUCT_SIZE = 0;
   public static final int ROW_PARAMS_TEMPERATURE = 8;
   public static final int ROW_PARAMS_TOP_P = 16;
@@ -130,6 +138,12 @@ public final class Layout {
   public static final int ROW_PARAMS_XTC_THRESHOLD = 184;
   public static final int ROW_PARAMS_MIN_KEEP = 192;
   public static final int ROW_PARAMS_FORCED_TOKEN_ID = 200;
+  public static final int ROW_PARAMS_ADAPTIVE_KIND = 208;
+  public static final int ROW_PARAMS_ADAPTIVE_TARGET = 216;
+  public static final int ROW_PARAMS_ADAPTIVE_RATE = 224;
+  public static final int ROW_PARAMS_TOP_P_DECAY = 232;
+  public static final int ROW_PARAMS_TOP_P_LEAST = 240;
+  public static final int ROW_PARAMS_TOP_P_RESET_TOKEN_ID = 248;
 
   public static final int EXEC_SIZE = 24;
   public static final int EXEC_STREAM = 0;
@@ -157,7 +171,7 @@ public final class Layout {
   public static final int RANDOM_NUM_SEEDS = 40;
   public static final int RANDOM_NUM_OFFSETS = 48;
 
-  public static final int SAMPLE_ARGS_SIZE = 264;
+  public static final int SAMPLE_ARGS_SIZE = 384;
   public static final int SAMPLE_ARGS_STRUCT_SIZE = 0;
   public static final int SAMPLE_ARGS_EXEC = 8;
   public static final int SAMPLE_ARGS_INPUT = 32;
@@ -178,6 +192,21 @@ public final class Layout {
   public static final int SAMPLE_ARGS_OUT_VALUES = 240;
   public static final int SAMPLE_ARGS_OUT_ROW_STATUS = 248;
   public static final int SAMPLE_ARGS_PIPELINE = 256;
+  public static final int SAMPLE_ARGS_NUM_TOP_LOGPROBS = 264;
+  public static final int SAMPLE_ARGS_OUT_TOP_TOKEN_IDS = 272;
+  public static final int SAMPLE_ARGS_OUT_TOP_LOGPROBS = 280;
+  public static final int SAMPLE_ARGS_NUM_CHOSEN = 288;
+  public static final int SAMPLE_ARGS_CHOSEN_TOKEN_IDS = 296;
+  public static final int SAMPLE_ARGS_OUT_CHOSEN_LOGPROBS = 304;
+  public static final int SAMPLE_ARGS_OUT_RANKS = 312;
+  public static final int SAMPLE_ARGS_OUT_ENTROPIES = 320;
+  public static final int SAMPLE_ARGS_OUT_OBSERVATIONS = 328;
+  public static final int SAMPLE_ARGS_OUT_KEPT_BITMASK = 336;
+  public static final int SAMPLE_ARGS_KEPT_BITMASK_STRIDE = 344;
+  public static final int SAMPLE_ARGS_KEPT_CAPACITY = 352;
+  public static final int SAMPLE_ARGS_OUT_KEPT_TOKEN_IDS = 360;
+  public static final int SAMPLE_ARGS_OUT_KEPT_PROBABILITIES = 368;
+  public static final int SAMPLE_ARGS_OUT_REMOVED_BY = 376;
 
   public static final int FILTER_ARGS_SIZE = 176;
   public static final int FILTER_ARGS_STRUCT_SIZE = 0;
@@ -241,6 +270,86 @@ public final class Layout {
   public static final int RESIDUAL_ARGS_OUTPUT = 176;
   public static final int RESIDUAL_ARGS_OUTPUT_STRIDE = 184;
   public static final int RESIDUAL_ARGS_OUT_ROW_STATUS = 192;
+
+  public static final int STATE_OPTIONS_SIZE = 40;
+  public static final int STATE_OPTIONS_STRUCT_SIZE = 0;
+  public static final int STATE_OPTIONS_NUM_SLOTS = 8;
+  public static final int STATE_OPTIONS_MAX_TOKENS = 16;
+  public static final int STATE_OPTIONS_MAX_DISTINCT_TOKENS = 24;
+  public static final int STATE_OPTIONS_KEEP_ADAPTIVE_VALUES = 32;
+  public static final int STATE_OPTIONS_RESERVED = 36;
+
+  public static final int STATE_APPEND_ARGS_SIZE = 112;
+  public static final int STATE_APPEND_ARGS_STRUCT_SIZE = 0;
+  public static final int STATE_APPEND_ARGS_EXEC = 8;
+  public static final int STATE_APPEND_ARGS_STATE = 32;
+  public static final int STATE_APPEND_ARGS_SLOTS = 40;
+  public static final int STATE_APPEND_ARGS_NUM_ROWS = 48;
+  public static final int STATE_APPEND_ARGS_TOKENS = 56;
+  public static final int STATE_APPEND_ARGS_TOKEN_ID_TYPE = 88;
+  public static final int STATE_APPEND_ARGS_TOKEN_KIND = 92;
+  public static final int STATE_APPEND_ARGS_OUT_LENGTHS = 96;
+  public static final int STATE_APPEND_ARGS_OUT_ROW_STATUS = 104;
+
+  public static final int ACCEPT_ARGS_SIZE = 128;
+  public static final int ACCEPT_ARGS_STRUCT_SIZE = 0;
+  public static final int ACCEPT_ARGS_EXEC = 8;
+  public static final int ACCEPT_ARGS_STATE = 32;
+  public static final int ACCEPT_ARGS_SLOTS = 40;
+  public static final int ACCEPT_ARGS_NUM_ROWS = 48;
+  public static final int ACCEPT_ARGS_TOKEN_IDS = 56;
+  public static final int ACCEPT_ARGS_NUM_TOKENS = 64;
+  public static final int ACCEPT_ARGS_TOKEN_ID_TYPE = 72;
+  public static final int ACCEPT_ARGS_RESERVED = 76;
+  public static final int ACCEPT_ARGS_OBSERVATIONS = 80;
+  public static final int ACCEPT_ARGS_PARAMS = 88;
+  public static final int ACCEPT_ARGS_ROW_PARAMS = 96;
+  public static final int ACCEPT_ARGS_OFFSETS = 104;
+  public static final int ACCEPT_ARGS_OUT_LENGTHS = 112;
+  public static final int ACCEPT_ARGS_OUT_ROW_STATUS = 120;
+
+  public static final int STATE_TRUNCATE_ARGS_SIZE = 72;
+  public static final int STATE_TRUNCATE_ARGS_STRUCT_SIZE = 0;
+  public static final int STATE_TRUNCATE_ARGS_EXEC = 8;
+  public static final int STATE_TRUNCATE_ARGS_STATE = 32;
+  public static final int STATE_TRUNCATE_ARGS_SLOTS = 40;
+  public static final int STATE_TRUNCATE_ARGS_NUM_ROWS = 48;
+  public static final int STATE_TRUNCATE_ARGS_LENGTHS = 56;
+  public static final int STATE_TRUNCATE_ARGS_OUT_ROW_STATUS = 64;
+
+  public static final int STATE_COPY_ARGS_SIZE = 80;
+  public static final int STATE_COPY_ARGS_STRUCT_SIZE = 0;
+  public static final int STATE_COPY_ARGS_EXEC = 8;
+  public static final int STATE_COPY_ARGS_SOURCE = 32;
+  public static final int STATE_COPY_ARGS_DESTINATION = 40;
+  public static final int STATE_COPY_ARGS_SOURCE_SLOTS = 48;
+  public static final int STATE_COPY_ARGS_DESTINATION_SLOTS = 56;
+  public static final int STATE_COPY_ARGS_NUM_ROWS = 64;
+  public static final int STATE_COPY_ARGS_OUT_ROW_STATUS = 72;
+
+  public static final int STATE_RESET_ARGS_SIZE = 72;
+  public static final int STATE_RESET_ARGS_STRUCT_SIZE = 0;
+  public static final int STATE_RESET_ARGS_EXEC = 8;
+  public static final int STATE_RESET_ARGS_STATE = 32;
+  public static final int STATE_RESET_ARGS_SLOTS = 40;
+  public static final int STATE_RESET_ARGS_NUM_ROWS = 48;
+  public static final int STATE_RESET_ARGS_ADAPTIVE_VALUES = 56;
+  public static final int STATE_RESET_ARGS_OUT_ROW_STATUS = 64;
+
+  public static final int STATE_READ_ARGS_SIZE = 112;
+  public static final int STATE_READ_ARGS_STRUCT_SIZE = 0;
+  public static final int STATE_READ_ARGS_EXEC = 8;
+  public static final int STATE_READ_ARGS_STATE = 32;
+  public static final int STATE_READ_ARGS_SLOTS = 40;
+  public static final int STATE_READ_ARGS_NUM_ROWS = 48;
+  public static final int STATE_READ_ARGS_OUT_TOKEN_IDS = 56;
+  public static final int STATE_READ_ARGS_NUM_TOKENS = 64;
+  public static final int STATE_READ_ARGS_TOKEN_ID_TYPE = 72;
+  public static final int STATE_READ_ARGS_RESERVED = 76;
+  public static final int STATE_READ_ARGS_OUT_LENGTHS = 80;
+  public static final int STATE_READ_ARGS_OUT_PROMPT_LENGTHS = 88;
+  public static final int STATE_READ_ARGS_OUT_ADAPTIVE_VALUES = 96;
+  public static final int STATE_READ_ARGS_OUT_ROW_STATUS = 104;
 
   private Layout() {}
 }

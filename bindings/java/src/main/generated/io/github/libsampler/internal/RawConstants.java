@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 443693385;
+  public final static int SHIM_INTERFACE = 888955214;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -32,7 +32,13 @@ public interface RawConstants {
   public final static int SAMPLER_STAGE_TOP_K = 13;
   public final static int SAMPLER_STAGE_TOP_P = 14;
   public final static int SAMPLER_STAGE_MIN_P = 15;
+  public final static int SAMPLER_STAGE_ADAPTIVE = 16;
   public final static int SAMPLER_MAX_STAGES = 16;
+  public final static int SAMPLER_ADAPTIVE_NONE = 0;
+  public final static int SAMPLER_ADAPTIVE_MIROSTAT_V1 = 1;
+  public final static int SAMPLER_ADAPTIVE_MIROSTAT_V2 = 2;
+  public final static int SAMPLER_ADAPTIVE_P = 3;
+  public final static int SAMPLER_NUM_ADAPTIVE_VALUES = 4;
   public final static int SAMPLER_PENALTY_SCOPE_STANDARD = 0;
   public final static int SAMPLER_PENALTY_SCOPE_ALL = 1;
   public final static int SAMPLER_PENALTY_SCOPE_OUTPUT = 2;
@@ -41,6 +47,8 @@ public interface RawConstants {
   public final static int SAMPLER_PENALTY_COUNTS_FIRST = 2;
   public final static int SAMPLER_MASK_LEAVES = 0;
   public final static int SAMPLER_MASK_FORBIDS = 1;
+  public final static int SAMPLER_TOKENS_OUTPUT = 0;
+  public final static int SAMPLER_TOKENS_PROMPT = 1;
   public final static int SAMPLER_OK = 0;
   public final static int SAMPLER_ERROR_INVALID_ARGUMENT = 1;
   public final static int SAMPLER_ERROR_OUT_OF_MEMORY = 2;
@@ -61,6 +69,7 @@ public interface RawConstants {
   public final static int SAMPLER_ROW_INVALID_DRAFT = 32;
   public final static int SAMPLER_ROW_INVALID_SLOT = 64;
   public final static int SAMPLER_ROW_INVALID_LIST = 128;
+  public final static int SAMPLER_ROW_STATE_FULL = 256;
   public final static int SAMPLER_DEVICE_CPU = 0;
   public final static int SAMPLER_DEVICE_CUDA = 1;
   public final static int SAMPLER_F32 = 0;
@@ -81,11 +90,19 @@ public interface RawConstants {
   public final static int SAMPLER_DRAW_GUMBEL = 1;
   public final static int SAMPLER_LOGPROB_RAW = 0;
   public final static int SAMPLER_LOGPROB_PROCESSED = 1;
+  public final static int SAMPLER_LOGPROB_EDITED = 2;
   public final static int SAMPLER_OUTPUT_PROBABILITIES = 0;
   public final static int SAMPLER_OUTPUT_VALUES = 1;
+  public final static int SHIM_ERROR_BYTES = 512;
   public final static int SHIM_SAMPLE = 0;
   public final static int SHIM_FILTER = 1;
   public final static int SHIM_SELECT = 2;
   public final static int SHIM_VERIFY = 3;
   public final static int SHIM_RESIDUAL = 4;
+  public final static int SHIM_STATE_APPEND = 5;
+  public final static int SHIM_ACCEPT = 6;
+  public final static int SHIM_STATE_TRUNCATE = 7;
+  public final static int SHIM_STATE_COPY = 8;
+  public final static int SHIM_STATE_RESET = 9;
+  public final static int SHIM_STATE_READ = 10;
 }

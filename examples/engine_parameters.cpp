@@ -1,0 +1,291 @@
+#include "engine_parameters.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine_values.h"
+
+namespace engine_parameters {
+namespace {
+
+// ---- Hugging Face -------------------------------------------------------------------------------
+
+// [[[id], bias]].
+void add_sequence_biases(const Value &value, Request *request) {
+  if (!value.json.is_array()) value.fail("pairs of a list with one token id and a number");
+  for (const Json &pair : value.json) {
+    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_array() || pair[0].size() != 1) {
+      value.fail("pairs of a list with one token id and a number; longer lists are not supported");
+    }
+    add_bias(value, pair[0][0], pair[1], request);
+  }
+}
+
+void set_min_length(const Value &value, Request *request) {
+  request->min_length = value.integer();
+}
+
+void require_one_beam(const Value &value, Request *) {
+  if (value.integer() != 1) value.fail("1: beams are sampler_beam_search's");
+}
+
+// ---- llama.cpp ----------------------------------------------------------------------------------
+
+void set_penalty_window(const Value &value, Request *request) {
+  const std::int32_t window = value.integer();
+  request->params.penalty_window = std::max(window, 0);  // -1: all
+}
+
+// 0 where llama.cpp means 0, which is a default of the library's.
+void set_allowed_length(const Value &value, Request *request) {
+  const std::int32_t length = value.integer();
+  request->params.dry_allowed_length = length > 0 ? length : -1;
+}
+void set_xtc_threshold(const Value &value, Request *request) {
+  const float threshold = value.number();
+  request->params.xtc_threshold = threshold > 0.0f ? threshold : -1.0f;
+}
+void set_exponent(const Value &value, Request *request) {
+  const float exponent = value.number();
+  request->params.dynamic_temperature_exponent = exponent != 0.0f ? exponent : -1.0f;
+}
+void set_dry_window(const Value &value, Request *request) {
+  request->params.dry_window = std::max(value.integer(), 0);  // -1: all
+}
+
+// The order of stages. One that is not named is off.
+void set_samplers(const Value &value, Request *request) {
+  static const std::map<std::string, sampler_stage> stages = {
+      {"penalties", SAMPLER_STAGE_PENALTIES},
+      {"dry", SAMPLER_STAGE_DRY},
+      {"top_n_sigma", SAMPLER_STAGE_TOP_N_SIGMA},
+      {"top_k", SAMPLER_STAGE_TOP_K},
+      {"typ_p", SAMPLER_STAGE_TYPICAL_P},
+      {"top_p", SAMPLER_STAGE_TOP_P},
+      {"min_p", SAMPLER_STAGE_MIN_P},
+      {"xtc", SAMPLER_STAGE_XTC},
+      {"temperature", SAMPLER_STAGE_TEMPERATURE}};
+  if (!value.json.is_array()) value.fail("a list of names");
+  sampler_stage order[SAMPLER_MAX_STAGES] = {SAMPLER_STAGE_BIAS, SAMPLER_STAGE_MASK};
+  std::size_t count = 2;
+  for (const Json &name : value.json) {
+    const auto stage = name.is_string() ? stages.find(name.get<std::string>()) : stages.end();
+    if (stage == stages.end() || std::count(order, order + count, stage->second) > 0) {
+      value.fail("a list of names, each once: " + name.dump() + " is not one of them");
+    }
+    order[count++] = stage->second;
+  }
+  std::copy(std::begin(order), std::end(order), request->params.stages);
+}
+
+// Whether the order has a stage; one that it lacks is turned off.
+void turn_off_unlisted(Request *request) {
+  sampler_params &params = request->params;
+  const auto has = [&](sampler_stage stage) {
+    return std::count(std::begin(params.stages), std::end(params.stages), stage) > 0;
+  };
+  if (!has(SAMPLER_STAGE_PENALTIES)) {
+    params.repetition_penalty = params.frequency_penalty = params.presence_penalty = 0.0f;
+  }
+  if (!has(SAMPLER_STAGE_DRY)) params.dry_multiplier = 0.0f;
+  if (!has(SAMPLER_STAGE_TOP_N_SIGMA)) params.top_n_sigma = 0.0f;
+  if (!has(SAMPLER_STAGE_TOP_K)) params.top_k = 0;
+  if (!has(SAMPLER_STAGE_TYPICAL_P)) params.typical_p = 0.0f;
+  if (!has(SAMPLER_STAGE_TOP_P)) params.top_p = 1.0f;
+  if (!has(SAMPLER_STAGE_MIN_P)) params.min_p = 0.0f;
+  if (!has(SAMPLER_STAGE_XTC)) params.xtc_probability = 0.0f;
+  if (!has(SAMPLER_STAGE_TEMPERATURE)) {
+    params.temperature = 1.0f;
+    params.dynamic_temperature_range = 0.0f;
+  }
+}
+
+// ---- What depends on several parameters ---------------------------------------------------------
+
+using Finish = void (*)(const Json &, Request *);
+
+const Json *find(const Json &parameters, const char *name) {
+  const auto found = parameters.find(name);
+  return found == parameters.end() || found->is_null() ? nullptr : &*found;
+}
+
+void finish_llama(const Json &parameters, Request *request) {
+  sampler_params &params = request->params;
+  const auto is_zero = [&](const char *name) {
+    const Json *const value = find(parameters, name);
+    return value && *value == 0;
+  };
+  if (is_zero("repeat_last_n")) {
+    params.repetition_penalty = params.frequency_penalty = params.presence_penalty = 0.0f;
+  }
+  const Json *const base = find(parameters, "dry_base");
+  if (is_zero("dry_penalty_last_n") || (base && *base < 1)) params.dry_multiplier = 0.0f;
+  turn_off_unlisted(request);
+}
+
+// Clamped as vLLM does.
+void finish_vllm(const Json &, Request *request) {
+  for (float &bias : request->biases) bias = std::min(100.0f, std::max(-100.0f, bias));
+}
+
+// Greedy where nothing asks for sampling, and where a filter leaves one token.
+void finish_tensorrt(const Json &parameters, Request *request) {
+  const auto equals = [&](const char *name, int number) {
+    const Json *const value = find(parameters, name);
+    return value && *value == number;
+  };
+  const bool is_set = find(parameters, "temperature") || find(parameters, "top_k") ||
+                      find(parameters, "top_p") || find(parameters, "min_p");
+  if (!is_set || equals("top_p", 0) || equals("top_k", 1) || equals("min_p", 1)) {
+    request->params.temperature = 0.0f;
+  }
+}
+
+void finish_hugging_face(const Json &parameters, Request *request) {
+  const Json *const samples = find(parameters, "do_sample");
+  if (!samples || !*samples) request->params.temperature = 0.0f;
+  if (request->stop.empty()) request->min_length = request->params.min_new_tokens = 0;
+  // An end token is no bad word.
+  const Ids &stop = request->stop;
+  const auto is_stop = [&](const Ids &word) {
+    return word.size() == 1 && std::find(stop.begin(), stop.end(), word[0]) != stop.end();
+  };
+  auto &words = request->bad_words;
+  words.erase(std::remove_if(words.begin(), words.end(), is_stop), words.end());
+}
+
+void finish_flashinfer(const Json &parameters, Request *request) {
+  const Json *const order = find(parameters, "filter_apply_order");
+  if (!order || *order == "top_k_first") return;
+  if (*order != "joint") {
+    throw Error("filter_apply_order is " + order->dump() +
+                "; it must be \"top_k_first\" or \"joint\"");
+  }
+  request->params.filter_order = SAMPLER_FILTERS_JOINT;
+}
+
+void finish_nano_vllm(const Json &, Request *request) {
+  request->draw_method = SAMPLER_DRAW_GUMBEL;
+}
+
+// ---- Engines ------------------------------------------------------------------------------------
+
+using P = sampler_params;
+using Parameters = std::map<std::string, Reader>;
+
+struct Engine {
+  Parameters parameters;
+  Finish finish;
+};
+
+const Parameters kFilters = {{"temperature", set_number<&P::temperature>},
+                             {"top_k", set_integer<&P::top_k>},
+                             {"top_p", set_number<&P::top_p>}};
+const Parameters kPenalties = {{"repetition_penalty", set_number<&P::repetition_penalty>},
+                               {"frequency_penalty", set_number<&P::frequency_penalty>},
+                               {"presence_penalty", set_number<&P::presence_penalty>}};
+const Parameters kMinP = {{"min_p", set_number<&P::min_p>}};
+const Parameters kLlama = {{"repeat_penalty", set_number<&P::repetition_penalty>},
+                           {"repeat_last_n", set_penalty_window},
+                           {"typical_p", set_number<&P::typical_p>},
+                           {"top_n_sigma", set_number<&P::top_n_sigma>},
+                           {"xtc_probability", set_number<&P::xtc_probability>},
+                           {"xtc_threshold", set_xtc_threshold},
+                           {"dynatemp_range", set_number<&P::dynamic_temperature_range>},
+                           {"dynatemp_exponent", set_exponent},
+                           {"dry_multiplier", set_number<&P::dry_multiplier>},
+                           {"dry_base", set_number<&P::dry_base>},
+                           {"dry_allowed_length", set_allowed_length},
+                           {"dry_penalty_last_n", set_dry_window},
+                           {"dry_sequence_breakers", set_words<&Request::dry_breakers>},
+                           {"min_keep", set_integer<&P::min_keep>},
+                           {"logit_bias", add_biases},
+                           {"samplers", set_samplers},
+                           {"seed", set_seed},
+                           {"n_predict", set_length}};
+const Parameters kVllm = {{"seed", set_seed},
+                          {"logit_bias", add_biases},
+                          {"allowed_token_ids", add_ids<&Request::allowed>},
+                          {"bad_words_token_ids", set_words<&Request::bad_words>},
+                          {"min_tokens", set_integer<&P::min_new_tokens>},
+                          {"max_tokens", set_length},
+                          {"stop_token_ids", add_ids<&Request::stop>}};
+const Parameters kSglang = {{"sampling_seed", set_seed},
+                            {"logit_bias", add_biases},
+                            {"min_new_tokens", set_integer<&P::min_new_tokens>},
+                            {"max_new_tokens", set_length},
+                            {"stop_token_ids", add_ids<&Request::stop>}};
+const Parameters kTensorrt = {{"seed", set_seed},
+                              {"no_repeat_ngram_size", set_integer<&P::no_repeat_ngram_size>},
+                              {"bad_token_ids", add_ids<&Request::banned>},
+                              {"min_tokens", set_integer<&P::min_new_tokens>},
+                              {"end_id", add_ids<&Request::stop>},
+                              {"pad_id", ignore},
+                              {"max_tokens", set_length}};
+const Parameters kHuggingFace = {{"do_sample", [](const Value &value, Request *) { value.flag(); }},
+                                 {"repetition_penalty", set_number<&P::repetition_penalty>},
+                                 {"typical_p", set_number<&P::typical_p>},
+                                 {"epsilon_cutoff", set_number<&P::epsilon_cutoff>},
+                                 {"eta_cutoff", set_number<&P::eta_cutoff>},
+                                 {"top_h", set_number<&P::top_h>},
+                                 {"no_repeat_ngram_size", set_integer<&P::no_repeat_ngram_size>},
+                                 {"bad_words_ids", set_words<&Request::bad_words>},
+                                 {"suppress_tokens", add_ids<&Request::banned>},
+                                 {"sequence_bias", add_sequence_biases},
+                                 {"eos_token_id", add_ids<&Request::stop>},
+                                 {"min_new_tokens", set_integer<&P::min_new_tokens>},
+                                 {"min_length", set_min_length},
+                                 {"max_new_tokens", set_length},
+                                 {"num_beams", require_one_beam},
+                                 {"renormalize_logits", ignore},
+                                 {"bos_token_id", ignore},
+                                 {"pad_token_id", ignore},
+                                 {"transformers_version", ignore},
+                                 {"_from_model_config", ignore}};
+const Parameters kFlashinfer = {{"filter_apply_order", ignore}, {"seed", set_seed}};
+
+Parameters join(const std::vector<Parameters> &parts) {
+  Parameters all;
+  for (const Parameters &part : parts) all.insert(part.begin(), part.end());
+  return all;
+}
+
+const std::map<std::string, Engine> &engines() {
+  static const std::map<std::string, Engine> all = {
+      {"llama.cpp", {join({kFilters, kPenalties, kMinP, kLlama}), finish_llama}},
+      {"vllm", {join({kFilters, kPenalties, kMinP, kVllm}), finish_vllm}},
+      {"sglang", {join({kFilters, kPenalties, kMinP, kSglang}), nullptr}},
+      {"tensorrt_llm", {join({kFilters, kPenalties, kMinP, kTensorrt}), finish_tensorrt}},
+      {"hugging_face", {join({kFilters, kMinP, kHuggingFace}), finish_hugging_face}},
+      {"flashinfer", {join({kFilters, kMinP, kFlashinfer}), finish_flashinfer}},
+      {"hf_vllm_aligned", {join({kFilters, {{"seed", set_seed}}}), nullptr}},
+      {"nano_vllm", {{{"temperature", set_number<&P::temperature>}}, finish_nano_vllm}}};
+  return all;
+}
+
+}  // namespace
+
+Request read(const std::string &preset, const Json &parameters) {
+  Request request;
+  if (sampler_params_preset(&request.params, sizeof request.params, preset.c_str()) != SAMPLER_OK) {
+    throw Error(sampler_last_error());
+  }
+  if (!parameters.is_object()) throw Error("the parameters must be a JSON object");
+  const std::string name = preset.substr(0, preset.find('@'));
+  const Engine &engine = engines().at(name);
+  for (const auto &[key, json] : parameters.items()) {
+    const auto found = engine.parameters.find(key);
+    if (found == engine.parameters.end()) {
+      throw Error(key + " is no parameter of " + name + " that this program knows");
+    }
+    if (!json.is_null()) found->second({key, json}, &request);
+  }
+  if (engine.finish) engine.finish(parameters, &request);
+  if (request.params.min_new_tokens > 0 && request.stop.empty()) {
+    throw Error("a least number of new tokens is set, and no token that ends a text");
+  }
+  return request;
+}
+
+}  // namespace engine_parameters

@@ -1,0 +1,71 @@
+// Sampling parameters in an engine's own words, as libsampler takes them: JSON such as vLLM's
+// SamplingParams, SGLang's sampling_params, TensorRT-LLM's SamplingParams, a generation_config.json
+// of Hugging Face, or the body of a request to llama.cpp's server.
+#ifndef ENGINE_PARAMETERS_H_
+#define ENGINE_PARAMETERS_H_
+
+#include <sampler/sampler.h>
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace engine_parameters {
+
+// A parameter that the engine does not have, or a value that it cannot have; the text names it.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+using Ids = std::vector<std::int32_t>;
+
+// A request. Lists of words are tokens: who has a tokenizer turns texts into them.
+struct Request {
+  sampler_params params;
+  sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::int32_t> max_new_tokens;
+  std::int32_t min_length = 0;  // of prompt and output: stop tokens are banned below it
+  Ids biased;
+  std::vector<float> biases;  // of `biased`
+  Ids allowed, banned, stop;
+  std::vector<Ids> bad_words, dry_breakers;
+};
+
+// The preset of that name with these parameters: a JSON object, whose nulls are left out. Throws
+// Error.
+Request read(const std::string &preset, const nlohmann::json &parameters);
+
+// The request's lists, and a text whose first tokens are the prompt, as one slot of a call.
+class Pipeline {
+ public:
+  Pipeline(const Request &request, Ids history, std::int32_t prompt_length);
+  Pipeline(const Pipeline &) = delete;
+  Pipeline &operator=(const Pipeline &) = delete;
+
+  // Good as long as this object.
+  const sampler_pipeline *get() const { return &pipeline_; }
+  const sampler_params *params() const { return &params_; }
+
+ private:
+  struct Lists {
+    std::vector<std::int64_t> offsets = {0};
+    Ids ids;
+    void add(const Ids &list);
+    sampler_token_lists view() const;
+  };
+
+  sampler_params params_;
+  std::int32_t prompt_length_;
+  Lists history_, biased_, allowed_, banned_, stop_, bad_words_, breakers_;
+  std::vector<float> biases_;
+  sampler_pipeline pipeline_ = {};
+};
+
+}  // namespace engine_parameters
+
+#endif  // ENGINE_PARAMETERS_H_

@@ -1,0 +1,53 @@
+// Requests as arguments of a call.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "engine_parameters.h"
+
+namespace engine_parameters {
+
+void Pipeline::Lists::add(const Ids &list) {
+  ids.insert(ids.end(), list.begin(), list.end());
+  offsets.push_back(static_cast<std::int64_t>(ids.size()));
+}
+
+// No list at all where none has been added.
+sampler_token_lists Pipeline::Lists::view() const {
+  if (offsets.size() == 1) return {};
+  return {offsets.data(), ids.data(), static_cast<std::int64_t>(offsets.size()) - 1,
+          static_cast<std::int64_t>(ids.size())};
+}
+
+Pipeline::Pipeline(const Request &request, Ids history, std::int32_t prompt_length)
+    : params_(request.params), prompt_length_(prompt_length), biases_(request.biases) {
+  history_.add(history);
+  const auto add_unless_empty = [](const Ids &ids, Lists *lists) {
+    if (!ids.empty()) lists->add(ids);
+  };
+  add_unless_empty(request.biased, &biased_);
+  add_unless_empty(request.allowed, &allowed_);
+  add_unless_empty(request.banned, &banned_);
+  add_unless_empty(request.stop, &stop_);
+  for (const Ids &word : request.bad_words) bad_words_.add(word);
+  // In order, and each once, as the library wants them.
+  for (const Ids &breaker :
+       std::set<Ids>(request.dry_breakers.begin(), request.dry_breakers.end())) {
+    breakers_.add(breaker);
+  }
+  const std::int32_t least = request.min_length - prompt_length;
+  params_.min_new_tokens = std::max({params_.min_new_tokens, least, 0});
+
+  pipeline_.struct_size = sizeof pipeline_;
+  pipeline_.history = history_.view();
+  pipeline_.prompt_lengths = &prompt_length_;
+  pipeline_.biased = biased_.view();
+  pipeline_.biases = biases_.empty() ? nullptr : biases_.data();
+  pipeline_.allowed = allowed_.view();
+  pipeline_.banned = banned_.view();
+  pipeline_.stop = stop_.view();
+  pipeline_.bad_words = bad_words_.view();
+  pipeline_.dry_breakers = breakers_.view();
+}
+
+}  // namespace engine_parameters

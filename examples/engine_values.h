@@ -1,0 +1,124 @@
+// How the value of a parameter is read: for engine_parameters.cpp.
+#ifndef ENGINE_VALUES_H_
+#define ENGINE_VALUES_H_
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine_parameters.h"
+
+namespace engine_parameters {
+
+using Json = nlohmann::json;
+
+// A value and the name of its parameter.
+struct Value {
+  const std::string &name;
+  const Json &json;
+
+  [[noreturn]] void fail(const std::string &rule) const {
+    throw Error(name + " is " + json.dump() + "; it must be " + rule);
+  }
+
+  float number() const {
+    if (!json.is_number()) fail("a number");
+    return json.get<float>();
+  }
+  std::int32_t integer() const {
+    if (!is_integer(json)) fail("an integer of 32 bits");
+    return json.get<std::int32_t>();
+  }
+  bool flag() const {
+    if (!json.is_boolean()) fail("true or false");
+    return json.get<bool>();
+  }
+  std::uint64_t seed() const {
+    if (!json.is_number_integer()) fail("an integer");
+    return json.get<std::uint64_t>();
+  }
+  // Of one id or a list.
+  Ids ids() const {
+    if (json.is_number()) return {integer()};
+    return ids_of(json);
+  }
+  std::vector<Ids> words() const {
+    if (!json.is_array()) fail("a list of lists of token ids");
+    std::vector<Ids> words;
+    for (const Json &word : json) words.push_back(ids_of(word));
+    return words;
+  }
+
+  std::int32_t id_of(const Json &one) const {
+    if (!is_integer(one)) fail("made of token ids");
+    return one.get<std::int32_t>();
+  }
+  static bool is_integer(const Json &one) {
+    return one.is_number_integer() &&
+           one.get<double>() >= std::numeric_limits<std::int32_t>::min() &&
+           one.get<double>() <= std::numeric_limits<std::int32_t>::max();
+  }
+  Ids ids_of(const Json &list) const {
+    if (!list.is_array()) fail("made of lists of token ids");
+    Ids ids;
+    for (const Json &id : list) ids.push_back(id_of(id));
+    return ids;
+  }
+};
+
+using Reader = void (*)(const Value &, Request *);
+
+template <float sampler_params::*Member>
+inline void set_number(const Value &value, Request *request) {
+  request->params.*Member = value.number();
+}
+template <std::int32_t sampler_params::*Member>
+inline void set_integer(const Value &value, Request *request) {
+  request->params.*Member = value.integer();
+}
+template <Ids Request::*Member>
+inline void add_ids(const Value &value, Request *request) {
+  const Ids ids = value.ids();
+  (request->*Member).insert((request->*Member).end(), ids.begin(), ids.end());
+}
+template <std::vector<Ids> Request::*Member>
+inline void set_words(const Value &value, Request *request) {
+  request->*Member = value.words();
+}
+inline void set_seed(const Value &value, Request *request) {
+  request->seed = value.seed();
+}
+inline void set_length(const Value &value, Request *request) {
+  request->max_new_tokens = value.integer();
+}
+// What says nothing about a draw.
+inline void ignore(const Value &, Request *) {}
+
+inline void add_bias(const Value &value, const Json &id, const Json &bias, Request *request) {
+  const std::string text = id.is_string() ? id.get<std::string>() : "";
+  const Json number = id.is_string() ? Json::parse(text, nullptr, false) : id;
+  const bool is_ban = bias.is_boolean() && !bias.get<bool>();  // llama.cpp's false
+  if (!bias.is_number() && !is_ban) value.fail("token ids with numbers");
+  request->biased.push_back(value.id_of(number));
+  request->biases.push_back(is_ban ? -INFINITY : bias.get<float>());
+}
+
+// {"id": bias} or [[id, bias]].
+inline void add_biases(const Value &value, Request *request) {
+  if (value.json.is_object()) {
+    for (const auto &[id, bias] : value.json.items()) add_bias(value, id, bias, request);
+    return;
+  }
+  if (!value.json.is_array()) value.fail("token ids with numbers");
+  for (const Json &pair : value.json) {
+    if (!pair.is_array() || pair.size() != 2) value.fail("pairs of a token id and a number");
+    add_bias(value, pair[0], pair[1], request);
+  }
+}
+
+}  // namespace engine_parameters
+
+#endif  // ENGINE_VALUES_H_

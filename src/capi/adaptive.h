@@ -1,0 +1,17 @@
+// From the parameters to the numbers of adaptive stages, each rule checked on the way.
+#pragma once
+
+#include <cstdint>
+
+#include "capi/check.h"
+#include "capi/views.h"
+#include "contract/adaptive_values.h"
+
+namespace sampler::capi {
+
+// `top_p`: as read_parameters() or read_top_p() has read it.
+contract::AdaptiveParameters read_adaptive(Check &check, const UserParameters &user,
+                                           const contract::PerSlot<float> &top_p,
+                                           int64_t num_slots);
+
+}  // namespace sampler::capi

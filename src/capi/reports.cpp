@@ -1,0 +1,133 @@
+#include "capi/reports.h"
+
+#include "capi/views.h"
+#include "contract/elements.h"
+
+namespace sampler::capi {
+
+namespace {
+
+// Members of which any asks for something.
+bool has_any(const sampler_sample_args &args) {
+  return args.num_top_logprobs || args.num_chosen || args.out_ranks || args.out_entropies ||
+         args.out_kept_bitmask || args.kept_bitmask_stride || args.kept_capacity ||
+         args.out_removed_by;
+}
+
+// [output rows, per_row]
+class Arrays {
+ public:
+  Arrays(Check &check, const contract::SampleRequest &request)
+      : check_(check),
+        num_rows_(request.num_rows),
+        id_size_(contract::size_of_id(request.out_token_ids.type)) {}
+
+  void check(const char *name, const void *data, size_t size, int64_t per_row,
+             Need need = Need::kOptional, Access access = Access::kWrite) const {
+    check_.array(name, data, size, num_rows_, per_row, per_row, access, need);
+  }
+  void check_ids(const char *name, const void *data, int64_t per_row, Need need,
+                 Access access = Access::kWrite) const {
+    check(name, data, id_size_, per_row, need, access);
+  }
+
+ private:
+  Check &check_;
+  int64_t num_rows_;
+  size_t id_size_;
+};
+
+void read_top(Check &check, const sampler_sample_args &args, const Arrays &arrays,
+              int64_t num_cols) {
+  check.range("num_top_logprobs", args.num_top_logprobs, 0, num_cols + 1);
+  if (!check.ok()) return;
+  arrays.check("out_top_logprobs", args.out_top_logprobs, sizeof(float), args.num_top_logprobs);
+  arrays.check_ids("out_top_token_ids", args.out_top_token_ids, args.num_top_logprobs,
+                   args.out_top_logprobs ? Need::kOptional : Need::kRequired);
+}
+
+void read_chosen(Check &check, const sampler_sample_args &args, const Arrays &arrays,
+                 int64_t num_cols) {
+  check.range("num_chosen", args.num_chosen, 0, num_cols + 1);
+  if (!check.ok()) return;
+  arrays.check_ids("chosen_token_ids", args.chosen_token_ids, args.num_chosen, Need::kRequired,
+                   Access::kRead);
+  arrays.check("out_chosen_logprobs", args.out_chosen_logprobs, sizeof(float), args.num_chosen,
+               Need::kRequired);
+}
+
+// The result is the stride, in words.
+int64_t read_bitmask(Check &check, const sampler_sample_args &args, const Arrays &arrays,
+                     const contract::Rows &input) {
+  if (!args.out_kept_bitmask) {
+    check.zero("kept_bitmask_stride", args.kept_bitmask_stride);
+    return 0;
+  }
+  check.range("kept_bitmask_stride", args.kept_bitmask_stride, input.ids ? 1 : 0, kMaxRows);
+  if (!check.ok()) return 0;
+  const int64_t stride =
+      args.kept_bitmask_stride ? args.kept_bitmask_stride : (input.num_cols + 31) / 32;
+  arrays.check("out_kept_bitmask", args.out_kept_bitmask, sizeof(uint32_t), stride);
+  return stride;
+}
+
+void read_kept_list(Check &check, const sampler_sample_args &args, const Arrays &arrays,
+                    int64_t num_cols) {
+  check.range("kept_capacity", args.kept_capacity, 0, num_cols + 1);
+  if (!check.ok()) return;
+  arrays.check("out_kept_probabilities", args.out_kept_probabilities, sizeof(float),
+               args.kept_capacity);
+  arrays.check_ids("out_kept_token_ids", args.out_kept_token_ids, args.kept_capacity,
+                   args.out_kept_probabilities ? Need::kOptional : Need::kRequired);
+}
+
+}  // namespace
+
+const contract::Reports *read_reports(Check &check, const sampler_sample_args &args,
+                                      const contract::SampleRequest &request,
+                                      std::optional<contract::Reports> *storage) {
+  if (!has_any(args) || !check.ok()) return nullptr;
+  const int64_t num_cols = request.input.num_cols;
+  const Arrays arrays(check, request);
+  read_top(check, args, arrays, num_cols);
+  read_chosen(check, args, arrays, num_cols);
+  arrays.check("out_ranks", args.out_ranks, sizeof(int32_t), 1);
+  arrays.check("out_entropies", args.out_entropies, sizeof(float), 1);
+  const int64_t bitmask_stride = read_bitmask(check, args, arrays, request.input);
+  read_kept_list(check, args, arrays, num_cols);
+  arrays.check("out_removed_by", args.out_removed_by, sizeof(uint8_t), num_cols);
+  if (!check.ok()) return nullptr;
+
+  contract::Reports &out = storage->emplace();
+  const sampler_id_type id_type = request.out_token_ids.type;
+  out.num_top = args.num_top_logprobs;
+  out.out_top_token_ids = {args.out_top_token_ids, id_type};
+  out.out_top_logprobs = args.out_top_logprobs;
+  out.num_chosen = args.num_chosen;
+  out.chosen_token_ids = args.chosen_token_ids;
+  out.out_chosen_logprobs = args.out_chosen_logprobs;
+  out.out_ranks = args.out_ranks;
+  out.out_entropies = args.out_entropies;
+  out.out_kept_bitmask = args.out_kept_bitmask;
+  out.kept_bitmask_stride = bitmask_stride;
+  out.kept_capacity = args.kept_capacity;
+  out.out_kept_token_ids = {args.out_kept_token_ids, id_type};
+  out.out_kept_probabilities = args.out_kept_probabilities;
+  out.out_removed_by = args.out_removed_by;
+  return &out;
+}
+
+const char *first_report(const contract::SampleRequest &request) {
+  if (request.logprob_kind == SAMPLER_LOGPROB_EDITED) return "logprob_kind EDITED";
+  const contract::Reports *const reports = request.reports;
+  if (!reports) return nullptr;
+  if (reports->num_top > 0) return "num_top_logprobs";
+  if (reports->num_chosen > 0) return "num_chosen";
+  if (reports->out_ranks) return "out_ranks";
+  if (reports->out_entropies) return "out_entropies";
+  if (reports->out_kept_bitmask) return "out_kept_bitmask";
+  if (reports->kept_capacity > 0) return "kept_capacity";
+  return reports->out_removed_by ? "out_removed_by" : nullptr;
+}
+
+}  // namespace sampler::capi

@@ -1,0 +1,219 @@
+// The entry points of state.h that make states, and turn them into bytes and back.
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+#include <new>
+
+#include "capi/call.h"
+#include "capi/state_impl.h"
+#include "capi/views.h"
+#include "state/serialization.h"
+
+namespace sampler::capi {
+
+namespace {
+
+constexpr int64_t kMaxSlots = kMaxRows, kMaxTokens = kMaxRows;
+constexpr int64_t kLeastDistinct = 64;
+
+size_t round_up(size_t bytes) {
+  constexpr size_t kAlignment = contract::SequenceLayout::kAlignment;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// A state before it has memory.
+struct Plan {
+  int64_t num_slots = 0;
+  contract::SequenceLayout layout;
+  size_t bytes = 0;
+
+  static size_t slots_at() { return round_up(sizeof(sampler_state)); }
+};
+
+Plan read_options(Check &check, const sampler_handle &handle,
+                  const sampler_state_options *user_options) {
+  sampler_state_options options;
+  if (!check.read("options", user_options, &options)) return {};
+  check.range("num_slots", options.num_slots, 1, kMaxSlots);
+  check.range("max_tokens", options.max_tokens, 1, kMaxTokens);
+  if (check.ok()) {
+    check.range("max_distinct_tokens", options.max_distinct_tokens, 0, options.max_tokens + 1);
+  }
+  check.enumeration("keep_adaptive_values", options.keep_adaptive_values, 2);
+  check.zero("reserved", options.reserved);
+  if (handle.on_cuda) {
+    check.fail(SAMPLER_ERROR_UNSUPPORTED,
+               "the sampler is on CUDA; so far only CPU handles have states");
+  }
+  if (!check.ok()) return {};
+
+  const int64_t usual = std::max(options.max_tokens / 4, kLeastDistinct);
+  const int64_t max_distinct = options.max_distinct_tokens ? options.max_distinct_tokens
+                                                           : std::min(usual, options.max_tokens);
+  Plan plan;
+  plan.num_slots = options.num_slots;
+  plan.layout = {int32_t(options.max_tokens), int32_t(max_distinct),
+                 options.keep_adaptive_values != 0};
+  const bool is_too_large =
+      __builtin_mul_overflow(size_t(plan.num_slots), plan.layout.slot_bytes(), &plan.bytes) ||
+      __builtin_add_overflow(plan.bytes, Plan::slots_at(), &plan.bytes) ||
+      plan.bytes > size_t(PTRDIFF_MAX);
+  if (is_too_large) {
+    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY,
+               "num_slots is %" PRId64 " and max_tokens %" PRId64
+               "; they must fit the address space",
+               options.num_slots, options.max_tokens);
+  }
+  return plan;
+}
+
+sampler_status create(Entry &entry, sampler_handle *handle, const sampler_state_options *options,
+                      sampler_state_t *out_state) {
+  Check check(entry);
+  check.required("out_state", out_state);
+  if (check.ok()) *out_state = nullptr;
+  const Plan plan = read_options(check, *handle, options);
+  Block block;
+  if (!check.ok() || !allocate(check, handle->allocator, "state", plan.bytes, &block)) {
+    return check.status();
+  }
+  char *const slots = static_cast<char *>(block.data) + Plan::slots_at();
+  std::memset(slots, 0, plan.bytes - Plan::slots_at());
+  const contract::Sequences sequences = {slots, plan.num_slots, plan.layout};
+  for (int64_t slot = 0; slot < plan.num_slots; ++slot) sequences[slot].reset({});
+  *out_state =
+      new (block.data) sampler_state{handle, handle->allocator, handle->log, plan.bytes, sequences};
+  return SAMPLER_OK;
+}
+
+sampler_status size(Entry &entry, const sampler_handle *handle,
+                    const sampler_state_options *options, size_t *out_bytes) {
+  Check check(entry);
+  check.required("out_bytes", out_bytes);
+  const Plan plan = read_options(check, *handle, options);
+  if (check.ok()) *out_bytes = plan.bytes;
+  return check.status();
+}
+
+void destroy(Entry &entry, sampler_state *state) {
+  const Allocator allocator = state->allocator;
+  Block block = {state, state->bytes};
+  release(entry, allocator, &block);
+}
+
+void check_first_slot(Check &check, const sampler_state &state, int64_t first_slot) {
+  if (check.ok()) check.range("first_slot", first_slot, 0, state.sequences.num_slots + 1);
+}
+
+sampler_status serialize(Check &check, const sampler_state *state, int64_t first_slot,
+                         int64_t num_slots, void *buffer, size_t buffer_bytes, size_t *out_bytes) {
+  check.required("out_bytes", out_bytes);
+  if (!check.ok()) return check.status();
+  check_first_slot(check, *state, first_slot);
+  if (check.ok()) {
+    check.range("num_slots", num_slots, 0, state->sequences.num_slots - first_slot + 1);
+  }
+  if (!buffer && buffer_bytes != 0) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "buffer is NULL and buffer_bytes %zu; it must be 0 then", buffer_bytes);
+  }
+  if (!check.ok()) return check.status();
+  const size_t bytes = state::serialized_bytes(state->sequences, first_slot, num_slots);
+  *out_bytes = bytes;
+  if (!buffer) return SAMPLER_OK;
+  if (buffer_bytes < bytes) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "buffer_bytes is %zu; these sequences need %zu",
+               buffer_bytes, bytes);
+    return check.status();
+  }
+  state::serialize(state->sequences, first_slot, num_slots, static_cast<unsigned char *>(buffer));
+  return SAMPLER_OK;
+}
+
+sampler_status deserialize(Check &check, const sampler_state *state, int64_t first_slot,
+                           const void *data, size_t data_bytes, int64_t *out_num_slots) {
+  check.required("data", data);
+  if (!check.ok()) return check.status();
+  check_first_slot(check, *state, first_slot);
+  if (!check.ok()) return check.status();
+  const contract::Sequences &sequences = state->sequences;
+  const auto *const bytes = static_cast<const unsigned char *>(data);
+  const state::Checked checked = state::check_serialized(sequences, first_slot, bytes, data_bytes);
+  switch (checked.fault) {
+    case state::Fault::kNone:
+      state::deserialize(sequences, first_slot, bytes);
+      if (out_num_slots) *out_num_slots = checked.num_slots;
+      break;
+    case state::Fault::kCorrupt:
+      check.fail(SAMPLER_ERROR_CORRUPT_DATA, "data %s", checked.reason);
+      break;
+    case state::Fault::kTooManySlots:
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "data have %" PRId64 " sequences; the state has %" PRId64 " slots from first_slot",
+                 checked.num_slots, sequences.num_slots - first_slot);
+      break;
+    case state::Fault::kTooLong:
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "data have a sequence of %" PRId64 " tokens; max_tokens of the state is %d",
+                 checked.longest, int(sequences.layout.max_tokens));
+      break;
+  }
+  return check.status();
+}
+
+// body(check), while no other call of the handle runs, and with a state of the handle's.
+template <class Body>
+sampler_status enter_with(sampler_handle *handle, const sampler_state *state,
+                          const Body &body) noexcept {
+  return enter(handle, [&](Entry &entry) {
+    const Busy busy(&handle->owner);
+    Check check(entry);
+    check_is_free(check, busy);
+    check_state(check, "state", handle, state);
+    return check.ok() ? body(check) : check.status();
+  });
+}
+
+}  // namespace
+
+}  // namespace sampler::capi
+
+using namespace sampler::capi;
+
+extern "C" {
+
+sampler_status sampler_state_create(sampler_t sampler, const sampler_state_options *options,
+                                    sampler_state_t *out_state) {
+  return enter(sampler, [&](Entry &entry) { return create(entry, sampler, options, out_state); });
+}
+
+sampler_status sampler_state_size(sampler_t sampler, const sampler_state_options *options,
+                                  size_t *out_bytes) {
+  return enter(sampler, [&](Entry &entry) { return size(entry, sampler, options, out_bytes); });
+}
+
+void sampler_state_destroy(sampler_state_t state) {
+  if (!state) return;
+  enter(state->log, [&](Entry &entry) {
+    destroy(entry, state);
+    return SAMPLER_OK;
+  });
+}
+
+sampler_status sampler_state_serialize(sampler_t sampler, sampler_state_t state, int64_t first_slot,
+                                       int64_t num_slots, void *buffer, size_t buffer_bytes,
+                                       size_t *out_bytes) {
+  return enter_with(sampler, state, [&](Check &check) {
+    return serialize(check, state, first_slot, num_slots, buffer, buffer_bytes, out_bytes);
+  });
+}
+
+sampler_status sampler_state_deserialize(sampler_t sampler, sampler_state_t state,
+                                         int64_t first_slot, const void *data, size_t data_bytes,
+                                         int64_t *out_num_slots) {
+  return enter_with(sampler, state, [&](Check &check) {
+    return deserialize(check, state, first_slot, data, data_bytes, out_num_slots);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,84 @@
+// What a call reports of its rows besides the tokens: section 15 of docs/contract.md.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/adaptive.h"
+#include "contract/host_device.h"
+#include "contract/pipeline.h"
+#include "contract/rank.h"
+#include "contract/request.h"
+#include "contract/weight.h"
+
+namespace sampler::contract {
+
+// Where the reports of a SampleRequest go; null: not wanted.
+struct Reports {
+  int64_t num_top = 0;
+  TokenIds out_top_token_ids;
+  float *out_top_logprobs = nullptr;
+
+  int64_t num_chosen = 0;
+  const void *chosen_token_ids = nullptr;  // of the tokens' type
+  float *out_chosen_logprobs = nullptr;
+
+  int32_t *out_ranks = nullptr;
+  float *out_entropies = nullptr;
+
+  uint32_t *out_kept_bitmask = nullptr;
+  int64_t kept_bitmask_stride = 0;  // words
+  int64_t kept_capacity = 0;
+  TokenIds out_kept_token_ids;
+  float *out_kept_probabilities = nullptr;
+
+  uint8_t *out_removed_by = nullptr;
+
+  SAMPLER_HD bool wants_top() const {
+    return num_top > 0 && (out_top_token_ids.data || out_top_logprobs);
+  }
+  SAMPLER_HD bool wants_chosen() const { return num_chosen > 0; }
+  SAMPLER_HD bool wants_kept_list() const {
+    return kept_capacity > 0 && (out_kept_token_ids.data || out_kept_probabilities);
+  }
+};
+
+// No stage has removed the token: it is kept, or the input gave it no probability.
+constexpr uint8_t kNotRemoved = 0;
+constexpr uint8_t kNeverThere = 255;
+
+// The distribution that reports are of: some tokens of a row, each with its share of their weight.
+struct Reported {
+  RowScale scale;
+  Rank cut;         // its tokens have at least this rank, and some probability
+  uint64_t weight;  // of all of them
+  bool greedy;      // it is one token
+
+  SAMPLER_HD bool has(float x, uint32_t id) const { return rank_of(x, id) >= cut; }
+
+  // Of any token of the row; -inf where it is not one of the distribution's.
+  SAMPLER_HD float log_probability(float x, uint32_t id) const {
+    const bool is_one = has(x, id);
+    return greedy && is_one ? 0.0f : forced_log_probability(scale, x, is_one, weight);
+  }
+};
+
+// All tokens of a row, at temperature 1.
+SAMPLER_HD inline Reported reported_row(sampler_input_kind kind, float max) {
+  return {row_scale(kind, max, 1.0f), lowest_cut(kind), 0, false};
+}
+
+// The order of temperature and filters in which StageRunner keeps what filtered_prefix() does.
+SAMPLER_HD inline StageOrder order_of(const FilterRules &rules) {
+  const bool is_last = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
+  const bool min_p_is_first = rules.order == SAMPLER_FILTERS_MIN_P_FIRST;
+  StageOrder order;
+  if (!is_last) order.add(SAMPLER_STAGE_TEMPERATURE);
+  if (min_p_is_first) order.add(SAMPLER_STAGE_MIN_P);
+  order.add(SAMPLER_STAGE_TOP_K);
+  order.add(SAMPLER_STAGE_TOP_P);
+  if (!min_p_is_first) order.add(SAMPLER_STAGE_MIN_P);
+  if (is_last) order.add(SAMPLER_STAGE_TEMPERATURE);
+  return order;
+}
+
+}  // namespace sampler::contract

@@ -1,0 +1,59 @@
+// Tokens drawn through stages, by what the texts have said so far: a state with a slot for each
+// text, and the call's parameters and lists by text.
+#pragma once
+
+#include <cstdint>
+
+#include "decoding/generation.h"
+#include "decoding/memory.h"
+#include "decoding/operations.h"
+#include "sampler/sampler.h"
+
+namespace sampler::decoding {
+
+// The texts of a loop, for the operations.
+class TextState {
+ public:
+  // Has the prompts.
+  TextState(const ExecutionTarget &place, Generation &generation);
+  ~TextState() { sampler_state_destroy(state_); }
+  TextState(const TextState &) = delete;
+  TextState &operator=(const TextState &) = delete;
+
+  sampler_state_t get() const { return state_; }
+
+ private:
+  sampler_state_t state_ = nullptr;
+};
+
+class StagedSampler {
+ public:
+  // Checks what stages are asked for as sampler_sample does, and takes all memory.
+  StagedSampler(const ExecutionTarget &place, Generation &generation);
+
+  // A token for each of these texts, after which row i of the logits comes; -1 of a bad row. They
+  // have entered the texts' state. Valid until the next draw().
+  const int32_t *draw(const Array<Text *> &texts, const LogitRows &logits);
+
+ private:
+  // A draw from so many rows.
+  sampler_sample_args sample_args(const LogitRows &logits, int64_t num_rows) const;
+  size_t ask_workspace() const;
+  void accept(int64_t num_rows) const;
+
+  ExecutionTarget place_;
+  const Generation &generation_;
+  sampler_params params_;
+  sampler_row_params row_params_;
+  TextState state_;
+  Array<int32_t> slots_, masks_;     // by row
+  Array<uint64_t> seeds_, offsets_;  // by slot
+  Array<int32_t> tokens_;
+  Array<float> observations_;
+  Array<sampler_row_status> row_status_;
+  sampler_pipeline pipeline_;
+  size_t workspace_bytes_;
+  HostBlock workspace_;
+};
+
+}  // namespace sampler::decoding

@@ -1,0 +1,68 @@
+// What the calls of state.h are asked to do, whoever does it: their checked arguments.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/adaptive_values.h"
+#include "contract/pipeline.h"
+#include "contract/request.h"
+#include "contract/sequences.h"
+#include "sampler/state.h"
+
+namespace sampler::state {
+
+// What all have. Row i is of slot slots[i], which may be none.
+struct RowsOfSlots {
+  contract::Sequences sequences;
+  contract::Slots slots;
+  int64_t num_rows = 0;
+  uint32_t *out_row_status = nullptr;
+};
+
+struct AppendRequest : RowsOfSlots {
+  contract::TokenLists tokens;
+  bool are_prompts = false;
+  int32_t *out_lengths = nullptr;
+};
+
+struct AcceptRequest : RowsOfSlots {
+  const void *token_ids = nullptr;  // [num_rows, num_tokens]
+  sampler_id_type token_id_type = SAMPLER_ID_I32;
+  int64_t num_tokens = 0;
+  const float *observations = nullptr;  // null: none is observed
+  contract::AdaptiveParameters adaptive;
+  uint64_t *offsets = nullptr;
+  int32_t *out_lengths = nullptr;
+};
+
+struct TruncateRequest : RowsOfSlots {
+  const int32_t *lengths = nullptr;
+};
+
+// Into `sequences` and `slots`.
+struct CopyRequest : RowsOfSlots {
+  contract::Sequences source;
+  const int32_t *source_slots = nullptr;
+};
+
+struct ResetRequest : RowsOfSlots {
+  const float *adaptive_values = nullptr;  // null: all start
+};
+
+struct ReadRequest : RowsOfSlots {
+  contract::TokenIds out_token_ids;
+  int64_t num_tokens = 0;
+  int32_t *out_lengths = nullptr;
+  int32_t *out_prompt_lengths = nullptr;
+  float *out_adaptive_values = nullptr;
+};
+
+// Each row in turn.
+void run(const AppendRequest &request);
+void run(const AcceptRequest &request);
+void run(const TruncateRequest &request);
+void run(const CopyRequest &request);
+void run(const ResetRequest &request);
+void run(const ReadRequest &request);
+
+}  // namespace sampler::state

@@ -1,0 +1,53 @@
+// Section 15 of docs/contract.md, worked out a second time, to the bit: what is reported of the
+// tokens of a distribution. Not one line is shared with the library.
+#ifndef SAMPLER_TESTS_ORACLE_REPORTS_ORACLE_H_
+#define SAMPLER_TESTS_ORACLE_REPORTS_ORACLE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "edits_oracle.h"
+#include "windows_oracle.h"
+
+namespace oracle {
+
+// The tokens of a row that have a probability, in rank order. Any ids.
+struct RankedTokens {
+  std::vector<std::int64_t> ids;
+  std::vector<float> values;
+};
+RankedTokens in_rank_order(const std::vector<std::int64_t> &ids, const std::vector<float> &values,
+                           bool are_logits);
+
+// Reports of all these tokens, at least one; `temperature` is 1 for probabilities, and a greedy one
+// is of a single token.
+class Reports {
+ public:
+  Reports(RankedTokens tokens, bool are_logits, float temperature);
+  // Of adaptive-p's tokens, whose values are y, the logarithms in bits of their new e.
+  static Reports of_log2(RankedTokens tokens);
+
+  const RankedTokens &tokens() const { return tokens_; }
+  // The token's place in rank order, from 1; 0: it is none of the tokens.
+  std::int64_t rank(std::int64_t id) const;
+  // By place, from 0; -inf of ids that are none of the tokens.
+  float logprob_at(std::size_t place) const;
+  float logprob(std::int64_t id) const;
+  float probability_at(std::size_t place) const;
+  float entropy() const;
+
+ private:
+  Reports() = default;
+
+  RankedTokens tokens_;
+  std::vector<float> log2_;  // relative, of each
+  std::vector<Level> levels_;
+  Ranked row_;
+  bool is_greedy_ = false;
+  std::uint64_t weight_ = 0;
+  std::vector<float> probabilities_;
+};
+
+}  // namespace oracle
+
+#endif  // SAMPLER_TESTS_ORACLE_REPORTS_ORACLE_H_

@@ -1,0 +1,82 @@
+#include "reported.h"
+
+#include "problem.h"
+
+namespace pipeline_test {
+namespace {
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+class Ids {
+ public:
+  Ids(std::int64_t count, sampler_id_type type) : type_(type), narrow_(at(count), -77) {
+    if (type == SAMPLER_ID_I64) wide_.assign(at(count), -77);
+  }
+  explicit Ids(const std::vector<std::int64_t> &ids, sampler_id_type type) : type_(type) {
+    wide_ = ids;
+    for (const std::int64_t id : ids) narrow_.push_back(static_cast<std::int32_t>(id));
+  }
+  void *data() {
+    return type_ == SAMPLER_ID_I64 ? static_cast<void *>(wide_.data())
+                                   : static_cast<void *>(narrow_.data());
+  }
+  std::vector<std::int64_t> values() const {
+    return type_ == SAMPLER_ID_I64 ? wide_
+                                   : std::vector<std::int64_t>(narrow_.begin(), narrow_.end());
+  }
+
+ private:
+  sampler_id_type type_;
+  std::vector<std::int32_t> narrow_;
+  std::vector<std::int64_t> wide_;
+};
+
+}  // namespace
+
+Reported report(sampler_t sampler, sampler_sample_args args, std::int64_t num_rows,
+                const Sizes &sizes, const std::vector<std::int64_t> &chosen) {
+  const std::int64_t words =
+      sizes.bitmask_stride ? sizes.bitmask_stride : (args.input.num_cols + 31) / 32;
+  Ids token_ids(num_rows, sizes.id_type), top_ids(num_rows * sizes.top, sizes.id_type);
+  Ids kept_ids(num_rows * sizes.kept, sizes.id_type), chosen_ids(chosen, sizes.id_type);
+  Reported result;
+  result.kept_counts.assign(at(num_rows), -7);
+  result.ranks.assign(at(num_rows), -7);
+  result.logprobs.assign(at(num_rows), 7);
+  result.top_logprobs.assign(at(num_rows * sizes.top), 7);
+  result.chosen_logprobs.assign(at(num_rows * sizes.chosen), 7);
+  result.entropies.assign(at(num_rows), 7);
+  result.bitmask.assign(at(num_rows * words), 7);
+  result.kept_probabilities.assign(at(num_rows * sizes.kept), 7);
+  result.removed_by.assign(at(num_rows * args.input.num_cols), 7);
+  result.status.assign(at(num_rows), 7);
+  args.token_id_type = sizes.id_type;
+  args.out_token_ids = token_ids.data();
+  args.out_kept_counts = result.kept_counts.data();
+  args.out_logprobs = result.logprobs.data();
+  args.out_row_status = result.status.data();
+  args.num_top_logprobs = sizes.top;
+  args.out_top_token_ids = top_ids.data();
+  args.out_top_logprobs = result.top_logprobs.data();
+  args.num_chosen = sizes.chosen;
+  args.chosen_token_ids = chosen_ids.data();
+  args.out_chosen_logprobs = result.chosen_logprobs.data();
+  args.out_ranks = result.ranks.data();
+  args.out_entropies = result.entropies.data();
+  args.out_kept_bitmask = result.bitmask.data();
+  args.kept_bitmask_stride = sizes.bitmask_stride;
+  args.kept_capacity = sizes.kept;
+  args.out_kept_token_ids = kept_ids.data();
+  args.out_kept_probabilities = result.kept_probabilities.data();
+  args.out_removed_by = result.removed_by.data();
+  const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
+  EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  result.token_ids = token_ids.values();
+  result.top_ids = top_ids.values();
+  result.kept_ids = kept_ids.values();
+  return result;
+}
+
+}  // namespace pipeline_test

@@ -1,0 +1,35 @@
+// Calls of sampler_sample with every report, and what they reported.
+#ifndef SAMPLER_TESTS_PIPELINE_REPORTED_H_
+#define SAMPLER_TESTS_PIPELINE_REPORTED_H_
+
+#include <sampler/sampler.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace pipeline_test {
+
+// How much is asked for. 0: nothing of it, or of the stride the default.
+struct Sizes {
+  std::int64_t top = 0, chosen = 0, bitmask_stride = 0, kept = 0;
+  sampler_id_type id_type = SAMPLER_ID_I32;
+};
+
+// All reports of a call, its tokens beside them. Ids as i64.
+struct Reported {
+  std::vector<std::int64_t> token_ids, top_ids, kept_ids;
+  std::vector<std::int32_t> kept_counts, ranks;
+  std::vector<float> logprobs, top_logprobs, chosen_logprobs, entropies, kept_probabilities;
+  std::vector<std::uint32_t> bitmask;
+  std::vector<std::uint8_t> removed_by;
+  std::vector<sampler_row_status> status;
+};
+
+// `args` has the rows, their parameters and `num_rows` rows of output. `chosen`: sizes.chosen for
+// each of them. The workspace is exactly what the call needs.
+Reported report(sampler_t sampler, sampler_sample_args args, std::int64_t num_rows,
+                const Sizes &sizes, const std::vector<std::int64_t> &chosen);
+
+}  // namespace pipeline_test
+
+#endif  // SAMPLER_TESTS_PIPELINE_REPORTED_H_
