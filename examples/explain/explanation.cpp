@@ -29,29 +29,6 @@ Sampler make_sampler() {
   return Sampler(sampler);
 }
 
-// The same parameters without what follows the edits.
-sampler_params edits_of(sampler_params params) {
-  const sampler_params off = sampler_params_default();
-  const std::vector<sampler_stage> order = order_of(params);
-  std::fill(std::begin(params.stages), std::end(params.stages), 0);
-  std::copy_if(order.begin(), order.end(), params.stages, is_edit);
-  params.filter_order = off.filter_order;
-  params.temperature_order = off.temperature_order;
-  params.temperature = off.temperature;
-  params.top_k = off.top_k;
-  params.top_p = off.top_p;
-  params.min_p = off.min_p;
-  for (float sampler_params::*window :
-       {&sampler_params::dynamic_temperature_range, &sampler_params::typical_p,
-        &sampler_params::top_n_sigma, &sampler_params::epsilon_cutoff, &sampler_params::eta_cutoff,
-        &sampler_params::top_h, &sampler_params::xtc_probability, &sampler_params::top_p_decay}) {
-    params.*window = 0.0f;
-  }
-  params.min_keep = 0;
-  params.adaptive_kind = SAMPLER_ADAPTIVE_NONE;
-  return params;
-}
-
 // Asks the library about one row.
 class Asker {
  public:
@@ -59,15 +36,14 @@ class Asker {
 
   std::size_t size() const { return question_.logits.size(); }
 
-  // The row as its edits leave it.
-  std::vector<float> edited() {
+  // The row as edits leave it.
+  std::vector<float> edited(const sampler_params &edits, const sampler_pipeline &lists) {
     std::vector<float> values(size());
-    const sampler_params edits = edits_of(question_.params);
     sampler_filter_args args = {};
     args.struct_size = sizeof args;
     args.input = rows();
     args.params = &edits;
-    args.pipeline = question_.pipeline;
+    args.pipeline = &lists;
     args.output_kind = SAMPLER_OUTPUT_VALUES;
     args.output = values.data();
     std::size_t bytes = 0;
@@ -141,20 +117,47 @@ class Asker {
   std::vector<char> workspace_;
 };
 
-std::vector<Stage> summarise(const Question &question, const Explanation &explanation) {
-  std::vector<Stage> stages;
-  std::int64_t num_left = 0, num_changed = 0;
-  for (const Token &token : explanation.tokens) {
-    num_left += token.removed_by != kWithoutProbability;
-    num_changed += token.edited != token.logit;
+sampler_pipeline lists_of(const Question &question) {
+  sampler_pipeline lists = {};
+  lists.struct_size = sizeof lists;
+  return question.pipeline ? *question.pipeline : lists;
+}
+
+// The row after the last edit, and by stage how many logits each edit has changed.
+std::vector<float> follow_edits(const Question &question, Asker *asker,
+                                std::vector<std::int64_t> *num_changed) {
+  sampler_params params = question.params;
+  turn_off_all_but_edits(&params);
+  sampler_pipeline lists = lists_of(question);
+  const std::vector<float> last = asker->edited(params, lists);
+  std::vector<float> after = last;
+  num_changed->assign(SAMPLER_MAX_STAGES + 1, 0);
+  const std::vector<sampler_stage> order = order_of(question.params);
+  for (auto stage = order.rbegin(); stage != order.rend(); ++stage) {
+    if (!is_edit(*stage) || !is_on(*stage, params, lists)) continue;
+    turn_off_edit(*stage, &params, &lists);
+    const std::vector<float> before = asker->edited(params, lists);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      (*num_changed)[std::size_t(*stage)] += before[i] < after[i] || before[i] > after[i];
+    }
+    after = before;
   }
+  return last;
+}
+
+std::vector<Stage> summarise(const Question &question, const std::vector<Token> &tokens,
+                             const std::vector<std::int64_t> &num_changed) {
+  std::vector<Stage> stages;
+  const sampler_pipeline lists = lists_of(question);
+  std::int64_t num_left = 0;
+  for (const Token &token : tokens) num_left += token.removed_by != kWithoutProbability;
   const bool is_greedy = question.params.temperature <= 1e-5f;
   for (const sampler_stage stage : order_of(question.params)) {
-    Stage row = {stage, numbers_of(stage, question.params, question.pipeline), 0, 0, 0, 0.0};
-    if (row.numbers.empty() || (is_greedy && !is_edit(stage) && stage != SAMPLER_STAGE_TEMPERATURE))
-      continue;
-    if (is_edit(stage)) row.num_changed = num_changed;
-    for (const Token &token : explanation.tokens) {
+    if (!is_on(stage, question.params, lists)) continue;
+    if (is_greedy && !is_edit(stage) && stage != SAMPLER_STAGE_TEMPERATURE) continue;
+    Stage row = {stage, numbers_of(stage, question.params, lists), 0, 0, 0, 0.0};
+    row.num_changed = num_changed[std::size_t(stage)];
+    for (const Token &token : tokens) {
       if (token.removed_by != stage) continue;
       ++row.num_removed;
       row.removed += is_edit(stage) ? token.given : token.left;
@@ -164,6 +167,12 @@ std::vector<Stage> summarise(const Question &question, const Explanation &explan
     stages.push_back(row);
   }
   return stages;
+}
+
+bool stands_before(const Token &a, const Token &b) {
+  if (std::isnan(a.edited) || std::isnan(b.edited))
+    return std::isnan(b.edited) > std::isnan(a.edited);
+  return a.edited > b.edited;
 }
 
 }  // namespace
@@ -178,14 +187,14 @@ Explanation explain(const Question &question) {
   asker.draw(SAMPLER_LOGPROB_EDITED, &left, &unused, &out, nullptr);
   out.status = asker.draw(SAMPLER_LOGPROB_PROCESSED, &drawn_from, &out.entropy_drawn_from, &out,
                           &removed_by);
-  const std::vector<float> edited = asker.edited();
+  std::vector<std::int64_t> num_changed;
+  const std::vector<float> edited = follow_edits(question, &asker, &num_changed);
   for (std::size_t i = 0; i < edited.size(); ++i) {
     out.tokens.push_back({std::int32_t(i), question.logits[i], edited[i], given[i], left[i],
                           drawn_from[i], removed_by[i]});
   }
-  std::stable_sort(out.tokens.begin(), out.tokens.end(),
-                   [](const Token &a, const Token &b) { return a.edited > b.edited; });
-  out.stages = summarise(question, out);
+  std::stable_sort(out.tokens.begin(), out.tokens.end(), stands_before);
+  out.stages = summarise(question, out.tokens, num_changed);
   return out;
 }
 

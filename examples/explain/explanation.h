@@ -13,7 +13,7 @@ namespace explain {
 struct Question {
   std::vector<float> logits;
   sampler_params params = sampler_params_default();
-  const sampler_pipeline *pipeline = nullptr;  // one slot
+  const sampler_pipeline *pipeline = nullptr;  // one slot, with a history in place of a state
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
@@ -36,17 +36,17 @@ struct Token {
 // One stage of the order.
 struct Stage {
   sampler_stage stage;
-  std::string numbers;       // those that are on: "top_k 40"; of lists their names
-  std::int64_t num_changed;  // logits that edits changed, by this stage or another
+  std::string numbers;       // "top_k 40"; of lists their names
+  std::int64_t num_changed;  // logits that an edit gave another value; 0 of other stages
   std::int64_t num_removed;
   std::int64_t num_left;
-  double removed;  // the probability of what it removed, by `left` of the tokens
+  double removed;  // the probability of what it removed: `given` of an edit, else `left`
 };
 
 struct Explanation {
-  sampler_row_status status;
-  std::vector<Token> tokens;  // in rank order of the edited row
-  std::vector<Stage> stages;  // those that are on, in their order
+  sampler_row_status status;  // where it is not OK, no token is drawn and no probability known
+  std::vector<Token> tokens;  // in rank order of the edited row; NaNs last
+  std::vector<Stage> stages;  // those that are on, in their order; in a greedy row no windows
   std::int32_t drawn_id;
   std::int32_t drawn_rank;  // among the tokens that were kept
   std::int32_t num_kept;

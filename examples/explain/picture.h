@@ -1,6 +1,7 @@
 #ifndef EXPLAIN_PICTURE_H
 #define EXPLAIN_PICTURE_H
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -10,11 +11,11 @@
 
 namespace explain {
 
-// The text of a token, printable; "" where none is known.
+// The text of a token, printable on one line; "" where none is known.
 using TokenText = std::function<std::string(std::int32_t id)>;
 
 // The stages, what was drawn, and the first `num_tokens` tokens with bars of their probabilities.
-void print(const Explanation &explanation, int num_tokens, const TokenText &text,
+void print(const Explanation &explanation, std::size_t num_tokens, const TokenText &text,
            std::ostream &out);
 
 // An SVG plot: each token's probability by its rank, in the colour of the stage that removed it.

@@ -1,16 +1,18 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <ostream>
+#include <set>
+#include <tuple>
 
+#include "line.h"
 #include "picture.h"
 
 namespace explain {
 
 namespace {
 
-constexpr double kWidth = 760, kHeight = 420, kLeft = 60, kTop = 20, kLegend = 180;
+constexpr double kWidth = 760, kHeight = 420, kLeft = 60, kTop = 20, kLegend = 260;
 constexpr double kLowest = 1e-9;  // probability at the bottom
 
 // Of stages by their number; kept tokens have the first.
@@ -42,13 +44,6 @@ struct Axes {
   }
 };
 
-template <typename... Values>
-void line(std::ostream &out, const char *format, Values... values) {
-  char text[512];
-  std::snprintf(text, sizeof text, format, values...);
-  out << text << "\n";
-}
-
 void draw_axes(const Axes &axes, std::ostream &out) {
   for (int power = 0; power >= -9; power -= 3) {
     const double y = axes.y(std::pow(10.0, power));
@@ -65,12 +60,12 @@ void draw_axes(const Axes &axes, std::ostream &out) {
 
 // Many tokens far down fall on the same place: one mark for all that are of a colour there.
 void draw_tokens(const Explanation &explanation, const Axes &axes, std::ostream &out) {
-  std::map<std::pair<int, int>, int> marked;
+  std::set<std::tuple<int, int, int>> marked;
   for (std::size_t i = 0; i < explanation.tokens.size(); ++i) {
     const Token &token = explanation.tokens[i];
     const double x = axes.x(double(i + 1)), y = axes.y(token.given);
-    if (!marked.emplace(std::pair(int(x), int(y)), token.removed_by).second) continue;
     const bool is_drawn = token.id == explanation.drawn_id;
+    if (!marked.emplace(int(x), int(y), token.removed_by).second && !is_drawn) continue;
     line(out, R"(<circle cx="%.1f" cy="%.1f" r="%d" fill="%s"%s/>)", x, y, is_drawn ? 6 : 3,
          colour_of(token.removed_by), is_drawn ? R"( stroke="#000")" : "");
     if (token.removed_by != kKept) continue;
@@ -90,17 +85,18 @@ void draw_legend(const Explanation &explanation, std::ostream &out) {
          count);
     y += 18;
   }
-  line(out, R"(<text x="%g" y="%g">lines: to what was drawn from</text>)", kWidth + 14, y + 6);
+  line(out, R"(<text x="%g" y="%g">dots: probability as given</text>)", kWidth + 14, y + 6);
+  line(out, R"(<text x="%g" y="%g">lines: to that in what was drawn from</text>)", kWidth + 14,
+       y + 24);
 }
 
 }  // namespace
 
 void plot(const Explanation &explanation, std::ostream &out) {
   const Axes axes = {double(explanation.tokens.size())};
-  line(
-      out,
-      R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="12">)",
-      kWidth + kLegend + 40, kTop + kHeight + 50);
+  line(out, R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g")", kWidth + kLegend + 40,
+       kTop + kHeight + 50);
+  line(out, R"( font-family="sans-serif" font-size="12">)");
   line(out, R"(<rect width="100%%" height="100%%" fill="#fff"/>)");
   draw_axes(axes, out);
   draw_tokens(explanation, axes, out);

@@ -10,7 +10,7 @@ namespace explain {
 
 namespace {
 
-// A number of a stage, and the value that is off.
+// A number of a stage.
 struct Real {
   sampler_stage stage;
   const char *name;
@@ -72,6 +72,10 @@ std::string lists_of(sampler_stage stage, const sampler_pipeline &lists) {
   return text;
 }
 
+bool is_between_0_and_1(float value) {
+  return value > 0.0f && value < 1.0f;
+}
+
 }  // namespace
 
 const char *stage_name(int stage) {
@@ -117,10 +121,92 @@ std::vector<sampler_stage> order_of(const sampler_params &params) {
   return order;
 }
 
+bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipeline &lists) {
+  switch (stage) {
+    case SAMPLER_STAGE_BIAS:
+      return !lists_of(stage, lists).empty();
+    case SAMPLER_STAGE_MASK:
+      return lists.allowed.offsets || lists.banned.offsets || lists.bad_words.offsets ||
+             lists.token_bitmasks || params.min_new_tokens > 0;
+    case SAMPLER_STAGE_PENALTIES:
+      return (params.repetition_penalty != 0.0f && params.repetition_penalty != 1.0f) ||
+             params.frequency_penalty != 0.0f || params.presence_penalty != 0.0f;
+    case SAMPLER_STAGE_DRY:
+      return params.dry_multiplier > 0.0f && (params.dry_base == 0.0f || params.dry_base >= 1.0f);
+    case SAMPLER_STAGE_NO_REPEAT_NGRAM:
+      return params.no_repeat_ngram_size > 0;
+    case SAMPLER_STAGE_TEMPERATURE:
+      return params.temperature != 1.0f || params.dynamic_temperature_range > 0.0f;
+    case SAMPLER_STAGE_TYPICAL_P:
+      return is_between_0_and_1(params.typical_p);
+    case SAMPLER_STAGE_TOP_N_SIGMA:
+      return params.top_n_sigma > 0.0f;
+    case SAMPLER_STAGE_EPSILON:
+      return is_between_0_and_1(params.epsilon_cutoff);
+    case SAMPLER_STAGE_ETA:
+      return is_between_0_and_1(params.eta_cutoff);
+    case SAMPLER_STAGE_TOP_H:
+      return is_between_0_and_1(params.top_h);
+    case SAMPLER_STAGE_XTC:
+      return params.xtc_probability > 0.0f && params.xtc_threshold <= 0.5f;
+    case SAMPLER_STAGE_TOP_K:
+      return params.top_k > 0;
+    case SAMPLER_STAGE_TOP_P:
+      return params.top_p < 1.0f || is_between_0_and_1(params.top_p_decay);
+    case SAMPLER_STAGE_MIN_P:
+      return params.min_p > 0.0f;
+    default:
+      return params.adaptive_kind != SAMPLER_ADAPTIVE_NONE &&
+             (params.adaptive_kind != SAMPLER_ADAPTIVE_P || params.adaptive_target >= 0.0f);
+  }
+}
+
+void turn_off_edit(sampler_stage stage, sampler_params *params, sampler_pipeline *lists) {
+  if (stage == SAMPLER_STAGE_BIAS) {
+    lists->biased = {};
+    lists->biases = lists->dense_bias = nullptr;
+    lists->num_dense_biases = lists->dense_bias_stride = 0;
+  } else if (stage == SAMPLER_STAGE_MASK) {
+    lists->allowed = lists->banned = lists->stop = lists->bad_words = {};
+    lists->bad_word_offsets = nullptr;
+    lists->token_bitmasks = nullptr;
+    lists->token_bitmask_indices = nullptr;
+    lists->num_token_bitmasks = lists->token_bitmask_stride = 0;
+    params->min_new_tokens = 0;
+  } else if (stage == SAMPLER_STAGE_PENALTIES) {
+    params->repetition_penalty = params->frequency_penalty = params->presence_penalty = 0.0f;
+  } else if (stage == SAMPLER_STAGE_DRY) {
+    params->dry_multiplier = 0.0f;
+    lists->dry_breakers = {};
+  } else if (stage == SAMPLER_STAGE_NO_REPEAT_NGRAM) {
+    params->no_repeat_ngram_size = 0;
+  }
+}
+
+void turn_off_all_but_edits(sampler_params *params) {
+  const sampler_params all = *params;
+  const std::vector<sampler_stage> order = order_of(all);
+  *params = sampler_params_default();
+  std::copy_if(order.begin(), order.end(), params->stages, is_edit);
+  params->repetition_penalty = all.repetition_penalty;
+  params->frequency_penalty = all.frequency_penalty;
+  params->presence_penalty = all.presence_penalty;
+  params->penalty_window = all.penalty_window;
+  params->penalty_scope = all.penalty_scope;
+  params->penalty_form = all.penalty_form;
+  params->dry_multiplier = all.dry_multiplier;
+  params->dry_base = all.dry_base;
+  params->dry_allowed_length = all.dry_allowed_length;
+  params->dry_window = all.dry_window;
+  params->no_repeat_ngram_size = all.no_repeat_ngram_size;
+  params->min_new_tokens = all.min_new_tokens;
+  params->bad_word_scope = all.bad_word_scope;
+}
+
 std::string numbers_of(sampler_stage stage, const sampler_params &params,
-                       const sampler_pipeline *pipeline) {
+                       const sampler_pipeline &lists) {
   const sampler_params off = sampler_params_default();
-  std::string text = pipeline ? lists_of(stage, *pipeline) : "";
+  std::string text = lists_of(stage, lists);
   const auto add = [&](const char *name, double value) {
     char number[64];
     std::snprintf(number, sizeof number, "%s%s %g", text.empty() ? "" : ", ", name, value);
