@@ -18,7 +18,7 @@ constexpr double kLowest = 1e-9;  // probability at the bottom
 // Of stages by their number; kept tokens have the first.
 constexpr const char *kColours[] = {"#1b7837", "#762a83", "#b2182b", "#d6604d", "#f4a582",
                                     "#e08214", "#8c510a", "#2166ac", "#4393c3", "#01665e",
-                                    "#35978f", "#80cdc1", "#c51b7d", "#2d004b", "#5e3c99",
+                                    "#35978f", "#80cdc1", "#c51b7d", "#2d004b", "#9970ab",
                                     "#999999", "#fdb863"};
 
 const char *colour_of(int removed_by) {
@@ -85,9 +85,11 @@ void draw_legend(const Explanation &explanation, std::ostream &out) {
          count);
     y += 18;
   }
-  line(out, R"(<text x="%g" y="%g">dots: probability as given</text>)", kWidth + 14, y + 6);
-  line(out, R"(<text x="%g" y="%g">lines: to that in what was drawn from</text>)", kWidth + 14,
-       y + 24);
+  for (const char *note : {"dots: probability as given", "lines: to that in what was drawn from",
+                           "ringed: the token drawn"}) {
+    line(out, R"(<text x="%g" y="%g">%s</text>)", kWidth + 14, y + 6, note);
+    y += 18;
+  }
 }
 
 }  // namespace

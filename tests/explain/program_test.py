@@ -1,6 +1,6 @@
 """The program sampler-explain as its user meets it: table, plot, and what it says of wrong input.
 
-usage: program_test.py SAMPLER_EXPLAIN EXAMPLES_DIR
+usage: program_test.py SAMPLER_EXPLAIN PROJECT_DIR
 """
 
 import collections
@@ -14,7 +14,8 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-EXAMPLES = pathlib.Path(sys.argv.pop(2))
+PROJECT = pathlib.Path(sys.argv.pop(2))
+EXAMPLES = PROJECT / "examples"
 PROGRAM = sys.argv.pop(1)
 
 # The worked example of docs/contract.md, section 11: its row, parameters by TensorRT-LLM's names,
@@ -148,6 +149,17 @@ class ProgramTest(unittest.TestCase):
         for circle in circles:
             self.assertTrue(left <= float(circle.get("cx")) <= width)
             self.assertTrue(top <= float(circle.get("cy")) <= height)
+
+    def test_the_page_shows_what_its_command_gives(self):
+        page = (PROJECT / "docs" / "explain.md").read_text()
+        block = re.search(r"^```text\n\$ (.*?[^\\])\n(.*?)^```$", page, re.M | re.S)
+        path = self.folder / "plot.svg"
+        command = block[1].replace("sampler-explain", f"'{PROGRAM}'", 1) + f" --svg '{path}'"
+        result = subprocess.run(["bash", "-c", command], cwd=PROJECT, capture_output=True,
+                                text=True, check=False)
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(result.stdout, block[2])
+        self.assertEqual(path.read_text(), (PROJECT / "docs" / "explain.svg").read_text())
 
     def test_wrong_input_is_named_with_its_rule(self):
         row = self.file("row", "1 2 3")
