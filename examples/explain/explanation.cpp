@@ -129,7 +129,7 @@ std::vector<float> follow_edits(const Question &question, Asker *asker,
   sampler_params params = question.params;
   turn_off_all_but_edits(&params);
   sampler_pipeline lists = lists_of(question);
-  const std::vector<float> last = asker->edited(params, lists);
+  std::vector<float> last = asker->edited(params, lists);
   std::vector<float> after = last;
   num_changed->assign(SAMPLER_MAX_STAGES + 1, 0);
   const std::vector<sampler_stage> order = order_of(question.params);

@@ -153,13 +153,13 @@ void run(const Arguments &arguments) {
 }  // namespace
 
 int main(int argc, char **argv) {
-  Arguments arguments;
-  CLI::App app("Shows what each stage does to a row of logits.", "sampler-explain");
-  declare_row(&app, &arguments);
-  declare_sampling(&app, &arguments);
-  declare_output(&app, &arguments);
-  CLI11_PARSE(app, argc, argv);
   try {
+    Arguments arguments;
+    CLI::App app("Shows what each stage does to a row of logits.", "sampler-explain");
+    declare_row(&app, &arguments);
+    declare_sampling(&app, &arguments);
+    declare_output(&app, &arguments);
+    CLI11_PARSE(app, argc, argv);
     run(arguments);
     return 0;
   } catch (const std::exception &error) {

@@ -50,8 +50,8 @@ void draw_axes(const Axes &axes, std::ostream &out) {
     line(out, R"(<path d="M%g %.1fH%g" stroke="#ddd"/>)", kLeft, y, kWidth);
     line(out, R"(<text x="%g" y="%.1f" text-anchor="end">1e%d</text>)", kLeft - 6, y + 4, power);
   }
-  for (double rank = 1; rank <= axes.last_rank; rank *= 10) {
-    line(out, R"(<text x="%.1f" y="%g" text-anchor="middle">%g</text>)", axes.x(rank),
+  for (int rank = 1; rank <= axes.last_rank; rank *= 10) {
+    line(out, R"(<text x="%.1f" y="%g" text-anchor="middle">%d</text>)", axes.x(rank),
          kTop + kHeight + 18, rank);
   }
   line(out, R"(<text x="%g" y="%g" text-anchor="middle">rank, after the edits</text>)",

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <ostream>
 
@@ -14,7 +15,7 @@ constexpr int kBarWidth = 24;
 // A share as blocks, in eighths of them, and spaces to kBarWidth.
 std::string bar(double share) {
   constexpr const char *kParts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int eighths = int(std::clamp(share, 0.0, 1.0) * kBarWidth * 8 + 0.5);
+  const int eighths = int(std::lround(std::clamp(share, 0.0, 1.0) * kBarWidth * 8));
   std::string text;
   for (int i = 0; i < eighths / 8; ++i) text += "█";
   text += kParts[eighths % 8];
