@@ -92,6 +92,17 @@ Rank cut_of_filters(const Row &row, const RowParameters &parameters, const Filte
   return ranks[contract::filtered_prefix(ranked, parameters, rules) - 1];
 }
 
+void weigh_kept(const Row &row, Distribution *distribution) {
+  Distribution &result = *distribution;
+  result.kept_weight = 0;
+  for (int64_t i = 0; i < row.count; ++i) {
+    if (result.keeps(row.rank(i))) {
+      result.kept_weight += contract::weight(result.scale, row.values[i]);
+    }
+  }
+  result.normalizer = contract::normalizer(result.kept_weight);
+}
+
 }  // namespace
 
 Distribution make_distribution(const Row &row, const RowParameters &parameters,
@@ -107,13 +118,18 @@ Distribution make_distribution(const Row &row, const RowParameters &parameters,
   } else {
     result.cut = contract::lowest_cut(row.kind);
   }
-  result.kept_weight = 0;
-  for (int64_t i = 0; i < row.count; ++i) {
-    if (result.keeps(row.rank(i))) {
-      result.kept_weight += contract::weight(result.scale, row.values[i]);
-    }
-  }
-  result.normalizer = contract::normalizer(result.kept_weight);
+  weigh_kept(row, &result);
+  return result;
+}
+
+Distribution make_distribution(const Row &row, Rank first, Rank last, float temperature) {
+  Distribution result;
+  const float max = contract::value_of_rank(first);
+  result.greedy = contract::is_greedy(temperature);
+  result.scale = contract::row_scale(row.kind, max, result.greedy ? 1.0f : temperature);
+  result.first = first;
+  result.cut = last;
+  weigh_kept(row, &result);
   return result;
 }
 

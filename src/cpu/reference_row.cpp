@@ -42,6 +42,12 @@ const Distribution &ReferenceRow::distribute(const contract::RowParameters &para
   return distribution_;
 }
 
+const Distribution &ReferenceRow::keep_ranks(Rank first, Rank last, float temperature) {
+  row_.first = first;
+  distribution_ = make_distribution(row_, first, last, temperature);
+  return distribution_;
+}
+
 int64_t ReferenceRow::kept_count() const {
   int64_t count = 0;
   for (int64_t i = 0; i < row_.count; ++i) count += distribution_.keeps(row_.rank(i)) ? 1 : 0;

@@ -27,6 +27,8 @@ class ReferenceRow {
   // The row and the parameters are good.
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules);
+  // That of the tokens of rank `first` to `last`, which is the row's from here on.
+  const Distribution &keep_ranks(contract::Rank first, contract::Rank last, float temperature);
   // How many tokens the distribution keeps.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "contract/distribution.h"
 #include "contract/pipeline.h"
 #include "contract/row_view.h"
 #include "contract/stages.h"
 #include "cpu/edits.h"
 #include "cpu/elements.h"
+#include "cpu/windows.h"
 
 namespace sampler::cpu {
 
@@ -52,14 +52,17 @@ class RowStages {
 
   // What temperature, filters and windows make of the row that was loaded.
   template <class Row>
-  const contract::Distribution &distribute(const contract::RowParameters &parameters,
-                                           const contract::FilterRules &rules, int64_t slot,
-                                           uint32_t xtc_word, Row *row) {
+  const Distribution &distribute(const contract::RowParameters &parameters,
+                                 const contract::FilterRules &rules, int64_t slot,
+                                 uint32_t xtc_word, Row *row) {
     if (!has_windows() || contract::is_greedy(parameters.temperature)) {
       return row->distribute(parameters, rules);
     }
-    const float temperature = keep_window(parameters, rules, slot, xtc_word, row);
-    return row->distribute({temperature, 0, 1.0f, 0.0f}, {});
+    const contract::WindowNumbers numbers = pipeline_->window_numbers(slot);
+    return keep_window(*row, kept_values_, pipeline_->windows, xtc_word, [&](const auto &tokens) {
+      return contract::StageRunner(tokens, row->kind(), parameters, numbers, rules,
+                                   pipeline_->typical_p_ties);
+    });
   }
 
   // The value of a token of the row as it was given.
@@ -69,40 +72,9 @@ class RowStages {
   }
 
  private:
-  // Tokens in rank order.
-  struct Ranks {
-    const contract::Rank *ranks;
-    float value(int64_t place) const { return contract::value_of_rank(ranks[place]); }
-  };
-
   bool has_edits() const { return pipeline_ && pipeline_->has_edits(); }
   bool has_windows() const { return pipeline_ && pipeline_->has_windows; }
   bool has_stages() const { return has_edits() || has_windows(); }
-
-  // Makes a row of the tokens that the windows keep, and loads it. The result is the temperature.
-  template <class Row>
-  float keep_window(const contract::RowParameters &parameters, const contract::FilterRules &rules,
-                    int64_t slot, uint32_t xtc_word, Row *row) {
-    Ranks tokens = {};
-    const contract::StageRunner<Ranks> runner(tokens, seen_.kind, parameters,
-                                              pipeline_->window_numbers(slot), rules,
-                                              pipeline_->typical_p_ties);
-    const int64_t wanted = runner.num_decisive(pipeline_->windows);
-    const int64_t count = row->select(std::min<int64_t>(wanted, seen_.count), &tokens.ranks);
-    const contract::Staged staged = runner.run(pipeline_->windows, count, xtc_word);
-
-    const float nothing = seen_.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
-    std::fill_n(kept_values_, seen_.count, nothing);
-    for (int64_t i = staged.window.begin; i < staged.window.end; ++i) {
-      const int64_t element = elements_.find(contract::id_of_rank(tokens.ranks[i]));
-      kept_values_[element] = seen_.value(element);
-    }
-    contract::RowView kept = seen_;
-    kept.values = kept_values_;
-    kept.dtype = SAMPLER_F32;
-    row->load(kept);
-    return staged.temperature;
-  }
 
   const contract::Pipeline *pipeline_;
   int64_t num_cols_;

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <string>
 
+#include "handle.h"
 #include "oracle.h"
 #include "problem.h"
 
@@ -21,28 +20,6 @@ constexpr std::uint64_t kNumProblems = 150;  // which are dear under emulation, 
 #else
 constexpr std::uint64_t kNumProblems = 600;
 #endif
-
-struct Destroy {
-  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
-};
-using Handle = std::unique_ptr<sampler_handle, Destroy>;
-
-// `isa` null: the fastest that the machine has.
-Handle make_handle(const char *isa, std::int32_t num_threads) {
-  const char *const before = std::getenv("SAMPLER_ISA");
-  const std::string kept = before ? before : "";
-  if (isa) setenv("SAMPLER_ISA", isa, 1);
-  sampler_options options = sampler_options_default();
-  options.num_threads = num_threads;
-  sampler_t sampler = nullptr;
-  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
-  if (before) {
-    setenv("SAMPLER_ISA", kept.c_str(), 1);
-  } else {
-    unsetenv("SAMPLER_ISA");
-  }
-  return Handle(sampler);
-}
 
 template <class T>
 bool equal(const std::vector<T> &a, const std::vector<T> &b) {

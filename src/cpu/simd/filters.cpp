@@ -20,19 +20,6 @@ constexpr int64_t kLeastSampledRow = 2048;
 // A sample that weighs so many times the heaviest token is not one heavy token's chance.
 constexpr uint64_t kManyTokens = 64;
 
-// The lowest key in [low, high] whose value weighs at least `weight`, as that of `high` does.
-uint32_t lowest_key_of_weight(const RowScale &scale, uint64_t weight, uint32_t low, uint32_t high) {
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (contract::weight(scale, contract::value_of_key(middle)) >= weight) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return high;
-}
-
 }  // namespace
 
 // The row that contract::filtered_prefix asks. A prefix is its cut.
@@ -248,26 +235,44 @@ class SimdRow::Filters {
   Scaling scaling_;
 };
 
-const contract::Distribution &SimdRow::distribute(const RowParameters &parameters,
-                                                  const contract::FilterRules &rules) {
-  contract::Distribution &result = distribution_;
-  result.greedy = contract::is_greedy(parameters.temperature);
-  result.scale = contract::row_scale(kind(), max(), result.greedy ? 1.0f : parameters.temperature);
+const Distribution &SimdRow::distribute(const RowParameters &parameters,
+                                        const contract::FilterRules &rules) {
+  distribution_.first = ~Rank(0);
+  Rank cut = first_;
+  if (!contract::is_greedy(parameters.temperature)) {
+    const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
+    Filters filters(*this,
+                    contract::row_scale(kind(), max(), at_1 ? 1.0f : parameters.temperature));
+    cut = contract::filtered_prefix(filters, parameters, rules);
+    if (!list_.covers(cut) && is_sparse(cut)) list_all(cut);
+  }
+  weigh_kept(cut, parameters.temperature);
+  return distribution_;
+}
+
+// The distribution of the tokens that a cut keeps. Greedy, that is the first token.
+void SimdRow::weigh_kept(Rank cut, float temperature) {
+  Distribution &result = distribution_;
+  result.cut = cut;
+  result.greedy = contract::is_greedy(temperature);
+  result.scale = contract::row_scale(kind(), max(), result.greedy ? 1.0f : temperature);
   if (result.greedy) {
-    result.cut = first_;
     result.kept_weight = contract::weight(result.scale, max());
   } else {
-    const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
-    Filters filters(*this, at_1 ? contract::row_scale(kind(), max(), 1.0f) : result.scale);
-    result.cut = contract::filtered_prefix(filters, parameters, rules);
-    if (!list_.covers(result.cut) && is_sparse(result.cut)) list_all(result.cut);
-    if (list_.covers(result.cut)) shrink_list(result.cut);
+    if (list_.covers(cut)) shrink_list(cut);
     const Kept tokens = kept();
     std::fill_n(block_weights_, (tokens.source.count + kWeightBlock - 1) / kWeightBlock, 0);
     result.kept_weight = weigh(tokens, {result.scale}, block_weights_);
   }
   result.normalizer = contract::normalizer(result.kept_weight);
-  return result;
+}
+
+Rank SimdRow::top_k_cut(int64_t k, Rank seen) {
+  return Filters(*this, {}).top_k(int32_t(k), SAMPLER_TIES_EXACT, seen);
+}
+
+Rank SimdRow::top_p_cut(const RowScale &scale, float p, Rank seen) {
+  return Filters(*this, scale).top_p(p, SAMPLER_TIES_EXACT, seen);
 }
 
 uint64_t SimdRow::total_weight() const {

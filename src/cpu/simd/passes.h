@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "contract/deviation.h"
+#include "contract/entropy.h"
 #include "contract/philox.h"
 #include "contract/row_view.h"
 #include "contract/weight.h"
@@ -41,6 +43,13 @@ struct RowScan {
   float max;
 };
 
+// Of the elements between two bounds; without any, `least` and `largest` mean nothing.
+struct ValueRange {
+  int64_t count;
+  float least;
+  float largest;
+};
+
 struct ListRange {
   float at_least;
   int64_t enough;  // when so many are listed, further ones that equal at_least are left out
@@ -69,6 +78,10 @@ struct Passes {
   // elements, go to `maxima`.
   RowScan (*scan)(const RowView &row, float *maxima);
 
+  // The same of what it writes to `out`, as f32: the values, -inf or probability 0 for those above
+  // `at_most`. `out` may be the row's own array of f32.
+  RowScan (*copy)(const RowView &row, float at_most, float *out, float *maxima);
+
   // Index of the first element that equals the largest, `max`.
   int64_t (*find_first)(const RowView &row, const float *maxima, float max);
 
@@ -77,6 +90,10 @@ struct Passes {
 
   // How many of elements [begin, end) are at least `at_least`.
   int64_t (*count)(const RowView &source, int64_t begin, int64_t end, float at_least);
+
+  // Elements [begin, end) in [at_least, at_most].
+  ValueRange (*find_range)(const RowView &source, int64_t begin, int64_t end, float at_least,
+                           float at_most);
 
   // The largest of each `factor` neighbouring vectors; the last may have fewer. The result is the
   // number of values written.
@@ -101,6 +118,15 @@ struct Passes {
   // The weight of elements, and beside it of those that are at least `heavy`.
   SplitWeight (*weigh_split)(const RowView &source, const Scaling &scaling, int64_t begin,
                              int64_t end, float at_least, float heavy);
+
+  // What the elements' weights and surprises add up to.
+  contract::EntropySums (*sum_entropy)(const RowView &source, const contract::RowScale &row,
+                                       int64_t begin, int64_t end, float at_least);
+
+  // What their distances from the first token add up to. Probabilities are above 0.
+  contract::DeviationSums (*sum_deviations)(const RowView &source, const contract::RowScale &row,
+                                            const contract::DeviationScale &unit, int64_t begin,
+                                            int64_t end, float at_least);
 
   // Adds the elements' weights to `sum` one after the other, and writes each sum. The result is the
   // last.

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "contract/distribution.h"
+#include "contract/elements.h"
 #include "contract/filters.h"
 #include "contract/philox.h"
+#include "cpu/distribution.h"
 #include "cpu/draw.h"
 #include "cpu/executor.h"
 #include "cpu/places.h"
@@ -19,6 +20,16 @@
 namespace sampler::cpu {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Elements [begin, begin + count), without their ids.
+inline RowView part_of(const RowView &source, int64_t begin, int64_t count) {
+  RowView part = source;
+  part.values =
+      static_cast<const char *>(source.values) + begin * int64_t(contract::size_of(source.dtype));
+  part.ids = nullptr;
+  part.count = int32_t(count);
+  return part;
+}
 
 class SimdRow {
  public:
@@ -34,8 +45,8 @@ class SimdRow {
   float max() const { return contract::value_of_rank(first_); }
 
   // The row and the parameters are good.
-  const contract::Distribution &distribute(const contract::RowParameters &parameters,
-                                           const contract::FilterRules &rules);
+  const Distribution &distribute(const contract::RowParameters &parameters,
+                                 const contract::FilterRules &rules);
   // How many tokens the distribution keeps.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
@@ -71,6 +82,8 @@ class SimdRow {
   bool become(const float *probabilities);
 
  private:
+  friend class RowWindows;  // cpu/simd/row_windows.h
+
   // Tokens that are listed by ascending id: all of the row from `floor` up.
   struct List {
     int64_t count = -1;  // -1: there is no list
@@ -107,6 +120,8 @@ class SimdRow {
     const int64_t end_of_ties = int64_t(contract::id_of_rank(cut)) + 1;
     return {row_, std::min<int64_t>(end_of_ties, row_.count), value, contract::next_value(value)};
   }
+  // Those of the list that a cut keeps, which it covers.
+  Kept kept_of_list(contract::Rank cut) const;
   Kept kept_of_list() const { return {list_source(), list_.count, -kInfinity, -kInfinity}; }
   Kept kept() const {
     return list_.covers(distribution_.cut) ? kept_of_list() : kept_of_row(distribution_.cut);
@@ -115,14 +130,23 @@ class SimdRow {
                  uint64_t *block_weights) const;
   uint64_t weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const;
   int64_t num_maxima() const;
+  int64_t groups_from(contract::Rank cut) const;
   bool is_sparse(contract::Rank cut) const;
   float group_bound(int64_t k, float lowest);
   float bound_of_maxima(const RowView &maxima, int64_t k, float lowest) const;
+  // Where these filters cut the tokens down to `seen`; ties are not kept.
+  contract::Rank top_k_cut(int64_t k, contract::Rank seen);
+  contract::Rank top_p_cut(const contract::RowScale &scale, float p, contract::Rank seen);
+  void weigh_kept(contract::Rank cut, float temperature);
+  void begin_later(contract::Rank first, float *memory);
+  void drop_before_first();
   void list_range(const ListRange &range);
   void list_all(contract::Rank cut);
   void list_top(int64_t k, contract::Rank seen);
   void shrink_list(contract::Rank cut);
   void write_relative(const Kept &tokens, int64_t begin, int64_t end, float *relative) const;
+  template <class F>
+  void write_listed(void *out, sampler_dtype dtype, float nothing, const F &f) const;
   int64_t draw_index(uint64_t word) const;
   // The id at an index of the kept tokens' source.
   int64_t kept_id(int64_t index) const {
@@ -134,8 +158,9 @@ class SimdRow {
   Places places_;
   RowView row_ = {};
   contract::Rank first_ = 0;
-  contract::Distribution distribution_ = {};
+  Distribution distribution_ = {};
   List list_;
+  bool is_only_listed_ = false;  // tokens before the first are in the row, but not in the list
   InverseCdf inverse_cdf_;
   bool has_sums_ = false;
 

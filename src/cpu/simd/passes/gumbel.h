@@ -1,7 +1,7 @@
 // The draw by Gumbel noise.
 #pragma once
 
-#include "contract/log2.h"
+#include "cpu/simd/passes/log2.h"
 #include "cpu/simd/passes/random_words.h"
 
 namespace sampler::cpu::SAMPLER_ISA {
@@ -15,33 +15,6 @@ SAMPLER_INLINE Words gumbel_blocks(const contract::RandomStream &random, Ints in
                           splat(int32_t(random.stream)), add(index, splat(int32_t(purpose)))}};
   return philox(counter, splat(int32_t(uint32_t(random.seed))),
                 splat(int32_t(uint32_t(random.seed >> 32))));
-}
-
-SAMPLER_INLINE Floats log2_quotient(Floats z) {
-  Floats q = splat(contract::kLog2C8);
-  q = fma(q, z, splat(contract::kLog2C7));
-  q = fma(q, z, splat(contract::kLog2C6));
-  q = fma(q, z, splat(contract::kLog2C5));
-  q = fma(q, z, splat(contract::kLog2C4));
-  q = fma(q, z, splat(contract::kLog2C3));
-  q = fma(q, z, splat(contract::kLog2C2));
-  q = fma(q, z, splat(contract::kLog2C1));
-  return fma(q, z, splat(contract::kLog2E));
-}
-
-SAMPLER_INLINE Floats negate(Floats x) {
-  return as_floats(bit_xor(as_ints(x), splat(INT32_MIN)));
-}
-
-SAMPLER_INLINE Ints exponent_for_log2(Floats y) {
-  return shift_right_signed<23>(sub(as_ints(y), splat(int32_t(contract::kSqrtHalfBits))));
-}
-
-// log2(y) = exponent + z * log2_quotient(z).
-SAMPLER_INLINE Floats split_for_log2(Floats y, Floats *exponent) {
-  const Ints integer = exponent_for_log2(y);
-  *exponent = float_of_signed(integer);
-  return sub(as_floats(sub(as_ints(y), shift_left<23>(integer))), splat(1.0f));
 }
 
 SAMPLER_INLINE Floats gumbel_noise(Ints word) {
@@ -69,11 +42,7 @@ struct LogitScore {
 
 struct ProbabilityScore {
   SAMPLER_INLINE Floats operator()(Floats x, Floats noise) const {
-    const Mask normal = ge(x, splat(contract::kSmallestNormal));
-    Floats exponent;
-    const Floats z = split_for_log2(choose(normal, x, mul(x, splat(0x1p24f))), &exponent);
-    const Floats shift = choose(normal, splat(0.0f), splat(-24.0f));
-    return add(fma(z, log2_quotient(z), add(exponent, shift)), noise);
+    return add(log2_shifted(x, 0), noise);
   }
   // The bits of a number, as an integer, are its log2 in steps of 2^-23, less 0.0861 at most.
   SAMPLER_INLINE double without_noise(float x) const {

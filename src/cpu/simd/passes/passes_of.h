@@ -8,21 +8,17 @@
 #include "cpu/simd/passes/gumbel.h"
 #include "cpu/simd/passes/list.h"
 #include "cpu/simd/passes/scan.h"
+#include "cpu/simd/passes/sums.h"
 #include "cpu/simd/passes/weigh.h"
 
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
 constexpr Passes passes_of(const char *name, uint32_t isa) {
-  return {name,         isa,
-          scan,         find_first,
-          find_nth,     count,
-          fold_maxima,  list,
-          pack,         sample,
-          weigh,        weigh_split,
-          sum_weights,  write_probabilities,
-          write_values, subtract,
-          sample_words, gumbel};
+  return {name,         isa,         scan,         copy,           find_first,  find_nth,
+          count,        find_range,  fold_maxima,  list,           pack,        sample,
+          weigh,        weigh_split, sum_entropy,  sum_deviations, sum_weights, write_probabilities,
+          write_values, subtract,    sample_words, gumbel};
 }
 
 }  // namespace
