@@ -5,6 +5,7 @@
 
 #include "contract/pipeline.h"
 #include "contract/row_view.h"
+#include "cpu/edited_row.h"
 #include "cpu/elements.h"
 
 namespace sampler::cpu {
@@ -16,14 +17,19 @@ class RowEdits {
   // `memory.take<T>(count)` gives the arrays.
   template <class Memory>
   RowEdits(const contract::Pipeline &pipeline, const contract::Rows &input, Memory &memory)
-      : pipeline_(&pipeline), marks_(memory.template take<int32_t>(input.num_cols)) {
+      : pipeline_(&pipeline), row_(input.num_cols, memory) {
     if (pipeline.seeks_repeats()) lengths_ = memory.template take<int32_t>(pipeline.max_history);
   }
 
-  // Edits `values`, those of the row `given`, in the order of the pipeline. The result is the
-  // status, after which a bad row's values mean nothing.
+  // Whether so much of a row is edited that it is better copied first.
+  bool are_dense(int64_t slot, const contract::RowView &given) const;
+
+  // Edits the logits of the row `given`, in the order of the pipeline: where they are dense, the
+  // copy in row()->values(). The result is the status, after which a bad row's logits mean nothing.
   uint32_t edit(int64_t slot, int64_t output, const contract::RowView &given,
-                const Elements &elements, float *values);
+                const Elements &elements, bool is_dense);
+
+  const EditedRow &row() const { return row_; }
 
  private:
   class Text;
@@ -43,12 +49,13 @@ class RowEdits {
   void ban(int64_t id);
   void apply_bitmask(const uint32_t *words);
   void penalize(const contract::EditNumbers &numbers, const Text &text);
+  template <class F>
+  void for_each_marked(const F &f);
   void ban_ngrams(const contract::EditNumbers &numbers, const Text &text);
 
   bool has_valid_breakers();
 
   const contract::Pipeline *pipeline_ = nullptr;
-  int32_t *marks_ = nullptr;    // by element; what is in them lasts for one edit
   int32_t *lengths_ = nullptr;  // of repeats
 
   enum class Known { kNo, kValid, kInvalid } breakers_ = Known::kNo;
@@ -58,7 +65,7 @@ class RowEdits {
   int64_t output_ = 0;
   contract::RowView given_ = {};
   const Elements *elements_ = nullptr;
-  float *values_ = nullptr;
+  EditedRow row_;
 };
 
 }  // namespace sampler::cpu

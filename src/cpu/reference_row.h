@@ -7,6 +7,7 @@
 #include "contract/philox.h"
 #include "cpu/distribution.h"
 #include "cpu/draw.h"
+#include "cpu/edited_row.h"
 #include "cpu/executor.h"
 #include "cpu/row.h"
 
@@ -14,6 +15,8 @@ namespace sampler::cpu {
 
 class ReferenceRow {
  public:
+  static constexpr bool kTakesEdits = false;
+
   // Bytes of memory for rows like these, at an alignment of 64.
   static size_t memory_bytes(const contract::Rows &rows);
   ReferenceRow(const Executor &, const contract::Rows &rows, void *memory);
@@ -33,6 +36,9 @@ class ReferenceRow {
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
   uint64_t total_weight() const { return cpu::total_weight(row_); }
+
+  uint32_t take_edits(const EditedRow &) { return SAMPLER_ROW_OK; }
+  void settle() {}
 
   // The row's values, as the elements stand.
   void copy_values(float *out) const;

@@ -30,6 +30,7 @@ class Task<contract::RowsRequest, Row> {
       status = stages_.load(view, request_.slots[index], index, &row_, [](const Row &) {});
     }
     if (status == SAMPLER_ROW_OK) {
+      row_.settle();
       stages_.distribute(parameters, request_.parameters.rules, request_.slots[index], 0, &row_);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());
       write_good_row(index, view.count);

@@ -21,7 +21,6 @@ class RowStages {
   RowStages(const contract::Pipeline *pipeline, const contract::Rows &input, Memory &memory)
       : pipeline_(pipeline), num_cols_(input.num_cols), elements_(has_stages(), input, memory) {
     if (has_edits()) {
-      edited_values_ = memory.template take<float>(num_cols_);
       edits_ = RowEdits(*pipeline, input, memory);
     }
     if (has_windows()) kept_values_ = memory.template take<float>(num_cols_);
@@ -35,19 +34,14 @@ class RowStages {
     uint32_t status = row->load(given);
     if (status != SAMPLER_ROW_OK) return status;
     look_at_given(*row);
-    given_ = seen_ = given;
+    given_ = given;
     if (!has_stages()) return status;
     elements_.index(given);
     if (has_windows() && !pipeline_->window_numbers(slot).are_valid(given.kind)) {
       return SAMPLER_ROW_INVALID_PARAMETER;
     }
     if (!has_edits()) return status;
-    row->copy_values(edited_values_);
-    status = edits_.edit(slot, output, given, elements_, edited_values_);
-    if (status != SAMPLER_ROW_OK) return status;
-    seen_.values = edited_values_;
-    seen_.dtype = SAMPLER_F32;
-    return row->load(seen_);
+    return edit(slot, output, row);
   }
 
   // What temperature, filters and windows make of the row that was loaded.
@@ -72,6 +66,20 @@ class RowStages {
   }
 
  private:
+  // A row that can takes few edits as they are. Otherwise a copy is edited and loaded.
+  template <class Row>
+  uint32_t edit(int64_t slot, int64_t output, Row *row) {
+    const bool is_dense = !Row::kTakesEdits || edits_.are_dense(slot, given_);
+    if (is_dense) row->copy_values(edits_.row().values());
+    const uint32_t status = edits_.edit(slot, output, given_, elements_, is_dense);
+    if (status != SAMPLER_ROW_OK) return status;
+    if (!is_dense) return row->take_edits(edits_.row());
+    RowView seen = given_;
+    seen.values = edits_.row().values();
+    seen.dtype = SAMPLER_F32;
+    return row->load(seen);
+  }
+
   bool has_edits() const { return pipeline_ && pipeline_->has_edits(); }
   bool has_windows() const { return pipeline_ && pipeline_->has_windows; }
   bool has_stages() const { return has_edits() || has_windows(); }
@@ -80,9 +88,8 @@ class RowStages {
   int64_t num_cols_;
   Elements elements_;
   RowEdits edits_;
-  float *edited_values_ = nullptr;
   float *kept_values_ = nullptr;
-  contract::RowView given_ = {}, seen_ = {};  // as given, and as the edits left it
+  contract::RowView given_ = {};
 };
 
 }  // namespace sampler::cpu

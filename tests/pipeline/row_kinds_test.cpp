@@ -21,7 +21,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 #if defined(__SANITIZE_ADDRESS__) || defined(__aarch64__)
 constexpr std::uint64_t kNumProblems = 60;
 #else
-constexpr std::uint64_t kNumProblems = 300;
+constexpr std::uint64_t kNumProblems = 400;
 #endif
 
 enum class Kind {
@@ -86,6 +86,36 @@ std::vector<float> make_row(Random &random, Kind kind, std::int64_t count) {
   return row;
 }
 
+// Edits of tokens all over the row, and of those that are likely.
+void spread_edits(Random &random, Problem *problem) {
+  for (Slot &slot : problem->slots) {
+    slot.biased.clear();
+    slot.biases.clear();
+    for (std::int64_t n = random.between(0, 40); n > 0; --n) {
+      slot.biased.push_back(random.between(0, problem->num_cols - 1));
+      slot.biases.push_back(random.one_in(9) ? -kInfinity : random.within(-9, 15));
+    }
+    for (std::int64_t &id : slot.history) {
+      if (random.one_in(3)) id = random.between(0, problem->num_cols - 1);
+    }
+    for (std::int64_t &id : slot.banned) id = random.between(0, problem->num_cols - 1);
+  }
+  if (!random.one_in(3)) problem->has_dense_bias = problem->has_allowed = false;
+  if (!random.one_in(3)) return;
+  problem->bitmask_stride = random.one_in(4) ? 1 : 0;
+  for (std::int64_t i = 0; i < problem->num_rows(); ++i) {
+    const std::int64_t words = problem->bitmask_stride ? 1 : (problem->num_cols + 31) / 32;
+    const bool is_strict = random.one_in(2);
+    std::vector<std::uint32_t> mask(static_cast<std::size_t>(words));
+    for (std::uint32_t &word : mask) {
+      word = static_cast<std::uint32_t>(random.between(0, UINT32_MAX));
+      if (is_strict && !random.one_in(5)) word = 0;
+    }
+    mask[0] |= 2;
+    problem->bitmasks.push_back(mask);
+  }
+}
+
 Problem make_long_problem(std::uint64_t seed) {
   Problem problem = make_staged_problem(seed);
   Random random(seed * 77 + 5);
@@ -100,6 +130,8 @@ Problem make_long_problem(std::uint64_t seed) {
     for (float &x : slot.dense_bias) x = std::round(x);
     if (!random.one_in(3)) slot.numbers.dynamic_temperature_range = 0;
   }
+  spread_edits(random, &problem);
+  if (random.one_in(3)) problem.has_windows = false;
   if (random.one_in(3)) problem.params.top_k = static_cast<std::int32_t>(random.between(1, 9000));
   for (auto &row : problem.rows) {
     const auto kind = Kind(random.between(0, int(Kind::kCount) - 1));
@@ -137,6 +169,9 @@ TEST_P(RowKinds, HaveTheStagesOfTheReference) {
     EXPECT_TRUE(equal("ids", sampled.token_ids, expected.token_ids));
     EXPECT_TRUE(equal("log-probabilities", sampled.logprobs, expected.logprobs));
     EXPECT_TRUE(equal("values", sampled.values, expected.values));
+    const Sampled raw = sample(handle.get(), call, SAMPLER_LOGPROB_RAW, draw);
+    const Sampled expected_raw = sample(reference.get(), call, SAMPLER_LOGPROB_RAW, draw);
+    EXPECT_TRUE(equal("raw log-probabilities", raw.logprobs, expected_raw.logprobs));
     for (const auto kind : {SAMPLER_OUTPUT_PROBABILITIES, SAMPLER_OUTPUT_VALUES}) {
       if (kind == SAMPLER_OUTPUT_VALUES && problem.kind == SAMPLER_PROBABILITIES) continue;
       const Filtered filtered = filter(handle.get(), call, kind);

@@ -53,6 +53,7 @@ struct ValueRange {
 struct ListRange {
   float at_least;
   int64_t enough;  // when so many are listed, further ones that equal at_least are left out
+  const uint32_t *allowed = nullptr;  // a bitmask of the source; null: all elements
 };
 
 struct Listed {
@@ -78,7 +79,10 @@ struct Passes {
   // elements, go to `maxima`.
   RowScan (*scan)(const RowView &row, float *maxima);
 
-  // The same of what it writes to `out`, as f32: the values, -inf or probability 0 for those above
+  // The group maxima of what a bitmask allows; -inf for all else. Of logits.
+  void (*scan_allowed)(const RowView &row, const uint32_t *allowed, float *maxima);
+
+  // As scan, of what it writes to `out`, as f32: the values, -inf or probability 0 for those above
   // `at_most`. `out` may be the row's own array of f32.
   RowScan (*copy)(const RowView &row, float at_most, float *out, float *maxima);
 

@@ -63,6 +63,7 @@ uint32_t SimdRow::load(const RowView &view, contract::Use use) {
   row_ = view;
   list_ = {};
   is_only_listed_ = false;
+  edited_ = nullptr;
   first_ = 0;
   if (view.count == 0) return SAMPLER_ROW_EMPTY;
   // By `view`: the copy would be waited for.
@@ -124,11 +125,17 @@ constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 }
 
 void SimdRow::list_range(const ListRange &range) {
-  const Listed listed = passes_.list(row_, maxima_, 0, row_.count, range, list_values_, list_ids_);
+  ListRange given = range;
+  if (edited_) {
+    given.allowed = edited_->allowed();
+    if (range.enough != kUnlimited) given.enough += edited_->num_slots();
+  }
+  const Listed listed = passes_.list(row_, maxima_, 0, row_.count, given, list_values_, list_ids_);
   list_.count = listed.count;
   list_.floor = listed.end_of_ties < row_.count
                     ? contract::rank_of(range.at_least, uint32_t(listed.end_of_ties - 1))
                     : contract::rank_of_key(contract::value_key(range.at_least));
+  if (edited_) replace_edited();
 }
 
 void SimdRow::list_all(Rank cut) {

@@ -11,6 +11,7 @@
 #include "contract/philox.h"
 #include "cpu/distribution.h"
 #include "cpu/draw.h"
+#include "cpu/edited_row.h"
 #include "cpu/executor.h"
 #include "cpu/places.h"
 #include "cpu/reference_row.h"
@@ -33,6 +34,8 @@ inline RowView part_of(const RowView &source, int64_t begin, int64_t count) {
 
 class SimdRow {
  public:
+  static constexpr bool kTakesEdits = true;
+
   // Bytes of memory for rows of `num_cols` columns, at an alignment of 64.
   static size_t memory_bytes(int64_t num_cols);
   // For calls of an executor that has passes.
@@ -43,6 +46,12 @@ class SimdRow {
   sampler_input_kind kind() const { return row_.kind; }
   contract::Rank first() const { return first_; }
   float max() const { return contract::value_of_rank(first_); }
+
+  // The loaded row's logits become the edited ones, which are kept. The result is its status.
+  // Where more than its first tokens is asked for, they are copied to edited.values().
+  uint32_t take_edits(const EditedRow &edited);
+  // Does so now: before the row is written.
+  void settle();
 
   // The row and the parameters are good.
   const Distribution &distribute(const contract::RowParameters &parameters,
@@ -70,7 +79,7 @@ class SimdRow {
   // The first `wanted` ranks in rank order, or all there are. The result is their number.
   int64_t select(int64_t wanted, const contract::Rank **ranks);
   bool has(int64_t id) const { return id >= 0 && id < row_.count; }
-  float value_of(int64_t id) const { return row_.value(id); }
+  float value_of(int64_t id) const { return edited_ ? edited_->seen(id) : row_.value(id); }
 
   // For chains. Rows of probabilities are taken as given.
   float probability_of(int64_t id) const;
@@ -140,6 +149,11 @@ class SimdRow {
   void weigh_kept(contract::Rank cut, float temperature);
   void begin_later(contract::Rank first, float *memory);
   void drop_before_first();
+  bool lists_first_tokens(const contract::RowParameters &parameters,
+                          const contract::FilterRules &rules) const;
+  void refresh_maxima();
+  int64_t find_first_edited(float max) const;
+  void replace_edited();
   void list_range(const ListRange &range);
   void list_all(contract::Rank cut);
   void list_top(int64_t k, contract::Rank seen);
@@ -160,7 +174,10 @@ class SimdRow {
   contract::Rank first_ = 0;
   Distribution distribution_ = {};
   List list_;
-  bool is_only_listed_ = false;  // tokens before the first are in the row, but not in the list
+  // Whether the row's values are not those of its tokens: it has tokens before the first, or values
+  // from before edits. What is listed is right.
+  bool is_only_listed_ = false;
+  const EditedRow *edited_ = nullptr;  // null: the row has no edits that its values lack
   InverseCdf inverse_cdf_;
   bool has_sums_ = false;
 

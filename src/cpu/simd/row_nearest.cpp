@@ -46,8 +46,10 @@ class RowWindows::Nearest {
   // The window that they are.
   Window window(sampler_tie_rule ties, Window seen) {
     const KeyRange range = order_.within(found_.level);
-    windows_.list_few(std::max(cut_, contract::rank_of_key(range.low)),
-                      found_.num_below + part_.count);
+    // Where the list is not all that there is, listing takes no memory but its own.
+    if (!row_.is_only_listed_) {
+      windows_.list_few(contract::rank_of_key(range.low), found_.num_below + part_.count);
+    }
     if (ties == SAMPLER_TIES_KEEP) {
       return window_from(begin_at_most(range.high, seen), found_.num_below + part_.count,
                          contract::rank_of_key(range.low));
@@ -69,7 +71,7 @@ class RowWindows::Nearest {
     const auto taken = int64_t(left / own + (left % own != 0));
     return window_from(begin_at_most(range.high, seen),
                        found_.num_below + num_above(last.value) + taken,
-                       windows_.nth_of_value(last.value, uint64_t(taken)));
+                       windows_.nth_of_value(cut_, last.value, uint64_t(taken)));
   }
 
  private:
@@ -143,13 +145,13 @@ class RowWindows::Nearest {
     const int64_t num_before = windows_.count(contract::rank_of_key(key + 1));
     if (num_before == 0) return seen.begin;
     const float first = windows_.range_of(cut_, contract::value_of_key(key)).largest;
-    return begin_with(windows_.nth_of_value(first, 1), num_before, seen);
+    return begin_with(windows_.nth_of_value(cut_, first, 1), num_before, seen);
   }
   // At the n-th token of the value.
   int64_t begin_at(float value, int64_t n, Window seen) {
     const Rank before = contract::rank_of_key(contract::value_key(value) + 1);
-    return begin_with(windows_.nth_of_value(value, uint64_t(n)), windows_.count(before) + n - 1,
-                      seen);
+    return begin_with(windows_.nth_of_value(cut_, value, uint64_t(n)),
+                      windows_.count(before) + n - 1, seen);
   }
 
   // ---- Estimates

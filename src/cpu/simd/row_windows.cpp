@@ -19,6 +19,7 @@ RowWindows::RowWindows(SimdRow &row, float *memory, int64_t wanted)
     widest_ = row_.top_k_cut(wanted, widest_);
     count_ = row_.list_.count;
   } else {
+    row_.settle();
     count_ = passes_.count(row_.row_, 0, row_.row_.count, contract::value_of_rank(widest_));
   }
   widest_end_ = count_;
@@ -87,9 +88,9 @@ ValueRange RowWindows::range_of(Rank cut, float at_most) {
   return result;
 }
 
-// The n-th of the tokens that equal `value`, n >= 1.
-Rank RowWindows::nth_of_value(float value, uint64_t n) {
-  const RowView source = kept(contract::rank_of_key(contract::value_key(value))).source;
+// The n-th of the tokens that equal `value`, n >= 1, among those of a cut.
+Rank RowWindows::nth_of_value(Rank cut, float value, uint64_t n) {
+  const RowView source = kept(cut).source;
   const int64_t index = passes_.find_nth(source, value, int64_t(n));
   return contract::rank_of(value, uint32_t(source.id(index)));
 }
@@ -100,7 +101,7 @@ Rank RowWindows::rank(int64_t place) {
   const Rank cut = cut_at(place + 1);
   const float value = range_of(cut, kInfinity).least;
   const Rank before = contract::rank_of_key(contract::value_key(contract::next_value(value)));
-  return nth_of_value(value, uint64_t(place + 1 - base_ - count(before)));
+  return nth_of_value(cut, value, uint64_t(place + 1 - base_ - count(before)));
 }
 
 float RowWindows::value(int64_t place) {

@@ -76,7 +76,7 @@ class RowWindows {
   int64_t count(contract::Rank cut);
   contract::Rank rank(int64_t place);
   ValueRange range_of(contract::Rank cut, float at_most);
-  contract::Rank nth_of_value(float value, uint64_t n);
+  contract::Rank nth_of_value(contract::Rank cut, float value, uint64_t n);
   void sort_head();
 
   // Typical-p: src/cpu/simd/row_nearest.cpp.

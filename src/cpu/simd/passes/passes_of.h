@@ -15,10 +15,29 @@ namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
 constexpr Passes passes_of(const char *name, uint32_t isa) {
-  return {name,         isa,         scan,         copy,           find_first,  find_nth,
-          count,        find_range,  fold_maxima,  list,           pack,        sample,
-          weigh,        weigh_split, sum_entropy,  sum_deviations, sum_weights, write_probabilities,
-          write_values, subtract,    sample_words, gumbel};
+  return {name,
+          isa,
+          scan,
+          scan_allowed,
+          copy,
+          find_first,
+          find_nth,
+          count,
+          find_range,
+          fold_maxima,
+          list,
+          pack,
+          sample,
+          weigh,
+          weigh_split,
+          sum_entropy,
+          sum_deviations,
+          sum_weights,
+          write_probabilities,
+          write_values,
+          subtract,
+          sample_words,
+          gumbel};
 }
 
 }  // namespace

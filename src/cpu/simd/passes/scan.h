@@ -126,6 +126,34 @@ RowScan scan(const RowView &row, float *maxima) {
   });
 }
 
+void scan_allowed(const RowView &row, const uint32_t *allowed, float *maxima) {
+  with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto *p = elements<Type>(row.values);
+    const Floats nothing = splat(-kInfinity);
+    int64_t i = 0;
+    const auto read = [&](int64_t j) SAMPLER_INLINE_LAMBDA {
+      return choose(allowed_of(allowed, j), Type::read(p + j), nothing);
+    };
+    for (; i + kGroupBlock <= row.count; i += kGroupBlock, maxima += kWidth) {
+      Floats a = read(i), b = read(i + kWidth);
+      for (int64_t j = i + 2 * kWidth; j < i + kGroupBlock; j += 2 * kWidth) {
+        a = max(a, read(j));
+        b = max(b, read(j + kWidth));
+      }
+      store(maxima, max(a, b));
+    }
+    if (i == row.count) return;
+    Floats rest = nothing;
+    for (; i < row.count; i += kWidth) {
+      const Floats x = row.count - i >= kWidth ? Type::read(p + i)
+                                               : read_some<Type>(p + i, row.count - i, -kInfinity);
+      rest = max(rest, choose(allowed_of(allowed, i), x, nothing));
+    }
+    store(maxima, rest);
+  });
+}
+
 // Vectors of elements [i, i + kGroupBlock) or fewer, as they are written; the result is the
 // largest.
 template <class Type, bool kIsProbability, bool kIsLimited>
