@@ -21,6 +21,7 @@ class EditedRow {
         elements_(memory.template take<int32_t>(num_cols)),
         marks_(memory.template take<int32_t>(num_cols)),
         changed_(memory.template take<float>(num_cols)),
+        given_at_(memory.template take<float>(num_cols)),
         values_(memory.template take<float>(num_cols)) {}
 
   // Dense: all logits stand in values(). Otherwise those that have no slot are the given ones.
@@ -49,8 +50,27 @@ class EditedRow {
     slots_[element] = slot;
     elements_[slot] = int32_t(element);
     marks_[slot] = kUnmarked;
-    if (!is_dense_) changed_[slot] = unedited(element);
+    if (!is_dense_) changed_[slot] = given_at_[slot] = unedited(element);
     return slot;
+  }
+  // Marks the elements element_of(i) for i in [0, count), which are -1 where there is none: with
+  // how often they stand in the first `num_counted` of them.
+  template <class ElementOf>
+  void count_marks(int32_t count, int64_t num_counted, const ElementOf &element_of) {
+    constexpr int32_t kAhead = 16;
+    for (int32_t begin = 0; begin < count; begin += kAhead) {
+      int64_t elements[kAhead];
+      const int32_t part = count - begin < kAhead ? count - begin : kAhead;
+      for (int32_t i = 0; i < part; ++i) {
+        elements[i] = element_of(begin + i);
+        if (elements[i] >= 0) __builtin_prefetch(&slots_[elements[i]], 1);
+      }
+      for (int32_t i = 0; i < part; ++i) {
+        if (elements[i] < 0) continue;
+        int32_t &mark = marks_[slot(elements[i])];
+        mark = (mark > 0 ? mark : 0) + (begin + i < num_counted ? 1 : 0);
+      }
+    }
   }
   int32_t num_slots() const { return num_slots_; }
   int64_t element_at(int32_t slot) const { return elements_[slot]; }
@@ -60,6 +80,8 @@ class EditedRow {
   float &value_at(int32_t slot) { return is_dense_ ? values_[elements_[slot]] : changed_[slot]; }
   // What the edits have left, of a row that is not dense.
   float changed_at(int32_t slot) const { return changed_[slot]; }
+  // What they found: -inf where a bitmask bans it.
+  float given_at(int32_t slot) const { return given_at_[slot]; }
   float seen(int64_t element) const {
     const int32_t slot = find(element);
     return slot >= 0 ? changed_[slot] : unedited(element);
@@ -79,6 +101,7 @@ class EditedRow {
       const int64_t element = elements_[slot];
       const bool is_allowed = (words[element / 32] >> (element % 32) & 1u) != 0;
       changed_[slot] = contract::ban(changed_[slot], !is_allowed);
+      given_at_[slot] = contract::ban(given_at_[slot], !is_allowed);
     }
   }
 
@@ -88,9 +111,9 @@ class EditedRow {
   const uint32_t *allowed_ = nullptr;
   int32_t num_slots_ = 0;
   int32_t *slots_ = nullptr;     // by element
-  int32_t *elements_ = nullptr;  // by slot, as those that follow
+  int32_t *elements_ = nullptr;  // by slot, as the next ones
   int32_t *marks_ = nullptr;     // what is in them lasts for one edit
-  float *changed_ = nullptr;
+  float *changed_ = nullptr, *given_at_ = nullptr;
   float *values_ = nullptr;  // by element
 };
 

@@ -90,6 +90,17 @@ bool RowEdits::are_dense(int64_t slot, const contract::RowView &given) const {
   return num_edits * kElementsPerEdit > given.count;
 }
 
+const uint32_t *RowEdits::bitmask(int64_t slot, int64_t output,
+                                  const contract::RowView &given) const {
+  const contract::Pipeline &pipeline = *pipeline_;
+  const contract::StageOrder &edits = pipeline.edits;
+  if (!pipeline.bitmasks || given.ids || are_dense(slot, given)) return nullptr;
+  if (std::find(edits.begin(), edits.end(), SAMPLER_STAGE_MASK) == edits.end()) return nullptr;
+  const int64_t mask = pipeline.bitmask_indices ? pipeline.bitmask_indices[output] : output;
+  if (mask < 0 || mask >= pipeline.num_bitmasks) return nullptr;
+  return pipeline.bitmasks + mask * pipeline.bitmask_stride;
+}
+
 uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &given,
                         const Elements &elements, bool is_dense) {
   slot_ = slot;
@@ -300,12 +311,8 @@ void RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
   // A mark is how often a token counts, of those that occur at all.
   const int64_t num_counted = counts ? text.length() - first : 0;
   text.with_ids(text.length() - begin, [&](const auto &tokens) {
-    for (int32_t i = 0; i < tokens.length; ++i) {
-      const int64_t element = elements_->find(tokens[i]);
-      if (element < 0) continue;
-      int32_t &mark = row_.mark_at(row_.slot(element));
-      mark = std::max(mark, 0) + (i < num_counted ? 1 : 0);
-    }
+    row_.count_marks(tokens.length, num_counted,
+                     [&](int32_t i) { return elements_->find(tokens[i]); });
   });
   for_each_marked([&](int32_t, float &value, int32_t count) {
     value = contract::penalize(value, 1, count, penalties);

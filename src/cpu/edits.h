@@ -24,6 +24,9 @@ class RowEdits {
   // Whether so much of a row is edited that it is better copied first.
   bool are_dense(int64_t slot, const contract::RowView &given) const;
 
+  // The bitmask that edit() will apply to a row that is not dense; null: there is none.
+  const uint32_t *bitmask(int64_t slot, int64_t output, const contract::RowView &given) const;
+
   // Edits the logits of the row `given`, in the order of the pipeline: where they are dense, the
   // copy in row()->values(). The result is the status, after which a bad row's logits mean nothing.
   uint32_t edit(int64_t slot, int64_t output, const contract::RowView &given,

@@ -37,6 +37,7 @@ class ReferenceRow {
   // The weight of the whole row at temperature 1.
   uint64_t total_weight() const { return cpu::total_weight(row_); }
 
+  bool load_allowed(const RowView &, const uint32_t *) { return false; }
   uint32_t take_edits(const EditedRow &) { return SAMPLER_ROW_OK; }
   void settle() {}
 

@@ -115,7 +115,7 @@ class Task<contract::SampleRequest, Row> {
     if (status_ != SAMPLER_ROW_OK) return;
     const int64_t slot = request_.slots[output];
     status_ = stages_.load(contract::row_view(request_.input, index), slot, output, &row_,
-                           [&](const Row &row) { look_at_given(row); });
+                           looks_at_given(), [&](const Row &row) { look_at_given(row); });
     if (status_ == SAMPLER_ROW_OK) status_ = read_forced_token(slot);
     if (status_ != SAMPLER_ROW_OK) return;
 
@@ -128,8 +128,10 @@ class Task<contract::SampleRequest, Row> {
   }
 
   // RAW log-probabilities are of the row before its edits.
+  bool looks_at_given() const {
+    return request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_RAW;
+  }
   void look_at_given(const Row &row) {
-    if (!request_.out_logprobs || request_.logprob_kind != SAMPLER_LOGPROB_RAW) return;
     raw_scale_ = contract::row_scale(row.kind(), row.max(), 1.0f);
     raw_weight_ = row.total_weight();
   }

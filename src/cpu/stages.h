@@ -27,20 +27,25 @@ class RowStages {
   }
 
   // Loads the row into `row`: as it is, or where there are edits, as they leave it. The result is
-  // the row's status. `look_at_given(row)` is called in between, of a good row.
+  // the row's status. Where `looks_at_given`, look_at_given(row) is called in between, of a good
+  // row.
   template <class Row, class LookAtGiven>
   uint32_t load(const contract::RowView &given, int64_t slot, int64_t output, Row *row,
-                const LookAtGiven &look_at_given) {
-    uint32_t status = row->load(given);
-    if (status != SAMPLER_ROW_OK) return status;
-    look_at_given(*row);
+                bool looks_at_given, const LookAtGiven &look_at_given) {
+    const uint32_t *const allowed =
+        has_edits() && !looks_at_given ? edits_.bitmask(slot, output, given) : nullptr;
+    if (!allowed || !row->load_allowed(given, allowed)) {
+      const uint32_t status = row->load(given);
+      if (status != SAMPLER_ROW_OK) return status;
+    }
+    if (looks_at_given) look_at_given(*row);
     given_ = given;
-    if (!has_stages()) return status;
+    if (!has_stages()) return SAMPLER_ROW_OK;
     elements_.index(given);
     if (has_windows() && !pipeline_->window_numbers(slot).are_valid(given.kind)) {
       return SAMPLER_ROW_INVALID_PARAMETER;
     }
-    if (!has_edits()) return status;
+    if (!has_edits()) return SAMPLER_ROW_OK;
     return edit(slot, output, row);
   }
 

@@ -15,7 +15,7 @@ Work work;
 namespace {
 
 constexpr double kSplitWeighCost = 1.25 * kWeighCost, kEntropyCost = 1.6 * kWeighCost,
-                 kDeviationCost = 4, kRangeCost = 1.5, kCopyCost = 2;
+                 kDeviationCost = 4, kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
                  kScoreOfIdCost = 150;
 
@@ -56,6 +56,10 @@ const cpu::Passes *counting_passes() {
   counting.scan = [](const RowView &row, float *maxima) {
     add(kReadCost, row.count);
     return real->scan(row, maxima);
+  };
+  counting.scan_allowed = [](const RowView &row, const uint32_t *allowed, float *maxima) {
+    add(kScanAllowedCost, row.count);
+    return real->scan_allowed(row, allowed, maxima);
   };
   counting.copy = [](const RowView &row, float at_most, float *out, float *maxima) {
     add(kCopyCost, row.count);

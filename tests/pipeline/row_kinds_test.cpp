@@ -136,8 +136,14 @@ Problem make_long_problem(std::uint64_t seed) {
   for (auto &row : problem.rows) {
     const auto kind = Kind(random.between(0, int(Kind::kCount) - 1));
     row = make_row(random, kind, problem.num_cols);
+    if (random.one_in(20)) std::fill(row.begin(), row.end(), -kInfinity);
+    if (random.one_in(20)) {
+      const std::int64_t place = random.between(0, problem.num_cols - 1);
+      row[static_cast<std::size_t>(place)] = one_of(random, {kInfinity, std::nanf("")});
+    }
     if (problem.kind != SAMPLER_PROBABILITIES) continue;
-    for (float &x : row) x = std::exp2(std::max(std::min(x, 90.0F), -140.0F));
+    for (float &x : row)
+      x = std::isfinite(x) ? std::exp2(std::max(std::min(x, 90.0F), -140.0F)) : 0;
   }
   return problem;
 }

@@ -169,6 +169,62 @@ TEST(WindowPass, Copy) {
   });
 }
 
+std::vector<uint32_t> random_mask(std::mt19937 &random, int64_t count) {
+  std::vector<uint32_t> mask(size_t(count + 31) / 32);
+  for (uint32_t &word : mask) word = random() & random();
+  return mask;
+}
+bool allows(const std::vector<uint32_t> &mask, int64_t i) {
+  return (mask[size_t(i / 32)] >> (i % 32) & 1u) != 0;
+}
+
+TEST(WindowPass, ScanAllowed) {
+  std::mt19937 random(2);
+  for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t begin, int64_t, float) {
+    if (row.kind != SAMPLER_LOGITS) return;
+    const std::vector<uint32_t> mask = random_mask(random, row.count());
+    const int64_t num_blocks = (row.count() + cpu::kGroupBlock - 1) / cpu::kGroupBlock;
+    std::vector<float> maxima(size_t(num_blocks * cpu::kVectorElements) + 1, kCanary);
+    std::vector<float> expected(maxima.size() - 1, -kInfinity);
+    float max = -kInfinity;
+    for (int64_t i = 0; i < row.count(); ++i) {
+      if (!allows(mask, i)) continue;
+      float &group =
+          expected[size_t(i / cpu::kGroupBlock * cpu::kVectorElements + i % cpu::kVectorElements)];
+      group = std::max(group, row.values[size_t(i)]);
+      max = std::max(max, group);
+    }
+    expected.push_back(kCanary);
+    const auto scan = passes->scan_allowed(row.view(), mask.data(), maxima.data());
+    EXPECT_TRUE(scan.valid);
+    EXPECT_EQ(scan.max, max);
+    EXPECT_EQ(maxima, expected);
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInfinity}) {
+      Row bad_row = row;
+      contract::store_value(bad_row.bytes.data(), row.dtype, begin, bad);
+      EXPECT_FALSE(passes->scan_allowed(bad_row.view(), mask.data(), maxima.data()).valid);
+    }
+  });
+}
+
+TEST(WindowPass, ListOfWhatIsAllowed) {
+  std::mt19937 random(3);
+  for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {
+    const std::vector<uint32_t> mask = random_mask(random, row.count());
+    std::vector<int32_t> expected, ids(row.values.size() + cpu::kListPadding);
+    std::vector<float> values(ids.size());
+    for (int64_t i = 0; i < row.count(); ++i) {
+      if (allows(mask, i) && row.values[size_t(i)] >= at_least) expected.push_back(int32_t(i));
+    }
+    const cpu::ListRange range = {at_least, INT64_MAX, mask.data()};
+    const auto listed =
+        passes->list(row.view(), nullptr, 0, row.count(), range, values.data(), ids.data());
+    ids.resize(size_t(listed.count));
+    EXPECT_EQ(ids, expected);
+    for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(values[i], row.values[size_t(ids[i])]);
+  });
+}
+
 TEST(WindowPass, CopyFindsABadElement) {
   for_each_case([](const cpu::Passes *passes, const Row &good, int64_t begin, int64_t, float) {
     Row row = good;

@@ -18,6 +18,14 @@ int64_t group_of(int64_t element) {
 
 }  // namespace
 
+bool SimdRow::load_allowed(const RowView &view, const uint32_t *allowed) {
+  if (!contract::has_valid_count(view, num_cols_)) return false;
+  begin(view);
+  loaded_with_ = allowed;
+  const RowScan scan = passes_.scan_allowed(view, allowed, maxima_);
+  return scan.valid && scan.max > contract::negative_infinity();
+}
+
 uint32_t SimdRow::take_edits(const EditedRow &edited) {
   if (!edited.is_edited()) return SAMPLER_ROW_OK;
   edited_ = &edited;
@@ -25,7 +33,8 @@ uint32_t SimdRow::take_edits(const EditedRow &edited) {
   for (int32_t slot = 0; slot < edited.num_slots(); ++slot) {
     if (contract::is_invalid_logit(edited.changed_at(slot))) return SAMPLER_ROW_INVALID_VALUE;
   }
-  if (edited.allowed()) passes_.scan_allowed(row_, edited.allowed(), maxima_);
+  const bool is_scanned = loaded_with_ == edited.allowed();
+  if (!is_scanned) passes_.scan_allowed(row_, edited.allowed(), maxima_);
   refresh_maxima();
 
   float largest[kVectorElements];
@@ -41,9 +50,9 @@ uint32_t SimdRow::take_edits(const EditedRow &edited) {
 void SimdRow::refresh_maxima() {
   for (int32_t slot = 0; slot < edited_->num_slots(); ++slot) {
     const int64_t element = edited_->element_at(slot);
-    const float value = edited_->unedited(element);
+    const float given = edited_->given_at(slot);
     float &max = maxima_[group_of(element)];
-    if (value < max || edited_->changed_at(slot) >= value) continue;
+    if (given < max || edited_->changed_at(slot) >= given) continue;
     const int64_t block = element / kGroupBlock * kGroupBlock;
     const int64_t end = std::min<int64_t>(block + kGroupBlock, row_.count);
     max = contract::negative_infinity();
@@ -52,6 +61,7 @@ void SimdRow::refresh_maxima() {
     }
   }
   for (int32_t slot = 0; slot < edited_->num_slots(); ++slot) {
+    if (edited_->changed_at(slot) <= edited_->given_at(slot)) continue;
     float &max = maxima_[group_of(edited_->element_at(slot))];
     max = std::max(max, edited_->changed_at(slot));
   }

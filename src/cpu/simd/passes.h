@@ -79,8 +79,9 @@ struct Passes {
   // elements, go to `maxima`.
   RowScan (*scan)(const RowView &row, float *maxima);
 
-  // The group maxima of what a bitmask allows; -inf for all else. Of logits.
-  void (*scan_allowed)(const RowView &row, const uint32_t *allowed, float *maxima);
+  // As scan, of what a bitmask allows: the largest is -inf where that is nothing. Of logits, among
+  // which a +inf is not valid either, allowed or not.
+  RowScan (*scan_allowed)(const RowView &row, const uint32_t *allowed, float *maxima);
 
   // As scan, of what it writes to `out`, as f32: the values, -inf or probability 0 for those above
   // `at_most`. `out` may be the row's own array of f32.

@@ -58,13 +58,19 @@ SimdRow::SimdRow(const Executor &executor, const contract::Rows &rows, void *mem
 
 // ---- Loading
 
-uint32_t SimdRow::load(const RowView &view, contract::Use use) {
-  if (!contract::has_valid_count(view, num_cols_)) return SAMPLER_ROW_INVALID_CANDIDATE;
+// Nothing but the view is known of the row.
+void SimdRow::begin(const RowView &view) {
   row_ = view;
   list_ = {};
   is_only_listed_ = false;
+  loaded_with_ = nullptr;
   edited_ = nullptr;
   first_ = 0;
+}
+
+uint32_t SimdRow::load(const RowView &view, contract::Use use) {
+  if (!contract::has_valid_count(view, num_cols_)) return SAMPLER_ROW_INVALID_CANDIDATE;
+  begin(view);
   if (view.count == 0) return SAMPLER_ROW_EMPTY;
   // By `view`: the copy would be waited for.
   const RowScan scan = passes_.scan(view, maxima_);

@@ -43,6 +43,8 @@ class SimdRow {
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
   uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);
+  // The same at once with a bitmask that edits will be told of. False: it must be loaded without.
+  bool load_allowed(const RowView &view, const uint32_t *allowed);
   sampler_input_kind kind() const { return row_.kind; }
   contract::Rank first() const { return first_; }
   float max() const { return contract::value_of_rank(first_); }
@@ -149,6 +151,7 @@ class SimdRow {
   void weigh_kept(contract::Rank cut, float temperature);
   void begin_later(contract::Rank first, float *memory);
   void drop_before_first();
+  void begin(const RowView &view);
   bool lists_first_tokens(const contract::RowParameters &parameters,
                           const contract::FilterRules &rules) const;
   void refresh_maxima();
@@ -177,7 +180,8 @@ class SimdRow {
   // Whether the row's values are not those of its tokens: it has tokens before the first, or values
   // from before edits. What is listed is right.
   bool is_only_listed_ = false;
-  const EditedRow *edited_ = nullptr;  // null: the row has no edits that its values lack
+  const uint32_t *loaded_with_ = nullptr;  // the bitmask
+  const EditedRow *edited_ = nullptr;      // null: the row has no edits that its values lack
   InverseCdf inverse_cdf_;
   bool has_sums_ = false;
 

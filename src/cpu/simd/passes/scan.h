@@ -126,32 +126,41 @@ RowScan scan(const RowView &row, float *maxima) {
   });
 }
 
-void scan_allowed(const RowView &row, const uint32_t *allowed, float *maxima) {
+RowScan scan_allowed(const RowView &row, const uint32_t *allowed, float *maxima) {
+  const Floats nothing = splat(-kInfinity), infinity = splat(kInfinity);
+  Floats top = nothing;
+  Mask valid = ge(infinity, infinity);
   with_type(row.dtype, [&](auto type) {
     using Type = decltype(type);
     const auto *p = elements<Type>(row.values);
-    const Floats nothing = splat(-kInfinity);
-    int64_t i = 0;
-    const auto read = [&](int64_t j) SAMPLER_INLINE_LAMBDA {
-      return choose(allowed_of(allowed, j), Type::read(p + j), nothing);
+    const auto see = [&](Floats x, int64_t j) SAMPLER_INLINE_LAMBDA {
+      valid = both(valid, gt(infinity, x));
+      return choose(allowed_of(allowed, j), x, nothing);
     };
-    for (; i + kGroupBlock <= row.count; i += kGroupBlock, maxima += kWidth) {
+    const auto read = [&](int64_t j) SAMPLER_INLINE_LAMBDA { return see(Type::read(p + j), j); };
+    int64_t i = 0;
+    for (; i + kGroupBlock <= row.count; i += kGroupBlock) {
       Floats a = read(i), b = read(i + kWidth);
       for (int64_t j = i + 2 * kWidth; j < i + kGroupBlock; j += 2 * kWidth) {
         a = max(a, read(j));
         b = max(b, read(j + kWidth));
       }
-      store(maxima, max(a, b));
+      a = max(a, b);
+      store(maxima + i / kGroupElements, a);
+      top = max(top, a);
     }
     if (i == row.count) return;
+    float *const last_maxima = maxima + i / kGroupElements;
     Floats rest = nothing;
     for (; i < row.count; i += kWidth) {
-      const Floats x = row.count - i >= kWidth ? Type::read(p + i)
-                                               : read_some<Type>(p + i, row.count - i, -kInfinity);
-      rest = max(rest, choose(allowed_of(allowed, i), x, nothing));
+      rest = max(rest, row.count - i >= kWidth
+                           ? read(i)
+                           : see(read_some<Type>(p + i, row.count - i, -kInfinity), i));
     }
-    store(maxima, rest);
+    store(last_maxima, rest);
+    top = max(top, rest);
   });
+  return {bits(valid) == 0xFFFFu, largest(top)};
 }
 
 // Vectors of elements [i, i + kGroupBlock) or fewer, as they are written; the result is the
