@@ -12,6 +12,8 @@ namespace sampler::cpu {
 class EditedRow {
  public:
   static constexpr int32_t kUnmarked = -1;
+  // A row that is not dense has so many elements for each edit at least.
+  static constexpr int64_t kElementsPerEdit = 16;
 
   EditedRow() = default;
   // `memory.take<T>(count)` gives the arrays, which need no values.
@@ -20,8 +22,8 @@ class EditedRow {
       : slots_(memory.template take<int32_t>(num_cols)),
         elements_(memory.template take<int32_t>(num_cols)),
         marks_(memory.template take<int32_t>(num_cols)),
-        changed_(memory.template take<float>(num_cols)),
-        given_at_(memory.template take<float>(num_cols)),
+        changed_(memory.template take<float>(num_cols / kElementsPerEdit)),
+        given_at_(memory.template take<float>(num_cols / kElementsPerEdit)),
         values_(memory.template take<float>(num_cols)) {}
 
   // Dense: all logits stand in values(). Otherwise those that have no slot are the given ones.

@@ -77,7 +77,6 @@ void ban_by_word(uint32_t word, float *values) {
 // ---- All edits
 
 bool RowEdits::are_dense(int64_t slot, const contract::RowView &given) const {
-  constexpr int64_t kElementsPerEdit = 16;
   const contract::Pipeline &pipeline = *pipeline_;
   if (pipeline.dense_bias || pipeline.allowed) return true;
   if (pipeline.bitmasks && pipeline.bitmask_stride * 32 < given.count) return true;
@@ -87,7 +86,7 @@ bool RowEdits::are_dense(int64_t slot, const contract::RowView &given) const {
     TokenList list;
     if (*lists && lists->find_by_slot(slot, &list)) num_edits += list.count;
   }
-  return num_edits * kElementsPerEdit > given.count;
+  return num_edits * EditedRow::kElementsPerEdit > given.count;
 }
 
 const uint32_t *RowEdits::bitmask(int64_t slot, int64_t output,
@@ -96,7 +95,7 @@ const uint32_t *RowEdits::bitmask(int64_t slot, int64_t output,
   const contract::StageOrder &edits = pipeline.edits;
   if (!pipeline.bitmasks || given.ids || are_dense(slot, given)) return nullptr;
   if (std::find(edits.begin(), edits.end(), SAMPLER_STAGE_MASK) == edits.end()) return nullptr;
-  const int64_t mask = pipeline.bitmask_indices ? pipeline.bitmask_indices[output] : output;
+  const int64_t mask = bitmask_index(output);
   if (mask < 0 || mask >= pipeline.num_bitmasks) return nullptr;
   return pipeline.bitmasks + mask * pipeline.bitmask_stride;
 }
@@ -265,7 +264,7 @@ uint32_t RowEdits::ban_lists() {
     ban(list);
   }
   if (pipeline.bitmasks) {
-    const int64_t mask = pipeline.bitmask_indices ? pipeline.bitmask_indices[output_] : output_;
+    const int64_t mask = bitmask_index(output_);
     if (mask >= pipeline.num_bitmasks) return SAMPLER_ROW_INVALID_INDEX;
     if (mask >= 0) apply_bitmask(pipeline.bitmasks + mask * pipeline.bitmask_stride);
   }

@@ -37,6 +37,11 @@ class RowEdits {
  private:
   class Text;
 
+  // Negative: the row has none.
+  int64_t bitmask_index(int64_t output) const {
+    return pipeline_->bitmask_indices ? pipeline_->bitmask_indices[output] : output;
+  }
+
   // Each is the row's status.
   uint32_t edit_by(sampler_stage stage, const contract::EditNumbers &numbers, const Text &text);
   uint32_t read_text(Text *text) const;

@@ -23,7 +23,10 @@ class RowStages {
     if (has_edits()) {
       edits_ = RowEdits(*pipeline, input, memory);
     }
-    if (has_windows()) kept_values_ = memory.template take<float>(num_cols_);
+    // What edits have copied may be copied in place.
+    if (has_windows()) {
+      kept_values_ = has_edits() ? edits_.row().values() : memory.template take<float>(num_cols_);
+    }
   }
 
   // Loads the row into `row`: as it is, or where there are edits, as they leave it. The result is
