@@ -978,7 +978,7 @@ FAULTS = [
         "dropped_tokens_drawn",
         "tokens that a window has dropped from the top are drawn",
         [("src/cpu/simd/row_windows.cpp", "  row_.begin_later(first, memory_);\n", "")],
-        [stages("OfWindows")]),
+        [row_kinds()]),
     Fault(
         "temperature_before_its_stage",
         "windows before the temperature's stage see it",
@@ -997,7 +997,7 @@ FAULTS = [
         [("src/contract/stages.h",
           "parameters_.top_k > numbers_.min_keep ? parameters_.top_k : numbers_.min_keep;",
           "parameters_.top_k;")],
-        [stages("OfWindows")]),
+        [row_kinds()]),
     Fault(
         "listed_order_ignored",
         "temperature, top-k, top-p and min-p run in the usual order, whatever order is listed",

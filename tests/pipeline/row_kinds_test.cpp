@@ -132,7 +132,18 @@ Problem make_long_problem(std::uint64_t seed) {
   }
   spread_edits(random, &problem);
   if (random.one_in(3)) problem.has_windows = false;
-  if (random.one_in(3)) problem.params.top_k = static_cast<std::int32_t>(random.between(1, 9000));
+  if (problem.has_windows && random.one_in(6)) {  // min_keep beyond a top-k that comes first
+    problem.stages = {1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 10, 11, 12, 14, 15};
+    problem.params.filter_order = SAMPLER_FILTERS_SEQUENTIAL;
+    problem.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+    problem.params.top_k_ties = SAMPLER_TIES_EXACT;
+    problem.params.top_k = static_cast<std::int32_t>(random.between(1, 3));
+    for (Slot &slot : problem.slots) {
+      slot.numbers.min_keep = static_cast<std::int32_t>(random.between(2, 300));
+    }
+  } else if (random.one_in(3)) {
+    problem.params.top_k = static_cast<std::int32_t>(random.between(1, 9000));
+  }
   for (auto &row : problem.rows) {
     const auto kind = Kind(random.between(0, int(Kind::kCount) - 1));
     row = make_row(random, kind, problem.num_cols);
