@@ -4,7 +4,17 @@
 
 namespace sampler::kernels {
 
-enum class Operation { kSample, kRows, kSelect, kChain, kResidual, kNumOperations };
+// Those with stages have kernels of their own.
+enum class Operation {
+  kSample,
+  kRows,
+  kSelect,
+  kChain,
+  kResidual,
+  kStagedSample,
+  kStagedRows,
+  kNumOperations
+};
 constexpr int kNumOperations = int(Operation::kNumOperations);
 
 // The kernels of spread rows follow those of the operations.

@@ -11,6 +11,7 @@
 #include "rows.cuh"
 #include "sample.cuh"
 #include "spread.cuh"
+#include "staged.cuh"
 #include "team.cuh"
 #include "top_k_select.cuh"
 
@@ -25,6 +26,14 @@ struct OperationOf<contract::SampleRequest, Context> {
 template <class Context>
 struct OperationOf<contract::RowsRequest, Context> {
   using Type = RowsTeam<Context>;
+};
+template <class Context>
+struct OperationOf<StagedSampleRequest, Context> {
+  using Type = StagedSampleTeam<Context>;
+};
+template <class Context>
+struct OperationOf<StagedRowsRequest, Context> {
+  using Type = StagedRowsTeam<Context>;
 };
 template <class Context>
 struct OperationOf<contract::SelectRequest, Context> {

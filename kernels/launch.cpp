@@ -7,27 +7,26 @@ namespace sampler::kernels {
 namespace {
 
 // A kernel's arguments are read, not written.
-template <class T>
-void *argument(const T &value) {
-  return const_cast<T *>(&value);
+void *argument(const void *value) {
+  return const_cast<void *>(value);
 }
 
 template <int kWords>
 cudaError_t launch_upload(const void *kernel, const Upload<kWords> &upload, cudaStream_t stream) {
   const LaunchConfig config((upload.num_words + kBlockThreads - 1) / kBlockThreads, 1, 0, stream);
-  void *arguments[] = {argument(upload)};
+  void *arguments[] = {argument(&upload)};
   return cudaLaunchKernelExC(config.get(), kernel, arguments);
 }
 
-cudaError_t launch_one(const contract::AnyRequest &any, const Plan &plan, cudaStream_t stream) {
+cudaError_t launch_one(Operation operation, const void *request, const Plan &plan,
+                       cudaStream_t stream) {
   const LaunchConfig config(plan.num_teams, plan.team_size, plan.shared_bytes(), stream);
   const bool clustered = plan.team_size > 1;
-  const void *const kernel = plan.spread.num_slices > 0 ? spread_kernel_address(clustered)
-                                                        : operation_kernel_address(any, clustered);
-  return any.visit([&](const auto &request) {
-    void *arguments[] = {argument(request), argument(plan)};
-    return cudaLaunchKernelExC(config.get(), kernel, arguments);
-  });
+  const void *const kernel = plan.spread.num_slices > 0
+                                 ? spread_kernel_address(clustered)
+                                 : operation_kernel_address(operation, clustered);
+  void *arguments[] = {argument(request), argument(&plan)};
+  return cudaLaunchKernelExC(config.get(), kernel, arguments);
 }
 
 }  // namespace
@@ -55,12 +54,13 @@ cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
   return launch_upload(small_upload_kernel_address(), small, stream);
 }
 
-cudaError_t launch(const contract::AnyRequest &any, const Plan &plan, cudaStream_t stream) {
+cudaError_t launch(Operation operation, const void *request, const Plan &plan,
+                   cudaStream_t stream) {
   if (plan.spread.num_slices > 0) {
-    const cudaError_t error = launch_one(any, loading_plan(plan), stream);
+    const cudaError_t error = launch_one(operation, request, loading_plan(plan), stream);
     if (error != cudaSuccess) return error;
   }
-  return launch_one(any, plan, stream);
+  return launch_one(operation, request, plan, stream);
 }
 
 }  // namespace sampler::kernels

@@ -25,12 +25,12 @@ constexpr bool kTakesMoreRegisters = false;
 #endif
 
 // Blocks that share a multiprocessor's registers: one, where two would spill some. A chain has two
-// rows at hand.
+// rows at hand, stages a row and what is known of it.
 template <class Request>
-constexpr int kLeastBlocks =
-    std::is_same<Request, contract::ChainRequest>::value || kTakesMoreRegisters
-        ? 1
-        : kBlocksPerMultiprocessor;
+constexpr int kLeastBlocks = std::is_same<Request, contract::ChainRequest>::value ||
+                                     kHasStages<Request> || kTakesMoreRegisters
+                                 ? 1
+                                 : kBlocksPerMultiprocessor;
 
 template <bool kIsClustered, class Request>
 __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<Request>)
@@ -67,12 +67,15 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 }  // namespace
 
-const void *operation_kernel_address(const contract::AnyRequest &any, bool clustered) {
-  return any.visit([&](const auto &request) {
+const void *operation_kernel_address(Operation operation, bool clustered) {
+  const void *address = nullptr;
+  for_each_operation([&](const auto &request) {
     using Request = std::decay_t<decltype(request)>;
-    return clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
-                     : reinterpret_cast<const void *>(&operation_kernel<false, Request>);
+    if (operation_of(request) != operation) return;
+    address = clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
+                        : reinterpret_cast<const void *>(&operation_kernel<false, Request>);
   });
+  return address;
 }
 
 const void *spread_kernel_address(bool clustered) {

@@ -3,7 +3,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include "contract/any_request.h"
 #include "plan.h"
 #include "upload.cuh"
 
@@ -11,8 +10,8 @@ namespace sampler::kernels {
 
 // ---- The kernels, by the address that the runtime knows them by ---------------------------------
 
-// Of the request's operation; its contents do not matter. Takes the request and a Plan.
-const void *operation_kernel_address(const contract::AnyRequest &request, bool clustered);
+// Takes the operation's request and a Plan.
+const void *operation_kernel_address(Operation operation, bool clustered);
 
 // Of spread rows. Takes a SampleRequest and a Plan.
 const void *spread_kernel_address(bool clustered);
@@ -37,8 +36,13 @@ class LaunchConfig {
   cudaLaunchAttribute cluster_ = {};
 };
 
-// Enqueues the operation: one launch, or of rows that are spread two.
-cudaError_t launch(const contract::AnyRequest &request, const Plan &plan, cudaStream_t stream);
+// Enqueues an operation, by its request: one launch, or of rows that are spread two.
+cudaError_t launch(Operation operation, const void *request, const Plan &plan, cudaStream_t stream);
+
+template <class Request>
+cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream) {
+  return launch(operation_of(request), &request, plan, stream);
+}
 
 // Enqueues the writing of words to device memory. What follows them is not looked at.
 cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream);

@@ -9,6 +9,7 @@
 #include "contract/request.h"
 #include "device_shape.h"
 #include "spread.h"
+#include "staged.h"
 #include "team.cuh"
 
 namespace sampler::kernels {
@@ -25,9 +26,6 @@ constexpr int kRingTiles = kCopiesInFlight + 1;
 SAMPLER_HD constexpr int ring_bytes(int num_threads) {
   return num_threads / 32 * kRingTiles * kTile * int(sizeof(float));
 }
-
-// Words of a bitmap of all token ids.
-constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
 
 // How a launch is laid out. Chosen by make_plan, read by host and device.
 struct Plan {
@@ -56,6 +54,12 @@ SAMPLER_HD constexpr Operation operation_of(const contract::SampleRequest &) {
 SAMPLER_HD constexpr Operation operation_of(const contract::RowsRequest &) {
   return Operation::kRows;
 }
+SAMPLER_HD constexpr Operation operation_of(const StagedSampleRequest &) {
+  return Operation::kStagedSample;
+}
+SAMPLER_HD constexpr Operation operation_of(const StagedRowsRequest &) {
+  return Operation::kStagedRows;
+}
 SAMPLER_HD constexpr Operation operation_of(const contract::SelectRequest &) {
   return Operation::kSelect;
 }
@@ -77,6 +81,15 @@ SAMPLER_HD inline Extent extent_of(const contract::SampleRequest &request) {
   extent.shares_rows = request.row_indices != nullptr;
   return extent;
 }
+// What the edits leave is f32, and each row of output has its own.
+template <class Request>
+SAMPLER_HD inline Extent extent_of(const Staged<Request> &request) {
+  Extent extent = extent_of(static_cast<const Request &>(request));
+  extent.element_bytes = int(sizeof(float));
+  extent.operation = operation_of(request);
+  extent.shares_rows = false;
+  return extent;
+}
 // What the last token is drawn from is f32.
 SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
   return {request.num_rows, request.target.num_cols, int(sizeof(float)),
@@ -86,6 +99,13 @@ SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
 SAMPLER_HD inline Extent extent_of(const contract::ResidualRequest &request) {
   return {request.num_rows, request.target.num_cols, int(sizeof(float)), false,
           operation_of(request)};
+}
+
+// f(request) for an empty request of each operation that a device has.
+template <class F>
+void for_each_operation(const F &f) {
+  contract::AnyRequest::for_each_operation(f);
+  f(StagedSampleRequest()), f(StagedRowsRequest());
 }
 
 // A block's tiles of a row, and the bytes of its part of one and of its group maxima.
@@ -106,6 +126,11 @@ inline int64_t maxima_bytes_per_block(const Extent &extent, int team_size) {
 // candidates do not fit the leader's list.
 inline bool needs_bitmaps(const Extent &extent) {
   return extent.has_candidates && extent.num_cols > kListCapacity;
+}
+
+// Whether each team edits its rows in memory of its own in the workspace.
+inline bool has_stages(const Extent &extent) {
+  return extent.operation == Operation::kStagedSample || extent.operation == Operation::kStagedRows;
 }
 
 // Whether rows may be cut into slices. Lists of candidates are not: their ids are checked by one

@@ -27,7 +27,7 @@ class RowsTeam {
     for (index_ = begin; index_ < end_; ++index_) run_row();
   }
 
- private:
+ protected:
   using Row = TeamRow<Context, StoredRow>;
 
   SAMPLER_DEVICE_CALL void run_row() {

@@ -98,11 +98,26 @@ type Params struct {
 	// <= 1: one.
 	MinKeep int
 
-	// The order of all stages; 0 ends it. Edits come first. A stage that is on must be listed, none
-	// twice. FilterOrder must be FiltersSequential, whatever it means without a list, or
-	// FiltersJoint: then the listed ones of top-k, top-p and min-p stand side by side.
+	// The order of all stages; 0 ends it. Edits come first, StageAdaptive last. A stage that is on
+	// must be listed, none twice. FilterOrder must be FiltersSequential, whatever it means without
+	// a list, or FiltersJoint: then the listed ones of top-k, top-p and min-p stand side by side.
 	// TemperatureOrder must be TemperatureFirst. All 0: the order of the constants.
 	Stages [MaxStages]Stage
+
+	// Adaptive stages. All are off by default. They change nothing in a greedy row. What is drawn
+	// moves them on: see Pipeline.AdaptiveValues and State.Accept.
+
+	// The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's probability
+	// (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or adaptive-p's
+	// decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite.
+	AdaptiveKind   AdaptiveKind
+	AdaptiveTarget float32
+	AdaptiveRate   float32
+
+	// After each token the running top_p, which begins as TopP, is multiplied by TopPDecay (<= 0,
+	// >= 1: off), and does not fall below TopPLeast.
+	TopPDecay float32
+	TopPLeast float32
 
 	isMade bool // by DefaultParams
 }
@@ -145,6 +160,15 @@ type RowParams struct {
 	// The token that the slot yields whatever the rest says. Negative: none. One that is no element
 	// of the row makes it bad (RowInvalidParameter). Sample only.
 	ForcedTokenID Array[int64]
+
+	AdaptiveKind   Array[AdaptiveKind] // one that is no such constant: the row is bad
+	AdaptiveTarget Array[float32]
+	AdaptiveRate   Array[float32]
+	TopPDecay      Array[float32]
+	TopPLeast      Array[float32]
+
+	// The token after which the running top_p is TopP again. Negative, and left out: none.
+	TopPResetTokenID Array[int64]
 }
 
 // TokenLists are lists of token ids, one after the other in one array: list i has the ids from
@@ -170,7 +194,7 @@ type TokenLists struct {
 // Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad words,
 // stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left. They work
 // in float32; -inf stays -inf. Ids that are no element of a row are edited by nothing. Rows of
-// probabilities are not edited. CPU samplers only so far.
+// probabilities are not edited. States and adaptive values are of CPU samplers only so far.
 type Pipeline struct {
 	// By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
 	// n-grams, bad words and MinNewTokens need it.
@@ -181,7 +205,8 @@ type Pipeline struct {
 	PromptLengths Array[int32]
 
 	// No history is longer; rows of a longer one are bad (RowInvalidList). DRY and n-grams take 4
-	// bytes of workspace for each token of it. 0: as many as the history has token ids.
+	// bytes of workspace for each token of it. 0: as many as the history has token ids, or the
+	// state's MaxTokens.
 	MaxHistoryTokens int
 
 	// By slot: what is added to the logits of these tokens.
@@ -231,6 +256,16 @@ type Pipeline struct {
 	// [output rows] The mask of each; negative: none; NumTokenBitmasks or more: the row is bad
 	// (RowInvalidIndex). Left out: row i has mask i, and there must be one for each.
 	TokenBitmaskIndices Array[int32]
+
+	// In place of History, PromptLengths and AdaptiveValues, which must be left out then: slot s of
+	// the call is slot s of the state, and the call's slots are at most those of the state. Of the
+	// same sampler. The call reads it and changes nothing.
+	State *State
+
+	// [number of slots, NumAdaptiveValues] Of callers without a state, who move them on from
+	// OutObservations by section 14.2 of docs/contract.md. A NaN is the start of its stage; an
+	// infinity makes the row bad (RowInvalidParameter). Left out: all start.
+	AdaptiveValues Array[float32]
 }
 
 // Random is what random numbers follow from: a seed, an offset and a stream. Use each triple once:
@@ -304,7 +339,7 @@ type SampleArgs struct {
 	// How the token is drawn.
 	DrawMethod DrawMethod
 
-	// Of which distribution OutLogprobs is.
+	// Of which distribution OutLogprobs and the reports below are.
 	LogprobKind LogprobKind
 
 	// [output rows] The tokens; -1 or the sampler's fallback token for a bad row. Required.
@@ -325,6 +360,52 @@ type SampleArgs struct {
 	// Edits of the logits. nil: none. OutLogprobs of LogprobRaw, and OutValues, are of the input as
 	// it is given, the rest is of what the edits left.
 	Pipeline *Pipeline
+
+	// Reports, by LogprobKind: with LogprobProcessed tokens that were not kept have no part, and
+	// greedy rows are a single token. Ids are of the type of OutTokenIDs. CPU samplers only so far.
+
+	// [output rows, NumTopLogprobs] The first tokens by value, then id, and their log-probabilities;
+	// then, and in bad rows, -1 and NaN. In [0, NumCols]; either array may be left out.
+	NumTopLogprobs int
+	OutTopTokenIDs IDs
+	OutTopLogprobs Array[float32]
+
+	// [output rows, NumChosen] The log-probabilities of tokens that you name: -inf of those that
+	// have no probability; NaN of ids that are no element of the row, and in bad rows. In [0,
+	// NumCols].
+	NumChosen         int
+	ChosenTokenIDs    IDs
+	OutChosenLogprobs Array[float32]
+
+	// [output rows] The place of the drawn token by value, then id, the first is 1; 0 for a bad
+	// row, and for a forced token without probability.
+	OutRanks Array[int32]
+
+	// [output rows] The entropy in nats; NaN for a bad row.
+	OutEntropies Array[float32]
+
+	// [output rows] What moves the adaptive stage on: the token's surprise in bits among those that
+	// mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does.
+	OutObservations Array[float32]
+
+	// [output rows, KeptBitmaskStride] The tokens that were kept, laid out like
+	// Pipeline.TokenBitmasks; all 0 in a bad row. The stride is in words; 0: NumCols / 32, rounded
+	// up. Ids from 32 stride on have no bit. With candidate ids the stride must be given.
+	OutKeptBitmask    Array[uint32]
+	KeptBitmaskStride int
+
+	// [output rows, KeptCapacity] The same as a list, by ascending id, and their probabilities,
+	// which sum to 1 up to rounding; then, and in bad rows, -1 and 0. A row that keeps more than
+	// KeptCapacity has an empty list, and its number in OutKeptCounts. In [0, NumCols]; either
+	// array may be left out.
+	KeptCapacity         int
+	OutKeptTokenIDs      IDs
+	OutKeptProbabilities Array[float32]
+
+	// [output rows, NumCols] By element: the Stage that removed the token, 0 where it is kept, 255
+	// where the input gives it no probability; 255 everywhere in a bad row. In a greedy row
+	// StageTemperature removes what the edits left. Sorts the row.
+	OutRemovedBy Array[byte]
 }
 
 // Sample draws one token per output row from what the filters keep of its input row.

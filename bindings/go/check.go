@@ -20,6 +20,7 @@ type check struct {
 	sampler *Sampler
 	op      string
 	sizing  bool // WorkspaceSize looks at neither lengths nor places
+	closed  bool // a state of the arguments is
 	err     *Error
 }
 
@@ -42,12 +43,20 @@ func (s *Sampler) begin(op string, argsAreNil, sizing bool) (check, error) {
 // call makes the call with the struct at `args`, or asks for its size. Where a rule is broken it
 // asks too: the library's word on the numbers that lengths follow from goes before.
 func (c *check) call(operation int32, args uintptr) (int, error) {
+	if c.closed {
+		return 0, ErrStateClosed
+	}
 	result := raw.ShimCall(c.sampler.handle, flag(c.sizing || c.err != nil), operation, args)
+	if result >= 0 && c.err != nil {
+		return 0, c.err
+	}
+	return c.result(result)
+}
+
+// result is what C returned: a number, or minus the status, whose text the handle has.
+func (c *check) result(result int64) (int, error) {
 	if result < 0 {
 		return 0, &Error{c.op, Status(-result), raw.ShimError(c.sampler.handle)}
-	}
-	if c.err != nil {
-		return 0, c.err
 	}
 	return int(result), nil
 }
@@ -160,6 +169,11 @@ func (c *check) params(p *Params) uintptr {
 		XtcThreshold:               p.XTCThreshold,
 		TypicalPTies:               int32(p.TypicalPTies),
 		MinKeep:                    clamped(p.MinKeep),
+		AdaptiveKind:               int32(p.AdaptiveKind),
+		AdaptiveTarget:             p.AdaptiveTarget,
+		AdaptiveRate:               p.AdaptiveRate,
+		TopPDecay:                  p.TopPDecay,
+		TopPLeast:                  p.TopPLeast,
 	}
 	for i, stage := range p.Stages {
 		memory.Stages[i] = int32(stage)
@@ -206,8 +220,15 @@ func (c *check) rowParams(p *RowParams, numSlots int64) uintptr {
 		XtcProbability: f32("xtc_probability", &p.XTCProbability),
 		XtcThreshold:   f32("xtc_threshold", &p.XTCThreshold),
 		MinKeep:        i32("min_keep", &p.MinKeep),
+		ForcedTokenID:  c.parameter(of, "forced_token_id", p.ForcedTokenID.array, numSlots),
+		AdaptiveKind:   c.parameter(of, "adaptive_kind", p.AdaptiveKind.array, numSlots),
+		AdaptiveTarget: f32("adaptive_target", &p.AdaptiveTarget),
+		AdaptiveRate:   f32("adaptive_rate", &p.AdaptiveRate),
+		TopPDecay:      f32("top_p_decay", &p.TopPDecay),
+		TopPLeast:      f32("top_p_least", &p.TopPLeast),
+		TopPResetTokenID: c.parameter(of, "top_p_reset_token_id", p.TopPResetTokenID.array,
+			numSlots),
 	}
-	memory.ForcedTokenID = c.parameter(of, "forced_token_id", p.ForcedTokenID.array, numSlots)
 	return raw.Address(memory)
 }
 
@@ -287,6 +308,9 @@ func (c *check) pipeline(p *Pipeline, input *Rows, numSlots, numRows int64) uint
 		TokenBitmaskStride: int64(p.TokenBitmaskStride),
 		TokenBitmaskIndices: c.array(of, "token_bitmask_indices", p.TokenBitmaskIndices.array,
 			numRows),
+		State: c.state("pipeline->state", p.State),
+		AdaptiveValues: c.array(of, "adaptive_values", p.AdaptiveValues.array,
+			product(numSlots, int64(NumAdaptiveValues))),
 	}
 	memory.Biases = c.array(of, "biases", p.Biases.array, memory.Biased.NumTokenIDs)
 	memory.TokenIDType = int32(before.idType)
@@ -307,16 +331,17 @@ func (c *check) random(r *Random, numSlots int64) raw.Random {
 	}
 }
 
-// tokenIDType is the one type that C has for draft tokens and those that are written.
-func (c *check) tokenIDType(drafts, out *IDs) int32 {
-	if drafts.place == absent {
-		return out.elementType()
+// ids returns the address of an array of ids of the type of those before it, for which C has one
+// member.
+func (c *check) ids(name string, ids *IDs, needed int64, before *idsBefore) uintptr {
+	if ids.place != absent {
+		if before.name != "" && before.idType != ids.idType {
+			c.fail("%s is of id type %d and %s of %d; they must be of one type", before.name,
+				before.idType, name, ids.idType)
+		}
+		*before = idsBefore{name, ids.idType}
 	}
-	if out.place != absent && drafts.idType != out.idType {
-		c.fail("draft_token_ids is of id type %d and out_token_ids of %d; they must be of one type",
-			drafts.idType, out.idType)
-	}
-	return drafts.elementType()
+	return c.array("", name, ids.array, needed)
 }
 
 func flag(is bool) int32 {

@@ -17,6 +17,12 @@ type structs struct {
 	sel       raw.SelectArgs
 	verify    raw.VerifyArgs
 	residual  raw.ResidualArgs
+	append    raw.StateAppendArgs
+	accept    raw.AcceptArgs
+	truncate  raw.StateTruncateArgs
+	copy      raw.StateCopyArgs
+	reset     raw.StateResetArgs
+	read      raw.StateReadArgs
 }
 
 // numSlots is how many parameters, seeds and offsets there are: those of slots, or of rows.
@@ -38,6 +44,8 @@ func (a *SampleArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		numRows = numRowIndices
 	}
 	numSlots := numSlots(&a.Slots, a.NumSlots, numRows)
+	bitmaskStride := firstNonzero(int64(a.KeptBitmaskStride), sum(int64(a.Input.NumCols), 31)/32)
+	var ids idsBefore
 	args := &s.memory.sample
 	*args = raw.SampleArgs{
 		StructSize:    unsafe.Sizeof(*args),
@@ -52,14 +60,38 @@ func (a *SampleArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		Random:        c.random(&a.Random, numSlots),
 		DrawMethod:    int32(a.DrawMethod),
 		LogprobKind:   int32(a.LogprobKind),
-		TokenIDType:   a.OutTokenIDs.elementType(),
-		OutTokenIDs:   c.array("", "out_token_ids", a.OutTokenIDs.array, numRows),
+		OutTokenIDs:   c.ids("out_token_ids", &a.OutTokenIDs, numRows, &ids),
 		OutKeptCounts: c.array("", "out_kept_counts", a.OutKeptCounts.array, numRows),
 		OutLogprobs:   c.array("", "out_logprobs", a.OutLogprobs.array, numRows),
 		OutValues:     c.array("", "out_values", a.OutValues.array, numRows),
 		OutRowStatus:  c.array("", "out_row_status", a.OutRowStatus.array, numRows),
 		Pipeline:      c.pipeline(a.Pipeline, &a.Input, numSlots, numRows),
+
+		NumTopLogprobs: int64(a.NumTopLogprobs),
+		OutTopTokenIDs: c.ids("out_top_token_ids", &a.OutTopTokenIDs,
+			product(numRows, int64(a.NumTopLogprobs)), &ids),
+		OutTopLogprobs: c.array("", "out_top_logprobs", a.OutTopLogprobs.array,
+			product(numRows, int64(a.NumTopLogprobs))),
+		NumChosen: int64(a.NumChosen),
+		ChosenTokenIDs: c.ids("chosen_token_ids", &a.ChosenTokenIDs,
+			product(numRows, int64(a.NumChosen)), &ids),
+		OutChosenLogprobs: c.array("", "out_chosen_logprobs", a.OutChosenLogprobs.array,
+			product(numRows, int64(a.NumChosen))),
+		OutRanks:        c.array("", "out_ranks", a.OutRanks.array, numRows),
+		OutEntropies:    c.array("", "out_entropies", a.OutEntropies.array, numRows),
+		OutObservations: c.array("", "out_observations", a.OutObservations.array, numRows),
+		OutKeptBitmask: c.array("", "out_kept_bitmask", a.OutKeptBitmask.array,
+			product(numRows, bitmaskStride)),
+		KeptBitmaskStride: int64(a.KeptBitmaskStride),
+		KeptCapacity:      int64(a.KeptCapacity),
+		OutKeptTokenIDs: c.ids("out_kept_token_ids", &a.OutKeptTokenIDs,
+			product(numRows, int64(a.KeptCapacity)), &ids),
+		OutKeptProbabilities: c.array("", "out_kept_probabilities",
+			a.OutKeptProbabilities.array, product(numRows, int64(a.KeptCapacity))),
+		OutRemovedBy: c.array("", "out_removed_by", a.OutRemovedBy.array,
+			product(numRows, int64(a.Input.NumCols))),
 	}
+	args.TokenIDType = int32(ids.idType)
 	result, err := c.call(int32(raw.SHIM_SAMPLE), raw.Address(args))
 	runtime.KeepAlive(a)
 	return result, err
@@ -137,6 +169,7 @@ func (a *VerifyArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 	numTokens := product(numSequences, numPositions)
 	numDraftTokens := product(numSequences, numDrafts)
 	numSlots := numSlots(&a.Slots, a.NumSlots, numSequences)
+	var ids idsBefore
 	args := &s.memory.verify
 	*args = raw.VerifyArgs{
 		StructSize: unsafe.Sizeof(*args),
@@ -147,7 +180,7 @@ func (a *VerifyArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 			a.Draft.sequences(numSequences, numDrafts, a.DraftSequenceStride)),
 		TargetSequenceStride: int64(a.TargetSequenceStride),
 		DraftSequenceStride:  int64(a.DraftSequenceStride),
-		DraftTokenIDs:        c.array("", "draft_token_ids", a.DraftTokenIDs.array, numDraftTokens),
+		DraftTokenIDs:        c.ids("draft_token_ids", &a.DraftTokenIDs, numDraftTokens, &ids),
 		NumDrafts:            numDrafts,
 		DraftCounts:          c.array("", "draft_counts", a.DraftCounts.array, numSequences),
 		Slots:                c.array("", "slots", a.Slots.array, numSequences),
@@ -155,14 +188,14 @@ func (a *VerifyArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		Params:               c.params(a.Params),
 		RowParams:            c.rowParams(a.RowParams, numSlots),
 		Random:               c.random(&a.Random, numSlots),
-		TokenIDType:          c.tokenIDType(&a.DraftTokenIDs, &a.OutTokenIDs),
 		AccumulateCounts:     flag(a.AccumulateCounts),
-		OutTokenIDs:          c.array("", "out_token_ids", a.OutTokenIDs.array, numTokens),
+		OutTokenIDs:          c.ids("out_token_ids", &a.OutTokenIDs, numTokens, &ids),
 		OutAcceptedCounts: c.array("", "out_accepted_counts", a.OutAcceptedCounts.array,
 			numSequences),
 		OutEmittedCounts: c.array("", "out_emitted_counts", a.OutEmittedCounts.array, numSequences),
 		OutRowStatus:     c.array("", "out_row_status", a.OutRowStatus.array, numSequences),
 	}
+	args.TokenIDType = int32(ids.idType)
 	result, err := c.call(int32(raw.SHIM_VERIFY), raw.Address(args))
 	runtime.KeepAlive(a)
 	return result, err

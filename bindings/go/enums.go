@@ -95,10 +95,37 @@ const (
 	StageTopK      = Stage(raw.SAMPLER_STAGE_TOP_K)
 	StageTopP      = Stage(raw.SAMPLER_STAGE_TOP_P)
 	StageMinP      = Stage(raw.SAMPLER_STAGE_MIN_P)
+
+	// StageAdaptive: mirostat or adaptive-p; the last one.
+	StageAdaptive = Stage(raw.SAMPLER_STAGE_ADAPTIVE)
 )
 
 // MaxStages is how many Params.Stages has room for.
 const MaxStages = int(raw.SAMPLER_MAX_STAGES)
+
+// AdaptiveKind is a window that the tokens drawn before move.
+type AdaptiveKind int32
+
+const (
+	AdaptiveNone = AdaptiveKind(raw.SAMPLER_ADAPTIVE_NONE)
+	// AdaptiveMirostatV1 and V2: Basu, Ramachandran, Keskar, Varshney 2021.
+	AdaptiveMirostatV1 = AdaptiveKind(raw.SAMPLER_ADAPTIVE_MIROSTAT_V1)
+	AdaptiveMirostatV2 = AdaptiveKind(raw.SAMPLER_ADAPTIVE_MIROSTAT_V2)
+	// AdaptiveP is llama.cpp's: it changes the weights of the tokens that it sees.
+	AdaptiveP = AdaptiveKind(raw.SAMPLER_ADAPTIVE_P)
+)
+
+// NumAdaptiveValues is how many adaptive values a slot has: mirostat's mu; adaptive-p's weighted sum
+// and total weight; the running top_p.
+const NumAdaptiveValues = raw.SAMPLER_NUM_ADAPTIVE_VALUES
+
+// TokenKind is what tokens that are appended to a State are.
+type TokenKind int32
+
+const (
+	TokensOutput = TokenKind(raw.SAMPLER_TOKENS_OUTPUT)
+	TokensPrompt = TokenKind(raw.SAMPLER_TOKENS_PROMPT)
+)
 
 // PenaltyScope is which tokens of a history count.
 type PenaltyScope int32
@@ -146,14 +173,16 @@ const (
 	DrawGumbel = DrawMethod(raw.SAMPLER_DRAW_GUMBEL)
 )
 
-// LogprobKind is of which distribution a log-probability is.
+// LogprobKind is of which distribution a log-probability, and what else is reported of a row, is.
 type LogprobKind int32
 
 const (
-	// LogprobRaw: the whole row at temperature 1.
+	// LogprobRaw: the whole row, as it is given, at temperature 1.
 	LogprobRaw = LogprobKind(raw.SAMPLER_LOGPROB_RAW)
 	// LogprobProcessed: what was drawn from.
 	LogprobProcessed = LogprobKind(raw.SAMPLER_LOGPROB_PROCESSED)
+	// LogprobEdited: the whole row, as its edits left it, at temperature 1.
+	LogprobEdited = LogprobKind(raw.SAMPLER_LOGPROB_EDITED)
 )
 
 // OutputKind is what Filter writes of a row.
@@ -192,6 +221,8 @@ const (
 	// RowInvalidList: a list of the row's slot, in the Pipeline, has offsets that fall or lie
 	// outside of its ids, or breaks another rule of Pipeline.
 	RowInvalidList = RowStatus(raw.SAMPLER_ROW_INVALID_LIST)
+	// RowStateFull: the tokens do not fit in the slot of the State, which is as it was.
+	RowStateFull = RowStatus(raw.SAMPLER_ROW_STATE_FULL)
 )
 
 // ISA is a set of instruction sets, as bits.

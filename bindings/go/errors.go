@@ -13,7 +13,7 @@ type Status int32
 const (
 	// ErrInvalidArgument: an argument breaks a rule of its documentation. No output was written.
 	ErrInvalidArgument = Status(raw.SAMPLER_ERROR_INVALID_ARGUMENT)
-	// ErrOutOfMemory: there is no memory for a sampler.
+	// ErrOutOfMemory: there is no memory for a sampler or a state.
 	ErrOutOfMemory = Status(raw.SAMPLER_ERROR_OUT_OF_MEMORY)
 	// ErrWorkspaceTooSmall: the sampler's or the call's workspace is smaller than WorkspaceSize
 	// tells.
@@ -30,8 +30,7 @@ const (
 	ErrCUDA = Status(raw.SAMPLER_ERROR_CUDA)
 	// ErrInternal: a fault of libsampler, which it caught. The outputs are undefined.
 	ErrInternal = Status(raw.SAMPLER_ERROR_INTERNAL)
-	// ErrCorruptData: serialised data is truncated, damaged or of a newer format. This package
-	// reads none.
+	// ErrCorruptData: serialised data is truncated, damaged or of a newer format.
 	ErrCorruptData = Status(raw.SAMPLER_ERROR_CORRUPT_DATA)
 )
 
@@ -61,3 +60,7 @@ const statusOK = Status(raw.SAMPLER_OK)
 
 // ErrClosed is returned by the methods of a Sampler that was closed, or was not made by New.
 var ErrClosed = errors.New("sampler: the sampler is closed")
+
+// ErrStateClosed is returned by the methods of a State that was closed, or was not made by NewState,
+// and by calls that are given one.
+var ErrStateClosed = errors.New("sampler: the state is closed")

@@ -44,6 +44,7 @@ type Options struct {
 type Sampler struct {
 	mutex          sync.Mutex // held by a call, so that Close waits
 	handle         uintptr    // 0 when closed
+	states         map[uintptr]struct{}
 	onCUDA         bool
 	hostParameters bool
 	memory         structs
@@ -86,9 +87,9 @@ func New(options Options) (*Sampler, error) {
 	return s, nil
 }
 
-// Close releases the sampler's threads and memory. It waits for a call that is under way; work that
-// was enqueued on a CUDA stream must have finished. Closing again does nothing. It never fails; the
-// error is for io.Closer.
+// Close releases the sampler's threads and memory, and its states. It waits for a call that is under
+// way; work that was enqueued on a CUDA stream must have finished. Closing again does nothing. It
+// never fails; the error is for io.Closer.
 func (s *Sampler) Close() error {
 	if s == nil {
 		return nil
@@ -96,6 +97,7 @@ func (s *Sampler) Close() error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.handle != 0 {
+		s.closeStates()
 		raw.ShimDestroy(s.handle)
 		s.handle = 0
 		runtime.SetFinalizer(s, nil)

@@ -298,6 +298,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	tokens, temperatures := make([]int32, 1), []float32{0.8}
 	offsets, history, biases := []int64{0, 1}, []int32{1}, []float32{-1}
 	masks := []uint32{31}
+	state := newState(t, s, StateOptions{NumSlots: 1, MaxTokens: 8})
 	step := 0
 	allocations := testing.AllocsPerRun(1000, func() {
 		params := DefaultParams()
@@ -311,6 +312,9 @@ func TestCallsDoNotAllocate(t *testing.T) {
 				Biases:        Slice(biases),
 				TokenBitmasks: Slice(masks),
 			}}); err != nil {
+			t.Error(err)
+		}
+		if err := drawFromState(s, state, step, tokens); err != nil {
 			t.Error(err)
 		}
 		if err := drawReadme(s, step, tokens); err != nil {

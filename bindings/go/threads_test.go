@@ -104,6 +104,42 @@ func TestClosingDuringCalls(t *testing.T) {
 	}
 }
 
+// A state for each goroutine, of one sampler, which is closed when all are under way. Each state is
+// closed by two goroutines.
+func TestClosingDuringCallsOfStates(t *testing.T) {
+	for round := 0; round < 20; round++ {
+		s := newSampler(t, Options{MaxRows: 1, MaxCols: 5})
+		started := make(chan struct{}, numGoroutines)
+		go func() {
+			for i := 0; i < numGoroutines; i++ {
+				<-started
+			}
+			s.Close()
+		}()
+		inGoroutines(func(int) {
+			tokens := make([]int32, 1)
+			for i := 0; ; i++ {
+				if i == 10 {
+					started <- struct{}{}
+				}
+				state, err := s.NewState(StateOptions{NumSlots: 1, MaxTokens: 8})
+				if err == nil {
+					err = drawFromState(s, state, i, tokens)
+					go state.Close()
+					state.Close()
+				}
+				if err == ErrClosed && i >= 10 {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+}
+
 // Nothing but a call under way refers to the logits. It takes many times as long as a collection.
 func TestArraysAreReachableDuringCalls(t *testing.T) {
 	const numRows, numCols = 16, 1<<20 - 1

@@ -21,8 +21,8 @@ HEADERS_LEFT_OUT = {"decoding.h", "ngram.h"}
 DEFAULTS = {("sampler_options", "abi_version"): "SAMPLER_ABI_VERSION",
             ("sampler_params", "temperature"): "1.0", ("sampler_params", "top_p"): "1.0"}
 
-SCALARS = {"size_t": "usize", "int32_t": "i32", "int64_t": "i64", "uint32_t": "u32",
-           "uint64_t": "u64", "float": "f32", "void": "c_void", "char": "c_char"}
+SCALARS = {"size_t": "usize", "int32_t": "i32", "int64_t": "i64", "uint8_t": "u8",
+           "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "void": "c_void", "char": "c_char"}
 
 ITEM = re.compile(r"""
     (?P<comment>/\*.*?\*/)

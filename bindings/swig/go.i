@@ -9,5 +9,5 @@
 %typemap(gotype) int64_t "int64"
 %typemap(gotype) shim_address, shim_handle * "uintptr"
 
-%typemap(in) int32_t, shim_address, shim_handle * "$1 = ($1_ltype)$input;"
-%typemap(out) int32_t, int64_t, shim_handle * "$result = $1;"
+%typemap(in) int32_t, int64_t, shim_address, shim_handle * "$1 = ($1_ltype)$input;"
+%typemap(out) int32_t, int64_t, shim_address, shim_handle * "$result = $1;"

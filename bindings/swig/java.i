@@ -19,11 +19,12 @@
 
 %typemap(in) int32_t, int64_t, shim_address "$1 = ($1_ltype)$input;"
 %typemap(out) int32_t, int64_t "$result = $1;"
+%typemap(out) shim_address "$result = (jlong)$1;"
 %typemap(in) shim_handle * "$1 = (shim_handle *)(intptr_t)$input;"
 %typemap(out) shim_handle * "$result = (jlong)(intptr_t)$1;"
 
 %typemap(javain) int32_t, int64_t, shim_address, shim_handle * "$javainput"
-%typemap(javaout) int32_t, int64_t, shim_handle * "{
+%typemap(javaout) int32_t, int64_t, shim_address, shim_handle * "{
     return $jnicall;
   }"
 
@@ -65,7 +66,7 @@ static inline void java_free(java_buffer buffer) { free(buffer); }
 %insert(header) %{
 _Static_assert(sizeof(void *) == 8, "Layout.java has the offsets of a 64-bit machine");
 
-enum { JAVA_MAX_ARRAYS = 64 };
+enum { JAVA_MAX_ARRAYS = 96 };
 
 /* Lets go of the first `count` arrays, in the reverse of the order in which they were pinned. */
 static void java_unpin(JNIEnv *jenv, jobject *arrays, const int64_t *places, int32_t count) {

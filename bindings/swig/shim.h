@@ -14,6 +14,9 @@
  * it asks for it.
  *
  * This file is copied into each generated wrapper, where SWIG declares what is not under SWIG. */
+/* Room for the text of an error. */
+#define SHIM_ERROR_BYTES 512
+
 #ifndef SWIG
 #include <sampler/sampler.h>
 #include <stdio.h>
@@ -23,7 +26,7 @@
 typedef struct shim_handle {
   sampler_t sampler;
   sampler_status status; /* of the last call that failed */
-  char error[512];
+  char error[SHIM_ERROR_BYTES];
 } shim_handle;
 
 /* 0 or minus the status, whose text the handle keeps. */
@@ -46,6 +49,34 @@ typedef uintptr_t shim_address;
 #define SHIM_SELECT 2
 #define SHIM_VERIFY 3
 #define SHIM_RESIDUAL 4
+
+/* Those of states, which need no workspace. */
+#define SHIM_STATE_APPEND 5
+#define SHIM_ACCEPT 6
+#define SHIM_STATE_TRUNCATE 7
+#define SHIM_STATE_COPY 8
+#define SHIM_STATE_RESET 9
+#define SHIM_STATE_READ 10
+
+#ifndef SWIG
+static inline sampler_status shim_call_state(sampler_t sampler, int32_t operation, const void *a) {
+  switch (operation) {
+    case SHIM_STATE_APPEND:
+      return sampler_state_append(sampler, a);
+    case SHIM_ACCEPT:
+      return sampler_accept(sampler, a);
+    case SHIM_STATE_TRUNCATE:
+      return sampler_state_truncate(sampler, a);
+    case SHIM_STATE_COPY:
+      return sampler_state_copy(sampler, a);
+    case SHIM_STATE_RESET:
+      return sampler_state_reset(sampler, a);
+    case SHIM_STATE_READ:
+      return sampler_state_read(sampler, a);
+  }
+  return SAMPLER_ERROR_INTERNAL;
+}
+#endif
 
 /* `args` is the argument struct of the operation, one of the above. With `only_size` 0 it calls;
  * else it tells the bytes of workspace that the call needs. Minus the status where either fails. */
@@ -76,6 +107,8 @@ static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t 
       status = only_size ? sampler_residual_workspace_size(sampler, a, &bytes)
                          : sampler_residual(sampler, a);
       break;
+    default:
+      status = only_size ? SAMPLER_OK : shim_call_state(sampler, operation, a);
   }
   return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
 }
@@ -103,6 +136,67 @@ static inline int32_t shim_status(shim_handle *handle) {
 
 static inline const char *shim_error(shim_handle *handle) {
   return handle ? handle->error : "handle is NULL; it is required";
+}
+
+/* The address of a sampler_state, made by `options`, a sampler_state_options; shim_state_destroy
+ * must be given it before shim_destroy the handle. 0 on failure. */
+static inline shim_address shim_state_create(shim_handle *handle, shim_address options) {
+  sampler_state_t state = NULL;
+  shim_finish(handle, sampler_state_create(handle ? handle->sampler : NULL,
+                                           (const sampler_state_options *)options, &state));
+  return (shim_address)state;
+}
+
+static inline void shim_state_destroy(shim_address state) {
+  sampler_state_destroy((sampler_state_t)state);
+}
+
+/* The bytes that such a state takes; minus the status. */
+static inline int64_t shim_state_size(shim_handle *handle, shim_address options) {
+  size_t bytes = 0;
+  const sampler_status status = sampler_state_size(handle ? handle->sampler : NULL,
+                                                   (const sampler_state_options *)options, &bytes);
+  return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
+}
+
+/* Writes `num_slots` sequences from `first_slot` on into the buffer at an address, or where that is
+ * 0 nothing. The bytes that they take; minus the status. */
+static inline int64_t shim_state_serialize(shim_handle *handle, shim_address state,
+                                           int64_t first_slot, int64_t num_slots,
+                                           shim_address buffer, int64_t buffer_bytes) {
+  size_t bytes = 0;
+  const sampler_status status =
+      sampler_state_serialize(handle ? handle->sampler : NULL, (sampler_state_t)state, first_slot,
+                              num_slots, (void *)buffer, (size_t)buffer_bytes, &bytes);
+  return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
+}
+
+/* How many slots were set from the bytes at `data`; minus the status. */
+static inline int64_t shim_state_deserialize(shim_handle *handle, shim_address state,
+                                             int64_t first_slot, shim_address data,
+                                             int64_t data_bytes) {
+  int64_t num_slots = 0;
+  const sampler_status status =
+      sampler_state_deserialize(handle ? handle->sampler : NULL, (sampler_state_t)state, first_slot,
+                                (const void *)data, (size_t)data_bytes, &num_slots);
+  return status == SAMPLER_OK ? num_slots : shim_finish(handle, status);
+}
+
+/* Fills `params`, a sampler_params. The status; where it fails, `error`, of SHIM_ERROR_BYTES, gets
+ * its text. */
+static inline int32_t shim_params_preset(shim_address params, const char *name,
+                                         shim_address error) {
+  const sampler_status status =
+      sampler_params_preset((sampler_params *)params, sizeof(sampler_params), name);
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+
+/* NULL from the number of presets on. */
+static inline const char *shim_preset_name(int32_t index) {
+  return sampler_preset_name(index);
 }
 
 /* `capabilities` is a sampler_capabilities with its struct_size set. */

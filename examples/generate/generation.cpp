@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine_stages.h"
 #include "error.h"
 #include "model_callbacks.h"
 
@@ -112,9 +113,13 @@ class Run {
     args_.prompt_offsets = prompt_offsets_.data();
     args_.prompt_token_ids = prompt_token_ids_.data();
     args_.max_new_tokens = max_new_tokens_;
-    end_token_ = options_.end_token.value_or(-1);
-    args_.end_token_ids = &end_token_;
-    args_.num_end_tokens = options_.end_token ? 1 : 0;
+    if (options_.end_token) end_tokens_.push_back(*options_.end_token);
+    if (options_.engine) {
+      const std::vector<std::int32_t> &stop = options_.engine->stop;
+      end_tokens_.insert(end_tokens_.end(), stop.begin(), stop.end());
+    }
+    args_.end_token_ids = end_tokens_.data();
+    args_.num_end_tokens = static_cast<std::int64_t>(end_tokens_.size());
     args_.use_cache = options_.use_cache;
     set_sampling();
     args_.seeds = seeds_.data();
@@ -136,6 +141,12 @@ class Run {
 
   void set_sampling() {
     if (is_beam_search_) return;
+    if (options_.engine) {
+      stages_.emplace(*options_.engine);
+      args_.processor = SAMPLER_PROCESSOR_SAMPLE;
+      args_.process = process;
+      return;
+    }
     const SamplingOptions &sampling = options_.sampling;
     // The likeliest token is the same before and after all filters.
     if (sampling.temperature == 0) return;
@@ -220,6 +231,33 @@ class Run {
                                                 num_tokens, reason);
   }
 
+  // Before each token: one row of a text, which has all tokens so far.
+  static sampler_status process(void *user, sampler_stream, void *logits, std::int64_t num_rows,
+                                std::int64_t num_cols, std::int64_t row_stride,
+                                const std::int32_t *sequences, const std::int64_t *) {
+    Run *run = static_cast<Run *>(user);
+    try {
+      for (std::int64_t row = 0; row < num_rows; ++row) {
+        run->apply_stages(static_cast<std::size_t>(sequences[row]),
+                          static_cast<float *>(logits) + row * row_stride, num_cols);
+      }
+      return SAMPLER_OK;
+    } catch (...) {
+      run->failure_ = std::current_exception();
+      return SAMPLER_ERROR_CALLBACK;
+    }
+  }
+
+  void apply_stages(std::size_t text, float *logits, std::int64_t num_cols) {
+    const auto *const tokens = prompt_token_ids_.data();
+    std::vector<std::int32_t> history(tokens + prompt_offsets_[text],
+                                      tokens + prompt_offsets_[text + 1]);
+    const auto prompt_length = static_cast<std::int32_t>(history.size());
+    const std::vector<std::int32_t> &output = generation_.continuations[text].new_tokens;
+    history.insert(history.end(), output.begin(), output.end());
+    stages_->apply(history, prompt_length, logits, num_cols);
+  }
+
   // Not 0 ends the text.
   std::int32_t add_tokens(std::size_t text, const std::int32_t *token_ids, std::int64_t num_tokens,
                           sampler_finish_reason reason) {
@@ -234,7 +272,7 @@ class Run {
       continuation.finish_reason = reason;
       if (listeners_.on_tokens) listeners_.on_tokens(text, continuation);
     });
-    return listener_failure_ != nullptr;
+    return failure_ != nullptr;
   }
 
   static void on_round(void *user, const sampler_trace_round *round) {
@@ -245,18 +283,18 @@ class Run {
   // No exception may cross the loop, which is C to us.
   template <typename Call>
   void listen(const Call &call) noexcept {
-    if (listener_failure_) return;
+    if (failure_) return;
     const Clock::time_point start = Clock::now();
     try {
       call();
     } catch (...) {
-      listener_failure_ = std::current_exception();
+      failure_ = std::current_exception();
     }
     listening_seconds_ += seconds_since(start);
   }
 
   void rethrow_failures() const {
-    if (listener_failure_) std::rethrow_exception(listener_failure_);
+    if (failure_) std::rethrow_exception(failure_);
     if (target_.failure()) std::rethrow_exception(target_.failure());
     if (drafter_ && drafter_->failure()) std::rethrow_exception(drafter_->failure());
   }
@@ -273,7 +311,8 @@ class Run {
   std::vector<std::int64_t> prompt_offsets_ = {0};
   std::vector<std::int32_t> prompt_token_ids_;
   std::vector<std::uint64_t> seeds_;
-  std::int32_t end_token_ = -1;
+  std::vector<std::int32_t> end_tokens_;
+  std::optional<EngineStages> stages_;
   std::vector<std::int32_t> token_ids_;
   std::vector<std::int64_t> lengths_;
   std::vector<sampler_finish_reason> finish_reasons_;
@@ -285,7 +324,7 @@ class Run {
   Clock::time_point start_;
   std::size_t num_started_ = 0;
   double listening_seconds_ = 0;
-  std::exception_ptr listener_failure_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace

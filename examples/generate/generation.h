@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine_parameters.h"
 #include "gpt2.h"
 
 namespace generate {
@@ -58,6 +59,9 @@ struct GenerationOptions {
   std::uint64_t seed = 0;
   bool use_cache = true;
   SamplingOptions sampling;  // not used with kBeam
+  // In place of `sampling`, with kAutoregressive: an engine's stages. Its tokens that end a text do
+  // so here, too.
+  std::optional<engine_parameters::Request> engine;
   DraftOptions draft;
   NgramOptions ngram;
   BeamOptions beam;

@@ -10,8 +10,12 @@
 #include <limits>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 #include <system_error>
 #include <type_traits>
+
+#include "engine_parameters.h"
+#include "json_file.h"
 
 namespace generate {
 
@@ -51,13 +55,15 @@ class Declaration {
   Declaration(CLI::App *app, Arguments *arguments) : app_(app), arguments_(arguments) {
     declare_texts();
     declare_sampling();
+    declare_engine();
     declare_drafts();
     declare_beams();
     declare_output();
   }
 
   // What no declaration of a single option says.
-  void check() const {
+  void check() {
+    read_engine();
     const GenerationOptions &generation = arguments_->generation;
     for (const auto &[option, used_in] : used_in_) {
       if (option->count() > 0 &&
@@ -158,6 +164,42 @@ class Declaration {
     only_in(app_->add_flag("--greedy", greedy_, "Take the likeliest token, as --temperature 0")
                 ->excludes(temperature),
             used_in);
+  }
+
+  void declare_engine() {
+    const std::vector<Mode> used_in = {Mode::kAutoregressive};
+    preset_ = app_->add_option("--preset", engine_,
+                               "Sample as an engine does: llama.cpp, vllm, sglang, tensorrt_llm, "
+                               "hugging_face or another name of sampler_params_preset")
+                  ->type_name("NAME");
+    CLI::Option *parameters =
+        app_->add_option("--params", engine_parameters_,
+                         "The engine's own parameters, a JSON object: '{\"top_k\": 40}'")
+            ->type_name("JSON")
+            ->needs(preset_);
+    for (const char *const option :
+         {"--temperature", "--top-k", "--top-p", "--min-p", "--greedy"}) {
+      preset_->excludes(app_->get_option(option));
+    }
+    only_in(preset_, used_in);
+    only_in(parameters, used_in);
+  }
+
+  // Its seed and length are the default of --seed and --length.
+  void read_engine() {
+    if (preset_->count() == 0) return;
+    GenerationOptions &generation = arguments_->generation;
+    try {
+      const nlohmann::json json = parse_json_object(engine_parameters_, "--params");
+      generation.engine = engine_parameters::read(engine_, json);
+    } catch (const std::runtime_error &error) {
+      fail(error.what());
+    }
+    const engine_parameters::Request &request = *generation.engine;
+    if (request.seed && app_->count("--seed") == 0) generation.seed = *request.seed;
+    if (request.max_new_tokens.value_or(0) > 0 && app_->count("--length") == 0) {
+      generation.max_new_tokens = *request.max_new_tokens;
+    }
   }
 
   void declare_drafts() {
@@ -268,6 +310,8 @@ class Declaration {
   CLI::App *app_;
   Arguments *arguments_;
   std::vector<std::pair<const CLI::Option *, std::vector<Mode>>> used_in_;
+  CLI::Option *preset_ = nullptr;
+  std::string engine_, engine_parameters_ = "{}";
   bool no_cache_ = false;
   bool greedy_ = false;
   std::string color_ = "auto";

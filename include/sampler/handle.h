@@ -111,7 +111,8 @@ typedef struct sampler_options {
    * sampler_random, and selected_counts) are host arrays. They travel with the launch, in its
    * stream, without a wait, and may be reused when the call returns; a graph that captures the call
    * replays their values of then. All other arrays stay on the device. A call needs up to 36 bytes
-   * a slot more workspace. 0: they are device arrays like all others. A CPU handle ignores it. */
+   * a slot more workspace, and up to 88 more with stages of pipeline.h. 0: they are device arrays
+   * like all others. A CPU handle ignores it. */
   int32_t host_parameters;
 
   /* CUDA. 1: every call checks that its arrays and its workspace are memory of the handle's device,

@@ -27,8 +27,8 @@
  * token (EMPTY). Ids that are no element of a row are edited by nothing; in a history they count
  * like any other. Rows of probabilities are not edited: a pipeline that would is an error there.
  *
- * CPU handles only so far: with a CUDA handle a call that has a stage besides the temperature,
- * top-k, top-p and min-p, top-p decay or adaptive values returns SAMPLER_ERROR_UNSUPPORTED. */
+ * CPU and CUDA handles give the same bits. With a CUDA handle adaptive stages, top-p decay,
+ * adaptive values and states are SAMPLER_ERROR_UNSUPPORTED so far. */
 #ifndef SAMPLER_PIPELINE_H
 #define SAMPLER_PIPELINE_H
 

@@ -85,15 +85,25 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
   }
 }
 
+inline bool has_arrays(const contract::AdaptiveParameters &adaptive) {
+  return adaptive.target.array || adaptive.rate.array || adaptive.top_p_least.array ||
+         adaptive.top_p_reset_tokens;
+}
+inline bool has_adaptive(const contract::Pipeline *stages) {
+  return stages && (stages->adaptive.may_have_window() || stages->adaptive.may_decay() ||
+                    stages->adaptive_values || has_arrays(stages->adaptive));
+}
+
+// Whether the call asks for what moves from token to token.
 template <class Request>
-bool has_pipeline(const Request &) {
+bool is_adaptive(const Request &) {
   return false;
 }
-inline bool has_pipeline(const contract::SampleRequest &request) {
-  return request.pipeline || request.out_observations;
+inline bool is_adaptive(const contract::SampleRequest &request) {
+  return has_adaptive(request.pipeline) || request.out_observations;
 }
-inline bool has_pipeline(const contract::RowsRequest &request) {
-  return request.pipeline;
+inline bool is_adaptive(const contract::RowsRequest &request) {
+  return has_adaptive(request.pipeline);
 }
 
 template <class Request>
@@ -108,10 +118,10 @@ void check_is_offered(Check &check, const sampler_handle &handle, const Request 
   if (const char *const report = first_report(request)) {
     check.fail(SAMPLER_ERROR_UNSUPPORTED, "%s is set; so far only CPU handles report it", report);
   }
-  if (!has_pipeline(request)) return;
+  if (!is_adaptive(request)) return;
   check.fail(SAMPLER_ERROR_UNSUPPORTED,
-             "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, a "
-             "forced token, adaptive values or observations; so far only CPU handles do that");
+             "the call has an adaptive stage, top-p decay, adaptive values or observations; so far "
+             "only CPU handles do that");
 }
 
 template <class Request>
@@ -139,7 +149,7 @@ sampler_status call(sampler_t handle, const Args *user_args,
       std::optional<contract::Pipeline> pipeline;
       std::optional<contract::Reports> reports;
       const auto request =
-          to_request(check, args, {handle, handle->fallback_token_id, &pipeline, &reports});
+          to_request(check, args, {handle->fallback_token_id, &pipeline, &reports, handle});
       check_and_run(check, *handle, request, args.exec);
     }
     return check.status();
@@ -159,7 +169,7 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     std::optional<contract::Pipeline> pipeline;
     std::optional<contract::Reports> reports;
     const auto request =
-        to_request(shapes, args, {handle, handle->fallback_token_id, &pipeline, &reports});
+        to_request(shapes, args, {handle->fallback_token_id, &pipeline, &reports, handle});
     check_is_offered(shapes, *handle, request);
     if (shapes.ok())
       *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);

@@ -16,10 +16,10 @@ namespace sampler::capi {
 
 // What a request has besides its arguments.
 struct RequestContext {
-  const sampler_handle *handle;
   int64_t bad_row_token;                        // what a bad row yields, where it yields a token
   std::optional<contract::Pipeline> *pipeline;  // memory for the request's
   std::optional<contract::Reports> *reports;
+  const sampler_handle *handle = nullptr;  // whose states the call may have
 };
 
 contract::SampleRequest to_request(Check &check, const sampler_sample_args &args,

@@ -95,10 +95,10 @@ struct StageOrder {
   SAMPLER_HD const sampler_stage *end() const { return stages + count; }
 };
 
-constexpr bool is_edit(sampler_stage stage) {
+SAMPLER_HD constexpr bool is_edit(sampler_stage stage) {
   return stage >= SAMPLER_STAGE_BIAS && stage <= SAMPLER_STAGE_NO_REPEAT_NGRAM;
 }
-constexpr bool is_filter(sampler_stage stage) {
+SAMPLER_HD constexpr bool is_filter(sampler_stage stage) {
   return stage >= SAMPLER_STAGE_TOP_K && stage <= SAMPLER_STAGE_MIN_P;
 }
 

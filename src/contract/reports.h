@@ -49,9 +49,9 @@ constexpr uint8_t kNeverThere = 255;
 // The distribution that reports are of: some tokens of a row, each with its share of their weight.
 struct Reported {
   RowScale scale;
-  Rank cut;         // its tokens have at least this rank, and some probability
-  uint64_t weight;  // of all of them
-  bool greedy;      // it is one token
+  Rank cut;               // its tokens have at least this rank, and some probability
+  uint64_t weight;        // of all of them
+  bool greedy;            // it is one token
   Rank first = ~Rank(0);  // its tokens have at most this rank
 
   SAMPLER_HD bool has(float x, uint32_t id) const {

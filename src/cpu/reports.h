@@ -28,7 +28,10 @@ class RowReports {
   // Whether look_at() has to see the given row, and the edited one, which is then looked at until
   // the last report.
   bool looks_at_given() const { return looks_at(SAMPLER_LOGPROB_RAW); }
-  bool looks_at_edited() const { return looks_at(SAMPLER_LOGPROB_EDITED); }
+  bool looks_at_edited() const {
+    if (request_.logprob_kind == SAMPLER_LOGPROB_RAW) return removals_.are_wanted();
+    return looks_at(SAMPLER_LOGPROB_EDITED);
+  }
 
   // Before `output` and those that share with it, `num_outputs` in all, are prepared.
   void begin(int64_t output, int64_t num_outputs, RowEdits *edits) {
@@ -80,7 +83,7 @@ class RowReports {
   void write_own(const Row &row, int64_t output, int64_t id) const {
     if (!reports_) return;
     if (reports_->out_ranks && !ranks_together_) {
-      write_rank(row, output, id, [&](contract::Rank rank) { 
+      write_rank(row, output, id, [&](contract::Rank rank) {
         return elements_ ? row.num_before(view_, rank) : row.num_before(rank);
       });
     }

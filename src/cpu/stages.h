@@ -30,8 +30,7 @@ class RowStages {
     }
     // What edits have copied may be copied in place.
     if (has_windows()) {
-      const bool in_place =
-          has_edits() && !keeps_edited_ && !pipeline->adaptive.may_have_window();
+      const bool in_place = has_edits() && !keeps_edited_ && !pipeline->adaptive.may_have_window();
       kept_values_ = in_place ? edits_.row().values() : memory.template take<float>(num_cols_);
     }
   }
@@ -56,7 +55,8 @@ class RowStages {
     given_ = seen_ = given;
     if (!has_stages()) return SAMPLER_ROW_OK;
     elements_.index(given);
-    return has_edits() ? edit(slot, output, is_dense, row) : SAMPLER_ROW_OK;
+    if (!has_edits()) return SAMPLER_ROW_OK;
+    return edit(slot, output, is_dense, row);
   }
 
   // The slot's parameters as what it has drawn before has moved them.
@@ -136,8 +136,8 @@ class RowStages {
   RowEdits &edits() { return edits_; }
 
  private:
-  // Whether a copy is edited and loaded, and then stands in seen_. A row that can takes few edits as
-  // they are.
+  // Whether a copy is edited and loaded, and then stands in seen_. A row that can takes few edits
+  // as they are.
   template <class Row>
   bool has_dense_edits(int64_t slot, const contract::RowView &given) const {
     return !Row::kTakesEdits || keeps_edited_ || pipeline_->adaptive.of(slot).is_adaptive_p() ||

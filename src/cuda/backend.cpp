@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "cuda/host_parameters.h"
 #include "cuda/prepare.h"
@@ -116,20 +117,22 @@ kernels::Plan plan_of(const Request &request, const Device &device) {
 }
 
 // What a call keeps in the workspace: bitmaps, or what the teams of spread rows leave for each
-// other, then the numbers per row that the host gave it.
+// other; the rows that its stages edit; then the numbers per row that the host gave it.
 struct Layout {
   static_assert(kernels::kIdWords * sizeof(uint32_t) % alignof(uint64_t) == 0);
   static_assert(kernels::kSpreadAlignment % alignof(uint64_t) == 0);
+  static_assert(kernels::kIdWords * sizeof(uint32_t) % kernels::StageMemory::kAlignment == 0);
 
   size_t bitmap_bytes = 0;
   size_t spread_bytes = 0;
+  size_t stage_bytes = 0;
   size_t parameter_bytes = 0;
 
   size_t team_bytes() const { return std::max(bitmap_bytes, spread_bytes); }
 
   // Bytes that it takes of a block of any alignment.
   size_t bytes() const {
-    const size_t used = team_bytes() + parameter_bytes;
+    const size_t used = team_bytes() + stage_bytes + parameter_bytes;
     return used ? used + alignment() - 1 : 0;
   }
 
@@ -140,6 +143,7 @@ struct Layout {
 
  private:
   size_t alignment() const {
+    if (stage_bytes) return kernels::StageMemory::kAlignment;
     return spread_bytes ? size_t(kernels::kSpreadAlignment) : alignof(uint64_t);
   }
 };
@@ -156,8 +160,24 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
   if (plan.spread.num_slices > 0) {
     layout.spread_bytes = size_t(extent.num_rows) * plan.spread.row_bytes();
   }
+  if constexpr (kernels::kHasStages<Request>) {
+    layout.stage_bytes = size_t(plan.num_teams) * request.memory.bytes_of_team;
+  }
   if (device.host_parameters) layout.parameter_bytes = host_array_bytes(request);
   return layout;
+}
+
+// f(request), by the type of its kernels: that of a request with a pipeline is another.
+template <class F>
+auto visit(const contract::AnyRequest &any, const F &f) {
+  return any.visit([&](const auto &request) {
+    using Request = std::decay_t<decltype(request)>;
+    if constexpr (std::is_same_v<Request, contract::SampleRequest> ||
+                  std::is_same_v<Request, contract::RowsRequest>) {
+      if (request.pipeline) return f(kernels::Staged<Request>(request));
+    }
+    return f(request);
+  });
 }
 
 }  // namespace
@@ -260,7 +280,7 @@ size_t largest_workspace_bytes(int64_t max_rows, int64_t max_cols, const Device 
 }
 
 size_t workspace_bytes(const contract::AnyRequest &any, const Device &device) {
-  return any.visit([&](const auto &request) {
+  return visit(any, [&](const auto &request) {
     return layout_of(request, plan_of(request, device), device).bytes();
   });
 }
@@ -270,16 +290,19 @@ Error run(const contract::AnyRequest &any, const Device &device, void *workspace
   const CurrentDevice current(device);
   if (current.error()) return current.error();
   // A copy of the request: its arrays may move to the workspace.
-  const cudaError_t error = any.visit([&](auto request) {
+  const cudaError_t error = visit(any, [&](auto request) {
     kernels::Plan plan = plan_of(request, device);
     const Layout layout = layout_of(request, plan, device);
     char *memory = layout.begin(workspace);
     if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
     if (layout.spread_bytes > 0) plan.spread.memory = memory;
     if (layout.parameter_bytes > 0) {
-      const cudaError_t uploaded =
-          upload_host_arrays(&request, memory + layout.team_bytes(), stream);
+      char *const to = memory + layout.team_bytes() + layout.stage_bytes;
+      const cudaError_t uploaded = upload_host_arrays(&request, to, stream);
       if (uploaded != cudaSuccess) return uploaded;
+    }
+    if constexpr (kernels::kHasStages<std::decay_t<decltype(request)>>) {
+      request.memory.memory = memory + layout.team_bytes();
     }
     return kernels::launch(request, plan, stream);
   });

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "contract/any_request.h"
+#include "contract/pipeline.h"
 #include "contract/request.h"
 #include "launch.h"
 
@@ -39,6 +41,41 @@ template <class Visit>
 void visit_host_arrays(contract::RowsRequest *request, const Visit &visit) {
   visit_parameters(&request->parameters, request->slots.number(request->input.num_rows), visit);
 }
+
+// The numbers of stages, and the tokens that are forced.
+template <class Visit>
+void visit_stage_numbers(contract::Pipeline *stages, int64_t num_slots, const Visit &visit) {
+  visit(&stages->dynamic_range.array, num_slots);
+  visit(&stages->dynamic_exponent.array, num_slots);
+  visit(&stages->typical_p.array, num_slots);
+  visit(&stages->top_n_sigma.array, num_slots);
+  visit(&stages->epsilon.array, num_slots);
+  visit(&stages->eta.array, num_slots);
+  visit(&stages->top_h.array, num_slots);
+  visit(&stages->xtc_probability.array, num_slots);
+  visit(&stages->xtc_threshold.array, num_slots);
+  visit(&stages->min_keep.array, num_slots);
+  visit(&stages->repetition_penalty.array, num_slots);
+  visit(&stages->frequency_penalty.array, num_slots);
+  visit(&stages->presence_penalty.array, num_slots);
+  visit(&stages->penalty_window.array, num_slots);
+  visit(&stages->dry_multiplier.array, num_slots);
+  visit(&stages->dry_base.array, num_slots);
+  visit(&stages->dry_allowed_length.array, num_slots);
+  visit(&stages->dry_window.array, num_slots);
+  visit(&stages->no_repeat_ngram_size.array, num_slots);
+  visit(&stages->min_new_tokens.array, num_slots);
+  visit(&stages->forced_token_ids, num_slots);
+}
+
+template <class Request, class Visit>
+void visit_host_arrays(kernels::Staged<Request> *request, const Visit &visit) {
+  Request *const without_stages = request;
+  visit_host_arrays(without_stages, visit);
+  const int64_t num_slots = request->slots.number(contract::num_output_rows(*without_stages));
+  visit_stage_numbers(&request->stages, num_slots, visit);
+}
+
 template <class Visit>
 void visit_host_arrays(contract::SelectRequest *request, const Visit &visit) {
   visit(&request->selected_counts, request->input.num_rows);

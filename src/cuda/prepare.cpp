@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "contract/any_request.h"
 #include "launch.h"
 
 namespace sampler::cuda {
@@ -99,12 +98,12 @@ Outcome prepare_kernels(const Attributes &attributes, kernels::DeviceShape *out)
   cudaFuncAttributes unused = {};
   Outcome outcome = load(kernels::upload_kernel_address(), &unused);
   if (outcome.error == cudaSuccess) outcome = load(kernels::small_upload_kernel_address(), &unused);
-  contract::AnyRequest::for_each_operation([&](const auto &request) {
-    if (outcome.error != cudaSuccess) return;
-    KernelShape *const shape = &out->kernels[int(kernels::operation_of(request))];
-    outcome = prepare(kernels::operation_kernel_address(request, false),
-                      kernels::operation_kernel_address(request, true), attributes, shape);
-  });
+  for (int i = 0; i < kernels::kNumOperations && outcome.error == cudaSuccess; ++i) {
+    const auto operation = kernels::Operation(i);
+    outcome =
+        prepare(kernels::operation_kernel_address(operation, false),
+                kernels::operation_kernel_address(operation, true), attributes, &out->kernels[i]);
+  }
   if (outcome.error == cudaSuccess) {
     outcome = prepare(kernels::spread_kernel_address(false), kernels::spread_kernel_address(true),
                       attributes, &out->kernels[kernels::kSpreadKernels]);

@@ -810,8 +810,8 @@ TEST(Stages, AreThereOrRefused) {
       continue;
     }
     const char *const message =
-        "the call has a stage of pipeline.h besides temperature, top-k, top-p and min-p, a forced "
-        "token, adaptive values or observations; so far only CPU handles do that";
+        "the call has an adaptive stage, top-p decay, adaptive values or observations; so far only "
+        "CPU handles do that";
     expect_refused(&call, sampler.get(), SAMPLER_ERROR_UNSUPPORTED, message);
     std::size_t bytes = 0;
     EXPECT_EQ(call.args().operation().workspace_size(sampler.get(), call.args().data(), &bytes),

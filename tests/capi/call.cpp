@@ -181,13 +181,19 @@ std::vector<Spec> few_specs() {
                        (spec.row_indices || !spec.op().has("row_indices"));
     if ((!rows && !lists) || (spec.has_two_models() && !spec.draft)) continue;
     specs.push_back(spec);
-    if (spec.operation == Op::kSample && has_stages()) {
-      spec.reports = true;
-      specs.push_back(spec);
-      spec.reports = false;
-    }
     if (!spec.op().has("slots")) continue;
     spec.slots = spec.streams = true;
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+std::vector<Spec> with_reports(std::vector<Spec> specs) {
+  if (!has_stages()) return specs;
+  const std::vector<Spec> given = specs;
+  for (Spec spec : given) {
+    if (spec.operation != Op::kSample) continue;
+    spec.reports = true;
     specs.push_back(spec);
   }
   return specs;
@@ -723,7 +729,7 @@ bool has_stages() {
   const Sampler sampler = roomy_sampler();
   Args args(operation(Op::kSample));
   args.set("input.num_cols", std::int64_t(10));
-  args.set("params.top_n_sigma", 1.0f);
+  args.set("params.adaptive_kind", sampler_adaptive_kind(SAMPLER_ADAPTIVE_MIROSTAT_V2));
   std::size_t bytes = 0;
   return args.operation().workspace_size(sampler.get(), args.data(), &bytes) !=
          SAMPLER_ERROR_UNSUPPORTED;
@@ -742,7 +748,7 @@ sampler_options roomy_options(std::int32_t num_threads) {
   sampler_options options = sampler_options_default();
   options.num_threads = num_threads;
   options.max_rows = 64;
-  options.max_cols = 1024;
+  options.max_cols = 4096;
   return options;
 }
 

@@ -73,6 +73,9 @@ std::vector<Spec> all_specs();
 // Calls that between them take every path, but not in every combination.
 std::vector<Spec> few_specs();
 
+// These, and those that can report once more with all reports, where handles have them.
+std::vector<Spec> with_reports(std::vector<Spec> specs);
+
 std::size_t size_of_dtype(sampler_dtype dtype);
 std::size_t size_of_id(sampler_id_type type);
 
@@ -231,10 +234,11 @@ using Sampler = std::unique_ptr<struct sampler_handle, DestroySampler>;
 // Aborts when it cannot be created.
 Sampler make_sampler(const sampler_options &options);
 
-// Whether handles have the stages of pipeline.h: those for the CPU do.
+// Whether handles have all stages of pipeline.h, and reports: those for the CPU do.
 bool has_stages();
 
-// With room for the calls of all_specs().
+// With room for the calls of all_specs(); on devices, which have none for stages, because lists of
+// more than 2048 candidates would take as much.
 sampler_options roomy_options(std::int32_t num_threads = 1);
 inline Sampler roomy_sampler(std::int32_t num_threads = 1) {
   return make_sampler(roomy_options(num_threads));

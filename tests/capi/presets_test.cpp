@@ -1,5 +1,7 @@
 // Presets: their names, what they write, and that calls take them.
 #include <cstring>
+#include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -89,6 +91,71 @@ TEST(Presets, AreTakenByCalls) {
                    "SAMPLER_STAGE_PENALTIES is on and params->stages does not list it");
     }
   }
+}
+
+// Where temperature, top-k, top-p and min-p are all that is on, a preset is what a call without
+// stages does, on devices, too: docs/coming-from.md.
+TEST(Presets, AreRulesWithoutOtherStages) {
+  struct Rules {
+    const char *preset;
+    sampler_filter_order filter_order;
+    sampler_temperature_order temperature_order;
+    sampler_tie_rule top_k_ties, top_p_ties;
+  };
+  constexpr sampler_tie_rule kExact = SAMPLER_TIES_EXACT, kKeep = SAMPLER_TIES_KEEP;
+  const Rules all[] = {
+      {"hugging_face", SAMPLER_FILTERS_SEQUENTIAL, SAMPLER_TEMPERATURE_FIRST, kKeep, kExact},
+      {"vllm", SAMPLER_FILTERS_MIN_P_FIRST, SAMPLER_TEMPERATURE_FIRST, kKeep, kExact},
+      {"tensorrt_llm", SAMPLER_FILTERS_MIN_P_FIRST, SAMPLER_TEMPERATURE_FIRST, kExact, kExact},
+      {"sglang", SAMPLER_FILTERS_JOINT, SAMPLER_TEMPERATURE_FIRST, kExact, kExact},
+      {"llama.cpp", SAMPLER_FILTERS_SEQUENTIAL, SAMPLER_TEMPERATURE_LAST, kExact, kExact},
+      {"flashinfer", SAMPLER_FILTERS_SEQUENTIAL, SAMPLER_TEMPERATURE_FIRST, kKeep, kKeep}};
+  constexpr std::int64_t kCols = 500;
+  Random random(1);
+  std::vector<float> logits;
+  for (std::int64_t i = 0; i < kCols; ++i) logits.push_back(float(random.between(-40, 40)) / 8);
+  const Sampler sampler = roomy_sampler();
+  struct Numbers {
+    std::int32_t top_k;
+    float top_p, min_p;
+  };
+  const Numbers numbers[] = {
+      {60, 0.8f, 0.3f}, {100, 0.6f, 0.2f}, {300, 0.9f, 0.05f}, {20, 0.5f, 0.3f}};
+  const auto softmax = [&](sampler_params params) {
+    std::vector<float> rows(std::size(numbers) * logits.size());
+    for (std::size_t i = 0; i < std::size(numbers); ++i) {
+      params.temperature = 1.7f;
+      params.top_k = numbers[i].top_k;
+      params.top_p = numbers[i].top_p;
+      params.min_p = numbers[i].min_p;
+      sampler_filter_args args = {};
+      args.struct_size = sizeof args;
+      args.input.values = logits.data();
+      args.input.num_rows = 1;
+      args.input.num_cols = kCols;
+      args.output = &rows[i * logits.size()];
+      // Stages would take more.
+      std::size_t bytes = 0, plain_bytes = 0;
+      EXPECT_EQ(sampler_filter_workspace_size(sampler.get(), &args, &plain_bytes), SAMPLER_OK);
+      args.params = &params;
+      EXPECT_EQ(sampler_filter_workspace_size(sampler.get(), &args, &bytes), SAMPLER_OK);
+      EXPECT_EQ(bytes, plain_bytes);
+      EXPECT_EQ(sampler_filter(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
+    }
+    return rows;
+  };
+  std::set<std::vector<float>> results;
+  for (const Rules &rules : all) {
+    sampler_params by_hand = sampler_params_default();
+    by_hand.filter_order = rules.filter_order;
+    by_hand.temperature_order = rules.temperature_order;
+    by_hand.top_k_ties = rules.top_k_ties;
+    by_hand.top_p_ties = rules.top_p_ties;
+    const std::vector<float> row = softmax(by_hand);
+    EXPECT_EQ(softmax(preset(rules.preset)), row) << rules.preset;
+    results.insert(row);
+  }
+  EXPECT_EQ(results.size(), std::size(all));  // no two engines do the same
 }
 
 TEST(Presets, TakeTheSizesThatInitTakes) {

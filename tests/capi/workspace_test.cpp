@@ -77,12 +77,12 @@ TEST(Workspace, SizeIsExact) {
 }
 
 TEST(Workspace, SizeIsExactWithThreads) {
-  for (const Spec &spec : few_specs()) check_exactness(spec, 3);
+  for (const Spec &spec : with_reports(few_specs())) check_exactness(spec, 3);
 }
 
 // Also where a row or a list has one element, and where columns do not fill a block.
 TEST(Workspace, SizeIsExactForSmallRows) {
-  for (Spec spec : few_specs()) {
+  for (Spec spec : with_reports(few_specs())) {
     spec.num_rows = 1;
     for (const std::int64_t num_cols : {1, 2, 15, 16, 17}) {
       spec.num_cols = num_cols;
@@ -122,7 +122,7 @@ TEST(Workspace, SizeNeedsNoArrays) {
 
 TEST(Workspace, SizeOfNoRowsIsNone) {
   const Sampler sampler = bare_sampler();
-  for (Spec spec : few_specs()) {
+  for (Spec spec : with_reports(few_specs())) {
     Call call(spec);
     take_rows(&call.args());
     EXPECT_EQ(workspace_size(sampler.get(), call.args()), 0u) << describe(spec);

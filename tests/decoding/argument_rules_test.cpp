@@ -323,6 +323,12 @@ TEST_F(Rules, OfStages) {
     refuse(
         kind, [](AnyCall *c) { c->params.typical_p = 0.5f; },
         "params->typical_p is 0.5; it must be off: this decoding loop does not have that stage");
+    refuse(
+        kind, [](AnyCall *c) { c->params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2; },
+        "params->adaptive_kind is 2; it must be off: this decoding loop does not have that stage");
+    refuse(
+        kind, [](AnyCall *c) { c->params.top_p_decay = 0.5f; },
+        "params->top_p_decay is 0.5; it must be off: this decoding loop does not have that stage");
   }
   const auto refuse_set = [&](const Change &change, const std::string &start) {
     refuse(
@@ -452,12 +458,6 @@ TEST_F(Rules, Numbers) {
              "params->temperature is NaN; it must be a number");
   refuse_all([](AnyCall *c) { c->params.top_p = kNan; },
              "params->top_p is NaN; it must be a number");
-  refuse_all(
-      [](AnyCall *c) { c->params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2; },
-      "params->adaptive_kind is 2; it must be off: a decoding loop does not have that stage");
-  refuse_all(
-      [](AnyCall *c) { c->params.top_p_decay = 0.5F; },
-      "params->top_p_decay is 0.5; it must be off: a decoding loop does not have that stage");
   refuse_all([](AnyCall *c) { c->params.min_p = kNan; },
              "params->min_p is NaN; it must be a number");
   for (const float value : {-FLT_MIN, -1.0f, 1.0f, 2.0f, kInf, -kInf, kNan}) {

@@ -451,8 +451,8 @@ FAULTS = [
         "tokens_share_an_offset",
         "all tokens of a text are drawn with one word",
         [("src/decoding/target.h",
-          "sampler_.add(int64_t(i), text.seed, uint64_t(text.num_new()));",
-          "sampler_.add(int64_t(i), text.seed, 0 * uint64_t(text.num_new()));")],
+          "sampler_.add(int64_t(i), texts[i]->seed, uint64_t(texts[i]->num_new()));",
+          "sampler_.add(int64_t(i), texts[i]->seed, 0 * uint64_t(texts[i]->num_new()));")],
         [decoding("Sampled.AutoregressiveDrawsAsSamplerSampleDoes")]),
     Fault(
         "rounds_share_an_offset",
@@ -1031,8 +1031,8 @@ FAULTS = [
     Fault(
         "counted_tokens_walked",
         "of a text that a state has counted in part, the whole is counted again",
-        [("src/cpu/edits.cpp", "int64_t place = std::max(from, known.length);",
-          "int64_t place = from;")],
+        [("src/cpu/edits.cpp", "text.length() - std::max(place, known.length)",
+          "text.length() - place")],
         [state("Sampling.WithAStateEqualsThatOfTheSameText")]),
     Fault(
         "part_of_a_row_accepted",
@@ -1057,9 +1057,8 @@ FAULTS = [
     Fault(
         "surprise_of_nothing",
         "tokens that weigh nothing have part in the entropy",
-        [("src/cpu/simd/passes/entropy.h",
-          "both(vectors.nonzero[i++], gt(x, zero))", "(i++, gt(x, zero))")],
-        [row_pass("EntropySums")]),
+        [("src/cpu/simd/passes/sums.h", "max(t, splat(contract::kLowestLog2))", "t")],
+        [row_pass("SumEntropy")]),
     Fault(
         "shared_reports_written_once",
         "of outputs that share a row only the first one has its reports",
@@ -1074,8 +1073,8 @@ FAULTS = [
     Fault(
         "removed_by_the_last_edit",
         "a token that several edits ban counts as removed by the last of them",
-        [("src/cpu/edits.cpp", "removed_by_[i] == 0 && values_[i]",
-          "removed_by_[i] < 6 && values_[i]")],
+        [("src/cpu/edits.cpp", "removed_by_[i] == 0 && values[i]",
+          "removed_by_[i] < 6 && values[i]")],
         [reports("OfEdits")]),
     Fault(
         "removed_by_the_filter_listed_first",
@@ -1131,6 +1130,12 @@ FAULTS = [
         "a list may have stages after ADAPTIVE",
         [("src/capi/stage_order.cpp", "is_listed[SAMPLER_STAGE_ADAPTIVE]", "false")],
         [("capi_test", "Of/ArgumentRules.EachIsChecked/sampler_sample")]),
+    Fault(
+        "values_of_the_state_unread",
+        "adaptive stages start anew in each draw by a state",
+        [("src/contract/pipeline.h",
+          "    if (sequences) return sequences[slot].values();\n", "")],
+        [state("Adaptive.LoopsByAStateAreThoseByLists")]),
     # ---- Presets
     Fault(
         "preset_in_another_order",

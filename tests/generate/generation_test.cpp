@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -75,6 +76,51 @@ TEST(Generation, EveryWayToTakeTheLikeliestTokenGivesTheSameText) {
   EXPECT_EQ(continuation(kPrompts[0], top_p), expected);
   EXPECT_EQ(continuation(kPrompts[0], min_p), expected);
   EXPECT_NE(continuation(kPrompts[0], with_seed(1)), expected);
+}
+
+GenerationOptions with_engine(const std::string &preset, const nlohmann::json &parameters) {
+  GenerationOptions options = with_seed(5);
+  options.engine = engine_parameters::read(preset, parameters);
+  return options;
+}
+
+TEST(Generation, AnEnginesStagesRunBeforeEachToken) {
+  GenerationOptions greedy = with_seed(1);
+  greedy.sampling.temperature = 0;
+  const Ids likeliest = continuation(kPrompts[0], greedy);
+  EXPECT_EQ(continuation(kPrompts[0], with_engine("hugging_face", nlohmann::json::object())),
+            likeliest);
+  EXPECT_EQ(continuation(kPrompts[0], with_engine("vllm", {{"temperature", 0}})), likeliest);
+  EXPECT_NE(continuation(kPrompts[0], with_engine("vllm", nlohmann::json::object())), likeliest);
+
+  // They see the prompt and all tokens after it, of each text its own.
+  GenerationOptions distinct =
+      with_engine("hugging_face", {{"do_sample", true}, {"no_repeat_ngram_size", 1}, {"top_k", 0}});
+  for (const Continuation &one : run(kPrompts, distinct)) {
+    Ids text = kPrompts[one.prompt];
+    text.insert(text.end(), one.new_tokens.begin(), one.new_tokens.end());
+    EXPECT_EQ(std::set<std::int32_t>(text.begin(), text.end()).size(), text.size());
+    EXPECT_EQ(one.new_tokens.size(), 30u);
+  }
+}
+
+TEST(Generation, AnEnginesEndTokensEndTheText) {
+  GenerationOptions greedy = with_seed(1);
+  greedy.sampling.temperature = 0;
+  const Ids likeliest = continuation(kPrompts[0], greedy);
+  const std::int32_t end = likeliest[5];
+  const auto first = std::find(likeliest.begin(), likeliest.end(), end) + 1;
+  EXPECT_EQ(continuation(kPrompts[0], with_engine("hugging_face", {{"eos_token_id", end}})),
+            Ids(likeliest.begin(), first));
+  const Ids longer = continuation(
+      kPrompts[0], with_engine("hugging_face", {{"eos_token_id", end}, {"min_new_tokens", 20}}));
+  EXPECT_GE(longer.size(), 20u);
+  EXPECT_EQ(std::find(longer.begin(), longer.begin() + 20, end), longer.begin() + 20);
+}
+
+TEST(Generation, AnEnginesCoinIsRefused) {
+  EXPECT_THROW(run(kPrompts, with_engine("llama.cpp", {{"xtc_probability", 0.5}})),
+               generate::Error);
 }
 
 // At a high temperature all tokens are about equally likely: a nucleus that is taken of them has

@@ -593,6 +593,12 @@ TEST(Program, BadOptionsAreNamed) {
       {{"--min-p=2"}, "--min-p"},
       {{"--min-p=-0.1"}, "--min-p"},
       {{"--greedy", "--temperature=1"}, "--greedy"},
+      {{"--preset=vll"}, "name is \"vll\""},
+      {{"--preset=vllm", "--params={\"top_q\": 1}"}, "top_q is no parameter of vllm"},
+      {{"--preset=vllm", "--params={"}, "--params: not valid JSON"},
+      {{"--params={}"}, "--params requires --preset"},
+      {{"--preset=vllm", "--top-k=3"}, "--top-k excludes --preset"},
+      {{"--preset=vllm", "--mode=ngram"}, "--preset is not used with --mode ngram"},
       {{"--bogus"}, "--bogus"},
       {{"--mode=guess"}, "--mode"},
       {{"--mode=speculative"}, "--mode speculative needs a drafter, --draft"},
@@ -641,6 +647,24 @@ TEST(Program, BadOptionsAreNamed) {
   EXPECT_NE(no_model.err.find("--model is required"), std::string::npos) << no_model.err;
 }
 
+TEST(Program, APresetTakesTheEnginesOwnParameters) {
+  const Strings same = {"--prompt=ROMEO:", "--length=12"};
+  const auto with = [&](Strings arguments) {
+    arguments.insert(arguments.end(), same.begin(), same.end());
+    const Outcome result = run_model("target", arguments);
+    EXPECT_EQ(result.exit_status, 0) << result.err;
+    return result.out;
+  };
+  EXPECT_EQ(with({"--preset=hugging_face"}), with({"--greedy"}));
+  // A seed and a length of its own are those of the options, unless there are any.
+  const std::string sampled = with({"--preset=llama.cpp", "--seed=7"});
+  EXPECT_EQ(with({"--preset=llama.cpp", R"(--params={"seed": 7, "n_predict": 3})"}), sampled);
+  EXPECT_NE(with({"--preset=llama.cpp", "--seed=8"}), sampled);
+  const Outcome three = run_model(
+      "target", {"--prompt=ROMEO:", "--preset=llama.cpp", R"(--params={"n_predict": 3})"});
+  EXPECT_NE(three.err.find("3 new tokens"), std::string::npos) << three.err;
+}
+
 TEST(Program, HelpNamesEveryOption) {
   const Outcome result = run({"--help"});
   EXPECT_EQ(result.exit_status, 0);
@@ -651,7 +675,7 @@ TEST(Program, HelpNamesEveryOption) {
         "--gamma-min",       "--gamma-max", "--ema-beta",    "--ngram-order", "--filler-top-k",
         "--stop-if-unknown", "--beams",     "--beam-top-k",  "--alpha",       "--beam-min-length",
         "--early-stop",      "--trace",     "--color",       "--json",        "--measured",
-        "--repeats"}) {
+        "--repeats",         "--preset",    "--params"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

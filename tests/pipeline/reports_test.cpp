@@ -15,11 +15,7 @@
 namespace pipeline_test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__aarch64__)
-constexpr std::uint64_t kNumProblems = 100;  // which are dear under emulation, too
-#else
-constexpr std::uint64_t kNumProblems = 250;
-#endif
+constexpr std::uint64_t kNumProblems = affordable(250);
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 

@@ -12,17 +12,14 @@
 
 #include "handles.h"
 #include "problem.h"
+#include "reported.h"
 
 namespace pipeline_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__aarch64__)
-constexpr std::uint64_t kNumProblems = 60;
-#else
-constexpr std::uint64_t kNumProblems = 400;
-#endif
+constexpr std::uint64_t kNumProblems = affordable(400);
 
 enum class Kind {
   kNormal,
@@ -133,7 +130,7 @@ Problem make_long_problem(std::uint64_t seed) {
   spread_edits(random, &problem);
   if (random.one_in(3)) problem.has_windows = false;
   if (problem.has_windows && random.one_in(6)) {  // min_keep beyond a top-k that comes first
-    problem.stages = {1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 10, 11, 12, 14, 15};
+    problem.stages = {1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16};
     problem.params.filter_order = SAMPLER_FILTERS_SEQUENTIAL;
     problem.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
     problem.params.top_k_ties = SAMPLER_TIES_EXACT;
@@ -168,6 +165,42 @@ template <class T>
   return ::testing::AssertionFailure() << what;
 }
 
+// Random reports of a call, of any row space.
+Reported random_reports(sampler_t sampler, const Problem &problem, const Call &call,
+                        std::uint64_t seed) {
+  Random random(seed);
+  const std::int64_t width = problem.num_cols;
+  Sizes sizes;
+  const std::int64_t tops[] = {0, 1, 20, 300};
+  sizes.top = std::min(tops[random.between(0, 3)], width);
+  sizes.chosen = 3;
+  sizes.kept = random.one_in(2) ? width : random.between(1, 40);
+  sizes.removed_by = random.one_in(4);
+  std::vector<std::int64_t> chosen(static_cast<std::size_t>(problem.num_rows() * sizes.chosen));
+  for (std::int64_t &id : chosen) id = random.between(0, width - 1);
+  auto args = call.args<sampler_sample_args>();
+  args.random.seeds = call.seeds.data();
+  args.random.num_seeds = call.num_slots;
+  args.random.offset = Call::kOffset;
+  args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
+  return report(sampler, args, problem.num_rows(), sizes, chosen);
+}
+
+void expect_equal(const Reported &got, const Reported &expected) {
+  EXPECT_TRUE(equal("reported status", got.status, expected.status));
+  EXPECT_TRUE(equal("reported ids", got.token_ids, expected.token_ids));
+  EXPECT_TRUE(equal("reported log-probabilities", got.logprobs, expected.logprobs));
+  EXPECT_TRUE(equal("top ids", got.top_ids, expected.top_ids));
+  EXPECT_TRUE(equal("top log-probabilities", got.top_logprobs, expected.top_logprobs));
+  EXPECT_TRUE(equal("chosen", got.chosen_logprobs, expected.chosen_logprobs));
+  EXPECT_TRUE(equal("ranks", got.ranks, expected.ranks));
+  EXPECT_TRUE(equal("entropies", got.entropies, expected.entropies));
+  EXPECT_TRUE(equal("kept bits", got.bitmask, expected.bitmask));
+  EXPECT_TRUE(equal("kept ids", got.kept_ids, expected.kept_ids));
+  EXPECT_TRUE(equal("kept probabilities", got.kept_probabilities, expected.kept_probabilities));
+  EXPECT_TRUE(equal("removed by", got.removed_by, expected.removed_by));
+}
+
 class RowKinds : public testing::TestWithParam<std::string> {};
 
 TEST_P(RowKinds, HaveTheStagesOfTheReference) {
@@ -186,9 +219,12 @@ TEST_P(RowKinds, HaveTheStagesOfTheReference) {
     EXPECT_TRUE(equal("ids", sampled.token_ids, expected.token_ids));
     EXPECT_TRUE(equal("log-probabilities", sampled.logprobs, expected.logprobs));
     EXPECT_TRUE(equal("values", sampled.values, expected.values));
+    EXPECT_TRUE(equal("observations", sampled.observations, expected.observations));
     const Sampled raw = sample(handle.get(), call, SAMPLER_LOGPROB_RAW, draw);
     const Sampled expected_raw = sample(reference.get(), call, SAMPLER_LOGPROB_RAW, draw);
     EXPECT_TRUE(equal("raw log-probabilities", raw.logprobs, expected_raw.logprobs));
+    expect_equal(random_reports(handle.get(), problem, call, seed),
+                 random_reports(reference.get(), problem, call, seed));
     for (const auto kind : {SAMPLER_OUTPUT_PROBABILITIES, SAMPLER_OUTPUT_VALUES}) {
       if (kind == SAMPLER_OUTPUT_VALUES && problem.kind == SAMPLER_PROBABILITIES) continue;
       const Filtered filtered = filter(handle.get(), call, kind);

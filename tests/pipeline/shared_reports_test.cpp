@@ -87,7 +87,7 @@ void expect_equal(const Reported &a, const Reported &b) {
 // Outputs that share what is made of a row report what rows of their own would.
 TEST(SharedReports, EqualThoseOfRowsApart) {
   const std::vector<Handle> handles = handles_of_all_isas();
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+  for (std::uint64_t seed = 0; seed < affordable(24); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const SharedRows rows(random, seed % 3 == 0 ? 40 : seed % 3 == 1 ? 700 : 9000);

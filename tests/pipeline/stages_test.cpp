@@ -16,11 +16,7 @@
 namespace pipeline_test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__aarch64__)
-constexpr std::uint64_t kNumProblems = 150;  // which are dear under emulation, too
-#else
-constexpr std::uint64_t kNumProblems = 600;
-#endif
+constexpr std::uint64_t kNumProblems = affordable(600);
 
 template <class T>
 bool equal(const std::vector<T> &a, const std::vector<T> &b) {

@@ -20,6 +20,7 @@
 #include "gumbel_request.h"
 #include "kernel.cuh"
 #include "plan.h"
+#include "staged_launch.h"
 
 namespace {
 
@@ -27,6 +28,7 @@ namespace cpu = sampler::cpu;
 namespace kernels = sampler::kernels;
 
 constexpr int kNumProblems = 1500;
+constexpr uint64_t kNumStagedProblems = 600;
 constexpr unsigned kMaxSeconds = 120;
 
 // Gumbel draws of a team from one row after another, of which each scores less than all before: the
@@ -96,6 +98,9 @@ bool all_equal(const simt::Options &options) {
   }
   for (uint64_t seed = 1; seed <= 300; ++seed) {  // one in two hundred tells
     if (!equal_from_few_candidates(seed, options)) return false;
+  }
+  for (uint64_t seed = 1; seed <= kNumStagedProblems; ++seed) {
+    if (!simt_test::equal_with_stages(seed, options)) return false;
   }
   return true;
 }

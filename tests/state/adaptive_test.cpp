@@ -122,6 +122,11 @@ TEST(Adaptive, LoopsByAStateAreThoseByLists) {
     Loop loop(handle.get(), seed);
     for (std::uint64_t step = 0; step < 30 && !HasFatalFailure(); ++step) loop.step(step);
     const bool decays = loop.adaptive().decay > 0;
+    const sampler_adaptive_kind kind = loop.adaptive().kind;
+    const bool is_mirostat =
+        kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 || kind == SAMPLER_ADAPTIVE_MIROSTAT_V2;
+    EXPECT_EQ(loop.values()[0] != kNotBegun[0], is_mirostat);
+    EXPECT_EQ(loop.values()[1] != kNotBegun[1], kind == SAMPLER_ADAPTIVE_P);
     EXPECT_EQ(loop.values()[3] != kNotBegun[3], decays);
     num_decayed += decays;
   }

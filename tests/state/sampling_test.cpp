@@ -15,11 +15,7 @@ namespace {
 using pipeline_test::Call;
 using pipeline_test::Problem;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__aarch64__)
-constexpr std::uint64_t kNumProblems = 150;
-#else
-constexpr std::uint64_t kNumProblems = 800;
-#endif
+constexpr std::uint64_t kNumProblems = pipeline_test::affordable(800);
 
 template <class T>
 bool equal(const std::vector<T> &a, const std::vector<T> &b) {
@@ -84,6 +80,10 @@ void check_problem(sampler_t sampler, Random *random, Problem problem, std::uint
   for (std::size_t s = 0; s < problem.slots.size(); ++s) {
     const pipeline_test::Slot &slot = problem.slots[s];
     const std::int64_t prompt_length = problem.has_prompt_lengths ? slot.prompt_length : 0;
+    if (const float *const values = listed.pipeline.adaptive_values) {
+      const float *const own = values + s * SAMPLER_NUM_ADAPTIVE_VALUES;
+      pair.reset({std::int32_t(s)}, {{own[0], own[1], own[2], own[3]}});
+    }
     fill(random, &pair, std::int32_t(s), slot.history, prompt_length);
   }
   pair.check();
@@ -97,6 +97,7 @@ void check_problem(sampler_t sampler, Random *random, Problem problem, std::uint
   Call by_state(problem, SAMPLER_F32);
   by_state.pipeline.history = {};
   by_state.pipeline.prompt_lengths = nullptr;
+  by_state.pipeline.adaptive_values = nullptr;
   by_state.pipeline.state = state;
   const auto draw = seed % 3 == 0 ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
   for (const auto kind : {SAMPLER_LOGPROB_RAW, SAMPLER_LOGPROB_PROCESSED}) {

@@ -82,7 +82,7 @@ Outputs Problem::bind_outputs(Request *request) const {
     capi::Check check(entry);
     std::optional<sampler::contract::Pipeline> pipeline;  // of a call that has none
     std::optional<sampler::contract::Reports> reports;    // of one that wants none
-    const capi::RequestContext context = {nullptr, bad_row_token_, &pipeline, &reports};
+    const capi::RequestContext context = {bad_row_token_, &pipeline, &reports};
     visit_args(case_.operation, structs, [&](const auto &args) {
       using Made = decltype(capi::to_request(check, args, context));
       if constexpr (std::is_same_v<Made, Request>) {

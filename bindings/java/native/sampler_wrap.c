@@ -207,6 +207,9 @@ static void SWIGUNUSED SWIG_JavaThrowException(JNIEnv *jenv, SWIG_JavaExceptionC
  * it asks for it.
  *
  * This file is copied into each generated wrapper, where SWIG declares what is not under SWIG. */
+/* Room for the text of an error. */
+#define SHIM_ERROR_BYTES 512
+
 #ifndef SWIG
 #include <sampler/sampler.h>
 #include <stdio.h>
@@ -216,7 +219,7 @@ static void SWIGUNUSED SWIG_JavaThrowException(JNIEnv *jenv, SWIG_JavaExceptionC
 typedef struct shim_handle {
   sampler_t sampler;
   sampler_status status; /* of the last call that failed */
-  char error[512];
+  char error[SHIM_ERROR_BYTES];
 } shim_handle;
 
 /* 0 or minus the status, whose text the handle keeps. */
@@ -239,6 +242,34 @@ typedef uintptr_t shim_address;
 #define SHIM_SELECT 2
 #define SHIM_VERIFY 3
 #define SHIM_RESIDUAL 4
+
+/* Those of states, which need no workspace. */
+#define SHIM_STATE_APPEND 5
+#define SHIM_ACCEPT 6
+#define SHIM_STATE_TRUNCATE 7
+#define SHIM_STATE_COPY 8
+#define SHIM_STATE_RESET 9
+#define SHIM_STATE_READ 10
+
+#ifndef SWIG
+static inline sampler_status shim_call_state(sampler_t sampler, int32_t operation, const void *a) {
+  switch (operation) {
+    case SHIM_STATE_APPEND:
+      return sampler_state_append(sampler, a);
+    case SHIM_ACCEPT:
+      return sampler_accept(sampler, a);
+    case SHIM_STATE_TRUNCATE:
+      return sampler_state_truncate(sampler, a);
+    case SHIM_STATE_COPY:
+      return sampler_state_copy(sampler, a);
+    case SHIM_STATE_RESET:
+      return sampler_state_reset(sampler, a);
+    case SHIM_STATE_READ:
+      return sampler_state_read(sampler, a);
+  }
+  return SAMPLER_ERROR_INTERNAL;
+}
+#endif
 
 /* `args` is the argument struct of the operation, one of the above. With `only_size` 0 it calls;
  * else it tells the bytes of workspace that the call needs. Minus the status where either fails. */
@@ -269,6 +300,8 @@ static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t 
       status = only_size ? sampler_residual_workspace_size(sampler, a, &bytes)
                          : sampler_residual(sampler, a);
       break;
+    default:
+      status = only_size ? SAMPLER_OK : shim_call_state(sampler, operation, a);
   }
   return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
 }
@@ -296,6 +329,67 @@ static inline int32_t shim_status(shim_handle *handle) {
 
 static inline const char *shim_error(shim_handle *handle) {
   return handle ? handle->error : "handle is NULL; it is required";
+}
+
+/* The address of a sampler_state, made by `options`, a sampler_state_options; shim_state_destroy
+ * must be given it before shim_destroy the handle. 0 on failure. */
+static inline shim_address shim_state_create(shim_handle *handle, shim_address options) {
+  sampler_state_t state = NULL;
+  shim_finish(handle, sampler_state_create(handle ? handle->sampler : NULL,
+                                           (const sampler_state_options *)options, &state));
+  return (shim_address)state;
+}
+
+static inline void shim_state_destroy(shim_address state) {
+  sampler_state_destroy((sampler_state_t)state);
+}
+
+/* The bytes that such a state takes; minus the status. */
+static inline int64_t shim_state_size(shim_handle *handle, shim_address options) {
+  size_t bytes = 0;
+  const sampler_status status = sampler_state_size(handle ? handle->sampler : NULL,
+                                                   (const sampler_state_options *)options, &bytes);
+  return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
+}
+
+/* Writes `num_slots` sequences from `first_slot` on into the buffer at an address, or where that is
+ * 0 nothing. The bytes that they take; minus the status. */
+static inline int64_t shim_state_serialize(shim_handle *handle, shim_address state,
+                                           int64_t first_slot, int64_t num_slots,
+                                           shim_address buffer, int64_t buffer_bytes) {
+  size_t bytes = 0;
+  const sampler_status status =
+      sampler_state_serialize(handle ? handle->sampler : NULL, (sampler_state_t)state, first_slot,
+                              num_slots, (void *)buffer, (size_t)buffer_bytes, &bytes);
+  return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
+}
+
+/* How many slots were set from the bytes at `data`; minus the status. */
+static inline int64_t shim_state_deserialize(shim_handle *handle, shim_address state,
+                                             int64_t first_slot, shim_address data,
+                                             int64_t data_bytes) {
+  int64_t num_slots = 0;
+  const sampler_status status =
+      sampler_state_deserialize(handle ? handle->sampler : NULL, (sampler_state_t)state, first_slot,
+                                (const void *)data, (size_t)data_bytes, &num_slots);
+  return status == SAMPLER_OK ? num_slots : shim_finish(handle, status);
+}
+
+/* Fills `params`, a sampler_params. The status; where it fails, `error`, of SHIM_ERROR_BYTES, gets
+ * its text. */
+static inline int32_t shim_params_preset(shim_address params, const char *name,
+                                         shim_address error) {
+  const sampler_status status =
+      sampler_params_preset((sampler_params *)params, sizeof(sampler_params), name);
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+
+/* NULL from the number of presets on. */
+static inline const char *shim_preset_name(int32_t index) {
+  return sampler_preset_name(index);
 }
 
 /* `capabilities` is a sampler_capabilities with its struct_size set. */
@@ -330,7 +424,7 @@ static inline void java_free(java_buffer buffer) { free(buffer); }
 
 _Static_assert(sizeof(void *) == 8, "Layout.java has the offsets of a 64-bit machine");
 
-enum { JAVA_MAX_ARRAYS = 64 };
+enum { JAVA_MAX_ARRAYS = 96 };
 
 /* Lets go of the first `count` arrays, in the reverse of the order in which they were pinned. */
 static void java_unpin(JNIEnv *jenv, jobject *arrays, const int64_t *places, int32_t count) {
@@ -368,7 +462,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 552018776; }
+static inline int32_t shim_interface(void) { return 888955214; }
 
 
 #ifdef __cplusplus
@@ -522,6 +616,131 @@ SWIGEXPORT jstring JNICALL Java_io_github_libsampler_internal_RawJNI_shimError(J
   (void)jcls;
   arg1 = (shim_handle *)(intptr_t)jarg1;
   result = (char *)shim_error(arg1);
+  if (result) jresult = (*jenv)->NewStringUTF(jenv, (const char *)result);
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimStateCreate(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  result = shim_state_create(arg1,arg2);
+  jresult = (jlong)result;
+  return jresult;
+}
+
+
+SWIGEXPORT void JNICALL Java_io_github_libsampler_internal_RawJNI_shimStateDestroy(JNIEnv *jenv, jclass jcls, jlong jarg1) {
+  shim_address arg1 ;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_address)jarg1;
+  shim_state_destroy(arg1);
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimStateSize(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  result = shim_state_size(arg1,arg2);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimStateSerialize(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3, jlong jarg4, jlong jarg5, jlong jarg6) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  int64_t arg4 ;
+  shim_address arg5 ;
+  int64_t arg6 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (int64_t)jarg3;
+  arg4 = (int64_t)jarg4;
+  arg5 = (shim_address)jarg5;
+  arg6 = (int64_t)jarg6;
+  result = shim_state_serialize(arg1,arg2,arg3,arg4,arg5,arg6);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimStateDeserialize(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3, jlong jarg4, jlong jarg5) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  shim_address arg4 ;
+  int64_t arg5 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (int64_t)jarg3;
+  arg4 = (shim_address)jarg4;
+  arg5 = (int64_t)jarg5;
+  result = shim_state_deserialize(arg1,arg2,arg3,arg4,arg5);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jint JNICALL Java_io_github_libsampler_internal_RawJNI_shimParamsPreset(JNIEnv *jenv, jclass jcls, jlong jarg1, jstring jarg2, jlong jarg3) {
+  jint jresult = 0 ;
+  shim_address arg1 ;
+  char *arg2 = (char *) 0 ;
+  shim_address arg3 ;
+  int32_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_address)jarg1;
+  arg2 = 0;
+  if (jarg2) {
+    arg2 = (char *)(*jenv)->GetStringUTFChars(jenv, jarg2, 0);
+    if (!arg2) return 0;
+  }
+  arg3 = (shim_address)jarg3;
+  result = shim_params_preset(arg1,(char const *)arg2,arg3);
+  jresult = result;
+  if (arg2) (*jenv)->ReleaseStringUTFChars(jenv, jarg2, (const char *)arg2);
+  return jresult;
+}
+
+
+SWIGEXPORT jstring JNICALL Java_io_github_libsampler_internal_RawJNI_shimPresetName(JNIEnv *jenv, jclass jcls, jint jarg1) {
+  jstring jresult = 0 ;
+  int32_t arg1 ;
+  char *result = 0 ;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (int32_t)jarg1;
+  result = (char *)shim_preset_name(arg1);
   if (result) jresult = (*jenv)->NewStringUTF(jenv, (const char *)result);
   return jresult;
 }

@@ -77,8 +77,8 @@ runtime::Kernel row_kernel(int num_registers) {
 
 template <class Request>
 void add_operation() {
-  const bool is_chain = std::is_same_v<Request, contract::ChainRequest>;
-  runtime::Kernel kernel = row_kernel<Request>(is_chain ? kAllRegisters : kHalfOfRegisters);
+  const bool has_all = std::is_same_v<Request, contract::ChainRequest> || kHasStages<Request>;
+  runtime::Kernel kernel = row_kernel<Request>(has_all ? kAllRegisters : kHalfOfRegisters);
   kernel.bind = bind_operation<Request>;
   for (const char &address : kernel_addresses<Request>) runtime::add_kernel(&address, kernel);
 }
@@ -99,8 +99,7 @@ void add_upload() {
 }
 
 [[maybe_unused]] const bool are_added = [] {
-  contract::AnyRequest::for_each_operation(
-      [](const auto &request) { add_operation<std::decay_t<decltype(request)>>(); });
+  for_each_operation([](const auto &request) { add_operation<std::decay_t<decltype(request)>>(); });
   add_spread();
   add_upload<kUploadWords>();
   add_upload<kSmallUploadWords>();
@@ -109,10 +108,13 @@ void add_upload() {
 
 }  // namespace
 
-const void *operation_kernel_address(const contract::AnyRequest &any, bool clustered) {
-  return any.visit([&](const auto &request) -> const void * {
-    return &kernel_addresses<std::decay_t<decltype(request)>>[clustered];
+const void *operation_kernel_address(Operation operation, bool clustered) {
+  const void *address = nullptr;
+  for_each_operation([&](const auto &request) {
+    if (operation_of(request) != operation) return;
+    address = &kernel_addresses<std::decay_t<decltype(request)>>[clustered];
   });
+  return address;
 }
 
 const void *spread_kernel_address(bool clustered) {

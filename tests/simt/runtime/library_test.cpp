@@ -153,7 +153,7 @@ TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
   // workspace; and of each operation and of spread rows: kernels, what is set of them, what fits of
   // blocks and clusters.
   const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 1;
-  const int expected[] = {beside + 6 * (2 + 3 + 2 + 8), beside + 6 * (1 + 1 + 2)};
+  const int expected[] = {beside + 8 * (2 + 3 + 2 + 8), beside + 8 * (1 + 1 + 2)};
   for (const int device : {0, 1}) {
     SCOPED_TRACE(device);
     sampler_options options = device_options(device, 4, kLongList);

@@ -13,9 +13,11 @@
 #include <queue>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "contract/any_request.h"
+#include "contract/pipeline.h"
 #include "cuda/backend.h"
 #include "launch.h"
 #include "runtime.h"
@@ -106,6 +108,25 @@ void for_each_request(const Shape &shape, const Use &use) {
   residual.num_rows = shape.num_rows;
   use("sample", sample), use("filter", filter), use("select", select), use("verify", chain);
   if (!shape.candidates) use("residual", residual);
+}
+
+// Of sampling and filtering, with stages.
+template <class Use>
+void for_each_staged_request(const Shape &shape, const Use &use) {
+  static const contract::Pipeline stages = [] {
+    contract::Pipeline pipeline;
+    pipeline.edits.add(SAMPLER_STAGE_BIAS);
+    return pipeline;
+  }();
+  const auto use_staged = [&](const char *name, auto request) {
+    using Request = decltype(request);
+    if constexpr (std::is_same_v<Request, contract::SampleRequest> ||
+                  std::is_same_v<Request, contract::RowsRequest>) {
+      request.pipeline = &stages;
+      use(name, request);
+    }
+  };
+  for_each_request(shape, use_staged);
 }
 
 // The teams of a launch that run at once.
@@ -305,6 +326,23 @@ TEST_P(Plans, WithBitmapsHaveTheTeamsThatRunAtOnce) {
   }
 }
 
+// One launch. Its teams edit rows in memory of their own.
+TEST_P(Plans, WithStagesHaveTheTeamsThatRunAtOnce) {
+  for (const Shape &shape : shapes()) {
+    for_each_staged_request(shape, [&](const char *name, const auto &request) {
+      SCOPED_TRACE(shape.describe(name));
+      const std::vector<runtime::Launch> launches = opened_.launches_of(request);
+      ASSERT_EQ(1u, launches.size());
+      const Schedule schedule = schedule_of(device(), launches[0]);
+      EXPECT_LE(launches[0].num_teams, std::min(schedule.teams_at_once, shape.num_rows));
+      if (shape.num_rows >= 1024 && !has_bitmaps(shape)) {
+        EXPECT_GE(busy_part(launches[0], schedule.teams_at_once, shape.num_rows), 5.0 / 6);
+        EXPECT_GE(schedule.num_multiprocessors * 4, device().num_multiprocessors() * 3);
+      }
+    });
+  }
+}
+
 // Outputs of one row stand together: a row is prepared once for each team that has some of them.
 TEST_P(Plans, LetOutputsShareRows) {
   for (const int64_t num_rows : {64, 1024, 10000}) {
@@ -377,9 +415,10 @@ class StaticSharedMemory : public testing::TestWithParam<Machine> {};
 
 TEST_P(StaticSharedMemory, HasRoomInEachPlan) {
   const auto set_static_bytes = [](int bytes) {
-    contract::AnyRequest::for_each_operation([&](const auto &request) {
+    sampler::kernels::for_each_operation([&](const auto &request) {
       for (const bool clustered : {false, true}) {
-        const void *const address = sampler::kernels::operation_kernel_address(request, clustered);
+        const void *const address = sampler::kernels::operation_kernel_address(
+            sampler::kernels::operation_of(request), clustered);
         runtime::kernel_at(address).static_shared_bytes = bytes;
       }
     });
@@ -389,7 +428,7 @@ TEST_P(StaticSharedMemory, HasRoomInEachPlan) {
     }
   };
   const int before = runtime::kernel_at(sampler::kernels::operation_kernel_address(
-                                            contract::SampleRequest(), true))
+                                            sampler::kernels::Operation::kSample, true))
                          .static_shared_bytes;
   for (const int bytes : {0, 2352, 16000}) {
     set_static_bytes(bytes);

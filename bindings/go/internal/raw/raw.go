@@ -32,8 +32,18 @@ typedef struct { void* array; intgo len; intgo cap; } _goslice_;
 
 typedef long long swig_type_1;
 typedef _gostring_ swig_type_2;
-typedef _gostring_ swig_type_3;
-typedef _gostring_ swig_type_4;
+typedef long long swig_type_3;
+typedef long long swig_type_4;
+typedef long long swig_type_5;
+typedef long long swig_type_6;
+typedef long long swig_type_7;
+typedef long long swig_type_8;
+typedef long long swig_type_9;
+typedef long long swig_type_10;
+typedef _gostring_ swig_type_11;
+typedef _gostring_ swig_type_12;
+typedef _gostring_ swig_type_13;
+typedef _gostring_ swig_type_14;
 extern void _wrap_Swig_free_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_43bf12635a8f0c0b(swig_intgo arg1);
 extern swig_type_1 _wrap_ShimCall_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2, int arg3, uintptr_t arg4);
@@ -41,9 +51,16 @@ extern uintptr_t _wrap_ShimCreate_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern void _wrap_ShimDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern int _wrap_ShimStatus_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern swig_type_2 _wrap_ShimError_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern uintptr_t _wrap_ShimStateCreate_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_ShimStateDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern swig_type_3 _wrap_ShimStateSize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_4 _wrap_ShimStateSerialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_5 arg3, swig_type_6 arg4, uintptr_t arg5, swig_type_7 arg6);
+extern swig_type_8 _wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_9 arg3, uintptr_t arg4, swig_type_10 arg5);
+extern int _wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
+extern swig_type_12 _wrap_ShimPresetName_raw_43bf12635a8f0c0b(int arg1);
 extern int _wrap_ShimGetCapabilities_raw_43bf12635a8f0c0b(uintptr_t arg1);
-extern swig_type_3 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
-extern swig_type_4 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
+extern swig_type_13 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
+extern swig_type_14 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
 #undef intgo
 */
 import "C"
@@ -179,11 +196,18 @@ const SAMPLER_LOGPROB_PROCESSED int = 1
 const SAMPLER_LOGPROB_EDITED int = 2
 const SAMPLER_OUTPUT_PROBABILITIES int = 0
 const SAMPLER_OUTPUT_VALUES int = 1
+const SHIM_ERROR_BYTES int = 512
 const SHIM_SAMPLE int = 0
 const SHIM_FILTER int = 1
 const SHIM_SELECT int = 2
 const SHIM_VERIFY int = 3
 const SHIM_RESIDUAL int = 4
+const SHIM_STATE_APPEND int = 5
+const SHIM_ACCEPT int = 6
+const SHIM_STATE_TRUNCATE int = 7
+const SHIM_STATE_COPY int = 8
+const SHIM_STATE_RESET int = 9
+const SHIM_STATE_READ int = 10
 func ShimCall(arg1 uintptr, arg2 int32, arg3 int32, arg4 uintptr) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
@@ -217,6 +241,72 @@ func ShimError(arg1 uintptr) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
 	swig_r_p := C._wrap_ShimError_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0))
+	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
+	var swig_r_1 string
+ swig_r_1 = swigCopyString(swig_r) 
+	return swig_r_1
+}
+
+func ShimStateCreate(arg1 uintptr, arg2 uintptr) (_swig_ret uintptr) {
+	var swig_r uintptr
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	swig_r = (uintptr)(C._wrap_ShimStateCreate_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	return swig_r
+}
+
+func ShimStateDestroy(arg1 uintptr) {
+	_swig_i_0 := arg1
+	C._wrap_ShimStateDestroy_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0))
+}
+
+func ShimStateSize(arg1 uintptr, arg2 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	swig_r = (int64)(C._wrap_ShimStateSize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	return swig_r
+}
+
+func ShimStateSerialize(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 int64, arg5 uintptr, arg6 int64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	_swig_i_5 := arg6
+	swig_r = (int64)(C._wrap_ShimStateSerialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_5(_swig_i_2), C.swig_type_6(_swig_i_3), C.uintptr_t(_swig_i_4), C.swig_type_7(_swig_i_5)))
+	return swig_r
+}
+
+func ShimStateDeserialize(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 uintptr, arg5 int64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	swig_r = (int64)(C._wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_9(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_10(_swig_i_4)))
+	return swig_r
+}
+
+func ShimParamsPreset(arg1 uintptr, arg2 string, arg3 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int32)(C._wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), *(*C.swig_type_11)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2)))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func ShimPresetName(arg1 int32) (_swig_ret string) {
+	var swig_r string
+	_swig_i_0 := arg1
+	swig_r_p := C._wrap_ShimPresetName_raw_43bf12635a8f0c0b(C.int(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 

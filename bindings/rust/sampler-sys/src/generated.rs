@@ -358,8 +358,8 @@ structs! {
         /// thread's call used it at that moment.
         num_threads: i32 = 0;
         /// The workspace that the handle brings: room for any operation on up to `max_rows` output rows
-        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, which take more. 0 and
-        /// 0: the handle has none, and each call brings its own.
+        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, or with out_removed_by of
+        /// candidate lists, which take more. 0 and 0: the handle has none, and each call brings its own.
         /// One without the other is an error. max_rows in [0, 2^31), max_cols in [0, 2^20).
         max_rows: i64 = 0;
         max_cols: i64 = 0;
@@ -379,7 +379,8 @@ structs! {
         /// sampler_random, and selected_counts) are host arrays. They travel with the launch, in its
         /// stream, without a wait, and may be reused when the call returns; a graph that captures the call
         /// replays their values of then. All other arrays stay on the device. A call needs up to 36 bytes
-        /// a slot more workspace. 0: they are device arrays like all others. A CPU handle ignores it.
+        /// a slot more workspace, and up to 88 more with stages of pipeline.h. 0: they are device arrays
+        /// like all others. A CPU handle ignores it.
         host_parameters: i32 = 0;
         /// CUDA. 1: every call checks that its arrays and its workspace are memory of the handle's device,
         /// or managed or mapped, and host_parameters' arrays host memory; INVALID_ARGUMENT names the one
@@ -477,7 +478,7 @@ structs! {
         state: sampler_state_t = null_mut();
         /// [slots, SAMPLER_NUM_ADAPTIVE_VALUES] Of callers without a state, who move them on from
         /// out_observations by section 14.2 of docs/contract.md. A NaN is the start of its stage; an
-        /// infinity makes the row bad (INVALID_PARAMETER). NULL: all start.
+        /// infinity makes the row bad (INVALID_PARAMETER), also where the stage is off. NULL: all start.
         adaptive_values: *const f32 = null();
     }
     /// The temperature, the filters, how they combine, and the numbers of the edits before them.
@@ -559,17 +560,19 @@ structs! {
         ///
         /// <= 1: one
         min_keep: i32 = 0;
-        /// The order of all stages; 0 ends it. Edits come first. A stage that is on must be listed, none
-        /// twice. filter_order must be SEQUENTIAL, whatever it means without a list, or JOINT: then the
-        /// listed ones of top-k, top-p and min-p stand side by side. temperature_order must be FIRST. All
-        /// 0: the order of sampler_stage, in which filter_order and temperature_order have their meaning.
+        /// The order of all stages; 0 ends it. Edits come first, ADAPTIVE comes last. A stage that is on
+        /// must be listed, none twice. filter_order must be SEQUENTIAL, whatever it means without a list,
+        /// or JOINT: then the listed ones of top-k, top-p and min-p stand side by side. temperature_order
+        /// must be FIRST. All 0: the order of sampler_stage, in which filter_order and temperature_order
+        /// have their meaning.
         stages: [sampler_stage; SAMPLER_MAX_STAGES as usize] = [0; SAMPLER_MAX_STAGES as usize];
         /// Adaptive stages: see pipeline.h. All are off by default. They change nothing in a greedy row.
-        /// sampler_sample only: what is drawn moves them on.
+        /// What is drawn moves them on: see pipeline.adaptive_values and sampler_accept.
         ///
         /// NONE: off. The target is mirostat's surprise in bits (0: 5; not negative), or adaptive-p's
         /// probability (negative: off; above 1: 1). The rate is mirostat's learning rate (0: 0.1), or
-        /// adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite.
+        /// adaptive-p's decay (0: 0.9; above 0.99: 0.99); a negative one is 0. Both are finite, and mean
+        /// nothing with NONE.
         adaptive_kind: sampler_adaptive_kind = 0;
         adaptive_target: f32 = 0.0;
         adaptive_rate: f32 = 0.0;
@@ -672,46 +675,49 @@ structs! {
         /// Edits of the logits. NULL: none. RAW log-probabilities and out_values are of the input as it is
         /// given, the rest is of what the edits left.
         pipeline: *const sampler_pipeline = null();
-        /// Reports, by logprob_kind: the row as it is given (RAW), as its edits left it (EDITED), or what
-        /// was drawn from (PROCESSED), of which tokens that were not kept have no part. Greedy rows are a
-        /// single token in PROCESSED. All are made in the passes of the draw where they can be. CPU
-        /// handles only so far.
+        /// Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its edits
+        /// left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept have no
+        /// part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not wanted.
+        /// Section 15 of docs/contract.md has their arithmetic. CPU handles only so far.
         ///
-        /// [output rows, num_top_logprobs] The first tokens in rank order, of token_id_type, and their
-        /// log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs in [0, num_cols];
-        /// either array may be NULL.
+        /// [output rows, num_top_logprobs] The distribution's first tokens in rank order, of
+        /// token_id_type, and their log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs
+        /// in [0, num_cols]; either array may be NULL, not both.
         num_top_logprobs: i64 = 0;
         out_top_token_ids: *mut c_void = null_mut();
         out_top_logprobs: *mut f32 = null_mut();
         /// [output rows, num_chosen] The log-probabilities of tokens that the caller names, of
-        /// token_id_type: -inf of those that have no probability; NaN of ids that are no element of the
-        /// row, and in bad rows. num_chosen in [0, num_cols].
+        /// token_id_type: -inf of elements that have no part in the distribution; NaN of ids that are no
+        /// element of the row, and in bad rows. num_chosen in [0, num_cols]; else both are required.
         num_chosen: i64 = 0;
         chosen_token_ids: *const c_void = null();
         out_chosen_logprobs: *mut f32 = null_mut();
-        /// [output rows] The place of the drawn token in rank order, the first is 1; 0 for a bad row, and
-        /// for a forced token without probability.
+        /// [output rows] The place of the row's token among the distribution's in rank order, the first is
+        /// 1; 0 for a bad row, and for a forced token that has no part in the distribution.
         out_ranks: *mut i32 = null_mut();
-        /// [output rows] The entropy in nats; NaN for a bad row.
+        /// [output rows] The distribution's entropy in nats, 0 or more; NaN for a bad row.
         out_entropies: *mut f32 = null_mut();
-        /// [output rows] What moves the adaptive stage on: see sampler_accept. NaN where nothing does.
+        /// [output rows] What moves the adaptive stage on: the token's surprise in bits among those that
+        /// mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does.
         out_observations: *mut f32 = null_mut();
         /// [output rows, kept_bitmask_stride] The tokens that were kept, laid out like token_bitmasks; all
-        /// 0 in a bad row. The stride is in words; 0: ceil(num_cols / 32). Ids from 32 stride on have no
-        /// bit. With candidate_ids the stride must be given.
+        /// 0 in a bad row. The stride is in words, below 2^31; 0: ceil(num_cols / 32). Ids from 32 stride
+        /// on have no bit. With candidate_ids the stride must be given.
         out_kept_bitmask: *mut u32 = null_mut();
         kept_bitmask_stride: i64 = 0;
         /// [output rows, kept_capacity] The same as a list, by ascending id, of token_id_type, and their
-        /// probabilities, which sum to 1 up to rounding; then, and in bad rows, -1 and 0. A row that keeps
-        /// more than kept_capacity has an empty list, and its number in out_kept_counts. In [0,
-        /// num_cols]; either array may be NULL.
+        /// probabilities, which sum to 1 up to rounding and are those that sampler_filter writes; then,
+        /// and in bad rows, -1 and 0. A row that keeps more than kept_capacity has an empty list, and its
+        /// number in out_kept_counts. In [0, num_cols]; either array may be NULL, not both.
         kept_capacity: i64 = 0;
         out_kept_token_ids: *mut c_void = null_mut();
         out_kept_probabilities: *mut f32 = null_mut();
         /// [output rows, num_cols] By element: the SAMPLER_STAGE_ that removed the token, 0 where it is
-        /// kept, 255 where the input gives it no probability; 255 everywhere in a bad row. In a greedy row
-        /// TEMPERATURE removes what the edits left. Sorts the row.
-        out_removed_by: *mut uint8_t = null_mut();
+        /// kept, 255 where the input gives it no probability or the row has no such element; 255
+        /// everywhere in a bad row. Of edits it is the one after which the logit is -inf; with JOINT
+        /// filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
+        /// TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns.
+        out_removed_by: *mut u8 = null_mut();
     }
     sampler_filter_args {
         /// sizeof(sampler_filter_args).

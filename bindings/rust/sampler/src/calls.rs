@@ -36,7 +36,7 @@ pub struct SampleArgs<'a> {
     pub random: Random<'a>,
     /// How the token is drawn.
     pub draw_method: DrawMethod,
-    /// Of which distribution `out_logprobs` is.
+    /// Of which distribution `out_logprobs` and the reports below are.
     pub logprob_kind: LogprobKind,
     /// `[output rows]` The tokens. -1, or the sampler's fallback token, for a bad row. Required.
     pub out_token_ids: ArrayMut<'a, Id>,
@@ -51,6 +51,50 @@ pub struct SampleArgs<'a> {
     /// Edits of the logits. Log-probabilities of [`LogprobKind::RAW`], and `out_values`, are of the
     /// input as it is given, the rest is of what the edits left.
     pub pipeline: Option<&'a Pipeline<'a>>,
+    /// Reports, by `logprob_kind`: with [`LogprobKind::PROCESSED`] tokens that were not kept have no
+    /// part, and greedy rows are a single token. Ids are of the type of `out_token_ids`. CPU
+    /// samplers only so far.
+    ///
+    /// How many first tokens are reported, in [0, `num_cols`].
+    pub num_top_logprobs: usize,
+    /// `[output rows, num_top_logprobs]` The first tokens in rank order; then, and in bad rows, -1.
+    pub out_top_token_ids: ArrayMut<'a, Id>,
+    /// `[output rows, num_top_logprobs]` Their log-probabilities; then, and in bad rows, NaN.
+    pub out_top_logprobs: ArrayMut<'a, f32>,
+    /// How many tokens the caller names, in [0, `num_cols`].
+    pub num_chosen: usize,
+    /// `[output rows, num_chosen]` Those tokens.
+    pub chosen_token_ids: Array<'a, Id>,
+    /// `[output rows, num_chosen]` Their log-probabilities: -inf of those that have no probability;
+    /// NaN of ids that are no element of the row, and in bad rows.
+    pub out_chosen_logprobs: ArrayMut<'a, f32>,
+    /// `[output rows]` The place of the drawn token in rank order, the first is 1; 0 for a bad row,
+    /// and for a forced token without probability.
+    pub out_ranks: ArrayMut<'a, i32>,
+    /// `[output rows]` The entropy in nats; NaN for a bad row.
+    pub out_entropies: ArrayMut<'a, f32>,
+    /// `[output rows]` What moves the adaptive stage on: the token's surprise in bits among those
+    /// that mirostat kept, or its probability before adaptive-p changed it. NaN where nothing does.
+    pub out_observations: ArrayMut<'a, f32>,
+    /// `[output rows, kept_bitmask_stride]` The tokens that were kept, laid out like
+    /// [`Pipeline::token_bitmasks`]; all 0 in a bad row.
+    pub out_kept_bitmask: ArrayMut<'a, u32>,
+    /// In words. 0: `num_cols` / 32, rounded up. Ids from 32 strides on have no bit. With candidate
+    /// ids it must be given.
+    pub kept_bitmask_stride: usize,
+    /// Room for how many kept tokens a row has in the two lists, in [0, `num_cols`]. A row that
+    /// keeps more has an empty list, and its number in `out_kept_counts`.
+    pub kept_capacity: usize,
+    /// `[output rows, kept_capacity]` The tokens that were kept by ascending id; then, and in bad
+    /// rows, -1.
+    pub out_kept_token_ids: ArrayMut<'a, Id>,
+    /// `[output rows, kept_capacity]` Their probabilities, which sum to 1 up to rounding; then, and
+    /// in bad rows, 0.
+    pub out_kept_probabilities: ArrayMut<'a, f32>,
+    /// `[output rows, num_cols]` By element: the number of the [`Stage`] that removed the token, 0
+    /// where it is kept, 255 where the input gives it no probability; 255 everywhere in a bad row.
+    /// In a greedy row the temperature removes what the edits left. Sorts the row.
+    pub out_removed_by: ArrayMut<'a, u8>,
 }
 
 /// Arguments of [`Sampler::filter`].
@@ -212,23 +256,92 @@ fn output_extent(rows: &Rows, output_stride: usize) -> usize {
     extent(rows.num_rows, rows.num_cols, stride)
 }
 
-/// The type of both, which C has one member for.
-fn token_id_type(draft: &Array<Id>, out: &ArrayMut<Id>) -> Result<i32, Error> {
-    let (type_of_draft, type_of_out) = (draft.memory().element, out.memory().element);
-    if draft.is_none() || type_of_draft == type_of_out {
-        return Ok(type_of_out);
+/// The type of all, which C has one member for.
+fn token_id_type<const N: usize>(all: [(&str, &dyn Lent); N]) -> Result<i32, Error> {
+    let mut first: Option<(&str, i32)> = None;
+    for (name, ids) in all {
+        let element = ids.memory().element;
+        match first {
+            _ if ids.is_none() => {}
+            None => first = Some((name, element)),
+            Some((_, before)) if before == element => {}
+            Some((before, _)) => {
+                let is_i32 = element == sys::SAMPLER_ID_I32;
+                let (this, other) = if is_i32 { ("i32", "i64") } else { ("i64", "i32") };
+                return Err(invalid_argument(format!(
+                    "{before} is {other} and {name} {this}; they must be the same"
+                )));
+            }
+        }
     }
-    if out.is_none() {
-        return Ok(type_of_draft);
-    }
-    let is_i32 = type_of_draft == sys::SAMPLER_ID_I32;
-    let (draft, out) = if is_i32 { ("i32", "i64") } else { ("i64", "i32") };
-    Err(invalid_argument(format!(
-        "draft_token_ids is {draft} and out_token_ids {out}; they must be the same"
-    )))
+    Ok(first.map_or(0, |(_, element)| element))
 }
 
 impl SampleArgs<'_> {
+    /// What is reported of `num_rows` rows of output.
+    fn raw_reports(
+        &self,
+        place: Place,
+        num_rows: usize,
+    ) -> Result<sys::sampler_sample_args, Error> {
+        let of_rows = |per_row: usize| num_rows.saturating_mul(per_row);
+        let (top, chosen) = (of_rows(self.num_top_logprobs), of_rows(self.num_chosen));
+        let kept = of_rows(self.kept_capacity);
+        let words = or(self.kept_bitmask_stride, self.input.num_cols.saturating_add(31) / 32);
+        let (ids, probabilities) = (&self.out_kept_token_ids, &self.out_kept_probabilities);
+        let (bitmask, removed) = (&self.out_kept_bitmask, &self.out_removed_by);
+        let columns = of_rows(self.input.num_cols);
+        Ok(sys::sampler_sample_args {
+            token_id_type: token_id_type([
+                ("out_token_ids", &self.out_token_ids),
+                ("out_top_token_ids", &self.out_top_token_ids),
+                ("chosen_token_ids", &self.chosen_token_ids),
+                ("out_kept_token_ids", &self.out_kept_token_ids),
+            ])?,
+            num_top_logprobs: to_c(self.num_top_logprobs),
+            out_top_token_ids: place.array(
+                "",
+                "out_top_token_ids",
+                &self.out_top_token_ids,
+                top,
+            )?,
+            out_top_logprobs: place.array("", "out_top_logprobs", &self.out_top_logprobs, top)?,
+            num_chosen: to_c(self.num_chosen),
+            chosen_token_ids: place.array(
+                "",
+                "chosen_token_ids",
+                &self.chosen_token_ids,
+                chosen,
+            )?,
+            out_chosen_logprobs: place.array(
+                "",
+                "out_chosen_logprobs",
+                &self.out_chosen_logprobs,
+                chosen,
+            )?,
+            out_ranks: place.array("", "out_ranks", &self.out_ranks, num_rows)?,
+            out_entropies: place.array("", "out_entropies", &self.out_entropies, num_rows)?,
+            out_observations: place.array(
+                "",
+                "out_observations",
+                &self.out_observations,
+                num_rows,
+            )?,
+            out_kept_bitmask: place.array("", "out_kept_bitmask", bitmask, of_rows(words))?,
+            kept_bitmask_stride: to_c(self.kept_bitmask_stride),
+            kept_capacity: to_c(self.kept_capacity),
+            out_kept_token_ids: place.array("", "out_kept_token_ids", ids, kept)?,
+            out_kept_probabilities: place.array(
+                "",
+                "out_kept_probabilities",
+                probabilities,
+                kept,
+            )?,
+            out_removed_by: place.array("", "out_removed_by", removed, columns)?,
+            ..sys::sampler_sample_args::INIT
+        })
+    }
+
     fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_sample_args, Error> {
         let num_rows = if self.row_indices.is_none() {
             self.input.num_rows
@@ -254,14 +367,13 @@ impl SampleArgs<'_> {
             random: self.random.raw(place, slots)?,
             draw_method: self.draw_method.raw(),
             logprob_kind: self.logprob_kind.raw(),
-            token_id_type: self.out_token_ids.memory().element,
             out_token_ids: place.array("", "out_token_ids", &self.out_token_ids, num_rows)?,
             out_kept_counts: place.array("", "out_kept_counts", &self.out_kept_counts, num_rows)?,
             out_logprobs: place.array("", "out_logprobs", &self.out_logprobs, num_rows)?,
             out_values: place.array("", "out_values", &self.out_values, num_rows)?,
             out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
             pipeline: to.pipeline(),
-            ..sys::sampler_sample_args::INIT
+            ..self.raw_reports(place, num_rows)?
         })
     }
 }
@@ -348,7 +460,7 @@ impl VerifyArgs<'_> {
             params: &to.params,
             row_params: &to.row_params,
             random: self.random.raw(place, slots)?,
-            token_id_type: token_id_type(drafts, ids)?,
+            token_id_type: token_id_type([("draft_token_ids", drafts), ("out_token_ids", ids)])?,
             accumulate_counts: self.accumulate_counts.into(),
             out_token_ids: place.array("", "out_token_ids", ids, all_ids)?,
             out_accepted_counts: place.array("", "out_accepted_counts", accepted, num_rows)?,

@@ -59,7 +59,7 @@ enumerations! {
         OK = SAMPLER_OK,
         /// An argument breaks a rule of its documentation.
         INVALID_ARGUMENT = SAMPLER_ERROR_INVALID_ARGUMENT,
-        /// There is no memory for a sampler. Only building one allocates.
+        /// There is no memory for a sampler or a state. Only building one allocates.
         OUT_OF_MEMORY = SAMPLER_ERROR_OUT_OF_MEMORY,
         /// The sampler's or the call's workspace is too small for the call.
         WORKSPACE_TOO_SMALL = SAMPLER_ERROR_WORKSPACE_TOO_SMALL,
@@ -75,7 +75,7 @@ enumerations! {
         CUDA = SAMPLER_ERROR_CUDA,
         /// A fault of the library itself, which it caught. The outputs are undefined.
         INTERNAL = SAMPLER_ERROR_INTERNAL,
-        /// Serialised data is truncated, damaged or of a newer format. This crate reads none.
+        /// Serialised data is truncated, damaged or of a newer format.
         CORRUPT_DATA = SAMPLER_ERROR_CORRUPT_DATA,
     }
 
@@ -154,6 +154,28 @@ enumerations! {
         TOP_P = SAMPLER_STAGE_TOP_P,
         /// Keeps tokens by how likely they are beside the likeliest one.
         MIN_P = SAMPLER_STAGE_MIN_P,
+        /// Mirostat or adaptive-p; the last one.
+        ADAPTIVE = SAMPLER_STAGE_ADAPTIVE,
+    }
+
+    /// A window that the tokens drawn before move.
+    AdaptiveKind {
+        /// There is none. The default.
+        NONE = SAMPLER_ADAPTIVE_NONE,
+        /// Mirostat, Basu, Ramachandran, Keskar, Varshney 2021.
+        MIROSTAT_V1 = SAMPLER_ADAPTIVE_MIROSTAT_V1,
+        /// Its second version.
+        MIROSTAT_V2 = SAMPLER_ADAPTIVE_MIROSTAT_V2,
+        /// llama.cpp's adaptive-p: changes the weights of the tokens that it sees.
+        P = SAMPLER_ADAPTIVE_P,
+    }
+
+    /// What tokens that are appended to a [`State`](crate::State) are.
+    TokenKind {
+        /// What a model said. The default.
+        OUTPUT = SAMPLER_TOKENS_OUTPUT,
+        /// What it was asked.
+        PROMPT = SAMPLER_TOKENS_PROMPT,
     }
 
     /// Which tokens of a history count.
@@ -194,12 +216,14 @@ enumerations! {
         GUMBEL = SAMPLER_DRAW_GUMBEL,
     }
 
-    /// Of which distribution a log-probability is.
+    /// Of which distribution a log-probability, and what else is reported of a row, is.
     LogprobKind {
-        /// The whole row at temperature 1. The default.
+        /// The whole row, as it is given, at temperature 1. The default.
         RAW = SAMPLER_LOGPROB_RAW,
         /// What was drawn from: temperature and filters applied.
         PROCESSED = SAMPLER_LOGPROB_PROCESSED,
+        /// The whole row, as its edits left it, at temperature 1.
+        EDITED = SAMPLER_LOGPROB_EDITED,
     }
 
     /// What a filter writes of a row.
@@ -221,6 +245,10 @@ enumerations! {
 
 /// How many stages [`Params::stages`](crate::Params::stages) has room for.
 pub const MAX_STAGES: usize = sys::SAMPLER_MAX_STAGES as usize;
+
+/// How many adaptive values a slot has: mirostat's mu; adaptive-p's weighted sum and total weight;
+/// the running top_p.
+pub const NUM_ADAPTIVE_VALUES: usize = sys::SAMPLER_NUM_ADAPTIVE_VALUES as usize;
 
 /// Bits of an `out_row_status` element: why a row is bad. A bad row yields token -1, or the
 /// sampler's fallback token, and changes no other row.
@@ -249,6 +277,8 @@ pub mod row_status {
     /// A list of the row's slot, in the [`Pipeline`](crate::Pipeline), has offsets that fall or lie
     /// outside of its ids, or breaks another rule of the pipeline.
     pub const INVALID_LIST: u32 = sys::SAMPLER_ROW_INVALID_LIST;
+    /// The tokens do not fit in the slot of the [`State`](crate::State), which is as it was.
+    pub const STATE_FULL: u32 = sys::SAMPLER_ROW_STATE_FULL;
 }
 
 /// Bits of the instruction sets in [`Capabilities`](crate::Capabilities).

@@ -5,6 +5,7 @@ use std::fmt;
 use std::os::raw::{c_char, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::NonNull;
+use std::sync::{Arc, Mutex};
 
 use sampler_sys as sys;
 
@@ -16,24 +17,43 @@ use crate::{error, DeviceType, Error, LogLevel};
 ///
 /// It serves one call at a time, so calls borrow it exclusively. It may move between threads
 /// ([`Send`]) but cannot be shared between them (no [`Sync`]); samplers are independent of each
-/// other. Dropping it stops its threads and releases its memory.
+/// other. Dropping it stops its threads and releases its memory, unless there are
+/// [states](crate::State) of it: then the last of them does.
 pub struct Sampler {
     pub(crate) handle: NonNull<sys::sampler_handle>,
     pub(crate) place: Place,
     pub(crate) stream: Stream,
+    pub(crate) owner: Arc<Owner>,
+}
+
+/// Destroys the handle when neither the sampler nor a state of it is there any more.
+pub(crate) struct Owner {
+    handle: NonNull<sys::sampler_handle>,
     // Dropped after the handle is destroyed.
     _log: Option<Log>,
 }
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        // SAFETY: the handle is destroyed once, here, after its states. No work is in flight: on the
+        // CPU a call has done it when it returns; who made device arrays has promised to wait.
+        unsafe { sys::sampler_destroy(self.handle.as_ptr()) }
+    }
+}
+
+// SAFETY: it does nothing but destroy the handle, on whichever thread, and the log function is Send.
+unsafe impl Send for Owner {}
+unsafe impl Sync for Owner {}
 
 /// What hears of a sampler.
 pub type LogFunction = Box<dyn FnMut(LogLevel, &str) + Send>;
 
 /// A log function at an address that does not change: the library's `log_user`.
-struct Log(NonNull<LogFunction>);
+struct Log(NonNull<Mutex<LogFunction>>);
 
 impl Log {
     fn new(function: LogFunction) -> Self {
-        Log(NonNull::from(Box::leak(Box::new(function))))
+        Log(NonNull::from(Box::leak(Box::new(Mutex::new(function)))))
     }
 }
 
@@ -76,14 +96,15 @@ impl Sampler {
         // SAFETY: the options are set up, and the log function stays where it is until the sampler
         // is dropped.
         error::check(unsafe { sys::sampler_create(&raw, &mut handle) })?;
+        let handle = NonNull::new(handle).expect("a sampler that was created");
         Ok(Sampler {
-            handle: NonNull::new(handle).expect("a sampler that was created"),
+            handle,
             place: Place {
                 on_cuda: options.device_type == DeviceType::CUDA,
                 host_parameters: options.host_parameters,
             },
             stream: Stream::default(),
-            _log: log,
+            owner: Arc::new(Owner { handle, _log: log }),
         })
     }
 
@@ -91,14 +112,6 @@ impl Sampler {
     /// in [`Exec`](crate::Exec).
     pub fn set_stream(&mut self, stream: Stream) {
         self.stream = stream;
-    }
-}
-
-impl Drop for Sampler {
-    fn drop(&mut self) {
-        // SAFETY: the handle is destroyed once, here. No work is in flight: on the CPU a call has
-        // done it when it returns; who made device arrays has promised to wait.
-        unsafe { sys::sampler_destroy(self.handle.as_ptr()) }
     }
 }
 
@@ -144,11 +157,13 @@ impl fmt::Debug for Options {
 
 /// # Safety
 ///
-/// `user` is the log function of a sampler, which nothing else uses, `message` a C string.
+/// `user` is the log function of a sampler, `message` a C string.
 unsafe extern "C" fn call_log(user: *mut c_void, level: i32, message: *const c_char) {
-    // SAFETY: the library calls it within a call of the sampler, which is borrowed exclusively.
-    let (log, message) = unsafe { (&mut *user.cast::<LogFunction>(), CStr::from_ptr(message)) };
+    // SAFETY: the function is there until the sampler and its states are gone.
+    let (log, message) = unsafe { (&*user.cast::<Mutex<LogFunction>>(), CStr::from_ptr(message)) };
     let result = catch_unwind(AssertUnwindSafe(|| {
+        // A state may be dropped on another thread than that of the sampler's call.
+        let mut log = log.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         log(LogLevel::from_raw(level), &message.to_string_lossy());
     }));
     // A panic must not reach the library, not even one of dropping what another panic carries.

@@ -106,6 +106,7 @@ mod check;
 mod constants;
 mod error;
 mod handle;
+mod state;
 mod views;
 
 pub use array::{Array, ArrayMut, Bf16, Element, Id, Real, F16};
@@ -115,11 +116,15 @@ pub use error::Error;
 #[cfg(feature = "dlopen")]
 pub use handle::load;
 pub use handle::{capabilities, version, Capabilities, LogFunction, Options, Sampler};
+pub use state::{
+    AcceptArgs, AppendArgs, CopyArgs, ReadArgs, ResetArgs, State, StateOptions, TruncateArgs,
+};
 pub use views::{Exec, Params, Pipeline, Random, RowParams, Rows, Stream, TokenLists};
 
 const _: fn() = || {
     fn is_send<T: Send>() {}
     is_send::<Sampler>();
+    is_send::<State>();
     is_send::<Error>();
 };
 

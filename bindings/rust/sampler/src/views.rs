@@ -1,5 +1,6 @@
 //! What calls share: rows, parameters, randomness, and where a call runs.
 
+use std::ffi::{CStr, CString};
 use std::ptr::null_mut;
 
 use sampler_sys as sys;
@@ -7,7 +8,7 @@ use sampler_sys as sys;
 use crate::array::{Array, ArrayMut, Id, Lent, Real};
 use crate::check::{extent, invalid_argument, Place};
 use crate::constants::*;
-use crate::Error;
+use crate::{error, Error, State};
 
 /// A size for C. What exceeds i64 is i64::MAX, which the library refuses.
 pub(crate) fn to_c(size: usize) -> i64 {
@@ -170,38 +171,92 @@ pub struct Params {
     /// No window, top-k, top-p and min-p among them, keeps fewer tokens, where there are so many.
     /// <= 1: one.
     pub min_keep: i32,
-    /// The order of all stages; a default one ends it. Edits come first. A stage that is on must be
-    /// listed, none twice. `filter_order` must be `SEQUENTIAL`, whatever it means without a list,
-    /// or `JOINT`: then the listed ones of top-k, top-p and min-p stand side by side.
-    /// `temperature_order` must be `FIRST`. The default, none: the order of the constants.
+    /// The order of all stages; a default one ends it. Edits come first, `ADAPTIVE` last. A stage
+    /// that is on must be listed, none twice. `filter_order` must be `SEQUENTIAL`, whatever it means
+    /// without a list, or `JOINT`: then the listed ones of top-k, top-p and min-p stand side by
+    /// side. `temperature_order` must be `FIRST`. The default, none: the order of the constants.
     pub stages: [Stage; MAX_STAGES],
+    /// Mirostat or adaptive-p. Changes nothing in a greedy row; what is drawn moves it on: see
+    /// [`Pipeline::adaptive_values`] and [`State::accept`](crate::State::accept).
+    pub adaptive_kind: AdaptiveKind,
+    /// Mirostat's surprise in bits (0: 5; not negative), or adaptive-p's probability (negative:
+    /// off; above 1: 1). Finite.
+    pub adaptive_target: f32,
+    /// Mirostat's learning rate (0: 0.1), or adaptive-p's decay (0: 0.9; above 0.99: 0.99); a
+    /// negative one is 0. Finite.
+    pub adaptive_rate: f32,
+    /// After each token the running top-p, which begins as `top_p`, is multiplied by this. <= 0, >=
+    /// 1: off.
+    pub top_p_decay: f32,
+    /// The running top-p does not fall below this. Finite.
+    pub top_p_least: f32,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        let c = sys::sampler_params::INIT;
+        Params::from_raw(&sys::sampler_params::INIT)
+    }
+}
+
+impl Params {
+    /// Parameters by an engine's name: its order of stages, its rules of ties, scopes and forms, and
+    /// its own defaults. They give the engine's distribution, not its random numbers; what the
+    /// engine does not do is not listed in `stages`, and an error where it is on.
+    /// docs/coming-from.md has what differs all the same. The name is one of
+    ///
+    /// - `llama.cpp`, `vllm`, `sglang`, `tensorrt_llm`, `hugging_face`, `flashinfer`
+    /// - `hf_vllm_aligned`: temperature, top-k with ties and top-p, greedy at 0: what small engines
+    ///   do
+    /// - `nano_vllm`: the temperature alone. Its draw is [`DrawMethod::GUMBEL`]
+    ///
+    /// the newest version that is known, or another one, as in `vllm@0.33`:
+    /// [`preset_names`](Params::preset_names) lists them.
+    pub fn preset(name: &str) -> Result<Params, Error> {
+        error::ensure_loaded()?;
+        let name = CString::new(name)
+            .map_err(|_| invalid_argument("name has a zero byte; it must have none".into()))?;
+        let mut raw = sys::sampler_params::INIT;
+        // SAFETY: fills a struct of the size that is said.
+        error::check(unsafe {
+            sys::sampler_params_preset(&mut raw, raw.struct_size, name.as_ptr())
+        })?;
+        Ok(Params::from_raw(&raw))
+    }
+
+    /// The names of all presets, with their versions where they have one. Fails only where the
+    /// library cannot be loaded.
+    pub fn preset_names() -> Result<Vec<&'static str>, Error> {
+        error::ensure_loaded()?;
+        // SAFETY: a static C string, or NULL.
+        let names = (0..).map(|index| unsafe { sys::sampler_preset_name(index) });
+        let names = names.take_while(|name| !name.is_null());
+        // SAFETY: a static C string.
+        Ok(names.map(|name| unsafe { CStr::from_ptr(name) }.to_str().expect("ASCII")).collect())
+    }
+
+    fn from_raw(c: &sys::sampler_params) -> Params {
         Params {
             temperature: c.temperature,
             top_p: c.top_p,
             min_p: c.min_p,
             top_k: c.top_k,
-            top_k_ties: TieRule::default(),
-            top_p_ties: TieRule::default(),
-            filter_order: FilterOrder::default(),
-            temperature_order: TemperatureOrder::default(),
+            top_k_ties: TieRule::from_raw(c.top_k_ties),
+            top_p_ties: TieRule::from_raw(c.top_p_ties),
+            filter_order: FilterOrder::from_raw(c.filter_order),
+            temperature_order: TemperatureOrder::from_raw(c.temperature_order),
             repetition_penalty: c.repetition_penalty,
             frequency_penalty: c.frequency_penalty,
             presence_penalty: c.presence_penalty,
             penalty_window: c.penalty_window,
-            penalty_scope: PenaltyScope::default(),
-            penalty_form: PenaltyForm::default(),
+            penalty_scope: PenaltyScope::from_raw(c.penalty_scope),
+            penalty_form: PenaltyForm::from_raw(c.penalty_form),
             dry_multiplier: c.dry_multiplier,
             dry_base: c.dry_base,
             dry_allowed_length: c.dry_allowed_length,
             dry_window: c.dry_window,
             no_repeat_ngram_size: c.no_repeat_ngram_size,
             min_new_tokens: c.min_new_tokens,
-            bad_word_scope: PenaltyScope::default(),
+            bad_word_scope: PenaltyScope::from_raw(c.bad_word_scope),
             dynamic_temperature_range: c.dynamic_temperature_range,
             dynamic_temperature_exponent: c.dynamic_temperature_exponent,
             typical_p: c.typical_p,
@@ -211,14 +266,17 @@ impl Default for Params {
             top_h: c.top_h,
             xtc_probability: c.xtc_probability,
             xtc_threshold: c.xtc_threshold,
-            typical_p_ties: TieRule::default(),
+            typical_p_ties: TieRule::from_raw(c.typical_p_ties),
             min_keep: c.min_keep,
-            stages: Default::default(),
+            stages: c.stages.map(Stage::from_raw),
+            adaptive_kind: AdaptiveKind::from_raw(c.adaptive_kind),
+            adaptive_target: c.adaptive_target,
+            adaptive_rate: c.adaptive_rate,
+            top_p_decay: c.top_p_decay,
+            top_p_least: c.top_p_least,
         }
     }
-}
 
-impl Params {
     pub(crate) fn raw(&self) -> sys::sampler_params {
         sys::sampler_params {
             temperature: self.temperature,
@@ -254,6 +312,11 @@ impl Params {
             typical_p_ties: self.typical_p_ties.raw(),
             min_keep: self.min_keep,
             stages: self.stages.map(Stage::raw),
+            adaptive_kind: self.adaptive_kind.raw(),
+            adaptive_target: self.adaptive_target,
+            adaptive_rate: self.adaptive_rate,
+            top_p_decay: self.top_p_decay,
+            top_p_least: self.top_p_least,
             ..sys::sampler_params::INIT
         }
     }
@@ -313,6 +376,19 @@ pub struct RowParams<'a> {
     /// The token that a slot yields whatever the rest says. Negative: none. One that is no element
     /// of the row makes it bad. [`Sampler::sample`](crate::Sampler::sample) only.
     pub forced_token_id: Array<'a, i64>,
+    /// Numbers of [`AdaptiveKind`]: `AdaptiveKind::P.raw()`. Another one makes the row bad.
+    pub adaptive_kind: Array<'a, i32>,
+    /// Targets of adaptive stages.
+    pub adaptive_target: Array<'a, f32>,
+    /// Rates of adaptive stages.
+    pub adaptive_rate: Array<'a, f32>,
+    /// Factors of the running top-p.
+    pub top_p_decay: Array<'a, f32>,
+    /// Least values of the running top-p.
+    pub top_p_least: Array<'a, f32>,
+    /// The token after which the running top-p is top-p again. Negative, and without the array:
+    /// none.
+    pub top_p_reset_token_id: Array<'a, i64>,
 }
 
 impl RowParams<'_> {
@@ -374,6 +450,17 @@ impl RowParams<'_> {
             xtc_threshold: place.array(of, "xtc_threshold", &self.xtc_threshold, slots)?,
             min_keep: place.array(of, "min_keep", &self.min_keep, slots)?,
             forced_token_id: place.array(of, "forced_token_id", &self.forced_token_id, slots)?,
+            adaptive_kind: place.array(of, "adaptive_kind", &self.adaptive_kind, slots)?,
+            adaptive_target: place.array(of, "adaptive_target", &self.adaptive_target, slots)?,
+            adaptive_rate: place.array(of, "adaptive_rate", &self.adaptive_rate, slots)?,
+            top_p_decay: place.array(of, "top_p_decay", &self.top_p_decay, slots)?,
+            top_p_least: place.array(of, "top_p_least", &self.top_p_least, slots)?,
+            top_p_reset_token_id: place.array(
+                of,
+                "top_p_reset_token_id",
+                &self.top_p_reset_token_id,
+                slots,
+            )?,
             ..sys::sampler_row_params::INIT
         })
     }
@@ -398,7 +485,7 @@ impl<'a> TokenLists<'a> {
         TokenLists { offsets: offsets.into(), token_ids: token_ids.into() }
     }
 
-    fn raw(&self, place: Place, of: &str) -> Result<sys::sampler_token_lists, Error> {
+    pub(crate) fn raw(&self, place: Place, of: &str) -> Result<sys::sampler_token_lists, Error> {
         let needed = usize::from(!self.offsets.is_none());
         Ok(sys::sampler_token_lists {
             offsets: place.array(of, "offsets", &self.offsets, needed)?,
@@ -415,7 +502,8 @@ impl<'a> TokenLists<'a> {
 /// Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad
 /// words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left.
 /// They work in `f32`; -inf stays -inf. Ids that are no element of a row are edited by nothing.
-/// Rows of probabilities are not edited. CPU samplers only so far.
+/// Rows of probabilities are not edited. States and adaptive values are of CPU samplers only so
+/// far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pipeline<'a> {
     /// By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
@@ -425,7 +513,8 @@ pub struct Pipeline<'a> {
     /// is output.
     pub prompt_lengths: Array<'a, i32>,
     /// No history is longer; rows of a longer one are bad. DRY and n-grams take 4 bytes of
-    /// workspace for each token of it. 0: as many as the history has token ids.
+    /// workspace for each token of it. 0: as many as the history has token ids, or the state's
+    /// `max_tokens`.
     pub max_history_tokens: usize,
     /// By slot: tokens to whose logits something is added.
     pub biased: TokenLists<'a>,
@@ -462,6 +551,14 @@ pub struct Pipeline<'a> {
     /// `[output rows]` The mask of each; negative: none; one that is not there makes the row bad.
     /// None: row i has mask i, and there must be one for each.
     pub token_bitmask_indices: Array<'a, i32>,
+    /// In place of `history`, `prompt_lengths` and `adaptive_values`, which must be none then: slot
+    /// s of the call is slot s of the state, and the call's slots are at most those of the state. Of
+    /// the same sampler. The call reads it and changes nothing.
+    pub state: Option<&'a State>,
+    /// `[slots, NUM_ADAPTIVE_VALUES]` Of callers without a state, who move them on from
+    /// `out_observations` by section 14.2 of docs/contract.md. A NaN is the start of its stage; an
+    /// infinity makes the row bad. None: all start.
+    pub adaptive_values: Array<'a, f32>,
 }
 
 impl Pipeline<'_> {
@@ -509,6 +606,7 @@ impl Pipeline<'_> {
         let mask_stride = or(self.token_bitmask_stride, num_cols.saturating_add(31) / 32);
         let offsets = &self.bad_word_offsets;
         let indices = &self.token_bitmask_indices;
+        let values = slots.saturating_mul(NUM_ADAPTIVE_VALUES);
         Ok(sys::sampler_pipeline {
             token_id_type: self.token_id_type()?,
             token_bitmask_rule: self.token_bitmask_rule.raw(),
@@ -535,6 +633,8 @@ impl Pipeline<'_> {
             num_token_bitmasks: rows_of("token_bitmasks", &self.token_bitmasks, mask_stride)?,
             token_bitmask_stride: to_c(self.token_bitmask_stride),
             token_bitmask_indices: place.array(of, "token_bitmask_indices", indices, num_rows)?,
+            state: self.state.map_or(null_mut(), State::raw),
+            adaptive_values: place.array(of, "adaptive_values", &self.adaptive_values, values)?,
             ..sys::sampler_pipeline::INIT
         })
     }
@@ -655,14 +755,17 @@ mod tests {
             numbers: repetition_penalty frequency_penalty presence_penalty penalty_window
                 dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
                 min_new_tokens dynamic_temperature_range dynamic_temperature_exponent typical_p
-                top_n_sigma epsilon_cutoff eta_cutoff top_h xtc_probability xtc_threshold min_keep;
+                top_n_sigma epsilon_cutoff eta_cutoff top_h xtc_probability xtc_threshold min_keep
+                adaptive_target adaptive_rate top_p_decay top_p_least;
             enumerations: penalty_scope: PenaltyScope penalty_form: PenaltyForm
                 bad_word_scope: PenaltyScope typical_p_ties: TieRule
+                adaptive_kind: AdaptiveKind
         );
         assert_eq!(params.raw().stages, [0; MAX_STAGES]);
         params.stages[..3].copy_from_slice(&[Stage::DRY, Stage::TOP_K, Stage::TEMPERATURE]);
         params.stages[15] = Stage::MIN_P;
         assert_eq!(params.raw().stages, [4, 13, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15]);
+        assert_eq!(Params::from_raw(&params.raw()), params);
     }
 
     /// Of as many elements as each needs: 7 slots, 7 rows.
@@ -695,6 +798,8 @@ mod tests {
             dynamic_temperature_range: f32; dynamic_temperature_exponent: f32; typical_p: f32;
             top_n_sigma: f32; epsilon_cutoff: f32; eta_cutoff: f32; top_h: f32;
             xtc_probability: f32; xtc_threshold: f32; min_keep: i32; forced_token_id: i64;
+            adaptive_kind: i32; adaptive_target: f32; adaptive_rate: f32; top_p_decay: f32;
+            top_p_least: f32; top_p_reset_token_id: i64;
         );
         macro_rules! check_pipeline {
             ({ $($lists:ident $num_lists:expr, $num_ids:expr;)* }
@@ -723,6 +828,7 @@ mod tests {
                 bad_words 3, 17; dry_breakers 4, 18; }
             prompt_lengths: i32, 7; biases: f32, 13; dense_bias: f32, 280;
                 bad_word_offsets: i64, 8; token_bitmasks: u32, 14; token_bitmask_indices: i32, 7;
+                adaptive_values: f32, 28;
         );
         assert_eq!((raw.token_id_type, raw.token_bitmask_rule), (sys::SAMPLER_ID_I64, 1));
         assert_eq!((raw.num_dense_biases, raw.dense_bias_stride), (7, 0));

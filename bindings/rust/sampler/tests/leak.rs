@@ -11,7 +11,7 @@ fn resident_kib() -> i64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// A life of a sampler: built with a log, used well and wrongly, dropped.
+/// A life of a sampler: built with a log, used well and wrongly, dropped before a state.
 fn live(num_threads: i32) {
     let options = |num_threads| Options {
         num_threads,
@@ -26,6 +26,10 @@ fn live(num_threads: i32) {
     sampler.argmax(&logits, &mut token_ids).unwrap();
     logits.num_cols = 0;
     sampler.argmax(&logits, &mut token_ids).unwrap_err();
+    let options_of_state = StateOptions { num_slots: 2, max_tokens: 8, ..Default::default() };
+    let state = State::new(&mut sampler, options_of_state).unwrap();
+    drop(sampler); // the state keeps it
+    drop(state);
     assert!(Sampler::new(options(-1)).is_err());
 }
 

@@ -171,7 +171,7 @@ fn wrong_lengths_are_refused() {
     );
     refused(
         Pipeline { history: TokenLists::default(), ..default() },
-        "params->repetition_penalty is 1.5; it needs pipeline->history",
+        "params->repetition_penalty is 1.5; it needs pipeline->history or pipeline->state",
     );
     refused(
         Pipeline { prompt_lengths: (&[1]).into(), ..default() },

@@ -457,7 +457,7 @@ replay!(sample, sample_workspace_size: |members| SampleArgs {
     out_logprobs: members.output("out_logprobs"),
     out_values: members.output("out_values"),
     out_row_status: members.output("out_row_status"),
-    pipeline: None,
+    ..SampleArgs::default()
 });
 
 replay!(filter, filter_workspace_size: |members| FilterArgs {

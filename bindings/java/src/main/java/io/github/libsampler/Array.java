@@ -95,6 +95,16 @@ public final class Array {
   }
 
   /**
+   * An array of integers of 8 bits.
+   *
+   * @param array null for none
+   * @return null for null
+   */
+  public static Array i8(byte[] array) {
+    return array == null ? null : ofJava(array, ElementType.I8, array.length);
+  }
+
+  /**
    * A direct buffer.
    *
    * @param buffer of the type's elements, shorts for F16 and BF16, or of bytes; null for none
@@ -133,7 +143,9 @@ public final class Array {
   }
 
   private static ByteOrder orderOf(Buffer buffer, ElementType type) {
-    if (buffer instanceof ByteBuffer) {
+    if (buffer instanceof ByteBuffer && type == ElementType.I8) {
+      return ByteOrder.nativeOrder(); // a byte has none
+    } else if (buffer instanceof ByteBuffer) {
       return ((ByteBuffer) buffer).order();
     } else if (buffer instanceof FloatBuffer && type == ElementType.F32) {
       return ((FloatBuffer) buffer).order();

@@ -22,10 +22,11 @@ final class Call {
   static final int I32 = 1 << ElementType.I32.ordinal();
   static final int I64 = 1 << ElementType.I64.ordinal();
   static final int IDS = I32 | I64;
+  static final int I8 = 1 << ElementType.I8.ordinal();
   private static final int BYTES = 0;
 
   /** Places of the pinned arrays, then the structs. JAVA_MAX_ARRAYS of java.i. */
-  private static final int MAX_ARRAYS = 64;
+  private static final int MAX_ARRAYS = 96;
   private static final int PARAMS = MAX_ARRAYS * Long.BYTES;
   private static final int ROW_PARAMS = PARAMS + Layout.PARAMS_SIZE;
   private static final int PIPELINE = ROW_PARAMS + Layout.ROW_PARAMS_SIZE;
@@ -45,9 +46,17 @@ final class Call {
   private int numPinned;
   private int numHeld;
 
-  /** The lists that a pipeline's first token ids are in, null before any, and their type. */
+  /**
+   * Where the type goes of token ids for which C has one member, and the first array of them: what
+   * it is a member of, its name, null before any, and its type.
+   */
+  private int idTypeAt;
+  private String firstIdsOf;
   private String firstIds;
   private ElementType firstIdType;
+
+  /** Whose call it is; null of a sampler's own. */
+  private StateMemory state;
 
   /** Whether what moreParams writes is not 0, as it was in the beginning. */
   private boolean paramsHadMore;
@@ -70,8 +79,9 @@ final class Call {
    *
    * @return 0, or the bytes; minus the status on failure
    */
-  long run(long handle, Arguments args, boolean onlySize) {
+  long run(long handle, Arguments args, StateMemory state, boolean onlySize) {
     this.onlySize = onlySize;
+    this.state = state;
     error = null;
     try {
       final int operation = args.write(this);
@@ -127,13 +137,31 @@ final class Call {
     return isOf(array, IDS) ? array.type.ordinal() - ElementType.I32.ordinal() : 0;
   }
 
-  /** The one type that C has for draft tokens and those that are written. */
-  int idTypeOfBoth(Array drafts, Array out) {
-    if (isOf(drafts, IDS) && isOf(out, IDS) && drafts.type != out.type) {
-      fail("draft_token_ids is of %s and out_token_ids of %s; they must be of one type",
-          drafts.type, out.type);
+  long putLong(int at, long value) {
+    put(at, value);
+    return value;
+  }
+
+  /** The ids that follow are of one type, which goes to {@code typeAt}; 0 where there are none. */
+  void beginIds(int typeAt) {
+    put(typeAt, 0);
+    idTypeAt = typeAt;
+    firstIds = null;
+  }
+
+  private void ofOneType(String of, String name, Array ids) {
+    if (!isOf(ids, IDS)) {
+      return;
     }
-    return drafts != null ? idType(drafts) : idType(out);
+    if (firstIds == null) {
+      firstIdsOf = of;
+      firstIds = name;
+      firstIdType = ids.type;
+      put(idTypeAt, idType(ids));
+    } else if (firstIdType != ids.type) {
+      fail("%s%s is of %s and %s%s of %s; they must be of one type", firstIdsOf, firstIds,
+          firstIdType, of, name, ids.type);
+    }
   }
 
   /** Writes and returns how many elements there are: {@code given}, or those of the array if 0. */
@@ -156,6 +184,16 @@ final class Call {
 
   void out(int at, String name, Array array, int types, long needed) {
     array(at, "", name, array, types, needed, arraysOnDevice, true);
+  }
+
+  void inIds(int at, String name, Array array, long needed) {
+    ofOneType("", name, array);
+    in(at, "", name, array, IDS, needed);
+  }
+
+  void outIds(int at, String name, Array array, long needed) {
+    ofOneType("", name, array);
+    out(at, name, array, IDS, needed);
   }
 
   private void array(int at, String of, String name, Array array, int types, long needed,
@@ -276,6 +314,40 @@ final class Call {
     return slots == null ? numRows : numSlots;
   }
 
+  /** Returns how many rows there are: {@code given}, or as many as the slots if 0. */
+  long rowsOfSlots(int at, int countAt, Array slots, int given) {
+    final long numRows = count(countAt, slots, given);
+    in(at, "", "slots", slots, I32, numRows);
+    return numRows;
+  }
+
+  long numCols(int rowsAt) {
+    return memory.getLong(rowsAt + Layout.ROWS_NUM_COLS);
+  }
+
+  /** The state whose call it is. Returns how many slots it has. */
+  long state(int at) {
+    put(at, state == null ? 0 : state.address);
+    return state == null ? 0 : state.numSlots;
+  }
+
+  /** A state that the call reads, of this sampler. */
+  void state(int at, String name, State other) {
+    put(at, 0L);
+    if (other == null) {
+      return;
+    }
+    final StateMemory found = other.memory;
+    if (!found.handle.isOf(this)) {
+      fail("%s is of another sampler; it must be of the one that is called", name);
+    } else if (found.address == 0) {
+      throw new IllegalStateException("the state is closed");
+    } else {
+      put(at, found.address);
+      held[numHeld++] = other;
+    }
+  }
+
   void params(int at, Params params) {
     put(at, params == null ? 0L : address + PARAMS);
     if (params == null) {
@@ -325,6 +397,11 @@ final class Call {
     for (int i = 0; i < stages.length; ++i) {
       put(PARAMS + Layout.PARAMS_STAGES + i * Integer.BYTES, stages[i]);
     }
+    put(PARAMS + Layout.PARAMS_ADAPTIVE_KIND, params.adaptiveKind.ordinal());
+    put(PARAMS + Layout.PARAMS_ADAPTIVE_TARGET, params.adaptiveTarget);
+    put(PARAMS + Layout.PARAMS_ADAPTIVE_RATE, params.adaptiveRate);
+    put(PARAMS + Layout.PARAMS_TOP_P_DECAY, params.topPDecay);
+    put(PARAMS + Layout.PARAMS_TOP_P_LEAST, params.topPLeast);
   }
 
   void rowParams(int at, RowParams params, long numSlots) {
@@ -371,6 +448,14 @@ final class Call {
     rowParam(Layout.ROW_PARAMS_MIN_KEEP, "min_keep", params.minKeep, I32, numSlots);
     rowParam(Layout.ROW_PARAMS_FORCED_TOKEN_ID, "forced_token_id", params.forcedTokenId, I64,
         numSlots);
+    rowParam(Layout.ROW_PARAMS_ADAPTIVE_KIND, "adaptive_kind", params.adaptiveKind, I32, numSlots);
+    rowParam(Layout.ROW_PARAMS_ADAPTIVE_TARGET, "adaptive_target", params.adaptiveTarget, F32,
+        numSlots);
+    rowParam(Layout.ROW_PARAMS_ADAPTIVE_RATE, "adaptive_rate", params.adaptiveRate, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_TOP_P_DECAY, "top_p_decay", params.topPDecay, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_TOP_P_LEAST, "top_p_least", params.topPLeast, F32, numSlots);
+    rowParam(Layout.ROW_PARAMS_TOP_P_RESET_TOKEN_ID, "top_p_reset_token_id",
+        params.topPResetTokenId, I64, numSlots);
   }
 
   private void rowParam(int member, String name, Array array, int types, long numSlots) {
@@ -384,37 +469,39 @@ final class Call {
       return;
     }
     final String of = "pipeline->";
-    final long numCols = memory.getLong(rowsAt + Layout.ROWS_NUM_COLS);
+    final long numCols = numCols(rowsAt);
     put(PIPELINE + Layout.PIPELINE_STRUCT_SIZE, (long) Layout.PIPELINE_SIZE);
-    put(PIPELINE + Layout.PIPELINE_TOKEN_ID_TYPE, 0);
-    firstIds = null;
-    lists(Layout.PIPELINE_HISTORY, "pipeline->history.", pipeline.history);
+    beginIds(PIPELINE + Layout.PIPELINE_TOKEN_ID_TYPE);
+    lists(PIPELINE + Layout.PIPELINE_HISTORY, "pipeline->history.", pipeline.history);
     in(PIPELINE + Layout.PIPELINE_PROMPT_LENGTHS, of, "prompt_lengths", pipeline.promptLengths,
         I32, numSlots);
     put(PIPELINE + Layout.PIPELINE_MAX_HISTORY_TOKENS, pipeline.maxHistoryTokens);
-    final long numBiased = lists(Layout.PIPELINE_BIASED, "pipeline->biased.", pipeline.biased);
+    final long numBiased =
+        lists(PIPELINE + Layout.PIPELINE_BIASED, "pipeline->biased.", pipeline.biased);
     in(PIPELINE + Layout.PIPELINE_BIASES, of, "biases", pipeline.biases, F32, numBiased);
     table(Layout.PIPELINE_DENSE_BIAS, Layout.PIPELINE_NUM_DENSE_BIASES,
         Layout.PIPELINE_DENSE_BIAS_STRIDE, "dense_bias", pipeline.denseBias, F32,
         pipeline.numDenseBiases, pipeline.denseBiasStride, numCols);
-    lists(Layout.PIPELINE_ALLOWED, "pipeline->allowed.", pipeline.allowed);
-    lists(Layout.PIPELINE_BANNED, "pipeline->banned.", pipeline.banned);
-    lists(Layout.PIPELINE_STOP, "pipeline->stop.", pipeline.stop);
-    lists(Layout.PIPELINE_BAD_WORDS, "pipeline->bad_words.", pipeline.badWords);
+    lists(PIPELINE + Layout.PIPELINE_ALLOWED, "pipeline->allowed.", pipeline.allowed);
+    lists(PIPELINE + Layout.PIPELINE_BANNED, "pipeline->banned.", pipeline.banned);
+    lists(PIPELINE + Layout.PIPELINE_STOP, "pipeline->stop.", pipeline.stop);
+    lists(PIPELINE + Layout.PIPELINE_BAD_WORDS, "pipeline->bad_words.", pipeline.badWords);
     in(PIPELINE + Layout.PIPELINE_BAD_WORD_OFFSETS, of, "bad_word_offsets",
         pipeline.badWordOffsets, I64, numSlots + 1);
-    lists(Layout.PIPELINE_DRY_BREAKERS, "pipeline->dry_breakers.", pipeline.dryBreakers);
+    lists(PIPELINE + Layout.PIPELINE_DRY_BREAKERS, "pipeline->dry_breakers.", pipeline.dryBreakers);
     table(Layout.PIPELINE_TOKEN_BITMASKS, Layout.PIPELINE_NUM_TOKEN_BITMASKS,
         Layout.PIPELINE_TOKEN_BITMASK_STRIDE, "token_bitmasks", pipeline.tokenBitmasks, I32,
         pipeline.numTokenBitmasks, pipeline.tokenBitmaskStride, (numCols + 31) / 32);
     in(PIPELINE + Layout.PIPELINE_TOKEN_BITMASK_INDICES, of, "token_bitmask_indices",
         pipeline.tokenBitmaskIndices, I32, numRows);
     put(PIPELINE + Layout.PIPELINE_TOKEN_BITMASK_RULE, pipeline.tokenBitmaskRule.ordinal());
+    state(PIPELINE + Layout.PIPELINE_STATE, "pipeline->state", pipeline.state);
+    in(PIPELINE + Layout.PIPELINE_ADAPTIVE_VALUES, of, "adaptive_values", pipeline.adaptiveValues,
+        F32, Lengths.product(numSlots, State.NUM_ADAPTIVE_VALUES));
   }
 
   /** Lists, whose ids must be of the type of those before. Returns how many ids there are. */
-  private long lists(int member, String of, TokenLists lists) {
-    final int at = PIPELINE + member;
+  long lists(int at, String of, TokenLists lists) {
     final Array offsets = lists.offsets;
     final Array tokenIds = lists.tokenIds;
     final long given = lists.numLists;
@@ -424,17 +511,8 @@ final class Call {
     in(at + Layout.TOKEN_LISTS_OFFSETS, of, "offsets", offsets, I64, numLists + 1);
     final long numTokenIds =
         count(at + Layout.TOKEN_LISTS_NUM_TOKEN_IDS, tokenIds, lists.numTokenIds);
+    ofOneType(of, "token_ids", tokenIds);
     in(at + Layout.TOKEN_LISTS_TOKEN_IDS, of, "token_ids", tokenIds, IDS, numTokenIds);
-    if (isOf(tokenIds, IDS)) {
-      if (firstIds == null) {
-        firstIds = of;
-        firstIdType = tokenIds.type;
-        put(PIPELINE + Layout.PIPELINE_TOKEN_ID_TYPE, idType(tokenIds));
-      } else if (firstIdType != tokenIds.type) {
-        fail("%stoken_ids is of %s and %stoken_ids of %s; they must be of one type", firstIds,
-            firstIdType, of, tokenIds.type);
-      }
-    }
     return numTokenIds;
   }
 

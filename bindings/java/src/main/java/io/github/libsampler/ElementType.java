@@ -11,7 +11,9 @@ public enum ElementType {
   /** Integers of 32 bits. */
   I32(4),
   /** Integers of 64 bits. */
-  I64(8);
+  I64(8),
+  /** Integers of 8 bits. */
+  I8(1);
 
   final int bytes;
 

@@ -1,15 +1,23 @@
 package io.github.libsampler;
 
 import io.github.libsampler.internal.Raw;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.HashSet;
+import java.util.Set;
 
 /**
- * What a sampler owns outside the Java heap. Apart from it, since the cleaner destroys it when the
- * sampler is no longer reachable. Its lock lets in one call at a time, and none after closing.
+ * What a sampler owns outside the Java heap, its states included. Apart from it, since the cleaner
+ * destroys it when the sampler is no longer reachable. Its lock lets in one call at a time, and
+ * none after closing.
  */
 final class Handle implements Runnable {
   private final ByteBuffer memory;
   private final Call call;
+
+  /** Those that are not closed. */
+  private final Set<StateMemory> states = new HashSet<>();
 
   /** 0 when closed. */
   private long address;
@@ -23,20 +31,103 @@ final class Handle implements Runnable {
 
   /** Returns what {@link Call#run} returns, or throws what the library has to say. */
   synchronized long call(Arguments args, boolean onlySize) {
+    checkOpen();
+    return checked(call.run(address, args, null, onlySize));
+  }
+
+  /** The same of a state's call. */
+  synchronized void call(Arguments args, StateMemory state) {
+    checkOpen(state);
+    checked(call.run(address, args, state, false));
+  }
+
+  boolean isOf(Call other) {
+    return call == other;
+  }
+
+  private void checkOpen() {
     if (address == 0) {
       throw new IllegalStateException("the sampler is closed");
     }
-    final long result = call.run(address, args, onlySize);
+  }
+
+  private void checkOpen(StateMemory state) {
+    checkOpen();
+    if (state.address == 0) {
+      throw new IllegalStateException("the state is closed");
+    }
+  }
+
+  private long checked(long result) {
     if (result < 0) {
       throw SamplerException.of(Status.of(-result), Raw.shimError(address));
     }
     return result;
   }
 
+  synchronized StateMemory newState(StateOptions options) {
+    checkOpen();
+    final long state = Raw.shimStateCreate(address, options.write(memory));
+    if (state == 0) {
+      throw SamplerException.of(Status.of(Raw.shimStatus(address)), Raw.shimError(address));
+    }
+    final StateMemory made = new StateMemory(this, state, options.numSlots);
+    states.add(made);
+    return made;
+  }
+
+  synchronized long stateSize(StateOptions options) {
+    checkOpen();
+    return checked(Raw.shimStateSize(address, options.write(memory)));
+  }
+
+  synchronized byte[] serialize(StateMemory state, long firstSlot, long numSlots) {
+    checkOpen(state);
+    final long bytes = checked(
+        Raw.shimStateSerialize(address, state.address, firstSlot, numSlots, 0, 0));
+    final ByteBuffer buffer = direct(bytes);
+    final byte[] data = new byte[buffer.remaining()];
+    checked(Raw.shimStateSerialize(
+        address, state.address, firstSlot, numSlots, Raw.javaAddress(buffer), bytes));
+    buffer.get(data);
+    return data;
+  }
+
+  synchronized int deserialize(StateMemory state, long firstSlot, byte[] data) {
+    checkOpen(state);
+    final ByteBuffer buffer = direct(data.length).put(data);
+    try {
+      return (int) checked(Raw.shimStateDeserialize(
+          address, state.address, firstSlot, Raw.javaAddress(buffer), data.length));
+    } finally {
+      Reference.reachabilityFence(buffer);
+    }
+  }
+
+  private static ByteBuffer direct(long bytes) {
+    if (bytes > Integer.MAX_VALUE - 8) {
+      throw new InvalidArgumentException(
+          "the sequences take " + bytes + " bytes; an array has fewer than 2^31");
+    }
+    return ByteBuffer.allocateDirect((int) bytes).order(ByteOrder.nativeOrder());
+  }
+
+  synchronized void closeState(StateMemory state) {
+    if (states.remove(state)) {
+      Raw.shimStateDestroy(state.address);
+      state.address = 0;
+    }
+  }
+
   /** Destroys, after the call that is running; the second time it does nothing. */
   @Override
   public synchronized void run() {
     if (address != 0) {
+      for (StateMemory state : states) {
+        Raw.shimStateDestroy(state.address);
+        state.address = 0;
+      }
+      states.clear();
       Raw.shimDestroy(address);
       Raw.javaFree(memory);
       address = 0;

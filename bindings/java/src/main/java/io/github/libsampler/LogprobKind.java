@@ -1,9 +1,11 @@
 package io.github.libsampler;
 
-/** Of which distribution a log-probability is. */
+/** Of which distribution a log-probability, and what else is reported of a row, is. */
 public enum LogprobKind {
-  /** The whole row at temperature 1. */
+  /** The whole row, as it is given, at temperature 1. */
   RAW,
   /** What was drawn from: temperature and filters applied. */
-  PROCESSED
+  PROCESSED,
+  /** The whole row, as its edits left it, at temperature 1. */
+  EDITED
 }

@@ -1,5 +1,7 @@
 package io.github.libsampler;
 
+import java.util.List;
+
 /**
  * The temperature, the filters, how they combine, and the numbers of the edits before them, for
  * which a {@link Pipeline} has the lists.
@@ -43,12 +45,48 @@ public final class Params {
   TieRule typicalPTies = TieRule.EXACT;
   int minKeep;
   int[] stages = NO_STAGES;
+  AdaptiveKind adaptiveKind = AdaptiveKind.NONE;
+  float adaptiveTarget;
+  float adaptiveRate;
+  float topPDecay;
+  float topPLeast;
 
   /** Whether any of the edits, windows and stages was set. */
   boolean hasMore;
 
   /** Creates temperature 1 and no filter. */
   public Params() {}
+
+  /**
+   * Creates parameters by an engine's name: its order of stages, its rules of ties, scopes and
+   * forms, and its own defaults. They give the engine's distribution, not its random numbers; what
+   * the engine does not do is not among the stages, and an error where it is on.
+   * docs/coming-from.md has what differs all the same. The names are
+   *
+   * <ul>
+   *   <li>llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+   *   <li>hf_vllm_aligned: temperature, top-k with ties and top-p, greedy at 0: what small engines
+   *       do
+   *   <li>nano_vllm: the temperature alone. Its draw is {@link DrawMethod#GUMBEL}
+   * </ul>
+   *
+   * @param name the newest version that is known, or another one, as in {@code vllm@0.33}: {@link
+   *     #presetNames} lists them
+   * @return parameters that may be changed
+   * @throws InvalidArgumentException when no preset has that name
+   */
+  public static Params preset(String name) {
+    return Presets.find(Arguments.required("name", name));
+  }
+
+  /**
+   * Lists the presets.
+   *
+   * @return their names, with their versions where they have one
+   */
+  public static List<String> presetNames() {
+    return Presets.names();
+  }
 
   /**
    * Sets what logits are divided by. At most 1e-5: greedy. Of probabilities it must be 1, or
@@ -409,9 +447,10 @@ public final class Params {
   }
 
   /**
-   * Sets the order of all stages. Edits come first. A stage that is on must be listed, none twice.
-   * The filter order must be SEQUENTIAL, whatever it means without a list, or JOINT: then the
-   * listed ones of top-k, top-p and min-p stand side by side. The temperature order must be FIRST.
+   * Sets the order of all stages. Edits come first, ADAPTIVE last. A stage that is on must be
+   * listed, none twice. The filter order must be SEQUENTIAL, whatever it means without a list, or
+   * JOINT: then the listed ones of top-k, top-p and min-p stand side by side. The temperature order
+   * must be FIRST.
    *
    * @param stages at most {@link #MAX_STAGES}; none, the default: the order of {@link Stage}, in
    *     which the filter order and the temperature order have their meaning
@@ -428,6 +467,64 @@ public final class Params {
       numbers[i] = Arguments.required("stages[" + i + "]", stages[i]).number();
     }
     this.stages = numbers;
+    return more();
+  }
+
+  /**
+   * Turns mirostat or adaptive-p on. It changes nothing in a greedy row; what is drawn moves it on:
+   * see {@link Pipeline#adaptiveValues} and {@link State#accept}.
+   *
+   * @param adaptiveKind NONE by default
+   * @return this
+   */
+  public Params adaptiveKind(AdaptiveKind adaptiveKind) {
+    this.adaptiveKind = Arguments.required("adaptive_kind", adaptiveKind);
+    return more();
+  }
+
+  /**
+   * Sets the target of the adaptive stage.
+   *
+   * @param adaptiveTarget mirostat's surprise in bits (0, the default: 5; not negative), or
+   *     adaptive-p's probability (negative: off; above 1: 1); finite
+   * @return this
+   */
+  public Params adaptiveTarget(float adaptiveTarget) {
+    this.adaptiveTarget = adaptiveTarget;
+    return more();
+  }
+
+  /**
+   * Sets how fast the adaptive stage moves.
+   *
+   * @param adaptiveRate mirostat's learning rate (0, the default: 0.1), or adaptive-p's decay (0:
+   *     0.9; above 0.99: 0.99); a negative one is 0; finite
+   * @return this
+   */
+  public Params adaptiveRate(float adaptiveRate) {
+    this.adaptiveRate = adaptiveRate;
+    return more();
+  }
+
+  /**
+   * Sets what the running top-p, which begins as topP, is multiplied by after each token.
+   *
+   * @param topPDecay &lt;= 0, the default, and &gt;= 1: off
+   * @return this
+   */
+  public Params topPDecay(float topPDecay) {
+    this.topPDecay = topPDecay;
+    return more();
+  }
+
+  /**
+   * Sets what the running top-p does not fall below.
+   *
+   * @param topPLeast finite; 0 by default
+   * @return this
+   */
+  public Params topPLeast(float topPLeast) {
+    this.topPLeast = topPLeast;
     return more();
   }
 

@@ -7,7 +7,7 @@ package io.github.libsampler;
  * <p>Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad
  * words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left.
  * They work in floats; -inf stays -inf. Ids that are no element of a row are edited by nothing.
- * Rows of probabilities are not edited. CPU samplers only so far.
+ * Rows of probabilities are not edited. States and adaptive values are of CPU samplers only so far.
  */
 public final class Pipeline {
   TokenLists history = TokenLists.NONE;
@@ -29,6 +29,8 @@ public final class Pipeline {
   long tokenBitmaskStride;
   Array tokenBitmaskIndices;
   MaskRule tokenBitmaskRule = MaskRule.LEAVES;
+  State state;
+  Array adaptiveValues;
 
   /** Creates what edits nothing. */
   public Pipeline() {}
@@ -60,7 +62,8 @@ public final class Pipeline {
    * Sets a length that no history exceeds; rows of a longer one are bad (INVALID_LIST). DRY and
    * n-grams take 4 bytes of workspace for each token of it.
    *
-   * @param maxHistoryTokens 0, the default: as many as the history has token ids
+   * @param maxHistoryTokens 0, the default: as many as the history has token ids, or the
+   *     {@code maxTokens} of the state
    * @return this
    */
   public Pipeline maxHistoryTokens(long maxHistoryTokens) {
@@ -253,6 +256,33 @@ public final class Pipeline {
    */
   public Pipeline tokenBitmaskRule(MaskRule tokenBitmaskRule) {
     this.tokenBitmaskRule = Arguments.required("token_bitmask_rule", tokenBitmaskRule);
+    return this;
+  }
+
+  /**
+   * Sets what is remembered of the slots, in place of history, promptLengths and adaptiveValues,
+   * which must be null then: slot s of the call is slot s of the state, and the call's slots are at
+   * most those of the state. The call reads it and changes nothing.
+   *
+   * @param state of the same sampler; null, the default: none
+   * @return this
+   */
+  public Pipeline state(State state) {
+    this.state = state;
+    return this;
+  }
+
+  /**
+   * Sets the values of adaptive stages where there is no state: the caller moves them on from
+   * outObservations by section 14.2 of docs/contract.md. A NaN is the start of its stage; an
+   * infinity makes the row bad (INVALID_PARAMETER).
+   *
+   * @param adaptiveValues [number of slots, {@link State#NUM_ADAPTIVE_VALUES}] F32; null, the
+   *     default: all start
+   * @return this
+   */
+  public Pipeline adaptiveValues(Array adaptiveValues) {
+    this.adaptiveValues = adaptiveValues;
     return this;
   }
 }

@@ -30,6 +30,12 @@ public final class RowParams {
   Array xtcThreshold;
   Array minKeep;
   Array forcedTokenId;
+  Array adaptiveKind;
+  Array adaptiveTarget;
+  Array adaptiveRate;
+  Array topPDecay;
+  Array topPLeast;
+  Array topPResetTokenId;
 
   /** Creates none. */
   public RowParams() {}
@@ -307,6 +313,73 @@ public final class RowParams {
    */
   public RowParams forcedTokenId(Array forcedTokenId) {
     this.forcedTokenId = forcedTokenId;
+    return this;
+  }
+
+  /**
+   * Sets the values of adaptiveKind.
+   *
+   * @param adaptiveKind [number of slots] I32, the ordinals of {@link AdaptiveKind}; another number
+   *     makes the row bad; null, the default: none
+   * @return this
+   */
+  public RowParams adaptiveKind(Array adaptiveKind) {
+    this.adaptiveKind = adaptiveKind;
+    return this;
+  }
+
+  /**
+   * Sets the values of adaptiveTarget.
+   *
+   * @param adaptiveTarget [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams adaptiveTarget(Array adaptiveTarget) {
+    this.adaptiveTarget = adaptiveTarget;
+    return this;
+  }
+
+  /**
+   * Sets the values of adaptiveRate.
+   *
+   * @param adaptiveRate [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams adaptiveRate(Array adaptiveRate) {
+    this.adaptiveRate = adaptiveRate;
+    return this;
+  }
+
+  /**
+   * Sets the values of topPDecay.
+   *
+   * @param topPDecay [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams topPDecay(Array topPDecay) {
+    this.topPDecay = topPDecay;
+    return this;
+  }
+
+  /**
+   * Sets the values of topPLeast.
+   *
+   * @param topPLeast [number of slots] F32; null, the default: none
+   * @return this
+   */
+  public RowParams topPLeast(Array topPLeast) {
+    this.topPLeast = topPLeast;
+    return this;
+  }
+
+  /**
+   * Sets the token after which the running top-p is top-p again; negative: none.
+   *
+   * @param topPResetTokenId [number of slots] I64; null, the default: none
+   * @return this
+   */
+  public RowParams topPResetTokenId(Array topPResetTokenId) {
+    this.topPResetTokenId = topPResetTokenId;
     return this;
   }
 }

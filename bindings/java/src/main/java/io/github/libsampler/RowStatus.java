@@ -44,5 +44,8 @@ public final class RowStatus {
    */
   public static final int INVALID_LIST = 128;
 
+  /** The tokens do not fit in the slot of the {@link State}, which is as it was. */
+  public static final int STATE_FULL = 256;
+
   private RowStatus() {}
 }

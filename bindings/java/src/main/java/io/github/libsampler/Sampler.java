@@ -120,6 +120,39 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
+   * Makes a state of empty slots for sequences.
+   *
+   * @param options how many slots, of how many tokens
+   * @return a state to be closed
+   * @throws SamplerException {@link InvalidArgumentException}, {@link NativeMemoryException},
+   *     {@link
+   *     UnsupportedException} (a CUDA sampler)
+   */
+  public State newState(StateOptions options) {
+    Arguments.required("options", options);
+    try {
+      return new State(this, handle.newState(options), CLEANER);
+    } finally {
+      Reference.reachabilityFence(this);
+    }
+  }
+
+  /**
+   * Tells how many bytes of memory such a state takes.
+   *
+   * @param options how many slots, of how many tokens
+   * @return a number of bytes
+   */
+  public long stateSize(StateOptions options) {
+    Arguments.required("options", options);
+    try {
+      return handle.stateSize(options);
+    } finally {
+      Reference.reachabilityFence(this);
+    }
+  }
+
+  /**
    * Gives the token of the largest value of each row.
    *
    * @param input rows of logits or probabilities
@@ -311,8 +344,9 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
-   * Stops the sampler's threads and releases its memory, after the call that is running. The second
-   * time it does nothing. Work that was enqueued on a CUDA stream must have finished.
+   * Stops the sampler's threads and releases its memory, that of its states too, after the call
+   * that is running. The second time it does nothing. Work that was enqueued on a CUDA stream must
+   * have finished.
    */
   @Override
   public void close() {

@@ -34,7 +34,9 @@ public enum Stage {
   /** Keeps the fewest first tokens of a probability. */
   TOP_P,
   /** Keeps tokens by how likely they are beside the likeliest one. */
-  MIN_P;
+  MIN_P,
+  /** Mirostat or adaptive-p; the last one. */
+  ADAPTIVE;
 
   /** C's constant: 0 is the end of a list. */
   int number() {

@@ -6,7 +6,7 @@ public enum Status {
   OK,
   /** An argument breaks a rule of its documentation. Nothing was enqueued, no output written. */
   INVALID_ARGUMENT,
-  /** There was no memory for a sampler. */
+  /** There was no memory for a sampler or a state. */
   OUT_OF_MEMORY,
   /** The sampler's or the call's workspace is smaller than {@link Sampler#workspaceSize} tells. */
   WORKSPACE_TOO_SMALL,
@@ -22,7 +22,7 @@ public enum Status {
   CUDA,
   /** A fault of libsampler itself, which it caught. The outputs are undefined. */
   INTERNAL,
-  /** Serialised data is truncated, damaged or of a newer format; Java reads none. */
+  /** Serialised data is truncated, damaged or of a newer format. */
   CORRUPT_DATA,
   /** A status of a newer library. */
   UNKNOWN;

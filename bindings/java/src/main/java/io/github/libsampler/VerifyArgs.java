@@ -238,8 +238,6 @@ public final class VerifyArgs extends Arguments {
     final int at = Call.ARGS;
     final Rows target = this.target;
     final Rows draft = this.draft;
-    final Array draftTokenIds = this.draftTokenIds;
-    final Array outTokenIds = this.outTokenIds;
     final int numDrafts = this.numDrafts;
     call.put(at + Layout.VERIFY_ARGS_STRUCT_SIZE, (long) Layout.VERIFY_ARGS_SIZE);
     call.exec(at + Layout.VERIFY_ARGS_EXEC, exec);
@@ -248,7 +246,8 @@ public final class VerifyArgs extends Arguments {
         -1, numPositions, at + Layout.VERIFY_ARGS_TARGET_SEQUENCE_STRIDE, targetSequenceStride);
     call.sequences(at + Layout.VERIFY_ARGS_DRAFT, "draft.", draft, numSequences, numDrafts,
         at + Layout.VERIFY_ARGS_DRAFT_SEQUENCE_STRIDE, draftSequenceStride);
-    call.in(at + Layout.VERIFY_ARGS_DRAFT_TOKEN_IDS, "", "draft_token_ids", draftTokenIds, Call.IDS,
+    call.beginIds(at + Layout.VERIFY_ARGS_TOKEN_ID_TYPE);
+    call.inIds(at + Layout.VERIFY_ARGS_DRAFT_TOKEN_IDS, "draft_token_ids", draftTokenIds,
         Lengths.product(numSequences, numDrafts));
     call.put(at + Layout.VERIFY_ARGS_NUM_DRAFTS, (long) numDrafts);
     call.in(at + Layout.VERIFY_ARGS_DRAFT_COUNTS, "", "draft_counts", draftCounts, Call.I32,
@@ -258,9 +257,8 @@ public final class VerifyArgs extends Arguments {
     call.params(at + Layout.VERIFY_ARGS_PARAMS, params);
     call.rowParams(at + Layout.VERIFY_ARGS_ROW_PARAMS, rowParams, numSlots);
     call.random(at + Layout.VERIFY_ARGS_RANDOM, random, numSlots);
-    call.put(at + Layout.VERIFY_ARGS_TOKEN_ID_TYPE, call.idTypeOfBoth(draftTokenIds, outTokenIds));
     call.put(at + Layout.VERIFY_ARGS_ACCUMULATE_COUNTS, accumulateCounts ? 1 : 0);
-    call.out(at + Layout.VERIFY_ARGS_OUT_TOKEN_IDS, "out_token_ids", outTokenIds, Call.IDS,
+    call.outIds(at + Layout.VERIFY_ARGS_OUT_TOKEN_IDS, "out_token_ids", outTokenIds,
         Lengths.product(numSequences, numPositions));
     call.out(at + Layout.VERIFY_ARGS_OUT_ACCEPTED_COUNTS, "out_accepted_counts",
         outAcceptedCounts, Call.I32, numSequences);

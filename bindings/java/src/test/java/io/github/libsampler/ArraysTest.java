@@ -23,6 +23,7 @@ final class ArraysTest {
   private static final int COLS = 8;
   private static final int DRAFTS = 3;
   private static final int SELECTED = 4;
+  private static final int REPORTED = 3;
 
   private static final List<String> LISTS =
       List.of("history", "biased", "allowed", "banned", "stop", "bad_words", "dry_breakers");
@@ -36,13 +37,23 @@ final class ArraysTest {
       Map.entry("pipeline.num_dense_biases", ROWS), Map.entry("pipeline.dense_bias_stride", COLS),
       Map.entry("pipeline.num_token_bitmasks", ROWS),
       Map.entry("pipeline.token_bitmask_stride", 1),
-      Map.entry("num_drafts", DRAFTS), Map.entry("num_selected", SELECTED));
+      Map.entry("num_drafts", DRAFTS), Map.entry("num_selected", SELECTED),
+      Map.entry("num_top_logprobs", REPORTED), Map.entry("num_chosen", REPORTED),
+      Map.entry("kept_capacity", REPORTED), Map.entry("kept_bitmask_stride", 2));
 
   /** Elements that the calls of this test need; two for all other arrays, one a row. */
   private static final Map<String, Integer> LENGTHS = Map.ofEntries(
       Map.entry("input.values", ROWS * COLS), Map.entry("input.candidate_ids", ROWS * COLS),
       Map.entry("output", ROWS * COLS), Map.entry("pipeline.dense_bias", ROWS * COLS),
       Map.entry("pipeline.bad_word_offsets", ROWS + 1),
+      Map.entry("pipeline.adaptive_values", ROWS * State.NUM_ADAPTIVE_VALUES),
+      Map.entry("out_top_token_ids", ROWS * REPORTED),
+      Map.entry("out_top_logprobs", ROWS * REPORTED),
+      Map.entry("chosen_token_ids", ROWS * REPORTED),
+      Map.entry("out_chosen_logprobs", ROWS * REPORTED),
+      Map.entry("out_kept_token_ids", ROWS * REPORTED),
+      Map.entry("out_kept_probabilities", ROWS * REPORTED),
+      Map.entry("out_kept_bitmask", ROWS * 2), Map.entry("out_removed_by", ROWS * COLS),
       Map.entry("verify target.values", ROWS * (DRAFTS + 1) * COLS),
       Map.entry("verify target.candidate_ids", ROWS * (DRAFTS + 1) * COLS),
       Map.entry("verify target.candidate_counts", ROWS * (DRAFTS + 1)),
@@ -73,7 +84,7 @@ final class ArraysTest {
     paths.removeIf(path -> !operation.equals("sample")
         && path.matches("row_params.(xtc_.*|forced_token_id)"));
     paths.removeIf(path -> operation.equals("verify")
-        && path.matches("row_params.(?!temperature|top_k|top_p|min_p).*"));
+        && path.matches("row_params.(?!(temperature|top_k|top_p|min_p)$).*"));
     return paths;
   }
 
@@ -100,12 +111,15 @@ final class ArraysTest {
       return VALUES;
     } else if (path.endsWith("ids")) {
       return Set.of(ElementType.I32, ElementType.I64);
-    } else if (path.matches("random.seeds|.*offsets|row_params.forced_token_id")) {
+    } else if (path.equals("out_removed_by")) {
+      return Set.of(ElementType.I8);
+    } else if (path.matches("random.seeds|.*offsets|row_params.(forced|top_p_reset)_token_id")) {
       return Set.of(ElementType.I64);
     } else if (path.matches("row_params.(top_k|penalty_window|dry_allowed_length|dry_window"
-        + "|no_repeat_ngram_size|min_new_tokens|min_keep)")) {
+        + "|no_repeat_ngram_size|min_new_tokens|min_keep|adaptive_kind)")) {
       return Set.of(ElementType.I32);
-    } else if (path.matches("row_params.*|out_logprobs|out_values|pipeline.(biases|dense_bias)")) {
+    } else if (path.matches("row_params.*|out_(.*logprobs|values|kept_probabilities|entropies"
+        + "|observations)|pipeline.(biases|dense_bias|adaptive_values)")) {
       return Set.of(ElementType.F32);
     }
     return Set.of(ElementType.I32);

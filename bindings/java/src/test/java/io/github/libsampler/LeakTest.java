@@ -9,7 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
-/** Samplers that come and go leave no memory behind, closed or forgotten. */
+/** Samplers that come and go, each with a state, leave no memory behind, closed or forgotten. */
 final class LeakTest {
   private static final int NUM_SAMPLERS = 100_000;
   private static final int NUM_WARM_UPS = 20_000;
@@ -54,6 +54,7 @@ final class LeakTest {
   }
 
   private static void sampleOnce(Sampler sampler) {
+    sampler.newState(new StateOptions().numSlots(1).maxTokens(4));
     final ByteBuffer tokenId = ByteBuffer.allocateDirect(4).order(ByteOrder.nativeOrder());
     sampler.sample(new SampleArgs().input(new Rows(new float[] {1, 2, 3, 4, 5}, 1, 5))
         .outTokenIds(Array.of(tokenId, ElementType.I32)));

@@ -192,6 +192,8 @@ final class Operations {
         return new short[length];
       case I32:
         return new int[length];
+      case I8:
+        return new byte[length];
       default:
         return new long[length];
     }
@@ -207,6 +209,8 @@ final class Operations {
         return Array.bf16((short[]) array);
       case I32:
         return Array.i32((int[]) array);
+      case I8:
+        return Array.i8((byte[]) array);
       default:
         return Array.i64((long[]) array);
     }
@@ -217,7 +221,8 @@ final class Operations {
   }
 
   static int elementBytes(Object array) {
-    return array instanceof long[] ? 8 : array instanceof short[] ? 2 : 4;
+    return array instanceof long[] ? 8 : array instanceof short[] ? 2
+        : array instanceof byte[] ? 1 : 4;
   }
 
   /** A direct buffer with the array's contents from the position `skipped` on. */
@@ -228,7 +233,8 @@ final class Operations {
     put(target.position(elementBytes(array) * skipped), array);
     final Buffer buffer = array instanceof float[] ? memory.asFloatBuffer()
         : array instanceof short[] ? memory.asShortBuffer()
-        : array instanceof int[] ? memory.asIntBuffer() : memory.asLongBuffer();
+        : array instanceof int[] ? memory.asIntBuffer()
+        : array instanceof byte[] ? memory : memory.asLongBuffer();
     return buffer.position(skipped);
   }
 
@@ -249,6 +255,8 @@ final class Operations {
       memory.asShortBuffer().put((short[]) array);
     } else if (array instanceof int[]) {
       memory.asIntBuffer().put((int[]) array);
+    } else if (array instanceof byte[]) {
+      memory.put((byte[]) array);
     } else {
       memory.asLongBuffer().put((long[]) array);
     }

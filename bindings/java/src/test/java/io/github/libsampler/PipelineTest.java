@@ -155,7 +155,8 @@ final class PipelineTest {
       expectRefusal(sampler,
           "pipeline->history.token_ids has 4 elements; pipeline->history needs 5",
           p -> p.history(new TokenLists(new long[] {0, 1, 2}, new int[4]).numTokenIds(5)));
-      expectRefusal(sampler, "params->repetition_penalty is 1.5; it needs pipeline->history",
+      expectRefusal(sampler, "params->repetition_penalty is 1.5; it needs"
+          + " pipeline->history or pipeline->state",
           p -> p.history(null));
       expectRefusal(sampler, "pipeline->prompt_lengths has 1 elements; pipeline needs 2",
           p -> p.promptLengths(one));
@@ -231,10 +232,14 @@ final class PipelineTest {
   private static long fill(Object part, long next) throws ReflectiveOperationException {
     long value = next;
     for (Method method : part.getClass().getMethods()) {
-      if (method.getReturnType() != part.getClass() || method.getParameterCount() != 1) {
+      if (method.getReturnType() != part.getClass() || method.getParameterCount() != 1
+          || Modifier.isStatic(method.getModifiers())) {
         continue;
       }
       final Class<?> type = method.getParameterTypes()[0];
+      if (type == State.class) {
+        continue; // its address is the sampler's business
+      }
       ++value;
       if (type == TokenLists.class) {
         final TokenLists lists = new TokenLists();
@@ -265,7 +270,8 @@ final class PipelineTest {
     for (Field field : part.getClass().getDeclaredFields()) {
       final String name =
           field.getName().replaceAll("([A-Z])", "_$1").toUpperCase(Locale.ROOT);
-      if (Modifier.isStatic(field.getModifiers()) || field.getType() == boolean.class) {
+      if (Modifier.isStatic(field.getModifiers()) || field.getType() == boolean.class
+          || field.getType() == State.class) {
         continue;
       }
       field.setAccessible(true);
@@ -292,8 +298,9 @@ final class PipelineTest {
     }
     final long members = Arrays.stream(Layout.class.getFields())
         .filter(field -> field.getName().startsWith(struct + "_")).count();
-    final int others = struct.equals("PIPELINE") ? 3 : struct.equals("TOKEN_LISTS") ? 1 : 2;
-    assertEquals(members - others, compared, struct); // less sizes and the type of ids
+    final int others = struct.equals("PIPELINE") ? 4 : struct.equals("TOKEN_LISTS") ? 1
+        : struct.equals("PARAMS") ? 3 : 2;
+    assertEquals(members - others, compared, struct); // less sizes, type of ids, state, reserved
   }
 
   /** Each member of the structs that only edits and windows have many of. */
@@ -311,6 +318,9 @@ final class PipelineTest {
     final int args = Call.ARGS;
     expectFilled(memory,
         (int) (memory.getLong(args + Layout.SAMPLE_ARGS_PARAMS) - address), params, "PARAMS");
+    final int paramsAt = (int) (memory.getLong(args + Layout.SAMPLE_ARGS_PARAMS) - address);
+    expectFilled(memory, paramsAt, Presets.read(memory.duplicate().position(paramsAt).slice()
+        .order(ByteOrder.nativeOrder())), "PARAMS");
     expectFilled(memory, (int) (memory.getLong(args + Layout.SAMPLE_ARGS_ROW_PARAMS) - address),
         rowParams, "ROW_PARAMS");
     final int at = (int) (memory.getLong(args + Layout.SAMPLE_ARGS_PIPELINE) - address);

@@ -58,11 +58,25 @@ final class SamplerTest {
           .rowParams(new RowParams().temperature(Array.f32(new float[] {0.8f})))
           .pipeline(new Pipeline().biased(new TokenLists(new long[] {0, 1}, new int[] {1}))
               .biases(Array.f32(new float[] {-1})));
+      final int[] tokenId = {1};
+      final State state = sampler.newState(new StateOptions().numSlots(1).maxTokens(1000));
+      final SampleArgs ofState = readmeArguments(tokenId).pipeline(new Pipeline().state(state))
+          .outRanks(Array.i32(new int[1]));
+      final AcceptArgs accept =
+          new AcceptArgs().numRows(1).numTokens(1).tokenIds(Array.i32(tokenId));
+      final TruncateArgs truncate =
+          new TruncateArgs().numRows(1).lengths(Array.i32(new int[] {1}));
       sampler.sample(args); // loads classes
+      sampler.sample(ofState);
+      state.accept(accept);
+      state.truncate(truncate);
       final long before = memory.getCurrentThreadAllocatedBytes();
       for (int i = 0; i < numCalls; ++i) {
         random.offset(i);
         sampler.sample(args);
+        sampler.sample(ofState);
+        state.accept(accept);
+        state.truncate(truncate);
       }
       final long bytes = memory.getCurrentThreadAllocatedBytes() - before;
       assertTrue(bytes < numCalls, bytes + " bytes in " + numCalls + " calls");
@@ -361,6 +375,9 @@ final class SamplerTest {
     expectNumbers("SAMPLER_LOGPROB_", LogprobKind.values());
     expectNumbers("SAMPLER_PENALTY_SCOPE_", PenaltyScope.values());
     expectNumbers("SAMPLER_MASK_", MaskRule.values());
+    expectNumbers("SAMPLER_ADAPTIVE_", AdaptiveKind.values());
+    expectNumbers("SAMPLER_TOKENS_", TokenKind.values());
+    assertEquals(RawConstants.SAMPLER_NUM_ADAPTIVE_VALUES, State.NUM_ADAPTIVE_VALUES);
     for (PenaltyForm form : PenaltyForm.values()) {
       assertEquals(form.ordinal(), constant("SAMPLER_PENALTY_" + form));
     }
@@ -375,8 +392,9 @@ final class SamplerTest {
     assertEquals(RawConstants.SAMPLER_PROBABILITIES, InputKind.PROBABILITIES.ordinal());
     for (ElementType type : ElementType.values()) {
       final Array array = Array.onDevice(4096, type);
-      final boolean isId = type.name().startsWith("I");
-      assertEquals(isId ? 0 : constant("SAMPLER_" + type), Call.dtype(array));
+      final boolean isId = type == ElementType.I32 || type == ElementType.I64;
+      final boolean isValue = !isId && type != ElementType.I8;
+      assertEquals(isValue ? constant("SAMPLER_" + type) : 0, Call.dtype(array));
       assertEquals(isId ? constant("SAMPLER_ID_" + type) : 0, Call.idType(array));
     }
     for (InstructionSet isa : InstructionSet.values()) {

@@ -97,6 +97,46 @@ final class ThreadsTest {
     }
   }
 
+  /** Each state is closed by two threads, and the sampler when all are under way. */
+  @Test
+  void statesOfASamplerThatIsClosed() throws Exception {
+    for (int round = 0; round < 20; ++round) {
+      final Sampler sampler = newSampler();
+      final CountDownLatch started = new CountDownLatch(NUM_THREADS);
+      final Thread closer = new Thread(() -> {
+        try {
+          started.await();
+        } catch (InterruptedException e) {
+          return;
+        }
+        sampler.close();
+      });
+      closer.start();
+      onAllThreads(() -> {
+        final int[] tokenId = new int[1];
+        final SampleArgs args = arguments(tokenId);
+        final AcceptArgs accept =
+            new AcceptArgs().numRows(1).tokenIds(Array.i32(tokenId)).numTokens(1);
+        for (int i = 0;; ++i) {
+          if (i == 10) {
+            started.countDown();
+          }
+          try {
+            final State state = sampler.newState(new StateOptions().numSlots(1).maxTokens(8));
+            sampler.sample(args.pipeline(new Pipeline().state(state)));
+            state.accept(accept);
+            new Thread(state::close).start();
+            state.close();
+          } catch (IllegalStateException closed) {
+            assertTrue(i >= 10);
+            return null;
+          }
+        }
+      });
+      closer.join();
+    }
+  }
+
   @Test
   void oneSamplerForAllThreads() throws Exception {
     try (Sampler sampler = newSampler()) {

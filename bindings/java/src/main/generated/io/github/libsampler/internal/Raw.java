@@ -49,6 +49,34 @@ public final class Raw implements RawConstants {
     return RawJNI.shimError(handle);
   }
 
+  public static long shimStateCreate(long handle, long options) {
+    return RawJNI.shimStateCreate(handle, options);
+  }
+
+  public static void shimStateDestroy(long state) {
+    RawJNI.shimStateDestroy(state);
+  }
+
+  public static long shimStateSize(long handle, long options) {
+    return RawJNI.shimStateSize(handle, options);
+  }
+
+  public static long shimStateSerialize(long handle, long state, long first_slot, long num_slots, long buffer, long buffer_bytes) {
+    return RawJNI.shimStateSerialize(handle, state, first_slot, num_slots, buffer, buffer_bytes);
+  }
+
+  public static long shimStateDeserialize(long handle, long state, long first_slot, long data, long data_bytes) {
+    return RawJNI.shimStateDeserialize(handle, state, first_slot, data, data_bytes);
+  }
+
+  public static int shimParamsPreset(long params, String name, long error) {
+    return RawJNI.shimParamsPreset(params, name, error);
+  }
+
+  public static String shimPresetName(int index) {
+    return RawJNI.shimPresetName(index);
+  }
+
   public static int shimGetCapabilities(long capabilities) {
     return RawJNI.shimGetCapabilities(capabilities);
   }

@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 552018776;
+  public final static int SHIM_INTERFACE = 888955214;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -93,9 +93,16 @@ public interface RawConstants {
   public final static int SAMPLER_LOGPROB_EDITED = 2;
   public final static int SAMPLER_OUTPUT_PROBABILITIES = 0;
   public final static int SAMPLER_OUTPUT_VALUES = 1;
+  public final static int SHIM_ERROR_BYTES = 512;
   public final static int SHIM_SAMPLE = 0;
   public final static int SHIM_FILTER = 1;
   public final static int SHIM_SELECT = 2;
   public final static int SHIM_VERIFY = 3;
   public final static int SHIM_RESIDUAL = 4;
+  public final static int SHIM_STATE_APPEND = 5;
+  public final static int SHIM_ACCEPT = 6;
+  public final static int SHIM_STATE_TRUNCATE = 7;
+  public final static int SHIM_STATE_COPY = 8;
+  public final static int SHIM_STATE_RESET = 9;
+  public final static int SHIM_STATE_READ = 10;
 }

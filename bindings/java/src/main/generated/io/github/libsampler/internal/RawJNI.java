@@ -24,6 +24,13 @@ final class RawJNI {
   public final static native void shimDestroy(long jarg1);
   public final static native int shimStatus(long jarg1);
   public final static native String shimError(long jarg1);
+  public final static native long shimStateCreate(long jarg1, long jarg2);
+  public final static native void shimStateDestroy(long jarg1);
+  public final static native long shimStateSize(long jarg1, long jarg2);
+  public final static native long shimStateSerialize(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5, long jarg6);
+  public final static native long shimStateDeserialize(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5);
+  public final static native int shimParamsPreset(long jarg1, String jarg2, long jarg3);
+  public final static native String shimPresetName(int jarg1);
   public final static native int shimGetCapabilities(long jarg1);
   public final static native String shimStatusString(int jarg1);
   public final static native String shimVersionString();

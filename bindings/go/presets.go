@@ -1,0 +1,95 @@
+package sampler
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"github.com/libsampler/libsampler/bindings/go/internal/raw"
+)
+
+// PresetParams returns parameters by an engine's name: its order of stages, its rules of ties,
+// scopes and forms, and its own defaults. They give the engine's distribution, not its random
+// numbers; what the engine does not do is not listed in Stages, and an error where it is on.
+// docs/coming-from.md has what differs all the same. The name is one of
+//
+//	llama.cpp, vllm, sglang, tensorrt_llm, hugging_face, flashinfer
+//	hf_vllm_aligned  temperature, top-k with ties and top-p, greedy at 0: what small engines do
+//	nano_vllm        the temperature alone. Its draw is DrawGumbel
+//
+// the newest version that is known, or another one, as in "vllm@0.33": PresetNames lists them.
+//
+// Errors: ErrInvalidArgument (no preset has that name).
+func PresetParams(name string) (Params, error) {
+	const op = "PresetParams"
+	if strings.IndexByte(name, 0) >= 0 {
+		return Params{}, &Error{op, ErrInvalidArgument, "name has a zero byte; it must have none"}
+	}
+	p, text := new(raw.Params), make([]byte, raw.SHIM_ERROR_BYTES)
+	p.StructSize = unsafe.Sizeof(*p)
+	status := Status(raw.ShimParamsPreset(raw.Address(p), name, uintptr(raw.Memory(text))))
+	runtime.KeepAlive(p)
+	runtime.KeepAlive(text)
+	if status != statusOK {
+		return Params{}, &Error{op, status, string(text[:bytes.IndexByte(text, 0)])}
+	}
+	return paramsOf(p), nil
+}
+
+// PresetNames returns the names of all presets, with their versions where they have one.
+func PresetNames() []string {
+	var names []string
+	for name := raw.ShimPresetName(0); name != ""; name = raw.ShimPresetName(int32(len(names))) {
+		names = append(names, name)
+	}
+	return names
+}
+
+// paramsOf is the reverse of check.params.
+func paramsOf(p *raw.Params) Params {
+	result := Params{
+		Temperature:                p.Temperature,
+		TopP:                       p.TopP,
+		MinP:                       p.MinP,
+		TopK:                       int(p.TopK),
+		TopKTies:                   TieRule(p.TopKTies),
+		TopPTies:                   TieRule(p.TopPTies),
+		FilterOrder:                FilterOrder(p.FilterOrder),
+		TemperatureOrder:           TemperatureOrder(p.TemperatureOrder),
+		RepetitionPenalty:          p.RepetitionPenalty,
+		FrequencyPenalty:           p.FrequencyPenalty,
+		PresencePenalty:            p.PresencePenalty,
+		PenaltyWindow:              int(p.PenaltyWindow),
+		PenaltyScope:               PenaltyScope(p.PenaltyScope),
+		PenaltyForm:                PenaltyForm(p.PenaltyForm),
+		DRYMultiplier:              p.DryMultiplier,
+		DRYBase:                    p.DryBase,
+		DRYAllowedLength:           int(p.DryAllowedLength),
+		DRYWindow:                  int(p.DryWindow),
+		NoRepeatNgramSize:          int(p.NoRepeatNgramSize),
+		MinNewTokens:               int(p.MinNewTokens),
+		BadWordScope:               PenaltyScope(p.BadWordScope),
+		DynamicTemperatureRange:    p.DynamicTemperatureRange,
+		DynamicTemperatureExponent: p.DynamicTemperatureExponent,
+		TypicalP:                   p.TypicalP,
+		TopNSigma:                  p.TopNSigma,
+		EpsilonCutoff:              p.EpsilonCutoff,
+		EtaCutoff:                  p.EtaCutoff,
+		TopH:                       p.TopH,
+		XTCProbability:             p.XtcProbability,
+		XTCThreshold:               p.XtcThreshold,
+		TypicalPTies:               TieRule(p.TypicalPTies),
+		MinKeep:                    int(p.MinKeep),
+		AdaptiveKind:               AdaptiveKind(p.AdaptiveKind),
+		AdaptiveTarget:             p.AdaptiveTarget,
+		AdaptiveRate:               p.AdaptiveRate,
+		TopPDecay:                  p.TopPDecay,
+		TopPLeast:                  p.TopPLeast,
+		isMade:                     true,
+	}
+	for i, stage := range p.Stages {
+		result.Stages[i] = Stage(stage)
+	}
+	return result
+}

@@ -1,0 +1,215 @@
+package sampler
+
+import (
+	"math"
+	"reflect"
+	"testing"
+)
+
+// logprobs of logits of which some have a bias, by the definition.
+func logprobsOf(logits []float32) []float64 {
+	sum, result := 0.0, make([]float64, len(logits))
+	for _, x := range logits {
+		sum += math.Exp(float64(x))
+	}
+	for i, x := range logits {
+		result[i] = float64(x) - math.Log(sum)
+	}
+	return result
+}
+
+func entropyOf(logprobs []float64) float64 {
+	sum := 0.0
+	for _, x := range logprobs {
+		if p := math.Exp(x); p > 0 {
+			sum -= p * x
+		}
+	}
+	return sum
+}
+
+func isNear(got float32, want float64) bool {
+	return math.Abs(float64(got)-want) < 1e-5 || math.IsInf(want, -1) && float64(got) == want
+}
+
+// What is reported of one row: the input, what a bias left of it, and what top-k kept of that.
+func TestReports(t *testing.T) {
+	s := newSampler(t, Options{MaxRows: 1, MaxCols: 5})
+	params := DefaultParams()
+	params.TopK = 3
+	logits := []float32{2, 2.5, 1.5, -1, 0}
+	edited := []float32{2, 0.5, 1.5, -1, 0}
+	kept := []float32{2, 0.5, 1.5, minusInf, minusInf}
+	for _, c := range []struct {
+		kind LogprobKind
+		row  []float32
+		top  []int32
+	}{
+		{LogprobRaw, logits, []int32{1, 0, 2, 4}},
+		{LogprobEdited, edited, []int32{0, 2, 1, 4}},
+		{LogprobProcessed, kept, []int32{0, 2, 1, -1}},
+	} {
+		logprobs := logprobsOf(c.row)
+		probabilities := logprobsOf(kept)
+		tokens, topIDs, keptIDs := make([]int32, 1), make([]int32, 4), make([]int32, 4)
+		topLogprobs, chosen := make([]float32, 4), make([]float32, 3)
+		ranks, entropies, drawnLogprob := make([]int32, 1), make([]float32, 1), make([]float32, 1)
+		bitmask, removed := []uint32{77, 77}, make([]byte, 5)
+		keptProbabilities, observations := make([]float32, 4), make([]float32, 1)
+		for offset := uint64(0); offset < 20; offset++ {
+			if err := s.Sample(&SampleArgs{Input: readmeRows(), Params: &params,
+				Random: Random{Offset: offset}, LogprobKind: c.kind, OutTokenIDs: I32(tokens),
+				OutLogprobs: Slice(drawnLogprob),
+				Pipeline: &Pipeline{
+					Biased: TokenLists{Offsets: Slice([]int64{0, 1}), TokenIDs: I32([]int32{1})},
+					Biases: Slice([]float32{-2})},
+				NumTopLogprobs: 4, OutTopTokenIDs: I32(topIDs), OutTopLogprobs: Slice(topLogprobs),
+				NumChosen: 3, ChosenTokenIDs: I32([]int32{3, 1, 5}),
+				OutChosenLogprobs: Slice(chosen), OutRanks: Slice(ranks),
+				OutEntropies: Slice(entropies), OutObservations: Slice(observations),
+				OutKeptBitmask: Slice(bitmask), KeptBitmaskStride: 2, KeptCapacity: 4,
+				OutKeptTokenIDs: I32(keptIDs), OutKeptProbabilities: Slice(keptProbabilities),
+				OutRemovedBy: Slice(removed)}); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(topIDs, c.top) ||
+				!reflect.DeepEqual(bitmask, []uint32{0b00111, 0}) ||
+				!reflect.DeepEqual(keptIDs, []int32{0, 1, 2, -1}) ||
+				!reflect.DeepEqual(removed, []byte{0, 0, 0, byte(StageTopK), byte(StageTopK)}) {
+				t.Fatalf("%d: top %v, mask %b, kept %v, removed %v", c.kind, topIDs, bitmask,
+					keptIDs, removed)
+			}
+			for i, id := range c.top {
+				if id >= 0 && !isNear(topLogprobs[i], logprobs[id]) || id < 0 &&
+					topLogprobs[i] == topLogprobs[i] {
+					t.Errorf("%d: top log-probabilities %v of %v", c.kind, topLogprobs, logprobs)
+				}
+				if id == tokens[0] && int(ranks[0]) != i+1 {
+					t.Errorf("%d: token %d has rank %d", c.kind, tokens[0], ranks[0])
+				}
+			}
+			if !isNear(chosen[0], logprobs[3]) || !isNear(chosen[1], logprobs[1]) ||
+				chosen[2] == chosen[2] || !isNear(drawnLogprob[0], logprobs[tokens[0]]) ||
+				!isNear(entropies[0], entropyOf(logprobs)) || observations[0] == observations[0] {
+				t.Errorf("%d: chosen %v, token %v, entropy %v, observation %v", c.kind, chosen,
+					drawnLogprob, entropies, observations)
+			}
+			for i, p := range keptProbabilities {
+				if i < 3 && !isNear(p, math.Exp(probabilities[i])) || i == 3 && p != 0 {
+					t.Errorf("kept probabilities %v", keptProbabilities)
+				}
+			}
+		}
+	}
+}
+
+func TestReportsThatBreakARule(t *testing.T) {
+	s := newSampler(t, Options{MaxRows: 2, MaxCols: 40})
+	short := make([]float32, 5)
+	for _, c := range []struct {
+		change  func(a *SampleArgs)
+		message string
+	}{
+		{func(a *SampleArgs) { a.NumTopLogprobs = 3 }, "out_top_token_ids is NULL; it is required"},
+		{func(a *SampleArgs) { a.NumTopLogprobs = 41 },
+			"num_top_logprobs is 41; it must be below 41"},
+		{func(a *SampleArgs) { a.NumTopLogprobs = -1 },
+			"num_top_logprobs is -1; it must be at least 0"},
+		{func(a *SampleArgs) { a.NumTopLogprobs, a.OutTopTokenIDs = 3, I32(make([]int32, 5)) },
+			"out_top_token_ids has 5 elements; it needs 6"},
+		{func(a *SampleArgs) { a.NumTopLogprobs, a.OutTopLogprobs = 3, Slice(short) },
+			"out_top_logprobs has 5 elements; it needs 6"},
+		{func(a *SampleArgs) { a.NumTopLogprobs, a.OutTopTokenIDs = 3, I64(make([]int64, 6)) },
+			"out_token_ids is of id type 0 and out_top_token_ids of 1; they must be of one type"},
+		{func(a *SampleArgs) { a.NumChosen, a.OutChosenLogprobs = 2, Slice(short) },
+			"chosen_token_ids is NULL; it is required"},
+		{func(a *SampleArgs) { a.NumChosen, a.ChosenTokenIDs = 3, I32(make([]int32, 5)) },
+			"chosen_token_ids has 5 elements; it needs 6"},
+		{func(a *SampleArgs) { a.NumChosen, a.ChosenTokenIDs = 3, I64(make([]int64, 6)) },
+			"out_token_ids is of id type 0 and chosen_token_ids of 1; they must be of one type"},
+		{func(a *SampleArgs) {
+			a.NumChosen, a.ChosenTokenIDs, a.OutChosenLogprobs =
+				3, I32(make([]int32, 6)), Slice(short)
+		}, "out_chosen_logprobs has 5 elements; it needs 6"},
+		{func(a *SampleArgs) { a.OutRanks = Slice(make([]int32, 1)) },
+			"out_ranks has 1 elements; it needs 2"},
+		{func(a *SampleArgs) { a.OutEntropies = Slice(short[:1]) },
+			"out_entropies has 1 elements; it needs 2"},
+		{func(a *SampleArgs) { a.OutObservations = Slice(short[:1]) },
+			"out_observations has 1 elements; it needs 2"},
+		{func(a *SampleArgs) { a.OutKeptBitmask = Slice(make([]uint32, 3)) },
+			"out_kept_bitmask has 3 elements; it needs 4"},
+		{func(a *SampleArgs) { a.OutKeptBitmask, a.KeptBitmaskStride = Slice(make([]uint32, 5)), 3 },
+			"out_kept_bitmask has 5 elements; it needs 6"},
+		{func(a *SampleArgs) { a.KeptBitmaskStride = 1 }, "kept_bitmask_stride is 1; it must be 0"},
+		{func(a *SampleArgs) { a.KeptCapacity, a.OutKeptTokenIDs = 3, I32(make([]int32, 5)) },
+			"out_kept_token_ids has 5 elements; it needs 6"},
+		{func(a *SampleArgs) { a.KeptCapacity, a.OutKeptTokenIDs = 3, I64(make([]int64, 6)) },
+			"out_token_ids is of id type 0 and out_kept_token_ids of 1; they must be of one type"},
+		{func(a *SampleArgs) { a.KeptCapacity, a.OutKeptProbabilities = 3, Slice(short) },
+			"out_kept_probabilities has 5 elements; it needs 6"},
+		{func(a *SampleArgs) { a.OutRemovedBy = Slice(make([]byte, 79)) },
+			"out_removed_by has 79 elements; it needs 80"},
+		{func(a *SampleArgs) { a.OutRemovedBy = OnDevice[byte](4096) },
+			"out_removed_by is device memory, 0x1000; it must be a slice on a CPU sampler"},
+		{func(a *SampleArgs) { a.LogprobKind = 3 },
+			"logprob_kind is 3; it must be one of its constants, 0 to 2"},
+	} {
+		tokens := []int32{77, 77}
+		args := SampleArgs{Input: Rows{Values: F32(make([]float32, 80)), NumRows: 2, NumCols: 40},
+			OutTokenIDs: I32(tokens)}
+		c.change(&args)
+		expectError(t, s.Sample(&args), ErrInvalidArgument, c.message)
+		if tokens[0] != 77 {
+			t.Errorf("%s: a token was written", c.message)
+		}
+	}
+}
+
+// Mirostat's and adaptive-p's values, by the sections of docs/contract.md.
+func TestAdaptiveValues(t *testing.T) {
+	s := newSampler(t, Options{MaxRows: 3, MaxCols: 5})
+	state := newState(t, s, StateOptions{NumSlots: 3, MaxTokens: 8})
+	params := DefaultParams()
+	params.TopP, params.TopPDecay, params.TopPLeast = 0.75, 0.5, 0.1
+	rowParams := RowParams{
+		AdaptiveKind: Slice([]AdaptiveKind{
+			AdaptiveMirostatV1, AdaptiveMirostatV2, AdaptiveP}),
+		AdaptiveTarget:   Slice([]float32{2, 3, 0.25}),
+		AdaptiveRate:     Slice([]float32{0.5, 0.125, 0.5}),
+		TopPResetTokenID: Slice([]int64{-1, 0, 0}), ForcedTokenID: Slice([]int64{-1, 0, 0}),
+		TopPDecay: Slice([]float32{0.5, 0.5, 0.5}), TopPLeast: Slice([]float32{0.5, 0.1, 0.1}),
+	}
+	logits := append(append(append([]float32{}, readmeLogits...), readmeLogits...), readmeLogits...)
+	tokens, observations := make([]int32, 3), make([]float32, 3)
+	if err := s.Sample(&SampleArgs{Exec: Exec{Workspace: Slice(make([]byte, 1<<20))},
+		Input:  Rows{Values: F32(logits), NumRows: 3, NumCols: 5},
+		Params: &params, RowParams: &rowParams, OutTokenIDs: I32(tokens),
+		OutObservations: Slice(observations), Pipeline: &Pipeline{State: state}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := state.Accept(&AcceptArgs{NumRows: 3, TokenIDs: I32(tokens), NumTokens: 1,
+		Observations: Slice(observations), Params: &params, RowParams: &rowParams}); err != nil {
+		t.Fatal(err)
+	}
+	for i, observation := range observations {
+		if observation != observation {
+			t.Errorf("row %d has no observation", i)
+		}
+	}
+	_, _, values := readState(t, state, 1)
+	want := []float64{
+		4 - 0.5*(float64(observations[0])-2), math.NaN(), math.NaN(), 0.5,
+		6 - 0.125*(float64(observations[1])-3), math.NaN(), math.NaN(), 0.75,
+		math.NaN(), float64(observations[2]) + 0.5*0.5, 1 + 0.5*2, 0.75}
+	for i := range want {
+		isEqual := isNear(values[i], want[i])
+		if math.IsNaN(want[i]) {
+			isEqual = values[i] != values[i]
+		}
+		if !isEqual {
+			t.Errorf("value %d is %v, want %v: %v of %v", i, values[i], want[i], values,
+				observations)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package io.github.libsampler;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+
+/** Reports of sampling, and the values of adaptive stages. ArraysTest has the arrays' lengths. */
+final class ReportsTest {
+  private static final float[] LOGITS = {2, 2.5f, 1.5f, -1, 0};
+  private static final float NONE = Float.NEGATIVE_INFINITY;
+
+  /** By the definition. */
+  private static double[] logprobsOf(float... logits) {
+    double sum = 0;
+    for (float x : logits) {
+      sum += Math.exp(x);
+    }
+    final double[] logprobs = new double[logits.length];
+    for (int i = 0; i < logits.length; ++i) {
+      logprobs[i] = logits[i] - Math.log(sum);
+    }
+    return logprobs;
+  }
+
+  private static double entropyOf(double[] logprobs) {
+    double sum = 0;
+    for (double x : logprobs) {
+      sum -= Math.exp(x) > 0 ? Math.exp(x) * x : 0;
+    }
+    return sum;
+  }
+
+  /** One row: the input, what a bias left of it, and what top-k kept of that. */
+  @Test
+  void reportsOfTheDefinition() {
+    final float[] edited = {2, 0.5f, 1.5f, -1, 0};
+    final float[] kept = {2, 0.5f, 1.5f, NONE, NONE};
+    final Map<LogprobKind, float[]> rows = Map.of(
+        LogprobKind.RAW, LOGITS, LogprobKind.EDITED, edited, LogprobKind.PROCESSED, kept);
+    final Map<LogprobKind, int[]> tops = Map.of(LogprobKind.RAW, new int[] {1, 0, 2, 4},
+        LogprobKind.EDITED, new int[] {0, 2, 1, 4}, LogprobKind.PROCESSED, new int[] {0, 2, 1, -1});
+    final Random random = new Random();
+    final int[] token = new int[1];
+    final float[] logprob = new float[1];
+    final int[] rank = new int[1];
+    final int[] topIds = new int[4];
+    final float[] topLogprobs = new float[4];
+    final float[] chosen = new float[3];
+    final float[] entropy = new float[1];
+    final float[] observation = new float[1];
+    final int[] bitmask = {77, 77};
+    final int[] keptIds = new int[4];
+    final float[] probabilities = new float[4];
+    final byte[] removed = new byte[5];
+    final SampleArgs args = new SampleArgs().input(new Rows(LOGITS, 1, 5)).random(random)
+        .params(new Params().topK(3)).outTokenIds(Array.i32(token)).outLogprobs(Array.f32(logprob))
+        .pipeline(new Pipeline().biased(new TokenLists(new long[] {0, 1}, new int[] {1}))
+            .biases(Array.f32(new float[] {-2})))
+        .numTopLogprobs(4).outTopTokenIds(Array.i32(topIds)).outTopLogprobs(Array.f32(topLogprobs))
+        .numChosen(3).chosenTokenIds(Array.i32(new int[] {3, 1, 5}))
+        .outChosenLogprobs(Array.f32(chosen)).outRanks(Array.i32(rank))
+        .outEntropies(Array.f32(entropy)).outObservations(Array.f32(observation))
+        .outKeptBitmask(Array.i32(bitmask)).keptBitmaskStride(2).keptCapacity(4)
+        .outKeptTokenIds(Array.i32(keptIds)).outKeptProbabilities(Array.f32(probabilities))
+        .outRemovedBy(Array.i8(removed));
+    final byte topK = (byte) (Stage.TOP_K.ordinal() + 1);
+    final double[] ofKept = logprobsOf(kept);
+    try (Sampler sampler = Sampler.builder().maxRows(1).maxCols(5).build()) {
+      for (LogprobKind kind : LogprobKind.values()) {
+        final double[] logprobs = logprobsOf(rows.get(kind));
+        for (int offset = 0; offset < 20; ++offset) {
+          random.offset(offset);
+          sampler.sample(args.logprobKind(kind));
+          assertArrayEquals(tops.get(kind), topIds);
+          assertArrayEquals(new int[] {0b00111, 0}, bitmask);
+          assertArrayEquals(new int[] {0, 1, 2, -1}, keptIds);
+          assertArrayEquals(new byte[] {0, 0, 0, topK, topK}, removed);
+          for (int i = 0; i < 4; ++i) {
+            assertEquals(
+                topIds[i] < 0 ? Double.NaN : logprobs[topIds[i]], topLogprobs[i], 1e-5);
+            assertEquals(i < 3 ? Math.exp(ofKept[i]) : 0, probabilities[i], 1e-5);
+          }
+          assertEquals(token[0], topIds[rank[0] - 1]);
+          assertEquals(logprobs[3], chosen[0], 1e-5);
+          assertEquals(logprobs[1], chosen[1], 1e-5);
+          assertTrue(Float.isNaN(chosen[2]) && Float.isNaN(observation[0]));
+          assertEquals(logprobs[token[0]], logprob[0], 1e-5);
+          assertEquals(entropyOf(logprobs), entropy[0], 1e-5);
+        }
+      }
+    }
+  }
+
+  private static void expectRefusal(String message, Consumer<SampleArgs> change) {
+    final int[] tokens = {77, 77};
+    final SampleArgs args =
+        new SampleArgs().input(new Rows(new float[80], 2, 40)).outTokenIds(Array.i32(tokens));
+    change.accept(args);
+    try (Sampler sampler = Sampler.builder().maxRows(2).maxCols(40).build()) {
+      assertEquals(message,
+          assertThrows(InvalidArgumentException.class, () -> sampler.sample(args), message)
+              .getMessage());
+    }
+    assertArrayEquals(new int[] {77, 77}, tokens);
+  }
+
+  @Test
+  void argumentsThatBreakARule() {
+    final Array longIds = Array.i64(new long[6]);
+    expectRefusal("out_top_token_ids is NULL; it is required", a -> a.numTopLogprobs(3));
+    expectRefusal("num_top_logprobs is 41; it must be below 41", a -> a.numTopLogprobs(41));
+    expectRefusal("num_top_logprobs is -1; it must be at least 0", a -> a.numTopLogprobs(-1));
+    expectRefusal("out_token_ids is of I32 and out_top_token_ids of I64; they must be of one type",
+        a -> a.numTopLogprobs(3).outTopTokenIds(longIds));
+    expectRefusal("chosen_token_ids is NULL; it is required",
+        a -> a.numChosen(3).outChosenLogprobs(Array.f32(new float[6])));
+    expectRefusal("out_token_ids is of I32 and chosen_token_ids of I64; they must be of one type",
+        a -> a.numChosen(3).chosenTokenIds(longIds));
+    expectRefusal("out_kept_bitmask has 3 elements; it needs 4", // the stride's default
+        a -> a.outKeptBitmask(Array.i32(new int[3])));
+    expectRefusal("kept_bitmask_stride is 1; it must be 0", a -> a.keptBitmaskStride(1));
+    expectRefusal("out_token_ids is of I32 and out_kept_token_ids of I64; they must be of one type",
+        a -> a.keptCapacity(3).outKeptTokenIds(longIds));
+    expectRefusal("out_removed_by has 79 elements; it needs 80",
+        a -> a.outRemovedBy(Array.i8(new byte[79])));
+    // A byte has no order.
+    expectRefusal("out_removed_by has 79 elements; it needs 80",
+        a -> a.outRemovedBy(Array.of(ByteBuffer.allocateDirect(79), ElementType.I8)));
+  }
+
+  /** Mirostat's and adaptive-p's values, by section 14.2 of docs/contract.md. */
+  @Test
+  void adaptiveValues() {
+    final int[] tokens = new int[3];
+    final float[] observed = new float[3];
+    final float[] values = new float[3 * State.NUM_ADAPTIVE_VALUES];
+    final float[] logits = new float[15];
+    for (int row = 0; row < 3; ++row) {
+      System.arraycopy(LOGITS, 0, logits, row * 5, 5);
+    }
+    final Params params = new Params().topP(0.75f);
+    final RowParams rowParams = new RowParams()
+        .adaptiveKind(Array.i32(new int[] {AdaptiveKind.MIROSTAT_V1.ordinal(),
+            AdaptiveKind.MIROSTAT_V2.ordinal(), AdaptiveKind.P.ordinal()}))
+        .adaptiveTarget(Array.f32(new float[] {2, 3, 0.25f}))
+        .adaptiveRate(Array.f32(new float[] {0.5f, 0.125f, 0.5f}))
+        .topPDecay(Array.f32(new float[] {0.5f, 0.5f, 0.5f}))
+        .topPLeast(Array.f32(new float[] {0.5f, 0.1f, 0.1f}))
+        .topPResetTokenId(Array.i64(new long[] {-1, 0, 0}))
+        .forcedTokenId(Array.i64(new long[] {-1, 0, 0}));
+    try (Sampler sampler = Sampler.builder().build();
+        State state = sampler.newState(new StateOptions().numSlots(3).maxTokens(8))) {
+      sampler.sample(new SampleArgs().input(new Rows(logits, 3, 5)).params(params)
+          .exec(new Exec().workspace(ByteBuffer.allocateDirect(1 << 20))).rowParams(rowParams)
+          .outTokenIds(Array.i32(tokens)).outObservations(Array.f32(observed))
+          .pipeline(new Pipeline().state(state)));
+      for (float observation : observed) {
+        assertTrue(Float.isFinite(observation));
+      }
+      state.accept(new AcceptArgs().numRows(3).tokenIds(Array.i32(tokens)).numTokens(1)
+          .observations(Array.f32(observed)).params(params).rowParams(rowParams));
+      state.read(new ReadArgs().numRows(3).outAdaptiveValues(Array.f32(values)));
+    }
+    final float nan = Float.NaN;
+    assertArrayEquals(new float[] {
+        4 - 0.5f * (observed[0] - 2), nan, nan, 0.5f,
+        6 - 0.125f * (observed[1] - 3), nan, nan, 0.75f,
+        nan, observed[2] + 0.5f * 0.5f, 1 + 0.5f * 2, 0.75f}, values, 1e-5f);
+  }
+}

@@ -1,0 +1,245 @@
+//! Reports of sampling, and the values of adaptive stages.
+
+use sampler::*;
+
+const LOGITS: [f32; 5] = [2.0, 2.5, 1.5, -1.0, 0.0];
+const NONE: f32 = f32::NEG_INFINITY;
+
+fn new_sampler() -> Sampler {
+    Sampler::new(Options { max_rows: 3, max_cols: 40, ..Options::default() }).unwrap()
+}
+
+/// By the definition.
+fn logprobs_of(logits: &[f32]) -> Vec<f64> {
+    let sum: f64 = logits.iter().map(|&x| f64::from(x).exp()).sum();
+    logits.iter().map(|&x| f64::from(x) - sum.ln()).collect()
+}
+
+fn entropy_of(logprobs: &[f64]) -> f64 {
+    logprobs.iter().filter(|x| x.is_finite()).map(|x| -x.exp() * x).sum()
+}
+
+fn is_near(got: f32, want: f64) -> bool {
+    (f64::from(got) - want).abs() < 1e-5 || want.is_infinite() && f64::from(got) == want
+}
+
+/// Of one row: the input, what a bias left of it, and what top-k kept of that.
+#[test]
+fn reports_are_those_of_the_definition() {
+    let edited = [2.0, 0.5, 1.5, -1.0, 0.0];
+    let kept = [2.0, 0.5, 1.5, NONE, NONE];
+    let bias = Pipeline {
+        biased: TokenLists::new(&[0, 1], &[1i32]),
+        biases: (&[-2.0]).into(),
+        ..Pipeline::default()
+    };
+    for (kind, row, top) in [
+        (LogprobKind::RAW, LOGITS, [1, 0, 2, 4]),
+        (LogprobKind::EDITED, edited, [0, 2, 1, 4]),
+        (LogprobKind::PROCESSED, kept, [0, 2, 1, -1]),
+    ] {
+        let (logprobs, of_kept) = (logprobs_of(&row), logprobs_of(&kept));
+        for offset in 0..20 {
+            let (mut token, mut logprob, mut rank) = ([77; 1], [77.0; 1], [77; 1]);
+            let (mut top_ids, mut top_logprobs) = ([77; 4], [77.0; 4]);
+            let (mut chosen, mut entropy, mut observation) = ([77.0; 3], [77.0; 1], [77.0; 1]);
+            let (mut bitmask, mut removed) = ([77; 2], [77; 5]);
+            let (mut kept_ids, mut probabilities) = ([77; 4], [77.0; 4]);
+            let args = SampleArgs {
+                input: Rows::logits(&LOGITS, 1, 5),
+                params: Params { top_k: 3, ..Params::default() },
+                random: Random::new(0, offset),
+                logprob_kind: kind,
+                out_token_ids: (&mut token).into(),
+                out_logprobs: (&mut logprob).into(),
+                pipeline: Some(&bias),
+                num_top_logprobs: 4,
+                out_top_token_ids: (&mut top_ids).into(),
+                out_top_logprobs: (&mut top_logprobs).into(),
+                num_chosen: 3,
+                chosen_token_ids: (&[3, 1, 5]).into(),
+                out_chosen_logprobs: (&mut chosen).into(),
+                out_ranks: (&mut rank).into(),
+                out_entropies: (&mut entropy).into(),
+                out_observations: (&mut observation).into(),
+                out_kept_bitmask: (&mut bitmask).into(),
+                kept_bitmask_stride: 2,
+                kept_capacity: 4,
+                out_kept_token_ids: (&mut kept_ids).into(),
+                out_kept_probabilities: (&mut probabilities).into(),
+                out_removed_by: (&mut removed).into(),
+                ..SampleArgs::default()
+            };
+            new_sampler().sample(&args).unwrap();
+            assert_eq!((top_ids, bitmask, kept_ids), (top, [0b00111, 0], [0, 1, 2, -1]));
+            let top_k = Stage::TOP_K.raw() as u8;
+            assert_eq!(removed, [0, 0, 0, top_k, top_k]);
+            for (&id, &got) in top.iter().zip(&top_logprobs) {
+                assert!(if id < 0 { got.is_nan() } else { is_near(got, logprobs[id as usize]) });
+            }
+            assert_eq!(top[rank[0] as usize - 1], token[0]);
+            assert!(is_near(chosen[0], logprobs[3]) && is_near(chosen[1], logprobs[1]));
+            assert!(chosen[2].is_nan() && observation[0].is_nan());
+            assert!(is_near(logprob[0], logprobs[token[0] as usize]));
+            assert!(is_near(entropy[0], entropy_of(&logprobs)));
+            for i in 0..3 {
+                assert!(is_near(probabilities[i], of_kept[i].exp()));
+            }
+            assert_eq!(probabilities[3], 0.0);
+        }
+    }
+}
+
+#[test]
+fn wrong_lengths_are_refused() {
+    const ROWS: [f32; 80] = [0.0; 80];
+    fn refused(message: &str, args: SampleArgs) {
+        let mut token_ids = [77i32; 2];
+        let args = SampleArgs {
+            input: Rows::logits(&ROWS, 2, 40),
+            out_token_ids: (&mut token_ids).into(),
+            ..args
+        };
+        let error = new_sampler().sample(&args).unwrap_err();
+        assert_eq!((error.status, &error.message[..]), (Status::INVALID_ARGUMENT, message));
+        assert_eq!(token_ids, [77; 2]);
+    }
+    let default = SampleArgs::default;
+    let (mut five_ids, mut long_ids, mut five) = ([0i32; 5], [0i64; 6], [0.0f32; 5]);
+    let (mut one, mut one_id, mut words, mut bytes) = ([0.0], [0i32], [0u32; 3], [0u8; 79]);
+    refused(
+        "out_top_token_ids is NULL; it is required",
+        SampleArgs { num_top_logprobs: 3, ..default() },
+    );
+    refused(
+        "num_top_logprobs is 41; it must be below 41",
+        SampleArgs { num_top_logprobs: 41, ..default() },
+    );
+    refused(
+        "out_top_token_ids has 5 elements; this call needs 6",
+        SampleArgs { num_top_logprobs: 3, out_top_token_ids: (&mut five_ids).into(), ..default() },
+    );
+    refused(
+        "out_token_ids is i32 and out_top_token_ids i64; they must be the same",
+        SampleArgs { num_top_logprobs: 3, out_top_token_ids: (&mut long_ids).into(), ..default() },
+    );
+    refused(
+        "out_top_logprobs has 5 elements; this call needs 6",
+        SampleArgs { num_top_logprobs: 3, out_top_logprobs: (&mut five).into(), ..default() },
+    );
+    refused(
+        "chosen_token_ids has 5 elements; this call needs 6",
+        SampleArgs { num_chosen: 3, chosen_token_ids: (&five_ids).into(), ..default() },
+    );
+    refused(
+        "out_token_ids is i32 and chosen_token_ids i64; they must be the same",
+        SampleArgs { num_chosen: 3, chosen_token_ids: (&long_ids).into(), ..default() },
+    );
+    refused(
+        "out_chosen_logprobs has 5 elements; this call needs 6",
+        SampleArgs { num_chosen: 3, out_chosen_logprobs: (&mut five).into(), ..default() },
+    );
+    refused(
+        "out_ranks has 1 elements; this call needs 2",
+        SampleArgs { out_ranks: (&mut one_id).into(), ..default() },
+    );
+    refused(
+        "out_entropies has 1 elements; this call needs 2",
+        SampleArgs { out_entropies: (&mut one).into(), ..default() },
+    );
+    refused(
+        "out_observations has 1 elements; this call needs 2",
+        SampleArgs { out_observations: (&mut one).into(), ..default() },
+    );
+    refused(
+        "out_kept_bitmask has 3 elements; this call needs 4",
+        SampleArgs { out_kept_bitmask: (&mut words).into(), ..default() },
+    );
+    refused(
+        "out_kept_bitmask has 3 elements; this call needs 6",
+        SampleArgs { out_kept_bitmask: (&mut words).into(), kept_bitmask_stride: 3, ..default() },
+    );
+    refused(
+        "kept_bitmask_stride is 1; it must be 0",
+        SampleArgs { kept_bitmask_stride: 1, ..default() },
+    );
+    refused(
+        "out_kept_token_ids has 5 elements; this call needs 6",
+        SampleArgs { kept_capacity: 3, out_kept_token_ids: (&mut five_ids).into(), ..default() },
+    );
+    refused(
+        "out_token_ids is i32 and out_kept_token_ids i64; they must be the same",
+        SampleArgs { kept_capacity: 3, out_kept_token_ids: (&mut long_ids).into(), ..default() },
+    );
+    refused(
+        "out_kept_probabilities has 5 elements; this call needs 6",
+        SampleArgs { kept_capacity: 3, out_kept_probabilities: (&mut five).into(), ..default() },
+    );
+    refused(
+        "out_removed_by has 79 elements; this call needs 80",
+        SampleArgs { out_removed_by: (&mut bytes).into(), ..default() },
+    );
+    refused(
+        "logprob_kind is 3; it must be one of its constants, 0 to 2",
+        SampleArgs { logprob_kind: LogprobKind::from_raw(3), ..default() },
+    );
+}
+
+/// Mirostat's and adaptive-p's values, by section 14.2 of docs/contract.md.
+#[test]
+fn adaptive_values_move_on() {
+    let mut sampler = Sampler::new(Options::default()).unwrap();
+    let options = StateOptions { num_slots: 3, max_tokens: 8, ..StateOptions::default() };
+    let mut state = State::new(&mut sampler, options).unwrap();
+    let params = Params { top_p: 0.75, ..Params::default() };
+    let kinds = [AdaptiveKind::MIROSTAT_V1, AdaptiveKind::MIROSTAT_V2, AdaptiveKind::P]
+        .map(AdaptiveKind::raw);
+    let row_params = RowParams {
+        adaptive_kind: (&kinds).into(),
+        adaptive_target: (&[2.0, 3.0, 0.25]).into(),
+        adaptive_rate: (&[0.5, 0.125, 0.5]).into(),
+        top_p_decay: (&[0.5, 0.5, 0.5]).into(),
+        top_p_least: (&[0.5, 0.1, 0.1]).into(),
+        top_p_reset_token_id: (&[-1, 0, 0]).into(),
+        forced_token_id: (&[-1, 0, 0]).into(),
+        ..RowParams::default()
+    };
+    let (mut token_ids, mut observed, mut values) = ([77; 3], [77.0; 3], [77.0; 12]);
+    sampler
+        .sample(&SampleArgs {
+            exec: Exec { workspace: (&mut vec![0; 1 << 20]).into(), ..Exec::default() },
+            input: Rows::logits(&[LOGITS; 3].concat(), 3, 5),
+            params,
+            row_params,
+            out_token_ids: (&mut token_ids).into(),
+            out_observations: (&mut observed).into(),
+            pipeline: Some(&Pipeline { state: Some(&state), ..Pipeline::default() }),
+            ..SampleArgs::default()
+        })
+        .unwrap();
+    assert!(observed.iter().all(|x| x.is_finite()));
+    let accept = AcceptArgs {
+        num_rows: 3,
+        token_ids: (&token_ids).into(),
+        num_tokens: 1,
+        observations: (&observed).into(),
+        params,
+        row_params,
+        ..AcceptArgs::default()
+    };
+    state.accept(&mut sampler, &accept).unwrap();
+    let read =
+        ReadArgs { num_rows: 3, out_adaptive_values: (&mut values).into(), ..ReadArgs::default() };
+    state.read(&mut sampler, &read).unwrap();
+    let o = observed.map(f64::from);
+    let nan = f64::NAN;
+    let wanted = [
+        [4.0 - 0.5 * (o[0] - 2.0), nan, nan, 0.5],
+        [6.0 - 0.125 * (o[1] - 3.0), nan, nan, 0.75],
+        [nan, o[2] + 0.5 * 0.5, 1.0 + 0.5 * 2.0, 0.75],
+    ]
+    .concat();
+    for (got, want) in values.iter().zip(wanted) {
+        assert!(if want.is_nan() { got.is_nan() } else { is_near(*got, want) }, "{values:?}");
+    }
+}

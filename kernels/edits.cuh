@@ -1,0 +1,213 @@
+// What a slot's lists and text make of a row of logits, by a team: the twin of src/cpu/edits.
+//
+// The row lies in the workspace, f32. What changes all of it are passes of aligned vectors; what
+// changes single tokens is dealt to the team's threads, list after list.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/edits.h"
+#include "contract/pipeline.h"
+#include "contract/repeats.h"
+#include "edited_row.cuh"
+#include "row.cuh"
+#include "team.cuh"
+#include "text_edits.cuh"
+
+namespace sampler::kernels {
+
+template <class Context>
+class TeamEdits {
+ public:
+  SAMPLER_DEVICE TeamEdits(const EditedRow<Context> &row, const contract::Pipeline &pipeline)
+      : row_(row), pipeline_(pipeline), said_(row, pipeline) {}
+
+  // Edits the row in the order of the pipeline, by the slot's valid numbers. The result is the
+  // status, the same in all threads.
+  // Ends with a barrier of the team, and needs one before.
+  SAMPLER_DEVICE uint32_t edit(int64_t slot, int64_t output) {
+    slot_ = slot;
+    output_ = output;
+    numbers_ = pipeline_.numbers(slot);
+    uint32_t status = said_.read(slot, numbers_);
+    for (const sampler_stage stage : pipeline_.edits) {
+      if (status == SAMPLER_ROW_OK) status = edit_by(stage);
+    }
+    return status;
+  }
+
+ private:
+  using TokenList = contract::TokenList;
+
+  SAMPLER_DEVICE uint32_t edit_by(sampler_stage stage) {
+    switch (stage) {
+      case SAMPLER_STAGE_BIAS:
+        return add_biases();
+      case SAMPLER_STAGE_MASK:
+        return ban_by_mask();
+      case SAMPLER_STAGE_PENALTIES:
+        said_.penalize();
+        return SAMPLER_ROW_OK;
+      case SAMPLER_STAGE_DRY:
+        return said_.lower_repeats();
+      default:
+        said_.ban_ngrams();
+        return SAMPLER_ROW_OK;
+    }
+  }
+
+  // ---- Biases
+
+  SAMPLER_DEVICE_CALL uint32_t add_biases() {
+    if (pipeline_.biased) {
+      TokenList biased;
+      if (!pipeline_.biased.find_by_slot(slot_, &biased)) return SAMPLER_ROW_INVALID_LIST;
+      if (biased.count > 0) {
+        const uint32_t status = add_biases(biased, pipeline_.biases + biased.begin);
+        if (status != SAMPLER_ROW_OK) return status;
+      }
+    }
+    if (pipeline_.dense_bias) add_dense_bias();
+    return SAMPLER_ROW_OK;
+  }
+
+  // Tokens that are listed once are edited by any thread; of others the biases are added in the
+  // order of the list, by one warp.
+  SAMPLER_DEVICE uint32_t add_biases(const TokenList &list, const float *biases) {
+    Context &ctx = row_.team.ctx;
+    bool is_invalid = false;
+    row_.for_each(0, list.count, [&](int64_t i) {
+      is_invalid = is_invalid || !contract::is_valid_bias(biases[i]);
+    });
+    row_.for_each_listed(list, [&](int element, int64_t) { row_.marks[element] = 0; });
+    if (row_.any(is_invalid)) return SAMPLER_ROW_INVALID_PARAMETER;
+    row_.for_each_listed(list,
+                         [&](int element, int64_t) { ctx.atomic_add(&row_.marks[element], 1u); });
+    bool comes_again = false;
+    row_.for_each_listed(list, [&](int element, int64_t i) {
+      if (row_.marks[element] == 1) {
+        row_.values[element] = contract::add_bias(row_.values[element], biases[i]);
+      } else {
+        comes_again = true;
+      }
+    });
+    if (row_.any(comes_again)) {
+      if (row_.team.is_leader() && ctx.warp() == 0) add_in_order(list, biases);
+      ctx.team_sync();
+    }
+    return SAMPLER_ROW_OK;
+  }
+
+  // Of the tokens that are listed more than once. All of a warp call it.
+  SAMPLER_DEVICE void add_in_order(const TokenList &list, const float *biases) const {
+    Context &ctx = row_.team.ctx;
+    for (int64_t first = 0; first < list.count; first += 32) {
+      const int64_t i = first + ctx.lane();
+      const int element = i < list.count ? row_.find(list[i]) : -1;
+      const bool comes_again = element >= 0 && row_.marks[element] > 1;
+      const uint32_t alike = ctx.warp_match(uint32_t(element));
+      const int turn = Context::count_bits(alike & ((uint32_t(1) << ctx.lane()) - 1));
+      const int num_turns = int(ctx.warp_max(comes_again ? uint32_t(turn) + 1 : 0));
+      for (int now = 0; now < num_turns; ++now) {
+        if (comes_again && turn == now) {
+          row_.values[element] = contract::add_bias(row_.values[element], biases[i]);
+        }
+        ctx.warp_sync();
+      }
+    }
+  }
+
+  SAMPLER_DEVICE void add_dense_bias() {
+    const int64_t width = pipeline_.dense_bias_stride;
+    const float *const biases =
+        pipeline_.dense_bias + (pipeline_.dense_bias_by_slot ? slot_ * width : 0);
+    row_.change_all([=](int element, float x) {
+      const int64_t id = row_.id_of_element(element);
+      return id < width ? contract::add_bias(x, biases[id]) : x;
+    });
+  }
+
+  // ---- Bans
+
+  // A barrier after it.
+  SAMPLER_DEVICE void ban(const TokenList &list) const {
+    row_.for_each_listed(list, [&](int element, int64_t) { row_.ban(element); });
+  }
+
+  SAMPLER_DEVICE_CALL uint32_t ban_by_mask() {
+    uint32_t status = ban_lists();
+    if (status == SAMPLER_ROW_OK) status = ban_bad_words();
+    if (status != SAMPLER_ROW_OK || !pipeline_.stop) return status;
+    TokenList stop;
+    if (!pipeline_.stop.find_by_slot(slot_, &stop)) return SAMPLER_ROW_INVALID_LIST;
+    if (contract::bans_stop_tokens(said_.text().output_length(), numbers_.min_new_tokens))
+      ban(stop);
+    return SAMPLER_ROW_OK;
+  }
+
+  SAMPLER_DEVICE uint32_t ban_lists() {
+    TokenList list;
+    if (pipeline_.allowed) {
+      if (!pipeline_.allowed.find_by_slot(slot_, &list)) return SAMPLER_ROW_INVALID_LIST;
+      if (list.count > 0) allow(list);
+    }
+    if (pipeline_.banned) {
+      if (!pipeline_.banned.find_by_slot(slot_, &list)) return SAMPLER_ROW_INVALID_LIST;
+      ban(list);
+    }
+    if (pipeline_.bitmasks) {
+      const int64_t mask = pipeline_.bitmask_indices ? pipeline_.bitmask_indices[output_] : output_;
+      if (mask >= pipeline_.num_bitmasks) return SAMPLER_ROW_INVALID_INDEX;
+      if (mask >= 0) apply_bitmask(pipeline_.bitmasks + mask * pipeline_.bitmask_stride);
+    }
+    return SAMPLER_ROW_OK;
+  }
+
+  SAMPLER_DEVICE void allow(const TokenList &list) {
+    row_.clear_bits();
+    row_.for_each_listed(list, [&](int element, int64_t) { row_.mark_bit(element); });
+    row_.keep_marked(contract::negative_infinity());
+  }
+
+  SAMPLER_DEVICE void apply_bitmask(const uint32_t *words) {
+    const int64_t num_words = pipeline_.bitmask_stride;
+    const contract::BitmaskRule rule = pipeline_.bitmask_rule;
+    row_.change_all([=](int element, float x) {
+      return contract::ban(
+          x, !contract::bitmask_allows(words, num_words, row_.id_of_element(element), rule));
+    });
+  }
+
+  SAMPLER_DEVICE uint32_t ban_bad_words() {
+    const contract::TokenLists &words = pipeline_.bad_words;
+    if (!words) return SAMPLER_ROW_OK;
+    const int64_t *const offsets = pipeline_.bad_word_offsets;
+    const int64_t begin = offsets ? offsets[slot_] : 0;
+    const int64_t end = offsets ? offsets[slot_ + 1] : words.num_lists;
+    if (begin < 0 || begin > end || end > words.num_lists) return SAMPLER_ROW_INVALID_LIST;
+    const int64_t length =
+        pipeline_.bad_words_end_output ? said_.text().output_length() : said_.text().length();
+    bool is_invalid = false;
+    row_.for_each(begin, end, [&](int64_t i) {
+      TokenList word;
+      if (!words.find(i, &word) || word.count == 0) {
+        is_invalid = true;
+        return;
+      }
+      if (word.count > length + 1) return;
+      if (contract::bans_word_end(said_.text(), int32_t(length), word, int32_t(word.count))) {
+        row_.ban(row_.find(word[word.count - 1]));
+      }
+    });
+    return row_.any(is_invalid) ? SAMPLER_ROW_INVALID_LIST : SAMPLER_ROW_OK;
+  }
+
+  const EditedRow<Context> &row_;
+  const contract::Pipeline &pipeline_;
+  TextEdits<Context> said_;
+  int64_t slot_ = 0;
+  int64_t output_ = 0;
+  contract::EditNumbers numbers_ = {};
+};
+
+}  // namespace sampler::kernels

@@ -1,0 +1,84 @@
+// The elements of a team's row by the ids of their tokens.
+#pragma once
+
+#include <cstdint>
+
+#include "device.cuh"
+#include "row.cuh"
+#include "staged.h"
+#include "team.cuh"
+
+namespace sampler::kernels {
+
+// Candidates are found by a bitmap of all ids: the ids before one tell its place among them.
+template <class Context>
+class TeamElements {
+ public:
+  // `memory`: of candidates, 2 kIdWords words and one for each.
+  SAMPLER_DEVICE explicit TeamElements(uint32_t *memory)
+      : bits_(memory), num_before_(memory + kIdWords), elements_(memory + 2 * kIdWords) {}
+
+  // The row is good. Barriers of the team where it is a candidate list; before the first of them
+  // all of the team have had one since they last asked for an element, and have another before
+  // they ask again.
+  SAMPLER_DEVICE void index(Team<Context> &team, const StoredRow &row) {
+    count_ = row.count;
+    is_list_ = row.ids != nullptr;
+    if (is_list_) index_list(team, row);
+  }
+
+  // The element of a token; -1: the row has no such id.
+  SAMPLER_DEVICE int find(int64_t id) const {
+    if (!is_list_) return id >= 0 && id < count_ ? int(id) : -1;
+    if (id < 0 || id >= contract::kMaxVocabulary) return -1;
+    const int word = int(id) / 32;
+    const uint32_t bit = uint32_t(1) << (id % 32);
+    if ((bits_[word] & bit) == 0) return -1;
+    return int(elements_[place_of(word, bit)]);
+  }
+
+ private:
+  SAMPLER_DEVICE uint32_t place_of(int word, uint32_t bit) const {
+    return num_before_[word] + uint32_t(Context::count_bits(bits_[word] & (bit - 1)));
+  }
+
+  SAMPLER_DEVICE_CALL void index_list(Team<Context> &team, const StoredRow &row) {
+    Context &ctx = team.ctx;
+    const int thread = ctx.cluster_rank() * Context::kThreads + ctx.thread();
+    const int num_threads = ctx.team_size() * Context::kThreads;
+    for (int i = thread; i < int(kIdWords); i += num_threads) bits_[i] = 0;
+    ctx.team_sync();
+    for (int i = thread; i < row.count; i += num_threads) {
+      const uint32_t id = uint32_t(row.id(i));
+      ctx.atomic_or(&bits_[id / 32], uint32_t(1) << (id % 32));
+    }
+    ctx.team_sync();
+    if (team.is_leader()) count_before(ctx);
+    ctx.team_sync();
+    for (int i = thread; i < row.count; i += num_threads) {
+      const uint32_t id = uint32_t(row.id(i));
+      elements_[place_of(int(id / 32), uint32_t(1) << (id % 32))] = uint32_t(i);
+    }
+  }
+
+  SAMPLER_DEVICE void count_before(Context &ctx) {
+    constexpr int kWords = int(kIdWords) / Context::kThreads;
+    const int first = ctx.thread() * kWords;
+    uint32_t own = 0;
+    for (int i = first; i < first + kWords; ++i) own += uint32_t(Context::count_bits(bits_[i]));
+    uint64_t total = 0;
+    uint32_t before = uint32_t(ctx.block_exclusive_sum(own, &total));
+    for (int i = first; i < first + kWords; ++i) {
+      num_before_[i] = before;
+      before += uint32_t(Context::count_bits(bits_[i]));
+    }
+  }
+
+  uint32_t *bits_;
+  uint32_t *num_before_;  // ids in the words before
+  uint32_t *elements_;    // by ascending id
+  int count_ = 0;
+  bool is_list_ = false;
+};
+
+}  // namespace sampler::kernels

@@ -1,0 +1,168 @@
+// Calls with stages on a device give what they give on the CPU, to the bit: random rows, lists,
+// texts and orders, by teams of one block and of several.
+#include <gtest/gtest.h>
+#include <sampler/sampler.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "problem.h"
+#include "runtime.h"
+
+namespace simt_test {
+namespace {
+
+namespace runtime = simt::runtime;
+
+using pipeline_test::Call;
+using pipeline_test::Filtered;
+using pipeline_test::Problem;
+using pipeline_test::Random;
+using pipeline_test::Sampled;
+using pipeline_test::Slot;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kNumProblems = 40, kNumLongProblems = 2;
+#else
+constexpr std::uint64_t kNumProblems = 400, kNumLongProblems = 20;
+#endif
+
+struct Destroy {
+  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
+};
+using Handle = std::unique_ptr<sampler_handle, Destroy>;
+
+Handle make_handle(sampler_device_type type, bool host_parameters = false) {
+  sampler_options options = sampler_options_default();
+  options.device_type = type;
+  if (host_parameters) options.host_parameters = 1;
+  sampler_t sampler = nullptr;
+  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
+  return Handle(sampler);
+}
+
+class Stages : public testing::TestWithParam<sampler_dtype> {
+ protected:
+  void SetUp() override {
+    runtime::reset({runtime::kHopper});
+    runtime::adopt_host_memory(0);
+    cpu_ = make_handle(SAMPLER_DEVICE_CPU);
+    device_ = make_handle(SAMPLER_DEVICE_CUDA);
+    reads_host_ = make_handle(SAMPLER_DEVICE_CUDA, true);
+  }
+
+  // Every output of both calls, without the adaptive stages and observations, which devices do not
+  // have.
+  void compare(Problem problem, std::uint64_t seed) {
+    problem.has_adaptive = problem.has_adaptive_values = false;
+    runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
+    const Call call(problem, GetParam());
+    const auto logprobs = seed % 2 == 0 ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
+    const auto draw = seed % 3 == 0 ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
+    const sampler_t device = seed % 5 == 0 ? reads_host_.get() : device_.get();
+    runtime::forget_calls();
+    const Sampled sampled = sample(device, call, logprobs, draw, false);
+    for (const runtime::Launch &launch : runtime::launches()) {
+      if (launch.team_size > 1) ++num_clusters_;
+    }
+    const Sampled expected = sample(cpu_.get(), call, logprobs, draw, false);
+    ASSERT_EQ(sampled.status, expected.status);
+    ASSERT_EQ(sampled.token_ids, expected.token_ids);
+    ASSERT_EQ(sampled.kept_counts, expected.kept_counts);
+    ASSERT_TRUE(equal(sampled.logprobs, expected.logprobs));
+    ASSERT_TRUE(equal(sampled.values, expected.values));
+    for (const auto status : sampled.status) num_good_ += status == SAMPLER_ROW_OK;
+
+    const bool are_logits = problem.kind == SAMPLER_LOGITS;
+    const auto kind =
+        are_logits && seed % 2 == 0 ? SAMPLER_OUTPUT_VALUES : SAMPLER_OUTPUT_PROBABILITIES;
+    const Filtered filtered = filter(device, call, kind);
+    const Filtered expected_rows = filter(cpu_.get(), call, kind);
+    ASSERT_EQ(filtered.status, expected_rows.status);
+    ASSERT_EQ(filtered.kept_counts, expected_rows.kept_counts);
+    ASSERT_TRUE(equal(filtered.output, expected_rows.output));
+  }
+
+  static bool equal(const std::vector<float> &a, const std::vector<float> &b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  }
+
+  Handle cpu_, device_, reads_host_;
+  int num_good_ = 0, num_clusters_ = 0;
+};
+
+TEST_P(Stages, OfEditsEqualTheCpus) {
+  for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    compare(pipeline_test::make_problem(seed * 3 + std::uint64_t(GetParam())), seed);
+  }
+  EXPECT_GT(num_good_, int(kNumProblems));
+}
+
+TEST_P(Stages, OfWindowsEqualTheCpus) {
+  for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    compare(pipeline_test::make_staged_problem(seed * 3 + std::uint64_t(GetParam())), seed);
+  }
+  EXPECT_GT(num_good_, int(kNumProblems));
+}
+
+// Rows of several blocks, longer than a list; texts of several of a warp's turns, which repeat
+// themselves at length.
+void lengthen(Random &random, Problem *problem) {
+  if (!problem->candidate_ids.empty()) return;
+  if (problem->has_dense_bias && problem->dense_bias_stride == 0) {
+    problem->dense_bias_stride = problem->num_cols;
+  }
+  if (!problem->bitmasks.empty() && problem->bitmask_stride == 0) {
+    problem->bitmask_stride = (problem->num_cols + 31) / 32;
+  }
+  problem->num_cols = random.between(9000, 20000);
+  for (auto &row : problem->rows) {
+    if (problem->has_counts && random.one_in(2)) continue;
+    const auto few = static_cast<int>(random.between(1, 300));
+    while (static_cast<std::int64_t>(row.size()) < problem->num_cols) {
+      const bool is_tie = random.one_in(3);
+      row.push_back(problem->kind == SAMPLER_LOGITS
+                        ? (is_tie ? 0.25F * static_cast<float>(random.between(0, few)) : 0.0F) -
+                              8 * random.unit()
+                        : random.unit());
+    }
+  }
+  for (Slot &slot : problem->slots) {
+    if (slot.history.empty()) continue;
+    const std::size_t period = slot.history.size();
+    const auto length = static_cast<std::size_t>(random.between(70, 3000));
+    while (slot.history.size() < length) {
+      slot.history.push_back(random.one_in(200) ? random.between(0, 12)
+                                                : slot.history[slot.history.size() - period]);
+    }
+  }
+}
+
+TEST_P(Stages, OfLongRowsEqualTheCpus) {
+  for (std::uint64_t seed = 0; seed < kNumLongProblems && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const std::uint64_t any = 1000 + seed * 3 + std::uint64_t(GetParam());
+    Problem problem =
+        seed % 2 == 0 ? pipeline_test::make_problem(any) : pipeline_test::make_staged_problem(any);
+    Random random(any);
+    lengthen(random, &problem);
+    compare(problem, seed);
+  }
+  EXPECT_GT(num_clusters_, int(kNumLongProblems) / 4);
+}
+
+std::string name_of(const testing::TestParamInfo<sampler_dtype> &type) {
+  const char *const names[] = {"F32", "F16", "BF16"};
+  return names[type.param];
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Stages, testing::Values(SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16),
+                         name_of);
+
+}  // namespace
+}  // namespace simt_test
