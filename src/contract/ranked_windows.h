@@ -119,7 +119,7 @@ class RankedWindows {
   }
 
   SAMPLER_HD Window mirostat_v2(float mu, Window seen) const {
-    return at_least(count_of_weight(mirostat_threshold(mu, sums(seen).weight), seen), seen);
+    return at_least(count_of_weight(mirostat_threshold(mu, weight(seen)), seen), seen);
   }
 
  private:
