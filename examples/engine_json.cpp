@@ -17,12 +17,12 @@
 #include <exception>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "engine_parameters.h"
+#include "json_file.h"
 
 namespace {
 
@@ -47,13 +47,6 @@ Sampler make_sampler() {
   sampler_t sampler = nullptr;
   check(sampler_create(&options, &sampler));
   return Sampler(sampler);
-}
-
-nlohmann::json parameters_of(const std::string &argument) {
-  if (argument.empty() || argument[0] != '@') return nlohmann::json::parse(argument);
-  std::ifstream file(argument.substr(1));
-  if (!file) throw Error(argument.substr(1) + " cannot be read");
-  return nlohmann::json::parse(file);
 }
 
 struct Drawn {
@@ -89,7 +82,8 @@ Drawn draw(sampler_t sampler, const Request &request, const Ids &history, std::u
 
 void run(const std::string &preset, const std::string &parameters, const std::string &path,
          std::uint64_t num_steps) {
-  Request request = engine_parameters::read(preset, parameters_of(parameters));
+  Request request =
+      engine_parameters::read(preset, generate::read_json_argument(parameters, "PARAMETERS"));
   if (request.max_new_tokens && *request.max_new_tokens >= 0) {
     num_steps = std::min(num_steps, static_cast<std::uint64_t>(*request.max_new_tokens));
   }

@@ -34,6 +34,9 @@ struct Request {
   std::vector<float> biases;  // of `biased`
   Ids allowed, banned, stop;
   std::vector<Ids> bad_words, dry_breakers;
+
+  // The output has at least so many tokens, by min_length too.
+  std::int32_t least_new_tokens(std::int32_t prompt_length) const;
 };
 
 // The preset of that name with these parameters: a JSON object, whose nulls are left out. Throws

@@ -7,6 +7,11 @@
 
 namespace engine_parameters {
 
+std::int32_t Request::least_new_tokens(std::int32_t prompt_length) const {
+  const std::int64_t least = std::int64_t{min_length} - prompt_length;
+  return static_cast<std::int32_t>(std::max<std::int64_t>({params.min_new_tokens, least, 0}));
+}
+
 void Pipeline::Lists::add(const Ids &list) {
   ids.insert(ids.end(), list.begin(), list.end());
   offsets.push_back(static_cast<std::int64_t>(ids.size()));
@@ -35,8 +40,7 @@ Pipeline::Pipeline(const Request &request, Ids history, std::int32_t prompt_leng
        std::set<Ids>(request.dry_breakers.begin(), request.dry_breakers.end())) {
     breakers_.add(breaker);
   }
-  const std::int32_t least = request.min_length - prompt_length;
-  params_.min_new_tokens = std::max({params_.min_new_tokens, least, 0});
+  params_.min_new_tokens = request.least_new_tokens(prompt_length);
 
   pipeline_.struct_size = sizeof pipeline_;
   pipeline_.history = history_.view();

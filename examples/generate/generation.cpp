@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "engine_stages.h"
 #include "error.h"
 #include "model_callbacks.h"
 
@@ -135,6 +134,7 @@ class Run {
       return;
     }
     args_.on_tokens = on_tokens;
+    if (listeners_.on_logits) args_.process = on_logits;
     if (listeners_.on_round) args_.trace = on_round;
     args_.user = this;
   }
@@ -142,20 +142,34 @@ class Run {
   void set_sampling() {
     if (is_beam_search_) return;
     if (options_.engine) {
-      stages_.emplace(*options_.engine);
-      args_.processor = SAMPLER_PROCESSOR_SAMPLE;
-      args_.process = process;
+      set_engine(*options_.engine);
       return;
     }
     const SamplingOptions &sampling = options_.sampling;
     // The likeliest token is the same before and after all filters.
     if (sampling.temperature == 0) return;
     args_.processor = SAMPLER_PROCESSOR_SAMPLE;
-    params_.temperature = sampling.temperature;
-    params_.top_k = sampling.top_k;
-    params_.top_p = sampling.top_p;
-    params_.min_p = sampling.min_p;
+    params_ = params_of(sampling);
     args_.params = &params_;
+  }
+
+  // The loop has the texts, so that it takes all lists but those of the history.
+  void set_engine(const engine_parameters::Request &request) {
+    args_.processor = SAMPLER_PROCESSOR_SAMPLE;
+    engine_.emplace(request, engine_parameters::Ids(), 0);
+    args_.params = engine_->params();
+    pipeline_ = *engine_->get();
+    pipeline_.history = {};
+    pipeline_.prompt_lengths = nullptr;
+    args_.pipeline = &pipeline_;
+    if (request.min_length <= 0) return;
+    for (std::size_t i = 0; i < num_texts_; ++i) {
+      const std::int64_t prompt_length = prompt_offsets_[i + 1] - prompt_offsets_[i];
+      min_new_tokens_.push_back(request.least_new_tokens(static_cast<std::int32_t>(prompt_length)));
+    }
+    row_params_.struct_size = sizeof row_params_;
+    row_params_.min_new_tokens = min_new_tokens_.data();
+    args_.row_params = &row_params_;
   }
 
   sampler_status call_loop() {
@@ -231,31 +245,19 @@ class Run {
                                                 num_tokens, reason);
   }
 
-  // Before each token: one row of a text, which has all tokens so far.
-  static sampler_status process(void *user, sampler_stream, void *logits, std::int64_t num_rows,
-                                std::int64_t num_cols, std::int64_t row_stride,
-                                const std::int32_t *sequences, const std::int64_t *) {
+  // Looks at the rows that tokens are drawn from, before the stages.
+  static sampler_status on_logits(void *user, sampler_stream, void *logits, std::int64_t num_rows,
+                                  std::int64_t num_cols, std::int64_t row_stride,
+                                  const std::int32_t *sequences, const std::int64_t *) {
     Run *run = static_cast<Run *>(user);
-    try {
+    run->listen([&] {
       for (std::int64_t row = 0; row < num_rows; ++row) {
-        run->apply_stages(static_cast<std::size_t>(sequences[row]),
-                          static_cast<float *>(logits) + row * row_stride, num_cols);
+        const auto text = static_cast<std::size_t>(sequences[row]);
+        run->listeners_.on_logits(text, run->generation_.continuations[text],
+                                  static_cast<const float *>(logits) + row * row_stride, num_cols);
       }
-      return SAMPLER_OK;
-    } catch (...) {
-      run->failure_ = std::current_exception();
-      return SAMPLER_ERROR_CALLBACK;
-    }
-  }
-
-  void apply_stages(std::size_t text, float *logits, std::int64_t num_cols) {
-    const auto *const tokens = prompt_token_ids_.data();
-    std::vector<std::int32_t> history(tokens + prompt_offsets_[text],
-                                      tokens + prompt_offsets_[text + 1]);
-    const auto prompt_length = static_cast<std::int32_t>(history.size());
-    const std::vector<std::int32_t> &output = generation_.continuations[text].new_tokens;
-    history.insert(history.end(), output.begin(), output.end());
-    stages_->apply(history, prompt_length, logits, num_cols);
+    });
+    return run->failure_ ? SAMPLER_ERROR_CALLBACK : SAMPLER_OK;
   }
 
   // Not 0 ends the text.
@@ -312,12 +314,15 @@ class Run {
   std::vector<std::int32_t> prompt_token_ids_;
   std::vector<std::uint64_t> seeds_;
   std::vector<std::int32_t> end_tokens_;
-  std::optional<EngineStages> stages_;
   std::vector<std::int32_t> token_ids_;
   std::vector<std::int64_t> lengths_;
   std::vector<sampler_finish_reason> finish_reasons_;
   std::vector<float> scores_;
   sampler_params params_ = sampler_params_default();
+  std::optional<engine_parameters::Pipeline> engine_;
+  sampler_pipeline pipeline_ = {};
+  std::vector<std::int32_t> min_new_tokens_;
+  sampler_row_params row_params_ = {};
   sampler_generation_args args_ = sampler_generation_args_default();
 
   Generation generation_;
@@ -328,6 +333,15 @@ class Run {
 };
 
 }  // namespace
+
+sampler_params params_of(const SamplingOptions &options) {
+  sampler_params params = sampler_params_default();
+  params.temperature = options.temperature;
+  params.top_k = options.top_k;
+  params.top_p = options.top_p;
+  params.min_p = options.min_p;
+  return params;
+}
 
 Generation generate_text(const Gpt2Model &model, const Gpt2Model *drafter, const Prompts &prompts,
                          const GenerationOptions &options, const Listeners &listeners) {

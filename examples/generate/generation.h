@@ -50,6 +50,9 @@ struct BeamOptions {
   bool early_stop = false;
 };
 
+// Of the library, where no engine is named.
+sampler_params params_of(const SamplingOptions &options);
+
 struct GenerationOptions {
   Mode mode = Mode::kAutoregressive;
   int max_new_tokens = 100;
@@ -95,6 +98,9 @@ struct Generation {
 struct Listeners {
   // Hears of new tokens: the number of the continuation, and the continuation with them.
   std::function<void(std::size_t, const Continuation &)> on_tokens;
+  // Sees the logits that the next token of a continuation is drawn from, with kAutoregressive.
+  std::function<void(std::size_t, const Continuation &, const float *logits, std::int64_t num_cols)>
+      on_logits;
   // Hears of each round of drafts.
   std::function<void(const sampler_trace_round &)> on_round;
 };

@@ -58,8 +58,17 @@ Json read_json_object(const std::filesystem::path &path) {
   return parse_json_object(read_file(path), path.string());
 }
 
+Json read_json_argument(const std::string &argument, const std::string &name) {
+  if (argument.empty() || argument[0] != '@') return parse_json_object(argument, name);
+  return read_json_object(argument.substr(1));
+}
+
 std::string in_quotes(std::string_view text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+std::string in_readable_quotes(std::string_view text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace generate

@@ -11,6 +11,7 @@
 
 #include "bpe.h"
 #include "error.h"
+#include "explain_step.h"
 #include "generation.h"
 #include "gpt2.h"
 #include "options.h"
@@ -30,6 +31,7 @@ using generate::Gpt2Model;
 using generate::Listeners;
 using generate::Mode;
 using generate::Printer;
+using generate::StepExplainer;
 using Prompts = std::vector<std::vector<std::int32_t>>;
 
 std::vector<std::int32_t> encode_prompt(const BpeTokenizer &tokenizer, const std::string &prompt) {
@@ -87,9 +89,18 @@ void run(Arguments arguments) {
   if (arguments.trace) {
     listeners.on_round = [&](const sampler_trace_round &round) { printer.print_round(round); };
   }
+  std::optional<StepExplainer> explainer;
+  if (arguments.explained_step) {
+    explainer.emplace(*arguments.explained_step, options, prompts[0]);
+    listeners.on_logits = [&](std::size_t index, const Continuation &continuation,
+                              const float *logits, std::int64_t num_cols) {
+      if (index == 0) explainer->look_at(continuation, logits, num_cols);
+    };
+  }
   const Gpt2Model *const draft_model = drafter ? &*drafter : nullptr;
   const Generation generation = generate_text(model, draft_model, prompts, options, listeners);
   if (arguments.trace) printer.print_texts();
+  if (explainer) explainer->print(tokenizer, std::cout);
   if (!std::cout) throw Error("the text cannot be written to standard output");
   std::optional<Comparison> comparison;
   if (options.mode != Mode::kAutoregressive) {

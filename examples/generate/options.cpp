@@ -4,17 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
-#include <sstream>
 #include <stdexcept>
-#include <system_error>
-#include <type_traits>
 
 #include "engine_parameters.h"
+#include "in_range.h"
 #include "json_file.h"
 
 namespace generate {
@@ -31,22 +27,6 @@ const std::map<std::string, Mode> &modes() {
                                                     {"ngram", Mode::kNgram},
                                                     {"beam", Mode::kBeam}};
   return modes;
-}
-
-// A check for CLI11, whose own lets NaN through and lets integers wrap around.
-template <typename Number>
-std::function<std::string(const std::string &)> in_range(Number lowest, Number highest) {
-  return [=](const std::string &text) -> std::string {
-    Number value;
-    const char *end = text.data() + text.size();
-    const std::from_chars_result result = std::from_chars(text.data(), end, value);
-    const bool is_number = result.ec == std::errc() && result.ptr == end;
-    if (is_number && value >= lowest && value <= highest) return "";
-    std::ostringstream rule;
-    rule << "must be " << (std::is_integral_v<Number> ? "an integer" : "a number") << " in ["
-         << lowest << ", " << highest << "]";
-    return rule.str();
-  };
 }
 
 // Declares the options, and knows which of them a mode uses.
@@ -79,6 +59,11 @@ class Declaration {
     if (draft.adaptive_gamma && draft.gamma_min > gamma_max) {
       fail("--gamma-min is " + std::to_string(draft.gamma_min) +
            "; it must be at most --gamma-max, which is " + std::to_string(gamma_max));
+    }
+    if (arguments_->explained_step && *arguments_->explained_step >= generation.max_new_tokens) {
+      fail("--explain is " + std::to_string(*arguments_->explained_step) +
+           "; it must be less than --length, which is " +
+           std::to_string(generation.max_new_tokens));
     }
     if (generation.mode == Mode::kBeam && generation.num_samples > generation.beam.num_beams) {
       fail("--samples is " + std::to_string(generation.num_samples) +
@@ -174,7 +159,7 @@ class Declaration {
                   ->type_name("NAME");
     CLI::Option *parameters =
         app_->add_option("--params", engine_parameters_,
-                         "The engine's own parameters, a JSON object: '{\"top_k\": 40}'")
+                         "The engine's own parameters, a JSON object: '{\"top_k\": 40}', or @FILE")
             ->type_name("JSON")
             ->needs(preset_);
     for (const char *const option :
@@ -190,7 +175,7 @@ class Declaration {
     if (preset_->count() == 0) return;
     GenerationOptions &generation = arguments_->generation;
     try {
-      const nlohmann::json json = parse_json_object(engine_parameters_, "--params");
+      const nlohmann::json json = read_json_argument(engine_parameters_, "--params");
       generation.engine = engine_parameters::read(engine_, json);
     } catch (const std::runtime_error &error) {
       fail(error.what());
@@ -290,6 +275,12 @@ class Declaration {
                        "(-) or not looked at (.), and the model's own token behind them: instead "
                        "of a draft (>) or as a bonus (*)"),
         {Mode::kSpeculative, Mode::kNgram});
+    only_in(app_->add_option("--explain", arguments_->explained_step,
+                             "Show behind the text what each stage did to the logits that the "
+                             "first text's token number STEP, from 0, was drawn from")
+                ->type_name("STEP")
+                ->check(in_range(0, kMaxInt)),
+            {Mode::kAutoregressive});
     app_->add_option("--color", color_, "Colours in --trace; auto: on a terminal")
         ->capture_default_str()
         ->type_name("WHEN")

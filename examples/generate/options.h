@@ -17,6 +17,7 @@ struct Arguments {
   GenerationOptions generation;
   bool trace = false;
   bool colour = false;
+  std::optional<int> explained_step;
   int repeats = 1;   // runs with and without drafts or beams, in turn
   std::string json;  // file; "": none
 };

@@ -2,8 +2,9 @@
 
 #include <cstdint>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "json_file.h"
 
 namespace generate {
 
@@ -93,9 +94,7 @@ void Printer::print_round(const sampler_trace_round &round) const {
 
 // ` +" token"`, with escapes as in JSON.
 std::string Printer::marked(const Mark &mark, std::int32_t token_id) const {
-  using Json = nlohmann::json;
-  const std::string text =
-      Json(tokenizer_.token_bytes(token_id)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = in_readable_quotes(tokenizer_.token_bytes(token_id));
   if (!arguments_.colour) return std::string(" ") + mark.sign + text;
   return " \033[" + std::to_string(mark.colour) + "m" + mark.sign + text + "\033[0m";
 }

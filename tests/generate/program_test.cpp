@@ -599,6 +599,10 @@ TEST(Program, BadOptionsAreNamed) {
       {{"--params={}"}, "--params requires --preset"},
       {{"--preset=vllm", "--top-k=3"}, "--top-k excludes --preset"},
       {{"--preset=vllm", "--mode=ngram"}, "--preset is not used with --mode ngram"},
+      {{"--explain=-1"}, "--explain: \"-1\" is given; it must be an integer in [0, "},
+      {{"--explain=5", "--length=5"}, "--explain is 5; it must be less than --length, which is 5"},
+      {{"--explain=1", "--mode=ngram"}, "--explain is not used with --mode ngram"},
+      {{"--preset=vllm", "--params=@/nonexistent"}, "/nonexistent: cannot be opened"},
       {{"--bogus"}, "--bogus"},
       {{"--mode=guess"}, "--mode"},
       {{"--mode=speculative"}, "--mode speculative needs a drafter, --draft"},
@@ -665,6 +669,49 @@ TEST(Program, APresetTakesTheEnginesOwnParameters) {
   EXPECT_NE(three.err.find("3 new tokens"), std::string::npos) << three.err;
 }
 
+// The text of the token that an explanation says was drawn, as JSON writes it.
+std::string drawn_text(const std::string &out) {
+  const std::size_t line = out.find("\ndrawn: "), begin = out.find('"', line);
+  const std::size_t end = out.find("\", number ", begin);
+  if (line == std::string::npos || end == std::string::npos) return "nothing drawn: " + out;
+  return Json::parse(out.substr(begin, end + 1 - begin));
+}
+
+TEST(Program, ExplainedStepsDrawTheTokensOfTheText) {
+  const Strings samplings[] = {
+      {"--temperature=0.8", "--top-p=0.95", "--seed=3"},
+      {"--greedy"},
+      {"--preset=llama.cpp", "--seed=7",
+       R"(--params={"repeat_penalty": 1.3, "dry_multiplier": 1, "xtc_probability": 0.5})"},
+      {"--preset=vllm", "--seed=8",
+       R"(--params={"frequency_penalty": 0.5, "min_tokens": 3, "stop_token_ids": [11]})"},
+      {"--preset=hugging_face", "--seed=9",
+       R"(--params={"do_sample": true, "min_length": 8, "eos_token_id": 11, "typical_p": 0.9})"}};
+  for (const Strings &sampling : samplings) {
+    std::string text = "ROMEO:", out;
+    for (int step = 0; step < 6; ++step) {
+      Strings arguments = {"--prompt=ROMEO:", "--length=6", "--explain=" + std::to_string(step)};
+      arguments.insert(arguments.end(), sampling.begin(), sampling.end());
+      const Outcome result = run_model("target", arguments);
+      ASSERT_EQ(result.exit_status, 0) << result.err;
+      out = result.out;
+      text += drawn_text(out);
+    }
+    EXPECT_EQ(out.substr(0, text.size() + 1), text + "\n") << sampling[0];
+  }
+}
+
+TEST(Program, AStepBehindTheTextsEndIsAnError) {
+  // The first token is whatever comes: it ends the text.
+  const Outcome result =
+      run_model("target", {"--prompt=ROMEO:", "--length=4", "--explain=2", "--preset=vllm",
+                           R"(--params={"allowed_token_ids": [11], "stop_token_ids": [11]})"});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_NE(result.err.find("--explain is 2; it must be less than the number of new tokens"),
+            std::string::npos)
+      << result.err;
+}
+
 TEST(Program, HelpNamesEveryOption) {
   const Outcome result = run({"--help"});
   EXPECT_EQ(result.exit_status, 0);
@@ -675,7 +722,7 @@ TEST(Program, HelpNamesEveryOption) {
         "--gamma-min",       "--gamma-max", "--ema-beta",    "--ngram-order", "--filler-top-k",
         "--stop-if-unknown", "--beams",     "--beam-top-k",  "--alpha",       "--beam-min-length",
         "--early-stop",      "--trace",     "--color",       "--json",        "--measured",
-        "--repeats",         "--preset",    "--params"}) {
+        "--repeats",         "--preset",    "--params",      "--explain"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

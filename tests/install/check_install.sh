@@ -84,6 +84,7 @@ check_cmake_package() {
   expect_recorded_tokens "$build_dir/recorded_logits" "$1"
   "$build_dir/engine_json" llama.cpp '{"repeat_penalty": 1.1, "top_k": 40, "dry_multiplier": 0.8}' \
     "$1/recorded_logits/logits.f16" 8
+  "$build_dir/explain/sampler-explain" "$1/recorded_logits/logits.f16" --cols 2048 --top 3
   for mode in autoregressive "speculative --draft $1/tiny_gpt2/draft" ngram; do
     # shellcheck disable=SC2086  # A mode with its options.
     "$build_dir/generate/generate" --model "$1/tiny_gpt2/target" --prompt "Once upon a time" \

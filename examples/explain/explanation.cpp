@@ -1,0 +1,201 @@
+#include "explanation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <type_traits>
+
+#include "stages.h"
+
+namespace explain {
+
+namespace {
+
+void check(sampler_status status) {
+  if (status != SAMPLER_OK) throw std::runtime_error(sampler_last_error());
+}
+
+struct Destroy {
+  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
+};
+using Sampler = std::unique_ptr<std::remove_pointer_t<sampler_t>, Destroy>;
+
+Sampler make_sampler() {
+  const sampler_options options = sampler_options_default();
+  sampler_t sampler = nullptr;
+  check(sampler_create(&options, &sampler));
+  return Sampler(sampler);
+}
+
+// Asks the library about one row.
+class Asker {
+ public:
+  explicit Asker(const Question &question) : question_(question), sampler_(make_sampler()) {}
+
+  std::size_t size() const { return question_.logits.size(); }
+
+  // The row as edits leave it.
+  std::vector<float> edited(const sampler_params &edits, const sampler_pipeline &lists) {
+    std::vector<float> values(size());
+    sampler_filter_args args = {};
+    args.struct_size = sizeof args;
+    args.input = rows();
+    args.params = &edits;
+    args.pipeline = &lists;
+    args.output_kind = SAMPLER_OUTPUT_VALUES;
+    args.output = values.data();
+    std::size_t bytes = 0;
+    check(sampler_filter_workspace_size(sampler_.get(), &args, &bytes));
+    args.exec = workspace(bytes);
+    check(sampler_filter(sampler_.get(), &args));
+    return values;
+  }
+
+  // Draws the token, and tells the probabilities of all tokens.
+  sampler_row_status draw(sampler_logprob_kind kind, std::vector<double> *probabilities,
+                          double *entropy, Explanation *out,
+                          std::vector<std::uint8_t> *removed_by) {
+    std::vector<std::int32_t> ids(size());
+    std::iota(ids.begin(), ids.end(), 0);
+    std::vector<float> logprobs(size());
+    float entropy_in_nats = 0;
+    sampler_row_status status = SAMPLER_ROW_OK;
+    sampler_sample_args args = {};
+    args.struct_size = sizeof args;
+    args.input = rows();
+    args.params = &question_.params;
+    args.pipeline = question_.pipeline;
+    args.random.seed = question_.seed;
+    args.random.offset = question_.offset;
+    args.draw_method = question_.draw_method;
+    args.logprob_kind = kind;
+    args.out_token_ids = &out->drawn_id;
+    args.out_kept_counts = &out->num_kept;
+    args.out_ranks = &out->drawn_rank;
+    args.out_row_status = &status;
+    args.num_chosen = std::int64_t(size());
+    args.chosen_token_ids = ids.data();
+    args.out_chosen_logprobs = logprobs.data();
+    args.out_entropies = &entropy_in_nats;
+    if (removed_by) {
+      removed_by->resize(size());
+      args.out_removed_by = removed_by->data();
+    }
+    std::size_t bytes = 0;
+    check(sampler_sample_workspace_size(sampler_.get(), &args, &bytes));
+    args.exec = workspace(bytes);
+    check(sampler_sample(sampler_.get(), &args));
+    *entropy = double(entropy_in_nats);
+    probabilities->clear();
+    for (const float logprob : logprobs) {
+      probabilities->push_back(std::isnan(logprob) ? 0.0 : std::exp(double(logprob)));
+    }
+    return status;
+  }
+
+ private:
+  sampler_rows rows() const {
+    sampler_rows rows = {};
+    rows.values = question_.logits.data();
+    rows.num_rows = 1;
+    rows.num_cols = std::int64_t(size());
+    return rows;
+  }
+
+  sampler_exec workspace(std::size_t bytes) {
+    workspace_.resize(bytes);
+    sampler_exec exec = {};
+    exec.workspace = workspace_.data();
+    exec.workspace_bytes = bytes;
+    return exec;
+  }
+
+  const Question &question_;
+  Sampler sampler_;
+  std::vector<char> workspace_;
+};
+
+sampler_pipeline lists_of(const Question &question) {
+  sampler_pipeline lists = {};
+  lists.struct_size = sizeof lists;
+  return question.pipeline ? *question.pipeline : lists;
+}
+
+// The row after the last edit, and by stage how many logits each edit has changed.
+std::vector<float> follow_edits(const Question &question, Asker *asker,
+                                std::vector<std::int64_t> *num_changed) {
+  sampler_params params = question.params;
+  turn_off_all_but_edits(&params);
+  sampler_pipeline lists = lists_of(question);
+  std::vector<float> last = asker->edited(params, lists);
+  std::vector<float> after = last;
+  num_changed->assign(SAMPLER_MAX_STAGES + 1, 0);
+  const std::vector<sampler_stage> order = order_of(question.params);
+  for (auto stage = order.rbegin(); stage != order.rend(); ++stage) {
+    if (!is_edit(*stage) || !is_on(*stage, params, lists)) continue;
+    turn_off_edit(*stage, &params, &lists);
+    const std::vector<float> before = asker->edited(params, lists);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      (*num_changed)[std::size_t(*stage)] += before[i] < after[i] || before[i] > after[i];
+    }
+    after = before;
+  }
+  return last;
+}
+
+std::vector<Stage> summarise(const Question &question, const std::vector<Token> &tokens,
+                             const std::vector<std::int64_t> &num_changed) {
+  std::vector<Stage> stages;
+  const sampler_pipeline lists = lists_of(question);
+  std::int64_t num_left = 0;
+  for (const Token &token : tokens) num_left += token.removed_by != kWithoutProbability;
+  const bool is_greedy = question.params.temperature <= 1e-5f;
+  for (const sampler_stage stage : order_of(question.params)) {
+    if (!is_on(stage, question.params, lists)) continue;
+    if (is_greedy && !is_edit(stage) && stage != SAMPLER_STAGE_TEMPERATURE) continue;
+    Stage row = {stage, numbers_of(stage, question.params, lists), 0, 0, 0, 0.0};
+    row.num_changed = num_changed[std::size_t(stage)];
+    for (const Token &token : tokens) {
+      if (token.removed_by != stage) continue;
+      ++row.num_removed;
+      row.removed += is_edit(stage) ? token.given : token.left;
+    }
+    num_left -= row.num_removed;
+    row.num_left = num_left;
+    stages.push_back(row);
+  }
+  return stages;
+}
+
+bool stands_before(const Token &a, const Token &b) {
+  if (std::isnan(a.edited) || std::isnan(b.edited))
+    return std::isnan(b.edited) > std::isnan(a.edited);
+  return a.edited > b.edited;
+}
+
+}  // namespace
+
+Explanation explain(const Question &question) {
+  Asker asker(question);
+  Explanation out = {};
+  std::vector<double> given, left, drawn_from;
+  std::vector<std::uint8_t> removed_by;
+  double unused = 0;
+  asker.draw(SAMPLER_LOGPROB_RAW, &given, &out.entropy_given, &out, nullptr);
+  asker.draw(SAMPLER_LOGPROB_EDITED, &left, &unused, &out, nullptr);
+  out.status = asker.draw(SAMPLER_LOGPROB_PROCESSED, &drawn_from, &out.entropy_drawn_from, &out,
+                          &removed_by);
+  std::vector<std::int64_t> num_changed;
+  const std::vector<float> edited = follow_edits(question, &asker, &num_changed);
+  for (std::size_t i = 0; i < edited.size(); ++i) {
+    out.tokens.push_back({std::int32_t(i), question.logits[i], edited[i], given[i], left[i],
+                          drawn_from[i], removed_by[i]});
+  }
+  std::stable_sort(out.tokens.begin(), out.tokens.end(), stands_before);
+  out.stages = summarise(question, out.tokens, num_changed);
+  return out;
+}
+
+}  // namespace explain

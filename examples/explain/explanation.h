@@ -1,0 +1,65 @@
+#ifndef EXPLAIN_EXPLANATION_H
+#define EXPLAIN_EXPLANATION_H
+
+#include <sampler/sampler.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace explain {
+
+// What is drawn from, and how.
+struct Question {
+  std::vector<float> logits;
+  sampler_params params = sampler_params_default();
+  const sampler_pipeline *pipeline = nullptr;  // one slot, with a history in place of a state
+  sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
+  std::uint64_t seed = 0;
+  std::uint64_t offset = 0;
+};
+
+// out_removed_by of tokens that no stage removed.
+constexpr int kKept = 0;
+constexpr int kWithoutProbability = 255;
+
+struct Token {
+  std::int32_t id;
+  float logit;        // as given
+  float edited;       // as the edits left it
+  double given;       // its probability in the row as given,
+  double left;        // as the edits left it, at temperature 1,
+  double drawn_from;  // and in what the token was drawn from
+  int removed_by;     // a SAMPLER_STAGE_, kKept or kWithoutProbability
+};
+
+// One stage of the order.
+struct Stage {
+  sampler_stage stage;
+  std::string numbers;       // "top_k 40"; of lists their names
+  std::int64_t num_changed;  // logits that an edit gave another value; 0 of other stages
+  std::int64_t num_removed;
+  std::int64_t num_left;
+  double removed;  // the probability of what it removed: `given` of an edit, else `left`
+};
+
+struct Explanation {
+  sampler_row_status status;  // where it is not OK, no token is drawn and no probability known
+  std::vector<Token> tokens;  // in rank order of the edited row; NaNs last
+  std::vector<Stage> stages;  // those that are on, in their order; in a greedy row no windows
+  std::int32_t drawn_id;
+  std::int32_t drawn_rank;  // among the tokens that were kept
+  std::int32_t num_kept;
+  double entropy_given;  // in nats
+  double entropy_drawn_from;
+};
+
+// Throws std::runtime_error with the library's error.
+Explanation explain(const Question &question);
+
+// "TOP_K"; of no stage "?".
+const char *stage_name(int stage);
+
+}  // namespace explain
+
+#endif  // EXPLAIN_EXPLANATION_H

@@ -1,0 +1,169 @@
+// Shows what each stage does to a row of logits: a table, and an SVG plot.
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include "bpe.h"
+#include "engine_parameters.h"
+#include "error.h"
+#include "in_range.h"
+#include "json_file.h"
+#include "picture.h"
+#include "row_file.h"
+
+namespace {
+
+using engine_parameters::Ids;
+using generate::Error;
+using generate::in_range;
+
+constexpr std::int64_t kMaxCols = (1 << 20) - 1;
+constexpr int kMaxInt = std::numeric_limits<int>::max();
+
+struct Arguments {
+  std::string logits;
+  std::int64_t row = 0;
+  std::int64_t num_cols = 0;
+  std::string type;
+  std::string preset = "llama.cpp";
+  std::string params = "{}";
+  std::string history;
+  std::int32_t prompt_length = 0;
+  std::optional<std::uint64_t> seed;
+  std::uint64_t offset = 0;
+  std::string tokenizer;
+  std::int64_t num_tokens = 20;
+  std::string svg;
+};
+
+void declare_row(CLI::App *app, Arguments *arguments) {
+  app->add_option("LOGITS", arguments->logits,
+                  "File of logits: .f32, .f16 or .bf16, little-endian without a header; .npy; all "
+                  "others are text with numbers in it. - is standard input")
+      ->required();
+  app->add_option("--row", arguments->row, "Which row of the file, from 0")
+      ->capture_default_str()
+      ->check(in_range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
+  app->add_option("--cols", arguments->num_cols,
+                  "Logits of a row; 0: the last dimension of .npy, else the file is one row")
+      ->capture_default_str()
+      ->check(in_range(std::int64_t{0}, kMaxCols));
+  app->add_option("--dtype", arguments->type, "What the file holds, where its name does not tell")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "npy", "text"}));
+}
+
+void declare_sampling(CLI::App *app, Arguments *arguments) {
+  app->add_option("--preset", arguments->preset,
+                  "The engine whose stages they are: a name of sampler_params_preset")
+      ->capture_default_str()
+      ->type_name("NAME");
+  app->add_option("--params", arguments->params,
+                  "The engine's own parameters, a JSON object: '{\"top_k\": 40}', or @FILE")
+      ->type_name("JSON");
+  app->add_option("--history", arguments->history,
+                  "The tokens so far, prompt and output: ids like 3,1,4, or @FILE")
+      ->type_name("IDS");
+  app->add_option("--prompt-length", arguments->prompt_length,
+                  "How many tokens of the history are the prompt")
+      ->capture_default_str()
+      ->check(in_range(0, kMaxInt));
+  app->add_option("--seed", arguments->seed, "Of the draw; else that of the parameters, or 0")
+      ->check(in_range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()));
+  app->add_option("--offset", arguments->offset, "Of the draw: the number of the step")
+      ->capture_default_str()
+      ->check(in_range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()));
+}
+
+void declare_output(CLI::App *app, Arguments *arguments) {
+  app->add_option("--tokenizer", arguments->tokenizer,
+                  "Folder with vocab.json and merges.txt of GPT-2's kind: shows the tokens' texts")
+      ->type_name("DIR");
+  app->add_option("--top", arguments->num_tokens, "Tokens to show, the likeliest after the edits")
+      ->capture_default_str()
+      ->check(in_range(std::int64_t{0}, kMaxCols));
+  app->add_option("--svg", arguments->svg, "Write a plot of all tokens to this file")
+      ->type_name("FILE");
+}
+
+// Ids with commas or spaces between them.
+Ids read_ids(const std::string &argument) {
+  const bool is_file = !argument.empty() && argument[0] == '@';
+  std::string text = is_file ? generate::read_file(argument.substr(1)) : argument;
+  for (char &c : text) c = c == ',' ? ' ' : c;
+  std::istringstream words(text);
+  Ids ids;
+  for (std::string word; words >> word;) {
+    const std::string wrong = in_range(0, kMaxInt)(word);
+    if (!wrong.empty()) throw Error("--history: " + wrong);
+    std::from_chars(word.data(), word.data() + word.size(), ids.emplace_back());
+  }
+  return ids;
+}
+
+explain::Explanation answer(const Arguments &arguments) {
+  const engine_parameters::Request request = engine_parameters::read(
+      arguments.preset, generate::read_json_argument(arguments.params, "--params"));
+  const Ids history = read_ids(arguments.history);
+  if (std::size_t(arguments.prompt_length) > history.size()) {
+    throw Error("--prompt-length is " + std::to_string(arguments.prompt_length) +
+                "; it must be at most the number of tokens in --history, " +
+                std::to_string(history.size()));
+  }
+  const engine_parameters::Pipeline pipeline(request, history, arguments.prompt_length);
+  explain::Question question;
+  question.logits = explain::read_row(
+      arguments.logits, arguments.type.empty() ? arguments.logits : "." + arguments.type,
+      arguments.row, arguments.num_cols);
+  question.params = *pipeline.params();
+  question.pipeline = pipeline.get();
+  question.draw_method = request.draw_method;
+  question.seed = arguments.seed.value_or(request.seed.value_or(0));
+  question.offset = arguments.offset;
+  return explain::explain(question);
+}
+
+void run(const Arguments &arguments) {
+  const explain::Explanation explanation = answer(arguments);
+  std::optional<generate::BpeTokenizer> tokenizer;
+  if (!arguments.tokenizer.empty()) {
+    tokenizer.emplace(arguments.tokenizer, int(explanation.tokens.size()));
+  }
+  const auto text = [&](std::int32_t id) {
+    return tokenizer ? generate::in_readable_quotes(tokenizer->token_bytes(id)) : "";
+  };
+  explain::print(explanation, std::size_t(arguments.num_tokens), text, std::cout);
+  if (!std::cout.flush()) throw Error("the table cannot be written to standard output");
+  if (arguments.svg.empty()) return;
+  std::ofstream svg(arguments.svg);
+  explain::plot(explanation, svg);
+  svg.close();
+  if (!svg) throw Error("--svg: " + arguments.svg + " cannot be written");
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  try {
+    Arguments arguments;
+    CLI::App app("Shows what each stage does to a row of logits.", "sampler-explain");
+    declare_row(&app, &arguments);
+    declare_sampling(&app, &arguments);
+    declare_output(&app, &arguments);
+    CLI11_PARSE(app, argc, argv);
+    run(arguments);
+    return 0;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "sampler-explain: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,226 @@
+#include "stages.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include "explanation.h"
+
+namespace explain {
+
+namespace {
+
+// A number of a stage.
+struct Real {
+  sampler_stage stage;
+  const char *name;
+  float sampler_params::*member;
+};
+struct Whole {
+  sampler_stage stage;
+  const char *name;
+  int32_t sampler_params::*member;
+};
+
+constexpr Real kReals[] = {
+    {SAMPLER_STAGE_PENALTIES, "repetition_penalty", &sampler_params::repetition_penalty},
+    {SAMPLER_STAGE_PENALTIES, "frequency_penalty", &sampler_params::frequency_penalty},
+    {SAMPLER_STAGE_PENALTIES, "presence_penalty", &sampler_params::presence_penalty},
+    {SAMPLER_STAGE_DRY, "dry_multiplier", &sampler_params::dry_multiplier},
+    {SAMPLER_STAGE_DRY, "dry_base", &sampler_params::dry_base},
+    {SAMPLER_STAGE_TEMPERATURE, "temperature", &sampler_params::temperature},
+    {SAMPLER_STAGE_TEMPERATURE, "range", &sampler_params::dynamic_temperature_range},
+    {SAMPLER_STAGE_TEMPERATURE, "exponent", &sampler_params::dynamic_temperature_exponent},
+    {SAMPLER_STAGE_TYPICAL_P, "typical_p", &sampler_params::typical_p},
+    {SAMPLER_STAGE_TOP_N_SIGMA, "top_n_sigma", &sampler_params::top_n_sigma},
+    {SAMPLER_STAGE_EPSILON, "epsilon_cutoff", &sampler_params::epsilon_cutoff},
+    {SAMPLER_STAGE_ETA, "eta_cutoff", &sampler_params::eta_cutoff},
+    {SAMPLER_STAGE_TOP_H, "top_h", &sampler_params::top_h},
+    {SAMPLER_STAGE_XTC, "xtc_probability", &sampler_params::xtc_probability},
+    {SAMPLER_STAGE_XTC, "xtc_threshold", &sampler_params::xtc_threshold},
+    {SAMPLER_STAGE_TOP_P, "top_p", &sampler_params::top_p},
+    {SAMPLER_STAGE_TOP_P, "top_p_decay", &sampler_params::top_p_decay},
+    {SAMPLER_STAGE_MIN_P, "min_p", &sampler_params::min_p},
+    {SAMPLER_STAGE_ADAPTIVE, "adaptive_target", &sampler_params::adaptive_target},
+    {SAMPLER_STAGE_ADAPTIVE, "adaptive_rate", &sampler_params::adaptive_rate},
+};
+constexpr Whole kWholes[] = {
+    {SAMPLER_STAGE_MASK, "min_new_tokens", &sampler_params::min_new_tokens},
+    {SAMPLER_STAGE_PENALTIES, "penalty_window", &sampler_params::penalty_window},
+    {SAMPLER_STAGE_DRY, "dry_allowed_length", &sampler_params::dry_allowed_length},
+    {SAMPLER_STAGE_DRY, "dry_window", &sampler_params::dry_window},
+    {SAMPLER_STAGE_NO_REPEAT_NGRAM, "no_repeat_ngram_size", &sampler_params::no_repeat_ngram_size},
+    {SAMPLER_STAGE_TOP_K, "top_k", &sampler_params::top_k},
+    {SAMPLER_STAGE_ADAPTIVE, "adaptive_kind", &sampler_params::adaptive_kind},
+};
+
+std::string lists_of(sampler_stage stage, const sampler_pipeline &lists) {
+  std::string text;
+  const auto add = [&](bool has, const char *name) {
+    if (has) text += std::string(text.empty() ? "" : ", ") + name;
+  };
+  if (stage == SAMPLER_STAGE_BIAS) {
+    add(lists.biased.offsets, "biased");
+    add(lists.dense_bias, "dense_bias");
+  } else if (stage == SAMPLER_STAGE_MASK) {
+    add(lists.allowed.offsets, "allowed");
+    add(lists.banned.offsets, "banned");
+    add(lists.stop.offsets, "stop");
+    add(lists.bad_words.offsets, "bad_words");
+    add(lists.token_bitmasks, "token_bitmasks");
+  }
+  return text;
+}
+
+bool is_between_0_and_1(float value) {
+  return value > 0.0f && value < 1.0f;
+}
+
+}  // namespace
+
+const char *stage_name(int stage) {
+  constexpr const char *kNames[] = {"",
+                                    "BIAS",
+                                    "MASK",
+                                    "PENALTIES",
+                                    "DRY",
+                                    "NO_REPEAT_NGRAM",
+                                    "TEMPERATURE",
+                                    "TYPICAL_P",
+                                    "TOP_N_SIGMA",
+                                    "EPSILON",
+                                    "ETA",
+                                    "TOP_H",
+                                    "XTC",
+                                    "TOP_K",
+                                    "TOP_P",
+                                    "MIN_P",
+                                    "ADAPTIVE"};
+  return stage > 0 && stage < int(std::size(kNames)) ? kNames[stage] : "?";
+}
+
+bool is_edit(sampler_stage stage) {
+  return stage <= SAMPLER_STAGE_NO_REPEAT_NGRAM;
+}
+
+std::vector<sampler_stage> order_of(const sampler_params &params) {
+  std::vector<sampler_stage> order(params.stages,
+                                   std::find(params.stages, std::end(params.stages), 0));
+  if (!order.empty()) return order;
+  for (sampler_stage stage = 1; stage <= SAMPLER_STAGE_ADAPTIVE; ++stage) order.push_back(stage);
+  const auto move = [&](sampler_stage stage, sampler_stage before) {
+    order.erase(std::find(order.begin(), order.end(), stage));
+    order.insert(std::find(order.begin(), order.end(), before), stage);
+  };
+  if (params.filter_order == SAMPLER_FILTERS_MIN_P_FIRST) {
+    move(SAMPLER_STAGE_MIN_P, SAMPLER_STAGE_TOP_K);
+  }
+  if (params.temperature_order == SAMPLER_TEMPERATURE_LAST) {
+    move(SAMPLER_STAGE_TEMPERATURE, SAMPLER_STAGE_ADAPTIVE);
+  }
+  return order;
+}
+
+bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipeline &lists) {
+  switch (stage) {
+    case SAMPLER_STAGE_BIAS:
+      return !lists_of(stage, lists).empty();
+    case SAMPLER_STAGE_MASK:
+      return lists.allowed.offsets || lists.banned.offsets || lists.bad_words.offsets ||
+             lists.token_bitmasks || params.min_new_tokens > 0;
+    case SAMPLER_STAGE_PENALTIES:
+      return (params.repetition_penalty != 0.0f && params.repetition_penalty != 1.0f) ||
+             params.frequency_penalty != 0.0f || params.presence_penalty != 0.0f;
+    case SAMPLER_STAGE_DRY:
+      return params.dry_multiplier > 0.0f && (params.dry_base == 0.0f || params.dry_base >= 1.0f);
+    case SAMPLER_STAGE_NO_REPEAT_NGRAM:
+      return params.no_repeat_ngram_size > 0;
+    case SAMPLER_STAGE_TEMPERATURE:
+      return params.temperature != 1.0f || params.dynamic_temperature_range > 0.0f;
+    case SAMPLER_STAGE_TYPICAL_P:
+      return is_between_0_and_1(params.typical_p);
+    case SAMPLER_STAGE_TOP_N_SIGMA:
+      return params.top_n_sigma > 0.0f;
+    case SAMPLER_STAGE_EPSILON:
+      return is_between_0_and_1(params.epsilon_cutoff);
+    case SAMPLER_STAGE_ETA:
+      return is_between_0_and_1(params.eta_cutoff);
+    case SAMPLER_STAGE_TOP_H:
+      return is_between_0_and_1(params.top_h);
+    case SAMPLER_STAGE_XTC:
+      return params.xtc_probability > 0.0f && params.xtc_threshold <= 0.5f;
+    case SAMPLER_STAGE_TOP_K:
+      return params.top_k > 0;
+    case SAMPLER_STAGE_TOP_P:
+      return params.top_p < 1.0f || is_between_0_and_1(params.top_p_decay);
+    case SAMPLER_STAGE_MIN_P:
+      return params.min_p > 0.0f;
+    default:
+      return params.adaptive_kind != SAMPLER_ADAPTIVE_NONE &&
+             (params.adaptive_kind != SAMPLER_ADAPTIVE_P || params.adaptive_target >= 0.0f);
+  }
+}
+
+void turn_off_edit(sampler_stage stage, sampler_params *params, sampler_pipeline *lists) {
+  if (stage == SAMPLER_STAGE_BIAS) {
+    lists->biased = {};
+    lists->biases = lists->dense_bias = nullptr;
+    lists->num_dense_biases = lists->dense_bias_stride = 0;
+  } else if (stage == SAMPLER_STAGE_MASK) {
+    lists->allowed = lists->banned = lists->stop = lists->bad_words = {};
+    lists->bad_word_offsets = nullptr;
+    lists->token_bitmasks = nullptr;
+    lists->token_bitmask_indices = nullptr;
+    lists->num_token_bitmasks = lists->token_bitmask_stride = 0;
+    params->min_new_tokens = 0;
+  } else if (stage == SAMPLER_STAGE_PENALTIES) {
+    params->repetition_penalty = params->frequency_penalty = params->presence_penalty = 0.0f;
+  } else if (stage == SAMPLER_STAGE_DRY) {
+    params->dry_multiplier = 0.0f;
+    lists->dry_breakers = {};
+  } else if (stage == SAMPLER_STAGE_NO_REPEAT_NGRAM) {
+    params->no_repeat_ngram_size = 0;
+  }
+}
+
+void turn_off_all_but_edits(sampler_params *params) {
+  const sampler_params all = *params;
+  const std::vector<sampler_stage> order = order_of(all);
+  *params = sampler_params_default();
+  std::copy_if(order.begin(), order.end(), params->stages, is_edit);
+  params->repetition_penalty = all.repetition_penalty;
+  params->frequency_penalty = all.frequency_penalty;
+  params->presence_penalty = all.presence_penalty;
+  params->penalty_window = all.penalty_window;
+  params->penalty_scope = all.penalty_scope;
+  params->penalty_form = all.penalty_form;
+  params->dry_multiplier = all.dry_multiplier;
+  params->dry_base = all.dry_base;
+  params->dry_allowed_length = all.dry_allowed_length;
+  params->dry_window = all.dry_window;
+  params->no_repeat_ngram_size = all.no_repeat_ngram_size;
+  params->min_new_tokens = all.min_new_tokens;
+  params->bad_word_scope = all.bad_word_scope;
+}
+
+std::string numbers_of(sampler_stage stage, const sampler_params &params,
+                       const sampler_pipeline &lists) {
+  const sampler_params off = sampler_params_default();
+  std::string text = lists_of(stage, lists);
+  const auto add = [&](const char *name, double value) {
+    char number[64];
+    std::snprintf(number, sizeof number, "%s%s %g", text.empty() ? "" : ", ", name, value);
+    text += number;
+  };
+  for (const Real &number : kReals) {
+    const float value = params.*number.member;
+    if (number.stage == stage && value != off.*number.member) add(number.name, double(value));
+  }
+  for (const Whole &number : kWholes) {
+    const int32_t value = params.*number.member;
+    if (number.stage == stage && value != off.*number.member) add(number.name, value);
+  }
+  return text;
+}
+
+}  // namespace explain

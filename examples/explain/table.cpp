@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <ostream>
+
+#include "line.h"
+#include "picture.h"
+
+namespace explain {
+
+namespace {
+
+constexpr int kBarWidth = 24;
+
+// A share as blocks, in eighths of them, and spaces to kBarWidth.
+std::string bar(double share) {
+  constexpr const char *kParts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = int(std::lround(std::clamp(share, 0.0, 1.0) * kBarWidth * 8));
+  std::string text;
+  for (int i = 0; i < eighths / 8; ++i) text += "█";
+  text += kParts[eighths % 8];
+  return text + std::string(std::size_t(kBarWidth - (eighths + 7) / 8), ' ');
+}
+
+// What became of a token, kBarWidth wide.
+std::string fate_of(const Token &token) {
+  if (token.removed_by == kKept) return bar(token.drawn_from);
+  std::string text = token.removed_by == kWithoutProbability
+                         ? "without probability"
+                         : std::string("removed by ") + stage_name(token.removed_by);
+  text.resize(std::max(text.size(), std::size_t(kBarWidth)), ' ');
+  return text;
+}
+
+std::string name_of(sampler_row_status status) {
+  constexpr const char *kNames[] = {
+      "INVALID_VALUE", "EMPTY",        "INVALID_PARAMETER", "INVALID_INDEX", "INVALID_CANDIDATE",
+      "INVALID_DRAFT", "INVALID_SLOT", "INVALID_LIST",      "STATE_FULL"};
+  std::string text;
+  for (std::size_t bit = 0; bit < std::size(kNames); ++bit) {
+    if ((status >> bit & 1) == 0) continue;
+    text += std::string(text.empty() ? "" : ", ") + "SAMPLER_ROW_" + kNames[bit];
+  }
+  return text;
+}
+
+void print_stages(const Explanation &explanation, std::ostream &out) {
+  line(out, "%-16s %9s %9s %9s %12s  %s", "stage", "changed", "removed", "left", "probability",
+       "set");
+  for (const Stage &stage : explanation.stages) {
+    line(out, "%-16s %9lld %9lld %9lld %12.6f  %s", stage_name(stage.stage),
+         static_cast<long long>(stage.num_changed), static_cast<long long>(stage.num_removed),
+         static_cast<long long>(stage.num_left), stage.removed, stage.numbers.c_str());
+  }
+}
+
+void print_drawn(const Explanation &explanation, const TokenText &text, std::ostream &out) {
+  const auto drawn =
+      std::find_if(explanation.tokens.begin(), explanation.tokens.end(),
+                   [&](const Token &token) { return token.id == explanation.drawn_id; });
+  if (explanation.status != SAMPLER_ROW_OK || drawn == explanation.tokens.end()) {
+    line(out, "\nno token: the row is %s", name_of(explanation.status).c_str());
+    return;
+  }
+  const std::string token = text(drawn->id);
+  line(out, "\ndrawn: %d%s%s, number %d of %d that were kept, probability %.6f (%.6f as given)",
+       int(drawn->id), token.empty() ? "" : " ", token.c_str(), int(explanation.drawn_rank),
+       int(explanation.num_kept), drawn->drawn_from, drawn->given);
+  line(out, "entropy: %.4f nats as given, %.4f of what was drawn from", explanation.entropy_given,
+       explanation.entropy_drawn_from);
+}
+
+void print_tokens(const Explanation &explanation, std::size_t num_tokens, const TokenText &text,
+                  std::ostream &out) {
+  line(out, "\n%6s %7s %9s %9s %9s %10s", "rank", "id", "logit", "edited", "given", "drawn from");
+  const std::size_t count = std::min(explanation.tokens.size(), num_tokens);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Token &token = explanation.tokens[i];
+    std::string end = fate_of(token) + " " + text(token.id);
+    if (token.id == explanation.drawn_id) end += " <- drawn";
+    end.erase(end.find_last_not_of(' ') + 1);
+    line(out, "%6zu %7d %9.4f %9.4f %9.6f %10.6f  %s", i + 1, int(token.id), double(token.logit),
+         double(token.edited), token.given, token.drawn_from, end.c_str());
+  }
+}
+
+}  // namespace
+
+void print(const Explanation &explanation, std::size_t num_tokens, const TokenText &text,
+           std::ostream &out) {
+  print_stages(explanation, out);
+  print_drawn(explanation, text, out);
+  print_tokens(explanation, num_tokens, text, out);
+}
+
+}  // namespace explain

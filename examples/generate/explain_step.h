@@ -1,0 +1,37 @@
+#ifndef GENERATE_EXPLAIN_STEP_H
+#define GENERATE_EXPLAIN_STEP_H
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <vector>
+
+#include "bpe.h"
+#include "explanation.h"
+#include "generation.h"
+
+namespace generate {
+
+// Explains the row of one step of a text.
+class StepExplainer {
+ public:
+  // `step` is the number of new tokens before the row.
+  StepExplainer(int step, const GenerationOptions &options, std::vector<std::int32_t> prompt);
+
+  // Takes the logits that follow the text so far.
+  void look_at(const Continuation &continuation, const float *logits, std::int64_t num_cols);
+
+  // Throws Error where the text ended before the step.
+  void print(const BpeTokenizer &tokenizer, std::ostream &out) const;
+
+ private:
+  int step_;
+  const GenerationOptions &options_;
+  std::vector<std::int32_t> text_;
+  std::int32_t prompt_length_;
+  std::optional<explain::Explanation> explanation_;
+};
+
+}  // namespace generate
+
+#endif  // GENERATE_EXPLAIN_STEP_H
