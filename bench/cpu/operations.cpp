@@ -1,6 +1,7 @@
 #include "operations.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace cpu_bench {
@@ -29,6 +30,12 @@ sampler_params params_of(const Work &work) {
   params.top_k_ties = params.top_p_ties = work.ties;
   params.filter_order = work.filter_order;
   return params;
+}
+
+Work with_stages(const char *name, const Filters &filters, Stages stages) {
+  Work work = {name, Operation::kSample, filters};
+  work.stages = stages;
+  return work;
 }
 
 // All 0 except the size.
@@ -95,6 +102,11 @@ const std::vector<Work> &all_works() {
       reporting("top_p0.95_top20", {0.8f, 0, 0.95f, 0.0f}, Reports::kTop20),
       reporting("top_k50_raw_logprob", {0.8f, 50, 0.95f, 0.0f}, Reports::kRawLogprob),
       reporting("top_k50_raw_top20", {0.8f, 50, 0.95f, 0.0f}, Reports::kRawTop20),
+      with_stages("typical_p0.9", {1.0f, 0, 1.0f, 0.0f}, Stages::kTypical),
+      with_stages("greedy_penalties64", {0.0f, 0, 1.0f, 0.0f}, Stages::kPenalties64),
+      with_stages("top_k50_penalties4096", {0.8f, 50, 1.0f, 0.0f}, Stages::kPenalties4096),
+      with_stages("greedy_bitmask", {0.0f, 0, 1.0f, 0.0f}, Stages::kBitmask),
+      with_stages("llama_chain", {0.8f, 40, 0.95f, 0.05f}, Stages::kLlama),
       {"softmax", Operation::kSoftmax},
       {"top_k_renorm50", Operation::kRenorm, {1.0f, 50, 1.0f, 0.0f}},
       {"top_p_renorm0.95", Operation::kRenorm, {1.0f, 0, 0.95f, 0.0f}},
@@ -124,6 +136,7 @@ Problem::Problem(const Cell &cell)
     return;
   }
   std::vector<float> rows = make_logits(cell.kind, cell.num_rows, cell.num_cols);
+  make_stages();
   if (takes_probabilities(operation)) to_probabilities(&rows, cell.num_cols);
   input_ = to_dtype(rows, cell.dtype);
   spans_ = {{input_.data(), rows.size()}};
@@ -131,6 +144,56 @@ Problem::Problem(const Cell &cell)
   for (int64_t i = 0; i < cell.num_rows * cell.work->draws_per_row; ++i) {
     row_indices_.push_back(int32_t(i / cell.work->draws_per_row));
   }
+}
+
+// A text in which likely tokens come back, and one bitmask for all rows. Both are the same always.
+void Problem::make_stages() {
+  const Stages stages = cell_.work->stages;
+  if (stages == Stages::kNone) return;
+  const int64_t num_cols = cell_.num_cols;
+  const int64_t length = stages == Stages::kPenalties64 ? 64 : 4096;
+  uint64_t state = 1;
+  const auto next = [&state] { return (state = state * 6364136223846793005u + 1) >> 33; };
+  if (stages == Stages::kBitmask) {
+    for (int64_t i = 0; i < (num_cols + 31) / 32; ++i) bitmask_.push_back(uint32_t(next() << 1));
+    pipeline_.token_bitmasks = bitmask_.data();
+    pipeline_.num_token_bitmasks = 1;
+    bitmask_indices_.assign(size_t(cell_.num_rows), 0);
+    pipeline_.token_bitmask_indices = bitmask_indices_.data();
+  } else if (stages != Stages::kTypical) {
+    for (int64_t i = 0; i < length; ++i) {
+      const uint64_t bits = next(), narrow = uint64_t(1) << (next() % 18);
+      history_.push_back(int32_t(bits % std::min(narrow, uint64_t(num_cols))));
+    }
+    for (int64_t row = 0; row <= cell_.num_rows; ++row) history_offsets_.push_back(row * length);
+    std::vector<int32_t> all;
+    for (int64_t row = 0; row < cell_.num_rows; ++row) {
+      all.insert(all.end(), history_.begin(), history_.end());
+    }
+    history_ = all;
+    pipeline_.history = {history_offsets_.data(), history_.data(), cell_.num_rows,
+                         int64_t(history_.size())};
+  }
+}
+
+void Problem::add_stages(sampler_params *params, sampler_sample_args *args) {
+  const Stages stages = cell_.work->stages;
+  if (stages == Stages::kNone) return;
+  pipeline_.struct_size = sizeof pipeline_;
+  args->pipeline = &pipeline_;
+  if (stages == Stages::kTypical) params->typical_p = 0.9f;
+  if (stages == Stages::kPenalties64 || stages == Stages::kPenalties4096) {
+    params->repetition_penalty = 1.1f;
+    params->frequency_penalty = 0.1f;
+  }
+  if (stages != Stages::kLlama) return;
+  const sampler_stage order[] = {1, 2, 3, 4, 8, 13, 7, 14, 15, 12, 6};
+  std::copy(std::begin(order), std::end(order), params->stages);
+  params->repetition_penalty = 1.1f;
+  params->penalty_window = 64;
+  params->dry_multiplier = 0.8f;
+  params->typical_p = 0.95f;
+  params->xtc_probability = 0.5f;
 }
 
 // The draft's row equals the target's up to the rejected position, which makes acceptance certain.
@@ -199,7 +262,7 @@ void Problem::add_reports(sampler_sample_args *args) {
 }
 
 sampler_status Problem::sample(sampler_t sampler, uint64_t offset) {
-  const sampler_params params = params_of(*cell_.work);
+  sampler_params params = params_of(*cell_.work);
   auto args = empty<sampler_sample_args>();
   args.input = rows_of(input_, cell_.num_rows);
   args.params = &params;
@@ -212,6 +275,7 @@ sampler_status Problem::sample(sampler_t sampler, uint64_t offset) {
     args.row_indices = row_indices_.data();
   }
   add_reports(&args);
+  add_stages(&params, &args);
   return sampler_sample(sampler, &args);
 }
 

@@ -36,6 +36,16 @@ enum class Reports {
   kRawTop20
 };
 
+// Stages beside temperature and filters.
+enum class Stages {
+  kNone,
+  kTypical,        // typical-p 0.9
+  kPenalties64,    // of the last 64 tokens, as engines have them
+  kPenalties4096,  // of 4,096 tokens
+  kBitmask,        // half of the tokens are banned
+  kLlama           // llama.cpp's own chain: penalties of 64 tokens, DRY of 4,096, XTC, typical-p
+};
+
 struct Work {
   const char *name;
   Operation operation;
@@ -46,6 +56,7 @@ struct Work {
   sampler_tie_rule ties = SAMPLER_TIES_EXACT;
   int64_t draws_per_row = 1;
   Reports reports = Reports::kNone;
+  Stages stages = Stages::kNone;
 };
 
 // All of them, the most informative first.
@@ -95,12 +106,19 @@ class Problem {
   sampler_status verify(sampler_t sampler, uint64_t offset);
   sampler_status dispatch(sampler_t sampler, uint64_t offset);
   void make_chain();
+  void make_stages();
+  void add_stages(sampler_params *params, sampler_sample_args *args);
 
   const Cell cell_;
   AlignedBytes input_, draft_, output_;
   std::vector<int32_t> token_ids_, draft_token_ids_, row_indices_, top_token_ids_, ranks_;
   std::vector<float> logprobs_, top_logprobs_;
   std::vector<Span> spans_;
+  std::vector<int32_t> history_;
+  std::vector<int64_t> history_offsets_;
+  std::vector<uint32_t> bitmask_;
+  std::vector<int32_t> bitmask_indices_;
+  sampler_pipeline pipeline_ = {};
 };
 
 }  // namespace cpu_bench

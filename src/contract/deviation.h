@@ -53,6 +53,10 @@ struct DeviationSums {
     sum += deviation;
     squares += uint64_t(deviation) * deviation;
   }
+  SAMPLER_HD void add(const DeviationSums &other) {
+    sum += other.sum;
+    squares += other.squares;
+  }
 };
 
 // Of the `count` values of the whole window.

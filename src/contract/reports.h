@@ -49,11 +49,15 @@ constexpr uint8_t kNeverThere = 255;
 // The distribution that reports are of: some tokens of a row, each with its share of their weight.
 struct Reported {
   RowScale scale;
-  Rank cut;         // its tokens have at least this rank, and some probability
-  uint64_t weight;  // of all of them
-  bool greedy;      // it is one token
+  Rank cut;               // its tokens have at least this rank, and some probability
+  uint64_t weight;        // of all of them
+  bool greedy;            // it is one token
+  Rank first = ~Rank(0);  // its tokens have at most this rank
 
-  SAMPLER_HD bool has(float x, uint32_t id) const { return rank_of(x, id) >= cut; }
+  SAMPLER_HD bool has(float x, uint32_t id) const {
+    const Rank rank = rank_of(x, id);
+    return rank >= cut && rank <= first;
+  }
 
   // Of any token of the row; -inf where it is not one of the distribution's.
   SAMPLER_HD float log_probability(float x, uint32_t id) const {
@@ -64,7 +68,7 @@ struct Reported {
 
 // All tokens of a row, at temperature 1.
 SAMPLER_HD inline Reported reported_row(sampler_input_kind kind, float max) {
-  return {row_scale(kind, max, 1.0f), lowest_cut(kind), 0, false};
+  return {row_scale(kind, max, 1.0f), lowest_cut(kind), 0, false, ~Rank(0)};
 }
 
 // The order of temperature and filters in which StageRunner keeps what filtered_prefix() does.

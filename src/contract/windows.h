@@ -80,6 +80,23 @@ SAMPLER_HD inline bool likelier_is_nearer(float likelier, float other) {
   return likelier <= -other;
 }
 
+// Typical-p of a window.
+struct Typical {
+  RowScale row;
+  float mean;
+  uint64_t total;      // the window's weight
+  uint64_t threshold;  // that which is kept at least; 1 or more
+  sampler_tie_rule ties;
+  int64_t min_keep;
+
+  SAMPLER_HD float excess(float x) const { return typical_excess(row, x, mean); }
+  // Tokens are taken in the order of it.
+  SAMPLER_HD float distance(float x) const {
+    const float g = excess(x);
+    return g > 0.0f ? g : -g;
+  }
+};
+
 // ---- XTC ----
 
 // Whether XTC drops tokens; `word` is the slot's word of Purpose::kXtc. Not where it is off.

@@ -92,14 +92,15 @@ Rank cut_of_filters(const Row &row, const RowParameters &parameters, const Filte
   return ranks[contract::filtered_prefix(ranked, parameters, rules) - 1];
 }
 
-// Weighs what the distribution's cut keeps.
 void weigh_kept(const Row &row, Distribution *distribution) {
-  distribution->kept_weight = 0;
+  Distribution &result = *distribution;
+  result.kept_weight = 0;
   for (int64_t i = 0; i < row.count; ++i) {
-    if (!distribution->keeps(row.rank(i))) continue;
-    distribution->kept_weight += contract::weight(distribution->scale, row.values[i]);
+    if (result.keeps(row.rank(i))) {
+      result.kept_weight += contract::weight(result.scale, row.values[i]);
+    }
   }
-  distribution->normalizer = contract::normalizer(distribution->kept_weight);
+  result.normalizer = contract::normalizer(result.kept_weight);
 }
 
 }  // namespace
@@ -122,9 +123,21 @@ Distribution make_distribution(const Row &row, const RowParameters &parameters,
 }
 
 Distribution distribution_of_all(const Row &row, const RowScale &scale) {
-  Distribution result = {};
+  Distribution result;
+  result.greedy = false;
   result.scale = scale;
   result.cut = contract::lowest_cut(row.kind);
+  weigh_kept(row, &result);
+  return result;
+}
+
+Distribution make_distribution(const Row &row, Rank first, Rank last, float temperature) {
+  Distribution result;
+  const float max = contract::value_of_rank(first);
+  result.greedy = contract::is_greedy(temperature);
+  result.scale = contract::row_scale(row.kind, max, result.greedy ? 1.0f : temperature);
+  result.first = first;
+  result.cut = last;
   weigh_kept(row, &result);
   return result;
 }

@@ -9,7 +9,17 @@
 
 namespace sampler::cpu {
 
-using contract::Distribution;
+// Of a window of rank order, which may begin after the row's first token.
+struct Distribution : contract::Distribution {
+  contract::Rank first = ~contract::Rank(0);  // kept tokens have at most this rank
+
+  bool keeps(contract::Rank rank) const {
+    return rank <= first && contract::Distribution::keeps(rank);
+  }
+  float probability(float x, contract::Rank rank) const {
+    return rank <= first ? contract::Distribution::probability(x, rank) : 0.0f;
+  }
+};
 
 // The row and the parameters are good. Uses the buffers to sort.
 Distribution make_distribution(const Row &row, const contract::RowParameters &parameters,
@@ -17,6 +27,10 @@ Distribution make_distribution(const Row &row, const contract::RowParameters &pa
 
 // All tokens of the row, at this scale of weights.
 Distribution distribution_of_all(const Row &row, const contract::RowScale &scale);
+
+// Of the tokens of rank `first` to `last`.
+Distribution make_distribution(const Row &row, contract::Rank first, contract::Rank last,
+                               float temperature);
 
 // The weight of the whole row at temperature 1.
 uint64_t total_weight(const Row &row);

@@ -31,8 +31,21 @@ class RowEdits::Text {
   int64_t prompt_length() const { return prompt_length_; }
   int64_t output_length() const { return history_.count - prompt_length_; }
 
-  // The place of a token, 0 the oldest.
-  int64_t at(int64_t place) const { return history_[place]; }
+  // f(text) for a text of the ids' own type, which are read faster: the newest `length` tokens.
+  template <class F>
+  void with_ids(int64_t length, const F &f) const {
+    const int64_t end = history_.begin + history_.count;
+    if (history_.type == SAMPLER_ID_I32) {
+      const auto *const ids = static_cast<const int32_t *>(history_.ids);
+      f(contract::NewestFirst<int32_t>{ids + end, int32_t(length)});
+    } else {
+      const auto *const ids = static_cast<const int64_t *>(history_.ids);
+      f(contract::NewestFirst<int64_t>{ids + end, int32_t(length)});
+    }
+  }
+
+  // At most so many tokens are not the same.
+  int64_t num_distinct() const { return counts_.num_tokens + length() - counts_.length; }
 
   // What is known without a look at the tokens.
   const Counts &counts() const { return counts_; }
@@ -44,8 +57,6 @@ class RowEdits::Text {
 };
 
 namespace {
-
-constexpr int32_t kDone = -1;
 
 // -1, 0 or 1 as the first list comes before the other in lexicographic order.
 int compare(const TokenList &a, const TokenList &b) {
@@ -67,7 +78,9 @@ struct AllowedBits {
 };
 constexpr AllowedBits kAllowedBits;
 
-// The 32 values of one word. No bit is asked by itself: the compiler makes vectors of this.
+}  // namespace
+
+// No bit is asked by itself: the compiler makes vectors of this.
 void ban_by_word(uint32_t word, float *values) {
   constexpr uint32_t kBanned = 0xFF800000u;  // -inf
   for (int byte = 0; byte < 4; ++byte) {
@@ -79,17 +92,39 @@ void ban_by_word(uint32_t word, float *values) {
   }
 }
 
-}  // namespace
-
 // ---- All edits
 
+bool RowEdits::are_dense(int64_t slot, const contract::RowView &given) const {
+  const contract::Pipeline &pipeline = *pipeline_;
+  if (pipeline.dense_bias || pipeline.allowed) return true;
+  if (pipeline.bitmasks && pipeline.bitmask_stride * 32 < given.count) return true;
+  int64_t num_edits = pipeline.bad_words ? pipeline.bad_words.num_lists : 0;
+  if (pipeline.sequences) num_edits += Text(pipeline.sequences[slot]).num_distinct();
+  for (const auto *lists :
+       {&pipeline.history, &pipeline.biased, &pipeline.banned, &pipeline.stop}) {
+    TokenList list;
+    if (*lists && lists->find_by_slot(slot, &list)) num_edits += list.count;
+  }
+  return num_edits * EditedRow::kElementsPerEdit > given.count;
+}
+
+const uint32_t *RowEdits::bitmask(int64_t output, const contract::RowView &given) const {
+  const contract::Pipeline &pipeline = *pipeline_;
+  const contract::StageOrder &edits = pipeline.edits;
+  if (!pipeline.bitmasks || given.ids) return nullptr;
+  if (std::find(edits.begin(), edits.end(), SAMPLER_STAGE_MASK) == edits.end()) return nullptr;
+  const int64_t mask = bitmask_index(output);
+  if (mask < 0 || mask >= pipeline.num_bitmasks) return nullptr;
+  return pipeline.bitmasks + mask * pipeline.bitmask_stride;
+}
+
 uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &given,
-                        const Elements &elements, float *values) {
+                        const Elements &elements, bool is_dense) {
   slot_ = slot;
   output_ = output;
   given_ = given;
   elements_ = &elements;
-  values_ = values;
+  row_.begin(given, is_dense);
   const EditNumbers numbers = pipeline_->numbers(slot);
   Text text;
   uint32_t status = read_text(&text);
@@ -102,8 +137,9 @@ uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &g
 }
 
 void RowEdits::note_removals_by(sampler_stage stage) const {
+  const float *const values = row_.values();
   for (int64_t i = 0; i < given_.count; ++i) {
-    const bool is_removed = removed_by_[i] == 0 && values_[i] == contract::negative_infinity();
+    const bool is_removed = removed_by_[i] == 0 && values[i] == contract::negative_infinity();
     if (is_removed) removed_by_[i] = uint8_t(stage);
   }
 }
@@ -156,7 +192,9 @@ uint32_t RowEdits::add_biases() {
     }
     for (int64_t i = 0; i < biased.count; ++i) {
       const int64_t element = elements_->find(biased[i]);
-      if (element >= 0) values_[element] = contract::add_bias(values_[element], biases[i]);
+      if (element < 0) continue;
+      float &value = row_.value(element);
+      value = contract::add_bias(value, biases[i]);
     }
   }
   if (pipeline_->dense_bias) add_dense_bias();
@@ -167,14 +205,15 @@ void RowEdits::add_dense_bias() {
   const int64_t width = pipeline_->dense_bias_stride;
   const float *const biases =
       pipeline_->dense_bias + (pipeline_->dense_bias_by_slot ? slot_ * width : 0);
+  float *const values = row_.values();
   if (!given_.ids) {
     const int64_t count = std::min<int64_t>(given_.count, width);
-    for (int64_t i = 0; i < count; ++i) values_[i] = contract::add_bias(values_[i], biases[i]);
+    for (int64_t i = 0; i < count; ++i) values[i] = contract::add_bias(values[i], biases[i]);
     return;
   }
   for (int64_t i = 0; i < given_.count; ++i) {
     const int64_t id = given_.id(i);
-    if (id < width) values_[i] = contract::add_bias(values_[i], biases[id]);
+    if (id < width) values[i] = contract::add_bias(values[i], biases[id]);
   }
 }
 
@@ -182,7 +221,9 @@ void RowEdits::add_dense_bias() {
 
 void RowEdits::ban(int64_t id) {
   const int64_t element = elements_->find(id);
-  if (element >= 0) values_[element] = contract::ban(values_[element], true);
+  if (element < 0) return;
+  float &value = row_.value(element);
+  value = contract::ban(value, true);
 }
 
 void RowEdits::ban(const TokenList &list) {
@@ -190,31 +231,46 @@ void RowEdits::ban(const TokenList &list) {
 }
 
 void RowEdits::allow(const TokenList &list) {
-  std::fill_n(marks_, given_.count, 0);
   for (int64_t i = 0; i < list.count; ++i) {
     const int64_t element = elements_->find(list[i]);
-    if (element >= 0) marks_[element] = 1;
+    if (element >= 0) row_.mark_at(row_.slot(element)) = 0;
   }
+  float *const values = row_.values();
   for (int64_t i = 0; i < given_.count; ++i) {
-    values_[i] = contract::ban(values_[i], marks_[i] == 0);
+    const int32_t slot = row_.find(i);
+    values[i] = contract::ban(values[i], slot < 0 || row_.mark_at(slot) != 0);
+  }
+  for_each_marked([](int32_t, float &, int32_t) {});
+}
+
+// f(slot, value, mark) for all that are marked, which they are not any more then.
+template <class F>
+void RowEdits::for_each_marked(const F &f) {
+  for (int32_t slot = 0; slot < row_.num_slots(); ++slot) {
+    int32_t &mark = row_.mark_at(slot);
+    if (mark == EditedRow::kUnmarked) continue;
+    f(slot, row_.value_at(slot), mark);
+    mark = EditedRow::kUnmarked;
   }
 }
 
 void RowEdits::apply_bitmask(const uint32_t *words) {
   const int64_t num_words = pipeline_->bitmask_stride;
+  if (!row_.is_dense()) return row_.allow(words);
+  float *const values = row_.values();
   int64_t begin = 0;
   if (!given_.ids) {
     // Whole words, of columns.
     const int64_t whole = std::min<int64_t>(given_.count / 32, num_words);
     for (int64_t i = 0; i < whole; ++i) {
-      if (words[i] != UINT32_MAX) ban_by_word(words[i], values_ + 32 * i);
+      if (words[i] != UINT32_MAX) ban_by_word(words[i], values + 32 * i);
     }
     begin = 32 * whole;
   }
   for (int64_t i = begin; i < given_.count; ++i) {
     const bool allowed =
         contract::bitmask_allows(words, num_words, given_.id(i), pipeline_->bitmask_rule);
-    values_[i] = contract::ban(values_[i], !allowed);
+    values[i] = contract::ban(values[i], !allowed);
   }
 }
 
@@ -240,7 +296,7 @@ uint32_t RowEdits::ban_lists() {
     ban(list);
   }
   if (pipeline.bitmasks) {
-    const int64_t mask = pipeline.bitmask_indices ? pipeline.bitmask_indices[output_] : output_;
+    const int64_t mask = bitmask_index(output_);
     if (mask >= pipeline.num_bitmasks) return SAMPLER_ROW_INVALID_INDEX;
     if (mask >= 0) apply_bitmask(pipeline.bitmasks + mask * pipeline.bitmask_stride);
   }
@@ -283,36 +339,29 @@ void RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
 
   contract::Penalties penalties = numbers.penalties;
   if (!repetition) penalties.repetition = 0.0f;
+  // A mark is how often a token counts, of those that occur at all.
   const bool has_window = numbers.penalty_window > 0 && numbers.penalty_window < text.length();
   const Counts known = has_window ? Counts() : text.counts();
-  const auto for_each_known = [&](const auto &f) {
-    for (int64_t i = 0; i < known.num_tokens; ++i) {
-      const contract::TokenCount &token = known.tokens[i];
-      const int32_t repeated =
-          token.in_output + (scope == SAMPLER_PENALTY_SCOPE_OUTPUT ? 0 : token.in_prompt);
-      const int32_t count =
-          token.in_output + (scope == SAMPLER_PENALTY_SCOPE_ALL ? token.in_prompt : 0);
-      if ((repetition ? repeated : count) == 0) continue;
-      const int64_t element = elements_->find(token.id);
-      if (element >= 0) f(element, counts ? count : 0);
-    }
+  for (int64_t i = 0; i < known.num_tokens; ++i) {
+    const contract::TokenCount &token = known.tokens[i];
+    const int32_t repeated =
+        token.in_output + (scope == SAMPLER_PENALTY_SCOPE_OUTPUT ? 0 : token.in_prompt);
+    const int32_t count =
+        token.in_output + (scope == SAMPLER_PENALTY_SCOPE_ALL ? token.in_prompt : 0);
+    if ((repetition ? repeated : count) == 0) continue;
+    const int64_t element = elements_->find(token.id);
+    if (element >= 0) row_.mark_at(row_.slot(element)) = counts ? count : 0;
+  }
+  const auto num_from = [&](int64_t place) {
+    return text.length() - std::max(place, known.length);
   };
-  const auto for_each_other = [&](int64_t from, const auto &f) {
-    for (int64_t place = std::max(from, known.length); place < text.length(); ++place) {
-      const int64_t element = elements_->find(text.at(place));
-      if (element >= 0) f(element);
-    }
-  };
-  const auto apply = [&](int64_t element) {
-    if (marks_[element] == kDone) return;
-    values_[element] = contract::penalize(values_[element], 1, marks_[element], penalties);
-    marks_[element] = kDone;
-  };
-  for_each_other(begin, [&](int64_t element) { marks_[element] = 0; });
-  for_each_known([&](int64_t element, int32_t count) { marks_[element] = count; });
-  if (counts) for_each_other(first, [&](int64_t element) { ++marks_[element]; });
-  for_each_known([&](int64_t element, int32_t) { apply(element); });
-  for_each_other(begin, apply);
+  text.with_ids(num_from(begin), [&](const auto &tokens) {
+    row_.count_marks(tokens.length, counts ? num_from(first) : 0,
+                     [&](int32_t i) { return elements_->find(tokens[i]); });
+  });
+  for_each_marked([&](int32_t, float &value, int32_t count) {
+    value = contract::penalize(value, 1, count, penalties);
+  });
 }
 
 bool RowEdits::has_valid_breakers() {
@@ -342,33 +391,29 @@ uint32_t RowEdits::lower_repeats(const EditNumbers &numbers, const Text &text) {
   const int32_t limit = breakers.repeat_limit(text, length);
   if (limit < numbers.dry.allowed_length) return SAMPLER_ROW_OK;
 
-  // A mark is the longest repeat that a token would continue, and 1.
-  const auto for_each_element = [&](const auto &f) {
-    for (int32_t i = 0; i + 1 < length; ++i) {
-      const int64_t element = elements_->find(text[i]);
-      if (element >= 0) f(element, text[i]);
-    }
-  };
-  for_each_element([&](int64_t element, int64_t) { marks_[element] = 0; });
-  contract::visit_repeats(text, length, limit, lengths_, [&](int64_t id, int32_t repeat) {
-    if (repeat < numbers.dry.allowed_length) return;
-    const int64_t element = elements_->find(id);
-    if (element >= 0) marks_[element] = std::max(marks_[element], repeat + 1);
+  // A mark is the longest repeat that a token would continue.
+  text.with_ids(length, [&](const auto &tokens) {
+    contract::visit_repeats(tokens, length, limit, lengths_, [&](int64_t id, int32_t repeat) {
+      if (repeat < numbers.dry.allowed_length) return;
+      const int64_t element = elements_->find(id);
+      if (element < 0) return;
+      int32_t &mark = row_.mark_at(row_.slot(element));
+      mark = std::max(mark, repeat);
+    });
   });
-  for_each_element([&](int64_t element, int64_t id) {
-    const int32_t repeat = marks_[element] - 1;
-    if (repeat < 0) return;
-    marks_[element] = 0;
-    if (breakers.has_token(id)) return;
-    values_[element] = contract::penalize_repeat(values_[element], numbers.dry, repeat);
+  for_each_marked([&](int32_t slot, float &value, int32_t repeat) {
+    if (breakers.has_token(given_.id(row_.element_at(slot)))) return;
+    value = contract::penalize_repeat(value, numbers.dry, repeat);
   });
   return SAMPLER_ROW_OK;
 }
 
 void RowEdits::ban_ngrams(const EditNumbers &numbers, const Text &text) {
   if (numbers.no_repeat_ngram_size <= 0) return;
-  contract::visit_ngram_bans(text, int32_t(text.length()), numbers.no_repeat_ngram_size, lengths_,
-                             [&](int64_t id) { ban(id); });
+  text.with_ids(text.length(), [&](const auto &tokens) {
+    contract::visit_ngram_bans(tokens, tokens.length, numbers.no_repeat_ngram_size, lengths_,
+                               [&](int64_t id) { ban(id); });
+  });
 }
 
 }  // namespace sampler::cpu

@@ -47,6 +47,12 @@ const Distribution &ReferenceRow::distribute_all(const contract::RowScale &scale
   return distribution_;
 }
 
+const Distribution &ReferenceRow::keep_ranks(Rank first, Rank last, float temperature) {
+  row_.first = first;
+  distribution_ = make_distribution(row_, first, last, temperature);
+  return distribution_;
+}
+
 int64_t ReferenceRow::kept_count() const {
   int64_t count = 0;
   for (int64_t i = 0; i < row_.count; ++i) count += distribution_.keeps(row_.rank(i)) ? 1 : 0;
@@ -84,10 +90,19 @@ int64_t ReferenceRow::select(int64_t wanted, const Rank **ranks) {
   int64_t count = 0;
   const Rank lowest = contract::lowest_cut(row_.kind);
   for (int64_t i = 0; i < row_.count; ++i) {
-    if (row_.rank(i) >= lowest) buffers_.sort[count++] = row_.rank(i);
+    const Rank rank = row_.rank(i);
+    if (rank >= lowest && rank <= row_.first) buffers_.sort[count++] = rank;
   }
   *ranks = sort_ranks(buffers_.sort, count, buffers_.sort_scratch);
   return std::min(count, wanted);
+}
+
+int64_t ReferenceRow::num_before(Rank rank) const {
+  int64_t count = 0;
+  for (int64_t i = 0; i < row_.count; ++i) {
+    count += row_.rank(i) > rank && row_.rank(i) <= row_.first ? 1 : 0;
+  }
+  return count;
 }
 
 int64_t ReferenceRow::num_before(const RowView &view, Rank rank) const {

@@ -8,6 +8,7 @@
 #include "contract/philox.h"
 #include "cpu/distribution.h"
 #include "cpu/draw.h"
+#include "cpu/edited_row.h"
 #include "cpu/executor.h"
 #include "cpu/row.h"
 
@@ -15,6 +16,8 @@ namespace sampler::cpu {
 
 class ReferenceRow {
  public:
+  static constexpr bool kTakesEdits = false;
+
   // Bytes of memory for rows like these, at an alignment of 64.
   static size_t memory_bytes(const contract::Rows &rows);
   ReferenceRow(const Executor &, const contract::Rows &rows, void *memory);
@@ -30,10 +33,16 @@ class ReferenceRow {
                                  const contract::FilterRules &rules);
   // All tokens, at this scale of weights.
   const Distribution &distribute_all(const contract::RowScale &scale);
+  // That of the tokens of rank `first` to `last`, which is the row's from here on.
+  const Distribution &keep_ranks(contract::Rank first, contract::Rank last, float temperature);
   // How many tokens the distribution keeps.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
   uint64_t total_weight() const { return cpu::total_weight(row_); }
+
+  bool load_allowed(const RowView &, const uint32_t *) { return false; }
+  uint32_t take_edits(const EditedRow &) { return SAMPLER_ROW_OK; }
+  void settle() {}
 
   // The row's values, as the elements stand.
   void copy_values(float *out) const;
@@ -66,6 +75,7 @@ class ReferenceRow {
   // the one of this rank; the sums that the entropy of the whole row, and of what the distribution
   // keeps, is made of.
   const RowView &view() const { return view_; }
+  int64_t num_before(contract::Rank rank) const;
   int64_t num_before(const RowView &view, contract::Rank rank) const;
   contract::EntropySums entropy_sums(const contract::RowScale &scale) const;
   contract::EntropySums kept_entropy_sums() const;

@@ -22,6 +22,8 @@ class Removals {
         out_(request.reports ? request.reports->out_removed_by : nullptr),
         elements_(out_ != nullptr, request.input, memory) {}
 
+  bool are_wanted() const { return out_ != nullptr; }
+
   void begin(int64_t output, RowEdits *edits) {
     if (!out_) return;
     removed_by_ = out_ + output * request_.input.num_cols;

@@ -10,6 +10,7 @@
 #include "contract/entropy.h"
 #include "contract/pipeline.h"
 #include "contract/reports.h"
+#include "cpu/distribution.h"
 #include "cpu/elements.h"
 #include "cpu/removals.h"
 
@@ -23,6 +24,14 @@ class RowReports {
   template <class Memory>
   RowReports(const contract::SampleRequest &request, Memory &memory)
       : request_(request), reports_(request.reports), removals_(request, memory) {}
+
+  // Whether look_at() has to see the given row, and the edited one, which is then looked at until
+  // the last report.
+  bool looks_at_given() const { return looks_at(SAMPLER_LOGPROB_RAW); }
+  bool looks_at_edited() const {
+    if (request_.logprob_kind == SAMPLER_LOGPROB_RAW) return removals_.are_wanted();
+    return looks_at(SAMPLER_LOGPROB_EDITED);
+  }
 
   // Before `output` and those that share with it, `num_outputs` in all, are prepared.
   void begin(int64_t output, int64_t num_outputs, RowEdits *edits) {
@@ -56,11 +65,11 @@ class RowReports {
   }
 
   // Of what is drawn from.
-  void look_at(const contract::Distribution &drawn, const Row &row) {
+  void look_at(const Distribution &drawn, const Row &row) {
     if (request_.logprob_kind != SAMPLER_LOGPROB_PROCESSED) return;
     view_ = row.view();
     elements_ = nullptr;
-    reported_ = {drawn.scale, drawn.cut, drawn.kept_weight, drawn.greedy};
+    reported_ = {drawn.scale, drawn.cut, drawn.kept_weight, drawn.greedy, drawn.first};
     if (!wants_entropy()) return;
     entropy_ = drawn.greedy ? 0.0f : contract::entropy_in_nats(row.kept_entropy_sums());
   }
@@ -74,7 +83,9 @@ class RowReports {
   void write_own(const Row &row, int64_t output, int64_t id) const {
     if (!reports_) return;
     if (reports_->out_ranks && !ranks_together_) {
-      write_rank(row, output, id, [&](contract::Rank rank) { return row.num_before(view_, rank); });
+      write_rank(row, output, id, [&](contract::Rank rank) {
+        return elements_ ? row.num_before(view_, rank) : row.num_before(rank);
+      });
     }
     for (int64_t i = 0; i < reports_->num_chosen; ++i) {
       const int64_t place = output * reports_->num_chosen + i;
@@ -133,6 +144,9 @@ class RowReports {
   // For so many outputs the row is sorted once, rather than counted for each.
   static constexpr int64_t kWorthSorting = 512;
 
+  bool looks_at(sampler_logprob_kind kind) const {
+    return reports_ || (request_.out_logprobs && request_.logprob_kind == kind);
+  }
   bool wants_top() const { return reports_ && reports_->wants_top(); }
   bool wants_entropy() const { return reports_ && reports_->out_entropies; }
   bool wants_weight() const {

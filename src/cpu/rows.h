@@ -14,7 +14,7 @@ class Task<contract::RowsRequest, Row> {
        TaskMemory &memory)
       : request_(request),
         row_(memory.make_row<Row>(request.input)),
-        stages_(request.pipeline, request.input, memory) {}
+        stages_(request.pipeline, request.input, false, memory) {}
 
   void run(int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) run_row(row);
@@ -27,11 +27,12 @@ class Task<contract::RowsRequest, Row> {
     uint32_t status = contract::read_parameters(request_, request_.slots[index], &parameters);
     int32_t kept_count = 0;
     if (status == SAMPLER_ROW_OK) {
-      status = stages_.load(view, request_.slots[index], index, &row_, [](const Row &) {});
+      status = stages_.load(view, request_.slots[index], index, &row_, false, [](const Row &) {});
     }
     if (status == SAMPLER_ROW_OK) {
       const int64_t slot = request_.slots[index];
       parameters = stages_.adapt(parameters, slot);
+      row_.settle();
       const auto &kept = stages_.distribute(parameters, request_.parameters.rules, slot, 0, &row_);
       if (!is_mask()) stages_.reweigh(kept, slot, &row_);
       if (request_.out_kept_counts) kept_count = int32_t(row_.kept_count());

@@ -85,8 +85,8 @@ class Task<contract::SampleRequest, Row> {
       : request_(request),
         shared_(shared),
         row_(memory.make_row<Row>(request.input)),
-        stages_(request.pipeline, request.input, memory),
-        reports_(request, memory) {}
+        reports_(request, memory),
+        stages_(request.pipeline, request.input, reports_.looks_at_edited(), memory) {}
 
   // `begin` and `end` are places in the order.
   void run(int64_t begin, int64_t end) {
@@ -116,10 +116,11 @@ class Task<contract::SampleRequest, Row> {
     if (status_ != SAMPLER_ROW_OK) return;
     const int64_t slot = request_.slots[output];
     reports_.begin(output, num_outputs, &stages_.edits());
-    status_ = stages_.load(
-        contract::row_view(request_.input, index), slot, output, &row_, [&](const Row &) {
-          reports_.look_at(SAMPLER_LOGPROB_RAW, elements_if(stages_.replaces_given()), &row_);
-        });
+    status_ = stages_.load(contract::row_view(request_.input, index), slot, output, &row_,
+                           reports_.looks_at_given(), [&](const Row &) {
+                             reports_.look_at(SAMPLER_LOGPROB_RAW,
+                                              elements_if(stages_.replaces_given()), &row_);
+                           });
     if (status_ == SAMPLER_ROW_OK) status_ = read_forced_token(slot);
     if (status_ != SAMPLER_ROW_OK) return;
     reports_.look_at(SAMPLER_LOGPROB_EDITED, elements_if(stages_.replaces_edited()), &row_);
@@ -222,8 +223,8 @@ class Task<contract::SampleRequest, Row> {
   const contract::SampleRequest &request_;
   const Shared<contract::SampleRequest> &shared_;
   Row row_;
-  RowStages stages_;
   RowReports<Row> reports_;
+  RowStages stages_;
   Distribution distribution_ = {};
   int64_t forced_ = -1;  // the token that is not drawn; negative: none
   int32_t kept_count_ = 0;

@@ -5,49 +5,58 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "contract/distribution.h"
 #include "contract/pipeline.h"
 #include "contract/row_view.h"
 #include "contract/stages.h"
 #include "cpu/edits.h"
 #include "cpu/elements.h"
+#include "cpu/windows.h"
 
 namespace sampler::cpu {
 
 class RowStages {
  public:
   // `memory.take<T>(count)` gives the arrays. `pipeline` null: no stages, and no memory.
+  // `keeps_edited`: what the edits leave is looked at, too, and stays as it is.
   template <class Memory>
-  RowStages(const contract::Pipeline *pipeline, const contract::Rows &input, Memory &memory)
-      : pipeline_(pipeline), num_cols_(input.num_cols), elements_(has_stages(), input, memory) {
+  RowStages(const contract::Pipeline *pipeline, const contract::Rows &input, bool keeps_edited,
+            Memory &memory)
+      : pipeline_(pipeline),
+        num_cols_(input.num_cols),
+        keeps_edited_(keeps_edited),
+        elements_(has_stages(), input, memory) {
     if (has_edits()) {
-      edited_values_ = memory.template take<float>(num_cols_);
       edits_ = RowEdits(*pipeline, input, memory);
     }
-    if (has_windows()) kept_values_ = memory.template take<float>(num_cols_);
+    // What edits have copied may be copied in place.
+    if (has_windows()) {
+      const bool in_place = has_edits() && !keeps_edited_ && !pipeline->adaptive.may_have_window();
+      kept_values_ = in_place ? edits_.row().values() : memory.template take<float>(num_cols_);
+    }
   }
 
   // Loads the row into `row`: as it is, or where there are edits, as they leave it. The result is
-  // the row's status. `look_at_given(row)` is called in between, of a good row.
+  // the row's status. Where `looks_at_given`, look_at_given(row) is called in between, of a good
+  // row.
   template <class Row, class LookAtGiven>
   uint32_t load(const contract::RowView &given, int64_t slot, int64_t output, Row *row,
-                const LookAtGiven &look_at_given) {
+                bool looks_at_given, const LookAtGiven &look_at_given) {
     if (pipeline_ && !pipeline_->has_valid_numbers(slot, given.kind)) {
       return SAMPLER_ROW_INVALID_PARAMETER;
     }
-    uint32_t status = row->load(given);
-    if (status != SAMPLER_ROW_OK) return status;
-    look_at_given(*row);
+    const bool is_dense = has_edits() && has_dense_edits<Row>(slot, given);
+    const bool reads_bitmask = has_edits() && !is_dense && !looks_at_given;
+    const uint32_t *const allowed = reads_bitmask ? edits_.bitmask(output, given) : nullptr;
+    if (!allowed || !row->load_allowed(given, allowed)) {
+      const uint32_t status = row->load(given);
+      if (status != SAMPLER_ROW_OK) return status;
+    }
+    if (looks_at_given) look_at_given(*row);
     given_ = seen_ = given;
-    if (!has_stages()) return status;
+    if (!has_stages()) return SAMPLER_ROW_OK;
     elements_.index(given);
-    if (!has_edits()) return status;
-    row->copy_values(edited_values_);
-    status = edits_.edit(slot, output, given, elements_, edited_values_);
-    if (status != SAMPLER_ROW_OK) return status;
-    seen_.values = edited_values_;
-    seen_.dtype = SAMPLER_F32;
-    return row->load(seen_);
+    if (!has_edits()) return SAMPLER_ROW_OK;
+    return edit(slot, output, is_dense, row);
   }
 
   // The slot's parameters as what it has drawn before has moved them.
@@ -59,20 +68,22 @@ class RowStages {
 
   // What temperature, filters and windows make of the row that was loaded.
   template <class Row>
-  const contract::Distribution &distribute(const contract::RowParameters &parameters,
-                                           const contract::FilterRules &rules, int64_t slot,
-                                           uint32_t xtc_word, Row *row) {
+  const Distribution &distribute(const contract::RowParameters &parameters,
+                                 const contract::FilterRules &rules, int64_t slot,
+                                 uint32_t xtc_word, Row *row) {
     if (!has_windows() || contract::is_greedy(parameters.temperature)) {
       return row->distribute(parameters, rules);
     }
-    const float temperature = keep_window(parameters, rules, slot, xtc_word, row);
-    return row->distribute({temperature, 0, 1.0f, 0.0f}, {});
+    const contract::WindowNumbers numbers = pipeline_->window_numbers(slot);
+    return keep_window(*row, kept_values_, pipeline_->windows, xtc_word, [&](const auto &tokens) {
+      return contract::StageRunner(tokens, row->kind(), parameters, numbers, rules,
+                                   pipeline_->typical_p_ties, row->view().count);
+    });
   }
 
   // Gives the tokens that `kept` keeps of the row the weights of adaptive-p, where it is on.
   template <class Row>
-  const contract::Distribution &reweigh(const contract::Distribution &kept, int64_t slot,
-                                        Row *row) {
+  const Distribution &reweigh(const Distribution &kept, int64_t slot, Row *row) {
     if (kept.greedy || !adaptive_.is_adaptive_p()) return kept;
     unadapted_ = kept;
     const auto probability = [&](float x) {
@@ -99,7 +110,7 @@ class RowStages {
   // What moves the slot's adaptive stage on after this token of the row, which is drawn from
   // `drawn`. NaN: nothing does.
   template <class Row>
-  float observation(const Row &row, const contract::Distribution &drawn, int64_t id) const {
+  float observation(const Row &row, const Distribution &drawn, int64_t id) const {
     const float value = row.value_of(id);
     const bool is_kept = drawn.keeps(contract::rank_of(value, uint32_t(id)));
     if (drawn.greedy || !is_kept) return contract::quiet_nan();
@@ -125,11 +136,24 @@ class RowStages {
   RowEdits &edits() { return edits_; }
 
  private:
-  // Tokens in rank order.
-  struct Ranks {
-    const contract::Rank *ranks;
-    float value(int64_t place) const { return contract::value_of_rank(ranks[place]); }
-  };
+  // Whether a copy is edited and loaded, and then stands in seen_. A row that can takes few edits
+  // as they are.
+  template <class Row>
+  bool has_dense_edits(int64_t slot, const contract::RowView &given) const {
+    return !Row::kTakesEdits || keeps_edited_ || pipeline_->adaptive.of(slot).is_adaptive_p() ||
+           edits_.are_dense(slot, given);
+  }
+
+  template <class Row>
+  uint32_t edit(int64_t slot, int64_t output, bool is_dense, Row *row) {
+    if (is_dense) row->copy_values(edits_.row().values());
+    const uint32_t status = edits_.edit(slot, output, given_, elements_, is_dense);
+    if (status != SAMPLER_ROW_OK) return status;
+    if (!is_dense) return row->take_edits(edits_.row());
+    seen_.values = edits_.row().values();
+    seen_.dtype = SAMPLER_F32;
+    return row->load(seen_);
+  }
 
   bool has_edits() const { return pipeline_ && pipeline_->has_edits(); }
   bool has_windows() const { return pipeline_ && pipeline_->has_windows; }
@@ -142,37 +166,15 @@ class RowStages {
     return kept;
   }
 
-  // Makes a row of the tokens that the windows keep, and loads it. The result is the temperature.
-  template <class Row>
-  float keep_window(const contract::RowParameters &parameters, const contract::FilterRules &rules,
-                    int64_t slot, uint32_t xtc_word, Row *row) {
-    Ranks tokens = {};
-    const contract::StageRunner<Ranks> runner(tokens, seen_.kind, parameters,
-                                              pipeline_->window_numbers(slot), rules,
-                                              pipeline_->typical_p_ties, seen_.count);
-    const int64_t wanted = runner.num_decisive(pipeline_->windows);
-    const int64_t count = row->select(std::min<int64_t>(wanted, seen_.count), &tokens.ranks);
-    const contract::Staged staged = runner.run(pipeline_->windows, count, xtc_word);
-
-    const float nothing = seen_.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
-    std::fill_n(kept_values_, seen_.count, nothing);
-    for (int64_t i = staged.window.begin; i < staged.window.end; ++i) {
-      const int64_t element = elements_.find(contract::id_of_rank(tokens.ranks[i]));
-      kept_values_[element] = seen_.value(element);
-    }
-    row->load(kept_view());
-    return staged.temperature;
-  }
-
   const contract::Pipeline *pipeline_;
   int64_t num_cols_;
+  bool keeps_edited_;
   Elements elements_;
   RowEdits edits_;
-  float *edited_values_ = nullptr;
   float *kept_values_ = nullptr;
-  contract::RowView given_ = {}, seen_ = {};  // as given, and as the edits left it
+  contract::RowView given_ = {}, seen_ = {};  // as given, and as dense edits left it
   contract::AdaptiveRules adaptive_ = {};     // of the row's slot
-  contract::Distribution unadapted_ = {};     // what adaptive-p has changed
+  Distribution unadapted_ = {};               // what adaptive-p has changed
 };
 
 }  // namespace sampler::cpu

@@ -14,7 +14,8 @@ Work work;
 
 namespace {
 
-constexpr double kSplitWeighCost = 1.25 * kWeighCost;
+constexpr double kSplitWeighCost = 1.25 * kWeighCost, kEntropyCost = 1.6 * kWeighCost,
+                 kDeviationCost = 4, kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
                  kScoreOfIdCost = 150;
 
@@ -55,6 +56,30 @@ const cpu::Passes *counting_passes() {
   counting.scan = [](const RowView &row, float *maxima) {
     add(kReadCost, row.count);
     return real->scan(row, maxima);
+  };
+  counting.scan_allowed = [](const RowView &row, const uint32_t *allowed, float *maxima) {
+    add(kScanAllowedCost, row.count);
+    return real->scan_allowed(row, allowed, maxima);
+  };
+  counting.copy = [](const RowView &row, float at_most, float *out, float *maxima) {
+    add(kCopyCost, row.count);
+    return real->copy(row, at_most, out, maxima);
+  };
+  counting.find_range = [](const RowView &source, int64_t begin, int64_t end, float at_least,
+                           float at_most) {
+    add(kRangeCost, end - begin);
+    return real->find_range(source, begin, end, at_least, at_most);
+  };
+  counting.sum_entropy = [](const RowView &source, const contract::RowScale &row, int64_t begin,
+                            int64_t end, float at_least) {
+    add(kEntropyCost, end - begin);
+    return real->sum_entropy(source, row, begin, end, at_least);
+  };
+  counting.sum_deviations = [](const RowView &source, const contract::RowScale &row,
+                               const contract::DeviationScale &unit, int64_t begin, int64_t end,
+                               float at_least) {
+    add(kDeviationCost, end - begin);
+    return real->sum_deviations(source, row, unit, begin, end, at_least);
   };
   counting.find_first = [](const RowView &row, const float *maxima, float max) {
     add(kReadCost, row.count / cpu::kGroupElements + cpu::kGroupBlock);
@@ -104,11 +129,6 @@ const cpu::Passes *counting_passes() {
                             int64_t end, float at_least, float heavy) {
     add(kSplitWeighCost, end - begin);
     return real->weigh_split(source, scaling, begin, end, at_least, heavy);
-  };
-  counting.entropy_sums = [](const RowView &source, const contract::RowScale &scale, int64_t begin,
-                             int64_t end, float at_least) {
-    add(2 * kWeighCost, end - begin);
-    return real->entropy_sums(source, scale, begin, end, at_least);
   };
   counting.sum_weights = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
                             int64_t end, float at_least, uint64_t sum, uint64_t *out) {

@@ -93,6 +93,10 @@ def presets(engine):
     return ("presets_test", engine + ".KeepsTheSame")
 
 
+def row_kinds():
+    return ("pipeline_test", "Isas/RowKinds.HaveTheStagesOfTheReference/avx2")
+
+
 def gumbel_ties(case):
     return ("simt_gumbel_ties_test", "GumbelTies." + case)
 
@@ -447,8 +451,8 @@ FAULTS = [
         "tokens_share_an_offset",
         "all tokens of a text are drawn with one word",
         [("src/decoding/target.h",
-          "sampler_.add(int64_t(i), text.seed, uint64_t(text.num_new()));",
-          "sampler_.add(int64_t(i), text.seed, 0 * uint64_t(text.num_new()));")],
+          "sampler_.add(int64_t(i), texts[i]->seed, uint64_t(texts[i]->num_new()));",
+          "sampler_.add(int64_t(i), texts[i]->seed, 0 * uint64_t(texts[i]->num_new()));")],
         [decoding("Sampled.AutoregressiveDrawsAsSamplerSampleDoes")]),
     Fault(
         "rounds_share_an_offset",
@@ -935,9 +939,9 @@ FAULTS = [
         [("kernels/selection.cuh", "(lanes & ~alike()) == 0;", "(lanes & alike()) != 0;")],
         [crowded_rows("AreCutWhereTheReferenceCuts")]),
     Fault(
-        "penalty_for_each_occurrence",
-        "a token's penalties are applied as often as it occurs",
-        [("src/cpu/edits.cpp", "    marks_[element] = kDone;\n", "")],
+        "marks_of_the_edit_before",
+        "an edit finds the tokens marked that the one before it has marked",
+        [("src/cpu/edits.cpp", "    mark = EditedRow::kUnmarked;\n", "")],
         [stages("OfEdits")]),
     Fault(
         "prompt_counted_as_output",
@@ -950,20 +954,20 @@ FAULTS = [
         "last_repeat_counts",
         "DRY goes by the last repeat that a token would continue, not by the longest",
         [("src/cpu/edits.cpp",
-          "marks_[element] = std::max(marks_[element], repeat + 1);",
-          "marks_[element] = repeat + 1;")],
+          "mark = std::max(mark, repeat);",
+          "mark = repeat;")],
         [stages("OfEdits")]),
     Fault(
         "breakers_lowered",
         "DRY lowers tokens that are breakers themselves",
-        [("src/cpu/edits.cpp", "    if (breakers.has_token(id)) return;\n", "")],
+        [("src/cpu/edits.cpp", "    if (breakers.has_token(given_.id(row_.element_at(slot)))) return;\n", "")],
         [stages("OfEdits")]),
     Fault(
         "mask_indices_ignored",
         "each row has the bitmask of its own number",
-        [("src/cpu/edits.cpp",
-          "pipeline.bitmask_indices ? pipeline.bitmask_indices[output_] : output_",
-          "output_")],
+        [("src/cpu/edits.h",
+          "pipeline_->bitmask_indices ? pipeline_->bitmask_indices[output] : output",
+          "output")],
         [stages("OfEdits")]),
     Fault(
         "words_of_all_slots",
@@ -985,8 +989,8 @@ FAULTS = [
     Fault(
         "dropped_tokens_drawn",
         "tokens that a window has dropped from the top are drawn",
-        [("src/cpu/stages.h", "int64_t i = staged.window.begin;", "int64_t i = 0;")],
-        [stages("OfWindows")]),
+        [("src/cpu/simd/row_windows.cpp", "  row_.begin_later(first, memory_);\n", "")],
+        [row_kinds()]),
     Fault(
         "temperature_before_its_stage",
         "windows before the temperature's stage see it",
@@ -1005,7 +1009,7 @@ FAULTS = [
         [("src/contract/stages.h",
           "parameters_.top_k > numbers_.min_keep ? parameters_.top_k : numbers_.min_keep;",
           "parameters_.top_k;")],
-        [stages("OfWindows")]),
+        [row_kinds()]),
     Fault(
         "listed_order_ignored",
         "temperature, top-k, top-p and min-p run in the usual order, whatever order is listed",
@@ -1027,8 +1031,8 @@ FAULTS = [
     Fault(
         "counted_tokens_walked",
         "of a text that a state has counted in part, the whole is counted again",
-        [("src/cpu/edits.cpp", "int64_t place = std::max(from, known.length);",
-          "int64_t place = from;")],
+        [("src/cpu/edits.cpp", "text.length() - std::max(place, known.length)",
+          "text.length() - place")],
         [state("Sampling.WithAStateEqualsThatOfTheSameText")]),
     Fault(
         "part_of_a_row_accepted",
@@ -1053,9 +1057,8 @@ FAULTS = [
     Fault(
         "surprise_of_nothing",
         "tokens that weigh nothing have part in the entropy",
-        [("src/cpu/simd/passes/entropy.h",
-          "both(vectors.nonzero[i++], gt(x, zero))", "(i++, gt(x, zero))")],
-        [row_pass("EntropySums")]),
+        [("src/cpu/simd/passes/sums.h", "max(t, splat(contract::kLowestLog2))", "t")],
+        [row_pass("SumEntropy")]),
     Fault(
         "shared_reports_written_once",
         "of outputs that share a row only the first one has its reports",
@@ -1070,8 +1073,8 @@ FAULTS = [
     Fault(
         "removed_by_the_last_edit",
         "a token that several edits ban counts as removed by the last of them",
-        [("src/cpu/edits.cpp", "removed_by_[i] == 0 && values_[i]",
-          "removed_by_[i] < 6 && values_[i]")],
+        [("src/cpu/edits.cpp", "removed_by_[i] == 0 && values[i]",
+          "removed_by_[i] < 6 && values[i]")],
         [reports("OfEdits")]),
     Fault(
         "removed_by_the_filter_listed_first",
@@ -1154,4 +1157,26 @@ FAULTS = [
           "kKeep, kExact, kExact, kSequential, kStandard, kReciprocal, kOutput,",
           "kKeep, kExact, kExact, kSequential, kStandard, kDivide, kOutput,")],
         [presets("Vllm")]),
+    Fault(
+        "maxima_from_before_edits",
+        "the largest of a group of elements stays what it was before one of them was edited",
+        [("src/cpu/simd/edits.cpp", "  refresh_maxima();\n\n", "\n")],
+        [row_kinds()]),
+    Fault(
+        "edited_tokens_listed_as_given",
+        "a list of a row's first tokens has edited ones by the logits that were given",
+        [("src/cpu/simd/row.cpp", "  if (edited_) replace_edited();\n", "")],
+        [row_kinds()]),
+    Fault(
+        "typical_ties_from_the_first",
+        "of tokens as near to the mean surprise, a token too few of the likelier ones is dropped",
+        [("src/cpu/simd/row_nearest.cpp", "begin_at(first.value, dropped + 1, seen)",
+          "begin_at(first.value, dropped, seen)")],
+        [row_kinds()]),
+    Fault(
+        "ties_before_the_first_kept",
+        "tokens that equal a window's first one, and come before it, stay",
+        [("src/cpu/simd/row.cpp", "copy(0, block_end, value_before(value));",
+          "copy(0, block_end, value);")],
+        [row_kinds()]),
 ]

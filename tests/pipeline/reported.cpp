@@ -70,7 +70,7 @@ Reported report(sampler_t sampler, sampler_sample_args args, std::int64_t num_ro
   args.kept_capacity = sizes.kept;
   args.out_kept_token_ids = kept_ids.data();
   args.out_kept_probabilities = result.kept_probabilities.data();
-  args.out_removed_by = result.removed_by.data();
+  if (sizes.removed_by) args.out_removed_by = result.removed_by.data();
   const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
   EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
   result.token_ids = token_ids.values();

@@ -1,4 +1,4 @@
-// Calls of sampler_sample with every report, and what they reported.
+// Calls of sampler_sample with reports, and what they reported.
 #ifndef SAMPLER_TESTS_PIPELINE_REPORTED_H_
 #define SAMPLER_TESTS_PIPELINE_REPORTED_H_
 
@@ -13,9 +13,10 @@ namespace pipeline_test {
 struct Sizes {
   std::int64_t top = 0, chosen = 0, bitmask_stride = 0, kept = 0;
   sampler_id_type id_type = SAMPLER_ID_I32;
+  bool removed_by = true;
 };
 
-// All reports of a call, its tokens beside them. Ids as i64.
+// The reports of a call, its tokens beside them. Ids as i64.
 struct Reported {
   std::vector<std::int64_t> token_ids, top_ids, kept_ids;
   std::vector<std::int32_t> kept_counts, ranks;

@@ -424,7 +424,7 @@ TEST(Pass, WeighSplit) {
 }
 
 // Of rows as in other tests, and of values of all sizes, down to those whose weight is 0.
-TEST(Pass, EntropySums) {
+TEST(Pass, SumEntropy) {
   std::vector<Row> rows = all_rows(kLargeCounts);
   std::mt19937 random(7);
   for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
@@ -451,7 +451,7 @@ TEST(Pass, EntropySums) {
             if (x >= bound) expected.add(contract::entropy_sums(row.scaling().row, x));
           }
           const contract::EntropySums sums =
-              passes->entropy_sums(row.view(), row.scaling().row, range.begin, range.end, bound);
+              passes->sum_entropy(row.view(), row.scaling().row, range.begin, range.end, bound);
           ASSERT_EQ(expected.weight, sums.weight) << describe(passes, row, range, bound);
           ASSERT_EQ(expected.surprise, sums.surprise) << describe(passes, row, range, bound);
         }

@@ -13,16 +13,6 @@ namespace {
 // Elements of which a draw computes each weight.
 constexpr int64_t kDrawPart = 128;
 
-// Elements [begin, begin + count), without their ids.
-RowView part_of(const RowView &source, int64_t begin, int64_t count) {
-  RowView part = source;
-  part.values =
-      static_cast<const char *>(source.values) + begin * int64_t(contract::size_of(source.dtype));
-  part.ids = nullptr;
-  part.count = int32_t(count);
-  return part;
-}
-
 }  // namespace
 
 // The relative probabilities of source elements [begin, end), 0 of those that are not kept.

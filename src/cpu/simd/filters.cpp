@@ -20,19 +20,6 @@ constexpr int64_t kLeastSampledRow = 2048;
 // A sample that weighs so many times the heaviest token is not one heavy token's chance.
 constexpr uint64_t kManyTokens = 64;
 
-// The lowest key in [low, high] whose value weighs at least `weight`, as that of `high` does.
-uint32_t lowest_key_of_weight(const RowScale &scale, uint64_t weight, uint32_t low, uint32_t high) {
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (contract::weight(scale, contract::value_of_key(middle)) >= weight) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return high;
-}
-
 }  // namespace
 
 // The row that contract::filtered_prefix asks. A prefix is its cut.
@@ -248,36 +235,58 @@ class SimdRow::Filters {
   Scaling scaling_;
 };
 
-const contract::Distribution &SimdRow::distribute(const RowParameters &parameters,
-                                                  const contract::FilterRules &rules) {
-  contract::Distribution &result = distribution_;
-  result.greedy = contract::is_greedy(parameters.temperature);
-  result.scale = contract::row_scale(kind(), max(), result.greedy ? 1.0f : parameters.temperature);
-  if (result.greedy) {
-    result.cut = first_;
-    result.kept_weight = contract::weight(result.scale, max());
-  } else {
+const Distribution &SimdRow::distribute(const RowParameters &parameters,
+                                        const contract::FilterRules &rules) {
+  distribution_.first = ~Rank(0);
+  if (!lists_first_tokens(parameters, rules)) settle();
+  Rank cut = first_;
+  if (!contract::is_greedy(parameters.temperature)) {
     const bool at_1 = rules.temperature_order == SAMPLER_TEMPERATURE_LAST;
-    Filters filters(*this, at_1 ? contract::row_scale(kind(), max(), 1.0f) : result.scale);
-    result.cut = contract::filtered_prefix(filters, parameters, rules);
-    weigh_kept();
+    Filters filters(*this,
+                    contract::row_scale(kind(), max(), at_1 ? 1.0f : parameters.temperature));
+    cut = contract::filtered_prefix(filters, parameters, rules);
+    if (!list_.covers(cut) && is_sparse(cut)) list_all(cut);
   }
-  result.normalizer = contract::normalizer(result.kept_weight);
-  return result;
+  weigh_kept(cut, parameters.temperature);
+  return distribution_;
 }
 
-const contract::Distribution &SimdRow::distribute_all(const RowScale &scale) {
-  distribution_ = {scale, contract::lowest_cut(kind()), 0, 0.0f, false};
-  weigh_kept();
+// The distribution of the tokens that a cut keeps. Greedy, that is the first token.
+void SimdRow::weigh_kept(Rank cut, float temperature) {
+  Distribution &result = distribution_;
+  result.cut = cut;
+  result.greedy = contract::is_greedy(temperature);
+  result.scale = contract::row_scale(kind(), max(), result.greedy ? 1.0f : temperature);
+  if (result.greedy) {
+    result.kept_weight = contract::weight(result.scale, max());
+  } else {
+    weigh_kept(cut);
+  }
+  result.normalizer = contract::normalizer(result.kept_weight);
+}
+
+Rank SimdRow::top_k_cut(int64_t k, Rank seen) {
+  return Filters(*this, {}).top_k(int32_t(k), SAMPLER_TIES_EXACT, seen);
+}
+
+Rank SimdRow::top_p_cut(const RowScale &scale, float p, Rank seen) {
+  return Filters(*this, scale).top_p(p, SAMPLER_TIES_EXACT, seen);
+}
+
+const Distribution &SimdRow::distribute_all(const RowScale &scale) {
+  const Rank cut = contract::lowest_cut(kind());
+  if (!list_.covers(cut) && is_sparse(cut)) list_all(cut);
+  distribution_ = {};
+  distribution_.scale = scale;
+  weigh_kept(cut);
   distribution_.normalizer = contract::normalizer(distribution_.kept_weight);
   return distribution_;
 }
 
-// Lists the tokens of the cut, where they are few, and weighs them.
-void SimdRow::weigh_kept() {
-  const Rank cut = distribution_.cut;
-  if (!list_.covers(cut) && is_sparse(cut)) list_all(cut);
+// Weighs the tokens of the cut, by the distribution's scale.
+void SimdRow::weigh_kept(Rank cut) {
   if (list_.covers(cut)) shrink_list(cut);
+  distribution_.cut = cut;
   const Kept tokens = kept();
   std::fill_n(block_weights_, (tokens.source.count + kWeightBlock - 1) / kWeightBlock, 0);
   distribution_.kept_weight = weigh(tokens, {distribution_.scale}, block_weights_);

@@ -10,12 +10,28 @@ void SimdRow::copy_values(float *out) const {
   passes_.write_values(row_, 0, row_.count, -kInfinity, out, SAMPLER_F32);
 }
 
+// What f(value, rank) gives for the listed tokens, and `nothing` for all others.
+template <class F>
+void SimdRow::write_listed(void *out, sampler_dtype dtype, float nothing, const F &f) const {
+  for (int64_t i = 0; i < row_.count; ++i) contract::store_value(out, dtype, i, nothing);
+  for (int64_t i = 0; i < list_.count; ++i) {
+    const auto id = uint32_t(list_ids_[i]);
+    const float value = list_values_[i];
+    contract::store_value(out, dtype, id, f(value, contract::rank_of(value, id)));
+  }
+}
+
 void SimdRow::write_probabilities(void *out, sampler_dtype dtype) const {
   const Scaling scaling = {distribution_.scale};
   if (distribution_.greedy) {
     passes_.write_probabilities(row_, scaling, 1.0f, 0, row_.count, kInfinity, out, dtype);
     contract::store_value(out, dtype, contract::id_of_rank(first_), 1.0f);
     return;
+  }
+  if (is_only_listed_) {
+    return write_listed(out, dtype, 0.0f, [&](float value, contract::Rank rank) {
+      return distribution_.probability(value, rank);
+    });
   }
   for_each_range(kept_of_row(distribution_.cut), 0, row_.count,
                  [&](int64_t begin, int64_t end, float at_least) {
@@ -25,6 +41,11 @@ void SimdRow::write_probabilities(void *out, sampler_dtype dtype) const {
 }
 
 void SimdRow::write_kept_values(void *out, sampler_dtype dtype) const {
+  if (is_only_listed_) {
+    return write_listed(out, dtype, -kInfinity, [&](float value, contract::Rank rank) {
+      return distribution_.keeps(rank) ? value : -kInfinity;
+    });
+  }
   for_each_range(kept_of_row(distribution_.cut), 0, row_.count,
                  [&](int64_t begin, int64_t end, float at_least) {
                    passes_.write_values(row_, begin, end, at_least, out, dtype);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "contract/deviation.h"
 #include "contract/entropy.h"
 #include "contract/philox.h"
 #include "contract/row_view.h"
@@ -42,9 +43,17 @@ struct RowScan {
   float max;
 };
 
+// Of the elements between two bounds; without any, `least` and `largest` mean nothing.
+struct ValueRange {
+  int64_t count;
+  float least;
+  float largest;
+};
+
 struct ListRange {
   float at_least;
   int64_t enough;  // when so many are listed, further ones that equal at_least are left out
+  const uint32_t *allowed = nullptr;  // a bitmask of the source; null: all elements
 };
 
 struct Listed {
@@ -70,6 +79,14 @@ struct Passes {
   // elements, go to `maxima`.
   RowScan (*scan)(const RowView &row, float *maxima);
 
+  // As scan, of what a bitmask allows: the largest is -inf where that is nothing. Of logits, among
+  // which a +inf is not valid either, allowed or not.
+  RowScan (*scan_allowed)(const RowView &row, const uint32_t *allowed, float *maxima);
+
+  // As scan, of what it writes to `out`, as f32: the values, -inf or probability 0 for those above
+  // `at_most`. `out` may be the row's own array of f32.
+  RowScan (*copy)(const RowView &row, float at_most, float *out, float *maxima);
+
   // Index of the first element that equals the largest, `max`.
   int64_t (*find_first)(const RowView &row, const float *maxima, float max);
 
@@ -82,6 +99,10 @@ struct Passes {
   // The same of the row whose group maxima these are: blocks below it are not read.
   int64_t (*count_groups)(const RowView &row, const float *maxima, int64_t begin, int64_t end,
                           float at_least);
+
+  // Elements [begin, end) in [at_least, at_most].
+  ValueRange (*find_range)(const RowView &source, int64_t begin, int64_t end, float at_least,
+                           float at_most);
 
   // The largest of each `factor` neighbouring vectors; the last may have fewer. The result is the
   // number of values written.
@@ -107,9 +128,14 @@ struct Passes {
   SplitWeight (*weigh_split)(const RowView &source, const Scaling &scaling, int64_t begin,
                              int64_t end, float at_least, float heavy);
 
-  // contract::entropy_sums() of the elements.
-  contract::EntropySums (*entropy_sums)(const RowView &source, const contract::RowScale &scale,
-                                        int64_t begin, int64_t end, float at_least);
+  // What the elements' weights and surprises add up to.
+  contract::EntropySums (*sum_entropy)(const RowView &source, const contract::RowScale &row,
+                                       int64_t begin, int64_t end, float at_least);
+
+  // What their distances from the first token add up to. Probabilities are above 0.
+  contract::DeviationSums (*sum_deviations)(const RowView &source, const contract::RowScale &row,
+                                            const contract::DeviationScale &unit, int64_t begin,
+                                            int64_t end, float at_least);
 
   // Adds the elements' weights to `sum` one after the other, and writes each sum. The result is the
   // last.

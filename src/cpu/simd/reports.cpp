@@ -9,31 +9,36 @@ using contract::EntropySums;
 using contract::Rank;
 
 // Tokens of larger values, and of equal ones those of lower ids.
-int64_t SimdRow::num_before(const RowView &view, Rank rank) const {
-  const bool is_own = view.values == row_.values;
-  if (is_own && rank == first_) return 0;
+int64_t SimdRow::num_before(Rank rank) const {
+  if (rank == first_) return 0;
   const float value = contract::value_of_rank(rank);
   const float next = contract::next_value(value);
   const int64_t id = contract::id_of_rank(rank);
-  if (is_own && list_.covers(rank)) {
+  if (list_.covers(rank)) {
     const RowView source = list_source();
     const int64_t split = std::lower_bound(list_ids_, list_ids_ + list_.count, id) - list_ids_;
     return passes_.count(source, 0, split, value) + passes_.count(source, split, list_.count, next);
   }
-  if (!is_own) return passes_.count(view, 0, id, value) + passes_.count(view, id, view.count, next);
   return passes_.count_groups(row_, maxima_, 0, id, value) +
          passes_.count_groups(row_, maxima_, id, row_.count, next);
 }
 
+int64_t SimdRow::num_before(const RowView &view, Rank rank) const {
+  const float value = contract::value_of_rank(rank);
+  const int64_t id = contract::id_of_rank(rank);
+  return passes_.count(view, 0, id, value) +
+         passes_.count(view, id, view.count, contract::next_value(value));
+}
+
 EntropySums SimdRow::entropy_sums(const contract::RowScale &scale) const {
-  return passes_.entropy_sums(row_, scale, 0, row_.count, -kInfinity);
+  return passes_.sum_entropy(row_, scale, 0, row_.count, -kInfinity);
 }
 
 EntropySums SimdRow::kept_entropy_sums() const {
   EntropySums sums;
   const Kept tokens = kept();
   for_each_range(tokens, 0, tokens.source.count, [&](int64_t begin, int64_t end, float at_least) {
-    sums.add(passes_.entropy_sums(tokens.source, distribution_.scale, begin, end, at_least));
+    sums.add(passes_.sum_entropy(tokens.source, distribution_.scale, begin, end, at_least));
   });
   return sums;
 }

@@ -58,11 +58,19 @@ SimdRow::SimdRow(const Executor &executor, const contract::Rows &rows, void *mem
 
 // ---- Loading
 
-uint32_t SimdRow::load(const RowView &view, contract::Use use) {
-  if (!contract::has_valid_count(view, num_cols_)) return SAMPLER_ROW_INVALID_CANDIDATE;
+// Nothing but the view is known of the row.
+void SimdRow::begin(const RowView &view) {
   row_ = view;
   list_ = {};
+  is_only_listed_ = false;
+  loaded_with_ = nullptr;
+  edited_ = nullptr;
   first_ = 0;
+}
+
+uint32_t SimdRow::load(const RowView &view, contract::Use use) {
+  if (!contract::has_valid_count(view, num_cols_)) return SAMPLER_ROW_INVALID_CANDIDATE;
+  begin(view);
   if (view.count == 0) return SAMPLER_ROW_EMPTY;
   // By `view`: the copy would be waited for.
   const RowScan scan = passes_.scan(view, maxima_);
@@ -75,11 +83,16 @@ int64_t SimdRow::num_maxima() const {
   return (row_.count + kGroupBlock - 1) / kGroupBlock * kVectorElements;
 }
 
+// How many groups have a token of the cut's value or above.
+int64_t SimdRow::groups_from(Rank cut) const {
+  const RowView maxima = contract::f32_view(maxima_, num_maxima());
+  return passes_.count(maxima, 0, maxima.count, contract::value_of_rank(cut));
+}
+
 // Whether the tokens of the cut are few enough to be listed. Mostly the groups they are in tell.
 bool SimdRow::is_sparse(Rank cut) const {
   const float value = contract::value_of_rank(cut);
-  const RowView maxima = contract::f32_view(maxima_, num_maxima());
-  const int64_t groups = passes_.count(maxima, 0, maxima.count, value);
+  const int64_t groups = groups_from(cut);
   const int64_t all_groups = row_.count / kGroupElements;
   if (groups * kListShare <= all_groups) return true;
   if (groups > all_groups - all_groups / kListShare) return false;
@@ -118,36 +131,99 @@ constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 }
 
 void SimdRow::list_range(const ListRange &range) {
-  const Listed listed = passes_.list(row_, maxima_, 0, row_.count, range, list_values_, list_ids_);
+  ListRange given = range;
+  if (edited_) {
+    given.allowed = edited_->allowed();
+    if (range.enough != kUnlimited) given.enough += edited_->num_slots();
+  }
+  const Listed listed = passes_.list(row_, maxima_, 0, row_.count, given, list_values_, list_ids_);
   list_.count = listed.count;
   list_.floor = listed.end_of_ties < row_.count
                     ? contract::rank_of(range.at_least, uint32_t(listed.end_of_ties - 1))
                     : contract::rank_of_key(contract::value_key(range.at_least));
+  if (edited_) replace_edited();
 }
 
 void SimdRow::list_all(Rank cut) {
   list_range({contract::value_of_rank(cut), kUnlimited});
   shrink_list(cut);
+  if (is_only_listed_) drop_before_first();
+}
+
+// Takes the tokens before the first out of the list.
+void SimdRow::drop_before_first() {
+  int64_t count = 0;
+  for (int64_t i = 0; i < list_.count; ++i) {
+    const float value = list_values_[i];
+    const int32_t id = list_ids_[i];
+    list_values_[count] = value;
+    list_ids_[count] = id;
+    count += contract::rank_of(value, uint32_t(id)) <= first_ ? 1 : 0;
+  }
+  list_.count = count;
+}
+
+// From here on the row begins with the token `first`. Where all tokens that may be kept are listed,
+// those before it go from the list alone. Otherwise the row becomes a copy without them, in
+// `memory`: of f32, as many as the row has columns.
+void SimdRow::begin_later(Rank first, float *memory) {
+  first_ = first;
+  if (list_.count >= 0) {
+    is_only_listed_ = true;
+    drop_before_first();
+    return;
+  }
+  const float value = max();
+  const int64_t index = contract::id_of_rank(first);
+  const auto copy = [&](int64_t begin, int64_t end, float at_most) {
+    passes_.copy(part_of(row_, begin, end - begin), at_most, memory + begin,
+                 maxima_ + begin / kGroupElements);
+  };
+  // Of the tokens that equal the first in value, those before it go.
+  const int64_t block = index / kGroupBlock * kGroupBlock;
+  const int64_t block_end = std::min<int64_t>(block + kGroupBlock, row_.count);
+  float kept[kGroupBlock];
+  for (int64_t i = index; i < block_end; ++i) kept[i - block] = row_.value(i);
+  copy(0, block_end, value_before(value));
+  if (block_end < row_.count) copy(block_end, row_.count, value);
+  for (int64_t i = index; i < block_end; ++i) {
+    if (kept[i - block] != value) continue;
+    memory[i] = kept[i - block];
+    maxima_[block / kGroupElements + i % kVectorElements] = value;
+  }
+  row_.values = memory;
+  row_.dtype = SAMPLER_F32;
+}
+
+SimdRow::Kept SimdRow::kept_of_list(Rank cut) const {
+  if (list_.floor >= cut) return kept_of_list();
+  const float value = contract::value_of_rank(cut);
+  const auto *after_ties =
+      std::upper_bound(list_ids_, list_ids_ + list_.count, int64_t(contract::id_of_rank(cut)));
+  return {list_source(), after_ties - list_ids_, value, contract::next_value(value)};
 }
 
 // Leaves the tokens of the cut in the list, which covers it.
 void SimdRow::shrink_list(Rank cut) {
   if (list_.floor >= cut) return;
-  const float value = contract::value_of_rank(cut);
-  const RowView source = list_source();
-  const auto *after_ties =
-      std::upper_bound(list_ids_, list_ids_ + list_.count, int64_t(contract::id_of_rank(cut)));
-  const Kept kept = {source, after_ties - list_ids_, value, contract::next_value(value)};
+  const Kept kept = kept_of_list(cut);
+  int64_t num_kept = 0;
+  for_each_range(kept, 0, list_.count, [&](int64_t begin, int64_t end, float at_least) {
+    num_kept += passes_.count(kept.source, begin, end, at_least);
+  });
+  list_.floor = cut;
+  if (num_kept == list_.count) return;
   // Not in place: what the first range writes beyond its last token would be the second one's.
   int64_t count = 0;
-  for_each_range(kept, 0, source.count, [&](int64_t begin, int64_t end, float at_least) {
+  for_each_range(kept, 0, list_.count, [&](int64_t begin, int64_t end, float at_least) {
     const ListRange range = {at_least, kUnlimited};
     float *const values = scratch_values_ + count;
-    count += passes_.list(source, nullptr, begin, end, range, values, scratch_ids_ + count).count;
+    count +=
+        passes_.list(kept.source, nullptr, begin, end, range, values, scratch_ids_ + count).count;
   });
   std::copy_n(scratch_values_, count, list_values_);
   std::copy_n(scratch_ids_, count, list_ids_);
-  list_ = {count, cut};
+  list_.count = count;
 }
 
 // A value, at least `lowest`, that k tokens reach or more; `lowest` when it is not known whether

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <limits>
 
-#include "contract/distribution.h"
+#include "contract/elements.h"
 #include "contract/filters.h"
 #include "contract/philox.h"
+#include "cpu/distribution.h"
 #include "cpu/draw.h"
+#include "cpu/edited_row.h"
 #include "cpu/executor.h"
 #include "cpu/places.h"
 #include "cpu/reference_row.h"
@@ -20,8 +22,20 @@ namespace sampler::cpu {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+// Elements [begin, begin + count), without their ids.
+inline RowView part_of(const RowView &source, int64_t begin, int64_t count) {
+  RowView part = source;
+  part.values =
+      static_cast<const char *>(source.values) + begin * int64_t(contract::size_of(source.dtype));
+  part.ids = nullptr;
+  part.count = int32_t(count);
+  return part;
+}
+
 class SimdRow {
  public:
+  static constexpr bool kTakesEdits = true;
+
   // Bytes of memory for rows of `num_cols` columns, at an alignment of 64.
   static size_t memory_bytes(int64_t num_cols);
   // For calls of an executor that has passes.
@@ -29,15 +43,23 @@ class SimdRow {
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
   uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);
+  // The same at once with a bitmask that edits will be told of. False: it must be loaded without.
+  bool load_allowed(const RowView &view, const uint32_t *allowed);
   sampler_input_kind kind() const { return row_.kind; }
   contract::Rank first() const { return first_; }
   float max() const { return contract::value_of_rank(first_); }
 
+  // The loaded row's logits become the edited ones, which are kept. The result is its status.
+  // Where more than its first tokens is asked for, they are copied to edited.values().
+  uint32_t take_edits(const EditedRow &edited);
+  // Does so now: before the row is written.
+  void settle();
+
   // The row and the parameters are good.
-  const contract::Distribution &distribute(const contract::RowParameters &parameters,
-                                           const contract::FilterRules &rules);
+  const Distribution &distribute(const contract::RowParameters &parameters,
+                                 const contract::FilterRules &rules);
   // All tokens, at this scale of weights.
-  const contract::Distribution &distribute_all(const contract::RowScale &scale);
+  const Distribution &distribute_all(const contract::RowScale &scale);
   // How many tokens the distribution keeps.
   int64_t kept_count() const;
   // The weight of the whole row at temperature 1.
@@ -61,12 +83,13 @@ class SimdRow {
   // The first `wanted` ranks in rank order, or all there are. The result is their number.
   int64_t select(int64_t wanted, const contract::Rank **ranks);
   bool has(int64_t id) const { return id >= 0 && id < row_.count; }
-  float value_of(int64_t id) const { return row_.value(id); }
+  float value_of(int64_t id) const { return edited_ ? edited_->seen(id) : row_.value(id); }
 
   // For reports: the row as it lies in memory; how many of its tokens, or of another row without
   // ids, come before the one of this rank; the sums that the entropy of the whole row, and of what
   // the distribution keeps, is made of.
   const RowView &view() const { return row_; }
+  int64_t num_before(contract::Rank rank) const;
   int64_t num_before(const RowView &view, contract::Rank rank) const;
   contract::EntropySums entropy_sums(const contract::RowScale &scale) const;
   contract::EntropySums kept_entropy_sums() const;
@@ -87,6 +110,8 @@ class SimdRow {
   bool become(const float *probabilities);
 
  private:
+  friend class RowWindows;  // cpu/simd/row_windows.h
+
   // Tokens that are listed by ascending id: all of the row from `floor` up.
   struct List {
     int64_t count = -1;  // -1: there is no list
@@ -123,6 +148,8 @@ class SimdRow {
     const int64_t end_of_ties = int64_t(contract::id_of_rank(cut)) + 1;
     return {row_, std::min<int64_t>(end_of_ties, row_.count), value, contract::next_value(value)};
   }
+  // Those of the list that a cut keeps, which it covers.
+  Kept kept_of_list(contract::Rank cut) const;
   Kept kept_of_list() const { return {list_source(), list_.count, -kInfinity, -kInfinity}; }
   Kept kept() const {
     return list_.covers(distribution_.cut) ? kept_of_list() : kept_of_row(distribution_.cut);
@@ -131,16 +158,31 @@ class SimdRow {
                  uint64_t *block_weights) const;
   uint64_t weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const;
   int64_t num_maxima() const;
+  int64_t groups_from(contract::Rank cut) const;
   bool is_sparse(contract::Rank cut) const;
   float group_bound(int64_t k, float lowest);
   float bound_of_maxima(const RowView &maxima, int64_t k, float lowest) const;
+  // Where these filters cut the tokens down to `seen`; ties are not kept.
+  contract::Rank top_k_cut(int64_t k, contract::Rank seen);
+  contract::Rank top_p_cut(const contract::RowScale &scale, float p, contract::Rank seen);
+  void weigh_kept(contract::Rank cut, float temperature);
+  void begin_later(contract::Rank first, float *memory);
+  void drop_before_first();
+  void begin(const RowView &view);
+  bool lists_first_tokens(const contract::RowParameters &parameters,
+                          const contract::FilterRules &rules) const;
+  void refresh_maxima();
+  int64_t find_first_edited(float max) const;
+  void replace_edited();
   void list_range(const ListRange &range);
   void list_all(contract::Rank cut);
   void list_first();
   void list_top(int64_t k, contract::Rank seen);
   void shrink_list(contract::Rank cut);
-  void weigh_kept();
+  void weigh_kept(contract::Rank cut);
   void write_relative(const Kept &tokens, int64_t begin, int64_t end, float *relative) const;
+  template <class F>
+  void write_listed(void *out, sampler_dtype dtype, float nothing, const F &f) const;
   int64_t draw_index(uint64_t word) const;
   // The id at an index of the kept tokens' source.
   int64_t kept_id(int64_t index) const {
@@ -152,8 +194,13 @@ class SimdRow {
   Places places_;
   RowView row_ = {};
   contract::Rank first_ = 0;
-  contract::Distribution distribution_ = {};
+  Distribution distribution_ = {};
   List list_;
+  // Whether the row's values are not those of its tokens: it has tokens before the first, or values
+  // from before edits. What is listed is right.
+  bool is_only_listed_ = false;
+  const uint32_t *loaded_with_ = nullptr;  // the bitmask
+  const EditedRow *edited_ = nullptr;      // null: the row has no edits that its values lack
   InverseCdf inverse_cdf_;
   bool has_sums_ = false;
 

@@ -33,6 +33,19 @@ float value_before(float x) {
   return contract::value_key(value) == key ? value : contract::value_of_key(key - 1);
 }
 
+uint32_t lowest_key_of_weight(const contract::RowScale &scale, uint64_t weight, uint32_t low,
+                              uint32_t high) {
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (contract::weight(scale, contract::value_of_key(middle)) >= weight) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
 // Quickselect: each pivot leaves the elements on one side of it, or ends the search.
 Selected select(const Passes &passes, Places *places, const RowView &list, const Scaling *scaling,
                 uint64_t target, float *scratch) {

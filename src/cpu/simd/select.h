@@ -12,6 +12,10 @@ namespace sampler::cpu {
 // The largest value that is smaller than x.
 float value_before(float x);
 
+// The lowest key in [low, high] whose value weighs at least `weight`, as that of `high` does.
+uint32_t lowest_key_of_weight(const contract::RowScale &scale, uint64_t weight, uint32_t low,
+                              uint32_t high);
+
 struct Selected {
   bool found;      // false: all elements together do not reach it
   float value;     // of the elements among which the target is reached

@@ -111,6 +111,11 @@ SAMPLER_INLINE Mask either(Mask a, Mask b) {
 SAMPLER_INLINE uint32_t bits(Mask mask) {
   return uint32_t(_mm256_movemask_ps(mask.lanes));
 }
+SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
+  const __m256i lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  const __m256i own = _mm256_and_si256(_mm256_set1_epi32(int32_t(bits)), lanes);
+  return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(own, lanes))};
+}
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm256_blendv_ps(b, a, mask.lanes);
 }

@@ -110,6 +110,9 @@ SAMPLER_INLINE Mask either(Mask a, Mask b) {
 SAMPLER_INLINE uint32_t bits(Mask mask) {
   return mask;
 }
+SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
+  return Mask(bits);
+}
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm512_mask_blend_ps(mask, b, a);
 }

@@ -107,6 +107,10 @@ SAMPLER_INLINE uint32_t bits(Mask mask) {
   const uint32x4_t weights = {1, 2, 4, 8};
   return vaddvq_u32(vandq_u32(mask.lanes, weights));
 }
+SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
+  const uint32x4_t lanes = {1, 2, 4, 8};
+  return {vtstq_u32(vdupq_n_u32(bits), lanes)};
+}
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return vbslq_f32(mask.lanes, a, b);
 }

@@ -110,6 +110,12 @@ SAMPLER_INLINE Mask either(Mask a, Mask b) {
   return each<Mask>([&](int i)
                         SAMPLER_INLINE_LAMBDA { return native::either(a.piece[i], b.piece[i]); });
 }
+// Lane by lane the bits of an integer.
+SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
+  return each<Mask>([&](int i) SAMPLER_INLINE_LAMBDA {
+    return native::mask_of_bits(bits >> (i * native::kLanes));
+  });
+}
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return each<Floats>([&](int i) SAMPLER_INLINE_LAMBDA {
     return native::choose(mask.piece[i], a.piece[i], b.piece[i]);

@@ -132,6 +132,13 @@ SAMPLER_INLINE void write_some(typename Type::Element *p, int64_t count, Floats 
   __builtin_memcpy(p, lanes, size_t(count) * sizeof *p);
 }
 
+// Those of elements [begin, begin + kWidth) that a bitmask allows; `begin` is a multiple of kWidth.
+SAMPLER_INLINE Mask allowed_of(const uint32_t *words, int64_t begin) {
+  uint16_t own;
+  __builtin_memcpy(&own, reinterpret_cast<const char *>(words) + begin / 8, sizeof own);
+  return mask_of_bits(own);
+}
+
 // f(x, index, lanes) for the vectors of elements [begin, end). The last one may have fewer lanes
 // than kWidth: those after them hold NaN, which is neither above nor below anything.
 template <class Type, class F>

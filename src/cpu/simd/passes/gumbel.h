@@ -1,7 +1,6 @@
 // The draw by Gumbel noise.
 #pragma once
 
-#include "contract/log2.h"
 #include "cpu/simd/passes/log2.h"
 #include "cpu/simd/passes/random_words.h"
 
@@ -43,7 +42,7 @@ struct LogitScore {
 
 struct ProbabilityScore {
   SAMPLER_INLINE Floats operator()(Floats x, Floats noise) const {
-    return add(log2_shifted(x, 0.0f), noise);
+    return add(log2_shifted(x, 0), noise);
   }
   // The bits of a number, as an integer, are its log2 in steps of 2^-23, less 0.0861 at most.
   SAMPLER_INLINE double without_noise(float x) const {

@@ -40,8 +40,8 @@ struct PositionWriter {
   }
 };
 
-// Lists the positions of elements first, and then what is there.
-template <class Type>
+// Lists the positions of elements first, and then what is there. kMasked: those that are allowed.
+template <class Type, bool kMasked>
 Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, int64_t end,
                    const ListRange &range, float *out_values, int32_t *out_ids) {
   const auto *p = elements<Type>(source.values);
@@ -57,16 +57,20 @@ Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, in
       return no_ties ? gt(x, at_least) : ge(x, at_least);
     };
     if (!maxima || bits(reaches(load(maxima + block * kWidth))) != 0) {
+      const auto wanted = [&](Floats x, int64_t k) SAMPLER_INLINE_LAMBDA {
+        return kMasked ? both(reaches(x), allowed_of(range.allowed, k)) : reaches(x);
+      };
       int64_t j = i;
       for (; j + list.kElements <= block_end; j += list.kElements) {
-        const Mask masks[] = {reaches(Type::read(p + j)), reaches(Type::read(p + j + kWidth)),
-                              reaches(Type::read(p + j + 2 * kWidth)),
-                              reaches(Type::read(p + j + 3 * kWidth))};
+        const Mask masks[] = {wanted(Type::read(p + j), j),
+                              wanted(Type::read(p + j + kWidth), j + kWidth),
+                              wanted(Type::read(p + j + 2 * kWidth), j + 2 * kWidth),
+                              wanted(Type::read(p + j + 3 * kWidth), j + 3 * kWidth)};
         list.append(masks, j);
       }
       for_each_vector<Type>(p, j, block_end,
                             [&](Floats x, int64_t k, int64_t)
-                                SAMPLER_INLINE_LAMBDA { list.append(reaches(x), k); });
+                                SAMPLER_INLINE_LAMBDA { list.append(wanted(x, k), k); });
     }
     i = block_end;
   }
@@ -82,7 +86,10 @@ Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, in
 Listed list(const RowView &source, const float *maxima, int64_t begin, int64_t end,
             const ListRange &range, float *out_values, int32_t *out_ids) {
   return with_type(source.dtype, [&](auto type) {
-    return list_tokens<decltype(type)>(source, maxima, begin, end, range, out_values, out_ids);
+    using Type = decltype(type);
+    return range.allowed
+               ? list_tokens<Type, true>(source, maxima, begin, end, range, out_values, out_ids)
+               : list_tokens<Type, false>(source, maxima, begin, end, range, out_values, out_ids);
   });
 }
 

@@ -1,4 +1,4 @@
-// Base-2 logarithms.
+// Logarithms of vectors: contract/log2.h, operation by operation.
 #pragma once
 
 #include "contract/log2.h"
@@ -34,13 +34,13 @@ SAMPLER_INLINE Floats split_for_log2(Floats y, Floats *exponent) {
   return sub(as_floats(sub(as_ints(y), shift_left<23>(integer))), splat(1.0f));
 }
 
-// contract::log2_shifted(); `shift` is an integer.
-SAMPLER_INLINE Floats log2_shifted(Floats y, float shift) {
+// log2(y) + shift for y > 0, subnormals included.
+SAMPLER_INLINE Floats log2_shifted(Floats y, int shift) {
   const Mask normal = ge(y, splat(contract::kSmallestNormal));
   Floats exponent;
   const Floats z = split_for_log2(choose(normal, y, mul(y, splat(0x1p24f))), &exponent);
-  const Floats own_shift = choose(normal, splat(shift), splat(shift - 24.0f));
-  return fma(z, log2_quotient(z), add(exponent, own_shift));
+  const Floats added = choose(normal, splat(float(shift)), splat(float(shift - 24)));
+  return fma(z, log2_quotient(z), add(exponent, added));
 }
 
 }  // namespace

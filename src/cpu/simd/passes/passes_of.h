@@ -5,21 +5,40 @@
 // Everything has internal linkage (inline.h says why).
 #pragma once
 
-#include "cpu/simd/passes/entropy.h"
 #include "cpu/simd/passes/gumbel.h"
 #include "cpu/simd/passes/list.h"
 #include "cpu/simd/passes/scan.h"
+#include "cpu/simd/passes/sums.h"
 #include "cpu/simd/passes/weigh.h"
 
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
 constexpr Passes passes_of(const char *name, uint32_t isa) {
-  return {name,         isa,          scan,         find_first,
-          find_nth,     count,        count_groups, fold_maxima,
-          list,         pack,         sample,       weigh,
-          weigh_split,  entropy_sums, sum_weights,  write_probabilities,
-          write_values, set_bits,     subtract,     sample_words,
+  return {name,
+          isa,
+          scan,
+          scan_allowed,
+          copy,
+          find_first,
+          find_nth,
+          count,
+          count_groups,
+          find_range,
+          fold_maxima,
+          list,
+          pack,
+          sample,
+          weigh,
+          weigh_split,
+          sum_entropy,
+          sum_deviations,
+          sum_weights,
+          write_probabilities,
+          write_values,
+          set_bits,
+          subtract,
+          sample_words,
           gumbel};
 }
 

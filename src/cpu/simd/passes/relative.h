@@ -118,16 +118,24 @@ SAMPLER_INLINE Limbs limbs_of(Floats relative) {
   return {as_ints(high), as_ints(add(rest, splat(contract::kLowLimb)))};
 }
 
+// The same of minus x.
+SAMPLER_INLINE Limbs limbs_of_negative(Floats x) {
+  const Floats high = sub(splat(contract::kHighLimb), x);
+  const Floats rest = add(x, sub(high, splat(contract::kHighLimb)));
+  return {as_ints(high), as_ints(sub(splat(contract::kLowLimb), rest))};
+}
+
 // Sum of the weights of up to kWeightBlock relative probabilities: weight_of(), its limbs apart.
 class WeightSum {
  public:
   template <int kCount>
   SAMPLER_INLINE void take(const Floats (&relative)[kCount]) {
-    for (const Floats x : relative) {
-      const Limbs limbs = limbs_of(x);
-      high_ = add(high_, limbs.high);
-      low_ = add(low_, limbs.low);
-    }
+    for (const Floats x : relative) add_limbs(limbs_of(x));
+    vectors_ += kCount;
+  }
+  template <int kCount>
+  SAMPLER_INLINE void take_negative(const Floats (&minus_relative)[kCount]) {
+    for (const Floats x : minus_relative) add_limbs(limbs_of_negative(x));
     vectors_ += kCount;
   }
   SAMPLER_INLINE void take(Floats relative) {
@@ -144,6 +152,11 @@ class WeightSum {
   }
 
  private:
+  SAMPLER_INLINE void add_limbs(const Limbs &limbs) {
+    high_ = add(high_, limbs.high);
+    low_ = add(low_, limbs.low);
+  }
+
   Ints high_ = splat(int32_t(0)), low_ = splat(int32_t(0));
   uint32_t vectors_ = 0;
 };

@@ -126,6 +126,93 @@ RowScan scan(const RowView &row, float *maxima) {
   });
 }
 
+RowScan scan_allowed(const RowView &row, const uint32_t *allowed, float *maxima) {
+  const Floats nothing = splat(-kInfinity), infinity = splat(kInfinity);
+  Floats top = nothing;
+  Mask valid = ge(infinity, infinity);
+  with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    const auto *p = elements<Type>(row.values);
+    const auto see = [&](Floats x, int64_t j) SAMPLER_INLINE_LAMBDA {
+      valid = both(valid, gt(infinity, x));
+      return choose(allowed_of(allowed, j), x, nothing);
+    };
+    const auto read = [&](int64_t j) SAMPLER_INLINE_LAMBDA { return see(Type::read(p + j), j); };
+    int64_t i = 0;
+    for (; i + kGroupBlock <= row.count; i += kGroupBlock) {
+      Floats a = read(i), b = read(i + kWidth);
+      for (int64_t j = i + 2 * kWidth; j < i + kGroupBlock; j += 2 * kWidth) {
+        a = max(a, read(j));
+        b = max(b, read(j + kWidth));
+      }
+      a = max(a, b);
+      store(maxima + i / kGroupElements, a);
+      top = max(top, a);
+    }
+    if (i == row.count) return;
+    float *const last_maxima = maxima + i / kGroupElements;
+    Floats rest = nothing;
+    for (; i < row.count; i += kWidth) {
+      rest = max(rest, row.count - i >= kWidth
+                           ? read(i)
+                           : see(read_some<Type>(p + i, row.count - i, -kInfinity), i));
+    }
+    store(last_maxima, rest);
+    top = max(top, rest);
+  });
+  return {bits(valid) == 0xFFFFu, largest(top)};
+}
+
+// Vectors of elements [i, i + kGroupBlock) or fewer, as they are written; the result is the
+// largest.
+template <class Type, bool kIsProbability, bool kIsLimited>
+SAMPLER_INLINE Floats copy_block(const typename Type::Element *p, int64_t begin, int64_t end,
+                                 Floats most, float *out, Scanned<kIsProbability> *scanned) {
+  const float filler = kIsProbability ? 0.0f : -kInfinity;
+  const Floats nothing = splat(filler);
+  Floats top = nothing;
+  for (int64_t i = begin; i < end; i += kWidth) {
+    const bool whole = end - i >= kWidth;
+    const Floats x = whole ? Type::read(p + i) : read_some<Type>(p + i, end - i, filler);
+    scanned->check(x, x);
+    const Floats y = kIsLimited ? choose(ge(most, x), x, nothing) : x;
+    top = max(top, y);
+    if (whole) {
+      store(out + i, y);
+    } else {
+      write_some<F32>(out + i, end - i, y);
+    }
+  }
+  return top;
+}
+
+template <class Type, bool kIsProbability, bool kIsLimited>
+RowScan copy_row(const RowView &row, float at_most, float *out, float *maxima) {
+  const auto *p = elements<Type>(row.values);
+  const Floats most = splat(at_most);
+  Scanned<kIsProbability> scanned;
+  int64_t i = 0;
+  const auto copy = [&](int64_t end) SAMPLER_INLINE_LAMBDA {
+    const Floats top = copy_block<Type, kIsProbability, kIsLimited>(p, i, end, most, out, &scanned);
+    store(maxima + i / kGroupElements, top);
+    scanned.top = max(scanned.top, top);
+  };
+  for (; i + kGroupBlock <= row.count; i += kGroupBlock) copy(i + kGroupBlock);
+  if (i < row.count) copy(row.count);
+  return scanned.result();
+}
+
+RowScan copy(const RowView &row, float at_most, float *out, float *maxima) {
+  return with_type(row.dtype, [&](auto type) {
+    using Type = decltype(type);
+    if (row.kind == SAMPLER_PROBABILITIES) {
+      return copy_row<Type, true, true>(row, at_most, out, maxima);
+    }
+    return at_most == kInfinity ? copy_row<Type, false, false>(row, at_most, out, maxima)
+                                : copy_row<Type, false, true>(row, at_most, out, maxima);
+  });
+}
+
 int64_t find_first(const RowView &row, const float *maxima, float max) {
   const Floats wanted = splat(max);
   int64_t block = 0;

@@ -1,0 +1,115 @@
+// What windows ask of a row: sums over a window, and the places where it is cut.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/deviation.h"
+#include "contract/entropy.h"
+#include "contract/filters.h"
+#include "contract/host_device.h"
+#include "contract/weight.h"
+#include "contract/windows.h"
+
+namespace sampler::contract {
+
+// The tokens from place `begin` of rank order to before `end`; never empty.
+struct Window {
+  int64_t begin;
+  int64_t end;
+
+  SAMPLER_HD int64_t count() const { return end - begin; }
+};
+
+// The answers for a row that lies in rank order, token by token: the definition in code. A row that
+// has them in another way specialises it for its own `Tokens`.
+//
+// `Tokens` has `float value(int64_t place) const`, of the token at that place of rank order; those
+// of -inf or probability 0 have none. `row` is the scale by the window's first token.
+template <class Tokens>
+class WindowWalk {
+ public:
+  SAMPLER_HD explicit WindowWalk(const Tokens &tokens) : tokens_(tokens) {}
+
+  SAMPLER_HD uint64_t weight(const RowScale &row, Window seen) const {
+    uint64_t sum = 0;
+    for (int64_t i = seen.begin; i < seen.end; ++i) {
+      sum += contract::weight(row, tokens_.value(i));
+    }
+    return sum;
+  }
+
+  SAMPLER_HD EntropySums sums(const RowScale &row, Window seen) const {
+    EntropySums sums;
+    for (int64_t i = seen.begin; i < seen.end; ++i) sums.add(entropy_sums(row, tokens_.value(i)));
+    return sums;
+  }
+
+  // `unit` by the window's first and last token, which differ.
+  SAMPLER_HD DeviationSums deviations(const RowScale &row, const DeviationScale &unit,
+                                      Window seen) const {
+    DeviationSums sums;
+    for (int64_t i = seen.begin; i < seen.end; ++i) {
+      sums.add(deviation(unit, sigma_value(row, tokens_.value(i))));
+    }
+    return sums;
+  }
+
+  // How many of the first tokens a condition of their value holds for that no token meets after one
+  // that does not.
+  template <class Holds>
+  SAMPLER_HD int64_t count_while(Window seen, const Holds &holds) const {
+    int64_t low = seen.begin, high = seen.end;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      if (holds(tokens_.value(middle))) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low - seen.begin;
+  }
+
+  // How many of the first tokens top-p keeps, without ties.
+  SAMPLER_HD int64_t top_p(const RowScale &row, float p, Window seen) const {
+    const uint64_t threshold = top_p_threshold(p, weight(row, seen));
+    int64_t count = 0;
+    uint64_t sum = 0;
+    do {
+      sum += contract::weight(row, tokens_.value(seen.begin + count++));
+    } while (sum < threshold);
+    return count;
+  }
+
+  // What typical-p keeps: from the mean outwards, the nearer of the two next tokens at a time.
+  SAMPLER_HD Window nearest(const Typical &rule, Window seen) const {
+    const auto excess = [&](int64_t i) { return rule.excess(tokens_.value(i)); };
+    const int64_t middle =
+        seen.begin + count_while(seen, [&](float x) { return rule.excess(x) > 0.0f; });
+    Window kept = {middle, middle};
+    const auto takes_likelier = [&] {
+      return kept.begin > seen.begin &&
+             (kept.end == seen.end || likelier_is_nearer(excess(kept.begin - 1), excess(kept.end)));
+    };
+    const auto next = [&] { return takes_likelier() ? --kept.begin : kept.end++; };
+
+    uint64_t sum = 0;
+    int64_t last = middle;
+    do {
+      last = next();
+      sum += contract::weight(rule.row, tokens_.value(last));
+    } while (sum < rule.threshold);
+    if (rule.ties == SAMPLER_TIES_KEEP) {
+      const float most = rule.distance(tokens_.value(last));
+      while (kept.begin > seen.begin && excess(kept.begin - 1) <= most) --kept.begin;
+      while (kept.end < seen.end && -excess(kept.end) <= most) ++kept.end;
+    }
+    while (kept.count() < rule.min_keep && kept.count() < seen.count()) next();
+    return kept;
+  }
+
+ private:
+  const Tokens &tokens_;
+};
+
+}  // namespace sampler::contract

@@ -1,0 +1,134 @@
+// Passes for what windows are decided by: entropies, deviations, bounds.
+#pragma once
+
+#include "contract/deviation.h"
+#include "cpu/simd/passes/log2.h"
+#include "cpu/simd/passes/weigh.h"
+
+namespace sampler::cpu::SAMPLER_ISA {
+namespace {
+
+// Minus contract::relative_surprise() of a value of this relative probability.
+SAMPLER_INLINE Floats minus_surprise(const RelativeToMax &scale, const contract::RowScale &,
+                                     Floats x, Floats relative) {
+  const Floats t = fma(sub(x, scale.row_max), scale.scale, splat(-1.0f));
+  // What is below the lowest weighs nothing, and its surprise still less.
+  return mul(add(max(t, splat(contract::kLowestLog2)), splat(1.0f)), relative);
+}
+SAMPLER_INLINE Floats minus_surprise(const RelativeByPower &, const contract::RowScale &row,
+                                     Floats x, Floats relative) {
+  return zero_unless(gt(relative, splat(0.0f)), mul(log2_shifted(x, row.exponent), relative));
+}
+
+// Values are read again: there is no register to keep them in.
+contract::EntropySums sum_entropy(const RowView &source, const contract::RowScale &row,
+                                  int64_t begin, int64_t end, float at_least) {
+  const Floats least = splat(at_least);
+  return with_weighed(source, {row}, at_least, [&](auto relative, auto type, auto masked) {
+    using Type = decltype(type);
+    const auto *p = elements<Type>(source.values);
+    contract::EntropySums result;
+    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) {
+      WeightSum weights, surprises;
+      for_each_relative<Type, decltype(masked)::value>(
+          p, relative, from, to, least,
+          [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+            weights.take(vectors.x);
+            for (Floats &x : vectors.x) {
+              const Floats value = lanes < kWidth
+                                       ? read_some<Type>(p + index, lanes, relative.kNothing)
+                                       : Type::read(p + index);
+              x = minus_surprise(relative, row, value, x);
+              index += kWidth;
+            }
+            surprises.take_negative(vectors.x);
+          });
+      result.weight += weights.total();
+      result.surprise += surprises.total();
+    });
+    return result;
+  });
+}
+
+// The integer that is nearest to x, for |x| <= 2^22.
+SAMPLER_INLINE Ints integer_of(Floats x) {
+  const Floats shift = splat(0x1.8p23f);
+  return sub(as_ints(add(x, shift)), as_ints(shift));
+}
+
+// The sums of integers up to 2^22 and of their squares, of up to kWeightBlock of them. They are
+// squared in two parts of 11 bits, whose products are exact in f32.
+class DeviationSum {
+ public:
+  SAMPLER_INLINE void take(Ints deviation) {
+    const Floats upper = float_of_signed(shift_right<kPartBits>(deviation));
+    const Floats lower = float_of_signed(bit_and(deviation, splat((1 << kPartBits) - 1)));
+    sum_ = add(sum_, deviation);
+    high_ = add(high_, integer_of(mul(upper, upper)));
+    middle_ = add(middle_, integer_of(mul(upper, lower)));
+    low_ = add(low_, integer_of(mul(lower, lower)));
+  }
+  SAMPLER_INLINE void add_to(contract::DeviationSums *sums) const {
+    sums->sum += uint64_t(sum(sum_));
+    sums->squares += (uint64_t(sum(high_)) << (2 * kPartBits)) +
+                     (uint64_t(sum(middle_)) << (kPartBits + 1)) + uint64_t(sum(low_));
+  }
+
+ private:
+  static constexpr int kPartBits = 11;
+  Ints sum_ = splat(int32_t(0)), high_ = sum_, middle_ = sum_, low_ = sum_;
+};
+
+contract::DeviationSums sum_deviations(const RowView &source, const contract::RowScale &row,
+                                       const contract::DeviationScale &unit, int64_t begin,
+                                       int64_t end, float at_least) {
+  // x * 2^exponent, as contract::times_power_of_two().
+  const int n = unit.exponent, first_part = n < -126 ? -64 : n > 127 ? 127 : n;
+  const Floats first_factor = splat(raw_float(uint32_t(first_part + 127) << 23));
+  const Floats second_factor = splat(raw_float(uint32_t(n - first_part + 127) << 23));
+  const Floats first = splat(unit.first), least = splat(at_least), largest = splat(__FLT_MAX__);
+  const auto sum = [&](auto type, const auto &value_of) SAMPLER_INLINE_LAMBDA {
+    using Type = decltype(type);
+    contract::DeviationSums result;
+    for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) {
+      DeviationSum block;
+      for_each_vector<Type>(elements<Type>(source.values), from, to,
+                            [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+                              const Floats distance = min(sub(first, value_of(x)), largest);
+                              const Floats scaled = mul(mul(distance, first_factor), second_factor);
+                              block.take(integer_of(zero_unless(ge(x, least), scaled)));
+                            });
+      block.add_to(&result);
+    });
+    return result;
+  };
+  return with_type(source.dtype, [&](auto type) {
+    if (row.kind == SAMPLER_LOGITS) {
+      return sum(type, [](Floats x) SAMPLER_INLINE_LAMBDA { return x; });
+    }
+    return sum(type, [&](Floats x) SAMPLER_INLINE_LAMBDA { return log2_shifted(x, row.exponent); });
+  });
+}
+
+ValueRange find_range(const RowView &source, int64_t begin, int64_t end, float at_least,
+                      float at_most) {
+  const Floats least = splat(at_least), most = splat(at_most);
+  Floats low = splat(kInfinity), high = splat(-kInfinity);
+  ValueRange range = {0, 0.0f, 0.0f};
+  with_type(source.dtype, [&](auto type) {
+    using Type = decltype(type);
+    for_each_vector<Type>(elements<Type>(source.values), begin, end,
+                          [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+                            const Mask inside = both(ge(x, least), ge(most, x));
+                            range.count += count_of(inside);
+                            low = min(low, choose(inside, x, splat(kInfinity)));
+                            high = max(high, choose(inside, x, splat(-kInfinity)));
+                          });
+  });
+  range.largest = largest(high);
+  range.least = -largest(negate(low));
+  return range;
+}
+
+}  // namespace
+}  // namespace sampler::cpu::SAMPLER_ISA

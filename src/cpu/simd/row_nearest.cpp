@@ -1,0 +1,236 @@
+// Typical-p of a row: which tokens are nearest to the mean surprise.
+#include <algorithm>
+#include <array>
+
+#include "cpu/simd/row_windows.h"
+#include "cpu/simd/select.h"
+
+namespace sampler::cpu {
+
+using contract::Rank;
+using contract::Window;
+
+// One search in a window of the row, by weights or by counts.
+class RowWindows::Nearest {
+ public:
+  // `scaling` null: tokens measure 1.
+  Nearest(RowWindows &windows, const NearestOrder &order, const Scaling *scaling, Rank cut)
+      : windows_(windows),
+        row_(windows.row_),
+        passes_(windows.passes_),
+        order_(order),
+        scaling_(scaling),
+        cut_(cut) {}
+
+  // Finds the first tokens that reach the target, as the tokens of the window together do.
+  void find(uint64_t target, uint64_t total) {
+    target_ = target;
+    part_ = {row_.scratch_values_, row_.spare_, 0, 1};
+    uint32_t above = 0, most = 0;
+    NearestLevel below = {};
+    for (int attempt = 0;; ++attempt) {
+      const uint32_t level = hint(attempt, total);
+      if (level <= most) continue;
+      above = most;
+      most = level;
+      pack_beyond(above, most);
+      const uint64_t measured = measure(part_.values, part_.count);
+      if (below.below + measured >= target) break;
+      below.below += measured;
+      below.num_below += part_.count;
+    }
+    found_ = select_nearest(passes_, &row_.places_, order_, scaling_, target, above, most, below,
+                            &part_, 1);
+  }
+
+  // The window that they are.
+  Window window(sampler_tie_rule ties, Window seen) {
+    const KeyRange range = order_.within(found_.level);
+    // Where the list is not all that there is, listing takes no memory but its own.
+    if (!row_.is_only_listed_) {
+      windows_.list_few(contract::rank_of_key(range.low), found_.num_below + part_.count);
+    }
+    if (ties == SAMPLER_TIES_KEEP) {
+      return window_from(begin_at_most(range.high, seen), found_.num_below + part_.count,
+                         contract::rank_of_key(range.low));
+    }
+    // Of those of the last level the likelier come first, from the last of them on.
+    const KeyRange likelier = order_.likelier(), all = order_.all();
+    const uint64_t wanted = target_ - found_.below;
+    const int64_t num_likelier = pack_part(likelier);
+    const uint64_t weight = measure(part_.spare, num_likelier);
+    if (weight >= wanted) {
+      const Selected first = select(num_likelier, weight - wanted + 1);
+      const auto dropped = int64_t((weight - wanted - first.above) / measure_of(first.value));
+      return window_from(begin_at(first.value, dropped + 1, seen),
+                         found_.num_below + num_likelier - num_above(first.value) - dropped,
+                         contract::rank_of_key(order_.within(found_.level - 1).low));
+    }
+    const Selected last = select(pack_part({all.low, likelier.low - 1}), wanted - weight);
+    const uint64_t own = measure_of(last.value), left = wanted - weight - last.above;
+    const auto taken = int64_t(left / own + (left % own != 0));
+    return window_from(begin_at_most(range.high, seen),
+                       found_.num_below + num_above(last.value) + taken,
+                       windows_.nth_of_value(cut_, last.value, uint64_t(taken)));
+  }
+
+ private:
+  // Rows of fewer tokens are not sampled.
+  static constexpr int64_t kLeastSampled = 4096;
+  // Tokens that are heavier than this part of all are looked at one by one.
+  static constexpr uint64_t kHeavyShare = 512;
+  static constexpr size_t kMostHeavy = kHeavyShare + kListPadding;
+
+  int64_t pack(const KeyRange &range, float *out) {
+    if (range.is_empty()) return 0;
+    const SimdRow::Kept tokens = windows_.kept(cut_);
+    int64_t count = 0;
+    SimdRow::for_each_range(
+        tokens, 0, tokens.source.count, [&](int64_t begin, int64_t end, float at_least) {
+          count += passes_.pack(part_of(tokens.source, begin, end - begin),
+                                std::max(at_least, range.least()), range.most(), out + count);
+        });
+    return count;
+  }
+
+  // Those of the levels in (above, most].
+  void pack_beyond(uint32_t above, uint32_t most) {
+    const KeyRange range = order_.within(most);
+    if (above == 0) {
+      part_.count = pack(range, part_.values);
+      return;
+    }
+    const KeyRange known = order_.within(above);
+    part_.count = pack({range.low, known.low - 1}, part_.values);
+    part_.count += pack({known.high + 1, range.high}, part_.values + part_.count);
+  }
+
+  uint64_t measure(const float *values, int64_t count) const {
+    if (!scaling_ || count == 0) return uint64_t(count);
+    return passes_.weigh(contract::f32_view(values, count), *scaling_, 0, count, -kInfinity,
+                         nullptr);
+  }
+  uint64_t measure_of(float value) const {
+    return scaling_ ? contract::weight(scaling_->row, value) : 1;
+  }
+
+  int64_t pack_part(const KeyRange &range) {
+    if (range.is_empty()) return 0;
+    return passes_.pack(contract::f32_view(part_.values, part_.count), range.least(), range.most(),
+                        part_.spare);
+  }
+  Selected select(int64_t count, uint64_t target) {
+    return cpu::select(passes_, &row_.places_, contract::f32_view(part_.spare, count), scaling_,
+                       target, part_.spare);
+  }
+
+  // ---- Ends of windows
+
+  // How many of the last level are above a value of it.
+  int64_t num_above(float value) const {
+    return passes_.count(contract::f32_view(part_.values, part_.count), 0, part_.count,
+                         contract::next_value(value));
+  }
+
+  Window window_from(int64_t begin, int64_t count, Rank cut) {
+    windows_.remember(begin + count, std::max(cut, cut_));
+    return {begin, begin + count};
+  }
+
+  int64_t begin_with(Rank first, int64_t num_before, Window seen) {
+    windows_.begin_ = {seen.begin + num_before, first};
+    return windows_.begin_.place;
+  }
+  int64_t begin_at_most(uint32_t key, Window seen) {
+    const int64_t num_before = windows_.count(contract::rank_of_key(key + 1));
+    if (num_before == 0) return seen.begin;
+    const float first = windows_.range_of(cut_, contract::value_of_key(key)).largest;
+    return begin_with(windows_.nth_of_value(cut_, first, 1), num_before, seen);
+  }
+  // At the n-th token of the value.
+  int64_t begin_at(float value, int64_t n, Window seen) {
+    const Rank before = contract::rank_of_key(contract::value_key(value) + 1);
+    return begin_with(windows_.nth_of_value(cut_, value, uint64_t(n)),
+                      windows_.count(before) + n - 1, seen);
+  }
+
+  // ---- Estimates
+
+  // The level up to which a sample expects the target to be reached, and somewhat more: the surer
+  // the more often it was tried. The last one is sure.
+  uint32_t hint(int attempt, uint64_t total) {
+    constexpr int kAttempts = 2;
+    constexpr uint64_t kMoreTokens = 512;
+    const RowView source = windows_.kept(cut_).source;
+    if (attempt >= kAttempts || source.count < kLeastSampled) return NearestOrder::kLastLevel;
+
+    std::array<float, kMostHeavy> heavy_values, heavy_spare;
+    float *const memory = reinterpret_cast<float *>(row_.scratch_ids_);
+    KeyRange light = order_.all();
+    NearestPart parts[] = {{memory, row_.spare_, 0, uint64_t(kSampleStep)},
+                           {heavy_values.data(), heavy_spare.data(), 0, 1}};
+    if (scaling_) {
+      light.high = heavy_key(total) - 1;
+      parts[1].count = list_heavy(source, light.high + 1, heavy_values.data());
+    }
+    if (!light.is_empty()) parts[0].count = sample(source, light, memory);
+    uint64_t expected = 0;
+    for (const NearestPart &part : parts) expected += part.times * measure(part.values, part.count);
+
+    const uint64_t rest = total - target_;
+    const uint64_t left_out = scaling_ ? (attempt == 0 ? rest - rest / 4 : rest / 16)
+                                       : total - std::min(total, 2 * target_ + kMoreTokens);
+    if (expected <= left_out) return NearestOrder::kLastLevel;
+    return select_nearest(passes_, &row_.places_, order_, scaling_, expected - left_out, 0,
+                          NearestOrder::kLastLevel, {}, parts, 2)
+        .level;
+  }
+
+  // The lowest key that weighs so much of the total, above the window's last one.
+  uint32_t heavy_key(uint64_t total) const {
+    const KeyRange all = order_.all();
+    const uint64_t least = total / kHeavyShare + 1;
+    if (measure_of(all.most()) < least) return all.high + 1;
+    return std::max(lowest_key_of_weight(scaling_->row, least, all.low, all.high), all.low + 1);
+  }
+
+  int64_t list_heavy(const RowView &source, uint32_t key, float *out) {
+    if (key > order_.all().high) return 0;
+    const float least = contract::value_of_key(key);
+    if (source.ids) return passes_.pack(source, least, kInfinity, out);
+    std::array<int32_t, kMostHeavy> ids;
+    return passes_.list(source, row_.maxima_, 0, source.count, {least, INT64_MAX}, out, ids.data())
+        .count;
+  }
+
+  int64_t sample(const RowView &source, const KeyRange &range, float *out) {
+    const int64_t count = passes_.sample(source, range.least(), row_.places_.next(), out);
+    return passes_.pack(contract::f32_view(out, count), range.least(), range.most(), out);
+  }
+
+  RowWindows &windows_;
+  SimdRow &row_;
+  const Passes &passes_;
+  const NearestOrder &order_;
+  const Scaling *scaling_;
+  Rank cut_;
+  uint64_t target_ = 0;
+  NearestPart part_ = {};
+  NearestLevel found_ = {};
+};
+
+Window RowWindows::nearest(const contract::Typical &rule, Window seen) {
+  const Rank cut = look_at(seen);
+  const NearestOrder order(rule, contract::key_of_rank(cut), contract::key_of_rank(row_.first_));
+  const Scaling scaling = {rule.row};
+  Nearest by_weight(*this, order, &scaling, cut);
+  by_weight.find(rule.threshold, rule.total);
+  const Window kept = by_weight.window(rule.ties, seen);
+  const int64_t least = std::min(rule.min_keep, seen.count());
+  if (kept.count() >= least) return kept;
+  Nearest by_count(*this, order, nullptr, cut);
+  by_count.find(uint64_t(least), uint64_t(seen.count()));
+  return by_count.window(SAMPLER_TIES_EXACT, seen);
+}
+
+}  // namespace sampler::cpu

@@ -1,0 +1,200 @@
+#include "cpu/simd/row_windows.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "cpu/simd/select.h"
+#include "cpu/sort.h"
+
+namespace sampler::cpu {
+
+using contract::Rank;
+using contract::RowScale;
+using contract::Window;
+
+RowWindows::RowWindows(SimdRow &row, float *memory, int64_t wanted)
+    : row_(row), passes_(row.passes_), memory_(memory), widest_(contract::lowest_cut(row.kind())) {
+  constexpr int64_t kWorthListing = 4096;
+  if (wanted <= std::min(kWorthListing, row_.row_.count / SimdRow::kListShare)) {
+    widest_ = row_.top_k_cut(wanted, widest_);
+    count_ = row_.list_.count;
+  } else {
+    row_.settle();
+    count_ = passes_.count(row_.row_, 0, row_.row_.count, contract::value_of_rank(widest_));
+  }
+  widest_end_ = count_;
+  remember(count_, widest_);
+}
+
+// ---- Places
+
+RowWindows::End *RowWindows::find_end(int64_t end) {
+  for (End &known : ends_) {
+    if (known.place == end) return &known;
+  }
+  return nullptr;
+}
+
+void RowWindows::remember(int64_t end, Rank cut) {
+  if (!find_end(end)) ends_[num_ends_++ % kRemembered] = {end, cut, contract::quiet_nan()};
+}
+
+Rank RowWindows::cut_at(int64_t end) {
+  if (const End *const known = find_end(end)) return known->cut;
+  const int64_t k = end - base_;
+  if (row_.is_only_listed_ && row_.list_.count < k) row_.list_all(widest_);
+  const Rank cut = row_.top_k_cut(k, row_.list_.count >= k ? row_.list_.floor : widest_);
+  remember(end, cut);
+  return cut;
+}
+
+SimdRow::Kept RowWindows::kept(Rank cut) {
+  if (row_.is_only_listed_ && !row_.list_.covers(cut)) row_.list_all(cut);
+  return row_.list_.covers(cut) ? row_.kept_of_list(cut) : row_.kept_of_row(cut);
+}
+
+// How many tokens a cut keeps.
+int64_t RowWindows::count(Rank cut) {
+  const SimdRow::Kept tokens = kept(cut);
+  if (!tokens.source.ids && row_.groups_from(cut) == 0) return 0;
+  int64_t result = 0;
+  SimdRow::for_each_range(tokens, 0, tokens.source.count,
+                          [&](int64_t begin, int64_t end, float at_least) {
+                            result += passes_.count(tokens.source, begin, end, at_least);
+                          });
+  return result;
+}
+
+// The end of the window that a cut keeps. Its tokens are listed where half of the groups have none.
+int64_t RowWindows::end_of(Rank cut) {
+  if (!row_.list_.covers(cut) && row_.groups_from(cut) * 2 <= row_.num_maxima()) {
+    row_.list_all(cut);
+  }
+  const int64_t end = base_ + count(cut);
+  remember(end, cut);
+  return end;
+}
+
+ValueRange RowWindows::range_of(Rank cut, float at_most) {
+  ValueRange result = {0, kInfinity, -kInfinity};
+  const SimdRow::Kept tokens = kept(cut);
+  SimdRow::for_each_range(
+      tokens, 0, tokens.source.count, [&](int64_t begin, int64_t end, float at_least) {
+        const ValueRange part = passes_.find_range(tokens.source, begin, end, at_least, at_most);
+        result.count += part.count;
+        result.least = std::min(result.least, part.least);
+        result.largest = std::max(result.largest, part.largest);
+      });
+  return result;
+}
+
+// The n-th of the tokens that equal `value`, n >= 1, among those of a cut.
+Rank RowWindows::nth_of_value(Rank cut, float value, uint64_t n) {
+  const RowView source = kept(cut).source;
+  const int64_t index = passes_.find_nth(source, value, int64_t(n));
+  return contract::rank_of(value, uint32_t(source.id(index)));
+}
+
+Rank RowWindows::rank(int64_t place) {
+  if (place == base_) return row_.first_;
+  if (place == begin_.place) return begin_.first;
+  const Rank cut = cut_at(place + 1);
+  const float value = range_of(cut, kInfinity).least;
+  const Rank before = contract::rank_of_key(contract::value_key(contract::next_value(value)));
+  return nth_of_value(cut, value, uint64_t(place + 1 - base_ - count(before)));
+}
+
+float RowWindows::value(int64_t place) {
+  if (place == base_) return row_.max();
+  End *const known = find_end(place + 1);
+  if (known) {
+    if (contract::is_nan(known->least)) known->least = range_of(known->cut, kInfinity).least;
+    return known->least;
+  }
+  if (place < base_ || place >= base_ + kHead) return contract::value_of_rank(rank(place));
+  if (head_begin_ != base_ || place >= head_begin_ + head_count_) sort_head();
+  return contract::value_of_rank(head_[size_t(place - base_)]);
+}
+
+void RowWindows::sort_head() {
+  const Rank cut = cut_at(std::min(widest_end_, base_ + kHead));
+  if (!row_.list_.covers(cut)) row_.list_all(cut);
+  std::array<Rank, kHead> scratch;
+  head_begin_ = base_;
+  head_count_ = 0;
+  for (int64_t i = 0; i < row_.list_.count; ++i) {
+    const Rank rank = contract::rank_of(row_.list_values_[i], uint32_t(row_.list_ids_[i]));
+    if (rank >= cut) head_[size_t(head_count_++)] = rank;
+  }
+  const Rank *const sorted = sort_ranks(head_.data(), head_count_, scratch.data());
+  if (sorted != head_.data()) std::copy_n(sorted, head_count_, head_.data());
+}
+
+// ---- Windows
+
+// Before passes over a window: its cut. The row begins where the window does, and where the
+// window's tokens are few they are listed.
+Rank RowWindows::look_at(Window seen) {
+  const Rank cut = cut_at(seen.end);
+  if (seen.begin != base_) begin_at(seen, cut);
+  list_few(cut, seen.count());
+  return cut;
+}
+
+// Lists the tokens of a cut, where a window of so many of them is worth it, or has to be listed.
+void RowWindows::list_few(Rank cut, int64_t num_tokens) {
+  const bool is_sparse = num_tokens * SimdRow::kListShare <= row_.row_.count;
+  if ((is_sparse || row_.is_only_listed_) && !row_.list_.covers(cut)) row_.list_all(cut);
+}
+
+void RowWindows::begin_at(Window seen, Rank cut) {
+  const Rank first = rank(seen.begin);
+  list_few(cut, seen.count());
+  if (row_.list_.covers(cut)) {
+    row_.shrink_list(cut);
+    widest_ = cut;
+    widest_end_ = seen.end;
+  } else {
+    row_.list_ = {};
+  }
+  row_.begin_later(first, memory_);
+  base_ = seen.begin;
+}
+
+uint64_t RowWindows::weight(const RowScale &scale, Window seen) {
+  return row_.weigh(kept(look_at(seen)), {scale}, nullptr);
+}
+
+contract::EntropySums RowWindows::sums(const RowScale &scale, Window seen) {
+  const SimdRow::Kept tokens = kept(look_at(seen));
+  contract::EntropySums result;
+  SimdRow::for_each_range(
+      tokens, 0, tokens.source.count, [&](int64_t begin, int64_t end, float at_least) {
+        result.add(passes_.sum_entropy(tokens.source, scale, begin, end, at_least));
+      });
+  return result;
+}
+
+contract::DeviationSums RowWindows::deviations(const RowScale &scale,
+                                               const contract::DeviationScale &unit, Window seen) {
+  const SimdRow::Kept tokens = kept(look_at(seen));
+  contract::DeviationSums result;
+  SimdRow::for_each_range(
+      tokens, 0, tokens.source.count, [&](int64_t begin, int64_t end, float at_least) {
+        result.add(passes_.sum_deviations(tokens.source, scale, unit, begin, end, at_least));
+      });
+  return result;
+}
+
+int64_t RowWindows::top_p(const RowScale &scale, float p, Window seen) {
+  return end_of(row_.top_p_cut(scale, p, look_at(seen))) - seen.begin;
+}
+
+const Distribution &RowWindows::keep(Window window, float temperature) {
+  const Rank cut = look_at(window);
+  row_.weigh_kept(contract::is_greedy(temperature) ? row_.first_ : cut, temperature);
+  row_.distribution_.first = row_.first_;
+  return row_.distribution_;
+}
+
+}  // namespace sampler::cpu

@@ -1,0 +1,136 @@
+// Windows of a row that does not lie in rank order: what they ask is answered by passes.
+//
+// Places are where tokens would stand in rank order. Those of the windows' ends are remembered with
+// the cuts that they stand for; the token at any other place is selected by counting.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "contract/window_walk.h"
+#include "cpu/simd/nearest.h"
+#include "cpu/simd/row.h"
+
+namespace sampler::cpu {
+
+class RowWindows {
+ public:
+  using Window = contract::Window;
+
+  // Of a row that is loaded, or of its first `wanted` tokens. `memory` has room for its values;
+  // they stay there with the row.
+  RowWindows(SimdRow &row, float *memory, int64_t wanted);
+
+  // How many tokens there are.
+  int64_t count() const { return count_; }
+
+  float value(int64_t place);
+  uint64_t weight(const contract::RowScale &scale, Window seen);
+  contract::EntropySums sums(const contract::RowScale &scale, Window seen);
+  contract::DeviationSums deviations(const contract::RowScale &scale,
+                                     const contract::DeviationScale &unit, Window seen);
+  int64_t top_p(const contract::RowScale &scale, float p, Window seen);
+  Window nearest(const contract::Typical &rule, Window seen);
+
+  // See contract::WindowWalk. The condition holds for values from some bound up.
+  template <class Holds>
+  int64_t count_while(Window seen, const Holds &holds) {
+    const contract::Rank cut = look_at(seen);
+    uint32_t low = contract::key_of_rank(cut), high = contract::key_of_rank(row_.first_);
+    if (!holds(contract::value_of_key(high))) return 0;
+    if (holds(contract::value_of_key(low))) return seen.count();
+    while (high - low > 1) {
+      const uint32_t middle = low + (high - low) / 2;
+      (holds(contract::value_of_key(middle)) ? high : low) = middle;
+    }
+    return end_of(contract::rank_of_key(high)) - seen.begin;
+  }
+
+  // The row's distribution of these tokens.
+  const Distribution &keep(Window window, float temperature);
+
+ private:
+  // The first tokens that are put in rank order where single ones are asked for.
+  static constexpr int64_t kHead = 256;
+
+  // The tokens before place `end` are those that `cut` keeps. `least`: the last one's value; NaN:
+  // it is not known.
+  struct End {
+    int64_t place = -1;
+    contract::Rank cut = 0;
+    float least = 0.0f;
+  };
+  struct Begin {
+    int64_t place = -1;
+    contract::Rank first = 0;
+  };
+
+  contract::Rank look_at(Window seen);
+  void list_few(contract::Rank cut, int64_t num_tokens);
+  void begin_at(Window seen, contract::Rank cut);
+  contract::Rank cut_at(int64_t end);
+  End *find_end(int64_t end);
+  void remember(int64_t end, contract::Rank cut);
+  int64_t end_of(contract::Rank cut);
+  SimdRow::Kept kept(contract::Rank cut);
+  int64_t count(contract::Rank cut);
+  contract::Rank rank(int64_t place);
+  ValueRange range_of(contract::Rank cut, float at_most);
+  contract::Rank nth_of_value(contract::Rank cut, float value, uint64_t n);
+  void sort_head();
+
+  // Typical-p: src/cpu/simd/row_nearest.cpp.
+  class Nearest;
+
+  SimdRow &row_;
+  const Passes &passes_;
+  float *memory_;
+  int64_t count_;
+  int64_t base_ = 0;  // the place of the row's first token
+  // Of all tokens that are left from there on: their cut and end.
+  contract::Rank widest_;
+  int64_t widest_end_;
+
+  static constexpr int kRemembered = 32;
+  std::array<End, kRemembered> ends_;
+  int num_ends_ = 0;
+  Begin begin_;  // the last window that typical-p has begun later
+  std::array<contract::Rank, kHead> head_;
+  int64_t head_begin_ = 0, head_count_ = 0;
+};
+
+// The tokens of a row as contract::RankedWindows asks for them.
+struct RowTokens {
+  RowWindows *windows;
+
+  float value(int64_t place) const { return windows->value(place); }
+};
+
+}  // namespace sampler::cpu
+
+namespace sampler::contract {
+
+template <>
+class WindowWalk<cpu::RowTokens> {
+ public:
+  explicit WindowWalk(const cpu::RowTokens &tokens) : windows_(*tokens.windows) {}
+
+  uint64_t weight(const RowScale &row, Window seen) const { return windows_.weight(row, seen); }
+  EntropySums sums(const RowScale &row, Window seen) const { return windows_.sums(row, seen); }
+  DeviationSums deviations(const RowScale &row, const DeviationScale &unit, Window seen) const {
+    return windows_.deviations(row, unit, seen);
+  }
+  template <class Holds>
+  int64_t count_while(Window seen, const Holds &holds) const {
+    return windows_.count_while(seen, holds);
+  }
+  int64_t top_p(const RowScale &row, float p, Window seen) const {
+    return windows_.top_p(row, p, seen);
+  }
+  Window nearest(const Typical &rule, Window seen) const { return windows_.nearest(rule, seen); }
+
+ private:
+  cpu::RowWindows &windows_;
+};
+
+}  // namespace sampler::contract

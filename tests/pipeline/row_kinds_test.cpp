@@ -1,0 +1,242 @@
+// Stages of long rows, and of rows with ties, by each instruction set that the machine has: what
+// the scalar reference makes of them by sorting, to the bit. (stages_test.cpp has the oracle.)
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "handles.h"
+#include "problem.h"
+#include "reported.h"
+
+namespace pipeline_test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+constexpr std::uint64_t kNumProblems = affordable(400);
+
+enum class Kind {
+  kNormal,
+  kRanked,   // as of a language model, in random order
+  kRounded,  // few values, each many times
+  kTwoValues,
+  kEqual,
+  kPeaked,    // one token weighs most of all
+  kMasked,    // most tokens have none
+  kZeros,     // of both signs, among others
+  kNearTies,  // neighbouring values
+  kHuge,      // their differences overflow
+  kCount
+};
+
+float one_of(Random &random, std::initializer_list<float> values) {
+  return values.begin()[random.between(0, static_cast<std::int64_t>(values.size()) - 1)];
+}
+
+float normal(Random &random) {
+  float sum = 0;
+  for (int i = 0; i < 12; ++i) sum += random.unit();
+  return sum - 6;
+}
+
+std::vector<float> make_row(Random &random, Kind kind, std::int64_t count) {
+  std::vector<float> row(static_cast<std::size_t>(count));
+  const float width = one_of(random, {0.01F, 0.5F, 1, 3, 8});
+  const float near = random.within(-20, 20);
+  for (float &x : row) {
+    switch (kind) {
+      case Kind::kRanked:
+        x = -1.1F * std::log(1 + random.unit() * static_cast<float>(count)) + 0.3F * normal(random);
+        break;
+      case Kind::kRounded:
+        x = std::round(4 * width * normal(random)) / 4;
+        break;
+      case Kind::kTwoValues:
+        x = random.one_in(3) ? width : -width;
+        break;
+      case Kind::kEqual:
+        x = width;
+        break;
+      case Kind::kMasked:
+        x = random.one_in(9) ? width * normal(random) : -kInfinity;
+        break;
+      case Kind::kZeros:
+        x = random.one_in(3) ? 0.0F : random.one_in(2) ? -0.0F : width * normal(random);
+        break;
+      case Kind::kNearTies:
+        x = near * (1 + static_cast<float>(random.between(0, 9)) * 0x1p-23F);
+        break;
+      case Kind::kHuge:
+        x = one_of(random, {3e38F, -3e38F, 1e30F, 0, 3.3e38F, -1e20F});
+        break;
+      default:
+        x = width * normal(random);
+    }
+  }
+  if (kind == Kind::kPeaked) row[row.size() / 3] = 5 * width + 6;
+  return row;
+}
+
+// Edits of tokens all over the row, and of those that are likely.
+void spread_edits(Random &random, Problem *problem) {
+  for (Slot &slot : problem->slots) {
+    slot.biased.clear();
+    slot.biases.clear();
+    for (std::int64_t n = random.between(0, 40); n > 0; --n) {
+      slot.biased.push_back(random.between(0, problem->num_cols - 1));
+      slot.biases.push_back(random.one_in(9) ? -kInfinity : random.within(-9, 15));
+    }
+    for (std::int64_t &id : slot.history) {
+      if (random.one_in(3)) id = random.between(0, problem->num_cols - 1);
+    }
+    for (std::int64_t &id : slot.banned) id = random.between(0, problem->num_cols - 1);
+  }
+  if (!random.one_in(3)) problem->has_dense_bias = problem->has_allowed = false;
+  if (!random.one_in(3)) return;
+  problem->bitmask_stride = random.one_in(4) ? 1 : 0;
+  for (std::int64_t i = 0; i < problem->num_rows(); ++i) {
+    const std::int64_t words = problem->bitmask_stride ? 1 : (problem->num_cols + 31) / 32;
+    const bool is_strict = random.one_in(2);
+    std::vector<std::uint32_t> mask(static_cast<std::size_t>(words));
+    for (std::uint32_t &word : mask) {
+      word = static_cast<std::uint32_t>(random.between(0, UINT32_MAX));
+      if (is_strict && !random.one_in(5)) word = 0;
+    }
+    mask[0] |= 2;
+    problem->bitmasks.push_back(mask);
+  }
+}
+
+Problem make_long_problem(std::uint64_t seed) {
+  Problem problem = make_staged_problem(seed);
+  Random random(seed * 77 + 5);
+  problem.candidate_ids.clear();
+  problem.bitmasks.clear();
+  problem.bitmask_indices.clear();
+  problem.has_counts = false;
+  problem.num_cols = one_of(random, {40, 260, 700, 5000, 12000}) + static_cast<float>(seed % 40);
+  problem.dense_bias_stride = 0;
+  for (Slot &slot : problem.slots) {
+    slot.dense_bias.resize(static_cast<std::size_t>(problem.num_cols), 0.5F);
+    for (float &x : slot.dense_bias) x = std::round(x);
+    if (!random.one_in(3)) slot.numbers.dynamic_temperature_range = 0;
+  }
+  spread_edits(random, &problem);
+  if (random.one_in(3)) problem.has_windows = false;
+  if (problem.has_windows && random.one_in(6)) {  // min_keep beyond a top-k that comes first
+    problem.stages = {1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16};
+    problem.params.filter_order = SAMPLER_FILTERS_SEQUENTIAL;
+    problem.params.temperature_order = SAMPLER_TEMPERATURE_FIRST;
+    problem.params.top_k_ties = SAMPLER_TIES_EXACT;
+    problem.params.top_k = static_cast<std::int32_t>(random.between(1, 3));
+    for (Slot &slot : problem.slots) {
+      slot.numbers.min_keep = static_cast<std::int32_t>(random.between(2, 300));
+    }
+  } else if (random.one_in(3)) {
+    problem.params.top_k = static_cast<std::int32_t>(random.between(1, 9000));
+  }
+  for (auto &row : problem.rows) {
+    const auto kind = Kind(random.between(0, int(Kind::kCount) - 1));
+    row = make_row(random, kind, problem.num_cols);
+    if (random.one_in(20)) std::fill(row.begin(), row.end(), -kInfinity);
+    if (random.one_in(20)) {
+      const std::int64_t place = random.between(0, problem.num_cols - 1);
+      row[static_cast<std::size_t>(place)] = one_of(random, {kInfinity, std::nanf("")});
+    }
+    if (problem.kind != SAMPLER_PROBABILITIES) continue;
+    for (float &x : row)
+      x = std::isfinite(x) ? std::exp2(std::max(std::min(x, 90.0F), -140.0F)) : 0;
+  }
+  return problem;
+}
+
+template <class T>
+::testing::AssertionResult equal(const char *what, const std::vector<T> &a,
+                                 const std::vector<T> &b) {
+  if (a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0) {
+    return ::testing::AssertionSuccess();
+  }
+  return ::testing::AssertionFailure() << what;
+}
+
+// Random reports of a call, of any row space.
+Reported random_reports(sampler_t sampler, const Problem &problem, const Call &call,
+                        std::uint64_t seed) {
+  Random random(seed);
+  const std::int64_t width = problem.num_cols;
+  Sizes sizes;
+  const std::int64_t tops[] = {0, 1, 20, 300};
+  sizes.top = std::min(tops[random.between(0, 3)], width);
+  sizes.chosen = 3;
+  sizes.kept = random.one_in(2) ? width : random.between(1, 40);
+  sizes.removed_by = random.one_in(4);
+  std::vector<std::int64_t> chosen(static_cast<std::size_t>(problem.num_rows() * sizes.chosen));
+  for (std::int64_t &id : chosen) id = random.between(0, width - 1);
+  auto args = call.args<sampler_sample_args>();
+  args.random.seeds = call.seeds.data();
+  args.random.num_seeds = call.num_slots;
+  args.random.offset = Call::kOffset;
+  args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
+  return report(sampler, args, problem.num_rows(), sizes, chosen);
+}
+
+void expect_equal(const Reported &got, const Reported &expected) {
+  EXPECT_TRUE(equal("reported status", got.status, expected.status));
+  EXPECT_TRUE(equal("reported ids", got.token_ids, expected.token_ids));
+  EXPECT_TRUE(equal("reported log-probabilities", got.logprobs, expected.logprobs));
+  EXPECT_TRUE(equal("top ids", got.top_ids, expected.top_ids));
+  EXPECT_TRUE(equal("top log-probabilities", got.top_logprobs, expected.top_logprobs));
+  EXPECT_TRUE(equal("chosen", got.chosen_logprobs, expected.chosen_logprobs));
+  EXPECT_TRUE(equal("ranks", got.ranks, expected.ranks));
+  EXPECT_TRUE(equal("entropies", got.entropies, expected.entropies));
+  EXPECT_TRUE(equal("kept bits", got.bitmask, expected.bitmask));
+  EXPECT_TRUE(equal("kept ids", got.kept_ids, expected.kept_ids));
+  EXPECT_TRUE(equal("kept probabilities", got.kept_probabilities, expected.kept_probabilities));
+  EXPECT_TRUE(equal("removed by", got.removed_by, expected.removed_by));
+}
+
+class RowKinds : public testing::TestWithParam<std::string> {};
+
+TEST_P(RowKinds, HaveTheStagesOfTheReference) {
+  const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
+  if (!handle) GTEST_SKIP() << "the machine does not have it";
+  for (std::uint64_t seed = 0; seed < kNumProblems && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = make_long_problem(seed);
+    const auto dtype = static_cast<sampler_dtype>(seed % 4 == 3 ? seed / 4 % 3 : 0);
+    const Call call(problem, dtype);
+    const auto draw = seed % 3 == 0 ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
+    const Sampled sampled = sample(handle.get(), call, SAMPLER_LOGPROB_PROCESSED, draw);
+    const Sampled expected = sample(reference.get(), call, SAMPLER_LOGPROB_PROCESSED, draw);
+    EXPECT_TRUE(equal("status", sampled.status, expected.status));
+    EXPECT_TRUE(equal("kept counts", sampled.kept_counts, expected.kept_counts));
+    EXPECT_TRUE(equal("ids", sampled.token_ids, expected.token_ids));
+    EXPECT_TRUE(equal("log-probabilities", sampled.logprobs, expected.logprobs));
+    EXPECT_TRUE(equal("values", sampled.values, expected.values));
+    EXPECT_TRUE(equal("observations", sampled.observations, expected.observations));
+    const Sampled raw = sample(handle.get(), call, SAMPLER_LOGPROB_RAW, draw);
+    const Sampled expected_raw = sample(reference.get(), call, SAMPLER_LOGPROB_RAW, draw);
+    EXPECT_TRUE(equal("raw log-probabilities", raw.logprobs, expected_raw.logprobs));
+    expect_equal(random_reports(handle.get(), problem, call, seed),
+                 random_reports(reference.get(), problem, call, seed));
+    for (const auto kind : {SAMPLER_OUTPUT_PROBABILITIES, SAMPLER_OUTPUT_VALUES}) {
+      if (kind == SAMPLER_OUTPUT_VALUES && problem.kind == SAMPLER_PROBABILITIES) continue;
+      const Filtered filtered = filter(handle.get(), call, kind);
+      const Filtered expected_rows = filter(reference.get(), call, kind);
+      EXPECT_TRUE(equal("filtered kept counts", filtered.kept_counts, expected_rows.kept_counts));
+      EXPECT_TRUE(equal("filtered rows", filtered.output, expected_rows.output)) << int(kind);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, RowKinds, testing::Values("avx2", "avx512", "neon"),
+                         [](const auto &isa) { return isa.param; });
+
+}  // namespace
+}  // namespace pipeline_test

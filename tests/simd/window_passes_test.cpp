@@ -1,0 +1,238 @@
+// The passes that windows and edits ask, of each instruction set, beside plain loops over the
+// contract's functions.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "contract/deviation.h"
+#include "contract/elements.h"
+#include "contract/entropy.h"
+#include "contract/row_view.h"
+#include "usable_passes.h"
+
+namespace {
+
+namespace contract = sampler::contract;
+namespace cpu = sampler::cpu;
+using contract::RowView;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kCanary = 12345;
+
+struct Row {
+  sampler_dtype dtype;
+  sampler_input_kind kind;
+  std::vector<unsigned char> bytes;
+  std::vector<float> values;
+
+  int64_t count() const { return int64_t(values.size()); }
+  float nothing() const { return kind == SAMPLER_LOGITS ? -kInfinity : 0.0f; }
+  RowView view() const {
+    return {bytes.data(), nullptr, int32_t(count()), dtype, SAMPLER_ID_I32, kind};
+  }
+  std::string describe(const cpu::Passes *passes) const {
+    return std::string(passes->name) + ", type " + std::to_string(dtype) + ", kind " +
+           std::to_string(kind) + ", " + std::to_string(count()) + " elements";
+  }
+};
+
+// Values of all sizes, or of few values near each other; some have no token.
+Row make_row(std::mt19937 &random, sampler_dtype dtype, sampler_input_kind kind, int64_t count) {
+  Row row = {dtype, kind, std::vector<unsigned char>(size_t(count) * contract::size_of(dtype)), {}};
+  std::normal_distribution<float> normal(0.0f, 4.0f);
+  const int form = int(random() % 3);
+  for (int64_t i = 0; i < count; ++i) {
+    float x = form == 0 ? normal(random) : form == 1 ? float(random() % 4) : normal(random) * 1e3f;
+    if (kind == SAMPLER_PROBABILITIES) x = std::exp2(std::max(std::min(x, 14.0f), -148.0f));
+    if (random() % 8 == 0 && i > 0) x = row.nothing();
+    contract::store_value(row.bytes.data(), dtype, i, x);
+    row.values.push_back(contract::load_value(row.bytes.data(), dtype, i));
+  }
+  return row;
+}
+
+// f(passes, row, begin, end, at_least)
+template <class F>
+void for_each_case(const F &f) {
+  std::mt19937 random(1);
+  for (const cpu::Passes *passes : usable_passes()) {
+    for (const auto kind : {SAMPLER_LOGITS, SAMPLER_PROBABILITIES}) {
+      for (const auto dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
+        for (const int64_t count : {1, 15, 16, 17, 64, 65, 255, 257, 600, 2048, 2049, 4200}) {
+          for (int times = 0; times < 6; ++times) {
+            const Row row = make_row(random, dtype, kind, count);
+            const int64_t begin = times % 2 == 0 ? 0 : int64_t(random() % uint32_t(count));
+            const int64_t end = begin + int64_t(random() % uint32_t(count - begin)) + 1;
+            const float bound = row.values[random() % size_t(count)];
+            const float at_least = std::max(bound, contract::next_value(row.nothing()));
+            f(passes, row, begin, times == 0 ? count : end, at_least);
+            if (testing::Test::HasFailure()) FAIL() << row.describe(passes);
+          }
+        }
+      }
+    }
+  }
+}
+
+float max_of(const Row &row) {
+  return std::max(*std::max_element(row.values.begin(), row.values.end()),
+                  contract::next_value(row.nothing()));
+}
+
+TEST(WindowPass, SumEntropy) {
+  for_each_case(
+      [](const cpu::Passes *passes, const Row &row, int64_t begin, int64_t end, float at_least) {
+        for (const float temperature : {1.0f, 0.05f, 30.0f}) {
+          const auto scale = contract::row_scale(row.kind, max_of(row), temperature);
+          contract::EntropySums expected;
+          for (int64_t i = begin; i < end; ++i) {
+            const float x = row.values[size_t(i)];
+            if (x >= at_least) expected.add(contract::entropy_sums(scale, x));
+          }
+          const auto sums = passes->sum_entropy(row.view(), scale, begin, end, at_least);
+          EXPECT_EQ(sums.weight, expected.weight);
+          EXPECT_EQ(sums.surprise, expected.surprise);
+        }
+      });
+}
+
+TEST(WindowPass, SumDeviations) {
+  for_each_case(
+      [](const cpu::Passes *passes, const Row &row, int64_t begin, int64_t end, float at_least) {
+        const auto scale = contract::row_scale(row.kind, max_of(row), 1.0f);
+        const float first = contract::sigma_value(scale, max_of(row));
+        const float last = contract::sigma_value(scale, at_least);
+        if (first == last) return;
+        const auto unit = contract::deviation_scale(first, last);
+        contract::DeviationSums expected;
+        for (int64_t i = begin; i < end; ++i) {
+          const float x = row.values[size_t(i)];
+          if (x >= at_least)
+            expected.add(contract::deviation(unit, contract::sigma_value(scale, x)));
+        }
+        const auto sums = passes->sum_deviations(row.view(), scale, unit, begin, end, at_least);
+        EXPECT_EQ(sums.sum, expected.sum);
+        EXPECT_EQ(sums.squares, expected.squares);
+      });
+}
+
+TEST(WindowPass, FindRange) {
+  for_each_case(
+      [](const cpu::Passes *passes, const Row &row, int64_t begin, int64_t end, float at_least) {
+        for (const float at_most : {kInfinity, at_least, row.values[0]}) {
+          int64_t count = 0;
+          float least = kInfinity, largest = -kInfinity;
+          for (int64_t i = begin; i < end; ++i) {
+            const float x = row.values[size_t(i)];
+            if (x < at_least || x > at_most) continue;
+            ++count;
+            least = std::min(least, x);
+            largest = std::max(largest, x);
+          }
+          const auto range = passes->find_range(row.view(), begin, end, at_least, at_most);
+          EXPECT_EQ(range.count, count);
+          if (count == 0) continue;
+          EXPECT_EQ(range.least, least);
+          EXPECT_EQ(range.largest, largest);
+        }
+      });
+}
+
+TEST(WindowPass, Copy) {
+  for_each_case([](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float bound) {
+    const int64_t num_blocks = (row.count() + cpu::kGroupBlock - 1) / cpu::kGroupBlock;
+    for (const float at_most : {kInfinity, bound}) {
+      std::vector<float> expected, out(row.values.size() + 1, kCanary);
+      std::vector<float> maxima(size_t(num_blocks * cpu::kVectorElements) + 1, kCanary);
+      std::vector<float> expected_maxima(maxima.size() - 1, row.nothing());
+      for (int64_t i = 0; i < row.count(); ++i) {
+        const float x = row.values[size_t(i)];
+        expected.push_back(x <= at_most ? x : row.nothing());
+        float &max = expected_maxima[size_t(i / cpu::kGroupBlock * cpu::kVectorElements +
+                                            i % cpu::kVectorElements)];
+        max = std::max(max, expected.back());
+      }
+      const auto scan = passes->copy(row.view(), at_most, out.data(), maxima.data());
+      EXPECT_TRUE(scan.valid);
+      EXPECT_EQ(scan.max, *std::max_element(expected.begin(), expected.end()));
+      expected.push_back(kCanary);
+      expected_maxima.push_back(kCanary);
+      EXPECT_EQ(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)), 0);
+      EXPECT_EQ(maxima, expected_maxima);
+    }
+  });
+}
+
+std::vector<uint32_t> random_mask(std::mt19937 &random, int64_t count) {
+  std::vector<uint32_t> mask(size_t(count + 31) / 32);
+  for (uint32_t &word : mask) word = random() & random();
+  return mask;
+}
+bool allows(const std::vector<uint32_t> &mask, int64_t i) {
+  return (mask[size_t(i / 32)] >> (i % 32) & 1u) != 0;
+}
+
+TEST(WindowPass, ScanAllowed) {
+  std::mt19937 random(2);
+  for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t begin, int64_t, float) {
+    if (row.kind != SAMPLER_LOGITS) return;
+    const std::vector<uint32_t> mask = random_mask(random, row.count());
+    const int64_t num_blocks = (row.count() + cpu::kGroupBlock - 1) / cpu::kGroupBlock;
+    std::vector<float> maxima(size_t(num_blocks * cpu::kVectorElements) + 1, kCanary);
+    std::vector<float> expected(maxima.size() - 1, -kInfinity);
+    float max = -kInfinity;
+    for (int64_t i = 0; i < row.count(); ++i) {
+      if (!allows(mask, i)) continue;
+      float &group =
+          expected[size_t(i / cpu::kGroupBlock * cpu::kVectorElements + i % cpu::kVectorElements)];
+      group = std::max(group, row.values[size_t(i)]);
+      max = std::max(max, group);
+    }
+    expected.push_back(kCanary);
+    const auto scan = passes->scan_allowed(row.view(), mask.data(), maxima.data());
+    EXPECT_TRUE(scan.valid);
+    EXPECT_EQ(scan.max, max);
+    EXPECT_EQ(maxima, expected);
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInfinity}) {
+      Row bad_row = row;
+      contract::store_value(bad_row.bytes.data(), row.dtype, begin, bad);
+      EXPECT_FALSE(passes->scan_allowed(bad_row.view(), mask.data(), maxima.data()).valid);
+    }
+  });
+}
+
+TEST(WindowPass, ListOfWhatIsAllowed) {
+  std::mt19937 random(3);
+  for_each_case([&](const cpu::Passes *passes, const Row &row, int64_t, int64_t, float at_least) {
+    const std::vector<uint32_t> mask = random_mask(random, row.count());
+    std::vector<int32_t> expected, ids(row.values.size() + cpu::kListPadding);
+    std::vector<float> values(ids.size());
+    for (int64_t i = 0; i < row.count(); ++i) {
+      if (allows(mask, i) && row.values[size_t(i)] >= at_least) expected.push_back(int32_t(i));
+    }
+    const cpu::ListRange range = {at_least, INT64_MAX, mask.data()};
+    const auto listed =
+        passes->list(row.view(), nullptr, 0, row.count(), range, values.data(), ids.data());
+    ids.resize(size_t(listed.count));
+    EXPECT_EQ(ids, expected);
+    for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(values[i], row.values[size_t(ids[i])]);
+  });
+}
+
+TEST(WindowPass, CopyFindsABadElement) {
+  for_each_case([](const cpu::Passes *passes, const Row &good, int64_t begin, int64_t, float) {
+    Row row = good;
+    const float bad = row.kind == SAMPLER_LOGITS ? std::numeric_limits<float>::quiet_NaN() : -1.0f;
+    contract::store_value(row.bytes.data(), row.dtype, begin, bad);
+    std::vector<float> out(row.values.size()), maxima(row.values.size() + cpu::kGroupBlock);
+    EXPECT_FALSE(passes->copy(row.view(), kInfinity, out.data(), maxima.data()).valid);
+  });
+}
+
+}  // namespace
