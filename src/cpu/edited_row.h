@@ -74,6 +74,16 @@ class EditedRow {
       }
     }
   }
+  // f(slot, value, mark) for all that are marked, which they are not any more then.
+  template <class F>
+  void for_each_marked(const F &f) {
+    for (int32_t slot = 0; slot < num_slots_; ++slot) {
+      int32_t &mark = marks_[slot];
+      if (mark == kUnmarked) continue;
+      f(slot, value_at(slot), mark);
+      mark = kUnmarked;
+    }
+  }
   int32_t num_slots() const { return num_slots_; }
   int64_t element_at(int32_t slot) const { return elements_[slot]; }
   int32_t &mark_at(int32_t slot) { return marks_[slot]; }

@@ -10,6 +10,8 @@
 
 namespace sampler::cpu {
 
+class Text;  // cpu/text.h
+
 // The edits of section 14.1 of docs/contract.md.
 class RowEdits {
  public:
@@ -40,9 +42,6 @@ class RowEdits {
   const EditedRow &row() const { return row_; }
 
  private:
-  class Text;
-  struct Counts;
-
   void note_removals_by(sampler_stage stage) const;
 
   // Negative: the row has none.
@@ -65,8 +64,6 @@ class RowEdits {
   void ban(int64_t id);
   void apply_bitmask(const uint32_t *words);
   void penalize(const contract::EditNumbers &numbers, const Text &text);
-  template <class F>
-  void for_each_marked(const F &f);
   void ban_ngrams(const contract::EditNumbers &numbers, const Text &text);
 
   bool has_valid_breakers();

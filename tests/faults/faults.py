@@ -941,26 +941,27 @@ FAULTS = [
     Fault(
         "marks_of_the_edit_before",
         "an edit finds the tokens marked that the one before it has marked",
-        [("src/cpu/edits.cpp", "    mark = EditedRow::kUnmarked;\n", "")],
+        [("src/cpu/edited_row.h", "      mark = kUnmarked;\n", "")],
         [stages("OfEdits")]),
     Fault(
         "prompt_counted_as_output",
         "frequency and presence penalties count the prompt, too",
-        [("src/cpu/edits.cpp",
+        [("src/cpu/text_edits.cpp",
           "first_counted(scope != SAMPLER_PENALTY_SCOPE_ALL)",
           "first_counted(false)")],
         [stages("OfEdits")]),
     Fault(
         "last_repeat_counts",
         "DRY goes by the last repeat that a token would continue, not by the longest",
-        [("src/cpu/edits.cpp",
+        [("src/cpu/text_edits.cpp",
           "mark = std::max(mark, repeat);",
           "mark = repeat;")],
         [stages("OfEdits")]),
     Fault(
         "breakers_lowered",
         "DRY lowers tokens that are breakers themselves",
-        [("src/cpu/edits.cpp", "    if (breakers.has_token(given_.id(row_.element_at(slot)))) return;\n", "")],
+        [("src/cpu/text_edits.cpp",
+          "    if (breakers.has_token(given_.id(row_.element_at(slot)))) return;\n", "")],
         [stages("OfEdits")]),
     Fault(
         "mask_indices_ignored",
@@ -972,12 +973,12 @@ FAULTS = [
     Fault(
         "words_of_all_slots",
         "a slot has the bad words of the slots before it, too",
-        [("src/cpu/edits.cpp", "offsets ? offsets[slot_] : 0;", "0;")],
+        [("src/cpu/text_edits.cpp", "offsets ? offsets[slot_] : 0;", "0;")],
         [stages("OfEdits")]),
     Fault(
         "words_end_in_the_prompt",
         "bad words that are looked for in the output alone are found in the prompt",
-        [("src/cpu/edits.cpp",
+        [("src/cpu/text_edits.cpp",
           "pipeline_->bad_words_end_output ? text.output_length() : text.length()",
           "text.length()")],
         [stages("OfEdits")]),
@@ -1024,14 +1025,14 @@ FAULTS = [
     Fault(
         "counts_of_the_prompt_are_the_outputs",
         "frequency and presence penalties by a state's counts count the prompt, too",
-        [("src/cpu/edits.cpp",
+        [("src/cpu/text_edits.cpp",
           "token.in_output + (scope == SAMPLER_PENALTY_SCOPE_ALL ? token.in_prompt : 0)",
           "token.in_output + token.in_prompt")],
         [state("Sampling.WithAStateEqualsThatOfTheSameText")]),
     Fault(
         "counted_tokens_walked",
         "of a text that a state has counted in part, the whole is counted again",
-        [("src/cpu/edits.cpp", "text.length() - std::max(place, known.length)",
+        [("src/cpu/text_edits.cpp", "text.length() - std::max(place, known.length)",
           "text.length() - place")],
         [state("Sampling.WithAStateEqualsThatOfTheSameText")]),
     Fault(
