@@ -136,8 +136,7 @@ TEST_P(Problems, AreValidCalls) {
   sampler_destroy(sampler);
 }
 
-INSTANTIATE_TEST_SUITE_P(Bench, Problems,
-                         testing::ValuesIn([] {
+INSTANTIATE_TEST_SUITE_P(Bench, Problems, testing::ValuesIn([] {
                            std::vector<RowKind> kinds;
                            for (int i = 0; i < kNumRowKinds; ++i) kinds.push_back(RowKind(i));
                            return kinds;
@@ -176,7 +175,7 @@ TEST(Llama, SamplesByTheLibraryThatIsNamed) {
   const std::vector<float> logits = {0, 1, 5, 2};
   for (const Work &work : all_works()) {
     if (!work.has_llama_chain) continue;
-    LlamaChain chain(library, work);
+    LlamaChain chain(library, work, {0, 3}, 4);
     EXPECT_EQ(chain.sample(logits.data(), 4), 2) << work.name;
     EXPECT_EQ(chain.sample(logits.data(), 2), 1) << work.name;
   }
@@ -187,6 +186,8 @@ TEST(Llama, SaysWhyALibraryIsRefused) {
   EXPECT_NE(why_not(FAKE_LLAMA_WITHOUT_MIN_P).find("has no llama_sampler_init_min_p"),
             std::string::npos);
   EXPECT_NE(why_not(FAKE_LLAMA_OLD_ARRAY).find("lays llama_token_data_array out otherwise"),
+            std::string::npos);
+  EXPECT_NE(why_not(FAKE_LLAMA_OTHER_DRY).find("has other arguments of penalties or DRY"),
             std::string::npos);
 }
 
