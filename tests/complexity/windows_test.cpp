@@ -23,7 +23,7 @@ struct Windows {
   const char *name;
   std::vector<sampler_stage> order;
   double most_weighings;  // of an ordinary row, in reads of it for its weight
-  contract::WindowNumbers numbers = {0, 1, 0, 0, 0, 0, 0, 0, 0.1f, 0};
+  contract::WindowNumbers numbers = {0, 1, 0, 0, 0, 0, 0, 0, 0.1f, 0, SAMPLER_ADAPTIVE_NONE, 0};
   contract::RowParameters parameters = {1.0f, 0, 1.0f, 0.0f};
   sampler_tie_rule ties = SAMPLER_TIES_EXACT;
 };
@@ -54,6 +54,12 @@ std::vector<Windows> all_windows() {
   xtc = add("XTC of all", {SAMPLER_STAGE_XTC}, 4);
   xtc->numbers.xtc_probability = 1;
   xtc->numbers.xtc_threshold = -1;
+  Windows *mirostat = add("mirostat", {SAMPLER_STAGE_ADAPTIVE}, 4);
+  mirostat->numbers.mirostat = SAMPLER_ADAPTIVE_MIROSTAT_V1;
+  mirostat->numbers.mu = 10;
+  mirostat = add("mirostat v2", {SAMPLER_STAGE_ADAPTIVE}, 3);
+  mirostat->numbers.mirostat = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+  mirostat->numbers.mu = 10;
   add("dynamic temperature", {SAMPLER_STAGE_TEMPERATURE}, 4)->numbers.dynamic_range = 0.5f;
   add("top-p", {SAMPLER_STAGE_TOP_P}, 6)->parameters.top_p = 0.95f;
   add("min-p", {SAMPLER_STAGE_MIN_P}, 2)->parameters.min_p = 0.05f;
@@ -85,6 +91,8 @@ double cost_of(const Windows &windows, const cpu_bench::AlignedBytes &values, in
   pipeline.xtc_probability.value = windows.numbers.xtc_probability;
   pipeline.xtc_threshold.value = windows.numbers.xtc_threshold;
   pipeline.min_keep.value = windows.numbers.min_keep;
+  pipeline.adaptive.kind.value = windows.numbers.mirostat;
+  pipeline.adaptive.target.value = windows.numbers.mu / 2;
 
   contract::SampleRequest request;
   request.input.values = values.data();
