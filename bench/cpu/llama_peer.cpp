@@ -28,12 +28,15 @@ LlamaLibrary::LlamaLibrary(const std::string &path) : path_(path) {
   load("llama_sampler_init_top_k", &init_top_k_);
   load("llama_sampler_init_top_p", &init_top_p_);
   load("llama_sampler_init_min_p", &init_min_p_);
+  load("llama_sampler_init_penalties", &init_penalties_);
+  load("llama_sampler_init_dry", &init_dry_);
   load("llama_sampler_apply", &apply_);
   load("llama_sampler_accept", &accept_);
   load("llama_sampler_free", &free_);
   const auto version = reinterpret_cast<const char *(*)()>(dlsym(library_, "llama_version"));
   version_ = version == nullptr ? "of unknown version" : version();
   check_layout();
+  check_penalties();
 }
 
 LlamaLibrary::~LlamaLibrary() = default;
@@ -41,7 +44,7 @@ LlamaLibrary::~LlamaLibrary() = default;
 void LlamaLibrary::check_layout() const {
   const Work greedy = {"greedy", Operation::kSample, {0.0f, 0, 1.0f, 0.0f}};
   const float logits[] = {0.5f, -1.0f, 2.0f, 1.0f, 0.0f};
-  const int32_t token_id = LlamaChain(*this, greedy).sample(logits, 5);
+  const int32_t token_id = LlamaChain(*this, greedy, {}, 5).sample(logits, 5);
   if (token_id != 2) {
     throw std::runtime_error(
         "LLAMA_LIB: " + path_ + " lays llama_token_data_array out otherwise: " +
@@ -49,20 +52,47 @@ void LlamaLibrary::check_layout() const {
   }
 }
 
-LlamaChain::LlamaChain(const LlamaLibrary &library, const Work &work)
+// Their arguments have changed from version to version; a small row shows whether they are these.
+void LlamaLibrary::check_penalties() const {
+  Work work = {"penalties", Operation::kSample, {0.8f, 1, 1.0f, 0.0f}};
+  work.stages = Stages::kLlama;
+  const float logits[] = {1.9f, -1.0f, 2.0f, 1.0f, 0.0f};
+  const auto sample = [&](const std::vector<int32_t> &history) {
+    return LlamaChain(*this, work, history, 5).sample(logits, 5);
+  };
+  const bool penalizes = sample({}) == 2 && sample({2}) == 0;
+  const bool finds_repeats = sample({4, 0, 2}) == 2 && sample({4, 0, 2, 4, 0}) == 0;
+  if (penalizes && finds_repeats) return;
+  throw std::runtime_error("LLAMA_LIB: " + path_ +
+                           " has other arguments of penalties or DRY, which a small row shows");
+}
+
+LlamaChain::LlamaChain(const LlamaLibrary &library, const Work &work,
+                       const std::vector<int32_t> &history, int64_t num_cols)
     : library_(library),
       chain_(library.chain_init_(library.chain_default_params_()), library.free_) {
-  const auto add = [&](llama_sampler *sampler) { library.chain_add_(chain_.get(), sampler); };
   const Filters &filters = work.filters;
   if (filters.temperature == 0.0f) {
     add(library.init_greedy_());
     return;
   }
+  const bool is_default = work.stages == Stages::kLlama;
+  if (is_default) add_repeats(int32_t(num_cols), int32_t(history.size()));
   if (filters.top_k > 0) add(library.init_top_k_(filters.top_k));
-  if (filters.temperature != 1.0f) add(library.init_temp_(filters.temperature));
+  if (!is_default && filters.temperature != 1.0f) add(library.init_temp_(filters.temperature));
   if (filters.top_p < 1.0f) add(library.init_top_p_(filters.top_p, 1));
   if (filters.min_p > 0.0f) add(library.init_min_p_(filters.min_p, 1));
+  if (is_default) add(library.init_temp_(filters.temperature));
   add(library.init_dist_(1));
+  for (const int32_t token_id : history) library.accept_(chain_.get(), token_id);
+}
+
+void LlamaChain::add_repeats(int32_t num_cols, int32_t length) {
+  using Numbers = LlamaNumbers;
+  add(library_.init_penalties_(num_cols, Numbers::kPenaltyWindow, Numbers::kRepetitionPenalty, 0,
+                               0));
+  add(library_.init_dry_(nullptr, Numbers::kDryMultiplier, Numbers::kDryBase,
+                         Numbers::kDryAllowedLength, length, nullptr, 0));
 }
 
 int32_t LlamaChain::sample(const float *logits, int64_t num_cols) {

@@ -45,6 +45,7 @@ class LlamaLibrary {
   template <class Function>
   void load(const char *name, Function *out_function);
   void check_layout() const;
+  void check_penalties() const;
 
   std::string path_, version_;
   void *library_ = nullptr;
@@ -57,6 +58,11 @@ class LlamaLibrary {
   llama_sampler *(*init_top_k_)(int32_t k) = nullptr;
   llama_sampler *(*init_top_p_)(float p, size_t min_keep) = nullptr;
   llama_sampler *(*init_min_p_)(float p, size_t min_keep) = nullptr;
+  llama_sampler *(*init_penalties_)(int32_t num_vocab, int32_t last_n, float repetition,
+                                    float frequency, float presence) = nullptr;
+  llama_sampler *(*init_dry_)(const void *vocab, float multiplier, float base,
+                              int32_t allowed_length, int32_t last_n, const char **breakers,
+                              size_t num_breakers) = nullptr;
   void (*apply_)(llama_sampler *sampler, llama_token_data_array *candidates) = nullptr;
   void (*accept_)(llama_sampler *sampler, int32_t token_id) = nullptr;
   void (*free_)(llama_sampler *sampler) = nullptr;
@@ -64,16 +70,22 @@ class LlamaLibrary {
 
 // The chain with the same distribution: top-k, temperature, top-p, min-p, and a draw; or greedy
 // alone. top-k stands first since the temperature does not change what it keeps, and then costs
-// less.
+// less. Of Stages::kLlama its default chain, with penalties and DRY before and the temperature
+// last.
 class LlamaChain {
  public:
-  LlamaChain(const LlamaLibrary &library, const Work &work);
+  // Has accepted the history.
+  LlamaChain(const LlamaLibrary &library, const Work &work, const std::vector<int32_t> &history,
+             int64_t num_cols);
 
   // As llama_sampler_sample does it: fills the array of candidates from the logits, applies the
   // chain, accepts the token. The array is kept between calls.
   int32_t sample(const float *logits, int64_t num_cols);
 
  private:
+  void add(llama_sampler *sampler) { library_.chain_add_(chain_.get(), sampler); }
+  void add_repeats(int32_t num_cols, int32_t length);
+
   const LlamaLibrary &library_;
   const std::unique_ptr<llama_sampler, void (*)(llama_sampler *)> chain_;
   std::vector<llama_token_data> candidates_;

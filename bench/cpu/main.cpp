@@ -141,7 +141,7 @@ void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Resul
   const bool has_llama = llama_library != nullptr && cell.work->has_llama_chain &&
                          cell.num_rows == 1 && cell.dtype == SAMPLER_F32;
   if (has_llama) {
-    llama.emplace(*llama_library, *cell.work);
+    llama.emplace(*llama_library, *cell.work, problem.history(), cell.num_cols);
     contenders.push_back([&](int) {
       if (llama->sample(problem.logits(), cell.num_cols) < 0) {
         throw std::runtime_error(cell.name() + ": llama.cpp chose no token");

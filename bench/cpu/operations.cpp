@@ -32,8 +32,9 @@ sampler_params params_of(const Work &work) {
   return params;
 }
 
-Work with_stages(const char *name, const Filters &filters, Stages stages) {
-  Work work = {name, Operation::kSample, filters};
+Work with_stages(const char *name, const Filters &filters, Stages stages,
+                 bool has_llama_chain = false) {
+  Work work = {name, Operation::kSample, filters, has_llama_chain};
   work.stages = stages;
   return work;
 }
@@ -106,7 +107,7 @@ const std::vector<Work> &all_works() {
       with_stages("greedy_penalties64", {0.0f, 0, 1.0f, 0.0f}, Stages::kPenalties64),
       with_stages("top_k50_penalties4096", {0.8f, 50, 1.0f, 0.0f}, Stages::kPenalties4096),
       with_stages("greedy_bitmask", {0.0f, 0, 1.0f, 0.0f}, Stages::kBitmask),
-      with_stages("llama_chain", {0.8f, 40, 0.95f, 0.05f}, Stages::kLlama),
+      with_stages("llama_chain", {0.8f, 40, 0.95f, 0.05f}, Stages::kLlama, true),
       {"softmax", Operation::kSoftmax},
       {"top_k_renorm50", Operation::kRenorm, {1.0f, 50, 1.0f, 0.0f}},
       {"top_p_renorm0.95", Operation::kRenorm, {1.0f, 0, 0.95f, 0.0f}},
@@ -189,11 +190,11 @@ void Problem::add_stages(sampler_params *params, sampler_sample_args *args) {
   if (stages != Stages::kLlama) return;
   const sampler_stage order[] = {1, 2, 3, 4, 8, 13, 7, 14, 15, 12, 6};
   std::copy(std::begin(order), std::end(order), params->stages);
-  params->repetition_penalty = 1.1f;
-  params->penalty_window = 64;
-  params->dry_multiplier = 0.8f;
-  params->typical_p = 0.95f;
-  params->xtc_probability = 0.5f;
+  params->repetition_penalty = LlamaNumbers::kRepetitionPenalty;
+  params->penalty_window = LlamaNumbers::kPenaltyWindow;
+  params->dry_multiplier = LlamaNumbers::kDryMultiplier;
+  params->dry_base = LlamaNumbers::kDryBase;
+  params->dry_allowed_length = LlamaNumbers::kDryAllowedLength;
 }
 
 // The draft's row equals the target's up to the rejected position, which makes acceptance certain.

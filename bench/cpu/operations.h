@@ -43,7 +43,13 @@ enum class Stages {
   kPenalties64,    // of the last 64 tokens, as engines have them
   kPenalties4096,  // of 4,096 tokens
   kBitmask,        // half of the tokens are banned
-  kLlama           // llama.cpp's own chain: penalties of 64 tokens, DRY of 4,096, XTC, typical-p
+  kLlama           // llama.cpp's default chain, with penalties of 64 tokens and DRY of 4,096
+};
+
+// Of kLlama.
+struct LlamaNumbers {
+  static constexpr float kRepetitionPenalty = 1.1f, kDryMultiplier = 0.8f, kDryBase = 1.75f;
+  static constexpr int32_t kPenaltyWindow = 64, kDryAllowedLength = 2;
 };
 
 struct Work {
@@ -90,6 +96,12 @@ class Problem {
 
   // Inputs as f32, where that is their type.
   const float *logits() const { return reinterpret_cast<const float *>(input_.data()); }
+
+  // What the first row's text has said; empty without stages that look at it.
+  std::vector<int32_t> history() const {
+    if (history_offsets_.empty()) return {};
+    return {history_.begin(), history_.begin() + history_offsets_[1]};
+  }
 
   // What the last call wrote; of the chain, 8 of a row, of many draws, those of each row in turn.
   const std::vector<int32_t> &token_ids() const { return token_ids_; }

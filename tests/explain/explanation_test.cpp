@@ -155,6 +155,14 @@ TEST(Explanation, CountsWhatEachEditChanged) {
   EXPECT_EQ(token_of(explanation, 3).removed_by, SAMPLER_STAGE_MASK);
   EXPECT_EQ(explanation.stages[1].numbers, "banned");
 
+  // What a window removes is weighed as the edits left it.
+  question.params.top_k = 1;
+  explanation = explain(question);
+  ASSERT_EQ(names_of(explanation).back(), "TOP_K");
+  EXPECT_NEAR(explanation.stages.back().removed,
+              1 - softmax({edited[0], edited[1], edited[2], edited[3]})[2], 1e-6);
+  question.params.top_k = 0;
+
   const sampler_stage other[] = {SAMPLER_STAGE_PENALTIES, SAMPLER_STAGE_MASK, SAMPLER_STAGE_BIAS};
   std::copy(std::begin(other), std::end(other), question.params.stages);
   explanation = explain(question);

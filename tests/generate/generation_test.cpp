@@ -118,9 +118,27 @@ TEST(Generation, AnEnginesEndTokensEndTheText) {
   EXPECT_EQ(std::find(longer.begin(), longer.begin() + 20, end), longer.begin() + 20);
 }
 
-TEST(Generation, AnEnginesCoinIsRefused) {
-  EXPECT_THROW(run(kPrompts, with_engine("llama.cpp", {{"xtc_probability", 0.5}})),
-               generate::Error);
+// XTC with threshold 0 leaves the second of two tokens where its coin says so, and at this
+// temperature the first of what is left is drawn.
+TEST(Generation, AnEnginesCoinIsThrownForEachToken) {
+  const auto first_tokens = [](float probability) {
+    GenerationOptions options = with_engine("llama.cpp", {{"top_k", 2},
+                                                          {"top_p", 1},
+                                                          {"min_p", 0},
+                                                          {"temperature", 0.001},
+                                                          {"xtc_threshold", 0},
+                                                          {"xtc_probability", probability}});
+    options.max_new_tokens = 1;
+    options.num_samples = 30;
+    std::set<std::int32_t> tokens;
+    for (const Continuation &one : run({kPrompts[0]}, options)) tokens.insert(one.new_tokens[0]);
+    return tokens;
+  };
+  const std::set<std::int32_t> never = first_tokens(0), always = first_tokens(1);
+  EXPECT_EQ(never.size(), 1u);
+  EXPECT_EQ(always.size(), 1u);
+  EXPECT_NE(never, always);
+  EXPECT_EQ(first_tokens(0.5f), (std::set<std::int32_t>{*never.begin(), *always.begin()}));
 }
 
 // At a high temperature all tokens are about equally likely: a nucleus that is taken of them has

@@ -669,6 +669,29 @@ TEST(Program, APresetTakesTheEnginesOwnParameters) {
   EXPECT_NE(three.err.find("3 new tokens"), std::string::npos) << three.err;
 }
 
+// Hugging Face's min_length counts the prompt: token 11, always the likeliest, ends a text as soon
+// as it may.
+TEST(Program, TextsOfAPresetHaveTheirLeastLength) {
+  const generate::BpeTokenizer tokenizer(tiny_gpt2() / "target", 2048);
+  const Strings prompts = {"ROMEO:", "Once upon a time"};
+  constexpr std::size_t kMinLength = 9;
+  const Outcome result =
+      run_model("target", {"--prompt", prompts[0], "--prompt", prompts[1], "--preset=hugging_face",
+                           "--params={\"min_length\": " + std::to_string(kMinLength) +
+                               ", \"eos_token_id\": 11, \"sequence_bias\": [[[11], 1000]]}"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  const std::vector<Block> blocks = blocks_of(result.out);
+  ASSERT_EQ(blocks.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::size_t num_new = kMinLength - tokenizer.encode(prompts[i]).size() + 1;
+    EXPECT_NE(blocks[i].header.find(": " + std::to_string(num_new) + " new tokens, ended with"),
+              std::string::npos)
+        << blocks[i].header;
+  }
+  EXPECT_NE(blocks[0].header.substr(blocks[0].header.find(": ")),
+            blocks[1].header.substr(blocks[1].header.find(": ")));
+}
+
 // The text of the token that an explanation says was drawn, as JSON writes it.
 std::string drawn_text(const std::string &out) {
   const std::size_t line = out.find("\ndrawn: "), begin = out.find('"', line);
