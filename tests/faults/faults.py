@@ -93,8 +93,8 @@ def presets(engine):
     return ("presets_test", engine + ".KeepsTheSame")
 
 
-def row_kinds():
-    return ("pipeline_test", "Isas/RowKinds.HaveTheStagesOfTheReference/avx2")
+def row_kinds(case):
+    return ("pipeline_test", f"Isas/RowKinds.{case}/avx2")
 
 
 def gumbel_ties(case):
@@ -991,7 +991,7 @@ FAULTS = [
         "dropped_tokens_drawn",
         "tokens that a window has dropped from the top are drawn",
         [("src/cpu/simd/row_windows.cpp", "  row_.begin_later(first, memory_);\n", "")],
-        [row_kinds()]),
+        [row_kinds("HaveTheStagesOfTheReference")]),
     Fault(
         "temperature_before_its_stage",
         "windows before the temperature's stage see it",
@@ -1010,7 +1010,7 @@ FAULTS = [
         [("src/contract/stages.h",
           "parameters_.top_k > numbers_.min_keep ? parameters_.top_k : numbers_.min_keep;",
           "parameters_.top_k;")],
-        [row_kinds()]),
+        [row_kinds("HaveTheStagesOfTheReference")]),
     Fault(
         "listed_order_ignored",
         "temperature, top-k, top-p and min-p run in the usual order, whatever order is listed",
@@ -1069,7 +1069,9 @@ FAULTS = [
         "long_kept_list_cut",
         "a kept list that is too long for its room has its first tokens, and is not empty",
         [("src/cpu/reports.h", "count <= to.kept_capacity ? count : 0",
-          "std::min(count, to.kept_capacity)")],
+          "std::min(count, to.kept_capacity)"),
+         ("src/cpu/reports.h", "to.out_kept_probabilities && listed > 0",
+          "to.out_kept_probabilities && count <= to.kept_capacity")],
         [reports("OfEdits"), reports("OfWindows")]),
     Fault(
         "removed_by_the_last_edit",
@@ -1162,22 +1164,22 @@ FAULTS = [
         "maxima_from_before_edits",
         "the largest of a group of elements stays what it was before one of them was edited",
         [("src/cpu/simd/edits.cpp", "  refresh_maxima();\n\n", "\n")],
-        [row_kinds()]),
+        [row_kinds("HaveTheStagesOfTheReference")]),
     Fault(
         "edited_tokens_listed_as_given",
         "a list of a row's first tokens has edited ones by the logits that were given",
         [("src/cpu/simd/row.cpp", "  if (edited_) replace_edited();\n", "")],
-        [row_kinds()]),
+        [row_kinds("HaveTheStagesOfTheReference")]),
     Fault(
         "typical_ties_from_the_first",
         "of tokens as near to the mean surprise, a token too few of the likelier ones is dropped",
         [("src/cpu/simd/row_nearest.cpp", "begin_at(first.value, dropped + 1, seen)",
           "begin_at(first.value, dropped, seen)")],
-        [row_kinds()]),
+        [row_kinds("HaveTheStagesOfTheReference")]),
     Fault(
         "ties_before_the_first_kept",
         "tokens that equal a window's first one, and come before it, stay",
         [("src/cpu/simd/row.cpp", "copy(0, block_end, value_before(value));",
           "copy(0, block_end, value);")],
-        [row_kinds()]),
+        [row_kinds("LoseTiesBeforeTheFirstTokenKept")]),
 ]

@@ -235,6 +235,37 @@ TEST_P(RowKinds, HaveTheStagesOfTheReference) {
   }
 }
 
+// XTC that drops all but the last of the likeliest tokens, which tie. It stands in the middle of
+// the row, so that the others come before it and the rest on both sides.
+TEST_P(RowKinds, LoseTiesBeforeTheFirstTokenKept) {
+  const Handle handle = make_handle(GetParam().c_str(), 1);
+  if (!handle) GTEST_SKIP() << "the machine does not have it";
+  constexpr std::int64_t kCols = 9000;
+  std::vector<float> row(kCols);
+  Random random(1);
+  std::int32_t num_ties = 0;
+  for (std::int64_t i = 0; i < kCols; ++i) {
+    const bool ties = i < kCols / 2 && random.one_in(5);
+    row[static_cast<std::size_t>(i)] = ties ? 4.0F : 3 * random.unit();
+    num_ties += ties;
+  }
+  sampler_params params = sampler_params_default();
+  params.xtc_probability = 1;
+  params.xtc_threshold = 0.00035F;  // exp(4) of the sum, 102,000, is more, and exp(3) is less
+  std::int32_t token_id = -1, kept_count = 0;
+  sampler_sample_args args = {};
+  args.struct_size = sizeof args;
+  args.input.values = row.data();
+  args.input.num_rows = 1;
+  args.input.num_cols = kCols;
+  args.params = &params;
+  args.out_token_ids = &token_id;
+  args.out_kept_counts = &kept_count;
+  const auto memory = workspace_of(handle.get(), &args, &sampler_sample_workspace_size);
+  ASSERT_EQ(sampler_sample(handle.get(), &args), SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(kept_count, kCols - num_ties + 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Isas, RowKinds, testing::Values("avx2", "avx512", "neon"),
                          [](const auto &isa) { return isa.param; });
 
