@@ -78,6 +78,7 @@ TEST(Workspace, SizeIsExact) {
 
 TEST(Workspace, SizeIsExactWithThreads) {
   for (const Spec &spec : few_specs()) check_exactness(spec, 3);
+  for (const Spec &spec : report_specs()) check_exactness(spec, 3);
 }
 
 // Also where a row or a list has one element, and where columns do not fill a block.
