@@ -842,19 +842,24 @@ SAMPLER_DEVICE_CALL void add_kept(Team<Context> &team, const Row &row, Distribut
   distribution->normalizer = contract::normalizer(distribution->kept_weight);
 }
 
-// The distribution of all tokens. The row is good.
+// The distribution of all tokens, at a scale or a temperature. The row is good.
+template <class Context, class Row>
+SAMPLER_DEVICE Distribution distribution_of_all(Team<Context> &team, const Row &row,
+                                                const RowScale &scale, Wanted wanted) {
+  ListState no_list;
+  Distribution result;
+  result.greedy = false;
+  result.scale = scale;
+  result.cut = contract::lowest_cut(row.kind());
+  add_kept(team, row, &result, &no_list, wanted);
+  return result;
+}
 template <class Context, class Row>
 SAMPLER_DEVICE Distribution unfiltered_distribution(Team<Context> &team, const Row &row,
                                                     const RowSummary &summary, float temperature,
                                                     Wanted wanted = {false, true}) {
-  ListState no_list;
-  Distribution result;
-  result.greedy = false;
-  result.scale =
-      contract::row_scale(row.kind(), contract::value_of_rank(summary.first), temperature);
-  result.cut = contract::lowest_cut(row.kind());
-  add_kept(team, row, &result, &no_list, wanted);
-  return result;
+  const float max = contract::value_of_rank(summary.first);
+  return distribution_of_all(team, row, contract::row_scale(row.kind(), max, temperature), wanted);
 }
 
 // The row and the parameters are good. On return the list covers the kept tokens or is void.

@@ -28,6 +28,8 @@ class EditedRow {
     values = at;
   }
 
+  SAMPLER_DEVICE int count() const { return count_; }
+
   SAMPLER_DEVICE int thread() const {
     return team.ctx.cluster_rank() * Context::kThreads + team.ctx.thread();
   }

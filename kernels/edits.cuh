@@ -22,6 +22,10 @@ class TeamEdits {
   SAMPLER_DEVICE TeamEdits(const EditedRow<Context> &row, const contract::Pipeline &pipeline)
       : row_(row), pipeline_(pipeline), said_(row, pipeline) {}
 
+  // From now on edits note in `removed_by`, by element, which stage made it -inf, where there is 0.
+  // Null: nowhere.
+  SAMPLER_DEVICE void note_removals(uint8_t *removed_by) { removed_by_ = removed_by; }
+
   // Edits the row in the order of the pipeline, by the slot's valid numbers. The result is the
   // status, the same in all threads.
   // Ends with a barrier of the team, and needs one before.
@@ -32,6 +36,7 @@ class TeamEdits {
     uint32_t status = said_.read(slot, numbers_);
     for (const sampler_stage stage : pipeline_.edits) {
       if (status == SAMPLER_ROW_OK) status = edit_by(stage);
+      if (removed_by_) note_removals_by(stage);
     }
     return status;
   }
@@ -54,6 +59,15 @@ class TeamEdits {
         said_.ban_ngrams();
         return SAMPLER_ROW_OK;
     }
+  }
+
+  SAMPLER_DEVICE_CALL void note_removals_by(sampler_stage stage) const {
+    row_.for_each(0, row_.count(), [&](int64_t i) {
+      const bool is_removed =
+          removed_by_[i] == 0 && row_.values[i] == contract::negative_infinity();
+      if (is_removed) removed_by_[i] = uint8_t(stage);
+    });
+    row_.team.ctx.team_sync();
   }
 
   // ---- Biases
@@ -205,6 +219,7 @@ class TeamEdits {
   const EditedRow<Context> &row_;
   const contract::Pipeline &pipeline_;
   TextEdits<Context> said_;
+  uint8_t *removed_by_ = nullptr;
   int64_t slot_ = 0;
   int64_t output_ = 0;
   contract::EditNumbers numbers_ = {};

@@ -37,6 +37,9 @@ class TeamElements {
     return int(elements_[place_of(word, bit)]);
   }
 
+  // The element at a place among the row's elements by ascending id.
+  SAMPLER_DEVICE int at(int place) const { return is_list_ ? int(elements_[place]) : place; }
+
  private:
   SAMPLER_DEVICE uint32_t place_of(int word, uint32_t bit) const {
     return num_before_[word] + uint32_t(Context::count_bits(bits_[word] & (bit - 1)));

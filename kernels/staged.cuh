@@ -10,6 +10,7 @@
 #include "distribution.cuh"
 #include "draw.cuh"
 #include "output.cuh"
+#include "reports.cuh"
 #include "row.cuh"
 #include "rows.cuh"
 #include "sample.cuh"
@@ -28,7 +29,12 @@ class StagedSampleTeam : public SampleTeam<Context> {
                                   const RowCache &row_cache)
       : Base(team, request, row_cache),
         forced_ids_(request.stages.forced_token_ids),
-        stages_(team, request.stages, request.memory, request.parameters.rules, row_cache) {}
+        edited_(request.memory.part<float>(team.ctx.team(), request.memory.edited)),
+        kind_(request.logprob_kind),
+        keeps_edited_(request.keeps_edited()),
+        removals_are_told_(request.wanted.out_removed_by != nullptr),
+        stages_(team, request.stages, request.memory, request.parameters.rules, row_cache),
+        reports_(team, request, stages_.elements()) {}
 
   // Output rows [begin, end). What is edited is not shared.
   SAMPLER_DEVICE void run(int64_t begin, int64_t end) {
@@ -36,7 +42,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
       this->output_ = output;
       this->next_ = output + 1;
       const uint32_t status = run_output();
-      if (status != SAMPLER_ROW_OK) this->write_bad(status);
+      if (status != SAMPLER_ROW_OK) write_bad(status);
     }
   }
 
@@ -58,36 +64,83 @@ class StagedSampleTeam : public SampleTeam<Context> {
       return SAMPLER_ROW_INVALID_CANDIDATE;
     }
     StoredRow seen = given_;
-    status = look_at_given(&seen);
+    if (is_looked_at_first()) status = look_at_given(&seen);
     if (status != SAMPLER_ROW_OK) return status;
+    stages_.adapt(slot_, &this->parameters_);
     const contract::RandomStream random = this->random_stream();
     const uint32_t xtc_word = contract::random_word32(random, contract::Purpose::kXtc, 0);
+    if (removals_are_told_) {
+      status = stages_.trace_removals(seen, slot_, xtc_word, this->parameters_,
+                                      reports_.removals(this->output_));
+      if (status != SAMPLER_ROW_OK) return status;
+    }
     status = stages_.keep_window(seen, slot_, xtc_word, &this->parameters_);
     return status == SAMPLER_ROW_OK ? draw_seen(seen) : status;
   }
 
-  // Raw log-probabilities are of the row before its edits.
+  // Whether the given row is loaded before the one that is drawn from.
+  SAMPLER_DEVICE bool is_looked_at_first() const {
+    return stages_.changes_rows() || removals_are_told_;
+  }
+
   SAMPLER_DEVICE_CALL uint32_t look_at_given(StoredRow *seen) {
     Row row(this->team_.ctx, given_, this->row_cache_);
     const RowSummary summary = load_row(this->team_, row, 0);
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
-    this->raw_weight_ = this->has_raw_logprobs() ? total_weight(this->team_, row, summary) : 0;
+    look_at(row, summary);
+    stages_.note_removals(reports_.removals(this->output_));
+    if (removals_are_told_) reports_.note_never_there(given_, this->output_);
+    const uint32_t status = stages_.edit(row, slot_, this->output_, seen);
+    if (status == SAMPLER_ROW_OK && keeps_edited_) stages_.copy_values(edited_);
+    return status;
+  }
+
+  // Raw log-probabilities are of the row before its edits.
+  SAMPLER_DEVICE void look_at(const Row &given, const RowSummary &summary) {
+    stages_.index(given);
+    this->raw_weight_ = this->has_raw_logprobs() ? total_weight(this->team_, given, summary) : 0;
     raw_scale_ = contract::row_scale(given_.kind, contract::value_of_rank(summary.first), 1.0f);
-    return stages_.edit(row, slot_, this->output_, seen);
   }
 
   SAMPLER_DEVICE_CALL uint32_t draw_seen(const StoredRow &seen) {
     const SampleRequest &request = this->request_;
     Row row(this->team_.ctx, seen, this->row_cache_);
-    const RowSummary summary =
-        load_row(this->team_, row, wanted_group_maxima(this->parameters_, seen.count));
+    const RowSummary summary = load_row(this->team_, row, wanted_maxima(seen.count));
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
     const int64_t forced = forced_ids_ ? forced_ids_[slot_] : -1;
+    if (!is_looked_at_first()) {
+      look_at(row, summary);
+      this->team_.ctx.team_sync();  // the tokens may be found by their ids
+    }
     if (forced >= 0 && stages_.find(forced) < 0) return SAMPLER_ROW_INVALID_PARAMETER;
     ListState list;
-    const Distribution distribution =
-        make_distribution(this->team_, row, summary, this->parameters_, request.parameters.rules,
-                          &list, this->wanted_of_kept());
+    wanted_ = this->wanted_of_kept();
+    const Wanted told = reports_.wanted_of_kept();
+    wanted_ = {wanted_.count || told.count, wanted_.weight || told.weight};
+    const Wanted wanted = {wanted_.count, wanted_.weight || stages_.needs_weight()};
+    const Distribution kept = make_distribution(this->team_, row, summary, this->parameters_,
+                                                request.parameters.rules, &list, wanted);
+    if (stages_.reweighs(kept)) {
+      draw_reweighed(stages_.reweigh(seen, kept, slot_), forced);
+    } else {
+      draw_from(row, summary, kept, list, forced);
+    }
+    return SAMPLER_ROW_OK;
+  }
+
+  SAMPLER_DEVICE_CALL void draw_reweighed(const StoredRow &changed, int64_t forced) {
+    Row row(this->team_.ctx, changed, this->row_cache_);
+    const RowSummary summary =
+        load_row(this->team_, row, drawn_row_is_told() ? reports_.wanted_maxima(changed.count) : 0);
+    const Distribution all =
+        distribution_of_all(this->team_, row, contract::AdaptiveP::scale(), wanted_);
+    draw_from(row, summary, all, ListState(), forced);
+  }
+
+  // A token, unless one is forced, and all that is told of it.
+  SAMPLER_DEVICE_CALL void draw_from(const Row &row, const RowSummary &summary,
+                                     const Distribution &distribution, const ListState &list,
+                                     int64_t forced) {
     int64_t id = forced;
     if (forced < 0 && distribution.greedy) {
       id = contract::id_of_rank(distribution.cut);
@@ -96,8 +149,52 @@ class StagedSampleTeam : public SampleTeam<Context> {
           this->is_gumbel() ? DrawSource() : prepare_draw(this->team_, distribution, list);
       id = this->draw(row, distribution, list, source, this->random_stream()).id;
     }
-    if (this->team_.is_first_thread()) write(id, seen, distribution);
-    return SAMPLER_ROW_OK;
+    if (this->team_.is_first_thread()) write(id, row.source(), distribution);
+    if (reports_.are_of_kept()) reports_.tell_kept(row.source(), distribution, this->output_);
+    if (!reports_.are_of_distribution()) return;
+    if (drawn_row_is_told()) {
+      tell(row, summary, distribution, id);
+    } else {
+      tell_of_other(distribution, id);
+    }
+  }
+
+  // Whether the distribution that is told of is one of the row that is drawn from.
+  SAMPLER_DEVICE bool drawn_row_is_told() const {
+    return kind_ == SAMPLER_LOGPROB_PROCESSED || !stages_.changes_rows() ||
+           (kind_ == SAMPLER_LOGPROB_EDITED && !keeps_edited_);
+  }
+
+  // Of the row as it is given, or as the edits have left it.
+  SAMPLER_DEVICE_CALL void tell_of_other(const Distribution &drawn, int64_t id) {
+    contract::RowView view = given_;
+    if (kind_ == SAMPLER_LOGPROB_EDITED) {
+      view.values = edited_;
+      view.dtype = SAMPLER_F32;
+    }
+    Row row(this->team_.ctx, stored_row(view), this->row_cache_);
+    tell(row, load_row(this->team_, row, reports_.wanted_maxima(view.count)), drawn, id);
+  }
+
+  SAMPLER_DEVICE void tell(const Row &row, const RowSummary &summary, const Distribution &drawn,
+                           int64_t id) const {
+    contract::Reported reported =
+        contract::reported_row(row.kind(), contract::value_of_rank(summary.first));
+    if (kind_ == SAMPLER_LOGPROB_PROCESSED) {
+      const bool has_weight = drawn.greedy || wanted_.weight;
+      reported = {drawn.scale, drawn.cut, has_weight ? drawn.kept_weight : 0, drawn.greedy};
+    } else if (this->has_raw_logprobs()) {
+      reported.weight = this->raw_weight_;
+    }
+    const Rank reached = reports_.wanted_maxima(row.count()) > 0 ? summary.group_max : 0;
+    reports_.tell(row, summary, reached, reported, this->output_, id);
+  }
+
+  SAMPLER_DEVICE void write_bad(uint32_t status) const {
+    Base::write_bad(status);
+    reports_.tell_bad(this->output_);
+    if (!this->request_.out_observations || !this->team_.is_first_thread()) return;
+    this->request_.out_observations[this->output_] = contract::quiet_nan();
   }
 
   SAMPLER_DEVICE void write(int64_t id, const StoredRow &seen,
@@ -107,15 +204,26 @@ class StagedSampleTeam : public SampleTeam<Context> {
     contract::store_id(request.out_token_ids, output, id);
     if (request.out_kept_counts) request.out_kept_counts[output] = int32_t(distribution.kept_count);
     if (request.out_row_status) request.out_row_status[output] = SAMPLER_ROW_OK;
-    if (!request.out_logprobs && !request.out_values) return;
     const int element = stages_.find(id);
     const float given = given_.value(element);
     if (request.out_values) request.out_values[output] = given;
-    if (!request.out_logprobs) return;
+    if (request.out_observations) {
+      request.out_observations[output] = stages_.observation(id, seen.value(element), distribution);
+    }
+    if (!request.out_logprobs || kind_ == SAMPLER_LOGPROB_EDITED) return;
     request.out_logprobs[output] =
-        request.logprob_kind == SAMPLER_LOGPROB_RAW
+        kind_ == SAMPLER_LOGPROB_RAW
             ? contract::forced_log_probability(raw_scale_, given, true, this->raw_weight_)
             : processed_logprob(id, seen.value(element), distribution);
+  }
+
+  // Of the row that is drawn from: as many as top-k and the reports need. A top-k of all needs
+  // none, nor does it take fewer.
+  SAMPLER_DEVICE int wanted_maxima(int count) const {
+    const int drawn = wanted_group_maxima(this->parameters_, count);
+    const bool keeps_all = this->parameters_.top_k >= count;
+    const int told = drawn_row_is_told() && !keeps_all ? reports_.wanted_maxima(count) : 0;
+    return drawn > told ? drawn : told;
   }
 
   SAMPLER_DEVICE float processed_logprob(int64_t id, float value,
@@ -127,8 +235,14 @@ class StagedSampleTeam : public SampleTeam<Context> {
   }
 
   const int64_t *forced_ids_;  // null: none are
+  float *edited_;              // the row as the edits left it, where windows change it after that
+  sampler_logprob_kind kind_;
+  bool keeps_edited_;
+  bool removals_are_told_;
   TeamStages<Context> stages_;
+  TeamReports<Context> reports_;
   int64_t slot_ = 0;
+  Wanted wanted_ = {};  // of what is drawn from
   StoredRow given_ = {};
   RowScale raw_scale_ = {};  // of the given row at temperature 1
 };
@@ -164,9 +278,10 @@ class StagedRowsTeam : public RowsTeam<Context> {
     if (status == SAMPLER_ROW_OK && !has_count) status = SAMPLER_ROW_INVALID_CANDIDATE;
     if (status == SAMPLER_ROW_OK) status = edit(given, slot, &seen);
     if (status == SAMPLER_ROW_OK) {
+      stages_.adapt(slot, &this->parameters_);
       status = stages_.keep_window(seen, slot, 0, &this->parameters_);
     }
-    if (status == SAMPLER_ROW_OK) status = write_good(seen);
+    if (status == SAMPLER_ROW_OK) status = write_good(seen, slot);
     if (status == SAMPLER_ROW_OK) return;
     StoredRow copied = given;
     if (!has_count) copied.count = 0;
@@ -177,10 +292,11 @@ class StagedRowsTeam : public RowsTeam<Context> {
     Row row(this->team_.ctx, given, this->row_cache_);
     const RowSummary summary = load_row(this->team_, row, 0);
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
+    stages_.index(row);
     return stages_.edit(row, slot, this->index_, seen);
   }
 
-  SAMPLER_DEVICE_CALL uint32_t write_good(const StoredRow &seen) {
+  SAMPLER_DEVICE_CALL uint32_t write_good(const StoredRow &seen, int64_t slot) {
     const RowsRequest &request = this->request_;
     Row row(this->team_.ctx, seen, this->row_cache_);
     const RowSummary summary =
@@ -192,11 +308,21 @@ class StagedRowsTeam : public RowsTeam<Context> {
                           &list, {request.out_kept_counts != nullptr, true});
     if (this->is_mask()) {
       this->write_mask(row, distribution);
+    } else if (stages_.reweighs(distribution)) {
+      write_reweighed(stages_.reweigh(seen, distribution, slot));
     } else {
       write_probabilities(this->team_, this->output(), this->index_, row, distribution);
     }
     this->write_outcome(SAMPLER_ROW_OK, distribution.kept_count);
     return SAMPLER_ROW_OK;
+  }
+
+  SAMPLER_DEVICE_CALL void write_reweighed(const StoredRow &changed) {
+    Row row(this->team_.ctx, changed, this->row_cache_);
+    load_row(this->team_, row, 0);
+    const Distribution all =
+        distribution_of_all(this->team_, row, contract::AdaptiveP::scale(), {false, true});
+    write_probabilities(this->team_, this->output(), this->index_, row, all);
   }
 
   TeamStages<Context> stages_;

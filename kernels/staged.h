@@ -7,6 +7,8 @@
 
 #include "contract/host_device.h"
 #include "contract/pipeline.h"
+#include "contract/ranked_windows.h"
+#include "contract/reports.h"
 #include "contract/request.h"
 #include "team.cuh"
 
@@ -15,18 +17,50 @@ namespace sampler::kernels {
 // Words of a bitmap of all token ids.
 constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
 
+// What each stage that is on keeps of the places in rank order that it sees.
+struct StageNotes {
+  struct Note {
+    int32_t stage;
+    int32_t seen_begin, kept_begin, kept_end, seen_end;
+  };
+
+  SAMPLER_HD void add(sampler_stage stage, contract::Window seen, contract::Window kept) {
+    notes[count++] = {stage, int32_t(seen.begin), int32_t(kept.begin), int32_t(kept.end),
+                      int32_t(seen.end)};
+  }
+
+  // Of the filters that stand side by side the first one of their constants counts.
+  SAMPLER_HD uint8_t remover_of(int64_t place) const {
+    uint8_t by = contract::kNotRemoved;
+    for (int i = 0; i < count; ++i) {
+      const Note &note = notes[i];
+      const bool is_removed = (note.seen_begin <= place && place < note.kept_begin) ||
+                              (note.kept_end <= place && place < note.seen_end);
+      if (is_removed && (by == contract::kNotRemoved || by > note.stage)) by = uint8_t(note.stage);
+    }
+    return by;
+  }
+
+  int32_t count;
+  Note notes[SAMPLER_MAX_STAGES];
+};
+
 // What a team keeps in the workspace, which has any content when the team begins.
 struct StageMemory {
   static constexpr size_t kAlignment = 128;
 
   char *memory = nullptr;
   size_t values = 0;  // where each part begins: the row, f32, from an aligned place before it on
-  size_t marks = 0;   // a word for each element
-  size_t ranks = 0;   // of tokens in rank order; only of windows
+  size_t marks = 0;   // a word for each element; both only where stages change rows
+  size_t ranks = 0;   // of tokens in rank order; only of windows, and where removals are told
   size_t index = 0;   // of candidates by id; only of these
+  size_t edited =
+      0;             // the row as the edits leave it; only where that is told and windows change it
+  size_t notes = 0;  // StageNotes; only where removals are told
   size_t bytes_of_team = 0;
 
-  static StageMemory of(const contract::Rows &input, const contract::Pipeline &pipeline) {
+  static StageMemory of(const contract::Rows &input, const contract::Pipeline &pipeline,
+                        bool keeps_edited, bool traces_removals) {
     StageMemory result;
     const size_t num_cols = size_t(input.num_cols);
     size_t used = 0;
@@ -35,10 +69,14 @@ struct StageMemory {
       used += (bytes + kAlignment - 1) / kAlignment * kAlignment;
       return begin;
     };
-    result.values = take((num_cols + 2 * kMaxLead) * sizeof(float));
-    result.marks = take(num_cols * sizeof(uint32_t));
-    result.ranks = take(pipeline.has_windows ? num_cols * sizeof(uint64_t) : 0);
+    const bool is_copied = pipeline.changes_rows();
+    result.values = take(is_copied ? (num_cols + 2 * kMaxLead) * sizeof(float) : 0);
+    result.marks = take(is_copied ? num_cols * sizeof(uint32_t) : 0);
+    const bool has_ranks = pipeline.has_windows || traces_removals;
+    result.ranks = take(has_ranks ? num_cols * sizeof(uint64_t) : 0);
     result.index = take(input.ids ? (2 * size_t(kIdWords) + num_cols) * sizeof(uint32_t) : 0);
+    result.edited = take(keeps_edited ? num_cols * sizeof(float) : 0);
+    result.notes = take(traces_removals ? sizeof(StageNotes) : 0);
     result.bytes_of_team = used;
     return result;
   }
@@ -49,19 +87,40 @@ struct StageMemory {
   }
 };
 
-// A request with its pipeline.
+// A request with its pipeline, or without any stage.
 template <class Request>
 struct Staged : Request {
   contract::Pipeline stages;
   StageMemory memory;
 
   Staged() = default;
-  // The request has a pipeline.
   explicit Staged(const Request &request)
-      : Request(request),
-        stages(*request.pipeline),
-        memory(StageMemory::of(request.input, *request.pipeline)) {
+      : Request(request), stages(request.pipeline ? *request.pipeline : contract::Pipeline()) {
+    memory = StageMemory::of(request.input, stages, false, false);
     this->pipeline = nullptr;  // which is the host's
+  }
+};
+
+// And with what it wants reported.
+template <>
+struct Staged<contract::SampleRequest> : contract::SampleRequest {
+  contract::Pipeline stages;
+  contract::Reports wanted;
+  StageMemory memory;
+
+  Staged() = default;
+  explicit Staged(const contract::SampleRequest &request)
+      : contract::SampleRequest(request),
+        stages(request.pipeline ? *request.pipeline : contract::Pipeline()),
+        wanted(request.reports ? *request.reports : contract::Reports()) {
+    memory = StageMemory::of(request.input, stages, keeps_edited(), wanted.out_removed_by);
+    pipeline = nullptr;  // these are the host's
+    reports = nullptr;
+  }
+
+  // Whether the row that the edits leave is told of, and not the one that is drawn from.
+  SAMPLER_HD bool keeps_edited() const {
+    return logprob_kind == SAMPLER_LOGPROB_EDITED && stages.has_windows;
   }
 };
 

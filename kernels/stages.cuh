@@ -1,18 +1,23 @@
-// The edits and windows of a team's row. The twin of src/cpu/stages.h.
+// The edits, windows and new weights of a team's row. The twin of src/cpu/stages.h.
 //
 // A row is checked as it was given, copied to the team's memory in the workspace, edited there, and
 // read again. Windows list its first tokens in rank order, and what they drop is taken out of it.
+// Adaptive-p puts logits of its own in the place of what is kept.
 #pragma once
 
 #include <cstdint>
 
+#include "contract/adaptive.h"
+#include "contract/adaptive_values.h"
 #include "contract/pipeline.h"
+#include "contract/reports.h"
 #include "contract/stages.h"
 #include "distribution.cuh"
 #include "edited_row.cuh"
 #include "edits.cuh"
 #include "elements.cuh"
 #include "output.cuh"
+#include "ranks.cuh"
 #include "row.cuh"
 #include "selection.cuh"
 #include "staged.h"
@@ -34,16 +39,19 @@ class TeamStages {
         row_cache_(row_cache),
         values_(memory.part<float>(team.ctx.team(), memory.values)),
         ranks_(memory.part<Rank>(team.ctx.team(), memory.ranks)),
+        notes_(memory.part<StageNotes>(team.ctx.team(), memory.notes)),
         elements_(memory.part<uint32_t>(team.ctx.team(), memory.index)),
         row_(team, elements_, memory.part<uint32_t>(team.ctx.team(), memory.marks)),
         edits_(row_, pipeline) {}
 
-  // Makes `seen` of a good row, which was loaded: the row itself, or what the edits leave of it,
-  // which is yet to be loaded. The result is the row's status.
+  // Of a good row, which was loaded: what its tokens are found by. A barrier of the team follows.
+  SAMPLER_DEVICE void index(const Row &given) { elements_.index(team_, given.source()); }
+
+  // Makes `seen` of it: the row itself, or what the edits leave of it, which is yet to be loaded.
+  // The result is the row's status.
   SAMPLER_DEVICE uint32_t edit(const Row &given, int64_t slot, int64_t output, StoredRow *seen) {
     *seen = given.source();
-    elements_.index(team_, given.source());
-    if (!pipeline_.has_edits() && !pipeline_.has_windows) return SAMPLER_ROW_OK;
+    if (!pipeline_.changes_rows()) return SAMPLER_ROW_OK;
     copy(given);
     row_.begin(given.source(), values_ + given.source().lead);
     contract::RowView view = given.source();
@@ -54,12 +62,107 @@ class TeamStages {
     return edits_.edit(slot, output);
   }
 
+  // The row as it has been edited. Its edits end with a barrier of the team.
+  SAMPLER_DEVICE void copy_values(float *to) const {
+    row_.for_each(0, row_.count(), [&](int64_t i) { to[i] = row_.values[i]; });
+  }
+
+  SAMPLER_DEVICE bool changes_rows() const { return pipeline_.changes_rows(); }
+
   SAMPLER_DEVICE bool has_valid_numbers(int64_t slot, sampler_input_kind kind) const {
     return pipeline_.has_valid_numbers(slot, kind);
   }
 
-  // The element of a token of the row; -1: it has none of that id.
+  // The slot's parameters as what it has drawn before has moved them.
+  SAMPLER_DEVICE void adapt(int64_t slot, RowParameters *parameters) {
+    adaptive_ = pipeline_.adaptive.of(slot);
+    *parameters = pipeline_.adapted(*parameters, slot);
+  }
+
+  // Whether what the row's adaptive stage does or is told takes the weight of what is kept.
+  SAMPLER_DEVICE bool needs_weight() const {
+    return adaptive_.is_mirostat() || adaptive_.is_adaptive_p();
+  }
+
+  // Whether adaptive-p gives what is kept of the row new weights.
+  SAMPLER_DEVICE bool reweighs(const contract::Distribution &kept) const {
+    return !kept.greedy && adaptive_.is_adaptive_p();
+  }
+
+  // Makes logits of what is kept of `seen`: those of a row that has AdaptiveP::scale(), which is
+  // yet to be loaded. A barrier of the team after it; before it, one after the row was last read.
+  SAMPLER_DEVICE_CALL StoredRow reweigh(const StoredRow &seen, const contract::Distribution &kept,
+                                        int64_t slot) {
+    const Reweighed reweighed = {
+        kept, contract::adaptive_p(
+                  contract::begun_adaptive_p(pipeline_.values(slot), adaptive_),
+                  contract::adaptive_p_rules(adaptive_.target, adaptive_.rate),
+                  contract::relative_probability(kept.scale, kept.scale.max) * kept.normalizer)};
+    const float lowest = contract::value_of_rank(kept.cut);
+    row_.change_all([&](int element, float x) {
+      const uint32_t id = uint32_t(row_.id_of_element(element));
+      if (x < lowest || !reweighed.kept.keeps(contract::rank_of(x, id))) {
+        return contract::negative_infinity();
+      }
+      const float probability =
+          contract::relative_probability(reweighed.kept.scale, x) * reweighed.kept.normalizer;
+      row_.marks[element] = contract::bits_of(probability);
+      return reweighed.stage.log2_relative(probability);
+    });
+    StoredRow changed = seen;
+    changed.kind = SAMPLER_LOGITS;
+    return changed;
+  }
+
+  // What moves the slot's adaptive stage on after the token of this id and value, which is drawn
+  // from `drawn`. NaN: nothing does.
+  SAMPLER_DEVICE float observation(int64_t id, float value,
+                                   const contract::Distribution &drawn) const {
+    const bool is_kept = drawn.keeps(contract::rank_of(value, uint32_t(id)));
+    if (drawn.greedy || !is_kept) return contract::quiet_nan();
+    if (adaptive_.is_mirostat()) {
+      return contract::surprise(contract::relative_log2(drawn.scale, value), drawn.kept_weight);
+    }
+    if (!adaptive_.is_adaptive_p()) return contract::quiet_nan();
+    return contract::float_of(row_.marks[find(id)]);
+  }
+
+  // The tokens of the row by their ids.
+  SAMPLER_DEVICE const TeamElements<Context> &elements() const { return elements_; }
   SAMPLER_DEVICE int find(int64_t id) const { return elements_.find(id); }
+
+  // Notes in `removed_by` which stage removes each token of the row that the edits left. The result
+  // is the row's status. A barrier of the team after it.
+  SAMPLER_DEVICE_CALL uint32_t trace_removals(const StoredRow &seen, int64_t slot,
+                                              uint32_t xtc_word, const RowParameters &parameters,
+                                              uint8_t *removed_by) {
+    Row row(team_.ctx, seen, row_cache_);
+    const RowSummary summary = load_row(team_, row, 0);
+    if (summary.status != SAMPLER_ROW_OK) return summary.status;
+    const int count = list_ranks(row, summary, 0, seen.count);
+    const bool greedy = contract::is_greedy(parameters.temperature);
+    if (team_.is_first_thread()) {
+      notes_->count = 0;
+      const Ranks tokens = {ranks_};
+      if (greedy) {
+        notes_->add(SAMPLER_STAGE_TEMPERATURE, {0, count}, {0, 1});
+      } else {
+        run(runner(tokens, seen, slot, parameters), count, xtc_word, notes_);
+      }
+    }
+    team_.ctx.team_sync();
+    row_.for_each(0, count, [&](int64_t i) {
+      const uint8_t stage = notes_->remover_of(i);
+      if (stage != contract::kNotRemoved) {
+        removed_by[elements_.find(contract::id_of_rank(ranks_[i]))] = stage;
+      }
+    });
+    team_.ctx.team_sync();
+    return SAMPLER_ROW_OK;
+  }
+
+  // From now on edits note in `removed_by`, by element, which stage made it -inf, where there is 0.
+  SAMPLER_DEVICE void note_removals(uint8_t *removed_by) { edits_.note_removals(removed_by); }
 
   // Takes what the windows drop out of the row that was edited, and gives the parameters that are
   // left. The result is the row's status.
@@ -69,15 +172,14 @@ class TeamStages {
       return SAMPLER_ROW_OK;
     }
     const Ranks tokens = {ranks_};
-    const Runner runner(tokens, seen.kind, *parameters, pipeline_.window_numbers(slot), rules_,
-                        pipeline_.typical_p_ties, seen.count);
+    const Runner runner = this->runner(tokens, seen, slot, *parameters);
     const int64_t decisive = runner.num_decisive(pipeline_.windows);
     const int wanted = decisive < seen.count ? int(decisive) : seen.count;
     Row row(team_.ctx, seen, row_cache_);
-    const bool is_few = wanted < seen.count && wanted <= kEnough;
+    const bool is_few = wanted < seen.count && wanted <= kEnoughOfRun;
     const RowSummary summary = load_row(team_, row, is_few ? wanted : 0);
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
-    const int count = list_ranks(row, summary, wanted);
+    const int count = list_ranks(row, summary, summary.group_max, wanted);
     drop(seen.kind, run_windows(runner, count, xtc_word, parameters));
     return SAMPLER_ROW_OK;
   }
@@ -91,8 +193,12 @@ class TeamStages {
 
   using Runner = contract::StageRunner<Ranks>;
 
-  // This many of a run that might fill the list will do; it saves one histogram.
-  static constexpr int kEnough = kListCapacity * 2 / 3;
+  // What adaptive-p goes by. What it has changed is noted in the marks: the probability that a kept
+  // token had.
+  struct Reweighed {
+    contract::Distribution kept;
+    contract::AdaptiveP stage;
+  };
 
   // The whole row, as f32, as many elements from an aligned place as it has there. A barrier of the
   // team after it.
@@ -103,50 +209,40 @@ class TeamStages {
     team_.ctx.team_sync();
   }
 
-  // The row's first `wanted` tokens in rank order, or all there are: the result is their number.
-  // Run after run, as many at once as the list holds. The leader may read them; others after a
-  // barrier of the team.
-  SAMPLER_DEVICE_CALL int list_ranks(const Row &row, const RowSummary &summary, int wanted) {
-    const Rank lowest = contract::lowest_cut(row.kind());
-    int written = 0;
-    Rank low = summary.group_max > lowest ? summary.group_max : lowest;
-    Rank high = summary.first;
-    while (written < wanted) {
-      const int rest = wanted - written;
-      const int run = rest < kListCapacity ? rest : kListCapacity;
-      Search search = {low, high, uint64_t(run), kListCapacity};
-      if (run < kEnough) {
-        search.limit = list_limit(run);
-      } else {
-        search.enough = kEnough;
-      }
-      const Selected selected = low == summary.group_max
-                                    ? select_top(team_, row, search)
-                                    : select_key<RankOrder>(team_, row, search, CountTokens());
-      int count = selected.listed;
-      if (count < 0) count = make_list<RankOrder>(team_, row, selected.key, high);
-      const int listed = count < rest ? count : rest;
-      const Rank last = team_.broadcast(team_.shared.list[listed > 0 ? listed - 1 : 0], 0);
-      if (listed == 0) break;
-      if (team_.is_leader()) {
-        for (int i = team_.ctx.thread(); i < listed; i += Context::kThreads) {
-          ranks_[written + i] = team_.shared.list[i];
-        }
-        team_.ctx.sync();  // the next histogram stands where the list does
-      }
-      written += listed;
-      if (listed < run && listed < kEnough) break;
-      high = last - 1;
-      low = lowest;
-    }
-    return written;
+  // Notes the row's first `wanted` tokens in rank order, or all there are: the result is their
+  // number. The leader may read them; others after a barrier of the team.
+  SAMPLER_DEVICE int list_ranks(const Row &row, const RowSummary &summary, Rank reached,
+                                int wanted) {
+    Rank *const ranks = ranks_;
+    return list_in_rank_order(team_, row, summary, contract::lowest_cut(row.kind()), reached,
+                              wanted, [ranks](int place, Rank rank) { ranks[place] = rank; });
+  }
+
+  // Of a pipeline without windows: temperature and filters alone.
+  SAMPLER_DEVICE Runner runner(const Ranks &tokens, const StoredRow &seen, int64_t slot,
+                               const RowParameters &parameters) const {
+    const bool has_windows = pipeline_.has_windows;
+    return Runner(tokens, seen.kind, parameters,
+                  has_windows ? pipeline_.window_numbers(slot) : contract::WindowNumbers(), rules_,
+                  has_windows ? pipeline_.typical_p_ties : SAMPLER_TIES_EXACT, seen.count);
+  }
+
+  // Null `notes`: nobody wants to know which stage removes what.
+  SAMPLER_DEVICE_CALL contract::Staged run(const Runner &runner, int count, uint32_t xtc_word,
+                                           StageNotes *notes) const {
+    const contract::StageOrder order =
+        pipeline_.has_windows ? pipeline_.windows : contract::order_of(rules_);
+    return runner.run(order, count, xtc_word,
+                      [notes](sampler_stage stage, contract::Window seen, contract::Window kept) {
+                        if (notes) notes->add(stage, seen, kept);
+                      });
   }
 
   // By one thread, which tells the others.
   SAMPLER_DEVICE contract::Window run_windows(const Runner &runner, int count, uint32_t xtc_word,
                                               RowParameters *parameters) {
     contract::Staged staged = {};
-    if (team_.is_first_thread()) staged = runner.run(pipeline_.windows, count, xtc_word);
+    if (team_.is_first_thread()) staged = run(runner, count, xtc_word, nullptr);
     uint64_t window = uint64_t(staged.window.begin) << 32 | uint64_t(staged.window.end);
     window = team_.max(window);
     const uint64_t bits = team_.max(contract::bits_of(staged.temperature));
@@ -169,9 +265,11 @@ class TeamStages {
   RowCache row_cache_;
   float *values_;
   Rank *ranks_;
+  StageNotes *notes_;
   TeamElements<Context> elements_;
   EditedRow<Context> row_;
   TeamEdits<Context> edits_;
+  contract::AdaptiveRules adaptive_ = {};  // of the row's slot
 };
 
 }  // namespace sampler::kernels

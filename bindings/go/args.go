@@ -194,7 +194,7 @@ type TokenLists struct {
 // Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad words,
 // stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left. They work
 // in float32; -inf stays -inf. Ids that are no element of a row are edited by nothing. Rows of
-// probabilities are not edited. States and adaptive values are of CPU samplers only so far.
+// probabilities are not edited. States are of CPU samplers only so far.
 type Pipeline struct {
 	// By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
 	// n-grams, bad words and MinNewTokens need it.
@@ -362,7 +362,7 @@ type SampleArgs struct {
 	Pipeline *Pipeline
 
 	// Reports, by LogprobKind: with LogprobProcessed tokens that were not kept have no part, and
-	// greedy rows are a single token. Ids are of the type of OutTokenIDs. CPU samplers only so far.
+	// greedy rows are a single token. Ids are of the type of OutTokenIDs.
 
 	// [output rows, NumTopLogprobs] The first tokens by value, then id, and their log-probabilities;
 	// then, and in bad rows, -1 and NaN. In [0, NumCols]; either array may be left out.

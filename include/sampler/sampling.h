@@ -309,7 +309,7 @@ typedef struct sampler_sample_args {
   /* Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its edits
    * left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept have no
    * part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not wanted.
-   * Section 15 of docs/contract.md has their arithmetic. CPU handles only so far. */
+   * Section 15 of docs/contract.md has their arithmetic. */
 
   /* [output rows, num_top_logprobs] The distribution's first tokens in rank order, of
    * token_id_type, and their log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs

@@ -85,49 +85,9 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
   }
 }
 
-inline bool has_arrays(const contract::AdaptiveParameters &adaptive) {
-  return adaptive.target.array || adaptive.rate.array || adaptive.top_p_least.array ||
-         adaptive.top_p_reset_tokens;
-}
-inline bool has_adaptive(const contract::Pipeline *stages) {
-  return stages && (stages->adaptive.may_have_window() || stages->adaptive.may_decay() ||
-                    stages->adaptive_values || has_arrays(stages->adaptive));
-}
-
-// Whether the call asks for what moves from token to token.
-template <class Request>
-bool is_adaptive(const Request &) {
-  return false;
-}
-inline bool is_adaptive(const contract::SampleRequest &request) {
-  return has_adaptive(request.pipeline) || request.out_observations;
-}
-inline bool is_adaptive(const contract::RowsRequest &request) {
-  return has_adaptive(request.pipeline);
-}
-
-template <class Request>
-const char *first_report(const Request &) {
-  return nullptr;
-}
-
-// What some devices do not do.
-template <class Request>
-void check_is_offered(Check &check, const sampler_handle &handle, const Request &request) {
-  if (!handle.on_cuda || !check.ok()) return;
-  if (const char *const report = first_report(request)) {
-    check.fail(SAMPLER_ERROR_UNSUPPORTED, "%s is set; so far only CPU handles report it", report);
-  }
-  if (!is_adaptive(request)) return;
-  check.fail(SAMPLER_ERROR_UNSUPPORTED,
-             "the call has an adaptive stage, top-p decay, adaptive values or observations; so far "
-             "only CPU handles do that");
-}
-
 template <class Request>
 void check_and_run(Check &check, const sampler_handle &handle, const Request &request,
                    const sampler_exec &exec) {
-  check_is_offered(check, handle, request);
   check.workspace(exec.workspace, exec.workspace_bytes);
   check.overlaps();
   if (handle.check_pointers) check_places(check, handle);
@@ -170,7 +130,6 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     std::optional<contract::Reports> reports;
     const auto request =
         to_request(shapes, args, {handle->fallback_token_id, &pipeline, &reports, handle});
-    check_is_offered(shapes, *handle, request);
     if (shapes.ok())
       *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);
     return shapes.status();

@@ -117,17 +117,4 @@ const contract::Reports *read_reports(Check &check, const sampler_sample_args &a
   return &out;
 }
 
-const char *first_report(const contract::SampleRequest &request) {
-  if (request.logprob_kind == SAMPLER_LOGPROB_EDITED) return "logprob_kind EDITED";
-  const contract::Reports *const reports = request.reports;
-  if (!reports) return nullptr;
-  if (reports->num_top > 0) return "num_top_logprobs";
-  if (reports->num_chosen > 0) return "num_chosen";
-  if (reports->out_ranks) return "out_ranks";
-  if (reports->out_entropies) return "out_entropies";
-  if (reports->out_kept_bitmask) return "out_kept_bitmask";
-  if (reports->kept_capacity > 0) return "kept_capacity";
-  return reports->out_removed_by ? "out_removed_by" : nullptr;
-}
-
 }  // namespace sampler::capi

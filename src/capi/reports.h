@@ -15,7 +15,4 @@ const contract::Reports *read_reports(Check &check, const sampler_sample_args &a
                                       const contract::SampleRequest &request,
                                       std::optional<contract::Reports> *storage);
 
-// The member by which the call asks for what only CPU handles do so far. Null: there is none.
-const char *first_report(const contract::SampleRequest &request);
-
 }  // namespace sampler::capi

@@ -64,6 +64,10 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
   request.out_row_status =
       read_output_array(check, "out_row_status", args.out_row_status, num_rows);
   request.reports = read_reports(check, args, request, context.reports);
+  const bool is_edited = request.pipeline && request.pipeline->has_edits();
+  if (request.logprob_kind == SAMPLER_LOGPROB_EDITED && !is_edited) {
+    request.logprob_kind = SAMPLER_LOGPROB_RAW;  // the same row
+  }
   return request;
 }
 

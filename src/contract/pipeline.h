@@ -206,6 +206,9 @@ struct Pipeline {
   SAMPLER_HD bool has_text() const { return sequences || history; }
 
   SAMPLER_HD bool has_edits() const { return edits.count > 0; }
+
+  // Whether what is drawn from may be another row than the one that is given.
+  SAMPLER_HD bool changes_rows() const { return has_edits() || has_windows; }
 };
 
 }  // namespace sampler::contract

@@ -103,7 +103,7 @@ struct SampleRequest {
   Parameters parameters;
   Randomness random;
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
-  sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;
+  sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;  // EDITED only where there are edits
   int64_t bad_row_token = -1;
   const Pipeline *pipeline = nullptr;  // null: neither edits nor forced tokens
   const Reports *reports = nullptr;    // null: none

@@ -167,14 +167,22 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
   return layout;
 }
 
-// f(request), by the type of its kernels: that of a request with a pipeline is another.
+// Whether a request is one of the kernels that have stages.
+bool is_staged(const contract::SampleRequest &request) {
+  return request.pipeline || request.reports || request.out_observations;
+}
+bool is_staged(const contract::RowsRequest &request) {
+  return request.pipeline != nullptr;
+}
+
+// f(request), by the type of its kernels: those of a request with stages are others.
 template <class F>
 auto visit(const contract::AnyRequest &any, const F &f) {
   return any.visit([&](const auto &request) {
     using Request = std::decay_t<decltype(request)>;
     if constexpr (std::is_same_v<Request, contract::SampleRequest> ||
                   std::is_same_v<Request, contract::RowsRequest>) {
-      if (request.pipeline) return f(kernels::Staged<Request>(request));
+      if (is_staged(request)) return f(kernels::Staged<Request>(request));
     }
     return f(request);
   });
@@ -303,6 +311,7 @@ Error run(const contract::AnyRequest &any, const Device &device, void *workspace
     }
     if constexpr (kernels::kHasStages<std::decay_t<decltype(request)>>) {
       request.memory.memory = memory + layout.team_bytes();
+      request.stages.adaptive.top_p = request.parameters.top_p;
     }
     return kernels::launch(request, plan, stream);
   });

@@ -42,6 +42,18 @@ void visit_host_arrays(contract::RowsRequest *request, const Visit &visit) {
   visit_parameters(&request->parameters, request->slots.number(request->input.num_rows), visit);
 }
 
+// Its top_p is that of all parameters.
+template <class Visit>
+void visit_adaptive_numbers(contract::AdaptiveParameters *adaptive, int64_t num_slots,
+                            const Visit &visit) {
+  visit(&adaptive->kind.array, num_slots);
+  visit(&adaptive->target.array, num_slots);
+  visit(&adaptive->rate.array, num_slots);
+  visit(&adaptive->top_p_decay.array, num_slots);
+  visit(&adaptive->top_p_least.array, num_slots);
+  visit(&adaptive->top_p_reset_tokens, num_slots);
+}
+
 // The numbers of stages, and the tokens that are forced.
 template <class Visit>
 void visit_stage_numbers(contract::Pipeline *stages, int64_t num_slots, const Visit &visit) {
@@ -66,6 +78,7 @@ void visit_stage_numbers(contract::Pipeline *stages, int64_t num_slots, const Vi
   visit(&stages->no_repeat_ngram_size.array, num_slots);
   visit(&stages->min_new_tokens.array, num_slots);
   visit(&stages->forced_token_ids, num_slots);
+  visit_adaptive_numbers(&stages->adaptive, num_slots, visit);
 }
 
 template <class Request, class Visit>

@@ -41,8 +41,8 @@ Spec full_spec(Op op) {
   spec.num_input_rows = spec.row_indices ? 3 : 0;
   spec.per_slot = spec.slots = spec.streams = true;
   spec.token_id_type = SAMPLER_ID_I64;
-  spec.pipeline = has_stages();
-  spec.reports = op == Op::kSample && has_stages();
+  spec.pipeline = true;
+  spec.reports = op == Op::kSample;
   return spec;
 }
 
@@ -783,84 +783,12 @@ const std::set<std::string> kWithoutRules = {
     // Of tests/state.
     "pipeline.state"};
 
-bool is_of_stages(const std::string &member) {
-  if (member.rfind("pipeline.", 0) == 0 || member == "out_observations") return true;
-  for (const char *name : {"penalty_scope", "penalty_form", "bad_word_scope", "typical_p_ties",
-                           "stages", "forced_token_id", "top_p_reset_token_id", "reserved"}) {
-    if (member == std::string("params.") + name || member == std::string("row_params.") + name) {
-      return true;
-    }
-  }
-  for (const Number &number : kNumbers) {
-    const std::string name = number.name;
-    if (member == "params." + name || member == "row_params." + name) return true;
-  }
-  return false;
-}
-
-// Handles that do not have them say so.
-TEST(Stages, AreThereOrRefused) {
+TEST(Stages, AreThere) {
   const Sampler sampler = roomy_sampler();
   for (const Op op : {Op::kSample, Op::kFilter}) {
-    Spec spec = full_spec(op);
-    spec.pipeline = true;
-    Call call(spec);
-    if (has_stages()) {
-      expect_ok(&call, sampler.get());
-      continue;
-    }
-    const char *const message =
-        "the call has an adaptive stage, top-p decay, adaptive values or observations; so far only "
-        "CPU handles do that";
-    expect_refused(&call, sampler.get(), SAMPLER_ERROR_UNSUPPORTED, message);
-    std::size_t bytes = 0;
-    EXPECT_EQ(call.args().operation().workspace_size(sampler.get(), call.args().data(), &bytes),
-              SAMPLER_ERROR_UNSUPPORTED);
-    EXPECT_EQ(bytes, 0u);
+    Call call(full_spec(op));
+    expect_ok(&call, sampler.get());
   }
-}
-
-// Handles that do not make a report say so, and which it is.
-TEST(Reports, AreThereOrRefused) {
-  const Sampler sampler = roomy_sampler();
-  static std::int64_t somewhere[4096];
-  const auto expect_there = [&](const char *name, const auto &change) {
-    SCOPED_TRACE(name);
-    Spec spec;
-    spec.candidates = true;
-    Call call(spec);
-    change(&call.args());
-    if (has_stages()) {
-      expect_ok(&call, sampler.get());
-      return;
-    }
-    const std::string message = std::string(name) + " is set; so far only CPU handles report it";
-    expect_refused(&call, sampler.get(), SAMPLER_ERROR_UNSUPPORTED, message);
-    std::size_t bytes = 0;
-    EXPECT_EQ(call.args().operation().workspace_size(sampler.get(), call.args().data(), &bytes),
-              SAMPLER_ERROR_UNSUPPORTED);
-    EXPECT_EQ(bytes, 0u);
-  };
-  void *const array = somewhere;
-  const auto count_and_arrays = [&](const char *count, const char *one, const char *other) {
-    expect_there(count, [&](Args *args) {
-      args->set(count, std::int64_t(2));
-      args->set(one, array);
-      args->set(other, static_cast<void *>(somewhere + 2048));
-    });
-  };
-  expect_there("logprob_kind EDITED",
-               [](Args *args) { args->set("logprob_kind", SAMPLER_LOGPROB_EDITED); });
-  count_and_arrays("num_top_logprobs", "out_top_token_ids", "out_top_logprobs");
-  count_and_arrays("num_chosen", "chosen_token_ids", "out_chosen_logprobs");
-  count_and_arrays("kept_capacity", "out_kept_token_ids", "out_kept_probabilities");
-  for (const char *member : {"out_ranks", "out_entropies", "out_removed_by"}) {
-    expect_there(member, [&](Args *args) { args->set(member, array); });
-  }
-  expect_there("out_kept_bitmask", [&](Args *args) {
-    args->set("out_kept_bitmask", array);
-    args->set("kept_bitmask_stride", std::int64_t(3));
-  });
 }
 
 class ArgumentRules : public testing::TestWithParam<Op> {};
@@ -875,13 +803,10 @@ TEST_P(ArgumentRules, EachIsChecked) {
   break_seeds(&rules);
   break_pointers(&rules);
   break_drafts(&rules);
-  const bool stages = has_stages() || !rules.operation().has("pipeline");
-  if (stages) {
-    break_stage_numbers(&rules);
-    break_stage_order(&rules);
-    break_pipeline(&rules);
-    break_reports(&rules);
-  }
+  break_stage_numbers(&rules);
+  break_stage_order(&rules);
+  break_pipeline(&rules);
+  break_reports(&rules);
   rules.are_of_addresses();
   break_addresses(&rules);
   if (rules.spec().is_residual()) {  // either the drafter's rows or its tokens
@@ -891,7 +816,6 @@ TEST_P(ArgumentRules, EachIsChecked) {
   }
   break_workspace(&rules);
   for (const auto &[member, layout] : rules.operation().members) {
-    if (!stages && (is_of_stages(member) || is_report(member))) continue;
     EXPECT_TRUE(rules.has_seen(member) || kWithoutRules.count(member) != 0)
         << rules.operation().name << ": no rule of " << member << " is tested";
   }

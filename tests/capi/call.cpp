@@ -188,13 +188,11 @@ std::vector<Spec> few_specs() {
   return specs;
 }
 
-std::vector<Spec> with_reports(std::vector<Spec> specs) {
-  if (!has_stages()) return specs;
-  const std::vector<Spec> given = specs;
-  for (Spec spec : given) {
-    if (spec.operation != Op::kSample) continue;
+std::vector<Spec> report_specs() {
+  std::vector<Spec> specs;
+  for (Spec spec : few_specs()) {
     spec.reports = true;
-    specs.push_back(spec);
+    if (spec.operation == Op::kSample && !spec.slots) specs.push_back(spec);
   }
   return specs;
 }
@@ -723,16 +721,6 @@ unsigned char *Call::element(const Array &array, std::int64_t row, std::int64_t 
   const std::int64_t index = row / array.rows_per_group * array.group_stride +
                              row % array.rows_per_group * array.stride + col;
   return array.buffer.data() + std::size_t(index) * array.element_size;
-}
-
-bool has_stages() {
-  const Sampler sampler = roomy_sampler();
-  Args args(operation(Op::kSample));
-  args.set("input.num_cols", std::int64_t(10));
-  args.set("params.adaptive_kind", sampler_adaptive_kind(SAMPLER_ADAPTIVE_MIROSTAT_V2));
-  std::size_t bytes = 0;
-  return args.operation().workspace_size(sampler.get(), args.data(), &bytes) !=
-         SAMPLER_ERROR_UNSUPPORTED;
 }
 
 Sampler make_sampler(const sampler_options &options) {

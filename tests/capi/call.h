@@ -73,8 +73,9 @@ std::vector<Spec> all_specs();
 // Calls that between them take every path, but not in every combination.
 std::vector<Spec> few_specs();
 
-// These, and those that can report once more with all reports, where handles have them.
-std::vector<Spec> with_reports(std::vector<Spec> specs);
+// Those of them that report, with every report. On a device they take more workspace than a handle
+// brings.
+std::vector<Spec> report_specs();
 
 std::size_t size_of_dtype(sampler_dtype dtype);
 std::size_t size_of_id(sampler_id_type type);
@@ -233,9 +234,6 @@ using Sampler = std::unique_ptr<struct sampler_handle, DestroySampler>;
 
 // Aborts when it cannot be created.
 Sampler make_sampler(const sampler_options &options);
-
-// Whether handles have all stages of pipeline.h, and reports: those for the CPU do.
-bool has_stages();
 
 // With room for the calls of all_specs(); on devices, which have none for stages, because lists of
 // more than 2048 candidates would take as much.

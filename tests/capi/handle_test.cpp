@@ -222,7 +222,7 @@ TEST(AllocatorHooks, AreCalledByCreateAndDestroyAlone) {
   const Sampler hooked = make_sampler(options);
   const int num_calls = allocator.num_calls();
   const std::size_t num_blocks = allocator.num_blocks();
-  for (const Spec &spec : with_reports(few_specs())) {
+  for (const Spec &spec : few_specs()) {
     Call call(spec);
     const std::string expected = output_of(&call, plain.get());
     EXPECT_TRUE(same_bytes(output_of(&call, hooked.get()), expected)) << describe(spec);
@@ -323,7 +323,7 @@ TEST(Library, PrintsNothing) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   const Sampler sampler = roomy_sampler(2);
-  for (const Spec &spec : with_reports(few_specs())) {
+  for (const Spec &spec : few_specs()) {
     Call call(spec);
     call.run(sampler.get());
     call.args().set(spec.view() + std::string(".num_rows"), std::int64_t(-1));

@@ -72,17 +72,23 @@ void check_exactness(const Spec &spec, std::int32_t num_threads) {
                  "exec.workspace_bytes is 0; this call needs " + std::to_string(bytes));
 }
 
+std::vector<Spec> few_and_report_specs() {
+  std::vector<Spec> specs = few_specs();
+  for (const Spec &spec : report_specs()) specs.push_back(spec);
+  return specs;
+}
+
 TEST(Workspace, SizeIsExact) {
   for (const Spec &spec : all_specs()) check_exactness(spec, 1);
 }
 
 TEST(Workspace, SizeIsExactWithThreads) {
-  for (const Spec &spec : with_reports(few_specs())) check_exactness(spec, 3);
+  for (const Spec &spec : few_and_report_specs()) check_exactness(spec, 3);
 }
 
 // Also where a row or a list has one element, and where columns do not fill a block.
 TEST(Workspace, SizeIsExactForSmallRows) {
-  for (Spec spec : with_reports(few_specs())) {
+  for (Spec spec : few_and_report_specs()) {
     spec.num_rows = 1;
     for (const std::int64_t num_cols : {1, 2, 15, 16, 17}) {
       spec.num_cols = num_cols;
@@ -122,7 +128,7 @@ TEST(Workspace, SizeNeedsNoArrays) {
 
 TEST(Workspace, SizeOfNoRowsIsNone) {
   const Sampler sampler = bare_sampler();
-  for (Spec spec : with_reports(few_specs())) {
+  for (Spec spec : few_and_report_specs()) {
     Call call(spec);
     take_rows(&call.args());
     EXPECT_EQ(workspace_size(sampler.get(), call.args()), 0u) << describe(spec);

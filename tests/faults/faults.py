@@ -89,6 +89,10 @@ def reports(case):
     return ("pipeline_test", "Types/Reports." + case + "EqualThoseOfTheOracle/F32")
 
 
+def stages_on_device(case):
+    return ("stages_simt_test", "Types/Stages." + case + "EqualTheCpus/F16")
+
+
 def presets(engine):
     return ("presets_test", engine + ".KeepsTheSame")
 
@@ -1139,6 +1143,29 @@ FAULTS = [
         [("src/contract/pipeline.h",
           "    if (sequences) return sequences[slot].values();\n", "")],
         [state("Adaptive.LoopsByAStateAreThoseByLists")]),
+    # ---- Adaptive stages and reports on a device
+    Fault(
+        "changed_probability_observed_on_device",
+        "adaptive-p on a device observes the probability that it has made",
+        [("kernels/stages.cuh", "return contract::float_of(row_.marks[find(id)]);",
+          "return contract::relative_probability(drawn.scale, value) * drawn.normalizer;")],
+        [stages_on_device("OfWindows")]),
+    Fault(
+        "maxima_of_fewer_than_top_k",
+        "on a device a top-k of all tokens looks at those that the reports want alone",
+        [("kernels/staged.cuh", "drawn_row_is_told() && !keeps_all", "drawn_row_is_told()")],
+        [stages_on_device("Reports")]),
+    Fault(
+        "edited_row_after_windows",
+        "on a device reports of the edited row are of what the windows leave of it",
+        [("kernels/staged.cuh", "(kind_ == SAMPLER_LOGPROB_EDITED && !keeps_edited_)",
+          "kind_ == SAMPLER_LOGPROB_EDITED")],
+        [stages_on_device("Reports")]),
+    Fault(
+        "kept_list_by_element",
+        "on a device the kept candidates are listed as they stand in the row",
+        [("kernels/reports.cuh", "is_in ? elements_.at(place) : 0", "is_in ? place : 0")],
+        [stages_on_device("Reports")]),
     # ---- Presets
     Fault(
         "preset_in_another_order",

@@ -1,5 +1,8 @@
 #include "reported.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "problem.h"
 
 namespace pipeline_test {
@@ -34,6 +37,36 @@ class Ids {
 };
 
 }  // namespace
+
+Sizes random_sizes(Random &random, const Problem &problem) {
+  const std::int64_t width = problem.num_cols;
+  const auto some = [&] {
+    const std::int64_t counts[] = {0, 1, 2, width / 2, width};
+    return std::min(width, counts[random.between(0, 4)]);
+  };
+  Sizes sizes = {some(), std::min<std::int64_t>(some(), 40), 0, some(), SAMPLER_ID_I32};
+  if (!problem.candidate_ids.empty() || random.one_in(3)) {
+    sizes.bitmask_stride = random.between(1, width / 32 + 3);
+  }
+  if (random.one_in(2)) sizes.id_type = SAMPLER_ID_I64;
+  return sizes;
+}
+
+std::vector<std::int64_t> random_chosen(Random &random, std::int64_t count, const Problem &problem,
+                                        sampler_id_type type) {
+  std::vector<std::int64_t> ids(at(count));
+  for (auto &id : ids) {
+    const auto row = problem.candidate_ids.empty() ? 0 : random.between(0, problem.num_rows() - 1);
+    const bool is_listed = !problem.candidate_ids.empty() && !random.one_in(4);
+    const auto &listed = is_listed ? problem.candidate_ids[at(row)] : std::vector<std::int64_t>();
+    id = !listed.empty()
+             ? listed[at(random.between(0, static_cast<std::int64_t>(listed.size()) - 1))]
+             : random.between(-2, problem.num_cols + 2);
+    if (random.one_in(20)) id = type == SAMPLER_ID_I64 ? INT64_MIN + 5 : INT32_MIN;
+    if (random.one_in(20)) id = type == SAMPLER_ID_I64 ? INT64_MAX : INT32_MAX;
+  }
+  return ids;
+}
 
 Reported report(sampler_t sampler, sampler_sample_args args, std::int64_t num_rows,
                 const Sizes &sizes, const std::vector<std::int64_t> &chosen) {

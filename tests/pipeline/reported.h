@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "problem.h"
+
 namespace pipeline_test {
 
 // How much is asked for. 0: nothing of it, or of the stride the default.
@@ -15,6 +17,11 @@ struct Sizes {
   sampler_id_type id_type = SAMPLER_ID_I32;
   bool removed_by = true;
 };
+
+// Any that the problem's rows can have. Ids that a call may name, some of which no row has.
+Sizes random_sizes(Random &random, const Problem &problem);
+std::vector<std::int64_t> random_chosen(Random &random, std::int64_t count, const Problem &problem,
+                                        sampler_id_type type);
 
 // The reports of a call, its tokens beside them. Ids as i64.
 struct Reported {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "contract/pipeline.h"
+#include "contract/reports.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
 #include "kernel.cuh"
@@ -36,8 +37,9 @@ class StagedProblem {
     rows_.num_rows = num_rows_;
     rows_.num_cols = rows_.stride = num_cols_;
     if (one_in(4)) list_candidates();
-    set_edits();
+    if (!one_in(4)) set_edits();
     if (one_in(2)) set_windows();
+    if (one_in(3)) set_adaptive();
     parameters_.temperature.value = one_in(6) ? 0.0f : 0.5f + unit();
     if (one_in(3)) parameters_.top_k.value = int32_t(between(1, 30));
     if (one_in(3)) parameters_.top_p.value = 0.2f + 0.7f * unit();
@@ -53,11 +55,13 @@ class StagedProblem {
     request.random.seed.value = random_();
     request.draw_method = one_in(3) ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
     request.logprob_kind = one_in(2) ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
+    if (pipeline_.has_edits() && one_in(3)) request.logprob_kind = SAMPLER_LOGPROB_EDITED;
     if (one_in(4)) {
       for (int64_t i = 0; i < num_rows_; ++i) forced_.push_back(between(-1, num_cols_ - 1));
       pipeline_.forced_token_ids = forced_.data();
     }
     request.pipeline = &pipeline_;
+    if (one_in(2)) set_reports(&request);
     return request;
   }
 
@@ -74,8 +78,13 @@ class StagedProblem {
   // What a row yields, and where a request's outputs go.
   struct Outputs {
     std::vector<int32_t> tokens, counts;
-    std::vector<float> logprobs, values, rows;
+    std::vector<float> logprobs, values, observations, rows;
     std::vector<uint32_t> status;
+    // Reports.
+    std::vector<int32_t> top_ids, ranks, kept_ids;
+    std::vector<float> top_logprobs, chosen_logprobs, entropies, kept_probabilities;
+    std::vector<uint32_t> bitmasks;
+    std::vector<uint8_t> removed_by;
 
     bool operator==(const Outputs &other) const {
       const auto same = [](const std::vector<float> &a, const std::vector<float> &b) {
@@ -83,16 +92,24 @@ class StagedProblem {
                (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
       };
       return tokens == other.tokens && counts == other.counts && status == other.status &&
-             same(logprobs, other.logprobs) && same(values, other.values) && same(rows, other.rows);
+             same(logprobs, other.logprobs) && same(values, other.values) &&
+             same(observations, other.observations) && same(rows, other.rows) &&
+             top_ids == other.top_ids && ranks == other.ranks && kept_ids == other.kept_ids &&
+             same(top_logprobs, other.top_logprobs) &&
+             same(chosen_logprobs, other.chosen_logprobs) && same(entropies, other.entropies) &&
+             same(kept_probabilities, other.kept_probabilities) && bitmasks == other.bitmasks &&
+             removed_by == other.removed_by;
     }
   };
-  Outputs bind(contract::SampleRequest *request) const {
+  Outputs bind(contract::SampleRequest *request) {
     Outputs outputs = no_outputs();
     request->out_token_ids.data = outputs.tokens.data();
     request->out_kept_counts = outputs.counts.data();
     request->out_logprobs = outputs.logprobs.data();
     request->out_values = outputs.values.data();
+    request->out_observations = outputs.observations.data();
     request->out_row_status = outputs.status.data();
+    if (request->reports) bind_reports(&outputs);
     return outputs;
   }
   Outputs bind(contract::RowsRequest *request) const {
@@ -120,12 +137,46 @@ class StagedProblem {
 
   Outputs no_outputs() const {
     const size_t n = size_t(num_rows_);
-    return {std::vector<int32_t>(n, -7),
-            std::vector<int32_t>(n, -7),
-            std::vector<float>(n, 7),
-            std::vector<float>(n, 7),
-            {},
-            std::vector<uint32_t>(n, 7)};
+    Outputs outputs;
+    outputs.tokens.resize(n, -7);
+    outputs.counts.resize(n, -7);
+    outputs.logprobs.resize(n, 7);
+    outputs.values.resize(n, 7);
+    outputs.observations.resize(n, 7);
+    outputs.status.resize(n, 7);
+    return outputs;
+  }
+
+  void set_reports(contract::SampleRequest *request) {
+    const int64_t counts[] = {0, 1, 20, 1500, num_cols_};
+    const auto some = [&] { return std::min(num_cols_, counts[between(0, 4)]); };
+    reports_.num_top = some();
+    reports_.num_chosen = one_in(2) ? 5 : 0;
+    for (int64_t i = 0; i < reports_.num_chosen * num_rows_; ++i) {
+      chosen_.push_back(int32_t(between(-1, num_cols_)));
+    }
+    reports_.chosen_token_ids = chosen_.data();
+    reports_.kept_bitmask_stride = one_in(2) ? (num_cols_ + 31) / 32 : 0;
+    reports_.kept_capacity = some();
+    has_entropies_ = one_in(2);
+    has_removals_ = one_in(3);
+    request->reports = &reports_;
+  }
+
+  void bind_reports(Outputs *outputs) {
+    const auto array = [&](auto *values, int64_t per_row) {
+      values->assign(size_t(num_rows_ * per_row), 7);
+      return values->empty() ? nullptr : values->data();
+    };
+    reports_.out_top_token_ids.data = array(&outputs->top_ids, reports_.num_top);
+    reports_.out_top_logprobs = array(&outputs->top_logprobs, reports_.num_top);
+    reports_.out_chosen_logprobs = array(&outputs->chosen_logprobs, reports_.num_chosen);
+    reports_.out_ranks = array(&outputs->ranks, 1);
+    reports_.out_entropies = array(&outputs->entropies, has_entropies_);
+    reports_.out_kept_bitmask = array(&outputs->bitmasks, reports_.kept_bitmask_stride);
+    reports_.out_kept_token_ids.data = array(&outputs->kept_ids, reports_.kept_capacity);
+    reports_.out_kept_probabilities = array(&outputs->kept_probabilities, reports_.kept_capacity);
+    reports_.out_removed_by = array(&outputs->removed_by, has_removals_ ? num_cols_ : 0);
   }
 
   void list_candidates() {
@@ -214,15 +265,31 @@ class StagedProblem {
     pipeline_.xtc_probability.value = 0.5f;
   }
 
+  void set_adaptive() {
+    pipeline_.has_windows = true;
+    pipeline_.windows.add(SAMPLER_STAGE_ADAPTIVE);
+    pipeline_.adaptive.kind.value =
+        sampler_adaptive_kind(between(SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_P));
+    pipeline_.adaptive.target.value =
+        pipeline_.adaptive.kind.value == SAMPLER_ADAPTIVE_P ? unit() : 8.0f * unit();
+    if (one_in(2)) pipeline_.adaptive.top_p_decay.value = 0.9f;
+    for (int64_t i = 0; i < num_rows_ * SAMPLER_NUM_ADAPTIVE_VALUES; ++i) {
+      adaptive_values_.push_back(one_in(3) ? std::numeric_limits<float>::quiet_NaN() : unit());
+    }
+    pipeline_.adaptive_values = adaptive_values_.data();
+  }
+
   std::mt19937_64 random_;
   int64_t num_cols_, num_rows_;
-  std::vector<float> values_, biases_, dense_;
-  std::vector<int32_t> candidates_;
+  std::vector<float> values_, biases_, dense_, adaptive_values_;
+  std::vector<int32_t> candidates_, chosen_;
+  bool has_entropies_ = false, has_removals_ = false;
   std::vector<int64_t> forced_;
   Lists history_, biased_, allowed_, banned_, bad_words_, breakers_;
   contract::Rows rows_;
   contract::Parameters parameters_;
   contract::Pipeline pipeline_;
+  contract::Reports reports_;
 };
 
 struct alignas(kernels::StageMemory::kAlignment) Line {

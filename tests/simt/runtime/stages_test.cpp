@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sampler/sampler.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "problem.h"
+#include "reported.h"
 #include "runtime.h"
 
 namespace simt_test {
@@ -21,6 +24,7 @@ using pipeline_test::Call;
 using pipeline_test::Filtered;
 using pipeline_test::Problem;
 using pipeline_test::Random;
+using pipeline_test::Reported;
 using pipeline_test::Sampled;
 using pipeline_test::Slot;
 
@@ -74,7 +78,9 @@ class Stages : public testing::TestWithParam<sampler_dtype> {
     ASSERT_EQ(sampled.kept_counts, expected.kept_counts);
     ASSERT_TRUE(equal(sampled.logprobs, expected.logprobs));
     ASSERT_TRUE(equal(sampled.values, expected.values));
+    ASSERT_TRUE(equal(sampled.observations, expected.observations));
     for (const auto status : sampled.status) num_good_ += status == SAMPLER_ROW_OK;
+    for (const float x : sampled.observations) num_observed_ += !std::isnan(x);
 
     const bool are_logits = problem.kind == SAMPLER_LOGITS;
     const auto kind =
@@ -86,12 +92,53 @@ class Stages : public testing::TestWithParam<sampler_dtype> {
     ASSERT_TRUE(equal(filtered.output, expected_rows.output));
   }
 
+  // Every report, and the outputs that stand beside them. Some calls have reports alone.
+  void compare_reports(const Problem &problem, std::uint64_t seed) {
+    runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
+    Random random(seed);
+    const Call call(problem, GetParam());
+    auto args = call.args<sampler_sample_args>();
+    const sampler_params params = sampler_params_default();
+    if (seed % 5 == 0) {
+      args.pipeline = nullptr;
+      args.row_params = nullptr;
+      args.params = &params;
+    }
+    args.random.seeds = call.seeds.data();
+    args.random.num_seeds = call.num_slots;
+    args.logprob_kind = static_cast<sampler_logprob_kind>(random.between(0, 2));
+    args.draw_method = static_cast<sampler_draw_method>(random.between(0, 1));
+    pipeline_test::Sizes sizes = pipeline_test::random_sizes(random, problem);
+    if (random.one_in(3)) sizes.top = std::min<std::int64_t>(problem.num_cols, 20);
+    const auto chosen = pipeline_test::random_chosen(random, sizes.chosen * problem.num_rows(),
+                                                     problem, sizes.id_type);
+    const auto run = [&](sampler_t sampler) {
+      return pipeline_test::report(sampler, args, problem.num_rows(), sizes, chosen);
+    };
+    const Reported told = run(seed % 7 == 0 ? reads_host_.get() : device_.get());
+    const Reported expected = run(cpu_.get());
+    ASSERT_EQ(told.status, expected.status);
+    ASSERT_EQ(told.token_ids, expected.token_ids);
+    ASSERT_EQ(told.kept_counts, expected.kept_counts);
+    ASSERT_TRUE(equal(told.logprobs, expected.logprobs));
+    ASSERT_EQ(told.top_ids, expected.top_ids);
+    ASSERT_TRUE(equal(told.top_logprobs, expected.top_logprobs));
+    ASSERT_TRUE(equal(told.chosen_logprobs, expected.chosen_logprobs));
+    ASSERT_EQ(told.ranks, expected.ranks);
+    ASSERT_TRUE(equal(told.entropies, expected.entropies));
+    ASSERT_EQ(told.bitmask, expected.bitmask);
+    ASSERT_EQ(told.kept_ids, expected.kept_ids);
+    ASSERT_TRUE(equal(told.kept_probabilities, expected.kept_probabilities));
+    ASSERT_EQ(told.removed_by, expected.removed_by);
+    for (const auto status : told.status) num_good_ += status == SAMPLER_ROW_OK;
+  }
+
   static bool equal(const std::vector<float> &a, const std::vector<float> &b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
   }
 
   Handle cpu_, device_, reads_host_;
-  int num_good_ = 0, num_clusters_ = 0;
+  int num_good_ = 0, num_observed_ = 0, num_clusters_ = 0;
 };
 
 TEST_P(Stages, OfEditsEqualTheCpus) {
@@ -106,6 +153,18 @@ TEST_P(Stages, OfWindowsEqualTheCpus) {
   for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     compare(pipeline_test::make_staged_problem(seed * 3 + std::uint64_t(GetParam())), seed);
+  }
+  EXPECT_GT(num_good_, int(kNumProblems));
+  EXPECT_GT(num_observed_, int(kNumProblems) / 4);
+}
+
+TEST_P(Stages, ReportsEqualTheCpus) {
+  for (std::uint64_t seed = 0; seed < kNumProblems && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const std::uint64_t any = seed * 3 + std::uint64_t(GetParam());
+    compare_reports(
+        seed % 3 == 0 ? pipeline_test::make_problem(any) : pipeline_test::make_staged_problem(any),
+        seed);
   }
   EXPECT_GT(num_good_, int(kNumProblems));
 }
@@ -152,6 +211,7 @@ TEST_P(Stages, OfLongRowsEqualTheCpus) {
     Random random(any);
     lengthen(random, &problem);
     compare(problem, seed);
+    compare_reports(problem, seed);
   }
   EXPECT_GT(num_clusters_, int(kNumLongProblems) / 4);
 }

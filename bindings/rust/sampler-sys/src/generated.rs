@@ -358,9 +358,10 @@ structs! {
         /// thread's call used it at that moment.
         num_threads: i32 = 0;
         /// The workspace that the handle brings: room for any operation on up to `max_rows` output rows
-        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, or with out_removed_by of
-        /// candidate lists, which take more. 0 and 0: the handle has none, and each call brings its own.
-        /// One without the other is an error. max_rows in [0, 2^31), max_cols in [0, 2^20).
+        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, with out_removed_by, or
+        /// on a CUDA device with any report of candidate lists, which take more. 0 and 0: the handle has
+        /// none, and each call brings its own. One without the other is an error. max_rows in [0, 2^31),
+        /// max_cols in [0, 2^20).
         max_rows: i64 = 0;
         max_cols: i64 = 0;
         /// Runs a call's tasks on the caller's threads instead of the handle's. NULL: the handle's.
@@ -678,7 +679,7 @@ structs! {
         /// Reports: of the distribution that logprob_kind names, the row as it is given (RAW), as its edits
         /// left it (EDITED), or what was drawn from (PROCESSED), of which tokens that were not kept have no
         /// part. A greedy row is a single token in PROCESSED. A number of 0 or a NULL array: not wanted.
-        /// Section 15 of docs/contract.md has their arithmetic. CPU handles only so far.
+        /// Section 15 of docs/contract.md has their arithmetic.
         ///
         /// [output rows, num_top_logprobs] The distribution's first tokens in rank order, of
         /// token_id_type, and their log-probabilities; then, and in bad rows, -1 and NaN. num_top_logprobs

@@ -52,8 +52,7 @@ pub struct SampleArgs<'a> {
     /// input as it is given, the rest is of what the edits left.
     pub pipeline: Option<&'a Pipeline<'a>>,
     /// Reports, by `logprob_kind`: with [`LogprobKind::PROCESSED`] tokens that were not kept have no
-    /// part, and greedy rows are a single token. Ids are of the type of `out_token_ids`. CPU
-    /// samplers only so far.
+    /// part, and greedy rows are a single token. Ids are of the type of `out_token_ids`.
     ///
     /// How many first tokens are reported, in [0, `num_cols`].
     pub num_top_logprobs: usize,

@@ -159,8 +159,7 @@ public final class SampleArgs extends Arguments {
 
   /**
    * Sets of which distribution outLogprobs and the reports below are: with {@code PROCESSED} tokens
-   * that were not kept have no part, and greedy rows are a single token. Reports are of CPU
-   * samplers only so far.
+   * that were not kept have no part, and greedy rows are a single token.
    *
    * @param logprobKind RAW by default
    * @return this
