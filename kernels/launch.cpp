@@ -54,6 +54,14 @@ cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
   return launch_upload(small_upload_kernel_address(), small, stream);
 }
 
+cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,
+                         cudaStream_t stream) {
+  constexpr int64_t kRows = kBlockThreads / 32;  // of a block
+  const LaunchConfig config((num_rows + kRows - 1) / kRows, 1, 0, stream);
+  void *arguments[] = {argument(request)};
+  return cudaLaunchKernelExC(config.get(), kernel, arguments);
+}
+
 cudaError_t launch(Operation operation, const void *request, const Plan &plan,
                    cudaStream_t stream) {
   if (plan.spread.num_slices > 0) {

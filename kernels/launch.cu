@@ -5,6 +5,7 @@
 
 #include "cuda_context.cuh"
 #include "kernel.cuh"
+#include "state.cuh"
 
 namespace sampler::kernels {
 
@@ -65,6 +66,15 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_upload(ctx, upload);
 }
 
+template <class Request>
+__global__ void __launch_bounds__(kBlockThreads)
+    state_kernel(const __grid_constant__ Request request) {
+  using Context = CudaContext<kBlockThreads, false>;
+  __shared__ typename Context::Scratch scratch;
+  Context ctx(scratch, nullptr);
+  run_state(ctx, request);
+}
+
 }  // namespace
 
 const void *operation_kernel_address(Operation operation, bool clustered) {
@@ -82,6 +92,17 @@ const void *spread_kernel_address(bool clustered) {
   return clustered ? reinterpret_cast<const void *>(&spread_kernel<true>)
                    : reinterpret_cast<const void *>(&spread_kernel<false>);
 }
+
+template <class Request>
+const void *state_kernel_address() {
+  return reinterpret_cast<const void *>(&state_kernel<Request>);
+}
+template const void *state_kernel_address<contract::AppendRequest>();
+template const void *state_kernel_address<contract::AcceptRequest>();
+template const void *state_kernel_address<contract::TruncateRequest>();
+template const void *state_kernel_address<contract::CopyRequest>();
+template const void *state_kernel_address<contract::ResetRequest>();
+template const void *state_kernel_address<contract::ReadRequest>();
 
 const void *upload_kernel_address() {
   return reinterpret_cast<const void *>(&upload_kernel<kUploadWords>);

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "contract/state_requests.h"
 #include "plan.h"
 #include "upload.cuh"
 
@@ -19,6 +20,10 @@ const void *spread_kernel_address(bool clustered);
 // Take an Upload of kUploadWords or kSmallUploadWords.
 const void *upload_kernel_address();
 const void *small_upload_kernel_address();
+
+// Of a call of state.h. Takes its request.
+template <class Request>
+const void *state_kernel_address();
 
 // ---- Launches -----------------------------------------------------------------------------------
 
@@ -42,6 +47,15 @@ cudaError_t launch(Operation operation, const void *request, const Plan &plan, c
 template <class Request>
 cudaError_t launch(const Request &request, const Plan &plan, cudaStream_t stream) {
   return launch(operation_of(request), &request, plan, stream);
+}
+
+// Enqueues a call of state.h, on so many rows of its request.
+cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,
+                         cudaStream_t stream);
+
+template <class Request>
+cudaError_t launch_state(const Request &request, cudaStream_t stream) {
+  return launch_state(state_kernel_address<Request>(), &request, request.num_rows, stream);
 }
 
 // Enqueues the writing of words to device memory. What follows them is not looked at.

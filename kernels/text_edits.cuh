@@ -43,6 +43,13 @@ class TextEdits {
   SAMPLER_DEVICE uint32_t read(int64_t slot, const contract::EditNumbers &numbers) {
     numbers_ = numbers;
     text_ = StagedText();
+    if (pipeline_.sequences) {
+      const contract::Sequence sequence = pipeline_.sequences[slot];
+      if (sequence.length() > pipeline_.max_history) return SAMPLER_ROW_INVALID_LIST;
+      text_ = StagedText({sequence.tokens(), SAMPLER_ID_I32, 0, sequence.length()},
+                         sequence.prompt_length());
+      return SAMPLER_ROW_OK;
+    }
     if (!pipeline_.history) return SAMPLER_ROW_OK;
     contract::TokenList history;
     if (!pipeline_.history.find_by_slot(slot, &history) || history.count > pipeline_.max_history) {

@@ -194,7 +194,7 @@ type TokenLists struct {
 // Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad words,
 // stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left. They work
 // in float32; -inf stays -inf. Ids that are no element of a row are edited by nothing. Rows of
-// probabilities are not edited. States are of CPU samplers only so far.
+// probabilities are not edited.
 type Pipeline struct {
 	// By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,
 	// n-grams, bad words and MinNewTokens need it.

@@ -35,7 +35,7 @@ type StateOptions struct {
 //
 // Its calls are calls of its Sampler, wait for that one's other calls, and allocate nothing. A bad
 // slot makes its row bad (RowInvalidSlot); a bad row changes nothing. A slot that a call which
-// changes it names twice has undefined contents. CPU samplers only so far.
+// changes it names twice has undefined contents.
 type State struct {
 	sampler  *Sampler
 	handle   uintptr // 0 when closed; under the sampler's mutex

@@ -27,7 +27,7 @@
  * token (EMPTY). Ids that are no element of a row are edited by nothing; in a history they count
  * like any other. Rows of probabilities are not edited: a pipeline that would is an error there.
  *
- * CPU and CUDA handles give the same bits. States are of CPU handles only so far. */
+ * CPU and CUDA handles give the same bits. */
 #ifndef SAMPLER_PIPELINE_H
 #define SAMPLER_PIPELINE_H
 

@@ -21,13 +21,17 @@ size_t round_up(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// A state before it has memory.
+// A state before it has memory: a block of the host's, which begins with the sampler_state, and
+// with a CUDA handle one of the device's. The slots lie at the end of the one or begin the other.
 struct Plan {
   int64_t num_slots = 0;
   contract::SequenceLayout layout;
-  size_t bytes = 0;
+  size_t bytes = 0, device_bytes = 0;
 
   static size_t slots_at() { return round_up(sizeof(sampler_state)); }
+  size_t slot_bytes() const { return size_t(num_slots) * layout.slot_bytes(); }
+  // On a device a lock for each slot follows, and room for numbers.
+  size_t lock_bytes() const { return round_up(size_t(num_slots) * sizeof(uint32_t)); }
 };
 
 Plan read_options(Check &check, const sampler_handle &handle,
@@ -41,10 +45,6 @@ Plan read_options(Check &check, const sampler_handle &handle,
   }
   check.enumeration("keep_adaptive_values", options.keep_adaptive_values, 2);
   check.zero("reserved", options.reserved);
-  if (handle.on_cuda) {
-    check.fail(SAMPLER_ERROR_UNSUPPORTED,
-               "the sampler is on CUDA; so far only CPU handles have states");
-  }
   if (!check.ok()) return {};
 
   const int64_t usual = std::max(options.max_tokens / 4, kLeastDistinct);
@@ -54,10 +54,16 @@ Plan read_options(Check &check, const sampler_handle &handle,
   plan.num_slots = options.num_slots;
   plan.layout = {int32_t(options.max_tokens), int32_t(max_distinct),
                  options.keep_adaptive_values != 0};
+  const size_t others =
+      Plan::slots_at() +
+      (handle.on_cuda ? plan.lock_bytes() + cuda::state_number_bytes(handle.device, plan.num_slots)
+                      : 0);
+  size_t all = 0;
   const bool is_too_large =
-      __builtin_mul_overflow(size_t(plan.num_slots), plan.layout.slot_bytes(), &plan.bytes) ||
-      __builtin_add_overflow(plan.bytes, Plan::slots_at(), &plan.bytes) ||
-      plan.bytes > size_t(PTRDIFF_MAX);
+      __builtin_mul_overflow(size_t(plan.num_slots), plan.layout.slot_bytes(), &all) ||
+      __builtin_add_overflow(all, others, &all) || all > size_t(PTRDIFF_MAX);
+  plan.bytes = handle.on_cuda ? Plan::slots_at() : all;
+  plan.device_bytes = handle.on_cuda ? all - plan.bytes : 0;
   if (is_too_large) {
     check.fail(SAMPLER_ERROR_OUT_OF_MEMORY,
                "num_slots is %" PRId64 " and max_tokens %" PRId64
@@ -65,6 +71,36 @@ Plan read_options(Check &check, const sampler_handle &handle,
                options.num_slots, options.max_tokens);
   }
   return plan;
+}
+
+void check_cuda(Check &check, const cuda::Error &error) {
+  if (!error) return;
+  check.fail(error.is_out_of_memory ? SAMPLER_ERROR_OUT_OF_MEMORY : SAMPLER_ERROR_CUDA, "%s: %s",
+             error.call, error.reason);
+}
+
+void make_slots(char *slots, const Plan &plan, sampler_state *state) {
+  std::memset(slots, 0, plan.slot_bytes());
+  state->sequences = {slots, plan.num_slots, plan.layout};
+  for (int64_t slot = 0; slot < plan.num_slots; ++slot) state->sequences[slot].reset({});
+}
+
+void make_slots_on_device(Check &check, const sampler_handle &handle, const Plan &plan,
+                          sampler_state *state) {
+  void *memory = nullptr;
+  check_cuda(check, cuda::allocate(handle.device, plan.device_bytes, &memory));
+  if (!check.ok()) return;
+  char *const slots = static_cast<char *>(memory), *const locks = slots + plan.slot_bytes();
+  state->sequences = {slots, plan.num_slots, plan.layout, reinterpret_cast<uint32_t *>(locks)};
+  state->numbers = locks + plan.lock_bytes();
+  contract::ResetRequest request;
+  request.sequences = state->sequences;
+  request.slots = {nullptr, plan.num_slots};
+  request.num_rows = plan.num_slots;
+  request.is_new = true;
+  check_cuda(check, cuda::run_state(request, handle.device, nullptr, nullptr));
+  if (check.ok()) check_cuda(check, cuda::synchronize(handle.device, nullptr));
+  if (!check.ok()) cuda::release(handle.device, memory);
 }
 
 sampler_status create(Entry &entry, sampler_handle *handle, const sampler_state_options *options,
@@ -77,13 +113,19 @@ sampler_status create(Entry &entry, sampler_handle *handle, const sampler_state_
   if (!check.ok() || !allocate(check, handle->allocator, "state", plan.bytes, &block)) {
     return check.status();
   }
-  char *const slots = static_cast<char *>(block.data) + Plan::slots_at();
-  std::memset(slots, 0, plan.bytes - Plan::slots_at());
-  const contract::Sequences sequences = {slots, plan.num_slots, plan.layout};
-  for (int64_t slot = 0; slot < plan.num_slots; ++slot) sequences[slot].reset({});
-  *out_state =
-      new (block.data) sampler_state{handle, handle->allocator, handle->log, plan.bytes, sequences};
-  return SAMPLER_OK;
+  auto *const state = new (block.data)
+      sampler_state{handle, handle->allocator, handle->log, plan.bytes, {}, nullptr};
+  if (handle->on_cuda) {
+    make_slots_on_device(check, *handle, plan, state);
+  } else {
+    make_slots(static_cast<char *>(block.data) + Plan::slots_at(), plan, state);
+  }
+  if (check.ok()) {
+    *out_state = state;
+  } else {
+    release(entry, handle->allocator, &block);
+  }
+  return check.status();
 }
 
 sampler_status size(Entry &entry, const sampler_handle *handle,
@@ -91,11 +133,13 @@ sampler_status size(Entry &entry, const sampler_handle *handle,
   Check check(entry);
   check.required("out_bytes", out_bytes);
   const Plan plan = read_options(check, *handle, options);
-  if (check.ok()) *out_bytes = plan.bytes;
+  if (check.ok()) *out_bytes = plan.bytes + plan.device_bytes;
   return check.status();
 }
 
 void destroy(Entry &entry, sampler_state *state) {
+  const bool is_on_device = state->sequences.locks != nullptr;
+  if (is_on_device) cuda::release(state->handle->device, state->sequences.slots);
   const Allocator allocator = state->allocator;
   Block block = {state, state->bytes};
   release(entry, allocator, &block);
@@ -103,6 +147,63 @@ void destroy(Entry &entry, sampler_state *state) {
 
 void check_first_slot(Check &check, const sampler_state &state, int64_t first_slot) {
   if (check.ok()) check.range("first_slot", first_slot, 0, state.sequences.num_slots + 1);
+}
+
+// Slots where the host reads and writes them: themselves, or of a device a copy.
+class SlotsOnHost {
+ public:
+  // `is_read`: the copy has what they hold, else zeros. It has what the device has been told.
+  SlotsOnHost(Check &check, const sampler_state &state, int64_t first, int64_t count, bool is_read)
+      : check_(check), state_(state), first_(first), sequences_(state.sequences) {
+    if (!on_device()) return;
+    sequences_ = {nullptr, count, state.sequences.layout};
+    const size_t bytes = size_t(count) * sequences_.layout.slot_bytes();
+    if (!allocate(check, state.allocator, "copy of the slots", bytes, &copy_)) return;
+    sequences_.slots = static_cast<char *>(copy_.data);
+    if (bytes == 0) return;
+    check_cuda(check, cuda::synchronize(device()));
+    if (!is_read) {
+      std::memset(copy_.data, 0, bytes);
+    } else if (check.ok()) {
+      check_cuda(check, cuda::copy(device(), copy_.data, own_slots(), bytes, nullptr));
+      if (check.ok()) check_cuda(check, cuda::synchronize(device(), nullptr));
+    }
+  }
+  ~SlotsOnHost() { release(check_.entry(), state_.allocator, &copy_); }
+  SlotsOnHost(const SlotsOnHost &) = delete;
+  SlotsOnHost &operator=(const SlotsOnHost &) = delete;
+
+  const contract::Sequences &sequences() const { return sequences_; }
+  int64_t first() const { return on_device() ? 0 : first_; }
+
+  // What they hold becomes the slots'.
+  void write() const {
+    if (!on_device() || copy_.bytes == 0) return;
+    check_cuda(check_, cuda::copy(device(), own_slots(), copy_.data, copy_.bytes, nullptr));
+    if (check_.ok()) check_cuda(check_, cuda::synchronize(device(), nullptr));
+  }
+
+ private:
+  bool on_device() const { return state_.handle->on_cuda; }
+  const cuda::Device &device() const { return state_.handle->device; }
+  char *own_slots() const {
+    return state_.sequences.slots + size_t(first_) * state_.sequences.layout.slot_bytes();
+  }
+
+  Check &check_;
+  const sampler_state &state_;
+  int64_t first_;
+  contract::Sequences sequences_;
+  Block copy_;
+};
+
+// Of data that have been found good.
+void put_slots(Check &check, const sampler_state &state, int64_t first, int64_t count,
+               const unsigned char *data) {
+  const SlotsOnHost slots(check, state, first, count, false);
+  if (!check.ok()) return;
+  state::deserialize(slots.sequences(), slots.first(), data);
+  slots.write();
 }
 
 sampler_status serialize(Check &check, const sampler_state *state, int64_t first_slot,
@@ -118,7 +219,9 @@ sampler_status serialize(Check &check, const sampler_state *state, int64_t first
                "buffer is NULL and buffer_bytes %zu; it must be 0 then", buffer_bytes);
   }
   if (!check.ok()) return check.status();
-  const size_t bytes = state::serialized_bytes(state->sequences, first_slot, num_slots);
+  const SlotsOnHost slots(check, *state, first_slot, num_slots, true);
+  if (!check.ok()) return check.status();
+  const size_t bytes = state::serialized_bytes(slots.sequences(), slots.first(), num_slots);
   *out_bytes = bytes;
   if (!buffer) return SAMPLER_OK;
   if (buffer_bytes < bytes) {
@@ -126,7 +229,8 @@ sampler_status serialize(Check &check, const sampler_state *state, int64_t first
                buffer_bytes, bytes);
     return check.status();
   }
-  state::serialize(state->sequences, first_slot, num_slots, static_cast<unsigned char *>(buffer));
+  state::serialize(slots.sequences(), slots.first(), num_slots,
+                   static_cast<unsigned char *>(buffer));
   return SAMPLER_OK;
 }
 
@@ -141,8 +245,8 @@ sampler_status deserialize(Check &check, const sampler_state *state, int64_t fir
   const state::Checked checked = state::check_serialized(sequences, first_slot, bytes, data_bytes);
   switch (checked.fault) {
     case state::Fault::kNone:
-      state::deserialize(sequences, first_slot, bytes);
-      if (out_num_slots) *out_num_slots = checked.num_slots;
+      put_slots(check, *state, first_slot, checked.num_slots, bytes);
+      if (check.ok() && out_num_slots) *out_num_slots = checked.num_slots;
       break;
     case state::Fault::kCorrupt:
       check.fail(SAMPLER_ERROR_CORRUPT_DATA, "data %s", checked.reason);

@@ -6,7 +6,7 @@
 #include "capi/call.h"
 #include "capi/state_impl.h"
 #include "capi/views.h"
-#include "state/requests.h"
+#include "state/rows.h"
 
 namespace sampler::capi {
 
@@ -17,7 +17,7 @@ using contract::size_of_id;
 // The rows of a call, of `state`'s slots.
 void read_rows_of_slots(Check &check, const sampler_handle *handle, const sampler_state *state,
                         const int32_t *slots, int64_t num_rows, sampler_row_status *out_row_status,
-                        state::RowsOfSlots *out) {
+                        contract::RowsOfSlots *out) {
   check_state(check, "state", handle, state);
   if (!check.ok()) return;
   const int64_t num_slots = state->sequences.num_slots;
@@ -43,9 +43,9 @@ void read_rows_of_slots(Check &check, const sampler_handle *handle, const Args &
                      request);
 }
 
-state::AppendRequest to_state_request(Check &check, const sampler_handle *handle,
-                                      const sampler_state_append_args &args) {
-  state::AppendRequest request;
+contract::AppendRequest to_state_request(Check &check, const sampler_handle *handle,
+                                         const sampler_state_append_args &args) {
+  contract::AppendRequest request;
   read_rows_of_slots(check, handle, args, &request);
   const sampler_token_lists &lists = args.tokens;
   const sampler_id_type type = read_token_id_type(check, args.token_id_type);
@@ -67,10 +67,10 @@ state::AppendRequest to_state_request(Check &check, const sampler_handle *handle
   return request;
 }
 
-state::AcceptRequest to_state_request(Check &check, const sampler_handle *handle,
-                                      const sampler_accept_args &args) {
+contract::AcceptRequest to_state_request(Check &check, const sampler_handle *handle,
+                                         const sampler_accept_args &args) {
   constexpr int64_t kMaxTokens = int64_t(1) << 20;
-  state::AcceptRequest request;
+  contract::AcceptRequest request;
   read_rows_of_slots(check, handle, args, &request);
   check.range("num_tokens", args.num_tokens, 0, kMaxTokens + 1);
   request.token_id_type = read_token_id_type(check, args.token_id_type);
@@ -92,9 +92,9 @@ state::AcceptRequest to_state_request(Check &check, const sampler_handle *handle
   return request;
 }
 
-state::TruncateRequest to_state_request(Check &check, const sampler_handle *handle,
-                                        const sampler_state_truncate_args &args) {
-  state::TruncateRequest request;
+contract::TruncateRequest to_state_request(Check &check, const sampler_handle *handle,
+                                           const sampler_state_truncate_args &args) {
+  contract::TruncateRequest request;
   read_rows_of_slots(check, handle, args, &request);
   request.lengths = args.lengths;
   check.array("lengths", args.lengths, sizeof(int32_t), args.num_rows, Access::kRead,
@@ -102,9 +102,9 @@ state::TruncateRequest to_state_request(Check &check, const sampler_handle *hand
   return request;
 }
 
-state::CopyRequest to_state_request(Check &check, const sampler_handle *handle,
-                                    const sampler_state_copy_args &args) {
-  state::CopyRequest request;
+contract::CopyRequest to_state_request(Check &check, const sampler_handle *handle,
+                                       const sampler_state_copy_args &args) {
+  contract::CopyRequest request;
   check_state(check, "source", handle, args.source);
   check_state(check, "destination", handle, args.destination);
   check.range("num_rows", args.num_rows, 0, kMaxRows);
@@ -123,9 +123,9 @@ state::CopyRequest to_state_request(Check &check, const sampler_handle *handle,
   return request;
 }
 
-state::ResetRequest to_state_request(Check &check, const sampler_handle *handle,
-                                     const sampler_state_reset_args &args) {
-  state::ResetRequest request;
+contract::ResetRequest to_state_request(Check &check, const sampler_handle *handle,
+                                        const sampler_state_reset_args &args) {
+  contract::ResetRequest request;
   read_rows_of_slots(check, handle, args, &request);
   if (!check.ok()) return request;
   request.adaptive_values = args.adaptive_values;
@@ -138,9 +138,9 @@ state::ResetRequest to_state_request(Check &check, const sampler_handle *handle,
   return request;
 }
 
-state::ReadRequest to_state_request(Check &check, const sampler_handle *handle,
-                                    const sampler_state_read_args &args) {
-  state::ReadRequest request;
+contract::ReadRequest to_state_request(Check &check, const sampler_handle *handle,
+                                       const sampler_state_read_args &args) {
+  contract::ReadRequest request;
   read_rows_of_slots(check, handle, args, &request);
   check.range("num_tokens", args.num_tokens, 0, kMaxRows);
   request.out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
@@ -158,6 +158,24 @@ state::ReadRequest to_state_request(Check &check, const sampler_handle *handle,
   return request;
 }
 
+// The state that the call changes or reads.
+template <class Args>
+const sampler_state *state_of(const Args &args) {
+  return args.state;
+}
+const sampler_state *state_of(const sampler_state_copy_args &args) {
+  return args.destination;
+}
+
+template <class Request>
+void run_rows(Check &check, const sampler_handle &handle, const Request &request,
+              const sampler_state &state, sampler_stream stream) {
+  if (!handle.on_cuda) return state::run(request);
+  if (request.num_rows == 0) return;
+  const cuda::Error error = cuda::run_state(request, handle.device, state.numbers, stream);
+  if (error) check.fail(SAMPLER_ERROR_CUDA, "%s: %s", error.call, error.reason);
+}
+
 template <class Args>
 sampler_status call_on_slots(sampler_t handle, const Args *user_args) noexcept {
   return enter(handle, [&](Entry &entry) {
@@ -169,7 +187,8 @@ sampler_status call_on_slots(sampler_t handle, const Args *user_args) noexcept {
       const auto request = to_state_request(check, handle, args);
       check.workspace(args.exec.workspace, args.exec.workspace_bytes);
       check.overlaps();
-      if (check.ok()) state::run(request);
+      if (handle->check_pointers) check_places(check, *handle);
+      if (check.ok()) run_rows(check, *handle, request, *state_of(args), args.exec.stream);
     }
     return check.status();
   });

@@ -51,6 +51,12 @@ struct SequenceLayout {
   }
 };
 
+// Who works on a slot: one, or several side by side, of which the first does what comes in order.
+struct OneWorker {
+  static constexpr int index = 0, count = 1;
+  SAMPLER_HD void wait() const {}  // until all have come here
+};
+
 // A slot. All that it takes is in the slot; a copy is another view of it.
 class Sequence {
  public:
@@ -100,31 +106,40 @@ class Sequence {
   }
 
   // No tokens, and these values.
-  SAMPLER_HD void reset(const AdaptiveValues &values) const {
-    for (int32_t i = 0; i < num_distinct(); ++i) counts_[i] = {};
-    for (int32_t i = 0; i < length(); ++i) tokens_[i] = 0;
-    for (int32_t i = 0; layout_.keeps_values && i <= length(); ++i) values_[i] = no_values();
+  template <class Workers = OneWorker>
+  SAMPLER_HD void reset(const AdaptiveValues &values, const Workers &workers = {}) const {
+    const SequenceHeader before = *header_;
+    workers.wait();
+    const int32_t first = workers.index, step = workers.count;
+    for (int32_t i = first; i < before.num_distinct; i += step) counts_[i] = {};
+    for (int32_t i = first; i < before.length; i += step) tokens_[i] = 0;
+    if (layout_.keeps_values) {
+      for (int32_t i = first; i <= before.length; i += step) values_[i] = no_values();
+    }
+    workers.wait();
+    if (first != 0) return;
     *header_ = {};
     set_values(values);
   }
 
   // Becomes equal to another slot, whose tokens fit.
-  SAMPLER_HD void copy(const Sequence &source) const {
-    reset(source.values_after(0));
+  template <class Workers = OneWorker>
+  SAMPLER_HD void copy(const Sequence &source, const Workers &workers = {}) const {
     const bool has_all_values = source.layout_.keeps_values && layout_.keeps_values;
-    if (!has_all_values) set_values(source.values());
+    reset(has_all_values ? source.values_after(0) : source.values(), workers);
     if (!counts_like(source)) {
-      for (int32_t i = 0; i < source.length(); ++i) {
+      for (int32_t i = 0; workers.index == 0 && i < source.length(); ++i) {
         append(source.tokens_[i], i < source.prompt_length());
         if (has_all_values) set_values(source.values_after(i + 1));
       }
       return;
     }
-    *header_ = *source.header_;
-    for (int32_t i = 0; i < num_distinct(); ++i) counts_[i] = source.counts_[i];
-    for (int32_t i = 0; i < length(); ++i) tokens_[i] = source.tokens_[i];
-    for (int32_t i = 1; layout_.keeps_values && i <= length(); ++i) {
-      values_[i] = source.values_after(has_all_values ? i : source.length());
+    const int32_t first = workers.index, step = workers.count, length = source.length();
+    if (first == 0) *header_ = *source.header_;
+    for (int32_t i = first; i < source.num_distinct(); i += step) counts_[i] = source.counts_[i];
+    for (int32_t i = first; i < length; i += step) tokens_[i] = source.tokens_[i];
+    for (int32_t i = 1 + first; layout_.keeps_values && i <= length; i += step) {
+      values_[i] = source.values_after(has_all_values ? i : length);
     }
   }
 
@@ -204,6 +219,7 @@ struct Sequences {
   char *slots = nullptr;  // null: there is no state
   int64_t num_slots = 0;
   SequenceLayout layout;
+  uint32_t *locks = nullptr;  // by slot, 0: of calls whose rows run side by side
 
   SAMPLER_HD explicit operator bool() const { return slots != nullptr; }
   SAMPLER_HD bool has(int64_t slot) const { return slot >= 0 && slot < num_slots; }

@@ -318,4 +318,37 @@ Error run(const contract::AnyRequest &any, const Device &device, void *workspace
   return error_of("cudaLaunchKernelExC", error);
 }
 
+size_t state_number_bytes(const Device &device, int64_t num_slots) {
+  if (!device.host_parameters) return 0;
+  contract::AcceptRequest request;
+  request.slots = {nullptr, num_slots};
+  const Layout somewhere;  // whether arrays are null is all that counts
+  visit_host_arrays(&request, [&](auto **array, int64_t) { point_to(&somewhere, array); });
+  return host_array_bytes(request);
+}
+
+template <class Request>
+Error run_state(const Request &any, const Device &device, void *numbers, CUstream_st *stream) {
+  const CurrentDevice current(device);
+  if (current.error()) return current.error();
+  Request request = any;  // its arrays may move to the device
+  if (device.host_parameters) {
+    const cudaError_t uploaded = upload_host_arrays(&request, numbers, stream);
+    if (uploaded != cudaSuccess) return error_of("cudaLaunchKernelExC", uploaded);
+  }
+  return error_of("cudaLaunchKernelExC", kernels::launch_state(request, stream));
+}
+template Error run_state(const contract::AppendRequest &, const Device &, void *, CUstream_st *);
+template Error run_state(const contract::AcceptRequest &, const Device &, void *, CUstream_st *);
+template Error run_state(const contract::TruncateRequest &, const Device &, void *, CUstream_st *);
+template Error run_state(const contract::CopyRequest &, const Device &, void *, CUstream_st *);
+template Error run_state(const contract::ResetRequest &, const Device &, void *, CUstream_st *);
+template Error run_state(const contract::ReadRequest &, const Device &, void *, CUstream_st *);
+
+Error synchronize(const Device &device) {
+  const CurrentDevice current(device);
+  if (current.error()) return current.error();
+  return error_of("cudaDeviceSynchronize", cudaDeviceSynchronize());
+}
+
 }  // namespace sampler::cuda

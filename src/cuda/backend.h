@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "contract/any_request.h"
+#include "contract/state_requests.h"
 #include "device_shape.h"
 
 struct CUctx_st;
@@ -69,5 +70,14 @@ size_t workspace_bytes(const contract::AnyRequest &request, const Device &device
 // Enqueues the operation.
 Error run(const contract::AnyRequest &request, const Device &device, void *workspace,
           CUstream_st *stream);
+
+// The same of calls of state.h, all of which the device runs in its slots. `numbers` has room for
+// those by slot that the host has: state_number_bytes() for each slot.
+size_t state_number_bytes(const Device &device, int64_t num_slots);
+template <class Request>
+Error run_state(const Request &request, const Device &device, void *numbers, CUstream_st *stream);
+
+// Waits for all that the device has been told to do.
+Error synchronize(const Device &device);
 
 }  // namespace sampler::cuda

@@ -11,6 +11,7 @@
 #include "contract/any_request.h"
 #include "contract/pipeline.h"
 #include "contract/request.h"
+#include "contract/state_requests.h"
 #include "launch.h"
 
 namespace sampler::cuda {
@@ -102,6 +103,15 @@ void visit_host_arrays(contract::ChainRequest *request, const Visit &visit) {
 
 template <class Visit>
 void visit_host_arrays(contract::ResidualRequest *, const Visit &) {}
+
+// Calls of state.h: of accepted tokens, the numbers of adaptive stages.
+template <class Visit>
+void visit_host_arrays(contract::RowsOfSlots *, const Visit &) {}
+template <class Visit>
+void visit_host_arrays(contract::AcceptRequest *request, const Visit &visit) {
+  visit_adaptive_numbers(&request->adaptive, request->slots.count, visit);
+  visit(&request->adaptive.top_p.array, request->slots.count);
+}
 
 template <class T>
 void point_to(const void *address, const T **array) {

@@ -41,6 +41,23 @@ size_t largest_workspace_bytes(int64_t, int64_t, const Device &) {
 size_t workspace_bytes(const contract::AnyRequest &, const Device &) {
   return 0;
 }
+Error synchronize(const Device &) {
+  return kUnavailable;
+}
+size_t state_number_bytes(const Device &, int64_t) {
+  return 0;
+}
+template <class Request>
+Error run_state(const Request &, const Device &, void *, CUstream_st *) {
+  return kUnavailable;
+}
+template Error run_state(const contract::AppendRequest &, const Device &, void *, CUstream_st *);
+template Error run_state(const contract::AcceptRequest &, const Device &, void *, CUstream_st *);
+template Error run_state(const contract::TruncateRequest &, const Device &, void *, CUstream_st *);
+template Error run_state(const contract::CopyRequest &, const Device &, void *, CUstream_st *);
+template Error run_state(const contract::ResetRequest &, const Device &, void *, CUstream_st *);
+template Error run_state(const contract::ReadRequest &, const Device &, void *, CUstream_st *);
+
 Error run(const contract::AnyRequest &, const Device &, void *, CUstream_st *) {
   return kUnavailable;
 }

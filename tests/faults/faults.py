@@ -1042,8 +1042,8 @@ FAULTS = [
     Fault(
         "part_of_a_row_accepted",
         "of tokens that do not fit in a slot, those that do are taken",
-        [("src/state/rows.cpp", "  const contract::TokenList list = accepted(request, row);\n",
-          "  contract::TokenList list = accepted(request, row);\n"
+        [("src/contract/state_rows.h", "  const TokenList list = accepted(request, row);\n",
+          "  TokenList list = accepted(request, row);\n"
           "  while (!sequence.has_room(list.count)) --list.count;\n")],
         [state("Slots.HoldWhatTheOracleHoldsAfterAnyCalls")]),
     Fault(

@@ -5,6 +5,7 @@
 #include "launch.h"
 #include "runtime.h"
 #include "simt.h"
+#include "state.cuh"
 
 namespace sampler::kernels {
 
@@ -19,6 +20,8 @@ const char kernel_addresses[2] = {};
 const char spread_kernel_addresses[2] = {};
 template <int kWords>
 const char upload_kernel_addresses[1] = {};
+template <class Request>
+const char state_kernel_addresses[1] = {};
 
 // body(ctx, request, plan) in every thread.
 template <class Request, class Body>
@@ -62,6 +65,15 @@ runtime::Work bind_upload(const Grid &grid, void **arguments) {
   };
 }
 
+template <class Request>
+runtime::Work bind_state(const Grid &grid, void **arguments) {
+  const auto &request = *static_cast<const Request *>(arguments[0]);
+  return [grid, request](uint64_t seed) {
+    simt::launch<kBlockThreads>(grid.num_teams, 1, 0, seed,
+                                [&](auto &ctx) { run_state(ctx, request); });
+  };
+}
+
 // Two blocks have a multiprocessor's registers, or one: as kernels/launch.cu has it.
 constexpr int kHalfOfRegisters = 128, kAllRegisters = 255;
 
@@ -98,7 +110,18 @@ void add_upload() {
   runtime::add_kernel(upload_kernel_addresses<kWords>, kernel);
 }
 
+template <class Request>
+void add_state() {
+  runtime::Kernel kernel;
+  kernel.max_threads = kBlockThreads;
+  kernel.parameter_bytes = sizeof(Request);
+  kernel.bind = bind_state<Request>;
+  runtime::add_kernel(state_kernel_addresses<Request>, kernel);
+}
+
 [[maybe_unused]] const bool are_added = [] {
+  contract::for_each_state_request(
+      [](const auto &request) { add_state<std::decay_t<decltype(request)>>(); });
   for_each_operation([](const auto &request) { add_operation<std::decay_t<decltype(request)>>(); });
   add_spread();
   add_upload<kUploadWords>();
@@ -120,6 +143,17 @@ const void *operation_kernel_address(Operation operation, bool clustered) {
 const void *spread_kernel_address(bool clustered) {
   return &spread_kernel_addresses[clustered];
 }
+
+template <class Request>
+const void *state_kernel_address() {
+  return state_kernel_addresses<Request>;
+}
+template const void *state_kernel_address<contract::AppendRequest>();
+template const void *state_kernel_address<contract::AcceptRequest>();
+template const void *state_kernel_address<contract::TruncateRequest>();
+template const void *state_kernel_address<contract::CopyRequest>();
+template const void *state_kernel_address<contract::ResetRequest>();
+template const void *state_kernel_address<contract::ReadRequest>();
 
 const void *upload_kernel_address() {
   return upload_kernel_addresses<kUploadWords>;

@@ -97,25 +97,6 @@ TEST_F(Create, TellsOfItsDevices) {
   EXPECT_EQ(2u, capabilities.num_cuda_devices);
 }
 
-TEST_F(Create, OfAStateIsRefused) {
-  const Sampler sampler = make_sampler(device_options(1, 4, kLongList));
-  sampler_state_options options = {};
-  options.struct_size = sizeof options;
-  options.num_slots = options.max_tokens = 4;
-  sampler_state_t state = reinterpret_cast<sampler_state_t>(&options);
-  std::size_t bytes = 77;
-  const char *const reason = "the sampler is on CUDA; so far only CPU handles have states";
-  EXPECT_EQ(SAMPLER_ERROR_UNSUPPORTED, sampler_state_create(sampler.get(), &options, &state));
-  EXPECT_STREQ(reason, sampler_last_error());
-  EXPECT_EQ(nullptr, state);
-  EXPECT_EQ(SAMPLER_ERROR_UNSUPPORTED, sampler_state_size(sampler.get(), &options, &bytes));
-  EXPECT_STREQ(reason, sampler_last_error());
-  EXPECT_EQ(77u, bytes);
-  // What breaks a rule is refused for that.
-  options.max_tokens = 0;
-  EXPECT_EQ(SAMPLER_ERROR_INVALID_ARGUMENT, sampler_state_create(sampler.get(), &options, &state));
-}
-
 TEST_F(Create, KeepsTheCallersPendingError) {
   EXPECT_EQ(cudaErrorInvalidDevice, cudaSetDevice(77));
   const Sampler sampler = make_sampler(device_options(1, 4, kLongList));
@@ -149,10 +130,10 @@ void count_host_blocks(sampler_options *options) {
 
 // Each call of the runtime in turn.
 TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
-  // The count, attributes, functions of the driver, the context, it twice current, uploads, the
-  // workspace; and of each operation and of spread rows: kernels, what is set of them, what fits of
-  // blocks and clusters.
-  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 1;
+  // The count, attributes, functions of the driver, the context, it twice current, uploads, calls
+  // of state.h, the workspace; and of each operation and of spread rows: kernels, what is set of
+  // them, what fits of blocks and clusters.
+  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1;
   const int expected[] = {beside + 8 * (2 + 3 + 2 + 8), beside + 8 * (1 + 1 + 2)};
   for (const int device : {0, 1}) {
     SCOPED_TRACE(device);

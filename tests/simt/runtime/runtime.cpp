@@ -634,6 +634,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) {
   return result(error);
 }
 
+cudaError_t cudaDeviceSynchronize() {
+  const Lock lock(state().mutex);
+  cudaError_t error = enter_context("cudaDeviceSynchronize");
+  if (error == cudaSuccess) error = refuse_in_capture();
+  return result(error);
+}
+
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer) {
   const Lock lock(state().mutex);
   const cudaError_t error = enter_context("cudaPointerGetAttributes");

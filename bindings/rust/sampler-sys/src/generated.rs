@@ -1092,11 +1092,11 @@ functions! {
     fn sampler_residual_workspace_size(sampler: sampler_t, args: *const sampler_residual_args, out_bytes: *mut usize) -> sampler_status;
     /// Makes a state of empty slots, which belongs to the handle: it must be destroyed before it. All of
     /// its memory is written once. On failure *out_state is NULL.
-    /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator; or more bytes than there can
-    /// be), UNSUPPORTED.
+    /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device; or more bytes than
+    /// there can be), CUDA.
     fn sampler_state_create(sampler: sampler_t, options: *const sampler_state_options, out_state: *mut sampler_state_t) -> sampler_status;
-    /// How many bytes of memory such a state takes.
-    /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (more than there can be), UNSUPPORTED.
+    /// How many bytes of memory such a state takes, those on the device too.
+    /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (more than there can be).
     fn sampler_state_size(sampler: sampler_t, options: *const sampler_state_options, out_bytes: *mut usize) -> sampler_status;
     /// NULL is fine. Work that uses the state must have finished.
     fn sampler_state_destroy(state: sampler_state_t);

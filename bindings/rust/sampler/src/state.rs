@@ -43,7 +43,7 @@ impl StateOptions {
 }
 
 /// What is remembered of sequences, a slot for each: their tokens, where the prompt ends, how often
-/// each token has occurred, and the values of adaptive stages. CPU samplers only so far.
+/// each token has occurred, and the values of adaptive stages.
 ///
 /// [`Pipeline::state`](crate::Pipeline::state) gives it to a draw. What was drawn enters by
 /// [`accept`](State::accept) only, so drawing twice changes nothing.
@@ -211,7 +211,7 @@ fn rows(place: Place, slots: &Array<i32>, num_rows: usize) -> Result<(*mut i32, 
 impl State {
     /// Makes a state of empty slots.
     ///
-    /// Fails with `INVALID_ARGUMENT`, `OUT_OF_MEMORY` or `UNSUPPORTED` (a CUDA sampler).
+    /// Fails with `INVALID_ARGUMENT`, `OUT_OF_MEMORY` or `CUDA`.
     pub fn new(sampler: &mut Sampler, options: StateOptions) -> Result<State, Error> {
         let mut handle = null_mut();
         // SAFETY: the sampler is alive and serves no other call, and the options are set up.

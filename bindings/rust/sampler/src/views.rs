@@ -502,7 +502,7 @@ impl<'a> TokenLists<'a> {
 /// Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad
 /// words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left.
 /// They work in `f32`; -inf stays -inf. Ids that are no element of a row are edited by nothing.
-/// Rows of probabilities are not edited. States are of CPU samplers only so far.
+/// Rows of probabilities are not edited.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pipeline<'a> {
     /// By slot: the tokens so far, the oldest first; the prompt, then the output. Penalties, DRY,

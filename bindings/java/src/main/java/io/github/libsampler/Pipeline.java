@@ -7,7 +7,7 @@ package io.github.libsampler;
  * <p>Logits are edited before the temperature, by: biases; bans (allowed and banned tokens, bad
  * words, stop tokens, the bitmask); penalties; DRY; n-grams. Each sees what the one before left.
  * They work in floats; -inf stays -inf. Ids that are no element of a row are edited by nothing.
- * Rows of probabilities are not edited. States are of CPU samplers only so far.
+ * Rows of probabilities are not edited.
  */
 public final class Pipeline {
   TokenLists history = TokenLists.NONE;

@@ -9,18 +9,18 @@
 #include "contract/sequences.h"
 #include "sampler/state.h"
 
-namespace sampler::state {
+namespace sampler::contract {
 
 // What all have. Row i is of slot slots[i], which may be none.
 struct RowsOfSlots {
-  contract::Sequences sequences;
-  contract::Slots slots;
+  Sequences sequences;
+  Slots slots;
   int64_t num_rows = 0;
   uint32_t *out_row_status = nullptr;
 };
 
 struct AppendRequest : RowsOfSlots {
-  contract::TokenLists tokens;
+  TokenLists tokens;
   bool are_prompts = false;
   int32_t *out_lengths = nullptr;
 };
@@ -30,7 +30,7 @@ struct AcceptRequest : RowsOfSlots {
   sampler_id_type token_id_type = SAMPLER_ID_I32;
   int64_t num_tokens = 0;
   const float *observations = nullptr;  // null: none is observed
-  contract::AdaptiveParameters adaptive;
+  AdaptiveParameters adaptive;
   uint64_t *offsets = nullptr;
   int32_t *out_lengths = nullptr;
 };
@@ -41,28 +41,28 @@ struct TruncateRequest : RowsOfSlots {
 
 // Into `sequences` and `slots`.
 struct CopyRequest : RowsOfSlots {
-  contract::Sequences source;
+  Sequences source;
   const int32_t *source_slots = nullptr;
 };
 
 struct ResetRequest : RowsOfSlots {
   const float *adaptive_values = nullptr;  // null: all start
+  bool is_new = false;                     // the slots have never been written
 };
 
 struct ReadRequest : RowsOfSlots {
-  contract::TokenIds out_token_ids;
+  TokenIds out_token_ids;
   int64_t num_tokens = 0;
   int32_t *out_lengths = nullptr;
   int32_t *out_prompt_lengths = nullptr;
   float *out_adaptive_values = nullptr;
 };
 
-// Each row in turn.
-void run(const AppendRequest &request);
-void run(const AcceptRequest &request);
-void run(const TruncateRequest &request);
-void run(const CopyRequest &request);
-void run(const ResetRequest &request);
-void run(const ReadRequest &request);
+// f(request) for an empty request of each call.
+template <class F>
+void for_each_state_request(const F &f) {
+  f(AppendRequest()), f(AcceptRequest()), f(TruncateRequest()), f(CopyRequest()), f(ResetRequest()),
+      f(ReadRequest());
+}
 
-}  // namespace sampler::state
+}  // namespace sampler::contract
