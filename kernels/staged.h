@@ -17,6 +17,9 @@ namespace sampler::kernels {
 // Words of a bitmap of all token ids.
 constexpr int64_t kIdWords = contract::kMaxVocabulary / 32;
 
+// The first tokens that windows put in rank order where single ones are asked for.
+constexpr int kHead = 128;
+
 // What each stage that is on keeps of the places in rank order that it sees.
 struct StageNotes {
   struct Note {
@@ -52,7 +55,7 @@ struct StageMemory {
   char *memory = nullptr;
   size_t values = 0;  // where each part begins: the row, f32, from an aligned place before it on
   size_t marks = 0;   // a word for each element; both only where stages change rows
-  size_t ranks = 0;   // of tokens in rank order; only of windows, and where removals are told
+  size_t ranks = 0;   // in rank order: of all tokens where removals are told, of kHead for windows
   size_t index = 0;   // of candidates by id; only of these
   size_t edited =
       0;             // the row as the edits leave it; only where that is told and windows change it
@@ -73,7 +76,8 @@ struct StageMemory {
     result.values = take(is_copied ? (num_cols + 2 * kMaxLead) * sizeof(float) : 0);
     result.marks = take(is_copied ? num_cols * sizeof(uint32_t) : 0);
     const bool has_ranks = pipeline.has_windows || traces_removals;
-    result.ranks = take(has_ranks ? num_cols * sizeof(uint64_t) : 0);
+    const size_t num_ranks = traces_removals && num_cols > kHead ? num_cols : kHead;
+    result.ranks = take(has_ranks ? num_ranks * sizeof(uint64_t) : 0);
     result.index = take(input.ids ? (2 * size_t(kIdWords) + num_cols) * sizeof(uint32_t) : 0);
     result.edited = take(keeps_edited ? num_cols * sizeof(float) : 0);
     result.notes = take(traces_removals ? sizeof(StageNotes) : 0);

@@ -1,7 +1,7 @@
 // The edits, windows and new weights of a team's row. The twin of src/cpu/stages.h.
 //
 // A row is checked as it was given, copied to the team's memory in the workspace, edited there, and
-// read again. Windows list its first tokens in rank order, and what they drop is taken out of it.
+// read again. Windows look at it by passes, and what they drop is taken out of it.
 // Adaptive-p puts logits of its own in the place of what is kept.
 #pragma once
 
@@ -22,6 +22,7 @@
 #include "selection.cuh"
 #include "staged.h"
 #include "team.cuh"
+#include "windows.cuh"
 
 namespace sampler::kernels {
 
@@ -139,17 +140,15 @@ class TeamStages {
     Row row(team_.ctx, seen, row_cache_);
     const RowSummary summary = load_row(team_, row, 0);
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
-    const int count = list_ranks(row, summary, 0, seen.count);
-    const bool greedy = contract::is_greedy(parameters.temperature);
-    if (team_.is_first_thread()) {
-      notes_->count = 0;
-      const Ranks tokens = {ranks_};
-      if (greedy) {
-        notes_->add(SAMPLER_STAGE_TEMPERATURE, {0, count}, {0, 1});
-      } else {
-        run(runner(tokens, seen, slot, parameters), count, xtc_word, notes_);
-      }
+    if (team_.is_first_thread()) notes_->count = 0;
+    Windows windows(team_, row, summary, seen.count, ranks_);
+    if (contract::is_greedy(parameters.temperature)) {
+      note(SAMPLER_STAGE_TEMPERATURE, {0, windows.count()}, {0, 1});
+    } else {
+      const Tokens tokens = {&windows};
+      run(runner(tokens, seen, slot, parameters), windows.count(), xtc_word, true);
     }
+    const int count = list_ranks(row, summary, seen.count);
     team_.ctx.team_sync();
     row_.for_each(0, count, [&](int64_t i) {
       const uint8_t stage = notes_->remover_of(i);
@@ -171,27 +170,23 @@ class TeamStages {
     if (!pipeline_.has_windows || contract::is_greedy(parameters->temperature)) {
       return SAMPLER_ROW_OK;
     }
-    const Ranks tokens = {ranks_};
-    const Runner runner = this->runner(tokens, seen, slot, *parameters);
-    const int64_t decisive = runner.num_decisive(pipeline_.windows);
-    const int wanted = decisive < seen.count ? int(decisive) : seen.count;
     Row row(team_.ctx, seen, row_cache_);
-    const bool is_few = wanted < seen.count && wanted <= kEnoughOfRun;
-    const RowSummary summary = load_row(team_, row, is_few ? wanted : 0);
+    const int wanted = num_decisive(seen, slot, *parameters);
+    const RowSummary summary = load_row(team_, row, wanted < seen.count ? wanted : 0);
     if (summary.status != SAMPLER_ROW_OK) return summary.status;
-    const int count = list_ranks(row, summary, summary.group_max, wanted);
-    drop(seen.kind, run_windows(runner, count, xtc_word, parameters));
+    Windows windows(team_, row, summary, wanted, ranks_);
+    const Tokens tokens = {&windows};
+    const contract::Staged staged =
+        run(runner(tokens, seen, slot, *parameters), windows.count(), xtc_word, false);
+    *parameters = {staged.temperature, 0, 1.0f, 0.0f};
+    drop(row.nothing(), windows.ranks(staged.window));
     return SAMPLER_ROW_OK;
   }
 
  private:
-  // Tokens in rank order.
-  struct Ranks {
-    const Rank *ranks;
-    SAMPLER_HD float value(int64_t place) const { return contract::value_of_rank(ranks[place]); }
-  };
-
-  using Runner = contract::StageRunner<Ranks>;
+  using Windows = TeamWindows<Context>;
+  using Tokens = TeamTokens<Context>;
+  using Runner = contract::StageRunner<Tokens>;
 
   // What adaptive-p goes by. What it has changed is noted in the marks: the probability that a kept
   // token had.
@@ -209,17 +204,20 @@ class TeamStages {
     team_.ctx.team_sync();
   }
 
-  // Notes the row's first `wanted` tokens in rank order, or all there are: the result is their
-  // number. The leader may read them; others after a barrier of the team.
-  SAMPLER_DEVICE int list_ranks(const Row &row, const RowSummary &summary, Rank reached,
-                                int wanted) {
-    Rank *const ranks = ranks_;
-    return list_in_rank_order(team_, row, summary, contract::lowest_cut(row.kind()), reached,
-                              wanted, [ranks](int place, Rank rank) { ranks[place] = rank; });
+  // Notes the row's tokens in rank order; the result is their number. The leader may read them;
+  // others after a barrier of the team.
+  SAMPLER_DEVICE int list_ranks(const Row &row, const RowSummary &summary, int wanted) {
+    return list_in_rank_order(team_, row, summary, contract::lowest_cut(row.kind()), 0, wanted,
+                              [ranks = ranks_](int place, Rank rank) { ranks[place] = rank; });
+  }
+
+  SAMPLER_DEVICE void note(sampler_stage stage, contract::Window seen,
+                           contract::Window kept) const {
+    if (team_.is_first_thread()) notes_->add(stage, seen, kept);
   }
 
   // Of a pipeline without windows: temperature and filters alone.
-  SAMPLER_DEVICE Runner runner(const Ranks &tokens, const StoredRow &seen, int64_t slot,
+  SAMPLER_DEVICE Runner runner(const Tokens &tokens, const StoredRow &seen, int64_t slot,
                                const RowParameters &parameters) const {
     const bool has_windows = pipeline_.has_windows;
     return Runner(tokens, seen.kind, parameters,
@@ -227,36 +225,31 @@ class TeamStages {
                   has_windows ? pipeline_.typical_p_ties : SAMPLER_TIES_EXACT, seen.count);
   }
 
-  // Null `notes`: nobody wants to know which stage removes what.
-  SAMPLER_DEVICE_CALL contract::Staged run(const Runner &runner, int count, uint32_t xtc_word,
-                                           StageNotes *notes) const {
+  // How many of the row's first tokens decide what the windows leave; all of them where they are
+  // more than a list holds.
+  SAMPLER_DEVICE int num_decisive(const StoredRow &seen, int64_t slot,
+                                  const RowParameters &parameters) const {
+    const Tokens none = {nullptr};
+    const int64_t num = this->runner(none, seen, slot, parameters).num_decisive(pipeline_.windows);
+    return num < seen.count && num <= kEnoughOfRun ? int(num) : seen.count;
+  }
+
+  // `notes`: what each stage keeps is noted.
+  SAMPLER_DEVICE_CALL contract::Staged run(const Runner &runner, int64_t count, uint32_t xtc_word,
+                                           bool notes) const {
     const contract::StageOrder order =
         pipeline_.has_windows ? pipeline_.windows : contract::order_of(rules_);
-    return runner.run(order, count, xtc_word,
-                      [notes](sampler_stage stage, contract::Window seen, contract::Window kept) {
-                        if (notes) notes->add(stage, seen, kept);
-                      });
+    return runner.run(
+        order, count, xtc_word,
+        [this, notes](sampler_stage stage, contract::Window seen, contract::Window kept) {
+          if (notes) note(stage, seen, kept);
+        });
   }
 
-  // By one thread, which tells the others.
-  SAMPLER_DEVICE contract::Window run_windows(const Runner &runner, int count, uint32_t xtc_word,
-                                              RowParameters *parameters) {
-    contract::Staged staged = {};
-    if (team_.is_first_thread()) staged = run(runner, count, xtc_word, nullptr);
-    uint64_t window = uint64_t(staged.window.begin) << 32 | uint64_t(staged.window.end);
-    window = team_.max(window);
-    const uint64_t bits = team_.max(contract::bits_of(staged.temperature));
-    *parameters = {contract::float_of(uint32_t(bits)), 0, 1.0f, 0.0f};
-    return {int64_t(window >> 32), int64_t(uint32_t(window))};
-  }
-
-  SAMPLER_DEVICE void drop(sampler_input_kind kind, const contract::Window &kept) {
-    row_.clear_bits();
-    row_.for_each(kept.begin, kept.end, [&](int64_t i) {
-      row_.mark_bit(elements_.find(contract::id_of_rank(ranks_[i])));
+  SAMPLER_DEVICE void drop(float nothing, const typename Windows::Ranks &kept) {
+    row_.change_all([&](int element, float x) {
+      return kept.has(contract::rank_of(x, uint32_t(row_.id_of_element(element)))) ? x : nothing;
     });
-    team_.ctx.team_sync();
-    row_.keep_marked(kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f);
   }
 
   Team<Context> &team_;
