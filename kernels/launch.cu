@@ -66,8 +66,9 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_upload(ctx, upload);
 }
 
+// Not for the sake of more blocks, for which the compiler would spill.
 template <class Request>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, 1)
     state_kernel(const __grid_constant__ Request request) {
   using Context = CudaContext<kBlockThreads, false>;
   __shared__ typename Context::Scratch scratch;

@@ -11,31 +11,13 @@
 #include "contract/reports.h"
 #include "distribution.cuh"
 #include "elements.cuh"
+#include "entropy.cuh"
 #include "ranks.cuh"
 #include "row.cuh"
 #include "staged.h"
 #include "team.cuh"
 
 namespace sampler::kernels {
-
-// What the tokens from a cut up add up to.
-template <class Context, class Row>
-SAMPLER_DEVICE_CALL contract::EntropySums entropy_sums_of_row(Team<Context> &team, const Row &row,
-                                                              const RowScale &row_scale,
-                                                              Rank rank) {
-  const RowScale scale = row_scale;
-  const Cut cut = Cut::of(row, rank);
-  const bool cuts = rank > contract::lowest_cut(row.kind());
-  contract::EntropySums own;
-  row.for_each_run(cut.lowest, [&](const Row &row_, int tile, int first, float(&x)[kRun]) {
-    if (cuts) cut.apply(row_, tile, first, x);
-    SAMPLER_KEEP_ROLLED
-    for (int i = 0; i < kRun; ++i) own.add(contract::entropy_sums(scale, x[i]));
-  });
-  const uint64_t values[] = {team.ctx.block_sum(own.weight), team.ctx.block_sum(own.surprise)};
-  const Exchanged all = team.exchange(values);
-  return {all.sum(0), all.sum(1)};
-}
 
 template <class Context>
 class TeamReports {

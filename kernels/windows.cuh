@@ -17,6 +17,7 @@
 #include "contract/window_walk.h"
 #include "contract/windows.h"
 #include "distribution.cuh"
+#include "entropy.cuh"
 #include "ranks.cuh"
 #include "row.cuh"
 #include "selection.cuh"
@@ -85,11 +86,11 @@ class TeamWindows {
 
   SAMPLER_DEVICE_CALL contract::EntropySums sums(const RowScale &row_scale, Window seen) {
     const Rank cut = look_at(seen);
+    if (!begins_later()) return entropy_sums_of_row(team_, row_, row_scale, cut);
     const RowScale scale = row_scale;
     contract::EntropySums own;
-    for_each(cut, [&](float x) { own.add(contract::entropy_sums(scale, x)); });
-    const Exchanged all = add_up(own.weight, own.surprise);
-    return {all.sum(0), all.sum(1)};
+    for_each_run(cut, [&](const float(&x)[kRun], float) { add_entropy(scale, x, &own); });
+    return sum_of_team(team_, own);
   }
 
   SAMPLER_DEVICE_CALL contract::DeviationSums deviations(const RowScale &row_scale,
@@ -99,9 +100,14 @@ class TeamWindows {
     const RowScale scale = row_scale;
     const contract::DeviationScale by = unit;
     contract::DeviationSums own;
-    for_each(cut,
-             [&](float x) { own.add(contract::deviation(by, contract::sigma_value(scale, x))); });
-    const Exchanged all = add_up(own.sum, own.squares);
+    for_each_run(cut, [&](const float(&x)[kRun], float nothing) {
+      for (int i = 0; i < kRun; ++i) {
+        const uint32_t deviation = contract::deviation(by, contract::sigma_value(scale, x[i]));
+        own.add(x[i] > nothing ? deviation : 0);
+      }
+    });
+    const uint64_t values[] = {team_.ctx.block_sum(own.sum), team_.ctx.block_sum(own.squares)};
+    const Exchanged all = team_.exchange(values);
     return {all.sum(0), all.sum(1)};
   }
 
@@ -154,23 +160,14 @@ class TeamWindows {
 
   // ---- Passes
 
-  // f(x) for each token from `from` up, in some thread. Tokens before the first one are not seen.
-  template <class F>
-  SAMPLER_DEVICE void for_each(Rank from, const F &f) const {
-    for_each_run(from, [&](const float(&x)[kRun], float nothing) {
-      for (int i = 0; i < kRun; ++i) {
-        if (x[i] > nothing) f(x[i]);
-      }
-    });
-  }
-
-  // f(x, nothing) for each run, all of a warp together; `nothing` is in place of other elements.
+  // f(x, nothing) for each run of the tokens from `from` up, all of a warp together; `nothing` is
+  // in place of other elements, and of tokens before the first one that is seen.
   template <class F>
   SAMPLER_DEVICE void for_each_run(Rank from, const F &f) const {
     const Cut cut = Cut::of(row_, from);
     const Rank first = summary_.first;
     const float most = contract::value_of_rank(first);
-    const bool begins_later = first != row_first_;
+    const bool begins_later = this->begins_later();
     row_.template for_each_run<Starts::kFromRegisters>(
         cut.lowest, [&](const Row &row, int tile, int begin, float(&x)[kRun]) {
           cut.apply(row, tile, begin, x);
@@ -185,16 +182,20 @@ class TeamWindows {
         });
   }
 
-  // Of numbers of each thread.
-  SAMPLER_DEVICE Exchanged add_up(uint64_t a, uint64_t b) const {
-    const uint64_t values[] = {team_.ctx.block_sum(a), team_.ctx.block_sum(b)};
-    return team_.exchange(values);
-  }
+  SAMPLER_DEVICE bool begins_later() const { return summary_.first != row_first_; }
 
   SAMPLER_DEVICE_CALL uint64_t weight_from(const RowScale &row_scale, Rank cut) const {
+    if (!begins_later()) return weight_of_row(team_, row_, row_scale, cut);
     const RowScale scale = row_scale;
     uint64_t own = 0;
-    for_each(cut, [&](float x) { own += contract::weight(scale, x); });
+    for_each_run(cut, [&](float(&x)[kRun], float) {
+      make_relative(scale, x, [](const RowScale &s, float value) {
+        return contract::relative_for_weight(s, value);
+      });
+      contract::WeightSum sum;
+      for (int i = 0; i < kRun; ++i) sum.add(x[i]);
+      own += sum.of(kRun);
+    });
     return team_.sum(own);
   }
 
@@ -202,9 +203,11 @@ class TeamWindows {
   SAMPLER_DEVICE_CALL int64_t count_from(Rank from, float *least) const {
     uint64_t own = 0;
     float lowest = contract::float_of(contract::kInfinityBits);
-    for_each(from, [&](float x) {
-      ++own;
-      lowest = Context::smaller(lowest, x);
+    for_each_run(from, [&](const float(&x)[kRun], float nothing) {
+      for (int i = 0; i < kRun; ++i) {
+        own += x[i] > nothing;
+        lowest = Context::smaller(lowest, x[i] > nothing ? x[i] : lowest);
+      }
     });
     const uint64_t values[] = {team_.ctx.block_sum(own),
                                team_.ctx.block_max(uint32_t(~contract::value_key(lowest)))};
@@ -213,14 +216,18 @@ class TeamWindows {
     return int64_t(all.sum(0));
   }
 
-  // Of the tokens from a rank up whose values' keys lie below one.
+  // Of the tokens from a rank up whose values' keys are at most `last`.
   template <class Measure>
-  SAMPLER_DEVICE_CALL uint64_t measure_between(Rank from, uint32_t end,
+  SAMPLER_DEVICE_CALL uint64_t measure_between(Rank from, uint32_t last,
                                                const Measure &measure_of) const {
     const Measure measure = measure_of;
+    const float most = contract::value_of_key(last);
     uint64_t own = 0;
-    for_each(from, [&](float x) {
-      if (contract::value_key(x) < end) own += measure(contract::rank_of(x, 0));
+    for_each_run(from, [&](const float(&x)[kRun], float nothing) {
+      for (int i = 0; i < kRun; ++i) {
+        const uint64_t measured = measure(contract::rank_of(x[i], 0));
+        own += x[i] > nothing && x[i] <= most ? measured : 0;
+      }
     });
     return team_.sum(own);
   }
@@ -359,7 +366,6 @@ class TeamWindows {
     for (int shift = 31 - kBinBits;; shift = shift > kBinBits ? shift - kBinBits : 0) {
       clear_bins(ctx, shared);
       for_each_run(cut, [&](const float(&x)[kRun], float nothing) {
-        SAMPLER_KEEP_ROLLED
         for (int i = 0; i < kRun; ++i) {
           const uint32_t level = x[i] > nothing ? level_of(rule, x[i]) : 0;
           const bool is_in =
@@ -402,7 +408,7 @@ class TeamWindows {
     const uint32_t likelier =
         key_of([&](float x) { return rule.excess(x) > 0.0f && rule.excess(x) >= most; });
     const uint64_t measured =
-        likelier < beyond ? measure_between(from(likelier), beyond, measure) : 0;
+        likelier < beyond ? measure_between(from(likelier), beyond - 1, measure) : 0;
     if (measured >= level.target) {
       const Rank first = select(from(likelier), contract::rank_of_key(beyond) - 1,
                                 measured - level.target + 1, measure);

@@ -47,6 +47,7 @@ ROW_FILE = "row.cuh"
 READS_ROW = re.compile(r"(read\w*|load|load_vector|load_shared|load_value|widen\w*|element|value)$")
 # What stands beside the row: a list's ids, and a second row that a pass reads with the first.
 READS_BESIDE = {"id", "load_id", "load_draft"}
+READS_FOR = {"for_each", "for_each_run", "?"}  # passes that are named by who calls these
 MAKES_ROW = "make"  # reads of a row that shared memory does not hold, which take a copy's place
 WIDE = 8  # bytes of a read that takes several elements
 # Functions that a loop over vectors seldom comes to, inlined or not, and when it does.
@@ -116,6 +117,7 @@ class Block:
 
 
 JUMPS = ("BRA", "BRX", "BRXU", "CALL", "EXIT", "JMP", "JMX", "RET")
+BRANCH_TARGETS = re.compile(r"BRANCH_TARGETS ([^\s\"]+)")  # a jump's by a table
 
 
 class Graph:
@@ -155,6 +157,9 @@ class Graph:
             falls_through = bool(last.predicate)
         elif kind == "CALL":
             block.called = target and target[1]
+        elif kind == "BRX" and (targets := BRANCH_TARGETS.search(last.operands)):
+            falls_through = bool(last.predicate)
+            block.next += sorted({number_at[labels[label]] for label in targets[1].split(",")})
         elif kind in JUMPS:
             raise ValueError(f"{last.opcode} at {last.address:#x}: a jump that is not followed")
         after = number + 1
@@ -554,9 +559,12 @@ def keep_better(ways, state, way):
 
 
 def caller_of(chain):
-    """Who called the first function that reads rows."""
+    """Who called the first function that reads rows, not counting what does it for several."""
     first = next(at for at, (_, file) in enumerate(chain) if file == ROW_FILE)
-    return chain[max(first - 1, 0)][0]
+    callers = [name for name, _ in chain[:max(first, 1)]]
+    while len(callers) > 1 and plain_name(callers[-1]) in READS_FOR:
+        callers.pop()
+    return callers[-1]
 
 
 def pass_name(instructions):
@@ -664,9 +672,6 @@ def count(kernels):
     table = {}
     called = set()
     for kernel in kernels:
-        # Those with stages make the passes of those without, and jump by tables, which are not followed.
-        if short_name(kernel.name).startswith("Staged"):
-            continue
         graph = Graph(kernel)
         called |= {label_name(label) for label in graph.functions}
         called |= {plain_name(name) for i in kernel.instructions for name, _ in i.chain}
@@ -685,7 +690,7 @@ def count(kernels):
                     raise ValueError(f"{name} of {kernel.name}: no way through the loop reads the row")
                 for element, numbers in counted.items():
                     if numbers:
-                        key = (short_name(kernel.name).split(" ")[0].lower(), name, element)
+                        key = (short_name(kernel.name).split(" ")[0].lower().replace("staged", "staged-"), name, element)
                         table[key] = worst(table.get(key, numbers), numbers)
     for name in sorted(set(RARE) - called):
         raise ValueError(f"{name} is to be left out as rare, but no kernel has it")
