@@ -1143,6 +1143,17 @@ FAULTS = [
         [("src/contract/pipeline.h",
           "    if (sequences) return sequences[slot].values();\n", "")],
         [state("Adaptive.LoopsByAStateAreThoseByLists")]),
+    # ---- Windows on a device
+    Fault(
+        "windows_begin_at_the_first_token",
+        "a window on a device that begins later sees the tokens before it",
+        [("kernels/windows.cuh", "{ return summary_.first != row_first_; }", "{ return false; }")],
+        [stages_on_device("OfWindows")]),
+    Fault(
+        "less_likely_taken_first_on_device",
+        "typical-p on a device keeps the less likely first of those at one distance",
+        [("kernels/windows.cuh", "if (measured >= level.target) {", "if (false) {")],
+        [stages_on_device("OfWindows")]),
     # ---- Adaptive stages and reports on a device
     Fault(
         "changed_probability_observed_on_device",

@@ -547,6 +547,22 @@ SampleOptions of_candidates() {
   return options;
 }
 
+Costs sample_with(const Case &setup, const Values &values, const Pipeline &pipeline) {
+  const Stored stored(setup, values, SAMPLER_LOGITS, 1);
+  SampleRequest request;
+  request.input = stored.rows;
+  request.num_rows = 1;
+  set_parameters(&request.parameters, 0, 1, 0);
+  request.pipeline = &pipeline;
+  int32_t token = 0;
+  request.out_token_ids.data = &token;
+  kernels::StagedSampleRequest staged(request);
+  std::vector<char> memory(staged.memory.bytes_of_team + kernels::StageMemory::kAlignment);
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory.data());
+  staged.memory.memory = memory.data() + -begin % kernels::StageMemory::kAlignment;
+  return costs_of(setup, staged);
+}
+
 struct Filters {
   int top_k;
   double top_p;
@@ -757,6 +773,58 @@ TEST_P(Complexity, HardRowsCostAtMostTwiceAnOrdinaryOne) {
                   double(most[j]) / double(std::max<uint64_t>(count, 1)), worst[j]);
     }
     std::printf("\n");
+  }
+}
+
+// Windows take a number of passes that is bounded by construction: one to copy the row, to count
+// and to drop; a few sums; and three histograms at most wherever a token is selected or a distance
+// is.
+struct WindowStage {
+  const char *name;
+  sampler_stage stage;
+  PerSlot<float> Pipeline::*parameter;
+  float value;
+  double most_passes;
+};
+
+const WindowStage kWindows[] = {
+    {"typical-p 0.9", SAMPLER_STAGE_TYPICAL_P, &Pipeline::typical_p, 0.9f, 21},
+    {"typical-p 0.2", SAMPLER_STAGE_TYPICAL_P, &Pipeline::typical_p, 0.2f, 21},
+    {"epsilon", SAMPLER_STAGE_EPSILON, &Pipeline::epsilon, 3e-4f, 9.5},
+    {"eta", SAMPLER_STAGE_ETA, &Pipeline::eta, 3e-4f, 9.5},
+    {"top-n-sigma", SAMPLER_STAGE_TOP_N_SIGMA, &Pipeline::top_n_sigma, 1.0f, 9.5},
+    {"top-h", SAMPLER_STAGE_TOP_H, &Pipeline::top_h, 0.4f, 19},
+    {"XTC", SAMPLER_STAGE_XTC, &Pipeline::xtc_probability, 1.0f, 13},
+};
+
+void expect_few_passes(const Case &setup, const WindowStage &window) {
+  // They pass over a copy in f32, of whose vectors the books take each for as many elements as one
+  // of the row's type has.
+  const double counted_cols = double(setup.num_cols) * (setup.dtype == SAMPLER_F32 ? 1 : 2);
+  Pipeline pipeline;
+  pipeline.has_windows = true;
+  pipeline.windows.add(window.stage);
+  (pipeline.*window.parameter).value = window.value;
+  pipeline.xtc_threshold.value = 1e-5f;
+  std::vector<NamedRow> rows = kHardRows;
+  rows.push_back({"ordinary", ordinary});
+  double most = 0.0;
+  const char *worst = "";
+  for (const NamedRow &row : rows) {
+    const Costs costs = sample_with(setup, row.make(setup), pipeline);
+    const double passes = double(costs.visited) / counted_cols;
+    EXPECT_LE(passes, window.most_passes)
+        << window.name << ", " << row.name << ", " << setup.description();
+    if (passes > most) most = passes, worst = row.name;
+  }
+  std::printf("  %-32s passes %5.2f (%s)\n", window.name, most, worst);
+}
+
+TEST(Windows, TakeFewPasses) {
+  for (const Case &setup :
+       {Case{32000, SAMPLER_F32, 4, true}, Case{32000, SAMPLER_BF16, 1, false}}) {
+    std::printf("%s\n", setup.description().c_str());
+    for (const WindowStage &window : kWindows) expect_few_passes(setup, window);
   }
 }
 
