@@ -78,8 +78,11 @@ void add_other_edits(Random &random, const std::vector<std::int64_t> &first, Pro
                      Slot *slot) {
   const auto any = [&] { return random.between(0, problem->num_cols - 1); };
   if (problem->has_biased) {
-    for (const std::int64_t id : {first[0], first[50], any(), any()}) {
-      slot->biased.push_back(id);
+    const Text &text = slot->history;
+    const auto last = static_cast<std::int64_t>(text.size()) - 1;
+    for (const std::int64_t id : {first[0], first[50], any(), std::int64_t(-1)}) {
+      const bool has_occurred = id < 0 && last >= 0;
+      slot->biased.push_back(has_occurred ? text[at(random.between(0, last))] : id);
       slot->biases.push_back(one_of<float>(random, {-kInfinity, -1.0F, 0.5F, 30.0F, 3e38F}));
     }
   }
@@ -117,7 +120,7 @@ Problem front_problem(std::uint64_t seed) {
   problem.rows = {random_row(random, problem.num_cols)};
   problem.slot_of_row = {0};
   problem.has_prompt_lengths = true;
-  problem.has_biased = random.one_in(4);
+  problem.has_biased = random.one_in(3);
   problem.has_banned = random.one_in(4);
   problem.has_forced_tokens = random.one_in(6);
   problem.penalty_scope = static_cast<std::int32_t>(random.between(0, 2));
