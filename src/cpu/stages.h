@@ -62,13 +62,16 @@ class RowStages {
     if (!has_stages()) return SAMPLER_ROW_OK;
     elements_.index(given);
     if (!has_edits()) return SAMPLER_ROW_OK;
+    const int64_t wanted = asked ? num_first(*asked, slot, *row) : 0;
     if constexpr (Row::kTakesEdits) {
       const bool is_masked_later = !is_masked && edits_.bitmask(output, given);
-      const int64_t wanted = may_be_front && !is_masked_later ? num_first(*asked, slot, *row) : 0;
       uint32_t status;
-      if (wanted > 0 && edit_front(slot, output, wanted, row, &status)) return status;
+      if (may_be_front && !is_masked_later && wanted > 0 &&
+          edit_front(slot, output, wanted, row, &status)) {
+        return status;
+      }
     }
-    return edit(slot, output, is_dense(), row);
+    return edit(slot, output, is_dense(), wanted == 0, row);
   }
 
   // The slot's parameters as what it has drawn before has moved them.
@@ -196,11 +199,11 @@ class RowStages {
   }
 
   template <class Row>
-  uint32_t edit(int64_t slot, int64_t output, bool is_dense, Row *row) {
+  uint32_t edit(int64_t slot, int64_t output, bool is_dense, bool asks_for_all, Row *row) {
     if (is_dense) row->copy_values(edits_.row().values());
     const uint32_t status = edits_.edit(slot, output, given_, elements_, is_dense);
     if (status != SAMPLER_ROW_OK) return status;
-    if (!is_dense) return row->take_edits(edits_.row());
+    if (!is_dense) return row->take_edits(edits_.row(), asks_for_all);
     seen_.values = edits_.row().values();
     seen_.dtype = SAMPLER_F32;
     return row->load(seen_);

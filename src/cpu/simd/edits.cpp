@@ -28,11 +28,14 @@ bool SimdRow::load_allowed(const RowView &view, const uint32_t *allowed) {
   return scan.valid && scan.max > contract::negative_infinity();
 }
 
-uint32_t SimdRow::take_edits(const EditedRow &edited) {
+uint32_t SimdRow::take_edits(const EditedRow &edited, bool asks_for_all) {
   if (!edited.is_edited()) return SAMPLER_ROW_OK;
   edited_ = &edited;
   is_only_listed_ = true;
   if (has_invalid_logit(edited)) return SAMPLER_ROW_INVALID_VALUE;
+  // A group's maximum takes as long to put right as so many elements to scan.
+  constexpr int64_t kElementsPerMaximum = 128;
+  if (asks_for_all && edited.num_slots() * kElementsPerMaximum > row_.count) return take_copy();
   const bool is_scanned = loaded_with_ == edited.allowed();
   if (!is_scanned) passes_.scan_allowed(row_, edited.allowed(), maxima_);
   refresh_maxima();
@@ -44,6 +47,14 @@ uint32_t SimdRow::take_edits(const EditedRow &edited) {
   if (max == contract::negative_infinity()) return SAMPLER_ROW_EMPTY;
   const auto seen = [&](int64_t element) { return edited.seen(element); };
   first_ = contract::rank_of(max, uint32_t(find_first_seen(max, seen)));
+  return SAMPLER_ROW_OK;
+}
+
+uint32_t SimdRow::take_copy() {
+  settle();
+  const float max = passes_.scan(row_, maxima_).max;
+  if (max == contract::negative_infinity()) return SAMPLER_ROW_EMPTY;
+  first_ = contract::rank_of(max, uint32_t(passes_.find_first(row_, maxima_, max)));
   return SAMPLER_ROW_OK;
 }
 

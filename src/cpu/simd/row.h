@@ -51,8 +51,9 @@ class SimdRow {
   float max() const { return contract::value_of_rank(first_); }
 
   // The loaded row's logits become the edited ones, which are kept. The result is its status.
-  // Where more than its first tokens is asked for, they are copied to edited.values().
-  uint32_t take_edits(const EditedRow &edited);
+  // Where more than its first tokens is asked for, as `asks_for_all` says it will be, they are
+  // copied to edited.values().
+  uint32_t take_edits(const EditedRow &edited, bool asks_for_all);
   // Does so now: before the row is written.
   void settle();
 
@@ -189,6 +190,7 @@ class SimdRow {
   void begin(const RowView &view);
   bool lists_first_tokens(const contract::RowParameters &parameters,
                           const contract::FilterRules &rules) const;
+  uint32_t take_copy();
   void refresh_maxima();
   template <class Seen>
   int64_t find_first_seen(float max, const Seen &seen) const;
