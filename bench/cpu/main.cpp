@@ -120,6 +120,9 @@ uint32_t num_processors() {
 // The limit, the library on one thread, and, where they apply, on more threads and llama.cpp.
 void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Result *result) {
   const Cell &cell = result->cell;
+  const bool has_threads = cell.num_rows >= kRowsForThreads && num_processors() >= kManyThreads;
+  const SamplerPtr sampler = make_sampler(cell, 1),
+                   threaded = has_threads ? make_sampler(cell, kManyThreads) : nullptr;
   Problem problem(cell);
   const MaxPass pass = usable_max_passes().front();
   const auto read = [&] {
@@ -127,14 +130,10 @@ void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Resul
       run_max_pass(pass, span.data, span.num_elements, cell.dtype);
     }
   };
-  const SamplerPtr sampler = make_sampler(cell, 1);
   std::vector<std::function<void(int)>> contenders = {
       [&](int) { read(); }, [&](int run) { problem.call(sampler.get(), uint64_t(run)); }};
 
-  SamplerPtr threaded;
-  const bool has_threads = cell.num_rows >= kRowsForThreads && num_processors() >= kManyThreads;
   if (has_threads) {
-    threaded = make_sampler(cell, kManyThreads);
     contenders.push_back([&](int run) { problem.call(threaded.get(), uint64_t(run)); });
   }
   std::optional<LlamaChain> llama;

@@ -105,8 +105,18 @@ const std::vector<Work> &all_works() {
       reporting("top_k50_raw_top20", {0.8f, 50, 0.95f, 0.0f}, Reports::kRawTop20),
       with_stages("typical_p0.9", {1.0f, 0, 1.0f, 0.0f}, Stages::kTypical),
       with_stages("greedy_penalties64", {0.0f, 0, 1.0f, 0.0f}, Stages::kPenalties64),
+      with_stages("greedy_penalties4096", {0.0f, 0, 1.0f, 0.0f}, Stages::kPenalties4096),
+      with_stages("greedy_state4096", {0.0f, 0, 1.0f, 0.0f}, Stages::kState4096),
+      {"top_k50", Operation::kSample, {0.8f, 50, 1.0f, 0.0f}},
       with_stages("top_k50_penalties4096", {0.8f, 50, 1.0f, 0.0f}, Stages::kPenalties4096),
+      with_stages("top_k50_top_p0.95_penalties4096", {0.8f, 50, 0.95f, 0.0f},
+                  Stages::kPenalties4096),
+      with_stages("top_k50_top_p0.95_state4096", {0.8f, 50, 0.95f, 0.0f}, Stages::kState4096),
+      with_stages("temperature0.8_penalties4096", {0.8f, 0, 1.0f, 0.0f}, Stages::kPenalties4096),
+      with_stages("temperature0.8_state4096", {0.8f, 0, 1.0f, 0.0f}, Stages::kState4096),
       with_stages("greedy_bitmask", {0.0f, 0, 1.0f, 0.0f}, Stages::kBitmask),
+      with_stages("llama_filters", {0.8f, 40, 0.95f, 0.05f}, Stages::kLlamaFilters),
+      with_stages("llama_filters_penalties4096", {0.8f, 40, 0.95f, 0.05f}, Stages::kLlama4096),
       with_stages("llama_chain", {0.8f, 40, 0.95f, 0.05f}, Stages::kLlama, true),
       {"softmax", Operation::kSoftmax},
       {"top_k_renorm50", Operation::kRenorm, {1.0f, 50, 1.0f, 0.0f}},
@@ -161,7 +171,7 @@ void Problem::make_stages() {
     pipeline_.num_token_bitmasks = 1;
     bitmask_indices_.assign(size_t(cell_.num_rows), 0);
     pipeline_.token_bitmask_indices = bitmask_indices_.data();
-  } else if (stages != Stages::kTypical) {
+  } else if (stages != Stages::kTypical && stages != Stages::kLlamaFilters) {
     for (int64_t i = 0; i < length; ++i) {
       const uint64_t bits = next(), narrow = uint64_t(1) << (next() % 18);
       history_.push_back(int32_t(bits % std::min(narrow, uint64_t(num_cols))));
@@ -172,25 +182,50 @@ void Problem::make_stages() {
       all.insert(all.end(), history_.begin(), history_.end());
     }
     history_ = all;
+    if (stages == Stages::kState4096) return;
     pipeline_.history = {history_offsets_.data(), history_.data(), cell_.num_rows,
                          int64_t(history_.size())};
   }
 }
 
-void Problem::add_stages(sampler_params *params, sampler_sample_args *args) {
+// With the text of each row in its slot.
+sampler_state_t Problem::state_of(sampler_t sampler) {
+  State &state = states_[sampler];
+  if (state) return state.get();
+  auto options = empty<sampler_state_options>();
+  options.num_slots = cell_.num_rows;
+  options.max_tokens = options.max_distinct_tokens = history_offsets_[1];
+  sampler_state_t made = nullptr;
+  auto text = empty<sampler_state_append_args>();
+  sampler_status status = sampler_state_create(sampler, &options, &made);
+  state.reset(made);
+  text.state = made;
+  text.num_rows = cell_.num_rows;
+  text.tokens = {history_offsets_.data(), history_.data(), cell_.num_rows,
+                 int64_t(history_.size())};
+  if (status == SAMPLER_OK) status = sampler_state_append(sampler, &text);
+  if (status != SAMPLER_OK) throw std::runtime_error(sampler_last_error());
+  return made;
+}
+
+void Problem::add_stages(sampler_t sampler, sampler_params *params, sampler_sample_args *args) {
   const Stages stages = cell_.work->stages;
   if (stages == Stages::kNone) return;
   pipeline_.struct_size = sizeof pipeline_;
+  if (stages == Stages::kState4096) pipeline_.state = state_of(sampler);
   args->pipeline = &pipeline_;
   if (stages == Stages::kTypical) params->typical_p = 0.9f;
-  if (stages == Stages::kPenalties64 || stages == Stages::kPenalties4096) {
+  if (stages == Stages::kPenalties64 || stages == Stages::kPenalties4096 ||
+      stages == Stages::kState4096) {
     params->repetition_penalty = 1.1f;
     params->frequency_penalty = 0.1f;
   }
-  if (stages != Stages::kLlama) return;
+  if (stages < Stages::kLlamaFilters) return;
   const sampler_stage order[] = {1, 2, 3, 4, 8, 13, 7, 14, 15, 12, 6};
   std::copy(std::begin(order), std::end(order), params->stages);
+  if (stages == Stages::kLlamaFilters) return;
   params->repetition_penalty = LlamaNumbers::kRepetitionPenalty;
+  if (stages == Stages::kLlama4096) return;
   params->penalty_window = LlamaNumbers::kPenaltyWindow;
   params->dry_multiplier = LlamaNumbers::kDryMultiplier;
   params->dry_base = LlamaNumbers::kDryBase;
@@ -276,7 +311,7 @@ sampler_status Problem::sample(sampler_t sampler, uint64_t offset) {
     args.row_indices = row_indices_.data();
   }
   add_reports(&args);
-  add_stages(&params, &args);
+  add_stages(sampler, &params, &args);
   return sampler_sample(sampler, &args);
 }
 

@@ -4,6 +4,8 @@
 #include <sampler/sampler.h>
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,8 +44,11 @@ enum class Stages {
   kTypical,        // typical-p 0.9
   kPenalties64,    // of the last 64 tokens, as engines have them
   kPenalties4096,  // of 4,096 tokens
+  kState4096,      // the same, which a state remembers
   kBitmask,        // half of the tokens are banned
-  kLlama           // llama.cpp's default chain, with penalties of 64 tokens and DRY of 4,096
+  kLlamaFilters,   // llama.cpp's default chain without edits
+  kLlama4096,      // that with penalties of 4,096 tokens
+  kLlama           // that with penalties of 64 tokens and DRY of 4,096
 };
 
 // Of kLlama.
@@ -106,7 +111,8 @@ class Problem {
   // What the last call wrote; of the chain, 8 of a row, of many draws, those of each row in turn.
   const std::vector<int32_t> &token_ids() const { return token_ids_; }
 
-  // Another `offset` each time draws other tokens. Throws what the library says when it fails.
+  // Another `offset` each time draws other tokens. Throws what the library says when it fails. The
+  // handle stays until the problem has gone.
   void call(sampler_t sampler, uint64_t offset);
 
  private:
@@ -119,7 +125,8 @@ class Problem {
   sampler_status dispatch(sampler_t sampler, uint64_t offset);
   void make_chain();
   void make_stages();
-  void add_stages(sampler_params *params, sampler_sample_args *args);
+  sampler_state_t state_of(sampler_t sampler);
+  void add_stages(sampler_t sampler, sampler_params *params, sampler_sample_args *args);
 
   const Cell cell_;
   AlignedBytes input_, draft_, output_;
@@ -131,6 +138,12 @@ class Problem {
   std::vector<uint32_t> bitmask_;
   std::vector<int32_t> bitmask_indices_;
   sampler_pipeline pipeline_ = {};
+  // One for each handle that has called; they go before it.
+  struct DestroyState {
+    void operator()(sampler_state_t state) const { sampler_state_destroy(state); }
+  };
+  using State = std::unique_ptr<sampler_state, DestroyState>;
+  std::map<sampler_t, State> states_;
 };
 
 }  // namespace cpu_bench

@@ -80,17 +80,12 @@ int32_t Check::enumeration(const Name &name, int32_t value, int32_t count) {
   return value;
 }
 
-void Check::zero(const Name &name, int64_t value) {
-  if (value != 0) {
-    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %" PRId64 "; it must be 0", name.text().text,
-         value);
-  }
+void Check::refuse_not_zero(const Name &name, int64_t value) {
+  fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %" PRId64 "; it must be 0", name.text().text, value);
 }
 
-void Check::not_nan(const Name &name, float value) {
-  if (contract::is_nan(value)) {
-    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NaN; it must be a number", name.text().text);
-  }
+void Check::refuse_nan(const Name &name) {
+  fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NaN; it must be a number", name.text().text);
 }
 
 int64_t Check::stride(const Name &name, int64_t stride, const Name &least_name, int64_t least) {

@@ -7,6 +7,7 @@
 
 #include "capi/entry.h"
 #include "capi/structs.h"
+#include "contract/float_bits.h"
 
 namespace sampler::capi {
 
@@ -77,8 +78,13 @@ class Check {
   // value in [0, count). The result is the value.
   int32_t enumeration(const Name &name, int32_t value, int32_t count);
 
-  void zero(const Name &name, int64_t value);
-  void not_nan(const Name &name, float value);
+  // What mostly holds is seen without a call: there are many of these.
+  void zero(const Name &name, int64_t value) {
+    if (value != 0) refuse_not_zero(name, value);
+  }
+  void not_nan(const Name &name, float value) {
+    if (contract::is_nan(value)) refuse_nan(name);
+  }
 
   // Elements from one row's start to the next: at least `least`, which 0 stands for.
   int64_t stride(const Name &name, int64_t stride, const Name &least_name, int64_t least);
@@ -89,11 +95,12 @@ class Check {
              int64_t stride, Access access, Need need = Need::kOptional);
   void array(const Name &name, const void *data, size_t size, int64_t count, Access access,
              Need need = Need::kOptional) {
+    if (!data && need == Need::kOptional) return;
     array(name, data, size, count, 1, 1, access, need);
   }
   // Numbers per row, in host memory for some handles.
   void parameters(const Name &name, const void *data, size_t size, int64_t count) {
-    array(name, data, size, count, 1, 1, Access::kReadParameters);
+    if (data) array(name, data, size, count, 1, 1, Access::kReadParameters);
   }
   void required(const Name &name, const void *data);
 
@@ -124,6 +131,8 @@ class Check {
     Access access;
   };
 
+  void refuse_not_zero(const Name &name, int64_t value);
+  void refuse_nan(const Name &name);
   void add_range(const Name &name, const void *data, size_t bytes, Access access);
 
   Entry &entry_;

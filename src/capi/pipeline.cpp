@@ -110,13 +110,13 @@ bool is_zero_from(const Struct &value, size_t offset) {
 
 constexpr int64_t kAnyNumber = -1;
 
-// `num_slots`: of lists by slot; kAnyNumber: of others.
-contract::TokenLists read_lists(Check &check, const char *name, const sampler_token_lists &lists,
-                                sampler_id_type type, int64_t num_slots) {
+// `num_slots`: of lists by slot; kAnyNumber: of others. `out` has none so far.
+void read_lists(Check &check, const char *name, const sampler_token_lists &lists,
+                sampler_id_type type, int64_t num_slots, contract::TokenLists *out) {
   if (!lists.offsets) {
     check.zero(Name(name, "num_lists"), lists.num_lists);
     check.zero(Name(name, "num_token_ids"), lists.num_token_ids);
-    return {};
+    return;
   }
   check.range(Name(name, "num_lists"), lists.num_lists, 0, kMaxRows);
   if (num_slots != kAnyNumber && lists.num_lists != 1 && lists.num_lists != num_slots) {
@@ -125,12 +125,12 @@ contract::TokenLists read_lists(Check &check, const char *name, const sampler_to
                lists.num_lists, num_slots);
   }
   check.range(Name(name, "num_token_ids"), lists.num_token_ids, 0, INT64_MAX);
-  if (!check.ok()) return {};
+  if (!check.ok()) return;
   check.array(Name(name, "offsets"), lists.offsets, sizeof(int64_t), lists.num_lists + 1,
               Access::kRead);
   check.array(Name(name, "token_ids"), lists.token_ids, contract::size_of_id(type),
               lists.num_token_ids, Access::kRead, Need::kRequired);
-  return {lists.offsets, lists.token_ids, type, lists.num_lists, lists.num_token_ids};
+  *out = {lists.offsets, lists.token_ids, type, lists.num_lists, lists.num_token_ids};
 }
 
 void needs_lists(Check &check, bool has_them, const char *name, const char *lists) {
@@ -161,8 +161,8 @@ void read_state(Check &check, const sampler_pipeline &user, const sampler_handle
 
 void read_history(Check &check, const sampler_pipeline &user, int64_t num_slots,
                   contract::Pipeline *out) {
-  out->history =
-      read_lists(check, "pipeline->history", user.history, user.token_id_type, num_slots);
+  read_lists(check, "pipeline->history", user.history, user.token_id_type, num_slots,
+             &out->history);
   if (!out->history && user.prompt_lengths)
     needs_lists(check, false, "pipeline->prompt_lengths", "history");
   check.range("pipeline->max_history_tokens", user.max_history_tokens, 0, kMaxRows);
@@ -183,7 +183,7 @@ void read_adaptive_values(Check &check, const sampler_pipeline &user, int64_t nu
 
 void read_biases(Check &check, const sampler_pipeline &user, const contract::Rows &input,
                  int64_t num_slots, contract::Pipeline *out) {
-  out->biased = read_lists(check, "pipeline->biased", user.biased, user.token_id_type, num_slots);
+  read_lists(check, "pipeline->biased", user.biased, user.token_id_type, num_slots, &out->biased);
   if (!out->biased && user.biases) needs_lists(check, false, "pipeline->biases", "biased");
   if (out->biased) {
     check.array("pipeline->biases", user.biases, sizeof(float), user.biased.num_token_ids,
@@ -212,17 +212,17 @@ void read_biases(Check &check, const sampler_pipeline &user, const contract::Row
 void read_bans(Check &check, const sampler_pipeline &user, int64_t num_slots,
                contract::Pipeline *out) {
   const sampler_id_type type = user.token_id_type;
-  out->allowed = read_lists(check, "pipeline->allowed", user.allowed, type, num_slots);
-  out->banned = read_lists(check, "pipeline->banned", user.banned, type, num_slots);
-  out->stop = read_lists(check, "pipeline->stop", user.stop, type, num_slots);
-  out->bad_words = read_lists(check, "pipeline->bad_words", user.bad_words, type, kAnyNumber);
+  read_lists(check, "pipeline->allowed", user.allowed, type, num_slots, &out->allowed);
+  read_lists(check, "pipeline->banned", user.banned, type, num_slots, &out->banned);
+  read_lists(check, "pipeline->stop", user.stop, type, num_slots, &out->stop);
+  read_lists(check, "pipeline->bad_words", user.bad_words, type, kAnyNumber, &out->bad_words);
   if (!out->bad_words && user.bad_word_offsets)
     needs_lists(check, false, "pipeline->bad_word_offsets", "bad_words");
   out->bad_word_offsets = user.bad_word_offsets;
   check.array("pipeline->bad_word_offsets", user.bad_word_offsets, sizeof(int64_t), num_slots + 1,
               Access::kRead);
-  out->dry_breakers =
-      read_lists(check, "pipeline->dry_breakers", user.dry_breakers, type, kAnyNumber);
+  read_lists(check, "pipeline->dry_breakers", user.dry_breakers, type, kAnyNumber,
+             &out->dry_breakers);
 }
 
 void read_bitmasks(Check &check, const sampler_pipeline &user, const contract::Rows &input,

@@ -160,12 +160,16 @@ contract::StageOrder windows_of(const contract::StageOrder &order, const StageSe
 }
 
 // Whether rules without a list of stages say this order of temperature and filters; they do then.
-bool find_rules(const contract::StageOrder &order, const StageSet &on,
+// `is_listed`: not all of it is what they say already.
+bool find_rules(const contract::StageOrder &order, bool is_listed, const StageSet &on,
                 contract::FilterRules *rules) {
   for (const sampler_stage stage : order) {
     if (stage != SAMPLER_STAGE_TEMPERATURE && !contract::is_filter(stage)) return false;
   }
   const bool is_joint = rules->order == SAMPLER_FILTERS_JOINT;
+  const bool is_first = rules->order == SAMPLER_FILTERS_SEQUENTIAL &&
+                        rules->temperature_order == SAMPLER_TEMPERATURE_FIRST;
+  if (is_first && !is_listed) return true;  // it is what is tried first
   for (const sampler_filter_order filters :
        {SAMPLER_FILTERS_SEQUENTIAL, SAMPLER_FILTERS_MIN_P_FIRST}) {
     for (const sampler_temperature_order temperature :
@@ -211,7 +215,7 @@ void read_order(Check &check, const Numbers &numbers, const UserParameters &user
   out->windows = windows_of(order, on);
   const bool may_keep_more = out->min_keep.array || out->min_keep.value > 1;
   const bool is_dynamic = out->dynamic_range.array || out->dynamic_range.value > 0.0f;
-  out->has_windows = may_keep_more || is_dynamic || !find_rules(out->windows, on, rules);
+  out->has_windows = may_keep_more || is_dynamic || !find_rules(out->windows, is_listed, on, rules);
 }
 
 }  // namespace sampler::capi

@@ -52,6 +52,13 @@ SAMPLER_HD inline bool are_valid_penalties(const Penalties &penalties) {
          is_finite(penalties.frequency) && is_finite(penalties.presence);
 }
 
+// Whether no logit of at most kLargestFloat is above itself, or a NaN, after the stage: every
+// operation of it is a monotone one that is rounded, and lowers or keeps.
+SAMPLER_HD inline bool only_lower(const Penalties &penalties) {
+  const bool repetition_lowers = penalties.repetition == 0.0f || penalties.repetition >= 1.0f;
+  return repetition_lowers && penalties.frequency >= 0.0f && penalties.presence >= 0.0f;
+}
+
 // For a token that occurs; `repetition` > 0.
 SAMPLER_HD inline float penalize_repetition(float x, float repetition, PenaltyForm form) {
   if (!(x > 0.0f)) return edited(x, x * repetition);

@@ -23,6 +23,19 @@ struct TokenCount {
   int32_t next[2];  // entries; 0, which is below none: there is none
 };
 
+// The entry of an id among so many; null: it has none. At most 32 of them are looked at.
+SAMPLER_HD inline const TokenCount *find_count(const TokenCount *counts, int64_t num_counts,
+                                               int32_t id) {
+  if (num_counts == 0) return nullptr;
+  const TokenCount *entry = counts;
+  for (uint32_t bits = uint32_t(id); entry->id != id; bits >>= 1) {
+    const int32_t next = entry->next[bits & 1];
+    if (next == 0) return nullptr;
+    entry = counts + next;
+  }
+  return entry;
+}
+
 // What a slot begins with.
 struct SequenceHeader {
   int32_t length;          // tokens

@@ -24,7 +24,8 @@ class EditedRow {
         marks_(memory.template take<int32_t>(num_cols)),
         changed_(memory.template take<float>(num_cols / kElementsPerEdit)),
         given_at_(memory.template take<float>(num_cols / kElementsPerEdit)),
-        values_(memory.template take<float>(num_cols)) {}
+        values_(memory.template take<float>(num_cols)),
+        num_cols_(num_cols) {}
 
   // Dense: all logits stand in values(). Otherwise those that have no slot are the given ones.
   void begin(const contract::RowView &given, bool is_dense) {
@@ -84,6 +85,10 @@ class EditedRow {
       mark = kUnmarked;
     }
   }
+  // Of a row that is not dense: memory that it does not use, for 3/4 of its columns.
+  uint32_t *spare_words() const {
+    return reinterpret_cast<uint32_t *>(marks_ + num_cols_ / kElementsPerEdit);
+  }
   int32_t num_slots() const { return num_slots_; }
   int64_t element_at(int32_t slot) const { return elements_[slot]; }
   int32_t &mark_at(int32_t slot) { return marks_[slot]; }
@@ -127,6 +132,7 @@ class EditedRow {
   int32_t *marks_ = nullptr;     // what is in them lasts for one edit
   float *changed_ = nullptr, *given_at_ = nullptr;
   float *values_ = nullptr;  // by element
+  int64_t num_cols_ = 0;
 };
 
 // Bans what a bitmask's word does not allow, of 32 values.

@@ -38,18 +38,42 @@ void ban_by_word(uint32_t word, float *values) {
 
 // ---- All edits
 
-bool RowEdits::are_dense(int64_t slot, const contract::RowView &given) const {
+bool RowEdits::has_dense_lists(const contract::RowView &given) const {
   const contract::Pipeline &pipeline = *pipeline_;
-  if (pipeline.dense_bias || pipeline.allowed) return true;
-  if (pipeline.bitmasks && pipeline.bitmask_stride * 32 < given.count) return true;
-  int64_t num_edits = pipeline.bad_words ? pipeline.bad_words.num_lists : 0;
-  if (pipeline.sequences) num_edits += Text(pipeline.sequences[slot]).num_distinct();
+  return pipeline.dense_bias || pipeline.allowed ||
+         (pipeline.bitmasks && pipeline.bitmask_stride * 32 < given.count);
+}
+
+// At most so many tokens are edited; `has_text`: also those of the text.
+int64_t RowEdits::num_edits(int64_t slot, bool has_text) const {
+  const contract::Pipeline &pipeline = *pipeline_;
+  int64_t result = pipeline.bad_words ? pipeline.bad_words.num_lists : 0;
+  if (has_text && pipeline.sequences) result += Text(pipeline.sequences[slot]).num_distinct();
   for (const auto *lists :
        {&pipeline.history, &pipeline.biased, &pipeline.banned, &pipeline.stop}) {
     TokenList list;
-    if (*lists && lists->find_by_slot(slot, &list)) num_edits += list.count;
+    if (lists == &pipeline.history && !has_text) continue;
+    if (*lists && lists->find_by_slot(slot, &list)) result += list.count;
   }
-  return num_edits * EditedRow::kElementsPerEdit > given.count;
+  return result;
+}
+
+bool RowEdits::are_dense(int64_t slot, const contract::RowView &given) const {
+  return has_dense_lists(given) ||
+         num_edits(slot, true) * EditedRow::kElementsPerEdit > given.count;
+}
+
+bool RowEdits::may_edit_front(int64_t slot, const contract::RowView &given) const {
+  constexpr int64_t kLeastColumns = 2048;
+  const contract::StageOrder &edits = pipeline_->edits;
+  if (given.count < kLeastColumns || has_dense_lists(given)) return false;
+  if (std::find(edits.begin(), edits.end(), SAMPLER_STAGE_PENALTIES) == edits.end()) return false;
+  const EditNumbers numbers = pipeline_->numbers(slot);
+  if (!numbers.repetition_is_on() && !numbers.counts_are_on()) return false;
+  const bool seeks_repeats = contract::dry_is_on(numbers.dry) || numbers.no_repeat_ngram_size > 0;
+  const int64_t others = num_edits(slot, seeks_repeats);
+  return contract::only_lower(numbers.penalties) &&
+         others * EditedRow::kElementsPerEdit <= given.count - given.count / 4;
 }
 
 const uint32_t *RowEdits::bitmask(int64_t output, const contract::RowView &given) const {
@@ -78,6 +102,15 @@ uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &g
     if (removed_by_) note_removals_by(stage);
   }
   return status;
+}
+
+bool RowEdits::edit_front(int64_t slot, int64_t output, const contract::RowView &given,
+                          const Elements &elements, const Front &front, uint32_t *status) {
+  front_ = front;
+  has_overrun_ = false;
+  *status = edit(slot, output, given, elements, false);
+  front_ = {};
+  return !has_overrun_;
 }
 
 void RowEdits::note_removals_by(sampler_stage stage) const {

@@ -7,10 +7,12 @@
 #include "contract/row_view.h"
 #include "cpu/edited_row.h"
 #include "cpu/elements.h"
+#include "cpu/front.h"
 
 namespace sampler::cpu {
 
 class Text;  // cpu/text.h
+struct TextCounts;
 
 // The edits of section 14.1 of docs/contract.md.
 class RowEdits {
@@ -30,6 +32,10 @@ class RowEdits {
   // Whether so much of a row is edited that it is better copied first.
   bool are_dense(int64_t slot, const contract::RowView &given) const;
 
+  // Whether the edits of a row's first tokens may tell which are the first ones afterwards: no
+  // other token's logit is raised.
+  bool may_edit_front(int64_t slot, const contract::RowView &given) const;
+
   // The bitmask that edit() will apply to a row that is not dense; null: there is none.
   const uint32_t *bitmask(int64_t output, const contract::RowView &given) const;
 
@@ -39,9 +45,21 @@ class RowEdits {
   uint32_t edit(int64_t slot, int64_t output, const contract::RowView &given,
                 const Elements &elements, bool is_dense);
 
+  // The same of a row that is not dense, where penalties may leave out tokens that are not of the
+  // front, whose logits are too large then. False: too many tokens would be edited.
+  bool edit_front(int64_t slot, int64_t output, const contract::RowView &given,
+                  const Elements &elements, const Front &front, uint32_t *status);
+
   const EditedRow &row() const { return row_; }
 
  private:
+  // Of a row of so many elements: room for slots of edits, and how many penalties of a front take.
+  static int64_t num_front_slots(const contract::RowView &given) {
+    return given.count / (4 * EditedRow::kElementsPerEdit);
+  }
+
+  int64_t num_edits(int64_t slot, bool has_text) const;
+  bool has_dense_lists(const contract::RowView &given) const;
   void note_removals_by(sampler_stage stage) const;
 
   // Negative: the row has none.
@@ -64,6 +82,18 @@ class RowEdits {
   void ban(int64_t id);
   void apply_bitmask(const uint32_t *words);
   void penalize(const contract::EditNumbers &numbers, const Text &text);
+  struct PenalizedText;
+  TextCounts known_counts(const contract::EditNumbers &numbers, const Text &text) const;
+  PenalizedText penalized_text(const contract::EditNumbers &numbers, const Text &text) const;
+  void mark_known(const PenalizedText &penalized, const contract::TokenCount &token);
+  void mark_all(const PenalizedText &penalized);
+  void mark_front(const PenalizedText &penalized);
+  template <class Id>
+  void mark_one(const Id *begin, const Id *counted, const Id *end);
+  template <class Id>
+  void mark_picked(const Id *begin, const Id *counted, const Id *end);
+  template <class F>
+  void for_each_wanted(const F &f) const;
   void ban_ngrams(const contract::EditNumbers &numbers, const Text &text);
 
   bool has_valid_breakers();
@@ -75,6 +105,8 @@ class RowEdits {
   enum class Known { kNo, kValid, kInvalid } breakers_ = Known::kNo;
 
   // The row that is edited.
+  Front front_;  // null: all tokens are edited
+  bool has_overrun_ = false;
   int64_t slot_ = 0;
   int64_t output_ = 0;
   contract::RowView given_ = {};

@@ -41,8 +41,11 @@ class ReferenceRow {
   uint64_t total_weight() const { return cpu::total_weight(row_); }
 
   bool load_allowed(const RowView &, const uint32_t *) { return false; }
-  uint32_t take_edits(const EditedRow &) { return SAMPLER_ROW_OK; }
+  uint32_t take_edits(const EditedRow &, bool) { return SAMPLER_ROW_OK; }
   void settle() {}
+  int64_t num_first(const contract::RowParameters &, const contract::FilterRules &) const {
+    return 0;
+  }
 
   // The row's values, as the elements stand.
   void copy_values(float *out) const;

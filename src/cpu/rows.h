@@ -27,7 +27,8 @@ class Task<contract::RowsRequest, Row> {
     uint32_t status = contract::read_parameters(request_, request_.slots[index], &parameters);
     int32_t kept_count = 0;
     if (status == SAMPLER_ROW_OK) {
-      status = stages_.load(view, request_.slots[index], index, &row_, false, [](const Row &) {});
+      status = stages_.load(view, request_.slots[index], index, nullptr, &row_, false,
+                            [](const Row &) {});
     }
     if (status == SAMPLER_ROW_OK) {
       const int64_t slot = request_.slots[index];

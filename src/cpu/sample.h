@@ -116,7 +116,8 @@ class Task<contract::SampleRequest, Row> {
     if (status_ != SAMPLER_ROW_OK) return;
     const int64_t slot = request_.slots[output];
     reports_.begin(output, num_outputs, &stages_.edits());
-    status_ = stages_.load(contract::row_view(request_.input, index), slot, output, &row_,
+    const RowStages::Asked asked = {parameters, request_.parameters.rules};
+    status_ = stages_.load(contract::row_view(request_.input, index), slot, output, &asked, &row_,
                            reports_.looks_at_given(), [&](const Row &) {
                              reports_.look_at(SAMPLER_LOGPROB_RAW,
                                               elements_if(stages_.replaces_given()), &row_);

@@ -24,10 +24,8 @@ class RowStages {
       : pipeline_(pipeline),
         num_cols_(input.num_cols),
         keeps_edited_(keeps_edited),
-        elements_(has_stages(), input, memory) {
-    if (has_edits()) {
-      edits_ = RowEdits(*pipeline, input, memory);
-    }
+        elements_(has_stages(), input, memory),
+        edits_(has_edits() ? RowEdits(*pipeline, input, memory) : RowEdits()) {
     // What edits have copied may be copied in place.
     if (has_windows()) {
       const bool in_place = has_edits() && !keeps_edited_ && !pipeline->adaptive.may_have_window();
@@ -35,19 +33,27 @@ class RowStages {
     }
   }
 
+  // What distribute() will be asked for, where the rest of the row is not looked at.
+  struct Asked {
+    const contract::RowParameters &parameters;
+    const contract::FilterRules &rules;
+  };
+
   // Loads the row into `row`: as it is, or where there are edits, as they leave it. The result is
   // the row's status. Where `looks_at_given`, look_at_given(row) is called in between, of a good
-  // row.
+  // row. `asked` may be null.
   template <class Row, class LookAtGiven>
-  uint32_t load(const contract::RowView &given, int64_t slot, int64_t output, Row *row,
-                bool looks_at_given, const LookAtGiven &look_at_given) {
+  uint32_t load(const contract::RowView &given, int64_t slot, int64_t output, const Asked *asked,
+                Row *row, bool looks_at_given, const LookAtGiven &look_at_given) {
     if (pipeline_ && !pipeline_->has_valid_numbers(slot, given.kind)) {
       return SAMPLER_ROW_INVALID_PARAMETER;
     }
-    const bool is_dense = has_edits() && has_dense_edits<Row>(slot, given);
-    const bool reads_bitmask = has_edits() && !is_dense && !looks_at_given;
+    const auto is_dense = [&] { return has_dense_edits<Row>(slot, given); };
+    const bool may_be_front = asked && has_edits() && has_front_edits<Row>(slot, given);
+    const bool reads_bitmask = has_edits() && !looks_at_given && (may_be_front || !is_dense());
     const uint32_t *const allowed = reads_bitmask ? edits_.bitmask(output, given) : nullptr;
-    if (!allowed || !row->load_allowed(given, allowed)) {
+    const bool is_masked = allowed && row->load_allowed(given, allowed);
+    if (!is_masked) {
       const uint32_t status = row->load(given);
       if (status != SAMPLER_ROW_OK) return status;
     }
@@ -56,7 +62,16 @@ class RowStages {
     if (!has_stages()) return SAMPLER_ROW_OK;
     elements_.index(given);
     if (!has_edits()) return SAMPLER_ROW_OK;
-    return edit(slot, output, is_dense, row);
+    const int64_t wanted = asked ? num_first(*asked, slot, *row) : 0;
+    if constexpr (Row::kTakesEdits) {
+      const bool is_masked_later = !is_masked && edits_.bitmask(output, given);
+      uint32_t status;
+      if (may_be_front && !is_masked_later && wanted > 0 &&
+          edit_front(slot, output, wanted, row, &status)) {
+        return status;
+      }
+    }
+    return edit(slot, output, is_dense(), wanted == 0, row);
   }
 
   // The slot's parameters as what it has drawn before has moved them.
@@ -74,10 +89,8 @@ class RowStages {
     if (!has_windows() || contract::is_greedy(parameters.temperature)) {
       return row->distribute(parameters, rules);
     }
-    const contract::WindowNumbers numbers = pipeline_->window_numbers(slot);
     return keep_window(*row, kept_values_, pipeline_->windows, xtc_word, [&](const auto &tokens) {
-      return contract::StageRunner(tokens, row->kind(), parameters, numbers, rules,
-                                   pipeline_->typical_p_ties, row->view().count);
+      return runner(tokens, parameters, rules, slot, *row);
     });
   }
 
@@ -145,11 +158,52 @@ class RowStages {
   }
 
   template <class Row>
-  uint32_t edit(int64_t slot, int64_t output, bool is_dense, Row *row) {
+  bool has_front_edits(int64_t slot, const contract::RowView &given) const {
+    return Row::kTakesEdits && !keeps_edited_ && !pipeline_->adaptive.of(slot).is_adaptive_p() &&
+           edits_.may_edit_front(slot, given);
+  }
+
+  template <class Tokens, class Row>
+  auto runner(const Tokens &tokens, const contract::RowParameters &parameters,
+              const contract::FilterRules &rules, int64_t slot, const Row &row) const {
+    return contract::StageRunner(tokens, row.kind(), parameters, pipeline_->window_numbers(slot),
+                                 rules, pipeline_->typical_p_ties, row.view().count);
+  }
+
+  // How many of the row's first tokens are asked for; 0: more than that.
+  template <class Row>
+  int64_t num_first(const Asked &asked, int64_t slot, const Row &row) const {
+    if (!has_windows() || contract::is_greedy(asked.parameters.temperature)) {
+      return row.num_first(asked.parameters, asked.rules);
+    }
+    const int64_t num_decisive =
+        runner(RankedTokens{}, pipeline_->adapted(asked.parameters, slot), asked.rules, slot, row)
+            .num_decisive(pipeline_->windows);
+    return num_decisive <= RowWindows::most_listed(row.view().count) ? num_decisive : 0;
+  }
+
+  // False: the front does not tell, and the row is as it was.
+  template <class Row>
+  bool edit_front(int64_t slot, int64_t output, int64_t wanted, Row *row, uint32_t *status) {
+    Front front = row->list_front(wanted);
+    for (const bool is_widened : {false, true}) {
+      if (front.count == 0) break;
+      const bool is_edited = edits_.edit_front(slot, output, given_, elements_, front, status);
+      if (!is_edited) break;
+      if (*status != SAMPLER_ROW_OK) return true;
+      if (row->take_front_edits(edits_.row(), wanted, status)) return true;
+      if (!is_widened) front = row->widen_front(edits_.row(), wanted);
+    }
+    row->drop_front();
+    return false;
+  }
+
+  template <class Row>
+  uint32_t edit(int64_t slot, int64_t output, bool is_dense, bool asks_for_all, Row *row) {
     if (is_dense) row->copy_values(edits_.row().values());
     const uint32_t status = edits_.edit(slot, output, given_, elements_, is_dense);
     if (status != SAMPLER_ROW_OK) return status;
-    if (!is_dense) return row->take_edits(edits_.row());
+    if (!is_dense) return row->take_edits(edits_.row(), asks_for_all);
     seen_.values = edits_.row().values();
     seen_.dtype = SAMPLER_F32;
     return row->load(seen_);

@@ -42,46 +42,6 @@ uint32_t RowEdits::ban_bad_words(const Text &text) {
   return SAMPLER_ROW_OK;
 }
 
-void RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
-  const bool repetition = numbers.repetition_is_on(), counts = numbers.counts_are_on();
-  if (!repetition && !counts) return;
-  const sampler_penalty_scope scope = pipeline_->penalty_scope;
-  const auto first_counted = [&](bool output_only) {
-    return contract::first_counted(text.length(), output_only ? text.prompt_length() : 0,
-                                   numbers.penalty_window);
-  };
-  // What counts as a repetition begins no later.
-  const int64_t first_repeated = first_counted(scope == SAMPLER_PENALTY_SCOPE_OUTPUT);
-  const int64_t first = first_counted(scope != SAMPLER_PENALTY_SCOPE_ALL);
-  const int64_t begin = repetition ? first_repeated : first;
-
-  contract::Penalties penalties = numbers.penalties;
-  if (!repetition) penalties.repetition = 0.0f;
-  // A mark is how often a token counts, of those that occur at all.
-  const bool has_window = numbers.penalty_window > 0 && numbers.penalty_window < text.length();
-  const TextCounts known = has_window ? TextCounts() : text.counts();
-  for (int64_t i = 0; i < known.num_tokens; ++i) {
-    const contract::TokenCount &token = known.tokens[i];
-    const int32_t repeated =
-        token.in_output + (scope == SAMPLER_PENALTY_SCOPE_OUTPUT ? 0 : token.in_prompt);
-    const int32_t count =
-        token.in_output + (scope == SAMPLER_PENALTY_SCOPE_ALL ? token.in_prompt : 0);
-    if ((repetition ? repeated : count) == 0) continue;
-    const int64_t element = elements_->find(token.id);
-    if (element >= 0) row_.mark_at(row_.slot(element)) = counts ? count : 0;
-  }
-  const auto num_from = [&](int64_t place) {
-    return text.length() - std::max(place, known.length);
-  };
-  text.with_ids(num_from(begin), [&](const auto &tokens) {
-    row_.count_marks(tokens.length, counts ? num_from(first) : 0,
-                     [&](int32_t i) { return elements_->find(tokens[i]); });
-  });
-  row_.for_each_marked([&](int32_t, float &value, int32_t count) {
-    value = contract::penalize(value, 1, count, penalties);
-  });
-}
-
 bool RowEdits::has_valid_breakers() {
   if (breakers_ != Known::kNo) return breakers_ == Known::kValid;
   const contract::TokenLists &breakers = pipeline_->dry_breakers;

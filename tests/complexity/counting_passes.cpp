@@ -17,7 +17,7 @@ namespace {
 constexpr double kSplitWeighCost = 1.25 * kWeighCost, kEntropyCost = 1.6 * kWeighCost,
                  kDeviationCost = 4, kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
-                 kScoreOfIdCost = 150;
+                 kScoreOfIdCost = 150, kIdCost = 3, kComparedIdCost = 1.5, kPickedIdCost = 60;
 
 const cpu::Passes *real = nullptr;
 cpu::Passes counting;
@@ -115,6 +115,18 @@ const cpu::Passes *counting_passes() {
     ++work.num_rounds;
     add(kPackCost, source.count);
     return real->pack(source, at_least, at_most, out);
+  };
+  // What is picked is counted, one id after the other.
+  counting.pick_ids = [](const int32_t *ids, int64_t count, const cpu::IdBits &wanted,
+                         int32_t *out) {
+    const int64_t num_picked = real->pick_ids(ids, count, wanted, out);
+    add(kIdCost, count);
+    add(kPickedIdCost, num_picked);
+    return num_picked;
+  };
+  counting.count_id = [](const int32_t *ids, int64_t count, int32_t id) {
+    add(kComparedIdCost, count);
+    return real->count_id(ids, count, id);
   };
   counting.sample = [](const RowView &row, float at_least, uint64_t key, float *out) {
     add(kPackCost, row.count / cpu::kSampleStep);

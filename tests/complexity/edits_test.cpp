@@ -88,5 +88,86 @@ TEST(EditedRows, CostAFewReadsMore) {
   }
 }
 
+// ---- Long texts
+
+// The cost of a row whose text is penalised; an empty text: of one without stages.
+double cost_of_text(const cpu_bench::AlignedBytes &values, int32_t top_k,
+                    const std::vector<int32_t> &text, float frequency) {
+  const int64_t offsets[] = {0, int64_t(text.size())};
+  contract::Pipeline pipeline;
+  pipeline.edits.add(SAMPLER_STAGE_PENALTIES);
+  pipeline.history = {offsets, text.data(), SAMPLER_ID_I32, 1, offsets[1]};
+  pipeline.max_history = offsets[1];
+  pipeline.repetition_penalty.value = 1.1f;
+  pipeline.frequency_penalty.value = frequency;
+  int32_t id = 0;
+  contract::SampleRequest request;
+  request.input.values = values.data();
+  request.input.num_rows = request.num_rows = 1;
+  request.input.num_cols = request.input.stride = kNumCols;
+  request.parameters.temperature.value = top_k == 0 ? 0.0f : 0.8f;
+  request.parameters.top_k.value = top_k;
+  request.out_token_ids.data = &id;
+  request.pipeline = text.empty() ? nullptr : &pipeline;
+  cpu::Executor executor;
+  executor.passes = counting_passes();
+  std::vector<unsigned char> workspace(cpu::workspace_bytes(request, 1));
+  work.reset();
+  EXPECT_EQ(cpu::run(request, executor, workspace.data()), nullptr);
+  return work.cost / double(kNumCols);
+}
+
+// The row's first tokens.
+std::vector<int32_t> first_tokens(const std::vector<float> &row, int64_t count) {
+  std::vector<int32_t> ids(row.size());
+  for (size_t i = 0; i < ids.size(); ++i) ids[i] = int32_t(i);
+  std::partial_sort(ids.begin(), ids.begin() + count, ids.end(),
+                    [&](int32_t a, int32_t b) { return row[size_t(a)] > row[size_t(b)]; });
+  ids.resize(size_t(count));
+  return ids;
+}
+
+constexpr int64_t kTextLength = 4096;
+
+// Tokens that have nothing to do with the row are passed over.
+TEST(LongTexts, CostATenthMoreWhereFewOfTheirTokensAreLikely) {
+  if (!counting_passes()) GTEST_SKIP() << "the scalar rows are copied";
+  const auto logits = cpu_bench::make_logits(RowKind::kLanguage, 1, kNumCols);
+  const cpu_bench::AlignedBytes values = cpu_bench::to_dtype(logits, SAMPLER_F32);
+  std::vector<int32_t> text;
+  for (int64_t i = 0; i < kTextLength; ++i) text.push_back(int32_t(i * i % kNumCols));
+  for (const int32_t top_k : {0, 50}) {
+    const double without = cost_of_text(values, top_k, {}, 0.0f);
+    EXPECT_LE(cost_of_text(values, top_k, text, 0.1f), 1.15 * without) << top_k;
+  }
+}
+
+// Texts of the likeliest token, of the first tokens, which all fall behind others, and of those
+// that are taken for them.
+TEST(LongTexts, CostAFewReadsWhateverTheirTokensAre) {
+  if (!counting_passes()) GTEST_SKIP() << "the scalar rows are copied";
+  for (int kind = 0; kind < cpu_bench::kNumRowKinds; ++kind) {
+    const auto logits = cpu_bench::make_logits(RowKind(kind), 1, kNumCols);
+    const cpu_bench::AlignedBytes values = cpu_bench::to_dtype(logits, SAMPLER_F32);
+    for (const int32_t top_k : {0, 50}) {
+      const double without = cost_of_text(values, top_k, {}, 0.0f);
+      for (const int64_t num_first : {1, 40, 400, 4000}) {
+        const std::vector<int32_t> first = first_tokens(logits, num_first);
+        for (const int32_t shift : {0, 1024, 32768}) {
+          std::vector<int32_t> text;
+          for (int64_t i = 0; i < kTextLength; ++i) {
+            text.push_back((first[size_t(i % num_first)] + shift) % int32_t(kNumCols));
+          }
+          for (const float frequency : {0.001f, 100.0f}) {
+            EXPECT_LE(cost_of_text(values, top_k, text, frequency), without + 8)
+                << name_of(RowKind(kind)) << ", top-k " << top_k << ", " << num_first
+                << " tokens, shift " << shift << ", frequency " << frequency;
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace complexity_test

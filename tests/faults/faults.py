@@ -97,6 +97,10 @@ def presets(engine):
     return ("presets_test", engine + ".KeepsTheSame")
 
 
+def front(case):
+    return ("pipeline_test", "Types/Front." + case + "/F32")
+
+
 def row_kinds(case):
     return ("pipeline_test", f"Isas/RowKinds.{case}/avx2")
 
@@ -950,9 +954,9 @@ FAULTS = [
     Fault(
         "prompt_counted_as_output",
         "frequency and presence penalties count the prompt, too",
-        [("src/cpu/text_edits.cpp",
-          "first_counted(scope != SAMPLER_PENALTY_SCOPE_ALL)",
-          "first_counted(false)")],
+        [("src/cpu/penalties.cpp",
+          "num_from(scope != SAMPLER_PENALTY_SCOPE_ALL)",
+          "num_from(false)")],
         [stages("OfEdits")]),
     Fault(
         "last_repeat_counts",
@@ -1029,15 +1033,15 @@ FAULTS = [
     Fault(
         "counts_of_the_prompt_are_the_outputs",
         "frequency and presence penalties by a state's counts count the prompt, too",
-        [("src/cpu/text_edits.cpp",
-          "token.in_output + (scope == SAMPLER_PENALTY_SCOPE_ALL ? token.in_prompt : 0)",
+        [("src/cpu/penalties.cpp",
+          "token.in_output + (in_all ? token.in_prompt : 0)",
           "token.in_output + token.in_prompt")],
         [state("Sampling.WithAStateEqualsThatOfTheSameText")]),
     Fault(
         "counted_tokens_walked",
         "of a text that a state has counted in part, the whole is counted again",
-        [("src/cpu/text_edits.cpp", "text.length() - std::max(place, known.length)",
-          "text.length() - place")],
+        [("src/cpu/penalties.cpp", "text.length() - std::max(first, known.length)",
+          "text.length() - first")],
         [state("Sampling.WithAStateEqualsThatOfTheSameText")]),
     Fault(
         "part_of_a_row_accepted",
@@ -1208,6 +1212,29 @@ FAULTS = [
         "a list of a row's first tokens has edited ones by the logits that were given",
         [("src/cpu/simd/row.cpp", "  if (edited_) replace_edited();\n", "")],
         [row_kinds("HaveTheStagesOfTheReference")]),
+    Fault(
+        "front_listed_as_given",
+        "penalised tokens keep their places among a row's first ones",
+        [("src/cpu/simd/edits.cpp", "  if (edited.num_slots() > 0) replace_edited();\n", "")],
+        [front("OfPenalizedRowsEqualsTheOracle"), front("OfTextsThatAStateHoldsEqualsTheOracle")]),
+    Fault(
+        "raising_penalties_of_the_front_alone",
+        "penalties that raise do so with no token that was not among a row's first ones before",
+        [("src/cpu/edits.cpp", "contract::only_lower(numbers.penalties) &&", "")],
+        [front("OfPenalizedRowsEqualsTheOracle")]),
+    Fault(
+        "biased_tokens_not_penalised",
+        "a token that a bias raises after the penalties is not penalised",
+        [("src/cpu/penalties.cpp",
+          "if (elements_->find(biased[i]) >= 0) f(int32_t(biased[i]));", "")],
+        [front("OfPenalizedRowsEqualsTheOracle")]),
+    Fault(
+        "front_widened_without_bound",
+        "a text whose tokens all fall behind others is looked through for all that were before them",
+        [("src/cpu/simd/edits.cpp", "groups_from(bound) > kMostGroups", "false"),
+         ("src/cpu/simd/edits.cpp", "std::min(kMostTokens, row_.count / kColumnsPerToken)",
+          "row_.count")],
+        [complexity("LongTexts.CostAFewReadsWhateverTheirTokensAre")]),
     Fault(
         "typical_ties_from_the_first",
         "of tokens as near to the mean surprise, a token too few of the likelier ones is dropped",

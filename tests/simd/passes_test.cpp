@@ -250,6 +250,50 @@ TEST(Pass, SetBits) {
                 });
 }
 
+// Ids of both signs, among them such as share their lowest bits with one that is wanted.
+TEST(Pass, PickIds) {
+  std::mt19937 engine(7);
+  std::vector<uint32_t> few(cpu::kFewIdBits / 32), many(cpu::kManyIdBits / 32);
+  std::set<uint32_t> wanted;
+  for (int i = 0; i < 90; ++i) {
+    const uint32_t id = engine() % cpu::kManyIdBits;
+    wanted.insert(id);
+    few[id / 32 % few.size()] |= uint32_t(1) << (id % 32);
+    many[id / 32] |= uint32_t(1) << (id % 32);
+  }
+  const std::vector<uint32_t> all(wanted.begin(), wanted.end());
+  for (const cpu::Passes *passes : usable_passes()) {
+    for (int64_t count = 0; count < 300; ++count) {
+      std::vector<int32_t> ids, expected, picked(size_t(count) + 1, -7);
+      for (int64_t i = 0; i < count; ++i) {
+        const uint32_t like = all[engine() % all.size()];
+        const uint32_t choices[] = {uint32_t(engine()), like, like + 1024, like + 0xFFFF8000u};
+        ids.push_back(int32_t(choices[engine() % 4]));
+        if (wanted.count(uint32_t(ids.back()) % cpu::kManyIdBits) != 0) {
+          expected.push_back(ids.back());
+        }
+      }
+      const int64_t num_picked =
+          passes->pick_ids(ids.data(), count, {few.data(), many.data()}, picked.data());
+      EXPECT_EQ(picked.back(), num_picked == count + 1 ? 0 : -7);
+      picked.resize(size_t(num_picked));
+      EXPECT_EQ(picked, expected) << passes->name << ' ' << count;
+    }
+  }
+}
+
+TEST(Pass, CountId) {
+  std::mt19937 engine(8);
+  for (const cpu::Passes *passes : usable_passes()) {
+    for (int64_t count = 0; count < 100; ++count) {
+      std::vector<int32_t> ids;
+      for (int64_t i = 0; i < count; ++i) ids.push_back(int32_t(engine() % 4) - 1);
+      ids.push_back(2);  // which is not asked for
+      EXPECT_EQ(passes->count_id(ids.data(), count, 2), std::count(ids.begin(), ids.end() - 1, 2));
+    }
+  }
+}
+
 TEST(Pass, FoldMaxima) {
   for (const cpu::Passes *passes : usable_passes()) {
     for (const int64_t num_vectors : {1, 2, 3, 4, 5, 8, 9}) {

@@ -1,6 +1,7 @@
 // A row with edits: its groups' maxima and its lists are put right, and the row itself only where
 // more is asked for.
 #include <algorithm>
+#include <functional>
 
 #include "contract/elements.h"
 #include "cpu/simd/row.h"
@@ -23,16 +24,18 @@ bool SimdRow::load_allowed(const RowView &view, const uint32_t *allowed) {
   begin(view);
   loaded_with_ = allowed;
   const RowScan scan = passes_.scan_allowed(view, allowed, maxima_);
+  first_ = contract::rank_of(scan.max, 0);  // no more than its value is known
   return scan.valid && scan.max > contract::negative_infinity();
 }
 
-uint32_t SimdRow::take_edits(const EditedRow &edited) {
+uint32_t SimdRow::take_edits(const EditedRow &edited, bool asks_for_all) {
   if (!edited.is_edited()) return SAMPLER_ROW_OK;
   edited_ = &edited;
   is_only_listed_ = true;
-  for (int32_t slot = 0; slot < edited.num_slots(); ++slot) {
-    if (contract::is_invalid_logit(edited.changed_at(slot))) return SAMPLER_ROW_INVALID_VALUE;
-  }
+  if (has_invalid_logit(edited)) return SAMPLER_ROW_INVALID_VALUE;
+  // A group's maximum takes as long to put right as so many elements to scan.
+  constexpr int64_t kElementsPerMaximum = 128;
+  if (asks_for_all && edited.num_slots() * kElementsPerMaximum > row_.count) return take_copy();
   const bool is_scanned = loaded_with_ == edited.allowed();
   if (!is_scanned) passes_.scan_allowed(row_, edited.allowed(), maxima_);
   refresh_maxima();
@@ -42,8 +45,24 @@ uint32_t SimdRow::take_edits(const EditedRow &edited) {
   passes_.fold_maxima(maxima_, count, count / kVectorElements, largest);
   const float max = *std::max_element(largest, largest + kVectorElements);
   if (max == contract::negative_infinity()) return SAMPLER_ROW_EMPTY;
-  first_ = contract::rank_of(max, uint32_t(find_first_edited(max)));
+  const auto seen = [&](int64_t element) { return edited.seen(element); };
+  first_ = contract::rank_of(max, uint32_t(find_first_seen(max, seen)));
   return SAMPLER_ROW_OK;
+}
+
+uint32_t SimdRow::take_copy() {
+  settle();
+  const float max = passes_.scan(row_, maxima_).max;
+  if (max == contract::negative_infinity()) return SAMPLER_ROW_EMPTY;
+  first_ = contract::rank_of(max, uint32_t(passes_.find_first(row_, maxima_, max)));
+  return SAMPLER_ROW_OK;
+}
+
+bool SimdRow::has_invalid_logit(const EditedRow &edited) {
+  for (int32_t slot = 0; slot < edited.num_slots(); ++slot) {
+    if (contract::is_invalid_logit(edited.changed_at(slot))) return true;
+  }
+  return false;
 }
 
 // A group is looked at once more where its largest element was lowered.
@@ -68,15 +87,17 @@ void SimdRow::refresh_maxima() {
 }
 
 // The first element that equals the largest. It is in the first block that has it.
-int64_t SimdRow::find_first_edited(float max) const {
+template <class Seen>
+int64_t SimdRow::find_first_seen(float max, const Seen &seen) const {
   const int64_t group = passes_.find_nth(contract::f32_view(maxima_, num_maxima()), max, 1);
   int64_t element = group / kVectorElements * kGroupBlock;
-  while (maxima_[group_of(element)] != max || edited_->seen(element) != max) ++element;
+  while (maxima_[group_of(element)] != max || seen(element) != max) ++element;
   return element;
 }
 
 // Gives the edited tokens of the list their places in it, by their edited values.
 void SimdRow::replace_edited() {
+  if (edited_->num_slots() * kListShare < list_.count && lower_edited()) return;
   int64_t count = 0;
   for (int64_t i = 0; i < list_.count; ++i) {
     const int32_t id = list_ids_[i];
@@ -110,6 +131,112 @@ void SimdRow::replace_edited() {
   }
 }
 
+// ---- The front
+
+int64_t SimdRow::num_first(const contract::RowParameters &parameters,
+                           const contract::FilterRules &rules) const {
+  if (!lists_first_tokens(parameters, rules)) return 0;
+  return contract::is_greedy(parameters.temperature) ? 1 : parameters.top_k;
+}
+
+Front SimdRow::front() const {
+  // What is looked up takes time for each, and has slots: see RowEdits::may_edit_front().
+  constexpr int64_t kMostTokens = 512, kColumnsPerToken = 64;
+  const bool are_few = list_.count <= std::min(kMostTokens, row_.count / kColumnsPerToken);
+  return are_few ? Front{&passes_, list_ids_, list_.count} : Front();
+}
+
+Front SimdRow::list_front(int64_t wanted) {
+  if (wanted > 1) {
+    // Some more, which those that are lowered leave room for.
+    list_top(wanted + wanted / 8 + 6, contract::lowest_cut(kind()));
+    return front();
+  }
+  if (loaded_with_) {
+    const auto seen = [&](int64_t i) {
+      const bool is_allowed = (loaded_with_[i / 32] >> (i % 32) & 1u) != 0;
+      return contract::ban(row_.value(i), !is_allowed);
+    };
+    first_ = contract::rank_of(max(), uint32_t(find_first_seen(max(), seen)));
+  }
+  list_first();
+  return front();
+}
+
+bool SimdRow::take_front_edits(const EditedRow &edited, int64_t wanted, uint32_t *status) {
+  *status = SAMPLER_ROW_OK;
+  if (!edited.is_edited()) return true;
+  edited_ = &edited;
+  is_only_listed_ = true;
+  if (has_invalid_logit(edited)) {
+    *status = SAMPLER_ROW_INVALID_VALUE;
+    return true;
+  }
+  if (edited.num_slots() > 0) replace_edited();
+  const bool has_all = list_.covers(contract::lowest_cut(kind()));
+  if (list_.count < (has_all ? 1 : wanted)) return false;
+  first_ = 0;
+  for (int64_t i = 0; i < list_.count; ++i) {
+    first_ = std::max(first_, contract::rank_of(list_values_[i], uint32_t(list_ids_[i])));
+  }
+  return true;
+}
+
+// So many tokens have logits of at least `bound` after the edits. Others that are among the first
+// of them had such logits before.
+Front SimdRow::widen_front(const EditedRow &edited, int64_t wanted) {
+  constexpr int64_t kMostGroups = 512;
+  int64_t num_left = 0;
+  for (int32_t slot = 0; slot < edited.num_slots(); ++slot) {
+    const float value = edited.changed_at(slot);
+    scratch_values_[num_left] = value;
+    num_left += contract::rank_of(value, uint32_t(edited.element_at(slot))) < list_.floor ? 1 : 0;
+  }
+  const int64_t missing = wanted - list_.count;
+  drop_front();
+  if (missing > num_left) return {};
+  float *const last = scratch_values_ + missing - 1;
+  std::nth_element(scratch_values_, last, scratch_values_ + num_left, std::greater<>());
+  const Rank bound = contract::rank_of_key(contract::value_key(*last));
+  if (*last == contract::negative_infinity() || groups_from(bound) > kMostGroups) return {};
+  list_range({*last, kUnlimited});
+  return front();
+}
+
+void SimdRow::drop_front() {
+  list_ = {};
+  is_only_listed_ = false;
+  edited_ = nullptr;
+}
+
+// The same where no edited token comes to the list. False, and nothing is done, where one does.
+bool SimdRow::lower_edited() {
+  const auto is_listed = [&](int32_t slot) {
+    return contract::rank_of(edited_->changed_at(slot), uint32_t(edited_->element_at(slot))) >=
+           list_.floor;
+  };
+  const auto place_of = [&](int32_t slot) {
+    const auto id = int32_t(edited_->element_at(slot));
+    const auto *const place = std::lower_bound(list_ids_, list_ids_ + list_.count, id);
+    return place - list_ids_ < list_.count && *place == id ? place - list_ids_ : -1;
+  };
+  for (int32_t slot = 0; slot < edited_->num_slots(); ++slot) {
+    if (is_listed(slot) && place_of(slot) < 0) return false;
+  }
+  for (int32_t slot = 0; slot < edited_->num_slots(); ++slot) {
+    const int64_t place = place_of(slot);
+    if (place < 0) continue;
+    if (is_listed(slot)) {
+      list_values_[place] = edited_->changed_at(slot);
+    } else {
+      std::copy(list_values_ + place + 1, list_values_ + list_.count, list_values_ + place);
+      std::copy(list_ids_ + place + 1, list_ids_ + list_.count, list_ids_ + place);
+      --list_.count;
+    }
+  }
+  return true;
+}
+
 // Whether only the first tokens in rank order are looked at.
 bool SimdRow::lists_first_tokens(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules) const {
@@ -134,6 +261,7 @@ void SimdRow::settle() {
   }
   row_.values = values;
   row_.dtype = SAMPLER_F32;
+  loaded_with_ = nullptr;
   edited_ = nullptr;
   is_only_listed_ = false;
 }

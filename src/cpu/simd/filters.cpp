@@ -33,7 +33,7 @@ class SimdRow::Filters {
   Rank top_k(int32_t k, sampler_tie_rule ties, Rank seen) {
     if (k >= row_.row_.count) return seen;
     // A list that there is holds no more than `seen`: the filters before have listed nothing else.
-    if (!row_.list_.covers(seen)) row_.list_top(k, seen);
+    if (!row_.list_.covers(seen) && row_.list_.count < k) row_.list_top(k, seen);
     if (row_.list_.count < k) return seen;
     const Selected selected = select(row_.list_source(), nullptr, uint64_t(k));
     return cut_list(selected.value, uint64_t(k) - selected.above, ties, seen);

@@ -26,6 +26,13 @@ constexpr int64_t kWeightBlock = 2048;
 // A sample has one vector of every so many.
 constexpr int64_t kSampleStep = 32;
 
+// Bits of ids, by their lowest bits: of two tables, where each id that is in the larger one is in
+// the other, too.
+constexpr int64_t kFewIdBits = 1024, kManyIdBits = 32768;
+struct IdBits {
+  const uint32_t *few, *many;
+};
+
 // A write may reach this far beyond the last element of a list.
 constexpr int64_t kListPadding = kVectorElements;
 
@@ -115,6 +122,12 @@ struct Passes {
   // Packs the values of elements in [at_least, at_most] side by side. `out`
   // has room for the source and the list padding; it may be the source's own array of f32.
   int64_t (*pack)(const RowView &source, float at_least, float at_most, float *out);
+
+  // Packs the ids whose bits are set in both tables side by side. `out` has room for all of them.
+  int64_t (*pick_ids)(const int32_t *ids, int64_t count, const IdBits &wanted, int32_t *out);
+
+  // How many of the ids are this one.
+  int64_t (*count_id)(const int32_t *ids, int64_t count, int32_t id);
 
   // Packs one vector of each kSampleStep, at a place that `key` chooses; without an upper bound.
   int64_t (*sample)(const RowView &row, float at_least, uint64_t key, float *out);

@@ -126,12 +126,9 @@ int64_t SimdRow::kept_count() const {
 
 // ---- The list
 
-namespace {
-constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
-}
-
 void SimdRow::list_range(const ListRange &range) {
   ListRange given = range;
+  given.allowed = loaded_with_;
   if (edited_) {
     given.allowed = edited_->allowed();
     if (range.enough != kUnlimited) given.enough += edited_->num_slots();

@@ -13,6 +13,7 @@
 #include "cpu/draw.h"
 #include "cpu/edited_row.h"
 #include "cpu/executor.h"
+#include "cpu/front.h"
 #include "cpu/places.h"
 #include "cpu/reference_row.h"
 #include "cpu/row.h"
@@ -50,10 +51,26 @@ class SimdRow {
   float max() const { return contract::value_of_rank(first_); }
 
   // The loaded row's logits become the edited ones, which are kept. The result is its status.
-  // Where more than its first tokens is asked for, they are copied to edited.values().
-  uint32_t take_edits(const EditedRow &edited);
+  // Where more than its first tokens is asked for, as `asks_for_all` says it will be, they are
+  // copied to edited.values().
+  uint32_t take_edits(const EditedRow &edited, bool asks_for_all);
   // Does so now: before the row is written.
   void settle();
+
+  // How many of the first tokens are looked at; 0: more than that, or too many.
+  int64_t num_first(const contract::RowParameters &parameters,
+                    const contract::FilterRules &rules) const;
+  // Before edits that raise none but edited logits: the first `wanted` tokens and some more, or all
+  // there are. None where they are too many.
+  Front list_front(int64_t wanted);
+  // As take_edits() of edits that are right of the front alone, where nothing but the first
+  // `wanted` tokens is asked for from here on. False, and nothing is done, when other tokens may be
+  // among these.
+  bool take_front_edits(const EditedRow &edited, int64_t wanted, uint32_t *status);
+  // After that, a front that will do; none where that has too many tokens.
+  Front widen_front(const EditedRow &edited, int64_t wanted);
+  // After either: the row is as it was loaded.
+  void drop_front();
 
   // The row and the parameters are good.
   const Distribution &distribute(const contract::RowParameters &parameters,
@@ -129,6 +146,8 @@ class SimdRow {
   };
   class Filters;
 
+  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
   // A list this much shorter than the row is worth making; otherwise the row is read again.
   static constexpr int64_t kListShare = 8;
 
@@ -171,9 +190,14 @@ class SimdRow {
   void begin(const RowView &view);
   bool lists_first_tokens(const contract::RowParameters &parameters,
                           const contract::FilterRules &rules) const;
+  uint32_t take_copy();
   void refresh_maxima();
-  int64_t find_first_edited(float max) const;
+  template <class Seen>
+  int64_t find_first_seen(float max, const Seen &seen) const;
+  Front front() const;
+  static bool has_invalid_logit(const EditedRow &edited);
   void replace_edited();
+  bool lower_edited();
   void list_range(const ListRange &range);
   void list_all(contract::Rank cut);
   void list_first();

@@ -14,8 +14,7 @@ using contract::Window;
 
 RowWindows::RowWindows(SimdRow &row, float *memory, int64_t wanted)
     : row_(row), passes_(row.passes_), memory_(memory), widest_(contract::lowest_cut(row.kind())) {
-  constexpr int64_t kWorthListing = 4096;
-  if (wanted <= std::min(kWorthListing, row_.row_.count / SimdRow::kListShare)) {
+  if (wanted <= most_listed(row_.row_.count)) {
     widest_ = row_.top_k_cut(wanted, widest_);
     count_ = row_.list_.count;
   } else {

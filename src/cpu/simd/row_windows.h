@@ -4,6 +4,7 @@
 // the cuts that they stand for; the token at any other place is selected by counting.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -20,6 +21,12 @@ class RowWindows {
   // Of a row that is loaded, or of its first `wanted` tokens. `memory` has room for its values;
   // they stay there with the row.
   RowWindows(SimdRow &row, float *memory, int64_t wanted);
+
+  // Of so many elements no more than the first tokens are looked at, if `wanted` is not above this.
+  static int64_t most_listed(int64_t num_elements) {
+    constexpr int64_t kWorthListing = 4096;
+    return std::min(kWorthListing, num_elements / SimdRow::kListShare);
+  }
 
   // How many tokens there are.
   int64_t count() const { return count_; }

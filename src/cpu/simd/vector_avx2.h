@@ -116,6 +116,23 @@ SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
   const __m256i own = _mm256_and_si256(_mm256_set1_epi32(int32_t(bits)), lanes);
   return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(own, lanes))};
 }
+SAMPLER_INLINE Mask equal(Ints a, Ints b) {
+  return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b))};
+}
+struct BitTable {
+  const uint32_t *words;
+};
+SAMPLER_INLINE BitTable load_bit_table(const uint32_t *words) {
+  return {words};
+}
+SAMPLER_INLINE Mask is_set(const BitTable &table, Ints x) {
+  const __m256i low = _mm256_set1_epi32(31);
+  const __m256i place = _mm256_and_si256(_mm256_srli_epi32(x, 5), low);
+  const __m256i word =
+      _mm256_i32gather_epi32(reinterpret_cast<const int *>(table.words), place, sizeof(int));
+  const __m256i bit = _mm256_srlv_epi32(word, _mm256_and_si256(x, low));
+  return {_mm256_castsi256_ps(_mm256_srai_epi32(_mm256_slli_epi32(bit, 31), 31))};
+}
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm256_blendv_ps(b, a, mask.lanes);
 }

@@ -113,6 +113,19 @@ SAMPLER_INLINE uint32_t bits(Mask mask) {
 SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
   return Mask(bits);
 }
+SAMPLER_INLINE Mask equal(Ints a, Ints b) {
+  return _mm512_cmpeq_epi32_mask(a, b);
+}
+struct BitTable {
+  __m512i low, high;
+};
+SAMPLER_INLINE BitTable load_bit_table(const uint32_t *words) {
+  return {_mm512_loadu_si512(words), _mm512_loadu_si512(words + 16)};
+}
+SAMPLER_INLINE Mask is_set(const BitTable &table, Ints x) {
+  const __m512i word = _mm512_permutex2var_epi32(table.low, _mm512_srli_epi32(x, 5), table.high);
+  return _mm512_test_epi32_mask(_mm512_rorv_epi32(word, x), _mm512_set1_epi32(1));
+}
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm512_mask_blend_ps(mask, b, a);
 }

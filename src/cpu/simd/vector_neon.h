@@ -111,6 +111,22 @@ SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
   const uint32x4_t lanes = {1, 2, 4, 8};
   return {vtstq_u32(vdupq_n_u32(bits), lanes)};
 }
+SAMPLER_INLINE Mask equal(Ints a, Ints b) {
+  return {vceqq_s32(a, b)};
+}
+struct BitTable {
+  const uint32_t *words;
+};
+SAMPLER_INLINE BitTable load_bit_table(const uint32_t *words) {
+  return {words};
+}
+SAMPLER_INLINE Mask is_set(const BitTable &table, Ints x) {
+  uint32_t words[kLanes], places[kLanes];
+  vst1q_u32(places, vandq_u32(vshrq_n_u32(vreinterpretq_u32_s32(x), 5), vdupq_n_u32(31)));
+  for (int i = 0; i < kLanes; ++i) words[i] = table.words[places[i]];
+  const uint32x4_t bit = vshlq_u32(vdupq_n_u32(1), vandq_s32(x, vdupq_n_s32(31)));
+  return {vtstq_u32(vld1q_u32(words), bit)};
+}
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return vbslq_f32(mask.lanes, a, b);
 }

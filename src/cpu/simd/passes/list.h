@@ -130,6 +130,34 @@ int64_t pack(const RowView &source, float at_least, float at_most, float *out) {
   });
 }
 
+int64_t pick_ids(const int32_t *ids, int64_t count, const IdBits &wanted, int32_t *out) {
+  constexpr int kVectors = 4;
+  const native::BitTable table = load_bit_table(wanted.few);
+  int64_t num_picked = 0, i = 0;
+  const auto append = [&](int32_t id) SAMPLER_INLINE_LAMBDA {
+    const uint32_t place = uint32_t(id) % kManyIdBits;
+    out[num_picked] = id;
+    num_picked += wanted.many[place / 32] >> (place % 32) & 1u;
+  };
+  for (; i + kVectors * kWidth <= count; i += kVectors * kWidth) {
+    uint64_t mask = 0;
+    for (int j = 0; j < kVectors; ++j) {
+      mask |= uint64_t(bits(is_set(table, load(ids + i + j * kWidth)))) << (j * kWidth);
+    }
+    for (; mask != 0; mask &= mask - 1) append(ids[i + __builtin_ctzll(mask)]);
+  }
+  for (; i < count; ++i) append(ids[i]);
+  return num_picked;
+}
+
+int64_t count_id(const int32_t *ids, int64_t count, int32_t id) {
+  const Ints wanted = splat(id);
+  int64_t result = 0, i = 0;
+  for (; i + kWidth <= count; i += kWidth) result += count_of(equal(load(ids + i), wanted));
+  for (; i < count; ++i) result += ids[i] == id ? 1 : 0;
+  return result;
+}
+
 // The places are a linear congruential generator's upper bits.
 int64_t sample(const RowView &row, float at_least, uint64_t key, float *out) {
   static_assert(kSampleStep == 32, "the five upper bits");

@@ -1,0 +1,164 @@
+// Penalties: how often the tokens of a text count, and what that makes of their logits.
+//
+// Where only the first tokens of a row are asked for, only those that may become one of them are
+// looked up in the text: most of its tokens are then passed over, 16 at a time.
+#include <algorithm>
+
+#include "cpu/edits.h"
+#include "cpu/text.h"
+
+namespace sampler::cpu {
+
+using contract::EditNumbers;
+using contract::TokenCount;
+
+// What penalties look at.
+struct RowEdits::PenalizedText {
+  const Text &text;
+  sampler_penalty_scope scope;
+  bool repetition, counts;
+  TextCounts known;  // of the text's beginning, where they tell what counts
+  // Of the newest tokens, after those that are known: how many occur, and how many of these count.
+  int64_t num_occurring, num_counted;
+};
+
+// What is known of the text's beginning, where it tells what counts and is worth asking.
+TextCounts RowEdits::known_counts(const EditNumbers &numbers, const Text &text) const {
+  if (numbers.penalty_window > 0 && numbers.penalty_window < text.length()) return {};
+  // To look a token up takes as long as to pass so many tokens over.
+  constexpr int64_t kTokensPerLookUp = 128;
+  const int64_t num_wanted = front_.count + row_.num_slots();
+  const bool is_worth_it = !front_.ids || text.length() > kTokensPerLookUp * num_wanted;
+  return is_worth_it ? text.counts() : TextCounts();
+}
+
+RowEdits::PenalizedText RowEdits::penalized_text(const EditNumbers &numbers,
+                                                 const Text &text) const {
+  const sampler_penalty_scope scope = pipeline_->penalty_scope;
+  const bool repetition = numbers.repetition_is_on(), counts = numbers.counts_are_on();
+  const TextCounts known = known_counts(numbers, text);
+  const auto num_from = [&](bool output_only) {
+    const int64_t first = contract::first_counted(
+        text.length(), output_only ? text.prompt_length() : 0, numbers.penalty_window);
+    return text.length() - std::max(first, known.length);
+  };
+  const int64_t num_counted = num_from(scope != SAMPLER_PENALTY_SCOPE_ALL);
+  // What counts as a repetition begins no later.
+  const int64_t num_repeated = num_from(scope == SAMPLER_PENALTY_SCOPE_OUTPUT);
+  return {text,
+          scope,
+          repetition,
+          counts,
+          known,
+          repetition ? num_repeated : num_counted,
+          counts ? num_counted : 0};
+}
+
+void RowEdits::penalize(const EditNumbers &numbers, const Text &text) {
+  if (!numbers.repetition_is_on() && !numbers.counts_are_on()) return;
+  const PenalizedText penalized = penalized_text(numbers, text);
+  // A mark is how often a token counts, of those that occur at all.
+  if (front_.ids) {
+    mark_front(penalized);
+  } else {
+    mark_all(penalized);
+  }
+  contract::Penalties penalties = numbers.penalties;
+  if (!penalized.repetition) penalties.repetition = 0.0f;
+  row_.for_each_marked([&](int32_t, float &value, int32_t count) {
+    value = contract::penalize(value, 1, count, penalties);
+  });
+}
+
+void RowEdits::mark_known(const PenalizedText &penalized, const TokenCount &token) {
+  const bool in_output_only = penalized.scope == SAMPLER_PENALTY_SCOPE_OUTPUT,
+             in_all = penalized.scope == SAMPLER_PENALTY_SCOPE_ALL;
+  const int32_t repeated = token.in_output + (in_output_only ? 0 : token.in_prompt);
+  const int32_t count = token.in_output + (in_all ? token.in_prompt : 0);
+  if ((penalized.repetition ? repeated : count) == 0) return;
+  const int64_t element = elements_->find(token.id);
+  if (element >= 0) row_.mark_at(row_.slot(element)) = penalized.counts ? count : 0;
+}
+
+void RowEdits::mark_all(const PenalizedText &penalized) {
+  for (int64_t i = 0; i < penalized.known.num_tokens; ++i) {
+    mark_known(penalized, penalized.known.tokens[i]);
+  }
+  penalized.text.with_ids(penalized.num_occurring, [&](const auto &tokens) {
+    row_.count_marks(tokens.length, penalized.num_counted,
+                     [&](int32_t i) { return elements_->find(tokens[i]); });
+  });
+}
+
+// ---- The front alone
+
+// The tokens whose logits must be right.
+template <class F>
+void RowEdits::for_each_wanted(const F &f) const {
+  std::for_each_n(front_.ids, front_.count, f);
+  for (int32_t slot = 0, count = row_.num_slots(); slot < count; ++slot) {
+    f(int32_t(given_.id(row_.element_at(slot))));
+  }
+  contract::TokenList biased;
+  if (!pipeline_->biased || !pipeline_->biased.find_by_slot(slot_, &biased)) return;
+  for (int64_t i = 0; i < biased.count; ++i) {
+    if (elements_->find(biased[i]) >= 0) f(int32_t(biased[i]));
+  }
+}
+
+void RowEdits::mark_front(const PenalizedText &penalized) {
+  const TextCounts &known = penalized.known;
+  if (known.num_tokens > 0) {
+    for_each_wanted([&](int32_t id) {
+      const TokenCount *const entry = contract::find_count(known.tokens, known.num_tokens, id);
+      if (entry) mark_known(penalized, *entry);
+    });
+  }
+  if (penalized.num_occurring == 0) return;
+  const bool is_one = front_.count == 1 && row_.num_slots() == 0 && !pipeline_->biased;
+  penalized.text.with_ids(penalized.num_occurring, [&](const auto &tokens) {
+    const auto *const counted = tokens.end - penalized.num_counted;
+    if (is_one) {
+      mark_one(tokens.end - tokens.length, counted, tokens.end);
+    } else {
+      mark_picked(tokens.end - tokens.length, counted, tokens.end);
+    }
+  });
+}
+
+// The tokens from `begin` on occur, those from `counted` on count.
+template <class Id>
+void RowEdits::mark_one(const Id *begin, const Id *counted, const Id *end) {
+  const int32_t id = front_.ids[0];
+  const auto num_between = [&](const Id *from, const Id *to) {
+    int64_t result = 0;
+    for_each_part(from, to, [&](const int32_t *ids, int64_t count) {
+      result += front_.passes->count_id(ids, count, id);
+    });
+    return int32_t(result);
+  };
+  const int32_t num_uncounted = num_between(begin, counted), num = num_between(counted, end);
+  if (num_uncounted + num > 0) row_.mark_at(row_.slot(elements_->find(id))) = num;
+}
+
+template <class Id>
+void RowEdits::mark_picked(const Id *begin, const Id *counted, const Id *end) {
+  IdFilter wanted(row_.spare_words());
+  for_each_wanted([&](int32_t id) { wanted.add(id); });
+  // A slot for each that is picked would be dear, and they may be more than there is room for.
+  const int64_t most_slots = row_.num_slots() + num_front_slots(given_);
+  const auto mark_between = [&](const Id *from, const Id *to, bool counts) {
+    for_each_part(from, to, [&](const int32_t *ids, int64_t count) {
+      int32_t picked[kIdsAtOnce];
+      const int64_t num_picked = wanted.pick(*front_.passes, ids, count, picked);
+      has_overrun_ = has_overrun_ || row_.num_slots() + num_picked > most_slots;
+      if (has_overrun_) return;
+      row_.count_marks(int32_t(num_picked), counts ? num_picked : 0,
+                       [&](int32_t i) { return elements_->find(picked[i]); });
+    });
+  };
+  mark_between(begin, counted, false);
+  mark_between(counted, end, true);
+}
+
+}  // namespace sampler::cpu
