@@ -708,11 +708,11 @@ def shown(column, number):
 
 def write_table(table, file):
     width = max(len(name) for _, name, _ in table) + 2
-    print(f"{'kernel':<10}{'pass':<{width}}{'type':<5}" + "".join(f"{c:>8}" for c in COLUMNS), file=file)
+    print(f"{'kernel':<15}{'pass':<{width}}{'type':<5}" + "".join(f"{c:>8}" for c in COLUMNS), file=file)
     order = list(TYPES)
     for kernel, name, element in sorted(table, key=lambda key: (key[0], key[1], order.index(key[2]))):
         numbers = table[kernel, name, element]
-        print(f"{kernel:<10}{name:<{width}}{element:<5}"
+        print(f"{kernel:<15}{name:<{width}}{element:<5}"
               + "".join(f"{shown(c, numbers[c]):>8}" for c in COLUMNS), file=file)
 
 
