@@ -133,7 +133,7 @@ class TeamStages {
   SAMPLER_DEVICE int find(int64_t id) const { return elements_.find(id); }
 
   // Notes in `removed_by` which stage removes each token of the row that the edits left. The result
-  // is the row's status. A barrier of the team after it.
+  // is the row's status. The caller loads a row before it calls any other.
   SAMPLER_DEVICE_CALL uint32_t trace_removals(const StoredRow &seen, int64_t slot,
                                               uint32_t xtc_word, const RowParameters &parameters,
                                               uint8_t *removed_by) {
@@ -156,7 +156,6 @@ class TeamStages {
         removed_by[elements_.find(contract::id_of_rank(ranks_[i]))] = stage;
       }
     });
-    team_.ctx.team_sync();
     return SAMPLER_ROW_OK;
   }
 

@@ -233,6 +233,8 @@ class TeamWindows {
   }
 
   // ---- Selection
+  //
+  // How many tokens a search has listed is not asked: no barrier is needed before the next one.
 
   // The token at which the running measure from `high` down reaches the target, which those from
   // `low` up do.
@@ -240,16 +242,12 @@ class TeamWindows {
   SAMPLER_DEVICE_CALL Rank select(Rank low, Rank high, uint64_t target, const Measure &measure) {
     const Search search = {low, high < summary_.first ? high : summary_.first,
                            target > 0 ? target : 1, kBinLimit};
-    const Selected selected = select_key<RankOrder>(team_, row_, search, measure);
-    team_.ctx.team_sync();  // the list may be opened again
-    return selected.key;
+    return select_key<RankOrder>(team_, row_, search, measure).key;
   }
 
   SAMPLER_DEVICE_CALL Rank select_first(Rank reached, int wanted) {
     const Search search = {reached, summary_.first, uint64_t(wanted), list_limit(wanted)};
-    const Selected selected = select_top(team_, row_, search);
-    team_.ctx.team_sync();  // the list may be opened again
-    return selected.key;
+    return select_top(team_, row_, search).key;
   }
 
   // The lowest key in [low, high] for whose value it holds, as it does for all larger ones; or
