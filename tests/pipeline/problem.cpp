@@ -760,7 +760,7 @@ void Call::set_numbers(const Problem &problem) {
 }
 
 Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob_kind,
-               sampler_draw_method draw_method, bool observes) {
+               sampler_draw_method draw_method) {
   const std::size_t rows = at(call.input.num_rows);
   Sampled result = {std::vector<std::int32_t>(rows, -7), std::vector<std::int32_t>(rows, -7),
                     std::vector<float>(rows, 7),         std::vector<float>(rows, 7),
@@ -775,7 +775,7 @@ Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob
   args.out_kept_counts = result.kept_counts.data();
   args.out_logprobs = result.logprobs.data();
   args.out_values = result.values.data();
-  if (observes) args.out_observations = result.observations.data();
+  args.out_observations = result.observations.data();
   args.out_row_status = result.status.data();
   const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
   EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();

@@ -222,7 +222,7 @@ struct Sampled {
 };
 // Observations are left alone where they are not wanted.
 Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob_kind,
-               sampler_draw_method draw_method, bool observes = true);
+               sampler_draw_method draw_method);
 
 struct Filtered {
   std::vector<float> output;

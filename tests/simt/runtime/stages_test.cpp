@@ -58,21 +58,19 @@ class Stages : public testing::TestWithParam<sampler_dtype> {
     reads_host_ = make_handle(SAMPLER_DEVICE_CUDA, true);
   }
 
-  // Every output of both calls, without the adaptive stages and observations, which devices do not
-  // have.
-  void compare(Problem problem, std::uint64_t seed) {
-    problem.has_adaptive = problem.has_adaptive_values = false;
+  // Every output of both calls.
+  void compare(const Problem &problem, std::uint64_t seed) {
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
     const Call call(problem, GetParam());
     const auto logprobs = seed % 2 == 0 ? SAMPLER_LOGPROB_RAW : SAMPLER_LOGPROB_PROCESSED;
     const auto draw = seed % 3 == 0 ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
     const sampler_t device = seed % 5 == 0 ? reads_host_.get() : device_.get();
     runtime::forget_calls();
-    const Sampled sampled = sample(device, call, logprobs, draw, false);
+    const Sampled sampled = sample(device, call, logprobs, draw);
     for (const runtime::Launch &launch : runtime::launches()) {
       if (launch.team_size > 1) ++num_clusters_;
     }
-    const Sampled expected = sample(cpu_.get(), call, logprobs, draw, false);
+    const Sampled expected = sample(cpu_.get(), call, logprobs, draw);
     ASSERT_EQ(sampled.status, expected.status);
     ASSERT_EQ(sampled.token_ids, expected.token_ids);
     ASSERT_EQ(sampled.kept_counts, expected.kept_counts);
