@@ -1,11 +1,13 @@
 /* Speculative decoding: verification of draft tokens against the target model's distribution, and
  * the distribution that a rejection leaves. simple.h has sampler_chain_speculative in one line.
  *
- * A drafter proposed up to num_drafts tokens per sequence. Each is accepted with the probability
- * that makes the emitted tokens follow the target's distribution exactly (Leviathan et al. 2023,
- * Chen et al. 2023): draft x is accepted when u * q(x) < p(x), u uniform in [0, 1). At the first
- * rejection a token is drawn from the residual max(p - q, 0); when all drafts were accepted a bonus
- * token is drawn from p at the last position. */
+ * A drafter proposed up to num_drafts tokens per sequence: a chain, or a tree. Position 0 follows
+ * the context, position i + 1 follows draft i; the target has a row for each. By the standard rule
+ * each draft is accepted with the probability that makes the emitted tokens follow the target's
+ * distribution exactly (Leviathan et al. 2023, Chen et al. 2023): draft x is accepted when
+ * u * q(x) < p(x), u uniform in [0, 1). At the first rejection a token is drawn from the residual
+ * max(p - q, 0); when all drafts were accepted a bonus token is drawn from p at the last position.
+ * Section 10 of docs/contract.md has the arithmetic of all rules. */
 #ifndef SAMPLER_SPECULATIVE_H
 #define SAMPLER_SPECULATIVE_H
 
@@ -22,6 +24,72 @@ extern "C" {
 #endif
 
 /* ---- Verification --------------------------------------------------------------------------- */
+
+/* When a draft x is accepted where the target gives it p(x) and the drafter gave it q(x). A greedy
+ * row (a temperature of at most 1e-5) accepts the argmax and nothing else, but for RELAXED and
+ * SYNTHETIC. */
+typedef int32_t sampler_acceptance;
+enum {
+  /* Lossless: what is emitted follows the target's distribution. */
+
+  SAMPLER_ACCEPT_STANDARD = 0, /* u q(x) < p(x) */
+
+  /* Block verification (Sun et al. 2024): all drafts of a chain are judged together. On average it
+   * emits no fewer tokens than STANDARD. */
+  SAMPLER_ACCEPT_BLOCK = 1,
+
+  /* The target's own token is drawn as sampler_sample draws it, at offset + i behind i drafts, and
+   * drafts are accepted while they are that token. Needs nothing of the drafter. The text is, token
+   * by token, the one without speculation. */
+  SAMPLER_ACCEPT_SAMPLE_MATCH = 2,
+
+  /* Lossy: what is emitted is not of the target's distribution. */
+
+  /* p(x) > min(typical_threshold, typical_scale * exp(-H(p))), without a coin (Cai et al. 2024). */
+  SAMPLER_ACCEPT_TYPICAL = 3,
+
+  /* x is one of the relaxed_top_k first tokens and p(x) >= p_max - relaxed_delta; else as STANDARD.
+   * In a greedy row p is what the edits left, at temperature 1 (TensorRT-LLM). */
+  SAMPLER_ACCEPT_RELAXED = 4,
+
+  /* p(x) >= threshold_single, or u * threshold_total < the sum of p of x and the siblings tried
+   * before it (SGLang). With both at 1 it is lossless for drafts chosen without chance. */
+  SAMPLER_ACCEPT_THRESHOLD = 5,
+
+  /* As STANDARD, but a rejected draft of a chain is kept where the target is in doubt and the next
+   * deferred_window drafts would be accepted (FLy, arXiv 2511.22972; vLLM). */
+  SAMPLER_ACCEPT_DEFERRED = 6,
+
+  /* u < synthetic_rates[i], whatever the rows say: for benchmarks. Behind a rejection a token is
+   * drawn from p. */
+  SAMPLER_ACCEPT_SYNTHETIC = 7
+};
+
+/* How siblings of a tree were drafted, which decides what a rejection leaves for the next one. */
+typedef int32_t sampler_sibling_rule;
+enum {
+  SAMPLER_SIBLINGS_INDEPENDENT = 0,        /* each was drawn from its own row */
+  SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT = 1 /* each from its row without its earlier siblings */
+};
+
+/* How the drafts of several sequences lie in memory. */
+typedef int32_t sampler_packing;
+enum {
+  /* Arrays of num_sequences rows of num_drafts, or num_drafts + 1, entries. */
+  SAMPLER_PACKING_DENSE = 0,
+
+  /* One after the other. packing_offsets is [num_sequences + 1]: the drafts of sequence s are those
+   * from packing_offsets[s] to packing_offsets[s + 1] - 1, its positions begin s later. */
+  SAMPLER_PACKING_DRAFTS = 1,
+
+  /* The same without the leading 0: packing_offsets is [num_sequences] (vLLM, V1). */
+  SAMPLER_PACKING_DRAFT_ENDS = 2,
+
+  /* The positions of sequence s are those from packing_offsets[s] to packing_offsets[s + 1] - 1,
+   * [num_sequences + 1], one more than its drafts. Entry i + 1 of its draft_token_ids is the draft
+   * that position i is asked for, entry 0 is not read (vLLM, V2). Its drafts begin s earlier. */
+  SAMPLER_PACKING_POSITIONS = 3
+};
 
 /* Members that sampler_sample_args has too mean the same.
  *
@@ -87,13 +155,120 @@ typedef struct sampler_verify_args {
 
   /* [num_sequences] each; NULL: not wanted. Drafts that would be accepted each on its own, wherever
    * they stand. Positions after the first rejection count only here: nothing there changes a token
-   * or, draft ids apart, a status. */
+   * or, draft ids apart, a status. Of trees and of rules but STANDARD it is out_emitted_counts. */
   int32_t *out_accepted_counts;
 
   /* Drafts kept before the first rejection: out_token_ids has one token more. */
   int32_t *out_emitted_counts;
 
   sampler_row_status *out_row_status;
+
+  /* ---- What follows is off when it is 0. A CUDA handle refuses it by name: there verification is
+   * of dense chains by the standard rule, without a pipeline and reports. */
+
+  /* The rule, and by slot. NULL: the same for all; one that is no such constant, or does not go
+   * with what the call has, makes its sequence bad (INVALID_PARAMETER). */
+  sampler_acceptance acceptance;
+  sampler_sibling_rule sibling_rule;
+  const sampler_acceptance *acceptances;
+
+  /* Numbers of the rules. Not NaN, not negative. */
+  float typical_threshold; /* 0: 0.09 */
+  float typical_scale;     /* 0: 0.3 */
+  int32_t relaxed_top_k;   /* 0: 1 */
+  float relaxed_delta;
+  float threshold_single;  /* 0: 1 */
+  float threshold_total;   /* 0: 1 */
+  int32_t deferred_window; /* 0: min(6, num_drafts - 1) */
+  int32_t deferred_top_k;  /* of so many first tokens the entropy is taken. 0: 3 */
+  float deferred_entropy;  /* in nats, at least this is doubt. 0: 0.3 */
+
+  /* How SAMPLE_MATCH draws. The other rules: INVERSE_CDF. */
+  sampler_draw_method draw_method;
+
+  /* [num_drafts] In host memory, read during the call. Required by SYNTHETIC. */
+  const float *synthetic_rates;
+
+  /* Packed batches. num_sequences is required then, and where target_row_indices is given; 0: what
+   * target.num_rows tells. Sequences have at most num_drafts drafts; one whose offsets fall, lie
+   * outside, or are further apart is bad (INVALID_LIST). draft_counts must be NULL then. */
+  sampler_packing packing;
+
+  /* 1: the row of `draft` that belongs to draft i is slot * num_drafts + i (vLLM, V2). */
+  int32_t draft_rows_by_slot;
+  const int32_t *packing_offsets;
+  int64_t num_sequences;
+
+  /* How many entries of draft_token_ids, packed draft_row_indices, and of target_row_indices there
+   * are. Packed only. */
+  int64_t num_packed_drafts;
+  int64_t num_packed_positions;
+
+  /* Elements of draft_token_ids from one sequence's first to the next one's, at least num_drafts;
+   * 0: num_drafts. Dense only. */
+  int64_t draft_token_stride;
+
+  /* [num_sequences, num_drafts + 1], packed: [num_packed_positions] The row of `target` that each
+   * position reads. With bonus_row_indices, [num_sequences], those of a sequence's last position
+   * are there, and target_row_indices has one entry for each draft, laid out like drafts. NULL:
+   * position after position. One outside makes its sequence bad (INVALID_INDEX) when it is read.
+   * `target` has any number of rows then. */
+  const int32_t *target_row_indices;
+  const int32_t *bonus_row_indices;
+
+  /* [num_sequences, num_drafts], packed: [num_packed_drafts] The row of `draft` that each draft was
+   * drawn from. `draft` has any number of rows then. */
+  const int32_t *draft_row_indices;
+
+  /* Trees. The node that each draft hangs on, a lower number, -1 the root: [tree_rows, num_drafts].
+   * Or first_children and next_siblings, [tree_rows, num_drafts + 1]: by position, the position of
+   * its first child and of its next sibling, -1 (or 0) for none (SGLang). tree_rows is 1, one tree
+   * for all, or num_sequences; 0: num_sequences. A tree in which a draft hangs on two, or on itself
+   * by way of others, makes its sequence bad (INVALID_TREE). NULL: a chain. Dense only.
+   *
+   * Siblings are tried in their order. At a rejected one what is left for the next is the residual.
+   * BLOCK and DEFERRED are for chains. */
+  const int32_t *parents;
+  const int32_t *first_children;
+  const int32_t *next_siblings;
+  int64_t tree_rows;
+
+  /* Temperature and filters of `draft`. NULL: those of the target, which must then have no other
+   * stage where the draft is logits. */
+  const sampler_params *draft_params;
+  const sampler_row_params *draft_row_params;
+
+  /* The stages of the target's rows. At each position the text, and what adaptive stages remember,
+   * are as if the drafts before it had been accepted; nothing is changed. token_bitmask_indices is
+   * [num_sequences, num_drafts + 1], by position, in trees and packed batches too. Forced tokens
+   * are not verified: forced_token_id must be NULL. */
+  const sampler_pipeline *pipeline;
+
+  /* Reports of every emitted token, [num_sequences, num_drafts + 1, ...], in the order of
+   * out_token_ids: of the target's distribution at its position, as in sampler_sample_args; as for
+   * a bad row where no token stands. */
+  sampler_logprob_kind logprob_kind;
+  int32_t reserved;
+  int32_t *out_kept_counts;
+  float *out_logprobs;
+  int32_t *out_ranks;
+  float *out_entropies;
+  float *out_observations;
+  int64_t num_top_logprobs;
+  void *out_top_token_ids;
+  float *out_top_logprobs;
+  uint32_t *out_kept_bitmask;
+  int64_t kept_bitmask_stride;
+  int64_t kept_capacity;
+  void *out_kept_token_ids;
+  float *out_kept_probabilities;
+
+  /* [num_sequences, num_drafts + 1] The positions that the emitted tokens were decided at, 0 first:
+   * the rows of a KV cache to keep. Then -1. kv_indices, of the same shape, has a number for each
+   * position (packed batches too); out_kv_indices has those of out_positions. */
+  int32_t *out_positions;
+  const int64_t *kv_indices;
+  int64_t *out_kv_indices;
 } sampler_verify_args;
 
 /* Verifies each sequence's chain of drafts and emits between 1 and num_drafts + 1 tokens. */

@@ -83,7 +83,9 @@ enum {
    * ids, or breaks another rule of pipeline.h. */
   SAMPLER_ROW_INVALID_LIST = 128,
   /* The tokens do not fit in the slot of the state, which is as it was. */
-  SAMPLER_ROW_STATE_FULL = 256
+  SAMPLER_ROW_STATE_FULL = 256,
+  /* The sequence's drafts hang together in a way that no tree does. */
+  SAMPLER_ROW_INVALID_TREE = 512
 };
 
 /* ---- Enumerations --------------------------------------------------------------------------- */
