@@ -462,7 +462,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 888955214; }
+static inline int32_t shim_interface(void) { return 1061205060; }
 
 
 #ifdef __cplusplus
