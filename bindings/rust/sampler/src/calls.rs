@@ -227,9 +227,9 @@ pub struct VerifyArgs<'a> {
     pub draw_method: DrawMethod,
     /// `[num_drafts]` Host memory on every sampler. Required by `SYNTHETIC`.
     pub synthetic_rates: Array<'a, f32>,
-    /// How the drafts of several sequences lie in memory. Of packed batches `num_packed_drafts` of C
-    /// is the length of `draft_token_ids`, `num_packed_positions` that of `target_row_indices`, and
-    /// `draft_counts` must be none.
+    /// How the drafts of several sequences lie in memory. Of packed batches the length of
+    /// `draft_token_ids` tells how many drafts, or positions, there are, and `draft_counts` must be
+    /// none.
     pub packing: Packing,
     /// Whether the row of `draft` that belongs to draft i is slot * `num_drafts` + i.
     pub draft_rows_by_slot: bool,
@@ -242,14 +242,14 @@ pub struct VerifyArgs<'a> {
     /// Elements of `draft_token_ids` from one sequence's first to the next one's, at least
     /// `num_drafts`. 0: `num_drafts`. Not of packed batches.
     pub draft_token_stride: usize,
-    /// `[num_sequences, num_drafts + 1]`, packed: as many as there are positions. The row of `target`
-    /// that each position reads. With `bonus_row_indices` one for each draft, laid out like drafts.
-    /// None: position after position. One outside makes its sequence bad when it is read. `target`
-    /// has any number of rows then.
+    /// `[num_sequences, num_drafts + 1]`, packed: one for each position. The row of `target` that it
+    /// reads. With `bonus_row_indices` one for each draft, laid out like `draft_token_ids`. None:
+    /// position after position. One outside makes its sequence bad when it is read. `target` has any
+    /// number of rows then.
     pub target_row_indices: Array<'a, i32>,
     /// `[num_sequences]` The row of `target` that each sequence's last position reads.
     pub bonus_row_indices: Array<'a, i32>,
-    /// `[num_sequences, num_drafts]`, packed: as many as `draft_token_ids`. The row of `draft` that
+    /// `[num_sequences, num_drafts]`, packed: laid out like `draft_token_ids`. The row of `draft` that
     /// each draft was drawn from. `draft` has any number of rows then.
     pub draft_row_indices: Array<'a, i32>,
     /// Trees: `[tree_rows, num_drafts]` The draft that each hangs on, a lower number, -1 the root.
@@ -548,12 +548,22 @@ impl SelectArgs<'_> {
 }
 
 impl VerifyArgs<'_> {
-    fn num_sequences(&self) -> usize {
-        or(self.num_sequences, self.target.num_rows / self.num_drafts.saturating_add(1))
-    }
-
     fn is_packed(&self) -> bool {
         self.packing != Packing::DENSE
+    }
+
+    /// Whether the target has any rows; else there are so many for each sequence.
+    fn has_any_rows(&self) -> bool {
+        self.is_packed() || !self.target_row_indices.is_none()
+    }
+
+    /// As many as the library takes there to be.
+    fn num_sequences(&self) -> usize {
+        if self.has_any_rows() {
+            self.num_sequences
+        } else {
+            self.target.num_rows / self.num_drafts.saturating_add(1)
+        }
     }
 
     /// The rows of target and draft.
@@ -561,7 +571,7 @@ impl VerifyArgs<'_> {
         let (p, p_stride) = (&self.target, self.target_sequence_stride);
         let (num_sequences, num_positions) =
             (self.num_sequences(), self.num_drafts.saturating_add(1));
-        let target = if self.is_packed() || !self.target_row_indices.is_none() {
+        let target = if self.has_any_rows() {
             p.raw(place, "target")?
         } else {
             p.raw_sequences(place, "target", num_sequences, num_positions, p_stride)?
@@ -587,18 +597,28 @@ impl VerifyArgs<'_> {
             Packing::DRAFT_ENDS => num_sequences,
             _ => num_sequences.saturating_add(1),
         };
-        // Of packed arrays the length is their number.
-        let (ids, of_targets, of_drafts) = if self.is_packed() {
-            (0, 0, draft_token_ids.memory().len)
-        } else {
-            let per_sequence = if bonuses.is_none() { num_positions } else { num_drafts };
-            let stride = or(self.draft_token_stride, num_drafts);
-            let ids = if num_drafts == 0 { 0 } else { extent(num_sequences, num_drafts, stride) };
-            (ids, of_sequences(per_sequence), of_sequences(num_drafts))
+        // Of packed drafts the length is their number, and tells that of what is laid out like them.
+        let entries = draft_token_ids.memory().len;
+        let of_positions = of_sequences(num_positions);
+        let (ids, of_drafts, of_positions) = match self.packing {
+            Packing::DENSE => {
+                let stride = or(self.draft_token_stride, num_drafts);
+                let sequences = if num_drafts == 0 { 0 } else { num_sequences };
+                let ids = extent(sequences, num_drafts, stride);
+                (ids, of_sequences(num_drafts), of_positions)
+            }
+            Packing::POSITIONS => (0, entries, entries),
+            _ => (0, entries, entries.saturating_add(num_sequences)),
         };
-        let packed = |len: usize| if self.is_packed() { to_c(len) } else { 0 };
+        let of_targets = if bonuses.is_none() { of_positions } else { of_drafts };
+        let (num_packed_drafts, num_packed_positions) = match self.packing {
+            Packing::DENSE => (0, 0),
+            Packing::POSITIONS => (0, entries),
+            _ if targets.is_none() || !bonuses.is_none() => (entries, 0),
+            _ => (entries, of_positions),
+        };
         let trees = or(self.tree_rows, num_sequences);
-        let (of_nodes, of_positions) =
+        let (of_nodes, of_links) =
             (trees.saturating_mul(num_drafts), trees.saturating_mul(num_positions));
         let (children, siblings) = (&self.first_children, &self.next_siblings);
         Ok(sys::sampler_verify_args {
@@ -608,8 +628,8 @@ impl VerifyArgs<'_> {
             draft_rows_by_slot: self.draft_rows_by_slot.into(),
             packing_offsets: place.array("", "packing_offsets", &self.packing_offsets, offsets)?,
             num_sequences: to_c(self.num_sequences),
-            num_packed_drafts: packed(draft_token_ids.memory().len),
-            num_packed_positions: packed(targets.memory().len),
+            num_packed_drafts: to_c(num_packed_drafts),
+            num_packed_positions: to_c(num_packed_positions),
             draft_token_stride: to_c(self.draft_token_stride),
             target_row_indices: place.array("", "target_row_indices", targets, of_targets)?,
             bonus_row_indices: place.array("", "bonus_row_indices", bonuses, num_sequences)?,
@@ -620,8 +640,8 @@ impl VerifyArgs<'_> {
                 of_drafts,
             )?,
             parents: place.array("", "parents", &self.parents, of_nodes)?,
-            first_children: place.array("", "first_children", children, of_positions)?,
-            next_siblings: place.array("", "next_siblings", siblings, of_positions)?,
+            first_children: place.array("", "first_children", children, of_links)?,
+            next_siblings: place.array("", "next_siblings", siblings, of_links)?,
             tree_rows: to_c(self.tree_rows),
             ..sys::sampler_verify_args::INIT
         })
@@ -641,11 +661,12 @@ impl VerifyArgs<'_> {
         let (kept_ids, kept_probabilities) =
             (&self.out_kept_token_ids, &self.out_kept_probabilities);
         let (rates, on_host) = (&self.synthetic_rates, Place { on_cuda: false, ..place });
+        let parameters = place.of_parameters();
         let bitmask = &self.out_kept_bitmask;
         Ok(sys::sampler_verify_args {
             acceptance: self.acceptance.raw(),
             sibling_rule: self.sibling_rule.raw(),
-            acceptances: place.array("", "acceptances", &self.acceptances, slots)?,
+            acceptances: parameters.array("", "acceptances", &self.acceptances, slots)?,
             typical_threshold: self.typical_threshold,
             typical_scale: self.typical_scale,
             relaxed_top_k: self.relaxed_top_k,
@@ -1050,9 +1071,18 @@ mod tests {
         (args.draft_params, args.draft_row_params, args.pipeline) = (None, None, None);
         let raw = args.raw(ON_CUDA, &mut to).unwrap();
         assert_eq!((raw.num_sequences, raw.tree_rows, raw.draft_token_stride), (2, 1, 9));
-        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions, raw.packing), (6, 6, 1));
+        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions, raw.packing), (6, 0, 1));
         assert_eq!(raw.draft_rows_by_slot, 0);
         assert!(raw.draft_params.is_null() && raw.draft_row_params.is_null());
         assert!(raw.pipeline.is_null());
+
+        // SAFETY: nobody reads it.
+        args.target_row_indices = unsafe { Array::device(4096 as *const i32, 8) };
+        args.bonus_row_indices = Array::default();
+        let raw = args.raw(ON_CUDA, &mut to).unwrap();
+        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions), (6, 8));
+        args.packing = Packing::POSITIONS;
+        let raw = args.raw(ON_CUDA, &mut to).unwrap();
+        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions), (0, 6));
     }
 }

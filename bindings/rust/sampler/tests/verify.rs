@@ -31,7 +31,7 @@ fn refused(message: &str, args: VerifyArgs) {
     let args = VerifyArgs {
         target: Rows::logits(&ROWS, 6, 40),
         num_drafts: 2,
-        num_sequences: 2,
+        num_sequences: args.num_sequences.max(2),
         draft_token_ids,
         out_token_ids: (&mut token_ids).into(),
         ..args
@@ -101,6 +101,10 @@ fn short_inputs_are_refused() {
         bonus_row_indices [ids] 1 / 2;
         draft_row_indices [ids] 3 / 4;
         draft_row_indices [ids] 2 / 3, packing: Packing::DRAFTS;
+        target_row_indices [ids] 4 / 5, packing: Packing::DRAFTS;
+        target_row_indices [ids] 2 / 3, packing: Packing::POSITIONS;
+        target_row_indices [ids] 2 / 3, packing: Packing::DRAFTS,
+            bonus_row_indices: (&ids[..2]).into();
         parents [ids] 3 / 4;
         parents [ids] 1 / 2, tree_rows: 1;
         first_children [ids] 5 / 6;
@@ -178,11 +182,15 @@ fn what_breaks_a_rule_is_refused() {
         VerifyArgs { num_top_logprobs: 41, ..default() },
     );
     refused(
+        "num_sequences is 3; it must be 0, or target.num_rows / (num_drafts + 1), 2",
+        VerifyArgs { num_sequences: 3, ..default() },
+    );
+    refused(
         "packing_offsets is NULL; it is required",
         VerifyArgs { packing: Packing::DRAFTS, ..default() },
     );
     refused(
-        "synthetic_rates is NULL; it is required",
+        "acceptance is 7; SAMPLER_ACCEPT_SYNTHETIC needs synthetic_rates",
         VerifyArgs { acceptance: Acceptance::SYNTHETIC, ..default() },
     );
 }

@@ -366,7 +366,7 @@ final class Call {
     draftParamsHadMore = params(at, DRAFT_PARAMS, params, draftParamsHadMore);
   }
 
-  /** Writes the struct at {@code to}, whose rest is 0 unless {@code hadMore}. Returns whether now. */
+  /** At {@code to}, where what moreParams writes is 0 unless it {@code hadMore}. Returns that. */
   private boolean params(int at, int to, Params params, boolean hadMore) {
     put(at, params == null ? 0L : address + to);
     if (params == null) {

@@ -138,11 +138,11 @@ final class ArraysTest {
     } else if (path.matches("random.seeds|.*offsets|(out_)?kv_indices"
         + "|(draft_)?row_params.(forced|top_p_reset)_token_id")) {
       return Set.of(ElementType.I64);
-    } else if (path.matches("(draft_)?row_params.(top_k|penalty_window|dry_allowed_length|dry_window"
-        + "|no_repeat_ngram_size|min_new_tokens|min_keep|adaptive_kind)")) {
+    } else if (path.matches("(draft_)?row_params.(top_k|penalty_window|dry_allowed_length"
+        + "|dry_window|no_repeat_ngram_size|min_new_tokens|min_keep|adaptive_kind)")) {
       return Set.of(ElementType.I32);
-    } else if (path.matches("(draft_)?row_params.*|synthetic_rates|out_(.*logprobs|values|kept_probabilities|entropies"
-        + "|observations)|pipeline.(biases|dense_bias|adaptive_values)")) {
+    } else if (path.matches("(draft_)?row_params.*|synthetic_rates|out_(.*logprobs|values"
+        + "|kept_probabilities|entropies|observations)|pipeline.(biases|dense_bias|adaptive_values)")) {
       return Set.of(ElementType.F32);
     }
     return Set.of(ElementType.I32);
