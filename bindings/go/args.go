@@ -562,9 +562,8 @@ type VerifyArgs struct {
 	// Required with Packing and with TargetRowIndices. 0: what Target.NumRows tells.
 	NumSequences int
 
-	// Of packed batches: how many entries DraftTokenIDs and DraftRowIndices have, and
-	// TargetRowIndices. For device memory; 0 is the length of the slice of DraftTokenIDs, and of
-	// TargetRowIndices.
+	// How many drafts all sequences of a packed batch have, and how many positions with
+	// PackingPositions: entries of DraftTokenIDs. For device memory; 0 is the length of a slice.
 	NumPackedDrafts    int
 	NumPackedPositions int
 
@@ -572,16 +571,16 @@ type VerifyArgs struct {
 	// NumDrafts. Not of packed batches.
 	DraftTokenStride int
 
-	// [number of sequences, NumDrafts + 1], packed: [NumPackedPositions] The row of Target that each
+	// [number of sequences, NumDrafts + 1], packed: [number of positions] The row of Target that each
 	// position reads. With BonusRowIndices, [number of sequences], those of a sequence's last
-	// position are there, and TargetRowIndices has one entry for each draft, laid out like drafts.
+	// position are there, and TargetRowIndices is laid out like DraftTokenIDs.
 	// Left out: position after position. One outside makes its sequence bad (RowInvalidIndex) when
 	// it is read. Target has any number of rows then.
 	TargetRowIndices Array[int32]
 	BonusRowIndices  Array[int32]
 
-	// [number of sequences, NumDrafts], packed: [NumPackedDrafts] The row of Draft that each draft
-	// was drawn from. Draft has any number of rows then.
+	// [number of sequences, NumDrafts], packed: laid out like DraftTokenIDs. The row of Draft that
+	// each draft was drawn from. Draft has any number of rows then.
 	DraftRowIndices Array[int32]
 
 	// Whether the row of Draft that belongs to draft i is slot * NumDrafts + i.

@@ -171,43 +171,28 @@ func (a *VerifyArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 
 // convert returns the address of what C gets.
 func (a *VerifyArgs) convert(c *check) uintptr {
+	// Rows that are packed or indexed are any number, and do not tell that of the sequences.
 	numDrafts, numSequences := int64(a.NumDrafts), int64(a.NumSequences)
 	numPositions := sum(numDrafts, 1)
-	if numSequences == 0 && numPositions > 0 {
-		numSequences = int64(a.Target.NumRows) / numPositions
+	isPacked := a.Packing != PackingDense
+	targetElements, draftElements := a.Target.extent(), a.Draft.extent()
+	if !isPacked && a.TargetRowIndices.place == absent {
+		numSequences = 0
+		if numPositions > 0 {
+			numSequences = int64(a.Target.NumRows) / numPositions
+		}
+		targetElements = a.Target.sequences(numSequences, numPositions, a.TargetSequenceStride)
+	}
+	if !isPacked && a.DraftRowIndices.place == absent && !a.DraftRowsBySlot {
+		draftElements = a.Draft.sequences(numSequences, numDrafts, a.DraftSequenceStride)
 	}
 	numSlots := numSlots(&a.Slots, a.NumSlots, numSequences)
 	numTokens := product(numSequences, numPositions)
 	numTop := product(numTokens, int64(a.NumTopLogprobs))
 	numKept := product(numTokens, int64(a.KeptCapacity))
 	bitmaskStride := firstNonzero(int64(a.KeptBitmaskStride), sum(int64(a.Target.NumCols), 31)/32)
-
-	// Rows that are packed or indexed are any number; packed arrays have a number of their own.
-	isPacked := a.Packing != PackingDense
-	targetElements, draftElements := a.Target.extent(), a.Draft.extent()
-	if !isPacked && a.TargetRowIndices.place == absent {
-		targetElements = a.Target.sequences(numSequences, numPositions, a.TargetSequenceStride)
-	}
-	if !isPacked && a.DraftRowIndices.place == absent && !a.DraftRowsBySlot {
-		draftElements = a.Draft.sequences(numSequences, numDrafts, a.DraftSequenceStride)
-	}
-	numDraftTokens := extent(numSequences, numDrafts, int64(a.DraftTokenStride))
-	numDraftRows, numTargetRows := product(numSequences, numDrafts), numTokens
-	if a.BonusRowIndices.place != absent {
-		numTargetRows = numDraftRows
-	}
-	numPackedDrafts, numPackedPositions := int64(a.NumPackedDrafts), int64(a.NumPackedPositions)
-	if isPacked {
-		numPackedDrafts = a.DraftTokenIDs.count(a.NumPackedDrafts)
-		numPackedPositions = a.TargetRowIndices.count(a.NumPackedPositions)
-		numDraftTokens, numDraftRows = numPackedDrafts, numPackedDrafts
-		numTargetRows = numPackedPositions
-	}
-	numOffsets := numSequences
-	if a.Packing != PackingDraftEnds {
-		numOffsets = sum(numSequences, 1)
-	}
 	treeRows := firstNonzero(int64(a.TreeRows), numSequences)
+	packed := a.packedDrafts(numSequences)
 
 	var ids idsBefore
 	memory := &c.sampler.memory
@@ -219,7 +204,7 @@ func (a *VerifyArgs) convert(c *check) uintptr {
 		Draft:                c.rows("draft.", &a.Draft, draftElements),
 		TargetSequenceStride: int64(a.TargetSequenceStride),
 		DraftSequenceStride:  int64(a.DraftSequenceStride),
-		DraftTokenIDs:        c.ids("draft_token_ids", &a.DraftTokenIDs, numDraftTokens, &ids),
+		DraftTokenIDs:        c.ids("draft_token_ids", &a.DraftTokenIDs, packed.tokens, &ids),
 		NumDrafts:            numDrafts,
 		DraftCounts:          c.array("", "draft_counts", a.DraftCounts.array, numSequences),
 		Slots:                c.array("", "slots", a.Slots.array, numSequences),
@@ -236,7 +221,7 @@ func (a *VerifyArgs) convert(c *check) uintptr {
 
 		Acceptance:       int32(a.Acceptance),
 		SiblingRule:      int32(a.SiblingRule),
-		Acceptances:      c.array("", "acceptances", a.Acceptances.array, numSlots),
+		Acceptances:      c.parameter("", "acceptances", a.Acceptances.array, numSlots),
 		TypicalThreshold: a.TypicalThreshold,
 		TypicalScale:     a.TypicalScale,
 		RelaxedTopK:      clamped(a.RelaxedTopK),
@@ -251,15 +236,15 @@ func (a *VerifyArgs) convert(c *check) uintptr {
 
 		Packing:            int32(a.Packing),
 		DraftRowsBySlot:    flag(a.DraftRowsBySlot),
-		PackingOffsets:     c.array("", "packing_offsets", a.PackingOffsets.array, numOffsets),
+		PackingOffsets:     c.array("", "packing_offsets", a.PackingOffsets.array, packed.offsets),
 		NumSequences:       int64(a.NumSequences),
-		NumPackedDrafts:    numPackedDrafts,
-		NumPackedPositions: numPackedPositions,
+		NumPackedDrafts:    packed.numDrafts,
+		NumPackedPositions: packed.numPositions,
 		DraftTokenStride:   int64(a.DraftTokenStride),
 		TargetRowIndices: c.array("", "target_row_indices", a.TargetRowIndices.array,
-			numTargetRows),
+			packed.targetRows),
 		BonusRowIndices: c.array("", "bonus_row_indices", a.BonusRowIndices.array, numSequences),
-		DraftRowIndices: c.array("", "draft_row_indices", a.DraftRowIndices.array, numDraftRows),
+		DraftRowIndices: c.array("", "draft_row_indices", a.DraftRowIndices.array, packed.draftRows),
 		Parents:         c.array("", "parents", a.Parents.array, product(treeRows, numDrafts)),
 		FirstChildren: c.array("", "first_children", a.FirstChildren.array,
 			product(treeRows, numPositions)),
@@ -293,6 +278,41 @@ func (a *VerifyArgs) convert(c *check) uintptr {
 	}
 	args.TokenIDType = int32(ids.idType)
 	return raw.Address(args)
+}
+
+// packedDrafts are C's numbers of packed drafts and positions, and the lengths of the arrays that
+// they, or the sequences, tell.
+type packedDrafts struct {
+	numDrafts, numPositions                int64
+	tokens, draftRows, targetRows, offsets int64
+}
+
+func (a *VerifyArgs) packedDrafts(numSequences int64) packedDrafts {
+	p := packedDrafts{numDrafts: int64(a.NumPackedDrafts), numPositions: int64(a.NumPackedPositions),
+		offsets: sum(numSequences, 1)}
+	hasBonus := a.BonusRowIndices.place != absent
+	switch a.Packing {
+	case PackingDense:
+		p.tokens = extent(numSequences, int64(a.NumDrafts), int64(a.DraftTokenStride))
+		p.draftRows = product(numSequences, int64(a.NumDrafts))
+		p.targetRows = product(numSequences, sum(int64(a.NumDrafts), 1))
+	case PackingPositions: // draft tokens are laid out like positions
+		p.numPositions = a.DraftTokenIDs.count(a.NumPackedPositions)
+		p.tokens, p.draftRows, p.targetRows = p.numPositions, p.numPositions, p.numPositions
+	default:
+		p.numDrafts = a.DraftTokenIDs.count(a.NumPackedDrafts)
+		if p.numPositions == 0 && a.TargetRowIndices.place != absent && !hasBonus {
+			p.numPositions = sum(p.numDrafts, numSequences)
+		}
+		p.tokens, p.draftRows, p.targetRows = p.numDrafts, p.numDrafts, p.numPositions
+	}
+	if a.Packing == PackingDraftEnds {
+		p.offsets = numSequences
+	}
+	if hasBonus {
+		p.targetRows = p.draftRows
+	}
+	return p
 }
 
 func (a *ResidualArgs) run(s *Sampler, op string, sizing bool) (int, error) {

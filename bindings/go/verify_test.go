@@ -105,7 +105,19 @@ func TestVerificationWithShortSlices(t *testing.T) {
 		{"target_row_indices", 5, 6, func(a *VerifyArgs) { a.TargetRowIndices = i32(5) }},
 		{"target_row_indices", 5, 6, func(a *VerifyArgs) {
 			pack(a, PackingDrafts)
-			a.TargetRowIndices, a.NumPackedPositions = i32(5), 6
+			a.TargetRowIndices = i32(5)
+		}},
+		{"target_row_indices", 3, 4, func(a *VerifyArgs) {
+			pack(a, PackingDraftEnds)
+			a.TargetRowIndices, a.BonusRowIndices = i32(3), i32(2)
+		}},
+		{"target_row_indices", 3, 4, func(a *VerifyArgs) {
+			pack(a, PackingPositions)
+			a.TargetRowIndices = i32(3)
+		}},
+		{"draft_token_ids", 4, 5, func(a *VerifyArgs) {
+			pack(a, PackingPositions)
+			a.NumPackedPositions = 5
 		}},
 		{"target_row_indices", 3, 4, func(a *VerifyArgs) {
 			a.TargetRowIndices, a.BonusRowIndices = i32(3), i32(2)
@@ -143,6 +155,7 @@ func TestVerificationWithShortSlices(t *testing.T) {
 			a.FirstChildren, a.NextSiblings, a.TreeRows = i32(3), i32(2), 1
 		}},
 		{"draft_row_params->top_k", 1, 2, func(a *VerifyArgs) {
+			a.Draft = Rows{Values: F32(make([]float32, 160)), NumRows: 4, NumCols: 40}
 			a.DraftRowParams = &RowParams{TopK: i32(1)}
 		}},
 		{"pipeline->token_bitmask_indices", 5, 6, func(a *VerifyArgs) {
@@ -207,8 +220,10 @@ func TestVerificationWithShortSlices(t *testing.T) {
 	}
 	refuseVerification(t, func(a *VerifyArgs) { a.SyntheticRates = OnDevice[float32](4096) },
 		"synthetic_rates is device memory, 0x1000; it must be a slice on a CPU sampler")
-	refuseVerification(t, func(a *VerifyArgs) { a.DraftParams = &Params{TopK: 50} },
-		"draft_params is not of DefaultParams; start from there: all 0 is no default")
+	refuseVerification(t, func(a *VerifyArgs) {
+		a.Draft = Rows{Values: F32(make([]float32, 160)), NumRows: 4, NumCols: 40}
+		a.DraftParams = &Params{TopK: 50}
+	}, "draft_params is not of DefaultParams; start from there: all 0 is no default")
 }
 
 func TestVerificationThatBreaksARule(t *testing.T) {
@@ -226,10 +241,14 @@ func TestVerificationThatBreaksARule(t *testing.T) {
 			"logprob_kind is 3; it must be one of its constants, 0 to 2"},
 		{func(a *VerifyArgs) { a.NumTopLogprobs = 41 },
 			"num_top_logprobs is 41; it must be below 41"},
+		{func(a *VerifyArgs) { a.NumSequences = 3 },
+			"num_sequences is 3; it must be 0, or target.num_rows / (num_drafts + 1), 2"},
+		{func(a *VerifyArgs) { a.NumSequences = -1 },
+			"num_sequences is -1; it must be at least 0"},
 		{func(a *VerifyArgs) { a.Packing = PackingDrafts },
 			"packing_offsets is NULL; it is required"},
 		{func(a *VerifyArgs) { a.Acceptance = AcceptSynthetic },
-			"synthetic_rates is NULL; it is required"},
+			"acceptance is 7; SAMPLER_ACCEPT_SYNTHETIC needs synthetic_rates"},
 	} {
 		refuseVerification(t, c.change, c.message)
 	}
@@ -251,7 +270,7 @@ func newVerified(tokens int) verified {
 
 // The tokens, and what is reported of them, are those of sampling.
 func TestSampleMatch(t *testing.T) {
-	s := newSampler(t, Options{MaxRows: 8, MaxCols: 5})
+	s := newSampler(t, Options{MaxRows: 8, MaxCols: 40})
 	params := DefaultParams()
 	params.TopK = 3
 	for offset := uint64(0); offset < 20; offset++ {
@@ -308,7 +327,7 @@ func TestSampleMatch(t *testing.T) {
 
 // Two drafts hang on the root, the third on the second.
 func TestTrees(t *testing.T) {
-	s := newSampler(t, Options{MaxRows: 8, MaxCols: 5})
+	s := newSampler(t, Options{MaxRows: 8, MaxCols: 40})
 	params := DefaultParams()
 	params.Temperature = 0
 	for i, c := range []struct {
@@ -344,7 +363,7 @@ func TestTrees(t *testing.T) {
 
 // Sequences of 2, 0 and 1 drafts, in every layout.
 func TestPackedBatches(t *testing.T) {
-	s := newSampler(t, Options{MaxRows: 8, MaxCols: 5})
+	s := newSampler(t, Options{MaxRows: 8, MaxCols: 40})
 	params := DefaultParams()
 	params.Temperature = 0
 	rows, reversed := rowsOf(1, 2, 3, 4, 0, 1), rowsOf(1, 0, 4, 3, 2, 1)
@@ -381,7 +400,7 @@ func TestPackedBatches(t *testing.T) {
 
 // Of each draft the right row, by index and by slot.
 func TestDraftRows(t *testing.T) {
-	s := newSampler(t, Options{MaxRows: 4, MaxCols: 2})
+	s := newSampler(t, Options{MaxRows: 8, MaxCols: 40})
 	// The target gives every draft probability 0.5. It is accepted where its row gives it 0, and by
 	// a coin where that gives it 1.
 	target := []float32{0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}
