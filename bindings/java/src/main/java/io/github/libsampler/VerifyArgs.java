@@ -478,10 +478,11 @@ public final class VerifyArgs extends Arguments {
   }
 
   /**
-   * Sets how many elements draftTokenIds and draftRowIndices of packed batches have.
+   * Sets how many drafts all sequences of a packed batch have: elements of draftTokenIds, unless
+   * packing is POSITIONS.
    *
-   * @param numPackedDrafts 0, the default: as many as the array of draftTokenIds has, which device
-   *     memory does not tell
+   * @param numPackedDrafts 0, the default: as many as the array has, which device memory does not
+   *     tell
    * @return this
    */
   public VerifyArgs numPackedDrafts(int numPackedDrafts) {
@@ -490,7 +491,8 @@ public final class VerifyArgs extends Arguments {
   }
 
   /**
-   * Sets how many elements targetRowIndices of packed batches has.
+   * Sets how many positions all sequences of a packed batch have: elements of draftTokenIds where
+   * packing is POSITIONS.
    *
    * @param numPackedPositions 0, the default: as many as the array has, which device memory does
    *     not tell
@@ -515,10 +517,10 @@ public final class VerifyArgs extends Arguments {
 
   /**
    * Sets the row of the target that each position reads; the target has any number of rows then.
-   * With bonusRowIndices there is one for each draft, laid out like drafts. One outside makes its
-   * sequence bad (INVALID_INDEX) when it is read.
+   * With bonusRowIndices they are laid out like draftTokenIds. One outside makes its sequence bad
+   * (INVALID_INDEX) when it is read.
    *
-   * @param targetRowIndices [sequences, numDrafts + 1], packed: [numPackedPositions] I32; null, the
+   * @param targetRowIndices [sequences, numDrafts + 1], packed: [positions] I32; null, the
    *     default: position after position
    * @return this
    */
@@ -542,7 +544,7 @@ public final class VerifyArgs extends Arguments {
    * Sets the row of the draft that each draft was drawn from; the draft has any number of rows
    * then.
    *
-   * @param draftRowIndices [sequences, numDrafts], packed: [numPackedDrafts] I32; null, the
+   * @param draftRowIndices [sequences, numDrafts], packed: like draftTokenIds, I32; null, the
    *     default: draft after draft
    * @return this
    */
@@ -879,37 +881,48 @@ public final class VerifyArgs extends Arguments {
   private long writeLayout(Call call, int numDrafts) {
     final int at = Call.ARGS;
     final Packing packing = this.packing;
-    final boolean isPacked = packing != Packing.DENSE;
     final Array draftTokenIds = this.draftTokenIds;
     final Array targetRowIndices = this.targetRowIndices;
     final Array bonusRowIndices = this.bonusRowIndices;
     final Array draftRowIndices = this.draftRowIndices;
     final boolean draftRowsBySlot = this.draftRowsBySlot;
+    final boolean isPacked = packing != Packing.DENSE;
     final long numPositions = numDrafts + 1L;
+    // Rows that are packed or indexed are any number, and do not tell that of the sequences.
     final long given = call.putLong(at + Layout.VERIFY_ARGS_NUM_SEQUENCES, numSequences);
+    final boolean hasAnyRows = isPacked || targetRowIndices != null;
     final long numSequences = call.sequences(at + Layout.VERIFY_ARGS_TARGET, "target.", target,
-        given == 0 ? -1 : Math.max(given, 0), numPositions,
-        isPacked || targetRowIndices != null, at + Layout.VERIFY_ARGS_TARGET_SEQUENCE_STRIDE,
-        targetSequenceStride);
+        hasAnyRows ? Math.max(given, 0) : -1, numPositions, hasAnyRows,
+        at + Layout.VERIFY_ARGS_TARGET_SEQUENCE_STRIDE, targetSequenceStride);
     call.sequences(at + Layout.VERIFY_ARGS_DRAFT, "draft.", draft, numSequences, numDrafts,
         isPacked || draftRowIndices != null || draftRowsBySlot,
         at + Layout.VERIFY_ARGS_DRAFT_SEQUENCE_STRIDE, draftSequenceStride);
 
     final long stride =
         call.putLong(at + Layout.VERIFY_ARGS_DRAFT_TOKEN_STRIDE, draftTokenStride);
-    long numTokens = Lengths.rows(numSequences, numDrafts, stride);
-    long numDraftRows = Lengths.product(numSequences, numDrafts);
-    long numTargetRows = bonusRowIndices != null
-        ? numDraftRows : Lengths.product(numSequences, numPositions);
-    if (isPacked) {
-      numTokens = call.count(
-          at + Layout.VERIFY_ARGS_NUM_PACKED_DRAFTS, draftTokenIds, numPackedDrafts);
+    final int numDraftsAt = at + Layout.VERIFY_ARGS_NUM_PACKED_DRAFTS;
+    final int numPositionsAt = at + Layout.VERIFY_ARGS_NUM_PACKED_POSITIONS;
+    final long numTokens;
+    final long numDraftRows;
+    long numTargetRows = numPackedPositions;
+    if (packing == Packing.DENSE) {
+      numTokens = Lengths.rows(numSequences, numDrafts, stride);
+      numDraftRows = Lengths.product(numSequences, numDrafts);
+      call.put(numDraftsAt, (long) numPackedDrafts);
+      call.put(numPositionsAt, numTargetRows);
+      numTargetRows = Lengths.product(numSequences, numPositions);
+    } else if (packing == Packing.POSITIONS) { // draft tokens are laid out like positions
+      numTokens = call.count(numPositionsAt, draftTokenIds, numTargetRows);
       numDraftRows = numTokens;
-      numTargetRows = call.count(
-          at + Layout.VERIFY_ARGS_NUM_PACKED_POSITIONS, targetRowIndices, numPackedPositions);
+      call.put(numDraftsAt, (long) numPackedDrafts);
+      numTargetRows = numTokens;
     } else {
-      call.put(at + Layout.VERIFY_ARGS_NUM_PACKED_DRAFTS, (long) numPackedDrafts);
-      call.put(at + Layout.VERIFY_ARGS_NUM_PACKED_POSITIONS, (long) numPackedPositions);
+      numTokens = call.count(numDraftsAt, draftTokenIds, numPackedDrafts);
+      numDraftRows = numTokens;
+      if (numTargetRows == 0 && targetRowIndices != null && bonusRowIndices == null) {
+        numTargetRows = numTokens + numSequences;
+      }
+      call.put(numPositionsAt, numTargetRows);
     }
     call.inIds(at + Layout.VERIFY_ARGS_DRAFT_TOKEN_IDS, "draft_token_ids", draftTokenIds,
         numTokens);
@@ -917,7 +930,7 @@ public final class VerifyArgs extends Arguments {
     call.in(at + Layout.VERIFY_ARGS_PACKING_OFFSETS, "", "packing_offsets", packingOffsets,
         Call.I32, packing == Packing.DRAFT_ENDS ? numSequences : numSequences + 1);
     call.in(at + Layout.VERIFY_ARGS_TARGET_ROW_INDICES, "", "target_row_indices",
-        targetRowIndices, Call.I32, numTargetRows);
+        targetRowIndices, Call.I32, bonusRowIndices == null ? numTargetRows : numDraftRows);
     call.in(at + Layout.VERIFY_ARGS_BONUS_ROW_INDICES, "", "bonus_row_indices", bonusRowIndices,
         Call.I32, numSequences);
     call.in(at + Layout.VERIFY_ARGS_DRAFT_ROW_INDICES, "", "draft_row_indices", draftRowIndices,
@@ -930,7 +943,7 @@ public final class VerifyArgs extends Arguments {
     final int at = Call.ARGS;
     call.put(at + Layout.VERIFY_ARGS_ACCEPTANCE, acceptance.ordinal());
     call.put(at + Layout.VERIFY_ARGS_SIBLING_RULE, siblingRule.ordinal());
-    call.in(at + Layout.VERIFY_ARGS_ACCEPTANCES, "", "acceptances", acceptances, Call.I32,
+    call.parameter(at + Layout.VERIFY_ARGS_ACCEPTANCES, "", "acceptances", acceptances, Call.I32,
         numSlots);
     call.put(at + Layout.VERIFY_ARGS_TYPICAL_THRESHOLD, typicalThreshold);
     call.put(at + Layout.VERIFY_ARGS_TYPICAL_SCALE, typicalScale);

@@ -90,17 +90,18 @@ final class ArraysTest {
   }
 
   /**
-   * The arrays of a call; a residual has no candidates, only a sample excludes top choices and
-   * forces tokens, and a verification has no stages but the temperature and the filters. VerifyTest
-   * has packed batches.
+   * The arrays of a call; a residual has no candidates, a filter does not exclude top choices, only
+   * a sample forces tokens, and drafts have no stages but the temperature and the filters.
+   * VerifyTest has packed batches.
    */
   private static List<String> arrays(String operation) {
     final List<String> paths = Operations.arrays(operation);
     paths.removeIf(path -> operation.equals("residual") && path.contains("candidate"));
-    paths.removeIf(path -> !operation.equals("sample")
-        && path.matches("row_params.(xtc_.*|forced_token_id)"));
-    paths.removeIf(path -> operation.equals("verify")
-        && path.matches("(draft_)?row_params.(?!(temperature|top_k|top_p|min_p)$).*"));
+    paths.removeIf(path -> operation.equals("filter") && path.startsWith("row_params.xtc_"));
+    paths.removeIf(
+        path -> !operation.equals("sample") && path.equals("row_params.forced_token_id"));
+    paths.removeIf(path ->
+        path.matches("draft_row_params.(?!(temperature|top_k|top_p|min_p)$).*"));
     paths.remove("packing_offsets");
     return paths;
   }
@@ -142,7 +143,8 @@ final class ArraysTest {
         + "|dry_window|no_repeat_ngram_size|min_new_tokens|min_keep|adaptive_kind)")) {
       return Set.of(ElementType.I32);
     } else if (path.matches("(draft_)?row_params.*|synthetic_rates|out_(.*logprobs|values"
-        + "|kept_probabilities|entropies|observations)|pipeline.(biases|dense_bias|adaptive_values)")) {
+        + "|kept_probabilities|entropies|observations)"
+        + "|pipeline.(biases|dense_bias|adaptive_values)")) {
       return Set.of(ElementType.F32);
     }
     return Set.of(ElementType.I32);
@@ -375,7 +377,7 @@ final class ArraysTest {
         continue;
       }
       final boolean isParameter =
-          path.matches("(draft_)?row_params.*|random.*|selected_counts");
+          path.matches("(draft_)?row_params.*|random.*|selected_counts|acceptances");
       final String onHost = nameInErrors(path)
           + " is a Java array or buffer; here it must be an address of device memory";
       for (Array array : List.of(newArray(operation, path, 0), newBuffer(operation, path, 0))) {

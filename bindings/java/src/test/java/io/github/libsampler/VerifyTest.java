@@ -108,6 +108,18 @@ final class VerifyTest {
     assertEquals(29, numArrays);
   }
 
+  /** More than any call takes; there is room for their addresses. */
+  @Test
+  void allArraysAtOnce() {
+    final VerifyArgs args = new VerifyArgs();
+    for (String path : Operations.arrays("verify")) {
+      Operations.setArray(args, path, i32(0, 0));
+    }
+    try (Sampler sampler = newSampler()) {
+      assertThrows(InvalidArgumentException.class, () -> sampler.verify(args));
+    }
+  }
+
   /** Of 2 sequences of at most 2 drafts. */
   private static void expectRefusal(String message, Consumer<VerifyArgs> change) {
     final int[] tokens = {77, 77, 77, 77, 77, 77};
@@ -156,9 +168,16 @@ final class VerifyTest {
         a -> a.packing(Packing.DRAFTS).packingOffsets(Array.i64(new long[3])));
     expectRefusal("draft_token_ids has 4 elements; it needs 5",
         a -> a.packing(Packing.DRAFTS).packingOffsets(offsets).numPackedDrafts(5));
+    expectRefusal("draft_token_ids has 4 elements; it needs 5",
+        a -> a.packing(Packing.POSITIONS).packingOffsets(offsets).numPackedPositions(5));
+    expectRefusal("target_row_indices has 5 elements; it needs 6",
+        a -> a.packing(Packing.DRAFTS).packingOffsets(offsets)
+            .targetRowIndices(i32(0, 0, 0, 0, 0)));
     expectRefusal("target_row_indices has 3 elements; it needs 4",
-        a -> a.packing(Packing.DRAFTS).packingOffsets(offsets).targetRowIndices(i32(0, 0, 0))
-            .numPackedPositions(4));
+        a -> a.packing(Packing.DRAFT_ENDS).packingOffsets(offsets).targetRowIndices(i32(0, 0, 0))
+            .bonusRowIndices(i32(0, 0)));
+    expectRefusal("target_row_indices has 3 elements; it needs 4",
+        a -> a.packing(Packing.POSITIONS).packingOffsets(offsets).targetRowIndices(i32(0, 0, 0)));
     expectRefusal("draft_row_indices has 3 elements; it needs 4",
         a -> a.packing(Packing.DRAFTS).packingOffsets(offsets).draftRowIndices(i32(0, 0, 0))
             .draft(new Rows(new float[200], 5, 40)));
@@ -179,7 +198,10 @@ final class VerifyTest {
   void argumentsThatBreakARule() {
     expectRefusal("num_top_logprobs is 41; it must be below 41", a -> a.numTopLogprobs(41));
     expectRefusal("packing_offsets is NULL; it is required", a -> a.packing(Packing.DRAFTS));
-    expectRefusal("synthetic_rates is NULL; it is required",
+    expectRefusal("num_sequences is 3; it must be 0, or target.num_rows / (num_drafts + 1), 2",
+        a -> a.numSequences(3));
+    expectRefusal("num_sequences is -1; it must be at least 0", a -> a.numSequences(-1));
+    expectRefusal("acceptance is 7; SAMPLER_ACCEPT_SYNTHETIC needs synthetic_rates",
         a -> a.acceptance(Acceptance.SYNTHETIC));
   }
 
