@@ -434,3 +434,55 @@ func TestDraftRows(t *testing.T) {
 		}
 	}
 }
+
+// The draft's row is the target's, so its first token is accepted, unless only the draft is cut to
+// that one.
+func TestDraftParams(t *testing.T) {
+	s := newSampler(t, Options{MaxRows: 8, MaxCols: 40})
+	defaults, top1 := DefaultParams(), DefaultParams()
+	top1.TopK = 1
+	off := &RowParams{TopK: Slice([]int32{0})}
+	one := &RowParams{TopK: Slice([]int32{1})}
+	for i, c := range []struct {
+		params     *Params
+		rowParams  *RowParams
+		isAccepted bool
+	}{
+		{nil, nil, true}, {&defaults, nil, true}, {&top1, nil, false}, {nil, one, false},
+		{&top1, off, true}, {&defaults, one, false},
+	} {
+		accepted := int32(0)
+		for offset := uint64(0); offset < 40; offset++ {
+			emitted := make([]int32, 1)
+			if err := s.Verify(&VerifyArgs{Target: rowsOf(1, 2), Draft: rowsOf(1), NumDrafts: 1,
+				DraftTokenIDs: I32([]int32{1}), Random: Random{Seed: 3, Offset: offset},
+				DraftParams: c.params, DraftRowParams: c.rowParams,
+				OutTokenIDs: I32(make([]int32, 2)), OutEmittedCounts: Slice(emitted)}); err != nil {
+				t.Fatal(i, err)
+			}
+			accepted += emitted[0]
+		}
+		if (accepted == 40) != c.isAccepted {
+			t.Errorf("case %d: %d of 40 drafts were accepted", i, accepted)
+		}
+	}
+}
+
+// Of the banned token's row what is left is greatest at 0.
+func TestVerificationWithStages(t *testing.T) {
+	s := newSampler(t, Options{MaxRows: 8, MaxCols: 40})
+	params := DefaultParams()
+	params.Temperature = 0
+	banned := TokenLists{Offsets: Slice([]int64{0, 1}), TokenIDs: I32([]int32{1})}
+	for pipeline, want := range map[*Pipeline]string{nil: "[1 2]", {Banned: banned}: "[0 -1]"} {
+		tokens := make([]int32, 2)
+		if err := s.Verify(&VerifyArgs{Target: rowsOf(1, 2), NumDrafts: 1,
+			DraftTokenIDs: I32([]int32{1}), Params: &params, Pipeline: pipeline,
+			OutTokenIDs: I32(tokens)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(tokens); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -464,31 +464,64 @@ fn draft_rows_are_found() {
     }
 }
 
-/// The target's stages, and the draft's parameters.
+/// The draft's row is the target's, so its first token is accepted, unless only the draft is cut to
+/// that one.
 #[test]
-fn stages_are_of_the_target_and_draft_params_of_the_draft() {
+fn drafts_have_parameters_of_their_own() {
     let mut sampler = new_sampler();
     let rows = rows_of(&[1, 2]);
-    let banned = TokenLists::new(&[0, 1], &[1]);
-    let pipeline = Pipeline { banned, ..Pipeline::default() };
+    let (off, one) = ([0], [1]);
     let top_1 = Params { top_k: 1, ..Params::default() };
-    // Of the banned token's row what is left is greatest at 0.
-    for (pipeline, first) in [(None, [1]), (Some(&pipeline), [0])] {
+    let row_params = |top_k| RowParams { top_k: Array::from(top_k), ..RowParams::default() };
+    for (draft_params, draft_row_params, is_accepted) in [
+        (None, None, true),
+        (Some(Params::default()), None, true),
+        (Some(top_1), None, false),
+        (None, Some(row_params(&one)), false),
+        (Some(top_1), Some(row_params(&off)), true),
+        (Some(Params::default()), Some(row_params(&one)), false),
+    ] {
+        let mut num_accepted = 0;
+        for offset in 0..40 {
+            let (mut got, mut emitted) = ([77; 2], [77; 1]);
+            let args = VerifyArgs {
+                target: Rows::logits(&rows, 2, NUM_COLS),
+                draft: Some(Rows::logits(&rows[..NUM_COLS], 1, NUM_COLS)),
+                num_drafts: 1,
+                draft_token_ids: (&[1]).into(),
+                random: Random::new(3, offset),
+                draft_params,
+                draft_row_params,
+                out_token_ids: (&mut got).into(),
+                out_emitted_counts: (&mut emitted).into(),
+                ..VerifyArgs::default()
+            };
+            sampler.verify(&args).unwrap();
+            num_accepted += emitted[0];
+        }
+        assert_eq!(num_accepted == 40, is_accepted);
+    }
+}
+
+/// Of the banned token's row what is left is greatest at 0.
+#[test]
+fn stages_are_of_the_target() {
+    let mut sampler = new_sampler();
+    let rows = rows_of(&[1, 2]);
+    let pipeline = Pipeline { banned: TokenLists::new(&[0, 1], &[1]), ..Pipeline::default() };
+    for (pipeline, wanted) in [(None, [1, 2]), (Some(&pipeline), [0, -1])] {
         let (mut got, mut status) = ([77; 2], [77; 1]);
         let args = VerifyArgs {
             target: Rows::logits(&rows, 2, NUM_COLS),
-            draft: Some(Rows::logits(&rows[..NUM_COLS], 1, NUM_COLS)),
             num_drafts: 1,
-            draft_token_ids: (&first).into(),
-            params: top_1,
-            draft_params: Some(Params::default()),
-            draft_row_params: Some(RowParams { top_k: (&[0]).into(), ..RowParams::default() }),
+            draft_token_ids: (&[1]).into(),
+            params: greedy(),
             pipeline,
             out_token_ids: (&mut got).into(),
             out_row_status: (&mut status).into(),
             ..VerifyArgs::default()
         };
         sampler.verify(&args).unwrap();
-        assert_eq!((got, status), ([first[0], 2], [row_status::OK]));
+        assert_eq!((got, status), (wanted, [row_status::OK]));
     }
 }

@@ -400,4 +400,53 @@ final class VerifyTest {
         true, secondIsCertain, a -> a.draftRowsBySlot(true).slots(i32(0, 2)).numSlots(3));
     checkDraftRows(false, othersAre, a -> a.draftRowsBySlot(true).slots(i32(0, 2)).numSlots(3));
   }
+
+  /**
+   * The draft's row is the target's, so its first token is accepted, unless only the draft is cut
+   * to that one.
+   */
+  private static void checkDraftParams(boolean isAccepted, Params params, RowParams rowParams) {
+    final int[] emitted = new int[1];
+    final Random random = new Random().seed(3);
+    final VerifyArgs args = new VerifyArgs().target(rowsOf(1, 2)).draft(rowsOf(1)).numDrafts(1)
+        .draftTokenIds(i32(1)).random(random).draftParams(params).draftRowParams(rowParams)
+        .outTokenIds(Array.i32(new int[2])).outEmittedCounts(Array.i32(emitted));
+    int accepted = 0;
+    try (Sampler sampler = newSampler()) {
+      for (int offset = 0; offset < 40; ++offset) {
+        random.offset(offset);
+        sampler.verify(args);
+        accepted += emitted[0];
+      }
+    }
+    assertEquals(isAccepted, accepted == 40);
+  }
+
+  @Test
+  void draftParams() {
+    final Params top1 = new Params().topK(1);
+    final RowParams off = new RowParams().topK(i32(0));
+    final RowParams one = new RowParams().topK(i32(1));
+    checkDraftParams(true, null, null);
+    checkDraftParams(true, new Params(), null);
+    checkDraftParams(false, top1, null);
+    checkDraftParams(false, null, one);
+    checkDraftParams(true, top1, off);
+    checkDraftParams(false, new Params(), one);
+  }
+
+  /** Of the banned token's row what is left is greatest at 0. */
+  @Test
+  void stages() {
+    final int[] tokens = new int[2];
+    final VerifyArgs args = new VerifyArgs().target(rowsOf(1, 2)).numDrafts(1)
+        .draftTokenIds(i32(1)).params(new Params().temperature(0)).outTokenIds(Array.i32(tokens));
+    try (Sampler sampler = newSampler()) {
+      sampler.verify(args);
+      assertArrayEquals(new int[] {1, 2}, tokens);
+      sampler.verify(args.pipeline(
+          new Pipeline().banned(new TokenLists(new long[] {0, 1}, new int[] {1}))));
+      assertArrayEquals(new int[] {0, -1}, tokens);
+    }
+  }
 }
