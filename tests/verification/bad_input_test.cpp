@@ -478,7 +478,7 @@ TEST(Arguments, HaveNumbersInTheirRange) {
   for (const auto &[name, member] : integers) {
     refuse_each(problem, {}, name, member, {-1, INT32_MIN});
     const auto own = member;
-    accept(problem, {}, name, [=](Call *call) { call->args.*own = INT32_MAX; });
+    accept(problem, {}, name, [=](Call *call) { call->args.*own = INT32_MAX - 1; });
   }
   const std::pair<const char *, std::int64_t Args::*> sizes[] = {
       {"num_sequences", &Args::num_sequences},

@@ -109,20 +109,19 @@ TEST(OldCalls, SayTheSameWithNewMembers) {
       layout = old_layout();
       layout.has_target_indices = true;
       expect_equal(old, verify(sampler, problem, layout), "target indices");
-      Problem with_params = problem;
-      with_params.has_draft_params = true;
-      with_params.draft_params = problem.params;
-      const float temperature = problem.sequences[0].temperature;
-      for (Sequence &sequence : with_params.sequences) sequence.temperature = temperature;
-      Problem without_params = with_params;
-      without_params.has_draft_params = false;
-      with_params.draft_params.temperature = temperature;
-      for (Sequence &sequence : with_params.sequences) sequence.top_p = 1;
-      for (Sequence &sequence : without_params.sequences) sequence.top_p = 1;
-      if (problem.kind == SAMPLER_LOGITS || !problem.has_draft_rows ||
-          problem.draft_kind == SAMPLER_PROBABILITIES) {
-        expect_equal(verify(sampler, without_params, old_layout()),
-                     verify(sampler, with_params, old_layout()), "draft parameters");
+      if (problem.kind == SAMPLER_LOGITS && problem.has_draft_rows &&
+          problem.draft_kind == SAMPLER_LOGITS) {
+        // Parameters of the drafts that are those of the target.
+        Problem with_params = problem;
+        for (Sequence &sequence : with_params.sequences) {
+          sequence.temperature = problem.sequences[0].temperature;
+          sequence.top_p = 1;
+        }
+        const auto without = verify(sampler, with_params, old_layout());
+        with_params.has_draft_params = true;
+        with_params.draft_params = problem.params;
+        with_params.draft_params.temperature = problem.sequences[0].temperature;
+        expect_equal(without, verify(sampler, with_params, old_layout()), "draft parameters");
       }
       Call call(sampler, problem, old_layout());
       call.args.acceptances = call.rules.data();

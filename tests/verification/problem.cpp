@@ -172,6 +172,16 @@ std::int64_t Call::draft_place(std::int64_t s, std::int64_t i) const {
   return place;
 }
 
+// Of what is laid out like draft ids.
+std::int64_t Call::entry_place(std::int64_t s, std::int64_t i) const {
+  return layout_.packing == SAMPLER_PACKING_POSITIONS ? position_place(s, i + 1)
+                                                      : draft_place(s, i);
+}
+
+std::int64_t Call::num_entry_places() const {
+  return layout_.packing == SAMPLER_PACKING_POSITIONS ? num_position_places() : num_draft_places();
+}
+
 void Call::lay_slots() {
   const std::int64_t count = problem_.num_sequences();
   num_slots = layout_.has_slots ? 2 * count + 1 : count;
@@ -222,10 +232,10 @@ void Call::lay_drafts() {
   } else {
     args.packing = layout_.packing;
     args.num_sequences = count;
-    args.num_packed_drafts = num_draft_places();
-    args.num_packed_positions = num_position_places();
     const bool has_positions = layout_.packing == SAMPLER_PACKING_POSITIONS;
-    drafts.assign(at(has_positions ? num_position_places() : num_draft_places()), -1234567);
+    args.num_packed_drafts = has_positions ? 0 : num_draft_places();
+    args.num_packed_positions = num_position_places();
+    drafts.assign(at(num_entry_places()), -1234567);
     for (std::int64_t s = 0; s <= count; ++s) {
       const std::int64_t place = has_positions ? position_place(s, 0) : draft_place(s, 0);
       if (s > 0 || layout_.packing != SAMPLER_PACKING_DRAFT_ENDS) {
@@ -237,8 +247,7 @@ void Call::lay_drafts() {
   for (std::int64_t s = 0; s < count; ++s) {
     const Sequence &sequence = problem_.sequences[at(s)];
     for (std::int64_t i = 0; i < sequence.num_drafts(); ++i) {
-      std::int64_t place = is_dense ? s * stride + i : draft_place(s, i);
-      if (layout_.packing == SAMPLER_PACKING_POSITIONS) place = position_place(s, i + 1);
+      const std::int64_t place = is_dense ? s * stride + i : entry_place(s, i);
       drafts[at(place)] = sequence.drafts[at(i)];
     }
   }
@@ -253,7 +262,7 @@ void Call::lay_drafts() {
   const std::int64_t num_trees = layout_.has_one_tree ? 1 : count;
   if (layout_.has_one_tree) args.tree_rows = 1;
   const std::int32_t none = layout_.tree == Layout::Tree::kTablesWithZeros ? 0 : -1;
-  parents.assign(at(num_trees * most), 12345);  // where there is no draft
+  parents.assign(at(num_trees * most + 1), 12345);  // where there is no draft
   first_children.assign(at(num_trees * (most + 1)), none);
   next_siblings.assign(at(num_trees * (most + 1)), none);
   for (std::int64_t s = 0; s < num_trees; ++s) {
@@ -295,8 +304,9 @@ void Call::lay_target() {
   args.target.kind = problem_.kind;
   if (has_indices) {
     args.num_sequences = count;
-    const std::int64_t entries = layout_.has_bonus_indices ? num_draft_places() : places;
-    target_row_indices.assign(at(entries), kFarFromAll);
+    const std::int64_t entries = layout_.has_bonus_indices ? num_entry_places() : places;
+    // Where there are no drafts it is there all the same.
+    target_row_indices.assign(at(entries + 1), kFarFromAll);
     bonus_row_indices.assign(at(count), kFarFromAll);
     args.target_row_indices = target_row_indices.data();
     if (layout_.has_bonus_indices) args.bonus_row_indices = bonus_row_indices.data();
@@ -313,7 +323,7 @@ void Call::lay_target() {
         if (!layout_.has_bonus_indices) {
           entry = &target_row_indices[at(place)];
         } else if (i < sequence.num_drafts()) {
-          entry = &target_row_indices[at(draft_place(s, i))];
+          entry = &target_row_indices[at(entry_place(s, i))];
         }
         *entry = static_cast<std::int32_t>(row);
       } else if (sequence_stride != 0) {
@@ -337,14 +347,14 @@ void Call::lay_draft_rows() {
     std::copy(row.begin(), row.end(), &draft[at(element)]);
   };
   if (layout_.has_draft_indices) {
-    draft_row_indices.assign(at(num_draft_places()), kFarFromAll);
+    draft_row_indices.assign(at(num_entry_places() + 1), kFarFromAll);
     std::vector<Row> rows = {Row(at(cols), kNan)};
     for (std::int64_t s = 0; s < count; ++s) {
       const Sequence &sequence = problem_.sequences[at(s)];
       for (std::int64_t i = 0; i < sequence.num_drafts(); ++i) {
         const Row &row = sequence.draft[at(i)];
         const auto same = std::find(rows.begin(), rows.end(), row);
-        draft_row_indices[at(draft_place(s, i))] = static_cast<std::int32_t>(same - rows.begin());
+        draft_row_indices[at(entry_place(s, i))] = static_cast<std::int32_t>(same - rows.begin());
         if (same == rows.end()) rows.push_back(row);
       }
     }
@@ -527,7 +537,9 @@ sampler_status Call::run() {
   args.exec.workspace = workspace_.data();
   args.exec.workspace_bytes = bytes;
   const sampler_status result = sampler_verify(sampler_, &args);
-  EXPECT_EQ(result, sized);
+  if (result == SAMPLER_OK) {
+    EXPECT_EQ(sized, SAMPLER_OK);
+  }
   if (result == SAMPLER_OK && bytes > 0) {
     // One byte fewer is too little.
     sampler_verify_args small = args;

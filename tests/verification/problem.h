@@ -179,6 +179,8 @@ class Call {
   std::int64_t draft_place(std::int64_t s, std::int64_t i) const;
   std::int64_t num_position_places() const;
   std::int64_t num_draft_places() const;
+  std::int64_t entry_place(std::int64_t s, std::int64_t i) const;
+  std::int64_t num_entry_places() const;
 
   sampler_t sampler_;
   const Problem &problem_;

@@ -169,7 +169,7 @@ Problem random_problem(Random *random, const Kind &kind) {
     problem.draw_method = SAMPLER_DRAW_GUMBEL;
   }
   if (kind.rule == SAMPLER_ACCEPT_SYNTHETIC) {
-    for (std::int64_t i = 0; i < problem.num_drafts; ++i) {
+    for (std::int64_t i = 0; i <= problem.num_drafts; ++i) {
       problem.synthetic_rates.push_back(random->one_in(6) ? 1.0F : random->within(0.2F, 1.0F));
     }
   }
@@ -200,7 +200,7 @@ void add_stages(Random *random, Problem *problem) {
     params.dry_multiplier = 0.8F;
     params.dry_allowed_length = static_cast<std::int32_t>(random->between(1, 2));
   }
-  if (random->one_in(3)) {
+  if (random->one_in(3) && problem->num_cols > 12) {
     params.no_repeat_ngram_size = static_cast<std::int32_t>(random->between(2, 3));
   }
   switch (random->between(0, 5)) {

@@ -315,11 +315,12 @@ class Walk {
   std::int64_t draw_nearly(const std::vector<double> &row, std::uint64_t word) {
     const double total = std::accumulate(row.begin(), row.end(), 0.0);
     const double threshold = static_cast<double>(word) * 0x1p-64 * total;
+    const double near = kNear * total + kNearOfRows;
     double sum = 0;
     std::int64_t drawn = -1;
     for (std::size_t id = 0; id < row.size(); ++id) {
       sum += row[id];
-      if (row[id] > 0 && std::fabs(sum - threshold) < kNear * total) is_uncertain_ = true;
+      if (row[id] > 0 && std::fabs(sum - threshold) < near) is_uncertain_ = true;
       if (drawn < 0 && sum > threshold) drawn = static_cast<std::int64_t>(id);
     }
     return drawn;
@@ -327,6 +328,8 @@ class Walk {
 
   // Numbers that the library may have rounded otherwise.
   static constexpr double kNear = 4e-6;
+  // A difference of two rows of f32 errs by half an ulp of what is subtracted, in all at most so.
+  static constexpr double kNearOfRows = 2e-7;
   bool less(double a, double b) {
     if (std::fabs(a - b) <= kNear * std::max(std::fabs(a), std::fabs(b))) is_uncertain_ = true;
     return a < b;
@@ -546,14 +549,19 @@ class Walk {
       }
       residuals.push_back(residual);
       if (i > 0) {
-        const double divisor = sum + 1 - shares.back();
-        if (less(coin(static_cast<std::int32_t>(i - 1)), divisor > 0 ? sum / divisor : 1)) {
-          length = i;
+        const double u = coin(static_cast<std::int32_t>(i - 1)), lost = 1 - shares.back();
+        const auto chance = [&](double left) { return left + lost > 0 ? left / (left + lost) : 1; };
+        const bool is_kept = less(u, chance(sum));
+        if ((u < chance(std::max(sum - kNearOfRows, 0.0))) != (u < chance(sum + kNearOfRows))) {
+          is_uncertain_ = true;
         }
+        if (is_kept) length = i;
       }
       const std::size_t x = at(sequence_.drafts[at(i)]);
+      // By the rule a draft of q = 0 that the target has is accepted.
       const double ratio = double(p[x]) / double(q[x]);
-      shares.push_back(p[x] > 0 ? std::min(shares.back() * ratio, 1.0) : 0.0);
+      const bool is_possible = p[x] > 0 && shares.back() > 0;
+      shares.push_back(is_possible ? std::min(shares.back() * ratio, 1.0) : 0.0);
     }
     if (num_drafts > 0) {
       if (less(coin(static_cast<std::int32_t>(num_drafts - 1)), shares.back())) {
@@ -567,7 +575,7 @@ class Walk {
     const std::int64_t num_drafts = sequence_.num_drafts();
     const std::int64_t window = problem_.deferred_window > 0
                                     ? problem_.deferred_window
-                                    : std::min<std::int64_t>(6, problem_.num_drafts - 1);
+                                    : std::clamp<std::int64_t>(problem_.num_drafts - 1, 1, 6);
     const std::size_t most = problem_.deferred_top_k > 0 ? std::size_t(problem_.deferred_top_k) : 3;
     const double doubt =
         problem_.deferred_entropy == 0 ? double(0.3F) : double(problem_.deferred_entropy);
