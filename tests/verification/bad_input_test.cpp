@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -586,25 +585,6 @@ TEST(Arguments, OfStages) {
   const Problem plain = good_problem(SAMPLER_ACCEPT_STANDARD, false, false);
   refuse(plain, {}, "repetition_penalty",
          [](Call *call) { call->params.repetition_penalty = 1.5F; });
-}
-
-// A struct of before, which ends where the new members begin.
-TEST(Arguments, OfOlderPrograms) {
-  Problem problem = good_problem(SAMPLER_ACCEPT_STANDARD, false, false);
-  const Handles handles;
-  Layout layout;
-  layout.has_positions = layout.has_new_outputs = false;
-  const auto expected = verify(handles.simd.get(), problem, layout);
-  Call call(handles.simd.get(), problem, layout);
-  call.args.struct_size = offsetof(sampler_verify_args, acceptance);
-  call.args.acceptance = 1234;  // is not there
-  call.args.packing = -7;
-  // run() copies the struct, so the size of the workspace is asked for alike.
-  ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
-  const auto outcomes = call.outcomes();
-  for (std::size_t s = 0; s < outcomes.size(); ++s) {
-    EXPECT_EQ(difference(expected[s], outcomes[s]), "") << "sequence " << s;
-  }
 }
 
 // Nothing to do, and next to nothing.

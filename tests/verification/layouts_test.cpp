@@ -26,7 +26,7 @@ Kind kind_of(sampler_acceptance rule, bool is_tree, bool has_stages) {
   kind.is_tree = is_tree;
   kind.has_stages = has_stages;
   kind.has_reports = true;
-  kind.has_bad_ids = !has_stages && rule != SAMPLER_ACCEPT_BLOCK;
+  kind.has_bad_ids = !has_stages;
   return kind;
 }
 
@@ -184,6 +184,23 @@ TEST(Rows, HaveIndices) {
       expect_as_plain(handles, *problem, layout, "draft by slot");
       layout.has_slots = true;
       expect_as_plain(handles, *problem, layout, "draft by slot, slots in another order");
+    });
+  }
+}
+
+// The same values of other types, and as lists in any order.
+TEST(Rows, AreOfEveryTypeAndLists) {
+  for (const bool are_trees : {false, true}) {
+    for_problems(are_trees, 200, [](const Handles &handles, Random *random, Problem *problem) {
+      for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16}) {
+        for (const bool has_candidates : {false, true}) {
+          Layout layout = random_layout(random, *problem);
+          if (has_candidates && !layout.has_candidates) continue;
+          layout.dtype = dtype;
+          layout.has_candidates = has_candidates;
+          expect_as_plain(handles, *problem, layout, describe(*problem, layout));
+        }
+      }
     });
   }
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "../sized.h"
+#include "oracle.h"
 
 namespace verification_test {
 namespace {
@@ -284,8 +285,51 @@ void Call::lay_drafts() {
   }
 }
 
+void Call::put_row(const Row &row, std::int64_t number, std::int64_t element,
+                   std::vector<float> *values, std::vector<std::int32_t> *ids,
+                   std::vector<std::int32_t> *counts) {
+  if (!layout_.has_candidates) {
+    std::copy(row.begin(), row.end(), values->begin() + element);
+    return;
+  }
+  std::vector<std::int32_t> order(row.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[at(order_.between(0, std::int64_t(i) - 1))]);
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    (*values)[at(element) + i] = row[at(order[i])];
+    (*ids)[at(element) + i] = order[i];
+  }
+  (*counts)[at(number)] = static_cast<std::int32_t>(row.size());
+}
+
+void Call::set_lists(std::int64_t num_rows, std::vector<float> *values,
+                     std::vector<std::int32_t> *ids, std::vector<std::int32_t> *counts,
+                     sampler_rows *view) {
+  if (!layout_.has_candidates) return;
+  ids->assign(values->size(), -9);
+  counts->assign(at(num_rows), -9);
+  view->candidate_ids = ids->data();
+  view->candidate_counts = counts->data();
+}
+
+void Call::set_values(const std::vector<float> &values, std::vector<std::uint16_t> *narrow,
+                      sampler_rows *view) const {
+  if (values.empty()) return;
+  view->dtype = layout_.dtype;
+  view->values = values.data();
+  if (layout_.dtype == SAMPLER_F32) return;
+  narrow->clear();
+  for (const float x : values) {
+    narrow->push_back(layout_.dtype == SAMPLER_F16 ? oracle::f32_to_f16(x)
+                                                   : oracle::f32_to_bf16(x));
+  }
+  view->values = narrow->data();
+}
+
 void Call::lay_target() {
-  const std::int64_t count = problem_.num_sequences(), cols = problem_.num_cols;
+  const std::int64_t count = problem_.num_sequences(), cols = num_call_cols();
   const std::int64_t stride = layout_.has_wide_strides ? cols + 3 : cols;
   const bool has_indices = layout_.has_target_indices || layout_.has_bonus_indices;
   const std::int64_t places = num_position_places();
@@ -297,7 +341,8 @@ void Call::lay_target() {
                                            : 0;
   args.target_sequence_stride = sequence_stride;
   target.assign(at(num_rows * stride + count * sequence_stride + 1), kNan);
-  args.target.values = target.data();
+  set_lists(sequence_stride == 0 ? num_rows : count * (problem_.num_drafts + 1), &target,
+            &target_ids, &target_id_counts, &args.target);
   args.target.num_rows = num_rows;
   args.target.num_cols = cols;
   args.target.row_stride = layout_.has_wide_strides ? stride : 0;
@@ -315,9 +360,10 @@ void Call::lay_target() {
     const Sequence &sequence = problem_.sequences[at(s)];
     for (std::int64_t i = 0; i <= sequence.num_drafts(); ++i) {
       const std::int64_t place = position_place(s, i);
-      std::int64_t element = place * stride;
+      std::int64_t element = place * stride, number = place;
       if (has_indices) {
         const std::int64_t row = 2 * (places - place);
+        number = row;
         element = row * stride;
         std::int32_t *entry = &bonus_row_indices[at(s)];
         if (!layout_.has_bonus_indices) {
@@ -329,26 +375,25 @@ void Call::lay_target() {
       } else if (sequence_stride != 0) {
         element = s * sequence_stride + i * stride;
       }
-      const Row &row = sequence.target[at(i)];
-      std::copy(row.begin(), row.end(), &target[at(element)]);
+      put_row(sequence.target[at(i)], number, element, &target, &target_ids, &target_id_counts);
     }
   }
 }
 
 void Call::lay_draft_rows() {
   if (!problem_.has_draft_rows) return;
-  const std::int64_t count = problem_.num_sequences(), cols = problem_.num_cols;
+  const std::int64_t count = problem_.num_sequences(), cols = num_call_cols();
   const std::int64_t most = problem_.num_drafts;
   const std::int64_t stride = layout_.has_wide_strides ? cols + 1 : cols;
   args.draft.num_cols = cols;
   args.draft.kind = problem_.draft_kind;
   args.draft.row_stride = layout_.has_wide_strides ? stride : 0;
-  const auto put = [&](std::int64_t element, const Row &row) {
-    std::copy(row.begin(), row.end(), &draft[at(element)]);
+  const auto put = [&](std::int64_t number, std::int64_t element, const Row &row) {
+    put_row(row, number, element, &draft, &draft_ids, &draft_id_counts);
   };
   if (layout_.has_draft_indices) {
     draft_row_indices.assign(at(num_entry_places() + 1), kFarFromAll);
-    std::vector<Row> rows = {Row(at(cols), kNan)};
+    std::vector<Row> rows = {Row(at(problem_.num_cols), kNan)};
     for (std::int64_t s = 0; s < count; ++s) {
       const Sequence &sequence = problem_.sequences[at(s)];
       for (std::int64_t i = 0; i < sequence.num_drafts(); ++i) {
@@ -359,8 +404,8 @@ void Call::lay_draft_rows() {
       }
     }
     draft.assign(rows.size() * at(stride), kNan);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      put(static_cast<std::int64_t>(i) * stride, rows[i]);
+    set_lists(std::int64_t(rows.size()), &draft, &draft_ids, &draft_id_counts, &args.draft);
+    for (std::int64_t i = 0; i < std::int64_t(rows.size()); ++i) put(i, i * stride, rows[at(i)]);
     args.draft.num_rows = static_cast<std::int64_t>(rows.size());
     args.draft_row_indices = draft_row_indices.data();
   } else {
@@ -374,17 +419,18 @@ void Call::lay_draft_rows() {
     args.draft_rows_by_slot = layout_.has_draft_rows_by_slot ? 1 : 0;
     draft.assign(at(num_rows * stride + count * sequence_stride + 1), kNan);
     args.draft.num_rows = num_rows;
+    set_lists(num_rows, &draft, &draft_ids, &draft_id_counts, &args.draft);
     for (std::int64_t s = 0; s < count; ++s) {
       const Sequence &sequence = problem_.sequences[at(s)];
       for (std::int64_t i = 0; i < sequence.num_drafts(); ++i) {
-        std::int64_t element = draft_place(s, i) * stride;
-        if (layout_.has_draft_rows_by_slot) element = (slot_of[at(s)] * most + i) * stride;
+        std::int64_t number = draft_place(s, i);
+        if (layout_.has_draft_rows_by_slot) number = slot_of[at(s)] * most + i;
+        std::int64_t element = number * stride;
         if (sequence_stride != 0) element = s * sequence_stride + i * stride;
-        put(element, sequence.draft[at(i)]);
+        put(number, element, sequence.draft[at(i)]);
       }
     }
   }
-  args.draft.values = draft.data();
 }
 
 void Call::lay_pipeline() {
@@ -464,6 +510,7 @@ void Call::lay_pipeline() {
     for (const auto &mask : problem_.masks) masks.insert(masks.end(), mask.begin(), mask.end());
     pipeline.token_bitmasks = masks.data();
     pipeline.num_token_bitmasks = static_cast<std::int64_t>(problem_.masks.size());
+    pipeline.token_bitmask_stride = (problem_.num_cols + 31) / 32;
     mask_indices.assign(at(problem_.num_sequences() * (problem_.num_drafts + 1)), 1 << 20);
     for (std::int64_t s = 0; s < problem_.num_sequences(); ++s) {
       const auto &own = problem_.sequences[at(s)].masks;
@@ -509,6 +556,7 @@ void Call::lay_outputs() {
   args.out_observations = observations.data();
   kept_bitmask.assign(places * at((problem_.num_cols + 31) / 32), 0x77777777);
   args.out_kept_bitmask = kept_bitmask.data();
+  args.kept_bitmask_stride = (problem_.num_cols + 31) / 32;
   const auto ids = [&](std::int64_t each, std::vector<std::int64_t> *wide,
                        std::vector<std::int32_t> *narrow) -> void * {
     wide->assign(places * at(each), -77);
@@ -531,6 +579,8 @@ void Call::lay_outputs() {
 }
 
 sampler_status Call::run() {
+  set_values(target, &target16_, &args.target);
+  set_values(draft, &draft16_, &args.draft);
   std::size_t bytes = 0;
   const sampler_status sized = sampler_verify_workspace_size(sampler_, &args, &bytes);
   workspace_.assign(bytes, 0xA5);

@@ -59,6 +59,7 @@ struct Sequence {
   std::vector<std::int32_t> children(std::int32_t node) const;
 };
 
+// Rows are of values that every type has.
 struct Problem {
   std::int64_t num_cols = 1;
   std::int64_t num_drafts = 0;  // the most that a sequence has
@@ -113,6 +114,8 @@ struct Layout {
   bool has_positions = true;      // out_positions and KV indices are asked for
   bool has_new_outputs = true;    // reports
   bool has_i64_ids = false;
+  bool has_candidates = false;        // rows are lists, in random order
+  sampler_dtype dtype = SAMPLER_F32;  // of both models' rows
 };
 
 // Everything that a call wrote for one sequence, by the names of the outputs. Floats as their bits.
@@ -146,6 +149,7 @@ class Call {
 
   // The arrays of the call, to be changed before run().
   std::vector<float> target, draft;
+  std::vector<std::int32_t> target_ids, target_id_counts, draft_ids, draft_id_counts;
   std::vector<std::int64_t> drafts;
   std::vector<std::int32_t> drafts32, parents, first_children, next_siblings, draft_counts;
   std::vector<std::int32_t> packing_offsets, target_row_indices, bonus_row_indices;
@@ -175,6 +179,17 @@ class Call {
   void lay_slots();
   void lay_pipeline();
   void lay_outputs();
+  std::int64_t num_call_cols() const {
+    return problem_.num_cols + (layout_.has_candidates ? 2 : 0);
+  }
+  // Writes a row, as a list where the call has lists. `element`: where it begins.
+  void put_row(const Row &row, std::int64_t number, std::int64_t element,
+               std::vector<float> *values, std::vector<std::int32_t> *ids,
+               std::vector<std::int32_t> *counts);
+  void set_lists(std::int64_t num_rows, std::vector<float> *values, std::vector<std::int32_t> *ids,
+                 std::vector<std::int32_t> *counts, sampler_rows *view);
+  void set_values(const std::vector<float> &values, std::vector<std::uint16_t> *narrow,
+                  sampler_rows *view) const;
   std::int64_t position_place(std::int64_t s, std::int64_t i) const;
   std::int64_t draft_place(std::int64_t s, std::int64_t i) const;
   std::int64_t num_position_places() const;
@@ -187,6 +202,8 @@ class Call {
   const Layout layout_;
   sampler_state_t state_ = nullptr;
   std::vector<unsigned char> workspace_;
+  std::vector<std::uint16_t> target16_, draft16_;
+  Random order_{1};
 };
 
 }  // namespace verification_test

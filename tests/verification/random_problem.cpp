@@ -5,6 +5,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "oracle.h"
+
 namespace verification_test {
 namespace {
 
@@ -59,6 +61,22 @@ Row near_to(Random *random, const Row &logits) {
     }
   }
   return row;
+}
+
+// To a value that f32, f16 and bf16 all have.
+float rounded(float x) {
+  const float value = oracle::bf16_to_f32(oracle::f32_to_bf16(x));
+  return std::fabs(value) < 0x1p-14F ? 0 : value;
+}
+
+void round_rows(Problem *problem) {
+  for (Sequence &sequence : problem->sequences) {
+    for (auto *rows : {&sequence.target, &sequence.draft}) {
+      for (Row &row : *rows) {
+        for (float &x : row) x = rounded(x);
+      }
+    }
+  }
 }
 
 void fill_tree(Random *random, std::int64_t count, bool is_tree, std::vector<std::int32_t> *out) {
@@ -180,6 +198,7 @@ Problem random_problem(Random *random, const Kind &kind) {
     problem.kept_capacity = random->one_in(2) ? problem.num_cols : random->between(0, 3);
   }
   if (kind.has_stages) add_stages(random, &problem);
+  round_rows(&problem);
   return problem;
 }
 
@@ -215,6 +234,10 @@ void add_stages(Random *random, Problem *problem) {
       break;
     default:
       break;
+  }
+  if (random->one_in(3)) {
+    params.xtc_probability = 0.6F;
+    params.xtc_threshold = 0.05F;
   }
   switch (random->between(0, 4)) {
     case 0:
@@ -311,6 +334,15 @@ Layout random_layout(Random *random, const Problem &problem) {
   layout.has_state = problem.has_pipeline && half();
   layout.has_wide_strides = half();
   layout.has_i64_ids = half();
+  // Lists have a larger vocabulary, in which ids that are no token of a row are good.
+  bool has_bad_ids = false;
+  for (const Sequence &sequence : problem.sequences) {
+    for (const std::int64_t id : sequence.drafts) {
+      has_bad_ids = has_bad_ids || !is_token(problem, id);
+    }
+  }
+  layout.has_candidates = !has_bad_ids && random->one_in(3);
+  layout.dtype = static_cast<sampler_dtype>(random->between(0, 2));
   return layout;
 }
 
@@ -326,7 +358,8 @@ std::string describe(const Problem &problem, const Layout &layout) {
        << int(layout.tree) << ", indices " << layout.has_target_indices << layout.has_bonus_indices
        << layout.has_draft_indices << ", by slot " << layout.has_draft_rows_by_slot << ", slots "
        << layout.has_slots << ", state " << layout.has_state << ", strides "
-       << layout.has_wide_strides << ", i64 " << layout.has_i64_ids;
+       << layout.has_wide_strides << ", i64 " << layout.has_i64_ids << ", lists "
+       << layout.has_candidates << ", dtype " << layout.dtype;
   return text.str();
 }
 

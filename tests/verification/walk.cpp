@@ -92,7 +92,13 @@ class Walk {
     args.input.num_rows = 1;
     args.input.num_cols = problem_.num_cols;
     args.input.kind = problem_.kind;
-    const sampler_params params = other ? *other : problem_.params;
+    sampler_params params = other ? *other : problem_.params;
+    if (params.xtc_probability > 0 && rule_ != SAMPLER_ACCEPT_SAMPLE_MATCH) {
+      // The coin is of the position, not of a draw.
+      const auto word = oracle::word32(words(), oracle::Purpose(6), std::uint32_t(position));
+      const double least = std::ceil(double(params.xtc_probability) * 0x1p32);
+      params.xtc_probability = double(word) < least ? 1 : 0;
+    }
     auto row_params = sized<sampler_row_params>();
     row_params.temperature = other ? nullptr : &sequence_.temperature;
     row_params.top_p = other ? nullptr : &sequence_.top_p;
@@ -475,7 +481,9 @@ class Walk {
     for (const std::int32_t child : children) {
       if (!is_good(child)) continue;
       const std::size_t x = at(token(child));
-      if (rule_ == SAMPLER_ACCEPT_RELAXED && is_relaxed(p, token(child))) return accept(child);
+      if (rule_ == SAMPLER_ACCEPT_RELAXED && tried.empty() && is_relaxed(p, token(child))) {
+        return accept(child);
+      }
       const Row given = draft(child);
       std::vector<double> q(given.begin(), given.end());
       const bool has_rest = problem_.sibling_rule == SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT &&
@@ -535,7 +543,9 @@ class Walk {
   }
 
   void block() {
-    const std::int64_t num_drafts = sequence_.num_drafts();
+    // A draft that is no token ends the chain before it.
+    std::int64_t num_drafts = 0;
+    while (num_drafts < sequence_.num_drafts() && is_good(std::int32_t(num_drafts))) ++num_drafts;
     std::vector<double> shares = {1};  // P
     std::vector<std::vector<double>> residuals;
     std::int64_t length = 0;
