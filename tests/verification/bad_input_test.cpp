@@ -39,6 +39,7 @@ Problem good_problem(sampler_acceptance rule, bool is_tree, bool has_stages) {
     const bool is_full = std::all_of(
         problem.sequences.begin(), problem.sequences.end(),
         [&](const Sequence &sequence) { return sequence.num_drafts() == problem.num_drafts; });
+    problem.has_draft_numbers_by_slot = false;
     if (is_full) return problem;
   }
 }

@@ -199,6 +199,10 @@ void Call::lay_slots() {
   temperatures.assign(at(num_slots), kNan);
   top_ps.assign(at(num_slots), kNan);
   rules.assign(at(num_slots), 99);
+  draft_temperatures.assign(at(num_slots), kNan);
+  frequency_penalties.assign(at(num_slots), kNan);
+  adaptive_targets.assign(at(num_slots), kNan);
+  reset_token_ids.assign(at(num_slots), -1);
   for (std::int64_t s = 0; s < count; ++s) {
     const Sequence &sequence = problem_.sequences[at(s)];
     const std::size_t slot = at(slot_of[at(s)]);
@@ -207,6 +211,10 @@ void Call::lay_slots() {
     temperatures[slot] = sequence.temperature;
     top_ps[slot] = sequence.top_p;
     rules[slot] = sequence.rule;
+    draft_temperatures[slot] = sequence.draft_temperature;
+    frequency_penalties[slot] = sequence.frequency_penalty;
+    adaptive_targets[slot] = sequence.adaptive_target;
+    reset_token_ids[slot] = sequence.top_p_reset_token_id;
   }
   args.random.seeds = seeds.data();
   args.random.num_seeds = num_slots;
@@ -216,6 +224,16 @@ void Call::lay_slots() {
   row_params.temperature = temperatures.data();
   row_params.top_p = top_ps.data();
   args.row_params = &row_params;
+  if (problem_.has_numbers_by_slot) {
+    row_params.frequency_penalty = frequency_penalties.data();
+    row_params.adaptive_target = adaptive_targets.data();
+    row_params.top_p_reset_token_id = reset_token_ids.data();
+  }
+  if (problem_.has_draft_numbers_by_slot) {
+    draft_row_params.struct_size = sizeof draft_row_params;
+    draft_row_params.temperature = draft_temperatures.data();
+    args.draft_row_params = &draft_row_params;
+  }
   if (problem_.has_rules_by_slot) args.acceptances = rules.data();
 }
 
@@ -292,8 +310,14 @@ void Call::put_row(const Row &row, std::int64_t number, std::int64_t element,
     std::copy(row.begin(), row.end(), values->begin() + element);
     return;
   }
-  std::vector<std::int32_t> order(row.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::int32_t> order;
+  const float impossible =
+      (values == &target ? problem_.kind : problem_.draft_kind) == SAMPLER_LOGITS ? -kInfinity : 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!layout_.omits_impossible || row[i] != impossible) {
+      order.push_back(static_cast<std::int32_t>(i));
+    }
+  }
   for (std::size_t i = order.size(); i > 1; --i) {
     std::swap(order[i - 1], order[at(order_.between(0, std::int64_t(i) - 1))]);
   }
@@ -301,7 +325,7 @@ void Call::put_row(const Row &row, std::int64_t number, std::int64_t element,
     (*values)[at(element) + i] = row[at(order[i])];
     (*ids)[at(element) + i] = order[i];
   }
-  (*counts)[at(number)] = static_cast<std::int32_t>(row.size());
+  (*counts)[at(number)] = static_cast<std::int32_t>(order.size());
 }
 
 void Call::set_lists(std::int64_t num_rows, std::vector<float> *values,
@@ -456,10 +480,12 @@ void Call::lay_pipeline() {
     auto options = sized<sampler_state_options>();
     options.num_slots = num_slots;
     options.max_tokens = 1;
+    options.max_distinct_tokens = layout_.max_distinct_tokens;
     for (const Sequence *sequence : by_slot) {
       const std::int64_t length = sequence ? std::int64_t(sequence->history.size()) : 3;
       options.max_tokens = std::max(options.max_tokens, length);
     }
+    options.max_distinct_tokens = std::min(options.max_distinct_tokens, options.max_tokens);
     EXPECT_EQ(sampler_state_create(sampler_, &options, &state_), SAMPLER_OK)
         << sampler_last_error();
     auto reset = sized<sampler_state_reset_args>();
@@ -499,6 +525,10 @@ void Call::lay_pipeline() {
     pipeline.history.num_token_ids = static_cast<std::int64_t>(history.size());
     pipeline.prompt_lengths = prompt_lengths.data();
     pipeline.adaptive_values = adaptive_values.data();
+    for (std::size_t slot = 0; layout_.has_tight_history && slot < by_slot.size(); ++slot) {
+      pipeline.max_history_tokens =
+          std::max(pipeline.max_history_tokens, history_offsets[slot + 1] - history_offsets[slot]);
+    }
   }
   pipeline.biased = one_list_for_all(problem_.biased, &one_list[kBiased]);
   if (!problem_.biased.empty()) pipeline.biases = problem_.biases.data();

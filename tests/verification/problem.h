@@ -47,6 +47,10 @@ struct Sequence {
   std::vector<std::int32_t> masks;    // by position; of a problem with masks
 
   float temperature = 1, top_p = 1;
+  float draft_temperature = 1;  // of a problem with draft parameters by slot
+  // Of a problem with numbers by slot.
+  float frequency_penalty = 0, adaptive_target = 0;
+  std::int64_t top_p_reset_token_id = -1;
   sampler_acceptance rule = SAMPLER_ACCEPT_STANDARD;
   std::uint64_t seed = 0, offset = 0;
 
@@ -68,6 +72,7 @@ struct Problem {
   sampler_params params = sampler_params_default();
   bool has_draft_params = false;
   sampler_params draft_params = sampler_params_default();
+  bool has_draft_numbers_by_slot = false, has_numbers_by_slot = false;
   std::vector<Sequence> sequences;
 
   bool has_rules_by_slot = false;  // else all have that of sequence 0
@@ -114,8 +119,11 @@ struct Layout {
   bool has_positions = true;      // out_positions and KV indices are asked for
   bool has_new_outputs = true;    // reports
   bool has_i64_ids = false;
-  bool has_candidates = false;        // rows are lists, in random order
-  sampler_dtype dtype = SAMPLER_F32;  // of both models' rows
+  bool has_candidates = false;           // rows are lists, in random order
+  bool omits_impossible = false;         // lists are without tokens that have no probability
+  bool has_tight_history = false;        // max_history_tokens is the longest text's length
+  std::int64_t max_distinct_tokens = 0;  // of the state
+  sampler_dtype dtype = SAMPLER_F32;     // of both models' rows
 };
 
 // Everything that a call wrote for one sequence, by the names of the outputs. Floats as their bits.
@@ -157,7 +165,9 @@ class Call {
   std::vector<sampler_acceptance> rules;
   std::vector<std::int64_t> kv_indices;
   std::vector<std::uint64_t> seeds, offsets;
-  std::vector<float> temperatures, top_ps;
+  std::vector<float> temperatures, top_ps, draft_temperatures;
+  std::vector<float> frequency_penalties, adaptive_targets;
+  std::vector<std::int64_t> reset_token_ids;
   std::vector<std::uint32_t> masks;
   std::vector<std::int64_t> history_offsets, one_list[6], bad_word_offsets, breaker_offsets;
   std::vector<std::int32_t> history, prompt_lengths, bad_words, breakers;

@@ -210,6 +210,8 @@ void add_stages(Random *random, Problem *problem) {
     problem->draft_params.top_k = static_cast<std::int32_t>(random->between(0, 12));
   }
   sampler_params &params = problem->params;
+  problem->has_draft_numbers_by_slot = problem->has_draft_params && random->one_in(2);
+  problem->has_numbers_by_slot = random->one_in(2);
   if (random->one_in(2)) params.repetition_penalty = 1.3F;
   if (random->one_in(2)) params.frequency_penalty = 0.4F;
   if (random->one_in(2)) params.presence_penalty = 0.3F;
@@ -293,6 +295,14 @@ void add_stages(Random *random, Problem *problem) {
     }
   }
   for (Sequence &sequence : problem->sequences) {
+    sequence.draft_temperature = random->one_in(9) ? 0.0F : random->within(0.5F, 1.5F);
+    sequence.frequency_penalty = random->one_in(3) ? 0.0F : random->within(-0.3F, 0.8F);
+    sequence.adaptive_target = random->one_in(3) ? 0.0F : random->within(0.1F, 3.0F);
+    if (random->one_in(2)) {
+      // One that it may well say.
+      sequence.top_p_reset_token_id =
+          sequence.drafts.empty() ? 1 : sequence.drafts[sequence.drafts.size() / 2];
+    }
     const std::int64_t few = std::min<std::int64_t>(problem->num_cols - 1, 9);
     sequence.history = random_text(random, random->between(0, 30), few);
     // So that drafts repeat what was said.
@@ -342,6 +352,9 @@ Layout random_layout(Random *random, const Problem &problem) {
     }
   }
   layout.has_candidates = !has_bad_ids && random->one_in(3);
+  layout.omits_impossible = half() && problem.params.adaptive_kind != SAMPLER_ADAPTIVE_MIROSTAT_V1;
+  layout.has_tight_history = half();
+  layout.max_distinct_tokens = half() ? 0 : random->between(1, 3);
   layout.dtype = static_cast<sampler_dtype>(random->between(0, 2));
   return layout;
 }

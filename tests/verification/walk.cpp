@@ -103,6 +103,7 @@ class Walk {
     row_params.temperature = other ? nullptr : &sequence_.temperature;
     row_params.top_p = other ? nullptr : &sequence_.top_p;
     row_params.forced_token_id = &forced;
+    set_numbers(other, &row_params);
     args.params = &params;
     args.row_params = &row_params;
     const std::uint64_t offset = sequence_.offset + path.size();
@@ -149,6 +150,13 @@ class Walk {
     EXPECT_EQ(sampler_sample(sampler_, &args), SAMPLER_OK) << sampler_last_error();
     EXPECT_EQ(result.status, SAMPLER_ROW_OK) << "position " << position;
     return result;
+  }
+
+  void set_numbers(const sampler_params *other, sampler_row_params *row_params) const {
+    if (!problem_.has_numbers_by_slot) return;
+    row_params->frequency_penalty = &sequence_.frequency_penalty;
+    row_params->adaptive_target = &sequence_.adaptive_target;
+    if (!other) row_params->top_p_reset_token_id = &sequence_.top_p_reset_token_id;
   }
 
   struct Lists {
@@ -237,6 +245,7 @@ class Walk {
       auto row_params = sized<sampler_row_params>();
       row_params.temperature = &sequence_.temperature;
       row_params.top_p = &sequence_.top_p;
+      set_numbers(nullptr, &row_params);
       accept.row_params = &row_params;
       ok(sampler_accept(sampler_, &accept));
       said.push_back(node);
@@ -278,6 +287,11 @@ class Walk {
     row_params.temperature = &sequence_.temperature;
     row_params.top_p = &sequence_.top_p;
     if (!problem_.has_draft_params) args.row_params = &row_params;
+    if (problem_.has_draft_numbers_by_slot) {
+      row_params.temperature = &sequence_.draft_temperature;
+      row_params.top_p = nullptr;
+      args.row_params = &row_params;
+    }
     args.output = q.data();
     std::size_t bytes = 0;
     ok(sampler_filter_workspace_size(sampler_, &args, &bytes));
