@@ -313,6 +313,111 @@ TEST(Texts, AreListsOrAState) {
   }
 }
 
+// Each output is what it is, whichever others are asked for.
+TEST(Outputs, DoNotDependOnEachOther) {
+  for (const bool are_trees : {false, true}) {
+    for_problems(are_trees, 300, [](const Handles &handles, Random *random, Problem *problem) {
+      const auto expected = verify(handles.reference.get(), *problem);
+      for (const bool is_simd : {false, true}) {
+        Call call((is_simd ? handles.simd : handles.reference).get(), *problem, {});
+        std::vector<const char *> left_out;
+        const auto maybe = [&](const char *name, auto **output) {
+          if (random->one_in(2)) return;
+          *output = nullptr;
+          left_out.push_back(name);
+        };
+        sampler_verify_args &args = call.args;
+        maybe("accepted", &args.out_accepted_counts);
+        maybe("emitted", &args.out_emitted_counts);
+        maybe("status", &args.out_row_status);
+        maybe("positions", &args.out_positions);
+        maybe("kv", &args.out_kv_indices);
+        maybe("kept_counts", &args.out_kept_counts);
+        maybe("ranks", &args.out_ranks);
+        maybe("logprobs", &args.out_logprobs);
+        maybe("entropies", &args.out_entropies);
+        maybe("observations", &args.out_observations);
+        maybe("kept_bitmask", &args.out_kept_bitmask);
+        if (!args.out_kept_bitmask) args.kept_bitmask_stride = 0;
+        random->one_in(2) ? maybe("top_ids", &args.out_top_token_ids)
+                          : maybe("top_logprobs", &args.out_top_logprobs);
+        random->one_in(2) ? maybe("kept_ids", &args.out_kept_token_ids)
+                          : maybe("kept_probabilities", &args.out_kept_probabilities);
+        ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+        auto outcomes = call.outcomes();
+        for (Outcome &outcome : outcomes) {
+          for (const char *const name : left_out) outcome.erase(name);
+        }
+        expect_equal(expected, outcomes, is_simd ? "SIMD" : "scalar");
+      }
+    });
+  }
+}
+
+TEST(Outputs, AccumulateCounts) {
+  for (const bool are_trees : {false, true}) {
+    for_problems(are_trees, 100, [](const Handles &handles, Random *, Problem *problem) {
+      auto expected = verify(handles.simd.get(), *problem);
+      Call call(handles.simd.get(), *problem, {});
+      call.args.accumulate_counts = 1;
+      call.args.exec = {};
+      for (std::size_t s = 0; s < expected.size(); ++s) {
+        call.accepted[s] = call.emitted[s] = 100 * static_cast<std::int32_t>(s);
+        expected[s]["accepted"][0] += 100 * static_cast<std::int64_t>(s);
+        expected[s]["emitted"][0] += 100 * static_cast<std::int64_t>(s);
+      }
+      ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+      expect_equal(expected, call.outcomes(), "accumulated");
+    });
+  }
+}
+
+// Members for all in place of arrays by slot, and no counts where all sequences have all drafts.
+TEST(Parameters, AreForAllOrBySlot) {
+  for (const bool are_trees : {false, true}) {
+    for_problems(are_trees, 300, [](const Handles &handles, Random *, Problem *problem) {
+      problem->has_numbers_by_slot = problem->has_draft_numbers_by_slot = false;
+      bool is_full = true;
+      for (Sequence &sequence : problem->sequences) {
+        sequence.temperature = problem->sequences[0].temperature;
+        sequence.top_p = problem->sequences[0].top_p;
+        is_full = is_full && sequence.num_drafts() == problem->num_drafts;
+      }
+      for (const bool is_simd : {false, true}) {
+        sampler_t const sampler = (is_simd ? handles.simd : handles.reference).get();
+        const auto expected = verify(sampler, *problem);
+        Call call(sampler, *problem, {});
+        call.args.row_params = nullptr;
+        call.params.temperature = problem->sequences[0].temperature;
+        call.params.top_p = problem->sequences[0].top_p;
+        if (is_full) call.args.draft_counts = nullptr;
+        ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+        expect_equal(expected, call.outcomes(), is_simd ? "SIMD" : "scalar");
+      }
+    });
+  }
+}
+
+TEST(Handles, OfAllInstructionSetsAgree) {
+  const auto handles = pipeline_test::handles_of_all_isas();
+  for (std::uint64_t seed = 0; seed < 160 / kDear; ++seed) {
+    Random random(seed);
+    const auto rule = static_cast<sampler_acceptance>(seed % 8);
+    const bool is_tree = !is_for_chains(rule) && random.one_in(2);
+    Kind kind = kind_of(rule, is_tree, random.one_in(2));
+    kind.is_large = random.one_in(3);
+    const Problem problem = random_problem(&random, kind);
+    const Layout layout = random_layout(&random, problem);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
+    const auto expected = verify(handles[0].get(), problem, layout);
+    for (std::size_t i = 1; i < handles.size(); ++i) {
+      expect_equal(expected, verify(handles[i].get(), problem, layout),
+                   "handle " + std::to_string(i));
+    }
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+}
+
 // Without arrays by slot: the members for all, and the stream of each slot.
 TEST(Randomness, IsByStream) {
   for_problems(false, 200, [](const Handles &handles, Random *, Problem *problem) {

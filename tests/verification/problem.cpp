@@ -621,10 +621,12 @@ sampler_status Call::run() {
     EXPECT_EQ(sized, SAMPLER_OK);
   }
   if (result == SAMPLER_OK && bytes > 0) {
-    // One byte fewer is too little.
+    // One byte fewer is too little, and nothing is written.
     sampler_verify_args small = args;
     --small.exec.workspace_bytes;
+    const auto before = outcomes();
     EXPECT_EQ(sampler_verify(sampler_, &small), SAMPLER_ERROR_WORKSPACE_TOO_SMALL);
+    EXPECT_TRUE(before == outcomes());
   }
   return result;
 }
