@@ -346,6 +346,14 @@ typedef struct sampler_speculative_args {
   /* Of MEASURED. NULL: the system's monotonic clock. */
   sampler_clock_fn clock;
   void *clock_user;
+
+  /* Of n-grams alone, for which `propose` is needed then: drafts end before the first that was
+   * counted fewer than ngram_least_count times after its context, or whose share of what followed
+   * there is below ngram_least_share, in [0, 1]. With either of them no draft follows an unknown
+   * context, whatever stop_if_unknown. 0 (default): off. */
+  int64_t ngram_least_count;
+  float ngram_least_share;
+  int32_t reserved2; /* must be 0 */
 } sampler_speculative_args;
 
 /* Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer

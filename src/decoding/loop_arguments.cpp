@@ -198,6 +198,12 @@ void read_drafter(Check &check, SpeculativeArguments *out) {
                "vocabulary_size of the drafter is %" PRId64 "; it must be the target's, %" PRId64,
                out->drafter.vocabulary_size, vocabulary_size);
   }
+  if (out->args.ngram_least_count != 0 || out->args.ngram_least_share != 0) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "ngram_least_count is %" PRId64
+               " and ngram_least_share %.9g; they must be 0 for a drafter",
+               out->args.ngram_least_count, double(out->args.ngram_least_share));
+  }
   out->args.drafter = &out->drafter;
 }
 
@@ -231,6 +237,10 @@ void read_ngram(Check &check, SpeculativeArguments *out) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "skip_sample_adjustment is %d; it must be 0 for n-grams",
                int(args.skip_sample_adjustment));
+  }
+  if ((args.ngram_least_count != 0 || args.ngram_least_share != 0) && !ngram.propose) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "propose of the ngram is NULL; ngram_least_count and ngram_least_share need it");
   }
   args.ngram = &ngram;
   args.filler_top_k = std::min(args.filler_top_k, out->generation.target.vocabulary_size);
@@ -293,6 +303,9 @@ void read_arguments(Check &check, const sampler_speculative_args *user, Speculat
   check.enumeration("first_target", args.first_target, 2);
   check.enumeration("skip_sample_adjustment", args.skip_sample_adjustment, 2);
   check.zero("reserved", args.reserved);
+  check.range("ngram_least_count", args.ngram_least_count, 0, INT64_MAX);
+  check_share(check, "ngram_least_share", args.ngram_least_share);
+  check.zero("reserved2", args.reserved2);
   if (!check.ok()) return;
   if (args.drafter) {
     read_drafter(check, out);

@@ -16,6 +16,7 @@ class NgramDrafter : public Drafter {
         generation_(generation),
         selected_(place,
                   product({generation->num_texts(), most_drafts(args) + 1, args.filler_top_k})),
+        proposed_(place, has_limits() ? most_drafts(args) : 0),
         first_rows_(place, generation->num_texts()) {}
 
   void start() override {
@@ -30,6 +31,10 @@ class NgramDrafter : public Drafter {
 
   void draft(Array<Chain> *chains, Workspace *) override {
     for (Chain &chain : *chains) {
+      if (has_limits()) {
+        propose(&chain);
+        continue;
+      }
       while (chain.num_drafts < chain.max_drafts) {
         const int32_t token_id = next_token(chain);
         if (token_id < 0) break;
@@ -78,6 +83,26 @@ class NgramDrafter : public Drafter {
  private:
   capi::Entry *entry() const { return generation_->entry(); }
 
+  bool has_limits() const { return args_.ngram_least_count > 0 || args_.ngram_least_share > 0; }
+
+  // Drafts that are counted often enough.
+  void propose(Chain *chain) {
+    if (chain->max_drafts == 0) return;
+    const Text &text = *chain->text;
+    int64_t count = 0;
+    call_back(entry(), "propose", [&] {
+      return ngram_.propose(ngram_.user, text.tokens, text.length, chain->max_drafts,
+                            args_.ngram_least_count, args_.ngram_least_share, proposed_.data(),
+                            &count);
+    });
+    for (int64_t i = 0; i < std::min(count, chain->max_drafts); ++i) {
+      const int32_t token_id = proposed_.data()[i];
+      if (token_id < 0 || token_id >= generation_->target().vocabulary_size) break;
+      chain->add(token_id);
+      if (generation_->is_end(token_id)) break;
+    }
+  }
+
   // -1: none.
   int32_t next_token(const Chain &chain) const {
     const Text &text = *chain.text;
@@ -95,6 +120,7 @@ class NgramDrafter : public Drafter {
   Generation *generation_;
   Output<int32_t> selected_;  // [rows, filler_top_k]
   const int32_t *likeliest_ = nullptr;
+  Array<int32_t> proposed_;    // for one chain
   Array<int64_t> first_rows_;  // of the chains
 };
 
