@@ -14,8 +14,8 @@
  *     in beam search num_beams of them, and as many of f32
  *
  *   a workspace like a handle's for so many rows; with adaptive_gamma a row of f32 a text;
- *     with n-grams filler_top_k ids for each row; in beam search max(top_k, num_beams) ids
- *     and values for each
+ *     with n-grams filler_top_k ids for each row, and once more; in beam search max(top_k,
+ * num_beams) ids and values for each
  *
  *   with stages a state of a slot for each text, as long as the longest text can be, and what
  *     such a call takes as workspace
@@ -325,7 +325,8 @@ typedef struct sampler_speculative_args {
   int64_t gamma_max;
 
   /* What the n-grams learn of each position that became text: the so many likeliest tokens of the
-   * target, at most 2^20 - 1; 0: the token that came. Default 3. */
+   * target, at most 2^20 - 1, and then, where it is not among them, the token that came; 0: that
+   * one alone. Default 3. */
   int64_t filler_top_k;
 
   /* 1: no draft follows a context that the n-grams do not know; 0: the token that they give for it.

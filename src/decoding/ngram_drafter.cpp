@@ -17,6 +17,7 @@ class NgramDrafter : public Drafter {
         selected_(place,
                   product({generation->num_texts(), most_drafts(args) + 1, args.filler_top_k})),
         proposed_(place, has_limits() ? most_drafts(args) : 0),
+        lesson_(place, args.filler_top_k + 1),
         first_rows_(place, generation->num_texts()) {}
 
   void start() override {
@@ -74,6 +75,12 @@ class NgramDrafter : public Drafter {
         tokens = likeliest_ + row * args_.filler_top_k;
         // Where a row has fewer tokens to give, -1 follows.
         count = std::find(tokens, tokens + args_.filler_top_k, -1) - tokens;
+        if (std::find(tokens, tokens + count, text.tokens[length]) == tokens + count) {
+          lesson_.clear();
+          lesson_.append(tokens, size_t(count++));
+          lesson_.push_back(text.tokens[length]);
+          tokens = lesson_.data();
+        }
       }
       call_back(entry(), "update",
                 [&] { return ngram_.update(ngram_.user, text.tokens, length, tokens, count); });
@@ -121,6 +128,7 @@ class NgramDrafter : public Drafter {
   Output<int32_t> selected_;  // [rows, filler_top_k]
   const int32_t *likeliest_ = nullptr;
   Array<int32_t> proposed_;    // for one chain
+  Array<int32_t> lesson_;      // of one position
   Array<int64_t> first_rows_;  // of the chains
 };
 
