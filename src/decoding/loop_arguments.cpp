@@ -271,7 +271,7 @@ void check_beams(Check &check, const sampler_beam_search_args &args) {
   check.range("top_k", args.top_k, 1, contract::kMaxVocabulary);
   if (check.ok()) check.range("num_results", args.num_results, 1, args.num_beams + 1);
   check.enumeration("early_stop", args.early_stop, 2);
-  check.zero("reserved", args.reserved);
+  check.enumeration("rule", args.rule, 2);
   if (!(args.min_length >= 0 && args.min_length <= float(kMaxNewTokens))) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "min_length is %.9g; it must be in [0, 2^31]",
                double(args.min_length));

@@ -448,7 +448,7 @@ TEST_F(Rules, Enumerations) {
   refuse_values(drafting_, "reserved2", MEMBER(speculative.reserved2), Int32s{1, -1});
   const std::vector<LoopKind> beam_search = {LoopKind::kBeamSearch};
   refuse_values(beam_search, "early_stop", MEMBER(beam_search.early_stop), not_two);
-  refuse_values(beam_search, "reserved", MEMBER(beam_search.reserved), Int32s{1, -1});
+  refuse_values(beam_search, "rule", MEMBER(beam_search.rule), not_two);
 }
 
 // What a drafter alone can have.
@@ -788,6 +788,7 @@ TEST(Init, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(beam_search.min_length, 5.0f);
   EXPECT_EQ(beam_search.alpha, 1.2f);
   EXPECT_EQ(beam_search.early_stop, 0);
+  EXPECT_EQ(beam_search.rule, SAMPLER_BEAMS_SHARED);
 }
 
 }  // namespace
