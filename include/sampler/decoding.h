@@ -188,8 +188,9 @@ typedef struct sampler_generation_args {
   /* New tokens of a text at most, in [1, 2^31). Default 40. */
   int64_t max_new_tokens;
 
-  /* Tokens that end a text; the earliest in it does, and is its last token. NULL and 0: token 1
-   * alone. Not NULL and 0: none. */
+  /* Tokens that end a text, in [0, vocabulary_size); the earliest in it does, and is its last
+   * token. NULL and 0: token 1 alone. Not NULL and 0: none; an id such as -1 in its place is
+   * INVALID_ARGUMENT. */
   const int32_t *end_token_ids;
   int64_t num_end_tokens;
 
@@ -207,7 +208,8 @@ typedef struct sampler_generation_args {
   /* 1: the line of each round goes to the handle's log, too. Default 0. */
   int32_t debug;
 
-  /* Of SAMPLE. NULL: temperature 1 and no filter. Mind temperature_order: Hugging Face filters
+  /* Of SAMPLE. NULL: temperature 1 and no filter. A top_p or min_p of 0 is not the same: top_p <= 0
+   * keeps one token, min_p <= 0 all. Mind temperature_order: Hugging Face filters
    * after the temperature (SAMPLER_TEMPERATURE_FIRST), llama.cpp and the reference implementations
    * of speculative decoding before it (SAMPLER_TEMPERATURE_LAST). */
   const sampler_params *params;

@@ -95,7 +95,7 @@ void check_prompts(Check &check, const sampler_generation_args &args, const samp
                target.vocabulary_size);
 }
 
-void check_end_tokens(Check &check, const sampler_generation_args &args) {
+void check_end_tokens(Check &check, const sampler_generation_args &args, int64_t vocabulary_size) {
   check.range("num_end_tokens", args.num_end_tokens, 0, contract::kMaxVocabulary);
   if (!args.end_token_ids && args.num_end_tokens != 0) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -103,6 +103,8 @@ void check_end_tokens(Check &check, const sampler_generation_args &args) {
   }
   check.array("end_token_ids", args.end_token_ids, sizeof(int32_t), args.num_end_tokens,
               capi::Access::kRead);
+  if (!check.ok()) return;
+  check_tokens(check, "end_token_ids", args.end_token_ids, args.num_end_tokens, vocabulary_size);
 }
 
 void must_be_null(Check &check, const char *name, const void *data, const char *where) {
@@ -164,7 +166,7 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   check.enumeration("debug", args.debug, 2);
   check.enumeration("processor", args.processor, 2);
   read_draws(check, stages, out);
-  check_end_tokens(check, args);
+  check_end_tokens(check, args, out->target.vocabulary_size);
   if (args.out_stats) {
     sampler_generation_stats ignored;
     check.read<sampler_generation_stats>("out_stats", args.out_stats, &ignored);

@@ -523,6 +523,8 @@ TEST_F(Rules, Prompts) {
   for (const std::int32_t token : {-1, 5, INT32_MIN, INT32_MAX}) {
     refuse_all([=](AnyCall *c) { c->prompts[4] = token; },
                "prompt_token_ids[4] is " + text_of(token) + "; it must be");
+    refuse_all([=](AnyCall *c) { c->ends[1] = token; },
+               "end_token_ids[1] is " + text_of(token) + "; it must be in [0, vocabulary_size), 5");
   }
 }
 
@@ -663,11 +665,6 @@ TEST_F(Rules, EdgesAreAccepted) {
   accept_all([](AnyCall *c) {
     c->generation.end_token_ids = nullptr;
     c->generation.num_end_tokens = 0;
-  });
-  // An id that no token has ends no text.
-  accept_all([](AnyCall *c) {
-    c->ends[0] = -1;
-    c->ends[1] = INT32_MAX;
   });
   for (const float value : {0.0f, -1.0f, kInf, -kInf, FLT_MAX}) {
     accept_all([=](AnyCall *c) {
