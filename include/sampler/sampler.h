@@ -37,6 +37,7 @@
 #include <sampler/ngram.h>
 #include <sampler/pipeline.h>
 #include <sampler/sampling.h>
+#include <sampler/session.h>
 #include <sampler/simple.h>
 #include <sampler/speculative.h>
 #include <sampler/state.h>
