@@ -246,7 +246,6 @@ sampler_status Session::check_params(capi::Entry &entry, const sampler_params &p
   sampler_sample_args args = sample_args(params, row_params);
   args.input = rows_of(nullptr, 0, 0);
   args.row_indices = nullptr;
-  args.slots = nullptr;
   sampler_pipeline pipeline = make_pipeline(SessionNumbers::has_minimum(params));
   if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = masks_;
   args.pipeline = &pipeline;
