@@ -232,8 +232,8 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
     caches.drafter.resize(std::min(caches.drafter.size(), index(drafter_cache_lengths[i])));
     // Drafts that are not verified yet may follow.
     const std::size_t num_fed = std::min(caches.drafter.size(), now.size());
-    EXPECT_TRUE(std::equal(now.begin(), now.begin() + std::ptrdiff_t(num_fed),
-                           caches.drafter.begin()));
+    EXPECT_TRUE(
+        std::equal(now.begin(), now.begin() + std::ptrdiff_t(num_fed), caches.drafter.begin()));
     if (spans[i].num_logits > 0) {
       EXPECT_EQ(num_fed, caches.drafter.size());
     }
