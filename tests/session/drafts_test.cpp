@@ -1,6 +1,8 @@
 // Where drafts come from, and what becomes of a sequence when they end.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -191,6 +193,118 @@ TEST(SessionDrafts, StandardTextsAreThoseOfTheLoop) {
     EXPECT_EQ(own.num_drafted, texts[i].num_drafted);
     EXPECT_EQ(own.num_accepted, texts[i].num_accepted);
   }
+}
+
+struct Standard {
+  Wish wish;
+  sampler_session_add_args args;
+};
+
+Standard random_standard(Random *random, std::uint64_t seed) {
+  Standard own = {};
+  own.wish = sampled_wish(seed, random->between(5, 25));
+  sampler_params &params = own.wish.draws[0].params;
+  if (random->one_in(3)) params.temperature = 0;
+  if (random->one_in(2)) params.top_k = 7;
+  if (random->one_in(2)) params.repetition_penalty = 1.4f;
+  if (random->one_in(3)) params.no_repeat_ngram_size = 2;
+  if (random->one_in(3)) {
+    params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+    params.adaptive_target = 2;
+  }
+  own.wish.stops = {{3, 4}};
+  own.args = sized<sampler_session_add_args>();
+  own.args.draft_source = SAMPLER_DRAFTS_MODEL;
+  own.args.verification = SAMPLER_VERIFY_STANDARD;
+  own.args.num_drafts = random->between(1, 4);
+  return own;
+}
+
+sampler_session_options standard_options(std::int64_t max_sequences) {
+  sampler_session_options options = small_options(max_sequences, 4);
+  options.keep_drafter_rows = 1;
+  return options;
+}
+
+// They depend on the drafter, but not on what else is there: each is the one of a session of its
+// own, and a greedy one that without drafts.
+TEST(SessionDrafts, StandardTextsDependOnNothingElse) {
+  Random random(23);
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  const NextLogits draft = mixed_logits(target, table_logits(8, kVocabulary, 1, false), 30, 3);
+  Driver driver(standard_options(20), target, draft);
+  std::vector<Standard> all;
+  const auto add = [&] {
+    all.push_back(random_standard(&random, all.size()));
+    EXPECT_EQ(driver.add(all.back().wish, all.back().args), std::int32_t(all.size()) - 1);
+  };
+  add();
+  for (bool any_runs = true; any_runs || all.size() < 20;) {
+    if (all.size() < 20 && random.one_in(2)) add();
+    driver.run(driver.plan({}, random.one_in(3) ? 12 : 0), &random);
+    any_runs = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      any_runs = any_runs || driver.runs(std::int32_t(i));
+    }
+  }
+  std::int64_t num_accepted = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto sequence = std::int32_t(i);
+    Driver its_own(standard_options(1), target, draft);
+    its_own.add(all[i].wish, all[i].args);
+    its_own.finish();
+    EXPECT_EQ(driver.text(sequence), its_own.text(0)) << i;
+    EXPECT_EQ(driver.logprobs[sequence], its_own.logprobs[0]) << i;
+    EXPECT_EQ(driver.get(sequence).num_drafted, its_own.get(0).num_drafted) << i;
+    num_accepted += its_own.get(0).num_accepted;
+    if (all[i].wish.draws[0].params.temperature == 0) {
+      const Alone whole = alone(driver.sampler(), target, all[i].wish, kContext);
+      EXPECT_EQ(driver.text(sequence), whole.text) << i;
+      EXPECT_EQ(driver.logprobs[sequence], whole.logprobs) << i;
+    }
+  }
+  EXPECT_GT(num_accepted, 50);
+}
+
+TEST(SessionDrafts, ABadRowOfTheDrafterOnlyEndsTheDraftsOfItsStep) {
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  const NextLogits bad = decoding_test::constant_logits(Logits(kVocabulary, NAN));
+  Driver driver(standard_options(2), target, mixed_logits(target, bad, 40, 3));
+  for (const sampler_draft_verification verification :
+       {SAMPLER_VERIFY_SAMPLE_MATCH, SAMPLER_VERIFY_STANDARD}) {
+    auto args = sized<sampler_session_add_args>();
+    args.draft_source = SAMPLER_DRAFTS_MODEL;
+    args.verification = verification;
+    driver.add(sampled_wish(6, 30), args);
+  }
+  driver.finish();
+  for (const std::int32_t sequence : {0, 1}) {
+    const sampler_session_sequence own = driver.get(sequence);
+    EXPECT_EQ(own.finish_reason, SAMPLER_FINISH_LENGTH);
+    EXPECT_GT(own.num_accepted, 0);
+    EXPECT_LT(own.num_drafted, 4 * own.num_steps - 8);
+  }
+  EXPECT_EQ(driver.text(0), alone(driver.sampler(), target, sampled_wish(6, 30), kContext).text);
+}
+
+// A draft beyond what the drafter's cache can hold is not planned.
+TEST(SessionDrafts, ATextTooLongForTheDrafterGoesOnWithoutDrafts) {
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  sampler_session_options options = small_options(1, 4);
+  options.drafter_context = 12;
+  std::size_t longest = 0;
+  const NextLogits drafter = [&](const Tokens &text) {
+    longest = std::max(longest, text.size());
+    return target(text);
+  };
+  Driver driver(options, target, drafter);
+  auto args = sized<sampler_session_add_args>();
+  args.draft_source = SAMPLER_DRAFTS_MODEL;
+  const Wish wish = sampled_wish(6, 30);
+  driver.add(wish, args);
+  driver.finish();
+  EXPECT_EQ(longest, 12u);
+  EXPECT_EQ(driver.text(0), alone(driver.sampler(), target, wish, kContext).text);
 }
 
 }  // namespace
