@@ -18,6 +18,7 @@ class Driver {
   // `pipeline` and `params` of the options stay the caller's.
   Driver(const sampler_session_options &options, NextLogits target, NextLogits drafter = nullptr,
          std::int32_t num_threads = 1, std::int64_t fallback_token_id = -1);
+  Driver(const sampler_session_options &options, const sampler_options &handle, NextLogits target);
   ~Driver();
   Driver(const Driver &) = delete;
   Driver &operator=(const Driver &) = delete;
@@ -47,6 +48,10 @@ class Driver {
   // Until none of these, or none at all, runs.
   void finish(const Tokens &sequences = {});
 
+  // An advance may fail so, once; what it was to do is planned again.
+  void expect_failure(sampler_status status) { expected_failure_ = status; }
+  int num_failed = 0;
+
   // The numbers of rows that the target wrote, and of steps with spans of it.
   std::int64_t num_rows = 0, num_steps = 0;
 
@@ -63,6 +68,7 @@ class Driver {
   sampler_t sampler_ = nullptr;
   sampler_session_t session_ = nullptr;
   sampler_session_options options_;
+  sampler_status expected_failure_ = SAMPLER_OK;
   NextLogits target_, drafter_;
   std::map<std::int32_t, Caches> caches_;
 };

@@ -285,6 +285,52 @@ TEST(SessionSteps, AForkWithItsOwnSeedGoesOnOtherwise) {
   EXPECT_NE(driver.text(0), driver.text(1));
 }
 
+// A parallel_for that breaks its contract at some call, and then runs on.
+struct Breaking {
+  int num_calls = 0;
+  int failing = 0;
+
+  static void run(void *user, std::int64_t num_tasks, sampler_task_fn task, void *task_user) {
+    if (++static_cast<Breaking *>(user)->num_calls == static_cast<Breaking *>(user)->failing) {
+      return;
+    }
+    for (std::int64_t i = 0; i < num_tasks; ++i) task(task_user, i);
+  }
+};
+
+// Whichever of its calls fails, a session goes on to the same texts.
+TEST(SessionSteps, GoOnAfterACallbackThatFailed) {
+  const NextLogits model = table_logits(5, kVocabulary, 1, false);
+  Wish wish;
+  wish.prompt = {1, 2, 3, 1, 2};
+  sampler_params params = sampler_params_default();
+  params.temperature = 0.5f;
+  params.repetition_penalty = 1.1f;
+  wish.draws = {{0, 11, params}};
+  wish.max_new_tokens = 12;
+  int num_failed = 0;
+  for (int failing = 1; failing < 30; ++failing) {
+    Breaking breaking;
+    breaking.failing = failing;
+    sampler_options handle = sampler_options_default();
+    handle.num_threads = 2;
+    handle.parallel_for = Breaking::run;
+    handle.parallel_for_user = &breaking;
+    Driver driver(small_options(2, 4), handle, model);
+    driver.add(wish, lookup_drafts());
+    driver.add(wish, no_drafts());
+    driver.expect_failure(SAMPLER_ERROR_CALLBACK);
+    driver.finish();
+    num_failed += driver.num_failed;
+    breaking.failing = 0;
+    const Alone whole = alone(driver.sampler(), model, wish, kContext);
+    EXPECT_EQ(driver.text(0), whole.text) << failing;
+    EXPECT_EQ(driver.text(1), whole.text) << failing;
+  }
+  // The calls that fail are those of steps with drafts, too.
+  EXPECT_GE(num_failed, 5);
+}
+
 TEST(SessionSteps, NumbersOfRemovedSequencesAreGivenAgain) {
   Driver driver(small_options(2), counting_logits());
   EXPECT_EQ(driver.add(greedy_wish({1}, 9), no_drafts()), 0);
