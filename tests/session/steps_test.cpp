@@ -327,7 +327,6 @@ TEST(SessionSteps, GoOnAfterACallbackThatFailed) {
     EXPECT_EQ(driver.text(0), whole.text) << failing;
     EXPECT_EQ(driver.text(1), whole.text) << failing;
   }
-  // The calls that fail are those of steps with drafts, too.
   EXPECT_GE(num_failed, 5);
 }
 
