@@ -483,7 +483,8 @@ type VerifyArgs struct {
 	Exec Exec
 
 	// [number of sequences, NumDrafts + 1, NumCols] The target's row at each draft position, then
-	// the one after the last draft. NumRows is the product of the first two.
+	// the one after the last draft. NumRows is the product of the first two, unless rows are packed
+	// or indexed.
 	Target Rows
 
 	// [number of sequences, NumDrafts, NumCols] The rows that the drafts were drawn from. Left out:
@@ -519,18 +520,122 @@ type VerifyArgs struct {
 	// -1. Required.
 	OutTokenIDs IDs
 
-	// [number of sequences] Drafts that would be accepted each on its own.
+	// [number of sequences] Drafts that would be accepted each on its own. Of trees and of rules but
+	// AcceptStandard it is OutEmittedCounts.
 	OutAcceptedCounts Array[int32]
 
 	// [number of sequences] Drafts kept before the first rejection: OutTokenIDs has one token more.
 	OutEmittedCounts Array[int32]
 
 	OutRowStatus Array[RowStatus]
+
+	// What follows is off by default. A CUDA sampler refuses it.
+
+	// When a draft is accepted, and by slot. Left out: the same for all; one that is no such
+	// constant, or does not go with what the call has, makes its sequence bad (RowInvalidParameter).
+	Acceptance  Acceptance
+	SiblingRule SiblingRule
+	Acceptances Array[Acceptance]
+
+	// Numbers of the rules. Not NaN, not negative.
+	TypicalThreshold float32 // 0: 0.09
+	TypicalScale     float32 // 0: 0.3
+	RelaxedTopK      int     // 0: 1
+	RelaxedDelta     float32
+	ThresholdSingle  float32 // 0: 1
+	ThresholdTotal   float32 // 0: 1
+	DeferredWindow   int     // 0: min(6, NumDrafts - 1)
+	DeferredTopK     int     // of so many first tokens the entropy is taken. 0: 3
+	DeferredEntropy  float32 // in nats, at least this is doubt. 0: 0.3
+
+	// How AcceptSampleMatch draws. The other rules: DrawInverseCDF.
+	DrawMethod DrawMethod
+
+	// [NumDrafts] A slice on every sampler. Required by AcceptSynthetic.
+	SyntheticRates Array[float32]
+
+	// Packed batches: Packing tells what PackingOffsets are. One whose offsets fall, lie outside, or
+	// are further apart than NumDrafts is bad (RowInvalidList). DraftCounts must be left out then.
+	Packing        Packing
+	PackingOffsets Array[int32]
+
+	// Required with Packing and with TargetRowIndices. 0: what Target.NumRows tells.
+	NumSequences int
+
+	// How many drafts all sequences of a packed batch have, and how many positions with
+	// PackingPositions: entries of DraftTokenIDs. For device memory; 0 is the length of a slice.
+	NumPackedDrafts    int
+	NumPackedPositions int
+
+	// Elements of DraftTokenIDs from one sequence's first to the next one's, at least NumDrafts. 0:
+	// NumDrafts. Not of packed batches.
+	DraftTokenStride int
+
+	// [number of sequences, NumDrafts + 1], packed: [number of positions] The row of Target that each
+	// position reads. With BonusRowIndices, [number of sequences], those of a sequence's last
+	// position are there, and TargetRowIndices is laid out like DraftTokenIDs.
+	// Left out: position after position. One outside makes its sequence bad (RowInvalidIndex) when
+	// it is read. Target has any number of rows then.
+	TargetRowIndices Array[int32]
+	BonusRowIndices  Array[int32]
+
+	// [number of sequences, NumDrafts], packed: laid out like DraftTokenIDs. The row of Draft that
+	// each draft was drawn from. Draft has any number of rows then.
+	DraftRowIndices Array[int32]
+
+	// Whether the row of Draft that belongs to draft i is slot * NumDrafts + i.
+	DraftRowsBySlot bool
+
+	// Trees. [TreeRows, NumDrafts] The draft that each hangs on, a lower number, -1 the root. Or
+	// FirstChildren and NextSiblings, [TreeRows, NumDrafts + 1]: by position, the position of its
+	// first child and of its next sibling, -1 or 0 for none. TreeRows is 1, one tree for all, or the
+	// number of sequences, which 0 is too. What is no tree makes its sequence bad (RowInvalidTree).
+	// Siblings are tried in their order. Left out: a chain.
+	Parents       Array[int32]
+	FirstChildren Array[int32]
+	NextSiblings  Array[int32]
+	TreeRows      int
+
+	// Temperature and filters of Draft. nil: those of the target, which must then have no other
+	// stage where the draft is logits.
+	DraftParams    *Params
+	DraftRowParams *RowParams
+
+	// The stages of the target's rows. At each position the text, and what adaptive stages remember,
+	// are as if the drafts before it had been accepted; nothing is changed. TokenBitmaskIndices is
+	// [number of sequences, NumDrafts + 1].
+	Pipeline *Pipeline
+
+	// Reports of every emitted token, [number of sequences, NumDrafts + 1, ...], in the order of
+	// OutTokenIDs: of the target's distribution at its position, as in SampleArgs; as for a bad row
+	// where no token stands.
+	LogprobKind          LogprobKind
+	OutKeptCounts        Array[int32]
+	OutLogprobs          Array[float32]
+	OutRanks             Array[int32]
+	OutEntropies         Array[float32]
+	OutObservations      Array[float32]
+	NumTopLogprobs       int
+	OutTopTokenIDs       IDs
+	OutTopLogprobs       Array[float32]
+	OutKeptBitmask       Array[uint32]
+	KeptBitmaskStride    int
+	KeptCapacity         int
+	OutKeptTokenIDs      IDs
+	OutKeptProbabilities Array[float32]
+
+	// [number of sequences, NumDrafts + 1] The positions that the emitted tokens were decided at, 0
+	// first: the rows of a KV cache to keep. Then -1. KVIndices, of the same shape, has a number for
+	// each position; OutKVIndices has those of OutPositions.
+	OutPositions Array[int32]
+	KVIndices    Array[int64]
+	OutKVIndices Array[int64]
 }
 
-// Verify verifies each sequence's chain of drafts and emits between 1 and NumDrafts + 1 tokens.
-// Draft x is accepted with probability min(1, p(x) / q(x)), p the target's, q the draft's; at the
-// first rejection a token is drawn from max(p - q, 0), and after the last draft from p.
+// Verify verifies each sequence's chain or tree of drafts and emits between 1 and NumDrafts + 1
+// tokens. By the standard rule draft x is accepted with probability min(1, p(x) / q(x)), p the
+// target's, q the draft's; at the first rejection a token is drawn from max(p - q, 0), and after
+// the last draft from p.
 func (s *Sampler) Verify(args *VerifyArgs) error {
 	_, err := args.run(s, "Verify", false)
 	return err

@@ -126,15 +126,18 @@ func (c *check) rows(of string, r *Rows, elements int64) raw.Rows {
 	}
 }
 
-// params returns the address of what C gets: 0 for nil.
 func (c *check) params(p *Params) uintptr {
+	return c.paramsIn(&c.sampler.memory.params, "params", p)
+}
+
+// paramsIn returns the address of what C gets: 0 for nil.
+func (c *check) paramsIn(memory *raw.Params, name string, p *Params) uintptr {
 	if p == nil {
 		return 0
 	}
 	if !p.isMade {
-		c.fail("params is not of DefaultParams; start from there: all 0 is no default")
+		c.fail("%s is not of DefaultParams; start from there: all 0 is no default", name)
 	}
-	memory := &c.sampler.memory.params
 	*memory = raw.Params{
 		StructSize:                 unsafe.Sizeof(*memory),
 		Temperature:                p.Temperature,
@@ -182,17 +185,19 @@ func (c *check) params(p *Params) uintptr {
 }
 
 func (c *check) rowParams(p *RowParams, numSlots int64) uintptr {
+	return c.rowParamsIn(&c.sampler.memory.rowParams, "row_params->", p, numSlots)
+}
+
+func (c *check) rowParamsIn(memory *raw.RowParams, of string, p *RowParams, numSlots int64) uintptr {
 	if p == nil {
 		return 0
 	}
-	const of = "row_params->"
 	f32 := func(name string, a *Array[float32]) uintptr {
 		return c.parameter(of, name, a.array, numSlots)
 	}
 	i32 := func(name string, a *Array[int32]) uintptr {
 		return c.parameter(of, name, a.array, numSlots)
 	}
-	memory := &c.sampler.memory.rowParams
 	*memory = raw.RowParams{
 		StructSize:              unsafe.Sizeof(*memory),
 		Temperature:             f32("temperature", &p.Temperature),

@@ -23,6 +23,9 @@ type structs struct {
 	copy      raw.StateCopyArgs
 	reset     raw.StateResetArgs
 	read      raw.StateReadArgs
+
+	draftParams    raw.Params
+	draftRowParams raw.RowParams
 }
 
 // numSlots is how many parameters, seeds and offsets there are: those of slots, or of rows.
@@ -161,26 +164,47 @@ func (a *VerifyArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		return 0, err
 	}
 	defer s.mutex.Unlock()
-	numDrafts, numSequences := int64(a.NumDrafts), int64(0)
+	result, err := c.call(int32(raw.SHIM_VERIFY), a.convert(&c))
+	runtime.KeepAlive(a)
+	return result, err
+}
+
+// convert returns the address of what C gets.
+func (a *VerifyArgs) convert(c *check) uintptr {
+	// Rows that are packed or indexed are any number, and do not tell that of the sequences.
+	numDrafts, numSequences := int64(a.NumDrafts), int64(a.NumSequences)
 	numPositions := sum(numDrafts, 1)
-	if numPositions > 0 {
-		numSequences = int64(a.Target.NumRows) / numPositions
+	isPacked := a.Packing != PackingDense
+	targetElements, draftElements := a.Target.extent(), a.Draft.extent()
+	if !isPacked && a.TargetRowIndices.place == absent {
+		numSequences = 0
+		if numPositions > 0 {
+			numSequences = int64(a.Target.NumRows) / numPositions
+		}
+		targetElements = a.Target.sequences(numSequences, numPositions, a.TargetSequenceStride)
 	}
-	numTokens := product(numSequences, numPositions)
-	numDraftTokens := product(numSequences, numDrafts)
+	if !isPacked && a.DraftRowIndices.place == absent && !a.DraftRowsBySlot {
+		draftElements = a.Draft.sequences(numSequences, numDrafts, a.DraftSequenceStride)
+	}
 	numSlots := numSlots(&a.Slots, a.NumSlots, numSequences)
+	numTokens := product(numSequences, numPositions)
+	numTop := product(numTokens, int64(a.NumTopLogprobs))
+	numKept := product(numTokens, int64(a.KeptCapacity))
+	bitmaskStride := firstNonzero(int64(a.KeptBitmaskStride), sum(int64(a.Target.NumCols), 31)/32)
+	treeRows := firstNonzero(int64(a.TreeRows), numSequences)
+	packed := a.packedDrafts(numSequences)
+
 	var ids idsBefore
-	args := &s.memory.verify
+	memory := &c.sampler.memory
+	args := &memory.verify
 	*args = raw.VerifyArgs{
-		StructSize: unsafe.Sizeof(*args),
-		Exec:       c.exec(&a.Exec),
-		Target: c.rows("target.", &a.Target,
-			a.Target.sequences(numSequences, numPositions, a.TargetSequenceStride)),
-		Draft: c.rows("draft.", &a.Draft,
-			a.Draft.sequences(numSequences, numDrafts, a.DraftSequenceStride)),
+		StructSize:           unsafe.Sizeof(*args),
+		Exec:                 c.exec(&a.Exec),
+		Target:               c.rows("target.", &a.Target, targetElements),
+		Draft:                c.rows("draft.", &a.Draft, draftElements),
 		TargetSequenceStride: int64(a.TargetSequenceStride),
 		DraftSequenceStride:  int64(a.DraftSequenceStride),
-		DraftTokenIDs:        c.ids("draft_token_ids", &a.DraftTokenIDs, numDraftTokens, &ids),
+		DraftTokenIDs:        c.ids("draft_token_ids", &a.DraftTokenIDs, packed.tokens, &ids),
 		NumDrafts:            numDrafts,
 		DraftCounts:          c.array("", "draft_counts", a.DraftCounts.array, numSequences),
 		Slots:                c.array("", "slots", a.Slots.array, numSequences),
@@ -194,11 +218,101 @@ func (a *VerifyArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 			numSequences),
 		OutEmittedCounts: c.array("", "out_emitted_counts", a.OutEmittedCounts.array, numSequences),
 		OutRowStatus:     c.array("", "out_row_status", a.OutRowStatus.array, numSequences),
+
+		Acceptance:       int32(a.Acceptance),
+		SiblingRule:      int32(a.SiblingRule),
+		Acceptances:      c.parameter("", "acceptances", a.Acceptances.array, numSlots),
+		TypicalThreshold: a.TypicalThreshold,
+		TypicalScale:     a.TypicalScale,
+		RelaxedTopK:      clamped(a.RelaxedTopK),
+		RelaxedDelta:     a.RelaxedDelta,
+		ThresholdSingle:  a.ThresholdSingle,
+		ThresholdTotal:   a.ThresholdTotal,
+		DeferredWindow:   clamped(a.DeferredWindow),
+		DeferredTopK:     clamped(a.DeferredTopK),
+		DeferredEntropy:  a.DeferredEntropy,
+		DrawMethod:       int32(a.DrawMethod),
+		SyntheticRates:   c.placed("", "synthetic_rates", a.SyntheticRates.array, numDrafts, false),
+
+		Packing:            int32(a.Packing),
+		DraftRowsBySlot:    flag(a.DraftRowsBySlot),
+		PackingOffsets:     c.array("", "packing_offsets", a.PackingOffsets.array, packed.offsets),
+		NumSequences:       int64(a.NumSequences),
+		NumPackedDrafts:    packed.numDrafts,
+		NumPackedPositions: packed.numPositions,
+		DraftTokenStride:   int64(a.DraftTokenStride),
+		TargetRowIndices: c.array("", "target_row_indices", a.TargetRowIndices.array,
+			packed.targetRows),
+		BonusRowIndices: c.array("", "bonus_row_indices", a.BonusRowIndices.array, numSequences),
+		DraftRowIndices: c.array("", "draft_row_indices", a.DraftRowIndices.array, packed.draftRows),
+		Parents:         c.array("", "parents", a.Parents.array, product(treeRows, numDrafts)),
+		FirstChildren: c.array("", "first_children", a.FirstChildren.array,
+			product(treeRows, numPositions)),
+		NextSiblings: c.array("", "next_siblings", a.NextSiblings.array,
+			product(treeRows, numPositions)),
+		TreeRows:    int64(a.TreeRows),
+		DraftParams: c.paramsIn(&memory.draftParams, "draft_params", a.DraftParams),
+		DraftRowParams: c.rowParamsIn(&memory.draftRowParams, "draft_row_params->",
+			a.DraftRowParams, numSlots),
+		Pipeline: c.pipeline(a.Pipeline, &a.Target, numSlots, numTokens),
+
+		LogprobKind:     int32(a.LogprobKind),
+		OutKeptCounts:   c.array("", "out_kept_counts", a.OutKeptCounts.array, numTokens),
+		OutLogprobs:     c.array("", "out_logprobs", a.OutLogprobs.array, numTokens),
+		OutRanks:        c.array("", "out_ranks", a.OutRanks.array, numTokens),
+		OutEntropies:    c.array("", "out_entropies", a.OutEntropies.array, numTokens),
+		OutObservations: c.array("", "out_observations", a.OutObservations.array, numTokens),
+		NumTopLogprobs:  int64(a.NumTopLogprobs),
+		OutTopTokenIDs:  c.ids("out_top_token_ids", &a.OutTopTokenIDs, numTop, &ids),
+		OutTopLogprobs:  c.array("", "out_top_logprobs", a.OutTopLogprobs.array, numTop),
+		OutKeptBitmask: c.array("", "out_kept_bitmask", a.OutKeptBitmask.array,
+			product(numTokens, bitmaskStride)),
+		KeptBitmaskStride: int64(a.KeptBitmaskStride),
+		KeptCapacity:      int64(a.KeptCapacity),
+		OutKeptTokenIDs:   c.ids("out_kept_token_ids", &a.OutKeptTokenIDs, numKept, &ids),
+		OutKeptProbabilities: c.array("", "out_kept_probabilities", a.OutKeptProbabilities.array,
+			numKept),
+		OutPositions: c.array("", "out_positions", a.OutPositions.array, numTokens),
+		KvIndices:    c.array("", "kv_indices", a.KVIndices.array, numTokens),
+		OutKvIndices: c.array("", "out_kv_indices", a.OutKVIndices.array, numTokens),
 	}
 	args.TokenIDType = int32(ids.idType)
-	result, err := c.call(int32(raw.SHIM_VERIFY), raw.Address(args))
-	runtime.KeepAlive(a)
-	return result, err
+	return raw.Address(args)
+}
+
+// packedDrafts are C's numbers of packed drafts and positions, and the lengths of the arrays that
+// they, or the sequences, tell.
+type packedDrafts struct {
+	numDrafts, numPositions                int64
+	tokens, draftRows, targetRows, offsets int64
+}
+
+func (a *VerifyArgs) packedDrafts(numSequences int64) packedDrafts {
+	p := packedDrafts{numDrafts: int64(a.NumPackedDrafts), numPositions: int64(a.NumPackedPositions),
+		offsets: sum(numSequences, 1)}
+	hasBonus := a.BonusRowIndices.place != absent
+	switch a.Packing {
+	case PackingDense:
+		p.tokens = extent(numSequences, int64(a.NumDrafts), int64(a.DraftTokenStride))
+		p.draftRows = product(numSequences, int64(a.NumDrafts))
+		p.targetRows = product(numSequences, sum(int64(a.NumDrafts), 1))
+	case PackingPositions: // draft tokens are laid out like positions
+		p.numPositions = a.DraftTokenIDs.count(a.NumPackedPositions)
+		p.tokens, p.draftRows, p.targetRows = p.numPositions, p.numPositions, p.numPositions
+	default:
+		p.numDrafts = a.DraftTokenIDs.count(a.NumPackedDrafts)
+		if p.numPositions == 0 && a.TargetRowIndices.place != absent && !hasBonus {
+			p.numPositions = sum(p.numDrafts, numSequences)
+		}
+		p.tokens, p.draftRows, p.targetRows = p.numDrafts, p.numDrafts, p.numPositions
+	}
+	if a.Packing == PackingDraftEnds {
+		p.offsets = numSequences
+	}
+	if hasBonus {
+		p.targetRows = p.draftRows
+	}
+	return p
 }
 
 func (a *ResidualArgs) run(s *Sampler, op string, sizing bool) (int, error) {

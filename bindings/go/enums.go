@@ -185,6 +185,66 @@ const (
 	LogprobEdited = LogprobKind(raw.SAMPLER_LOGPROB_EDITED)
 )
 
+// Acceptance is when a draft x is accepted, to which the target gives p(x) and the drafter gave
+// q(x). u is uniform in [0, 1).
+type Acceptance int32
+
+const (
+	// Lossless: what is emitted follows the target's distribution.
+
+	// AcceptStandard: u q(x) < p(x).
+	AcceptStandard = Acceptance(raw.SAMPLER_ACCEPT_STANDARD)
+	// AcceptBlock is block verification (Sun et al. 2024): all drafts of a chain are judged together.
+	AcceptBlock = Acceptance(raw.SAMPLER_ACCEPT_BLOCK)
+	// AcceptSampleMatch: the target's own token is drawn as Sample draws it, at the offset + i behind
+	// i drafts, and drafts are accepted while they are that token.
+	AcceptSampleMatch = Acceptance(raw.SAMPLER_ACCEPT_SAMPLE_MATCH)
+
+	// Lossy.
+
+	// AcceptTypical: p(x) > min(TypicalThreshold, TypicalScale * exp(-H(p))) (Cai et al. 2024).
+	AcceptTypical = Acceptance(raw.SAMPLER_ACCEPT_TYPICAL)
+	// AcceptRelaxed: x is one of the RelaxedTopK first tokens and p(x) >= p_max - RelaxedDelta; else
+	// as AcceptStandard (TensorRT-LLM).
+	AcceptRelaxed = Acceptance(raw.SAMPLER_ACCEPT_RELAXED)
+	// AcceptThreshold: p(x) >= ThresholdSingle, or u * ThresholdTotal < the sum of p of x and the
+	// siblings tried before it (SGLang).
+	AcceptThreshold = Acceptance(raw.SAMPLER_ACCEPT_THRESHOLD)
+	// AcceptDeferred: as AcceptStandard, but a rejected draft of a chain is kept where the target is
+	// in doubt and the next DeferredWindow drafts would be accepted (FLy; vLLM).
+	AcceptDeferred = Acceptance(raw.SAMPLER_ACCEPT_DEFERRED)
+	// AcceptSynthetic: u < SyntheticRates[i], whatever the rows say: for benchmarks.
+	AcceptSynthetic = Acceptance(raw.SAMPLER_ACCEPT_SYNTHETIC)
+)
+
+// SiblingRule is how siblings of a tree were drafted.
+type SiblingRule int32
+
+const (
+	// SiblingsIndependent: each was drawn from its own row.
+	SiblingsIndependent = SiblingRule(raw.SAMPLER_SIBLINGS_INDEPENDENT)
+	// SiblingsWithoutReplacement: each was drawn from its row without its earlier siblings.
+	SiblingsWithoutReplacement = SiblingRule(raw.SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT)
+)
+
+// Packing is how the drafts of several sequences lie in memory.
+type Packing int32
+
+const (
+	// PackingDense: NumDrafts, or NumDrafts + 1, entries for each sequence.
+	PackingDense = Packing(raw.SAMPLER_PACKING_DENSE)
+	// PackingDrafts: one after the other. PackingOffsets is [number of sequences + 1]: the drafts of
+	// sequence s are those from PackingOffsets[s] to PackingOffsets[s+1] - 1, its positions begin s
+	// later.
+	PackingDrafts = Packing(raw.SAMPLER_PACKING_DRAFTS)
+	// PackingDraftEnds: the same without the leading 0 (vLLM, V1).
+	PackingDraftEnds = Packing(raw.SAMPLER_PACKING_DRAFT_ENDS)
+	// PackingPositions: the positions of sequence s are those from PackingOffsets[s] to
+	// PackingOffsets[s+1] - 1, one more than its drafts. Entry i + 1 of its DraftTokenIDs is the
+	// draft that position i is asked for, entry 0 is not read (vLLM, V2). Its drafts begin s earlier.
+	PackingPositions = Packing(raw.SAMPLER_PACKING_POSITIONS)
+)
+
 // OutputKind is what Filter writes of a row.
 type OutputKind int32
 
@@ -223,6 +283,8 @@ const (
 	RowInvalidList = RowStatus(raw.SAMPLER_ROW_INVALID_LIST)
 	// RowStateFull: the tokens do not fit in the slot of the State, which is as it was.
 	RowStateFull = RowStatus(raw.SAMPLER_ROW_STATE_FULL)
+	// RowInvalidTree: the sequence's drafts hang together in a way that no tree does.
+	RowInvalidTree = RowStatus(raw.SAMPLER_ROW_INVALID_TREE)
 )
 
 // ISA is a set of instruction sets, as bits.

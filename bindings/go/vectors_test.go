@@ -55,7 +55,7 @@ func goName(member string) string {
 		switch word {
 		case "id", "ids":
 			words[i] = "ID" + word[2:]
-		case "dry", "xtc":
+		case "dry", "kv", "xtc":
 			words[i] = strings.ToUpper(word)
 		default:
 			words[i] = strings.ToUpper(word[:1]) + word[1:]

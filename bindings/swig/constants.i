@@ -47,6 +47,23 @@
 %constant int SAMPLER_MASK_LEAVES = 0;
 %constant int SAMPLER_MASK_FORBIDS = 1;
 
+%constant int SAMPLER_ACCEPT_STANDARD = 0;
+%constant int SAMPLER_ACCEPT_BLOCK = 1;
+%constant int SAMPLER_ACCEPT_SAMPLE_MATCH = 2;
+%constant int SAMPLER_ACCEPT_TYPICAL = 3;
+%constant int SAMPLER_ACCEPT_RELAXED = 4;
+%constant int SAMPLER_ACCEPT_THRESHOLD = 5;
+%constant int SAMPLER_ACCEPT_DEFERRED = 6;
+%constant int SAMPLER_ACCEPT_SYNTHETIC = 7;
+
+%constant int SAMPLER_SIBLINGS_INDEPENDENT = 0;
+%constant int SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT = 1;
+
+%constant int SAMPLER_PACKING_DENSE = 0;
+%constant int SAMPLER_PACKING_DRAFTS = 1;
+%constant int SAMPLER_PACKING_DRAFT_ENDS = 2;
+%constant int SAMPLER_PACKING_POSITIONS = 3;
+
 %constant int SAMPLER_TOKENS_OUTPUT = 0;
 %constant int SAMPLER_TOKENS_PROMPT = 1;
 
@@ -72,6 +89,7 @@
 %constant int SAMPLER_ROW_INVALID_SLOT = 64;
 %constant int SAMPLER_ROW_INVALID_LIST = 128;
 %constant int SAMPLER_ROW_STATE_FULL = 256;
+%constant int SAMPLER_ROW_INVALID_TREE = 512;
 
 %constant int SAMPLER_DEVICE_CPU = 0;
 %constant int SAMPLER_DEVICE_CUDA = 1;

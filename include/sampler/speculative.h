@@ -48,8 +48,9 @@ enum {
   /* p(x) > min(typical_threshold, typical_scale * exp(-H(p))), without a coin (Cai et al. 2024). */
   SAMPLER_ACCEPT_TYPICAL = 3,
 
-  /* x is one of the relaxed_top_k first tokens and p(x) >= p_max - relaxed_delta; else as STANDARD.
-   * In a greedy row p is what the edits left, at temperature 1 (TensorRT-LLM). */
+  /* x is one of the relaxed_top_k first tokens and p(x) >= p_max - relaxed_delta; where no draft of
+   * a position is, as STANDARD. In a greedy row p is what the edits left, at temperature 1
+   * (TensorRT-LLM). */
   SAMPLER_ACCEPT_RELAXED = 4,
 
   /* p(x) >= threshold_single, or u * threshold_total < the sum of p of x and the siblings tried
@@ -86,8 +87,9 @@ enum {
   SAMPLER_PACKING_DRAFT_ENDS = 2,
 
   /* The positions of sequence s are those from packing_offsets[s] to packing_offsets[s + 1] - 1,
-   * [num_sequences + 1], one more than its drafts. Entry i + 1 of its draft_token_ids is the draft
-   * that position i is asked for, entry 0 is not read (vLLM, V2). Its drafts begin s earlier. */
+   * [num_sequences + 1], one more than its drafts. What is laid out by draft has an entry for each
+   * position: entry i + 1 is of draft i, entry 0 is not read (vLLM, V2). Its rows of `draft` begin
+   * s earlier. */
   SAMPLER_PACKING_POSITIONS = 3
 };
 
@@ -179,7 +181,7 @@ typedef struct sampler_verify_args {
   float relaxed_delta;
   float threshold_single;  /* 0: 1 */
   float threshold_total;   /* 0: 1 */
-  int32_t deferred_window; /* 0: min(6, num_drafts - 1) */
+  int32_t deferred_window; /* 0: min(6, num_drafts - 1), at least 1 */
   int32_t deferred_top_k;  /* of so many first tokens the entropy is taken. 0: 3 */
   float deferred_entropy;  /* in nats, at least this is doubt. 0: 0.3 */
 
@@ -199,8 +201,8 @@ typedef struct sampler_verify_args {
   const int32_t *packing_offsets;
   int64_t num_sequences;
 
-  /* How many entries of draft_token_ids, packed draft_row_indices, and of target_row_indices there
-   * are. Packed only. */
+  /* Packed only: how many entries there are of what is laid out by draft (0 with POSITIONS), and by
+   * position (with the others only where target_row_indices has them). */
   int64_t num_packed_drafts;
   int64_t num_packed_positions;
 
@@ -210,14 +212,14 @@ typedef struct sampler_verify_args {
 
   /* [num_sequences, num_drafts + 1], packed: [num_packed_positions] The row of `target` that each
    * position reads. With bonus_row_indices, [num_sequences], those of a sequence's last position
-   * are there, and target_row_indices has one entry for each draft, laid out like drafts. NULL:
-   * position after position. One outside makes its sequence bad (INVALID_INDEX) when it is read.
-   * `target` has any number of rows then. */
+   * are there, and target_row_indices is laid out by draft, like draft_token_ids. NULL: position
+   * after position. One outside makes its sequence bad (INVALID_INDEX) when it is read. `target`
+   * has any number of rows then. */
   const int32_t *target_row_indices;
   const int32_t *bonus_row_indices;
 
-  /* [num_sequences, num_drafts], packed: [num_packed_drafts] The row of `draft` that each draft was
-   * drawn from. `draft` has any number of rows then. */
+  /* [num_sequences, num_drafts], packed: laid out like draft_token_ids. The row of `draft` that
+   * each draft was drawn from. `draft` has any number of rows then. */
   const int32_t *draft_row_indices;
 
   /* Trees. The node that each draft hangs on, a lower number, -1 the root: [tree_rows, num_drafts].

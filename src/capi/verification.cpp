@@ -60,7 +60,7 @@ Shape read_shape(Check &check, const sampler_verify_args &args, ChainRequest *re
   request->target = read_rows_shape(check, "target", args.target);
   check.range("num_drafts", args.num_drafts, 0, kMaxDrafts + 1);
   shape.is_packed = check.enumeration("packing", args.packing, kNumPackings) != 0;
-  shape.has_any_rows = shape.is_packed || args.target_row_indices;
+  shape.has_any_rows = shape.is_packed || args.target_row_indices || args.bonus_row_indices;
   if (!check.ok()) return shape;
   shape.num_drafts = args.num_drafts;
   shape.num_positions = args.num_drafts + 1;
@@ -175,7 +175,8 @@ void read_indices(Check &check, const sampler_verify_args &args, const Shape &sh
   };
   const int64_t num_drafts = num_draft_entries(args, shape);
   const int64_t num_positions = shape.is_packed ? args.num_packed_positions : shape.num_outputs();
-  refuse_if(check, args.bonus_row_indices && !args.target_row_indices, "bonus_row_indices",
+  const bool lacks_target = num_drafts > 0 && !args.target_row_indices;
+  refuse_if(check, args.bonus_row_indices && lacks_target, "bonus_row_indices",
             "it needs target_row_indices");
   more->target_rows = read("target_row_indices", args.target_row_indices,
                            args.bonus_row_indices ? num_drafts : num_positions);
@@ -195,6 +196,7 @@ void read_trees(Check &check, const sampler_verify_args &args, const Shape &shap
   const bool has_links = args.first_children || args.next_siblings;
   more->sibling_rule = check.enumeration("sibling_rule", args.sibling_rule, 2);
   if (!args.parents && !has_links) {
+    if (shape.num_drafts == 0) return;  // whose tree may be NULL
     check.zero("tree_rows", args.tree_rows);
     check.zero("sibling_rule", args.sibling_rule);
     return;
@@ -238,7 +240,7 @@ float read_number(Check &check, const char *name, float value, float in_place_of
 }
 
 int32_t read_number(Check &check, const char *name, int32_t value, int32_t in_place_of_0) {
-  check.range(name, value, 0, INT32_MAX);
+  check.range(name, value, 0, int64_t(INT32_MAX) + 1);
   return value == 0 ? in_place_of_0 : value;
 }
 
@@ -258,6 +260,7 @@ void read_acceptance(Check &check, const sampler_verify_args &args, const Shape 
   numbers.deferred_top_k = read_number(check, "deferred_top_k", args.deferred_top_k, 3);
   numbers.deferred_entropy = read_number(check, "deferred_entropy", args.deferred_entropy, 0.3f);
   numbers.synthetic_rates = args.synthetic_rates;
+  more->has_rates = args.synthetic_rates || shape.num_drafts == 0;
   check.parameters("synthetic_rates", args.synthetic_rates, sizeof(float), shape.num_drafts);
   more->acceptance = {check.enumeration("acceptance", args.acceptance, kNumAcceptances),
                       args.acceptances};
@@ -394,7 +397,7 @@ void read_tokens_and_counts(Check &check, const sampler_verify_args &args, const
       read_output_array(check, "out_row_status", args.out_row_status, num_rows);
 }
 
-// Of the target's rows. The result is whether they have stages that a plain chain has not.
+// Of the target's rows; null: they have none that a plain chain has not.
 const contract::Pipeline *read_stages(Check &check, const sampler_verify_args &args,
                                       const UserParameters &parameters, const Shape &shape,
                                       const RequestContext &context, ChainRequest *request) {
@@ -407,19 +410,21 @@ const contract::Pipeline *read_stages(Check &check, const sampler_verify_args &a
   return pipeline;
 }
 
+void refuse_on_cuda(Check &check, const char *member) {
+  check.fail(SAMPLER_ERROR_UNSUPPORTED,
+             "%s is set; a CUDA handle verifies dense chains by the standard rule", member);
+}
+
 }  // namespace
 
 ChainRequest to_request(Check &check, const sampler_verify_args &args,
                         const RequestContext &context) {
   ChainRequest request;
-  const char *const first_of_more = first_set_member(args);
+  sampler_verify_args without_pipeline = args;  // which may ask for nothing
+  without_pipeline.pipeline = nullptr;
+  const char *const first_of_more = first_set_member(without_pipeline);
   const bool on_cuda = context.handle && context.handle->on_cuda;
-  if (on_cuda && first_of_more) {
-    check.fail(SAMPLER_ERROR_UNSUPPORTED,
-               "%s is set; a CUDA handle verifies dense chains by the standard rule",
-               first_of_more);
-    return request;
-  }
+  if (on_cuda && first_of_more) return refuse_on_cuda(check, first_of_more), request;
   const Shape shape = read_shape(check, args, &request);
   if (!check.ok()) return request;
   Verification more;
@@ -443,6 +448,7 @@ ChainRequest to_request(Check &check, const sampler_verify_args &args,
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.target);
   read_tokens_and_counts(check, args, shape, more, &request);
   if (!first_of_more && !more.positions.pipeline) return request;
+  if (on_cuda) return refuse_on_cuda(check, "pipeline"), request;
   read_positions(check, args, shape, context, request, &more);
   request.more = &context.verification->emplace(more);
   return request;

@@ -35,6 +35,7 @@ struct Verification {
   PerSlot<sampler_acceptance> acceptance{SAMPLER_ACCEPT_STANDARD};
   sampler_sibling_rule sibling_rule = SAMPLER_SIBLINGS_INDEPENDENT;
   AcceptanceNumbers numbers;
+  bool has_rates = false;  // for all drafts
 
   sampler_packing packing = SAMPLER_PACKING_DENSE;
   const int32_t *packing_offsets = nullptr;
@@ -63,7 +64,7 @@ SAMPLER_HD inline bool can_accept_by(sampler_acceptance rule, const Verification
     case SAMPLER_ACCEPT_DEFERRED:
       return !more.has_trees();
     case SAMPLER_ACCEPT_SYNTHETIC:
-      return more.numbers.synthetic_rates != nullptr;
+      return more.has_rates;
     default:
       return rule >= SAMPLER_ACCEPT_STANDARD && rule <= SAMPLER_ACCEPT_THRESHOLD;
   }
@@ -242,7 +243,7 @@ SAMPLER_HD inline bool accepts_by_threshold(const AcceptanceNumbers &numbers, ui
 // Block verification. The drafts up to one are kept with these probabilities: of what was, and of
 // this draft.
 SAMPLER_HD inline double block_ratio(double before, float p, float q) {
-  if (p == 0.0f) return 0.0;
+  if (before == 0.0 || p == 0.0f) return 0.0;
   const double ratio = before * double(p) / double(q);
   return ratio < 1.0 ? ratio : 1.0;
 }

@@ -201,13 +201,23 @@ float ReferenceRow::kept_probability(int64_t id) const {
   return distribution_.probability(row_.values[index], row_.rank(index));
 }
 
-bool ReferenceRow::become(const float *probabilities) {
+void ReferenceRow::kept_probabilities(float *out, float *) {
+  for (int64_t i = 0; i < row_.count; ++i) {
+    out[i] = distribution_.probability(row_.values[i], row_.rank(i));
+  }
+}
+
+bool ReferenceRow::take(const float *probabilities) {
   row_.kind = SAMPLER_PROBABILITIES;
   row_.values = probabilities;
   view_ = contract::f32_view(probabilities, row_.count, row_.ids, row_.kind);
   row_.first = 0;
   for (int64_t i = 0; i < row_.count; ++i) row_.first = std::max(row_.first, row_.rank(i));
-  if (row_.first < contract::lowest_cut(row_.kind)) return false;
+  return row_.first >= contract::lowest_cut(row_.kind);
+}
+
+bool ReferenceRow::become(const float *probabilities) {
+  if (!take(probabilities)) return false;
   distribute({1.0f, 0, 1.0f, 0.0f}, {});
   return true;
 }

@@ -76,7 +76,7 @@ class Verifier {
     chain_.greedy = contract::is_greedy(chain_.parameters.temperature);
     chain_.random = request_.random.of(slot_);
     draft_parameters_ = more_.draft_parameters.of(slot_);
-    if (request_.draft.values) {
+    if (request_.draft.values && request_.draft.kind == SAMPLER_LOGITS) {
       status = contract::check_parameters(request_.draft.kind, draft_parameters_);
     }
     if (status != SAMPLER_ROW_OK) return status;
@@ -136,6 +136,7 @@ class Verifier {
     }
     if (rule_ == SAMPLER_ACCEPT_TYPICAL) return decide_typical(position, next, token);
     if (rule_ == SAMPLER_ACCEPT_THRESHOLD) return decide_by_threshold(position, next, token);
+    if (rule_ == SAMPLER_ACCEPT_RELAXED) return decide_relaxed(position, next, token);
     return decide_standard(position, next, token);
   }
 
@@ -229,6 +230,14 @@ class Verifier {
     return status;
   }
 
+  // Where no child is relaxed the standard rule decides.
+  uint32_t decide_relaxed(int32_t position, int32_t *next, int64_t *token) {
+    const uint32_t status = open(position);
+    if (status != SAMPLER_ROW_OK) return status;
+    *next = find_child(position, [&](int32_t child) { return is_relaxed(draft_id(child - 1)); });
+    return *next == kNone ? decide_standard(position, next, token) : uint32_t(SAMPLER_ROW_OK);
+  }
+
   uint32_t decide_standard(int32_t position, int32_t *next, int64_t *token) {
     num_tried_ = 0;
     uint32_t status = SAMPLER_ROW_OK;
@@ -249,11 +258,6 @@ class Verifier {
   uint32_t judge(int32_t position, int32_t child, int64_t id, bool *is_accepted) {
     float p = 0.0f, q = 0.0f;
     uint32_t status = look_up_target(position, id, &p);
-    if (status == SAMPLER_ROW_OK && rule_ == SAMPLER_ACCEPT_RELAXED && !is_changed_) {
-      status = open(position);
-      *is_accepted = status == SAMPLER_ROW_OK && !is_empty_ && is_relaxed(id);
-      if (*is_accepted) return SAMPLER_ROW_OK;
-    }
     if (status == SAMPLER_ROW_OK) status = look_up_draft(child - 1, id, &q);
     if (status != SAMPLER_ROW_OK) return status;
     const uint32_t word = contract::acceptance_word(chain_, child - 1);
@@ -267,7 +271,7 @@ class Verifier {
     if (status == SAMPLER_ROW_OK && request_.draft.values) status = open_draft(child - 1);
     if (status != SAMPLER_ROW_OK) return status;
     if (is_changed_) {
-      row().write_probabilities(other_, SAMPLER_F32);
+      row().kept_probabilities(other_, nullptr);  // of a row without edits
     } else {
       write_probabilities(other_);
     }
@@ -585,20 +589,15 @@ class Verifier {
     return is_given ? row().probability_of(id) : row().kept_probability(id);
   }
 
-  // Of all tokens of the open row, as its elements stand. `values_` is used.
+  // Of all tokens of the open row. `values_` is used.
   void write_probabilities(float *out) {
     const int64_t count = row().view().count;
     if (is_empty_) {
       std::fill_n(out, count, 0.0f);
-    } else if (!has_stages()) {
-      row().chain_probabilities(out);
+    } else if (has_stages()) {
+      row().kept_probabilities(out, values_);
     } else {
-      const int32_t *ids = nullptr;
-      const int64_t num_kept = row().list_kept(&ids);
-      std::fill_n(out, count, 0.0f);
-      row().write_listed_probabilities(values_);
-      const Elements &elements = sampled_.stages().elements();
-      for (int64_t i = 0; i < num_kept; ++i) out[elements.find(ids[i])] = values_[i];
+      row().chain_probabilities(out);
     }
   }
 
@@ -660,24 +659,18 @@ class Verifier {
     if (is_given && status == SAMPLER_ROW_EMPTY) status = SAMPLER_ROW_OK;
     if (status != SAMPLER_ROW_OK) return status;
     if (!is_given) draft_.distribute(draft_parameters_, more_.draft_parameters.rules);
-    if (excludes_siblings() && num_tried_ > 0) exclude_tried(view);
+    if (excludes_siblings() && num_tried_ > 0) exclude_tried();
     open_draft_ = draft;
     return SAMPLER_ROW_OK;
   }
 
   // Without the siblings that were tried before, and of sum 1 again.
-  void exclude_tried(RowView view) {
+  void exclude_tried() {
     draft_.chain_probabilities(draft_values_);
     for (int32_t i = 0; i < num_tried_; ++i) draft_.remove(tried_[i], draft_values_);
-    if (draft_.become(draft_values_)) {
-      draft_.write_probabilities(excluded_values_, SAMPLER_F32);
-    } else {
-      std::fill_n(excluded_values_, view.count, 0.0f);
-    }
-    view.values = excluded_values_;
-    view.dtype = SAMPLER_F32;
-    view.kind = SAMPLER_PROBABILITIES;
-    draft_.load(view);
+    if (!draft_.become(draft_values_)) return;  // nothing is left
+    draft_.kept_probabilities(excluded_values_, nullptr);
+    draft_.take(excluded_values_);
   }
 
   const contract::ChainRequest &request_;

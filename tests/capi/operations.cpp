@@ -144,6 +144,32 @@ Members members_of<sampler_verify_args>() {
   return members;
 }
 
+// What tests/verification sets, and all others leave at 0.
+template <class Struct>
+Members other_members_of() {
+  return {};
+}
+template <>
+Members other_members_of<sampler_verify_args>() {
+  using Struct = sampler_verify_args;
+  Members members;
+  MEMBER(acceptance) MEMBER(sibling_rule) MEMBER(acceptances) MEMBER(typical_threshold)
+  MEMBER(typical_scale) MEMBER(relaxed_top_k) MEMBER(relaxed_delta) MEMBER(threshold_single)
+  MEMBER(threshold_total) MEMBER(deferred_window) MEMBER(deferred_top_k) MEMBER(deferred_entropy)
+  MEMBER(draw_method) MEMBER(synthetic_rates) MEMBER(packing) MEMBER(draft_rows_by_slot)
+  MEMBER(packing_offsets) MEMBER(num_sequences) MEMBER(num_packed_drafts)
+  MEMBER(num_packed_positions) MEMBER(draft_token_stride) MEMBER(target_row_indices)
+  MEMBER(bonus_row_indices) MEMBER(draft_row_indices) MEMBER(parents) MEMBER(first_children)
+  MEMBER(next_siblings) MEMBER(tree_rows) MEMBER(draft_params) MEMBER(draft_row_params)
+  MEMBER(pipeline) MEMBER(logprob_kind) MEMBER(reserved) MEMBER(out_kept_counts)
+  MEMBER(out_logprobs) MEMBER(out_ranks) MEMBER(out_entropies) MEMBER(out_observations)
+  MEMBER(num_top_logprobs) MEMBER(out_top_token_ids) MEMBER(out_top_logprobs)
+  MEMBER(out_kept_bitmask) MEMBER(kept_bitmask_stride) MEMBER(kept_capacity)
+  MEMBER(out_kept_token_ids) MEMBER(out_kept_probabilities) MEMBER(out_positions)
+  MEMBER(kv_indices) MEMBER(out_kv_indices)
+  return members;
+}
+
 template <>
 Members members_of<sampler_residual_args>() {
   using Struct = sampler_residual_args;
@@ -157,7 +183,9 @@ Members members_of<sampler_residual_args>() {
 template <class Struct>
 Members checked_members_of() {
   const Members members = members_of<Struct>();
-  expect_size(members, sizeof(Struct));
+  Members all = members;
+  all.merge(other_members_of<Struct>());
+  expect_size(all, sizeof(Struct));
   return members;
 }
 

@@ -424,7 +424,7 @@ static inline void java_free(java_buffer buffer) { free(buffer); }
 
 _Static_assert(sizeof(void *) == 8, "Layout.java has the offsets of a 64-bit machine");
 
-enum { JAVA_MAX_ARRAYS = 96 };
+enum { JAVA_MAX_ARRAYS = 128 };
 
 /* Lets go of the first `count` arrays, in the reverse of the order in which they were pinned. */
 static void java_unpin(JNIEnv *jenv, jobject *arrays, const int64_t *places, int32_t count) {
@@ -462,7 +462,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 888955214; }
+static inline int32_t shim_interface(void) { return 1372905699; }
 
 
 #ifdef __cplusplus

@@ -109,10 +109,23 @@ float SimdRow::kept_probability(int64_t id) const {
   return distribution_.probability(x, contract::rank_of(x, uint32_t(id)));
 }
 
-bool SimdRow::become(const float *probabilities) {
+void SimdRow::kept_probabilities(float *out, float *scratch) {
+  if (!edited_) return write_probabilities(out, SAMPLER_F32);
+  const int32_t *ids = nullptr;
+  const int64_t count = list_kept(&ids);
+  std::fill_n(out, row_.count, 0.0f);
+  write_listed_probabilities(scratch);
+  for (int64_t i = 0; i < count; ++i) out[ids[i]] = scratch[i];
+}
+
+bool SimdRow::take(const float *probabilities) {
   const RowView view =
       contract::f32_view(probabilities, row_.count, nullptr, SAMPLER_PROBABILITIES);
-  if (load(view) != SAMPLER_ROW_OK) return false;
+  return load(view) == SAMPLER_ROW_OK;
+}
+
+bool SimdRow::become(const float *probabilities) {
+  if (!take(probabilities)) return false;
   distribute({1.0f, 0, 1.0f, 0.0f}, {});
   return true;
 }

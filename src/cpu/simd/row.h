@@ -128,6 +128,11 @@ class SimdRow {
   void subtract(const SimdRow &draft, float *p) const;
   void remove(int64_t id, float *p) const;
   float kept_probability(int64_t id) const;
+  // Of all tokens, as in chain_probabilities(). `scratch` has room for as many; lists that reports
+  // have asked for are gone.
+  void kept_probabilities(float *out, float *scratch);
+  // Gives the row's tokens these probabilities, taken as given. False when they are all zero.
+  bool take(const float *probabilities);
   const Distribution &distribution() const { return distribution_; }
   // Gives the row's tokens these probabilities, and distributes them. False when they are all zero.
   bool become(const float *probabilities);

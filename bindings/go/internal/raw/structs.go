@@ -272,6 +272,55 @@ type VerifyArgs struct {
 	OutAcceptedCounts    uintptr
 	OutEmittedCounts     uintptr
 	OutRowStatus         uintptr
+	Acceptance           int32
+	SiblingRule          int32
+	Acceptances          uintptr
+	TypicalThreshold     float32
+	TypicalScale         float32
+	RelaxedTopK          int32
+	RelaxedDelta         float32
+	ThresholdSingle      float32
+	ThresholdTotal       float32
+	DeferredWindow       int32
+	DeferredTopK         int32
+	DeferredEntropy      float32
+	DrawMethod           int32
+	SyntheticRates       uintptr
+	Packing              int32
+	DraftRowsBySlot      int32
+	PackingOffsets       uintptr
+	NumSequences         int64
+	NumPackedDrafts      int64
+	NumPackedPositions   int64
+	DraftTokenStride     int64
+	TargetRowIndices     uintptr
+	BonusRowIndices      uintptr
+	DraftRowIndices      uintptr
+	Parents              uintptr
+	FirstChildren        uintptr
+	NextSiblings         uintptr
+	TreeRows             int64
+	DraftParams          uintptr
+	DraftRowParams       uintptr
+	Pipeline             uintptr
+	LogprobKind          int32
+	Reserved             int32
+	OutKeptCounts        uintptr
+	OutLogprobs          uintptr
+	OutRanks             uintptr
+	OutEntropies         uintptr
+	OutObservations      uintptr
+	NumTopLogprobs       int64
+	OutTopTokenIDs       uintptr
+	OutTopLogprobs       uintptr
+	OutKeptBitmask       uintptr
+	KeptBitmaskStride    int64
+	KeptCapacity         int64
+	OutKeptTokenIDs      uintptr
+	OutKeptProbabilities uintptr
+	OutPositions         uintptr
+	KvIndices            uintptr
+	OutKvIndices         uintptr
 }
 
 type ResidualArgs struct {

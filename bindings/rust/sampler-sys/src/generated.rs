@@ -119,6 +119,17 @@ pub type sampler_penalty_form = i32;
 /// What the bitmask says of ids that it has no bit for.
 pub type sampler_mask_rule = i32;
 
+/// When a draft x is accepted where the target gives it p(x) and the drafter gave it q(x). A greedy
+/// row (a temperature of at most 1e-5) accepts the argmax and nothing else, but for RELAXED and
+/// SYNTHETIC.
+pub type sampler_acceptance = i32;
+
+/// How siblings of a tree were drafted, which decides what a rejection leaves for the next one.
+pub type sampler_sibling_rule = i32;
+
+/// How the drafts of several sequences lie in memory.
+pub type sampler_packing = i32;
+
 pub type sampler_token_kind = i32;
 
 constants! {
@@ -175,6 +186,8 @@ constants! {
     SAMPLER_ROW_INVALID_LIST: sampler_row_status = 128;
     /// The tokens do not fit in the slot of the state, which is as it was.
     SAMPLER_ROW_STATE_FULL: sampler_row_status = 256;
+    /// The sequence's drafts hang together in a way that no tree does.
+    SAMPLER_ROW_INVALID_TREE: sampler_row_status = 512;
     /// host memory
     SAMPLER_DEVICE_CPU: sampler_device_type = 0;
     /// memory of the handle's CUDA device
@@ -275,6 +288,48 @@ constants! {
     SAMPLER_PENALTY_COUNTS_FIRST: sampler_penalty_form = 2;
     SAMPLER_MASK_LEAVES: sampler_mask_rule = 0;
     SAMPLER_MASK_FORBIDS: sampler_mask_rule = 1;
+    /// Lossless: what is emitted follows the target's distribution.
+    ///
+    /// u q(x) < p(x)
+    SAMPLER_ACCEPT_STANDARD: sampler_acceptance = 0;
+    /// Block verification (Sun et al. 2024): all drafts of a chain are judged together. On average it
+    /// emits no fewer tokens than STANDARD.
+    SAMPLER_ACCEPT_BLOCK: sampler_acceptance = 1;
+    /// The target's own token is drawn as sampler_sample draws it, at offset + i behind i drafts, and
+    /// drafts are accepted while they are that token. Needs nothing of the drafter. The text is, token
+    /// by token, the one without speculation.
+    SAMPLER_ACCEPT_SAMPLE_MATCH: sampler_acceptance = 2;
+    /// Lossy: what is emitted is not of the target's distribution.
+    ///
+    /// p(x) > min(typical_threshold, typical_scale * exp(-H(p))), without a coin (Cai et al. 2024).
+    SAMPLER_ACCEPT_TYPICAL: sampler_acceptance = 3;
+    /// x is one of the relaxed_top_k first tokens and p(x) >= p_max - relaxed_delta; else as STANDARD.
+    /// In a greedy row p is what the edits left, at temperature 1 (TensorRT-LLM).
+    SAMPLER_ACCEPT_RELAXED: sampler_acceptance = 4;
+    /// p(x) >= threshold_single, or u * threshold_total < the sum of p of x and the siblings tried
+    /// before it (SGLang). With both at 1 it is lossless for drafts chosen without chance.
+    SAMPLER_ACCEPT_THRESHOLD: sampler_acceptance = 5;
+    /// As STANDARD, but a rejected draft of a chain is kept where the target is in doubt and the next
+    /// deferred_window drafts would be accepted (FLy, arXiv 2511.22972; vLLM).
+    SAMPLER_ACCEPT_DEFERRED: sampler_acceptance = 6;
+    /// u < synthetic_rates[i], whatever the rows say: for benchmarks. Behind a rejection a token is
+    /// drawn from p.
+    SAMPLER_ACCEPT_SYNTHETIC: sampler_acceptance = 7;
+    /// each was drawn from its own row
+    SAMPLER_SIBLINGS_INDEPENDENT: sampler_sibling_rule = 0;
+    /// each from its row without its earlier siblings
+    SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT: sampler_sibling_rule = 1;
+    /// Arrays of num_sequences rows of num_drafts, or num_drafts + 1, entries.
+    SAMPLER_PACKING_DENSE: sampler_packing = 0;
+    /// One after the other. packing_offsets is [num_sequences + 1]: the drafts of sequence s are those
+    /// from packing_offsets[s] to packing_offsets[s + 1] - 1, its positions begin s later.
+    SAMPLER_PACKING_DRAFTS: sampler_packing = 1;
+    /// The same without the leading 0: packing_offsets is [num_sequences] (vLLM, V1).
+    SAMPLER_PACKING_DRAFT_ENDS: sampler_packing = 2;
+    /// The positions of sequence s are those from packing_offsets[s] to packing_offsets[s + 1] - 1,
+    /// [num_sequences + 1], one more than its drafts. Entry i + 1 of its draft_token_ids is the draft
+    /// that position i is asked for, entry 0 is not read (vLLM, V2). Its drafts begin s earlier.
+    SAMPLER_PACKING_POSITIONS: sampler_packing = 3;
     SAMPLER_TOKENS_OUTPUT: sampler_token_kind = 0;
     SAMPLER_TOKENS_PROMPT: sampler_token_kind = 1;
 }
@@ -820,11 +875,107 @@ structs! {
         out_token_ids: *mut c_void = null_mut();
         /// [num_sequences] each; NULL: not wanted. Drafts that would be accepted each on its own, wherever
         /// they stand. Positions after the first rejection count only here: nothing there changes a token
-        /// or, draft ids apart, a status.
+        /// or, draft ids apart, a status. Of trees and of rules but STANDARD it is out_emitted_counts.
         out_accepted_counts: *mut i32 = null_mut();
         /// Drafts kept before the first rejection: out_token_ids has one token more.
         out_emitted_counts: *mut i32 = null_mut();
         out_row_status: *mut sampler_row_status = null_mut();
+        acceptance: sampler_acceptance = 0;
+        sibling_rule: sampler_sibling_rule = 0;
+        acceptances: *const sampler_acceptance = null();
+        /// Numbers of the rules. Not NaN, not negative.
+        ///
+        /// 0: 0.09
+        typical_threshold: f32 = 0.0;
+        /// 0: 0.3
+        typical_scale: f32 = 0.0;
+        /// 0: 1
+        relaxed_top_k: i32 = 0;
+        relaxed_delta: f32 = 0.0;
+        /// 0: 1
+        threshold_single: f32 = 0.0;
+        /// 0: 1
+        threshold_total: f32 = 0.0;
+        /// 0: min(6, num_drafts - 1)
+        deferred_window: i32 = 0;
+        /// of so many first tokens the entropy is taken. 0: 3
+        deferred_top_k: i32 = 0;
+        /// in nats, at least this is doubt. 0: 0.3
+        deferred_entropy: f32 = 0.0;
+        /// How SAMPLE_MATCH draws. The other rules: INVERSE_CDF.
+        draw_method: sampler_draw_method = 0;
+        /// [num_drafts] In host memory, read during the call. Required by SYNTHETIC.
+        synthetic_rates: *const f32 = null();
+        /// Packed batches. num_sequences is required then, and where target_row_indices is given; 0: what
+        /// target.num_rows tells. Sequences have at most num_drafts drafts; one whose offsets fall, lie
+        /// outside, or are further apart is bad (INVALID_LIST). draft_counts must be NULL then.
+        packing: sampler_packing = 0;
+        /// 1: the row of `draft` that belongs to draft i is slot * num_drafts + i (vLLM, V2).
+        draft_rows_by_slot: i32 = 0;
+        packing_offsets: *const i32 = null();
+        num_sequences: i64 = 0;
+        /// How many entries of draft_token_ids, packed draft_row_indices, and of target_row_indices there
+        /// are. Packed only.
+        num_packed_drafts: i64 = 0;
+        num_packed_positions: i64 = 0;
+        /// Elements of draft_token_ids from one sequence's first to the next one's, at least num_drafts;
+        /// 0: num_drafts. Dense only.
+        draft_token_stride: i64 = 0;
+        /// [num_sequences, num_drafts + 1], packed: [num_packed_positions] The row of `target` that each
+        /// position reads. With bonus_row_indices, [num_sequences], those of a sequence's last position
+        /// are there, and target_row_indices has one entry for each draft, laid out like drafts. NULL:
+        /// position after position. One outside makes its sequence bad (INVALID_INDEX) when it is read.
+        /// `target` has any number of rows then.
+        target_row_indices: *const i32 = null();
+        bonus_row_indices: *const i32 = null();
+        /// [num_sequences, num_drafts], packed: [num_packed_drafts] The row of `draft` that each draft was
+        /// drawn from. `draft` has any number of rows then.
+        draft_row_indices: *const i32 = null();
+        /// Trees. The node that each draft hangs on, a lower number, -1 the root: [tree_rows, num_drafts].
+        /// Or first_children and next_siblings, [tree_rows, num_drafts + 1]: by position, the position of
+        /// its first child and of its next sibling, -1 (or 0) for none (SGLang). tree_rows is 1, one tree
+        /// for all, or num_sequences; 0: num_sequences. A tree in which a draft hangs on two, or on itself
+        /// by way of others, makes its sequence bad (INVALID_TREE). NULL: a chain. Dense only.
+        ///
+        /// Siblings are tried in their order. At a rejected one what is left for the next is the residual.
+        /// BLOCK and DEFERRED are for chains.
+        parents: *const i32 = null();
+        first_children: *const i32 = null();
+        next_siblings: *const i32 = null();
+        tree_rows: i64 = 0;
+        /// Temperature and filters of `draft`. NULL: those of the target, which must then have no other
+        /// stage where the draft is logits.
+        draft_params: *const sampler_params = null();
+        draft_row_params: *const sampler_row_params = null();
+        /// The stages of the target's rows. At each position the text, and what adaptive stages remember,
+        /// are as if the drafts before it had been accepted; nothing is changed. token_bitmask_indices is
+        /// [num_sequences, num_drafts + 1], by position, in trees and packed batches too. Forced tokens
+        /// are not verified: forced_token_id must be NULL.
+        pipeline: *const sampler_pipeline = null();
+        /// Reports of every emitted token, [num_sequences, num_drafts + 1, ...], in the order of
+        /// out_token_ids: of the target's distribution at its position, as in sampler_sample_args; as for
+        /// a bad row where no token stands.
+        logprob_kind: sampler_logprob_kind = 0;
+        reserved: i32 = 0;
+        out_kept_counts: *mut i32 = null_mut();
+        out_logprobs: *mut f32 = null_mut();
+        out_ranks: *mut i32 = null_mut();
+        out_entropies: *mut f32 = null_mut();
+        out_observations: *mut f32 = null_mut();
+        num_top_logprobs: i64 = 0;
+        out_top_token_ids: *mut c_void = null_mut();
+        out_top_logprobs: *mut f32 = null_mut();
+        out_kept_bitmask: *mut u32 = null_mut();
+        kept_bitmask_stride: i64 = 0;
+        kept_capacity: i64 = 0;
+        out_kept_token_ids: *mut c_void = null_mut();
+        out_kept_probabilities: *mut f32 = null_mut();
+        /// [num_sequences, num_drafts + 1] The positions that the emitted tokens were decided at, 0 first:
+        /// the rows of a KV cache to keep. Then -1. kv_indices, of the same shape, has a number for each
+        /// position (packed batches too); out_kv_indices has those of out_positions.
+        out_positions: *mut i32 = null_mut();
+        kv_indices: *const i64 = null();
+        out_kv_indices: *mut i64 = null_mut();
     }
     sampler_residual_args {
         /// sizeof(sampler_residual_args).

@@ -155,7 +155,7 @@ pub struct VerifyArgs<'a> {
     pub exec: Exec<'a>,
     /// `[num_sequences, num_drafts + 1, num_cols]` The target's row at each draft position, then the
     /// one that follows the last draft. `target.num_rows` is `num_sequences * (num_drafts + 1)` and
-    /// tells `num_sequences`. Required.
+    /// tells the number of sequences, unless rows are packed or indexed. Required.
     pub target: Rows<'a>,
     /// `[num_sequences, num_drafts, num_cols]` The rows that the drafts were drawn from. None: the
     /// drafter was deterministic, its draft has probability 1.
@@ -168,7 +168,7 @@ pub struct VerifyArgs<'a> {
     /// `[num_sequences, num_drafts]` The draft tokens, of the type of `out_token_ids`. One outside
     /// the vocabulary is rejected. Required unless `num_drafts` is 0.
     pub draft_token_ids: Array<'a, Id>,
-    /// Drafts of a sequence, in [0, 65535].
+    /// Drafts of a sequence at most, in [0, 65535].
     pub num_drafts: usize,
     /// `[num_sequences]` How many drafts each sequence has, in [0, `num_drafts`]. None:
     /// `num_drafts`.
@@ -188,12 +188,126 @@ pub struct VerifyArgs<'a> {
     /// `[num_sequences, num_drafts + 1]` The accepted drafts, then one token of the target, then -1.
     /// For a bad sequence -1 throughout, or the sampler's fallback token first. Required.
     pub out_token_ids: ArrayMut<'a, Id>,
-    /// `[num_sequences]` Drafts that would be accepted each on its own, wherever they stand.
+    /// `[num_sequences]` Drafts that would be accepted each on its own, wherever they stand. Of trees
+    /// and of rules but `STANDARD` it is `out_emitted_counts`.
     pub out_accepted_counts: ArrayMut<'a, i32>,
     /// `[num_sequences]` Drafts kept before the first rejection: `out_token_ids` has one token more.
     pub out_emitted_counts: ArrayMut<'a, i32>,
     /// `[num_sequences]` Bits of [`row_status`].
     pub out_row_status: ArrayMut<'a, u32>,
+
+    /// What follows is off by default. A CUDA sampler refuses it.
+    ///
+    /// When a draft is accepted.
+    pub acceptance: Acceptance,
+    /// How siblings of a tree were drafted.
+    pub sibling_rule: SiblingRule,
+    /// By slot: numbers of [`Acceptance`]: `Acceptance::BLOCK.raw()`. Another one, or one that does
+    /// not go with what the call has, makes its sequence bad. None: `acceptance` for all.
+    pub acceptances: Array<'a, i32>,
+    /// Of `TYPICAL`, like all numbers of the rules not NaN and not negative. 0: 0.09.
+    pub typical_threshold: f32,
+    /// Of `TYPICAL`. 0: 0.3.
+    pub typical_scale: f32,
+    /// Of `RELAXED`. 0: 1.
+    pub relaxed_top_k: i32,
+    /// Of `RELAXED`.
+    pub relaxed_delta: f32,
+    /// Of `THRESHOLD`. 0: 1.
+    pub threshold_single: f32,
+    /// Of `THRESHOLD`. 0: 1.
+    pub threshold_total: f32,
+    /// Of `DEFERRED`. 0: min(6, `num_drafts` - 1).
+    pub deferred_window: i32,
+    /// Of `DEFERRED`: of so many first tokens the entropy is taken. 0: 3.
+    pub deferred_top_k: i32,
+    /// Of `DEFERRED`, in nats: at least this is doubt. 0: 0.3.
+    pub deferred_entropy: f32,
+    /// How `SAMPLE_MATCH` draws. The other rules: [`DrawMethod::INVERSE_CDF`].
+    pub draw_method: DrawMethod,
+    /// `[num_drafts]` Host memory on every sampler. Required by `SYNTHETIC`.
+    pub synthetic_rates: Array<'a, f32>,
+    /// How the drafts of several sequences lie in memory. Of packed batches the length of
+    /// `draft_token_ids` tells how many drafts, or positions, there are, and `draft_counts` must be
+    /// none.
+    pub packing: Packing,
+    /// Whether the row of `draft` that belongs to draft i is slot * `num_drafts` + i.
+    pub draft_rows_by_slot: bool,
+    /// Where the drafts, or positions, of each sequence are: see [`Packing`]. One whose offsets fall,
+    /// lie outside, or are further apart than `num_drafts` is bad.
+    pub packing_offsets: Array<'a, i32>,
+    /// How many sequences there are. Required with `packing`, and with `target_row_indices`. 0: what
+    /// `target.num_rows` tells.
+    pub num_sequences: usize,
+    /// Elements of `draft_token_ids` from one sequence's first to the next one's, at least
+    /// `num_drafts`. 0: `num_drafts`. Not of packed batches.
+    pub draft_token_stride: usize,
+    /// `[num_sequences, num_drafts + 1]`, packed: one for each position. The row of `target` that it
+    /// reads. With `bonus_row_indices` one for each draft, laid out like `draft_token_ids`. None:
+    /// position after position. One outside makes its sequence bad when it is read. `target` has any
+    /// number of rows then.
+    pub target_row_indices: Array<'a, i32>,
+    /// `[num_sequences]` The row of `target` that each sequence's last position reads.
+    pub bonus_row_indices: Array<'a, i32>,
+    /// `[num_sequences, num_drafts]`, packed: laid out like `draft_token_ids`. The row of `draft` that
+    /// each draft was drawn from. `draft` has any number of rows then.
+    pub draft_row_indices: Array<'a, i32>,
+    /// Trees: `[tree_rows, num_drafts]` The draft that each hangs on, a lower number, -1 the root.
+    /// Siblings are tried in their order. None, here and of the next two: a chain.
+    pub parents: Array<'a, i32>,
+    /// In place of `parents`, with `next_siblings`: `[tree_rows, num_drafts + 1]` By position, the
+    /// position of its first child, -1 or 0 for none.
+    pub first_children: Array<'a, i32>,
+    /// `[tree_rows, num_drafts + 1]` By position, the position of its next sibling, -1 or 0 for none.
+    pub next_siblings: Array<'a, i32>,
+    /// 1: one tree for all. 0, or the number of sequences: one for each.
+    pub tree_rows: usize,
+    /// Temperature and filters of `draft`. None: those of the target, which must then have no other
+    /// stage where the draft is logits.
+    pub draft_params: Option<Params>,
+    /// Temperature and filters of `draft` by slot.
+    pub draft_row_params: Option<RowParams<'a>>,
+    /// The stages of the target's rows. At each position the text, and what adaptive stages remember,
+    /// are as if the drafts before it had been accepted; nothing is changed. Its
+    /// `token_bitmask_indices` are `[num_sequences, num_drafts + 1]`.
+    pub pipeline: Option<&'a Pipeline<'a>>,
+    /// Reports, by `logprob_kind`, of every emitted token, in the order of `out_token_ids`: of the
+    /// target's distribution at its position, as in [`SampleArgs`]; as for a bad row where no token
+    /// stands.
+    pub logprob_kind: LogprobKind,
+    /// `[num_sequences, num_drafts + 1]` How many tokens the filters kept.
+    pub out_kept_counts: ArrayMut<'a, i32>,
+    /// `[num_sequences, num_drafts + 1]` Log-probabilities of the tokens.
+    pub out_logprobs: ArrayMut<'a, f32>,
+    /// `[num_sequences, num_drafts + 1]` Their places in rank order, the first is 1.
+    pub out_ranks: ArrayMut<'a, i32>,
+    /// `[num_sequences, num_drafts + 1]` Entropies in nats.
+    pub out_entropies: ArrayMut<'a, f32>,
+    /// `[num_sequences, num_drafts + 1]` What moves the adaptive stage on.
+    pub out_observations: ArrayMut<'a, f32>,
+    /// How many first tokens are reported, in [0, `num_cols`].
+    pub num_top_logprobs: usize,
+    /// `[num_sequences, num_drafts + 1, num_top_logprobs]` The first tokens in rank order.
+    pub out_top_token_ids: ArrayMut<'a, Id>,
+    /// `[num_sequences, num_drafts + 1, num_top_logprobs]` Their log-probabilities.
+    pub out_top_logprobs: ArrayMut<'a, f32>,
+    /// `[num_sequences, num_drafts + 1, kept_bitmask_stride]` The tokens that were kept.
+    pub out_kept_bitmask: ArrayMut<'a, u32>,
+    /// In words. 0: `num_cols` / 32, rounded up. With candidate ids it must be given.
+    pub kept_bitmask_stride: usize,
+    /// Room for how many kept tokens a position has in the two lists, in [0, `num_cols`].
+    pub kept_capacity: usize,
+    /// `[num_sequences, num_drafts + 1, kept_capacity]` The tokens that were kept by ascending id.
+    pub out_kept_token_ids: ArrayMut<'a, Id>,
+    /// `[num_sequences, num_drafts + 1, kept_capacity]` Their probabilities.
+    pub out_kept_probabilities: ArrayMut<'a, f32>,
+    /// `[num_sequences, num_drafts + 1]` The positions that the emitted tokens were decided at, 0
+    /// first: the rows of a KV cache to keep. Then -1.
+    pub out_positions: ArrayMut<'a, i32>,
+    /// `[num_sequences, num_drafts + 1]` A number for each position.
+    pub kv_indices: Array<'a, i64>,
+    /// `[num_sequences, num_drafts + 1]` Those of `out_positions`.
+    pub out_kv_indices: ArrayMut<'a, i64>,
 }
 
 /// Arguments of [`Sampler::residual`].
@@ -225,6 +339,13 @@ struct Pointees {
     params: sys::sampler_params,
     row_params: sys::sampler_row_params,
     pipeline: Option<sys::sampler_pipeline>,
+    draft_params: Option<sys::sampler_params>,
+    draft_row_params: Option<sys::sampler_row_params>,
+}
+
+/// NULL where there is none.
+fn address<T>(of: &Option<T>) -> *const T {
+    of.as_ref().map_or(null(), |it| it)
 }
 
 impl Pointees {
@@ -232,12 +353,9 @@ impl Pointees {
         params: sys::sampler_params::INIT,
         row_params: sys::sampler_row_params::INIT,
         pipeline: None,
+        draft_params: None,
+        draft_row_params: None,
     };
-
-    /// NULL where there is none.
-    fn pipeline(&self) -> *const sys::sampler_pipeline {
-        self.pipeline.as_ref().map_or(null(), |pipeline| pipeline)
-    }
 }
 
 /// How many slots there are, of `num_rows` rows of output.
@@ -371,7 +489,7 @@ impl SampleArgs<'_> {
             out_logprobs: place.array("", "out_logprobs", &self.out_logprobs, num_rows)?,
             out_values: place.array("", "out_values", &self.out_values, num_rows)?,
             out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
-            pipeline: to.pipeline(),
+            pipeline: address(&to.pipeline),
             ..self.raw_reports(place, num_rows)?
         })
     }
@@ -401,7 +519,7 @@ impl FilterArgs<'_> {
             output_stride: to_c(self.output_stride),
             out_kept_counts: place.array("", "out_kept_counts", &self.out_kept_counts, num_rows)?,
             out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
-            pipeline: to.pipeline(),
+            pipeline: address(&to.pipeline),
             ..sys::sampler_filter_args::INIT
         })
     }
@@ -430,42 +548,216 @@ impl SelectArgs<'_> {
 }
 
 impl VerifyArgs<'_> {
+    fn is_packed(&self) -> bool {
+        self.packing != Packing::DENSE
+    }
+
+    /// Whether the target has any rows; else there are so many for each sequence.
+    fn has_any_rows(&self) -> bool {
+        self.is_packed() || !self.target_row_indices.is_none()
+    }
+
+    /// As many as the library takes there to be.
+    fn num_sequences(&self) -> usize {
+        if self.has_any_rows() {
+            self.num_sequences
+        } else {
+            self.target.num_rows / self.num_drafts.saturating_add(1)
+        }
+    }
+
+    /// The rows of target and draft.
+    fn raw_models(&self, place: Place) -> Result<[sys::sampler_rows; 2], Error> {
+        let (p, p_stride) = (&self.target, self.target_sequence_stride);
+        let (num_sequences, num_positions) =
+            (self.num_sequences(), self.num_drafts.saturating_add(1));
+        let target = if self.has_any_rows() {
+            p.raw(place, "target")?
+        } else {
+            p.raw_sequences(place, "target", num_sequences, num_positions, p_stride)?
+        };
+        let is_indexed = self.draft_rows_by_slot || !self.draft_row_indices.is_none();
+        let (q_stride, num_drafts) = (self.draft_sequence_stride, self.num_drafts);
+        let draft = match &self.draft {
+            None => sys::sampler_rows::INIT,
+            Some(q) if self.is_packed() || is_indexed => q.raw(place, "draft")?,
+            Some(q) => q.raw_sequences(place, "draft", num_sequences, num_drafts, q_stride)?,
+        };
+        Ok([target, draft])
+    }
+
+    /// Which rows and drafts belong to each sequence, and how they hang together.
+    fn raw_layout(&self, place: Place) -> Result<sys::sampler_verify_args, Error> {
+        let (num_sequences, num_drafts) = (self.num_sequences(), self.num_drafts);
+        let num_positions = num_drafts.saturating_add(1);
+        let of_sequences = |per_sequence: usize| num_sequences.saturating_mul(per_sequence);
+        let draft_token_ids = &self.draft_token_ids;
+        let (targets, bonuses) = (&self.target_row_indices, &self.bonus_row_indices);
+        let offsets = match self.packing {
+            Packing::DRAFT_ENDS => num_sequences,
+            _ => num_sequences.saturating_add(1),
+        };
+        // Of packed drafts the length is their number, and tells that of what is laid out like them.
+        let entries = draft_token_ids.memory().len;
+        let of_positions = of_sequences(num_positions);
+        let (ids, of_drafts, of_positions) = match self.packing {
+            Packing::DENSE => {
+                let stride = or(self.draft_token_stride, num_drafts);
+                let sequences = if num_drafts == 0 { 0 } else { num_sequences };
+                let ids = extent(sequences, num_drafts, stride);
+                (ids, of_sequences(num_drafts), of_positions)
+            }
+            Packing::POSITIONS => (0, entries, entries),
+            _ => (0, entries, entries.saturating_add(num_sequences)),
+        };
+        let of_targets = if bonuses.is_none() { of_positions } else { of_drafts };
+        let (num_packed_drafts, num_packed_positions) = match self.packing {
+            Packing::DENSE => (0, 0),
+            Packing::POSITIONS => (0, entries),
+            _ if targets.is_none() || !bonuses.is_none() => (entries, 0),
+            _ => (entries, of_positions),
+        };
+        let trees = or(self.tree_rows, num_sequences);
+        let (of_nodes, of_links) =
+            (trees.saturating_mul(num_drafts), trees.saturating_mul(num_positions));
+        let (children, siblings) = (&self.first_children, &self.next_siblings);
+        Ok(sys::sampler_verify_args {
+            draft_token_ids: place.array("", "draft_token_ids", draft_token_ids, ids)?,
+            num_drafts: to_c(num_drafts),
+            packing: self.packing.raw(),
+            draft_rows_by_slot: self.draft_rows_by_slot.into(),
+            packing_offsets: place.array("", "packing_offsets", &self.packing_offsets, offsets)?,
+            num_sequences: to_c(self.num_sequences),
+            num_packed_drafts: to_c(num_packed_drafts),
+            num_packed_positions: to_c(num_packed_positions),
+            draft_token_stride: to_c(self.draft_token_stride),
+            target_row_indices: place.array("", "target_row_indices", targets, of_targets)?,
+            bonus_row_indices: place.array("", "bonus_row_indices", bonuses, num_sequences)?,
+            draft_row_indices: place.array(
+                "",
+                "draft_row_indices",
+                &self.draft_row_indices,
+                of_drafts,
+            )?,
+            parents: place.array("", "parents", &self.parents, of_nodes)?,
+            first_children: place.array("", "first_children", children, of_links)?,
+            next_siblings: place.array("", "next_siblings", siblings, of_links)?,
+            tree_rows: to_c(self.tree_rows),
+            ..sys::sampler_verify_args::INIT
+        })
+    }
+
+    /// The rules of acceptance, and what is reported.
+    fn raw_rules_and_reports(
+        &self,
+        place: Place,
+        slots: usize,
+    ) -> Result<sys::sampler_verify_args, Error> {
+        let positions = self.num_sequences().saturating_mul(self.num_drafts.saturating_add(1));
+        let of_positions = |per_position: usize| positions.saturating_mul(per_position);
+        let (top, kept) = (of_positions(self.num_top_logprobs), of_positions(self.kept_capacity));
+        let words = or(self.kept_bitmask_stride, self.target.num_cols.saturating_add(31) / 32);
+        let (top_ids, top_logprobs) = (&self.out_top_token_ids, &self.out_top_logprobs);
+        let (kept_ids, kept_probabilities) =
+            (&self.out_kept_token_ids, &self.out_kept_probabilities);
+        let (rates, on_host) = (&self.synthetic_rates, Place { on_cuda: false, ..place });
+        let parameters = place.of_parameters();
+        let bitmask = &self.out_kept_bitmask;
+        Ok(sys::sampler_verify_args {
+            acceptance: self.acceptance.raw(),
+            sibling_rule: self.sibling_rule.raw(),
+            acceptances: parameters.array("", "acceptances", &self.acceptances, slots)?,
+            typical_threshold: self.typical_threshold,
+            typical_scale: self.typical_scale,
+            relaxed_top_k: self.relaxed_top_k,
+            relaxed_delta: self.relaxed_delta,
+            threshold_single: self.threshold_single,
+            threshold_total: self.threshold_total,
+            deferred_window: self.deferred_window,
+            deferred_top_k: self.deferred_top_k,
+            deferred_entropy: self.deferred_entropy,
+            draw_method: self.draw_method.raw(),
+            synthetic_rates: on_host.array("", "synthetic_rates", rates, self.num_drafts)?,
+            token_id_type: token_id_type([
+                ("draft_token_ids", &self.draft_token_ids),
+                ("out_token_ids", &self.out_token_ids),
+                ("out_top_token_ids", top_ids),
+                ("out_kept_token_ids", kept_ids),
+            ])?,
+            logprob_kind: self.logprob_kind.raw(),
+            out_kept_counts: place.array(
+                "",
+                "out_kept_counts",
+                &self.out_kept_counts,
+                positions,
+            )?,
+            out_logprobs: place.array("", "out_logprobs", &self.out_logprobs, positions)?,
+            out_ranks: place.array("", "out_ranks", &self.out_ranks, positions)?,
+            out_entropies: place.array("", "out_entropies", &self.out_entropies, positions)?,
+            out_observations: place.array(
+                "",
+                "out_observations",
+                &self.out_observations,
+                positions,
+            )?,
+            num_top_logprobs: to_c(self.num_top_logprobs),
+            out_top_token_ids: place.array("", "out_top_token_ids", top_ids, top)?,
+            out_top_logprobs: place.array("", "out_top_logprobs", top_logprobs, top)?,
+            out_kept_bitmask: place.array("", "out_kept_bitmask", bitmask, of_positions(words))?,
+            kept_bitmask_stride: to_c(self.kept_bitmask_stride),
+            kept_capacity: to_c(self.kept_capacity),
+            out_kept_token_ids: place.array("", "out_kept_token_ids", kept_ids, kept)?,
+            out_kept_probabilities: place.array(
+                "",
+                "out_kept_probabilities",
+                kept_probabilities,
+                kept,
+            )?,
+            out_positions: place.array("", "out_positions", &self.out_positions, positions)?,
+            kv_indices: place.array("", "kv_indices", &self.kv_indices, positions)?,
+            out_kv_indices: place.array("", "out_kv_indices", &self.out_kv_indices, positions)?,
+            ..self.raw_layout(place)?
+        })
+    }
+
     fn raw(&self, place: Place, to: &mut Pointees) -> Result<sys::sampler_verify_args, Error> {
-        let (num_drafts, num_positions) = (self.num_drafts, self.num_drafts.saturating_add(1));
-        let p = &self.target;
-        let num_rows = p.num_rows / num_positions;
+        let num_rows = self.num_sequences();
         let slots = count_slots(&self.slots, self.num_slots, num_rows);
-        let (p_stride, q_stride) = (self.target_sequence_stride, self.draft_sequence_stride);
-        let (drafts, ids) = (&self.draft_token_ids, &self.out_token_ids);
-        let all_drafts = num_rows.saturating_mul(num_drafts);
-        let all_ids = num_rows.saturating_mul(num_positions);
+        let positions = num_rows.saturating_mul(self.num_drafts.saturating_add(1));
+        let [target, draft] = self.raw_models(place)?;
         let (accepted, emitted) = (&self.out_accepted_counts, &self.out_emitted_counts);
         to.params = self.params.raw();
         to.row_params = self.row_params.raw(place, slots)?;
+        to.draft_params = self.draft_params.map(|params| params.raw());
+        to.draft_row_params = match &self.draft_row_params {
+            Some(params) => Some(params.raw_of(place, "draft_row_params", slots)?),
+            None => None,
+        };
+        to.pipeline = match self.pipeline {
+            Some(pipeline) => Some(pipeline.raw(place, slots, positions, self.target.num_cols)?),
+            None => None,
+        };
         Ok(sys::sampler_verify_args {
             exec: self.exec.raw(place)?,
-            target: p.raw_sequences(place, "target", num_rows, num_positions, p_stride)?,
-            draft: match &self.draft {
-                Some(q) => q.raw_sequences(place, "draft", num_rows, num_drafts, q_stride)?,
-                None => sys::sampler_rows::INIT,
-            },
-            target_sequence_stride: to_c(p_stride),
-            draft_sequence_stride: to_c(q_stride),
-            draft_token_ids: place.array("", "draft_token_ids", drafts, all_drafts)?,
-            num_drafts: to_c(num_drafts),
+            target,
+            draft,
+            target_sequence_stride: to_c(self.target_sequence_stride),
+            draft_sequence_stride: to_c(self.draft_sequence_stride),
             draft_counts: place.array("", "draft_counts", &self.draft_counts, num_rows)?,
             slots: place.array("", "slots", &self.slots, num_rows)?,
             num_slots: to_c(self.num_slots),
             params: &to.params,
             row_params: &to.row_params,
             random: self.random.raw(place, slots)?,
-            token_id_type: token_id_type([("draft_token_ids", drafts), ("out_token_ids", ids)])?,
             accumulate_counts: self.accumulate_counts.into(),
-            out_token_ids: place.array("", "out_token_ids", ids, all_ids)?,
+            out_token_ids: place.array("", "out_token_ids", &self.out_token_ids, positions)?,
             out_accepted_counts: place.array("", "out_accepted_counts", accepted, num_rows)?,
             out_emitted_counts: place.array("", "out_emitted_counts", emitted, num_rows)?,
             out_row_status: place.array("", "out_row_status", &self.out_row_status, num_rows)?,
-            ..sys::sampler_verify_args::INIT
+            draft_params: address(&to.draft_params),
+            draft_row_params: address(&to.draft_row_params),
+            pipeline: address(&to.pipeline),
+            ..self.raw_rules_and_reports(place, slots)?
         })
     }
 }
@@ -539,7 +831,8 @@ full_calls! {
     select(SelectArgs) = sampler_select,
     select_workspace_size = sampler_select_workspace_size;
 
-    /// Verifies each sequence's chain of drafts and emits between 1 and `num_drafts` + 1 tokens.
+    /// Verifies each sequence's chain or tree of drafts and emits between 1 and `num_drafts` + 1
+    /// tokens.
     verify(VerifyArgs) = sampler_verify,
     verify_workspace_size = sampler_verify_workspace_size;
 
@@ -695,5 +988,101 @@ impl Sampler {
                 self.stream.0,
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ON_CUDA: Place = Place { on_cuda: true, host_parameters: false };
+
+    /// Of as many elements as each needs: 2 sequences of at most 3 drafts, 7 slots, 40 columns.
+    #[test]
+    fn members_of_verification_arrive() {
+        let (rates, pipeline) = ([0.5; 3], Pipeline::default());
+        let mut args = VerifyArgs {
+            target: Rows { num_rows: 8, num_cols: 40, ..Rows::default() },
+            num_drafts: 3,
+            num_slots: 7,
+            synthetic_rates: (&rates).into(), // host memory
+            draft_rows_by_slot: true,
+            draft_params: Some(Params { top_k: 4, ..Params::default() }),
+            draft_row_params: Some(RowParams::default()),
+            pipeline: Some(&pipeline),
+            num_top_logprobs: 4,
+            kept_capacity: 5,
+            kept_bitmask_stride: 6,
+            ..VerifyArgs::default()
+        };
+        let mut to = Pointees::NONE;
+        let mut next = 4096;
+        macro_rules! check {
+            (numbers: $($number:ident)*; enumerations: $($name:ident: $enumeration:ident)*;
+             arrays: $($array:ident: $of:ident $type:ty, $len:expr;)*) => {{
+                $(next += 1; args.$number = next as _;)*
+                $(next += 1; args.$name = $enumeration::from_raw(next as i32);)*
+                $(next += 1;
+                  // SAFETY: nobody reads it.
+                  args.$array = unsafe { $of::device(next as *mut $type, $len) };)*
+                let raw = args.raw(ON_CUDA, &mut to).unwrap();
+                $(assert_eq!(raw.$number, args.$number, stringify!($number));)*
+                $(assert_eq!(raw.$name, args.$name.raw(), stringify!($name));)*
+                $(assert_eq!(raw.$array as usize, args.$array.memory().address as usize,
+                             stringify!($array));)*
+                raw
+            }};
+        }
+        let raw = check!(
+            numbers: typical_threshold typical_scale relaxed_top_k relaxed_delta threshold_single
+                threshold_total deferred_window deferred_top_k deferred_entropy;
+            enumerations: acceptance: Acceptance sibling_rule: SiblingRule draw_method: DrawMethod
+                logprob_kind: LogprobKind;
+            arrays:
+                draft_token_ids: Array i64, 6; draft_counts: Array i32, 2; slots: Array i32, 2;
+                out_token_ids: ArrayMut i64, 8; out_accepted_counts: ArrayMut i32, 2;
+                out_emitted_counts: ArrayMut i32, 2; out_row_status: ArrayMut u32, 2;
+                acceptances: Array i32, 7; packing_offsets: Array i32, 3;
+                target_row_indices: Array i32, 6; bonus_row_indices: Array i32, 2;
+                draft_row_indices: Array i32, 6; parents: Array i32, 6;
+                first_children: Array i32, 8; next_siblings: Array i32, 8;
+                out_kept_counts: ArrayMut i32, 8; out_logprobs: ArrayMut f32, 8;
+                out_ranks: ArrayMut i32, 8; out_entropies: ArrayMut f32, 8;
+                out_observations: ArrayMut f32, 8; out_top_token_ids: ArrayMut i64, 32;
+                out_top_logprobs: ArrayMut f32, 32; out_kept_bitmask: ArrayMut u32, 48;
+                out_kept_token_ids: ArrayMut i64, 40; out_kept_probabilities: ArrayMut f32, 40;
+                out_positions: ArrayMut i32, 8; kv_indices: Array i64, 8;
+                out_kv_indices: ArrayMut i64, 8;
+        );
+        assert_eq!(raw.synthetic_rates, rates.as_ptr());
+        assert_eq!((raw.num_drafts, raw.num_slots, raw.num_sequences), (3, 7, 0));
+        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions, raw.packing), (0, 0, 0));
+        assert_eq!((raw.draft_rows_by_slot, raw.draft_token_stride, raw.tree_rows), (1, 0, 0));
+        assert_eq!((raw.num_top_logprobs, raw.kept_capacity, raw.kept_bitmask_stride), (4, 5, 6));
+        assert_eq!(raw.token_id_type, sys::SAMPLER_ID_I64);
+        assert_eq!(raw.draft_params, address(&to.draft_params));
+        assert_eq!(to.draft_params.unwrap().top_k, 4);
+        assert_eq!(raw.draft_row_params, address(&to.draft_row_params));
+        assert_eq!(raw.pipeline, address(&to.pipeline));
+        assert!(to.draft_row_params.is_some() && to.pipeline.is_some());
+
+        (args.num_sequences, args.tree_rows, args.draft_token_stride) = (2, 1, 9);
+        (args.packing, args.draft_rows_by_slot) = (Packing::DRAFTS, false);
+        (args.draft_params, args.draft_row_params, args.pipeline) = (None, None, None);
+        let raw = args.raw(ON_CUDA, &mut to).unwrap();
+        assert_eq!((raw.num_sequences, raw.tree_rows, raw.draft_token_stride), (2, 1, 9));
+        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions, raw.packing), (6, 0, 1));
+        assert_eq!(raw.draft_rows_by_slot, 0);
+        assert!(raw.draft_params.is_null() && raw.draft_row_params.is_null());
+        assert!(raw.pipeline.is_null());
+
+        // SAFETY: nobody reads it.
+        args.target_row_indices = unsafe { Array::device(4096 as *const i32, 8) };
+        args.bonus_row_indices = Array::default();
+        let raw = args.raw(ON_CUDA, &mut to).unwrap();
+        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions), (6, 8));
+        args.packing = Packing::POSITIONS;
+        let raw = args.raw(ON_CUDA, &mut to).unwrap();
+        assert_eq!((raw.num_packed_drafts, raw.num_packed_positions), (0, 6));
     }
 }

@@ -226,6 +226,54 @@ enumerations! {
         EDITED = SAMPLER_LOGPROB_EDITED,
     }
 
+    /// When a draft x is accepted, to which the target gives p(x) and the drafter gave q(x). u is
+    /// uniform in [0, 1).
+    Acceptance {
+        /// Lossless: u q(x) < p(x). The default.
+        STANDARD = SAMPLER_ACCEPT_STANDARD,
+        /// Lossless block verification (Sun et al. 2024): all drafts of a chain are judged together.
+        BLOCK = SAMPLER_ACCEPT_BLOCK,
+        /// Lossless: the target's own token is drawn as [`sample`](crate::Sampler::sample) draws it,
+        /// at the offset + i behind i drafts, and drafts are accepted while they are that token.
+        SAMPLE_MATCH = SAMPLER_ACCEPT_SAMPLE_MATCH,
+        /// Lossy: p(x) > min(`typical_threshold`, `typical_scale` * exp(-H(p))) (Cai et al. 2024).
+        TYPICAL = SAMPLER_ACCEPT_TYPICAL,
+        /// Lossy: x is one of the `relaxed_top_k` first tokens and p(x) >= p_max - `relaxed_delta`;
+        /// else as `STANDARD` (TensorRT-LLM).
+        RELAXED = SAMPLER_ACCEPT_RELAXED,
+        /// Lossy: p(x) >= `threshold_single`, or u * `threshold_total` < the sum of p of x and the
+        /// siblings tried before it (SGLang).
+        THRESHOLD = SAMPLER_ACCEPT_THRESHOLD,
+        /// Lossy: as `STANDARD`, but a rejected draft of a chain is kept where the target is in doubt
+        /// and the next `deferred_window` drafts would be accepted (FLy; vLLM).
+        DEFERRED = SAMPLER_ACCEPT_DEFERRED,
+        /// u < `synthetic_rates[i]`, whatever the rows say: for benchmarks.
+        SYNTHETIC = SAMPLER_ACCEPT_SYNTHETIC,
+    }
+
+    /// How siblings of a tree were drafted.
+    SiblingRule {
+        /// Each was drawn from its own row. The default.
+        INDEPENDENT = SAMPLER_SIBLINGS_INDEPENDENT,
+        /// Each was drawn from its row without its earlier siblings.
+        WITHOUT_REPLACEMENT = SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT,
+    }
+
+    /// How the drafts of several sequences lie in memory.
+    Packing {
+        /// `num_drafts`, or `num_drafts` + 1, entries for each sequence. The default.
+        DENSE = SAMPLER_PACKING_DENSE,
+        /// One after the other: the drafts of sequence s are those from `packing_offsets[s]` to
+        /// `packing_offsets[s + 1] - 1`, its positions begin s later.
+        DRAFTS = SAMPLER_PACKING_DRAFTS,
+        /// The same without the leading 0 (vLLM, V1).
+        DRAFT_ENDS = SAMPLER_PACKING_DRAFT_ENDS,
+        /// The positions of sequence s are those from `packing_offsets[s]` to `packing_offsets[s + 1]
+        /// - 1`, one more than its drafts. Entry i + 1 of its `draft_token_ids` is the draft that
+        /// position i is asked for, entry 0 is not read (vLLM, V2). Its drafts begin s earlier.
+        POSITIONS = SAMPLER_PACKING_POSITIONS,
+    }
+
     /// What a filter writes of a row.
     OutputKind {
         /// The probabilities of the kept tokens, renormalised; 0 elsewhere. The default.
@@ -279,6 +327,8 @@ pub mod row_status {
     pub const INVALID_LIST: u32 = sys::SAMPLER_ROW_INVALID_LIST;
     /// The tokens do not fit in the slot of the [`State`](crate::State), which is as it was.
     pub const STATE_FULL: u32 = sys::SAMPLER_ROW_STATE_FULL;
+    /// The sequence's drafts hang together in a way that no tree does.
+    pub const INVALID_TREE: u32 = sys::SAMPLER_ROW_INVALID_TREE;
 }
 
 /// Bits of the instruction sets in [`Capabilities`](crate::Capabilities).

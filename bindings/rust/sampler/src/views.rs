@@ -393,7 +393,17 @@ pub struct RowParams<'a> {
 
 impl RowParams<'_> {
     pub(crate) fn raw(&self, place: Place, slots: usize) -> Result<sys::sampler_row_params, Error> {
-        let (of, place) = ("row_params", place.of_parameters());
+        self.raw_of(place, "row_params", slots)
+    }
+
+    /// For C. `of` is the member of the arguments.
+    pub(crate) fn raw_of(
+        &self,
+        place: Place,
+        of: &str,
+        slots: usize,
+    ) -> Result<sys::sampler_row_params, Error> {
+        let place = place.of_parameters();
         Ok(sys::sampler_row_params {
             temperature: place.array(of, "temperature", &self.temperature, slots)?,
             top_p: place.array(of, "top_p", &self.top_p, slots)?,

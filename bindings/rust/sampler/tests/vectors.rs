@@ -505,6 +505,7 @@ replay!(verify, verify_workspace_size: |members| VerifyArgs {
     out_accepted_counts: members.output("out_accepted_counts"),
     out_emitted_counts: members.output("out_emitted_counts"),
     out_row_status: members.output("out_row_status"),
+    ..VerifyArgs::default()
 });
 
 replay!(residual, residual_workspace_size: |members| ResidualArgs {

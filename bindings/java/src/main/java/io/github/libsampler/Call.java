@@ -26,11 +26,13 @@ final class Call {
   private static final int BYTES = 0;
 
   /** Places of the pinned arrays, then the structs. JAVA_MAX_ARRAYS of java.i. */
-  private static final int MAX_ARRAYS = 96;
+  private static final int MAX_ARRAYS = 128;
   private static final int PARAMS = MAX_ARRAYS * Long.BYTES;
   private static final int ROW_PARAMS = PARAMS + Layout.PARAMS_SIZE;
   private static final int PIPELINE = ROW_PARAMS + Layout.ROW_PARAMS_SIZE;
-  static final int ARGS = PIPELINE + Layout.PIPELINE_SIZE;
+  private static final int DRAFT_PARAMS = PIPELINE + Layout.PIPELINE_SIZE;
+  private static final int DRAFT_ROW_PARAMS = DRAFT_PARAMS + Layout.PARAMS_SIZE;
+  static final int ARGS = DRAFT_ROW_PARAMS + Layout.ROW_PARAMS_SIZE;
   static final int SIZE = ARGS + Math.max(Layout.VERIFY_ARGS_SIZE,
       Math.max(Layout.SAMPLE_ARGS_SIZE, Math.max(Layout.FILTER_ARGS_SIZE,
           Math.max(Layout.SELECT_ARGS_SIZE, Layout.RESIDUAL_ARGS_SIZE))));
@@ -60,6 +62,7 @@ final class Call {
 
   /** Whether what moreParams writes is not 0, as it was in the beginning. */
   private boolean paramsHadMore;
+  private boolean draftParamsHadMore;
 
   private boolean onlySize;
   private InvalidArgumentException error;
@@ -182,6 +185,11 @@ final class Call {
     array(at, of, name, array, types, needed, parametersOnDevice, false);
   }
 
+  /** One that is in Java's memory on every sampler. */
+  void onHost(int at, String name, Array array, int types, long needed) {
+    array(at, "", name, array, types, needed, false, false);
+  }
+
   void out(int at, String name, Array array, int types, long needed) {
     array(at, "", name, array, types, needed, arraysOnDevice, true);
   }
@@ -266,18 +274,20 @@ final class Call {
    * Rows in sequences of {@code numPositions}.
    *
    * @param numSequences as many as the rows make if negative
+   * @param areIndexed whether the rows are any, one after the other
    * @return how many sequences there are
    */
-  long sequences(int at, String of, Rows rows, long numSequences, long numPositions, int strideAt,
-      long sequenceStride) {
+  long sequences(int at, String of, Rows rows, long numSequences, long numPositions,
+      boolean areIndexed, int strideAt, long sequenceStride) {
     numbers(at, rows);
     put(strideAt, sequenceStride);
     final long numRows = memory.getLong(at + Layout.ROWS_NUM_ROWS);
     final long whole = numPositions <= 0 ? 0 : Math.max(numRows, 0) / numPositions;
     final long found = numSequences < 0 ? whole : numSequences;
-    arrays(at, of, rows, Lengths.positions(found, numPositions,
-        memory.getLong(at + Layout.ROWS_NUM_COLS), sequenceStride,
-        memory.getLong(at + Layout.ROWS_ROW_STRIDE)), numRows);
+    final long numCols = memory.getLong(at + Layout.ROWS_NUM_COLS);
+    final long rowStride = memory.getLong(at + Layout.ROWS_ROW_STRIDE);
+    arrays(at, of, rows, areIndexed ? Lengths.rows(numRows, numCols, rowStride)
+        : Lengths.positions(found, numPositions, numCols, sequenceStride, rowStride), numRows);
     return found;
   }
 
@@ -349,117 +359,138 @@ final class Call {
   }
 
   void params(int at, Params params) {
-    put(at, params == null ? 0L : address + PARAMS);
-    if (params == null) {
-      return;
-    }
-    put(PARAMS + Layout.PARAMS_STRUCT_SIZE, (long) Layout.PARAMS_SIZE);
-    put(PARAMS + Layout.PARAMS_TEMPERATURE, params.temperature);
-    put(PARAMS + Layout.PARAMS_TOP_P, params.topP);
-    put(PARAMS + Layout.PARAMS_MIN_P, params.minP);
-    put(PARAMS + Layout.PARAMS_TOP_K, params.topK);
-    put(PARAMS + Layout.PARAMS_TOP_K_TIES, params.topKTies.ordinal());
-    put(PARAMS + Layout.PARAMS_TOP_P_TIES, params.topPTies.ordinal());
-    put(PARAMS + Layout.PARAMS_FILTER_ORDER, params.filterOrder.ordinal());
-    put(PARAMS + Layout.PARAMS_TEMPERATURE_ORDER, params.temperatureOrder.ordinal());
-    if (params.hasMore || paramsHadMore) {
-      moreParams(params);
-      paramsHadMore = params.hasMore;
-    }
+    paramsHadMore = params(at, PARAMS, params, paramsHadMore);
   }
 
-  private void moreParams(Params params) {
-    put(PARAMS + Layout.PARAMS_REPETITION_PENALTY, params.repetitionPenalty);
-    put(PARAMS + Layout.PARAMS_FREQUENCY_PENALTY, params.frequencyPenalty);
-    put(PARAMS + Layout.PARAMS_PRESENCE_PENALTY, params.presencePenalty);
-    put(PARAMS + Layout.PARAMS_PENALTY_WINDOW, params.penaltyWindow);
-    put(PARAMS + Layout.PARAMS_PENALTY_SCOPE, params.penaltyScope.ordinal());
-    put(PARAMS + Layout.PARAMS_PENALTY_FORM, params.penaltyForm.ordinal());
-    put(PARAMS + Layout.PARAMS_DRY_MULTIPLIER, params.dryMultiplier);
-    put(PARAMS + Layout.PARAMS_DRY_BASE, params.dryBase);
-    put(PARAMS + Layout.PARAMS_DRY_ALLOWED_LENGTH, params.dryAllowedLength);
-    put(PARAMS + Layout.PARAMS_DRY_WINDOW, params.dryWindow);
-    put(PARAMS + Layout.PARAMS_NO_REPEAT_NGRAM_SIZE, params.noRepeatNgramSize);
-    put(PARAMS + Layout.PARAMS_MIN_NEW_TOKENS, params.minNewTokens);
-    put(PARAMS + Layout.PARAMS_BAD_WORD_SCOPE, params.badWordScope.ordinal());
-    put(PARAMS + Layout.PARAMS_DYNAMIC_TEMPERATURE_RANGE, params.dynamicTemperatureRange);
-    put(PARAMS + Layout.PARAMS_DYNAMIC_TEMPERATURE_EXPONENT, params.dynamicTemperatureExponent);
-    put(PARAMS + Layout.PARAMS_TYPICAL_P, params.typicalP);
-    put(PARAMS + Layout.PARAMS_TOP_N_SIGMA, params.topNSigma);
-    put(PARAMS + Layout.PARAMS_EPSILON_CUTOFF, params.epsilonCutoff);
-    put(PARAMS + Layout.PARAMS_ETA_CUTOFF, params.etaCutoff);
-    put(PARAMS + Layout.PARAMS_TOP_H, params.topH);
-    put(PARAMS + Layout.PARAMS_XTC_PROBABILITY, params.xtcProbability);
-    put(PARAMS + Layout.PARAMS_XTC_THRESHOLD, params.xtcThreshold);
-    put(PARAMS + Layout.PARAMS_TYPICAL_P_TIES, params.typicalPTies.ordinal());
-    put(PARAMS + Layout.PARAMS_MIN_KEEP, params.minKeep);
+  void draftParams(int at, Params params) {
+    draftParamsHadMore = params(at, DRAFT_PARAMS, params, draftParamsHadMore);
+  }
+
+  /** At {@code to}, where what moreParams writes is 0 unless it {@code hadMore}. Returns that. */
+  private boolean params(int at, int to, Params params, boolean hadMore) {
+    put(at, params == null ? 0L : address + to);
+    if (params == null) {
+      return hadMore;
+    }
+    put(to + Layout.PARAMS_STRUCT_SIZE, (long) Layout.PARAMS_SIZE);
+    put(to + Layout.PARAMS_TEMPERATURE, params.temperature);
+    put(to + Layout.PARAMS_TOP_P, params.topP);
+    put(to + Layout.PARAMS_MIN_P, params.minP);
+    put(to + Layout.PARAMS_TOP_K, params.topK);
+    put(to + Layout.PARAMS_TOP_K_TIES, params.topKTies.ordinal());
+    put(to + Layout.PARAMS_TOP_P_TIES, params.topPTies.ordinal());
+    put(to + Layout.PARAMS_FILTER_ORDER, params.filterOrder.ordinal());
+    put(to + Layout.PARAMS_TEMPERATURE_ORDER, params.temperatureOrder.ordinal());
+    final boolean hasMore = params.hasMore;
+    if (hasMore || hadMore) {
+      moreParams(to, params);
+    }
+    return hasMore;
+  }
+
+  private void moreParams(int to, Params params) {
+    put(to + Layout.PARAMS_REPETITION_PENALTY, params.repetitionPenalty);
+    put(to + Layout.PARAMS_FREQUENCY_PENALTY, params.frequencyPenalty);
+    put(to + Layout.PARAMS_PRESENCE_PENALTY, params.presencePenalty);
+    put(to + Layout.PARAMS_PENALTY_WINDOW, params.penaltyWindow);
+    put(to + Layout.PARAMS_PENALTY_SCOPE, params.penaltyScope.ordinal());
+    put(to + Layout.PARAMS_PENALTY_FORM, params.penaltyForm.ordinal());
+    put(to + Layout.PARAMS_DRY_MULTIPLIER, params.dryMultiplier);
+    put(to + Layout.PARAMS_DRY_BASE, params.dryBase);
+    put(to + Layout.PARAMS_DRY_ALLOWED_LENGTH, params.dryAllowedLength);
+    put(to + Layout.PARAMS_DRY_WINDOW, params.dryWindow);
+    put(to + Layout.PARAMS_NO_REPEAT_NGRAM_SIZE, params.noRepeatNgramSize);
+    put(to + Layout.PARAMS_MIN_NEW_TOKENS, params.minNewTokens);
+    put(to + Layout.PARAMS_BAD_WORD_SCOPE, params.badWordScope.ordinal());
+    put(to + Layout.PARAMS_DYNAMIC_TEMPERATURE_RANGE, params.dynamicTemperatureRange);
+    put(to + Layout.PARAMS_DYNAMIC_TEMPERATURE_EXPONENT, params.dynamicTemperatureExponent);
+    put(to + Layout.PARAMS_TYPICAL_P, params.typicalP);
+    put(to + Layout.PARAMS_TOP_N_SIGMA, params.topNSigma);
+    put(to + Layout.PARAMS_EPSILON_CUTOFF, params.epsilonCutoff);
+    put(to + Layout.PARAMS_ETA_CUTOFF, params.etaCutoff);
+    put(to + Layout.PARAMS_TOP_H, params.topH);
+    put(to + Layout.PARAMS_XTC_PROBABILITY, params.xtcProbability);
+    put(to + Layout.PARAMS_XTC_THRESHOLD, params.xtcThreshold);
+    put(to + Layout.PARAMS_TYPICAL_P_TIES, params.typicalPTies.ordinal());
+    put(to + Layout.PARAMS_MIN_KEEP, params.minKeep);
     final int[] stages = params.stages;
     for (int i = 0; i < stages.length; ++i) {
-      put(PARAMS + Layout.PARAMS_STAGES + i * Integer.BYTES, stages[i]);
+      put(to + Layout.PARAMS_STAGES + i * Integer.BYTES, stages[i]);
     }
-    put(PARAMS + Layout.PARAMS_ADAPTIVE_KIND, params.adaptiveKind.ordinal());
-    put(PARAMS + Layout.PARAMS_ADAPTIVE_TARGET, params.adaptiveTarget);
-    put(PARAMS + Layout.PARAMS_ADAPTIVE_RATE, params.adaptiveRate);
-    put(PARAMS + Layout.PARAMS_TOP_P_DECAY, params.topPDecay);
-    put(PARAMS + Layout.PARAMS_TOP_P_LEAST, params.topPLeast);
+    put(to + Layout.PARAMS_ADAPTIVE_KIND, params.adaptiveKind.ordinal());
+    put(to + Layout.PARAMS_ADAPTIVE_TARGET, params.adaptiveTarget);
+    put(to + Layout.PARAMS_ADAPTIVE_RATE, params.adaptiveRate);
+    put(to + Layout.PARAMS_TOP_P_DECAY, params.topPDecay);
+    put(to + Layout.PARAMS_TOP_P_LEAST, params.topPLeast);
   }
 
   void rowParams(int at, RowParams params, long numSlots) {
-    put(at, params == null ? 0L : address + ROW_PARAMS);
+    rowParams(at, ROW_PARAMS, "row_params->", params, numSlots);
+  }
+
+  void draftRowParams(int at, RowParams params, long numSlots) {
+    rowParams(at, DRAFT_ROW_PARAMS, "draft_row_params->", params, numSlots);
+  }
+
+  private void rowParams(int at, int to, String of, RowParams params, long numSlots) {
+    put(at, params == null ? 0L : address + to);
     if (params == null) {
       return;
     }
-    put(ROW_PARAMS + Layout.ROW_PARAMS_STRUCT_SIZE, (long) Layout.ROW_PARAMS_SIZE);
-    rowParam(Layout.ROW_PARAMS_TEMPERATURE, "temperature", params.temperature, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_TOP_P, "top_p", params.topP, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_MIN_P, "min_p", params.minP, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_TOP_K, "top_k", params.topK, I32, numSlots);
-    rowParam(Layout.ROW_PARAMS_REPETITION_PENALTY, "repetition_penalty", params.repetitionPenalty,
-        F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_FREQUENCY_PENALTY, "frequency_penalty", params.frequencyPenalty, F32,
+    put(to + Layout.ROW_PARAMS_STRUCT_SIZE, (long) Layout.ROW_PARAMS_SIZE);
+    parameter(to + Layout.ROW_PARAMS_TEMPERATURE, of, "temperature", params.temperature, F32,
         numSlots);
-    rowParam(Layout.ROW_PARAMS_PRESENCE_PENALTY, "presence_penalty", params.presencePenalty, F32,
-        numSlots);
-    rowParam(Layout.ROW_PARAMS_PENALTY_WINDOW, "penalty_window", params.penaltyWindow, I32,
-        numSlots);
-    rowParam(Layout.ROW_PARAMS_DRY_MULTIPLIER, "dry_multiplier", params.dryMultiplier, F32,
-        numSlots);
-    rowParam(Layout.ROW_PARAMS_DRY_BASE, "dry_base", params.dryBase, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_DRY_ALLOWED_LENGTH, "dry_allowed_length", params.dryAllowedLength,
+    parameter(to + Layout.ROW_PARAMS_TOP_P, of, "top_p", params.topP, F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_MIN_P, of, "min_p", params.minP, F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_TOP_K, of, "top_k", params.topK, I32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_REPETITION_PENALTY, of, "repetition_penalty",
+        params.repetitionPenalty, F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_FREQUENCY_PENALTY, of, "frequency_penalty",
+        params.frequencyPenalty, F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_PRESENCE_PENALTY, of, "presence_penalty",
+        params.presencePenalty, F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_PENALTY_WINDOW, of, "penalty_window", params.penaltyWindow,
         I32, numSlots);
-    rowParam(Layout.ROW_PARAMS_DRY_WINDOW, "dry_window", params.dryWindow, I32, numSlots);
-    rowParam(Layout.ROW_PARAMS_NO_REPEAT_NGRAM_SIZE, "no_repeat_ngram_size",
+    parameter(to + Layout.ROW_PARAMS_DRY_MULTIPLIER, of, "dry_multiplier", params.dryMultiplier,
+        F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_DRY_BASE, of, "dry_base", params.dryBase, F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_DRY_ALLOWED_LENGTH, of, "dry_allowed_length",
+        params.dryAllowedLength, I32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_DRY_WINDOW, of, "dry_window", params.dryWindow, I32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_NO_REPEAT_NGRAM_SIZE, of, "no_repeat_ngram_size",
         params.noRepeatNgramSize, I32, numSlots);
-    rowParam(Layout.ROW_PARAMS_MIN_NEW_TOKENS, "min_new_tokens", params.minNewTokens, I32,
+    parameter(to + Layout.ROW_PARAMS_MIN_NEW_TOKENS, of, "min_new_tokens", params.minNewTokens, I32,
         numSlots);
-    rowParam(Layout.ROW_PARAMS_DYNAMIC_TEMPERATURE_RANGE, "dynamic_temperature_range",
+    parameter(to + Layout.ROW_PARAMS_DYNAMIC_TEMPERATURE_RANGE, of, "dynamic_temperature_range",
         params.dynamicTemperatureRange, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_DYNAMIC_TEMPERATURE_EXPONENT, "dynamic_temperature_exponent",
-        params.dynamicTemperatureExponent, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_TYPICAL_P, "typical_p", params.typicalP, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_TOP_N_SIGMA, "top_n_sigma", params.topNSigma, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_EPSILON_CUTOFF, "epsilon_cutoff", params.epsilonCutoff, F32,
+    parameter(to + Layout.ROW_PARAMS_DYNAMIC_TEMPERATURE_EXPONENT, of,
+        "dynamic_temperature_exponent", params.dynamicTemperatureExponent, F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_TYPICAL_P, of, "typical_p", params.typicalP, F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_TOP_N_SIGMA, of, "top_n_sigma", params.topNSigma, F32,
         numSlots);
-    rowParam(Layout.ROW_PARAMS_ETA_CUTOFF, "eta_cutoff", params.etaCutoff, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_TOP_H, "top_h", params.topH, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_XTC_PROBABILITY, "xtc_probability", params.xtcProbability, F32,
+    parameter(to + Layout.ROW_PARAMS_EPSILON_CUTOFF, of, "epsilon_cutoff", params.epsilonCutoff,
+        F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_ETA_CUTOFF, of, "eta_cutoff", params.etaCutoff, F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_TOP_H, of, "top_h", params.topH, F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_XTC_PROBABILITY, of, "xtc_probability", params.xtcProbability,
+        F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_XTC_THRESHOLD, of, "xtc_threshold", params.xtcThreshold, F32,
         numSlots);
-    rowParam(Layout.ROW_PARAMS_XTC_THRESHOLD, "xtc_threshold", params.xtcThreshold, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_MIN_KEEP, "min_keep", params.minKeep, I32, numSlots);
-    rowParam(Layout.ROW_PARAMS_FORCED_TOKEN_ID, "forced_token_id", params.forcedTokenId, I64,
+    parameter(to + Layout.ROW_PARAMS_MIN_KEEP, of, "min_keep", params.minKeep, I32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_FORCED_TOKEN_ID, of, "forced_token_id", params.forcedTokenId,
+        I64, numSlots);
+    parameter(to + Layout.ROW_PARAMS_ADAPTIVE_KIND, of, "adaptive_kind", params.adaptiveKind, I32,
         numSlots);
-    rowParam(Layout.ROW_PARAMS_ADAPTIVE_KIND, "adaptive_kind", params.adaptiveKind, I32, numSlots);
-    rowParam(Layout.ROW_PARAMS_ADAPTIVE_TARGET, "adaptive_target", params.adaptiveTarget, F32,
+    parameter(to + Layout.ROW_PARAMS_ADAPTIVE_TARGET, of, "adaptive_target", params.adaptiveTarget,
+        F32, numSlots);
+    parameter(to + Layout.ROW_PARAMS_ADAPTIVE_RATE, of, "adaptive_rate", params.adaptiveRate, F32,
         numSlots);
-    rowParam(Layout.ROW_PARAMS_ADAPTIVE_RATE, "adaptive_rate", params.adaptiveRate, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_TOP_P_DECAY, "top_p_decay", params.topPDecay, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_TOP_P_LEAST, "top_p_least", params.topPLeast, F32, numSlots);
-    rowParam(Layout.ROW_PARAMS_TOP_P_RESET_TOKEN_ID, "top_p_reset_token_id",
+    parameter(to + Layout.ROW_PARAMS_TOP_P_DECAY, of, "top_p_decay", params.topPDecay, F32,
+        numSlots);
+    parameter(to + Layout.ROW_PARAMS_TOP_P_LEAST, of, "top_p_least", params.topPLeast, F32,
+        numSlots);
+    parameter(to + Layout.ROW_PARAMS_TOP_P_RESET_TOKEN_ID, of, "top_p_reset_token_id",
         params.topPResetTokenId, I64, numSlots);
-  }
-
-  private void rowParam(int member, String name, Array array, int types, long numSlots) {
-    parameter(ROW_PARAMS + member, "row_params->", name, array, types, numSlots);
   }
 
   /** {@code rowsAt}: the rows that are edited. */

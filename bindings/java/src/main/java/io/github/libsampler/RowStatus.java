@@ -47,5 +47,8 @@ public final class RowStatus {
   /** The tokens do not fit in the slot of the {@link State}, which is as it was. */
   public static final int STATE_FULL = 256;
 
+  /** The sequence's drafts hang together in a way that no tree does. */
+  public static final int INVALID_TREE = 512;
+
   private RowStatus() {}
 }

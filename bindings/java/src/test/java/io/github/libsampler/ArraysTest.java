@@ -22,6 +22,7 @@ final class ArraysTest {
   private static final int ROWS = 2;
   private static final int COLS = 8;
   private static final int DRAFTS = 3;
+  private static final int TOKENS = ROWS * (DRAFTS + 1);
   private static final int SELECTED = 4;
   private static final int REPORTED = 3;
 
@@ -37,7 +38,8 @@ final class ArraysTest {
       Map.entry("pipeline.num_dense_biases", ROWS), Map.entry("pipeline.dense_bias_stride", COLS),
       Map.entry("pipeline.num_token_bitmasks", ROWS),
       Map.entry("pipeline.token_bitmask_stride", 1),
-      Map.entry("num_drafts", DRAFTS), Map.entry("num_selected", SELECTED),
+      Map.entry("num_drafts", DRAFTS), Map.entry("num_sequences", ROWS),
+      Map.entry("num_selected", SELECTED),
       Map.entry("num_top_logprobs", REPORTED), Map.entry("num_chosen", REPORTED),
       Map.entry("kept_capacity", REPORTED), Map.entry("kept_bitmask_stride", 2));
 
@@ -61,7 +63,20 @@ final class ArraysTest {
       Map.entry("verify draft.candidate_ids", ROWS * DRAFTS * COLS),
       Map.entry("verify draft.candidate_counts", ROWS * DRAFTS),
       Map.entry("verify draft_token_ids", ROWS * DRAFTS),
-      Map.entry("verify out_token_ids", ROWS * (DRAFTS + 1)),
+      Map.entry("verify out_token_ids", TOKENS), Map.entry("verify out_kept_counts", TOKENS),
+      Map.entry("verify out_logprobs", TOKENS), Map.entry("verify out_ranks", TOKENS),
+      Map.entry("verify out_entropies", TOKENS), Map.entry("verify out_observations", TOKENS),
+      Map.entry("verify out_top_token_ids", TOKENS * REPORTED),
+      Map.entry("verify out_top_logprobs", TOKENS * REPORTED),
+      Map.entry("verify out_kept_bitmask", TOKENS * 2),
+      Map.entry("verify out_kept_token_ids", TOKENS * REPORTED),
+      Map.entry("verify out_kept_probabilities", TOKENS * REPORTED),
+      Map.entry("out_positions", TOKENS), Map.entry("kv_indices", TOKENS),
+      Map.entry("out_kv_indices", TOKENS),
+      Map.entry("verify pipeline.token_bitmask_indices", TOKENS),
+      Map.entry("synthetic_rates", DRAFTS), Map.entry("target_row_indices", ROWS * DRAFTS),
+      Map.entry("draft_row_indices", ROWS * DRAFTS), Map.entry("parents", ROWS * DRAFTS),
+      Map.entry("first_children", TOKENS), Map.entry("next_siblings", TOKENS),
       Map.entry("residual target.values", ROWS * COLS),
       Map.entry("residual draft.values", ROWS * COLS),
       Map.entry("select out_token_ids", ROWS * SELECTED),
@@ -75,24 +90,32 @@ final class ArraysTest {
   }
 
   /**
-   * The arrays of a call; a residual has no candidates, only a sample excludes top choices and
-   * forces tokens, and a verification has no stages but the temperature and the filters.
+   * The arrays of a call; a residual has no candidates, a filter does not exclude top choices, only
+   * a sample forces tokens, and drafts have no stages but the temperature and the filters.
+   * VerifyTest has packed batches.
    */
   private static List<String> arrays(String operation) {
     final List<String> paths = Operations.arrays(operation);
     paths.removeIf(path -> operation.equals("residual") && path.contains("candidate"));
-    paths.removeIf(path -> !operation.equals("sample")
-        && path.matches("row_params.(xtc_.*|forced_token_id)"));
-    paths.removeIf(path -> operation.equals("verify")
-        && path.matches("row_params.(?!(temperature|top_k|top_p|min_p)$).*"));
+    paths.removeIf(path -> operation.equals("filter") && path.startsWith("row_params.xtc_"));
+    paths.removeIf(
+        path -> !operation.equals("sample") && path.equals("row_params.forced_token_id"));
+    paths.removeIf(path ->
+        path.matches("draft_row_params.(?!(temperature|top_k|top_p|min_p)$).*"));
+    paths.remove("packing_offsets");
     return paths;
   }
 
-  /** All that go with an array: a residual takes either the drafter's rows or its tokens. */
+  /**
+   * All that go with an array: a residual takes either the drafter's rows or its tokens, a
+   * verification either the parents or the children.
+   */
   private static List<String> arraysWith(String path, String operation) {
     final String excluded = path.equals("draft_token_ids") ? "draft.values" : "draft_token_ids";
     final List<String> paths = arrays(operation);
     paths.removeIf(other -> operation.equals("residual") && other.equals(excluded));
+    paths.removeIf(other ->
+        other.matches(path.equals("parents") ? "first_children|next_siblings" : "parents"));
     return paths;
   }
 
@@ -113,13 +136,15 @@ final class ArraysTest {
       return Set.of(ElementType.I32, ElementType.I64);
     } else if (path.equals("out_removed_by")) {
       return Set.of(ElementType.I8);
-    } else if (path.matches("random.seeds|.*offsets|row_params.(forced|top_p_reset)_token_id")) {
+    } else if (path.matches("random.seeds|.*offsets|(out_)?kv_indices"
+        + "|(draft_)?row_params.(forced|top_p_reset)_token_id")) {
       return Set.of(ElementType.I64);
-    } else if (path.matches("row_params.(top_k|penalty_window|dry_allowed_length|dry_window"
-        + "|no_repeat_ngram_size|min_new_tokens|min_keep|adaptive_kind)")) {
+    } else if (path.matches("(draft_)?row_params.(top_k|penalty_window|dry_allowed_length"
+        + "|dry_window|no_repeat_ngram_size|min_new_tokens|min_keep|adaptive_kind)")) {
       return Set.of(ElementType.I32);
-    } else if (path.matches("row_params.*|out_(.*logprobs|values|kept_probabilities|entropies"
-        + "|observations)|pipeline.(biases|dense_bias|adaptive_values)")) {
+    } else if (path.matches("(draft_)?row_params.*|synthetic_rates|out_(.*logprobs|values"
+        + "|kept_probabilities|entropies|observations)"
+        + "|pipeline.(biases|dense_bias|adaptive_values)")) {
       return Set.of(ElementType.F32);
     }
     return Set.of(ElementType.I32);
@@ -179,7 +204,7 @@ final class ArraysTest {
   }
 
   private static Sampler newSampler() {
-    return Sampler.builder().maxRows(ROWS * (DRAFTS + 1)).maxCols(COLS).build();
+    return Sampler.builder().maxRows(TOKENS).maxCols(COLS).build();
   }
 
   private static void expectRefusal(String message, Executable call) {
@@ -288,7 +313,7 @@ final class ArraysTest {
   @Test
   void draftTokensOfAnotherTypeThanTheOutput() {
     final VerifyArgs args = (VerifyArgs) completeArguments("verify", "draft.values");
-    args.outTokenIds(Array.i64(new long[ROWS * (DRAFTS + 1)]));
+    args.outTokenIds(Array.i64(new long[TOKENS]));
     try (Sampler sampler = newSampler()) {
       expectRefusal("draft_token_ids is of I32 and out_token_ids of I64; they must be of one type",
           () -> sampler.verify(args));
@@ -344,7 +369,15 @@ final class ArraysTest {
   @MethodSource("operations")
   void arraysOnCuda(String operation) {
     for (String path : arrays(operation)) {
-      final boolean isParameter = path.matches("row_params.*|random.*|selected_counts");
+      if (path.equals("synthetic_rates")) { // on the host for every sampler
+        final Array device = Array.onDevice(4096, ElementType.F32);
+        assertEquals("", refusalOnCuda(operation, path, newArray(operation, path, 0), true));
+        assertEquals("synthetic_rates is an address of device memory; here it must be an array or a"
+            + " direct buffer", refusalOnCuda(operation, path, device, true));
+        continue;
+      }
+      final boolean isParameter =
+          path.matches("(draft_)?row_params.*|random.*|selected_counts|acceptances");
       final String onHost = nameInErrors(path)
           + " is a Java array or buffer; here it must be an address of device memory";
       for (Array array : List.of(newArray(operation, path, 0), newBuffer(operation, path, 0))) {

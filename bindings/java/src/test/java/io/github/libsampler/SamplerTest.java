@@ -377,6 +377,9 @@ final class SamplerTest {
     expectNumbers("SAMPLER_MASK_", MaskRule.values());
     expectNumbers("SAMPLER_ADAPTIVE_", AdaptiveKind.values());
     expectNumbers("SAMPLER_TOKENS_", TokenKind.values());
+    expectNumbers("SAMPLER_ACCEPT_", Acceptance.values());
+    expectNumbers("SAMPLER_SIBLINGS_", SiblingRule.values());
+    expectNumbers("SAMPLER_PACKING_", Packing.values());
     assertEquals(RawConstants.SAMPLER_NUM_ADAPTIVE_VALUES, State.NUM_ADAPTIVE_VALUES);
     for (PenaltyForm form : PenaltyForm.values()) {
       assertEquals(form.ordinal(), constant("SAMPLER_PENALTY_" + form));

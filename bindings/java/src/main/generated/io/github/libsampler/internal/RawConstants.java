@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 888955214;
+  public final static int SHIM_INTERFACE = 1372905699;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -47,6 +47,20 @@ public interface RawConstants {
   public final static int SAMPLER_PENALTY_COUNTS_FIRST = 2;
   public final static int SAMPLER_MASK_LEAVES = 0;
   public final static int SAMPLER_MASK_FORBIDS = 1;
+  public final static int SAMPLER_ACCEPT_STANDARD = 0;
+  public final static int SAMPLER_ACCEPT_BLOCK = 1;
+  public final static int SAMPLER_ACCEPT_SAMPLE_MATCH = 2;
+  public final static int SAMPLER_ACCEPT_TYPICAL = 3;
+  public final static int SAMPLER_ACCEPT_RELAXED = 4;
+  public final static int SAMPLER_ACCEPT_THRESHOLD = 5;
+  public final static int SAMPLER_ACCEPT_DEFERRED = 6;
+  public final static int SAMPLER_ACCEPT_SYNTHETIC = 7;
+  public final static int SAMPLER_SIBLINGS_INDEPENDENT = 0;
+  public final static int SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT = 1;
+  public final static int SAMPLER_PACKING_DENSE = 0;
+  public final static int SAMPLER_PACKING_DRAFTS = 1;
+  public final static int SAMPLER_PACKING_DRAFT_ENDS = 2;
+  public final static int SAMPLER_PACKING_POSITIONS = 3;
   public final static int SAMPLER_TOKENS_OUTPUT = 0;
   public final static int SAMPLER_TOKENS_PROMPT = 1;
   public final static int SAMPLER_OK = 0;
@@ -70,6 +84,7 @@ public interface RawConstants {
   public final static int SAMPLER_ROW_INVALID_SLOT = 64;
   public final static int SAMPLER_ROW_INVALID_LIST = 128;
   public final static int SAMPLER_ROW_STATE_FULL = 256;
+  public final static int SAMPLER_ROW_INVALID_TREE = 512;
   public final static int SAMPLER_DEVICE_CPU = 0;
   public final static int SAMPLER_DEVICE_CUDA = 1;
   public final static int SAMPLER_F32 = 0;
