@@ -117,12 +117,13 @@ enum {
 
 typedef int32_t sampler_finish_reason;
 enum {
-  SAMPLER_FINISH_NONE = 0,      /* not finished: it goes on, or the loop failed */
-  SAMPLER_FINISH_END_TOKEN = 1, /* the last token is an end token */
-  SAMPLER_FINISH_LENGTH = 2,    /* it has max_new_tokens */
-  SAMPLER_FINISH_CONTEXT = 3,   /* prompt and new tokens are the target's max_context */
-  SAMPLER_FINISH_CANCELLED = 4, /* on_tokens wanted no more */
-  SAMPLER_FINISH_BAD_ROW = 5    /* the logits gave no token (NaN, +inf, all -inf) */
+  SAMPLER_FINISH_NONE = 0,         /* not finished: it goes on, or the loop failed */
+  SAMPLER_FINISH_END_TOKEN = 1,    /* the last token is an end token */
+  SAMPLER_FINISH_LENGTH = 2,       /* it has max_new_tokens */
+  SAMPLER_FINISH_CONTEXT = 3,      /* prompt and new tokens are the target's max_context */
+  SAMPLER_FINISH_CANCELLED = 4,    /* on_tokens wanted no more */
+  SAMPLER_FINISH_BAD_ROW = 5,      /* the logits gave no token (NaN, +inf, all -inf) */
+  SAMPLER_FINISH_STOP_SEQUENCE = 6 /* the last tokens are a stop sequence; of session.h alone */
 };
 
 /* Takes the new tokens of a step, which are valid during the call; `reason` is not NONE with the

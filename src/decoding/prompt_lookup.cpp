@@ -28,11 +28,31 @@ size_t PromptLookup::memory_bytes(int64_t max_tokens) {
 
 PromptLookup::PromptLookup(void *memory, int64_t max_tokens, const Limits &limits)
     : limits_(limits), max_tokens_(max_tokens), num_slots_(num_slots_for(max_tokens)) {
+  place_in(memory);
+  reset();
+}
+
+PromptLookup::PromptLookup(const PromptLookup &other, void *memory)
+    : limits_(other.limits_),
+      max_tokens_(other.max_tokens_),
+      num_slots_(other.num_slots_),
+      free_end_(other.free_end_),
+      num_tokens_(other.num_tokens_),
+      num_states_(other.num_states_),
+      text_(other.text_),
+      match_(other.match_),
+      match_end_(other.match_end_) {
+  place_in(memory);
+  std::memcpy(states_, other.states_, num_states_ * sizeof(State));
+  std::memcpy(edges_, other.edges_, num_slots_ * sizeof(Edge));
+  std::copy_n(other.tokens_, num_tokens_, tokens_);
+}
+
+void PromptLookup::place_in(void *memory) {
   states_ = static_cast<State *>(memory);
   links_ = LinkCutTree<State>(states_);
-  edges_ = reinterpret_cast<Edge *>(states_ + most_states(max_tokens));
+  edges_ = reinterpret_cast<Edge *>(states_ + most_states(max_tokens_));
   tokens_ = reinterpret_cast<int32_t *>(edges_ + num_slots_);
-  reset();
 }
 
 void PromptLookup::reset() {

@@ -33,6 +33,9 @@ class PromptLookup {
   // What the memory given to the constructor takes, aligned to 8 bytes. max_tokens in [1, 2^27].
   static size_t memory_bytes(int64_t max_tokens);
   PromptLookup(void *memory, int64_t max_tokens, const Limits &limits);
+  // A copy in memory of its own, as long as that of `other`.
+  PromptLookup(const PromptLookup &other, void *memory);
+  PromptLookup(const PromptLookup &) = delete;
 
   int64_t num_tokens() const { return num_tokens_; }
   int64_t max_tokens() const { return max_tokens_; }
@@ -91,6 +94,7 @@ class PromptLookup {
     int64_t length = 0;
   };
 
+  void place_in(void *memory);
   StateId new_state(uint32_t length);
   Edge *find(StateId from, int32_t token) const;
   Edge *find_node(StateId from, int32_t token) const;
