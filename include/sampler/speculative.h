@@ -7,7 +7,7 @@
  * distribution exactly (Leviathan et al. 2023, Chen et al. 2023): draft x is accepted when
  * u * q(x) < p(x), u uniform in [0, 1). At the first rejection a token is drawn from the residual
  * max(p - q, 0); when all drafts were accepted a bonus token is drawn from p at the last position.
- * Section 10 of docs/contract.md has the arithmetic of all rules. */
+ * Sections 10 and 16 of docs/contract.md have the arithmetic of all rules. */
 #ifndef SAMPLER_SPECULATIVE_H
 #define SAMPLER_SPECULATIVE_H
 

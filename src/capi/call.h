@@ -108,8 +108,9 @@ sampler_status call(sampler_t handle, const Args *user_args,
     if (check.read("args", user_args, &args)) {
       std::optional<contract::Pipeline> pipeline;
       std::optional<contract::Reports> reports;
-      const auto request =
-          to_request(check, args, {handle->fallback_token_id, &pipeline, &reports, handle});
+      std::optional<contract::Verification> verification;
+      const auto request = to_request(
+          check, args, {handle->fallback_token_id, &pipeline, &reports, &verification, handle});
       check_and_run(check, *handle, request, args.exec);
     }
     return check.status();
@@ -128,8 +129,9 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     if (!shapes.read("args", user_args, &args)) return shapes.status();
     std::optional<contract::Pipeline> pipeline;
     std::optional<contract::Reports> reports;
-    const auto request =
-        to_request(shapes, args, {handle->fallback_token_id, &pipeline, &reports, handle});
+    std::optional<contract::Verification> verification;
+    const auto request = to_request(
+        shapes, args, {handle->fallback_token_id, &pipeline, &reports, &verification, handle});
     if (shapes.ok())
       *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);
     return shapes.status();

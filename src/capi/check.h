@@ -145,7 +145,7 @@ class Check {
   Wording wording_;
   sampler_status status_ = SAMPLER_OK;
 
-  static constexpr int kMaxRanges = 96;
+  static constexpr int kMaxRanges = 128;
   Range ranges_[kMaxRanges];
   int num_ranges_ = 0;
 };

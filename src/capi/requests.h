@@ -9,6 +9,7 @@
 #include "contract/pipeline.h"
 #include "contract/reports.h"
 #include "contract/request.h"
+#include "contract/verification.h"
 #include "sampler/sampling.h"
 #include "sampler/speculative.h"
 
@@ -19,6 +20,7 @@ struct RequestContext {
   int64_t bad_row_token;                        // what a bad row yields, where it yields a token
   std::optional<contract::Pipeline> *pipeline;  // memory for the request's
   std::optional<contract::Reports> *reports;
+  std::optional<contract::Verification> *verification;
   const sampler_handle *handle = nullptr;  // whose states the call may have
 };
 

@@ -1,6 +1,7 @@
 #include "capi/views.h"
 
 #include <cinttypes>
+#include <cstring>
 
 namespace sampler::capi {
 
@@ -20,13 +21,17 @@ contract::SeedSource read_seed(Check &check, uint64_t value, const char *array_n
   return {value, array, array && count == num_slots};
 }
 
-contract::FilterRules read_rules(Check &check, const sampler_params &params) {
+// The paths of the members.
+struct RuleNames {
+  const char *top_k_ties, *top_p_ties, *filter_order, *temperature_order;
+};
+contract::FilterRules read_rules(Check &check, const RuleNames &names,
+                                 const sampler_params &params) {
   contract::FilterRules rules;
-  rules.top_k_ties = check.enumeration("params->top_k_ties", params.top_k_ties, 2);
-  rules.top_p_ties = check.enumeration("params->top_p_ties", params.top_p_ties, 2);
-  rules.order = check.enumeration("params->filter_order", params.filter_order, 3);
-  rules.temperature_order =
-      check.enumeration("params->temperature_order", params.temperature_order, 2);
+  rules.top_k_ties = check.enumeration(names.top_k_ties, params.top_k_ties, 2);
+  rules.top_p_ties = check.enumeration(names.top_p_ties, params.top_p_ties, 2);
+  rules.order = check.enumeration(names.filter_order, params.filter_order, 3);
+  rules.temperature_order = check.enumeration(names.temperature_order, params.temperature_order, 2);
   return rules;
 }
 
@@ -78,6 +83,40 @@ contract::Rows read_rows(Check &check, const char *name, const sampler_rows &vie
   return rows;
 }
 
+bool has_rows(const sampler_rows &draft) {
+  constexpr sampler_rows nothing = {};
+  return std::memcmp(&draft, &nothing, sizeof draft) != 0;
+}
+
+contract::Rows read_draft_shape(Check &check, const sampler_rows &view, int64_t num_rows,
+                                const char *meaning, const contract::Rows &target) {
+  if (!has_rows(view)) {
+    contract::Rows nothing;
+    nothing.num_cols = target.num_cols;
+    return nothing;
+  }
+  const contract::Rows rows = read_rows_shape(check, "draft", view);
+  if (view.num_rows != num_rows) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "draft.num_rows is %" PRId64 "; it must be %s, %" PRId64, view.num_rows, meaning,
+               num_rows);
+  }
+  if (view.num_cols != target.num_cols) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "draft.num_cols is %" PRId64 "; it must be target.num_cols, %" PRId64, view.num_cols,
+               target.num_cols);
+  }
+  return rows;
+}
+
+void check_draft_memory(Check &check, const sampler_rows &view, int64_t num_groups,
+                        int64_t group_stride, contract::Rows *rows) {
+  if (!has_rows(view)) return;
+  check_rows_memory(check, "draft", *rows, num_groups, group_stride, Need::kRequired);
+  static constexpr float somewhere = 0;
+  if (!rows->values) rows->values = &somewhere;
+}
+
 contract::Slots read_slots(Check &check, const int32_t *slots, int64_t num_slots,
                            int64_t num_rows) {
   if (slots) {
@@ -123,7 +162,34 @@ contract::Parameters read_parameters(Check &check, const UserParameters &user,
                                      arrays.temperature, num_slots);
   result.top_k = read_per_slot(check, "row_params->top_k", params.top_k, arrays.top_k, num_slots);
   result.min_p = read_per_slot(check, "row_params->min_p", params.min_p, arrays.min_p, num_slots);
-  result.rules = read_rules(check, params);
+  result.rules = read_rules(check,
+                            {"params->top_k_ties", "params->top_p_ties", "params->filter_order",
+                             "params->temperature_order"},
+                            params);
+  return result;
+}
+
+contract::Parameters read_draft_parameters(Check &check, const UserParameters &user,
+                                           int64_t num_slots) {
+  const sampler_params &params = user.params;
+  const sampler_row_params &arrays = user.arrays;
+  contract::Parameters result;
+  if (!check.ok()) return result;
+  if (!arrays.temperature) check.not_nan("draft_params->temperature", params.temperature);
+  if (!arrays.top_p) check.not_nan("draft_params->top_p", params.top_p);
+  if (!arrays.min_p) check.not_nan("draft_params->min_p", params.min_p);
+  result.temperature = read_per_slot(check, "draft_row_params->temperature", params.temperature,
+                                     arrays.temperature, num_slots);
+  result.top_p =
+      read_per_slot(check, "draft_row_params->top_p", params.top_p, arrays.top_p, num_slots);
+  result.top_k =
+      read_per_slot(check, "draft_row_params->top_k", params.top_k, arrays.top_k, num_slots);
+  result.min_p =
+      read_per_slot(check, "draft_row_params->min_p", params.min_p, arrays.min_p, num_slots);
+  result.rules = read_rules(check,
+                            {"draft_params->top_k_ties", "draft_params->top_p_ties",
+                             "draft_params->filter_order", "draft_params->temperature_order"},
+                            params);
   return result;
 }
 

@@ -32,6 +32,18 @@ void check_rows_memory(Check &check, const char *name, const contract::Rows &row
 contract::Rows read_rows(Check &check, const char *name, const sampler_rows &rows,
                          Need need = Need::kRequired);
 
+// A view that is all 0 says that the drafter was deterministic.
+bool has_rows(const sampler_rows &draft);
+
+// Rows of a draft, of which there must be `num_rows`: `meaning`.
+contract::Rows read_draft_shape(Check &check, const sampler_rows &view, int64_t num_rows,
+                                const char *meaning, const contract::Rows &target);
+
+// Requests tell by the address whether there is a draft. Where it may be null all the same, of no
+// rows and where only a size is asked, it is not read.
+void check_draft_memory(Check &check, const sampler_rows &view, int64_t num_groups,
+                        int64_t group_stride, contract::Rows *rows);
+
 // Slots of `num_rows` rows of output.
 contract::Slots read_slots(Check &check, const int32_t *slots, int64_t num_slots, int64_t num_rows);
 
@@ -56,6 +68,10 @@ contract::PerSlot<float> read_top_p(Check &check, const UserParameters &user, in
 // `kind`: probabilities need a temperature of 1, or greedy.
 contract::Parameters read_parameters(Check &check, const UserParameters &user,
                                      sampler_input_kind kind, int64_t num_slots);
+
+// The same of draft_params and draft_row_params, which are for logits.
+contract::Parameters read_draft_parameters(Check &check, const UserParameters &user,
+                                           int64_t num_slots);
 
 contract::Randomness read_random(Check &check, const sampler_random &random, int64_t num_slots);
 

@@ -133,6 +133,7 @@ struct Pipeline {
   TokenLists history;
   const int32_t *prompt_lengths = nullptr;
   int64_t max_history = 0;
+  int64_t max_assumed = 0;  // tokens that a call may take for said, after those of the history
   TokenLists biased;
   const float *biases = nullptr;
   const float *dense_bias = nullptr;
@@ -159,6 +160,10 @@ struct Pipeline {
   }
 
   SAMPLER_HD WindowNumbers window_numbers(int64_t slot) const {
+    return window_numbers(slot, values(slot));
+  }
+  // Where the adaptive stages remember something else.
+  SAMPLER_HD WindowNumbers window_numbers(int64_t slot, const AdaptiveValues &values) const {
     constexpr float kDefaultThreshold = 0.1f;
     const float exponent = dynamic_exponent[slot], threshold = xtc_threshold[slot];
     const AdaptiveRules rules = adaptive.of(slot);
@@ -173,7 +178,7 @@ struct Pipeline {
             threshold == 0.0f ? kDefaultThreshold : threshold,
             min_keep[slot],
             rules.is_mirostat() ? rules.kind : sampler_adaptive_kind(SAMPLER_ADAPTIVE_NONE),
-            begun_mu(values(slot), rules)};
+            begun_mu(values, rules)};
   }
 
   // What adaptive stages remember of the slot.
@@ -185,9 +190,13 @@ struct Pipeline {
   }
 
   // The row's parameters, with the running top_p where it decays.
-  SAMPLER_HD RowParameters adapted(RowParameters parameters, int64_t slot) const {
+  SAMPLER_HD RowParameters adapted(const RowParameters &parameters, int64_t slot) const {
+    return adapted(parameters, slot, values(slot));
+  }
+  SAMPLER_HD RowParameters adapted(RowParameters parameters, int64_t slot,
+                                   const AdaptiveValues &values) const {
     const AdaptiveRules rules = adaptive.of(slot);
-    if (rules.decays()) parameters.top_p = begun_top_p(values(slot), rules);
+    if (rules.decays()) parameters.top_p = begun_top_p(values, rules);
     return parameters;
   }
 

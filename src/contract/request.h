@@ -144,6 +144,8 @@ struct SelectRequest {
   uint32_t *out_row_status = nullptr;
 };
 
+struct Verification;  // verification.h
+
 // Verification of a chain of drafts per row.
 struct ChainRequest {
   Rows target;  // num_drafts + 1 positions a row, `stride` apart
@@ -158,6 +160,7 @@ struct ChainRequest {
   Parameters parameters;
   Randomness random;
   int64_t bad_row_token = -1;
+  const Verification *more = nullptr;  // null: dense chains by the standard rule. In host memory
 
   TokenIds out_token_ids;
   int32_t *out_accepted_counts = nullptr;

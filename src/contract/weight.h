@@ -166,6 +166,12 @@ struct WeightSum {
   }
 };
 
+// The sum of a row of given probabilities that weigh so much.
+SAMPLER_HD inline double sum_of_weights(const RowScale &row, uint64_t weight) {
+  const int n = -row.exponent, half = n / 2;
+  return double(weight) * 0x1p-44 * double(power_of_two(half)) * double(power_of_two(n - half));
+}
+
 // What a relative probability is multiplied with to make the row's kept tokens sum to 1.
 SAMPLER_HD inline float normalizer(uint64_t total_weight) {
   return float(0x1p44 / double(total_weight));

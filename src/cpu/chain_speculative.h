@@ -1,8 +1,11 @@
 // Verification of a chain of drafts per row.
 #pragma once
 
+#include <optional>
+
 #include "contract/chain.h"
 #include "cpu/row_tasks.h"
+#include "cpu/verifier.h"
 
 namespace sampler::cpu {
 
@@ -12,12 +15,20 @@ class Task<contract::ChainRequest, Row> {
   Task(const contract::ChainRequest &request, const Shared<contract::ChainRequest> &,
        TaskMemory &memory)
       : request_(request),
-        target_(memory.make_row<Row>(request.target)),
-        draft_(memory.make_row_if<Row>(request.draft.values, request.draft)),
-        residual_(memory.take<float>(request.target.num_cols)) {}
+        target_(memory.make_row_if<Row>(!request.more, request.target)),
+        draft_(memory.make_row_if<Row>(!request.more && request.draft.values, request.draft)),
+        residual_(memory.take<float>(request.more ? 0 : request.target.num_cols)) {
+    if (request.more) verifier_.emplace(request, memory);
+  }
 
   void run(int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) run_row(row);
+    for (int64_t row = begin; row < end; ++row) {
+      if (verifier_) {
+        verifier_->run_sequence(row);
+      } else {
+        run_row(row);
+      }
+    }
   }
 
   // The rows' part of contract::verify_draft.
@@ -114,6 +125,7 @@ class Task<contract::ChainRequest, Row> {
   Row draft_;
   float *residual_;  // probabilities of the target's tokens
   contract::Chain chain_ = {};
+  std::optional<Verifier<Row>> verifier_;  // of a request that has more
 };
 
 }  // namespace sampler::cpu

@@ -48,6 +48,10 @@ bool RowEdits::has_dense_lists(const contract::RowView &given) const {
 int64_t RowEdits::num_edits(int64_t slot, bool has_text) const {
   const contract::Pipeline &pipeline = *pipeline_;
   int64_t result = pipeline.bad_words ? pipeline.bad_words.num_lists : 0;
+  if (has_text && assumed_) {
+    result += assumed_->num_distinct();
+    has_text = false;
+  }
   if (has_text && pipeline.sequences) result += Text(pipeline.sequences[slot]).num_distinct();
   for (const auto *lists :
        {&pipeline.history, &pipeline.biased, &pipeline.banned, &pipeline.stop}) {
@@ -95,7 +99,12 @@ uint32_t RowEdits::edit(int64_t slot, int64_t output, const contract::RowView &g
   row_.begin(given, is_dense);
   const EditNumbers numbers = pipeline_->numbers(slot);
   Text text;
-  uint32_t status = read_text(&text);
+  uint32_t status = SAMPLER_ROW_OK;
+  if (assumed_) {
+    text = *assumed_;
+  } else {
+    status = read_text(*pipeline_, slot, &text);
+  }
   for (const sampler_stage stage : pipeline_->edits) {
     if (status != SAMPLER_ROW_OK) break;
     status = edit_by(stage, numbers, text);
@@ -121,20 +130,19 @@ void RowEdits::note_removals_by(sampler_stage stage) const {
   }
 }
 
-uint32_t RowEdits::read_text(Text *text) const {
-  const contract::Pipeline &pipeline = *pipeline_;
+uint32_t RowEdits::read_text(const contract::Pipeline &pipeline, int64_t slot, Text *text) {
   if (pipeline.sequences) {
-    const contract::Sequence sequence = pipeline.sequences[slot_];
+    const contract::Sequence sequence = pipeline.sequences[slot];
     if (sequence.length() > pipeline.max_history) return SAMPLER_ROW_INVALID_LIST;
     *text = Text(sequence);
     return SAMPLER_ROW_OK;
   }
   if (!pipeline.history) return SAMPLER_ROW_OK;
   TokenList history;
-  if (!pipeline.history.find_by_slot(slot_, &history) || history.count > pipeline.max_history) {
+  if (!pipeline.history.find_by_slot(slot, &history) || history.count > pipeline.max_history) {
     return SAMPLER_ROW_INVALID_LIST;
   }
-  const int64_t prompt_length = pipeline.prompt_lengths ? pipeline.prompt_lengths[slot_] : 0;
+  const int64_t prompt_length = pipeline.prompt_lengths ? pipeline.prompt_lengths[slot] : 0;
   if (prompt_length < 0 || prompt_length > history.count) return SAMPLER_ROW_INVALID_LIST;
   *text = Text(history, prompt_length);
   return SAMPLER_ROW_OK;

@@ -22,8 +22,16 @@ class RowEdits {
   template <class Memory>
   RowEdits(const contract::Pipeline &pipeline, const contract::Rows &input, Memory &memory)
       : pipeline_(&pipeline), row_(input.num_cols, memory) {
-    if (pipeline.seeks_repeats()) lengths_ = memory.template take<int32_t>(pipeline.max_history);
+    if (pipeline.seeks_repeats()) {
+      lengths_ = memory.template take<int32_t>(pipeline.max_history + pipeline.max_assumed);
+    }
   }
+
+  // What the slot has said. The result is a status.
+  static uint32_t read_text(const contract::Pipeline &pipeline, int64_t slot, Text *text);
+
+  // From now on the sequence has said this. Null: what its slot has.
+  void assume(const Text *text) { assumed_ = text; }
 
   // From now on edits note in `removed_by`, by element, which stage made it -inf, where there is 0:
   // of dense edits. Null: nowhere.
@@ -69,7 +77,6 @@ class RowEdits {
 
   // Each is the row's status.
   uint32_t edit_by(sampler_stage stage, const contract::EditNumbers &numbers, const Text &text);
-  uint32_t read_text(Text *text) const;
   uint32_t add_biases();
   uint32_t ban(const contract::EditNumbers &numbers, const Text &text);
   uint32_t ban_lists();
@@ -100,6 +107,7 @@ class RowEdits {
 
   const contract::Pipeline *pipeline_ = nullptr;
   int32_t *lengths_ = nullptr;  // of repeats
+  const Text *assumed_ = nullptr;
   uint8_t *removed_by_ = nullptr;
 
   enum class Known { kNo, kValid, kInvalid } breakers_ = Known::kNo;

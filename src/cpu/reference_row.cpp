@@ -174,16 +174,31 @@ void ReferenceRow::chain_probabilities(float *out) const {
   for (int64_t i = 0; i < row_.count; ++i) out[i] = probability(i);
 }
 
-bool ReferenceRow::chain_residual(const ReferenceRow *draft, int64_t rejected, float *p) const {
-  bool usable = false;
+void ReferenceRow::subtract(const ReferenceRow &draft, float *p) const {
   for (int64_t i = 0; i < row_.count; ++i) {
-    const int64_t id = row_.id(i);
-    const float q = draft ? draft->probability_of(id) : 0.0f;
-    const bool removed = !draft && id == rejected;
-    p[i] = removed ? 0.0f : contract::residual_probability(probability(i), q);
-    usable = usable || p[i] > 0.0f;
+    p[i] = contract::residual_probability(p[i], draft.probability_of(row_.id(i)));
   }
-  return usable;
+}
+
+void ReferenceRow::remove(int64_t id, float *p) const {
+  const int64_t index = row_.find(id);
+  if (index >= 0) p[index] = 0.0f;
+}
+
+bool ReferenceRow::chain_residual(const ReferenceRow *draft, int64_t rejected, float *p) const {
+  chain_probabilities(p);
+  if (draft) {
+    subtract(*draft, p);
+  } else {
+    remove(rejected, p);
+  }
+  return std::any_of(p, p + row_.count, [](float x) { return x > 0.0f; });
+}
+
+float ReferenceRow::kept_probability(int64_t id) const {
+  const int64_t index = row_.find(id);
+  if (index < 0) return 0.0f;
+  return distribution_.probability(row_.values[index], row_.rank(index));
 }
 
 bool ReferenceRow::become(const float *probabilities) {

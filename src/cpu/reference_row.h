@@ -95,6 +95,12 @@ class ReferenceRow {
   // max(p - q, 0) for the row `draft` of q, or without it, for a q that is `rejected` alone.
   // False when that is zero everywhere.
   bool chain_residual(const ReferenceRow *draft, int64_t rejected, float *p) const;
+  // For other verification: its parts, of an array p of the row's elements; a token's probability
+  // in what the row was distributed to, whatever it is.
+  void subtract(const ReferenceRow &draft, float *p) const;
+  void remove(int64_t id, float *p) const;
+  float kept_probability(int64_t id) const;
+  const Distribution &distribution() const { return distribution_; }
   // Gives the row's tokens these probabilities, and distributes them. False when they are all zero.
   bool become(const float *probabilities);
 

@@ -6,9 +6,8 @@
 #include <tuple>
 
 #include "contract/elements.h"
-#include "cpu/reports.h"
 #include "cpu/row_tasks.h"
-#include "cpu/stages.h"
+#include "cpu/sampled_row.h"
 
 namespace sampler::cpu {
 
@@ -82,11 +81,7 @@ class Task<contract::SampleRequest, Row> {
  public:
   Task(const contract::SampleRequest &request, const Shared<contract::SampleRequest> &shared,
        TaskMemory &memory)
-      : request_(request),
-        shared_(shared),
-        row_(memory.make_row<Row>(request.input)),
-        reports_(request, memory),
-        stages_(request.pipeline, request.input, reports_.looks_at_edited(), memory) {}
+      : request_(request), shared_(shared), sampled_(request, memory) {}
 
   // `begin` and `end` are places in the order.
   void run(int64_t begin, int64_t end) {
@@ -112,45 +107,18 @@ class Task<contract::SampleRequest, Row> {
       return;
     }
     contract::RowParameters parameters = {};
-    status_ = contract::read_parameters(request_, request_.slots[output], &parameters);
-    if (status_ != SAMPLER_ROW_OK) return;
     const int64_t slot = request_.slots[output];
-    reports_.begin(output, num_outputs, &stages_.edits());
-    const RowStages::Asked asked = {parameters, request_.parameters.rules};
-    status_ = stages_.load(contract::row_view(request_.input, index), slot, output, &asked, &row_,
-                           reports_.looks_at_given(), [&](const Row &) {
-                             reports_.look_at(SAMPLER_LOGPROB_RAW,
-                                              elements_if(stages_.replaces_given()), &row_);
-                           });
-    if (status_ == SAMPLER_ROW_OK) status_ = read_forced_token(slot);
+    status_ = contract::read_parameters(request_, slot, &parameters);
     if (status_ != SAMPLER_ROW_OK) return;
-    reports_.look_at(SAMPLER_LOGPROB_EDITED, elements_if(stages_.replaces_edited()), &row_);
-    parameters = stages_.adapt(parameters, slot);
-    reports_.trace_removals(parameters, slot, xtc_word(slot), &row_);
-
-    distribution_ =
-        stages_.distribute(parameters, request_.parameters.rules, slot, xtc_word(slot), &row_);
-    distribution_ = stages_.reweigh(distribution_, slot, &row_);
-    reports_.look_at(distribution_, row_);
-    if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
-    const bool by_inverse_cdf = request_.draw_method == SAMPLER_DRAW_INVERSE_CDF;
-    const bool is_drawn = !distribution_.greedy && forced_ < 0;
-    if (by_inverse_cdf && is_drawn) row_.prepare_draws(num_outputs);
-  }
-
-  const Elements *elements_if(bool is_replaced) const {
-    return is_replaced ? &stages_.elements() : nullptr;
+    status_ = sampled_.prepare({contract::row_view(request_.input, index), slot, output, output,
+                                num_outputs, xtc_word(slot)},
+                               parameters);
+    if (status_ == SAMPLER_ROW_OK) sampled_.prepare_draws(num_outputs);
   }
 
   uint32_t xtc_word(int64_t slot) const {
     if (!request_.pipeline) return 0;
     return contract::random_word32(request_.random.of(slot), contract::Purpose::kXtc, 0);
-  }
-
-  uint32_t read_forced_token(int64_t slot) {
-    const bool has_any = request_.pipeline && request_.pipeline->forced_token_ids;
-    forced_ = has_any ? request_.pipeline->forced_token_ids[slot] : -1;
-    return forced_ >= 0 && !row_.has(forced_) ? SAMPLER_ROW_INVALID_PARAMETER : SAMPLER_ROW_OK;
   }
 
   // The outputs that share what was prepared, from place `first` on.
@@ -171,64 +139,33 @@ class Task<contract::SampleRequest, Row> {
   }
 
   void write(int64_t output, int64_t id) const {
-    const bool good = status_ == SAMPLER_ROW_OK;
     contract::store_id(request_.out_token_ids, output, id);
-    if (request_.out_kept_counts) request_.out_kept_counts[output] = good ? kept_count_ : 0;
     if (request_.out_row_status) request_.out_row_status[output] = status_;
-    if (request_.out_observations) {
-      request_.out_observations[output] =
-          good ? stages_.observation(row_, distribution_, id) : contract::quiet_nan();
-    }
-    if (request_.out_logprobs) {
-      request_.out_logprobs[output] =
-          good ? reports_.log_probability(row_, id) : contract::quiet_nan();
-    }
-    if (request_.out_values) {
-      request_.out_values[output] = good ? stages_.given_value(row_, id) : contract::quiet_nan();
-    }
-    if (good) {
-      reports_.write_own(row_, output, id);
+    if (status_ == SAMPLER_ROW_OK) {
+      sampled_.write_good(output, id);
     } else {
-      reports_.write_bad(output);
+      sampled_.write_bad(output);
     }
   }
 
   void report_shared(int64_t first, int64_t count) {
-    reports_.write_shared(&row_);
-    for (int64_t i = 0; i < count; ++i) {
-      reports_.copy_to(shared_.output(first + i));
-      reports_.write_sorted_rank(row_, shared_.output(first + i));
-    }
+    sampled_.report_shared();
+    for (int64_t i = 0; i < count; ++i) sampled_.copy_report_to(shared_.output(first + i));
   }
 
   void draw(const int64_t *outputs, int64_t count, int64_t *ids) const {
-    if (forced_ >= 0) {
-      std::fill_n(ids, count, forced_);
-      return;
-    }
-    if (distribution_.greedy) {
-      std::fill_n(ids, count, int64_t(contract::id_of_rank(row_.first())));
-      return;
-    }
     contract::RandomStream streams[kOutputsAtOnce];
-    for (int64_t i = 0; i < count; ++i) streams[i] = request_.random.of(request_.slots[outputs[i]]);
-    if (request_.draw_method == SAMPLER_DRAW_GUMBEL) {
-      for (int64_t i = 0; i < count; ++i) ids[i] = row_.draw_gumbel(streams[i]);
-      return;
+    if (sampled_.is_drawn()) {
+      for (int64_t i = 0; i < count; ++i) {
+        streams[i] = request_.random.of(request_.slots[outputs[i]]);
+      }
     }
-    uint64_t words[kOutputsAtOnce];
-    row_.sample_words(streams, count, words);
-    row_.draw(words, count, ids);
+    sampled_.draw(streams, count, ids);
   }
 
   const contract::SampleRequest &request_;
   const Shared<contract::SampleRequest> &shared_;
-  Row row_;
-  RowReports<Row> reports_;
-  RowStages stages_;
-  Distribution distribution_ = {};
-  int64_t forced_ = -1;  // the token that is not drawn; negative: none
-  int32_t kept_count_ = 0;
+  SampledRow<Row> sampled_;
   uint32_t status_ = SAMPLER_ROW_OK;
 };
 

@@ -10,9 +10,16 @@
 #include "contract/stages.h"
 #include "cpu/edits.h"
 #include "cpu/elements.h"
+#include "cpu/text.h"
 #include "cpu/windows.h"
 
 namespace sampler::cpu {
+
+// What a sequence has said, and what its adaptive stages remember of it.
+struct Said {
+  Text text;
+  contract::AdaptiveValues values;
+};
 
 class RowStages {
  public:
@@ -31,6 +38,14 @@ class RowStages {
       const bool in_place = has_edits() && !keeps_edited_ && !pipeline->adaptive.may_have_window();
       kept_values_ = in_place ? edits_.row().values() : memory.template take<float>(num_cols_);
     }
+  }
+
+  // From now on rows are those of a sequence that has said this, whatever its slot has said. Null:
+  // what the slot has said. Room for the lengths of repeats is for texts as long as slots have, and
+  // `pipeline`'s num_assumed more.
+  void assume(const Said *said) {
+    said_ = said;
+    edits_.assume(said ? &said->text : nullptr);
   }
 
   // What distribute() will be asked for, where the rest of the row is not looked at.
@@ -78,7 +93,7 @@ class RowStages {
   contract::RowParameters adapt(const contract::RowParameters &parameters, int64_t slot) {
     if (!pipeline_) return parameters;
     adaptive_ = pipeline_->adaptive.of(slot);
-    return pipeline_->adapted(parameters, slot);
+    return pipeline_->adapted(parameters, slot, values(slot));
   }
 
   // What temperature, filters and windows make of the row that was loaded.
@@ -104,7 +119,7 @@ class RowStages {
     };
     const float first = probability(unadapted_.scale.max);
     const contract::AdaptiveP stage =
-        contract::adaptive_p(contract::begun_adaptive_p(pipeline_->values(slot), adaptive_),
+        contract::adaptive_p(contract::begun_adaptive_p(values(slot), adaptive_),
                              contract::adaptive_p_rules(adaptive_.target, adaptive_.rate), first);
     row->copy_values(kept_values_);  // which may be where they are
     const float lowest = contract::value_of_rank(unadapted_.cut);
@@ -166,8 +181,8 @@ class RowStages {
   template <class Tokens, class Row>
   auto runner(const Tokens &tokens, const contract::RowParameters &parameters,
               const contract::FilterRules &rules, int64_t slot, const Row &row) const {
-    return contract::StageRunner(tokens, row.kind(), parameters, pipeline_->window_numbers(slot),
-                                 rules, pipeline_->typical_p_ties, row.view().count);
+    return contract::StageRunner(tokens, row.kind(), parameters, window_numbers(slot), rules,
+                                 pipeline_->typical_p_ties, row.view().count);
   }
 
   // How many of the row's first tokens are asked for; 0: more than that.
@@ -177,7 +192,8 @@ class RowStages {
       return row.num_first(asked.parameters, asked.rules);
     }
     const int64_t num_decisive =
-        runner(RankedTokens{}, pipeline_->adapted(asked.parameters, slot), asked.rules, slot, row)
+        runner(RankedTokens{}, pipeline_->adapted(asked.parameters, slot, values(slot)),
+               asked.rules, slot, row)
             .num_decisive(pipeline_->windows);
     return num_decisive <= RowWindows::most_listed(row.view().count) ? num_decisive : 0;
   }
@@ -209,6 +225,13 @@ class RowStages {
     return row->load(seen_);
   }
 
+  contract::AdaptiveValues values(int64_t slot) const {
+    return said_ ? said_->values : pipeline_->values(slot);
+  }
+  contract::WindowNumbers window_numbers(int64_t slot) const {
+    return pipeline_->window_numbers(slot, values(slot));
+  }
+
   bool has_edits() const { return pipeline_ && pipeline_->has_edits(); }
   bool has_windows() const { return pipeline_ && pipeline_->has_windows; }
   bool has_stages() const { return has_edits() || has_windows(); }
@@ -225,6 +248,7 @@ class RowStages {
   bool keeps_edited_;
   Elements elements_;
   RowEdits edits_;
+  const Said *said_ = nullptr;
   float *kept_values_ = nullptr;
   contract::RowView given_ = {}, seen_ = {};  // as given, and as dense edits left it
   contract::AdaptiveRules adaptive_ = {};     // of the row's slot

@@ -25,8 +25,13 @@ class Text {
         prompt_length_(sequence.prompt_length()),
         counts_{sequence.counts(), sequence.num_distinct(), sequence.counted_length()} {}
 
+  // The beginning that is in `counts`, of `history`.
+  Text(const contract::TokenList &history, int64_t prompt_length, const TextCounts &counts)
+      : history_(history), prompt_length_(prompt_length), counts_(counts) {}
+
   int64_t operator[](int64_t i) const { return history_[history_.count - 1 - i]; }
 
+  const contract::TokenList &tokens() const { return history_; }
   int64_t length() const { return history_.count; }
   int64_t prompt_length() const { return prompt_length_; }
   int64_t output_length() const { return history_.count - prompt_length_; }

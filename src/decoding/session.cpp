@@ -88,14 +88,24 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *arena)
   lengths_before_ = arena->take<int64_t>(count);
   row_indices_ = arena->take<int32_t>(count);
   slots_ = arena->take<int32_t>(count);
-  masks_ = arena->take<int32_t>(count);
-  token_ids_ = arena->take<int32_t>(count);
-  logprobs_ = arena->take<float>(count);
-  observations_ = arena->take<float>(count);
-  top_token_ids_ = arena->take<int32_t>(count, top);
-  top_logprobs_ = arena->take<float>(count, top);
+  drawn_.masks = arena->take<int32_t>(count);
+  drawn_.token_ids = arena->take<int32_t>(count);
+  drawn_.logprobs = arena->take<float>(count);
+  drawn_.observations = arena->take<float>(count);
+  drawn_.top_token_ids = arena->take<int32_t>(count, top);
+  drawn_.top_logprobs = arena->take<float>(count, top);
   row_status_ = arena->take<sampler_row_status>(count);
-  verified_ = arena->take<int32_t>(max_drafts() + 1);
+  const int64_t num_places = options.keep_drafter_rows ? max_drafts() + 1 : 0;
+  packing_offsets_ = arena->take<int32_t>(count + 1);
+  draft_ids_ = arena->take<int32_t>(count, num_places);
+  target_rows_ = arena->take<int32_t>(count, num_places);
+  num_kept_ = arena->take<int32_t>(count);
+  verified_.masks = arena->take<int32_t>(count, num_places);
+  verified_.token_ids = arena->take<int32_t>(count, num_places);
+  verified_.logprobs = arena->take<float>(count, num_places);
+  verified_.observations = arena->take<float>(count, num_places);
+  verified_.top_token_ids = arena->take<int32_t>(count, num_places * top);
+  verified_.top_logprobs = arena->take<float>(count, num_places * top);
   if (!sequences_) return;
   num_free_ = count;
   for (int64_t i = 0; i < count; ++i) {
@@ -132,7 +142,7 @@ sampler_sample_args Session::sample_args(const sampler_params &params,
   args.random.seeds = seeds_;
   args.random.offsets = offsets_;
   args.random.num_seeds = args.random.num_offsets = num_sequences();
-  args.out_token_ids = token_ids_;
+  args.out_token_ids = drawn_.token_ids;
   args.out_row_status = row_status_;
   return args;
 }
@@ -147,6 +157,45 @@ sampler_pipeline Session::make_pipeline(bool has_minimum) const {
                      num_sequences() * config_.options.max_end_tokens};
   }
   return pipeline;
+}
+
+// Of chains with any numbers of drafts, whose rows of the drafter are the session's. The target's
+// rows are missing.
+sampler_verify_args Session::verify_args(const sampler_params &params,
+                                         const sampler_row_params &row_params,
+                                         const sampler_pipeline &pipeline,
+                                         const sampler_params &draft_params,
+                                         const sampler_row_params &draft_row_params,
+                                         int64_t num_chains, int64_t num_drafts) const {
+  auto args = capi::sized<sampler_verify_args>();
+  args.exec = exec_;
+  args.target = rows_of(nullptr, 0, 0);
+  args.num_drafts = max_drafts();
+  args.num_sequences = num_chains;
+  args.packing = SAMPLER_PACKING_DRAFTS;
+  args.packing_offsets = packing_offsets_;
+  args.num_packed_drafts = num_drafts;
+  args.num_packed_positions = num_drafts + num_chains;
+  args.target_row_indices = target_rows_;
+  args.draft_token_ids = draft_ids_;
+  if (max_drafts() > 0) {
+    args.draft = rows_of(drafter_rows_, num_sequences() * max_drafts(), 0);
+    args.draft_rows_by_slot = 1;
+    args.draft_params = &draft_params;
+    args.draft_row_params = &draft_row_params;
+  }
+  args.slots = slots_;
+  args.num_slots = num_sequences();
+  args.params = &params;
+  args.row_params = &row_params;
+  args.pipeline = &pipeline;
+  args.random.seeds = seeds_;
+  args.random.offsets = offsets_;
+  args.random.num_seeds = args.random.num_offsets = num_sequences();
+  args.out_token_ids = verified_.token_ids;
+  args.out_emitted_counts = num_kept_;
+  args.out_row_status = row_status_;
+  return args;
 }
 
 sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) const {
@@ -212,15 +261,23 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
   if ((status = ask()) != SAMPLER_OK) return status;
 
   if (config_.options.keep_drafter_rows) {
-    auto verify = capi::sized<sampler_verify_args>();
-    verify.target = rows_of(there, max_drafts() + 1, 0);
-    if (max_drafts() > 0) {
-      verify.draft = rows_of(there, max_drafts(), 0);
-      verify.draft_token_ids = there;
-    }
-    verify.num_drafts = max_drafts();
-    verify.params = &plain_params;
+    const sampler_row_params plain_numbers = numbers_.all_plain_arrays(there);
+    sampler_verify_args verify = verify_args(config_.params, row_params, pipeline, plain_params,
+                                             plain_numbers, count, count * max_drafts());
+    const sampler_sample_args wanted = args;
+    verify.target = wanted.input;
+    if (max_drafts() > 0) verify.draft.values = there;
+    verify.slots = static_cast<int32_t *>(there);
+    verify.random = wanted.random;
+    verify.draft_token_ids = there;
+    verify.packing_offsets = verify.target_row_indices = static_cast<int32_t *>(there);
     verify.out_token_ids = there;
+    verify.out_emitted_counts = static_cast<int32_t *>(there);
+    verify.out_row_status = wanted.out_row_status;
+    verify.out_logprobs = verify.out_observations = wanted.out_logprobs;
+    verify.num_top_logprobs = wanted.num_top_logprobs;
+    verify.out_top_token_ids = wanted.out_top_token_ids;
+    verify.out_top_logprobs = wanted.out_top_logprobs;
     size_t bytes = 0;
     status = call_library(entry,
                           [&] { return sampler_verify_workspace_size(handle_, &verify, &bytes); });
@@ -246,16 +303,14 @@ sampler_status Session::check_params(capi::Entry &entry, const sampler_params &p
   sampler_sample_args args = sample_args(params, row_params);
   args.input = rows_of(nullptr, 0, 0);
   args.row_indices = nullptr;
-  args.slots = nullptr;
   sampler_pipeline pipeline = make_pipeline(SessionNumbers::has_minimum(params));
-  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = masks_;
+  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = drawn_.masks;
   args.pipeline = &pipeline;
   const sampler_status status = call_library(entry, [&] { return sampler_sample(handle_, &args); });
   if (status != SAMPLER_OK || !is_standard) return status;
-  auto verify = capi::sized<sampler_verify_args>();
-  verify.target = rows_of(nullptr, 0, 0);
-  verify.params = &params;
-  verify.out_token_ids = token_ids_;
+  const sampler_params draft_params = plain(params);
+  sampler_verify_args verify =
+      verify_args(params, row_params, pipeline, draft_params, row_params, 0, 0);
   return call_library(entry, [&] { return sampler_verify(handle_, &verify); });
 }
 
@@ -624,8 +679,8 @@ sampler_status Session::take_drafts(capi::Entry &entry, const sampler_session_ad
             static_cast<const unsigned char *>(args.drafter_logits) + size_t(row) * stride_bytes,
             row_bytes);
       }
-      tokens_of(span.sequence)[own.length + own.num_drafts++] = token_ids_[row];
-      if (is_end(span.sequence, token_ids_[row])) own.is_drafted = true;
+      tokens_of(span.sequence)[own.length + own.num_drafts++] = drawn_.token_ids[row];
+      if (is_end(span.sequence, drawn_.token_ids[row])) own.is_drafted = true;
     }
     ++row;
   }
@@ -634,7 +689,7 @@ sampler_status Session::take_drafts(capi::Entry &entry, const sampler_session_ad
 
 // Tells the state what was drawn, a row of num_tokens each of `num_rows` slots_.
 sampler_status Session::accept(capi::Entry &entry, int64_t num_rows, const int32_t *token_ids,
-                               int64_t num_tokens, bool has_observations) {
+                               int64_t num_tokens, const float *observations) {
   auto args = capi::sized<sampler_accept_args>();
   args.state = state_;
   args.slots = slots_;
@@ -642,8 +697,8 @@ sampler_status Session::accept(capi::Entry &entry, int64_t num_rows, const int32
   args.token_ids = token_ids;
   args.num_tokens = num_tokens;
   const sampler_row_params row_params = numbers_.arrays(false);
-  if (has_observations) {
-    args.observations = observations_;
+  if (observations) {
+    args.observations = observations;
     args.params = &config_.params;
     args.row_params = &row_params;
   }
@@ -658,7 +713,7 @@ sampler_status Session::sample_active(capi::Entry &entry, const sampler_session_
     const int64_t row = active.first_row + active.position;
     row_indices_[i] = int32_t(row);
     slots_[i] = active.sequence;
-    if (args.token_bitmask_indices) masks_[i] = args.token_bitmask_indices[row];
+    if (args.token_bitmask_indices) drawn_.masks[i] = args.token_bitmask_indices[row];
     offsets_[active.sequence] = uint64_t(sequences_[active.sequence].num_new());
   }
   const sampler_row_params row_params = numbers_.arrays(false);
@@ -666,46 +721,47 @@ sampler_status Session::sample_active(capi::Entry &entry, const sampler_session_
   sample.input = rows_of(args.logits, num_rows, args.logits_row_stride);
   sample.num_row_indices = num_active_;
   sampler_pipeline pipeline = make_pipeline(numbers_.has_minimum());
-  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = masks_;
+  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = drawn_.masks;
   sample.pipeline = &pipeline;
   sample.logprob_kind = args.logprob_kind;
   const bool has_observations = numbers_.has_adaptive();
-  if (has_observations) sample.out_observations = observations_;
-  if (args.out_logprobs) sample.out_logprobs = logprobs_;
+  if (has_observations) sample.out_observations = drawn_.observations;
+  if (args.out_logprobs) sample.out_logprobs = drawn_.logprobs;
   if (args.num_top_logprobs > 0) {
     sample.num_top_logprobs = args.num_top_logprobs;
-    if (args.out_top_token_ids) sample.out_top_token_ids = top_token_ids_;
-    if (args.out_top_logprobs) sample.out_top_logprobs = top_logprobs_;
+    if (args.out_top_token_ids) sample.out_top_token_ids = drawn_.top_token_ids;
+    if (args.out_top_logprobs) sample.out_top_logprobs = drawn_.top_logprobs;
   }
   const sampler_status status =
       call_library(entry, [&] { return sampler_sample(handle_, &sample); });
   if (status != SAMPLER_OK) return status;
   for (int64_t i = 0; i < num_active_; ++i) {
-    if (row_status_[i] != SAMPLER_ROW_OK) token_ids_[i] = -1;  // not the fallback token
+    if (row_status_[i] != SAMPLER_ROW_OK) drawn_.token_ids[i] = -1;  // not the fallback token
   }
-  return accept(entry, num_active_, token_ids_, 1, has_observations);
+  return accept(entry, num_active_, drawn_.token_ids, 1,
+                has_observations ? drawn_.observations : nullptr);
 }
 
-// The token of an active sequence becomes text, and goes out.
-void Session::take_token(const sampler_session_advance_args &args, int64_t active_index) {
-  const Active &active = active_[active_index];
+// The token of an active sequence becomes text, and goes out. `place`: where it is in `from`.
+void Session::take_token(const sampler_session_advance_args &args, const Active &active,
+                         const Drawn &from, int64_t place, sampler_row_status row_status) {
   SessionSequence &own = sequences_[active.sequence];
-  const int32_t token = token_ids_[active_index];
+  const int32_t token = from.token_ids[place];
   if (token < 0) {
     own.reason = SAMPLER_FINISH_BAD_ROW;
-    own.row_status = row_status_[active_index];
+    own.row_status = row_status;
     return;
   }
   append(active.sequence, token);
-  const int64_t place = active.span * (max_drafts() + 1) + active.position;
-  args.out_token_ids[place] = token;
-  if (args.out_logprobs) args.out_logprobs[place] = logprobs_[active_index];
+  const int64_t out = active.span * (max_drafts() + 1) + active.position;
+  args.out_token_ids[out] = token;
+  if (args.out_logprobs) args.out_logprobs[out] = from.logprobs[place];
   const int64_t top = args.num_top_logprobs;
   if (top > 0 && args.out_top_token_ids) {
-    std::copy_n(top_token_ids_ + active_index * top, top, args.out_top_token_ids + place * top);
+    std::copy_n(from.top_token_ids + place * top, top, args.out_top_token_ids + out * top);
   }
   if (top > 0 && args.out_top_logprobs) {
-    std::copy_n(top_logprobs_ + active_index * top, top, args.out_top_logprobs + place * top);
+    std::copy_n(from.top_logprobs + place * top, top, args.out_top_logprobs + out * top);
   }
 }
 
@@ -730,8 +786,8 @@ sampler_status Session::match(capi::Entry &entry, const sampler_session_advance_
       SessionSequence &own = sequences_[active.sequence];
       // The draft, in whose place the token is put.
       const int32_t draft = text(active.sequence)[own.length];
-      take_token(args, i);
-      const bool is_kept = active.position < own.num_drafts && draft == token_ids_[i];
+      take_token(args, active, drawn_, i, row_status_[i]);
+      const bool is_kept = active.position < own.num_drafts && draft == drawn_.token_ids[i];
       own.num_accepted += is_kept;
       ++active.position;
       if (is_kept && own.runs()) active_[num_left++] = active;
@@ -741,54 +797,72 @@ sampler_status Session::match(capi::Entry &entry, const sampler_session_advance_
   return SAMPLER_OK;
 }
 
-// Those with SAMPLER_VERIFY_STANDARD, one after the other.
+// Those with SAMPLER_VERIFY_STANDARD, in one call.
 sampler_status Session::verify(capi::Entry &entry, const sampler_session_advance_args &args,
-                               int64_t) {
-  int64_t row = 0;
+                               int64_t num_rows) {
+  const int64_t num_positions = max_drafts() + 1;
+  num_active_ = 0;
+  int64_t row = 0, num_drafts = 0;
   for (int64_t i = 0; i < args.num_spans; ++i) {
     const sampler_span &span = args.spans[i];
     const int64_t first_row = row;
     row += span.num_logits;
-    SessionSequence &own = sequences_[span.sequence];
+    const SessionSequence &own = sequences_[span.sequence];
     if (span.num_logits == 0 || !own.is_standard) continue;
-    const sampler_params params = params_of(span.sequence);
-    const int64_t stride = args.logits_row_stride ? args.logits_row_stride : num_cols();
-    const auto *const logits = static_cast<const unsigned char *>(args.logits);
-    auto call = capi::sized<sampler_verify_args>();
-    call.exec = exec_;
-    call.target =
-        rows_of(logits + size_t(first_row * stride) * element_size(), own.num_drafts + 1, stride);
-    call.num_drafts = own.num_drafts;
-    if (own.num_drafts > 0) {
-      call.draft = rows_of(drafter_row(span.sequence, 0), own.num_drafts, 0);
-      call.draft_token_ids = text(span.sequence) + own.length;
+    slots_[num_active_] = span.sequence;
+    offsets_[span.sequence] = uint64_t(own.num_new());
+    packing_offsets_[num_active_] = int32_t(num_drafts);
+    std::copy_n(text(span.sequence) + own.length, own.num_drafts, draft_ids_ + num_drafts);
+    for (int64_t j = 0; j <= own.num_drafts; ++j) {
+      target_rows_[num_drafts + num_active_ + j] = int32_t(first_row + j);
+      if (args.token_bitmask_indices) {
+        verified_.masks[num_active_ * num_positions + j] =
+            args.token_bitmask_indices[first_row + j];
+      }
     }
-    call.params = &params;
-    call.random.seed = seeds_[span.sequence];
-    call.random.offset = uint64_t(own.num_new());
-    call.out_token_ids = verified_;
-    int32_t num_kept = 0;
-    call.out_emitted_counts = &num_kept;
-    call.out_row_status = row_status_;
-    sampler_status status = call_library(entry, [&] { return sampler_verify(handle_, &call); });
-    if (status != SAMPLER_OK) return status;
-    const int64_t before = own.length;
-    slots_[0] = span.sequence;
-    const sampler_row_status row_status = row_status_[0];
-    if (row_status != SAMPLER_ROW_OK) verified_[0] = -1;
-    for (int64_t position = 0; own.runs() && position <= num_kept; ++position) {
-      active_[0] = {i, position, first_row, span.sequence};
-      token_ids_[0] = verified_[position];
-      row_status_[0] = row_status;
-      take_token(args, 0);
-      own.num_accepted += position < num_kept && token_ids_[0] >= 0;
+    for (int64_t j = own.num_drafts + 1; args.token_bitmask_indices && j < num_positions; ++j) {
+      verified_.masks[num_active_ * num_positions + j] = -1;
     }
-    status = own.length > before
-                 ? accept(entry, 1, text(span.sequence) + before, own.length - before, false)
-                 : SAMPLER_OK;
-    if (status != SAMPLER_OK) return status;
+    num_drafts += own.num_drafts;
+    active_[num_active_++] = {i, 0, first_row, span.sequence};
   }
-  return SAMPLER_OK;
+  if (num_active_ == 0) return SAMPLER_OK;
+  packing_offsets_[num_active_] = int32_t(num_drafts);
+
+  const sampler_params draft_params = plain(config_.params);
+  const sampler_row_params row_params = numbers_.arrays(false),
+                           draft_row_params = numbers_.arrays(true);
+  sampler_pipeline pipeline = make_pipeline(numbers_.has_minimum());
+  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = verified_.masks;
+  sampler_verify_args call = verify_args(config_.params, row_params, pipeline, draft_params,
+                                         draft_row_params, num_active_, num_drafts);
+  call.target = rows_of(args.logits, num_rows, args.logits_row_stride);
+  call.logprob_kind = args.logprob_kind;
+  const bool has_observations = numbers_.has_adaptive();
+  if (has_observations) call.out_observations = verified_.observations;
+  if (args.out_logprobs) call.out_logprobs = verified_.logprobs;
+  if (args.num_top_logprobs > 0) {
+    call.num_top_logprobs = args.num_top_logprobs;
+    if (args.out_top_token_ids) call.out_top_token_ids = verified_.top_token_ids;
+    if (args.out_top_logprobs) call.out_top_logprobs = verified_.top_logprobs;
+  }
+  const sampler_status status = call_library(entry, [&] { return sampler_verify(handle_, &call); });
+  if (status != SAMPLER_OK) return status;
+  for (int64_t i = 0; i < num_active_; ++i) {
+    Active active = active_[i];
+    SessionSequence &own = sequences_[active.sequence];
+    int32_t *const token_ids = verified_.token_ids + i * num_positions;
+    if (row_status_[i] != SAMPLER_ROW_OK) token_ids[0] = -1;
+    const int64_t num_kept = num_kept_[i];
+    for (; own.runs() && active.position <= num_kept; ++active.position) {
+      take_token(args, active, verified_, i * num_positions + active.position, row_status_[i]);
+      own.num_accepted += active.position < num_kept && own.row_status == SAMPLER_ROW_OK;
+    }
+    // Of tokens after the end nothing is told.
+    if (active.position < num_positions) token_ids[active.position] = -1;
+  }
+  return accept(entry, num_active_, verified_.token_ids, num_positions,
+                has_observations ? verified_.observations : nullptr);
 }
 
 // What a span's logits have made of its sequence.

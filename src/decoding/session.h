@@ -41,12 +41,6 @@ struct SessionSequence {
   bool runs() const { return is_used && reason == SAMPLER_FINISH_NONE; }
 };
 
-// Where results of a step go, one by span and position.
-struct StepOutputs {
-  const sampler_session_advance_args &args;
-  int64_t num_positions;
-};
-
 class Session {
  public:
   // With defaults filled in. `pipeline` is all 0 where there is none.
@@ -106,8 +100,20 @@ class Session {
   sampler_status advance(capi::Entry &entry, const sampler_session_advance_args &args);
 
  private:
-  struct Room {
-    int64_t tokens;
+  // One of the sequences that are still verified: the next of its rows, from first_row on.
+  struct Active {
+    int64_t span;
+    int64_t position;
+    int64_t first_row;
+    int32_t sequence;
+  };
+
+  // What a call of the library draws, row by row; and the rows' masks.
+  struct Drawn {
+    int32_t *masks, *token_ids;
+    float *logprobs, *observations;
+    int32_t *top_token_ids;
+    float *top_logprobs;
   };
 
   int64_t num_sequences() const { return config_.options.max_sequences; }
@@ -143,7 +149,13 @@ class Session {
                                   const sampler_row_params &row_params) const;
   sampler_pipeline make_pipeline(bool has_minimum) const;
   sampler_status accept(capi::Entry &entry, int64_t num_rows, const int32_t *token_ids,
-                        int64_t num_tokens, bool has_observations);
+                        int64_t num_tokens, const float *observations);
+  sampler_verify_args verify_args(const sampler_params &params,
+                                  const sampler_row_params &row_params,
+                                  const sampler_pipeline &pipeline,
+                                  const sampler_params &draft_params,
+                                  const sampler_row_params &draft_row_params, int64_t num_chains,
+                                  int64_t num_drafts) const;
 
   sampler_status take_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status match(capi::Entry &entry, const sampler_session_advance_args &args,
@@ -152,7 +164,8 @@ class Session {
                         int64_t num_rows);
   sampler_status sample_active(capi::Entry &entry, const sampler_session_advance_args &args,
                                int64_t num_rows);
-  void take_token(const sampler_session_advance_args &args, int64_t active_index);
+  void take_token(const sampler_session_advance_args &args, const Active &active, const Drawn &from,
+                  int64_t place, sampler_row_status row_status);
   void finish_span(capi::Entry &entry, const sampler_session_advance_args &args, int64_t span);
 
   Config config_;
@@ -177,21 +190,16 @@ class Session {
   char *lookup_memory_;
   unsigned char *drafter_rows_;  // [sequences, max_drafts, columns]
 
-  // Of the rows of a call: one each of the sequences that are still verified.
-  struct Active {
-    int64_t span;
-    int64_t position;
-    int64_t first_row;
-    int32_t sequence;
-  };
   Active *active_;
   int64_t num_active_ = 0;
-  int64_t *lengths_before_;  // by span
-  int32_t *row_indices_, *slots_, *masks_, *token_ids_;
-  float *logprobs_, *observations_, *top_logprobs_;
-  int32_t *top_token_ids_;
-  sampler_row_status *row_status_;
-  int32_t *verified_;  // [max_drafts + 1]
+  int64_t *lengths_before_;         // by span
+  int32_t *row_indices_, *slots_;   // by row of a call
+  Drawn drawn_;                     // the same
+  sampler_row_status *row_status_;  // the same
+
+  // Of packed chains.
+  int32_t *packing_offsets_, *draft_ids_, *target_rows_, *num_kept_;
+  Drawn verified_;  // [chains, max_drafts + 1]
 };
 
 }  // namespace sampler::decoding

@@ -81,6 +81,18 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   }
 }
 
+namespace {
+
+// Spans are aligned to their first 8 bytes.
+void check_span_array(Check &check, const char *name, const sampler_span *spans, int64_t count,
+                      Access access) {
+  constexpr int64_t kWords = sizeof(sampler_span) / sizeof(int64_t);
+  static_assert(sizeof(sampler_span) % sizeof(int64_t) == 0);
+  check.array(name, spans, sizeof(int64_t), count, kWords, kWords, access);
+}
+
+}  // namespace
+
 void read_params(Check &check, const Session &session, const sampler_params *user_params,
                  bool is_standard, sampler_params *out) {
   *out = session.params();
@@ -110,12 +122,6 @@ void read_params(Check &check, const Session &session, const sampler_params *use
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "params->stages[%d] is %d; it must be the session's, %d", i, int(out->stages[i]),
                int(common.stages[i]));
-  }
-  if (is_standard && session.config().has_pipeline) {
-    check.fail(
-        SAMPLER_ERROR_UNSUPPORTED,
-        "verification is SAMPLER_VERIFY_STANDARD and the session has a pipeline; it verifies "
-        "without one");
   }
   if (!check.ok()) return;
   const sampler_status status = session.check_params(check.entry(), *out, is_standard);
@@ -269,10 +275,9 @@ void read_arguments(Check &check, Session *session, const sampler_session_plan_a
   const bool names_all = !args.sequences;
   const int64_t count = names_all ? options.max_sequences : args.num_sequences;
   check.array("sequences", args.sequences, sizeof(int32_t), args.num_sequences, Access::kRead);
-  check.array("out_spans", args.out_spans, sizeof(sampler_span), count, Access::kWrite);
+  check_span_array(check, "out_spans", args.out_spans, count, Access::kWrite);
   check.array("out_num_spans", args.out_num_spans, sizeof(int64_t), 1, Access::kWrite);
-  check.array("out_drafter_spans", args.out_drafter_spans, sizeof(sampler_span), count,
-              Access::kWrite);
+  check_span_array(check, "out_drafter_spans", args.out_drafter_spans, count, Access::kWrite);
   check.array("out_num_drafter_spans", args.out_num_drafter_spans, sizeof(int64_t), 1,
               Access::kWrite);
   check.overlaps();
@@ -315,7 +320,7 @@ int64_t check_spans(Check &check, Session *session, const char *name, const char
   check.range(count_name, num_spans, 0, session->options().max_sequences + 1);
   if (!check.ok() || num_spans == 0) return 0;
   check.required(name, spans);
-  check.array(name, spans, sizeof(sampler_span), num_spans, Access::kRead);
+  check_span_array(check, name, spans, num_spans, Access::kRead);
   if (!check.ok()) return 0;
   int64_t num_rows = 0;
   for (int64_t i = 0; i < num_spans; ++i) {

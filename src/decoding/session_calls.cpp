@@ -1,4 +1,5 @@
 // The entry points of decoding sessions.
+#include <algorithm>
 #include <cinttypes>
 #include <new>
 
@@ -169,7 +170,7 @@ void get(Check &check, const Session &session, int32_t sequence,
   result.num_tokens = own->length;
   result.prompt_length = own->prompt_length;
   result.cache_length = own->cache_length;
-  result.drafter_cache_length = own->drafter_cache_length;
+  result.drafter_cache_length = std::min(own->drafter_cache_length, own->length);
   result.finish_reason = own->reason;
   result.row_status = own->row_status;
   result.stop_sequence = own->stop_sequence;

@@ -122,6 +122,14 @@ sampler_row_params SessionNumbers::all_arrays(const void *somewhere) const {
   return result;
 }
 
+sampler_row_params SessionNumbers::all_plain_arrays(const void *somewhere) {
+  auto result = capi::sized<sampler_row_params>();
+  for (const Number &number : kNumbers) {
+    if (number.is_plain) point(&result, number.array, somewhere);
+  }
+  return result;
+}
+
 bool SessionNumbers::has_minimum() const {
   return arrays(false).min_new_tokens || has_minimum(common_);
 }

@@ -26,6 +26,7 @@ class SessionNumbers {
   sampler_row_params arrays(bool plain) const;
   // All that there can be, at any address.
   sampler_row_params all_arrays(const void *somewhere) const;
+  static sampler_row_params all_plain_arrays(const void *somewhere);
 
   bool has_minimum() const;   // of new tokens
   bool has_adaptive() const;  // stages that drawn tokens move

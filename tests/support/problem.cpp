@@ -80,9 +80,10 @@ Outputs Problem::bind_outputs(Request *request) const {
       &structs);
   const sampler_status status = capi::enter(capi::Log(), [&](capi::Entry &entry) {
     capi::Check check(entry);
-    std::optional<sampler::contract::Pipeline> pipeline;  // of a call that has none
-    std::optional<sampler::contract::Reports> reports;    // of one that wants none
-    const capi::RequestContext context = {bad_row_token_, &pipeline, &reports};
+    std::optional<sampler::contract::Pipeline> pipeline;          // of a call that has none
+    std::optional<sampler::contract::Reports> reports;            // of one that wants none
+    std::optional<sampler::contract::Verification> verification;  // the same
+    const capi::RequestContext context = {bad_row_token_, &pipeline, &reports, &verification};
     visit_args(case_.operation, structs, [&](const auto &args) {
       using Made = decltype(capi::to_request(check, args, context));
       if constexpr (std::is_same_v<Made, Request>) {

@@ -1,6 +1,7 @@
 // Rows of output, and what chains make of a row.
 #include <algorithm>
 
+#include "contract/draw.h"
 #include "contract/elements.h"
 #include "cpu/simd/row.h"
 
@@ -69,23 +70,43 @@ void SimdRow::chain_probabilities(float *out) const {
   }
 }
 
+void SimdRow::subtract(const SimdRow &draft, float *p) const {
+  const int64_t count = std::min(row_.count, draft.row_.count);
+  if (draft.kind() == SAMPLER_PROBABILITIES) {
+    passes_.subtract(draft.row_, {{}, true}, 1.0f, 0, count, -kInfinity, p);
+    return;
+  }
+  if (draft.distribution_.greedy) {
+    const int64_t first = contract::id_of_rank(draft.first_);
+    if (has(first)) p[first] = contract::residual_probability(p[first], 1.0f);
+    return;
+  }
+  const Kept tokens = draft.kept_of_row(draft.distribution_.cut);
+  for_each_range(tokens, 0, count, [&](int64_t begin, int64_t end, float at_least) {
+    passes_.subtract(draft.row_, {draft.distribution_.scale}, draft.distribution_.normalizer, begin,
+                     end, at_least, p);
+  });
+}
+
+void SimdRow::remove(int64_t id, float *p) const {
+  if (has(id)) p[id] = 0.0f;
+}
+
 bool SimdRow::chain_residual(const SimdRow *draft, int64_t rejected, float *p) const {
   chain_probabilities(p);
-  if (!draft) {
-    if (rejected < row_.count) p[rejected] = 0.0f;
-  } else if (draft->kind() == SAMPLER_PROBABILITIES) {
-    const int64_t count = std::min(row_.count, draft->row_.count);
-    passes_.subtract(draft->row_, {{}, true}, 1.0f, 0, count, -kInfinity, p);
+  if (draft) {
+    subtract(*draft, p);
   } else {
-    const Kept tokens = draft->kept_of_row(draft->distribution_.cut);
-    const int64_t count = std::min(row_.count, draft->row_.count);
-    for_each_range(tokens, 0, count, [&](int64_t begin, int64_t end, float at_least) {
-      passes_.subtract(draft->row_, {draft->distribution_.scale}, draft->distribution_.normalizer,
-                       begin, end, at_least, p);
-    });
+    remove(rejected, p);
   }
   const RowView residual = contract::f32_view(p, row_.count, nullptr, SAMPLER_PROBABILITIES);
   return passes_.scan(residual, maxima_).max > 0.0f;
+}
+
+float SimdRow::kept_probability(int64_t id) const {
+  if (!has(id)) return 0.0f;
+  const float x = value_of(id);
+  return distribution_.probability(x, contract::rank_of(x, uint32_t(id)));
 }
 
 bool SimdRow::become(const float *probabilities) {

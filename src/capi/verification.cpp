@@ -1,0 +1,451 @@
+// The arguments of sampler_verify.
+#include <cinttypes>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+#include "capi/handle_impl.h"
+#include "capi/pipeline.h"
+#include "capi/reports.h"
+#include "capi/requests.h"
+#include "capi/verification_members.h"
+#include "capi/views.h"
+
+namespace sampler::capi {
+
+using contract::ChainRequest;
+using contract::Verification;
+
+namespace {
+
+constexpr int64_t kMaxDrafts = 65535;
+constexpr int32_t kNumAcceptances = SAMPLER_ACCEPT_SYNTHETIC + 1;
+constexpr int32_t kNumPackings = SAMPLER_PACKING_POSITIONS + 1;
+
+// The distance between two sequences' first rows.
+int64_t read_sequence_stride(Check &check, const char *view, int64_t stride,
+                             const contract::Rows &rows, int64_t num_positions) {
+  int64_t extent = 0, contiguous = 0;
+  if (num_positions > 0 &&
+      (__builtin_mul_overflow(num_positions, rows.stride, &contiguous) ||
+       __builtin_add_overflow(contiguous - rows.stride, rows.num_cols, &extent))) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "%s.row_stride is %" PRId64 "; a sequence must fit the address space", view,
+               rows.stride);
+  }
+  char name[32];
+  std::snprintf(name, sizeof name, "%s_sequence_stride", view);
+  check.stride(name, stride, "what a sequence's rows take", extent);
+  return stride ? stride : contiguous;
+}
+
+// `member` is set and `rule` says why it must not be.
+void refuse_if(Check &check, bool is_set, const char *member, const char *rule) {
+  if (is_set) check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is set; %s", member, rule);
+}
+
+// ---- Where things lie
+
+// What the arrays of a call have, by sequence and by draft.
+struct Shape {
+  bool is_packed = false;
+  bool has_any_rows = false;  // the target's, as indices or packing say
+  int64_t num_sequences = 0, num_drafts = 0, num_positions = 0;
+
+  int64_t num_outputs() const { return num_sequences * num_positions; }
+};
+
+Shape read_shape(Check &check, const sampler_verify_args &args, ChainRequest *request) {
+  Shape shape;
+  request->target = read_rows_shape(check, "target", args.target);
+  check.range("num_drafts", args.num_drafts, 0, kMaxDrafts + 1);
+  shape.is_packed = check.enumeration("packing", args.packing, kNumPackings) != 0;
+  shape.has_any_rows = shape.is_packed || args.target_row_indices;
+  if (!check.ok()) return shape;
+  shape.num_drafts = args.num_drafts;
+  shape.num_positions = args.num_drafts + 1;
+  check.range("num_sequences", args.num_sequences, 0, kMaxRows);
+  shape.num_sequences = args.num_sequences;
+  if (!shape.has_any_rows) {
+    if (args.target.num_rows % shape.num_positions != 0) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "target.num_rows is %" PRId64
+                 "; it must be a multiple of num_drafts + 1, %" PRId64,
+                 args.target.num_rows, shape.num_positions);
+      return shape;
+    }
+    shape.num_sequences = args.target.num_rows / shape.num_positions;
+    if (args.num_sequences != 0 && args.num_sequences != shape.num_sequences) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "num_sequences is %" PRId64
+                 "; it must be 0, or target.num_rows / (num_drafts + 1), "
+                 "%" PRId64,
+                 args.num_sequences, shape.num_sequences);
+    }
+  }
+  request->num_drafts = shape.num_drafts;
+  request->num_rows = shape.num_sequences;
+  return shape;
+}
+
+void read_target(Check &check, const sampler_verify_args &args, const Shape &shape,
+                 ChainRequest *request) {
+  if (shape.has_any_rows) {
+    check.zero("target_sequence_stride", args.target_sequence_stride);
+    check_rows_memory(check, "target", request->target, request->target.num_rows,
+                      request->target.stride, Need::kRequired);
+    return;
+  }
+  request->target_row_stride = read_sequence_stride(check, "target", args.target_sequence_stride,
+                                                    request->target, shape.num_positions);
+  check_rows_memory(check, "target", request->target, shape.num_sequences,
+                    request->target_row_stride, Need::kRequired);
+}
+
+void read_draft(Check &check, const sampler_verify_args &args, const Shape &shape,
+                ChainRequest *request) {
+  const bool has_draft = has_rows(args.draft);
+  const bool has_any_rows =
+      shape.is_packed || args.draft_row_indices || args.draft_rows_by_slot != 0;
+  const int64_t num_rows =
+      has_any_rows ? args.draft.num_rows : shape.num_sequences * shape.num_drafts;
+  request->draft =
+      read_draft_shape(check, args.draft, num_rows, "num_sequences * num_drafts", request->target);
+  if (has_draft && !has_any_rows) {
+    request->draft_row_stride = read_sequence_stride(check, "draft", args.draft_sequence_stride,
+                                                     request->draft, shape.num_drafts);
+    check_draft_memory(check, args.draft, shape.num_sequences, request->draft_row_stride,
+                       &request->draft);
+    return;
+  }
+  check.zero("draft_sequence_stride", args.draft_sequence_stride);
+  check_draft_memory(check, args.draft, request->draft.num_rows, request->draft.stride,
+                     &request->draft);
+}
+
+void read_packing(Check &check, const sampler_verify_args &args, const Shape &shape,
+                  Verification *more) {
+  more->packing = args.packing;
+  more->draft_token_stride = args.num_drafts;
+  const bool by_position = args.packing == SAMPLER_PACKING_POSITIONS;
+  if (!shape.is_packed) {
+    refuse_if(check, args.packing_offsets, "packing_offsets", "packing must say what it is");
+    check.zero("num_packed_drafts", args.num_packed_drafts);
+    check.zero("num_packed_positions", args.num_packed_positions);
+    more->draft_token_stride =
+        check.stride("draft_token_stride", args.draft_token_stride, "num_drafts", args.num_drafts);
+    return;
+  }
+  refuse_if(check, args.draft_counts, "draft_counts", "it must be NULL in a packed batch");
+  check.zero("draft_token_stride", args.draft_token_stride);
+  check.array("packing_offsets", args.packing_offsets, sizeof(int32_t),
+              shape.num_sequences + (args.packing == SAMPLER_PACKING_DRAFT_ENDS ? 0 : 1),
+              Access::kRead, Need::kRequired);
+  if (by_position) {
+    check.zero("num_packed_drafts", args.num_packed_drafts);
+  } else {
+    check.range("num_packed_drafts", args.num_packed_drafts, 0, kMaxRows);
+  }
+  check.range("num_packed_positions", args.num_packed_positions, 0, kMaxRows);
+  const int64_t implied = args.num_packed_drafts + shape.num_sequences;
+  const bool needs_positions = !by_position && args.target_row_indices && !args.bonus_row_indices;
+  if (needs_positions && args.num_packed_positions != implied) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "num_packed_positions is %" PRId64
+               "; it must be num_packed_drafts + num_sequences, %" PRId64,
+               args.num_packed_positions, implied);
+  }
+  more->packing_offsets = args.packing_offsets;
+  more->num_packed_drafts = args.num_packed_drafts;
+  more->num_packed_positions = args.num_packed_positions;
+}
+
+// Entries of what is laid out like draft_token_ids, where these are contiguous.
+int64_t num_draft_entries(const sampler_verify_args &args, const Shape &shape) {
+  if (!shape.is_packed) return shape.num_sequences * shape.num_drafts;
+  return args.packing == SAMPLER_PACKING_POSITIONS ? args.num_packed_positions
+                                                   : args.num_packed_drafts;
+}
+
+void read_indices(Check &check, const sampler_verify_args &args, const Shape &shape,
+                  Verification *more) {
+  const auto read = [&](const char *name, const int32_t *data, int64_t count) {
+    check.array(name, data, sizeof(int32_t), count, Access::kRead);
+    return data;
+  };
+  const int64_t num_drafts = num_draft_entries(args, shape);
+  const int64_t num_positions = shape.is_packed ? args.num_packed_positions : shape.num_outputs();
+  refuse_if(check, args.bonus_row_indices && !args.target_row_indices, "bonus_row_indices",
+            "it needs target_row_indices");
+  more->target_rows = read("target_row_indices", args.target_row_indices,
+                           args.bonus_row_indices ? num_drafts : num_positions);
+  more->bonus_rows = read("bonus_row_indices", args.bonus_row_indices, shape.num_sequences);
+  more->draft_rows = read("draft_row_indices", args.draft_row_indices, num_drafts);
+  more->draft_rows_by_slot =
+      check.enumeration("draft_rows_by_slot", args.draft_rows_by_slot, 2) != 0;
+  const bool has_draft = has_rows(args.draft);
+  refuse_if(check, args.draft_row_indices && !has_draft, "draft_row_indices", "it needs draft");
+  refuse_if(check, more->draft_rows_by_slot && !has_draft, "draft_rows_by_slot", "it needs draft");
+  refuse_if(check, more->draft_rows_by_slot && args.draft_row_indices, "draft_rows_by_slot",
+            "draft_row_indices must be NULL then");
+}
+
+void read_trees(Check &check, const sampler_verify_args &args, const Shape &shape,
+                Verification *more) {
+  const bool has_links = args.first_children || args.next_siblings;
+  more->sibling_rule = check.enumeration("sibling_rule", args.sibling_rule, 2);
+  if (!args.parents && !has_links) {
+    check.zero("tree_rows", args.tree_rows);
+    check.zero("sibling_rule", args.sibling_rule);
+    return;
+  }
+  refuse_if(check, args.parents && has_links, "parents",
+            "first_children and next_siblings must be NULL then");
+  refuse_if(check, shape.is_packed, args.parents ? "parents" : "first_children",
+            "packing must be SAMPLER_PACKING_DENSE");
+  if (has_links) {
+    check.required("first_children", args.first_children);
+    check.required("next_siblings", args.next_siblings);
+  }
+  const int64_t num_trees = args.tree_rows ? args.tree_rows : shape.num_sequences;
+  if (num_trees != 1 && num_trees != shape.num_sequences) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "tree_rows is %" PRId64 "; it must be 0, 1 or the number of sequences, %" PRId64,
+               args.tree_rows, shape.num_sequences);
+  }
+  if (!check.ok()) return;
+  more->has_one_tree = num_trees == 1;
+  check.array("parents", args.parents, sizeof(int32_t), num_trees * shape.num_drafts,
+              Access::kRead);
+  check.array("first_children", args.first_children, sizeof(int32_t),
+              num_trees * shape.num_positions, Access::kRead);
+  check.array("next_siblings", args.next_siblings, sizeof(int32_t), num_trees * shape.num_positions,
+              Access::kRead);
+  more->parents = args.parents;
+  more->first_children = args.first_children;
+  more->next_siblings = args.next_siblings;
+}
+
+// ---- Rules
+
+float read_number(Check &check, const char *name, float value, float in_place_of_0) {
+  check.not_nan(name, value);
+  if (value < 0.0f) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; it must not be negative", name,
+               double(value));
+  }
+  return value == 0.0f ? in_place_of_0 : value;
+}
+
+int32_t read_number(Check &check, const char *name, int32_t value, int32_t in_place_of_0) {
+  check.range(name, value, 0, INT32_MAX);
+  return value == 0 ? in_place_of_0 : value;
+}
+
+void read_acceptance(Check &check, const sampler_verify_args &args, const Shape &shape,
+                     int64_t num_slots, Verification *more) {
+  contract::AcceptanceNumbers &numbers = more->numbers;
+  const int64_t most_behind = args.num_drafts - 1;
+  const int32_t window = int32_t(most_behind < 1 ? 1 : most_behind > 6 ? 6 : most_behind);
+  numbers.typical_threshold =
+      read_number(check, "typical_threshold", args.typical_threshold, 0.09f);
+  numbers.typical_scale = read_number(check, "typical_scale", args.typical_scale, 0.3f);
+  numbers.relaxed_top_k = read_number(check, "relaxed_top_k", args.relaxed_top_k, 1);
+  numbers.relaxed_delta = read_number(check, "relaxed_delta", args.relaxed_delta, 0.0f);
+  numbers.threshold_single = read_number(check, "threshold_single", args.threshold_single, 1.0f);
+  numbers.threshold_total = read_number(check, "threshold_total", args.threshold_total, 1.0f);
+  numbers.deferred_window = read_number(check, "deferred_window", args.deferred_window, window);
+  numbers.deferred_top_k = read_number(check, "deferred_top_k", args.deferred_top_k, 3);
+  numbers.deferred_entropy = read_number(check, "deferred_entropy", args.deferred_entropy, 0.3f);
+  numbers.synthetic_rates = args.synthetic_rates;
+  check.parameters("synthetic_rates", args.synthetic_rates, sizeof(float), shape.num_drafts);
+  more->acceptance = {check.enumeration("acceptance", args.acceptance, kNumAcceptances),
+                      args.acceptances};
+  check.parameters("acceptances", args.acceptances, sizeof(int32_t), num_slots);
+  more->positions.draw_method = check.enumeration("draw_method", args.draw_method, 2);
+  if (args.acceptances || !check.ok()) return;
+  if (!contract::can_accept_by(args.acceptance, *more)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "acceptance is %d; %s", int(args.acceptance),
+               args.acceptance == SAMPLER_ACCEPT_SYNTHETIC
+                   ? "SAMPLER_ACCEPT_SYNTHETIC needs synthetic_rates"
+                   : "SAMPLER_ACCEPT_BLOCK and SAMPLER_ACCEPT_DEFERRED are for chains");
+  }
+  if (args.draw_method != SAMPLER_DRAW_INVERSE_CDF &&
+      args.acceptance != SAMPLER_ACCEPT_SAMPLE_MATCH) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "draw_method is %d; it must be SAMPLER_DRAW_INVERSE_CDF but for "
+               "SAMPLER_ACCEPT_SAMPLE_MATCH",
+               int(args.draw_method));
+  }
+}
+
+// ---- Distributions
+
+// Given probabilities are not filtered: asking for it would silently do nothing. Of arrays each
+// sequence has a status of its own.
+void check_filters_have_logits(Check &check, const contract::Parameters &parameters) {
+  contract::Parameters scalars = parameters;
+  if (scalars.top_k.array) scalars.top_k = {0};
+  if (scalars.top_p.array) scalars.top_p = {1.0f};
+  if (scalars.min_p.array) scalars.min_p = {0.0f};
+  scalars.temperature = {1.0f};
+  if (contract::any_filter_is_on(scalars.of(0))) {
+    check.fail(
+        SAMPLER_ERROR_INVALID_ARGUMENT,
+        "params has a filter and neither target nor draft is logits; filters must be off for "
+        "SAMPLER_PROBABILITIES");
+  }
+}
+
+// Of the draft's rows, where they are not the target's.
+contract::Parameters read_draft_parameters(Check &check, const sampler_verify_args &args,
+                                           const ChainRequest &request, const Verification &more,
+                                           int64_t num_slots) {
+  const bool is_logits = request.draft.values && request.draft.kind == SAMPLER_LOGITS;
+  if (!args.draft_params && !args.draft_row_params) {
+    if (is_logits && more.positions.pipeline) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "draft_params is NULL; it must be set where the target has stages beside "
+                 "temperature, top-k, top-p and min-p and draft is SAMPLER_LOGITS");
+    }
+    return request.parameters;
+  }
+  const char *const given = args.draft_params ? "draft_params" : "draft_row_params";
+  refuse_if(check, !is_logits, given, "it needs a draft of SAMPLER_LOGITS");
+  UserParameters user;
+  if (args.draft_params) check.read("draft_params", args.draft_params, &user.params);
+  if (args.draft_row_params) check.read("draft_row_params", args.draft_row_params, &user.arrays);
+  if (!check.ok()) return {};
+  refuse_if(check, has_other_numbers(user), given,
+            "it must have no stage beside temperature, top-k, top-p and min-p");
+  return capi::read_draft_parameters(check, user, num_slots);
+}
+
+// ---- Outputs
+
+// The positions as rows that are sampled and reported.
+void read_positions(Check &check, const sampler_verify_args &args, const Shape &shape,
+                    const RequestContext &context, const ChainRequest &request,
+                    Verification *more) {
+  contract::SampleRequest &positions = more->positions;
+  positions.input = request.target;
+  positions.num_rows = shape.num_outputs();
+  positions.slots = request.slots;
+  positions.parameters = request.parameters;
+  positions.random = request.random;
+  positions.out_token_ids = request.out_token_ids;
+  positions.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 3);
+  check.zero("reserved", args.reserved);
+  sampler_sample_args wanted = {};
+  wanted.num_top_logprobs = args.num_top_logprobs;
+  wanted.out_top_token_ids = args.out_top_token_ids;
+  wanted.out_top_logprobs = args.out_top_logprobs;
+  wanted.out_ranks = args.out_ranks;
+  wanted.out_entropies = args.out_entropies;
+  wanted.out_kept_bitmask = args.out_kept_bitmask;
+  wanted.kept_bitmask_stride = args.kept_bitmask_stride;
+  wanted.kept_capacity = args.kept_capacity;
+  wanted.out_kept_token_ids = args.out_kept_token_ids;
+  wanted.out_kept_probabilities = args.out_kept_probabilities;
+  const int64_t count = shape.num_outputs();
+  positions.out_kept_counts =
+      read_output_array(check, "out_kept_counts", args.out_kept_counts, count);
+  positions.out_logprobs = read_output_array(check, "out_logprobs", args.out_logprobs, count);
+  positions.out_observations =
+      read_output_array(check, "out_observations", args.out_observations, count);
+  positions.reports = read_reports(check, wanted, positions, context.reports);
+  const bool is_edited = positions.pipeline && positions.pipeline->has_edits();
+  if (positions.logprob_kind == SAMPLER_LOGPROB_EDITED && !is_edited) {
+    positions.logprob_kind = SAMPLER_LOGPROB_RAW;  // the same row
+  }
+  more->out_positions = read_output_array(check, "out_positions", args.out_positions, count);
+  refuse_if(check, args.out_kv_indices && !args.kv_indices, "out_kv_indices",
+            "it needs kv_indices");
+  check.array("kv_indices", args.kv_indices, sizeof(int64_t), count, Access::kRead);
+  more->kv_indices = args.kv_indices;
+  more->out_kv_indices = read_output_array(check, "out_kv_indices", args.out_kv_indices, count);
+}
+
+void read_tokens_and_counts(Check &check, const sampler_verify_args &args, const Shape &shape,
+                            const Verification &more, ChainRequest *request) {
+  request->out_token_ids = {args.out_token_ids, read_token_id_type(check, args.token_id_type)};
+  if (!check.ok()) return;
+  const size_t id_size = contract::size_of_id(request->out_token_ids.type);
+  const int64_t num_rows = request->num_rows;
+  request->draft_token_ids = args.draft_token_ids;
+  if (shape.is_packed) {
+    check.array("draft_token_ids", args.draft_token_ids, id_size, num_draft_entries(args, shape),
+                Access::kRead, Need::kRequired);
+  } else {
+    check.array("draft_token_ids", args.draft_token_ids, id_size, num_rows, args.num_drafts,
+                more.draft_token_stride, Access::kRead, Need::kRequired);
+  }
+  request->draft_counts = args.draft_counts;
+  check.array("draft_counts", args.draft_counts, sizeof(int32_t), num_rows, Access::kRead);
+  check.array("out_token_ids", args.out_token_ids, id_size, num_rows * (args.num_drafts + 1),
+              Access::kWrite, Need::kRequired);
+  request->out_accepted_counts =
+      read_output_array(check, "out_accepted_counts", args.out_accepted_counts, num_rows);
+  request->out_emitted_counts =
+      read_output_array(check, "out_emitted_counts", args.out_emitted_counts, num_rows);
+  check.enumeration("accumulate_counts", args.accumulate_counts, 2);
+  request->accumulate_counts = args.accumulate_counts != 0;
+  request->out_row_status =
+      read_output_array(check, "out_row_status", args.out_row_status, num_rows);
+}
+
+// Of the target's rows. The result is whether they have stages that a plain chain has not.
+const contract::Pipeline *read_stages(Check &check, const sampler_verify_args &args,
+                                      const UserParameters &parameters, const Shape &shape,
+                                      const RequestContext &context, ChainRequest *request) {
+  refuse_if(check, parameters.arrays.forced_token_id, "row_params->forced_token_id",
+            "sampler_verify does not force tokens");
+  const contract::Pipeline *const pipeline = read_pipeline(
+      check, parameters, args.pipeline, context.handle, request->target, request->slots.count,
+      shape.num_outputs(), Draws::kYes, &request->parameters.rules, context.pipeline);
+  if (pipeline) (*context.pipeline)->max_assumed = shape.num_drafts;
+  return pipeline;
+}
+
+}  // namespace
+
+ChainRequest to_request(Check &check, const sampler_verify_args &args,
+                        const RequestContext &context) {
+  ChainRequest request;
+  const char *const first_of_more = first_set_member(args);
+  const bool on_cuda = context.handle && context.handle->on_cuda;
+  if (on_cuda && first_of_more) {
+    check.fail(SAMPLER_ERROR_UNSUPPORTED,
+               "%s is set; a CUDA handle verifies dense chains by the standard rule",
+               first_of_more);
+    return request;
+  }
+  const Shape shape = read_shape(check, args, &request);
+  if (!check.ok()) return request;
+  Verification more;
+  read_target(check, args, shape, &request);
+  read_draft(check, args, shape, &request);
+  read_packing(check, args, shape, &more);
+  if (!check.ok()) return request;
+  read_indices(check, args, shape, &more);
+  read_trees(check, args, shape, &more);
+  request.slots = read_slots(check, args.slots, args.num_slots, request.num_rows);
+  const int64_t num_slots = request.slots.count;
+  read_acceptance(check, args, shape, num_slots, &more);
+  const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
+  if (on_cuda) refuse_other_stages(check, parameters, "sampler_verify on a CUDA handle");
+  request.parameters = read_parameters(check, parameters, request.target.kind, num_slots);
+  if (!check.ok()) return request;
+  more.positions.pipeline = read_stages(check, args, parameters, shape, context, &request);
+  more.draft_parameters = read_draft_parameters(check, args, request, more, num_slots);
+  if (!request.has_filters()) check_filters_have_logits(check, request.parameters);
+  request.random = read_random(check, args.random, num_slots);
+  request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.target);
+  read_tokens_and_counts(check, args, shape, more, &request);
+  if (!first_of_more && !more.positions.pipeline) return request;
+  read_positions(check, args, shape, context, request, &more);
+  request.more = &context.verification->emplace(more);
+  return request;
+}
+
+}  // namespace sampler::capi

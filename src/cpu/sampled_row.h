@@ -1,0 +1,134 @@
+// A row that is sampled from: its stages, the draw, and what is reported of its token.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "contract/elements.h"
+#include "contract/philox.h"
+#include "cpu/reports.h"
+#include "cpu/stages.h"
+
+namespace sampler::cpu {
+
+template <class Row>
+class SampledRow {
+ public:
+  // `memory` is a TaskMemory.
+  template <class Memory>
+  SampledRow(const contract::SampleRequest &request, Memory &memory)
+      : request_(request),
+        row_(memory.template make_row<Row>(request.input)),
+        reports_(request, memory),
+        stages_(request.pipeline, request.input, reports_.looks_at_edited(), memory) {}
+
+  struct Place {
+    contract::RowView view;
+    int64_t slot;
+    int64_t output;       // where reports go, and those of `num_outputs` that share them
+    int64_t mask_output;  // whose bitmask it is
+    int64_t num_outputs;
+    uint32_t xtc_word;  // of the slot's Purpose::kXtc
+  };
+
+  // The parameters are valid. The result is the row's status. `asks_for_draws` false: the caller
+  // looks at more than what is drawn and reported.
+  uint32_t prepare(const Place &place, const contract::RowParameters &given,
+                   bool asks_for_draws = true) {
+    const contract::FilterRules &rules = request_.parameters.rules;
+    reports_.begin(place.output, place.num_outputs, &stages_.edits());
+    const RowStages::Asked asked = {given, rules};
+    uint32_t status = stages_.load(
+        place.view, place.slot, place.mask_output, asks_for_draws ? &asked : nullptr, &row_,
+        reports_.looks_at_given(), [&](const Row &) {
+          reports_.look_at(SAMPLER_LOGPROB_RAW, elements_if(stages_.replaces_given()), &row_);
+        });
+    if (status == SAMPLER_ROW_OK) status = read_forced_token(place.slot);
+    if (status != SAMPLER_ROW_OK) return status;
+    reports_.look_at(SAMPLER_LOGPROB_EDITED, elements_if(stages_.replaces_edited()), &row_);
+    const contract::RowParameters parameters = stages_.adapt(given, place.slot);
+    reports_.trace_removals(parameters, place.slot, place.xtc_word, &row_);
+
+    distribution_ = stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_);
+    distribution_ = stages_.reweigh(distribution_, place.slot, &row_);
+    reports_.look_at(distribution_, row_);
+    if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
+    return SAMPLER_ROW_OK;
+  }
+
+  // Whether tokens are drawn: they are neither the first one nor forced.
+  bool is_drawn() const { return !distribution_.greedy && forced_ < 0; }
+
+  void prepare_draws(int64_t num_draws) {
+    const bool by_inverse_cdf = request_.draw_method == SAMPLER_DRAW_INVERSE_CDF;
+    if (by_inverse_cdf && is_drawn()) row_.prepare_draws(num_draws);
+  }
+
+  // At most kDrawsAtOnce of them; the streams are read where is_drawn().
+  static constexpr int64_t kDrawsAtOnce = 64;
+  void draw(const contract::RandomStream *streams, int64_t count, int64_t *ids) const {
+    if (!is_drawn()) {
+      std::fill_n(ids, count, forced_ >= 0 ? forced_ : contract::id_of_rank(row_.first()));
+      return;
+    }
+    if (request_.draw_method == SAMPLER_DRAW_GUMBEL) {
+      for (int64_t i = 0; i < count; ++i) ids[i] = row_.draw_gumbel(streams[i]);
+      return;
+    }
+    uint64_t words[kDrawsAtOnce];
+    row_.sample_words(streams, count, words);
+    row_.draw(words, count, ids);
+  }
+
+  // What moves the adaptive stage on after this token of the row.
+  float observation(int64_t id) const { return stages_.observation(row_, distribution_, id); }
+
+  // What one output has besides its token, `id`, and its status.
+  void write_good(int64_t output, int64_t id) const {
+    if (request_.out_kept_counts) request_.out_kept_counts[output] = kept_count_;
+    if (request_.out_observations) request_.out_observations[output] = observation(id);
+    if (request_.out_logprobs) request_.out_logprobs[output] = reports_.log_probability(row_, id);
+    if (request_.out_values) request_.out_values[output] = stages_.given_value(row_, id);
+    reports_.write_own(row_, output, id);
+  }
+  void write_bad(int64_t output) const {
+    if (request_.out_kept_counts) request_.out_kept_counts[output] = 0;
+    if (request_.out_observations) request_.out_observations[output] = contract::quiet_nan();
+    if (request_.out_logprobs) request_.out_logprobs[output] = contract::quiet_nan();
+    if (request_.out_values) request_.out_values[output] = contract::quiet_nan();
+    reports_.write_bad(output);
+  }
+
+  // After the last draw, where reports are wanted: what outputs share, of the one that was prepared
+  // and then of any other.
+  void report_shared() { reports_.write_shared(&row_); }
+  void copy_report_to(int64_t output) {
+    reports_.copy_to(output);
+    reports_.write_sorted_rank(row_, output);
+  }
+
+  Row &row() { return row_; }
+  RowStages &stages() { return stages_; }
+  const Distribution &distribution() const { return distribution_; }
+
+ private:
+  const Elements *elements_if(bool is_replaced) const {
+    return is_replaced ? &stages_.elements() : nullptr;
+  }
+
+  uint32_t read_forced_token(int64_t slot) {
+    const bool has_any = request_.pipeline && request_.pipeline->forced_token_ids;
+    forced_ = has_any ? request_.pipeline->forced_token_ids[slot] : -1;
+    return forced_ >= 0 && !row_.has(forced_) ? SAMPLER_ROW_INVALID_PARAMETER : SAMPLER_ROW_OK;
+  }
+
+  const contract::SampleRequest &request_;
+  Row row_;
+  RowReports<Row> reports_;
+  RowStages stages_;
+  Distribution distribution_ = {};
+  int64_t forced_ = -1;  // the token that is not drawn; negative: none
+  int32_t kept_count_ = 0;
+};
+
+}  // namespace sampler::cpu
