@@ -3,6 +3,7 @@
 
 #include <httplib.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -109,6 +110,13 @@ void run(const Arguments &arguments) {
   http.new_task_queue = [num_handlers] {
     return new httplib::ThreadPool(static_cast<std::size_t>(num_handlers));
   };
+  int listener = -1;
+  // Without SO_REUSEPORT, which lets a second server take the same port.
+  http.set_socket_options([&listener](int socket) {
+    listener = socket;
+    const int on = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  });
   http.set_tcp_nodelay(true);
   http.set_payload_max_length(1 << 20);
   http.set_keep_alive_timeout(1);
@@ -119,6 +127,8 @@ void run(const Arguments &arguments) {
   if (port < 0) {
     throw Error("cannot listen at " + arguments.host + ":" + std::to_string(arguments.port));
   }
+  // As many clients may connect at once as there are handlers; the library's own queue has 5.
+  listen(listener, num_handlers);
   std::future<bool> listening =
       std::async(std::launch::async, [&http] { return http.listen_after_bind(); });
   while (!http.is_running() &&
