@@ -127,8 +127,8 @@ void run(const Arguments &arguments) {
   if (port < 0) {
     throw Error("cannot listen at " + arguments.host + ":" + std::to_string(arguments.port));
   }
-  // As many clients may connect at once as there are handlers; the library's own queue has 5.
-  listen(listener, num_handlers);
+  // Clients that connect at once wait for handlers; the HTTP library itself has room for 5.
+  listen(listener, SOMAXCONN);
   std::future<bool> listening =
       std::async(std::launch::async, [&http] { return http.listen_after_bind(); });
   while (!http.is_running() &&
