@@ -63,7 +63,9 @@ class Session {
 
   // Makes the state. Of a session with memory.
   sampler_status start(capi::Entry &entry, void *workspace, size_t workspace_bytes);
-  void stop() { sampler_state_destroy(state_); }
+  void stop(capi::Entry &entry) {
+    entry.call_host([&] { sampler_state_destroy(state_); });
+  }
 
   const SessionSequence *find(int32_t sequence) const {
     return sequence >= 0 && sequence < num_sequences() && sequences_[sequence].is_used

@@ -89,7 +89,7 @@ sampler_status create(Entry &entry, sampler_handle *handle,
       session->contents.start(entry, memory + sizes.session_bytes, sizes.workspace_bytes);
   if (status == SAMPLER_OK) status = session->contents.check_params(entry, config.params, false);
   if (status != SAMPLER_OK) {
-    session->contents.stop();
+    session->contents.stop(entry);
     capi::release(entry, allocator, &block);
     return status;
   }
@@ -108,7 +108,7 @@ sampler_status size(Entry &entry, sampler_handle *handle,
 }
 
 void destroy(Entry &entry, sampler_session *session) {
-  session->contents.stop();
+  session->contents.stop(entry);
   const Allocator allocator = session->allocator;
   capi::Block block = {session, session->bytes};
   capi::release(entry, allocator, &block);

@@ -77,6 +77,10 @@ def crowded_rows(case):
     return ("simt_crowded_rows_test", "CrowdedRows." + case)
 
 
+def session(case):
+    return ("session_test", case)
+
+
 def state(case):
     return ("state_test", case)
 
@@ -1247,4 +1251,48 @@ FAULTS = [
         [("src/cpu/simd/row.cpp", "copy(0, block_end, value_before(value));",
           "copy(0, block_end, value);")],
         [row_kinds("LoseTiesBeforeTheFirstTokenKept")]),
+    # ---- Sessions
+    Fault(
+        "offsets_count_the_prompt",
+        "a session's tokens are drawn at their place in the text, prompt included",
+        [("src/decoding/session.cpp",
+          "    offsets_[active.sequence] = uint64_t(sequences_[active.sequence].num_new());",
+          "    offsets_[active.sequence] = uint64_t(sequences_[active.sequence].length);")],
+        [session("SessionSteps.TextsAreThoseOfTheLoop"),
+         session("SessionSchedule.PlainTextsAreThoseAlone")]),
+    Fault(
+        "session_keeps_rejected_drafts",
+        "a session has the target's cache cut to all drafts instead of those that were kept",
+        [("src/decoding/session.cpp", "std::min(before + num_kept, own.length - own.runs())",
+          "std::min(before + own.num_drafts, own.length - own.runs())")],
+        [session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
+    Fault(
+        "stop_sequences_begin_in_the_prompt",
+        "a stop sequence that begins in the prompt ends the text",
+        [("src/decoding/session.cpp", "if (length > own.num_new()) continue;",
+          "if (length > own.length) continue;")],
+        [session("SessionSteps.StopSequencesSpanSteps")]),
+    Fault(
+        "session_accepts_no_observations",
+        "a session does not tell the state what moves adaptive stages",
+        [("src/decoding/session.cpp", "const bool has_observations = numbers_.has_adaptive();\n"
+          "  if (has_observations) sample.out_observations",
+          "const bool has_observations = false;\n"
+          "  if (has_observations) sample.out_observations")],
+        [session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
+    Fault(
+        "spans_of_removed_sequences_taken",
+        "a span that was planned for a sequence is taken for the one that has its number now",
+        [("src/decoding/session.cpp",
+          "return planned.num_tokens > 0 && planned.num_tokens == span.num_tokens &&\n"
+          "         planned.start == span.start && planned.num_logits == span.num_logits;",
+          "return planned.num_tokens >= 0;")],
+        [session("SessionSteps.NumbersOfRemovedSequencesAreGivenAgain")]),
+    Fault(
+        "lookup_of_a_fork_empty",
+        "the prompt lookup of a fork is empty",
+        [("src/decoding/prompt_lookup.cpp",
+          "  std::copy_n(other.tokens_, num_tokens_, tokens_);",
+          "  std::copy_n(other.tokens_, num_tokens_, tokens_);\n  reset();")],
+        [session("SessionDrafts.AForkLooksUpInItsOwnText")]),
 ]

@@ -78,6 +78,7 @@ check_cmake_package() {
   dir=$(library_dir "$prefix")
   build_with_cmake "$prefix" "$1" "$build_dir"
   "$build_dir/minimal"
+  "$build_dir/session"
   "$build_dir/stages"
   "$build_dir/state"
   "$build_dir/plugin_host" "$dir/libsampler.so.1"

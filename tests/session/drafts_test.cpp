@@ -56,10 +56,10 @@ TEST(SessionDrafts, APromptTooLongForTheLookupIsNotDraftedFor) {
   EXPECT_EQ(driver.get(0).num_tokens, 10);
 }
 
-// The lookup of a fork is its own.
+// The lookup of a fork is its own, and a copy: with the same seed it gives the same drafts.
 TEST(SessionDrafts, AForkLooksUpInItsOwnText) {
   const NextLogits model = table_logits(8, kVocabulary, 1, false);
-  Driver driver(small_options(2, 4), model);
+  Driver driver(small_options(3, 4), model);
   auto args = sized<sampler_session_add_args>();
   args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
   Wish wish = sampled_wish(4, 30);
@@ -68,8 +68,11 @@ TEST(SessionDrafts, AForkLooksUpInItsOwnText) {
   const sampler_session_sequence then = driver.get(0);
   const std::uint64_t seed = 5;
   driver.fork(0, &seed);
-  driver.remove(0);
+  driver.fork(0);
   driver.finish();
+  EXPECT_EQ(driver.text(2), driver.text(0));
+  EXPECT_EQ(driver.get(2).num_drafted, driver.get(0).num_drafted);
+  EXPECT_GT(driver.get(2).num_drafted, then.num_drafted);
   wish.draws.push_back({then.num_tokens - then.prompt_length, seed, wish.draws[0].params});
   EXPECT_EQ(driver.text(1), alone(driver.sampler(), model, wish, kContext).text);
   EXPECT_GT(driver.get(1).num_drafted, then.num_drafted);
