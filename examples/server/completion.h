@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "regex_guide.h"
+
 namespace server {
 
 // What is answered instead of a text: an HTTP status, and what the client is told.
@@ -43,6 +45,7 @@ struct CompletionRequest {
   std::vector<std::string> stops;                      // none is empty
   std::optional<int> num_logprobs;                     // in [0, kMaxLogprobs]; none: not wanted
   std::vector<std::pair<std::int32_t, float>> biases;  // by token, kMaxBiases at most
+  std::optional<RegexGuide> guide;                     // of each choice
   bool is_streamed = false;
 };
 

@@ -102,12 +102,15 @@ class Engine::Scheduler {
         caches_(size(options.max_sequences), Gpt2Sequence(model.config())),
         running_(size(options.max_sequences)),
         biases_(size(options.max_sequences)),
+        mask_words_(size(model.config().vocab_size + 31) / 32),
+        masks_(size(options.max_sequences) * mask_words_),
         num_free_(options.max_sequences),
         spans_(size(options.max_sequences)),
         out_counts_(size(options.max_sequences)),
         out_finish_reasons_(size(options.max_sequences)),
         out_cache_lengths_(size(options.max_sequences)) {
     const std::size_t num_places = size(options.max_sequences) * size(options.max_drafts + 1);
+    mask_indices_.resize(num_places);
     out_token_ids_.resize(num_places);
     out_logprobs_.resize(num_places);
     out_top_token_ids_.resize(num_places * kMaxLogprobs);
@@ -117,6 +120,8 @@ class Engine::Scheduler {
     session_ = make_session();
   }
 
+  int num_running() const { return options_.max_sequences - num_free_; }
+  std::int64_t num_tokens() const { return num_tokens_; }
   bool is_idle() const { return num_free_ == options_.max_sequences; }
 
   // Whether there is room for all choices of a request.
@@ -146,6 +151,7 @@ class Engine::Scheduler {
     check(sampler_session_plan(session_.get(), &plan));
     if (num_spans == 0) return;
     run_model(num_spans);
+    write_masks(num_spans);
     advance(num_spans);
     for (std::int64_t i = 0; i < num_spans; ++i) {
       cache(spans_[size(i)].sequence).truncate(static_cast<int>(out_cache_lengths_[size(i)]));
@@ -176,7 +182,9 @@ class Engine::Scheduler {
     std::shared_ptr<Completion> completion;
     int choice;
     StoppingText text;
+    std::optional<RegexGuide> guide;
     int num_followers;  // choices that wait until this one's prompt is in its cache
+    std::optional<HttpError> error = std::nullopt;  // why it has no token
   };
 
   // All choices of a request but the first, and the prompt's keys and values without its last
@@ -190,6 +198,9 @@ class Engine::Scheduler {
     sampler_pipeline pipeline = {};
     pipeline.struct_size = sizeof pipeline;
     biases_.point_to(&pipeline);
+    pipeline.token_bitmasks = masks_.data();
+    pipeline.num_token_bitmasks = options_.max_sequences;
+    pipeline.token_bitmask_stride = static_cast<std::int64_t>(mask_words_);
     sampler_session_options options = {};
     options.struct_size = sizeof options;
     options.max_sequences = options_.max_sequences;
@@ -222,13 +233,14 @@ class Engine::Scheduler {
     add.max_new_tokens = request.max_tokens;
     add.end_token_ids = end_token_ ? &*end_token_ : nullptr;
     add.num_end_tokens = end_token_ ? 1 : 0;
-    if (options_.max_drafts > 0) add.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+    // A mask is of the text alone: there is none for what follows a draft.
+    if (options_.max_drafts > 0 && !request.guide) add.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
     std::int32_t sequence = -1;
     check(sampler_session_add(session_.get(), &add, &sequence));
     if (cached) cache(sequence) = *cached;
     biases_.set(sequence, request.biases);
     running_[size(sequence)] = Running{completion, choice, StoppingText(request.stops),
-                                       choice == 0 ? request.num_choices - 1 : 0};
+                                       request.guide, choice == 0 ? request.num_choices - 1 : 0};
   }
 
   void add_followers(const Followers &followers) {
@@ -283,12 +295,38 @@ class Engine::Scheduler {
     model_.forward(spans, logits_.data());
   }
 
+  void write_mask(std::int32_t sequence) {
+    Running &running = *running_[size(sequence)];
+    std::uint32_t *const mask = &masks_[size(sequence) * mask_words_];
+    try {
+      running.guide->write_mask(tokenizer_, model_.config().vocab_size, *end_token_, mask);
+    } catch (const HttpError &error) {
+      // Its row then has no token.
+      std::fill(mask, mask + mask_words_, 0u);
+      running.error = error;
+    }
+  }
+
+  // Each sequence's mask stands at its number.
+  void write_masks(std::int64_t num_spans) {
+    std::size_t row = 0;
+    for (std::int64_t i = 0; i < num_spans; ++i) {
+      const sampler_span &span = spans_[size(i)];
+      std::optional<RegexGuide> &guide = running_[size(span.sequence)]->guide;
+      if (guide && span.num_logits > 0) write_mask(span.sequence);
+      for (std::int64_t j = 0; j < span.num_logits; ++j) {
+        mask_indices_[row++] = guide ? span.sequence : -1;
+      }
+    }
+  }
+
   void advance(std::int64_t num_spans) {
     sampler_session_advance_args advance = {};
     advance.struct_size = sizeof advance;
     advance.spans = spans_.data();
     advance.num_spans = num_spans;
     advance.logits = logits_.data();
+    advance.token_bitmask_indices = mask_indices_.data();
     advance.out_token_ids = out_token_ids_.data();
     advance.out_counts = out_counts_.data();
     advance.out_finish_reasons = out_finish_reasons_.data();
@@ -323,8 +361,10 @@ class Engine::Scheduler {
     const std::shared_ptr<Completion> completion = running.completion;
     const sampler_finish_reason reason = out_finish_reasons_[size(i)];
     if (reason == SAMPLER_FINISH_BAD_ROW) {
+      const HttpError error =
+          running.error.value_or(HttpError(500, "no token can follow the text"));
       remove_all_of(*completion);
-      completion->fail(HttpError(500, "the model's logits give no token"));
+      completion->fail(error);
       return;
     }
     const std::int64_t count = out_counts_[size(i)];
@@ -344,7 +384,9 @@ class Engine::Scheduler {
         progress.finish_reason = "stop";
         break;
       }
-      progress.text += running.text.push(tokenizer_.token_bytes(out_token_ids_[place]));
+      const std::string &bytes = tokenizer_.token_bytes(out_token_ids_[place]);
+      progress.text += running.text.push(bytes);
+      if (running.guide) running.guide->push(bytes);
       if (running.text.has_stopped()) {
         progress.finish_reason = "stop";
       } else if (is_last && reason != SAMPLER_FINISH_NONE) {
@@ -353,6 +395,7 @@ class Engine::Scheduler {
     }
     const bool has_finished = !progress.finish_reason.empty();
     if (has_finished) progress.text += running.text.finish();
+    num_tokens_ += static_cast<std::int64_t>(progress.tokens.size());
     completion->add(std::move(progress));
     if (has_finished) remove(sequence);
   }
@@ -377,6 +420,10 @@ class Engine::Scheduler {
   std::vector<Gpt2Sequence> caches_;
   std::vector<std::optional<Running>> running_;
   BiasLists biases_;
+  std::size_t mask_words_;
+  std::vector<std::uint32_t> masks_;  // [max_sequences, mask_words_]
+  std::vector<std::int32_t> mask_indices_;
+  std::int64_t num_tokens_ = 0;
   int num_free_;                      // sequences that no request has or will have
   std::vector<Followers> followers_;  // of the step
   int max_logprobs_;
@@ -419,6 +466,11 @@ void Engine::submit(const std::shared_ptr<Completion> &completion) {
   changed_.notify_one();
 }
 
+EngineCounts Engine::counts() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return {num_running_, waiting_.size(), num_tokens_};
+}
+
 void Engine::stop() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -439,6 +491,8 @@ std::shared_ptr<Completion> Engine::take_waiting() {
 
 bool Engine::wait_for_work() {
   std::unique_lock<std::mutex> lock(mutex_);
+  num_running_ = scheduler_->num_running();
+  num_tokens_ = scheduler_->num_tokens();
   changed_.wait(lock,
                 [this] { return is_stopping_ || !waiting_.empty() || !scheduler_->is_idle(); });
   return !is_stopping_;

@@ -16,6 +16,13 @@
 
 namespace server {
 
+// How an engine is doing.
+struct EngineCounts {
+  int num_running;          // choices, those that wait for the prompt of their first one among them
+  std::size_t num_waiting;  // requests
+  std::int64_t num_tokens;  // that were drawn so far
+};
+
 struct EngineOptions {
   int max_sequences = 32;     // choices at once
   int max_waiting = 64;       // requests that wait for room
@@ -38,6 +45,8 @@ class Engine {
   // Queues a request. Throws HttpError, 503, where the queue is full or the engine has stopped.
   void submit(const std::shared_ptr<Completion> &completion);
 
+  EngineCounts counts();
+
   // Fails all requests that have not ended, and ends the thread. May be called twice.
   void stop();
 
@@ -58,6 +67,8 @@ class Engine {
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Completion>> waiting_;
   bool is_stopping_ = false;
+  int num_running_ = 0;
+  std::int64_t num_tokens_ = 0;
   std::thread thread_;
 };
 

@@ -204,6 +204,11 @@ CompletionRequest read_request(std::string_view body, const generate::BpeTokeniz
     request.num_logprobs = members.integer("logprobs", 0, 0, kMaxLogprobs);
   }
   request.biases = read_biases(&members, limits.vocabulary_size);
+  if (const Json *const regex = members.find("regex")) {
+    if (!regex->is_string()) fail("regex", "regex must be a string");
+    if (!limits.has_end_token) fail("regex", "regex needs a model that has an end token");
+    request.guide.emplace(regex->get_ref<const std::string &>());
+  }
   request.is_streamed = members.flag("stream");
   if (members.flag("echo")) fail("echo", "echo is not supported");
   members.reject_unknown();

@@ -16,6 +16,7 @@ struct Limits {
   int vocabulary_size;
   int max_context;
   int max_sequences;
+  bool has_end_token;
 };
 
 // Reads the body of POST /v1/completions. Throws HttpError where it is wrong, or asks for what

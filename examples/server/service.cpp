@@ -45,8 +45,13 @@ Service::Service(const generate::BpeTokenizer &tokenizer, Limits limits, Engine 
       created_(std::time(nullptr)) {}
 
 void Service::add_to(httplib::Server *http) {
-  http->Get("/health", [](const httplib::Request &, httplib::Response &response) {
-    answer({{"status", "ok"}}, &response);
+  http->Get("/health", [this](const httplib::Request &, httplib::Response &response) {
+    const EngineCounts counts = engine_->counts();
+    answer({{"status", "ok"},
+            {"running", counts.num_running},
+            {"waiting", counts.num_waiting},
+            {"tokens", counts.num_tokens}},
+           &response);
   });
   http->Get("/v1/models", [this](const httplib::Request &, httplib::Response &response) {
     answer(model_list(limits_.model_name, created_), &response);

@@ -110,6 +110,9 @@ PROMPTS = ["ROMEO:", "Once upon a time", "", "The king is dead, and", "JULIET:\n
            "To be, or not to be, that is the question:\n" * 4]
 
 
+NAMES = r"[A-Z][a-z]{2,7}(, [A-Z][a-z]{2,7}){1,8}\."
+
+
 def some_requests():
     """One for each client. All that can be asked for is in several of them."""
     draw = random.Random(20)
@@ -125,7 +128,7 @@ def some_requests():
         options = {
             "model": ["target"], "top_p": [0.3, 0.9], "top_k": [-1, 1, 5, 100], "min_p": [0.01, 0.2],
             "n": [2, 3, 5], "stop": ["\n", ["e", "th", "\n\n", "you"], [" the", ", "]],
-            "logprobs": [0, 1, 3, 5], "presence_penalty": [-0.5, 1.5],
+            "regex": [NAMES, ".*"], "logprobs": [0, 1, 3, 5], "presence_penalty": [-0.5, 1.5],
             "frequency_penalty": [0.3, -0.7], "repetition_penalty": [1.2, 0.8],
             "logit_bias": [{"198": -100, "11": 2.5}, {"300": 5},
                            {str(i): -3.5 for i in range(300)}],
@@ -240,6 +243,20 @@ class ProgramTest(unittest.TestCase):
             sampled = {**request, "temperature": 1.5, **only_one}
             self.assertEqual(self.server.complete(**sampled)[0]["text"], plain["text"])
 
+    def test_a_regex_is_matched(self):
+        for regex in (NAMES, "yes|no", r"\d{4}-\d{2}-\d{2}", "(ab|cd){0,9}", r"^\{\"age\": [0-9]{1,3}\}$",
+                      "[^a-zA-Z]{5,9}!"):
+            for choice in self.server.complete(prompt="Romeo, Juliet, ", regex=regex, n=6, seed=3,
+                                               max_tokens=150, temperature=1.5, stop=None):
+                self.assertEqual(choice["finish_reason"], "stop")
+                self.assertRegex(choice["text"], "^(" + regex + ")\\Z")
+        (cut,) = self.server.complete(prompt="ROMEO:", regex="[ab]{40}", max_tokens=5)
+        self.assertRegex(cut["text"], r"^[ab]{5,39}\Z")
+        self.assertEqual(cut["finish_reason"], "length")
+        # Too much for the automaton, but only once the text has begun.
+        status, answer = self.server.post({"prompt": "a", "regex": "b(a{1,100}){1,100}"})
+        self.assertEqual((status, answer["error"]["param"]), (400, "regex"))
+
     def test_logprobs(self):
         body = {"prompt": "naïve – ☃", "max_tokens": 30, "seed": 4, "temperature": 2, "logprobs": 3}
         status, answer = self.server.post(body)
@@ -285,7 +302,9 @@ class ProgramTest(unittest.TestCase):
             ("logit_bias", [], {"a": 1}, {str(VOCABULARY): 1}, {"1": 101}, {"1": "1"}, {"": 0},
              {"-1": 0}, {"01": 0}, {"99999999999": 0}, {str(i): 1 for i in range(301)}),
             ("stream", 1, "true"),
-            ("echo", True), ("suffix", "end"), ("best_of", 2), ("regex", "a"), ("messages", []),
+            ("echo", True), ("suffix", "end"), ("best_of", 2), ("messages", []),
+            ("regex", 5, "(", r"(a)\1", r"\bword", "(?<=a)b", "a(?=b)", "a(?!b)", "(*UTF)a", "é",
+             "x" * 1001, "(a{1,100}){1,100}"),
             ("stream_options", {"include_usage": True}),
         ):  # fmt: skip
             for value in values:
@@ -307,7 +326,9 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual((status, answer["error"]["message"]), (413, "the body is too long"))
 
     def test_other_paths(self):
-        self.assertEqual(self.server.call("GET", "/health"), (200, {"status": "ok"}))
+        status, answer = self.server.call("GET", "/health")
+        self.assertEqual((status, answer["status"]), (200, "ok"))
+        self.assertEqual(set(answer), {"status", "running", "waiting", "tokens"})
         status, answer = self.server.call("GET", "/v1/models")
         self.assertEqual((status, [model["id"] for model in answer["data"]]), (200, ["target"]))
         for method, path in (("GET", "/v1/completions"), ("POST", "/v1/chat/completions")):
@@ -339,13 +360,19 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual({status for status, _ in answers}, {200, 503})
 
     def test_clients_that_leave_are_forgotten(self):
-        request = json.dumps({"prompt": "ROMEO:", "max_tokens": 190, "n": 2, "stream": True})
+        request = json.dumps({"prompt": "ROMEO:", "max_tokens": 190, "n": 2, "stream": True,
+                              "logit_bias": {"2047": -100}})
         with Server("--sequences", 2, "--queue", NUM_CLIENTS) as server:
             for _ in range(NUM_CLIENTS):
                 with socket.create_connection(("127.0.0.1", server.port), TIMEOUT) as client:
                     client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: "
                                    b"%d\r\n\r\n%s" % (len(request), request.encode()))
                     client.recv(100)
+            # All of them are let go of, and not only when they have their 190 tokens.
+            deadline = time.monotonic() + TIMEOUT
+            while (health := server.call("GET", "/health")[1])["running"] + health["waiting"] > 0:
+                self.assertLess(time.monotonic(), deadline)
+            self.assertLess(health["tokens"], NUM_CLIENTS * 2 * 180)
             self.assertEqual(server.complete(prompt="The king", seed=1),
                              self.server.complete(prompt="The king", seed=1))
 
