@@ -106,7 +106,7 @@ SAMPLER_HD inline bool find_target_row(const ChainRequest &request, const Verifi
                                        const SequencePlace &place, int64_t sequence,
                                        int32_t position, int32_t length, RowView *out) {
   const bool is_dense = more.packing == SAMPLER_PACKING_DENSE;
-  if (is_dense && !more.target_rows) {
+  if (is_dense && !more.target_rows && !more.bonus_rows) {
     *out = target_view(request, sequence, position);
     return true;
   }
