@@ -23,10 +23,10 @@
  *   array reaches from its first element to its last, with all that strides leave between.
  * - A call checks all its arguments before it writes or enqueues anything. A row with bad contents
  *   is no error: it gets token -1 and a row status, and its neighbours are as they would be.
- * - Creating and destroying a handle or a state, the loops of decoding.h and n-gram storages that
- *   learn take and release memory. Nothing else does. No call starts a thread, other than sampler_create where
- *   it was asked to. None prints, or changes the caller's current device or context, pending CUDA
- *   error or floating-point environment.
+ * - Creating and destroying a handle, a state or a session, the loops of decoding.h and n-gram
+ *   storages that learn take and release memory. Nothing else does. No call starts a thread, other
+ *   than sampler_create where it was asked to. None prints, or changes the caller's current device
+ *   or context, pending CUDA error or floating-point environment.
  * - Structs with a struct_size grow at the end, so that programs and libraries of different
  * versions work together: set it to the sizeof of your headers. */
 #ifndef SAMPLER_SAMPLER_H
@@ -37,6 +37,7 @@
 #include <sampler/ngram.h>
 #include <sampler/pipeline.h>
 #include <sampler/sampling.h>
+#include <sampler/session.h>
 #include <sampler/simple.h>
 #include <sampler/speculative.h>
 #include <sampler/state.h>

@@ -24,8 +24,8 @@ enum {
   SAMPLER_OK = 0,
   /* An argument breaks a rule of its documentation. Nothing was enqueued, no output written. */
   SAMPLER_ERROR_INVALID_ARGUMENT = 1,
-  /* The allocator returned NULL. Creating a handle or a state, a decoding loop as it begins, and an
-   * n-gram storage as it learns allocate; nothing else does. */
+  /* The allocator returned NULL. Creating a handle, a state or a session, a decoding loop as it
+   * begins, and an n-gram storage as it learns allocate; nothing else does. */
   SAMPLER_ERROR_OUT_OF_MEMORY = 2,
   /* The handle's or the call's workspace is smaller than the call's _workspace_size tells. */
   SAMPLER_ERROR_WORKSPACE_TOO_SMALL = 3,

@@ -45,6 +45,11 @@ class Check {
 
   [[gnu::format(printf, 3, 4)]] void fail(sampler_status status, const char *format, ...);
 
+  // The status of a call that has set the error text, if it failed.
+  void adopt(sampler_status status) {
+    if (ok()) status_ = status;
+  }
+
   // Copies a caller's struct. False, and an error, when it cannot be one.
   template <class Struct>
   bool read(const char *name, const Struct *user, Struct *out) {

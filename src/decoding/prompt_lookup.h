@@ -33,6 +33,9 @@ class PromptLookup {
   // What the memory given to the constructor takes, aligned to 8 bytes. max_tokens in [1, 2^27].
   static size_t memory_bytes(int64_t max_tokens);
   PromptLookup(void *memory, int64_t max_tokens, const Limits &limits);
+  // A copy in memory of its own, as long as that of `other`.
+  PromptLookup(const PromptLookup &other, void *memory);
+  PromptLookup(const PromptLookup &) = delete;
 
   int64_t num_tokens() const { return num_tokens_; }
   int64_t max_tokens() const { return max_tokens_; }
@@ -51,6 +54,12 @@ class PromptLookup {
   // `matched` is what num_matched() gives, or 0. Moves nodes of the link-cut tree; takes amortised
   // logarithmic time for each of `more` that is not matched yet.
   int32_t next_token(const int32_t *more, int64_t num_more, int64_t matched);
+
+  // The same token, and those that next_token() would give with each one more of them in `more`:
+  // up to num_drafts, up to the first -1; returns their number. Takes amortised logarithmic time
+  // for each.
+  int64_t propose(const int32_t *more, int64_t num_more, int64_t matched, int64_t num_drafts,
+                  int32_t *out_token_ids);
 
   // Whether the tokens stand in the text and a token follows them.
   bool has_gram(const int32_t *tokens, int64_t num_tokens) const;
@@ -85,6 +94,7 @@ class PromptLookup {
     int64_t length = 0;
   };
 
+  void place_in(void *memory);
   StateId new_state(uint32_t length);
   Edge *find(StateId from, int32_t token) const;
   Edge *find_node(StateId from, int32_t token) const;
@@ -96,6 +106,8 @@ class PromptLookup {
   StateId extend(int32_t token);
 
   void match(int32_t token, Match *at);
+  Match match_more(const int32_t *more, int64_t num_more, int64_t matched);
+  int64_t end_of(const Match &found, bool has_more);
 
   Limits limits_;
   int64_t max_tokens_;

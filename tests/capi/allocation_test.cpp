@@ -17,6 +17,7 @@
 
 #include "expect.h"
 #include "malloc_hooks.h"
+#include "session_calls.h"
 #include "state_calls.h"
 
 namespace {
@@ -215,6 +216,28 @@ TEST(Calls, OfAStateAllocateNothing) {
   status |= calls.deserialize();
   status |= sampler_state_size(handle, &calls.options, &bytes);
   const sampler_status failure = sampler_accept(handle, nullptr);
+  const Counts after;
+  EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(failure, SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(after, before);
+}
+
+TEST(Sessions, AllocateNothing) {
+  const Sampler sampler = roomy_sampler(4);
+  SessionCalls calls(sampler.get());
+  calls.start();
+  ASSERT_NE(calls.session, nullptr);
+  std::size_t bytes = 0;
+  const Counts before;
+  sampler_status status = sampler_session_advance(calls.session, &calls.advance);
+  status |= sampler_session_fork(calls.session, &calls.fork, &calls.sequence);
+  status |= sampler_session_plan(calls.session, &calls.plan);
+  status |= sampler_session_advance(calls.session, &calls.advance);
+  status |= sampler_session_get(calls.session, 0, &calls.out);
+  status |= sampler_session_remove(calls.session, 0);
+  status |= sampler_session_add(calls.session, &calls.add, &calls.sequence);
+  status |= sampler_session_size(sampler.get(), &calls.options, &bytes);
+  const sampler_status failure = sampler_session_advance(calls.session, nullptr);
   const Counts after;
   EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
   EXPECT_EQ(failure, SAMPLER_ERROR_INVALID_ARGUMENT);

@@ -10,6 +10,7 @@
 
 #include "expect.h"
 #include "fp_state.h"
+#include "session_calls.h"
 #include "state_calls.h"
 
 namespace capi_test {
@@ -127,6 +128,7 @@ class EntryPoints {
     add_storage();
     add_lookup();
     add_state();
+    add_session();
   }
 
   const std::multimap<std::string, EntryPoint> &all() const { return points_; }
@@ -504,6 +506,10 @@ class EntryPoints {
     add_function(
         [=] { return ngram->next_token(ngram->user, text, num_tokens, 1, 2, out, out + 1); });
     add_function([=] { return ngram->has_gram(ngram->user, text, 2, out); });
+    add_function([=] {
+      std::int64_t num_drafts = -7;
+      return ngram->propose(ngram->user, text, num_tokens, 2, 1, 0.25f, out, &num_drafts);
+    });
     add_function([=] { return ngram->has_gram(nullptr, text, 2, out); });
     add_function([=] { return ngram->reset(ngram->user); });
   }
@@ -611,6 +617,63 @@ class EntryPoints {
     add_interface("sampler_prompt_lookup_interface", [=](sampler_ngram *ngram) {
       return sampler_prompt_lookup_interface(kept, ngram);
     });
+  }
+
+  void add_session() {
+    const auto calls = std::make_shared<SessionCalls>(sampler_.get());
+    const auto start = [=] { calls->start(); };
+    const auto contents = [=] { return calls->contents(); };
+    const auto bytes = std::make_shared<std::size_t>();
+    add_call(
+        "sampler_session_create", [=] { calls->destroy(); }, [=] { return calls->create(); },
+        no_output);
+    add_call(
+        "sampler_session_create", nothing,
+        [=] { return sampler_session_create(sampler_.get(), nullptr, nullptr); }, no_output);
+    add_call(
+        "sampler_session_size", nothing,
+        [=] { return sampler_session_size(sampler_.get(), &calls->options, bytes.get()); },
+        [=] { return bytes_of(*bytes); });
+    add(
+        "sampler_session_destroy", start, [=] { calls->destroy(); }, no_output);
+    add_call(
+        "sampler_session_add", start,
+        [=] { return sampler_session_add(calls->session, &calls->add, &calls->sequence); },
+        contents);
+    add_call(
+        "sampler_session_add", nothing,
+        [=] { return sampler_session_add(calls->session, nullptr, nullptr); }, no_output);
+    add_call(
+        "sampler_session_fork", start,
+        [=] { return sampler_session_fork(calls->session, &calls->fork, &calls->sequence); },
+        contents);
+    add_call(
+        "sampler_session_fork", nothing,
+        [=] { return sampler_session_fork(nullptr, nullptr, nullptr); }, no_output);
+    add_call(
+        "sampler_session_remove", start, [=] { return sampler_session_remove(calls->session, 0); },
+        no_output);
+    add_call(
+        "sampler_session_remove", nothing, [=] { return sampler_session_remove(nullptr, 0); },
+        no_output);
+    add_call(
+        "sampler_session_get", start,
+        [=] { return sampler_session_get(calls->session, 0, &calls->out); }, contents);
+    add_call(
+        "sampler_session_get", nothing, [=] { return sampler_session_get(nullptr, 0, nullptr); },
+        no_output);
+    add_call(
+        "sampler_session_plan", start,
+        [=] { return sampler_session_plan(calls->session, &calls->plan); }, contents);
+    add_call(
+        "sampler_session_plan", nothing, [=] { return sampler_session_plan(nullptr, nullptr); },
+        no_output);
+    add_call(
+        "sampler_session_advance", start,
+        [=] { return sampler_session_advance(calls->session, &calls->advance); }, contents);
+    add_call(
+        "sampler_session_advance", nothing,
+        [=] { return sampler_session_advance(nullptr, nullptr); }, no_output);
   }
 
   void add_state() {

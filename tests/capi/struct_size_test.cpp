@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "expect.h"
+#include "session_calls.h"
 #include "state_calls.h"
 
 namespace capi_test {
@@ -54,6 +55,7 @@ class PublicStructs {
     add_loops();
     add_ngrams();
     add_states();
+    add_sessions();
   }
   ~PublicStructs() {
     sampler_ngram_storage_destroy(storage_);
@@ -253,6 +255,70 @@ class PublicStructs {
         { return sampler_state_read(sampler, data); });
   }
 
+  void add_sessions() {
+    const sampler_t sampler = sampler_.get();
+    sessions_.start();
+    SessionCalls *const calls = &sessions_;
+    const auto create = [=](const sampler_session_options *options) {
+      sampler_session_t created = nullptr;
+      const sampler_status status = sampler_session_create(sampler, options, &created);
+      sampler_session_destroy(created);
+      return status;
+    };
+    const auto add_and_remove = [=](const sampler_session_add_args *args) {
+      std::int32_t sequence = 0;
+      const sampler_status status = sampler_session_add(calls->session, args, &sequence);
+      if (status == SAMPLER_OK) sampler_session_remove(calls->session, sequence);
+      return status;
+    };
+    const auto fork_and_remove = [=](const sampler_session_fork_args *args) {
+      std::int32_t sequence = 0;
+      const sampler_status status = sampler_session_fork(calls->session, args, &sequence);
+      if (status == SAMPLER_OK) sampler_session_remove(calls->session, sequence);
+      return status;
+    };
+    ADD(sampler_session_options, "options", calls->options, { return create(data); });
+    std::size_t *const bytes = &bytes_;
+    ADD(sampler_session_options, "options", calls->options,
+        { return sampler_session_size(sampler, data, bytes); });
+    ADD(sampler_params, "params", calls->params, {
+      auto options = calls->options;
+      options.params = data;
+      return create(&options);
+    });
+    ADD(sampler_pipeline, "pipeline", sized<sampler_pipeline>(), {
+      auto options = calls->options;
+      options.pipeline = data;
+      return create(&options);
+    });
+    ADD(sampler_session_add_args, "args", calls->add, { return add_and_remove(data); });
+    ADD(sampler_params, "params", calls->params, {
+      auto args = calls->add;
+      args.params = data;
+      return add_and_remove(&args);
+    });
+    ADD(sampler_ngram, "ngram", ngram_, {
+      auto args = calls->add;
+      args.draft_source = SAMPLER_DRAFTS_NGRAM;
+      args.ngram = data;
+      return add_and_remove(&args);
+    });
+    ADD(sampler_session_fork_args, "args", calls->fork, { return fork_and_remove(data); });
+    ADD(sampler_params, "params", calls->params, {
+      auto args = calls->fork;
+      args.params = data;
+      return fork_and_remove(&args);
+    });
+    ADD(sampler_session_sequence, "out_sequence", sized<sampler_session_sequence>(),
+        { return sampler_session_get(calls->session, 0, data); });
+    ADD(sampler_session_plan_args, "args", calls->plan,
+        { return sampler_session_plan(calls->session, data); });
+    auto advance = calls->advance;
+    advance.num_spans = 0;
+    ADD(sampler_session_advance_args, "args", advance,
+        { return sampler_session_advance(calls->session, data); });
+  }
+
   static sampler_ngram_storage_options make_storage_options() {
     auto options = sized<sampler_ngram_storage_options>();
     options.vocabulary_size = 9;
@@ -266,6 +332,7 @@ class PublicStructs {
 
   Sampler sampler_ = roomy_sampler();
   StateCalls states_{sampler_.get()};
+  SessionCalls sessions_{sampler_.get()};
   sampler_ngram_storage_options storage_options_ = make_storage_options();
   sampler_prompt_lookup_options lookup_options_ = make_lookup_options();
   sampler_ngram_storage_t storage_ = nullptr;

@@ -77,6 +77,18 @@ def crowded_rows(case):
     return ("simt_crowded_rows_test", "CrowdedRows." + case)
 
 
+def session(case):
+    return ("session_test", case)
+
+
+def verification(case):
+    return ("verification_test", case)
+
+
+def walk(case):
+    return verification("Walk/Rule." + case)
+
+
 def state(case):
     return ("state_test", case)
 
@@ -1247,4 +1259,115 @@ FAULTS = [
         [("src/cpu/simd/row.cpp", "copy(0, block_end, value_before(value));",
           "copy(0, block_end, value);")],
         [row_kinds("LoseTiesBeforeTheFirstTokenKept")]),
+    # ---- Sessions
+    Fault(
+        "offsets_count_the_prompt",
+        "a session's tokens are drawn at their place in the text, prompt included",
+        [("src/decoding/session.cpp",
+          "    offsets_[active.sequence] = uint64_t(sequences_[active.sequence].num_new());",
+          "    offsets_[active.sequence] = uint64_t(sequences_[active.sequence].length);")],
+        [session("SessionSteps.TextsAreThoseOfTheLoop"),
+         session("SessionSchedule.PlainTextsAreThoseAlone")]),
+    Fault(
+        "session_keeps_rejected_drafts",
+        "a session has the target's cache cut to all drafts instead of those that were kept",
+        [("src/decoding/session.cpp", "std::min(before + num_kept, own.length - own.runs())",
+          "std::min(before + own.num_drafts, own.length - own.runs())")],
+        [session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
+    Fault(
+        "stop_sequences_begin_in_the_prompt",
+        "a stop sequence that begins in the prompt ends the text",
+        [("src/decoding/session.cpp", "if (length > own.num_new()) continue;",
+          "if (length > own.length) continue;")],
+        [session("SessionSteps.StopSequencesSpanSteps")]),
+    Fault(
+        "session_accepts_no_observations",
+        "a session does not tell the state what moves adaptive stages",
+        [("src/decoding/session.cpp", "const bool has_observations = numbers_.has_adaptive();\n"
+          "  if (has_observations) sample.out_observations",
+          "const bool has_observations = false;\n"
+          "  if (has_observations) sample.out_observations")],
+        [session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
+    Fault(
+        "spans_of_removed_sequences_taken",
+        "a span that was planned for a sequence is taken for the one that has its number now",
+        [("src/decoding/session.cpp",
+          "return planned.num_tokens > 0 && planned.num_tokens == span.num_tokens &&\n"
+          "         planned.start == span.start && planned.num_logits == span.num_logits;",
+          "return planned.num_tokens >= 0;")],
+        [session("SessionSteps.NumbersOfRemovedSequencesAreGivenAgain")]),
+    Fault(
+        "lookup_of_a_fork_empty",
+        "the prompt lookup of a fork is empty",
+        [("src/decoding/prompt_lookup.cpp",
+          "  std::copy_n(other.tokens_, num_tokens_, tokens_);",
+          "  std::copy_n(other.tokens_, num_tokens_, tokens_);\n  reset();")],
+        [session("SessionDrafts.AForkLooksUpInItsOwnText")]),
+    # ---- Verification by other rules, of trees and with stages
+    Fault(
+        "siblings_face_the_whole_row",
+        "a draft whose sibling was rejected is judged by the target's row and not by the residual",
+        [("src/cpu/verifier.h", "    *p = probability(id);\n    return SAMPLER_ROW_OK;",
+          "    is_changed_ = false;\n    open_ = kNone;\n"
+          "    if (open(position) != SAMPLER_ROW_OK) return SAMPLER_ROW_EMPTY;\n"
+          "    *p = probability(id);\n    return SAMPLER_ROW_OK;")],
+        [walk("OfTrees/Standard")]),
+    Fault(
+        "siblings_drafted_again",
+        "the row of a sibling drawn without replacement has the tokens of those before it",
+        [("src/cpu/verifier.h",
+          "if (excludes_siblings() && num_tried_ > 0) exclude_tried();", "")],
+        [walk("OfTrees/Standard")]),
+    Fault(
+        "drafts_are_not_said",
+        "the stages of a position do not see the drafts before it",
+        [("src/cpu/said.h", "    update(said_.text.length() + 1);", "")],
+        [verification("SampleMatch.IsTheTextOfAllStages")]),
+    Fault(
+        "drafts_do_not_move_adaptive_stages",
+        "adaptive stages stand where they stood before the drafts",
+        [("src/cpu/verifier.h", "if (is_adaptive()) observation = sampled_.observation(id);", "")],
+        [verification("SampleMatch.IsTheTextOfAdaptiveStages")]),
+    Fault(
+        "positions_share_an_offset",
+        "sample-match draws all tokens of a sequence with one word",
+        [("src/cpu/verifier.h", "stream.offset += uint64_t(depth_);", "")],
+        [verification("SampleMatch.IsTheTextOfEveryPreset")]),
+    Fault(
+        "masks_of_the_emitted_token",
+        "a position's grammar mask is that of its place among the emitted tokens",
+        [("src/cpu/verifier.h", "chain_.row * num_places_ + position, 1, xtc_word(position)}",
+          "output(position), 1, xtc_word(position)}")],
+        [walk("OfTreesWithStages/Standard")]),
+    Fault(
+        "blocks_end_at_the_first_rejection",
+        "block verification keeps the shortest beginning instead of the longest",
+        [("src/cpu/verifier.h", "          best = i;\n", "          if (best == 0) best = i;\n")],
+        [walk("OfChains/Block")]),
+    Fault(
+        "block_ratio_starts_again",
+        "in block verification a draft of probability 0 is forgotten by the next one",
+        [("src/contract/verification.h", "before == 0.0 || p == 0.0f", "p == 0.0f")],
+        [walk("OfChainsWithReports/Block")]),
+    Fault(
+        "deferred_for_good",
+        "a draft that was deferred stays though another one is rejected behind it",
+        [("src/cpu/verifier.h", "if (deferred != kNone) count = deferred;", "")],
+        [walk("OfChains/Deferred")]),
+    Fault(
+        "thresholds_of_one_draft",
+        "the threshold rule does not add the siblings that were tried before",
+        [("src/cpu/verifier.h", "      total += p;", "      total = p;")],
+        [walk("OfTrees/Threshold")]),
+    Fault(
+        "circles_are_trees",
+        "tables whose links go in a circle are taken for a tree",
+        [("src/contract/verification.h", "return num_ended == length + 1 && ", "return ")],
+        [verification("BadTrees.MakeTheirSequenceBad")]),
+    Fault(
+        "packed_drafts_of_the_next_sequence",
+        "a packed sequence's drafts begin one entry late",
+        [("src/contract/verification.h", "*out = {begin, begin + sequence, begin, int32_t(end - begin)};",
+          "*out = {begin + 1, begin + sequence, begin, int32_t(end - begin)};")],
+        [verification("Chains.ArePackedInEveryWay")]),
 ]

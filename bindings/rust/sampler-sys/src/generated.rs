@@ -144,8 +144,8 @@ constants! {
     SAMPLER_OK: sampler_status = 0;
     /// An argument breaks a rule of its documentation. Nothing was enqueued, no output written.
     SAMPLER_ERROR_INVALID_ARGUMENT: sampler_status = 1;
-    /// The allocator returned NULL. Creating a handle or a state, a decoding loop as it begins, and an
-    /// n-gram storage as it learns allocate; nothing else does.
+    /// The allocator returned NULL. Creating a handle, a state or a session, a decoding loop as it
+    /// begins, and an n-gram storage as it learns allocate; nothing else does.
     SAMPLER_ERROR_OUT_OF_MEMORY: sampler_status = 2;
     /// The handle's or the call's workspace is smaller than the call's _workspace_size tells.
     SAMPLER_ERROR_WORKSPACE_TOO_SMALL: sampler_status = 3;
@@ -303,8 +303,9 @@ constants! {
     ///
     /// p(x) > min(typical_threshold, typical_scale * exp(-H(p))), without a coin (Cai et al. 2024).
     SAMPLER_ACCEPT_TYPICAL: sampler_acceptance = 3;
-    /// x is one of the relaxed_top_k first tokens and p(x) >= p_max - relaxed_delta; else as STANDARD.
-    /// In a greedy row p is what the edits left, at temperature 1 (TensorRT-LLM).
+    /// x is one of the relaxed_top_k first tokens and p(x) >= p_max - relaxed_delta; where no draft of
+    /// a position is, as STANDARD. In a greedy row p is what the edits left, at temperature 1
+    /// (TensorRT-LLM).
     SAMPLER_ACCEPT_RELAXED: sampler_acceptance = 4;
     /// p(x) >= threshold_single, or u * threshold_total < the sum of p of x and the siblings tried
     /// before it (SGLang). With both at 1 it is lossless for drafts chosen without chance.
@@ -327,8 +328,9 @@ constants! {
     /// The same without the leading 0: packing_offsets is [num_sequences] (vLLM, V1).
     SAMPLER_PACKING_DRAFT_ENDS: sampler_packing = 2;
     /// The positions of sequence s are those from packing_offsets[s] to packing_offsets[s + 1] - 1,
-    /// [num_sequences + 1], one more than its drafts. Entry i + 1 of its draft_token_ids is the draft
-    /// that position i is asked for, entry 0 is not read (vLLM, V2). Its drafts begin s earlier.
+    /// [num_sequences + 1], one more than its drafts. What is laid out by draft has an entry for each
+    /// position: entry i + 1 is of draft i, entry 0 is not read (vLLM, V2). Its rows of `draft` begin
+    /// s earlier.
     SAMPLER_PACKING_POSITIONS: sampler_packing = 3;
     SAMPLER_TOKENS_OUTPUT: sampler_token_kind = 0;
     SAMPLER_TOKENS_PROMPT: sampler_token_kind = 1;
@@ -896,7 +898,7 @@ structs! {
         threshold_single: f32 = 0.0;
         /// 0: 1
         threshold_total: f32 = 0.0;
-        /// 0: min(6, num_drafts - 1)
+        /// 0: min(6, num_drafts - 1), at least 1
         deferred_window: i32 = 0;
         /// of so many first tokens the entropy is taken. 0: 3
         deferred_top_k: i32 = 0;
@@ -914,8 +916,8 @@ structs! {
         draft_rows_by_slot: i32 = 0;
         packing_offsets: *const i32 = null();
         num_sequences: i64 = 0;
-        /// How many entries of draft_token_ids, packed draft_row_indices, and of target_row_indices there
-        /// are. Packed only.
+        /// Packed only: how many entries there are of what is laid out by draft (0 with POSITIONS), and by
+        /// position (with the others only where target_row_indices has them).
         num_packed_drafts: i64 = 0;
         num_packed_positions: i64 = 0;
         /// Elements of draft_token_ids from one sequence's first to the next one's, at least num_drafts;
@@ -923,13 +925,13 @@ structs! {
         draft_token_stride: i64 = 0;
         /// [num_sequences, num_drafts + 1], packed: [num_packed_positions] The row of `target` that each
         /// position reads. With bonus_row_indices, [num_sequences], those of a sequence's last position
-        /// are there, and target_row_indices has one entry for each draft, laid out like drafts. NULL:
-        /// position after position. One outside makes its sequence bad (INVALID_INDEX) when it is read.
-        /// `target` has any number of rows then.
+        /// are there, and target_row_indices is laid out by draft, like draft_token_ids. NULL: position
+        /// after position. One outside makes its sequence bad (INVALID_INDEX) when it is read. `target`
+        /// has any number of rows then.
         target_row_indices: *const i32 = null();
         bonus_row_indices: *const i32 = null();
-        /// [num_sequences, num_drafts], packed: [num_packed_drafts] The row of `draft` that each draft was
-        /// drawn from. `draft` has any number of rows then.
+        /// [num_sequences, num_drafts], packed: laid out like draft_token_ids. The row of `draft` that
+        /// each draft was drawn from. `draft` has any number of rows then.
         draft_row_indices: *const i32 = null();
         /// Trees. The node that each draft hangs on, a lower number, -1 the root: [tree_rows, num_drafts].
         /// Or first_children and next_siblings, [tree_rows, num_drafts + 1]: by position, the position of

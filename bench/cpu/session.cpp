@@ -1,0 +1,239 @@
+// What a decoding session costs a sequence and step beside the sampling: the time of plan and
+// advance, less that of one sampler_sample call on the same rows with the same parameters by slot.
+// Batches of 256 sequences on one thread, each with a temperature, top-k, top-p and seed of its
+// own; an end token, and a stop sequence of four tokens. The model takes no time: all rows are
+// there.
+#include <sampler/sampler.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t kSequences = 256;
+constexpr std::int64_t kSteps = 200;
+constexpr int kRepeats = 9;
+
+void check(sampler_status status) {
+  if (status == SAMPLER_OK) return;
+  std::fprintf(stderr, "%s\n", sampler_last_error());
+  std::exit(1);
+}
+
+template <class Struct>
+Struct sized() {
+  Struct result = {};
+  result.struct_size = sizeof result;
+  return result;
+}
+
+struct Case {
+  const char *name;
+  std::int64_t vocabulary_size;
+  float repetition_penalty;
+  bool has_lookup;  // one that finds nothing
+};
+
+class Batch {
+ public:
+  explicit Batch(const Case &of) : case_(of) {
+    sampler_options options = sampler_options_default();
+    options.max_rows = kSequences;
+    options.max_cols = of.vocabulary_size;
+    check(sampler_create(&options, &sampler_));
+    logits_.resize(std::size_t(kSequences * of.vocabulary_size));
+    std::uint32_t random = 1;
+    for (float &x : logits_) {
+      random = random * 1664525u + 1013904223u;
+      x = float(random >> 8) * 0x1p-21f;
+    }
+    // The end token never comes.
+    for (std::int64_t i = 1; i <= kSequences; ++i) {
+      logits_[std::size_t(i * of.vocabulary_size - 1)] = -100;
+    }
+  }
+  ~Batch() { sampler_destroy(sampler_); }
+  Batch(const Batch &) = delete;
+  Batch &operator=(const Batch &) = delete;
+
+  // Nanoseconds a step, and of that what sampling takes.
+  double with_session() {
+    auto options = sized<sampler_session_options>();
+    options.max_sequences = kSequences;
+    options.max_context = kSteps + 40;
+    options.vocabulary_size = case_.vocabulary_size;
+    options.max_drafts = case_.has_lookup ? 1 : 0;
+    options.lookup_tokens = case_.has_lookup ? options.max_context : 0;
+    options.max_end_tokens = options.max_stop_sequences = 1;
+    options.max_stop_tokens = 4;
+    sampler_session_t session;
+    check(sampler_session_create(sampler_, &options, &session));
+    const std::int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const std::int32_t end = std::int32_t(case_.vocabulary_size - 1);
+    const std::int32_t stop[] = {end, 1, 2, 3};
+    const std::int64_t stop_offsets[] = {0, 4};
+    for (std::int64_t i = 0; i < kSequences; ++i) {
+      const sampler_params params = params_of(i);
+      auto args = sized<sampler_session_add_args>();
+      args.token_ids = prompt;
+      args.num_tokens = 8;
+      args.params = &params;
+      args.seed = std::uint64_t(i);
+      args.end_token_ids = &end;
+      args.num_end_tokens = 1;
+      args.stop_sequences = {stop_offsets, stop, 1, 4};
+      args.draft_source = case_.has_lookup ? SAMPLER_DRAFTS_PROMPT_LOOKUP : SAMPLER_DRAFTS_NONE;
+      args.min_match = 1000;
+      std::int32_t sequence;
+      check(sampler_session_add(session, &args, &sequence));
+    }
+    std::vector<sampler_span> spans(kSequences);
+    std::vector<std::int32_t> token_ids(std::size_t(kSequences * (options.max_drafts + 1)));
+    std::vector<std::int64_t> counts(kSequences);
+    std::vector<sampler_finish_reason> reasons(kSequences);
+    std::vector<std::int64_t> cache_lengths(kSequences);
+    std::int64_t num_spans = 0;
+    auto plan = sized<sampler_session_plan_args>();
+    plan.out_spans = spans.data();
+    plan.out_num_spans = &num_spans;
+    auto advance = sized<sampler_session_advance_args>();
+    advance.spans = spans.data();
+    advance.logits = logits_.data();
+    advance.out_token_ids = token_ids.data();
+    advance.out_counts = counts.data();
+    advance.out_finish_reasons = reasons.data();
+    advance.out_cache_lengths = cache_lengths.data();
+    const auto start = std::chrono::steady_clock::now();
+    for (std::int64_t step = 0; step < kSteps; ++step) {
+      check(sampler_session_plan(session, &plan));
+      advance.num_spans = num_spans;
+      check(sampler_session_advance(session, &advance));
+      num_rows_ += num_spans;
+    }
+    const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
+    sampler_session_destroy(session);
+    return time.count() / double(kSteps);
+  }
+
+  double sampling_alone() {
+    std::vector<float> temperature(kSequences), top_p(kSequences);
+    std::vector<std::int32_t> top_k(kSequences), token_ids(kSequences), rows(kSequences);
+    std::vector<std::uint64_t> seeds(kSequences), offsets(kSequences);
+    std::vector<sampler_row_status> row_status(kSequences);
+    for (std::int64_t i = 0; i < kSequences; ++i) {
+      const sampler_params params = params_of(i);
+      const auto at = std::size_t(i);
+      temperature[at] = params.temperature;
+      top_p[at] = params.top_p;
+      top_k[at] = params.top_k;
+      seeds[at] = std::uint64_t(i);
+      rows[at] = std::int32_t(i);
+    }
+    // The state of a text that grows, as the session has it: penalties take most of their time.
+    auto state_options = sized<sampler_state_options>();
+    state_options.num_slots = kSequences;
+    state_options.max_tokens = kSteps + 40;
+    sampler_state_t state = nullptr;
+    if (case_.repetition_penalty > 0) {
+      check(sampler_state_create(sampler_, &state_options, &state));
+    }
+    sampler_params params = sampler_params_default();
+    params.repetition_penalty = case_.repetition_penalty;
+    auto row_params = sized<sampler_row_params>();
+    row_params.temperature = temperature.data();
+    row_params.top_p = top_p.data();
+    row_params.top_k = top_k.data();
+    auto pipeline = sized<sampler_pipeline>();
+    pipeline.state = state;
+    auto sample = sized<sampler_sample_args>();
+    sample.input.values = logits_.data();
+    sample.input.num_rows = kSequences;
+    sample.input.num_cols = case_.vocabulary_size;
+    sample.slots = rows.data();
+    sample.num_slots = kSequences;
+    sample.params = &params;
+    sample.row_params = &row_params;
+    sample.pipeline = state ? &pipeline : nullptr;
+    sample.random.seeds = seeds.data();
+    sample.random.offsets = offsets.data();
+    sample.random.num_seeds = sample.random.num_offsets = kSequences;
+    sample.out_token_ids = token_ids.data();
+    sample.out_row_status = row_status.data();
+    std::size_t bytes = 0;
+    check(sampler_sample_workspace_size(sampler_, &sample, &bytes));
+    workspace_.resize(std::max(workspace_.size(), bytes));
+    sample.exec.workspace = workspace_.data();
+    sample.exec.workspace_bytes = workspace_.size();
+    auto accept = sized<sampler_accept_args>();
+    accept.state = state;
+    accept.num_rows = kSequences;
+    accept.num_tokens = 1;
+    accept.token_ids = token_ids.data();
+    double nanoseconds = 0;
+    for (std::int64_t step = 0; step < kSteps; ++step) {
+      std::fill(offsets.begin(), offsets.end(), std::uint64_t(step));
+      const auto start = std::chrono::steady_clock::now();
+      check(sampler_sample(sampler_, &sample));
+      const std::chrono::duration<double, std::nano> time =
+          std::chrono::steady_clock::now() - start;
+      nanoseconds += time.count();
+      if (state) check(sampler_accept(sampler_, &accept));
+    }
+    sampler_state_destroy(state);
+    return nanoseconds / double(kSteps);
+  }
+
+  std::int64_t num_rows() const { return num_rows_; }
+
+ private:
+  sampler_params params_of(std::int64_t i) const {
+    sampler_params params = sampler_params_default();
+    params.temperature = 0.5f + float(i) / float(kSequences);
+    params.top_k = std::int32_t(20 + i % 20);
+    params.top_p = 0.8f + 0.1f * float(i) / float(kSequences);
+    params.repetition_penalty = case_.repetition_penalty;
+    return params;
+  }
+
+  Case case_;
+  sampler_t sampler_ = nullptr;
+  std::vector<float> logits_;
+  std::vector<unsigned char> workspace_;
+  std::int64_t num_rows_ = 0;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int main() {
+  std::printf(
+      "| case | a step, us | of it sampling, us | beside it, us a sequence |\n|---|--:|--:|--:|\n");
+  for (const Case &one :
+       {Case{"1,024 columns", 1024, 0, false}, Case{"32,000 columns", 32000, 0, false},
+        Case{"1,024 columns, prompt lookups", 1024, 0, true},
+        Case{"1,024 columns, a repetition penalty", 1024, 1.2f, false}}) {
+    Batch batch(one);
+    std::vector<double> session, sampling, beside;
+    for (int i = 0; i < kRepeats; ++i) {
+      session.push_back(batch.with_session());
+      sampling.push_back(batch.sampling_alone());
+      beside.push_back((session.back() - sampling.back()) / double(kSequences));
+    }
+    if (batch.num_rows() != kSequences * kSteps * kRepeats) {
+      std::fprintf(stderr, "some sequences have ended\n");
+      return 1;
+    }
+    std::printf("| %s | %.0f | %.0f | %.3f |\n", one.name, median(session) / 1000,
+                median(sampling) / 1000, median(beside) / 1000);
+  }
+  return 0;
+}

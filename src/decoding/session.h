@@ -1,0 +1,207 @@
+// The decoding session: what it knows of its sequences, and what a step makes of them. The entry
+// points in session_calls.cpp have checked all arguments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "capi/allocator.h"
+#include "capi/busy.h"
+#include "capi/handle_impl.h"
+#include "decoding/prompt_lookup.h"
+#include "decoding/session_arena.h"
+#include "decoding/session_numbers.h"
+#include "sampler/session.h"
+
+namespace sampler::decoding {
+
+// A span as it was planned. No tokens: there is none.
+struct PlannedSpan {
+  int64_t start = 0, num_tokens = 0, num_logits = 0;
+};
+
+struct SessionSequence {
+  bool is_used, is_drafting, is_standard, drafts_unknown;
+  bool is_drafted;  // the drafts of the step are complete
+  sampler_draft_source source;
+  sampler_finish_reason reason;
+  sampler_row_status row_status;
+  int64_t stop_sequence;
+  int64_t length, prompt_length;
+  int64_t max_length;  // by max_new_tokens; INT64_MAX: no such limit
+  int64_t cache_length, drafter_cache_length;
+  int64_t most_drafts, num_drafts;
+  int64_t min_match;
+  int64_t num_ends, num_stops;
+  int64_t num_steps, num_drafted, num_accepted;
+  PlannedSpan target, drafter;
+  sampler_ngram ngram;
+
+  int64_t num_new() const { return length - prompt_length; }
+  bool runs() const { return is_used && reason == SAMPLER_FINISH_NONE; }
+};
+
+class Session {
+ public:
+  // With defaults filled in. `pipeline` is all 0 where there is none.
+  struct Config {
+    sampler_session_options options;
+    sampler_params params;
+    sampler_pipeline pipeline;
+    bool has_pipeline;
+  };
+
+  // Takes its memory from the arena.
+  Session(const Config &config, sampler_handle *handle, Arena *arena);
+
+  const sampler_session_options &options() const { return config_.options; }
+  const sampler_params &params() const { return config_.params; }
+  const Config &config() const { return config_; }
+
+  // What the largest call of a step needs as workspace. On failure the status, with its text.
+  sampler_status ask_workspace(capi::Entry &entry, size_t *out_bytes) const;
+
+  // Makes the state. Of a session with memory.
+  sampler_status start(capi::Entry &entry, void *workspace, size_t workspace_bytes);
+  void stop(capi::Entry &entry) {
+    entry.call_host([&] { sampler_state_destroy(state_); });
+  }
+
+  const SessionSequence *find(int32_t sequence) const {
+    return sequence >= 0 && sequence < num_sequences() && sequences_[sequence].is_used
+               ? &sequences_[sequence]
+               : nullptr;
+  }
+  const int32_t *text(int32_t sequence) const { return tokens_ + sequence * text_stride(); }
+  bool is_full() const { return num_free_ == 0; }
+
+  // Whether these parameters can be a sequence's: the library's own checks.
+  sampler_status check_params(capi::Entry &entry, const sampler_params &params,
+                              bool is_standard) const;
+
+  // The text and lists have been checked, as has all else; there is a free number.
+  sampler_status add(capi::Entry &entry, const sampler_session_add_args &args,
+                     const sampler_params &params, int32_t *out_sequence);
+  sampler_status fork(capi::Entry &entry, int32_t source, const uint64_t *seed,
+                      const sampler_params *params, int32_t *out_sequence);
+  void remove(int32_t sequence);
+  sampler_params params_of(int32_t sequence) const;
+
+  void plan(capi::Entry &entry, const sampler_session_plan_args &args);
+
+  // Whether the span is that which the sequence was planned last.
+  bool is_planned(const sampler_span &span, bool of_drafter) const;
+  // Marks a sequence as seen in this call: false where it was before.
+  bool mark(int32_t sequence) {
+    const bool is_new = marks_[sequence] != mark_;
+    marks_[sequence] = mark_;
+    return is_new;
+  }
+  void begin_marks() { ++mark_; }
+
+  sampler_status advance(capi::Entry &entry, const sampler_session_advance_args &args);
+
+ private:
+  // One of the sequences that are still verified: the next of its rows, from first_row on.
+  struct Active {
+    int64_t span;
+    int64_t position;
+    int64_t first_row;
+    int32_t sequence;
+  };
+
+  // What a call of the library draws, row by row; and the rows' masks.
+  struct Drawn {
+    int32_t *masks, *token_ids;
+    float *logprobs, *observations;
+    int32_t *top_token_ids;
+    float *top_logprobs;
+  };
+
+  int64_t num_sequences() const { return config_.options.max_sequences; }
+  int64_t max_drafts() const { return config_.options.max_drafts; }
+  int64_t num_cols() const { return config_.options.vocabulary_size; }
+  int64_t text_stride() const { return config_.options.max_context + max_drafts(); }
+  size_t element_size() const;
+  size_t lookup_bytes() const;
+  int32_t *tokens_of(int32_t sequence) { return tokens_ + sequence * text_stride(); }
+  int32_t *ends_of(int32_t sequence) { return ends_ + sequence * config_.options.max_end_tokens; }
+  unsigned char *drafter_row(int32_t sequence, int64_t draft) const;
+
+  bool is_end(int32_t sequence, int32_t token);
+  int64_t find_stop(int32_t sequence) const;
+  void finish_if_full(int32_t sequence);
+  void append(int32_t sequence, int32_t token);
+
+  // Drafts and spans.
+  int64_t wanted_drafts(const SessionSequence &sequence) const;
+  bool is_draft(int32_t token) const { return token >= 0 && token < num_cols(); }
+  void draft_by_lookup(int32_t sequence);
+  void draft_by_ngram(capi::Entry &entry, int32_t sequence);
+  void plan_sequence(capi::Entry &entry, int32_t sequence, const sampler_session_plan_args &args,
+                     int64_t *room, int64_t *drafter_room);
+  sampler_span planned_span(int32_t sequence, const PlannedSpan &planned) const;
+  bool make_span(int64_t begin, int64_t end, int64_t last_part, int64_t num_logits, int64_t *room,
+                 PlannedSpan *out) const;
+  void learn(capi::Entry &entry, int32_t sequence, int64_t begin);
+
+  // Calls of the library.
+  sampler_rows rows_of(const void *logits, int64_t num_rows, int64_t stride) const;
+  sampler_sample_args sample_args(const sampler_params &params,
+                                  const sampler_row_params &row_params) const;
+  sampler_pipeline make_pipeline(bool has_minimum) const;
+  sampler_status accept(capi::Entry &entry, int64_t num_rows, const int32_t *token_ids,
+                        int64_t num_tokens, const float *observations);
+  sampler_verify_args verify_args(const sampler_params &params,
+                                  const sampler_row_params &row_params,
+                                  const sampler_pipeline &pipeline,
+                                  const sampler_params &draft_params,
+                                  const sampler_row_params &draft_row_params, int64_t num_chains,
+                                  int64_t num_drafts) const;
+
+  sampler_status take_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status match(capi::Entry &entry, const sampler_session_advance_args &args,
+                       int64_t num_rows);
+  sampler_status verify(capi::Entry &entry, const sampler_session_advance_args &args,
+                        int64_t num_rows);
+  sampler_status sample_active(capi::Entry &entry, const sampler_session_advance_args &args,
+                               int64_t num_rows);
+  void take_token(const sampler_session_advance_args &args, const Active &active, const Drawn &from,
+                  int64_t place, sampler_row_status row_status);
+  void finish_span(capi::Entry &entry, const sampler_session_advance_args &args, int64_t span);
+
+  Config config_;
+  sampler_handle *handle_;
+  sampler_state_t state_ = nullptr;
+  sampler_exec exec_ = {};
+  SessionNumbers numbers_;
+
+  SessionSequence *sequences_;
+  int32_t *tokens_;             // [sequences, max_context + max_drafts]
+  int32_t *ends_;               // [sequences, max_end_tokens]
+  int64_t *end_offsets_;        // [sequences + 1]
+  int32_t *stop_tokens_;        // [sequences, max_stop_tokens]
+  int64_t *stop_offsets_;       // [sequences, max_stop_sequences + 1]
+  uint64_t *seeds_, *offsets_;  // [sequences]
+  int32_t *free_;               // the numbers that are free, the next one last
+  int64_t num_free_;
+  uint64_t *marks_;
+  uint64_t mark_ = 0;
+  int64_t next_ = 0;  // the first sequence of the next plan
+  PromptLookup *lookups_;
+  char *lookup_memory_;
+  unsigned char *drafter_rows_;  // [sequences, max_drafts, columns]
+
+  Active *active_;
+  int64_t num_active_ = 0;
+  int64_t *lengths_before_;         // by span
+  int32_t *row_indices_, *slots_;   // by row of a call
+  Drawn drawn_;                     // the same
+  sampler_row_status *row_status_;  // the same
+
+  // Of packed chains.
+  int32_t *packing_offsets_, *draft_ids_, *target_rows_, *num_kept_;
+  Drawn verified_;  // [chains, max_drafts + 1]
+};
+
+}  // namespace sampler::decoding

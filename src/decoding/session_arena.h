@@ -1,0 +1,37 @@
+// The memory of a session: one block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sampler::decoding {
+
+// Deals out a block: at first of no memory, to learn how long it must be.
+class Arena {
+ public:
+  explicit Arena(void *memory) : memory_(static_cast<char *>(memory)) {}
+
+  // count * per_item of them, aligned to 64 bytes. Null where there is no memory.
+  template <class T>
+  T *take(int64_t count, int64_t per_item = 1) {
+    const size_t begin = bytes_;
+    size_t size;
+    if (__builtin_mul_overflow(size_t(count), size_t(per_item), &size) ||
+        __builtin_mul_overflow(size, sizeof(T), &size) || size > size_t(PTRDIFF_MAX) - 64 - begin) {
+      is_too_large_ = true;
+      return nullptr;
+    }
+    bytes_ = begin + (size + 63) / 64 * 64;
+    return memory_ ? reinterpret_cast<T *>(memory_ + begin) : nullptr;
+  }
+
+  size_t bytes() const { return bytes_; }
+  bool is_too_large() const { return is_too_large_; }
+
+ private:
+  char *memory_;
+  size_t bytes_ = 0;
+  bool is_too_large_ = false;
+};
+
+}  // namespace sampler::decoding

@@ -1,0 +1,256 @@
+// The entry points of decoding sessions.
+#include <algorithm>
+#include <cinttypes>
+#include <new>
+
+#include "capi/init.h"
+#include "decoding/ngram_calls.h"
+#include "decoding/session_arguments.h"
+
+struct sampler_session {
+  sampler::capi::Allocator allocator;
+  sampler::capi::Log log;
+  sampler::capi::Owner owner;
+  size_t bytes;         // of the block that begins here
+  bool is_interrupted;  // a call did not finish: this process was forked during it
+  sampler::decoding::Session contents;
+
+  void forget_unfinished() { is_interrupted = true; }
+};
+
+namespace sampler::decoding {
+
+namespace {
+
+using capi::Allocator;
+
+// What a session takes: a block, and a state.
+struct Sizes {
+  size_t session_bytes = 0, workspace_bytes = 0, state_bytes = 0;
+
+  size_t block_bytes() const { return sizeof(sampler_session) + session_bytes + workspace_bytes; }
+};
+
+void measure(Check &check, sampler_handle *handle, const Session::Config &config, Sizes *out) {
+  if (!check.ok()) return;
+  Arena arena(nullptr);
+  const Session session(config, handle, &arena);
+  auto options = capi::sized<sampler_state_options>();
+  options.num_slots = config.options.max_sequences;
+  options.max_tokens = config.options.max_context;
+  if (arena.is_too_large()) {
+    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the session does not fit the address space");
+    return;
+  }
+  out->session_bytes = arena.bytes();
+  sampler_status status = check.entry().call_host(
+      [&] { return sampler_state_size(handle, &options, &out->state_bytes); });
+  if (status == SAMPLER_OK) status = session.ask_workspace(check.entry(), &out->workspace_bytes);
+  size_t all;
+  if (status != SAMPLER_OK) {
+    check.adopt(status);
+  } else if (__builtin_add_overflow(out->block_bytes(), out->state_bytes, &all) ||
+             out->block_bytes() > size_t(PTRDIFF_MAX)) {
+    check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the session does not fit the address space");
+  }
+}
+
+Session::Config read_config(Check &check, sampler_handle *handle,
+                            const sampler_session_options *user_options, Sizes *out_sizes) {
+  Session::Config config = {};
+  if (check.ok() && handle->on_cuda) {
+    check.fail(SAMPLER_ERROR_UNSUPPORTED,
+               "sampler is of a CUDA device; sessions are for CPU handles");
+  }
+  read_options(check, user_options, &config);
+  measure(check, handle, config, out_sizes);
+  return config;
+}
+
+sampler_status create(Entry &entry, sampler_handle *handle,
+                      const sampler_session_options *user_options, sampler_session_t *out_session) {
+  capi::prepare_unwinder();
+  Check check(entry);
+  check.required("out_session", out_session);
+  if (check.ok()) *out_session = nullptr;
+  Sizes sizes;
+  const Session::Config config = read_config(check, handle, user_options, &sizes);
+  const Allocator allocator = handle->allocator;
+  capi::Block block;
+  if (!capi::prepare_owners(check) ||
+      !capi::allocate(check, allocator, "session", sizes.block_bytes(), &block)) {
+    return check.status();
+  }
+  char *const memory = static_cast<char *>(block.data) + sizeof(sampler_session);
+  Arena arena(memory);
+  auto *const session = new (block.data) sampler_session{
+      allocator, handle->log, {}, block.bytes, false, Session(config, handle, &arena)};
+  sampler_status status =
+      session->contents.start(entry, memory + sizes.session_bytes, sizes.workspace_bytes);
+  if (status == SAMPLER_OK) status = session->contents.check_params(entry, config.params, false);
+  if (status != SAMPLER_OK) {
+    session->contents.stop(entry);
+    capi::release(entry, allocator, &block);
+    return status;
+  }
+  *out_session = session;
+  return SAMPLER_OK;
+}
+
+sampler_status size(Entry &entry, sampler_handle *handle,
+                    const sampler_session_options *user_options, size_t *out_bytes) {
+  Check check(entry);
+  check.required("out_bytes", out_bytes);
+  Sizes sizes;
+  read_config(check, handle, user_options, &sizes);
+  if (check.ok()) *out_bytes = sizes.block_bytes() + sizes.state_bytes;
+  return check.status();
+}
+
+void destroy(Entry &entry, sampler_session *session) {
+  session->contents.stop(entry);
+  const Allocator allocator = session->allocator;
+  capi::Block block = {session, session->bytes};
+  capi::release(entry, allocator, &block);
+}
+
+// body(check, contents), while no other call of the session runs.
+template <class Body>
+sampler_status enter_session(sampler_session *session, const Body &body) noexcept {
+  return capi::enter(session ? session->log : capi::Log{}, [&](Entry &entry) {
+    Check check(entry);
+    const Taken<sampler_session> taken(check, "session", session);
+    if (!taken) return check.status();
+    if (session->is_interrupted) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "session was in use when this process was forked; it may only be destroyed");
+      return check.status();
+    }
+    body(check, session->contents);
+    return check.status();
+  });
+}
+
+void add(Check &check, Session *session, const sampler_session_add_args *user_args,
+         int32_t *out_sequence) {
+  check.required("out_sequence", out_sequence);
+  AddArguments own = {};
+  read_arguments(check, *session, user_args, &own);
+  if (check.ok()) check.adopt(session->add(check.entry(), own.args, own.params, out_sequence));
+}
+
+void fork(Check &check, Session *session, const sampler_session_fork_args *user_args,
+          int32_t *out_sequence) {
+  check.required("out_sequence", out_sequence);
+  sampler_session_fork_args args;
+  if (!check.read("args", user_args, &args)) return;
+  check.zero("reserved", args.reserved);
+  const SessionSequence *const source = check_sequence(check, *session, "source", args.source);
+  if (!source) return;
+  if (session->is_full()) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "the session has %" PRId64 " sequences; it has room for max_sequences, %" PRId64,
+               session->options().max_sequences, session->options().max_sequences);
+  }
+  sampler_params params;
+  if (args.params) read_params(check, *session, args.params, source->is_standard, &params);
+  if (!check.ok()) return;
+  check.adopt(session->fork(check.entry(), args.source, args.seed, args.params ? &params : nullptr,
+                            out_sequence));
+}
+
+void get(Check &check, const Session &session, int32_t sequence,
+         sampler_session_sequence *out_sequence) {
+  sampler_session_sequence ignored;
+  if (!check.read("out_sequence", out_sequence, &ignored)) return;
+  const SessionSequence *const own = check_sequence(check, session, "sequence", sequence);
+  if (!own) return;
+  auto result = capi::sized<sampler_session_sequence>();
+  result.token_ids = session.text(sequence);
+  result.num_tokens = own->length;
+  result.prompt_length = own->prompt_length;
+  result.cache_length = own->cache_length;
+  result.drafter_cache_length = std::min(own->drafter_cache_length, own->length);
+  result.finish_reason = own->reason;
+  result.row_status = own->row_status;
+  result.stop_sequence = own->stop_sequence;
+  result.num_steps = own->num_steps;
+  result.num_drafted = own->num_drafted;
+  result.num_accepted = own->num_accepted;
+  result.is_drafting = own->is_drafting;
+  capi::write_struct(result, out_sequence);
+}
+
+}  // namespace
+
+}  // namespace sampler::decoding
+
+using namespace sampler::decoding;
+
+extern "C" {
+
+sampler_status sampler_session_create(sampler_t sampler, const sampler_session_options *options,
+                                      sampler_session_t *out_session) {
+  return sampler::capi::enter(
+      sampler, [&](Entry &entry) { return create(entry, sampler, options, out_session); });
+}
+
+sampler_status sampler_session_size(sampler_t sampler, const sampler_session_options *options,
+                                    size_t *out_bytes) {
+  return sampler::capi::enter(
+      sampler, [&](Entry &entry) { return size(entry, sampler, options, out_bytes); });
+}
+
+void sampler_session_destroy(sampler_session_t session) {
+  if (!session) return;
+  sampler::capi::enter(session->log, [&](Entry &entry) {
+    destroy(entry, session);
+    return SAMPLER_OK;
+  });
+}
+
+sampler_status sampler_session_add(sampler_session_t session, const sampler_session_add_args *args,
+                                   int32_t *out_sequence) {
+  return enter_session(
+      session, [&](Check &check, Session &contents) { add(check, &contents, args, out_sequence); });
+}
+
+sampler_status sampler_session_fork(sampler_session_t session,
+                                    const sampler_session_fork_args *args, int32_t *out_sequence) {
+  return enter_session(session, [&](Check &check, Session &contents) {
+    fork(check, &contents, args, out_sequence);
+  });
+}
+
+sampler_status sampler_session_remove(sampler_session_t session, int32_t sequence) {
+  return enter_session(session, [&](Check &check, Session &contents) {
+    if (check_sequence(check, contents, "sequence", sequence)) contents.remove(sequence);
+  });
+}
+
+sampler_status sampler_session_get(sampler_session_t session, int32_t sequence,
+                                   sampler_session_sequence *out_sequence) {
+  return enter_session(session, [&](Check &check, Session &contents) {
+    get(check, contents, sequence, out_sequence);
+  });
+}
+
+sampler_status sampler_session_plan(sampler_session_t session,
+                                    const sampler_session_plan_args *args) {
+  return enter_session(session, [&](Check &check, Session &contents) {
+    sampler_session_plan_args own;
+    read_arguments(check, &contents, args, &own);
+    if (check.ok()) contents.plan(check.entry(), own);
+  });
+}
+
+sampler_status sampler_session_advance(sampler_session_t session,
+                                       const sampler_session_advance_args *args) {
+  return enter_session(session, [&](Check &check, Session &contents) {
+    sampler_session_advance_args own;
+    read_arguments(check, &contents, args, &own);
+    if (check.ok()) check.adopt(contents.advance(check.entry(), own));
+  });
+}
+
+}  // extern "C"

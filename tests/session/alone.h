@@ -1,0 +1,49 @@
+// What a text is to become: each token drawn by a call of its own, from the whole text.
+#ifndef SAMPLER_TESTS_SESSION_ALONE_H_
+#define SAMPLER_TESTS_SESSION_ALONE_H_
+
+#include <sampler/sampler.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "model.h"
+
+namespace session_test {
+
+using decoding_test::Logits;
+using decoding_test::NextLogits;
+using decoding_test::Random;
+using decoding_test::Tokens;
+
+// From the new token `begin` on.
+struct Draws {
+  std::int64_t begin;
+  std::uint64_t seed;
+  sampler_params params;
+};
+
+struct Wish {
+  Tokens prompt;
+  std::vector<Draws> draws;  // the first begins at 0
+  std::int64_t max_new_tokens = 0;
+  Tokens ends;
+  std::vector<Tokens> stops;
+};
+
+struct Alone {
+  Tokens text;  // prompt included
+  std::vector<float> logprobs;
+  sampler_finish_reason reason = SAMPLER_FINISH_NONE;
+  std::int64_t stop_sequence = -1;
+};
+
+// As long as it gets, up to max_context tokens.
+Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish, std::int64_t max_context);
+
+// Whether tokens end in others.
+bool ends_in(const Tokens &tokens, std::size_t first, const Tokens &end);
+
+}  // namespace session_test
+
+#endif  // SAMPLER_TESTS_SESSION_ALONE_H_

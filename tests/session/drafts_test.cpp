@@ -1,0 +1,314 @@
+// Where drafts come from, and what becomes of a sequence when they end.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "../sized.h"
+#include "driver.h"
+#include "generation.h"
+
+namespace session_test {
+namespace {
+
+using decoding_test::mixed_logits;
+using decoding_test::table_logits;
+
+Wish sampled_wish(std::uint64_t seed, std::int64_t max_new_tokens) {
+  Wish wish;
+  wish.prompt = {1, 2, 3, 1, 2};
+  sampler_params params = sampler_params_default();
+  params.temperature = 0.6f;
+  wish.draws = {{0, seed, params}};
+  wish.max_new_tokens = max_new_tokens;
+  return wish;
+}
+
+TEST(SessionDrafts, AFullPromptLookupGoesOnWithoutDrafts) {
+  sampler_session_options options = small_options(1, 4);
+  options.lookup_tokens = 20;
+  const NextLogits model = table_logits(3, kVocabulary, 1, false);
+  Driver driver(options, model);
+  const Wish wish = sampled_wish(4, 35);
+  auto args = sized<sampler_session_add_args>();
+  args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+  driver.add(wish, args);
+  EXPECT_EQ(driver.get(0).is_drafting, 1);
+  driver.finish();
+  const sampler_session_sequence own = driver.get(0);
+  EXPECT_EQ(own.is_drafting, 0);
+  EXPECT_GT(own.num_drafted, 0);
+  EXPECT_EQ(own.num_tokens, 40);
+  EXPECT_EQ(driver.text(0), alone(driver.sampler(), model, wish, kContext).text);
+}
+
+TEST(SessionDrafts, APromptTooLongForTheLookupIsNotDraftedFor) {
+  sampler_session_options options = small_options(1, 4);
+  options.lookup_tokens = 4;
+  Driver driver(options, table_logits(3, kVocabulary, 1, false));
+  auto args = sized<sampler_session_add_args>();
+  args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+  driver.add(sampled_wish(4, 5), args);
+  EXPECT_EQ(driver.get(0).is_drafting, 0);
+  driver.finish();
+  EXPECT_EQ(driver.get(0).num_tokens, 10);
+}
+
+// The lookup of a fork is its own, and a copy: with the same seed it gives the same drafts.
+TEST(SessionDrafts, AForkLooksUpInItsOwnText) {
+  const NextLogits model = table_logits(8, kVocabulary, 1, false);
+  Driver driver(small_options(3, 4), model);
+  auto args = sized<sampler_session_add_args>();
+  args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+  Wish wish = sampled_wish(4, 30);
+  driver.add(wish, args);
+  for (int i = 0; i < 4; ++i) driver.run(driver.plan());
+  const sampler_session_sequence then = driver.get(0);
+  const std::uint64_t seed = 5;
+  driver.fork(0, &seed);
+  driver.fork(0);
+  driver.finish();
+  EXPECT_EQ(driver.text(2), driver.text(0));
+  EXPECT_EQ(driver.get(2).num_drafted, driver.get(0).num_drafted);
+  EXPECT_GT(driver.get(2).num_drafted, then.num_drafted);
+  wish.draws.push_back({then.num_tokens - then.prompt_length, seed, wish.draws[0].params});
+  EXPECT_EQ(driver.text(1), alone(driver.sampler(), model, wish, kContext).text);
+  EXPECT_GT(driver.get(1).num_drafted, then.num_drafted);
+}
+
+struct FailingNgram {
+  int num_updates = 0;
+  int failing = 3;
+  sampler_status initialized = SAMPLER_OK;
+  bool throws = false;
+
+  sampler_ngram interface() {
+    auto ngram = sized<sampler_ngram>();
+    ngram.user = this;
+    ngram.initialize = [](void *user, const std::int32_t *, std::int64_t) {
+      return static_cast<FailingNgram *>(user)->initialized;
+    };
+    ngram.next_token = [](void *, const std::int32_t *context, std::int64_t n, std::uint64_t,
+                          std::uint64_t, std::int32_t *out_token, std::int32_t *out_known) {
+      *out_token = context[n - 1] == 9 ? std::int32_t(kVocabulary) : context[n - 1];
+      *out_known = 1;
+      return sampler_status(SAMPLER_OK);
+    };
+    ngram.update = [](void *user, const std::int32_t *, std::int64_t, const std::int32_t *,
+                      std::int64_t) -> sampler_status {
+      auto *const own = static_cast<FailingNgram *>(user);
+      if (++own->num_updates < own->failing) return SAMPLER_OK;
+      if (own->throws) throw 1;
+      return SAMPLER_ERROR_OUT_OF_MEMORY;
+    };
+    return ngram;
+  }
+};
+
+TEST(SessionDrafts, NgramsThatFailEndTheDrafting) {
+  for (const bool throws : {false, true}) {
+    const NextLogits model = table_logits(3, kVocabulary, 1, false);
+    Driver driver(small_options(1, 4), model);
+    FailingNgram failing;
+    failing.throws = throws;
+    const sampler_ngram ngram = failing.interface();
+    auto args = sized<sampler_session_add_args>();
+    args.draft_source = SAMPLER_DRAFTS_NGRAM;
+    args.ngram = &ngram;
+    const Wish wish = sampled_wish(4, 20);
+    driver.add(wish, args);
+    driver.finish();
+    EXPECT_EQ(failing.num_updates, 3);
+    EXPECT_EQ(driver.get(0).is_drafting, 0);
+    EXPECT_GT(driver.get(0).num_drafted, 0);
+    EXPECT_EQ(driver.text(0), alone(driver.sampler(), model, wish, kContext).text);
+  }
+}
+
+TEST(SessionDrafts, NgramsThatDoNotLearnThePromptRefuseTheSequence) {
+  Driver driver(small_options(1, 4), table_logits(3, kVocabulary, 1, false));
+  FailingNgram failing;
+  failing.initialized = SAMPLER_ERROR_OUT_OF_MEMORY;
+  const sampler_ngram ngram = failing.interface();
+  const std::int32_t prompt = 1;
+  auto args = sized<sampler_session_add_args>();
+  args.token_ids = &prompt;
+  args.num_tokens = 1;
+  args.draft_source = SAMPLER_DRAFTS_NGRAM;
+  args.ngram = &ngram;
+  std::int32_t sequence = -1;
+  EXPECT_EQ(sampler_session_add(driver.session(), &args, &sequence), SAMPLER_ERROR_OUT_OF_MEMORY);
+  auto unused = sized<sampler_session_sequence>();
+  EXPECT_EQ(sampler_session_get(driver.session(), 0, &unused), SAMPLER_ERROR_INVALID_ARGUMENT);
+}
+
+// With a drafter's rows: token by token what the loop with a drafter model gives.
+TEST(SessionDrafts, StandardTextsAreThoseOfTheLoop) {
+  Random random(17);
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  const NextLogits draft = mixed_logits(target, table_logits(8, kVocabulary, 1, false), 40, 3);
+  decoding_test::Calls calls;
+  decoding_test::Limits limits;
+  limits.vocabulary_size = kVocabulary;
+  limits.max_context = kContext;
+  decoding_test::Model model(limits, target, &calls), drafter(limits, draft, &calls);
+  decoding_test::Generation generation(&model,
+                                       decoding_test::random_prompts(&random, 12, 30, kVocabulary));
+  generation.args.max_new_tokens = 20;
+  generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
+  generation.args.use_cache = 1;
+  generation.params.temperature = 0.9f;
+  generation.params.top_k = 9;
+  generation.ends = {3};
+  for (std::uint64_t i = 0; i < 12; ++i) generation.seeds.push_back(i * 31);
+  auto speculative = sampler_speculative_args_default();
+  speculative.gamma = 3;
+  const decoding_test::Sampler sampler = decoding_test::make_sampler();
+  const std::vector<decoding_test::Text> &texts =
+      generation.texts_of(sampler.get(), decoding_test::speculative(&drafter, speculative));
+
+  sampler_session_options options = small_options(12, 3);
+  options.keep_drafter_rows = 1;
+  Driver driver(options, target, draft);
+  auto args = sized<sampler_session_add_args>();
+  args.draft_source = SAMPLER_DRAFTS_MODEL;
+  args.verification = SAMPLER_VERIFY_STANDARD;
+  for (std::size_t i = 0; i < 12; ++i) {
+    Wish wish;
+    wish.prompt = generation.prompts()[i];
+    wish.draws = {{0, i * 31, generation.params}};
+    wish.max_new_tokens = 20;
+    wish.ends = {3};
+    driver.add(wish, args);
+  }
+  // In parts that have nothing to do with the loop's rounds.
+  for (bool any_runs = true; any_runs;) {
+    driver.run(driver.plan(), &random);
+    any_runs = false;
+    for (std::int32_t i = 0; i < 12; ++i) any_runs = any_runs || driver.runs(i);
+  }
+  for (std::size_t i = 0; i < 12; ++i) {
+    const sampler_session_sequence own = driver.get(std::int32_t(i));
+    EXPECT_EQ(driver.text(std::int32_t(i)), generation.whole_text(i)) << i;
+    EXPECT_EQ(own.finish_reason, texts[i].reason);
+    EXPECT_EQ(own.num_drafted, texts[i].num_drafted);
+    EXPECT_EQ(own.num_accepted, texts[i].num_accepted);
+  }
+}
+
+struct Standard {
+  Wish wish;
+  sampler_session_add_args args;
+};
+
+Standard random_standard(Random *random, std::uint64_t seed) {
+  Standard own = {};
+  own.wish = sampled_wish(seed, random->between(5, 25));
+  sampler_params &params = own.wish.draws[0].params;
+  if (random->one_in(3)) params.temperature = 0;
+  if (random->one_in(2)) params.top_k = 7;
+  if (random->one_in(2)) params.repetition_penalty = 1.4f;
+  if (random->one_in(3)) params.no_repeat_ngram_size = 2;
+  if (random->one_in(3)) {
+    params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+    params.adaptive_target = 2;
+  }
+  own.wish.stops = {{3, 4}};
+  own.args = sized<sampler_session_add_args>();
+  own.args.draft_source = SAMPLER_DRAFTS_MODEL;
+  own.args.verification = SAMPLER_VERIFY_STANDARD;
+  own.args.num_drafts = random->between(1, 4);
+  return own;
+}
+
+sampler_session_options standard_options(std::int64_t max_sequences) {
+  sampler_session_options options = small_options(max_sequences, 4);
+  options.keep_drafter_rows = 1;
+  return options;
+}
+
+// They depend on the drafter, but not on what else is there: each is the one of a session of its
+// own, and a greedy one that without drafts.
+TEST(SessionDrafts, StandardTextsDependOnNothingElse) {
+  Random random(23);
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  const NextLogits draft = mixed_logits(target, table_logits(8, kVocabulary, 1, false), 30, 3);
+  Driver driver(standard_options(20), target, draft);
+  std::vector<Standard> all;
+  const auto add = [&] {
+    all.push_back(random_standard(&random, all.size()));
+    EXPECT_EQ(driver.add(all.back().wish, all.back().args), std::int32_t(all.size()) - 1);
+  };
+  add();
+  for (bool any_runs = true; any_runs || all.size() < 20;) {
+    if (all.size() < 20 && random.one_in(2)) add();
+    driver.run(driver.plan({}, random.one_in(3) ? 12 : 0), &random);
+    any_runs = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      any_runs = any_runs || driver.runs(std::int32_t(i));
+    }
+  }
+  std::int64_t num_accepted = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto sequence = std::int32_t(i);
+    Driver its_own(standard_options(1), target, draft);
+    its_own.add(all[i].wish, all[i].args);
+    its_own.finish();
+    EXPECT_EQ(driver.text(sequence), its_own.text(0)) << i;
+    EXPECT_EQ(driver.logprobs[sequence], its_own.logprobs[0]) << i;
+    EXPECT_EQ(driver.get(sequence).num_drafted, its_own.get(0).num_drafted) << i;
+    num_accepted += its_own.get(0).num_accepted;
+    if (all[i].wish.draws[0].params.temperature == 0) {
+      const Alone whole = alone(driver.sampler(), target, all[i].wish, kContext);
+      EXPECT_EQ(driver.text(sequence), whole.text) << i;
+      EXPECT_EQ(driver.logprobs[sequence], whole.logprobs) << i;
+    }
+  }
+  EXPECT_GT(num_accepted, 50);
+}
+
+TEST(SessionDrafts, ABadRowOfTheDrafterOnlyEndsTheDraftsOfItsStep) {
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  const NextLogits bad = decoding_test::constant_logits(Logits(kVocabulary, NAN));
+  Driver driver(standard_options(2), target, mixed_logits(target, bad, 40, 3));
+  for (const sampler_draft_verification verification :
+       {SAMPLER_VERIFY_SAMPLE_MATCH, SAMPLER_VERIFY_STANDARD}) {
+    auto args = sized<sampler_session_add_args>();
+    args.draft_source = SAMPLER_DRAFTS_MODEL;
+    args.verification = verification;
+    driver.add(sampled_wish(6, 30), args);
+  }
+  driver.finish();
+  for (const std::int32_t sequence : {0, 1}) {
+    const sampler_session_sequence own = driver.get(sequence);
+    EXPECT_EQ(own.finish_reason, SAMPLER_FINISH_LENGTH);
+    EXPECT_GT(own.num_accepted, 0);
+    EXPECT_LT(own.num_drafted, 4 * own.num_steps - 8);
+  }
+  EXPECT_EQ(driver.text(0), alone(driver.sampler(), target, sampled_wish(6, 30), kContext).text);
+}
+
+// A draft beyond what the drafter's cache can hold is not planned.
+TEST(SessionDrafts, ATextTooLongForTheDrafterGoesOnWithoutDrafts) {
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  sampler_session_options options = small_options(1, 4);
+  options.drafter_context = 12;
+  std::size_t longest = 0;
+  const NextLogits drafter = [&](const Tokens &text) {
+    longest = std::max(longest, text.size());
+    return target(text);
+  };
+  Driver driver(options, target, drafter);
+  auto args = sized<sampler_session_add_args>();
+  args.draft_source = SAMPLER_DRAFTS_MODEL;
+  const Wish wish = sampled_wish(6, 30);
+  driver.add(wish, args);
+  driver.finish();
+  EXPECT_EQ(longest, 12u);
+  EXPECT_EQ(driver.text(0), alone(driver.sampler(), target, wish, kContext).text);
+}
+
+}  // namespace
+}  // namespace session_test

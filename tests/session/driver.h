@@ -1,0 +1,84 @@
+// A session with models whose caches hold what they were fed, as a server has them.
+#ifndef SAMPLER_TESTS_SESSION_DRIVER_H_
+#define SAMPLER_TESTS_SESSION_DRIVER_H_
+
+#include <sampler/sampler.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "alone.h"
+
+namespace session_test {
+
+// A handle, and a session of it.
+class Driver {
+ public:
+  // `pipeline` and `params` of the options stay the caller's.
+  Driver(const sampler_session_options &options, NextLogits target, NextLogits drafter = nullptr,
+         std::int32_t num_threads = 1, std::int64_t fallback_token_id = -1);
+  Driver(const sampler_session_options &options, const sampler_options &handle, NextLogits target);
+  ~Driver();
+  Driver(const Driver &) = delete;
+  Driver &operator=(const Driver &) = delete;
+
+  sampler_session_t session() const { return session_; }
+  sampler_t sampler() const { return sampler_; }
+
+  // Adds a sequence; `text` is in place of its prompt where it goes on.
+  std::int32_t add(const Wish &wish, sampler_session_add_args args, const Tokens &text = {});
+  std::int32_t fork(std::int32_t source, const std::uint64_t *seed = nullptr,
+                    const sampler_params *params = nullptr);
+  void remove(std::int32_t sequence);
+  sampler_session_sequence get(std::int32_t sequence) const;
+  Tokens text(std::int32_t sequence) const;
+  bool runs(std::int32_t sequence) const;
+
+  // Log-probabilities of the tokens of a sequence that came in steps of this session.
+  std::map<std::int32_t, std::vector<float>> logprobs;
+
+  struct Step {
+    std::vector<sampler_span> spans, drafter_spans;
+  };
+  // Plans these, or all; the models have not run.
+  Step plan(const Tokens &sequences = {}, std::int64_t max_tokens = 0);
+  // Runs the spans and advances: all at once or, with `random`, in parts and in any order.
+  void run(Step step, Random *random = nullptr);
+  // Until none of these, or none at all, runs.
+  void finish(const Tokens &sequences = {});
+
+  // An advance may fail so, once; what it was to do is planned again.
+  void expect_failure(sampler_status status) { expected_failure_ = status; }
+  int num_failed = 0;
+
+  // The numbers of rows that the target wrote, and of steps with spans of it.
+  std::int64_t num_rows = 0, num_steps = 0;
+
+ private:
+  struct Caches {
+    Tokens target, drafter;
+  };
+
+  void run_part(const std::vector<sampler_span> &spans,
+                const std::vector<sampler_span> &drafter_spans);
+  std::vector<float> forward(const std::vector<sampler_span> &spans, const NextLogits &model,
+                             Tokens Caches::*cache, std::int64_t stride);
+
+  sampler_t sampler_ = nullptr;
+  sampler_session_t session_ = nullptr;
+  sampler_session_options options_;
+  sampler_status expected_failure_ = SAMPLER_OK;
+  NextLogits target_, drafter_;
+  std::map<std::int32_t, Caches> caches_;
+};
+
+// Options for so many sequences.
+sampler_session_options small_options(std::int64_t max_sequences, std::int64_t max_drafts = 0);
+
+constexpr std::int64_t kVocabulary = 24;
+constexpr std::int64_t kContext = 48;
+
+}  // namespace session_test
+
+#endif  // SAMPLER_TESTS_SESSION_DRIVER_H_
