@@ -7,6 +7,7 @@
 #include <climits>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -396,6 +397,74 @@ TEST(BadRows, YieldTheFallbackToken) {
     EXPECT_EQ(outcome.at("positions"), std::vector<std::int64_t>(expected.size(), -1));
   }
   sampler_destroy(sampler);
+}
+
+// Numbers that are anything, in every array that has them: nothing is read outside of the arrays,
+// which AddressSanitizer sees, both handles say the same, and every token is one or none.
+TEST(BadArrays, AreReadSafely) {
+  const Handles handles;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    Random random(seed);
+    Kind kind;
+    kind.rule = static_cast<sampler_acceptance>(seed % 8);
+    kind.is_tree = random.one_in(2) && kind.rule != SAMPLER_ACCEPT_BLOCK &&
+                   kind.rule != SAMPLER_ACCEPT_DEFERRED;
+    kind.has_stages = random.one_in(2);
+    kind.has_reports = random.one_in(2);
+    Problem problem = random_problem(&random, kind);
+    problem.has_rules_by_slot = random.one_in(2);
+    Layout layout = random_layout(&random, problem);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
+    const auto spoil = [&](auto *array) {
+      if (array->empty() || random.one_in(2)) return;
+      using Element = std::decay_t<decltype((*array)[0])>;
+      for (std::int64_t i = random.between(1, 3); i > 0; --i) {
+        const std::int64_t values[] = {-1, 0,         1,         2,
+                                       5,  INT32_MIN, INT32_MAX, random.between(-3, 70)};
+        (*array)[at(random.between(0, std::int64_t(array->size()) - 1))] =
+            static_cast<Element>(values[random.between(0, 7)]);
+      }
+    };
+    std::vector<std::vector<Outcome>> both;
+    for (sampler_t sampler : {handles.simd.get(), handles.reference.get()}) {
+      random = Random(seed);
+      Call call(sampler, problem, layout);
+      spoil(&call.packing_offsets);
+      spoil(&call.target_row_indices);
+      spoil(&call.bonus_row_indices);
+      spoil(&call.draft_row_indices);
+      spoil(&call.parents);
+      spoil(&call.first_children);
+      spoil(&call.next_siblings);
+      spoil(&call.slots);
+      spoil(&call.draft_counts);
+      spoil(&call.drafts);
+      call.drafts32.assign(call.drafts.begin(), call.drafts.end());
+      spoil(&call.mask_indices);
+      spoil(&call.rules);
+      spoil(&call.prompt_lengths);
+      spoil(&call.history_offsets);
+      spoil(&call.target_id_counts);
+      spoil(&call.draft_id_counts);
+      spoil(&call.target_ids);
+      call.args.draft_token_ids = layout.has_i64_ids
+                                      ? static_cast<const void *>(call.drafts.data())
+                                      : static_cast<const void *>(call.drafts32.data());
+      ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+      both.push_back(call.outcomes());
+    }
+    for (std::size_t s = 0; s < both[0].size(); ++s) {
+      ASSERT_EQ(difference(both[1][s], both[0][s]), "") << "sequence " << s;
+      const auto &tokens = both[0][s].at("tokens");
+      const std::int64_t emitted = both[0][s].at("emitted")[0];
+      ASSERT_TRUE(emitted >= 0 && emitted <= problem.num_drafts);
+      const bool is_bad = (both[0][s].at("status")[0] & ~SAMPLER_ROW_INVALID_DRAFT) != 0;
+      for (std::int64_t i = 0; i <= problem.num_drafts; ++i) {
+        ASSERT_EQ(tokens[at(i)] >= 0, !is_bad && i <= emitted) << "sequence " << s << ", " << i;
+        ASSERT_LT(tokens[at(i)], 1 << 20);
+      }
+    }
+  }
 }
 
 // ---- Arguments
