@@ -544,7 +544,7 @@ type VerifyArgs struct {
 	RelaxedDelta     float32
 	ThresholdSingle  float32 // 0: 1
 	ThresholdTotal   float32 // 0: 1
-	DeferredWindow   int     // 0: min(6, NumDrafts - 1)
+	DeferredWindow   int     // 0: min(6, NumDrafts - 1), at least 1
 	DeferredTopK     int     // of so many first tokens the entropy is taken. 0: 3
 	DeferredEntropy  float32 // in nats, at least this is doubt. 0: 0.3
 

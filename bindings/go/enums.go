@@ -204,8 +204,8 @@ const (
 
 	// AcceptTypical: p(x) > min(TypicalThreshold, TypicalScale * exp(-H(p))) (Cai et al. 2024).
 	AcceptTypical = Acceptance(raw.SAMPLER_ACCEPT_TYPICAL)
-	// AcceptRelaxed: x is one of the RelaxedTopK first tokens and p(x) >= p_max - RelaxedDelta; else
-	// as AcceptStandard (TensorRT-LLM).
+	// AcceptRelaxed: x is one of the RelaxedTopK first tokens and p(x) >= p_max - RelaxedDelta; where
+	// no draft of a position is, as AcceptStandard (TensorRT-LLM).
 	AcceptRelaxed = Acceptance(raw.SAMPLER_ACCEPT_RELAXED)
 	// AcceptThreshold: p(x) >= ThresholdSingle, or u * ThresholdTotal < the sum of p of x and the
 	// siblings tried before it (SGLang).
@@ -240,8 +240,9 @@ const (
 	// PackingDraftEnds: the same without the leading 0 (vLLM, V1).
 	PackingDraftEnds = Packing(raw.SAMPLER_PACKING_DRAFT_ENDS)
 	// PackingPositions: the positions of sequence s are those from PackingOffsets[s] to
-	// PackingOffsets[s+1] - 1, one more than its drafts. Entry i + 1 of its DraftTokenIDs is the
-	// draft that position i is asked for, entry 0 is not read (vLLM, V2). Its drafts begin s earlier.
+	// PackingOffsets[s+1] - 1, one more than its drafts. What is laid out by draft has an entry for
+	// each position: entry i + 1 is of draft i, entry 0 is not read (vLLM, V2). Its rows of Draft
+	// begin s earlier.
 	PackingPositions = Packing(raw.SAMPLER_PACKING_POSITIONS)
 )
 

@@ -8,14 +8,15 @@
  * for the most that the arguments allow:
  *
  *   8 bytes for each token that the texts can have, of prompts and min(max_new_tokens, what
- *     max_context leaves), and 4 more with a drafter model; beam search 8 num_beams + 4
+ *     max_context leaves), and 4 more with a drafter model; beam search 8 num_beams + 4,
+ *     with POOL 12 num_beams + 4
  *
  *   rows of logits: a text's one, or gamma + 1 with drafts and gamma of the drafter's;
  *     in beam search num_beams of them, and as many of f32
  *
  *   a workspace like a handle's for so many rows; with adaptive_gamma a row of f32 a text;
- *     with n-grams filler_top_k ids for each row; in beam search max(top_k, num_beams) ids
- *     and values for each
+ *     with n-grams filler_top_k ids for each row, and once more; in beam search
+ *     max(top_k, num_beams) ids and values for each, with POOL num_beams + num_end_tokens
  *
  *   with stages a state of a slot for each text, as long as the longest text can be, and what
  *     such a call takes as workspace
@@ -188,8 +189,9 @@ typedef struct sampler_generation_args {
   /* New tokens of a text at most, in [1, 2^31). Default 40. */
   int64_t max_new_tokens;
 
-  /* Tokens that end a text; the earliest in it does, and is its last token. NULL and 0: token 1
-   * alone. Not NULL and 0: none. */
+  /* Tokens that end a text, in [0, vocabulary_size); the earliest in it does, and is its last
+   * token. NULL and 0: token 1 alone. Not NULL and 0: none; an id such as -1 in its place is
+   * INVALID_ARGUMENT. */
   const int32_t *end_token_ids;
   int64_t num_end_tokens;
 
@@ -207,7 +209,8 @@ typedef struct sampler_generation_args {
   /* 1: the line of each round goes to the handle's log, too. Default 0. */
   int32_t debug;
 
-  /* Of SAMPLE. NULL: temperature 1 and no filter. Mind temperature_order: Hugging Face filters
+  /* Of SAMPLE. NULL: temperature 1 and no filter. A top_p or min_p of 0 is not the same: top_p <= 0
+   * keeps one token, min_p <= 0 all. Mind temperature_order: Hugging Face filters
    * after the temperature (SAMPLER_TEMPERATURE_FIRST), llama.cpp and the reference implementations
    * of speculative decoding before it (SAMPLER_TEMPERATURE_LAST). */
   const sampler_params *params;
@@ -326,7 +329,8 @@ typedef struct sampler_speculative_args {
   int64_t gamma_max;
 
   /* What the n-grams learn of each position that became text: the so many likeliest tokens of the
-   * target, at most 2^20 - 1; 0: the token that came. Default 3. */
+   * target, at most 2^20 - 1, and then, where it is not among them, the token that came; 0: that
+   * one alone. Default 3. */
   int64_t filler_top_k;
 
   /* 1: no draft follows a context that the n-grams do not know; 0: the token that they give for it.
@@ -347,6 +351,14 @@ typedef struct sampler_speculative_args {
   /* Of MEASURED. NULL: the system's monotonic clock. */
   sampler_clock_fn clock;
   void *clock_user;
+
+  /* Of n-grams alone, for which `propose` is needed then: drafts end before the first that was
+   * counted fewer than ngram_least_count times after its context, or whose share of what followed
+   * there is below ngram_least_share, in [0, 1]. With either of them no draft follows an unknown
+   * context, whatever stop_if_unknown. 0 (default): off. */
+  int64_t ngram_least_count;
+  float ngram_least_share;
+  int32_t reserved2; /* must be 0 */
 } sampler_speculative_args;
 
 /* Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer
@@ -374,6 +386,22 @@ static inline sampler_speculative_args sampler_speculative_args_default(void) {
 SAMPLER_API sampler_status sampler_speculative(sampler_t sampler,
                                                const sampler_speculative_args *args);
 
+/* What becomes of beams that have ended. */
+typedef int32_t sampler_beam_rule;
+enum {
+  /* They keep their places among the num_beams of the text, and their scores, as long as no better
+   * beam takes them. So there are fewer and fewer that go on. */
+  SAMPLER_BEAMS_SHARED = 0,
+
+  /* They go to a pool, and num_beams go on in each step, as Hugging Face's generate has it. All
+   * continuations of a text's beams are ranked by their sums of log-probabilities. Of the first
+   * num_beams those that end (by an end token, or all at max_new_tokens and max_context) go to the
+   * pool, which keeps the num_beams of the best scores, of equal ones those that came first; the
+   * first num_beams that do not end go on. top_k is not used. Results are the pool's.
+   * Hugging Face's length_penalty is alpha with min_length 0; `early_stopping` is early_stop. */
+  SAMPLER_BEAMS_POOL = 1
+};
+
 typedef struct sampler_beam_search_args {
   size_t struct_size;
 
@@ -397,9 +425,16 @@ typedef struct sampler_beam_search_args {
   float min_length;
   float alpha;
 
-  /* 1: a text ends once num_results of its beams have ended; 0: once all have. Default 0. */
+  /* When a text ends, which it does at the latest when no beam goes on. Asked after each step.
+   * SHARED: 1: once num_results of its beams have ended, whatever the others may become; 0: once
+   *   all have.
+   * POOL: 1: once the pool holds num_beams; 0: once it does, and the best beam that goes on, were
+   *   it to end as it is, would have no better score than the worst of the pool. (With alpha > 0 a
+   *   longer one may still come to have a better one.)
+   * Default 0. */
   int32_t early_stop;
-  int32_t reserved; /* must be 0 */
+
+  sampler_beam_rule rule; /* default SHARED */
 
   /* [num_sequences, num_results] Scores; -inf where there is no result. NULL: not wanted. */
   float *out_scores;
@@ -423,9 +458,9 @@ static inline sampler_beam_search_args sampler_beam_search_args_default(void) {
   return args;
 }
 
-/* Keeps the num_beams best continuations of each text, step by step. A beam that has ended keeps
- * its place and its score as long as no better one takes it. One that a row without a token
- * ended, BAD_ROW, comes after all others, its score -inf. */
+/* Keeps the num_beams best continuations of each text, step by step. One that a row without a token
+ * ended, BAD_ROW, comes after all others, its score -inf; in a pool it takes no place that another
+ * one needs, and the pool is not full with it. */
 SAMPLER_API sampler_status sampler_beam_search(sampler_t sampler,
                                                const sampler_beam_search_args *args);
 

@@ -63,6 +63,15 @@ typedef sampler_status (*sampler_ngram_update_fn)(void *user, const int32_t *con
 typedef sampler_status (*sampler_ngram_initialize_fn)(void *user, const int32_t *token_ids,
                                                       int64_t num_tokens);
 
+/* Up to num_drafts tokens, each the likeliest after the context and the tokens before it: up to the
+ * first that is unknown, that was counted fewer than least_count times there, or whose share, its
+ * count over the counts of all tokens that followed there, is below least_share, in [0, 1]. Limits
+ * of 0 are off. `out_token_ids` is [num_drafts], and *out_num_drafts their number. */
+typedef sampler_status (*sampler_ngram_propose_fn)(void *user, const int32_t *context,
+                                                   int64_t num_tokens, int64_t num_drafts,
+                                                   int64_t least_count, float least_share,
+                                                   int32_t *out_token_ids, int64_t *out_num_drafts);
+
 /* Forgets all. */
 typedef sampler_status (*sampler_ngram_reset_fn)(void *user);
 
@@ -76,6 +85,7 @@ typedef struct sampler_ngram {
   sampler_ngram_update_fn update;
   sampler_ngram_initialize_fn initialize;
   sampler_ngram_reset_fn reset;
+  sampler_ngram_propose_fn propose; /* NULL: there is none */
 } sampler_ngram;
 
 /* ---- N-gram storage -------------------------------------------------------------------------- */
@@ -129,13 +139,21 @@ SAMPLER_API void sampler_ngram_storage_destroy(sampler_ngram_storage_t storage);
  * next_token  gives the token counted most often after the longest known context; of equal counts
  *             the one that had that count first. Of the context at most the last order - 1 tokens
  *             are read. Counts stop at 2^32 - 1.
- * has_gram    1 for contexts of 1 to order - 1 tokens (ONE_LEVEL: order - 1) that a token is
- * counted after. update      counts in every order that is kept and for which the context is long
- * enough. Of the context at most the last order - 1 tokens are read. reset       also gives the
- * table's memory back and sets the statistics to 0.
  *
- * A call takes amortised O(order log n) at worst for each token that it learns, n being the n-grams
- * known: now and then the table grows.
+ * has_gram    1 for contexts of 1 to order - 1 tokens (ONE_LEVEL: order - 1) that a token is
+ *             counted after.
+ *
+ * propose     as next_token, token after token: each has the count and the share that it has after
+ *             the longest known context, without regard to shorter ones. The share is the f32
+ *             nearest to that of the n-grams counted; those dropped have none.
+ *
+ * update      counts in every order that is kept and for which the context is long enough. Of the
+ *             context at most the last order - 1 tokens are read.
+ *
+ * reset       also gives the table's memory back and sets the statistics to 0.
+ *
+ * A call takes amortised O(order log n) at worst for each token that it learns or proposes, n being
+ * the n-grams known: now and then the table grows.
  *
  * update and initialize return OUT_OF_MEMORY when the allocator returned NULL: the storage is then
  * as it was, whatever part of a text had been learned. Other ids than those of the vocabulary are
@@ -242,6 +260,10 @@ SAMPLER_API sampler_status sampler_prompt_lookup_propose(sampler_prompt_lookup_t
  *             matched but not appended, in amortised O(log n) at worst for each. A context that
  *             goes on from that of the last call is matched from there on, so that drafting one by
  *             one matches each draft once. A context shorter than the text is unknown.
+ *
+ * propose     what next_token gives, token after token, in amortised O(log n) at worst for each. A
+ *             match counts as one occurrence: each token has the count 1 and the share 1, so that
+ *             least_count above 1 leaves none.
  *
  * has_gram    1 when the context, of min_match to max_match tokens, stands anywhere in the text and
  *             a token follows it.

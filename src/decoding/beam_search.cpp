@@ -9,6 +9,9 @@ namespace sampler::decoding {
 
 namespace {
 
+// The score of a beam that a bad row ended.
+constexpr double kWorst = -double(__builtin_inff());
+
 struct Beam {
   int64_t slot;    // which of the text's caches, and of its places for tokens, is its own
   int64_t length;  // prompt and new tokens
@@ -27,6 +30,7 @@ struct Candidate {
   double score;
 };
 
+// `score` is what candidates are ranked by.
 bool is_better(const Candidate &a, const Candidate &b) {
   if (a.score != b.score) return a.score > b.score;
   return a.parent != b.parent ? a.parent < b.parent : a.token_id < b.token_id;
@@ -44,11 +48,25 @@ struct BeamText {
   int32_t *tokens;   // slot after slot
   Beam *beams;       // best first
   size_t num_beams;
+  Beam *pool;  // of beams that have ended, best first
+  size_t num_pooled;
 
   int32_t *tokens_of(const Beam &beam) const { return tokens + beam.slot * capacity; }
   Beam *begin() const { return beams; }
   Beam *end() const { return beams + num_beams; }
 };
+
+bool has_pool(const sampler_beam_search_args &args) {
+  return args.rule == SAMPLER_BEAMS_POOL;
+}
+
+// Of a pool's rule so many of a beam's likeliest tokens that num_beams of them do not end it.
+int64_t width_of(const sampler_beam_search_args &args, const Generation &generation,
+                 int64_t shared_width) {
+  const int64_t num_ends = generation.args().end_token_ids ? generation.args().num_end_tokens : 1;
+  return std::min(has_pool(args) ? args.num_beams + num_ends : shared_width,
+                  generation.target().vocabulary_size);
+}
 
 class BeamSearch {
  public:
@@ -56,8 +74,9 @@ class BeamSearch {
              Generation *generation)
       : args_(args),
         generation_(generation),
-        first_width_(std::min(std::max(args.top_k, args.num_beams), num_cols())),
-        width_(std::min(args.top_k, num_cols())),
+        first_width_(width_of(args, *generation, std::max(args.top_k, args.num_beams))),
+        width_(width_of(args, *generation, args.top_k)),
+        num_slots_(has_pool(args) ? 2 * args.num_beams : args.num_beams),
         max_rows_(num_texts() * args.num_beams),
         workspace_(place, max_rows_, num_cols()),
         cache_(place, generation->target(), generation->args(), max_rows_,
@@ -67,23 +86,27 @@ class BeamSearch {
         row_status_(place, max_rows_),
         values_(place, product({max_rows_, std::max(width_, first_width_)})),
         token_ids_(place, product({max_rows_, std::max(width_, first_width_)})),
-        tokens_(place, product({args.num_beams, generation->capacity()})),
+        tokens_(place, product({num_slots_, generation->capacity()})),
         beams_(place, max_rows_),
+        pools_(place, has_pool(args) ? max_rows_ : 0),
         texts_(place, num_texts()),
         feeds_(place, max_rows_),
         candidates_(place, args.num_beams),
+        ending_(place, has_pool(args) ? args.num_beams : 0),
         next_(place, args.num_beams),
         copies_(place, args.num_beams),
         is_taken_(place, args.num_beams) {
     int32_t *tokens = tokens_.data();
     beams_.fill(size_t(max_rows_), Beam{});
+    if (has_pool(args)) pools_.fill(size_t(max_rows_), Beam{});
     for (const Text &text : generation->texts()) {
       Beam *const beam = &beams_[size_t(text.index * args.num_beams)];
       beam->length = text.length;
       beam->reason = generation->room(text) == 0 ? SAMPLER_FINISH_CONTEXT : SAMPLER_FINISH_NONE;
       std::copy_n(text.tokens, text.length, tokens);
-      texts_.push_back({text.prompt_length, text.capacity, tokens, beam, 1});
-      tokens += args.num_beams * text.capacity;
+      Beam *const pool = has_pool(args) ? &pools_[size_t(text.index * args.num_beams)] : nullptr;
+      texts_.push_back({text.prompt_length, text.capacity, tokens, beam, 1, pool, 0});
+      tokens += num_slots_ * text.capacity;
     }
   }
 
@@ -113,9 +136,18 @@ class BeamSearch {
   bool is_over(const BeamText &text) const {
     const auto finished =
         std::count_if(text.begin(), text.end(), [](const Beam &beam) { return !beam.goes_on(); });
+    if (has_pool(args_) && finished < int64_t(text.num_beams)) {
+      return is_full(text) && (args_.early_stop || text.beams[0].score <= worst_of(text));
+    }
     return finished == int64_t(text.num_beams) ||
            (args_.early_stop && finished >= args_.num_results);
   }
+
+  // Beams that bad rows ended do not count.
+  bool is_full(const BeamText &text) const {
+    return int64_t(text.num_pooled) == args_.num_beams && worst_of(text) > kWorst;
+  }
+  static double worst_of(const BeamText &text) { return text.pool[text.num_pooled - 1].score; }
 
   // feeds_: the beams that go on, of texts that do, in order.
   void find_open_beams() {
@@ -139,7 +171,12 @@ class BeamSearch {
     size_t row = 0;
     for (size_t i = 0; i < texts_.size(); ++i) {
       if (is_over(texts_[i])) continue;
-      row = find_candidates(texts_[i], row, width, token_ids, values, row_status);
+      if (has_pool(args_)) {
+        row = find_pool_candidates(texts_[i], row, width, token_ids, values, row_status);
+        pool_ended(texts_[i]);
+      } else {
+        row = find_candidates(texts_[i], row, width, token_ids, values, row_status);
+      }
       advance(i);
     }
   }
@@ -180,16 +217,16 @@ class BeamSearch {
         const size_t begin = row * size_t(width);
         if (row_status[row++] != SAMPLER_ROW_OK) {
           beam.reason = SAMPLER_FINISH_BAD_ROW;
-          beam.score = -double(__builtin_inff());
+          beam.score = kWorst;
         }
         for (size_t i = begin; beam.goes_on() && i < begin + size_t(width); ++i) {
           if (token_ids[i] < 0) break;
           const double sum = beam.log_probability + natural_log(double(values[i]));
-          add_candidate({parent, token_ids[i], sum, score(text, beam, sum)});
+          add_candidate(&candidates_, {parent, token_ids[i], sum, score(text, beam, sum)});
         }
       }
       if (!beam.goes_on()) {
-        add_candidate({parent, -1, beam.log_probability, beam.score});
+        add_candidate(&candidates_, {parent, -1, beam.log_probability, beam.score});
       }
     }
     std::sort(candidates_.begin(), candidates_.end(), is_better);
@@ -197,14 +234,80 @@ class BeamSearch {
   }
 
   // Keeps the best in a heap, the worst of them in front.
-  void add_candidate(const Candidate &candidate) {
-    if (int64_t(candidates_.size()) == args_.num_beams) {
-      if (!is_better(candidate, candidates_[0])) return;
-      std::pop_heap(candidates_.begin(), candidates_.end(), is_better);
-      candidates_.truncate(candidates_.size() - 1);
+  void add_candidate(Array<Candidate> *heap, const Candidate &candidate) const {
+    if (int64_t(heap->size()) == args_.num_beams) {
+      if (!is_better(candidate, (*heap)[0])) return;
+      std::pop_heap(heap->begin(), heap->end(), is_better);
+      heap->truncate(heap->size() - 1);
     }
-    candidates_.push_back(candidate);
-    std::push_heap(candidates_.begin(), candidates_.end(), is_better);
+    heap->push_back(candidate);
+    std::push_heap(heap->begin(), heap->end(), is_better);
+  }
+
+  // The same with a pool: the best that go on and the best that end, ranked by their sums. Beams
+  // with bad rows go to the pool.
+  size_t find_pool_candidates(BeamText &text, size_t row, int64_t width, const int32_t *token_ids,
+                              const float *values, const sampler_row_status *row_status) {
+    candidates_.clear();
+    ending_.clear();
+    for (size_t parent = 0; parent < text.num_beams; ++parent, ++row) {
+      Beam beam = text.beams[parent];
+      if (row_status[row] != SAMPLER_ROW_OK) {
+        beam.reason = SAMPLER_FINISH_BAD_ROW;
+        beam.score = kWorst;
+        add_to_pool(text, beam, -1);
+        continue;
+      }
+      ++beam.length;
+      const size_t begin = row * size_t(width);
+      for (size_t i = begin; i < begin + size_t(width) && token_ids[i] >= 0; ++i) {
+        const double sum = beam.log_probability + natural_log(double(values[i]));
+        const bool goes_on = reason_of(text, beam, token_ids[i]) == SAMPLER_FINISH_NONE;
+        add_candidate(goes_on ? &candidates_ : &ending_, {parent, token_ids[i], sum, sum});
+      }
+    }
+    std::sort(candidates_.begin(), candidates_.end(), is_better);
+    std::sort(ending_.begin(), ending_.end(), is_better);
+    return row;
+  }
+
+  // Those that end among the first num_beams of all candidates go to the pool.
+  void pool_ended(BeamText &text) {
+    size_t num_better = 0;  // that go on
+    for (size_t i = 0; i < ending_.size(); ++i) {
+      const Candidate &ending = ending_[i];
+      while (num_better < candidates_.size() && is_better(candidates_[num_better], ending)) {
+        ++num_better;
+      }
+      if (int64_t(i + num_better) >= args_.num_beams) break;
+      Beam beam = text.beams[ending.parent];
+      beam.score = score(text, beam, ending.log_probability);
+      beam.log_probability = ending.log_probability;
+      ++beam.length;
+      beam.reason = reason_of(text, beam, ending.token_id);
+      add_to_pool(text, beam, ending.token_id);
+    }
+    for (Candidate &candidate : candidates_) {
+      candidate.score = score(text, text.beams[candidate.parent], candidate.log_probability);
+    }
+  }
+
+  // `beam` with its parent's slot, where its tokens are but for the last, token_id, unless that is
+  // -1.
+  void add_to_pool(BeamText &text, const Beam &beam, int32_t token_id) {
+    Beam pooled = beam;
+    pooled.slot = args_.num_beams + int64_t(text.num_pooled);
+    if (int64_t(text.num_pooled) == args_.num_beams) {
+      if (beam.score <= worst_of(text)) return;
+      pooled.slot = text.pool[--text.num_pooled].slot;
+    }
+    std::copy_n(text.tokens_of(beam), beam.length - (token_id >= 0), text.tokens_of(pooled));
+    if (token_id >= 0) text.tokens_of(pooled)[beam.length - 1] = token_id;
+    Beam *const end = text.pool + text.num_pooled++;
+    Beam *const place =
+        std::find_if(text.pool, end, [&](const Beam &other) { return other.score < pooled.score; });
+    std::copy_backward(place, end, end + 1);
+    *place = pooled;
   }
 
   sampler_finish_reason reason_of(const BeamText &text, const Beam &beam, int32_t token_id) const {
@@ -286,6 +389,9 @@ class BeamSearch {
       const BeamText &text = texts_[i];
       size_t place = i * size_t(args_.num_results);
       const size_t end = place + size_t(args_.num_results);
+      for (size_t j = 0; j < text.num_pooled && place < end; ++j) {
+        write_result(place++, text, &text.pool[j]);
+      }
       for (const bool goes_on : {false, true}) {
         for (const Beam &beam : text) {
           if (beam.goes_on() == goes_on && place < end) write_result(place++, text, &beam);
@@ -316,6 +422,7 @@ class BeamSearch {
   const sampler_beam_search_args &args_;
   Generation *generation_;
   int64_t first_width_, width_;  // tokens looked at of the prompt's row, of others
+  int64_t num_slots_;            // of a text: a pool's come after those with caches
   int64_t max_rows_;
   Workspace workspace_;
   CachedModel cache_;
@@ -324,11 +431,11 @@ class BeamSearch {
   Output<float> values_;
   Output<int32_t> token_ids_;
   Array<int32_t> tokens_;
-  Array<Beam> beams_;
+  Array<Beam> beams_, pools_;
   Array<BeamText> texts_;
   Array<Feed> feeds_;
   // For the text that is worked on.
-  Array<Candidate> candidates_;
+  Array<Candidate> candidates_, ending_;
   Array<Beam> next_;
   Array<Copy> copies_;
   Array<bool> is_taken_;  // slots

@@ -59,7 +59,7 @@ Generation::Generation(const ExecutionTarget &place, const sampler_generation_ar
   }
 }
 
-// No token of the vocabulary ends nothing.
+// The default may be no token of the vocabulary.
 void Generation::mark_end(int32_t token_id) {
   if (token_id < 0 || token_id >= target_.vocabulary_size) return;
   ends_[size_t(token_id) / 64] |= uint64_t(1) << (token_id % 64);

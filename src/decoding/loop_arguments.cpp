@@ -95,7 +95,7 @@ void check_prompts(Check &check, const sampler_generation_args &args, const samp
                target.vocabulary_size);
 }
 
-void check_end_tokens(Check &check, const sampler_generation_args &args) {
+void check_end_tokens(Check &check, const sampler_generation_args &args, int64_t vocabulary_size) {
   check.range("num_end_tokens", args.num_end_tokens, 0, contract::kMaxVocabulary);
   if (!args.end_token_ids && args.num_end_tokens != 0) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -103,6 +103,8 @@ void check_end_tokens(Check &check, const sampler_generation_args &args) {
   }
   check.array("end_token_ids", args.end_token_ids, sizeof(int32_t), args.num_end_tokens,
               capi::Access::kRead);
+  if (!check.ok()) return;
+  check_tokens(check, "end_token_ids", args.end_token_ids, args.num_end_tokens, vocabulary_size);
 }
 
 void must_be_null(Check &check, const char *name, const void *data, const char *where) {
@@ -164,7 +166,7 @@ void read_generation(Check &check, const char *name, const sampler_generation_ar
   check.enumeration("debug", args.debug, 2);
   check.enumeration("processor", args.processor, 2);
   read_draws(check, stages, out);
-  check_end_tokens(check, args);
+  check_end_tokens(check, args, out->target.vocabulary_size);
   if (args.out_stats) {
     sampler_generation_stats ignored;
     check.read<sampler_generation_stats>("out_stats", args.out_stats, &ignored);
@@ -197,6 +199,12 @@ void read_drafter(Check &check, SpeculativeArguments *out) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "vocabulary_size of the drafter is %" PRId64 "; it must be the target's, %" PRId64,
                out->drafter.vocabulary_size, vocabulary_size);
+  }
+  if (out->args.ngram_least_count != 0 || out->args.ngram_least_share != 0) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "ngram_least_count is %" PRId64
+               " and ngram_least_share %.9g; they must be 0 for a drafter",
+               out->args.ngram_least_count, double(out->args.ngram_least_share));
   }
   out->args.drafter = &out->drafter;
 }
@@ -232,6 +240,10 @@ void read_ngram(Check &check, SpeculativeArguments *out) {
                "skip_sample_adjustment is %d; it must be 0 for n-grams",
                int(args.skip_sample_adjustment));
   }
+  if ((args.ngram_least_count != 0 || args.ngram_least_share != 0) && !ngram.propose) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "propose of the ngram is NULL; ngram_least_count and ngram_least_share need it");
+  }
   args.ngram = &ngram;
   args.filler_top_k = std::min(args.filler_top_k, out->generation.target.vocabulary_size);
 }
@@ -261,7 +273,7 @@ void check_beams(Check &check, const sampler_beam_search_args &args) {
   check.range("top_k", args.top_k, 1, contract::kMaxVocabulary);
   if (check.ok()) check.range("num_results", args.num_results, 1, args.num_beams + 1);
   check.enumeration("early_stop", args.early_stop, 2);
-  check.zero("reserved", args.reserved);
+  check.enumeration("rule", args.rule, 2);
   if (!(args.min_length >= 0 && args.min_length <= float(kMaxNewTokens))) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "min_length is %.9g; it must be in [0, 2^31]",
                double(args.min_length));
@@ -293,6 +305,9 @@ void read_arguments(Check &check, const sampler_speculative_args *user, Speculat
   check.enumeration("first_target", args.first_target, 2);
   check.enumeration("skip_sample_adjustment", args.skip_sample_adjustment, 2);
   check.zero("reserved", args.reserved);
+  check.range("ngram_least_count", args.ngram_least_count, 0, INT64_MAX);
+  check_share(check, "ngram_least_share", args.ngram_least_share);
+  check.zero("reserved2", args.reserved2);
   if (!check.ok()) return;
   if (args.drafter) {
     read_drafter(check, out);

@@ -33,6 +33,21 @@ void check_vocabulary_size(Check &check, int64_t vocabulary_size) {
   check.range("vocabulary_size", vocabulary_size, 1, contract::kMaxVocabulary);
 }
 
+void check_share(Check &check, const char *name, float share) {
+  if (share >= 0 && share <= 1) return;
+  check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; it must be in [0, 1]", name,
+             double(share));
+}
+
+void check_proposal(Check &check, int64_t num_drafts, int64_t least_count, float least_share,
+                    const int32_t *out_token_ids, const int64_t *out_num_drafts) {
+  check.range("num_drafts", num_drafts, 0, INT64_MAX);
+  check.range("least_count", least_count, 0, INT64_MAX);
+  check_share(check, "least_share", least_share);
+  if (num_drafts > 0) check.required("out_token_ids", out_token_ids);
+  check.required("out_num_drafts", out_num_drafts);
+}
+
 void check_next_token_outputs(Check &check, const int32_t *out_token_id, const int32_t *out_known) {
   check.required("out_token_id", out_token_id);
   check.required("out_known", out_known);

@@ -37,6 +37,13 @@ inline void check_tokens(Check &check, const char *name, const char *count_name,
 
 void check_vocabulary_size(Check &check, int64_t vocabulary_size);
 
+// The least share of a draft, in [0, 1].
+void check_share(Check &check, const char *name, float share);
+
+// What a propose takes beside its context.
+void check_proposal(Check &check, int64_t num_drafts, int64_t least_count, float least_share,
+                    const int32_t *out_token_ids, const int64_t *out_num_drafts);
+
 // The outputs of a next_token. `token` -1: it is unknown.
 void check_next_token_outputs(Check &check, const int32_t *out_token_id, const int32_t *out_known);
 void write_next_token(int32_t token, uint64_t seed, uint64_t offset, int64_t vocabulary_size,

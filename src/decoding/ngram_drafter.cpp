@@ -16,6 +16,8 @@ class NgramDrafter : public Drafter {
         generation_(generation),
         selected_(place,
                   product({generation->num_texts(), most_drafts(args) + 1, args.filler_top_k})),
+        proposed_(place, has_limits() ? most_drafts(args) : 0),
+        lesson_(place, args.filler_top_k + 1),
         first_rows_(place, generation->num_texts()) {}
 
   void start() override {
@@ -30,6 +32,10 @@ class NgramDrafter : public Drafter {
 
   void draft(Array<Chain> *chains, Workspace *) override {
     for (Chain &chain : *chains) {
+      if (has_limits()) {
+        propose(&chain);
+        continue;
+      }
       while (chain.num_drafts < chain.max_drafts) {
         const int32_t token_id = next_token(chain);
         if (token_id < 0) break;
@@ -69,6 +75,12 @@ class NgramDrafter : public Drafter {
         tokens = likeliest_ + row * args_.filler_top_k;
         // Where a row has fewer tokens to give, -1 follows.
         count = std::find(tokens, tokens + args_.filler_top_k, -1) - tokens;
+        if (std::find(tokens, tokens + count, text.tokens[length]) == tokens + count) {
+          lesson_.clear();
+          lesson_.append(tokens, size_t(count++));
+          lesson_.push_back(text.tokens[length]);
+          tokens = lesson_.data();
+        }
       }
       call_back(entry(), "update",
                 [&] { return ngram_.update(ngram_.user, text.tokens, length, tokens, count); });
@@ -77,6 +89,26 @@ class NgramDrafter : public Drafter {
 
  private:
   capi::Entry *entry() const { return generation_->entry(); }
+
+  bool has_limits() const { return args_.ngram_least_count > 0 || args_.ngram_least_share > 0; }
+
+  // Drafts that are counted often enough.
+  void propose(Chain *chain) {
+    if (chain->max_drafts == 0) return;
+    const Text &text = *chain->text;
+    int64_t count = 0;
+    call_back(entry(), "propose", [&] {
+      return ngram_.propose(ngram_.user, text.tokens, text.length, chain->max_drafts,
+                            args_.ngram_least_count, args_.ngram_least_share, proposed_.data(),
+                            &count);
+    });
+    for (int64_t i = 0; i < std::min(count, chain->max_drafts); ++i) {
+      const int32_t token_id = proposed_.data()[i];
+      if (token_id < 0 || token_id >= generation_->target().vocabulary_size) break;
+      chain->add(token_id);
+      if (generation_->is_end(token_id)) break;
+    }
+  }
 
   // -1: none.
   int32_t next_token(const Chain &chain) const {
@@ -95,6 +127,8 @@ class NgramDrafter : public Drafter {
   Generation *generation_;
   Output<int32_t> selected_;  // [rows, filler_top_k]
   const int32_t *likeliest_ = nullptr;
+  Array<int32_t> proposed_;    // for one chain
+  Array<int32_t> lesson_;      // of one position
   Array<int64_t> first_rows_;  // of the chains
 };
 

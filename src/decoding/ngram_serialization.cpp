@@ -161,6 +161,7 @@ const char *NgramStorage::read_grams(const unsigned char *data, uint64_t num_gra
     const bool is_kept = config_.all_orders || context.best_count == uint32_t(max_context());
     const uint64_t hash = out->hash_of(number);
     uint32_t most = 0, best_count = 0;
+    uint64_t sum = 0;
     for (int64_t previous = -1; data != end && get32(data) == number; data += sizeof(Record)) {
       const uint32_t token = get32(data + 4), count = get32(data + 8);
       if (token >= config_.vocabulary_size) return "have a token outside the vocabulary";
@@ -169,6 +170,7 @@ const char *NgramStorage::read_grams(const unsigned char *data, uint64_t num_gra
       out->add(gram_hash(hash, token), number, kGram | token, count);
       if (token == context.best) best_count = count;
       most = std::max(most, count);
+      sum += count;
       previous = token;
     }
     if (is_kept != (most != 0)) return "have an empty context";
@@ -176,6 +178,7 @@ const char *NgramStorage::read_grams(const unsigned char *data, uint64_t num_gra
       return "have a likeliest token that is not";
     }
     context.best_count = most;
+    context.sum = sum;
     out->num_known += is_kept;
   }
   return data == end ? nullptr : "have an n-gram without its context";

@@ -188,7 +188,10 @@ bool NgramStorage::learn_one_level(const int32_t *context_end, uint32_t next) {
 
 void NgramStorage::count(Slot *gram) {
   Context &context = table_.context(gram->context);
-  if (gram->value != kNone) ++gram->value;
+  if (gram->value != kNone) {
+    ++gram->value;
+    ++context.sum;
+  }
   if (gram->value <= context.best_count) return;  // among equals the incumbent stays
   if (context.best == kNone) ++table_.num_known;
   context.best = gram->token();
@@ -224,6 +227,31 @@ int32_t NgramStorage::next_token(const int32_t *context, int64_t num_tokens) con
   if (length == 0) return -1;
   // kNone, as an int32, is -1: a part of a context of one level has no count.
   return int32_t(table_.context(number).best);
+}
+
+int64_t NgramStorage::propose(const int32_t *context, int64_t num_tokens, int64_t num_drafts,
+                              int64_t least_count, float least_share,
+                              int32_t *out_token_ids) const {
+  // The end of the context and, after it, of the drafts.
+  int32_t end[kMostContext];
+  int64_t length = std::min<int64_t>(num_tokens, max_context());
+  std::copy_n(context + num_tokens - length, length, end);
+  int64_t num_proposed = 0;
+  while (num_proposed < num_drafts) {
+    uint32_t number;
+    uint64_t hash;
+    if (walk(end, length, &number, &hash) == 0) break;
+    const Context &known = table_.context(number);
+    if (known.best == kNone || int64_t(known.best_count) < least_count) break;
+    if (float(double(known.best_count) / double(known.sum)) < least_share) break;
+    out_token_ids[num_proposed++] = int32_t(known.best);
+    if (length == max_context()) {
+      std::copy(end + 1, end + length, end);
+      --length;
+    }
+    end[length++] = int32_t(known.best);
+  }
+  return num_proposed;
 }
 
 bool NgramStorage::has_gram(const int32_t *context, int64_t num_tokens) const {

@@ -17,9 +17,11 @@ struct Memory {
 
 class NgramStorage {
  public:
+  static constexpr int kMostContext = 15;
+
   struct Config {
     bool all_orders;          // else of `order` tokens only
-    int order;                // in [2, 16]
+    int order;                // in [2, kMostContext + 1]
     int64_t vocabulary_size;  // in [1, 2^20)
     uint64_t memory_limit;    // bytes of blocks, old and new together; 0: none
     Memory memory;
@@ -33,6 +35,11 @@ class NgramStorage {
   // The likeliest token after the longest known context; -1: nothing is known.
   int32_t next_token(const int32_t *context, int64_t num_tokens) const;
   bool has_gram(const int32_t *context, int64_t num_tokens) const;
+
+  // Up to num_drafts tokens, each the likeliest after those before it, up to the first that is
+  // unknown or below a limit; returns their number. Takes O(order log n) for each.
+  int64_t propose(const int32_t *context, int64_t num_tokens, int64_t num_drafts,
+                  int64_t least_count, float least_share, int32_t *out_token_ids) const;
 
   // False, and all as it was: no memory.
   [[nodiscard]] bool update(const int32_t *context, int64_t num_tokens,

@@ -26,7 +26,7 @@ namespace {
 using capi::Allocator;
 
 constexpr int kDefaultOrder = 3;
-constexpr int kMaxOrder = 16;
+constexpr int kMaxOrder = NgramStorage::kMostContext + 1;
 constexpr int64_t kLeastMemoryLimit = 4096;
 
 // Bytes of a storage without its table. A number, so that under a memory_limit the same n-grams are
@@ -129,6 +129,21 @@ sampler_status storage_has_gram(Entry &entry, void *user, const int32_t *context
   check.required("out_has", out_has);
   if (check.ok()) *out_has = storage->contents.has_gram(context, num_tokens);
   return check.status();
+}
+
+sampler_status storage_propose(Entry &entry, void *user, const int32_t *context, int64_t num_tokens,
+                               int64_t num_drafts, int64_t least_count, float least_share,
+                               int32_t *out_token_ids, int64_t *out_num_drafts) {
+  Check check(entry);
+  const Storage storage(check, "user", user);
+  if (!storage) return check.status();
+  check_context(check, context, num_tokens, storage->contents.max_context(),
+                storage->contents.vocabulary_size());
+  check_proposal(check, num_drafts, least_count, least_share, out_token_ids, out_num_drafts);
+  if (!check.ok()) return check.status();
+  *out_num_drafts = storage->contents.propose(context, num_tokens, num_drafts, least_count,
+                                              least_share, out_token_ids);
+  return SAMPLER_OK;
 }
 
 sampler_status storage_update(Entry &entry, void *user, const int32_t *context, int64_t num_tokens,
@@ -241,7 +256,8 @@ sampler_status get_interface(Entry &entry, sampler_ngram_storage *storage,
   return write_interface(check,
                          {sizeof(sampler_ngram), storage, Entered<storage_next_token>::call,
                           Entered<storage_has_gram>::call, Entered<storage_update>::call,
-                          Entered<storage_initialize>::call, Entered<storage_reset>::call},
+                          Entered<storage_initialize>::call, Entered<storage_reset>::call,
+                          Entered<storage_propose>::call},
                          out_ngram);
 }
 

@@ -9,7 +9,8 @@ namespace sampler::decoding {
 size_t NgramTable::bytes_of(uint64_t num_slots, bool all_orders) {
   if (num_slots == 0) return 0;
   const uint64_t most_contexts = all_orders ? room_of(num_slots) / 2 : room_of(num_slots);
-  return size_t(num_slots * sizeof(Slot) + (most_contexts + 1) * sizeof(Context));
+  const uint64_t context_bytes = (most_contexts + 1) * sizeof(Context);
+  return size_t(num_slots * sizeof(Slot) + (context_bytes + 15) / 16 * 16);
 }
 
 NgramTable::NgramTable(void *block, uint64_t num_slots, bool all_orders)
@@ -20,7 +21,7 @@ NgramTable::NgramTable(void *block, uint64_t num_slots, bool all_orders)
       num_slots_(num_slots),
       free_end_(uint32_t(num_slots - 1)) {  // so that no kLink | node is kNone
   std::memset(slots_, 0xFF, num_slots * sizeof(Slot));
-  contexts_[kRoot] = {kNone, kNone, kNone, 0};
+  contexts_[kRoot] = {kNone, kNone, kNone, 0, 0};
 }
 
 uint64_t NgramTable::hash_of(uint32_t context) const {

@@ -60,12 +60,14 @@ class NgramTable {
   struct Context {
     uint32_t parent, token;
     uint32_t best, best_count;  // the likeliest next token, and its count; best kNone: no count
+    uint64_t sum;               // of the counts of all its next tokens
   };
 
   // Entries that may be in use of so many slots: searches stay short.
   static uint64_t room_of(uint64_t num_slots) { return num_slots / 8 * 5; }
 
-  // The size of a block. With all orders every context but the root has an n-gram at least.
+  // The size of a block: the contexts, then, at a multiple of 16 bytes, the slots. With all orders
+  // every context but the root has an n-gram at least.
   static size_t bytes_of(uint64_t num_slots, bool all_orders);
 
   // No table.
@@ -159,7 +161,7 @@ inline NgramTable::Slot *NgramTable::add(uint32_t hash, uint32_t context, uint32
 
 inline uint32_t NgramTable::add_context(uint32_t hash, uint32_t parent, uint32_t token) {
   const uint32_t number = ++num_contexts_;
-  contexts_[number] = {parent, token, kNone, 0};
+  contexts_[number] = {parent, token, kNone, 0, 0};
   add(hash, parent, token, number);
   return number;
 }

@@ -265,7 +265,8 @@ int64_t PromptLookup::num_matched(const int32_t *more, int64_t num_more) const {
   return num_more_ <= num_more && std::equal(matched, matched + num_more_, more) ? num_more_ : 0;
 }
 
-int32_t PromptLookup::next_token(const int32_t *more, int64_t num_more, int64_t matched) {
+PromptLookup::Match PromptLookup::match_more(const int32_t *more, int64_t num_more,
+                                             int64_t matched) {
   Match found = matched > 0 ? more_match_ : match_;
   for (int64_t i = matched; i < num_more; ++i) match(more[i], &found);
   if (num_more <= max_tokens_ - num_tokens_) {
@@ -273,13 +274,38 @@ int32_t PromptLookup::next_token(const int32_t *more, int64_t num_more, int64_t 
     more_match_ = found;
     num_more_ = num_more;
   }
+  return found;
+}
+
+// Where in the text a match ends, of which tokens after the text may be the last; -1: it is too
+// short.
+int64_t PromptLookup::end_of(const Match &found, bool has_more) {
   if (found.length < limits_.min_match) return -1;
-  int64_t end = match_end_;
-  if (num_more > 0) {
-    links_.splay(found.state);
-    end = states_[found.state].place.last_end;
-  }
+  if (!has_more) return match_end_;
+  links_.splay(found.state);
+  return states_[found.state].place.last_end;
+}
+
+int32_t PromptLookup::next_token(const int32_t *more, int64_t num_more, int64_t matched) {
+  const int64_t end = end_of(match_more(more, num_more, matched), num_more > 0);
+  if (end < 0) return -1;
   return end < num_tokens_ ? tokens_[end] : more[0];
+}
+
+int64_t PromptLookup::propose(const int32_t *more, int64_t num_more, int64_t matched,
+                              int64_t num_drafts, int32_t *out_token_ids) {
+  Match found = match_more(more, num_more, matched);
+  int64_t num_proposed = 0;
+  while (num_proposed < num_drafts) {
+    const int64_t end = end_of(found, num_more + num_proposed > 0);
+    if (end < 0) break;
+    const int32_t token = end < num_tokens_ ? tokens_[end]
+                          : num_more > 0    ? more[0]
+                                            : out_token_ids[0];
+    out_token_ids[num_proposed++] = token;
+    if (num_proposed < num_drafts) match(token, &found);
+  }
+  return num_proposed;
 }
 
 bool PromptLookup::has_gram(const int32_t *tokens, int64_t num_tokens) const {

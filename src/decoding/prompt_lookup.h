@@ -55,6 +55,12 @@ class PromptLookup {
   // logarithmic time for each of `more` that is not matched yet.
   int32_t next_token(const int32_t *more, int64_t num_more, int64_t matched);
 
+  // The same token, and those that next_token() would give with each one more of them in `more`:
+  // up to num_drafts, up to the first -1; returns their number. Takes amortised logarithmic time
+  // for each.
+  int64_t propose(const int32_t *more, int64_t num_more, int64_t matched, int64_t num_drafts,
+                  int32_t *out_token_ids);
+
   // Whether the tokens stand in the text and a token follows them.
   bool has_gram(const int32_t *tokens, int64_t num_tokens) const;
 
@@ -100,6 +106,8 @@ class PromptLookup {
   StateId extend(int32_t token);
 
   void match(int32_t token, Match *at);
+  Match match_more(const int32_t *more, int64_t num_more, int64_t matched);
+  int64_t end_of(const Match &found, bool has_more);
 
   Limits limits_;
   int64_t max_tokens_;

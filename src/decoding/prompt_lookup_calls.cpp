@@ -110,23 +110,51 @@ sampler_status propose(Entry &entry, sampler_prompt_lookup *handle, int64_t num_
   return check.status();
 }
 
+// The tokens that a context has beyond the text; what has been matched has been checked. Fewer than
+// 0: it is shorter.
+int64_t check_more(Check &check, const Lookup &lookup, const int32_t *context, int64_t num_tokens,
+                   int64_t *matched) {
+  const int64_t text = lookup->text.num_tokens(), num_more = num_tokens - text;
+  check_array(check, "context", "num_tokens", context, num_tokens);
+  *matched = check.ok() && num_more > 0 ? lookup->text.num_matched(context + text, num_more) : 0;
+  check_ids(check, "context", context, text + *matched, num_tokens, lookup->vocabulary_size);
+  return num_more;
+}
+
 sampler_status lookup_next_token(Entry &entry, void *user, const int32_t *context,
                                  int64_t num_tokens, uint64_t seed, uint64_t offset,
                                  int32_t *out_token_id, int32_t *out_known) {
   Check check(entry);
   const Lookup lookup(check, "user", user);
   if (!lookup) return check.status();
-  const int64_t text = lookup->text.num_tokens(), num_more = num_tokens - text;
-  check_array(check, "context", "num_tokens", context, num_tokens);
-  // What has been matched has been checked.
-  const int64_t matched =
-      check.ok() && num_more > 0 ? lookup->text.num_matched(context + text, num_more) : 0;
-  check_ids(check, "context", context, text + matched, num_tokens, lookup->vocabulary_size);
+  const int64_t text = lookup->text.num_tokens();
+  int64_t matched;
+  const int64_t num_more = check_more(check, lookup, context, num_tokens, &matched);
   check_next_token_outputs(check, out_token_id, out_known);
   if (!check.ok()) return check.status();
   const int32_t token =
       num_more < 0 ? -1 : lookup->text.next_token(context + text, num_more, matched);
   write_next_token(token, seed, offset, lookup->vocabulary_size, out_token_id, out_known);
+  return SAMPLER_OK;
+}
+
+sampler_status lookup_propose_more(Entry &entry, void *user, const int32_t *context,
+                                   int64_t num_tokens, int64_t num_drafts, int64_t least_count,
+                                   float least_share, int32_t *out_token_ids,
+                                   int64_t *out_num_drafts) {
+  Check check(entry);
+  const Lookup lookup(check, "user", user);
+  if (!lookup) return check.status();
+  const int64_t text = lookup->text.num_tokens();
+  int64_t matched;
+  const int64_t num_more = check_more(check, lookup, context, num_tokens, &matched);
+  check_proposal(check, num_drafts, least_count, least_share, out_token_ids, out_num_drafts);
+  if (!check.ok()) return check.status();
+  // Each has the count 1, and the share 1.
+  const bool is_wanted = num_more >= 0 && least_count <= 1;
+  *out_num_drafts =
+      is_wanted ? lookup->text.propose(context + text, num_more, matched, num_drafts, out_token_ids)
+                : 0;
   return SAMPLER_OK;
 }
 
@@ -177,7 +205,8 @@ sampler_status get_interface(Entry &entry, sampler_prompt_lookup *lookup,
   return write_interface(check,
                          {sizeof(sampler_ngram), lookup, Entered<lookup_next_token>::call,
                           Entered<lookup_has_gram>::call, Entered<lookup_update>::call,
-                          Entered<lookup_initialize>::call, Entered<lookup_reset_user>::call},
+                          Entered<lookup_initialize>::call, Entered<lookup_reset_user>::call,
+                          Entered<lookup_propose_more>::call},
                          out_ngram);
 }
 

@@ -506,6 +506,10 @@ class EntryPoints {
     add_function(
         [=] { return ngram->next_token(ngram->user, text, num_tokens, 1, 2, out, out + 1); });
     add_function([=] { return ngram->has_gram(ngram->user, text, 2, out); });
+    add_function([=] {
+      std::int64_t num_drafts = -7;
+      return ngram->propose(ngram->user, text, num_tokens, 2, 1, 0.25f, out, &num_drafts);
+    });
     add_function([=] { return ngram->has_gram(nullptr, text, 2, out); });
     add_function([=] { return ngram->reset(ngram->user); });
   }

@@ -243,6 +243,16 @@ TEST_F(Rules, RequiredPointers) {
   refuse(
       LoopKind::kNgrams, [](AnyCall *c) { c->ngram.initialize = nullptr; },
       "initialize of the ngram is NULL; it is required");
+  const std::string propose =
+      "propose of the ngram is NULL; ngram_least_count and ngram_least_share need it";
+  refuse(
+      LoopKind::kNgrams,
+      [](AnyCall *c) { c->ngram.propose = nullptr, c->speculative.ngram_least_count = 1; },
+      propose);
+  refuse(
+      LoopKind::kNgrams,
+      [](AnyCall *c) { c->ngram.propose = nullptr, c->speculative.ngram_least_share = 0.5f; },
+      propose);
 }
 
 TEST_F(Rules, StructSizes) {
@@ -403,6 +413,8 @@ TEST_F(Rules, Ranges) {
                 Int64s{-1, INT64_MIN, 1025, INT64_MAX});
   refuse_values(drafting_, "filler_top_k", MEMBER(speculative.filler_top_k),
                 Int64s{-1, INT64_MIN, k20, INT64_MAX});
+  refuse_values(drafting_, "ngram_least_count", MEMBER(speculative.ngram_least_count),
+                Int64s{-1, INT64_MIN, INT64_MAX});
   const std::vector<LoopKind> beam_search = {LoopKind::kBeamSearch};
   refuse_values(beam_search, "num_beams", MEMBER(beam_search.num_beams),
                 Int64s{0, -1, INT64_MIN, 1025, INT64_MAX});
@@ -433,9 +445,10 @@ TEST_F(Rules, Enumerations) {
   refuse_values(drafting_, "skip_sample_adjustment", MEMBER(speculative.skip_sample_adjustment),
                 not_two);
   refuse_values(drafting_, "reserved", MEMBER(speculative.reserved), Int32s{1, -1});
+  refuse_values(drafting_, "reserved2", MEMBER(speculative.reserved2), Int32s{1, -1});
   const std::vector<LoopKind> beam_search = {LoopKind::kBeamSearch};
   refuse_values(beam_search, "early_stop", MEMBER(beam_search.early_stop), not_two);
-  refuse_values(beam_search, "reserved", MEMBER(beam_search.reserved), Int32s{1, -1});
+  refuse_values(beam_search, "rule", MEMBER(beam_search.rule), not_two);
 }
 
 // What a drafter alone can have.
@@ -451,6 +464,17 @@ TEST_F(Rules, OfNgrams) {
   accept(LoopKind::kNgrams,
          [](AnyCall *c) { c->speculative.adaptive_gamma = SAMPLER_GAMMA_MEASURED; });
   accept(LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.skip_sample_adjustment = 1; });
+  // And what n-grams alone can.
+  refuse(
+      LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.ngram_least_count = 2; },
+      "ngram_least_count is 2 and ngram_least_share 0; they must be 0 for a drafter");
+  refuse(
+      LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.ngram_least_share = 0.5f; },
+      "ngram_least_count is 0 and ngram_least_share 0.5; they must be 0 for a drafter");
+  accept(LoopKind::kNgrams, [](AnyCall *c) {
+    c->speculative.ngram_least_count = INT64_MAX - 1;
+    c->speculative.ngram_least_share = 1;
+  });
 }
 
 TEST_F(Rules, Numbers) {
@@ -464,6 +488,13 @@ TEST_F(Rules, Numbers) {
     for (const LoopKind kind : drafting_) {
       refuse(
           kind, [=](AnyCall *c) { c->speculative.ema_beta = value; }, "ema_beta is ");
+    }
+  }
+  for (const float value : {-FLT_MIN, -1.0f, std::nextafter(1.0f, 2.0f), kInf, -kInf, kNan}) {
+    for (const LoopKind kind : drafting_) {
+      refuse(
+          kind, [=](AnyCall *c) { c->speculative.ngram_least_share = value; },
+          "ngram_least_share is ");
     }
   }
   for (const float value : {-FLT_MIN, -1.0f, -kInf, kInf, kNan}) {
@@ -492,6 +523,8 @@ TEST_F(Rules, Prompts) {
   for (const std::int32_t token : {-1, 5, INT32_MIN, INT32_MAX}) {
     refuse_all([=](AnyCall *c) { c->prompts[4] = token; },
                "prompt_token_ids[4] is " + text_of(token) + "; it must be");
+    refuse_all([=](AnyCall *c) { c->ends[1] = token; },
+               "end_token_ids[1] is " + text_of(token) + "; it must be in [0, vocabulary_size), 5");
   }
 }
 
@@ -633,11 +666,6 @@ TEST_F(Rules, EdgesAreAccepted) {
     c->generation.end_token_ids = nullptr;
     c->generation.num_end_tokens = 0;
   });
-  // An id that no token has ends no text.
-  accept_all([](AnyCall *c) {
-    c->ends[0] = -1;
-    c->ends[1] = INT32_MAX;
-  });
   for (const float value : {0.0f, -1.0f, kInf, -kInf, FLT_MAX}) {
     accept_all([=](AnyCall *c) {
       c->params.temperature = c->params.top_p = c->params.min_p = value;
@@ -672,6 +700,7 @@ TEST_F(Rules, EdgesAreAccepted) {
   accept(LoopKind::kNgrams, [](AnyCall *c) {
     c->ngram.has_gram = nullptr;
     c->ngram.reset = nullptr;
+    c->ngram.propose = nullptr;
   });
   accept(LoopKind::kBeamSearch, [](AnyCall *c) { c->beam_search.num_beams = 1; });
   accept(LoopKind::kBeamSearch, [](AnyCall *c) { c->beam_search.top_k = 5; });
@@ -747,6 +776,8 @@ TEST(Init, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(speculative.skip_sample_adjustment, 0);
   EXPECT_EQ(speculative.filler_top_k, 3);
   EXPECT_EQ(speculative.stop_if_unknown, 0);
+  EXPECT_EQ(speculative.ngram_least_count, 0);
+  EXPECT_EQ(speculative.ngram_least_share, 0.0f);
   const sampler_beam_search_args beam_search = sampler_beam_search_args_default();
   EXPECT_EQ(beam_search.num_beams, 4);
   EXPECT_EQ(beam_search.top_k, 3);
@@ -754,6 +785,7 @@ TEST(Init, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(beam_search.min_length, 5.0f);
   EXPECT_EQ(beam_search.alpha, 1.2f);
   EXPECT_EQ(beam_search.early_stop, 0);
+  EXPECT_EQ(beam_search.rule, SAMPLER_BEAMS_SHARED);
 }
 
 }  // namespace

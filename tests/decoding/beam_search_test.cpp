@@ -249,6 +249,45 @@ std::vector<Beam> naive_search(const BeamSearch &search, const Tokens &prompt, b
   return beams;
 }
 
+// The same with a pool, as Hugging Face's generate does it: all continuations are ranked by their
+// sums; what ends among the first num_beams goes to the pool; the first num_beams of the others go
+// on.
+std::vector<Beam> naive_pool_search(const BeamSearch &search, const Tokens &prompt,
+                                    bool *is_clear) {
+  const auto num_beams = std::size_t(search.args.num_beams);
+  const auto is_greater = [](const Beam &a, const Beam &b) { return a.sum > b.sum; };
+  std::vector<Beam> beams = {Beam()}, pool;
+  while (!beams.empty()) {
+    std::vector<Beam> candidates;
+    for (const Beam &beam : beams) {
+      const Logits row = row_behind(search, prompt, beam);
+      const std::vector<double> logs = log_probabilities(row);
+      for (const std::int32_t token : likeliest(row, std::int64_t(row.size()))) {
+        candidates.push_back(child(search, prompt, beam, token, logs[std::size_t(token)]));
+      }
+    }
+    std::stable_sort(candidates.begin(), candidates.end(), is_greater);
+    for (std::size_t i = 1; i < candidates.size(); ++i) {
+      if (candidates[i - 1].sum - candidates[i].sum < 2 * kTolerance) *is_clear = false;
+    }
+    beams.clear();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (candidates[i].reason == SAMPLER_FINISH_NONE) {
+        if (beams.size() < num_beams) beams.push_back(candidates[i]);
+      } else if (i < num_beams) {
+        pool.push_back(candidates[i]);
+      }
+    }
+    sort_beams(&pool);
+    if (has_close_scores(pool)) *is_clear = false;
+    if (pool.size() > num_beams) pool.resize(num_beams);
+    if (pool.size() < num_beams || beams.empty()) continue;
+    if (std::fabs(beams[0].score - pool.back().score) < 2 * kTolerance) *is_clear = false;
+    if (search.args.early_stop || beams[0].score <= pool.back().score) break;
+  }
+  return pool;
+}
+
 void expect_same(const std::vector<Beam> &actual, const std::vector<Beam> &expected) {
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {
@@ -397,6 +436,160 @@ TEST(BeamSearch, OfAFewBeams) {
   EXPECT_GT(num_compared, 400);
 }
 
+TEST(BeamPool, OfAFewBeams) {
+  const Sampler sampler = make_sampler();
+  int num_compared = 0, num_early = 0;
+  for (std::uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Calls calls;
+    Limits limits = limits_of(random.between(2, 12), 100);
+    limits.max_span_tokens = random.one_in(3) ? random.between(1, 5) : 0;
+    limits.max_context = random.one_in(3) ? random.between(8, 16) : 64;
+    Model model(limits, generic_logits(seed, limits.vocabulary_size, random.one_in(3)), &calls);
+    BeamSearch search(&model,
+                      random_prompts(&random, random.between(1, 4), 7, limits.vocabulary_size));
+    search.generation.max_new_tokens = random.between(1, 12);
+    search.generation.first_sequence = random.between(0, 5);
+    search.generation.use_cache = random.one_in(2);
+    search.args.rule = SAMPLER_BEAMS_POOL;
+    search.args.num_beams = random.between(1, 6);
+    search.args.top_k = 1;  // not used
+    search.args.num_results = random.between(1, search.args.num_beams);
+    search.args.min_length = float(random.between(0, 6));
+    search.args.alpha = random.one_in(2) ? 0.0f : float(random.between(1, 12)) / 5;
+    search.args.early_stop = random.one_in(3);
+    for (std::int64_t i = random.between(0, 3); i > 0; --i) {
+      search.ends.push_back(std::int32_t(random.between(0, limits.vocabulary_size - 1)));
+    }
+    search.has_fork = search.generation.use_cache != 0 || random.one_in(2);
+    ASSERT_EQ(search.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
+    num_early += search.stats.num_rounds < search.generation.max_new_tokens;
+    for (std::size_t i = 0; i < search.prompts().size(); ++i) {
+      bool is_clear = true;
+      std::vector<Beam> expected = naive_pool_search(search, search.prompts()[i], &is_clear);
+      if (!is_clear) continue;
+      if (std::int64_t(expected.size()) > search.args.num_results) {
+        expected.resize(std::size_t(search.args.num_results));
+      }
+      ++num_compared;
+      expect_same(search.results_of_last(i), expected);
+    }
+  }
+  EXPECT_GT(num_compared, 300);
+  EXPECT_GT(num_early, 50);
+}
+
+// The likeliest token is the end token, always. With SHARED the beam [end] keeps one of two places;
+// with a pool two beams go on.
+TEST(BeamPool, KeepsSearchingBesideBeamsThatHaveEnded) {
+  const Sampler sampler = make_sampler();
+  Calls calls;
+  Model model(limits_of(4), constant_logits(logits_of({0.4, 0.3, 0.2, 0.1})), &calls);
+  BeamSearch search(&model, {{1}});
+  search.ends = {0};
+  search.generation.max_new_tokens = 2;
+  search.args.num_beams = search.args.num_results = 2;
+  search.args.alpha = search.args.min_length = 0;
+  search.args.rule = SAMPLER_BEAMS_POOL;
+  // Step 1 ranks [0] and [1]; [0] ends, [1] and [2] go on. All of step 2 end: [1 0] with 0.12.
+  std::vector<Beam> results = search.results(sampler.get());
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].tokens, Tokens({0}));
+  EXPECT_EQ(results[0].reason, SAMPLER_FINISH_END_TOKEN);
+  EXPECT_EQ(results[1].tokens, Tokens({1, 0}));
+  EXPECT_NEAR(results[1].score, std::log(0.12), kTolerance);
+  // With alpha 1 a score is the mean of the logarithms: the longer one is less bad, but not enough.
+  search.args.alpha = 1;
+  results = search.results(sampler.get());
+  EXPECT_NEAR(results[0].score, std::log(0.4), kTolerance);
+  EXPECT_NEAR(results[1].score, std::log(0.12) / 2, kTolerance);
+}
+
+// The pool is full after step 2. Then [1 1] may still become better than [1 0], which early_stop
+// does not wait for.
+TEST(BeamPool, EarlyStopDoesNotWaitForBetterBeams) {
+  const Sampler sampler = make_sampler();
+  Calls calls;
+  const NextLogits rows = [](const Tokens &text) {
+    return logits_of(text.size() < 3 ? std::vector<double>{0.3, 0.6, 0.1}
+                                     : std::vector<double>{0.98, 0.01, 0.01});
+  };
+  Model model(limits_of(3), rows, &calls);
+  BeamSearch search(&model, {{1}});
+  search.ends = {0};
+  search.generation.max_new_tokens = 3;
+  search.args.num_beams = search.args.num_results = 2;
+  search.args.alpha = 1;
+  search.args.min_length = 0;
+  search.args.rule = SAMPLER_BEAMS_POOL;
+  search.args.early_stop = 1;
+  std::vector<Beam> results = search.results(sampler.get());
+  EXPECT_EQ(search.stats.num_rounds, 2);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].tokens, Tokens({1, 0}));
+  EXPECT_EQ(results[1].tokens, Tokens({0}));
+  search.args.early_stop = 0;
+  results = search.results(sampler.get());
+  EXPECT_EQ(search.stats.num_rounds, 3);
+  EXPECT_EQ(results[0].tokens, Tokens({1, 1, 0}));
+  EXPECT_EQ(results[1].tokens, Tokens({1, 0}));
+}
+
+// Beams that go on and are no better than all of a full pool end a text without early_stop, too.
+// The pool has [0] and [1 0], 0.6 and 0.18, after step 2; [1 1] has 0.09.
+TEST(BeamPool, EndsWhereNoBeamIsBetter) {
+  const Sampler sampler = make_sampler();
+  Calls calls;
+  Model model(limits_of(3), constant_logits(logits_of({0.6, 0.3, 0.1})), &calls);
+  BeamSearch search(&model, {{1}});
+  search.ends = {0};
+  search.generation.max_new_tokens = 10;
+  search.args.num_beams = search.args.num_results = 2;
+  search.args.alpha = 0;
+  search.args.rule = SAMPLER_BEAMS_POOL;
+  const std::vector<Beam> results = search.results(sampler.get());
+  EXPECT_EQ(search.stats.num_rounds, 2);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].tokens, Tokens({0}));
+  EXPECT_EQ(results[1].tokens, Tokens({1, 0}));
+}
+
+// A bad row's beam is a result where there is no other, and the pool is not full with it.
+TEST(BeamPool, RowsWithoutATokenComeLast) {
+  const Sampler sampler = make_sampler();
+  Calls calls;
+  const NextLogits rows = [](const Tokens &text) {
+    if (text.back() == 0) return Logits(3, std::numeric_limits<float>::quiet_NaN());
+    return logits_of({0.5, 0.3, 0.2});
+  };
+  Model model(limits_of(3), rows, &calls);
+  BeamSearch search(&model, {{1}, {0}});
+  search.ends = {2};
+  search.generation.max_new_tokens = 3;
+  search.args.num_beams = search.args.num_results = 3;
+  search.args.alpha = 0;
+  search.args.early_stop = 1;
+  search.args.rule = SAMPLER_BEAMS_POOL;
+  const std::vector<Beam> results = search.results(sampler.get());
+  // Step 1: [0] and [1] go on, [2] ends. Step 2: [0] has a bad row; of [1] 0 and 1 go on and
+  // 2 ends, third of three. Step 3: [1 0] has a bad row, all of [1 1] end.
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].tokens, Tokens({2}));
+  EXPECT_EQ(results[1].tokens, Tokens({1, 2}));
+  EXPECT_EQ(results[2].tokens, Tokens({1, 1, 0}));
+  EXPECT_EQ(results[2].reason, SAMPLER_FINISH_LENGTH);
+  search.generation.max_new_tokens = 2;
+  search.args.num_beams = search.args.num_results = 6;
+  const std::vector<Beam> more = search.results(sampler.get());
+  ASSERT_EQ(more.size(), 5u);
+  EXPECT_EQ(more[0].tokens, Tokens({2}));
+  EXPECT_EQ(more[1].tokens, Tokens({1, 0}));
+  EXPECT_EQ(more[4].tokens, Tokens({0}));
+  EXPECT_EQ(more[4].reason, SAMPLER_FINISH_BAD_ROW);
+  EXPECT_EQ(more[4].score, -kInf);
+}
+
 // One beam is greedy decoding, whatever is tried.
 TEST(BeamSearch, OfOneBeamIsGreedy) {
   const Sampler sampler = make_sampler();
@@ -454,6 +647,7 @@ TEST(BeamSearch, DoesNotDependOnNeighboursOrCaches) {
     together.args.num_results = 3;
     together.ends = {2, 4};
     together.args.early_stop = seed % 3 == 0;
+    together.args.rule = seed % 4 < 2;
     ASSERT_EQ(together.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
     const auto expect_equal = [&](const BeamSearch &other, std::size_t other_text,
                                   std::size_t text) {
@@ -475,6 +669,7 @@ TEST(BeamSearch, DoesNotDependOnNeighboursOrCaches) {
       alone.args.num_results = 3;
       alone.ends = {2, 4};
       alone.args.early_stop = together.args.early_stop;
+      alone.args.rule = together.args.rule;
       ASSERT_EQ(alone.run(i % 2 ? sampler.get() : threads.get()), SAMPLER_OK);
       expect_equal(alone, 0, i);
     }
@@ -492,6 +687,7 @@ TEST(BeamSearch, FailingCallbacksStop) {
     BeamSearch search(&model, {{0, 1}, {4}});
     search.generation.use_cache = seed % 2;
     search.generation.max_new_tokens = 6;
+    search.args.rule = seed % 4 < 2;
     search.ends = {3};
     ASSERT_EQ(search.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
     const std::int64_t num_calls = calls.count();
@@ -517,10 +713,13 @@ TEST(BeamSearch, APromptThatIsTheContext) {
   limits.max_context = 3;
   Model model(limits, generic_logits(1, 5, false), &calls);
   BeamSearch search(&model, {{0, 1, 2}, {1}});
-  ASSERT_EQ(search.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
-  ASSERT_EQ(search.results_of_last(1).size(), 1u);
-  EXPECT_EQ(search.results_of_last(1)[0].tokens.size(), 2u);
-  EXPECT_EQ(search.results_of_last(1)[0].reason, SAMPLER_FINISH_CONTEXT);
+  for (const sampler_beam_rule rule : {SAMPLER_BEAMS_SHARED, SAMPLER_BEAMS_POOL}) {
+    search.args.rule = rule;
+    ASSERT_EQ(search.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
+    ASSERT_EQ(search.results_of_last(1).size(), 1u);
+    EXPECT_EQ(search.results_of_last(1)[0].tokens.size(), 2u);
+    EXPECT_EQ(search.results_of_last(1)[0].reason, SAMPLER_FINISH_CONTEXT);
+  }
 }
 
 // A beam that no token can follow goes no further; the others do.

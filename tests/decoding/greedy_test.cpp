@@ -26,6 +26,22 @@ TEST(Greedy, AutoregressiveGivesTheLikeliestTokens) {
   }
 }
 
+// top_p 0 is not "off": it keeps one token, by every loop.
+TEST(Greedy, TopPOf0KeepsTheLikeliestToken) {
+  const Sampler sampler = make_sampler();
+  for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Scenario scenario(seed);
+    Generation &generation = *scenario.generation;
+    const std::vector<Text> texts = expected(sampler.get(), scenario);
+    generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
+    generation.params.top_p = 0;
+    for (const Loop &loop : {autoregressive(), scenario.speculative(), scenario.with_ngrams()}) {
+      EXPECT_EQ(without_counts(generation.texts_of(sampler.get(), loop)), texts);
+    }
+  }
+}
+
 TEST(Greedy, SpeculativeGivesTheSameTexts) {
   const Sampler sampler = make_sampler();
   std::int64_t num_drafted = 0, num_accepted = 0;

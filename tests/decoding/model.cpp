@@ -276,6 +276,7 @@ sampler_ngram ScriptedNgram::interface() {
   ngram.update = update;
   ngram.initialize = initialize;
   ngram.reset = reset;
+  ngram.propose = propose;
   return ngram;
 }
 
@@ -287,6 +288,24 @@ sampler_status ScriptedNgram::next_token(void *user, const std::int32_t *context
   const Next next = ngram.script_(Tokens(context, context + num_tokens));
   *out_token_id = next.token_id;
   *out_known = next.is_known;
+  return SAMPLER_OK;
+}
+
+sampler_status ScriptedNgram::propose(void *user, const std::int32_t *context,
+                                      std::int64_t num_tokens, std::int64_t num_drafts,
+                                      std::int64_t least_count, float least_share,
+                                      std::int32_t *out_token_ids, std::int64_t *out_num_drafts) {
+  ScriptedNgram &ngram = *static_cast<ScriptedNgram *>(user);
+  if (const sampler_status status = ngram.calls_->next()) return status;
+  EXPECT_GT(num_drafts, 0);
+  Tokens text(context, context + num_tokens);
+  ngram.questions_.push_back({text, num_drafts, least_count, least_share});
+  for (*out_num_drafts = 0; *out_num_drafts < num_drafts; ++*out_num_drafts) {
+    const Next next = ngram.script_(text);
+    if (!next.is_known) break;
+    out_token_ids[*out_num_drafts] = next.token_id;
+    text.push_back(next.token_id);
+  }
   return SAMPLER_OK;
 }
 

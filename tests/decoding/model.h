@@ -139,7 +139,8 @@ Logits logits_of(const std::vector<double> &probabilities);
 
 // ---- A storage of n-grams -----------------------------------------------------------------------
 
-// Gives what a function gives, and writes down what it is taught.
+// Gives what a function gives, and writes down what it is taught. It proposes the tokens of known
+// contexts, whatever the limits.
 class ScriptedNgram {
  public:
   struct Next {
@@ -158,6 +159,14 @@ class ScriptedNgram {
   const std::vector<Lesson> &lessons() const { return lessons_; }
   const std::vector<Tokens> &texts() const { return texts_; }
 
+  // What it was asked for.
+  struct Question {
+    Tokens context;
+    std::int64_t num_drafts, least_count;
+    float least_share;
+  };
+  const std::vector<Question> &questions() const { return questions_; }
+
  private:
   static sampler_status next_token(void *user, const std::int32_t *context, std::int64_t num_tokens,
                                    std::uint64_t seed, std::uint64_t offset,
@@ -169,11 +178,16 @@ class ScriptedNgram {
   static sampler_status initialize(void *user, const std::int32_t *token_ids,
                                    std::int64_t num_tokens);
   static sampler_status reset(void *user);
+  static sampler_status propose(void *user, const std::int32_t *context, std::int64_t num_tokens,
+                                std::int64_t num_drafts, std::int64_t least_count,
+                                float least_share, std::int32_t *out_token_ids,
+                                std::int64_t *out_num_drafts);
 
   Script script_;
   Calls *calls_;
   std::vector<Lesson> lessons_;
   std::vector<Tokens> texts_;
+  std::vector<Question> questions_;
 };
 
 }  // namespace decoding_test

@@ -97,6 +97,7 @@ Scenario::Scenario(std::uint64_t seed) {
   ngram_args.filler_top_k = random.between(0, vocabulary_size);
   ngram_args.stop_if_unknown = random.one_in(2);
   ngram_args.first_target = random.one_in(2);
+  ngram_args.ngram_least_count = seed % 3 == 2;
 }
 
 sampler_status forbid_by_length(const ProcessCall &call) {

@@ -1,4 +1,4 @@
-// Calls of the four loops with callbacks that allocate nothing.
+// Calls of the loops with callbacks that allocate nothing.
 #ifndef SAMPLER_TESTS_DECODING_SMALL_LOOPS_H_
 #define SAMPLER_TESTS_DECODING_SMALL_LOOPS_H_
 
@@ -15,9 +15,10 @@ namespace decoding_test {
 
 class SmallLoops {
  public:
-  static constexpr int kNumLoops = 4;
+  static constexpr int kNumLoops = 5;
   static const char *name(int loop) {
-    const char *const names[] = {"autoregressive", "speculative", "n-grams", "beam_search"};
+    const char *const names[] = {"autoregressive", "speculative", "n-grams", "beam_search",
+                                 "beam_search with pools"};
     return names[loop];
   }
 
@@ -103,6 +104,7 @@ class SmallLoops {
         generation.debug = 0;
         sampler_beam_search_args own = sampler_beam_search_args_default();
         own.generation = &generation;
+        own.rule = loop == 4 ? SAMPLER_BEAMS_POOL : SAMPLER_BEAMS_SHARED;
         return sampler_beam_search(sampler, &own);
       }
     }

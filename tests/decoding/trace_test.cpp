@@ -358,6 +358,7 @@ bool ends_with(const Tokens &text, const Tokens &end) {
 
 TEST(Lessons, AreOfEachNewToken) {
   const Sampler sampler = make_sampler();
+  int num_unlikely = 0;
   for (std::uint64_t seed = 0; seed < 150 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
@@ -388,10 +389,15 @@ TEST(Lessons, AreOfEachNewToken) {
       const Tokens before(text.begin(), text.begin() + std::ptrdiff_t(n));
       EXPECT_FALSE(lesson.context.empty());
       EXPECT_TRUE(ends_with(before, lesson.context));
-      EXPECT_EQ(lesson.next, args.filler_top_k == 0 ? Tokens{text[n]}
-                                                    : likeliest(rows(before), args.filler_top_k));
+      Tokens expected = likeliest(rows(before), args.filler_top_k);
+      if (std::find(expected.begin(), expected.end(), text[n]) == expected.end()) {
+        expected.push_back(text[n]);
+        num_unlikely += args.filler_top_k > 0;
+      }
+      EXPECT_EQ(lesson.next, expected);
     }
   }
+  EXPECT_GT(num_unlikely, 50);
 }
 
 TEST(Lessons, OfAllTextsOfTheCall) {
@@ -401,6 +407,92 @@ TEST(Lessons, OfAllTextsOfTheCall) {
   EXPECT_EQ(scenario.ngram->texts(), scenario.generation->prompts());
   EXPECT_EQ(std::int64_t(scenario.ngram->lessons().size()),
             scenario.generation->stats().num_new_tokens);
+}
+
+// Counts of the library's own storage decide. A limit that every known token reaches leaves the
+// rounds of stop_if_unknown, and one that none reaches leaves no drafts.
+TEST(LeastCountAndShare, OfAStorage) {
+  const Sampler sampler = make_sampler();
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Calls calls;
+    Limits limits;
+    limits.vocabulary_size = random.between(3, 9);
+    Model target(limits, table_logits(seed, limits.vocabulary_size, 1), &calls);
+    Generation generation(&target, random_prompts(&random, 2, 6, limits.vocabulary_size));
+    generation.args.max_new_tokens = 30;
+    generation.args.processor = sampler_processor(seed % 2);
+    const auto drafts_of = [&](const sampler_speculative_args &args) {
+      auto options = sized<sampler_ngram_storage_options>();
+      options.vocabulary_size = limits.vocabulary_size;
+      sampler_ngram_storage_t storage = nullptr;
+      EXPECT_EQ(sampler_ngram_storage_create(&options, &storage), SAMPLER_OK);
+      sampler_ngram ngram = sized<sampler_ngram>();
+      EXPECT_EQ(sampler_ngram_storage_interface(storage, &ngram), SAMPLER_OK);
+      generation.texts_of(sampler.get(), speculative(ngram, args));
+      sampler_ngram_storage_destroy(storage);
+      std::vector<Tokens> drafts;
+      for (const Round &round : generation.rounds()) drafts.push_back(round.drafts);
+      return drafts;
+    };
+    sampler_speculative_args args = sampler_speculative_args_default();
+    args.stop_if_unknown = 1;
+    const auto known = drafts_of(args);
+    const std::int64_t num_known = generation.stats().num_drafted;
+    EXPECT_GT(num_known, 10);
+    args.stop_if_unknown = 0;
+    args.ngram_least_count = 1;
+    EXPECT_EQ(drafts_of(args), known);
+    args.ngram_least_count = 0;
+    args.ngram_least_share = 1e-9f;
+    EXPECT_EQ(drafts_of(args), known);
+    args.ngram_least_share = 1.0f;
+    drafts_of(args);
+    EXPECT_LT(generation.stats().num_drafted, num_known);
+    args.ngram_least_count = 1000;
+    args.ngram_least_share = 0;
+    drafts_of(args);
+    EXPECT_EQ(generation.stats().num_drafted, 0);
+  }
+}
+
+TEST(LeastCountAndShare, AreHandedToTheStorage) {
+  const Sampler sampler = make_sampler();
+  Calls calls;
+  Limits limits;
+  limits.vocabulary_size = 5;
+  Model target(limits, constant_logits({3.0f, 0, 0, 0, 0}), &calls);
+  // An end token, and no token at all, end a proposal.
+  ScriptedNgram ngram(
+      [](const Tokens &context) {
+        const std::int32_t tokens[] = {2, 4, 3, 5, 2, -1, 1};
+        return ScriptedNgram::Next{tokens[context.size() % 7], true};
+      },
+      &calls);
+  Generation generation(&target, {{1, 2}});
+  generation.ends = {3};
+  generation.args.max_new_tokens = 30;
+  sampler_speculative_args args = sampler_speculative_args_default();
+  args.ngram_least_count = 7;
+  args.ngram_least_share = 0.25f;
+  args.first_target = 0;
+  generation.texts_of(sampler.get(), speculative(ngram.interface(), args));
+  const auto rounds = rounds_of(generation, 0);
+  const auto lengths = lengths_of(rounds, 2);
+  ASSERT_EQ(rounds.size(), 30u);
+  // The last round has no room for a draft.
+  ASSERT_EQ(ngram.questions().size(), 29u);
+  for (std::size_t r = 0; r < 29; ++r) {
+    const ScriptedNgram::Question &question = ngram.questions()[r];
+    EXPECT_EQ(std::int64_t(question.context.size()), lengths[r]);
+    EXPECT_EQ(question.num_drafts, std::min<std::int64_t>(5, 32 - lengths[r] - 1));
+    EXPECT_EQ(question.least_count, 7);
+    EXPECT_EQ(question.least_share, 0.25f);
+    if (question.num_drafts < 5) continue;
+    const Tokens expected[] = {{2, 4, 3}, {4, 3}, {3}, {}, {2}, {}, {1, 2, 4, 3}};
+    EXPECT_EQ(rounds[r].drafts, expected[lengths[r] % 7]);
+  }
 }
 
 TEST(Lessons, NoDraftBehindAnUnknownContext) {

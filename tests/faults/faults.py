@@ -81,6 +81,14 @@ def session(case):
     return ("session_test", case)
 
 
+def verification(case):
+    return ("verification_test", case)
+
+
+def walk(case):
+    return verification("Walk/Rule." + case)
+
+
 def state(case):
     return ("state_test", case)
 
@@ -1295,4 +1303,71 @@ FAULTS = [
           "  std::copy_n(other.tokens_, num_tokens_, tokens_);",
           "  std::copy_n(other.tokens_, num_tokens_, tokens_);\n  reset();")],
         [session("SessionDrafts.AForkLooksUpInItsOwnText")]),
+    # ---- Verification by other rules, of trees and with stages
+    Fault(
+        "siblings_face_the_whole_row",
+        "a draft whose sibling was rejected is judged by the target's row and not by the residual",
+        [("src/cpu/verifier.h", "    *p = probability(id);\n    return SAMPLER_ROW_OK;",
+          "    is_changed_ = false;\n    open_ = kNone;\n"
+          "    if (open(position) != SAMPLER_ROW_OK) return SAMPLER_ROW_EMPTY;\n"
+          "    *p = probability(id);\n    return SAMPLER_ROW_OK;")],
+        [walk("OfTrees/Standard")]),
+    Fault(
+        "siblings_drafted_again",
+        "the row of a sibling drawn without replacement has the tokens of those before it",
+        [("src/cpu/verifier.h",
+          "if (excludes_siblings() && num_tried_ > 0) exclude_tried();", "")],
+        [walk("OfTrees/Standard")]),
+    Fault(
+        "drafts_are_not_said",
+        "the stages of a position do not see the drafts before it",
+        [("src/cpu/said.h", "    update(said_.text.length() + 1);", "")],
+        [verification("SampleMatch.IsTheTextOfAllStages")]),
+    Fault(
+        "drafts_do_not_move_adaptive_stages",
+        "adaptive stages stand where they stood before the drafts",
+        [("src/cpu/verifier.h", "if (is_adaptive()) observation = sampled_.observation(id);", "")],
+        [verification("SampleMatch.IsTheTextOfAdaptiveStages")]),
+    Fault(
+        "positions_share_an_offset",
+        "sample-match draws all tokens of a sequence with one word",
+        [("src/cpu/verifier.h", "stream.offset += uint64_t(depth_);", "")],
+        [verification("SampleMatch.IsTheTextOfEveryPreset")]),
+    Fault(
+        "masks_of_the_emitted_token",
+        "a position's grammar mask is that of its place among the emitted tokens",
+        [("src/cpu/verifier.h", "chain_.row * num_places_ + position, 1, xtc_word(position)}",
+          "output(position), 1, xtc_word(position)}")],
+        [walk("OfTreesWithStages/Standard")]),
+    Fault(
+        "blocks_end_at_the_first_rejection",
+        "block verification keeps the shortest beginning instead of the longest",
+        [("src/cpu/verifier.h", "          best = i;\n", "          if (best == 0) best = i;\n")],
+        [walk("OfChains/Block")]),
+    Fault(
+        "block_ratio_starts_again",
+        "in block verification a draft of probability 0 is forgotten by the next one",
+        [("src/contract/verification.h", "before == 0.0 || p == 0.0f", "p == 0.0f")],
+        [walk("OfChainsWithReports/Block")]),
+    Fault(
+        "deferred_for_good",
+        "a draft that was deferred stays though another one is rejected behind it",
+        [("src/cpu/verifier.h", "if (deferred != kNone) count = deferred;", "")],
+        [walk("OfChains/Deferred")]),
+    Fault(
+        "thresholds_of_one_draft",
+        "the threshold rule does not add the siblings that were tried before",
+        [("src/cpu/verifier.h", "      total += p;", "      total = p;")],
+        [walk("OfTrees/Threshold")]),
+    Fault(
+        "circles_are_trees",
+        "tables whose links go in a circle are taken for a tree",
+        [("src/contract/verification.h", "return num_ended == length + 1 && ", "return ")],
+        [verification("BadTrees.MakeTheirSequenceBad")]),
+    Fault(
+        "packed_drafts_of_the_next_sequence",
+        "a packed sequence's drafts begin one entry late",
+        [("src/contract/verification.h", "*out = {begin, begin + sequence, begin, int32_t(end - begin)};",
+          "*out = {begin + 1, begin + sequence, begin, int32_t(end - begin)};")],
+        [verification("Chains.ArePackedInEveryWay")]),
 ]

@@ -1,6 +1,7 @@
 // Every argument rule, with its text; what is refused changes nothing.
 #include <climits>
 #include <functional>
+#include <limits>
 
 #include "support.h"
 
@@ -206,6 +207,31 @@ void expect_rules(const sampler_ngram &f, const std::function<std::string()> &co
   std::int32_t token = -5, known = -5;
   const std::string user = "user is NULL; it is required";
   expect_invalid(f.next_token(nullptr, good, 8, 0, 0, &token, &known), user);
+  std::int32_t drafts[2] = {-5, -5};
+  std::int64_t num_drafts = -5;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto propose = [&](const std::int32_t *tokens, std::int64_t num_tokens,
+                           std::int64_t least_count = 0, float least_share = 0) {
+    return f.propose(f.user, tokens, num_tokens, 2, least_count, least_share, drafts, &num_drafts);
+  };
+  expect_invalid(f.propose(nullptr, good, 8, 2, 0, 0, drafts, &num_drafts), user);
+  expect_invalid(propose(good, -1), "num_tokens is -1; it must be at least 0");
+  expect_invalid(propose(nullptr, 8), "context is NULL; it is required");
+  expect_invalid(propose(bad, 8), "context[6] is 10; it must be in [0, vocabulary_size), 10");
+  expect_invalid(propose(good, 8, -1), "least_count is -1; it must be at least 0");
+  expect_invalid(propose(good, 8, 0, -0.5f), "least_share is -0.5; it must be in [0, 1]");
+  expect_invalid(propose(good, 8, 0, 1.5f), "least_share is 1.5; it must be in [0, 1]");
+  expect_invalid(propose(good, 8, 0, nan), "least_share is nan; it must be in [0, 1]");
+  expect_invalid(f.propose(f.user, good, 8, -1, 0, 0, drafts, &num_drafts),
+                 "num_drafts is -1; it must be at least 0");
+  expect_invalid(f.propose(f.user, good, 8, 2, 0, 0, nullptr, &num_drafts),
+                 "out_token_ids is NULL; it is required");
+  expect_invalid(f.propose(f.user, good, 8, 2, 0, 0, drafts, nullptr),
+                 "out_num_drafts is NULL; it is required");
+  EXPECT_EQ(drafts[0], -5);
+  EXPECT_EQ(num_drafts, -5);
+  EXPECT_EQ(f.propose(f.user, nullptr, 0, 0, 0, 0, nullptr, &num_drafts), SAMPLER_OK);
+  EXPECT_EQ(num_drafts, 0);
   expect_invalid(f.has_gram(nullptr, good, 2, &known), user);
   expect_invalid(f.update(nullptr, good, 8, good, 1), user);
   expect_invalid(f.initialize(nullptr, good, 8), user);

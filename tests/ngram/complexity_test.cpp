@@ -141,7 +141,7 @@ NgramStorage::Config config(int order) {
 
 // Blocks for each token and order that is kept.
 struct StorageWork {
-  double learn, ask, deserialize;
+  double learn, ask, propose, deserialize;
 };
 
 StorageWork work_of(const Tokens &text, int order) {
@@ -152,6 +152,10 @@ StorageWork work_of(const Tokens &text, int order) {
   work.ask = blocks_of([&] {
     for (std::int64_t i = 1; i <= num_tokens; ++i) storage.next_token(text.data(), i);
   });
+  work.propose = blocks_of([&] {
+    std::int32_t draft;
+    for (std::int64_t i = 1; i <= num_tokens; ++i) storage.propose(text.data(), i, 1, 1, 0, &draft);
+  });
   std::vector<unsigned char> data(storage.serialized_bytes());
   storage.serialize(data.data());
   work.deserialize = blocks_of([&] {
@@ -160,7 +164,7 @@ StorageWork work_of(const Tokens &text, int order) {
         << reason;
   });
   const double count = double(num_tokens) * (order - 1);
-  return {work.learn / count, work.ask / count, work.deserialize / count};
+  return {work.learn / count, work.ask / count, work.propose / count, work.deserialize / count};
 }
 
 double lookup_work_of(const Tokens &text) {
@@ -180,6 +184,7 @@ constexpr double kMostToLearn = 1500, kMostToAsk = 400, kMostToRead = 1500;
 void expect_bounded(const StorageWork &work) {
   EXPECT_LT(work.learn, kMostToLearn);
   EXPECT_LT(work.ask, kMostToAsk);
+  EXPECT_LT(work.propose, kMostToAsk);
   EXPECT_LT(work.deserialize, kMostToRead);
 }
 

@@ -253,6 +253,30 @@ TEST(LookupInterface, FollowsOneSequence) {
   EXPECT_FALSE(lookup.has({1}));
 }
 
+// One by one, the tokens that next_token gives.
+void expect_proposal(const Lookup &lookup, Tokens context, std::size_t num_drafts) {
+  const Tokens proposed = lookup.Interface::propose(context, num_drafts, 1, 1.0f);
+  ASSERT_EQ(lookup.Interface::propose(context, num_drafts, 2), Tokens());
+  Tokens expected;
+  while (expected.size() < num_drafts) {
+    const Next next = lookup.next(context);
+    if (!next.known) break;
+    expected.push_back(next.token_id);
+    context.push_back(next.token_id);
+  }
+  ASSERT_EQ(proposed, expected) << testing::PrintToString(context);
+}
+
+TEST(LookupInterface, ProposesBeyondTheText) {
+  Lookup lookup(lookup_options(20, 10));
+  lookup.append({1, 2, 3, 1});
+  EXPECT_EQ(lookup.propose(10), (Tokens{2, 3, 1}));
+  EXPECT_EQ(lookup.Interface::propose({1, 2, 3, 1}, 5), (Tokens{2, 3, 1, 2, 3}));
+  EXPECT_EQ(lookup.Interface::propose({1, 2, 3, 1, 2}, 3), (Tokens{3, 1, 2}));
+  EXPECT_EQ(lookup.Interface::propose({1, 2, 3, 1, 9}, 3), Tokens());
+  EXPECT_EQ(lookup.Interface::propose({1, 2, 3}, 3), Tokens()) << "shorter than the text";
+}
+
 // Contexts that go on from the one before, as those of drafts do, that are cut, that differ in one
 // token, and that there is no room for, while the text grows.
 TEST(LookupInterface, ContextsMayGoOnFromTheLastOne) {
@@ -279,6 +303,7 @@ TEST(LookupInterface, ContextsMayGoOnFromTheLastOne) {
         const std::size_t num_left = context.size() - text.size();
         if (num_left > 0 && random() % 4 == 0) context[text.size() + random() % num_left] = any();
         for (std::size_t n = random() % 3; n > 0; --n) context.push_back(any());
+        expect_proposal(lookup, context, random() % 9);
         if (random() % 2) context.push_back(lookup.next(context).token_id);
       }
       // The text may become what the last context began with.
@@ -303,6 +328,11 @@ TEST(LookupInterface, EachNewTokenIsChecked) {
               SAMPLER_ERROR_INVALID_ARGUMENT);
     EXPECT_EQ(token, -7);
   }
+  std::int64_t count = -7;
+  const Tokens bad = {1, 2, 3, 1, 2, 10};
+  EXPECT_EQ(f.propose(f.user, bad.data(), 6, 1, 0, 0, &token, &count),
+            SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(count, -7);
   EXPECT_EQ(lookup.next({1, 2, 3, 1, 2, 3}), (Next{1, 1}));
 }
 

@@ -110,6 +110,20 @@ TEST(Serialized, ComesBack) {
   }
 }
 
+// What follows 3: two tokens with the largest count. Their sum is beyond 32 bits.
+TEST(Serialized, SharesOfTheLargestCounts) {
+  Storage storage = small_storage();
+  std::string data = storage.serialized();
+  for (const std::size_t gram : {1, 2}) {
+    put(&data, kHeader + kRecord * (3 + gram) + 8, 0xFFFFFFFFu, 4);
+  }
+  ASSERT_EQ(storage.deserialize(with_checksum(data)), SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(storage.propose({3}, 1, 0, 0.5f), (Tokens{260}));
+  EXPECT_EQ(storage.propose({3}, 1, 0, 0.51f), Tokens());
+  EXPECT_EQ(storage.propose({3}, 1, 0xFFFFFFFF), (Tokens{260}));
+  EXPECT_EQ(storage.propose({3}, 1, std::int64_t(1) << 32), Tokens());
+}
+
 TEST(Serialized, MayLieAnywhere) {
   const Storage storage = small_storage();
   const std::string data = storage.serialized();

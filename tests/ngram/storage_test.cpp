@@ -126,6 +126,47 @@ TEST(Storage, TheIncumbentWinsTies) {
   EXPECT_EQ(storage.next({1}).token_id, 7);
 }
 
+// After 1, 2 comes 6 times of 10; after 1 2, 3 does 3 times of 4; then 4 always, once.
+TEST(Storage, ProposesWhatIsCountedOftenEnough) {
+  Storage storage(storage_options(SAMPLER_NGRAM_ALL_ORDERS, 3, 10));
+  storage.update({1}, {2, 2, 2, 2, 2, 2, 5, 6, 7, 8});
+  storage.update({1, 2}, {3, 3, 3, 9});
+  storage.update({2, 3}, {4});
+  const Tokens all = {2, 3, 4};
+  EXPECT_EQ(storage.propose({1}, 10), all);
+  EXPECT_EQ(storage.propose({0, 1}, 10), all) << "after the longest known context";
+  EXPECT_EQ(storage.propose({1}, 2), (Tokens{2, 3}));
+  EXPECT_EQ(storage.propose({1}, 0), Tokens());
+  EXPECT_EQ(storage.propose({}, 10), Tokens());
+  EXPECT_EQ(storage.propose({4}, 10), Tokens());
+
+  EXPECT_EQ(storage.propose({1}, 10, 1), all);
+  EXPECT_EQ(storage.propose({1}, 10, 2), (Tokens{2, 3}));
+  EXPECT_EQ(storage.propose({1}, 10, 3), (Tokens{2, 3}));
+  EXPECT_EQ(storage.propose({1}, 10, 4), (Tokens{2}));
+  EXPECT_EQ(storage.propose({1}, 10, 7), Tokens());
+  // A share that is just the limit is enough, though 0.6 is no f32.
+  EXPECT_EQ(storage.propose({1}, 10, 0, 0.6f), all);
+  EXPECT_EQ(storage.propose({1}, 10, 0, 0.61f), Tokens());
+  EXPECT_EQ(storage.propose({1, 2}, 10, 0, 0.75f), (Tokens{3, 4}));
+  EXPECT_EQ(storage.propose({1, 2}, 10, 0, 0.76f), Tokens());
+  EXPECT_EQ(storage.propose({2, 3}, 10, 0, 1.0f), (Tokens{4}));
+  EXPECT_EQ(storage.propose({1, 2}, 10, 3, 0.5f), (Tokens{3}));
+}
+
+TEST(Storage, OfTheHighestOrderProposesLongAfterItsContext) {
+  Storage storage(storage_options(SAMPLER_NGRAM_ONE_LEVEL, 16, 40));
+  Tokens text(40);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = std::int32_t(i);
+  storage.initialize(text);
+  const auto from = [&](std::size_t i, std::size_t end) {
+    return Tokens(text.begin() + std::ptrdiff_t(i), text.begin() + std::ptrdiff_t(end));
+  };
+  EXPECT_EQ(storage.propose(from(0, 15), 100), from(15, 40));
+  EXPECT_EQ(storage.propose(from(0, 18), 5), from(18, 23));
+  EXPECT_EQ(storage.propose(from(1, 15), 100), Tokens()) << "14 tokens";
+}
+
 TEST(Storage, AnUnknownTokenIsThatOfTheContract) {
   const Storage storage(storage_options(SAMPLER_NGRAM_ALL_ORDERS, 3, 1000));
   // floor(r * 1000 / 2^64), with the words r of a Philox that is not the library's:

@@ -28,6 +28,21 @@ bool Interface::has(const Tokens &context) const {
   return result != 0;
 }
 
+Tokens Interface::propose(const Tokens &context, std::size_t num_drafts, std::int64_t least_count,
+                          float least_share) const {
+  Tokens drafts(num_drafts + 1, -7);
+  std::int64_t count = -1;
+  EXPECT_EQ(
+      functions.propose(functions.user, context.data(), std::int64_t(context.size()),
+                        std::int64_t(num_drafts), least_count, least_share, drafts.data(), &count),
+      SAMPLER_OK)
+      << sampler_last_error();
+  EXPECT_TRUE(count >= 0 && count <= std::int64_t(num_drafts)) << count;
+  for (std::size_t i = std::size_t(count); i < drafts.size(); ++i) EXPECT_EQ(drafts[i], -7);
+  drafts.resize(std::size_t(count));
+  return drafts;
+}
+
 void Interface::update(const Tokens &context, const Tokens &next) {
   EXPECT_EQ(functions.update(functions.user, context.data(), std::int64_t(context.size()),
                              next.data(), std::int64_t(next.size())),
@@ -76,13 +91,34 @@ std::string Storage::serialized() const {
   return data;
 }
 
-Next NaiveStorage::next(const Tokens &context) const {
+const NaiveStorage::Context *NaiveStorage::find(const Tokens &context) const {
   const int most = std::min(int(context.size()), options_.order - 1);
   for (int length = most; length >= shortest(); --length) {
     const auto found = contexts_.find(Tokens(context.end() - length, context.end()));
-    if (found != contexts_.end()) return {found->second.best, 1};
+    if (found != contexts_.end()) return &found->second;
   }
-  return {-1, 0};
+  return nullptr;
+}
+
+Next NaiveStorage::next(const Tokens &context) const {
+  const Context *const found = find(context);
+  return found ? Next{found->best, 1} : Next{-1, 0};
+}
+
+Tokens NaiveStorage::propose(Tokens context, std::size_t num_drafts, std::int64_t least_count,
+                             float least_share) const {
+  Tokens drafts;
+  while (drafts.size() < num_drafts) {
+    const Context *const found = find(context);
+    if (!found) break;
+    std::int64_t sum = 0;
+    for (const auto &next : found->counts) sum += next.second;
+    const int count = found->counts.at(found->best);
+    if (count < least_count || float(count / double(sum)) < least_share) break;
+    drafts.push_back(found->best);
+    context.push_back(found->best);
+  }
+  return drafts;
 }
 
 void NaiveStorage::update(const Tokens &context, const Tokens &next) {
@@ -129,6 +165,11 @@ void expect_same(const Storage &storage, const NaiveStorage &naive, std::mt19937
       ASSERT_EQ(actual, expected) << testing::PrintToString(context);
     }
     ASSERT_EQ(storage.has(context), naive.has(context)) << testing::PrintToString(context);
+    const std::int64_t least_count = (*random)() % 4;
+    const float least_share = float((*random)() % 5) / 5;
+    ASSERT_EQ(storage.propose(context, 6, least_count, least_share),
+              naive.propose(context, 6, least_count, least_share))
+        << testing::PrintToString(context) << ", " << least_count << ", " << least_share;
   }
 }
 

@@ -30,6 +30,8 @@ class Interface {
  public:
   Next next(const Tokens &context, std::uint64_t seed = 0, std::uint64_t offset = 0) const;
   bool has(const Tokens &context) const;
+  Tokens propose(const Tokens &context, std::size_t num_drafts, std::int64_t least_count = 0,
+                 float least_share = 0) const;
   void update(const Tokens &context, const Tokens &next);
   void initialize(const Tokens &text);
   void reset();
@@ -67,6 +69,8 @@ class NaiveStorage {
 
   Next next(const Tokens &context) const;  // token -1 where nothing is known
   bool has(const Tokens &context) const { return contexts_.count(context) != 0; }
+  Tokens propose(Tokens context, std::size_t num_drafts, std::int64_t least_count,
+                 float least_share) const;
   void update(const Tokens &context, const Tokens &next);
   void initialize(const Tokens &text);
   void reset();
@@ -79,6 +83,8 @@ class NaiveStorage {
     std::map<std::int32_t, int> counts;
     std::int32_t best;
   };
+
+  const Context *find(const Tokens &context) const;
 
   int shortest() const {
     return options_.kind == SAMPLER_NGRAM_ALL_ORDERS ? 1 : options_.order - 1;

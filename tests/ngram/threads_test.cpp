@@ -61,6 +61,8 @@ TEST(Threads, EachFunctionFindsAStorageInUse) {
     std::int32_t token = -7, known = -7;
     expect_busy(f.next_token(f.user, tokens, 2, 0, 0, &token, &known), "user");
     expect_busy(f.has_gram(f.user, tokens, 2, &known), "user");
+    std::int64_t num_drafts = 0;
+    expect_busy(f.propose(f.user, tokens, 2, 1, 0, 0, &token, &num_drafts), "user");
     expect_busy(f.update(f.user, tokens, 2, tokens, 1), "user");
     expect_busy(f.initialize(f.user, tokens, 2), "user");
     expect_busy(f.reset(f.user), "user");

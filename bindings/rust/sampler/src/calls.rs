@@ -217,7 +217,7 @@ pub struct VerifyArgs<'a> {
     pub threshold_single: f32,
     /// Of `THRESHOLD`. 0: 1.
     pub threshold_total: f32,
-    /// Of `DEFERRED`. 0: min(6, `num_drafts` - 1).
+    /// Of `DEFERRED`. 0: min(6, `num_drafts` - 1), at least 1.
     pub deferred_window: i32,
     /// Of `DEFERRED`: of so many first tokens the entropy is taken. 0: 3.
     pub deferred_top_k: i32,

@@ -239,7 +239,7 @@ enumerations! {
         /// Lossy: p(x) > min(`typical_threshold`, `typical_scale` * exp(-H(p))) (Cai et al. 2024).
         TYPICAL = SAMPLER_ACCEPT_TYPICAL,
         /// Lossy: x is one of the `relaxed_top_k` first tokens and p(x) >= p_max - `relaxed_delta`;
-        /// else as `STANDARD` (TensorRT-LLM).
+        /// where no draft of a position is, as `STANDARD` (TensorRT-LLM).
         RELAXED = SAMPLER_ACCEPT_RELAXED,
         /// Lossy: p(x) >= `threshold_single`, or u * `threshold_total` < the sum of p of x and the
         /// siblings tried before it (SGLang).
@@ -269,8 +269,9 @@ enumerations! {
         /// The same without the leading 0 (vLLM, V1).
         DRAFT_ENDS = SAMPLER_PACKING_DRAFT_ENDS,
         /// The positions of sequence s are those from `packing_offsets[s]` to `packing_offsets[s + 1]
-        /// - 1`, one more than its drafts. Entry i + 1 of its `draft_token_ids` is the draft that
-        /// position i is asked for, entry 0 is not read (vLLM, V2). Its drafts begin s earlier.
+        /// - 1`, one more than its drafts. What is laid out by draft has an entry for each position:
+        /// entry i + 1 is of draft i, entry 0 is not read (vLLM, V2). Its rows of `draft` begin s
+        /// earlier.
         POSITIONS = SAMPLER_PACKING_POSITIONS,
     }
 

@@ -17,8 +17,8 @@ public enum Acceptance {
   /** Lossy: p(x) &gt; min(typicalThreshold, typicalScale * exp(-H(p))), Cai et al. 2024. */
   TYPICAL,
   /**
-   * Lossy: x is one of the relaxedTopK first tokens and p(x) &gt;= p_max - relaxedDelta; else as
-   * STANDARD (TensorRT-LLM).
+   * Lossy: x is one of the relaxedTopK first tokens and p(x) &gt;= p_max - relaxedDelta; where no
+   * draft of a position is, as STANDARD (TensorRT-LLM).
    */
   RELAXED,
   /**

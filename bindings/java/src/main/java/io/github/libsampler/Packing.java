@@ -13,8 +13,8 @@ public enum Packing {
   DRAFT_ENDS,
   /**
    * The positions of sequence s are those from packingOffsets[s] to packingOffsets[s + 1] - 1, one
-   * more than its drafts. Entry i + 1 of its draftTokenIds is the draft that position i is asked
-   * for, entry 0 is not read (vLLM, V2). Its drafts begin s earlier.
+   * more than its drafts. What is laid out by draft has an entry for each position: entry i + 1 is
+   * of draft i, entry 0 is not read (vLLM, V2). Its rows of the draft begin s earlier.
    */
   POSITIONS
 }

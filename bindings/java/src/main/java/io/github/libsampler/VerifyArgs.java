@@ -388,7 +388,7 @@ public final class VerifyArgs extends Arguments {
   /**
    * Sets how many next drafts would have to be accepted for DEFERRED.
    *
-   * @param deferredWindow 0, the default: min(6, numDrafts - 1)
+   * @param deferredWindow 0, the default: min(6, numDrafts - 1), at least 1
    * @return this
    */
   public VerifyArgs deferredWindow(int deferredWindow) {

@@ -1,0 +1,617 @@
+// Sequences that are bad, and arguments that break a rule. A bad sequence says why, and its
+// neighbours are what they are without it; a call that is refused names the member and writes
+// nothing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <climits>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "handles.h"
+#include "random_problem.h"
+
+namespace verification_test {
+namespace {
+
+using pipeline_test::Handles;
+
+constexpr std::int64_t kBad = 2;  // the sequence that is spoiled
+
+// Six sequences with all of their drafts, by SAMPLE_MATCH or another rule.
+Problem good_problem(sampler_acceptance rule, bool is_tree, bool has_stages) {
+  for (std::uint64_t seed = 0;; ++seed) {
+    Random random(seed);
+    Kind kind;
+    kind.rule = rule;
+    kind.is_tree = is_tree;
+    kind.has_stages = has_stages;
+    kind.has_reports = true;
+    kind.has_bad_ids = kind.has_greedy_rows = false;
+    Problem problem = random_problem(&random, kind);
+    if (problem.num_drafts < 4 || problem.num_sequences() < 4 || !problem.has_draft_rows ||
+        problem.num_cols < 10 || problem.kind != SAMPLER_LOGITS || problem.num_top == 0 ||
+        problem.kept_capacity == 0 || (has_stages && problem.masks.empty())) {
+      continue;
+    }
+    const bool is_full = std::all_of(
+        problem.sequences.begin(), problem.sequences.end(),
+        [&](const Sequence &sequence) { return sequence.num_drafts() == problem.num_drafts; });
+    problem.has_draft_numbers_by_slot = false;
+    if (is_full) return problem;
+  }
+}
+
+void expect_bad(const Problem &problem, const Outcome &outcome, sampler_row_status status) {
+  const std::size_t each = at(problem.num_drafts + 1);
+  const std::vector<std::int64_t> none(each, -1), zeros(each, 0), nans(each, 0x7FC00000);
+  EXPECT_EQ(outcome.at("tokens"), none);
+  EXPECT_EQ(outcome.at("accepted")[0], 0);
+  EXPECT_EQ(outcome.at("emitted")[0], 0);
+  EXPECT_EQ(outcome.at("status")[0], std::int64_t(status));
+  EXPECT_EQ(outcome.at("positions"), none);
+  EXPECT_EQ(outcome.at("kv"), none);
+  EXPECT_EQ(outcome.at("kept_counts"), zeros);
+  EXPECT_EQ(outcome.at("ranks"), zeros);
+  EXPECT_EQ(outcome.at("logprobs"), nans);
+  EXPECT_EQ(outcome.at("entropies"), nans);
+  EXPECT_EQ(outcome.at("observations"), nans);
+  for (const std::int64_t word : outcome.at("kept_bitmask")) EXPECT_EQ(word, 0);
+  for (const std::int64_t id : outcome.at("top_ids")) EXPECT_EQ(id, -1);
+  for (const std::int64_t x : outcome.at("top_logprobs")) EXPECT_EQ(x, 0x7FC00000);
+  for (const std::int64_t id : outcome.at("kept_ids")) EXPECT_EQ(id, -1);
+  for (const std::int64_t p : outcome.at("kept_probabilities")) EXPECT_EQ(p, 0);
+}
+
+using Change = std::function<void(Call *)>;
+
+// `status` 0: the sequence is as it was, too.
+void expect_row(const Problem &problem, const Layout &layout, const Change &spoil,
+                sampler_row_status status, const std::string &what) {
+  SCOPED_TRACE(what);
+  const Handles handles;
+  for (const bool is_simd : {false, true}) {
+    sampler_t const sampler = is_simd ? handles.simd.get() : handles.reference.get();
+    const auto good = verify(sampler, problem, layout);
+    Call call(sampler, problem, layout);
+    spoil(&call);
+    ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+    const auto outcomes = call.outcomes();
+    for (std::int64_t s = 0; s < problem.num_sequences(); ++s) {
+      if (s == kBad && status != 0) {
+        expect_bad(problem, outcomes[at(s)], status);
+      } else {
+        EXPECT_EQ(difference(good[at(s)], outcomes[at(s)]), "") << "sequence " << s;
+      }
+    }
+  }
+}
+
+TEST(BadTrees, MakeTheirSequenceBad) {
+  for (const sampler_acceptance rule :
+       {SAMPLER_ACCEPT_STANDARD, SAMPLER_ACCEPT_SAMPLE_MATCH, SAMPLER_ACCEPT_THRESHOLD}) {
+    const Problem problem = good_problem(rule, true, false);
+    const std::int64_t most = problem.num_drafts;
+    Layout by_parents, by_tables;
+    by_parents.tree = Layout::Tree::kParents;
+    by_tables.tree = Layout::Tree::kTables;
+    const auto parent = [&](std::int64_t node, std::int32_t value, sampler_row_status status,
+                            const char *what) {
+      expect_row(
+          problem, by_parents, [=](Call *call) { call->parents[at(kBad * most + node)] = value; },
+          status, what);
+    };
+    const sampler_row_status bad = SAMPLER_ROW_INVALID_TREE;
+    parent(0, 0, bad, "hangs on itself");
+    parent(2, 2, bad, "hangs on itself, later");
+    parent(1, 2, bad, "hangs on a later one");
+    parent(1, -2, bad, "below the root");
+    parent(1, INT32_MIN, bad, "far below the root");
+    parent(most - 1, std::int32_t(most), bad, "hangs on none");
+    parent(most - 1, INT32_MAX, bad, "hangs on none, far off");
+
+    const auto table = [&](std::vector<std::pair<std::int64_t, std::int32_t>> children,
+                           std::vector<std::pair<std::int64_t, std::int32_t>> siblings,
+                           sampler_row_status status, const char *what) {
+      expect_row(
+          problem, by_tables,
+          [=](Call *call) {
+            const std::int64_t first = kBad * (most + 1);
+            for (const auto &[place, value] : children) {
+              call->first_children[at(first + place)] = value;
+            }
+            for (const auto &[place, value] : siblings) {
+              call->next_siblings[at(first + place)] = value;
+            }
+          },
+          status, what);
+    };
+    const auto none = [&](std::int64_t from) {
+      std::vector<std::pair<std::int64_t, std::int32_t>> all;
+      for (std::int64_t place = from; place <= most; ++place) all.emplace_back(place, -1);
+      return all;
+    };
+    const auto with = [](std::vector<std::pair<std::int64_t, std::int32_t>> all,
+                         std::vector<std::pair<std::int64_t, std::int32_t>> more) {
+      all.insert(all.end(), more.begin(), more.end());
+      return all;
+    };
+    using Entries = std::vector<std::pair<std::int64_t, std::int32_t>>;
+    const Entries chain = with(none(0), {{0, 1}, {1, 2}, {2, 3}, {3, 4}});
+    table(with(none(0), {{0, 1}, {1, 1}}), none(0), bad, "its own child");
+    table(with(none(0), {{0, 1}, {1, 2}, {2, 1}}), none(0), bad, "its grandchild's child");
+    table(chain, with(none(0), {{1, 2}}), bad, "a child and a sibling of one");
+    table(with(none(0), {{0, 1}, {2, 3}, {1, 3}}), with(none(0), {{1, 2}}), bad, "two parents");
+    table(with(none(0), {{0, 1}}), with(none(0), {{1, 2}, {2, 1}}), bad, "siblings in a ring");
+    table(with(none(0), {{0, 1}}), with(none(0), {{1, 1}}), bad, "its own sibling");
+    table(with(none(0), {{0, std::int32_t(most + 1)}}), none(0), bad, "a child outside");
+    table(with(none(0), {{0, 1}}), with(none(0), {{1, std::int32_t(most + 1)}}), bad,
+          "a sibling outside");
+    table(with(none(0), {{0, INT32_MAX}}), none(0), bad, "a child far outside");
+    table(with(none(0), {{0, 1}}), with(none(0), {{0, 2}}), bad, "the root has a sibling");
+  }
+}
+
+TEST(BadOffsets, MakeTheirSequenceBad) {
+  const Problem problem = good_problem(SAMPLER_ACCEPT_SAMPLE_MATCH, false, false);
+  const std::int64_t count = problem.num_sequences();
+  // The last sequence, so that no other is moved.
+  Problem turned = problem;
+  turned.sequences.resize(at(kBad + 1));
+  ASSERT_LE(kBad + 1, count);
+  for (const sampler_packing packing :
+       {SAMPLER_PACKING_DRAFTS, SAMPLER_PACKING_DRAFT_ENDS, SAMPLER_PACKING_POSITIONS}) {
+    Layout layout;
+    layout.packing = packing;
+    for (const std::int32_t value : {-1, 0, 1, INT32_MIN, INT32_MAX, 100000}) {
+      expect_row(
+          turned, layout, [=](Call *call) { call->packing_offsets.back() = value; },
+          SAMPLER_ROW_INVALID_LIST,
+          "packing " + std::to_string(packing) + ", ends at " + std::to_string(value));
+    }
+    // One more than a sequence may have, though they are there.
+    Layout longer = layout;
+    Problem small = turned;
+    --small.num_drafts;
+    for (Sequence &sequence : small.sequences) {
+      if (&sequence == &small.sequences.back()) continue;
+      sequence.drafts.pop_back();
+      sequence.parents.pop_back();
+      sequence.target.pop_back();
+      sequence.draft.pop_back();
+    }
+    const Handles handles;
+    const auto outcomes = verify(handles.simd.get(), small, longer);
+    expect_bad(small, outcomes[at(kBad)], SAMPLER_ROW_INVALID_LIST);
+    EXPECT_EQ(outcomes[0].at("status")[0], SAMPLER_ROW_OK);
+  }
+}
+
+TEST(BadIndices, MakeTheirSequenceBadWhenTheyAreRead) {
+  for (const bool is_tree : {false, true}) {
+    for (const sampler_packing packing : {SAMPLER_PACKING_DENSE, SAMPLER_PACKING_DRAFTS}) {
+      if (is_tree && packing != SAMPLER_PACKING_DENSE) continue;
+      const Problem problem = good_problem(SAMPLER_ACCEPT_STANDARD, is_tree, false);
+      const std::int64_t most = problem.num_drafts;
+      Layout layout;
+      layout.packing = packing;
+      layout.has_target_indices = layout.has_draft_indices = true;
+      for (const std::int32_t value : {-1, INT32_MIN, INT32_MAX}) {
+        const std::string what = "index " + std::to_string(value);
+        expect_row(
+            problem, layout,
+            [=](Call *call) { call->target_row_indices[at(kBad * (most + 1))] = value; },
+            SAMPLER_ROW_INVALID_INDEX, what + ", target");
+        expect_row(
+            problem, layout,
+            [=](Call *call) {
+              for (std::int64_t i = 0; i < most; ++i) {
+                call->draft_row_indices[at(kBad * most + i)] = value;
+              }
+            },
+            SAMPLER_ROW_INVALID_INDEX, what + ", draft");
+      }
+      // The end of the rows, and one before it.
+      const Handles handles;
+      Call call(handles.simd.get(), problem, layout);
+      call.target_row_indices[at(kBad * (most + 1))] = std::int32_t(call.args.target.num_rows);
+      ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+      expect_bad(problem, call.outcomes()[at(kBad)], SAMPLER_ROW_INVALID_INDEX);
+      Layout bonus = layout;
+      bonus.has_bonus_indices = true;
+      if (is_tree) continue;
+      // Where all drafts are accepted the bonus row is read; where one is not, it is not.
+      const auto good = verify(handles.simd.get(), problem, bonus);
+      for (std::int64_t s = 0; s < problem.num_sequences(); ++s) {
+        Call other(handles.simd.get(), problem, bonus);
+        other.bonus_row_indices[at(s)] = -5;
+        other.args.out_accepted_counts = nullptr;
+        ASSERT_EQ(other.run(), SAMPLER_OK) << sampler_last_error();
+        const bool is_read = good[at(s)].at("emitted")[0] == most;
+        EXPECT_EQ(other.outcomes()[at(s)].at("status")[0],
+                  is_read ? SAMPLER_ROW_INVALID_INDEX : SAMPLER_ROW_OK)
+            << "sequence " << s;
+      }
+    }
+  }
+}
+
+TEST(BadRules, MakeTheirSequenceBad) {
+  for (const bool is_tree : {false, true}) {
+    Problem problem = good_problem(SAMPLER_ACCEPT_STANDARD, is_tree, false);
+    problem.has_rules_by_slot = true;
+    const auto rule = [&](sampler_acceptance value, const char *what) {
+      expect_row(
+          problem, {}, [=](Call *call) { call->rules[at(call->slot_of[at(kBad)])] = value; },
+          SAMPLER_ROW_INVALID_PARAMETER, what);
+    };
+    rule(-1, "-1");
+    rule(8, "8");
+    rule(INT32_MIN, "the least");
+    rule(INT32_MAX, "the largest");
+    rule(SAMPLER_ACCEPT_SYNTHETIC, "SYNTHETIC without rates");
+    if (is_tree) rule(SAMPLER_ACCEPT_BLOCK, "BLOCK of a tree");
+    if (is_tree) rule(SAMPLER_ACCEPT_DEFERRED, "DEFERRED of a tree");
+  }
+}
+
+TEST(BadRows, MakeTheirSequenceBad) {
+  for (sampler_acceptance rule = 0; rule < 8; ++rule) {
+    const bool is_for_chains = rule == SAMPLER_ACCEPT_BLOCK || rule == SAMPLER_ACCEPT_DEFERRED;
+    for (const bool is_tree : {false, true}) {
+      if (is_tree && is_for_chains) continue;
+      const Problem problem = good_problem(rule, is_tree, false);
+      const std::string what = "rule " + std::to_string(rule) + (is_tree ? ", tree" : ", chain");
+      const auto first = [=](Call *call) {
+        return &call->target[at(kBad * (problem.num_drafts + 1) * problem.num_cols)];
+      };
+      if (rule != SAMPLER_ACCEPT_SYNTHETIC) {
+        expect_row(
+            problem, {}, [=](Call *call) { first(call)[3] = kNan; }, SAMPLER_ROW_INVALID_VALUE,
+            what + ", NaN");
+        expect_row(
+            problem, {}, [=](Call *call) { first(call)[0] = kInfinity; }, SAMPLER_ROW_INVALID_VALUE,
+            what + ", infinity");
+        expect_row(
+            problem, {},
+            [=](Call *call) { std::fill(first(call), first(call) + problem.num_cols, -kInfinity); },
+            SAMPLER_ROW_EMPTY, what + ", empty");
+      }
+      expect_row(
+          problem, {}, [](Call *call) { call->temperatures[at(call->slot_of[at(kBad)])] = kNan; },
+          SAMPLER_ROW_INVALID_PARAMETER, what + ", temperature");
+      Layout layout;
+      layout.has_slots = true;
+      expect_row(
+          problem, layout, [](Call *call) { call->slots[at(kBad)] = -1; }, SAMPLER_ROW_INVALID_SLOT,
+          what + ", slot");
+      expect_row(
+          problem, layout,
+          [](Call *call) { call->slots[at(kBad)] = std::int32_t(call->num_slots); },
+          SAMPLER_ROW_INVALID_SLOT, what + ", slot at the end");
+    }
+  }
+}
+
+// What stands behind the token that ends a sequence is not looked at.
+TEST(BadRows, BehindTheEndAreNotRead) {
+  for (const bool is_tree : {false, true}) {
+    for (const sampler_acceptance rule :
+         {SAMPLER_ACCEPT_STANDARD, SAMPLER_ACCEPT_SAMPLE_MATCH, SAMPLER_ACCEPT_TYPICAL,
+          SAMPLER_ACCEPT_RELAXED, SAMPLER_ACCEPT_THRESHOLD}) {
+      const Problem problem = good_problem(rule, is_tree, false);
+      const Handles handles;
+      const auto good = verify(handles.simd.get(), problem);
+      for (const bool is_simd : {false, true}) {
+        Call call((is_simd ? handles.simd : handles.reference).get(), problem, {});
+        for (std::int64_t s = 0; s < problem.num_sequences(); ++s) {
+          const auto &read = good[at(s)].at("positions");
+          for (std::int64_t i = 0; i <= problem.num_drafts; ++i) {
+            if (std::find(read.begin(), read.end(), i) != read.end()) continue;
+            const std::int64_t row = s * (problem.num_drafts + 1) + i;
+            call.target[at(row * problem.num_cols)] = kNan;
+          }
+        }
+        ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+        const auto outcomes = call.outcomes();
+        for (std::int64_t s = 0; s < problem.num_sequences(); ++s) {
+          Outcome expected = good[at(s)];
+          expected.erase("accepted");  // counts those as rejected
+          EXPECT_EQ(difference(expected, outcomes[at(s)]), "")
+              << "rule " << rule << ", sequence " << s;
+        }
+      }
+    }
+  }
+}
+
+TEST(BadStages, MakeTheirSequenceBad) {
+  for (const bool is_tree : {false, true}) {
+    const Problem problem = good_problem(SAMPLER_ACCEPT_STANDARD, is_tree, true);
+    expect_row(
+        problem, {},
+        [](Call *call) { call->prompt_lengths[at(kBad)] = 1 + int(call->history.size()); },
+        SAMPLER_ROW_INVALID_LIST, "prompt length");
+    expect_row(
+        problem, {}, [](Call *call) { call->prompt_lengths[at(kBad)] = -1; },
+        SAMPLER_ROW_INVALID_LIST, "negative prompt length");
+    expect_row(
+        problem, {}, [](Call *call) { call->adaptive_values[at(4 * kBad)] = kInfinity; },
+        SAMPLER_ROW_INVALID_PARAMETER, "adaptive value");
+    expect_row(
+        problem, {},
+        [&](Call *call) {
+          call->mask_indices[at(kBad * (problem.num_drafts + 1))] =
+              std::int32_t(problem.masks.size());
+        },
+        SAMPLER_ROW_INVALID_INDEX, "mask");
+    Problem last = problem;
+    last.sequences.resize(at(kBad + 1));
+    expect_row(
+        last, {}, [](Call *call) { call->history_offsets.back() = -1; }, SAMPLER_ROW_INVALID_LIST,
+        "history that falls");
+    expect_row(
+        last, {},
+        [](Call *call) { call->history_offsets.back() = std::int64_t(call->history.size()) + 1; },
+        SAMPLER_ROW_INVALID_LIST, "history outside");
+  }
+}
+
+TEST(BadDraftParameters, MakeTheirSequenceBad) {
+  Problem problem = good_problem(SAMPLER_ACCEPT_STANDARD, false, true);
+  ASSERT_TRUE(problem.has_draft_params);
+  std::vector<float> temperatures(at(problem.num_sequences()), 0.8F);
+  const auto with = [&](float value) {
+    return [&temperatures, value](Call *call) {
+      temperatures.assign(temperatures.size(), 0.8F);
+      temperatures[at(kBad)] = value;
+      call->draft_row_params.struct_size = sizeof call->draft_row_params;
+      call->draft_row_params.temperature = temperatures.data();
+      call->args.draft_row_params = &call->draft_row_params;
+    };
+  };
+  problem.draft_params.temperature = 0.8F;
+  expect_row(problem, {}, with(0.8F), 0, "as for all");
+  expect_row(problem, {}, with(kNan), SAMPLER_ROW_INVALID_PARAMETER, "NaN");
+}
+
+// A fallback token stands in place of -1.
+TEST(BadRows, YieldTheFallbackToken) {
+  const Problem problem = good_problem(SAMPLER_ACCEPT_SAMPLE_MATCH, false, false);
+  sampler_options options = sampler_options_default();
+  options.use_fallback_token = 1;
+  options.fallback_token_id = 4;
+  sampler_t sampler = nullptr;
+  ASSERT_EQ(sampler_create(&options, &sampler), SAMPLER_OK);
+  {
+    Call call(sampler, problem, {});
+    call.temperatures[at(kBad)] = kNan;
+    ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+    const Outcome outcome = call.outcomes()[at(kBad)];
+    std::vector<std::int64_t> expected(at(problem.num_drafts + 1), -1);
+    expected[0] = 4;
+    EXPECT_EQ(outcome.at("tokens"), expected);
+    EXPECT_EQ(outcome.at("positions"), std::vector<std::int64_t>(expected.size(), -1));
+  }
+  sampler_destroy(sampler);
+}
+
+// ---- Arguments
+
+// The call is refused, names the member, and writes nothing.
+void refuse(const Problem &problem, const Layout &layout, const std::string &member,
+            const Change &change) {
+  SCOPED_TRACE(member);
+  const Handles handles;
+  for (const bool is_simd : {false, true}) {
+    Call call((is_simd ? handles.simd : handles.reference).get(), problem, layout);
+    change(&call);
+    const auto before = call.outcomes();
+    ASSERT_EQ(call.run(), SAMPLER_ERROR_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(sampler_last_error()).find(member), std::string::npos)
+        << sampler_last_error();
+    const auto after = call.outcomes();
+    for (std::size_t s = 0; s < before.size(); ++s) {
+      EXPECT_EQ(difference(before[s], after[s]), "") << "written";
+    }
+  }
+}
+
+void accept(const Problem &problem, const Layout &layout, const std::string &what,
+            const Change &change) {
+  SCOPED_TRACE(what);
+  const Handles handles;
+  for (const bool is_simd : {false, true}) {
+    Call call((is_simd ? handles.simd : handles.reference).get(), problem, layout);
+    change(&call);
+    ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+  }
+}
+
+template <class T>
+void refuse_each(const Problem &problem, const Layout &layout, const std::string &name,
+                 T sampler_verify_args::*member, const std::vector<T> &values) {
+  for (const T value : values) {
+    SCOPED_TRACE(value);
+    refuse(problem, layout, name, [=](Call *call) { call->args.*member = value; });
+  }
+}
+
+TEST(Arguments, AreOfTheirEnumerations) {
+  const Problem problem = good_problem(SAMPLER_ACCEPT_STANDARD, false, false);
+  using Args = sampler_verify_args;
+  const auto each = [&](const char *name, std::int32_t Args::*member, std::int32_t count) {
+    refuse_each(problem, {}, name, member, {-1, count, INT32_MIN, INT32_MAX});
+  };
+  each("acceptance", &Args::acceptance, 8);
+  each("sibling_rule", &Args::sibling_rule, 2);
+  each("packing", &Args::packing, 4);
+  each("draw_method", &Args::draw_method, 2);
+  each("logprob_kind", &Args::logprob_kind, 3);
+  each("draft_rows_by_slot", &Args::draft_rows_by_slot, 2);
+  each("reserved", &Args::reserved, 1);
+}
+
+TEST(Arguments, HaveNumbersInTheirRange) {
+  const Problem problem = good_problem(SAMPLER_ACCEPT_STANDARD, false, false);
+  using Args = sampler_verify_args;
+  const std::pair<const char *, float Args::*> floats[] = {
+      {"typical_threshold", &Args::typical_threshold},
+      {"typical_scale", &Args::typical_scale},
+      {"relaxed_delta", &Args::relaxed_delta},
+      {"threshold_single", &Args::threshold_single},
+      {"threshold_total", &Args::threshold_total},
+      {"deferred_entropy", &Args::deferred_entropy}};
+  for (const auto &[name, member] : floats) {
+    refuse_each(problem, {}, name, member, {kNan, -1e-30F, -1.0F, -kInfinity});
+    const auto own = member;
+    for (const float value : {-0.0F, 1e-40F, 3e38F}) {
+      accept(problem, {}, name, [=](Call *call) { call->args.*own = value; });
+    }
+  }
+  const std::pair<const char *, std::int32_t Args::*> integers[] = {
+      {"relaxed_top_k", &Args::relaxed_top_k},
+      {"deferred_window", &Args::deferred_window},
+      {"deferred_top_k", &Args::deferred_top_k}};
+  for (const auto &[name, member] : integers) {
+    refuse_each(problem, {}, name, member, {-1, INT32_MIN});
+    const auto own = member;
+    accept(problem, {}, name, [=](Call *call) { call->args.*own = INT32_MAX - 1; });
+  }
+  const std::pair<const char *, std::int64_t Args::*> sizes[] = {
+      {"num_sequences", &Args::num_sequences},
+      {"draft_token_stride", &Args::draft_token_stride},
+      {"num_top_logprobs", &Args::num_top_logprobs},
+      {"kept_capacity", &Args::kept_capacity},
+      {"kept_bitmask_stride", &Args::kept_bitmask_stride}};
+  for (const auto &[name, member] : sizes) {
+    refuse_each(problem, {}, name, member, {std::int64_t{-1}, INT64_MIN});
+  }
+  refuse_each(problem, {}, "num_top_logprobs", &Args::num_top_logprobs,
+              {problem.num_cols + 1, INT64_MAX});
+  refuse_each(problem, {}, "kept_capacity", &Args::kept_capacity,
+              {problem.num_cols + 1, INT64_MAX});
+  refuse_each(problem, {}, "draft_token_stride", &Args::draft_token_stride,
+              {std::int64_t{1}, problem.num_drafts - 1});
+  refuse_each(problem, {}, "num_sequences", &Args::num_sequences,
+              {problem.num_sequences() + 1, std::int64_t{1}, INT64_MAX});
+  Layout packed;
+  packed.packing = SAMPLER_PACKING_DRAFTS;
+  refuse_each(problem, packed, "num_sequences", &Args::num_sequences,
+              {std::int64_t{-1}, INT64_MIN, INT64_MAX});
+  refuse_each(problem, packed, "num_packed_drafts", &Args::num_packed_drafts,
+              {std::int64_t{-1}, INT64_MIN, INT64_MAX});
+  refuse_each(problem, packed, "num_packed_positions", &Args::num_packed_positions,
+              {std::int64_t{-1}, INT64_MIN, INT64_MAX});
+}
+
+TEST(Arguments, BelongTogether) {
+  const Problem chain = good_problem(SAMPLER_ACCEPT_STANDARD, false, false);
+  const Problem tree = good_problem(SAMPLER_ACCEPT_STANDARD, true, false);
+  Layout packed, parents, tables;
+  packed.packing = SAMPLER_PACKING_DRAFTS;
+  parents.tree = Layout::Tree::kParents;
+  tables.tree = Layout::Tree::kTables;
+  // Rules.
+  refuse(chain, {}, "synthetic_rates",
+         [](Call *call) { call->args.acceptance = SAMPLER_ACCEPT_SYNTHETIC; });
+  for (const sampler_acceptance rule : {SAMPLER_ACCEPT_BLOCK, SAMPLER_ACCEPT_DEFERRED}) {
+    refuse(tree, parents, "acceptance", [=](Call *call) { call->args.acceptance = rule; });
+    refuse(tree, tables, "acceptance", [=](Call *call) { call->args.acceptance = rule; });
+  }
+  // Trees.
+  refuse(tree, parents, "parents", [](Call *call) {
+    call->args.first_children = call->first_children.data();
+    call->args.next_siblings = call->next_siblings.data();
+  });
+  refuse(tree, tables, "next_siblings", [](Call *call) { call->args.next_siblings = nullptr; });
+  refuse(tree, tables, "first_children", [](Call *call) { call->args.first_children = nullptr; });
+  for (const std::int64_t rows : {std::int64_t{2}, std::int64_t{-1}, INT64_MAX, INT64_MIN}) {
+    refuse(tree, parents, "tree_rows", [=](Call *call) { call->args.tree_rows = rows; });
+  }
+  refuse(chain, packed, "parents", [&](Call *call) {
+    call->parents.assign(at(chain.num_sequences() * chain.num_drafts), -1);
+    call->args.parents = call->parents.data();
+  });
+  // Packed batches.
+  refuse(chain, packed, "packing_offsets",
+         [](Call *call) { call->args.packing_offsets = nullptr; });
+  refuse(chain, packed, "draft_counts", [&](Call *call) {
+    call->draft_counts.assign(at(chain.num_sequences()), 1);
+    call->args.draft_counts = call->draft_counts.data();
+  });
+  // Indices.
+  Layout indices;
+  indices.has_target_indices = true;
+  refuse(chain, indices, "num_sequences", [](Call *call) { call->args.num_sequences = 0; });
+  refuse(chain, {}, "bonus_row_indices", [&](Call *call) {
+    call->bonus_row_indices.assign(at(chain.num_sequences()), 0);
+    call->args.bonus_row_indices = call->bonus_row_indices.data();
+  });
+  refuse(chain, {}, "draft_row_indices", [&](Call *call) {
+    call->draft_row_indices.assign(at(chain.num_sequences() * chain.num_drafts), 0);
+    call->args.draft_row_indices = call->draft_row_indices.data();
+    call->args.draft_rows_by_slot = 1;
+  });
+  // Outputs.
+  refuse(chain, {}, "kv_indices", [](Call *call) { call->args.kv_indices = nullptr; });
+  refuse(chain, {}, "out_top", [](Call *call) {
+    call->args.out_top_token_ids = nullptr;
+    call->args.out_top_logprobs = nullptr;
+  });
+  refuse(chain, {}, "out_kept", [](Call *call) {
+    call->args.out_kept_token_ids = nullptr;
+    call->args.out_kept_probabilities = nullptr;
+  });
+}
+
+TEST(Arguments, OfStages) {
+  const Problem problem = good_problem(SAMPLER_ACCEPT_STANDARD, false, true);
+  ASSERT_TRUE(problem.has_draft_params);
+  refuse(problem, {}, "draft_params", [](Call *call) { call->args.draft_params = nullptr; });
+  static const std::vector<std::int64_t> forced(100, -1);
+  refuse(problem, {}, "forced_token_id",
+         [](Call *call) { call->row_params.forced_token_id = forced.data(); });
+  refuse(problem, {}, "draft_params", [](Call *call) { call->draft_params.temperature = kNan; });
+  refuse(problem, {}, "draft_params", [](Call *call) { call->draft_params.struct_size = 1; });
+  refuse(problem, {}, "draft_params", [](Call *call) { call->draft_params.typical_p = 0.5F; });
+  refuse(problem, {}, "draft_params",
+         [](Call *call) { call->draft_params.repetition_penalty = 1.5F; });
+  refuse(problem, {}, "pipeline", [](Call *call) { call->pipeline.struct_size = 1; });
+  // Without indices each position has a mask of its own.
+  refuse(problem, {}, "token_bitmask",
+         [](Call *call) { call->pipeline.token_bitmask_indices = nullptr; });
+  const Problem plain = good_problem(SAMPLER_ACCEPT_STANDARD, false, false);
+  refuse(plain, {}, "repetition_penalty",
+         [](Call *call) { call->params.repetition_penalty = 1.5F; });
+}
+
+// Nothing to do, and next to nothing.
+TEST(Arguments, OfNoSequencesAndNoDrafts) {
+  const Handles handles;
+  for (const sampler_packing packing : {SAMPLER_PACKING_DENSE, SAMPLER_PACKING_DRAFTS,
+                                        SAMPLER_PACKING_DRAFT_ENDS, SAMPLER_PACKING_POSITIONS}) {
+    Problem problem = good_problem(SAMPLER_ACCEPT_SAMPLE_MATCH, false, false);
+    Layout layout;
+    layout.packing = packing;
+    problem.num_drafts = 0;
+    for (Sequence &sequence : problem.sequences) {
+      sequence.drafts.clear();
+      sequence.parents.clear();
+      sequence.draft.clear();
+      sequence.target.resize(1);
+    }
+    problem.has_draft_rows = false;
+    const auto outcomes = verify(handles.simd.get(), problem, layout);
+    for (const Outcome &outcome : outcomes) {
+      EXPECT_EQ(outcome.at("status")[0], SAMPLER_ROW_OK);
+      EXPECT_GE(outcome.at("tokens")[0], 0);
+      EXPECT_EQ(outcome.at("positions")[0], 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace verification_test
