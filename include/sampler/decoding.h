@@ -210,9 +210,9 @@ typedef struct sampler_generation_args {
   int32_t debug;
 
   /* Of SAMPLE. NULL: temperature 1 and no filter. A top_p or min_p of 0 is not the same: top_p <= 0
-   * keeps one token, min_p <= 0 all. Mind temperature_order: Hugging Face filters
-   * after the temperature (SAMPLER_TEMPERATURE_FIRST), llama.cpp and the reference implementations
-   * of speculative decoding before it (SAMPLER_TEMPERATURE_LAST). */
+   * keeps one token, min_p <= 0 all. Mind temperature_order: Hugging Face filters after the
+   * temperature (SAMPLER_TEMPERATURE_FIRST), llama.cpp and the reference implementations of
+   * speculative decoding before it (SAMPLER_TEMPERATURE_LAST). */
   const sampler_params *params;
 
   /* Text i has seeds[i], or seed + i where `seeds` is NULL, and its n-th new token, from 0, the

@@ -86,6 +86,9 @@ check_cmake_package() {
   "$build_dir/engine_json" llama.cpp '{"repeat_penalty": 1.1, "top_k": 40, "dry_multiplier": 0.8}' \
     "$1/recorded_logits/logits.f16" 8
   "$build_dir/explain/sampler-explain" "$1/recorded_logits/logits.f16" --cols 2048 --top 3
+  if [ -e "$build_dir/server/sampler-server" ]; then
+    "$build_dir/server/sampler-server" --help
+  fi
   for mode in autoregressive "speculative --draft $1/tiny_gpt2/draft" ngram; do
     # shellcheck disable=SC2086  # A mode with its options.
     "$build_dir/generate/generate" --model "$1/tiny_gpt2/target" --prompt "Once upon a time" \

@@ -549,6 +549,7 @@ TEST(Arguments, BelongTogether) {
   refuse(chain, {}, "bonus_row_indices", [&](Call *call) {
     call->bonus_row_indices.assign(at(chain.num_sequences()), 0);
     call->args.bonus_row_indices = call->bonus_row_indices.data();
+    call->args.num_sequences = chain.num_sequences();
   });
   refuse(chain, {}, "draft_row_indices", [&](Call *call) {
     call->draft_row_indices.assign(at(chain.num_sequences() * chain.num_drafts), 0);
@@ -609,6 +610,28 @@ TEST(Arguments, OfNoSequencesAndNoDrafts) {
       EXPECT_EQ(outcome.at("status")[0], SAMPLER_ROW_OK);
       EXPECT_GE(outcome.at("tokens")[0], 0);
       EXPECT_EQ(outcome.at("positions")[0], 0);
+    }
+    // Arrays without entries may be NULL.
+    Layout bonus = layout;
+    bonus.has_bonus_indices = true;
+    for (const bool is_synthetic : {false, true}) {
+      Call call(handles.simd.get(), problem, bonus);
+      call.args.target_row_indices = nullptr;
+      call.args.draft_token_ids = nullptr;
+      if (is_synthetic) {
+        call.args.acceptance = SAMPLER_ACCEPT_SYNTHETIC;
+        call.args.draw_method = SAMPLER_DRAW_INVERSE_CDF;
+      } else if (packing == SAMPLER_PACKING_DENSE) {
+        call.args.tree_rows = 1;
+        call.args.sibling_rule = SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;
+      }
+      if (is_synthetic || packing != SAMPLER_PACKING_POSITIONS) {
+        ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+        for (const Outcome &outcome : call.outcomes()) {
+          EXPECT_EQ(outcome.at("status")[0], SAMPLER_ROW_OK)
+              << "packing " << packing << ", synthetic " << is_synthetic;
+        }
+      }
     }
   }
 }

@@ -486,18 +486,19 @@ class Walk {
     end_with_target(*std::max_element(p.begin(), p.end()) > 0 ? p : whole);
   }
 
-  // STANDARD, and RELAXED, where the coin comes second.
+  // STANDARD, and RELAXED where no draft is relaxed.
   void standard(const std::vector<std::int32_t> &children) {
     const Row p = target(path_);
     Row exact = p;  // as long as there was one rejection at most
     std::vector<double> left(p.begin(), p.end());
     std::vector<std::int64_t> tried;
     for (const std::int32_t child : children) {
+      if (rule_ != SAMPLER_ACCEPT_RELAXED || !is_good(child)) continue;
+      if (is_relaxed(p, token(child))) return accept(child);
+    }
+    for (const std::int32_t child : children) {
       if (!is_good(child)) continue;
       const std::size_t x = at(token(child));
-      if (rule_ == SAMPLER_ACCEPT_RELAXED && tried.empty() && is_relaxed(p, token(child))) {
-        return accept(child);
-      }
       const Row given = draft(child);
       std::vector<double> q(given.begin(), given.end());
       const bool has_rest = problem_.sibling_rule == SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT &&

@@ -41,6 +41,11 @@ need_for_tests() {
   need python3 command -v python3
 }
 
+# examples/server is not built without it.
+need_for_server() {
+  want libcpp-httplib-dev pkg-config --exists cpp-httplib
+}
+
 need_for_bench() {
   need libbenchmark-dev has_header benchmark/benchmark.h
   need nlohmann-json3-dev has_header nlohmann/json.hpp

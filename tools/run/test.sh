@@ -90,6 +90,7 @@ test_quick() {
 test_stages() {
   need_for_build
   need_for_examples
+  need_for_server
   need_for_tests
   need_for_bindings
   need_for_bench

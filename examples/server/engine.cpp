@@ -1,0 +1,518 @@
+#include "engine.h"
+
+#include <sampler/sampler.h>
+#include <sampler/session.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "error.h"
+#include "stopping_text.h"
+
+namespace server {
+
+namespace {
+
+using generate::BpeTokenizer;
+using generate::Gpt2Model;
+using generate::Gpt2Sequence;
+using generate::TokenSpan;
+
+std::size_t size(std::int64_t number) {
+  return static_cast<std::size_t>(number);
+}
+
+void check(sampler_status status) {
+  if (status != SAMPLER_OK) throw generate::Error(std::string("sampling: ") + sampler_last_error());
+}
+
+struct Destroy {
+  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
+  void operator()(sampler_session_t session) const { sampler_session_destroy(session); }
+};
+using Sampler = std::unique_ptr<std::remove_pointer_t<sampler_t>, Destroy>;
+using Session = std::unique_ptr<std::remove_pointer_t<sampler_session_t>, Destroy>;
+
+Sampler make_sampler(int num_threads) {
+  sampler_options options = sampler_options_default();
+  options.num_threads = num_threads;
+  sampler_t sampler = nullptr;
+  check(sampler_create(&options, &sampler));
+  return Sampler(sampler);
+}
+
+const HttpError &stopping() {
+  static const HttpError error(503, "the server is shutting down");
+  return error;
+}
+
+// The biases of all sequences, in the arrays of a pipeline, which the session reads in each step.
+class BiasLists {
+ public:
+  explicit BiasLists(std::size_t num_sequences)
+      : lists_(num_sequences),
+        offsets_(num_sequences + 1),
+        token_ids_(num_sequences * kMaxBiases),
+        biases_(num_sequences * kMaxBiases) {}
+
+  void point_to(sampler_pipeline *pipeline) const {
+    pipeline->biased.offsets = offsets_.data();
+    pipeline->biased.token_ids = token_ids_.data();
+    pipeline->biased.num_lists = static_cast<std::int64_t>(lists_.size());
+    pipeline->biased.num_token_ids = static_cast<std::int64_t>(token_ids_.size());
+    pipeline->biases = biases_.data();
+  }
+
+  // Those of a sequence that joins or leaves.
+  void set(std::int32_t sequence, const std::vector<std::pair<std::int32_t, float>> &biases) {
+    if (lists_[size(sequence)].empty() && biases.empty()) return;
+    lists_[size(sequence)] = biases;
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < lists_.size(); ++i) {
+      for (const auto &[token_id, bias] : lists_[i]) {
+        token_ids_[end] = token_id;
+        biases_[end++] = bias;
+      }
+      offsets_[i + 1] = static_cast<std::int64_t>(end);
+    }
+  }
+
+ private:
+  std::vector<std::vector<std::pair<std::int32_t, float>>> lists_;
+  std::vector<std::int64_t> offsets_;
+  std::vector<std::int32_t> token_ids_;
+  std::vector<float> biases_;
+};
+
+}  // namespace
+
+// What the engine's thread does, without its queue.
+class Engine::Scheduler {
+ public:
+  Scheduler(const Gpt2Model &model, const BpeTokenizer &tokenizer,
+            std::optional<std::int32_t> end_token, const EngineOptions &options)
+      : model_(model),
+        tokenizer_(tokenizer),
+        end_token_(end_token),
+        options_(options),
+        caches_(size(options.max_sequences), Gpt2Sequence(model.config())),
+        running_(size(options.max_sequences)),
+        biases_(size(options.max_sequences)),
+        mask_words_(size(model.config().vocab_size + 31) / 32),
+        masks_(size(options.max_sequences) * mask_words_),
+        num_free_(options.max_sequences),
+        spans_(size(options.max_sequences)),
+        out_counts_(size(options.max_sequences)),
+        out_finish_reasons_(size(options.max_sequences)),
+        out_cache_lengths_(size(options.max_sequences)) {
+    const std::size_t num_places = size(options.max_sequences) * size(options.max_drafts + 1);
+    mask_indices_.resize(num_places);
+    out_token_ids_.resize(num_places);
+    out_logprobs_.resize(num_places);
+    out_top_token_ids_.resize(num_places * kMaxLogprobs);
+    out_top_logprobs_.resize(num_places * kMaxLogprobs);
+    max_logprobs_ = std::min(kMaxLogprobs, model.config().vocab_size);
+    sampler_ = make_sampler(options.num_threads);
+    session_ = make_session();
+  }
+
+  int num_running() const { return options_.max_sequences - num_free_; }
+  std::int64_t num_tokens() const { return num_tokens_; }
+  bool is_idle() const { return num_free_ == options_.max_sequences; }
+
+  // Whether there is room for all choices of a request.
+  bool has_room(const Completion &completion) const {
+    return completion.request.num_choices <= num_free_;
+  }
+
+  // Its first choice joins; the others follow when the prompt is in the first one's cache.
+  void add(const std::shared_ptr<Completion> &completion) {
+    try {
+      add_choice(completion, 0, nullptr);
+      num_free_ -= completion->request.num_choices;
+    } catch (const std::exception &error) {
+      completion->fail(HttpError(500, error.what()));
+    }
+  }
+
+  // Runs all sequences' next tokens.
+  void step() {
+    remove_cancelled();
+    std::int64_t num_spans = 0;
+    sampler_session_plan_args plan = {};
+    plan.struct_size = sizeof plan;
+    plan.max_tokens = options_.max_step_tokens;
+    plan.out_spans = spans_.data();
+    plan.out_num_spans = &num_spans;
+    check(sampler_session_plan(session_.get(), &plan));
+    if (num_spans == 0) return;
+    run_model(num_spans);
+    write_masks(num_spans);
+    advance(num_spans);
+    for (std::int64_t i = 0; i < num_spans; ++i) {
+      cache(spans_[size(i)].sequence).truncate(static_cast<int>(out_cache_lengths_[size(i)]));
+    }
+    for (std::int64_t i = 0; i < num_spans; ++i) report(i);
+    // Only now: no number that a span names may be another sequence's.
+    for (const Followers &followers : followers_) add_followers(followers);
+    followers_.clear();
+  }
+
+  // Ends all sequences.
+  void fail_all(const HttpError &error) {
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+      if (!running_[i]) continue;
+      const std::shared_ptr<Completion> completion = running_[i]->completion;
+      remove_all_of(*completion);
+      completion->fail(error);
+    }
+    for (const Followers &followers : followers_) {
+      num_free_ += followers.completion->request.num_choices - 1;
+      followers.completion->fail(error);
+    }
+    followers_.clear();
+  }
+
+ private:
+  struct Running {
+    std::shared_ptr<Completion> completion;
+    int choice;
+    StoppingText text;
+    std::optional<RegexGuide> guide;
+    int num_followers;  // choices that wait until this one's prompt is in its cache
+    std::optional<HttpError> error = std::nullopt;  // why it has no token
+  };
+
+  // All choices of a request but the first, and the prompt's keys and values without its last
+  // token's, whose logits each of them needs.
+  struct Followers {
+    std::shared_ptr<Completion> completion;
+    Gpt2Sequence prompt;
+  };
+
+  Session make_session() {
+    sampler_pipeline pipeline = {};
+    pipeline.struct_size = sizeof pipeline;
+    biases_.point_to(&pipeline);
+    pipeline.token_bitmasks = masks_.data();
+    pipeline.num_token_bitmasks = options_.max_sequences;
+    pipeline.token_bitmask_stride = static_cast<std::int64_t>(mask_words_);
+    sampler_session_options options = {};
+    options.struct_size = sizeof options;
+    options.max_sequences = options_.max_sequences;
+    options.max_context = model_.config().n_positions;
+    options.vocabulary_size = model_.config().vocab_size;
+    options.logits_dtype = SAMPLER_F32;
+    options.max_drafts = options_.max_drafts;
+    options.lookup_tokens = options_.max_drafts > 0 ? options.max_context : 0;
+    options.max_end_tokens = 1;
+    options.max_top_logprobs = max_logprobs_;
+    options.pipeline = &pipeline;
+    sampler_session_t session = nullptr;
+    check(sampler_session_create(sampler_.get(), &options, &session));
+    return Session(session);
+  }
+
+  Gpt2Sequence &cache(std::int32_t sequence) { return caches_[size(sequence)]; }
+
+  // Adds a choice, of whose prompt `cached` holds the beginning; NULL: nothing.
+  void add_choice(const std::shared_ptr<Completion> &completion, int choice,
+                  const Gpt2Sequence *cached) {
+    const CompletionRequest &request = completion->request;
+    sampler_session_add_args add = {};
+    add.struct_size = sizeof add;
+    add.token_ids = request.prompt.data();
+    add.num_tokens = static_cast<std::int64_t>(request.prompt.size());
+    add.cache_length = cached ? cached->length() : 0;
+    add.params = &request.params;
+    add.seed = request.seed + static_cast<std::uint64_t>(choice);
+    add.max_new_tokens = request.max_tokens;
+    add.end_token_ids = end_token_ ? &*end_token_ : nullptr;
+    add.num_end_tokens = end_token_ ? 1 : 0;
+    // A mask is of the text alone: there is none for what follows a draft.
+    if (options_.max_drafts > 0 && !request.guide) add.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+    std::int32_t sequence = -1;
+    check(sampler_session_add(session_.get(), &add, &sequence));
+    if (cached) cache(sequence) = *cached;
+    biases_.set(sequence, request.biases);
+    running_[size(sequence)] = Running{completion, choice, StoppingText(request.stops),
+                                       request.guide, choice == 0 ? request.num_choices - 1 : 0};
+  }
+
+  void add_followers(const Followers &followers) {
+    const int num_choices = followers.completion->request.num_choices;
+    for (int choice = 1; choice < num_choices; ++choice) {
+      try {
+        add_choice(followers.completion, choice, &followers.prompt);
+      } catch (const std::exception &error) {
+        num_free_ += num_choices - choice;
+        remove_all_of(*followers.completion);
+        followers.completion->fail(HttpError(500, error.what()));
+        return;
+      }
+    }
+  }
+
+  void remove(std::int32_t sequence) {
+    check(sampler_session_remove(session_.get(), sequence));
+    biases_.set(sequence, {});
+    num_free_ += 1 + running_[size(sequence)]->num_followers;
+    running_[size(sequence)].reset();
+  }
+
+  void remove_all_of(const Completion &completion) {
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+      if (running_[i] && running_[i]->completion.get() == &completion) {
+        remove(static_cast<std::int32_t>(i));
+      }
+    }
+  }
+
+  void remove_cancelled() {
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+      if (running_[i] && running_[i]->completion->is_cancelled()) {
+        remove(static_cast<std::int32_t>(i));
+      }
+    }
+  }
+
+  void run_model(std::int64_t num_spans) {
+    std::vector<TokenSpan> spans;
+    std::size_t num_rows = 0;
+    for (std::int64_t i = 0; i < num_spans; ++i) {
+      const sampler_span &span = spans_[size(i)];
+      cache(span.sequence).truncate(static_cast<int>(span.start));
+      spans.push_back({&cache(span.sequence), span.token_ids, static_cast<int>(span.num_tokens),
+                       static_cast<int>(span.num_logits)});
+      num_rows += size(span.num_logits);
+    }
+    const std::size_t num_logits = num_rows * size(model_.config().vocab_size);
+    if (logits_.size() < num_logits) logits_.resize(num_logits);
+    model_.forward(spans, logits_.data());
+  }
+
+  void write_mask(std::int32_t sequence) {
+    Running &running = *running_[size(sequence)];
+    std::uint32_t *const mask = &masks_[size(sequence) * mask_words_];
+    try {
+      running.guide->write_mask(tokenizer_, model_.config().vocab_size, *end_token_, mask);
+    } catch (const HttpError &error) {
+      // Its row then has no token.
+      std::fill(mask, mask + mask_words_, 0u);
+      running.error = error;
+    }
+  }
+
+  // Each sequence's mask stands at its number.
+  void write_masks(std::int64_t num_spans) {
+    std::size_t row = 0;
+    for (std::int64_t i = 0; i < num_spans; ++i) {
+      const sampler_span &span = spans_[size(i)];
+      std::optional<RegexGuide> &guide = running_[size(span.sequence)]->guide;
+      if (guide && span.num_logits > 0) write_mask(span.sequence);
+      for (std::int64_t j = 0; j < span.num_logits; ++j) {
+        mask_indices_[row++] = guide ? span.sequence : -1;
+      }
+    }
+  }
+
+  void advance(std::int64_t num_spans) {
+    sampler_session_advance_args advance = {};
+    advance.struct_size = sizeof advance;
+    advance.spans = spans_.data();
+    advance.num_spans = num_spans;
+    advance.logits = logits_.data();
+    advance.token_bitmask_indices = mask_indices_.data();
+    advance.out_token_ids = out_token_ids_.data();
+    advance.out_counts = out_counts_.data();
+    advance.out_finish_reasons = out_finish_reasons_.data();
+    advance.out_cache_lengths = out_cache_lengths_.data();
+    // Of the model's own distribution, before biases, penalties and filters.
+    advance.logprob_kind = SAMPLER_LOGPROB_RAW;
+    num_top_ = 0;
+    for (std::int64_t i = 0; i < num_spans; ++i) {
+      const CompletionRequest &request = request_of(spans_[size(i)].sequence);
+      if (!request.num_logprobs) continue;
+      advance.out_logprobs = out_logprobs_.data();
+      num_top_ = std::max(num_top_, std::min(*request.num_logprobs, max_logprobs_));
+    }
+    if (num_top_ > 0) {
+      advance.num_top_logprobs = num_top_;
+      advance.out_top_token_ids = out_top_token_ids_.data();
+      advance.out_top_logprobs = out_top_logprobs_.data();
+    }
+    check(sampler_session_advance(session_.get(), &advance));
+  }
+
+  const CompletionRequest &request_of(std::int32_t sequence) const {
+    return running_[size(sequence)]->completion->request;
+  }
+
+  // Tells a request what the step gave the sequence of span i, which leaves where it has finished.
+  void report(std::int64_t i) {
+    const std::int32_t sequence = spans_[size(i)].sequence;
+    // Another choice of the request may have ended it.
+    if (!running_[size(sequence)]) return;
+    Running &running = *running_[size(sequence)];
+    const std::shared_ptr<Completion> completion = running.completion;
+    const sampler_finish_reason reason = out_finish_reasons_[size(i)];
+    if (reason == SAMPLER_FINISH_BAD_ROW) {
+      const HttpError error =
+          running.error.value_or(HttpError(500, "no token can follow the text"));
+      remove_all_of(*completion);
+      completion->fail(error);
+      return;
+    }
+    const std::int64_t count = out_counts_[size(i)];
+    if (count == 0) return;  // a part of its prompt
+    if (running.num_followers > 0) {
+      running.num_followers = 0;
+      followers_.push_back({completion, cache(sequence)});
+      followers_.back().prompt.truncate(static_cast<int>(completion->request.prompt.size()) - 1);
+    }
+    Progress progress;
+    progress.choice = running.choice;
+    for (std::int64_t j = 0; j < count && progress.finish_reason.empty(); ++j) {
+      const std::size_t place = size(i * (options_.max_drafts + 1) + j);
+      const bool is_last = j == count - 1;
+      progress.tokens.push_back(drawn_token(place, completion->request));
+      if (is_last && reason == SAMPLER_FINISH_END_TOKEN) {
+        progress.finish_reason = "stop";
+        break;
+      }
+      const std::string &bytes = tokenizer_.token_bytes(out_token_ids_[place]);
+      progress.text += running.text.push(bytes);
+      if (running.guide) running.guide->push(bytes);
+      if (running.text.has_stopped()) {
+        progress.finish_reason = "stop";
+      } else if (is_last && reason != SAMPLER_FINISH_NONE) {
+        progress.finish_reason = "length";
+      }
+    }
+    const bool has_finished = !progress.finish_reason.empty();
+    if (has_finished) progress.text += running.text.finish();
+    num_tokens_ += static_cast<std::int64_t>(progress.tokens.size());
+    completion->add(std::move(progress));
+    if (has_finished) remove(sequence);
+  }
+
+  DrawnToken drawn_token(std::size_t place, const CompletionRequest &request) const {
+    DrawnToken token = {out_token_ids_[place], 0, {}};
+    if (!request.num_logprobs) return token;
+    token.logprob = out_logprobs_[place];
+    const int num_top = std::min(*request.num_logprobs, max_logprobs_);
+    for (std::size_t k = 0; k < size(num_top); ++k) {
+      const std::size_t at = place * size(num_top_) + k;
+      token.top.emplace_back(out_top_token_ids_[at], out_top_logprobs_[at]);
+    }
+    return token;
+  }
+
+  const Gpt2Model &model_;
+  const BpeTokenizer &tokenizer_;
+  const std::optional<std::int32_t> end_token_;
+  const EngineOptions options_;
+  // By sequence.
+  std::vector<Gpt2Sequence> caches_;
+  std::vector<std::optional<Running>> running_;
+  BiasLists biases_;
+  std::size_t mask_words_;
+  std::vector<std::uint32_t> masks_;  // [max_sequences, mask_words_]
+  std::vector<std::int32_t> mask_indices_;
+  std::int64_t num_tokens_ = 0;
+  int num_free_;                      // sequences that no request has or will have
+  std::vector<Followers> followers_;  // of the step
+  int max_logprobs_;
+
+  // Of a step, by span. num_top_ are the columns of what is reported of the likeliest tokens.
+  std::vector<sampler_span> spans_;
+  std::vector<float> logits_;
+  std::vector<std::int32_t> out_token_ids_;
+  std::vector<std::int64_t> out_counts_;
+  std::vector<sampler_finish_reason> out_finish_reasons_;
+  std::vector<std::int64_t> out_cache_lengths_;
+  std::vector<float> out_logprobs_;
+  std::vector<std::int32_t> out_top_token_ids_;
+  std::vector<float> out_top_logprobs_;
+  int num_top_ = 0;
+
+  Sampler sampler_;
+  Session session_;
+};
+
+Engine::Engine(const Gpt2Model &model, const BpeTokenizer &tokenizer,
+               std::optional<std::int32_t> end_token, const EngineOptions &options)
+    : options_(options),
+      scheduler_(std::make_unique<Scheduler>(model, tokenizer, end_token, options)),
+      thread_([this] { run(); }) {}
+
+Engine::~Engine() {
+  stop();
+}
+
+void Engine::submit(const std::shared_ptr<Completion> &completion) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (is_stopping_) throw stopping();
+    if (waiting_.size() >= size(options_.max_waiting)) {
+      throw HttpError(503, "too many requests wait already; try again later");
+    }
+    waiting_.push_back(completion);
+  }
+  changed_.notify_one();
+}
+
+EngineCounts Engine::counts() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return {num_running_, waiting_.size(), num_tokens_};
+}
+
+void Engine::stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_stopping_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+// In the order in which they came: one that needs many sequences is not overtaken.
+std::shared_ptr<Completion> Engine::take_waiting() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (waiting_.empty() || !scheduler_->has_room(*waiting_.front())) return nullptr;
+  const std::shared_ptr<Completion> completion = waiting_.front();
+  waiting_.pop_front();
+  return completion;
+}
+
+bool Engine::wait_for_work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  num_running_ = scheduler_->num_running();
+  num_tokens_ = scheduler_->num_tokens();
+  changed_.wait(lock,
+                [this] { return is_stopping_ || !waiting_.empty() || !scheduler_->is_idle(); });
+  return !is_stopping_;
+}
+
+void Engine::run() {
+  while (wait_for_work()) {
+    while (const std::shared_ptr<Completion> completion = take_waiting()) {
+      if (!completion->is_cancelled()) scheduler_->add(completion);
+    }
+    try {
+      scheduler_->step();
+    } catch (const std::exception &error) {
+      scheduler_->fail_all(HttpError(500, error.what()));
+    }
+  }
+  scheduler_->fail_all(stopping());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const std::shared_ptr<Completion> &completion : waiting_) completion->fail(stopping());
+  waiting_.clear();
+}
+
+}  // namespace server

@@ -1,0 +1,77 @@
+#ifndef SERVER_ENGINE_H
+#define SERVER_ENGINE_H
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "bpe.h"
+#include "completion.h"
+#include "gpt2.h"
+
+namespace server {
+
+// How an engine is doing.
+struct EngineCounts {
+  int num_running;          // choices, those that wait for the prompt of their first one among them
+  std::size_t num_waiting;  // requests
+  std::int64_t num_tokens;  // that were drawn so far
+};
+
+struct EngineOptions {
+  int max_sequences = 32;     // choices at once
+  int max_waiting = 64;       // requests that wait for room
+  int max_step_tokens = 512;  // of all sequences, in a forward; at least max_drafts + 1
+  int max_drafts = 0;         // of a step, by prompt lookup; the texts are the same
+  int num_threads = 1;        // of the sampler
+};
+
+// The thread that owns a decoding session and the caches of its sequences. In each step it plans,
+// runs the model and advances, with the sequences that there are then: requests join and leave
+// between steps.
+class Engine {
+ public:
+  Engine(const generate::Gpt2Model &model, const generate::BpeTokenizer &tokenizer,
+         std::optional<std::int32_t> end_token, const EngineOptions &options);
+  ~Engine();
+  Engine(const Engine &) = delete;
+  Engine &operator=(const Engine &) = delete;
+
+  // Queues a request. Throws HttpError, 503, where the queue is full or the engine has stopped.
+  void submit(const std::shared_ptr<Completion> &completion);
+
+  EngineCounts counts();
+
+  // Fails all requests that have not ended, and ends the thread. May be called twice.
+  void stop();
+
+ private:
+  class Scheduler;
+
+  void run();
+
+  // A request that there is room for; NULL: none.
+  std::shared_ptr<Completion> take_waiting();
+
+  // False: it is to stop.
+  bool wait_for_work();
+
+  const EngineOptions options_;
+  std::unique_ptr<Scheduler> scheduler_;  // the thread's
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<Completion>> waiting_;
+  bool is_stopping_ = false;
+  int num_running_ = 0;
+  std::int64_t num_tokens_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace server
+
+#endif  // SERVER_ENGINE_H

@@ -1,0 +1,158 @@
+// Serves a GPT-2 in the Hugging Face layout over HTTP; a decoding session of libsampler draws the
+// tokens of all requests together.
+
+#include <httplib.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "bpe.h"
+#include "engine.h"
+#include "error.h"
+#include "gpt2.h"
+#include "in_range.h"
+#include "service.h"
+
+namespace {
+
+using generate::BpeTokenizer;
+using generate::Error;
+using generate::Gpt2Model;
+using generate::in_range;
+
+struct Arguments {
+  std::string model;
+  std::string name;
+  std::string host = "127.0.0.1";
+  int port = 8080;
+  server::EngineOptions engine;
+};
+
+std::optional<int> parse_arguments(int argc, char **argv, Arguments *arguments) {
+  CLI::App app("Serves a GPT-2 over HTTP; libsampler draws the tokens.", "sampler-server");
+  server::EngineOptions &engine = arguments->engine;
+  app.add_option("--model", arguments->model,
+                 "Folder with config.json, model.safetensors, vocab.json and merges.txt")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--name", arguments->name,
+                 "The model's name in requests; the folder's if not set");
+  app.add_option("--host", arguments->host, "Address to listen at")->capture_default_str();
+  app.add_option("--port", arguments->port, "Port to listen at; 0: a free one, which is printed")
+      ->capture_default_str()
+      ->check(in_range(0, 65535));
+  app.add_option("--sequences", engine.max_sequences,
+                 "Texts at once: requests, or their choices where they ask for several")
+      ->capture_default_str()
+      ->check(in_range(1, 1024));
+  app.add_option("--queue", engine.max_waiting, "Requests that wait; more are refused")
+      ->capture_default_str()
+      ->check(in_range(1, 1024));
+  app.add_option("--step-tokens", engine.max_step_tokens,
+                 "Tokens that the model is given at once; longer prompts are cut")
+      ->capture_default_str()
+      ->check(in_range(1, 1 << 20));
+  app.add_option("--drafts", engine.max_drafts,
+                 "Drafts of a step at most, looked up in each text itself; the texts are the same")
+      ->capture_default_str()
+      ->check(in_range(0, 64));
+  app.add_option("--threads", engine.num_threads, "Threads that sample")
+      ->capture_default_str()
+      ->check(in_range(1, 256));
+  try {
+    app.parse(argc, argv);
+    if (engine.max_step_tokens <= engine.max_drafts) {
+      throw CLI::ValidationError("--step-tokens must be greater than --drafts");
+    }
+  } catch (const CLI::Error &error) {
+    return app.exit(error);
+  }
+  return std::nullopt;
+}
+
+// SIGINT and SIGTERM, which no thread is interrupted by: they are waited for.
+sigset_t block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+void run(const Arguments &arguments) {
+  const sigset_t signals = block_signals();
+  const Gpt2Model model(arguments.model);
+  const BpeTokenizer tokenizer(arguments.model, model.config().vocab_size);
+  std::optional<std::int32_t> end_token = model.config().eos_token_id;
+  if (!end_token) end_token = tokenizer.end_of_text();
+  server::Limits limits = {arguments.name, model.config().vocab_size, model.config().n_positions,
+                           arguments.engine.max_sequences, end_token.has_value()};
+  if (limits.model_name.empty()) {
+    limits.model_name = std::filesystem::canonical(arguments.model).filename().string();
+  }
+  server::Engine engine(model, tokenizer, end_token, arguments.engine);
+  server::Service service(tokenizer, limits, &engine);
+
+  httplib::Server http;
+  // A handler's thread is taken as long as its request runs or waits. The others refuse what comes
+  // beyond, and tell how it goes.
+  const int num_handlers = arguments.engine.max_sequences + arguments.engine.max_waiting + 16;
+  http.new_task_queue = [num_handlers] {
+    return new httplib::ThreadPool(static_cast<std::size_t>(num_handlers));
+  };
+  int listener = -1;
+  // Without SO_REUSEPORT, which lets a second server take the same port.
+  http.set_socket_options([&listener](int socket) {
+    listener = socket;
+    const int on = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  });
+  http.set_tcp_nodelay(true);
+  http.set_payload_max_length(1 << 20);
+  http.set_keep_alive_timeout(1);
+  service.add_to(&http);
+  const int port = arguments.port == 0 ? http.bind_to_any_port(arguments.host)
+                   : http.bind_to_port(arguments.host, arguments.port) ? arguments.port
+                                                                       : -1;
+  if (port < 0) {
+    throw Error("cannot listen at " + arguments.host + ":" + std::to_string(arguments.port));
+  }
+  // Clients that connect at once wait for handlers; the HTTP library itself has room for 5.
+  listen(listener, SOMAXCONN);
+  std::future<bool> listening =
+      std::async(std::launch::async, [&http] { return http.listen_after_bind(); });
+  while (!http.is_running() &&
+         listening.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+  }
+  std::printf("listening on http://%s:%d\n", arguments.host.c_str(), port);
+  std::fflush(stdout);
+  int signal = 0;
+  sigwait(&signals, &signal);
+  engine.stop();
+  http.stop();
+  listening.wait();
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  try {
+    Arguments arguments;
+    if (const auto status = parse_arguments(argc, argv, &arguments)) return *status;
+    run(arguments);
+    return 0;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "sampler-server: %s\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,65 @@
+#ifndef SERVER_RESPONSE_H
+#define SERVER_RESPONSE_H
+
+#include <cstddef>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bpe.h"
+#include "completion.h"
+#include "utf8.h"
+
+namespace server {
+
+// Members in the order in which they are written.
+using Json = nlohmann::ordered_json;
+
+// One line.
+std::string dump(const Json &json);
+
+Json error_body(const HttpError &error);
+Json model_list(const std::string &model_name, std::time_t created);
+
+// Turns the progress of a completion into answers: a chunk for each, or all of it as one.
+class Answer {
+ public:
+  Answer(const CompletionRequest &request, const generate::BpeTokenizer &tokenizer,
+         const std::string &model_name, const std::string &id, std::time_t created);
+
+  // Adds what a step gave a choice to the answer, and returns it as a choice of a chunk.
+  Json add(const Progress &progress);
+
+  // A chunk with a choice.
+  Json chunk(const Json &choice) const;
+
+  // All that was added.
+  Json whole() const;
+
+ private:
+  struct Choice {
+    std::string text;
+    std::string finish_reason;
+    Json logprobs;
+    std::size_t num_tokens = 0;
+    // Characters of all tokens, by which each token's place in the text is counted.
+    generate::Utf8Stream stream;
+    std::size_t num_characters = 0;
+  };
+
+  Json header() const;
+  Json logprobs_of(const Progress &progress, Choice *choice) const;
+  std::string token_text(std::int32_t id) const;
+
+  const CompletionRequest &request_;
+  const generate::BpeTokenizer &tokenizer_;
+  std::string model_name_;
+  std::string id_;
+  std::time_t created_;
+  std::vector<Choice> choices_;
+};
+
+}  // namespace server
+
+#endif  // SERVER_RESPONSE_H

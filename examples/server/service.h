@@ -1,0 +1,40 @@
+#ifndef SERVER_SERVICE_H
+#define SERVER_SERVICE_H
+
+#include <httplib.h>
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <string>
+
+#include "bpe.h"
+#include "completion.h"
+#include "engine.h"
+#include "request.h"
+
+namespace server {
+
+// The HTTP side: handlers read requests, queue them in the engine and write what comes of them.
+class Service {
+ public:
+  Service(const generate::BpeTokenizer &tokenizer, Limits limits, Engine *engine);
+
+  // Adds its handlers. The service must outlive the server.
+  void add_to(httplib::Server *http);
+
+ private:
+  void complete(const httplib::Request &http_request, httplib::Response *http_response);
+  void stream(const std::shared_ptr<Completion> &completion, httplib::Response *http_response);
+
+  const generate::BpeTokenizer &tokenizer_;
+  const Limits limits_;
+  Engine *const engine_;
+  const std::time_t created_;
+  std::atomic<std::uint64_t> num_requests_{0};
+};
+
+}  // namespace server
+
+#endif  // SERVER_SERVICE_H
