@@ -69,7 +69,7 @@ typedef struct sampler_session_options {
    * In [0, 2^31). 0: max_context. */
   int64_t drafter_context;
 
-  /* Room of each sequence's prompt lookup, which takes about 200 bytes a token; a longer text goes
+  /* Room of each sequence's prompt lookup, which takes 132 bytes a token; a longer text goes
    * on without drafts. In [0, 2^27]. Default 0: no sequence has SAMPLER_DRAFTS_PROMPT_LOOKUP. */
   int64_t lookup_tokens;
 
@@ -356,10 +356,11 @@ typedef struct sampler_session_advance_args {
 } sampler_session_advance_args;
 
 /* Takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A row
- * without a token (NaN, +inf, all -inf) finishes its sequence, BAD_ROW, with what came before it; a
- * bad row of the drafter only ends the drafts of its step. A span of a sequence that is not as it
- * was planned, also since that has been removed or planned anew, is INVALID_ARGUMENT. Errors:
- * INVALID_ARGUMENT, CALLBACK (a broken parallel_for). */
+ * without a token (NaN, +inf, all -inf) finishes its sequence, BAD_ROW, with what came before it
+ * (STANDARD: before its step); a bad row of the drafter only ends the drafts of its step. A span
+ * that is not as its sequence was planned last, also since that has been removed or planned anew,
+ * is INVALID_ARGUMENT.
+ * Errors: INVALID_ARGUMENT, CALLBACK (a broken parallel_for). */
 SAMPLER_API sampler_status sampler_session_advance(sampler_session_t session,
                                                    const sampler_session_advance_args *args);
 

@@ -1,9 +1,12 @@
 // Where drafts come from, and what becomes of a sequence when they end.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "../sized.h"
@@ -196,6 +199,59 @@ TEST(SessionDrafts, StandardTextsAreThoseOfTheLoop) {
     EXPECT_EQ(own.num_drafted, texts[i].num_drafted);
     EXPECT_EQ(own.num_accepted, texts[i].num_accepted);
   }
+}
+
+// N-grams that look at the session which asks them.
+struct Looking {
+  sampler_session_t session = nullptr;
+  sampler_status status = SAMPLER_OK;
+  std::string error;
+  int child_status = -1;
+
+  // The session's calls, in a child process that was forked during one of them.
+  bool is_refused_in_child() const {
+    auto own = sized<sampler_session_sequence>();
+    const bool is_refused =
+        sampler_session_get(session, 0, &own) == SAMPLER_ERROR_INVALID_ARGUMENT &&
+        std::string(sampler_last_error()) ==
+            "session was in use when this process was forked; it may only be destroyed";
+    sampler_session_destroy(session);
+    return is_refused;
+  }
+
+  void look() {
+    auto own = sized<sampler_session_sequence>();
+    status = sampler_session_get(session, 0, &own);
+    error = sampler_last_error();
+    const pid_t child = ::fork();
+    if (child == 0) _exit(is_refused_in_child() ? 0 : 1);
+    waitpid(child, &child_status, 0);
+  }
+};
+
+TEST(SessionDrafts, ASessionServesOneCallAtATime) {
+  Driver driver(small_options(1, 4), table_logits(3, kVocabulary, 1, false));
+  Looking looking;
+  looking.session = driver.session();
+  sampler_ngram ngram = FailingNgram().interface();
+  ngram.user = &looking;
+  ngram.initialize = [](void *, const std::int32_t *, std::int64_t) -> sampler_status {
+    return SAMPLER_OK;
+  };
+  ngram.update = [](void *user, const std::int32_t *, std::int64_t, const std::int32_t *,
+                    std::int64_t) -> sampler_status {
+    static_cast<Looking *>(user)->look();
+    return SAMPLER_OK;
+  };
+  auto args = sized<sampler_session_add_args>();
+  args.draft_source = SAMPLER_DRAFTS_NGRAM;
+  args.ngram = &ngram;
+  driver.add(sampled_wish(4, 2), args);
+  driver.run(driver.plan());
+  EXPECT_EQ(looking.status, SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(looking.error, "session is serving another call; it serves one at a time");
+  EXPECT_EQ(looking.child_status, 0);
+  EXPECT_EQ(driver.get(0).num_tokens, 6);
 }
 
 struct Standard {

@@ -415,8 +415,9 @@ structs! {
         /// thread's call used it at that moment.
         num_threads: i32 = 0;
         /// The workspace that the handle brings: room for any operation on up to `max_rows` output rows
-        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, with out_removed_by, or
-        /// on a CUDA device with any report of candidate lists, which take more. 0 and 0: the handle has
+        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, with out_removed_by, of
+        /// sampler_verify with more than dense chains by the standard rule, or on a CUDA device with any
+        /// report of candidate lists, which take more. 0 and 0: the handle has
         /// none, and each call brings its own. One without the other is an error. max_rows in [0, 2^31),
         /// max_cols in [0, 2^20).
         max_rows: i64 = 0;
