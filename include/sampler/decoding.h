@@ -355,7 +355,8 @@ typedef struct sampler_speculative_args {
   /* Of n-grams alone, for which `propose` is needed then: drafts end before the first that was
    * counted fewer than ngram_least_count times after its context, or whose share of what followed
    * there is below ngram_least_share, in [0, 1]. With either of them no draft follows an unknown
-   * context, whatever stop_if_unknown. 0 (default): off. */
+   * context, whatever stop_if_unknown. A filler_top_k above 0 counts as many tokens alike, so that
+   * shares are hardly above 1 / filler_top_k. 0 (default): off. */
   int64_t ngram_least_count;
   float ngram_least_share;
   int32_t reserved2; /* must be 0 */

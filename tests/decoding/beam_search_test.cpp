@@ -536,6 +536,26 @@ TEST(BeamPool, EarlyStopDoesNotWaitForBetterBeams) {
   EXPECT_EQ(results[1].tokens, Tokens({1, 0}));
 }
 
+// [0], [1 0] and [2 0] all have 1/4. The pool keeps the two that came first.
+TEST(BeamPool, OfEqualScoresTheFirstStays) {
+  const Sampler sampler = make_sampler();
+  Calls calls;
+  const NextLogits rows = [](const Tokens &text) {
+    return text.size() == 1 ? Logits{0, 0, 0, 0} : Logits{0, -kInf, -kInf, -kInf};
+  };
+  Model model(limits_of(4), rows, &calls);
+  BeamSearch search(&model, {{3}});
+  search.ends = {0};
+  search.args.num_beams = search.args.num_results = 2;
+  search.args.alpha = 0;
+  search.args.rule = SAMPLER_BEAMS_POOL;
+  const std::vector<Beam> results = search.results(sampler.get());
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].tokens, Tokens({0}));
+  EXPECT_EQ(results[1].tokens, Tokens({1, 0}));
+  EXPECT_EQ(results[0].score, results[1].score);
+}
+
 // Beams that go on and are no better than all of a full pool end a text without early_stop, too.
 // The pool has [0] and [1 0], 0.6 and 0.18, after step 2; [1 1] has 0.09.
 TEST(BeamPool, EndsWhereNoBeamIsBetter) {

@@ -90,8 +90,9 @@ class Gpt2 : public testing::Test {
     };
   }
 
-  static Loop ngram_loop() {
-    return [](sampler_t sampler, const sampler_generation_args *generation) {
+  static Loop ngram_loop(std::int64_t least_count = 0, float least_share = 0,
+                         std::int64_t filler_top_k = 3) {
+    return [=](sampler_t sampler, const sampler_generation_args *generation) {
       sampler_ngram_storage_options options = sized<sampler_ngram_storage_options>();
       options.vocabulary_size = gpt2("target").config().vocab_size;
       sampler_ngram_storage_t storage = nullptr;
@@ -99,6 +100,9 @@ class Gpt2 : public testing::Test {
       sampler_ngram ngram = sized<sampler_ngram>();
       EXPECT_EQ(sampler_ngram_storage_interface(storage, &ngram), SAMPLER_OK);
       sampler_speculative_args args = sampler_speculative_args_default();
+      args.ngram_least_count = least_count;
+      args.ngram_least_share = least_share;
+      args.filler_top_k = filler_top_k;
       const sampler_status status = decoding_test::speculative(ngram, args)(sampler, generation);
       sampler_ngram_storage_destroy(storage);
       return status;
@@ -138,6 +142,22 @@ TEST_F(Gpt2, GreedyTextsAreTheSameWithCaches) {
 
 TEST_F(Gpt2, GreedyTextsAreTheSameWithoutCaches) {
   expect_same_texts(0, 12);
+}
+
+// Of drafts that were counted more often, and are a larger share, more are kept.
+TEST_F(Gpt2, LimitsKeepMoreOfTheDrafts) {
+  const std::vector<Tokens> prompts = make_prompts();
+  sampler_generation_args args = sampler_generation_args_default();
+  args.max_new_tokens = 40;
+  args.use_cache = 1;
+  const Texts all = run(prompts, args, ngram_loop(0, 0, 0));
+  const Texts known = run(prompts, args, ngram_loop(1, 0, 0));
+  const Texts limited = run(prompts, args, ngram_loop(2, 0.5f, 0));
+  EXPECT_EQ(known.token_ids, all.token_ids);
+  EXPECT_EQ(limited.token_ids, all.token_ids);
+  EXPECT_GT(limited.stats.acceptance_rate, 1.5 * known.stats.acceptance_rate);
+  EXPECT_GT(limited.stats.num_drafted, known.stats.num_drafted / 4);
+  EXPECT_LT(limited.stats.num_drafted, known.stats.num_drafted);
 }
 
 }  // namespace

@@ -514,6 +514,24 @@ FAULTS = [
           "length + 1 < text.length; ++length")],
         [decoding("Lessons.AreOfEachNewToken")]),
     Fault(
+        "emitted_token_not_learned",
+        "n-grams learn the target's likeliest tokens, without an unlikelier one that came",
+        [("src/decoding/ngram_drafter.cpp", "lesson_.push_back(text.tokens[length]);",
+          "lesson_.push_back(lesson_[0]);")],
+        [decoding("Lessons.AreOfEachNewToken")]),
+    Fault(
+        "sum_of_counts_not_read",
+        "the sum of a context's counts is that of the likeliest token alone after reading a storage",
+        [("src/decoding/ngram_serialization.cpp", "context.sum = sum;", "context.sum = most;")],
+        [("ngram_test", "Serialized.SharesOfTheLargestCounts"),
+         ("ngram_test", "Serialized.ComesBack")]),
+    Fault(
+        "pool_takes_one_end_too_many",
+        "a beam that ends as the best after the first num_beams goes to the pool",
+        [("src/decoding/beam_search.cpp", "if (int64_t(i + num_better) >= args_.num_beams) break;",
+          "if (int64_t(i + num_better) > args_.num_beams) break;")],
+        [decoding("BeamPool.OfAFewBeams")]),
+    Fault(
         "finished_beams_drop_out",
         "a beam that has ended is no candidate any more",
         [("src/decoding/beam_search.cpp", "      if (!beam.goes_on()) {\n        add_candidate",
