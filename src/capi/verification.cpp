@@ -438,7 +438,7 @@ ChainRequest to_request(Check &check, const sampler_verify_args &args,
   const int64_t num_slots = request.slots.count;
   read_acceptance(check, args, shape, num_slots, &more);
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
-  if (on_cuda) refuse_other_stages(check, parameters, "sampler_verify on a CUDA handle");
+  if (on_cuda) refuse_other_stages(check, parameters, "sampler_verify");
   request.parameters = read_parameters(check, parameters, request.target.kind, num_slots);
   if (!check.ok()) return request;
   more.positions.pipeline = read_stages(check, args, parameters, shape, context, &request);

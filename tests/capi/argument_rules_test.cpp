@@ -531,6 +531,12 @@ void break_adaptive_numbers(Rules *rules) {
   rules->refuse("params.reserved", std::int32_t(1), "params->reserved is 1; it must be 0");
 }
 
+// Of verification, whose stages tests/verification has, and those that a device refuses
+// tests/simt/runtime.
+bool has_stages_on_cpu(const Rules &rules) {
+  return rules.operation().name == std::string("sampler_verify");
+}
+
 void break_stage_numbers(Rules *rules) {
   const Spec spec = rules->spec();
   for (const char *member :
@@ -553,6 +559,7 @@ void break_stage_numbers(Rules *rules) {
       rules->refuse(member, nan_of(0xFFC00000u),
                     "params->" + name + " is NaN; it must be a number");
     }
+    if (has_stages_on_cpu(*rules)) continue;
     if (!rules->operation().has("pipeline")) {
       rules->refuse("row_params." + name, static_cast<void *>(somewhere),
                     "row_params->" + name + " is set" + off);
@@ -608,7 +615,10 @@ void break_stage_numbers(Rules *rules) {
   rules->refuse("params.repetition_penalty", -0.5f,
                 "params->repetition_penalty is -0.5; it must be finite and not negative");
   break_adaptive_numbers(rules);
-  if (!rules->operation().has("pipeline")) {
+  if (has_stages_on_cpu(*rules)) {
+    rules->refuse("row_params.forced_token_id", static_cast<void *>(somewhere),
+                  "row_params->forced_token_id is set; " + function + " does not force tokens");
+  } else if (!rules->operation().has("pipeline")) {
     rules->refuse("row_params.top_p_reset_token_id", static_cast<void *>(somewhere),
                   "row_params->top_p_reset_token_id is set" + off);
     rules->refuse("row_params.forced_token_id", static_cast<void *>(somewhere),
@@ -630,6 +640,7 @@ void break_stage_order(Rules *rules) {
   const auto refuse = [&](const Stages &stages, const std::string &message) {
     rules->refuse("params.stages", stages, message);
   };
+  if (has_stages_on_cpu(*rules)) return;
   if (!rules->operation().has("pipeline")) {
     const std::string rule = std::string("params->stages lists an order; ") +
                              rules->operation().name +
