@@ -680,7 +680,8 @@ TEST(Arguments, OfNoSequencesAndNoDrafts) {
       EXPECT_GE(outcome.at("tokens")[0], 0);
       EXPECT_EQ(outcome.at("positions")[0], 0);
     }
-    // Arrays without entries may be NULL.
+    // Arrays without entries may be NULL. What is laid out by draft has some with POSITIONS.
+    if (packing == SAMPLER_PACKING_POSITIONS) continue;
     Layout bonus = layout;
     bonus.has_bonus_indices = true;
     for (const bool is_synthetic : {false, true}) {
@@ -694,12 +695,10 @@ TEST(Arguments, OfNoSequencesAndNoDrafts) {
         call.args.tree_rows = 1;
         call.args.sibling_rule = SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;
       }
-      if (is_synthetic || packing != SAMPLER_PACKING_POSITIONS) {
-        ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
-        for (const Outcome &outcome : call.outcomes()) {
-          EXPECT_EQ(outcome.at("status")[0], SAMPLER_ROW_OK)
-              << "packing " << packing << ", synthetic " << is_synthetic;
-        }
+      ASSERT_EQ(call.run(), SAMPLER_OK) << sampler_last_error();
+      for (const Outcome &outcome : call.outcomes()) {
+        EXPECT_EQ(outcome.at("status")[0], SAMPLER_ROW_OK)
+            << "packing " << packing << ", synthetic " << is_synthetic;
       }
     }
   }
