@@ -376,7 +376,7 @@ void read_tokens_and_counts(Check &check, const sampler_verify_args &args, const
   const size_t id_size = contract::size_of_id(request->out_token_ids.type);
   const int64_t num_rows = request->num_rows;
   request->draft_token_ids = args.draft_token_ids;
-  if (shape.is_packed) {
+  if (shape.is_packed || more.draft_token_stride == args.num_drafts) {
     check.array("draft_token_ids", args.draft_token_ids, id_size, num_draft_entries(args, shape),
                 Access::kRead, Need::kRequired);
   } else {
@@ -442,13 +442,13 @@ ChainRequest to_request(Check &check, const sampler_verify_args &args,
   request.parameters = read_parameters(check, parameters, request.target.kind, num_slots);
   if (!check.ok()) return request;
   more.positions.pipeline = read_stages(check, args, parameters, shape, context, &request);
+  if (on_cuda && more.positions.pipeline) refuse_on_cuda(check, "pipeline");
   more.draft_parameters = read_draft_parameters(check, args, request, more, num_slots);
   if (!request.has_filters()) check_filters_have_logits(check, request.parameters);
   request.random = read_random(check, args.random, num_slots);
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.target);
   read_tokens_and_counts(check, args, shape, more, &request);
-  if (!first_of_more && !more.positions.pipeline) return request;
-  if (on_cuda) return refuse_on_cuda(check, "pipeline"), request;
+  if (!check.ok() || (!first_of_more && !more.positions.pipeline)) return request;
   read_positions(check, args, shape, context, request, &more);
   request.more = &context.verification->emplace(more);
   return request;

@@ -827,6 +827,8 @@ TEST_P(ArgumentRules, EachIsChecked) {
   }
   break_workspace(&rules);
   for (const auto &[member, layout] : rules.operation().members) {
+    const bool is_of_stages = member.find("params.") != std::string::npos;
+    if (has_stages_on_cpu(rules) && is_of_stages) continue;
     EXPECT_TRUE(rules.has_seen(member) || kWithoutRules.count(member) != 0)
         << rules.operation().name << ": no rule of " << member << " is tested";
   }
