@@ -143,6 +143,7 @@ TEST(BadTrees, MakeTheirSequenceBad) {
     const Entries chain = with(none(0), {{0, 1}, {1, 2}, {2, 3}, {3, 4}});
     table(with(none(0), {{0, 1}, {1, 1}}), none(0), bad, "its own child");
     table(with(none(0), {{0, 1}, {1, 2}, {2, 1}}), none(0), bad, "its grandchild's child");
+    table(with(none(0), {{0, 1}, {2, 3}, {3, 2}}), none(0), bad, "a ring beside the tree");
     table(chain, with(none(0), {{1, 2}}), bad, "a child and a sibling of one");
     table(with(none(0), {{0, 1}, {2, 3}, {1, 3}}), with(none(0), {{1, 2}}), bad, "two parents");
     table(with(none(0), {{0, 1}}), with(none(0), {{1, 2}, {2, 1}}), bad, "siblings in a ring");
