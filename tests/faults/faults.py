@@ -429,8 +429,7 @@ FAULTS = [
     Fault(
         "rejected_draft_drawn_again",
         "the residual of a deterministic draft still holds the draft",
-        [("src/cpu/reference_row.cpp", "const bool removed = !draft && id == rejected;",
-          "const bool removed = !draft && id == rejected && id < 0;")],
+        [("src/cpu/reference_row.cpp", "  if (index >= 0) p[index] = 0.0f;", "  (void)p;")],
         [speculative("DeterministicDrafts"),
          golden("residual_probabilities_f32_deterministic")]),
     Fault(
@@ -759,13 +758,13 @@ FAULTS = [
     Fault(
         "sequence_stride_unused",
         "a chain's sequences are read as if they were contiguous",
-        [("src/capi/requests.cpp", "return stride ? stride : contiguous;",
+        [("src/capi/verification.cpp", "return stride ? stride : contiguous;",
           "return contiguous;")],
         [("capi_test", "Chain.SequencesLieApart")]),
     Fault(
         "size_without_the_draft",
         "the size of a workspace is that of a deterministic drafter where the draft has no memory",
-        [("src/capi/requests.cpp", "if (!rows->values) rows->values = &somewhere;",
+        [("src/capi/views.cpp", "if (!rows->values) rows->values = &somewhere;",
           "if (!rows->values && somewhere != 0) rows->values = &somewhere;")],
         [("capi_test", "Workspace.SizeNeedsNoArrays")]),
     Fault(
@@ -1101,7 +1100,7 @@ FAULTS = [
     Fault(
         "shared_reports_written_once",
         "of outputs that share a row only the first one has its reports",
-        [("src/cpu/sample.h", "reports_.copy_to(shared_.output(first + i));", "")],
+        [("src/cpu/sampled_row.h", "    reports_.copy_to(output);", "")],
         [("pipeline_test", "SharedReports.EqualThoseOfRowsApart")]),
     Fault(
         "long_kept_list_cut",
@@ -1158,7 +1157,7 @@ FAULTS = [
     Fault(
         "top_p_never_running",
         "top-p decay draws with the first top_p",
-        [("src/contract/pipeline.h", "begun_top_p(values(slot), rules)",
+        [("src/contract/pipeline.h", "begun_top_p(values, rules)",
           "top_p_start(rules.top_p)")],
         [("pipeline_test", "TopPDecay.TakesThePlaceOfTopP")]),
     Fault(
