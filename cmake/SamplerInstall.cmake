@@ -1,20 +1,45 @@
-# Install rules: library, headers, pkg-config file, CMake package and licence. All of it is
-# relocatable: the prefix may be moved after `cmake --install`.
+# Install rules: library, headers, pkg-config file, CMake package and licence, by component:
+#
+#   runtime      libsampler.so.ABI and what it links to
+#   development  headers, libsampler.so, libsampler.a, the pkg-config file and the CMake package
+#   tools        programs, where examples are built
+#   (Java's part is in bindings/java.)
+#
+# All of it is relocatable: the prefix may be moved after `cmake --install`. Where
+# CMAKE_INSTALL_LIBDIR or CMAKE_INSTALL_INCLUDEDIR is absolute, it stays where it is.
 
 include(CMakePackageConfigHelpers)
 
-install(TARGETS sampler EXPORT sampler-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sampler)
+if(SAMPLER_INSTALL_SHARED)
+  install(
+    TARGETS sampler
+    EXPORT sampler-targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+            COMPONENT runtime
+            NAMELINK_COMPONENT development)
+  install(EXPORT sampler-targets NAMESPACE sampler:: DESTINATION ${_package_dir}
+          COMPONENT development)
+endif()
+if(SAMPLER_BUILD_STATIC)
+  install(FILES "${SAMPLER_STATIC_LIBRARY}" DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          COMPONENT development)
+endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/sampler"
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        COMPONENT development
         FILES_MATCHING PATTERN "*.h")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES "${PROJECT_SOURCE_DIR}/include/sampler_dl.h"
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        COMPONENT development)
 
-set(_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sampler)
-install(EXPORT sampler-targets NAMESPACE sampler:: DESTINATION ${_package_dir})
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/sampler-config.cmake.in"
   "${PROJECT_BINARY_DIR}/sampler-config.cmake"
   INSTALL_DESTINATION ${_package_dir}
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR
   NO_SET_AND_CHECK_MACRO
   NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 # Until 1.0.0 a minor release may change the ABI.
@@ -22,13 +47,45 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/sampler-config-version.c
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/sampler-config.cmake"
               "${PROJECT_BINARY_DIR}/sampler-config-version.cmake"
-        DESTINATION ${_package_dir})
+        DESTINATION ${_package_dir}
+        COMPONENT development)
 
-# The pkg-config file names the prefix relative to where the file lies.
+# The pkg-config file names the prefix relative to where the file lies, and directories relative to
+# the prefix; what was given as an absolute path stays one.
 set(_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
-           BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
-           OUTPUT_VARIABLE _prefix_from_pcfile)
+foreach(_kind LIBDIR INCLUDEDIR)
+  set(_pc_${_kind} "\${prefix}/${CMAKE_INSTALL_${_kind}}")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${_kind}}")
+    set(_pc_${_kind} "${CMAKE_INSTALL_${_kind}}")
+  endif()
+endforeach()
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+  cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
+             BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
+             OUTPUT_VARIABLE _pc_prefix)
+  string(PREPEND _pc_prefix "\${pcfiledir}/")
+endif()
+set(_pc_private ${SAMPLER_STATIC_LIBRARIES})
+list(TRANSFORM _pc_private PREPEND "-l")
+list(JOIN _pc_private " " _pc_private)
+# Of libsampler.a alone, all that it needs is always linked.
+set(_pc_public "")
+if(NOT SAMPLER_INSTALL_SHARED)
+  set(_pc_public " ${_pc_private}")
+  set(_pc_private "")
+endif()
 configure_file("${PROJECT_SOURCE_DIR}/pkgconfig/sampler.pc.in"
                "${PROJECT_BINARY_DIR}/sampler.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/sampler.pc" DESTINATION ${_pkgconfig_dir})
+install(FILES "${PROJECT_BINARY_DIR}/sampler.pc" DESTINATION ${_pkgconfig_dir}
+        COMPONENT development)
+
+# cmake --build BUILD --target uninstall: removes what the last `cmake --install` from there wrote.
+if(PROJECT_IS_TOP_LEVEL)
+  add_custom_target(
+    uninstall
+    COMMAND ${CMAKE_COMMAND} -D BINARY_DIR=${PROJECT_BINARY_DIR} -P
+            ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
+    VERBATIM)
+endif()

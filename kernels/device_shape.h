@@ -4,7 +4,7 @@
 
 namespace sampler::kernels {
 
-// Those with stages have kernels of their own.
+// Those with stages have kernels of their own, and so has verification beyond dense chains.
 enum class Operation {
   kSample,
   kRows,
@@ -13,6 +13,7 @@ enum class Operation {
   kResidual,
   kStagedSample,
   kStagedRows,
+  kVerify,
   kNumOperations
 };
 constexpr int kNumOperations = int(Operation::kNumOperations);

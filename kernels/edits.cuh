@@ -26,6 +26,9 @@ class TeamEdits {
   // Null: nowhere.
   SAMPLER_DEVICE void note_removals(uint8_t *removed_by) { removed_by_ = removed_by; }
 
+  // From now on rows are those of a sequence that has said this, whatever its slot has said.
+  SAMPLER_DEVICE void assume(const StagedText *text) { said_.assume(text); }
+
   // Edits the row in the order of the pipeline, by the slot's valid numbers. The result is the
   // status, the same in all threads.
   // Ends with a barrier of the team, and needs one before.

@@ -4,45 +4,12 @@
 #include <type_traits>
 
 #include "cuda_context.cuh"
-#include "kernel.cuh"
+#include "operation_kernel.cuh"
 #include "state.cuh"
 
 namespace sampler::kernels {
 
 namespace {
-
-// Without clusters the kernels for them are empty: nobody launches them.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-constexpr bool kHasClusters = false;
-#else
-constexpr bool kHasClusters = true;
-#endif
-
-// The compiler needs a few registers more there.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-constexpr bool kTakesMoreRegisters = true;
-#else
-constexpr bool kTakesMoreRegisters = false;
-#endif
-
-// Blocks that share a multiprocessor's registers: one, where two would spill some. A chain has two
-// rows at hand, stages a row and what is known of it.
-template <class Request>
-constexpr int kLeastBlocks = std::is_same<Request, contract::ChainRequest>::value ||
-                                     kHasStages<Request> || kTakesMoreRegisters
-                                 ? 1
-                                 : kBlocksPerMultiprocessor;
-
-template <bool kIsClustered, class Request>
-__global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<Request>)
-    operation_kernel(const __grid_constant__ Request request, const __grid_constant__ Plan plan) {
-  if constexpr (kIsClustered && !kHasClusters) return;
-  using Context = CudaContext<kBlockThreads, kIsClustered>;
-  extern __shared__ __align__(16) char dynamic_shared[];
-  __shared__ typename Context::Scratch scratch;
-  Context ctx(scratch, dynamic_shared);
-  run_operation(ctx, request, plan);
-}
 
 // Each block has a multiprocessor for itself, so one has all registers.
 template <bool kIsClustered>
@@ -83,8 +50,12 @@ const void *operation_kernel_address(Operation operation, bool clustered) {
   for_each_operation([&](const auto &request) {
     using Request = std::decay_t<decltype(request)>;
     if (operation_of(request) != operation) return;
-    address = clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
-                        : reinterpret_cast<const void *>(&operation_kernel<false, Request>);
+    if constexpr (std::is_same_v<Request, VerifyRequest>) {
+      address = verify_kernel_address(clustered);
+    } else {
+      address = clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
+                          : reinterpret_cast<const void *>(&operation_kernel<false, Request>);
+    }
   });
   return address;
 }

@@ -14,6 +14,9 @@ namespace sampler::kernels {
 // Takes the operation's request and a Plan.
 const void *operation_kernel_address(Operation operation, bool clustered);
 
+// That of verification, which stands in a unit of its own.
+const void *verify_kernel_address(bool clustered);
+
 // Of spread rows. Takes a SampleRequest and a Plan.
 const void *spread_kernel_address(bool clustered);
 

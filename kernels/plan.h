@@ -66,6 +66,9 @@ SAMPLER_HD constexpr Operation operation_of(const contract::SelectRequest &) {
 SAMPLER_HD constexpr Operation operation_of(const contract::ChainRequest &) {
   return Operation::kChain;
 }
+SAMPLER_HD constexpr Operation operation_of(const VerifyRequest &) {
+  return Operation::kVerify;
+}
 SAMPLER_HD constexpr Operation operation_of(const contract::ResidualRequest &) {
   return Operation::kResidual;
 }
@@ -81,6 +84,11 @@ SAMPLER_HD inline Extent extent_of(const contract::SampleRequest &request) {
   extent.shares_rows = request.row_indices != nullptr;
   return extent;
 }
+// What the last token is drawn from is f32.
+SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
+  return {request.num_rows, request.target.num_cols, int(sizeof(float)),
+          contract::reads_lists(request), operation_of(request)};
+}
 // What the edits leave is f32, and each row of output has its own.
 template <class Request>
 SAMPLER_HD inline Extent extent_of(const Staged<Request> &request) {
@@ -89,11 +97,6 @@ SAMPLER_HD inline Extent extent_of(const Staged<Request> &request) {
   extent.operation = operation_of(request);
   extent.shares_rows = false;
   return extent;
-}
-// What the last token is drawn from is f32.
-SAMPLER_HD inline Extent extent_of(const contract::ChainRequest &request) {
-  return {request.num_rows, request.target.num_cols, int(sizeof(float)),
-          contract::reads_lists(request), operation_of(request)};
 }
 // So is the residual.
 SAMPLER_HD inline Extent extent_of(const contract::ResidualRequest &request) {
@@ -105,7 +108,7 @@ SAMPLER_HD inline Extent extent_of(const contract::ResidualRequest &request) {
 template <class F>
 void for_each_operation(const F &f) {
   contract::AnyRequest::for_each_operation(f);
-  f(StagedSampleRequest()), f(StagedRowsRequest());
+  f(StagedSampleRequest()), f(StagedRowsRequest()), f(VerifyRequest());
 }
 
 // A block's tiles of a row, and the bytes of its part of one and of its group maxima.
@@ -128,9 +131,10 @@ inline bool needs_bitmaps(const Extent &extent) {
   return extent.has_candidates && extent.num_cols > kListCapacity;
 }
 
-// Whether each team edits its rows in memory of its own in the workspace.
+// Whether each team has memory of its own in the workspace, where it changes rows.
 inline bool has_stages(const Extent &extent) {
-  return extent.operation == Operation::kStagedSample || extent.operation == Operation::kStagedRows;
+  return extent.operation == Operation::kStagedSample ||
+         extent.operation == Operation::kStagedRows || extent.operation == Operation::kVerify;
 }
 
 // Whether rows may be cut into slices. Lists of candidates are not: their ids are checked by one

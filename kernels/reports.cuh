@@ -75,7 +75,8 @@ class TeamReports {
     if (reported.weight == 0 && needs_weight()) {
       reported.weight = weight_of_row(team_, row, reported.scale, reported.cut);
     }
-    const float value = row.source().value(elements_.find(id));
+    const int element = elements_.find(id);  // none: a draft may be no token of the row
+    const float value = element >= 0 ? row.source().value(element) : row.nothing();
     if (to_.out_ranks) tell_rank(row, reported, output, value, uint32_t(id));
     if (request_.out_logprobs && request_.logprob_kind == SAMPLER_LOGPROB_EDITED &&
         team_.is_first_thread()) {

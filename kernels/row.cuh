@@ -280,6 +280,10 @@ class TeamRow {
     return all;
   }
 
+  // Instead of load() where it has been done before, with the same source, slice and cache, and no
+  // other row has come in between.
+  SAMPLER_DEVICE void resume() { is_resident_ = fits_; }
+
   // The first index of a value in this lane's group of a tile; beyond the row if it is not there.
   SAMPLER_DEVICE int index_of_value(int tile, float value) const {
     if (tile >= tiles_.end) return source_.count;

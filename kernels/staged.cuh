@@ -46,7 +46,7 @@ class StagedSampleTeam : public SampleTeam<Context> {
     }
   }
 
- private:
+ protected:
   using Base = SampleTeam<Context>;
   using Row = typename Base::Row;
 

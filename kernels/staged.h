@@ -10,6 +10,7 @@
 #include "contract/ranked_windows.h"
 #include "contract/reports.h"
 #include "contract/request.h"
+#include "contract/verification.h"
 #include "team.cuh"
 
 namespace sampler::kernels {
@@ -135,5 +136,67 @@ constexpr bool kHasStages<Staged<Request>> = true;
 
 using StagedSampleRequest = Staged<contract::SampleRequest>;
 using StagedRowsRequest = Staged<contract::RowsRequest>;
+
+// What becomes of two rows of a team, f32, and a tree, beside what the stages keep.
+struct VerifyMemory : StageMemory {
+  size_t changed = 0;   // of the target's row, from an aligned place before it on
+  size_t excluded = 0;  // of the drafter's; only where it is without siblings
+  size_t tree = 0;      // of contract::TreeMemory
+  size_t text = 0;      // of what a sequence would have said; only where edits ask for it
+
+  SAMPLER_HD static bool assumes_text(const contract::Pipeline &stages) {
+    return stages.has_edits() && stages.has_text();
+  }
+  SAMPLER_HD static sampler_id_type text_type(const contract::Pipeline &stages) {
+    return stages.sequences ? sampler_id_type(SAMPLER_ID_I32) : stages.history.type;
+  }
+
+  static VerifyMemory of(const contract::ChainRequest &request, const contract::Verification &rules,
+                         const contract::Pipeline &stages, bool keeps_edited) {
+    VerifyMemory result;
+    static_cast<StageMemory &>(result) =
+        StageMemory::of(rules.positions.input, stages, keeps_edited, false);
+    const auto take = [&](size_t bytes) {
+      const size_t begin = result.bytes_of_team;
+      result.bytes_of_team += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+      return begin;
+    };
+    const size_t row_bytes = (size_t(request.target.num_cols) + 2 * kMaxLead) * sizeof(float);
+    result.changed = take(row_bytes);
+    result.excluded = take(request.draft.values && rules.excludes_siblings() ? row_bytes : 0);
+    result.tree = take(size_t(contract::TreeMemory::num_numbers(rules, request.num_drafts + 1)) *
+                       sizeof(int32_t));
+    const int64_t num_tokens =
+        assumes_text(stages) ? stages.max_history + request.num_drafts : int64_t(0);
+    result.text = take(size_t(num_tokens) * contract::size_of_id(text_type(stages)));
+    return result;
+  }
+};
+
+// Verification beyond dense chains by the standard rule: with its rules, and its positions as rows
+// that are sampled and reported.
+template <>
+struct Staged<contract::ChainRequest> : contract::ChainRequest {
+  contract::Verification rules;
+  StagedSampleRequest positions;
+  VerifyMemory memory;
+  bool has_pipeline = false, has_outputs = false;  // of the positions
+
+  Staged() = default;
+  // Of a request that has more().
+  explicit Staged(const contract::ChainRequest &request)
+      : contract::ChainRequest(request),
+        rules(*request.more),
+        positions(rules.positions),
+        has_pipeline(rules.positions.pipeline),
+        has_outputs(rules.positions.reports_anything()) {
+    memory = VerifyMemory::of(request, rules, positions.stages, positions.keeps_edited());
+    more = nullptr;  // these are the host's
+    rules.positions.pipeline = nullptr;
+    rules.positions.reports = nullptr;
+  }
+};
+
+using VerifyRequest = Staged<contract::ChainRequest>;
 
 }  // namespace sampler::kernels

@@ -22,9 +22,16 @@
 #include "selection.cuh"
 #include "staged.h"
 #include "team.cuh"
+#include "text_edits.cuh"
 #include "windows.cuh"
 
 namespace sampler::kernels {
+
+// What a sequence has said, and what its adaptive stages remember of it.
+struct TeamSaid {
+  StagedText text;
+  contract::AdaptiveValues values;
+};
 
 template <class Context>
 class TeamStages {
@@ -44,6 +51,12 @@ class TeamStages {
         elements_(memory.part<uint32_t>(team.ctx.team(), memory.index)),
         row_(team, elements_, memory.part<uint32_t>(team.ctx.team(), memory.marks)),
         edits_(row_, pipeline) {}
+
+  // From now on rows are those of a sequence that has said this, whatever its slot has said.
+  SAMPLER_DEVICE void assume(const TeamSaid *said) {
+    said_ = said;
+    edits_.assume(&said->text);
+  }
 
   // Of a good row, which was loaded: what its tokens are found by. A barrier of the team follows.
   SAMPLER_DEVICE void index(const Row &given) { elements_.index(team_, given.source()); }
@@ -77,7 +90,7 @@ class TeamStages {
   // The slot's parameters as what it has drawn before has moved them.
   SAMPLER_DEVICE void adapt(int64_t slot, RowParameters *parameters) {
     adaptive_ = pipeline_.adaptive.of(slot);
-    *parameters = pipeline_.adapted(*parameters, slot);
+    *parameters = pipeline_.adapted(*parameters, slot, values(slot));
   }
 
   // Whether what the row's adaptive stage does or is told takes the weight of what is kept.
@@ -96,7 +109,7 @@ class TeamStages {
                                         int64_t slot) {
     const Reweighed reweighed = {
         kept, contract::adaptive_p(
-                  contract::begun_adaptive_p(pipeline_.values(slot), adaptive_),
+                  contract::begun_adaptive_p(values(slot), adaptive_),
                   contract::adaptive_p_rules(adaptive_.target, adaptive_.rate),
                   contract::relative_probability(kept.scale, kept.scale.max) * kept.normalizer)};
     const float lowest = contract::value_of_rank(kept.cut);
@@ -183,6 +196,10 @@ class TeamStages {
   }
 
  private:
+  SAMPLER_DEVICE contract::AdaptiveValues values(int64_t slot) const {
+    return said_ ? said_->values : pipeline_.values(slot);
+  }
+
   using Windows = TeamWindows<Context>;
   using Tokens = TeamTokens<Context>;
   using Runner = contract::StageRunner<Tokens>;
@@ -219,9 +236,10 @@ class TeamStages {
   SAMPLER_DEVICE Runner runner(const Tokens &tokens, const StoredRow &seen, int64_t slot,
                                const RowParameters &parameters) const {
     const bool has_windows = pipeline_.has_windows;
-    return Runner(tokens, seen.kind, parameters,
-                  has_windows ? pipeline_.window_numbers(slot) : contract::WindowNumbers(), rules_,
-                  has_windows ? pipeline_.typical_p_ties : SAMPLER_TIES_EXACT, seen.count);
+    return Runner(
+        tokens, seen.kind, parameters,
+        has_windows ? pipeline_.window_numbers(slot, values(slot)) : contract::WindowNumbers(),
+        rules_, has_windows ? pipeline_.typical_p_ties : SAMPLER_TIES_EXACT, seen.count);
   }
 
   // How many of the row's first tokens decide what the windows leave; all of them where they are
@@ -262,6 +280,7 @@ class TeamStages {
   EditedRow<Context> row_;
   TeamEdits<Context> edits_;
   contract::AdaptiveRules adaptive_ = {};  // of the row's slot
+  const TeamSaid *said_ = nullptr;
 };
 
 }  // namespace sampler::kernels

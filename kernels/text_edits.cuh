@@ -39,25 +39,38 @@ class TextEdits {
   SAMPLER_DEVICE TextEdits(const EditedRow<Context> &row, const contract::Pipeline &pipeline)
       : row_(row), pipeline_(pipeline) {}
 
+  // From now on read() gives this.
+  SAMPLER_DEVICE void assume(const StagedText *text) { assumed_ = text; }
+
   // Of a slot, whose status is the result: before any of the others.
   SAMPLER_DEVICE uint32_t read(int64_t slot, const contract::EditNumbers &numbers) {
     numbers_ = numbers;
-    text_ = StagedText();
-    if (pipeline_.sequences) {
-      const contract::Sequence sequence = pipeline_.sequences[slot];
-      if (sequence.length() > pipeline_.max_history) return SAMPLER_ROW_INVALID_LIST;
-      text_ = StagedText({sequence.tokens(), SAMPLER_ID_I32, 0, sequence.length()},
+    if (assumed_) {
+      text_ = *assumed_;
+      return SAMPLER_ROW_OK;
+    }
+    return read_text(pipeline_, slot, &text_);
+  }
+
+  // What a slot has said. The result is its status.
+  SAMPLER_DEVICE static uint32_t read_text(const contract::Pipeline &pipeline, int64_t slot,
+                                           StagedText *text) {
+    *text = StagedText();
+    if (pipeline.sequences) {
+      const contract::Sequence sequence = pipeline.sequences[slot];
+      if (sequence.length() > pipeline.max_history) return SAMPLER_ROW_INVALID_LIST;
+      *text = StagedText({sequence.tokens(), SAMPLER_ID_I32, 0, sequence.length()},
                          sequence.prompt_length());
       return SAMPLER_ROW_OK;
     }
-    if (!pipeline_.history) return SAMPLER_ROW_OK;
+    if (!pipeline.history) return SAMPLER_ROW_OK;
     contract::TokenList history;
-    if (!pipeline_.history.find_by_slot(slot, &history) || history.count > pipeline_.max_history) {
+    if (!pipeline.history.find_by_slot(slot, &history) || history.count > pipeline.max_history) {
       return SAMPLER_ROW_INVALID_LIST;
     }
-    const int64_t prompt_length = pipeline_.prompt_lengths ? pipeline_.prompt_lengths[slot] : 0;
+    const int64_t prompt_length = pipeline.prompt_lengths ? pipeline.prompt_lengths[slot] : 0;
     if (prompt_length < 0 || prompt_length > history.count) return SAMPLER_ROW_INVALID_LIST;
-    text_ = StagedText(history, prompt_length);
+    *text = StagedText(history, prompt_length);
     return SAMPLER_ROW_OK;
   }
 
@@ -198,6 +211,7 @@ class TextEdits {
   const contract::Pipeline &pipeline_;
   contract::EditNumbers numbers_ = {};
   StagedText text_;
+  const StagedText *assumed_ = nullptr;
 
   enum class Known { kNo, kValid, kInvalid } breakers_ = Known::kNo;
 };

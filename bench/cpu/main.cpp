@@ -47,7 +47,7 @@ struct Arguments {
 struct Result {
   Cell cell;
   Series limit, library;
-  std::optional<Series> threads, llama;
+  std::optional<Series> threads, llama, without_stages;
   std::string error;  // empty unless the measurement failed or was left out
 };
 
@@ -133,6 +133,12 @@ void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Resul
   std::vector<std::function<void(int)>> contenders = {
       [&](int) { read(); }, [&](int run) { problem.call(sampler.get(), uint64_t(run)); }};
 
+  // What a bitmask adds to the same call is told in maxima, too.
+  const bool has_bare = cell.work->stages == Stages::kBitmask;
+  if (has_bare) {
+    contenders.push_back(
+        [&](int run) { problem.call_without_stages(sampler.get(), uint64_t(run)); });
+  }
   if (has_threads) {
     contenders.push_back([&](int run) { problem.call(threaded.get(), uint64_t(run)); });
   }
@@ -153,7 +159,8 @@ void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Resul
   const std::vector<Series> series = measure(contenders, warm_up, limits);
   result->limit = series[0];
   result->library = series[1];
-  if (has_threads) result->threads = series[2];
+  if (has_bare) result->without_stages = series[2];
+  if (has_threads) result->threads = series[has_bare ? 3 : 2];
   if (has_llama) result->llama = series.back();
 }
 
@@ -161,6 +168,11 @@ void measure_cell(const LlamaLibrary *llama_library, const Limits &limits, Resul
 
 double times_limit(const Result &result) {
   return result.library.median_us / result.limit.median_us;
+}
+
+// How many maxima the stages add to the call.
+double added_limits(const Result &result) {
+  return (result.library.median_us - result.without_stages->median_us) / result.limit.median_us;
 }
 
 double thread_efficiency(const Result &result) {
@@ -238,6 +250,10 @@ Json to_json(const Result &result) {
     row["threads_us"] = result.threads->median_us;
     row["thread_efficiency"] = thread_efficiency(result);
   }
+  if (result.without_stages) {
+    row["without_stages_us"] = result.without_stages->median_us;
+    row["added_limits"] = added_limits(result);
+  }
   if (result.llama) {
     row["llama_us"] = result.llama->median_us;
     row["times_faster_than_llama"] = result.llama->median_us / result.library.median_us;
@@ -248,6 +264,10 @@ Json to_json(const Result &result) {
 void print(const Result &result) {
   std::printf("%-46s %10.1f us %7.2f x max", result.cell.name().c_str(), result.library.median_us,
               times_limit(result));
+  if (result.without_stages) {
+    std::printf("  without %8.1f us: + %.2f x max", result.without_stages->median_us,
+                added_limits(result));
+  }
   if (result.llama) {
     std::printf("  llama.cpp %10.1f us %6.2f x", result.llama->median_us,
                 result.llama->median_us / result.library.median_us);
@@ -331,7 +351,7 @@ int run(const Arguments &arguments) {
   std::deque<Result> results;  // whose elements stay where they are
   for (const Cell &cell : all_cells()) {
     if (!std::regex_search(cell.name(), filter)) continue;
-    results.push_back({cell, {}, {}, {}, {}, {}});
+    results.push_back({cell, {}, {}, {}, {}, {}, {}});
     register_cell(llama, arguments, &results.back());
   }
   if (results.empty()) throw std::runtime_error("no measurement matches " + arguments.filter);

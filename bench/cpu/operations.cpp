@@ -297,7 +297,7 @@ void Problem::add_reports(sampler_sample_args *args) {
   args->out_ranks = ranks_.data();
 }
 
-sampler_status Problem::sample(sampler_t sampler, uint64_t offset) {
+sampler_status Problem::sample(sampler_t sampler, uint64_t offset, bool has_stages) {
   sampler_params params = params_of(*cell_.work);
   auto args = empty<sampler_sample_args>();
   args.input = rows_of(input_, cell_.num_rows);
@@ -311,7 +311,7 @@ sampler_status Problem::sample(sampler_t sampler, uint64_t offset) {
     args.row_indices = row_indices_.data();
   }
   add_reports(&args);
-  add_stages(sampler, &params, &args);
+  if (has_stages) add_stages(sampler, &params, &args);
   return sampler_sample(sampler, &args);
 }
 
@@ -351,7 +351,7 @@ sampler_status Problem::verify(sampler_t sampler, uint64_t offset) {
 sampler_status Problem::dispatch(sampler_t sampler, uint64_t offset) {
   switch (cell_.work->operation) {
     case Operation::kSample:
-      return sample(sampler, offset);
+      return sample(sampler, offset, true);
     case Operation::kSoftmax:
     case Operation::kRenorm:
     case Operation::kMask:
@@ -366,6 +366,12 @@ sampler_status Problem::dispatch(sampler_t sampler, uint64_t offset) {
 
 void Problem::call(sampler_t sampler, uint64_t offset) {
   if (dispatch(sampler, offset) != SAMPLER_OK) {
+    throw std::runtime_error(cell_.name() + ": " + sampler_last_error());
+  }
+}
+
+void Problem::call_without_stages(sampler_t sampler, uint64_t offset) {
+  if (sample(sampler, offset, false) != SAMPLER_OK) {
     throw std::runtime_error(cell_.name() + ": " + sampler_last_error());
   }
 }

@@ -115,10 +115,13 @@ class Problem {
   // handle stays until the problem has gone.
   void call(sampler_t sampler, uint64_t offset);
 
+  // The same rows, sampled without the work's stages.
+  void call_without_stages(sampler_t sampler, uint64_t offset);
+
  private:
   sampler_rows rows_of(const AlignedBytes &values, int64_t num_rows) const;
   void add_reports(sampler_sample_args *args);
-  sampler_status sample(sampler_t sampler, uint64_t offset);
+  sampler_status sample(sampler_t sampler, uint64_t offset, bool has_stages);
   sampler_status filter(sampler_t sampler);
   sampler_status select(sampler_t sampler);
   sampler_status verify(sampler_t sampler, uint64_t offset);

@@ -40,6 +40,7 @@
 #include <sampler/ngram.h>
 #include <sampler/pipeline.h>
 #include <sampler/sampling.h>
+#include <sampler/speculative.h>
 #include <sampler/types.h>
 
 #ifdef __cplusplus
@@ -240,13 +241,15 @@ typedef struct sampler_generation_args {
 
   sampler_generation_stats *out_stats;
 
-  /* Parameters by text, and the lists of stages: see pipeline.h. Of sampler_autoregressive on CPU
-   * handles; the others must have NULL, and `params` without stages. Text i is slot i. Arrays are
-   * read in each step, so that on_tokens may change what the next token is drawn by.
+  /* Parameters by text, and the lists of stages: see pipeline.h. Of CPU handles; of
+   * sampler_beam_search edits alone. Text i is slot i. Arrays are read in each step, so that
+   * on_tokens may change what the next tokens are drawn by.
    *
    * history, prompt_lengths, adaptive_values and state must be 0: the loop's texts are the history,
-   * and what their tokens move is moved. token_bitmasks and token_bitmask_indices are by text. With
-   * GREEDY the temperature is 0. */
+   * and what their tokens move is moved. token_bitmasks and token_bitmask_indices are by text;
+   * sampler_speculative, whose drafts need a mask each, takes none, and no forced tokens. Its
+   * drafter draws by temperature, top-k, top-p and min-p alone. With GREEDY the temperature is 0.
+   */
   const sampler_row_params *row_params;
   const sampler_pipeline *pipeline;
 } sampler_generation_args;
@@ -360,6 +363,30 @@ typedef struct sampler_speculative_args {
   int64_t ngram_least_count;
   float ngram_least_share;
   int32_t reserved2; /* must be 0 */
+
+  /* How drafts are verified, and the numbers of the rule, as in sampler_verify_args. Others than
+   * STANDARD are for CPU handles. SAMPLE_MATCH gives, token by token, the text of
+   * sampler_autoregressive. Default STANDARD. */
+  sampler_acceptance acceptance;
+  float typical_threshold; /* 0: 0.09 */
+  float typical_scale;     /* 0: 0.3 */
+  int32_t relaxed_top_k;   /* 0: 1 */
+  float relaxed_delta;
+  float threshold_single;  /* 0: 1 */
+  float threshold_total;   /* 0: 1 */
+  int32_t deferred_window; /* 0: min(6, the most drafts of a round - 1), at least 1 */
+  int32_t deferred_top_k;  /* 0: 3 */
+  float deferred_entropy;  /* 0: 0.3 */
+
+  /* [gamma, or gamma_max] Of SYNTHETIC, in host memory. */
+  const float *synthetic_rates;
+
+  /* Of a drafter, in [0, 1]: a draft to which the drafter's row gives less than this probability,
+   * at temperature 1 and without filters, is the last of its round (Hugging Face's
+   * assistant_confidence_threshold, llama.cpp's p_min). It is verified, too: if it were left out,
+   * STANDARD would not be lossless. Default 0: off. */
+  float least_draft_probability;
+  int32_t reserved3; /* must be 0 */
 } sampler_speculative_args;
 
 /* Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer
@@ -406,12 +433,18 @@ enum {
 typedef struct sampler_beam_search_args {
   size_t struct_size;
 
-  /* `processor` must be GREEDY; `params` is not used; `debug` must be 0; on_tokens,
-   * trace, out_drafted_counts, out_accepted_counts and out_cache_lengths must be NULL. Beams of
-   * text i live in the model's sequences first_sequence + i num_beams and on. out_token_ids is
-   * [num_sequences, num_results, max_new_tokens], out_lengths and out_finish_reasons
-   * [num_sequences, num_results], best first; where there are fewer results, their lengths are 0
-   * and their reasons NONE. Caches are empty on return. */
+  /* `processor` must be GREEDY; `debug` must be 0; on_tokens, trace, out_drafted_counts,
+   * out_accepted_counts and out_cache_lengths must be NULL.
+   *
+   * Of params, row_params and pipeline the edits count, by what each beam has said: biases, allowed
+   * and banned tokens, bad words, bitmasks, min_new_tokens with `stop`, penalties, DRY and
+   * no_repeat_ngram_size. Scores are sums of the log-probabilities that they leave. Temperature,
+   * top-k, top-p and min-p of `params` are not used; all other stages must be off. Lists and
+   * numbers by text are read when the call starts. bad_word_offsets must be NULL, num_dense_biases
+   * at most 1, and token_id_type I32. Beams of text i live in the model's sequences first_sequence
+   * + i num_beams and on. out_token_ids is [num_sequences, num_results, max_new_tokens],
+   * out_lengths and out_finish_reasons [num_sequences, num_results], best first; where there are
+   * fewer results, their lengths are 0 and their reasons NONE. Caches are empty on return. */
   const sampler_generation_args *generation;
 
   int64_t num_beams;   /* in [1, 1024]; default 4 */

@@ -51,15 +51,16 @@ typedef struct sampler_session_options {
   int64_t max_sequences;
 
   /* The longest text, its prompt included: what the target's cache can hold. In [1, 2^31). A
-   * sequence takes 13 bytes for each token of it, and a few hundred bytes. */
+   * sequence takes 13 bytes for each token of it, a few hundred bytes, and for each of max_drafts
+   * about 40, and 8 more for each of max_top_logprobs. */
   int64_t max_context;
 
   /* Columns of the logits, in [1, 2^20), and their type. */
   int64_t vocabulary_size;
   sampler_dtype logits_dtype;
 
-  /* 1: sequences may have SAMPLER_VERIFY_STANDARD, for which the session keeps the drafter's rows:
-   * max_drafts rows of logits a sequence. Default 0. */
+  /* 1: the session keeps the drafter's rows, max_drafts rows of logits a sequence, which STANDARD,
+   * BLOCK, RELAXED and DEFERRED need of a drafter model's drafts. Default 0. */
   int32_t keep_drafter_rows;
 
   /* Drafts of a sequence and step at most, in [0, 1024]. Default 0: nothing is drafted. */
@@ -94,6 +95,24 @@ typedef struct sampler_session_options {
    * 0: the session's texts are the history. Where `stop` is 0 it is the end tokens of each
    * sequence, as min_new_tokens needs it. */
   const sampler_pipeline *pipeline;
+
+  /* Numbers of the rules of verification, as in sampler_verify_args, where num_drafts is
+   * max_drafts. */
+  float typical_threshold; /* 0: 0.09 */
+  float typical_scale;     /* 0: 0.3 */
+  int32_t relaxed_top_k;   /* 0: 1 */
+  float relaxed_delta;
+  float threshold_single;  /* 0: 1 */
+  float threshold_total;   /* 0: 1 */
+  int32_t deferred_window; /* 0: min(6, max_drafts - 1), at least 1 */
+  int32_t deferred_top_k;  /* 0: 3 */
+  float deferred_entropy;  /* 0: 0.3 */
+
+  /* 1: sequences may have draft_top_k. Default 0. */
+  int32_t has_draft_trees;
+
+  /* [max_drafts] Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC. */
+  const float *synthetic_rates;
 } sampler_session_options;
 
 /* Makes an empty session, which must be destroyed before the handle. On failure *out_session is
@@ -121,16 +140,25 @@ enum {
   SAMPLER_DRAFTS_PROMPT_LOOKUP = 3 /* a lookup of the sequence's own, in the session's memory */
 };
 
-/* How drafts are verified. */
+/* How drafts are verified: by a rule of sampler_verify, SAMPLER_ACCEPT_ and the same name, which
+ * speculative.h explains. */
 typedef int32_t sampler_draft_verification;
 enum {
   /* The target's own token is drawn at each position, and drafts are kept while they are that
    * token: the text is, token by token, the one without drafts. */
   SAMPLER_VERIFY_SAMPLE_MATCH = 0,
 
-  /* Of a drafter model: a draft x is kept when u * q(x) < p(x), as sampler_verify does it. The text
-   * follows the target's distribution; its tokens depend on the drafter and on num_drafts, too. */
-  SAMPLER_VERIFY_STANDARD = 1
+  /* Lossless: the text follows the target's distribution; its tokens depend on the drafts and on
+   * num_drafts, too. Drafts of a model were drawn from its rows, others are certain. */
+  SAMPLER_VERIFY_STANDARD = 1,
+  SAMPLER_VERIFY_BLOCK = 2,
+
+  /* Lossy: the text does not follow the target's distribution. */
+  SAMPLER_VERIFY_TYPICAL = 3,
+  SAMPLER_VERIFY_RELAXED = 4,
+  SAMPLER_VERIFY_THRESHOLD = 5,
+  SAMPLER_VERIFY_DEFERRED = 6,
+  SAMPLER_VERIFY_SYNTHETIC = 7 /* needs synthetic_rates of the session */
 };
 
 typedef struct sampler_session_add_args {
@@ -167,8 +195,9 @@ typedef struct sampler_session_add_args {
   sampler_draft_source draft_source;
   sampler_draft_verification verification;
 
-  /* Of NGRAM, else NULL. Copied; it learns the text now, and later each new token. Where it fails
-   * later, as for want of memory, the sequence goes on without drafts. */
+  /* Of NGRAM, else NULL. Copied; it learns the text now, and later each new token. Drafts come by
+   * `propose` where it has that and draft_unknown is 0, else by next_token. Where it fails later,
+   * as for want of memory, the sequence goes on without drafts. */
   const sampler_ngram *ngram;
 
   /* Drafts a step at most, in [0, max_drafts]; 0: max_drafts. */
@@ -182,6 +211,23 @@ typedef struct sampler_session_add_args {
   int32_t draft_unknown;
 
   int32_t reserved; /* must be 0 */
+
+  /* Of NGRAM, without draft_unknown and with an ngram that has `propose`: drafts end before the
+   * first that was counted fewer than ngram_least_count times after its context, or whose share of
+   * what followed there is below ngram_least_share, in [0, 1]. 0: off. */
+  int64_t ngram_least_count;
+  float ngram_least_share;
+
+  /* Of MODEL, in [0, 1]: a draft to which the drafter's row gives less than this probability is the
+   * last of its step, as in sampler_speculative_args. 0: off. */
+  float least_draft_probability;
+
+  /* Of MODEL, with has_draft_trees of the session, in [0, num_drafts]. 0: drafts are drawn, one a
+   * position. Else they are the drafter's so many likeliest tokens of each position, num_drafts of
+   * them at most: the first of a position goes on, the others hang beside it, and the target runs
+   * them as a tree. For all rules but BLOCK and DEFERRED, to which such drafts are certain; with
+   * SAMPLE_MATCH more of them are kept than of a chain. */
+  int64_t draft_top_k;
 } sampler_session_add_args;
 
 /* Adds a sequence; *out_sequence is its number. It may have finished already: where no token may
@@ -292,6 +338,14 @@ typedef struct sampler_session_plan_args {
   int64_t *out_num_spans;
   sampler_span *out_drafter_spans;
   int64_t *out_num_drafter_spans;
+
+  /* [spans of the target, max_drafts] What each draft of a span follows: a lower one of its drafts,
+   * -1 the text; in a chain draft i follows i - 1. What follows the drafts of a span is -1. In a
+   * tree drafts see those that they follow, and not the others; their positions in the text are
+   * their depths. The first path comes first, so that a cache that is cut to out_cache_lengths
+   * holds the text: a kept draft beside that path is fed again. May be NULL where no sequence has a
+   * draft_top_k above 1. */
+  int32_t *out_parents;
 } sampler_session_plan_args;
 
 /* Tells what to run. Planning again without having advanced is fine; the last plan of a sequence
@@ -356,8 +410,10 @@ typedef struct sampler_session_advance_args {
 } sampler_session_advance_args;
 
 /* Takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A row
- * without a token (NaN, +inf, all -inf) finishes its sequence, BAD_ROW, with what came before it
- * (STANDARD: before its step); a bad row of the drafter only ends the drafts of its step. A span
+ * without a token (NaN, +inf, all -inf) finishes its sequence, BAD_ROW, with the drafts that were
+ * kept before it (BLOCK and DEFERRED, which judge all drafts of a step together, judge those that
+ * end before it, and the sequence goes on up to it); a bad row of the drafter only ends the drafts
+ * of its step. A span
  * that is not as its sequence was planned last, also since that has been removed or planned anew,
  * is INVALID_ARGUMENT.
  * Errors: INVALID_ARGUMENT, CALLBACK (a broken parallel_for). */

@@ -38,7 +38,7 @@ enum {
    * emits no fewer tokens than STANDARD. */
   SAMPLER_ACCEPT_BLOCK = 1,
 
-  /* The target's own token is drawn as sampler_sample draws it, at offset + i behind i drafts, and
+  /* The target's own token is drawn as sampler_sample draws it, at offset + i after i drafts, and
    * drafts are accepted while they are that token. Needs nothing of the drafter. The text is, token
    * by token, the one without speculation. */
   SAMPLER_ACCEPT_SAMPLE_MATCH = 2,
@@ -165,8 +165,8 @@ typedef struct sampler_verify_args {
 
   sampler_row_status *out_row_status;
 
-  /* ---- What follows is off when it is 0. A CUDA handle refuses it by name: there verification is
-   * of dense chains by the standard rule, without a pipeline and reports. */
+  /* ---- What follows is off when it is 0. Dense chains by the standard rule are verified faster
+   * without it. */
 
   /* The rule, and by slot. NULL: the same for all; one that is no such constant, or does not go
    * with what the call has, makes its sequence bad (INVALID_PARAMETER). */
@@ -191,9 +191,10 @@ typedef struct sampler_verify_args {
   /* [num_drafts] In host memory, read during the call. Required by SYNTHETIC. */
   const float *synthetic_rates;
 
-  /* Packed batches. num_sequences is required then, and where target_row_indices is given; 0: what
-   * target.num_rows tells. Sequences have at most num_drafts drafts; one whose offsets fall, lie
-   * outside, or are further apart is bad (INVALID_LIST). draft_counts must be NULL then. */
+  /* Packed batches. num_sequences says how many sequences there are then, and where
+   * target_row_indices is given, 0 among them; else 0 is what target.num_rows tells. Sequences have
+   * at most num_drafts drafts; one whose offsets fall, lie outside, or are further apart is bad
+   * (INVALID_LIST). draft_counts must be NULL then. */
   sampler_packing packing;
 
   /* 1: the row of `draft` that belongs to draft i is slot * num_drafts + i (vLLM, V2). */

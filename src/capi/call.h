@@ -15,7 +15,8 @@ namespace sampler::capi {
 // Whether the call's arrays are where the handle's device wants them. Asks the driver.
 inline void check_places(Check &check, const sampler_handle &handle) {
   const auto is_on_host = [&](Access access) {
-    return access == Access::kReadParameters && handle.device.host_parameters;
+    return access == Access::kReadOnHost ||
+           (access == Access::kReadParameters && handle.device.host_parameters);
   };
   char device[64];
   std::snprintf(device, sizeof device, "memory of CUDA device %d", handle.device.id);
@@ -25,6 +26,7 @@ inline void check_places(Check &check, const sampler_handle &handle) {
                                   : cuda::is_device_memory(handle.device, address);
       },
       [&](Access access) {
+        if (access == Access::kReadOnHost) return static_cast<const char *>("host memory");
         return is_on_host(access) ? "host memory, with host_parameters" : device;
       });
 }
@@ -97,9 +99,10 @@ void check_and_run(Check &check, const sampler_handle &handle, const Request &re
 }
 
 // A public operation, by its full call or, in other words for the same arguments, by a simple one.
+// `keeps_verified`: of a verification, contract::Verification's.
 template <class Args>
-sampler_status call(sampler_t handle, const Args *user_args,
-                    Wording wording = Wording::kFull) noexcept {
+sampler_status call(sampler_t handle, const Args *user_args, Wording wording = Wording::kFull,
+                    bool keeps_verified = false) noexcept {
   return enter(handle, [&](Entry &entry) {
     const Busy busy(&handle->owner);
     Check check(entry, true, wording);
@@ -110,7 +113,8 @@ sampler_status call(sampler_t handle, const Args *user_args,
       std::optional<contract::Reports> reports;
       std::optional<contract::Verification> verification;
       const auto request = to_request(
-          check, args, {handle->fallback_token_id, &pipeline, &reports, &verification, handle});
+          check, args,
+          {handle->fallback_token_id, &pipeline, &reports, &verification, handle, keeps_verified});
       check_and_run(check, *handle, request, args.exec);
     }
     return check.status();
@@ -119,7 +123,8 @@ sampler_status call(sampler_t handle, const Args *user_args,
 
 // The workspace that the call with these arguments needs.
 template <class Args>
-sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *out_bytes) noexcept {
+sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *out_bytes,
+                              bool keeps_verified = false) noexcept {
   return enter(handle, [&](Entry &entry) {
     Check arguments(entry);
     arguments.required("out_bytes", out_bytes);
@@ -131,7 +136,8 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     std::optional<contract::Reports> reports;
     std::optional<contract::Verification> verification;
     const auto request = to_request(
-        shapes, args, {handle->fallback_token_id, &pipeline, &reports, &verification, handle});
+        shapes, args,
+        {handle->fallback_token_id, &pipeline, &reports, &verification, handle, keeps_verified});
     if (shapes.ok())
       *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);
     return shapes.status();

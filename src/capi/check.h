@@ -11,7 +11,8 @@
 
 namespace sampler::capi {
 
-enum class Access { kRead, kReadParameters, kWrite };
+// kReadParameters: on the host where a handle has them there; kReadOnHost: on every handle.
+enum class Access { kRead, kReadParameters, kReadOnHost, kWrite };
 enum class Need { kOptional, kRequired };
 // How errors name members: as in the struct of a full call, or as a simple call's own arguments.
 enum class Wording { kFull, kSimple };

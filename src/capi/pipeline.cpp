@@ -280,8 +280,9 @@ bool has_other_numbers(const UserParameters &parameters) {
 
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
                                         const sampler_pipeline *user, const sampler_handle *handle,
-                                        const contract::Rows &input, int64_t num_slots,
-                                        int64_t num_rows, Draws draws, contract::FilterRules *rules,
+                                        const char *rows_name, const contract::Rows &input,
+                                        int64_t num_slots, int64_t num_rows, Draws draws,
+                                        contract::FilterRules *rules,
                                         std::optional<contract::Pipeline> *storage) {
   if (!user && !has_other_numbers(parameters)) return nullptr;
   sampler_pipeline pipeline = {};
@@ -307,9 +308,9 @@ const contract::Pipeline *read_pipeline(Check &check, const UserParameters &para
   read_order(check, numbers, parameters, rules, &out);
   if (out.has_edits() && input.kind == SAMPLER_PROBABILITIES) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "pipeline has SAMPLER_STAGE_%s and input.kind is SAMPLER_PROBABILITIES; edits need "
+               "pipeline has SAMPLER_STAGE_%s and %s.kind is SAMPLER_PROBABILITIES; edits need "
                "SAMPLER_LOGITS",
-               name_of(out.edits.stages[0]));
+               name_of(out.edits.stages[0]), rows_name);
   }
   const bool has_adaptive = out.adaptive_values || out.adaptive.may_decay();
   const bool has_any = out.has_edits() || out.has_windows || out.forced_token_ids || has_adaptive;

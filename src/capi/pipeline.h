@@ -14,13 +14,14 @@ namespace sampler::capi {
 // What the call can do: a filter draws nothing.
 enum class Draws { kNo, kYes };
 
-// The stages of a call of `handle`. `user` null: those of the numbers alone. Null where
-// temperature, top-k, top-p and min-p are all, in an order that `rules` can say and then does; else
-// `storage`.
+// The stages of a call of `handle`, of its argument `rows_name`. `user` null: those of the numbers
+// alone. Null where temperature, top-k, top-p and min-p are all, in an order that `rules` can say
+// and then does; else `storage`.
 const contract::Pipeline *read_pipeline(Check &check, const UserParameters &parameters,
                                         const sampler_pipeline *user, const sampler_handle *handle,
-                                        const contract::Rows &input, int64_t num_slots,
-                                        int64_t num_rows, Draws draws, contract::FilterRules *rules,
+                                        const char *rows_name, const contract::Rows &input,
+                                        int64_t num_slots, int64_t num_rows, Draws draws,
+                                        contract::FilterRules *rules,
                                         std::optional<contract::Pipeline> *storage);
 
 // Whether parameters have anything beside temperature, top-k, top-p and min-p.

@@ -45,8 +45,8 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
   request.parameters = read_parameters(check, parameters, request.input.kind, num_slots);
   request.pipeline =
-      read_pipeline(check, parameters, args.pipeline, context.handle, request.input, num_slots,
-                    num_rows, Draws::kYes, &request.parameters.rules, context.pipeline);
+      read_pipeline(check, parameters, args.pipeline, context.handle, "input", request.input,
+                    num_slots, num_rows, Draws::kYes, &request.parameters.rules, context.pipeline);
   request.random = read_random(check, args.random, num_slots);
   request.draw_method = check.enumeration("draw_method", args.draw_method, 2);
   request.logprob_kind = check.enumeration("logprob_kind", args.logprob_kind, 3);
@@ -87,8 +87,8 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args,
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
   request.parameters = read_parameters(check, parameters, request.input.kind, num_slots);
   request.pipeline =
-      read_pipeline(check, parameters, args.pipeline, context.handle, request.input, num_slots,
-                    num_rows, Draws::kNo, &request.parameters.rules, context.pipeline);
+      read_pipeline(check, parameters, args.pipeline, context.handle, "input", request.input,
+                    num_slots, num_rows, Draws::kNo, &request.parameters.rules, context.pipeline);
   read_output_rows(check, args, "input", request.input, &request);
   request.out_kept_counts =
       read_output_array(check, "out_kept_counts", args.out_kept_counts, num_rows);

@@ -22,6 +22,7 @@ struct RequestContext {
   std::optional<contract::Reports> *reports;
   std::optional<contract::Verification> *verification;
   const sampler_handle *handle = nullptr;  // whose states the call may have
+  bool keeps_verified = false;             // contract::Verification::keeps_verified
 };
 
 contract::SampleRequest to_request(Check &check, const sampler_sample_args &args,

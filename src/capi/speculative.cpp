@@ -9,6 +9,15 @@ sampler_status verify(sampler_t sampler, const sampler_verify_args *args,
   return call(sampler, args, wording);
 }
 
+sampler_status verify_up_to_bad_rows(sampler_t sampler, const sampler_verify_args *args) noexcept {
+  return call(sampler, args, Wording::kFull, true);
+}
+sampler_status verify_up_to_bad_rows_workspace_size(sampler_t sampler,
+                                                    const sampler_verify_args *args,
+                                                    size_t *out_bytes) noexcept {
+  return size_workspace(sampler, args, out_bytes, true);
+}
+
 }  // namespace sampler::capi
 
 extern "C" {

@@ -22,7 +22,8 @@ struct Number {
   }
 };
 
-// All that the parameters have beside temperature, top-k, top-p and min-p.
+// What the parameters set beside temperature, top-k, top-p and min-p: numbers of 0 alone, which
+// turn nothing on, are left out.
 class Numbers {
  public:
   explicit Numbers(const UserParameters &user);
@@ -34,10 +35,12 @@ class Numbers {
   // One that turns its stage on, and one that says how it works.
   template <class T>
   void add(const char *name, T value, const T *array, sampler_stage stage, bool is_on) {
+    if (value == T(0) && !array) return;
     numbers_[count_++] = {name, double(value), array, stage, true, is_on};
   }
   template <class T>
   void add(const char *name, T value, const T *array, sampler_stage stage) {
+    if (!array) return;
     numbers_[count_++] = {name, double(value), array, stage, false, false};
   }
 

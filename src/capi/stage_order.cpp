@@ -1,6 +1,9 @@
 #include "capi/stage_order.h"
 
 #include <algorithm>
+#include <cstdint>
+
+#include "contract/reports.h"
 
 namespace sampler::capi {
 
@@ -36,25 +39,36 @@ bool lists_stages(const sampler_params &params) {
 
 namespace {
 
-// Which stages may be on.
-struct StageSet {
-  bool has[kNumStages] = {};
+class StageSet {
+ public:
+  void add(sampler_stage stage) { bits_ |= uint32_t(1) << stage; }
+  void add_if(bool is_one, sampler_stage stage) { bits_ |= uint32_t(is_one) << stage; }
+  bool has(sampler_stage stage) const { return (bits_ >> stage & 1u) != 0; }
+  bool has_all_of(const StageSet &others) const { return (others.bits_ & ~bits_) == 0; }
 
-  StageSet(const Numbers &numbers, const UserParameters &user, const contract::Pipeline &lists) {
-    const sampler_params &params = user.params;
-    const sampler_row_params &arrays = user.arrays;
-    for (const Number &number : numbers) {
-      if (number.stage && number.may_turn_on()) has[number.stage] = true;
-    }
-    if (lists.biased || lists.dense_bias) has[SAMPLER_STAGE_BIAS] = true;
-    if (lists.allowed || lists.banned || lists.stop || lists.bad_words || lists.bitmasks)
-      has[SAMPLER_STAGE_MASK] = true;
-    if (params.temperature != 1.0f || arrays.temperature) has[SAMPLER_STAGE_TEMPERATURE] = true;
-    if (contract::top_k_is_on(params.top_k) || arrays.top_k) has[SAMPLER_STAGE_TOP_K] = true;
-    if (contract::top_p_is_on(params.top_p) || arrays.top_p) has[SAMPLER_STAGE_TOP_P] = true;
-    if (contract::min_p_is_on(params.min_p) || arrays.min_p) has[SAMPLER_STAGE_MIN_P] = true;
-  }
+ private:
+  static_assert(kNumStages <= 32, "a bit for each");
+  uint32_t bits_ = 0;
 };
+
+// Which stages may be on.
+StageSet stages_on(const Numbers &numbers, const UserParameters &user,
+                   const contract::Pipeline &lists) {
+  const sampler_params &params = user.params;
+  const sampler_row_params &arrays = user.arrays;
+  StageSet on;
+  for (const Number &number : numbers) {
+    on.add_if(number.stage && number.may_turn_on(), number.stage);
+  }
+  on.add_if(lists.biased || lists.dense_bias, SAMPLER_STAGE_BIAS);
+  on.add_if(lists.allowed || lists.banned || lists.stop || lists.bad_words || lists.bitmasks,
+            SAMPLER_STAGE_MASK);
+  on.add_if(params.temperature != 1.0f || arrays.temperature, SAMPLER_STAGE_TEMPERATURE);
+  on.add_if(contract::top_k_is_on(params.top_k) || arrays.top_k, SAMPLER_STAGE_TOP_K);
+  on.add_if(contract::top_p_is_on(params.top_p) || arrays.top_p, SAMPLER_STAGE_TOP_P);
+  on.add_if(contract::min_p_is_on(params.min_p) || arrays.min_p, SAMPLER_STAGE_MIN_P);
+  return on;
+}
 
 // The three filters in an order that has no list, and the temperature before or after them.
 void add_filters(const contract::FilterRules &rules, contract::StageOrder *order) {
@@ -77,9 +91,8 @@ contract::StageOrder usual_order(const contract::FilterRules &rules) {
   return order;
 }
 
-contract::StageOrder listed_order(Check &check, const sampler_params &params) {
+contract::StageOrder listed_order(Check &check, const sampler_params &params, StageSet *listed) {
   contract::StageOrder order;
-  bool is_listed[kNumStages] = {};
   bool has_ended = false;
   for (int i = 0; i < SAMPLER_MAX_STAGES && check.ok(); ++i) {
     const sampler_stage stage = params.stages[i];
@@ -93,11 +106,11 @@ contract::StageOrder listed_order(Check &check, const sampler_params &params) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "params->stages[%d] is %d; it must be 0, after the 0 that ends the list", i,
                  int(stage));
-    } else if (is_listed[stage]) {
+    } else if (listed->has(stage)) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "params->stages has SAMPLER_STAGE_%s twice; it must have each stage once",
                  name_of(stage));
-    } else if (is_listed[SAMPLER_STAGE_ADAPTIVE]) {
+    } else if (listed->has(SAMPLER_STAGE_ADAPTIVE)) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "params->stages has SAMPLER_STAGE_%s after SAMPLER_STAGE_ADAPTIVE; ADAPTIVE must "
                  "be the last",
@@ -109,7 +122,7 @@ contract::StageOrder listed_order(Check &check, const sampler_params &params) {
           "params->stages has SAMPLER_STAGE_%s after SAMPLER_STAGE_%s; edits must come first",
           name_of(stage), name_of(order.stages[order.count - 1]));
     } else {
-      is_listed[stage] = true;
+      listed->add(stage);
       order.add(stage);
     }
   }
@@ -138,9 +151,10 @@ void check_joint(Check &check, const contract::StageOrder &order) {
       "by side with SAMPLER_FILTERS_JOINT");
 }
 
-void check_all_listed(Check &check, const StageSet &on, const contract::StageOrder &order) {
+void check_all_listed(Check &check, const StageSet &on, const StageSet &listed) {
+  if (listed.has_all_of(on)) return;
   for (sampler_stage stage = 1; stage < kNumStages; ++stage) {
-    if (!on.has[stage] || std::find(order.begin(), order.end(), stage) != order.end()) continue;
+    if (!on.has(stage) || listed.has(stage)) continue;
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "SAMPLER_STAGE_%s is on and params->stages does not list it", name_of(stage));
   }
@@ -154,7 +168,7 @@ bool are_equal(const contract::StageOrder &a, const contract::StageOrder &b) {
 contract::StageOrder windows_of(const contract::StageOrder &order, const StageSet &on) {
   contract::StageOrder result;
   for (const sampler_stage stage : order) {
-    if (on.has[stage] && !contract::is_edit(stage)) result.add(stage);
+    if (on.has(stage) && !contract::is_edit(stage)) result.add(stage);
   }
   return result;
 }
@@ -178,7 +192,7 @@ bool find_rules(const contract::StageOrder &order, bool is_listed, const StageSe
       found.order = filters;
       found.temperature_order = temperature;
       // JOINT has no order: any of its filters may stand anywhere among them.
-      contract::StageOrder usual = windows_of(usual_order(found), on), asked = order;
+      contract::StageOrder usual = windows_of(contract::order_of(found), on), asked = order;
       if (is_joint) {
         const auto not_temperature = [](sampler_stage stage) { return contract::is_filter(stage); };
         for (contract::StageOrder *one : {&usual, &asked}) {
@@ -202,15 +216,16 @@ bool find_rules(const contract::StageOrder &order, bool is_listed, const StageSe
 
 void read_order(Check &check, const Numbers &numbers, const UserParameters &user,
                 contract::FilterRules *rules, contract::Pipeline *out) {
-  const StageSet on(numbers, user, *out);
+  const StageSet on = stages_on(numbers, user, *out);
+  StageSet listed;
   const bool is_listed = lists_stages(user.params);
   const contract::StageOrder order =
-      is_listed ? listed_order(check, user.params) : usual_order(*rules);
+      is_listed ? listed_order(check, user.params, &listed) : usual_order(*rules);
   if (!check.ok()) return;
-  if (is_listed) check_all_listed(check, on, order);
+  if (is_listed) check_all_listed(check, on, listed);
   if (rules->order == SAMPLER_FILTERS_JOINT) check_joint(check, order);
   for (const sampler_stage stage : order) {
-    if (on.has[stage] && contract::is_edit(stage)) out->edits.add(stage);
+    if (on.has(stage) && contract::is_edit(stage)) out->edits.add(stage);
   }
   out->windows = windows_of(order, on);
   const bool may_keep_more = out->min_keep.array || out->min_keep.value > 1;

@@ -11,8 +11,8 @@ struct sampler_state {
   sampler::capi::Log log;
   size_t bytes;  // of the block, at whose beginning this lies
   sampler::contract::Sequences sequences;
-  void
-      *numbers;  // CUDA: room for those by slot that the host has; the slots are on the device, too
+  // CUDA: room for those by slot that the host has; the slots are on the device, too.
+  void *numbers;
 };
 
 namespace sampler::capi {

@@ -8,7 +8,6 @@
 #include "capi/pipeline.h"
 #include "capi/reports.h"
 #include "capi/requests.h"
-#include "capi/verification_members.h"
 #include "capi/views.h"
 
 namespace sampler::capi {
@@ -247,8 +246,8 @@ int32_t read_number(Check &check, const char *name, int32_t value, int32_t in_pl
 void read_acceptance(Check &check, const sampler_verify_args &args, const Shape &shape,
                      int64_t num_slots, Verification *more) {
   contract::AcceptanceNumbers &numbers = more->numbers;
-  const int64_t most_behind = args.num_drafts - 1;
-  const int32_t window = int32_t(most_behind < 1 ? 1 : most_behind > 6 ? 6 : most_behind);
+  const int64_t most_after = args.num_drafts - 1;
+  const int32_t window = int32_t(most_after < 1 ? 1 : most_after > 6 ? 6 : most_after);
   numbers.typical_threshold =
       read_number(check, "typical_threshold", args.typical_threshold, 0.09f);
   numbers.typical_scale = read_number(check, "typical_scale", args.typical_scale, 0.3f);
@@ -261,7 +260,8 @@ void read_acceptance(Check &check, const sampler_verify_args &args, const Shape 
   numbers.deferred_entropy = read_number(check, "deferred_entropy", args.deferred_entropy, 0.3f);
   numbers.synthetic_rates = args.synthetic_rates;
   more->has_rates = args.synthetic_rates || shape.num_drafts == 0;
-  check.parameters("synthetic_rates", args.synthetic_rates, sizeof(float), shape.num_drafts);
+  check.array("synthetic_rates", args.synthetic_rates, sizeof(float), shape.num_drafts,
+              Access::kReadOnHost);
   more->acceptance = {check.enumeration("acceptance", args.acceptance, kNumAcceptances),
                       args.acceptances};
   check.parameters("acceptances", args.acceptances, sizeof(int32_t), num_slots);
@@ -403,16 +403,25 @@ const contract::Pipeline *read_stages(Check &check, const sampler_verify_args &a
                                       const RequestContext &context, ChainRequest *request) {
   refuse_if(check, parameters.arrays.forced_token_id, "row_params->forced_token_id",
             "sampler_verify does not force tokens");
-  const contract::Pipeline *const pipeline = read_pipeline(
-      check, parameters, args.pipeline, context.handle, request->target, request->slots.count,
-      shape.num_outputs(), Draws::kYes, &request->parameters.rules, context.pipeline);
+  const contract::Pipeline *const pipeline =
+      read_pipeline(check, parameters, args.pipeline, context.handle, "target", request->target,
+                    request->slots.count, shape.num_outputs(), Draws::kYes,
+                    &request->parameters.rules, context.pipeline);
   if (pipeline) (*context.pipeline)->max_assumed = shape.num_drafts;
   return pipeline;
 }
 
-void refuse_on_cuda(Check &check, const char *member) {
-  check.fail(SAMPLER_ERROR_UNSUPPORTED,
-             "%s is set; a CUDA handle verifies dense chains by the standard rule", member);
+// Whether it is another call than that of dense chains by the standard rule, which is faster and
+// gives the same.
+bool is_more(const sampler_verify_args &args, const Verification &more) {
+  const bool has_rules = more.acceptance.array || more.acceptance.value != SAMPLER_ACCEPT_STANDARD;
+  const bool has_layout = more.packing != SAMPLER_PACKING_DENSE || more.target_rows ||
+                          more.bonus_rows || more.draft_rows || more.draft_rows_by_slot ||
+                          more.draft_token_stride != args.num_drafts || more.has_trees();
+  const bool has_rows = more.positions.pipeline || args.draft_params || args.draft_row_params;
+  const bool has_outputs =
+      more.positions.reports_anything() || more.out_positions || more.out_kv_indices;
+  return has_rules || has_layout || has_rows || has_outputs || more.keeps_verified;
 }
 
 }  // namespace
@@ -420,11 +429,6 @@ void refuse_on_cuda(Check &check, const char *member) {
 ChainRequest to_request(Check &check, const sampler_verify_args &args,
                         const RequestContext &context) {
   ChainRequest request;
-  sampler_verify_args without_pipeline = args;  // which may ask for nothing
-  without_pipeline.pipeline = nullptr;
-  const char *const first_of_more = first_set_member(without_pipeline);
-  const bool on_cuda = context.handle && context.handle->on_cuda;
-  if (on_cuda && first_of_more) return refuse_on_cuda(check, first_of_more), request;
   const Shape shape = read_shape(check, args, &request);
   if (!check.ok()) return request;
   Verification more;
@@ -438,19 +442,18 @@ ChainRequest to_request(Check &check, const sampler_verify_args &args,
   const int64_t num_slots = request.slots.count;
   read_acceptance(check, args, shape, num_slots, &more);
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
-  if (on_cuda) refuse_other_stages(check, parameters, "sampler_verify");
   request.parameters = read_parameters(check, parameters, request.target.kind, num_slots);
   if (!check.ok()) return request;
   more.positions.pipeline = read_stages(check, args, parameters, shape, context, &request);
-  if (on_cuda && more.positions.pipeline) refuse_on_cuda(check, "pipeline");
   more.draft_parameters = read_draft_parameters(check, args, request, more, num_slots);
   if (!request.has_filters()) check_filters_have_logits(check, request.parameters);
   request.random = read_random(check, args.random, num_slots);
   request.bad_row_token = read_fallback_token(check, context.bad_row_token, request.target);
   read_tokens_and_counts(check, args, shape, more, &request);
-  if (!check.ok() || (!first_of_more && !more.positions.pipeline)) return request;
+  more.keeps_verified = context.keeps_verified;
+  if (!check.ok()) return request;
   read_positions(check, args, shape, context, request, &more);
-  request.more = &context.verification->emplace(more);
+  if (check.ok() && is_more(args, more)) request.more = &context.verification->emplace(more);
   return request;
 }
 

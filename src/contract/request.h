@@ -114,6 +114,11 @@ struct SampleRequest {
   float *out_values = nullptr;
   float *out_observations = nullptr;
   uint32_t *out_row_status = nullptr;
+
+  // Of verified positions: whether anything is told of each token.
+  SAMPLER_HD bool reports_anything() const {
+    return reports || out_logprobs || out_observations || out_kept_counts;
+  }
 };
 
 // A row of output for each row of input.

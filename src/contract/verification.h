@@ -54,7 +54,16 @@ struct Verification {
   const int64_t *kv_indices = nullptr;
   int64_t *out_kv_indices = nullptr;
 
+  // Of the decoding loops. A sequence that meets a bad row keeps the drafts that were accepted
+  // before: out_token_ids and the reports have them, then none, the emitted count tells how many,
+  // and the row's status why. A rule that judges a chain as a whole judges the part of it that ends
+  // before the row; the sequence is bad only where that is the first one.
+  bool keeps_verified = false;
+
   SAMPLER_HD bool has_trees() const { return parents || first_children; }
+  SAMPLER_HD bool excludes_siblings() const {
+    return has_trees() && sibling_rule == SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;
+  }
 };
 
 // Whether a rule can be followed: where it is given by slot it may not.
@@ -143,19 +152,37 @@ SAMPLER_HD inline bool find_draft_row(const ChainRequest &request, const Verific
 
 // ---- Trees
 
-// By position: its first child and its next sibling, as positions; 0: none.
-struct Tree {
-  int32_t *first_children;
-  int32_t *next_siblings;
+// A sequence's tree, and what is noted in it. Where there are chains all of it is null.
+struct TreeMemory {
+  // By position: its first child and its next sibling, as positions; 0: none.
+  int32_t *first_children = nullptr, *next_siblings = nullptr;
+  int32_t *links = nullptr;      // two for each position, where the caller has such tables
+  int32_t *positions = nullptr;  // those walked through
+  int32_t *is_tree = nullptr;    // one number
+
+  // How many numbers it takes, for request.num_drafts + 1 positions.
+  SAMPLER_HD static int64_t num_numbers(const Verification &more, int64_t num_places) {
+    return more.has_trees() ? (more.first_children ? 5 : 3) * num_places + 1 : 0;
+  }
+  SAMPLER_HD static TreeMemory of(const Verification &more, int64_t num_places, int32_t *numbers) {
+    if (!more.has_trees() || !numbers) return {};  // null: they are being counted
+    TreeMemory memory;
+    memory.is_tree = numbers;
+    memory.first_children = numbers + 1;
+    memory.next_siblings = memory.first_children + num_places;
+    memory.positions = memory.next_siblings + num_places;
+    memory.links = memory.positions + num_places;
+    return memory;
+  }
 };
 
 // Links of first children and next siblings: each position follows at most one other. What begins
-// no way that ends goes in a circle. `memory` has room for two numbers a position.
+// no way that ends goes in a circle.
 SAMPLER_HD inline bool take_links(const Verification &more, int64_t index, int64_t num_drafts,
-                                  int32_t length, const Tree &tree, int32_t *memory) {
+                                  int32_t length, const TreeMemory &tree) {
   const int32_t *const first = more.first_children + index * (num_drafts + 1);
   const int32_t *const next = more.next_siblings + index * (num_drafts + 1);
-  int32_t *const before = memory, *const num_after = memory + length + 1;
+  int32_t *const before = tree.links, *const num_after = tree.links + length + 1;
   for (int32_t i = 0; i <= length; ++i) before[i] = -1, num_after[i] = 0;
   for (int32_t i = 0; i <= length; ++i) {
     const int32_t links[2] = {first[i], next[i]};
@@ -180,32 +207,22 @@ SAMPLER_HD inline bool take_links(const Verification &more, int64_t index, int64
   return num_ended == length + 1 && tree.next_siblings[0] == 0;
 }
 
-// Makes the tree of a sequence of `length` drafts. `memory` has room for two numbers a
-// position where there are links. False: it is none.
+// Makes the tree of a sequence of `length` drafts, of a call that has trees. False: it is none.
 SAMPLER_HD inline bool make_tree(const ChainRequest &request, const Verification &more,
-                                 int64_t sequence, int32_t length, const Tree &tree,
-                                 int32_t *memory) {
+                                 int64_t sequence, int32_t length, const TreeMemory &tree) {
   const int64_t index = more.has_one_tree ? 0 : sequence;
+  if (!more.parents) return take_links(more, index, request.num_drafts, length, tree);
   for (int32_t position = 0; position <= length; ++position) {
     tree.first_children[position] = tree.next_siblings[position] = 0;
   }
-  if (!more.has_trees()) {
-    for (int32_t position = 0; position < length; ++position) {
-      tree.first_children[position] = position + 1;
-    }
-    return true;
+  const int32_t *const parents = more.parents + index * request.num_drafts;
+  for (int32_t draft = length - 1; draft >= 0; --draft) {
+    const int32_t parent = parents[draft];
+    if (parent < -1 || parent >= draft) return false;
+    tree.next_siblings[draft + 1] = tree.first_children[parent + 1];
+    tree.first_children[parent + 1] = draft + 1;
   }
-  if (more.parents) {
-    const int32_t *const parents = more.parents + index * request.num_drafts;
-    for (int32_t draft = length - 1; draft >= 0; --draft) {
-      const int32_t parent = parents[draft];
-      if (parent < -1 || parent >= draft) return false;
-      tree.next_siblings[draft + 1] = tree.first_children[parent + 1];
-      tree.first_children[parent + 1] = draft + 1;
-    }
-    return true;
-  }
-  return take_links(more, index, request.num_drafts, length, tree, memory);
+  return true;
 }
 
 // ---- Rules
@@ -225,6 +242,11 @@ SAMPLER_HD inline uint64_t last_token_word(const Chain &chain, int32_t position,
 
 SAMPLER_HD inline float natural_log(float x) {
   return x > 0.0f ? log2_shifted(x, 0) * kLn2 : negative_infinity();
+}
+
+// What a token takes off the entropy of some tokens.
+SAMPLER_HD inline float entropy_term(float p) {
+  return p > 0.0f ? p * natural_log(p) : 0.0f;
 }
 
 // `entropy` in nats, of the target's distribution.
@@ -247,7 +269,7 @@ SAMPLER_HD inline double block_ratio(double before, float p, float q) {
   const double ratio = before * double(p) / double(q);
   return ratio < 1.0 ? ratio : 1.0;
 }
-// `left`: the sum of what is left behind them.
+// `left`: the sum of what they leave.
 SAMPLER_HD inline bool accepts_block(uint32_t word, double ratio, double left) {
   const double whole = left + 1.0 - ratio;
   return !(whole > 0.0) || uniform_of(word) * whole < left;

@@ -29,18 +29,19 @@ class IdFilter {
     const uint32_t bit = uint32_t(1) << (id % 32);
     words_[id / 32 % kWords] |= bit;
     few_[id / 32 % kFewWords] |= bit;
+    shifted_[id >> kIdShift >> 5 & (kFewWords - 1)] |= uint32_t(1) << (id >> kIdShift & 31);
   }
 
   // Those of the ids that may be in the set, in `out`, which has room for all.
   int64_t pick(const Passes &passes, const int32_t *ids, int64_t count, int32_t *out) const {
-    return passes.pick_ids(ids, count, {few_, words_}, out);
+    return passes.pick_ids(ids, count, {few_, shifted_, words_}, out);
   }
 
  private:
   static constexpr int64_t kFewWords = kFewIdBits / 32;
 
   uint32_t *words_;
-  uint32_t few_[kFewWords] = {};
+  uint32_t few_[kFewWords] = {}, shifted_[kFewWords] = {};
 };
 
 // f(ids, count) for parts of the ids from `begin` to `end`, as i32: at most kIdsAtOnce. -1 stands

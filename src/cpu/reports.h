@@ -157,7 +157,11 @@ class RowReports {
   bool has(const Row &row, int64_t id) const {
     return elements_ ? elements_->find(id) >= 0 : row.has(id);
   }
+  // Of a draft that is no token of the row as of one that it gives nothing.
   float value_of(const Row &row, int64_t id) const {
+    if (!has(row, id)) {
+      return view_.kind == SAMPLER_LOGITS ? contract::negative_infinity() : 0.0f;
+    }
     return elements_ ? view_.value(elements_->find(id)) : row.value_of(id);
   }
 

@@ -1,4 +1,4 @@
-// What a sequence would have said if drafts were accepted: its text with the drafts behind it, and
+// What a sequence would have said if drafts were accepted: its text with the drafts after it, and
 // what adaptive stages would remember.
 #pragma once
 

@@ -108,6 +108,7 @@ class SampledRow {
   }
 
   Row &row() { return row_; }
+  const Row &row() const { return row_; }
   RowStages &stages() { return stages_; }
   const Distribution &distribution() const { return distribution_; }
 

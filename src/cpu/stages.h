@@ -139,6 +139,7 @@ class RowStages {
   // `drawn`. NaN: nothing does.
   template <class Row>
   float observation(const Row &row, const Distribution &drawn, int64_t id) const {
+    if (!row.has(id)) return contract::quiet_nan();  // a draft that is accepted all the same
     const float value = row.value_of(id);
     const bool is_kept = drawn.keeps(contract::rank_of(value, uint32_t(id)));
     if (drawn.greedy || !is_kept) return contract::quiet_nan();

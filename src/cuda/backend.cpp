@@ -163,7 +163,7 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
   if constexpr (kernels::kHasStages<Request>) {
     layout.stage_bytes = size_t(plan.num_teams) * request.memory.bytes_of_team;
   }
-  if (device.host_parameters) layout.parameter_bytes = host_array_bytes(request);
+  layout.parameter_bytes = host_array_bytes(request, device.host_parameters);
   return layout;
 }
 
@@ -175,13 +175,30 @@ bool is_staged(const contract::RowsRequest &request) {
   return request.pipeline != nullptr;
 }
 
+bool is_staged(const contract::ChainRequest &request) {
+  return request.more != nullptr;
+}
+// Makes what a request has twice the same again, once its arrays and its memory are in the
+// workspace.
+template <class Request>
+void settle(kernels::Staged<Request> *request) {
+  request->stages.adaptive.top_p = request->parameters.top_p;
+}
+void settle(kernels::VerifyRequest *request) {
+  contract::Pipeline &stages = request->positions.stages;
+  request->positions.parameters = request->parameters;
+  request->positions.memory = request->memory;
+  stages.adaptive.top_p = request->parameters.top_p;
+}
+
 // f(request), by the type of its kernels: those of a request with stages are others.
 template <class F>
 auto visit(const contract::AnyRequest &any, const F &f) {
   return any.visit([&](const auto &request) {
     using Request = std::decay_t<decltype(request)>;
     if constexpr (std::is_same_v<Request, contract::SampleRequest> ||
-                  std::is_same_v<Request, contract::RowsRequest>) {
+                  std::is_same_v<Request, contract::RowsRequest> ||
+                  std::is_same_v<Request, contract::ChainRequest>) {
       if (is_staged(request)) return f(kernels::Staged<Request>(request));
     }
     return f(request);
@@ -306,12 +323,12 @@ Error run(const contract::AnyRequest &any, const Device &device, void *workspace
     if (layout.spread_bytes > 0) plan.spread.memory = memory;
     if (layout.parameter_bytes > 0) {
       char *const to = memory + layout.team_bytes() + layout.stage_bytes;
-      const cudaError_t uploaded = upload_host_arrays(&request, to, stream);
+      const cudaError_t uploaded = upload_host_arrays(&request, to, stream, device.host_parameters);
       if (uploaded != cudaSuccess) return uploaded;
     }
     if constexpr (kernels::kHasStages<std::decay_t<decltype(request)>>) {
       request.memory.memory = memory + layout.team_bytes();
-      request.stages.adaptive.top_p = request.parameters.top_p;
+      settle(&request);
     }
     return kernels::launch(request, plan, stream);
   });

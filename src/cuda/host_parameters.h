@@ -101,6 +101,18 @@ void visit_host_arrays(contract::ChainRequest *request, const Visit &visit) {
   visit_randomness(&request->random, num_slots, visit);
 }
 
+// Those of the drafter's rows may be the target's, and are taken once more then.
+template <class Visit>
+void visit_host_arrays(kernels::VerifyRequest *request, const Visit &visit) {
+  contract::ChainRequest *const chain = request;
+  visit_host_arrays(chain, visit);
+  const int64_t num_slots = request->slots.number(request->num_rows);
+  contract::Verification &rules = request->rules;
+  visit(&rules.acceptance.array, num_slots);
+  visit_parameters(&rules.draft_parameters, num_slots, visit);
+  visit_stage_numbers(&request->positions.stages, num_slots, visit);
+}
+
 template <class Visit>
 void visit_host_arrays(contract::ResidualRequest *, const Visit &) {}
 
@@ -111,6 +123,21 @@ template <class Visit>
 void visit_host_arrays(contract::AcceptRequest *request, const Visit &visit) {
   visit_adaptive_numbers(&request->adaptive, request->slots.count, visit);
   visit(&request->adaptive.top_p.array, request->slots.count);
+}
+
+// The same of arrays that are the host's on every handle.
+template <class Request, class Visit>
+void visit_arrays_on_host(Request *, const Visit &) {}
+template <class Visit>
+void visit_arrays_on_host(kernels::VerifyRequest *request, const Visit &visit) {
+  visit(&request->rules.numbers.synthetic_rates, request->num_drafts);
+}
+
+// All of them. `has_parameters`: the numbers that a handle may have on the host are there.
+template <class Request, class Visit>
+void visit_all_on_host(Request *request, bool has_parameters, const Visit &visit) {
+  if (has_parameters) visit_host_arrays(request, visit);
+  visit_arrays_on_host(request, visit);
 }
 
 template <class T>
@@ -127,9 +154,9 @@ size_t packed_bytes(const T *array, int64_t count) {
 }
 
 template <class Request>
-size_t host_array_bytes(Request request) {
+size_t host_array_bytes(Request request, bool has_parameters = true) {
   size_t bytes = 0;
-  visit_host_arrays(&request,
+  visit_all_on_host(&request, has_parameters,
                     [&](auto **array, int64_t count) { bytes += packed_bytes(*array, count); });
   return bytes;
 }
@@ -174,10 +201,11 @@ class Uploader {
 // Enqueues the copy of all of a request's host arrays to `memory`, host_array_bytes() aligned to 8,
 // and points the request there.
 template <class Request>
-cudaError_t upload_host_arrays(Request *request, void *memory, CUstream_st *stream) {
+cudaError_t upload_host_arrays(Request *request, void *memory, CUstream_st *stream,
+                               bool has_parameters = true) {
   Uploader uploader(memory, stream);
   char *next = static_cast<char *>(memory);
-  visit_host_arrays(request, [&](auto **array, int64_t count) {
+  visit_all_on_host(request, has_parameters, [&](auto **array, int64_t count) {
     const size_t padded_bytes = packed_bytes(*array, count);
     if (!*array) return;
     uploader.add(*array, size_t(count) * sizeof(**array), padded_bytes);

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <optional>
 
 #include "decoding/arithmetic.h"
+#include "decoding/beam_edits.h"
 #include "decoding/cached_model.h"
 #include "decoding/loops.h"
 #include "decoding/operations.h"
@@ -70,7 +72,7 @@ int64_t width_of(const sampler_beam_search_args &args, const Generation &generat
 
 class BeamSearch {
  public:
-  BeamSearch(const ExecutionTarget &place, const sampler_beam_search_args &args,
+  BeamSearch(const ExecutionTarget &place, const sampler_beam_search_args &args, bool has_edits,
              Generation *generation)
       : args_(args),
         generation_(generation),
@@ -96,6 +98,7 @@ class BeamSearch {
         next_(place, args.num_beams),
         copies_(place, args.num_beams),
         is_taken_(place, args.num_beams) {
+    if (has_edits) edits_.emplace(place, *generation, args.num_beams);
     int32_t *tokens = tokens_.data();
     beams_.fill(size_t(max_rows_), Beam{});
     if (has_pool(args)) pools_.fill(size_t(max_rows_), Beam{});
@@ -188,7 +191,11 @@ class BeamSearch {
     softmax.input = rows_of(model, logits, num_rows);
     softmax.output = probabilities_.data();
     softmax.out_row_status = row_status_.data();
-    workspace_.run(sampler_filter, &softmax);
+    if (edits_) {
+      edits_->filter(feeds_, &softmax);
+    } else {
+      workspace_.run(sampler_filter, &softmax);
+    }
 
     auto args = capi::sized<sampler_select_args>();
     args.input.values = probabilities_.data();
@@ -425,6 +432,7 @@ class BeamSearch {
   int64_t num_slots_;            // of a text: a pool's come after those with caches
   int64_t max_rows_;
   Workspace workspace_;
+  std::optional<BeamEdits> edits_;
   CachedModel cache_;
   DeviceBytes logits_, probabilities_;
   Output<sampler_row_status> row_status_;
@@ -443,9 +451,9 @@ class BeamSearch {
 
 }  // namespace
 
-void beam_search(const ExecutionTarget &place, const sampler_beam_search_args &args,
+void beam_search(const ExecutionTarget &place, const sampler_beam_search_args &args, bool has_edits,
                  Generation *generation) {
-  BeamSearch(place, args, generation).run();
+  BeamSearch(place, args, has_edits, generation).run();
 }
 
 }  // namespace sampler::decoding

@@ -61,7 +61,14 @@ struct SpeculationRules {
   bool is_measured;       // the number of drafts is chosen by what is measured, with this clock
   sampler_clock_fn clock;
   void *clock_user;
+  const sampler_speculative_args *staged;  // null: the standard rule, and no stages
 };
+
+// Whether drafts are verified by another rule than the standard one, or through stages.
+inline const sampler_speculative_args *staged_args(const sampler_speculative_args &args,
+                                                   bool has_stages) {
+  return has_stages || args.acceptance != SAMPLER_ACCEPT_STANDARD ? &args : nullptr;
+}
 
 // Rounds of drafts and their verification until all texts have ended.
 void speculate(const ExecutionTarget &place, Generation *generation, Drafter *drafter,

@@ -8,6 +8,8 @@
 #include "capi/views.h"
 #include "contract/elements.h"
 #include "contract/request.h"
+#include "decoding/beam_edits.h"
+#include "decoding/loops.h"
 
 namespace sampler::decoding {
 
@@ -127,7 +129,95 @@ void read_pipeline(Check &check, GenerationArguments *out) {
   out->args.pipeline = &pipeline;
 }
 
-enum class Stages { kRefused, kTaken };
+// Lists by text, which become lists by beam.
+void check_beam_lists(Check &check, const char *name, const sampler_token_lists &lists,
+                      int64_t num_texts) {
+  if (!check.ok() || lists.num_lists <= 1) return;  // sampler_filter checks them
+  char member[64];
+  const auto name_of = [&](const char *what) {
+    std::snprintf(member, sizeof member, "pipeline->%s.%s", name, what);
+    return member;
+  };
+  if (lists.num_lists != num_texts) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "%s is %" PRId64 "; it must be 1 or the number of texts, %" PRId64,
+               name_of("num_lists"), lists.num_lists, num_texts);
+  }
+  check.range(name_of("num_token_ids"), lists.num_token_ids, 0, INT64_MAX);
+  check.required(name_of("offsets"), lists.offsets);
+  check.array(name_of("offsets"), lists.offsets, sizeof(int64_t), lists.num_lists + 1,
+              capi::Access::kRead);
+  if (check.ok() && lists.num_token_ids > 0) check.required(name_of("token_ids"), lists.token_ids);
+  check.array(name_of("token_ids"), lists.token_ids, sizeof(int32_t), lists.num_token_ids,
+              capi::Access::kRead);
+  for (int64_t i = 0; i < lists.num_lists && check.ok(); ++i) {
+    const int64_t begin = lists.offsets[i], end = lists.offsets[i + 1];
+    if (begin >= 0 && begin <= end && end <= lists.num_token_ids) continue;
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "%s[%" PRId64 "] is %" PRId64 " and the next one %" PRId64
+               "; they must ascend, and lie in [0, num_token_ids], %" PRId64,
+               name_of("offsets"), i, begin, end, lists.num_token_ids);
+  }
+}
+
+// What beam search takes of a pipeline.
+void check_beam_pipeline(Check &check, const sampler_pipeline &pipeline, int64_t num_texts) {
+  if (!check.ok()) return;
+  if (pipeline.token_id_type != SAMPLER_ID_I32) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "pipeline->token_id_type is %d; it must be SAMPLER_ID_I32 for beam search",
+               int(pipeline.token_id_type));
+  }
+  if (pipeline.num_dense_biases > 1) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "pipeline->num_dense_biases is %" PRId64 "; it must be at most 1 for beam search",
+               pipeline.num_dense_biases);
+  }
+  must_be_null(check, "pipeline->bad_word_offsets", pipeline.bad_word_offsets, "for beam search");
+  check_beam_lists(check, "biased", pipeline.biased, num_texts);
+  if (check.ok() && pipeline.biased.num_lists > 1 && pipeline.biased.num_token_ids > 0) {
+    check.required("pipeline->biases", pipeline.biases);
+    check.array("pipeline->biases", pipeline.biases, sizeof(float), pipeline.biased.num_token_ids,
+                capi::Access::kRead);
+  }
+  check_beam_lists(check, "allowed", pipeline.allowed, num_texts);
+  check_beam_lists(check, "banned", pipeline.banned, num_texts);
+  check_beam_lists(check, "stop", pipeline.stop, num_texts);
+}
+
+// Numbers by text of edits that become numbers by beam.
+void check_beam_numbers(Check &check, const sampler_row_params &params, int64_t num_texts) {
+  const struct {
+    const char *name;
+    const void *data;
+  } refused[] = {{"row_params->temperature", params.temperature},
+                 {"row_params->top_p", params.top_p},
+                 {"row_params->min_p", params.min_p},
+                 {"row_params->top_k", params.top_k}};
+  for (const auto &member : refused) {
+    must_be_null(check, member.name, member.data, "for beam search");
+  }
+  const struct {
+    const char *name;
+    const void *data;
+  } taken[] = {{"row_params->repetition_penalty", params.repetition_penalty},
+               {"row_params->frequency_penalty", params.frequency_penalty},
+               {"row_params->presence_penalty", params.presence_penalty},
+               {"row_params->penalty_window", params.penalty_window},
+               {"row_params->dry_multiplier", params.dry_multiplier},
+               {"row_params->dry_base", params.dry_base},
+               {"row_params->dry_allowed_length", params.dry_allowed_length},
+               {"row_params->dry_window", params.dry_window},
+               {"row_params->no_repeat_ngram_size", params.no_repeat_ngram_size},
+               {"row_params->min_new_tokens", params.min_new_tokens}};
+  for (const auto &member : taken) {
+    if (!check.ok()) return;
+    check.array(member.name, member.data, sizeof(float), num_texts, capi::Access::kRead);
+  }
+}
+
+// Of beam search the edits are taken.
+enum class Stages { kEdits, kTaken };
 
 // How tokens are drawn.
 void read_draws(Check &check, Stages stages, GenerationArguments *out) {
@@ -135,21 +225,22 @@ void read_draws(Check &check, Stages stages, GenerationArguments *out) {
   out->params = sampler_params_default();
   if (args.params && !check.read("params", args.params, &out->params)) return;
   if (args.params) args.params = &out->params;
-  if (stages == Stages::kRefused) {
-    const capi::UserParameters parameters = {out->params, {}};
-    capi::read_parameters(check, parameters, SAMPLER_LOGITS, 1);
-    capi::refuse_other_stages(check, parameters, "this decoding loop");
-    must_be_null(check, "row_params", args.row_params, "in this decoding loop");
-    must_be_null(check, "pipeline", args.pipeline, "in this decoding loop");
-    return;
-  }
   out->row_params = capi::sized<sampler_row_params>();
   if (args.row_params && !check.read("row_params", args.row_params, &out->row_params)) return;
+  if (stages == Stages::kEdits) {
+    const capi::UserParameters rest = {without_edits(out->params), without_edits(out->row_params)};
+    capi::read_parameters(check, {rest.params, {}}, SAMPLER_LOGITS, 1);
+    capi::refuse_other_stages(check, rest, "beam search");
+    check_beam_numbers(check, out->row_params, args.num_sequences);
+  }
   const capi::UserParameters parameters = {out->params, out->row_params};
   out->has_stages = args.row_params || args.pipeline || capi::has_other_numbers(parameters);
   if (!out->has_stages) capi::read_parameters(check, parameters, SAMPLER_LOGITS, 1);
   if (args.row_params) args.row_params = &out->row_params;
   read_pipeline(check, out);
+  if (stages == Stages::kEdits && args.pipeline) {
+    check_beam_pipeline(check, out->pipeline, args.num_sequences);
+  }
 }
 
 // What all loops have. `beams` caches and `results` outputs for each text.
@@ -240,12 +331,60 @@ void read_ngram(Check &check, SpeculativeArguments *out) {
                "skip_sample_adjustment is %d; it must be 0 for n-grams",
                int(args.skip_sample_adjustment));
   }
+  if (args.least_draft_probability != 0) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "least_draft_probability is %.9g; it must be 0 for n-grams",
+               double(args.least_draft_probability));
+  }
   if ((args.ngram_least_count != 0 || args.ngram_least_share != 0) && !ngram.propose) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "propose of the ngram is NULL; ngram_least_count and ngram_least_share need it");
   }
   args.ngram = &ngram;
   args.filler_top_k = std::min(args.filler_top_k, out->generation.target.vocabulary_size);
+}
+
+// The rule that drafts are verified by, and its numbers.
+void check_acceptance(Check &check, const SpeculativeArguments &arguments) {
+  const sampler_speculative_args &args = arguments.args;
+  check.enumeration("acceptance", args.acceptance, SAMPLER_ACCEPT_SYNTHETIC + 1);
+  const struct {
+    const char *name;
+    float value;
+  } numbers[] = {
+      {"typical_threshold", args.typical_threshold}, {"typical_scale", args.typical_scale},
+      {"relaxed_delta", args.relaxed_delta},         {"threshold_single", args.threshold_single},
+      {"threshold_total", args.threshold_total},     {"deferred_entropy", args.deferred_entropy}};
+  for (const auto &number : numbers) {
+    check.not_nan(number.name, number.value);
+    if (!(number.value < 0)) continue;
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %.9g; it must not be negative", number.name,
+               double(number.value));
+  }
+  constexpr int64_t kEnd = int64_t(INT32_MAX) + 1;
+  check.range("relaxed_top_k", args.relaxed_top_k, 0, kEnd);
+  check.range("deferred_window", args.deferred_window, 0, kEnd);
+  check.range("deferred_top_k", args.deferred_top_k, 0, kEnd);
+  if (!check.ok()) return;
+  check.array("synthetic_rates", args.synthetic_rates, sizeof(float), most_drafts(args),
+              capi::Access::kRead);
+  if (args.acceptance == SAMPLER_ACCEPT_SYNTHETIC && !args.synthetic_rates) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "acceptance is SAMPLER_ACCEPT_SYNTHETIC; it needs synthetic_rates");
+  }
+  const bool is_staged = args.acceptance != 0 || arguments.generation.has_stages;
+  if (is_staged && args.skip_sample_adjustment) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "skip_sample_adjustment is 1; it must be 0 %s",
+               args.acceptance ? "where acceptance is not SAMPLER_ACCEPT_STANDARD"
+                               : "with stages, row_params or a pipeline");
+  }
+  const sampler_pipeline *const pipeline = arguments.generation.args.pipeline;
+  if (pipeline && pipeline->token_bitmasks) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "pipeline->token_bitmasks is %p; it must be NULL in sampler_speculative, where each "
+               "draft needs a mask of its own: a session takes one for each row",
+               static_cast<const void *>(pipeline->token_bitmasks));
+  }
 }
 
 void check_beam_generation(Check &check, const sampler_generation_args &args) {
@@ -293,7 +432,7 @@ void read_arguments(Check &check, const sampler_generation_args *user, Generatio
 void read_arguments(Check &check, const sampler_speculative_args *user, SpeculativeArguments *out) {
   sampler_speculative_args &args = out->args;
   if (!check.read("args", user, &args)) return;
-  read_generation(check, "generation", args.generation, 1, 1, Stages::kRefused, &out->generation);
+  read_generation(check, "generation", args.generation, 1, 1, Stages::kTaken, &out->generation);
   if (!args.drafter == !args.ngram) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "drafter and ngram are both %s; one of them must be set, and the other NULL",
@@ -308,6 +447,10 @@ void read_arguments(Check &check, const sampler_speculative_args *user, Speculat
   check.range("ngram_least_count", args.ngram_least_count, 0, INT64_MAX);
   check_share(check, "ngram_least_share", args.ngram_least_share);
   check.zero("reserved2", args.reserved2);
+  check_share(check, "least_draft_probability", args.least_draft_probability);
+  check.zero("reserved3", args.reserved3);
+  if (!check.ok()) return;
+  check_acceptance(check, *out);
   if (!check.ok()) return;
   if (args.drafter) {
     read_drafter(check, out);
@@ -322,7 +465,7 @@ void read_arguments(Check &check, const sampler_beam_search_args *user, BeamSear
   check_beams(check, args);
   const sampler_generation_args &generation = out->generation.args;
   read_generation(check, "generation", args.generation, args.num_beams, args.num_results,
-                  Stages::kRefused, &out->generation);
+                  Stages::kEdits, &out->generation);
   if (!check.ok()) return;
   check_beam_generation(check, generation);
   if (check.ok() && generation.use_cache && !out->generation.target.fork) {

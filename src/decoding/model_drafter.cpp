@@ -1,8 +1,12 @@
 #include <algorithm>
 
 #include "decoding/arithmetic.h"
+#include "decoding/doubt.h"
+#include "decoding/draft_offset.h"
 #include "decoding/drafter.h"
 #include "decoding/loops.h"
+#include "decoding/plain_params.h"
+#include "decoding/staged_sampler.h"
 
 namespace sampler::decoding {
 
@@ -20,7 +24,7 @@ double entropy_of(const float *probabilities, int64_t count) {
 
 class ModelDrafter : public Drafter {
  public:
-  ModelDrafter(const ExecutionTarget &place, const sampler_speculative_args &args,
+  ModelDrafter(const ExecutionTarget &place, const sampler_speculative_args &args, bool has_stages,
                Generation *generation)
       : args_(args),
         model_(*args.drafter),
@@ -28,7 +32,14 @@ class ModelDrafter : public Drafter {
         gamma_(most_drafts(args)),
         cache_(place, model_, generation->args(), num_texts(), generation->capacity(), num_texts()),
         logits_(place, bytes_of(product({num_texts(), gamma_, num_cols()}), cache_.element_size())),
-        sampler_(place, generation->args(), model_, num_texts()),
+        by_text_(has_stages ? plain_params(staged_row_params(generation->args()))
+                            : capi::sized<sampler_row_params>()),
+        sampler_(place,
+                 has_stages ? plain_params(params_of(generation->args()))
+                            : params_of(generation->args()),
+                 by_text_, model_, num_texts(), args.least_draft_probability > 0),
+        doubt_(args.least_draft_probability),
+        temperatures_(place, by_text_.temperature ? num_texts() : 0),
         probabilities_(place, follows_entropy() ? product({num_texts(), num_cols()}) : 0),
         entropies_(place, num_texts()),
         drafting_(place, num_texts()),
@@ -107,14 +118,18 @@ class ModelDrafter : public Drafter {
   void draw(Array<Chain> *chains, int64_t position, Workspace *workspace) {
     for (const int64_t i : drafting_) {
       const Text &text = *(*chains)[size_t(i)].text;
-      sampler_.add(i, text.seed, uint64_t(text.num_new() + position));
+      sampler_.add(i, text, draft_offset(args_.acceptance, text.num_new(), position));
     }
     const int64_t num_rows = drafting_.back() + 1;  // up to the last that is of use
     const int32_t *const tokens = sampler_.draw(rows_at(position), num_rows, workspace);
+    const float *const logprobs = sampler_.logprobs(drafting_.size());
     for (size_t j = 0; j < drafting_.size(); ++j) {
       Chain &chain = (*chains)[size_t(drafting_[j])];
       if (tokens[j] >= 0) chain.add(tokens[j]);
-      if (tokens[j] < 0 || generation_->is_end(tokens[j])) chain.max_drafts = chain.num_drafts;
+      if (tokens[j] < 0 || generation_->is_end(tokens[j]) ||
+          (logprobs && doubt_.is_about(logprobs[j]))) {
+        chain.max_drafts = chain.num_drafts;
+      }
     }
   }
 
@@ -127,6 +142,14 @@ class ModelDrafter : public Drafter {
     auto args = capi::sized<sampler_filter_args>();
     args.input = rows_of(model_, rows_at(0), num_rows);
     args.params = &params;
+    auto row_params = capi::sized<sampler_row_params>();
+    temperatures_.clear();
+    for (const int64_t i : drafting_) {
+      if (!by_text_.temperature) break;
+      temperatures_.push_back(by_text_.temperature[(*chains)[size_t(i)].text->index]);
+      row_params.temperature = temperatures_.data();
+    }
+    args.row_params = &row_params;
     args.output = probabilities_.data();
     workspace->run(sampler_filter, &args);
     const float *const rows = probabilities_.on_host(size_t(num_rows * num_cols()));
@@ -152,8 +175,11 @@ class ModelDrafter : public Drafter {
   Generation *generation_;
   int64_t gamma_;
   CachedModel cache_;
-  DeviceBytes logits_;  // [texts, gamma, columns]
+  DeviceBytes logits_;          // [texts, gamma, columns]
+  sampler_row_params by_text_;  // plain
   TokenSampler sampler_;
+  Doubt doubt_;
+  Array<float> temperatures_;    // by row, where they are by text
   Output<float> probabilities_;  // [texts, columns], when adaptive
   Array<double> entropies_;      // of each text, smoothed
   Array<int64_t> drafting_;      // chains
@@ -163,11 +189,12 @@ class ModelDrafter : public Drafter {
 }  // namespace
 
 void speculative_with_model(const ExecutionTarget &place, const sampler_speculative_args &args,
-                            Generation *generation) {
-  ModelDrafter drafter(place, args, generation);
+                            bool has_stages, Generation *generation) {
+  ModelDrafter drafter(place, args, has_stages, generation);
   speculate(place, generation, &drafter,
             {args.first_target != 0, args.skip_sample_adjustment != 0,
-             args.adaptive_gamma == SAMPLER_GAMMA_MEASURED, args.clock, args.clock_user});
+             args.adaptive_gamma == SAMPLER_GAMMA_MEASURED, args.clock, args.clock_user,
+             staged_args(args, has_stages)});
 }
 
 void spread_rows(DeviceBytes *memory, size_t first, size_t row_bytes, size_t bytes,

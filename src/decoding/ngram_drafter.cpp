@@ -135,11 +135,11 @@ class NgramDrafter : public Drafter {
 }  // namespace
 
 void speculative_with_ngrams(const ExecutionTarget &place, const sampler_speculative_args &args,
-                             Generation *generation) {
+                             bool has_stages, Generation *generation) {
   NgramDrafter drafter(place, args, generation);
   speculate(place, generation, &drafter,
             {args.first_target != 0, false, args.adaptive_gamma == SAMPLER_GAMMA_MEASURED,
-             args.clock, args.clock_user});
+             args.clock, args.clock_user, staged_args(args, has_stages)});
 }
 
 }  // namespace sampler::decoding

@@ -13,6 +13,12 @@
 
 namespace sampler::decoding {
 
+// Calls one of the library's functions, to which the loop is a host.
+template <class Call>
+void require_call(const ExecutionTarget &place, const Call &call) {
+  require(place.entry->call_host(call));
+}
+
 // How tokens are drawn.
 inline sampler_params params_of(const sampler_generation_args &generation) {
   sampler_params params = sampler_params_default();
@@ -80,24 +86,68 @@ class Randomness {
   Input<uint64_t> seeds_, offsets_;
 };
 
+// Temperature, top-p, min-p and top-k by draw, of texts that have them by text. Of CPU handles.
+class DrawNumbers {
+ public:
+  // `by_text`: plain, all NULL where the texts have none.
+  DrawNumbers(const ExecutionTarget &place, int64_t max_draws, const sampler_row_params &by_text)
+      : by_text_(by_text),
+        temperature_(place, by_text.temperature ? max_draws : 0),
+        top_p_(place, by_text.top_p ? max_draws : 0),
+        min_p_(place, by_text.min_p ? max_draws : 0),
+        top_k_(place, by_text.top_k ? max_draws : 0) {}
+
+  void clear() {
+    temperature_.clear();
+    top_p_.clear();
+    min_p_.clear();
+    top_k_.clear();
+  }
+  void add(int64_t text) {
+    if (by_text_.temperature) temperature_.push_back(by_text_.temperature[text]);
+    if (by_text_.top_p) top_p_.push_back(by_text_.top_p[text]);
+    if (by_text_.min_p) min_p_.push_back(by_text_.min_p[text]);
+    if (by_text_.top_k) top_k_.push_back(by_text_.top_k[text]);
+  }
+  sampler_row_params arrays() const {
+    auto result = capi::sized<sampler_row_params>();
+    result.temperature = temperature_.data();
+    result.top_p = top_p_.data();
+    result.min_p = min_p_.data();
+    result.top_k = top_k_.data();
+    return result;
+  }
+
+ private:
+  const sampler_row_params by_text_;
+  Array<float> temperature_, top_p_, min_p_;
+  Array<int32_t> top_k_;
+};
+
 // Draws tokens from rows of a model's logits.
 class TokenSampler {
  public:
-  // At most max_draws at once.
-  TokenSampler(const ExecutionTarget &place, const sampler_generation_args &generation,
-               const sampler_model &model, int64_t max_draws)
-      : params_(params_of(generation)),
+  // At most max_draws at once, by these parameters, or those of the texts. `has_logprobs`: tokens
+  // come with log-probabilities.
+  TokenSampler(const ExecutionTarget &place, const sampler_params &params,
+               const sampler_row_params &by_text, const sampler_model &model, int64_t max_draws,
+               bool has_logprobs = false)
+      : params_(params),
+        numbers_(place, max_draws, by_text),
         model_(model),
         rows_(place, max_draws),
         randomness_(place, max_draws),
         tokens_(place, max_draws),
         row_status_(place, max_draws),
+        has_logprobs_(has_logprobs),
+        logprobs_(place, has_logprobs ? max_draws : 0),
         drawn_(place, max_draws) {}
 
-  // A draw from that row.
-  void add(int64_t row, uint64_t seed, uint64_t offset) {
+  // A draw from that row, for a text.
+  void add(int64_t row, const Text &text, uint64_t offset) {
     rows_.values().push_back(int32_t(row));
-    randomness_.add(seed, offset);
+    randomness_.add(text.seed, offset);
+    numbers_.add(text.index);
   }
 
   // The tokens of all draws that were added, -1 of bad rows even where the handle has a fallback
@@ -109,12 +159,16 @@ class TokenSampler {
     args.row_indices = rows_.upload();
     args.num_row_indices = int64_t(num_draws);
     args.params = &params_;
+    const sampler_row_params row_params = numbers_.arrays();
+    args.row_params = &row_params;
     args.random = randomness_.upload();
     args.out_token_ids = tokens_.data();
     args.out_row_status = row_status_.data();
+    if (has_logprobs_) args.out_logprobs = logprobs_.data();
     workspace->run(sampler_sample, &args);
     rows_.values().clear();
     randomness_.clear();
+    numbers_.clear();
     const int32_t *const tokens = tokens_.on_host(num_draws);
     const sampler_row_status *const row_status = row_status_.on_host(num_draws);
     drawn_.clear();
@@ -124,13 +178,21 @@ class TokenSampler {
     return drawn_.data();
   }
 
+  // Of the last draw()'s tokens, in the whole row at temperature 1; null: there are none.
+  const float *logprobs(size_t num_draws) {
+    return has_logprobs_ ? logprobs_.on_host(num_draws) : nullptr;
+  }
+
  private:
   const sampler_params params_;
+  DrawNumbers numbers_;
   const sampler_model &model_;
   Input<int32_t> rows_;
   Randomness randomness_;
   Output<int32_t> tokens_;
   Output<sampler_row_status> row_status_;
+  bool has_logprobs_;
+  Output<float> logprobs_;
   Array<int32_t> drawn_;
 };
 

@@ -20,9 +20,17 @@ struct PlannedSpan {
   int64_t start = 0, num_tokens = 0, num_logits = 0;
 };
 
+// Which call verifies a sequence's drafts.
+enum class DraftGroup {
+  kCertain,  // chains of which nothing else is known
+  kDrawn,    // chains that were drawn from rows of the drafter, for which the verification asks
+  kTrees,
+};
+
 struct SessionSequence {
-  bool is_used, is_drafting, is_standard, drafts_unknown;
+  bool is_used, is_drafting, drafts_unknown;
   bool is_drafted;  // the drafts of the step are complete
+  DraftGroup group;
   sampler_draft_source source;
   sampler_finish_reason reason;
   sampler_row_status row_status;
@@ -31,7 +39,13 @@ struct SessionSequence {
   int64_t max_length;  // by max_new_tokens; INT64_MAX: no such limit
   int64_t cache_length, drafter_cache_length;
   int64_t most_drafts, num_drafts;
+  // Of a tree: drafts of a position; drafts of its first path, which lie before the others; and
+  // others that are not among the drafts yet.
+  int64_t top_k, num_first, num_siblings;
   int64_t min_match;
+  int64_t least_count;
+  float least_share;
+  float least_probability;
   int64_t num_ends, num_stops;
   int64_t num_steps, num_drafted, num_accepted;
   PlannedSpan target, drafter;
@@ -40,6 +54,12 @@ struct SessionSequence {
   int64_t num_new() const { return length - prompt_length; }
   bool runs() const { return is_used && reason == SAMPLER_FINISH_NONE; }
 };
+
+// The rule of sampler_verify that a sequence's drafts are verified by.
+sampler_acceptance acceptance_of(sampler_draft_verification verification);
+
+// Whether its verification asks for the rows that the drafts were drawn from.
+bool asks_for_rows(const sampler_session_add_args &args);
 
 class Session {
  public:
@@ -73,11 +93,12 @@ class Session {
                : nullptr;
   }
   const int32_t *text(int32_t sequence) const { return tokens_ + sequence * text_stride(); }
+  // Of SAMPLER_VERIFY_SYNTHETIC.
+  bool has_rates() const { return config_.options.synthetic_rates || max_drafts() == 0; }
   bool is_full() const { return num_free_ == 0; }
 
   // Whether these parameters can be a sequence's: the library's own checks.
-  sampler_status check_params(capi::Entry &entry, const sampler_params &params,
-                              bool is_standard) const;
+  sampler_status check_params(capi::Entry &entry, const sampler_params &params) const;
 
   // The text and lists have been checked, as has all else; there is a free number.
   sampler_status add(capi::Entry &entry, const sampler_session_add_args &args,
@@ -102,20 +123,13 @@ class Session {
   sampler_status advance(capi::Entry &entry, const sampler_session_advance_args &args);
 
  private:
-  // One of the sequences that are still verified: the next of its rows, from first_row on.
-  struct Active {
-    int64_t span;
-    int64_t position;
-    int64_t first_row;
-    int32_t sequence;
-  };
+  // An id that no row has: it fills lists of end tokens.
+  static constexpr int32_t kNoToken = INT32_MAX;
 
-  // What a call of the library draws, row by row; and the rows' masks.
-  struct Drawn {
-    int32_t *masks, *token_ids;
-    float *logprobs, *observations;
-    int32_t *top_token_ids;
-    float *top_logprobs;
+  // A sequence of a call, and its span's place among the spans.
+  struct Verified {
+    int64_t span;
+    int32_t sequence;
   };
 
   int64_t num_sequences() const { return config_.options.max_sequences; }
@@ -124,6 +138,7 @@ class Session {
   int64_t text_stride() const { return config_.options.max_context + max_drafts(); }
   size_t element_size() const;
   size_t lookup_bytes() const;
+  int64_t num_tree_places() const { return config_.options.has_draft_trees ? max_drafts() : 0; }
   int32_t *tokens_of(int32_t sequence) { return tokens_ + sequence * text_stride(); }
   int32_t *ends_of(int32_t sequence) { return ends_ + sequence * config_.options.max_end_tokens; }
   unsigned char *drafter_row(int32_t sequence, int64_t draft) const;
@@ -136,7 +151,11 @@ class Session {
   // Drafts and spans.
   int64_t wanted_drafts(const SessionSequence &sequence) const;
   bool is_draft(int32_t token) const { return token >= 0 && token < num_cols(); }
+  void join_siblings(int32_t sequence);
+  void tell_parents(const sampler_session_plan_args &args, int32_t sequence, int64_t span) const;
   void draft_by_lookup(int32_t sequence);
+  void keep_drafts(int32_t sequence, int64_t count);
+  void propose_by_ngram(capi::Entry &entry, int32_t sequence, int64_t wanted);
   void draft_by_ngram(capi::Entry &entry, int32_t sequence);
   void plan_sequence(capi::Entry &entry, int32_t sequence, const sampler_session_plan_args &args,
                      int64_t *room, int64_t *drafter_room);
@@ -150,24 +169,26 @@ class Session {
   sampler_sample_args sample_args(const sampler_params &params,
                                   const sampler_row_params &row_params) const;
   sampler_pipeline make_pipeline(bool has_minimum) const;
-  sampler_status accept(capi::Entry &entry, int64_t num_rows, const int32_t *token_ids,
-                        int64_t num_tokens, const float *observations);
   sampler_verify_args verify_args(const sampler_params &params,
                                   const sampler_row_params &row_params,
-                                  const sampler_pipeline &pipeline,
-                                  const sampler_params &draft_params,
-                                  const sampler_row_params &draft_row_params, int64_t num_chains,
-                                  int64_t num_drafts) const;
+                                  const sampler_pipeline &pipeline, int64_t num_chains) const;
+  void add_chains(int64_t num_drafts, sampler_verify_args *args) const;
+  void add_trees(sampler_verify_args *args) const;
+  void add_drafter_rows(const sampler_params &params, const sampler_row_params &row_params,
+                        sampler_verify_args *args) const;
+  sampler_status accept(capi::Entry &entry, int64_t num_rows, bool has_observations);
 
   sampler_status take_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
-  sampler_status match(capi::Entry &entry, const sampler_session_advance_args &args,
-                       int64_t num_rows);
+  sampler_status draw_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status select_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
+  void take_drawn(const sampler_session_advance_args &args, int32_t sequence, int64_t row,
+                  int64_t draw);
+  void take_selected(int32_t sequence, int64_t row);
+  int64_t find_verified(const sampler_session_advance_args &args, DraftGroup group);
   sampler_status verify(capi::Entry &entry, const sampler_session_advance_args &args,
-                        int64_t num_rows);
-  sampler_status sample_active(capi::Entry &entry, const sampler_session_advance_args &args,
-                               int64_t num_rows);
-  void take_token(const sampler_session_advance_args &args, const Active &active, const Drawn &from,
-                  int64_t place, sampler_row_status row_status);
+                        int64_t num_rows, DraftGroup group);
+  void find_kept_path(int64_t tree);
+  void take_tokens(const sampler_session_advance_args &args, int64_t chain);
   void finish_span(capi::Entry &entry, const sampler_session_advance_args &args, int64_t span);
 
   Config config_;
@@ -192,16 +213,33 @@ class Session {
   char *lookup_memory_;
   unsigned char *drafter_rows_;  // [sequences, max_drafts, columns]
 
-  Active *active_;
-  int64_t num_active_ = 0;
-  int64_t *lengths_before_;         // by span
-  int32_t *row_indices_, *slots_;   // by row of a call
-  Drawn drawn_;                     // the same
-  sampler_row_status *row_status_;  // the same
+  sampler_acceptance *acceptances_;  // [sequences]
+  float *synthetic_rates_;           // [max_drafts]; null: there are none
+  int64_t *lengths_before_;          // by span
 
-  // Of packed chains.
-  int32_t *packing_offsets_, *draft_ids_, *target_rows_, *num_kept_;
-  Drawn verified_;  // [chains, max_drafts + 1]
+  // By row of a call.
+  int32_t *slots_;
+  sampler_row_status *row_status_;
+
+  // Of calls that draw drafts, by row.
+  int32_t *row_indices_, *drawn_ids_;
+  float *drawn_logprobs_;
+  int32_t *selected_ids_;  // [rows, selected of each]
+  int64_t num_selected_ = 0;
+
+  // Of trees, [sequences, max_drafts].
+  int32_t *siblings_, *sibling_parents_;  // drafts that are not among the others yet
+  int32_t *parents_;                      // of the drafts
+
+  // Of calls that verify: packed chains, [chains, max_drafts + 1] at most.
+  Verified *verified_;
+  int64_t num_verified_ = 0;
+  int32_t *draft_counts_, *tree_parents_, *positions_;  // of trees
+  int32_t *packing_offsets_, *draft_ids_, *target_rows_, *masks_;
+  int32_t *num_kept_, *token_ids_;
+  float *observations_, *logprobs_;
+  int32_t *top_token_ids_;
+  float *top_logprobs_;
 };
 
 }  // namespace sampler::decoding

@@ -57,6 +57,7 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   check.range("vocabulary_size", options.vocabulary_size, 1, contract::kMaxVocabulary);
   check.enumeration("logits_dtype", options.logits_dtype, 3);
   check.enumeration("keep_drafter_rows", options.keep_drafter_rows, 2);
+  check.enumeration("has_draft_trees", options.has_draft_trees, 2);
   check.range("max_drafts", options.max_drafts, 0, kMostDrafts + 1);
   check.range("drafter_context", options.drafter_context, 0, capi::kMaxRows);
   check.range("lookup_tokens", options.lookup_tokens, 0, kMostLookupTokens + 1);
@@ -71,6 +72,10 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
                "max_sequences is %" PRId64 " and max_drafts %" PRId64
                "; max_sequences * (max_drafts + 1) must be below 2^31",
                options.max_sequences, options.max_drafts);
+  }
+  if (check.ok()) {
+    check.array("synthetic_rates", options.synthetic_rates, sizeof(float), options.max_drafts,
+                Access::kRead);
   }
   out->params = sampler_params_default();
   if (options.params) check.read("params", options.params, &out->params);
@@ -94,7 +99,7 @@ void check_span_array(Check &check, const char *name, const sampler_span *spans,
 }  // namespace
 
 void read_params(Check &check, const Session &session, const sampler_params *user_params,
-                 bool is_standard, sampler_params *out) {
+                 sampler_params *out) {
   *out = session.params();
   if (user_params && !check.read("params", user_params, out)) return;
   const sampler_params &common = session.params();
@@ -124,7 +129,7 @@ void read_params(Check &check, const Session &session, const sampler_params *use
                int(common.stages[i]));
   }
   if (!check.ok()) return;
-  const sampler_status status = session.check_params(check.entry(), *out, is_standard);
+  const sampler_status status = session.check_params(check.entry(), *out);
   if (status != SAMPLER_OK) check.adopt(status);
 }
 
@@ -171,32 +176,65 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
                   sampler_ngram *ngram) {
   const sampler_session_options &options = session.options();
   check.enumeration("draft_source", args.draft_source, 4);
-  check.enumeration("verification", args.verification, 2);
+  check.enumeration("verification", args.verification, 8);
   check.range("num_drafts", args.num_drafts, 0, options.max_drafts + 1);
   check.range("min_match", args.min_match, 0, kMostLookupTokens + 1);
   check.enumeration("draft_unknown", args.draft_unknown, 2);
   check.zero("reserved", args.reserved);
+  check.range("ngram_least_count", args.ngram_least_count, 0, INT64_MAX);
+  check_share(check, "ngram_least_share", args.ngram_least_share);
+  check_share(check, "least_draft_probability", args.least_draft_probability);
   if (!check.ok()) return;
-  const bool is_standard = args.verification == SAMPLER_VERIFY_STANDARD;
-  if (is_standard && args.draft_source != SAMPLER_DRAFTS_MODEL) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "verification is SAMPLER_VERIFY_STANDARD and draft_source %d; it must be "
-               "SAMPLER_DRAFTS_MODEL",
-               int(args.draft_source));
+  check.range("draft_top_k", args.draft_top_k, 0,
+              (args.num_drafts ? args.num_drafts : options.max_drafts) + 1);
+  if (!check.ok()) return;
+  if (args.draft_top_k > 0) {
+    const bool is_whole =
+        args.verification == SAMPLER_VERIFY_BLOCK || args.verification == SAMPLER_VERIFY_DEFERRED;
+    const char *const rule =
+        !options.has_draft_trees                    ? "the session must have has_draft_trees"
+        : args.draft_source != SAMPLER_DRAFTS_MODEL ? "draft_source must be SAMPLER_DRAFTS_MODEL"
+        : is_whole                                  ? "BLOCK and DEFERRED are for chains"
+        : args.least_draft_probability != 0         ? "least_draft_probability must be 0"
+                                                    : nullptr;
+    if (rule) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "draft_top_k is %" PRId64 "; %s", args.draft_top_k,
+                 rule);
+    }
   }
-  if (is_standard && !options.keep_drafter_rows) {
+  if (args.least_draft_probability != 0 && args.draft_source != SAMPLER_DRAFTS_MODEL) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-               "verification is SAMPLER_VERIFY_STANDARD; the session must have keep_drafter_rows");
+               "least_draft_probability is %.9g and draft_source %d; it must be "
+               "SAMPLER_DRAFTS_MODEL",
+               double(args.least_draft_probability), int(args.draft_source));
+  }
+  if (asks_for_rows(args) && !options.keep_drafter_rows) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "verification is %d and draft_source SAMPLER_DRAFTS_MODEL; the session must have "
+               "keep_drafter_rows",
+               int(args.verification));
+  }
+  if (args.verification == SAMPLER_VERIFY_SYNTHETIC && !session.has_rates()) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "verification is SAMPLER_VERIFY_SYNTHETIC; the session must have synthetic_rates");
   }
   if (args.draft_source == SAMPLER_DRAFTS_PROMPT_LOOKUP && options.lookup_tokens == 0) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "draft_source is SAMPLER_DRAFTS_PROMPT_LOOKUP; the session must have lookup_tokens");
   }
+  const bool has_limits = args.ngram_least_count != 0 || args.ngram_least_share != 0;
   if (args.draft_source != SAMPLER_DRAFTS_NGRAM) {
     if (args.ngram) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "ngram is set and draft_source %d; it must be SAMPLER_DRAFTS_NGRAM",
                  int(args.draft_source));
+    }
+    if (has_limits) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "ngram_least_count is %" PRId64
+                 " and ngram_least_share %.9g; they must be 0 where draft_source is not "
+                 "SAMPLER_DRAFTS_NGRAM",
+                 args.ngram_least_count, double(args.ngram_least_share));
     }
     return;
   }
@@ -210,6 +248,11 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
   for (const auto &function : functions) {
     if (function.is_set) continue;
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NULL; it is required", function.name);
+  }
+  if (has_limits && (!ngram->propose || args.draft_unknown)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "%s; ngram_least_count and ngram_least_share need it",
+               ngram->propose ? "draft_unknown is 1, and must be 0" : "ngram->propose is NULL");
   }
 }
 
@@ -238,8 +281,7 @@ void read_arguments(Check &check, const Session &session, const sampler_session_
                "the session has %" PRId64 " sequences; it has room for max_sequences, %" PRId64,
                options.max_sequences, options.max_sequences);
   }
-  read_params(check, session, args.params, args.verification == SAMPLER_VERIFY_STANDARD,
-              &out->params);
+  read_params(check, session, args.params, &out->params);
 }
 
 const SessionSequence *check_sequence(Check &check, const Session &session, const char *name,
@@ -280,6 +322,8 @@ void read_arguments(Check &check, Session *session, const sampler_session_plan_a
   check_span_array(check, "out_drafter_spans", args.out_drafter_spans, count, Access::kWrite);
   check.array("out_num_drafter_spans", args.out_num_drafter_spans, sizeof(int64_t), 1,
               Access::kWrite);
+  check.array("out_parents", args.out_parents, sizeof(int32_t), count * options.max_drafts,
+              Access::kWrite);
   check.overlaps();
   session->begin_marks();
   for (int64_t i = 0; check.ok() && i < count; ++i) {
@@ -307,6 +351,10 @@ void read_arguments(Check &check, Session *session, const sampler_session_plan_a
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "out_drafter_spans is NULL; sequence %" PRId64 " has SAMPLER_DRAFTS_MODEL",
                  sequence);
+    }
+    if (found && found->runs() && found->top_k > 1 && !args.out_parents) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+                 "out_parents is NULL; sequence %" PRId64 " has draft_top_k", sequence);
     }
   }
 }

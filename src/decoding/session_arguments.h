@@ -34,7 +34,7 @@ void read_arguments(Check &check, const Session &session, const sampler_session_
 
 // Parameters of a sequence: where what no sequence can have of its own is the session's.
 void read_params(Check &check, const Session &session, const sampler_params *user_params,
-                 bool is_standard, sampler_params *out);
+                 sampler_params *out);
 
 // The number of a sequence that there is.
 const SessionSequence *check_sequence(Check &check, const Session &session, const char *name,

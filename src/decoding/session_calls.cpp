@@ -87,7 +87,7 @@ sampler_status create(Entry &entry, sampler_handle *handle,
       allocator, handle->log, {}, block.bytes, false, Session(config, handle, &arena)};
   sampler_status status =
       session->contents.start(entry, memory + sizes.session_bytes, sizes.workspace_bytes);
-  if (status == SAMPLER_OK) status = session->contents.check_params(entry, config.params, false);
+  if (status == SAMPLER_OK) status = session->contents.check_params(entry, config.params);
   if (status != SAMPLER_OK) {
     session->contents.stop(entry);
     capi::release(entry, allocator, &block);
@@ -153,7 +153,7 @@ void fork(Check &check, Session *session, const sampler_session_fork_args *user_
                session->options().max_sequences, session->options().max_sequences);
   }
   sampler_params params;
-  if (args.params) read_params(check, *session, args.params, source->is_standard, &params);
+  if (args.params) read_params(check, *session, args.params, &params);
   if (!check.ok()) return;
   check.adopt(session->fork(check.entry(), args.source, args.seed, args.params ? &params : nullptr,
                             out_sequence));

@@ -4,6 +4,7 @@
 
 #include "decoding/drafter.h"
 #include "decoding/measured_gamma.h"
+#include "decoding/staged_verifier.h"
 #include "decoding/target.h"
 
 namespace sampler::decoding {
@@ -38,6 +39,7 @@ class Speculation {
         drafts_(place, gamma_),
         is_bad_(place, num_texts()),
         searches_(place, num_texts()) {
+    if (rules.staged) staged_.emplace(place, *generation, *rules.staged, gamma_, *drafter);
     if (rules.is_measured) {
       measured_.emplace(gamma_, generation->entry(), rules.clock, rules.clock_user);
     }
@@ -142,14 +144,19 @@ class Speculation {
     args.out_token_ids = tokens_.data();
     args.out_emitted_counts = num_emitted_.data();
     args.out_row_status = row_status_.data();
-    verify_drafts(&args);
+    if (staged_) {
+      staged_->verify(chains_, &args);
+      take_verified(args);
+      return;
+    }
+    workspace_.run(sampler_verify, &args);
+    take_verified(args);
     keep_drafts_before_bad_rows(&args);
   }
 
   // Fills token_ids_, emitted_ and is_bad_.
-  void verify_drafts(sampler_verify_args *args) {
-    workspace_.run(sampler_verify, args);
-    const size_t num_tokens = chains_.size() * size_t(args->num_drafts + 1);
+  void take_verified(const sampler_verify_args &args) {
+    const size_t num_tokens = chains_.size() * size_t(args.num_drafts + 1);
     const int32_t *const tokens = tokens_.on_host(num_tokens);
     token_ids_.clear();
     token_ids_.append(tokens, num_tokens);
@@ -160,6 +167,8 @@ class Speculation {
     is_bad_.clear();
     for (size_t i = 0; i < chains_.size(); ++i) {
       is_bad_.push_back((row_status[i] & ~sampler_row_status(SAMPLER_ROW_INVALID_DRAFT)) != 0);
+      // Not the fallback token.
+      if (is_bad_[i]) token_ids_[i * size_t(args.num_drafts + 1) + size_t(emitted_[i])] = -1;
     }
   }
 
@@ -181,7 +190,8 @@ class Speculation {
       }
       if (is_over) break;
       args->draft_counts = draft_counts_.upload();
-      verify_drafts(args);
+      workspace_.run(sampler_verify, args);
+      take_verified(*args);
       for (Search &search : searches_) {
         if (search.is_over()) continue;
         (is_bad_[search.chain] ? search.shortest_bad : search.longest_good) = lengths[search.chain];
@@ -201,6 +211,7 @@ class Speculation {
     for (size_t i = 0; i < chains_.size(); ++i) {
       finish(i, &token_ids_[i * size_t(num_positions)], emitted_[i]);
     }
+    if (staged_) staged_->accept(chains_);
   }
 
   // Puts draws from p in the places of draws from residuals.
@@ -210,7 +221,7 @@ class Speculation {
       const Text &text = *chains_[i].text;
       const int64_t place = int64_t(i) * num_positions + emitted_[i];
       if (emitted_[i] == chains_[i].num_drafts || token_ids_[size_t(place)] < 0) continue;
-      target_.sampler().add(place, text.seed, uint64_t(text.num_new() + emitted_[i]) | kRedrawn);
+      target_.sampler().add(place, text, uint64_t(text.num_new() + emitted_[i]) | kRedrawn);
       places_.push_back(place);
     }
     if (places_.empty()) return;
@@ -245,6 +256,7 @@ class Speculation {
   sampler_params params_;
   int64_t gamma_;
   std::optional<MeasuredGamma> measured_;
+  std::optional<StagedVerifier> staged_;
   Workspace workspace_;
   Target target_;
   Randomness randomness_;

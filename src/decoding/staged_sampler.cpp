@@ -6,12 +6,6 @@ namespace sampler::decoding {
 
 namespace {
 
-// Calls one of the library's functions, to which the loop is a host.
-template <class Call>
-void require_call(const ExecutionTarget &place, const Call &call) {
-  require(place.entry->call_host(call));
-}
-
 int64_t longest_text(Generation &generation) {
   int64_t longest = 1;
   for (const Text &text : generation.texts()) longest = std::max(longest, text.capacity);
@@ -22,29 +16,29 @@ bool is_greedy(const sampler_generation_args &args) {
   return args.processor == SAMPLER_PROCESSOR_GREEDY;
 }
 
-sampler_params own_params(const sampler_generation_args &args) {
+}  // namespace
+
+sampler_params staged_params(const sampler_generation_args &args) {
   sampler_params params = args.params ? *args.params : sampler_params_default();
   if (is_greedy(args)) params.temperature = 0;
   return params;
 }
 
-sampler_row_params own_row_params(const sampler_generation_args &args) {
+sampler_row_params staged_row_params(const sampler_generation_args &args) {
   sampler_row_params params = capi::sized<sampler_row_params>();
   if (args.row_params) params = *args.row_params;
   if (is_greedy(args)) params.temperature = nullptr;
   return params;
 }
 
-sampler_pipeline own_pipeline(const sampler_generation_args &args, sampler_state_t state,
-                              const int32_t *masks) {
+sampler_pipeline staged_pipeline(const sampler_generation_args &args, sampler_state_t state,
+                                 const int32_t *masks) {
   sampler_pipeline pipeline = capi::sized<sampler_pipeline>();
   if (args.pipeline) pipeline = *args.pipeline;
   pipeline.state = state;
   if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = masks;
   return pipeline;
 }
-
-}  // namespace
 
 TextState::TextState(const ExecutionTarget &place, Generation &generation) {
   const sampler_generation_args &args = generation.args();
@@ -70,8 +64,8 @@ TextState::TextState(const ExecutionTarget &place, Generation &generation) {
 StagedSampler::StagedSampler(const ExecutionTarget &place, Generation &generation)
     : place_(place),
       generation_(generation),
-      params_(own_params(generation.args())),
-      row_params_(own_row_params(generation.args())),
+      params_(staged_params(generation.args())),
+      row_params_(staged_row_params(generation.args())),
       state_(place, generation),
       slots_(place, generation.num_texts()),
       masks_(place, generation.num_texts()),
@@ -80,7 +74,7 @@ StagedSampler::StagedSampler(const ExecutionTarget &place, Generation &generatio
       tokens_(place, generation.num_texts()),
       observations_(place, generation.num_texts()),
       row_status_(place, generation.num_texts()),
-      pipeline_(own_pipeline(generation.args(), state_.get(), masks_.data())),
+      pipeline_(staged_pipeline(generation.args(), state_.get(), masks_.data())),
       workspace_bytes_(ask_workspace()),
       workspace_(place, workspace_bytes_) {
   for (const Text &text : generation.texts()) {

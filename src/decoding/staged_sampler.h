@@ -11,6 +11,13 @@
 
 namespace sampler::decoding {
 
+// How tokens are drawn: a call's parameters, by text where they are, and its lists. `masks`: the
+// mask of each row.
+sampler_params staged_params(const sampler_generation_args &args);
+sampler_row_params staged_row_params(const sampler_generation_args &args);
+sampler_pipeline staged_pipeline(const sampler_generation_args &args, sampler_state_t state,
+                                 const int32_t *masks);
+
 // The texts of a loop, for the operations.
 class TextState {
  public:

@@ -18,7 +18,8 @@ class Target {
                generation->capacity(), generation->num_texts() * num_positions),
         logits_(place, bytes_of(product({generation->num_texts(), num_positions, num_cols()}),
                                 cache_.element_size())),
-        sampler_(place, generation->args(), generation->target(), generation->num_texts()),
+        sampler_(place, params_of(generation->args()), capi::sized<sampler_row_params>(),
+                 generation->target(), generation->num_texts()),
         feeds_(place, generation->num_texts()) {}
 
   // Runs the loop; writes what it generated, even if it fails.
@@ -37,7 +38,7 @@ class Target {
   void step(const Array<Text *> &texts, Workspace *workspace) {
     step(texts, [&] {
       for (size_t i = 0; i < texts.size(); ++i) {
-        sampler_.add(int64_t(i), texts[i]->seed, uint64_t(texts[i]->num_new()));
+        sampler_.add(int64_t(i), *texts[i], uint64_t(texts[i]->num_new()));
       }
       return sampler_.draw(logits(), int64_t(texts.size()), workspace);
     });

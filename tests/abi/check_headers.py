@@ -40,6 +40,7 @@ def header_sources(include_dir):
     # A declaration of its own, since ISO C forbids an empty translation unit.
     end = "typedef int translation_unit_is_not_empty;\n"
     sources = {header: include_lines([header]) + end for header in headers}
+    sources["sampler_dl.h"] = "#include <sampler_dl.h>\n" + end
     sources["all, in order"] = include_lines(headers) + end
     sources["all, in reverse, twice"] = include_lines(headers[::-1] * 2) + end
     return sources

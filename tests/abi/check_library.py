@@ -15,9 +15,9 @@ import re
 import subprocess
 import sys
 
-# ld-linux carries the thread-local storage of a CUDA runtime that is linked in. libpthread and libdl are empty since
-# glibc 2.34 and named only by older ones.
-ALLOWED_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2",
+# ld-linux carries the thread-local storage of a CUDA runtime that is linked in. libpthread, libdl and librt are
+# empty since glibc 2.34, and have what is called before it.
+ALLOWED_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
                      "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 

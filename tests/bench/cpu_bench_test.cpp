@@ -142,6 +142,30 @@ INSTANTIATE_TEST_SUITE_P(Bench, Problems, testing::ValuesIn([] {
                            return kinds;
                          }()));
 
+// Half of all tokens are forbidden, the first of the row among them: the call without is greedy's.
+TEST(Problems, AreSampledWithoutTheirStages) {
+  sampler_options options = sampler_options_default();
+  options.max_rows = 2, options.max_cols = kNumCols;
+  sampler_t sampler = nullptr;
+  ASSERT_EQ(sampler_create(&options, &sampler), SAMPLER_OK);
+  const auto work_of = [](const std::string &name) {
+    const auto &works = all_works();
+    return &*std::find_if(works.begin(), works.end(),
+                          [&](const Work &work) { return work.name == name; });
+  };
+  for (const RowKind kind : {RowKind::kLanguage, RowKind::kFlat, RowKind::kEqual}) {
+    Problem greedy({work_of("greedy"), kind, 2, kNumCols, SAMPLER_F32});
+    Problem masked({work_of("greedy_bitmask"), kind, 2, kNumCols, SAMPLER_F32});
+    greedy.call(sampler, 1);
+    masked.call_without_stages(sampler, 1);
+    EXPECT_EQ(masked.token_ids(), greedy.token_ids());
+    masked.call(sampler, 1);
+    if (kind != RowKind::kEqual) continue;
+    EXPECT_NE(masked.token_ids(), greedy.token_ids());
+  }
+  sampler_destroy(sampler);
+}
+
 TEST(Problems, ChainRejectsTheFourthDraft) {
   sampler_options options = sampler_options_default();
   options.max_rows = 2, options.max_cols = kNumCols;

@@ -6,6 +6,7 @@ usage: smoke_test.py CPU_BENCH BENCH_REPORT_PY
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,15 @@ def main(program, report):
             assert cell["iterations"] == 8  # a turn
             assert 0 < cell["best_us"] <= cell["real_time"]
             assert cell["times_limit"] == cell["real_time"] / cell["limit_us"]
+
+        # What a bitmask adds is told beside the same call without it.
+        masked = root / "masked.json"
+        printed = run(program, "--filter", "^greedy_bitmask/lm/V=32000/B=1/f32$", *quick[:4],
+                      "--json", masked)
+        assert re.search(r" x max  without +[\d.]+ us: \+ -?[\d.]+ x max\n", printed), printed
+        (cell,) = json.loads(masked.read_text())["benchmarks"]
+        added = (cell["real_time"] - cell["without_stages_us"]) / cell["limit_us"]
+        assert cell["added_limits"] == added, cell
 
         (root / "README.md").write_text(README)
         run(sys.executable, report, "--root", root)

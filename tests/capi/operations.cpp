@@ -11,8 +11,25 @@ namespace {
 using Members = std::map<std::string, Member>;
 
 // The structs that arguments point to follow them in memory.
-constexpr std::size_t kPointedToBytes =
-    sizeof(sampler_params) + sizeof(sampler_row_params) + sizeof(sampler_pipeline);
+struct PointedTo {
+  sampler_params params = sampler_params_default();
+  sampler_row_params row_params = {};
+  sampler_pipeline pipeline = {};
+  sampler_params draft_params = sampler_params_default();
+  sampler_row_params draft_row_params = {};
+
+  PointedTo() {
+    row_params.struct_size = draft_row_params.struct_size = sizeof row_params;
+    pipeline.struct_size = sizeof pipeline;
+  }
+};
+
+const std::map<std::string, std::size_t> kPointers = {
+    {"params", offsetof(PointedTo, params)},
+    {"row_params", offsetof(PointedTo, row_params)},
+    {"pipeline", offsetof(PointedTo, pipeline)},
+    {"draft_params", offsetof(PointedTo, draft_params)},
+    {"draft_row_params", offsetof(PointedTo, draft_row_params)}};
 
 // A struct has no padding, so a member that is missing below shows as missing bytes.
 void expect_size(const Members &members, std::size_t size) {
@@ -25,14 +42,27 @@ void expect_size(const Members &members, std::size_t size) {
 
 void add(const std::string &prefix, const Members &from, std::size_t offset, Members *to) {
   for (const auto &[name, member] : from) {
-    (*to)[prefix + name] = {offset + member.offset, member.size, member.is_pointer};
+    (*to)[prefix + name] = member;
+    (*to)[prefix + name].offset += offset;
   }
+}
+
+template <class T>
+constexpr Number number_of() {
+  using Element = std::remove_cv_t<std::remove_pointer_t<std::remove_all_extents_t<T>>>;
+  if (std::is_same_v<Element, float>) return Number::kF32;
+  if (!std::is_integral_v<Element>) return Number::kOther;
+  if (std::is_same_v<Element, std::uint8_t>) return Number::kU8;
+  if (std::is_same_v<Element, std::int32_t>) return Number::kI32;
+  if (std::is_same_v<Element, std::uint32_t>) return Number::kU32;
+  return std::is_signed_v<Element> ? Number::kI64 : Number::kU64;
 }
 
 // clang-format off
 #define MEMBER(path)                                                        \
   members[#path] = {offsetof(Struct, path), sizeof(Struct{}.path),         \
-                    std::is_pointer_v<decltype(Struct{}.path)>};
+                    std::is_pointer_v<decltype(Struct{}.path)>,              \
+                    number_of<decltype(Struct{}.path)>()};
 #define ROWS(view)                                                                             \
   MEMBER(view.values) MEMBER(view.num_rows) MEMBER(view.num_cols) MEMBER(view.row_stride)     \
   MEMBER(view.candidate_ids) MEMBER(view.candidate_counts) MEMBER(view.dtype)                 \
@@ -144,7 +174,98 @@ Members members_of<sampler_verify_args>() {
   return members;
 }
 
-// What tests/verification sets, and all others leave at 0.
+#define STATE MEMBER(struct_size) EXEC MEMBER(state)
+#define ROWS_OF_STATE MEMBER(slots) MEMBER(num_rows)
+
+template <>
+Members members_of<sampler_state_append_args>() {
+  using Struct = sampler_state_append_args;
+  Members members;
+  STATE ROWS_OF_STATE LISTS(tokens) MEMBER(token_id_type) MEMBER(token_kind) MEMBER(out_lengths)
+  MEMBER(out_row_status)
+  return members;
+}
+
+template <>
+Members members_of<sampler_accept_args>() {
+  using Struct = sampler_accept_args;
+  Members members;
+  STATE ROWS_OF_STATE MEMBER(token_ids) MEMBER(num_tokens) MEMBER(token_id_type) MEMBER(reserved)
+  MEMBER(observations) PARAMETERS MEMBER(offsets) MEMBER(out_lengths) MEMBER(out_row_status)
+  return members;
+}
+
+template <>
+Members members_of<sampler_state_truncate_args>() {
+  using Struct = sampler_state_truncate_args;
+  Members members;
+  STATE ROWS_OF_STATE MEMBER(lengths) MEMBER(out_row_status)
+  return members;
+}
+
+template <>
+Members members_of<sampler_state_copy_args>() {
+  using Struct = sampler_state_copy_args;
+  Members members;
+  MEMBER(struct_size) EXEC MEMBER(source) MEMBER(destination) MEMBER(source_slots)
+  MEMBER(destination_slots) MEMBER(num_rows) MEMBER(out_row_status)
+  return members;
+}
+
+template <>
+Members members_of<sampler_state_reset_args>() {
+  using Struct = sampler_state_reset_args;
+  Members members;
+  STATE ROWS_OF_STATE MEMBER(adaptive_values) MEMBER(out_row_status)
+  return members;
+}
+
+template <>
+Members members_of<sampler_state_read_args>() {
+  using Struct = sampler_state_read_args;
+  Members members;
+  STATE ROWS_OF_STATE MEMBER(out_token_ids) MEMBER(num_tokens) MEMBER(token_id_type)
+  MEMBER(reserved) MEMBER(out_lengths) MEMBER(out_prompt_lengths) MEMBER(out_adaptive_values)
+  MEMBER(out_row_status)
+  return members;
+}
+
+// Arguments of the two functions that take no struct.
+struct SerializeArgs {
+  std::size_t struct_size;
+  sampler_state_t state;
+  std::int64_t first_slot, num_slots;
+  std::uint8_t *out_data;
+  std::size_t out_data_bytes;
+};
+struct DeserializeArgs {
+  std::size_t struct_size;
+  sampler_state_t state;
+  std::int64_t first_slot;
+  const std::uint8_t *data;
+  std::size_t data_bytes;
+  std::int64_t *out_num_slots;
+};
+
+template <>
+Members members_of<SerializeArgs>() {
+  using Struct = SerializeArgs;
+  Members members;
+  MEMBER(struct_size) MEMBER(state) MEMBER(first_slot) MEMBER(num_slots) MEMBER(out_data)
+  MEMBER(out_data_bytes)
+  return members;
+}
+
+template <>
+Members members_of<DeserializeArgs>() {
+  using Struct = DeserializeArgs;
+  Members members;
+  MEMBER(struct_size) MEMBER(state) MEMBER(first_slot) MEMBER(data) MEMBER(data_bytes)
+  MEMBER(out_num_slots)
+  return members;
+}
+
+// What tests/verification and tests/vectors set, and all others leave at 0.
 template <class Struct>
 Members other_members_of() {
   return {};
@@ -181,25 +302,26 @@ Members members_of<sampler_residual_args>() {
 // clang-format on
 
 template <class Struct>
-Members checked_members_of() {
-  const Members members = members_of<Struct>();
-  Members all = members;
-  all.merge(other_members_of<Struct>());
-  expect_size(all, sizeof(Struct));
+Members all_direct_members_of() {
+  Members members = members_of<Struct>();
+  members.merge(other_members_of<Struct>());
+  expect_size(members, sizeof(Struct));
   return members;
 }
 
+Members pointed_to_by(const std::string &pointer) {
+  if (pointer == "pipeline") return all_direct_members_of<sampler_pipeline>();
+  const bool is_by_slot = pointer == "row_params" || pointer == "draft_row_params";
+  return is_by_slot ? all_direct_members_of<sampler_row_params>()
+                    : all_direct_members_of<sampler_params>();
+}
+
+// With those of the structs that `members` point to.
 template <class Struct>
-Members all_members_of() {
-  Members members = checked_members_of<Struct>();
-  if (members.count("params")) {
-    add("params.", checked_members_of<sampler_params>(), sizeof(Struct), &members);
-    add("row_params.", checked_members_of<sampler_row_params>(),
-        sizeof(Struct) + sizeof(sampler_params), &members);
-  }
-  if (members.count("pipeline")) {
-    add("pipeline.", checked_members_of<sampler_pipeline>(),
-        sizeof(Struct) + sizeof(sampler_params) + sizeof(sampler_row_params), &members);
+Members with_pointees(Members members) {
+  for (const auto &[pointer, offset] : kPointers) {
+    if (!members.count(pointer)) continue;
+    add(pointer + ".", pointed_to_by(pointer), sizeof(Struct) + offset, &members);
   }
   return members;
 }
@@ -207,7 +329,10 @@ Members all_members_of() {
 template <class Struct, sampler_status (*run)(sampler_t, const Struct *),
           sampler_status (*workspace_size)(sampler_t, const Struct *, std::size_t *)>
 Operation make_operation(const char *name) {
-  return {name, sizeof(Struct), all_members_of<Struct>(),
+  return {name,
+          sizeof(Struct),
+          with_pointees<Struct>(members_of<Struct>()),
+          with_pointees<Struct>(all_direct_members_of<Struct>()),
           [](sampler_t sampler, const void *args) {
             return run(sampler, static_cast<const Struct *>(args));
           },
@@ -218,7 +343,43 @@ Operation make_operation(const char *name) {
 #define OPERATION(function) \
   make_operation<function##_args, function, function##_workspace_size>(#function)
 
+sampler_status serialize(sampler_t sampler, const SerializeArgs *args) {
+  std::size_t bytes = 0;
+  return sampler_state_serialize(sampler, args->state, args->first_slot, args->num_slots,
+                                 args->out_data, args->out_data_bytes, &bytes);
+}
+
+sampler_status deserialize(sampler_t sampler, const DeserializeArgs *args) {
+  return sampler_state_deserialize(sampler, args->state, args->first_slot, args->data,
+                                   args->data_bytes, args->out_num_slots);
+}
+
+template <class Struct>
+sampler_status no_workspace(sampler_t, const Struct *, std::size_t *) {
+  return SAMPLER_ERROR_UNSUPPORTED;
+}
+
 }  // namespace
+
+const std::vector<Operation> &state_operations() {
+  static const std::vector<Operation> all = {
+      make_operation<sampler_state_append_args, sampler_state_append,
+                     no_workspace<sampler_state_append_args>>("append"),
+      make_operation<sampler_accept_args, sampler_accept, no_workspace<sampler_accept_args>>(
+          "accept"),
+      make_operation<sampler_state_truncate_args, sampler_state_truncate,
+                     no_workspace<sampler_state_truncate_args>>("truncate"),
+      make_operation<sampler_state_copy_args, sampler_state_copy,
+                     no_workspace<sampler_state_copy_args>>("copy"),
+      make_operation<sampler_state_reset_args, sampler_state_reset,
+                     no_workspace<sampler_state_reset_args>>("reset"),
+      make_operation<sampler_state_read_args, sampler_state_read,
+                     no_workspace<sampler_state_read_args>>("read"),
+      make_operation<SerializeArgs, serialize, no_workspace<SerializeArgs>>("serialize"),
+      make_operation<DeserializeArgs, deserialize, no_workspace<DeserializeArgs>>("deserialize"),
+  };
+  return all;
+}
 
 const std::vector<Operation> &operations() {
   static const std::vector<Operation> all = {
@@ -238,27 +399,26 @@ std::string name_in_errors(const std::string &member) {
 }
 
 Args::Args(const Operation &operation)
-    : operation_(&operation), bytes_(new unsigned char[operation.args_size + kPointedToBytes]()) {
+    : operation_(&operation), bytes_(new unsigned char[operation.args_size + sizeof(PointedTo)]()) {
   set("struct_size", operation.args_size);
-  if (!operation.has("params")) return;
-  unsigned char *const params = bytes_.get() + operation.args_size;
-  const sampler_params defaults = sampler_params_default();
-  std::memcpy(params, &defaults, sizeof defaults);
-  set("params", params);
-  set("row_params", params + sizeof defaults);
-  set("row_params.struct_size", sizeof(sampler_row_params));
-  if (!operation.has("pipeline")) return;
-  set("pipeline", params + sizeof defaults + sizeof(sampler_row_params));
-  set("pipeline.struct_size", sizeof(sampler_pipeline));
+  const PointedTo defaults;
+  std::memcpy(bytes_.get() + operation.args_size, &defaults, sizeof defaults);
+  for (const char *pointer : {"params", "row_params", "pipeline"}) {
+    if (operation.has(pointer)) connect(pointer);
+  }
+}
+
+void Args::connect(const std::string &pointer) {
+  set<void *>(pointer, bytes_.get() + operation_->args_size + kPointers.at(pointer));
 }
 
 std::string Args::bytes() const {
-  return {static_cast<const char *>(data()), operation_->args_size + kPointedToBytes};
+  return {static_cast<const char *>(data()), operation_->args_size + sizeof(PointedTo)};
 }
 
 unsigned char *Args::at(const std::string &member, std::size_t size) const {
-  const auto found = operation_->members.find(member);
-  if (found == operation_->members.end() || found->second.size != size) {
+  const auto found = operation_->all_members.find(member);
+  if (found == operation_->all_members.end() || found->second.size != size) {
     std::fprintf(stderr, "%s has no member %s of %zu bytes\n", operation_->name, member.c_str(),
                  size);
     std::abort();

@@ -16,10 +16,14 @@ namespace capi_test {
 
 enum class Op { kSample, kFilter, kSelect, kVerify, kResidual };
 
+// What a member is, or its elements are.
+enum class Number { kOther, kF32, kI32, kI64, kU32, kU64, kU8 };
+
 struct Member {
   std::size_t offset;
   std::size_t size;
   bool is_pointer;
+  Number number;  // kOther: values and ids, whose type another member tells; structs
 };
 
 struct Operation {
@@ -29,6 +33,9 @@ struct Operation {
   // By path from the arguments, those of the structs that they point to among them: "num_slots",
   // "input.num_cols", "params.top_k", "row_params.top_k".
   std::map<std::string, Member> members;
+
+  // Those that only tests/verification and tests/vectors set, too.
+  std::map<std::string, Member> all_members;
 
   sampler_status (*run)(sampler_t sampler, const void *args);
   sampler_status (*workspace_size)(sampler_t sampler, const void *args, std::size_t *out_bytes);
@@ -41,6 +48,10 @@ const std::vector<Operation> &operations();
 inline const Operation &operation(Op op) {
   return operations()[std::size_t(op)];
 }
+
+// The calls of a state: append, accept, truncate, copy, reset, read, and, as if their arguments
+// were structs, serialize and deserialize. They have no workspace, and are not among operations().
+const std::vector<Operation> &state_operations();
 
 // A member as error texts name it: "params->top_k".
 std::string name_in_errors(const std::string &member);
@@ -55,8 +66,11 @@ class Args {
   void *data() { return bytes_.get(); }
   const void *data() const { return bytes_.get(); }
 
-  // The member's value. T has the member's size; asking for a member that is not there is a fault
-  // of the test and aborts.
+  // Makes one of the arguments' pointers, "draft_params", point to a struct with the defaults.
+  void connect(const std::string &pointer);
+
+  // The member's value, one of all_members. T has the member's size; asking for a member that is
+  // not there is a fault of the test and aborts.
   template <class T>
   T get(const std::string &member) const {
     T value;
@@ -66,6 +80,10 @@ class Args {
   template <class T>
   void set(const std::string &member, T value) {
     std::memcpy(at(member, sizeof value), &value, sizeof value);
+  }
+  // The bytes of a member of any size.
+  void set_bytes(const std::string &member, const std::string &bytes) {
+    std::memcpy(at(member, bytes.size()), bytes.data(), bytes.size());
   }
   // Nothing happens where the call has no such member.
   template <class T>

@@ -19,14 +19,19 @@ Sampler make_with(CountingAllocator *allocator, std::int32_t num_threads = 1) {
   return Sampler(sampler);
 }
 
-// The ways in which the same call takes different memory.
+// A handle may be of a device, which takes no stages in loops.
+constexpr int kPlain = 0, kWithStages = SmallLoops::kFirstWithStages;
+
+// The ways in which the same call takes different memory, of the loops from `first` on that have
+// stages or have none as it does.
 template <class Body>
-void for_each_call(const Body &body) {
-  for (int loop = 0; loop < SmallLoops::kNumLoops; ++loop) {
+void for_each_call(int first, const Body &body) {
+  const int end = first == kPlain ? SmallLoops::kFirstWithStages : SmallLoops::kNumLoops;
+  for (int loop = first; loop < end; ++loop) {
     for (const int use_cache : {0, 1}) {
       for (const sampler_processor processor :
            {SAMPLER_PROCESSOR_GREEDY, SAMPLER_PROCESSOR_SAMPLE}) {
-        if (loop >= 3 && processor == SAMPLER_PROCESSOR_SAMPLE) continue;
+        if (!SmallLoops::can_sample(loop) && processor == SAMPLER_PROCESSOR_SAMPLE) continue;
         SCOPED_TRACE(testing::Message() << SmallLoops::name(loop) << ", use_cache " << use_cache
                                         << ", processor " << processor);
         SmallLoops loops;
@@ -39,8 +44,8 @@ void for_each_call(const Body &body) {
   }
 }
 
-TEST(Allocation, IsOverBeforeTheFirstCallback) {
-  for_each_call([](SmallLoops *loops, int loop) {
+void is_over_before_the_first_callback(int first) {
+  for_each_call(first, [](SmallLoops *loops, int loop) {
     CountingAllocator allocator;
     const Sampler sampler = make_with(&allocator, 3);
     const int before = allocator.num_calls();
@@ -62,9 +67,15 @@ TEST(Allocation, IsOverBeforeTheFirstCallback) {
     EXPECT_EQ(allocator.num_blocks(), blocks_before);
   });
 }
+TEST(Allocation, IsOverBeforeTheFirstCallback) {
+  is_over_before_the_first_callback(kPlain);
+}
+TEST(AllocationWithStages, IsOverBeforeTheFirstCallback) {
+  is_over_before_the_first_callback(kWithStages);
+}
 
-TEST(Allocation, ThatFailsEndsTheLoopBeforeItBegins) {
-  for_each_call([](SmallLoops *loops, int loop) {
+void that_fails_ends_the_loop(int first) {
+  for_each_call(first, [](SmallLoops *loops, int loop) {
     int num_created;
     {
       CountingAllocator allocator;
@@ -90,11 +101,17 @@ TEST(Allocation, ThatFailsEndsTheLoopBeforeItBegins) {
     }
   });
 }
+TEST(Allocation, ThatFailsEndsTheLoopBeforeItBegins) {
+  that_fails_ends_the_loop(kPlain);
+}
+TEST(AllocationWithStages, ThatFailsEndsTheLoopBeforeItBegins) {
+  that_fails_ends_the_loop(kWithStages);
+}
 
 // Texts take memory for max_new_tokens, or for what is left of the context where that is less.
-TEST(Allocation, IsOfWhatTextsCanBe) {
+void is_of_what_texts_can_be(int first) {
   std::size_t bytes[2];
-  for_each_call([&](SmallLoops *loops, int loop) {
+  for_each_call(first, [&](SmallLoops *loops, int loop) {
     for (const bool is_long : {false, true}) {
       CountingAllocator allocator;
       const Sampler sampler = make_with(&allocator);
@@ -107,6 +124,12 @@ TEST(Allocation, IsOfWhatTextsCanBe) {
     EXPECT_EQ(bytes[0], bytes[1]) << "the context is 64 tokens";
     EXPECT_LT(bytes[0], 200000u);
   });
+}
+TEST(Allocation, IsOfWhatTextsCanBe) {
+  is_of_what_texts_can_be(kPlain);
+}
+TEST(AllocationWithStages, IsOfWhatTextsCanBe) {
+  is_of_what_texts_can_be(kWithStages);
 }
 
 }  // namespace

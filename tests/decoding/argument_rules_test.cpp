@@ -311,7 +311,7 @@ TEST_F(Rules, LongerStructs) {
   }
 }
 
-// Stages, and parameters by text: of the autoregressive loop alone.
+// Stages, and parameters by text.
 TEST_F(Rules, OfStages) {
   static const float kHalf[AnyCall::kNumTexts] = {0.5f, 0.5f, 0.5f};
   static const std::int64_t kOffsets[] = {0, 0, 0, 0};
@@ -324,25 +324,14 @@ TEST_F(Rules, OfStages) {
     c->generation.row_params = &row_params;
     c->generation.pipeline = &pipeline;
   };
-  accept(LoopKind::kAutoregressive, set);
-  for (const LoopKind kind : {LoopKind::kSpeculative, LoopKind::kNgrams, LoopKind::kBeamSearch}) {
-    refuse(
-        kind, [&](AnyCall *c) { set(c), c->generation.pipeline = nullptr; }, "row_params is 0x");
-    refuse(
-        kind, [&](AnyCall *c) { set(c), c->generation.row_params = nullptr; }, "pipeline is 0x");
-    refuse(
-        kind, [](AnyCall *c) { c->params.typical_p = 0.5f; },
-        "params->typical_p is 0.5; it must be off: this decoding loop does not have that stage");
-    refuse(
-        kind, [](AnyCall *c) { c->params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2; },
-        "params->adaptive_kind is 2; it must be off: this decoding loop does not have that stage");
-    refuse(
-        kind, [](AnyCall *c) { c->params.top_p_decay = 0.5f; },
-        "params->top_p_decay is 0.5; it must be off: this decoding loop does not have that stage");
-  }
+  const std::vector<LoopKind> kinds = {LoopKind::kAutoregressive, LoopKind::kSpeculative,
+                                       LoopKind::kNgrams};
+  for (const LoopKind kind : kinds) accept(kind, set);
   const auto refuse_set = [&](const Change &change, const std::string &start) {
-    refuse(
-        LoopKind::kAutoregressive, [&](AnyCall *c) { set(c), change(c); }, start);
+    for (const LoopKind kind : kinds) {
+      refuse(
+          kind, [&](AnyCall *c) { set(c), change(c); }, start);
+    }
   };
   refuse_set([](AnyCall *) { row_params.struct_size = 1; }, "row_params->struct_size is 1; set it");
   refuse_set([](AnyCall *) { pipeline.struct_size = 1; }, "pipeline->struct_size is 1; set it");
@@ -374,6 +363,143 @@ TEST_F(Rules, OfStages) {
             kOffsets, 1, 0};
       },
       "pipeline->banned.offsets is 0x");
+}
+
+// Beam search has edits alone, by text or for all.
+TEST_F(Rules, OfEditsOfBeams) {
+  static const float kOnes[AnyCall::kNumTexts] = {1.5f, 1.5f, 1.5f};
+  static const std::int32_t kTwos[AnyCall::kNumTexts] = {2, 2, 2};
+  static const std::int64_t kOffsets[] = {0, 1, 2, 3}, kFalling[] = {0, 2, 1, 3};
+  static const std::int32_t kIds[] = {1, 2, 3};
+  static sampler_row_params row_params;
+  static sampler_pipeline pipeline;
+  const auto set = [](AnyCall *c) {
+    row_params = sized<sampler_row_params>();
+    pipeline = sized<sampler_pipeline>();
+    row_params.repetition_penalty = kOnes;
+    pipeline.banned = {kOffsets, kIds, 3, 3};
+    c->params.no_repeat_ngram_size = 2;
+    c->generation.row_params = &row_params;
+    c->generation.pipeline = &pipeline;
+  };
+  accept(LoopKind::kBeamSearch, set);
+  const auto refuse_set = [&](const Change &change, const std::string &start) {
+    refuse(
+        LoopKind::kBeamSearch, [&](AnyCall *c) { set(c), change(c); }, start);
+  };
+  constexpr const char *kOff = "; it must be off: beam search does not have that stage";
+  refuse_set([](AnyCall *c) { c->params.typical_p = 0.5f; },
+             "params->typical_p is 0.5" + std::string(kOff));
+  refuse_set([](AnyCall *c) { c->params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2; },
+             "params->adaptive_kind is 2" + std::string(kOff));
+  refuse_set([](AnyCall *c) { c->params.top_p_decay = 0.5f; },
+             "params->top_p_decay is 0.5" + std::string(kOff));
+  refuse_set([](AnyCall *) { row_params.typical_p = kOnes; },
+             "row_params->typical_p is set" + std::string(kOff));
+  refuse_set([](AnyCall *) { row_params.temperature = kOnes; }, "row_params->temperature is 0x");
+  refuse_set([](AnyCall *) { row_params.top_p = kOnes; }, "row_params->top_p is 0x");
+  refuse_set([](AnyCall *) { row_params.min_p = kOnes; }, "row_params->min_p is 0x");
+  refuse_set([](AnyCall *) { row_params.top_k = kTwos; }, "row_params->top_k is 0x");
+  refuse_set(
+      [](AnyCall *) {
+        static const std::int64_t kForced[AnyCall::kNumTexts] = {};
+        row_params.forced_token_id = kForced;
+      },
+      "row_params->forced_token_id is set; beam search does not force tokens");
+  refuse_set([](AnyCall *) { pipeline.history.offsets = kOffsets; },
+             "pipeline->history.offsets is 0x");
+  refuse_set([](AnyCall *) { pipeline.token_id_type = SAMPLER_ID_I64; },
+             "pipeline->token_id_type is 1; it must be SAMPLER_ID_I32");
+  refuse_set([](AnyCall *) { pipeline.bad_word_offsets = kOffsets; },
+             "pipeline->bad_word_offsets is 0x");
+  refuse_set(
+      [](AnyCall *) {
+        pipeline.dense_bias = kOnes;
+        pipeline.num_dense_biases = 3;
+      },
+      "pipeline->num_dense_biases is 3; it must be at most 1");
+  refuse_set([](AnyCall *) { pipeline.banned.num_lists = 2; },
+             "pipeline->banned.num_lists is 2; it must be 1 or the number of texts, 3");
+  refuse_set([](AnyCall *) { pipeline.banned.offsets = kFalling; },
+             "pipeline->banned.offsets[1] is 2 and the next one 1; they must ascend");
+  refuse_set([](AnyCall *) { pipeline.banned.num_token_ids = 2; },
+             "pipeline->banned.offsets[2] is 2 and the next one 3; they must ascend");
+  refuse_set([](AnyCall *) { pipeline.banned.token_ids = nullptr; },
+             "pipeline->banned.token_ids is NULL");
+  refuse_set([](AnyCall *) { pipeline.biased = pipeline.banned; }, "pipeline->biases is NULL");
+}
+
+// What a draft's stages cannot be: a mask and a forced token are of one position.
+TEST_F(Rules, OfStagesOfDrafts) {
+  static const std::int64_t kForced[AnyCall::kNumTexts] = {1, 1, 1};
+  static const std::uint32_t kMasks[AnyCall::kNumTexts] = {1, 1, 1};
+  static sampler_row_params row_params;
+  static sampler_pipeline pipeline;
+  row_params = sized<sampler_row_params>();
+  pipeline = sized<sampler_pipeline>();
+  row_params.forced_token_id = kForced;
+  pipeline.token_bitmasks = kMasks;
+  pipeline.num_token_bitmasks = AnyCall::kNumTexts;
+  for (const LoopKind kind : {LoopKind::kSpeculative, LoopKind::kNgrams}) {
+    refuse(
+        kind, [](AnyCall *c) { c->generation.row_params = &row_params; },
+        "row_params->forced_token_id is set; sampler_verify does not force tokens");
+    refuse(
+        kind, [](AnyCall *c) { c->generation.pipeline = &pipeline; },
+        "pipeline->token_bitmasks is 0x");
+  }
+  const auto skip = [](AnyCall *c) { c->speculative.skip_sample_adjustment = 1; };
+  refuse(
+      LoopKind::kSpeculative, [&](AnyCall *c) { skip(c), c->params.typical_p = 0.5f; },
+      "skip_sample_adjustment is 1; it must be 0 with stages, row_params or a pipeline");
+  refuse(
+      LoopKind::kSpeculative,
+      [&](AnyCall *c) { skip(c), c->speculative.acceptance = SAMPLER_ACCEPT_BLOCK; },
+      "skip_sample_adjustment is 1; it must be 0 where acceptance is not SAMPLER_ACCEPT_STANDARD");
+}
+
+TEST_F(Rules, OfAcceptance) {
+  const auto refuse_both = [&](const Change &change, const std::string &start) {
+    for (const LoopKind kind : {LoopKind::kSpeculative, LoopKind::kNgrams}) {
+      refuse(kind, change, start);
+    }
+  };
+  for (sampler_acceptance acceptance = 0; acceptance < SAMPLER_ACCEPT_SYNTHETIC; ++acceptance) {
+    for (const LoopKind kind : {LoopKind::kSpeculative, LoopKind::kNgrams}) {
+      accept(kind, [=](AnyCall *c) { c->speculative.acceptance = acceptance; });
+    }
+  }
+  refuse_both([](AnyCall *c) { c->speculative.acceptance = 8; }, "acceptance is 8;");
+  refuse_both([](AnyCall *c) { c->speculative.acceptance = -1; }, "acceptance is -1;");
+  refuse_both([](AnyCall *c) { c->speculative.acceptance = SAMPLER_ACCEPT_SYNTHETIC; },
+              "acceptance is SAMPLER_ACCEPT_SYNTHETIC; it needs synthetic_rates");
+  const struct {
+    const char *name;
+    float sampler_speculative_args::*member;
+  } floats[] = {{"typical_threshold", &sampler_speculative_args::typical_threshold},
+                {"typical_scale", &sampler_speculative_args::typical_scale},
+                {"relaxed_delta", &sampler_speculative_args::relaxed_delta},
+                {"threshold_single", &sampler_speculative_args::threshold_single},
+                {"threshold_total", &sampler_speculative_args::threshold_total},
+                {"deferred_entropy", &sampler_speculative_args::deferred_entropy}};
+  for (const auto &number : floats) {
+    refuse_both([&](AnyCall *c) { c->speculative.*number.member = -1; },
+                std::string(number.name) + " is -1; it must not be negative");
+    refuse_both([&](AnyCall *c) { c->speculative.*number.member = kNan; },
+                std::string(number.name) + " is NaN;");
+  }
+  refuse_both([](AnyCall *c) { c->speculative.relaxed_top_k = -1; }, "relaxed_top_k is -1;");
+  refuse_both([](AnyCall *c) { c->speculative.deferred_window = -1; }, "deferred_window is -1;");
+  refuse_both([](AnyCall *c) { c->speculative.deferred_top_k = -1; }, "deferred_top_k is -1;");
+  refuse_both([](AnyCall *c) { c->speculative.least_draft_probability = 1.5f; },
+              "least_draft_probability is 1.5;");
+  refuse_both([](AnyCall *c) { c->speculative.least_draft_probability = kNan; },
+              "least_draft_probability is");
+  refuse_both([](AnyCall *c) { c->speculative.reserved3 = 1; }, "reserved3 is 1;");
+  accept(LoopKind::kSpeculative, [](AnyCall *c) { c->speculative.least_draft_probability = 0.5f; });
+  refuse(
+      LoopKind::kNgrams, [](AnyCall *c) { c->speculative.least_draft_probability = 0.5f; },
+      "least_draft_probability is 0.5; it must be 0 for n-grams");
 }
 
 constexpr std::int64_t k20 = std::int64_t(1) << 20;

@@ -696,6 +696,131 @@ TEST(BeamSearch, DoesNotDependOnNeighboursOrCaches) {
   }
 }
 
+// ---- Edits --------------------------------------------------------------------------------------
+
+constexpr std::int64_t kEditedVocabulary = 12;
+
+// Edits of three texts.
+struct Edits {
+  explicit Edits(Random *random) {
+    for (int i = 0; i < 3; ++i) {
+      repetition.push_back(random->one_in(2) ? 1.0f : 1.5f);
+      frequency.push_back(random->one_in(2) ? 0.0f : 0.75f);
+      least.push_back(std::int32_t(random->between(0, 4)));
+      banned.push_back(std::int32_t(random->between(0, 11)));
+      biased.push_back(std::int32_t(random->between(0, 11)));
+      biases.push_back(float(random->between(-16, 16)) / 8);
+      masks.push_back(std::uint32_t(random->next()) | 0x700u);
+    }
+    stops = {0, 1};
+    params.no_repeat_ngram_size = random->one_in(2) ? 2 : 0;
+    params.presence_penalty = random->one_in(2) ? 0.5f : 0.0f;
+    params.dry_multiplier = random->one_in(2) ? 0.5f : 0.0f;
+    params.penalty_scope = sampler_penalty_scope(random->between(0, 2));
+    row_params.repetition_penalty = repetition.data();
+    row_params.frequency_penalty = frequency.data();
+    row_params.min_new_tokens = least.data();
+    pipeline.banned = {offsets, banned.data(), 3, 3};
+    pipeline.biased = {offsets, biased.data(), 3, 3};
+    pipeline.biases = biases.data();
+    pipeline.stop = {stop_offsets, stops.data(), 1, 2};
+    pipeline.token_bitmasks = masks.data();
+    pipeline.num_token_bitmasks = 3;
+  }
+
+  const std::int64_t offsets[4] = {0, 1, 2, 3}, stop_offsets[2] = {0, 2};
+  std::vector<float> repetition, frequency, biases;
+  Tokens least, banned, biased, stops;
+  std::vector<std::uint32_t> masks;
+  sampler_params params = sampler_params_default();
+  sampler_row_params row_params = sized<sampler_row_params>();
+  sampler_pipeline pipeline = sized<sampler_pipeline>();
+};
+
+// The logits of a text as its edits leave them, by a call of its own. Its first token tells which
+// text it is, and its prompt has three tokens.
+NextLogits edited_logits(sampler_t sampler, const NextLogits &logits, const Edits &edits) {
+  return [=, &edits](const Tokens &text) {
+    const Logits row = logits(text);
+    Logits result(row.size());
+    const auto slot = std::int32_t(text[0]);
+    const std::int32_t mask = slot, prompt_lengths[3] = {3, 3, 3};
+    const std::int64_t length = std::int64_t(text.size());
+    const std::int64_t offsets[4] = {0, slot == 0 ? length : 0, slot <= 1 ? length : 0, length};
+    sampler_pipeline pipeline = edits.pipeline;
+    pipeline.history = {offsets, text.data(), 3, length};
+    pipeline.prompt_lengths = prompt_lengths;
+    pipeline.token_bitmask_indices = &mask;
+    auto args = sized<sampler_filter_args>();
+    args.input.values = row.data();
+    args.input.num_rows = 1;
+    args.input.num_cols = std::int64_t(row.size());
+    args.slots = &slot;
+    args.num_slots = 3;
+    args.params = &edits.params;
+    args.row_params = &edits.row_params;
+    args.pipeline = &pipeline;
+    args.output_kind = SAMPLER_OUTPUT_VALUES;
+    args.output = result.data();
+    std::size_t bytes = 0;
+    EXPECT_EQ(sampler_filter_workspace_size(sampler, &args, &bytes), SAMPLER_OK);
+    std::vector<char> workspace(bytes);
+    args.exec = {nullptr, workspace.data(), bytes};
+    EXPECT_EQ(sampler_filter(sampler, &args), SAMPLER_OK) << sampler_last_error();
+    return result;
+  };
+}
+
+// Beams with edits are those of a model whose logits are edited, bit for bit.
+TEST(BeamSearch, EditsAreThoseOfEachBeamsText) {
+  const Sampler sampler = make_sampler(), threads = make_sampler(3);
+  int num_changed = 0, num_compared = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Edits edits(&random);
+    Calls calls;
+    Limits limits;
+    limits.vocabulary_size = kEditedVocabulary;
+    limits.max_sequences = 3 * 4;
+    const NextLogits logits = table_logits(seed, kEditedVocabulary, 2);
+    Model plain(limits, logits, &calls);
+    Model edited(limits, edited_logits(sampler.get(), logits, edits), &calls);
+    const std::vector<Tokens> prompts = {{0, 4, 2}, {1, 7, 7}, {2, 2, 2}};
+    BeamSearch with(&plain, prompts), of_edited(&edited, prompts), without(&plain, prompts);
+    const bool has_pool = random.one_in(2), uses_cache = random.one_in(2);
+    for (BeamSearch *const search : {&with, &of_edited, &without}) {
+      search->generation.max_new_tokens = 8;
+      search->generation.use_cache = uses_cache;
+      search->args.num_beams = search->args.num_results = 4;
+      search->args.rule = has_pool ? SAMPLER_BEAMS_POOL : SAMPLER_BEAMS_SHARED;
+      search->ends = {0, 1};
+    }
+    with.generation.params = &edits.params;
+    with.generation.row_params = &edits.row_params;
+    with.generation.pipeline = &edits.pipeline;
+    ASSERT_EQ(with.run(random.one_in(2) ? sampler.get() : threads.get()), SAMPLER_OK)
+        << sampler_last_error();
+    ASSERT_EQ(of_edited.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
+    ASSERT_EQ(without.run(sampler.get()), SAMPLER_OK) << sampler_last_error();
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const std::vector<Beam> beams = with.results_of_last(i),
+                              expected = of_edited.results_of_last(i);
+      ASSERT_EQ(beams.size(), expected.size());
+      for (std::size_t j = 0; j < beams.size(); ++j) {
+        EXPECT_EQ(beams[j].tokens, expected[j].tokens);
+        EXPECT_EQ(beams[j].reason, expected[j].reason);
+        EXPECT_EQ(beams[j].score, expected[j].score);
+        ++num_compared;
+      }
+      const std::vector<Beam> others = without.results_of_last(i);
+      num_changed += others.empty() || beams.empty() || others[0].tokens != beams[0].tokens;
+    }
+  }
+  EXPECT_GE(num_compared, 500);
+  EXPECT_GE(num_changed, 120);
+}
+
 TEST(BeamSearch, FailingCallbacksStop) {
   const Sampler sampler = make_sampler();
   std::int64_t num_failures = 0;

@@ -163,6 +163,28 @@ TEST_F(Distribution, SpeculativeAdaptive) {
   expect_distribution(speculative(drafter_.get(), args), {}, 8);
 }
 
+TEST_F(Distribution, SpeculativeByBlocks) {
+  for (const std::int32_t first_target : {0, 1}) {
+    sampler_speculative_args args = sampler_speculative_args_default();
+    args.gamma = 3;
+    args.first_target = first_target;
+    args.acceptance = SAMPLER_ACCEPT_BLOCK;
+    expect_distribution(speculative(drafter_.get(), args), {}, 7);
+  }
+}
+
+// Whether a draft follows depends on the one before it alone.
+TEST_F(Distribution, SpeculativeUpToAnUnlikelyDraft) {
+  for (const sampler_acceptance acceptance : {SAMPLER_ACCEPT_STANDARD, SAMPLER_ACCEPT_BLOCK}) {
+    sampler_speculative_args args = sampler_speculative_args_default();
+    args.gamma = 3;
+    args.first_target = 0;
+    args.acceptance = acceptance;
+    args.least_draft_probability = 0.2f;
+    expect_distribution(speculative(drafter_.get(), args), {}, 7);
+  }
+}
+
 TEST_F(Distribution, SpeculativeBehindTheTemperature) {
   expect_distribution(speculative_loop(3, 0), {0.7f, 3, 0.9f, 0, SAMPLER_TEMPERATURE_FIRST}, 6);
 }
@@ -200,6 +222,19 @@ TEST_F(NgramDistribution, UnknownContextsDraft) {
 
 TEST_F(NgramDistribution, UnknownContextsStop) {
   expect_distribution(ngram_loop(1, 0), {}, 6);
+}
+
+// Rules that are lossless for drafts that were chosen without chance.
+TEST_F(NgramDistribution, ByOtherRules) {
+  for (const sampler_acceptance acceptance : {SAMPLER_ACCEPT_BLOCK, SAMPLER_ACCEPT_THRESHOLD}) {
+    ngram_loop(0, 0, 0);
+    sampler_speculative_args args = sampler_speculative_args_default();
+    args.gamma = 3;
+    args.filler_top_k = 0;
+    args.first_target = 0;
+    args.acceptance = acceptance;
+    expect_distribution(speculative(ngram_->interface(), args), {}, 6);
+  }
 }
 
 TEST_F(NgramDistribution, FromTheStart) {

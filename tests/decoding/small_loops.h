@@ -15,12 +15,22 @@ namespace decoding_test {
 
 class SmallLoops {
  public:
-  static constexpr int kNumLoops = 5;
+  static constexpr int kNumLoops = 7;
+  // From here on they have stages, which are of CPU handles.
+  static constexpr int kFirstWithStages = 5;
   static const char *name(int loop) {
-    const char *const names[] = {"autoregressive", "speculative", "n-grams", "beam_search",
-                                 "beam_search with pools"};
+    const char *const names[] = {"autoregressive",
+                                 "speculative",
+                                 "n-grams",
+                                 "beam_search",
+                                 "beam_search with pools",
+                                 "speculative with stages",
+                                 "beam_search with edits"};
     return names[loop];
   }
+
+  // Whether tokens may be drawn.
+  static bool can_sample(int loop) { return loop < 3 || loop == 5; }
 
   SmallLoops() {
     model_.user = this;
@@ -49,6 +59,8 @@ class SmallLoops {
       std::fill_n(buffer, bytes, 't');
       return bytes + 7;
     };
+    staged_.repetition_penalty = 1.5f;
+    staged_.no_repeat_ngram_size = 3;
     ngram_.user = this;
     ngram_.next_token = [](void *user, const std::int32_t *context, std::int64_t num_tokens,
                            std::uint64_t, std::uint64_t, std::int32_t *out_token_id,
@@ -89,6 +101,18 @@ class SmallLoops {
         own.adaptive_gamma = 1;
         return sampler_speculative(sampler, &own);
       }
+      case 5: {
+        sampler_generation_args generation = args;
+        generation.params = &staged_;
+        sampler_speculative_args own = sampler_speculative_args_default();
+        own.generation = &generation;
+        own.drafter = &model_;
+        own.gamma = gamma;
+        own.first_target = first_target;
+        own.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+        own.least_draft_probability = 0.1f;
+        return sampler_speculative(sampler, &own);
+      }
       case 2: {
         sampler_speculative_args own = sampler_speculative_args_default();
         own.generation = &args;
@@ -102,6 +126,7 @@ class SmallLoops {
         generation.on_tokens = nullptr;
         generation.trace = nullptr;
         generation.debug = 0;
+        if (loop == 6) generation.params = &staged_;
         sampler_beam_search_args own = sampler_beam_search_args_default();
         own.generation = &generation;
         own.rule = loop == 4 ? SAMPLER_BEAMS_POOL : SAMPLER_BEAMS_SHARED;
@@ -150,6 +175,7 @@ class SmallLoops {
 
   sampler_model model_ = sized<sampler_model>();
   sampler_ngram ngram_ = sized<sampler_ngram>();
+  sampler_params staged_ = sampler_params_default();
   std::int32_t tokens_[kNewTokens * 3];
   std::int64_t lengths_[3];
 };

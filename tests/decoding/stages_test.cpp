@@ -1,7 +1,8 @@
-// Stages in the autoregressive loop: each text is the one that single calls with a state of its own
-// give, whatever stands beside it.
+// Stages in the loops: each text is the one that single calls with a state of its own give,
+// whatever stands beside it and whatever is drafted.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 
 #include "generation.h"
@@ -211,6 +212,185 @@ TEST(LoopStages, GiveEachTextWhatItHasAlone) {
           << "text " << i;
     }
   }
+}
+
+// A drafter that is often right, and n-grams.
+struct Drafters {
+  Drafters(const Limits &limits, const NextLogits &target, std::uint64_t seed)
+      : model(limits,
+              mixed_logits(target, table_logits(seed + 1, limits.vocabulary_size, 1), 30, 5),
+              &calls) {
+    auto options = sized<sampler_ngram_storage_options>();
+    options.vocabulary_size = limits.vocabulary_size;
+    sampler_ngram_storage_create(&options, &storage);
+    sampler_ngram_storage_interface(storage, &ngram);
+  }
+  ~Drafters() { sampler_ngram_storage_destroy(storage); }
+  Drafters(const Drafters &) = delete;
+  Drafters &operator=(const Drafters &) = delete;
+
+  Calls calls;
+  Model model;
+  sampler_ngram_storage_t storage = nullptr;
+  sampler_ngram ngram = sized<sampler_ngram>();
+};
+
+// Numbers that are on by themselves, one stage in two.
+void turn_stages_on(Random *random, sampler_params *params) {
+  const auto is_listed = [&](sampler_stage stage) {
+    if (params->stages[0] == 0) return true;
+    for (const sampler_stage listed : params->stages) {
+      if (listed == stage) return true;
+    }
+    return false;
+  };
+  const auto is_on = [&](sampler_stage stage) { return is_listed(stage) && random->one_in(2); };
+  if (is_on(SAMPLER_STAGE_PENALTIES)) params->repetition_penalty = 1.2f;
+  if (is_on(SAMPLER_STAGE_PENALTIES)) params->frequency_penalty = 0.25f;
+  if (is_on(SAMPLER_STAGE_DRY)) params->dry_multiplier = 0.75f;
+  if (is_on(SAMPLER_STAGE_NO_REPEAT_NGRAM)) params->no_repeat_ngram_size = 3;
+  if (is_on(SAMPLER_STAGE_TYPICAL_P)) params->typical_p = 0.8f;
+  if (is_on(SAMPLER_STAGE_TOP_N_SIGMA)) params->top_n_sigma = 1.5f;
+  if (is_on(SAMPLER_STAGE_XTC)) params->xtc_probability = 0.5f;
+  if (is_on(SAMPLER_STAGE_XTC)) params->xtc_threshold = 0.05f;
+  if (is_on(SAMPLER_STAGE_TOP_K)) params->top_k = 12;
+  if (is_on(SAMPLER_STAGE_TOP_P)) params->top_p = 0.9f;
+  if (is_on(SAMPLER_STAGE_MIN_P)) params->min_p = 0.02f;
+  if (is_on(SAMPLER_STAGE_ADAPTIVE)) {
+    params->adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+    params->adaptive_target = 3;
+  }
+}
+
+// By sample-match a text is that without drafts, for every engine's order of stages.
+TEST(LoopStages, SampleMatchGivesTheTextWithoutDraftsOfEveryPreset) {
+  const Sampler sampler = make_sampler();
+  int num_presets = 0;
+  for (; const char *const name = sampler_preset_name(num_presets); ++num_presets) {
+    SCOPED_TRACE(name);
+    std::int64_t num_accepted = 0, num_drafted = 0;
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      Random random(seed);
+      Limits limits;
+      limits.vocabulary_size = kVocabulary;
+      const NextLogits logits = table_logits(seed, kVocabulary, 2, true);
+      Calls calls;
+      Model model(limits, logits, &calls);
+      Drafters drafters(limits, logits, seed);
+      Generation generation(&model, random_prompts(&random, 4, 12, kVocabulary));
+      ASSERT_EQ(sampler_params_preset(&generation.params, sizeof generation.params, name),
+                SAMPLER_OK);
+      turn_stages_on(&random, &generation.params);
+      generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
+      generation.args.max_new_tokens = kNewTokens;
+      generation.args.use_cache = 1;
+      generation.ends = {0};
+      const std::vector<Text> expected =
+          without_counts(generation.texts_of(sampler.get(), autoregressive()));
+      auto args = sampler_speculative_args_default();
+      args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+      args.gamma = random.between(1, 5);
+      args.first_target = random.one_in(2);
+      for (const Loop &loop :
+           {speculative(&drafters.model, args), speculative(drafters.ngram, args)}) {
+        EXPECT_EQ(without_counts(generation.texts_of(sampler.get(), loop)), expected);
+        num_accepted += generation.stats().num_accepted;
+        num_drafted += generation.stats().num_drafted;
+      }
+    }
+    EXPECT_GE(num_accepted, 20);
+    EXPECT_GE(num_drafted - num_accepted, 20);
+  }
+  EXPECT_GE(num_presets, 8);
+}
+
+// The same of parameters and lists by text, with any number of threads.
+TEST(LoopStages, SampleMatchGivesTheTextWithoutDraftsOfEachTextsParameters) {
+  const Sampler sampler = make_sampler(), threads = make_sampler(3);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Limits limits;
+    limits.vocabulary_size = kVocabulary;
+    const NextLogits logits = table_logits(seed, kVocabulary, 2);
+    Calls calls;
+    Model model(limits, logits, &calls);
+    Drafters drafters(limits, logits, seed);
+    const std::vector<Tokens> prompts = random_prompts(&random, 5, 12, kVocabulary);
+    std::vector<Parameters> parameters;
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      parameters.push_back(random_parameters(&random));
+    }
+    Generation generation(&model, prompts);
+    generation.args.processor =
+        random.one_in(4) ? SAMPLER_PROCESSOR_GREEDY : SAMPLER_PROCESSOR_SAMPLE;
+    generation.args.max_new_tokens = kNewTokens;
+    generation.ends = {0};
+    Arrays arrays(parameters);
+    arrays.pipeline.token_bitmasks = nullptr;
+    arrays.pipeline.num_token_bitmasks = 0;
+    generation.args.row_params = &arrays.row_params;
+    generation.args.pipeline = &arrays.pipeline;
+    const std::vector<Text> expected =
+        without_counts(generation.texts_of(sampler.get(), autoregressive()));
+    auto args = sampler_speculative_args_default();
+    args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+    args.gamma_max = random.between(1, 5);
+    args.gamma = args.gamma_max;
+    const bool is_measured = random.one_in(3);
+    if (is_measured) args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
+    auto model_args = args;
+    if (!is_measured && random.one_in(2)) model_args.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
+    if (random.one_in(2)) model_args.least_draft_probability = 0.1f;
+    for (const Loop &loop :
+         {speculative(&drafters.model, model_args), speculative(drafters.ngram, args)}) {
+      EXPECT_EQ(without_counts(
+                    generation.texts_of(random.one_in(2) ? sampler.get() : threads.get(), loop)),
+                expected);
+    }
+    // Greedy texts are the same by any rule that takes the likeliest token alone.
+    if (generation.args.processor == SAMPLER_PROCESSOR_SAMPLE) continue;
+    for (const sampler_acceptance acceptance :
+         {SAMPLER_ACCEPT_STANDARD, SAMPLER_ACCEPT_BLOCK, SAMPLER_ACCEPT_TYPICAL,
+          SAMPLER_ACCEPT_THRESHOLD, SAMPLER_ACCEPT_DEFERRED}) {
+      model_args.acceptance = acceptance;
+      EXPECT_EQ(without_counts(
+                    generation.texts_of(sampler.get(), speculative(&drafters.model, model_args))),
+                expected)
+          << acceptance;
+    }
+  }
+}
+
+// A bad row ends its text after the drafts that were kept before it.
+TEST(LoopStages, ABadRowEndsItsTextWhereItIs) {
+  const Sampler sampler = make_sampler_with_fallback(3);
+  int num_bad = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    Random random(seed);
+    Limits limits;
+    limits.vocabulary_size = kVocabulary;
+    const NextLogits logits =
+        mixed_logits(table_logits(seed, kVocabulary, 2),
+                     constant_logits(Logits(std::size_t(kVocabulary), NAN)), 8, seed);
+    Calls calls;
+    Model model(limits, logits, &calls);
+    Drafters drafters(limits, table_logits(seed, kVocabulary, 2), seed);
+    Generation generation(&model, random_prompts(&random, 4, 12, kVocabulary));
+    generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
+    generation.args.max_new_tokens = kNewTokens;
+    generation.params.repetition_penalty = 1.1f;
+    const std::vector<Text> expected =
+        without_counts(generation.texts_of(sampler.get(), autoregressive()));
+    for (const Text &text : expected) num_bad += text.reason == SAMPLER_FINISH_BAD_ROW;
+    auto args = sampler_speculative_args_default();
+    args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+    for (const Loop &loop :
+         {speculative(&drafters.model, args), speculative(drafters.ngram, args)}) {
+      EXPECT_EQ(without_counts(generation.texts_of(sampler.get(), loop)), expected) << seed;
+    }
+  }
+  EXPECT_GE(num_bad, 20);
 }
 
 // A greedy text, its temperature aside, is what the edits make the likeliest.

@@ -13,7 +13,7 @@ int main() {
     for (const int use_cache : {0, 1}) {
       for (const sampler_processor processor :
            {SAMPLER_PROCESSOR_GREEDY, SAMPLER_PROCESSOR_SAMPLE}) {
-        if (loop >= 3 && processor == SAMPLER_PROCESSOR_SAMPLE) continue;  // beams
+        if (!SmallLoops::can_sample(loop) && processor == SAMPLER_PROCESSOR_SAMPLE) continue;
         for (const int gamma : {1, 3, 5, 12, -5}) {
           SmallLoops loops;
           // Where the drafter has room for the last text alone, the rows of the others stay

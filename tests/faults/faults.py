@@ -105,6 +105,10 @@ def stages_on_device(case):
     return ("stages_simt_test", "Types/Stages." + case + "EqualTheCpus/F16")
 
 
+def verification_on_device(case):
+    return ("verification_calls_simt_test", "Rules/Verification." + case)
+
+
 def presets(engine):
     return ("presets_test", engine + ".KeepsTheSame")
 
@@ -470,8 +474,8 @@ FAULTS = [
         "tokens_share_an_offset",
         "all tokens of a text are drawn with one word",
         [("src/decoding/target.h",
-          "sampler_.add(int64_t(i), texts[i]->seed, uint64_t(texts[i]->num_new()));",
-          "sampler_.add(int64_t(i), texts[i]->seed, 0 * uint64_t(texts[i]->num_new()));")],
+          "sampler_.add(int64_t(i), *texts[i], uint64_t(texts[i]->num_new()));",
+          "sampler_.add(int64_t(i), *texts[i], 0 * uint64_t(texts[i]->num_new()));")],
         [decoding("Sampled.AutoregressiveDrawsAsSamplerSampleDoes")]),
     Fault(
         "rounds_share_an_offset",
@@ -485,8 +489,8 @@ FAULTS = [
         "drafts_share_an_offset",
         "all drafts of a round are drawn with one word",
         [("src/decoding/model_drafter.cpp",
-          "sampler_.add(i, text.seed, uint64_t(text.num_new() + position));",
-          "sampler_.add(i, text.seed, uint64_t(text.num_new() + 0 * position));")],
+          "sampler_.add(i, text, draft_offset(args_.acceptance, text.num_new(), position));",
+          "sampler_.add(i, text, draft_offset(args_.acceptance, text.num_new(), 0 * position));")],
         [decoding_distribution("Distribution.SpeculativeWithThreeDrafts")]),
     Fault(
         "entropy_not_smoothed",
@@ -1168,7 +1172,7 @@ FAULTS = [
     Fault(
         "adaptive_stage_in_the_middle",
         "a list may have stages after ADAPTIVE",
-        [("src/capi/stage_order.cpp", "is_listed[SAMPLER_STAGE_ADAPTIVE]", "false")],
+        [("src/capi/stage_order.cpp", "listed->has(SAMPLER_STAGE_ADAPTIVE)", "false")],
         [("capi_test", "Of/ArgumentRules.EachIsChecked/sampler_sample")]),
     Fault(
         "values_of_the_state_unread",
@@ -1276,43 +1280,86 @@ FAULTS = [
         [("src/cpu/simd/row.cpp", "copy(0, block_end, value_before(value));",
           "copy(0, block_end, value);")],
         [row_kinds("LoseTiesBeforeTheFirstTokenKept")]),
+    # ---- Stages of loops
+    Fault(
+        "beams_edited_by_their_parents",
+        "a beam's rows are edited by its text without its last token",
+        [("src/decoding/beam_edits.cpp",
+          "    lengths_[size_t(feed.sequence)] = feed.length;",
+          "    lengths_[size_t(feed.sequence)] = feed.length - 1;")],
+        [decoding("BeamSearch.EditsAreThoseOfEachBeamsText")]),
+    Fault(
+        "blocks_share_their_drafts_words",
+        "what block verification rejected is drafted with the same words in the next round",
+        [("src/decoding/draft_offset.h",
+          "acceptance == SAMPLER_ACCEPT_BLOCK || acceptance == SAMPLER_ACCEPT_DEFERRED;",
+          "acceptance == SAMPLER_ACCEPT_DEFERRED;")],
+        [decoding_distribution("Distribution.SpeculativeByBlocks")]),
+    Fault(
+        "rounds_leave_no_text",
+        "what a round of sampler_speculative gives does not enter the texts that stages see",
+        [("src/decoding/speculation.cpp", "    if (staged_) staged_->accept(chains_);", "")],
+        [decoding("LoopStages.SampleMatchGivesTheTextWithoutDraftsOfEveryPreset")]),
     # ---- Sessions
     Fault(
         "offsets_count_the_prompt",
         "a session's tokens are drawn at their place in the text, prompt included",
-        [("src/decoding/session.cpp",
-          "    offsets_[active.sequence] = uint64_t(sequences_[active.sequence].num_new());",
-          "    offsets_[active.sequence] = uint64_t(sequences_[active.sequence].length);")],
+        [("src/decoding/session_advance.cpp",
+          "    offsets_[span.sequence] = uint64_t(own.num_new());",
+          "    offsets_[span.sequence] = uint64_t(own.length);")],
         [session("SessionSteps.TextsAreThoseOfTheLoop"),
          session("SessionSchedule.PlainTextsAreThoseAlone")]),
     Fault(
         "session_keeps_rejected_drafts",
         "a session has the target's cache cut to all drafts instead of those that were kept",
-        [("src/decoding/session.cpp", "std::min(before + num_kept, own.length - own.runs())",
+        [("src/decoding/session_advance.cpp", "std::min(before + num_cached, own.length - own.runs())",
           "std::min(before + own.num_drafts, own.length - own.runs())")],
         [session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
     Fault(
         "stop_sequences_begin_in_the_prompt",
         "a stop sequence that begins in the prompt ends the text",
-        [("src/decoding/session.cpp", "if (length > own.num_new()) continue;",
+        [("src/decoding/session_sequences.cpp", "if (length > own.num_new()) continue;",
           "if (length > own.length) continue;")],
         [session("SessionSteps.StopSequencesSpanSteps")]),
     Fault(
         "session_accepts_no_observations",
         "a session does not tell the state what moves adaptive stages",
-        [("src/decoding/session.cpp", "const bool has_observations = numbers_.has_adaptive();\n"
-          "  if (has_observations) sample.out_observations",
-          "const bool has_observations = false;\n"
-          "  if (has_observations) sample.out_observations")],
+        [("src/decoding/session_advance.cpp",
+          "const bool has_observations = numbers_.has_adaptive();",
+          "const bool has_observations = false;")],
         [session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
     Fault(
         "spans_of_removed_sequences_taken",
         "a span that was planned for a sequence is taken for the one that has its number now",
-        [("src/decoding/session.cpp",
+        [("src/decoding/session_planning.cpp",
           "return planned.num_tokens > 0 && planned.num_tokens == span.num_tokens &&\n"
           "         planned.start == span.start && planned.num_logits == span.num_logits;",
           "return planned.num_tokens >= 0;")],
         [session("SessionSteps.NumbersOfRemovedSequencesAreGivenAgain")]),
+    Fault(
+        "bad_rows_take_what_was_verified",
+        "a bad row takes from its sequence the drafts that were kept before it",
+        [("src/capi/speculative.cpp", "call(sampler, args, Wording::kFull, true)",
+          "call(sampler, args, Wording::kFull, false)")],
+        [session("SessionRules.WhatCameBeforeABadRowStays")]),
+    Fault(
+        "parts_of_chains_judged_whole",
+        "of a chain with a bad row block verification keeps nothing",
+        [("src/contract/verifier.h", "      if (bad_position_ <= 0) break;",
+          "      break;")],
+        [session("SessionRules.WhatCameBeforeABadRowStays")]),
+    Fault(
+        "trees_keep_what_lies_beside",
+        "a draft that was kept beside a tree's first path is taken to follow it in the cache",
+        [("src/decoding/session_advance.cpp", "  own.num_first = num_first;",
+          "  own.num_first = num_kept;")],
+        [session("SessionSchedule.PlainTextsAreThoseAlone")]),
+    Fault(
+        "doubtful_drafts_go_on",
+        "drafts go on after one that the drafter finds unlikely",
+        [("src/decoding/session_advance.cpp", "if (is_last || is_end(",
+          "if ((is_last && false) || is_end(")],
+        [session("SessionDrafts.EndAtAnUnlikelyOne")]),
     Fault(
         "lookup_of_a_fork_empty",
         "the prompt lookup of a fork is empty",
@@ -1324,7 +1371,7 @@ FAULTS = [
     Fault(
         "siblings_face_the_whole_row",
         "a draft whose sibling was rejected is judged by the target's row and not by the residual",
-        [("src/cpu/verifier.h", "    *p = probability(id);\n    return SAMPLER_ROW_OK;",
+        [("src/contract/verifier.h", "    *p = probability(id);\n    return SAMPLER_ROW_OK;",
           "    is_changed_ = false;\n    open_ = kNone;\n"
           "    if (open(position) != SAMPLER_ROW_OK) return SAMPLER_ROW_EMPTY;\n"
           "    *p = probability(id);\n    return SAMPLER_ROW_OK;")],
@@ -1332,8 +1379,8 @@ FAULTS = [
     Fault(
         "siblings_drafted_again",
         "the row of a sibling drawn without replacement has the tokens of those before it",
-        [("src/cpu/verifier.h",
-          "if (excludes_siblings() && num_tried_ > 0) exclude_tried();", "")],
+        [("src/contract/verifier.h",
+          "for_each_child(position, child, [&](int64_t id) { models_.exclude(id); });", "")],
         [walk("OfTrees/Standard")]),
     Fault(
         "drafts_are_not_said",
@@ -1343,23 +1390,26 @@ FAULTS = [
     Fault(
         "drafts_do_not_move_adaptive_stages",
         "adaptive stages stand where they stood before the drafts",
-        [("src/cpu/verifier.h", "if (is_adaptive()) observation = sampled_.observation(id);", "")],
+        [("src/contract/verifier.h",
+          "if (models_.is_adaptive()) observation = models_.observation(id);", "")],
         [verification("SampleMatch.IsTheTextOfAdaptiveStages")]),
     Fault(
         "positions_share_an_offset",
         "sample-match draws all tokens of a sequence with one word",
-        [("src/cpu/verifier.h", "stream.offset += uint64_t(depth_);", "")],
+        [("src/contract/verifier.h", "stream.offset += uint64_t(depth_);", "")],
         [verification("SampleMatch.IsTheTextOfEveryPreset")]),
     Fault(
         "masks_of_the_emitted_token",
         "a position's grammar mask is that of its place among the emitted tokens",
-        [("src/cpu/verifier.h", "chain_.row * num_places_ + position, 1, xtc_word(position)}",
-          "output(position), 1, xtc_word(position)}")],
+        [("src/contract/verifier.h",
+          "{view, slot_, output(position), first_output() + position, xtc_word(position)}",
+          "{view, slot_, output(position), output(position), xtc_word(position)}")],
         [walk("OfTreesWithStages/Standard")]),
     Fault(
         "blocks_end_at_the_first_rejection",
         "block verification keeps the shortest beginning instead of the longest",
-        [("src/cpu/verifier.h", "          best = i;\n", "          if (best == 0) best = i;\n")],
+        [("src/contract/verifier.h", "          best = i;\n",
+          "          if (best == 0) best = i;\n")],
         [walk("OfChains/Block")]),
     Fault(
         "block_ratio_starts_again",
@@ -1368,13 +1418,13 @@ FAULTS = [
         [walk("OfChainsWithReports/Block")]),
     Fault(
         "deferred_for_good",
-        "a draft that was deferred stays though another one is rejected behind it",
-        [("src/cpu/verifier.h", "if (deferred != kNone) count = deferred;", "")],
+        "a draft that was deferred stays though another one is rejected after it",
+        [("src/contract/verifier.h", "if (deferred != kNone) count = deferred;", "")],
         [walk("OfChains/Deferred")]),
     Fault(
         "thresholds_of_one_draft",
         "the threshold rule does not add the siblings that were tried before",
-        [("src/cpu/verifier.h", "      total += p;", "      total = p;")],
+        [("src/contract/verifier.h", "      total += p;", "      total = p;")],
         [walk("OfTrees/Threshold")]),
     Fault(
         "circles_are_trees",
@@ -1387,4 +1437,33 @@ FAULTS = [
         [("src/contract/verification.h", "*out = {begin, begin + sequence, begin, int32_t(end - begin)};",
           "*out = {begin + 1, begin + sequence, begin, int32_t(end - begin)};")],
         [verification("Chains.ArePackedInEveryWay")]),
+    # ---- The same on a device
+    Fault(
+        "device_drafts_are_not_said",
+        "on a device the stages of a position do not see the drafts before it",
+        [("kernels/said.cuh", "update(length + 1);", "")],
+        [verification_on_device("OfChainsWithStagesEqualsTheCpus/SampleMatch")]),
+    Fault(
+        "device_masks_of_the_emitted_token",
+        "on a device a position's grammar mask is that of its place among the emitted tokens",
+        [("kernels/verified_rows.cuh", "status = edit(place.mask_output);",
+          "status = edit(place.output);")],
+        [verification_on_device("OfTreesWithStagesEqualsTheCpus/Standard")]),
+    Fault(
+        "device_residual_of_lists",
+        "on a device the residual is not without what a list of candidates takes off it",
+        [("kernels/verified_rows.cuh", "if (subtracts_draft && q.ids) subtract_list();", "")],
+        [verification_on_device("OfChainsEqualsTheCpus/Standard")]),
+    Fault(
+        "device_siblings_renormalised_never",
+        "on a device a row without the siblings before does not sum to 1 again",
+        [("kernels/verified_rows.cuh", "return all.probability(x, contract::rank_of(x, id));",
+          "return x;")],
+        [verification_on_device("OfTreesEqualsTheCpus/Standard")]),
+    Fault(
+        "device_changes_before_all_have_asked",
+        "on a device a row is changed while threads still ask for its tokens",
+        [("kernels/verified_rows.cuh",
+          "    team_.ctx.team_sync();  // all have asked for what they change\n", "")],
+        [verification_on_device("OfTreesEqualsTheCpus/Standard")]),
 ]

@@ -5,6 +5,9 @@
 #   check_install.sh pkg_config WORK_DIR EXAMPLES      by pkg-config, and dlopen
 #   check_install.sh cmake_package WORK_DIR EXAMPLES   by find_package, all examples
 #   check_install.sh relocated WORK_DIR EXAMPLES       both ways, after the prefix has moved
+#   check_install.sh static WORK_DIR EXAMPLES          with libsampler.a
+#   check_install.sh components WORK_DIR BUILD_DIR SOURCE_DIR    one by one, and taken away again
+#   check_install.sh layouts WORK_DIR SOURCE_DIR       what other choices of directories and library make of it
 set -euo pipefail
 
 check=$1
@@ -111,10 +114,107 @@ check_relocated() {
   "$work_dir/relocated/minimal"
 }
 
+# The names that a program gets from libsampler.a are those that libsampler.so exports.
+check_static() {
+  local dir names=$1/../src/capi/exported_names.txt
+  dir=$(library_dir "$prefix")
+  diff <(grep '^[a-z]' "$names" | sort) \
+    <(nm --defined-only --extern-only "$dir/libsampler.a" | awk 'NF == 3 { print $3 }' | sort)
+  local flags
+  flags=$(flags_from_pkg_config "$prefix" --static --cflags --libs)
+  compile_c "$1/minimal.c" "$work_dir/minimal_static" "${flags/-lsampler/-l:libsampler.a}"
+  if ldd "$work_dir/minimal_static" | grep libsampler; then
+    echo "the program needs libsampler.so"
+    exit 1
+  fi
+  "$work_dir/minimal_static"
+
+  mkdir -p "$work_dir/static_source"
+  cp "$1/minimal.c" "$work_dir/static_source"
+  cat >"$work_dir/static_source/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(uses_static LANGUAGES C)
+find_package(sampler REQUIRED)
+add_executable(minimal minimal.c)
+target_link_libraries(minimal PRIVATE sampler::sampler_static)
+END
+  build_with_cmake "$prefix" "$work_dir/static_source" "$work_dir/static_build"
+  "$work_dir/static_build/minimal"
+}
+
+# expect_only DIR REGEX: all files of DIR, and there are some.
+expect_only() {
+  local others
+  others=$(find "$1" ! -type d | grep -v "$2" || true)
+  if [ -n "$others" ] || ! find "$1" ! -type d | grep -q .; then
+    find "$1" ! -type d
+    echo "these are not what is expected in $1: $2"
+    exit 1
+  fi
+}
+
+check_components() {
+  local parts=$work_dir/parts
+  rm -rf "$parts"
+  cmake --install "$1" --prefix "$parts/runtime" --component runtime
+  cmake --install "$1" --prefix "$parts/development" --component development
+  expect_only "$parts/runtime" '/libsampler\.so\.[0-9.]*$'
+  expect_only "$parts/development" '\.h$\|/libsampler\.\(so\|a\)$\|\.pc$\|\.cmake$\|/LICENSE$'
+  # As the target uninstall does it, but not of the prefix that other checks use.
+  mkdir -p "$work_dir/manifests"
+  mv "$1/install_manifest_runtime.txt" "$1/install_manifest_development.txt" "$work_dir/manifests"
+  cmake -D BINARY_DIR="$work_dir/manifests" -P "$2/cmake/uninstall.cmake"
+  if find "$parts" ! -type d | grep .; then
+    echo "these are left after uninstalling"
+    exit 1
+  fi
+}
+
+# configure DIR OPTION...
+configure_layout() {
+  rm -rf "$1"
+  cmake -S "$source_dir" -B "$1" -DCMAKE_BUILD_TYPE=None -DSAMPLER_CUDA=OFF -DSAMPLER_BUILD_TESTS=OFF \
+    -DSAMPLER_BUILD_EXAMPLES=OFF "${@:2}" >"$1.log"
+}
+
+# expect_line FILE LINE
+expect_line() {
+  grep -qxF -- "$2" "$1" || { cat "$1"; echo "$1 has no line $2"; exit 1; }
+}
+
+check_layouts() {
+  local source_dir=$1 pc
+  configure_layout "$work_dir/absolute" -DCMAKE_INSTALL_PREFIX=/usr \
+    -DCMAKE_INSTALL_LIBDIR=/elsewhere/lib -DCMAKE_INSTALL_INCLUDEDIR=/elsewhere/include
+  pc=$work_dir/absolute/sampler.pc
+  expect_line "$pc" prefix=/usr
+  expect_line "$pc" libdir=/elsewhere/lib
+  expect_line "$pc" includedir=/elsewhere/include
+  grep -q '"/elsewhere/lib/libsampler.a"' "$work_dir/absolute/sampler-config.cmake"
+
+  configure_layout "$work_dir/multiarch" -DCMAKE_INSTALL_PREFIX=/usr \
+    -DCMAKE_INSTALL_LIBDIR=lib/x86_64-linux-gnu
+  pc=$work_dir/multiarch/sampler.pc
+  expect_line "$pc" 'prefix=${pcfiledir}/../../..'
+  expect_line "$pc" 'Libs: -L${libdir} -lsampler'
+
+  configure_layout "$work_dir/static_only" -DBUILD_SHARED_LIBS=OFF
+  pc=$work_dir/static_only/sampler.pc
+  expect_line "$pc" 'Libs: -L${libdir} -lsampler -lstdc++ -lm -lpthread'
+  if grep -q 'libsampler\.so' "$work_dir/static_only/cmake_install.cmake"; then
+    echo "libsampler.so is installed, too"
+    exit 1
+  fi
+  grep -q 'libsampler\.a' "$work_dir/static_only/cmake_install.cmake"
+}
+
 case $check in
   prefix) install_prefix "$3" ;;
   pkg_config) check_pkg_config "$3" ;;
   cmake_package) check_cmake_package "$3" ;;
   relocated) check_relocated "$3" ;;
+  static) check_static "$3" ;;
+  components) check_components "$3" "$4" ;;
+  layouts) check_layouts "$3" ;;
   *) echo "unknown check: $check"; exit 2 ;;
 esac

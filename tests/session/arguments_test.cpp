@@ -119,6 +119,19 @@ TEST_F(SessionArguments, Create) {
   }
   expect_option([](auto *o) { o->logits_dtype = 3; }, "logits_dtype is 3;");
   expect_option([](auto *o) { o->keep_drafter_rows = -1; }, "keep_drafter_rows is -1;");
+  expect_option([](auto *o) { o->typical_threshold = NAN; }, "typical_threshold is NaN;");
+  expect_option([](auto *o) { o->typical_scale = -1; }, "typical_scale is -1;");
+  expect_option([](auto *o) { o->relaxed_top_k = -1; }, "relaxed_top_k is -1;");
+  expect_option([](auto *o) { o->relaxed_delta = -1; }, "relaxed_delta is -1;");
+  expect_option([](auto *o) { o->threshold_single = -1; }, "threshold_single is -1;");
+  expect_option([](auto *o) { o->threshold_total = -1; }, "threshold_total is -1;");
+  expect_option([](auto *o) { o->deferred_window = -1; }, "deferred_window is -1;");
+  expect_option([](auto *o) { o->deferred_top_k = -1; }, "deferred_top_k is -1;");
+  expect_option([](auto *o) { o->deferred_entropy = -1; }, "deferred_entropy is -1;");
+  expect_option([](auto *o) { o->has_draft_trees = 2; }, "has_draft_trees is 2;");
+  expect_option(
+      [](auto *o) { o->synthetic_rates = reinterpret_cast<const float *>(std::uintptr_t(2)); },
+      "synthetic_rates");
   expect_option([](auto *o) { o->max_top_logprobs = kVocabulary + 1; }, "max_top_logprobs is 25;");
 }
 
@@ -217,14 +230,31 @@ TEST_F(SessionArguments, Add) {
   expect_add([](auto *a) { a->verification = -1; }, "verification is -1;");
   expect_add([](auto *a) { a->draft_unknown = 2; }, "draft_unknown is 2;");
   expect_add([](auto *a) { a->reserved = 1; }, "reserved is 1;");
-  expect_add([](auto *a) { a->verification = SAMPLER_VERIFY_STANDARD; },
-             "it must be SAMPLER_DRAFTS_MODEL");
-  expect_add(
-      [](auto *a) {
-        a->verification = SAMPLER_VERIFY_STANDARD;
-        a->draft_source = SAMPLER_DRAFTS_MODEL;
-      },
-      "must have keep_drafter_rows");
+  for (const sampler_draft_verification verification :
+       {SAMPLER_VERIFY_STANDARD, SAMPLER_VERIFY_BLOCK, SAMPLER_VERIFY_RELAXED,
+        SAMPLER_VERIFY_DEFERRED}) {
+    expect_add(
+        [=](auto *a) {
+          a->verification = verification;
+          a->draft_source = SAMPLER_DRAFTS_MODEL;
+        },
+        "must have keep_drafter_rows");
+  }
+  expect_add([](auto *a) { a->verification = SAMPLER_VERIFY_SYNTHETIC; },
+             "must have synthetic_rates");
+  expect_add([](auto *a) { a->verification = 8; }, "verification is 8;");
+  expect_add([](auto *a) { a->least_draft_probability = 1.5f; }, "least_draft_probability is 1.5;");
+  expect_add([](auto *a) { a->least_draft_probability = 0.5f; },
+             "least_draft_probability is 0.5 and draft_source 0;");
+  expect_add([](auto *a) { a->ngram_least_count = -1; }, "ngram_least_count is -1;");
+  expect_add([](auto *a) { a->ngram_least_share = 1.5f; }, "ngram_least_share is 1.5;");
+  expect_add([](auto *a) { a->ngram_least_count = 1; }, "ngram_least_count is 1 and");
+  expect_add([](auto *a) { a->ngram_least_share = 0.5f; }, "and ngram_least_share 0.5;");
+  expect_add([](auto *a) { a->draft_top_k = -1; }, "draft_top_k is -1;");
+  expect_add([](auto *a) { a->draft_top_k = 3; }, "draft_top_k is 3;");
+  expect_add([](auto *a) { a->num_drafts = 1, a->draft_top_k = 2; }, "draft_top_k is 2;");
+  expect_add([](auto *a) { a->draft_top_k = 2; },
+             "draft_top_k is 2; the session must have has_draft_trees");
   expect_add([](auto *a) { a->draft_source = SAMPLER_DRAFTS_NGRAM; }, "ngram is NULL");
   auto ngram = sized<sampler_ngram>();
   expect_add([&](auto *a) { a->ngram = &ngram; }, "ngram is set");
@@ -234,6 +264,27 @@ TEST_F(SessionArguments, Add) {
         a->draft_source = SAMPLER_DRAFTS_NGRAM;
       },
       "ngram->next_token is NULL");
+  ngram.next_token = [](void *, const std::int32_t *, std::int64_t, std::uint64_t, std::uint64_t,
+                        std::int32_t *, std::int32_t *) { return sampler_status(SAMPLER_OK); };
+  ngram.update = [](void *, const std::int32_t *, std::int64_t, const std::int32_t *,
+                    std::int64_t) { return sampler_status(SAMPLER_OK); };
+  ngram.initialize = [](void *, const std::int32_t *, std::int64_t) {
+    return sampler_status(SAMPLER_OK);
+  };
+  const auto limit = [&](auto *a) {
+    a->ngram = &ngram;
+    a->draft_source = SAMPLER_DRAFTS_NGRAM;
+    a->ngram_least_count = 2;
+  };
+  expect_add(limit, "ngram->propose is NULL; ngram_least_count and ngram_least_share need it");
+  ngram.propose = [](void *, const std::int32_t *, std::int64_t, std::int64_t, std::int64_t, float,
+                     std::int32_t *, std::int64_t *) { return sampler_status(SAMPLER_OK); };
+  expect_add(
+      [&](auto *a) {
+        limit(a);
+        a->draft_unknown = 1;
+      },
+      "draft_unknown is 1, and must be 0; ngram_least_count");
 }
 
 TEST_F(SessionArguments, ParametersOfASequence) {

@@ -147,10 +147,31 @@ TEST(SessionDrafts, NgramsThatDoNotLearnThePromptRefuseTheSequence) {
   EXPECT_EQ(sampler_session_get(driver.session(), 0, &unused), SAMPLER_ERROR_INVALID_ARGUMENT);
 }
 
-// With a drafter's rows: token by token what the loop with a drafter model gives.
-TEST(SessionDrafts, StandardTextsAreThoseOfTheLoop) {
+struct Rule {
+  sampler_draft_verification verification;
+  sampler_acceptance acceptance;
+};
+constexpr Rule kRules[] = {
+    {SAMPLER_VERIFY_SAMPLE_MATCH, SAMPLER_ACCEPT_SAMPLE_MATCH},
+    {SAMPLER_VERIFY_STANDARD, SAMPLER_ACCEPT_STANDARD},
+    {SAMPLER_VERIFY_BLOCK, SAMPLER_ACCEPT_BLOCK},
+    {SAMPLER_VERIFY_TYPICAL, SAMPLER_ACCEPT_TYPICAL},
+    {SAMPLER_VERIFY_RELAXED, SAMPLER_ACCEPT_RELAXED},
+    {SAMPLER_VERIFY_THRESHOLD, SAMPLER_ACCEPT_THRESHOLD},
+    {SAMPLER_VERIFY_DEFERRED, SAMPLER_ACCEPT_DEFERRED},
+    {SAMPLER_VERIFY_SYNTHETIC, SAMPLER_ACCEPT_SYNTHETIC},
+};
+constexpr float kRates[] = {0.9f, 0.6f, 0.5f};
+
+// With a drafter's rows: token by token what the loop with a drafter model gives, by every rule,
+// with stages and without, bad rows and all.
+void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_draft_probability) {
+  // SYNTHETIC looks at the rows of drafts only where log-probabilities are asked for, as here.
+  const bool has_bad = rule.acceptance != SAMPLER_ACCEPT_SYNTHETIC;
   Random random(17);
-  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  const NextLogits target =
+      mixed_logits(table_logits(7, kVocabulary, 2, false),
+                   decoding_test::constant_logits(Logits(kVocabulary, NAN)), has_bad ? 4 : 0, 11);
   const NextLogits draft = mixed_logits(target, table_logits(8, kVocabulary, 1, false), 40, 3);
   decoding_test::Calls calls;
   decoding_test::Limits limits;
@@ -164,20 +185,42 @@ TEST(SessionDrafts, StandardTextsAreThoseOfTheLoop) {
   generation.args.use_cache = 1;
   generation.params.temperature = 0.9f;
   generation.params.top_k = 9;
+  if (has_stages) {
+    generation.params.repetition_penalty = 1.3f;
+    generation.params.no_repeat_ngram_size = 3;
+    generation.params.xtc_probability = 0.5f;
+    generation.params.xtc_threshold = 0.1f;
+    generation.params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+    generation.params.adaptive_target = 3;
+  }
   generation.ends = {3};
   for (std::uint64_t i = 0; i < 12; ++i) generation.seeds.push_back(i * 31);
   auto speculative = sampler_speculative_args_default();
   speculative.gamma = 3;
-  const decoding_test::Sampler sampler = decoding_test::make_sampler();
+  speculative.acceptance = rule.acceptance;
+  speculative.relaxed_top_k = 3;
+  speculative.relaxed_delta = 0.2f;
+  speculative.threshold_single = 0.4f;
+  speculative.deferred_window = 1;
+  speculative.synthetic_rates = kRates;
+  speculative.least_draft_probability = least_draft_probability;
+  const decoding_test::Sampler sampler = decoding_test::make_sampler_with_fallback(5);
   const std::vector<decoding_test::Text> &texts =
       generation.texts_of(sampler.get(), decoding_test::speculative(&drafter, speculative));
 
   sampler_session_options options = small_options(12, 3);
   options.keep_drafter_rows = 1;
+  options.relaxed_top_k = 3;
+  options.relaxed_delta = 0.2f;
+  options.threshold_single = 0.4f;
+  options.deferred_window = 1;
+  options.synthetic_rates = kRates;
+  options.params = &generation.params;
   Driver driver(options, target, draft);
   auto args = sized<sampler_session_add_args>();
   args.draft_source = SAMPLER_DRAFTS_MODEL;
-  args.verification = SAMPLER_VERIFY_STANDARD;
+  args.verification = rule.verification;
+  args.least_draft_probability = least_draft_probability;
   for (std::size_t i = 0; i < 12; ++i) {
     Wish wish;
     wish.prompt = generation.prompts()[i];
@@ -192,13 +235,55 @@ TEST(SessionDrafts, StandardTextsAreThoseOfTheLoop) {
     any_runs = false;
     for (std::int32_t i = 0; i < 12; ++i) any_runs = any_runs || driver.runs(i);
   }
+  std::int64_t num_bad = 0, num_drafted = 0;
   for (std::size_t i = 0; i < 12; ++i) {
     const sampler_session_sequence own = driver.get(std::int32_t(i));
     EXPECT_EQ(driver.text(std::int32_t(i)), generation.whole_text(i)) << i;
     EXPECT_EQ(own.finish_reason, texts[i].reason);
     EXPECT_EQ(own.num_drafted, texts[i].num_drafted);
     EXPECT_EQ(own.num_accepted, texts[i].num_accepted);
+    num_bad += own.finish_reason == SAMPLER_FINISH_BAD_ROW;
+    num_drafted += own.num_drafted;
   }
+  EXPECT_EQ(num_bad > 0, has_bad);
+  EXPECT_GE(num_drafted, 50);
+}
+
+TEST(SessionDrafts, TextsOfAllRulesAreThoseOfTheLoop) {
+  for (const Rule &rule : kRules) {
+    SCOPED_TRACE(rule.acceptance);
+    for (const bool has_stages : {false, true}) expect_texts_of_the_loop(rule, has_stages, 0);
+    expect_texts_of_the_loop(rule, true, 0.15f);
+  }
+}
+
+// Fewer drafts, of which a larger share is kept; the same text where each token is the target's.
+TEST(SessionDrafts, EndAtAnUnlikelyOne) {
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  const NextLogits drafter = mixed_logits(target, table_logits(8, kVocabulary, 1, false), 40, 3);
+  std::int64_t drafted[3] = {}, accepted[3] = {};
+  const float limits[] = {0, 0.1f, 1};
+  for (int i = 0; i < 3; ++i) {
+    Driver driver(small_options(20, 4), target, drafter);
+    auto args = sized<sampler_session_add_args>();
+    args.draft_source = SAMPLER_DRAFTS_MODEL;
+    args.least_draft_probability = limits[i];
+    for (std::uint64_t seed = 0; seed < 20; ++seed) driver.add(sampled_wish(seed, 30), args);
+    driver.finish();
+    for (std::int32_t j = 0; j < 20; ++j) {
+      const sampler_session_sequence own = driver.get(j);
+      drafted[i] += own.num_drafted;
+      accepted[i] += own.num_accepted;
+      const Wish wish = sampled_wish(std::uint64_t(j), 30);
+      EXPECT_EQ(driver.text(j), alone(driver.sampler(), target, wish, kContext).text);
+      if (i == 2) {
+        EXPECT_LE(own.num_drafted, own.num_steps);  // one a step
+      }
+    }
+  }
+  EXPECT_LT(drafted[1], drafted[0]);
+  EXPECT_LT(drafted[2], drafted[1]);
+  EXPECT_GT(double(accepted[1]) / double(drafted[1]), double(accepted[0]) / double(drafted[0]));
 }
 
 // N-grams that look at the session which asks them.

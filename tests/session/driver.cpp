@@ -16,6 +16,18 @@ std::size_t index(std::int64_t i) {
   return std::size_t(i);
 }
 
+// The text and the drafts that a draft, the cache's last token, follows.
+Tokens path_to(const Tokens &cache, std::int64_t draft, const Tokens &parents) {
+  const auto length = cache.end() - std::ptrdiff_t(draft) - 1;
+  Tokens drafts;
+  for (std::int64_t i = draft; i >= 0; i = parents[index(i)]) {
+    drafts.push_back(length[std::ptrdiff_t(i)]);
+  }
+  Tokens path(cache.begin(), length);
+  path.insert(path.end(), drafts.rbegin(), drafts.rend());
+  return path;
+}
+
 }  // namespace
 
 sampler_session_options small_options(std::int64_t max_sequences, std::int64_t max_drafts) {
@@ -137,11 +149,23 @@ Driver::Step Driver::plan(const Tokens &sequences, std::int64_t max_tokens) {
   args.out_num_spans = &num_spans;
   args.out_drafter_spans = step.drafter_spans.data();
   args.out_num_drafter_spans = &num_drafter_spans;
+  Tokens parents(index(options_.max_sequences * options_.max_drafts), -7);
+  args.out_parents = parents.data();
   EXPECT_EQ(sampler_session_plan(session_, &args), SAMPLER_OK) << sampler_last_error();
   step.spans.resize(index(num_spans));
   step.drafter_spans.resize(index(num_drafter_spans));
   std::int64_t num_tokens = 0;
-  for (const sampler_span &span : step.spans) num_tokens += span.num_tokens;
+  for (std::size_t i = 0; i < step.spans.size(); ++i) {
+    const sampler_span &span = step.spans[i];
+    num_tokens += span.num_tokens;
+    const auto first = parents.begin() + std::ptrdiff_t(i) * std::ptrdiff_t(options_.max_drafts);
+    const std::ptrdiff_t num_drafts = std::max<std::ptrdiff_t>(span.num_logits - 1, 0);
+    parents_[span.sequence] = Tokens(first, first + num_drafts);
+    for (std::ptrdiff_t j = 0; j < std::ptrdiff_t(options_.max_drafts); ++j) {
+      EXPECT_GE(first[j], -1);
+      EXPECT_LT(first[j], j < num_drafts ? j : 0);
+    }
+  }
   if (max_tokens > 0) {
     EXPECT_LE(num_tokens, max_tokens);
   }
@@ -160,7 +184,10 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
     for (std::int64_t i = 0; i < span.num_tokens; ++i) {
       cache.push_back(span.token_ids[i]);
       if (i < span.num_tokens - span.num_logits) continue;
-      const Logits logits = model(cache);
+      const std::int64_t draft = i - (span.num_tokens - span.num_logits) - 1;
+      const Logits logits = member == &Caches::target && draft >= 0
+                                ? model(path_to(cache, draft, parents_.at(span.sequence)))
+                                : model(cache);
       rows.insert(rows.end(), logits.begin(), logits.end());
       rows.resize(rows.size() + index(stride - kVocabulary), NAN);
     }

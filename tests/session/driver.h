@@ -35,6 +35,9 @@ class Driver {
   Tokens text(std::int32_t sequence) const;
   bool runs(std::int32_t sequence) const;
 
+  // What each draft of the span of the target that was planned last follows: plan's out_parents.
+  const Tokens &parents(std::int32_t sequence) const { return parents_.at(sequence); }
+
   // Log-probabilities of the tokens of a sequence that came in steps of this session.
   std::map<std::int32_t, std::vector<float>> logprobs;
 
@@ -71,6 +74,7 @@ class Driver {
   sampler_status expected_failure_ = SAMPLER_OK;
   NextLogits target_, drafter_;
   std::map<std::int32_t, Caches> caches_;
+  std::map<std::int32_t, Tokens> parents_;
 };
 
 // Options for so many sequences.

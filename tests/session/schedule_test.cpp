@@ -98,6 +98,7 @@ class Schedule {
   static sampler_session_options options() {
     sampler_session_options result = small_options(kSequences, 4);
     result.lookup_tokens = 30;  // some texts get longer
+    result.has_draft_trees = 1;
     return result;
   }
 
@@ -122,6 +123,9 @@ class Schedule {
     own.args = sized<sampler_session_add_args>();
     own.args.draft_source = sampler_draft_source(random_.between(0, 3));
     own.args.num_drafts = random_.between(0, 4);
+    if (own.args.draft_source == SAMPLER_DRAFTS_MODEL && random_.one_in(2)) {
+      own.args.draft_top_k = random_.between(1, own.args.num_drafts ? own.args.num_drafts : 4);
+    }
     own.args.draft_unknown = random_.one_in(3);
     if (own.args.draft_source == SAMPLER_DRAFTS_NGRAM) own.args.ngram = &ngram_;
     const std::int64_t length = std::int64_t(own.wish.prompt.size());

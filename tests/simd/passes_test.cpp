@@ -253,12 +253,14 @@ TEST(Pass, SetBits) {
 // Ids of both signs, among them such as share their lowest bits with one that is wanted.
 TEST(Pass, PickIds) {
   std::mt19937 engine(7);
-  std::vector<uint32_t> few(cpu::kFewIdBits / 32), many(cpu::kManyIdBits / 32);
+  std::vector<uint32_t> few(cpu::kFewIdBits / 32), shifted(few), many(cpu::kManyIdBits / 32);
   std::set<uint32_t> wanted;
   for (int i = 0; i < 90; ++i) {
     const uint32_t id = engine() % cpu::kManyIdBits;
     wanted.insert(id);
     few[id / 32 % few.size()] |= uint32_t(1) << (id % 32);
+    const uint32_t upper = id >> cpu::kIdShift;
+    shifted[upper / 32 % few.size()] |= uint32_t(1) << (upper % 32);
     many[id / 32] |= uint32_t(1) << (id % 32);
   }
   const std::vector<uint32_t> all(wanted.begin(), wanted.end());
@@ -273,8 +275,8 @@ TEST(Pass, PickIds) {
           expected.push_back(ids.back());
         }
       }
-      const int64_t num_picked =
-          passes->pick_ids(ids.data(), count, {few.data(), many.data()}, picked.data());
+      const int64_t num_picked = passes->pick_ids(
+          ids.data(), count, {few.data(), shifted.data(), many.data()}, picked.data());
       EXPECT_EQ(picked.back(), num_picked == count + 1 ? 0 : -7);
       picked.resize(size_t(num_picked));
       EXPECT_EQ(picked, expected) << passes->name << ' ' << count;

@@ -1,16 +1,19 @@
-// What lossless rules emit follows the target's law: the first three tokens together, of a model
-// whose rows depend on the text, with drafters of every kind. The law is worked out in doubles by
-// going through all texts; drafts come from a generator that has nothing to do with the library,
-// but for one drafter that draws with its target's own seeds and offsets.
+// What lossless rules emit follows the target's law: the first three tokens together, and each of
+// the three by itself, of a model whose rows depend on the text, with drafters of every kind. The
+// law is worked out in doubles by going through all texts; drafts come from a generator that has
+// nothing to do with the library, but for drafters that draw with their target's own seeds and
+// offsets.
 //
-// Each case draws kNumDraws times. A token of probability 0.05 that comes 5 % too often or too
-// seldom has a deviation of 7.5 standard deviations then; the least that is found, with the chances
-// of chi_square.h, is about 4.5.
+// Each case draws kNumDraws times: 5 million in verification_many_draws_test, whose p-values
+// docs/verification.md lists, and 41 thousand in verification_laws_test. A token of probability
+// 0.05 that comes 2 % too often or too seldom has a deviation of 10 standard deviations in 5
+// million draws; of 41 thousand draws that is one of 22 %. The least that is found is about 4.5.
 #include <gtest/gtest.h>
 #include <sampler/sampler.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -27,14 +30,23 @@ using statistics_test::Counts;
 using statistics_test::frequency_fault;
 using statistics_test::Probabilities;
 
+#ifndef SAMPLER_TEST_CALLS
+#define SAMPLER_TEST_CALLS 10
+#endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__aarch64__)
 constexpr std::int64_t kNumCalls = 12;
 #else
-constexpr std::int64_t kNumCalls = 110;
+constexpr std::int64_t kNumCalls = SAMPLER_TEST_CALLS;
 #endif
 constexpr std::int64_t kPerCall = 4096;
+constexpr std::int64_t kNumDraws = kNumCalls * kPerCall;
 constexpr std::size_t kTokens = 5;
 constexpr std::size_t kLength = 3;
+constexpr std::size_t kTexts = kTokens * kTokens * kTokens;
+
+// Chance that an honest library has one p-value below the bound of all laws' p-values, of which
+// there are four a law. Seeds are fixed: what has passed once passes always.
+constexpr double kAlphaOfAll = 1e-3;
 
 using Distribution = std::vector<double>;
 using Text = std::vector<std::size_t>;
@@ -44,11 +56,13 @@ enum class Drafter {
   kSame,           // the target's own
   kDisjoint,       // gives nothing to tokens that the target has
   kDeterministic,  // no rows; the next token is a function of the last one
+  kOneHot,         // the same with rows, which give that token everything
+  kCertain,        // as kNear, of a target that gives one token everything
   kShared          // as kNear, drawn by sampler_sample with the target's seed and offset
 };
 
 struct Case {
-  const char *name;
+  std::string name;
   sampler_acceptance rule = SAMPLER_ACCEPT_STANDARD;
   std::vector<std::int32_t> parents;  // a chain: {-1, 0, 1 ...}
   bool is_tree = false;
@@ -56,9 +70,14 @@ struct Case {
   sampler_sibling_rule siblings = SAMPLER_SIBLINGS_INDEPENDENT;
   float temperature = 1;
   std::int32_t top_k = 0;
+  float top_p = 1, min_p = 0;
   bool has_penalties = false;
   bool are_probabilities = false;
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
+
+  bool excludes_siblings() const {
+    return is_tree && siblings == SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;
+  }
 };
 
 void PrintTo(const Case &which, std::ostream *out) {
@@ -94,17 +113,38 @@ class Model {
         }
       }
       if (which.drafter == Drafter::kSame) q = p;
+      if (which.drafter == Drafter::kOneHot) make_certain(row % kTokens, &q);
+      if (which.drafter == Drafter::kCertain) make_certain((row + 2) % kTokens, &p);
       add(p, &target_values);
       add(q, &draft_values);
     }
+    drafts_.push_back(law(draft_values, {}, false));
+    for (std::size_t i = 0; i < kTokens; ++i) drafts_.push_back(law(draft_values, {i}, false));
+    none_ = law(target_values, {}, true);
+    for (std::size_t i = 0; i < kTokens; ++i) {
+      one_.push_back(law(target_values, {i}, true));
+      for (std::size_t k = 0; k < kTokens; ++k) two_.push_back(law(target_values, {i, k}, true));
+    }
   }
 
-  Distribution target(const Text &text) const { return law(target_values, text, true); }
-  Distribution draft(const Text &text) const { return law(draft_values, text, false); }
+  Distribution target(const Text &text) const {
+    return text.size() <= 2 ? short_target(text) : law(target_values, text, true);
+  }
+  // Behind up to two tokens.
+  const Distribution &short_target(const Text &text) const {
+    if (text.empty()) return none_;
+    return text.size() == 1 ? one_[text[0]] : two_[text[0] * kTokens + text[1]];
+  }
+  // By the row, see row_behind.
+  const Distribution &draft(std::size_t row) const { return drafts_[row]; }
 
   std::vector<float> target_values, draft_values;  // [kTokens + 1, kTokens]
 
  private:
+  static void make_certain(std::size_t id, Distribution *p) {
+    for (std::size_t i = 0; i < kTokens; ++i) (*p)[i] = i == id ? 1 : 0;
+  }
+
   void add(const Distribution &p, std::vector<float> *values) const {
     for (const double share : p) {
       values->push_back(static_cast<float>(case_.are_probabilities ? share : std::log(share)));
@@ -123,27 +163,43 @@ class Model {
         if (counts[i] > 0) result[i] -= double(kFrequency) * counts[i] + double(kPresence);
       }
     }
-    Distribution sorted = result;
-    std::sort(sorted.begin(), sorted.end(), std::greater<>());
-    const double least =
-        case_.top_k > 0 ? sorted[std::size_t(case_.top_k - 1)] : -double(kInfinity);
-    double total = 0;
-    for (double &x : result) {
-      x = x < least ? 0 : std::exp((x - sorted[0]) / double(case_.temperature));
-      total += x;
-    }
+    const double highest = *std::max_element(result.begin(), result.end());
+    for (double &x : result) x = std::exp((x - highest) / double(case_.temperature));
+    filter(&result);
+    const double total = std::accumulate(result.begin(), result.end(), 0.0);
     for (double &x : result) x /= total;
     return result;
   }
 
+  // By section 6 of the contract, in doubles. No two weights are so near that f32 could order them
+  // in another way.
+  void filter(Distribution *weights) const {
+    Distribution sorted = *weights;
+    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    if (case_.top_k > 0) sorted.resize(std::size_t(case_.top_k));
+    if (case_.top_p < 1) {
+      const double total = std::accumulate(sorted.begin(), sorted.end(), 0.0);
+      std::size_t size = 0;
+      for (double sum = 0; size < sorted.size() && sum < double(case_.top_p) * total;) {
+        sum += sorted[size++];
+      }
+      sorted.resize(size);
+    }
+    while (sorted.back() < double(case_.min_p) * sorted[0]) sorted.pop_back();
+    for (double &weight : *weights) weight = weight < sorted.back() ? 0 : weight;
+  }
+
   Case case_;
+  std::vector<Distribution> drafts_, one_, two_;
+  Distribution none_;
 };
 
 std::size_t draw(Random *random, const Distribution &p) {
   double u = random->unit() * std::accumulate(p.begin(), p.end(), 0.0);
   std::size_t id = 0;
   while (id + 1 < p.size() && u >= p[id]) u -= p[id++];
-  while (!(p[id] > 0)) --id;  // rounding
+  while (id > 0 && !(p[id] > 0)) --id;  // rounding
+  EXPECT_GT(p[id], 0);
   return id;
 }
 
@@ -174,6 +230,8 @@ class Batch {
     }
     params_.temperature = draft_params_.temperature = which.temperature;
     params_.top_k = draft_params_.top_k = which.top_k;
+    params_.top_p = draft_params_.top_p = which.top_p;
+    params_.min_p = draft_params_.min_p = which.min_p;
     args_.params = &params_;
     if (which.has_penalties) {
       params_.frequency_penalty = kFrequency;
@@ -211,14 +269,15 @@ class Batch {
     return !testing::Test::HasFailure();
   }
 
-  // The first three tokens, those that are missing by the model.
-  Text text(Random *random, std::size_t s) const {
+  // The number of the first three tokens; those that are missing come by the model.
+  std::size_t text(Random *random, std::size_t s) const {
     Text result;
+    result.reserve(kLength);
     for (std::size_t i = 0; i <= std::size_t(emitted[s]) && i < kLength; ++i) {
       result.push_back(std::size_t(tokens_[s * (num_drafts_ + 1) + i]));
     }
-    while (result.size() < kLength) result.push_back(draw(random, model.target(result)));
-    return result;
+    while (result.size() < kLength) result.push_back(draw(random, model.short_target(result)));
+    return (result[0] * kTokens + result[1]) * kTokens + result[2];
   }
 
   std::size_t draft(std::size_t s, std::size_t i) const {
@@ -238,64 +297,85 @@ class Batch {
     return rows;
   }
 
-  Text path(std::size_t s, std::int32_t node) const {
-    Text result;
-    for (; node >= 0; node = case_.parents[std::size_t(node)]) {
-      result.push_back(draft(s, std::size_t(node)));
-    }
-    std::reverse(result.begin(), result.end());
-    return result;
+  // The row that a draft comes from.
+  std::size_t row_of(std::size_t s, std::size_t node) const {
+    const std::int32_t parent = case_.parents[node];
+    return parent < 0 ? 0 : draft(s, std::size_t(parent)) + 1;
   }
 
-  void put(std::size_t s, std::size_t node, std::size_t token, const Text &parent) {
+  void put(std::size_t s, std::size_t node, std::size_t token) {
     drafts_[s * num_drafts_ + node] = std::int32_t(token);
     target_indices_[s * (num_drafts_ + 1) + node + 1] = std::int32_t(token + 1);
     if (!draft_indices_.empty()) {
-      draft_indices_[s * num_drafts_ + node] = std::int32_t(row_behind(parent));
+      draft_indices_[s * num_drafts_ + node] = std::int32_t(row_of(s, node));
+    }
+  }
+
+  // f(sibling) for each draft before `node` with the same parent.
+  template <class F>
+  void for_earlier_siblings(std::size_t node, const F &f) const {
+    for (std::size_t other = 0; other < node; ++other) {
+      if (case_.parents[other] == case_.parents[node]) f(other);
     }
   }
 
   void propose(Random *random, std::size_t s) {
     for (std::size_t node = 0; node < num_drafts_; ++node) {
-      const Text parent = path(s, case_.parents[node]);
-      Distribution q = model.draft(parent);
-      std::size_t num_earlier = 0;
-      for (std::size_t other = 0; other < node; ++other) {
-        if (case_.parents[other] != case_.parents[node]) continue;
-        ++num_earlier;
-        if (case_.siblings == SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT) q[draft(s, other)] = 0;
+      const std::size_t row = row_of(s, node);
+      if (case_.drafter == Drafter::kDeterministic) {
+        std::size_t num_earlier = 0;
+        for_earlier_siblings(node, [&](std::size_t) { ++num_earlier; });
+        put(s, node, (row + 2 * num_earlier) % kTokens);
+      } else if (case_.excludes_siblings()) {
+        Distribution q = model.draft(row);
+        for_earlier_siblings(node, [&](std::size_t other) { q[draft(s, other)] = 0; });
+        put(s, node, draw(random, q));
+      } else {
+        put(s, node, draw(random, model.draft(row)));
       }
-      const std::size_t token = case_.drafter == Drafter::kDeterministic
-                                    ? (row_behind(parent) + 2 * num_earlier) % kTokens
-                                    : draw(random, q);
-      put(s, node, token, parent);
     }
   }
 
-  // Draft after draft, all sequences at once, with the words of the target's own draws.
+  // Draft after draft, all sequences at once, with the words of the target's own draws at that
+  // depth: the first of siblings with the very words, the others with those of another stream.
   void draw_shared() {
-    std::vector<std::int32_t> rows(at(kPerCall), 0), ids(at(kPerCall), 0);
+    const bool is_left = case_.excludes_siblings();  // of draws without replacement: probabilities
+    std::vector<float> rows(at(kPerCall) * kTokens);
+    std::vector<std::int32_t> ids(at(kPerCall), 0), depths(num_drafts_, 0);
+    const sampler_params as_they_are = sampler_params_default();
     for (std::size_t node = 0; node < num_drafts_; ++node) {
-      auto args = sized<sampler_sample_args>();
-      args.input = args_.draft;
-      for (std::size_t s = 0; s < rows.size(); ++s) {
-        rows[s] = std::int32_t(row_behind(path(s, case_.parents[node])));
+      const std::int32_t parent = case_.parents[node];
+      depths[node] = parent < 0 ? 0 : depths[std::size_t(parent)] + 1;
+      std::uint32_t num_earlier = 0;
+      for_earlier_siblings(node, [&](std::size_t) { ++num_earlier; });
+      for (std::size_t s = 0; s < ids.size(); ++s) {
+        float *const row = &rows[s * kTokens];
+        if (!is_left) {
+          std::copy_n(&model.draft_values[row_of(s, node) * kTokens], kTokens, row);
+          continue;
+        }
+        const Distribution &q = model.draft(row_of(s, node));
+        std::transform(q.begin(), q.end(), row, [](double share) { return float(share); });
+        for_earlier_siblings(node, [&](std::size_t other) { row[draft(s, other)] = 0; });
       }
-      args.row_indices = rows.data();
-      args.num_row_indices = kPerCall;
-      args.params = &draft_params_;
+      auto args = sized<sampler_sample_args>();
+      args.input = view(rows);
+      args.input.num_rows = kPerCall;
+      if (is_left) args.input.kind = SAMPLER_PROBABILITIES;
+      args.params = is_left ? &as_they_are : &draft_params_;
       args.random = args_.random;
-      args.random.offset += node;
+      args.random.offset += std::uint64_t(depths[node]);
+      const std::vector<std::uint32_t> streams(ids.size(), num_earlier);
+      args.random.streams = streams.data();
       args.out_token_ids = ids.data();
       std::size_t bytes = 0;
-      ASSERT_EQ(sampler_sample_workspace_size(sampler_, &args, &bytes), SAMPLER_OK);
+      ASSERT_EQ(sampler_sample_workspace_size(sampler_, &args, &bytes), SAMPLER_OK)
+          << sampler_last_error();
       std::vector<unsigned char> workspace(bytes);
       args.exec.workspace = workspace.data();
       args.exec.workspace_bytes = bytes;
       ASSERT_EQ(sampler_sample(sampler_, &args), SAMPLER_OK) << sampler_last_error();
-      for (std::size_t s = 0; s < rows.size(); ++s) {
-        put(s, node, std::size_t(ids[s]), path(s, case_.parents[node]));
-      }
+      for (std::size_t s = 0; s < ids.size(); ++s) put(s, node, std::size_t(ids[s]));
     }
   }
 
@@ -312,6 +392,41 @@ class Batch {
   std::vector<unsigned char> workspace_;
 };
 
+// Pearson's, of all outcomes at once; those that are expected too seldom count as one. 0 where one
+// came that cannot come.
+double p_value(const Counts &counts, const Probabilities &law) {
+  double statistic = 0, count = 0, expected = 0;
+  int num_cells = 0;
+  const auto add = [&](double one_count, double one_expected) {
+    statistic += (one_count - one_expected) * (one_count - one_expected) / one_expected;
+    ++num_cells;
+  };
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const double of_one = double(law[i]) * double(kNumDraws);
+    if (of_one >= statistics_test::kFewestExpected) {
+      add(double(counts[i]), of_one);
+    } else if (counts[i] > 0 && !(of_one > 0)) {
+      return 0;
+    } else {
+      count += double(counts[i]);
+      expected += of_one;
+    }
+  }
+  if (expected > 0) add(count, expected);
+  return num_cells > 1 ? statistics_test::chi_square_tail(statistic, num_cells - 1) : 1;
+}
+
+// Of the token at one place alone, 0 to 2.
+template <class Numbers>
+Numbers marginal(const Numbers &joint, std::size_t place) {
+  constexpr std::size_t kSteps[] = {kTokens * kTokens, kTokens, 1};
+  Numbers result(kTokens);
+  for (std::size_t i = 0; i < joint.size(); ++i) result[i / kSteps[place] % kTokens] += joint[i];
+  return result;
+}
+
+std::vector<Case> cases();
+
 class Law : public testing::TestWithParam<Case> {};
 
 TEST_P(Law, IsTheTargets) {
@@ -320,12 +435,11 @@ TEST_P(Law, IsTheTargets) {
   Batch batch(handle.get(), which);
   ASSERT_FALSE(HasFailure());
   Random random(17);
-  Counts counts(kTokens * kTokens * kTokens), emitted(which.parents.size() + 1);
+  Counts counts(kTexts), emitted(which.parents.size() + 1);
   for (std::int64_t call = 0; call < kNumCalls; ++call) {
     ASSERT_TRUE(batch.run(&random));
     for (std::size_t s = 0; s < std::size_t(kPerCall); ++s) {
-      const Text text = batch.text(&random, s);
-      ++counts.at((text[0] * kTokens + text[1]) * kTokens + text[2]);
+      ++counts.at(batch.text(&random, s));
       ++emitted.at(std::size_t(batch.emitted[s]));
     }
   }
@@ -338,90 +452,143 @@ TEST_P(Law, IsTheTargets) {
       }
     }
   }
-  EXPECT_EQ(frequency_fault(counts, law), "");
+  const bool is_certain = which.drafter == Drafter::kCertain;  // then p_value() says all there is
+  if (!is_certain) {
+    EXPECT_EQ(frequency_fault(counts, law), "");
+  }
+  std::vector<double> p_values = {p_value(counts, law)};
+  for (std::size_t place = 0; place < kLength; ++place) {
+    const Counts counts_there = marginal(counts, place);
+    const Probabilities law_there = marginal(law, place);
+    if (!is_certain) {
+      EXPECT_EQ(frequency_fault(counts_there, law_there), "") << "token " << place;
+    }
+    p_values.push_back(p_value(counts_there, law_there));
+  }
+  const double least = kAlphaOfAll / (4.0 * double(cases().size()));
+  for (const double p : p_values) EXPECT_GT(p, least);
+  double kept = 0;
+  for (std::size_t i = 0; i < emitted.size(); ++i) kept += double(i) * double(emitted[i]);
+  std::printf("| %s | %.3f | %.3g | %.3g | %.3g | %.3g |\n", which.name.c_str(),
+              kept / double(kNumDraws), p_values[0], p_values[1], p_values[2], p_values[3]);
   // The case is of what it says it is of.
-  const std::uint64_t all = std::uint64_t(kNumCalls) * std::uint64_t(kPerCall);
-  if (which.rule == SAMPLER_ACCEPT_SAMPLE_MATCH) return;
+  const std::uint64_t all = std::uint64_t(kNumDraws);
+  if (which.rule == SAMPLER_ACCEPT_SAMPLE_MATCH || is_certain) return;
   if (which.drafter == Drafter::kDisjoint) {
     EXPECT_EQ(emitted[0], all);
   } else if (which.drafter == Drafter::kSame && !which.has_penalties &&
              which.rule != SAMPLER_ACCEPT_THRESHOLD) {
     // To a rounding of f32, or where a coin of 2^-29 meets it.
-    EXPECT_EQ(std::accumulate(emitted.begin() + 2, emitted.end(), std::uint64_t{0}), all);
+    const std::uint64_t deep =
+        std::accumulate(emitted.begin() + 2, emitted.end(), std::uint64_t{0});
+    EXPECT_GE(deep + 10, all);
   } else {
-    EXPECT_GT(emitted[0], all / 100);
-    EXPECT_GT(emitted[1], all / 100);
-    EXPECT_GT(emitted[2], all / 100);
+    // A tree may hold all that is kept, a filter leave little to accept: two of three are seen.
+    const auto is_seen = [&](std::uint64_t count) { return count > all / 100; };
+    EXPECT_GE(std::count_if(emitted.begin(), emitted.begin() + 3, is_seen), 2);
   }
 }
 
-std::vector<Case> cases() {
+// A rule with drafts of one shape.
+struct Shape {
+  const char *name;
+  sampler_acceptance rule;
+  std::vector<std::int32_t> parents;
+  sampler_sibling_rule siblings;
+};
+
+// Drafters and stages.
+struct Setting {
+  const char *name;
+  Drafter drafter;
+  std::function<void(Case *)> set;
+};
+
+std::vector<Shape> shapes() {
   const std::vector<std::int32_t> chain = {-1, 0}, long_chain = {-1, 0, 1, 2};
   const std::vector<std::int32_t> tree = {-1, -1, -1, 0, 0, 1, 2, 2};
-  std::vector<Case> all;
-  const auto add = [&](const char *name, sampler_acceptance rule,
-                       const std::vector<std::int32_t> &parents, Drafter drafter) -> Case & {
-    all.push_back({name, rule, parents, parents == tree, drafter});
-    return all.back();
-  };
+  const auto with = SAMPLER_SIBLINGS_INDEPENDENT;
   const auto without = SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;
-  const sampler_acceptance standard = SAMPLER_ACCEPT_STANDARD, block = SAMPLER_ACCEPT_BLOCK;
-  const sampler_acceptance match = SAMPLER_ACCEPT_SAMPLE_MATCH;
-  const sampler_acceptance threshold = SAMPLER_ACCEPT_THRESHOLD;
+  return {{"Chain", SAMPLER_ACCEPT_STANDARD, chain, with},
+          {"Tree", SAMPLER_ACCEPT_STANDARD, tree, with},
+          {"TreeWithoutReplacement", SAMPLER_ACCEPT_STANDARD, tree, without},
+          {"ShortBlock", SAMPLER_ACCEPT_BLOCK, chain, with},
+          {"Block", SAMPLER_ACCEPT_BLOCK, long_chain, with},
+          {"MatchChain", SAMPLER_ACCEPT_SAMPLE_MATCH, chain, with},
+          {"MatchTree", SAMPLER_ACCEPT_SAMPLE_MATCH, tree, with},
+          {"MatchTreeWithoutReplacement", SAMPLER_ACCEPT_SAMPLE_MATCH, tree, without},
+          {"ThresholdChain", SAMPLER_ACCEPT_THRESHOLD, chain, with},
+          {"ThresholdTree", SAMPLER_ACCEPT_THRESHOLD, tree, with}};
+}
 
-  add("ChainNear", standard, chain, Drafter::kNear);
-  add("ChainSame", standard, chain, Drafter::kSame);
-  add("ChainDeterministic", standard, chain, Drafter::kDeterministic);
-  add("ChainShared", standard, chain, Drafter::kShared);
-  add("ChainPenalties", standard, chain, Drafter::kNear).has_penalties = true;
-  add("ChainSamePenalties", standard, chain, Drafter::kSame).has_penalties = true;
-  add("ChainDisjoint", standard, chain, Drafter::kDisjoint).are_probabilities = true;
-  Case *one = &add("ChainFiltered", standard, long_chain, Drafter::kNear);
-  one->temperature = 0.7F;
-  one->top_k = 3;
-
-  add("BlockNear", block, chain, Drafter::kNear);
-  add("BlockProbabilities", block, long_chain, Drafter::kNear).are_probabilities = true;
-  add("BlockSame", block, long_chain, Drafter::kSame);
-  add("BlockDeterministic", block, long_chain, Drafter::kDeterministic);
-  add("BlockShared", block, chain, Drafter::kShared);
-  add("BlockPenalties", block, long_chain, Drafter::kNear).has_penalties = true;
-  add("BlockDisjoint", block, chain, Drafter::kDisjoint).are_probabilities = true;
-  one = &add("BlockFiltered", block, long_chain, Drafter::kNear);
-  one->temperature = 1.4F;
-  one->top_k = 4;
-
-  add("MatchChain", match, chain, Drafter::kNear);
-  add("MatchShared", match, chain, Drafter::kShared);
-  add("MatchTree", match, tree, Drafter::kNear);
-  add("MatchTreePenalties", match, tree, Drafter::kDeterministic).has_penalties = true;
-  one = &add("MatchGumbel", match, chain, Drafter::kNear);
-  one->draw_method = SAMPLER_DRAW_GUMBEL;
-
-  add("TreeNear", standard, tree, Drafter::kNear);
-  add("TreeProbabilities", standard, tree, Drafter::kNear).are_probabilities = true;
-  add("TreeSame", standard, tree, Drafter::kSame);
-  add("TreeDeterministic", standard, tree, Drafter::kDeterministic);
-  add("TreePenalties", standard, tree, Drafter::kNear).has_penalties = true;
-  add("TreeDisjoint", standard, tree, Drafter::kDisjoint).are_probabilities = true;
-  one = &add("TreeFiltered", standard, tree, Drafter::kNear);
+void set_filters(Case *one) {
+  // Of the target top_k and top_p take one each, of the draft top_k and min_p.
   one->temperature = 0.8F;
   one->top_k = 4;
+  one->top_p = 0.9F;
+  one->min_p = 0.3F;
+}
 
-  add("WithoutReplacementNear", standard, tree, Drafter::kNear).siblings = without;
-  one = &add("WithoutReplacementProbabilities", standard, tree, Drafter::kNear);
-  one->siblings = without;
-  one->are_probabilities = true;
-  one = &add("WithoutReplacementPenalties", standard, tree, Drafter::kNear);
-  one->siblings = without;
-  one->has_penalties = true;
-  one = &add("WithoutReplacementDisjoint", standard, tree, Drafter::kDisjoint);
-  one->siblings = without;
-  one->are_probabilities = true;
+std::vector<Setting> settings() {
+  const auto nothing = [](Case *) {};
+  const auto probabilities = [](Case *one) { one->are_probabilities = true; };
+  const auto warm = [](Case *one) { one->temperature = 1.4F; };
+  const auto cold = [](Case *one) { one->temperature = 0.7F; };
+  const auto penalties = [](Case *one) { one->has_penalties = true; };
+  const auto all = [](Case *one) {
+    set_filters(one);
+    one->has_penalties = true;
+  };
+  return {{"Near", Drafter::kNear, nothing},
+          {"Probabilities", Drafter::kNear, probabilities},
+          {"Same", Drafter::kSame, nothing},
+          {"Disjoint", Drafter::kDisjoint, probabilities},
+          {"Deterministic", Drafter::kDeterministic, nothing},
+          {"OneHot", Drafter::kOneHot, nothing},
+          {"Certain", Drafter::kCertain, nothing},
+          {"Warm", Drafter::kNear, warm},
+          {"Cold", Drafter::kNear, cold},
+          {"Filters", Drafter::kNear, set_filters},
+          {"Penalties", Drafter::kNear, penalties},
+          {"SamePenalties", Drafter::kSame, penalties},
+          {"FiltersPenalties", Drafter::kNear, all},
+          {"DeterministicCold", Drafter::kDeterministic, cold},
+          {"DeterministicPenalties", Drafter::kDeterministic, penalties},
+          {"Shared", Drafter::kShared, nothing},
+          {"SharedPenalties", Drafter::kShared, penalties}};
+}
 
-  add("ThresholdChain", threshold, chain, Drafter::kDeterministic);
-  add("ThresholdTree", threshold, tree, Drafter::kDeterministic);
-  add("ThresholdTreePenalties", threshold, tree, Drafter::kDeterministic).has_penalties = true;
+// Threshold is lossless for drafts that are chosen without chance; those of a tree are no two the
+// same. A row of one token has no second sibling.
+bool go_together(const Shape &shape, const Setting &setting) {
+  const bool is_chosen = setting.drafter == Drafter::kDeterministic;
+  if (shape.rule == SAMPLER_ACCEPT_THRESHOLD) return is_chosen;
+  if (shape.name == std::string("ShortBlock")) return setting.drafter == Drafter::kNear;
+  const bool is_without = shape.siblings == SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;
+  return !is_without || (!is_chosen && setting.drafter != Drafter::kOneHot);
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Shape &shape : shapes()) {
+    for (const Setting &setting : settings()) {
+      if (!go_together(shape, setting)) continue;
+      Case one;
+      one.name = std::string(shape.name) + setting.name;
+      one.rule = shape.rule;
+      one.parents = shape.parents;
+      one.is_tree = shape.parents[1] == -1;
+      one.siblings = shape.siblings;
+      one.drafter = setting.drafter;
+      setting.set(&one);
+      all.push_back(one);
+      if (shape.rule != SAMPLER_ACCEPT_SAMPLE_MATCH || std::string(setting.name) != "Near")
+        continue;
+      one.name = std::string(shape.name) + "Gumbel";
+      one.draw_method = SAMPLER_DRAW_GUMBEL;
+      all.push_back(one);
+    }
+  }
   return all;
 }
 
@@ -438,7 +605,8 @@ std::vector<double> kept_by_standard(const Model &model, const Text &drafts) {
   double all = 1;
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     const Text before(drafts.begin(), drafts.begin() + std::ptrdiff_t(i));
-    const double ratio = model.target(before)[drafts[i]] / model.draft(before)[drafts[i]];
+    const double ratio =
+        model.target(before)[drafts[i]] / model.draft(row_behind(before))[drafts[i]];
     const double pass = std::min(ratio, 1.0);
     result.push_back(all * (1 - pass));
     all *= pass;
@@ -453,14 +621,15 @@ std::vector<double> kept_by_block(const Model &model, const Text &drafts) {
   for (std::size_t i = 1; i <= drafts.size(); ++i) {
     const Text before(drafts.begin(), drafts.begin() + std::ptrdiff_t(i - 1));
     const Text behind(drafts.begin(), drafts.begin() + std::ptrdiff_t(i));
-    share = std::min(
-        share * model.target(before)[drafts[i - 1]] / model.draft(before)[drafts[i - 1]], 1.0);
+    share = std::min(share * model.target(before)[drafts[i - 1]] /
+                         model.draft(row_behind(before))[drafts[i - 1]],
+                     1.0);
     if (i == drafts.size()) {
       chances.push_back(share);
       break;
     }
     double rest = 0;
-    const Distribution p = model.target(behind), q = model.draft(behind);
+    const Distribution p = model.target(behind), q = model.draft(row_behind(behind));
     for (std::size_t x = 0; x < kTokens; ++x) rest += std::max(share * p[x] - q[x], 0.0);
     chances.push_back(rest + 1 - share > 0 ? rest / (rest + 1 - share) : 1);
   }
@@ -482,7 +651,7 @@ Probabilities kept_law(const Model &model, std::size_t num_drafts, const KeptOf 
       for (std::size_t i = 0; i < kept.size(); ++i) law[i] += chance * kept[i];
       return;
     }
-    const Distribution q = model.draft(*drafts);
+    const Distribution q = model.draft(row_behind(*drafts));
     for (std::size_t x = 0; x < kTokens; ++x) {
       drafts->push_back(x);
       if (q[x] > 0) go(drafts, chance * q[x]);
@@ -503,8 +672,11 @@ double mean(const Probabilities &law) {
 // The numbers of drafts kept have their laws, of which that by BLOCK has the larger mean.
 TEST(Block, KeepsMoreThanStandard) {
   const auto handle = pipeline_test::make_handle(nullptr, 1);
-  const Case standard = {"Standard", SAMPLER_ACCEPT_STANDARD, {-1, 0, 1, 2}};
-  const Case block = {"Block", SAMPLER_ACCEPT_BLOCK, {-1, 0, 1, 2}};
+  Case standard, block;
+  standard.name = "Standard";
+  block.name = "Block";
+  standard.parents = block.parents = {-1, 0, 1, 2};
+  block.rule = SAMPLER_ACCEPT_BLOCK;
   double means[2];
   for (const Case &which : {standard, block}) {
     const bool is_block = which.rule == SAMPLER_ACCEPT_BLOCK;

@@ -18,8 +18,29 @@ download() {
   "$peers/python/bin/pip" download --no-deps --dest "$peers/download" "${@:3}" "$1"
 }
 
-# torch is gigabytes.
-install_peers() {
+# What tests/verification replays: read by tests/tools/record_engine_verification.py.
+readonly verification_parts_of_vllm=('vllm/v1/sample/*' 'vllm/v1/spec_decode/*' vllm/v1/outputs.py
+  'vllm/v1/worker/gpu/sample/*' 'vllm/v1/worker/gpu/spec_decode/*' 'vllm/v1/watermarking/prfs/*'
+  'vllm/model_executor/warmup/*' vllm/model_executor/layers/utils.py vllm/_custom_ops.py
+  vllm/utils/torch_utils.py)
+readonly verification_parts_of_sglang=('sglang/kernels/ops/speculative/*'
+  'sglang/kernels/jit/include/sgl_kernel/speculative/*')
+
+# torch, with which Triton comes, is gigabytes.
+install_record_presets() {
+  "$peers/python/bin/python" -W ignore tests/tools/peers/record.py "$peers" tests/presets "$@"
+}
+
+# In about ten minutes: Triton's interpreter is slow.
+record_verification() {
+  local golden=tests/verification/engine_golden.txt
+  "$peers/python/bin/python" -W ignore tests/tools/record_engine_verification.py "$peers" \
+    >"$golden.partial"
+  mv "$golden.partial" "$golden"
+}
+
+# The engines to record; verification is what they make of drafts. Without any: all.
+peers() {
   mkdir -p "$peers/download"
   [ -d "$peers/python" ] || python3 -m venv "$peers/python"
   "$peers/python/bin/pip" install "${peer_python[@]}"
@@ -29,6 +50,9 @@ install_peers() {
   download "$peer_llama" 'llama_cpp_python-*.tar.gz' --no-binary :all:
   unzip -oq "$peers"/download/vllm-*.whl "${parts_of_vllm[@]}" -d "$peers/vllm"
   unzip -oq "$peers"/download/sglang-*.whl "${parts_of_sglang[@]}" -d "$peers/sglang"
+  unzip -oq "$peers"/download/vllm-*.whl "${verification_parts_of_vllm[@]}" -d "$peers/verification/vllm"
+  unzip -oq "$peers"/download/sglang-*.whl "${verification_parts_of_sglang[@]}" \
+    -d "$peers/verification/sglang"
   tar -xzf "$peers"/download/llama_cpp_python-*.tar.gz -C "$peers"
 }
 
@@ -40,6 +64,19 @@ build_llama() {
   cmake --build "$peers/llama-build" --target llama
 }
 
+record_presets() {
+  "$peers/python/bin/python" -W ignore tests/tools/peers/record.py "$peers" tests/presets "$@"
+}
+
+# In about ten minutes: Triton's interpreter is slow.
+record_verification() {
+  local golden=tests/verification/engine_golden.txt
+  "$peers/python/bin/python" -W ignore tests/tools/record_engine_verification.py "$peers" \
+    >"$golden.partial"
+  mv "$golden.partial" "$golden"
+}
+
+# The engines to record; verification is what they make of drafts. Without any: all.
 peers() {
   need_for_build
   need unzip command -v unzip
@@ -47,9 +84,20 @@ peers() {
   install_missing
   heading "installing engines into $peers"
   logged peers-install install_peers
-  heading "building llama.cpp"
-  logged peers-llama build_llama
-  heading "recording"
-  "$peers/python/bin/python" -W ignore tests/tools/peers/record.py "$peers" tests/presets "$@"
-  heading "done: build and run presets_test"
+  local -a engines=()
+  local wants_verification=no engine
+  for engine in "$@"; do
+    if [ "$engine" = verification ]; then wants_verification=yes; else engines+=("$engine"); fi
+  done
+  if [ "$#" -eq 0 ] || [ "${#engines[@]}" -gt 0 ]; then
+    heading "building llama.cpp"
+    logged peers-llama build_llama
+    heading "recording rows"
+    record_presets "${engines[@]}"
+  fi
+  if [ "$#" -eq 0 ] || [ "$wants_verification" = yes ]; then
+    heading "recording verified drafts"
+    record_verification
+  fi
+  heading "done: build and run presets_test and verification_engine_golden_test"
 }

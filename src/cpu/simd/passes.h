@@ -26,11 +26,12 @@ constexpr int64_t kWeightBlock = 2048;
 // A sample has one vector of every so many.
 constexpr int64_t kSampleStep = 32;
 
-// Bits of ids, by their lowest bits: of two tables, where each id that is in the larger one is in
-// the other, too.
+// Bits of ids, by some of their own bits: `few` by the lowest 10, `shifted` by the 10 from bit
+// kIdShift on, `many` by the lowest 15. Each id that is in `many` is in the others, too.
 constexpr int64_t kFewIdBits = 1024, kManyIdBits = 32768;
+constexpr int kIdShift = 5;
 struct IdBits {
-  const uint32_t *few, *many;
+  const uint32_t *few, *shifted, *many;
 };
 
 // A write may reach this far beyond the last element of a list.

@@ -119,6 +119,7 @@ SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b))};
 }
+constexpr bool kBitTablesAreCheap = false;
 struct BitTable {
   const uint32_t *words;
 };

@@ -116,6 +116,8 @@ SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return _mm512_cmpeq_epi32_mask(a, b);
 }
+// Of registers.
+constexpr bool kBitTablesAreCheap = true;
 struct BitTable {
   __m512i low, high;
 };

@@ -114,6 +114,7 @@ SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return {vceqq_s32(a, b)};
 }
+constexpr bool kBitTablesAreCheap = false;
 struct BitTable {
   const uint32_t *words;
 };

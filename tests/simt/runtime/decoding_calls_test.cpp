@@ -93,5 +93,25 @@ TEST_F(DecodingCalls, EachThatFailsEndsTheLoop) {
   }
 }
 
+// By name, and nothing runs.
+TEST_F(DecodingCalls, RefusesWhatIsOfCpuHandles) {
+  const Sampler sampler = make_on(SAMPLER_DEVICE_CUDA);
+  const auto is_refused = [&](Scenario *scenario, const Loop &loop, const std::string &what) {
+    EXPECT_EQ(scenario->generation->run(sampler.get(), loop), SAMPLER_ERROR_UNSUPPORTED);
+    EXPECT_EQ(sampler_last_error(),
+              "sampler is of a CUDA device; " + what + " of CPU handles alone");
+    EXPECT_EQ(runtime::num_allocations(), 0);
+  };
+  Scenario staged(1);
+  staged.generation->params.repetition_penalty = 1.5f;
+  for (const Loop &loop : loops(&staged)) {
+    is_refused(&staged, loop, "stages, row_params and pipeline are");
+  }
+  Scenario accepting(1);
+  accepting.speculative_args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
+  is_refused(&accepting, accepting.speculative(),
+             "an acceptance other than SAMPLER_ACCEPT_STANDARD is");
+}
+
 }  // namespace
 }  // namespace decoding_test

@@ -1,4 +1,4 @@
-// Stands for kernels/launch.cu: the same kernels, which run on fibers.
+// Stands for kernels/launch.cu and verify.cu: the same kernels, which run on fibers.
 #include <type_traits>
 
 #include "kernel.cuh"
@@ -6,6 +6,7 @@
 #include "runtime.h"
 #include "simt.h"
 #include "state.cuh"
+#include "verify.cuh"
 
 namespace sampler::kernels {
 

@@ -134,7 +134,7 @@ TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
   // of state.h, the workspace; and of each operation and of spread rows: kernels, what is set of
   // them, what fits of blocks and clusters.
   const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1;
-  const int expected[] = {beside + 8 * (2 + 3 + 2 + 8), beside + 8 * (1 + 1 + 2)};
+  const int expected[] = {beside + 9 * (2 + 3 + 2 + 8), beside + 9 * (1 + 1 + 2)};
   for (const int device : {0, 1}) {
     SCOPED_TRACE(device);
     sampler_options options = device_options(device, 4, kLongList);
@@ -485,52 +485,6 @@ TEST_F(Workspace, IsNeededForLongListsAlone) {
     Call rows(spec);
     EXPECT_EQ(0u, workspace_size(sampler.get(), rows.args()));
   }
-}
-
-// What verification on a device does not have is refused by its name, and nothing is enqueued.
-TEST_F(Calls, RefuseOtherVerification) {
-  const Sampler sampler = make_sampler(device_options(0));
-  Spec spec;
-  spec.operation = capi_test::Op::kVerify;
-  DeviceCall call(spec, 0);
-  auto *const args = static_cast<sampler_verify_args *>(call.host().args().data());
-  const sampler_verify_args before = *args;
-  const sampler_params params_before = *args->params;
-  auto *const params = const_cast<sampler_params *>(args->params);
-  const auto expect_refused = [&](sampler_status status, const std::string &message) {
-    runtime::calls().clear();
-    EXPECT_EQ(status, call.run(sampler.get()));
-    EXPECT_EQ(message, sampler_last_error());
-    EXPECT_EQ(0, runtime::calls()["cudaLaunchKernelExC"]);
-    *args = before;
-    *params = params_before;
-  };
-  const std::string rule = " is set; a CUDA handle verifies dense chains by the standard rule";
-  args->acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
-  expect_refused(SAMPLER_ERROR_UNSUPPORTED, "acceptance" + rule);
-  args->packing = SAMPLER_PACKING_DRAFTS;
-  expect_refused(SAMPLER_ERROR_UNSUPPORTED, "packing" + rule);
-  const std::int32_t parents[16] = {};
-  args->parents = parents;
-  expect_refused(SAMPLER_ERROR_UNSUPPORTED, "parents" + rule);
-  float logprobs[64];
-  args->out_logprobs = logprobs;
-  expect_refused(SAMPLER_ERROR_UNSUPPORTED, "out_logprobs" + rule);
-  std::int64_t kv_indices[64];
-  args->out_kv_indices = kv_indices;
-  expect_refused(SAMPLER_ERROR_UNSUPPORTED, "out_kv_indices" + rule);
-  sampler_pipeline pipeline = {};
-  pipeline.struct_size = sizeof pipeline;
-  const std::int64_t offsets[] = {0, 0};
-  pipeline.banned.offsets = offsets;
-  pipeline.banned.num_lists = 1;
-  args->pipeline = &pipeline;
-  expect_refused(SAMPLER_ERROR_UNSUPPORTED, "pipeline" + rule);
-  params->typical_p = 0.5f;
-  expect_refused(
-      SAMPLER_ERROR_INVALID_ARGUMENT,
-      "params->typical_p is 0.5; it must be off: sampler_verify does not have that stage");
-  EXPECT_EQ(SAMPLER_OK, call.run(sampler.get())) << sampler_last_error();
 }
 
 // Rows share it when they are more than the multiprocessors.

@@ -132,7 +132,17 @@ int64_t pack(const RowView &source, float at_least, float at_most, float *out) {
 
 int64_t pick_ids(const int32_t *ids, int64_t count, const IdBits &wanted, int32_t *out) {
   constexpr int kVectors = 4;
-  const native::BitTable table = load_bit_table(wanted.few);
+  const native::BitTable few = load_bit_table(wanted.few);
+  const native::BitTable shifted = load_bit_table(wanted.shifted);
+  // Ids that are taken for others cost a wrong guess each: where a look at a table costs less, two
+  // are asked.
+  const auto may_be_wanted = [&](Ints x) SAMPLER_INLINE_LAMBDA {
+    if constexpr (native::kBitTablesAreCheap) {
+      return both(is_set(few, x), is_set(shifted, shift_right<kIdShift>(x)));
+    } else {
+      return is_set(few, x);
+    }
+  };
   int64_t num_picked = 0, i = 0;
   const auto append = [&](int32_t id) SAMPLER_INLINE_LAMBDA {
     const uint32_t place = uint32_t(id) % kManyIdBits;
@@ -142,7 +152,7 @@ int64_t pick_ids(const int32_t *ids, int64_t count, const IdBits &wanted, int32_
   for (; i + kVectors * kWidth <= count; i += kVectors * kWidth) {
     uint64_t mask = 0;
     for (int j = 0; j < kVectors; ++j) {
-      mask |= uint64_t(bits(is_set(table, load(ids + i + j * kWidth)))) << (j * kWidth);
+      mask |= uint64_t(bits(may_be_wanted(load(ids + i + j * kWidth)))) << (j * kWidth);
     }
     for (; mask != 0; mask &= mask - 1) append(ids[i + __builtin_ctzll(mask)]);
   }

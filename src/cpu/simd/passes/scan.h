@@ -263,17 +263,36 @@ int64_t count(const RowView &source, int64_t begin, int64_t end, float at_least)
   });
 }
 
+// Of a whole block of groups, which at `p` begins.
+template <class Type, class Elements>
+SAMPLER_INLINE int64_t count_block(const Elements *p, Floats least) {
+  int64_t result = 0;
+  for (int64_t i = 0; i < kGroupBlock; i += 4 * kWidth) {
+    const int64_t first = count_of(ge(Type::read(p + i), least)),
+                  second = count_of(ge(Type::read(p + i + kWidth), least)),
+                  third = count_of(ge(Type::read(p + i + 2 * kWidth), least)),
+                  fourth = count_of(ge(Type::read(p + i + 3 * kWidth), least));
+    result += (first + second) + (third + fourth);
+  }
+  return result;
+}
+
 int64_t count_groups(const RowView &row, const float *maxima, int64_t begin, int64_t end,
                      float at_least) {
   const Floats least = splat(at_least);
   return with_type(row.dtype, [&](auto type) {
     using Type = decltype(type);
+    const auto *const p = elements<Type>(row.values);
     int64_t result = 0;
     for (int64_t i = begin; i < end;) {
       const int64_t block = i / kGroupBlock;
       const int64_t block_end = smaller((block + 1) * kGroupBlock, end);
-      if (bits(ge(load(maxima + block * kWidth), least)) != 0) {
-        for_each_vector<Type>(elements<Type>(row.values), i, block_end,
+      if (bits(ge(load(maxima + block * kWidth), least)) == 0) {
+        // None is as large.
+      } else if (block_end - i == kGroupBlock) {
+        result += count_block<Type>(p + i, least);
+      } else {
+        for_each_vector<Type>(p, i, block_end,
                               [&](Floats x, int64_t, int64_t)
                                   SAMPLER_INLINE_LAMBDA { result += count_of(ge(x, least)); });
       }

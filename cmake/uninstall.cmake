@@ -1,0 +1,13 @@
+# Removes the files that the last `cmake --install BINARY_DIR` wrote, of all components.
+file(GLOB manifests "${BINARY_DIR}/install_manifest*.txt")
+if(NOT manifests)
+  message(FATAL_ERROR "nothing has been installed from ${BINARY_DIR}")
+endif()
+foreach(manifest IN LISTS manifests)
+  file(STRINGS "${manifest}" files)
+  foreach(file IN LISTS files)
+    message(STATUS "Removing ${file}")
+    file(REMOVE "${file}")
+  endforeach()
+  file(REMOVE "${manifest}")
+endforeach()

@@ -1,0 +1,48 @@
+// The kernel of an operation, for the units that have some of them.
+#pragma once
+
+#include <type_traits>
+
+#include "cuda_context.cuh"
+#include "kernel.cuh"
+
+namespace sampler::kernels {
+
+namespace {
+
+// Without clusters the kernels for them are empty: nobody launches them.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr bool kHasClusters = false;
+#else
+constexpr bool kHasClusters = true;
+#endif
+
+// The compiler needs a few registers more there.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr bool kTakesMoreRegisters = true;
+#else
+constexpr bool kTakesMoreRegisters = false;
+#endif
+
+// Blocks that share a multiprocessor's registers: one, where two would spill some. A chain has two
+// rows at hand, stages a row and what is known of it.
+template <class Request>
+constexpr int kLeastBlocks = std::is_same<Request, contract::ChainRequest>::value ||
+                                     kHasStages<Request> || kTakesMoreRegisters
+                                 ? 1
+                                 : kBlocksPerMultiprocessor;
+
+template <bool kIsClustered, class Request>
+__global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<Request>)
+    operation_kernel(const __grid_constant__ Request request, const __grid_constant__ Plan plan) {
+  if constexpr (kIsClustered && !kHasClusters) return;
+  using Context = CudaContext<kBlockThreads, kIsClustered>;
+  extern __shared__ __align__(16) char dynamic_shared[];
+  __shared__ typename Context::Scratch scratch;
+  Context ctx(scratch, dynamic_shared);
+  run_operation(ctx, request, plan);
+}
+
+}  // namespace
+
+}  // namespace sampler::kernels

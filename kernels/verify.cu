@@ -1,0 +1,15 @@
+// The kernels of verification beyond dense chains, in a unit of their own: they take as long to
+// compile as several others.
+#include "verify.cuh"
+
+#include "launch.h"
+#include "operation_kernel.cuh"
+
+namespace sampler::kernels {
+
+const void *verify_kernel_address(bool clustered) {
+  return clustered ? reinterpret_cast<const void *>(&operation_kernel<true, VerifyRequest>)
+                   : reinterpret_cast<const void *>(&operation_kernel<false, VerifyRequest>);
+}
+
+}  // namespace sampler::kernels

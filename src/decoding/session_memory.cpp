@@ -1,0 +1,226 @@
+// What a session takes when it is created.
+#include "decoding/session.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "capi/operations.h"
+#include "capi/structs.h"
+#include "contract/elements.h"
+#include "decoding/plain_params.h"
+#include "sampler/sampler.h"
+
+namespace sampler::decoding {
+
+size_t Session::element_size() const {
+  return contract::size_of(sampler_dtype(config_.options.logits_dtype));
+}
+
+size_t Session::lookup_bytes() const {
+  const int64_t tokens = config_.options.lookup_tokens;
+  return tokens > 0 ? (PromptLookup::memory_bytes(tokens) + 63) / 64 * 64 : 0;
+}
+
+Session::Session(const Config &config, sampler_handle *handle, Arena *arena)
+    : config_(config),
+      handle_(handle),
+      numbers_(config.params, config.options.max_sequences, arena) {
+  const sampler_session_options &options = config.options;
+  const int64_t count = options.max_sequences, top = options.max_top_logprobs;
+  config_.options.params = nullptr;
+  config_.options.pipeline = nullptr;
+  sequences_ = arena->take<SessionSequence>(count);
+  tokens_ = arena->take<int32_t>(count, text_stride());
+  ends_ = arena->take<int32_t>(count, options.max_end_tokens);
+  end_offsets_ = arena->take<int64_t>(count + 1);
+  stop_tokens_ = arena->take<int32_t>(count, options.max_stop_tokens);
+  stop_offsets_ = arena->take<int64_t>(count, options.max_stop_sequences + 1);
+  seeds_ = arena->take<uint64_t>(count);
+  offsets_ = arena->take<uint64_t>(count);
+  free_ = arena->take<int32_t>(count);
+  marks_ = arena->take<uint64_t>(count);
+  lookups_ = arena->take<PromptLookup>(options.lookup_tokens > 0 ? count : 0);
+  lookup_memory_ = arena->take<char>(count, int64_t(lookup_bytes()));
+  drafter_rows_ = nullptr;
+  if (options.keep_drafter_rows) {
+    const int64_t row_bytes = num_cols() * int64_t(element_size());
+    drafter_rows_ = arena->take<unsigned char>(count * max_drafts(), row_bytes);
+  }
+  acceptances_ = arena->take<sampler_acceptance>(count);
+  synthetic_rates_ = arena->take<float>(options.synthetic_rates ? max_drafts() : 0);
+  lengths_before_ = arena->take<int64_t>(count);
+  slots_ = arena->take<int32_t>(count);
+  row_status_ = arena->take<sampler_row_status>(count);
+  row_indices_ = arena->take<int32_t>(count);
+  drawn_ids_ = arena->take<int32_t>(count);
+  drawn_logprobs_ = arena->take<float>(count);
+  selected_ids_ = arena->take<int32_t>(count, num_tree_places());
+  siblings_ = arena->take<int32_t>(count, num_tree_places());
+  sibling_parents_ = arena->take<int32_t>(count, num_tree_places());
+  parents_ = arena->take<int32_t>(count, num_tree_places());
+  draft_counts_ = arena->take<int32_t>(num_tree_places() > 0 ? count : 0);
+  tree_parents_ = arena->take<int32_t>(count, num_tree_places());
+  positions_ = arena->take<int32_t>(num_tree_places() > 0 ? count : 0, max_drafts() + 1);
+  const int64_t num_places = max_drafts() + 1;
+  verified_ = arena->take<Verified>(count);
+  packing_offsets_ = arena->take<int32_t>(count + 1);
+  draft_ids_ = arena->take<int32_t>(count, num_places);
+  target_rows_ = arena->take<int32_t>(count, num_places);
+  masks_ = arena->take<int32_t>(config.pipeline.token_bitmasks ? count : 0, num_places);
+  num_kept_ = arena->take<int32_t>(count);
+  token_ids_ = arena->take<int32_t>(count, num_places);
+  observations_ = arena->take<float>(count, num_places);
+  logprobs_ = arena->take<float>(count, num_places);
+  top_token_ids_ = arena->take<int32_t>(count, num_places * top);
+  top_logprobs_ = arena->take<float>(count, num_places * top);
+  if (!sequences_) return;
+  num_free_ = count;
+  for (int64_t i = 0; i < count; ++i) {
+    free_[i] = int32_t(count - 1 - i);
+    sequences_[i] = {};
+    marks_[i] = seeds_[i] = offsets_[i] = 0;
+    acceptances_[i] = SAMPLER_ACCEPT_SAMPLE_MATCH;
+  }
+  if (options.synthetic_rates) std::copy_n(options.synthetic_rates, max_drafts(), synthetic_rates_);
+  std::fill_n(ends_, count * options.max_end_tokens, kNoToken);
+  for (int64_t i = 0; i <= count; ++i) end_offsets_[i] = i * options.max_end_tokens;
+}
+
+sampler_status Session::start(capi::Entry &entry, void *workspace, size_t workspace_bytes) {
+  exec_.workspace = workspace;
+  exec_.workspace_bytes = workspace_bytes;
+  auto options = capi::sized<sampler_state_options>();
+  options.num_slots = num_sequences();
+  options.max_tokens = config_.options.max_context;
+  return entry.call_host([&] { return sampler_state_create(handle_, &options, &state_); });
+}
+
+// ---- Workspace ---------------------------------------------------------------------------------
+
+namespace {
+
+// The most that calls need.
+class Asked {
+ public:
+  Asked(capi::Entry &entry, sampler_handle *handle) : entry_(entry), handle_(handle) {}
+
+  void add(const sampler_sample_args &args) {
+    add([&](size_t *bytes) { return sampler_sample_workspace_size(handle_, &args, bytes); });
+  }
+  void add(const sampler_select_args &args) {
+    add([&](size_t *bytes) { return sampler_select_workspace_size(handle_, &args, bytes); });
+  }
+  void add(const sampler_verify_args &args) {
+    add([&](size_t *bytes) {
+      return capi::verify_up_to_bad_rows_workspace_size(handle_, &args, bytes);
+    });
+  }
+
+  sampler_status status() const { return status_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  template <class Ask>
+  void add(const Ask &ask) {
+    size_t bytes = 0;
+    if (status_ == SAMPLER_OK) status_ = entry_.call_host([&] { return ask(&bytes); });
+    bytes_ = std::max(bytes_, bytes);
+  }
+
+  capi::Entry &entry_;
+  sampler_handle *handle_;
+  sampler_status status_ = SAMPLER_OK;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) const {
+  // Of arrays only whether they are there matters.
+  static constexpr uint64_t kSomewhere[2] = {};
+  void *const there = const_cast<uint64_t *>(kSomewhere);
+  auto *const ids = static_cast<int32_t *>(there);
+  auto *const floats = static_cast<float *>(there);
+  const int64_t count = num_sequences();
+  sampler_random random = {};
+  random.seeds = random.offsets = static_cast<uint64_t *>(there);
+  random.num_seeds = random.num_offsets = count;
+  Asked asked(entry, handle_);
+
+  // A drafter's draws: with numbers by sequence, and without.
+  const sampler_params draft_params = plain_params(config_.params);
+  auto row_params = capi::sized<sampler_row_params>();
+  const sampler_row_params plain_numbers = SessionNumbers::all_plain_arrays(there);
+  sampler_sample_args sample = sample_args(draft_params, row_params);
+  sample.input = rows_of(there, count, 0);
+  sample.row_indices = sample.slots = ids;
+  sample.num_row_indices = count;
+  sample.random = random;
+  sample.out_token_ids = there;
+  sample.out_row_status = static_cast<sampler_row_status *>(there);
+  asked.add(sample);
+  sample.out_logprobs = floats;
+  sample.row_params = &plain_numbers;
+  asked.add(sample);
+
+  if (num_tree_places() > 0) {
+    auto select = capi::sized<sampler_select_args>();
+    select.input = sample.input;
+    select.num_selected = std::min(max_drafts(), num_cols());
+    select.out_token_ids = there;
+    asked.add(select);
+  }
+
+  // Verification: with nothing and with all that there can be, with a drafter's rows and without.
+  sampler_row_params all_numbers = numbers_.all_arrays(there);
+  const bool has_minimum = all_numbers.min_new_tokens != nullptr;
+  sampler_pipeline pipeline = make_pipeline(has_minimum);
+  if (!pipeline.state) {
+    pipeline.history = {static_cast<int64_t *>(there), there, count, 1};
+    pipeline.max_history_tokens = config_.options.max_context;
+  }
+  if (pipeline.stop.num_lists == count && !pipeline.stop.offsets) {
+    pipeline.stop.offsets = static_cast<int64_t *>(there);
+    pipeline.stop.token_ids = there;
+  }
+  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = ids;
+  sampler_verify_args verify = verify_args(config_.params, row_params, pipeline, count);
+  verify.target = rows_of(there, count * (max_drafts() + 1), 0);
+  verify.slots = verify.target_row_indices = ids;
+  verify.random = random;
+  verify.acceptances = ids;
+  verify.draft_token_ids = verify.out_token_ids = there;
+  verify.out_emitted_counts = ids;
+  verify.out_row_status = sample.out_row_status;
+  const auto ask = [&](const sampler_verify_args &group) {
+    sampler_verify_args own = group;
+    asked.add(own);
+    own.row_params = &all_numbers;
+    own.out_logprobs = own.out_observations = floats;
+    if (config_.options.max_top_logprobs > 0) {
+      own.num_top_logprobs = config_.options.max_top_logprobs;
+      own.out_top_token_ids = there;
+      own.out_top_logprobs = floats;
+    }
+    asked.add(own);
+  };
+  sampler_verify_args chains = verify;
+  add_chains(count * max_drafts(), &chains);
+  chains.packing_offsets = ids;
+  ask(chains);
+  if (config_.options.keep_drafter_rows) {
+    add_drafter_rows(draft_params, plain_numbers, &chains);
+    if (max_drafts() > 0) chains.draft.values = there;
+    ask(chains);
+  }
+  if (num_tree_places() > 0) {
+    sampler_verify_args trees = verify;
+    add_trees(&trees);
+    trees.draft_counts = trees.parents = trees.out_positions = ids;
+    ask(trees);
+  }
+  *out_bytes = asked.bytes();
+  return asked.status();
+}
+
+}  // namespace sampler::decoding

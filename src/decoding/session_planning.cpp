@@ -1,0 +1,220 @@
+// What a session drafts, and what it has the models run.
+#include "decoding/session.h"
+
+#include <algorithm>
+
+namespace sampler::decoding {
+
+namespace {
+
+// Calls a caller's n-grams. False: they failed.
+template <class Call>
+bool call_ngram(capi::Entry &entry, const Call &call) {
+  try {
+    return entry.call_host(call) == SAMPLER_OK;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+int64_t Session::wanted_drafts(const SessionSequence &sequence) const {
+  if (!sequence.is_drafting || sequence.num_new() == 0) return 0;
+  const int64_t end = std::min(sequence.max_length, config_.options.max_context);
+  int64_t wanted = std::min(sequence.most_drafts, end - sequence.length - 1);
+  if (sequence.group == DraftGroup::kTrees) wanted /= sequence.top_k;  // of the first path
+  if (sequence.source == SAMPLER_DRAFTS_MODEL) {
+    // All drafts but the last are fed.
+    const int64_t room = config_.options.drafter_context ? config_.options.drafter_context
+                                                         : config_.options.max_context;
+    wanted = std::min(wanted, room - sequence.length + 1);
+  }
+  return std::max<int64_t>(wanted, 0);
+}
+
+// The drafts beside a tree's first path become drafts, after it.
+void Session::join_siblings(int32_t sequence) {
+  SessionSequence &own = sequences_[sequence];
+  int32_t *const drafts = tokens_of(sequence) + own.length;
+  const int64_t first = sequence * max_drafts();
+  own.num_first = own.num_drafts;
+  for (int64_t i = 0; i < own.num_first; ++i) parents_[first + i] = int32_t(i) - 1;
+  for (int64_t i = 0; i < own.num_siblings; ++i) {
+    parents_[first + own.num_drafts] = sibling_parents_[first + i];
+    drafts[own.num_drafts++] = siblings_[first + i];
+  }
+  own.num_siblings = 0;
+}
+
+// Of a span of the target.
+void Session::tell_parents(const sampler_session_plan_args &args, int32_t sequence,
+                           int64_t span) const {
+  if (!args.out_parents) return;
+  const SessionSequence &own = sequences_[sequence];
+  int32_t *const out = args.out_parents + span * max_drafts();
+  const int64_t count = own.target.num_logits > 0 ? own.num_drafts : 0;
+  for (int64_t i = 0; i < max_drafts(); ++i) {
+    const bool is_tree = own.group == DraftGroup::kTrees;
+    out[i] = i >= count ? -1 : is_tree ? parents_[sequence * max_drafts() + i] : int32_t(i) - 1;
+  }
+}
+
+void Session::draft_by_lookup(int32_t sequence) {
+  SessionSequence &own = sequences_[sequence];
+  int32_t *const drafts = tokens_of(sequence) + own.length;
+  keep_drafts(sequence, lookups_[sequence].propose(wanted_drafts(own), drafts));
+}
+
+// Keeps those of `count` proposed tokens that can be drafts.
+void Session::keep_drafts(int32_t sequence, int64_t count) {
+  SessionSequence &own = sequences_[sequence];
+  const int32_t *const drafts = text(sequence) + own.length;
+  for (own.num_drafts = 0; own.num_drafts < count && is_draft(drafts[own.num_drafts]);) {
+    if (is_end(sequence, drafts[own.num_drafts++])) break;
+  }
+}
+
+void Session::propose_by_ngram(capi::Entry &entry, int32_t sequence, int64_t wanted) {
+  SessionSequence &own = sequences_[sequence];
+  int32_t *const tokens = tokens_of(sequence);
+  int64_t count = 0;
+  if (wanted > 0) {
+    own.is_drafting = call_ngram(entry, [&] {
+      return own.ngram.propose(own.ngram.user, tokens, own.length, wanted, own.least_count,
+                               own.least_share, tokens + own.length, &count);
+    });
+  }
+  keep_drafts(sequence, own.is_drafting ? std::min(count, wanted) : 0);
+}
+
+void Session::draft_by_ngram(capi::Entry &entry, int32_t sequence) {
+  SessionSequence &own = sequences_[sequence];
+  int32_t *const tokens = tokens_of(sequence);
+  const int64_t wanted = wanted_drafts(own);
+  if (own.ngram.propose && !own.drafts_unknown) {
+    propose_by_ngram(entry, sequence, wanted);
+    return;
+  }
+  for (own.num_drafts = 0; own.num_drafts < wanted;) {
+    const int64_t length = own.length + own.num_drafts;
+    int32_t token = -1, known = 0;
+    const bool is_well = call_ngram(entry, [&] {
+      return own.ngram.next_token(own.ngram.user, tokens, length, seeds_[sequence],
+                                  uint64_t(length - own.prompt_length), &token, &known);
+    });
+    if (!is_well) own.is_drafting = false;
+    if (!is_well || !(known || own.drafts_unknown) || !is_draft(token)) return;
+    tokens[length] = token;
+    ++own.num_drafts;
+    if (is_end(sequence, token)) return;
+  }
+}
+
+// Teaches the draft source the text from `begin` on.
+void Session::learn(capi::Entry &entry, int32_t sequence, int64_t begin) {
+  SessionSequence &own = sequences_[sequence];
+  if (!own.is_drafting) return;
+  const int32_t *const tokens = text(sequence);
+  if (own.source == SAMPLER_DRAFTS_PROMPT_LOOKUP) {
+    PromptLookup &lookup = lookups_[sequence];
+    if (own.length > lookup.max_tokens()) {
+      own.is_drafting = false;
+      return;
+    }
+    for (int64_t i = begin; i < own.length; ++i) lookup.append(tokens[i]);
+  } else if (own.source == SAMPLER_DRAFTS_NGRAM) {
+    for (int64_t i = begin; own.is_drafting && i < own.length; ++i) {
+      own.is_drafting = call_ngram(
+          entry, [&] { return own.ngram.update(own.ngram.user, tokens, i, tokens + i, 1); });
+    }
+  }
+}
+
+// Tokens [begin, end), of which the last `last_part` stay together, or as many as there is room
+// for. False: none.
+bool Session::make_span(int64_t begin, int64_t end, int64_t last_part, int64_t num_logits,
+                        int64_t *room, PlannedSpan *out) const {
+  *out = {};
+  if (end - begin <= *room) {
+    *out = {begin, end - begin, num_logits};
+  } else {
+    const int64_t part = std::min(*room, end - last_part - begin);
+    if (part <= 0) return false;
+    *out = {begin, part, 0};
+  }
+  *room -= out->num_tokens;
+  return true;
+}
+
+sampler_span Session::planned_span(int32_t sequence, const PlannedSpan &planned) const {
+  return {sequence,          0, planned.start, text(sequence) + planned.start, planned.num_tokens,
+          planned.num_logits};
+}
+
+void Session::plan_sequence(capi::Entry &entry, int32_t sequence,
+                            const sampler_session_plan_args &args, int64_t *room,
+                            int64_t *drafter_room) {
+  SessionSequence &own = sequences_[sequence];
+  own.target = own.drafter = {};
+  if (!own.is_drafted) {
+    switch (own.is_drafting ? own.source : SAMPLER_DRAFTS_NONE) {
+      case SAMPLER_DRAFTS_MODEL:
+        if (own.num_drafts < wanted_drafts(own)) {
+          const int64_t end = own.length + own.num_drafts;
+          const int64_t begin = std::min(own.drafter_cache_length, end - 1);
+          if (make_span(begin, end, 1, 1, drafter_room, &own.drafter)) {
+            args.out_drafter_spans[(*args.out_num_drafter_spans)++] =
+                planned_span(sequence, own.drafter);
+          }
+          return;
+        }
+        break;
+      case SAMPLER_DRAFTS_NGRAM:
+        draft_by_ngram(entry, sequence);
+        break;
+      case SAMPLER_DRAFTS_PROMPT_LOOKUP:
+        draft_by_lookup(sequence);
+        break;
+      default:
+        own.num_drafts = 0;
+    }
+    own.is_drafted = true;
+  }
+  if (own.group == DraftGroup::kTrees && own.num_first == 0) join_siblings(sequence);
+  const int64_t num_logits = own.num_drafts + 1;
+  if (make_span(own.cache_length, own.length + own.num_drafts, num_logits, num_logits, room,
+                &own.target)) {
+    tell_parents(args, sequence, *args.out_num_spans);
+    args.out_spans[(*args.out_num_spans)++] = planned_span(sequence, own.target);
+  }
+}
+
+void Session::plan(capi::Entry &entry, const sampler_session_plan_args &args) {
+  int64_t room = args.max_tokens ? args.max_tokens : INT64_MAX, drafter_room = room;
+  *args.out_num_spans = 0;
+  if (args.out_num_drafter_spans) *args.out_num_drafter_spans = 0;
+  const bool names_all = !args.sequences;
+  const int64_t count = names_all ? num_sequences() : args.num_sequences;
+  int64_t first_without = -1;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t sequence = names_all ? next_ + i : args.sequences[i];
+    if (names_all && sequence >= count) sequence -= count;
+    SessionSequence &own = sequences_[sequence];
+    if (!own.runs()) continue;
+    plan_sequence(entry, int32_t(sequence), args, &room, &drafter_room);
+    const bool has_none = own.target.num_tokens + own.drafter.num_tokens == 0;
+    if (has_none && first_without < 0) first_without = sequence;
+  }
+  if (names_all && first_without >= 0) next_ = first_without;
+}
+
+bool Session::is_planned(const sampler_span &span, bool of_drafter) const {
+  const SessionSequence *const own = find(span.sequence);
+  if (!own || !own->runs()) return false;
+  const PlannedSpan &planned = of_drafter ? own->drafter : own->target;
+  return planned.num_tokens > 0 && planned.num_tokens == span.num_tokens &&
+         planned.start == span.start && planned.num_logits == span.num_logits;
+}
+
+}  // namespace sampler::decoding

@@ -1,0 +1,232 @@
+// Verifications on a device give what they give on the CPU, to the bit: every rule, laid out in
+// every way, by teams of one block and of several.
+#include <gtest/gtest.h>
+#include <sampler/sampler.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "problem.h"
+#include "random_problem.h"
+#include "runtime.h"
+
+namespace simt_test {
+namespace {
+
+namespace runtime = simt::runtime;
+
+using verification_test::Kind;
+using verification_test::Layout;
+using verification_test::Outcome;
+using verification_test::Problem;
+using verification_test::Random;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kDear = 10;
+#else
+constexpr std::uint64_t kDear = 1;
+#endif
+
+struct Destroy {
+  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
+};
+using Handle = std::unique_ptr<sampler_handle, Destroy>;
+
+Handle make_handle(sampler_device_type type, bool host_parameters = false) {
+  sampler_options options = sampler_options_default();
+  options.device_type = type;
+  if (host_parameters) options.host_parameters = 1;
+  sampler_t sampler = nullptr;
+  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
+  return Handle(sampler);
+}
+
+class Verification : public testing::TestWithParam<sampler_acceptance> {
+ protected:
+  void SetUp() override {
+    runtime::reset({runtime::kHopper});
+    runtime::adopt_host_memory(0);
+    cpu_ = make_handle(SAMPLER_DEVICE_CPU);
+    device_ = make_handle(SAMPLER_DEVICE_CUDA);
+    reads_host_ = make_handle(SAMPLER_DEVICE_CUDA, true);
+  }
+
+  Kind kind(bool is_tree, bool has_stages, bool has_reports) const {
+    Kind kind;
+    kind.rule = GetParam();
+    kind.is_tree = is_tree;
+    kind.has_stages = has_stages;
+    kind.has_reports = has_reports;
+    kind.has_bad_ids = !has_stages;
+    return kind;
+  }
+  static bool has_trees() {
+    return GetParam() != SAMPLER_ACCEPT_BLOCK && GetParam() != SAMPLER_ACCEPT_DEFERRED;
+  }
+
+  void compare(const Problem &problem, const Layout &layout, std::uint64_t seed) {
+    runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
+    runtime::forget_calls();
+    const auto actual = verify(seed % 5 == 0 ? reads_host_.get() : device_.get(), problem, layout);
+    for (const runtime::Launch &launch : runtime::launches()) {
+      if (launch.team_size > 1) ++num_clusters_;
+    }
+    const auto expected = verify(cpu_.get(), problem, layout);
+    for (std::int64_t s = 0; s < problem.num_sequences(); ++s) {
+      const std::size_t i = verification_test::at(s);
+      ASSERT_EQ(verification_test::difference(expected[i], actual[i]), "") << "sequence " << s;
+      num_kept_ += expected[i].at("emitted")[0] > 0;
+      num_good_ += expected[i].at("status")[0] == SAMPLER_ROW_OK;
+    }
+  }
+
+  void compare(const Kind &kind, std::uint64_t num_problems, std::uint64_t first_seed) {
+    num_kept_ = num_good_ = 0;
+    for (std::uint64_t seed = first_seed; seed < first_seed + num_problems / kDear; ++seed) {
+      Random random(seed);
+      const Problem problem = random_problem(&random, kind);
+      const Layout layout = random_layout(&random, problem);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
+      compare(problem, layout, seed);
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_GT(num_kept_, int(num_problems / kDear / 4));
+    EXPECT_GT(num_good_, int(num_problems / kDear));
+  }
+
+  Handle cpu_, device_, reads_host_;
+  int num_kept_ = 0, num_good_ = 0, num_clusters_ = 0;
+};
+
+TEST_P(Verification, OfChainsEqualsTheCpus) {
+  compare(kind(false, false, false), 300, 11000);
+}
+
+TEST_P(Verification, OfTreesEqualsTheCpus) {
+  if (!has_trees()) return;  // refused, which another test sees
+  compare(kind(true, false, false), 300, 12000);
+}
+
+TEST_P(Verification, OfChainsWithReportsEqualsTheCpus) {
+  compare(kind(false, false, true), 120, 13000);
+}
+
+TEST_P(Verification, OfChainsWithStagesEqualsTheCpus) {
+  compare(kind(false, true, true), 150, 14000);
+}
+
+// Rows of several blocks.
+void lengthen(Random &random, Problem *problem) {
+  const std::int64_t num_cols = random.between(9000, 16000);
+  for (auto &sequence : problem->sequences) {
+    for (auto *rows : {&sequence.target, &sequence.draft}) {
+      const auto kind = rows == &sequence.target ? problem->kind : problem->draft_kind;
+      for (auto &row : *rows) {
+        while (static_cast<std::int64_t>(row.size()) < num_cols) {
+          const auto step = static_cast<float>(random.between(0, 60));
+          row.push_back(kind == SAMPLER_LOGITS ? -4 - 0.0625F * step : 0x1p-14F * step);
+        }
+      }
+    }
+  }
+  for (auto &mask : problem->masks) {
+    mask.resize(verification_test::at((num_cols + 31) / 32), 0xF00FF00F);
+  }
+  if (problem->kept_capacity == problem->num_cols) problem->kept_capacity = num_cols;
+  problem->num_cols = num_cols;
+}
+
+TEST_P(Verification, OfLongRowsEqualsTheCpus) {
+  for (std::uint64_t seed = 16000; seed < 16000 + 16 / std::min<std::uint64_t>(kDear, 4); ++seed) {
+    Kind long_rows = kind(has_trees() && seed % 2 == 0, seed % 4 >= 2, seed % 3 == 0);
+    long_rows.has_bad_ids = false;
+    Random random(seed);
+    Problem problem = random_problem(&random, long_rows);
+    lengthen(random, &problem);
+    const Layout layout = random_layout(&random, problem);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(problem, layout));
+    compare(problem, layout, seed);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(num_clusters_, 3);
+}
+
+TEST_P(Verification, OfTreesWithStagesEqualsTheCpus) {
+  if (!has_trees()) return;
+  compare(kind(true, true, true), 150, 15000);
+}
+
+// An array in a device's memory.
+template <class T>
+class OnDevice {
+ public:
+  explicit OnDevice(const std::vector<T> &values)
+      : memory_(runtime::allocate(0, values.size() * sizeof(T))), count_(values.size()) {
+    runtime::copy_to_device(memory_, values.data(), count_ * sizeof(T));
+  }
+  ~OnDevice() { runtime::release(memory_); }
+  OnDevice(const OnDevice &) = delete;
+  OnDevice &operator=(const OnDevice &) = delete;
+
+  T *data() const { return static_cast<T *>(memory_); }
+  std::vector<T> read() const {
+    std::vector<T> values(count_);
+    runtime::copy_to_host(values.data(), memory_, count_ * sizeof(T));
+    return values;
+  }
+
+ private:
+  void *memory_;
+  std::size_t count_;
+};
+
+// Whatever stands where, and though the host's array is gone when the work is done.
+TEST(Rates, AreTheHostsOnEveryHandle) {
+  for (const bool host_parameters : {false, true}) {
+    runtime::reset({runtime::kHopper});
+    const Handle sampler = make_handle(SAMPLER_DEVICE_CUDA, host_parameters);
+    const OnDevice<float> target(
+        {0, 1, 2, 3, 4, 5, 6, 7, 8});  // three rows, of which 2 comes first
+    const OnDevice<std::int32_t> drafts({1, 0});
+    const OnDevice<std::int32_t> tokens({-7, -7, -7});
+    std::vector<float> rates = {1, 0};
+    sampler_params params = sampler_params_default();
+    params.temperature = 0;
+    sampler_verify_args args = {};
+    args.struct_size = sizeof args;
+    args.target.values = target.data();
+    args.target.num_rows = args.target.num_cols = 3;
+    args.num_drafts = 2;
+    args.draft_token_ids = drafts.data();
+    args.params = &params;
+    args.acceptance = SAMPLER_ACCEPT_SYNTHETIC;
+    args.synthetic_rates = rates.data();
+    args.out_token_ids = tokens.data();
+    std::size_t bytes = 0;
+    ASSERT_EQ(sampler_verify_workspace_size(sampler.get(), &args, &bytes), SAMPLER_OK);
+    const OnDevice<char> workspace(std::vector<char>(bytes, 'x'));
+    args.exec.workspace = workspace.data();
+    args.exec.workspace_bytes = bytes;
+    {
+      const runtime::Recording recording;
+      ASSERT_EQ(sampler_verify(sampler.get(), &args), SAMPLER_OK) << sampler_last_error();
+      rates = {0, 0};
+      recording.replay();
+    }
+    EXPECT_EQ(tokens.read(), (std::vector<std::int32_t>{1, 2, -1}));
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<sampler_acceptance> &which) {
+  const char *const names[] = {"Standard", "Block",     "SampleMatch", "Typical",
+                               "Relaxed",  "Threshold", "Deferred",    "Synthetic"};
+  return names[which.param];
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, Verification, testing::Range(0, 8), name_of);
+
+}  // namespace
+}  // namespace simt_test
