@@ -20,6 +20,14 @@ func arrayOf(field reflect.Value) *array {
 		return &f.array
 	case *Array[int32]:
 		return &f.array
+	case *Array[int64]:
+		return &f.array
+	case *Array[AdaptiveKind]:
+		return &f.array
+	case *Array[Acceptance]:
+		return &f.array
+	case *Array[byte]:
+		return &f.array
 	case *Array[uint32]:
 		return &f.array
 	case *Array[uint64]:
@@ -41,8 +49,8 @@ func moveToDevice(value reflect.Value) (slices []array) {
 		return nil
 	}
 	for i := 0; i < value.NumField(); i++ {
-		if field := value.Field(i); !field.CanInterface() {
-			continue
+		if field := value.Field(i); !field.CanInterface() || value.Type().Field(i).Name == "SyntheticRates" {
+			continue // not public, or always the host's
 		} else if a := arrayOf(field); a == nil {
 			slices = append(slices, moveToDevice(field)...)
 		} else if a.place == onHost {
@@ -60,6 +68,8 @@ func (c *vectorCase) replayOnDevice(t *testing.T, operation string) {
 		FallbackTokenID: c.Options.FallbackTokenID, UseFallbackToken: c.Options.UseFallbackToken != 0,
 	})
 	slices := moveToDevice(reflect.ValueOf(args))
+	c.bringWorkspace(s, args)
+	slices = append(slices, moveToDevice(reflect.ValueOf(args))...)
 	c.checkError(t, operation, call(s, operation, args))
 	runtime.KeepAlive(slices)
 	c.checkOutputs(t, outputs)

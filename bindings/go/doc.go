@@ -21,7 +21,7 @@
 //
 // Arrays are slices on a CPU sampler and addresses of device memory on a CUDA sampler. Slices are
 // checked against the numbers of rows and columns and the strides before a call, and C keeps no
-// pointer to them. A call allocates nothing.
+// pointer to them, but for a Session's Pipeline. A call allocates nothing, but for Session.Get.
 //
 // A Sampler may be used from any number of goroutines: its calls then wait for each other.
 // Goroutines that should not wait have a Sampler each. Close waits for a call that is under way.

@@ -297,3 +297,39 @@ const (
 	ISAAVX512 = ISA(raw.SAMPLER_ISA_AVX512)
 	ISANEON   = ISA(raw.SAMPLER_ISA_NEON)
 )
+
+// DraftSource is where the drafts of a session's sequence come from. The first new token is never
+// drafted.
+type DraftSource int32
+
+const (
+	DraftsNone = DraftSource(raw.SAMPLER_DRAFTS_NONE)
+	// DraftsModel: a drafter model, which the caller runs.
+	DraftsModel = DraftSource(raw.SAMPLER_DRAFTS_MODEL)
+	// DraftsPromptLookup: a lookup of the sequence's own text, in the session's memory.
+	DraftsPromptLookup = DraftSource(raw.SAMPLER_DRAFTS_PROMPT_LOOKUP)
+)
+
+// DraftVerification is how a session verifies drafts.
+type DraftVerification int32
+
+const (
+	// VerifySampleMatch: the target's own token is drawn at each position, and drafts are kept while
+	// they are that token: the text is, token by token, the one without drafts.
+	VerifySampleMatch = DraftVerification(raw.SAMPLER_VERIFY_SAMPLE_MATCH)
+	// VerifyStandard, of a drafter model: a draft x is kept when u * q(x) < p(x). The text follows
+	// the target's distribution; its tokens depend on the drafter, too.
+	VerifyStandard = DraftVerification(raw.SAMPLER_VERIFY_STANDARD)
+)
+
+// FinishReason is why a session's sequence has ended.
+type FinishReason int32
+
+const (
+	FinishNone         = FinishReason(raw.SAMPLER_FINISH_NONE)          // it has not
+	FinishEndToken     = FinishReason(raw.SAMPLER_FINISH_END_TOKEN)     // the last token is one
+	FinishLength       = FinishReason(raw.SAMPLER_FINISH_LENGTH)        // it has MaxNewTokens
+	FinishContext      = FinishReason(raw.SAMPLER_FINISH_CONTEXT)       // it has MaxContext tokens
+	FinishBadRow       = FinishReason(raw.SAMPLER_FINISH_BAD_ROW)       // the logits gave no token
+	FinishStopSequence = FinishReason(raw.SAMPLER_FINISH_STOP_SEQUENCE) // the last tokens are one
+)

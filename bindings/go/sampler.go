@@ -45,6 +45,7 @@ type Sampler struct {
 	mutex          sync.Mutex // held by a call, so that Close waits
 	handle         uintptr    // 0 when closed
 	states         map[uintptr]struct{}
+	sessions       map[uintptr]struct{}
 	onCUDA         bool
 	hostParameters bool
 	memory         structs
@@ -87,7 +88,7 @@ func New(options Options) (*Sampler, error) {
 	return s, nil
 }
 
-// Close releases the sampler's threads and memory, and its states. It waits for a call that is under
+// Close releases the sampler's threads and memory, its states and its sessions. It waits for a call that is under
 // way; work that was enqueued on a CUDA stream must have finished. Closing again does nothing. It
 // never fails; the error is for io.Closer.
 func (s *Sampler) Close() error {
@@ -98,6 +99,7 @@ func (s *Sampler) Close() error {
 	defer s.mutex.Unlock()
 	if s.handle != 0 {
 		s.closeStates()
+		s.closeSessions()
 		raw.ShimDestroy(s.handle)
 		s.handle = 0
 		runtime.SetFinalizer(s, nil)

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 // Recorded calls: tests/vectors/README.md describes the files.
@@ -29,6 +31,9 @@ type vectorCase struct {
 	Outputs map[string]vectorArray
 	Status  int32
 	Error   string
+
+	Workspace string // "call": the sampler's has no room for it
+
 	Options struct {
 		FallbackTokenID  int64 `json:"fallback_token_id"`
 		UseFallbackToken int   `json:"use_fallback_token"`
@@ -110,12 +115,22 @@ func (a vectorArray) slice(t testing.TB) any {
 	case "i64":
 		return mapSlice(bits, func(b uint64) int64 { return int64(b) })
 	case "u32":
-		return mapSlice(bits, func(b uint64) RowStatus { return RowStatus(b) })
+		return mapSlice(bits, func(b uint64) uint32 { return uint32(b) })
+	case "u8":
+		return mapSlice(bits, func(b uint64) byte { return byte(b) })
 	case "u64":
 		return bits
 	}
 	t.Fatalf("unknown type %q", a.Type)
 	return nil
+}
+
+// alias is the same memory as elements of another type of the same size.
+func alias[T, S any](values []S) []T {
+	if len(values) == 0 {
+		return []T{}
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&values[0])), len(values))
 }
 
 func mapSlice[S, T any](values []S, f func(S) T) []T {
@@ -131,7 +146,8 @@ func (a vectorArray) untouched(t testing.TB) any {
 	t.Helper()
 	filled := vectorArray{Type: a.Type, Data: make([]json.RawMessage, len(a.Data))}
 	text := map[string]string{"f32": "3452816845", "f16": "52685", "bf16": "52685",
-		"i32": "3452816845", "i64": "-3617008641903833651", "u32": "3452816845"}[a.Type]
+		"i32": "3452816845", "i64": "-3617008641903833651", "u32": "3452816845", "u8": "205",
+		"u64": "14829735431805717965"}[a.Type]
 	for i := range filled.Data {
 		filled.Data[i] = json.RawMessage(text)
 	}
@@ -154,7 +170,7 @@ func sameBits(a, b any) bool {
 
 // field is the one that a path of C stands for: Input.Values for "input.values". Structs on the way
 // are made.
-func field(args Args, path string) reflect.Value {
+func field(args any, path string) reflect.Value {
 	value := reflect.ValueOf(args)
 	for _, member := range strings.Split(path, ".") {
 		value = value.Elem().FieldByName(goName(member))
@@ -170,7 +186,7 @@ func field(args Args, path string) reflect.Value {
 	return value
 }
 
-func setArray(t testing.TB, args Args, path, elementType string, values any) {
+func setArray(t testing.TB, args any, path, elementType string, values any) {
 	t.Helper()
 	switch f := field(args, path).Interface().(type) {
 	case *Data:
@@ -188,25 +204,33 @@ func setArray(t testing.TB, args Args, path, elementType string, values any) {
 		} else {
 			*f = I64(values.([]int64))
 		}
+	case *[MaxStages]Stage:
+		copy(f[:], alias[Stage](values.([]int32)))
 	case *Array[int32]:
 		*f = Slice(values.([]int32))
+	case *Array[AdaptiveKind]:
+		*f = Slice(alias[AdaptiveKind](values.([]int32)))
+	case *Array[Acceptance]:
+		*f = Slice(alias[Acceptance](values.([]int32)))
 	case *Array[uint32]:
-		*f = Slice(mapSlice(values.([]RowStatus), func(s RowStatus) uint32 { return uint32(s) }))
+		*f = Slice(values.([]uint32))
+	case *Array[RowStatus]:
+		*f = Slice(alias[RowStatus](values.([]uint32)))
+	case *Array[byte]:
+		*f = Slice(values.([]byte))
 	case *Array[int64]:
 		*f = Slice(values.([]int64))
 	case *Array[uint64]:
 		*f = Slice(values.([]uint64))
 	case *Array[float32]:
 		*f = Slice(values.([]float32))
-	case *Array[RowStatus]:
-		*f = Slice(values.([]RowStatus))
 	default:
 		t.Fatalf("%s is of type %T", path, f)
 	}
 }
 
 // setNumber leaves element types to the arrays, except those that no constructor gives.
-func setNumber(t testing.TB, args Args, path string, text json.RawMessage) {
+func setNumber(t testing.TB, args any, path string, text json.RawMessage) {
 	t.Helper()
 	if strings.HasSuffix(path, "dtype") || strings.HasSuffix(path, "id_type") {
 		if integer(t, text) > int64(DtypeBF16) {
@@ -230,7 +254,14 @@ func setNumber(t testing.TB, args Args, path string, text json.RawMessage) {
 // build makes the arguments and the slices of the outputs.
 func (c *vectorCase) build(t testing.TB, operation string) (args Args, outputs map[string]any) {
 	t.Helper()
-	args, outputs = newArgs[operation](), map[string]any{}
+	args = newArgs[operation]()
+	return args, c.fill(t, args)
+}
+
+// fill sets the members of arguments, and returns the slices of the outputs.
+func (c *vectorCase) fill(t testing.TB, args any) (outputs map[string]any) {
+	t.Helper()
+	outputs = map[string]any{}
 	for path, array := range c.Inputs {
 		setArray(t, args, path, array.Type, array.slice(t))
 	}
@@ -245,7 +276,7 @@ func (c *vectorCase) build(t testing.TB, operation string) (args Args, outputs m
 	for path, text := range c.Args {
 		setNumber(t, args, path, text)
 	}
-	return args, outputs
+	return outputs
 }
 
 func (c *vectorCase) sampler(t testing.TB, maxRows, maxCols int) *Sampler {
@@ -269,8 +300,22 @@ func (c *vectorCase) checkOutputs(t *testing.T, outputs map[string]any) {
 // replay makes the call with the sampler's workspace.
 func (c *vectorCase) replay(t *testing.T, operation string) {
 	args, outputs := c.build(t, operation)
-	c.checkError(t, operation, call(c.sampler(t, 16, 1500), operation, args))
+	s := c.sampler(t, 16, 1500)
+	c.bringWorkspace(s, args)
+	c.checkError(t, operation, call(s, operation, args))
 	c.checkOutputs(t, outputs)
+}
+
+// bringWorkspace gives the call its own where the sampler's may have no room for it.
+func (c *vectorCase) bringWorkspace(s *Sampler, args Args) {
+	if c.Workspace == "" {
+		return
+	}
+	// Of a call that is refused there is no size.
+	if bytes, err := s.WorkspaceSize(args); err == nil {
+		*field(args, "exec.workspace").Interface().(*Array[byte]) = Slice(make([]byte, bytes))
+		*field(args, "exec.workspace_bytes").Interface().(*int) = bytes
+	}
 }
 
 func (c *vectorCase) checkError(t *testing.T, operation string, err error) {
@@ -308,12 +353,17 @@ func (c *vectorCase) replayWithWorkspace(t *testing.T, operation string) {
 	c.checkOutputs(t, outputs)
 }
 
+// What errors name with an arrow.
+var pointers = regexp.MustCompile(`^((draft_)?(row_)?params|pipeline)\.`)
+
 // checkShortSlices takes one element from each array in turn.
 func (c *vectorCase) checkShortSlices(t *testing.T, operation string) {
 	s := c.sampler(t, 16, 1500)
 	arrays := map[string]vectorArray{}
 	for member, array := range c.Inputs {
-		arrays[member] = array
+		if member != "params.stages" {
+			arrays[member] = array
+		}
 	}
 	for member, array := range c.Outputs {
 		arrays[member] = array
@@ -326,9 +376,10 @@ func (c *vectorCase) checkShortSlices(t *testing.T, operation string) {
 		args, _ := c.build(t, operation)
 		short := reflect.ValueOf(array.slice(t)).Slice(0, length-1)
 		setArray(t, args, member, array.Type, short.Interface())
+		c.bringWorkspace(s, args)
 		var e *Error
 		err := call(s, operation, args)
-		what := strings.Replace(member, "row_params.", "row_params->", 1)
+		what := pointers.ReplaceAllString(member, "$1->")
 		want := fmt.Sprintf("%s has %d elements; ", what, length-1)
 		if !errors.As(err, &e) || e.Status != ErrInvalidArgument ||
 			!strings.HasPrefix(e.Message, want) ||
@@ -378,10 +429,99 @@ func TestSlicesThatAreTooShort(t *testing.T) {
 	})
 }
 
+// ---- States
+
+type vectorStateFile struct {
+	Cases []struct {
+		Name    string
+		Options struct {
+			NumSlots           int `json:"num_slots"`
+			MaxTokens          int `json:"max_tokens"`
+			MaxDistinctTokens  int `json:"max_distinct_tokens"`
+			KeepAdaptiveValues int `json:"keep_adaptive_values"`
+		}
+		Calls []vectorCase
+	}
+}
+
+var newStateArgs = map[string]func() any{
+	"append":   func() any { return new(AppendArgs) },
+	"accept":   func() any { return new(AcceptArgs) },
+	"truncate": func() any { return new(TruncateArgs) },
+	"copy":     func() any { return new(CopyArgs) },
+	"reset":    func() any { return new(ResetArgs) },
+	"read":     func() any { return new(ReadArgs) },
+}
+
+// replayOn makes a call of a state, or a draw with it.
+func (c *vectorCase) replayOn(t *testing.T, s *Sampler, state *State) {
+	t.Helper()
+	switch {
+	case c.Name == "serialize":
+		data, err := state.Serialize(int(integer(t, c.Args["first_slot"])),
+			int(integer(t, c.Args["num_slots"])))
+		c.checkError(t, c.Name, err)
+		c.checkOutputs(t, map[string]any{"out_data": data})
+	case c.Name == "deserialize":
+		firstSlot := 0
+		if text, isGiven := c.Args["first_slot"]; isGiven {
+			firstSlot = int(integer(t, text))
+		}
+		numSlots, err := state.Deserialize(firstSlot, c.Inputs["data"].slice(t).([]byte))
+		c.checkError(t, c.Name, err)
+		if err == nil {
+			c.checkOutputs(t, map[string]any{"out_num_slots": []int64{int64(numSlots)}})
+		}
+	case newStateArgs[c.Name] == nil:
+		args, outputs := c.build(t, c.Name)
+		args.(*SampleArgs).Pipeline = &Pipeline{State: state}
+		c.bringWorkspace(s, args)
+		c.checkError(t, c.Name, call(s, c.Name, args))
+		c.checkOutputs(t, outputs)
+	default:
+		args := newStateArgs[c.Name]()
+		outputs := c.fill(t, args)
+		method := reflect.ValueOf(state).MethodByName(goName(c.Name))
+		err, _ := method.Call([]reflect.Value{reflect.ValueOf(args)})[0].Interface().(error)
+		c.checkError(t, c.Name, err)
+		c.checkOutputs(t, outputs)
+	}
+}
+
+func TestVectorsOfStates(t *testing.T) {
+	contents, err := os.ReadFile(filepath.Join(vectorsDir, "state.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file vectorStateFile
+	if err := json.Unmarshal(contents, &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range file.Cases {
+		s := newSampler(t, Options{MaxRows: 16, MaxCols: 1500})
+		state, err := s.NewState(StateOptions{NumSlots: c.Options.NumSlots,
+			MaxTokens: c.Options.MaxTokens, MaxDistinctTokens: c.Options.MaxDistinctTokens,
+			KeepAdaptiveValues: c.Options.KeepAdaptiveValues != 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Calls {
+			t.Run(fmt.Sprintf("%s/%d_%s", c.Name, i, c.Calls[i].Name),
+				func(t *testing.T) { c.Calls[i].replayOn(t, s, state) })
+		}
+		if err := state.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Files and operations are the same ones.
 func TestEveryVectorFileIsReplayed(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(vectorsDir, "*.json"))
-	if err != nil || len(files) != len(newArgs) {
+	if err != nil || len(files) != len(newArgs)+1 { // and that of states
 		t.Errorf("%d files of recorded calls, %d operations (%v)", len(files), len(newArgs), err)
 	}
 }

@@ -47,6 +47,20 @@
 %constant int SAMPLER_MASK_LEAVES = 0;
 %constant int SAMPLER_MASK_FORBIDS = 1;
 
+%constant int SAMPLER_DRAFTS_NONE = 0;
+%constant int SAMPLER_DRAFTS_MODEL = 1;
+%constant int SAMPLER_DRAFTS_NGRAM = 2;
+%constant int SAMPLER_DRAFTS_PROMPT_LOOKUP = 3;
+
+%constant int SAMPLER_VERIFY_SAMPLE_MATCH = 0;
+%constant int SAMPLER_VERIFY_STANDARD = 1;
+%constant int SAMPLER_VERIFY_BLOCK = 2;
+%constant int SAMPLER_VERIFY_TYPICAL = 3;
+%constant int SAMPLER_VERIFY_RELAXED = 4;
+%constant int SAMPLER_VERIFY_THRESHOLD = 5;
+%constant int SAMPLER_VERIFY_DEFERRED = 6;
+%constant int SAMPLER_VERIFY_SYNTHETIC = 7;
+
 %constant int SAMPLER_ACCEPT_STANDARD = 0;
 %constant int SAMPLER_ACCEPT_BLOCK = 1;
 %constant int SAMPLER_ACCEPT_SAMPLE_MATCH = 2;
@@ -123,3 +137,11 @@
 
 %constant int SAMPLER_OUTPUT_PROBABILITIES = 0;
 %constant int SAMPLER_OUTPUT_VALUES = 1;
+
+%constant int SAMPLER_FINISH_NONE = 0;
+%constant int SAMPLER_FINISH_END_TOKEN = 1;
+%constant int SAMPLER_FINISH_LENGTH = 2;
+%constant int SAMPLER_FINISH_CONTEXT = 3;
+%constant int SAMPLER_FINISH_CANCELLED = 4;
+%constant int SAMPLER_FINISH_BAD_ROW = 5;
+%constant int SAMPLER_FINISH_STOP_SEQUENCE = 6;

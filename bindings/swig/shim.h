@@ -21,6 +21,7 @@
 #include <sampler/sampler.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A sampler, and what became of its last call. Serves one call at a time. */
 typedef struct shim_handle {
@@ -180,6 +181,75 @@ static inline int64_t shim_state_deserialize(shim_handle *handle, shim_address s
       sampler_state_deserialize(handle ? handle->sampler : NULL, (sampler_state_t)state, first_slot,
                                 (const void *)data, (size_t)data_bytes, &num_slots);
   return status == SAMPLER_OK ? num_slots : shim_finish(handle, status);
+}
+
+/* The address of a sampler_session, made by `options`, a sampler_session_options;
+ * shim_session_destroy must be given it before shim_destroy the handle, which serves no other call
+ * while a session's call runs. 0 on failure. */
+static inline shim_address shim_session_create(shim_handle *handle, shim_address options) {
+  sampler_session_t session = NULL;
+  shim_finish(handle, sampler_session_create(handle ? handle->sampler : NULL,
+                                             (const sampler_session_options *)options, &session));
+  return (shim_address)session;
+}
+
+static inline void shim_session_destroy(shim_address session) {
+  sampler_session_destroy((sampler_session_t)session);
+}
+
+/* The bytes that such a session takes; minus the status. */
+static inline int64_t shim_session_size(shim_handle *handle, shim_address options) {
+  size_t bytes = 0;
+  const sampler_status status = sampler_session_size(
+      handle ? handle->sampler : NULL, (const sampler_session_options *)options, &bytes);
+  return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
+}
+
+/* The number of the new sequence; minus the status. */
+static inline int64_t shim_session_add(shim_handle *handle, shim_address session,
+                                       shim_address args) {
+  int32_t sequence = -1;
+  const sampler_status status = sampler_session_add(
+      (sampler_session_t)session, (const sampler_session_add_args *)args, &sequence);
+  return status == SAMPLER_OK ? sequence : shim_finish(handle, status);
+}
+
+static inline int64_t shim_session_fork(shim_handle *handle, shim_address session,
+                                        shim_address args) {
+  int32_t sequence = -1;
+  const sampler_status status = sampler_session_fork(
+      (sampler_session_t)session, (const sampler_session_fork_args *)args, &sequence);
+  return status == SAMPLER_OK ? sequence : shim_finish(handle, status);
+}
+
+/* 0, or minus the status, here and below. */
+static inline int64_t shim_session_remove(shim_handle *handle, shim_address session,
+                                          int32_t sequence) {
+  return shim_finish(handle, sampler_session_remove((sampler_session_t)session, sequence));
+}
+
+/* `out_sequence` is a sampler_session_sequence with its struct_size set. */
+static inline int64_t shim_session_get(shim_handle *handle, shim_address session, int32_t sequence,
+                                       shim_address out_sequence) {
+  return shim_finish(handle, sampler_session_get((sampler_session_t)session, sequence,
+                                                 (sampler_session_sequence *)out_sequence));
+}
+
+static inline int64_t shim_session_plan(shim_handle *handle, shim_address session,
+                                        shim_address args) {
+  return shim_finish(handle, sampler_session_plan((sampler_session_t)session,
+                                                  (const sampler_session_plan_args *)args));
+}
+
+/* Copies a text, or a span's tokens, from one address to another. */
+static inline void shim_copy_tokens(shim_address from, shim_address to, int64_t num_tokens) {
+  memcpy((void *)to, (const void *)from, (size_t)num_tokens * sizeof(int32_t));
+}
+
+static inline int64_t shim_session_advance(shim_handle *handle, shim_address session,
+                                           shim_address args) {
+  return shim_finish(handle, sampler_session_advance((sampler_session_t)session,
+                                                     (const sampler_session_advance_args *)args));
 }
 
 /* Fills `params`, a sampler_params. The status; where it fails, `error`, of SHIM_ERROR_BYTES, gets

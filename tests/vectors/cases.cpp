@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -147,18 +148,13 @@ void leave_out(Call *call, const std::string &member) {
 
 // ---- From a Call to a Case
 
-ElementType element_type(const Call::Array &array) {
-  static const std::vector<std::string> kFloats = {"row_params.temperature", "row_params.top_p",
-                                                   "row_params.min_p", "out_logprobs"};
+ElementType element_type(const Call::Array &array, const capi_test::Member &member) {
   static const std::vector<std::string> kValues = {"input.values", "target.values", "draft.values",
                                                    "output", "out_values"};
-  const auto is_in = [&](const std::vector<std::string> &members) {
-    return std::find(members.begin(), members.end(), array.member) != members.end();
-  };
-  if (is_in(kFloats)) return ElementType::kF32;
-  if (is_in(kValues)) return ElementType(array.dtype);
-  if (is_in({"random.seeds", "random.offsets"})) return ElementType::kU64;
-  if (is_in({"random.streams", "out_row_status"})) return ElementType::kU32;
+  if (member.number != capi_test::Number::kOther) return type_of(member);
+  if (std::find(kValues.begin(), kValues.end(), array.member) != kValues.end()) {
+    return ElementType(array.dtype);
+  }
   return array.element_size == 8 ? ElementType::kI64 : ElementType::kI32;
 }
 
@@ -196,7 +192,7 @@ Case to_case(const std::string &name, const Call &call) {
     if (call.args().get<void *>(member) == nullptr) continue;
     const Call::Array &array = call.array(member);
     Arrays &arrays = array.direction == Call::Direction::kIn ? result.inputs : result.outputs;
-    arrays[member] = {element_type(array), array.buffer.bytes()};
+    arrays[member] = {element_type(array, description), array.buffer.bytes()};
   }
   return result;
 }
@@ -962,6 +958,8 @@ std::vector<Case> make_cases(const Operation &operation) {
   for (const Use &use : whole_calls()) {
     if (is_of_it(use)) append_new(Cases(use, 7, 4).of_whole_call(), &cases);
   }
+  std::vector<Case> others = make_stage_cases(Op(&operation - capi_test::operations().data()));
+  std::move(others.begin(), others.end(), std::back_inserter(cases));
   return cases;
 }
 

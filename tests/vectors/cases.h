@@ -12,6 +12,12 @@ namespace vectors_test {
 // or the other way round.
 std::vector<Case> make_cases(const capi_test::Operation &operation);
 
+// Those of them with stages, reports, and rules and layouts of verification.
+std::vector<Case> make_stage_cases(capi_test::Op op);
+
+// Those of states.
+std::vector<StateCase> make_state_cases();
+
 }  // namespace vectors_test
 
 #endif  // SAMPLER_TESTS_VECTORS_CASES_H_

@@ -39,10 +39,13 @@ int main(int argc, char **argv) {
   setenv("SAMPLER_ISA", "scalar", 1);
   const std::string folder = std::string(argv[argc - 1]) + "/";
   bool is_ok = true;
-  for (const capi_test::Operation &operation : capi_test::operations()) {
-    const std::string path = folder + vectors_test::file_name(operation);
-    const std::string text = vectors_test::to_text(operation, vectors_test::make_cases(operation));
+  const auto record = [&](const std::string &path, const std::string &text) {
     is_ok = (only_check ? is_current(path, text) : write(path, text)) && is_ok;
+  };
+  for (const capi_test::Operation &operation : capi_test::operations()) {
+    record(folder + vectors_test::file_name(operation),
+           vectors_test::to_text(operation, vectors_test::make_cases(operation)));
   }
+  record(folder + "state.json", vectors_test::to_text(vectors_test::make_state_cases()));
   return is_ok ? 0 : 1;
 }

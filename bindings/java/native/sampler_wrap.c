@@ -214,6 +214,7 @@ static void SWIGUNUSED SWIG_JavaThrowException(JNIEnv *jenv, SWIG_JavaExceptionC
 #include <sampler/sampler.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A sampler, and what became of its last call. Serves one call at a time. */
 typedef struct shim_handle {
@@ -375,6 +376,75 @@ static inline int64_t shim_state_deserialize(shim_handle *handle, shim_address s
   return status == SAMPLER_OK ? num_slots : shim_finish(handle, status);
 }
 
+/* The address of a sampler_session, made by `options`, a sampler_session_options;
+ * shim_session_destroy must be given it before shim_destroy the handle, which serves no other call
+ * while a session's call runs. 0 on failure. */
+static inline shim_address shim_session_create(shim_handle *handle, shim_address options) {
+  sampler_session_t session = NULL;
+  shim_finish(handle, sampler_session_create(handle ? handle->sampler : NULL,
+                                             (const sampler_session_options *)options, &session));
+  return (shim_address)session;
+}
+
+static inline void shim_session_destroy(shim_address session) {
+  sampler_session_destroy((sampler_session_t)session);
+}
+
+/* The bytes that such a session takes; minus the status. */
+static inline int64_t shim_session_size(shim_handle *handle, shim_address options) {
+  size_t bytes = 0;
+  const sampler_status status = sampler_session_size(
+      handle ? handle->sampler : NULL, (const sampler_session_options *)options, &bytes);
+  return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
+}
+
+/* The number of the new sequence; minus the status. */
+static inline int64_t shim_session_add(shim_handle *handle, shim_address session,
+                                       shim_address args) {
+  int32_t sequence = -1;
+  const sampler_status status = sampler_session_add(
+      (sampler_session_t)session, (const sampler_session_add_args *)args, &sequence);
+  return status == SAMPLER_OK ? sequence : shim_finish(handle, status);
+}
+
+static inline int64_t shim_session_fork(shim_handle *handle, shim_address session,
+                                        shim_address args) {
+  int32_t sequence = -1;
+  const sampler_status status = sampler_session_fork(
+      (sampler_session_t)session, (const sampler_session_fork_args *)args, &sequence);
+  return status == SAMPLER_OK ? sequence : shim_finish(handle, status);
+}
+
+/* 0, or minus the status, here and below. */
+static inline int64_t shim_session_remove(shim_handle *handle, shim_address session,
+                                          int32_t sequence) {
+  return shim_finish(handle, sampler_session_remove((sampler_session_t)session, sequence));
+}
+
+/* `out_sequence` is a sampler_session_sequence with its struct_size set. */
+static inline int64_t shim_session_get(shim_handle *handle, shim_address session, int32_t sequence,
+                                       shim_address out_sequence) {
+  return shim_finish(handle, sampler_session_get((sampler_session_t)session, sequence,
+                                                 (sampler_session_sequence *)out_sequence));
+}
+
+static inline int64_t shim_session_plan(shim_handle *handle, shim_address session,
+                                        shim_address args) {
+  return shim_finish(handle, sampler_session_plan((sampler_session_t)session,
+                                                  (const sampler_session_plan_args *)args));
+}
+
+/* Copies a text, or a span's tokens, from one address to another. */
+static inline void shim_copy_tokens(shim_address from, shim_address to, int64_t num_tokens) {
+  memcpy((void *)to, (const void *)from, (size_t)num_tokens * sizeof(int32_t));
+}
+
+static inline int64_t shim_session_advance(shim_handle *handle, shim_address session,
+                                           shim_address args) {
+  return shim_finish(handle, sampler_session_advance((sampler_session_t)session,
+                                                     (const sampler_session_advance_args *)args));
+}
+
 /* Fills `params`, a sampler_params. The status; where it fails, `error`, of SHIM_ERROR_BYTES, gets
  * its text. */
 static inline int32_t shim_params_preset(shim_address params, const char *name,
@@ -462,7 +532,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 1372905699; }
+static inline int32_t shim_interface(void) { return 508686119; }
 
 
 #ifdef __cplusplus
@@ -704,6 +774,172 @@ SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimStateDese
   arg4 = (shim_address)jarg4;
   arg5 = (int64_t)jarg5;
   result = shim_state_deserialize(arg1,arg2,arg3,arg4,arg5);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimSessionCreate(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  result = shim_session_create(arg1,arg2);
+  jresult = (jlong)result;
+  return jresult;
+}
+
+
+SWIGEXPORT void JNICALL Java_io_github_libsampler_internal_RawJNI_shimSessionDestroy(JNIEnv *jenv, jclass jcls, jlong jarg1) {
+  shim_address arg1 ;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_address)jarg1;
+  shim_session_destroy(arg1);
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimSessionSize(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  result = shim_session_size(arg1,arg2);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimSessionAdd(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (shim_address)jarg3;
+  result = shim_session_add(arg1,arg2,arg3);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimSessionFork(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (shim_address)jarg3;
+  result = shim_session_fork(arg1,arg2,arg3);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimSessionRemove(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jint jarg3) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  int32_t arg3 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (int32_t)jarg3;
+  result = shim_session_remove(arg1,arg2,arg3);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimSessionGet(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jint jarg3, jlong jarg4) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  int32_t arg3 ;
+  shim_address arg4 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (int32_t)jarg3;
+  arg4 = (shim_address)jarg4;
+  result = shim_session_get(arg1,arg2,arg3,arg4);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimSessionPlan(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (shim_address)jarg3;
+  result = shim_session_plan(arg1,arg2,arg3);
+  jresult = result;
+  return jresult;
+}
+
+
+SWIGEXPORT void JNICALL Java_io_github_libsampler_internal_RawJNI_shimCopyTokens(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_address)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (int64_t)jarg3;
+  shim_copy_tokens(arg1,arg2,arg3);
+}
+
+
+SWIGEXPORT jlong JNICALL Java_io_github_libsampler_internal_RawJNI_shimSessionAdvance(JNIEnv *jenv, jclass jcls, jlong jarg1, jlong jarg2, jlong jarg3) {
+  jlong jresult = 0 ;
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int64_t result;
+  
+  (void)jenv;
+  (void)jcls;
+  arg1 = (shim_handle *)(intptr_t)jarg1;
+  arg2 = (shim_address)jarg2;
+  arg3 = (shim_address)jarg3;
+  result = shim_session_advance(arg1,arg2,arg3);
   jresult = result;
   return jresult;
 }

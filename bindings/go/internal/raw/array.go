@@ -7,7 +7,8 @@ import "unsafe"
 // no Go pointers, which takes as long as the rest of the way to C, and since it cannot know where
 // within an object a slice ends it would also refuse slices of an array beside a pointer. What it
 // would see to is seen to here: slices are made of numbers (see Memory), all of it is on the heap,
-// and is kept alive by the caller until C has returned. C keeps none of it.
+// and is kept alive by the caller until C has returned. C keeps none of it, but for what a session's
+// pipeline names, which the session keeps alive.
 
 var (
 	NeverTrue bool // exported, so that the compiler cannot know it
@@ -34,4 +35,12 @@ func Address[T any](s *T) uintptr {
 		sink = unsafe.Pointer(s)
 	}
 	return uintptr(unsafe.Pointer(s))
+}
+
+// AppendInts appends count numbers of C's memory.
+func AppendInts(to []int32, address uintptr, count int64) []int32 {
+	if count == 0 {
+		return to
+	}
+	return append(to, unsafe.Slice((*int32)(unsafe.Pointer(address)), count)...)
 }

@@ -40,10 +40,18 @@ typedef long long swig_type_7;
 typedef long long swig_type_8;
 typedef long long swig_type_9;
 typedef long long swig_type_10;
-typedef _gostring_ swig_type_11;
-typedef _gostring_ swig_type_12;
-typedef _gostring_ swig_type_13;
-typedef _gostring_ swig_type_14;
+typedef long long swig_type_11;
+typedef long long swig_type_12;
+typedef long long swig_type_13;
+typedef long long swig_type_14;
+typedef long long swig_type_15;
+typedef long long swig_type_16;
+typedef long long swig_type_17;
+typedef long long swig_type_18;
+typedef _gostring_ swig_type_19;
+typedef _gostring_ swig_type_20;
+typedef _gostring_ swig_type_21;
+typedef _gostring_ swig_type_22;
 extern void _wrap_Swig_free_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_43bf12635a8f0c0b(swig_intgo arg1);
 extern swig_type_1 _wrap_ShimCall_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2, int arg3, uintptr_t arg4);
@@ -56,11 +64,21 @@ extern void _wrap_ShimStateDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern swig_type_3 _wrap_ShimStateSize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
 extern swig_type_4 _wrap_ShimStateSerialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_5 arg3, swig_type_6 arg4, uintptr_t arg5, swig_type_7 arg6);
 extern swig_type_8 _wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_9 arg3, uintptr_t arg4, swig_type_10 arg5);
-extern int _wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
-extern swig_type_12 _wrap_ShimPresetName_raw_43bf12635a8f0c0b(int arg1);
+extern uintptr_t _wrap_ShimSessionCreate_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_ShimSessionDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern swig_type_11 _wrap_ShimSessionSize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_12 _wrap_ShimSessionAdd_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_13 _wrap_ShimSessionFork_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_14 _wrap_ShimSessionRemove_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, int arg3);
+extern swig_type_15 _wrap_ShimSessionGet_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, int arg3, uintptr_t arg4);
+extern swig_type_16 _wrap_ShimSessionPlan_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
+extern void _wrap_ShimCopyTokens_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_17 arg3);
+extern swig_type_18 _wrap_ShimSessionAdvance_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
+extern int _wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_19 arg2, uintptr_t arg3);
+extern swig_type_20 _wrap_ShimPresetName_raw_43bf12635a8f0c0b(int arg1);
 extern int _wrap_ShimGetCapabilities_raw_43bf12635a8f0c0b(uintptr_t arg1);
-extern swig_type_13 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
-extern swig_type_14 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
+extern swig_type_21 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
+extern swig_type_22 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
 #undef intgo
 */
 import "C"
@@ -150,6 +168,18 @@ const SAMPLER_PENALTY_RECIPROCAL int = 1
 const SAMPLER_PENALTY_COUNTS_FIRST int = 2
 const SAMPLER_MASK_LEAVES int = 0
 const SAMPLER_MASK_FORBIDS int = 1
+const SAMPLER_DRAFTS_NONE int = 0
+const SAMPLER_DRAFTS_MODEL int = 1
+const SAMPLER_DRAFTS_NGRAM int = 2
+const SAMPLER_DRAFTS_PROMPT_LOOKUP int = 3
+const SAMPLER_VERIFY_SAMPLE_MATCH int = 0
+const SAMPLER_VERIFY_STANDARD int = 1
+const SAMPLER_VERIFY_BLOCK int = 2
+const SAMPLER_VERIFY_TYPICAL int = 3
+const SAMPLER_VERIFY_RELAXED int = 4
+const SAMPLER_VERIFY_THRESHOLD int = 5
+const SAMPLER_VERIFY_DEFERRED int = 6
+const SAMPLER_VERIFY_SYNTHETIC int = 7
 const SAMPLER_ACCEPT_STANDARD int = 0
 const SAMPLER_ACCEPT_BLOCK int = 1
 const SAMPLER_ACCEPT_SAMPLE_MATCH int = 2
@@ -211,6 +241,13 @@ const SAMPLER_LOGPROB_PROCESSED int = 1
 const SAMPLER_LOGPROB_EDITED int = 2
 const SAMPLER_OUTPUT_PROBABILITIES int = 0
 const SAMPLER_OUTPUT_VALUES int = 1
+const SAMPLER_FINISH_NONE int = 0
+const SAMPLER_FINISH_END_TOKEN int = 1
+const SAMPLER_FINISH_LENGTH int = 2
+const SAMPLER_FINISH_CONTEXT int = 3
+const SAMPLER_FINISH_CANCELLED int = 4
+const SAMPLER_FINISH_BAD_ROW int = 5
+const SAMPLER_FINISH_STOP_SEQUENCE int = 6
 const SHIM_ERROR_BYTES int = 512
 const SHIM_SAMPLE int = 0
 const SHIM_FILTER int = 1
@@ -306,12 +343,95 @@ func ShimStateDeserialize(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 uintptr, 
 	return swig_r
 }
 
+func ShimSessionCreate(arg1 uintptr, arg2 uintptr) (_swig_ret uintptr) {
+	var swig_r uintptr
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	swig_r = (uintptr)(C._wrap_ShimSessionCreate_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	return swig_r
+}
+
+func ShimSessionDestroy(arg1 uintptr) {
+	_swig_i_0 := arg1
+	C._wrap_ShimSessionDestroy_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0))
+}
+
+func ShimSessionSize(arg1 uintptr, arg2 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	swig_r = (int64)(C._wrap_ShimSessionSize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	return swig_r
+}
+
+func ShimSessionAdd(arg1 uintptr, arg2 uintptr, arg3 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimSessionAdd_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2)))
+	return swig_r
+}
+
+func ShimSessionFork(arg1 uintptr, arg2 uintptr, arg3 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimSessionFork_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2)))
+	return swig_r
+}
+
+func ShimSessionRemove(arg1 uintptr, arg2 uintptr, arg3 int32) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimSessionRemove_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.int(_swig_i_2)))
+	return swig_r
+}
+
+func ShimSessionGet(arg1 uintptr, arg2 uintptr, arg3 int32, arg4 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	swig_r = (int64)(C._wrap_ShimSessionGet_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.int(_swig_i_2), C.uintptr_t(_swig_i_3)))
+	return swig_r
+}
+
+func ShimSessionPlan(arg1 uintptr, arg2 uintptr, arg3 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimSessionPlan_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2)))
+	return swig_r
+}
+
+func ShimCopyTokens(arg1 uintptr, arg2 uintptr, arg3 int64) {
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	C._wrap_ShimCopyTokens_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_17(_swig_i_2))
+}
+
+func ShimSessionAdvance(arg1 uintptr, arg2 uintptr, arg3 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimSessionAdvance_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2)))
+	return swig_r
+}
+
 func ShimParamsPreset(arg1 uintptr, arg2 string, arg3 uintptr) (_swig_ret int32) {
 	var swig_r int32
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int32)(C._wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), *(*C.swig_type_11)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2)))
+	swig_r = (int32)(C._wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), *(*C.swig_type_19)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2)))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}

@@ -203,6 +203,7 @@ static void* Swig_malloc(int c) {
 #include <sampler/sampler.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A sampler, and what became of its last call. Serves one call at a time. */
 typedef struct shim_handle {
@@ -362,6 +363,75 @@ static inline int64_t shim_state_deserialize(shim_handle *handle, shim_address s
       sampler_state_deserialize(handle ? handle->sampler : NULL, (sampler_state_t)state, first_slot,
                                 (const void *)data, (size_t)data_bytes, &num_slots);
   return status == SAMPLER_OK ? num_slots : shim_finish(handle, status);
+}
+
+/* The address of a sampler_session, made by `options`, a sampler_session_options;
+ * shim_session_destroy must be given it before shim_destroy the handle, which serves no other call
+ * while a session's call runs. 0 on failure. */
+static inline shim_address shim_session_create(shim_handle *handle, shim_address options) {
+  sampler_session_t session = NULL;
+  shim_finish(handle, sampler_session_create(handle ? handle->sampler : NULL,
+                                             (const sampler_session_options *)options, &session));
+  return (shim_address)session;
+}
+
+static inline void shim_session_destroy(shim_address session) {
+  sampler_session_destroy((sampler_session_t)session);
+}
+
+/* The bytes that such a session takes; minus the status. */
+static inline int64_t shim_session_size(shim_handle *handle, shim_address options) {
+  size_t bytes = 0;
+  const sampler_status status = sampler_session_size(
+      handle ? handle->sampler : NULL, (const sampler_session_options *)options, &bytes);
+  return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
+}
+
+/* The number of the new sequence; minus the status. */
+static inline int64_t shim_session_add(shim_handle *handle, shim_address session,
+                                       shim_address args) {
+  int32_t sequence = -1;
+  const sampler_status status = sampler_session_add(
+      (sampler_session_t)session, (const sampler_session_add_args *)args, &sequence);
+  return status == SAMPLER_OK ? sequence : shim_finish(handle, status);
+}
+
+static inline int64_t shim_session_fork(shim_handle *handle, shim_address session,
+                                        shim_address args) {
+  int32_t sequence = -1;
+  const sampler_status status = sampler_session_fork(
+      (sampler_session_t)session, (const sampler_session_fork_args *)args, &sequence);
+  return status == SAMPLER_OK ? sequence : shim_finish(handle, status);
+}
+
+/* 0, or minus the status, here and below. */
+static inline int64_t shim_session_remove(shim_handle *handle, shim_address session,
+                                          int32_t sequence) {
+  return shim_finish(handle, sampler_session_remove((sampler_session_t)session, sequence));
+}
+
+/* `out_sequence` is a sampler_session_sequence with its struct_size set. */
+static inline int64_t shim_session_get(shim_handle *handle, shim_address session, int32_t sequence,
+                                       shim_address out_sequence) {
+  return shim_finish(handle, sampler_session_get((sampler_session_t)session, sequence,
+                                                 (sampler_session_sequence *)out_sequence));
+}
+
+static inline int64_t shim_session_plan(shim_handle *handle, shim_address session,
+                                        shim_address args) {
+  return shim_finish(handle, sampler_session_plan((sampler_session_t)session,
+                                                  (const sampler_session_plan_args *)args));
+}
+
+/* Copies a text, or a span's tokens, from one address to another. */
+static inline void shim_copy_tokens(shim_address from, shim_address to, int64_t num_tokens) {
+  memcpy((void *)to, (const void *)from, (size_t)num_tokens * sizeof(int32_t));
+}
+
+static inline int64_t shim_session_advance(shim_handle *handle, shim_address session,
+                                           shim_address args) {
+  return shim_finish(handle, sampler_session_advance((sampler_session_t)session,
+                                                     (const sampler_session_advance_args *)args));
 }
 
 /* Fills `params`, a sampler_params. The status; where it fails, `error`, of SHIM_ERROR_BYTES, gets
@@ -568,6 +638,164 @@ long long _wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(shim_handle *_swig_go_
   arg5 = (int64_t)_swig_go_4;
   
   result = shim_state_deserialize(arg1,arg2,arg3,arg4,arg5);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+shim_address _wrap_ShimSessionCreate_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0, shim_address _swig_go_1) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address result;
+  shim_address _swig_go_result;
+  
+  arg1 = (shim_handle *)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  
+  result = shim_session_create(arg1,arg2);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+void _wrap_ShimSessionDestroy_raw_43bf12635a8f0c0b(shim_address _swig_go_0) {
+  shim_address arg1 ;
+  
+  arg1 = (shim_address)_swig_go_0;
+  
+  shim_session_destroy(arg1);
+  
+}
+
+
+long long _wrap_ShimSessionSize_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0, shim_address _swig_go_1) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_handle *)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  
+  result = shim_session_size(arg1,arg2);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimSessionAdd_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0, shim_address _swig_go_1, shim_address _swig_go_2) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_handle *)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (shim_address)_swig_go_2;
+  
+  result = shim_session_add(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimSessionFork_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0, shim_address _swig_go_1, shim_address _swig_go_2) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_handle *)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (shim_address)_swig_go_2;
+  
+  result = shim_session_fork(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimSessionRemove_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0, shim_address _swig_go_1, int _swig_go_2) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  int32_t arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_handle *)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int32_t)_swig_go_2;
+  
+  result = shim_session_remove(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimSessionGet_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0, shim_address _swig_go_1, int _swig_go_2, shim_address _swig_go_3) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  int32_t arg3 ;
+  shim_address arg4 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_handle *)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int32_t)_swig_go_2;
+  arg4 = (shim_address)_swig_go_3;
+  
+  result = shim_session_get(arg1,arg2,arg3,arg4);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimSessionPlan_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0, shim_address _swig_go_1, shim_address _swig_go_2) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_handle *)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (shim_address)_swig_go_2;
+  
+  result = shim_session_plan(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+void _wrap_ShimCopyTokens_raw_43bf12635a8f0c0b(shim_address _swig_go_0, shim_address _swig_go_1, long long _swig_go_2) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  
+  shim_copy_tokens(arg1,arg2,arg3);
+  
+}
+
+
+long long _wrap_ShimSessionAdvance_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0, shim_address _swig_go_1, shim_address _swig_go_2) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  shim_address arg2 ;
+  shim_address arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_handle *)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (shim_address)_swig_go_2;
+  
+  result = shim_session_advance(arg1,arg2,arg3);
   _swig_go_result = result;
   return _swig_go_result;
 }

@@ -251,6 +251,133 @@ type SelectArgs struct {
 	OutRowStatus   uintptr
 }
 
+type SessionOptions struct {
+	StructSize       uintptr
+	MaxSequences     int64
+	MaxContext       int64
+	VocabularySize   int64
+	LogitsDtype      int32
+	KeepDrafterRows  int32
+	MaxDrafts        int64
+	DrafterContext   int64
+	LookupTokens     int64
+	MaxEndTokens     int64
+	MaxStopSequences int64
+	MaxStopTokens    int64
+	MaxTopLogprobs   int64
+	Params           uintptr
+	Pipeline         uintptr
+	TypicalThreshold float32
+	TypicalScale     float32
+	RelaxedTopK      int32
+	RelaxedDelta     float32
+	ThresholdSingle  float32
+	ThresholdTotal   float32
+	DeferredWindow   int32
+	DeferredTopK     int32
+	DeferredEntropy  float32
+	HasDraftTrees    int32
+	SyntheticRates   uintptr
+}
+
+type SessionAddArgs struct {
+	StructSize            uintptr
+	TokenIDs              uintptr
+	NumTokens             int64
+	PromptLength          int64
+	CacheLength           int64
+	DrafterCacheLength    int64
+	Params                uintptr
+	Seed                  uint64
+	MaxNewTokens          int64
+	EndTokenIDs           uintptr
+	NumEndTokens          int64
+	StopSequences         TokenLists
+	DraftSource           int32
+	Verification          int32
+	Ngram                 uintptr
+	NumDrafts             int64
+	MinMatch              int64
+	DraftUnknown          int32
+	Reserved              int32
+	NgramLeastCount       int64
+	NgramLeastShare       float32
+	LeastDraftProbability float32
+	DraftTopK             int64
+}
+
+type SessionForkArgs struct {
+	StructSize uintptr
+	Source     int32
+	Reserved   int32
+	Seed       uintptr
+	Params     uintptr
+}
+
+type SessionSequence struct {
+	StructSize         uintptr
+	TokenIDs           uintptr
+	NumTokens          int64
+	PromptLength       int64
+	CacheLength        int64
+	DrafterCacheLength int64
+	FinishReason       int32
+	RowStatus          uint32
+	StopSequence       int64
+	NumSteps           int64
+	NumDrafted         int64
+	NumAccepted        int64
+	IsDrafting         int32
+	Reserved           int32
+}
+
+type Span struct {
+	Sequence  int32
+	Reserved  int32
+	Start     int64
+	TokenIDs  uintptr
+	NumTokens int64
+	NumLogits int64
+}
+
+type SessionPlanArgs struct {
+	StructSize         uintptr
+	Sequences          uintptr
+	NumSequences       int64
+	MaxTokens          int64
+	OutSpans           uintptr
+	OutNumSpans        uintptr
+	OutDrafterSpans    uintptr
+	OutNumDrafterSpans uintptr
+	OutParents         uintptr
+}
+
+type SessionAdvanceArgs struct {
+	StructSize             uintptr
+	Spans                  uintptr
+	NumSpans               int64
+	Logits                 uintptr
+	LogitsRowStride        int64
+	DrafterSpans           uintptr
+	NumDrafterSpans        int64
+	DrafterLogits          uintptr
+	DrafterRowStride       int64
+	TokenBitmaskIndices    uintptr
+	OutTokenIDs            uintptr
+	OutCounts              uintptr
+	OutFinishReasons       uintptr
+	OutCacheLengths        uintptr
+	OutDrafterCacheLengths uintptr
+	OutAcceptedCounts      uintptr
+	OutRowStatus           uintptr
+	LogprobKind            int32
+	Reserved               int32
+	OutLogprobs            uintptr
+	NumTopLogprobs         int64
+	OutTopTokenIDs         uintptr
+	OutTopLogprobs         uintptr
+}
+
 type VerifyArgs struct {
 	StructSize           uintptr
 	Exec                 Exec

@@ -132,6 +132,82 @@ pub type sampler_packing = i32;
 
 pub type sampler_token_kind = i32;
 
+/// The likeliest token to follow the end of `context`. *out_known is 1 when something is known
+/// there, and 0 when the token is drawn from `seed` and `offset`, uniformly over the vocabulary.
+pub type sampler_ngram_next_token_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, context: *const i32, num_tokens: i64, seed: u64, offset: u64, out_token_id: *mut i32, out_known: *mut i32) -> sampler_status,
+>;
+
+/// out_has is 1 when a token is known to follow exactly this context, without back-off, and 0 when
+/// not, as for a context of a length that is not kept.
+pub type sampler_ngram_has_gram_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, context: *const i32, num_tokens: i64, out_has: *mut i32) -> sampler_status,
+>;
+
+/// Counts each of `next_token_ids` once, in their order, as following the end of `context`; one that
+/// stands there twice counts twice.
+pub type sampler_ngram_update_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, context: *const i32, num_tokens: i64, next_token_ids: *const i32, num_next_tokens: i64) -> sampler_status,
+>;
+
+/// Learns a text: an update with each of its tokens, as following those before it. What was known
+/// stays.
+pub type sampler_ngram_initialize_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, token_ids: *const i32, num_tokens: i64) -> sampler_status,
+>;
+
+/// Up to num_drafts tokens, each the likeliest after the context and the tokens before it: up to the
+/// first that is unknown, that was counted fewer than least_count times there, or whose share, its
+/// count over the counts of all tokens that followed there, is below least_share, in [0, 1]. Limits
+/// of 0 are off. `out_token_ids` is [num_drafts], and *out_num_drafts their number.
+pub type sampler_ngram_propose_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, context: *const i32, num_tokens: i64, num_drafts: i64, least_count: i64, least_share: f32, out_token_ids: *mut i32, out_num_drafts: *mut i64) -> sampler_status,
+>;
+
+/// Forgets all.
+pub type sampler_ngram_reset_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void) -> sampler_status,
+>;
+
+/// What a [`sampler_ngram_storage_t`] points to.
+#[repr(C)]
+pub struct sampler_ngram_storage {
+    _private: [u8; 0],
+}
+
+/// Counts of n-grams: contexts of up to order - 1 tokens, and how often each token followed.
+pub type sampler_ngram_storage_t = *mut sampler_ngram_storage;
+
+pub type sampler_ngram_kind = i32;
+
+/// What a [`sampler_prompt_lookup_t`] points to.
+#[repr(C)]
+pub struct sampler_prompt_lookup {
+    _private: [u8; 0],
+}
+
+/// One growing text. It tells what followed the longest earlier occurrence of the text's end, which
+/// may overlap that end; of equally long ones the latest. Appending a token takes amortised
+/// O(log n) at worst, whatever the text.
+pub type sampler_prompt_lookup_t = *mut sampler_prompt_lookup;
+
+/// What a [`sampler_session_t`] points to.
+#[repr(C)]
+pub struct sampler_session {
+    _private: [u8; 0],
+}
+
+pub type sampler_session_t = *mut sampler_session;
+
+/// Where a sequence's drafts come from. The first new token is never drafted.
+pub type sampler_draft_source = i32;
+
+/// How drafts are verified: by a rule of sampler_verify, SAMPLER_ACCEPT_ and the same name, which
+/// speculative.h explains.
+pub type sampler_draft_verification = i32;
+
+pub type sampler_finish_reason = i32;
+
 constants! {
     SAMPLER_VERSION_MAJOR: u32 = 0;
     SAMPLER_VERSION_MINOR: u32 = 0;
@@ -295,7 +371,7 @@ constants! {
     /// Block verification (Sun et al. 2024): all drafts of a chain are judged together. On average it
     /// emits no fewer tokens than STANDARD.
     SAMPLER_ACCEPT_BLOCK: sampler_acceptance = 1;
-    /// The target's own token is drawn as sampler_sample draws it, at offset + i behind i drafts, and
+    /// The target's own token is drawn as sampler_sample draws it, at offset + i after i drafts, and
     /// drafts are accepted while they are that token. Needs nothing of the drafter. The text is, token
     /// by token, the one without speculation.
     SAMPLER_ACCEPT_SAMPLE_MATCH: sampler_acceptance = 2;
@@ -334,6 +410,46 @@ constants! {
     SAMPLER_PACKING_POSITIONS: sampler_packing = 3;
     SAMPLER_TOKENS_OUTPUT: sampler_token_kind = 0;
     SAMPLER_TOKENS_PROMPT: sampler_token_kind = 1;
+    /// N-grams of 2 to `order` tokens. After an unknown context the longest known end of it counts,
+    /// down to its last token alone.
+    SAMPLER_NGRAM_ALL_ORDERS: sampler_ngram_kind = 0;
+    /// N-grams of `order` tokens only. A context of fewer than order - 1 tokens is unknown.
+    SAMPLER_NGRAM_ONE_LEVEL: sampler_ngram_kind = 1;
+    SAMPLER_DRAFTS_NONE: sampler_draft_source = 0;
+    /// a drafter model, which the caller runs
+    SAMPLER_DRAFTS_MODEL: sampler_draft_source = 1;
+    /// a sampler_ngram, which sequences may share
+    SAMPLER_DRAFTS_NGRAM: sampler_draft_source = 2;
+    /// a lookup of the sequence's own, in the session's memory
+    SAMPLER_DRAFTS_PROMPT_LOOKUP: sampler_draft_source = 3;
+    /// The target's own token is drawn at each position, and drafts are kept while they are that
+    /// token: the text is, token by token, the one without drafts.
+    SAMPLER_VERIFY_SAMPLE_MATCH: sampler_draft_verification = 0;
+    /// Lossless: the text follows the target's distribution; its tokens depend on the drafts and on
+    /// num_drafts, too. Drafts of a model were drawn from its rows, others are certain.
+    SAMPLER_VERIFY_STANDARD: sampler_draft_verification = 1;
+    SAMPLER_VERIFY_BLOCK: sampler_draft_verification = 2;
+    /// Lossy: the text does not follow the target's distribution.
+    SAMPLER_VERIFY_TYPICAL: sampler_draft_verification = 3;
+    SAMPLER_VERIFY_RELAXED: sampler_draft_verification = 4;
+    SAMPLER_VERIFY_THRESHOLD: sampler_draft_verification = 5;
+    SAMPLER_VERIFY_DEFERRED: sampler_draft_verification = 6;
+    /// needs synthetic_rates of the session
+    SAMPLER_VERIFY_SYNTHETIC: sampler_draft_verification = 7;
+    /// not finished: it goes on, or the loop failed
+    SAMPLER_FINISH_NONE: sampler_finish_reason = 0;
+    /// the last token is an end token
+    SAMPLER_FINISH_END_TOKEN: sampler_finish_reason = 1;
+    /// it has max_new_tokens
+    SAMPLER_FINISH_LENGTH: sampler_finish_reason = 2;
+    /// prompt and new tokens are the target's max_context
+    SAMPLER_FINISH_CONTEXT: sampler_finish_reason = 3;
+    /// on_tokens wanted no more
+    SAMPLER_FINISH_CANCELLED: sampler_finish_reason = 4;
+    /// the logits gave no token (NaN, +inf, all -inf)
+    SAMPLER_FINISH_BAD_ROW: sampler_finish_reason = 5;
+    /// the last tokens are a stop sequence; of session.h alone
+    SAMPLER_FINISH_STOP_SEQUENCE: sampler_finish_reason = 6;
 }
 
 structs! {
@@ -909,9 +1025,10 @@ structs! {
         draw_method: sampler_draw_method = 0;
         /// [num_drafts] In host memory, read during the call. Required by SYNTHETIC.
         synthetic_rates: *const f32 = null();
-        /// Packed batches. num_sequences is required then, and where target_row_indices is given; 0: what
-        /// target.num_rows tells. Sequences have at most num_drafts drafts; one whose offsets fall, lie
-        /// outside, or are further apart is bad (INVALID_LIST). draft_counts must be NULL then.
+        /// Packed batches. num_sequences says how many sequences there are then, and where
+        /// target_row_indices is given, 0 among them; else 0 is what target.num_rows tells. Sequences have
+        /// at most num_drafts drafts; one whose offsets fall, lie outside, or are further apart is bad
+        /// (INVALID_LIST). draft_counts must be NULL then.
         packing: sampler_packing = 0;
         /// 1: the row of `draft` that belongs to draft i is slot * num_drafts + i (vLLM, V2).
         draft_rows_by_slot: i32 = 0;
@@ -1134,6 +1251,300 @@ structs! {
         out_adaptive_values: *mut f32 = null_mut();
         out_row_status: *mut sampler_row_status = null_mut();
     }
+    sampler_ngram {
+        /// sizeof(sampler_ngram).
+        struct_size: usize = size_of::<Self>();
+        user: *mut c_void = null_mut();
+        next_token: sampler_ngram_next_token_fn = None;
+        has_gram: sampler_ngram_has_gram_fn = None;
+        update: sampler_ngram_update_fn = None;
+        initialize: sampler_ngram_initialize_fn = None;
+        reset: sampler_ngram_reset_fn = None;
+        /// NULL: there is none
+        propose: sampler_ngram_propose_fn = None;
+    }
+    sampler_ngram_storage_options {
+        /// sizeof(sampler_ngram_storage_options).
+        struct_size: usize = size_of::<Self>();
+        kind: sampler_ngram_kind = 0;
+        /// Tokens of the longest n-gram, in [2, 16]; 0: 3.
+        order: i32 = 0;
+        /// Token ids lie in [0, vocabulary_size). In [1, 2^20); required.
+        vocabulary_size: i64 = 0;
+        /// Bytes that the storage may take at any time, at least 4096; 0: no limit. While it grows or is
+        /// deserialised, its old and its new table count both, so that between a third and two thirds are
+        /// used in the end. At the limit known n-grams still count, others are dropped.
+        memory_limit: i64 = 0;
+        /// Memory for the handle and its table. All 0: the C library's. `allocate` is called when the
+        /// storage is created, deserialised, or learns; neither function may call back into the storage.
+        allocator: sampler_allocator = sampler_allocator::INIT;
+    }
+    sampler_ngram_storage_stats {
+        /// sizeof(sampler_ngram_storage_stats).
+        struct_size: usize = size_of::<Self>();
+        /// Contexts that a token followed, of all lengths kept.
+        num_contexts: i64 = 0;
+        /// Next tokens learned, each once whatever the number of orders, dropped or not.
+        num_updates: i64 = 0;
+        /// N-grams that were not counted for want of room: memory_limit, or 1.3 * 10^9 table entries.
+        num_dropped: i64 = 0;
+        /// What the storage takes of its allocator now.
+        memory_bytes: i64 = 0;
+    }
+    sampler_prompt_lookup_options {
+        /// sizeof(sampler_prompt_lookup_options).
+        struct_size: usize = size_of::<Self>();
+        /// Tokens of the text's end that must match, at least 1, 0: 1; and that are looked at, at least
+        /// min_match, 0: all.
+        min_match: i64 = 0;
+        max_match: i64 = 0;
+        /// Room for the text, in [1, 2^27]; required. All memory, 132 bytes a token and less
+        /// than 1000 beside, is allocated when the lookup is created.
+        max_tokens: i64 = 0;
+        /// Token ids lie in [0, vocabulary_size). In [1, 2^20); required.
+        vocabulary_size: i64 = 0;
+        /// Memory for the handle. All 0: the C library's.
+        allocator: sampler_allocator = sampler_allocator::INIT;
+    }
+    sampler_session_options {
+        /// sizeof(sampler_session_options).
+        struct_size: usize = size_of::<Self>();
+        /// Sequences at once, finished ones that were not removed among them. In [1, 2^20].
+        max_sequences: i64 = 0;
+        /// The longest text, its prompt included: what the target's cache can hold. In [1, 2^31). A
+        /// sequence takes 13 bytes for each token of it, a few hundred bytes, and for each of max_drafts
+        /// about 40, and 8 more for each of max_top_logprobs.
+        max_context: i64 = 0;
+        /// Columns of the logits, in [1, 2^20), and their type.
+        vocabulary_size: i64 = 0;
+        logits_dtype: sampler_dtype = 0;
+        /// 1: the session keeps the drafter's rows, max_drafts rows of logits a sequence, which STANDARD,
+        /// BLOCK, RELAXED and DEFERRED need of a drafter model's drafts. Default 0.
+        keep_drafter_rows: i32 = 0;
+        /// Drafts of a sequence and step at most, in [0, 1024]. Default 0: nothing is drafted.
+        max_drafts: i64 = 0;
+        /// The longest text that the drafter model's cache can hold; a longer one goes on without drafts.
+        /// In [0, 2^31). 0: max_context.
+        drafter_context: i64 = 0;
+        /// Room of each sequence's prompt lookup, which takes 132 bytes a token; a longer text goes
+        /// on without drafts. In [0, 2^27]. Default 0: no sequence has SAMPLER_DRAFTS_PROMPT_LOOKUP.
+        lookup_tokens: i64 = 0;
+        /// Of a sequence: end tokens, stop sequences, and tokens of all its stop sequences. In [0, 2^20].
+        max_end_tokens: i64 = 0;
+        max_stop_sequences: i64 = 0;
+        max_stop_tokens: i64 = 0;
+        /// Log-probabilities of the first tokens that sampler_session_advance can be asked for, in
+        /// [0, vocabulary_size]. Default 0.
+        max_top_logprobs: i64 = 0;
+        /// What no sequence can have of its own: rules of ties, orders, scopes and forms, and the list of
+        /// stages. Its numbers are those of sequences that are added without parameters. NULL: temperature
+        /// 1 and no filter.
+        params: *const sampler_params = null();
+        /// Lists and masks of the stages, by slot: the slot is the sequence's number, of max_sequences.
+        /// NULL: none. The struct is copied; the arrays that it names are the caller's, and are read in
+        /// each advance. history, prompt_lengths, adaptive_values, state and token_bitmask_indices must be
+        /// 0: the session's texts are the history. Where `stop` is 0 it is the end tokens of each
+        /// sequence, as min_new_tokens needs it.
+        pipeline: *const sampler_pipeline = null();
+        /// Numbers of the rules of verification, as in sampler_verify_args, where num_drafts is
+        /// max_drafts.
+        ///
+        /// 0: 0.09
+        typical_threshold: f32 = 0.0;
+        /// 0: 0.3
+        typical_scale: f32 = 0.0;
+        /// 0: 1
+        relaxed_top_k: i32 = 0;
+        relaxed_delta: f32 = 0.0;
+        /// 0: 1
+        threshold_single: f32 = 0.0;
+        /// 0: 1
+        threshold_total: f32 = 0.0;
+        /// 0: min(6, max_drafts - 1), at least 1
+        deferred_window: i32 = 0;
+        /// 0: 3
+        deferred_top_k: i32 = 0;
+        /// 0: 0.3
+        deferred_entropy: f32 = 0.0;
+        /// 1: sequences may have draft_top_k. Default 0.
+        has_draft_trees: i32 = 0;
+        /// [max_drafts] Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC.
+        synthetic_rates: *const f32 = null();
+    }
+    sampler_session_add_args {
+        /// sizeof(sampler_session_add_args).
+        struct_size: usize = size_of::<Self>();
+        /// The text so far, [num_tokens], in [1, max_context], ids of the vocabulary. The first
+        /// prompt_length are the prompt, in [1, num_tokens], and the others its new tokens, as of a
+        /// sequence that was removed and goes on here; 0: all are the prompt.
+        token_ids: *const i32 = null();
+        num_tokens: i64 = 0;
+        prompt_length: i64 = 0;
+        /// How many of these tokens the target's and the drafter's caches hold already, in
+        /// [0, num_tokens - 1] and [0, num_tokens].
+        cache_length: i64 = 0;
+        drafter_cache_length: i64 = 0;
+        /// NULL: the session's. Rules of ties, orders, scopes, forms and stages must be the session's.
+        params: *const sampler_params = null();
+        seed: u64 = 0;
+        /// New tokens at most, in [0, 2^31); 0: as many as max_context leaves.
+        max_new_tokens: i64 = 0;
+        /// [num_end_tokens] Tokens that end the text.
+        end_token_ids: *const i32 = null();
+        num_end_tokens: i64 = 0;
+        /// Sequences of tokens that end the text where its new tokens end in one; none may be empty.
+        /// num_lists of them, in one array of int32_t. All 0: none.
+        stop_sequences: sampler_token_lists = sampler_token_lists::INIT;
+        draft_source: sampler_draft_source = 0;
+        verification: sampler_draft_verification = 0;
+        /// Of NGRAM, else NULL. Copied; it learns the text now, and later each new token. Drafts come by
+        /// `propose` where it has that and draft_unknown is 0, else by next_token. Where it fails later,
+        /// as for want of memory, the sequence goes on without drafts.
+        ngram: *const sampler_ngram = null();
+        /// Drafts a step at most, in [0, max_drafts]; 0: max_drafts.
+        num_drafts: i64 = 0;
+        /// Of PROMPT_LOOKUP: the shortest match, in [0, 2^27]; 0: 1.
+        min_match: i64 = 0;
+        /// Of NGRAM. 1: a context that is unknown is followed by the draft that the n-grams give for it.
+        /// 0: by none.
+        draft_unknown: i32 = 0;
+        /// must be 0
+        reserved: i32 = 0;
+        /// Of NGRAM, without draft_unknown and with an ngram that has `propose`: drafts end before the
+        /// first that was counted fewer than ngram_least_count times after its context, or whose share of
+        /// what followed there is below ngram_least_share, in [0, 1]. 0: off.
+        ngram_least_count: i64 = 0;
+        ngram_least_share: f32 = 0.0;
+        /// Of MODEL, in [0, 1]: a draft to which the drafter's row gives less than this probability is the
+        /// last of its step, as in sampler_speculative_args. 0: off.
+        least_draft_probability: f32 = 0.0;
+        /// Of MODEL, with has_draft_trees of the session, in [0, num_drafts]. 0: drafts are drawn, one a
+        /// position. Else they are the drafter's so many likeliest tokens of each position, num_drafts of
+        /// them at most: the first of a position goes on, the others hang beside it, and the target runs
+        /// them as a tree. For all rules but BLOCK and DEFERRED, to which such drafts are certain; with
+        /// SAMPLE_MATCH more of them are kept than of a chain.
+        draft_top_k: i64 = 0;
+    }
+    sampler_session_fork_args {
+        /// sizeof(sampler_session_fork_args).
+        struct_size: usize = size_of::<Self>();
+        /// What is forked: a sequence, which goes on as if nothing had been.
+        source: i32 = 0;
+        /// must be 0
+        reserved: i32 = 0;
+        /// NULL: the source's, with which its text comes again.
+        seed: *const u64 = null();
+        params: *const sampler_params = null();
+    }
+    sampler_session_sequence {
+        /// sizeof(sampler_session_sequence), set by the caller.
+        struct_size: usize = size_of::<Self>();
+        /// [num_tokens] The text. Valid until the sequence is advanced or removed.
+        token_ids: *const i32 = null();
+        num_tokens: i64 = 0;
+        prompt_length: i64 = 0;
+        /// How much of the text the caches hold.
+        cache_length: i64 = 0;
+        drafter_cache_length: i64 = 0;
+        /// SAMPLER_FINISH_NONE: it runs
+        finish_reason: sampler_finish_reason = 0;
+        /// Of BAD_ROW: why.
+        row_status: sampler_row_status = 0;
+        /// Of STOP_SEQUENCE: which, from 0; else -1.
+        stop_sequence: i64 = 0;
+        /// that gave a token
+        num_steps: i64 = 0;
+        num_drafted: i64 = 0;
+        num_accepted: i64 = 0;
+        /// 0: there are no drafts any more, since its text or its n-grams had no room.
+        is_drafting: i32 = 0;
+        reserved: i32 = 0;
+    }
+    /// Tokens to run through a model. It never grows.
+    sampler_span {
+        sequence: i32 = 0;
+        /// 0
+        reserved: i32 = 0;
+        /// The length that the cache must have, where the span goes: what it holds beyond is cut off.
+        start: i64 = 0;
+        /// [num_tokens] At least one; the last of them may be drafts. Valid until the sequence is
+        /// advanced, planned again or removed.
+        token_ids: *const i32 = null();
+        num_tokens: i64 = 0;
+        /// Rows of logits that sampler_session_advance wants, those that follow the last so many tokens.
+        /// May be 0: a part of a long text.
+        num_logits: i64 = 0;
+    }
+    sampler_session_plan_args {
+        /// sizeof(sampler_session_plan_args).
+        struct_size: usize = size_of::<Self>();
+        /// [num_sequences] Which ones, none twice, in the order in which they get of max_tokens. Finished
+        /// ones are passed over. NULL and 0: all.
+        sequences: *const i32 = null();
+        num_sequences: i64 = 0;
+        /// Tokens of all spans of a model at most; 0: no limit. Else at least max_drafts + 1. Texts that
+        /// are longer are planned in parts. A sequence that there is no room for gets no span; without
+        /// `sequences` it is among the first next time.
+        max_tokens: i64 = 0;
+        /// [num_sequences], or [max_sequences] where that is 0. A sequence has a span of one of the two
+        /// models: of the drafter where it needs a draft. out_drafter_spans may be NULL where none has
+        /// SAMPLER_DRAFTS_MODEL.
+        out_spans: *mut sampler_span = null_mut();
+        out_num_spans: *mut i64 = null_mut();
+        out_drafter_spans: *mut sampler_span = null_mut();
+        out_num_drafter_spans: *mut i64 = null_mut();
+        /// [spans of the target, max_drafts] What each draft of a span follows: a lower one of its drafts,
+        /// -1 the text; in a chain draft i follows i - 1. What follows the drafts of a span is -1. In a
+        /// tree drafts see those that they follow, and not the others; their positions in the text are
+        /// their depths. The first path comes first, so that a cache that is cut to out_cache_lengths
+        /// holds the text: a kept draft beside that path is fed again. May be NULL where no sequence has a
+        /// draft_top_k above 1.
+        out_parents: *mut i32 = null_mut();
+    }
+    sampler_session_advance_args {
+        /// sizeof(sampler_session_advance_args).
+        struct_size: usize = size_of::<Self>();
+        /// [num_spans] Spans that the target ran, as planned: any of them, in any order.
+        spans: *const sampler_span = null();
+        num_spans: i64 = 0;
+        /// Their rows of logits, span after span: [sum of num_logits, vocabulary_size]. The stride is in
+        /// elements; 0: vocabulary_size.
+        logits: *const c_void = null();
+        logits_row_stride: i64 = 0;
+        /// The same of the drafter.
+        drafter_spans: *const sampler_span = null();
+        num_drafter_spans: i64 = 0;
+        drafter_logits: *const c_void = null();
+        drafter_row_stride: i64 = 0;
+        /// [rows of logits] With masks in the session's pipeline: the mask of each row of the target,
+        /// which follows the text and the drafts before it; negative: none. Else NULL.
+        token_bitmask_indices: *const i32 = null();
+        /// What follows is by span of the target, [num_spans, ...]; all but out_token_ids and out_counts
+        /// may be NULL.
+        ///
+        /// [num_spans, max_drafts + 1] New tokens, then -1; and how many. A span without logits has none.
+        out_token_ids: *mut i32 = null_mut();
+        out_counts: *mut i64 = null_mut();
+        /// Not NONE: the sequence has finished, and is not planned any more.
+        out_finish_reasons: *mut sampler_finish_reason = null_mut();
+        /// To which lengths to cut the caches. Drafts that were not kept are cut off.
+        out_cache_lengths: *mut i64 = null_mut();
+        out_drafter_cache_lengths: *mut i64 = null_mut();
+        /// Drafts that became text.
+        out_accepted_counts: *mut i64 = null_mut();
+        /// Of BAD_ROW: why; else 0.
+        out_row_status: *mut sampler_row_status = null_mut();
+        /// [num_spans, max_drafts + 1] Log-probabilities of the new tokens, then NaN; and of the first
+        /// num_top_logprobs tokens in rank order, [num_spans, max_drafts + 1, num_top_logprobs], then -1
+        /// and NaN. num_top_logprobs in [0, max_top_logprobs]. As in sampler_sample_args.
+        logprob_kind: sampler_logprob_kind = 0;
+        /// must be 0
+        reserved: i32 = 0;
+        out_logprobs: *mut f32 = null_mut();
+        num_top_logprobs: i64 = 0;
+        out_top_token_ids: *mut i32 = null_mut();
+        out_top_logprobs: *mut f32 = null_mut();
+    }
 }
 
 functions! {
@@ -1281,4 +1692,122 @@ functions! {
     /// Errors: INVALID_ARGUMENT (more slots or longer sequences than the state has room for),
     /// CORRUPT_DATA.
     fn sampler_state_deserialize(sampler: sampler_t, state: sampler_state_t, first_slot: i64, data: *const c_void, data_bytes: usize, out_num_slots: *mut i64) -> sampler_status;
+    /// Creates an empty storage. On failure *out_storage is NULL.
+    /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+    fn sampler_ngram_storage_create(options: *const sampler_ngram_storage_options, out_storage: *mut sampler_ngram_storage_t) -> sampler_status;
+    /// NULL is fine.
+    fn sampler_ngram_storage_destroy(storage: sampler_ngram_storage_t);
+    /// Fills *out_ngram, whose struct_size is set, with the storage as an interface. It is valid until
+    /// the storage is destroyed; `user` is the storage.
+    ///
+    /// next_token  gives the token counted most often after the longest known context; of equal counts
+    ///             the one that had that count first. Of the context at most the last order - 1 tokens
+    ///             are read. Counts stop at 2^32 - 1.
+    ///
+    /// has_gram    1 for contexts of 1 to order - 1 tokens (ONE_LEVEL: order - 1) that a token is
+    ///             counted after.
+    ///
+    /// propose     as next_token, token after token: each has the count and the share that it has after
+    ///             the longest known context, without regard to shorter ones. The share is the f32
+    ///             nearest to that of the n-grams counted; those dropped have none.
+    ///
+    /// update      counts in every order that is kept and for which the context is long enough. Of the
+    ///             context at most the last order - 1 tokens are read.
+    ///
+    /// reset       also gives the table's memory back and sets the statistics to 0.
+    ///
+    /// A call takes amortised O(order log n) at worst for each token that it learns or proposes, n being
+    /// the n-grams known: now and then the table grows.
+    ///
+    /// update and initialize return OUT_OF_MEMORY when the allocator returned NULL: the storage is then
+    /// as it was, whatever part of a text had been learned. Other ids than those of the vocabulary are
+    /// INVALID_ARGUMENT.
+    fn sampler_ngram_storage_interface(storage: sampler_ngram_storage_t, out_ngram: *mut sampler_ngram) -> sampler_status;
+    /// Fills *out_stats, whose struct_size is set.
+    fn sampler_ngram_storage_get_stats(storage: sampler_ngram_storage_t, out_stats: *mut sampler_ngram_storage_stats) -> sampler_status;
+    /// Writes the contents into `buffer`, which has `buffer_bytes` bytes, and their number into
+    /// *out_bytes: little-endian, versioned, with a checksum; the same bytes on every machine. `buffer`
+    /// NULL, with 0 bytes: only the number. A buffer that is too small is INVALID_ARGUMENT, and
+    /// *out_bytes is not written. Takes O(n log n).
+    fn sampler_ngram_storage_serialize(storage: sampler_ngram_storage_t, buffer: *mut c_void, buffer_bytes: usize, out_bytes: *mut usize) -> sampler_status;
+    /// Replaces the contents by serialised ones. Every byte is checked; on failure the contents are as
+    /// before. Takes O(order + log n) a record of 12 bytes, and memory for at most 3.2 table entries for
+    /// each, whatever the bytes are.
+    /// Errors: INVALID_ARGUMENT (the data are of a storage of another kind, order or vocabulary),
+    /// CORRUPT_DATA, OUT_OF_MEMORY (the allocator, or memory_limit, which counts old and new contents;
+    /// reset makes room).
+    fn sampler_ngram_storage_deserialize(storage: sampler_ngram_storage_t, data: *const c_void, data_bytes: usize) -> sampler_status;
+    /// Creates a lookup with an empty text. On failure *out_lookup is NULL.
+    /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+    fn sampler_prompt_lookup_create(options: *const sampler_prompt_lookup_options, out_lookup: *mut sampler_prompt_lookup_t) -> sampler_status;
+    /// NULL is fine.
+    fn sampler_prompt_lookup_destroy(lookup: sampler_prompt_lookup_t);
+    /// Appends tokens to the text: all or, where they are more than there is room for
+    /// (INVALID_ARGUMENT), none.
+    fn sampler_prompt_lookup_append(lookup: sampler_prompt_lookup_t, token_ids: *const i32, num_tokens: i64) -> sampler_status;
+    /// Empties the text. Takes time in proportion to max_tokens.
+    fn sampler_prompt_lookup_reset(lookup: sampler_prompt_lookup_t) -> sampler_status;
+    /// Up to num_drafts tokens that followed the match, fewer where the text ends before; out_token_ids
+    /// is [num_drafts], and *out_num_drafts their number. 0: no match of at least min_match tokens.
+    fn sampler_prompt_lookup_propose(lookup: sampler_prompt_lookup_t, num_drafts: i64, out_token_ids: *mut i32, out_num_drafts: *mut i64) -> sampler_status;
+    /// Fills *out_ngram, whose struct_size is set, with the lookup as an interface for one sequence. It
+    /// is valid until the lookup is destroyed; `user` is the lookup.
+    ///
+    /// Every context must be a beginning of the sequence, and begin with the text; that is not checked,
+    /// and where it is not so the tokens are of no use.
+    ///
+    /// next_token  what followed the longest occurrence in the text of the context's end, within
+    ///             min_match and max_match. Tokens of the context after the text, such as drafts, are
+    ///             matched but not appended, in amortised O(log n) at worst for each. A context that
+    ///             goes on from that of the last call is matched from there on, so that drafting one by
+    ///             one matches each draft once. A context shorter than the text is unknown.
+    ///
+    /// propose     what next_token gives, token after token, in amortised O(log n) at worst for each. A
+    ///             match counts as one occurrence: each token has the count 1 and the share 1, so that
+    ///             least_count above 1 leaves none.
+    ///
+    /// has_gram    1 when the context, of min_match to max_match tokens, stands anywhere in the text and
+    ///             a token follows it.
+    ///
+    /// update      appends to the text what the context has beyond it; next_token_ids are checked but
+    ///             not learned, since only some of them may be part of the sequence.
+    ///
+    /// initialize  appends, as sampler_prompt_lookup_append does.
+    ///
+    /// reset       is sampler_prompt_lookup_reset.
+    fn sampler_prompt_lookup_interface(lookup: sampler_prompt_lookup_t, out_ngram: *mut sampler_ngram) -> sampler_status;
+    /// Makes an empty session, which must be destroyed before the handle. On failure *out_session is
+    /// NULL. Errors: INVALID_ARGUMENT, UNSUPPORTED (a CUDA handle), OUT_OF_MEMORY.
+    fn sampler_session_create(sampler: sampler_t, options: *const sampler_session_options, out_session: *mut sampler_session_t) -> sampler_status;
+    /// How many bytes of memory such a session takes. Errors: as create.
+    fn sampler_session_size(sampler: sampler_t, options: *const sampler_session_options, out_bytes: *mut usize) -> sampler_status;
+    /// NULL is fine.
+    fn sampler_session_destroy(session: sampler_session_t);
+    /// Adds a sequence; *out_sequence is its number. It may have finished already: where no token may
+    /// follow. With PROMPT_LOOKUP it takes time in proportion to lookup_tokens.
+    /// Errors: INVALID_ARGUMENT (also: the session has max_sequences), UNSUPPORTED, the status of
+    /// ngram's initialize.
+    fn sampler_session_add(session: sampler_session_t, args: *const sampler_session_add_args, out_sequence: *mut i32) -> sampler_status;
+    /// Adds a sequence that is a copy of another one, drafts of the step apart: the same text, of which
+    /// the caches hold as much. The caller copies the caches, cut to what sampler_session_get tells.
+    /// Errors: INVALID_ARGUMENT (also: the session has max_sequences).
+    fn sampler_session_fork(session: sampler_session_t, args: *const sampler_session_fork_args, out_sequence: *mut i32) -> sampler_status;
+    /// Removes a sequence, finished or not, planned or not. Its number may be given to another one.
+    /// Errors: INVALID_ARGUMENT.
+    fn sampler_session_remove(session: sampler_session_t, sequence: i32) -> sampler_status;
+    /// Fills *out_sequence, whose struct_size is set. Errors: INVALID_ARGUMENT.
+    fn sampler_session_get(session: sampler_session_t, sequence: i32, out_sequence: *mut sampler_session_sequence) -> sampler_status;
+    /// Tells what to run. Planning again without having advanced is fine; the last plan of a sequence
+    /// counts. A draft source that fails ends the drafting of its sequence.
+    /// Errors: INVALID_ARGUMENT.
+    fn sampler_session_plan(session: sampler_session_t, args: *const sampler_session_plan_args) -> sampler_status;
+    /// Takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A row
+    /// without a token (NaN, +inf, all -inf) finishes its sequence, BAD_ROW, with the drafts that were
+    /// kept before it (BLOCK and DEFERRED, which judge all drafts of a step together, judge those that
+    /// end before it, and the sequence goes on up to it); a bad row of the drafter only ends the drafts
+    /// of its step. A span
+    /// that is not as its sequence was planned last, also since that has been removed or planned anew,
+    /// is INVALID_ARGUMENT.
+    /// Errors: INVALID_ARGUMENT, CALLBACK (a broken parallel_for).
+    fn sampler_session_advance(session: sampler_session_t, args: *const sampler_session_advance_args) -> sampler_status;
 }

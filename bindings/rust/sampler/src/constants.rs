@@ -207,6 +207,52 @@ enumerations! {
         FORBIDS = SAMPLER_MASK_FORBIDS,
     }
 
+    /// The type of a session's logits. The default is `f32`.
+    Dtype {
+        /// `f32`.
+        F32 = SAMPLER_F32,
+        /// IEEE binary16.
+        F16 = SAMPLER_F16,
+        /// The upper half of an `f32`.
+        BF16 = SAMPLER_BF16,
+    }
+
+    /// Where the drafts of a session's sequence come from. The first new token is never drafted.
+    DraftSource {
+        /// There are none. The default.
+        NONE = SAMPLER_DRAFTS_NONE,
+        /// A drafter model, which the caller runs.
+        MODEL = SAMPLER_DRAFTS_MODEL,
+        /// A lookup of the sequence's own text, in the session's memory.
+        PROMPT_LOOKUP = SAMPLER_DRAFTS_PROMPT_LOOKUP,
+    }
+
+    /// How a session verifies drafts.
+    DraftVerification {
+        /// The target's own token is drawn at each position, and drafts are kept while they are that
+        /// token: the text is, token by token, the one without drafts. The default.
+        SAMPLE_MATCH = SAMPLER_VERIFY_SAMPLE_MATCH,
+        /// Of a drafter model: a draft x is kept when u * q(x) < p(x). The text follows the target's
+        /// distribution; its tokens depend on the drafter, too.
+        STANDARD = SAMPLER_VERIFY_STANDARD,
+    }
+
+    /// Why a session's sequence has ended.
+    FinishReason {
+        /// It has not. The default.
+        NONE = SAMPLER_FINISH_NONE,
+        /// The last token is an end token.
+        END_TOKEN = SAMPLER_FINISH_END_TOKEN,
+        /// It has `max_new_tokens`.
+        LENGTH = SAMPLER_FINISH_LENGTH,
+        /// Prompt and new tokens are `max_context`.
+        CONTEXT = SAMPLER_FINISH_CONTEXT,
+        /// The logits gave no token: NaN, +inf, all -inf.
+        BAD_ROW = SAMPLER_FINISH_BAD_ROW,
+        /// The last tokens are a stop sequence.
+        STOP_SEQUENCE = SAMPLER_FINISH_STOP_SEQUENCE,
+    }
+
     /// How a token is drawn from what the filters kept. Both follow the same distribution.
     DrawMethod {
         /// One uniform number per row. The default.

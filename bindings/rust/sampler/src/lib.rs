@@ -95,8 +95,8 @@
 //!
 //! # Left out
 //!
-//! The C API's hooks for memory and for running tasks on the caller's threads. They are reachable
-//! through `sampler-sys`.
+//! The C API's hooks for memory and for running tasks on the caller's threads, and n-gram storages.
+//! They are reachable through `sampler-sys`. The loops around a model are C only.
 
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 
@@ -106,6 +106,7 @@ mod check;
 mod constants;
 mod error;
 mod handle;
+mod session;
 mod state;
 mod views;
 
@@ -116,6 +117,9 @@ pub use error::Error;
 #[cfg(feature = "dlopen")]
 pub use handle::load;
 pub use handle::{capabilities, version, Capabilities, LogFunction, Options, Sampler};
+pub use session::{
+    AddArgs, AdvanceArgs, ForkArgs, Plan, PlanArgs, Sequence, Session, SessionOptions, Span,
+};
 pub use state::{
     AcceptArgs, AppendArgs, CopyArgs, ReadArgs, ResetArgs, State, StateOptions, TruncateArgs,
 };
@@ -125,6 +129,8 @@ const _: fn() = || {
     fn is_send<T: Send>() {}
     is_send::<Sampler>();
     is_send::<State>();
+    is_send::<Session>();
+    is_send::<Plan>();
     is_send::<Error>();
 };
 

@@ -24,6 +24,7 @@ enum Buffer {
     I64(Vec<i64>),
     U32(Vec<u32>),
     U64(Vec<u64>),
+    U8(Vec<u8>),
 }
 
 /// `$body`, whatever the type of the vector.
@@ -37,6 +38,7 @@ macro_rules! with_values {
             Buffer::I64($values) => $body,
             Buffer::U32($values) => $body,
             Buffer::U64($values) => $body,
+            Buffer::U8($values) => $body,
         }
     };
 }
@@ -53,6 +55,7 @@ impl Buffer {
             "i64" => Buffer::I64(bits.map(|bits| bits as i64).collect()),
             "u32" => Buffer::U32(bits.map(|bits| bits as u32).collect()),
             "u64" => Buffer::U64(bits.collect()),
+            "u8" => Buffer::U8(bits.map(|bits| bits as u8).collect()),
             other => panic!("an array of type {other}"),
         }
     }
@@ -128,8 +131,10 @@ buffers! {
     Id: I32 I64;
     f32: F32;
     i32: I32;
+    i64: I64;
     u32: U32;
     u64: U64;
+    u8: U8;
 }
 
 // ---- Cases --------------------------------------------------------------------------------------
@@ -164,12 +169,19 @@ impl<'a> Case<'a> {
     /// An element type that does not exist, and a number of elements without an array: there is no
     /// way to say so in Rust.
     fn cannot_be_written(&self) -> bool {
-        let is_missing = |array: &str| !self.inputs.contains_key(array);
+        let is_missing = |array: String| !self.inputs.contains_key(&array);
         self.json["args"].object().iter().any(|(name, value)| {
-            let array = name.replace("num_", "");
             (name.ends_with("dtype") && value.integer() > 2)
-                || (is_count(name) && is_missing(&array))
+                || counted_array(name).map_or(false, is_missing)
         })
+    }
+
+    /// Whether the array may be of any length, which is that of other arrays, too.
+    fn tells_a_number(&self, array: &str) -> bool {
+        let is_its_number = |name: &String| counted_array(name).map_or(false, |name| name == array);
+        // Of a number that is 0.
+        matches!(array, "random.seeds" | "random.offsets")
+            || self.json["args"].object().iter().any(|(name, _)| is_its_number(name))
     }
 
     fn sampler(&self, has_workspace: bool, num_threads: i32) -> Sampler {
@@ -214,14 +226,29 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Numbers that the binding takes from the length of an array.
-fn is_count(member: &str) -> bool {
-    matches!(member, "random.num_seeds" | "random.num_offsets" | "num_row_indices")
+/// The array whose length gives a number that the binding has no member for.
+fn counted_array(member: &str) -> Option<String> {
+    let (of, name) = member.rfind('.').map_or(("", member), |dot| member.split_at(dot + 1));
+    let array = match name {
+        "num_seeds" => "seeds",
+        "num_offsets" => "offsets",
+        "num_row_indices" => "row_indices",
+        "num_lists" => "offsets",
+        "num_token_ids" => "token_ids",
+        "num_dense_biases" => "dense_bias",
+        "num_token_bitmasks" => "token_bitmasks",
+        "num_packed_drafts" => "draft_token_ids",
+        // There are as many as row indices, or as the packed ids.
+        "num_packed_positions" => "draft_token_ids",
+        _ => return None,
+    };
+    Some(format!("{of}{array}"))
 }
 
 /// What `host_parameters` is about.
 fn is_parameter(member: &str) -> bool {
-    ["row_params.", "random.", "selected_counts"].iter().any(|start| member.starts_with(start))
+    let starts = ["row_params.", "draft_row_params.", "random.", "selected_counts", "acceptances"];
+    starts.iter().any(|start| member.starts_with(start))
 }
 
 /// The members of a case, to be asked for by name.
@@ -240,28 +267,13 @@ impl<'a> Members<'a> {
         member.map(|(_, value)| value.integer())
     }
 
-    fn number(&self, name: &str) -> i64 {
-        self.get(name).unwrap_or(0)
-    }
-
-    fn size(&self, name: &str) -> usize {
-        self.number(name) as usize
-    }
-
-    fn constant(&self, name: &str) -> i32 {
-        self.number(name) as i32
-    }
-
-    fn float(&self, name: &str, default: f32) -> f32 {
-        self.get(name).map_or(default, |bits| f32::from_bits(bits as u32))
-    }
-
     fn input<T>(&self, name: &str) -> Array<'a, T>
     where
         Array<'a, T>: From<Lent<&'a Buffer>>,
     {
         self.asked.borrow_mut().insert(name.into());
-        let on_device = on_device() && !(self.host_parameters && is_parameter(name));
+        let is_hosts = name == "synthetic_rates" || (self.host_parameters && is_parameter(name));
+        let on_device = on_device() && !is_hosts;
         let buffer = self.inputs.get(name);
         buffer.map_or_else(Array::default, |buffer| Lent(buffer, on_device).into())
     }
@@ -274,59 +286,11 @@ impl<'a> Members<'a> {
         buffer.map_or_else(ArrayMut::default, |buffer| Lent(buffer, on_device()).into())
     }
 
-    fn rows(&self, view: &str) -> Rows<'a> {
-        let name = |member: &str| format!("{view}.{member}");
-        Rows {
-            values: self.input(&name("values")),
-            num_rows: self.size(&name("num_rows")),
-            num_cols: self.size(&name("num_cols")),
-            row_stride: self.size(&name("row_stride")),
-            candidate_ids: self.input(&name("candidate_ids")),
-            candidate_counts: self.input(&name("candidate_counts")),
-            kind: InputKind::from_raw(self.constant(&name("kind"))),
-        }
-    }
-
-    fn draft(&self) -> Option<Rows<'a>> {
-        let is_given = self.args.iter().any(|(name, _)| name.starts_with("draft."));
-        is_given.then(|| self.rows("draft"))
-    }
-
-    fn params(&self) -> Params {
-        let default = Params::default();
-        Params {
-            temperature: self.float("params.temperature", default.temperature),
-            top_p: self.float("params.top_p", default.top_p),
-            min_p: self.float("params.min_p", default.min_p),
-            top_k: self.constant("params.top_k"),
-            top_k_ties: TieRule::from_raw(self.constant("params.top_k_ties")),
-            top_p_ties: TieRule::from_raw(self.constant("params.top_p_ties")),
-            filter_order: FilterOrder::from_raw(self.constant("params.filter_order")),
-            temperature_order: TemperatureOrder::from_raw(
-                self.constant("params.temperature_order"),
-            ),
-            ..default
-        }
-    }
-
-    fn row_params(&self) -> RowParams<'a> {
-        RowParams {
-            temperature: self.input("row_params.temperature"),
-            top_p: self.input("row_params.top_p"),
-            min_p: self.input("row_params.min_p"),
-            top_k: self.input("row_params.top_k"),
-            ..RowParams::default()
-        }
-    }
-
-    fn random(&self) -> Random<'a> {
-        Random {
-            seed: self.number("random.seed") as u64,
-            offset: self.number("random.offset") as u64,
-            seeds: self.input("random.seeds"),
-            offsets: self.input("random.offsets"),
-            streams: self.input("random.streams"),
-        }
+    /// Whether the case has what `name` is or points to.
+    fn has(&self, name: &str) -> bool {
+        let is_of_it =
+            |member: &String| member.strip_prefix(name).map_or(false, |rest| rest.starts_with('.'));
+        self.args.iter().any(|(member, _)| is_of_it(member)) || self.inputs.keys().any(is_of_it)
     }
 
     /// Every member was asked for, except those that follow from an array.
@@ -334,17 +298,219 @@ impl<'a> Members<'a> {
         let follows = |name: &str| name.ends_with("dtype") || name.ends_with("id_type");
         let args = self.args.iter().map(|(name, _)| name);
         for name in args.chain(self.inputs.keys()) {
-            let is_known = follows(name) || is_count(name) || self.asked.borrow().contains(name);
+            let is_known = follows(name)
+                || counted_array(name).is_some()
+                || self.asked.borrow().contains(name);
             assert!(is_known, "no member {name}");
         }
         assert!(self.outputs.borrow().is_empty());
     }
 }
 
+/// What a field of the arguments can be.
+trait Member<'a> {
+    /// `default` where the case has no such member.
+    fn read(members: &Members<'a>, name: &str, default: Self) -> Self;
+}
+
+macro_rules! numbers {
+    ($($t:ty: |$number:ident| $value:expr;)*) => {$(
+        impl<'a> Member<'a> for $t {
+            fn read(members: &Members<'a>, name: &str, default: Self) -> Self {
+                members.get(name).map_or(default, |$number| $value)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    f32: |bits| f32::from_bits(bits as u32);
+    i32: |number| number as i32;
+    u64: |number| number as u64;
+    usize: |number| number as usize;
+    bool: |number| number != 0;
+    InputKind: |number| InputKind::from_raw(number as i32);
+    TieRule: |number| TieRule::from_raw(number as i32);
+    FilterOrder: |number| FilterOrder::from_raw(number as i32);
+    TemperatureOrder: |number| TemperatureOrder::from_raw(number as i32);
+    PenaltyScope: |number| PenaltyScope::from_raw(number as i32);
+    PenaltyForm: |number| PenaltyForm::from_raw(number as i32);
+    AdaptiveKind: |number| AdaptiveKind::from_raw(number as i32);
+    MaskRule: |number| MaskRule::from_raw(number as i32);
+    DrawMethod: |number| DrawMethod::from_raw(number as i32);
+    LogprobKind: |number| LogprobKind::from_raw(number as i32);
+    OutputKind: |number| OutputKind::from_raw(number as i32);
+    Acceptance: |number| Acceptance::from_raw(number as i32);
+    SiblingRule: |number| SiblingRule::from_raw(number as i32);
+    Packing: |number| Packing::from_raw(number as i32);
+    TokenKind: |number| TokenKind::from_raw(number as i32);
+}
+
+impl<'a, T> Member<'a> for Array<'a, T>
+where
+    Array<'a, T>: From<Lent<&'a Buffer>>,
+{
+    fn read(members: &Members<'a>, name: &str, _: Self) -> Self {
+        members.input(name)
+    }
+}
+
+impl<'a, T> Member<'a> for ArrayMut<'a, T>
+where
+    ArrayMut<'a, T>: From<Lent<&'a mut Buffer>>,
+{
+    fn read(members: &Members<'a>, name: &str, _: Self) -> Self {
+        members.output(name)
+    }
+}
+
+impl<'a> Member<'a> for [Stage; MAX_STAGES] {
+    fn read(members: &Members<'a>, name: &str, default: Self) -> Self {
+        members.asked.borrow_mut().insert(name.into());
+        match members.inputs.get(name) {
+            Some(Buffer::I32(stages)) => std::array::from_fn(|i| Stage::from_raw(stages[i])),
+            _ => default,
+        }
+    }
+}
+
+/// Each replay has its own.
+impl<'a> Member<'a> for Exec<'a> {
+    fn read(_: &Members<'a>, _: &str, default: Self) -> Self {
+        default
+    }
+}
+
+/// That of the case, or its own.
+impl<'a> Member<'a> for Option<&'a State> {
+    fn read(_: &Members<'a>, _: &str, _: Self) -> Self {
+        None
+    }
+}
+
+/// One that is not there is None, whatever is NULL of it.
+impl<'a, T: Member<'a> + Default> Member<'a> for Option<T> {
+    fn read(members: &Members<'a>, name: &str, _: Self) -> Self {
+        members.has(name).then(|| T::read(members, name, T::default()))
+    }
+}
+
+/// The memory is never freed: a case has as much.
+impl<'a> Member<'a> for Option<&'a Pipeline<'a>> {
+    fn read(members: &Members<'a>, name: &str, _: Self) -> Self {
+        let pipeline = Option::<Pipeline>::read(members, name, None);
+        pipeline.map(|pipeline| &*Box::leak(Box::new(pipeline)))
+    }
+}
+
+/// Structs, whose members are those of the same names. All of them stand here, or this is no struct.
+macro_rules! structs {
+    ($($name:ident $(<$life:lifetime>)? { $($member:ident)* })*) => {$(
+        impl<'a> Member<'a> for $name $(<$life>)? {
+            fn read(members: &Members<'a>, name: &str, default: Self) -> Self {
+                let path = |member: &str| match name {
+                    "" => member.to_string(),
+                    _ => format!("{name}.{member}"),
+                };
+                $name { $($member: Member::read(members, &path(stringify!($member)), default.$member),)* }
+            }
+        }
+    )*};
+}
+
+structs! {
+    Rows<'a> {
+        values num_rows num_cols row_stride candidate_ids candidate_counts kind
+    }
+    Params {
+        temperature top_p min_p top_k top_k_ties top_p_ties filter_order temperature_order
+        repetition_penalty frequency_penalty presence_penalty penalty_window penalty_scope
+        penalty_form dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
+        min_new_tokens bad_word_scope dynamic_temperature_range dynamic_temperature_exponent
+        typical_p top_n_sigma epsilon_cutoff eta_cutoff top_h xtc_probability xtc_threshold
+        typical_p_ties min_keep stages adaptive_kind adaptive_target adaptive_rate top_p_decay
+        top_p_least
+    }
+    RowParams<'a> {
+        temperature top_p min_p top_k repetition_penalty frequency_penalty presence_penalty
+        penalty_window dry_multiplier dry_base dry_allowed_length dry_window no_repeat_ngram_size
+        min_new_tokens dynamic_temperature_range dynamic_temperature_exponent typical_p top_n_sigma
+        epsilon_cutoff eta_cutoff top_h xtc_probability xtc_threshold min_keep forced_token_id
+        adaptive_kind adaptive_target adaptive_rate top_p_decay top_p_least top_p_reset_token_id
+    }
+    TokenLists<'a> {
+        offsets token_ids
+    }
+    Pipeline<'a> {
+        history prompt_lengths max_history_tokens biased biases dense_bias dense_bias_stride allowed
+        banned stop bad_words bad_word_offsets dry_breakers token_bitmasks token_bitmask_stride
+        token_bitmask_rule token_bitmask_indices state adaptive_values
+    }
+    Random<'a> {
+        seed offset seeds offsets streams
+    }
+    SampleArgs<'a> {
+        exec input row_indices slots num_slots params row_params random draw_method logprob_kind
+        out_token_ids out_kept_counts out_logprobs out_values out_row_status pipeline
+        num_top_logprobs out_top_token_ids out_top_logprobs num_chosen chosen_token_ids
+        out_chosen_logprobs out_ranks out_entropies out_observations out_kept_bitmask
+        kept_bitmask_stride kept_capacity out_kept_token_ids out_kept_probabilities out_removed_by
+    }
+    FilterArgs<'a> {
+        exec input slots num_slots params row_params output_kind output output_stride
+        out_kept_counts out_row_status pipeline
+    }
+    SelectArgs<'a> {
+        exec input num_selected selected_counts out_values out_token_ids out_counts out_row_status
+    }
+    VerifyArgs<'a> {
+        exec target draft target_sequence_stride draft_sequence_stride draft_token_ids num_drafts
+        draft_counts slots num_slots params row_params random accumulate_counts out_token_ids
+        out_accepted_counts out_emitted_counts out_row_status acceptance sibling_rule acceptances
+        typical_threshold typical_scale relaxed_top_k relaxed_delta threshold_single threshold_total
+        deferred_window deferred_top_k deferred_entropy draw_method synthetic_rates packing
+        draft_rows_by_slot packing_offsets num_sequences draft_token_stride target_row_indices
+        bonus_row_indices draft_row_indices parents first_children next_siblings tree_rows
+        draft_params draft_row_params pipeline logprob_kind out_kept_counts out_logprobs out_ranks
+        out_entropies out_observations num_top_logprobs out_top_token_ids out_top_logprobs
+        out_kept_bitmask kept_bitmask_stride kept_capacity out_kept_token_ids out_kept_probabilities
+        out_positions kv_indices out_kv_indices
+    }
+    ResidualArgs<'a> {
+        exec target draft draft_token_ids output output_stride out_row_status
+    }
+    AppendArgs<'a> {
+        exec slots num_rows tokens token_kind out_lengths out_row_status
+    }
+    AcceptArgs<'a> {
+        exec slots num_rows token_ids num_tokens observations params row_params offsets out_lengths
+        out_row_status
+    }
+    TruncateArgs<'a> {
+        exec slots num_rows lengths out_row_status
+    }
+    CopyArgs<'a> {
+        exec source source_slots destination_slots out_row_status
+    }
+    ResetArgs<'a> {
+        exec slots num_rows adaptive_values out_row_status
+    }
+    ReadArgs<'a> {
+        exec slots num_rows out_token_ids num_tokens out_lengths out_prompt_lengths
+        out_adaptive_values out_row_status
+    }
+}
+
+impl<'a> Members<'a> {
+    fn args<T: Member<'a> + Default>(&self) -> T {
+        T::read(self, "", T::default())
+    }
+}
+
 // ---- Calls --------------------------------------------------------------------------------------
 
 macro_rules! replay {
-    ($call:ident, $workspace_size:ident: |$members:ident| $args:expr) => {
+    ($call:ident, $workspace_size:ident: $args:ty) => {
         #[test]
         fn $call() {
             fn run(
@@ -352,9 +518,9 @@ macro_rules! replay {
                 sampler: &mut Sampler,
                 workspace: ArrayMut<u8>,
             ) -> Result<(), Error> {
-                let $members = case.members();
-                let mut args = $args;
-                $members.check_all_were_asked_for();
+                let members = case.members();
+                let mut args: $args = members.args();
+                members.check_all_were_asked_for();
                 args.exec.workspace = workspace;
                 sampler.$call(&args)
             }
@@ -367,15 +533,24 @@ macro_rules! replay {
                 let mut case = Case::read(json);
                 case.host_parameters = host_parameters;
                 let mut sampler = case.sampler(true, num_threads);
-                let result = run(&mut case, &mut sampler, ArrayMut::default());
+                // Of a call that is refused there is no size.
+                let bytes = match json.get("workspace") {
+                    Some(_) => sampler.$workspace_size(&case.members().args::<$args>()),
+                    None => Ok(0),
+                };
+                let mut workspace = Buffer::U8(vec![0; bytes.unwrap_or(0)]);
+                let workspace = match workspace.len() {
+                    0 => ArrayMut::default(),
+                    _ => Lent(&mut workspace, on_device()).into(),
+                };
+                let result = run(&mut case, &mut sampler, workspace);
                 case.check(result);
             }
 
             fn run_with_own_workspace(json: &Json) {
                 let mut case = Case::read(json);
                 let mut sampler = case.sampler(false, 1);
-                let $members = case.members();
-                let bytes = sampler.$workspace_size(&$args).unwrap();
+                let bytes = sampler.$workspace_size(&case.members().args::<$args>()).unwrap();
                 if bytes > 0 {
                     let mut too_small = vec![0u8; bytes - 1];
                     let error = run(&mut case, &mut sampler, (&mut too_small).into()).unwrap_err();
@@ -390,10 +565,7 @@ macro_rules! replay {
             fn run_with_short_arrays(json: &Json) {
                 let whole = Case::read(json);
                 for (name, buffer) in whole.inputs.iter().chain(&whole.outputs) {
-                    // Of these the length is their number.
-                    let is_counted =
-                        matches!(&name[..], "random.seeds" | "random.offsets" | "row_indices");
-                    if buffer.len() == 0 || is_counted {
+                    if buffer.len() == 0 || name == "params.stages" || whole.tells_a_number(name) {
                         continue;
                     }
                     let mut case = Case::read(json);
@@ -441,82 +613,92 @@ macro_rules! replay {
     };
 }
 
-replay!(sample, sample_workspace_size: |members| SampleArgs {
-    exec: Exec::default(),
-    input: members.rows("input"),
-    row_indices: members.input("row_indices"),
-    slots: members.input("slots"),
-    num_slots: members.size("num_slots"),
-    params: members.params(),
-    row_params: members.row_params(),
-    random: members.random(),
-    draw_method: DrawMethod::from_raw(members.constant("draw_method")),
-    logprob_kind: LogprobKind::from_raw(members.constant("logprob_kind")),
-    out_token_ids: members.output("out_token_ids"),
-    out_kept_counts: members.output("out_kept_counts"),
-    out_logprobs: members.output("out_logprobs"),
-    out_values: members.output("out_values"),
-    out_row_status: members.output("out_row_status"),
-    ..SampleArgs::default()
-});
+replay!(sample, sample_workspace_size: SampleArgs);
+replay!(filter, filter_workspace_size: FilterArgs);
+replay!(select, select_workspace_size: SelectArgs);
+replay!(verify, verify_workspace_size: VerifyArgs);
+replay!(residual, residual_workspace_size: ResidualArgs);
 
-replay!(filter, filter_workspace_size: |members| FilterArgs {
-    exec: Exec::default(),
-    input: members.rows("input"),
-    slots: members.input("slots"),
-    num_slots: members.size("num_slots"),
-    params: members.params(),
-    row_params: members.row_params(),
-    output_kind: OutputKind::from_raw(members.constant("output_kind")),
-    output: members.output("output"),
-    output_stride: members.size("output_stride"),
-    out_kept_counts: members.output("out_kept_counts"),
-    out_row_status: members.output("out_row_status"),
-    pipeline: None,
-});
+// ---- States -------------------------------------------------------------------------------------
 
-replay!(select, select_workspace_size: |members| SelectArgs {
-    exec: Exec::default(),
-    input: members.rows("input"),
-    num_selected: members.size("num_selected"),
-    selected_counts: members.input("selected_counts"),
-    out_values: members.output("out_values"),
-    out_token_ids: members.output("out_token_ids"),
-    out_counts: members.output("out_counts"),
-    out_row_status: members.output("out_row_status"),
-});
+/// A call of a state, or a draw with it.
+fn run_of_state(case: &mut Case, sampler: &mut Sampler, state: &mut State) -> Result<(), Error> {
+    let name = case.json["name"].text();
+    let first_slot = case.json["args"].get("first_slot").map_or(0, Json::integer) as usize;
+    let members = case.members();
+    macro_rules! call {
+        ($call:ident: $args:ident) => {{
+            let args: $args = members.args();
+            members.check_all_were_asked_for();
+            state.$call(sampler, &args)
+        }};
+    }
+    match name {
+        "append" => call!(append: AppendArgs),
+        "accept" => call!(accept: AcceptArgs),
+        "truncate" => call!(truncate: TruncateArgs),
+        "reset" => call!(reset: ResetArgs),
+        "read" => call!(read: ReadArgs),
+        "copy" => {
+            members.get("num_rows"); // the length of its arrays
+            call!(copy: CopyArgs)
+        }
+        "sample" => {
+            let pipeline = Pipeline { state: Some(state), ..Pipeline::default() };
+            let mut args: SampleArgs = members.args();
+            args.pipeline = Some(&pipeline);
+            members.check_all_were_asked_for();
+            let mut workspace = vec![0; sampler.sample_workspace_size(&args)?];
+            args.exec.workspace = (&mut workspace).into();
+            sampler.sample(&args)
+        }
+        "serialize" => {
+            let num_slots = members.get("num_slots").unwrap() as usize;
+            let data = state.serialize(sampler, first_slot, num_slots)?;
+            drop(members);
+            case.outputs.insert("out_data".into(), Buffer::U8(data));
+            Ok(())
+        }
+        "deserialize" => {
+            let data = match &members.inputs["data"] {
+                Buffer::U8(data) => data,
+                other => panic!("{other:?} are no bytes"),
+            };
+            let num_slots = state.deserialize(sampler, first_slot, data)?;
+            drop(members);
+            case.outputs.insert("out_num_slots".into(), Buffer::I64(vec![num_slots as i64]));
+            Ok(())
+        }
+        other => panic!("no call {other}"),
+    }
+}
 
-replay!(verify, verify_workspace_size: |members| VerifyArgs {
-    exec: Exec::default(),
-    target: members.rows("target"),
-    draft: members.draft(),
-    target_sequence_stride: members.size("target_sequence_stride"),
-    draft_sequence_stride: members.size("draft_sequence_stride"),
-    draft_token_ids: members.input("draft_token_ids"),
-    num_drafts: members.size("num_drafts"),
-    draft_counts: members.input("draft_counts"),
-    slots: members.input("slots"),
-    num_slots: members.size("num_slots"),
-    params: members.params(),
-    row_params: members.row_params(),
-    random: members.random(),
-    accumulate_counts: members.number("accumulate_counts") != 0,
-    out_token_ids: members.output("out_token_ids"),
-    out_accepted_counts: members.output("out_accepted_counts"),
-    out_emitted_counts: members.output("out_emitted_counts"),
-    out_row_status: members.output("out_row_status"),
-    ..VerifyArgs::default()
-});
-
-replay!(residual, residual_workspace_size: |members| ResidualArgs {
-    exec: Exec::default(),
-    target: members.rows("target"),
-    draft: members.draft(),
-    draft_token_ids: members.input("draft_token_ids"),
-    output: members.output("output"),
-    output_stride: members.size("output_stride"),
-    out_row_status: members.output("out_row_status"),
-});
+#[test]
+fn state() {
+    if on_device() {
+        return;
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/vectors/state.json");
+    let file = Json::parse(&fs::read_to_string(path).unwrap());
+    for json in file["cases"].array() {
+        let options = |name: &str| json["options"][name].integer();
+        let mut sampler = Sampler::new(Options::default()).unwrap();
+        let options = StateOptions {
+            num_slots: options("num_slots") as usize,
+            max_tokens: options("max_tokens") as usize,
+            max_distinct_tokens: options("max_distinct_tokens") as usize,
+            keep_adaptive_values: options("keep_adaptive_values") != 0,
+        };
+        let mut state = State::new(&mut sampler, options).unwrap();
+        let calls = json["calls"].array();
+        assert!(calls.len() > 20);
+        for call in calls {
+            let mut case = Case::read(call);
+            let result = run_of_state(&mut case, &mut sampler, &mut state);
+            case.check(result);
+        }
+    }
+}
 
 /// All memory is the device's there, so that no parameter is where it should be.
 #[test]

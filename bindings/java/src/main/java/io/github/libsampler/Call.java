@@ -102,6 +102,11 @@ final class Call {
     }
   }
 
+  /** Where C finds the arguments. */
+  long argsAddress() {
+    return address + ARGS;
+  }
+
   /** The first array that broke a rule, or null. */
   InvalidArgumentException error() {
     return error;

@@ -18,6 +18,7 @@ final class Handle implements Runnable {
 
   /** Those that are not closed. */
   private final Set<StateMemory> states = new HashSet<>();
+  private final Set<SessionMemory> sessions = new HashSet<>();
 
   /** 0 when closed. */
   private long address;
@@ -58,7 +59,7 @@ final class Handle implements Runnable {
     }
   }
 
-  private long checked(long result) {
+  long checked(long result) {
     if (result < 0) {
       throw SamplerException.of(Status.of(-result), Raw.shimError(address));
     }
@@ -104,6 +105,42 @@ final class Handle implements Runnable {
     }
   }
 
+  synchronized SessionMemory newSession(SessionOptions options) {
+    checkOpen();
+    final long session = Raw.shimSessionCreate(address, options.write(call));
+    if (session == 0) {
+      throw SamplerException.of(Status.of(Raw.shimStatus(address)), Raw.shimError(address));
+    }
+    final SessionMemory made = new SessionMemory(this, session, options);
+    sessions.add(made);
+    return made;
+  }
+
+  synchronized long sessionSize(SessionOptions options) {
+    checkOpen();
+    return checked(Raw.shimSessionSize(address, options.write(call)));
+  }
+
+  /** A call of a session, which writes its arguments first and reads its outputs then. */
+  interface SessionCall<T> {
+    T run(Call call, long handle, long session);
+  }
+
+  synchronized <T> T call(SessionMemory session, SessionCall<T> made) {
+    checkOpen();
+    if (session.address == 0) {
+      throw new IllegalStateException("the session is closed");
+    }
+    return made.run(call, address, session.address);
+  }
+
+  synchronized void closeSession(SessionMemory session) {
+    if (sessions.remove(session)) {
+      Raw.shimSessionDestroy(session.address);
+      session.address = 0;
+    }
+  }
+
   private static ByteBuffer direct(long bytes) {
     if (bytes > Integer.MAX_VALUE - 8) {
       throw new InvalidArgumentException(
@@ -128,6 +165,11 @@ final class Handle implements Runnable {
         state.address = 0;
       }
       states.clear();
+      for (SessionMemory session : sessions) {
+        Raw.shimSessionDestroy(session.address);
+        session.address = 0;
+      }
+      sessions.clear();
       Raw.shimDestroy(address);
       Raw.javaFree(memory);
       address = 0;

@@ -153,6 +153,38 @@ public final class Sampler implements AutoCloseable {
   }
 
   /**
+   * Makes an empty session and takes all of its memory.
+   *
+   * @param options how many sequences, of how many tokens
+   * @return a session to be closed
+   * @throws SamplerException {@link InvalidArgumentException}, {@link NativeMemoryException},
+   *     {@link UnsupportedException} (a CUDA sampler)
+   */
+  public Session newSession(SessionOptions options) {
+    Arguments.required("options", options);
+    try {
+      return new Session(this, handle.newSession(options), CLEANER);
+    } finally {
+      Reference.reachabilityFence(this);
+    }
+  }
+
+  /**
+   * Tells how many bytes of memory such a session takes.
+   *
+   * @param options how many sequences, of how many tokens
+   * @return a number of bytes
+   */
+  public long sessionSize(SessionOptions options) {
+    Arguments.required("options", options);
+    try {
+      return handle.sessionSize(options);
+    } finally {
+      Reference.reachabilityFence(this);
+    }
+  }
+
+  /**
    * Gives the token of the largest value of each row.
    *
    * @param input rows of logits or probabilities

@@ -19,7 +19,8 @@ final class Operations {
   /** Types of elements by the names of recorded calls. */
   static final Map<String, ElementType> TYPES =
       Map.of("f32", ElementType.F32, "f16", ElementType.F16, "bf16", ElementType.BF16, "i32",
-          ElementType.I32, "u32", ElementType.I32, "i64", ElementType.I64, "u64", ElementType.I64);
+          ElementType.I32, "u32", ElementType.I32, "i64", ElementType.I64, "u64", ElementType.I64,
+          "u8", ElementType.I8);
 
   /** What arguments are made of, and has arrays. */
   private static final List<Class<?>> PARTS =
@@ -58,8 +59,9 @@ final class Operations {
     }
   }
 
-  static void call(Sampler sampler, String operation, Arguments args) {
-    invoke(sampler, setter(Sampler.class, operation, args.getClass()), args);
+  /** A call of a sampler or a state. */
+  static void call(Object of, String operation, Arguments args) {
+    invoke(of, setter(of.getClass(), operation, args.getClass()), args);
   }
 
   /** The paths of an operation's arrays, the workspace not among them. */
@@ -117,6 +119,15 @@ final class Operations {
   static void setArray(Arguments args, String path, Array array) {
     final Object owner = owner(args, path);
     invoke(owner, setter(owner.getClass(), member(path), Array.class), array);
+  }
+
+  /** Sets a list of stages, which 0 ends. */
+  static void setStages(Arguments args, String path, int[] numbers) {
+    final List<Stage> stages = new ArrayList<>();
+    for (int i = 0; i < numbers.length && numbers[i] != 0; ++i) {
+      stages.add(Stage.values()[numbers[i] - 1]);
+    }
+    ((Params) owner(args, path)).stages(stages.toArray(new Stage[0]));
   }
 
   static void setExec(Arguments args, Exec exec) {

@@ -13,7 +13,9 @@ import com.google.gson.JsonParser;
 import io.github.libsampler.internal.Raw;
 import java.io.IOException;
 import java.io.Reader;
+import java.lang.ref.Reference;
 import java.nio.Buffer;
+import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
@@ -49,7 +51,9 @@ final class VectorsTest {
 
     boolean isArray(String path) {
       return this == ARRAYS
-          || this == HOST_PARAMETERS && path.matches("row_params.*|random.*|selected_counts");
+          || path.equals("synthetic_rates") // on every sampler
+          || this == HOST_PARAMETERS
+              && path.matches("(draft_)?row_params.*|random.*|selected_counts|acceptances");
     }
   }
 
@@ -83,7 +87,7 @@ final class VectorsTest {
   @Test
   void everyFileIsReplayed() throws IOException {
     try (var files = Files.list(Path.of(System.getProperty("sampler.test.vectors")))) {
-      assertEquals(Operations.NAMES.size(),
+      assertEquals(Operations.NAMES.size() + 1, // and that of states
           files.filter(file -> file.toString().endsWith(".json")).count());
     }
   }
@@ -125,6 +129,83 @@ final class VectorsTest {
   private static void replay(String operation, JsonObject recorded, Place place) {
     final String name = operation + ", " + recorded.get("name").getAsString() + ", " + place;
     final Arguments args = Operations.newArguments(operation);
+    try (Sampler sampler = samplerFor(recorded, place)) {
+      replay(name, recorded, place, args, () -> {
+        final ByteBuffer workspace = workspaceFor(sampler, recorded, args);
+        Operations.call(sampler, operation, args);
+        Reference.reachabilityFence(workspace);
+      });
+    }
+  }
+
+  @Test
+  void recordedCallsOfStatesGiveTheRecordedBits() throws IOException {
+    assumeTrue(!HAS_DEVICE, "of the CPU");
+    for (JsonElement element : casesOf("state")) {
+      final JsonObject recorded = element.getAsJsonObject();
+      for (Place place : PLACES) {
+        try (Sampler sampler = samplerFor(new JsonObject(), place);
+            State state = sampler.newState(stateOptions(recorded.getAsJsonObject("options")))) {
+          int number = 0;
+          for (JsonElement call : recorded.getAsJsonArray("calls")) {
+            replayOfState(sampler, state, call.getAsJsonObject(), place, number++);
+          }
+          assertTrue(number > 20);
+        }
+      }
+    }
+  }
+
+  private static StateOptions stateOptions(JsonObject options) {
+    return new StateOptions().numSlots(options.get("num_slots").getAsInt())
+        .maxTokens(options.get("max_tokens").getAsLong())
+        .maxDistinctTokens(options.get("max_distinct_tokens").getAsLong())
+        .keepAdaptiveValues(options.get("keep_adaptive_values").getAsInt() != 0);
+  }
+
+  private static void replayOfState(
+      Sampler sampler, State state, JsonObject recorded, Place place, int number) {
+    final String call = recorded.get("name").getAsString();
+    final String name = "state, " + number + ", " + call + ", " + place;
+    final JsonObject args = recorded.getAsJsonObject("args");
+    final int firstSlot = args.has("first_slot") ? args.get("first_slot").getAsInt() : 0;
+    final JsonObject outputs = recorded.getAsJsonObject("outputs");
+    if (call.equals("serialize")) {
+      assertArrayEquals((byte[]) parse(outputs.getAsJsonObject("out_data")),
+          state.serialize(firstSlot, args.get("num_slots").getAsInt()), name);
+    } else if (call.equals("deserialize")) {
+      final JsonObject data = recorded.getAsJsonObject("inputs").getAsJsonObject("data");
+      check(name, recorded, () -> {
+        final int numSlots = state.deserialize(firstSlot, (byte[]) parse(data));
+        assertArrayEquals(
+            (long[]) parse(outputs.getAsJsonObject("out_num_slots")), new long[] {numSlots}, name);
+      });
+    } else if (call.equals("sample")) {
+      final SampleArgs sample = (SampleArgs) Operations.newArguments(call);
+      replay(name, recorded, place, sample.pipeline(new Pipeline().state(state)), () -> {
+        final ByteBuffer workspace = workspaceFor(sampler, recorded, sample);
+        sampler.sample(sample);
+        Reference.reachabilityFence(workspace);
+      });
+    } else {
+      final Arguments ofState = Operations.newArguments(call);
+      replay(name, recorded, place, ofState, () -> Operations.call(state, call, ofState));
+    }
+  }
+
+  /** Makes a call that gives the recorded error, if any. */
+  private static void check(String name, JsonObject recorded, Runnable call) {
+    if (recorded.get("status").getAsInt() == 0) {
+      call.run();
+      return;
+    }
+    final SamplerException error = assertThrows(SamplerException.class, call::run, name);
+    assertEquals(recorded.get("error").getAsString(), error.getMessage(), name);
+    assertEquals(Status.of(recorded.get("status").getAsInt()), error.status(), name);
+  }
+
+  private static void replay(
+      String name, JsonObject recorded, Place place, Arguments args, Runnable call) {
     recorded.getAsJsonObject("args").entrySet().stream()
         .filter(member -> !member.getKey().matches(".*(dtype|id_type)")) // an array tells it
         .forEach(member ->
@@ -138,6 +219,10 @@ final class VectorsTest {
     });
     recorded.getAsJsonObject("inputs").entrySet().forEach(input -> {
       final JsonObject array = input.getValue().getAsJsonObject();
+      if (input.getKey().equals("params.stages")) {
+        Operations.setStages(args, input.getKey(), (int[]) parse(array));
+        return;
+      }
       arrays.put(input.getKey(), parse(array));
       types.put(input.getKey(), type(array));
     });
@@ -156,16 +241,7 @@ final class VectorsTest {
     final Map<String, byte[]> before = new HashMap<>();
     arrays.forEach((member, array) -> before.put(member, Operations.bytes(array)));
 
-    try (Sampler sampler = samplerFor(recorded, place)) {
-      if (recorded.get("status").getAsInt() == 0) {
-        Operations.call(sampler, operation, args);
-      } else {
-        final SamplerException error = assertThrows(
-            SamplerException.class, () -> Operations.call(sampler, operation, args), name);
-        assertEquals(recorded.get("error").getAsString(), error.getMessage(), name);
-        assertEquals(Status.of(recorded.get("status").getAsInt()), error.status(), name);
-      }
-    }
+    check(name, recorded, call);
     arrays.forEach((member, array) -> {
       final JsonElement output = recorded.getAsJsonObject("outputs").get(member);
       final byte[] wanted = output == null || recorded.get("status").getAsInt() != 0
@@ -175,6 +251,22 @@ final class VectorsTest {
           place.isArray(member) ? Operations.bytes(array) : bytes(buffers.get(member));
       assertArrayEquals(wanted, found, name + ", " + member);
     });
+  }
+
+  /** The call's own, where the sampler's may have no room for it. */
+  private static ByteBuffer workspaceFor(Sampler sampler, JsonObject recorded, Arguments args) {
+    final boolean isRefused = recorded.get("status").getAsInt() != 0;
+    if (!recorded.has("workspace") || isRefused) {
+      return null;
+    }
+    final int bytes = Math.toIntExact(sampler.workspaceSize(args));
+    final ByteBuffer workspace = ByteBuffer.allocateDirect(bytes);
+    if (bytes > 0) {
+      Operations.setExec(args, HAS_DEVICE
+          ? new Exec().workspaceAddress(Raw.javaAddress(workspace), bytes)
+          : new Exec().workspace(workspace));
+    }
+    return workspace;
   }
 
   private static Sampler samplerFor(JsonObject recorded, Place place) {
@@ -224,6 +316,12 @@ final class VectorsTest {
           ints[i] = (int) number(data.get(i));
         }
         return ints;
+      case "u8":
+        final byte[] bytes = new byte[length];
+        for (int i = 0; i < length; ++i) {
+          bytes[i] = (byte) number(data.get(i));
+        }
+        return bytes;
       default:
         final long[] longs = new long[length];
         for (int i = 0; i < length; ++i) {
@@ -244,6 +342,8 @@ final class VectorsTest {
         ((short[]) result)[i] = (short) word;
       } else if (result instanceof int[]) {
         ((int[]) result)[i] = (int) word;
+      } else if (result instanceof byte[]) {
+        ((byte[]) result)[i] = (byte) word;
       } else {
         ((long[]) result)[i] = word;
       }
@@ -262,6 +362,9 @@ final class VectorsTest {
     } else if (buffer instanceof IntBuffer) {
       array = new int[buffer.remaining()];
       ((IntBuffer) buffer).duplicate().get((int[]) array);
+    } else if (buffer instanceof ByteBuffer) {
+      array = new byte[buffer.remaining()];
+      ((ByteBuffer) buffer).duplicate().get((byte[]) array);
     } else {
       array = new long[buffer.remaining()];
       ((LongBuffer) buffer).duplicate().get((long[]) array);

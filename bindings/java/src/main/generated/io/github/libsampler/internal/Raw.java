@@ -69,6 +69,46 @@ public final class Raw implements RawConstants {
     return RawJNI.shimStateDeserialize(handle, state, first_slot, data, data_bytes);
   }
 
+  public static long shimSessionCreate(long handle, long options) {
+    return RawJNI.shimSessionCreate(handle, options);
+  }
+
+  public static void shimSessionDestroy(long session) {
+    RawJNI.shimSessionDestroy(session);
+  }
+
+  public static long shimSessionSize(long handle, long options) {
+    return RawJNI.shimSessionSize(handle, options);
+  }
+
+  public static long shimSessionAdd(long handle, long session, long args) {
+    return RawJNI.shimSessionAdd(handle, session, args);
+  }
+
+  public static long shimSessionFork(long handle, long session, long args) {
+    return RawJNI.shimSessionFork(handle, session, args);
+  }
+
+  public static long shimSessionRemove(long handle, long session, int sequence) {
+    return RawJNI.shimSessionRemove(handle, session, sequence);
+  }
+
+  public static long shimSessionGet(long handle, long session, int sequence, long out_sequence) {
+    return RawJNI.shimSessionGet(handle, session, sequence, out_sequence);
+  }
+
+  public static long shimSessionPlan(long handle, long session, long args) {
+    return RawJNI.shimSessionPlan(handle, session, args);
+  }
+
+  public static void shimCopyTokens(long from, long to, long num_tokens) {
+    RawJNI.shimCopyTokens(from, to, num_tokens);
+  }
+
+  public static long shimSessionAdvance(long handle, long session, long args) {
+    return RawJNI.shimSessionAdvance(handle, session, args);
+  }
+
   public static int shimParamsPreset(long params, String name, long error) {
     return RawJNI.shimParamsPreset(params, name, error);
   }

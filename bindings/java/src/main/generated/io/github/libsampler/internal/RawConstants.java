@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 1372905699;
+  public final static int SHIM_INTERFACE = 508686119;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -47,6 +47,18 @@ public interface RawConstants {
   public final static int SAMPLER_PENALTY_COUNTS_FIRST = 2;
   public final static int SAMPLER_MASK_LEAVES = 0;
   public final static int SAMPLER_MASK_FORBIDS = 1;
+  public final static int SAMPLER_DRAFTS_NONE = 0;
+  public final static int SAMPLER_DRAFTS_MODEL = 1;
+  public final static int SAMPLER_DRAFTS_NGRAM = 2;
+  public final static int SAMPLER_DRAFTS_PROMPT_LOOKUP = 3;
+  public final static int SAMPLER_VERIFY_SAMPLE_MATCH = 0;
+  public final static int SAMPLER_VERIFY_STANDARD = 1;
+  public final static int SAMPLER_VERIFY_BLOCK = 2;
+  public final static int SAMPLER_VERIFY_TYPICAL = 3;
+  public final static int SAMPLER_VERIFY_RELAXED = 4;
+  public final static int SAMPLER_VERIFY_THRESHOLD = 5;
+  public final static int SAMPLER_VERIFY_DEFERRED = 6;
+  public final static int SAMPLER_VERIFY_SYNTHETIC = 7;
   public final static int SAMPLER_ACCEPT_STANDARD = 0;
   public final static int SAMPLER_ACCEPT_BLOCK = 1;
   public final static int SAMPLER_ACCEPT_SAMPLE_MATCH = 2;
@@ -108,6 +120,13 @@ public interface RawConstants {
   public final static int SAMPLER_LOGPROB_EDITED = 2;
   public final static int SAMPLER_OUTPUT_PROBABILITIES = 0;
   public final static int SAMPLER_OUTPUT_VALUES = 1;
+  public final static int SAMPLER_FINISH_NONE = 0;
+  public final static int SAMPLER_FINISH_END_TOKEN = 1;
+  public final static int SAMPLER_FINISH_LENGTH = 2;
+  public final static int SAMPLER_FINISH_CONTEXT = 3;
+  public final static int SAMPLER_FINISH_CANCELLED = 4;
+  public final static int SAMPLER_FINISH_BAD_ROW = 5;
+  public final static int SAMPLER_FINISH_STOP_SEQUENCE = 6;
   public final static int SHIM_ERROR_BYTES = 512;
   public final static int SHIM_SAMPLE = 0;
   public final static int SHIM_FILTER = 1;

@@ -29,6 +29,16 @@ final class RawJNI {
   public final static native long shimStateSize(long jarg1, long jarg2);
   public final static native long shimStateSerialize(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5, long jarg6);
   public final static native long shimStateDeserialize(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5);
+  public final static native long shimSessionCreate(long jarg1, long jarg2);
+  public final static native void shimSessionDestroy(long jarg1);
+  public final static native long shimSessionSize(long jarg1, long jarg2);
+  public final static native long shimSessionAdd(long jarg1, long jarg2, long jarg3);
+  public final static native long shimSessionFork(long jarg1, long jarg2, long jarg3);
+  public final static native long shimSessionRemove(long jarg1, long jarg2, int jarg3);
+  public final static native long shimSessionGet(long jarg1, long jarg2, int jarg3, long jarg4);
+  public final static native long shimSessionPlan(long jarg1, long jarg2, long jarg3);
+  public final static native void shimCopyTokens(long jarg1, long jarg2, long jarg3);
+  public final static native long shimSessionAdvance(long jarg1, long jarg2, long jarg3);
   public final static native int shimParamsPreset(long jarg1, String jarg2, long jarg3);
   public final static native String shimPresetName(int jarg1);
   public final static native int shimGetCapabilities(long jarg1);

@@ -1,0 +1,106 @@
+package io.github.libsampler;
+
+import java.util.List;
+
+/** Arguments of {@link Session#advance}. */
+public final class AdvanceArgs {
+  List<Span> spans = List.of();
+  Array logits;
+  long logitsRowStride;
+  List<Span> drafterSpans = List.of();
+  Array drafterLogits;
+  long drafterRowStride;
+  LogprobKind logprobKind = LogprobKind.RAW;
+  int numTopLogprobs;
+
+  /** Creates arguments at their defaults. */
+  public AdvanceArgs() {}
+
+  /**
+   * Sets which spans the target ran, as planned last: any of them, in any order.
+   *
+   * @param spans empty by default
+   * @return this
+   */
+  public AdvanceArgs spans(List<Span> spans) {
+    this.spans = Arguments.required("spans", spans);
+    return this;
+  }
+
+  /**
+   * Sets their rows of logits, span after span.
+   *
+   * @param logits [sum of numLogits, vocabularySize] of the session's type
+   * @return this
+   */
+  public AdvanceArgs logits(Array logits) {
+    this.logits = logits;
+    return this;
+  }
+
+  /**
+   * Sets the distance of two rows in elements.
+   *
+   * @param logitsRowStride 0, the default: the vocabulary's size
+   * @return this
+   */
+  public AdvanceArgs logitsRowStride(long logitsRowStride) {
+    this.logitsRowStride = logitsRowStride;
+    return this;
+  }
+
+  /**
+   * Sets which spans the drafter ran.
+   *
+   * @param drafterSpans empty by default
+   * @return this
+   */
+  public AdvanceArgs drafterSpans(List<Span> drafterSpans) {
+    this.drafterSpans = Arguments.required("drafterSpans", drafterSpans);
+    return this;
+  }
+
+  /**
+   * Sets their rows of logits.
+   *
+   * @param drafterLogits [sum of numLogits, vocabularySize] of the session's type
+   * @return this
+   */
+  public AdvanceArgs drafterLogits(Array drafterLogits) {
+    this.drafterLogits = drafterLogits;
+    return this;
+  }
+
+  /**
+   * Sets the distance of two rows of the drafter in elements.
+   *
+   * @param drafterRowStride 0, the default: the vocabulary's size
+   * @return this
+   */
+  public AdvanceArgs drafterRowStride(long drafterRowStride) {
+    this.drafterRowStride = drafterRowStride;
+    return this;
+  }
+
+  /**
+   * Sets of which distribution the log-probabilities are.
+   *
+   * @param logprobKind RAW by default
+   * @return this
+   */
+  public AdvanceArgs logprobKind(LogprobKind logprobKind) {
+    this.logprobKind = Arguments.required("logprobKind", logprobKind);
+    return this;
+  }
+
+  /**
+   * Sets how many first tokens are reported.
+   *
+   * @param numTopLogprobs at most as many as the options say; 0, the default: none
+   * @return this
+   */
+  public AdvanceArgs numTopLogprobs(int numTopLogprobs) {
+    this.numTopLogprobs = numTopLogprobs;
+    return this;
+  }
+}

@@ -1,0 +1,131 @@
+package io.github.libsampler;
+
+/** What a {@link Session} knows of a sequence. */
+public final class Sequence {
+  final int[] tokenIds;
+  final int promptLength;
+  final int cacheLength;
+  final int drafterCacheLength;
+  final FinishReason finishReason;
+  final int rowStatus;
+  final int stopSequence;
+  final long numSteps;
+  final long numDrafted;
+  final long numAccepted;
+  final boolean isDrafting;
+
+  Sequence(int[] tokenIds, int promptLength, int cacheLength, int drafterCacheLength,
+      FinishReason finishReason, int rowStatus, int stopSequence, long numSteps, long numDrafted,
+      long numAccepted, boolean isDrafting) {
+    this.tokenIds = tokenIds;
+    this.promptLength = promptLength;
+    this.cacheLength = cacheLength;
+    this.drafterCacheLength = drafterCacheLength;
+    this.finishReason = finishReason;
+    this.rowStatus = rowStatus;
+    this.stopSequence = stopSequence;
+    this.numSteps = numSteps;
+    this.numDrafted = numDrafted;
+    this.numAccepted = numAccepted;
+    this.isDrafting = isDrafting;
+  }
+
+  /**
+   * Tells the text, its prompt first.
+   *
+   * @return a copy
+   */
+  public int[] tokenIds() {
+    return tokenIds;
+  }
+
+  /**
+   * Tells how many of the tokens are the prompt.
+   *
+   * @return a number of tokens
+   */
+  public int promptLength() {
+    return promptLength;
+  }
+
+  /**
+   * Tells how many of the tokens the target's cache holds.
+   *
+   * @return a number of tokens
+   */
+  public int cacheLength() {
+    return cacheLength;
+  }
+
+  /**
+   * Tells how many of the tokens the drafter's cache holds.
+   *
+   * @return a number of tokens
+   */
+  public int drafterCacheLength() {
+    return drafterCacheLength;
+  }
+
+  /**
+   * Tells why it has ended.
+   *
+   * @return NONE: it runs
+   */
+  public FinishReason finishReason() {
+    return finishReason;
+  }
+
+  /**
+   * Tells why a row was bad.
+   *
+   * @return bits of {@link RowStatus}
+   */
+  public int rowStatus() {
+    return rowStatus;
+  }
+
+  /**
+   * Tells which stop sequence has ended it.
+   *
+   * @return a number from 0, or -1
+   */
+  public int stopSequence() {
+    return stopSequence;
+  }
+
+  /**
+   * Tells how many steps gave a token.
+   *
+   * @return a number
+   */
+  public long numSteps() {
+    return numSteps;
+  }
+
+  /**
+   * Tells how many drafts were verified.
+   *
+   * @return a number
+   */
+  public long numDrafted() {
+    return numDrafted;
+  }
+
+  /**
+   * Tells how many drafts became text.
+   *
+   * @return a number
+   */
+  public long numAccepted() {
+    return numAccepted;
+  }
+
+  /**
+   * Tells whether there are drafts still: its text has room.
+   *
+   * @return false: none any more
+   */
+  public boolean isDrafting() {
+    return isDrafting;
+  }
+}

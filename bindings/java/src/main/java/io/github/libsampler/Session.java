@@ -1,0 +1,404 @@
+package io.github.libsampler;
+
+import io.github.libsampler.internal.Layout;
+import io.github.libsampler.internal.Raw;
+import java.lang.ref.Cleaner;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Sequences that come and go while others run, around models that the caller runs: {@link #plan}
+ * tells which tokens to run, {@link #advance} takes the logits and gives new tokens.
+ *
+ * <p>A sequence is a text with its own parameters, seed, limits and drafts. It has a number, which
+ * callers may use for their caches. With {@link DraftVerification#SAMPLE_MATCH} its n-th new token,
+ * from 0, is what {@link Sampler#sample} draws for its text with its seed, offset n and stream 0.
+ * It does not depend on the other sequences, on how spans are batched, or on drafts.
+ *
+ * <p>Its calls are calls of its sampler, one of the CPU, and wait for that one's other calls. What
+ * they take and give is copied. A call that fails changes nothing.
+ */
+public final class Session implements AutoCloseable {
+  private final Sampler sampler;
+  private final SessionMemory memory;
+  private final Cleaner.Cleanable cleanable;
+
+  Session(Sampler sampler, SessionMemory memory, Cleaner cleaner) {
+    this.sampler = sampler;
+    this.memory = memory;
+    this.cleanable = cleaner.register(this, memory);
+  }
+
+  /** Direct buffers of one call, which stay reachable as long as it does. */
+  private static final class Buffers {
+    private final List<ByteBuffer> all = new ArrayList<>();
+
+    ByteBuffer ofBytes(long bytes) {
+      if (bytes > Integer.MAX_VALUE - 8) {
+        throw new InvalidArgumentException("an array takes " + bytes + " bytes; a buffer has less");
+      }
+      final ByteBuffer buffer =
+          ByteBuffer.allocateDirect((int) Math.max(bytes, 8)).order(ByteOrder.nativeOrder());
+      all.add(buffer);
+      return buffer;
+    }
+
+    long of(int[] values) {
+      final ByteBuffer buffer = ofBytes(4L * values.length);
+      buffer.asIntBuffer().put(values);
+      return Raw.javaAddress(buffer);
+    }
+
+    long of(long[] values) {
+      final ByteBuffer buffer = ofBytes(8L * values.length);
+      buffer.asLongBuffer().put(values);
+      return Raw.javaAddress(buffer);
+    }
+  }
+
+  private <T> T call(Handle.SessionCall<T> made) {
+    try {
+      return memory.handle.call(memory, made);
+    } finally {
+      Reference.reachabilityFence(this);
+      Reference.reachabilityFence(sampler);
+    }
+  }
+
+  /**
+   * Adds a sequence. It may have finished already: where no token may follow.
+   *
+   * @param args the text and what belongs to it
+   * @return its number
+   */
+  public int add(AddArgs args) {
+    Arguments.required("args", args);
+    return call((call, handle, session) -> {
+      final Buffers buffers = new Buffers();
+      final int at = Call.ARGS;
+      final int stops = at + Layout.SESSION_ADD_ARGS_STOP_SEQUENCES;
+      // Read once: other threads may change them.
+      final int[] tokenIds = args.tokenIds;
+      final int[] endTokenIds = args.endTokenIds;
+      final int[][] stopSequences = args.stopSequences.clone();
+      call.put(at + Layout.SESSION_ADD_ARGS_STRUCT_SIZE, (long) Layout.SESSION_ADD_ARGS_SIZE);
+      call.put(at + Layout.SESSION_ADD_ARGS_TOKEN_IDS, buffers.of(tokenIds));
+      call.put(at + Layout.SESSION_ADD_ARGS_NUM_TOKENS, (long) tokenIds.length);
+      call.put(at + Layout.SESSION_ADD_ARGS_PROMPT_LENGTH, (long) args.promptLength);
+      call.put(at + Layout.SESSION_ADD_ARGS_CACHE_LENGTH, (long) args.cacheLength);
+      call.put(at + Layout.SESSION_ADD_ARGS_DRAFTER_CACHE_LENGTH, (long) args.drafterCacheLength);
+      call.params(at + Layout.SESSION_ADD_ARGS_PARAMS, args.params);
+      call.put(at + Layout.SESSION_ADD_ARGS_SEED, args.seed);
+      call.put(at + Layout.SESSION_ADD_ARGS_MAX_NEW_TOKENS, (long) args.maxNewTokens);
+      call.put(at + Layout.SESSION_ADD_ARGS_END_TOKEN_IDS, buffers.of(endTokenIds));
+      call.put(at + Layout.SESSION_ADD_ARGS_NUM_END_TOKENS, (long) endTokenIds.length);
+      final int numStops = stopSequences.length;
+      final int[] stopTokens =
+          Arrays.stream(stopSequences).flatMapToInt(Arrays::stream).toArray();
+      final long[] offsets = new long[numStops + 1];
+      for (int i = 0; i < numStops; ++i) {
+        offsets[i + 1] = offsets[i] + stopSequences[i].length;
+      }
+      call.put(stops + Layout.TOKEN_LISTS_OFFSETS, numStops == 0 ? 0 : buffers.of(offsets));
+      call.put(stops + Layout.TOKEN_LISTS_TOKEN_IDS, numStops == 0 ? 0 : buffers.of(stopTokens));
+      call.put(stops + Layout.TOKEN_LISTS_NUM_LISTS, (long) numStops);
+      call.put(stops + Layout.TOKEN_LISTS_NUM_TOKEN_IDS, (long) stopTokens.length);
+      call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_SOURCE, args.draftSource.number);
+      call.put(at + Layout.SESSION_ADD_ARGS_VERIFICATION, args.verification.ordinal());
+      call.put(at + Layout.SESSION_ADD_ARGS_NGRAM, 0L);
+      call.put(at + Layout.SESSION_ADD_ARGS_NUM_DRAFTS, (long) args.numDrafts);
+      call.put(at + Layout.SESSION_ADD_ARGS_MIN_MATCH, (long) args.minMatch);
+      call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_UNKNOWN, 0);
+      call.put(at + Layout.SESSION_ADD_ARGS_RESERVED, 0);
+      call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_LEAST_COUNT, 0L);
+      call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_LEAST_SHARE, 0.0f);
+      call.put(at + Layout.SESSION_ADD_ARGS_LEAST_DRAFT_PROBABILITY, 0.0f);
+      call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_TOP_K, 0L);
+      final long added = Raw.shimSessionAdd(handle, session, call.argsAddress());
+      Reference.reachabilityFence(buffers);
+      return (int) memory.handle.checked(added);
+    });
+  }
+
+  /**
+   * Adds a copy of a sequence, drafts of the step apart. The caller copies the caches, cut to what
+   * {@link #get} tells.
+   *
+   * @param source the sequence that is copied; it goes on as if nothing had been
+   * @param seed null: the source's, with which its text comes again
+   * @param params null: the source's
+   * @return the copy's number
+   */
+  public int fork(int source, Long seed, Params params) {
+    return call((call, handle, session) -> {
+      final Buffers buffers = new Buffers();
+      final int at = Call.ARGS;
+      call.put(at + Layout.SESSION_FORK_ARGS_STRUCT_SIZE, (long) Layout.SESSION_FORK_ARGS_SIZE);
+      call.put(at + Layout.SESSION_FORK_ARGS_SOURCE, source);
+      call.put(at + Layout.SESSION_FORK_ARGS_RESERVED, 0);
+      call.put(at + Layout.SESSION_FORK_ARGS_SEED,
+          seed == null ? 0 : buffers.of(new long[] {seed}));
+      call.params(at + Layout.SESSION_FORK_ARGS_PARAMS, params);
+      final long added = Raw.shimSessionFork(handle, session, call.argsAddress());
+      Reference.reachabilityFence(buffers);
+      return (int) memory.handle.checked(added);
+    });
+  }
+
+  /**
+   * Removes a sequence, finished or not. Its number may be given to another one.
+   *
+   * @param sequence its number
+   */
+  public void remove(int sequence) {
+    call((call, handle, session) ->
+        memory.handle.checked(Raw.shimSessionRemove(handle, session, sequence)));
+  }
+
+  /** What C's memory has. */
+  private static int[] tokens(long address, long count) {
+    final int[] tokens = new int[Math.toIntExact(count)];
+    final ByteBuffer buffer = new Buffers().ofBytes(4 * count);
+    Raw.shimCopyTokens(address, Raw.javaAddress(buffer), count);
+    buffer.asIntBuffer().get(tokens);
+    return tokens;
+  }
+
+  /**
+   * Gives what there is of a sequence.
+   *
+   * @param sequence its number
+   * @return a copy
+   */
+  public Sequence get(int sequence) {
+    return call((call, handle, session) -> {
+      final ByteBuffer found = new Buffers().ofBytes(Layout.SESSION_SEQUENCE_SIZE);
+      found.putLong(Layout.SESSION_SEQUENCE_STRUCT_SIZE, Layout.SESSION_SEQUENCE_SIZE);
+      memory.handle.checked(
+          Raw.shimSessionGet(handle, session, sequence, Raw.javaAddress(found)));
+      return new Sequence(
+          tokens(found.getLong(Layout.SESSION_SEQUENCE_TOKEN_IDS),
+              found.getLong(Layout.SESSION_SEQUENCE_NUM_TOKENS)),
+          (int) found.getLong(Layout.SESSION_SEQUENCE_PROMPT_LENGTH),
+          (int) found.getLong(Layout.SESSION_SEQUENCE_CACHE_LENGTH),
+          (int) found.getLong(Layout.SESSION_SEQUENCE_DRAFTER_CACHE_LENGTH),
+          FinishReason.values()[found.getInt(Layout.SESSION_SEQUENCE_FINISH_REASON)],
+          found.getInt(Layout.SESSION_SEQUENCE_ROW_STATUS),
+          (int) found.getLong(Layout.SESSION_SEQUENCE_STOP_SEQUENCE),
+          found.getLong(Layout.SESSION_SEQUENCE_NUM_STEPS),
+          found.getLong(Layout.SESSION_SEQUENCE_NUM_DRAFTED),
+          found.getLong(Layout.SESSION_SEQUENCE_NUM_ACCEPTED),
+          found.getInt(Layout.SESSION_SEQUENCE_IS_DRAFTING) != 0);
+    });
+  }
+
+  /**
+   * Tells what all sequences are to run.
+   *
+   * @param maxTokens tokens of all spans of a model at most; 0: no limit. Else at least one more
+   *     than drafts. Longer texts are planned in parts. A sequence that there is no room for gets
+   *     no span, and is among the first next time
+   * @return spans for the two models
+   */
+  public Plan plan(long maxTokens) {
+    return plan(null, maxTokens);
+  }
+
+  /**
+   * Tells what some sequences are to run. Planning again without having advanced is fine; the last
+   * plan of a sequence counts.
+   *
+   * @param sequences none twice, in the order in which they get of the tokens. Finished ones are
+   *     passed over. null: all
+   * @param maxTokens as above
+   * @return spans for the two models
+   */
+  public Plan plan(int[] sequences, long maxTokens) {
+    return call((call, handle, session) -> {
+      final Buffers buffers = new Buffers();
+      final long count = sequences == null ? memory.maxSequences : sequences.length;
+      final ByteBuffer spans = buffers.ofBytes(count * Layout.SPAN_SIZE);
+      final ByteBuffer drafterSpans = buffers.ofBytes(count * Layout.SPAN_SIZE);
+      final ByteBuffer counts = buffers.ofBytes(2 * Long.BYTES);
+      final int at = Call.ARGS;
+      call.put(at + Layout.SESSION_PLAN_ARGS_OUT_PARENTS, 0L);
+      call.put(at + Layout.SESSION_PLAN_ARGS_STRUCT_SIZE, (long) Layout.SESSION_PLAN_ARGS_SIZE);
+      call.put(at + Layout.SESSION_PLAN_ARGS_SEQUENCES,
+          sequences == null ? 0 : buffers.of(sequences));
+      call.put(at + Layout.SESSION_PLAN_ARGS_NUM_SEQUENCES,
+          sequences == null ? 0L : (long) sequences.length);
+      call.put(at + Layout.SESSION_PLAN_ARGS_MAX_TOKENS, maxTokens);
+      call.put(at + Layout.SESSION_PLAN_ARGS_OUT_SPANS, Raw.javaAddress(spans));
+      call.put(at + Layout.SESSION_PLAN_ARGS_OUT_NUM_SPANS, Raw.javaAddress(counts));
+      call.put(at + Layout.SESSION_PLAN_ARGS_OUT_DRAFTER_SPANS, Raw.javaAddress(drafterSpans));
+      call.put(at + Layout.SESSION_PLAN_ARGS_OUT_NUM_DRAFTER_SPANS,
+          Raw.javaAddress(counts) + Long.BYTES);
+      memory.handle.checked(Raw.shimSessionPlan(handle, session, call.argsAddress()));
+      Reference.reachabilityFence(buffers);
+      return new Plan(read(spans, counts.getLong(0)), read(drafterSpans, counts.getLong(8)));
+    });
+  }
+
+  private static List<Span> read(ByteBuffer spans, long count) {
+    final List<Span> result = new ArrayList<>();
+    for (int i = 0; i < count; ++i) {
+      final int at = i * Layout.SPAN_SIZE;
+      final long address = spans.getLong(at + Layout.SPAN_TOKEN_IDS);
+      result.add(new Span(spans.getInt(at + Layout.SPAN_SEQUENCE),
+          spans.getLong(at + Layout.SPAN_START),
+          tokens(address, spans.getLong(at + Layout.SPAN_NUM_TOKENS)), address,
+          (int) spans.getLong(at + Layout.SPAN_NUM_LOGITS)));
+    }
+    return List.copyOf(result);
+  }
+
+  private static long write(Buffers buffers, List<Span> spans) {
+    final ByteBuffer buffer = buffers.ofBytes((long) spans.size() * Layout.SPAN_SIZE);
+    for (int i = 0; i < spans.size(); ++i) {
+      final int at = i * Layout.SPAN_SIZE;
+      final Span span = spans.get(i);
+      buffer.putInt(at + Layout.SPAN_SEQUENCE, span.sequence);
+      buffer.putLong(at + Layout.SPAN_START, span.start);
+      buffer.putLong(at + Layout.SPAN_TOKEN_IDS, span.address);
+      buffer.putLong(at + Layout.SPAN_NUM_TOKENS, span.tokenIds.length);
+      buffer.putLong(at + Layout.SPAN_NUM_LOGITS, span.numLogits);
+    }
+    return Raw.javaAddress(buffer);
+  }
+
+  /** The address of the spans' rows, checked, in memory that does not move. */
+  private long rows(Buffers buffers, String name, Array logits, long stride, List<Span> spans) {
+    final long rows = spans.stream().mapToLong(span -> span.numLogits).sum();
+    if (rows == 0 || logits == null) {
+      return 0;
+    }
+    if (logits.isOnDevice()) {
+      throw new InvalidArgumentException(
+          name + " is an address of device memory; here it must be an array or a direct buffer");
+    }
+    if (logits.type != memory.logitsType) {
+      throw new InvalidArgumentException(
+          name + " is of " + logits.type + "; it must be of " + memory.logitsType);
+    }
+    final long needed = Lengths.rows(rows, memory.vocabularySize, stride);
+    if (logits.length < needed) {
+      throw new InvalidArgumentException(
+          name + " has " + logits.length + " elements; it needs " + needed);
+    }
+    if (!logits.isOnHeap()) {
+      return logits.address;
+    }
+    final ByteBuffer copy = buffers.ofBytes(logits.length * logits.type.bytes);
+    if (logits.memory instanceof float[]) {
+      copy.asFloatBuffer().put((float[]) logits.memory);
+    } else {
+      copy.asShortBuffer().put((short[]) logits.memory);
+    }
+    return Raw.javaAddress(copy);
+  }
+
+  /**
+   * Takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A row
+   * without a token (NaN, +inf, all -inf) finishes its sequence, BAD_ROW, with what came before it;
+   * a bad row of the drafter only ends the drafts of its step.
+   *
+   * @param args spans and their logits
+   * @return what it gave, by span of the target
+   * @throws InvalidArgumentException also where a span is not as its sequence was planned last
+   */
+  public List<Advanced> advance(AdvanceArgs args) {
+    Arguments.required("args", args);
+    return call((call, handle, session) -> {
+      final Buffers buffers = new Buffers();
+      // Read once: other threads may change them.
+      final List<Span> spans = List.copyOf(args.spans);
+      final List<Span> drafterSpans = List.copyOf(args.drafterSpans);
+      final int numTopLogprobs = args.numTopLogprobs;
+      final long stride = args.logitsRowStride;
+      final long drafterStride = args.drafterRowStride;
+      final Array logits = args.logits;
+      final Array drafterLogits = args.drafterLogits;
+      final int count = spans.size();
+      final long places = (long) count * (memory.maxDrafts + 1);
+      final int numTop = Math.max(numTopLogprobs, 0);
+      final ByteBuffer ids = buffers.ofBytes(4 * places);
+      final ByteBuffer logprobs = buffers.ofBytes(4 * places);
+      final ByteBuffer topIds = buffers.ofBytes(4 * places * numTop);
+      final ByteBuffer topLogprobs = buffers.ofBytes(4 * places * numTop);
+      final ByteBuffer reasons = buffers.ofBytes(4L * count);
+      final ByteBuffer status = buffers.ofBytes(4L * count);
+      final ByteBuffer counts = buffers.ofBytes(8L * count);
+      final ByteBuffer lengths = buffers.ofBytes(8L * count);
+      final ByteBuffer drafterLengths = buffers.ofBytes(8L * count);
+      final ByteBuffer accepted = buffers.ofBytes(8L * count);
+      final int at = Call.ARGS;
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_STRUCT_SIZE,
+          (long) Layout.SESSION_ADVANCE_ARGS_SIZE);
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_SPANS, write(buffers, spans));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_NUM_SPANS, (long) count);
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_LOGITS,
+          rows(buffers, "logits", logits, stride, spans));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_LOGITS_ROW_STRIDE, stride);
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_SPANS, write(buffers, drafterSpans));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_NUM_DRAFTER_SPANS,
+          (long) drafterSpans.size());
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_LOGITS, rows(buffers, "drafter_logits",
+          drafterLogits, drafterStride, drafterSpans));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_ROW_STRIDE, drafterStride);
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_TOKEN_BITMASK_INDICES, 0L);
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_TOKEN_IDS, Raw.javaAddress(ids));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_COUNTS, Raw.javaAddress(counts));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_FINISH_REASONS, Raw.javaAddress(reasons));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_CACHE_LENGTHS, Raw.javaAddress(lengths));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_DRAFTER_CACHE_LENGTHS,
+          Raw.javaAddress(drafterLengths));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_ACCEPTED_COUNTS, Raw.javaAddress(accepted));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_ROW_STATUS, Raw.javaAddress(status));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_LOGPROB_KIND, args.logprobKind.ordinal());
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_RESERVED, 0);
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_LOGPROBS, Raw.javaAddress(logprobs));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_NUM_TOP_LOGPROBS, (long) numTopLogprobs);
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_TOP_TOKEN_IDS,
+          numTop == 0 ? 0 : Raw.javaAddress(topIds));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_TOP_LOGPROBS,
+          numTop == 0 ? 0 : Raw.javaAddress(topLogprobs));
+      memory.handle.checked(Raw.shimSessionAdvance(handle, session, call.argsAddress()));
+      Reference.reachabilityFence(buffers);
+      Reference.reachabilityFence(logits);
+      Reference.reachabilityFence(drafterLogits);
+      final List<Advanced> result = new ArrayList<>();
+      for (int i = 0; i < count; ++i) {
+        final int first = i * (memory.maxDrafts + 1);
+        final int given = (int) counts.getLong(8 * i);
+        final int[] tokens = new int[given];
+        final float[] own = new float[given];
+        final int[][] top = new int[given][numTop];
+        final float[][] topOwn = new float[given][numTop];
+        ids.asIntBuffer().position(first).get(tokens);
+        logprobs.asFloatBuffer().position(first).get(own);
+        for (int j = 0; j < given; ++j) {
+          topIds.asIntBuffer().position((first + j) * numTop).get(top[j]);
+          topLogprobs.asFloatBuffer().position((first + j) * numTop).get(topOwn[j]);
+        }
+        result.add(new Advanced(spans.get(i).sequence, tokens,
+            FinishReason.values()[reasons.getInt(4 * i)], lengths.getLong(8 * i),
+            drafterLengths.getLong(8 * i), accepted.getLong(8 * i), status.getInt(4 * i), own, top,
+            topOwn));
+      }
+      return result;
+    });
+  }
+
+  /**
+   * Releases the session's memory, after the call that is running. The second time, and after the
+   * sampler was closed, it does nothing.
+   */
+  @Override
+  public void close() {
+    cleanable.clean();
+  }
+}

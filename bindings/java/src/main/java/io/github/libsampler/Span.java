@@ -1,0 +1,54 @@
+package io.github.libsampler;
+
+/** Tokens to run through a model, which {@link Session#plan} gives. */
+public final class Span {
+  final int sequence;
+  final long start;
+  final int[] tokenIds;
+  final long address;
+  final int numLogits;
+
+  Span(int sequence, long start, int[] tokenIds, long address, int numLogits) {
+    this.sequence = sequence;
+    this.start = start;
+    this.tokenIds = tokenIds;
+    this.address = address;
+    this.numLogits = numLogits;
+  }
+
+  /**
+   * Tells whose tokens they are.
+   *
+   * @return the number of a sequence
+   */
+  public int sequence() {
+    return sequence;
+  }
+
+  /**
+   * Tells how long the cache must be: what it holds beyond is cut off.
+   *
+   * @return a number of tokens
+   */
+  public long start() {
+    return start;
+  }
+
+  /**
+   * Tells which tokens to run; the last of them may be drafts.
+   *
+   * @return at least one
+   */
+  public int[] tokenIds() {
+    return tokenIds;
+  }
+
+  /**
+   * Tells how many rows of logits are wanted: those that follow the last so many tokens.
+   *
+   * @return 0 of a part of a long text
+   */
+  public int numLogits() {
+    return numLogits;
+  }
+}
