@@ -6,8 +6,9 @@
 //
 // PRESET is a name of sampler_params_preset, PARAMETERS a JSON object, or @FILE that has one, such
 // as a model's generation_config.json. LOGITS are rows of 2048 f16, one a step; STEPS of them are
-// drawn from, or all. The tokens drawn so far are the history of the next step. A parameter that is
-// not known is an error that names it.
+// drawn from, or all. A state remembers the tokens drawn so far, which are the history of the next
+// step, and what adaptive stages have come to. A parameter that is not known is an error that names
+// it.
 #include <sampler/sampler.h>
 
 #include <algorithm>
@@ -35,8 +36,10 @@ constexpr std::int64_t kNumCols = 2048;
 
 struct Destroy {
   void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
+  void operator()(sampler_state_t state) const { sampler_state_destroy(state); }
 };
 using Sampler = std::unique_ptr<std::remove_pointer_t<sampler_t>, Destroy>;
+using State = std::unique_ptr<std::remove_pointer_t<sampler_state_t>, Destroy>;
 
 void check(sampler_status status) {
   if (status != SAMPLER_OK) throw Error(sampler_last_error());
@@ -49,23 +52,43 @@ Sampler make_sampler() {
   return Sampler(sampler);
 }
 
+State make_state(sampler_t sampler, std::int64_t max_tokens) {
+  sampler_state_options options = {};
+  options.struct_size = sizeof options;
+  options.num_slots = 1;
+  options.max_tokens = max_tokens;
+  sampler_state_t state = nullptr;
+  check(sampler_state_create(sampler, &options, &state));
+  return State(state);
+}
+
 struct Drawn {
   std::int32_t token, kept;
   float logprob;
 };
 
-Drawn draw(sampler_t sampler, const Request &request, const Ids &history, std::uint64_t step,
+Drawn draw(sampler_t sampler, const Request &request, sampler_state_t state, std::uint64_t step,
            const std::vector<std::uint16_t> &logits) {
-  const Pipeline pipeline(request, history, 0);
+  const Pipeline lists(request, Ids(), 0);
+  sampler_pipeline pipeline = *lists.get();
+  pipeline.history = {};
+  pipeline.prompt_lengths = nullptr;
+  pipeline.state = state;
+  sampler_row_params row_params = {};
+  row_params.struct_size = sizeof row_params;
+  const std::int64_t reset_token = request.top_p_reset_token_id.value_or(-1);
+  row_params.top_p_reset_token_id = &reset_token;
   Drawn drawn = {};
+  float observation = 0;
   sampler_sample_args args = {};
   args.struct_size = sizeof args;
   args.input.values = logits.data();
   args.input.num_rows = 1;
   args.input.num_cols = kNumCols;
   args.input.dtype = SAMPLER_F16;
-  args.params = pipeline.params();
-  args.pipeline = pipeline.get();
+  args.params = lists.params();
+  args.row_params = &row_params;
+  args.pipeline = &pipeline;
   args.draw_method = request.draw_method;
   args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
   args.random.seed = request.seed.value_or(1);
@@ -73,10 +96,22 @@ Drawn draw(sampler_t sampler, const Request &request, const Ids &history, std::u
   args.out_token_ids = &drawn.token;
   args.out_kept_counts = &drawn.kept;
   args.out_logprobs = &drawn.logprob;
+  args.out_observations = &observation;
   check(sampler_sample_workspace_size(sampler, &args, &args.exec.workspace_bytes));
   std::vector<unsigned char> workspace(args.exec.workspace_bytes);
   args.exec.workspace = workspace.data();
   check(sampler_sample(sampler, &args));
+
+  sampler_accept_args accept = {};
+  accept.struct_size = sizeof accept;
+  accept.state = state;
+  accept.num_rows = 1;
+  accept.token_ids = &drawn.token;
+  accept.num_tokens = 1;
+  accept.observations = &observation;
+  accept.params = args.params;
+  accept.row_params = args.row_params;
+  check(sampler_accept(sampler, &accept));
   return drawn;
 }
 
@@ -91,14 +126,16 @@ void run(const std::string &preset, const std::string &parameters, const std::st
   if (!file) throw Error(path + " cannot be read");
   const Sampler sampler = make_sampler();
   std::vector<std::uint16_t> logits(kNumCols);
-  Ids history;
+  file.seekg(0, std::ios::end);
+  const std::int64_t num_rows = file.tellg() / (kNumCols * std::int64_t{sizeof logits[0]});
+  file.seekg(0);
+  const State state = make_state(sampler.get(), std::max(num_rows, std::int64_t{1}));
   for (std::uint64_t step = 0; step < num_steps; ++step) {
     const auto bytes = static_cast<std::streamsize>(logits.size() * sizeof(std::uint16_t));
     if (!file.read(reinterpret_cast<char *>(logits.data()), bytes)) break;
-    const Drawn drawn = draw(sampler.get(), request, history, step, logits);
+    const Drawn drawn = draw(sampler.get(), request, state.get(), step, logits);
     std::printf("token %d of %d, logprob %.4f\n", drawn.token, drawn.kept,
                 static_cast<double>(drawn.logprob));
-    history.push_back(drawn.token);
   }
 }
 

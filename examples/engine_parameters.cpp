@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "engine_own.h"
 #include "engine_values.h"
 
 namespace engine_parameters {
@@ -54,6 +55,13 @@ void set_dry_window(const Value &value, Request *request) {
   request->params.dry_window = std::max(value.integer(), 0);  // -1: all
 }
 
+void check_mirostat(const Value &value, Request *) {
+  if (value.integer() < 0 || value.integer() > 2) value.fail("0, 1 or 2");
+}
+void check_number(const Value &value, Request *) {
+  value.number();
+}
+
 // The order of stages. One that is not named is off.
 void set_samplers(const Value &value, Request *request) {
   static const std::map<std::string, sampler_stage> stages = {
@@ -66,15 +74,26 @@ void set_samplers(const Value &value, Request *request) {
       {"min_p", SAMPLER_STAGE_MIN_P},
       {"xtc", SAMPLER_STAGE_XTC},
       {"temperature", SAMPLER_STAGE_TEMPERATURE}};
+  // Whatever its place, it is the last one.
+  static const std::string adaptive = "adaptive_p";
   if (!value.json.is_array()) value.fail("a list of names");
   sampler_stage order[SAMPLER_MAX_STAGES] = {SAMPLER_STAGE_BIAS, SAMPLER_STAGE_MASK};
   std::size_t count = 2;
+  bool is_adaptive = false;
   for (const Json &name : value.json) {
+    if (name == adaptive && !is_adaptive) {
+      is_adaptive = true;
+      continue;
+    }
     const auto stage = name.is_string() ? stages.find(name.get<std::string>()) : stages.end();
     if (stage == stages.end() || std::count(order, order + count, stage->second) > 0) {
       value.fail("a list of names, each once: " + name.dump() + " is not one of them");
     }
     order[count++] = stage->second;
+  }
+  if (is_adaptive) {
+    order[count] = SAMPLER_STAGE_ADAPTIVE;
+    request->params.adaptive_kind = SAMPLER_ADAPTIVE_P;
   }
   std::copy(std::begin(order), std::end(order), request->params.stages);
 }
@@ -101,6 +120,13 @@ void turn_off_unlisted(Request *request) {
   }
 }
 
+// ---- TensorRT-LLM -------------------------------------------------------------------------------
+
+void set_reset_id(const Value &value, Request *request) {
+  const std::int32_t id = value.integer();
+  if (id >= 0) request->top_p_reset_token_id = id;  // -1: none
+}
+
 // ---- What depends on several parameters ---------------------------------------------------------
 
 using Finish = void (*)(const Json &, Request *);
@@ -108,6 +134,38 @@ using Finish = void (*)(const Json &, Request *);
 const Json *find(const Json &parameters, const char *name) {
   const auto found = parameters.find(name);
   return found == parameters.end() || found->is_null() ? nullptr : &*found;
+}
+
+// Mirostat stands in place of all samplers but the temperature; adaptive-p is on where `samplers`
+// has it.
+void set_adaptive(const Json &parameters, Request *request) {
+  sampler_params &params = request->params;
+  const auto number = [&](const char *name, float otherwise) {
+    const Json *const value = find(parameters, name);
+    return value ? Value{name, *value}.number() : otherwise;
+  };
+  const Json *const mirostat = find(parameters, "mirostat");
+  if (mirostat && *mirostat != 0) {
+    const sampler_stage order[SAMPLER_MAX_STAGES] = {
+        SAMPLER_STAGE_BIAS, SAMPLER_STAGE_MASK, SAMPLER_STAGE_TEMPERATURE, SAMPLER_STAGE_ADAPTIVE};
+    std::copy(std::begin(order), std::end(order), params.stages);
+    params.adaptive_kind =
+        *mirostat == 1 ? SAMPLER_ADAPTIVE_MIROSTAT_V1 : SAMPLER_ADAPTIVE_MIROSTAT_V2;
+    // 0, where llama.cpp means 0, is a default of the library's.
+    const float tau = number("mirostat_tau", 5.0f), eta = number("mirostat_eta", 0.1f);
+    params.adaptive_target = tau > 0.0f ? tau : 1e-30f;
+    params.adaptive_rate = eta > 0.0f ? eta : -1.0f;
+    params.dynamic_temperature_range = 0.0f;
+    return;
+  }
+  const float target = number("adaptive_target", -1.0f);
+  if (params.adaptive_kind == SAMPLER_ADAPTIVE_P) {
+    params.adaptive_target = target;
+    const float decay = number("adaptive_decay", 0.9f);
+    params.adaptive_rate = decay > 0.0f ? decay : -1.0f;  // 0 is a default of the library's
+  } else if (target >= 0.0f) {
+    throw Error("adaptive_target is set, and \"samplers\" does not list \"adaptive_p\"");
+  }
 }
 
 void finish_llama(const Json &parameters, Request *request) {
@@ -121,6 +179,7 @@ void finish_llama(const Json &parameters, Request *request) {
   }
   const Json *const base = find(parameters, "dry_base");
   if (is_zero("dry_penalty_last_n") || (base && *base < 1)) params.dry_multiplier = 0.0f;
+  set_adaptive(parameters, request);
   turn_off_unlisted(request);
 }
 
@@ -179,6 +238,7 @@ struct Engine {
   Finish finish;
 };
 
+const char kOwnNames[] = "sampler";
 const Parameters kFilters = {{"temperature", set_number<&P::temperature>},
                              {"top_k", set_integer<&P::top_k>},
                              {"top_p", set_number<&P::top_p>}};
@@ -202,6 +262,11 @@ const Parameters kLlama = {{"repeat_penalty", set_number<&P::repetition_penalty>
                            {"min_keep", set_integer<&P::min_keep>},
                            {"logit_bias", add_biases},
                            {"samplers", set_samplers},
+                           {"mirostat", check_mirostat},
+                           {"mirostat_tau", check_number},
+                           {"mirostat_eta", check_number},
+                           {"adaptive_target", check_number},
+                           {"adaptive_decay", check_number},
                            {"seed", set_seed},
                            {"n_predict", set_length}};
 const Parameters kVllm = {{"seed", set_seed},
@@ -222,6 +287,9 @@ const Parameters kTensorrt = {{"seed", set_seed},
                               {"min_tokens", set_integer<&P::min_new_tokens>},
                               {"end_id", add_ids<&Request::stop>},
                               {"pad_id", ignore},
+                              {"top_p_decay", set_number<&P::top_p_decay>},
+                              {"top_p_min", set_number<&P::top_p_least>},
+                              {"top_p_reset_ids", set_reset_id},
                               {"max_tokens", set_length}};
 const Parameters kHuggingFace = {{"do_sample", [](const Value &value, Request *) { value.flag(); }},
                                  {"repetition_penalty", set_number<&P::repetition_penalty>},
@@ -260,7 +328,8 @@ const std::map<std::string, Engine> &engines() {
       {"hugging_face", {join({kFilters, kMinP, kHuggingFace}), finish_hugging_face}},
       {"flashinfer", {join({kFilters, kMinP, kFlashinfer}), finish_flashinfer}},
       {"hf_vllm_aligned", {join({kFilters, {{"seed", set_seed}}}), nullptr}},
-      {"nano_vllm", {{{"temperature", set_number<&P::temperature>}}, finish_nano_vllm}}};
+      {"nano_vllm", {{{"temperature", set_number<&P::temperature>}}, finish_nano_vllm}},
+      {kOwnNames, {own_parameters(), nullptr}}};
   return all;
 }
 
@@ -268,7 +337,10 @@ const std::map<std::string, Engine> &engines() {
 
 Request read(const std::string &preset, const Json &parameters) {
   Request request;
-  if (sampler_params_preset(&request.params, sizeof request.params, preset.c_str()) != SAMPLER_OK) {
+  if (preset == kOwnNames) {
+    request.params = sampler_params_default();
+  } else if (sampler_params_preset(&request.params, sizeof request.params, preset.c_str()) !=
+             SAMPLER_OK) {
     throw Error(sampler_last_error());
   }
   if (!parameters.is_object()) throw Error("the parameters must be a JSON object");

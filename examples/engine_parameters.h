@@ -31,19 +31,25 @@ struct Request {
   std::optional<std::int32_t> max_new_tokens;
   std::int32_t min_length = 0;  // of prompt and output: stop tokens are banned below it
   Ids biased;
-  std::vector<float> biases;  // of `biased`
+  std::vector<float> biases;                 // of `biased`
+  std::vector<float> dense_bias;             // by id; shorter than a row: later ids get none
+  std::vector<std::uint32_t> token_bitmask;  // as pipeline.token_bitmasks has them
+  sampler_mask_rule token_bitmask_rule = SAMPLER_MASK_LEAVES;
   Ids allowed, banned, stop;
   std::vector<Ids> bad_words, dry_breakers;
+  std::optional<std::int32_t> top_p_reset_token_id;
 
   // The output has at least so many tokens, by min_length too.
   std::int32_t least_new_tokens(std::int32_t prompt_length) const;
 };
 
-// The preset of that name with these parameters: a JSON object, whose nulls are left out. Throws
-// Error.
+// The preset of that name with these parameters: a JSON object, whose nulls are left out. The name
+// "sampler" is the library's defaults, and its parameters have the names of the members of
+// sampler_params and of the lists of sampler_pipeline. Throws Error.
 Request read(const std::string &preset, const nlohmann::json &parameters);
 
-// The request's lists, and a text whose first tokens are the prompt, as one slot of a call.
+// The request's lists, and a text whose first tokens are the prompt, as one slot of a call. Its
+// bitmask is one for row 0: calls of more rows set token_bitmask_indices.
 class Pipeline {
  public:
   Pipeline(const Request &request, Ids history, std::int32_t prompt_length);
@@ -65,7 +71,8 @@ class Pipeline {
   sampler_params params_;
   std::int32_t prompt_length_;
   Lists history_, biased_, allowed_, banned_, stop_, bad_words_, breakers_;
-  std::vector<float> biases_;
+  std::vector<float> biases_, dense_bias_;
+  std::vector<std::uint32_t> token_bitmask_;
   sampler_pipeline pipeline_ = {};
 };
 

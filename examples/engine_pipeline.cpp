@@ -25,7 +25,11 @@ sampler_token_lists Pipeline::Lists::view() const {
 }
 
 Pipeline::Pipeline(const Request &request, Ids history, std::int32_t prompt_length)
-    : params_(request.params), prompt_length_(prompt_length), biases_(request.biases) {
+    : params_(request.params),
+      prompt_length_(prompt_length),
+      biases_(request.biases),
+      dense_bias_(request.dense_bias),
+      token_bitmask_(request.token_bitmask) {
   history_.add(history);
   const auto add_unless_empty = [](const Ids &ids, Lists *lists) {
     if (!ids.empty()) lists->add(ids);
@@ -52,6 +56,17 @@ Pipeline::Pipeline(const Request &request, Ids history, std::int32_t prompt_leng
   pipeline_.stop = stop_.view();
   pipeline_.bad_words = bad_words_.view();
   pipeline_.dry_breakers = breakers_.view();
+  if (!dense_bias_.empty()) {
+    pipeline_.dense_bias = dense_bias_.data();
+    pipeline_.num_dense_biases = 1;
+    pipeline_.dense_bias_stride = static_cast<std::int64_t>(dense_bias_.size());
+  }
+  if (!token_bitmask_.empty()) {
+    pipeline_.token_bitmasks = token_bitmask_.data();
+    pipeline_.num_token_bitmasks = 1;
+    pipeline_.token_bitmask_stride = static_cast<std::int64_t>(token_bitmask_.size());
+    pipeline_.token_bitmask_rule = request.token_bitmask_rule;
+  }
 }
 
 }  // namespace engine_parameters

@@ -24,7 +24,7 @@ sampler_example_library(json_file SOURCES generate/json_file.cpp LINK nlohmann_j
 
 # Sampling parameters in an engine's own words.
 sampler_example_library(engine_parameters
-  SOURCES engine_parameters.cpp engine_pipeline.cpp
+  SOURCES engine_own.cpp engine_parameters.cpp engine_pipeline.cpp
   LINK sampler::sampler nlohmann_json::nlohmann_json)
 
 # What each stage did to a row.

@@ -54,8 +54,8 @@ class Asker {
   }
 
   // Draws the token, and tells the probabilities of all tokens.
-  sampler_row_status draw(sampler_logprob_kind kind, std::vector<double> *probabilities,
-                          double *entropy, Explanation *out,
+  sampler_row_status draw(const sampler_params &params, sampler_logprob_kind kind,
+                          std::vector<double> *probabilities, double *entropy, Explanation *out,
                           std::vector<std::uint8_t> *removed_by) {
     std::vector<std::int32_t> ids(size());
     std::iota(ids.begin(), ids.end(), 0);
@@ -65,7 +65,7 @@ class Asker {
     sampler_sample_args args = {};
     args.struct_size = sizeof args;
     args.input = rows();
-    args.params = &question_.params;
+    args.params = &params;
     args.pipeline = question_.pipeline;
     args.random.seed = question_.seed;
     args.random.offset = question_.offset;
@@ -75,6 +75,7 @@ class Asker {
     args.out_kept_counts = &out->num_kept;
     args.out_ranks = &out->drawn_rank;
     args.out_row_status = &status;
+    args.out_observations = &out->observation;
     args.num_chosen = std::int64_t(size());
     args.chosen_token_ids = ids.data();
     args.out_chosen_logprobs = logprobs.data();
@@ -123,6 +124,99 @@ sampler_pipeline lists_of(const Question &question) {
   return question.pipeline ? *question.pipeline : lists;
 }
 
+// "biased (2), token_bitmasks (1900)": how many logits each list of a stage would change by itself.
+std::string names_of_parts(sampler_stage stage, const Question &question, Asker *asker) {
+  std::string text;
+  for (const Part &part : parts_of(stage, lists_of(question))) {
+    sampler_params params = question.params;
+    turn_off_all_but_edits(&params);
+    sampler_pipeline lists = part.lists;
+    turn_off_other_edits(stage, &params, &lists);
+    const std::vector<float> after = asker->edited(params, lists);
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      count += after[i] < question.logits[i] || after[i] > question.logits[i];
+    }
+    text +=
+        (text.empty() ? "" : ", ") + std::string(part.name) + " (" + std::to_string(count) + ")";
+  }
+  return text;
+}
+
+bool is_adaptive_p(const Question &question) {
+  return question.params.adaptive_kind == SAMPLER_ADAPTIVE_P &&
+         question.params.adaptive_target >= 0.0f;
+}
+
+bool is_mirostat(const Question &question) {
+  return question.params.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 ||
+         question.params.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V2;
+}
+
+bool has_top_p_decay(const Question &question) {
+  return question.params.top_p_decay > 0.0f && question.params.top_p_decay < 1.0f;
+}
+
+float decay_of(const sampler_params &params) {
+  const float rate = params.adaptive_rate;
+  return rate == 0.0f ? 0.9f : std::min(std::max(rate, 0.0f), 0.99f);
+}
+
+float first_top_p(const sampler_params &params) {
+  return std::min(std::max(params.top_p, 0.0f), 1.0f);
+}
+
+// By section 14.2 of docs/contract.md, as are those after a token.
+Values values_before(const Question &question) {
+  const sampler_params &params = question.params;
+  const float *const given = question.pipeline ? question.pipeline->adaptive_values : nullptr;
+  Values values = {NAN, NAN, NAN, NAN};
+  if (given) values = {given[0], given[1], given[2], given[3]};
+  if (!is_mirostat(question)) {
+    values.mu = NAN;
+  } else if (std::isnan(values.mu)) {
+    values.mu = 2 * (params.adaptive_target == 0.0f ? 5.0f : params.adaptive_target);
+  }
+  if (!is_adaptive_p(question)) {
+    values.weighted_sum = values.total_weight = NAN;
+  } else if (std::isnan(values.weighted_sum) || std::isnan(values.total_weight)) {
+    const float rest = 1.0f - decay_of(params);
+    values.weighted_sum = std::min(params.adaptive_target, 1.0f) / rest;
+    values.total_weight = 1.0f / rest;
+  }
+  if (!has_top_p_decay(question)) {
+    values.top_p = NAN;
+  } else if (std::isnan(values.top_p)) {
+    values.top_p = first_top_p(params);
+  }
+  return values;
+}
+
+Values values_after(const Question &question, const Explanation &explanation) {
+  const sampler_params &params = question.params;
+  Values values = explanation.values;
+  if (explanation.status != SAMPLER_ROW_OK) return values;
+  if (has_top_p_decay(question)) {
+    values.top_p = explanation.drawn_id == question.top_p_reset_token_id
+                       ? first_top_p(params)
+                       : std::max(values.top_p * params.top_p_decay, params.top_p_least);
+  }
+  if (std::isnan(explanation.observation)) return values;
+  if (is_mirostat(question)) {
+    const float target = params.adaptive_target == 0.0f ? 5.0f : params.adaptive_target;
+    const float rate = params.adaptive_rate == 0.0f ? 0.1f : std::max(params.adaptive_rate, 0.0f);
+    const float step = rate * (explanation.observation - target);
+    values.mu -= step;
+  }
+  if (is_adaptive_p(question)) {
+    const float decay = decay_of(params);
+    const float sum = decay * values.weighted_sum, total = decay * values.total_weight;
+    values.weighted_sum = explanation.observation + sum;
+    values.total_weight = 1.0f + total;
+  }
+  return values;
+}
+
 // The row after the last edit, and by stage how many logits each edit has changed.
 std::vector<float> follow_edits(const Question &question, Asker *asker,
                                 std::vector<std::int64_t> *num_changed) {
@@ -145,8 +239,14 @@ std::vector<float> follow_edits(const Question &question, Asker *asker,
   return last;
 }
 
+// By more than the roundings of two log-probabilities in f32.
+bool has_another_probability(const Token &token) {
+  return std::abs(token.before - token.drawn_from) >
+         4e-6 * std::max(token.before, token.drawn_from);
+}
+
 std::vector<Stage> summarise(const Question &question, const std::vector<Token> &tokens,
-                             const std::vector<std::int64_t> &num_changed) {
+                             const std::vector<std::int64_t> &num_changed, Asker *asker) {
   std::vector<Stage> stages;
   const sampler_pipeline lists = lists_of(question);
   std::int64_t num_left = 0;
@@ -155,9 +255,12 @@ std::vector<Stage> summarise(const Question &question, const std::vector<Token> 
   for (const sampler_stage stage : order_of(question.params)) {
     if (!is_on(stage, question.params, lists)) continue;
     if (is_greedy && !is_edit(stage) && stage != SAMPLER_STAGE_TEMPERATURE) continue;
-    Stage row = {stage, numbers_of(stage, question.params, lists), 0, 0, 0, 0.0};
+    Stage row = {stage, names_of_parts(stage, question, asker), 0, 0, 0, 0.0};
+    const std::string numbers = numbers_of(stage, question.params, lists);
+    row.numbers += (row.numbers.empty() || numbers.empty() ? "" : ", ") + numbers;
     row.num_changed = num_changed[std::size_t(stage)];
     for (const Token &token : tokens) {
+      row.num_changed += stage == SAMPLER_STAGE_ADAPTIVE && has_another_probability(token);
       if (token.removed_by != stage) continue;
       ++row.num_removed;
       row.removed += is_edit(stage) ? token.given : token.left;
@@ -180,21 +283,30 @@ bool stands_before(const Token &a, const Token &b) {
 Explanation explain(const Question &question) {
   Asker asker(question);
   Explanation out = {};
-  std::vector<double> given, left, drawn_from;
+  std::vector<double> given, left, before, drawn_from;
   std::vector<std::uint8_t> removed_by;
   double unused = 0;
-  asker.draw(SAMPLER_LOGPROB_RAW, &given, &out.entropy_given, &out, nullptr);
-  asker.draw(SAMPLER_LOGPROB_EDITED, &left, &unused, &out, nullptr);
-  out.status = asker.draw(SAMPLER_LOGPROB_PROCESSED, &drawn_from, &out.entropy_drawn_from, &out,
-                          &removed_by);
+  const sampler_params &params = question.params;
+  asker.draw(params, SAMPLER_LOGPROB_RAW, &given, &out.entropy_given, &out, nullptr);
+  asker.draw(params, SAMPLER_LOGPROB_EDITED, &left, &unused, &out, nullptr);
+  if (is_adaptive_p(question)) {
+    sampler_params without = params;
+    without.adaptive_kind = SAMPLER_ADAPTIVE_NONE;
+    asker.draw(without, SAMPLER_LOGPROB_PROCESSED, &before, &unused, &out, nullptr);
+  }
+  out.status = asker.draw(params, SAMPLER_LOGPROB_PROCESSED, &drawn_from, &out.entropy_drawn_from,
+                          &out, &removed_by);
   std::vector<std::int64_t> num_changed;
   const std::vector<float> edited = follow_edits(question, &asker, &num_changed);
   for (std::size_t i = 0; i < edited.size(); ++i) {
     out.tokens.push_back({std::int32_t(i), question.logits[i], edited[i], given[i], left[i],
-                          drawn_from[i], removed_by[i]});
+                          before.empty() ? drawn_from[i] : before[i], drawn_from[i],
+                          removed_by[i]});
   }
   std::stable_sort(out.tokens.begin(), out.tokens.end(), stands_before);
-  out.stages = summarise(question, out.tokens, num_changed);
+  out.stages = summarise(question, out.tokens, num_changed, &asker);
+  out.values = values_before(question);
+  out.values_after = values_after(question, out);
   return out;
 }
 

@@ -17,6 +17,7 @@ struct Question {
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
+  std::int32_t top_p_reset_token_id = -1;  // negative: none
 };
 
 // out_removed_by of tokens that no stage removed.
@@ -29,6 +30,7 @@ struct Token {
   float edited;       // as the edits left it
   double given;       // its probability in the row as given,
   double left;        // as the edits left it, at temperature 1,
+  double before;      // in what ADAPTIVE saw; `drawn_from` where that does not change weights,
   double drawn_from;  // and in what the token was drawn from
   int removed_by;     // a SAMPLER_STAGE_, kKept or kWithoutProbability
 };
@@ -36,11 +38,18 @@ struct Token {
 // One stage of the order.
 struct Stage {
   sampler_stage stage;
-  std::string numbers;       // "top_k 40"; of lists their names
-  std::int64_t num_changed;  // logits that an edit gave another value; 0 of other stages
+  std::string numbers;  // "top_k 40"; of lists their names and what each would change by itself
+  // Logits that an edit gave another value; tokens that adaptive-p gave another probability; else
+  // 0.
+  std::int64_t num_changed;
   std::int64_t num_removed;
   std::int64_t num_left;
   double removed;  // the probability of what it removed: `given` of an edit, else `left`
+};
+
+// What moves from token to token: the stage's start where it was NaN.
+struct Values {
+  float mu, weighted_sum, total_weight, top_p;
 };
 
 struct Explanation {
@@ -52,6 +61,9 @@ struct Explanation {
   std::int32_t num_kept;
   double entropy_given;  // in nats
   double entropy_drawn_from;
+  // Of what is on; what is off is NaN. `after` is for the token's successor.
+  float observation;
+  Values values, values_after;
 };
 
 // Throws std::runtime_error with the library's error.

@@ -1,12 +1,15 @@
 // Shows what each stage does to a row of logits: a table, and an SVG plot.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -36,6 +39,9 @@ struct Arguments {
   std::string type;
   std::string preset = "llama.cpp";
   std::string params = "{}";
+  std::string bitmask, dense_bias;
+  std::int64_t bitmask_row = 0, dense_bias_row = 0;
+  std::string adaptive_values = "{}";
   std::string history;
   std::int32_t prompt_length = 0;
   std::optional<std::uint64_t> seed;
@@ -64,11 +70,36 @@ void declare_row(CLI::App *app, Arguments *arguments) {
 
 void declare_sampling(CLI::App *app, Arguments *arguments) {
   app->add_option("--preset", arguments->preset,
-                  "The engine whose stages they are: a name of sampler_params_preset")
+                  "The engine whose stages they are: a name of sampler_params_preset, or sampler: "
+                  "the library's defaults, and its own names in --params")
       ->capture_default_str()
       ->type_name("NAME");
   app->add_option("--params", arguments->params,
                   "The engine's own parameters, a JSON object: '{\"top_k\": 40}', or @FILE")
+      ->type_name("JSON");
+  constexpr std::int64_t kMaxRow = std::numeric_limits<std::int64_t>::max();
+  CLI::Option *const bitmask =
+      app->add_option(
+             "--bitmask", arguments->bitmask,
+             "File of the tokens that may be drawn, as a grammar gives them: bit i of word j "
+             "is token 32 j + i. .u32, .npy, or text with numbers in it")
+          ->type_name("FILE");
+  app->add_option("--bitmask-row", arguments->bitmask_row, "Which bitmask of the file, from 0")
+      ->capture_default_str()
+      ->check(in_range(std::int64_t{0}, kMaxRow))
+      ->needs(bitmask);
+  CLI::Option *const dense_bias =
+      app->add_option("--dense-bias", arguments->dense_bias,
+                      "File of what is added to each logit, in the forms of LOGITS")
+          ->type_name("FILE");
+  app->add_option("--dense-bias-row", arguments->dense_bias_row, "Which row of that, from 0")
+      ->capture_default_str()
+      ->check(in_range(std::int64_t{0}, kMaxRow))
+      ->needs(dense_bias);
+  app->add_option(
+         "--adaptive-values", arguments->adaptive_values,
+         "What adaptive stages have come to, a JSON object: mu, weighted_sum, total_weight, "
+         "top_p; what is not given is at its start")
       ->type_name("JSON");
   app->add_option("--history", arguments->history,
                   "The tokens so far, prompt and output: ids like 3,1,4, or @FILE")
@@ -110,8 +141,25 @@ Ids read_ids(const std::string &argument) {
   return ids;
 }
 
+// In the order of sampler_pipeline.adaptive_values.
+std::array<float, SAMPLER_NUM_ADAPTIVE_VALUES> read_adaptive_values(const std::string &argument) {
+  constexpr const char *kNames[] = {"mu", "weighted_sum", "total_weight", "top_p"};
+  std::array<float, SAMPLER_NUM_ADAPTIVE_VALUES> values;
+  values.fill(std::numeric_limits<float>::quiet_NaN());
+  const nlohmann::json json = generate::read_json_argument(argument, "--adaptive-values");
+  for (const auto &[name, value] : json.items()) {
+    const auto known = std::find(std::begin(kNames), std::end(kNames), name);
+    if (known == std::end(kNames) || !value.is_number()) {
+      throw Error("--adaptive-values: " + generate::in_quotes(name) + " is " + value.dump() +
+                  "; there are the numbers mu, weighted_sum, total_weight and top_p");
+    }
+    values[std::size_t(known - std::begin(kNames))] = value.get<float>();
+  }
+  return values;
+}
+
 explain::Explanation answer(const Arguments &arguments) {
-  const engine_parameters::Request request = engine_parameters::read(
+  engine_parameters::Request request = engine_parameters::read(
       arguments.preset, generate::read_json_argument(arguments.params, "--params"));
   const Ids history = read_ids(arguments.history);
   if (std::size_t(arguments.prompt_length) > history.size()) {
@@ -119,13 +167,26 @@ explain::Explanation answer(const Arguments &arguments) {
                 "; it must be at most the number of tokens in --history, " +
                 std::to_string(history.size()));
   }
-  const engine_parameters::Pipeline pipeline(request, history, arguments.prompt_length);
   explain::Question question;
   question.logits = explain::read_row(
       arguments.logits, arguments.type.empty() ? arguments.logits : "." + arguments.type,
       arguments.row, arguments.num_cols);
-  question.params = *pipeline.params();
-  question.pipeline = pipeline.get();
+  const auto num_cols = std::int64_t(question.logits.size());
+  if (!arguments.bitmask.empty()) {
+    request.token_bitmask =
+        explain::read_bitmask(arguments.bitmask, arguments.bitmask_row, (num_cols + 31) / 32);
+  }
+  if (!arguments.dense_bias.empty()) {
+    request.dense_bias = explain::read_row(arguments.dense_bias, arguments.dense_bias,
+                                           arguments.dense_bias_row, num_cols);
+  }
+  const engine_parameters::Pipeline lists(request, history, arguments.prompt_length);
+  const auto adaptive_values = read_adaptive_values(arguments.adaptive_values);
+  sampler_pipeline pipeline = *lists.get();
+  pipeline.adaptive_values = adaptive_values.data();
+  question.params = *lists.params();
+  question.pipeline = &pipeline;
+  question.top_p_reset_token_id = request.top_p_reset_token_id.value_or(-1);
   question.draw_method = request.draw_method;
   question.seed = arguments.seed.value_or(request.seed.value_or(0));
   question.offset = arguments.offset;

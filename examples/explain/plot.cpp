@@ -61,6 +61,7 @@ void draw_axes(const Axes &axes, std::ostream &out) {
 // Many tokens far down fall on the same place: one mark for all that are of a colour there.
 void draw_tokens(const Explanation &explanation, const Axes &axes, std::ostream &out) {
   std::set<std::tuple<int, int, int>> marked;
+  const bool has_before = !std::isnan(explanation.values.total_weight);
   for (std::size_t i = 0; i < explanation.tokens.size(); ++i) {
     const Token &token = explanation.tokens[i];
     const double x = axes.x(double(i + 1)), y = axes.y(token.given);
@@ -69,6 +70,10 @@ void draw_tokens(const Explanation &explanation, const Axes &axes, std::ostream 
     line(out, R"(<circle cx="%.1f" cy="%.1f" r="%d" fill="%s"%s/>)", x, y, is_drawn ? 6 : 3,
          colour_of(token.removed_by), is_drawn ? R"( stroke="#000")" : "");
     if (token.removed_by != kKept) continue;
+    if (has_before) {
+      line(out, R"(<rect x="%.1f" y="%.1f" width="6" height="6" fill="none" stroke="%s"/>)", x - 3,
+           axes.y(token.before) - 3, colour_of(SAMPLER_STAGE_ADAPTIVE));
+    }
     line(out, R"(<path d="M%.1f %.1fV%.1f" stroke="%s" stroke-opacity=".4"/>)", x, y,
          axes.y(token.drawn_from), colour_of(kKept));
   }
@@ -85,8 +90,11 @@ void draw_legend(const Explanation &explanation, std::ostream &out) {
          count);
     y += 18;
   }
-  for (const char *note : {"dots: probability as given", "lines: to that in what was drawn from",
-                           "ringed: the token drawn"}) {
+  const bool has_before = !std::isnan(explanation.values.total_weight);
+  for (const char *note :
+       {"dots: probability as given", "lines: to that in what was drawn from",
+        "ringed: the token drawn", has_before ? "squares: before ADAPTIVE changed it" : ""}) {
+    if (!*note) continue;
     line(out, R"(<text x="%g" y="%g">%s</text>)", kWidth + 14, y + 6, note);
     y += 18;
   }

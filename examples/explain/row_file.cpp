@@ -8,6 +8,7 @@
 #include <limits>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "json_file.h"
 
@@ -93,9 +94,14 @@ std::vector<float> row_of_bytes(const std::string &path, const std::string &byte
   return values;
 }
 
-// The header of NumPy's format 1.0 to 3.0 is a Python dictionary in ASCII.
-std::vector<float> row_of_npy(const std::string &path, const std::string &bytes, std::int64_t row,
-                              std::int64_t num_cols) {
+// A file in NumPy's format 1.0 to 3.0.
+struct Npy {
+  std::string header;  // a Python dictionary in ASCII
+  std::size_t begin;   // of the elements
+  std::int64_t width;  // the last dimension
+};
+
+Npy open_npy(const std::string &path, const std::string &bytes) {
   if (bytes.size() < 12 || bytes.compare(0, 6, "\x93NUMPY") != 0) fail(path, "is no .npy file");
   const bool is_1 = bytes[6] == 1;
   std::size_t length = 0;
@@ -105,10 +111,6 @@ std::vector<float> row_of_npy(const std::string &path, const std::string &bytes,
   const std::size_t begin = (is_1 ? 10 : 12) + length;
   if (begin > bytes.size()) fail(path, "ends within its header");
   const std::string header = bytes.substr(is_1 ? 10 : 12, length);
-  const bool is_f4 = header.find("'<f4'") != std::string::npos;
-  if (!is_f4 && header.find("'<f2'") == std::string::npos) {
-    fail(path, "must hold '<f4' or '<f2'");
-  }
   if (header.find("'fortran_order': False") == std::string::npos) fail(path, "must be in C order");
   const std::size_t open = header.find("'shape': ("), close = header.find(')', open);
   if (open == std::string::npos || close == std::string::npos) fail(path, "has no shape");
@@ -119,17 +121,33 @@ std::vector<float> row_of_npy(const std::string &path, const std::string &bytes,
     if (size > 0) width = size;
   }
   if (width == 0) fail(path, "is empty");
-  if (num_cols > 0 && num_cols != width) {
-    fail(path, "--cols is " + std::to_string(num_cols) + "; it must be the length of a row, " +
-                   std::to_string(width));
+  return {header, begin, width};
+}
+
+std::vector<float> row_of_npy(const std::string &path, const std::string &bytes, std::int64_t row,
+                              std::int64_t num_cols) {
+  const Npy npy = open_npy(path, bytes);
+  const bool is_f4 = npy.header.find("'<f4'") != std::string::npos;
+  if (!is_f4 && npy.header.find("'<f2'") == std::string::npos) {
+    fail(path, "must hold '<f4' or '<f2'");
   }
-  return row_of_bytes(path, bytes, begin, is_f4 ? RowType::kF32 : RowType::kF16, row, width);
+  if (num_cols > 0 && num_cols != npy.width) {
+    fail(path, "--cols is " + std::to_string(num_cols) + "; it must be the length of a row, " +
+                   std::to_string(npy.width));
+  }
+  return row_of_bytes(path, bytes, npy.begin, is_f4 ? RowType::kF32 : RowType::kF16, row,
+                      npy.width);
+}
+
+// Numbers with spaces between them.
+std::string without_marks(std::string text) {
+  for (char &c : text) c = c == ',' || c == '[' || c == ']' || c == ';' ? ' ' : c;
+  return text;
 }
 
 std::vector<float> row_of_text(const std::string &path, std::string text, std::int64_t row,
                                std::int64_t num_cols) {
-  for (char &c : text) c = c == ',' || c == '[' || c == ']' || c == ';' ? ' ' : c;
-  std::istringstream words(text);
+  std::istringstream words(without_marks(std::move(text)));
   std::vector<float> values;
   for (std::string word; words >> word;) {
     char *end = nullptr;
@@ -144,7 +162,61 @@ std::vector<float> row_of_text(const std::string &path, std::string text, std::i
   return {begin, begin + std::ptrdiff_t(width)};
 }
 
+std::vector<std::uint32_t> words_of_text(const std::string &path, std::string text) {
+  std::istringstream words(without_marks(std::move(text)));
+  std::vector<std::uint32_t> values;
+  for (std::string word; words >> word;) {
+    char *end = nullptr;
+    const long long value = std::strtoll(word.c_str(), &end, 0);
+    if (*end != '\0' || value < -(1LL << 31) || value >= 1LL << 32) {
+      fail(path, generate::in_quotes(word.substr(0, 40)) + " is no word of 32 bits");
+    }
+    values.push_back(static_cast<std::uint32_t>(value));
+  }
+  return values;
+}
+
+std::vector<std::uint32_t> words_of_bytes(const std::string &path, const std::string &bytes,
+                                          std::size_t begin) {
+  if ((bytes.size() - begin) % 4 != 0) fail(path, "ends within a word of 32 bits");
+  std::vector<std::uint32_t> values((bytes.size() - begin) / 4);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = 4; j-- > 0;) {
+      values[i] = values[i] << 8 | static_cast<unsigned char>(bytes[begin + 4 * i + j]);
+    }
+  }
+  return values;
+}
+
 }  // namespace
+
+std::vector<std::uint32_t> read_bitmask(const std::string &path, std::int64_t row,
+                                        std::int64_t num_words) {
+  const std::string bytes = generate::read_file(path);
+  std::vector<std::uint32_t> words;
+  if (ends_with(path, ".npy")) {
+    const Npy npy = open_npy(path, bytes);
+    if (npy.header.find("'<u4'") == std::string::npos &&
+        npy.header.find("'<i4'") == std::string::npos) {
+      fail(path, "must hold '<u4' or '<i4'");
+    }
+    words = words_of_bytes(path, bytes, npy.begin);
+  } else {
+    words = ends_with(path, ".u32") || ends_with(path, ".i32") ? words_of_bytes(path, bytes, 0)
+                                                               : words_of_text(path, bytes);
+  }
+  const auto width = std::size_t(num_words);
+  if (words.empty() || words.size() % width != 0) {
+    fail(path, "has " + std::to_string(words.size()) + " words, which are no bitmasks of " +
+                   std::to_string(width));
+  }
+  if (std::size_t(row) >= words.size() / width) {
+    fail(path, "bitmask " + std::to_string(row) + " is not in [0, " +
+                   std::to_string(words.size() / width) + ")");
+  }
+  const auto begin = words.begin() + std::ptrdiff_t(std::size_t(row) * width);
+  return {begin, begin + std::ptrdiff_t(width)};
+}
 
 std::vector<float> read_row(const std::string &path, const std::string &type_name, std::int64_t row,
                             std::int64_t num_cols) {

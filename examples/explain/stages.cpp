@@ -29,8 +29,10 @@ constexpr Real kReals[] = {
     {SAMPLER_STAGE_DRY, "dry_multiplier", &sampler_params::dry_multiplier},
     {SAMPLER_STAGE_DRY, "dry_base", &sampler_params::dry_base},
     {SAMPLER_STAGE_TEMPERATURE, "temperature", &sampler_params::temperature},
-    {SAMPLER_STAGE_TEMPERATURE, "range", &sampler_params::dynamic_temperature_range},
-    {SAMPLER_STAGE_TEMPERATURE, "exponent", &sampler_params::dynamic_temperature_exponent},
+    {SAMPLER_STAGE_TEMPERATURE, "dynamic_temperature_range",
+     &sampler_params::dynamic_temperature_range},
+    {SAMPLER_STAGE_TEMPERATURE, "dynamic_temperature_exponent",
+     &sampler_params::dynamic_temperature_exponent},
     {SAMPLER_STAGE_TYPICAL_P, "typical_p", &sampler_params::typical_p},
     {SAMPLER_STAGE_TOP_N_SIGMA, "top_n_sigma", &sampler_params::top_n_sigma},
     {SAMPLER_STAGE_EPSILON, "epsilon_cutoff", &sampler_params::epsilon_cutoff},
@@ -40,6 +42,7 @@ constexpr Real kReals[] = {
     {SAMPLER_STAGE_XTC, "xtc_threshold", &sampler_params::xtc_threshold},
     {SAMPLER_STAGE_TOP_P, "top_p", &sampler_params::top_p},
     {SAMPLER_STAGE_TOP_P, "top_p_decay", &sampler_params::top_p_decay},
+    {SAMPLER_STAGE_TOP_P, "top_p_least", &sampler_params::top_p_least},
     {SAMPLER_STAGE_MIN_P, "min_p", &sampler_params::min_p},
     {SAMPLER_STAGE_ADAPTIVE, "adaptive_target", &sampler_params::adaptive_target},
     {SAMPLER_STAGE_ADAPTIVE, "adaptive_rate", &sampler_params::adaptive_rate},
@@ -51,25 +54,51 @@ constexpr Whole kWholes[] = {
     {SAMPLER_STAGE_DRY, "dry_window", &sampler_params::dry_window},
     {SAMPLER_STAGE_NO_REPEAT_NGRAM, "no_repeat_ngram_size", &sampler_params::no_repeat_ngram_size},
     {SAMPLER_STAGE_TOP_K, "top_k", &sampler_params::top_k},
-    {SAMPLER_STAGE_ADAPTIVE, "adaptive_kind", &sampler_params::adaptive_kind},
 };
 
-std::string lists_of(sampler_stage stage, const sampler_pipeline &lists) {
-  std::string text;
-  const auto add = [&](bool has, const char *name) {
-    if (has) text += std::string(text.empty() ? "" : ", ") + name;
-  };
-  if (stage == SAMPLER_STAGE_BIAS) {
-    add(lists.biased.offsets, "biased");
-    add(lists.dense_bias, "dense_bias");
-  } else if (stage == SAMPLER_STAGE_MASK) {
-    add(lists.allowed.offsets, "allowed");
-    add(lists.banned.offsets, "banned");
-    add(lists.stop.offsets, "stop");
-    add(lists.bad_words.offsets, "bad_words");
-    add(lists.token_bitmasks, "token_bitmasks");
-  }
-  return text;
+// An enumeration of a stage, with the names of its constants from 0 on.
+struct Choice {
+  sampler_stage stage;
+  const char *name;
+  int32_t sampler_params::*member;
+  const char *constants[4];
+};
+constexpr Choice kChoices[] = {
+    {SAMPLER_STAGE_MASK,
+     "bad_word_scope",
+     &sampler_params::bad_word_scope,
+     {"standard", "all", "output"}},
+    {SAMPLER_STAGE_PENALTIES,
+     "penalty_scope",
+     &sampler_params::penalty_scope,
+     {"standard", "all", "output"}},
+    {SAMPLER_STAGE_PENALTIES,
+     "penalty_form",
+     &sampler_params::penalty_form,
+     {"divide", "reciprocal", "counts_first"}},
+    {SAMPLER_STAGE_TYPICAL_P, "typical_p_ties", &sampler_params::typical_p_ties, {"exact", "keep"}},
+    {SAMPLER_STAGE_TOP_K, "top_k_ties", &sampler_params::top_k_ties, {"exact", "keep"}},
+    {SAMPLER_STAGE_TOP_P, "top_p_ties", &sampler_params::top_p_ties, {"exact", "keep"}},
+    {SAMPLER_STAGE_ADAPTIVE,
+     "adaptive_kind",
+     &sampler_params::adaptive_kind,
+     {"none", "mirostat_v1", "mirostat_v2", "adaptive_p"}},
+};
+
+bool is_window(sampler_stage stage) {
+  return !is_edit(stage) && stage != SAMPLER_STAGE_TEMPERATURE;
+}
+
+// Without lists of BIAS and MASK.
+sampler_pipeline bare(sampler_pipeline lists) {
+  lists.biased = lists.allowed = lists.banned = lists.stop = lists.bad_words = {};
+  lists.biases = lists.dense_bias = nullptr;
+  lists.num_dense_biases = lists.dense_bias_stride = 0;
+  lists.bad_word_offsets = nullptr;
+  lists.token_bitmasks = nullptr;
+  lists.token_bitmask_indices = nullptr;
+  lists.num_token_bitmasks = lists.token_bitmask_stride = 0;
+  return lists;
 }
 
 bool is_between_0_and_1(float value) {
@@ -124,7 +153,7 @@ std::vector<sampler_stage> order_of(const sampler_params &params) {
 bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipeline &lists) {
   switch (stage) {
     case SAMPLER_STAGE_BIAS:
-      return !lists_of(stage, lists).empty();
+      return lists.biased.offsets || lists.dense_bias;
     case SAMPLER_STAGE_MASK:
       return lists.allowed.offsets || lists.banned.offsets || lists.bad_words.offsets ||
              lists.token_bitmasks || params.min_new_tokens > 0;
@@ -155,9 +184,11 @@ bool is_on(sampler_stage stage, const sampler_params &params, const sampler_pipe
       return params.top_p < 1.0f || is_between_0_and_1(params.top_p_decay);
     case SAMPLER_STAGE_MIN_P:
       return params.min_p > 0.0f;
-    default:
+    case SAMPLER_STAGE_ADAPTIVE:
       return params.adaptive_kind != SAMPLER_ADAPTIVE_NONE &&
              (params.adaptive_kind != SAMPLER_ADAPTIVE_P || params.adaptive_target >= 0.0f);
+    default:
+      return false;
   }
 }
 
@@ -203,23 +234,78 @@ void turn_off_all_but_edits(sampler_params *params) {
   params->bad_word_scope = all.bad_word_scope;
 }
 
+void turn_off_other_edits(sampler_stage stage, sampler_params *params, sampler_pipeline *lists) {
+  for (const sampler_stage other : order_of(*params)) {
+    if (other != stage) turn_off_edit(other, params, lists);
+  }
+}
+
+std::vector<Part> parts_of(sampler_stage stage, const sampler_pipeline &lists) {
+  std::vector<Part> parts;
+  const auto add = [&](bool has, const char *name, auto &&copy) {
+    if (!has) return;
+    parts.push_back({name, bare(lists)});
+    copy(&parts.back().lists);
+  };
+  if (stage == SAMPLER_STAGE_BIAS) {
+    add(lists.biased.offsets, "biased", [&](sampler_pipeline *to) {
+      to->biased = lists.biased;
+      to->biases = lists.biases;
+    });
+    add(lists.dense_bias, "dense_bias", [&](sampler_pipeline *to) {
+      to->dense_bias = lists.dense_bias;
+      to->num_dense_biases = lists.num_dense_biases;
+      to->dense_bias_stride = lists.dense_bias_stride;
+    });
+  } else if (stage == SAMPLER_STAGE_MASK) {
+    add(lists.allowed.offsets, "allowed",
+        [&](sampler_pipeline *to) { to->allowed = lists.allowed; });
+    add(lists.banned.offsets, "banned", [&](sampler_pipeline *to) { to->banned = lists.banned; });
+    add(lists.stop.offsets, "stop", [&](sampler_pipeline *to) { to->stop = lists.stop; });
+    add(lists.bad_words.offsets, "bad_words", [&](sampler_pipeline *to) {
+      to->bad_words = lists.bad_words;
+      to->bad_word_offsets = lists.bad_word_offsets;
+    });
+    add(lists.token_bitmasks, "token_bitmasks", [&](sampler_pipeline *to) {
+      to->token_bitmasks = lists.token_bitmasks;
+      to->num_token_bitmasks = lists.num_token_bitmasks;
+      to->token_bitmask_stride = lists.token_bitmask_stride;
+      to->token_bitmask_indices = lists.token_bitmask_indices;
+    });
+  }
+  return parts;
+}
+
 std::string numbers_of(sampler_stage stage, const sampler_params &params,
                        const sampler_pipeline &lists) {
   const sampler_params off = sampler_params_default();
-  std::string text = lists_of(stage, lists);
-  const auto add = [&](const char *name, double value) {
-    char number[64];
-    std::snprintf(number, sizeof number, "%s%s %g", text.empty() ? "" : ", ", name, value);
-    text += number;
+  std::string text;
+  const auto add = [&](const char *name, const std::string &value) {
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + value;
   };
   for (const Real &number : kReals) {
     const float value = params.*number.member;
-    if (number.stage == stage && value != off.*number.member) add(number.name, double(value));
+    if (number.stage != stage || value == off.*number.member) continue;
+    char digits[64];
+    std::snprintf(digits, sizeof digits, "%g", double(value));
+    add(number.name, digits);
   }
   for (const Whole &number : kWholes) {
     const int32_t value = params.*number.member;
-    if (number.stage == stage && value != off.*number.member) add(number.name, value);
+    if (number.stage == stage && value != off.*number.member) {
+      add(number.name, std::to_string(value));
+    }
   }
+  for (const Choice &choice : kChoices) {
+    const int32_t value = params.*choice.member;
+    // A preset sets it, whether there are bad words or not.
+    const bool is_of_bad_words = choice.member == &sampler_params::bad_word_scope;
+    if (is_of_bad_words && !lists.bad_words.offsets) continue;
+    if (choice.stage == stage && value != off.*choice.member) {
+      add(choice.name, choice.constants[value]);
+    }
+  }
+  if (is_window(stage) && params.min_keep > 1) add("min_keep", std::to_string(params.min_keep));
   return text;
 }
 

@@ -70,17 +70,45 @@ void print_drawn(const Explanation &explanation, const TokenText &text, std::ost
        explanation.entropy_drawn_from);
 }
 
+// How the adaptive values have moved.
+void print_values(const Explanation &explanation, std::ostream &out) {
+  const Values &before = explanation.values, &after = explanation.values_after;
+  if (!std::isnan(before.mu)) {
+    line(out, "mu: %.4f, then %.4f, by a surprise of %.4f bits", double(before.mu),
+         double(after.mu), double(explanation.observation));
+  }
+  if (!std::isnan(before.total_weight)) {
+    line(out,
+         "weighted sum: %.4f, then %.4f, and total weight: %.4f, then %.4f, by a probability of "
+         "%.6f",
+         double(before.weighted_sum), double(after.weighted_sum), double(before.total_weight),
+         double(after.total_weight), double(explanation.observation));
+  }
+  if (!std::isnan(before.top_p)) {
+    line(out, "running top_p: %.6f, then %.6f", double(before.top_p), double(after.top_p));
+  }
+}
+
+// Whether adaptive-p is on, which gives tokens other probabilities.
+bool has_before(const Explanation &explanation) {
+  return !std::isnan(explanation.values.total_weight);
+}
+
 void print_tokens(const Explanation &explanation, std::size_t num_tokens, const TokenText &text,
                   std::ostream &out) {
-  line(out, "\n%6s %7s %9s %9s %9s %10s", "rank", "id", "logit", "edited", "given", "drawn from");
+  const bool shows_before = has_before(explanation);
+  line(out, "\n%6s %7s %9s %9s %9s%s %10s", "rank", "id", "logit", "edited", "given",
+       shows_before ? "    before" : "", "drawn from");
   const std::size_t count = std::min(explanation.tokens.size(), num_tokens);
   for (std::size_t i = 0; i < count; ++i) {
     const Token &token = explanation.tokens[i];
     std::string end = fate_of(token) + " " + text(token.id);
     if (token.id == explanation.drawn_id) end += " <- drawn";
     end.erase(end.find_last_not_of(' ') + 1);
-    line(out, "%6zu %7d %9.4f %9.4f %9.6f %10.6f  %s", i + 1, int(token.id), double(token.logit),
-         double(token.edited), token.given, token.drawn_from, end.c_str());
+    char before[32] = "";
+    if (shows_before) std::snprintf(before, sizeof before, " %9.6f", token.before);
+    line(out, "%6zu %7d %9.4f %9.4f %9.6f%s %10.6f  %s", i + 1, int(token.id), double(token.logit),
+         double(token.edited), token.given, before, token.drawn_from, end.c_str());
   }
 }
 
@@ -90,6 +118,7 @@ void print(const Explanation &explanation, std::size_t num_tokens, const TokenTe
            std::ostream &out) {
   print_stages(explanation, out);
   print_drawn(explanation, text, out);
+  print_values(explanation, out);
   print_tokens(explanation, num_tokens, text, out);
 }
 

@@ -1,5 +1,6 @@
 #include "explain_step.h"
 
+#include <limits>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -14,32 +15,54 @@ namespace {
 
 constexpr std::size_t kNumTokens = 20;
 
+// Whether what a draw is by depends on what was drawn before, beside the text.
+bool has_adaptive_values(const GenerationOptions &options) {
+  if (!options.engine) return false;
+  const sampler_params &params = options.engine->params;
+  return params.adaptive_kind != SAMPLER_ADAPTIVE_NONE || params.top_p_decay > 0.0f;
+}
+
 }  // namespace
 
 StepExplainer::StepExplainer(int step, const GenerationOptions &options,
                              std::vector<std::int32_t> prompt)
     : step_(step),
       options_(options),
-      text_(std::move(prompt)),
-      prompt_length_(static_cast<std::int32_t>(text_.size())) {}
+      prompt_(std::move(prompt)),
+      prompt_length_(static_cast<std::int32_t>(prompt_.size())) {
+  adaptive_values_.fill(std::numeric_limits<float>::quiet_NaN());
+}
 
 void StepExplainer::look_at(const Continuation &continuation, const float *logits,
                             std::int64_t num_cols) {
   const std::vector<std::int32_t> &output = continuation.new_tokens;
-  if (explanation_ || output.size() != static_cast<std::size_t>(step_)) return;
-  text_.insert(text_.end(), output.begin(), output.end());
+  if (explanation_) return;
+  const bool is_the_step = output.size() == static_cast<std::size_t>(step_);
+  if (!is_the_step && !has_adaptive_values(options_)) return;
+  std::vector<std::int32_t> text = prompt_;
+  text.insert(text.end(), output.begin(), output.end());
   explain::Question question;
   question.logits.assign(logits, logits + num_cols);
   question.params = params_of(options_.sampling);
-  std::optional<engine_parameters::Pipeline> pipeline;
+  std::optional<engine_parameters::Pipeline> lists;
+  sampler_pipeline pipeline = {};
   if (options_.engine) {
-    pipeline.emplace(*options_.engine, text_, prompt_length_);
-    question.params = *pipeline->params();
-    question.pipeline = pipeline->get();
+    lists.emplace(*options_.engine, text, prompt_length_);
+    pipeline = *lists->get();
+    pipeline.adaptive_values = adaptive_values_.data();
+    question.params = *lists->params();
+    question.pipeline = &pipeline;
+    question.draw_method = options_.engine->draw_method;
+    question.top_p_reset_token_id = options_.engine->top_p_reset_token_id.value_or(-1);
   }
   question.seed = options_.seed;
   question.offset = output.size();  // as the loop draws it
-  explanation_ = explain::explain(question);
+  explain::Explanation explanation = explain::explain(question);
+  const explain::Values &after = explanation.values_after;
+  adaptive_values_ = {after.mu, after.weighted_sum, after.total_weight, after.top_p};
+  if (!is_the_step) return;
+  text_ = std::move(text);
+  explanation_ = std::move(explanation);
 }
 
 void StepExplainer::print(const BpeTokenizer &tokenizer, std::ostream &out) const {

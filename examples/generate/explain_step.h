@@ -1,6 +1,7 @@
 #ifndef GENERATE_EXPLAIN_STEP_H
 #define GENERATE_EXPLAIN_STEP_H
 
+#include <array>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -18,7 +19,7 @@ class StepExplainer {
   // `step` is the number of new tokens before the row.
   StepExplainer(int step, const GenerationOptions &options, std::vector<std::int32_t> prompt);
 
-  // Takes the logits that follow the text so far.
+  // Takes the logits that follow the text so far; of each step, since adaptive values move.
   void look_at(const Continuation &continuation, const float *logits, std::int64_t num_cols);
 
   // Throws Error where the text ended before the step.
@@ -27,9 +28,11 @@ class StepExplainer {
  private:
   int step_;
   const GenerationOptions &options_;
-  std::vector<std::int32_t> text_;
+  std::vector<std::int32_t> prompt_;
+  std::vector<std::int32_t> text_;  // before the step
   std::int32_t prompt_length_;
   std::optional<explain::Explanation> explanation_;
+  std::array<float, SAMPLER_NUM_ADAPTIVE_VALUES> adaptive_values_;
 };
 
 }  // namespace generate

@@ -1,7 +1,6 @@
 #include "generation.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <new>
@@ -11,17 +10,13 @@
 
 #include "error.h"
 #include "model_callbacks.h"
+#include "own_draw.h"
 
 namespace generate {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Prompts = std::vector<std::vector<std::int32_t>>;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void check(sampler_status status) {
   if (status != SAMPLER_OK) throw Error(std::string("sampling: ") + sampler_last_error());
@@ -30,9 +25,11 @@ void check(sampler_status status) {
 struct Destroy {
   void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
   void operator()(sampler_ngram_storage_t storage) const { sampler_ngram_storage_destroy(storage); }
+  void operator()(sampler_prompt_lookup_t lookup) const { sampler_prompt_lookup_destroy(lookup); }
 };
 using Sampler = std::unique_ptr<std::remove_pointer_t<sampler_t>, Destroy>;
 using NgramStorage = std::unique_ptr<std::remove_pointer_t<sampler_ngram_storage_t>, Destroy>;
+using PromptLookup = std::unique_ptr<std::remove_pointer_t<sampler_prompt_lookup_t>, Destroy>;
 
 Sampler make_sampler() {
   const sampler_options options = sampler_options_default();
@@ -44,11 +41,25 @@ Sampler make_sampler() {
 NgramStorage make_ngram_storage(const NgramOptions &options, std::int64_t vocabulary_size) {
   sampler_ngram_storage_options storage_options = {};
   storage_options.struct_size = sizeof storage_options;
+  storage_options.kind = options.one_level ? SAMPLER_NGRAM_ONE_LEVEL : SAMPLER_NGRAM_ALL_ORDERS;
   storage_options.order = options.order;
+  storage_options.memory_limit = options.memory_limit;
   storage_options.vocabulary_size = vocabulary_size;
   sampler_ngram_storage_t storage = nullptr;
   check(sampler_ngram_storage_create(&storage_options, &storage));
   return NgramStorage(storage);
+}
+
+PromptLookup make_prompt_lookup(const NgramOptions &options, const sampler_model &target) {
+  sampler_prompt_lookup_options lookup_options = {};
+  lookup_options.struct_size = sizeof lookup_options;
+  lookup_options.min_match = options.min_match;
+  lookup_options.max_match = options.max_match;
+  lookup_options.max_tokens = target.max_context;
+  lookup_options.vocabulary_size = target.vocabulary_size;
+  sampler_prompt_lookup_t lookup = nullptr;
+  check(sampler_prompt_lookup_create(&lookup_options, &lookup));
+  return PromptLookup(lookup);
 }
 
 // One call of a loop: its arguments, the memory they point to, and what it tells.
@@ -63,12 +74,13 @@ class Run {
         num_texts_(prompts.size() * static_cast<std::size_t>(options.num_samples)),
         // More would only cost memory.
         max_new_tokens_(std::min(options.max_new_tokens, model.config().n_positions)),
-        target_(model, is_beam_search_
-                           ? static_cast<std::int64_t>(prompts.size()) * options.beam.num_beams
-                           : static_cast<std::int64_t>(num_texts_)) {
+        target_(model,
+                is_beam_search_ ? static_cast<std::int64_t>(prompts.size()) * options.beam.num_beams
+                                : static_cast<std::int64_t>(num_texts_),
+                options.clock) {
     if (options.mode == Mode::kSpeculative) {
       if (drafter == nullptr) throw Error("speculation needs a drafter");
-      drafter_.emplace(*drafter, static_cast<std::int64_t>(num_texts_));
+      drafter_.emplace(*drafter, static_cast<std::int64_t>(num_texts_), options.clock);
     }
     for (std::size_t i = 0; i < num_texts_; ++i) {
       const std::size_t sample = i % static_cast<std::size_t>(options.num_samples);
@@ -82,10 +94,10 @@ class Run {
   }
 
   Generation run() {
-    start_ = Clock::now();
+    start_ = nanoseconds(options_.clock);
     const sampler_status status = call_loop();
     GenerationTimes &times = generation_.times;
-    times.total_seconds = seconds_since(start_) - listening_seconds_;
+    times.total_seconds = seconds_since(start_, options_.clock) - listening_seconds_;
     times.target_seconds = target_.seconds();
     if (drafter_) times.drafter_seconds = drafter_->seconds();
     rethrow_failures();
@@ -112,6 +124,7 @@ class Run {
     args_.prompt_offsets = prompt_offsets_.data();
     args_.prompt_token_ids = prompt_token_ids_.data();
     args_.max_new_tokens = max_new_tokens_;
+    end_tokens_ = options_.end_tokens;
     if (options_.end_token) end_tokens_.push_back(*options_.end_token);
     if (options_.engine) {
       const std::vector<std::int32_t> &stop = options_.engine->stop;
@@ -134,7 +147,7 @@ class Run {
       return;
     }
     args_.on_tokens = on_tokens;
-    if (listeners_.on_logits) args_.process = on_logits;
+    if (listeners_.on_logits || own_draw_) args_.process = on_logits;
     if (listeners_.on_round) args_.trace = on_round;
     args_.user = this;
   }
@@ -161,15 +174,30 @@ class Run {
     pipeline_ = *engine_->get();
     pipeline_.history = {};
     pipeline_.prompt_lengths = nullptr;
-    args_.pipeline = &pipeline_;
-    if (request.min_length <= 0) return;
-    for (std::size_t i = 0; i < num_texts_; ++i) {
-      const std::int64_t prompt_length = prompt_offsets_[i + 1] - prompt_offsets_[i];
-      min_new_tokens_.push_back(request.least_new_tokens(static_cast<std::int32_t>(prompt_length)));
+    if (pipeline_.token_bitmasks) {
+      mask_indices_.assign(num_texts_, 0);
+      pipeline_.token_bitmask_indices = mask_indices_.data();
     }
+    args_.pipeline = &pipeline_;
     row_params_.struct_size = sizeof row_params_;
-    row_params_.min_new_tokens = min_new_tokens_.data();
     args_.row_params = &row_params_;
+    if (request.min_length > 0) {
+      for (std::size_t i = 0; i < num_texts_; ++i) {
+        const std::int64_t length = prompt_offsets_[i + 1] - prompt_offsets_[i];
+        min_new_tokens_.push_back(request.least_new_tokens(static_cast<std::int32_t>(length)));
+      }
+      row_params_.min_new_tokens = min_new_tokens_.data();
+    }
+    if (request.top_p_reset_token_id) {
+      reset_tokens_.assign(num_texts_, *request.top_p_reset_token_id);
+      row_params_.top_p_reset_token_id = reset_tokens_.data();
+    }
+    if (request.draw_method == SAMPLER_DRAW_INVERSE_CDF) return;
+    // Loops draw by the inverse CDF.
+    num_new_tokens_.resize(num_texts_);
+    args_.seeds = seeds_.data();
+    own_draw_.emplace(sampler_.get(), args_, target_.get()->max_context, request.draw_method);
+    row_params_.forced_token_id = own_draw_->tokens();
   }
 
   sampler_status call_loop() {
@@ -195,22 +223,44 @@ class Run {
     args.ema_beta = options_.draft.ema_beta;
     args.gamma_min = options_.draft.gamma_min;
     args.gamma_max = options_.draft.gamma_max;
+    args.first_target = options_.draft.first_target;
+    args.skip_sample_adjustment = options_.draft.skip_sample_adjustment;
+    args.clock = read_clock;
+    args.clock_user = this;
     return sampler_speculative(sampler_.get(), &args);
   }
 
   sampler_status speculate_with_ngrams() {
-    const NgramStorage storage = make_ngram_storage(options_.ngram, target_.get()->vocabulary_size);
+    NgramStorage storage;
+    PromptLookup lookup;
     sampler_ngram ngram = {};
     ngram.struct_size = sizeof ngram;
-    check(sampler_ngram_storage_interface(storage.get(), &ngram));
+    if (options_.ngram.is_lookup) {
+      lookup = make_prompt_lookup(options_.ngram, *target_.get());
+      check(sampler_prompt_lookup_interface(lookup.get(), &ngram));
+    } else {
+      storage = make_ngram_storage(options_.ngram, target_.get()->vocabulary_size);
+      check(sampler_ngram_storage_interface(storage.get(), &ngram));
+    }
     sampler_speculative_args args = sampler_speculative_args_default();
     args.generation = &args_;
     args.ngram = &ngram;
     args.gamma = options_.draft.gamma;
     args.filler_top_k = options_.ngram.filler_top_k;
+    // A lookup learns the text alone: there is nothing to look for among the logits.
+    if (options_.ngram.is_lookup) args.filler_top_k = 0;
     args.stop_if_unknown = options_.ngram.stop_if_unknown;
+    args.ngram_least_count = options_.ngram.least_count;
+    args.ngram_least_share = options_.ngram.least_share;
+    args.first_target = options_.draft.first_target;
     if (options_.draft.measured_gamma) args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
+    args.clock = read_clock;
+    args.clock_user = this;
     return sampler_speculative(sampler_.get(), &args);
+  }
+
+  static std::int64_t read_clock(void *user) {
+    return nanoseconds(static_cast<const Run *>(user)->options_.clock);
   }
 
   sampler_status search_beams() {
@@ -223,6 +273,7 @@ class Run {
     args.min_length = options_.beam.min_length;
     args.alpha = options_.beam.alpha;
     args.early_stop = options_.beam.early_stop;
+    args.rule = options_.beam.has_pool ? SAMPLER_BEAMS_POOL : SAMPLER_BEAMS_SHARED;
     args.out_scores = scores_.data();
     return sampler_beam_search(sampler_.get(), &args);
   }
@@ -245,25 +296,44 @@ class Run {
                                                 num_tokens, reason);
   }
 
-  // Looks at the rows that tokens are drawn from, before the stages.
+  // Looks at the rows that tokens are drawn from, before the stages; and draws, where the loop does
+  // not.
   static sampler_status on_logits(void *user, sampler_stream, void *logits, std::int64_t num_rows,
                                   std::int64_t num_cols, std::int64_t row_stride,
                                   const std::int32_t *sequences, const std::int64_t *) {
     Run *run = static_cast<Run *>(user);
-    run->listen([&] {
-      for (std::int64_t row = 0; row < num_rows; ++row) {
-        const auto text = static_cast<std::size_t>(sequences[row]);
-        run->listeners_.on_logits(text, run->generation_.continuations[text],
-                                  static_cast<const float *>(logits) + row * row_stride, num_cols);
+    if (run->own_draw_ && !run->failure_) {
+      try {
+        run->draw(logits, num_rows, num_cols, row_stride, sequences);
+      } catch (...) {
+        run->failure_ = std::current_exception();
       }
-    });
+    }
+    if (run->listeners_.on_logits) {
+      run->listen([&] {
+        for (std::int64_t row = 0; row < num_rows; ++row) {
+          const auto text = static_cast<std::size_t>(sequences[row]);
+          run->listeners_.on_logits(text, run->generation_.continuations[text],
+                                    static_cast<const float *>(logits) + row * row_stride,
+                                    num_cols);
+        }
+      });
+    }
     return run->failure_ ? SAMPLER_ERROR_CALLBACK : SAMPLER_OK;
+  }
+
+  void draw(const void *logits, std::int64_t num_rows, std::int64_t num_cols,
+            std::int64_t row_stride, const std::int32_t *texts) {
+    for (std::size_t i = 0; i < num_texts_; ++i) {
+      num_new_tokens_[i] = generation_.continuations[i].new_tokens.size();
+    }
+    own_draw_->draw(logits, num_rows, num_cols, row_stride, texts, num_new_tokens_);
   }
 
   // Not 0 ends the text.
   std::int32_t add_tokens(std::size_t text, const std::int32_t *token_ids, std::int64_t num_tokens,
                           sampler_finish_reason reason) {
-    const double seconds = seconds_since(start_) - listening_seconds_;
+    const double seconds = seconds_since(start_, options_.clock) - listening_seconds_;
     listen([&] {
       Continuation &continuation = generation_.continuations[text];
       if (num_tokens > 0 && continuation.new_tokens.empty() && ++num_started_ == num_texts_) {
@@ -286,13 +356,13 @@ class Run {
   template <typename Call>
   void listen(const Call &call) noexcept {
     if (failure_) return;
-    const Clock::time_point start = Clock::now();
+    const std::int64_t start = nanoseconds(options_.clock);
     try {
       call();
     } catch (...) {
       failure_ = std::current_exception();
     }
-    listening_seconds_ += seconds_since(start);
+    listening_seconds_ += seconds_since(start, options_.clock);
   }
 
   void rethrow_failures() const {
@@ -321,12 +391,15 @@ class Run {
   sampler_params params_ = sampler_params_default();
   std::optional<engine_parameters::Pipeline> engine_;
   sampler_pipeline pipeline_ = {};
-  std::vector<std::int32_t> min_new_tokens_;
+  std::vector<std::int32_t> min_new_tokens_, mask_indices_;
+  std::vector<std::int64_t> reset_tokens_;
   sampler_row_params row_params_ = {};
+  std::vector<std::uint64_t> num_new_tokens_;
+  std::optional<OwnDraw> own_draw_;
   sampler_generation_args args_ = sampler_generation_args_default();
 
   Generation generation_;
-  Clock::time_point start_;
+  std::int64_t start_ = 0;
   std::size_t num_started_ = 0;
   double listening_seconds_ = 0;
   std::exception_ptr failure_;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "clock.h"
 #include "engine_parameters.h"
 #include "gpt2.h"
 
@@ -32,13 +33,22 @@ struct DraftOptions {
   float ema_beta = 0;
   std::int64_t gamma_min = 1;
   std::int64_t gamma_max = 0;
+  bool first_target = true;
+  bool skip_sample_adjustment = false;
 };
 
-// As in sampler_ngram_storage_options and sampler_speculative_args.
+// As in sampler_ngram_storage_options, sampler_prompt_lookup_options and sampler_speculative_args.
 struct NgramOptions {
+  bool is_lookup = false;  // sampler_prompt_lookup, for one text, instead of sampler_ngram_storage
   std::int32_t order = 3;
+  bool one_level = false;
+  std::int64_t memory_limit = 0;
+  std::int64_t min_match = 0;
+  std::int64_t max_match = 0;
   std::int64_t filler_top_k = 3;
   bool stop_if_unknown = false;
+  std::int64_t least_count = 0;
+  float least_share = 0;
 };
 
 // As in sampler_beam_search_args.
@@ -48,6 +58,7 @@ struct BeamOptions {
   float min_length = 5;
   float alpha = 1.2f;
   bool early_stop = false;
+  bool has_pool = false;  // SAMPLER_BEAMS_POOL
 };
 
 // Of the library, where no engine is named.
@@ -68,8 +79,11 @@ struct GenerationOptions {
   DraftOptions draft;
   NgramOptions ngram;
   BeamOptions beam;
-  // Ends a text. None: only its length does.
+  // Of all times, and of SAMPLER_GAMMA_MEASURED.
+  Clock clock = Clock::kWall;
+  // Ends a text. None: only its length does, and `end_tokens`.
   std::optional<std::int32_t> end_token;
+  std::vector<std::int32_t> end_tokens;  // more of them
 };
 
 struct Continuation {

@@ -74,8 +74,10 @@ void run(Arguments arguments) {
   std::optional<Gpt2Model> drafter;
   if (options.mode == Mode::kSpeculative) drafter.emplace(arguments.draft);
   const BpeTokenizer tokenizer(arguments.model, model.config().vocab_size);
-  options.end_token = model.config().eos_token_id;
-  if (!options.end_token) options.end_token = tokenizer.end_of_text();
+  if (!arguments.has_end_ids) {
+    options.end_token = model.config().eos_token_id;
+    if (!options.end_token) options.end_token = tokenizer.end_of_text();
+  }
 
   Prompts prompts;
   for (const std::string &prompt : arguments.prompts) {

@@ -1,6 +1,5 @@
 #include "model_callbacks.h"
 
-#include <chrono>
 #include <cstddef>
 #include <new>
 #include <stdexcept>
@@ -8,8 +7,6 @@
 namespace generate {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 ModelCallbacks *self(void *user) {
   return static_cast<ModelCallbacks *>(user);
@@ -30,8 +27,9 @@ sampler_status status_of_exception() {
 
 }  // namespace
 
-ModelCallbacks::ModelCallbacks(const Gpt2Model &model, std::int64_t max_sequences)
+ModelCallbacks::ModelCallbacks(const Gpt2Model &model, std::int64_t max_sequences, Clock clock)
     : model_(model),
+      clock_(clock),
       sequences_(static_cast<std::size_t>(max_sequences), Gpt2Sequence(model.config())) {
   callbacks_.struct_size = sizeof callbacks_;
   callbacks_.user = this;
@@ -54,7 +52,7 @@ ModelCallbacks::ModelCallbacks(const Gpt2Model &model, std::int64_t max_sequence
 
 template <typename Call>
 sampler_status ModelCallbacks::guarded(const Call &call) noexcept {
-  const Clock::time_point start = Clock::now();
+  const std::int64_t start = nanoseconds(clock_);
   sampler_status status = SAMPLER_OK;
   try {
     call();
@@ -62,7 +60,7 @@ sampler_status ModelCallbacks::guarded(const Call &call) noexcept {
     if (!failure_) failure_ = std::current_exception();
     status = status_of_exception();
   }
-  seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+  seconds_ += seconds_since(start, clock_);
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include <exception>
 #include <vector>
 
+#include "clock.h"
 #include "gpt2.h"
 
 namespace generate {
@@ -17,7 +18,7 @@ namespace generate {
 class ModelCallbacks {
  public:
   // max_sequences in [1, 2^31). The model must live as long.
-  ModelCallbacks(const Gpt2Model &model, std::int64_t max_sequences);
+  ModelCallbacks(const Gpt2Model &model, std::int64_t max_sequences, Clock clock = Clock::kWall);
   ModelCallbacks(const ModelCallbacks &) = delete;
   ModelCallbacks &operator=(const ModelCallbacks &) = delete;
 
@@ -40,6 +41,7 @@ class ModelCallbacks {
   }
 
   const Gpt2Model &model_;
+  const Clock clock_;
   std::vector<Gpt2Sequence> sequences_;
   sampler_model callbacks_ = {};
   std::exception_ptr failure_;

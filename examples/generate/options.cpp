@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 
 #include "engine_parameters.h"
@@ -44,6 +45,7 @@ class Declaration {
   // What no declaration of a single option says.
   void check() {
     read_engine();
+    read_end_ids();
     const GenerationOptions &generation = arguments_->generation;
     for (const auto &[option, used_in] : used_in_) {
       if (option->count() > 0 &&
@@ -53,6 +55,14 @@ class Declaration {
     }
     if (generation.mode == Mode::kSpeculative && arguments_->draft.empty()) {
       fail("--mode speculative needs a drafter, --draft");
+    }
+    const NgramOptions &ngram = generation.ngram;
+    if (ngram.is_lookup && (arguments_->prompts.size() > 1 || generation.num_samples > 1)) {
+      fail("--lookup is for one text; there are several, by --prompt or --samples");
+    }
+    if (ngram.max_match > 0 && ngram.max_match < ngram.min_match) {
+      fail("--lookup-max-match is " + std::to_string(ngram.max_match) +
+           "; it must be at least --lookup-min-match, which is " + std::to_string(ngram.min_match));
     }
     const DraftOptions &draft = generation.draft;
     const std::int64_t gamma_max = draft.gamma_max > 0 ? draft.gamma_max : draft.gamma;
@@ -113,6 +123,10 @@ class Declaration {
             "Continuations of each prompt; with --mode beam the best ones, at most --beams")
         ->capture_default_str()
         ->check(in_range(1, 10000));
+    end_ids_ = app_->add_option("--end-ids", end_ids_text_,
+                                "Tokens that end a text, in place of the model's: ids like 0,198; "
+                                "an empty list: none")
+                   ->type_name("IDS");
     app_->add_flag("--no-cache", no_cache_,
                    "Give the model the whole text in each step. The text is the same");
   }
@@ -155,7 +169,8 @@ class Declaration {
     const std::vector<Mode> used_in = {Mode::kAutoregressive};
     preset_ = app_->add_option("--preset", engine_,
                                "Sample as an engine does: llama.cpp, vllm, sglang, tensorrt_llm, "
-                               "hugging_face or another name of sampler_params_preset")
+                               "hugging_face or another name of sampler_params_preset; or "
+                               "sampler: the library's defaults, and its own names in --params")
                   ->type_name("NAME");
     CLI::Option *parameters =
         app_->add_option("--params", engine_parameters_,
@@ -187,9 +202,20 @@ class Declaration {
     }
   }
 
+  void read_end_ids() {
+    if (end_ids_->count() == 0) return;
+    arguments_->has_end_ids = true;
+    if (end_ids_text_ == "none") return;
+    std::istringstream words(end_ids_text_);
+    for (std::string word; std::getline(words, word, ',');) {
+      const std::string wrong = in_range(std::int64_t{0}, kMaxVocabulary)(word);
+      if (!wrong.empty()) fail("--end-ids: " + wrong);
+      arguments_->generation.end_tokens.push_back(std::stoi(word));
+    }
+  }
+
   void declare_drafts() {
     DraftOptions &draft = arguments_->generation.draft;
-    NgramOptions &ngram = arguments_->generation.ngram;
     only_in(
         app_->add_option("--draft", arguments_->draft,
                          "Folder of the model that drafts, laid out like --model, with the same "
@@ -226,6 +252,59 @@ class Declaration {
                 ->check(in_range(0.0, 0.999999))
                 ->needs(adaptive),
             {Mode::kSpeculative});
+    only_in(app_->add_flag("!--no-first-target", draft.first_target,
+                           "Draft for the first token, too, which else is the target's"),
+            {Mode::kSpeculative, Mode::kNgram});
+    only_in(
+        app_->add_flag("--skip-sample-adjustment", draft.skip_sample_adjustment,
+                       "After a rejected draft draw from the target's distribution and not from "
+                       "the residual. The texts are then no longer the target's: to compare"),
+        {Mode::kSpeculative});
+    declare_ngrams();
+  }
+
+  void declare_ngrams() {
+    NgramOptions &ngram = arguments_->generation.ngram;
+    constexpr std::int64_t kMaxLength = std::numeric_limits<std::int64_t>::max();
+    CLI::Option *const lookup = app_->add_flag(
+        "--lookup", ngram.is_lookup,
+        "Draft what followed the longest earlier occurrence of the text's end, instead of counting "
+        "n-grams; for one text");
+    only_in(lookup, {Mode::kNgram});
+    only_in(app_->add_option("--lookup-min-match", ngram.min_match,
+                             "Tokens of the text's end that must be found again; 0: 1")
+                ->capture_default_str()
+                ->check(in_range(std::int64_t{0}, kMaxLength))
+                ->needs(lookup),
+            {Mode::kNgram});
+    only_in(app_->add_option("--lookup-max-match", ngram.max_match,
+                             "Tokens of the text's end that are looked at; 0: all")
+                ->capture_default_str()
+                ->check(in_range(std::int64_t{0}, kMaxLength))
+                ->needs(lookup),
+            {Mode::kNgram});
+    only_in(app_->add_flag("--ngram-one-level", ngram.one_level,
+                           "Count n-grams of --ngram-order tokens alone, and none of fewer")
+                ->excludes(lookup),
+            {Mode::kNgram});
+    only_in(app_->add_option("--ngram-memory", ngram.memory_limit,
+                             "Bytes that the n-grams may take, at least 4096; 0: no limit")
+                ->capture_default_str()
+                ->check([](const std::string &text) {
+                  return text == "0" ? "" : in_range(std::int64_t{4096}, kMaxLength)(text);
+                })
+                ->excludes(lookup),
+            {Mode::kNgram});
+    only_in(app_->add_option("--ngram-least-count", ngram.least_count,
+                             "End drafts before one that was counted fewer times; 0: off")
+                ->capture_default_str()
+                ->check(in_range(std::int64_t{0}, kMaxLength)),
+            {Mode::kNgram});
+    only_in(app_->add_option("--ngram-least-share", ngram.least_share,
+                             "End drafts before one with a lower share of what followed; 0: off")
+                ->capture_default_str()
+                ->check(in_range(0.0, 1.0)),
+            {Mode::kNgram});
     only_in(app_->add_option("--ngram-order", ngram.order, "Tokens of the longest n-gram")
                 ->capture_default_str()
                 ->check(in_range(2, 16)),
@@ -264,7 +343,13 @@ class Declaration {
                 ->check(in_range(0.0, 1e9)),
             {Mode::kBeam});
     only_in(app_->add_flag("--early-stop", beam.early_stop,
-                           "End once as many beams have ended as --samples wants"),
+                           "End once as many beams have ended as --samples wants; with --beam-pool "
+                           "once the pool is full"),
+            {Mode::kBeam});
+    only_in(app_->add_flag("--beam-pool", beam.has_pool,
+                           "Beams that have ended go to a pool, and --beams go on in each step, as "
+                           "Hugging Face's generate has it; else they keep their places")
+                ->excludes(app_->get_option("--beam-top-k")),
             {Mode::kBeam});
   }
 
@@ -291,6 +376,9 @@ class Declaration {
                 ->capture_default_str()
                 ->check(in_range(1, 1000)),
             {Mode::kSpeculative, Mode::kNgram, Mode::kBeam});
+    app_->add_flag_callback(
+        "--cpu-times", [this] { arguments_->generation.clock = Clock::kProcess; },
+        "Measure the time in which the process ran, where others have its core, too");
     app_->add_option(
             "--json", arguments_->json,
             "Append a line of JSON to this file: what was asked for, tokens, drafts, times "
@@ -302,6 +390,8 @@ class Declaration {
   Arguments *arguments_;
   std::vector<std::pair<const CLI::Option *, std::vector<Mode>>> used_in_;
   CLI::Option *preset_ = nullptr;
+  CLI::Option *end_ids_ = nullptr;
+  std::string end_ids_text_;
   std::string engine_, engine_parameters_ = "{}";
   bool no_cache_ = false;
   bool greedy_ = false;

@@ -15,6 +15,7 @@ struct Arguments {
   std::string draft;                 // folder of the drafter, with Mode::kSpeculative
   std::vector<std::string> prompts;  // one at least
   GenerationOptions generation;
+  bool has_end_ids = false;  // generation.end_tokens stand in place of the model's
   bool trace = false;
   bool colour = false;
   std::optional<int> explained_step;

@@ -91,10 +91,12 @@ Json options_as_json(const GenerationOptions &options) {
   json["mode"] = mode_name(options.mode);
   json["samples"] = options.num_samples;
   json["cache"] = options.use_cache;
+  json["cpu_times"] = options.clock == Clock::kProcess;
   if (options.mode == Mode::kBeam) {
     json["beams"] = options.beam.num_beams;
     json["beam_top_k"] = options.beam.top_k;
     json["alpha"] = rounded(options.beam.alpha);
+    json["pool"] = options.beam.has_pool;
     return json;
   }
   json["seed"] = options.seed;
@@ -113,8 +115,12 @@ Json options_as_json(const GenerationOptions &options) {
     json["ema_beta"] = rounded(options.draft.ema_beta);
   }
   if (options.mode == Mode::kNgram) {
+    json["lookup"] = options.ngram.is_lookup;
     json["ngram_order"] = options.ngram.order;
-    json["filler_top_k"] = options.ngram.filler_top_k;
+    json["filler_top_k"] = options.ngram.is_lookup ? 0 : options.ngram.filler_top_k;
+    json["stop_if_unknown"] = options.ngram.stop_if_unknown;
+    json["least_count"] = options.ngram.least_count;
+    json["least_share"] = rounded(options.ngram.least_share);
   }
   return json;
 }
@@ -126,6 +132,28 @@ Json times_as_json(const Generation &generation) {
   json["target_forwards"] = generation.stats.target_forwards;
   json["seconds"] = rounded(generation.times.total_seconds);
   json["target_seconds"] = rounded(generation.times.target_seconds);
+  return json;
+}
+
+// Counts and times of several runs, added up.
+Json sums_as_json(const std::vector<Generation> &runs, bool has_drafts) {
+  Generation sum;
+  for (const Generation &run : runs) {
+    sum.stats.num_new_tokens += run.stats.num_new_tokens;
+    sum.stats.num_rounds += run.stats.num_rounds;
+    sum.stats.target_forwards += run.stats.target_forwards;
+    sum.stats.num_drafted += run.stats.num_drafted;
+    sum.stats.num_accepted += run.stats.num_accepted;
+    sum.times.total_seconds += run.times.total_seconds;
+    sum.times.target_seconds += run.times.target_seconds;
+    sum.times.drafter_seconds += run.times.drafter_seconds;
+  }
+  Json json = times_as_json(sum);
+  if (has_drafts) {
+    json["drafted"] = sum.stats.num_drafted;
+    json["accepted"] = sum.stats.num_accepted;
+    json["drafter_seconds"] = rounded(sum.times.drafter_seconds);
+  }
   return json;
 }
 
@@ -166,6 +194,8 @@ void append_json(const Arguments &arguments, const Generation &generation,
     json["autoregressive"] = times_as_json(comparison->autoregressive[0]);
     json["repeats"] = comparison->runs.size();
     json["speed_up"] = rounded(speed_up(*comparison));
+    json["all_runs"] = sums_as_json(comparison->runs, uses_drafts(arguments.generation.mode));
+    json["all_autoregressive_runs"] = sums_as_json(comparison->autoregressive, false);
   }
   std::ofstream file(arguments.json, std::ios::app);
   file << json.dump() << "\n" << std::flush;

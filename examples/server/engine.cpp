@@ -457,7 +457,8 @@ Engine::~Engine() {
 void Engine::submit(const std::shared_ptr<Completion> &completion) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (is_stopping_) throw stopping();
+    if (is_stopping_ || is_draining_) throw stopping();
+    forget_cancelled();
     if (waiting_.size() >= size(options_.max_waiting)) {
       throw HttpError(503, "too many requests wait already; try again later");
     }
@@ -466,9 +467,25 @@ void Engine::submit(const std::shared_ptr<Completion> &completion) {
   changed_.notify_one();
 }
 
+void Engine::forget_cancelled() {
+  const auto is_cancelled = [](const auto &one) { return one->is_cancelled(); };
+  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), is_cancelled), waiting_.end());
+}
+
 EngineCounts Engine::counts() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  forget_cancelled();
   return {num_running_, waiting_.size(), num_tokens_};
+}
+
+void Engine::drain() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  is_draining_ = true;
+}
+
+bool Engine::is_idle() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return is_idle_ && waiting_.empty();
 }
 
 void Engine::stop() {
@@ -486,6 +503,7 @@ std::shared_ptr<Completion> Engine::take_waiting() {
   if (waiting_.empty() || !scheduler_->has_room(*waiting_.front())) return nullptr;
   const std::shared_ptr<Completion> completion = waiting_.front();
   waiting_.pop_front();
+  is_idle_ = false;
   return completion;
 }
 
@@ -493,6 +511,7 @@ bool Engine::wait_for_work() {
   std::unique_lock<std::mutex> lock(mutex_);
   num_running_ = scheduler_->num_running();
   num_tokens_ = scheduler_->num_tokens();
+  is_idle_ = scheduler_->is_idle();
   changed_.wait(lock,
                 [this] { return is_stopping_ || !waiting_.empty() || !scheduler_->is_idle(); });
   return !is_stopping_;

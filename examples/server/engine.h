@@ -47,6 +47,12 @@ class Engine {
 
   EngineCounts counts();
 
+  // Takes no requests any more; those that it has go on.
+  void drain();
+
+  // Whether it has no requests.
+  bool is_idle();
+
   // Fails all requests that have not ended, and ends the thread. May be called twice.
   void stop();
 
@@ -54,6 +60,9 @@ class Engine {
   class Scheduler;
 
   void run();
+
+  // Those that wait and whose clients have gone hold no place.
+  void forget_cancelled();
 
   // A request that there is room for; NULL: none.
   std::shared_ptr<Completion> take_waiting();
@@ -66,7 +75,9 @@ class Engine {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Completion>> waiting_;
+  bool is_draining_ = false;
   bool is_stopping_ = false;
+  bool is_idle_ = true;  // the scheduler, and nothing has been taken for it
   int num_running_ = 0;
   std::int64_t num_tokens_ = 0;
   std::thread thread_;

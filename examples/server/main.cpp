@@ -34,6 +34,7 @@ struct Arguments {
   std::string name;
   std::string host = "127.0.0.1";
   int port = 8080;
+  int drain_seconds = 30;
   server::EngineOptions engine;
 };
 
@@ -65,6 +66,10 @@ std::optional<int> parse_arguments(int argc, char **argv, Arguments *arguments) 
                  "Drafts of a step at most, looked up in each text itself; the texts are the same")
       ->capture_default_str()
       ->check(in_range(0, 64));
+  app.add_option("--drain-seconds", arguments->drain_seconds,
+                 "After SIGTERM, how long requests may take to end; 0: they fail at once")
+      ->capture_default_str()
+      ->check(in_range(0, 86400));
   app.add_option("--threads", engine.num_threads, "Threads that sample")
       ->capture_default_str()
       ->check(in_range(1, 256));
@@ -87,6 +92,18 @@ sigset_t block_signals() {
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
+}
+
+// Lets requests end that have come, until the time is over or another signal comes.
+void drain(const sigset_t &signals, int seconds, server::Engine *engine,
+           const server::Service &service) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(seconds);
+  engine->drain();
+  const timespec patience = {0, 20'000'000};
+  while (Clock::now() < end && (!engine->is_idle() || service.num_open() > 0)) {
+    if (sigtimedwait(&signals, nullptr, &patience) > 0) return;
+  }
 }
 
 void run(const Arguments &arguments) {
@@ -138,6 +155,7 @@ void run(const Arguments &arguments) {
   std::fflush(stdout);
   int signal = 0;
   sigwait(&signals, &signal);
+  if (signal == SIGTERM) drain(signals, arguments.drain_seconds, &engine, service);
   engine.stop();
   http.stop();
   listening.wait();

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "connection.h"
 #include "response.h"
 
 namespace server {
@@ -75,19 +76,33 @@ void Service::add_to(httplib::Server *http) {
 void Service::complete(const httplib::Request &http_request, httplib::Response *http_response) {
   const auto completion =
       std::make_shared<Completion>(read_request(http_request.body, tokenizer_, limits_));
+  // As long as this lives, it is answered: its copy in a stream ends with that.
+  ++num_open_;
+  const std::shared_ptr<void> open(nullptr, [this](void *) { --num_open_; });
   engine_->submit(completion);
   if (completion->request.is_streamed) {
-    stream(completion, http_response);
+    stream(completion, open, http_response);
     return;
   }
+  const Connection connection(http_request.remote_addr, http_request.remote_port);
   Answer whole(completion->request, tokenizer_, limits_.model_name,
                "cmpl-" + std::to_string(++num_requests_), std::time(nullptr));
-  while (const std::optional<Progress> progress = completion->next()) whole.add(*progress);
+  for (;;) {
+    const bool has_news = completion->wait_for(std::chrono::milliseconds(100));
+    if (connection.has_closed()) {
+      completion->cancel();
+      throw HttpError(499, "the client has gone");  // told to nobody
+    }
+    if (!has_news) continue;
+    const std::optional<Progress> progress = completion->next();
+    if (!progress) break;
+    whole.add(*progress);
+  }
   answer(whole.whole(), http_response);
 }
 
 void Service::stream(const std::shared_ptr<Completion> &completion,
-                     httplib::Response *http_response) {
+                     const std::shared_ptr<void> &open, httplib::Response *http_response) {
   const auto chunks =
       std::make_shared<Answer>(completion->request, tokenizer_, limits_.model_name,
                                "cmpl-" + std::to_string(++num_requests_), std::time(nullptr));
@@ -121,7 +136,7 @@ void Service::stream(const std::shared_ptr<Completion> &completion,
   };
   http_response->set_header("Cache-Control", "no-cache");
   http_response->set_chunked_content_provider("text/event-stream", write_next,
-                                              [completion](bool) { completion->cancel(); });
+                                              [completion, open](bool) { completion->cancel(); });
 }
 
 }  // namespace server

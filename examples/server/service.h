@@ -24,15 +24,20 @@ class Service {
   // Adds its handlers. The service must outlive the server.
   void add_to(httplib::Server *http);
 
+  // Requests for a text that are being answered.
+  int num_open() const { return num_open_; }
+
  private:
   void complete(const httplib::Request &http_request, httplib::Response *http_response);
-  void stream(const std::shared_ptr<Completion> &completion, httplib::Response *http_response);
+  void stream(const std::shared_ptr<Completion> &completion, const std::shared_ptr<void> &open,
+              httplib::Response *http_response);
 
   const generate::BpeTokenizer &tokenizer_;
   const Limits limits_;
   Engine *const engine_;
   const std::time_t created_;
   std::atomic<std::uint64_t> num_requests_{0};
+  std::atomic<int> num_open_{0};
 };
 
 }  // namespace server

@@ -5,11 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <fstream>
 #include <iterator>
+#include <map>
 #include <numeric>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "picture.h"
+#include "stages.h"
 
 namespace explain {
 namespace {
@@ -153,7 +159,8 @@ TEST(Explanation, CountsWhatEachEditChanged) {
   EXPECT_EQ(explanation.stages[1].num_removed, 1);
   EXPECT_NEAR(explanation.stages[1].removed, softmax(question.logits)[3], 1e-6);
   EXPECT_EQ(token_of(explanation, 3).removed_by, SAMPLER_STAGE_MASK);
-  EXPECT_EQ(explanation.stages[1].numbers, "banned");
+  EXPECT_EQ(explanation.stages[0].numbers, "biased (1)");
+  EXPECT_EQ(explanation.stages[1].numbers, "banned (1)");
 
   // What a window removes is weighed as the edits left it.
   question.params.top_k = 1;
@@ -210,6 +217,302 @@ TEST(Explanation, ListsTheStagesThatAreOn) {
     set(&question.params);
     const std::vector<std::string> names = names_of(explain(question));
     EXPECT_EQ(names, *name ? std::vector<std::string>{name} : std::vector<std::string>());
+  }
+}
+
+// What each list does is counted by itself, whatever the stage's others do.
+TEST(Explanation, CountsWhatABitmaskAndADenseBiasDo) {
+  const Lists biased({0, 1}), banned({1});
+  const float biases[] = {1, -1}, dense[] = {0, 0.5f, 0.25f};  // none for the last column
+  const std::uint32_t mask = 0b0011;
+  sampler_pipeline lists = {};
+  lists.struct_size = sizeof lists;
+  lists.biased = biased.view();
+  lists.biases = biases;
+  lists.dense_bias = dense;
+  lists.num_dense_biases = 1;
+  lists.dense_bias_stride = 3;
+  lists.banned = banned.view();
+  lists.token_bitmasks = &mask;
+  lists.num_token_bitmasks = 1;
+  Question question;
+  question.logits = {1, 2, 3, 4};
+  question.pipeline = &lists;
+  const Explanation explanation = explain(question);
+  ASSERT_EQ(names_of(explanation), (std::vector<std::string>{"BIAS", "MASK"}));
+  EXPECT_EQ(explanation.stages[0].numbers, "biased (2), dense_bias (2)");
+  EXPECT_EQ(explanation.stages[0].num_changed, 3);
+  EXPECT_EQ(explanation.stages[1].numbers, "banned (1), token_bitmasks (2)");
+  EXPECT_EQ(explanation.stages[1].num_changed, 3);
+  EXPECT_EQ(explanation.stages[1].num_removed, 3);
+  EXPECT_EQ(explanation.stages[1].num_left, 1);
+  EXPECT_NEAR(explanation.stages[1].removed, 1 - softmax(question.logits)[0], 1e-6);
+  const float edited[] = {2, -kInfinity, -kInfinity, -kInfinity};
+  for (const Token &token : explanation.tokens) EXPECT_EQ(token.edited, edited[token.id]);
+  EXPECT_EQ(explanation.drawn_id, 0);
+}
+
+// A text drawn by a sampler with a state, whose adaptive values are what is told here.
+class AdaptiveText {
+ public:
+  explicit AdaptiveText(const sampler_params &params) : params_(params) {
+    const sampler_options options = sampler_options_default();
+    EXPECT_EQ(sampler_create(&options, &sampler_), SAMPLER_OK);
+    sampler_state_options state = {};
+    state.struct_size = sizeof state;
+    state.num_slots = 1;
+    state.max_tokens = 100;
+    EXPECT_EQ(sampler_state_create(sampler_, &state, &state_), SAMPLER_OK);
+  }
+  AdaptiveText(const AdaptiveText &) = delete;
+  ~AdaptiveText() {
+    sampler_state_destroy(state_);
+    sampler_destroy(sampler_);
+  }
+
+  void accept(std::int32_t token, float observation) {
+    sampler_accept_args args = {};
+    args.struct_size = sizeof args;
+    args.state = state_;
+    args.num_rows = 1;
+    args.token_ids = &token;
+    args.num_tokens = 1;
+    args.observations = &observation;
+    args.params = &params_;
+    EXPECT_EQ(sampler_accept(sampler_, &args), SAMPLER_OK);
+  }
+
+  std::vector<float> values() const {
+    std::vector<float> values(SAMPLER_NUM_ADAPTIVE_VALUES);
+    sampler_state_read_args args = {};
+    args.struct_size = sizeof args;
+    args.state = state_;
+    args.num_rows = 1;
+    args.out_adaptive_values = values.data();
+    EXPECT_EQ(sampler_state_read(sampler_, &args), SAMPLER_OK);
+    return values;
+  }
+
+ private:
+  const sampler_params params_;
+  sampler_t sampler_ = nullptr;
+  sampler_state_t state_ = nullptr;
+};
+
+TEST(Explanation, FollowsAdaptiveValues) {
+  const std::pair<sampler_adaptive_kind, float> kinds[] = {{SAMPLER_ADAPTIVE_NONE, 0},
+                                                           {SAMPLER_ADAPTIVE_MIROSTAT_V1, 1.5f},
+                                                           {SAMPLER_ADAPTIVE_MIROSTAT_V2, 0},
+                                                           {SAMPLER_ADAPTIVE_P, 0.3f}};
+  for (const auto &[kind, target] : kinds) {
+    for (const float rate : {0.0f, 0.7f, 2.0f, -1.0f}) {
+      Question question = worked_example();
+      question.params.adaptive_kind = kind;
+      question.params.adaptive_target = target;
+      question.params.adaptive_rate = rate;
+      question.params.top_p_decay = 0.75f;
+      question.params.top_p_least = 0.5f;
+      sampler_pipeline lists = {};
+      lists.struct_size = sizeof lists;
+      question.pipeline = &lists;
+      AdaptiveText text(question.params);
+      std::vector<float> values = text.values();
+      for (question.offset = 0; question.offset < 5; ++question.offset) {
+        lists.adaptive_values = values.data();
+        const Explanation explanation = explain(question);
+        ASSERT_EQ(explanation.status, SAMPLER_ROW_OK);
+        text.accept(explanation.drawn_id, explanation.observation);
+        values = text.values();
+        const Values &after = explanation.values_after;
+        const float told[] = {after.mu, after.weighted_sum, after.total_weight, after.top_p};
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          EXPECT_EQ(std::isnan(values[i]), std::isnan(told[i])) << kind << " " << i;
+          if (std::isnan(told[i])) continue;
+          EXPECT_EQ(values[i], told[i]) << kind << " " << i;
+        }
+      }
+      EXPECT_EQ(values[3], 0.5f);  // the least top_p has been reached
+    }
+  }
+}
+
+TEST(Explanation, TellsHowMirostatCuts) {
+  Question question = worked_example();
+  question.params = sampler_params_default();
+  question.params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+  question.params.adaptive_target = 1;  // mu begins as 2: a quarter of the probability
+  const Explanation explanation = explain(question);
+  const std::vector<double> given = softmax(question.logits);
+  double removed = 0;
+  for (const Token &token : explanation.tokens) {
+    const bool is_kept = given[std::size_t(token.id)] >= 0.25;
+    if (token.id == 4) continue;
+    EXPECT_EQ(token.removed_by, is_kept ? kKept : SAMPLER_STAGE_ADAPTIVE);
+    EXPECT_EQ(token.before, token.drawn_from);
+    if (!is_kept) removed += given[std::size_t(token.id)];
+  }
+  ASSERT_EQ(names_of(explanation), std::vector<std::string>{"ADAPTIVE"});
+  EXPECT_EQ(explanation.stages[0].numbers, "adaptive_target 1, adaptive_kind mirostat_v2");
+  EXPECT_EQ(explanation.stages[0].num_changed, 0);
+  EXPECT_NEAR(explanation.stages[0].removed, removed, 1e-6);
+  EXPECT_EQ(explanation.values.mu, 2.0f);
+  std::ostringstream table;
+  print(
+      explanation, 3, [](std::int32_t) { return ""; }, table);
+  EXPECT_NE(table.str().find("\nmu: 2.0000, then 2.1000, by a surprise of 0.0000 bits\n"),
+            std::string::npos)
+      << table.str();
+}
+
+TEST(Explanation, TellsWhatAdaptivePChanges) {
+  Question question = worked_example();
+  const Explanation without = explain(question);
+  question.params.adaptive_kind = SAMPLER_ADAPTIVE_P;
+  question.params.adaptive_target = 0.1f;
+  const Explanation explanation = explain(question);
+  double sum = 0;
+  for (std::size_t i = 0; i < explanation.tokens.size(); ++i) {
+    const Token &token = explanation.tokens[i], &same = without.tokens[i];
+    EXPECT_EQ(token.id, same.id);
+    EXPECT_EQ(token.removed_by, same.removed_by);
+    EXPECT_EQ(token.before, same.drawn_from);
+    sum += token.drawn_from;
+  }
+  EXPECT_NEAR(sum, 1, 1e-6);
+  // The likeliest, 0.58, is far from the target; the fourth, 0.09, near it.
+  EXPECT_LT(explanation.tokens[0].drawn_from, explanation.tokens[0].before);
+  EXPECT_GT(explanation.tokens[3].drawn_from, explanation.tokens[3].before);
+  ASSERT_EQ(names_of(explanation).back(), "ADAPTIVE");
+  EXPECT_EQ(explanation.stages.back().num_changed, 4);
+  EXPECT_EQ(explanation.stages.back().num_left, 4);
+
+  std::ostringstream table, svg;
+  print(
+      explanation, 1, [](std::int32_t) { return ""; }, table);
+  EXPECT_NE(table.str().find("  given    before drawn from\n"), std::string::npos) << table.str();
+  EXPECT_NE(table.str().find("\nweighted sum: 1.0000, then "), std::string::npos) << table.str();
+  plot(explanation, svg);
+  const std::string text = svg.str();
+  const std::string square = "width=\"6\"";
+  std::size_t num_squares = 0;
+  for (std::size_t at = 0; (at = text.find(square, at)) != std::string::npos; ++at) ++num_squares;
+  EXPECT_EQ(num_squares, 4u);
+  EXPECT_NE(text.find("before ADAPTIVE changed it"), std::string::npos);
+}
+
+std::string read_source(const std::string &path) {
+  std::ifstream file(std::string(SAMPLER_SOURCE_DIR "/") + path);
+  EXPECT_TRUE(file) << path;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// The stages of pipeline.h by their numbers.
+std::map<int, std::string> stages_of_the_header() {
+  const std::string header = read_source("include/sampler/pipeline.h");
+  const std::regex constant(R"(\bSAMPLER_STAGE_(\w+) = (\d+))");
+  std::map<int, std::string> stages;
+  for (std::sregex_iterator match(header.begin(), header.end(), constant), end; match != end;
+       ++match) {
+    stages[std::stoi((*match)[2])] = (*match)[1];
+  }
+  return stages;
+}
+
+TEST(Explanation, KnowsEveryStageOfTheHeader) {
+  const std::map<int, std::string> stages = stages_of_the_header();
+  ASSERT_GE(stages.size(), 16u);
+  const sampler_params off = sampler_params_default();
+  const std::vector<sampler_stage> order = order_of(off);
+  std::set<std::string> colours;
+  for (const auto &[stage, name] : stages) {
+    EXPECT_EQ(stage_name(stage), name);
+    EXPECT_EQ(std::count(order.begin(), order.end(), stage), 1) << name;
+    Explanation explanation = {};
+    explanation.tokens = {{0, 1, 1, 0.5, 0.5, 0, 0, stage}};
+    explanation.values = {NAN, NAN, NAN, NAN};
+    std::ostringstream svg;
+    plot(explanation, svg);
+    EXPECT_NE(svg.str().find("removed by " + name + ": 1"), std::string::npos) << name;
+    std::smatch colour;
+    const std::string text = svg.str();
+    ASSERT_TRUE(std::regex_search(text, colour, std::regex(R"re(<circle[^>]*fill="(#\w+)")re")));
+    EXPECT_NE(colour[1], "#000000") << name;
+    EXPECT_TRUE(colours.insert(colour[1]).second) << name << " has another stage's colour";
+  }
+  EXPECT_EQ(order.size(), stages.size());
+}
+
+// Every number of sampler_params, and every list of sampler_pipeline, is told of in its stage.
+TEST(Explanation, TellsEveryNumberAndList) {
+  const std::string layout = read_source("tests/abi/layout.txt");
+  const auto members_of = [&](const std::string &name) {
+    const std::size_t begin = layout.find("\n" + name + " ");
+    EXPECT_NE(begin, std::string::npos) << name;
+    std::map<std::string, std::pair<std::size_t, std::size_t>> members;
+    std::istringstream lines(layout.substr(layout.find('\n', begin + 1) + 1));
+    for (std::string line; std::getline(lines, line) && line.substr(0, 2) == "  ";) {
+      std::istringstream words(line);
+      std::string member;
+      std::size_t offset = 0, size = 0;
+      words >> member >> offset >> size;
+      members[member] = {offset, size};
+    }
+    return members;
+  };
+  // The order of the table's lines tells the orders.
+  const std::set<std::string> not_told = {"struct_size", "reserved", "filter_order",
+                                          "temperature_order", "stages"};
+  const Lists words({0});
+  sampler_pipeline lists = {};
+  lists.struct_size = sizeof lists;
+  lists.bad_words = words.view();
+  const auto members = members_of("sampler_params");
+  EXPECT_GT(members.size(), 35u);
+  for (const auto &[member, place] : members) {
+    if (not_told.count(member) > 0) continue;
+    sampler_params params = sampler_params_default();
+    // 1 of an enumeration, too, and as a float 2^-149: no default. A min_keep of 1 is off.
+    const std::int32_t value = member == "min_keep" ? 2 : 1;
+    ASSERT_EQ(place.second, sizeof value) << member;
+    std::memcpy(reinterpret_cast<char *>(&params) + place.first, &value, sizeof value);
+    bool is_told = false;
+    for (const sampler_stage stage : order_of(params)) {
+      const std::string text = " " + numbers_of(stage, params, lists);
+      is_told = is_told || text.find(" " + member + " ") != std::string::npos;
+    }
+    EXPECT_TRUE(is_told) << member;
+  }
+
+  // What belongs to a list, to penalties or DRY, whose numbers are told, or is no stage's.
+  const std::set<std::string> beside = {"struct_size",
+                                        "token_id_type",
+                                        "token_bitmask_rule",
+                                        "history",
+                                        "prompt_lengths",
+                                        "max_history_tokens",
+                                        "biases",
+                                        "num_dense_biases",
+                                        "dense_bias_stride",
+                                        "bad_word_offsets",
+                                        "dry_breakers",
+                                        "num_token_bitmasks",
+                                        "token_bitmask_stride",
+                                        "token_bitmask_indices",
+                                        "state",
+                                        "adaptive_values"};
+  const std::int64_t offsets[] = {0, 0};
+  const float bias = 0;
+  const std::uint32_t mask = 0;
+  lists.allowed = lists.banned = lists.stop = lists.biased =
+      lists.bad_words = {offsets, nullptr, 1, 0};
+  lists.dense_bias = &bias;
+  lists.token_bitmasks = &mask;
+  std::set<std::string> parts;
+  for (const auto &[stage, name] : stages_of_the_header()) {
+    for (const Part &part : parts_of(stage, lists)) parts.insert(part.name);
+  }
+  for (const auto &[member, place] : members_of("sampler_pipeline")) {
+    EXPECT_EQ(parts.count(member) + beside.count(member), 1u) << member;
   }
 }
 

@@ -8,6 +8,7 @@ import json
 import math
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -150,16 +151,68 @@ class ProgramTest(unittest.TestCase):
             self.assertTrue(left <= float(circle.get("cx")) <= width)
             self.assertTrue(top <= float(circle.get("cy")) <= height)
 
-    def test_the_page_shows_what_its_command_gives(self):
+    def test_the_page_shows_what_its_commands_give(self):
         page = (PROJECT / "docs" / "explain.md").read_text()
-        block = re.search(r"^```text\n\$ (.*?[^\\])\n(.*?)^```$", page, re.M | re.S)
+        blocks = re.findall(r"^```text\n\$ (.*?[^\\])\n(.*?)^```$", page, re.M | re.S)
+        self.assertEqual(len(blocks), 2)
         path = self.folder / "plot.svg"
-        command = block[1].replace("sampler-explain", f"'{PROGRAM}'", 1) + f" --svg '{path}'"
-        result = subprocess.run(["bash", "-c", command], cwd=PROJECT, capture_output=True,
-                                text=True, check=False)
-        self.assertEqual(result.stderr, "")
-        self.assertEqual(result.stdout, block[2])
+        for number, (command, expected) in enumerate(blocks):
+            command = command.replace("sampler-explain", f"'{PROGRAM}'", 1)
+            if number == 0:
+                command += f" --svg '{path}'"
+            result = subprocess.run(["bash", "-c", command], cwd=PROJECT, capture_output=True,
+                                    text=True, check=False)
+            self.assertEqual(result.stderr, "")
+            self.assertEqual(result.stdout, expected)
         self.assertEqual(path.read_text(), (PROJECT / "docs" / "explain.svg").read_text())
+
+    def test_a_bitmask_and_a_dense_bias_come_from_files(self):
+        # Tokens 0 to 5 may be drawn; the second mask and the second bias of their files.
+        mask = self.folder / "mask.u32"
+        mask.write_bytes(struct.pack("<2I", 0xFFFFFFFF, 0b00111111))
+        bias = self.folder / "bias.f32"
+        bias.write_bytes(struct.pack("<16f", *[9] * 8, *[0] * 5, 2, 0, 0))
+        table = explain_row("--bitmask", mask, "--bitmask-row", "1", "--dense-bias", bias,
+                            "--dense-bias-row", "1", "--preset", "vllm", "--params",
+                            '{"logit_bias": {"0": 1}}')
+        stages = stages_of(table)
+        self.assertEqual(list(stages), ["MASK", "BIAS"])
+        self.assertEqual(stages["MASK"][:3] + stages["MASK"][4:], (2, 2, 5, "token_bitmasks (2)"))
+        self.assertEqual(stages["BIAS"][:3] + stages["BIAS"][4:],
+                         (2, 0, 5, "biased (1), dense_bias (1)"))
+        edited = {int(line.split()[1]): line.split()[3]
+                  for line in table[table.index("  rank"):].splitlines()[1:]}
+        self.assertEqual([edited[i] for i in (0, 5, 2, 6, 7)],
+                         ["3.0000", "3.5000", "2.0000", "-inf", "-inf"])
+        self.assertEqual(stages_of(explain_row("--bitmask", mask, "--preset", "vllm"))["MASK"][0],
+                         0)
+
+    def test_adaptive_stages_and_their_values(self):
+        # Of the row at temperature 1: mirostat v2 keeps what has 2^-mu of the probability.
+        weights = [math.exp(logit) for logit in ROW]
+        given = [weight / sum(weights) for weight in weights]
+        params = ["--params", '{"mirostat": 2, "mirostat_tau": 1.5, "temperature": 1}']
+        for mu in (3.0, 2.0):  # 3 is its start
+            values = ["--adaptive-values", json.dumps({"mu": mu})] if mu != 3 else []
+            table = explain_row(*params, *values)
+            kept = sum(share >= 2**-mu for share in given)
+            self.assertEqual(stages_of(table)["ADAPTIVE"][1:3], (7 - kept, kept))
+            self.assertRegex(table, rf"\nmu: {mu:.4f}, then \d+\.\d+, by a surprise of ")
+        table = explain_row(
+            "--params", '{"samplers": ["adaptive_p"], "adaptive_target": 0.2}',
+            "--adaptive-values", '{"weighted_sum": 1, "total_weight": 5}', "--svg",
+            self.folder / "plot.svg")
+        self.assertEqual(stages_of(table)["ADAPTIVE"][0], 7)
+        self.assertIn("\nweighted sum: 1.0000, then ", table)
+        self.assertIn("before ADAPTIVE changed it", (self.folder / "plot.svg").read_text())
+
+    def test_the_librarys_own_names(self):
+        table = explain_row("--preset", "sampler", "--params",
+                            '{"stages": ["TOP_H", "TEMPERATURE"], "top_h": 0.4, '
+                            '"temperature": 0.5}')
+        stages = stages_of(table)
+        self.assertEqual(list(stages), ["TOP_H", "TEMPERATURE"])
+        self.assertEqual(stages["TOP_H"][4], "top_h 0.4")
 
     def test_wrong_input_is_named_with_its_rule(self):
         row = self.file("row", "1 2 3")
@@ -182,6 +235,16 @@ class ProgramTest(unittest.TestCase):
             ([row, "--params", "{"], "--params: not valid JSON"),
             ([row, "--params", '{"top_k": 1, "top_k": 2}'], '--params: key "top_k" stands twice'),
             ([row, "--params", "@/nonexistent"], "/nonexistent: cannot be opened"),
+            ([row, "--bitmask", "/nonexistent"], "/nonexistent: cannot be opened"),
+            ([row, "--bitmask", self.file("mask", "1 2"), "--bitmask-row", "2"],
+             "bitmask 2 is not in [0, 2)"),
+            ([row, "--bitmask-row", "1"], "--bitmask-row requires --bitmask"),
+            ([row, "--dense-bias", self.file("bias", "1 2")],
+             "has 2 logits, which are no rows of 3"),
+            ([row, "--dense-bias-row", "1"], "--dense-bias-row requires --dense-bias"),
+            ([row, "--adaptive-values", '{"mux": 1}'], '--adaptive-values: "mux" is 1; there are '
+                                                       "the numbers mu, weighted_sum"),
+            ([row, "--adaptive-values", '{"mu": "1"}'], '--adaptive-values: "mu" is "1"; there'),
             ([row, "--history", "1,a"], '--history: "a" is given; it must be an integer in '
                                         "[0, 2147483647]"),
             ([row, "--history", "@/nonexistent"], "/nonexistent: cannot be opened"),

@@ -125,5 +125,37 @@ TEST_F(RowFile, WrongOnesAreErrorsThatSayWhatIsWrong) {
   EXPECT_EQ(error_of("/nonexistent", 0, 0), ": cannot be opened: No such file or directory");
 }
 
+TEST_F(RowFile, OfBitmasks) {
+  using Words = std::vector<std::uint32_t>;
+  const Bytes words = bytes_of("\1\0\0\0\0\0\0\x80\xff\xff\xff\xff\2\0\0\0");
+  const Words second = {0xffffffff, 2};
+  const std::string raw = file(".u32", words);
+  EXPECT_EQ(read_bitmask(raw, 0, 2), (Words{1, 0x80000000}));
+  EXPECT_EQ(read_bitmask(raw, 1, 2), second);
+  EXPECT_EQ(read_bitmask(file(".i32", words), 1, 2), second);
+  EXPECT_EQ(read_bitmask(file(".npy", npy(1, "<u4", "(2, 2)", words)), 1, 2), second);
+  EXPECT_EQ(read_bitmask(file("2.npy", npy(2, "<i4", "(2, 2)", words)), 1, 2), second);
+  EXPECT_EQ(read_bitmask(file(".txt", "[1, 0x80000000, -1 2]"), 1, 2), second);
+
+  const auto error_of_bitmask = [](const std::string &path, std::int64_t row) -> std::string {
+    try {
+      read_bitmask(path, row, 2);
+    } catch (const std::runtime_error &error) {
+      return std::string(error.what()).substr(path.size());
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of_bitmask(raw, 2), ": bitmask 2 is not in [0, 2)");
+  EXPECT_EQ(error_of_bitmask(file(".txt", "1 2 3"), 0),
+            ": has 3 words, which are no bitmasks of 2");
+  EXPECT_EQ(error_of_bitmask(file(".txt", ""), 0), ": has 0 words, which are no bitmasks of 2");
+  EXPECT_EQ(error_of_bitmask(file(".txt", "1 4294967296"), 0),
+            ": \"4294967296\" is no word of 32 bits");
+  EXPECT_EQ(error_of_bitmask(file(".txt", "1 x"), 0), ": \"x\" is no word of 32 bits");
+  EXPECT_EQ(error_of_bitmask(file(".u32", "12345"), 0), ": ends within a word of 32 bits");
+  EXPECT_EQ(error_of_bitmask(file(".npy", npy(1, "<f4", "(2, 2)", words)), 0),
+            ": must hold '<u4' or '<i4'");
+}
+
 }  // namespace
 }  // namespace explain

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -230,7 +232,12 @@ std::vector<Strings> text_modes() {
           {"--mode=speculative", draft_option(), "--gamma=3"},
           {"--mode=speculative", draft_option(), "--adaptive", "--gamma-max=8", "--ema-beta=0.5"},
           {"--mode=ngram"},
-          {"--mode=ngram", "--ngram-order=4", "--filler-top-k=0", "--stop-if-unknown"}};
+          {"--mode=ngram", "--ngram-order=4", "--filler-top-k=0", "--stop-if-unknown"},
+          {"--mode=speculative", draft_option(), "--no-first-target"},
+          {"--mode=ngram", "--ngram-one-level", "--ngram-memory=8192", "--ngram-least-count=2",
+           "--ngram-least-share=0.1", "--no-first-target"},
+          {"--mode=ngram", "--lookup"},
+          {"--mode=ngram", "--lookup", "--lookup-min-match=2", "--lookup-max-match=5"}};
 }
 
 Strings joined(Strings a, const Strings &b) {
@@ -617,6 +624,19 @@ TEST(Program, BadOptionsAreNamed) {
       {{"--mode=ngram", "--gamma=0"}, "--gamma"},
       {{"--mode=ngram", "--gamma=1025"}, "--gamma"},
       {{"--mode=ngram", "--ngram-order=1"}, "--ngram-order"},
+      {{"--mode=ngram", "--ngram-least-share=1.5"}, "--ngram-least-share"},
+      {{"--mode=ngram", "--ngram-least-count=-1"}, "--ngram-least-count"},
+      {{"--mode=ngram", "--ngram-memory=100"}, "--ngram-memory"},
+      {{"--mode=ngram", "--lookup", "--samples=2"}, "--lookup is for one text"},
+      {{"--mode=ngram", "--lookup", "--ngram-one-level"}, "--ngram-one-level"},
+      {{"--mode=ngram", "--lookup-min-match=2"}, "--lookup"},
+      {{"--mode=ngram", "--lookup", "--lookup-min-match=3", "--lookup-max-match=2"},
+       "--lookup-max-match is 2; it must be at least --lookup-min-match, which is 3"},
+      {{"--mode=ngram", "--skip-sample-adjustment"},
+       "--skip-sample-adjustment is not used with --mode ngram"},
+      {{"--mode=ngram", "--beam-pool"}, "--beam-pool is not used with --mode ngram"},
+      {{"--no-first-target"}, "--no-first-target is not used with --mode autoregressive"},
+      {{"--end-ids=1,x"}, "--end-ids: \"x\" is given; it must be an integer in [0, 1048575]"},
       {{"--mode=ngram", "--ngram-order=17"}, "--ngram-order"},
       {{"--mode=ngram", "--filler-top-k=-1"}, "--filler-top-k"},
       {{"--mode=ngram", "--filler-top-k=1048576"}, "--filler-top-k"},
@@ -709,7 +729,19 @@ TEST(Program, ExplainedStepsDrawTheTokensOfTheText) {
       {"--preset=vllm", "--seed=8",
        R"(--params={"frequency_penalty": 0.5, "min_tokens": 3, "stop_token_ids": [11]})"},
       {"--preset=hugging_face", "--seed=9",
-       R"(--params={"do_sample": true, "min_length": 8, "eos_token_id": 11, "typical_p": 0.9})"}};
+       R"(--params={"do_sample": true, "min_length": 8, "eos_token_id": 11, "typical_p": 0.9})"},
+      {"--preset=nano_vllm", "--seed=4", R"(--params={"temperature": 0.7})"},
+      {"--preset=llama.cpp", "--seed=5", R"(--params={"mirostat": 2, "mirostat_tau": 3})"},
+      {"--preset=llama.cpp", "--seed=6", R"(--params={"mirostat": 1, "mirostat_eta": 0.5})"},
+      {"--preset=llama.cpp", "--seed=7",
+       R"(--params={"samplers": ["top_k", "adaptive_p"], "adaptive_target": 0.3})"},
+      {"--preset=sampler", "--seed=8",
+       R"(--params={"top_p": 0.95, "top_p_decay": 0.5, "top_p_least": 0.1,
+                    "top_p_reset_token_id": 11})"},
+      {"--preset=sampler", "--seed=9",
+       R"(--params={"draw_method": "gumbel", "adaptive_kind": "mirostat_v2", "adaptive_target": 2,
+                    "frequency_penalty": 0.5, "token_bitmask": [4294966271, -1, -1, 255],
+                    "token_bitmask_rule": "leaves", "dense_bias": [0, 0, 0, 1.5]})"}};
   for (const Strings &sampling : samplings) {
     std::string text = "ROMEO:", out;
     for (int step = 0; step < 6; ++step) {
@@ -722,6 +754,206 @@ TEST(Program, ExplainedStepsDrawTheTokensOfTheText) {
     }
     EXPECT_EQ(out.substr(0, text.size() + 1), text + "\n") << sampling[0];
   }
+}
+
+// nano-vLLM's exponential race: one noise a token. The inverse CDF gives other texts.
+TEST(Program, APresetsDrawMethodIsThatOfTheTexts) {
+  const Strings same = {"--prompt=ROMEO:", "--length=30", "--seed=11"};
+  const auto with = [&](const Strings &arguments) {
+    return text_of("target", joined(arguments, same));
+  };
+  const std::string race = with({"--preset=nano_vllm", R"(--params={"temperature": 0.9})"});
+  EXPECT_EQ(race, with({"--preset=sampler",
+                        R"(--params={"temperature": 0.9, "draw_method": "gumbel"})"}));
+  EXPECT_EQ(race, with({"--preset=nano_vllm", R"(--params={"temperature": 0.9})", "--no-cache"}));
+  EXPECT_NE(race, with({"--preset=sampler", R"(--params={"temperature": 0.9})"}));
+  EXPECT_EQ(with({"--temperature=0.9"}),
+            with({"--preset=sampler", R"(--params={"temperature": 0.9})"}));
+
+  // A text of a batch is the text alone, also behind one that has ended.
+  const Strings race_options = {"--preset=nano_vllm", "--length=30", "--end-ids=11",
+                                R"(--params={"temperature": 0.9})"};
+  const Outcome batch =
+      run_model("target", joined(race_options, {"--prompt=ROMEO:", "--prompt=Once upon a time",
+                                                "--samples=3", "--seed=5"}));
+  ASSERT_EQ(batch.exit_status, 0) << batch.err;
+  const std::vector<Block> blocks = blocks_of(batch.out);
+  ASSERT_EQ(blocks.size(), 6u);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::string prompt = i < 3 ? "ROMEO:" : "Once upon a time";
+    EXPECT_EQ(blocks[i].text,
+              text_of("target", joined(race_options, {"--prompt=" + prompt,
+                                                      "--seed=" + std::to_string(5 + i % 3)})));
+  }
+}
+
+TEST(Program, EndIdsStandInPlaceOfTheModels) {
+  const generate::BpeTokenizer tokenizer(tiny_gpt2() / "target", 2048);
+  const Strings same = {"--prompt=ROMEO:", "--greedy", "--length=20"};
+  const std::string whole = text_of("target", same);
+  const std::vector<std::int32_t> tokens = tokenizer.encode(whole.substr(6));
+  ASSERT_GT(tokens.size(), 3u);
+  const std::string last = tokenizer.token_bytes(tokens[2]);
+  for (const Strings &mode : {Strings{}, Strings{"--mode=ngram"}}) {
+    const Outcome result = run_model(
+        "target", joined(joined(same, mode), {"--end-ids=5," + std::to_string(tokens[2])}));
+    EXPECT_NE(result.err.find(", ended with " + last), std::string::npos) << result.err;
+    EXPECT_EQ(whole.rfind(result.out.substr(0, result.out.size() - 1), 0), 0u) << result.out;
+    EXPECT_LT(result.out.size(), whole.size());
+  }
+  EXPECT_EQ(text_of("target", joined(same, {"--end-ids=none"})), whole);
+}
+
+Json json_of(Strings arguments) {
+  const TempDir dir;
+  const std::string path = dir.path() / "results";
+  arguments.push_back("--json=" + path);
+  const Outcome result = run_model("target", arguments);
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  return Json::parse(read_bytes(path));
+}
+
+TEST(ProgramModes, NgramLimitsEndDrafts) {
+  const Strings same = {"--mode=ngram", "--prompt=ROMEO:", "--greedy", "--length=80",
+                        "--filler-top-k=0"};
+  const Json free = json_of(same);
+  for (const Strings &limit : {Strings{"--ngram-least-count=3"}, {"--ngram-least-share=0.9"}}) {
+    const Json limited = json_of(joined(same, limit));
+    EXPECT_LT(limited.at("drafted"), free.at("drafted")) << limit[0];
+    EXPECT_GT(limited.at("acceptance_rate"), free.at("acceptance_rate")) << limit[0];
+  }
+  EXPECT_NE(json_of(joined(same, {"--ngram-one-level"})).at("accepted"), free.at("accepted"));
+  EXPECT_NE(json_of(joined(same, {"--ngram-memory=4096"})).at("accepted"), free.at("accepted"));
+  const Json lookup = json_of({"--mode=ngram", "--prompt=ROMEO:", "--greedy", "--length=80",
+                               "--lookup", "--lookup-min-match=3"});
+  EXPECT_EQ(lookup.at("lookup"), true);
+  EXPECT_GT(lookup.at("accepted"), 0);
+  EXPECT_NE(lookup.at("drafted"), free.at("drafted"));
+}
+
+TEST(ProgramModes, APoolOfBeamsIsAnotherSearch) {
+  const Strings same = {"--mode=beam",        "--prompt=Once upon a time", "--length=24",
+                        "--samples=2",        "--end-ids=11,12,13,198",    "--alpha=2",
+                        "--beam-min-length=0"};
+  const Outcome shared = run_model("target", same);
+  const Outcome pool = run_model("target", joined(same, {"--beam-pool"}));
+  const Outcome early = run_model("target", joined(same, {"--beam-pool", "--early-stop"}));
+  for (const Outcome *outcome : {&shared, &pool, &early}) {
+    EXPECT_EQ(outcome->exit_status, 0) << outcome->err;
+  }
+  EXPECT_NE(pool.out, shared.out);
+  EXPECT_NE(pool.out, early.out);
+}
+
+// ---- Members of the loops' structs
+// ---------------------------------------------------------------
+
+// By tests/abi/layout.txt: a member without an option here, and without a reason, is an error.
+TEST(Program, EveryMemberOfTheLoopsStructsHasAnOption) {
+  const std::string of_the_program = "the program's own", of_outputs = "an output",
+                    none = "no number to choose";
+  const std::map<std::string, std::map<std::string, std::string>> options = {
+      {"sampler_generation_args",
+       {{"struct_size", none},
+        {"stream", "the model is on the CPU"},
+        {"target", "--model"},
+        {"num_sequences", "--samples"},
+        {"first_sequence", "the caches are this call's alone: 0"},
+        {"prompt_offsets", "--prompt"},
+        {"prompt_token_ids", "--prompt"},
+        {"max_new_tokens", "--length"},
+        {"end_token_ids", "--end-ids"},
+        {"num_end_tokens", "--end-ids"},
+        {"pad_token_id", "what follows a text's end is not printed"},
+        {"use_cache", "--no-cache"},
+        {"processor", "--greedy"},
+        {"debug", "--trace prints the rounds"},
+        {"params", "--params"},
+        {"seed", "--seed"},
+        {"seeds", "--seed"},
+        {"user", of_the_program},
+        {"process", "--explain"},
+        {"on_tokens", of_the_program},
+        {"trace", "--trace"},
+        {"token_text", "--trace prints with the tokenizer"},
+        {"out_token_ids", of_outputs},
+        {"out_lengths", of_outputs},
+        {"out_finish_reasons", of_outputs},
+        {"out_drafted_counts", of_outputs},
+        {"out_accepted_counts", of_outputs},
+        {"out_cache_lengths", of_outputs},
+        {"out_stats", of_outputs},
+        {"row_params", "--params"},
+        {"pipeline", "--params"}}},
+      {"sampler_speculative_args",
+       {{"struct_size", none},
+        {"generation", "--prompt"},
+        {"drafter", "--draft"},
+        {"ngram", "--lookup"},
+        {"gamma", "--gamma"},
+        {"adaptive_gamma", "--adaptive"},
+        {"ema_beta", "--ema-beta"},
+        {"gamma_min", "--gamma-min"},
+        {"gamma_max", "--gamma-max"},
+        {"filler_top_k", "--filler-top-k"},
+        {"stop_if_unknown", "--stop-if-unknown"},
+        {"first_target", "--no-first-target"},
+        {"skip_sample_adjustment", "--skip-sample-adjustment"},
+        {"reserved", none},
+        {"clock", "--cpu-times"},
+        {"clock_user", "--cpu-times"},
+        {"ngram_least_count", "--ngram-least-count"},
+        {"ngram_least_share", "--ngram-least-share"},
+        {"reserved2", none}}},
+      {"sampler_beam_search_args",
+       {{"struct_size", none},
+        {"generation", "--prompt"},
+        {"num_beams", "--beams"},
+        {"top_k", "--beam-top-k"},
+        {"num_results", "--samples"},
+        {"min_length", "--beam-min-length"},
+        {"alpha", "--alpha"},
+        {"early_stop", "--early-stop"},
+        {"rule", "--beam-pool"},
+        {"out_scores", of_outputs}}},
+      {"sampler_ngram_storage_options",
+       {{"struct_size", none},
+        {"kind", "--ngram-one-level"},
+        {"order", "--ngram-order"},
+        {"vocabulary_size", "--model"},
+        {"memory_limit", "--ngram-memory"},
+        {"allocator", of_the_program}}},
+      {"sampler_prompt_lookup_options",
+       {{"struct_size", none},
+        {"min_match", "--lookup-min-match"},
+        {"max_match", "--lookup-max-match"},
+        {"max_tokens", "the model's context"},
+        {"vocabulary_size", "--model"},
+        {"allocator", of_the_program}}}};
+  const std::string help = run({"--help"}).out;
+  std::ifstream layout(SAMPLER_SOURCE_DIR "/tests/abi/layout.txt");
+  ASSERT_TRUE(layout);
+  std::size_t num_structs = 0;
+  const std::map<std::string, std::string> *members = nullptr;
+  for (std::string line; std::getline(layout, line);) {
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    if (line.rfind("  ", 0) != 0) {
+      const auto found = options.find(name);
+      members = found == options.end() ? nullptr : &found->second;
+      num_structs += members != nullptr;
+    } else if (members != nullptr) {
+      const auto found = members->find(name);
+      if (found == members->end()) {
+        ADD_FAILURE() << "no option and no reason: " << name;
+      } else if (found->second.rfind("--", 0) == 0) {
+        const std::string option = found->second.substr(0, found->second.find(' '));
+        EXPECT_NE(help.find(option), std::string::npos) << option;
+      }
+    }
+  }
+  EXPECT_EQ(num_structs, options.size());
 }
 
 TEST(Program, AStepBehindTheTextsEndIsAnError) {
@@ -745,7 +977,8 @@ TEST(Program, HelpNamesEveryOption) {
         "--gamma-min",       "--gamma-max", "--ema-beta",    "--ngram-order", "--filler-top-k",
         "--stop-if-unknown", "--beams",     "--beam-top-k",  "--alpha",       "--beam-min-length",
         "--early-stop",      "--trace",     "--color",       "--json",        "--measured",
-        "--repeats",         "--preset",    "--params",      "--explain"}) {
+        "--repeats",         "--preset",    "--params",      "--explain",     "--end-ids",
+        "--no-first-target", "--lookup",    "--beam-pool"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "engine_parameters.h"
@@ -104,6 +105,111 @@ TEST(Parameters, OfLists) {
       read("hugging_face", R"({"eos_token_id": 5, "bad_words_ids": [[5], [6]]})");
   EXPECT_EQ(one_end.stop, (Ids{5}));
   EXPECT_EQ(one_end.bad_words, (std::vector<Ids>{{6}}));  // an end token is none
+}
+
+TEST(Parameters, OfLlamasMirostatAndAdaptiveP) {
+  // In place of all samplers but the temperature.
+  const sampler_params v2 = read("llama.cpp", R"({"mirostat": 2, "mirostat_tau": 3, "top_k": 7,
+      "mirostat_eta": 0.2, "repeat_penalty": 1.5, "min_p": 0.3, "dynatemp_range": 0.5})")
+                                .params;
+  EXPECT_EQ(v2.adaptive_kind, SAMPLER_ADAPTIVE_MIROSTAT_V2);
+  EXPECT_EQ(v2.adaptive_target, 3.0F);
+  EXPECT_EQ(v2.adaptive_rate, 0.2F);
+  const sampler_stage order[] = {SAMPLER_STAGE_BIAS, SAMPLER_STAGE_MASK, SAMPLER_STAGE_TEMPERATURE,
+                                 SAMPLER_STAGE_ADAPTIVE, 0};
+  EXPECT_EQ(std::memcmp(v2.stages, order, sizeof order), 0);
+  EXPECT_EQ(v2.top_k, 0);
+  EXPECT_EQ(v2.top_p, 1.0F);
+  EXPECT_EQ(v2.min_p, 0.0F);
+  EXPECT_EQ(v2.repetition_penalty, 0.0F);
+  EXPECT_EQ(v2.dynamic_temperature_range, 0.0F);
+  const sampler_params v1 = read("llama.cpp", R"({"mirostat": 1, "mirostat_eta": 0})").params;
+  EXPECT_EQ(v1.adaptive_kind, SAMPLER_ADAPTIVE_MIROSTAT_V1);
+  EXPECT_EQ(v1.adaptive_target, 5.0F);
+  EXPECT_LT(v1.adaptive_rate, 0.0F);  // which is 0
+  EXPECT_EQ(read("llama.cpp", R"({"mirostat": 0, "top_k": 7})").params.top_k, 7);
+
+  // Adaptive-p comes last, whatever its place.
+  const sampler_params p = read("llama.cpp", R"({"samplers": ["adaptive_p", "top_k"],
+      "adaptive_target": 0.4, "adaptive_decay": 0.5})")
+                               .params;
+  EXPECT_EQ(p.adaptive_kind, SAMPLER_ADAPTIVE_P);
+  EXPECT_EQ(p.adaptive_target, 0.4F);
+  EXPECT_EQ(p.adaptive_rate, 0.5F);
+  EXPECT_EQ(p.stages[2], SAMPLER_STAGE_TOP_K);
+  EXPECT_EQ(p.stages[3], SAMPLER_STAGE_ADAPTIVE);
+  // Off without a target.
+  EXPECT_LT(read("llama.cpp", R"({"samplers": ["adaptive_p"]})").params.adaptive_target, 0.0F);
+  EXPECT_NE(error_of("llama.cpp", R"({"adaptive_target": 0.4})"), "");
+  EXPECT_EQ(error_of("llama.cpp", R"({"adaptive_target": -1})"), "");
+  for (const char *const text :
+       {R"({"mirostat": 3})", R"({"mirostat": "2"})", R"({"mirostat_tau": "5"})",
+        R"({"samplers": ["adaptive_p", "adaptive_p"]})"}) {
+    EXPECT_NE(error_of("llama.cpp", text), "") << text;
+  }
+}
+
+TEST(Parameters, OfTensorRtsTopPDecay) {
+  const Request request =
+      read("tensorrt_llm",
+           R"({"top_p": 0.9, "top_p_decay": 0.8, "top_p_min": 0.2, "top_p_reset_ids": 5})");
+  EXPECT_EQ(request.params.top_p_decay, 0.8F);
+  EXPECT_EQ(request.params.top_p_least, 0.2F);
+  EXPECT_EQ(request.top_p_reset_token_id, 5);
+  EXPECT_FALSE(read("tensorrt_llm", R"({"top_p_reset_ids": -1})").top_p_reset_token_id);
+}
+
+// Every member of the struct, by tests/abi/layout.txt.
+TEST(Parameters, OfTheLibrarysOwnNamesAreAllMembers) {
+  std::ifstream layout(SAMPLER_SOURCE_DIR "/tests/abi/layout.txt");
+  std::string line;
+  while (std::getline(layout, line) && line.rfind("sampler_params ", 0) != 0) continue;
+  int num_members = 0;
+  while (std::getline(layout, line) && line.rfind("  ", 0) == 0) {
+    const std::string member = line.substr(2, line.find(' ', 2) - 2);
+    if (member == "struct_size" || member == "reserved") continue;
+    ++num_members;
+    // Known, of another type, and with what the type is.
+    const std::string error = error_of("sampler", "{\"" + member + "\": {}}");
+    EXPECT_EQ(error.rfind(member + " is {}; it must be ", 0), 0u) << error;
+  }
+  EXPECT_GT(num_members, 35);
+}
+
+TEST(Parameters, OfTheLibrarysOwnNames) {
+  const sampler_params defaults = sampler_params_default();
+  const Request none = read("sampler", "{}");
+  EXPECT_EQ(std::memcmp(&none.params, &defaults, sizeof defaults), 0);
+  const Request request = read("sampler", R"({
+      "top_p_ties": "keep", "filter_order": "min_p_first", "penalty_form": "counts_first",
+      "adaptive_kind": "mirostat_v2", "stages": ["TOP_H", "ADAPTIVE"], "draw_method": "gumbel",
+      "dense_bias": [0.5, false], "token_bitmask": [4294967295, -1, 7],
+      "token_bitmask_rule": "forbids", "biased": {"3": -2}, "dry_breakers": [[4, 5]]})");
+  EXPECT_EQ(request.params.top_p_ties, SAMPLER_TIES_KEEP);
+  EXPECT_EQ(request.params.filter_order, SAMPLER_FILTERS_MIN_P_FIRST);
+  EXPECT_EQ(request.params.penalty_form, SAMPLER_PENALTY_COUNTS_FIRST);
+  EXPECT_EQ(request.params.adaptive_kind, SAMPLER_ADAPTIVE_MIROSTAT_V2);
+  EXPECT_EQ(request.params.stages[0], SAMPLER_STAGE_TOP_H);
+  EXPECT_EQ(request.params.stages[1], SAMPLER_STAGE_ADAPTIVE);
+  EXPECT_EQ(request.params.stages[2], 0);
+  EXPECT_EQ(request.draw_method, SAMPLER_DRAW_GUMBEL);
+  EXPECT_EQ(request.dense_bias, (std::vector<float>{0.5F, -INFINITY}));
+  EXPECT_EQ(request.token_bitmask, (std::vector<std::uint32_t>{0xffffffff, 0xffffffff, 7}));
+  const Pipeline pipeline(request, {}, 0);
+  EXPECT_EQ(pipeline.get()->dense_bias_stride, 2);
+  EXPECT_EQ(pipeline.get()->num_dense_biases, 1);
+  EXPECT_EQ(pipeline.get()->token_bitmask_stride, 3);
+  EXPECT_EQ(pipeline.get()->num_token_bitmasks, 1);
+  EXPECT_EQ(pipeline.get()->token_bitmask_rule, SAMPLER_MASK_FORBIDS);
+  for (const char *const text :
+       {R"({"top_p_ties": "some"})", R"({"top_p_ties": 1})", R"({"stages": ["TOP_Q"]})",
+        R"({"stages": "TOP_P"})", R"({"dense_bias": [true]})", R"({"token_bitmask": [4294967296]})",
+        R"({"token_bitmask": [1.5]})", R"({"repeat_penalty": 1.1})"}) {
+    EXPECT_NE(error_of("sampler", text), "") << text;
+  }
+  EXPECT_EQ(error_of("sampler", R"({"adaptive_kind": "mirostat"})"),
+            "adaptive_kind is \"mirostat\"; it must be one of none, mirostat_v1, mirostat_v2, "
+            "adaptive_p");
 }
 
 TEST(Parameters, ThatMakeTensorRtGreedy) {

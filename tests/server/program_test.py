@@ -79,6 +79,11 @@ class Server:
         return self.process.wait(TIMEOUT)
 
 
+def post_bytes(request):
+    return (b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s"
+            % (len(request), request.encode()))
+
+
 def events(content):
     assert content.endswith("\n\n"), content[-40:]
     for event in content[:-2].split("\n\n"):
@@ -360,36 +365,97 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual({status for status, _ in answers}, {200, 503})
 
     def test_clients_that_leave_are_forgotten(self):
-        request = json.dumps({"prompt": "ROMEO:", "max_tokens": 190, "n": 2, "stream": True,
-                              "logit_bias": {"2047": -100}})
-        with Server("--sequences", 2 * NUM_CLIENTS) as server:
-            for _ in range(NUM_CLIENTS):
-                with socket.create_connection(("127.0.0.1", server.port), TIMEOUT) as client:
-                    client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: "
-                                   b"%d\r\n\r\n%s" % (len(request), request.encode()))
-                    client.recv(100)
-            # All of them are let go of, and not only when they have their 190 tokens.
-            deadline = time.monotonic() + TIMEOUT
-            while (health := server.call("GET", "/health")[1])["running"] + health["waiting"] > 0:
-                self.assertLess(time.monotonic(), deadline)
-            self.assertLess(health["tokens"], NUM_CLIENTS * 2 * 190)
+        for stream in (True, False):
+            request = json.dumps({"prompt": "ROMEO:", "max_tokens": 190, "n": 2, "stream": stream,
+                                  "logit_bias": {"2047": -100}})
+            with self.subTest(stream=stream), Server("--sequences", 2 * NUM_CLIENTS) as server:
+                for _ in range(NUM_CLIENTS):
+                    with socket.create_connection(("127.0.0.1", server.port), TIMEOUT) as client:
+                        client.sendall(post_bytes(request))
+                        if stream:
+                            client.recv(100)
+                        else:
+                            self.wait_for(server, lambda health: health["running"] > 0)
+                # All of them are let go of, and not only when they have their 190 tokens.
+                health = self.wait_for(
+                    server, lambda health: health["running"] + health["waiting"] == 0)
+                self.assertLess(health["tokens"], NUM_CLIENTS * 2 * 190)
+                self.assertEqual(server.complete(prompt="The king", seed=1),
+                                 self.server.complete(prompt="The king", seed=1))
+
+    def wait_for(self, server, condition):
+        """The server's health as soon as it meets a condition."""
+        deadline = time.monotonic() + TIMEOUT
+        while not condition(health := server.call("GET", "/health")[1]):
+            self.assertLess(time.monotonic(), deadline)
+        return health
+
+    def test_a_client_that_leaves_the_queue_makes_room(self):
+        request = {"prompt": "ROMEO:", "max_tokens": 190, "n": 64, "logit_bias": {"2047": -100}}
+        with Server("--sequences", 64, "--queue", 1) as server:
+            with socket.create_connection(("127.0.0.1", server.port), TIMEOUT) as runs:
+                runs.sendall(post_bytes(json.dumps(request)))
+                self.wait_for(server, lambda health: health["running"] == 64)
+                with socket.create_connection(("127.0.0.1", server.port), TIMEOUT) as waits:
+                    waits.sendall(post_bytes(json.dumps(request)))
+                    self.wait_for(server, lambda health: health["waiting"] == 1)
+                    self.assertEqual(server.post(request)[0], 503)
+            # Neither has an answer by now.
+            self.wait_for(server, lambda health: health["running"] + health["waiting"] == 0)
             self.assertEqual(server.complete(prompt="The king", seed=1),
                              self.server.complete(prompt="The king", seed=1))
+            self.assertLess(server.call("GET", "/health")[1]["tokens"], 64 * 190)
 
-    def test_sigterm_ends_it(self):
+    def test_sigterm_lets_requests_end(self):
         with Server() as server:
             self.assertEqual(server.stop(), 0)
-        with Server("--sequences", 1) as server:
-            threads = concurrent.futures.ThreadPoolExecutor(16)
-            request = {"prompt": "ROMEO:", "max_tokens": 180, "logit_bias": {"2047": -100}}
-            futures = [threads.submit(server.post, request) for _ in range(16)]
-            concurrent.futures.wait(futures, TIMEOUT, concurrent.futures.FIRST_COMPLETED)
-            start = time.monotonic()
-            self.assertEqual(server.stop(), 0)
-            self.assertLess(time.monotonic() - start, 10)
-            threads.shutdown()
-            statuses = {future.result()[0] for future in futures if not future.exception()}
-            self.assertLessEqual(statuses, {200, 503})
+        # Long enough for all of them to have come.
+        with Server("--sequences", 32) as server:
+            requests = [{"prompt": "ROMEO:", "max_tokens": 180, "seed": seed, "n": 12,
+                         "stream": seed % 2 == 0, "logit_bias": {"2047": -100}} for seed in range(8)]
+            with concurrent.futures.ThreadPoolExecutor(len(requests)) as threads:
+                futures = [threads.submit(server.complete, **request) for request in requests]
+                # The first ones run, the others wait, as the signal comes.
+                self.wait_for(server,
+                              lambda health: (health["running"], health["waiting"]) == (24, 6))
+                server.process.send_signal(signal.SIGTERM)
+                texts = [future.result() for future in futures]
+            self.assertEqual(server.process.wait(TIMEOUT), 0)
+        self.assertEqual(texts, [self.server.complete(**request) for request in requests])
+
+    def test_a_server_that_drains_takes_no_requests(self):
+        request = {"prompt": "ROMEO:", "max_tokens": 190, "n": 64, "logit_bias": {"2047": -100}}
+        with Server("--sequences", 64) as server, \
+                concurrent.futures.ThreadPoolExecutor(1) as threads:
+            runs = threads.submit(server.post, request)
+            self.wait_for(server, lambda health: health["running"] == 64)
+            server.process.send_signal(signal.SIGTERM)
+            statuses = set()
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                while not runs.done():
+                    statuses.add(server.post({"prompt": "a", "max_tokens": 1})[0])
+            self.assertIn(503, statuses)
+            self.assertEqual(runs.result()[0], 200)
+            self.assertEqual(server.process.wait(TIMEOUT), 0)
+
+    def test_it_ends_at_once_where_it_may_not_drain(self):
+        request = {"prompt": "ROMEO:", "max_tokens": 180, "logit_bias": {"2047": -100}}
+        for options, signals in ((["--drain-seconds", 0], [signal.SIGTERM]), ([], [signal.SIGINT]),
+                                 ([], [signal.SIGTERM, signal.SIGTERM])):
+            with self.subTest(signals=signals), Server("--sequences", 1, *options) as server:
+                threads = concurrent.futures.ThreadPoolExecutor(16)
+                futures = [threads.submit(server.post, request) for _ in range(16)]
+                concurrent.futures.wait(futures, TIMEOUT, concurrent.futures.FIRST_COMPLETED)
+                start = time.monotonic()
+                for one in signals:
+                    server.process.send_signal(one)
+                    time.sleep(0.05)  # two of a kind that are pending are one
+                self.assertEqual(server.process.wait(TIMEOUT), 0)
+                self.assertLess(time.monotonic() - start, 10)
+                threads.shutdown()
+                statuses = {future.result()[0] for future in futures if not future.exception()}
+                self.assertIn(503, statuses)
+                self.assertLessEqual(statuses, {200, 503})
 
     def test_wrong_command_lines(self):
         for options, message in (
