@@ -39,6 +39,7 @@ need_for_tests() {
   need libgtest-dev has_header gtest/gtest.h
   need libboost-context-dev has_header boost/context/fiber.hpp
   need python3 command -v python3
+  want abigail-tools command -v abidiff
 }
 
 # examples/server is not built without it.
