@@ -173,8 +173,9 @@ def is_named(name, line):
 
 
 def unlisted(names, changelog, release):
-    """Those of the names that the CHANGELOG lacks above the release's heading."""
-    text = re.split(rf"^## {re.escape(release)}\b", changelog, maxsplit=1, flags=re.M)[0]
+    """Those of the names that the CHANGELOG lacks above the release's heading, once that is no longer
+    `unreleased`."""
+    text = re.split(rf"^## {re.escape(release)}\b(?!.*unreleased)", changelog, maxsplit=1, flags=re.M)[0]
     return [name for name in names if not any(is_named(name, line) for line in text.splitlines())]
 
 

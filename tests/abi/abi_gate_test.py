@@ -172,6 +172,12 @@ class Gate(unittest.TestCase):
         said = self.said(self.ADDITIONS[1], changelog="## 0.2.0\n## 0.1.0\n- `SAMPLER_WORSE`\n")
         self.assertIn("SAMPLER_WORSE is new", said)
 
+    def test_additions_to_a_candidate(self):
+        self.assertEqual(self.said(self.ADDITIONS[1], changelog="""# Changelog
+## 0.1.0-rc1 (unreleased)
+- `SAMPLER_WORSE`
+"""), "")
+
 
 if __name__ == "__main__":
     for tool in ("abidw", "abidiff"):

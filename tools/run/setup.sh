@@ -47,6 +47,13 @@ need_for_server() {
   want libcpp-httplib-dev pkg-config --exists cpp-httplib
 }
 
+# The reference is not looked at without them.
+need_for_reference() {
+  want doxygen command -v doxygen
+  want mandoc command -v mandoc
+  want help2man command -v help2man
+}
+
 need_for_bench() {
   need libbenchmark-dev has_header benchmark/benchmark.h
   need nlohmann-json3-dev has_header nlohmann/json.hpp
