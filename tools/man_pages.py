@@ -53,11 +53,12 @@ def write_headers(doxygen_dir, output_dir, date):
 
 def write_program(program, name, summary, version, output, date):
     with tempfile.TemporaryDirectory() as folder:
-        called = pathlib.Path(folder, name)  # It gives what it was called by as its name.
+        called = pathlib.Path(folder, name)  # by which the page is called
         called.symlink_to(pathlib.Path(program).absolute())
         page = subprocess.run(["help2man", "--no-info", "--no-discard-stderr", f"--name={summary}",
                                f"--version-string={version}", called],
                               check=True, stdout=subprocess.PIPE, text=True).stdout
+    page = page.replace(f".B {pathlib.Path(program).name}\n", f".B {name}\n")
     pathlib.Path(output).write_text(mended(page, date))
 
 

@@ -107,7 +107,7 @@ def check_program(program, script):
         options = re.findall(r"^ +(?:-\w,)?(--[\w-]+)", run(program, "--help"), flags=re.M)
         problems = [f"the page lacks {option}" for option in options
                     if not re.search(rf"^(?:-\w,)?{option}\b", text, flags=re.M)]
-        problems += [f"the page lacks {part}" for part in ("sampler-program 1.2.3", "2000-01-01")
+        problems += [f"the page lacks {part}" for part in ("sampler-program 1.2.3", "2000-01-01", ".B sampler-program\n")
                      if part not in text]
         return problems + warnings_of([page]) + ([] if len(options) > 3 else ["hardly any options"])
 
