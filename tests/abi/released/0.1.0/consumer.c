@@ -64,6 +64,9 @@ static void defaults(void) {
   GUARDED(sampler_options, options);
   check(sampler_options_init(&options.value, sizeof options.value));
   CHECK_GUARD(options);
+  const sampler_options inlined_options = sampler_options_default();
+  printf("options as inline: %d\n",
+         memcmp(&options.value, &inlined_options, sizeof inlined_options) == 0);
   options.value.num_threads = 2;
   options.value.max_rows = ROWS * (DRAFTS + 1), options.value.max_cols = 4096;
   check(sampler_create(&options.value, &sampler));
@@ -103,7 +106,8 @@ static void defaults(void) {
          sampler_version() >= SAMPLER_VERSION, capabilities.value.version == sampler_version(),
          sampler_version_string()[0] != '\0',
          (capabilities.value.isa_compiled & SAMPLER_ISA_SCALAR) != 0);
-  printf("preset 0: %s\n", sampler_preset_name(0));
+  printf("presets: %d, no preset: %d\n", sampler_preset_name(0) != NULL,
+         sampler_preset_name(-1) == NULL);
 }
 
 /* ---- simple.h ---- */
