@@ -36,7 +36,7 @@ CONSTANTS = "sampler_image_constants"
 STRUCT = "sampler_image_struct_"
 NOT_IN_LIBRARY = "[suppress_variable]\n  name_regexp = ^sampler_image_\n"
 
-# Members that come after these have been agreed on by the struct's first one.
+# The first member of structs that may grow.
 SIZE_MEMBER = "struct_size"
 
 

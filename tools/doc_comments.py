@@ -48,14 +48,15 @@ class Filter:
         self.container = ""  # the beginning of the struct or enum that is open
         self.groups = []  # of the headings that are open: whether they are in a struct
 
-    def linked(self, line):
-        plain = re.sub(r"`([^`]*)`", r"<tt>\1</tt>", SPECIAL.sub(r"\\\g<0>", line))
+    def linked(self, lines):
+        plain = re.sub(r"`([^`]*)`", r"<tt>\1</tt>", SPECIAL.sub(r"\\\g<0>", "\n".join(lines)))
+        plain = re.sub(r"\bet al\.\s", r"et al.\\ ", plain)  # which ends no sentence
         return NAME.sub(lambda found: f'@ref {found[0]} "{found[0]}"' if found[0] in self.names
                         else found[0], plain)
 
     def documentation(self, paragraphs):
-        return "\n\n".join("\n".join(["@verbatim", *lines, "@endverbatim"] if is_preformatted(lines)
-                                     else map(self.linked, lines)) for lines in paragraphs)
+        return "\n\n".join("\n".join(["@verbatim", *lines, "@endverbatim"]) if is_preformatted(lines)
+                           else self.linked(lines) for lines in paragraphs)
 
     def close_groups(self, is_inner):
         count = len([group for group in self.groups if group >= is_inner])

@@ -37,6 +37,10 @@ class Comments(unittest.TestCase):
         self.assertEqual(filtered("/* <= 0: `off`; a & b, 5 % @ # */"),
                          "/** \\<= 0: <tt>off</tt>; a \\& b, 5 \\% \\@ \\# */\n")
 
+    def test_full_stop_that_ends_no_sentence(self):
+        self.assertEqual(filtered("/* (Tang et al. 2024), (Sun et al.", " * 2024). */"),
+                         "/** (Tang et al.\\ 2024), (Sun et al.\\ 2024). */\n")
+
     def test_links(self):
         self.assertEqual(filtered("/* See sampler_draw(), not sampler_other. */",
                                   "SAMPLER_API void sampler_draw(void);"),
