@@ -1,9 +1,9 @@
 # Install rules: library, headers, pkg-config file, CMake package and licence, by component:
 #
+#   documentation  the reference as HTML and man pages, where SAMPLER_BUILD_DOCS is on
 #   runtime      libsampler.so.ABI and what it links to
 #   development  headers, libsampler.so, libsampler.a, the pkg-config file and the CMake package
 #   tools        programs, where examples are built
-#   documentation  the reference, HTML and man pages, where SAMPLER_BUILD_DOCS is on
 #   (Java's part is in bindings/java.)
 #
 # All of it is relocatable: the prefix may be moved after `cmake --install`. Where
