@@ -150,11 +150,12 @@ def breaks(record, headers):
 
 
 def missing_in_library(record, library):
-    """Symbols, their versions and the SONAME: a library has those without debug information, too."""
-    with tempfile.NamedTemporaryFile("w") as suppressions:
-        suppressions.write(NOT_IN_LIBRARY)
-        suppressions.flush()
-        return differences(record, library, "--suppressions", suppressions.name)
+    """Symbols, their versions and the SONAME. Debug information would tell what handles point to."""
+    with tempfile.TemporaryDirectory() as folder:
+        suppressions, stripped = pathlib.Path(folder, "suppressions"), pathlib.Path(folder, "library.so")
+        suppressions.write_text(NOT_IN_LIBRARY)
+        run(["objcopy", "--strip-debug", library, stripped])
+        return differences(record, stripped, "--suppressions", suppressions)
 
 
 def added(record, headers):

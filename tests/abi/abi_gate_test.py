@@ -50,13 +50,13 @@ class Gate(unittest.TestCase):
         return include
 
     def library(self, header, soname="libsampler.so.1", version="SAMPLER_1"):
-        """As it is installed: without debug information and without what the image has besides."""
-        include = self.write("of_library", header)
+        """Without what the image has besides. Its debug information tells of another type."""
+        include = self.write("of_library", header.replace("int32_t token", "uint32_t token"))
         source, names, library = (self.folder / name for name in ("library.c", "names", "library.so"))
         lines = abi.source_of_image(include).splitlines()
         source.write_text("\n".join(line for line in lines if "sampler_image" not in line))
         names.write_text(f"{version} {{ global: sampler_*; local: *; }};\n")
-        subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", source, "-o", library,
+        subprocess.run(["cc", "-g", "-shared", "-fPIC", f"-I{include}", source, "-o", library,
                         f"-Wl,-soname,{soname},--version-script={names}"], check=True)
         return library
 
