@@ -92,6 +92,7 @@ test_stages() {
   need_for_examples
   need_for_server
   need_for_tests
+  need_for_reference
   need_for_bindings
   need_for_bench
   need_for_fuzzing
