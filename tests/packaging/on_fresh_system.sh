@@ -5,7 +5,7 @@
 #   on_fresh_system.sh PACKAGES
 set -euo pipefail
 packages=$1
-readonly doc=/usr/share/doc/libsampler-doc work=/root/work
+readonly doc=/usr/share/doc/libsampler-dev work=/root/work
 
 fail() {
   echo "FAILED: $*"
