@@ -9,6 +9,9 @@
 set -euo pipefail
 project=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
 
+# Of the packages: the library's, and Debian's revision of it.
+version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$project/packaging/debian/changelog")
+
 skip() {
   echo "skipped: $*"
   exit 77
@@ -58,7 +61,6 @@ check_install() {
   # shellcheck disable=SC2064  # The directory as it is now.
   trap "rm -rf '$work'" EXIT
   root=$work/root
-  version=$(dpkg-parsechangelog --file "$project/packaging/debian/changelog" --show-field Version)
   older_version=${version%-*}~older-1
   mkdir -p "$root"/var/lib/dpkg/{updates,info,triggers} "$work/older"
   touch "$root/var/lib/dpkg/status" "$root.fakeroot"
@@ -119,8 +121,6 @@ END
 
 check_rpm() {
   command -v rpmspec >/dev/null || skip "rpmspec is not installed"
-  local version
-  version=$(dpkg-parsechangelog --file "$project/packaging/debian/changelog" --show-field Version)
   [ "$(rpmspec --query --srpm --queryformat '%{version}' "$project/packaging/rpm/libsampler.spec")" = \
     "${version%-*}" ] || fail "the spec is of another version than packaging/debian/changelog"
   rpmspec --query --queryformat '%{name} %{version}\n' "$project/packaging/rpm/libsampler.spec"
