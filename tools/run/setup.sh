@@ -78,6 +78,15 @@ need_for_bindings() {
   want rustfmt cargo fmt --version
 }
 
+# What tests/packaging is skipped without.
+want_for_packages() {
+  want debhelper command -v dh
+  want lintian command -v lintian
+  want fakeroot command -v fakeroot
+  want default-jdk-headless dpkg-query --show default-jdk-headless
+  want rpm command -v rpmspec
+}
+
 need_for_fuzzing() {
   need clang command -v clang++
 }
