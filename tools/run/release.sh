@@ -22,14 +22,17 @@ release_tests() {
     fail "$tested does not say that ./run test has passed with commit $(git rev-parse --short HEAD)"
 }
 
-# The jar with the library for this machine, for CPUs.
+# The jar with the library of the package for CPUs inside.
 release_jar() {
-  local build=build/release-jar
-  cmake -G Ninja -S . -B $build -DCMAKE_BUILD_TYPE=Release -DSAMPLER_CUDA=OFF -DSAMPLER_BUILD_TESTS=OFF \
-    -DSAMPLER_BUILD_EXAMPLES=OFF -DSAMPLER_BUILD_JAVA=ON \
-    -DCMAKE_C_FLAGS="-ffile-prefix-map=$PWD=." -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$PWD=."
-  cmake --build $build --parallel "$jobs" --target sampler_jar
-  cp $build/bindings/java/sampler.jar "$1/sampler-$2-linux-$(uname -m).jar"
+  local build=build/release-jar package
+  rm -rf $build
+  for package in libsampler1 libsampler-dev; do
+    dpkg-deb --extract $packages/${package}_*.deb $build/root
+  done
+  cmake -G Ninja -S bindings/java -B $build/java -DCMAKE_PREFIX_PATH="$PWD/$build/root/usr" \
+    -DCMAKE_C_FLAGS="-ffile-prefix-map=$PWD=."
+  cmake --build $build/java --target sampler_jar
+  cp $build/java/sampler.jar "$1/sampler-$2-linux-$(uname -m).jar"
 }
 
 # The second crate needs the first, which no registry may have yet.
