@@ -47,29 +47,28 @@ static void apply(struct llama_sampler *smpl, llama_token_data_array *candidates
   context *const ctx = smpl->ctx;
   const llama_token_data *const data = candidates->data;
   const int64_t count = (int64_t)candidates->size;
-  int32_t moved = count != ctx->options.num_vocab;
+  int64_t place = 0;
   candidates->selected = -1;
   if (count > ctx->options.num_vocab) return;
-  for (int64_t i = 0; i < count; ++i) {
-    ctx->logits[i] = data[i].logit;
-    moved |= data[i].id ^ (int32_t)i;
-  }
-  for (int64_t i = 0; moved && i < count; ++i) ctx->ids[i] = data[i].id;
-  draw(ctx, ctx->logits, moved ? ctx->ids : NULL, count, NULL);
-  for (int64_t i = moved ? 0 : ctx->drawn; ctx->drawn >= 0 && candidates->selected < 0; ++i)
-    if (data[i].id == ctx->drawn) candidates->selected = i;
+  for (; place < count && data[place].id == place; ++place) ctx->logits[place] = data[place].logit;
+  const int is_row = place == ctx->options.num_vocab;
+  for (int64_t i = place; i < count; ++i) ctx->logits[i] = data[i].logit;
+  for (int64_t i = 0; !is_row && i < count; ++i) ctx->ids[i] = data[i].id;
+  draw(ctx, ctx->logits, is_row ? NULL : ctx->ids, count, NULL);
+  for (place = is_row ? ctx->drawn : 0; ctx->drawn >= 0 && candidates->selected < 0; ++place)
+    if (data[place].id == ctx->drawn) candidates->selected = place;
 }
 
 /* Gives it the text of `from`, which may be itself, and room for more. */
 static void set_text(context *ctx, const context *from) {
-  const int64_t room = 2 * (int64_t)from->offset + 4096;
-  const sampler_state_options options = {
-      .struct_size = sizeof options, .num_slots = 1, .max_tokens = room};
+  const sampler_state_options options = {.struct_size = sizeof options,
+                                         .num_slots = 1,
+                                         .max_tokens = 2 * (int64_t)from->offset + 4096};
   sampler_state_t made = NULL;
+  sampler_status status = from->failure;
   size_t size = 0;
   if (from->state) from->lib.state_serialize(from->sampler, from->state, 0, 1, NULL, 0, &size);
-  void *const bytes = malloc(size);
-  sampler_status status = size && !bytes ? SAMPLER_ERROR_OUT_OF_MEMORY : from->failure;
+  void *const bytes = malloc(size); /* NULL fails below */
   if (!status) status = ctx->lib.state_create(ctx->sampler, &options, &made);
   if (!status && size)
     status = from->lib.state_serialize(from->sampler, from->state, 0, 1, bytes, size, &size);
@@ -117,17 +116,12 @@ static void reset(struct llama_sampler *smpl) {
 
 static void release(struct llama_sampler *smpl) {
   context *const ctx = smpl->ctx;
-  if (ctx->state) ctx->lib.state_destroy(ctx->state);
-  if (ctx->sampler) ctx->lib.destroy(ctx->sampler);
+  if (ctx->lib.library) ctx->lib.state_destroy(ctx->state), ctx->lib.destroy(ctx->sampler);
   sampler_dl_close(&ctx->lib);
   free(ctx->workspace);
   free(ctx->ids);
   free(ctx->logits);
   free(ctx);
-}
-
-static const char *name(const struct llama_sampler *smpl) {
-  return (void)smpl, "libsampler";
 }
 
 /* Of llama_sampler_copy(), by which llama.cpp takes drafts back. */
@@ -138,17 +132,19 @@ static void copy_state(const struct llama_sampler *source, struct llama_sampler 
 /* With a handle of its own, so that threads may use both side by side. */
 static struct llama_sampler *clone(const struct llama_sampler *smpl) {
   char error[SAMPLER_DL_ERROR_SIZE];
-  const context *const from = smpl->ctx;
-  struct llama_sampler *const made = sampler_llama_init(&from->options, error);
+  const sampler_llama_options *const options = &((const context *)smpl->ctx)->options;
+  struct llama_sampler *const made = sampler_llama_init(options, error);
   if (made) copy_state(smpl, made);
   return made;
+}
+
+static const char *name(const struct llama_sampler *smpl) {
+  return (void)smpl, "libsampler";
 }
 
 struct llama_sampler *sampler_llama_init(const sampler_llama_options *options, char *error) {
   static struct llama_sampler_i sampler_i = {
       name, take, apply, reset, clone, release, .copy_state = copy_state};
-  const sampler_options handle = sampler_options_default();
-  const size_t count = options->num_vocab > 0 ? (size_t)options->num_vocab : 1;
   context *const ctx = calloc(1, sizeof *ctx);
   struct llama_sampler *const made = ctx ? llama_sampler_init(&sampler_i, ctx) : NULL;
   snprintf(error, SAMPLER_DL_ERROR_SIZE, "out of memory");
@@ -157,12 +153,12 @@ struct llama_sampler *sampler_llama_init(const sampler_llama_options *options, c
   ctx->drawn = -1;
   ctx->options = *options;
   ctx->options.params = &ctx->params;
-  ctx->logits = malloc(count * sizeof *ctx->logits);
-  ctx->ids = malloc(count * sizeof *ctx->ids);
+  ctx->logits = calloc((size_t)options->num_vocab, sizeof *ctx->logits);
+  ctx->ids = calloc((size_t)options->num_vocab, sizeof *ctx->ids);
   if (options->params) ctx->params = *options->params;
   if (!options->params)
     ctx->failure = ctx->lib.params_preset(&ctx->params, sizeof ctx->params, "llama.cpp");
-  if (!ctx->failure) ctx->failure = ctx->lib.create(&handle, &ctx->sampler);
+  if (!ctx->failure) ctx->failure = ctx->lib.create(NULL, &ctx->sampler);
   if (!ctx->failure) set_text(ctx, ctx);
   if (!ctx->failure && ctx->logits && ctx->ids) return made;
   if (ctx->failure) snprintf(error, SAMPLER_DL_ERROR_SIZE, "%s", ctx->lib.last_error());
