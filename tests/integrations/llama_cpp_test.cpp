@@ -254,6 +254,27 @@ TEST(LlamaCpp, MovesMirostat) {
   EXPECT_GT(num_others, 0);
 }
 
+// A copy between a draw and its accept knows what was drawn.
+TEST(LlamaCpp, CopiesMirostatsDraw) {
+  sampler_params params = sampler_params_default();
+  params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+  params.adaptive_target = 3.0f;
+  params.adaptive_rate = 1.0f;
+  const Adapter smpl = make(&params);
+  ASSERT_TRUE(smpl);
+  for (int step = 0; step < 60; ++step) {
+    const llama_token id = sampler_llama_sample(smpl.get(), logits_of_step(step).data());
+    const Adapter copy(llama_sampler_clone(smpl.get()));
+    ASSERT_TRUE(copy);
+    llama_sampler_accept(smpl.get(), id);
+    llama_sampler_accept(copy.get(), id);
+    const std::vector<float> next = logits_of_step(step + 1);
+    EXPECT_EQ(sampler_llama_sample(copy.get(), next.data()),
+              sampler_llama_sample(smpl.get(), next.data()))
+        << step;
+  }
+}
+
 // Longer than the text there is room for at first.
 TEST(LlamaCpp, GrowsWithTheText) {
   sampler_params params = sampler_params_default();

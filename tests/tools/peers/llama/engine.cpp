@@ -5,11 +5,13 @@
 // MODEL is the target of examples/tiny_gpt2 and REFERENCE its reference.json; WIDE_MODEL is the
 // same with a vocabulary as large as those of today's models.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 #include <random>
@@ -117,10 +119,12 @@ struct Generated {
   std::vector<double> sampler_us, model_us;  // of each token
 };
 
-Generated generate(Model *model, llama_sampler *smpl, Way way, const Text &prompt, int count) {
+Generated generate(Model *model, llama_sampler *smpl, Way way, const Text &prompt, int count,
+                   bool accepts_prompt = true) {
   Generated result;
   llama_sampler_reset(smpl);
-  for (const llama_token id : prompt) llama_sampler_accept(smpl, id);
+  for (const llama_token id : prompt)
+    if (accepts_prompt) llama_sampler_accept(smpl, id);
   model->begin();
   model->decode(prompt);
   for (int i = 0; i < count; ++i) {
@@ -171,17 +175,61 @@ void check_greedy(Model *model, const std::vector<Prompt> &prompts, const char *
     const Sampler adapter = ours(settings, model->num_vocab(), 1, library);
     for (const Prompt &prompt : prompts) {
       const Text text = generate(model, own.get(), Way::kOwn, prompt.ids, kCount).text;
-      for (const Way way : {Way::kArray, Way::kDirect}) {
-        const bool same = generate(model, adapter.get(), way, prompt.ids, kCount).text == text;
-        std::printf("  %-24s %-6s %s\n", settings.name.c_str(),
-                    way == Way::kArray ? "array" : "direct", checked(same));
-      }
+      const auto same = [&](Way way) {
+        return generate(model, adapter.get(), way, prompt.ids, kCount).text == text;
+      };
+      std::printf("  %-24s", settings.name.c_str());
+      std::printf(" array %s", checked(same(Way::kArray)));
+      std::printf(", direct %s: ", checked(same(Way::kDirect)));
+      std::string begin = model->text_of({text.begin(), text.begin() + 12});
+      std::replace(begin.begin(), begin.end(), '\n', '/');
+      std::printf("%s\n", begin.c_str());
     }
-    std::string text =
-        model->text_of(generate(model, adapter.get(), Way::kDirect, prompts[0].ids, 30).text);
-    std::replace(text.begin(), text.end(), '\n', '/');
-    std::printf("    %s\n", text.c_str());
   }
+}
+
+// ---- After other samplers ----
+
+Sampler chain_of(std::initializer_list<llama_sampler *> samplers) {
+  Sampler chain(llama_sampler_chain_init(llama_sampler_chain_default_params()));
+  for (llama_sampler *const smpl : samplers) llama_sampler_chain_add(chain.get(), smpl);
+  return chain;
+}
+
+void check_chain(Model *model, const Text &prompt, const char *library) {
+  constexpr int kCount = 60;
+  const int64_t num_vocab = model->num_vocab();
+  Settings five = defaults();
+  five.top_k = 5;
+  const Sampler alone = ours(five, num_vocab, 7, library);
+  const Text text = generate(model, alone.get(), Way::kDirect, prompt, kCount).text;
+  const Sampler after =
+      chain_of({llama_sampler_init_top_k(5), ours(defaults(), num_vocab, 7, library).release()});
+  const Text after_text = generate(model, after.get(), Way::kArray, prompt, kCount).text;
+  const Sampler grammar =
+      chain_of({llama_sampler_init_grammar(model->vocab(), "root ::= [a-z ]*", "root"),
+                ours(edits(), num_vocab, 7, library).release()});
+  const std::string words =
+      model->text_of(generate(model, grammar.get(), Way::kArray, prompt, kCount, false).text);
+  const bool is_words = std::all_of(words.begin(), words.end(),
+                                    [](char c) { return c == ' ' || (c >= 'a' && c <= 'z'); });
+
+  // A clone writes what the one it was made of writes; a copy takes back.
+  const Sampler chain = chain_of({ours(edits(), num_vocab, 7, library).release()});
+  generate(model, chain.get(), Way::kArray, prompt, kCount);
+  const Sampler clone(llama_sampler_clone(chain.get()));
+  const auto go_on = [&](llama_sampler *smpl) {
+    Text tokens;
+    for (int i = 0; i < 10; ++i) tokens.push_back(step(model, smpl, Way::kArray));
+    return tokens;
+  };
+  const Text next = go_on(chain.get());
+  llama_sampler_copy(clone.get(), chain.get());
+  const Text again = go_on(chain.get());
+  std::printf("\nin llama.cpp's chains: after top-k %s, ", checked(after_text == text));
+  std::printf("after a grammar %s (%.30s), ", checked(is_words), words.c_str());
+  std::printf("clone %s, ", checked(go_on(clone.get()) == next));
+  std::printf("copy %s\n", checked(again == next));
 }
 
 // ---- The same distribution ----
@@ -404,6 +452,7 @@ void run(char **arguments) {
   Model model(arguments[1]), wide(arguments[2]);
   check_model(&model, prompts);
   check_greedy(&model, prompts, library);
+  check_chain(&model, prompts[0].ids, library);
   check_distribution(&model, prompts, library);
   time_alone(model.num_vocab(), library);
   time_alone(kLargeVocab, library);
