@@ -349,14 +349,15 @@ std::vector<float> language_row(int64_t num_vocab) {
   return row;
 }
 
-constexpr int kRuns = 60, kCalls = 10;
+constexpr int kRuns = 100, kFewestRuns = 10, kCalls = 10;
+constexpr double kLongUs = 5e6;  // of all runs, then there are no more
 
 void print_times(const char *name, const std::array<double, 3> &us) {
   std::printf("  %-16s %10.1f %10.1f %6.1fx %10.1f %6.1fx", name, us[0], us[1], us[0] / us[1],
               us[2], us[0] / us[2]);
 }
 
-// Microseconds of a token, each the least of kRuns means of kCalls.
+// Microseconds of a token, each the least of several means of kCalls.
 void time_alone(int64_t num_vocab, const char *library) {
   std::printf("\nsampling alone, V = %lld, µs a token: array of candidates, chain, accept\n",
               static_cast<long long>(num_vocab));
@@ -367,7 +368,9 @@ void time_alone(int64_t num_vocab, const char *library) {
     const Sampler adapter = ours(settings, num_vocab, 1, library);
     std::array<double, 3> least = {1e9, 1e9, 1e9};
     Candidates candidates;
+    const double start = microseconds();
     for (int run = 0; run < kRuns; ++run) {
+      if (run >= kFewestRuns && microseconds() - start > kLongUs) break;
       for (const Way way : kWays) {
         llama_sampler *const smpl = (way == Way::kOwn ? own : adapter).get();
         const double begin = microseconds();
