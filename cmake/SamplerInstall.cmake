@@ -1,9 +1,10 @@
 # Install rules: library, headers, pkg-config file, CMake package and licence, by component:
 #
+#   documentation  the reference as HTML and man pages, where SAMPLER_BUILD_DOCS is on
 #   runtime      libsampler.so.ABI and what it links to
 #   development  headers, libsampler.so, libsampler.a, the pkg-config file and the CMake package
-#   tools        programs, where examples are built
-#   (Java's part is in bindings/java.)
+#   tools        programs, where examples or the benchmark are built; on request alone
+#   java, jni    the jar and its native library, where those are built (bindings/java)
 #
 # All of it is relocatable: the prefix may be moved after `cmake --install`. Where
 # CMAKE_INSTALL_LIBDIR or CMAKE_INSTALL_INCLUDEDIR is absolute, it stays where it is.
@@ -80,6 +81,19 @@ configure_file("${PROJECT_SOURCE_DIR}/pkgconfig/sampler.pc.in"
                "${PROJECT_BINARY_DIR}/sampler.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/sampler.pc" DESTINATION ${_pkgconfig_dir}
         COMPONENT development)
+
+# sampler_install_tool(<target> <name>): where the target is built; <name> is what the program is called
+# among those of a system.
+function(sampler_install_tool target name)
+  if(NOT TARGET ${target})
+    return()
+  endif()
+  install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+          COMPONENT tools EXCLUDE_FROM_ALL)
+  set(directory "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}")
+  install(CODE "file(RENAME \"${directory}/${target}\" \"${directory}/${name}\")"
+          COMPONENT tools EXCLUDE_FROM_ALL)
+endfunction()
 
 # cmake --build BUILD --target uninstall: removes what the last `cmake --install` from there wrote.
 if(PROJECT_IS_TOP_LEVEL)

@@ -135,7 +135,7 @@ func Capabilities() SystemCapabilities {
 	}
 }
 
-// Version returns the version of the library that was loaded, "0.0.1".
+// Version returns the version of the library that was loaded, "0.1.0-rc1".
 func Version() string {
 	return raw.ShimVersionString()
 }

@@ -8,7 +8,7 @@
 
 namespace explain {
 
-// A line as printf makes it, of any length.
+// A line as printf makes it of values, of any length.
 template <typename... Values>
 void line(std::ostream &out, const char *format, Values... values) {
   std::string text(static_cast<std::size_t>(std::snprintf(nullptr, 0, format, values...)), '\0');

@@ -106,8 +106,8 @@ void plot(const Explanation &explanation, std::ostream &out) {
   const Axes axes = {double(explanation.tokens.size())};
   line(out, R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g")", kWidth + kLegend + 40,
        kTop + kHeight + 50);
-  line(out, R"( font-family="sans-serif" font-size="12">)");
-  line(out, R"(<rect width="100%%" height="100%%" fill="#fff"/>)");
+  out << R"( font-family="sans-serif" font-size="12">)" << "\n";
+  out << R"(<rect width="100%" height="100%" fill="#fff"/>)" << "\n";
   draw_axes(axes, out);
   draw_tokens(explanation, axes, out);
   draw_legend(explanation, out);

@@ -285,9 +285,14 @@ uint32_t sampler_abi_version(void) {
 
 #define SAMPLER_TEXT_(number) #number
 #define SAMPLER_TEXT(number) SAMPLER_TEXT_(number)
+#if SAMPLER_VERSION_CANDIDATE
+#define SAMPLER_CANDIDATE_TEXT "-rc" SAMPLER_TEXT(SAMPLER_VERSION_CANDIDATE)
+#else
+#define SAMPLER_CANDIDATE_TEXT ""
+#endif
 const char *sampler_version_string(void) {
   return SAMPLER_TEXT(SAMPLER_VERSION_MAJOR) "." SAMPLER_TEXT(
-      SAMPLER_VERSION_MINOR) "." SAMPLER_TEXT(SAMPLER_VERSION_PATCH);
+      SAMPLER_VERSION_MINOR) "." SAMPLER_TEXT(SAMPLER_VERSION_PATCH) SAMPLER_CANDIDATE_TEXT;
 }
 
 }  // extern "C"

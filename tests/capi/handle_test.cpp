@@ -358,9 +358,11 @@ TEST(Library, NamesEveryStatus) {
 TEST(Library, TellsItsVersion) {
   EXPECT_EQ(sampler_version(), std::uint32_t(SAMPLER_VERSION));
   EXPECT_EQ(sampler_abi_version(), std::uint32_t(SAMPLER_ABI_VERSION));
+  const std::string candidate =
+      SAMPLER_VERSION_CANDIDATE ? "-rc" + std::to_string(SAMPLER_VERSION_CANDIDATE) : "";
   EXPECT_EQ(sampler_version_string(), std::to_string(SAMPLER_VERSION_MAJOR) + "." +
                                           std::to_string(SAMPLER_VERSION_MINOR) + "." +
-                                          std::to_string(SAMPLER_VERSION_PATCH));
+                                          std::to_string(SAMPLER_VERSION_PATCH) + candidate);
 }
 
 TEST(Capabilities, AreOfThisMachine) {

@@ -39,11 +39,19 @@ need_for_tests() {
   need libgtest-dev has_header gtest/gtest.h
   need libboost-context-dev has_header boost/context/fiber.hpp
   need python3 command -v python3
+  want abigail-tools command -v abidiff
 }
 
 # examples/server is not built without it.
 need_for_server() {
   want libcpp-httplib-dev pkg-config --exists cpp-httplib
+}
+
+# The reference is not looked at without them.
+need_for_reference() {
+  want doxygen command -v doxygen
+  want mandoc command -v mandoc
+  want help2man command -v help2man
 }
 
 need_for_bench() {
@@ -68,6 +76,15 @@ need_for_bindings() {
   want cargo command -v cargo
   want rust-clippy cargo clippy --version
   want rustfmt cargo fmt --version
+}
+
+# What tests/packaging is skipped without.
+want_for_packages() {
+  want debhelper command -v dh
+  want lintian command -v lintian
+  want fakeroot command -v fakeroot
+  want default-jdk-headless dpkg-query --show default-jdk-headless
+  want rpm command -v rpmspec
 }
 
 need_for_fuzzing() {

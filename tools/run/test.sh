@@ -92,8 +92,10 @@ test_stages() {
   need_for_examples
   need_for_server
   need_for_tests
+  need_for_reference
   need_for_bindings
   need_for_bench
+  want_for_packages
   need_for_fuzzing
   if [ "$(uname -m)" = x86_64 ]; then
     need_for_aarch64
@@ -120,15 +122,19 @@ test_all() {
 }
 
 run_tests() {
-  local tests='test_stages test'
+  local tests='test_stages test' commit=''
   case ${1:-} in
     '') ;;
     --all) tests=test_all ;;
     --quick) tests=test_quick ;;
     *) fail "unknown option: $1" "$(help)" ;;
   esac
-  rm -rf "$results"
+  rm -rf "$results" "$tested"
   mkdir -p "$results"
+  # Of what is committed, ./run release takes this as evidence.
+  if [ "${1:-}" != --quick ] && [ -e .git ] && is_clean; then
+    commit=$(git rev-parse HEAD)
+  fi
   # The last line counts tests even if setting up fails.
   trap 'echo "0 passed, 1 failed, 0 skipped"' EXIT
   $tests
@@ -137,7 +143,10 @@ run_tests() {
   for build in test quick release; do
     python3 tools/proven.py news build/$build/passed
   done
-  python3 tools/test_summary.py "$results"
+  python3 tools/test_summary.py "$results" || return
+  if [ -n "$commit" ] && is_clean && [ "$(git rev-parse HEAD)" = "$commit" ]; then
+    echo "$commit" >"$tested"
+  fi
 }
 
 fuzz() {

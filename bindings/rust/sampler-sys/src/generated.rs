@@ -210,8 +210,10 @@ pub type sampler_finish_reason = i32;
 
 constants! {
     SAMPLER_VERSION_MAJOR: u32 = 0;
-    SAMPLER_VERSION_MINOR: u32 = 0;
-    SAMPLER_VERSION_PATCH: u32 = 1;
+    SAMPLER_VERSION_MINOR: u32 = 1;
+    SAMPLER_VERSION_PATCH: u32 = 0;
+    /// The number of a candidate for the release of this version; 0: the release itself.
+    SAMPLER_VERSION_CANDIDATE: u32 = 1;
     /// major * 10000 + minor * 100 + patch.
     SAMPLER_VERSION: u32 = SAMPLER_VERSION_MAJOR * 10000 + SAMPLER_VERSION_MINOR * 100 + SAMPLER_VERSION_PATCH;
     /// The number in the SONAME. Programs and libraries with equal numbers fit together: every change
@@ -1550,7 +1552,7 @@ structs! {
 functions! {
     /// SAMPLER_VERSION of the library that was loaded.
     fn sampler_version() -> u32;
-    /// The same as text, "0.0.1". Static; never NULL.
+    /// The same as text, "0.1.0", of a candidate "0.1.0-rc1". Static; never NULL.
     fn sampler_version_string() -> *const c_char;
     /// SAMPLER_ABI_VERSION of the library that was loaded. A program that opens the library with dlopen
     /// compares it with its own SAMPLER_ABI_VERSION before anything else.

@@ -213,7 +213,7 @@ pub fn capabilities() -> Result<Capabilities, Error> {
     })
 }
 
-/// The version of the library as text, "0.0.1". Fails only where the library cannot be loaded.
+/// The version of the library as text, "0.1.0-rc1". Fails only where the library cannot be loaded.
 pub fn version() -> Result<&'static str, Error> {
     error::ensure_loaded()?;
     // SAFETY: a static C string.

@@ -56,7 +56,7 @@ public final class Sampler implements AutoCloseable {
   /**
    * Tells the version of the library that was loaded.
    *
-   * @return such as "0.0.1"
+   * @return such as "0.1.0-rc1"
    */
   public static String version() {
     return Raw.shimVersionString();

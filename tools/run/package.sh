@@ -1,0 +1,77 @@
+# ./run package.
+
+readonly packages=build/packages
+
+need_for_packages() {
+  need_for_build
+  need_for_examples
+  need debhelper command -v dh
+  need lintian command -v lintian
+  need fakeroot command -v fakeroot
+  need default-jdk-headless has_package default-jdk-headless
+  need libbenchmark-dev has_header benchmark/benchmark.h
+  need libcpp-httplib-dev has_package libcpp-httplib-dev
+}
+
+need_for_package_checks() {
+  need debootstrap command -v debootstrap
+  need rpm command -v rpmbuild
+}
+
+has_package() {
+  dpkg-query --show "$1"
+}
+
+# hashes DIRECTORY: of what is to be the same whenever and wherever it is built.
+hashes() {
+  (cd "$1" && sha256sum -- *.deb)
+}
+
+# In another folder, at another time, in another zone and language, and compiled anew.
+build_again() {
+  env CCACHE_DISABLE=1 TZ=Asia/Tokyo LC_ALL=C.UTF-8 DEB_BUILD_PROFILES="$1" \
+    packaging/build_packages build/packages-built-again-elsewhere --build=binary --jobs="$jobs"
+}
+
+# check_packages PROFILES
+check_packages() {
+  local check=tests/packaging/check_packages.sh
+  heading "lintian"
+  logged package-lintian bash $check lintian $packages
+  heading "installing into a folder, upgrading, purging"
+  logged package-folder bash $check install $packages
+  heading "building again, elsewhere"
+  logged package-again build_again "$1"
+  diff <(hashes $packages) <(hashes build/packages-built-again-elsewhere) ||
+    fail "the packages of two builds differ"
+  heading "the RPM spec"
+  logged package-rpm bash $check rpm
+  heading "installing on a fresh system"
+  logged package-fresh as_root env FRESH_CACHE="${FRESH_CACHE:-}" FRESH_DIR="${FRESH_DIR:-/var/tmp}" \
+    tools/fresh --packages $packages
+}
+
+package() {
+  local cuda=yes check='' profiles=''
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --cpu) cuda=no ;;
+      --check) check=yes ;;
+      *) fail "unknown option: $1" "$(help)" ;;
+    esac
+    shift
+  done
+  need_for_packages
+  [ -z "$check" ] || need_for_package_checks
+  install_missing
+  set_up_cmake
+  set_up_cuda
+  if [ $cuda = yes ] && has_nvcc; then
+    profiles=pkg.libsampler.cuda
+  fi
+  heading "building packages${profiles:+, with CUDA}"
+  logged package env DEB_BUILD_PROFILES=$profiles packaging/build_packages $packages --build=binary --jobs="$jobs"
+  [ -z "$check" ] || check_packages "$profiles"
+  (cd $packages && du --apparent-size --block-size=1K -- *.deb)
+  heading "done: $packages"
+}

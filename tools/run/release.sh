@@ -1,0 +1,85 @@
+# ./run release.
+
+# Written by ./run test when a committed tree passes.
+readonly tested=build/tested
+
+is_clean() {
+  [ -z "$(git status --porcelain)" ]
+}
+
+# What include/sampler/version.h says, as "0.1.0" or "0.1.0-rc1".
+release_version() {
+  awk '/^#define SAMPLER_VERSION_(MAJOR|MINOR|PATCH)/ { text = text (text == "" ? "" : ".") $3 }
+       /^#define SAMPLER_VERSION_CANDIDATE/ && $3 { text = text "-rc" $3 }
+       END { print text }' include/sampler/version.h
+}
+
+release_tests() {
+  if [ "$1" = no ]; then
+    ("$PWD/run" test) || fail "tests fail: nothing is released"
+  fi
+  [ "$(cat $tested 2>/dev/null)" = "$(git rev-parse HEAD)" ] ||
+    fail "$tested does not say that ./run test has passed with commit $(git rev-parse --short HEAD)"
+}
+
+# The jar with the library for this machine, for CPUs.
+release_jar() {
+  local build=build/release-jar
+  cmake -G Ninja -S . -B $build -DCMAKE_BUILD_TYPE=Release -DSAMPLER_CUDA=OFF -DSAMPLER_BUILD_TESTS=OFF \
+    -DSAMPLER_BUILD_EXAMPLES=OFF -DSAMPLER_BUILD_JAVA=ON \
+    -DCMAKE_C_FLAGS="-ffile-prefix-map=$PWD=." -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$PWD=."
+  cmake --build $build --parallel "$jobs" --target sampler_jar
+  cp $build/bindings/java/sampler.jar "$1/sampler-$2-linux-$(uname -m).jar"
+}
+
+# The second crate needs the first, which no registry may have yet.
+release_crates() {
+  local home=$PWD/build/release-cargo registry=$PWD/build/release-cargo/crates
+  rm -rf "$home"
+  packaging/install_crates "$2" bindings/rust "$registry"
+  cat >"$home/config.toml" <<END
+[source.crates-io]
+replace-with = "release"
+[source.release]
+directory = "$registry"
+END
+  for crate in sampler-sys sampler; do
+    env -C bindings/rust CARGO_HOME="$home" CARGO_TARGET_DIR="$home/target" \
+      cargo package --offline --no-verify --package $crate
+  done
+  cp "$home"/target/package/*.crate "$1"
+}
+
+release() {
+  local was_tested=no cuda='' version folder
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --tested) was_tested=yes ;;
+      --cpu) cuda=--cpu ;;
+      *) fail "unknown option: $1" "$(help)" ;;
+    esac
+    shift
+  done
+  is_clean || fail "these are not committed:" "$(git status --short)"
+  release_tests $was_tested
+  need cargo command -v cargo
+  install_missing
+  version=$(release_version)
+  folder=build/libsampler-$version
+  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+  export SOURCE_DATE_EPOCH
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  git archive --prefix="libsampler-$version/" HEAD | gzip -9 --no-name >"$folder/libsampler-$version.tar.gz"
+  package $cuda
+  cp $packages/*.deb "$folder"
+  heading "building the jar"
+  logged release-jar release_jar "$folder" "$version"
+  heading "packing the crates"
+  logged release-crates release_crates "$folder" "$version"
+  cp CHANGELOG.md THIRD_PARTY.md "$folder"
+  is_clean || fail "making the release has changed the tree:" "$(git status --short)"
+  (cd "$folder" && sha256sum -- * >../SHA256SUMS && mv ../SHA256SUMS .)
+  cat "$folder/SHA256SUMS"
+  heading "done: $folder is version $version of commit $(git rev-parse --short HEAD)"
+}
