@@ -47,6 +47,7 @@ compile() {
 }
 
 build_all() {
+  local jdk_include
   cmake -S "$binding" -B "$build" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
   cmake --build "$build"
@@ -55,6 +56,9 @@ build_all() {
   # Beside each other, as they are when both are installed.
   mkdir -p "$work_dir/lib"
   cp "$build/libsampler_java.so" "$(find "$prefix" -name libsampler.so.1)" "$work_dir/lib"
+  jdk_include=$(dirname "$(readlink -f "$(command -v javac)")")/../include
+  cc -shared -fPIC -Wall -Wextra -Werror -I"$jdk_include" -I"$jdk_include/linux" \
+    -o "$work_dir/hooks.so" "$binding/src/test/native/hooks.c"
   echo 'int Java_io_github_libsampler_internal_RawJNI_shimInterface(void) { return 0; }' |
     cc -shared -fPIC -x c -o "$work_dir/other_version.so" -
 }
@@ -64,7 +68,7 @@ run_class() {
     -Dsampler.test.vectors="$binding/../../tests/vectors" -Dsampler.test.jar="$jar" \
     -Dsampler.test.library="$work_dir/lib/libsampler_java.so" \
     -Dsampler.test.otherLibrary="$work_dir/other_version.so" \
-    -Dsampler.test.classes="$work_dir/tests" \
+    -Dsampler.test.classes="$work_dir/tests" -Dsampler.test.hooks="$work_dir/hooks.so" \
     org.junit.platform.console.ConsoleLauncher --disable-banner --disable-ansi-colors \
     --fail-if-no-tests --select-class "$package.$1"
 }

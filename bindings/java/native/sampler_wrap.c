@@ -566,7 +566,7 @@ static inline const char *shim_ngram_error(shim_address ngram) {
 
 /* The address of its sampler_ngram. */
 static inline shim_address shim_ngram_interface(shim_address ngram) {
-  return (shim_address)&((shim_ngram *)ngram)->calls;
+  return (shim_address) & ((shim_ngram *)ngram)->calls;
 }
 
 /* 0, or minus the status; `out` gets a token and whether it is known, two of int32_t. */
@@ -634,17 +634,16 @@ static inline int64_t shim_ngram_serialize(shim_address ngram, shim_address buff
                                            int64_t buffer_bytes) {
   shim_ngram *const n = (shim_ngram *)ngram;
   size_t bytes = 0;
-  const int64_t result =
-      shim_ngram_finish(n, sampler_ngram_storage_serialize(n->storage, (void *)buffer,
-                                                           (size_t)buffer_bytes, &bytes));
+  const int64_t result = shim_ngram_finish(
+      n, sampler_ngram_storage_serialize(n->storage, (void *)buffer, (size_t)buffer_bytes, &bytes));
   return result ? result : (int64_t)bytes;
 }
 
 static inline int64_t shim_ngram_deserialize(shim_address ngram, shim_address data,
                                              int64_t data_bytes) {
   shim_ngram *const n = (shim_ngram *)ngram;
-  return shim_ngram_finish(n, sampler_ngram_storage_deserialize(n->storage, (const void *)data,
-                                                                (size_t)data_bytes));
+  return shim_ngram_finish(
+      n, sampler_ngram_storage_deserialize(n->storage, (const void *)data, (size_t)data_bytes));
 }
 
 static inline int64_t shim_lookup_append(shim_address ngram, shim_address token_ids,
@@ -664,8 +663,8 @@ static inline int64_t shim_lookup_propose(shim_address ngram, int64_t num_drafts
   return result ? result : count;
 }
 
-/* What to cut off caches, as sampler_prune_count: three of int64_t go to `out`. The status; where it
- * fails, `error` gets its text. */
+/* What to cut off caches, as sampler_prune_count: three of int64_t go to `out`. The status; where
+ * it fails, `error` gets its text. */
 static inline int32_t shim_prune_count(int64_t num_drafted, int64_t num_emitted, shim_address out,
                                        shim_address error) {
   int64_t *const o = (int64_t *)out;
@@ -733,7 +732,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 102237120; }
+static inline int32_t shim_interface(void) { return 571671959; }
 
 
 #ifdef __cplusplus

@@ -141,7 +141,8 @@ const _: fn() = || {
     is_send::<Error>();
 };
 
-/// The blocks of the documentation page are tests.
+/// The blocks of the documentation pages are tests.
 #[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 #[doc = include_str!("../../../../docs/rust.md")]
 struct DocumentationPage;
