@@ -177,10 +177,13 @@ fn build_library() -> Result<(), String> {
                 while let Some(unit) = take() {
                     let mut command = Command::new(&cxx);
                     command.args(OPTIONS).args(unit.options);
-                    command.arg("-I").arg(&root).arg("-I").arg(library.join("include"));
+                    for folder in ["src", "include", "kernels"] {
+                        command.arg("-I").arg(library.join(folder));
+                    }
                     command.arg("-c").arg(&unit.source).arg("-o").arg(&unit.object);
                     if let Err(reason) = run(&mut command) {
                         failures.lock().unwrap_or_else(PoisonError::into_inner).push(reason);
+                        while take().is_some() {} // the others need not begin
                     }
                 }
             });
