@@ -16,7 +16,7 @@ import sys
 
 NOTE = "Made from libsampler's headers by bindings/swig/generate.py; do not edit."
 
-# Its loops call models back: see bindings/members.md.
+# Its loops call models back: see docs/bindings.md.
 HEADERS_LEFT_OUT = {"decoding.h"}
 
 # What the other headers have from those.
