@@ -33,6 +33,11 @@ sampler_add_java_test(checked checked LABELS slow FIXTURES java_tests)
 sampler_add_java_test(jar jar LABELS slow FIXTURES java_tests)
 sampler_add_java_test(aarch64 aarch64 LABELS slow FIXTURES java_tests)
 sampler_add_java_test(maven maven LABELS slow FIXTURES java_tests)
+foreach(check checked aarch64) # minutes, on a machine with nothing else to do
+  if(TEST bindings.java.${check})
+    set_tests_properties(bindings.java.${check} PROPERTIES TIMEOUT 1800)
+  endif()
+endforeach()
 set(java_arguments_ArraysTest -Xcheck:jni)
 set(java_arguments_VectorsTest -Xcheck:jni)
 # A heap that is there from the start, so that it does not look like a leak.

@@ -41,3 +41,6 @@ endif()
 foreach(check doc clippy dlopen leak package)
   add_rust_test(${check} slow)
 endforeach()
+if(TEST bindings.rust.package) # compiles the library
+  set_tests_properties(bindings.rust.package PROPERTIES TIMEOUT 1800)
+endif()
