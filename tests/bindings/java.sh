@@ -140,21 +140,26 @@ names_of() {
   nm --dynamic --defined-only "$1" | sed -n 's/.* T //p' | sort
 }
 
+classes_of() {
+  jar --list --file "$1" | grep '[.]class$\|[.]so' | sort
+}
+
 check_maven() {
-  local folder=$work_dir/maven plugins=/usr/share/maven-repo/org/apache/maven/plugins plugin
+  local folder=$work_dir/maven debian=/usr/share/maven-repo plugin
   local maven=(mvn --offline --batch-mode --quiet --file "$folder/pom.xml"
-    "-Dmaven.repo.local=$work_dir/m2" "-Dsampler.natives=$build/natives")
+    "-Dmaven.repo.local=$folder/repository" "-Dsampler.natives=$build/natives")
   command -v mvn >/dev/null || skip "mvn is not installed"
   rm -rf "$folder"
-  mkdir -p "$folder"
+  mkdir -p "$folder/repository"
   cp -r "$binding/pom.xml" "$binding/src" "$folder"
   "${maven[@]}" validate
   for plugin in compiler resources jar surefire; do
-    [ -e "$plugins/maven-$plugin-plugin" ] || skip "validated; maven-$plugin-plugin is not installed"
+    [ -e "$debian/org/apache/maven/plugins/maven-$plugin-plugin" ] ||
+      skip "validated; libmaven-$plugin-plugin-java or its like is not installed"
   done
-  "${maven[@]}" "-Dmaven.repo.local=/usr/share/maven-repo" package
-  diff <(jar --list --file "$folder/target/sampler-0.0.1.jar" | grep '[.]class$\|[.]so' | sort) \
-    <(jar --list --file "$jar" | grep '[.]class$\|[.]so' | sort)
+  cp -rs "$debian/." "$folder/repository" # where Maven writes, too
+  "${maven[@]}" package
+  diff <(classes_of "$folder"/target/sampler-*.jar) <(classes_of "$jar")
 }
 
 run_on_device() {
