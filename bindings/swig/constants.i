@@ -10,6 +10,9 @@
 %constant int SAMPLER_ISA_AVX512 = 4;
 %constant int SAMPLER_ISA_NEON = 8;
 
+%constant int SAMPLER_NGRAM_ALL_ORDERS = 0;
+%constant int SAMPLER_NGRAM_ONE_LEVEL = 1;
+
 %constant int SAMPLER_STAGE_BIAS = 1;
 %constant int SAMPLER_STAGE_MASK = 2;
 %constant int SAMPLER_STAGE_PENALTIES = 3;

@@ -42,6 +42,43 @@ type Capabilities struct {
 	NumProcessors  uint32
 }
 
+type Ngram struct {
+	StructSize uintptr
+	User       uintptr
+	NextToken  uintptr
+	HasGram    uintptr
+	Update     uintptr
+	Initialize uintptr
+	Reset      uintptr
+	Propose    uintptr
+}
+
+type NgramStorageOptions struct {
+	StructSize     uintptr
+	Kind           int32
+	Order          int32
+	VocabularySize int64
+	MemoryLimit    int64
+	Allocator      Allocator
+}
+
+type NgramStorageStats struct {
+	StructSize  uintptr
+	NumContexts int64
+	NumUpdates  int64
+	NumDropped  int64
+	MemoryBytes int64
+}
+
+type PromptLookupOptions struct {
+	StructSize     uintptr
+	MinMatch       int64
+	MaxMatch       int64
+	MaxTokens      int64
+	VocabularySize int64
+	Allocator      Allocator
+}
+
 type TokenLists struct {
 	Offsets     uintptr
 	TokenIDs    uintptr

@@ -38,6 +38,39 @@ public final class Layout {
   public static final int CAPABILITIES_NUM_CUDA_DEVICES = 32;
   public static final int CAPABILITIES_NUM_PROCESSORS = 36;
 
+  public static final int NGRAM_SIZE = 64;
+  public static final int NGRAM_STRUCT_SIZE = 0;
+  public static final int NGRAM_USER = 8;
+  public static final int NGRAM_NEXT_TOKEN = 16;
+  public static final int NGRAM_HAS_GRAM = 24;
+  public static final int NGRAM_UPDATE = 32;
+  public static final int NGRAM_INITIALIZE = 40;
+  public static final int NGRAM_RESET = 48;
+  public static final int NGRAM_PROPOSE = 56;
+
+  public static final int NGRAM_STORAGE_OPTIONS_SIZE = 56;
+  public static final int NGRAM_STORAGE_OPTIONS_STRUCT_SIZE = 0;
+  public static final int NGRAM_STORAGE_OPTIONS_KIND = 8;
+  public static final int NGRAM_STORAGE_OPTIONS_ORDER = 12;
+  public static final int NGRAM_STORAGE_OPTIONS_VOCABULARY_SIZE = 16;
+  public static final int NGRAM_STORAGE_OPTIONS_MEMORY_LIMIT = 24;
+  public static final int NGRAM_STORAGE_OPTIONS_ALLOCATOR = 32;
+
+  public static final int NGRAM_STORAGE_STATS_SIZE = 40;
+  public static final int NGRAM_STORAGE_STATS_STRUCT_SIZE = 0;
+  public static final int NGRAM_STORAGE_STATS_NUM_CONTEXTS = 8;
+  public static final int NGRAM_STORAGE_STATS_NUM_UPDATES = 16;
+  public static final int NGRAM_STORAGE_STATS_NUM_DROPPED = 24;
+  public static final int NGRAM_STORAGE_STATS_MEMORY_BYTES = 32;
+
+  public static final int PROMPT_LOOKUP_OPTIONS_SIZE = 64;
+  public static final int PROMPT_LOOKUP_OPTIONS_STRUCT_SIZE = 0;
+  public static final int PROMPT_LOOKUP_OPTIONS_MIN_MATCH = 8;
+  public static final int PROMPT_LOOKUP_OPTIONS_MAX_MATCH = 16;
+  public static final int PROMPT_LOOKUP_OPTIONS_MAX_TOKENS = 24;
+  public static final int PROMPT_LOOKUP_OPTIONS_VOCABULARY_SIZE = 32;
+  public static final int PROMPT_LOOKUP_OPTIONS_ALLOCATOR = 40;
+
   public static final int TOKEN_LISTS_SIZE = 32;
   public static final int TOKEN_LISTS_OFFSETS = 0;
   public static final int TOKEN_LISTS_TOKEN_IDS = 8;

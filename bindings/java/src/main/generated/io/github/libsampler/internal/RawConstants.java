@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 508686119;
+  public final static int SHIM_INTERFACE = 571671959;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -17,6 +17,8 @@ public interface RawConstants {
   public final static int SAMPLER_ISA_AVX2 = 2;
   public final static int SAMPLER_ISA_AVX512 = 4;
   public final static int SAMPLER_ISA_NEON = 8;
+  public final static int SAMPLER_NGRAM_ALL_ORDERS = 0;
+  public final static int SAMPLER_NGRAM_ONE_LEVEL = 1;
   public final static int SAMPLER_STAGE_BIAS = 1;
   public final static int SAMPLER_STAGE_MASK = 2;
   public final static int SAMPLER_STAGE_PENALTIES = 3;
