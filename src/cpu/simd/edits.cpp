@@ -149,7 +149,7 @@ Front SimdRow::front() const {
 Front SimdRow::list_front(int64_t wanted) {
   if (wanted > 1) {
     // Some more, which those that are lowered leave room for.
-    list_top(wanted + wanted / 8 + 6, contract::lowest_cut(kind()));
+    list_top(wanted + wanted / 16 + 2, contract::lowest_cut(kind()));
     return front();
   }
   if (loaded_with_) {
