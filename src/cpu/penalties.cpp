@@ -1,7 +1,7 @@
 // Penalties: how often the tokens of a text count, and what that makes of their logits.
 //
 // Where only the first tokens of a row are asked for, only those that may become one of them are
-// looked up in the text: most of its tokens are then passed over, 16 at a time.
+// looked up in the text: most of its tokens are then passed over, many at a time.
 #include <algorithm>
 
 #include "cpu/edits.h"
