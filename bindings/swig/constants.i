@@ -148,3 +148,7 @@
 %constant int SAMPLER_FINISH_CANCELLED = 4;
 %constant int SAMPLER_FINISH_BAD_ROW = 5;
 %constant int SAMPLER_FINISH_STOP_SEQUENCE = 6;
+
+%constant int SAMPLER_GAMMA_FIXED = 0;
+%constant int SAMPLER_GAMMA_BY_ENTROPY = 1;
+%constant int SAMPLER_GAMMA_MEASURED = 2;

@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 571671959;
+%constant int SHIM_INTERFACE = 1441476726;
 %inline %{
-static inline int32_t shim_interface(void) { return 571671959; }
+static inline int32_t shim_interface(void) { return 1441476726; }
 %}

@@ -495,8 +495,8 @@ FAULTS = [
     Fault(
         "entropy_not_smoothed",
         "gamma follows the entropy of its round alone",
-        [("src/decoding/model_drafter.cpp", "smooth == kNone ? entropy :",
-          "smooth != entropy ? entropy :")],
+        [("src/decoding/entropy_gamma.h", "*smooth == kNone ? entropy :",
+          "*smooth != entropy ? entropy :")],
         [decoding("AdaptiveGamma.FollowsTheEntropy")]),
     Fault(
         "acceptance_not_measured",

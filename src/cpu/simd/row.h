@@ -139,6 +139,11 @@ class SimdRow {
   const Distribution &distribution() const { return distribution_; }
   // Gives the row's tokens these probabilities, and distributes them. False when they are all zero.
   bool become(const float *probabilities);
+  // The same with the tokens of another row, or of this one.
+  bool become(const SimdRow &loaded, const float *probabilities) {
+    row_.count = loaded.row_.count;
+    return become(probabilities);
+  }
 
  private:
   friend class RowWindows;  // cpu/simd/row_windows.h

@@ -315,6 +315,10 @@ type SessionOptions struct {
 	DeferredEntropy  float32
 	HasDraftTrees    int32
 	SyntheticRates   uintptr
+	HasAdaptiveGamma int32
+	Reserved         int32
+	Clock            uintptr
+	ClockUser        uintptr
 }
 
 type SessionAddArgs struct {
@@ -341,6 +345,9 @@ type SessionAddArgs struct {
 	NgramLeastShare       float32
 	LeastDraftProbability float32
 	DraftTopK             int64
+	AdaptiveGamma         int32
+	EmaBeta               float32
+	GammaMin              int64
 }
 
 type SessionForkArgs struct {

@@ -1728,6 +1728,13 @@ structs! {
         has_draft_trees: i32 = 0;
         /// [max_drafts] Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC.
         synthetic_rates: *const f32 = null();
+        /// 1: sequences may have adaptive_gamma, which takes a row of f32 and 20 KB. Default 0.
+        has_adaptive_gamma: i32 = 0;
+        /// must be 0
+        reserved: i32 = 0;
+        /// Of SAMPLER_GAMMA_MEASURED. NULL: the system's monotonic clock.
+        clock: sampler_clock_fn = 0;
+        clock_user: *mut c_void = null_mut();
     }
     sampler_session_add_args {
         /// sizeof(sampler_session_add_args).
@@ -1782,6 +1789,23 @@ structs! {
         /// them as a tree. For all rules but BLOCK and DEFERRED, to which such drafts are certain; with
         /// SAMPLE_MATCH more of them are kept than of a chain.
         draft_top_k: i64 = 0;
+        /// How many drafts a step gets, num_drafts at most, with has_adaptive_gamma of the session.
+        ///
+        /// BY_ENTROPY, of MODEL without draft_top_k: as in sampler_speculative_args, from gamma_min to
+        /// num_drafts, H at the sequence's temperature (a greedy one's at 1) and smoothed by ema_beta over
+        /// its own steps.
+        ///
+        /// MEASURED: the number of most tokens a second, from 0 to num_drafts, by the time from plan to
+        /// advance. It is one for all such sequences of the session. Times differ from run to run: with
+        /// SAMPLE_MATCH texts stay as they are, by other rules they follow the same distribution, but the
+        /// seed does not fix them. What is measured are rounds of drafts and their verification that these
+        /// sequences begin and end together, while no other one has a span; so that they do, a plan that
+        /// has a span of the drafter for one has none of the target for those that have their drafts.
+        adaptive_gamma: sampler_gamma_rule = 0;
+        /// of BY_ENTROPY, in [0, 1)
+        ema_beta: f32 = 0.0;
+        /// of BY_ENTROPY, in [0, num_drafts]
+        gamma_min: i64 = 0;
     }
     sampler_session_fork_args {
         /// sizeof(sampler_session_fork_args).

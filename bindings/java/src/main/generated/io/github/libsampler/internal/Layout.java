@@ -270,7 +270,7 @@ public final class Layout {
   public static final int SELECT_ARGS_OUT_COUNTS = 136;
   public static final int SELECT_ARGS_OUT_ROW_STATUS = 144;
 
-  public static final int SESSION_OPTIONS_SIZE = 160;
+  public static final int SESSION_OPTIONS_SIZE = 184;
   public static final int SESSION_OPTIONS_STRUCT_SIZE = 0;
   public static final int SESSION_OPTIONS_MAX_SEQUENCES = 8;
   public static final int SESSION_OPTIONS_MAX_CONTEXT = 16;
@@ -297,8 +297,12 @@ public final class Layout {
   public static final int SESSION_OPTIONS_DEFERRED_ENTROPY = 144;
   public static final int SESSION_OPTIONS_HAS_DRAFT_TREES = 148;
   public static final int SESSION_OPTIONS_SYNTHETIC_RATES = 152;
+  public static final int SESSION_OPTIONS_HAS_ADAPTIVE_GAMMA = 160;
+  public static final int SESSION_OPTIONS_RESERVED = 164;
+  public static final int SESSION_OPTIONS_CLOCK = 168;
+  public static final int SESSION_OPTIONS_CLOCK_USER = 176;
 
-  public static final int SESSION_ADD_ARGS_SIZE = 184;
+  public static final int SESSION_ADD_ARGS_SIZE = 200;
   public static final int SESSION_ADD_ARGS_STRUCT_SIZE = 0;
   public static final int SESSION_ADD_ARGS_TOKEN_IDS = 8;
   public static final int SESSION_ADD_ARGS_NUM_TOKENS = 16;
@@ -322,6 +326,9 @@ public final class Layout {
   public static final int SESSION_ADD_ARGS_NGRAM_LEAST_SHARE = 168;
   public static final int SESSION_ADD_ARGS_LEAST_DRAFT_PROBABILITY = 172;
   public static final int SESSION_ADD_ARGS_DRAFT_TOP_K = 176;
+  public static final int SESSION_ADD_ARGS_ADAPTIVE_GAMMA = 184;
+  public static final int SESSION_ADD_ARGS_EMA_BETA = 188;
+  public static final int SESSION_ADD_ARGS_GAMMA_MIN = 192;
 
   public static final int SESSION_FORK_ARGS_SIZE = 32;
   public static final int SESSION_FORK_ARGS_STRUCT_SIZE = 0;

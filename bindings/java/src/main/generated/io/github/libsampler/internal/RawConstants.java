@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 571671959;
+  public final static int SHIM_INTERFACE = 1441476726;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -17,8 +17,6 @@ public interface RawConstants {
   public final static int SAMPLER_ISA_AVX2 = 2;
   public final static int SAMPLER_ISA_AVX512 = 4;
   public final static int SAMPLER_ISA_NEON = 8;
-  public final static int SAMPLER_NGRAM_ALL_ORDERS = 0;
-  public final static int SAMPLER_NGRAM_ONE_LEVEL = 1;
   public final static int SAMPLER_STAGE_BIAS = 1;
   public final static int SAMPLER_STAGE_MASK = 2;
   public final static int SAMPLER_STAGE_PENALTIES = 3;
@@ -129,6 +127,9 @@ public interface RawConstants {
   public final static int SAMPLER_FINISH_CANCELLED = 4;
   public final static int SAMPLER_FINISH_BAD_ROW = 5;
   public final static int SAMPLER_FINISH_STOP_SEQUENCE = 6;
+  public final static int SAMPLER_GAMMA_FIXED = 0;
+  public final static int SAMPLER_GAMMA_BY_ENTROPY = 1;
+  public final static int SAMPLER_GAMMA_MEASURED = 2;
   public final static int SHIM_ERROR_BYTES = 512;
   public final static int SHIM_SAMPLE = 0;
   public final static int SHIM_FILTER = 1;
