@@ -452,14 +452,15 @@ struct CandidateRanks {
 // The memory of one task.
 struct TaskBuffers {
   Rank *ranks;            // [columns]
-  Candidate *candidates;  // [ranks, candidates of each]
+  Candidate *candidates;  // of all ranks, none of which has more than it has columns
   Elements elements;
   RowEdits edits;
 
   TaskBuffers(const ShardCall &call, const ShardPlan &plan, const contract::Rows &rows,
               Arena &arena)
       : ranks(arena.take<Rank>(call.num_cols)),
-        candidates(arena.take<Candidate>(call.num_ranks * plan.num_candidates)),
+        candidates(arena.take<Candidate>(
+            std::min(call.num_ranks * plan.num_candidates, call.input().num_cols))),
         elements(has_edits(call), rows, arena),
         edits(has_edits(call) ? RowEdits(*call.pipeline(), rows, arena) : RowEdits()) {}
 };
@@ -951,8 +952,9 @@ class Round {
   // False where they are none.
   bool read_candidates(int64_t rank, int64_t output, const StartRow &start, Candidate *out,
                        int64_t *count) const {
+    const int64_t num_cols = memory_.first_ids[rank + 1] - memory_.first_ids[rank];
+    if (start.num_tokens < 0 || start.num_tokens > num_cols) return false;
     const int64_t num = std::min(start.num_tokens, plan_.num_candidates);
-    if (num < 0) return false;
     const char *const ranks = received_row(rank, output) + sizeof start;
     const char *const values = ranks + size_t(plan_.num_candidates) * sizeof(Rank);
     for (int64_t i = 0; i < num; ++i) {
