@@ -942,6 +942,10 @@ class Round {
     row.num_tokens = all.num_tokens;
     row.given_first = all.given_first;
     row.num_listed = std::min(num_candidates, plan_.num_candidates);
+    if (row.num_listed == 0) {
+      row.status = SAMPLER_ROW_INVALID_SHARD;  // no rank sends this
+      return;
+    }
     take_first(buffers.candidates, num_candidates, row.num_listed,
                [](const Candidate &a, const Candidate &b) { return a.rank > b.rank; });
     std::copy_n(buffers.candidates, row.num_listed, list(row));
@@ -1017,7 +1021,8 @@ class Round {
                                                         filter_scale(row));
     const int64_t first_tie = listed.first_tie();
     const bool keeps_ties = sums && rules().top_k_ties == SAMPLER_TIES_KEEP;
-    const uint64_t num_ties = keeps_ties ? sums->ties : uint64_t(num_deciding - first_tie);
+    const uint64_t num_listed_ties = uint64_t(num_deciding - first_tie);
+    const uint64_t num_ties = keeps_ties ? std::max(sums->ties, num_listed_ties) : num_listed_ties;
     contract::ListedPrefix<CandidateRanks> prefix(ranks, num_deciding, num_ties, row.num_tokens,
                                                   sums ? sums->seen_weight : 0, filter_scale(row));
     row.kept_count =
@@ -1146,7 +1151,9 @@ class Round {
       all.kept_weight += own.kept_weight;
       all.kept_surprise += own.kept_surprise;
       all.kept_count += own.kept_count;
+      if (own.ties > uint64_t(call_.input().num_cols)) row.status = SAMPLER_ROW_INVALID_SHARD;
     });
+    if (row.status != SAMPLER_ROW_OK) return;
     row.reported_weight = all.reported_weight;
     row.reported_surprise = all.reported_surprise;
     if (row.found != Found::kListed) {

@@ -80,7 +80,7 @@ void expect_as_planned(const Outcome &outcome) {
 TEST_P(ShardsTest, Samples) {
   std::mt19937_64 random(1);
   for (const Shape &shape : kShapes) {
-    const int num_calls = shape.num_ranks > 64 ? 6 : 60;
+    const int num_calls = shape.num_ranks > 64 ? 4 : 24;
     for (int i = 0; i < num_calls; ++i) {
       const Rows rows =
           make_rows(shape.num_rows, shape.num_cols, dtype(), kind(), i % 3 == 0, random());
@@ -105,7 +105,7 @@ TEST_P(ShardsTest, Samples) {
 TEST_P(ShardsTest, Filters) {
   std::mt19937_64 random(2);
   for (const Shape &shape : kShapes) {
-    const int num_calls = shape.num_ranks > 64 ? 4 : 30;
+    const int num_calls = shape.num_ranks > 64 ? 2 : 12;
     for (int i = 0; i < num_calls; ++i) {
       const Rows rows =
           make_rows(shape.num_rows, shape.num_cols, dtype(), kind(), i % 3 == 0, random());
