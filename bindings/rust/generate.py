@@ -12,7 +12,7 @@ import re
 import sys
 
 HEADERS = ["version.h", "types.h", "handle.h", "pipeline.h", "sampling.h", "simple.h",
-           "speculative.h", "state.h", "ngram.h", "session.h"]
+           "speculative.h", "state.h", "shard.h", "ngram.h", "session.h"]
 
 # Its work is done through callbacks: C only.
 HEADERS_LEFT_OUT = {"decoding.h"}
