@@ -3,7 +3,8 @@
 //
 //   mpirun -np RANKS shards_bench [ROWS [COLUMNS [REPEATS]]] >>bench/results/shards.json
 //
-// One JSON object a line for each operation, by rank 0; times are medians, of the slowest rank each.
+// One JSON object a line for each operation, by rank 0; times are medians, of the slowest rank
+// each.
 #include <sampler_mpi.h>
 
 #include <algorithm>
@@ -139,11 +140,12 @@ struct Step {
     size_t sent = 0;
     for (int64_t i = 0; i < plan.num_exchanges; ++i) sent += plan.message_bytes[i];
     if (rank != 0) return;
-    std::printf("{\"operation\": \"%s\", \"ranks\": %d, \"rows\": %ld, \"cols\": %ld, "
-                "\"exchanges\": %ld, \"sent_bytes\": %zu, \"gather_bytes\": %zu, \"shards_us\": %.1f, "
-                "\"exchange_us\": %.1f, \"gather_us\": %.1f}\n",
-                operation.name, num_ranks, long(num_rows), long(num_cols), long(plan.num_exchanges),
-                sent, logits.size() * sizeof(float), shards_us, exchange_us, gather_us);
+    std::printf(
+        "{\"operation\": \"%s\", \"ranks\": %d, \"rows\": %ld, \"cols\": %ld, "
+        "\"exchanges\": %ld, \"sent_bytes\": %zu, \"gather_bytes\": %zu, \"shards_us\": %.1f, "
+        "\"exchange_us\": %.1f, \"gather_us\": %.1f}\n",
+        operation.name, num_ranks, long(num_rows), long(num_cols), long(plan.num_exchanges), sent,
+        logits.size() * sizeof(float), shards_us, exchange_us, gather_us);
     std::fflush(stdout);
   }
 };

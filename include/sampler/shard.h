@@ -1,10 +1,10 @@
 /* One row over many ranks: shards of the vocabulary.
  *
- * Tensor-parallel engines hold [num_rows, V / n] logits on each of n ranks. Here every rank ends with
- * the token of the whole row, bit for bit, after a few small messages. The library computes; a
- * communicator that the caller has (MPI, NCCL, gloo, shared memory) carries: there is one collective,
- * an all-gather of as many bytes from every rank. integrations/mpi and integrations/nccl do all of it
- * in one call, docs/sharding.md tells how, and what it costs.
+ * Tensor-parallel engines hold [num_rows, V / n] logits on each of n ranks. Here every rank ends
+ * with the token of the whole row, bit for bit, after a few small messages. The library computes; a
+ * communicator that the caller has (MPI, NCCL, gloo, shared memory) carries: there is one
+ * collective, an all-gather of as many bytes from every rank. integrations/mpi and
+ * integrations/nccl do all of it in one call, docs/sharding.md tells how, and what it costs.
  *
  *   sampler_shard_args shard = {0};
  *   shard.struct_size = sizeof shard;
@@ -47,13 +47,14 @@ typedef struct sampler_shard_args {
 
   /* The call: one of them, the others NULL. Its input has this rank's columns, input.num_cols of
    * them from first_token_id on; 0 is fine, and then the values may be NULL. candidate_ids and
-   * candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of dense
-   * biases and bitmasks, are those of total_cols columns. sampler_filter writes this rank's columns.
+   * candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of
+   * dense biases and bitmasks, are those of total_cols columns. sampler_filter writes this rank's
+   * columns.
    *
    * Numbers of rows, parameters, slots, lists, histories, randomness and reports must be the same
    * on every rank; of dense biases and bitmasks a rank reads what is for its own columns. Element
-   * types may differ. exec.workspace, or the handle's, carries the call from round to round: until the
-   * last one nothing else may use it. */
+   * types may differ. exec.workspace, or the handle's, carries the call from round to round: until
+   * the last one nothing else may use it. */
   const sampler_sample_args *sample;
   const sampler_filter_args *filter;
   const sampler_select_args *select;
@@ -76,8 +77,8 @@ typedef struct sampler_shard_args {
 
   /* [message_bytes] What a round writes, of plan.message_bytes[round] bytes.
    * [num_ranks, message_bytes] What the round after it reads: the messages of all ranks, in their
-   * order. Round 0 reads, and the last round writes, none. Both on the handle's device, aligned to 8
-   * bytes. The sizes are those of the memory: plan.max_message_bytes and num_ranks times that are
+   * order. Round 0 reads, and the last round writes, none. Both on the handle's device, aligned to
+   * 8 bytes. The sizes are those of the memory: plan.max_message_bytes and num_ranks times that are
    * enough for all rounds. */
   void *send;
   const void *received;
@@ -98,29 +99,29 @@ typedef struct sampler_shard_plan_info {
   size_t message_bytes[SAMPLER_MAX_SHARD_EXCHANGES];
   size_t max_message_bytes;
 
-  /* Of the arguments that all ranks must have the same. Where the digests differ so may the sizes of
-   * messages, which a collective may not survive: compare them once, when a call is set up, if its
-   * arguments are not known to be the same. */
+  /* Of the arguments that all ranks must have the same. Where the digests differ so may the sizes
+   * of messages, which a collective may not survive: compare them once, when a call is set up, if
+   * its arguments are not known to be the same. */
   uint64_t digest;
 } sampler_shard_plan_info;
 
 /* What the call will exchange. It reads no array, and `send` and `received` may be NULL.
  *
- * Errors: INVALID_ARGUMENT; UNSUPPORTED, for CUDA handles, and for what has no sharded form, which the
- * text names: stages that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens,
+ * Errors: INVALID_ARGUMENT; UNSUPPORTED, for CUDA handles, and for what has no sharded form, which
+ * the text names: stages that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens,
  * out_observations, chosen tokens, the kept set and out_removed_by as reports, and RAW top
  * log-probabilities beside edits. docs/sharding.md has the list. */
 SAMPLER_API sampler_status sampler_shard_plan(sampler_t sampler, const sampler_shard_args *args,
                                               sampler_shard_plan_info *out_plan);
 
-/* Computes a round, in [0, num_exchanges]: reads `received` of the exchange before it, writes `send`
- * for the one that follows it, or in the last round the call's outputs. Rounds come in order, with
- * the same arguments.
+/* Computes a round, in [0, num_exchanges]: reads `received` of the exchange before it, writes
+ * `send` for the one that follows it, or in the last round the call's outputs. Rounds come in
+ * order, with the same arguments.
  *
- * A rank whose arguments differ, or whose range overlaps the next one's or leaves a gap, makes round 1
- * fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. Where only what
- * arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD. Other bad
- * rows are what they are where the row is whole. */
+ * A rank whose arguments differ, or whose range overlaps the next one's or leaves a gap, makes
+ * round 1 fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. Where
+ * only what arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD.
+ * Other bad rows are what they are where the row is whole. */
 SAMPLER_API sampler_status sampler_shard_round(sampler_t sampler, const sampler_shard_args *args,
                                                int64_t round);
 

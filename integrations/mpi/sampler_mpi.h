@@ -8,8 +8,8 @@
  *   shard.total_cols = vocabulary_size;
  *   status = sampler_mpi_run(sampler, &shard, communicator, memory, memory_bytes, &error);
  *
- * Every rank of the communicator makes the call. `rank`, `num_ranks` and the messages' memory of the
- * struct are set here. MPI_THREAD_FUNNELED is enough. */
+ * Every rank of the communicator makes the call. `rank`, `num_ranks` and the messages' memory of
+ * the struct are set here. MPI_THREAD_FUNNELED is enough. */
 #ifndef SAMPLER_MPI_H
 #define SAMPLER_MPI_H
 
@@ -41,12 +41,13 @@ static inline sampler_status sampler_mpi_plan(sampler_t sampler, const sampler_s
   return sampler_shard_plan(sampler, &own, out_plan);
 }
 
-/* Runs all rounds. `memory`, of sampler_mpi_memory_bytes and aligned to 8 bytes, is for the messages.
+/* Runs all rounds. `memory`, of sampler_mpi_memory_bytes and aligned to 8 bytes, is for the
+ * messages.
  *
  * Before the first exchange an MPI_Allreduce of 16 bytes tells whether all ranks have come with the
- * same arguments, and none has failed: no rank waits for one that does not come, nor for a message of
- * another size. All ranks fail then; *out_error (may be NULL) tells why on the rank that did, as far
- * as it is known. It is static, or sampler_last_error(). */
+ * same arguments, and none has failed: no rank waits for one that does not come, nor for a message
+ * of another size. All ranks fail then; *out_error (may be NULL) tells why on the rank that did, as
+ * far as it is known. It is static, or sampler_last_error(). */
 static inline sampler_status sampler_mpi_run(sampler_t sampler, const sampler_shard_args *args,
                                              MPI_Comm communicator, void *memory,
                                              size_t memory_bytes, const char **out_error) {

@@ -24,10 +24,10 @@ static inline size_t sampler_nccl_memory_bytes(const sampler_shard_plan_info *pl
   return plan->max_message_bytes * ((size_t)num_ranks + 1);
 }
 
-/* Runs all rounds. `memory`, of sampler_nccl_memory_bytes and aligned to 8 bytes, is for the messages.
- * `wait(stream)` returns 0 when the stream's work has finished; NULL for a sampler of the same device,
- * whose work is enqueued behind it. *out_error (may be NULL) tells what failed: it is static, or
- * sampler_last_error(). */
+/* Runs all rounds. `memory`, of sampler_nccl_memory_bytes and aligned to 8 bytes, is for the
+ * messages. `wait(stream)` returns 0 when the stream's work has finished; NULL for a sampler of the
+ * same device, whose work is enqueued behind it. *out_error (may be NULL) tells what failed: it is
+ * static, or sampler_last_error(). */
 static inline sampler_status sampler_nccl_run(sampler_t sampler, const sampler_shard_args *args,
                                               ncclComm_t communicator, cudaStream_t stream,
                                               int (*wait)(cudaStream_t stream), void *memory,

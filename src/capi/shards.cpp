@@ -21,8 +21,8 @@ class ShardRequest {
   ShardRequest &operator=(const ShardRequest &) = delete;
 
   void read(Check &check, const sampler_handle &handle, const sampler_shard_args &args) {
-    const int num_calls = (args.sample != nullptr) + (args.filter != nullptr) +
-                          (args.select != nullptr);
+    const int num_calls =
+        (args.sample != nullptr) + (args.filter != nullptr) + (args.select != nullptr);
     if (num_calls != 1) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                  "%d of sample, filter and select are set; it must be one", num_calls);
@@ -35,8 +35,9 @@ class ShardRequest {
       check.range("max_top_k", args.max_top_k, 0, args.total_cols + 1);
     }
     if (!check.ok()) return;
-    const RequestContext context = {handle.fallback_token_id, &pipeline_, &reports_, &verification_,
-                                    &handle, false, args.total_cols};
+    const RequestContext context = {handle.fallback_token_id, &pipeline_, &reports_,
+                                    &verification_,           &handle,    false,
+                                    args.total_cols};
     if (args.sample) read_call(check, args, "sample", args.sample, context, &sample_);
     if (args.filter) read_call(check, args, "filter", args.filter, context, &filter_);
     if (args.select) read_call(check, args, "select", args.select, context, &select_);
@@ -161,9 +162,8 @@ void run_round(Check &check, const sampler_handle &handle, const sampler_shard_a
   check.workspace(request.exec().workspace, request.exec().workspace_bytes);
   check.overlaps();
   if (!check.ok() || plan.num_rows == 0) return;
-  void *const workspace =
-      find_workspace(check, handle, request.exec(),
-                     cpu::shard_workspace_bytes(call, handle.executor.num_threads));
+  void *const workspace = find_workspace(
+      check, handle, request.exec(), cpu::shard_workspace_bytes(call, handle.executor.num_threads));
   if (!check.ok()) return;
   HostParallelFor parallel_for = {check.entry(), handle.executor};
   cpu::Misuse misuse = nullptr;

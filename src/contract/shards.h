@@ -1,5 +1,5 @@
-// One row over many ranks, each of which holds a range of its ids: what is decided from what the ranks
-// tell each other. Section 17 of docs/contract.md.
+// One row over many ranks, each of which holds a range of its ids: what is decided from what the
+// ranks tell each other. Section 17 of docs/contract.md.
 //
 // Every rank decides the same: from the messages of all, and from arguments that all have the same.
 #pragma once
@@ -20,10 +20,10 @@ namespace sampler::contract {
 // The status of a row, from that of two parts of it: an error of either, the first in the order of
 // section 3, and EMPTY only where both are.
 SAMPLER_HD inline uint32_t status_of_parts(uint32_t a, uint32_t b) {
-  constexpr uint32_t kErrors[] = {
-      SAMPLER_ROW_INVALID_SHARD,     SAMPLER_ROW_INVALID_INDEX,     SAMPLER_ROW_INVALID_SLOT,
-      SAMPLER_ROW_INVALID_PARAMETER, SAMPLER_ROW_INVALID_CANDIDATE, SAMPLER_ROW_INVALID_LIST,
-      SAMPLER_ROW_INVALID_VALUE};
+  constexpr uint32_t kErrors[] = {SAMPLER_ROW_INVALID_SHARD,     SAMPLER_ROW_INVALID_INDEX,
+                                  SAMPLER_ROW_INVALID_SLOT,      SAMPLER_ROW_INVALID_PARAMETER,
+                                  SAMPLER_ROW_INVALID_CANDIDATE, SAMPLER_ROW_INVALID_LIST,
+                                  SAMPLER_ROW_INVALID_VALUE};
   for (const uint32_t error : kErrors) {
     if (a == error || b == error) return error;
   }
@@ -32,7 +32,8 @@ SAMPLER_HD inline uint32_t status_of_parts(uint32_t a, uint32_t b) {
 
 // ---- Cuts ----
 
-// What a row keeps: all tokens whose key is above `key`, and the first `ties` of those that have it.
+// What a row keeps: all tokens whose key is above `key`, and the first `ties` of those that have
+// it.
 struct SharedCut {
   static constexpr uint64_t kAllTies = UINT64_MAX;
 
@@ -48,8 +49,8 @@ SAMPLER_HD inline uint64_t own_ties(uint64_t ties, uint64_t before, uint64_t own
   return left < own ? left : own;
 }
 
-// The lowest key of a value that weighs at least `least`, which the one of key `first` does. Weights
-// never rise as keys fall.
+// The lowest key of a value that weighs at least `least`, which the one of key `first` does.
+// Weights never rise as keys fall.
 SAMPLER_HD inline uint32_t lowest_key_of_weight(const RowScale &scale, uint32_t first,
                                                 uint64_t least) {
   uint32_t low = key_of_rank(lowest_cut(scale.kind)), high = first;
@@ -66,10 +67,10 @@ SAMPLER_HD inline uint32_t lowest_key_of_weight(const RowScale &scale, uint32_t 
 
 // ---- The first tokens of a row ----
 
-// `Tokens` has `Rank operator[](int64_t)`, the first `count` >= 1 tokens in rank order, of `num_tokens`
-// in all. `num_ties` of the row's tokens have the value of the last one, more of them perhaps than are
-// among these; `total_weight` is the weight of all tokens at `scale`. A prefix is its length: exact
-// up to the last of the ties, and what is longer is some greater number.
+// `Tokens` has `Rank operator[](int64_t)`, the first `count` >= 1 tokens in rank order, of
+// `num_tokens` in all. `num_ties` of the row's tokens have the value of the last one, more of them
+// perhaps than are among these; `total_weight` is the weight of all tokens at `scale`. A prefix is
+// its length: exact up to the last of the ties, and what is longer is some greater number.
 template <class Tokens>
 class ListedPrefix {
  public:
@@ -103,7 +104,8 @@ class ListedPrefix {
     const uint64_t left = threshold > sum ? threshold - sum : 1;
     const uint64_t wanted = tie_weight_ ? (left + tie_weight_ - 1) / tie_weight_ : UINT64_MAX;
     const bool is_among_ties = wanted <= uint64_t(known_ - first_tie_);
-    return is_among_ties ? with_ties(shorter(first_tie_ + int64_t(wanted), seen), ties, seen) : seen;
+    return is_among_ties ? with_ties(shorter(first_tie_ + int64_t(wanted), seen), ties, seen)
+                         : seen;
   }
 
   SAMPLER_HD int64_t min_p(float p, int64_t seen) const {

@@ -5,7 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <functional>
+#include <optional>
 
 #include "contract/distribution.h"
 #include "contract/draw.h"
@@ -17,6 +17,8 @@
 #include "contract/shards.h"
 #include "cpu/edits.h"
 #include "cpu/elements.h"
+#include "cpu/own_columns.h"
+#include "cpu/row_tasks.h"
 #include "cpu/text.h"
 #include "cpu/workspace.h"
 
@@ -182,10 +184,8 @@ ShardPlan plan_shards(const ShardCall &call) {
     plan.has_values = call.select->out_values;
     return plan;
   }
-  const contract::Parameters &parameters =
-      visit(call, [](const auto &request) -> const contract::Parameters & {
-        return request.parameters;
-      });
+  const contract::Parameters &parameters = visit(
+      call, [](const auto &request) -> const contract::Parameters & { return request.parameters; });
   const contract::FilterRules &rules = parameters.rules;
   const bool all_greedy = is_greedy_for_all(parameters);
   const bool all_top_k = !parameters.top_k.array && has_top_k(parameters.top_k.value, total_cols);
@@ -209,7 +209,8 @@ ShardPlan plan_shards(const ShardCall &call) {
   }
   const contract::SampleRequest &sample = *call.sample;
   const bool draws_by_score = sample.draw_method == SAMPLER_DRAW_GUMBEL;
-  const bool sums_of_kept = may_keep_others && (!draws_by_score || may_top_k || reports_kept(sample));
+  const bool sums_of_kept =
+      may_keep_others && (!draws_by_score || may_top_k || reports_kept(sample));
   plan.has_sums = reports_row(sample) || sums_for_top_p || sums_of_kept;
   plan.has_token = may_keep_others;
   plan.has_rank = wants_ranks(sample) && (may_keep_others || reports_given(call));
@@ -336,9 +337,9 @@ uint64_t digest_stages(const ShardCall &call) {
   digest.add(pipeline->bad_words_end_output);
   digest.add(int32_t(pipeline->bitmask_rule));
   digest.add(pipeline->sequences ? true : false);
-  for (const auto *lists : {&pipeline->history, &pipeline->biased, &pipeline->allowed,
-                            &pipeline->banned, &pipeline->stop, &pipeline->bad_words,
-                            &pipeline->dry_breakers}) {
+  for (const auto *lists :
+       {&pipeline->history, &pipeline->biased, &pipeline->allowed, &pipeline->banned,
+        &pipeline->stop, &pipeline->bad_words, &pipeline->dry_breakers}) {
     digest.add(*lists);
   }
   digest.add(pipeline->dense_bias != nullptr), digest.add(pipeline->bitmasks != nullptr);
@@ -361,8 +362,8 @@ uint64_t digest_row(const ShardCall &call, int64_t output, int64_t slot,
   if (!pipeline) return digest.value();
   for_each_number(*pipeline, [&](const auto &numbers) { digest.add(numbers[slot]); });
   if (!pipeline->has_edits()) return digest.value();
-  for (const auto *lists : {&pipeline->biased, &pipeline->allowed, &pipeline->banned,
-                            &pipeline->stop}) {
+  for (const auto *lists :
+       {&pipeline->biased, &pipeline->allowed, &pipeline->banned, &pipeline->stop}) {
     digest.add(*lists, slot);
   }
   contract::TokenList biased;
@@ -380,9 +381,8 @@ uint64_t digest_row(const ShardCall &call, int64_t output, int64_t slot,
 }  // namespace
 
 const char *ShardDigests::name(int group) {
-  constexpr const char *names[kNumGroups] = {
-      "the operation, its rows, columns, ranks or reports", "params or row_params",
-      "random", "pipeline"};
+  constexpr const char *names[kNumGroups] = {"the operation, its rows, columns, ranks or reports",
+                                             "params or row_params", "random", "pipeline"};
   return names[group];
 }
 
@@ -393,8 +393,8 @@ uint64_t ShardDigests::all() const {
 }
 
 ShardDigests digest_arguments(const ShardCall &call) {
-  return {{digest_shape(call), digest_parameters(call), digest_randomness(call),
-           digest_stages(call)}};
+  return {
+      {digest_shape(call), digest_parameters(call), digest_randomness(call), digest_stages(call)}};
 }
 
 // ---- What the workspace holds from round to round
@@ -425,8 +425,8 @@ struct RowState {
   Found found;
   RowParameters parameters;
   bool greedy;
-  bool is_owner;   // of the token that is drawn
-  bool is_settled; // the token is known: it was drawn from the list
+  bool is_owner;    // of the token that is drawn
+  bool is_settled;  // the token is known: it was drawn from the list
   Rank first, given_first;
   int64_t num_tokens;
   int64_t num_listed;
@@ -449,53 +449,74 @@ struct CandidateRanks {
   Rank operator[](int64_t i) const { return candidates[i].rank; }
 };
 
+// This rank's columns, as they lie in memory; and as a candidate list.
+contract::Rows own_rows(const ShardCall &call) {
+  contract::Rows rows = call.input();
+  rows.num_cols = std::max<int64_t>(call.num_cols, 1);
+  return rows;
+}
+contract::Rows own_list(const ShardCall &call) {
+  static constexpr int32_t kSomewhere = 0;
+  contract::Rows rows = own_rows(call);
+  rows.ids = &kSomewhere;
+  return rows;
+}
+
 // The memory of one task.
 struct TaskBuffers {
-  Rank *ranks;            // [columns]
+  contract::Rows rows;
   Candidate *candidates;  // of all ranks, none of which has more than it has columns
   Elements elements;
   RowEdits edits;
+  // One of them; neither where memory is only counted.
+  std::optional<SimdRow> simd_row;
+  std::optional<ReferenceRow> reference_row;
 
-  TaskBuffers(const ShardCall &call, const ShardPlan &plan, const contract::Rows &rows,
-              Arena &arena)
-      : ranks(arena.take<Rank>(call.num_cols)),
-        candidates(arena.take<Candidate>(
+  TaskBuffers(const ShardCall &call, const ShardPlan &plan, const Executor &executor,
+              TaskMemory &memory, bool is_counted)
+      : rows(own_rows(call)),
+        candidates(memory.take<Candidate>(
             std::min(call.num_ranks * plan.num_candidates, call.input().num_cols))),
-        elements(has_edits(call), rows, arena),
-        edits(has_edits(call) ? RowEdits(*call.pipeline(), rows, arena) : RowEdits()) {}
-};
+        elements(has_edits(call), own_list(call), memory),
+        edits(has_edits(call) ? RowEdits(*call.pipeline(), own_list(call), memory) : RowEdits()) {
+    if (has_edits(call)) rows.dtype = SAMPLER_F16;  // either is loaded: no type takes more
+    if (is_counted) {
+      memory.make_row<CountedRow>(rows);
+    } else if (executor.passes) {
+      simd_row.emplace(memory.make_row<SimdRow>(rows));
+    } else {
+      reference_row.emplace(memory.make_row<ReferenceRow>(rows));
+    }
+  }
 
-// This rank's columns as a candidate list.
-contract::Rows own_rows(const ShardCall &call, const int32_t *ids) {
-  static constexpr int32_t kSomewhere = 0;
-  contract::Rows rows = call.input();
-  rows.num_cols = std::max<int64_t>(call.num_cols, 1);
-  rows.ids = ids ? ids : &kSomewhere;
-  rows.id_type = SAMPLER_ID_I32;
-  return rows;
-}
+  // f(row), by the kind of row that the machine has.
+  template <class F>
+  auto with_row(const F &f) {
+    return simd_row ? f(*simd_row) : f(*reference_row);
+  }
+};
 
 struct Memory {
   Progress *progress;
   int32_t *first_ids;  // [ranks + 1]
   RowState *rows;
   Candidate *candidates;  // [rows, candidates]
-  int32_t *ids;           // this rank's, where there are edits
-  float *edited;          // [rows, columns], too
+  int32_t *ids;           // this rank's
+  float *edited;          // [rows, columns], where there are edits
   int64_t num_tasks;
   size_t task_bytes;
   char *tasks;
 
-  Memory(const ShardCall &call, const ShardPlan &plan, int num_threads, Arena &arena)
+  Memory(const ShardCall &call, const ShardPlan &plan, const Executor &executor, Arena &arena)
       : progress(arena.take<Progress>(1)),
         first_ids(arena.take<int32_t>(call.num_ranks + 1)),
         rows(arena.take<RowState>(plan.num_rows)),
         candidates(arena.take<Candidate>(plan.num_rows * plan.num_candidates)),
-        ids(has_edits(call) ? arena.take<int32_t>(call.num_cols) : nullptr),
+        ids(arena.take<int32_t>(call.num_cols + kListPadding)),
         edited(has_edits(call) ? arena.take<float>(plan.num_rows * call.num_cols) : nullptr),
-        num_tasks(std::min<int64_t>(plan.num_rows, num_threads)) {
-    Arena task(nullptr);
-    const TaskBuffers unused(call, plan, own_rows(call, nullptr), task);
+        num_tasks(std::min<int64_t>(plan.num_rows, executor.num_threads)) {
+    TaskMemory task(executor, nullptr);
+    const TaskBuffers unused(call, plan, executor, task, true);
     task_bytes = task.size();
     tasks = arena.take<char>(num_tasks * int64_t(task_bytes));
   }
@@ -505,8 +526,10 @@ struct Memory {
 
 size_t shard_workspace_bytes(const ShardCall &call, int num_threads) {
   if (call.num_rows() == 0) return 0;
+  Executor executor;
+  executor.num_threads = num_threads;
   Arena arena(nullptr);
-  const Memory unused(call, plan_shards(call), num_threads, arena);
+  const Memory unused(call, plan_shards(call), executor, arena);
   return arena.bytes();
 }
 
@@ -514,24 +537,14 @@ size_t shard_workspace_bytes(const ShardCall &call, int num_threads) {
 
 namespace {
 
-// f(index, value) for the elements of a row.
-template <class F>
-void for_each_value(const RowView &view, const F &f) {
-  if (view.dtype == SAMPLER_F32) {
-    const auto *const values = static_cast<const float *>(view.values);
-    for (int64_t i = 0; i < view.count; ++i) f(i, values[i]);
-  } else {
-    for (int64_t i = 0; i < view.count; ++i) f(i, view.value(i));
-  }
-}
-
 class Round {
  public:
   Round(const ShardCall &call, const ShardPlan &plan, int round, const Memory &memory,
-        const void *received, void *send)
+        const Passes *passes, const void *received, void *send)
       : call_(call),
         plan_(plan),
         memory_(memory),
+        passes_(passes),
         round_(round),
         received_(static_cast<const char *>(received)),
         send_(static_cast<char *>(send)) {}
@@ -552,8 +565,8 @@ class Round {
  private:
   // ---- This rank's part of a row
 
-  Rank rank_of(int64_t index, float x) const {
-    return contract::rank_of(x, uint32_t(call_.first_id + index));
+  OwnColumns columns(const RowView &view) const {
+    return {passes_, view, call_.first_id, memory_.ids};
   }
 
   RowView given_view(int64_t output) const {
@@ -590,40 +603,11 @@ class Round {
     return visit(call_, [&](const auto &request) { return request.slots[output]; });
   }
 
-  struct Scanned {
-    uint32_t status;
-    Rank first;
-    int64_t num_tokens;
-  };
-  Scanned scan(const RowView &row) const {
-    Scanned result = {SAMPLER_ROW_OK, 0, 0};
-    const Rank lowest = contract::lowest_cut(kind());
-    for_each_value(row, [&](int64_t i, float x) {
-      if (!contract::is_ordered_value(kind(), x)) result.status = SAMPLER_ROW_INVALID_VALUE;
-      const Rank rank = rank_of(i, x);
-      result.first = std::max(result.first, rank);
-      result.num_tokens += rank >= lowest ? 1 : 0;
-    });
-    const auto use = call_.select ? contract::Use::kOrder : contract::Use::kDraw;
-    if (result.status == SAMPLER_ROW_OK) {
-      result.status = contract::check_first(kind(), result.first, use);
-    }
-    return result;
-  }
-
-  // The tokens that this rank keeps, of those it holds.
+  // The cut of this rank's columns.
   Rank own_cut(const RowState &row, const RowView &own) const {
     if (row.has_list_cut) return row.list_cut;
-    const Rank all_ties = contract::rank_of_key(row.cut.key);
-    if (row.cut.ties == SharedCut::kAllTies) return all_ties;
-    Rank cut = all_ties + (Rank(1) << 32);
-    uint64_t ties = 0;
-    for_each_value(own, [&](int64_t i, float x) {
-      if (ties == row.cut.ties || contract::value_key(x) != row.cut.key) return;
-      ++ties;
-      cut = rank_of(i, x);
-    });
-    return cut;
+    if (row.cut.ties == SharedCut::kAllTies) return contract::rank_of_key(row.cut.key);
+    return columns(own).cut_after_ties(row.cut.key, row.cut.ties);
   }
 
   // ---- Round 0
@@ -643,6 +627,20 @@ class Round {
                                                              : SAMPLER_ROW_INVALID_PARAMETER;
   }
 
+  // Loads some columns. The result is the status; *first the first token's rank.
+  uint32_t load(const RowView &own, TaskBuffers &buffers, Rank *first) const {
+    *first = 0;
+    if (own.count == 0) return SAMPLER_ROW_EMPTY;
+    const auto use = call_.select ? contract::Use::kOrder : contract::Use::kDraw;
+    return buffers.with_row([&](auto &row) {
+      const uint32_t status = row.load(own, use);
+      if (status == SAMPLER_ROW_OK) *first = to_global(row.first());
+      return status;
+    });
+  }
+  // The rank of one of this rank's columns, with the token's id.
+  Rank to_global(Rank rank) const { return rank - Rank(call_.first_id); }
+
   // Edits a good row into memory that lasts. The result is the status.
   uint32_t edit(int64_t output, const RowView &given, TaskBuffers &buffers) const {
     RowView list = given;
@@ -650,9 +648,8 @@ class Round {
     list.id_type = SAMPLER_ID_I32;
     buffers.elements.index(list);
     float *const values = buffers.edits.row().values();
-    for_each_value(given, [&](int64_t i, float x) { values[i] = x; });
-    const uint32_t status =
-        buffers.edits.edit(slot(output), output, list, buffers.elements, true);
+    buffers.with_row([&](auto &row) { row.copy_values(values); });
+    const uint32_t status = buffers.edits.edit(slot(output), output, list, buffers.elements, true);
     std::memcpy(memory_.edited + output * call_.num_cols, values,
                 size_t(call_.num_cols) * sizeof(float));
     return status;
@@ -665,24 +662,23 @@ class Round {
     if (start.given_status == SAMPLER_ROW_OK) {
       start.digest = call_.select ? digest_selected(output)
                                   : digest_row(call_, output, slot(output), parameters);
-      Scanned scanned = scan(given_view(output));
-      start.given_status = scanned.status;
-      start.given_first = scanned.first;
-      if (has_edits(call_) && scanned.status == SAMPLER_ROW_EMPTY) {
+      const RowView given = given_view(output);
+      start.given_status = load(given, buffers, &start.given_first);
+      Rank first = start.given_first;
+      if (!has_edits(call_)) {
+        start.edited_status = start.given_status;
+      } else if (start.given_status == SAMPLER_ROW_OK) {
+        start.edited_status = edit(output, given, buffers);
+        if (start.edited_status == SAMPLER_ROW_OK) {
+          start.edited_status = load(view(output), buffers, &first);
+        }
+      } else {
         std::fill_n(memory_.edited + output * call_.num_cols, call_.num_cols,
                     contract::negative_infinity());
-      } else if (has_edits(call_) && scanned.status == SAMPLER_ROW_OK) {
-        start.edited_status = edit(output, given_view(output), buffers);
-        if (start.edited_status == SAMPLER_ROW_OK) {
-          scanned = scan(view(output));
-          start.edited_status = scanned.status;
-        }
-      } else if (!has_edits(call_)) {
-        start.edited_status = scanned.status;
       }
       if (start.edited_status == SAMPLER_ROW_OK) {
-        start.num_tokens = scanned.num_tokens;
-        write_candidates(output, scanned, buffers, out + sizeof start);
+        start.num_tokens = columns(view(output)).count(contract::lowest_cut(kind()));
+        write_candidates(output, first, start.num_tokens, buffers, out + sizeof start);
       }
     }
     std::memcpy(out, &start, sizeof start);
@@ -695,27 +691,19 @@ class Round {
     return digest.value();
   }
 
-  void write_candidates(int64_t output, const Scanned &scanned, TaskBuffers &buffers,
+  void write_candidates(int64_t output, Rank first, int64_t num_tokens, TaskBuffers &buffers,
                         char *out) const {
-    const int64_t wanted = std::min(plan_.num_candidates, scanned.num_tokens);
-    if (wanted == 1) {
-      buffers.ranks[0] = scanned.first;
-    } else {
-      const Rank lowest = contract::lowest_cut(kind());
-      int64_t count = 0;
-      for_each_value(view(output), [&](int64_t i, float x) {
-        const Rank rank = rank_of(i, x);
-        if (rank >= lowest) buffers.ranks[count++] = rank;
-      });
-      take_first(buffers.ranks, count, wanted, std::greater<>());
-    }
-    std::memcpy(out, buffers.ranks, size_t(wanted) * sizeof(Rank));
-    if (!plan_.has_values) return;
+    const int64_t wanted = std::min(plan_.num_candidates, num_tokens);
+    const Rank *ranks = nullptr;
+    if (wanted > 1) buffers.with_row([&](auto &row) { row.select(wanted, &ranks); });
     const RowView given = given_view(output);
-    out += size_t(plan_.num_candidates) * sizeof(Rank);
+    char *const values = out + size_t(plan_.num_candidates) * sizeof(Rank);
     for (int64_t i = 0; i < wanted; ++i) {
-      const float value = given.value(contract::id_of_rank(buffers.ranks[i]) - call_.first_id);
-      std::memcpy(out + size_t(i) * sizeof value, &value, sizeof value);
+      const Rank rank = wanted > 1 ? to_global(ranks[i]) : first;
+      std::memcpy(out + size_t(i) * sizeof rank, &rank, sizeof rank);
+      if (!plan_.has_values) continue;
+      const float value = given.value(contract::id_of_rank(rank) - call_.first_id);
+      std::memcpy(values + size_t(i) * sizeof value, &value, sizeof value);
     }
   }
 
@@ -749,23 +737,27 @@ class Round {
   void write_digit(int64_t output, const RowState &row, char *out) const {
     DigitRow sums = {};
     const RowScale scale = filter_scale(row);
-    const bool sees_min_p = rules().order == SAMPLER_FILTERS_MIN_P_FIRST &&
-                            contract::min_p_is_on(row.parameters.min_p);
-    const uint32_t lowest = sees_min_p ? min_p_key(row) : 0;
-    for_each_value(view(output), [&](int64_t, float x) {
-      const uint32_t key = contract::value_key(x);
-      if (key < lowest || !row.search.is_below(key, round_ - 1)) return;
-      sums.weights[contract::DigitSearch::value(key, round_ - 1)] += contract::weight(scale, x);
-    });
+    const bool sees_min_p =
+        rules().order == SAMPLER_FILTERS_MIN_P_FIRST && contract::min_p_is_on(row.parameters.min_p);
+    const uint32_t lowest =
+        sees_min_p ? min_p_key(row)
+                   : contract::lowest_key_of_weight(scale, contract::key_of_rank(row.first), 1);
+    columns(view(output))
+        .add_by_key(
+            scale,
+            [&](uint32_t key) {
+              const bool counts = key >= lowest && row.search.is_below(key, round_ - 1);
+              return counts ? contract::DigitSearch::value(key, round_ - 1) : -1;
+            },
+            sums.weights);
     std::memcpy(out, &sums, sizeof sums);
   }
 
   uint32_t min_p_key(const RowState &row) const {
     const RowScale scale = filter_scale(row);
     const uint64_t first = contract::weight(scale, contract::value_of_rank(row.first));
-    return contract::lowest_key_of_weight(
-        scale, contract::key_of_rank(row.first),
-        contract::min_p_threshold(row.parameters.min_p, first));
+    return contract::lowest_key_of_weight(scale, contract::key_of_rank(row.first),
+                                          contract::min_p_threshold(row.parameters.min_p, first));
   }
 
   void write_sums(int64_t output, const RowState &row, char *out) const {
@@ -783,35 +775,34 @@ class Round {
   void add_reported(int64_t output, const RowState &row, SumsRow *sums) const {
     const bool is_given = reports_given(call_);
     const RowScale scale = scale_at(is_given ? row.given_first : row.first, 1.0f);
-    const bool wants_entropy = call_.sample->reports && call_.sample->reports->out_entropies;
-    for_each_value(is_given ? given_view(output) : view(output), [&](int64_t, float x) {
-      sums->reported_weight += contract::weight(scale, x);
-      if (wants_entropy) sums->reported_surprise += contract::entropy_sums(scale, x).surprise;
-    });
+    add_weight(columns(is_given ? given_view(output) : view(output)), scale,
+               contract::lowest_cut(kind()), &sums->reported_weight, &sums->reported_surprise);
+  }
+
+  // And what is surprising in it, where that is reported.
+  void add_weight(const OwnColumns &own, const RowScale &scale, Rank cut, uint64_t *weight,
+                  uint64_t *surprise) const {
+    const bool wants_entropy =
+        call_.sample && call_.sample->reports && call_.sample->reports->out_entropies;
+    const contract::EntropySums sums = wants_entropy
+                                           ? own.entropy_sums(scale, cut)
+                                           : contract::EntropySums{own.weight(scale, cut), 0};
+    *weight += sums.weight;
+    *surprise += sums.surprise;
   }
 
   void add_list_sums(const RowState &row, const RowView &own, SumsRow *sums) const {
-    const RowScale scale = filter_scale(row);
-    const Candidate *const list = this->list(row);
-    const uint32_t key = contract::key_of_rank(list[num_deciding(row) - 1].rank);
-    const bool wants_weight = rules().order == SAMPLER_FILTERS_JOINT;
-    for_each_value(own, [&](int64_t, float x) {
-      if (wants_weight) sums->seen_weight += contract::weight(scale, x);
-      sums->ties += contract::value_key(x) == key ? 1 : 0;
-    });
+    const uint32_t key = contract::key_of_rank(list(row)[num_deciding(row) - 1].rank);
+    if (rules().order == SAMPLER_FILTERS_JOINT) {
+      sums->seen_weight = columns(own).weight(filter_scale(row), contract::lowest_cut(kind()));
+    }
+    sums->ties = uint64_t(columns(own).count_ties(key));
   }
 
   void add_kept(const RowState &row, const RowView &own, SumsRow *sums) const {
-    const RowScale scale = draw_scale(row);
     const Rank cut = own_cut(row, own);
-    const bool wants_entropy =
-        call_.sample && call_.sample->reports && call_.sample->reports->out_entropies;
-    for_each_value(own, [&](int64_t i, float x) {
-      if (rank_of(i, x) < cut) return;
-      ++sums->kept_count;
-      sums->kept_weight += contract::weight(scale, x);
-      if (wants_entropy) sums->kept_surprise += contract::entropy_sums(scale, x).surprise;
-    });
+    sums->kept_count = uint64_t(columns(own).count(cut));
+    add_weight(columns(own), draw_scale(row), cut, &sums->kept_weight, &sums->kept_surprise);
   }
 
   void write_token(int64_t output, const RowState &row, char *out) const {
@@ -822,22 +813,12 @@ class Round {
     const Rank cut = own_cut(row, own);
     int64_t best = -1;
     if (by_score) {
-      const contract::RandomStream random = call_.sample->random.of(slot(output));
-      Scores scores(random);
-      for_each_value(own, [&](int64_t i, float x) {
-        if (rank_of(i, x) < cut) return;
-        const float score = scores.of(kind(), x, scale, uint32_t(call_.first_id + i));
-        if (best >= 0 && !(score > token.score)) return;
-        best = i;
-        token.score = score;
-      });
+      const GumbelBest found =
+          columns(own).gumbel(scale, call_.sample->random.of(slot(output)), cut);
+      token.score = found.score;
+      best = found.index;
     } else if (row.is_owner) {
-      uint64_t sum = 0;
-      for_each_value(own, [&](int64_t i, float x) {
-        if (best >= 0 || rank_of(i, x) < cut) return;
-        sum += contract::weight(scale, x);
-        if (sum > row.target) best = i;
-      });
+      best = columns(own).find(scale, cut, row.target);
     }
     if (best >= 0) {
       token.id = int32_t(call_.first_id + best);
@@ -851,10 +832,8 @@ class Round {
     const bool is_given = reports_given(call_);
     const Rank rank =
         contract::rank_of(is_given ? row.given_value : row.value, uint32_t(row.token));
-    RankRow result = {0};
-    for_each_value(is_given ? given_view(output) : view(output), [&](int64_t i, float x) {
-      result.num_before += rank_of(i, x) > rank ? 1 : 0;
-    });
+    const OwnColumns own = columns(is_given ? given_view(output) : view(output));
+    const RankRow result = {uint64_t(own.count(rank + 1))};
     std::memcpy(out, &result, sizeof result);
   }
 
@@ -893,9 +872,8 @@ class Round {
         if (!row.is_settled) read_token(output, row);
         return;
       default:
-        for_each_rank<RankRow>(output, [&](int64_t, const RankRow &own) {
-          row.num_before += own.num_before;
-        });
+        for_each_rank<RankRow>(
+            output, [&](int64_t, const RankRow &own) { row.num_before += own.num_before; });
     }
   }
 
@@ -1025,8 +1003,7 @@ class Round {
     const uint64_t num_ties = keeps_ties ? std::max(sums->ties, num_listed_ties) : num_listed_ties;
     contract::ListedPrefix<CandidateRanks> prefix(ranks, num_deciding, num_ties, row.num_tokens,
                                                   sums ? sums->seen_weight : 0, filter_scale(row));
-    row.kept_count =
-        row.greedy ? 1 : contract::filtered_prefix(prefix, row.parameters, rules());
+    row.kept_count = row.greedy ? 1 : contract::filtered_prefix(prefix, row.parameters, rules());
     if (row.kept_count <= row.num_listed) {
       row.has_list_cut = true;
       row.list_cut = list[row.kept_count - 1].rank;
@@ -1045,8 +1022,7 @@ class Round {
     for (int64_t i = 0; i < count; ++i) add_kept_token(scale, list(row)[i].rank, 1, &row);
   }
   void add_kept_token(const RowScale &scale, Rank rank, uint64_t times, RowState *row) const {
-    const contract::EntropySums sums =
-        contract::entropy_sums(scale, contract::value_of_rank(rank));
+    const contract::EntropySums sums = contract::entropy_sums(scale, contract::value_of_rank(rank));
     row->kept_weight += times * sums.weight;
     row->kept_surprise += times * sums.surprise;
   }
@@ -1239,7 +1215,8 @@ class Round {
     const bool good = row.status == SAMPLER_ROW_OK;
     contract::store_id(request.out_token_ids, output, good ? row.token : request.bad_row_token);
     if (request.out_row_status) request.out_row_status[output] = row.status;
-    if (request.out_kept_counts) request.out_kept_counts[output] = good ? int32_t(row.kept_count) : 0;
+    if (request.out_kept_counts)
+      request.out_kept_counts[output] = good ? int32_t(row.kept_count) : 0;
     if (request.out_values) {
       request.out_values[output] = good ? row.given_value : contract::quiet_nan();
     }
@@ -1297,24 +1274,26 @@ class Round {
     const contract::RowsRequest &request = *call_.filter;
     const bool good = row.status == SAMPLER_ROW_OK;
     const bool is_mask = request.output_kind == SAMPLER_OUTPUT_VALUES;
-    char *const out = static_cast<char *>(request.output) +
-                      output * request.output_stride *
-                          int64_t(contract::size_of(request.output_dtype));
+    char *const out =
+        static_cast<char *>(request.output) +
+        output * request.output_stride * int64_t(contract::size_of(request.output_dtype));
     const auto store = [&](int64_t i, float x) {
       contract::store_value(out, request.output_dtype, i, x);
     };
     if (request.out_row_status) request.out_row_status[output] = row.status;
-    if (request.out_kept_counts) request.out_kept_counts[output] = good ? int32_t(row.kept_count) : 0;
+    if (request.out_kept_counts)
+      request.out_kept_counts[output] = good ? int32_t(row.kept_count) : 0;
     if (!good) {
-      for_each_value(given_view(output),
-                     [&](int64_t i, float x) { store(i, is_mask ? x : 0.0f); });
+      columns(given_view(output)).for_each([&](int64_t i, float x) {
+        store(i, is_mask ? x : 0.0f);
+      });
       return;
     }
     const RowView own = view(output);
     const contract::Distribution kept = {draw_scale(row), own_cut(row, own), row.kept_weight,
                                          contract::normalizer(row.kept_weight), row.greedy};
-    for_each_value(own, [&](int64_t i, float x) {
-      const Rank rank = rank_of(i, x);
+    columns(own).for_each([&](int64_t i, float x) {
+      const Rank rank = columns(own).rank_of(i, x);
       const float value = kept.keeps(rank) ? x : contract::negative_infinity();
       store(i, is_mask ? value : kept.probability(x, rank));
     });
@@ -1344,6 +1323,7 @@ class Round {
   const ShardCall &call_;
   const ShardPlan &plan_;
   const Memory &memory_;
+  const Passes *passes_;
   int round_;
   const char *received_;
   char *send_;
@@ -1352,13 +1332,18 @@ class Round {
 class RoundTasks final : public Tasks {
  public:
   RoundTasks(const ShardCall &call, const ShardPlan &plan, const Memory &memory,
-             const Round &round)
-      : Tasks(memory.num_tasks), call_(call), plan_(plan), memory_(memory), round_(round) {}
+             const Executor &executor, const Round &round)
+      : Tasks(memory.num_tasks),
+        call_(call),
+        plan_(plan),
+        memory_(memory),
+        executor_(executor),
+        round_(round) {}
 
  private:
   void run(int64_t index) override {
-    Arena arena(memory_.tasks + size_t(index) * memory_.task_bytes);
-    TaskBuffers buffers(call_, plan_, own_rows(call_, memory_.ids), arena);
+    TaskMemory memory(executor_, memory_.tasks + size_t(index) * memory_.task_bytes);
+    TaskBuffers buffers(call_, plan_, executor_, memory, false);
     const int64_t begin = plan_.num_rows * index / size();
     const int64_t end = plan_.num_rows * (index + 1) / size();
     for (int64_t row = begin; row < end; ++row) round_.run_row(row, buffers);
@@ -1367,6 +1352,7 @@ class RoundTasks final : public Tasks {
   const ShardCall &call_;
   const ShardPlan &plan_;
   const Memory &memory_;
+  const Executor &executor_;
   const Round &round_;
 };
 
@@ -1435,11 +1421,11 @@ bool run_shard_round(const ShardCall &call, int round, const Executor &executor,
   const ShardPlan plan = plan_shards(call);
   const ShardDigests digests = digest_arguments(call);
   Arena arena(workspace);
-  const Memory memory(call, plan, executor.num_threads, arena);
+  const Memory memory(call, plan, executor, arena);
   Progress &progress = *memory.progress;
   if (round == 0) {
     progress = {kMagic, 0};
-    for (int64_t i = 0; memory.ids && i < call.num_cols; ++i) {
+    for (int64_t i = 0; i < call.num_cols + kListPadding; ++i) {
       memory.ids[i] = int32_t(call.first_id + i);
     }
   } else if (progress.magic != kMagic || progress.next_round != round) {
@@ -1451,13 +1437,18 @@ bool run_shard_round(const ShardCall &call, int round, const Executor &executor,
     return false;
   }
   if (round < plan.num_exchanges()) {
-    Header header = {kMagic | uint64_t(round), {}, int32_t(call.rank), int32_t(call.num_ranks),
-                     int32_t(call.first_id), int32_t(call.num_cols), 0};
+    Header header = {kMagic | uint64_t(round),
+                     {},
+                     int32_t(call.rank),
+                     int32_t(call.num_ranks),
+                     int32_t(call.first_id),
+                     int32_t(call.num_cols),
+                     0};
     std::copy_n(digests.groups, ShardDigests::kNumGroups, header.digests);
     std::memcpy(send, &header, sizeof header);
   }
-  const Round work(call, plan, round, memory, received, send);
-  RoundTasks tasks(call, plan, memory, work);
+  const Round work(call, plan, round, memory, executor.passes, received, send);
+  RoundTasks tasks(call, plan, memory, executor, work);
   *misuse = executor.run(&tasks);
   progress.next_round = round + 1;
   return true;

@@ -93,7 +93,8 @@ TEST(ShardArguments, AreCheckedByThePlan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   static int32_t somewhere[4];
   static float floats[64];
-  constexpr auto kInvalid = SAMPLER_ERROR_INVALID_ARGUMENT, kUnsupported = SAMPLER_ERROR_UNSUPPORTED;
+  constexpr auto kInvalid = SAMPLER_ERROR_INVALID_ARGUMENT,
+                 kUnsupported = SAMPLER_ERROR_UNSUPPORTED;
   const std::string no_form = " is set; it has no sharded form";
   const Broken cases[] = {
       {kInvalid, "0 of sample, filter and select are set; it must be one",
@@ -226,7 +227,8 @@ TEST(ShardArguments, HaveRoomForMessages) {
     EXPECT_EQ(sampler_last_error(), text);
   };
   constexpr auto kInvalid = SAMPLER_ERROR_INVALID_ARGUMENT;
-  expect_refused(0, kInvalid, "send_bytes is 0; round 0 needs " + std::to_string(plan.message_bytes[0]));
+  expect_refused(0, kInvalid,
+                 "send_bytes is 0; round 0 needs " + std::to_string(plan.message_bytes[0]));
   shard.send_bytes = send.size();
   expect_refused(0, kInvalid, "send is NULL; it is required");
   shard.send = send.data();
@@ -238,19 +240,23 @@ TEST(ShardArguments, HaveRoomForMessages) {
                  "exec.workspace_bytes is " + std::to_string(plan.workspace_bytes - 1) +
                      "; this call needs " + std::to_string(plan.workspace_bytes));
   args.exec.workspace_bytes = plan.workspace_bytes;
-  expect_refused(1, kInvalid, "received_bytes is 0; round 1 needs " +
-                                  std::to_string(plan.message_bytes[0] * kNumRanks));
+  expect_refused(
+      1, kInvalid,
+      "received_bytes is 0; round 1 needs " + std::to_string(plan.message_bytes[0] * kNumRanks));
   shard.received = received.data();
   shard.received_bytes = received.size();
-  expect_refused(1, kInvalid, "round is 1; rounds come in order, from 0 on, with a workspace of their own");
+  expect_refused(1, kInvalid,
+                 "round is 1; rounds come in order, from 0 on, with a workspace of their own");
   EXPECT_EQ(sampler_shard_round(ranks.sampler, &shard, 0), SAMPLER_OK);
-  expect_refused(2, kInvalid, "round is 2; rounds come in order, from 0 on, with a workspace of their own");
+  expect_refused(2, kInvalid,
+                 "round is 2; rounds come in order, from 0 on, with a workspace of their own");
   expect_refused(1, kInvalid,
                  "received has no message of round 0 at the place of rank 0; messages stand in the "
                  "order of their ranks");
   shard.send = args.exec.workspace;
-  expect_refused(0, kInvalid,
-                 "send overlaps exec.workspace; outputs must overlap neither inputs nor each other");
+  expect_refused(
+      0, kInvalid,
+      "send overlaps exec.workspace; outputs must overlap neither inputs nor each other");
   EXPECT_TRUE(ranks.nothing_is_written());
 }
 

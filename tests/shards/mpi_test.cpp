@@ -51,8 +51,8 @@ class Rank : public testing::Test {
     }
     args.exec.workspace = workspace.data();
     args.exec.workspace_bytes = plan.workspace_bytes;
-    const sampler_status status = sampler_mpi_run(sampler_, &shard, MPI_COMM_WORLD, memory.data(),
-                                                  memory.size(), &error_);
+    const sampler_status status =
+        sampler_mpi_run(sampler_, &shard, MPI_COMM_WORLD, memory.data(), memory.size(), &error_);
     EXPECT_TRUE(memory.is_guarded() && workspace.is_guarded());
     tokens_.logprobs = logprobs;
     tokens_.statuses = statuses;

@@ -105,7 +105,8 @@ Outcome run_ranks(sampler_t sampler, std::vector<sampler_shard_args> ranks, cons
     if (is_last || !outcome.ok()) return outcome;
     gathered = Exact(bytes * num_ranks);
     for (size_t rank = 0; rank < num_ranks; ++rank) {
-      std::memcpy(static_cast<char *>(gathered.data()) + rank * bytes, messages[rank].data(), bytes);
+      std::memcpy(static_cast<char *>(gathered.data()) + rank * bytes, messages[rank].data(),
+                  bytes);
     }
     spoil(round, static_cast<char *>(gathered.data()), bytes);
     ++outcome.num_exchanges;
