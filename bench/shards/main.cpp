@@ -50,9 +50,10 @@ void check(bool holds, const char *what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-// The median over some repeats of the time of the slowest rank, in microseconds.
+// The time of the slowest rank, the least over some repeats, in microseconds: ranks that share
+// processors wait for each other in most of them.
 template <class F>
-double median_us(int repeats, const F &f) {
+double least_us(int repeats, const F &f) {
   std::vector<double> times;
   for (int i = -3; i < repeats; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -62,11 +63,11 @@ double median_us(int repeats, const F &f) {
     MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (i >= 0) times.push_back(slowest);
   }
-  std::nth_element(times.begin(), times.begin() + repeats / 2, times.end());
-  return times[size_t(repeats) / 2];
+  return *std::min_element(times.begin(), times.end());
 }
 
-struct Step {
+class Step {
+ public:
   int rank, num_ranks;
   int64_t num_rows, num_cols;  // of the whole rows
   int repeats;
@@ -75,8 +76,8 @@ struct Step {
   int64_t first;
 
   void measure(const Operation &operation) const {
-    const int64_t own_cols = int64_t(logits.size()) / num_rows;
-    std::vector<int32_t> tokens(size_t(num_rows), -1), whole_tokens(size_t(num_rows), -2);
+    const int64_t own_cols = num_cols / num_ranks;
+    std::vector<int32_t> tokens(size_t(num_rows), -1);
     std::vector<float> logprobs(size_t(num_rows), 0.0f);
     sampler_sample_args args = {};
     args.struct_size = sizeof args;
@@ -95,17 +96,39 @@ struct Step {
     sampler_shard_plan_info plan = {};
     plan.struct_size = sizeof plan;
     check(sampler_mpi_plan(sampler, &shard, MPI_COMM_WORLD, &plan) == SAMPLER_OK, "no plan");
+    size_t sent = 0;
+    for (int64_t i = 0; i < plan.num_exchanges; ++i) sent += plan.message_bytes[i];
+    if (rank == 0) {
+      std::printf(
+          "{\"operation\": \"%s\", \"ranks\": %d, \"rows\": %ld, \"cols\": %ld, "
+          "\"exchanges\": %ld, \"sent_bytes\": %zu, \"gather_bytes\": %zu",
+          operation.name, num_ranks, long(num_rows), long(num_cols), long(plan.num_exchanges), sent,
+          size_t(num_rows * own_cols) * sizeof(float));
+    }
+    if (repeats > 0) measure_times(args, shard, plan);
+    if (rank == 0) std::printf("}\n");
+    std::fflush(stdout);
+  }
+
+ private:
+  // `args` has the whole call's parameters, and arrays of its own for outputs here.
+  void measure_times(sampler_sample_args args, sampler_shard_args shard,
+                     const sampler_shard_plan_info &plan) const {
+    const int64_t own_cols = args.input.num_cols;
+    std::vector<int32_t> tokens(size_t(num_rows), -1), whole_tokens(size_t(num_rows), -2);
+    args.out_token_ids = tokens.data();
+    shard.sample = &args;
     std::vector<uint64_t> workspace(plan.workspace_bytes / 8 + 1),
         memory(sampler_mpi_memory_bytes(&plan, num_ranks) / 8 + 1);
     args.exec.workspace = workspace.data();
     args.exec.workspace_bytes = plan.workspace_bytes;
-    const double shards_us = median_us(repeats, [&] {
+    const double shards_us = least_us(repeats, [&] {
       const char *error = "";
       check(sampler_mpi_run(sampler, &shard, MPI_COMM_WORLD, memory.data(), memory.size() * 8,
                             &error) == SAMPLER_OK,
             error);
     });
-    const double exchange_us = median_us(repeats, [&] {
+    const double exchange_us = least_us(repeats, [&] {
       for (int64_t i = 0; i < plan.num_exchanges; ++i) {
         const int words = int(plan.message_bytes[i] / 8);
         MPI_Allgather(memory.data(), words, MPI_UINT64_T, memory.data() + words, words,
@@ -124,7 +147,7 @@ struct Step {
     std::vector<char> whole_workspace(whole_bytes + 1);
     whole_args.exec.workspace = whole_workspace.data();
     whole_args.exec.workspace_bytes = whole_bytes;
-    const double gather_us = median_us(repeats, [&] {
+    const double gather_us = least_us(repeats, [&] {
       MPI_Allgather(logits.data(), int(logits.size()), MPI_FLOAT, gathered.data(),
                     int(logits.size()), MPI_FLOAT, MPI_COMM_WORLD);
       for (int64_t part = 0; part < num_ranks; ++part) {
@@ -137,16 +160,9 @@ struct Step {
     });
     check(tokens == whole_tokens, "the tokens are not those of the whole rows");
 
-    size_t sent = 0;
-    for (int64_t i = 0; i < plan.num_exchanges; ++i) sent += plan.message_bytes[i];
     if (rank != 0) return;
-    std::printf(
-        "{\"operation\": \"%s\", \"ranks\": %d, \"rows\": %ld, \"cols\": %ld, "
-        "\"exchanges\": %ld, \"sent_bytes\": %zu, \"gather_bytes\": %zu, \"shards_us\": %.1f, "
-        "\"exchange_us\": %.1f, \"gather_us\": %.1f}\n",
-        operation.name, num_ranks, long(num_rows), long(num_cols), long(plan.num_exchanges), sent,
-        logits.size() * sizeof(float), shards_us, exchange_us, gather_us);
-    std::fflush(stdout);
+    std::printf(", \"shards_us\": %.1f, \"exchange_us\": %.1f, \"gather_us\": %.1f", shards_us,
+                exchange_us, gather_us);
   }
 };
 
@@ -164,13 +180,13 @@ int main(int argc, char **argv) {
   step.num_cols = number(2, 128256);
   step.repeats = int(number(3, 20));
   step.num_cols -= step.num_cols % step.num_ranks;
-  check(step.num_rows > 0 && step.num_cols > 0 && step.repeats > 0, "a number is not above 0");
+  check(step.num_rows > 0 && step.num_cols > 0 && step.repeats >= 0, "a number is too small");
   check(sampler_create(nullptr, &step.sampler) == SAMPLER_OK, sampler_last_error());
   const int64_t own_cols = step.num_cols / step.num_ranks;
   step.first = own_cols * step.rank;
   std::mt19937_64 random(uint64_t(step.rank) + 1);
   std::normal_distribution<float> normal(0.0f, 3.0f);
-  step.logits.resize(size_t(step.num_rows * own_cols));
+  step.logits.resize(step.repeats > 0 ? size_t(step.num_rows * own_cols) : 1);
   for (float &logit : step.logits) logit = normal(random);
   for (const Operation &operation : operations()) step.measure(operation);
   sampler_destroy(step.sampler);

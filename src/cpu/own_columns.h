@@ -12,7 +12,7 @@
 #include "contract/rank.h"
 #include "contract/row_view.h"
 #include "contract/weight.h"
-#include "cpu/simd/passes.h"
+#include "cpu/simd/row.h"
 
 namespace sampler::cpu {
 
@@ -119,14 +119,19 @@ class OwnColumns {
     return best;
   }
 
-  // Adds the weights of some tokens to `sums`: those of at least `lowest`, by place_of(key), which
-  // is negative where a token does not count.
+  // Adds the weights of tokens to `sums`, by place_of(key), which is negative where one does not
+  // count.
   template <class PlaceOf>
   void add_by_key(const RowScale &scale, const PlaceOf &place_of, uint64_t *sums) const {
-    for_each([&](int64_t, float x) {
-      const int place = place_of(contract::value_key(x));
-      if (place >= 0) sums[place] += contract::weight(scale, x);
-    });
+    float relative[kWeightBlock];
+    for (int64_t begin = 0; begin < view_.count; begin += kWeightBlock) {
+      const int64_t end = std::min<int64_t>(begin + kWeightBlock, view_.count);
+      write_relative(scale, begin, end, relative);
+      for_each(begin, end, [&](int64_t i, float x) {
+        const int place = place_of(contract::value_key(x));
+        if (place >= 0) sums[place] += contract::weight_of(relative[i - begin]);
+      });
+    }
   }
 
  private:
@@ -137,6 +142,19 @@ class OwnColumns {
       for (int64_t i = begin; i < end; ++i) f(i, values[i]);
     } else {
       for (int64_t i = begin; i < end; ++i) f(i, view_.value(i));
+    }
+  }
+
+  // Relative probabilities.
+  void write_relative(const RowScale &scale, int64_t begin, int64_t end, float *out) const {
+    if (passes_) {
+      const RowView part = part_of(view_, begin, end - begin);
+      passes_->write_probabilities(part, {scale}, 1.0f, 0, part.count, -kInfinity, out,
+                                   SAMPLER_F32);
+    } else {
+      for_each(begin, end, [&](int64_t i, float x) {
+        out[i - begin] = contract::relative_probability(scale, x);
+      });
     }
   }
 
