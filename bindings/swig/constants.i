@@ -64,6 +64,9 @@
 %constant int SAMPLER_VERIFY_DEFERRED = 6;
 %constant int SAMPLER_VERIFY_SYNTHETIC = 7;
 
+%constant int SAMPLER_MAX_RANKS = 1024;
+%constant int SAMPLER_MAX_SHARD_EXCHANGES = 8;
+
 %constant int SAMPLER_ACCEPT_STANDARD = 0;
 %constant int SAMPLER_ACCEPT_BLOCK = 1;
 %constant int SAMPLER_ACCEPT_SAMPLE_MATCH = 2;
@@ -107,6 +110,7 @@
 %constant int SAMPLER_ROW_INVALID_LIST = 128;
 %constant int SAMPLER_ROW_STATE_FULL = 256;
 %constant int SAMPLER_ROW_INVALID_TREE = 512;
+%constant int SAMPLER_ROW_INVALID_SHARD = 1024;
 
 %constant int SAMPLER_DEVICE_CPU = 0;
 %constant int SAMPLER_DEVICE_CUDA = 1;

@@ -42,6 +42,12 @@ need_for_tests() {
   want abigail-tools command -v abidiff
 }
 
+# Shards over ranks are tested in one process without it.
+want_mpi() {
+  want libopenmpi-dev command -v mpicxx
+  want openmpi-bin command -v mpirun
+}
+
 # examples/server is not built without it.
 need_for_server() {
   want libcpp-httplib-dev pkg-config --exists cpp-httplib

@@ -91,6 +91,7 @@ test_stages() {
   need_for_build
   need_for_examples
   need_for_server
+  want_mpi
   need_for_tests
   need_for_reference
   need_for_bindings

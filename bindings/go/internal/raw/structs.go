@@ -422,6 +422,31 @@ type SessionAdvanceArgs struct {
 	OutTopLogprobs         uintptr
 }
 
+type ShardArgs struct {
+	StructSize    uintptr
+	Sample        uintptr
+	Filter        uintptr
+	Select        uintptr
+	FirstTokenID  int64
+	TotalCols     int64
+	Rank          int64
+	NumRanks      int64
+	MaxTopK       int64
+	Send          uintptr
+	Received      uintptr
+	SendBytes     uintptr
+	ReceivedBytes uintptr
+}
+
+type ShardPlanInfo struct {
+	StructSize      uintptr
+	WorkspaceBytes  uintptr
+	NumExchanges    int64
+	MessageBytes    [8]uintptr
+	MaxMessageBytes uintptr
+	Digest          uint64
+}
+
 type VerifyArgs struct {
 	StructSize           uintptr
 	Exec                 Exec

@@ -322,6 +322,9 @@ constants! {
     SAMPLER_ROW_STATE_FULL: sampler_row_status = 256;
     /// The sequence's drafts hang together in a way that no tree does.
     SAMPLER_ROW_INVALID_TREE: sampler_row_status = 512;
+    /// The ranks that a row lies on disagree about what its arrays say, or its top_k is above
+    /// sampler_shard_args.max_top_k.
+    SAMPLER_ROW_INVALID_SHARD: sampler_row_status = 1024;
     /// host memory
     SAMPLER_DEVICE_CPU: sampler_device_type = 0;
     /// memory of the handle's CUDA device
@@ -468,6 +471,8 @@ constants! {
     SAMPLER_PACKING_POSITIONS: sampler_packing = 3;
     SAMPLER_TOKENS_OUTPUT: sampler_token_kind = 0;
     SAMPLER_TOKENS_PROMPT: sampler_token_kind = 1;
+    SAMPLER_MAX_RANKS: u32 = 1024;
+    SAMPLER_MAX_SHARD_EXCHANGES: u32 = 8;
     /// N-grams of 2 to `order` tokens. After an unknown context the longest known end of it counts,
     /// down to its last token alone.
     SAMPLER_NGRAM_ALL_ORDERS: sampler_ngram_kind = 0;
@@ -1334,6 +1339,59 @@ structs! {
         out_adaptive_values: *mut f32 = null_mut();
         out_row_status: *mut sampler_row_status = null_mut();
     }
+    sampler_shard_args {
+        /// sizeof(sampler_shard_args).
+        struct_size: usize = size_of::<Self>();
+        /// The call: one of them, the others NULL. Its input has this rank's columns, input.num_cols of
+        /// them from first_token_id on; 0 is fine, and then the values may be NULL. candidate_ids and
+        /// candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of
+        /// dense biases and bitmasks, are those of total_cols columns. sampler_filter writes this rank's
+        /// columns.
+        ///
+        /// Numbers of rows, parameters, slots, lists, histories, randomness and reports must be the same
+        /// on every rank; of dense biases and bitmasks a rank reads what is for its own columns. Element
+        /// types may differ. exec.workspace, or the handle's, carries the call from round to round: until
+        /// the last one nothing else may use it.
+        sample: *const sampler_sample_args = null();
+        filter: *const sampler_filter_args = null();
+        select: *const sampler_select_args = null();
+        /// The first of this rank's ids. The ranks' ranges follow one another in the order of their
+        /// numbers, and together are [0, total_cols).
+        first_token_id: i64 = 0;
+        /// The whole row's columns, in [1, 2^20).
+        total_cols: i64 = 0;
+        /// In [0, num_ranks); in [1, 1024].
+        rank: i64 = 0;
+        num_ranks: i64 = 0;
+        /// With row_params->top_k: none of its numbers below total_cols is larger. Messages have room for
+        /// so many tokens of each row; one that is larger makes its rows bad (INVALID_SHARD). In
+        /// [0, total_cols]; 0: total_cols, which makes them large. Ignored without such an array.
+        max_top_k: i64 = 0;
+        /// [message_bytes] What a round writes, of plan.message_bytes[round] bytes.
+        /// [num_ranks, message_bytes] What the round after it reads: the messages of all ranks, in their
+        /// order. Round 0 reads, and the last round writes, none. Both on the handle's device, aligned to
+        /// 8 bytes. The sizes are those of the memory: plan.max_message_bytes and num_ranks times that are
+        /// enough for all rounds.
+        send: *mut c_void = null_mut();
+        received: *const c_void = null();
+        send_bytes: usize = 0;
+        received_bytes: usize = 0;
+    }
+    sampler_shard_plan_info {
+        /// sizeof(sampler_shard_plan_info), set by the caller.
+        struct_size: usize = size_of::<Self>();
+        /// Bytes of workspace for all rounds: exactly, as with the _workspace_size functions. It depends
+        /// on the rank's columns; all else is the same on every rank.
+        workspace_bytes: usize = 0;
+        /// Exchanges, and what each rank sends in each: a multiple of 8. 0 after the last one.
+        num_exchanges: i64 = 0;
+        message_bytes: [usize; SAMPLER_MAX_SHARD_EXCHANGES as usize] = [0; SAMPLER_MAX_SHARD_EXCHANGES as usize];
+        max_message_bytes: usize = 0;
+        /// Of the arguments that all ranks must have the same. Where the digests differ so may the sizes
+        /// of messages, which a collective may not survive: compare them once, when a call is set up, if
+        /// its arguments are not known to be the same.
+        digest: u64 = 0;
+    }
     sampler_ngram {
         /// sizeof(sampler_ngram).
         struct_size: usize = size_of::<Self>();
@@ -1733,7 +1791,7 @@ structs! {
         /// must be 0
         reserved: i32 = 0;
         /// Of SAMPLER_GAMMA_MEASURED. NULL: the system's monotonic clock.
-        clock: sampler_clock_fn = 0;
+        clock: sampler_clock_fn = None;
         clock_user: *mut c_void = null_mut();
     }
     sampler_session_add_args {
@@ -2074,6 +2132,22 @@ functions! {
     /// Errors: INVALID_ARGUMENT (more slots or longer sequences than the state has room for),
     /// CORRUPT_DATA.
     fn sampler_state_deserialize(sampler: sampler_t, state: sampler_state_t, first_slot: i64, data: *const c_void, data_bytes: usize, out_num_slots: *mut i64) -> sampler_status;
+    /// What the call will exchange. It reads no array, and `send` and `received` may be NULL.
+    ///
+    /// Errors: INVALID_ARGUMENT; UNSUPPORTED, for CUDA handles, and for what has no sharded form, which
+    /// the text names: stages that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens,
+    /// out_observations, chosen tokens, the kept set and out_removed_by as reports, and RAW top
+    /// log-probabilities beside edits. docs/sharding.md has the list.
+    fn sampler_shard_plan(sampler: sampler_t, args: *const sampler_shard_args, out_plan: *mut sampler_shard_plan_info) -> sampler_status;
+    /// Computes a round, in [0, num_exchanges]: reads `received` of the exchange before it, writes
+    /// `send` for the one that follows it, or in the last round the call's outputs. Rounds come in
+    /// order, with the same arguments.
+    ///
+    /// A rank whose arguments differ, or whose range overlaps the next one's or leaves a gap, makes
+    /// round 1 fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. Where
+    /// only what arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD.
+    /// Other bad rows are what they are where the row is whole.
+    fn sampler_shard_round(sampler: sampler_t, args: *const sampler_shard_args, round: i64) -> sampler_status;
     /// Creates an empty storage. On failure *out_storage is NULL.
     /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
     fn sampler_ngram_storage_create(options: *const sampler_ngram_storage_options, out_storage: *mut sampler_ngram_storage_t) -> sampler_status;

@@ -397,6 +397,29 @@ public final class Layout {
   public static final int SESSION_ADVANCE_ARGS_OUT_TOP_TOKEN_IDS = 160;
   public static final int SESSION_ADVANCE_ARGS_OUT_TOP_LOGPROBS = 168;
 
+  public static final int SHARD_ARGS_SIZE = 104;
+  public static final int SHARD_ARGS_STRUCT_SIZE = 0;
+  public static final int SHARD_ARGS_SAMPLE = 8;
+  public static final int SHARD_ARGS_FILTER = 16;
+  public static final int SHARD_ARGS_SELECT = 24;
+  public static final int SHARD_ARGS_FIRST_TOKEN_ID = 32;
+  public static final int SHARD_ARGS_TOTAL_COLS = 40;
+  public static final int SHARD_ARGS_RANK = 48;
+  public static final int SHARD_ARGS_NUM_RANKS = 56;
+  public static final int SHARD_ARGS_MAX_TOP_K = 64;
+  public static final int SHARD_ARGS_SEND = 72;
+  public static final int SHARD_ARGS_RECEIVED = 80;
+  public static final int SHARD_ARGS_SEND_BYTES = 88;
+  public static final int SHARD_ARGS_RECEIVED_BYTES = 96;
+
+  public static final int SHARD_PLAN_INFO_SIZE = 104;
+  public static final int SHARD_PLAN_INFO_STRUCT_SIZE = 0;
+  public static final int SHARD_PLAN_INFO_WORKSPACE_BYTES = 8;
+  public static final int SHARD_PLAN_INFO_NUM_EXCHANGES = 16;
+  public static final int SHARD_PLAN_INFO_MESSAGE_BYTES = 24;
+  public static final int SHARD_PLAN_INFO_MAX_MESSAGE_BYTES = 88;
+  public static final int SHARD_PLAN_INFO_DIGEST = 96;
+
   public static final int VERIFY_ARGS_SIZE = 656;
   public static final int VERIFY_ARGS_STRUCT_SIZE = 0;
   public static final int VERIFY_ARGS_EXEC = 8;
