@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 1906457698;
+%constant int SHIM_INTERFACE = 1454455645;
 %inline %{
-static inline int32_t shim_interface(void) { return 1906457698; }
+static inline int32_t shim_interface(void) { return 1454455645; }
 %}

@@ -532,7 +532,7 @@ static int64_t java_call(JNIEnv *jenv, shim_handle *handle, int32_t only_size, i
 }
 
 
-static inline int32_t shim_interface(void) { return 1906457698; }
+static inline int32_t shim_interface(void) { return 1454455645; }
 
 
 #ifdef __cplusplus

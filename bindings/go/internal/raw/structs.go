@@ -383,6 +383,7 @@ type ShardArgs struct {
 	Sample        uintptr
 	Filter        uintptr
 	Select        uintptr
+	Residual      uintptr
 	FirstTokenID  int64
 	TotalCols     int64
 	Rank          int64

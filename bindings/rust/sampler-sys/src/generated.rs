@@ -1261,16 +1261,19 @@ structs! {
         struct_size: usize = size_of::<Self>();
         /// The call: one of them, the others NULL. Its input has this rank's columns, input.num_cols of
         /// them from first_token_id on; 0 is fine, and then the values may be NULL. candidate_ids and
-        /// candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of dense
-        /// biases and bitmasks, are those of total_cols columns. sampler_filter writes this rank's columns.
+        /// candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of
+        /// dense biases and bitmasks, are those of total_cols columns. sampler_filter and
+        /// sampler_residual write this rank's columns. Of a residual `target` is the input, and `draft`
+        /// has as many columns.
         ///
         /// Numbers of rows, parameters, slots, lists, histories, randomness and reports must be the same
         /// on every rank; of dense biases and bitmasks a rank reads what is for its own columns. Element
-        /// types may differ. exec.workspace, or the handle's, carries the call from round to round: until the
-        /// last one nothing else may use it.
+        /// types may differ. exec.workspace, or the handle's, carries the call from round to round: until
+        /// the last one nothing else may use it.
         sample: *const sampler_sample_args = null();
         filter: *const sampler_filter_args = null();
         select: *const sampler_select_args = null();
+        residual: *const sampler_residual_args = null();
         /// The first of this rank's ids. The ranks' ranges follow one another in the order of their
         /// numbers, and together are [0, total_cols).
         first_token_id: i64 = 0;
@@ -1285,8 +1288,8 @@ structs! {
         max_top_k: i64 = 0;
         /// [message_bytes] What a round writes, of plan.message_bytes[round] bytes.
         /// [num_ranks, message_bytes] What the round after it reads: the messages of all ranks, in their
-        /// order. Round 0 reads, and the last round writes, none. Both on the handle's device, aligned to 8
-        /// bytes. The sizes are those of the memory: plan.max_message_bytes and num_ranks times that are
+        /// order. Round 0 reads, and the last round writes, none. Both on the handle's device, aligned to
+        /// 8 bytes. The sizes are those of the memory: plan.max_message_bytes and num_ranks times that are
         /// enough for all rounds.
         send: *mut c_void = null_mut();
         received: *const c_void = null();
@@ -1303,9 +1306,9 @@ structs! {
         num_exchanges: i64 = 0;
         message_bytes: [usize; SAMPLER_MAX_SHARD_EXCHANGES as usize] = [0; SAMPLER_MAX_SHARD_EXCHANGES as usize];
         max_message_bytes: usize = 0;
-        /// Of the arguments that all ranks must have the same. Where the digests differ so may the sizes of
-        /// messages, which a collective may not survive: compare them once, when a call is set up, if its
-        /// arguments are not known to be the same.
+        /// Of the arguments that all ranks must have the same. Where the digests differ so may the sizes
+        /// of messages, which a collective may not survive: compare them once, when a call is set up, if
+        /// its arguments are not known to be the same.
         digest: u64 = 0;
     }
     sampler_ngram {
@@ -1751,19 +1754,19 @@ functions! {
     fn sampler_state_deserialize(sampler: sampler_t, state: sampler_state_t, first_slot: i64, data: *const c_void, data_bytes: usize, out_num_slots: *mut i64) -> sampler_status;
     /// What the call will exchange. It reads no array, and `send` and `received` may be NULL.
     ///
-    /// Errors: INVALID_ARGUMENT; UNSUPPORTED, for CUDA handles, and for what has no sharded form, which the
-    /// text names: stages that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens,
+    /// Errors: INVALID_ARGUMENT; UNSUPPORTED, for CUDA handles, and for what has no sharded form, which
+    /// the text names: stages that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens,
     /// out_observations, chosen tokens, the kept set and out_removed_by as reports, and RAW top
     /// log-probabilities beside edits. docs/sharding.md has the list.
     fn sampler_shard_plan(sampler: sampler_t, args: *const sampler_shard_args, out_plan: *mut sampler_shard_plan_info) -> sampler_status;
-    /// Computes a round, in [0, num_exchanges]: reads `received` of the exchange before it, writes `send`
-    /// for the one that follows it, or in the last round the call's outputs. Rounds come in order, with
-    /// the same arguments.
+    /// Computes a round, in [0, num_exchanges]: reads `received` of the exchange before it, writes
+    /// `send` for the one that follows it, or in the last round the call's outputs. Rounds come in
+    /// order, with the same arguments.
     ///
-    /// A rank whose arguments differ, or whose range overlaps the next one's or leaves a gap, makes round 1
-    /// fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. Where only what
-    /// arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD. Other bad
-    /// rows are what they are where the row is whole.
+    /// A rank whose arguments differ, or whose range overlaps the next one's or leaves a gap, makes
+    /// round 1 fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. Where
+    /// only what arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD.
+    /// Other bad rows are what they are where the row is whole.
     fn sampler_shard_round(sampler: sampler_t, args: *const sampler_shard_args, round: i64) -> sampler_status;
     /// Creates an empty storage. On failure *out_storage is NULL.
     /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
