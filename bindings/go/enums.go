@@ -286,6 +286,8 @@ const (
 	RowStateFull = RowStatus(raw.SAMPLER_ROW_STATE_FULL)
 	// RowInvalidTree: the sequence's drafts hang together in a way that no tree does.
 	RowInvalidTree = RowStatus(raw.SAMPLER_ROW_INVALID_TREE)
+	// RowInvalidShard: the ranks that a row lies on disagree about it. Not of calls of this package.
+	RowInvalidShard = RowStatus(raw.SAMPLER_ROW_INVALID_SHARD)
 )
 
 // ISA is a set of instruction sets, as bits.

@@ -32,6 +32,7 @@
 #include <sampler/export.h>
 #include <sampler/handle.h>
 #include <sampler/sampling.h>
+#include <sampler/speculative.h>
 #include <sampler/types.h>
 
 #ifdef __cplusplus
@@ -48,8 +49,9 @@ typedef struct sampler_shard_args {
   /* The call: one of them, the others NULL. Its input has this rank's columns, input.num_cols of
    * them from first_token_id on; 0 is fine, and then the values may be NULL. candidate_ids and
    * candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of
-   * dense biases and bitmasks, are those of total_cols columns. sampler_filter writes this rank's
-   * columns.
+   * dense biases and bitmasks, are those of total_cols columns. sampler_filter and
+   * sampler_residual write this rank's columns. Of a residual `target` is the input, and `draft`
+   * has as many columns.
    *
    * Numbers of rows, parameters, slots, lists, histories, randomness and reports must be the same
    * on every rank; of dense biases and bitmasks a rank reads what is for its own columns. Element
@@ -58,6 +60,7 @@ typedef struct sampler_shard_args {
   const sampler_sample_args *sample;
   const sampler_filter_args *filter;
   const sampler_select_args *select;
+  const sampler_residual_args *residual;
 
   /* The first of this rank's ids. The ranks' ranges follow one another in the order of their
    * numbers, and together are [0, total_cols). */

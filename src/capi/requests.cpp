@@ -19,18 +19,20 @@ using contract::SelectRequest;
 
 namespace {
 
-// The input of a call. That of a shard has the columns of the whole row, the memory of its own ones.
-contract::Rows read_input(Check &check, const sampler_rows &view, const RequestContext &context) {
-  if (context.whole_cols == 0) return read_rows(check, "input", view);
+// The input of a call. That of a shard has the columns of the whole row, the memory of its own
+// ones.
+contract::Rows read_input(Check &check, const char *name, const sampler_rows &view,
+                          const RequestContext &context) {
+  if (context.whole_cols == 0) return read_rows(check, name, view);
   sampler_rows own = view;
   own.num_cols = std::max<int64_t>(view.num_cols, 1);  // none are fine, and so is no stride
   own.row_stride = view.num_cols == 0 ? 0 : view.row_stride;
-  contract::Rows rows = read_rows_shape(check, "input", own);
+  contract::Rows rows = read_rows_shape(check, name, own);
   if (view.num_cols > 0) {
-    check_rows_memory(check, "input", rows, rows.num_rows, rows.stride, Need::kRequired);
+    check_rows_memory(check, name, rows, rows.num_rows, rows.stride, Need::kRequired);
   }
   if (rows.ids || rows.counts) {
-    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "input.%s is set; it must be NULL in a shard",
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s.%s is set; it must be NULL in a shard", name,
                rows.ids ? "candidate_ids" : "candidate_counts");
   }
   rows.num_cols = context.whole_cols;
@@ -56,7 +58,7 @@ void read_row_indices(Check &check, const sampler_sample_args &args, SampleReque
 SampleRequest to_request(Check &check, const sampler_sample_args &args,
                          const RequestContext &context) {
   SampleRequest request;
-  request.input = read_input(check, args.input, context);
+  request.input = read_input(check, "input", args.input, context);
   read_row_indices(check, args, &request);
   const int64_t num_rows = request.num_rows;
   request.slots = read_slots(check, args.slots, args.num_slots, num_rows);
@@ -93,7 +95,7 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
 RowsRequest to_request(Check &check, const sampler_filter_args &args,
                        const RequestContext &context) {
   RowsRequest request;
-  request.input = read_input(check, args.input, context);
+  request.input = read_input(check, "input", args.input, context);
   request.output_kind = check.enumeration("output_kind", args.output_kind, 2);
   if (request.output_kind == SAMPLER_OUTPUT_VALUES && request.input.kind == SAMPLER_PROBABILITIES) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -119,7 +121,7 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args,
 SelectRequest to_request(Check &check, const sampler_select_args &args,
                          const RequestContext &context) {
   SelectRequest request;
-  request.input = read_input(check, args.input, context);
+  request.input = read_input(check, "input", args.input, context);
   const int64_t num_rows = request.input.num_rows;
   request.num_selected = args.num_selected;
   if (check.ok()) check.range("num_selected", args.num_selected, 1, request.input.num_cols + 1);
@@ -171,18 +173,33 @@ void read_draft_tokens(Check &check, const sampler_residual_args &args, Residual
 }  // namespace
 
 ResidualRequest to_request(Check &check, const sampler_residual_args &args,
-                           const RequestContext &) {
+                           const RequestContext &context) {
   ResidualRequest request;
-  request.target = read_rows(check, "target", args.target);
+  request.target = read_input(check, "target", args.target, context);
   request.num_rows = request.target.num_rows;
-  request.draft =
-      read_draft_shape(check, args.draft, request.num_rows, "target.num_rows", request.target);
-  check_draft_memory(check, args.draft, request.num_rows, request.draft.stride, &request.draft);
+  const bool is_shard = context.whole_cols > 0;
+  contract::Rows own = request.target;
+  if (is_shard) own.num_cols = args.target.num_cols;
+  sampler_rows draft = args.draft;
+  const bool has_no_cols = is_shard && own.num_cols == 0 && draft.num_cols == 0;
+  if (has_no_cols && has_rows(draft)) {
+    own.num_cols = draft.num_cols = 1;
+    draft.row_stride = 0;
+  }
+  request.draft = read_draft_shape(check, draft, request.num_rows, "target.num_rows", own);
+  if (has_no_cols) {
+    static constexpr float somewhere = 0;
+    request.draft.values = has_rows(args.draft) ? &somewhere : nullptr;
+  } else {
+    check_draft_memory(check, draft, request.num_rows, request.draft.stride, &request.draft);
+  }
+  if (is_shard) own.num_cols = args.target.num_cols;
   check_probabilities(check, "target", request.target);
   if (has_rows(args.draft)) check_probabilities(check, "draft", request.draft);
   request.draft.kind = SAMPLER_PROBABILITIES;
   read_draft_tokens(check, args, &request);
-  read_output_rows(check, args, "target", request.target, &request);
+  read_output_rows(check, args, "target", own, &request);
+  request.draft.num_cols = request.target.num_cols;
   return request;
 }
 

@@ -21,11 +21,11 @@ class ShardRequest {
   ShardRequest &operator=(const ShardRequest &) = delete;
 
   void read(Check &check, const sampler_handle &handle, const sampler_shard_args &args) {
-    const int num_calls =
-        (args.sample != nullptr) + (args.filter != nullptr) + (args.select != nullptr);
+    const int num_calls = (args.sample != nullptr) + (args.filter != nullptr) +
+                          (args.select != nullptr) + (args.residual != nullptr);
     if (num_calls != 1) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-                 "%d of sample, filter and select are set; it must be one", num_calls);
+                 "%d of sample, filter, select and residual are set; it must be one", num_calls);
     }
     check.range("total_cols", args.total_cols, 1, contract::kMaxVocabulary);
     check.range("num_ranks", args.num_ranks, 1, SAMPLER_MAX_RANKS + 1);
@@ -41,6 +41,8 @@ class ShardRequest {
     if (args.sample) read_call(check, args, "sample", args.sample, context, &sample_);
     if (args.filter) read_call(check, args, "filter", args.filter, context, &filter_);
     if (args.select) read_call(check, args, "select", args.select, context, &select_);
+    if (args.residual) read_call(check, args, "residual", args.residual, context, &residual_);
+    call_.residual = args.residual ? &residual_ : nullptr;
     call_.sample = args.sample ? &sample_ : nullptr;
     call_.filter = args.filter ? &filter_ : nullptr;
     call_.select = args.select ? &select_ : nullptr;
@@ -59,15 +61,27 @@ class ShardRequest {
   const sampler_exec &exec() const { return exec_; }
 
  private:
+  template <class Args>
+  static const sampler_rows &rows_of(const Args &args) {
+    return args.input;
+  }
+  static const sampler_rows &rows_of(const sampler_residual_args &args) { return args.target; }
+  template <class Args>
+  static const char *rows_name(const Args &) {
+    return "input";
+  }
+  static const char *rows_name(const sampler_residual_args &) { return "target"; }
+
   template <class Args, class Request>
   void read_call(Check &check, const sampler_shard_args &shard, const char *name, const Args *user,
                  const RequestContext &context, Request *out) {
     Args args;
     if (!check.read(name, user, &args)) return;
-    check.range("input.num_cols", args.input.num_cols, 0,
+    const sampler_rows &rows = rows_of(args);
+    check.range(Name(rows_name(args), "num_cols"), rows.num_cols, 0,
                 shard.total_cols - shard.first_token_id + 1);
     *out = to_request(check, args, context);
-    call_.num_cols = args.input.num_cols;
+    call_.num_cols = rows.num_cols;
     exec_ = args.exec;
   }
 
@@ -111,6 +125,7 @@ class ShardRequest {
   contract::SampleRequest sample_;
   contract::RowsRequest filter_;
   contract::SelectRequest select_;
+  contract::ResidualRequest residual_;
   cpu::ShardCall call_;
   sampler_exec exec_ = {};
 };

@@ -74,6 +74,10 @@ bool wants_ranks(const contract::SampleRequest &request) {
 bool has_edits(const ShardCall &call) {
   return call.pipeline() && call.pipeline()->has_edits();
 }
+// Whether what is worked on is not what is given.
+bool has_own_values(const ShardCall &call) {
+  return has_edits(call) || call.residual;
+}
 // Whether reports are of the row as it was before its edits.
 bool reports_given(const ShardCall &call) {
   return has_edits(call) && call.sample && call.sample->logprob_kind == SAMPLER_LOGPROB_RAW;
@@ -82,6 +86,7 @@ bool reports_given(const ShardCall &call) {
 }  // namespace
 
 const contract::Rows &ShardCall::input() const {
+  if (residual) return residual->target;
   return sample ? sample->input : filter ? filter->input : select->input;
 }
 const contract::Pipeline *ShardCall::pipeline() const {
@@ -184,6 +189,11 @@ ShardPlan plan_shards(const ShardCall &call) {
     plan.has_values = call.select->out_values;
     return plan;
   }
+  if (call.residual) {
+    plan.num_candidates = 1;
+    plan.has_sums = true;
+    return plan;
+  }
   const contract::Parameters &parameters = visit(
       call, [](const auto &request) -> const contract::Parameters & { return request.parameters; });
   const contract::FilterRules &rules = parameters.rules;
@@ -280,7 +290,8 @@ void for_each_number(const contract::Pipeline &pipeline, const F &f) {
 uint64_t digest_shape(const ShardCall &call) {
   const ShardPlan plan = plan_shards(call);
   Digest digest;
-  digest.add(int32_t(call.sample ? 0 : call.filter ? 1 : 2));
+  digest.add(int32_t(call.sample ? 0 : call.filter ? 1 : call.select ? 2 : 3));
+  digest.add(call.residual && call.residual->draft.values);
   digest.add(plan.num_rows);
   digest.add(plan.num_candidates);
   digest.add(plan.has_values);
@@ -301,6 +312,7 @@ uint64_t digest_shape(const ShardCall &call) {
 
 uint64_t digest_parameters(const ShardCall &call) {
   Digest digest;
+  if (call.residual) return digest.value();
   if (call.select) {
     digest.add(call.select->selected_counts != nullptr);
     return digest.value();
@@ -426,6 +438,7 @@ struct RowState {
   RowParameters parameters;
   bool greedy;
   bool is_owner;    // of the token that is drawn
+  bool uses_given;  // of a residual that is 0 everywhere, or has no draft
   bool is_settled;  // the token is known: it was drawn from the list
   Rank first, given_first;
   int64_t num_tokens;
@@ -479,7 +492,7 @@ struct TaskBuffers {
             std::min(call.num_ranks * plan.num_candidates, call.input().num_cols))),
         elements(has_edits(call), own_list(call), memory),
         edits(has_edits(call) ? RowEdits(*call.pipeline(), own_list(call), memory) : RowEdits()) {
-    if (has_edits(call)) rows.dtype = SAMPLER_F16;  // either is loaded: no type takes more
+    if (has_own_values(call)) rows.dtype = SAMPLER_F16;  // either is loaded: no type takes more
     if (is_counted) {
       memory.make_row<CountedRow>(rows);
     } else if (executor.passes) {
@@ -502,7 +515,7 @@ struct Memory {
   RowState *rows;
   Candidate *candidates;  // [rows, candidates]
   int32_t *ids;           // this rank's
-  float *edited;          // [rows, columns], where there are edits
+  float *edited;          // [rows, columns], where there are edits; of a residual its elements
   int64_t num_tasks;
   size_t task_bytes;
   char *tasks;
@@ -513,7 +526,7 @@ struct Memory {
         rows(arena.take<RowState>(plan.num_rows)),
         candidates(arena.take<Candidate>(plan.num_rows * plan.num_candidates)),
         ids(arena.take<int32_t>(call.num_cols + kListPadding)),
-        edited(has_edits(call) ? arena.take<float>(plan.num_rows * call.num_cols) : nullptr),
+        edited(has_own_values(call) ? arena.take<float>(plan.num_rows * call.num_cols) : nullptr),
         num_tasks(std::min<int64_t>(plan.num_rows, executor.num_threads)) {
     TaskMemory task(executor, nullptr);
     const TaskBuffers unused(call, plan, executor, task, true);
@@ -551,6 +564,7 @@ class Round {
 
   void run_row(int64_t output, TaskBuffers &buffers) const {
     RowState &row = memory_.rows[output];
+    if (round_ == 0) row = {};
     if (round_ > 0) read(output, row, buffers);
     if (round_ == plan_.num_exchanges()) {
       write_outputs(output, row);
@@ -578,8 +592,9 @@ class Round {
   }
   // As edits left it.
   RowView view(int64_t output) const {
-    if (!memory_.edited) return given_view(output);
-    return contract::f32_view(memory_.edited + output * call_.num_cols, call_.num_cols);
+    if (!memory_.edited || memory_.rows[output].uses_given) return given_view(output);
+    return contract::f32_view(memory_.edited + output * call_.num_cols, call_.num_cols, nullptr,
+                              kind());
   }
 
   sampler_input_kind kind() const { return call_.input().kind; }
@@ -684,6 +699,81 @@ class Round {
     std::memcpy(out, &start, sizeof start);
   }
 
+  // ---- Residuals
+
+  // The token that a deterministic drafter proposed; -1 where there is a row of q.
+  int64_t removed(int64_t output) const {
+    const contract::ResidualRequest &request = *call_.residual;
+    if (request.draft.values) return -1;
+    return contract::load_id(request.draft_token_ids, request.token_id_type, output);
+  }
+  bool has_valid_draft(int64_t output) const {
+    const int64_t id = removed(output);
+    return call_.residual->draft.values || (id >= 0 && id < call_.input().num_cols);
+  }
+  RowView draft_view(int64_t output) const {
+    RowView view = contract::row_view(call_.residual->draft, output);
+    view.count = int32_t(call_.num_cols);
+    return view;
+  }
+
+  // The statuses are those of p and of q, the candidate the residual's first token.
+  void write_residual_start(int64_t output, TaskBuffers &buffers, char *out) const {
+    StartRow start = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, 0, 0, 0};
+    Digest digest;
+    digest.add(removed(output));
+    start.digest = digest.value();
+    const RowView p = given_view(output);
+    start.given_status = load(p, buffers, &start.given_first);
+    Rank unused = 0;
+    const bool has_draft = call_.residual->draft.values;
+    if (has_draft) start.edited_status = load(draft_view(output), buffers, &unused);
+    float *const residual = memory_.edited + output * call_.num_cols;
+    const RowView q = has_draft ? draft_view(output) : p;
+    const int64_t own_removed = removed(output) - call_.first_id;
+    Rank first = 0;
+    columns(p).for_each([&](int64_t i, float x) {
+      const float rest = has_draft ? contract::residual_probability(x, q.value(i)) : x;
+      residual[i] = !has_draft && i == own_removed ? 0.0f : rest;
+      first = std::max(first, columns(p).rank_of(i, residual[i]));
+    });
+    if (first >= contract::lowest_cut(kind())) {
+      start.num_tokens = 1;
+      std::memcpy(out + sizeof start, &first, sizeof first);
+    }
+    std::memcpy(out, &start, sizeof start);
+  }
+
+  void choose_residual(int64_t output, const StartRow &all, bool is_nothing, RowState &row) const {
+    row.status = all.given_status;
+    if (row.status == SAMPLER_ROW_OK && all.edited_status != SAMPLER_ROW_EMPTY) {
+      row.status = all.edited_status;
+    }
+    row.uses_given = is_nothing || !has_valid_draft(output);
+    row.first = row.uses_given ? all.given_first : list(row)[0].rank;
+    row.parameters = {1.0f, 0, 1.0f, 0.0f};
+    row.found = Found::kOpen;
+    row.cut = {contract::key_of_rank(contract::lowest_cut(kind())), SharedCut::kAllTies};
+  }
+
+  void write_residual(int64_t output, const RowState &row) const {
+    const contract::ResidualRequest &request = *call_.residual;
+    const bool good = row.status == SAMPLER_ROW_OK;
+    char *const out =
+        static_cast<char *>(request.output) +
+        output * request.output_stride * int64_t(contract::size_of(request.output_dtype));
+    const RowScale scale = good ? draw_scale(row) : RowScale();
+    const float normalizer = good ? contract::normalizer(row.kept_weight) : 0.0f;
+    columns(view(output)).for_each([&](int64_t i, float x) {
+      const float value = good ? contract::relative_probability(scale, x) * normalizer : 0.0f;
+      contract::store_value(out, request.output_dtype, i, value);
+    });
+    if (!request.out_row_status) return;
+    const uint32_t invalid_draft =
+        has_valid_draft(output) ? 0u : uint32_t(SAMPLER_ROW_INVALID_DRAFT);
+    request.out_row_status[output] = row.status | invalid_draft;
+  }
+
   uint64_t digest_selected(int64_t output) const {
     const int32_t *const counts = call_.select->selected_counts;
     Digest digest;
@@ -718,7 +808,10 @@ class Round {
 
   void write(ShardPart part, int64_t output, const RowState &row, TaskBuffers &buffers,
              char *out) const {
-    if (part == ShardPart::kStart) return write_start(output, buffers, out);
+    if (part == ShardPart::kStart) {
+      return call_.residual ? write_residual_start(output, buffers, out)
+                            : write_start(output, buffers, out);
+    }
     if (row.status != SAMPLER_ROW_OK) return;
     switch (part) {
       case ShardPart::kDigit:
@@ -899,6 +992,8 @@ class Round {
     return memory_.candidates + (&row - memory_.rows) * plan_.num_candidates;
   }
 
+  static bool is_before(const Candidate &a, const Candidate &b) { return a.rank > b.rank; }
+
   void read_start(int64_t output, RowState &row, TaskBuffers &buffers) const {
     row = {};
     StartRow all = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, 0, 0, 0};
@@ -915,6 +1010,12 @@ class Round {
         all.given_status = SAMPLER_ROW_INVALID_SHARD;
       }
     });
+    if (call_.residual) {
+      take_first(buffers.candidates, num_candidates, std::min<int64_t>(num_candidates, 1),
+                 is_before);
+      if (num_candidates > 0) *list(row) = buffers.candidates[0];
+      return choose_residual(output, all, num_candidates == 0, row);
+    }
     row.status = all.given_status != SAMPLER_ROW_OK ? all.given_status : all.edited_status;
     if (row.status != SAMPLER_ROW_OK) return;
     row.num_tokens = all.num_tokens;
@@ -924,8 +1025,7 @@ class Round {
       row.status = SAMPLER_ROW_INVALID_SHARD;  // no rank sends this
       return;
     }
-    take_first(buffers.candidates, num_candidates, row.num_listed,
-               [](const Candidate &a, const Candidate &b) { return a.rank > b.rank; });
+    take_first(buffers.candidates, num_candidates, row.num_listed, is_before);
     std::copy_n(buffers.candidates, row.num_listed, list(row));
     row.first = list(row)[0].rank;
     if (!call_.select) choose_way(output, row, buffers);
@@ -1209,6 +1309,7 @@ class Round {
   // ---- Outputs
 
   void write_outputs(int64_t output, const RowState &row) const {
+    if (call_.residual) return write_residual(output, row);
     if (call_.select) return write_selected(output, row);
     if (call_.filter) return write_filtered(output, row);
     const contract::SampleRequest &request = *call_.sample;

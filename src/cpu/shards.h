@@ -14,6 +14,7 @@ struct ShardCall {
   const contract::SampleRequest *sample = nullptr;  // one of them
   const contract::RowsRequest *filter = nullptr;
   const contract::SelectRequest *select = nullptr;
+  const contract::ResidualRequest *residual = nullptr;
   int64_t first_id = 0;
   int64_t num_cols = 0;
   int64_t rank = 0;

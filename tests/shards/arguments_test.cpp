@@ -97,9 +97,9 @@ TEST(ShardArguments, AreCheckedByThePlan) {
                  kUnsupported = SAMPLER_ERROR_UNSUPPORTED;
   const std::string no_form = " is set; it has no sharded form";
   const Broken cases[] = {
-      {kInvalid, "0 of sample, filter and select are set; it must be one",
+      {kInvalid, "0 of sample, filter, select and residual are set; it must be one",
        [](Ranks &r) { r.shards[0].sample = nullptr; }},
-      {kInvalid, "2 of sample, filter and select are set; it must be one",
+      {kInvalid, "2 of sample, filter, select and residual are set; it must be one",
        [](Ranks &r) {
          static const sampler_filter_args filter = {};
          r.shards[0].filter = &filter;

@@ -318,4 +318,58 @@ std::string compare_select(sampler_t sampler, const Rows &rows, int64_t num_sele
   return text;
 }
 
+std::string compare_residual(sampler_t sampler, const Rows &p, const Rows &q, const int32_t *drafts,
+                             sampler_dtype output_dtype, const Ranges &ranges) {
+  const size_t size = output_dtype == SAMPLER_F32 ? 4 : 2;
+  const auto bind = [&](sampler_residual_args *args, const sampler_rows &target,
+                        const sampler_rows &draft, int64_t stride, std::vector<unsigned char> *out,
+                        std::vector<int32_t> *statuses) {
+    *args = {};
+    args->struct_size = sizeof *args;
+    args->target = target;
+    if (!drafts) args->draft = draft;
+    args->draft_token_ids = drafts;
+    args->output_dtype = output_dtype;
+    out->assign(size_t(p.num_rows * stride) * size + 8, 0x5A);
+    statuses->assign(size_t(p.num_rows), 77);
+    args->output = out->data();
+    args->output_stride = stride;
+    args->out_row_status = reinterpret_cast<sampler_row_status *>(statuses->data());
+  };
+  std::vector<unsigned char> whole;
+  std::vector<int32_t> statuses;
+  sampler_residual_args args;
+  bind(&args, p.whole(), q.whole(), p.num_cols, &whole, &statuses);
+  if (run_whole(sampler, &args, sampler_residual, sampler_residual_workspace_size) != SAMPLER_OK) {
+    return sampler_last_error();
+  }
+  const size_t num_ranks = ranges.size() - 1;
+  std::vector<std::vector<unsigned char>> memory(2 * num_ranks), outputs(num_ranks);
+  std::vector<std::vector<int32_t>> own(num_ranks);
+  std::vector<sampler_residual_args> calls(num_ranks);
+  std::vector<sampler_shard_args> shards(num_ranks);
+  for (size_t rank = 0; rank < num_ranks; ++rank) {
+    const int64_t begin = ranges[rank], end = ranges[rank + 1];
+    bind(&calls[rank], p.part(begin, end, &memory[2 * rank]),
+         q.part(begin, end, &memory[2 * rank + 1]), end - begin, &outputs[rank], &own[rank]);
+    shards[rank] = shard_args(ranges, rank);
+    shards[rank].residual = &calls[rank];
+  }
+  const Outcome outcome = run_ranks(sampler, shards);
+  std::string text = error_of(outcome);
+  for (size_t rank = 0; rank < num_ranks && text.empty(); ++rank) {
+    text = difference("status", statuses, own[rank]);
+    const size_t width = size_t(ranges[rank + 1] - ranges[rank]) * size;
+    for (size_t row = 0; row < size_t(p.num_rows) && text.empty(); ++row) {
+      const auto *const expected =
+          whole.data() + (row * size_t(p.num_cols) + size_t(ranges[rank])) * size;
+      if (std::memcmp(expected, outputs[rank].data() + row * width, width) != 0) {
+        text = "row " + std::to_string(row) + " of rank " + std::to_string(rank) + " differs";
+      }
+    }
+    if (text.empty() && outputs[rank][size_t(p.num_rows) * width] != 0x5A) text = "written over";
+  }
+  return text;
+}
+
 }  // namespace shards_test

@@ -75,4 +75,8 @@ std::string compare_filter(sampler_t sampler, const Rows &rows, const FilterCall
 std::string compare_select(sampler_t sampler, const Rows &rows, int64_t num_selected,
                            const int32_t *selected_counts, const Ranges &ranges);
 
+// Of rows q, or with `drafts` of tokens in their place; q has as many rows and columns.
+std::string compare_residual(sampler_t sampler, const Rows &p, const Rows &q, const int32_t *drafts,
+                             sampler_dtype output_dtype, const Ranges &ranges);
+
 }  // namespace shards_test

@@ -64,6 +64,7 @@ Outcome run_ranks(sampler_t sampler, std::vector<sampler_shard_args> ranks, cons
   std::vector<sampler_sample_args> samples(num_ranks);
   std::vector<sampler_filter_args> filters(num_ranks);
   std::vector<sampler_select_args> selects(num_ranks);
+  std::vector<sampler_residual_args> residuals(num_ranks);
   const auto note = [&](size_t rank, sampler_status status) {
     outcome.statuses[rank] = status;
     outcome.errors[rank] = status == SAMPLER_OK ? "" : sampler_last_error();
@@ -87,6 +88,7 @@ Outcome run_ranks(sampler_t sampler, std::vector<sampler_shard_args> ranks, cons
     use(&samples[rank], &args.sample);
     use(&filters[rank], &args.filter);
     use(&selects[rank], &args.select);
+    use(&residuals[rank], &args.residual);
   }
   Exact gathered;
   for (int64_t round = 0; round <= outcome.plan.num_exchanges; ++round) {

@@ -142,6 +142,30 @@ TEST_P(ShardsTest, Selects) {
   }
 }
 
+TEST_P(ShardsTest, LeaveResiduals) {
+  constexpr sampler_input_kind kKind = SAMPLER_PROBABILITIES;
+  std::mt19937_64 random(4 + uint64_t(kind()));
+  for (const Shape &shape : kShapes) {
+    for (int i = 0; i < 8; ++i) {
+      const Rows p =
+          make_rows(shape.num_rows, shape.num_cols, dtype(), kKind, i % 3 == 0, random());
+      // Of equal rows nothing is left.
+      const Rows q = i % 4 == 1 ? p
+                                : make_rows(shape.num_rows, shape.num_cols, sampler_dtype(i % 3),
+                                            kKind, i % 3 == 0, random());
+      std::vector<int32_t> drafts;
+      for (int64_t row = 0; row < shape.num_rows; ++row) {
+        drafts.push_back(int32_t(random() % uint64_t(shape.num_cols + 2)) - 1);
+      }
+      ASSERT_EQ(
+          compare_residual(i % 2 ? best_ : scalar_, p, q, i % 2 ? nullptr : drafts.data(),
+                           i % 3 ? sampler_dtype(SAMPLER_F32) : dtype(), ranges(shape, i / 2)),
+          "")
+          << "V " << shape.num_cols << " n " << shape.num_ranks << " call " << i;
+    }
+  }
+}
+
 std::string name_of(
     const testing::TestParamInfo<std::tuple<sampler_dtype, sampler_input_kind>> &of) {
   const std::string types[] = {"F32", "F16", "BF16"};

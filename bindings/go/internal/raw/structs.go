@@ -427,6 +427,7 @@ type ShardArgs struct {
 	Sample        uintptr
 	Filter        uintptr
 	Select        uintptr
+	Residual      uintptr
 	FirstTokenID  int64
 	TotalCols     int64
 	Rank          int64

@@ -1345,8 +1345,9 @@ structs! {
         /// The call: one of them, the others NULL. Its input has this rank's columns, input.num_cols of
         /// them from first_token_id on; 0 is fine, and then the values may be NULL. candidate_ids and
         /// candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of
-        /// dense biases and bitmasks, are those of total_cols columns. sampler_filter writes this rank's
-        /// columns.
+        /// dense biases and bitmasks, are those of total_cols columns. sampler_filter and
+        /// sampler_residual write this rank's columns. Of a residual `target` is the input, and `draft`
+        /// has as many columns.
         ///
         /// Numbers of rows, parameters, slots, lists, histories, randomness and reports must be the same
         /// on every rank; of dense biases and bitmasks a rank reads what is for its own columns. Element
@@ -1355,6 +1356,7 @@ structs! {
         sample: *const sampler_sample_args = null();
         filter: *const sampler_filter_args = null();
         select: *const sampler_select_args = null();
+        residual: *const sampler_residual_args = null();
         /// The first of this rank's ids. The ranks' ranges follow one another in the order of their
         /// numbers, and together are [0, total_cols).
         first_token_id: i64 = 0;

@@ -398,6 +398,8 @@ pub mod row_status {
     pub const STATE_FULL: u32 = sys::SAMPLER_ROW_STATE_FULL;
     /// The sequence's drafts hang together in a way that no tree does.
     pub const INVALID_TREE: u32 = sys::SAMPLER_ROW_INVALID_TREE;
+    /// The ranks that a row lies on disagree about it. Not of calls of this crate.
+    pub const INVALID_SHARD: u32 = sys::SAMPLER_ROW_INVALID_SHARD;
 }
 
 /// Bits of the instruction sets in [`Capabilities`](crate::Capabilities).

@@ -397,20 +397,21 @@ public final class Layout {
   public static final int SESSION_ADVANCE_ARGS_OUT_TOP_TOKEN_IDS = 160;
   public static final int SESSION_ADVANCE_ARGS_OUT_TOP_LOGPROBS = 168;
 
-  public static final int SHARD_ARGS_SIZE = 104;
+  public static final int SHARD_ARGS_SIZE = 112;
   public static final int SHARD_ARGS_STRUCT_SIZE = 0;
   public static final int SHARD_ARGS_SAMPLE = 8;
   public static final int SHARD_ARGS_FILTER = 16;
   public static final int SHARD_ARGS_SELECT = 24;
-  public static final int SHARD_ARGS_FIRST_TOKEN_ID = 32;
-  public static final int SHARD_ARGS_TOTAL_COLS = 40;
-  public static final int SHARD_ARGS_RANK = 48;
-  public static final int SHARD_ARGS_NUM_RANKS = 56;
-  public static final int SHARD_ARGS_MAX_TOP_K = 64;
-  public static final int SHARD_ARGS_SEND = 72;
-  public static final int SHARD_ARGS_RECEIVED = 80;
-  public static final int SHARD_ARGS_SEND_BYTES = 88;
-  public static final int SHARD_ARGS_RECEIVED_BYTES = 96;
+  public static final int SHARD_ARGS_RESIDUAL = 32;
+  public static final int SHARD_ARGS_FIRST_TOKEN_ID = 40;
+  public static final int SHARD_ARGS_TOTAL_COLS = 48;
+  public static final int SHARD_ARGS_RANK = 56;
+  public static final int SHARD_ARGS_NUM_RANKS = 64;
+  public static final int SHARD_ARGS_MAX_TOP_K = 72;
+  public static final int SHARD_ARGS_SEND = 80;
+  public static final int SHARD_ARGS_RECEIVED = 88;
+  public static final int SHARD_ARGS_SEND_BYTES = 96;
+  public static final int SHARD_ARGS_RECEIVED_BYTES = 104;
 
   public static final int SHARD_PLAN_INFO_SIZE = 104;
   public static final int SHARD_PLAN_INFO_STRUCT_SIZE = 0;
