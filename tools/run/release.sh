@@ -54,7 +54,7 @@ END
 }
 
 release() {
-  local was_tested=no cuda='' version folder
+  local was_tested=no cuda='' commit version folder
   while [ $# -gt 0 ]; do
     case $1 in
       --tested) was_tested=yes ;;
@@ -64,6 +64,7 @@ release() {
     shift
   done
   is_clean || fail "these are not committed:" "$(git status --short)"
+  commit=$(git rev-parse HEAD)
   release_tests $was_tested
   need cargo command -v cargo
   install_missing
@@ -81,8 +82,10 @@ release() {
   heading "packing the crates"
   logged release-crates release_crates "$folder" "$version"
   cp CHANGELOG.md THIRD_PARTY.md "$folder"
-  is_clean || fail "making the release has changed the tree:" "$(git status --short)"
+  if ! is_clean || [ "$(git rev-parse HEAD)" != "$commit" ]; then
+    fail "the tree has changed since the release was begun:" "$(git status --short)"
+  fi
   (cd "$folder" && sha256sum -- * >../SHA256SUMS && mv ../SHA256SUMS .)
   cat "$folder/SHA256SUMS"
-  heading "done: $folder is version $version of commit $(git rev-parse --short HEAD)"
+  heading "done: $folder is version $version of commit ${commit:0:12}"
 }
