@@ -23,17 +23,17 @@ fail() {
 }
 
 check_build() {
-  command -v dh >/dev/null || skip "debhelper is not installed"
-  command -v dpkg-buildpackage >/dev/null || skip "dpkg-dev is not installed"
-  dpkg-query --show default-jdk-headless >/dev/null 2>&1 || skip "default-jdk-headless is not installed"
+  local profiles=pkg.libsampler.notools unmet
+  command -v dpkg-checkbuilddeps >/dev/null || skip "dpkg-dev is not installed"
+  unmet=$(dpkg-checkbuilddeps -P $profiles "$project/packaging/debian/control" 2>&1) || skip "${unmet#*error: }"
   # Without debug information, which takes long to write and is not what is looked at.
-  DEB_BUILD_PROFILES=pkg.libsampler.notools DEB_BUILD_OPTIONS=noautodbgsym DEB_CXXFLAGS_STRIP=-g \
+  DEB_BUILD_PROFILES=$profiles DEB_BUILD_OPTIONS=noautodbgsym DEB_CXXFLAGS_STRIP=-g \
     "$project/packaging/build_packages" "$1" --build=binary --jobs="$(nproc)"
 }
 
 check_lintian() {
   command -v lintian >/dev/null || skip "lintian is not installed"
-  lintian --allow-root --fail-on error,warning --tag-display-limit 0 "$1"/*.changes
+  lintian --allow-root --profile debian --fail-on error,warning --tag-display-limit 0 "$1"/*.changes
 }
 
 # in_folder OPTION...: dpkg for what is installed in $root.

@@ -26,20 +26,21 @@ release_tests() {
 release_jar() {
   local build=build/release-jar package
   rm -rf $build
+  mkdir -p $build
   for package in libsampler1 libsampler-dev; do
-    dpkg-deb --extract $packages/${package}_*.deb $build/root
+    dpkg-deb --extract $packages/${package}_*.deb $build/root || return
   done
   cmake -G Ninja -S bindings/java -B $build/java -DCMAKE_PREFIX_PATH="$PWD/$build/root/usr" \
-    -DCMAKE_C_FLAGS="-ffile-prefix-map=$PWD=."
-  cmake --build $build/java --target sampler_jar
-  cp $build/java/sampler.jar "$1/sampler-$2-linux-$(uname -m).jar"
+    -DCMAKE_C_FLAGS="-ffile-prefix-map=$PWD=." &&
+    cmake --build $build/java --target sampler_jar &&
+    cp $build/java/sampler.jar "$1/sampler-$2-linux-$(uname -m).jar"
 }
 
 # The second crate needs the first, which no registry may have yet.
 release_crates() {
   local home=$PWD/build/release-cargo registry=$PWD/build/release-cargo/crates
   rm -rf "$home"
-  packaging/install_crates "$2" bindings/rust "$registry"
+  packaging/install_crates "$2" bindings/rust "$registry" || return
   cat >"$home/config.toml" <<END
 [source.crates-io]
 replace-with = "release"
@@ -48,13 +49,13 @@ directory = "$registry"
 END
   for crate in sampler-sys sampler; do
     env -C bindings/rust CARGO_HOME="$home" CARGO_TARGET_DIR="$home/target" \
-      cargo package --offline --no-verify --package $crate
+      cargo package --offline --no-verify --package $crate || return
   done
   cp "$home"/target/package/*.crate "$1"
 }
 
 release() {
-  local was_tested=no cuda='' version folder
+  local was_tested=no cuda='' commit version folder
   while [ $# -gt 0 ]; do
     case $1 in
       --tested) was_tested=yes ;;
@@ -64,6 +65,7 @@ release() {
     shift
   done
   is_clean || fail "these are not committed:" "$(git status --short)"
+  commit=$(git rev-parse HEAD)
   release_tests $was_tested
   need cargo command -v cargo
   install_missing
@@ -81,8 +83,10 @@ release() {
   heading "packing the crates"
   logged release-crates release_crates "$folder" "$version"
   cp CHANGELOG.md THIRD_PARTY.md "$folder"
-  is_clean || fail "making the release has changed the tree:" "$(git status --short)"
+  if ! is_clean || [ "$(git rev-parse HEAD)" != "$commit" ]; then
+    fail "the tree has changed since the release was begun:" "$(git status --short)"
+  fi
   (cd "$folder" && sha256sum -- * >../SHA256SUMS && mv ../SHA256SUMS .)
   cat "$folder/SHA256SUMS"
-  heading "done: $folder is version $version of commit $(git rev-parse --short HEAD)"
+  heading "done: $folder is version $version of commit ${commit:0:12}"
 }
