@@ -76,8 +76,8 @@ Settings greedy(Settings settings) {
 
 // ---- Ways to draw a token ----
 
-enum class Way { kOwn, kArray, kDirect };
-constexpr Way kWays[] = {Way::kOwn, Way::kArray, Way::kDirect};
+enum class Way { kOwn, kArray, kRow };
+constexpr Way kWays[] = {Way::kOwn, Way::kArray, Way::kRow};
 
 // Of llama_sampler_sample(), for logits that are no context's.
 class Candidates {
@@ -108,7 +108,7 @@ class Candidates {
 
 // Draws from the last logits of the model, and accepts.
 llama_token step(Model *model, llama_sampler *smpl, Way way) {
-  if (way != Way::kDirect) return llama_sampler_sample(smpl, model->context(), -1);
+  if (way != Way::kRow) return llama_sampler_sample(smpl, model->context(), -1);
   const llama_token id = sampler_llama_sample(smpl, llama_get_logits_ith(model->context(), -1));
   llama_sampler_accept(smpl, id);
   return id;
@@ -180,7 +180,7 @@ void check_greedy(Model *model, const std::vector<Prompt> &prompts, const char *
       };
       std::printf("  %-24s", settings.name.c_str());
       std::printf(" array %s", checked(same(Way::kArray)));
-      std::printf(", direct %s: ", checked(same(Way::kDirect)));
+      std::printf(", row %s: ", checked(same(Way::kRow)));
       std::string begin = model->text_of({text.begin(), text.begin() + 12});
       std::replace(begin.begin(), begin.end(), '\n', '/');
       std::printf("%s\n", begin.c_str());
@@ -202,7 +202,7 @@ void check_chain(Model *model, const Text &prompt, const char *library) {
   Settings five = defaults();
   five.top_k = 5;
   const Sampler alone = ours(five, num_vocab, 7, library);
-  const Text text = generate(model, alone.get(), Way::kDirect, prompt, kCount).text;
+  const Text text = generate(model, alone.get(), Way::kRow, prompt, kCount).text;
   const Sampler after =
       chain_of({llama_sampler_init_top_k(5), ours(defaults(), num_vocab, 7, library).release()});
   const Text after_text = generate(model, after.get(), Way::kArray, prompt, kCount).text;
@@ -361,7 +361,7 @@ void print_times(const char *name, const std::array<double, 3> &us) {
 void time_alone(int64_t num_vocab, const char *library) {
   std::printf("\nsampling alone, V = %lld, µs a token: array of candidates, chain, accept\n",
               static_cast<long long>(num_vocab));
-  std::printf("  %-16s %10s %10s %7s %10s\n", "", "llama.cpp", "array", "", "direct");
+  std::printf("  %-16s %10s %10s %7s %10s\n", "", "llama.cpp", "array", "", "row");
   const std::vector<float> logits = language_row(num_vocab);
   for (const Settings &settings : {defaults(), edits(), every_stage(), without_top_k()}) {
     const Sampler own = llamas(settings, num_vocab, 1);
@@ -375,7 +375,7 @@ void time_alone(int64_t num_vocab, const char *library) {
         llama_sampler *const smpl = (way == Way::kOwn ? own : adapter).get();
         const double begin = microseconds();
         for (int i = 0; i < kCalls; ++i) {
-          const llama_token id = way == Way::kDirect
+          const llama_token id = way == Way::kRow
                                      ? sampler_llama_sample(smpl, logits.data())
                                      : candidates.apply(smpl, logits.data(), num_vocab);
           llama_sampler_accept(smpl, id);
