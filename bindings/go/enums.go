@@ -334,6 +334,17 @@ const (
 	VerifySynthetic = DraftVerification(raw.SAMPLER_VERIFY_SYNTHETIC) // needs SyntheticRates of the session
 )
 
+// GammaRule is how many drafts a step gets.
+type GammaRule int32
+
+const (
+	GammaFixed = GammaRule(raw.SAMPLER_GAMMA_FIXED) // NumDrafts
+	// GammaByEntropy: by the entropy of the drafter's distribution.
+	GammaByEntropy = GammaRule(raw.SAMPLER_GAMMA_BY_ENTROPY)
+	// GammaMeasured: the number of most tokens a second, by the time that drafts take.
+	GammaMeasured = GammaRule(raw.SAMPLER_GAMMA_MEASURED)
+)
+
 // NgramKind is which n-grams a storage keeps.
 type NgramKind int32
 

@@ -301,6 +301,45 @@ func TestSessionsRulesAndTrees(t *testing.T) {
 	}
 }
 
+func TestSessionsAdaptTheNumberOfDrafts(t *testing.T) {
+	clock := hooks.NewCounts()
+	defer clock.Free()
+	options := sessionOptions()
+	options.HasAdaptiveGamma = true
+	options.Clock, options.ClockUser = hooks.Clock, clock.User()
+	wanted := drawnAlone(t, []int32{4, 5}, 30, 3, DefaultParams())
+	drafted := map[GammaRule]int{}
+	for _, rule := range []GammaRule{GammaFixed, GammaByEntropy, GammaMeasured} {
+		session, caller := newSession(t, options), &sessionCaller{}
+		args := AddArgs{TokenIDs: []int32{4, 5}, Seed: 3, MaxNewTokens: 30,
+			DraftSource: DraftsModel, AdaptiveGamma: rule}
+		if rule == GammaByEntropy {
+			args.EmaBeta, args.GammaMin = 0.5, 1
+		}
+		sequence := addSequence(t, session, args)
+		for caller.step(t, session, 0) {
+		}
+		found := sequenceOf(t, session, sequence)
+		if !reflect.DeepEqual(found.TokenIDs, wanted.text) {
+			t.Fatalf("rule %d: %v, wanted %v", rule, found.TokenIDs, wanted.text)
+		}
+		if drafted[rule] = found.NumDrafted; (clock.Calls() > 0) != (rule == GammaMeasured) {
+			t.Fatalf("rule %d: %d calls of the clock", rule, clock.Calls())
+		}
+		args.EmaBeta = 1
+		if _, err := session.Add(&args); !errors.Is(err, ErrInvalidArgument) {
+			t.Fatal(err)
+		}
+		args.EmaBeta, args.GammaMin = 0, -1
+		if _, err := session.Add(&args); !errors.Is(err, ErrInvalidArgument) {
+			t.Fatal(err)
+		}
+	}
+	if drafted[GammaByEntropy] >= drafted[GammaFixed] {
+		t.Fatal(drafted)
+	}
+}
+
 func TestHooks(t *testing.T) {
 	memory, tasks := hooks.NewCounts(), hooks.NewCounts()
 	defer memory.Free()

@@ -73,6 +73,14 @@ type SessionOptions struct {
 	// Sequences may have DraftTopK.
 	HasDraftTrees bool
 
+	// Sequences may have AdaptiveGamma, which takes a row of f32 and 20 KB.
+	HasAdaptiveGamma bool
+
+	// Of GammaMeasured: the address of a C function, a sampler_clock_fn, and what it gets as its
+	// user. 0: the system's monotonic clock.
+	Clock     uintptr
+	ClockUser uintptr
+
 	// [MaxDrafts] Copied. nil: no sequence has VerifySynthetic.
 	SyntheticRates []float32
 }
@@ -142,6 +150,9 @@ func (o *SessionOptions) raw(c *check, memory *raw.SessionOptions) uintptr {
 		DeferredTopK:     clamped(o.DeferredTopK),
 		DeferredEntropy:  o.DeferredEntropy,
 		HasDraftTrees:    flag(o.HasDraftTrees),
+		HasAdaptiveGamma: flag(o.HasAdaptiveGamma),
+		Clock:            o.Clock,
+		ClockUser:        o.ClockUser,
 		SyntheticRates: c.array("", "synthetic_rates", slice(o.SyntheticRates),
 			int64(o.MaxDrafts)),
 	}
@@ -321,6 +332,13 @@ type AddArgs struct {
 	// is the last of its step. 0: off.
 	LeastDraftProbability float32
 
+	// How many drafts a step gets, NumDrafts at most, with HasAdaptiveGamma of the session. By
+	// entropy, of DraftsModel without DraftTopK: from GammaMin, in [0, NumDrafts], on, with the
+	// entropy smoothed by EmaBeta, in [0, 1).
+	AdaptiveGamma GammaRule
+	EmaBeta       float32
+	GammaMin      int
+
 	// Of DraftsModel, with HasDraftTrees of the session, in [0, NumDrafts]. 0: drafts are drawn, one
 	// a position. Else they are the drafter's so many likeliest tokens of each position: the first
 	// goes on, the others hang beside it, and the target runs them as a tree, as Plan.Parents says.
@@ -364,6 +382,9 @@ func (session *Session) Add(args *AddArgs) (int, error) {
 		NgramLeastShare:       args.NgramLeastShare,
 		LeastDraftProbability: args.LeastDraftProbability,
 		DraftTopK:             int64(args.DraftTopK),
+		AdaptiveGamma:         int32(args.AdaptiveGamma),
+		EmaBeta:               args.EmaBeta,
+		GammaMin:              int64(args.GammaMin),
 	}
 	if args.Ngram != nil {
 		if memory.Ngram = args.Ngram.hold(); memory.Ngram == 0 {

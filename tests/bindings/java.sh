@@ -106,7 +106,8 @@ natives_of() {
 check_jar() {
   local version again=$work_dir/again
   version=$(sed -n 's/^#define SAMPLER_VERSION_[A-Z]* \([0-9]*\)$/\1/p' \
-    "$binding/../../include/sampler/version.h" | paste -sd .)
+    "$binding/../../include/sampler/version.h" | paste -sd . |
+    sed 's/[.]0$//; s/^\(.*[.].*[.].*\)[.]\([0-9]*\)$/\1-rc\2/') # the candidate is the last number
   diff <(content_of "$jar" META-INF/maven/$package/sampler/pom.properties) \
     <(printf '%s\n' artifactId=sampler groupId=$package "version=$version")
   diff <(content_of "$jar" META-INF/maven/$package/sampler/pom.xml) "$binding/pom.xml"

@@ -27,6 +27,8 @@ LOOPS = ("A loop calls the caller's model back from within one call. A `Session`
          "without callbacks; `sampler-sys` has the loops as they are in C.")
 NGRAM = ("A function of C that the bindings call. A caller's own n-grams would be called back, for "
          "each draft.")
+SHARDS = ("Shards of a vocabulary are for engines whose ranks exchange the messages themselves; "
+          "`sampler-sys` has them as they are in C.")
 # (languages, pattern of names, reason)
 HOLES = [
     ("go java rust", "sampler_autoregressive", LOOPS),
@@ -36,6 +38,7 @@ HOLES = [
       for struct in ("model", "forward_args", "generation_args", "generation_stats",
                      "speculative_args", "beam_search_args", "trace_round")),
     ("go java rust", "sampler_*_args_init", LOOPS),
+    ("go java rust", "sampler_shard_*", SHARDS),
     ("go java", "sampler_ngram.*", NGRAM),
     ("go java rust", "sampler_ngram.user", NGRAM),
     ("go java rust", "sampler_options_init",

@@ -30,10 +30,14 @@ static void parallel_for(void *user, int64_t num_tasks, void (*task)(void *, int
   while (num_tasks > 0) task(task_user, --num_tasks);
 }
 
+// A millisecond from call to call.
+static int64_t tick(void *user) { return ++((counts *)user)->calls * 1000000; }
+
 static counts *new_counts(void) { return calloc(1, sizeof(counts)); }
 static uintptr_t address_of_allocate(void) { return (uintptr_t)allocate; }
 static uintptr_t address_of_deallocate(void) { return (uintptr_t)deallocate; }
 static uintptr_t address_of_parallel_for(void) { return (uintptr_t)parallel_for; }
+static uintptr_t address_of_tick(void) { return (uintptr_t)tick; }
 */
 import "C"
 
@@ -44,6 +48,7 @@ var (
 	Allocate    = uintptr(C.address_of_allocate())
 	Deallocate  = uintptr(C.address_of_deallocate())
 	ParallelFor = uintptr(C.address_of_parallel_for())
+	Clock       = uintptr(C.address_of_tick())
 )
 
 // Counts are what the functions count.

@@ -250,6 +250,16 @@ enumerations! {
         SYNTHETIC = SAMPLER_VERIFY_SYNTHETIC,
     }
 
+    /// How many drafts a step gets.
+    GammaRule {
+        /// `num_drafts`. The default.
+        FIXED = SAMPLER_GAMMA_FIXED,
+        /// By the entropy of the drafter's distribution.
+        BY_ENTROPY = SAMPLER_GAMMA_BY_ENTROPY,
+        /// The number of most tokens a second, by the time that drafts take.
+        MEASURED = SAMPLER_GAMMA_MEASURED,
+    }
+
     /// Which n-grams a storage keeps.
     NgramKind {
         /// Of 2 to `order` tokens. After an unknown context the longest known end of it counts, down

@@ -69,7 +69,7 @@ impl MemoryHook {
 
 /// What `call` gives, or `otherwise` where it panics: no panic may reach the library, not even one of
 /// dropping what another panic carries.
-fn caught<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
+pub(crate) fn caught<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| {
         std::mem::forget(payload);
         otherwise

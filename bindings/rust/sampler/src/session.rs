@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::os::raw::c_void;
 use std::ptr::{self, null_mut, NonNull};
 use std::slice;
 
@@ -10,7 +11,10 @@ use sampler_sys as sys;
 
 use crate::array::{Array, ArrayMut, Lent, Real};
 use crate::check::{invalid_argument, Place};
-use crate::constants::{DraftSource, DraftVerification, Dtype, FinishReason, LogprobKind};
+use crate::constants::{
+    DraftSource, DraftVerification, Dtype, FinishReason, GammaRule, LogprobKind,
+};
+use crate::hooks::caught;
 use crate::views::{or, to_c, Params, Pipeline, TokenLists};
 use crate::{error, Error, Ngram, Sampler};
 
@@ -76,8 +80,22 @@ pub struct SessionOptions<'a> {
     pub deferred_entropy: f32,
     /// Sequences may have [`AddArgs::draft_top_k`].
     pub has_draft_trees: bool,
+    /// Sequences may have [`AddArgs::adaptive_gamma`], which takes a row of f32 and 20 KB.
+    pub has_adaptive_gamma: bool,
+    /// Of [`GammaRule::MEASURED`]: the time in nanoseconds since any moment, never less than before.
+    /// None: the system's monotonic clock.
+    pub clock: Option<fn() -> i64>,
     /// `[max_drafts]` Copied. None: no sequence has [`DraftVerification::SYNTHETIC`].
     pub synthetic_rates: Array<'a, f32>,
+}
+
+/// # Safety
+///
+/// `user` is a clock.
+unsafe extern "C" fn call_clock(user: *mut c_void) -> i64 {
+    // SAFETY: with_raw() made it of such a function.
+    let clock = unsafe { std::mem::transmute::<*mut c_void, fn() -> i64>(user) };
+    caught(0, clock)
 }
 
 impl SessionOptions<'_> {
@@ -119,6 +137,9 @@ impl SessionOptions<'_> {
             deferred_top_k: self.deferred_top_k,
             deferred_entropy: self.deferred_entropy,
             has_draft_trees: self.has_draft_trees.into(),
+            has_adaptive_gamma: self.has_adaptive_gamma.into(),
+            clock: self.clock.and(Some(call_clock)),
+            clock_user: self.clock.map_or(null_mut(), |clock| clock as *mut c_void),
             synthetic_rates,
             ..sys::sampler_session_options::INIT
         }))
@@ -216,6 +237,13 @@ pub struct AddArgs<'a> {
     /// Of `MODEL`, in [0, 1]: a draft to which the drafter's row gives less than this probability is
     /// the last of its step. 0: off.
     pub least_draft_probability: f32,
+    /// How many drafts a step gets, `num_drafts` at most, with
+    /// [`SessionOptions::has_adaptive_gamma`]. `BY_ENTROPY` is of `MODEL` without `draft_top_k`.
+    pub adaptive_gamma: GammaRule,
+    /// Of `BY_ENTROPY`, in [0, 1): how much the entropy is smoothed.
+    pub ema_beta: f32,
+    /// Of `BY_ENTROPY`, in [0, `num_drafts`]: the least number of drafts.
+    pub gamma_min: usize,
     /// Of `MODEL`, with [`SessionOptions::has_draft_trees`], in [0, `num_drafts`]. 0: drafts are
     /// drawn, one a position. Else they are the drafter's so many likeliest tokens of each position:
     /// the first goes on, the others hang beside it, and the target runs them as a tree, as
@@ -485,6 +513,9 @@ impl<'a> Session<'a> {
             ngram_least_share: args.ngram_least_share,
             least_draft_probability: args.least_draft_probability,
             draft_top_k: to_c(args.draft_top_k),
+            adaptive_gamma: args.adaptive_gamma.raw(),
+            ema_beta: args.ema_beta,
+            gamma_min: to_c(args.gamma_min),
             ..sys::sampler_session_add_args::INIT
         };
         let mut sequence = -1;

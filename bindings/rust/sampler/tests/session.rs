@@ -1,5 +1,7 @@
 //! Sessions beside draws of the full call.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use sampler::*;
 
 const COLS: usize = 23;
@@ -275,6 +277,41 @@ fn drafts_come_from_n_grams() {
         assert!(sequence != 0 || found.num_accepted > 20);
     }
     drop(session.into_sampler());
+}
+
+#[test]
+fn numbers_of_drafts_adapt() {
+    static TICKS: AtomicI64 = AtomicI64::new(0);
+    fn clock() -> i64 {
+        TICKS.fetch_add(1_000_000, Ordering::Relaxed)
+    }
+    let options = SessionOptions { has_adaptive_gamma: true, clock: Some(clock), ..options() };
+    let wanted = drawn_alone(&[4, 5], 30, 3, Params::default());
+    let mut drafted = vec![];
+    for adaptive_gamma in [GammaRule::FIXED, GammaRule::BY_ENTROPY, GammaRule::MEASURED] {
+        let mut session = Session::new(sampler(), &options).unwrap();
+        let by_entropy = adaptive_gamma == GammaRule::BY_ENTROPY;
+        let add = AddArgs {
+            token_ids: &[4, 5],
+            seed: 3,
+            max_new_tokens: 30,
+            draft_source: DraftSource::MODEL,
+            adaptive_gamma,
+            ema_beta: if by_entropy { 0.5 } else { 0.0 },
+            gamma_min: by_entropy.into(),
+            ..AddArgs::default()
+        };
+        session.add(&add).unwrap();
+        assert!(session.add(&AddArgs { ema_beta: 1.0, ..add }).is_err());
+        assert!(session.add(&AddArgs { gamma_min: 4, ..add }).is_err());
+        Caller::new(4, 3).run(&mut session, 0);
+        let found = session.get(0).unwrap();
+        assert_eq!(found.token_ids, wanted.text, "{adaptive_gamma}");
+        drafted.push(found.num_drafted);
+        let is_measured = adaptive_gamma == GammaRule::MEASURED;
+        assert_eq!(TICKS.load(Ordering::Relaxed) > 0, is_measured);
+    }
+    assert!(drafted[1] < drafted[0], "{drafted:?}");
 }
 
 #[test]

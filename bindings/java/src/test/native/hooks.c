@@ -46,6 +46,16 @@ JNIEXPORT jlong JNICALL Java_io_github_libsampler_Hooks_parallelFor(JNIEnv *env,
   return (jlong)(intptr_t)parallel_for;
 }
 
+/* A millisecond from call to call. */
+static int64_t tick(void *user) {
+  return ++((counts *)user)->calls * 1000000;
+}
+
+JNIEXPORT jlong JNICALL Java_io_github_libsampler_Hooks_clock(JNIEnv *env, jclass hooks) {
+  (void)env, (void)hooks;
+  return (jlong)(intptr_t)tick;
+}
+
 JNIEXPORT jlong JNICALL Java_io_github_libsampler_Hooks_newCounts(JNIEnv *env, jclass hooks) {
   (void)env, (void)hooks;
   return (jlong)(intptr_t)calloc(1, sizeof(counts));

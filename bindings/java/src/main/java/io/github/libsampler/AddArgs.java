@@ -21,6 +21,9 @@ public final class AddArgs {
   float ngramLeastShare;
   float leastDraftProbability;
   int draftTopK;
+  GammaRule adaptiveGamma = GammaRule.FIXED;
+  float emaBeta;
+  int gammaMin;
 
   /** Creates arguments at their defaults. */
   public AddArgs() {}
@@ -234,6 +237,39 @@ public final class AddArgs {
    */
   public AddArgs draftTopK(int draftTopK) {
     this.draftTopK = draftTopK;
+    return this;
+  }
+
+  /**
+   * Sets how many drafts a step gets, for sessions with {@link SessionOptions#hasAdaptiveGamma}.
+   *
+   * @param adaptiveGamma FIXED by default; BY_ENTROPY is of MODEL without draftTopK
+   * @return this
+   */
+  public AddArgs adaptiveGamma(GammaRule adaptiveGamma) {
+    this.adaptiveGamma = Arguments.required("adaptiveGamma", adaptiveGamma);
+    return this;
+  }
+
+  /**
+   * Sets how much the entropy is smoothed by which BY_ENTROPY goes.
+   *
+   * @param emaBeta in [0, 1); 0 by default
+   * @return this
+   */
+  public AddArgs emaBeta(float emaBeta) {
+    this.emaBeta = emaBeta;
+    return this;
+  }
+
+  /**
+   * Sets the least number of drafts of BY_ENTROPY.
+   *
+   * @param gammaMin in [0, numDrafts]; 0 by default
+   * @return this
+   */
+  public AddArgs gammaMin(int gammaMin) {
+    this.gammaMin = gammaMin;
     return this;
   }
 }

@@ -91,6 +91,9 @@ public final class Session implements AutoCloseable {
       call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_LEAST_SHARE, args.ngramLeastShare);
       call.put(at + Layout.SESSION_ADD_ARGS_LEAST_DRAFT_PROBABILITY, args.leastDraftProbability);
       call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_TOP_K, (long) args.draftTopK);
+      call.put(at + Layout.SESSION_ADD_ARGS_ADAPTIVE_GAMMA, args.adaptiveGamma.ordinal());
+      call.put(at + Layout.SESSION_ADD_ARGS_EMA_BETA, args.emaBeta);
+      call.put(at + Layout.SESSION_ADD_ARGS_GAMMA_MIN, (long) args.gammaMin);
       final long added = Raw.shimSessionAdd(handle, session, call.argsAddress());
       Reference.reachabilityFence(buffers);
       if (ngram != null && (added < 0 || !memory.ngrams.add(ngram))) {

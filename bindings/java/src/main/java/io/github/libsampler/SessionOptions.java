@@ -29,6 +29,9 @@ public final class SessionOptions {
   float deferredEntropy;
   boolean hasDraftTrees;
   float[] syntheticRates;
+  boolean hasAdaptiveGamma;
+  long clock;
+  long clockUser;
 
   /** Creates options at their defaults. */
   public SessionOptions() {}
@@ -311,6 +314,31 @@ public final class SessionOptions {
     return this;
   }
 
+  /**
+   * Lets sequences have {@link AddArgs#adaptiveGamma}, which takes a row of f32 and 20 KB.
+   *
+   * @param hasAdaptiveGamma false by default
+   * @return this
+   */
+  public SessionOptions hasAdaptiveGamma(boolean hasAdaptiveGamma) {
+    this.hasAdaptiveGamma = hasAdaptiveGamma;
+    return this;
+  }
+
+  /**
+   * Sets the clock of {@link GammaRule#MEASURED}.
+   *
+   * @param function the address of a C function, a sampler_clock_fn; 0, the default: the system's
+   *     monotonic clock
+   * @param user what it gets
+   * @return this
+   */
+  public SessionOptions clock(long function, long user) {
+    this.clock = function;
+    this.clockUser = user;
+    return this;
+  }
+
   /** Writes what C gets, from memory that the call's buffers keep. */
   void write(Call call, Buffers buffers) {
     final int at = Call.ARGS;
@@ -340,6 +368,10 @@ public final class SessionOptions {
     call.put(at + Layout.SESSION_OPTIONS_DEFERRED_TOP_K, deferredTopK);
     call.put(at + Layout.SESSION_OPTIONS_DEFERRED_ENTROPY, deferredEntropy);
     call.put(at + Layout.SESSION_OPTIONS_HAS_DRAFT_TREES, hasDraftTrees ? 1 : 0);
+    call.put(at + Layout.SESSION_OPTIONS_HAS_ADAPTIVE_GAMMA, hasAdaptiveGamma ? 1 : 0);
+    call.put(at + Layout.SESSION_OPTIONS_RESERVED, 0);
+    call.put(at + Layout.SESSION_OPTIONS_CLOCK, clock);
+    call.put(at + Layout.SESSION_OPTIONS_CLOCK_USER, clockUser);
     final float[] rates = syntheticRates;
     if (rates != null && rates.length < maxDrafts) {
       call.fail("synthetic_rates has %d elements; it needs %d", rates.length, maxDrafts);

@@ -15,6 +15,8 @@ final class Hooks {
 
   static native long parallelFor();
 
+  static native long clock();
+
   /** What they get as their user: counts, which are never freed. */
   static native long newCounts();
 

@@ -305,6 +305,32 @@ final class SessionTest {
   }
 
   @Test
+  void numbersOfDraftsAdapt() {
+    final int[] wanted = array(new Drawn(List.of(4, 5), 30, 3, null).text);
+    final long clock = Hooks.newCounts();
+    final long[] drafted = new long[GammaRule.values().length];
+    for (GammaRule rule : GammaRule.values()) {
+      final boolean byEntropy = rule == GammaRule.BY_ENTROPY;
+      final AddArgs args = new AddArgs().tokenIds(new int[] {4, 5}).seed(3).maxNewTokens(30)
+          .draftSource(DraftSource.MODEL).adaptiveGamma(rule).emaBeta(byEntropy ? 0.5f : 0)
+          .gammaMin(byEntropy ? 1 : 0);
+      try (Sampler sampler = Sampler.builder().build();
+          Session session = sampler.newSession(
+              options().hasAdaptiveGamma(true).clock(Hooks.clock(), clock))) {
+        session.add(args);
+        assertThrows(InvalidArgumentException.class, () -> session.add(args.emaBeta(1)));
+        assertThrows(InvalidArgumentException.class,
+            () -> session.add(args.emaBeta(0).gammaMin(4)));
+        new Caller().run(session, 0);
+        assertArrayEquals(wanted, session.get(0).tokenIds(), rule.toString());
+        drafted[rule.ordinal()] = session.get(0).numDrafted();
+        assertEquals(rule == GammaRule.MEASURED, Hooks.calls(clock) > 0);
+      }
+    }
+    assertTrue(drafted[GammaRule.BY_ENTROPY.ordinal()] < drafted[GammaRule.FIXED.ordinal()]);
+  }
+
+  @Test
   void rulesOfAcceptanceAndTrees() {
     final Params params = new Params().temperature(0.5f);
     final int[] wanted = array(new Drawn(List.of(4, 5), 30, 3, params).text);
