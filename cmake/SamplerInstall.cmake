@@ -1,5 +1,6 @@
 # Install rules: library, headers, pkg-config file, CMake package and licence, by component:
 #
+#   documentation  the reference as HTML and man pages, where SAMPLER_BUILD_DOCS is on
 #   runtime      libsampler.so.ABI and what it links to
 #   development  headers, libsampler.so, libsampler.a, the pkg-config file and the CMake package
 #   tools        programs, where examples or the benchmark are built; on request alone

@@ -98,28 +98,6 @@ void set_samplers(const Value &value, Request *request) {
   std::copy(std::begin(order), std::end(order), request->params.stages);
 }
 
-// Whether the order has a stage; one that it lacks is turned off.
-void turn_off_unlisted(Request *request) {
-  sampler_params &params = request->params;
-  const auto has = [&](sampler_stage stage) {
-    return std::count(std::begin(params.stages), std::end(params.stages), stage) > 0;
-  };
-  if (!has(SAMPLER_STAGE_PENALTIES)) {
-    params.repetition_penalty = params.frequency_penalty = params.presence_penalty = 0.0f;
-  }
-  if (!has(SAMPLER_STAGE_DRY)) params.dry_multiplier = 0.0f;
-  if (!has(SAMPLER_STAGE_TOP_N_SIGMA)) params.top_n_sigma = 0.0f;
-  if (!has(SAMPLER_STAGE_TOP_K)) params.top_k = 0;
-  if (!has(SAMPLER_STAGE_TYPICAL_P)) params.typical_p = 0.0f;
-  if (!has(SAMPLER_STAGE_TOP_P)) params.top_p = 1.0f;
-  if (!has(SAMPLER_STAGE_MIN_P)) params.min_p = 0.0f;
-  if (!has(SAMPLER_STAGE_XTC)) params.xtc_probability = 0.0f;
-  if (!has(SAMPLER_STAGE_TEMPERATURE)) {
-    params.temperature = 1.0f;
-    params.dynamic_temperature_range = 0.0f;
-  }
-}
-
 // ---- TensorRT-LLM -------------------------------------------------------------------------------
 
 void set_reset_id(const Value &value, Request *request) {
@@ -136,6 +114,67 @@ const Json *find(const Json &parameters, const char *name) {
   return found == parameters.end() || found->is_null() ? nullptr : &*found;
 }
 
+// What turns on a sampler that may be left out, and what it is then.
+struct Switch {
+  const char *name, *sampler;
+  sampler_stage stage;
+  bool (*is_on)(const sampler_params &);
+  void (*turn_off)(sampler_params *);
+};
+const Switch kSwitches[] = {
+    {"repeat_penalty", "penalties", SAMPLER_STAGE_PENALTIES,
+     [](const sampler_params &p) { return p.repetition_penalty != 0 && p.repetition_penalty != 1; },
+     [](sampler_params *p) { p->repetition_penalty = 0; }},
+    {"frequency_penalty", "penalties", SAMPLER_STAGE_PENALTIES,
+     [](const sampler_params &p) { return p.frequency_penalty != 0; },
+     [](sampler_params *p) { p->frequency_penalty = 0; }},
+    {"presence_penalty", "penalties", SAMPLER_STAGE_PENALTIES,
+     [](const sampler_params &p) { return p.presence_penalty != 0; },
+     [](sampler_params *p) { p->presence_penalty = 0; }},
+    {"dry_multiplier", "dry", SAMPLER_STAGE_DRY,
+     [](const sampler_params &p) { return p.dry_multiplier > 0; },
+     [](sampler_params *p) { p->dry_multiplier = 0; }},
+    {"top_n_sigma", "top_n_sigma", SAMPLER_STAGE_TOP_N_SIGMA,
+     [](const sampler_params &p) { return p.top_n_sigma > 0; },
+     [](sampler_params *p) { p->top_n_sigma = 0; }},
+    {"top_k", "top_k", SAMPLER_STAGE_TOP_K, [](const sampler_params &p) { return p.top_k > 0; },
+     [](sampler_params *p) { p->top_k = 0; }},
+    {"typical_p", "typ_p", SAMPLER_STAGE_TYPICAL_P,
+     [](const sampler_params &p) { return p.typical_p > 0 && p.typical_p < 1; },
+     [](sampler_params *p) { p->typical_p = 0; }},
+    {"top_p", "top_p", SAMPLER_STAGE_TOP_P, [](const sampler_params &p) { return p.top_p < 1; },
+     [](sampler_params *p) { p->top_p = 1; }},
+    {"min_p", "min_p", SAMPLER_STAGE_MIN_P, [](const sampler_params &p) { return p.min_p > 0; },
+     [](sampler_params *p) { p->min_p = 0; }},
+    {"xtc_probability", "xtc", SAMPLER_STAGE_XTC,
+     [](const sampler_params &p) { return p.xtc_probability > 0; },
+     [](sampler_params *p) { p->xtc_probability = 0; }},
+    {"temperature", "temperature", SAMPLER_STAGE_TEMPERATURE,
+     [](const sampler_params &p) { return p.temperature != 1; },
+     [](sampler_params *p) { p->temperature = 1; }},
+    {"dynatemp_range", "temperature", SAMPLER_STAGE_TEMPERATURE,
+     [](const sampler_params &p) { return p.dynamic_temperature_range != 0; },
+     [](sampler_params *p) { p->dynamic_temperature_range = 0; }}};
+
+// A sampler that the order lacks is off. Who has turned it on is told so.
+void turn_off_unlisted(const Json &parameters, Request *request) {
+  sampler_params &params = request->params;
+  const bool is_mirostat = params.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V1 ||
+                           params.adaptive_kind == SAMPLER_ADAPTIVE_MIROSTAT_V2;
+  for (const Switch &one : kSwitches) {
+    const bool is_listed =
+        std::count(std::begin(params.stages), std::end(params.stages), one.stage) > 0;
+    const bool is_static = std::string(one.name) != "dynatemp_range";
+    if (is_listed && (is_static || !is_mirostat)) continue;
+    if (find(parameters, one.name) && one.is_on(params)) {
+      throw Error(std::string(one.name) + " is set, and " +
+                  (is_mirostat ? "mirostat has no such sampler beside it"
+                               : "\"samplers\" does not list \"" + std::string(one.sampler) + '"'));
+    }
+    one.turn_off(&params);
+  }
+}
+
 // Mirostat stands in place of all samplers but the temperature; adaptive-p is on where `samplers`
 // has it.
 void set_adaptive(const Json &parameters, Request *request) {
@@ -146,6 +185,8 @@ void set_adaptive(const Json &parameters, Request *request) {
   };
   const Json *const mirostat = find(parameters, "mirostat");
   if (mirostat && *mirostat != 0) {
+    if (find(parameters, "samplers"))
+      throw Error("samplers is set, and mirostat takes their place");
     const sampler_stage order[SAMPLER_MAX_STAGES] = {
         SAMPLER_STAGE_BIAS, SAMPLER_STAGE_MASK, SAMPLER_STAGE_TEMPERATURE, SAMPLER_STAGE_ADAPTIVE};
     std::copy(std::begin(order), std::end(order), params.stages);
@@ -155,7 +196,6 @@ void set_adaptive(const Json &parameters, Request *request) {
     const float tau = number("mirostat_tau", 5.0f), eta = number("mirostat_eta", 0.1f);
     params.adaptive_target = tau > 0.0f ? tau : 1e-30f;
     params.adaptive_rate = eta > 0.0f ? eta : -1.0f;
-    params.dynamic_temperature_range = 0.0f;
     return;
   }
   const float target = number("adaptive_target", -1.0f);
@@ -180,7 +220,7 @@ void finish_llama(const Json &parameters, Request *request) {
   const Json *const base = find(parameters, "dry_base");
   if (is_zero("dry_penalty_last_n") || (base && *base < 1)) params.dry_multiplier = 0.0f;
   set_adaptive(parameters, request);
-  turn_off_unlisted(request);
+  turn_off_unlisted(parameters, request);
 }
 
 // Clamped as vLLM does.

@@ -165,6 +165,9 @@ class VerifiedRows : private StagedSampleTeam<Context> {
     });
   }
 
+  // The team has memory for one row.
+  SAMPLER_DEVICE bool keeps_loaded() const { return false; }
+
   // Of a draft that is no token of the row as of one that it drops.
   SAMPLER_DEVICE float observation(int64_t id) const {
     const int element = stages_.find(id);

@@ -56,7 +56,7 @@ func (c *check) call(operation int32, args uintptr) (int, error) {
 // result is what C returned: a number, or minus the status, whose text the handle has.
 func (c *check) result(result int64) (int, error) {
 	if result < 0 {
-		return 0, &Error{c.op, Status(-result), raw.ShimError(c.sampler.handle)}
+		return 0, c.sampler.failure(c.op)
 	}
 	return int(result), nil
 }

@@ -286,6 +286,8 @@ const (
 	RowStateFull = RowStatus(raw.SAMPLER_ROW_STATE_FULL)
 	// RowInvalidTree: the sequence's drafts hang together in a way that no tree does.
 	RowInvalidTree = RowStatus(raw.SAMPLER_ROW_INVALID_TREE)
+	// RowInvalidShard: the ranks that a row lies on disagree about it. Not of calls of this package.
+	RowInvalidShard = RowStatus(raw.SAMPLER_ROW_INVALID_SHARD)
 )
 
 // ISA is a set of instruction sets, as bits.
@@ -306,20 +308,49 @@ const (
 	DraftsNone = DraftSource(raw.SAMPLER_DRAFTS_NONE)
 	// DraftsModel: a drafter model, which the caller runs.
 	DraftsModel = DraftSource(raw.SAMPLER_DRAFTS_MODEL)
+	// DraftsNgram: an Ngram, which sequences may share.
+	DraftsNgram = DraftSource(raw.SAMPLER_DRAFTS_NGRAM)
 	// DraftsPromptLookup: a lookup of the sequence's own text, in the session's memory.
 	DraftsPromptLookup = DraftSource(raw.SAMPLER_DRAFTS_PROMPT_LOOKUP)
 )
 
-// DraftVerification is how a session verifies drafts.
+// DraftVerification is how a session verifies drafts: by the Acceptance of the same name.
 type DraftVerification int32
 
 const (
 	// VerifySampleMatch: the target's own token is drawn at each position, and drafts are kept while
 	// they are that token: the text is, token by token, the one without drafts.
 	VerifySampleMatch = DraftVerification(raw.SAMPLER_VERIFY_SAMPLE_MATCH)
-	// VerifyStandard, of a drafter model: a draft x is kept when u * q(x) < p(x). The text follows
-	// the target's distribution; its tokens depend on the drafter, too.
+
+	// Lossless: the text follows the target's distribution; its tokens depend on the drafts, too.
 	VerifyStandard = DraftVerification(raw.SAMPLER_VERIFY_STANDARD)
+	VerifyBlock    = DraftVerification(raw.SAMPLER_VERIFY_BLOCK)
+
+	// Lossy: the text does not follow the target's distribution.
+	VerifyTypical   = DraftVerification(raw.SAMPLER_VERIFY_TYPICAL)
+	VerifyRelaxed   = DraftVerification(raw.SAMPLER_VERIFY_RELAXED)
+	VerifyThreshold = DraftVerification(raw.SAMPLER_VERIFY_THRESHOLD)
+	VerifyDeferred  = DraftVerification(raw.SAMPLER_VERIFY_DEFERRED)
+	VerifySynthetic = DraftVerification(raw.SAMPLER_VERIFY_SYNTHETIC) // needs SyntheticRates of the session
+)
+
+// NgramKind is which n-grams a storage keeps.
+type NgramKind int32
+
+const (
+	// NgramAllOrders: of 2 to Order tokens. After an unknown context the longest known end of it
+	// counts, down to its last token alone.
+	NgramAllOrders = NgramKind(raw.SAMPLER_NGRAM_ALL_ORDERS)
+	// NgramOneLevel: of Order tokens only. A context of fewer than Order - 1 tokens is unknown.
+	NgramOneLevel = NgramKind(raw.SAMPLER_NGRAM_ONE_LEVEL)
+)
+
+// LogLevel is of a line that a sampler logs.
+type LogLevel int32
+
+const (
+	LogInfo  = LogLevel(raw.SAMPLER_LOG_INFO)
+	LogError = LogLevel(raw.SAMPLER_LOG_ERROR)
 )
 
 // FinishReason is why a session's sequence has ended.

@@ -191,3 +191,23 @@ func ExampleError() {
 	// Argmax
 	// input.values has 4 elements; input needs 5
 }
+
+func ExampleNgramStorage() {
+	storage, err := sampler.NewNgramStorage(sampler.NgramStorageOptions{VocabularySize: 100})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer storage.Close()
+	text := []int32{1, 2, 3, 1, 2, 3, 1, 2, 4, 1, 2}
+	if err := storage.Initialize(text); err != nil {
+		log.Fatal(err)
+	}
+	// Up to 4 tokens, each counted at least twice after its context, and half of the times.
+	drafts := make([]int32, 4)
+	n, err := storage.Propose(text, 2, 0.5, drafts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(drafts[:n])
+	// Output: [3 1 2 3]
+}

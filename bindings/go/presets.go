@@ -32,9 +32,14 @@ func PresetParams(name string) (Params, error) {
 	runtime.KeepAlive(p)
 	runtime.KeepAlive(text)
 	if status != statusOK {
-		return Params{}, &Error{op, status, string(text[:bytes.IndexByte(text, 0)])}
+		return Params{}, &Error{op, status, textOf(text)}
 	}
 	return paramsOf(p), nil
+}
+
+// textOf is a C string.
+func textOf(bytesOfC []byte) string {
+	return string(bytesOfC[:bytes.IndexByte(bytesOfC, 0)])
 }
 
 // PresetNames returns the names of all presets, with their versions where they have one.

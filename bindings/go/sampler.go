@@ -38,6 +38,29 @@ type Options struct {
 
 	// CUDA: every call checks that its arrays are memory of the device. For debugging.
 	CheckPointers bool
+
+	// Runs a call's tasks on the caller's threads instead of the sampler's: the address of a C
+	// function, a sampler_parallel_for_fn, and what it gets as its user. 0: the sampler's.
+	ParallelFor     uintptr
+	ParallelForUser uintptr
+
+	// Memory for the sampler and its workspace. The zero value: the C library's.
+	Allocator Allocator
+
+	// Takes one line about the sampler made, and about every error that the library finds in its
+	// calls, before they return, on their goroutine. It must not call the sampler. nil: none.
+	Log func(level LogLevel, line string)
+}
+
+// Allocator is where the library's memory comes from: addresses of C functions, as sampler_allocator
+// has them, and what they get as their user. Functions of Go cannot be: C would keep memory that
+// only Go's collector knows.
+type Allocator struct {
+	Allocate, Deallocate, User uintptr
+}
+
+func (a Allocator) raw() raw.Allocator {
+	return raw.Allocator{Allocate: a.Allocate, Deallocate: a.Deallocate, User: a.User}
 }
 
 // Sampler serves calls, one at a time. It must not be copied.
@@ -45,9 +68,10 @@ type Sampler struct {
 	mutex          sync.Mutex // held by a call, so that Close waits
 	handle         uintptr    // 0 when closed
 	states         map[uintptr]struct{}
-	sessions       map[uintptr]struct{}
+	sessions       map[uintptr]map[*Ngram]struct{} // and what drafts for them
 	onCUDA         bool
 	hostParameters bool
+	log            func(level LogLevel, line string)
 	memory         structs
 }
 
@@ -68,24 +92,45 @@ func New(options Options) (*Sampler, error) {
 		UseFallbackToken: flag(options.UseFallbackToken),
 		HostParameters:   flag(options.HostParameters),
 		CheckPointers:    flag(options.CheckPointers),
+		ParallelFor:      options.ParallelFor,
+		ParallelForUser:  options.ParallelForUser,
+		Allocator:        options.Allocator.raw(),
 	}
-	handle := raw.ShimCreate(raw.Address(&rawOptions))
+	handle := raw.ShimCreate(raw.Address(&rawOptions), flag(options.Log != nil))
 	runtime.KeepAlive(&rawOptions)
 	if handle == 0 {
 		return nil, &Error{"New", ErrOutOfMemory, "there is no memory for a sampler"}
-	}
-	if status := Status(raw.ShimStatus(handle)); status != statusOK {
-		err := &Error{"New", status, raw.ShimError(handle)}
-		raw.ShimDestroy(handle)
-		return nil, err
 	}
 	s := &Sampler{
 		handle:         handle,
 		onCUDA:         options.DeviceType == CUDA,
 		hostParameters: options.HostParameters,
+		log:            options.Log,
 	}
+	if Status(raw.ShimStatus(handle)) != statusOK {
+		err := s.failure("New")
+		raw.ShimDestroy(handle)
+		return nil, err
+	}
+	s.passLog()
 	runtime.SetFinalizer(s, (*Sampler).Close)
 	return s, nil
+}
+
+// passLog hands over the line that a call has logged.
+func (s *Sampler) passLog() {
+	if s.log == nil {
+		return
+	}
+	if level := raw.ShimLogLevel(s.handle); level >= 0 {
+		s.log(LogLevel(level), raw.ShimLogLine(s.handle))
+	}
+}
+
+// failure is the error of the call that has failed.
+func (s *Sampler) failure(op string) error {
+	s.passLog()
+	return &Error{op, Status(raw.ShimStatus(s.handle)), raw.ShimError(s.handle)}
 }
 
 // Close releases the sampler's threads and memory, its states and its sessions. It waits for a call that is under

@@ -25,8 +25,8 @@ type SessionOptions struct {
 	VocabularySize int
 	LogitsDtype    Dtype
 
-	// Sequences may have VerifyStandard, for which the session keeps the drafter's rows: MaxDrafts
-	// rows of logits a sequence.
+	// The session keeps the drafter's rows, MaxDrafts rows of logits a sequence, which
+	// VerifyStandard, VerifyBlock, VerifyRelaxed and VerifyDeferred need of a drafter's drafts.
 	KeepDrafterRows bool
 
 	// Drafts of a sequence and step at most, in [0, 1024]. 0: nothing is drafted.
@@ -58,6 +58,23 @@ type SessionOptions struct {
 	// AdaptiveValues, State and TokenBitmaskIndices must be left out: the session's texts are the
 	// history. Where Stop is left out it is the end tokens of each sequence.
 	Pipeline *Pipeline
+
+	// Numbers of the rules of verification, as in VerifyArgs, where NumDrafts is MaxDrafts.
+	TypicalThreshold float32 // 0: 0.09
+	TypicalScale     float32 // 0: 0.3
+	RelaxedTopK      int     // 0: 1
+	RelaxedDelta     float32
+	ThresholdSingle  float32 // 0: 1
+	ThresholdTotal   float32 // 0: 1
+	DeferredWindow   int     // 0: min(6, MaxDrafts - 1), at least 1
+	DeferredTopK     int     // 0: 3
+	DeferredEntropy  float32 // 0: 0.3
+
+	// Sequences may have DraftTopK.
+	HasDraftTrees bool
+
+	// [MaxDrafts] Copied. nil: no sequence has VerifySynthetic.
+	SyntheticRates []float32
 }
 
 // Session is sequences that come and go while others run, around models that the caller runs:
@@ -80,8 +97,10 @@ type Session struct {
 	handle  uintptr // 0 when closed; under the sampler's mutex
 
 	maxSequences, maxDrafts, vocabularySize int64
+	hasDraftTrees                           bool
 	logitsDtype                             Dtype
 	pipeline                                Pipeline // keeps its slices
+	ngrams                                  map[*Ngram]struct{}
 
 	memory struct {
 		add                       raw.SessionAddArgs
@@ -113,6 +132,18 @@ func (o *SessionOptions) raw(c *check, memory *raw.SessionOptions) uintptr {
 		Params:           c.params(o.Params),
 		Pipeline: c.pipeline(o.Pipeline, &Rows{NumCols: o.VocabularySize},
 			int64(o.MaxSequences), 0),
+		TypicalThreshold: o.TypicalThreshold,
+		TypicalScale:     o.TypicalScale,
+		RelaxedTopK:      clamped(o.RelaxedTopK),
+		RelaxedDelta:     o.RelaxedDelta,
+		ThresholdSingle:  o.ThresholdSingle,
+		ThresholdTotal:   o.ThresholdTotal,
+		DeferredWindow:   clamped(o.DeferredWindow),
+		DeferredTopK:     clamped(o.DeferredTopK),
+		DeferredEntropy:  o.DeferredEntropy,
+		HasDraftTrees:    flag(o.HasDraftTrees),
+		SyntheticRates: c.array("", "synthetic_rates", slice(o.SyntheticRates),
+			int64(o.MaxDrafts)),
 	}
 	return raw.Address(memory)
 }
@@ -134,24 +165,27 @@ func (s *Sampler) NewSession(options SessionOptions) (*Session, error) {
 	}
 	handle := raw.ShimSessionCreate(s.handle, address)
 	runtime.KeepAlive(&memory)
+	runtime.KeepAlive(options)
 	if handle == 0 {
-		return nil, &Error{c.op, Status(raw.ShimStatus(s.handle)), raw.ShimError(s.handle)}
+		return nil, s.failure(c.op)
 	}
 	if s.sessions == nil {
-		s.sessions = map[uintptr]struct{}{}
+		s.sessions = map[uintptr]map[*Ngram]struct{}{}
 	}
-	s.sessions[handle] = struct{}{}
 	session := &Session{
 		sampler:        s,
+		ngrams:         map[*Ngram]struct{}{},
 		handle:         handle,
 		maxSequences:   int64(options.MaxSequences),
 		maxDrafts:      int64(options.MaxDrafts),
 		vocabularySize: int64(options.VocabularySize),
+		hasDraftTrees:  options.HasDraftTrees,
 		logitsDtype:    options.LogitsDtype,
 	}
 	if options.Pipeline != nil {
 		session.pipeline = *options.Pipeline
 	}
+	s.sessions[handle] = session.ngrams
 	runtime.SetFinalizer(session, (*Session).Close)
 	return session, nil
 }
@@ -170,6 +204,7 @@ func (s *Sampler) SessionSize(options SessionOptions) (int, error) {
 	}
 	result, err := c.result(raw.ShimSessionSize(s.handle, address))
 	runtime.KeepAlive(&memory)
+	runtime.KeepAlive(options)
 	return result, err
 }
 
@@ -195,7 +230,7 @@ func (session *Session) Close() error {
 	defer s.mutex.Unlock()
 	if session.handle != 0 {
 		if _, isAlive := s.sessions[session.handle]; isAlive {
-			raw.ShimSessionDestroy(session.handle)
+			closeSession(session.handle, session.ngrams)
 			delete(s.sessions, session.handle)
 		}
 		session.handle = 0
@@ -206,10 +241,17 @@ func (session *Session) Close() error {
 
 // closeSessions is part of closing a sampler.
 func (s *Sampler) closeSessions() {
-	for handle := range s.sessions {
-		raw.ShimSessionDestroy(handle)
+	for handle, ngrams := range s.sessions {
+		closeSession(handle, ngrams)
 	}
 	s.sessions = nil
+}
+
+func closeSession(handle uintptr, ngrams map[*Ngram]struct{}) {
+	raw.ShimSessionDestroy(handle)
+	for ngram := range ngrams {
+		ngram.letGo()
+	}
 }
 
 // begin locks the session's sampler for a call. Unless it fails, the caller unlocks.
@@ -260,6 +302,29 @@ type AddArgs struct {
 
 	// Of DraftsPromptLookup: the shortest match, in [0, 2^27]; 0: 1.
 	MinMatch int
+
+	// Of DraftsNgram. It learns the text now, and later each new token, and must not be called
+	// while a call of the session runs. Close of it waits for that of the session.
+	Ngram *Ngram
+
+	// Of DraftsNgram: a context that is unknown is followed by the draft that the n-grams give for
+	// it; else by none.
+	DraftUnknown bool
+
+	// Of DraftsNgram, without DraftUnknown: drafts end before the first that was counted fewer than
+	// NgramLeastCount times after its context, or whose share of what followed there is below
+	// NgramLeastShare, in [0, 1]. 0: off.
+	NgramLeastCount int
+	NgramLeastShare float32
+
+	// Of DraftsModel, in [0, 1]: a draft to which the drafter's row gives less than this probability
+	// is the last of its step. 0: off.
+	LeastDraftProbability float32
+
+	// Of DraftsModel, with HasDraftTrees of the session, in [0, NumDrafts]. 0: drafts are drawn, one
+	// a position. Else they are the drafter's so many likeliest tokens of each position: the first
+	// goes on, the others hang beside it, and the target runs them as a tree, as Plan.Parents says.
+	DraftTopK int
 }
 
 // Add adds a sequence and returns its number. It may have finished already: where no token may
@@ -293,12 +358,28 @@ func (session *Session) Add(args *AddArgs) (int, error) {
 		Verification:       int32(args.Verification),
 		NumDrafts:          int64(args.NumDrafts),
 		MinMatch:           int64(args.MinMatch),
+
+		DraftUnknown:          flag(args.DraftUnknown),
+		NgramLeastCount:       int64(args.NgramLeastCount),
+		NgramLeastShare:       args.NgramLeastShare,
+		LeastDraftProbability: args.LeastDraftProbability,
+		DraftTopK:             int64(args.DraftTopK),
+	}
+	if args.Ngram != nil {
+		if memory.Ngram = args.Ngram.hold(); memory.Ngram == 0 {
+			return 0, ErrNgramClosed
+		}
+		defer args.Ngram.letGo()
 	}
 	if err := c.broken(); err != nil {
 		return 0, err
 	}
 	sequence, err := c.result(
 		raw.ShimSessionAdd(c.sampler.handle, session.handle, raw.Address(memory)))
+	if _, isKnown := session.ngrams[args.Ngram]; err == nil && args.Ngram != nil && !isKnown {
+		args.Ngram.hold()
+		session.ngrams[args.Ngram] = struct{}{}
+	}
 	runtime.KeepAlive(session)
 	runtime.KeepAlive(args)
 	return sequence, err
@@ -372,7 +453,7 @@ type Sequence struct {
 	NumDrafted  int
 	NumAccepted int
 
-	// False: there are no drafts any more, since its text had no room.
+	// False: there are no drafts any more, since its text or its n-grams had no room.
 	IsDrafting bool
 }
 
@@ -447,13 +528,20 @@ type Plan struct {
 	// The tokens of all spans, one span after the other.
 	TokenIDs        []int32
 	DrafterTokenIDs []int32
+
+	// [Spans, MaxDrafts] Of a session with HasDraftTrees: what each draft of a span follows, a lower
+	// one of its drafts, -1 the text; -1 after them. In a tree drafts see those that they follow, and
+	// not the others; their positions in the text are their depths. The first path comes first, so
+	// that a cache that is cut holds the text: a kept draft beside that path is fed again.
+	Parents []int32
 }
 
-func spansOf(spans []Span, count int64) []Span {
-	if int64(cap(spans)) < count {
-		return make([]Span, count)
+// resized is the same memory where that is large enough.
+func resized[T any](s []T, length int) []T {
+	if cap(s) < length {
+		return make([]T, length)
 	}
-	return spans[:count]
+	return s[:length]
 }
 
 // spans is where they are.
@@ -479,8 +567,13 @@ func (session *Session) Plan(args *PlanArgs, plan *Plan) error {
 	if args.Sequences != nil {
 		count = int64(len(args.Sequences))
 	}
-	plan.Spans, plan.DrafterSpans = spansOf(plan.Spans, count), spansOf(plan.DrafterSpans, count)
+	plan.Spans = resized(plan.Spans, int(count))
+	plan.DrafterSpans = resized(plan.DrafterSpans, int(count))
 	plan.TokenIDs, plan.DrafterTokenIDs = plan.TokenIDs[:0], plan.DrafterTokenIDs[:0]
+	plan.Parents = plan.Parents[:0]
+	if session.hasDraftTrees {
+		plan.Parents = resized(plan.Parents, int(count*session.maxDrafts))
+	}
 	memory := &session.memory
 	memory.numSpans, memory.numDrafterSpans = 0, 0
 	memory.plan = raw.SessionPlanArgs{
@@ -493,6 +586,9 @@ func (session *Session) Plan(args *PlanArgs, plan *Plan) error {
 		OutDrafterSpans:    session.spans(plan.DrafterSpans),
 		OutNumDrafterSpans: raw.Address(&memory.numDrafterSpans),
 	}
+	if len(plan.Parents) > 0 {
+		memory.plan.OutParents = uintptr(raw.Memory(plan.Parents))
+	}
 	_, err = c.result(
 		raw.ShimSessionPlan(c.sampler.handle, session.handle, raw.Address(&memory.plan)))
 	if err != nil {
@@ -500,6 +596,9 @@ func (session *Session) Plan(args *PlanArgs, plan *Plan) error {
 	}
 	plan.Spans = plan.Spans[:memory.numSpans]
 	plan.DrafterSpans = plan.DrafterSpans[:memory.numDrafterSpans]
+	if len(plan.Parents) > 0 {
+		plan.Parents = plan.Parents[:memory.numSpans*session.maxDrafts]
+	}
 	for i := range plan.Spans {
 		span := &plan.Spans[i].raw
 		plan.TokenIDs = raw.AppendInts(plan.TokenIDs, span.TokenIDs, span.NumTokens)

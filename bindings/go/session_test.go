@@ -82,13 +82,19 @@ func (caller *sessionCaller) run(t *testing.T, model int) (logits []float32) {
 	if model == 1 {
 		spans, tokens = caller.plan.DrafterSpans, caller.plan.DrafterTokenIDs
 	}
-	for _, span := range spans {
+	for s, span := range spans {
 		cache := &caller.caches[model][span.Sequence()]
 		*cache = (*cache)[:span.Start()]
+		firstDraft := span.NumTokens() - span.NumLogits() + 1
 		for i := 0; i < span.NumTokens(); i++ {
 			*cache = append(*cache, tokens[i])
+			seen := *cache
+			if model == 0 && i >= firstDraft && len(caller.plan.Parents) > 0 {
+				parents := caller.plan.Parents[s*sessionDrafts:]
+				seen = pathOf(seen[:len(seen)-1-(i-firstDraft)], tokens[firstDraft:], parents, i-firstDraft)
+			}
 			if i+span.NumLogits() >= span.NumTokens() {
-				logits = append(logits, logitsAfter(*cache, model)...)
+				logits = append(logits, logitsAfter(seen, model)...)
 			}
 		}
 		tokens = tokens[span.NumTokens():]
@@ -97,6 +103,15 @@ func (caller *sessionCaller) run(t *testing.T, model int) (logits []float32) {
 		t.Fatalf("%d tokens are in no span", len(tokens))
 	}
 	return logits
+}
+
+// pathOf is a text and the drafts on the way to one of a tree.
+func pathOf(text, drafts, parents []int32, draft int) []int32 {
+	var path []int32
+	for ; draft >= 0; draft = int(parents[draft]) {
+		path = append([]int32{drafts[draft]}, path...)
+	}
+	return append(append([]int32{}, text...), path...)
 }
 
 // step returns whether anything was to be run.

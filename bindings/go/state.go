@@ -66,7 +66,7 @@ func (s *Sampler) NewState(options StateOptions) (*State, error) {
 	handle := raw.ShimStateCreate(s.handle, raw.Address(&rawOptions))
 	runtime.KeepAlive(&rawOptions)
 	if handle == 0 {
-		return nil, &Error{c.op, Status(raw.ShimStatus(s.handle)), raw.ShimError(s.handle)}
+		return nil, s.failure(c.op)
 	}
 	if s.states == nil {
 		s.states = map[uintptr]struct{}{}

@@ -10,6 +10,9 @@
 %constant int SAMPLER_ISA_AVX512 = 4;
 %constant int SAMPLER_ISA_NEON = 8;
 
+%constant int SAMPLER_NGRAM_ALL_ORDERS = 0;
+%constant int SAMPLER_NGRAM_ONE_LEVEL = 1;
+
 %constant int SAMPLER_STAGE_BIAS = 1;
 %constant int SAMPLER_STAGE_MASK = 2;
 %constant int SAMPLER_STAGE_PENALTIES = 3;
@@ -61,6 +64,9 @@
 %constant int SAMPLER_VERIFY_DEFERRED = 6;
 %constant int SAMPLER_VERIFY_SYNTHETIC = 7;
 
+%constant int SAMPLER_MAX_RANKS = 1024;
+%constant int SAMPLER_MAX_SHARD_EXCHANGES = 8;
+
 %constant int SAMPLER_ACCEPT_STANDARD = 0;
 %constant int SAMPLER_ACCEPT_BLOCK = 1;
 %constant int SAMPLER_ACCEPT_SAMPLE_MATCH = 2;
@@ -104,6 +110,7 @@
 %constant int SAMPLER_ROW_INVALID_LIST = 128;
 %constant int SAMPLER_ROW_STATE_FULL = 256;
 %constant int SAMPLER_ROW_INVALID_TREE = 512;
+%constant int SAMPLER_ROW_INVALID_SHARD = 1024;
 
 %constant int SAMPLER_DEVICE_CPU = 0;
 %constant int SAMPLER_DEVICE_CUDA = 1;
@@ -145,3 +152,7 @@
 %constant int SAMPLER_FINISH_CANCELLED = 4;
 %constant int SAMPLER_FINISH_BAD_ROW = 5;
 %constant int SAMPLER_FINISH_STOP_SEQUENCE = 6;
+
+%constant int SAMPLER_GAMMA_FIXED = 0;
+%constant int SAMPLER_GAMMA_BY_ENTROPY = 1;
+%constant int SAMPLER_GAMMA_MEASURED = 2;

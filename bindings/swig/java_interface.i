@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 508686119;
+%constant int SHIM_INTERFACE = 1081585707;
 %inline %{
-static inline int32_t shim_interface(void) { return 508686119; }
+static inline int32_t shim_interface(void) { return 1081585707; }
 %}

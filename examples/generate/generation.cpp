@@ -153,47 +153,49 @@ class Run {
   }
 
   void set_sampling() {
-    if (is_beam_search_) return;
+    const SamplingOptions &sampling = options_.sampling;
+    const bool is_drawn = !is_beam_search_ && sampling.temperature != 0;
+    if (is_drawn) args_.processor = SAMPLER_PROCESSOR_SAMPLE;
     if (options_.engine) {
-      set_engine(*options_.engine);
+      set_engine(*options_.engine, is_drawn);
       return;
     }
-    const SamplingOptions &sampling = options_.sampling;
     // The likeliest token is the same before and after all filters.
-    if (sampling.temperature == 0) return;
-    args_.processor = SAMPLER_PROCESSOR_SAMPLE;
+    if (!is_drawn) return;
     params_ = params_of(sampling);
     args_.params = &params_;
   }
 
   // The loop has the texts, so that it takes all lists but those of the history.
-  void set_engine(const engine_parameters::Request &request) {
-    args_.processor = SAMPLER_PROCESSOR_SAMPLE;
+  void set_engine(const engine_parameters::Request &request, bool is_drawn) {
     engine_.emplace(request, engine_parameters::Ids(), 0);
     args_.params = engine_->params();
     pipeline_ = *engine_->get();
     pipeline_.history = {};
     pipeline_.prompt_lengths = nullptr;
     if (pipeline_.token_bitmasks) {
-      mask_indices_.assign(num_texts_, 0);
+      mask_indices_.assign(seeds_.size(), 0);
       pipeline_.token_bitmask_indices = mask_indices_.data();
     }
     args_.pipeline = &pipeline_;
     row_params_.struct_size = sizeof row_params_;
     args_.row_params = &row_params_;
     if (request.min_length > 0) {
-      for (std::size_t i = 0; i < num_texts_; ++i) {
+      for (std::size_t i = 0; i < seeds_.size(); ++i) {
         const std::int64_t length = prompt_offsets_[i + 1] - prompt_offsets_[i];
         min_new_tokens_.push_back(request.least_new_tokens(static_cast<std::int32_t>(length)));
       }
       row_params_.min_new_tokens = min_new_tokens_.data();
     }
     if (request.top_p_reset_token_id) {
-      reset_tokens_.assign(num_texts_, *request.top_p_reset_token_id);
+      reset_tokens_.assign(seeds_.size(), *request.top_p_reset_token_id);
       row_params_.top_p_reset_token_id = reset_tokens_.data();
     }
-    if (request.draw_method == SAMPLER_DRAW_INVERSE_CDF) return;
+    if (!is_drawn || request.draw_method == SAMPLER_DRAW_INVERSE_CDF) return;
     // Loops draw by the inverse CDF.
+    if (options_.mode != Mode::kAutoregressive) {
+      throw Error("with drafts tokens are drawn by the inverse CDF; the preset draws by a race");
+    }
     num_new_tokens_.resize(num_texts_);
     args_.seeds = seeds_.data();
     own_draw_.emplace(sampler_.get(), args_, target_.get()->max_context, request.draw_method);
@@ -214,20 +216,18 @@ class Run {
   }
 
   sampler_status speculate() {
-    sampler_speculative_args args = sampler_speculative_args_default();
-    args.generation = &args_;
+    sampler_speculative_args args = speculative_args();
     args.drafter = drafter_->get();
-    args.gamma = options_.draft.gamma;
-    if (options_.draft.adaptive_gamma) args.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
-    if (options_.draft.measured_gamma) args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
-    args.ema_beta = options_.draft.ema_beta;
-    args.gamma_min = options_.draft.gamma_min;
-    args.gamma_max = options_.draft.gamma_max;
-    args.first_target = options_.draft.first_target;
-    args.skip_sample_adjustment = options_.draft.skip_sample_adjustment;
+    return sampler_speculative(sampler_.get(), &args);
+  }
+
+  sampler_speculative_args speculative_args() {
+    sampler_speculative_args args = options_.draft;
+    args.generation = &args_;
+    if (!options_.synthetic_rates.empty()) args.synthetic_rates = options_.synthetic_rates.data();
     args.clock = read_clock;
     args.clock_user = this;
-    return sampler_speculative(sampler_.get(), &args);
+    return args;
   }
 
   sampler_status speculate_with_ngrams() {
@@ -242,20 +242,10 @@ class Run {
       storage = make_ngram_storage(options_.ngram, target_.get()->vocabulary_size);
       check(sampler_ngram_storage_interface(storage.get(), &ngram));
     }
-    sampler_speculative_args args = sampler_speculative_args_default();
-    args.generation = &args_;
+    sampler_speculative_args args = speculative_args();
     args.ngram = &ngram;
-    args.gamma = options_.draft.gamma;
-    args.filler_top_k = options_.ngram.filler_top_k;
     // A lookup learns the text alone: there is nothing to look for among the logits.
     if (options_.ngram.is_lookup) args.filler_top_k = 0;
-    args.stop_if_unknown = options_.ngram.stop_if_unknown;
-    args.ngram_least_count = options_.ngram.least_count;
-    args.ngram_least_share = options_.ngram.least_share;
-    args.first_target = options_.draft.first_target;
-    if (options_.draft.measured_gamma) args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
-    args.clock = read_clock;
-    args.clock_user = this;
     return sampler_speculative(sampler_.get(), &args);
   }
 

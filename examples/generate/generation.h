@@ -25,19 +25,7 @@ struct SamplingOptions {
   float min_p = 0.0f;
 };
 
-// As in sampler_speculative_args. With n-grams gamma alone counts, and whether it is measured.
-struct DraftOptions {
-  std::int64_t gamma = 5;
-  bool adaptive_gamma = false;  // SAMPLER_GAMMA_BY_ENTROPY
-  bool measured_gamma = false;  // SAMPLER_GAMMA_MEASURED
-  float ema_beta = 0;
-  std::int64_t gamma_min = 1;
-  std::int64_t gamma_max = 0;
-  bool first_target = true;
-  bool skip_sample_adjustment = false;
-};
-
-// As in sampler_ngram_storage_options, sampler_prompt_lookup_options and sampler_speculative_args.
+// As in sampler_ngram_storage_options and sampler_prompt_lookup_options.
 struct NgramOptions {
   bool is_lookup = false;  // sampler_prompt_lookup, for one text, instead of sampler_ngram_storage
   std::int32_t order = 3;
@@ -45,10 +33,6 @@ struct NgramOptions {
   std::int64_t memory_limit = 0;
   std::int64_t min_match = 0;
   std::int64_t max_match = 0;
-  std::int64_t filler_top_k = 3;
-  bool stop_if_unknown = false;
-  std::int64_t least_count = 0;
-  float least_share = 0;
 };
 
 // As in sampler_beam_search_args.
@@ -73,10 +57,12 @@ struct GenerationOptions {
   std::uint64_t seed = 0;
   bool use_cache = true;
   SamplingOptions sampling;  // not used with kBeam
-  // In place of `sampling`, with kAutoregressive: an engine's stages. Its tokens that end a text do
-  // so here, too.
+  // In place of `sampling`: an engine's stages. Its tokens that end a text do so here, too. kBeam
+  // takes edits alone; with drafts the draw is the inverse CDF's.
   std::optional<engine_parameters::Request> engine;
-  DraftOptions draft;
+  // Rules and numbers. What points to memory is set by generate_text.
+  sampler_speculative_args draft = sampler_speculative_args_default();
+  std::vector<float> synthetic_rates;  // one for each draft of a round
   NgramOptions ngram;
   BeamOptions beam;
   // Of all times, and of SAMPLER_GAMMA_MEASURED.

@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <type_traits>
 
 #include "engine_parameters.h"
 #include "in_range.h"
@@ -28,6 +29,23 @@ const std::map<std::string, Mode> &modes() {
                                                     {"ngram", Mode::kNgram},
                                                     {"beam", Mode::kBeam}};
   return modes;
+}
+
+const std::map<std::string, sampler_acceptance> &acceptances() {
+  static const std::map<std::string, sampler_acceptance> acceptances = {
+      {"standard", SAMPLER_ACCEPT_STANDARD},         {"block", SAMPLER_ACCEPT_BLOCK},
+      {"sample_match", SAMPLER_ACCEPT_SAMPLE_MATCH}, {"typical", SAMPLER_ACCEPT_TYPICAL},
+      {"relaxed", SAMPLER_ACCEPT_RELAXED},           {"threshold", SAMPLER_ACCEPT_THRESHOLD},
+      {"deferred", SAMPLER_ACCEPT_DEFERRED},         {"synthetic", SAMPLER_ACCEPT_SYNTHETIC}};
+  return acceptances;
+}
+
+template <typename Value>
+const char *name_of(const std::map<std::string, Value> &names, Value value) {
+  for (const auto &[name, named] : names) {
+    if (named == value) return name.c_str();
+  }
+  return "";
 }
 
 // Declares the options, and knows which of them a mode uses.
@@ -64,12 +82,7 @@ class Declaration {
       fail("--lookup-max-match is " + std::to_string(ngram.max_match) +
            "; it must be at least --lookup-min-match, which is " + std::to_string(ngram.min_match));
     }
-    const DraftOptions &draft = generation.draft;
-    const std::int64_t gamma_max = draft.gamma_max > 0 ? draft.gamma_max : draft.gamma;
-    if (draft.adaptive_gamma && draft.gamma_min > gamma_max) {
-      fail("--gamma-min is " + std::to_string(draft.gamma_min) +
-           "; it must be at most --gamma-max, which is " + std::to_string(gamma_max));
-    }
+    check_drafts();
     if (arguments_->explained_step && *arguments_->explained_step >= generation.max_new_tokens) {
       fail("--explain is " + std::to_string(*arguments_->explained_step) +
            "; it must be less than --length, which is " +
@@ -78,6 +91,27 @@ class Declaration {
     if (generation.mode == Mode::kBeam && generation.num_samples > generation.beam.num_beams) {
       fail("--samples is " + std::to_string(generation.num_samples) +
            "; it must be at most --beams, which is " + std::to_string(generation.beam.num_beams));
+    }
+  }
+
+  void check_drafts() {
+    const GenerationOptions &generation = arguments_->generation;
+    const sampler_speculative_args &draft = generation.draft;
+    const std::int64_t gamma_max = draft.gamma_max > 0 ? draft.gamma_max : draft.gamma;
+    if (draft.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY && draft.gamma_min > gamma_max) {
+      fail("--gamma-min is " + std::to_string(draft.gamma_min) +
+           "; it must be at most --gamma-max, which is " + std::to_string(gamma_max));
+    }
+    for (const auto &[option, acceptance] : of_acceptance_) {
+      if (option->count() > 0 && acceptance != draft.acceptance) {
+        fail(option->get_name() + " is not used with --acceptance " +
+             acceptance_name(draft.acceptance));
+      }
+    }
+    if (draft.acceptance == SAMPLER_ACCEPT_SYNTHETIC &&
+        generation.synthetic_rates.size() != static_cast<std::size_t>(gamma_max)) {
+      fail("--synthetic-rates has " + std::to_string(generation.synthetic_rates.size()) +
+           " numbers; it must have one for each draft of a round, " + std::to_string(gamma_max));
     }
   }
 
@@ -166,23 +200,20 @@ class Declaration {
   }
 
   void declare_engine() {
-    const std::vector<Mode> used_in = {Mode::kAutoregressive};
     preset_ = app_->add_option("--preset", engine_,
                                "Sample as an engine does: llama.cpp, vllm, sglang, tensorrt_llm, "
                                "hugging_face or another name of sampler_params_preset; or "
-                               "sampler: the library's defaults, and its own names in --params")
+                               "sampler: the library's defaults, and its own names in --params. "
+                               "With --mode beam its edits of logits alone")
                   ->type_name("NAME");
-    CLI::Option *parameters =
-        app_->add_option("--params", engine_parameters_,
-                         "The engine's own parameters, a JSON object: '{\"top_k\": 40}', or @FILE")
-            ->type_name("JSON")
-            ->needs(preset_);
+    app_->add_option("--params", engine_parameters_,
+                     "The engine's own parameters, a JSON object: '{\"top_k\": 40}', or @FILE")
+        ->type_name("JSON")
+        ->needs(preset_);
     for (const char *const option :
          {"--temperature", "--top-k", "--top-p", "--min-p", "--greedy"}) {
       preset_->excludes(app_->get_option(option));
     }
-    only_in(preset_, used_in);
-    only_in(parameters, used_in);
   }
 
   // Its seed and length are the default of --seed and --length.
@@ -215,7 +246,7 @@ class Declaration {
   }
 
   void declare_drafts() {
-    DraftOptions &draft = arguments_->generation.draft;
+    sampler_speculative_args &draft = arguments_->generation.draft;
     only_in(
         app_->add_option("--draft", arguments_->draft,
                          "Folder of the model that drafts, laid out like --model, with the same "
@@ -226,14 +257,15 @@ class Declaration {
                 ->capture_default_str()
                 ->check(in_range(std::int64_t{1}, kMaxGamma)),
             {Mode::kSpeculative, Mode::kNgram});
-    CLI::Option *adaptive = app_->add_flag(
-        "--adaptive", draft.adaptive_gamma,
+    CLI::Option *adaptive = app_->add_flag_callback(
+        "--adaptive", [&] { draft.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY; },
         "Fewer drafts the more uncertain the drafter is: --gamma-max where it is certain, "
         "--gamma-min where all tokens are equally likely, by the entropy between");
     only_in(adaptive, {Mode::kSpeculative});
-    only_in(app_->add_flag("--measured", draft.measured_gamma,
-                           "As many drafts as measured times and acceptance say are fastest, from "
-                           "none to --gamma. A sampled text is then another in each run")
+    only_in(app_->add_flag_callback(
+                    "--measured", [&] { draft.adaptive_gamma = SAMPLER_GAMMA_MEASURED; },
+                    "As many drafts as measured times and acceptance say are fastest, from "
+                    "none to --gamma. A sampled text is then another in each run")
                 ->excludes(adaptive),
             {Mode::kSpeculative, Mode::kNgram});
     only_in(app_->add_option("--gamma-min", draft.gamma_min, "Drafts a round at least; 0: none")
@@ -252,19 +284,85 @@ class Declaration {
                 ->check(in_range(0.0, 0.999999))
                 ->needs(adaptive),
             {Mode::kSpeculative});
-    only_in(app_->add_flag("!--no-first-target", draft.first_target,
-                           "Draft for the first token, too, which else is the target's"),
+    only_in(app_->add_flag_callback(
+                "--no-first-target", [&] { draft.first_target = 0; },
+                "Draft for the first token, too, which else is the target's"),
             {Mode::kSpeculative, Mode::kNgram});
     only_in(
         app_->add_flag("--skip-sample-adjustment", draft.skip_sample_adjustment,
                        "After a rejected draft draw from the target's distribution and not from "
                        "the residual. The texts are then no longer the target's: to compare"),
         {Mode::kSpeculative});
+    only_in(
+        app_->add_option("--least-draft-probability", draft.least_draft_probability,
+                         "A draft that the drafter gives less, at temperature 1, is the last of "
+                         "its round; 0: off")
+            ->capture_default_str()
+            ->check(in_range(0.0, 1.0)),
+        {Mode::kSpeculative});
+    declare_acceptance();
     declare_ngrams();
+  }
+
+  void declare_acceptance() {
+    GenerationOptions &generation = arguments_->generation;
+    sampler_speculative_args &draft = generation.draft;
+    only_in(app_->add_option("--acceptance", draft.acceptance,
+                             "The rule that drafts are verified by. Texts of standard, block and "
+                             "sample_match are of the model's distribution")
+                ->type_name("NAME")
+                ->default_str(acceptance_name(draft.acceptance))
+                ->transform(CLI::CheckedTransformer(acceptances())
+                                .description("{standard,block,sample_match,typical,relaxed,"
+                                             "threshold,deferred,synthetic}")),
+            {Mode::kSpeculative, Mode::kNgram});
+    declare_number("--typical-threshold", draft.typical_threshold, SAMPLER_ACCEPT_TYPICAL,
+                   "Keep drafts of at least this probability; 0: 0.09");
+    declare_number("--typical-scale", draft.typical_scale, SAMPLER_ACCEPT_TYPICAL,
+                   "And those of at least this times exp(-entropy), if that is less; 0: 0.3");
+    declare_number("--relaxed-top-k", draft.relaxed_top_k, SAMPLER_ACCEPT_RELAXED,
+                   "Keep drafts among the so many likeliest tokens; 0: 1");
+    declare_number("--relaxed-delta", draft.relaxed_delta, SAMPLER_ACCEPT_RELAXED,
+                   "Of them those at most this less likely than the likeliest");
+    declare_number("--threshold-single", draft.threshold_single, SAMPLER_ACCEPT_THRESHOLD,
+                   "Keep drafts of at least this probability; 0: 1");
+    declare_number("--threshold-total", draft.threshold_total, SAMPLER_ACCEPT_THRESHOLD,
+                   "What probabilities are divided by before the coin; 0: 1");
+    declare_number("--deferred-window", draft.deferred_window, SAMPLER_ACCEPT_DEFERRED,
+                   "Drafts behind a rejected one that must match for it to be kept; 0: min(6, "
+                   "drafts of a round - 1)");
+    declare_number("--deferred-top-k", draft.deferred_top_k, SAMPLER_ACCEPT_DEFERRED,
+                   "Of so many likeliest tokens the entropy is taken; 0: 3");
+    declare_number("--deferred-entropy", draft.deferred_entropy, SAMPLER_ACCEPT_DEFERRED,
+                   "In nats, where the model is in doubt; 0: 0.3");
+    CLI::Option *const rates =
+        app_->add_option("--synthetic-rates", generation.synthetic_rates,
+                         "Share of the first, second, ... drafts of a round that is kept, such as "
+                         "0.9,0.8,0.7; one for each draft")
+            ->type_name("RATES")
+            ->delimiter(',')
+            ->allow_extra_args(false)
+            ->check(in_range(0.0, 1.0));
+    only_in(rates, {Mode::kSpeculative, Mode::kNgram});
+    of_acceptance_.push_back({rates, SAMPLER_ACCEPT_SYNTHETIC});
+  }
+
+  // A number of a rule.
+  template <typename Number>
+  void declare_number(const char *name, Number &number, sampler_acceptance acceptance,
+                      const std::string &text) {
+    constexpr Number kHighest =
+        std::is_integral_v<Number> ? std::numeric_limits<Number>::max() : Number(1e9);
+    CLI::Option *const option = app_->add_option(name, number, text)
+                                    ->capture_default_str()
+                                    ->check(in_range(Number(0), kHighest));
+    only_in(option, {Mode::kSpeculative, Mode::kNgram});
+    of_acceptance_.push_back({option, acceptance});
   }
 
   void declare_ngrams() {
     NgramOptions &ngram = arguments_->generation.ngram;
+    sampler_speculative_args &draft = arguments_->generation.draft;
     constexpr std::int64_t kMaxLength = std::numeric_limits<std::int64_t>::max();
     CLI::Option *const lookup = app_->add_flag(
         "--lookup", ngram.is_lookup,
@@ -295,12 +393,12 @@ class Declaration {
                 })
                 ->excludes(lookup),
             {Mode::kNgram});
-    only_in(app_->add_option("--ngram-least-count", ngram.least_count,
+    only_in(app_->add_option("--ngram-least-count", draft.ngram_least_count,
                              "End drafts before one that was counted fewer times; 0: off")
                 ->capture_default_str()
                 ->check(in_range(std::int64_t{0}, kMaxLength)),
             {Mode::kNgram});
-    only_in(app_->add_option("--ngram-least-share", ngram.least_share,
+    only_in(app_->add_option("--ngram-least-share", draft.ngram_least_share,
                              "End drafts before one with a lower share of what followed; 0: off")
                 ->capture_default_str()
                 ->check(in_range(0.0, 1.0)),
@@ -310,14 +408,15 @@ class Declaration {
                 ->check(in_range(2, 16)),
             {Mode::kNgram});
     only_in(
-        app_->add_option("--filler-top-k", ngram.filler_top_k,
+        app_->add_option("--filler-top-k", draft.filler_top_k,
                          "Likeliest tokens of the model that are learned behind each new token; "
                          "0: the token that came")
             ->capture_default_str()
             ->check(in_range(std::int64_t{0}, kMaxVocabulary)),
         {Mode::kNgram});
-    only_in(app_->add_flag("--stop-if-unknown", ngram.stop_if_unknown,
-                           "Draft nothing where no n-gram is known, instead of any token"),
+    only_in(app_->add_flag_callback(
+                "--stop-if-unknown", [&] { draft.stop_if_unknown = 1; },
+                "Draft nothing where no n-gram is known, instead of any token"),
             {Mode::kNgram});
   }
 
@@ -389,6 +488,8 @@ class Declaration {
   CLI::App *app_;
   Arguments *arguments_;
   std::vector<std::pair<const CLI::Option *, std::vector<Mode>>> used_in_;
+  // Numbers of the rules.
+  std::vector<std::pair<const CLI::Option *, sampler_acceptance>> of_acceptance_;
   CLI::Option *preset_ = nullptr;
   CLI::Option *end_ids_ = nullptr;
   std::string end_ids_text_;
@@ -401,10 +502,11 @@ class Declaration {
 }  // namespace
 
 const char *mode_name(Mode mode) {
-  for (const auto &[name, value] : modes()) {
-    if (value == mode) return name.c_str();
-  }
-  return "";
+  return name_of(modes(), mode);
+}
+
+const char *acceptance_name(sampler_acceptance acceptance) {
+  return name_of(acceptances(), acceptance);
 }
 
 std::optional<int> parse_arguments(int argc, char **argv, Arguments *arguments) {

@@ -26,6 +26,9 @@ struct Arguments {
 // The name of a mode on the command line.
 const char *mode_name(Mode mode);
 
+// The same of a rule that drafts are verified by.
+const char *acceptance_name(sampler_acceptance acceptance);
+
 // The result is the status to exit with, where the command line asks for no more than help or is
 // wrong, which it then has printed.
 std::optional<int> parse_arguments(int argc, char **argv, Arguments *arguments);

@@ -106,21 +106,23 @@ Json options_as_json(const GenerationOptions &options) {
   json["min_p"] = rounded(options.sampling.min_p);
   if (uses_drafts(options.mode)) {
     json["gamma"] = options.draft.gamma;
-    json["measured"] = options.draft.measured_gamma;
+    json["measured"] = options.draft.adaptive_gamma == SAMPLER_GAMMA_MEASURED;
+    json["acceptance"] = acceptance_name(options.draft.acceptance);
   }
   if (options.mode == Mode::kSpeculative) {
-    json["adaptive"] = options.draft.adaptive_gamma;
+    json["adaptive"] = options.draft.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY;
     json["gamma_min"] = options.draft.gamma_min;
     json["gamma_max"] = options.draft.gamma_max > 0 ? options.draft.gamma_max : options.draft.gamma;
     json["ema_beta"] = rounded(options.draft.ema_beta);
+    json["least_draft_probability"] = rounded(options.draft.least_draft_probability);
   }
   if (options.mode == Mode::kNgram) {
     json["lookup"] = options.ngram.is_lookup;
     json["ngram_order"] = options.ngram.order;
-    json["filler_top_k"] = options.ngram.is_lookup ? 0 : options.ngram.filler_top_k;
-    json["stop_if_unknown"] = options.ngram.stop_if_unknown;
-    json["least_count"] = options.ngram.least_count;
-    json["least_share"] = rounded(options.ngram.least_share);
+    json["filler_top_k"] = options.ngram.is_lookup ? 0 : options.draft.filler_top_k;
+    json["stop_if_unknown"] = options.draft.stop_if_unknown != 0;
+    json["least_count"] = options.draft.ngram_least_count;
+    json["least_share"] = rounded(options.draft.ngram_least_share);
   }
   return json;
 }

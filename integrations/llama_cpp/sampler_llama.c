@@ -4,16 +4,16 @@
 
 typedef struct context {
   sampler_dl lib;
-  sampler_t sampler;
-  sampler_state_t state; /* the text, in its only slot */
-  int64_t max_tokens;    /* that it has room for */
-  sampler_llama_options options;
+  sampler_llama_options options; /* whose params are these */
   sampler_params params;
-  uint64_t offset;   /* tokens that were accepted */
-  int32_t drawn;     /* the last token that was drawn; -1: none */
-  float observation; /* of it, for mirostat and its like */
-  float *logits;     /* [num_vocab] of candidates, and their ids */
-  int32_t *ids;
+  sampler_t sampler;
+  sampler_state_t state;  /* the text, in its only slot */
+  uint64_t offset;        /* how many tokens it has */
+  sampler_status failure; /* of something that returns nothing: no token is drawn any more */
+  int32_t drawn;          /* the last token that was drawn; -1: none */
+  float observation;      /* of it, for mirostat and its like */
+  float *logits;          /* [num_vocab] of candidates */
+  int32_t *ids;           /* [num_vocab] theirs */
   void *workspace;
   size_t workspace_bytes;
 } context;
@@ -34,7 +34,7 @@ static sampler_status draw(context *ctx, const float *logits, const int32_t *ids
   if (out_workspace_bytes)
     return ctx->lib.sample_workspace_size(ctx->sampler, &args, out_workspace_bytes);
   ctx->drawn = -1;
-  return count > 0 ? ctx->lib.sample(ctx->sampler, &args) : SAMPLER_OK;
+  return count > 0 && !ctx->failure ? ctx->lib.sample(ctx->sampler, &args) : SAMPLER_OK;
 }
 
 llama_token sampler_llama_sample(struct llama_sampler *smpl, const float *logits) {
@@ -45,46 +45,46 @@ llama_token sampler_llama_sample(struct llama_sampler *smpl, const float *logits
 
 static void apply(struct llama_sampler *smpl, llama_token_data_array *candidates) {
   context *const ctx = smpl->ctx;
+  const llama_token_data *const data = candidates->data;
   const int64_t count = (int64_t)candidates->size;
-  int is_whole = count == ctx->options.num_vocab;
-  candidates->selected = -1; /* which llama.cpp tells of */
+  int64_t place = 0;
+  candidates->selected = -1;
   if (count > ctx->options.num_vocab) return;
-  for (int64_t i = 0; i < count; ++i) {
-    ctx->logits[i] = candidates->data[i].logit;
-    ctx->ids[i] = candidates->data[i].id;
-    is_whole &= ctx->ids[i] == i;
-  }
-  draw(ctx, ctx->logits, is_whole ? NULL : ctx->ids, count, NULL);
-  for (int64_t i = is_whole ? ctx->drawn : 0; ctx->drawn >= 0 && i < count; ++i) {
-    if (ctx->ids[i] != ctx->drawn) continue;
-    candidates->selected = i;
-    return;
-  }
+  for (; place < count && data[place].id == place; ++place) ctx->logits[place] = data[place].logit;
+  const int is_row = place == ctx->options.num_vocab;
+  for (int64_t i = place; i < count; ++i) ctx->logits[i] = data[i].logit;
+  for (int64_t i = 0; !is_row && i < count; ++i) ctx->ids[i] = data[i].id;
+  draw(ctx, ctx->logits, is_row ? NULL : ctx->ids, count, NULL);
+  for (place = is_row ? ctx->drawn : 0; ctx->drawn >= 0 && candidates->selected < 0; ++place)
+    if (data[place].id == ctx->drawn) candidates->selected = place;
 }
 
-/* A state for texts of so many tokens in place of the one there is, with its text. */
-static sampler_status make_room(context *ctx, int64_t max_tokens) {
-  const sampler_state_options options = {
-      .struct_size = sizeof options, .num_slots = 1, .max_tokens = max_tokens};
-  const int32_t slot = 0;
-  sampler_state_t old = ctx->state, made = NULL;
-  sampler_status status = ctx->lib.state_create(ctx->sampler, &options, &made);
-  if (status != SAMPLER_OK) return status;
-  const sampler_state_copy_args copy = {.struct_size = sizeof copy,
-                                        .source = old,
-                                        .destination = made,
-                                        .source_slots = &slot,
-                                        .destination_slots = &slot,
-                                        .num_rows = 1};
-  if (old) status = ctx->lib.state_copy(ctx->sampler, &copy);
-  ctx->lib.state_destroy(old);
+/* Gives it the text of `from`, which may be itself, and room for more. */
+static void set_text(context *ctx, const context *from) {
+  const sampler_state_options options = {.struct_size = sizeof options,
+                                         .num_slots = 1,
+                                         .max_tokens = 2 * (int64_t)from->offset + 4096};
+  sampler_state_t made = NULL;
+  sampler_status status = from->failure;
+  size_t size = 0;
+  if (from->state) from->lib.state_serialize(from->sampler, from->state, 0, 1, NULL, 0, &size);
+  void *const bytes = malloc(size); /* NULL fails below */
+  if (!status) status = ctx->lib.state_create(ctx->sampler, &options, &made);
+  if (!status && size)
+    status = from->lib.state_serialize(from->sampler, from->state, 0, 1, bytes, size, &size);
+  if (!status && size)
+    status = ctx->lib.state_deserialize(ctx->sampler, made, 0, bytes, size, NULL);
+  free(bytes);
+  ctx->lib.state_destroy(ctx->state);
   ctx->state = made;
-  ctx->max_tokens = max_tokens;
+  ctx->offset = from->offset;
+  ctx->drawn = from->drawn;
+  ctx->observation = from->observation;
   if (!status)
     status = draw(ctx, ctx->logits, ctx->ids, ctx->options.num_vocab, &ctx->workspace_bytes);
   free(ctx->workspace);
-  ctx->workspace = status ? NULL : malloc(ctx->workspace_bytes);
-  return ctx->workspace || status ? status : SAMPLER_ERROR_OUT_OF_MEMORY;
+  ctx->workspace = malloc(ctx->workspace_bytes);
+  ctx->failure = status || ctx->workspace ? status : SAMPLER_ERROR_OUT_OF_MEMORY;
 }
 
 static void take(struct llama_sampler *smpl, llama_token token) {
@@ -101,23 +101,22 @@ static void take(struct llama_sampler *smpl, llama_token token) {
       .offsets = &ctx->offset,
       .out_row_status = &status,
   };
-  ctx->lib.accept(ctx->sampler, &args);
+  if (!ctx->failure) ctx->failure = ctx->lib.accept(ctx->sampler, &args);
   if (status != SAMPLER_ROW_STATE_FULL) return;
-  if (make_room(ctx, 2 * ctx->max_tokens) == SAMPLER_OK) take(smpl, token);
+  set_text(ctx, ctx);
+  take(smpl, token);
 }
 
 static void reset(struct llama_sampler *smpl) {
   context *const ctx = smpl->ctx;
   const sampler_state_reset_args args = {.struct_size = sizeof args, .state = ctx->state};
-  ctx->lib.state_reset(ctx->sampler, &args);
+  if (!ctx->failure) ctx->failure = ctx->lib.state_reset(ctx->sampler, &args);
   ctx->offset = 0;
 }
 
-static void free_context(context *ctx) {
-  if (ctx->lib.library) {
-    ctx->lib.state_destroy(ctx->state);
-    ctx->lib.destroy(ctx->sampler);
-  }
+static void release(struct llama_sampler *smpl) {
+  context *const ctx = smpl->ctx;
+  if (ctx->lib.library) ctx->lib.state_destroy(ctx->state), ctx->lib.destroy(ctx->sampler);
   sampler_dl_close(&ctx->lib);
   free(ctx->workspace);
   free(ctx->ids);
@@ -125,64 +124,43 @@ static void free_context(context *ctx) {
   free(ctx);
 }
 
-static void release(struct llama_sampler *smpl) {
-  free_context(smpl->ctx);
+/* Of llama_sampler_copy(), by which llama.cpp takes drafts back. */
+static void copy_state(const struct llama_sampler *source, struct llama_sampler *destination) {
+  set_text(destination->ctx, source->ctx);
+}
+
+/* With a handle of its own, so that threads may use both side by side. */
+static struct llama_sampler *clone(const struct llama_sampler *smpl) {
+  char error[SAMPLER_DL_ERROR_SIZE];
+  const sampler_llama_options *const options = &((const context *)smpl->ctx)->options;
+  struct llama_sampler *const made = sampler_llama_init(options, error);
+  if (made) copy_state(smpl, made);
+  return made;
 }
 
 static const char *name(const struct llama_sampler *smpl) {
   return (void)smpl, "libsampler";
 }
 
-/* With a handle of its own, so that threads may use both side by side. */
-static struct llama_sampler *clone(const struct llama_sampler *smpl) {
-  context *const from = smpl->ctx;
-  char error[SAMPLER_DL_ERROR_SIZE];
-  sampler_llama_options options = from->options;
-  options.params = &from->params;
-  struct llama_sampler *const made = sampler_llama_init(&options, error);
-  if (!made) return NULL;
-  context *const to = made->ctx;
-  size_t size = 0;
-  to->offset = from->offset;
-  to->drawn = from->drawn;
-  to->observation = from->observation;
-  from->lib.state_serialize(from->sampler, from->state, 0, 1, NULL, 0, &size);
-  void *const bytes = malloc(size);
-  const int is_copied =
-      bytes && make_room(to, from->max_tokens) == SAMPLER_OK &&
-      !from->lib.state_serialize(from->sampler, from->state, 0, 1, bytes, size, &size) &&
-      !to->lib.state_deserialize(to->sampler, to->state, 0, bytes, size, NULL);
-  free(bytes);
-  if (is_copied) return made;
-  llama_sampler_free(made);
-  return NULL;
-}
-
 struct llama_sampler *sampler_llama_init(const sampler_llama_options *options, char *error) {
-  static struct llama_sampler_i sampler_i = {.name = name,
-                                             .accept = take,
-                                             .apply = apply,
-                                             .reset = reset,
-                                             .clone = clone,
-                                             .free = release};
+  static struct llama_sampler_i sampler_i = {
+      name, take, apply, reset, clone, release, .copy_state = copy_state};
   context *const ctx = calloc(1, sizeof *ctx);
-  const size_t count = options->num_vocab > 0 ? (size_t)options->num_vocab : 1;
+  struct llama_sampler *const made = ctx ? llama_sampler_init(&sampler_i, ctx) : NULL;
   snprintf(error, SAMPLER_DL_ERROR_SIZE, "out of memory");
-  if (!ctx) return NULL;
+  if (!made || !sampler_dl_open(&ctx->lib, options->library, error))
+    return llama_sampler_free(made), NULL;
   ctx->drawn = -1;
   ctx->options = *options;
-  ctx->options.params = NULL;
-  if (!sampler_dl_open(&ctx->lib, options->library, error)) return free_context(ctx), NULL;
-  const sampler_options handle = sampler_options_default();
-  sampler_status status = SAMPLER_OK;
+  ctx->options.params = &ctx->params;
+  ctx->logits = calloc((size_t)options->num_vocab, sizeof *ctx->logits);
+  ctx->ids = calloc((size_t)options->num_vocab, sizeof *ctx->ids);
   if (options->params) ctx->params = *options->params;
   if (!options->params)
-    status = ctx->lib.params_preset(&ctx->params, sizeof ctx->params, "llama.cpp");
-  ctx->logits = malloc(count * sizeof *ctx->logits);
-  ctx->ids = malloc(count * sizeof *ctx->ids);
-  if (!status) status = ctx->lib.create(&handle, &ctx->sampler);
-  if (!status) status = make_room(ctx, 4096);
-  if (!status && ctx->logits && ctx->ids) return llama_sampler_init(&sampler_i, ctx);
-  if (status) snprintf(error, SAMPLER_DL_ERROR_SIZE, "%s", ctx->lib.last_error());
-  return free_context(ctx), NULL;
+    ctx->failure = ctx->lib.params_preset(&ctx->params, sizeof ctx->params, "llama.cpp");
+  if (!ctx->failure) ctx->failure = ctx->lib.create(NULL, &ctx->sampler);
+  if (!ctx->failure) set_text(ctx, ctx);
+  if (!ctx->failure && ctx->logits && ctx->ids) return made;
+  if (ctx->failure) snprintf(error, SAMPLER_DL_ERROR_SIZE, "%s", ctx->lib.last_error());
+  return llama_sampler_free(made), NULL;
 }

@@ -1,6 +1,5 @@
 /* libsampler as a sampler of llama.cpp: a whole chain, from the penalties to the draw, in one call.
- * The library is opened at run time, so that nothing is linked. Compile sampler_llama.c with the
- * engine. */
+ * Compile sampler_llama.c with the engine; the library is opened at run time. */
 #ifndef SAMPLER_LLAMA_H
 #define SAMPLER_LLAMA_H
 
@@ -18,14 +17,13 @@ typedef struct sampler_llama_options {
   uint64_t seed;
 } sampler_llama_options;
 
-/* What was accepted is the text that penalties look at, and its length says which random numbers
- * are drawn: equal texts and seeds give equal tokens. Without an accept in between the same token
- * is drawn again. A clone has a text of its own. llama_sampler_free() ends it. NULL: the reason is
- * in error[SAMPLER_DL_ERROR_SIZE]. */
+/* Accepted tokens are the text that penalties look at, and their number chooses the random numbers:
+ * equal texts and seeds give equal tokens. llama_sampler_free() ends it. NULL: the reason is in
+ * error[SAMPLER_DL_ERROR_SIZE]. */
 struct llama_sampler *sampler_llama_init(const sampler_llama_options *options, char *error);
 
-/* The token of a row of logits, as of llama_get_logits_ith(): without the array of candidates that
- * llama_sampler_sample() makes. -1: all logits are -inf, or one is NaN. */
+/* Draws from logits as of llama_get_logits_ith(), without the array of candidates of
+ * llama_sampler_sample(), and accepts nothing. -1: all are -inf, one is NaN, or no memory. */
 llama_token sampler_llama_sample(struct llama_sampler *smpl, const float *logits);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 #include "capi/requests.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +18,26 @@ using contract::SampleRequest;
 using contract::SelectRequest;
 
 namespace {
+
+// The input of a call. That of a shard has the columns of the whole row, the memory of its own
+// ones.
+contract::Rows read_input(Check &check, const char *name, const sampler_rows &view,
+                          const RequestContext &context) {
+  if (context.whole_cols == 0) return read_rows(check, name, view);
+  sampler_rows own = view;
+  own.num_cols = std::max<int64_t>(view.num_cols, 1);  // none are fine, and so is no stride
+  own.row_stride = view.num_cols == 0 ? 0 : view.row_stride;
+  contract::Rows rows = read_rows_shape(check, name, own);
+  if (view.num_cols > 0) {
+    check_rows_memory(check, name, rows, rows.num_rows, rows.stride, Need::kRequired);
+  }
+  if (rows.ids || rows.counts) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s.%s is set; it must be NULL in a shard", name,
+               rows.ids ? "candidate_ids" : "candidate_counts");
+  }
+  rows.num_cols = context.whole_cols;
+  return rows;
+}
 
 // How many output rows there are, and which input row each draws from.
 void read_row_indices(Check &check, const sampler_sample_args &args, SampleRequest *request) {
@@ -37,7 +58,7 @@ void read_row_indices(Check &check, const sampler_sample_args &args, SampleReque
 SampleRequest to_request(Check &check, const sampler_sample_args &args,
                          const RequestContext &context) {
   SampleRequest request;
-  request.input = read_rows(check, "input", args.input);
+  request.input = read_input(check, "input", args.input, context);
   read_row_indices(check, args, &request);
   const int64_t num_rows = request.num_rows;
   request.slots = read_slots(check, args.slots, args.num_slots, num_rows);
@@ -74,7 +95,7 @@ SampleRequest to_request(Check &check, const sampler_sample_args &args,
 RowsRequest to_request(Check &check, const sampler_filter_args &args,
                        const RequestContext &context) {
   RowsRequest request;
-  request.input = read_rows(check, "input", args.input);
+  request.input = read_input(check, "input", args.input, context);
   request.output_kind = check.enumeration("output_kind", args.output_kind, 2);
   if (request.output_kind == SAMPLER_OUTPUT_VALUES && request.input.kind == SAMPLER_PROBABILITIES) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
@@ -89,15 +110,18 @@ RowsRequest to_request(Check &check, const sampler_filter_args &args,
   request.pipeline =
       read_pipeline(check, parameters, args.pipeline, context.handle, "input", request.input,
                     num_slots, num_rows, Draws::kNo, &request.parameters.rules, context.pipeline);
-  read_output_rows(check, args, "input", request.input, &request);
+  contract::Rows written = request.input;
+  if (context.whole_cols > 0) written.num_cols = args.input.num_cols;
+  read_output_rows(check, args, "input", written, &request);
   request.out_kept_counts =
       read_output_array(check, "out_kept_counts", args.out_kept_counts, num_rows);
   return request;
 }
 
-SelectRequest to_request(Check &check, const sampler_select_args &args, const RequestContext &) {
+SelectRequest to_request(Check &check, const sampler_select_args &args,
+                         const RequestContext &context) {
   SelectRequest request;
-  request.input = read_rows(check, "input", args.input);
+  request.input = read_input(check, "input", args.input, context);
   const int64_t num_rows = request.input.num_rows;
   request.num_selected = args.num_selected;
   if (check.ok()) check.range("num_selected", args.num_selected, 1, request.input.num_cols + 1);
@@ -149,18 +173,33 @@ void read_draft_tokens(Check &check, const sampler_residual_args &args, Residual
 }  // namespace
 
 ResidualRequest to_request(Check &check, const sampler_residual_args &args,
-                           const RequestContext &) {
+                           const RequestContext &context) {
   ResidualRequest request;
-  request.target = read_rows(check, "target", args.target);
+  request.target = read_input(check, "target", args.target, context);
   request.num_rows = request.target.num_rows;
-  request.draft =
-      read_draft_shape(check, args.draft, request.num_rows, "target.num_rows", request.target);
-  check_draft_memory(check, args.draft, request.num_rows, request.draft.stride, &request.draft);
+  const bool is_shard = context.whole_cols > 0;
+  contract::Rows own = request.target;
+  if (is_shard) own.num_cols = args.target.num_cols;
+  sampler_rows draft = args.draft;
+  const bool has_no_cols = is_shard && own.num_cols == 0 && draft.num_cols == 0;
+  if (has_no_cols && has_rows(draft)) {
+    own.num_cols = draft.num_cols = 1;
+    draft.row_stride = 0;
+  }
+  request.draft = read_draft_shape(check, draft, request.num_rows, "target.num_rows", own);
+  if (has_no_cols) {
+    static constexpr float somewhere = 0;
+    request.draft.values = has_rows(args.draft) ? &somewhere : nullptr;
+  } else {
+    check_draft_memory(check, draft, request.num_rows, request.draft.stride, &request.draft);
+  }
+  if (is_shard) own.num_cols = args.target.num_cols;
   check_probabilities(check, "target", request.target);
   if (has_rows(args.draft)) check_probabilities(check, "draft", request.draft);
   request.draft.kind = SAMPLER_PROBABILITIES;
   read_draft_tokens(check, args, &request);
-  read_output_rows(check, args, "target", request.target, &request);
+  read_output_rows(check, args, "target", own, &request);
+  request.draft.num_cols = request.target.num_cols;
   return request;
 }
 

@@ -7,6 +7,7 @@
 
 #include "sampler/handle.h"
 #include "sampler/sampling.h"
+#include "sampler/shard.h"
 #include "sampler/speculative.h"
 #include "sampler/state.h"
 
@@ -31,6 +32,8 @@ SAMPLER_ZERO_TRAITS(sampler_filter_args)
 SAMPLER_ZERO_TRAITS(sampler_select_args)
 SAMPLER_ZERO_TRAITS(sampler_verify_args)
 SAMPLER_ZERO_TRAITS(sampler_residual_args)
+SAMPLER_ZERO_TRAITS(sampler_shard_args)
+SAMPLER_ZERO_TRAITS(sampler_shard_plan_info)
 SAMPLER_ZERO_TRAITS(sampler_row_params)
 SAMPLER_ZERO_TRAITS(sampler_pipeline)
 SAMPLER_ZERO_TRAITS(sampler_state_options)

@@ -70,7 +70,8 @@ enum class RowState {
 //                          makes of the row factor * p, or max(factor * p - q, 0); and 0 of single
 //                          tokens. False: it is 0 everywhere, and the row must be loaded again
 //   changed_sum()          of what it has become
-//   draw_changed(word, &id)
+//   keeps_loaded()         whether what is told of a token is still that of the row as it was
+//   loaded draw_changed(word, &id)
 //                          a token of that, right after
 //
 //   workers()              as for Sequence: who writes what is shared and what is told
@@ -512,7 +513,7 @@ class Verifier {
   SAMPLER_HD uint32_t accept(int32_t position, int64_t id, bool is_final) {
     float observation = quiet_nan();
     if (models_.is_adaptive() || (is_final && models_.has_outputs())) {
-      const uint32_t status = open(position);
+      const uint32_t status = open_to_tell(position);
       if (status != SAMPLER_ROW_OK) return status;
       if (models_.is_adaptive()) observation = models_.observation(id);
     }
@@ -527,7 +528,7 @@ class Verifier {
   // The token after the drafts.
   SAMPLER_HD uint32_t finish(int32_t position, int64_t token) {
     if (models_.has_outputs()) {
-      const uint32_t status = open(position);
+      const uint32_t status = open_to_tell(position);
       if (status != SAMPLER_ROW_OK) return status;
       models_.report(output(position), token);
     }
@@ -627,6 +628,12 @@ class Verifier {
       if (Models::kMayKeepVerified) bad_position_ = position;
     }
     return status;
+  }
+
+  // For observations and reports, which are of the row as it was loaded.
+  SAMPLER_HD uint32_t open_to_tell(int32_t position) {
+    const bool is_there = open_ == position && models_.keeps_loaded();
+    return is_there ? uint32_t(SAMPLER_ROW_OK) : open(position);
   }
 
   // Of a token of the open row.

@@ -1,6 +1,7 @@
 // The first tokens of a row in rank order, and the texts' tokens that are among them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -15,33 +16,31 @@ struct Front {
   int64_t count = 0;
 };
 
-// A set of ids, of which few others are taken for ones of it: those whose lowest 15 bits are one's.
+// A set of ids, of which few others are taken for ones of it: those whose lowest bits are one's.
 class IdFilter {
  public:
-  static constexpr int64_t kWords = kManyIdBits / 32;
+  static constexpr int64_t kMostWords = 1024;
 
-  // `words` has room for kWords.
-  explicit IdFilter(uint32_t *words) : words_(words) {
-    for (int64_t i = 0; i < kWords; ++i) words_[i] = 0;
+  // For so many ids. `words` has room for kMostWords.
+  IdFilter(const Passes &passes, int64_t count, uint32_t *words) : passes_(passes) {
+    // Mostly one of 128 others is taken for one.
+    int64_t num_words = 32;
+    while (num_words < 4 * count && num_words < kMostWords) num_words *= 2;
+    std::fill_n(words, num_words, 0);
+    bits_.many = words;
+    bits_.num_many = uint32_t(32 * num_words);
   }
 
-  void add(int64_t id) {
-    const uint32_t bit = uint32_t(1) << (id % 32);
-    words_[id / 32 % kWords] |= bit;
-    few_[id / 32 % kFewWords] |= bit;
-    shifted_[id >> kIdShift >> 5 & (kFewWords - 1)] |= uint32_t(1) << (id >> kIdShift & 31);
-  }
+  void add(const int32_t *ids, int64_t count) { passes_.mark_ids(ids, count, &bits_); }
 
   // Those of the ids that may be in the set, in `out`, which has room for all.
-  int64_t pick(const Passes &passes, const int32_t *ids, int64_t count, int32_t *out) const {
-    return passes.pick_ids(ids, count, {few_, shifted_, words_}, out);
+  int64_t pick(const int32_t *ids, int64_t count, int32_t *out) const {
+    return passes_.pick_ids(ids, count, bits_, out);
   }
 
  private:
-  static constexpr int64_t kFewWords = kFewIdBits / 32;
-
-  uint32_t *words_;
-  uint32_t few_[kFewWords] = {}, shifted_[kFewWords] = {};
+  const Passes &passes_;
+  IdBits bits_ = {};
 };
 
 // f(ids, count) for parts of the ids from `begin` to `end`, as i32: at most kIdsAtOnce. -1 stands

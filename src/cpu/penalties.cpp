@@ -1,7 +1,7 @@
 // Penalties: how often the tokens of a text count, and what that makes of their logits.
 //
 // Where only the first tokens of a row are asked for, only those that may become one of them are
-// looked up in the text: most of its tokens are then passed over, 16 at a time.
+// looked up in the text: most of its tokens are then passed over, many at a time.
 #include <algorithm>
 
 #include "cpu/edits.h"
@@ -92,26 +92,31 @@ void RowEdits::mark_all(const PenalizedText &penalized) {
 
 // ---- The front alone
 
-// The tokens whose logits must be right.
+// f(ids, count) for the tokens whose logits must be right.
 template <class F>
 void RowEdits::for_each_wanted(const F &f) const {
-  std::for_each_n(front_.ids, front_.count, f);
+  f(front_.ids, front_.count);
   for (int32_t slot = 0, count = row_.num_slots(); slot < count; ++slot) {
-    f(int32_t(given_.id(row_.element_at(slot))));
+    const auto id = int32_t(given_.id(row_.element_at(slot)));
+    f(&id, 1);
   }
   contract::TokenList biased;
   if (!pipeline_->biased || !pipeline_->biased.find_by_slot(slot_, &biased)) return;
   for (int64_t i = 0; i < biased.count; ++i) {
-    if (elements_->find(biased[i]) >= 0) f(int32_t(biased[i]));
+    const auto id = int32_t(biased[i]);
+    if (elements_->find(biased[i]) >= 0) f(&id, 1);
   }
 }
 
 void RowEdits::mark_front(const PenalizedText &penalized) {
   const TextCounts &known = penalized.known;
   if (known.num_tokens > 0) {
-    for_each_wanted([&](int32_t id) {
-      const TokenCount *const entry = contract::find_count(known.tokens, known.num_tokens, id);
-      if (entry) mark_known(penalized, *entry);
+    for_each_wanted([&](const int32_t *ids, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) {
+        const TokenCount *const entry =
+            contract::find_count(known.tokens, known.num_tokens, ids[i]);
+        if (entry) mark_known(penalized, *entry);
+      }
     });
   }
   if (penalized.num_occurring == 0) return;
@@ -143,14 +148,14 @@ void RowEdits::mark_one(const Id *begin, const Id *counted, const Id *end) {
 
 template <class Id>
 void RowEdits::mark_picked(const Id *begin, const Id *counted, const Id *end) {
-  IdFilter wanted(row_.spare_words());
-  for_each_wanted([&](int32_t id) { wanted.add(id); });
+  IdFilter wanted(*front_.passes, front_.count + row_.num_slots(), row_.spare_words());
+  for_each_wanted([&](const int32_t *ids, int64_t count) { wanted.add(ids, count); });
   // A slot for each that is picked would be dear, and they may be more than there is room for.
   const int64_t most_slots = row_.num_slots() + num_front_slots(given_);
   const auto mark_between = [&](const Id *from, const Id *to, bool counts) {
     for_each_part(from, to, [&](const int32_t *ids, int64_t count) {
       int32_t picked[kIdsAtOnce];
-      const int64_t num_picked = wanted.pick(*front_.passes, ids, count, picked);
+      const int64_t num_picked = wanted.pick(ids, count, picked);
       has_overrun_ = has_overrun_ || row_.num_slots() + num_picked > most_slots;
       if (has_overrun_) return;
       row_.count_marks(int32_t(num_picked), counts ? num_picked : 0,

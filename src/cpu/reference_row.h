@@ -108,6 +108,11 @@ class ReferenceRow {
   const Distribution &distribution() const { return distribution_; }
   // Gives the row's tokens these probabilities, and distributes them. False when they are all zero.
   bool become(const float *probabilities);
+  // The same with the tokens of another row, or of this one.
+  bool become(const ReferenceRow &loaded, const float *probabilities) {
+    row_ = loaded.row_;
+    return become(probabilities);
+  }
 
  private:
   float probability(int64_t index) const;

@@ -68,8 +68,10 @@ class RowStages {
     const bool reads_bitmask = has_edits() && !looks_at_given && (may_be_front || !is_dense());
     const uint32_t *const allowed = reads_bitmask ? edits_.bitmask(output, given) : nullptr;
     const bool is_masked = allowed && row->load_allowed(given, allowed);
+    // Where the front is listed, it tells the first token.
+    const bool loads_value = may_be_front && !is_masked && !looks_at_given;
     if (!is_masked) {
-      const uint32_t status = row->load(given);
+      const uint32_t status = load(given, loads_value, row);
       if (status != SAMPLER_ROW_OK) return status;
     }
     if (looks_at_given) look_at_given(*row);
@@ -85,6 +87,7 @@ class RowStages {
           edit_front(slot, output, wanted, row, &status)) {
         return status;
       }
+      if (loads_value) row->find_first();
     }
     return edit(slot, output, is_dense(), wanted == 0, row);
   }
@@ -184,6 +187,14 @@ class RowStages {
               const contract::FilterRules &rules, int64_t slot, const Row &row) const {
     return contract::StageRunner(tokens, row.kind(), parameters, window_numbers(slot), rules,
                                  pipeline_->typical_p_ties, row.view().count);
+  }
+
+  template <class Row>
+  static uint32_t load(const contract::RowView &given, bool value_alone, Row *row) {
+    if constexpr (Row::kTakesEdits) {
+      if (value_alone) return row->load_value(given, contract::Use::kDraw);
+    }
+    return row->load(given);
   }
 
   // How many of the row's first tokens are asked for; 0: more than that.

@@ -24,6 +24,7 @@ class VerifiedRows {
       : positions_(request.more->positions),
         pipeline_(positions_.pipeline),
         sampled_(positions_, memory),
+        changed_(memory.make_row_if<Row>(has_outputs(), request.target)),
         draft_(memory.make_row_if<Row>(request.draft.values, request.draft)),
         said_(pipeline_, request.num_drafts, memory),
         values_(memory.take<float>(request.target.num_cols)),
@@ -53,6 +54,8 @@ class VerifiedRows {
 
   uint32_t load(const contract::TargetPlace &place, const contract::RowParameters &parameters,
                 bool asks_for_draws) {
+    row_ = &sampled_.row();
+    is_as_loaded_ = true;
     return sampled_.prepare(
         {place.view, place.slot, place.output, place.mask_output, 1, place.xtc_word}, parameters,
         asks_for_draws);
@@ -89,10 +92,12 @@ class VerifiedRows {
   }
 
   void distribute_all() {
+    is_as_loaded_ = false;
     row().settle();
     row().distribute({1.0f, 0, 1.0f, 0.0f}, {});
   }
 
+  bool keeps_loaded() const { return has_outputs() && is_as_loaded_; }
   float observation(int64_t id) const { return sampled_.observation(id); }
   void report(int64_t output, int64_t id) {
     sampled_.write_good(output, id);
@@ -135,9 +140,12 @@ class VerifiedRows {
   }
   void remove(int64_t id) { row().remove(id, other_); }
   bool end_change() {
-    const bool is_changed = row().become(other_);
-    if (is_changed) std::swap(values_, other_);
-    return is_changed;
+    // Where more is told of the loaded row than what is drawn, it stays.
+    Row &changed = has_outputs() ? changed_ : row();
+    if (!changed.become(row(), other_)) return false;
+    row_ = &changed;
+    std::swap(values_, other_);
+    return true;
   }
   double changed_sum() const {
     const Distribution &distribution = row().distribution();
@@ -149,13 +157,16 @@ class VerifiedRows {
   }
 
  private:
-  Row &row() { return sampled_.row(); }
-  const Row &row() const { return sampled_.row(); }
+  Row &row() { return *row_; }
+  const Row &row() const { return *row_; }
   bool changes_rows() const { return pipeline_ && pipeline_->changes_rows(); }
 
   const contract::SampleRequest &positions_;
   const contract::Pipeline *pipeline_;
   SampledRow<Row> sampled_;
+  Row changed_;
+  Row *row_ = &sampled_.row();  // or changed_
+  bool is_as_loaded_ = true;    // of the sampled row
   Row draft_;
   AssumedText said_;
   float *values_, *other_;  // of the target's elements; what it has become, and what it may become

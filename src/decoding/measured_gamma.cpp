@@ -63,8 +63,8 @@ double CostCurve::at(int64_t rows) const {
   return points[0]->cost + std::max(slope, 0.0) * (double(rows) - points[0]->rows);
 }
 
-int64_t MeasuredGamma::now() const {
-  if (clock_) return entry_->call_host([&] { return clock_(clock_user_); });
+int64_t MeasuredGamma::now(capi::Entry *entry) const {
+  if (clock_) return entry->call_host([&] { return clock_(clock_user_); });
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
@@ -135,8 +135,8 @@ int64_t MeasuredGamma::probe(int64_t num_texts) {
   return burst_gamma_ = gamma;
 }
 
-void MeasuredGamma::finish(const MeasuredRound &round) {
-  const int64_t end = now();
+void MeasuredGamma::finish(capi::Entry *entry, const MeasuredRound &round) {
+  const int64_t end = now(entry);
   double drafting = double(drafted_ - start_), judging = double(end - drafted_);
   if (num_rounds_++ == 0) {
     credit_ = kShare * judging;

@@ -45,19 +45,19 @@ struct MeasuredRound {
 class MeasuredGamma {
  public:
   // `clock` null: the system's monotonic clock.
-  MeasuredGamma(int64_t gamma_max, capi::Entry *entry, sampler_clock_fn clock, void *clock_user)
-      : gamma_max_(gamma_max), entry_(entry), clock_(clock), clock_user_(clock_user) {}
+  MeasuredGamma(int64_t gamma_max, sampler_clock_fn clock, void *clock_user)
+      : gamma_max_(gamma_max), clock_(clock), clock_user_(clock_user) {}
 
   // For a round of this many texts.
   int64_t choose(int64_t num_texts);
 
   // Around the drafts, and when the target has verified them.
-  void start() { start_ = now(); }
-  void mark_drafted() { drafted_ = now(); }
-  void finish(const MeasuredRound &round);
+  void start(capi::Entry *entry) { start_ = now(entry); }
+  void mark_drafted(capi::Entry *entry) { drafted_ = now(entry); }
+  void finish(capi::Entry *entry, const MeasuredRound &round);
 
  private:
-  int64_t now() const;
+  int64_t now(capi::Entry *entry) const;
   double expected_tokens(int64_t gamma) const;
   double cost(int64_t num_texts, int64_t gamma) const;
   double loss(int64_t num_texts, int64_t gamma) const;
@@ -66,7 +66,6 @@ class MeasuredGamma {
   void learn_drafts(const MeasuredRound &round, double drafting);
 
   const int64_t gamma_max_;
-  capi::Entry *const entry_;
   const sampler_clock_fn clock_;
   void *const clock_user_;
   int64_t start_ = 0, drafted_ = 0;

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "decoding/arithmetic.h"
 #include "decoding/doubt.h"
 #include "decoding/draft_offset.h"
 #include "decoding/drafter.h"
+#include "decoding/entropy_gamma.h"
 #include "decoding/loops.h"
 #include "decoding/plain_params.h"
 #include "decoding/staged_sampler.h"
@@ -11,16 +11,6 @@
 namespace sampler::decoding {
 
 namespace {
-
-// In nats; 0 of a bad row, which softmax writes as zeros.
-double entropy_of(const float *probabilities, int64_t count) {
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double p = double(probabilities[i]);
-    if (p > 0) sum -= p * natural_log(p);
-  }
-  return sum;
-}
 
 class ModelDrafter : public Drafter {
  public:
@@ -39,12 +29,13 @@ class ModelDrafter : public Drafter {
                             : params_of(generation->args()),
                  by_text_, model_, num_texts(), args.least_draft_probability > 0),
         doubt_(args.least_draft_probability),
+        entropy_gamma_(args.gamma_min, gamma_, args.ema_beta),
         temperatures_(place, by_text_.temperature ? num_texts() : 0),
         probabilities_(place, follows_entropy() ? product({num_texts(), num_cols()}) : 0),
         entropies_(place, num_texts()),
         drafting_(place, num_texts()),
         feeds_(place, num_texts()) {
-    entropies_.fill(size_t(num_texts()), kNone);
+    entropies_.fill(size_t(num_texts()), EntropyGamma::kNone);
   }
   ~ModelDrafter() override { generation_->stats().drafter_forwards = cache_.num_forwards(); }
 
@@ -78,8 +69,6 @@ class ModelDrafter : public Drafter {
   }
 
  private:
-  static constexpr double kNone = -1;
-
   int64_t num_texts() const { return generation_->num_texts(); }
   int64_t num_cols() const { return model_.vocabulary_size; }
   bool follows_entropy() const { return args_.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY; }
@@ -155,19 +144,12 @@ class ModelDrafter : public Drafter {
     const float *const rows = probabilities_.on_host(size_t(num_rows * num_cols()));
     for (int64_t i = 0; i < num_rows; ++i) {
       Chain &chain = (*chains)[size_t(drafting_[size_t(i)])];
-      const float *const row = rows + i * num_cols();
-      const double entropy = entropy_of(row, num_cols()), beta = double(args_.ema_beta);
-      double &smooth = entropies_[size_t(chain.text->index)];
-      smooth = smooth == kNone ? entropy : beta * smooth + (1 - beta) * entropy;
+      const double entropy = EntropyGamma::entropy_of(rows + i * num_cols(), num_cols());
+      double *const smooth = &entropies_[size_t(chain.text->index)];
       chain.entropy = float(entropy);
-      chain.max_drafts = std::min(chain.max_drafts, adapted_gamma(smooth));
+      chain.max_drafts =
+          std::min(chain.max_drafts, entropy_gamma_.drafts(entropy, num_cols(), smooth));
     }
-  }
-
-  int64_t adapted_gamma(double entropy) const {
-    const double largest = natural_log(double(std::max<int64_t>(num_cols(), 2)));
-    const double gamma = (1 - entropy / largest) * double(gamma_);
-    return std::clamp(int64_t(gamma), std::min(args_.gamma_min, gamma_), gamma_);
   }
 
   const sampler_speculative_args &args_;
@@ -179,6 +161,7 @@ class ModelDrafter : public Drafter {
   sampler_row_params by_text_;  // plain
   TokenSampler sampler_;
   Doubt doubt_;
+  EntropyGamma entropy_gamma_;
   Array<float> temperatures_;    // by row, where they are by text
   Output<float> probabilities_;  // [texts, columns], when adaptive
   Array<double> entropies_;      // of each text, smoothed

@@ -2,6 +2,7 @@
 
 #include "decoding/drafter.h"
 #include "decoding/loops.h"
+#include "decoding/ngram_drafts.h"
 
 namespace sampler::decoding {
 
@@ -16,7 +17,6 @@ class NgramDrafter : public Drafter {
         generation_(generation),
         selected_(place,
                   product({generation->num_texts(), most_drafts(args) + 1, args.filler_top_k})),
-        proposed_(place, has_limits() ? most_drafts(args) : 0),
         lesson_(place, args.filler_top_k + 1),
         first_rows_(place, generation->num_texts()) {}
 
@@ -31,17 +31,19 @@ class NgramDrafter : public Drafter {
   int64_t max_drafts(const Text &) const override { return gamma(); }
 
   void draft(Array<Chain> *chains, Workspace *) override {
+    const bool has_limits = args_.ngram_least_count > 0 || args_.ngram_least_share > 0;
+    const NgramRules rules = {has_limits, !args_.stop_if_unknown, args_.ngram_least_count,
+                              args_.ngram_least_share};
     for (Chain &chain : *chains) {
-      if (has_limits()) {
-        propose(&chain);
-        continue;
-      }
-      while (chain.num_drafts < chain.max_drafts) {
-        const int32_t token_id = next_token(chain);
-        if (token_id < 0) break;
-        chain.add(token_id);
-        if (generation_->is_end(token_id)) break;
-      }
+      const Text &text = *chain.text;
+      chain.num_drafts = draft_by_ngrams(
+          ngram_, rules, {text.tokens, text.length, text.num_new(), text.seed}, chain.max_drafts,
+          generation_->target().vocabulary_size,
+          [&](const char *name, const auto &function) {
+            call_back(entry(), name, function);
+            return true;
+          },
+          [&](int32_t token_id) { return generation_->is_end(token_id); });
     }
   }
 
@@ -90,44 +92,11 @@ class NgramDrafter : public Drafter {
  private:
   capi::Entry *entry() const { return generation_->entry(); }
 
-  bool has_limits() const { return args_.ngram_least_count > 0 || args_.ngram_least_share > 0; }
-
-  // Drafts that are counted often enough.
-  void propose(Chain *chain) {
-    if (chain->max_drafts == 0) return;
-    const Text &text = *chain->text;
-    int64_t count = 0;
-    call_back(entry(), "propose", [&] {
-      return ngram_.propose(ngram_.user, text.tokens, text.length, chain->max_drafts,
-                            args_.ngram_least_count, args_.ngram_least_share, proposed_.data(),
-                            &count);
-    });
-    for (int64_t i = 0; i < std::min(count, chain->max_drafts); ++i) {
-      const int32_t token_id = proposed_.data()[i];
-      if (token_id < 0 || token_id >= generation_->target().vocabulary_size) break;
-      chain->add(token_id);
-      if (generation_->is_end(token_id)) break;
-    }
-  }
-
-  // -1: none.
-  int32_t next_token(const Chain &chain) const {
-    const Text &text = *chain.text;
-    int32_t token_id = -1, known = 0;
-    call_back(entry(), "next_token", [&] {
-      return ngram_.next_token(ngram_.user, text.tokens, text.length + chain.num_drafts, text.seed,
-                               uint64_t(text.num_new() + chain.num_drafts), &token_id, &known);
-    });
-    const bool is_wanted = known || !args_.stop_if_unknown;
-    return is_wanted && token_id < generation_->target().vocabulary_size ? token_id : -1;
-  }
-
   const sampler_speculative_args &args_;
   sampler_ngram ngram_;
   Generation *generation_;
   Output<int32_t> selected_;  // [rows, filler_top_k]
   const int32_t *likeliest_ = nullptr;
-  Array<int32_t> proposed_;    // for one chain
   Array<int32_t> lesson_;      // of one position
   Array<int64_t> first_rows_;  // of the chains
 };

@@ -8,6 +8,7 @@
 #include "capi/allocator.h"
 #include "capi/busy.h"
 #include "capi/handle_impl.h"
+#include "decoding/measured_gamma.h"
 #include "decoding/prompt_lookup.h"
 #include "decoding/session_arena.h"
 #include "decoding/session_numbers.h"
@@ -39,6 +40,14 @@ struct SessionSequence {
   int64_t max_length;  // by max_new_tokens; INT64_MAX: no such limit
   int64_t cache_length, drafter_cache_length;
   int64_t most_drafts, num_drafts;
+  // Of the step that its drafts are for: at most so many. The step of a measured sequence begins
+  // when it is planned first.
+  int64_t step_drafts;
+  bool is_in_step;
+  sampler_gamma_rule gamma_rule;
+  int64_t gamma_min;
+  float ema_beta;
+  double entropy, step_entropy;  // smoothed over the steps before, and with that of this one
   // Of a tree: drafts of a position; drafts of its first path, which lie before the others; and
   // others that are not among the drafts yet.
   int64_t top_k, num_first, num_siblings;
@@ -126,6 +135,13 @@ class Session {
   // An id that no row has: it fills lists of end tokens.
   static constexpr int32_t kNoToken = INT32_MAX;
 
+  // What measured sequences are doing. They draft and are verified together.
+  struct Round {
+    int64_t num_texts;
+    bool is_clean;    // nothing else takes time
+    bool is_drafted;  // the last plan has all their spans of the target
+  };
+
   // A sequence of a call, and its span's place among the spans.
   struct Verified {
     int64_t span;
@@ -154,11 +170,13 @@ class Session {
   void join_siblings(int32_t sequence);
   void tell_parents(const sampler_session_plan_args &args, int32_t sequence, int64_t span) const;
   void draft_by_lookup(int32_t sequence);
-  void keep_drafts(int32_t sequence, int64_t count);
-  void propose_by_ngram(capi::Entry &entry, int32_t sequence, int64_t wanted);
   void draft_by_ngram(capi::Entry &entry, int32_t sequence);
+  bool needs_drafter(const SessionSequence &sequence) const;
+  bool begin_round(capi::Entry &entry, const sampler_session_plan_args &args);
+  void mark_drafted(capi::Entry &entry, const sampler_session_plan_args &args);
+  void finish_round(capi::Entry &entry, const sampler_session_advance_args &args);
   void plan_sequence(capi::Entry &entry, int32_t sequence, const sampler_session_plan_args &args,
-                     int64_t *room, int64_t *drafter_room);
+                     bool is_waiting, int64_t *room, int64_t *drafter_room);
   sampler_span planned_span(int32_t sequence, const PlannedSpan &planned) const;
   bool make_span(int64_t begin, int64_t end, int64_t last_part, int64_t num_logits, int64_t *room,
                  PlannedSpan *out) const;
@@ -168,6 +186,8 @@ class Session {
   sampler_rows rows_of(const void *logits, int64_t num_rows, int64_t stride) const;
   sampler_sample_args sample_args(const sampler_params &params,
                                   const sampler_row_params &row_params) const;
+  sampler_filter_args entropy_args(const void *row, const sampler_params &params,
+                                   void *probabilities) const;
   sampler_pipeline make_pipeline(bool has_minimum) const;
   sampler_verify_args verify_args(const sampler_params &params,
                                   const sampler_row_params &row_params,
@@ -181,6 +201,8 @@ class Session {
   sampler_status take_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status draw_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status select_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status adapt(capi::Entry &entry, const sampler_session_advance_args &args,
+                       int32_t sequence, int64_t row);
   void take_drawn(const sampler_session_advance_args &args, int32_t sequence, int64_t row,
                   int64_t draw);
   void take_selected(int32_t sequence, int64_t row);
@@ -212,6 +234,11 @@ class Session {
   PromptLookup *lookups_;
   char *lookup_memory_;
   unsigned char *drafter_rows_;  // [sequences, max_drafts, columns]
+
+  // With has_adaptive_gamma.
+  MeasuredGamma *measured_;
+  float *probabilities_;  // [columns]
+  Round round_ = {};
 
   sampler_acceptance *acceptances_;  // [sequences]
   float *synthetic_rates_;           // [max_drafts]; null: there are none

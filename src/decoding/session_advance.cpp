@@ -7,8 +7,10 @@
 #include "capi/operations.h"
 #include "capi/structs.h"
 #include "contract/float_bits.h"
+#include "contract/weight.h"
 #include "decoding/doubt.h"
 #include "decoding/draft_offset.h"
+#include "decoding/entropy_gamma.h"
 #include "decoding/plain_params.h"
 #include "sampler/sampler.h"
 
@@ -67,6 +69,26 @@ sampler_status Session::select_drafts(capi::Entry &entry,
   return entry.call_host([&] { return sampler_select(handle_, &select); });
 }
 
+// By the entropy of the first row of a step: how many drafts the step gets.
+sampler_status Session::adapt(capi::Entry &entry, const sampler_session_advance_args &args,
+                              int32_t sequence, int64_t row) {
+  SessionSequence &own = sequences_[sequence];
+  sampler_params params = sampler_params_default();
+  const float temperature = params_of(sequence).temperature;
+  if (!contract::is_greedy(temperature)) params.temperature = temperature;
+  const int64_t stride = args.drafter_row_stride ? args.drafter_row_stride : num_cols();
+  const auto *const rows = static_cast<const unsigned char *>(args.drafter_logits);
+  const sampler_filter_args call =
+      entropy_args(rows + size_t(row * stride) * element_size(), params, probabilities_);
+  const sampler_status status = entry.call_host([&] { return sampler_filter(handle_, &call); });
+  if (status != SAMPLER_OK) return status;
+  const EntropyGamma gamma(own.gamma_min, own.most_drafts, own.ema_beta);
+  own.step_entropy = own.entropy;
+  own.step_drafts = gamma.drafts(EntropyGamma::entropy_of(probabilities_, num_cols()), num_cols(),
+                                 &own.step_entropy);
+  return SAMPLER_OK;
+}
+
 // `draw`: of draw_drafts.
 void Session::take_drawn(const sampler_session_advance_args &args, int32_t sequence, int64_t row,
                          int64_t draw) {
@@ -121,9 +143,15 @@ sampler_status Session::take_drafts(capi::Entry &entry, const sampler_session_ad
     if (span.num_logits == 0) continue;
     if (own.group == DraftGroup::kTrees) {
       take_selected(span.sequence, row++);
-    } else {
-      take_drawn(args, span.sequence, row++, draw++);
+      continue;
     }
+    if (own.gamma_rule == SAMPLER_GAMMA_BY_ENTROPY && own.num_drafts == 0) {
+      status = adapt(entry, args, span.sequence, row);
+      if (status != SAMPLER_OK) return status;
+    }
+    if (own.step_drafts > 0) take_drawn(args, span.sequence, row, draw);
+    ++row;
+    ++draw;
   }
   return SAMPLER_OK;
 }
@@ -245,6 +273,24 @@ sampler_status Session::verify(capi::Entry &entry, const sampler_session_advance
   return accept(entry, num_verified_, has_observations);
 }
 
+// Of measured sequences that have been verified together.
+void Session::finish_round(capi::Entry &entry, const sampler_session_advance_args &args) {
+  if (!measured_ || !round_.is_drafted || args.num_spans == 0) return;
+  const bool is_whole = args.num_spans == round_.num_texts && args.num_drafter_spans == 0;
+  round_.is_clean = round_.is_drafted = false;
+  if (!is_whole) return;
+  MeasuredRound round = {round_.num_texts, 0, 0, 0, 0};
+  for (int64_t i = 0; i < args.num_spans; ++i) {
+    const SessionSequence &own = sequences_[args.spans[i].sequence];
+    const int64_t num_kept = own.num_accepted - args.out_counts[i];
+    round.depth = std::max(round.depth, own.num_drafts);
+    round.num_rows += own.num_drafts + 1;
+    round.num_kept += num_kept;
+    round.num_examined += std::min(num_kept + 1, own.num_drafts);
+  }
+  measured_->finish(&entry, round);
+}
+
 // What a span's logits have made of its sequence.
 void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args &args,
                           int64_t index) {
@@ -265,7 +311,9 @@ void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args
     own.num_drafted += own.num_drafts;
     own.num_steps += count > 0;
     own.num_drafts = own.num_first = own.num_siblings = 0;
-    own.is_drafted = false;
+    own.is_drafted = own.is_in_step = false;
+    own.step_drafts = own.most_drafts;
+    own.entropy = own.step_entropy;
     learn(entry, span.sequence, before);
   }
   args.out_counts[index] = count;
@@ -301,6 +349,7 @@ sampler_status Session::advance(capi::Entry &entry, const sampler_session_advanc
   for (const DraftGroup group : {DraftGroup::kCertain, DraftGroup::kDrawn, DraftGroup::kTrees}) {
     if (status == SAMPLER_OK) status = verify(entry, args, num_rows, group);
   }
+  if (status == SAMPLER_OK) finish_round(entry, args);
   for (int64_t i = 0; i < args.num_spans; ++i) finish_span(entry, args, i);
   return status;
 }

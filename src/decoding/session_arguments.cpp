@@ -58,6 +58,8 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   check.enumeration("logits_dtype", options.logits_dtype, 3);
   check.enumeration("keep_drafter_rows", options.keep_drafter_rows, 2);
   check.enumeration("has_draft_trees", options.has_draft_trees, 2);
+  check.enumeration("has_adaptive_gamma", options.has_adaptive_gamma, 2);
+  check.zero("reserved", options.reserved);
   check.range("max_drafts", options.max_drafts, 0, kMostDrafts + 1);
   check.range("drafter_context", options.drafter_context, 0, capi::kMaxRows);
   check.range("lookup_tokens", options.lookup_tokens, 0, kMostLookupTokens + 1);
@@ -172,6 +174,38 @@ void check_stops(Check &check, const Session &session, const sampler_token_lists
                stops.offsets[stops.num_lists], options.vocabulary_size);
 }
 
+// What decides on the number of drafts. num_drafts has been checked.
+void check_gamma(Check &check, const sampler_session_options &options,
+                 const sampler_session_add_args &args) {
+  check.enumeration("adaptive_gamma", args.adaptive_gamma, 3);
+  check.range("gamma_min", args.gamma_min, 0,
+              (args.num_drafts ? args.num_drafts : options.max_drafts) + 1);
+  if (!(args.ema_beta >= 0 && args.ema_beta < 1)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "ema_beta is %.9g; it must be in [0, 1)",
+               double(args.ema_beta));
+  }
+  if (!check.ok()) return;
+  const bool is_by_entropy = args.adaptive_gamma == SAMPLER_GAMMA_BY_ENTROPY;
+  if (args.adaptive_gamma != SAMPLER_GAMMA_FIXED) {
+    const bool has_rows = args.draft_source == SAMPLER_DRAFTS_MODEL && args.draft_top_k == 0;
+    const char *const rule =
+        !options.has_adaptive_gamma  ? "the session must have has_adaptive_gamma"
+        : is_by_entropy && !has_rows ? "BY_ENTROPY needs SAMPLER_DRAFTS_MODEL without draft_top_k"
+        : args.draft_source == SAMPLER_DRAFTS_NONE ? "draft_source must not be SAMPLER_DRAFTS_NONE"
+                                                   : nullptr;
+    if (rule) {
+      check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "adaptive_gamma is %d; %s",
+                 int(args.adaptive_gamma), rule);
+    }
+  }
+  if (!is_by_entropy && (args.gamma_min != 0 || args.ema_beta != 0)) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "gamma_min is %" PRId64
+               " and ema_beta %.9g; they must be 0 where adaptive_gamma is not BY_ENTROPY",
+               args.gamma_min, double(args.ema_beta));
+  }
+}
+
 void check_drafts(Check &check, const Session &session, const sampler_session_add_args &args,
                   sampler_ngram *ngram) {
   const sampler_session_options &options = session.options();
@@ -187,6 +221,7 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
   if (!check.ok()) return;
   check.range("draft_top_k", args.draft_top_k, 0,
               (args.num_drafts ? args.num_drafts : options.max_drafts) + 1);
+  check_gamma(check, options, args);
   if (!check.ok()) return;
   if (args.draft_top_k > 0) {
     const bool is_whole =

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 
 #include "capi/operations.h"
 #include "capi/structs.h"
@@ -46,6 +47,8 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *arena)
     const int64_t row_bytes = num_cols() * int64_t(element_size());
     drafter_rows_ = arena->take<unsigned char>(count * max_drafts(), row_bytes);
   }
+  measured_ = arena->take<MeasuredGamma>(options.has_adaptive_gamma);
+  probabilities_ = arena->take<float>(options.has_adaptive_gamma, num_cols());
   acceptances_ = arena->take<sampler_acceptance>(count);
   synthetic_rates_ = arena->take<float>(options.synthetic_rates ? max_drafts() : 0);
   lengths_before_ = arena->take<int64_t>(count);
@@ -81,6 +84,9 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *arena)
     marks_[i] = seeds_[i] = offsets_[i] = 0;
     acceptances_[i] = SAMPLER_ACCEPT_SAMPLE_MATCH;
   }
+  if (options.has_adaptive_gamma) {
+    new (measured_) MeasuredGamma(max_drafts(), options.clock, options.clock_user);
+  }
   if (options.synthetic_rates) std::copy_n(options.synthetic_rates, max_drafts(), synthetic_rates_);
   std::fill_n(ends_, count * options.max_end_tokens, kNoToken);
   for (int64_t i = 0; i <= count; ++i) end_offsets_[i] = i * options.max_end_tokens;
@@ -106,6 +112,9 @@ class Asked {
 
   void add(const sampler_sample_args &args) {
     add([&](size_t *bytes) { return sampler_sample_workspace_size(handle_, &args, bytes); });
+  }
+  void add(const sampler_filter_args &args) {
+    add([&](size_t *bytes) { return sampler_filter_workspace_size(handle_, &args, bytes); });
   }
   void add(const sampler_select_args &args) {
     add([&](size_t *bytes) { return sampler_select_workspace_size(handle_, &args, bytes); });
@@ -162,6 +171,8 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
   sample.out_logprobs = floats;
   sample.row_params = &plain_numbers;
   asked.add(sample);
+
+  if (config_.options.has_adaptive_gamma) asked.add(entropy_args(there, draft_params, there));
 
   if (num_tree_places() > 0) {
     auto select = capi::sized<sampler_select_args>();

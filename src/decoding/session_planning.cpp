@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "decoding/ngram_drafts.h"
+
 namespace sampler::decoding {
 
 namespace {
@@ -22,7 +24,7 @@ bool call_ngram(capi::Entry &entry, const Call &call) {
 int64_t Session::wanted_drafts(const SessionSequence &sequence) const {
   if (!sequence.is_drafting || sequence.num_new() == 0) return 0;
   const int64_t end = std::min(sequence.max_length, config_.options.max_context);
-  int64_t wanted = std::min(sequence.most_drafts, end - sequence.length - 1);
+  int64_t wanted = std::min(sequence.step_drafts, end - sequence.length - 1);
   if (sequence.group == DraftGroup::kTrees) wanted /= sequence.top_k;  // of the first path
   if (sequence.source == SAMPLER_DRAFTS_MODEL) {
     // All drafts but the last are fed.
@@ -63,52 +65,23 @@ void Session::tell_parents(const sampler_session_plan_args &args, int32_t sequen
 void Session::draft_by_lookup(int32_t sequence) {
   SessionSequence &own = sequences_[sequence];
   int32_t *const drafts = tokens_of(sequence) + own.length;
-  keep_drafts(sequence, lookups_[sequence].propose(wanted_drafts(own), drafts));
-}
-
-// Keeps those of `count` proposed tokens that can be drafts.
-void Session::keep_drafts(int32_t sequence, int64_t count) {
-  SessionSequence &own = sequences_[sequence];
-  const int32_t *const drafts = text(sequence) + own.length;
-  for (own.num_drafts = 0; own.num_drafts < count && is_draft(drafts[own.num_drafts]);) {
+  const int64_t count = lookups_[sequence].propose(wanted_drafts(own), drafts);
+  for (own.num_drafts = 0; own.num_drafts < count;) {
     if (is_end(sequence, drafts[own.num_drafts++])) break;
   }
 }
 
-void Session::propose_by_ngram(capi::Entry &entry, int32_t sequence, int64_t wanted) {
-  SessionSequence &own = sequences_[sequence];
-  int32_t *const tokens = tokens_of(sequence);
-  int64_t count = 0;
-  if (wanted > 0) {
-    own.is_drafting = call_ngram(entry, [&] {
-      return own.ngram.propose(own.ngram.user, tokens, own.length, wanted, own.least_count,
-                               own.least_share, tokens + own.length, &count);
-    });
-  }
-  keep_drafts(sequence, own.is_drafting ? std::min(count, wanted) : 0);
-}
-
 void Session::draft_by_ngram(capi::Entry &entry, int32_t sequence) {
   SessionSequence &own = sequences_[sequence];
-  int32_t *const tokens = tokens_of(sequence);
-  const int64_t wanted = wanted_drafts(own);
-  if (own.ngram.propose && !own.drafts_unknown) {
-    propose_by_ngram(entry, sequence, wanted);
-    return;
-  }
-  for (own.num_drafts = 0; own.num_drafts < wanted;) {
-    const int64_t length = own.length + own.num_drafts;
-    int32_t token = -1, known = 0;
-    const bool is_well = call_ngram(entry, [&] {
-      return own.ngram.next_token(own.ngram.user, tokens, length, seeds_[sequence],
-                                  uint64_t(length - own.prompt_length), &token, &known);
-    });
-    if (!is_well) own.is_drafting = false;
-    if (!is_well || !(known || own.drafts_unknown) || !is_draft(token)) return;
-    tokens[length] = token;
-    ++own.num_drafts;
-    if (is_end(sequence, token)) return;
-  }
+  const NgramRules rules = {own.ngram.propose && !own.drafts_unknown, own.drafts_unknown,
+                            own.least_count, own.least_share};
+  own.num_drafts = draft_by_ngrams(
+      own.ngram, rules, {tokens_of(sequence), own.length, own.num_new(), seeds_[sequence]},
+      wanted_drafts(own), num_cols(),
+      [&](const char *, const auto &function) {
+        return own.is_drafting = call_ngram(entry, function);
+      },
+      [&](int32_t token) { return is_end(sequence, token); });
 }
 
 // Teaches the draft source the text from `begin` on.
@@ -152,15 +125,21 @@ sampler_span Session::planned_span(int32_t sequence, const PlannedSpan &planned)
           planned.num_logits};
 }
 
+bool Session::needs_drafter(const SessionSequence &sequence) const {
+  return sequence.source == SAMPLER_DRAFTS_MODEL && sequence.is_drafting && !sequence.is_drafted &&
+         sequence.num_drafts < wanted_drafts(sequence);
+}
+
+// `is_waiting`: measured sequences that have their drafts wait for those that have not.
 void Session::plan_sequence(capi::Entry &entry, int32_t sequence,
-                            const sampler_session_plan_args &args, int64_t *room,
+                            const sampler_session_plan_args &args, bool is_waiting, int64_t *room,
                             int64_t *drafter_room) {
   SessionSequence &own = sequences_[sequence];
   own.target = own.drafter = {};
   if (!own.is_drafted) {
     switch (own.is_drafting ? own.source : SAMPLER_DRAFTS_NONE) {
       case SAMPLER_DRAFTS_MODEL:
-        if (own.num_drafts < wanted_drafts(own)) {
+        if (needs_drafter(own)) {
           const int64_t end = own.length + own.num_drafts;
           const int64_t begin = std::min(own.drafter_cache_length, end - 1);
           if (make_span(begin, end, 1, 1, drafter_room, &own.drafter)) {
@@ -182,6 +161,7 @@ void Session::plan_sequence(capi::Entry &entry, int32_t sequence,
     own.is_drafted = true;
   }
   if (own.group == DraftGroup::kTrees && own.num_first == 0) join_siblings(sequence);
+  if (is_waiting && own.is_in_step) return;
   const int64_t num_logits = own.num_drafts + 1;
   if (make_span(own.cache_length, own.length + own.num_drafts, num_logits, num_logits, room,
                 &own.target)) {
@@ -190,23 +170,80 @@ void Session::plan_sequence(capi::Entry &entry, int32_t sequence,
   }
 }
 
+// Gives measured sequences the number of their drafts. Whether some of them draft now.
+bool Session::begin_round(capi::Entry &entry, const sampler_session_plan_args &args) {
+  if (!measured_) return false;
+  const int64_t count = args.sequences ? args.num_sequences : num_sequences();
+  const auto each = [&](const auto &visit) {
+    for (int64_t i = 0; i < count; ++i) {
+      SessionSequence &own = sequences_[args.sequences ? args.sequences[i] : i];
+      if (own.runs()) visit(own);
+    }
+  };
+  const auto begins = [](const SessionSequence &own) {
+    return own.gamma_rule == SAMPLER_GAMMA_MEASURED && own.is_drafting && own.num_new() > 0 &&
+           !own.is_in_step;
+  };
+  int64_t num_beginning = 0;
+  each([&](const SessionSequence &own) { num_beginning += begins(own); });
+  if (num_beginning > 0) {
+    const int64_t gamma = measured_->choose(num_beginning);
+    round_ = {num_beginning, true, false};
+    each([&](SessionSequence &own) {
+      if (begins(own)) {
+        own.step_drafts = std::min(gamma, own.most_drafts);
+        own.is_in_step = true;
+      } else {
+        round_.is_clean = false;
+      }
+    });
+    measured_->start(&entry);
+  }
+  bool is_waiting = false;
+  each([&](const SessionSequence &own) {
+    is_waiting = is_waiting || (own.is_in_step && needs_drafter(own));
+  });
+  return is_waiting;
+}
+
+// Behind a plan: whether it has the spans that the round ends with.
+void Session::mark_drafted(capi::Entry &entry, const sampler_session_plan_args &args) {
+  if (!measured_ || !round_.is_clean) return;
+  const int64_t num_spans = *args.out_num_spans;
+  const int64_t num_drafter_spans = args.out_num_drafter_spans ? *args.out_num_drafter_spans : 0;
+  bool is_alone = num_spans + num_drafter_spans <= round_.num_texts;
+  for (int64_t i = 0; is_alone && i < num_spans; ++i) {
+    const sampler_span &span = args.out_spans[i];
+    is_alone = sequences_[span.sequence].is_in_step && span.num_logits == span.num_tokens;
+  }
+  for (int64_t i = 0; is_alone && i < num_drafter_spans; ++i) {
+    is_alone = sequences_[args.out_drafter_spans[i].sequence].is_in_step;
+  }
+  round_.is_drafted = is_alone && num_spans == round_.num_texts;
+  // Those that have their drafts are planned together, or their round is none.
+  round_.is_clean = is_alone && (round_.is_drafted || num_spans == 0);
+  if (round_.is_drafted) measured_->mark_drafted(&entry);
+}
+
 void Session::plan(capi::Entry &entry, const sampler_session_plan_args &args) {
   int64_t room = args.max_tokens ? args.max_tokens : INT64_MAX, drafter_room = room;
   *args.out_num_spans = 0;
   if (args.out_num_drafter_spans) *args.out_num_drafter_spans = 0;
   const bool names_all = !args.sequences;
   const int64_t count = names_all ? num_sequences() : args.num_sequences;
+  const bool is_waiting = begin_round(entry, args);
   int64_t first_without = -1;
   for (int64_t i = 0; i < count; ++i) {
     int64_t sequence = names_all ? next_ + i : args.sequences[i];
     if (names_all && sequence >= count) sequence -= count;
     SessionSequence &own = sequences_[sequence];
     if (!own.runs()) continue;
-    plan_sequence(entry, int32_t(sequence), args, &room, &drafter_room);
+    plan_sequence(entry, int32_t(sequence), args, is_waiting, &room, &drafter_room);
     const bool has_none = own.target.num_tokens + own.drafter.num_tokens == 0;
     if (has_none && first_without < 0) first_without = sequence;
   }
   if (names_all && first_without >= 0) next_ = first_without;
+  mark_drafted(entry, args);
 }
 
 bool Session::is_planned(const sampler_span &span, bool of_drafter) const {

@@ -35,6 +35,17 @@ sampler_sample_args Session::sample_args(const sampler_params &params,
   return args;
 }
 
+// The probabilities that an entropy is of.
+sampler_filter_args Session::entropy_args(const void *row, const sampler_params &params,
+                                          void *probabilities) const {
+  auto args = capi::sized<sampler_filter_args>();
+  args.exec = exec_;
+  args.input = rows_of(row, 1, 0);
+  args.params = &params;
+  args.output = probabilities;
+  return args;
+}
+
 // `has_minimum`: of new tokens, which needs the end tokens.
 sampler_pipeline Session::make_pipeline(bool has_minimum) const {
   sampler_pipeline pipeline = config_.pipeline;

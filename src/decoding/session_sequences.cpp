@@ -5,6 +5,7 @@
 #include <new>
 
 #include "capi/structs.h"
+#include "decoding/entropy_gamma.h"
 #include "sampler/sampler.h"
 
 namespace sampler::decoding {
@@ -138,6 +139,11 @@ sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &
   own.cache_length = args.cache_length;
   own.drafter_cache_length = args.drafter_cache_length;
   own.most_drafts = args.num_drafts ? args.num_drafts : max_drafts();
+  own.step_drafts = own.most_drafts;
+  own.gamma_rule = args.adaptive_gamma;
+  own.gamma_min = args.gamma_min;
+  own.ema_beta = args.ema_beta;
+  own.entropy = own.step_entropy = EntropyGamma::kNone;
   own.min_match = std::max<int64_t>(args.min_match, 1);
   own.least_count = args.ngram_least_count;
   own.least_share = args.ngram_least_share;
@@ -187,8 +193,10 @@ sampler_status Session::fork(capi::Entry &entry, int32_t source, const uint64_t 
   SessionSequence &own = sequences_[sequence];
   own = sequences_[source];
   own.target = own.drafter = {};
-  own.is_drafted = false;
+  own.is_drafted = own.is_in_step = false;
   own.num_drafts = own.num_first = own.num_siblings = 0;
+  own.step_drafts = own.most_drafts;
+  own.step_entropy = own.entropy;
   own.drafter_cache_length = std::min(own.drafter_cache_length, own.length - 1);
   std::copy_n(text(source), own.length, tokens_of(sequence));
   std::copy_n(ends_of(source), options.max_end_tokens, ends_of(sequence));

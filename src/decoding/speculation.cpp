@@ -41,7 +41,7 @@ class Speculation {
         searches_(place, num_texts()) {
     if (rules.staged) staged_.emplace(place, *generation, *rules.staged, gamma_, *drafter);
     if (rules.is_measured) {
-      measured_.emplace(gamma_, generation->entry(), rules.clock, rules.clock_user);
+      measured_.emplace(gamma_, rules.clock, rules.clock_user);
     }
   }
 
@@ -73,14 +73,14 @@ class Speculation {
           std::min({gamma, drafter_->max_drafts(*text), generation_->room(*text) - 1});
       chains_.push_back({text, may_draft ? std::max<int64_t>(limit, 0) : 0});
     }
-    if (measured_) measured_->start();
+    if (measured_) measured_->start(generation_->entry());
     drafter_->draft(&chains_, &workspace_);
-    if (measured_) measured_->mark_drafted();
+    if (measured_) measured_->mark_drafted(generation_->entry());
     int64_t num_drafts = 0;
     for (const Chain &chain : chains_) num_drafts = std::max(num_drafts, chain.num_drafts);
     forward(num_drafts);
     verify(num_drafts);
-    if (measured_) measured_->finish(measured_round(num_drafts));
+    if (measured_) measured_->finish(generation_->entry(), measured_round(num_drafts));
     finish(num_drafts);
     ++generation_->stats().num_rounds;
     generation_->stats().num_plain_rounds += num_drafts == 0;

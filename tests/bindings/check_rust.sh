@@ -106,6 +106,48 @@ check_examples() {
   "$examples/overhead" | python3 -c 'import json; assert json.loads(input())["ns_per_call"] > 0'
 }
 
+# The crates as they are published, and a program that needs nothing but them and a C++ compiler, in a
+# folder of its own.
+check_package() {
+  local folder crate message
+  require c++ --version
+  printf '1.90.0\n%s\n' "$(cargo --version | cut -d ' ' -f 2)" |
+    sort --check --version-sort 2>/dev/null ||
+    skip "cargo 1.90 is needed to package crates that depend on each other without a registry"
+  export CARGO_TARGET_DIR=$work_dir/package
+  crates package --workspace --allow-dirty
+  folder=$(mktemp -d)
+  # shellcheck disable=SC2064  # The folder of now.
+  trap "rm -rf '$folder'" EXIT
+  for crate in "$CARGO_TARGET_DIR"/package/*.crate; do
+    tar --extract --gzip --file "$crate" --directory "$folder"
+  done
+  mkdir -p "$folder/program/src"
+  cp "$folder"/sampler-[0-9]*/examples/readme.rs "$folder/program/src/main.rs"
+  cat >"$folder/program/Cargo.toml" <<MANIFEST
+[package]
+name = "program"
+version = "1.0.0"
+edition = "2021"
+
+[dependencies]
+sampler = { path = "$(echo "$folder"/sampler-[0-9]*)", features = ["bundled"] }
+
+[patch.crates-io]
+sampler-sys = { path = "$(echo "$folder"/sampler-sys-[0-9]*)" }
+MANIFEST
+  export CARGO_TARGET_DIR=$folder/target PKG_CONFIG=/nonexistent LD_LIBRARY_PATH=
+  (cd "$folder/program" && cargo build --offline --release)
+  # shellcheck disable=SC2016  # The text between ```text and ```.
+  expect_output "$(sed -n '/^```text$/,/^```$/{/^```/d;p}' "$project_dir/README.md")" \
+    "$CARGO_TARGET_DIR/release/program"
+  if message=$(cd "$folder/program" && CXX=/nonexistent cargo build --offline 2>&1); then
+    echo "built without a compiler"
+    return 1
+  fi
+  grep -q 'libsampler was not compiled: /nonexistent does not run: ' <<<"$message"
+}
+
 check_leak() {
   crates test --release --test leak -- --ignored
 }

@@ -27,7 +27,17 @@ set_tests_properties(bindings.java.build PROPERTIES FIXTURES_SETUP java_tests)
 sampler_add_java_test(javadoc javadoc LABELS slow FIXTURES java_tests)
 sampler_add_java_test(examples examples LABELS slow FIXTURES java_tests)
 
-# With -Xcheck:jni the JVM ends when something was written outside an array.
+# With -Xcheck:jni the JVM ends when something was written outside an array, and warns of what else JNI
+# forbids.
+sampler_add_java_test(checked checked LABELS slow FIXTURES java_tests)
+sampler_add_java_test(jar jar LABELS slow FIXTURES java_tests)
+sampler_add_java_test(aarch64 aarch64 LABELS slow FIXTURES java_tests)
+sampler_add_java_test(maven maven LABELS slow FIXTURES java_tests)
+foreach(check checked aarch64) # minutes, on a machine with nothing else to do
+  if(TEST bindings.java.${check})
+    set_tests_properties(bindings.java.${check} PROPERTIES TIMEOUT 1800)
+  endif()
+endforeach()
 set(java_arguments_ArraysTest -Xcheck:jni)
 set(java_arguments_VectorsTest -Xcheck:jni)
 # A heap that is there from the start, so that it does not look like a leak.

@@ -6,6 +6,10 @@
 #   java.sh javadoc PREFIX BINDING WORK_DIR            makes the documentation; a warning is an error
 #   java.sh run PREFIX BINDING WORK_DIR CLASS [JVM_OPTION...]   runs one class of tests
 #   java.sh device PREFIX BINDING WORK_DIR LIBRARY     recorded calls on the fake device of this library
+#   java.sh checked PREFIX BINDING WORK_DIR            runs all tests where JNI's rules are checked
+#   java.sh jar PREFIX BINDING WORK_DIR                what the jar carries; another build makes the same
+#   java.sh aarch64 PREFIX BINDING WORK_DIR            a jar with the libraries for aarch64, too
+#   java.sh maven PREFIX BINDING WORK_DIR              Maven takes the POM, and packs what it says
 #   java.sh examples PREFIX BINDING WORK_DIR           compares what the examples print
 set -euo pipefail
 
@@ -47,6 +51,7 @@ compile() {
 }
 
 build_all() {
+  local jdk_include
   cmake -S "$binding" -B "$build" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
   cmake --build "$build"
@@ -55,18 +60,106 @@ build_all() {
   # Beside each other, as they are when both are installed.
   mkdir -p "$work_dir/lib"
   cp "$build/libsampler_java.so" "$(find "$prefix" -name libsampler.so.1)" "$work_dir/lib"
+  jdk_include=$(dirname "$(readlink -f "$(command -v javac)")")/../include
+  cc -shared -fPIC -Wall -Wextra -Werror -I"$jdk_include" -I"$jdk_include/linux" \
+    -o "$work_dir/hooks.so" "$binding/src/test/native/hooks.c"
   echo 'int Java_io_github_libsampler_internal_RawJNI_shimInterface(void) { return 0; }' |
     cc -shared -fPIC -x c -o "$work_dir/other_version.so" -
 }
 
 run_class() {
-  java "${@:2}" -cp "$jar:$test_jars:$work_dir/tests" \
+  run_tests --select-class "$package.$1" "${@:2}"
+}
+
+# run_tests --select-... NAME [JVM_OPTION...]
+run_tests() {
+  java "${@:3}" -cp "$jar:$test_jars:$work_dir/tests" \
     -Dsampler.test.vectors="$binding/../../tests/vectors" -Dsampler.test.jar="$jar" \
     -Dsampler.test.library="$work_dir/lib/libsampler_java.so" \
     -Dsampler.test.otherLibrary="$work_dir/other_version.so" \
-    -Dsampler.test.classes="$work_dir/tests" \
+    -Dsampler.test.classes="$work_dir/tests" -Dsampler.test.hooks="$work_dir/hooks.so" \
     org.junit.platform.console.ConsoleLauncher --disable-banner --disable-ansi-colors \
-    --fail-if-no-tests --select-class "$package.$1"
+    --fail-if-no-tests "$1" "$2" ${excluded:+--exclude-classname "$excluded"}
+}
+
+# What the JVM says against native code is on the standard output, among what the tests print. Checks
+# take memory, which LeakTest would count.
+run_checked() {
+  local log=$work_dir/checked.log excluded='.*LeakTest'
+  run_tests --select-package "$package" -Xcheck:jni >"$log" 2>&1 || { cat "$log"; return 1; }
+  if grep -B 2 -A 5 '^WARNING\|^FATAL\|in native method' "$log"; then
+    echo "the JVM warns of native code"
+    return 1
+  fi
+}
+
+# content_of JAR ENTRY
+content_of() {
+  python3 -c 'import sys, zipfile
+sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))' "$@"
+}
+
+natives_of() {
+  jar --list --file "$1" | sed -n 's|^io/github/libsampler/native/\(.*[^/]\)$|\1|p' | sort
+}
+
+check_jar() {
+  local version again=$work_dir/again
+  version=$(sed -n 's/^#define SAMPLER_VERSION_[A-Z]* \([0-9]*\)$/\1/p' \
+    "$binding/../../include/sampler/version.h" | paste -sd .)
+  diff <(content_of "$jar" META-INF/maven/$package/sampler/pom.properties) \
+    <(printf '%s\n' artifactId=sampler groupId=$package "version=$version")
+  diff <(content_of "$jar" META-INF/maven/$package/sampler/pom.xml) "$binding/pom.xml"
+  grep -q "^  <version>$version</version>$" "$binding/pom.xml"
+  diff <(natives_of "$jar") <(printf '%s\n' "linux-$(uname -m)"/libsampler{.so.1,_java.so})
+  rm -rf "$again"
+  cmake -S "$binding" -B "$again" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
+  cmake --build "$again"
+  cmp "$jar" "$again/sampler.jar"
+}
+
+check_aarch64() {
+  local both=$work_dir/both file
+  command -v aarch64-linux-gnu-g++ >/dev/null || skip "g++-aarch64-linux-gnu is not installed"
+  cmake -S "$binding" -B "$both" -DCMAKE_PREFIX_PATH="$prefix" -DSAMPLER_JAVA_AARCH64=ON \
+    -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
+  cmake --build "$both"
+  diff <(natives_of "$both/sampler.jar") \
+    <(printf '%s\n' linux-{aarch64,"$(uname -m)"}/libsampler{.so.1,_java.so} | sort -u)
+  for file in libsampler.so.1 libsampler_java.so; do
+    content_of "$both/sampler.jar" "io/github/libsampler/native/linux-aarch64/$file" >"$both/$file"
+    readelf --file-header "$both/$file" | grep 'Machine: *AArch64'
+  done
+  readelf --dynamic "$both/libsampler_java.so" | grep -F 'RUNPATH' | grep -F "[\$ORIGIN]"
+  diff <(names_of "$both/libsampler_java.so") <(names_of "$build/libsampler_java.so")
+}
+
+# What a library exports.
+names_of() {
+  nm --dynamic --defined-only "$1" | sed -n 's/.* T //p' | sort
+}
+
+classes_of() {
+  jar --list --file "$1" | grep '[.]class$\|[.]so' | sort
+}
+
+check_maven() {
+  local folder=$work_dir/maven debian=/usr/share/maven-repo plugin
+  local maven=(mvn --offline --batch-mode --quiet --file "$folder/pom.xml"
+    "-Dmaven.repo.local=$folder/repository" "-Dsampler.natives=$build/natives")
+  command -v mvn >/dev/null || skip "mvn is not installed"
+  rm -rf "$folder"
+  mkdir -p "$folder/repository"
+  cp -r "$binding/pom.xml" "$binding/src" "$folder"
+  "${maven[@]}" validate
+  for plugin in compiler resources jar surefire; do
+    [ -e "$debian/org/apache/maven/plugins/maven-$plugin-plugin" ] ||
+      skip "validated; libmaven-$plugin-plugin-java or its like is not installed"
+  done
+  cp -rs "$debian/." "$folder/repository" # where Maven writes, too
+  "${maven[@]}" package
+  diff <(classes_of "$folder"/target/sampler-*.jar) <(classes_of "$jar")
 }
 
 run_on_device() {
@@ -94,6 +187,10 @@ case $check in
   build) build_all ;;
   javadoc) cmake --build "$build" --target sampler_javadoc ;;
   run) run_class "${@:5}" ;;
+  checked) run_checked ;;
+  jar) check_jar ;;
+  aarch64) check_aarch64 ;;
+  maven) check_maven ;;
   device) run_on_device "$5" ;;
   examples) check_examples ;;
   *) echo "unknown check: $check"; exit 2 ;;

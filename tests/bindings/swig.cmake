@@ -10,3 +10,9 @@ sampler_add_script_test(
   bindings.swig.layout
   COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_layout.py ${PROJECT_SOURCE_DIR}
   LABELS release-only)
+
+# Whether all of the C API has a place in each binding, or a reason.
+sampler_add_script_test(
+  bindings.members
+  COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/members.py check ${PROJECT_SOURCE_DIR}
+  LABELS release-only)

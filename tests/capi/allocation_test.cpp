@@ -18,6 +18,7 @@
 #include "expect.h"
 #include "malloc_hooks.h"
 #include "session_calls.h"
+#include "shard_calls.h"
 #include "state_calls.h"
 
 namespace {
@@ -238,6 +239,19 @@ TEST(Sessions, AllocateNothing) {
   status |= sampler_session_add(calls.session, &calls.add, &calls.sequence);
   status |= sampler_session_size(sampler.get(), &calls.options, &bytes);
   const sampler_status failure = sampler_session_advance(calls.session, nullptr);
+  const Counts after;
+  EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(failure, SAMPLER_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(after, before);
+}
+
+TEST(Shards, AllocateNothing) {
+  const Sampler sampler = roomy_sampler(4);
+  ShardCalls calls(sampler.get());
+  const Counts before;
+  sampler_status status = sampler_shard_plan(sampler.get(), &calls.shard, &calls.plan);
+  status |= calls.run();
+  const sampler_status failure = sampler_shard_round(sampler.get(), nullptr, 0);
   const Counts after;
   EXPECT_EQ(status, SAMPLER_OK) << sampler_last_error();
   EXPECT_EQ(failure, SAMPLER_ERROR_INVALID_ARGUMENT);

@@ -11,6 +11,7 @@
 #include "expect.h"
 #include "fp_state.h"
 #include "session_calls.h"
+#include "shard_calls.h"
 #include "state_calls.h"
 
 namespace capi_test {
@@ -129,6 +130,7 @@ class EntryPoints {
     add_lookup();
     add_state();
     add_session();
+    add_shards();
   }
 
   const std::multimap<std::string, EntryPoint> &all() const { return points_; }
@@ -674,6 +676,23 @@ class EntryPoints {
     add_call(
         "sampler_session_advance", nothing,
         [=] { return sampler_session_advance(nullptr, nullptr); }, no_output);
+  }
+
+  void add_shards() {
+    const auto calls = std::make_shared<ShardCalls>(sampler_.get());
+    add_call(
+        "sampler_shard_plan", nothing,
+        [=] { return sampler_shard_plan(sampler_.get(), &calls->shard, &calls->plan); },
+        [=] { return bytes_of(calls->plan); });
+    add_call(
+        "sampler_shard_plan", nothing,
+        [=] { return sampler_shard_plan(nullptr, nullptr, nullptr); }, no_output);
+    add_call(
+        "sampler_shard_round", [=] { calls->reset(); }, [=] { return calls->run(); },
+        [=] { return calls->outputs(); });
+    add_call(
+        "sampler_shard_round", nothing,
+        [=] { return sampler_shard_round(sampler_.get(), &calls->shard, -1); }, no_output);
   }
 
   void add_state() {

@@ -9,6 +9,7 @@
 
 #include "expect.h"
 #include "session_calls.h"
+#include "shard_calls.h"
 #include "state_calls.h"
 
 namespace capi_test {
@@ -56,6 +57,7 @@ class PublicStructs {
     add_ngrams();
     add_states();
     add_sessions();
+    add_shards();
   }
   ~PublicStructs() {
     sampler_ngram_storage_destroy(storage_);
@@ -321,6 +323,22 @@ class PublicStructs {
         { return sampler_session_advance(calls->session, data); });
   }
 
+  void add_shards() {
+    ShardCalls *const calls = &shards_;
+    const sampler_t sampler = sampler_.get();
+    ADD(sampler_shard_args, "args", calls->shard,
+        { return sampler_shard_plan(sampler, data, &calls->plan); });
+    ADD(sampler_shard_args, "args", calls->shard,
+        { return sampler_shard_round(sampler, data, 0); });
+    ADD(sampler_shard_plan_info, "out_plan", sized<sampler_shard_plan_info>(),
+        { return sampler_shard_plan(sampler, &calls->shard, data); });
+    ADD(sampler_sample_args, "sample", calls->sample, {
+      auto args = calls->shard;
+      args.sample = data;
+      return sampler_shard_plan(sampler, &args, &calls->plan);
+    });
+  }
+
   static sampler_ngram_storage_options make_storage_options() {
     auto options = sized<sampler_ngram_storage_options>();
     options.vocabulary_size = 9;
@@ -335,6 +353,7 @@ class PublicStructs {
   Sampler sampler_ = roomy_sampler();
   StateCalls states_{sampler_.get()};
   SessionCalls sessions_{sampler_.get()};
+  ShardCalls shards_{sampler_.get()};
   sampler_ngram_storage_options storage_options_ = make_storage_options();
   sampler_prompt_lookup_options lookup_options_ = make_lookup_options();
   sampler_ngram_storage_t storage_ = nullptr;

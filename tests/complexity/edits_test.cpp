@@ -153,7 +153,7 @@ TEST(LongTexts, CostAFewReadsWhateverTheirTokensAre) {
       const double without = cost_of_text(values, top_k, {}, 0.0f);
       for (const int64_t num_first : {1, 40, 400, 4000}) {
         const std::vector<int32_t> first = first_tokens(logits, num_first);
-        for (const int32_t shift : {0, 1024, 32768}) {
+        for (const int32_t shift : {0, 1024, 8192, 32768, 65536}) {
           std::vector<int32_t> text;
           for (int64_t i = 0; i < kTextLength; ++i) {
             text.push_back((first[size_t(i % num_first)] + shift) % int32_t(kNumCols));

@@ -33,6 +33,10 @@ def invariance(case):
     return ("invariance_test", case)
 
 
+def shards(case):
+    return ("shards_test", case)
+
+
 def simd(case):
     return ("simd_test", "Seeds/" + case)
 
@@ -495,8 +499,8 @@ FAULTS = [
     Fault(
         "entropy_not_smoothed",
         "gamma follows the entropy of its round alone",
-        [("src/decoding/model_drafter.cpp", "smooth == kNone ? entropy :",
-          "smooth != entropy ? entropy :")],
+        [("src/decoding/entropy_gamma.h", "*smooth == kNone ? entropy :",
+          "*smooth != entropy ? entropy :")],
         [decoding("AdaptiveGamma.FollowsTheEntropy")]),
     Fault(
         "acceptance_not_measured",
@@ -661,6 +665,12 @@ FAULTS = [
         "of two tokens among 64 neighbours the first is listed twice",
         [("src/cpu/simd/passes/list.h", "lowest_bit(all & (all - 1));", "lowest_bit(all);")],
         [simd("SmallRows*")]),
+    Fault(
+        "fifth_of_64_ids_not_picked",
+        "of ids of a text that are looked for, those after four among 64 neighbours are lost",
+        [("src/cpu/simd/passes/list.h", "for (int j = kUnguessed; mask != 0;",
+          "for (int j = kUnguessed; false;")],
+        [row_pass("PickIds")]),
     Fault(
         "gumbel_words_transposed",
         "neighbouring tokens share a word's place instead of a block of words",
@@ -1259,7 +1269,7 @@ FAULTS = [
         "biased_tokens_not_penalised",
         "a token that a bias raises after the penalties is not penalised",
         [("src/cpu/penalties.cpp",
-          "if (elements_->find(biased[i]) >= 0) f(int32_t(biased[i]));", "")],
+          "if (elements_->find(biased[i]) >= 0) f(&id, 1);", "(void)id;")],
         [front("OfPenalizedRowsEqualsTheOracle")]),
     Fault(
         "front_widened_without_bound",
@@ -1466,4 +1476,39 @@ FAULTS = [
         [("kernels/verified_rows.cuh",
           "    team_.ctx.team_sync();  // all have asked for what they change\n", "")],
         [verification_on_device("OfTreesEqualsTheCpus/Standard")]),
+    # ---- Shards
+    Fault(
+        "shard_ties_on_every_rank",
+        "each rank keeps as many tokens of the cut's value as all together should",
+        [("src/contract/shards.h", "const uint64_t left = ties > before ? ties - before : 0;",
+          "const uint64_t left = before == UINT64_MAX ? 0 : ties;")],
+        [shards("All/ShardsTest.Filters/F32Logits")]),
+    Fault(
+        "shard_target_of_all_ranks",
+        "the rank that holds the token looks for it as if it were the first one",
+        [("src/cpu/shards.cpp", "row.target = target - sum;", "row.target = target;")],
+        [shards("All/ShardsTest.Samples/F32Logits")]),
+    Fault(
+        "shard_status_of_one_rank",
+        "a row is empty where one rank has no token of it",
+        [("src/contract/shards.h", "return a == SAMPLER_ROW_EMPTY ? b : a;",
+          "return a == SAMPLER_ROW_EMPTY || b == SAMPLER_ROW_EMPTY ? 2 : a;")],
+        [shards("All/ShardsTest.Samples/F32Logits")]),
+    Fault(
+        "shard_rows_not_compared",
+        "ranks that have other seeds for a row go on with it",
+        [("src/cpu/shards.cpp", "own.digest == all.digest ? own.given_status",
+          "own.digest != 1 ? own.given_status")],
+        [shards("ShardArguments.InArraysMakeRowsBadWhereTheyDiffer")]),
+    Fault(
+        "shard_digits_from_the_lowest",
+        "the weight above a digit is not taken off what the cut still lacks",
+        [("src/contract/shards.h", "--v) missing -= weights[v];", "--v) {\n    }")],
+        [shards("All/ShardsTest.Samples/F32Logits")]),
+    Fault(
+        "shard_gap_between_ranges",
+        "ranges need not begin where the one before ends",
+        [("src/cpu/shards.cpp", "if (header.first_id != next_id) {",
+          "if (header.first_id < 0) {")],
+        [shards("ShardArguments.AreTheSameOnEveryRank")]),
 ]

@@ -222,7 +222,8 @@ TEST(Modes, TheLikeliestTextIsTheSameWithAndWithoutDraftsAndCaches) {
       for (const bool adaptive : {false, true}) {
         options.mode = mode;
         options.use_cache = use_cache;
-        options.draft.adaptive_gamma = adaptive;
+        options.draft.adaptive_gamma =
+            adaptive && mode == Mode::kSpeculative ? SAMPLER_GAMMA_BY_ENTROPY : SAMPLER_GAMMA_FIXED;
         const Generation generation = run_target(options);
         EXPECT_EQ(tokens_of(generation), expected) << static_cast<int>(mode) << use_cache;
         EXPECT_EQ(generation.stats.num_new_tokens, 160);
@@ -262,23 +263,23 @@ TEST(Modes, OptionsReachTheLoops) {
   };
   GenerationOptions options = with_mode(Mode::kSpeculative, 40, true);
   const double fixed = drafted_a_round(options);
-  options.draft.adaptive_gamma = true;
+  options.draft.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
   const double adaptive = drafted_a_round(options);
   EXPECT_LT(adaptive, fixed);
   options.draft.gamma_max = 12;
   EXPECT_GT(drafted_a_round(options), adaptive);
   options.draft.gamma_min = 12;
   EXPECT_GT(drafted_a_round(options), fixed);
-  options.draft = {};
+  options.draft = sampler_speculative_args_default();
   options.draft.gamma = 1;
   EXPECT_LE(drafted_a_round(options), 4);  // one of each text
 
   options = with_mode(Mode::kNgram, 40, true);
   const double any = drafted_a_round(options);
-  options.ngram.stop_if_unknown = true;
+  options.draft.stop_if_unknown = 1;
   EXPECT_LT(drafted_a_round(options), any);
   const std::int64_t num_accepted = run_target(options).stats.num_accepted;
-  options.ngram.filler_top_k = 0;
+  options.draft.filler_top_k = 0;
   EXPECT_NE(run_target(options).stats.num_accepted, num_accepted);
 
   options = with_mode(Mode::kBeam, 20, true);

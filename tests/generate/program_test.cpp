@@ -605,7 +605,27 @@ TEST(Program, BadOptionsAreNamed) {
       {{"--preset=vllm", "--params={"}, "--params: not valid JSON"},
       {{"--params={}"}, "--params requires --preset"},
       {{"--preset=vllm", "--top-k=3"}, "--top-k excludes --preset"},
-      {{"--preset=vllm", "--mode=ngram"}, "--preset is not used with --mode ngram"},
+      {{"--preset=nano_vllm", "--mode=ngram"}, "the preset draws by a race"},
+      {{"--preset=sampler", "--mode=ngram", "--params={\"token_bitmask\": [-1]}"},
+       "pipeline->token_bitmasks"},
+      {{"--preset=sampler", "--mode=beam", "--params={\"top_h\": 0.5}"}, "top_h"},
+      {{"--acceptance=block"}, "--acceptance is not used with --mode autoregressive"},
+      {{"--mode=ngram", "--acceptance=best"}, "--acceptance"},
+      {{"--mode=ngram", "--typical-scale=0.5"},
+       "--typical-scale is not used with --acceptance standard"},
+      {{"--mode=ngram", "--acceptance=typical", "--relaxed-top-k=2"},
+       "--relaxed-top-k is not used with --acceptance typical"},
+      {{"--mode=ngram", "--acceptance=typical", "--typical-threshold=nan"}, "--typical-threshold"},
+      {{"--mode=ngram", "--acceptance=relaxed", "--relaxed-delta=-1"}, "--relaxed-delta"},
+      {{"--mode=ngram", "--acceptance=deferred", "--deferred-window=1.5"}, "--deferred-window"},
+      {{"--mode=ngram", "--acceptance=synthetic"},
+       "--synthetic-rates has 0 numbers; it must have one for each draft of a round, 5"},
+      {{"--mode=ngram", "--acceptance=synthetic", "--gamma=2", "--synthetic-rates=0.5,1.5"},
+       "--synthetic-rates"},
+      {{"--mode=ngram", "--least-draft-probability=0.1"},
+       "--least-draft-probability is not used with --mode ngram"},
+      {{"--mode=speculative", "--draft=x", "--least-draft-probability=2"},
+       "--least-draft-probability"},
       {{"--explain=-1"}, "--explain: \"-1\" is given; it must be an integer in [0, "},
       {{"--explain=5", "--length=5"}, "--explain is 5; it must be less than --length, which is 5"},
       {{"--explain=1", "--mode=ngram"}, "--explain is not used with --mode ngram"},
@@ -831,6 +851,100 @@ TEST(ProgramModes, NgramLimitsEndDrafts) {
   EXPECT_NE(lookup.at("drafted"), free.at("drafted"));
 }
 
+// Sampled, so that each rule keeps other drafts.
+Strings drafted(const Strings &options) {
+  return joined({"--mode=speculative", draft_option(), "--prompt=ROMEO:", "--length=120",
+                 "--temperature=0.8"},
+                options);
+}
+
+// The rows of a drafter, at most 5 drafts a round.
+TEST(ProgramModes, TheRuleOfAcceptanceReachesTheLoop) {
+  const Json standard = json_of(drafted({}));
+  EXPECT_EQ(standard.at("acceptance"), "standard");
+  for (const std::string rule :
+       {"block", "sample_match", "typical", "relaxed", "threshold", "deferred"}) {
+    Strings options = {"--acceptance=" + rule};
+    // With its defaults it keeps hardly more than the standard rule.
+    if (rule == "relaxed") options = joined(options, {"--relaxed-top-k=8", "--relaxed-delta=0.3"});
+    const Json json = json_of(drafted(options));
+    EXPECT_EQ(json.at("acceptance"), rule);
+    EXPECT_NE(json.at("accepted"), standard.at("accepted")) << rule;
+  }
+  const std::string all = "--synthetic-rates=1,1,1", none = "--synthetic-rates=0,0,0";
+  for (const Strings &mode : {Strings{"--mode=speculative", draft_option()}, {"--mode=ngram"}}) {
+    const Strings synthetic = joined(mode, {"--length=60", "--acceptance=synthetic", "--gamma=3"});
+    EXPECT_EQ(json_of(joined(synthetic, {all})).at("acceptance_rate"), 1);
+    EXPECT_EQ(json_of(joined(synthetic, {none})).at("accepted"), 0);
+  }
+}
+
+TEST(ProgramModes, NumbersOfTheRulesReachTheLoop) {
+  const struct {
+    Strings rule;
+    std::string number;
+  } cases[] = {{{"--acceptance=typical", "--typical-scale=0.9"}, "--typical-threshold=0.6"},
+               {{"--acceptance=typical", "--typical-threshold=0.6"}, "--typical-scale=0.9"},
+               {{"--acceptance=relaxed", "--relaxed-delta=0.3"}, "--relaxed-top-k=8"},
+               {{"--acceptance=relaxed", "--relaxed-top-k=8"}, "--relaxed-delta=0.3"},
+               {{"--acceptance=threshold"}, "--threshold-single=0.1"},
+               {{"--acceptance=threshold"}, "--threshold-total=0.2"},
+               {{"--acceptance=deferred"}, "--deferred-window=3"},
+               {{"--acceptance=deferred", "--deferred-entropy=1"}, "--deferred-top-k=20"},
+               {{"--acceptance=deferred"}, "--deferred-entropy=1"}};
+  for (const auto &[rule, number] : cases) {
+    const Strings options = drafted(rule);
+    EXPECT_NE(json_of(joined(options, {number})).at("accepted"), json_of(options).at("accepted"))
+        << number;
+  }
+}
+
+TEST(ProgramModes, AnUnlikelyDraftIsTheLastOfItsRound) {
+  const Json all = json_of(drafted({})),
+             likely = json_of(drafted({"--least-draft-probability=0.5"}));
+  EXPECT_LT(likely.at("drafted"), all.at("drafted"));
+  EXPECT_GT(likely.at("acceptance_rate"), all.at("acceptance_rate"));
+}
+
+// With sample_match the texts of each mode are the same token by token, and so are the likeliest.
+TEST(ProgramModes, StagesAreThoseOfEachLoop) {
+  const std::pair<Strings, std::string> samplings[] = {
+      {{"--preset=llama.cpp", "--seed=7",
+        R"(--params={"repeat_penalty": 1.3, "dry_multiplier": 1})"},
+       "sample_match"},
+      {{"--preset=vllm", "--seed=8",
+        R"(--params={"frequency_penalty": 0.5, "min_tokens": 30, "stop_token_ids": [11]})"},
+       "sample_match"},
+      {{"--preset=llama.cpp", "--seed=5", R"(--params={"mirostat": 2, "mirostat_tau": 3})"},
+       "sample_match"},
+      {{"--preset=hugging_face", R"(--params={"no_repeat_ngram_size": 2})"}, "standard"}};
+  for (const auto &[sampling, rule] : samplings) {
+    const Strings same = joined(sampling, {"--prompt=ROMEO:", "--length=50"});
+    const std::string text = text_of("target", same);
+    EXPECT_NE(text, text_of("target", {"--prompt=ROMEO:", "--length=50", sampling[0]}));
+    for (const Strings &mode : {Strings{"--mode=speculative", draft_option()},
+                                {"--mode=ngram"},
+                                {"--mode=ngram", "--lookup"}}) {
+      EXPECT_EQ(text_of("target", joined(joined(same, mode), {"--acceptance=" + rule})), text)
+          << sampling.back() << mode.back();
+    }
+  }
+}
+
+TEST(ProgramModes, BeamsTakeTheEditsOfAPreset) {
+  const generate::BpeTokenizer tokenizer(tiny_gpt2() / "target", 2048);
+  const Strings same = {"--mode=beam", "--prompt=ROMEO:", "--length=3"};
+  EXPECT_EQ(text_of("target", joined(same, {"--preset=hugging_face"})), text_of("target", same));
+  const std::string only = tokenizer.token_bytes(11);
+  EXPECT_EQ(
+      text_of("target", joined(same, {"--preset=vllm", R"(--params={"allowed_token_ids": [11]})"})),
+      "ROMEO:" + only + only + only + "\n");
+  // Numbers by prompt: as many as there are prompts, not samples.
+  const Strings lengths = joined(same, {"--samples=3", "--preset=hugging_face",
+                                        R"(--params={"min_length": 9, "eos_token_id": 11})"});
+  EXPECT_EQ(blocks_of(text_of("target", lengths)).size(), 3u);
+}
+
 TEST(ProgramModes, APoolOfBeamsIsAnotherSearch) {
   const Strings same = {"--mode=beam",        "--prompt=Once upon a time", "--length=24",
                         "--samples=2",        "--end-ids=11,12,13,198",    "--alpha=2",
@@ -904,7 +1018,20 @@ TEST(Program, EveryMemberOfTheLoopsStructsHasAnOption) {
         {"clock_user", "--cpu-times"},
         {"ngram_least_count", "--ngram-least-count"},
         {"ngram_least_share", "--ngram-least-share"},
-        {"reserved2", none}}},
+        {"reserved2", none},
+        {"acceptance", "--acceptance"},
+        {"typical_threshold", "--typical-threshold"},
+        {"typical_scale", "--typical-scale"},
+        {"relaxed_top_k", "--relaxed-top-k"},
+        {"relaxed_delta", "--relaxed-delta"},
+        {"threshold_single", "--threshold-single"},
+        {"threshold_total", "--threshold-total"},
+        {"deferred_window", "--deferred-window"},
+        {"deferred_top_k", "--deferred-top-k"},
+        {"deferred_entropy", "--deferred-entropy"},
+        {"synthetic_rates", "--synthetic-rates"},
+        {"least_draft_probability", "--least-draft-probability"},
+        {"reserved3", none}}},
       {"sampler_beam_search_args",
        {{"struct_size", none},
         {"generation", "--prompt"},
@@ -970,15 +1097,56 @@ TEST(Program, AStepBehindTheTextsEndIsAnError) {
 TEST(Program, HelpNamesEveryOption) {
   const Outcome result = run({"--help"});
   EXPECT_EQ(result.exit_status, 0);
-  for (const std::string option :
-       {"--model",           "--mode",      "--prompt",      "--length",      "--samples",
-        "--no-cache",        "--seed",      "--temperature", "--top-k",       "--top-p",
-        "--min-p",           "--greedy",    "--draft",       "--gamma",       "--adaptive",
-        "--gamma-min",       "--gamma-max", "--ema-beta",    "--ngram-order", "--filler-top-k",
-        "--stop-if-unknown", "--beams",     "--beam-top-k",  "--alpha",       "--beam-min-length",
-        "--early-stop",      "--trace",     "--color",       "--json",        "--measured",
-        "--repeats",         "--preset",    "--params",      "--explain",     "--end-ids",
-        "--no-first-target", "--lookup",    "--beam-pool"}) {
+  for (const std::string option : {"--model",
+                                   "--mode",
+                                   "--prompt",
+                                   "--length",
+                                   "--samples",
+                                   "--no-cache",
+                                   "--seed",
+                                   "--temperature",
+                                   "--top-k",
+                                   "--top-p",
+                                   "--min-p",
+                                   "--greedy",
+                                   "--draft",
+                                   "--gamma",
+                                   "--adaptive",
+                                   "--gamma-min",
+                                   "--gamma-max",
+                                   "--ema-beta",
+                                   "--ngram-order",
+                                   "--filler-top-k",
+                                   "--stop-if-unknown",
+                                   "--beams",
+                                   "--beam-top-k",
+                                   "--alpha",
+                                   "--beam-min-length",
+                                   "--early-stop",
+                                   "--trace",
+                                   "--color",
+                                   "--json",
+                                   "--measured",
+                                   "--repeats",
+                                   "--preset",
+                                   "--params",
+                                   "--explain",
+                                   "--end-ids",
+                                   "--no-first-target",
+                                   "--lookup",
+                                   "--beam-pool",
+                                   "--acceptance",
+                                   "--typical-threshold",
+                                   "--typical-scale",
+                                   "--relaxed-top-k",
+                                   "--relaxed-delta",
+                                   "--threshold-single",
+                                   "--threshold-total",
+                                   "--deferred-window",
+                                   "--deferred-top-k",
+                                   "--deferred-entropy",
+                                   "--synthetic-rates",
+                                   "--least-draft-probability"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

@@ -1,5 +1,5 @@
-// The adapter for llama.cpp, against a small fake of that interface: it draws what sampler_sample
-// draws of the same text.
+// The adapter for llama.cpp: it draws what sampler_sample draws of the same text. Against a small
+// fake of that interface, and by `./run peers llama` in llama.cpp itself.
 #include "../../integrations/llama_cpp/sampler_llama.h"
 
 #include <gtest/gtest.h>
@@ -12,16 +12,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-// llama.cpp's own.
-struct llama_sampler *llama_sampler_init(struct llama_sampler_i *iface, void *ctx) {
-  return new llama_sampler{iface, ctx};
-}
-void llama_sampler_free(struct llama_sampler *smpl) {
-  if (!smpl) return;
-  smpl->iface->free(smpl);
-  delete smpl;
-}
 
 namespace {
 
@@ -56,7 +46,7 @@ std::vector<float> logits_of_step(int step) {
 // As llama_sampler_sample does it.
 llama_token apply(llama_sampler *smpl, std::vector<llama_token_data> candidates) {
   llama_token_data_array array = {candidates.data(), candidates.size(), -1, false};
-  smpl->iface->apply(smpl, &array);
+  llama_sampler_apply(smpl, &array);
   return array.selected < 0 ? -1 : array.data[array.selected].id;
 }
 std::vector<llama_token_data> candidates_of(const std::vector<float> &logits) {
@@ -132,11 +122,11 @@ TEST(LlamaCpp, DrawsWhatTheLibraryDraws) {
   const sampler_params params = chain();
   const Adapter smpl = make(&params);
   ASSERT_TRUE(smpl);
-  EXPECT_STREQ(smpl->iface->name(smpl.get()), "libsampler");
+  EXPECT_STREQ(llama_sampler_name(smpl.get()), "libsampler");
   Plain plain(params);
   std::vector<llama_token> text;
   for (const llama_token id : {5, 6, 7, 5, 6}) {  // a prompt
-    smpl->iface->accept(smpl.get(), id);
+    llama_sampler_accept(smpl.get(), id);
     text.push_back(id);
   }
   for (int step = 0; step < 60; ++step) {
@@ -145,7 +135,7 @@ TEST(LlamaCpp, DrawsWhatTheLibraryDraws) {
     EXPECT_EQ(apply(smpl.get(), candidates_of(logits)), id) << step;
     EXPECT_EQ(apply(smpl.get(), candidates_of(logits)), id) << "again";
     EXPECT_EQ(sampler_llama_sample(smpl.get(), logits.data()), id);
-    smpl->iface->accept(smpl.get(), id);
+    llama_sampler_accept(smpl.get(), id);
     text.push_back(id);
   }
 }
@@ -167,7 +157,7 @@ TEST(LlamaCpp, TakesWhatOthersHaveLeft) {
     candidates.resize(count);
     const llama_token id = plain.draw(logits, text);
     EXPECT_EQ(apply(smpl.get(), candidates), id) << step;
-    smpl->iface->accept(smpl.get(), id);
+    llama_sampler_accept(smpl.get(), id);
     text.push_back(id);
   }
 }
@@ -184,7 +174,7 @@ TEST(LlamaCpp, HasThePresetWithoutParameters) {
     const std::vector<float> logits = logits_of_step(step);
     const llama_token id = plain.draw(logits, text);
     EXPECT_EQ(sampler_llama_sample(smpl.get(), logits.data()), id);
-    smpl->iface->accept(smpl.get(), id);
+    llama_sampler_accept(smpl.get(), id);
     text.push_back(id);
   }
 }
@@ -199,12 +189,12 @@ TEST(LlamaCpp, ClonesAndResets) {
     std::vector<llama_token> result;
     for (int step = 0; step < steps; ++step) {
       result.push_back(sampler_llama_sample(one, logits_of_step(step).data()));
-      one->iface->accept(one, result.back());
+      llama_sampler_accept(one, result.back());
     }
     return result;
   };
   const std::vector<llama_token> first = go_on(smpl.get(), 20);
-  const Adapter clone(smpl->iface->clone(smpl.get())), other(smpl->iface->clone(smpl.get()));
+  const Adapter clone(llama_sampler_clone(smpl.get())), other(llama_sampler_clone(smpl.get()));
   ASSERT_TRUE(clone && other);
   const std::vector<llama_token> next = go_on(clone.get(), 20);
   EXPECT_NE(next, first);
@@ -212,8 +202,37 @@ TEST(LlamaCpp, ClonesAndResets) {
   std::vector<llama_token> in_thread;
   std::thread([&] { in_thread = go_on(other.get(), 20); }).join();
   EXPECT_EQ(in_thread, next);
-  smpl->iface->reset(smpl.get());
+  llama_sampler_reset(smpl.get());
   EXPECT_EQ(go_on(smpl.get(), 20), first);
+}
+
+// llama_sampler_copy() takes drafts back: the copy goes on as what it was copied from would, also
+// where one of them had grown beyond the room of the other.
+TEST(LlamaCpp, TakesDraftsBack) {
+  for (const int length : {10, 9000}) {
+    const sampler_params params = chain();
+    const Adapter smpl = make(&params), before = make(&params);
+    ASSERT_TRUE(smpl && before);
+    for (int i = 0; i < length; ++i) llama_sampler_accept(smpl.get(), llama_token(i * 7 % 300));
+    llama_sampler_copy(smpl.get(), before.get());
+    const std::vector<float> logits = logits_of_step(length);
+    const llama_token id = sampler_llama_sample(smpl.get(), logits.data());
+    for (const llama_token draft : {id, 5, 6, 7}) llama_sampler_accept(smpl.get(), draft);
+    EXPECT_NE(sampler_llama_sample(smpl.get(), logits.data()), id) << length;
+    llama_sampler_copy(before.get(), smpl.get());
+    EXPECT_EQ(sampler_llama_sample(smpl.get(), logits.data()), id) << length;
+    EXPECT_EQ(sampler_llama_sample(before.get(), logits.data()), id) << length;
+  }
+}
+
+// LLAMA_TOKEN_NULL.
+TEST(LlamaCpp, AcceptsNothingOfNoToken) {
+  const sampler_params params = chain();
+  const Adapter smpl = make(&params);
+  ASSERT_TRUE(smpl);
+  const llama_token id = sampler_llama_sample(smpl.get(), logits_of_step(0).data());
+  llama_sampler_accept(smpl.get(), -1);
+  EXPECT_EQ(sampler_llama_sample(smpl.get(), logits_of_step(0).data()), id);
 }
 
 TEST(LlamaCpp, MovesMirostat) {
@@ -228,11 +247,32 @@ TEST(LlamaCpp, MovesMirostat) {
     const std::vector<float> logits = logits_of_step(step);
     const llama_token id = sampler_llama_sample(smpl.get(), logits.data());
     num_others += sampler_llama_sample(still.get(), logits.data()) != id ? 1 : 0;
-    smpl->iface->accept(smpl.get(), id);
+    llama_sampler_accept(smpl.get(), id);
     // Another token than it has drawn: its value stays, as its text grows.
-    still->iface->accept(still.get(), (id + 1) % llama_token(kVocab));
+    llama_sampler_accept(still.get(), (id + 1) % llama_token(kVocab));
   }
   EXPECT_GT(num_others, 0);
+}
+
+// A copy between a draw and its accept knows what was drawn.
+TEST(LlamaCpp, CopiesMirostatsDraw) {
+  sampler_params params = sampler_params_default();
+  params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+  params.adaptive_target = 3.0f;
+  params.adaptive_rate = 1.0f;
+  const Adapter smpl = make(&params);
+  ASSERT_TRUE(smpl);
+  for (int step = 0; step < 60; ++step) {
+    const llama_token id = sampler_llama_sample(smpl.get(), logits_of_step(step).data());
+    const Adapter copy(llama_sampler_clone(smpl.get()));
+    ASSERT_TRUE(copy);
+    llama_sampler_accept(smpl.get(), id);
+    llama_sampler_accept(copy.get(), id);
+    const std::vector<float> next = logits_of_step(step + 1);
+    EXPECT_EQ(sampler_llama_sample(copy.get(), next.data()),
+              sampler_llama_sample(smpl.get(), next.data()))
+        << step;
+  }
 }
 
 // Longer than the text there is room for at first.
@@ -245,11 +285,11 @@ TEST(LlamaCpp, GrowsWithTheText) {
   std::vector<llama_token> text;
   for (int i = 0; i < 9000; ++i) {
     text.push_back(llama_token(i * 7 % 300));
-    smpl->iface->accept(smpl.get(), text.back());
+    llama_sampler_accept(smpl.get(), text.back());
   }
   const std::vector<float> logits = logits_of_step(1);
   EXPECT_EQ(sampler_llama_sample(smpl.get(), logits.data()), plain.draw(logits, text));
-  const Adapter clone(smpl->iface->clone(smpl.get()));
+  const Adapter clone(llama_sampler_clone(smpl.get()));
   ASSERT_TRUE(clone);
   EXPECT_EQ(sampler_llama_sample(clone.get(), logits.data()), plain.draw(logits, text));
 }

@@ -65,10 +65,10 @@ Sampled run(const Handle &handle, const Call &call) {
 
 // The bad row alone has the status; the others have the outputs that they have without it.
 void expect_bad(const std::string &what, const Sampled &bad, const Sampled &good,
-                sampler_row_status status) {
+                sampler_row_status status, std::size_t bad_row = kBadRow) {
   SCOPED_TRACE(what);
   for (std::size_t row = 0; row < kNumRows; ++row) {
-    if (row == kBadRow) {
+    if (row == bad_row) {
       EXPECT_EQ(bad.status[row], status);
       EXPECT_EQ(bad.token_ids[row], -1);
       EXPECT_EQ(bad.kept_counts[row], 0);
@@ -182,17 +182,26 @@ TEST(BadLists, OfOtherKinds) {
   }
 }
 
+// The last ones, whose ends are nobody else's begins.
 TEST(BadLists, OfBadWordsBySlot) {
   const Handle handle;
   const Problem problem = full_problem();
   const Sampled good = run(handle, Call(problem, SAMPLER_F32));
-  Call call(problem, SAMPLER_F32);
-  Offsets offsets(call.pipeline.bad_word_offsets, kNumRows);
-  offsets.copy[kNumRows] = 5;  // words of slot 3 that are none
-  call.pipeline.bad_word_offsets = offsets.copy.data();
-  const Sampled bad = run(handle, call);
-  EXPECT_EQ(bad.status[3], SAMPLER_ROW_INVALID_LIST);
-  for (std::size_t row = 0; row < 3; ++row) EXPECT_EQ(bad.token_ids[row], good.token_ids[row]);
+  for (const std::int64_t end : {INT64_MIN, std::int64_t(-1), std::int64_t(2), INT64_MAX}) {
+    Call call(problem, SAMPLER_F32);
+    Offsets words(call.pipeline.bad_words.offsets, 4);
+    words.copy[4] = end;
+    call.pipeline.bad_words.offsets = words.copy.data();
+    expect_bad("a word", run(handle, call), good, SAMPLER_ROW_INVALID_LIST, 3);
+  }
+  for (const std::int64_t end :
+       {INT64_MIN, std::int64_t(-1), std::int64_t(2), std::int64_t(5), INT64_MAX}) {
+    Call call(problem, SAMPLER_F32);
+    Offsets offsets(call.pipeline.bad_word_offsets, kNumRows);
+    offsets.copy[kNumRows] = end;
+    call.pipeline.bad_word_offsets = offsets.copy.data();
+    expect_bad("a slot's words", run(handle, call), good, SAMPLER_ROW_INVALID_LIST, 3);
+  }
 }
 
 TEST(BadLists, OfAHistoryThatIsTooLong) {
@@ -222,6 +231,18 @@ TEST(BadLists, OfBreakers) {
     without.breakers.clear();
     const Sampled good = run(handle, Call(without, SAMPLER_F32));
     expect_bad("breakers", run(handle, Call(problem, SAMPLER_F32)), good, SAMPLER_ROW_INVALID_LIST);
+  }
+  Problem one = full_problem();
+  for (std::size_t i = 0; i < kNumRows; ++i) {
+    if (i != kBadRow) one.slots[i].numbers.dry_multiplier = 0;
+  }
+  const Sampled good = run(handle, Call(one, SAMPLER_F32));
+  for (const std::int64_t end : {INT64_MIN, std::int64_t(-1), std::int64_t(2), INT64_MAX}) {
+    Call call(one, SAMPLER_F32);
+    Offsets offsets(call.pipeline.dry_breakers.offsets, 3);
+    offsets.copy[3] = end;
+    call.pipeline.dry_breakers.offsets = offsets.copy.data();
+    expect_bad("offsets", run(handle, call), good, SAMPLER_ROW_INVALID_LIST);
   }
   Problem problem = full_problem();
   problem.breakers = {Text(20, 1), {2}};

@@ -109,8 +109,8 @@ TEST(Parameters, OfLists) {
 
 TEST(Parameters, OfLlamasMirostatAndAdaptiveP) {
   // In place of all samplers but the temperature.
-  const sampler_params v2 = read("llama.cpp", R"({"mirostat": 2, "mirostat_tau": 3, "top_k": 7,
-      "mirostat_eta": 0.2, "repeat_penalty": 1.5, "min_p": 0.3, "dynatemp_range": 0.5})")
+  const sampler_params v2 = read("llama.cpp", R"({"mirostat": 2, "mirostat_tau": 3, "top_k": 0,
+      "mirostat_eta": 0.2, "repeat_penalty": 1, "min_p": 0, "dynatemp_range": 0})")
                                 .params;
   EXPECT_EQ(v2.adaptive_kind, SAMPLER_ADAPTIVE_MIROSTAT_V2);
   EXPECT_EQ(v2.adaptive_target, 3.0F);
@@ -147,6 +147,42 @@ TEST(Parameters, OfLlamasMirostatAndAdaptiveP) {
         R"({"samplers": ["adaptive_p", "adaptive_p"]})"}) {
     EXPECT_NE(error_of("llama.cpp", text), "") << text;
   }
+}
+
+// What llama.cpp itself passes over.
+TEST(Parameters, OfSamplersThatAreNotListedAreErrors) {
+  const std::pair<const char *, const char *> set[] = {{"repeat_penalty", "1.5"},
+                                                       {"frequency_penalty", "-0.5"},
+                                                       {"presence_penalty", "0.5"},
+                                                       {"dry_multiplier", "0.8"},
+                                                       {"top_n_sigma", "2"},
+                                                       {"top_k", "7"},
+                                                       {"typical_p", "0.5"},
+                                                       {"top_p", "0.5"},
+                                                       {"min_p", "0.1"},
+                                                       {"xtc_probability", "0.5"}};
+  const auto with = [](const char *name, const std::string &value, const std::string &rest) {
+    return "{\"" + std::string(name) + "\": " + value + ", " + rest + "}";
+  };
+  for (const auto &[name, value] : set) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(error_of("llama.cpp", with(name, value, R"("samplers": ["temperature"])"))
+                  .find(std::string(name) + " is set, and \"samplers\" does not list \""),
+              0u);
+    EXPECT_EQ(error_of("llama.cpp", with(name, value, R"("mirostat": 1)")),
+              std::string(name) + " is set, and mirostat has no such sampler beside it");
+    EXPECT_EQ(error_of("llama.cpp", with(name, value, R"("mirostat": 0)")), "");
+  }
+  for (const char *const name : {"temperature", "dynatemp_range"}) {
+    EXPECT_EQ(error_of("llama.cpp", with(name, "0.5", R"("samplers": ["top_k"])")),
+              std::string(name) + " is set, and \"samplers\" does not list \"temperature\"");
+  }
+  EXPECT_EQ(error_of("llama.cpp", R"({"mirostat": 2, "temperature": 0.5})"), "");
+  EXPECT_NE(error_of("llama.cpp", R"({"mirostat": 2, "dynatemp_range": 0.5})"), "");
+  EXPECT_EQ(error_of("llama.cpp", R"({"mirostat": 2, "samplers": ["top_k"]})"),
+            "samplers is set, and mirostat takes their place");
+  // Defaults and what is off have no part in it.
+  EXPECT_EQ(error_of("llama.cpp", R"({"samplers": ["temperature"], "top_k": 0, "top_p": 1})"), "");
 }
 
 TEST(Parameters, OfTensorRtsTopPDecay) {

@@ -129,6 +129,8 @@ TEST_F(SessionArguments, Create) {
   expect_option([](auto *o) { o->deferred_top_k = -1; }, "deferred_top_k is -1;");
   expect_option([](auto *o) { o->deferred_entropy = -1; }, "deferred_entropy is -1;");
   expect_option([](auto *o) { o->has_draft_trees = 2; }, "has_draft_trees is 2;");
+  expect_option([](auto *o) { o->has_adaptive_gamma = -1; }, "has_adaptive_gamma is -1;");
+  expect_option([](auto *o) { o->reserved = 1; }, "reserved is 1;");
   expect_option(
       [](auto *o) { o->synthetic_rates = reinterpret_cast<const float *>(std::uintptr_t(2)); },
       "synthetic_rates");
@@ -255,6 +257,13 @@ TEST_F(SessionArguments, Add) {
   expect_add([](auto *a) { a->num_drafts = 1, a->draft_top_k = 2; }, "draft_top_k is 2;");
   expect_add([](auto *a) { a->draft_top_k = 2; },
              "draft_top_k is 2; the session must have has_draft_trees");
+  expect_add([](auto *a) { a->adaptive_gamma = 3; }, "adaptive_gamma is 3;");
+  expect_add([](auto *a) { a->adaptive_gamma = SAMPLER_GAMMA_MEASURED; },
+             "adaptive_gamma is 2; the session must have has_adaptive_gamma");
+  expect_add([](auto *a) { a->ema_beta = 1; }, "ema_beta is 1; it must be in [0, 1)");
+  expect_add([](auto *a) { a->ema_beta = 0.5f; }, "ema_beta 0.5; they must be 0");
+  expect_add([](auto *a) { a->gamma_min = -1; }, "gamma_min is -1;");
+  expect_add([](auto *a) { a->gamma_min = 3; }, "gamma_min is 3;");
   expect_add([](auto *a) { a->draft_source = SAMPLER_DRAFTS_NGRAM; }, "ngram is NULL");
   auto ngram = sized<sampler_ngram>();
   expect_add([&](auto *a) { a->ngram = &ngram; }, "ngram is set");

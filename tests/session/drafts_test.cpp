@@ -165,7 +165,8 @@ constexpr float kRates[] = {0.9f, 0.6f, 0.5f};
 
 // With a drafter's rows: token by token what the loop with a drafter model gives, by every rule,
 // with stages and without, bad rows and all.
-void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_draft_probability) {
+void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_draft_probability,
+                              bool by_entropy = false) {
   // SYNTHETIC looks at the rows of drafts only where log-probabilities are asked for, as here.
   const bool has_bad = rule.acceptance != SAMPLER_ACCEPT_SYNTHETIC;
   Random random(17);
@@ -204,6 +205,11 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
   speculative.deferred_window = 1;
   speculative.synthetic_rates = kRates;
   speculative.least_draft_probability = least_draft_probability;
+  if (by_entropy) {
+    speculative.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
+    speculative.ema_beta = 0.5f;
+    speculative.gamma_min = 0;
+  }
   const decoding_test::Sampler sampler = decoding_test::make_sampler_with_fallback(5);
   const std::vector<decoding_test::Text> &texts =
       generation.texts_of(sampler.get(), decoding_test::speculative(&drafter, speculative));
@@ -216,11 +222,14 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
   options.deferred_window = 1;
   options.synthetic_rates = kRates;
   options.params = &generation.params;
+  options.has_adaptive_gamma = by_entropy;
   Driver driver(options, target, draft);
   auto args = sized<sampler_session_add_args>();
   args.draft_source = SAMPLER_DRAFTS_MODEL;
   args.verification = rule.verification;
   args.least_draft_probability = least_draft_probability;
+  args.adaptive_gamma = speculative.adaptive_gamma;
+  args.ema_beta = speculative.ema_beta;
   for (std::size_t i = 0; i < 12; ++i) {
     Wish wish;
     wish.prompt = generation.prompts()[i];
@@ -246,7 +255,7 @@ void expect_texts_of_the_loop(const Rule &rule, bool has_stages, float least_dra
     num_drafted += own.num_drafted;
   }
   EXPECT_EQ(num_bad > 0, has_bad);
-  EXPECT_GE(num_drafted, 50);
+  EXPECT_GE(num_drafted, by_entropy ? 20 : 50);
 }
 
 TEST(SessionDrafts, TextsOfAllRulesAreThoseOfTheLoop) {
@@ -254,6 +263,7 @@ TEST(SessionDrafts, TextsOfAllRulesAreThoseOfTheLoop) {
     SCOPED_TRACE(rule.acceptance);
     for (const bool has_stages : {false, true}) expect_texts_of_the_loop(rule, has_stages, 0);
     expect_texts_of_the_loop(rule, true, 0.15f);
+    for (const bool has_stages : {false, true}) expect_texts_of_the_loop(rule, has_stages, 0, true);
   }
 }
 
@@ -361,12 +371,17 @@ Standard random_standard(Random *random, std::uint64_t seed) {
   own.args.draft_source = SAMPLER_DRAFTS_MODEL;
   own.args.verification = SAMPLER_VERIFY_STANDARD;
   own.args.num_drafts = random->between(1, 4);
+  if (random->one_in(2)) {
+    own.args.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
+    own.args.gamma_min = random->between(0, 1);
+    own.args.ema_beta = 0.6f;
+  }
   return own;
 }
 
 sampler_session_options standard_options(std::int64_t max_sequences) {
   sampler_session_options options = small_options(max_sequences, 4);
-  options.keep_drafter_rows = 1;
+  options.keep_drafter_rows = options.has_adaptive_gamma = 1;
   return options;
 }
 

@@ -250,37 +250,45 @@ TEST(Pass, SetBits) {
                 });
 }
 
-// Ids of both signs, among them such as share their lowest bits with one that is wanted.
+// All that are wanted, and others only where they share their lowest bits with one. Ids of both
+// signs.
 TEST(Pass, PickIds) {
   std::mt19937 engine(7);
-  std::vector<uint32_t> few(cpu::kFewIdBits / 32), shifted(few), many(cpu::kManyIdBits / 32);
-  std::set<uint32_t> wanted;
-  for (int i = 0; i < 90; ++i) {
-    const uint32_t id = engine() % cpu::kManyIdBits;
-    wanted.insert(id);
-    few[id / 32 % few.size()] |= uint32_t(1) << (id % 32);
-    const uint32_t upper = id >> cpu::kIdShift;
-    shifted[upper / 32 % few.size()] |= uint32_t(1) << (upper % 32);
-    many[id / 32] |= uint32_t(1) << (id % 32);
-  }
-  const std::vector<uint32_t> all(wanted.begin(), wanted.end());
+  constexpr uint32_t kBits = 4096;
+  std::set<uint32_t> wanted, bits;
+  for (int i = 0; i < 90; ++i) wanted.insert(engine() % (1 << 20));
+  for (const uint32_t id : wanted) bits.insert(id % kBits);
+  const std::vector<int32_t> all(wanted.begin(), wanted.end());
   for (const cpu::Passes *passes : usable_passes()) {
+    std::vector<uint32_t> many(kBits / 32);
+    cpu::IdBits set = {};
+    set.many = many.data();
+    set.num_many = kBits;
+    passes->mark_ids(all.data(), int64_t(all.size()), &set);
+    int64_t num_others = 0, num_picked_others = 0;
     for (int64_t count = 0; count < 300; ++count) {
-      std::vector<int32_t> ids, expected, picked(size_t(count) + 1, -7);
+      std::vector<int32_t> ids, picked(size_t(count) + 1, -7);
       for (int64_t i = 0; i < count; ++i) {
-        const uint32_t like = all[engine() % all.size()];
-        const uint32_t choices[] = {uint32_t(engine()), like, like + 1024, like + 0xFFFF8000u};
-        ids.push_back(int32_t(choices[engine() % 4]));
-        if (wanted.count(uint32_t(ids.back()) % cpu::kManyIdBits) != 0) {
-          expected.push_back(ids.back());
-        }
+        const uint32_t like = uint32_t(all[engine() % all.size()]);
+        const uint32_t choices[] = {uint32_t(engine()), like,         like,
+                                    like + 1024,        like + 65536, like + 0xFFFFF000u};
+        ids.push_back(int32_t(choices[engine() % 6]));
       }
-      const int64_t num_picked = passes->pick_ids(
-          ids.data(), count, {few.data(), shifted.data(), many.data()}, picked.data());
-      EXPECT_EQ(picked.back(), num_picked == count + 1 ? 0 : -7);
-      picked.resize(size_t(num_picked));
-      EXPECT_EQ(picked, expected) << passes->name << ' ' << count;
+      const int64_t num_picked = passes->pick_ids(ids.data(), count, set, picked.data());
+      EXPECT_EQ(picked[size_t(count)], -7);
+      const int32_t *next = picked.data(), *const end = next + num_picked;
+      for (const int32_t id : ids) {
+        const bool is_picked = next != end && *next == id;
+        const bool is_wanted = wanted.count(uint32_t(id)) != 0;
+        ASSERT_TRUE(is_picked || !is_wanted) << passes->name << ' ' << id;
+        ASSERT_TRUE(!is_picked || bits.count(uint32_t(id) % kBits) != 0) << passes->name;
+        num_others += is_wanted ? 0 : 1;
+        num_picked_others += is_picked && !is_wanted ? 1 : 0;
+        next += is_picked ? 1 : 0;
+      }
+      EXPECT_EQ(next, end) << passes->name << ' ' << count;
     }
+    EXPECT_LT(num_picked_others, 0.8 * double(num_others)) << passes->name;
   }
 }
 

@@ -1,22 +1,18 @@
 # ./run peers.
 
 readonly peers=build/peers
+readonly llama_engine=$peers/llama-engine
 
 # The versions that the presets of src/capi/presets.cpp are of.
 readonly peer_python=(torch==2.15.0 transformers==5.23.0 numpy msgspec dill orjson)
 readonly peer_vllm=vllm==0.33.0 peer_sglang=sglang==0.5.23
-readonly peer_flashinfer=flashinfer-python==0.7.2.post1 peer_llama=llama-cpp-python==0.3.36
+readonly peer_flashinfer=flashinfer-python==0.7.2.post1
+readonly peer_llama=llama-cpp-python==0.3.36 peer_gguf=gguf==0.19.0
 
 # What is imported of vLLM and SGLang; tests/tools/peers/stubs.py stands for the rest.
 readonly parts_of_vllm=('vllm/v1/sample/*' vllm/model_executor/layers/utils.py vllm/_custom_ops.py
   vllm/utils/torch_utils.py)
 readonly parts_of_sglang=('sglang/srt/sampling/*' sglang/srt/layers/sampler.py)
-
-# download NAME==VERSION FILE_PATTERN [OPTION...]: unless it is there.
-download() {
-  compgen -G "$peers/download/$2" >/dev/null && return
-  "$peers/python/bin/pip" download --no-deps --dest "$peers/download" "${@:3}" "$1"
-}
 
 # What tests/verification replays: read by tests/tools/record_engine_verification.py.
 readonly verification_parts_of_vllm=('vllm/v1/sample/*' 'vllm/v1/spec_decode/*' vllm/v1/outputs.py
@@ -26,42 +22,74 @@ readonly verification_parts_of_vllm=('vllm/v1/sample/*' 'vllm/v1/spec_decode/*' 
 readonly verification_parts_of_sglang=('sglang/kernels/ops/speculative/*'
   'sglang/kernels/jit/include/sgl_kernel/speculative/*')
 
-# torch, with which Triton comes, is gigabytes.
-install_record_presets() {
-  "$peers/python/bin/python" -W ignore tests/tools/peers/record.py "$peers" tests/presets "$@"
+# download NAME==VERSION FILE_PATTERN [OPTION...]: unless it is there.
+download() {
+  compgen -G "$peers/download/$2" >/dev/null && return
+  "$peers/python/bin/pip" download --no-deps --dest "$peers/download" "${@:3}" "$1"
 }
 
-# In about ten minutes: Triton's interpreter is slow.
-record_verification() {
-  local golden=tests/verification/engine_golden.txt
-  "$peers/python/bin/python" -W ignore tests/tools/record_engine_verification.py "$peers" \
-    >"$golden.partial"
-  mv "$golden.partial" "$golden"
-}
-
-# The engines to record; verification is what they make of drafts. Without any: all.
-peers() {
+install_python() {
   mkdir -p "$peers/download"
   [ -d "$peers/python" ] || python3 -m venv "$peers/python"
-  "$peers/python/bin/pip" install "${peer_python[@]}"
-  download "$peer_vllm" 'vllm-*.whl'
-  download "$peer_sglang" 'sglang-*.whl'
-  download "$peer_flashinfer" 'flashinfer_python-*.whl'
-  download "$peer_llama" 'llama_cpp_python-*.tar.gz' --no-binary :all:
-  unzip -oq "$peers"/download/vllm-*.whl "${parts_of_vllm[@]}" -d "$peers/vllm"
-  unzip -oq "$peers"/download/sglang-*.whl "${parts_of_sglang[@]}" -d "$peers/sglang"
-  unzip -oq "$peers"/download/vllm-*.whl "${verification_parts_of_vllm[@]}" -d "$peers/verification/vllm"
-  unzip -oq "$peers"/download/sglang-*.whl "${verification_parts_of_sglang[@]}" \
-    -d "$peers/verification/sglang"
-  tar -xzf "$peers"/download/llama_cpp_python-*.tar.gz -C "$peers"
+  "$peers/python/bin/pip" install "$@"
+}
+
+# torch, with which Triton comes, is gigabytes.
+install_peers() {
+  install_python "${peer_python[@]}" &&
+    download "$peer_vllm" 'vllm-*.whl' &&
+    download "$peer_sglang" 'sglang-*.whl' &&
+    download "$peer_flashinfer" 'flashinfer_python-*.whl' &&
+    unzip -oq "$peers"/download/vllm-*.whl "${parts_of_vllm[@]}" -d "$peers/vllm" &&
+    unzip -oq "$peers"/download/sglang-*.whl "${parts_of_sglang[@]}" -d "$peers/sglang" &&
+    unzip -oq "$peers"/download/vllm-*.whl "${verification_parts_of_vllm[@]}" \
+      -d "$peers/verification/vllm" &&
+    unzip -oq "$peers"/download/sglang-*.whl "${verification_parts_of_sglang[@]}" \
+      -d "$peers/verification/sglang"
+}
+
+llama_sources() {
+  echo "$PWD/$peers"/llama_cpp_python-*/vendor/llama.cpp
 }
 
 build_llama() {
-  cmake -G Ninja -S "$(echo "$peers"/llama_cpp_python-*/vendor/llama.cpp)" -B "$peers/llama-build" \
+  install_python "$peer_gguf" &&
+    download "$peer_llama" 'llama_cpp_python-*.tar.gz' --no-binary llama-cpp-python || return
+  compgen -G "$peers/llama_cpp_python-*/" >/dev/null ||
+    tar -xzf "$peers"/download/llama_cpp_python-*.tar.gz -C "$peers" || return
+  cmake -G Ninja -S "$(llama_sources)" -B "$peers/llama-build" \
     -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON -DGGML_NATIVE=OFF -DGGML_OPENMP=OFF \
     -DLLAMA_CURL=OFF -DLLAMA_BUILD_COMMON=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF \
-    -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_SERVER=OFF
-  cmake --build "$peers/llama-build" --target llama
+    -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_SERVER=OFF &&
+    cmake --build "$peers/llama-build" --target llama --parallel "$jobs"
+}
+
+# What runs the adapter, and a small model, also with as many tokens as a large one has.
+build_llama_engine() {
+  local to_gguf=("$peers/python/bin/python" tests/tools/peers/llama/to_gguf.py examples/tiny_gpt2/target)
+  cmake -G Ninja -S tests/tools/peers/llama -B "$llama_engine" -DCMAKE_BUILD_TYPE=Release \
+    -DLLAMA="$(llama_sources)" -DLLAMA_BUILD="$PWD/$peers/llama-build" \
+    -DSAMPLER="$PWD/build/release/src/libsampler.so" &&
+    cmake --build "$llama_engine" --parallel "$jobs" &&
+    "${to_gguf[@]}" "$llama_engine/small.gguf" &&
+    "${to_gguf[@]}" "$llama_engine/wide.gguf" 128256
+}
+
+run_in_llama() {
+  need_for_examples
+  need_for_tests
+  install_missing
+  set_up_cmake
+  build release -DSAMPLER_BUILD_TESTS=OFF -DSAMPLER_CUDA=OFF -- sampler
+  heading "building what runs the adapter in llama.cpp"
+  logged peers-llama-engine build_llama_engine
+  heading "the adapter's test, in llama.cpp"
+  diff <("$llama_engine/interface") <("$llama_engine/fake_interface") ||
+    fail "tests/integrations/fake_llama/llama.h is not what llama.cpp declares"
+  logged peers-llama-test "$llama_engine/llama_cpp_test"
+  heading "texts, distributions and times, in two minutes"
+  "$llama_engine/engine" build/release/src/libsampler.so "$llama_engine/small.gguf" \
+    "$llama_engine/wide.gguf" examples/tiny_gpt2/reference.json
 }
 
 record_presets() {
@@ -76,28 +104,41 @@ record_verification() {
   mv "$golden.partial" "$golden"
 }
 
-# The engines to record; verification is what they make of drafts. Without any: all.
+# The engines to record; verification is what they make of drafts, llama what llama.cpp makes of the
+# adapter in integrations/llama_cpp. Without any: all.
 peers() {
+  local -a engines=()
+  local records=no verification=no llama=no engine
+  for engine in "${@:-all}"; do
+    case $engine in
+      all) records=yes verification=yes llama=yes ;;
+      verification) verification=yes ;;
+      llama) llama=yes ;;
+      *) records=yes engines+=("$engine") ;;
+    esac
+  done
   need_for_build
   need unzip command -v unzip
   need python3-venv python3 -c 'import ensurepip'
   install_missing
-  heading "installing engines into $peers"
-  logged peers-install install_peers
-  local -a engines=()
-  local wants_verification=no engine
-  for engine in "$@"; do
-    if [ "$engine" = verification ]; then wants_verification=yes; else engines+=("$engine"); fi
-  done
-  if [ "$#" -eq 0 ] || [ "${#engines[@]}" -gt 0 ]; then
-    heading "building llama.cpp"
+  if [ "$records$verification" != nono ]; then
+    heading "installing engines into $peers"
+    logged peers-install install_peers
+  fi
+  if [ "$records$llama" != nono ]; then
+    heading "building llama.cpp, in about ten minutes where it is not yet"
     logged peers-llama build_llama
+  fi
+  if [ "$records" = yes ]; then
     heading "recording rows"
     record_presets "${engines[@]}"
   fi
-  if [ "$#" -eq 0 ] || [ "$wants_verification" = yes ]; then
+  if [ "$verification" = yes ]; then
     heading "recording verified drafts"
     record_verification
   fi
-  heading "done: build and run presets_test and verification_engine_golden_test"
+  if [ "$llama" = yes ]; then
+    run_in_llama
+  fi
+  heading "done; what was recorded is replayed by presets_test and verification_engine_golden_test"
 }

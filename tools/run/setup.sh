@@ -39,11 +39,25 @@ need_for_tests() {
   need libgtest-dev has_header gtest/gtest.h
   need libboost-context-dev has_header boost/context/fiber.hpp
   need python3 command -v python3
+  want abigail-tools command -v abidiff
+}
+
+# Shards over ranks are tested in one process without it.
+want_mpi() {
+  want libopenmpi-dev command -v mpicxx
+  want openmpi-bin command -v mpirun
 }
 
 # examples/server is not built without it.
 need_for_server() {
   want libcpp-httplib-dev pkg-config --exists cpp-httplib
+}
+
+# The reference is not looked at without them.
+need_for_reference() {
+  want doxygen command -v doxygen
+  want mandoc command -v mandoc
+  want help2man command -v help2man
 }
 
 need_for_bench() {

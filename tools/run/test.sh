@@ -91,7 +91,9 @@ test_stages() {
   need_for_build
   need_for_examples
   need_for_server
+  want_mpi
   need_for_tests
+  need_for_reference
   need_for_bindings
   need_for_bench
   want_for_packages

@@ -149,10 +149,13 @@ Front SimdRow::front() const {
 Front SimdRow::list_front(int64_t wanted) {
   if (wanted > 1) {
     // Some more, which those that are lowered leave room for.
-    list_top(wanted + wanted / 8 + 6, contract::lowest_cut(kind()));
+    list_top(wanted + wanted / 16 + 2, contract::lowest_cut(kind()));
+    first_ = first_of_list();
     return front();
   }
-  if (loaded_with_) {
+  if (!loaded_with_) {
+    find_first();
+  } else {
     const auto seen = [&](int64_t i) {
       const bool is_allowed = (loaded_with_[i / 32] >> (i % 32) & 1u) != 0;
       return contract::ban(row_.value(i), !is_allowed);
@@ -175,11 +178,16 @@ bool SimdRow::take_front_edits(const EditedRow &edited, int64_t wanted, uint32_t
   if (edited.num_slots() > 0) replace_edited();
   const bool has_all = list_.covers(contract::lowest_cut(kind()));
   if (list_.count < (has_all ? 1 : wanted)) return false;
-  first_ = 0;
-  for (int64_t i = 0; i < list_.count; ++i) {
-    first_ = std::max(first_, contract::rank_of(list_values_[i], uint32_t(list_ids_[i])));
-  }
+  first_ = first_of_list();
   return true;
+}
+
+Rank SimdRow::first_of_list() const {
+  Rank first = 0;
+  for (int64_t i = 0; i < list_.count; ++i) {
+    first = std::max(first, contract::rank_of(list_values_[i], uint32_t(list_ids_[i])));
+  }
+  return first;
 }
 
 // So many tokens have logits of at least `bound` after the edits. Others that are among the first

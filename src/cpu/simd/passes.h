@@ -26,12 +26,17 @@ constexpr int64_t kWeightBlock = 2048;
 // A sample has one vector of every so many.
 constexpr int64_t kSampleStep = 32;
 
-// Bits of ids, by some of their own bits: `few` by the lowest 10, `shifted` by the 10 from bit
-// kIdShift on, `many` by the lowest 15. Each id that is in `many` is in the others, too.
-constexpr int64_t kFewIdBits = 1024, kManyIdBits = 32768;
-constexpr int kIdShift = 5;
+// A set of ids: `many` has `num_many` bits, a power of two, by their lowest bits. What else there
+// is, each instruction set has of its own: bits by the lowest 10, `few`, and by the 10 from bit
+// kIdShift on, `shifted`; or `nibbles`, for each of the lowest four a byte by its value, with the
+// bits of id % 8 of the ids that have it.
+constexpr int64_t kFewIdBits = 1024;
+constexpr int kIdShift = 5, kIdNibbles = 4, kNibbleValues = 16, kIdsInMask = 64;
 struct IdBits {
-  const uint32_t *few, *shifted, *many;
+  uint32_t *many;
+  uint32_t num_many;
+  uint32_t few[kFewIdBits / 32], shifted[kFewIdBits / 32];
+  uint8_t nibbles[kIdNibbles][kNibbleValues];
 };
 
 // A write may reach this far beyond the last element of a list.
@@ -124,7 +129,11 @@ struct Passes {
   // has room for the source and the list padding; it may be the source's own array of f32.
   int64_t (*pack)(const RowView &source, float at_least, float at_most, float *out);
 
-  // Packs the ids whose bits are set in both tables side by side. `out` has room for all of them.
+  // Adds ids to the set.
+  void (*mark_ids)(const int32_t *ids, int64_t count, IdBits *set);
+
+  // Packs all ids of the set side by side, and some of those whose bits are set in its `many`.
+  // `out` has room for all ids.
   int64_t (*pick_ids)(const int32_t *ids, int64_t count, const IdBits &wanted, int32_t *out);
 
   // How many of the ids are this one.

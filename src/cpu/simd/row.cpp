@@ -69,14 +69,24 @@ void SimdRow::begin(const RowView &view) {
 }
 
 uint32_t SimdRow::load(const RowView &view, contract::Use use) {
+  const uint32_t status = load_value(view, use);
+  if (status == SAMPLER_ROW_OK) find_first();
+  return status;
+}
+
+uint32_t SimdRow::load_value(const RowView &view, contract::Use use) {
   if (!contract::has_valid_count(view, num_cols_)) return SAMPLER_ROW_INVALID_CANDIDATE;
   begin(view);
   if (view.count == 0) return SAMPLER_ROW_EMPTY;
   // By `view`: the copy would be waited for.
   const RowScan scan = passes_.scan(view, maxima_);
   if (!scan.valid) return SAMPLER_ROW_INVALID_VALUE;
-  first_ = contract::rank_of(scan.max, uint32_t(passes_.find_first(view, maxima_, scan.max)));
+  first_ = contract::rank_of(scan.max, 0);
   return contract::check_first(view.kind, first_, use);
+}
+
+void SimdRow::find_first() {
+  first_ = contract::rank_of(max(), uint32_t(passes_.find_first(row_, maxima_, max())));
 }
 
 int64_t SimdRow::num_maxima() const {

@@ -44,7 +44,10 @@ class SimdRow {
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
   uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);
-  // The same at once with a bitmask that edits will be told of. False: it must be loaded without.
+  // Of first() no more than its value is known then, until find_first() or list_front().
+  uint32_t load_value(const RowView &view, contract::Use use);
+  void find_first();
+  // As load() at once with a bitmask that edits will be told of. False: it must be loaded without.
   bool load_allowed(const RowView &view, const uint32_t *allowed);
   sampler_input_kind kind() const { return row_.kind; }
   contract::Rank first() const { return first_; }
@@ -136,6 +139,11 @@ class SimdRow {
   const Distribution &distribution() const { return distribution_; }
   // Gives the row's tokens these probabilities, and distributes them. False when they are all zero.
   bool become(const float *probabilities);
+  // The same with the tokens of another row, or of this one.
+  bool become(const SimdRow &loaded, const float *probabilities) {
+    row_.count = loaded.row_.count;
+    return become(probabilities);
+  }
 
  private:
   friend class RowWindows;  // cpu/simd/row_windows.h
@@ -212,6 +220,7 @@ class SimdRow {
   void list_range(const ListRange &range);
   void list_all(contract::Rank cut);
   void list_first();
+  contract::Rank first_of_list() const;
   void list_top(int64_t k, contract::Rank seen);
   void shrink_list(contract::Rank cut);
   void weigh_kept(contract::Rank cut);

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "cpu/simd/inline.h"
+#include "cpu/simd/passes.h"
 
 #define SAMPLER_ISA avx2
 
@@ -119,20 +120,46 @@ SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b))};
 }
-constexpr bool kBitTablesAreCheap = false;
-struct BitTable {
-  const uint32_t *words;
-};
-SAMPLER_INLINE BitTable load_bit_table(const uint32_t *words) {
-  return {words};
+// A gather would take 8 reads.
+SAMPLER_INLINE void mark_id(uint32_t id, IdBits *set) {
+  for (int i = 0; i < kIdNibbles; ++i) {
+    set->nibbles[i][id >> (4 * i) & 15] |= uint8_t(1u << (id % 8));
+  }
 }
-SAMPLER_INLINE Mask is_set(const BitTable &table, Ints x) {
-  const __m256i low = _mm256_set1_epi32(31);
-  const __m256i place = _mm256_and_si256(_mm256_srli_epi32(x, 5), low);
-  const __m256i word =
-      _mm256_i32gather_epi32(reinterpret_cast<const int *>(table.words), place, sizeof(int));
-  const __m256i bit = _mm256_srlv_epi32(word, _mm256_and_si256(x, low));
-  return {_mm256_castsi256_ps(_mm256_srai_epi32(_mm256_slli_epi32(bit, 31), 31))};
+struct IdTables {
+  __m256i nibbles[kIdNibbles];
+};
+SAMPLER_INLINE IdTables load_id_tables(const IdBits &bits) {
+  IdTables tables;
+  for (int i = 0; i < kIdNibbles; ++i) {
+    const auto *const bytes = reinterpret_cast<const __m128i *>(bits.nibbles[i]);
+    tables.nibbles[i] = _mm256_broadcastsi128_si256(_mm_loadu_si128(bytes));
+  }
+  return tables;
+}
+SAMPLER_INLINE uint32_t find_32_ids(const IdTables &tables, const int32_t *ids) {
+  const auto lower = [&](int i) SAMPLER_INLINE_LAMBDA {
+    return _mm256_and_si256(load(ids + i * kLanes), _mm256_set1_epi32(0xFFFF));
+  };
+  const __m256i first = _mm256_packus_epi32(lower(0), lower(1));
+  const __m256i last = _mm256_packus_epi32(lower(2), lower(3));
+  const __m256i byte = _mm256_set1_epi16(0xFF), nibble = _mm256_set1_epi8(15);
+  const __m256i bytes[] = {
+      _mm256_packus_epi16(_mm256_and_si256(first, byte), _mm256_and_si256(last, byte)),
+      _mm256_packus_epi16(_mm256_srli_epi16(first, 8), _mm256_srli_epi16(last, 8))};
+  __m256i found = _mm256_set1_epi8(-1);
+  for (int i = 0; i < kIdNibbles; ++i) {
+    const __m256i shifted = i % 2 == 0 ? bytes[i / 2] : _mm256_srli_epi16(bytes[i / 2], 4);
+    const __m256i place = _mm256_and_si256(shifted, nibble);
+    found = _mm256_and_si256(found, _mm256_shuffle_epi8(tables.nibbles[i], place));
+  }
+  // Packing has dealt each four ids to another half.
+  const __m256i none = _mm256_permutevar8x32_epi32(_mm256_cmpeq_epi8(found, _mm256_setzero_si256()),
+                                                   _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  return ~uint32_t(_mm256_movemask_epi8(none));
+}
+SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
+  return find_32_ids(tables, ids) | uint64_t(find_32_ids(tables, ids + 32)) << 32;
 }
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm256_blendv_ps(b, a, mask.lanes);

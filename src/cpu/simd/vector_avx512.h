@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "cpu/simd/inline.h"
+#include "cpu/simd/passes.h"
 
 #define SAMPLER_ISA avx512
 
@@ -117,16 +118,38 @@ SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return _mm512_cmpeq_epi32_mask(a, b);
 }
 // Of registers.
-constexpr bool kBitTablesAreCheap = true;
+// A look at a table costs so little that two are asked: ids that are taken for others cost a wrong
+// guess each.
+SAMPLER_INLINE void mark_id(uint32_t id, IdBits *set) {
+  set->few[id / 32 % (kFewIdBits / 32)] |= uint32_t(1) << (id % 32);
+  const uint32_t shifted = id >> kIdShift;
+  set->shifted[shifted / 32 % (kFewIdBits / 32)] |= uint32_t(1) << (shifted % 32);
+}
 struct BitTable {
   __m512i low, high;
+};
+struct IdTables {
+  BitTable few, shifted;
 };
 SAMPLER_INLINE BitTable load_bit_table(const uint32_t *words) {
   return {_mm512_loadu_si512(words), _mm512_loadu_si512(words + 16)};
 }
-SAMPLER_INLINE Mask is_set(const BitTable &table, Ints x) {
+SAMPLER_INLINE IdTables load_id_tables(const IdBits &bits) {
+  return {load_bit_table(bits.few), load_bit_table(bits.shifted)};
+}
+SAMPLER_INLINE __mmask16 is_set(const BitTable &table, Ints x) {
   const __m512i word = _mm512_permutex2var_epi32(table.low, _mm512_srli_epi32(x, 5), table.high);
   return _mm512_test_epi32_mask(_mm512_rorv_epi32(word, x), _mm512_set1_epi32(1));
+}
+SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
+  uint64_t result = 0;
+  for (int i = 0; i < kIdsInMask; i += kLanes) {
+    const Ints x = load(ids + i);
+    const uint32_t found =
+        is_set(tables.few, x) & is_set(tables.shifted, _mm512_srli_epi32(x, kIdShift));
+    result |= uint64_t(found) << i;
+  }
+  return result;
 }
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm512_mask_blend_ps(mask, b, a);

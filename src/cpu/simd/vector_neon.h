@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "cpu/simd/inline.h"
+#include "cpu/simd/passes.h"
 
 #define SAMPLER_ISA neon
 
@@ -114,19 +115,22 @@ SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return {vceqq_s32(a, b)};
 }
-constexpr bool kBitTablesAreCheap = false;
-struct BitTable {
+SAMPLER_INLINE void mark_id(uint32_t id, IdBits *set) {
+  set->few[id / 32 % (kFewIdBits / 32)] |= uint32_t(1) << (id % 32);
+}
+struct IdTables {
   const uint32_t *words;
 };
-SAMPLER_INLINE BitTable load_bit_table(const uint32_t *words) {
-  return {words};
+SAMPLER_INLINE IdTables load_id_tables(const IdBits &bits) {
+  return {bits.few};
 }
-SAMPLER_INLINE Mask is_set(const BitTable &table, Ints x) {
-  uint32_t words[kLanes], places[kLanes];
-  vst1q_u32(places, vandq_u32(vshrq_n_u32(vreinterpretq_u32_s32(x), 5), vdupq_n_u32(31)));
-  for (int i = 0; i < kLanes; ++i) words[i] = table.words[places[i]];
-  const uint32x4_t bit = vshlq_u32(vdupq_n_u32(1), vandq_s32(x, vdupq_n_s32(31)));
-  return {vtstq_u32(vld1q_u32(words), bit)};
+SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
+  uint64_t result = 0;
+  for (int i = 0; i < kIdsInMask; ++i) {
+    const uint32_t id = uint32_t(ids[i]);
+    result |= uint64_t(tables.words[id / 32 % (kFewIdBits / 32)] >> (id % 32) & 1) << i;
+  }
+  return result;
 }
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return vbslq_f32(mask.lanes, a, b);

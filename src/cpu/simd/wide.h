@@ -120,13 +120,6 @@ SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return each<Mask>([&](int i)
                         SAMPLER_INLINE_LAMBDA { return native::equal(a.piece[i], b.piece[i]); });
 }
-// 1,024 bits, and whether each lane's is set: the one of its ten lowest bits.
-SAMPLER_INLINE native::BitTable load_bit_table(const uint32_t *words) {
-  return native::load_bit_table(words);
-}
-SAMPLER_INLINE Mask is_set(const native::BitTable &table, Ints x) {
-  return each<Mask>([&](int i) SAMPLER_INLINE_LAMBDA { return native::is_set(table, x.piece[i]); });
-}
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return each<Floats>([&](int i) SAMPLER_INLINE_LAMBDA {
     return native::choose(mask.piece[i], a.piece[i], b.piece[i]);

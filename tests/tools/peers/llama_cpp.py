@@ -85,6 +85,11 @@ DEFAULTS = {
     'dry_penalty_last_n': 64, 'dry_sequence_breakers': [], 'min_keep': 0, 'logit_bias': [],
 }
 ORDER = ['penalties', 'dry', 'top_n_sigma', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc', 'temperature']
+# What turns each of them on.
+SAMPLERS = {'repeat_penalty': 'penalties', 'frequency_penalty': 'penalties',
+            'presence_penalty': 'penalties', 'dry_multiplier': 'dry', 'top_n_sigma': 'top_n_sigma',
+            'top_k': 'top_k', 'typical_p': 'typ_p', 'top_p': 'top_p', 'min_p': 'min_p',
+            'xtc_probability': 'xtc', 'temperature': 'temperature', 'dynatemp_range': 'temperature'}
 
 
 def samplers(llama, case, names):
@@ -202,6 +207,12 @@ def differs_on_purpose(case, names):
             or n['min_keep'] > 1 and (n['top_n_sigma'] > 0 or 0 < n['top_k'] < n['min_keep']))
 
 
+def listed(names):
+    """Without what turns on a sampler that is not listed: llama.cpp passes it over, we refuse it."""
+    order = names.get('samplers', ORDER)
+    return {name: value for name, value in names.items() if SAMPLERS.get(name, order[0]) in order}
+
+
 def cases(peers):
     llama = Llama(peers)
     rng = rows.seeded('llama_cpp')
@@ -210,7 +221,7 @@ def cases(peers):
         names = parameters(rng, case)
         if differs_on_purpose(case, names):
             continue
-        yield rows.line(case, names, *recorded(llama, case, names))
+        yield rows.line(case, listed(names), *recorded(llama, case, names))
 
 
 def title(peers):

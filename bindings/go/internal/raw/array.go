@@ -42,5 +42,8 @@ func AppendInts(to []int32, address uintptr, count int64) []int32 {
 	if count == 0 {
 		return to
 	}
-	return append(to, unsafe.Slice((*int32)(unsafe.Pointer(address)), count)...)
+	old := len(to)
+	to = append(to, make([]int32, count)...)
+	ShimCopyTokens(address, uintptr(Memory(to[old:])), count)
+	return to
 }

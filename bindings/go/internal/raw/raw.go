@@ -32,7 +32,7 @@ typedef struct { void* array; intgo len; intgo cap; } _goslice_;
 
 typedef long long swig_type_1;
 typedef _gostring_ swig_type_2;
-typedef long long swig_type_3;
+typedef _gostring_ swig_type_3;
 typedef long long swig_type_4;
 typedef long long swig_type_5;
 typedef long long swig_type_6;
@@ -48,37 +48,85 @@ typedef long long swig_type_15;
 typedef long long swig_type_16;
 typedef long long swig_type_17;
 typedef long long swig_type_18;
-typedef _gostring_ swig_type_19;
+typedef long long swig_type_19;
 typedef _gostring_ swig_type_20;
 typedef _gostring_ swig_type_21;
 typedef _gostring_ swig_type_22;
+typedef _gostring_ swig_type_23;
+typedef _gostring_ swig_type_24;
+typedef long long swig_type_25;
+typedef long long swig_type_26;
+typedef long long swig_type_27;
+typedef long long swig_type_28;
+typedef long long swig_type_29;
+typedef long long swig_type_30;
+typedef long long swig_type_31;
+typedef long long swig_type_32;
+typedef long long swig_type_33;
+typedef long long swig_type_34;
+typedef long long swig_type_35;
+typedef long long swig_type_36;
+typedef long long swig_type_37;
+typedef long long swig_type_38;
+typedef long long swig_type_39;
+typedef long long swig_type_40;
+typedef long long swig_type_41;
+typedef long long swig_type_42;
+typedef long long swig_type_43;
+typedef long long swig_type_44;
+typedef long long swig_type_45;
+typedef long long swig_type_46;
+typedef long long swig_type_47;
+typedef long long swig_type_48;
+typedef long long swig_type_49;
+typedef long long swig_type_50;
+typedef long long swig_type_51;
 extern void _wrap_Swig_free_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_43bf12635a8f0c0b(swig_intgo arg1);
 extern swig_type_1 _wrap_ShimCall_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2, int arg3, uintptr_t arg4);
-extern uintptr_t _wrap_ShimCreate_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern uintptr_t _wrap_ShimCreate_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2);
 extern void _wrap_ShimDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern int _wrap_ShimStatus_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern swig_type_2 _wrap_ShimError_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern int _wrap_ShimLogLevel_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern swig_type_3 _wrap_ShimLogLine_raw_43bf12635a8f0c0b(uintptr_t arg1);
 extern uintptr_t _wrap_ShimStateCreate_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
 extern void _wrap_ShimStateDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
-extern swig_type_3 _wrap_ShimStateSize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_4 _wrap_ShimStateSerialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_5 arg3, swig_type_6 arg4, uintptr_t arg5, swig_type_7 arg6);
-extern swig_type_8 _wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_9 arg3, uintptr_t arg4, swig_type_10 arg5);
+extern swig_type_4 _wrap_ShimStateSize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_5 _wrap_ShimStateSerialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_6 arg3, swig_type_7 arg4, uintptr_t arg5, swig_type_8 arg6);
+extern swig_type_9 _wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_10 arg3, uintptr_t arg4, swig_type_11 arg5);
 extern uintptr_t _wrap_ShimSessionCreate_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
 extern void _wrap_ShimSessionDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
-extern swig_type_11 _wrap_ShimSessionSize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_12 _wrap_ShimSessionAdd_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_13 _wrap_ShimSessionFork_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_14 _wrap_ShimSessionRemove_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, int arg3);
-extern swig_type_15 _wrap_ShimSessionGet_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, int arg3, uintptr_t arg4);
-extern swig_type_16 _wrap_ShimSessionPlan_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
-extern void _wrap_ShimCopyTokens_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_17 arg3);
-extern swig_type_18 _wrap_ShimSessionAdvance_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
-extern int _wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_19 arg2, uintptr_t arg3);
-extern swig_type_20 _wrap_ShimPresetName_raw_43bf12635a8f0c0b(int arg1);
+extern swig_type_12 _wrap_ShimSessionSize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_13 _wrap_ShimSessionAdd_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_14 _wrap_ShimSessionFork_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_15 _wrap_ShimSessionRemove_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, int arg3);
+extern swig_type_16 _wrap_ShimSessionGet_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, int arg3, uintptr_t arg4);
+extern swig_type_17 _wrap_ShimSessionPlan_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
+extern void _wrap_ShimCopyTokens_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_18 arg3);
+extern swig_type_19 _wrap_ShimSessionAdvance_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, uintptr_t arg3);
+extern int _wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_20 arg2, uintptr_t arg3);
+extern swig_type_21 _wrap_ShimPresetName_raw_43bf12635a8f0c0b(int arg1);
 extern int _wrap_ShimGetCapabilities_raw_43bf12635a8f0c0b(uintptr_t arg1);
-extern swig_type_21 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
-extern swig_type_22 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
+extern swig_type_22 _wrap_ShimStatusString_raw_43bf12635a8f0c0b(int arg1);
+extern swig_type_23 _wrap_ShimVersionString_raw_43bf12635a8f0c0b(void);
+extern uintptr_t _wrap_ShimNgramCreate_raw_43bf12635a8f0c0b(uintptr_t arg1, int arg2);
+extern void _wrap_ShimNgramDestroy_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern int _wrap_ShimNgramStatus_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern swig_type_24 _wrap_ShimNgramError_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern uintptr_t _wrap_ShimNgramInterface_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern swig_type_25 _wrap_ShimNgramNextToken_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_26 arg3, swig_type_27 arg4, swig_type_28 arg5, uintptr_t arg6);
+extern swig_type_29 _wrap_ShimNgramHasGram_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_30 arg3);
+extern swig_type_31 _wrap_ShimNgramUpdate_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_32 arg3, uintptr_t arg4, swig_type_33 arg5);
+extern swig_type_34 _wrap_ShimNgramInitialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_35 arg3);
+extern swig_type_36 _wrap_ShimNgramReset_raw_43bf12635a8f0c0b(uintptr_t arg1);
+extern swig_type_37 _wrap_ShimNgramPropose_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_38 arg3, swig_type_39 arg4, swig_type_40 arg5, float arg6, uintptr_t arg7);
+extern swig_type_41 _wrap_ShimNgramGetStats_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_42 _wrap_ShimNgramSerialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_43 arg3);
+extern swig_type_44 _wrap_ShimNgramDeserialize_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_45 arg3);
+extern swig_type_46 _wrap_ShimLookupAppend_raw_43bf12635a8f0c0b(uintptr_t arg1, uintptr_t arg2, swig_type_47 arg3);
+extern swig_type_48 _wrap_ShimLookupPropose_raw_43bf12635a8f0c0b(uintptr_t arg1, swig_type_49 arg2, uintptr_t arg3);
+extern int _wrap_ShimPruneCount_raw_43bf12635a8f0c0b(swig_type_50 arg1, swig_type_51 arg2, uintptr_t arg3, uintptr_t arg4);
 #undef intgo
 */
 import "C"
@@ -87,36 +135,33 @@ import "unsafe"
 import _ "runtime/cgo"
 import "sync"
 
-
 type _ unsafe.Pointer
-
-
 
 var Swig_escape_always_false bool
 var Swig_escape_val interface{}
 
-
 type _swig_fnptr *byte
 type _swig_memberptr *byte
 
-
-func getSwigcptr(v interface { Swigcptr() uintptr }) uintptr {
+func getSwigcptr(v interface{ Swigcptr() uintptr }) uintptr {
 	if v == nil {
 		return 0
 	}
 	return v.Swigcptr()
 }
 
-
 type _ sync.Mutex
 
+type swig_gostring struct {
+	p unsafe.Pointer
+	n int
+}
 
-type swig_gostring struct { p uintptr; n int }
 func swigCopyString(s string) string {
-  p := *(*swig_gostring)(unsafe.Pointer(&s))
-  r := string((*[0x7fffffff]byte)(unsafe.Pointer(p.p))[:p.n])
-  Swig_free(p.p)
-  return r
+	p := *(*swig_gostring)(unsafe.Pointer(&s))
+	r := string((*[0x7fffffff]byte)(p.p)[:p.n])
+	Swig_free(uintptr(p.p))
+	return r
 }
 
 func Swig_free(arg1 uintptr) {
@@ -138,6 +183,8 @@ const SAMPLER_ISA_SCALAR int = 1
 const SAMPLER_ISA_AVX2 int = 2
 const SAMPLER_ISA_AVX512 int = 4
 const SAMPLER_ISA_NEON int = 8
+const SAMPLER_NGRAM_ALL_ORDERS int = 0
+const SAMPLER_NGRAM_ONE_LEVEL int = 1
 const SAMPLER_STAGE_BIAS int = 1
 const SAMPLER_STAGE_MASK int = 2
 const SAMPLER_STAGE_PENALTIES int = 3
@@ -180,6 +227,8 @@ const SAMPLER_VERIFY_RELAXED int = 4
 const SAMPLER_VERIFY_THRESHOLD int = 5
 const SAMPLER_VERIFY_DEFERRED int = 6
 const SAMPLER_VERIFY_SYNTHETIC int = 7
+const SAMPLER_MAX_RANKS int = 1024
+const SAMPLER_MAX_SHARD_EXCHANGES int = 8
 const SAMPLER_ACCEPT_STANDARD int = 0
 const SAMPLER_ACCEPT_BLOCK int = 1
 const SAMPLER_ACCEPT_SAMPLE_MATCH int = 2
@@ -218,6 +267,7 @@ const SAMPLER_ROW_INVALID_SLOT int = 64
 const SAMPLER_ROW_INVALID_LIST int = 128
 const SAMPLER_ROW_STATE_FULL int = 256
 const SAMPLER_ROW_INVALID_TREE int = 512
+const SAMPLER_ROW_INVALID_SHARD int = 1024
 const SAMPLER_DEVICE_CPU int = 0
 const SAMPLER_DEVICE_CUDA int = 1
 const SAMPLER_F32 int = 0
@@ -248,6 +298,9 @@ const SAMPLER_FINISH_CONTEXT int = 3
 const SAMPLER_FINISH_CANCELLED int = 4
 const SAMPLER_FINISH_BAD_ROW int = 5
 const SAMPLER_FINISH_STOP_SEQUENCE int = 6
+const SAMPLER_GAMMA_FIXED int = 0
+const SAMPLER_GAMMA_BY_ENTROPY int = 1
+const SAMPLER_GAMMA_MEASURED int = 2
 const SHIM_ERROR_BYTES int = 512
 const SHIM_SAMPLE int = 0
 const SHIM_FILTER int = 1
@@ -260,6 +313,7 @@ const SHIM_STATE_TRUNCATE int = 7
 const SHIM_STATE_COPY int = 8
 const SHIM_STATE_RESET int = 9
 const SHIM_STATE_READ int = 10
+
 func ShimCall(arg1 uintptr, arg2 int32, arg3 int32, arg4 uintptr) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
@@ -270,10 +324,11 @@ func ShimCall(arg1 uintptr, arg2 int32, arg3 int32, arg4 uintptr) (_swig_ret int
 	return swig_r
 }
 
-func ShimCreate(arg1 uintptr) (_swig_ret uintptr) {
+func ShimCreate(arg1 uintptr, arg2 int32) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	swig_r = (uintptr)(C._wrap_ShimCreate_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0)))
+	_swig_i_1 := arg2
+	swig_r = (uintptr)(C._wrap_ShimCreate_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1)))
 	return swig_r
 }
 
@@ -295,7 +350,24 @@ func ShimError(arg1 uintptr) (_swig_ret string) {
 	swig_r_p := C._wrap_ShimError_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
+	swig_r_1 = swigCopyString(swig_r)
+	return swig_r_1
+}
+
+func ShimLogLevel(arg1 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	swig_r = (int32)(C._wrap_ShimLogLevel_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func ShimLogLine(arg1 uintptr) (_swig_ret string) {
+	var swig_r string
+	_swig_i_0 := arg1
+	swig_r_p := C._wrap_ShimLogLine_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0))
+	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
+	var swig_r_1 string
+	swig_r_1 = swigCopyString(swig_r)
 	return swig_r_1
 }
 
@@ -328,7 +400,7 @@ func ShimStateSerialize(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 int64, arg5
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
-	swig_r = (int64)(C._wrap_ShimStateSerialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_5(_swig_i_2), C.swig_type_6(_swig_i_3), C.uintptr_t(_swig_i_4), C.swig_type_7(_swig_i_5)))
+	swig_r = (int64)(C._wrap_ShimStateSerialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_6(_swig_i_2), C.swig_type_7(_swig_i_3), C.uintptr_t(_swig_i_4), C.swig_type_8(_swig_i_5)))
 	return swig_r
 }
 
@@ -339,7 +411,7 @@ func ShimStateDeserialize(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 uintptr, 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (int64)(C._wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_9(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_10(_swig_i_4)))
+	swig_r = (int64)(C._wrap_ShimStateDeserialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_10(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_11(_swig_i_4)))
 	return swig_r
 }
 
@@ -414,7 +486,7 @@ func ShimCopyTokens(arg1 uintptr, arg2 uintptr, arg3 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	C._wrap_ShimCopyTokens_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_17(_swig_i_2))
+	C._wrap_ShimCopyTokens_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_18(_swig_i_2))
 }
 
 func ShimSessionAdvance(arg1 uintptr, arg2 uintptr, arg3 uintptr) (_swig_ret int64) {
@@ -431,7 +503,7 @@ func ShimParamsPreset(arg1 uintptr, arg2 string, arg3 uintptr) (_swig_ret int32)
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int32)(C._wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), *(*C.swig_type_19)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2)))
+	swig_r = (int32)(C._wrap_ShimParamsPreset_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), *(*C.swig_type_20)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2)))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -444,7 +516,7 @@ func ShimPresetName(arg1 int32) (_swig_ret string) {
 	swig_r_p := C._wrap_ShimPresetName_raw_43bf12635a8f0c0b(C.int(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
+	swig_r_1 = swigCopyString(swig_r)
 	return swig_r_1
 }
 
@@ -461,7 +533,7 @@ func ShimStatusString(arg1 int32) (_swig_ret string) {
 	swig_r_p := C._wrap_ShimStatusString_raw_43bf12635a8f0c0b(C.int(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
+	swig_r_1 = swigCopyString(swig_r)
 	return swig_r_1
 }
 
@@ -470,8 +542,158 @@ func ShimVersionString() (_swig_ret string) {
 	swig_r_p := C._wrap_ShimVersionString_raw_43bf12635a8f0c0b()
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
+	swig_r_1 = swigCopyString(swig_r)
 	return swig_r_1
 }
 
+func ShimNgramCreate(arg1 uintptr, arg2 int32) (_swig_ret uintptr) {
+	var swig_r uintptr
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	swig_r = (uintptr)(C._wrap_ShimNgramCreate_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.int(_swig_i_1)))
+	return swig_r
+}
 
+func ShimNgramDestroy(arg1 uintptr) {
+	_swig_i_0 := arg1
+	C._wrap_ShimNgramDestroy_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0))
+}
+
+func ShimNgramStatus(arg1 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	swig_r = (int32)(C._wrap_ShimNgramStatus_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func ShimNgramError(arg1 uintptr) (_swig_ret string) {
+	var swig_r string
+	_swig_i_0 := arg1
+	swig_r_p := C._wrap_ShimNgramError_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0))
+	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
+	var swig_r_1 string
+	swig_r_1 = swigCopyString(swig_r)
+	return swig_r_1
+}
+
+func ShimNgramInterface(arg1 uintptr) (_swig_ret uintptr) {
+	var swig_r uintptr
+	_swig_i_0 := arg1
+	swig_r = (uintptr)(C._wrap_ShimNgramInterface_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func ShimNgramNextToken(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 int64, arg5 int64, arg6 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	_swig_i_5 := arg6
+	swig_r = (int64)(C._wrap_ShimNgramNextToken_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_26(_swig_i_2), C.swig_type_27(_swig_i_3), C.swig_type_28(_swig_i_4), C.uintptr_t(_swig_i_5)))
+	return swig_r
+}
+
+func ShimNgramHasGram(arg1 uintptr, arg2 uintptr, arg3 int64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimNgramHasGram_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_30(_swig_i_2)))
+	return swig_r
+}
+
+func ShimNgramUpdate(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 uintptr, arg5 int64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	swig_r = (int64)(C._wrap_ShimNgramUpdate_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_32(_swig_i_2), C.uintptr_t(_swig_i_3), C.swig_type_33(_swig_i_4)))
+	return swig_r
+}
+
+func ShimNgramInitialize(arg1 uintptr, arg2 uintptr, arg3 int64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimNgramInitialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_35(_swig_i_2)))
+	return swig_r
+}
+
+func ShimNgramReset(arg1 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	swig_r = (int64)(C._wrap_ShimNgramReset_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func ShimNgramPropose(arg1 uintptr, arg2 uintptr, arg3 int64, arg4 int64, arg5 int64, arg6 float32, arg7 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	_swig_i_5 := arg6
+	_swig_i_6 := arg7
+	swig_r = (int64)(C._wrap_ShimNgramPropose_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_38(_swig_i_2), C.swig_type_39(_swig_i_3), C.swig_type_40(_swig_i_4), C.float(_swig_i_5), C.uintptr_t(_swig_i_6)))
+	return swig_r
+}
+
+func ShimNgramGetStats(arg1 uintptr, arg2 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	swig_r = (int64)(C._wrap_ShimNgramGetStats_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	return swig_r
+}
+
+func ShimNgramSerialize(arg1 uintptr, arg2 uintptr, arg3 int64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimNgramSerialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_43(_swig_i_2)))
+	return swig_r
+}
+
+func ShimNgramDeserialize(arg1 uintptr, arg2 uintptr, arg3 int64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimNgramDeserialize_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_45(_swig_i_2)))
+	return swig_r
+}
+
+func ShimLookupAppend(arg1 uintptr, arg2 uintptr, arg3 int64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimLookupAppend_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_47(_swig_i_2)))
+	return swig_r
+}
+
+func ShimLookupPropose(arg1 uintptr, arg2 int64, arg3 uintptr) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (int64)(C._wrap_ShimLookupPropose_raw_43bf12635a8f0c0b(C.uintptr_t(_swig_i_0), C.swig_type_49(_swig_i_1), C.uintptr_t(_swig_i_2)))
+	return swig_r
+}
+
+func ShimPruneCount(arg1 int64, arg2 int64, arg3 uintptr, arg4 uintptr) (_swig_ret int32) {
+	var swig_r int32
+	_swig_i_0 := arg1
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	swig_r = (int32)(C._wrap_ShimPruneCount_raw_43bf12635a8f0c0b(C.swig_type_50(_swig_i_0), C.swig_type_51(_swig_i_1), C.uintptr_t(_swig_i_2), C.uintptr_t(_swig_i_3)))
+	return swig_r
+}

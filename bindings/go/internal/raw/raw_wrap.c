@@ -209,8 +209,18 @@ static void* Swig_malloc(int c) {
 typedef struct shim_handle {
   sampler_t sampler;
   sampler_status status; /* of the last call that failed */
+  int32_t log_level;     /* of the line that was logged last and not taken yet; -1: none */
   char error[SHIM_ERROR_BYTES];
+  char line[SHIM_ERROR_BYTES];
 } shim_handle;
+
+/* A call logs one line at most: the language takes it when the call has returned, since it may not
+ * be called back while its arrays are pinned. */
+static inline void shim_log(void *user, sampler_log_level level, const char *message) {
+  shim_handle *const handle = (shim_handle *)user;
+  handle->log_level = level;
+  snprintf(handle->line, sizeof handle->line, "%s", message);
+}
 
 /* 0 or minus the status, whose text the handle keeps. */
 static inline int64_t shim_finish(shim_handle *handle, sampler_status status) {
@@ -296,13 +306,19 @@ static inline int64_t shim_call(shim_handle *handle, int32_t only_size, int32_t 
   return status == SAMPLER_OK ? (int64_t)bytes : shim_finish(handle, status);
 }
 
-/* `options` is a sampler_options. NULL when there is no memory. Else a handle, which shim_destroy
- * must be given even when its status is not SAMPLER_OK: then it holds the error's text and no
- * sampler. */
-static inline shim_handle *shim_create(shim_address options) {
+/* `options` is a sampler_options; with `keeps_log` shim_log_level and shim_log_line give what the
+ * sampler logs. NULL when there is no memory. Else a handle, which shim_destroy must be given even
+ * when its status is not SAMPLER_OK: then it holds the error's text and no sampler. */
+static inline shim_handle *shim_create(shim_address options, int32_t keeps_log) {
   shim_handle *handle = (shim_handle *)calloc(1, sizeof(shim_handle));
   if (handle) {
-    shim_finish(handle, sampler_create((const sampler_options *)options, &handle->sampler));
+    sampler_options given = *(const sampler_options *)options;
+    handle->log_level = -1;
+    if (keeps_log) {
+      given.log = shim_log;
+      given.log_user = handle;
+    }
+    shim_finish(handle, sampler_create(&given, &handle->sampler));
   }
   return handle;
 }
@@ -319,6 +335,18 @@ static inline int32_t shim_status(shim_handle *handle) {
 
 static inline const char *shim_error(shim_handle *handle) {
   return handle ? handle->error : "handle is NULL; it is required";
+}
+
+/* The level of what the last call logged, once; -1: nothing. */
+static inline int32_t shim_log_level(shim_handle *handle) {
+  const int32_t level = handle->log_level;
+  handle->log_level = -1;
+  return level;
+}
+
+/* The line itself, which stays until the next one is logged. */
+static inline const char *shim_log_line(shim_handle *handle) {
+  return handle->line;
 }
 
 /* The address of a sampler_state, made by `options`, a sampler_state_options; shim_state_destroy
@@ -464,6 +492,178 @@ static inline const char *shim_version_string(void) {
   return sampler_version_string();
 }
 
+/* ---- N-grams -------------------------------------------------------------------------------- */
+
+#ifndef SWIG
+/* An n-gram storage or a prompt lookup, its interface, and what became of its last call. */
+typedef struct shim_ngram {
+  sampler_ngram_storage_t storage;
+  sampler_prompt_lookup_t lookup;
+  sampler_ngram calls;
+  sampler_status status;
+  char error[SHIM_ERROR_BYTES];
+} shim_ngram;
+
+static inline int64_t shim_ngram_finish(shim_ngram *ngram, sampler_status status) {
+  if (status != SAMPLER_OK) {
+    ngram->status = status;
+    snprintf(ngram->error, sizeof ngram->error, "%s", sampler_last_error());
+  }
+  return -(int64_t)status;
+}
+#endif
+
+/* `options` is a sampler_ngram_storage_options, or with `is_lookup` a
+ * sampler_prompt_lookup_options. 0 when there is no memory. Else the address that the functions
+ * below take, and that shim_ngram_destroy must be given whatever its status is. */
+static inline shim_address shim_ngram_create(shim_address options, int32_t is_lookup) {
+  shim_ngram *const ngram = (shim_ngram *)calloc(1, sizeof(shim_ngram));
+  if (!ngram) return 0;
+  ngram->calls.struct_size = sizeof ngram->calls;
+  if (is_lookup) {
+    const sampler_prompt_lookup_options *const given =
+        (const sampler_prompt_lookup_options *)options;
+    if (!shim_ngram_finish(ngram, sampler_prompt_lookup_create(given, &ngram->lookup))) {
+      shim_ngram_finish(ngram, sampler_prompt_lookup_interface(ngram->lookup, &ngram->calls));
+    }
+  } else {
+    const sampler_ngram_storage_options *const given =
+        (const sampler_ngram_storage_options *)options;
+    if (!shim_ngram_finish(ngram, sampler_ngram_storage_create(given, &ngram->storage))) {
+      shim_ngram_finish(ngram, sampler_ngram_storage_interface(ngram->storage, &ngram->calls));
+    }
+  }
+  return (shim_address)ngram;
+}
+
+static inline void shim_ngram_destroy(shim_address ngram) {
+  if (ngram) {
+    sampler_ngram_storage_destroy(((shim_ngram *)ngram)->storage);
+    sampler_prompt_lookup_destroy(((shim_ngram *)ngram)->lookup);
+  }
+  free((void *)ngram);
+}
+
+/* Status and text of its last call that failed. */
+static inline int32_t shim_ngram_status(shim_address ngram) {
+  return ((shim_ngram *)ngram)->status;
+}
+
+static inline const char *shim_ngram_error(shim_address ngram) {
+  return ((shim_ngram *)ngram)->error;
+}
+
+/* The address of its sampler_ngram. */
+static inline shim_address shim_ngram_interface(shim_address ngram) {
+  return (shim_address) & ((shim_ngram *)ngram)->calls;
+}
+
+/* 0, or minus the status; `out` gets a token and whether it is known, two of int32_t. */
+static inline int64_t shim_ngram_next_token(shim_address ngram, shim_address context,
+                                            int64_t num_tokens, int64_t seed, int64_t offset,
+                                            shim_address out) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  int32_t *const found = (int32_t *)out;
+  return shim_ngram_finish(
+      n, n->calls.next_token(n->calls.user, (const int32_t *)context, num_tokens, (uint64_t)seed,
+                             (uint64_t)offset, found, found + 1));
+}
+
+/* 0 or 1, or minus the status. */
+static inline int64_t shim_ngram_has_gram(shim_address ngram, shim_address context,
+                                          int64_t num_tokens) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  int32_t has = 0;
+  const int64_t result = shim_ngram_finish(
+      n, n->calls.has_gram(n->calls.user, (const int32_t *)context, num_tokens, &has));
+  return result ? result : has;
+}
+
+static inline int64_t shim_ngram_update(shim_address ngram, shim_address context,
+                                        int64_t num_tokens, shim_address next_token_ids,
+                                        int64_t num_next_tokens) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  return shim_ngram_finish(n, n->calls.update(n->calls.user, (const int32_t *)context, num_tokens,
+                                              (const int32_t *)next_token_ids, num_next_tokens));
+}
+
+static inline int64_t shim_ngram_initialize(shim_address ngram, shim_address token_ids,
+                                            int64_t num_tokens) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  return shim_ngram_finish(
+      n, n->calls.initialize(n->calls.user, (const int32_t *)token_ids, num_tokens));
+}
+
+static inline int64_t shim_ngram_reset(shim_address ngram) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  return shim_ngram_finish(n, n->calls.reset(n->calls.user));
+}
+
+/* How many tokens it wrote into `out`, or minus the status. */
+static inline int64_t shim_ngram_propose(shim_address ngram, shim_address context,
+                                         int64_t num_tokens, int64_t num_drafts,
+                                         int64_t least_count, float least_share, shim_address out) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  int64_t count = 0;
+  const int64_t result = shim_ngram_finish(
+      n, n->calls.propose(n->calls.user, (const int32_t *)context, num_tokens, num_drafts,
+                          least_count, least_share, (int32_t *)out, &count));
+  return result ? result : count;
+}
+
+/* `stats` is a sampler_ngram_storage_stats with its struct_size set. */
+static inline int64_t shim_ngram_get_stats(shim_address ngram, shim_address stats) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  return shim_ngram_finish(
+      n, sampler_ngram_storage_get_stats(n->storage, (sampler_ngram_storage_stats *)stats));
+}
+
+/* The bytes that it takes, or minus the status; `buffer` may be 0. */
+static inline int64_t shim_ngram_serialize(shim_address ngram, shim_address buffer,
+                                           int64_t buffer_bytes) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  size_t bytes = 0;
+  const int64_t result = shim_ngram_finish(
+      n, sampler_ngram_storage_serialize(n->storage, (void *)buffer, (size_t)buffer_bytes, &bytes));
+  return result ? result : (int64_t)bytes;
+}
+
+static inline int64_t shim_ngram_deserialize(shim_address ngram, shim_address data,
+                                             int64_t data_bytes) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  return shim_ngram_finish(
+      n, sampler_ngram_storage_deserialize(n->storage, (const void *)data, (size_t)data_bytes));
+}
+
+static inline int64_t shim_lookup_append(shim_address ngram, shim_address token_ids,
+                                         int64_t num_tokens) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  return shim_ngram_finish(
+      n, sampler_prompt_lookup_append(n->lookup, (const int32_t *)token_ids, num_tokens));
+}
+
+/* As shim_ngram_propose, after the text itself. */
+static inline int64_t shim_lookup_propose(shim_address ngram, int64_t num_drafts,
+                                          shim_address out) {
+  shim_ngram *const n = (shim_ngram *)ngram;
+  int64_t count = 0;
+  const int64_t result = shim_ngram_finish(
+      n, sampler_prompt_lookup_propose(n->lookup, num_drafts, (int32_t *)out, &count));
+  return result ? result : count;
+}
+
+/* What to cut off caches, as sampler_prune_count: three of int64_t go to `out`. The status; where
+ * it fails, `error` gets its text. */
+static inline int32_t shim_prune_count(int64_t num_drafted, int64_t num_emitted, shim_address out,
+                                       shim_address error) {
+  int64_t *const o = (int64_t *)out;
+  const sampler_status status = sampler_prune_count(num_drafted, num_emitted, o, o + 1, o + 2);
+  if (status != SAMPLER_OK) {
+    snprintf((char *)error, SHIM_ERROR_BYTES, "%s", sampler_last_error());
+  }
+  return status;
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -510,14 +710,16 @@ long long _wrap_ShimCall_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0, int _swig
 }
 
 
-shim_handle *_wrap_ShimCreate_raw_43bf12635a8f0c0b(shim_address _swig_go_0) {
+shim_handle *_wrap_ShimCreate_raw_43bf12635a8f0c0b(shim_address _swig_go_0, int _swig_go_1) {
   shim_address arg1 ;
+  int32_t arg2 ;
   shim_handle *result = 0 ;
   shim_handle *_swig_go_result;
   
   arg1 = (shim_address)_swig_go_0;
+  arg2 = (int32_t)_swig_go_1;
   
-  result = (shim_handle *)shim_create(arg1);
+  result = (shim_handle *)shim_create(arg1,arg2);
   _swig_go_result = result;
   return _swig_go_result;
 }
@@ -554,6 +756,32 @@ _gostring_ _wrap_ShimError_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0) {
   arg1 = (shim_handle *)_swig_go_0;
   
   result = (char *)shim_error(arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  return _swig_go_result;
+}
+
+
+int _wrap_ShimLogLevel_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  int32_t result;
+  int _swig_go_result;
+  
+  arg1 = (shim_handle *)_swig_go_0;
+  
+  result = shim_log_level(arg1);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+_gostring_ _wrap_ShimLogLine_raw_43bf12635a8f0c0b(shim_handle *_swig_go_0) {
+  shim_handle *arg1 = (shim_handle *) 0 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  arg1 = (shim_handle *)_swig_go_0;
+  
+  result = (char *)shim_log_line(arg1);
   _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
   return _swig_go_result;
 }
@@ -869,6 +1097,288 @@ _gostring_ _wrap_ShimVersionString_raw_43bf12635a8f0c0b() {
   
   result = (char *)shim_version_string();
   _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  return _swig_go_result;
+}
+
+
+shim_address _wrap_ShimNgramCreate_raw_43bf12635a8f0c0b(shim_address _swig_go_0, int _swig_go_1) {
+  shim_address arg1 ;
+  int32_t arg2 ;
+  shim_address result;
+  shim_address _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (int32_t)_swig_go_1;
+  
+  result = shim_ngram_create(arg1,arg2);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+void _wrap_ShimNgramDestroy_raw_43bf12635a8f0c0b(shim_address _swig_go_0) {
+  shim_address arg1 ;
+  
+  arg1 = (shim_address)_swig_go_0;
+  
+  shim_ngram_destroy(arg1);
+  
+}
+
+
+int _wrap_ShimNgramStatus_raw_43bf12635a8f0c0b(shim_address _swig_go_0) {
+  shim_address arg1 ;
+  int32_t result;
+  int _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  
+  result = shim_ngram_status(arg1);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+_gostring_ _wrap_ShimNgramError_raw_43bf12635a8f0c0b(shim_address _swig_go_0) {
+  shim_address arg1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  
+  result = (char *)shim_ngram_error(arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  return _swig_go_result;
+}
+
+
+shim_address _wrap_ShimNgramInterface_raw_43bf12635a8f0c0b(shim_address _swig_go_0) {
+  shim_address arg1 ;
+  shim_address result;
+  shim_address _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  
+  result = shim_ngram_interface(arg1);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimNgramNextToken_raw_43bf12635a8f0c0b(shim_address _swig_go_0, shim_address _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, shim_address _swig_go_5) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  int64_t arg4 ;
+  int64_t arg5 ;
+  shim_address arg6 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  arg4 = (int64_t)_swig_go_3;
+  arg5 = (int64_t)_swig_go_4;
+  arg6 = (shim_address)_swig_go_5;
+  
+  result = shim_ngram_next_token(arg1,arg2,arg3,arg4,arg5,arg6);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimNgramHasGram_raw_43bf12635a8f0c0b(shim_address _swig_go_0, shim_address _swig_go_1, long long _swig_go_2) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  
+  result = shim_ngram_has_gram(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimNgramUpdate_raw_43bf12635a8f0c0b(shim_address _swig_go_0, shim_address _swig_go_1, long long _swig_go_2, shim_address _swig_go_3, long long _swig_go_4) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  shim_address arg4 ;
+  int64_t arg5 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  arg4 = (shim_address)_swig_go_3;
+  arg5 = (int64_t)_swig_go_4;
+  
+  result = shim_ngram_update(arg1,arg2,arg3,arg4,arg5);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimNgramInitialize_raw_43bf12635a8f0c0b(shim_address _swig_go_0, shim_address _swig_go_1, long long _swig_go_2) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  
+  result = shim_ngram_initialize(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimNgramReset_raw_43bf12635a8f0c0b(shim_address _swig_go_0) {
+  shim_address arg1 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  
+  result = shim_ngram_reset(arg1);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimNgramPropose_raw_43bf12635a8f0c0b(shim_address _swig_go_0, shim_address _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, float _swig_go_5, shim_address _swig_go_6) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  int64_t arg4 ;
+  int64_t arg5 ;
+  float arg6 ;
+  shim_address arg7 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  arg4 = (int64_t)_swig_go_3;
+  arg5 = (int64_t)_swig_go_4;
+  arg6 = (float)_swig_go_5; 
+  arg7 = (shim_address)_swig_go_6;
+  
+  result = shim_ngram_propose(arg1,arg2,arg3,arg4,arg5,arg6,arg7);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimNgramGetStats_raw_43bf12635a8f0c0b(shim_address _swig_go_0, shim_address _swig_go_1) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  
+  result = shim_ngram_get_stats(arg1,arg2);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimNgramSerialize_raw_43bf12635a8f0c0b(shim_address _swig_go_0, shim_address _swig_go_1, long long _swig_go_2) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  
+  result = shim_ngram_serialize(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimNgramDeserialize_raw_43bf12635a8f0c0b(shim_address _swig_go_0, shim_address _swig_go_1, long long _swig_go_2) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  
+  result = shim_ngram_deserialize(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimLookupAppend_raw_43bf12635a8f0c0b(shim_address _swig_go_0, shim_address _swig_go_1, long long _swig_go_2) {
+  shim_address arg1 ;
+  shim_address arg2 ;
+  int64_t arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (shim_address)_swig_go_1;
+  arg3 = (int64_t)_swig_go_2;
+  
+  result = shim_lookup_append(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+long long _wrap_ShimLookupPropose_raw_43bf12635a8f0c0b(shim_address _swig_go_0, long long _swig_go_1, shim_address _swig_go_2) {
+  shim_address arg1 ;
+  int64_t arg2 ;
+  shim_address arg3 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = (shim_address)_swig_go_0;
+  arg2 = (int64_t)_swig_go_1;
+  arg3 = (shim_address)_swig_go_2;
+  
+  result = shim_lookup_propose(arg1,arg2,arg3);
+  _swig_go_result = result;
+  return _swig_go_result;
+}
+
+
+int _wrap_ShimPruneCount_raw_43bf12635a8f0c0b(long long _swig_go_0, long long _swig_go_1, shim_address _swig_go_2, shim_address _swig_go_3) {
+  int64_t arg1 ;
+  int64_t arg2 ;
+  shim_address arg3 ;
+  shim_address arg4 ;
+  int32_t result;
+  int _swig_go_result;
+  
+  arg1 = (int64_t)_swig_go_0;
+  arg2 = (int64_t)_swig_go_1;
+  arg3 = (shim_address)_swig_go_2;
+  arg4 = (shim_address)_swig_go_3;
+  
+  result = shim_prune_count(arg1,arg2,arg3,arg4);
+  _swig_go_result = result;
   return _swig_go_result;
 }
 

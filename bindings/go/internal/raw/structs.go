@@ -42,6 +42,43 @@ type Capabilities struct {
 	NumProcessors  uint32
 }
 
+type Ngram struct {
+	StructSize uintptr
+	User       uintptr
+	NextToken  uintptr
+	HasGram    uintptr
+	Update     uintptr
+	Initialize uintptr
+	Reset      uintptr
+	Propose    uintptr
+}
+
+type NgramStorageOptions struct {
+	StructSize     uintptr
+	Kind           int32
+	Order          int32
+	VocabularySize int64
+	MemoryLimit    int64
+	Allocator      Allocator
+}
+
+type NgramStorageStats struct {
+	StructSize  uintptr
+	NumContexts int64
+	NumUpdates  int64
+	NumDropped  int64
+	MemoryBytes int64
+}
+
+type PromptLookupOptions struct {
+	StructSize     uintptr
+	MinMatch       int64
+	MaxMatch       int64
+	MaxTokens      int64
+	VocabularySize int64
+	Allocator      Allocator
+}
+
 type TokenLists struct {
 	Offsets     uintptr
 	TokenIDs    uintptr
@@ -278,6 +315,10 @@ type SessionOptions struct {
 	DeferredEntropy  float32
 	HasDraftTrees    int32
 	SyntheticRates   uintptr
+	HasAdaptiveGamma int32
+	Reserved         int32
+	Clock            uintptr
+	ClockUser        uintptr
 }
 
 type SessionAddArgs struct {
@@ -304,6 +345,9 @@ type SessionAddArgs struct {
 	NgramLeastShare       float32
 	LeastDraftProbability float32
 	DraftTopK             int64
+	AdaptiveGamma         int32
+	EmaBeta               float32
+	GammaMin              int64
 }
 
 type SessionForkArgs struct {
@@ -376,6 +420,32 @@ type SessionAdvanceArgs struct {
 	NumTopLogprobs         int64
 	OutTopTokenIDs         uintptr
 	OutTopLogprobs         uintptr
+}
+
+type ShardArgs struct {
+	StructSize    uintptr
+	Sample        uintptr
+	Filter        uintptr
+	Select        uintptr
+	Residual      uintptr
+	FirstTokenID  int64
+	TotalCols     int64
+	Rank          int64
+	NumRanks      int64
+	MaxTopK       int64
+	Send          uintptr
+	Received      uintptr
+	SendBytes     uintptr
+	ReceivedBytes uintptr
+}
+
+type ShardPlanInfo struct {
+	StructSize      uintptr
+	WorkspaceBytes  uintptr
+	NumExchanges    int64
+	MessageBytes    [8]uintptr
+	MaxMessageBytes uintptr
+	Digest          uint64
 }
 
 type VerifyArgs struct {

@@ -191,6 +191,64 @@ pub struct sampler_prompt_lookup {
 /// O(log n) at worst, whatever the text.
 pub type sampler_prompt_lookup_t = *mut sampler_prompt_lookup;
 
+/// Appends each span to the cache of its sequence and writes the logits that follow its last
+/// logit_counts tokens.
+pub type sampler_forward_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, args: *const sampler_forward_args) -> sampler_status,
+>;
+
+/// Cuts the cache of `sequence` to its first `length` tokens, fewer than it has; 0 empties it.
+pub type sampler_truncate_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, sequence: i32, length: i64) -> sampler_status,
+>;
+
+/// Makes the cache of `destination` a copy of that of `source`, whatever it held.
+pub type sampler_fork_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, source: i32, destination: i32) -> sampler_status,
+>;
+
+pub type sampler_processor = i32;
+
+pub type sampler_finish_reason = i32;
+
+/// Takes the new tokens of a step, which are valid during the call; `reason` is not NONE with the
+/// last of them, of which there may be 0. Not 0: the text ends here, CANCELLED where it had not
+/// ended anyway.
+pub type sampler_tokens_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, text: i64, token_ids: *const i32, num_tokens: i64, reason: sampler_finish_reason) -> i32,
+>;
+
+/// Rewrites logits in place, on the handle's device, before anything else looks at them: penalties,
+/// biases, grammars. Enqueuing that on `stream` is enough. Row i follows `lengths[i]` tokens of the
+/// model's sequence `sequences[i]`; both arrays are host memory. Logits of the drafter and of the
+/// target both come by.
+pub type sampler_process_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, stream: sampler_stream, logits: *mut c_void, num_rows: i64, num_cols: i64, row_stride: i64, sequences: *const i32, lengths: *const i64) -> sampler_status,
+>;
+
+/// Writes the text of a token into `buffer`, at most buffer_bytes, and returns its length. For trace
+/// lines.
+pub type sampler_token_text_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, token_id: i32, buffer: *mut c_char, buffer_bytes: usize) -> usize,
+>;
+
+/// Takes a round of a text; everything is valid during the call.
+pub type sampler_trace_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, round: *const sampler_trace_round),
+>;
+
+/// What decides on the number of drafts of a round.
+pub type sampler_gamma_rule = i32;
+
+/// The time in nanoseconds since any moment, never less than before. A loop asks for it when the
+/// drafts of a round and their verification are on the host.
+pub type sampler_clock_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void) -> i64,
+>;
+
+/// What becomes of beams that have ended.
+pub type sampler_beam_rule = i32;
+
 /// What a [`sampler_session_t`] points to.
 #[repr(C)]
 pub struct sampler_session {
@@ -205,8 +263,6 @@ pub type sampler_draft_source = i32;
 /// How drafts are verified: by a rule of sampler_verify, SAMPLER_ACCEPT_ and the same name, which
 /// speculative.h explains.
 pub type sampler_draft_verification = i32;
-
-pub type sampler_finish_reason = i32;
 
 constants! {
     SAMPLER_VERSION_MAJOR: u32 = 0;
@@ -266,6 +322,9 @@ constants! {
     SAMPLER_ROW_STATE_FULL: sampler_row_status = 256;
     /// The sequence's drafts hang together in a way that no tree does.
     SAMPLER_ROW_INVALID_TREE: sampler_row_status = 512;
+    /// The ranks that a row lies on disagree about what its arrays say, or its top_k is above
+    /// sampler_shard_args.max_top_k.
+    SAMPLER_ROW_INVALID_SHARD: sampler_row_status = 1024;
     /// host memory
     SAMPLER_DEVICE_CPU: sampler_device_type = 0;
     /// memory of the handle's CUDA device
@@ -412,11 +471,52 @@ constants! {
     SAMPLER_PACKING_POSITIONS: sampler_packing = 3;
     SAMPLER_TOKENS_OUTPUT: sampler_token_kind = 0;
     SAMPLER_TOKENS_PROMPT: sampler_token_kind = 1;
+    SAMPLER_MAX_RANKS: u32 = 1024;
+    SAMPLER_MAX_SHARD_EXCHANGES: u32 = 8;
     /// N-grams of 2 to `order` tokens. After an unknown context the longest known end of it counts,
     /// down to its last token alone.
     SAMPLER_NGRAM_ALL_ORDERS: sampler_ngram_kind = 0;
     /// N-grams of `order` tokens only. A context of fewer than order - 1 tokens is unknown.
     SAMPLER_NGRAM_ONE_LEVEL: sampler_ngram_kind = 1;
+    /// The likeliest token. Filters are not used; the temperature by adaptive_gamma alone.
+    SAMPLER_PROCESSOR_GREEDY: sampler_processor = 0;
+    /// drawn as sampler_sample does it
+    SAMPLER_PROCESSOR_SAMPLE: sampler_processor = 1;
+    /// not finished: it goes on, or the loop failed
+    SAMPLER_FINISH_NONE: sampler_finish_reason = 0;
+    /// the last token is an end token
+    SAMPLER_FINISH_END_TOKEN: sampler_finish_reason = 1;
+    /// it has max_new_tokens
+    SAMPLER_FINISH_LENGTH: sampler_finish_reason = 2;
+    /// prompt and new tokens are the target's max_context
+    SAMPLER_FINISH_CONTEXT: sampler_finish_reason = 3;
+    /// on_tokens wanted no more
+    SAMPLER_FINISH_CANCELLED: sampler_finish_reason = 4;
+    /// the logits gave no token (NaN, +inf, all -inf)
+    SAMPLER_FINISH_BAD_ROW: sampler_finish_reason = 5;
+    /// the last tokens are a stop sequence; of session.h alone
+    SAMPLER_FINISH_STOP_SEQUENCE: sampler_finish_reason = 6;
+    /// gamma
+    SAMPLER_GAMMA_FIXED: sampler_gamma_rule = 0;
+    /// the drafter's entropy, see adaptive_gamma
+    SAMPLER_GAMMA_BY_ENTROPY: sampler_gamma_rule = 1;
+    /// What drafts are measured to cost and to gain: the number of most tokens a second, 0 included.
+    /// The loop tries other numbers now and then, as rarely as keeps it within 5 % of the time that it
+    /// takes without drafts; in addition a few rounds at the start are lost where drafts do not pay,
+    /// and the drafter's reading of the prompt. Times differ from run to run, so numbers of drafts do,
+    /// and with them sampled texts: their distribution is exact, but the seed does not fix them.
+    /// Greedy texts are those of sampler_autoregressive.
+    SAMPLER_GAMMA_MEASURED: sampler_gamma_rule = 2;
+    /// They keep their places among the num_beams of the text, and their scores, as long as no better
+    /// beam takes them. So there are fewer and fewer that go on.
+    SAMPLER_BEAMS_SHARED: sampler_beam_rule = 0;
+    /// They go to a pool, and num_beams go on in each step, as Hugging Face's generate has it. All
+    /// continuations of a text's beams are ranked by their sums of log-probabilities. Of the first
+    /// num_beams those that end (by an end token, or all at max_new_tokens and max_context) go to the
+    /// pool, which keeps the num_beams of the best scores, of equal ones those that came first; the
+    /// first num_beams that do not end go on. top_k is not used. Results are the pool's.
+    /// Hugging Face's length_penalty is alpha with min_length 0; `early_stopping` is early_stop.
+    SAMPLER_BEAMS_POOL: sampler_beam_rule = 1;
     SAMPLER_DRAFTS_NONE: sampler_draft_source = 0;
     /// a drafter model, which the caller runs
     SAMPLER_DRAFTS_MODEL: sampler_draft_source = 1;
@@ -438,20 +538,6 @@ constants! {
     SAMPLER_VERIFY_DEFERRED: sampler_draft_verification = 6;
     /// needs synthetic_rates of the session
     SAMPLER_VERIFY_SYNTHETIC: sampler_draft_verification = 7;
-    /// not finished: it goes on, or the loop failed
-    SAMPLER_FINISH_NONE: sampler_finish_reason = 0;
-    /// the last token is an end token
-    SAMPLER_FINISH_END_TOKEN: sampler_finish_reason = 1;
-    /// it has max_new_tokens
-    SAMPLER_FINISH_LENGTH: sampler_finish_reason = 2;
-    /// prompt and new tokens are the target's max_context
-    SAMPLER_FINISH_CONTEXT: sampler_finish_reason = 3;
-    /// on_tokens wanted no more
-    SAMPLER_FINISH_CANCELLED: sampler_finish_reason = 4;
-    /// the logits gave no token (NaN, +inf, all -inf)
-    SAMPLER_FINISH_BAD_ROW: sampler_finish_reason = 5;
-    /// the last tokens are a stop sequence; of session.h alone
-    SAMPLER_FINISH_STOP_SEQUENCE: sampler_finish_reason = 6;
 }
 
 structs! {
@@ -1253,6 +1339,61 @@ structs! {
         out_adaptive_values: *mut f32 = null_mut();
         out_row_status: *mut sampler_row_status = null_mut();
     }
+    sampler_shard_args {
+        /// sizeof(sampler_shard_args).
+        struct_size: usize = size_of::<Self>();
+        /// The call: one of them, the others NULL. Its input has this rank's columns, input.num_cols of
+        /// them from first_token_id on; 0 is fine, and then the values may be NULL. candidate_ids and
+        /// candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of
+        /// dense biases and bitmasks, are those of total_cols columns. sampler_filter and
+        /// sampler_residual write this rank's columns. Of a residual `target` is the input, and `draft`
+        /// has as many columns.
+        ///
+        /// Numbers of rows, parameters, slots, lists, histories, randomness and reports must be the same
+        /// on every rank; of dense biases and bitmasks a rank reads what is for its own columns. Element
+        /// types may differ. exec.workspace, or the handle's, carries the call from round to round: until
+        /// the last one nothing else may use it.
+        sample: *const sampler_sample_args = null();
+        filter: *const sampler_filter_args = null();
+        select: *const sampler_select_args = null();
+        residual: *const sampler_residual_args = null();
+        /// The first of this rank's ids. The ranks' ranges follow one another in the order of their
+        /// numbers, and together are [0, total_cols).
+        first_token_id: i64 = 0;
+        /// The whole row's columns, in [1, 2^20).
+        total_cols: i64 = 0;
+        /// In [0, num_ranks); in [1, 1024].
+        rank: i64 = 0;
+        num_ranks: i64 = 0;
+        /// With row_params->top_k: none of its numbers below total_cols is larger. Messages have room for
+        /// so many tokens of each row; one that is larger makes its rows bad (INVALID_SHARD). In
+        /// [0, total_cols]; 0: total_cols, which makes them large. Ignored without such an array.
+        max_top_k: i64 = 0;
+        /// [message_bytes] What a round writes, of plan.message_bytes[round] bytes.
+        /// [num_ranks, message_bytes] What the round after it reads: the messages of all ranks, in their
+        /// order. Round 0 reads, and the last round writes, none. Both on the handle's device, aligned to
+        /// 8 bytes. The sizes are those of the memory: plan.max_message_bytes and num_ranks times that are
+        /// enough for all rounds.
+        send: *mut c_void = null_mut();
+        received: *const c_void = null();
+        send_bytes: usize = 0;
+        received_bytes: usize = 0;
+    }
+    sampler_shard_plan_info {
+        /// sizeof(sampler_shard_plan_info), set by the caller.
+        struct_size: usize = size_of::<Self>();
+        /// Bytes of workspace for all rounds: exactly, as with the _workspace_size functions. It depends
+        /// on the rank's columns; all else is the same on every rank.
+        workspace_bytes: usize = 0;
+        /// Exchanges, and what each rank sends in each: a multiple of 8. 0 after the last one.
+        num_exchanges: i64 = 0;
+        message_bytes: [usize; SAMPLER_MAX_SHARD_EXCHANGES as usize] = [0; SAMPLER_MAX_SHARD_EXCHANGES as usize];
+        max_message_bytes: usize = 0;
+        /// Of the arguments that all ranks must have the same. Where the digests differ so may the sizes
+        /// of messages, which a collective may not survive: compare them once, when a call is set up, if
+        /// its arguments are not known to be the same.
+        digest: u64 = 0;
+    }
     sampler_ngram {
         /// sizeof(sampler_ngram).
         struct_size: usize = size_of::<Self>();
@@ -1307,6 +1448,281 @@ structs! {
         vocabulary_size: i64 = 0;
         /// Memory for the handle. All 0: the C library's.
         allocator: sampler_allocator = sampler_allocator::INIT;
+    }
+    sampler_forward_args {
+        /// sizeof(sampler_forward_args) of the library.
+        struct_size: usize = size_of::<Self>();
+        stream: sampler_stream = null_mut();
+        /// Spans of tokens, no two of one sequence. All these arrays are valid during the call.
+        num_spans: i64 = 0;
+        /// [num_spans] in [0, max_sequences)
+        sequences: *const i32 = null();
+        /// [num_spans] the length of the cache, where the span goes
+        starts: *const i64 = null();
+        /// [num_spans + 1] span i is token_ids[token_offsets[i]] and on
+        token_offsets: *const i64 = null();
+        token_ids: *const i32 = null();
+        /// [num_spans] logits wanted, of the last so many tokens; may be 0
+        logit_counts: *const i64 = null();
+        /// [num_logit_rows, vocabulary_size] Where the logits go, span after span: the loop's memory on
+        /// the handle's device. Enqueuing the work on `stream` is enough. Stride in elements.
+        logits: *mut c_void = null_mut();
+        num_logit_rows: i64 = 0;
+        logits_row_stride: i64 = 0;
+        logits_dtype: sampler_dtype = 0;
+        /// 0
+        reserved: i32 = 0;
+    }
+    sampler_model {
+        /// sizeof(sampler_model).
+        struct_size: usize = size_of::<Self>();
+        /// Handed to the callbacks.
+        user: *mut c_void = null_mut();
+        /// required
+        forward: sampler_forward_fn = None;
+        /// required
+        truncate: sampler_truncate_fn = None;
+        /// needed by beam search with caches; else it may be NULL
+        fork: sampler_fork_fn = None;
+        /// columns of the logits, in [1, 2^20)
+        vocabulary_size: i64 = 0;
+        /// tokens that a cache can hold, at least 1
+        max_context: i64 = 0;
+        /// caches, in [1, 2^31)
+        max_sequences: i64 = 0;
+        /// of all spans of a forward; longer ones are split. 0: no limit
+        max_span_tokens: i64 = 0;
+        logits_dtype: sampler_dtype = 0;
+        /// must be 0
+        reserved: i32 = 0;
+    }
+    sampler_trace_round {
+        struct_size: usize = size_of::<Self>();
+        /// in [0, num_sequences)
+        text: i64 = 0;
+        /// of this text, from 0
+        round: i64 = 0;
+        draft_token_ids: *const i32 = null();
+        num_drafted: i64 = 0;
+        /// the first so many drafts became text
+        num_accepted: i64 = 0;
+        /// the target's token after them; -1: none
+        next_token_id: i32 = 0;
+        /// of the drafter's distribution, in nats; NaN when it was not measured
+        entropy: f32 = 0.0;
+        /// all of it, by token_text, or as numbers where that is NULL
+        line: *const c_char = null();
+    }
+    sampler_generation_stats {
+        /// sizeof(sampler_generation_stats), set by the caller.
+        struct_size: usize = size_of::<Self>();
+        /// steps of the loop, the prompts' own among them
+        num_rounds: i64 = 0;
+        /// of all texts
+        num_new_tokens: i64 = 0;
+        num_drafted: i64 = 0;
+        num_accepted: i64 = 0;
+        /// calls of the callback
+        target_forwards: i64 = 0;
+        drafter_forwards: i64 = 0;
+        /// num_accepted / num_drafted; 0 when nothing was drafted
+        acceptance_rate: f64 = 0.0;
+        /// of sampler_speculative: those without drafts
+        num_plain_rounds: i64 = 0;
+    }
+    sampler_generation_args {
+        struct_size: usize = size_of::<Self>();
+        stream: sampler_stream = null_mut();
+        target: *const sampler_model = null();
+        /// Prompts: text i starts with prompt_token_ids[prompt_offsets[i]] up to prompt_offsets[i + 1], at
+        /// least one token and at most the target's max_context. It is the models' sequence
+        /// first_sequence + i, whose caches must be empty. num_sequences in [0, 2^31); 0 does nothing.
+        num_sequences: i64 = 0;
+        first_sequence: i64 = 0;
+        /// [num_sequences + 1], from 0 on
+        prompt_offsets: *const i64 = null();
+        prompt_token_ids: *const i32 = null();
+        /// New tokens of a text at most, in [1, 2^31). Default 40.
+        max_new_tokens: i64 = 40;
+        /// Tokens that end a text, in [0, vocabulary_size); the earliest in it does, and is its last
+        /// token. NULL and 0: token 1 alone. Not NULL and 0: none; an id such as -1 in its place is
+        /// INVALID_ARGUMENT.
+        end_token_ids: *const i32 = null();
+        num_end_tokens: i64 = 0;
+        /// Fills out_token_ids after a text. Default 0.
+        pad_token_id: i32 = 0;
+        /// 1: models keep what they were fed, and are fed new tokens only; what is rejected is cut off.
+        /// 0: caches are emptied after each step and each forward gets the whole text. The tokens are the
+        /// same. Default 0.
+        use_cache: i32 = 0;
+        /// How a token comes from logits. Default GREEDY.
+        processor: sampler_processor = 0;
+        /// 1: the line of each round goes to the handle's log, too. Default 0.
+        debug: i32 = 0;
+        /// Of SAMPLE. NULL: temperature 1 and no filter. A top_p or min_p of 0 is not the same: top_p <= 0
+        /// keeps one token, min_p <= 0 all. Mind temperature_order: Hugging Face filters after the
+        /// temperature (SAMPLER_TEMPERATURE_FIRST), llama.cpp and the reference implementations of
+        /// speculative decoding before it (SAMPLER_TEMPERATURE_LAST).
+        params: *const sampler_params = null();
+        /// Text i has seeds[i], or seed + i where `seeds` is NULL, and its n-th new token, from 0, the
+        /// offset n: what a text becomes depends on nothing beside it. (N-grams are shared, see
+        /// sampler_speculative_args.)
+        seed: u64 = 0;
+        seeds: *const u64 = null();
+        /// Callbacks, each of which may be NULL, and what they are handed as `user`.
+        user: *mut c_void = null_mut();
+        process: sampler_process_fn = None;
+        on_tokens: sampler_tokens_fn = None;
+        trace: sampler_trace_fn = None;
+        token_text: sampler_token_text_fn = None;
+        /// [num_sequences, max_new_tokens] New tokens, end token included, then pad_token_id. Required.
+        out_token_ids: *mut i32 = null_mut();
+        /// [num_sequences] each; NULL: not wanted.
+        ///
+        /// new tokens
+        out_lengths: *mut i64 = null_mut();
+        out_finish_reasons: *mut sampler_finish_reason = null_mut();
+        out_drafted_counts: *mut i64 = null_mut();
+        out_accepted_counts: *mut i64 = null_mut();
+        /// tokens in the target's cache, all of them of the text
+        out_cache_lengths: *mut i64 = null_mut();
+        out_stats: *mut sampler_generation_stats = null_mut();
+        /// Parameters by text, and the lists of stages: see pipeline.h. Of CPU handles; of
+        /// sampler_beam_search edits alone. Text i is slot i. Arrays are read in each step, so that
+        /// on_tokens may change what the next tokens are drawn by.
+        ///
+        /// history, prompt_lengths, adaptive_values and state must be 0: the loop's texts are the history,
+        /// and what their tokens move is moved. token_bitmasks and token_bitmask_indices are by text;
+        /// sampler_speculative, whose drafts need a mask each, takes none, and no forced tokens. Its
+        /// drafter draws by temperature, top-k, top-p and min-p alone. With GREEDY the temperature is 0.
+        row_params: *const sampler_row_params = null();
+        pipeline: *const sampler_pipeline = null();
+    }
+    sampler_speculative_args {
+        struct_size: usize = size_of::<Self>();
+        generation: *const sampler_generation_args = null();
+        /// Where drafts come from, one of the two; the other is NULL.
+        ///
+        /// A model of the target's vocabulary_size. A text that is longer than its max_context goes on
+        /// without drafts.
+        drafter: *const sampler_model = null();
+        /// Or n-grams: sampler_ngram_storage_interface's, sampler_prompt_lookup_interface's, or the
+        /// caller's own. They learn the prompts first, and are not reset. All texts of the call share
+        /// them: what one taught them others are drafted, which changes no greedy text, and of sampled
+        /// ones the tokens but not the distribution.
+        ngram: *const sampler_ngram = null();
+        /// Drafts a round at most, in [1, 1024]; fewer where a draft is an end token or a limit is near.
+        /// Default 5.
+        gamma: i64 = 5;
+        /// BY_ENTROPY, of a drafter alone: gamma follows the entropy H of its distribution at the
+        /// temperature, without filters, in nats: clamp(trunc((1 - H / ln(vocabulary_size)) gamma_max),
+        /// gamma_min, gamma_max). The logits that it is taken of serve the first draft. MEASURED: in
+        /// [0, gamma_max]. Default FIXED.
+        adaptive_gamma: sampler_gamma_rule = 0;
+        /// H is smoothed over a text's rounds: ema_beta H_before + (1 - ema_beta) H. In [0, 1). Default 0.
+        ema_beta: f32 = 0.0;
+        /// gamma_min in [0, gamma_max], default 1; gamma_max in [1, 1024], 0 (default): gamma.
+        gamma_min: i64 = 1;
+        gamma_max: i64 = 0;
+        /// What the n-grams learn of each position that became text: the so many likeliest tokens of the
+        /// target, at most 2^20 - 1, and then, where it is not among them, the token that came; 0: that
+        /// one alone. Default 3.
+        filler_top_k: i64 = 3;
+        /// 1: no draft follows a context that the n-grams do not know; 0: the token that they give for it.
+        /// Default 0.
+        stop_if_unknown: i32 = 0;
+        /// 1: the first token is drawn from the target's logits of the prompt, without drafts. Default 1.
+        first_target: i32 = 1;
+        /// 1: after a rejected draft the token is drawn from the target's p and not from the residual, so
+        /// that the text no longer follows the target's distribution. For comparisons, with a drafter
+        /// alone. Default 0.
+        skip_sample_adjustment: i32 = 0;
+        /// must be 0
+        reserved: i32 = 0;
+        /// Of MEASURED. NULL: the system's monotonic clock.
+        clock: sampler_clock_fn = None;
+        clock_user: *mut c_void = null_mut();
+        /// Of n-grams alone, for which `propose` is needed then: drafts end before the first that was
+        /// counted fewer than ngram_least_count times after its context, or whose share of what followed
+        /// there is below ngram_least_share, in [0, 1]. With either of them no draft follows an unknown
+        /// context, whatever stop_if_unknown. A filler_top_k above 0 counts as many tokens alike, so that
+        /// shares are hardly above 1 / filler_top_k. 0 (default): off.
+        ngram_least_count: i64 = 0;
+        ngram_least_share: f32 = 0.0;
+        /// must be 0
+        reserved2: i32 = 0;
+        /// How drafts are verified, and the numbers of the rule, as in sampler_verify_args. Others than
+        /// STANDARD are for CPU handles. SAMPLE_MATCH gives, token by token, the text of
+        /// sampler_autoregressive. Default STANDARD.
+        acceptance: sampler_acceptance = 0;
+        /// 0: 0.09
+        typical_threshold: f32 = 0.0;
+        /// 0: 0.3
+        typical_scale: f32 = 0.0;
+        /// 0: 1
+        relaxed_top_k: i32 = 0;
+        relaxed_delta: f32 = 0.0;
+        /// 0: 1
+        threshold_single: f32 = 0.0;
+        /// 0: 1
+        threshold_total: f32 = 0.0;
+        /// 0: min(6, the most drafts of a round - 1), at least 1
+        deferred_window: i32 = 0;
+        /// 0: 3
+        deferred_top_k: i32 = 0;
+        /// 0: 0.3
+        deferred_entropy: f32 = 0.0;
+        /// [gamma, or gamma_max] Of SYNTHETIC, in host memory.
+        synthetic_rates: *const f32 = null();
+        /// Of a drafter, in [0, 1]: a draft to which the drafter's row gives less than this probability,
+        /// at temperature 1 and without filters, is the last of its round (Hugging Face's
+        /// assistant_confidence_threshold, llama.cpp's p_min). It is verified, too: if it were left out,
+        /// STANDARD would not be lossless. Default 0: off.
+        least_draft_probability: f32 = 0.0;
+        /// must be 0
+        reserved3: i32 = 0;
+    }
+    sampler_beam_search_args {
+        struct_size: usize = size_of::<Self>();
+        /// `processor` must be GREEDY; `debug` must be 0; on_tokens, trace, out_drafted_counts,
+        /// out_accepted_counts and out_cache_lengths must be NULL.
+        ///
+        /// Of params, row_params and pipeline the edits count, by what each beam has said: biases, allowed
+        /// and banned tokens, bad words, bitmasks, min_new_tokens with `stop`, penalties, DRY and
+        /// no_repeat_ngram_size. Scores are sums of the log-probabilities that they leave. Temperature,
+        /// top-k, top-p and min-p of `params` are not used; all other stages must be off. Lists and
+        /// numbers by text are read when the call starts. bad_word_offsets must be NULL, num_dense_biases
+        /// at most 1, and token_id_type I32. Beams of text i live in the model's sequences first_sequence
+        /// + i num_beams and on. out_token_ids is [num_sequences, num_results, max_new_tokens],
+        /// out_lengths and out_finish_reasons [num_sequences, num_results], best first; where there are
+        /// fewer results, their lengths are 0 and their reasons NONE. Caches are empty on return.
+        generation: *const sampler_generation_args = null();
+        /// in [1, 1024]; default 4
+        num_beams: i64 = 4;
+        top_k: i64 = 3;
+        /// continuations tried of a beam, in [1, 2^20); default 3. Of the
+        /// prompt num_beams, where that is more
+        ///
+        /// in [1, num_beams]; default 1
+        num_results: i64 = 1;
+        /// A beam's score is the sum of its tokens' log-probabilities (at temperature 1, from 0 on) over
+        /// ((min_length + length) / (min_length + 1))^alpha (Wu et al. 2016), length its new tokens. Of
+        /// equal scores the better parent's comes first, then the lower id. min_length >= 0, default 5;
+        /// alpha in [0, 100], default 1.2; 0: no penalty.
+        min_length: f32 = 5.0;
+        alpha: f32 = 1.2;
+        /// When a text ends, which it does at the latest when no beam goes on. Asked after each step.
+        /// SHARED: 1: once num_results of its beams have ended, whatever the others may become; 0: once
+        ///   all have.
+        /// POOL: 1: once the pool holds num_beams; 0: once it does, and the best beam that goes on, were
+        ///   it to end as it is, would have no better score than the worst of the pool. (With alpha > 0 a
+        ///   longer one may still come to have a better one.)
+        /// Default 0.
+        early_stop: i32 = 0;
+        /// default SHARED
+        rule: sampler_beam_rule = 0;
+        /// [num_sequences, num_results] Scores; -inf where there is no result. NULL: not wanted.
+        out_scores: *mut f32 = null_mut();
     }
     sampler_session_options {
         /// sizeof(sampler_session_options).
@@ -1372,6 +1788,13 @@ structs! {
         has_draft_trees: i32 = 0;
         /// [max_drafts] Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC.
         synthetic_rates: *const f32 = null();
+        /// 1: sequences may have adaptive_gamma, which takes a row of f32 and 20 KB. Default 0.
+        has_adaptive_gamma: i32 = 0;
+        /// must be 0
+        reserved: i32 = 0;
+        /// Of SAMPLER_GAMMA_MEASURED. NULL: the system's monotonic clock.
+        clock: sampler_clock_fn = None;
+        clock_user: *mut c_void = null_mut();
     }
     sampler_session_add_args {
         /// sizeof(sampler_session_add_args).
@@ -1426,6 +1849,23 @@ structs! {
         /// them as a tree. For all rules but BLOCK and DEFERRED, to which such drafts are certain; with
         /// SAMPLE_MATCH more of them are kept than of a chain.
         draft_top_k: i64 = 0;
+        /// How many drafts a step gets, num_drafts at most, with has_adaptive_gamma of the session.
+        ///
+        /// BY_ENTROPY, of MODEL without draft_top_k: as in sampler_speculative_args, from gamma_min to
+        /// num_drafts, H at the sequence's temperature (a greedy one's at 1) and smoothed by ema_beta over
+        /// its own steps.
+        ///
+        /// MEASURED: the number of most tokens a second, from 0 to num_drafts, by the time from plan to
+        /// advance. It is one for all such sequences of the session. Times differ from run to run: with
+        /// SAMPLE_MATCH texts stay as they are, by other rules they follow the same distribution, but the
+        /// seed does not fix them. What is measured are rounds of drafts and their verification that these
+        /// sequences begin and end together, while no other one has a span; so that they do, a plan that
+        /// has a span of the drafter for one has none of the target for those that have their drafts.
+        adaptive_gamma: sampler_gamma_rule = 0;
+        /// of BY_ENTROPY, in [0, 1)
+        ema_beta: f32 = 0.0;
+        /// of BY_ENTROPY, in [0, num_drafts]
+        gamma_min: i64 = 0;
     }
     sampler_session_fork_args {
         /// sizeof(sampler_session_fork_args).
@@ -1694,6 +2134,22 @@ functions! {
     /// Errors: INVALID_ARGUMENT (more slots or longer sequences than the state has room for),
     /// CORRUPT_DATA.
     fn sampler_state_deserialize(sampler: sampler_t, state: sampler_state_t, first_slot: i64, data: *const c_void, data_bytes: usize, out_num_slots: *mut i64) -> sampler_status;
+    /// What the call will exchange. It reads no array, and `send` and `received` may be NULL.
+    ///
+    /// Errors: INVALID_ARGUMENT; UNSUPPORTED, for CUDA handles, and for what has no sharded form, which
+    /// the text names: stages that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens,
+    /// out_observations, chosen tokens, the kept set and out_removed_by as reports, and RAW top
+    /// log-probabilities beside edits. docs/sharding.md has the list.
+    fn sampler_shard_plan(sampler: sampler_t, args: *const sampler_shard_args, out_plan: *mut sampler_shard_plan_info) -> sampler_status;
+    /// Computes a round, in [0, num_exchanges]: reads `received` of the exchange before it, writes
+    /// `send` for the one that follows it, or in the last round the call's outputs. Rounds come in
+    /// order, with the same arguments.
+    ///
+    /// A rank whose arguments differ, or whose range overlaps the next one's or leaves a gap, makes
+    /// round 1 fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. Where
+    /// only what arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD.
+    /// Other bad rows are what they are where the row is whole.
+    fn sampler_shard_round(sampler: sampler_t, args: *const sampler_shard_args, round: i64) -> sampler_status;
     /// Creates an empty storage. On failure *out_storage is NULL.
     /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
     fn sampler_ngram_storage_create(options: *const sampler_ngram_storage_options, out_storage: *mut sampler_ngram_storage_t) -> sampler_status;
@@ -1778,6 +2234,31 @@ functions! {
     ///
     /// reset       is sampler_prompt_lookup_reset.
     fn sampler_prompt_lookup_interface(lookup: sampler_prompt_lookup_t, out_ngram: *mut sampler_ngram) -> sampler_status;
+    /// Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer
+    /// one has more is set to 0.
+    fn sampler_generation_args_init(args: *mut sampler_generation_args, struct_size: usize) -> sampler_status;
+    /// Feeds the prompts whole, draws the first token from their last logits, then one a step.
+    fn sampler_autoregressive(sampler: sampler_t, args: *const sampler_generation_args) -> sampler_status;
+    /// Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer
+    /// one has more is set to 0.
+    fn sampler_speculative_args_init(args: *mut sampler_speculative_args, struct_size: usize) -> sampler_status;
+    /// Drafts with a model or n-grams, and verifies with the target. With a model (Leviathan et al.
+    /// 2023) as sampler_verify does it from both models' logits. With n-grams without draft
+    /// probabilities: a draft of probability p is kept with probability p and, once rejected, not drawn
+    /// again. Greedy gives the text of sampler_autoregressive; sampling gives texts of its distribution.
+    fn sampler_speculative(sampler: sampler_t, args: *const sampler_speculative_args) -> sampler_status;
+    /// Fills `args` with the defaults. `struct_size` is the size of the caller's struct; what a newer
+    /// one has more is set to 0.
+    fn sampler_beam_search_args_init(args: *mut sampler_beam_search_args, struct_size: usize) -> sampler_status;
+    /// Keeps the num_beams best continuations of each text, step by step. One that a row without a token
+    /// ended, BAD_ROW, comes after all others, its score -inf; in a pool it takes no place that another
+    /// one needs, and the pool is not full with it.
+    fn sampler_beam_search(sampler: sampler_t, args: *const sampler_beam_search_args) -> sampler_status;
+    /// What to cut off caches after a round of num_drafted drafts of which the first num_emitted were
+    /// kept: the target was fed all of them, the drafter all but the last. *out_target and *out_drafter:
+    /// tokens at the ends of their caches; 0 cuts off nothing. *out_missing: drafts that were kept and
+    /// that the drafter has not been fed, 0 or 1. 0 <= num_emitted <= num_drafted. All three required.
+    fn sampler_prune_count(num_drafted: i64, num_emitted: i64, out_target: *mut i64, out_drafter: *mut i64, out_missing: *mut i64) -> sampler_status;
     /// Makes an empty session, which must be destroyed before the handle. On failure *out_session is
     /// NULL. Errors: INVALID_ARGUMENT, UNSUPPORTED (a CUDA handle), OUT_OF_MEMORY.
     fn sampler_session_create(sampler: sampler_t, options: *const sampler_session_options, out_session: *mut sampler_session_t) -> sampler_status;

@@ -223,6 +223,8 @@ enumerations! {
         NONE = SAMPLER_DRAFTS_NONE,
         /// A drafter model, which the caller runs.
         MODEL = SAMPLER_DRAFTS_MODEL,
+        /// An [`Ngram`](crate::Ngram), which sequences may share.
+        NGRAM = SAMPLER_DRAFTS_NGRAM,
         /// A lookup of the sequence's own text, in the session's memory.
         PROMPT_LOOKUP = SAMPLER_DRAFTS_PROMPT_LOOKUP,
     }
@@ -232,9 +234,29 @@ enumerations! {
         /// The target's own token is drawn at each position, and drafts are kept while they are that
         /// token: the text is, token by token, the one without drafts. The default.
         SAMPLE_MATCH = SAMPLER_VERIFY_SAMPLE_MATCH,
-        /// Of a drafter model: a draft x is kept when u * q(x) < p(x). The text follows the target's
-        /// distribution; its tokens depend on the drafter, too.
+        /// Lossless: the text follows the target's distribution; its tokens depend on the drafts, too.
         STANDARD = SAMPLER_VERIFY_STANDARD,
+        /// Lossless, all drafts of a step together.
+        BLOCK = SAMPLER_VERIFY_BLOCK,
+        /// Lossy, as the others below.
+        TYPICAL = SAMPLER_VERIFY_TYPICAL,
+        /// Of the target's likeliest tokens, or of nearly their probability.
+        RELAXED = SAMPLER_VERIFY_RELAXED,
+        /// Of at least a probability.
+        THRESHOLD = SAMPLER_VERIFY_THRESHOLD,
+        /// A mismatch is let pass where the target itself is in doubt.
+        DEFERRED = SAMPLER_VERIFY_DEFERRED,
+        /// At given rates. Needs [`SessionOptions::synthetic_rates`](crate::SessionOptions).
+        SYNTHETIC = SAMPLER_VERIFY_SYNTHETIC,
+    }
+
+    /// Which n-grams a storage keeps.
+    NgramKind {
+        /// Of 2 to `order` tokens. After an unknown context the longest known end of it counts, down
+        /// to its last token alone. The default.
+        ALL_ORDERS = SAMPLER_NGRAM_ALL_ORDERS,
+        /// Of `order` tokens only. A context of fewer than `order` - 1 tokens is unknown.
+        ONE_LEVEL = SAMPLER_NGRAM_ONE_LEVEL,
     }
 
     /// Why a session's sequence has ended.
@@ -376,6 +398,8 @@ pub mod row_status {
     pub const STATE_FULL: u32 = sys::SAMPLER_ROW_STATE_FULL;
     /// The sequence's drafts hang together in a way that no tree does.
     pub const INVALID_TREE: u32 = sys::SAMPLER_ROW_INVALID_TREE;
+    /// The ranks that a row lies on disagree about it. Not of calls of this crate.
+    pub const INVALID_SHARD: u32 = sys::SAMPLER_ROW_INVALID_SHARD;
 }
 
 /// Bits of the instruction sets in [`Capabilities`](crate::Capabilities).

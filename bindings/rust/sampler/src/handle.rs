@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex};
 use sampler_sys as sys;
 
 use crate::check::Place;
+use crate::hooks::{call_parallel_for, Hook, MemoryHook, ParallelForFunction};
 use crate::views::{to_c, Stream};
-use crate::{error, DeviceType, Error, LogLevel};
+use crate::{error, Allocator, DeviceType, Error, LogLevel};
 
 /// A sampler: a device, its threads and, if wanted, a workspace.
 ///
@@ -30,7 +31,9 @@ pub struct Sampler {
 pub(crate) struct Owner {
     handle: NonNull<sys::sampler_handle>,
     // Dropped after the handle is destroyed.
-    _log: Option<Log>,
+    _log: Option<Hook<Mutex<LogFunction>>>,
+    _parallel_for: Option<Hook<ParallelForFunction>>,
+    _allocator: Option<MemoryHook>,
 }
 
 impl Drop for Owner {
@@ -41,30 +44,14 @@ impl Drop for Owner {
     }
 }
 
-// SAFETY: it does nothing but destroy the handle, on whichever thread, and the log function is Send.
+// SAFETY: it does nothing but destroy the handle, on whichever thread, and the hooks are Send.
 unsafe impl Send for Owner {}
 unsafe impl Sync for Owner {}
 
 /// What hears of a sampler.
 pub type LogFunction = Box<dyn FnMut(LogLevel, &str) + Send>;
 
-/// A log function at an address that does not change: the library's `log_user`.
-struct Log(NonNull<Mutex<LogFunction>>);
-
-impl Log {
-    fn new(function: LogFunction) -> Self {
-        Log(NonNull::from(Box::leak(Box::new(Mutex::new(function)))))
-    }
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        // SAFETY: it came from a box, and the library that used it has forgotten it.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
-    }
-}
-
-// SAFETY: a handle may move between threads, and the log function is Send.
+// SAFETY: a handle may move between threads, and the hooks are Send.
 unsafe impl Send for Sampler {}
 
 impl Sampler {
@@ -75,7 +62,9 @@ impl Sampler {
     /// loaded) or `CUDA`.
     pub fn new(options: Options) -> Result<Sampler, Error> {
         error::ensure_loaded()?;
-        let log = options.log.map(Log::new);
+        let log = options.log.map(|log| Hook::new(Mutex::new(log)));
+        let parallel_for = options.parallel_for.map(Hook::new);
+        let allocator = options.allocator.map(Hook::new);
         let mut raw = sys::sampler_options {
             device_type: options.device_type.raw(),
             device_id: options.device_id,
@@ -90,11 +79,16 @@ impl Sampler {
         };
         if let Some(log) = &log {
             raw.log = Some(call_log);
-            raw.log_user = log.0.as_ptr().cast();
+            raw.log_user = log.user();
         }
+        if let Some(parallel_for) = &parallel_for {
+            raw.parallel_for = Some(call_parallel_for);
+            raw.parallel_for_user = parallel_for.user();
+        }
+        raw.allocator = MemoryHook::raw(&allocator);
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the options are set up, and the log function stays where it is until the sampler
-        // is dropped.
+        // SAFETY: the options are set up, and the hooks stay where they are until the sampler is
+        // dropped.
         error::check(unsafe { sys::sampler_create(&raw, &mut handle) })?;
         let handle = NonNull::new(handle).expect("a sampler that was created");
         Ok(Sampler {
@@ -104,7 +98,12 @@ impl Sampler {
                 host_parameters: options.host_parameters,
             },
             stream: Stream::default(),
-            owner: Arc::new(Owner { handle, _log: log }),
+            owner: Arc::new(Owner {
+                handle,
+                _log: log,
+                _parallel_for: parallel_for,
+                _allocator: allocator,
+            }),
         })
     }
 
@@ -147,6 +146,12 @@ pub struct Options {
     /// Takes one line about the sampler built, and about every error that the library finds in its
     /// calls; runs on the thread of the call. A panic in it is caught and dropped.
     pub log: Option<LogFunction>,
+    /// Runs a call's tasks on the caller's threads instead of the sampler's. It gets their number
+    /// and a task, to be run exactly once with each index below that number, in any order and on any
+    /// threads; where that is not so, as after a panic in it, the call fails with `CALLBACK`.
+    pub parallel_for: Option<ParallelForFunction>,
+    /// Memory for the sampler and its workspace. None: the C library's.
+    pub allocator: Option<Arc<dyn Allocator>>,
 }
 
 impl fmt::Debug for Options {

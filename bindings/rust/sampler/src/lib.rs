@@ -95,8 +95,8 @@
 //!
 //! # Left out
 //!
-//! The C API's hooks for memory and for running tasks on the caller's threads, and n-gram storages.
-//! They are reachable through `sampler-sys`. The loops around a model are C only.
+//! The loops around a model, which call it back: a [`Session`] does what they do without callbacks.
+//! They are reachable through `sampler-sys`.
 
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 
@@ -106,6 +106,8 @@ mod check;
 mod constants;
 mod error;
 mod handle;
+mod hooks;
+mod ngram;
 mod session;
 mod state;
 mod views;
@@ -117,6 +119,11 @@ pub use error::Error;
 #[cfg(feature = "dlopen")]
 pub use handle::load;
 pub use handle::{capabilities, version, Capabilities, LogFunction, Options, Sampler};
+pub use hooks::{Allocator, ParallelForFunction};
+pub use ngram::{
+    prune_count, Ngram, NgramStats, NgramStorage, NgramStorageOptions, PromptLookup,
+    PromptLookupOptions, PruneCount,
+};
 pub use session::{
     AddArgs, AdvanceArgs, ForkArgs, Plan, PlanArgs, Sequence, Session, SessionOptions, Span,
 };
@@ -134,7 +141,8 @@ const _: fn() = || {
     is_send::<Error>();
 };
 
-/// The blocks of the documentation page are tests.
+/// The blocks of the documentation pages are tests.
 #[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 #[doc = include_str!("../../../../docs/rust.md")]
 struct DocumentationPage;

@@ -12,7 +12,7 @@ use crate::array::{Array, ArrayMut, Lent, Real};
 use crate::check::{invalid_argument, Place};
 use crate::constants::{DraftSource, DraftVerification, Dtype, FinishReason, LogprobKind};
 use crate::views::{or, to_c, Params, Pipeline, TokenLists};
-use crate::{error, Error, Sampler};
+use crate::{error, Error, Ngram, Sampler};
 
 const HOST: Place = Place { on_cuda: false, host_parameters: false };
 
@@ -28,8 +28,8 @@ pub struct SessionOptions<'a> {
     pub vocabulary_size: usize,
     /// Type of the logits.
     pub logits_dtype: Dtype,
-    /// Sequences may have [`DraftVerification::STANDARD`], for which the session keeps the drafter's
-    /// rows: `max_drafts` rows of logits a sequence.
+    /// The session keeps the drafter's rows, `max_drafts` rows of logits a sequence, which
+    /// `STANDARD`, `BLOCK`, `RELAXED` and `DEFERRED` need of a drafter's drafts.
     pub keep_drafter_rows: bool,
     /// Drafts of a sequence and step at most, in [0, 1024]. 0: nothing is drafted.
     pub max_drafts: usize,
@@ -56,6 +56,28 @@ pub struct SessionOptions<'a> {
     /// `prompt_lengths`, `adaptive_values`, `state` and `token_bitmask_indices` must be none: the
     /// session's texts are the history. Where `stop` is none it is the end tokens of each sequence.
     pub pipeline: Option<Pipeline<'a>>,
+    /// Numbers of the rules of verification, as in [`VerifyArgs`](crate::VerifyArgs). 0: 0.09.
+    pub typical_threshold: f32,
+    /// 0: 0.3.
+    pub typical_scale: f32,
+    /// 0: 1.
+    pub relaxed_top_k: i32,
+    /// Of `RELAXED`.
+    pub relaxed_delta: f32,
+    /// 0: 1.
+    pub threshold_single: f32,
+    /// 0: 1.
+    pub threshold_total: f32,
+    /// 0: min(6, `max_drafts` - 1), at least 1.
+    pub deferred_window: i32,
+    /// 0: 3.
+    pub deferred_top_k: i32,
+    /// 0: 0.3.
+    pub deferred_entropy: f32,
+    /// Sequences may have [`AddArgs::draft_top_k`].
+    pub has_draft_trees: bool,
+    /// `[max_drafts]` Copied. None: no sequence has [`DraftVerification::SYNTHETIC`].
+    pub synthetic_rates: Array<'a, f32>,
 }
 
 impl SessionOptions<'_> {
@@ -70,6 +92,8 @@ impl SessionOptions<'_> {
             None => None,
         };
         let params = self.params.raw();
+        let rates = &self.synthetic_rates;
+        let synthetic_rates = HOST.array::<f32>("", "synthetic_rates", rates, self.max_drafts)?;
         Ok(with(&sys::sampler_session_options {
             max_sequences: to_c(self.max_sequences),
             max_context: to_c(self.max_context),
@@ -85,6 +109,17 @@ impl SessionOptions<'_> {
             max_top_logprobs: to_c(self.max_top_logprobs),
             params: &params,
             pipeline: pipeline.as_ref().map_or(ptr::null(), |pipeline| pipeline),
+            typical_threshold: self.typical_threshold,
+            typical_scale: self.typical_scale,
+            relaxed_top_k: self.relaxed_top_k,
+            relaxed_delta: self.relaxed_delta,
+            threshold_single: self.threshold_single,
+            threshold_total: self.threshold_total,
+            deferred_window: self.deferred_window,
+            deferred_top_k: self.deferred_top_k,
+            deferred_entropy: self.deferred_entropy,
+            has_draft_trees: self.has_draft_trees.into(),
+            synthetic_rates,
             ..sys::sampler_session_options::INIT
         }))
     }
@@ -107,6 +142,8 @@ pub struct Session<'a> {
     handle: NonNull<sys::sampler_session>,
     // Dropped after the session is destroyed.
     sampler: Sampler,
+    ngrams: Vec<Ngram>,
+    has_draft_trees: bool,
     max_sequences: usize,
     max_drafts: usize,
     vocabulary_size: usize,
@@ -165,6 +202,25 @@ pub struct AddArgs<'a> {
     pub num_drafts: usize,
     /// Of `PROMPT_LOOKUP`: the shortest match, in [0, 2^27]. 0: 1.
     pub min_match: usize,
+    /// Of `NGRAM`. It learns the text now, and later each new token. Where it fails later, as while
+    /// another thread's call is in it, the sequence goes on without drafts.
+    pub ngram: Option<&'a Ngram>,
+    /// Of `NGRAM`: a context that is unknown is followed by the draft that the n-grams give for it;
+    /// else by none.
+    pub draft_unknown: bool,
+    /// Of `NGRAM`, without `draft_unknown`: drafts end before the first that was counted fewer times
+    /// after its context. 0: off.
+    pub ngram_least_count: usize,
+    /// Of `NGRAM`: or whose share of what followed there is below this, in [0, 1]. 0: off.
+    pub ngram_least_share: f32,
+    /// Of `MODEL`, in [0, 1]: a draft to which the drafter's row gives less than this probability is
+    /// the last of its step. 0: off.
+    pub least_draft_probability: f32,
+    /// Of `MODEL`, with [`SessionOptions::has_draft_trees`], in [0, `num_drafts`]. 0: drafts are
+    /// drawn, one a position. Else they are the drafter's so many likeliest tokens of each position:
+    /// the first goes on, the others hang beside it, and the target runs them as a tree, as
+    /// [`Plan::parents`] says.
+    pub draft_top_k: usize,
 }
 
 /// Arguments of [`Session::fork`].
@@ -267,6 +323,7 @@ pub struct Plan {
     spans: Vec<Span>,
     drafter_spans: Vec<Span>,
     token_ids: Vec<i32>,
+    parents: Vec<i32>,
 }
 
 impl Plan {
@@ -283,6 +340,15 @@ impl Plan {
     /// The tokens of all of the target's spans, one span after the other.
     pub fn token_ids(&self) -> &[i32] {
         &self.token_ids[..tokens_of(&self.spans)]
+    }
+
+    /// `[spans, max_drafts]` Of a session with [`SessionOptions::has_draft_trees`]: what each draft
+    /// of a span follows, a lower one of its drafts, -1 the text; -1 after them. In a tree drafts see
+    /// those that they follow, and not the others; their positions in the text are their depths. The
+    /// first path comes first, so that a cache that is cut holds the text: a kept draft beside that
+    /// path is fed again.
+    pub fn parents(&self) -> &[i32] {
+        &self.parents
     }
 
     /// The tokens of all of the drafter's spans.
@@ -357,6 +423,8 @@ impl<'a> Session<'a> {
         Ok(Session {
             handle: NonNull::new(handle).expect("a session that was created"),
             sampler,
+            ngrams: Vec::new(),
+            has_draft_trees: options.has_draft_trees,
             max_sequences: options.max_sequences,
             max_drafts: options.max_drafts,
             vocabulary_size: options.vocabulary_size,
@@ -378,10 +446,11 @@ impl<'a> Session<'a> {
 
     /// Ends the session.
     pub fn into_sampler(self) -> Sampler {
-        let session = ManuallyDrop::new(self);
+        let mut session = ManuallyDrop::new(self);
         // SAFETY: as in drop(), which does not run; nor is the sampler used again there.
         unsafe {
             sys::sampler_session_destroy(session.handle.as_ptr());
+            drop(std::mem::take(&mut session.ngrams));
             ptr::read(&session.sampler)
         }
     }
@@ -410,6 +479,12 @@ impl<'a> Session<'a> {
             verification: args.verification.raw(),
             num_drafts: to_c(args.num_drafts),
             min_match: to_c(args.min_match),
+            ngram: args.ngram.map_or(ptr::null(), |ngram| ngram.raw()),
+            draft_unknown: args.draft_unknown.into(),
+            ngram_least_count: to_c(args.ngram_least_count),
+            ngram_least_share: args.ngram_least_share,
+            least_draft_probability: args.least_draft_probability,
+            draft_top_k: to_c(args.draft_top_k),
             ..sys::sampler_session_add_args::INIT
         };
         let mut sequence = -1;
@@ -418,6 +493,11 @@ impl<'a> Session<'a> {
         error::check(unsafe {
             sys::sampler_session_add(self.handle.as_ptr(), &raw, &mut sequence)
         })?;
+        if let Some(ngram) = args.ngram {
+            if !self.ngrams.iter().any(|held| held.is(ngram)) {
+                self.ngrams.push(ngram.clone());
+            }
+        }
         Ok(sequence)
     }
 
@@ -475,6 +555,9 @@ impl<'a> Session<'a> {
     pub fn plan(&mut self, args: &PlanArgs<'_>, plan: &mut Plan) -> Result<(), Error> {
         let count = args.sequences.map_or(self.max_sequences, <[i32]>::len);
         plan.token_ids.clear();
+        plan.parents.clear();
+        let drafts = if self.has_draft_trees { self.max_drafts } else { 0 };
+        plan.parents.resize(count.saturating_mul(drafts), -1);
         for spans in [&mut plan.spans, &mut plan.drafter_spans] {
             spans.clear();
             spans.resize(count, Span(sys::sampler_span::INIT));
@@ -489,6 +572,10 @@ impl<'a> Session<'a> {
             out_num_spans: &mut num_spans,
             out_drafter_spans: plan.drafter_spans.as_mut_ptr().cast(),
             out_num_drafter_spans: &mut num_drafter_spans,
+            out_parents: match drafts {
+                0 => null_mut(),
+                _ => plan.parents.as_mut_ptr(),
+            },
             ..sys::sampler_session_plan_args::INIT
         };
         // SAFETY: as in add(); there is a span for each sequence.
@@ -498,6 +585,7 @@ impl<'a> Session<'a> {
         }
         plan.spans.truncate(num_spans as usize);
         plan.drafter_spans.truncate(num_drafter_spans as usize);
+        plan.parents.truncate(plan.spans.len() * drafts);
         error::check(status)?;
         for span in plan.spans.iter().chain(&plan.drafter_spans) {
             // SAFETY: valid until the session is called again.
@@ -595,7 +683,14 @@ mod tests {
 
     #[test]
     fn options_arrive() {
+        let rates = [0.5; 200];
         let (mut options, mut next) = (SessionOptions::default(), 100);
+        (options.typical_threshold, options.typical_scale) = (0.1, 0.2);
+        (options.relaxed_top_k, options.relaxed_delta) = (3, 0.4);
+        (options.threshold_single, options.threshold_total) = (0.5, 0.6);
+        (options.deferred_window, options.deferred_top_k) = (7, 8);
+        (options.deferred_entropy, options.has_draft_trees) = (0.9, true);
+        options.synthetic_rates = (&rates).into();
         macro_rules! check {
             ($($number:ident)*) => {{
                 $(next += 1; options.$number = next;)*
@@ -609,6 +704,13 @@ mod tests {
                         .with_raw(|raw| {
                             $(assert_eq!(raw.$number as usize, options.$number,
                                          stringify!($number));)*
+                            assert_eq!(raw.typical_threshold, 0.1);
+                            assert_eq!(raw.typical_scale, 0.2);
+                            assert_eq!((raw.relaxed_top_k, raw.relaxed_delta), (3, 0.4));
+                            assert_eq!((raw.threshold_single, raw.threshold_total), (0.5, 0.6));
+                            assert_eq!((raw.deferred_window, raw.deferred_top_k), (7, 8));
+                            assert_eq!((raw.deferred_entropy, raw.has_draft_trees), (0.9, 1));
+                            assert_eq!(raw.synthetic_rates, rates.as_ptr());
                             assert_eq!(raw.logits_dtype, sys::SAMPLER_BF16);
                             assert_eq!(raw.keep_drafter_rows, i32::from(pipeline.is_some()));
                             assert_eq!(raw.pipeline.is_null(), pipeline.is_none());

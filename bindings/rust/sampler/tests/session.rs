@@ -86,16 +86,29 @@ impl Caller {
             _ => (self.plan.drafter_spans(), self.plan.drafter_token_ids()),
         };
         let mut logits = vec![];
-        for span in spans {
+        for (number, span) in spans.iter().enumerate() {
             let cache = &mut self.caches[model][span.sequence() as usize];
             cache.truncate(span.start());
             assert_eq!(cache.len(), span.start());
             let (own, others) = tokens.split_at(span.num_tokens());
             tokens = others;
+            let first_draft = own.len() + 1 - span.num_logits();
             for (i, &token) in own.iter().enumerate() {
                 cache.push(token);
+                let mut seen = cache.clone();
+                if model == 0 && i >= first_draft && !self.plan.parents().is_empty() {
+                    let parents = &self.plan.parents()[number * self.max_drafts..];
+                    let drafts = &own[first_draft..];
+                    seen.truncate(cache.len() - 1 - (i - first_draft));
+                    let (mut path, mut draft) = (vec![], (i - first_draft) as i32);
+                    while draft >= 0 {
+                        path.push(drafts[draft as usize]);
+                        draft = parents[draft as usize];
+                    }
+                    seen.extend(path.iter().rev());
+                }
                 if i + span.num_logits() >= own.len() {
-                    logits.extend(logits_after(cache, model as u64));
+                    logits.extend(logits_after(&seen, model as u64));
                 }
             }
         }
@@ -223,6 +236,118 @@ fn texts_are_those_drawn_alone() {
         sampler.argmax(&Rows::logits(&[0.0f32, 1.0], 1, 2), &mut ids).unwrap();
         assert_eq!(ids, [1]);
     }
+}
+
+#[test]
+fn drafts_come_from_n_grams() {
+    let params = Params { temperature: 0.1, ..Params::default() };
+    let wanted = drawn_alone(&[1, 2, 3], 40, 7, params);
+    let storage = NgramStorage::new(NgramStorageOptions {
+        vocabulary_size: COLS,
+        ..NgramStorageOptions::default()
+    })
+    .unwrap();
+    storage.initialize(&wanted.text).unwrap();
+    let ngram = storage.clone();
+    drop(storage);
+    let mut session = Session::new(sampler(), &options()).unwrap();
+    let mut caller = Caller::new(4, 3);
+    let add = AddArgs {
+        token_ids: &[1, 2, 3],
+        params: Some(params),
+        seed: 7,
+        max_new_tokens: 40,
+        draft_source: DraftSource::NGRAM,
+        ngram: Some(&ngram),
+        ..AddArgs::default()
+    };
+    session.add(&add).unwrap();
+    session.add(&AddArgs { ngram_least_count: 1 << 30, ..add }).unwrap();
+    session.add(&AddArgs { draft_unknown: true, ..add }).unwrap();
+    let error = session.add(&AddArgs { ngram_least_share: 2.0, ..add }).unwrap_err();
+    assert!(error.message.contains("ngram_least_share"), "{error}");
+    drop(ngram); // the session holds it
+    caller.run(&mut session, 0);
+    for sequence in 0..3 {
+        let found = session.get(sequence).unwrap();
+        assert_eq!(found.token_ids, wanted.text);
+        assert_eq!(found.num_drafted == 0, sequence == 1);
+        assert!(sequence != 0 || found.num_accepted > 20);
+    }
+    drop(session.into_sampler());
+}
+
+#[test]
+fn rules_of_acceptance_and_trees() {
+    let params = Params { temperature: 0.5, ..Params::default() };
+    let wanted = drawn_alone(&[4, 5], 30, 3, params);
+    let rates = [1.0f32; 3];
+    let options = SessionOptions {
+        keep_drafter_rows: true,
+        has_draft_trees: true,
+        synthetic_rates: (&rates).into(),
+        ..options()
+    };
+    let mut accepted = vec![];
+    for rule in 0..8 {
+        let verification = DraftVerification::from_raw(rule);
+        for draft_top_k in [0, 2] {
+            let rules = [DraftVerification::BLOCK, DraftVerification::DEFERRED];
+            if draft_top_k > 0 && rules.contains(&verification) {
+                continue;
+            }
+            let mut session = Session::new(sampler(), &options).unwrap();
+            let mut caller = Caller::new(4, 3);
+            session
+                .add(&AddArgs {
+                    token_ids: &[4, 5],
+                    params: Some(params),
+                    seed: 3,
+                    max_new_tokens: 30,
+                    draft_source: DraftSource::MODEL,
+                    verification,
+                    draft_top_k,
+                    ..AddArgs::default()
+                })
+                .unwrap();
+            let mut is_tree = false;
+            while {
+                caller.step(&mut session, 0);
+                !caller.plan.spans().is_empty() || !caller.plan.drafter_spans().is_empty()
+            } {
+                let (spans, parents) = (caller.plan.spans(), caller.plan.parents());
+                assert_eq!(parents.len(), spans.len() * 3);
+                is_tree |= spans.iter().any(|span| span.num_logits() > 2) && parents[1] == -1;
+            }
+            let found = session.get(0).unwrap();
+            assert!(found.num_drafted > 0, "{verification}");
+            assert_eq!((found.token_ids.len(), is_tree), (32, draft_top_k > 0), "{verification}");
+            if verification == DraftVerification::SAMPLE_MATCH {
+                assert_eq!(found.token_ids, wanted.text, "{draft_top_k}");
+            }
+            if draft_top_k == 0 {
+                accepted.push(found.num_accepted);
+            }
+        }
+    }
+    assert!(accepted[7] > accepted[1], "{accepted:?}"); // rates of 1 take every draft
+
+    // A draft of less than probability 1 is the last of its step.
+    let mut session = Session::new(sampler(), &options).unwrap();
+    let add = AddArgs {
+        token_ids: &[4, 5],
+        draft_source: DraftSource::MODEL,
+        least_draft_probability: 1.0,
+        ..AddArgs::default()
+    };
+    session.add(&add).unwrap();
+    Caller::new(4, 3).run(&mut session, 0);
+    let found = session.get(0).unwrap();
+    assert!(found.num_drafted > 0 && found.num_drafted <= found.num_steps);
+
+    let short = SessionOptions { synthetic_rates: (&rates[..1]).into(), ..options };
+    let error = Session::size(&mut sampler(), &short).unwrap_err();
+    assert_eq!(error.message, "synthetic_rates has 1 elements; this call needs 3");
 }
 
 #[test]

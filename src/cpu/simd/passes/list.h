@@ -6,6 +6,11 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
+// 63 where there is none.
+SAMPLER_INLINE int lowest_bit(uint64_t x) {
+  return __builtin_ctzll(x | uint64_t(1) << 63);
+}
+
 // Positions of elements, written one after the other.
 struct PositionWriter {
   static constexpr int kVectors = 4;
@@ -32,11 +37,6 @@ struct PositionWriter {
     const Ints position = add(lane_indices(), splat(int32_t(first)));
     store_packed(reinterpret_cast<float *>(positions + count), wanted, as_floats(position));
     count += count_of(wanted);
-  }
-
- private:
-  static SAMPLER_INLINE int lowest_bit(uint64_t x) {
-    return __builtin_ctzll(x | uint64_t(1) << 63);
   }
 };
 
@@ -130,33 +130,40 @@ int64_t pack(const RowView &source, float at_least, float at_most, float *out) {
   });
 }
 
+void mark_ids(const int32_t *ids, int64_t count, IdBits *set) {
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t id = uint32_t(ids[i]), place = id & (set->num_many - 1);
+    set->many[place / 32] |= uint32_t(1) << (place % 32);
+    native::mark_id(id, set);
+  }
+}
+
 int64_t pick_ids(const int32_t *ids, int64_t count, const IdBits &wanted, int32_t *out) {
-  constexpr int kVectors = 4;
-  const native::BitTable few = load_bit_table(wanted.few);
-  const native::BitTable shifted = load_bit_table(wanted.shifted);
-  // Ids that are taken for others cost a wrong guess each: where a look at a table costs less, two
-  // are asked.
-  const auto may_be_wanted = [&](Ints x) SAMPLER_INLINE_LAMBDA {
-    if constexpr (native::kBitTablesAreCheap) {
-      return both(is_set(few, x), is_set(shifted, shift_right<kIdShift>(x)));
-    } else {
-      return is_set(few, x);
+  constexpr int kUnguessed = 4;
+  const native::IdTables tables = native::load_id_tables(wanted);
+  const int64_t whole = count / kIdsInMask * kIdsInMask;
+  int64_t num_found = 0;
+  for (int64_t i = 0; i < whole; i += kIdsInMask) {
+    uint64_t mask = native::find_ids(tables, ids + i);
+    if (mask == 0) continue;
+    // How many there are is not to be guessed.
+    const int num = __builtin_popcountll(mask);
+    for (int j = 0; j < kUnguessed; ++j, mask &= mask - 1) {
+      out[num_found + j] = ids[i + lowest_bit(mask)];
     }
-  };
-  int64_t num_picked = 0, i = 0;
+    for (int j = kUnguessed; mask != 0; ++j, mask &= mask - 1) {
+      out[num_found + j] = ids[i + lowest_bit(mask)];
+    }
+    num_found += num;
+  }
+  int64_t num_picked = 0;
   const auto append = [&](int32_t id) SAMPLER_INLINE_LAMBDA {
-    const uint32_t place = uint32_t(id) % kManyIdBits;
+    const uint32_t place = uint32_t(id) & (wanted.num_many - 1);
     out[num_picked] = id;
     num_picked += wanted.many[place / 32] >> (place % 32) & 1u;
   };
-  for (; i + kVectors * kWidth <= count; i += kVectors * kWidth) {
-    uint64_t mask = 0;
-    for (int j = 0; j < kVectors; ++j) {
-      mask |= uint64_t(bits(may_be_wanted(load(ids + i + j * kWidth)))) << (j * kWidth);
-    }
-    for (; mask != 0; mask &= mask - 1) append(ids[i + __builtin_ctzll(mask)]);
-  }
-  for (; i < count; ++i) append(ids[i]);
+  for (int64_t i = 0; i < num_found; ++i) append(out[i]);
+  for (int64_t i = whole; i < count; ++i) append(ids[i]);
   return num_picked;
 }
 

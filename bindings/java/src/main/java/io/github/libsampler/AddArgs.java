@@ -15,6 +15,12 @@ public final class AddArgs {
   DraftVerification verification = DraftVerification.SAMPLE_MATCH;
   int numDrafts;
   int minMatch;
+  Ngram ngram;
+  boolean draftUnknown;
+  long ngramLeastCount;
+  float ngramLeastShare;
+  float leastDraftProbability;
+  int draftTopK;
 
   /** Creates arguments at their defaults. */
   public AddArgs() {}
@@ -159,6 +165,75 @@ public final class AddArgs {
    */
   public AddArgs minMatch(int minMatch) {
     this.minMatch = minMatch;
+    return this;
+  }
+
+  /**
+   * Sets what drafts for NGRAM. It learns the text now, and later each new token; closing it waits
+   * for that of the session. A call of it that runs beside one of the session fails, or ends the
+   * drafting.
+   *
+   * @param ngram null, the default, for other sources
+   * @return this
+   */
+  public AddArgs ngram(Ngram ngram) {
+    this.ngram = ngram;
+    return this;
+  }
+
+  /**
+   * Sets whether a context that is unknown to the n-grams is followed by what they give for it.
+   *
+   * @param draftUnknown false, the default: by no draft
+   * @return this
+   */
+  public AddArgs draftUnknown(boolean draftUnknown) {
+    this.draftUnknown = draftUnknown;
+    return this;
+  }
+
+  /**
+   * Ends the drafts of n-grams before one that was counted fewer times after its context.
+   *
+   * @param ngramLeastCount 0, the default: off
+   * @return this
+   */
+  public AddArgs ngramLeastCount(long ngramLeastCount) {
+    this.ngramLeastCount = ngramLeastCount;
+    return this;
+  }
+
+  /**
+   * Ends the drafts of n-grams before one whose share of what followed there is lower.
+   *
+   * @param ngramLeastShare in [0, 1]; 0, the default: off
+   * @return this
+   */
+  public AddArgs ngramLeastShare(float ngramLeastShare) {
+    this.ngramLeastShare = ngramLeastShare;
+    return this;
+  }
+
+  /**
+   * Ends the drafts of a model with one to which its row gives less than this probability.
+   *
+   * @param leastDraftProbability in [0, 1]; 0, the default: off
+   * @return this
+   */
+  public AddArgs leastDraftProbability(float leastDraftProbability) {
+    this.leastDraftProbability = leastDraftProbability;
+    return this;
+  }
+
+  /**
+   * Makes the drafts of a model trees of its so many likeliest tokens of each position, as {@link
+   * Plan#parents} says; for sessions with {@link SessionOptions#hasDraftTrees}.
+   *
+   * @param draftTopK 0, the default: drafts are drawn, one a position
+   * @return this
+   */
+  public AddArgs draftTopK(int draftTopK) {
+    this.draftTopK = draftTopK;
     return this;
   }
 }

@@ -12,6 +12,7 @@ public final class AdvanceArgs {
   long drafterRowStride;
   LogprobKind logprobKind = LogprobKind.RAW;
   int numTopLogprobs;
+  int[] tokenBitmaskIndices;
 
   /** Creates arguments at their defaults. */
   public AdvanceArgs() {}
@@ -101,6 +102,18 @@ public final class AdvanceArgs {
    */
   public AdvanceArgs numTopLogprobs(int numTopLogprobs) {
     this.numTopLogprobs = numTopLogprobs;
+    return this;
+  }
+
+  /**
+   * Sets the mask of each row of the target's logits, which follows the text and the drafts before
+   * it, where the session's pipeline has masks.
+   *
+   * @param tokenBitmaskIndices [rows of logits] negative: none; null, the default, without masks
+   * @return this
+   */
+  public AdvanceArgs tokenBitmaskIndices(int[] tokenBitmaskIndices) {
+    this.tokenBitmaskIndices = tokenBitmaskIndices;
     return this;
   }
 }

@@ -65,6 +65,7 @@ final class Call {
   private boolean draftParamsHadMore;
 
   private boolean onlySize;
+  private boolean keeps;
   private InvalidArgumentException error;
 
   /** In {@code memory} of SIZE bytes, all 0. */
@@ -95,6 +96,31 @@ final class Call {
       }
       return result;
     } finally {
+      Arrays.fill(pinned, 0, numPinned, null);
+      Arrays.fill(held, 0, numHeld, null);
+      numPinned = 0;
+      numHeld = 0;
+    }
+  }
+
+  /**
+   * Writes arguments whose arrays are read after the call, too: they must not move.
+   *
+   * @return what must stay reachable
+   */
+  Object[] keep(Runnable write) {
+    onlySize = false;
+    keeps = true;
+    state = null;
+    error = null;
+    try {
+      write.run();
+      if (error != null) {
+        throw error;
+      }
+      return Arrays.copyOf(held, numHeld);
+    } finally {
+      keeps = false;
       Arrays.fill(pinned, 0, numPinned, null);
       Arrays.fill(held, 0, numHeld, null);
       numPinned = 0;
@@ -229,7 +255,9 @@ final class Call {
 
   private void check(String of, String name, Array array, int types, long needed, boolean onDevice,
       boolean isWritten) {
-    if (array.isOnDevice() != onDevice) {
+    if (keeps && array.isOnHeap()) {
+      fail("%s%s is a Java array, which may move; a session's must be a direct buffer", of, name);
+    } else if (array.isOnDevice() != onDevice) {
       fail("%s%s is %s", of, name, onDevice
           ? "a Java array or buffer; here it must be an address of device memory"
           : "an address of device memory; here it must be an array or a direct buffer");
@@ -500,12 +528,15 @@ final class Call {
 
   /** {@code rowsAt}: the rows that are edited. */
   void pipeline(int at, Pipeline pipeline, int rowsAt, long numSlots, long numRows) {
+    pipeline(at, pipeline, numCols(rowsAt), numSlots, numRows);
+  }
+
+  void pipeline(int at, Pipeline pipeline, long numCols, long numSlots, long numRows) {
     put(at, pipeline == null ? 0L : address + PIPELINE);
     if (pipeline == null) {
       return;
     }
     final String of = "pipeline->";
-    final long numCols = numCols(rowsAt);
     put(PIPELINE + Layout.PIPELINE_STRUCT_SIZE, (long) Layout.PIPELINE_SIZE);
     beginIds(PIPELINE + Layout.PIPELINE_TOKEN_ID_TYPE);
     lists(PIPELINE + Layout.PIPELINE_HISTORY, "pipeline->history.", pipeline.history);

@@ -5,15 +5,11 @@ package io.github.libsampler;
  */
 public enum DraftSource {
   /** There are none. */
-  NONE(0),
+  NONE,
   /** A drafter model, which the caller runs. */
-  MODEL(1),
+  MODEL,
+  /** An {@link Ngram}, which sequences may share. */
+  NGRAM,
   /** A lookup of the sequence's own text, in the session's memory. */
-  PROMPT_LOOKUP(3);
-
-  final int number;
-
-  DraftSource(int number) {
-    this.number = number;
-  }
+  PROMPT_LOOKUP
 }

@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.function.BiConsumer;
 
 /**
  * What a sampler owns outside the Java heap, its states included. Apart from it, since the cleaner
@@ -15,6 +16,7 @@ import java.util.Set;
 final class Handle implements Runnable {
   private final ByteBuffer memory;
   private final Call call;
+  private final BiConsumer<LogLevel, String> log;
 
   /** Those that are not closed. */
   private final Set<StateMemory> states = new HashSet<>();
@@ -24,9 +26,11 @@ final class Handle implements Runnable {
   private long address;
 
   /** Takes over the sampler at {@code address} and {@code memory}, of {@link Call#SIZE} bytes. */
-  Handle(long address, ByteBuffer memory, boolean arraysOnDevice, boolean parametersOnDevice) {
+  Handle(long address, ByteBuffer memory, boolean arraysOnDevice, boolean parametersOnDevice,
+      BiConsumer<LogLevel, String> log) {
     this.address = address;
     this.memory = memory;
+    this.log = log;
     this.call = new Call(memory, arraysOnDevice, parametersOnDevice);
   }
 
@@ -61,16 +65,32 @@ final class Handle implements Runnable {
 
   long checked(long result) {
     if (result < 0) {
-      throw SamplerException.of(Status.of(-result), Raw.shimError(address));
+      throw failure();
     }
     return result;
+  }
+
+  /** Hands over the line that a call has logged. */
+  void passLog() {
+    if (log != null) {
+      final int level = Raw.shimLogLevel(address);
+      if (level >= 0) {
+        log.accept(LogLevel.values()[level], Raw.shimLogLine(address));
+      }
+    }
+  }
+
+  /** Of the call that has failed. */
+  SamplerException failure() {
+    passLog();
+    return SamplerException.of(Status.of(Raw.shimStatus(address)), Raw.shimError(address));
   }
 
   synchronized StateMemory newState(StateOptions options) {
     checkOpen();
     final long state = Raw.shimStateCreate(address, options.write(memory));
     if (state == 0) {
-      throw SamplerException.of(Status.of(Raw.shimStatus(address)), Raw.shimError(address));
+      throw failure();
     }
     final StateMemory made = new StateMemory(this, state, options.numSlots);
     states.add(made);
@@ -107,18 +127,25 @@ final class Handle implements Runnable {
 
   synchronized SessionMemory newSession(SessionOptions options) {
     checkOpen();
-    final long session = Raw.shimSessionCreate(address, options.write(call));
+    final Buffers buffers = new Buffers();
+    final Object[] kept = call.keep(() -> options.write(call, buffers));
+    final long session = Raw.shimSessionCreate(address, call.argsAddress());
+    Reference.reachabilityFence(buffers);
     if (session == 0) {
-      throw SamplerException.of(Status.of(Raw.shimStatus(address)), Raw.shimError(address));
+      throw failure();
     }
-    final SessionMemory made = new SessionMemory(this, session, options);
+    final SessionMemory made = new SessionMemory(this, session, options, kept);
     sessions.add(made);
     return made;
   }
 
   synchronized long sessionSize(SessionOptions options) {
     checkOpen();
-    return checked(Raw.shimSessionSize(address, options.write(call)));
+    final Buffers buffers = new Buffers();
+    call.keep(() -> options.write(call, buffers));
+    final long bytes = checked(Raw.shimSessionSize(address, call.argsAddress()));
+    Reference.reachabilityFence(buffers);
+    return bytes;
   }
 
   /** A call of a session, which writes its arguments first and reads its outputs then. */
@@ -136,8 +163,7 @@ final class Handle implements Runnable {
 
   synchronized void closeSession(SessionMemory session) {
     if (sessions.remove(session)) {
-      Raw.shimSessionDestroy(session.address);
-      session.address = 0;
+      session.destroy();
     }
   }
 
@@ -165,10 +191,7 @@ final class Handle implements Runnable {
         state.address = 0;
       }
       states.clear();
-      for (SessionMemory session : sessions) {
-        Raw.shimSessionDestroy(session.address);
-        session.address = 0;
-      }
+      sessions.forEach(SessionMemory::destroy);
       sessions.clear();
       Raw.shimDestroy(address);
       Raw.javaFree(memory);

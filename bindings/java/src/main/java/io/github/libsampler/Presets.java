@@ -38,7 +38,7 @@ final class Presets {
   }
 
   /** A C string. */
-  private static String text(ByteBuffer memory) {
+  static String text(ByteBuffer memory) {
     final byte[] bytes = new byte[memory.remaining()];
     memory.get(bytes);
     int length = 0;

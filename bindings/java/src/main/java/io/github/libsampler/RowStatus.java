@@ -50,5 +50,8 @@ public final class RowStatus {
   /** The sequence's drafts hang together in a way that no tree does. */
   public static final int INVALID_TREE = 512;
 
+  /** The ranks that a row lies on disagree about it. Not of calls of this package. */
+  public static final int INVALID_SHARD = 1024;
+
   private RowStatus() {}
 }

@@ -7,6 +7,7 @@ import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.function.BiConsumer;
 
 /**
  * A sampler: a device, its threads and, if wanted, a workspace.
@@ -406,6 +407,10 @@ public final class Sampler implements AutoCloseable {
     private boolean useFallbackToken;
     private boolean hostParameters;
     private boolean checkPointers;
+    private long parallelFor;
+    private long parallelForUser;
+    private Allocator allocator = Allocator.NONE;
+    private BiConsumer<LogLevel, String> log;
 
     private Builder() {}
 
@@ -504,6 +509,43 @@ public final class Sampler implements AutoCloseable {
     }
 
     /**
+     * Sets what runs a call's tasks in place of the sampler's threads.
+     *
+     * @param function the address of a C function, a sampler_parallel_for_fn, which must not call
+     *     Java; 0, the default: the sampler's threads
+     * @param user what it gets
+     * @return this
+     */
+    public Builder parallelFor(long function, long user) {
+      this.parallelFor = function;
+      this.parallelForUser = user;
+      return this;
+    }
+
+    /**
+     * Sets where the memory of the sampler and its workspace comes from.
+     *
+     * @param allocator null, the default: the C library's
+     * @return this
+     */
+    public Builder allocator(Allocator allocator) {
+      this.allocator = allocator == null ? Allocator.NONE : allocator;
+      return this;
+    }
+
+    /**
+     * Sets what hears of the sampler made, and of every error that the library finds in its calls:
+     * one line each, on the thread of the call, before that throws. It must not call the sampler.
+     *
+     * @param log null, the default: nothing
+     * @return this
+     */
+    public Builder log(BiConsumer<LogLevel, String> log) {
+      this.log = log;
+      return this;
+    }
+
+    /**
      * Creates the sampler.
      *
      * @return a sampler to be closed
@@ -519,14 +561,21 @@ public final class Sampler implements AutoCloseable {
         throw new NativeMemoryException("no memory for a sampler");
       }
       final long address = create(memory);
-      try {
-        check(address);
-      } catch (SamplerException failed) {
-        Raw.shimDestroy(address);
+      if (address == 0) {
         Raw.javaFree(memory);
-        throw failed;
+        throw new NativeMemoryException("no memory for a sampler");
       }
-      return new Sampler(new Handle(address, memory, isCuda, isCuda && !hostParameters));
+      final Handle handle =
+          new Handle(address, memory, isCuda, isCuda && !hostParameters, log);
+      if (Status.of(Raw.shimStatus(address)) != Status.OK) {
+        try {
+          throw handle.failure();
+        } finally {
+          handle.run();
+        }
+      }
+      handle.passLog();
+      return new Sampler(handle);
     }
 
     /** The struct's other members are 0, as the memory is. */
@@ -543,17 +592,10 @@ public final class Sampler implements AutoCloseable {
       options.putInt(Layout.OPTIONS_USE_FALLBACK_TOKEN, useFallbackToken ? 1 : 0);
       options.putInt(Layout.OPTIONS_HOST_PARAMETERS, hostParameters ? 1 : 0);
       options.putInt(Layout.OPTIONS_CHECK_POINTERS, checkPointers ? 1 : 0);
-      return Raw.shimCreate(Raw.javaAddress(options));
-    }
-
-    private static void check(long address) {
-      if (address == 0) {
-        throw new NativeMemoryException("no memory for a sampler");
-      }
-      final Status status = Status.of(Raw.shimStatus(address));
-      if (status != Status.OK) {
-        throw SamplerException.of(status, Raw.shimError(address));
-      }
+      options.putLong(Layout.OPTIONS_PARALLEL_FOR, parallelFor);
+      options.putLong(Layout.OPTIONS_PARALLEL_FOR_USER, parallelForUser);
+      allocator.write(options, Layout.OPTIONS_ALLOCATOR);
+      return Raw.shimCreate(Raw.javaAddress(options), log == null ? 0 : 1);
     }
   }
 }

@@ -5,7 +5,6 @@ import io.github.libsampler.internal.Raw;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -31,33 +30,6 @@ public final class Session implements AutoCloseable {
     this.sampler = sampler;
     this.memory = memory;
     this.cleanable = cleaner.register(this, memory);
-  }
-
-  /** Direct buffers of one call, which stay reachable as long as it does. */
-  private static final class Buffers {
-    private final List<ByteBuffer> all = new ArrayList<>();
-
-    ByteBuffer ofBytes(long bytes) {
-      if (bytes > Integer.MAX_VALUE - 8) {
-        throw new InvalidArgumentException("an array takes " + bytes + " bytes; a buffer has less");
-      }
-      final ByteBuffer buffer =
-          ByteBuffer.allocateDirect((int) Math.max(bytes, 8)).order(ByteOrder.nativeOrder());
-      all.add(buffer);
-      return buffer;
-    }
-
-    long of(int[] values) {
-      final ByteBuffer buffer = ofBytes(4L * values.length);
-      buffer.asIntBuffer().put(values);
-      return Raw.javaAddress(buffer);
-    }
-
-    long of(long[] values) {
-      final ByteBuffer buffer = ofBytes(8L * values.length);
-      buffer.asLongBuffer().put(values);
-      return Raw.javaAddress(buffer);
-    }
   }
 
   private <T> T call(Handle.SessionCall<T> made) {
@@ -107,19 +79,23 @@ public final class Session implements AutoCloseable {
       call.put(stops + Layout.TOKEN_LISTS_TOKEN_IDS, numStops == 0 ? 0 : buffers.of(stopTokens));
       call.put(stops + Layout.TOKEN_LISTS_NUM_LISTS, (long) numStops);
       call.put(stops + Layout.TOKEN_LISTS_NUM_TOKEN_IDS, (long) stopTokens.length);
-      call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_SOURCE, args.draftSource.number);
+      call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_SOURCE, args.draftSource.ordinal());
       call.put(at + Layout.SESSION_ADD_ARGS_VERIFICATION, args.verification.ordinal());
-      call.put(at + Layout.SESSION_ADD_ARGS_NGRAM, 0L);
+      final NgramMemory ngram = args.ngram == null ? null : args.ngram.memory;
+      call.put(at + Layout.SESSION_ADD_ARGS_NGRAM, ngram == null ? 0 : ngram.hold());
       call.put(at + Layout.SESSION_ADD_ARGS_NUM_DRAFTS, (long) args.numDrafts);
       call.put(at + Layout.SESSION_ADD_ARGS_MIN_MATCH, (long) args.minMatch);
-      call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_UNKNOWN, 0);
+      call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_UNKNOWN, args.draftUnknown ? 1 : 0);
       call.put(at + Layout.SESSION_ADD_ARGS_RESERVED, 0);
-      call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_LEAST_COUNT, 0L);
-      call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_LEAST_SHARE, 0.0f);
-      call.put(at + Layout.SESSION_ADD_ARGS_LEAST_DRAFT_PROBABILITY, 0.0f);
-      call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_TOP_K, 0L);
+      call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_LEAST_COUNT, args.ngramLeastCount);
+      call.put(at + Layout.SESSION_ADD_ARGS_NGRAM_LEAST_SHARE, args.ngramLeastShare);
+      call.put(at + Layout.SESSION_ADD_ARGS_LEAST_DRAFT_PROBABILITY, args.leastDraftProbability);
+      call.put(at + Layout.SESSION_ADD_ARGS_DRAFT_TOP_K, (long) args.draftTopK);
       final long added = Raw.shimSessionAdd(handle, session, call.argsAddress());
       Reference.reachabilityFence(buffers);
+      if (ngram != null && (added < 0 || !memory.ngrams.add(ngram))) {
+        ngram.letGo();
+      }
       return (int) memory.handle.checked(added);
     });
   }
@@ -225,7 +201,10 @@ public final class Session implements AutoCloseable {
       final ByteBuffer drafterSpans = buffers.ofBytes(count * Layout.SPAN_SIZE);
       final ByteBuffer counts = buffers.ofBytes(2 * Long.BYTES);
       final int at = Call.ARGS;
-      call.put(at + Layout.SESSION_PLAN_ARGS_OUT_PARENTS, 0L);
+      final int drafts = memory.hasDraftTrees ? memory.maxDrafts : 0;
+      final ByteBuffer parents = buffers.ofBytes(4 * count * drafts);
+      call.put(at + Layout.SESSION_PLAN_ARGS_OUT_PARENTS,
+          drafts == 0 ? 0 : Raw.javaAddress(parents));
       call.put(at + Layout.SESSION_PLAN_ARGS_STRUCT_SIZE, (long) Layout.SESSION_PLAN_ARGS_SIZE);
       call.put(at + Layout.SESSION_PLAN_ARGS_SEQUENCES,
           sequences == null ? 0 : buffers.of(sequences));
@@ -239,7 +218,12 @@ public final class Session implements AutoCloseable {
           Raw.javaAddress(counts) + Long.BYTES);
       memory.handle.checked(Raw.shimSessionPlan(handle, session, call.argsAddress()));
       Reference.reachabilityFence(buffers);
-      return new Plan(read(spans, counts.getLong(0)), read(drafterSpans, counts.getLong(8)));
+      final int[][] parentsOf = new int[(int) counts.getLong(0)][drafts];
+      for (int i = 0; i < parentsOf.length; ++i) {
+        parents.asIntBuffer().position(i * drafts).get(parentsOf[i]);
+      }
+      return new Plan(read(spans, counts.getLong(0)), read(drafterSpans, counts.getLong(8)),
+          parentsOf);
     });
   }
 
@@ -322,6 +306,7 @@ public final class Session implements AutoCloseable {
       final long drafterStride = args.drafterRowStride;
       final Array logits = args.logits;
       final Array drafterLogits = args.drafterLogits;
+      final int[] masks = args.tokenBitmaskIndices;
       final int count = spans.size();
       final long places = (long) count * (memory.maxDrafts + 1);
       final int numTop = Math.max(numTopLogprobs, 0);
@@ -349,7 +334,13 @@ public final class Session implements AutoCloseable {
       call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_LOGITS, rows(buffers, "drafter_logits",
           drafterLogits, drafterStride, drafterSpans));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_ROW_STRIDE, drafterStride);
-      call.put(at + Layout.SESSION_ADVANCE_ARGS_TOKEN_BITMASK_INDICES, 0L);
+      final long rows = spans.stream().mapToLong(span -> span.numLogits).sum();
+      if (masks != null && masks.length < rows) {
+        throw new InvalidArgumentException(
+            "token_bitmask_indices has " + masks.length + " elements; it needs " + rows);
+      }
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_TOKEN_BITMASK_INDICES,
+          masks == null ? 0 : buffers.of(masks));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_TOKEN_IDS, Raw.javaAddress(ids));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_COUNTS, Raw.javaAddress(counts));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_OUT_FINISH_REASONS, Raw.javaAddress(reasons));

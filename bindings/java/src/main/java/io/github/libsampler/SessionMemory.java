@@ -1,5 +1,9 @@
 package io.github.libsampler;
 
+import io.github.libsampler.internal.Raw;
+import java.util.HashSet;
+import java.util.Set;
+
 /** A session's memory, apart from the object, so that a cleaner can release it. */
 final class SessionMemory implements Runnable {
   final Handle handle;
@@ -7,17 +11,34 @@ final class SessionMemory implements Runnable {
   final int maxDrafts;
   final int vocabularySize;
   final ElementType logitsType;
+  final boolean hasDraftTrees;
+
+  /** What drafts for its sequences. */
+  final Set<NgramMemory> ngrams = new HashSet<>();
+
+  /** Buffers of its pipeline, which must stay reachable. */
+  final Object[] kept;
 
   /** 0 when closed; under the handle's lock. */
   long address;
 
-  SessionMemory(Handle handle, long address, SessionOptions options) {
+  SessionMemory(Handle handle, long address, SessionOptions options, Object[] kept) {
     this.handle = handle;
     this.address = address;
     this.maxSequences = options.maxSequences;
     this.maxDrafts = options.maxDrafts;
     this.vocabularySize = options.vocabularySize;
     this.logitsType = options.logitsType;
+    this.hasDraftTrees = options.hasDraftTrees;
+    this.kept = kept;
+  }
+
+  /** Destroys it, under the handle's lock. */
+  void destroy() {
+    Raw.shimSessionDestroy(address);
+    address = 0;
+    ngrams.forEach(NgramMemory::letGo);
+    ngrams.clear();
   }
 
   @Override

@@ -17,6 +17,18 @@ public final class SessionOptions {
   int maxStopTokens;
   int maxTopLogprobs;
   Params params;
+  Pipeline pipeline;
+  float typicalThreshold;
+  float typicalScale;
+  int relaxedTopK;
+  float relaxedDelta;
+  float thresholdSingle;
+  float thresholdTotal;
+  int deferredWindow;
+  int deferredTopK;
+  float deferredEntropy;
+  boolean hasDraftTrees;
+  float[] syntheticRates;
 
   /** Creates options at their defaults. */
   public SessionOptions() {}
@@ -66,7 +78,8 @@ public final class SessionOptions {
   }
 
   /**
-   * Lets sequences have {@link DraftVerification#STANDARD}.
+   * Lets sequences with a drafter have {@link DraftVerification#STANDARD}, BLOCK, RELAXED and
+   * DEFERRED.
    *
    * @param keepDrafterRows whether the session keeps the drafter's rows
    * @return this
@@ -164,8 +177,142 @@ public final class SessionOptions {
     return this;
   }
 
-  /** Returns the address of what C gets. */
-  long write(Call call) {
+  /**
+   * Sets lists and masks of the stages, by slot: the slot is the sequence's number. Arrays must be
+   * direct buffers, which the session reads in each advance and keeps reachable. History, prompt
+   * lengths, adaptive values, a state and mask indices must be left out.
+   *
+   * @param pipeline null, the default: none
+   * @return this
+   */
+  public SessionOptions pipeline(Pipeline pipeline) {
+    this.pipeline = pipeline;
+    return this;
+  }
+
+  /**
+   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
+   *
+   * @param typicalThreshold 0, the default: 0.09
+   * @return this
+   */
+  public SessionOptions typicalThreshold(float typicalThreshold) {
+    this.typicalThreshold = typicalThreshold;
+    return this;
+  }
+
+  /**
+   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
+   *
+   * @param typicalScale 0, the default: 0.3
+   * @return this
+   */
+  public SessionOptions typicalScale(float typicalScale) {
+    this.typicalScale = typicalScale;
+    return this;
+  }
+
+  /**
+   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
+   *
+   * @param relaxedTopK 0, the default: 1
+   * @return this
+   */
+  public SessionOptions relaxedTopK(int relaxedTopK) {
+    this.relaxedTopK = relaxedTopK;
+    return this;
+  }
+
+  /**
+   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
+   *
+   * @param relaxedDelta 0 by default
+   * @return this
+   */
+  public SessionOptions relaxedDelta(float relaxedDelta) {
+    this.relaxedDelta = relaxedDelta;
+    return this;
+  }
+
+  /**
+   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
+   *
+   * @param thresholdSingle 0, the default: 1
+   * @return this
+   */
+  public SessionOptions thresholdSingle(float thresholdSingle) {
+    this.thresholdSingle = thresholdSingle;
+    return this;
+  }
+
+  /**
+   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
+   *
+   * @param thresholdTotal 0, the default: 1
+   * @return this
+   */
+  public SessionOptions thresholdTotal(float thresholdTotal) {
+    this.thresholdTotal = thresholdTotal;
+    return this;
+  }
+
+  /**
+   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
+   *
+   * @param deferredWindow 0, the default: min(6, maxDrafts - 1), at least 1
+   * @return this
+   */
+  public SessionOptions deferredWindow(int deferredWindow) {
+    this.deferredWindow = deferredWindow;
+    return this;
+  }
+
+  /**
+   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
+   *
+   * @param deferredTopK 0, the default: 3
+   * @return this
+   */
+  public SessionOptions deferredTopK(int deferredTopK) {
+    this.deferredTopK = deferredTopK;
+    return this;
+  }
+
+  /**
+   * Sets a number of a rule of verification, as in {@link VerifyArgs}.
+   *
+   * @param deferredEntropy 0, the default: 0.3
+   * @return this
+   */
+  public SessionOptions deferredEntropy(float deferredEntropy) {
+    this.deferredEntropy = deferredEntropy;
+    return this;
+  }
+
+  /**
+   * Lets sequences have {@link AddArgs#draftTopK}.
+   *
+   * @param hasDraftTrees false by default
+   * @return this
+   */
+  public SessionOptions hasDraftTrees(boolean hasDraftTrees) {
+    this.hasDraftTrees = hasDraftTrees;
+    return this;
+  }
+
+  /**
+   * Sets the rates of {@link DraftVerification#SYNTHETIC}.
+   *
+   * @param syntheticRates [maxDrafts] null, the default: no sequence has it
+   * @return this
+   */
+  public SessionOptions syntheticRates(float[] syntheticRates) {
+    this.syntheticRates = syntheticRates;
+    return this;
+  }
+
+  /** Writes what C gets, from memory that the call's buffers keep. */
+  void write(Call call, Buffers buffers) {
     final int at = Call.ARGS;
     call.put(at + Layout.SESSION_OPTIONS_STRUCT_SIZE, (long) Layout.SESSION_OPTIONS_SIZE);
     call.put(at + Layout.SESSION_OPTIONS_MAX_SEQUENCES, (long) maxSequences);
@@ -181,12 +328,22 @@ public final class SessionOptions {
     call.put(at + Layout.SESSION_OPTIONS_LOGITS_DTYPE, logitsType.ordinal());
     call.put(at + Layout.SESSION_OPTIONS_KEEP_DRAFTER_ROWS, keepDrafterRows ? 1 : 0);
     call.params(at + Layout.SESSION_OPTIONS_PARAMS, params);
-    call.put(at + Layout.SESSION_OPTIONS_PIPELINE, 0L);
-    // Numbers of rules of acceptance, and trees: none.
-    for (int i = Layout.SESSION_OPTIONS_TYPICAL_THRESHOLD; i < Layout.SESSION_OPTIONS_SIZE;
-        i += Long.BYTES) {
-      call.put(at + i, 0L);
+    call.pipeline(at + Layout.SESSION_OPTIONS_PIPELINE, pipeline, (long) vocabularySize,
+        maxSequences, 0);
+    call.put(at + Layout.SESSION_OPTIONS_TYPICAL_THRESHOLD, typicalThreshold);
+    call.put(at + Layout.SESSION_OPTIONS_TYPICAL_SCALE, typicalScale);
+    call.put(at + Layout.SESSION_OPTIONS_RELAXED_TOP_K, relaxedTopK);
+    call.put(at + Layout.SESSION_OPTIONS_RELAXED_DELTA, relaxedDelta);
+    call.put(at + Layout.SESSION_OPTIONS_THRESHOLD_SINGLE, thresholdSingle);
+    call.put(at + Layout.SESSION_OPTIONS_THRESHOLD_TOTAL, thresholdTotal);
+    call.put(at + Layout.SESSION_OPTIONS_DEFERRED_WINDOW, deferredWindow);
+    call.put(at + Layout.SESSION_OPTIONS_DEFERRED_TOP_K, deferredTopK);
+    call.put(at + Layout.SESSION_OPTIONS_DEFERRED_ENTROPY, deferredEntropy);
+    call.put(at + Layout.SESSION_OPTIONS_HAS_DRAFT_TREES, hasDraftTrees ? 1 : 0);
+    final float[] rates = syntheticRates;
+    if (rates != null && rates.length < maxDrafts) {
+      call.fail("synthetic_rates has %d elements; it needs %d", rates.length, maxDrafts);
     }
-    return call.argsAddress();
+    call.put(at + Layout.SESSION_OPTIONS_SYNTHETIC_RATES, rates == null ? 0 : buffers.of(rates));
   }
 }

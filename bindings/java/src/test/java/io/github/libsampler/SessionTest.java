@@ -79,16 +79,33 @@ final class SessionTest {
       }
     }
 
+    /** A text and the drafts on the way to one of a tree. */
+    private static List<Integer> path(List<Integer> text, Span span, int firstDraft, int[] parents,
+        int draft) {
+      final List<Integer> drafts = new ArrayList<>();
+      for (int i = draft; i >= 0; i = parents[i]) {
+        drafts.add(0, span.tokenIds()[firstDraft + i]);
+      }
+      final List<Integer> path = new ArrayList<>(text);
+      path.addAll(drafts);
+      return path;
+    }
+
     /** In an array for the target, in a direct buffer for the drafter. */
-    Array run(List<Span> spans, int model) {
+    Array run(List<Span> spans, int model, int[][] parents) {
       final List<float[]> rows = new ArrayList<>();
-      for (Span span : spans) {
+      for (int s = 0; s < spans.size(); ++s) {
+        final Span span = spans.get(s);
+        final int firstDraft = span.tokenIds().length - span.numLogits() + 1;
         final List<Integer> cache = caches.get(model).get(span.sequence());
         cache.subList((int) span.start(), cache.size()).clear();
         for (int i = 0; i < span.tokenIds().length; ++i) {
           cache.add(span.tokenIds()[i]);
           if (i + span.numLogits() >= span.tokenIds().length) {
-            rows.add(logitsAfter(cache, model));
+            final int draft = i - firstDraft;
+            rows.add(logitsAfter(model == 1 || draft < 0 || parents[s].length == 0 ? cache
+                : path(cache.subList(0, cache.size() - 1 - draft), span, firstDraft, parents[s],
+                    draft), model));
           }
         }
       }
@@ -105,12 +122,15 @@ final class SessionTest {
     }
 
     boolean step(Session session, int maxTokens) {
-      final Plan plan = session.plan(maxTokens);
+      return step(session, session.plan(maxTokens), maxTokens);
+    }
+
+    boolean step(Session session, Plan plan, int maxTokens) {
       assertTrue(maxTokens == 0
           || plan.spans().stream().mapToInt(span -> span.tokenIds().length).sum() <= maxTokens);
       final List<Advanced> all = session.advance(new AdvanceArgs().spans(plan.spans())
-          .logits(run(plan.spans(), 0)).drafterSpans(plan.drafterSpans())
-          .drafterLogits(run(plan.drafterSpans(), 1)).logprobKind(LogprobKind.PROCESSED)
+          .logits(run(plan.spans(), 0, plan.parents())).drafterSpans(plan.drafterSpans())
+          .drafterLogits(run(plan.drafterSpans(), 1, null)).logprobKind(LogprobKind.PROCESSED)
           .numTopLogprobs(2));
       assertEquals(plan.spans().size(), all.size());
       for (Advanced one : all) {
@@ -166,8 +186,10 @@ final class SessionTest {
           Session session = sampler.newSession(options())) {
         final Caller caller = new Caller();
         final List<Drawn> wanted = new ArrayList<>();
-        for (DraftSource source : DraftSource.values()) {
-          final int i = source.ordinal();
+        final List<DraftSource> sources =
+            List.of(DraftSource.NONE, DraftSource.MODEL, DraftSource.PROMPT_LOOKUP);
+        for (int i = 0; i < sources.size(); ++i) {
+          final DraftSource source = sources.get(i);
           final List<Integer> prompt = List.of(1, 2, 3, 1, 2, 3, i);
           final AddArgs args = new AddArgs().tokenIds(array(prompt)).seed(40 + i)
               .params(i > 0 ? cold : null).maxNewTokens(20 + i).draftSource(source);
@@ -252,6 +274,130 @@ final class SessionTest {
       assertEquals(FinishReason.CONTEXT, found.finishReason());
       assertEquals(60, found.tokenIds().length);
       assertTrue(found.numAccepted() > 0);
+    }
+  }
+
+  @Test
+  void draftsComeFromNgrams() {
+    final Params params = new Params().temperature(0.1f);
+    final int[] wanted = array(new Drawn(List.of(1, 2, 3), 40, 7, params).text);
+    try (Sampler sampler = Sampler.builder().build();
+        Session session = sampler.newSession(options())) {
+      final NgramStorage storage = NgramStorage.builder(COLS).build();
+      storage.initialize(wanted);
+      final AddArgs args = new AddArgs().tokenIds(new int[] {1, 2, 3}).params(params).seed(7)
+          .maxNewTokens(40).draftSource(DraftSource.NGRAM).ngram(storage);
+      session.add(args);
+      session.add(args.ngramLeastCount(1 << 30));
+      session.add(args.ngramLeastCount(0).draftUnknown(true));
+      args.draftUnknown(false).ngramLeastShare(2);
+      assertTrue(assertThrows(InvalidArgumentException.class, () -> session.add(args)).getMessage()
+          .contains("ngram_least_share"));
+      storage.close(); // the session holds it
+      assertThrows(IllegalStateException.class, () -> session.add(args));
+      new Caller().run(session, 0);
+      for (int i = 0; i < 3; ++i) {
+        assertArrayEquals(wanted, session.get(i).tokenIds());
+        assertEquals(i == 1, session.get(i).numDrafted() == 0);
+      }
+      assertTrue(session.get(0).numAccepted() > 20);
+    }
+  }
+
+  @Test
+  void rulesOfAcceptanceAndTrees() {
+    final Params params = new Params().temperature(0.5f);
+    final int[] wanted = array(new Drawn(List.of(4, 5), 30, 3, params).text);
+    final SessionOptions options = options().keepDrafterRows(true).hasDraftTrees(true)
+        .syntheticRates(new float[] {1, 1, 1}).typicalThreshold(0.5f).typicalScale(0.5f)
+        .relaxedTopK(3).relaxedDelta(0.5f).thresholdSingle(0.2f).thresholdTotal(0.5f)
+        .deferredWindow(1).deferredTopK(2).deferredEntropy(0.5f);
+    final long[] accepted = new long[DraftVerification.values().length];
+    for (DraftVerification rule : DraftVerification.values()) {
+      for (int topK = 0; topK < 3; topK += 2) {
+        if (topK > 0
+            && (rule == DraftVerification.BLOCK || rule == DraftVerification.DEFERRED)) {
+          continue;
+        }
+        try (Sampler sampler = Sampler.builder().build();
+            Session session = sampler.newSession(options)) {
+          session.add(new AddArgs().tokenIds(new int[] {4, 5}).params(params).seed(3)
+              .maxNewTokens(30).draftSource(DraftSource.MODEL).verification(rule)
+              .draftTopK(topK));
+          final Caller caller = new Caller();
+          boolean isTree = false;
+          Plan plan;
+          do {
+            plan = session.plan(0);
+            for (int i = 0; i < plan.spans().size(); ++i) {
+              isTree |= plan.spans().get(i).numLogits() > 2 && plan.parents()[i][1] == -1;
+            }
+          } while (caller.step(session, plan, 0));
+          final Sequence found = session.get(0);
+          assertTrue(found.numDrafted() > 0, rule.toString());
+          assertEquals(32, found.tokenIds().length, rule.toString());
+          assertEquals(topK > 0, isTree, rule.toString());
+          if (rule == DraftVerification.SAMPLE_MATCH) {
+            assertArrayEquals(wanted, found.tokenIds());
+          }
+          accepted[rule.ordinal()] = found.numAccepted();
+        }
+      }
+    }
+    // Rates of 1 take every draft.
+    assertTrue(accepted[DraftVerification.SYNTHETIC.ordinal()]
+        > accepted[DraftVerification.STANDARD.ordinal()]);
+    try (Sampler sampler = Sampler.builder().build();
+        Session session = sampler.newSession(options)) {
+      session.add(new AddArgs().tokenIds(new int[] {4, 5}).draftSource(DraftSource.MODEL)
+          .leastDraftProbability(1));
+      new Caller().run(session, 0);
+      final Sequence found = session.get(0); // such a draft is the last of its step
+      assertTrue(found.numDrafted() > 0 && found.numDrafted() <= found.numSteps());
+      for (SessionOptions broken : List.of(options().typicalThreshold(-1),
+          options().typicalScale(-1), options().relaxedTopK(-1), options().relaxedDelta(-1),
+          options().thresholdSingle(-1), options().thresholdTotal(-1),
+          options().deferredWindow(-1), options().deferredTopK(-1),
+          options().deferredEntropy(-1), options().syntheticRates(new float[2]))) {
+        assertThrows(InvalidArgumentException.class, () -> sampler.sessionSize(broken));
+      }
+    }
+  }
+
+  private static ByteBuffer direct(int... numbers) {
+    final ByteBuffer buffer =
+        ByteBuffer.allocateDirect(4 * numbers.length).order(ByteOrder.nativeOrder());
+    buffer.asIntBuffer().put(numbers);
+    return buffer;
+  }
+
+  @Test
+  void masksAreThoseOfThePipeline() {
+    final int[] mask = {1 << 6 | 1 << 9}; // a row's: 23 columns have one word
+    final SessionOptions options = options().maxDrafts(0);
+    try (Sampler sampler = Sampler.builder().build();
+        Session session = sampler.newSession(options.pipeline(
+            new Pipeline().tokenBitmasks(Array.of(direct(mask), ElementType.I32))))) {
+      session.add(new AddArgs().tokenIds(new int[] {4, 5}).maxNewTokens(12));
+      boolean isOther = false;
+      for (int step = 0; step < 12; ++step) {
+        final Plan plan = session.plan(0);
+        final AdvanceArgs args =
+            new AdvanceArgs().spans(plan.spans()).logits(Array.f32(new float[COLS]));
+        if (step == 0) {
+          refuses("token_bitmask_indices has 0 elements; it needs 1", session,
+              args.tokenBitmaskIndices(new int[0]));
+        }
+        final int token = session.advance(args.tokenBitmaskIndices(new int[] {step % 2 == 0 ? 0
+            : -1})).get(0).tokenIds()[0];
+        isOther |= token != 6 && token != 9;
+        assertTrue(step % 2 != 0 || token == 6 || token == 9, () -> "token " + token);
+      }
+      assertTrue(isOther);
+      options.pipeline(new Pipeline().tokenBitmasks(Array.i32(mask)));
+      assertEquals("pipeline->token_bitmasks is a Java array, which may move; a session's must be a"
+          + " direct buffer", assertThrows(InvalidArgumentException.class,
+          () -> sampler.newSession(options)).getMessage());
     }
   }
 

@@ -38,6 +38,39 @@ public final class Layout {
   public static final int CAPABILITIES_NUM_CUDA_DEVICES = 32;
   public static final int CAPABILITIES_NUM_PROCESSORS = 36;
 
+  public static final int NGRAM_SIZE = 64;
+  public static final int NGRAM_STRUCT_SIZE = 0;
+  public static final int NGRAM_USER = 8;
+  public static final int NGRAM_NEXT_TOKEN = 16;
+  public static final int NGRAM_HAS_GRAM = 24;
+  public static final int NGRAM_UPDATE = 32;
+  public static final int NGRAM_INITIALIZE = 40;
+  public static final int NGRAM_RESET = 48;
+  public static final int NGRAM_PROPOSE = 56;
+
+  public static final int NGRAM_STORAGE_OPTIONS_SIZE = 56;
+  public static final int NGRAM_STORAGE_OPTIONS_STRUCT_SIZE = 0;
+  public static final int NGRAM_STORAGE_OPTIONS_KIND = 8;
+  public static final int NGRAM_STORAGE_OPTIONS_ORDER = 12;
+  public static final int NGRAM_STORAGE_OPTIONS_VOCABULARY_SIZE = 16;
+  public static final int NGRAM_STORAGE_OPTIONS_MEMORY_LIMIT = 24;
+  public static final int NGRAM_STORAGE_OPTIONS_ALLOCATOR = 32;
+
+  public static final int NGRAM_STORAGE_STATS_SIZE = 40;
+  public static final int NGRAM_STORAGE_STATS_STRUCT_SIZE = 0;
+  public static final int NGRAM_STORAGE_STATS_NUM_CONTEXTS = 8;
+  public static final int NGRAM_STORAGE_STATS_NUM_UPDATES = 16;
+  public static final int NGRAM_STORAGE_STATS_NUM_DROPPED = 24;
+  public static final int NGRAM_STORAGE_STATS_MEMORY_BYTES = 32;
+
+  public static final int PROMPT_LOOKUP_OPTIONS_SIZE = 64;
+  public static final int PROMPT_LOOKUP_OPTIONS_STRUCT_SIZE = 0;
+  public static final int PROMPT_LOOKUP_OPTIONS_MIN_MATCH = 8;
+  public static final int PROMPT_LOOKUP_OPTIONS_MAX_MATCH = 16;
+  public static final int PROMPT_LOOKUP_OPTIONS_MAX_TOKENS = 24;
+  public static final int PROMPT_LOOKUP_OPTIONS_VOCABULARY_SIZE = 32;
+  public static final int PROMPT_LOOKUP_OPTIONS_ALLOCATOR = 40;
+
   public static final int TOKEN_LISTS_SIZE = 32;
   public static final int TOKEN_LISTS_OFFSETS = 0;
   public static final int TOKEN_LISTS_TOKEN_IDS = 8;
@@ -237,7 +270,7 @@ public final class Layout {
   public static final int SELECT_ARGS_OUT_COUNTS = 136;
   public static final int SELECT_ARGS_OUT_ROW_STATUS = 144;
 
-  public static final int SESSION_OPTIONS_SIZE = 160;
+  public static final int SESSION_OPTIONS_SIZE = 184;
   public static final int SESSION_OPTIONS_STRUCT_SIZE = 0;
   public static final int SESSION_OPTIONS_MAX_SEQUENCES = 8;
   public static final int SESSION_OPTIONS_MAX_CONTEXT = 16;
@@ -264,8 +297,12 @@ public final class Layout {
   public static final int SESSION_OPTIONS_DEFERRED_ENTROPY = 144;
   public static final int SESSION_OPTIONS_HAS_DRAFT_TREES = 148;
   public static final int SESSION_OPTIONS_SYNTHETIC_RATES = 152;
+  public static final int SESSION_OPTIONS_HAS_ADAPTIVE_GAMMA = 160;
+  public static final int SESSION_OPTIONS_RESERVED = 164;
+  public static final int SESSION_OPTIONS_CLOCK = 168;
+  public static final int SESSION_OPTIONS_CLOCK_USER = 176;
 
-  public static final int SESSION_ADD_ARGS_SIZE = 184;
+  public static final int SESSION_ADD_ARGS_SIZE = 200;
   public static final int SESSION_ADD_ARGS_STRUCT_SIZE = 0;
   public static final int SESSION_ADD_ARGS_TOKEN_IDS = 8;
   public static final int SESSION_ADD_ARGS_NUM_TOKENS = 16;
@@ -289,6 +326,9 @@ public final class Layout {
   public static final int SESSION_ADD_ARGS_NGRAM_LEAST_SHARE = 168;
   public static final int SESSION_ADD_ARGS_LEAST_DRAFT_PROBABILITY = 172;
   public static final int SESSION_ADD_ARGS_DRAFT_TOP_K = 176;
+  public static final int SESSION_ADD_ARGS_ADAPTIVE_GAMMA = 184;
+  public static final int SESSION_ADD_ARGS_EMA_BETA = 188;
+  public static final int SESSION_ADD_ARGS_GAMMA_MIN = 192;
 
   public static final int SESSION_FORK_ARGS_SIZE = 32;
   public static final int SESSION_FORK_ARGS_STRUCT_SIZE = 0;
@@ -356,6 +396,30 @@ public final class Layout {
   public static final int SESSION_ADVANCE_ARGS_NUM_TOP_LOGPROBS = 152;
   public static final int SESSION_ADVANCE_ARGS_OUT_TOP_TOKEN_IDS = 160;
   public static final int SESSION_ADVANCE_ARGS_OUT_TOP_LOGPROBS = 168;
+
+  public static final int SHARD_ARGS_SIZE = 112;
+  public static final int SHARD_ARGS_STRUCT_SIZE = 0;
+  public static final int SHARD_ARGS_SAMPLE = 8;
+  public static final int SHARD_ARGS_FILTER = 16;
+  public static final int SHARD_ARGS_SELECT = 24;
+  public static final int SHARD_ARGS_RESIDUAL = 32;
+  public static final int SHARD_ARGS_FIRST_TOKEN_ID = 40;
+  public static final int SHARD_ARGS_TOTAL_COLS = 48;
+  public static final int SHARD_ARGS_RANK = 56;
+  public static final int SHARD_ARGS_NUM_RANKS = 64;
+  public static final int SHARD_ARGS_MAX_TOP_K = 72;
+  public static final int SHARD_ARGS_SEND = 80;
+  public static final int SHARD_ARGS_RECEIVED = 88;
+  public static final int SHARD_ARGS_SEND_BYTES = 96;
+  public static final int SHARD_ARGS_RECEIVED_BYTES = 104;
+
+  public static final int SHARD_PLAN_INFO_SIZE = 104;
+  public static final int SHARD_PLAN_INFO_STRUCT_SIZE = 0;
+  public static final int SHARD_PLAN_INFO_WORKSPACE_BYTES = 8;
+  public static final int SHARD_PLAN_INFO_NUM_EXCHANGES = 16;
+  public static final int SHARD_PLAN_INFO_MESSAGE_BYTES = 24;
+  public static final int SHARD_PLAN_INFO_MAX_MESSAGE_BYTES = 88;
+  public static final int SHARD_PLAN_INFO_DIGEST = 96;
 
   public static final int VERIFY_ARGS_SIZE = 656;
   public static final int VERIFY_ARGS_STRUCT_SIZE = 0;

@@ -33,8 +33,8 @@ public final class Raw implements RawConstants {
     return RawJNI.shimCall(handle, only_size, operation, args);
   }
 
-  public static long shimCreate(long options) {
-    return RawJNI.shimCreate(options);
+  public static long shimCreate(long options, int keeps_log) {
+    return RawJNI.shimCreate(options, keeps_log);
   }
 
   public static void shimDestroy(long handle) {
@@ -47,6 +47,14 @@ public final class Raw implements RawConstants {
 
   public static String shimError(long handle) {
     return RawJNI.shimError(handle);
+  }
+
+  public static int shimLogLevel(long handle) {
+    return RawJNI.shimLogLevel(handle);
+  }
+
+  public static String shimLogLine(long handle) {
+    return RawJNI.shimLogLine(handle);
   }
 
   public static long shimStateCreate(long handle, long options) {
@@ -127,6 +135,74 @@ public final class Raw implements RawConstants {
 
   public static String shimVersionString() {
     return RawJNI.shimVersionString();
+  }
+
+  public static long shimNgramCreate(long options, int is_lookup) {
+    return RawJNI.shimNgramCreate(options, is_lookup);
+  }
+
+  public static void shimNgramDestroy(long ngram) {
+    RawJNI.shimNgramDestroy(ngram);
+  }
+
+  public static int shimNgramStatus(long ngram) {
+    return RawJNI.shimNgramStatus(ngram);
+  }
+
+  public static String shimNgramError(long ngram) {
+    return RawJNI.shimNgramError(ngram);
+  }
+
+  public static long shimNgramInterface(long ngram) {
+    return RawJNI.shimNgramInterface(ngram);
+  }
+
+  public static long shimNgramNextToken(long ngram, long context, long num_tokens, long seed, long offset, long out) {
+    return RawJNI.shimNgramNextToken(ngram, context, num_tokens, seed, offset, out);
+  }
+
+  public static long shimNgramHasGram(long ngram, long context, long num_tokens) {
+    return RawJNI.shimNgramHasGram(ngram, context, num_tokens);
+  }
+
+  public static long shimNgramUpdate(long ngram, long context, long num_tokens, long next_token_ids, long num_next_tokens) {
+    return RawJNI.shimNgramUpdate(ngram, context, num_tokens, next_token_ids, num_next_tokens);
+  }
+
+  public static long shimNgramInitialize(long ngram, long token_ids, long num_tokens) {
+    return RawJNI.shimNgramInitialize(ngram, token_ids, num_tokens);
+  }
+
+  public static long shimNgramReset(long ngram) {
+    return RawJNI.shimNgramReset(ngram);
+  }
+
+  public static long shimNgramPropose(long ngram, long context, long num_tokens, long num_drafts, long least_count, float least_share, long out) {
+    return RawJNI.shimNgramPropose(ngram, context, num_tokens, num_drafts, least_count, least_share, out);
+  }
+
+  public static long shimNgramGetStats(long ngram, long stats) {
+    return RawJNI.shimNgramGetStats(ngram, stats);
+  }
+
+  public static long shimNgramSerialize(long ngram, long buffer, long buffer_bytes) {
+    return RawJNI.shimNgramSerialize(ngram, buffer, buffer_bytes);
+  }
+
+  public static long shimNgramDeserialize(long ngram, long data, long data_bytes) {
+    return RawJNI.shimNgramDeserialize(ngram, data, data_bytes);
+  }
+
+  public static long shimLookupAppend(long ngram, long token_ids, long num_tokens) {
+    return RawJNI.shimLookupAppend(ngram, token_ids, num_tokens);
+  }
+
+  public static long shimLookupPropose(long ngram, long num_drafts, long out) {
+    return RawJNI.shimLookupPropose(ngram, num_drafts, out);
+  }
+
+  public static int shimPruneCount(long num_drafted, long num_emitted, long out, long error) {
+    return RawJNI.shimPruneCount(num_drafted, num_emitted, out, error);
   }
 
 }

@@ -9,7 +9,7 @@
 package io.github.libsampler.internal;
 
 public interface RawConstants {
-  public final static int SHIM_INTERFACE = 508686119;
+  public final static int SHIM_INTERFACE = 1081585707;
   public final static int SAMPLER_ABI_VERSION = 1;
   public final static int SAMPLER_LOG_INFO = 0;
   public final static int SAMPLER_LOG_ERROR = 1;
@@ -17,6 +17,8 @@ public interface RawConstants {
   public final static int SAMPLER_ISA_AVX2 = 2;
   public final static int SAMPLER_ISA_AVX512 = 4;
   public final static int SAMPLER_ISA_NEON = 8;
+  public final static int SAMPLER_NGRAM_ALL_ORDERS = 0;
+  public final static int SAMPLER_NGRAM_ONE_LEVEL = 1;
   public final static int SAMPLER_STAGE_BIAS = 1;
   public final static int SAMPLER_STAGE_MASK = 2;
   public final static int SAMPLER_STAGE_PENALTIES = 3;
@@ -59,6 +61,8 @@ public interface RawConstants {
   public final static int SAMPLER_VERIFY_THRESHOLD = 5;
   public final static int SAMPLER_VERIFY_DEFERRED = 6;
   public final static int SAMPLER_VERIFY_SYNTHETIC = 7;
+  public final static int SAMPLER_MAX_RANKS = 1024;
+  public final static int SAMPLER_MAX_SHARD_EXCHANGES = 8;
   public final static int SAMPLER_ACCEPT_STANDARD = 0;
   public final static int SAMPLER_ACCEPT_BLOCK = 1;
   public final static int SAMPLER_ACCEPT_SAMPLE_MATCH = 2;
@@ -97,6 +101,7 @@ public interface RawConstants {
   public final static int SAMPLER_ROW_INVALID_LIST = 128;
   public final static int SAMPLER_ROW_STATE_FULL = 256;
   public final static int SAMPLER_ROW_INVALID_TREE = 512;
+  public final static int SAMPLER_ROW_INVALID_SHARD = 1024;
   public final static int SAMPLER_DEVICE_CPU = 0;
   public final static int SAMPLER_DEVICE_CUDA = 1;
   public final static int SAMPLER_F32 = 0;
@@ -127,6 +132,9 @@ public interface RawConstants {
   public final static int SAMPLER_FINISH_CANCELLED = 4;
   public final static int SAMPLER_FINISH_BAD_ROW = 5;
   public final static int SAMPLER_FINISH_STOP_SEQUENCE = 6;
+  public final static int SAMPLER_GAMMA_FIXED = 0;
+  public final static int SAMPLER_GAMMA_BY_ENTROPY = 1;
+  public final static int SAMPLER_GAMMA_MEASURED = 2;
   public final static int SHIM_ERROR_BYTES = 512;
   public final static int SHIM_SAMPLE = 0;
   public final static int SHIM_FILTER = 1;

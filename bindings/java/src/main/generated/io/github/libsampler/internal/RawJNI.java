@@ -20,10 +20,12 @@ final class RawJNI {
   public final static native long javaCall(long jarg2, int jarg3, int jarg4, long jarg5, java.lang.Object[] jarg6, int jarg7, long jarg8);
   public final static native int shimInterface();
   public final static native long shimCall(long jarg1, int jarg2, int jarg3, long jarg4);
-  public final static native long shimCreate(long jarg1);
+  public final static native long shimCreate(long jarg1, int jarg2);
   public final static native void shimDestroy(long jarg1);
   public final static native int shimStatus(long jarg1);
   public final static native String shimError(long jarg1);
+  public final static native int shimLogLevel(long jarg1);
+  public final static native String shimLogLine(long jarg1);
   public final static native long shimStateCreate(long jarg1, long jarg2);
   public final static native void shimStateDestroy(long jarg1);
   public final static native long shimStateSize(long jarg1, long jarg2);
@@ -44,4 +46,21 @@ final class RawJNI {
   public final static native int shimGetCapabilities(long jarg1);
   public final static native String shimStatusString(int jarg1);
   public final static native String shimVersionString();
+  public final static native long shimNgramCreate(long jarg1, int jarg2);
+  public final static native void shimNgramDestroy(long jarg1);
+  public final static native int shimNgramStatus(long jarg1);
+  public final static native String shimNgramError(long jarg1);
+  public final static native long shimNgramInterface(long jarg1);
+  public final static native long shimNgramNextToken(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5, long jarg6);
+  public final static native long shimNgramHasGram(long jarg1, long jarg2, long jarg3);
+  public final static native long shimNgramUpdate(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5);
+  public final static native long shimNgramInitialize(long jarg1, long jarg2, long jarg3);
+  public final static native long shimNgramReset(long jarg1);
+  public final static native long shimNgramPropose(long jarg1, long jarg2, long jarg3, long jarg4, long jarg5, float jarg6, long jarg7);
+  public final static native long shimNgramGetStats(long jarg1, long jarg2);
+  public final static native long shimNgramSerialize(long jarg1, long jarg2, long jarg3);
+  public final static native long shimNgramDeserialize(long jarg1, long jarg2, long jarg3);
+  public final static native long shimLookupAppend(long jarg1, long jarg2, long jarg3);
+  public final static native long shimLookupPropose(long jarg1, long jarg2, long jarg3);
+  public final static native int shimPruneCount(long jarg1, long jarg2, long jarg3, long jarg4);
 }

@@ -1,0 +1,195 @@
+// What a step costs whose rows lie on several ranks: the rounds of sampler/shard.h over MPI, beside
+// gathering the logits and sampling the whole rows.
+//
+//   mpirun -np RANKS shards_bench [ROWS [COLUMNS [REPEATS]]] >>bench/results/shards.json
+//
+// One JSON object a line for each operation, by rank 0; times are medians, of the slowest rank
+// each.
+#include <sampler_mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+namespace {
+
+struct Operation {
+  const char *name;
+  sampler_params params;
+  sampler_draw_method draw_method;
+  bool wants_logprobs;
+};
+
+std::vector<Operation> operations() {
+  const sampler_params defaults = sampler_params_default();
+  std::vector<Operation> list = {
+      {"greedy", defaults, SAMPLER_DRAW_INVERSE_CDF, false},
+      {"temperature", defaults, SAMPLER_DRAW_INVERSE_CDF, false},
+      {"temperature, Gumbel", defaults, SAMPLER_DRAW_GUMBEL, false},
+      {"min-p 0.05", defaults, SAMPLER_DRAW_INVERSE_CDF, false},
+      {"top-k 50", defaults, SAMPLER_DRAW_INVERSE_CDF, false},
+      {"top-k 50, top-p 0.95", defaults, SAMPLER_DRAW_INVERSE_CDF, false},
+      {"top-k 50, top-p 0.95, raw log-probability", defaults, SAMPLER_DRAW_INVERSE_CDF, true},
+      {"top-k 50 with ties", defaults, SAMPLER_DRAW_INVERSE_CDF, false},
+      {"top-p 0.95", defaults, SAMPLER_DRAW_INVERSE_CDF, false},
+  };
+  list[0].params.temperature = 0.0f;
+  list[3].params.min_p = 0.05f;
+  for (const size_t i : {4, 5, 6, 7}) list[i].params.top_k = 50;
+  for (const size_t i : {5, 6, 8}) list[i].params.top_p = 0.95f;
+  list[7].params.top_k_ties = SAMPLER_TIES_KEEP;
+  for (size_t i = 1; i < list.size(); ++i) list[i].params.temperature = 0.8f;
+  return list;
+}
+
+void check(bool holds, const char *what) {
+  if (holds) return;
+  std::fprintf(stderr, "shards_bench: %s\n", what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+// The time of the slowest rank, the least over some repeats, in microseconds: ranks that share
+// processors wait for each other in most of them.
+template <class F>
+double least_us(int repeats, const F &f) {
+  std::vector<double> times;
+  for (int i = -3; i < repeats; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    f();
+    double own = (MPI_Wtime() - begin) * 1e6, slowest = 0.0;
+    MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (i >= 0) times.push_back(slowest);
+  }
+  return *std::min_element(times.begin(), times.end());
+}
+
+class Step {
+ public:
+  int rank, num_ranks;
+  int64_t num_rows, num_cols;  // of the whole rows
+  int repeats;
+  sampler_t sampler;
+  std::vector<float> logits;  // of this rank's columns
+  int64_t first;
+
+  void measure(const Operation &operation) const {
+    const int64_t own_cols = num_cols / num_ranks;
+    std::vector<int32_t> tokens(size_t(num_rows), -1);
+    std::vector<float> logprobs(size_t(num_rows), 0.0f);
+    sampler_sample_args args = {};
+    args.struct_size = sizeof args;
+    args.input.values = logits.data();
+    args.input.num_rows = num_rows;
+    args.input.num_cols = own_cols;
+    args.params = &operation.params;
+    args.draw_method = operation.draw_method;
+    args.out_token_ids = tokens.data();
+    args.out_logprobs = operation.wants_logprobs ? logprobs.data() : nullptr;
+    sampler_shard_args shard = {};
+    shard.struct_size = sizeof shard;
+    shard.sample = &args;
+    shard.first_token_id = first;
+    shard.total_cols = num_cols;
+    sampler_shard_plan_info plan = {};
+    plan.struct_size = sizeof plan;
+    check(sampler_mpi_plan(sampler, &shard, MPI_COMM_WORLD, &plan) == SAMPLER_OK, "no plan");
+    size_t sent = 0;
+    for (int64_t i = 0; i < plan.num_exchanges; ++i) sent += plan.message_bytes[i];
+    if (rank == 0) {
+      std::printf(
+          "{\"operation\": \"%s\", \"ranks\": %d, \"rows\": %ld, \"cols\": %ld, "
+          "\"exchanges\": %ld, \"sent_bytes\": %zu, \"gather_bytes\": %zu",
+          operation.name, num_ranks, long(num_rows), long(num_cols), long(plan.num_exchanges), sent,
+          size_t(num_rows * own_cols) * sizeof(float));
+    }
+    if (repeats > 0) measure_times(args, shard, plan);
+    if (rank == 0) std::printf("}\n");
+    std::fflush(stdout);
+  }
+
+ private:
+  // `args` has the whole call's parameters, and arrays of its own for outputs here.
+  void measure_times(sampler_sample_args args, sampler_shard_args shard,
+                     const sampler_shard_plan_info &plan) const {
+    const int64_t own_cols = args.input.num_cols;
+    std::vector<int32_t> tokens(size_t(num_rows), -1), whole_tokens(size_t(num_rows), -2);
+    args.out_token_ids = tokens.data();
+    shard.sample = &args;
+    std::vector<uint64_t> workspace(plan.workspace_bytes / 8 + 1),
+        memory(sampler_mpi_memory_bytes(&plan, num_ranks) / 8 + 1);
+    args.exec.workspace = workspace.data();
+    args.exec.workspace_bytes = plan.workspace_bytes;
+    const double shards_us = least_us(repeats, [&] {
+      const char *error = "";
+      check(sampler_mpi_run(sampler, &shard, MPI_COMM_WORLD, memory.data(), memory.size() * 8,
+                            &error) == SAMPLER_OK,
+            error);
+    });
+    const double exchange_us = least_us(repeats, [&] {
+      for (int64_t i = 0; i < plan.num_exchanges; ++i) {
+        const int words = int(plan.message_bytes[i] / 8);
+        MPI_Allgather(memory.data(), words, MPI_UINT64_T, memory.data() + words, words,
+                      MPI_UINT64_T, MPI_COMM_WORLD);
+      }
+    });
+
+    // The other way: all logits to every rank. Ranks have the same number of columns here.
+    std::vector<float> gathered(size_t(num_rows * num_cols)), whole(gathered.size());
+    sampler_sample_args whole_args = args;
+    whole_args.input.values = whole.data();
+    whole_args.input.num_cols = num_cols;
+    whole_args.out_token_ids = whole_tokens.data();
+    size_t whole_bytes = 0;
+    check(sampler_sample_workspace_size(sampler, &whole_args, &whole_bytes) == SAMPLER_OK, "size");
+    std::vector<char> whole_workspace(whole_bytes + 1);
+    whole_args.exec.workspace = whole_workspace.data();
+    whole_args.exec.workspace_bytes = whole_bytes;
+    const double gather_us = least_us(repeats, [&] {
+      MPI_Allgather(logits.data(), int(logits.size()), MPI_FLOAT, gathered.data(),
+                    int(logits.size()), MPI_FLOAT, MPI_COMM_WORLD);
+      for (int64_t part = 0; part < num_ranks; ++part) {
+        for (int64_t row = 0; row < num_rows; ++row) {
+          std::copy_n(gathered.data() + (part * num_rows + row) * own_cols, own_cols,
+                      whole.data() + row * num_cols + part * own_cols);
+        }
+      }
+      check(sampler_sample(sampler, &whole_args) == SAMPLER_OK, sampler_last_error());
+    });
+    check(tokens == whole_tokens, "the tokens are not those of the whole rows");
+
+    if (rank != 0) return;
+    std::printf(", \"shards_us\": %.1f, \"exchange_us\": %.1f, \"gather_us\": %.1f", shards_us,
+                exchange_us, gather_us);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  Step step = {};
+  MPI_Comm_rank(MPI_COMM_WORLD, &step.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &step.num_ranks);
+  const auto number = [&](int place, long otherwise) {
+    return argc > place ? std::strtol(argv[place], nullptr, 10) : otherwise;
+  };
+  step.num_rows = number(1, 8);
+  step.num_cols = number(2, 128256);
+  step.repeats = int(number(3, 20));
+  step.num_cols -= step.num_cols % step.num_ranks;
+  check(step.num_rows > 0 && step.num_cols > 0 && step.repeats >= 0, "a number is too small");
+  check(sampler_create(nullptr, &step.sampler) == SAMPLER_OK, sampler_last_error());
+  const int64_t own_cols = step.num_cols / step.num_ranks;
+  step.first = own_cols * step.rank;
+  std::mt19937_64 random(uint64_t(step.rank) + 1);
+  std::normal_distribution<float> normal(0.0f, 3.0f);
+  step.logits.resize(step.repeats > 0 ? size_t(step.num_rows * own_cols) : 1);
+  for (float &logit : step.logits) logit = normal(random);
+  for (const Operation &operation : operations()) step.measure(operation);
+  sampler_destroy(step.sampler);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,90 @@
+/* A call of sampler/shard.h over an NCCL communicator: all of its rounds in one call. C99, to be
+ * included where it is used; NCCL 2.
+ *
+ * Samplers of CUDA devices do not compute shards yet: sampler_shard_plan answers UNSUPPORTED for
+ * them, and so does this. It is written as such calls will be enqueued, on one stream and without a
+ * wait; with a CPU sampler `memory` is managed or mapped memory, and the stream is waited for
+ * before each round by the caller's `wait`.
+ *
+ * Engines compare plans once, when a call is set up (sampler_shard_plan_info.digest): NCCL hangs
+ * where ranks send messages of different sizes. */
+#ifndef SAMPLER_NCCL_H
+#define SAMPLER_NCCL_H
+
+#include <nccl.h>
+#include <sampler/shard.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What sampler_nccl_run needs of `memory`, for a plan of so many ranks. */
+static inline size_t sampler_nccl_memory_bytes(const sampler_shard_plan_info *plan, int num_ranks) {
+  return plan->max_message_bytes * ((size_t)num_ranks + 1);
+}
+
+/* Runs all rounds. `memory`, of sampler_nccl_memory_bytes and aligned to 8 bytes, is for the
+ * messages. `wait(stream)` returns 0 when the stream's work has finished; NULL for a sampler of the
+ * same device, whose work is enqueued behind it. *out_error (may be NULL) tells what failed: it is
+ * static, or sampler_last_error(). */
+static inline sampler_status sampler_nccl_run(sampler_t sampler, const sampler_shard_args *args,
+                                              ncclComm_t communicator, cudaStream_t stream,
+                                              int (*wait)(cudaStream_t stream), void *memory,
+                                              size_t memory_bytes, const char **out_error) {
+  const char *unused;
+  const char **error = out_error ? out_error : &unused;
+  sampler_shard_args own = *args;
+  sampler_shard_plan_info plan;
+  sampler_status status;
+  ncclResult_t result;
+  int64_t round;
+  int rank = 0, num_ranks = 0;
+
+  result = ncclCommUserRank(communicator, &rank);
+  if (result == ncclSuccess) result = ncclCommCount(communicator, &num_ranks);
+  if (result != ncclSuccess) {
+    *error = ncclGetErrorString(result);
+    return SAMPLER_ERROR_SYSTEM;
+  }
+  own.rank = rank;
+  own.num_ranks = num_ranks;
+  memset(&plan, 0, sizeof plan);
+  plan.struct_size = sizeof plan;
+  status = sampler_shard_plan(sampler, &own, &plan);
+  *error = sampler_last_error();
+  if (status != SAMPLER_OK) return status;
+  if (memory_bytes < sampler_nccl_memory_bytes(&plan, num_ranks)) {
+    *error = "memory_bytes is less than sampler_nccl_memory_bytes";
+    return SAMPLER_ERROR_INVALID_ARGUMENT;
+  }
+  own.send = memory;
+  own.send_bytes = plan.max_message_bytes;
+  own.received = plan.max_message_bytes ? (char *)memory + plan.max_message_bytes : NULL;
+  own.received_bytes = memory_bytes - plan.max_message_bytes;
+
+  for (round = 0;; ++round) {
+    status = sampler_shard_round(sampler, &own, round);
+    *error = sampler_last_error();
+    if (status != SAMPLER_OK) return status;
+    if (round == plan.num_exchanges) break;
+    result = ncclAllGather(own.send, (void *)own.received, plan.message_bytes[round] / 8,
+                           ncclUint64, communicator, stream);
+    if (result != ncclSuccess) {
+      *error = ncclGetErrorString(result);
+      return SAMPLER_ERROR_SYSTEM;
+    }
+    if (wait && wait(stream) != 0) {
+      *error = "wait failed";
+      return SAMPLER_ERROR_SYSTEM;
+    }
+  }
+  *error = "";
+  return SAMPLER_OK;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SAMPLER_NCCL_H */

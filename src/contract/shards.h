@@ -1,0 +1,180 @@
+// One row over many ranks, each of which holds a range of its ids: what is decided from what the
+// ranks tell each other. Section 17 of docs/contract.md.
+//
+// Every rank decides the same: from the messages of all, and from arguments that all have the same.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/filters.h"
+#include "contract/float_bits.h"
+#include "contract/host_device.h"
+#include "contract/rank.h"
+#include "contract/weight.h"
+#include "sampler/types.h"
+
+namespace sampler::contract {
+
+// ---- Statuses ----
+
+// The status of a row, from that of two parts of it: an error of either, the first in the order of
+// section 3, and EMPTY only where both are.
+SAMPLER_HD inline uint32_t status_of_parts(uint32_t a, uint32_t b) {
+  constexpr uint32_t kErrors[] = {SAMPLER_ROW_INVALID_SHARD,     SAMPLER_ROW_INVALID_INDEX,
+                                  SAMPLER_ROW_INVALID_SLOT,      SAMPLER_ROW_INVALID_PARAMETER,
+                                  SAMPLER_ROW_INVALID_CANDIDATE, SAMPLER_ROW_INVALID_LIST,
+                                  SAMPLER_ROW_INVALID_VALUE};
+  for (const uint32_t error : kErrors) {
+    if (a == error || b == error) return error;
+  }
+  return a == SAMPLER_ROW_EMPTY ? b : a;
+}
+
+// ---- Cuts ----
+
+// What a row keeps: all tokens whose key is above `key`, and the first `ties` of those that have
+// it.
+struct SharedCut {
+  static constexpr uint64_t kAllTies = UINT64_MAX;
+
+  uint32_t key;
+  uint64_t ties;
+};
+
+// Of `ties` kept ones those of a rank that holds `own`, after the ranks before it, which hold
+// `before`.
+SAMPLER_HD inline uint64_t own_ties(uint64_t ties, uint64_t before, uint64_t own) {
+  if (ties == SharedCut::kAllTies) return ties;
+  const uint64_t left = ties > before ? ties - before : 0;
+  return left < own ? left : own;
+}
+
+// The lowest key of a value that weighs at least `least`, which the one of key `first` does.
+// Weights never rise as keys fall.
+SAMPLER_HD inline uint32_t lowest_key_of_weight(const RowScale &scale, uint32_t first,
+                                                uint64_t least) {
+  uint32_t low = key_of_rank(lowest_cut(scale.kind)), high = first;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (weight(scale, value_of_key(middle)) >= least) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+// ---- The first tokens of a row ----
+
+// `Tokens` has `Rank operator[](int64_t)`, the first `count` >= 1 tokens in rank order, of
+// `num_tokens` in all. `num_ties` of the row's tokens have the value of the last one, more of them
+// perhaps than are among these; `total_weight` is the weight of all tokens at `scale`. A prefix is
+// its length: exact up to the last of the ties, and what is longer is some greater number.
+template <class Tokens>
+class ListedPrefix {
+ public:
+  SAMPLER_HD ListedPrefix(const Tokens &tokens, int64_t count, uint64_t num_ties,
+                          int64_t num_tokens, uint64_t total_weight, const RowScale &scale)
+      : tokens_(tokens), num_tokens_(num_tokens), total_weight_(total_weight), scale_(scale) {
+    const uint32_t key = key_of_rank(tokens[count - 1]);
+    first_tie_ = count - 1;
+    while (first_tie_ > 0 && key_of_rank(tokens[first_tie_ - 1]) == key) --first_tie_;
+    known_ = first_tie_ + int64_t(num_ties);
+    tie_weight_ = contract::weight(scale, value_of_key(key));
+  }
+
+  SAMPLER_HD int64_t everything() const { return num_tokens_; }
+  SAMPLER_HD int64_t shorter(int64_t a, int64_t b) const { return a < b ? a : b; }
+
+  SAMPLER_HD int64_t top_k(int32_t k, sampler_tie_rule ties, int64_t seen) const {
+    return with_ties(k < seen ? k : seen, ties, seen);
+  }
+
+  SAMPLER_HD int64_t top_p(float p, sampler_tie_rule ties, int64_t seen) const {
+    const uint64_t threshold =
+        top_p_threshold(p, seen > known_ ? total_weight_ : weight_of_first(seen));
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < first_tie_ && i < seen; ++i) {
+      sum += weight(i);
+      if (sum >= threshold) return with_ties(i + 1, ties, seen);
+    }
+    // Ties that weigh nothing reach nothing.
+    if (first_tie_ >= seen) return seen;
+    const uint64_t left = threshold > sum ? threshold - sum : 1;
+    const uint64_t wanted = tie_weight_ ? (left + tie_weight_ - 1) / tie_weight_ : UINT64_MAX;
+    const bool is_among_ties = wanted <= uint64_t(known_ - first_tie_);
+    return is_among_ties ? with_ties(shorter(first_tie_ + int64_t(wanted), seen), ties, seen)
+                         : seen;
+  }
+
+  SAMPLER_HD int64_t min_p(float p, int64_t seen) const {
+    const uint64_t threshold = min_p_threshold(p, weight(0));
+    for (int64_t i = 1; i < first_tie_ && i < seen; ++i) {
+      if (weight(i) < threshold) return i;
+    }
+    return first_tie_ == 0 || tie_weight_ >= threshold ? seen : shorter(first_tie_, seen);
+  }
+
+  // Of the first `length` <= the last tie.
+  SAMPLER_HD uint64_t weight_of_first(int64_t length) const {
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < first_tie_ && i < length; ++i) sum += weight(i);
+    return length > first_tie_ ? sum + uint64_t(length - first_tie_) * tie_weight_ : sum;
+  }
+
+  // The place of the first token that has the last one's value.
+  SAMPLER_HD int64_t first_tie() const { return first_tie_; }
+
+ private:
+  SAMPLER_HD uint64_t weight(int64_t i) const {
+    return contract::weight(scale_, value_of_rank(tokens_[i]));
+  }
+
+  SAMPLER_HD int64_t with_ties(int64_t length, sampler_tie_rule ties, int64_t seen) const {
+    if (ties == SAMPLER_TIES_EXACT || length == seen) return length;
+    if (length > first_tie_) return shorter(known_, seen);
+    const uint32_t key = key_of_rank(tokens_[length - 1]);
+    while (length < first_tie_ && key_of_rank(tokens_[length]) == key) ++length;
+    return shorter(length, seen);
+  }
+
+  const Tokens &tokens_;
+  int64_t num_tokens_;
+  uint64_t total_weight_;
+  RowScale scale_;
+  int64_t first_tie_;
+  int64_t known_;
+  uint64_t tie_weight_;
+};
+
+// ---- Top-p of a whole row, by the digits of its keys ----
+
+constexpr int kNumDigits = 4;
+constexpr int kDigitBits = 8;
+constexpr int kNumDigitValues = 1 << kDigitBits;
+
+// The key at which a weight is reached, digit after digit.
+struct DigitSearch {
+  uint32_t key = 0;      // the digits found
+  uint64_t missing = 0;  // weight that the tokens above them lack
+
+  // Whether a token's weight counts for digit `digit`, and which value it has there.
+  SAMPLER_HD bool is_below(uint32_t token_key, int digit) const {
+    return digit == 0 || token_key >> (32 - digit * kDigitBits) == key;
+  }
+  SAMPLER_HD static int value(uint32_t token_key, int digit) {
+    return int(token_key >> (32 - (digit + 1) * kDigitBits) & (kNumDigitValues - 1));
+  }
+
+  // `weights[v]` is the weight of the tokens of value v, which together reach what is missing.
+  template <class Weights>
+  SAMPLER_HD int take(const Weights &weights) {
+    int v = kNumDigitValues - 1;
+    for (; v > 0 && weights[v] < missing; --v) missing -= weights[v];
+    key = key << kDigitBits | uint32_t(v);
+    return v;
+  }
+};
+
+}  // namespace sampler::contract

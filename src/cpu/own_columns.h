@@ -1,0 +1,223 @@
+// The columns of a row that lie on one rank: sums over those of its tokens that a cut keeps, by row
+// passes where the machine has them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "contract/elements.h"
+#include "contract/entropy.h"
+#include "contract/log2.h"
+#include "contract/philox.h"
+#include "contract/rank.h"
+#include "contract/row_view.h"
+#include "contract/weight.h"
+#include "cpu/simd/row.h"
+
+namespace sampler::cpu {
+
+class OwnColumns {
+ public:
+  using Rank = contract::Rank;
+  using RowScale = contract::RowScale;
+
+  // `passes` null: none. `ids` are those of the columns, from `first_id` on.
+  OwnColumns(const Passes *passes, const RowView &view, int64_t first_id, const int32_t *ids)
+      : passes_(view.count > 0 ? passes : nullptr), view_(view), first_id_(first_id), ids_(ids) {}
+
+  Rank rank_of(int64_t index, float x) const {
+    return contract::rank_of(x, uint32_t(first_id_ + index));
+  }
+
+  // f(index, value) for all.
+  template <class F>
+  void for_each(const F &f) const {
+    for_each(0, view_.count, f);
+  }
+
+  int64_t count(Rank cut) const {
+    int64_t sum = 0;
+    for_each_range(cut, [&](int64_t begin, int64_t end, float at_least) {
+      if (passes_) {
+        sum += passes_->count(view_, begin, end, at_least);
+      } else {
+        for_each(begin, end, [&](int64_t, float x) { sum += x >= at_least ? 1 : 0; });
+      }
+    });
+    return sum;
+  }
+
+  // How many have the value of this key.
+  int64_t count_ties(uint32_t key) const {
+    return count(contract::rank_of_key(key)) - count(contract::rank_of_key(key) + (Rank(1) << 32));
+  }
+
+  // The cut that keeps the first `ties` of those, and all of larger values.
+  Rank cut_after_ties(uint32_t key, uint64_t ties) const {
+    const Rank none = contract::rank_of_key(key) + (Rank(1) << 32);
+    if (ties == 0) return none;
+    const float value = contract::value_of_key(key);
+    int64_t found = -1;
+    if (passes_) {
+      found = passes_->find_nth(view_, value, int64_t(std::min<uint64_t>(ties, INT32_MAX)));
+    } else {
+      uint64_t left = ties;
+      for_each([&](int64_t i, float x) {
+        if (left > 0 && contract::value_key(x) == key && --left == 0) found = i;
+      });
+    }
+    return found < 0 ? contract::rank_of_key(key) : rank_of(found, value);
+  }
+
+  uint64_t weight(const RowScale &scale, Rank cut) const {
+    return weight(scale, cut, 0, view_.count);
+  }
+
+  contract::EntropySums entropy_sums(const RowScale &scale, Rank cut) const {
+    contract::EntropySums sums;
+    for_each_range(cut, [&](int64_t begin, int64_t end, float at_least) {
+      if (passes_) {
+        sums.add(passes_->sum_entropy(view_, scale, begin, end, at_least));
+      } else {
+        for_each(begin, end, [&](int64_t, float x) {
+          if (x >= at_least) sums.add(contract::entropy_sums(scale, x));
+        });
+      }
+    });
+    return sums;
+  }
+
+  // The first at which the running sum of the weights exceeds the target; -1: none.
+  int64_t find(const RowScale &scale, Rank cut, uint64_t target) const {
+    for (int64_t begin = 0; begin < view_.count; begin += kWeightBlock) {
+      const int64_t end = std::min<int64_t>(begin + kWeightBlock, view_.count);
+      const uint64_t block = weight(scale, cut, begin, end);
+      if (target >= block) {
+        target -= block;
+        continue;
+      }
+      int64_t found = -1;
+      uint64_t sum = 0;
+      for_each(begin, end, [&](int64_t i, float x) {
+        if (found >= 0 || rank_of(i, x) < cut) return;
+        sum += contract::weight(scale, x);
+        if (sum > target) found = i;
+      });
+      return found;
+    }
+    return -1;
+  }
+
+  // The largest score by GUMBEL, the first among equals; its index is -1 where no token is kept.
+  GumbelBest gumbel(const RowScale &scale, const contract::RandomStream &random, Rank cut) const {
+    GumbelBest best = {0.0f, -1};
+    for_each_range(cut, [&](int64_t begin, int64_t end, float at_least) {
+      const GumbelBest part = passes_ ? gumbel_by_passes(scale, random, begin, end, at_least)
+                                      : gumbel_by_element(scale, random, begin, end, at_least);
+      if (part.index >= 0 && (best.index < 0 || part.score > best.score)) best = part;
+    });
+    return best;
+  }
+
+  // Adds the weights of tokens to `sums`, by place_of(key), which is negative where one does not
+  // count.
+  template <class PlaceOf>
+  void add_by_key(const RowScale &scale, const PlaceOf &place_of, uint64_t *sums) const {
+    float relative[kWeightBlock];
+    for (int64_t begin = 0; begin < view_.count; begin += kWeightBlock) {
+      const int64_t end = std::min<int64_t>(begin + kWeightBlock, view_.count);
+      write_relative(scale, begin, end, relative);
+      for_each(begin, end, [&](int64_t i, float x) {
+        const int place = place_of(contract::value_key(x));
+        if (place >= 0) sums[place] += contract::weight_of(relative[i - begin]);
+      });
+    }
+  }
+
+ private:
+  template <class F>
+  void for_each(int64_t begin, int64_t end, const F &f) const {
+    if (view_.dtype == SAMPLER_F32) {
+      const auto *const values = static_cast<const float *>(view_.values);
+      for (int64_t i = begin; i < end; ++i) f(i, values[i]);
+    } else {
+      for (int64_t i = begin; i < end; ++i) f(i, view_.value(i));
+    }
+  }
+
+  // Relative probabilities.
+  void write_relative(const RowScale &scale, int64_t begin, int64_t end, float *out) const {
+    if (passes_) {
+      const RowView part = part_of(view_, begin, end - begin);
+      passes_->write_probabilities(part, {scale}, 1.0f, 0, part.count, -kInfinity, out,
+                                   SAMPLER_F32);
+    } else {
+      for_each(begin, end, [&](int64_t i, float x) {
+        out[i - begin] = contract::relative_probability(scale, x);
+      });
+    }
+  }
+
+  // The tokens that a cut keeps are those of its value or more up to its id, and of more after it:
+  // f(begin, end, at_least).
+  template <class F>
+  void for_each_range(Rank cut, const F &f) const {
+    for_each_range(cut, 0, view_.count, f);
+  }
+  template <class F>
+  void for_each_range(Rank cut, int64_t begin, int64_t end, const F &f) const {
+    const float value = contract::value_of_rank(cut);
+    const int64_t after = int64_t(contract::id_of_rank(cut)) + 1 - first_id_;
+    const int64_t split = std::clamp(after, begin, end);
+    if (begin < split) f(begin, split, value);
+    if (split < end) f(split, end, contract::next_value(value));
+  }
+
+  uint64_t weight(const RowScale &scale, Rank cut, int64_t first, int64_t last) const {
+    uint64_t sum = 0;
+    for_each_range(cut, first, last, [&](int64_t begin, int64_t end, float at_least) {
+      if (passes_) {
+        sum += passes_->weigh(view_, {scale}, begin, end, at_least, nullptr);
+      } else {
+        for_each(begin, end, [&](int64_t, float x) {
+          if (x >= at_least) sum += contract::weight(scale, x);
+        });
+      }
+    });
+    return sum;
+  }
+
+  GumbelBest gumbel_by_passes(const RowScale &scale, const contract::RandomStream &random,
+                              int64_t begin, int64_t end, float at_least) const {
+    RowView list = view_;
+    list.ids = ids_;
+    list.id_type = SAMPLER_ID_I32;
+    return passes_->gumbel(list, scale, random, begin, end, at_least);
+  }
+
+  // Four ids share a block of random words.
+  GumbelBest gumbel_by_element(const RowScale &scale, const contract::RandomStream &random,
+                               int64_t begin, int64_t end, float at_least) const {
+    GumbelBest best = {0.0f, -1};
+    contract::Philox4 block = {};
+    uint32_t block_index = UINT32_MAX;
+    for_each(begin, end, [&](int64_t i, float x) {
+      if (!(x >= at_least)) return;
+      const auto id = uint32_t(first_id_ + i);
+      if (block_index != id >> 2) {
+        block_index = id >> 2;
+        block = contract::random_block(random, contract::Purpose::kGumbel, block_index);
+      }
+      const float score = contract::gumbel_score(view_.kind, x, scale.scale, block.word[id & 3]);
+      if (best.index < 0 || score > best.score) best = {score, i};
+    });
+    return best;
+  }
+
+  const Passes *passes_;
+  RowView view_;
+  int64_t first_id_;
+  const int32_t *ids_;
+};
+
+}  // namespace sampler::cpu

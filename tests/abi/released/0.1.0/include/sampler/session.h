@@ -1,0 +1,427 @@
+/* The decoding session: sequences that come and go while others run, around models that the caller
+ * runs. decoding.h has loops that do all of it themselves; docs/decoding.md compares the two.
+ *
+ *   sampler_session_add(session, &add, &sequence);         at any time, and remove and fork
+ *
+ *   sampler_session_plan(session, &plan);                  in each step: which tokens to run
+ *   ...                                                    the caller runs the models
+ *   sampler_session_advance(session, &advance);            logits in, new tokens out
+ *
+ * A sequence is a text with its own parameters, seed, limits and source of drafts. It has a number
+ * in [0, max_sequences), which the session gives: callers may use it for their caches. With
+ * SAMPLER_VERIFY_SAMPLE_MATCH, the default, its tokens are those that sampler_autoregressive draws
+ * for its prompt, parameters and seed: the n-th new token, from 0, has the offset n. They do not
+ * depend on the other sequences, on when it joined, on how spans are batched, or on drafts.
+ *
+ * A session belongs to a CPU handle, and takes all its memory when it is created: nothing else here
+ * takes or releases any, other than an n-gram storage that learns. Logits are host memory, wherever
+ * the models run. It serves one call at a time, and uses the handle for each, so that no other call
+ * of the handle may run at the same time. In a child process that was forked while a call used it,
+ * it may only be destroyed.
+ *
+ * Calls that fail change nothing, but CALLBACK and INTERNAL: tokens that were drawn before stay,
+ * and the sequences of the call are to be planned again. */
+#ifndef SAMPLER_SESSION_H
+#define SAMPLER_SESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sampler/decoding.h>
+#include <sampler/export.h>
+#include <sampler/handle.h>
+#include <sampler/ngram.h>
+#include <sampler/pipeline.h>
+#include <sampler/sampling.h>
+#include <sampler/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sampler_session *sampler_session_t;
+
+/* ---- Making one ----------------------------------------------------------------------------- */
+
+typedef struct sampler_session_options {
+  /* sizeof(sampler_session_options). */
+  size_t struct_size;
+
+  /* Sequences at once, finished ones that were not removed among them. In [1, 2^20]. */
+  int64_t max_sequences;
+
+  /* The longest text, its prompt included: what the target's cache can hold. In [1, 2^31). A
+   * sequence takes 13 bytes for each token of it, a few hundred bytes, and for each of max_drafts
+   * about 40, and 8 more for each of max_top_logprobs. */
+  int64_t max_context;
+
+  /* Columns of the logits, in [1, 2^20), and their type. */
+  int64_t vocabulary_size;
+  sampler_dtype logits_dtype;
+
+  /* 1: the session keeps the drafter's rows, max_drafts rows of logits a sequence, which STANDARD,
+   * BLOCK, RELAXED and DEFERRED need of a drafter model's drafts. Default 0. */
+  int32_t keep_drafter_rows;
+
+  /* Drafts of a sequence and step at most, in [0, 1024]. Default 0: nothing is drafted. */
+  int64_t max_drafts;
+
+  /* The longest text that the drafter model's cache can hold; a longer one goes on without drafts.
+   * In [0, 2^31). 0: max_context. */
+  int64_t drafter_context;
+
+  /* Room of each sequence's prompt lookup, which takes 132 bytes a token; a longer text goes
+   * on without drafts. In [0, 2^27]. Default 0: no sequence has SAMPLER_DRAFTS_PROMPT_LOOKUP. */
+  int64_t lookup_tokens;
+
+  /* Of a sequence: end tokens, stop sequences, and tokens of all its stop sequences. In [0, 2^20].
+   */
+  int64_t max_end_tokens;
+  int64_t max_stop_sequences;
+  int64_t max_stop_tokens;
+
+  /* Log-probabilities of the first tokens that sampler_session_advance can be asked for, in
+   * [0, vocabulary_size]. Default 0. */
+  int64_t max_top_logprobs;
+
+  /* What no sequence can have of its own: rules of ties, orders, scopes and forms, and the list of
+   * stages. Its numbers are those of sequences that are added without parameters. NULL: temperature
+   * 1 and no filter. */
+  const sampler_params *params;
+
+  /* Lists and masks of the stages, by slot: the slot is the sequence's number, of max_sequences.
+   * NULL: none. The struct is copied; the arrays that it names are the caller's, and are read in
+   * each advance. history, prompt_lengths, adaptive_values, state and token_bitmask_indices must be
+   * 0: the session's texts are the history. Where `stop` is 0 it is the end tokens of each
+   * sequence, as min_new_tokens needs it. */
+  const sampler_pipeline *pipeline;
+
+  /* Numbers of the rules of verification, as in sampler_verify_args, where num_drafts is
+   * max_drafts. */
+  float typical_threshold; /* 0: 0.09 */
+  float typical_scale;     /* 0: 0.3 */
+  int32_t relaxed_top_k;   /* 0: 1 */
+  float relaxed_delta;
+  float threshold_single;  /* 0: 1 */
+  float threshold_total;   /* 0: 1 */
+  int32_t deferred_window; /* 0: min(6, max_drafts - 1), at least 1 */
+  int32_t deferred_top_k;  /* 0: 3 */
+  float deferred_entropy;  /* 0: 0.3 */
+
+  /* 1: sequences may have draft_top_k. Default 0. */
+  int32_t has_draft_trees;
+
+  /* [max_drafts] Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC. */
+  const float *synthetic_rates;
+} sampler_session_options;
+
+/* Makes an empty session, which must be destroyed before the handle. On failure *out_session is
+ * NULL. Errors: INVALID_ARGUMENT, UNSUPPORTED (a CUDA handle), OUT_OF_MEMORY. */
+SAMPLER_API sampler_status sampler_session_create(sampler_t sampler,
+                                                  const sampler_session_options *options,
+                                                  sampler_session_t *out_session);
+
+/* How many bytes of memory such a session takes. Errors: as create. */
+SAMPLER_API sampler_status sampler_session_size(sampler_t sampler,
+                                                const sampler_session_options *options,
+                                                size_t *out_bytes);
+
+/* NULL is fine. */
+SAMPLER_API void sampler_session_destroy(sampler_session_t session);
+
+/* ---- Sequences ------------------------------------------------------------------------------ */
+
+/* Where a sequence's drafts come from. The first new token is never drafted. */
+typedef int32_t sampler_draft_source;
+enum {
+  SAMPLER_DRAFTS_NONE = 0,
+  SAMPLER_DRAFTS_MODEL = 1,        /* a drafter model, which the caller runs */
+  SAMPLER_DRAFTS_NGRAM = 2,        /* a sampler_ngram, which sequences may share */
+  SAMPLER_DRAFTS_PROMPT_LOOKUP = 3 /* a lookup of the sequence's own, in the session's memory */
+};
+
+/* How drafts are verified: by a rule of sampler_verify, SAMPLER_ACCEPT_ and the same name, which
+ * speculative.h explains. */
+typedef int32_t sampler_draft_verification;
+enum {
+  /* The target's own token is drawn at each position, and drafts are kept while they are that
+   * token: the text is, token by token, the one without drafts. */
+  SAMPLER_VERIFY_SAMPLE_MATCH = 0,
+
+  /* Lossless: the text follows the target's distribution; its tokens depend on the drafts and on
+   * num_drafts, too. Drafts of a model were drawn from its rows, others are certain. */
+  SAMPLER_VERIFY_STANDARD = 1,
+  SAMPLER_VERIFY_BLOCK = 2,
+
+  /* Lossy: the text does not follow the target's distribution. */
+  SAMPLER_VERIFY_TYPICAL = 3,
+  SAMPLER_VERIFY_RELAXED = 4,
+  SAMPLER_VERIFY_THRESHOLD = 5,
+  SAMPLER_VERIFY_DEFERRED = 6,
+  SAMPLER_VERIFY_SYNTHETIC = 7 /* needs synthetic_rates of the session */
+};
+
+typedef struct sampler_session_add_args {
+  /* sizeof(sampler_session_add_args). */
+  size_t struct_size;
+
+  /* The text so far, [num_tokens], in [1, max_context], ids of the vocabulary. The first
+   * prompt_length are the prompt, in [1, num_tokens], and the others its new tokens, as of a
+   * sequence that was removed and goes on here; 0: all are the prompt. */
+  const int32_t *token_ids;
+  int64_t num_tokens;
+  int64_t prompt_length;
+
+  /* How many of these tokens the target's and the drafter's caches hold already, in
+   * [0, num_tokens - 1] and [0, num_tokens]. */
+  int64_t cache_length;
+  int64_t drafter_cache_length;
+
+  /* NULL: the session's. Rules of ties, orders, scopes, forms and stages must be the session's. */
+  const sampler_params *params;
+  uint64_t seed;
+
+  /* New tokens at most, in [0, 2^31); 0: as many as max_context leaves. */
+  int64_t max_new_tokens;
+
+  /* [num_end_tokens] Tokens that end the text. */
+  const int32_t *end_token_ids;
+  int64_t num_end_tokens;
+
+  /* Sequences of tokens that end the text where its new tokens end in one; none may be empty.
+   * num_lists of them, in one array of int32_t. All 0: none. */
+  sampler_token_lists stop_sequences;
+
+  sampler_draft_source draft_source;
+  sampler_draft_verification verification;
+
+  /* Of NGRAM, else NULL. Copied; it learns the text now, and later each new token. Drafts come by
+   * `propose` where it has that and draft_unknown is 0, else by next_token. Where it fails later,
+   * as for want of memory, the sequence goes on without drafts. */
+  const sampler_ngram *ngram;
+
+  /* Drafts a step at most, in [0, max_drafts]; 0: max_drafts. */
+  int64_t num_drafts;
+
+  /* Of PROMPT_LOOKUP: the shortest match, in [0, 2^27]; 0: 1. */
+  int64_t min_match;
+
+  /* Of NGRAM. 1: a context that is unknown is followed by the draft that the n-grams give for it.
+   * 0: by none. */
+  int32_t draft_unknown;
+
+  int32_t reserved; /* must be 0 */
+
+  /* Of NGRAM, without draft_unknown and with an ngram that has `propose`: drafts end before the
+   * first that was counted fewer than ngram_least_count times after its context, or whose share of
+   * what followed there is below ngram_least_share, in [0, 1]. 0: off. */
+  int64_t ngram_least_count;
+  float ngram_least_share;
+
+  /* Of MODEL, in [0, 1]: a draft to which the drafter's row gives less than this probability is the
+   * last of its step, as in sampler_speculative_args. 0: off. */
+  float least_draft_probability;
+
+  /* Of MODEL, with has_draft_trees of the session, in [0, num_drafts]. 0: drafts are drawn, one a
+   * position. Else they are the drafter's so many likeliest tokens of each position, num_drafts of
+   * them at most: the first of a position goes on, the others hang beside it, and the target runs
+   * them as a tree. For all rules but BLOCK and DEFERRED, to which such drafts are certain; with
+   * SAMPLE_MATCH more of them are kept than of a chain. */
+  int64_t draft_top_k;
+} sampler_session_add_args;
+
+/* Adds a sequence; *out_sequence is its number. It may have finished already: where no token may
+ * follow. With PROMPT_LOOKUP it takes time in proportion to lookup_tokens.
+ * Errors: INVALID_ARGUMENT (also: the session has max_sequences), UNSUPPORTED, the status of
+ * ngram's initialize. */
+SAMPLER_API sampler_status sampler_session_add(sampler_session_t session,
+                                               const sampler_session_add_args *args,
+                                               int32_t *out_sequence);
+
+typedef struct sampler_session_fork_args {
+  /* sizeof(sampler_session_fork_args). */
+  size_t struct_size;
+
+  /* What is forked: a sequence, which goes on as if nothing had been. */
+  int32_t source;
+
+  int32_t reserved; /* must be 0 */
+
+  /* NULL: the source's, with which its text comes again. */
+  const uint64_t *seed;
+  const sampler_params *params;
+} sampler_session_fork_args;
+
+/* Adds a sequence that is a copy of another one, drafts of the step apart: the same text, of which
+ * the caches hold as much. The caller copies the caches, cut to what sampler_session_get tells.
+ * Errors: INVALID_ARGUMENT (also: the session has max_sequences). */
+SAMPLER_API sampler_status sampler_session_fork(sampler_session_t session,
+                                                const sampler_session_fork_args *args,
+                                                int32_t *out_sequence);
+
+/* Removes a sequence, finished or not, planned or not. Its number may be given to another one.
+ * Errors: INVALID_ARGUMENT. */
+SAMPLER_API sampler_status sampler_session_remove(sampler_session_t session, int32_t sequence);
+
+typedef struct sampler_session_sequence {
+  /* sizeof(sampler_session_sequence), set by the caller. */
+  size_t struct_size;
+
+  /* [num_tokens] The text. Valid until the sequence is advanced or removed. */
+  const int32_t *token_ids;
+  int64_t num_tokens;
+  int64_t prompt_length;
+
+  /* How much of the text the caches hold. */
+  int64_t cache_length;
+  int64_t drafter_cache_length;
+
+  sampler_finish_reason finish_reason; /* SAMPLER_FINISH_NONE: it runs */
+
+  /* Of BAD_ROW: why. */
+  sampler_row_status row_status;
+
+  /* Of STOP_SEQUENCE: which, from 0; else -1. */
+  int64_t stop_sequence;
+
+  int64_t num_steps; /* that gave a token */
+  int64_t num_drafted;
+  int64_t num_accepted;
+
+  /* 0: there are no drafts any more, since its text or its n-grams had no room. */
+  int32_t is_drafting;
+  int32_t reserved;
+} sampler_session_sequence;
+
+/* Fills *out_sequence, whose struct_size is set. Errors: INVALID_ARGUMENT. */
+SAMPLER_API sampler_status sampler_session_get(sampler_session_t session, int32_t sequence,
+                                               sampler_session_sequence *out_sequence);
+
+/* ---- Steps ---------------------------------------------------------------------------------- */
+
+/* Tokens to run through a model. It never grows. */
+typedef struct sampler_span {
+  int32_t sequence;
+  int32_t reserved; /* 0 */
+
+  /* The length that the cache must have, where the span goes: what it holds beyond is cut off. */
+  int64_t start;
+
+  /* [num_tokens] At least one; the last of them may be drafts. Valid until the sequence is
+   * advanced, planned again or removed. */
+  const int32_t *token_ids;
+  int64_t num_tokens;
+
+  /* Rows of logits that sampler_session_advance wants, those that follow the last so many tokens.
+   * May be 0: a part of a long text. */
+  int64_t num_logits;
+} sampler_span;
+
+typedef struct sampler_session_plan_args {
+  /* sizeof(sampler_session_plan_args). */
+  size_t struct_size;
+
+  /* [num_sequences] Which ones, none twice, in the order in which they get of max_tokens. Finished
+   * ones are passed over. NULL and 0: all. */
+  const int32_t *sequences;
+  int64_t num_sequences;
+
+  /* Tokens of all spans of a model at most; 0: no limit. Else at least max_drafts + 1. Texts that
+   * are longer are planned in parts. A sequence that there is no room for gets no span; without
+   * `sequences` it is among the first next time. */
+  int64_t max_tokens;
+
+  /* [num_sequences], or [max_sequences] where that is 0. A sequence has a span of one of the two
+   * models: of the drafter where it needs a draft. out_drafter_spans may be NULL where none has
+   * SAMPLER_DRAFTS_MODEL. */
+  sampler_span *out_spans;
+  int64_t *out_num_spans;
+  sampler_span *out_drafter_spans;
+  int64_t *out_num_drafter_spans;
+
+  /* [spans of the target, max_drafts] What each draft of a span follows: a lower one of its drafts,
+   * -1 the text; in a chain draft i follows i - 1. What follows the drafts of a span is -1. In a
+   * tree drafts see those that they follow, and not the others; their positions in the text are
+   * their depths. The first path comes first, so that a cache that is cut to out_cache_lengths
+   * holds the text: a kept draft beside that path is fed again. May be NULL where no sequence has a
+   * draft_top_k above 1. */
+  int32_t *out_parents;
+} sampler_session_plan_args;
+
+/* Tells what to run. Planning again without having advanced is fine; the last plan of a sequence
+ * counts. A draft source that fails ends the drafting of its sequence.
+ * Errors: INVALID_ARGUMENT. */
+SAMPLER_API sampler_status sampler_session_plan(sampler_session_t session,
+                                                const sampler_session_plan_args *args);
+
+typedef struct sampler_session_advance_args {
+  /* sizeof(sampler_session_advance_args). */
+  size_t struct_size;
+
+  /* [num_spans] Spans that the target ran, as planned: any of them, in any order. */
+  const sampler_span *spans;
+  int64_t num_spans;
+
+  /* Their rows of logits, span after span: [sum of num_logits, vocabulary_size]. The stride is in
+   * elements; 0: vocabulary_size. */
+  const void *logits;
+  int64_t logits_row_stride;
+
+  /* The same of the drafter. */
+  const sampler_span *drafter_spans;
+  int64_t num_drafter_spans;
+  const void *drafter_logits;
+  int64_t drafter_row_stride;
+
+  /* [rows of logits] With masks in the session's pipeline: the mask of each row of the target,
+   * which follows the text and the drafts before it; negative: none. Else NULL. */
+  const int32_t *token_bitmask_indices;
+
+  /* What follows is by span of the target, [num_spans, ...]; all but out_token_ids and out_counts
+   * may be NULL. */
+
+  /* [num_spans, max_drafts + 1] New tokens, then -1; and how many. A span without logits has none.
+   */
+  int32_t *out_token_ids;
+  int64_t *out_counts;
+
+  /* Not NONE: the sequence has finished, and is not planned any more. */
+  sampler_finish_reason *out_finish_reasons;
+
+  /* To which lengths to cut the caches. Drafts that were not kept are cut off. */
+  int64_t *out_cache_lengths;
+  int64_t *out_drafter_cache_lengths;
+
+  /* Drafts that became text. */
+  int64_t *out_accepted_counts;
+
+  /* Of BAD_ROW: why; else 0. */
+  sampler_row_status *out_row_status;
+
+  /* [num_spans, max_drafts + 1] Log-probabilities of the new tokens, then NaN; and of the first
+   * num_top_logprobs tokens in rank order, [num_spans, max_drafts + 1, num_top_logprobs], then -1
+   * and NaN. num_top_logprobs in [0, max_top_logprobs]. As in sampler_sample_args. */
+  sampler_logprob_kind logprob_kind;
+  int32_t reserved; /* must be 0 */
+  float *out_logprobs;
+  int64_t num_top_logprobs;
+  int32_t *out_top_token_ids;
+  float *out_top_logprobs;
+} sampler_session_advance_args;
+
+/* Takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A row
+ * without a token (NaN, +inf, all -inf) finishes its sequence, BAD_ROW, with the drafts that were
+ * kept before it (BLOCK and DEFERRED, which judge all drafts of a step together, judge those that
+ * end before it, and the sequence goes on up to it); a bad row of the drafter only ends the drafts
+ * of its step. A span
+ * that is not as its sequence was planned last, also since that has been removed or planned anew,
+ * is INVALID_ARGUMENT.
+ * Errors: INVALID_ARGUMENT, CALLBACK (a broken parallel_for). */
+SAMPLER_API sampler_status sampler_session_advance(sampler_session_t session,
+                                                   const sampler_session_advance_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SAMPLER_SESSION_H */

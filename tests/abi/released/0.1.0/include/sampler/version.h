@@ -1,0 +1,39 @@
+/* Version of libsampler, for the preprocessor and at run time. */
+#ifndef SAMPLER_VERSION_H
+#define SAMPLER_VERSION_H
+
+#include <stdint.h>
+
+#include <sampler/export.h>
+
+#define SAMPLER_VERSION_MAJOR 0
+#define SAMPLER_VERSION_MINOR 0
+#define SAMPLER_VERSION_PATCH 1
+
+/* major * 10000 + minor * 100 + patch. */
+#define SAMPLER_VERSION \
+  (SAMPLER_VERSION_MAJOR * 10000 + SAMPLER_VERSION_MINOR * 100 + SAMPLER_VERSION_PATCH)
+
+/* The number in the SONAME. Programs and libraries with equal numbers fit together: every change
+ * that breaks the ABI raises it, also before version 0.1.0. */
+#define SAMPLER_ABI_VERSION 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* SAMPLER_VERSION of the library that was loaded. */
+SAMPLER_API uint32_t sampler_version(void);
+
+/* The same as text, "0.0.1". Static; never NULL. */
+SAMPLER_API const char *sampler_version_string(void);
+
+/* SAMPLER_ABI_VERSION of the library that was loaded. A program that opens the library with dlopen
+ * compares it with its own SAMPLER_ABI_VERSION before anything else. */
+SAMPLER_API uint32_t sampler_abi_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SAMPLER_VERSION_H */

@@ -1,0 +1,171 @@
+// How many drafts a step gets.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "../sized.h"
+#include "driver.h"
+
+namespace session_test {
+namespace {
+
+using decoding_test::mixed_logits;
+using decoding_test::table_logits;
+
+// What a step takes: of each model that has spans, for the first of its tokens and for each other.
+struct Costs {
+  std::int64_t target_first, target_more, drafter_first;
+  int disagreement;  // of the drafter, in percent
+};
+
+// Sequences of a session, a few at a time, on a clock that moves by these costs.
+class Simulation {
+ public:
+  Simulation(const Costs &costs, sampler_draft_source source, std::int64_t at_once)
+      : costs_(costs), source_(source), at_once_(at_once) {}
+
+  std::int64_t plain() { return time_of(SAMPLER_DRAFTS_NONE, SAMPLER_GAMMA_FIXED); }
+  std::int64_t fixed() { return time_of(source_, SAMPLER_GAMMA_FIXED); }
+  std::int64_t measured() { return time_of(source_, SAMPLER_GAMMA_MEASURED); }
+
+ private:
+  static constexpr std::int64_t kNewTokens = 40;
+  static constexpr int kBatches = 40;
+
+  std::int64_t time_of(sampler_draft_source source, sampler_gamma_rule rule) {
+    // What follows a single token comes again soon.
+    const int num_seen = source_ == SAMPLER_DRAFTS_PROMPT_LOOKUP ? 1 : 2;
+    const NextLogits target = table_logits(7, kVocabulary, num_seen, false);
+    const NextLogits draft =
+        mixed_logits(target, table_logits(8, kVocabulary, 1, false), costs_.disagreement, 3);
+    sampler_session_options options = small_options(at_once_, 4);
+    options.has_adaptive_gamma = 1;
+    options.clock = [](void *time) { return *static_cast<std::int64_t *>(time); };
+    options.clock_user = &time_;
+    time_ = 0;
+    Driver driver(options, target, draft);
+    for (int batch = 0; batch < kBatches; ++batch) {
+      std::vector<Wish> wishes;
+      for (std::int64_t i = 0; i < at_once_; ++i) {
+        Wish wish;
+        wish.prompt = {std::int32_t(batch % kVocabulary), std::int32_t(i)};
+        sampler_params params = sampler_params_default();
+        params.temperature = 0.1f;
+        wish.draws = {{0, std::uint64_t(batch * at_once_ + i), params}};
+        wish.max_new_tokens = kNewTokens;
+        auto args = sized<sampler_session_add_args>();
+        args.draft_source = source;
+        if (source != SAMPLER_DRAFTS_NONE) args.adaptive_gamma = rule;
+        driver.add(wish, args);
+        wishes.push_back(wish);
+      }
+      for (;;) {
+        const Driver::Step step = driver.plan();
+        if (step.spans.empty() && step.drafter_spans.empty()) break;
+        move_clock(step);
+        driver.run(step);
+      }
+      for (std::int64_t i = 0; i < at_once_; ++i) {
+        const Wish &wish = wishes[std::size_t(i)];
+        EXPECT_EQ(driver.text(std::int32_t(i)),
+                  alone(driver.sampler(), target, wish, kContext).text);
+      }
+      for (std::int64_t i = at_once_; i-- > 0;) driver.remove(std::int32_t(i));
+    }
+    return time_;
+  }
+
+  void move_clock(const Driver::Step &step) {
+    std::int64_t num_tokens = 0;
+    for (const sampler_span &span : step.spans) num_tokens += span.num_tokens;
+    if (num_tokens > 0) time_ += costs_.target_first + (num_tokens - 1) * costs_.target_more;
+    if (!step.drafter_spans.empty()) time_ += costs_.drafter_first;
+  }
+
+  Costs costs_;
+  sampler_draft_source source_;
+  std::int64_t at_once_;
+  std::int64_t time_ = 0;
+};
+
+TEST(SessionGamma, IsMeasuredToPay) {
+  for (const std::int64_t at_once : {1, 3}) {
+    Simulation model({1000, 10, 50, 5}, SAMPLER_DRAFTS_MODEL, at_once);
+    EXPECT_LT(double(model.fixed()), 0.6 * double(model.plain()));
+    EXPECT_LT(double(model.measured()), 0.75 * double(model.plain()));
+    Simulation lookup({1000, 10, 0, 0}, SAMPLER_DRAFTS_PROMPT_LOOKUP, at_once);
+    EXPECT_LT(double(lookup.fixed()), 0.7 * double(lookup.plain()));
+    EXPECT_LT(double(lookup.measured()), 0.8 * double(lookup.plain()));
+  }
+}
+
+TEST(SessionGamma, IsMeasuredNotToPay) {
+  for (const std::int64_t at_once : {1, 3}) {
+    Simulation slow({1000, 10, 1500, 5}, SAMPLER_DRAFTS_MODEL, at_once);
+    EXPECT_GT(double(slow.fixed()), 1.2 * double(slow.plain()));
+    EXPECT_LT(double(slow.measured()), 1.08 * double(slow.plain()));
+    Simulation wrong({1000, 500, 50, 95}, SAMPLER_DRAFTS_MODEL, at_once);
+    EXPECT_GT(double(wrong.fixed()), 1.5 * double(wrong.plain()));
+    EXPECT_LT(double(wrong.measured()), 1.08 * double(wrong.plain()));
+  }
+}
+
+// The clock is asked in rounds that nothing else takes part in: another sequence changes what they
+// take, and not what is known of them.
+TEST(SessionGamma, RoundsBesideOthersAreNotMeasured) {
+  const NextLogits target = table_logits(7, kVocabulary, 2, false);
+  sampler_session_options options = small_options(2, 4);
+  options.has_adaptive_gamma = 1;
+  std::int64_t num_asked = 0;
+  options.clock = [](void *count) { return ++*static_cast<std::int64_t *>(count); };
+  options.clock_user = &num_asked;
+  Driver driver(options, target);
+  Wish wish;
+  wish.prompt = {1, 2, 3};
+  wish.draws = {{0, 5, sampler_params_default()}};
+  auto args = sized<sampler_session_add_args>();
+  driver.add(wish, args);
+  args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+  args.adaptive_gamma = SAMPLER_GAMMA_MEASURED;
+  driver.add(wish, args);
+  for (int i = 0; i < 10; ++i) driver.run(driver.plan());
+  EXPECT_EQ(num_asked, 9);  // as each round begins
+  EXPECT_EQ(driver.get(1).num_drafted, 0);
+  driver.remove(0);
+  for (int i = 0; i < 10; ++i) driver.run(driver.plan());
+  EXPECT_EQ(num_asked, 9 + 30);
+}
+
+// Rows of no doubt get all drafts, rows that leave all open gamma_min.
+TEST(SessionGamma, FollowsTheEntropy) {
+  Logits sure(kVocabulary, 0);
+  sure[5] = 200;
+  for (const bool is_sure : {false, true}) {
+    const NextLogits model =
+        decoding_test::constant_logits(is_sure ? sure : Logits(kVocabulary, 0));
+    for (const std::int64_t least : {0, 1}) {
+      sampler_session_options options = small_options(1, 4);
+      options.has_adaptive_gamma = 1;
+      Driver driver(options, model, model);
+      Wish wish;
+      wish.prompt = {1};
+      wish.draws = {{0, 5, sampler_params_default()}};
+      wish.max_new_tokens = 21;
+      auto args = sized<sampler_session_add_args>();
+      args.draft_source = SAMPLER_DRAFTS_MODEL;
+      args.adaptive_gamma = SAMPLER_GAMMA_BY_ENTROPY;
+      args.gamma_min = least;
+      driver.add(wish, args);
+      driver.finish();
+      const sampler_session_sequence own = driver.get(0);
+      // The first token, then each step's drafts, which are all kept, and one more.
+      const std::int64_t num_drafts = is_sure ? 4 : least;
+      EXPECT_EQ(own.num_steps, 1 + 20 / (num_drafts + 1));
+      EXPECT_EQ(own.num_drafted, 20 / (num_drafts + 1) * num_drafts);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace session_test

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""The tables and the plot of docs/sharding.md, from what `shards_bench` wrote.
+
+usage: shards_model.py RESULTS.jsonl DOCUMENT PLOT.svg [--check]
+
+Writes what stands between the marks <!-- shards: NAME --> and <!-- end --> of the document, and the plot. With
+--check nothing is written: status 1 when they are not what the results give.
+
+The model: an all-gather of m bytes from each of n ranks takes ceil(log2 n) latencies and (n - 1) m bytes at the
+link's bandwidth. LINKS are assumptions, stated in the document, not measurements.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import re
+import sys
+
+from bench_report import CARD, INK, MARKS, line, text  # fmt: skip
+
+# Seconds a message takes, and bytes a second of one direction of one rank.
+LINKS = {
+    "NVLink": (3e-6, 450e9),
+    "InfiniBand": (5e-6, 50e9),
+    "Ethernet": (30e-6, 12.5e9),
+}
+RANKS = (2, 4, 8, 16, 32, 72, 144, 288, 576, 1024)
+OPERATION = "top-k 50, top-p 0.95"
+TOP_P = "top-p 0.95"
+
+
+def seconds(link, num_ranks, num_exchanges, sent_bytes):
+    latency, bandwidth = LINKS[link]
+    return (num_exchanges * math.ceil(math.log2(num_ranks)) * latency
+            + (num_ranks - 1) * sent_bytes / bandwidth)
+
+
+def table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in cells) + " |" for cells in lines)
+
+
+def plan_table(plans):
+    rows = []
+    for plan in plans:
+        rows.append([plan["operation"], plan["exchanges"], f"{plan['sent_bytes']:,}",
+                     f"{plan['sent_bytes'] / plan['rows']:,.0f}",
+                     f"{plan['gather_bytes'] / plan['sent_bytes']:,.0f}"])
+    first = plans[0]
+    head = (f"{first['rows']} rows of {first['cols']:,} columns, {first['ranks']} ranks; gathering sends "
+            f"{first['gather_bytes']:,} bytes of f32 from each.\n\n")
+    return head + table(["operation", "exchanges", "bytes a rank sends", "a row",
+                         "times fewer than gathering"], rows)
+
+
+def measured_table(measured):
+    names = list(dict.fromkeys(cell["operation"] for cell in measured))
+    ranks = sorted({cell["ranks"] for cell in measured})
+    rows = []
+    for name in names:
+        cells = {cell["ranks"]: cell for cell in measured if cell["operation"] == name}
+        rows.append([name, *(f"{cells[n]['shards_us']:,.0f} ({cells[n]['exchange_us']:,.0f}) / "
+                             f"{cells[n]['gather_us']:,.0f}" for n in ranks)])
+    return table(["operation", *(f"{n} rank{'s' * (n > 1)}" for n in ranks)], rows)
+
+
+def model_table(plans):
+    by_name = {plan["operation"]: plan for plan in plans}
+    rows = []
+    for link, (latency, bandwidth) in LINKS.items():
+        for num_ranks in (8, 72, 1024):
+            cells = [f"{link}: {latency * 1e6:g} µs, {bandwidth / 1e9:g} GB/s", num_ranks]
+            for name in (OPERATION, "temperature", TOP_P):
+                plan = by_name[name]
+                cells.append(f"{seconds(link, num_ranks, plan['exchanges'], plan['sent_bytes']) * 1e6:,.0f}")
+            gathered = 4 * plans[0]["rows"] * plans[0]["cols"] / num_ranks
+            cells.append(f"{seconds(link, num_ranks, 1, gathered) * 1e6:,.0f}")
+            rows.append(cells)
+    return table(["link", "ranks", OPERATION, "temperature", TOP_P, "gathering"], rows)
+
+
+def plot(plans):
+    """Microseconds over ranks, both logarithmic."""
+    width, height, left, top = 300, 220, 60, 60
+    by_name = {plan["operation"]: plan for plan in plans}
+    parts = []
+    low, high = 0.0, 5.0  # decades of microseconds
+    total = left + len(LINKS) * (width + 40)
+
+    def place(num_ranks, value, begin):
+        x = begin + width * math.log2(num_ranks / 2) / math.log2(RANKS[-1] / 2)
+        y = top + height * (1 - (math.log10(value * 1e6) - low) / (high - low))
+        return x, y
+
+    curves = [(OPERATION, 0), ("temperature", 1), (TOP_P, 2), ("gathering", 3)]
+    for i, link in enumerate(LINKS):
+        begin = left + i * (width + 40)
+        parts.append(text(begin, top - 12, link, weight="bold"))
+        for decade in range(int(low), int(high) + 1):
+            _, y = place(2, 10**decade * 1e-6, begin)
+            parts.append(line(begin, y, begin + width, y))
+            if i == 0:
+                parts.append(text(begin - 6, y + 4, f"{10**decade:,} µs", anchor="end"))
+        for num_ranks in (2, 8, 72, 1024):
+            x, _ = place(num_ranks, 1e-6, begin)
+            parts.append(text(x, top + height + 18, str(num_ranks), anchor="middle"))
+        for name, color in curves:
+            points = []
+            for num_ranks in RANKS:
+                if name == "gathering":
+                    sent = 4 * plans[0]["rows"] * plans[0]["cols"] / num_ranks
+                    value = seconds(link, num_ranks, 1, sent)
+                else:
+                    value = seconds(link, num_ranks, by_name[name]["exchanges"],
+                                    by_name[name]["sent_bytes"])
+                points.append("{:.1f},{:.1f}".format(*place(num_ranks, value, begin)))
+            parts.append(f'<polyline points="{" ".join(points)}" fill="none" '
+                         f'stroke="{MARKS[color][0]}" stroke-width="2"/>')
+    for i, (name, color) in enumerate(curves):
+        x = left + i * 200
+        parts.append(f'<rect x="{x}" y="{top + height + 36}" width="12" height="12" '
+                     f'fill="{MARKS[color][0]}"/>')
+        parts.append(text(x + 18, top + height + 46, name))
+    title = text(left, 26, f"Exchanges of a step over ranks: {plans[0]['rows']} rows of "
+                 f"{plans[0]['cols']:,} columns, modelled", weight="bold")
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {top + height + 66}" '
+            f'font-family="sans-serif" font-size="12" fill="{INK}">\n'
+            f'<rect width="{total}" height="{top + height + 66}" rx="8" fill="{CARD}"/>\n'
+            + "\n".join([title, *parts]) + "\n</svg>\n")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("document", type=pathlib.Path)
+    parser.add_argument("plot", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    cells = [json.loads(content) for content in args.results.read_text().splitlines()]
+    plans = [cell for cell in cells if "shards_us" not in cell]
+    measured = [cell for cell in cells if "shards_us" in cell]
+    document = args.document.read_text()
+    for name, part in (("plan", plan_table(plans)), ("measured", measured_table(measured)),
+                       ("model", model_table(plans))):
+        marks = re.compile(f"(<!-- shards: {name} -->\n).*?(<!-- end -->)", re.S)
+        if not marks.search(document):
+            sys.exit(f"{args.document} has no mark of {name}")
+        document = marks.sub(lambda found, part=part: found.group(1) + part + "\n" + found.group(2),
+                              document)
+    outputs = {args.document: document, args.plot: plot(plans)}
+    for path, content in outputs.items():
+        if not args.check:
+            path.write_text(content)
+        elif not path.exists() or path.read_text() != content:
+            sys.exit(f"{path} is not what {args.results} gives")
+
+
+main()
