@@ -12,6 +12,7 @@ PLACES = {
     "CHANGELOG.md": (r"^## (\S+)", "-"),
     "bindings/rust/sampler/Cargo.toml": (r'^version = "(.*)"', "-"),
     "bindings/rust/sampler-sys/Cargo.toml": (r'^version = "(.*)"', "-"),
+    "bindings/java/pom.xml": (r"^  <version>(.*)</version>", "-"),
     "packaging/debian/changelog": (r"^libsampler \((.*)-[^-]*\)", "~"),
     "packaging/rpm/libsampler.spec": (r"^Version: +(\S+)", "~"),
     "packaging/nix/default.nix": (r'version = "(.*)";', "-"),
