@@ -102,6 +102,11 @@ typedef struct sampler_dl {
   sampler_status (*session_advance)(sampler_session_t session,
                                     const sampler_session_advance_args *args);
 
+  /* shard.h */
+  sampler_status (*shard_plan)(sampler_t sampler, const sampler_shard_args *args,
+                               sampler_shard_plan_info *out_plan);
+  sampler_status (*shard_round)(sampler_t sampler, const sampler_shard_args *args, int64_t round);
+
   /* simple.h */
   sampler_status (*argmax)(sampler_t sampler, const sampler_rows *input, int32_t *out_token_ids,
                            sampler_stream stream);
@@ -232,6 +237,8 @@ static inline int sampler_dl_open(sampler_dl *lib, const char *path, char *error
       {"sampler_session_get", offsetof(sampler_dl, session_get)},
       {"sampler_session_plan", offsetof(sampler_dl, session_plan)},
       {"sampler_session_advance", offsetof(sampler_dl, session_advance)},
+      {"sampler_shard_plan", offsetof(sampler_dl, shard_plan)},
+      {"sampler_shard_round", offsetof(sampler_dl, shard_round)},
       {"sampler_argmax", offsetof(sampler_dl, argmax)},
       {"sampler_categorical", offsetof(sampler_dl, categorical)},
       {"sampler_top_k", offsetof(sampler_dl, top_k)},

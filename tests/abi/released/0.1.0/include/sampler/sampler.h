@@ -8,6 +8,8 @@
  *   state.h        what is remembered of sequences: tokens, counts, adaptive values
  *   speculative.h  verification of draft tokens, residuals
  *   decoding.h     the loops around a model: autoregressive, speculative, beam search
+ *   session.h      texts that come and go while others run; the caller runs the model
+ *   shard.h        a row over many ranks: shards of the vocabulary
  *   ngram.h        drafts without a model: n-gram storages and prompt lookup
  *   version.h      the version of the header and of the library
  *
@@ -38,6 +40,7 @@
 #include <sampler/pipeline.h>
 #include <sampler/sampling.h>
 #include <sampler/session.h>
+#include <sampler/shard.h>
 #include <sampler/simple.h>
 #include <sampler/speculative.h>
 #include <sampler/state.h>

@@ -113,6 +113,14 @@ typedef struct sampler_session_options {
 
   /* [max_drafts] Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC. */
   const float *synthetic_rates;
+
+  /* 1: sequences may have adaptive_gamma, which takes a row of f32 and 20 KB. Default 0. */
+  int32_t has_adaptive_gamma;
+  int32_t reserved; /* must be 0 */
+
+  /* Of SAMPLER_GAMMA_MEASURED. NULL: the system's monotonic clock. */
+  sampler_clock_fn clock;
+  void *clock_user;
 } sampler_session_options;
 
 /* Makes an empty session, which must be destroyed before the handle. On failure *out_session is
@@ -228,6 +236,22 @@ typedef struct sampler_session_add_args {
    * them as a tree. For all rules but BLOCK and DEFERRED, to which such drafts are certain; with
    * SAMPLE_MATCH more of them are kept than of a chain. */
   int64_t draft_top_k;
+
+  /* How many drafts a step gets, num_drafts at most, with has_adaptive_gamma of the session.
+   *
+   * BY_ENTROPY, of MODEL without draft_top_k: as in sampler_speculative_args, from gamma_min to
+   * num_drafts, H at the sequence's temperature (a greedy one's at 1) and smoothed by ema_beta over
+   * its own steps.
+   *
+   * MEASURED: the number of most tokens a second, from 0 to num_drafts, by the time from plan to
+   * advance. It is one for all such sequences of the session. Times differ from run to run: with
+   * SAMPLE_MATCH texts stay as they are, by other rules they follow the same distribution, but the
+   * seed does not fix them. What is measured are rounds of drafts and their verification that these
+   * sequences begin and end together, while no other one has a span; so that they do, a plan that
+   * has a span of the drafter for one has none of the target for those that have their drafts. */
+  sampler_gamma_rule adaptive_gamma;
+  float ema_beta;    /* of BY_ENTROPY, in [0, 1) */
+  int64_t gamma_min; /* of BY_ENTROPY, in [0, num_drafts] */
 } sampler_session_add_args;
 
 /* Adds a sequence; *out_sequence is its number. It may have finished already: where no token may

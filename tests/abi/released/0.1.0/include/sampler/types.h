@@ -85,7 +85,10 @@ enum {
   /* The tokens do not fit in the slot of the state, which is as it was. */
   SAMPLER_ROW_STATE_FULL = 256,
   /* The sequence's drafts hang together in a way that no tree does. */
-  SAMPLER_ROW_INVALID_TREE = 512
+  SAMPLER_ROW_INVALID_TREE = 512,
+  /* The ranks that a row lies on disagree about what its arrays say, or its top_k is above
+   * sampler_shard_args.max_top_k. */
+  SAMPLER_ROW_INVALID_SHARD = 1024
 };
 
 /* ---- Enumerations --------------------------------------------------------------------------- */

@@ -7,8 +7,10 @@
 #include <sampler/export.h>
 
 #define SAMPLER_VERSION_MAJOR 0
-#define SAMPLER_VERSION_MINOR 0
-#define SAMPLER_VERSION_PATCH 1
+#define SAMPLER_VERSION_MINOR 1
+#define SAMPLER_VERSION_PATCH 0
+/* The number of a candidate for the release of this version; 0: the release itself. */
+#define SAMPLER_VERSION_CANDIDATE 1
 
 /* major * 10000 + minor * 100 + patch. */
 #define SAMPLER_VERSION \
@@ -25,7 +27,7 @@ extern "C" {
 /* SAMPLER_VERSION of the library that was loaded. */
 SAMPLER_API uint32_t sampler_version(void);
 
-/* The same as text, "0.0.1". Static; never NULL. */
+/* The same as text, "0.1.0", of a candidate "0.1.0-rc1". Static; never NULL. */
 SAMPLER_API const char *sampler_version_string(void);
 
 /* SAMPLER_ABI_VERSION of the library that was loaded. A program that opens the library with dlopen
