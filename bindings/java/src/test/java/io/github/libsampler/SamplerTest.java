@@ -340,8 +340,9 @@ final class SamplerTest {
   void versionAndCapabilities() {
     final Capabilities capabilities = Sampler.capabilities();
     final int version = capabilities.version();
+    // A candidate for a release has its number after that: "-rc1".
     assertEquals(version / 10000 + "." + version / 100 % 100 + "." + version % 100,
-        Sampler.version());
+        Sampler.version().split("-rc")[0]);
     assertTrue(capabilities.isaCompiled().contains(InstructionSet.SCALAR));
     assertTrue(capabilities.isaCompiled().containsAll(capabilities.isaUsable()));
     assertEquals(1, capabilities.isaActive().size());
