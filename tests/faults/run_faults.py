@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Builds the library with one deliberate fault and runs the tests that must notice it.
 
-  run_faults.py names                   the faults of faults.py, one name a line, but
-  run_faults.py device_names            those that are caught with a fake CUDA runtime
+  run_faults.py proofs ROOT PROGRAM=FOLDER...
+                                        the faults of faults.py that these programs catch, one a line: its
+                                        name and what decides whether it is caught, between semicolons
   run_faults.py build CONFIG            notes what each unit reads
   run_faults.py none CONFIG             runs all the tests without a fault: they must pass
   run_faults.py fault CONFIG NAME       builds it with a fault: each of the fault's tests must fail
-  run_faults.py document FILE           the table in FILE must list the faults and their tests
+  run_faults.py document ROOT FILE      each fault applies, and the table in FILE has it and its tests
 
 CONFIG is a JSON file that CMake writes: compiler, sources, objects, folders and test programs. A
 faulty library consists of the build's objects, except the units that read what the fault edits. The
@@ -14,6 +15,7 @@ programs are those of the build, run with the faulty library instead of the one 
 those with objects of the library in them are linked anew.
 """
 
+import hashlib
 import json
 import os
 import platform
@@ -103,10 +105,6 @@ class Library:
         return result.returncode, result.stdout
 
 
-def is_of_device(fault):
-    return any("simt_" in program for program, _ in fault.tests)
-
-
 def read_config(path):
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
@@ -188,14 +186,17 @@ def check_without_fault(config):
         print(f"{program} passes without a fault: {passed.group(1)} cases", flush=True)
 
 
-def apply(fault, root):
+def edited_texts(fault, root):
+    """The text of each edited file, by its path, with the fault."""
+    texts = {}
     for file, text, replacement in fault.edits:
         path = root / file
-        content = path.read_text(encoding="utf-8")
+        content = texts.get(path) or path.read_text(encoding="utf-8")
         if content.count(text) != 1:
             fail(f"the fault {fault.name} no longer applies: its text stands "
                  f"{content.count(text)} times in {file}:\n{text}")
-        path.write_text(content.replace(text, replacement), encoding="utf-8")
+        texts[path] = content.replace(text, replacement)
+    return texts
 
 
 def units_to_compile(fault, config):
@@ -218,7 +219,8 @@ def build_with(fault, config):
     shutil.rmtree(library.folder, ignore_errors=True)
     for name in ("include", "kernels", "src", "tests/simt"):
         shutil.copytree(Path(config["root"]) / name, library.root / name)
-    apply(fault, library.root)
+    for path, text in edited_texts(fault, library.root).items():
+        path.write_text(text, encoding="utf-8")
     library.compile(units_to_compile(fault, config))
     library.link()
     return library
@@ -242,8 +244,57 @@ def check_fault(config, name):
     shutil.rmtree(library.folder)
 
 
-def document(path):
-    """Each fault has a row: | name | meaning | tests |."""
+def included_by(file, tests):
+    """The file and all of tests/ that it includes, with the source beside each header. A name that
+    several folders have counts for all of them, unless the file's own folder has it."""
+    found, left = set(), [file]
+    while left:
+        file = left.pop()
+        if file in found:
+            continue
+        found.add(file)
+        left += [file.with_suffix(".cpp")] if file.with_suffix(".cpp").exists() else []
+        for name in re.findall(r'^#include "([^"]+)"', file.read_text(encoding="utf-8"), re.MULTILINE):
+            beside = file.parent / name
+            left += [beside.resolve()] if beside.exists() else tests.glob(f"**/{name}")
+    return found
+
+
+def sources_of_suite(folder, case):
+    """The sources in a folder that define a case's suite; all, where the pattern names none."""
+    suite = case.partition(".")[0].split("/")[-1]
+    definition = re.compile(rf"TEST(_F|_P)?\(\s*{re.escape(suite)}\s*,")
+    sources = sorted(folder.glob("*.cpp"))
+    defining = [file for file in sources if definition.search(file.read_text(encoding="utf-8"))]
+    return defining or sources
+
+
+def proof(fault, root, folders):
+    """What decides whether the fault is caught: its own text, the files that it edits, and the tests.
+    Other sources of the library hardly do; `./run test --all` does not ask."""
+    files = {root / file for file, _, _ in fault.edits} | {Path(__file__).resolve()}
+    for program, case in fault.tests:
+        folder = root / folders[program]
+        files |= {file for file in folder.glob("*.txt")
+                  if file.name not in ("CMakeLists.txt", "passed.txt")}
+        for source in sources_of_suite(folder, case):
+            files |= included_by(source, root / "tests")
+    own_text = hashlib.sha256(repr(fault).encode()).hexdigest()
+    return [f"={own_text}"] + sorted(file.relative_to(root).as_posix() for file in files)
+
+
+def print_proofs(root, folders):
+    root = Path(root).resolve()
+    folders = dict(folder.split("=", 1) for folder in folders)
+    for fault in FAULTS:
+        if all(program in folders for program, _ in fault.tests):
+            print(";".join([fault.name, *proof(fault, root, folders)]))
+
+
+def document(root, path):
+    """Each fault applies, and has a row: | name | meaning | tests |."""
+    for fault in FAULTS:
+        edited_texts(fault, Path(root))
     text = Path(path).read_text(encoding="utf-8")
     wrong = []
     for fault in FAULTS:
@@ -261,17 +312,16 @@ def document(path):
 
 
 def main(arguments):
-    if arguments in (["names"], ["device_names"]):
-        wants_device = arguments == ["device_names"]
-        print("\n".join(fault.name for fault in FAULTS if is_of_device(fault) == wants_device))
+    if len(arguments) > 2 and arguments[0] == "proofs":
+        print_proofs(arguments[1], arguments[2:])
     elif len(arguments) == 2 and arguments[0] == "build":
         build(read_config(arguments[1]))
     elif len(arguments) == 2 and arguments[0] == "none":
         check_without_fault(read_config(arguments[1]))
     elif len(arguments) == 3 and arguments[0] == "fault":
         check_fault(read_config(arguments[1]), arguments[2])
-    elif len(arguments) == 2 and arguments[0] == "document":
-        document(arguments[1])
+    elif len(arguments) == 3 and arguments[0] == "document":
+        document(*arguments[1:])
     else:
         fail(__doc__)
 

@@ -29,10 +29,11 @@ class Project:
         return subprocess.run([sys.executable, self.tool, *map(str, arguments)], capture_output=True,
                               text=True, check=False, env=dict(variables, **environment))
 
-    def run(self, status=0, **environment):
-        """Of a test that ends with this status."""
+    def run(self, status=0, text="=a", **environment):
+        """Of a test that ends with this status, and a text among its sources."""
         command = [sys.executable, "-c", f"print('it runs'); raise SystemExit({status})"]
-        return self.call("run", self.record, "some_test", self.build, self.root, "src", "tests", "--",
+        return self.call("run", self.record, "some_test", self.build, self.root, text, "src", "tests",
+                         "--",
                          *command, **environment)
 
 
@@ -69,6 +70,7 @@ def main(tool):
 
         project.write("src/inner/b.cpp", "src/inner/b.cpp")
         expect("the sources of before are known", is_skipped(project.run()))
+        expect("a change of the text lets it run", runs(project.run(1, text="=b"), 1))
         project.write("src/launch.cu", "")
         expect("what nvcc alone reads does not matter", is_skipped(project.run()))
         for name in ("new.h", "new.cuh", "CMakeLists.txt"):
