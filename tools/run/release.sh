@@ -4,7 +4,8 @@
 readonly tested=build/tested
 
 is_clean() {
-  [ -z "$(git status --porcelain)" ]
+  local changes
+  changes=$(git status --porcelain) && [ -z "$changes" ]
 }
 
 # What include/sampler/version.h says, as "0.1.0" or "0.1.0-rc1".
@@ -64,6 +65,8 @@ release() {
     esac
     shift
   done
+  need git command -v git
+  install_missing
   is_clean || fail "these are not committed:" "$(git status --short)"
   commit=$(git rev-parse HEAD)
   release_tests $was_tested
