@@ -5,8 +5,10 @@ readonly packages=build/packages
 need_for_packages() {
   need_for_build
   need_for_examples
+  need build-essential has_package build-essential
   need debhelper command -v dh
   need doxygen command -v doxygen
+  need python3 command -v python3
   need lintian command -v lintian
   need fakeroot command -v fakeroot
   need default-jdk-headless has_package default-jdk-headless

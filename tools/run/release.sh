@@ -66,12 +66,11 @@ release() {
     shift
   done
   need git command -v git
+  need cargo command -v cargo
   install_missing
   is_clean || fail "these are not committed:" "$(git status --short)"
   commit=$(git rev-parse HEAD)
   release_tests $was_tested
-  need cargo command -v cargo
-  install_missing
   version=$(release_version)
   folder=build/libsampler-$version
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)

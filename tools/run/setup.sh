@@ -87,6 +87,7 @@ need_for_bindings() {
 # What tests/packaging is skipped without.
 want_for_packages() {
   [ ! -e .git ] || want git command -v git
+  want build-essential dpkg-query --show build-essential
   want debhelper command -v dh
   want doxygen command -v doxygen
   want lintian command -v lintian
