@@ -126,12 +126,15 @@ END
   fi
 }
 
-# Of arm64 nothing but the C library of Debian's cross compiler is there: no programs, and no Java to run.
+# Of arm64 nothing but the C library is there: no programs, and no Java to run.
 check_cross() {
   local tool package file library
   for tool in aarch64-linux-gnu-g++ qemu-aarch64 dh javac; do
     command -v $tool >/dev/null || skip "there is no $tool"
   done
+  # What the packages depend on is found in it.
+  dpkg-query --show libc6:arm64 >/dev/null 2>&1 ||
+    skip "libc6:arm64 is not installed: dpkg --add-architecture arm64, apt-get update, apt-get install libc6:arm64"
   DEB_BUILD_PROFILES='cross pkg.libsampler.notools' DEB_BUILD_OPTIONS=noautodbgsym DEB_CXXFLAGS_STRIP=-g \
     "$project/packaging/build_packages" "$1" --build=any --host-arch=arm64 --jobs="$(nproc)"
   in_work
