@@ -120,9 +120,11 @@ check_jar() {
   cmp "$jar" "$again/sampler.jar"
 }
 
-# The library is compiled without optimisation, in a fraction of the time: that of the preset aarch64 is tested there.
+# The library is compiled by -O1, in half of the time, most of which goes to one unit (-O0 takes longest): that of
+# the preset aarch64 is tested there.
 check_aarch64() {
   local both=$work_dir/both file
+  export CFLAGS=-O1 CXXFLAGS=-O1
   command -v aarch64-linux-gnu-g++ >/dev/null || skip "g++-aarch64-linux-gnu is not installed"
   cmake -S "$binding" -B "$both" -DCMAKE_PREFIX_PATH="$prefix" -DSAMPLER_JAVA_AARCH64=ON \
     -DCMAKE_BUILD_TYPE=None -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
