@@ -46,7 +46,7 @@ use_go() {
   local module=github.com/libsampler/libsampler
   git -C "$repository" tag --force "bindings/go/v$version"
   git config --global "url.file://$repository.insteadOf" "https://$module"
-  export GOFLAGS=-mod=mod GOPROXY=direct GONOSUMDB='*' GONOSUMCHECK=1 GOPATH=$work/go-path GOCACHE=$work/go-cache
+  export GOFLAGS=-mod=mod GOPRIVATE='*' GOPATH=$work/go-path GOCACHE=$work/go-cache
   mkdir "$work/go"
   block go "$source/docs/go.md" >"$work/go/main.go"
   (cd "$work/go" && go mod init program && go get "$module/bindings/go@v$version" && go build -o "$work/by_go" .) \
