@@ -88,8 +88,9 @@ use_jar() {
 
 # As a dependency of a program that Maven builds, by the coordinates of docs/java.md. Its plugins are Debian's.
 use_maven() {
-  local maven=(mvn --offline --batch-mode --quiet "-Dmaven.repo.local=$work/repository") plugin coordinates
-  cp -r /usr/share/maven-repo "$work/repository"
+  local maven=(mvn --offline --batch-mode --quiet -Dstyle.color=never "-Dmaven.repo.local=$work/repository") plugin coordinates
+  mkdir "$work/repository"
+  cp -rs /usr/share/maven-repo/. "$work/repository" # where Maven writes, too
   plugin=$(find /usr/share/maven-repo/org/apache/maven/plugins/maven-install-plugin -mindepth 1 -maxdepth 1 \
     -name '[0-9]*' | head -n 1)
   "${maven[@]}" "org.apache.maven.plugins:maven-install-plugin:$(basename "$plugin"):install-file" \
@@ -127,7 +128,7 @@ source=$work/libsampler-$version
 jar=$(echo "$folder/sampler-$version"-linux-*.jar)
 apt-get update >/root/apt.log
 install gcc libc6-dev g++ pkg-config cmake make git golang-go cargo rustc default-jdk-headless ca-certificates-java \
-  maven libmaven-install-plugin-java libmaven-compiler-plugin-java libmaven-resources-plugin-java
+  maven libmaven-install-plugin-java libmaven-compiler-plugin-java libmaven-resources-plugin-java junit5
 use_source
 use_go
 unpack_crates
