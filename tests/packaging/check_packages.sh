@@ -5,7 +5,9 @@
 #   check_packages.sh lintian DIRECTORY    of the packages there
 #   check_packages.sh install DIRECTORY    installs them into a folder, upgrades and purges them; programs
 #                                          are compiled with what lies there
+#   check_packages.sh cross DIRECTORY      builds them for arm64, runs a program with them by qemu
 #   check_packages.sh rpm                  parses the RPM spec
+#   check_packages.sh rpm_build DIRECTORY  builds the RPM packages; programs are compiled with what they hold
 set -euo pipefail
 project=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
 
@@ -54,12 +56,17 @@ older() {
   rm -rf "$folder"
 }
 
-check_install() {
-  command -v fakeroot >/dev/null || skip "fakeroot is not installed"
-  local packages=() package names left
+# in_work: sets $work, a folder that is deleted at the end.
+in_work() {
   work=$(mktemp --directory)
   # shellcheck disable=SC2064  # The directory as it is now.
   trap "rm -rf '$work'" EXIT
+}
+
+check_install() {
+  command -v fakeroot >/dev/null || skip "fakeroot is not installed"
+  local packages=() package names left
+  in_work
   root=$work/root
   older_version=${version%-*}~older-1
   mkdir -p "$root"/var/lib/dpkg/{updates,info,triggers} "$work/older"
@@ -119,6 +126,52 @@ END
   fi
 }
 
+# Of arm64 nothing but the C library is there: no programs, and no Java to run.
+check_cross() {
+  local tool package file library
+  for tool in aarch64-linux-gnu-g++ qemu-aarch64 dh javac; do
+    command -v $tool >/dev/null || skip "there is no $tool"
+  done
+  # What the packages depend on is found in it.
+  dpkg-query --show libc6:arm64 >/dev/null 2>&1 ||
+    skip "libc6:arm64 is not installed: dpkg --add-architecture arm64, apt-get update, apt-get install libc6:arm64"
+  DEB_BUILD_PROFILES='cross pkg.libsampler.notools' DEB_BUILD_OPTIONS=noautodbgsym DEB_CXXFLAGS_STRIP=-g \
+    "$project/packaging/build_packages" "$1" --build=any --host-arch=arm64 --jobs="$(nproc)"
+  in_work
+  root=$work/root
+  for package in libsampler1 libsampler-dev libsampler-jni; do
+    file=$1/${package}_${version}_arm64.deb
+    [ "$(dpkg-deb --field "$file" Architecture)" = arm64 ] || fail "$file is not for arm64"
+    dpkg-deb --extract "$file" "$root"
+  done
+  dpkg-deb --field "$1/libsampler1_${version}_arm64.deb" Depends | grep 'libc6 (>= 2' ||
+    fail "libsampler1 does not depend on libc6"
+  dpkg-deb --info "$1/libsampler1_${version}_arm64.deb" symbols | diff <(sed '/^\*/d; s/#MINVER#//; s/ $//' \
+    "$project/packaging/debian/libsampler1.symbols") <(sed '/^\*/d; s/#MINVER#//; s/ $//' -) ||
+    fail "the symbols are others"
+  library=$root/usr/lib/aarch64-linux-gnu
+  for file in "$library"/libsampler.so.1 "$library"/jni/libsampler_java.so; do
+    readelf --file-header "$file" | grep 'Machine: *AArch64' || fail "$file is not for aarch64"
+  done
+  use_cross "$library"
+}
+
+# use_cross LIBRARY_DIR: README.md's program, shared and static.
+use_cross() {
+  local link run=(qemu-aarch64 -L /usr/aarch64-linux-gnu -E "LD_LIBRARY_PATH=$1")
+  expected_output >"$work/expected"
+  for link in -lsampler '-l:libsampler.a -lstdc++ -lm -lpthread'; do
+    # shellcheck disable=SC2086  # Flags.
+    aarch64-linux-gnu-gcc -I"$root/usr/include" "$project/examples/minimal.c" -o "$work/program" -L"$1" $link
+    diff "$work/expected" <("${run[@]}" "$work/program") || fail "with $link it prints something else"
+  done
+}
+
+# expected_output: what README.md says that its program prints.
+expected_output() {
+  awk '/^```/ { if (inside) exit; inside = ($0 == "```text"); next } inside' "$project/README.md"
+}
+
 check_rpm() {
   command -v rpmspec >/dev/null || skip "rpmspec is not installed"
   [ "$(rpmspec --query --srpm --queryformat '%{version}' "$project/packaging/rpm/libsampler.spec")" = \
@@ -126,8 +179,41 @@ check_rpm() {
   rpmspec --query --queryformat '%{name} %{version}\n' "$project/packaging/rpm/libsampler.spec"
 }
 
+# From a source tarball of the project as it is, into DIRECTORY. What RPM calls the packages that it needs, this
+# system calls otherwise: --nodeps.
+check_rpm_build() {
+  local spec=$project/packaging/rpm/libsampler.spec source package name names=()
+  command -v rpmbuild >/dev/null || skip "rpmbuild is not installed"
+  command -v ninja >/dev/null || skip "ninja is not installed"
+  rm -rf "$1"
+  mkdir -p "$1/SOURCES"
+  source=$(rpmspec --query --srpm --queryformat '[%{SOURCE}]' "$spec")
+  "$project/packaging/copy_source" "$1/SOURCES/${source%.tar.gz}"
+  tar -C "$1/SOURCES" -czf "$1/SOURCES/$source" --remove-files "${source%.tar.gz}"
+  rpmbuild -ba --nodeps --define "_topdir $(cd "$1" && pwd)" --define "_smp_mflags -j$(nproc)" "$spec"
+  in_work
+  root=$work/root
+  mkdir "$root"
+  for package in "$1"/RPMS/*/*.rpm; do
+    name=$(rpm --query --package --queryformat '%{NAME}' "$package")
+    case $name in
+      *-debuginfo | *-debugsource) continue ;;
+    esac
+    names+=("$name")
+    rpm --query --package --list "$package" >"$work/$name"
+    rpm2archive --nocompression - <"$package" | tar -x -C "$root"
+  done
+  [ "${names[*]}" = "libsampler libsampler-devel libsampler-static" ] || fail "the packages are ${names[*]}"
+  grep -q '/libsampler\.so\.1$' "$work/libsampler" || fail "libsampler lacks the library"
+  ! grep '\.h$\|\.a$\|\.so$' "$work/libsampler" || fail "libsampler has what is for development"
+  grep -q '/sampler\.pc$' "$work/libsampler-devel" || fail "libsampler-devel lacks sampler.pc"
+  rpm --query --package --provides "$1"/RPMS/*/libsampler-0*.rpm | grep -F 'libsampler.so.1()(64bit)'
+  rpm --query --package --requires "$1"/RPMS/*/libsampler-devel-*.rpm | grep -F "libsampler$(rpm --eval %_isa) = "
+  compile_and_run
+}
+
 case $1 in
-  build | lintian | install) "check_$1" "$2" ;;
+  build | lintian | install | cross | rpm_build) "check_$1" "$2" ;;
   rpm) check_rpm ;;
   *) fail "unknown check: $1" ;;
 esac

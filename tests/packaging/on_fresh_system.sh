@@ -6,16 +6,9 @@
 set -euo pipefail
 packages=$1
 readonly doc=/usr/share/doc/libsampler-dev work=/root/work
-
-fail() {
-  echo "FAILED: $*"
-  exit 1
-}
-
-install() {
-  DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends --allow-downgrades \
-    -o Dpkg::Use-Pty=0 "$@" >/root/apt.log 2>&1 || { tail -n 40 /root/apt.log; fail "apt-get install $*"; }
-}
+readonly expected=$work/expected
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/fresh_system.sh"
 
 # files_of_system: what packages may leave behind. The rest is apt's and dpkg's own, or made here.
 files_of_system() {
@@ -36,61 +29,29 @@ older() {
   rm -rf "$folder"
 }
 
-# expect_tokens NAME COMMAND...: it prints what README.md says.
-expect_tokens() {
-  diff "$work/expected" <("${@:2}") || fail "$1 prints other tokens"
-  echo "ok: $1"
-}
-
 use_c() {
+  [ -e /usr/share/man/man3/sampler_sample.3.gz ] || fail "sampler_sample has no man page"
   cp $doc/examples/minimal.c "$work"
   # shellcheck disable=SC2046  # Flags.
   cc "$work/minimal.c" -o "$work/by_pkg_config" $(pkg-config --cflags --libs sampler)
   expect_tokens "C, by pkg-config" "$work/by_pkg_config"
-  cat >"$work/CMakeLists.txt" <<'END'
-cmake_minimum_required(VERSION 3.25)
-project(uses_package LANGUAGES C)
-find_package(sampler 0.1 REQUIRED)
-add_executable(shared minimal.c)
-target_link_libraries(shared PRIVATE sampler::sampler)
-add_executable(static minimal.c)
-target_link_libraries(static PRIVATE sampler::sampler_static)
-END
-  cmake -S "$work" -B "$work/build" >"$work/cmake.log"
-  cmake --build "$work/build" >>"$work/cmake.log"
-  expect_tokens "C, by CMake" "$work/build/shared"
-  expect_tokens "C, by CMake, static" "$work/build/static"
+  by_cmake "$work/minimal.c" "$work/cmake"
 }
 
 # The first program of docs/go.md.
 use_go() {
   mkdir -p "$work/go"
-  awk '/^```/ { if (inside) exit; inside = ($0 == "```go"); next } inside' $doc/docs/go.md >"$work/go/main.go"
+  block go $doc/docs/go.md >"$work/go/main.go"
   (cd "$work/go" && GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$work/go-cache go build -o "$work/by_go" .)
   expect_tokens Go "$work/by_go"
 }
 
 use_rust() {
-  local registry=/usr/share/cargo/registry example
+  local registry=/usr/share/cargo/registry example version
   example=$(find $registry -path '*/sampler-[0-9]*/examples/readme.rs')
-  mkdir -p "$work/rust/src" "$work/rust/.cargo"
-  cp "$example" "$work/rust/src/main.rs"
-  cat >"$work/rust/.cargo/config.toml" <<END
-[source.crates-io]
-replace-with = "debian"
-[source.debian]
-directory = "$registry"
-END
-  cat >"$work/rust/Cargo.toml" <<END
-[package]
-name = "uses-package"
-version = "1.0.0"
-edition = "2021"
-[dependencies]
-sampler = "$(sed -n 's/^version = "\(.*\)"/\1/p' "$(dirname "$example")/../Cargo.toml")"
-END
-  (cd "$work/rust" && CARGO_HOME=$work/cargo cargo build --quiet --offline)
-  expect_tokens Rust "$work/rust/target/debug/uses-package"
+  version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$(dirname "$example")/../Cargo.toml")
+  by_rust "$example" "$work/rust" $registry "\"$version\""
+  expect_tokens Rust "$work/rust/target/release/uses-package"
 }
 
 use_java() {
@@ -113,8 +74,8 @@ use_tools() {
 use_all() {
   rm -rf "$work"
   mkdir "$work"
-  awk '/^```/ { if (inside) exit; inside = ($0 == "```text"); next } inside' $doc/README.md >"$work/expected"
-  [ -s "$work/expected" ] || fail "no output in README.md"
+  block text $doc/README.md >"$expected"
+  [ -s "$expected" ] || fail "no output in README.md"
   use_c
   use_go
   use_rust

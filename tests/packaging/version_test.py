@@ -10,6 +10,8 @@ import sys
 # How each writes it: "-rc1" or Debian's "~rc1".
 PLACES = {
     "CHANGELOG.md": (r"^## (\S+)", "-"),
+    "SECURITY.md": (r"^\| (\S+), and what follows", "-"),
+    "docs/java.md": (r"`io\.github\.libsampler:sampler:(.*?)`", "-"),
     "bindings/rust/sampler/Cargo.toml": (r'^version = "(.*)"', "-"),
     "bindings/rust/sampler-sys/Cargo.toml": (r'^version = "(.*)"', "-"),
     "bindings/java/pom.xml": (r"^  <version>(.*)</version>", "-"),

@@ -4,7 +4,8 @@
 readonly tested=build/tested
 
 is_clean() {
-  [ -z "$(git status --porcelain)" ]
+  local changes
+  changes=$(git status --porcelain) && [ -z "$changes" ]
 }
 
 # What include/sampler/version.h says, as "0.1.0" or "0.1.0-rc1".
@@ -64,11 +65,12 @@ release() {
     esac
     shift
   done
+  need git command -v git
+  need cargo command -v cargo
+  install_missing
   is_clean || fail "these are not committed:" "$(git status --short)"
   commit=$(git rev-parse HEAD)
   release_tests $was_tested
-  need cargo command -v cargo
-  install_missing
   version=$(release_version)
   folder=build/libsampler-$version
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)

@@ -86,7 +86,10 @@ need_for_bindings() {
 
 # What tests/packaging is skipped without.
 want_for_packages() {
+  [ ! -e .git ] || want git command -v git
+  want build-essential dpkg-query --show build-essential
   want debhelper command -v dh
+  want doxygen command -v doxygen
   want lintian command -v lintian
   want fakeroot command -v fakeroot
   want default-jdk-headless dpkg-query --show default-jdk-headless

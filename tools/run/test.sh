@@ -133,7 +133,7 @@ run_tests() {
   rm -rf "$results" "$tested"
   mkdir -p "$results"
   # Of what is committed, ./run release takes this as evidence.
-  if [ "${1:-}" != --quick ] && [ -e .git ] && is_clean; then
+  if [ "${1:-}" != --quick ] && [ -e .git ] && command -v git >/dev/null && is_clean; then
     commit=$(git rev-parse HEAD)
   fi
   # The last line counts tests even if setting up fails.

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Run by `tools/fresh --released` as root of a fresh system: uses what ./run release has made, the Debian packages
+# apart, each as its own documents say, to print what README.md's program prints.
+#
+#   use_release.sh FOLDER REPOSITORY
+#
+# REPOSITORY is a clone, of which Go takes its module by a tag, as it would from the Internet.
+set -euo pipefail
+folder=$1
+repository=$2
+readonly work=/root/release-work
+readonly expected=$work/expected
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/fresh_system.sh"
+
+# The commands of README.md, "Install and link".
+commands_of_readme() {
+  awk '/^## Install and link/ { here = 1 } here && /^    / { print; found = 1 } found && !/^    / { exit }' \
+    "$source/README.md" | sed 's/sudo //g'
+}
+
+use_source() {
+  tar -xzf "$folder/libsampler-$version.tar.gz" -C "$work"
+  block text "$source/README.md" >"$expected"
+  block c "$source/README.md" >"$work/main.c"
+  { [ -s "$expected" ] && [ -s "$work/main.c" ]; } || fail "README.md has no program and output"
+  commands_of_readme >"$work/commands"
+  grep -q 'cmake --install' "$work/commands" || fail "README.md has no commands to install"
+  # With libsampler.a, too: the same objects.
+  sed -i 's/-B build /&-DSAMPLER_BUILD_STATIC=ON -DSAMPLER_CUDA=OFF /' "$work/commands"
+  (cd "$source" && bash -e "$work/commands") >"$work/source.log" 2>&1 || { tail -n 40 "$work/source.log"; fail "README.md's commands"; }
+  # shellcheck disable=SC2046  # Flags.
+  cc "$work/main.c" -o "$work/by_pkg_config" $(pkg-config --cflags --libs sampler)
+  expect_tokens "source tarball, C, by pkg-config" "$work/by_pkg_config"
+  # shellcheck disable=SC2046  # Flags.
+  cc -static "$work/main.c" -o "$work/all_static" $(pkg-config --static --cflags --libs sampler)
+  expect_tokens "source tarball, C, by pkg-config --static" "$work/all_static"
+  by_cmake "$work/main.c" "$work/cmake"
+  cc "$source/examples/plugin_host.c" -o "$work/plugin_host" -ldl
+  "$work/plugin_host" || fail "by sampler_dl.h"
+  echo "ok: by sampler_dl.h"
+}
+
+# The version of the module is the tag that docs/go.md tells of.
+use_go() {
+  local module=github.com/libsampler/libsampler
+  git -C "$repository" tag --force "bindings/go/v$version"
+  git config --global "url.file://$repository.insteadOf" "https://$module"
+  export GOFLAGS=-mod=mod GOPRIVATE='*' GOPATH=$work/go-path GOCACHE=$work/go-cache
+  mkdir "$work/go"
+  block go "$source/docs/go.md" >"$work/go/main.go"
+  (cd "$work/go" && go mod init program && go get "$module/bindings/go@v$version" && go build -o "$work/by_go" .) \
+    >"$work/go.log" 2>&1 || { cat "$work/go.log"; fail "Go"; }
+  expect_tokens "Go module of the tag bindings/go/v$version" "$work/by_go"
+}
+
+# The crates in a folder that stands for the registry.
+unpack_crates() {
+  local crate name
+  mkdir "$work/registry"
+  for crate in "$folder"/*.crate; do
+    name=$(basename "$crate" .crate)
+    tar -xzf "$crate" -C "$work/registry"
+    printf '{"files":{},"package":"%s"}' "$(sha256sum "$crate" | cut -d ' ' -f 1)" \
+      >"$work/registry/$name/.cargo-checksum.json"
+  done
+}
+
+# use_rust NAME DEPENDENCY
+use_rust() {
+  block rust "$source/docs/rust.md" >"$work/main.rs"
+  by_rust "$work/main.rs" "$work/rust-$1" "$work/registry" "$2"
+  expect_tokens "Rust crates, $1" "$work/rust-$1/target/release/uses-package"
+}
+
+uninstall_source() {
+  local left
+  { cmake --build "$source/build" --target uninstall && ldconfig; } >"$work/source.log" 2>&1
+  left=$(find /usr/local -iname '*sampler*' ! -type d)
+  [ -z "$left" ] || fail "left after the target uninstall: $left"
+  echo "ok: source tarball, uninstalled"
+}
+
+use_jar() {
+  cp "$source/bindings/java/examples/Readme.java" "$work"
+  expect_tokens "jar" java -cp "$jar" "$work/Readme.java"
+}
+
+# As a dependency of a program that Maven builds, by the coordinates of docs/java.md. Its plugins are Debian's.
+use_maven() {
+  local maven=(mvn --offline --batch-mode --quiet -Dstyle.color=never "-Dmaven.repo.local=$work/repository") plugin coordinates
+  mkdir "$work/repository"
+  cp -rs /usr/share/maven-repo/. "$work/repository" # where Maven writes, too
+  plugin=$(find /usr/share/maven-repo/org/apache/maven/plugins/maven-install-plugin -mindepth 1 -maxdepth 1 \
+    -name '[0-9]*' | head -n 1)
+  "${maven[@]}" "org.apache.maven.plugins:maven-install-plugin:$(basename "$plugin"):install-file" \
+    "-Dfile=$jar" || fail "mvn install:install-file"
+  coordinates=$(grep -o 'io\.github\.libsampler:sampler:[^`]*' "$source/docs/java.md" | head -n 1)
+  [ "$coordinates" = "io.github.libsampler:sampler:$version" ] || fail "docs/java.md says $coordinates"
+  mkdir -p "$work/maven/src/main/java"
+  cp "$source/bindings/java/examples/Readme.java" "$work/maven/src/main/java"
+  cat >"$work/maven/pom.xml" <<TEXT
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>example</groupId><artifactId>program</artifactId><version>1</version>
+  <properties>
+    <maven.compiler.release>17</maven.compiler.release>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <dependencies>
+    <dependency>
+      <groupId>io.github.libsampler</groupId><artifactId>sampler</artifactId><version>$version</version>
+    </dependency>
+  </dependencies>
+</project>
+TEXT
+  "${maven[@]}" --file "$work/maven/pom.xml" compile || fail "mvn compile"
+  expect_tokens "jar, by Maven" java -cp \
+    "$work/repository/io/github/libsampler/sampler/$version/sampler-$version.jar:$work/maven/target/classes" Readme
+}
+
+rm -rf "$work"
+mkdir "$work"
+(cd "$folder" && sha256sum --check --quiet SHA256SUMS) || fail "SHA256SUMS"
+version=$(basename "$folder"/libsampler-*.tar.gz .tar.gz)
+version=${version#libsampler-}
+source=$work/libsampler-$version
+jar=$(echo "$folder/sampler-$version"-linux-*.jar)
+apt-get update >/root/apt.log
+install gcc libc6-dev g++ pkg-config cmake make git golang-go cargo rustc default-jdk-headless ca-certificates-java \
+  maven libmaven-install-plugin-java libmaven-compiler-plugin-java libmaven-resources-plugin-java junit5
+use_source
+use_go
+unpack_crates
+use_rust linked "\"=$version\""
+uninstall_source
+use_rust bundled "{ version = \"=$version\", features = [\"bundled\"] }"
+use_jar
+use_maven
+rm -rf "$work"
+echo "ok: each part of the release was used"
