@@ -1172,7 +1172,7 @@ structs! {
         pipeline: *const sampler_pipeline = null();
         /// Reports of every emitted token, [num_sequences, num_drafts + 1, ...], in the order of
         /// out_token_ids: of the target's distribution at its position, as in sampler_sample_args; as for
-        /// a bad row where no token stands.
+        /// a bad row where no token stands. Lists of kept tokens are not packed here.
         logprob_kind: sampler_logprob_kind = 0;
         reserved: i32 = 0;
         out_kept_counts: *mut i32 = null_mut();
