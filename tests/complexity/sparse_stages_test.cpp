@@ -97,8 +97,9 @@ double cost_of_row(int64_t num_cols, int32_t top_k, bool has_stages) {
   return work.cost;
 }
 
-// A few vectors of the row for each token that is edited. Of fewer columns than 16 a token the row is
-// copied; texts, lists and repeats are read without the row, whose passes are what is counted here.
+// A few vectors of the row for each token that is edited. Of fewer columns than 16 a token the row
+// is copied; texts, lists and repeats are read without the row, whose passes are what is counted
+// here.
 TEST(SparseStages, DoNotCostMoreWithMoreColumns) {
   if (!counting_passes()) GTEST_SKIP() << "the scalar rows are copied";
   for (const int32_t top_k : {0, 50}) {
