@@ -54,6 +54,12 @@ cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream) {
   return launch_upload(small_upload_kernel_address(), small, stream);
 }
 
+cudaError_t launch(const PackRequest &request, int64_t num_blocks, cudaStream_t stream) {
+  const LaunchConfig config(num_blocks, 1, 0, stream);
+  void *arguments[] = {argument(&request)};
+  return cudaLaunchKernelExC(config.get(), pack_kernel_address(), arguments);
+}
+
 cudaError_t launch_state(const void *kernel, const void *request, int64_t num_rows,
                          cudaStream_t stream) {
   constexpr int64_t kRows = kBlockThreads / 32;  // of a block

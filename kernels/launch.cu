@@ -33,6 +33,14 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_upload(ctx, upload);
 }
 
+__global__ void __launch_bounds__(kBlockThreads)
+    pack_kernel(const __grid_constant__ PackRequest request) {
+  using Context = CudaContext<kBlockThreads, false>;
+  __shared__ typename Context::Scratch scratch;
+  Context ctx(scratch, nullptr);
+  run_pack(ctx, request);
+}
+
 // Not for the sake of more blocks, for which the compiler would spill.
 template <class Request>
 __global__ void __launch_bounds__(kBlockThreads, 1)
@@ -75,6 +83,10 @@ template const void *state_kernel_address<contract::TruncateRequest>();
 template const void *state_kernel_address<contract::CopyRequest>();
 template const void *state_kernel_address<contract::ResetRequest>();
 template const void *state_kernel_address<contract::ReadRequest>();
+
+const void *pack_kernel_address() {
+  return reinterpret_cast<const void *>(&pack_kernel);
+}
 
 const void *upload_kernel_address() {
   return reinterpret_cast<const void *>(&upload_kernel<kUploadWords>);

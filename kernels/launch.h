@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "contract/state_requests.h"
+#include "kept_lists.cuh"
 #include "plan.h"
 #include "upload.cuh"
 
@@ -23,6 +24,9 @@ const void *spread_kernel_address(bool clustered);
 // Take an Upload of kUploadWords or kSmallUploadWords.
 const void *upload_kernel_address();
 const void *small_upload_kernel_address();
+
+// Takes a PackRequest.
+const void *pack_kernel_address();
 
 // Of a call of state.h. Takes its request.
 template <class Request>
@@ -60,6 +64,9 @@ template <class Request>
 cudaError_t launch_state(const Request &request, cudaStream_t stream) {
   return launch_state(state_kernel_address<Request>(), &request, request.num_rows, stream);
 }
+
+// Enqueues the packing of lists, by so many blocks.
+cudaError_t launch(const PackRequest &request, int64_t num_blocks, cudaStream_t stream);
 
 // Enqueues the writing of words to device memory. What follows them is not looked at.
 cudaError_t launch(const Upload<kUploadWords> &upload, cudaStream_t stream);

@@ -8,6 +8,7 @@
 
 #include "contract/elements.h"
 #include "contract/entropy.h"
+#include "contract/kept_lists.h"
 #include "contract/reports.h"
 #include "distribution.cuh"
 #include "elements.cuh"
@@ -95,9 +96,9 @@ class TeamReports {
       set_kept_bits(row, kept, output);
     }
     if (to_.wants_kept_list()) {
-      const bool has_room = kept.kept_count <= to_.kept_capacity;
-      if (has_room) list_kept(row, kept, output);
-      tell_no_kept(output, has_room ? kept.kept_count : 0);
+      const contract::KeptList list = list_of(output, kept.kept_count);
+      if (list.has_room) list_kept(row, kept, list);
+      if (!to_.are_lists_packed()) tell_no_kept(output, list.has_room ? kept.kept_count : 0);
     }
   }
 
@@ -108,11 +109,12 @@ class TeamReports {
       to_.out_chosen_logprobs[output * to_.num_chosen + i] = contract::quiet_nan();
     });
     if (to_.out_kept_bitmask) clear_bitmask(output);
-    if (to_.wants_kept_list()) tell_no_kept(output, 0);
+    if (!to_.are_lists_packed() && to_.wants_kept_list()) tell_no_kept(output, 0);
     if (uint8_t *const removed_by = removals(output)) {
       for_each(request_.input.num_cols, [&](int64_t i) { removed_by[i] = contract::kNeverThere; });
     }
     if (!team_.is_first_thread()) return;
+    if (to_.are_lists_packed()) request_.kept_lists.counts[output] = 0;
     if (to_.out_ranks) to_.out_ranks[output] = 0;
     if (to_.out_entropies) to_.out_entropies[output] = contract::quiet_nan();
   }
@@ -249,9 +251,27 @@ class TeamReports {
     });
   }
 
+  // Where so many tokens of an output are listed. All of the team call it.
+  SAMPLER_DEVICE contract::KeptList list_of(int64_t output, int64_t count) const {
+    if (!to_.are_lists_packed()) {
+      return {to_.out_kept_token_ids, to_.out_kept_probabilities, output * to_.kept_capacity,
+              count <= to_.kept_capacity};
+    }
+    const contract::KeptLists &lists = request_.kept_lists;
+    uint64_t own = 0;
+    if (team_.is_first_thread()) {
+      own = team_.ctx.atomic_add(lists.num_taken, uint64_t(count));
+      lists.places[output] = int64_t(own);
+      lists.counts[output] = count;
+    }
+    const uint64_t first = team_.sum(own);
+    return {lists.token_ids, lists.probabilities, int64_t(first),
+            first + uint64_t(count) <= uint64_t(to_.kept_capacity)};
+  }
+
   // There is room for all of them.
   SAMPLER_DEVICE void list_kept(const StoredRow &row, const Distribution &kept,
-                                int64_t output) const {
+                                const contract::KeptList &list) const {
     Context &ctx = team_.ctx;
     uint64_t own = 0;
     for_each_by_id(row, kept, [&](bool is_kept, int, Rank) {
@@ -262,18 +282,17 @@ class TeamReports {
         ctx.warp_broadcast(ctx.block_exclusive_sum(ctx.lane() == 0 ? own : 0, &of_block), 0);
     const uint64_t values[] = {of_block};
     const Exchanged all = team_.exchange(values);
-    int64_t next =
-        output * to_.kept_capacity + int64_t(all.sum_before(0, ctx.cluster_rank()) + before_warp);
+    int64_t next = list.first + int64_t(all.sum_before(0, ctx.cluster_rank()) + before_warp);
     for_each_by_id(row, kept, [&](bool is_kept, int element, Rank rank) {
       const uint32_t lanes = ctx.ballot(is_kept);
       const int64_t place = next + Context::count_bits(lanes & ((uint32_t(1) << ctx.lane()) - 1));
       next += Context::count_bits(lanes);
       if (!is_kept) return;
-      if (to_.out_kept_token_ids.data) {
-        contract::store_id(to_.out_kept_token_ids, place, contract::id_of_rank(rank));
+      if (list.token_ids.data) {
+        contract::store_id(list.token_ids, place, contract::id_of_rank(rank));
       }
-      if (to_.out_kept_probabilities) {
-        to_.out_kept_probabilities[place] = kept.probability(row.value(element), rank);
+      if (list.probabilities) {
+        list.probabilities[place] = kept.probability(row.value(element), rank);
       }
     });
   }

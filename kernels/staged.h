@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "contract/host_device.h"
+#include "contract/kept_lists.h"
 #include "contract/pipeline.h"
 #include "contract/ranked_windows.h"
 #include "contract/reports.h"
@@ -111,6 +112,7 @@ template <>
 struct Staged<contract::SampleRequest> : contract::SampleRequest {
   contract::Pipeline stages;
   contract::Reports wanted;
+  contract::KeptLists kept_lists;  // where `wanted` packs them
   StageMemory memory;
 
   Staged() = default;

@@ -16,8 +16,9 @@ its times; with --write it puts them there.
   waits         barriers of the team and of its blocks, and the part of the row that one warp goes through
                 alone
 
-Sorts, scans of histograms, conflicts of atomics, and the drafts' entries that a chain reads one by one are
-left out, so operations that sort tokens, and chains, take somewhat longer. Teams are dealt out evenly.
+Sorts, scans of histograms, conflicts of atomics, the drafts' entries that a chain reads one by one, and lists,
+texts and repeats of stages are left out, so operations that sort tokens, chains, and stages of long texts take
+somewhat longer. Teams are dealt out evenly.
 """
 
 import math

@@ -406,6 +406,13 @@ type SampleArgs struct {
 	// where the input gives it no probability; 255 everywhere in a bad row. In a greedy row
 	// StageTemperature removes what the edits left. Sorts the row.
 	OutRemovedBy Array[byte]
+
+	// [output rows + 1] Packs the lists of kept tokens: that of output row i is the entries
+	// [offsets[i], offsets[i+1]) of OutKeptTokenIDs and OutKeptProbabilities, without gaps.
+	// KeptCapacity is then the entries of each, for all rows together. Lists that have no room
+	// together are all left out: neither is written, and the last offset, which is above
+	// KeptCapacity then, tells what is needed. The workspace holds up to KeptCapacity entries more.
+	OutKeptOffsets Array[int64]
 }
 
 // Sample draws one token per output row from what the filters keep of its input row.

@@ -48,6 +48,10 @@ func (a *SampleArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 	}
 	numSlots := numSlots(&a.Slots, a.NumSlots, numRows)
 	bitmaskStride := firstNonzero(int64(a.KeptBitmaskStride), sum(int64(a.Input.NumCols), 31)/32)
+	numKept := product(numRows, int64(a.KeptCapacity))
+	if a.OutKeptOffsets.place != absent {
+		numKept = int64(a.KeptCapacity)
+	}
 	var ids idsBefore
 	args := &s.memory.sample
 	*args = raw.SampleArgs{
@@ -88,9 +92,10 @@ func (a *SampleArgs) run(s *Sampler, op string, sizing bool) (int, error) {
 		KeptBitmaskStride: int64(a.KeptBitmaskStride),
 		KeptCapacity:      int64(a.KeptCapacity),
 		OutKeptTokenIDs: c.ids("out_kept_token_ids", &a.OutKeptTokenIDs,
-			product(numRows, int64(a.KeptCapacity)), &ids),
+			numKept, &ids),
 		OutKeptProbabilities: c.array("", "out_kept_probabilities",
-			a.OutKeptProbabilities.array, product(numRows, int64(a.KeptCapacity))),
+			a.OutKeptProbabilities.array, numKept),
+		OutKeptOffsets: c.array("", "out_kept_offsets", a.OutKeptOffsets.array, numRows+1),
 		OutRemovedBy: c.array("", "out_removed_by", a.OutRemovedBy.array,
 			product(numRows, int64(a.Input.NumCols))),
 	}

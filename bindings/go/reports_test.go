@@ -103,6 +103,31 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// Lists of kept tokens that follow one another, with room for all of them and with less.
+func TestPackedLists(t *testing.T) {
+	s := newSampler(t, Options{})
+	params := DefaultParams()
+	params.TopK = 2
+	logits := append(append([]float32{}, readmeLogits...), float32(math.NaN()), 0, 0, 0, 0)
+	logits = append(logits, readmeLogits...)
+	for _, capacity := range []int{4, 3} {
+		offsets, ids := []int64{77, 77, 77, 77}, []int32{77, 77, 77, 77}
+		if err := s.Sample(&SampleArgs{Exec: Exec{Workspace: Slice(make([]byte, 1<<20))},
+			Input:  Rows{Values: F32(logits), NumRows: 3, NumCols: 5},
+			Params: &params, OutTokenIDs: I32(make([]int32, 3)), KeptCapacity: capacity,
+			OutKeptTokenIDs: I32(ids[:capacity]), OutKeptOffsets: Slice(offsets)}); err != nil {
+			t.Fatal(err)
+		}
+		want := []int32{0, 1, 0, 1}
+		if capacity == 3 {
+			want = []int32{77, 77, 77, 77}
+		}
+		if !reflect.DeepEqual(offsets, []int64{0, 2, 2, 4}) || !reflect.DeepEqual(ids, want) {
+			t.Errorf("room for %d: offsets %v, tokens %v", capacity, offsets, ids)
+		}
+	}
+}
+
 func TestReportsThatBreakARule(t *testing.T) {
 	s := newSampler(t, Options{MaxRows: 2, MaxCols: 40})
 	short := make([]float32, 5)
@@ -148,6 +173,12 @@ func TestReportsThatBreakARule(t *testing.T) {
 			"out_token_ids is of id type 0 and out_kept_token_ids of 1; they must be of one type"},
 		{func(a *SampleArgs) { a.KeptCapacity, a.OutKeptProbabilities = 3, Slice(short) },
 			"out_kept_probabilities has 5 elements; it needs 6"},
+		{func(a *SampleArgs) { a.OutKeptOffsets = Slice(make([]int64, 2)) },
+			"out_kept_offsets has 2 elements; it needs 3"},
+		{func(a *SampleArgs) {
+			a.OutKeptOffsets, a.KeptCapacity = Slice(make([]int64, 3)), 6
+			a.OutKeptProbabilities = Slice(short)
+		}, "out_kept_probabilities has 5 elements; it needs 6"},
 		{func(a *SampleArgs) { a.OutRemovedBy = Slice(make([]byte, 79)) },
 			"out_removed_by has 79 elements; it needs 80"},
 		{func(a *SampleArgs) { a.OutRemovedBy = OnDevice[byte](4096) },

@@ -249,7 +249,7 @@ typedef struct sampler_verify_args {
 
   /* Reports of every emitted token, [num_sequences, num_drafts + 1, ...], in the order of
    * out_token_ids: of the target's distribution at its position, as in sampler_sample_args; as for
-   * a bad row where no token stands. */
+   * a bad row where no token stands. Lists of kept tokens are not packed here. */
   sampler_logprob_kind logprob_kind;
   int32_t reserved;
   int32_t *out_kept_counts;

@@ -50,6 +50,7 @@ inline void *find_workspace(Check &check, const sampler_handle &handle, const sa
 
 template <class Request>
 size_t needed_workspace(const sampler_handle &handle, const Request &request) {
+  if (contract::num_output_rows(request) == 0) return 0;
   return handle.on_cuda ? cuda::workspace_bytes(request, handle.device)
                         : cpu::workspace_bytes(request, handle.executor.num_threads);
 }
@@ -93,7 +94,7 @@ void check_and_run(Check &check, const sampler_handle &handle, const Request &re
   check.workspace(exec.workspace, exec.workspace_bytes);
   check.overlaps();
   if (handle.check_pointers) check_places(check, handle);
-  if (!check.ok() || contract::num_output_rows(request) == 0) return;
+  if (!check.ok() || !contract::writes_anything(request)) return;
   void *workspace = find_workspace(check, handle, exec, needed_workspace(handle, request));
   if (check.ok()) run_on_device(check, handle, request, workspace, exec.stream);
 }
@@ -138,8 +139,7 @@ sampler_status size_workspace(sampler_t handle, const Args *user_args, size_t *o
     const auto request = to_request(
         shapes, args,
         {handle->fallback_token_id, &pipeline, &reports, &verification, handle, keeps_verified});
-    if (shapes.ok())
-      *out_bytes = contract::num_output_rows(request) == 0 ? 0 : needed_workspace(*handle, request);
+    if (shapes.ok()) *out_bytes = needed_workspace(*handle, request);
     return shapes.status();
   });
 }

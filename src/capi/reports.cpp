@@ -1,5 +1,7 @@
 #include "capi/reports.h"
 
+#include <algorithm>
+
 #include "capi/views.h"
 #include "contract/elements.h"
 
@@ -11,7 +13,7 @@ namespace {
 bool has_any(const sampler_sample_args &args) {
   return args.num_top_logprobs || args.num_chosen || args.out_ranks || args.out_entropies ||
          args.out_kept_bitmask || args.kept_bitmask_stride || args.kept_capacity ||
-         args.out_removed_by;
+         args.out_kept_offsets || args.out_removed_by;
 }
 
 // [output rows, per_row]
@@ -71,14 +73,35 @@ int64_t read_bitmask(Check &check, const sampler_sample_args &args, const Arrays
   return stride;
 }
 
-void read_kept_list(Check &check, const sampler_sample_args &args, const Arrays &arrays,
-                    int64_t num_cols) {
+// Lists that follow one another. The result is how many entries they can have.
+int64_t read_packed_lists(Check &check, const sampler_sample_args &args,
+                          const contract::SampleRequest &request) {
+  constexpr int64_t kMaxEntries = kMaxRows * contract::kMaxVocabulary;
+  const int64_t capacity = args.kept_capacity;
+  check.range("kept_capacity", capacity, 0, kMaxEntries + 1);
+  if (!check.ok()) return 0;
+  check.array("out_kept_offsets", args.out_kept_offsets, sizeof(int64_t), request.num_rows + 1,
+              Access::kWrite);
+  check.array("out_kept_probabilities", args.out_kept_probabilities, sizeof(float), capacity,
+              Access::kWrite);
+  check.array("out_kept_token_ids", args.out_kept_token_ids,
+              contract::size_of_id(request.out_token_ids.type), capacity, Access::kWrite,
+              args.out_kept_probabilities ? Need::kOptional : Need::kRequired);
+  return std::min(capacity, request.num_rows * request.input.num_cols);
+}
+
+// The result is how many entries a list can have, or all of them.
+int64_t read_kept_lists(Check &check, const sampler_sample_args &args, const Arrays &arrays,
+                        const contract::SampleRequest &request) {
+  if (args.out_kept_offsets) return read_packed_lists(check, args, request);
+  const int64_t num_cols = request.input.num_cols;
   check.range("kept_capacity", args.kept_capacity, 0, num_cols + 1);
-  if (!check.ok()) return;
+  if (!check.ok()) return 0;
   arrays.check("out_kept_probabilities", args.out_kept_probabilities, sizeof(float),
                args.kept_capacity);
   arrays.check_ids("out_kept_token_ids", args.out_kept_token_ids, args.kept_capacity,
                    args.out_kept_probabilities ? Need::kOptional : Need::kRequired);
+  return args.kept_capacity;
 }
 
 }  // namespace
@@ -94,7 +117,7 @@ const contract::Reports *read_reports(Check &check, const sampler_sample_args &a
   arrays.check("out_ranks", args.out_ranks, sizeof(int32_t), 1);
   arrays.check("out_entropies", args.out_entropies, sizeof(float), 1);
   const int64_t bitmask_stride = read_bitmask(check, args, arrays, request.input);
-  read_kept_list(check, args, arrays, num_cols);
+  const int64_t kept_capacity = read_kept_lists(check, args, arrays, request);
   arrays.check("out_removed_by", args.out_removed_by, sizeof(uint8_t), num_cols);
   if (!check.ok()) return nullptr;
 
@@ -110,9 +133,10 @@ const contract::Reports *read_reports(Check &check, const sampler_sample_args &a
   out.out_entropies = args.out_entropies;
   out.out_kept_bitmask = args.out_kept_bitmask;
   out.kept_bitmask_stride = bitmask_stride;
-  out.kept_capacity = args.kept_capacity;
+  out.kept_capacity = kept_capacity;
   out.out_kept_token_ids = {args.out_kept_token_ids, id_type};
   out.out_kept_probabilities = args.out_kept_probabilities;
+  out.out_kept_offsets = args.out_kept_offsets;
   out.out_removed_by = args.out_removed_by;
   return &out;
 }

@@ -113,6 +113,7 @@ class ShardRequest {
     refuse(reports->wants_chosen(), "num_chosen");
     refuse(reports->out_kept_bitmask, "out_kept_bitmask");
     refuse(reports->kept_capacity > 0, "kept_capacity");
+    refuse(reports->out_kept_offsets, "out_kept_offsets");
     refuse(reports->out_removed_by, "out_removed_by");
     const bool of_given = sample_.logprob_kind == SAMPLER_LOGPROB_RAW && call_.pipeline() &&
                           call_.pipeline()->has_edits();

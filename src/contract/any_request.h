@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "contract/host_device.h"
+#include "contract/reports.h"
 #include "contract/request.h"
 
 namespace sampler::contract {
@@ -44,6 +45,15 @@ SAMPLER_HD inline int64_t num_output_rows(const RowsRequest &request) {
 }
 SAMPLER_HD inline int64_t num_output_rows(const SelectRequest &request) {
   return request.input.num_rows;
+}
+
+// Rows, or the offsets of no lists.
+template <class Request>
+inline bool writes_anything(const Request &request) {
+  return num_output_rows(request) > 0;
+}
+inline bool writes_anything(const SampleRequest &request) {
+  return request.num_rows > 0 || (request.reports && request.reports->are_lists_packed());
 }
 
 // Whether any rows that are read are candidate lists.

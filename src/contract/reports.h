@@ -27,9 +27,10 @@ struct Reports {
 
   uint32_t *out_kept_bitmask = nullptr;
   int64_t kept_bitmask_stride = 0;  // words
-  int64_t kept_capacity = 0;
+  int64_t kept_capacity = 0;        // of each list, or of all together where they are packed
   TokenIds out_kept_token_ids;
   float *out_kept_probabilities = nullptr;
+  int64_t *out_kept_offsets = nullptr;  // null: lists are not packed
 
   uint8_t *out_removed_by = nullptr;
 
@@ -37,8 +38,10 @@ struct Reports {
     return num_top > 0 && (out_top_token_ids.data || out_top_logprobs);
   }
   SAMPLER_HD bool wants_chosen() const { return num_chosen > 0; }
+  SAMPLER_HD bool are_lists_packed() const { return out_kept_offsets != nullptr; }
   SAMPLER_HD bool wants_kept_list() const {
-    return kept_capacity > 0 && (out_kept_token_ids.data || out_kept_probabilities);
+    return are_lists_packed() ||
+           (kept_capacity > 0 && (out_kept_token_ids.data || out_kept_probabilities));
   }
 };
 

@@ -12,6 +12,7 @@
 #include "contract/reports.h"
 #include "cpu/distribution.h"
 #include "cpu/elements.h"
+#include "cpu/kept_lists.h"
 #include "cpu/removals.h"
 
 namespace sampler::cpu {
@@ -22,8 +23,12 @@ template <class Row>
 class RowReports {
  public:
   template <class Memory>
-  RowReports(const contract::SampleRequest &request, Memory &memory)
-      : request_(request), reports_(request.reports), removals_(request, memory) {}
+  RowReports(const contract::SampleRequest &request, Memory &memory,
+             const contract::KeptLists *kept_lists)
+      : request_(request),
+        reports_(request.reports),
+        kept_lists_(kept_lists),
+        removals_(request, memory) {}
 
   // Whether look_at() has to see the given row, and the edited one, which is then looked at until
   // the last report.
@@ -111,6 +116,7 @@ class RowReports {
   }
   void copy_to(int64_t output) const {
     if (output == output_) return;
+    if (reports_->are_lists_packed()) share_list(*kept_lists_, output_, output);
     for_each_shared([&](void *array, int64_t bytes) {
       auto *const rows = static_cast<char *>(array);
       std::memcpy(rows + output * bytes, rows + output_ * bytes, size_t(bytes));
@@ -136,7 +142,11 @@ class RowReports {
     if (to.out_ranks) to.out_ranks[output] = 0;
     if (to.out_entropies) to.out_entropies[output] = contract::quiet_nan();
     if (to.out_kept_bitmask) clear_bitmask(output);
-    if (to.wants_kept_list()) write_no_kept(output, 0);
+    if (to.are_lists_packed()) {
+      take_list(*kept_lists_, output, 0, 0);
+    } else if (to.wants_kept_list()) {
+      write_no_kept(output, 0);
+    }
     removals_.write_bad(output);
   }
 
@@ -198,18 +208,24 @@ class RowReports {
   }
 
   void write_kept_list(Row *row) const {
-    const contract::Reports &to = *reports_;
     const int32_t *ids = nullptr;
     const int64_t count = row->list_kept(&ids);
-    const int64_t listed = count <= to.kept_capacity ? count : 0,
-                  first = output_ * to.kept_capacity;
-    for (int64_t i = 0; to.out_kept_token_ids.data && i < listed; ++i) {
-      contract::store_id(to.out_kept_token_ids, first + i, ids[i]);
+    const contract::KeptList list = list_of(count);
+    const int64_t listed = list.has_room ? count : 0;
+    for (int64_t i = 0; list.token_ids.data && i < listed; ++i) {
+      contract::store_id(list.token_ids, list.first + i, ids[i]);
     }
-    if (to.out_kept_probabilities && listed > 0) {
-      row->write_listed_probabilities(to.out_kept_probabilities + first);
+    if (list.probabilities && listed > 0) {
+      row->write_listed_probabilities(list.probabilities + list.first);
     }
-    write_no_kept(output_, listed);
+    if (!reports_->are_lists_packed()) write_no_kept(output_, listed);
+  }
+  // Of the output that is prepared.
+  contract::KeptList list_of(int64_t count) const {
+    const contract::Reports &to = *reports_;
+    if (to.are_lists_packed()) return take_list(*kept_lists_, output_, count, to.kept_capacity);
+    return {to.out_kept_token_ids, to.out_kept_probabilities, output_ * to.kept_capacity,
+            count <= to.kept_capacity};
   }
   void write_no_kept(int64_t output, int64_t begin) const {
     const contract::Reports &to = *reports_;
@@ -242,13 +258,15 @@ class RowReports {
     visit(to.out_top_logprobs, to.num_top * int64_t(sizeof(float)));
     visit(to.out_entropies, sizeof(float));
     visit(to.out_kept_bitmask, to.kept_bitmask_stride * int64_t(sizeof(uint32_t)));
+    visit(to.out_removed_by, request_.input.num_cols);
+    if (to.are_lists_packed()) return;
     visit(to.out_kept_token_ids.data, to.kept_capacity * id_bytes);
     visit(to.out_kept_probabilities, to.kept_capacity * int64_t(sizeof(float)));
-    visit(to.out_removed_by, request_.input.num_cols);
   }
 
   const contract::SampleRequest &request_;
   const contract::Reports *reports_;  // null: none
+  const contract::KeptLists *kept_lists_;
   Removals<Row> removals_;
   int64_t output_ = 0;  // which is prepared
   contract::RowView view_ = {};

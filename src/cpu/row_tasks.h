@@ -26,6 +26,9 @@ class Task;
 template <class Request>
 struct Shared {
   Shared(const Request &, Arena &) {}
+
+  // After the last of them.
+  void finish(const Request &) const {}
 };
 
 // The memory of a task; without a block it counts what is taken.
@@ -98,6 +101,8 @@ class RowTasks final : public Tasks {
         shared_(request, arena_),
         task_memory_(arena_.take<char>(layout.num_tasks * int64_t(layout.task_size))) {}
 
+  void finish() const { shared_.finish(request_); }
+
  private:
   void run(int64_t index) override {
     TaskMemory memory(executor_, task_memory_ + size_t(index) * task_size_);
@@ -117,7 +122,9 @@ class RowTasks final : public Tasks {
 template <class Row, class Request>
 Misuse run_rows(const Request &request, const Executor &executor, void *workspace) {
   RowTasks<Row, Request> tasks(request, executor, layout_of(request, executor), workspace);
-  return executor.run(&tasks);
+  const Misuse misuse = executor.run(&tasks);
+  if (!misuse) tasks.finish();
+  return misuse;
 }
 
 }  // namespace sampler::cpu

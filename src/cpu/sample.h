@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "contract/elements.h"
+#include "cpu/kept_lists.h"
 #include "cpu/row_tasks.h"
 #include "cpu/sampled_row.h"
 
@@ -68,11 +69,18 @@ struct Shared<contract::SampleRequest> {
       : order(request.row_indices && !request.pipeline ? arena.take<int32_t>(request.num_rows)
                                                        : nullptr) {
     if (order) sort_outputs(request, order);
+    if (request.reports) kept_lists = make_kept_lists(*request.reports, request.num_rows, arena);
+  }
+
+  void finish(const contract::SampleRequest &request) const {
+    if (!request.reports || !request.reports->are_lists_packed()) return;
+    pack(kept_lists, *request.reports, request.num_rows);
   }
 
   int64_t output(int64_t place) const { return order ? order[place] : place; }
 
   int32_t *order;  // null: as they are
+  contract::KeptLists kept_lists;
 };
 
 // Outputs one after the other. Those of the same row and parameters share what is made of them.
@@ -81,7 +89,7 @@ class Task<contract::SampleRequest, Row> {
  public:
   Task(const contract::SampleRequest &request, const Shared<contract::SampleRequest> &shared,
        TaskMemory &memory)
-      : request_(request), shared_(shared), sampled_(request, memory) {}
+      : request_(request), shared_(shared), sampled_(request, memory, &shared.kept_lists) {}
 
   // `begin` and `end` are places in the order.
   void run(int64_t begin, int64_t end) {

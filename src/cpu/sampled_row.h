@@ -14,12 +14,13 @@ namespace sampler::cpu {
 template <class Row>
 class SampledRow {
  public:
-  // `memory` is a TaskMemory.
+  // `memory` is a TaskMemory. `kept_lists`: where the request packs them.
   template <class Memory>
-  SampledRow(const contract::SampleRequest &request, Memory &memory)
+  SampledRow(const contract::SampleRequest &request, Memory &memory,
+             const contract::KeptLists *kept_lists = nullptr)
       : request_(request),
         row_(memory.template make_row<Row>(request.input)),
-        reports_(request, memory),
+        reports_(request, memory, kept_lists),
         stages_(request.pipeline, request.input, reports_.looks_at_edited(), memory) {}
 
   struct Place {

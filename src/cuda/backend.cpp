@@ -111,13 +111,16 @@ Error retain_context(Device *device) {
   return error_of("cuDevicePrimaryCtxRetain", result);
 }
 
+// Without rows any will do.
 template <class Request>
 kernels::Plan plan_of(const Request &request, const Device &device) {
-  return kernels::make_plan(device.shape, kernels::extent_of(request));
+  const kernels::Extent extent = kernels::extent_of(request);
+  return extent.num_rows > 0 ? kernels::make_plan(device.shape, extent) : kernels::Plan();
 }
 
 // What a call keeps in the workspace: bitmaps, or what the teams of spread rows leave for each
-// other; the rows that its stages edit; then the numbers per row that the host gave it.
+// other; the rows that its stages edit; lists that are packed; then the numbers per row that the
+// host gave it.
 struct Layout {
   static_assert(kernels::kIdWords * sizeof(uint32_t) % alignof(uint64_t) == 0);
   static_assert(kernels::kSpreadAlignment % alignof(uint64_t) == 0);
@@ -126,13 +129,16 @@ struct Layout {
   size_t bitmap_bytes = 0;
   size_t spread_bytes = 0;
   size_t stage_bytes = 0;
+  size_t list_bytes = 0;
   size_t parameter_bytes = 0;
 
   size_t team_bytes() const { return std::max(bitmap_bytes, spread_bytes); }
 
+  size_t before_parameters() const { return team_bytes() + stage_bytes + list_bytes; }
+
   // Bytes that it takes of a block of any alignment.
   size_t bytes() const {
-    const size_t used = team_bytes() + stage_bytes + parameter_bytes;
+    const size_t used = before_parameters() + parameter_bytes;
     return used ? used + alignment() - 1 : 0;
   }
 
@@ -152,6 +158,24 @@ size_t bitmap_bytes(int64_t num_teams) {
   return size_t(num_teams) * kernels::kIdWords * sizeof(uint32_t);
 }
 
+// Puts the lists that a request packs to `memory`, or, of null, nowhere. The result is the bytes
+// that they take.
+template <class Request>
+size_t place_kept_lists(Request *, char *) {
+  return 0;
+}
+size_t place_kept_lists(kernels::StagedSampleRequest *request, char *memory) {
+  size_t used = 0;
+  const auto take = [&](size_t bytes) {
+    constexpr size_t kAlignment = alignof(uint64_t);
+    char *const part = memory ? memory + used : nullptr;
+    used += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return part;
+  };
+  request->kept_lists = contract::KeptLists::of(request->wanted, request->num_rows, take);
+  return used;
+}
+
 template <class Request>
 Layout layout_of(const Request &request, const kernels::Plan &plan, const Device &device) {
   Layout layout;
@@ -162,6 +186,8 @@ Layout layout_of(const Request &request, const kernels::Plan &plan, const Device
   }
   if constexpr (kernels::kHasStages<Request>) {
     layout.stage_bytes = size_t(plan.num_teams) * request.memory.bytes_of_team;
+    Request placed = request;
+    layout.list_bytes = place_kept_lists(&placed, nullptr);
   }
   layout.parameter_bytes = host_array_bytes(request, device.host_parameters);
   return layout;
@@ -189,6 +215,37 @@ void settle(kernels::VerifyRequest *request) {
   request->positions.parameters = request->parameters;
   request->positions.memory = request->memory;
   stages.adaptive.top_p = request->parameters.top_p;
+}
+
+// All launches of an operation.
+template <class Request>
+cudaError_t launch_all(const Request &request, const kernels::Plan &plan, const Device &,
+                       CUstream_st *stream) {
+  return kernels::launch(request, plan, stream);
+}
+
+// Lists that are packed have one launch before the rows, for the number of their tokens, and one
+// after them. Without rows it is the second alone.
+cudaError_t launch_all(const kernels::StagedSampleRequest &request, const kernels::Plan &plan,
+                       const Device &device, CUstream_st *stream) {
+  const contract::Reports &wanted = request.wanted;
+  if (!wanted.are_lists_packed()) return kernels::launch(request, plan, stream);
+  if (request.num_rows > 0) {
+    Uploader zero(request.kept_lists.num_taken, stream);
+    zero.add(nullptr, 0, sizeof(uint64_t));
+    cudaError_t error = zero.flush();
+    if (error == cudaSuccess) error = kernels::launch(request, plan, stream);
+    if (error != cudaSuccess) return error;
+  }
+  const kernels::PackRequest packing = {request.kept_lists,
+                                        request.num_rows,
+                                        wanted.kept_capacity,
+                                        wanted.out_kept_token_ids,
+                                        wanted.out_kept_probabilities,
+                                        wanted.out_kept_offsets};
+  const int64_t most_blocks = std::max<int64_t>(request.num_rows, 1);
+  return kernels::launch(packing, std::min<int64_t>(most_blocks, device.shape.num_multiprocessors),
+                         stream);
 }
 
 // f(request), by the type of its kernels: those of a request with stages are others.
@@ -322,15 +379,16 @@ Error run(const contract::AnyRequest &any, const Device &device, void *workspace
     if (layout.bitmap_bytes > 0) plan.bitmaps = reinterpret_cast<uint32_t *>(memory);
     if (layout.spread_bytes > 0) plan.spread.memory = memory;
     if (layout.parameter_bytes > 0) {
-      char *const to = memory + layout.team_bytes() + layout.stage_bytes;
+      char *const to = memory + layout.before_parameters();
       const cudaError_t uploaded = upload_host_arrays(&request, to, stream, device.host_parameters);
       if (uploaded != cudaSuccess) return uploaded;
     }
     if constexpr (kernels::kHasStages<std::decay_t<decltype(request)>>) {
       request.memory.memory = memory + layout.team_bytes();
+      place_kept_lists(&request, memory + layout.team_bytes() + layout.stage_bytes);
       settle(&request);
     }
-    return kernels::launch(request, plan, stream);
+    return launch_all(request, plan, device, stream);
   });
   return error_of("cudaLaunchKernelExC", error);
 }

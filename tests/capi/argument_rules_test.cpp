@@ -408,6 +408,10 @@ void break_reports(Rules *rules) {
 // The arrays of a call are misaligned, or reach over the end of the address space.
 void break_addresses(Rules *rules) {
   const Spec &spec = rules->spec();
+  rules->refuse(
+      "out_kept_offsets", UINTPTR_MAX - 7,  // packed_lists_test.cpp has the rest
+      text("out_kept_offsets has %d rows, 1 elements apart; it must fit the address space",
+           int(spec.num_rows) + 1));
   const Call example(spec);
   for (const auto &[member, layout] : rules->operation().members) {
     if (!example.has_array(member)) continue;

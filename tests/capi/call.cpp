@@ -138,6 +138,7 @@ std::string describe(const Spec &spec) {
   if (spec.slots) text += ", slots";
   if (spec.streams) text += ", streams";
   if (spec.reports) text += ", reports";
+  if (spec.packs_lists) text += ", packed lists";
   if (spec.draw_method == SAMPLER_DRAW_GUMBEL) text += ", gumbel";
   if (spec.token_id_type == SAMPLER_ID_I64) text += ", i64 ids";
   return text + ", " + std::to_string(spec.num_rows) + " rows of " + std::to_string(spec.num_cols);
@@ -594,10 +595,28 @@ void Call::add_reports() {
   out("out_entropies", sizeof(float), 1);
   args_.set("kept_bitmask_stride", (2 * cols + 31) / 32);
   out("out_kept_bitmask", sizeof(std::uint32_t), (2 * cols + 31) / 32);
-  args_.set("kept_capacity", (cols + 1) / 2);
-  out("out_kept_token_ids", id_size, (cols + 1) / 2);
-  out("out_kept_probabilities", sizeof(float), (cols + 1) / 2);
+  add_kept_lists((cols + 1) / 2);
   out("out_removed_by", sizeof(std::uint8_t), cols);
+}
+
+// With room for so many tokens of each row.
+void Call::add_kept_lists(std::int64_t capacity) {
+  const std::int64_t num_lists = spec_.packs_lists ? 1 : spec_.num_rows;
+  if (spec_.packs_lists) {
+    capacity *= spec_.num_rows;
+    const std::int64_t num_offsets = spec_.num_rows + 1;
+    add("out_kept_offsets", Direction::kOut, sizeof(std::int64_t), 1, num_offsets, num_offsets);
+  }
+  args_.set("kept_capacity", capacity);
+  add("out_kept_token_ids", Direction::kOut, size_of_id(spec_.token_id_type), num_lists, capacity,
+      capacity);
+  add("out_kept_probabilities", Direction::kOut, sizeof(float), num_lists, capacity, capacity);
+}
+
+// Whether an array has no rows like the others.
+bool Call::is_packed(const std::string &member) const {
+  return spec_.packs_lists && (member == "out_kept_offsets" || member == "out_kept_token_ids" ||
+                               member == "out_kept_probabilities");
 }
 
 void Call::reset_outputs() {
@@ -623,7 +642,7 @@ std::string Call::output() const {
 std::string Call::output_row(std::int64_t row) const {
   std::string bytes;
   for (const Array &array : arrays_) {
-    if (array.direction != Direction::kOut) continue;
+    if (array.direction != Direction::kOut || is_packed(array.member)) continue;
     bytes.append(reinterpret_cast<const char *>(element(array, row, 0)),
                  std::size_t(array.cols) * array.element_size);
   }

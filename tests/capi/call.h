@@ -45,6 +45,7 @@ struct Spec {
   bool filters_off = false;    // with per_slot: arrays of filters that are off in every slot
   bool pipeline = false;       // every list of a pipeline, and numbers that edit; of logits
   bool reports = false;        // all of them; of sample
+  bool packs_lists = false;    // of these reports
   bool draft = true;           // false: the drafter was deterministic
   std::uint64_t contents = 1;  // seed of the arrays' contents
 
@@ -211,6 +212,8 @@ class Call {
   void add_draft_counts();
   void add_outputs();
   void add_reports();
+  void add_kept_lists(std::int64_t capacity);
+  bool is_packed(const std::string &member) const;
   template <class T, class Make>
   void add_per_slot(const std::string &member, const Make &make);
 

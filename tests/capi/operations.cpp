@@ -141,6 +141,7 @@ Members members_of<sampler_sample_args>() {
   MEMBER(out_chosen_logprobs) MEMBER(out_ranks) MEMBER(out_entropies) MEMBER(out_observations)
   MEMBER(out_kept_bitmask) MEMBER(kept_bitmask_stride) MEMBER(kept_capacity)
   MEMBER(out_kept_token_ids) MEMBER(out_kept_probabilities) MEMBER(out_removed_by)
+  MEMBER(out_kept_offsets)
   return members;
 }
 

@@ -1119,11 +1119,18 @@ FAULTS = [
     Fault(
         "long_kept_list_cut",
         "a kept list that is too long for its room has its first tokens, and is not empty",
-        [("src/cpu/reports.h", "count <= to.kept_capacity ? count : 0",
-          "std::min(count, to.kept_capacity)"),
-         ("src/cpu/reports.h", "to.out_kept_probabilities && listed > 0",
-          "to.out_kept_probabilities && count <= to.kept_capacity")],
+        [("src/cpu/reports.h", "list.has_room ? count : 0",
+          "list.has_room ? count : reports_->are_lists_packed() ? 0 : reports_->kept_capacity"),
+         ("src/cpu/reports.h", "list.probabilities && listed > 0",
+          "list.probabilities && list.has_room")],
         [reports("OfEdits"), reports("OfWindows")]),
+    Fault(
+        "packed_lists_of_bad_rows",
+        "a bad row has the list of the output before it, where lists are packed",
+        [("src/cpu/reports.h", "take_list(*kept_lists_, output, 0, 0);",
+          "take_list(*kept_lists_, output, 0, 0), output > 0 ? share_list(*kept_lists_, output - 1, "
+          "output) : void();")],
+        [reports("OfEdits"), ("capi_test", "PackedLists.OfARowAreTheSameInAnyBatch")]),
     Fault(
         "removed_by_the_last_edit",
         "a token that several edits ban counts as removed by the last of them",
@@ -1223,6 +1230,11 @@ FAULTS = [
         "kept_list_by_element",
         "on a device the kept candidates are listed as they stand in the row",
         [("kernels/reports.cuh", "is_in ? elements_.at(place) : 0", "is_in ? place : 0")],
+        [stages_on_device("Reports")]),
+    Fault(
+        "packed_lists_need_room_to_spare",
+        "on a device lists that fill all of their room are left out",
+        [("kernels/kept_lists.cuh", "<= request.capacity", "< request.capacity")],
         [stages_on_device("Reports")]),
     # ---- Presets
     Fault(

@@ -13,7 +13,7 @@ using capi_test::Call;
 using capi_test::Op;
 using capi_test::Spec;
 
-constexpr sampler_row_status kAllBits = 127;
+constexpr sampler_row_status kAllBits = 255;
 
 class Outputs {
  public:
@@ -66,6 +66,7 @@ class Outputs {
     if (call_.args().operation().has("params")) bits |= SAMPLER_ROW_INVALID_PARAMETER;
     if (is_input_set("row_indices")) bits |= SAMPLER_ROW_INVALID_INDEX;
     if (is_input_set("slots")) bits |= SAMPLER_ROW_INVALID_SLOT;
+    if (spec_.pipeline) bits |= SAMPLER_ROW_INVALID_LIST | SAMPLER_ROW_INVALID_INDEX;
     if (spec_.has_two_models()) bits |= SAMPLER_ROW_INVALID_DRAFT;
     for (const char *view : {"input", "target", "draft"}) {
       const std::string ids = view + std::string(".candidate_ids");
@@ -153,13 +154,33 @@ class Outputs {
     }
     if (is_written("out_top_token_ids")) check_report_ids("out_top_token_ids", row);
     if (is_written("out_top_logprobs")) check_top_logprobs(row);
-    if (is_written("out_kept_token_ids")) check_report_ids("out_kept_token_ids", row);
+    if (!spec_.packs_lists && is_written("out_kept_token_ids")) {
+      check_report_ids("out_kept_token_ids", row);
+    } else if (spec_.packs_lists && is_written("out_kept_offsets")) {
+      check_packed_list(row);
+    }
     if (is_written("out_removed_by") && is_written("out_kept_counts")) {
       std::int64_t kept = 0;
       for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
         kept += call_.at<std::uint8_t>("out_removed_by", row, i) == 0 ? 1 : 0;
       }
       require(kept == call_.at<std::int32_t>("out_kept_counts", row), "what is removed", row);
+    }
+  }
+
+  // Where its list lies, and, if all have room, the list.
+  void check_packed_list(std::int64_t row) {
+    const auto offset = [&](std::int64_t i) {
+      return call_.at<std::int64_t>("out_kept_offsets", 0, i);
+    };
+    const std::int64_t begin = offset(row), end = offset(row + 1);
+    require(row > 0 || begin == 0, "the first offset", row);
+    require(begin <= end && end - begin <= spec_.num_cols, "offsets", row);
+    require((begin == end) == is_bad_, "the list of a bad row", row);
+    const auto capacity = call_.args().get<std::int64_t>("kept_capacity");
+    if (offset(spec_.num_rows) > capacity || !is_written("out_kept_token_ids")) return;
+    for (std::int64_t i = begin; i < end; ++i) {
+      require(is_id(call_.id("out_kept_token_ids", 0, i), row), "a token of a packed list", row);
     }
   }
 
@@ -208,7 +229,7 @@ class Outputs {
   }
 
   void check_mask(std::int64_t row) {
-    if (!has_status_ || is_bad_) return;
+    if (!has_status_ || is_bad_ || spec_.pipeline) return;
     for (std::int64_t i = 0; i < spec_.num_cols; ++i) {
       const float x = call_.value("output", row, i);
       const bool is_kept = i < count(row) && x == call_.value("input.values", row, i);

@@ -107,6 +107,8 @@ Spec read_spec(Data *data) {
   spec.draft = data->ConsumeBool();
   spec.contents = data->ConsumeIntegral<std::uint8_t>();
   spec.reports = spec.operation == Op::kSample && data->ConsumeBool();
+  spec.packs_lists = spec.reports && data->ConsumeBool();
+  spec.pipeline = spec.kind == SAMPLER_LOGITS && spec.op().has("pipeline") && data->ConsumeBool();
   return spec;
 }
 

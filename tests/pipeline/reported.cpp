@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "problem.h"
 
@@ -36,6 +37,31 @@ class Ids {
   std::vector<std::int64_t> wide_;
 };
 
+// The lists of kept tokens without gaps, `num_kept` tokens in all.
+void pack(sampler_t sampler, sampler_sample_args args, std::int64_t num_rows, std::int64_t num_kept,
+          const Sizes &sizes, Reported *result) {
+  constexpr std::int64_t kBeyond = 3;
+  const bool lacks_room = sizes.lacks_room && num_kept > 0;
+  Ids token_ids(num_rows, sizes.id_type), ids(num_kept + kBeyond, sizes.id_type);
+  std::vector<float> probabilities(at(num_kept + kBeyond), 7);
+  result->kept_offsets.assign(at(num_rows + 1), -7);
+  args.token_id_type = sizes.id_type;
+  args.out_token_ids = token_ids.data();
+  args.kept_capacity = lacks_room ? num_kept - 1 : num_kept;
+  args.out_kept_token_ids = ids.data();
+  args.out_kept_probabilities = probabilities.data();
+  args.out_kept_offsets = result->kept_offsets.data();
+  const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
+  EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  EXPECT_EQ(token_ids.values(), result->token_ids);
+  const auto written = static_cast<std::ptrdiff_t>(lacks_room ? 0 : num_kept);
+  std::vector<std::int64_t> all = ids.values();
+  for (auto id = all.begin() + written; id != all.end(); ++id) EXPECT_EQ(*id, -77);
+  for (auto p = probabilities.begin() + written; p != probabilities.end(); ++p) EXPECT_EQ(*p, 7);
+  result->packed_ids.assign(all.begin(), all.begin() + written);
+  result->packed_probabilities.assign(probabilities.begin(), probabilities.begin() + written);
+}
+
 }  // namespace
 
 Sizes random_sizes(Random &random, const Problem &problem) {
@@ -49,6 +75,7 @@ Sizes random_sizes(Random &random, const Problem &problem) {
     sizes.bitmask_stride = random.between(1, width / 32 + 3);
   }
   if (random.one_in(2)) sizes.id_type = SAMPLER_ID_I64;
+  sizes.lacks_room = random.one_in(4);
   return sizes;
 }
 
@@ -74,6 +101,7 @@ Reported report(sampler_t sampler, sampler_sample_args args, std::int64_t num_ro
       sizes.bitmask_stride ? sizes.bitmask_stride : (args.input.num_cols + 31) / 32;
   Ids token_ids(num_rows, sizes.id_type), top_ids(num_rows * sizes.top, sizes.id_type);
   Ids kept_ids(num_rows * sizes.kept, sizes.id_type), chosen_ids(chosen, sizes.id_type);
+  const sampler_sample_args given = args;
   Reported result;
   result.kept_counts.assign(at(num_rows), -7);
   result.ranks.assign(at(num_rows), -7);
@@ -109,6 +137,9 @@ Reported report(sampler_t sampler, sampler_sample_args args, std::int64_t num_ro
   result.token_ids = token_ids.values();
   result.top_ids = top_ids.values();
   result.kept_ids = kept_ids.values();
+  const auto num_kept =
+      std::accumulate(result.kept_counts.begin(), result.kept_counts.end(), std::int64_t(0));
+  pack(sampler, given, num_rows, num_kept, sizes, &result);
   return result;
 }
 

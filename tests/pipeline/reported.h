@@ -16,6 +16,7 @@ struct Sizes {
   std::int64_t top = 0, chosen = 0, bitmask_stride = 0, kept = 0;
   sampler_id_type id_type = SAMPLER_ID_I32;
   bool removed_by = true;
+  bool lacks_room = false;
 };
 
 // Any that the problem's rows can have. Ids that a call may name, some of which no row has.
@@ -26,15 +27,18 @@ std::vector<std::int64_t> random_chosen(Random &random, std::int64_t count, cons
 // The reports of a call, its tokens beside them. Ids as i64.
 struct Reported {
   std::vector<std::int64_t> token_ids, top_ids, kept_ids;
+  std::vector<std::int64_t> kept_offsets, packed_ids;  // of a second call, which packs the lists
   std::vector<std::int32_t> kept_counts, ranks;
   std::vector<float> logprobs, top_logprobs, chosen_logprobs, entropies, kept_probabilities;
+  std::vector<float> packed_probabilities;
   std::vector<std::uint32_t> bitmask;
   std::vector<std::uint8_t> removed_by;
   std::vector<sampler_row_status> status;
 };
 
 // `args` has the rows, their parameters and `num_rows` rows of output. `chosen`: sizes.chosen for
-// each of them. The workspace is exactly what the call needs.
+// each of them. The workspace is exactly what the call needs. A second call packs the lists of kept
+// tokens; where `lacks_room`, one entry is missing, and the lists are empty.
 Reported report(sampler_t sampler, sampler_sample_args args, std::int64_t num_rows,
                 const Sizes &sizes, const std::vector<std::int64_t> &chosen);
 

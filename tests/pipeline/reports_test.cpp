@@ -40,6 +40,7 @@ class RowCheck {
       ASSERT_TRUE(std::isnan(got_.chosen_logprobs[at(n_ * sizes_.chosen + i)]));
     }
     for (std::int64_t i = 0; i < sizes_.kept; ++i) expect_no_kept(i);
+    ASSERT_EQ(got_.kept_offsets[at(n_ + 1)], got_.kept_offsets[at(n_)]);
     ASSERT_EQ(got_.ranks[at(n_)], 0);
     ASSERT_TRUE(std::isnan(got_.entropies[at(n_)]));
     for (std::int64_t id = 0; id < 32 * words(); ++id) ASSERT_FALSE(bit(id));
@@ -87,6 +88,7 @@ class RowCheck {
       ASSERT_EQ(got_.kept_ids[at(n_ * sizes_.kept + i)], ids[at(i)]);
       ASSERT_EQ(got_.kept_probabilities[at(n_ * sizes_.kept + i)], kept.probability_at(at(place)));
     }
+    expect_packed(kept, ids);
     for (std::int64_t i = 0; i < problem_.num_cols; ++i) {
       ASSERT_EQ(removed_by(i), at(i) < removals.size() ? removals[at(i)] : 255) << i;
       if (at(i) >= removals.size()) continue;
@@ -99,6 +101,17 @@ class RowCheck {
   }
 
  private:
+  // The same list where lists are packed, and have room.
+  void expect_packed(const oracle::Reports &kept, const std::vector<std::int64_t> &ids) const {
+    const std::int64_t first = got_.kept_offsets[at(n_)];
+    ASSERT_EQ(got_.kept_offsets[at(n_ + 1)] - first, static_cast<std::int64_t>(ids.size()));
+    for (std::size_t i = 0; i < ids.size() && !sizes_.lacks_room; ++i) {
+      ASSERT_EQ(got_.packed_ids[at(first) + i], ids[i]);
+      ASSERT_EQ(got_.packed_probabilities[at(first) + i],
+                kept.probability_at(at(kept.rank(ids[i]) - 1)));
+    }
+  }
+
   std::int64_t words() const {
     return sizes_.bitmask_stride ? sizes_.bitmask_stride : (problem_.num_cols + 31) / 32;
   }
@@ -195,6 +208,7 @@ void check_problem(const std::vector<Handle> &handles, const Problem &problem, s
   for (const Handle &handle : handles) {
     const Sampled plain = sample(handle.get(), call, SAMPLER_LOGPROB_RAW, args.draw_method);
     const Reported got = report(handle.get(), args, num_rows, sizes, chosen);
+    ASSERT_EQ(got.kept_offsets[0], 0);
     for (std::int64_t row = 0; row < num_rows; ++row) {
       SCOPED_TRACE("row " + std::to_string(row) + ", kind " + std::to_string(args.logprob_kind));
       ASSERT_EQ(got.status[at(row)], plain.status[at(row)]);

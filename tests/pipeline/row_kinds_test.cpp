@@ -198,6 +198,10 @@ void expect_equal(const Reported &got, const Reported &expected) {
   EXPECT_TRUE(equal("kept bits", got.bitmask, expected.bitmask));
   EXPECT_TRUE(equal("kept ids", got.kept_ids, expected.kept_ids));
   EXPECT_TRUE(equal("kept probabilities", got.kept_probabilities, expected.kept_probabilities));
+  EXPECT_TRUE(equal("kept offsets", got.kept_offsets, expected.kept_offsets));
+  EXPECT_TRUE(equal("packed ids", got.packed_ids, expected.packed_ids));
+  EXPECT_TRUE(
+      equal("packed probabilities", got.packed_probabilities, expected.packed_probabilities));
   EXPECT_TRUE(equal("removed by", got.removed_by, expected.removed_by));
 }
 

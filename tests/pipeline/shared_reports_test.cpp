@@ -82,6 +82,9 @@ void expect_equal(const Reported &a, const Reported &b) {
   EXPECT_TRUE(bytes(a.chosen_logprobs, b.chosen_logprobs));
   EXPECT_TRUE(bytes(a.entropies, b.entropies));
   EXPECT_TRUE(bytes(a.kept_probabilities, b.kept_probabilities));
+  EXPECT_EQ(a.kept_offsets, b.kept_offsets);
+  EXPECT_EQ(a.packed_ids, b.packed_ids);
+  EXPECT_TRUE(bytes(a.packed_probabilities, b.packed_probabilities));
 }
 
 // Outputs that share what is made of a row report what rows of their own would.

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -22,11 +23,13 @@
 #include <vector>
 
 #include "contract/float_bits.h"
+#include "contract/state_requests.h"
 #include "counting.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
 #include "kernel.cuh"
 #include "plan.h"
+#include "state/rows.h"
 
 namespace simt_test {
 namespace {
@@ -547,6 +550,15 @@ SampleOptions of_candidates() {
   return options;
 }
 
+// Of a request that has stages or reports.
+Costs costs_of_staged(const Case &setup, const SampleRequest &request) {
+  kernels::StagedSampleRequest staged(request);
+  std::vector<char> memory(staged.memory.bytes_of_team + kernels::StageMemory::kAlignment);
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory.data());
+  staged.memory.memory = memory.data() + -begin % kernels::StageMemory::kAlignment;
+  return costs_of(setup, staged);
+}
+
 Costs sample_with(const Case &setup, const Values &values, const Pipeline &pipeline) {
   const Stored stored(setup, values, SAMPLER_LOGITS, 1);
   SampleRequest request;
@@ -556,11 +568,130 @@ Costs sample_with(const Case &setup, const Values &values, const Pipeline &pipel
   request.pipeline = &pipeline;
   int32_t token = 0;
   request.out_token_ids.data = &token;
-  kernels::StagedSampleRequest staged(request);
-  std::vector<char> memory(staged.memory.bytes_of_team + kernels::StageMemory::kAlignment);
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory.data());
-  staged.memory.memory = memory.data() + -begin % kernels::StageMemory::kAlignment;
-  return costs_of(setup, staged);
+  return costs_of_staged(setup, request);
+}
+
+// A call with stages and reports, and what it points to. The slot of its state has said 512 tokens,
+// as a text that repeats itself here and there.
+class StagedCall {
+ public:
+  StagedCall(const Case &setup, const Values &values)
+      : setup_(setup), stored_(setup, values, SAMPLER_LOGITS, 1) {
+    request_.input = stored_.rows;
+    request_.num_rows = 1;
+    request_.parameters.temperature.value = 0.8f;
+    request_.random.seed.value = 11;
+    request_.out_token_ids.data = &token_;
+    request_.out_row_status = &status_;
+  }
+  StagedCall(const StagedCall &) = delete;
+  StagedCall &operator=(const StagedCall &) = delete;
+
+  StagedCall &filters(int32_t top_k, float top_p, float min_p) {
+    set_parameters(&request_.parameters, top_k, top_p, min_p);
+    request_.parameters.temperature.value = 0.8f;
+    return *this;
+  }
+  StagedCall &penalties() {
+    say();
+    pipeline_.edits.add(SAMPLER_STAGE_PENALTIES);
+    pipeline_.repetition_penalty.value = 1.1f;
+    pipeline_.frequency_penalty.value = pipeline_.presence_penalty.value = 0.1f;
+    return *this;
+  }
+  StagedCall &dry() {
+    say();
+    pipeline_.edits.add(SAMPLER_STAGE_DRY);
+    pipeline_.dry_multiplier.value = 0.8f;
+    pipeline_.dry_base.value = 1.75f;
+    pipeline_.dry_allowed_length.value = 2;
+    return *this;
+  }
+  // Of which a token in eight is allowed.
+  StagedCall &bitmask() {
+    mask_.assign(size_t(setup_.num_cols + 31) / 32, 0x11000011u);
+    pipeline_.edits.add(SAMPLER_STAGE_MASK);
+    pipeline_.bitmasks = mask_.data();
+    pipeline_.num_bitmasks = 1;
+    pipeline_.bitmask_stride = int64_t(mask_.size());
+    return *this;
+  }
+  StagedCall &windows(std::initializer_list<sampler_stage> order) {
+    pipeline_.has_windows = true;
+    for (const sampler_stage stage : order) pipeline_.windows.add(stage);
+    pipeline_.typical_p.value = 0.9f;
+    pipeline_.xtc_threshold.value = 0.1f;
+    return *this;
+  }
+  // The first tokens of the given row and the rank of the one that is drawn.
+  StagedCall &top_and_rank(int64_t num_top) {
+    top_ids_.resize(size_t(num_top)), top_logprobs_.resize(size_t(num_top));
+    reports_.num_top = num_top;
+    reports_.out_top_token_ids.data = top_ids_.data();
+    reports_.out_top_logprobs = top_logprobs_.data();
+    reports_.out_ranks = &rank_;
+    request_.out_logprobs = &logprob_;
+    request_.reports = &reports_;
+    return *this;
+  }
+
+  Costs costs() {
+    if (pipeline_.has_edits() || pipeline_.has_windows) request_.pipeline = &pipeline_;
+    const Costs costs = costs_of_staged(setup_, request_);
+    EXPECT_EQ(SAMPLER_ROW_OK, status_);
+    return costs;
+  }
+
+ private:
+  void say() {
+    if (pipeline_.sequences) return;
+    constexpr int kLength = 512;
+    std::vector<int32_t> text;
+    for (size_t i = 0; i < kLength; ++i) text.push_back(int32_t(hash(i % 200) % 120000));
+    Sequences &sequences = pipeline_.sequences;
+    sequences.layout.max_tokens = sequences.layout.max_distinct = kLength;
+    sequences.num_slots = 1;
+    state_.resize(sequences.layout.slot_bytes() + SequenceLayout::kAlignment);
+    const auto begin = reinterpret_cast<uintptr_t>(state_.data());
+    sequences.slots = state_.data() + -begin % SequenceLayout::kAlignment;
+    ResetRequest reset;
+    reset.sequences = sequences;
+    reset.slots.count = reset.num_rows = 1;
+    reset.is_new = true;
+    sampler::state::run(reset);
+    const int64_t offsets[] = {0, kLength};
+    AppendRequest append;
+    append.sequences = sequences;
+    append.slots.count = append.num_rows = 1;
+    append.tokens = {offsets, text.data(), SAMPLER_ID_I32, 1, kLength};
+    sampler::state::run(append);
+    pipeline_.max_history = kLength;
+  }
+
+  Case setup_;
+  Stored stored_;
+  SampleRequest request_;
+  Pipeline pipeline_;
+  Reports reports_;
+  std::vector<char> state_;
+  std::vector<uint32_t> mask_;
+  std::vector<int32_t> top_ids_;
+  std::vector<float> top_logprobs_;
+  int32_t token_ = 0, rank_ = 0;
+  float logprob_ = 0;
+  uint32_t status_ = 0;
+};
+
+// llama.cpp's default order, of which without further numbers top-k, top-p, min-p and the
+// temperature are on.
+Costs llama_chain(const Case &setup, const Values &values) {
+  return StagedCall(setup, values)
+      .penalties()
+      .dry()
+      .filters(40, 0.95f, 0.05f)
+      .windows({SAMPLER_STAGE_TOP_K, SAMPLER_STAGE_TOP_P, SAMPLER_STAGE_MIN_P,
+                SAMPLER_STAGE_TEMPERATURE})
+      .costs();
 }
 
 struct Filters {
@@ -662,6 +793,19 @@ const std::vector<Operation> kOperations = {
     FILTERED("candidates, select 50", "candidates", 50, 1, 0, select(s, x, 50, true)),
 };
 
+// With stages and reports, in one launch. complexity_test.cpp's Windows and tests/pipeline have
+// hard rows of them.
+const std::vector<Operation> kStagedOperations = {
+    OPERATION("penalties, top-k 50, top-p 0.95",
+              StagedCall(s, x).penalties().filters(50, 0.95f, 0).costs()),
+    OPERATION("penalties, DRY, llama.cpp's chain", llama_chain(s, x)),
+    OPERATION("bitmask, top-k 50, top-p 0.95",
+              StagedCall(s, x).bitmask().filters(50, 0.95f, 0).costs()),
+    OPERATION("typical-p 0.9", StagedCall(s, x).windows({SAMPLER_STAGE_TYPICAL_P}).costs()),
+    OPERATION("top-k 50, top-p 0.95, 20 log-probabilities and the rank",
+              StagedCall(s, x).filters(50, 0.95f, 0).top_and_rank(20).costs()),
+};
+
 // Instructions of a warp, by the disassembly's measure and no finer than what is to be told apart.
 uint64_t work_of(const Costs &costs) {
   return (30 * costs.visited + 12 * costs.compared + 8 * costs.marked) / 32 +
@@ -726,10 +870,13 @@ const Cost kCosts[] = {
 };
 
 const Operation &operation_of(const std::string &name) {
-  const auto operation = std::find_if(kOperations.begin(), kOperations.end(),
-                                      [&](const Operation &each) { return each.name == name; });
-  EXPECT_NE(operation, kOperations.end()) << name;
-  return operation != kOperations.end() ? *operation : kOperations[0];
+  for (const auto *operations : {&kOperations, &kStagedOperations}) {
+    for (const Operation &operation : *operations) {
+      if (name == operation.name) return operation;
+    }
+  }
+  ADD_FAILURE() << name;
+  return kOperations[0];
 }
 
 class Complexity : public testing::TestWithParam<Case> {};

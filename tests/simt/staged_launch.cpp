@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -12,6 +13,7 @@
 #include "contract/reports.h"
 #include "cpu/executor.h"
 #include "cpu/operations.h"
+#include "kept_lists.cuh"
 #include "kernel.cuh"
 #include "plan.h"
 #include "staged.h"
@@ -82,6 +84,7 @@ class StagedProblem {
     std::vector<uint32_t> status;
     // Reports.
     std::vector<int32_t> top_ids, ranks, kept_ids;
+    std::vector<int64_t> kept_offsets;
     std::vector<float> top_logprobs, chosen_logprobs, entropies, kept_probabilities;
     std::vector<uint32_t> bitmasks;
     std::vector<uint8_t> removed_by;
@@ -98,7 +101,7 @@ class StagedProblem {
              same(top_logprobs, other.top_logprobs) &&
              same(chosen_logprobs, other.chosen_logprobs) && same(entropies, other.entropies) &&
              same(kept_probabilities, other.kept_probabilities) && bitmasks == other.bitmasks &&
-             removed_by == other.removed_by;
+             kept_offsets == other.kept_offsets && removed_by == other.removed_by;
     }
   };
   Outputs bind(contract::SampleRequest *request) {
@@ -158,6 +161,8 @@ class StagedProblem {
     reports_.chosen_token_ids = chosen_.data();
     reports_.kept_bitmask_stride = one_in(2) ? (num_cols_ + 31) / 32 : 0;
     reports_.kept_capacity = some();
+    packs_lists_ = one_in(3);
+    if (packs_lists_) reports_.kept_capacity = between(0, num_rows_ * num_cols_);
     has_entropies_ = one_in(2);
     has_removals_ = one_in(3);
     request->reports = &reports_;
@@ -174,8 +179,13 @@ class StagedProblem {
     reports_.out_ranks = array(&outputs->ranks, 1);
     reports_.out_entropies = array(&outputs->entropies, has_entropies_);
     reports_.out_kept_bitmask = array(&outputs->bitmasks, reports_.kept_bitmask_stride);
-    reports_.out_kept_token_ids.data = array(&outputs->kept_ids, reports_.kept_capacity);
-    reports_.out_kept_probabilities = array(&outputs->kept_probabilities, reports_.kept_capacity);
+    const int64_t lists = packs_lists_ ? 1 : num_rows_;
+    outputs->kept_ids.assign(size_t(lists * reports_.kept_capacity), 7);
+    outputs->kept_probabilities.assign(size_t(lists * reports_.kept_capacity), 7);
+    outputs->kept_offsets.assign(packs_lists_ ? size_t(num_rows_ + 1) : 0, 7);
+    reports_.out_kept_token_ids.data = outputs->kept_ids.data();
+    reports_.out_kept_probabilities = outputs->kept_probabilities.data();
+    reports_.out_kept_offsets = packs_lists_ ? outputs->kept_offsets.data() : nullptr;
     reports_.out_removed_by = array(&outputs->removed_by, has_removals_ ? num_cols_ : 0);
   }
 
@@ -283,13 +293,44 @@ class StagedProblem {
   int64_t num_cols_, num_rows_;
   std::vector<float> values_, biases_, dense_, adaptive_values_;
   std::vector<int32_t> candidates_, chosen_;
-  bool has_entropies_ = false, has_removals_ = false;
+  bool has_entropies_ = false, has_removals_ = false, packs_lists_ = false;
   std::vector<int64_t> forced_;
   Lists history_, biased_, allowed_, banned_, bad_words_, breakers_;
   contract::Rows rows_;
   contract::Parameters parameters_;
   contract::Pipeline pipeline_;
   contract::Reports reports_;
+};
+
+// Lists that are packed, and the launch after the others.
+class Packing {
+ public:
+  explicit Packing(kernels::StagedSampleRequest *request) {
+    request->kept_lists =
+        contract::KeptLists::of(request->wanted, request->num_rows, [&](size_t bytes) {
+          parts_.emplace_back(bytes / sizeof(uint64_t) + 1, 0xA5A5A5A5A5A5A5A5u);
+          return reinterpret_cast<char *>(parts_.back().data());
+        });
+    if (request->kept_lists.num_taken) *request->kept_lists.num_taken = 0;
+  }
+  explicit Packing(kernels::StagedRowsRequest *) {}
+
+  static void run(const kernels::StagedSampleRequest &request, uint64_t seed) {
+    const contract::Reports &wanted = request.wanted;
+    if (!wanted.are_lists_packed()) return;
+    const kernels::PackRequest packing = {request.kept_lists,
+                                          request.num_rows,
+                                          wanted.kept_capacity,
+                                          wanted.out_kept_token_ids,
+                                          wanted.out_kept_probabilities,
+                                          wanted.out_kept_offsets};
+    simt::launch<kThreads>(1 + int64_t(seed % uint64_t(request.num_rows)), 1, 0, seed,
+                           [&](auto &ctx) { kernels::run_pack(ctx, packing); });
+  }
+  static void run(const kernels::StagedRowsRequest &, uint64_t) {}
+
+ private:
+  std::deque<std::vector<uint64_t>> parts_;
 };
 
 struct alignas(kernels::StageMemory::kAlignment) Line {
@@ -304,6 +345,7 @@ bool equal(StagedProblem *problem, Request request, const simt::Options &options
 
   StagedProblem::Outputs actual = problem->bind(&request);
   kernels::Staged<Request> staged(request);
+  const Packing packing(&staged);
   const kernels::Extent extent = kernels::extent_of(staged);
   kernels::Plan plan;
   std::mt19937_64 &random = problem->random();
@@ -330,6 +372,7 @@ bool equal(StagedProblem *problem, Request request, const simt::Options &options
   simt::launch<kThreads>(
       plan.num_teams, plan.team_size, plan.shared_bytes(), random(),
       [&](auto &ctx) { kernels::run_operation(ctx, staged, plan); }, options);
+  Packing::run(staged, random());
   return actual == expected;
 }
 

@@ -598,6 +598,7 @@ class Maker {
   void add_stages_by_slot();
   void add_bad_stages();
   void add_all_reports();
+  void add_packed_lists();
   void add_rules();
   void add_layouts();
   void add_trees();
@@ -750,6 +751,21 @@ void Maker::add_all_reports() {
   Builder one = sampling("the first tokens' ids alone");
   one.set("num_top_logprobs", 2).out("out_top_token_ids", 2 * kSlots);
   add(one);
+  add_packed_lists();
+}
+
+// With room for all lists, with too little, and with none at all, for the offsets alone.
+void Maker::add_packed_lists() {
+  for (const std::int64_t capacity : {12, 8, 0}) {
+    Builder b = sampling("packed lists with room for " + std::to_string(capacity));
+    if (capacity == 8) b.use_i64();
+    b.in("row_params.temperature", Floats{1, capacity ? kNan : 0.0f, 0.5f});
+    b.set("params.top_k", 5).set("kept_capacity", capacity).out("out_kept_offsets", kSlots + 1);
+    if (capacity) b.out("out_kept_token_ids", capacity).out("out_kept_probabilities", capacity);
+    if (capacity == 12) add_history(b);
+    if (capacity == 12) b.set_float("params.presence_penalty", 0.75f);
+    add(b);
+  }
 }
 
 void Maker::add_rules() {

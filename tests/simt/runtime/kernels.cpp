@@ -21,6 +21,7 @@ const char kernel_addresses[2] = {};
 const char spread_kernel_addresses[2] = {};
 template <int kWords>
 const char upload_kernel_addresses[1] = {};
+const char pack_kernel_addresses[1] = {};
 template <class Request>
 const char state_kernel_addresses[1] = {};
 
@@ -63,6 +64,13 @@ runtime::Work bind_upload(const Grid &grid, void **arguments) {
   const auto &upload = *static_cast<const Upload<kWords> *>(arguments[0]);
   return [grid, upload](uint64_t seed) {
     simt::launch<64>(grid.num_teams, 1, 0, seed, [&](auto &ctx) { run_upload(ctx, upload); });
+  };
+}
+
+runtime::Work bind_pack(const Grid &grid, void **arguments) {
+  const auto &request = *static_cast<const PackRequest *>(arguments[0]);
+  return [grid, request](uint64_t seed) {
+    simt::launch<64>(grid.num_teams, 1, 0, seed, [&](auto &ctx) { run_pack(ctx, request); });
   };
 }
 
@@ -111,6 +119,14 @@ void add_upload() {
   runtime::add_kernel(upload_kernel_addresses<kWords>, kernel);
 }
 
+void add_pack() {
+  runtime::Kernel kernel;
+  kernel.max_threads = kBlockThreads;
+  kernel.parameter_bytes = sizeof(PackRequest);
+  kernel.bind = bind_pack;
+  runtime::add_kernel(pack_kernel_addresses, kernel);
+}
+
 template <class Request>
 void add_state() {
   runtime::Kernel kernel;
@@ -125,6 +141,7 @@ void add_state() {
       [](const auto &request) { add_state<std::decay_t<decltype(request)>>(); });
   for_each_operation([](const auto &request) { add_operation<std::decay_t<decltype(request)>>(); });
   add_spread();
+  add_pack();
   add_upload<kUploadWords>();
   add_upload<kSmallUploadWords>();
   return true;
@@ -155,6 +172,10 @@ template const void *state_kernel_address<contract::TruncateRequest>();
 template const void *state_kernel_address<contract::CopyRequest>();
 template const void *state_kernel_address<contract::ResetRequest>();
 template const void *state_kernel_address<contract::ReadRequest>();
+
+const void *pack_kernel_address() {
+  return pack_kernel_addresses;
+}
 
 const void *upload_kernel_address() {
   return upload_kernel_addresses<kUploadWords>;

@@ -511,12 +511,19 @@ TEST_F(HopperPlans, AreThoseThatTimesArePredictedFrom) {
   for (const int64_t num_cols : {32000, 128256, 131072, 200000}) {
     for (const sampler_dtype dtype : {SAMPLER_F32, SAMPLER_BF16}) {
       for (const int64_t num_rows : {1, 8, 64, 128, 256, 1024, 4096}) {
-        for_each_request({num_rows, num_cols, dtype}, [&](const char *name, const auto &request) {
+        const auto write = [&](const std::string &kernel, const auto &request) {
           const runtime::Launch launch = hopper.launch_of(request);
           const Schedule schedule = schedule_of(runtime::kHopper, launch);
-          lines << kernels.at(name) << (dtype == SAMPLER_F32 ? " f32 " : " bf16 ") << num_cols
-                << ' ' << num_rows << ' ' << launch.num_teams << ' ' << launch.team_size << ' '
+          lines << kernel << (dtype == SAMPLER_F32 ? " f32 " : " bf16 ") << num_cols << ' '
+                << num_rows << ' ' << launch.num_teams << ' ' << launch.team_size << ' '
                 << schedule.teams_at_once << ' ' << schedule.num_multiprocessors << '\n';
+        };
+        const Shape shape = {num_rows, num_cols, dtype};
+        for_each_request(shape, [&](const char *name, const auto &request) {
+          write(kernels.at(name), request);
+        });
+        for_each_staged_request(shape, [&](const char *name, const auto &request) {
+          if (name == std::string("sample")) write("staged-sample", request);
         });
       }
     }

@@ -127,6 +127,9 @@ class Stages : public testing::TestWithParam<sampler_dtype> {
     ASSERT_EQ(told.bitmask, expected.bitmask);
     ASSERT_EQ(told.kept_ids, expected.kept_ids);
     ASSERT_TRUE(equal(told.kept_probabilities, expected.kept_probabilities));
+    ASSERT_EQ(told.kept_offsets, expected.kept_offsets);
+    ASSERT_EQ(told.packed_ids, expected.packed_ids);
+    ASSERT_TRUE(equal(told.packed_probabilities, expected.packed_probabilities));
     ASSERT_EQ(told.removed_by, expected.removed_by);
     for (const auto status : told.status) num_good_ += status == SAMPLER_ROW_OK;
   }

@@ -255,6 +255,7 @@ type SampleArgs struct {
 	OutKeptTokenIDs      uintptr
 	OutKeptProbabilities uintptr
 	OutRemovedBy         uintptr
+	OutKeptOffsets       uintptr
 }
 
 type FilterArgs struct {

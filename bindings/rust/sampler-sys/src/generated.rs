@@ -619,10 +619,10 @@ structs! {
         /// thread's call used it at that moment.
         num_threads: i32 = 0;
         /// The workspace that the handle brings: room for any operation on up to `max_rows` output rows
-        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, with out_removed_by, of
-        /// sampler_verify with more than dense chains by the standard rule, or on a CUDA device with any
-        /// report of candidate lists, which take more. 0 and 0: the handle has
-        /// none, and each call brings its own. One without the other is an error. max_rows in [0, 2^31),
+        /// of up to `max_cols` columns, but for calls with stages of pipeline.h, with out_removed_by or
+        /// out_kept_offsets, of sampler_verify with more than dense chains by the standard rule, or on a
+        /// CUDA device with any report of candidate lists, which take more. 0 and 0: the handle has none,
+        /// and each call brings its own. One without the other is an error. max_rows in [0, 2^31),
         /// max_cols in [0, 2^20).
         max_rows: i64 = 0;
         max_cols: i64 = 0;
@@ -981,6 +981,16 @@ structs! {
         /// filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
         /// TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns.
         out_removed_by: *mut u8 = null_mut();
+        /// [output rows + 1] Packs the lists of kept tokens (CSR): that of output row i is the entries
+        /// [offsets[i], offsets[i + 1]) of out_kept_token_ids and out_kept_probabilities, without gaps; a
+        /// bad row's is empty. kept_capacity is then the entries of each of the two arrays, for all rows
+        /// together, at most 2^51; with 0 both may be NULL. Lists that have no room together are all left
+        /// out: neither array is written, and the offsets are those of the lists all the same. So the
+        /// lists are there where the last offset is at most kept_capacity, and tells what is needed where
+        /// it is not. Entries from the last offset on are not written. A call without output rows writes
+        /// one offset, 0. NULL: lists of kept_capacity entries a row, as above. The workspace holds up to
+        /// kept_capacity entries more.
+        out_kept_offsets: *mut i64 = null_mut();
     }
     sampler_filter_args {
         /// sizeof(sampler_filter_args).
@@ -1162,7 +1172,7 @@ structs! {
         pipeline: *const sampler_pipeline = null();
         /// Reports of every emitted token, [num_sequences, num_drafts + 1, ...], in the order of
         /// out_token_ids: of the target's distribution at its position, as in sampler_sample_args; as for
-        /// a bad row where no token stands.
+        /// a bad row where no token stands. Lists of kept tokens are not packed here.
         logprob_kind: sampler_logprob_kind = 0;
         reserved: i32 = 0;
         out_kept_counts: *mut i32 = null_mut();

@@ -94,6 +94,13 @@ pub struct SampleArgs<'a> {
     /// where it is kept, 255 where the input gives it no probability; 255 everywhere in a bad row.
     /// In a greedy row the temperature removes what the edits left. Sorts the row.
     pub out_removed_by: ArrayMut<'a, u8>,
+    /// `[output rows + 1]` Packs the lists of kept tokens: that of output row `i` is the entries
+    /// from `offsets[i]` up to `offsets[i + 1]` of `out_kept_token_ids` and
+    /// `out_kept_probabilities`, without gaps. `kept_capacity` is then the entries of each, for all
+    /// rows together. Lists that have no room together are all left out: neither is written, and
+    /// the last offset, which is above `kept_capacity` then, tells what is needed. The workspace
+    /// holds up to `kept_capacity` entries more.
+    pub out_kept_offsets: ArrayMut<'a, i64>,
 }
 
 /// Arguments of [`Sampler::filter`].
@@ -403,7 +410,9 @@ impl SampleArgs<'_> {
     ) -> Result<sys::sampler_sample_args, Error> {
         let of_rows = |per_row: usize| num_rows.saturating_mul(per_row);
         let (top, chosen) = (of_rows(self.num_top_logprobs), of_rows(self.num_chosen));
-        let kept = of_rows(self.kept_capacity);
+        let is_packed = !self.out_kept_offsets.is_none();
+        let kept = if is_packed { self.kept_capacity } else { of_rows(self.kept_capacity) };
+        let num_offsets = num_rows.saturating_add(1);
         let words = or(self.kept_bitmask_stride, self.input.num_cols.saturating_add(31) / 32);
         let (ids, probabilities) = (&self.out_kept_token_ids, &self.out_kept_probabilities);
         let (bitmask, removed) = (&self.out_kept_bitmask, &self.out_removed_by);
@@ -455,6 +464,12 @@ impl SampleArgs<'_> {
                 kept,
             )?,
             out_removed_by: place.array("", "out_removed_by", removed, columns)?,
+            out_kept_offsets: place.array(
+                "",
+                "out_kept_offsets",
+                &self.out_kept_offsets,
+                num_offsets,
+            )?,
             ..sys::sampler_sample_args::INIT
         })
     }

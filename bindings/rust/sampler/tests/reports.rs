@@ -90,6 +90,29 @@ fn reports_are_those_of_the_definition() {
     }
 }
 
+/// Lists of kept tokens that follow one another, with room for all of them and with less.
+#[test]
+fn packed_lists() {
+    let logits = [LOGITS, [f32::NAN; 5], LOGITS].concat();
+    for (capacity, want) in [(4, [0, 1, 0, 1]), (3, [77; 4])] {
+        let (mut token_ids, mut ids, mut offsets) = ([77i32; 3], [77i32; 4], [77i64; 4]);
+        let mut sampler = Sampler::new(Options::default()).unwrap();
+        sampler
+            .sample(&SampleArgs {
+                exec: Exec { workspace: (&mut vec![0; 1 << 20]).into(), ..Exec::default() },
+                input: Rows::logits(&logits, 3, 5),
+                params: Params { top_k: 2, ..Params::default() },
+                out_token_ids: (&mut token_ids).into(),
+                kept_capacity: capacity,
+                out_kept_token_ids: (&mut ids[..capacity]).into(),
+                out_kept_offsets: (&mut offsets).into(),
+                ..SampleArgs::default()
+            })
+            .unwrap();
+        assert_eq!((offsets, ids), ([0, 2, 2, 4], want));
+    }
+}
+
 #[test]
 fn wrong_lengths_are_refused() {
     const ROWS: [f32; 80] = [0.0; 80];
@@ -174,6 +197,10 @@ fn wrong_lengths_are_refused() {
     refused(
         "out_kept_probabilities has 5 elements; this call needs 6",
         SampleArgs { kept_capacity: 3, out_kept_probabilities: (&mut five).into(), ..default() },
+    );
+    refused(
+        "out_kept_offsets has 2 elements; this call needs 3",
+        SampleArgs { out_kept_offsets: (&mut [0i64; 2]).into(), ..default() },
     );
     refused(
         "out_removed_by has 79 elements; this call needs 80",

@@ -455,6 +455,7 @@ structs! {
         num_top_logprobs out_top_token_ids out_top_logprobs num_chosen chosen_token_ids
         out_chosen_logprobs out_ranks out_entropies out_observations out_kept_bitmask
         kept_bitmask_stride kept_capacity out_kept_token_ids out_kept_probabilities out_removed_by
+        out_kept_offsets
     }
     FilterArgs<'a> {
         exec input slots num_slots params row_params output_kind output output_stride

@@ -85,10 +85,10 @@ typedef struct sampler_options {
   int32_t num_threads;
 
   /* The workspace that the handle brings: room for any operation on up to `max_rows` output rows
-   * of up to `max_cols` columns, but for calls with stages of pipeline.h, with out_removed_by, of
-   * sampler_verify with more than dense chains by the standard rule, or on a CUDA device with any
-   * report of candidate lists, which take more. 0 and 0: the handle has
-   * none, and each call brings its own. One without the other is an error. max_rows in [0, 2^31),
+   * of up to `max_cols` columns, but for calls with stages of pipeline.h, with out_removed_by or
+   * out_kept_offsets, of sampler_verify with more than dense chains by the standard rule, or on a
+   * CUDA device with any report of candidate lists, which take more. 0 and 0: the handle has none,
+   * and each call brings its own. One without the other is an error. max_rows in [0, 2^31),
    * max_cols in [0, 2^20). */
   int64_t max_rows;
   int64_t max_cols;

@@ -356,6 +356,17 @@ typedef struct sampler_sample_args {
    * filters the first of top-k, top-p and min-p that does not keep the token; in a greedy row
    * TEMPERATURE, of what the edits left. Sorts the row: some milliseconds for 128,256 columns. */
   uint8_t *out_removed_by;
+
+  /* [output rows + 1] Packs the lists of kept tokens (CSR): that of output row i is the entries
+   * [offsets[i], offsets[i + 1]) of out_kept_token_ids and out_kept_probabilities, without gaps; a
+   * bad row's is empty. kept_capacity is then the entries of each of the two arrays, for all rows
+   * together, at most 2^51; with 0 both may be NULL. Lists that have no room together are all left
+   * out: neither array is written, and the offsets are those of the lists all the same. So the
+   * lists are there where the last offset is at most kept_capacity, and tells what is needed where
+   * it is not. Entries from the last offset on are not written. A call without output rows writes
+   * one offset, 0. NULL: lists of kept_capacity entries a row, as above. The workspace holds up to
+   * kept_capacity entries more. */
+  int64_t *out_kept_offsets;
 } sampler_sample_args;
 
 /* Draws one token per output row from what the filters keep of its input row. */

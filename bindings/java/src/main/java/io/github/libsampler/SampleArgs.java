@@ -39,6 +39,7 @@ public final class SampleArgs extends Arguments {
   private Array outKeptTokenIds;
   private Array outKeptProbabilities;
   private Array outRemovedBy;
+  private Array outKeptOffsets;
 
   /** Creates arguments at their defaults. */
   public SampleArgs() {}
@@ -415,6 +416,22 @@ public final class SampleArgs extends Arguments {
     return this;
   }
 
+  /**
+   * Packs the lists of kept tokens: that of output row i is the entries from offset i up to offset
+   * i + 1 of outKeptTokenIds and outKeptProbabilities, without gaps. keptCapacity is then the
+   * entries of each, for all rows together. Lists that have no room together are all left out:
+   * neither is written, and the last offset, which is above keptCapacity then, tells what is
+   * needed. The workspace holds up to keptCapacity entries more.
+   *
+   * @param outKeptOffsets [output rows + 1] I64; null, the default: lists of keptCapacity entries a
+   *     row
+   * @return this
+   */
+  public SampleArgs outKeptOffsets(Array outKeptOffsets) {
+    this.outKeptOffsets = outKeptOffsets;
+    return this;
+  }
+
   @Override
   int write(Call call) {
     final int at = Call.ARGS;
@@ -473,8 +490,11 @@ public final class SampleArgs extends Arguments {
         call.putLong(at + Layout.SAMPLE_ARGS_KEPT_BITMASK_STRIDE, keptBitmaskStride);
     call.out(at + Layout.SAMPLE_ARGS_OUT_KEPT_BITMASK, "out_kept_bitmask", outKeptBitmask,
         Call.I32, Lengths.product(numRows, stride == 0 ? (numCols + 31) / 32 : stride));
-    final long kept = Lengths.product(
-        numRows, call.putLong(at + Layout.SAMPLE_ARGS_KEPT_CAPACITY, keptCapacity));
+    final long capacity = call.putLong(at + Layout.SAMPLE_ARGS_KEPT_CAPACITY, keptCapacity);
+    final long kept =
+        outKeptOffsets != null ? Math.max(capacity, 0) : Lengths.product(numRows, capacity);
+    call.out(at + Layout.SAMPLE_ARGS_OUT_KEPT_OFFSETS, "out_kept_offsets", outKeptOffsets, Call.I64,
+        numRows + 1);
     call.outIds(at + Layout.SAMPLE_ARGS_OUT_KEPT_TOKEN_IDS, "out_kept_token_ids",
         outKeptTokenIds, kept);
     call.out(at + Layout.SAMPLE_ARGS_OUT_KEPT_PROBABILITIES, "out_kept_probabilities",

@@ -53,8 +53,8 @@ final class ArraysTest {
       Map.entry("out_top_logprobs", ROWS * REPORTED),
       Map.entry("chosen_token_ids", ROWS * REPORTED),
       Map.entry("out_chosen_logprobs", ROWS * REPORTED),
-      Map.entry("out_kept_token_ids", ROWS * REPORTED),
-      Map.entry("out_kept_probabilities", ROWS * REPORTED),
+      Map.entry("out_kept_token_ids", REPORTED), // of all rows, with offsets
+      Map.entry("out_kept_probabilities", REPORTED), Map.entry("out_kept_offsets", ROWS + 1),
       Map.entry("out_kept_bitmask", ROWS * 2), Map.entry("out_removed_by", ROWS * COLS),
       Map.entry("verify target.values", ROWS * (DRAFTS + 1) * COLS),
       Map.entry("verify target.candidate_ids", ROWS * (DRAFTS + 1) * COLS),

@@ -97,6 +97,27 @@ final class ReportsTest {
     }
   }
 
+  /** Lists of kept tokens that follow one another, with room for all of them and with less. */
+  @Test
+  void packedLists() {
+    final float[] logits = new float[15];
+    System.arraycopy(LOGITS, 0, logits, 0, 5);
+    logits[5] = Float.NaN;
+    System.arraycopy(LOGITS, 0, logits, 10, 5);
+    try (Sampler sampler = Sampler.builder().build()) {
+      for (int capacity = 3; capacity <= 4; ++capacity) {
+        final long[] offsets = new long[4];
+        final int[] ids = new int[capacity];
+        sampler.sample(new SampleArgs().input(new Rows(logits, 3, 5)).params(new Params().topK(2))
+            .exec(new Exec().workspace(ByteBuffer.allocateDirect(1 << 20)))
+            .outTokenIds(Array.i32(new int[3])).keptCapacity(capacity)
+            .outKeptTokenIds(Array.i32(ids)).outKeptOffsets(Array.i64(offsets)));
+        assertArrayEquals(new long[] {0, 2, 2, 4}, offsets);
+        assertArrayEquals(capacity == 4 ? new int[] {0, 1, 0, 1} : new int[3], ids);
+      }
+    }
+  }
+
   private static void expectRefusal(String message, Consumer<SampleArgs> change) {
     final int[] tokens = {77, 77};
     final SampleArgs args =
@@ -127,6 +148,8 @@ final class ReportsTest {
     expectRefusal("kept_bitmask_stride is 1; it must be 0", a -> a.keptBitmaskStride(1));
     expectRefusal("out_token_ids is of I32 and out_kept_token_ids of I64; they must be of one type",
         a -> a.keptCapacity(3).outKeptTokenIds(longIds));
+    expectRefusal("out_kept_offsets has 2 elements; it needs 3",
+        a -> a.outKeptOffsets(Array.i64(new long[2])));
     expectRefusal("out_removed_by has 79 elements; it needs 80",
         a -> a.outRemovedBy(Array.i8(new byte[79])));
     // A byte has no order.

@@ -204,7 +204,7 @@ public final class Layout {
   public static final int RANDOM_NUM_SEEDS = 40;
   public static final int RANDOM_NUM_OFFSETS = 48;
 
-  public static final int SAMPLE_ARGS_SIZE = 384;
+  public static final int SAMPLE_ARGS_SIZE = 392;
   public static final int SAMPLE_ARGS_STRUCT_SIZE = 0;
   public static final int SAMPLE_ARGS_EXEC = 8;
   public static final int SAMPLE_ARGS_INPUT = 32;
@@ -240,6 +240,7 @@ public final class Layout {
   public static final int SAMPLE_ARGS_OUT_KEPT_TOKEN_IDS = 360;
   public static final int SAMPLE_ARGS_OUT_KEPT_PROBABILITIES = 368;
   public static final int SAMPLE_ARGS_OUT_REMOVED_BY = 376;
+  public static final int SAMPLE_ARGS_OUT_KEPT_OFFSETS = 384;
 
   public static final int FILTER_ARGS_SIZE = 176;
   public static final int FILTER_ARGS_STRUCT_SIZE = 0;
