@@ -55,10 +55,6 @@ class ShardRequest {
     call_.num_ranks = args.num_ranks;
     call_.max_top_k = args.max_top_k;
     refuse_unsharded(check);
-    if (handle.on_cuda) {
-      check.fail(SAMPLER_ERROR_UNSUPPORTED,
-                 "sampler is of a CUDA device; shards are computed by CPU samplers only");
-    }
   }
 
   const contract::ShardCall &call() const { return call_; }
@@ -134,10 +130,15 @@ class ShardRequest {
   sampler_exec exec_ = {};
 };
 
+size_t workspace_of(const sampler_handle &handle, const contract::ShardCall &call) {
+  return handle.on_cuda ? cuda::shard_workspace_bytes(call, handle.device)
+                        : cpu::shard_workspace_bytes(call, handle.executor.num_threads);
+}
+
 sampler_shard_plan_info plan_of(const sampler_handle &handle, const contract::ShardCall &call) {
   const contract::ShardPlan plan = contract::plan_shards(call);
   sampler_shard_plan_info info = {};
-  info.workspace_bytes = cpu::shard_workspace_bytes(call, handle.executor.num_threads);
+  info.workspace_bytes = workspace_of(handle, call);
   info.num_exchanges = plan.num_exchanges();
   for (int round = 0; round < plan.num_exchanges(); ++round) {
     info.message_bytes[round] = plan.message_bytes(round);
@@ -180,10 +181,17 @@ void run_round(Check &check, const sampler_handle &handle, const sampler_shard_a
   check_messages(check, args, plan, int(round));
   check.workspace(request.exec().workspace, request.exec().workspace_bytes);
   check.overlaps();
+  if (handle.check_pointers) check_places(check, handle);
   if (!check.ok() || plan.num_rows == 0) return;
-  void *const workspace = find_workspace(
-      check, handle, request.exec(), cpu::shard_workspace_bytes(call, handle.executor.num_threads));
+  void *const workspace = find_workspace(check, handle, request.exec(), workspace_of(handle, call));
   if (!check.ok()) return;
+  if (handle.on_cuda) {
+    const cuda::Error error =
+        cuda::run_shard_round(call, int(round), handle.device, workspace, args.received, args.send,
+                              request.exec().stream);
+    if (error) check.fail(SAMPLER_ERROR_CUDA, "%s: %s", error.call, error.reason);
+    return;
+  }
   HostParallelFor parallel_for = {check.entry(), handle.executor};
   cpu::Misuse misuse = nullptr;
   cpu::ShardFault fault;

@@ -62,6 +62,15 @@ SAMPLER_HD void for_each_number(const Pipeline &pipeline, const F &f) {
   f(pipeline.min_new_tokens), f(pipeline.adaptive.top_p_decay), f(pipeline.adaptive.top_p_least);
 }
 
+struct AddNumbers {
+  Digest *digest;
+
+  template <class T>
+  SAMPLER_HD void operator()(const PerSlot<T> &numbers) const {
+    digest->add(numbers);
+  }
+};
+
 // ---- Of host arguments ----
 
 inline const char *name_of_digest(int group) {
@@ -126,7 +135,7 @@ inline uint64_t digest_stages(const ShardCall &call) {
   const Pipeline *const pipeline = call.pipeline;
   if (!pipeline) return digest.value();
   for (const sampler_stage stage : pipeline->edits) digest.add(int32_t(stage));
-  for_each_number(*pipeline, [&](const auto &numbers) { digest.add(numbers); });
+  for_each_number(*pipeline, AddNumbers{&digest});
   digest.add(int32_t(pipeline->penalty_scope)), digest.add(int32_t(pipeline->penalty_form));
   digest.add(pipeline->bad_words_end_output);
   digest.add(int32_t(pipeline->bitmask_rule));
