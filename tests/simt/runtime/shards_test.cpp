@@ -4,6 +4,7 @@
 #include <sampler/sampler.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -188,6 +189,190 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceSlots,
                                          std::make_tuple(SAMPLER_BF16, SAMPLER_LOGITS),
                                          std::make_tuple(SAMPLER_F16, SAMPLER_PROBABILITIES)),
                          name_of);
+
+// ---- Ranks that disagree, and messages and rounds that are not what they should be
+
+constexpr int64_t kNumFew = 2, kWidth = 10, kNumRanks = 4;
+
+// A call on four ranks that is as it should be.
+class FewRows : public testing::Test {
+ protected:
+  void SetUp() override {
+    runtime::reset({runtime::kHopper});
+    runtime::adopt_host_memory(0);
+    device_ = make_handle(SAMPLER_DEVICE_CUDA);
+    make_calls();
+  }
+
+  void make_calls() {
+    for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+      params_[rank] = sampler_params_default();
+      sampler_sample_args &args = samples_[rank];
+      args = {};
+      args.struct_size = sizeof args;
+      args.input = rows_.part(rank * kWidth, (rank + 1) * kWidth, &memory_[rank]);
+      args.params = &params_[rank];
+      args.out_token_ids = tokens_[rank];
+      args.out_row_status = statuses_[rank];
+      sampler_shard_args &shard = shards_[rank];
+      shard = {};
+      shard.struct_size = sizeof shard;
+      shard.sample = &args;
+      shard.first_token_id = rank * kWidth;
+      shard.total_cols = kNumRanks * kWidth;
+      shard.rank = rank;
+      shard.num_ranks = kNumRanks;
+    }
+  }
+
+  template <class Spoil>
+  Outcome run(const Spoil &spoil) {
+    return run_ranks(device_.get(), std::vector<sampler_shard_args>(shards_, shards_ + kNumRanks),
+                     spoil);
+  }
+  Outcome run() {
+    return run([](int64_t, char *, size_t) {});
+  }
+
+  void expect_all_bad(const char *why) const {
+    for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+      for (int64_t row = 0; row < kNumFew; ++row) {
+        EXPECT_EQ(statuses_[rank][row], SAMPLER_ROW_INVALID_SHARD) << why;
+        EXPECT_EQ(tokens_[rank][row], -1) << why;
+      }
+    }
+  }
+
+  Handle device_;
+  Rows rows_ = make_rows(kNumFew, kNumRanks *kWidth, SAMPLER_F32, SAMPLER_LOGITS, false, 0);
+  std::vector<unsigned char> memory_[kNumRanks];
+  sampler_params params_[kNumRanks];
+  sampler_sample_args samples_[kNumRanks];
+  sampler_shard_args shards_[kNumRanks];
+  int32_t tokens_[kNumRanks][kNumFew];
+  sampler_row_status statuses_[kNumRanks][kNumFew];
+};
+
+// The host waits for nothing, so no call fails: every row is bad on every rank.
+TEST_F(FewRows, AreBadWhereRanksDisagree) {
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(statuses_[0][0], SAMPLER_ROW_OK);
+  const struct {
+    const char *what;
+    std::function<void()> change;  // of rank 2
+  } cases[] = {
+      {"temperature", [&] { params_[2].temperature = 0.5f; }},
+      {"seed", [&] { samples_[2].random.seed = 1; }},
+      {"total_cols", [&] { shards_[2].total_cols += 1; }},
+      {"a range that overlaps", [&] { shards_[2].first_token_id -= 1; }},
+      {"a gap", [&] { samples_[2].input.num_cols -= 1; }},
+      {"the last column", [&] { samples_[3].input.num_cols -= 1; }},
+      {"the order of messages", [&] { shards_[2].rank = 3; }},
+  };
+  for (const auto &which : cases) {
+    make_calls();
+    which.change();
+    ASSERT_TRUE(run().ok()) << which.what;
+    expect_all_bad(which.what);
+  }
+}
+
+TEST_F(FewRows, AreBadWhereRoundsAreLeftOut) {
+  sampler_shard_plan_info plan = {};
+  plan.struct_size = sizeof plan;
+  ASSERT_EQ(sampler_shard_plan(device_.get(), &shards_[0], &plan), SAMPLER_OK);
+  Exact workspace(plan.workspace_bytes), send(plan.max_message_bytes),
+      received(plan.max_message_bytes * kNumRanks);
+  samples_[0].exec.workspace = workspace.data();
+  samples_[0].exec.workspace_bytes = workspace.size();
+  shards_[0].send = send.data();
+  shards_[0].send_bytes = send.size();
+  shards_[0].received = received.data();
+  shards_[0].received_bytes = received.size();
+  ASSERT_EQ(sampler_shard_round(device_.get(), &shards_[0], plan.num_exchanges), SAMPLER_OK);
+  for (int64_t row = 0; row < kNumFew; ++row) {
+    EXPECT_EQ(statuses_[0][row], SAMPLER_ROW_INVALID_SHARD);
+    EXPECT_EQ(tokens_[0][row], -1);
+  }
+}
+
+TEST_F(FewRows, MayBeSpoiledOnTheWay) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 60; ++i) {
+    make_calls();
+    for (sampler_params &params : params_) {
+      params.top_k = i % 3 == 0 ? 5 : 0;
+      params.top_p = i % 2 ? 0.9f : 1.0f;
+      params.top_k_ties = SAMPLER_TIES_KEEP;
+    }
+    const Outcome outcome = run([&](int64_t, char *messages, size_t bytes) {
+      for (int change = 0; change < 4; ++change) {
+        const size_t place = random() % bytes;
+        messages[random() % kNumRanks * bytes + place] ^= char(1 + random() % 255);
+      }
+    });
+    ASSERT_TRUE(outcome.ok());
+    for (const auto &rank : tokens_) {
+      for (const int32_t token : rank) {
+        EXPECT_TRUE(token >= -1 && token < kNumRanks * kWidth) << token;
+      }
+    }
+  }
+}
+
+// A call is launches alone, which a graph may have, and again with other logits.
+TEST_F(FewRows, AreSampledByGraphs) {
+  sampler_shard_args shard = shards_[0];
+  shard.num_ranks = 1;
+  shard.total_cols = kWidth;
+  params_[0].temperature = 0.7f;
+  params_[0].top_p = 0.9f;
+  sampler_shard_plan_info plan = {};
+  plan.struct_size = sizeof plan;
+  ASSERT_EQ(sampler_shard_plan(device_.get(), &shard, &plan), SAMPLER_OK);
+  ASSERT_EQ(plan.num_exchanges, 7);
+  Exact workspace(plan.workspace_bytes);
+  std::vector<Exact> messages(size_t(plan.num_exchanges) + 1);
+  for (Exact &message : messages) message = Exact(plan.max_message_bytes);
+  samples_[0].exec.workspace = workspace.data();
+  samples_[0].exec.workspace_bytes = workspace.size();
+  std::vector<float> logits(size_t(kNumFew * kWidth));
+  samples_[0].input.values = logits.data();
+  samples_[0].input.row_stride = kWidth;
+
+  const runtime::Recording recording;
+  runtime::forget_calls();
+  for (int64_t round = 0; round <= plan.num_exchanges; ++round) {
+    // Of one rank the exchange is nothing: what it sends is what it receives.
+    shard.send = messages[size_t(round)].data();
+    shard.send_bytes = plan.max_message_bytes;
+    shard.received = round > 0 ? messages[size_t(round) - 1].data() : nullptr;
+    shard.received_bytes = round > 0 ? plan.max_message_bytes : 0;
+    ASSERT_EQ(sampler_shard_round(device_.get(), &shard, round), SAMPLER_OK);
+  }
+  EXPECT_EQ(runtime::launches().size(), 8u);
+  for (const auto &[name, count] : runtime::calls()) {
+    EXPECT_TRUE(name == "cudaLaunchKernelExC" || name == "cuCtxPushCurrent" ||
+                name == "cuCtxPopCurrent" || name == "cudaPointerGetAttributes" ||
+                name == "cudaPeekAtLastError" || name == "cudaGetLastError")
+        << name;
+  }
+  const Handle cpu = make_handle(SAMPLER_DEVICE_CPU);
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 3; ++i) {
+    for (float &logit : logits) logit = float(random() % 1000) * 0.01f;
+    recording.replay();
+    sampler_sample_args args = samples_[0];
+    int32_t expected[kNumFew];
+    args.out_token_ids = expected;
+    args.out_row_status = nullptr;
+    std::vector<char> memory(1 << 16);
+    args.exec.workspace = memory.data();
+    args.exec.workspace_bytes = memory.size();
+    ASSERT_EQ(sampler_sample(cpu.get(), &args), SAMPLER_OK) << sampler_last_error();
+    for (int64_t row = 0; row < kNumFew; ++row) EXPECT_EQ(tokens_[0][row], expected[row]);
+  }
+}
 
 }  // namespace
 }  // namespace shards_test
