@@ -1486,7 +1486,8 @@ FAULTS = [
     Fault(
         "shard_target_of_all_ranks",
         "the rank that holds the token looks for it as if it were the first one",
-        [("src/cpu/shards.cpp", "row.target = target - sum;", "row.target = target;")],
+        [("src/contract/shard_rounds.h", "row_.target = target - before;",
+          "row_.target = target;")],
         [shards("All/ShardsTest.Samples/F32Logits")]),
     Fault(
         "shard_status_of_one_rank",
@@ -1497,8 +1498,8 @@ FAULTS = [
     Fault(
         "shard_rows_not_compared",
         "ranks that have other seeds for a row go on with it",
-        [("src/cpu/shards.cpp", "own.digest == all.digest ? own.given_status",
-          "own.digest != 1 ? own.given_status")],
+        [("src/contract/shard_rounds.h", "own.digest == all.digest && own.num_tokens >= 0",
+          "own.digest != 1 && own.num_tokens >= 0")],
         [shards("ShardArguments.InArraysMakeRowsBadWhereTheyDiffer")]),
     Fault(
         "shard_digits_from_the_lowest",
@@ -1508,7 +1509,7 @@ FAULTS = [
     Fault(
         "shard_gap_between_ranges",
         "ranges need not begin where the one before ends",
-        [("src/cpu/shards.cpp", "if (header.first_id != next_id) {",
-          "if (header.first_id < 0) {")],
+        [("src/contract/shard_rounds.h", "header.first_id == begin && header.num_cols >= 0",
+          "header.first_id >= 0 && begin >= 0 && header.num_cols >= 0")],
         [shards("ShardArguments.AreTheSameOnEveryRank")]),
 ]
