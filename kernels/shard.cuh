@@ -178,22 +178,23 @@ class TeamColumns {
 
   // Tokens that do not count have bins of their own, one for each lane.
   SAMPLER_DEVICE_CALL void add_digit(const contract::RowView &view, const RowScale &row_scale,
-                                     uint32_t lowest, const contract::DigitSearch &row_search,
+                                     uint32_t lowest, const contract::DigitSearch &search,
                                      int digit, uint64_t *sums) {
     Context &ctx = team_.ctx;
     TeamShared &shared = team_.shared;
     constexpr int kNumValues = contract::kNumDigitValues;
+    const uint32_t below = search.lowest(digit), high = search.highest(digit);
+    const uint32_t low = lowest > below ? lowest : below;
     clear_bins(ctx, shared);
     with_row(view, [&](const Row &row) {
       const RowScale scale = row_scale;
-      const contract::DigitSearch search = row_search;
       const int first_tile = row.tiles().begin;
       HeldBin held;
       const auto add = [&](const Row &, int tile, int first, float(&x)[kRun]) {
         CrowdedRun run;
         for (int i = 0; i < kRun; ++i) {
           const uint32_t key = contract::value_key(x[i]);
-          const bool counts = key >= lowest && search.is_below(key, digit);
+          const bool counts = key >= low && key <= high;
           run.bin[i] = counts ? contract::DigitSearch::value(key, digit) : kNumValues + ctx.lane();
         }
         make_relative(scale, x, [](const RowScale &s, float value) {
@@ -203,7 +204,7 @@ class TeamColumns {
         const bool looks = first == 0 && (tile - first_tile) % (int(kRoundsToALook) / kGroup) == 0;
         held = add_crowded(ctx, shared, run, looks, held);
       };
-      row.for_each_run(contract::value_of_key(lowest), add);
+      row.for_each_run(contract::value_of_key(low), add);
       add_held<Weight>(ctx, shared, held);
     });
     ctx.team_sync();

@@ -187,9 +187,12 @@ struct DigitSearch {
   uint32_t key = 0;      // the digits found
   uint64_t missing = 0;  // weight that the tokens above them lack
 
-  // Whether a token's weight counts for digit `digit`, and which value it has there.
-  SAMPLER_HD bool is_below(uint32_t token_key, int digit) const {
-    return digit == 0 || token_key >> (32 - digit * kDigitBits) == key;
+  // The keys of tokens whose weights count for digit `digit`, and which value they have there.
+  SAMPLER_HD uint32_t lowest(int digit) const {
+    return digit == 0 ? 0 : key << (32 - digit * kDigitBits);
+  }
+  SAMPLER_HD uint32_t highest(int digit) const {
+    return lowest(digit) + (~uint32_t(0) >> (digit * kDigitBits));
   }
   SAMPLER_HD static int value(uint32_t token_key, int digit) {
     return int(token_key >> (32 - (digit + 1) * kDigitBits) & (kNumDigitValues - 1));

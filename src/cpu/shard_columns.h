@@ -115,11 +115,8 @@ class ShardColumns {
   }
   void add_digit(const RowView &view, const RowScale &scale, uint32_t lowest,
                  const contract::DigitSearch &search, int digit, uint64_t *sums) const {
-    const auto place_of = [&](uint32_t key) {
-      const bool counts = key >= lowest && search.is_below(key, digit);
-      return counts ? contract::DigitSearch::value(key, digit) : -1;
-    };
-    columns(view).add_by_key(scale, place_of, sums);
+    const uint32_t low = std::max(lowest, search.lowest(digit));
+    columns(view).add_digit(scale, low, search.highest(digit), digit, sums);
   }
   int64_t find(const RowView &view, const RowScale &scale, Rank cut, uint64_t target) const {
     return columns(view).find(scale, cut, target);

@@ -113,6 +113,10 @@ def verification_on_device(case):
     return ("verification_calls_simt_test", "Rules/Verification." + case)
 
 
+def shards_on_device(case):
+    return ("shards_calls_simt_test", case)
+
+
 def presets(engine):
     return ("presets_test", engine + ".KeepsTheSame")
 
@@ -1512,4 +1516,22 @@ FAULTS = [
         [("src/contract/shard_rounds.h", "header.first_id == begin && header.num_cols >= 0",
           "header.first_id >= 0 && begin >= 0 && header.num_cols >= 0")],
         [shards("ShardArguments.AreTheSameOnEveryRank")]),
+    Fault(
+        "shard_lists_not_merged",
+        "a token's place in two lists is that in its own",
+        [("src/contract/shard_rounds.h", "to.ranks[place + before] = rank;",
+          "to.ranks[place + 0 * before] = rank;")],
+        [shards("All/ShardsTest.Selects/F32Logits")]),
+    Fault(
+        "device_shards_trust_headers",
+        "on a device ranks whose arguments differ go on",
+        [("kernels/shard.cuh", "return team_.ctx.block_count(!agrees) == 0;",
+          "return team_.ctx.block_count(!agrees) < 10000;")],
+        [shards_on_device("FewRows.AreBadWhereRanksDisagree")]),
+    Fault(
+        "device_shards_score_by_column",
+        "on a device the random words of columns are those of the first ones",
+        [("kernels/draw.cuh", "gumbel_words(random, first_id + row_.index_of(tile, first + i));",
+          "gumbel_words(random, 0 * first_id + row_.index_of(tile, first + i));")],
+        [shards_on_device("All/DeviceShards.Sample/F32Logits")]),
 ]
