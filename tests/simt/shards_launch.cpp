@@ -106,7 +106,7 @@ class Problem {
     // RAW top log-probabilities beside edits have no sharded form: their ids have.
   }
 
-  // Biases by list and for all columns, and bans.
+  // Biases by list or for all columns, and bans.
   void set_edits() {
     has_edits_ = true;
     pipeline_.edits.add(SAMPLER_STAGE_BIAS);
@@ -116,10 +116,13 @@ class Problem {
       biases_.push_back(float(between(-8, 8)));
     }
     for (std::int64_t i = 0; i < num_cols_; ++i) dense_.push_back(float(between(-1, 1)));
-    pipeline_.biased = {offsets_, ids_.data(), SAMPLER_ID_I32, 1, 40};
-    pipeline_.biases = biases_.data();
-    pipeline_.dense_bias = dense_.data();
-    pipeline_.dense_bias_stride = num_cols_;
+    if (one_in(2)) {
+      pipeline_.biased = {offsets_, ids_.data(), SAMPLER_ID_I32, 1, 40};
+      pipeline_.biases = biases_.data();
+    } else {
+      pipeline_.dense_bias = dense_.data();
+      pipeline_.dense_bias_stride = num_cols_;
+    }
     if (num_cols_ > 100) pipeline_.banned = {offsets_, ids_.data(), SAMPLER_ID_I32, 1, 40};
     // What is reported of a row before its edits takes a rank more.
     num_top_ = request_.logprob_kind == SAMPLER_LOGPROB_RAW ? 0 : num_top_;
