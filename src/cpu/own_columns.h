@@ -128,10 +128,12 @@ class OwnColumns {
     for (int64_t begin = 0; begin < view_.count; begin += kWeightBlock) {
       const int64_t end = std::min<int64_t>(begin + kWeightBlock, view_.count);
       uint16_t places[kWeightBlock];
-      if (find_places(begin, end, low, high, digit, places) == 0) continue;
+      const int64_t count = end - begin;
+      const int64_t num_in = find_places(begin, end, low, high, digit, places);
+      if (num_in == 0) continue;
       float relative[kWeightBlock];
       write_relative(scale, begin, end, relative);
-      all.add(relative, places, end - begin);
+      all.add(relative, places, num_in < count / 8 ? take_few(count, relative, places) : count);
     }
     all.add_to(sums);
   }
@@ -156,9 +158,20 @@ class OwnColumns {
 
     void add(const float *relative, const uint16_t *places, int64_t count) {
       uint64_t weights[kWeightBlock];
-      for (int64_t i = 0; i < count; ++i) weights[i] = contract::weight_of(relative[i]);
+      for (int64_t i = 0; i < count; ++i) weights[i] = weight_of(relative[i]);
       for (int64_t i = 0; i < count; ++i) ways[i % kNumWays][places[i]] += weights[i];
     }
+    // That of the contract, by unsigned numbers, which all vectors can widen.
+    static uint64_t weight_of(float relative) {
+      constexpr float kHigh = contract::kHighLimb, kLow = contract::kLowLimb;
+      const float high = relative + kHigh, low = (relative - (high - kHigh)) + kLow;
+      const auto limbs = [](float of_high, float of_low) {
+        return (uint64_t(contract::bits_of(of_high)) << contract::kLowLimbBits) +
+               contract::bits_of(of_low);
+      };
+      return limbs(high, low) - limbs(kHigh, kLow);
+    }
+
     void add_to(uint64_t *sums) const {
       for (const auto &way : ways) {
         for (int i = 0; i < contract::kNumDigitValues; ++i) sums[i] += way[i];
@@ -179,6 +192,18 @@ class OwnColumns {
       count += is_in;
     });
     return count;
+  }
+
+  // Brings those that are somewhere to the front. The result is their number.
+  static int64_t take_few(int64_t count, float *relative, uint16_t *places) {
+    int64_t taken = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const uint16_t place = places[i];
+      relative[taken] = relative[i];
+      places[taken] = place;
+      taken += place != DigitSums::kElsewhere;
+    }
+    return taken;
   }
 
   // Relative probabilities.
