@@ -10,7 +10,8 @@
 #include "contract/reports.h"
 #include "contract/request.h"
 #include "contract/shard_call.h"
-#include "contract/shard_rounds.h"
+#include "contract/shard_digests.h"
+#include "contract/shard_rows.h"
 #include "staged.h"
 
 namespace sampler::kernels {

@@ -22,104 +22,12 @@
 #include "contract/row_view.h"
 #include "contract/shard_call.h"
 #include "contract/shard_digests.h"
+#include "contract/shard_lists.h"
+#include "contract/shard_rows.h"
 #include "contract/shards.h"
 #include "contract/weight.h"
 
 namespace sampler::contract {
-
-enum class ShardFound : int32_t {
-  kNothing,  // the row is bad
-  kListed,   // its first tokens decide
-  kOpen,     // so does its first token alone
-  kSearched  // top-p's cut is looked for digit by digit
-};
-
-// What is known of a row of output, from round to round.
-struct ShardRow {
-  uint64_t stamp;  // shard_stamp() of the round that comes next
-  uint32_t status;
-  ShardFound found;
-  RowParameters parameters;
-  bool greedy;
-  bool is_owner;    // of the token that is drawn
-  bool uses_given;  // of a residual that is 0 everywhere, or has no draft
-  bool is_settled;  // the token is known: it was drawn from the list
-  bool has_list_cut;
-  Rank first, given_first;
-  int64_t num_tokens;
-  int64_t num_listed;
-  DigitSearch search;
-  SharedCut cut;  // the ties are this rank's own
-  Rank list_cut;  // where the cut is one of the list
-  int64_t kept_count;
-  uint64_t kept_weight, kept_surprise;
-  uint64_t reported_weight, reported_surprise;
-  uint64_t target;  // of the owner's own weights
-  int64_t token, token_place;
-  float value, given_value;
-  uint64_t num_before;
-};
-
-// Some of the first tokens of a row: their ranks, and where messages have them their elements.
-struct ShardList {
-  Rank *ranks;
-  float *values;
-};
-
-// What lasts from round to round, for each row of output; and what those who work on a row need in
-// one.
-struct ShardMemory {
-  ShardRow *rows;
-  ShardList listed;  // [rows, candidates]
-  float *edited;     // [rows, edited_stride], where there are edits; of a residual its elements
-  int64_t edited_stride;  // from a first element that is aligned for vectors
-
-  ShardList merged[2];  // min(ranks * candidates, columns) each, of a row
-  int32_t *sizes[2];    // [ranks]
-  uint64_t *digits;     // [kNumDigitValues]
-
-  // How many tokens lists of all ranks have together at most.
-  SAMPLER_HD static int64_t num_merged(const ShardCall &call, const ShardPlan &plan) {
-    return smaller(call.num_ranks * plan.num_candidates, call.total_cols());
-  }
-};
-
-// A round: the messages of the one before it, whose headers are good or not, and the one it writes.
-struct ShardRound {
-  int number;
-  const char *received;
-  char *send;
-  bool is_agreed;  // by the headers
-};
-
-// Whether the header of the message of a rank is one of the exchange, and tells the same as that of
-// rank 0, whose range begins where the one before it ends.
-struct ShardVerdict {
-  bool has_message, are_alike, follows;
-};
-SAMPLER_HD inline ShardVerdict judge_header(const ShardHeader &header, const ShardHeader &first,
-                                            const ShardHeader *before, int64_t exchange,
-                                            int64_t rank) {
-  ShardVerdict verdict = {header.round == shard_stamp(exchange) && header.rank == rank, true, true};
-  for (int group = 0; group < ShardDigests::kNumGroups; ++group) {
-    const uint64_t own = header.digests.groups[group];
-    verdict.are_alike = verdict.are_alike && own == first.digests.groups[group];
-  }
-  const int64_t begin = before ? int64_t(before->first_id) + before->num_cols : 0;
-  verdict.follows = header.first_id == begin && header.num_cols >= 0;
-  return verdict;
-}
-
-SAMPLER_HD inline ShardHeader shard_header(const ShardCall &call, const ShardDigests &digests,
-                                           int round) {
-  return {shard_stamp(round),
-          digests,
-          int32_t(call.rank),
-          int32_t(call.num_ranks),
-          int32_t(call.first_id),
-          int32_t(call.num_cols),
-          0};
-}
 
 // `Columns` has this rank's columns of a row; ids and ranks are those of the whole row.
 //
@@ -358,16 +266,9 @@ class ShardRounds {
     send(start);
   }
 
-  // Where the candidates of a message's row are.
-  SAMPLER_HD ShardList candidates_at(char *row) const {
-    char *const ranks = row + sizeof(ShardStart);
-    return {reinterpret_cast<Rank *>(ranks),
-            reinterpret_cast<float *>(ranks + size_t(plan_.num_candidates) * sizeof(Rank))};
-  }
-
   SAMPLER_HD void write_candidates(const RowView &given, const RowView &seen, Rank first,
                                    int64_t num_tokens) {
-    const ShardList to = candidates_at(sent_row());
+    const ShardList to = candidates_at(sent_row(), plan_.num_candidates);
     const bool has_values = plan_.has_values;
     const int64_t first_id = call_.first_id;
     const auto put = [&](int64_t place, Rank rank) {
@@ -464,10 +365,8 @@ class ShardRounds {
       row_.status = SAMPLER_ROW_INVALID_SHARD;
       return;
     }
-    const int exchange = round_.number - 1;
-    const ShardPart part = plan_.part(exchange);
-    message_bytes_ = plan_.message_bytes(exchange);
-    row_at_ = sizeof(ShardHeader) + size_t(output_) * plan_.row_bytes(part);
+    const ShardPart part = plan_.part(round_.number - 1);
+    messages_ = ShardMessages::of(call_, plan_, round_, output_);
     if (part == ShardPart::kStart) return read_start();
     if (row_.status != SAMPLER_ROW_OK) return;
     switch (part) {
@@ -480,31 +379,9 @@ class ShardRounds {
         if (!row_.is_settled) read_token();
         return;
       default:
-        for_each_rank<ShardNumBefore>(
+        messages_.template for_each<ShardNumBefore>(
             [&](int64_t, const ShardNumBefore &own) { row_.num_before += own.num_before; });
     }
-  }
-
-  SAMPLER_HD const char *message(int64_t rank) const {
-    return round_.received + size_t(rank) * message_bytes_;
-  }
-  SAMPLER_HD const ShardHeader &header(int64_t rank) const {
-    return *reinterpret_cast<const ShardHeader *>(message(rank));
-  }
-  SAMPLER_HD const char *received_row(int64_t rank) const { return message(rank) + row_at_; }
-  template <class Part>
-  SAMPLER_HD const Part &received(int64_t rank) const {
-    return *reinterpret_cast<const Part *>(received_row(rank));
-  }
-  // f(rank, part) in their order.
-  template <class Part, class F>
-  SAMPLER_HD void for_each_rank(const F &f) const {
-    for (int64_t rank = 0; rank < call_.num_ranks; ++rank) f(rank, received<Part>(rank));
-  }
-
-  SAMPLER_HD bool owns(int64_t rank, int64_t id) const {
-    const ShardHeader &of_rank = header(rank);
-    return id >= of_rank.first_id && id < int64_t(of_rank.first_id) + of_rank.num_cols;
   }
 
   SAMPLER_HD ShardList list() const {
@@ -514,24 +391,26 @@ class ShardRounds {
 
   SAMPLER_HD void read_start() {
     row_ = {};
-    ShardStart all = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, received<ShardStart>(0).digest, 0, 0};
-    for_each_rank<ShardStart>([&](int64_t rank, const ShardStart &own) {
+    ShardStart all = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY,
+                      messages_.template row<ShardStart>(0).digest, 0, 0};
+    messages_.template for_each<ShardStart>([&](int64_t rank, const ShardStart &own) {
       const bool is_valid = own.digest == all.digest && own.num_tokens >= 0 &&
-                            own.num_tokens <= header(rank).num_cols;
+                            own.num_tokens <= messages_.header(rank).num_cols;
       const uint32_t given = is_valid ? own.given_status : uint32_t(SAMPLER_ROW_INVALID_SHARD);
       all.given_status = status_of_parts(all.given_status, given);
       all.edited_status = status_of_parts(all.edited_status, own.edited_status);
       all.num_tokens += own.num_tokens;
       if (own.given_first > all.given_first) all.given_first = own.given_first;
     });
-    if (all.given_status != SAMPLER_ROW_INVALID_SHARD && !has_valid_candidates()) {
+    const ShardLists<Columns> lists(call_, plan_, memory_, messages_, columns_);
+    if (all.given_status != SAMPLER_ROW_INVALID_SHARD && !lists.are_valid()) {
       all.given_status = SAMPLER_ROW_INVALID_SHARD;
     }
     if (all.given_status == SAMPLER_ROW_INVALID_SHARD) {
       row_.status = all.given_status;
       return;
     }
-    row_.num_listed = merge_candidates();
+    row_.num_listed = lists.merge(list());
     if (call_.residual) return choose_residual(all);
     row_.status = all.given_status != SAMPLER_ROW_OK ? all.given_status : all.edited_status;
     if (row_.status != SAMPLER_ROW_OK) return;
@@ -543,89 +422,6 @@ class ShardRounds {
     }
     row_.first = list().ranks[0];
     if (!call_.select) choose_way();
-  }
-
-  // ---- The candidates of all ranks
-
-  SAMPLER_HD int64_t num_candidates_of(int64_t rank) const {
-    return smaller(received<ShardStart>(rank).num_tokens, plan_.num_candidates);
-  }
-  SAMPLER_HD ShardList candidates_of(int64_t rank) const {
-    return candidates_at(const_cast<char *>(received_row(rank)));
-  }
-
-  // The lists of `width` ranks each have places of their own, as many as they have tokens at most:
-  // no more than their ranks have candidates, nor columns. Where those of list `index` begin.
-  SAMPLER_HD int64_t begin_of_list(int64_t width, int64_t index) const {
-    const int64_t rank = index * width;
-    return smaller(rank * plan_.num_candidates, header(rank).first_id);
-  }
-  // f(list, place in it) for each of these places, by one of the workers.
-  template <class F>
-  SAMPLER_HD void for_each_place(int64_t width, int64_t num_lists, const F &f) const {
-    for_each(ShardMemory::num_merged(call_, plan_), [&](int64_t i) {
-      int64_t list = 0;
-      for (int64_t end = num_lists; end - list > 1;) {
-        const int64_t middle = list + (end - list) / 2;
-        if (begin_of_list(width, middle) <= i) {
-          list = middle;
-        } else {
-          end = middle;
-        }
-      }
-      f(list, i - begin_of_list(width, list));
-    });
-  }
-  SAMPLER_HD ShardList list_at(int64_t turn, int64_t width, int64_t index) const {
-    if (width == 1) return candidates_of(index);
-    const ShardList &all = memory_.merged[turn];
-    const int64_t begin = begin_of_list(width, index);
-    return {all.ranks + begin, all.values + begin};
-  }
-
-  // Whether each rank has told tokens of its own, in rank order.
-  SAMPLER_HD bool has_valid_candidates() const {
-    uint64_t num_invalid = 0;
-    for_each_place(1, call_.num_ranks, [&](int64_t rank, int64_t place) {
-      if (place >= num_candidates_of(rank)) return;
-      const Rank *const ranks = candidates_of(rank).ranks;
-      const bool falls = place == 0 || ranks[place] < ranks[place - 1];
-      const bool is_token = ranks[place] >= lowest() && owns(rank, id_of_rank(ranks[place]));
-      num_invalid += !(falls && is_token);
-    });
-    return columns_.sum(num_invalid) == 0;
-  }
-
-  // Lists the first of them: two lists become one, until there is one. The result is its length.
-  SAMPLER_HD int64_t merge_candidates() const {
-    const int64_t limit = plan_.num_candidates;
-    for_each(call_.num_ranks,
-             [&](int64_t rank) { memory_.sizes[0][rank] = int32_t(num_candidates_of(rank)); });
-    workers().wait();
-    int64_t num_lists = call_.num_ranks;
-    for (int64_t width = 1, turn = 0;; width *= 2, turn ^= 1) {
-      const int32_t *const sizes = memory_.sizes[turn];
-      const int64_t num_merged = (num_lists + 1) / 2;
-      for_each_place(width, num_lists, [&](int64_t own, int64_t place) {
-        if (place >= sizes[own]) return;
-        const ShardList from = list_at(turn, width, own);
-        const Rank rank = from.ranks[place];
-        const int64_t other = own ^ 1, num_others = other < num_lists ? sizes[other] : 0;
-        const int64_t before =
-            num_others ? first_below(list_at(turn, width, other).ranks, 0, num_others, rank) : 0;
-        if (place + before >= limit) return;
-        const ShardList to = num_merged == 1 ? list() : list_at(turn ^ 1, 2 * width, own / 2);
-        to.ranks[place + before] = rank;
-        if (plan_.has_values) to.values[place + before] = from.values[place];
-      });
-      for_each(num_merged, [&](int64_t i) {
-        const int64_t other = 2 * i + 1 < num_lists ? sizes[2 * i + 1] : 0;
-        memory_.sizes[turn ^ 1][i] = int32_t(smaller(sizes[2 * i] + other, limit));
-      });
-      workers().wait();
-      num_lists = num_merged;
-      if (num_lists == 1) return memory_.sizes[turn ^ 1][0];
-    }
   }
 
   // ---- How the row's cut is found
@@ -756,7 +552,8 @@ class ShardRounds {
     uint64_t own_seen = 0;
     for_each(kNumDigitValues, [&](int64_t v) {
       uint64_t sum = 0;
-      for_each_rank<ShardDigit>([&](int64_t, const ShardDigit &own) { sum += own.weights[v]; });
+      messages_.template for_each<ShardDigit>(
+          [&](int64_t, const ShardDigit &own) { sum += own.weights[v]; });
       memory_.digits[v] = sum;
       own_seen += sum;
     });
@@ -781,7 +578,7 @@ class ShardRounds {
     const uint64_t own_weight = weight(filter_scale(), value_of_key(key));
     const uint64_t tie_weight = own_weight > 1 ? own_weight : 1;
     uint64_t before = 0, own = 0;
-    for_each_rank<ShardDigit>([&](int64_t rank, const ShardDigit &sums) {
+    messages_.template for_each<ShardDigit>([&](int64_t rank, const ShardDigit &sums) {
       const uint64_t count = sums.weights[value] / tie_weight;
       if (rank < call_.rank) before += count;
       if (rank == call_.rank) own = count;
@@ -793,7 +590,7 @@ class ShardRounds {
   SAMPLER_HD void read_sums() {
     ShardSums all = {};
     uint64_t kept_before = 0, kept_own = 0;
-    for_each_rank<ShardSums>([&](int64_t rank, const ShardSums &own) {
+    messages_.template for_each<ShardSums>([&](int64_t rank, const ShardSums &own) {
       all.reported_weight += own.reported_weight;
       all.reported_surprise += own.reported_surprise;
       all.seen_weight += own.seen_weight;
@@ -829,7 +626,7 @@ class ShardRounds {
     row_.kept_weight += ties * tie.weight;
     row_.kept_surprise += ties * tie.surprise;
     uint64_t held_before = 0, held = 0;
-    for_each_rank<ShardSums>([&](int64_t rank, const ShardSums &own) {
+    messages_.template for_each<ShardSums>([&](int64_t rank, const ShardSums &own) {
       if (rank < call_.rank) held_before += own.ties;
       if (rank == call_.rank) held = own.ties;
     });
@@ -856,8 +653,8 @@ class ShardRounds {
   SAMPLER_HD void read_token() {
     const bool by_score = call_.draws_by_score();
     ShardToken best = {0.0f, -1, 0.0f, 0.0f};
-    for_each_rank<ShardToken>([&](int64_t rank, const ShardToken &own) {
-      if (!owns(rank, own.id)) return;
+    messages_.template for_each<ShardToken>([&](int64_t rank, const ShardToken &own) {
+      if (!messages_.owns(rank, own.id)) return;
       if (best.id < 0 || (by_score && own.score > best.score)) best = own;
     });
     if (best.id < 0) {
@@ -898,7 +695,7 @@ class ShardRounds {
       const Rank first = columns_.subtract(p, q, removed(), edited());
       if (first >= lowest()) {
         start.num_tokens = 1;
-        if (is_first()) candidates_at(sent_row()).ranks[0] = first;
+        if (is_first()) candidates_at(sent_row(), plan_.num_candidates).ranks[0] = first;
       }
     }
     send(start);
@@ -1044,7 +841,7 @@ class ShardRounds {
   const ShardRound &round_;
   Columns &columns_;
   int64_t output_ = 0;
-  size_t message_bytes_ = 0, row_at_ = 0;  // of what was received
+  ShardMessages messages_;
   ShardRow row_ = {};
 };
 

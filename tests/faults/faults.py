@@ -1513,15 +1513,15 @@ FAULTS = [
     Fault(
         "shard_gap_between_ranges",
         "ranges need not begin where the one before ends",
-        [("src/contract/shard_rounds.h", "header.first_id == begin && header.num_cols >= 0",
+        [("src/contract/shard_rows.h", "header.first_id == begin && header.num_cols >= 0",
           "header.first_id >= 0 && begin >= 0 && header.num_cols >= 0")],
         [shards("ShardArguments.AreTheSameOnEveryRank")]),
     Fault(
-        "shard_lists_not_merged",
-        "a token's place in two lists is that in its own",
-        [("src/contract/shard_rounds.h", "to.ranks[place + before] = rank;",
-          "to.ranks[place + 0 * before] = rank;")],
-        [shards("All/ShardsTest.Selects/F32Logits")]),
+        "device_shard_lists_not_merged",
+        "on a device a token's place in two lists is that in its own",
+        [("src/contract/shard_lists.h", "put(own, place, to, place + before);",
+          "put(own, place, to, place);")],
+        [shards_on_device("All/DeviceShards.Select/F32Logits")]),
     Fault(
         "device_shards_trust_headers",
         "on a device ranks whose arguments differ go on",
