@@ -4,7 +4,8 @@
 
 namespace sampler::kernels {
 
-// Those with stages have kernels of their own, and so has verification beyond dense chains.
+// Those with stages have kernels of their own, and so have verification beyond dense
+// chains, and rows that lie on many ranks.
 enum class Operation {
   kSample,
   kRows,
@@ -14,6 +15,7 @@ enum class Operation {
   kStagedSample,
   kStagedRows,
   kVerify,
+  kShard,
   kNumOperations
 };
 constexpr int kNumOperations = int(Operation::kNumOperations);

@@ -234,6 +234,7 @@ SAMPLER_DEVICE_CALL Best best_of_row(Team<Context> &team, const Row &row,
   uint32_t *best_score = &team.shared.best_score;
   if (ctx.thread() == 0) *best_score = 0;
   ctx.sync();
+  const int first_id = int(row.source().first_id());
   const bool is_logits = row.kind() == SAMPLER_LOGITS;
   GumbelSearch search = {is_logits ? distribution.scale.scale : 1.0f, is_logits,
                          Cut::of(row, distribution.cut), Best()};
@@ -246,7 +247,8 @@ SAMPLER_DEVICE_CALL Best best_of_row(Team<Context> &team, const Row &row,
     uint32_t words[kRun];
     uint32_t least = ~uint32_t(0);
     for (int i = 0; i < kRun; i += kQuad) {
-      const contract::Philox4 block = gumbel_words(random, row_.index_of(tile, first + i));
+      const contract::Philox4 block =
+          gumbel_words(random, first_id + row_.index_of(tile, first + i));
       for (int j = 0; j < kQuad; ++j) {
         words[i + j] = block.word[j];
         least = words[i + j] < least ? words[i + j] : least;

@@ -20,7 +20,9 @@ class EditedRow {
       : team(owner), marks(of_elements), elements_(elements) {}
 
   // The elements of `row`, whose f32 values lie at `at`, as many from an aligned place as there.
-  SAMPLER_DEVICE void begin(const StoredRow &row, float *at) {
+  // `first_id`: of a row that is no list.
+  SAMPLER_DEVICE void begin(const StoredRow &row, float *at, int64_t first_id = 0) {
+    first_id_ = first_id;
     ids_ = row.ids;
     id_type_ = row.id_type;
     count_ = row.count;
@@ -42,7 +44,7 @@ class EditedRow {
   SAMPLER_DEVICE int find(int64_t id) const { return elements_.find(id); }
 
   SAMPLER_DEVICE int64_t id_of_element(int element) const {
-    return ids_ ? contract::load_id(ids_, id_type_, element) : element;
+    return ids_ ? contract::load_id(ids_, id_type_, element) : first_id_ + element;
   }
 
   // Calls f(i), each i in some thread.
@@ -108,6 +110,7 @@ class EditedRow {
   const TeamElements<Context> &elements_;
   const void *ids_ = nullptr;
   sampler_id_type id_type_ = SAMPLER_ID_I32;
+  int64_t first_id_ = 0;
   int count_ = 0;
   int lead_ = 0;
 };

@@ -21,15 +21,17 @@ class TeamElements {
   // The row is good. Barriers of the team where it is a candidate list; before the first of them
   // all of the team have had one since they last asked for an element, and have another before
   // they ask again.
-  SAMPLER_DEVICE void index(Team<Context> &team, const StoredRow &row) {
+  // `first_id`: of a row that is no list.
+  SAMPLER_DEVICE void index(Team<Context> &team, const StoredRow &row, int64_t first_id = 0) {
     count_ = row.count;
+    first_id_ = first_id;
     is_list_ = row.ids != nullptr;
     if (is_list_) index_list(team, row);
   }
 
   // The element of a token; -1: the row has no such id.
   SAMPLER_DEVICE int find(int64_t id) const {
-    if (!is_list_) return id >= 0 && id < count_ ? int(id) : -1;
+    if (!is_list_) return id >= first_id_ && id < first_id_ + count_ ? int(id - first_id_) : -1;
     if (id < 0 || id >= contract::kMaxVocabulary) return -1;
     const int word = int(id) / 32;
     const uint32_t bit = uint32_t(1) << (id % 32);
@@ -80,6 +82,7 @@ class TeamElements {
   uint32_t *bits_;
   uint32_t *num_before_;  // ids in the words before
   uint32_t *elements_;    // by ascending id
+  int64_t first_id_ = 0;
   int count_ = 0;
   bool is_list_ = false;
 };

@@ -60,6 +60,8 @@ const void *operation_kernel_address(Operation operation, bool clustered) {
     if (operation_of(request) != operation) return;
     if constexpr (std::is_same_v<Request, VerifyRequest>) {
       address = verify_kernel_address(clustered);
+    } else if constexpr (std::is_same_v<Request, ShardRequest>) {
+      address = shard_kernel_address(clustered);
     } else {
       address = clustered ? reinterpret_cast<const void *>(&operation_kernel<true, Request>)
                           : reinterpret_cast<const void *>(&operation_kernel<false, Request>);

@@ -18,6 +18,9 @@ const void *operation_kernel_address(Operation operation, bool clustered);
 // That of verification, which stands in a unit of its own.
 const void *verify_kernel_address(bool clustered);
 
+// That of rows that lie on many ranks: so does it.
+const void *shard_kernel_address(bool clustered);
+
 // Of spread rows. Takes a SampleRequest and a Plan.
 const void *spread_kernel_address(bool clustered);
 

@@ -27,10 +27,11 @@ constexpr bool kTakesMoreRegisters = false;
 // Blocks that share a multiprocessor's registers: one, where two would spill some. A chain has two
 // rows at hand, stages a row and what is known of it.
 template <class Request>
-constexpr int kLeastBlocks = std::is_same<Request, contract::ChainRequest>::value ||
-                                     kHasStages<Request> || kTakesMoreRegisters
-                                 ? 1
-                                 : kBlocksPerMultiprocessor;
+constexpr int kLeastBlocks =
+    std::is_same<Request, contract::ChainRequest>::value ||
+            std::is_same<Request, ShardRequest>::value || kHasStages<Request> || kTakesMoreRegisters
+        ? 1
+        : kBlocksPerMultiprocessor;
 
 template <bool kIsClustered, class Request>
 __global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<Request>)

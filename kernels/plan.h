@@ -8,6 +8,7 @@
 #include "contract/elements.h"
 #include "contract/request.h"
 #include "device_shape.h"
+#include "shard.h"
 #include "spread.h"
 #include "staged.h"
 #include "team.cuh"
@@ -69,6 +70,9 @@ SAMPLER_HD constexpr Operation operation_of(const contract::ChainRequest &) {
 SAMPLER_HD constexpr Operation operation_of(const VerifyRequest &) {
   return Operation::kVerify;
 }
+SAMPLER_HD constexpr Operation operation_of(const ShardRequest &) {
+  return Operation::kShard;
+}
 SAMPLER_HD constexpr Operation operation_of(const contract::ResidualRequest &) {
   return Operation::kResidual;
 }
@@ -104,11 +108,20 @@ SAMPLER_HD inline Extent extent_of(const contract::ResidualRequest &request) {
           operation_of(request)};
 }
 
+// Of this rank's columns, or what it makes of them.
+SAMPLER_HD inline Extent extent_of(const ShardRequest &request) {
+  const contract::ShardCall call = request.call();
+  const sampler_dtype dtype =
+      call.has_own_values() ? sampler_dtype(SAMPLER_F32) : call.input().dtype;
+  return {request.plan.num_rows, call.num_cols, int(contract::size_of(dtype)), false,
+          operation_of(request)};
+}
+
 // f(request) for an empty request of each operation that a device has.
 template <class F>
 void for_each_operation(const F &f) {
   contract::AnyRequest::for_each_operation(f);
-  f(StagedSampleRequest()), f(StagedRowsRequest()), f(VerifyRequest());
+  f(StagedSampleRequest()), f(StagedRowsRequest()), f(VerifyRequest()), f(ShardRequest());
 }
 
 // A block's tiles of a row, and the bytes of its part of one and of its group maxima.
@@ -131,10 +144,11 @@ inline bool needs_bitmaps(const Extent &extent) {
   return extent.has_candidates && extent.num_cols > kListCapacity;
 }
 
-// Whether each team has memory of its own in the workspace, where it changes rows.
+// Whether each team has memory of its own in the workspace, where it changes rows or merges lists.
 inline bool has_stages(const Extent &extent) {
   return extent.operation == Operation::kStagedSample ||
-         extent.operation == Operation::kStagedRows || extent.operation == Operation::kVerify;
+         extent.operation == Operation::kStagedRows || extent.operation == Operation::kVerify ||
+         extent.operation == Operation::kShard;
 }
 
 // Whether rows may be cut into slices. Lists of candidates are not: their ids are checked by one

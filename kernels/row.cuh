@@ -83,6 +83,9 @@ struct StoredRow : contract::RowView {
   // Of a vector's number of elements.
   SAMPLER_HD int log2_of_vector() const { return dtype == SAMPLER_F32 ? 2 : 3; }
 
+  // The id of element 0 of a row without ids.
+  SAMPLER_HD static constexpr uint32_t first_id() { return 0; }
+
   // The vector that begins at element `index`.
   template <sampler_dtype kDtype>
   SAMPLER_HD const Vector *vector_at(int index) const {
@@ -283,6 +286,9 @@ class TeamRow {
   // Instead of load() where it has been done before, with the same source, slice and cache, and no
   // other row has come in between.
   SAMPLER_DEVICE void resume() { is_resident_ = fits_; }
+
+  // Instead of load() where nothing is asked of the row before the passes: no maxima are known.
+  SAMPLER_DEVICE void pass_over() { has_maxima_ = false; }
 
   // The first index of a value in this lane's group of a tile; beyond the row if it is not there.
   SAMPLER_DEVICE int index_of_value(int tile, float value) const {

@@ -123,4 +123,19 @@ class Team {
   int parity_ = 0;
 };
 
+// The team's threads, as walks of src/contract deal work to them.
+template <class Context>
+struct TeamWorkers {
+  Context &ctx;
+  int index, count;
+
+  SAMPLER_DEVICE void wait() const { ctx.team_sync(); }
+};
+
+template <class Context>
+SAMPLER_DEVICE TeamWorkers<Context> workers_of(Team<Context> &team) {
+  return {team.ctx, team.ctx.cluster_rank() * Context::kThreads + team.ctx.thread(),
+          team.ctx.team_size() * Context::kThreads};
+}
+
 }  // namespace sampler::kernels

@@ -55,23 +55,10 @@ class TextEdits {
   // What a slot has said. The result is its status.
   SAMPLER_DEVICE static uint32_t read_text(const contract::Pipeline &pipeline, int64_t slot,
                                            StagedText *text) {
-    *text = StagedText();
-    if (pipeline.sequences) {
-      const contract::Sequence sequence = pipeline.sequences[slot];
-      if (sequence.length() > pipeline.max_history) return SAMPLER_ROW_INVALID_LIST;
-      *text = StagedText({sequence.tokens(), SAMPLER_ID_I32, 0, sequence.length()},
-                         sequence.prompt_length());
-      return SAMPLER_ROW_OK;
-    }
-    if (!pipeline.history) return SAMPLER_ROW_OK;
-    contract::TokenList history;
-    if (!pipeline.history.find_by_slot(slot, &history) || history.count > pipeline.max_history) {
-      return SAMPLER_ROW_INVALID_LIST;
-    }
-    const int64_t prompt_length = pipeline.prompt_lengths ? pipeline.prompt_lengths[slot] : 0;
-    if (prompt_length < 0 || prompt_length > history.count) return SAMPLER_ROW_INVALID_LIST;
-    *text = StagedText(history, prompt_length);
-    return SAMPLER_ROW_OK;
+    contract::SaidText said;
+    const uint32_t status = contract::read_text(pipeline, slot, &said);
+    *text = StagedText(said.tokens, said.prompt_length);
+    return status;
   }
 
   SAMPLER_DEVICE const StagedText &text() const { return text_; }

@@ -27,15 +27,6 @@
 
 namespace sampler::kernels {
 
-// The team's threads, as contract::Verifier deals work to them.
-template <class Context>
-struct TeamWorkers {
-  Context &ctx;
-  int index, count;
-
-  SAMPLER_DEVICE void wait() const { ctx.team_sync(); }
-};
-
 // Its positions are rows that are sampled and reported.
 template <class Context>
 class VerifiedRows : private StagedSampleTeam<Context> {
@@ -52,10 +43,7 @@ class VerifiedRows : private StagedSampleTeam<Context> {
                   : nullptr) {}
 
   static constexpr bool kMayKeepVerified = false;  // the decoding loops are the host's
-  SAMPLER_DEVICE TeamWorkers<Context> workers() const {
-    return {team_.ctx, team_.ctx.cluster_rank() * Context::kThreads + team_.ctx.thread(),
-            team_.ctx.team_size() * Context::kThreads};
-  }
+  SAMPLER_DEVICE TeamWorkers<Context> workers() const { return workers_of(team_); }
 
   // ---- What a sequence has said
 

@@ -20,6 +20,10 @@
  *     if (round < plan.num_exchanges) all_gather(send, plan.message_bytes[round], received);
  *   }
  *
+ * With a CUDA handle rounds are enqueued on exec.stream: nothing is waited for, allocated or looked
+ * at by the host, so a CUDA graph may have them, with the collectives in between. Messages are the
+ * same bytes, so ranks of both kinds may share a row.
+ *
  * A shard is a candidate list of its ids, and the whole row the list of all of them, so that what
  * sampling.h says of a row holds of the whole row: parameters, edits, statuses, temperature, ties.
  * Ids are global, in and out. */
@@ -110,10 +114,10 @@ typedef struct sampler_shard_plan_info {
 
 /* What the call will exchange. It reads no array, and `send` and `received` may be NULL.
  *
- * Errors: INVALID_ARGUMENT; UNSUPPORTED, for CUDA handles, and for what has no sharded form, which
- * the text names: stages that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens,
- * out_observations, chosen tokens, the kept set and out_removed_by as reports, and RAW top
- * log-probabilities beside edits. docs/sharding.md has the list. */
+ * Errors: INVALID_ARGUMENT; UNSUPPORTED, for what has no sharded form, which the text names: stages
+ * that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens, out_observations, chosen
+ * tokens, the kept set and out_removed_by as reports, and RAW top log-probabilities beside edits.
+ * docs/sharding.md has the list. */
 SAMPLER_API sampler_status sampler_shard_plan(sampler_t sampler, const sampler_shard_args *args,
                                               sampler_shard_plan_info *out_plan);
 
@@ -122,9 +126,11 @@ SAMPLER_API sampler_status sampler_shard_plan(sampler_t sampler, const sampler_s
  * order, with the same arguments.
  *
  * A rank whose arguments differ, or whose range overlaps the next one's or leaves a gap, makes
- * round 1 fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. Where
- * only what arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD.
- * Other bad rows are what they are where the row is whole. */
+ * round 1 fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. A
+ * CUDA handle's calls are enqueued before that is known, and do not fail: there every row is bad,
+ * INVALID_SHARD, on every rank, and so it is where rounds do not come in order. Where only what
+ * arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD. Other bad
+ * rows are what they are where the row is whole. */
 SAMPLER_API sampler_status sampler_shard_round(sampler_t sampler, const sampler_shard_args *args,
                                                int64_t round);
 

@@ -1,10 +1,11 @@
 /* A call of sampler/shard.h over an NCCL communicator: all of its rounds in one call. C99, to be
  * included where it is used; NCCL 2.
  *
- * Samplers of CUDA devices do not compute shards yet: sampler_shard_plan answers UNSUPPORTED for
- * them, and so does this. It is written as such calls will be enqueued, on one stream and without a
- * wait; with a CPU sampler `memory` is managed or mapped memory, and the stream is waited for
- * before each round by the caller's `wait`.
+ * With a sampler of the communicator's device all is enqueued on one stream, rounds and
+ * collectives, and nothing is waited for: a stream that is being captured takes it, too. args'
+ * exec.stream is that stream, and `memory` and the workspace are device memory. With a CPU sampler
+ * `memory` is managed or mapped memory, and the stream is waited for before each round by the
+ * caller's `wait`.
  *
  * Engines compare plans once, when a call is set up (sampler_shard_plan_info.digest): NCCL hangs
  * where ranks send messages of different sizes. */
@@ -26,8 +27,8 @@ static inline size_t sampler_nccl_memory_bytes(const sampler_shard_plan_info *pl
 
 /* Runs all rounds. `memory`, of sampler_nccl_memory_bytes and aligned to 8 bytes, is for the
  * messages. `wait(stream)` returns 0 when the stream's work has finished; NULL for a sampler of the
- * same device, whose work is enqueued behind it. *out_error (may be NULL) tells what failed: it is
- * static, or sampler_last_error(). */
+ * same device, whose work follows it in the stream. *out_error (may be NULL) tells what failed: it
+ * is static, or sampler_last_error(). */
 static inline sampler_status sampler_nccl_run(sampler_t sampler, const sampler_shard_args *args,
                                               ncclComm_t communicator, cudaStream_t stream,
                                               int (*wait)(cudaStream_t stream), void *memory,

@@ -8,6 +8,8 @@
 #include "capi/pipeline.h"
 #include "capi/stage_order.h"
 #include "capi/views.h"
+#include "contract/shard_call.h"
+#include "contract/shard_digests.h"
 
 namespace sampler::capi {
 
@@ -46,18 +48,16 @@ class ShardRequest {
     call_.sample = args.sample ? &sample_ : nullptr;
     call_.filter = args.filter ? &filter_ : nullptr;
     call_.select = args.select ? &select_ : nullptr;
+    call_.pipeline = args.sample ? sample_.pipeline : args.filter ? filter_.pipeline : nullptr;
+    call_.reports = args.sample ? sample_.reports : nullptr;
     call_.first_id = args.first_token_id;
     call_.rank = args.rank;
     call_.num_ranks = args.num_ranks;
     call_.max_top_k = args.max_top_k;
     refuse_unsharded(check);
-    if (handle.on_cuda) {
-      check.fail(SAMPLER_ERROR_UNSUPPORTED,
-                 "sampler is of a CUDA device; shards are computed by CPU samplers only");
-    }
   }
 
-  const cpu::ShardCall &call() const { return call_; }
+  const contract::ShardCall &call() const { return call_; }
   const sampler_exec &exec() const { return exec_; }
 
  private:
@@ -92,7 +92,7 @@ class ShardRequest {
       if (!is_asked_for) return;
       check.fail(SAMPLER_ERROR_UNSUPPORTED, "%s is set; it has no sharded form", name);
     };
-    if (const contract::Pipeline *const pipeline = call_.pipeline()) {
+    if (const contract::Pipeline *const pipeline = call_.pipeline) {
       for (const sampler_stage stage : pipeline->windows) {
         if (!pipeline->has_windows || contract::is_filter(stage)) continue;
         if (stage == SAMPLER_STAGE_TEMPERATURE && !pipeline->dynamic_range.array &&
@@ -115,8 +115,8 @@ class ShardRequest {
     refuse(reports->kept_capacity > 0, "kept_capacity");
     refuse(reports->out_kept_offsets, "out_kept_offsets");
     refuse(reports->out_removed_by, "out_removed_by");
-    const bool of_given = sample_.logprob_kind == SAMPLER_LOGPROB_RAW && call_.pipeline() &&
-                          call_.pipeline()->has_edits();
+    const bool of_given = sample_.logprob_kind == SAMPLER_LOGPROB_RAW && call_.pipeline &&
+                          call_.pipeline->has_edits();
     refuse(of_given && reports->num_top > 0, "num_top_logprobs of RAW beside edits");
   }
 
@@ -127,25 +127,30 @@ class ShardRequest {
   contract::RowsRequest filter_;
   contract::SelectRequest select_;
   contract::ResidualRequest residual_;
-  cpu::ShardCall call_;
+  contract::ShardCall call_;
   sampler_exec exec_ = {};
 };
 
-sampler_shard_plan_info plan_of(const sampler_handle &handle, const cpu::ShardCall &call) {
-  const cpu::ShardPlan plan = cpu::plan_shards(call);
+size_t workspace_of(const sampler_handle &handle, const contract::ShardCall &call) {
+  return handle.on_cuda ? cuda::shard_workspace_bytes(call, handle.device)
+                        : cpu::shard_workspace_bytes(call, handle.executor.num_threads);
+}
+
+sampler_shard_plan_info plan_of(const sampler_handle &handle, const contract::ShardCall &call) {
+  const contract::ShardPlan plan = contract::plan_shards(call);
   sampler_shard_plan_info info = {};
-  info.workspace_bytes = cpu::shard_workspace_bytes(call, handle.executor.num_threads);
+  info.workspace_bytes = workspace_of(handle, call);
   info.num_exchanges = plan.num_exchanges();
   for (int round = 0; round < plan.num_exchanges(); ++round) {
     info.message_bytes[round] = plan.message_bytes(round);
     info.max_message_bytes = std::max(info.max_message_bytes, info.message_bytes[round]);
   }
-  info.digest = cpu::digest_arguments(call).all();
+  info.digest = contract::digest_of(contract::digest_arguments(call));
   return info;
 }
 
 // The messages' memory in a round.
-void check_messages(Check &check, const sampler_shard_args &args, const cpu::ShardPlan &plan,
+void check_messages(Check &check, const sampler_shard_args &args, const contract::ShardPlan &plan,
                     int round) {
   const auto check_size = [&](const char *name, size_t bytes, size_t needed) {
     if (bytes >= needed) return;
@@ -170,17 +175,24 @@ void run_round(Check &check, const sampler_handle &handle, const sampler_shard_a
   ShardRequest request;
   request.read(check, handle, args);
   if (!check.ok()) return;
-  const cpu::ShardCall &call = request.call();
-  const cpu::ShardPlan plan = cpu::plan_shards(call);
+  const contract::ShardCall &call = request.call();
+  const contract::ShardPlan plan = contract::plan_shards(call);
   check.range("round", round, 0, plan.num_exchanges() + 1);
   if (!check.ok()) return;
   check_messages(check, args, plan, int(round));
   check.workspace(request.exec().workspace, request.exec().workspace_bytes);
   check.overlaps();
+  if (handle.check_pointers) check_places(check, handle);
   if (!check.ok() || plan.num_rows == 0) return;
-  void *const workspace = find_workspace(
-      check, handle, request.exec(), cpu::shard_workspace_bytes(call, handle.executor.num_threads));
+  void *const workspace = find_workspace(check, handle, request.exec(), workspace_of(handle, call));
   if (!check.ok()) return;
+  if (handle.on_cuda) {
+    const cuda::Error error =
+        cuda::run_shard_round(call, int(round), handle.device, workspace, args.received, args.send,
+                              request.exec().stream);
+    if (error) check.fail(SAMPLER_ERROR_CUDA, "%s: %s", error.call, error.reason);
+    return;
+  }
   HostParallelFor parallel_for = {check.entry(), handle.executor};
   cpu::Misuse misuse = nullptr;
   cpu::ShardFault fault;

@@ -220,4 +220,30 @@ struct Pipeline {
   SAMPLER_HD bool changes_rows() const { return has_edits() || has_windows; }
 };
 
+// What a slot has said, the oldest token first.
+struct SaidText {
+  TokenList tokens;
+  int64_t prompt_length = 0;
+};
+
+// The result is a status.
+SAMPLER_HD inline uint32_t read_text(const Pipeline &pipeline, int64_t slot, SaidText *text) {
+  *text = {};
+  if (pipeline.sequences) {
+    const Sequence sequence = pipeline.sequences[slot];
+    if (sequence.length() > pipeline.max_history) return SAMPLER_ROW_INVALID_LIST;
+    *text = {{sequence.tokens(), SAMPLER_ID_I32, 0, sequence.length()}, sequence.prompt_length()};
+    return SAMPLER_ROW_OK;
+  }
+  if (!pipeline.history) return SAMPLER_ROW_OK;
+  TokenList history;
+  if (!pipeline.history.find_by_slot(slot, &history) || history.count > pipeline.max_history) {
+    return SAMPLER_ROW_INVALID_LIST;
+  }
+  const int64_t prompt_length = pipeline.prompt_lengths ? pipeline.prompt_lengths[slot] : 0;
+  if (prompt_length < 0 || prompt_length > history.count) return SAMPLER_ROW_INVALID_LIST;
+  *text = {history, prompt_length};
+  return SAMPLER_ROW_OK;
+}
+
 }  // namespace sampler::contract

@@ -15,6 +15,10 @@
 
 namespace sampler::contract {
 
+SAMPLER_HD inline int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
 // ---- Statuses ----
 
 // The status of a row, from that of two parts of it: an error of either, the first in the order of
@@ -67,10 +71,30 @@ SAMPLER_HD inline uint32_t lowest_key_of_weight(const RowScale &scale, uint32_t 
 
 // ---- The first tokens of a row ----
 
-// `Tokens` has `Rank operator[](int64_t)`, the first `count` >= 1 tokens in rank order, of
-// `num_tokens` in all. `num_ties` of the row's tokens have the value of the last one, more of them
-// perhaps than are among these; `total_weight` is the weight of all tokens at `scale`. A prefix is
-// its length: exact up to the last of the ties, and what is longer is some greater number.
+// The first place in [begin, end) whose rank is below `rank`; end: none is. The ranks fall.
+template <class Ranks>
+SAMPLER_HD inline int64_t first_below(const Ranks &ranks, int64_t begin, int64_t end, Rank rank) {
+  while (begin < end) {
+    const int64_t middle = begin + (end - begin) / 2;
+    if (ranks[middle] < rank) {
+      end = middle;
+    } else {
+      begin = middle + 1;
+    }
+  }
+  return begin;
+}
+
+// `Tokens` has, of the first `count` >= 1 tokens in rank order, of `num_tokens` in all:
+//
+//   Rank operator[](i)
+//   weight_of_first(scale, n)  what the first n weigh
+//   find(scale, n, target)     the first place of n at which the running weight reaches a target,
+//                              which is above 0; n: none
+//
+// `num_ties` of the row's tokens have the value of the last one, more of them perhaps than are
+// among these; `total_weight` is the weight of all tokens at `scale`. A prefix is its length: exact
+// up to the last of the ties, and what is longer is some greater number.
 template <class Tokens>
 class ListedPrefix {
  public:
@@ -78,14 +102,13 @@ class ListedPrefix {
                           int64_t num_tokens, uint64_t total_weight, const RowScale &scale)
       : tokens_(tokens), num_tokens_(num_tokens), total_weight_(total_weight), scale_(scale) {
     const uint32_t key = key_of_rank(tokens[count - 1]);
-    first_tie_ = count - 1;
-    while (first_tie_ > 0 && key_of_rank(tokens[first_tie_ - 1]) == key) --first_tie_;
+    first_tie_ = first_below(tokens, 0, count - 1, rank_of_key(key + 1));
     known_ = first_tie_ + int64_t(num_ties);
     tie_weight_ = contract::weight(scale, value_of_key(key));
   }
 
   SAMPLER_HD int64_t everything() const { return num_tokens_; }
-  SAMPLER_HD int64_t shorter(int64_t a, int64_t b) const { return a < b ? a : b; }
+  SAMPLER_HD int64_t shorter(int64_t a, int64_t b) const { return smaller(a, b); }
 
   SAMPLER_HD int64_t top_k(int32_t k, sampler_tie_rule ties, int64_t seen) const {
     return with_ties(k < seen ? k : seen, ties, seen);
@@ -94,13 +117,12 @@ class ListedPrefix {
   SAMPLER_HD int64_t top_p(float p, sampler_tie_rule ties, int64_t seen) const {
     const uint64_t threshold =
         top_p_threshold(p, seen > known_ ? total_weight_ : weight_of_first(seen));
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < first_tie_ && i < seen; ++i) {
-      sum += weight(i);
-      if (sum >= threshold) return with_ties(i + 1, ties, seen);
-    }
+    const int64_t end = smaller(first_tie_, seen);
+    const int64_t last = tokens_.find(scale_, end, threshold > 1 ? threshold : 1);
+    if (last < end) return with_ties(last + 1, ties, seen);
     // Ties that weigh nothing reach nothing.
     if (first_tie_ >= seen) return seen;
+    const uint64_t sum = tokens_.weight_of_first(scale_, end);
     const uint64_t left = threshold > sum ? threshold - sum : 1;
     const uint64_t wanted = tie_weight_ ? (left + tie_weight_ - 1) / tie_weight_ : UINT64_MAX;
     const bool is_among_ties = wanted <= uint64_t(known_ - first_tie_);
@@ -110,16 +132,23 @@ class ListedPrefix {
 
   SAMPLER_HD int64_t min_p(float p, int64_t seen) const {
     const uint64_t threshold = min_p_threshold(p, weight(0));
-    for (int64_t i = 1; i < first_tie_ && i < seen; ++i) {
-      if (weight(i) < threshold) return i;
+    int64_t begin = 1;
+    const int64_t before_ties = smaller(first_tie_, seen);
+    for (int64_t end = before_ties; begin < end;) {
+      const int64_t middle = begin + (end - begin) / 2;
+      if (weight(middle) < threshold) {
+        end = middle;
+      } else {
+        begin = middle + 1;
+      }
     }
+    if (begin < before_ties) return begin;
     return first_tie_ == 0 || tie_weight_ >= threshold ? seen : shorter(first_tie_, seen);
   }
 
   // Of the first `length` <= the last tie.
   SAMPLER_HD uint64_t weight_of_first(int64_t length) const {
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < first_tie_ && i < length; ++i) sum += weight(i);
+    const uint64_t sum = tokens_.weight_of_first(scale_, smaller(first_tie_, length));
     return length > first_tie_ ? sum + uint64_t(length - first_tie_) * tie_weight_ : sum;
   }
 
@@ -134,9 +163,8 @@ class ListedPrefix {
   SAMPLER_HD int64_t with_ties(int64_t length, sampler_tie_rule ties, int64_t seen) const {
     if (ties == SAMPLER_TIES_EXACT || length == seen) return length;
     if (length > first_tie_) return shorter(known_, seen);
-    const uint32_t key = key_of_rank(tokens_[length - 1]);
-    while (length < first_tie_ && key_of_rank(tokens_[length]) == key) ++length;
-    return shorter(length, seen);
+    const Rank lowest_tie = cut_with_ties(tokens_[length - 1]);
+    return shorter(first_below(tokens_, length, first_tie_, lowest_tie), seen);
   }
 
   const Tokens &tokens_;
@@ -159,9 +187,12 @@ struct DigitSearch {
   uint32_t key = 0;      // the digits found
   uint64_t missing = 0;  // weight that the tokens above them lack
 
-  // Whether a token's weight counts for digit `digit`, and which value it has there.
-  SAMPLER_HD bool is_below(uint32_t token_key, int digit) const {
-    return digit == 0 || token_key >> (32 - digit * kDigitBits) == key;
+  // The keys of tokens whose weights count for digit `digit`, and which value they have there.
+  SAMPLER_HD uint32_t lowest(int digit) const {
+    return digit == 0 ? 0 : key << (32 - digit * kDigitBits);
+  }
+  SAMPLER_HD uint32_t highest(int digit) const {
+    return lowest(digit) + (~uint32_t(0) >> (digit * kDigitBits));
   }
   SAMPLER_HD static int value(uint32_t token_key, int digit) {
     return int(token_key >> (32 - (digit + 1) * kDigitBits) & (kNumDigitValues - 1));

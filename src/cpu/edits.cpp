@@ -131,21 +131,12 @@ void RowEdits::note_removals_by(sampler_stage stage) const {
 }
 
 uint32_t RowEdits::read_text(const contract::Pipeline &pipeline, int64_t slot, Text *text) {
-  if (pipeline.sequences) {
-    const contract::Sequence sequence = pipeline.sequences[slot];
-    if (sequence.length() > pipeline.max_history) return SAMPLER_ROW_INVALID_LIST;
-    *text = Text(sequence);
-    return SAMPLER_ROW_OK;
-  }
-  if (!pipeline.history) return SAMPLER_ROW_OK;
-  TokenList history;
-  if (!pipeline.history.find_by_slot(slot, &history) || history.count > pipeline.max_history) {
-    return SAMPLER_ROW_INVALID_LIST;
-  }
-  const int64_t prompt_length = pipeline.prompt_lengths ? pipeline.prompt_lengths[slot] : 0;
-  if (prompt_length < 0 || prompt_length > history.count) return SAMPLER_ROW_INVALID_LIST;
-  *text = Text(history, prompt_length);
-  return SAMPLER_ROW_OK;
+  contract::SaidText said;
+  const uint32_t status = contract::read_text(pipeline, slot, &said);
+  if (status != SAMPLER_ROW_OK) return status;
+  *text = pipeline.sequences ? Text(pipeline.sequences[slot])
+                             : Text(said.tokens, said.prompt_length);
+  return status;
 }
 
 uint32_t RowEdits::edit_by(sampler_stage stage, const EditNumbers &numbers, const Text &text) {

@@ -11,6 +11,7 @@
 #include "contract/philox.h"
 #include "contract/rank.h"
 #include "contract/row_view.h"
+#include "contract/shards.h"
 #include "contract/weight.h"
 #include "cpu/simd/row.h"
 
@@ -119,19 +120,22 @@ class OwnColumns {
     return best;
   }
 
-  // Adds the weights of tokens to `sums`, by place_of(key), which is negative where one does not
-  // count.
-  template <class PlaceOf>
-  void add_by_key(const RowScale &scale, const PlaceOf &place_of, uint64_t *sums) const {
-    float relative[kWeightBlock];
+  // Adds the weights of tokens of keys from `low` to `high` to `sums`, by their digit.
+  void add_digit(const RowScale &scale, uint32_t low, uint32_t high, int digit,
+                 uint64_t *sums) const {
+    if (low > high) return;
+    DigitSums all = {};
     for (int64_t begin = 0; begin < view_.count; begin += kWeightBlock) {
       const int64_t end = std::min<int64_t>(begin + kWeightBlock, view_.count);
+      uint16_t places[kWeightBlock];
+      const int64_t count = end - begin;
+      const int64_t num_in = find_places(begin, end, low, high, digit, places);
+      if (num_in == 0) continue;
+      float relative[kWeightBlock];
       write_relative(scale, begin, end, relative);
-      for_each(begin, end, [&](int64_t i, float x) {
-        const int place = place_of(contract::value_key(x));
-        if (place >= 0) sums[place] += contract::weight_of(relative[i - begin]);
-      });
+      all.add(relative, places, num_in < count / 8 ? take_few(count, relative, places) : count);
     }
+    all.add_to(sums);
   }
 
  private:
@@ -143,6 +147,63 @@ class OwnColumns {
     } else {
       for (int64_t i = begin; i < end; ++i) f(i, view_.value(i));
     }
+  }
+
+  // Sums by place. Neighbours add to sums of their own, since many of them have one place.
+  struct DigitSums {
+    static constexpr int kNumWays = 4;
+    static constexpr int kElsewhere = contract::kNumDigitValues;
+
+    uint64_t ways[kNumWays][contract::kNumDigitValues + 1];
+
+    void add(const float *relative, const uint16_t *places, int64_t count) {
+      uint64_t weights[kWeightBlock];
+      for (int64_t i = 0; i < count; ++i) weights[i] = weight_of(relative[i]);
+      for (int64_t i = 0; i < count; ++i) ways[i % kNumWays][places[i]] += weights[i];
+    }
+    // That of the contract, by unsigned numbers, which all vectors can widen.
+    static uint64_t weight_of(float relative) {
+      constexpr float kHigh = contract::kHighLimb, kLow = contract::kLowLimb;
+      const float high = relative + kHigh, low = (relative - (high - kHigh)) + kLow;
+      const auto limbs = [](float of_high, float of_low) {
+        return (uint64_t(contract::bits_of(of_high)) << contract::kLowLimbBits) +
+               contract::bits_of(of_low);
+      };
+      return limbs(high, low) - limbs(kHigh, kLow);
+    }
+
+    void add_to(uint64_t *sums) const {
+      for (const auto &way : ways) {
+        for (int i = 0; i < contract::kNumDigitValues; ++i) sums[i] += way[i];
+      }
+    }
+  };
+
+  // The digits of keys in the range, and kElsewhere of others. The result is how many are in it.
+  int64_t find_places(int64_t begin, int64_t end, uint32_t low, uint32_t high, int digit,
+                      uint16_t *places) const {
+    const int shift = 32 - (digit + 1) * contract::kDigitBits;
+    int32_t count = 0;
+    for_each(begin, end, [&](int64_t i, float x) {
+      const uint32_t key = contract::value_key(x);
+      const bool is_in = key - low <= high - low;
+      const uint32_t value = key >> shift & uint32_t(contract::kNumDigitValues - 1);
+      places[i - begin] = uint16_t(is_in ? value : uint32_t(DigitSums::kElsewhere));
+      count += is_in;
+    });
+    return count;
+  }
+
+  // Brings those that are somewhere to the front. The result is their number.
+  static int64_t take_few(int64_t count, float *relative, uint16_t *places) {
+    int64_t taken = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const uint16_t place = places[i];
+      relative[taken] = relative[i];
+      places[taken] = place;
+      taken += place != DigitSums::kElsewhere;
+    }
+    return taken;
   }
 
   // Relative probabilities.

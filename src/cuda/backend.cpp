@@ -393,6 +393,55 @@ Error run(const contract::AnyRequest &any, const Device &device, void *workspace
   return error_of("cudaLaunchKernelExC", error);
 }
 
+namespace {
+
+// What rounds keep in the workspace, and then the numbers per row that the host gave the call.
+struct ShardLayout {
+  kernels::Plan plan;
+  size_t round_bytes, parameter_bytes;
+
+  ShardLayout(const kernels::ShardRequest &request, const Device &device)
+      : plan(plan_of(request, device)),
+        round_bytes(request.workspace.bytes(plan.num_teams)),
+        parameter_bytes(host_array_bytes(request, device.host_parameters)) {}
+
+  static constexpr size_t kAlignment = kernels::StageMemory::kAlignment;
+  size_t bytes() const { return round_bytes + parameter_bytes + kAlignment - 1; }
+  static char *begin(void *workspace) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
+    return reinterpret_cast<char *>((address + kAlignment - 1) / kAlignment * kAlignment);
+  }
+};
+
+}  // namespace
+
+size_t shard_workspace_bytes(const contract::ShardCall &call, const Device &device) {
+  if (call.num_rows() == 0) return 0;
+  return ShardLayout(kernels::ShardRequest(call), device).bytes();
+}
+
+Error run_shard_round(const contract::ShardCall &call, int round, const Device &device,
+                      void *workspace, const void *received, void *send, CUstream_st *stream) {
+  const CurrentDevice current(device);
+  if (current.error()) return current.error();
+  kernels::ShardRequest request(call);
+  const ShardLayout layout(request, device);
+  char *const memory = ShardLayout::begin(workspace);
+  if (layout.parameter_bytes > 0) {
+    const cudaError_t error =
+        upload_host_arrays(&request, memory + layout.round_bytes, stream, device.host_parameters);
+    if (error != cudaSuccess) return error_of("cudaLaunchKernelExC", error);
+  }
+  request.stages.adaptive.top_p = call.sample   ? request.sample.parameters.top_p
+                                  : call.filter ? request.filter.parameters.top_p
+                                                : request.stages.adaptive.top_p;
+  request.workspace.memory = memory;
+  const bool is_last = round == request.plan.num_exchanges();
+  request.round = {round, static_cast<const char *>(received),
+                   is_last ? nullptr : static_cast<char *>(send), true};
+  return error_of("cudaLaunchKernelExC", kernels::launch(request, layout.plan, stream));
+}
+
 size_t state_number_bytes(const Device &device, int64_t num_slots) {
   if (!device.host_parameters) return 0;
   contract::AcceptRequest request;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "contract/any_request.h"
+#include "contract/shard_call.h"
 #include "contract/state_requests.h"
 #include "device_shape.h"
 
@@ -70,6 +71,11 @@ size_t workspace_bytes(const contract::AnyRequest &request, const Device &device
 // Enqueues the operation.
 Error run(const contract::AnyRequest &request, const Device &device, void *workspace,
           CUstream_st *stream);
+
+// The same of a round of rows that lie on many ranks, which reads `received` and writes `send`.
+size_t shard_workspace_bytes(const contract::ShardCall &call, const Device &device);
+Error run_shard_round(const contract::ShardCall &call, int round, const Device &device,
+                      void *workspace, const void *received, void *send, CUstream_st *stream);
 
 // The same of calls of state.h, all of which the device runs in its slots. `numbers` has room for
 // those by slot that the host has: state_number_bytes() for each slot.

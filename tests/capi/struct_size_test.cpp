@@ -326,9 +326,6 @@ class PublicStructs {
   void add_shards() {
     ShardCalls *const calls = &shards_;
     const sampler_t sampler = sampler_.get();
-    // Where this suite runs on a device there are none.
-    if (sampler_shard_plan(sampler, &calls->shard, &calls->plan) == SAMPLER_ERROR_UNSUPPORTED)
-      return;
     ADD(sampler_shard_args, "args", calls->shard,
         { return sampler_shard_plan(sampler, data, &calls->plan); });
     ADD(sampler_shard_args, "args", calls->shard,

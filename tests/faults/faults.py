@@ -113,6 +113,10 @@ def verification_on_device(case):
     return ("verification_calls_simt_test", "Rules/Verification." + case)
 
 
+def shards_on_device(case):
+    return ("shards_calls_simt_test", case)
+
+
 def presets(engine):
     return ("presets_test", engine + ".KeepsTheSame")
 
@@ -1498,7 +1502,8 @@ FAULTS = [
     Fault(
         "shard_target_of_all_ranks",
         "the rank that holds the token looks for it as if it were the first one",
-        [("src/cpu/shards.cpp", "row.target = target - sum;", "row.target = target;")],
+        [("src/contract/shard_rounds.h", "row_.target = target - before;",
+          "row_.target = target;")],
         [shards("All/ShardsTest.Samples/F32Logits")]),
     Fault(
         "shard_status_of_one_rank",
@@ -1509,8 +1514,8 @@ FAULTS = [
     Fault(
         "shard_rows_not_compared",
         "ranks that have other seeds for a row go on with it",
-        [("src/cpu/shards.cpp", "own.digest == all.digest ? own.given_status",
-          "own.digest != 1 ? own.given_status")],
+        [("src/contract/shard_rounds.h", "own.digest == all.digest && own.num_tokens >= 0",
+          "own.digest != 1 && own.num_tokens >= 0")],
         [shards("ShardArguments.InArraysMakeRowsBadWhereTheyDiffer")]),
     Fault(
         "shard_digits_from_the_lowest",
@@ -1520,7 +1525,25 @@ FAULTS = [
     Fault(
         "shard_gap_between_ranges",
         "ranges need not begin where the one before ends",
-        [("src/cpu/shards.cpp", "if (header.first_id != next_id) {",
-          "if (header.first_id < 0) {")],
+        [("src/contract/shard_rows.h", "header.first_id == begin && header.num_cols >= 0",
+          "header.first_id >= 0 && begin >= 0 && header.num_cols >= 0")],
         [shards("ShardArguments.AreTheSameOnEveryRank")]),
+    Fault(
+        "device_shard_lists_not_merged",
+        "on a device a token's place in two lists is that in its own",
+        [("src/contract/shard_lists.h", "put(own, place, to, place + before);",
+          "put(own, place, to, place);")],
+        [shards_on_device("All/DeviceShards.Select/F32Logits")]),
+    Fault(
+        "device_shards_trust_headers",
+        "on a device ranks whose arguments differ go on",
+        [("kernels/shard.cuh", "return team_.ctx.block_count(!agrees) == 0;",
+          "return team_.ctx.block_count(!agrees) < 10000;")],
+        [shards_on_device("FewRows.AreBadWhereRanksDisagree")]),
+    Fault(
+        "device_shards_score_by_column",
+        "on a device the random words of columns are those of the first ones",
+        [("kernels/draw.cuh", "gumbel_words(random, first_id + row_.index_of(tile, first + i));",
+          "gumbel_words(random, 0 * first_id + row_.index_of(tile, first + i));")],
+        [shards_on_device("All/DeviceShards.Sample/F32Logits")]),
 ]

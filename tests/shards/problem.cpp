@@ -191,9 +191,9 @@ Tokens sample_whole(sampler_t sampler, const Rows &rows, const SampleCall &call)
   return tokens;
 }
 
-std::string compare_sample(sampler_t sampler, const Rows &rows, const SampleCall &call,
+std::string compare_sample(const Samplers &samplers, const Rows &rows, const SampleCall &call,
                            const Ranges &ranges, Outcome *outcome) {
-  const Tokens expected = sample_whole(sampler, rows, call);
+  const Tokens expected = sample_whole(samplers.of(0), rows, call);
   const size_t num_ranks = ranges.size() - 1;
   std::vector<Tokens> tokens(num_ranks);
   std::vector<std::vector<unsigned char>> memory(num_ranks);
@@ -209,7 +209,7 @@ std::string compare_sample(sampler_t sampler, const Rows &rows, const SampleCall
     shards[rank].sample = &calls[rank];
     shards[rank].max_top_k = call.max_top_k;
   }
-  *outcome = run_ranks(sampler, shards);
+  *outcome = run_ranks(samplers, shards);
   std::string text = error_of(*outcome);
   for (size_t rank = 0; rank < num_ranks && text.empty(); ++rank) {
     text = difference(expected, tokens[rank]);
@@ -218,7 +218,7 @@ std::string compare_sample(sampler_t sampler, const Rows &rows, const SampleCall
   return text;
 }
 
-std::string compare_filter(sampler_t sampler, const Rows &rows, const FilterCall &call,
+std::string compare_filter(const Samplers &samplers, const Rows &rows, const FilterCall &call,
                            const Ranges &ranges) {
   const size_t size = call.args.output_dtype == SAMPLER_F32 ? 4 : 2;
   const auto bind = [&](sampler_filter_args *args, const sampler_rows &input, int64_t stride,
@@ -238,7 +238,8 @@ std::string compare_filter(sampler_t sampler, const Rows &rows, const FilterCall
   std::vector<int32_t> numbers;
   sampler_filter_args args;
   bind(&args, rows.whole(), rows.num_cols, &whole, &numbers);
-  if (run_whole(sampler, &args, sampler_filter, sampler_filter_workspace_size) != SAMPLER_OK) {
+  if (run_whole(samplers.of(0), &args, sampler_filter, sampler_filter_workspace_size) !=
+      SAMPLER_OK) {
     return sampler_last_error();
   }
   const size_t num_ranks = ranges.size() - 1;
@@ -253,7 +254,7 @@ std::string compare_filter(sampler_t sampler, const Rows &rows, const FilterCall
     shards[rank] = shard_args(ranges, rank);
     shards[rank].filter = &calls[rank];
   }
-  const Outcome outcome = run_ranks(sampler, shards);
+  const Outcome outcome = run_ranks(samplers, shards);
   std::string text = error_of(outcome);
   for (size_t rank = 0; rank < num_ranks && text.empty(); ++rank) {
     text = difference("count or status", numbers, own[rank]);
@@ -270,7 +271,7 @@ std::string compare_filter(sampler_t sampler, const Rows &rows, const FilterCall
   return text;
 }
 
-std::string compare_select(sampler_t sampler, const Rows &rows, int64_t num_selected,
+std::string compare_select(const Samplers &samplers, const Rows &rows, int64_t num_selected,
                            const int32_t *selected_counts, const Ranges &ranges) {
   struct Lists {
     std::vector<float> values;
@@ -294,7 +295,8 @@ std::string compare_select(sampler_t sampler, const Rows &rows, int64_t num_sele
   Lists expected;
   sampler_select_args args;
   bind(&args, rows.whole(), &expected);
-  if (run_whole(sampler, &args, sampler_select, sampler_select_workspace_size) != SAMPLER_OK) {
+  if (run_whole(samplers.of(0), &args, sampler_select, sampler_select_workspace_size) !=
+      SAMPLER_OK) {
     return sampler_last_error();
   }
   const size_t num_ranks = ranges.size() - 1;
@@ -307,7 +309,7 @@ std::string compare_select(sampler_t sampler, const Rows &rows, int64_t num_sele
     shards[rank] = shard_args(ranges, rank);
     shards[rank].select = &calls[rank];
   }
-  const Outcome outcome = run_ranks(sampler, shards);
+  const Outcome outcome = run_ranks(samplers, shards);
   std::string text = error_of(outcome);
   for (size_t rank = 0; rank < num_ranks && text.empty(); ++rank) {
     text = difference("value", expected.values, own[rank].values);
@@ -318,8 +320,9 @@ std::string compare_select(sampler_t sampler, const Rows &rows, int64_t num_sele
   return text;
 }
 
-std::string compare_residual(sampler_t sampler, const Rows &p, const Rows &q, const int32_t *drafts,
-                             sampler_dtype output_dtype, const Ranges &ranges) {
+std::string compare_residual(const Samplers &samplers, const Rows &p, const Rows &q,
+                             const int32_t *drafts, sampler_dtype output_dtype,
+                             const Ranges &ranges) {
   const size_t size = output_dtype == SAMPLER_F32 ? 4 : 2;
   const auto bind = [&](sampler_residual_args *args, const sampler_rows &target,
                         const sampler_rows &draft, int64_t stride, std::vector<unsigned char> *out,
@@ -340,7 +343,8 @@ std::string compare_residual(sampler_t sampler, const Rows &p, const Rows &q, co
   std::vector<int32_t> statuses;
   sampler_residual_args args;
   bind(&args, p.whole(), q.whole(), p.num_cols, &whole, &statuses);
-  if (run_whole(sampler, &args, sampler_residual, sampler_residual_workspace_size) != SAMPLER_OK) {
+  if (run_whole(samplers.of(0), &args, sampler_residual, sampler_residual_workspace_size) !=
+      SAMPLER_OK) {
     return sampler_last_error();
   }
   const size_t num_ranks = ranges.size() - 1;
@@ -355,7 +359,7 @@ std::string compare_residual(sampler_t sampler, const Rows &p, const Rows &q, co
     shards[rank] = shard_args(ranges, rank);
     shards[rank].residual = &calls[rank];
   }
-  const Outcome outcome = run_ranks(sampler, shards);
+  const Outcome outcome = run_ranks(samplers, shards);
   std::string text = error_of(outcome);
   for (size_t rank = 0; rank < num_ranks && text.empty(); ++rank) {
     text = difference("status", statuses, own[rank]);

@@ -62,21 +62,22 @@ struct SampleCall {
 // The call on the whole rows; and on ranges of them, which must come out the same on every rank.
 // The result is what differs, "" where nothing does.
 Tokens sample_whole(sampler_t sampler, const Rows &rows, const SampleCall &call);
-std::string compare_sample(sampler_t sampler, const Rows &rows, const SampleCall &call,
+std::string compare_sample(const Samplers &samplers, const Rows &rows, const SampleCall &call,
                            const Ranges &ranges, Outcome *outcome);
 
 struct FilterCall {
   sampler_params params = sampler_params_default();
   sampler_filter_args args = {};
 };
-std::string compare_filter(sampler_t sampler, const Rows &rows, const FilterCall &call,
+std::string compare_filter(const Samplers &samplers, const Rows &rows, const FilterCall &call,
                            const Ranges &ranges);
 
-std::string compare_select(sampler_t sampler, const Rows &rows, int64_t num_selected,
+std::string compare_select(const Samplers &samplers, const Rows &rows, int64_t num_selected,
                            const int32_t *selected_counts, const Ranges &ranges);
 
 // Of rows q, or with `drafts` of tokens in their place; q has as many rows and columns.
-std::string compare_residual(sampler_t sampler, const Rows &p, const Rows &q, const int32_t *drafts,
-                             sampler_dtype output_dtype, const Ranges &ranges);
+std::string compare_residual(const Samplers &samplers, const Rows &p, const Rows &q,
+                             const int32_t *drafts, sampler_dtype output_dtype,
+                             const Ranges &ranges);
 
 }  // namespace shards_test

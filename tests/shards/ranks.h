@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace shards_test {
@@ -36,6 +38,19 @@ class Exact {
   std::vector<uint64_t> words_;
 };
 
+// The handles of the ranks, which take turns; the first one's has whole rows.
+class Samplers {
+ public:
+  template <class Handle>
+  Samplers(const Handle &handle) : of_ranks_{static_cast<sampler_t>(handle)} {}
+  Samplers(std::vector<sampler_t> of_ranks) : of_ranks_(std::move(of_ranks)) {}
+
+  sampler_t of(size_t rank) const { return of_ranks_[rank % of_ranks_.size()]; }
+
+ private:
+  std::vector<sampler_t> of_ranks_;
+};
+
 // What became of a call on all ranks.
 struct Outcome {
   std::vector<sampler_status> statuses;  // of each rank's last call
@@ -43,6 +58,7 @@ struct Outcome {
   sampler_shard_plan_info plan = {};
   int64_t num_exchanges = 0;
   size_t sent_bytes = 0;  // by each rank, in all
+  std::string messages;   // all that was gathered
 
   bool ok() const {
     for (const sampler_status status : statuses) {
@@ -55,7 +71,8 @@ struct Outcome {
 // Runs all rounds on all ranks, whose arguments are these. `spoil(round, messages)` may change what
 // was gathered: num_ranks messages of so many bytes.
 template <class Spoil>
-Outcome run_ranks(sampler_t sampler, std::vector<sampler_shard_args> ranks, const Spoil &spoil) {
+Outcome run_ranks(const Samplers &samplers, std::vector<sampler_shard_args> ranks,
+                  const Spoil &spoil) {
   const size_t num_ranks = ranks.size();
   Outcome outcome;
   outcome.statuses.assign(num_ranks, SAMPLER_OK);
@@ -75,7 +92,7 @@ Outcome run_ranks(sampler_t sampler, std::vector<sampler_shard_args> ranks, cons
     sampler_shard_args &args = ranks[rank];
     sampler_shard_plan_info plan = {};
     plan.struct_size = sizeof plan;
-    if (!note(rank, sampler_shard_plan(sampler, &args, &plan))) return outcome;
+    if (!note(rank, sampler_shard_plan(samplers.of(rank), &args, &plan))) return outcome;
     if (rank == 0) outcome.plan = plan;
     workspaces[rank] = Exact(plan.workspace_bytes);
     const auto use = [&](auto *own, const auto **member) {
@@ -101,7 +118,7 @@ Outcome run_ranks(sampler_t sampler, std::vector<sampler_shard_args> ranks, cons
       args.send_bytes = bytes;
       args.received = round > 0 ? gathered.data() : nullptr;
       args.received_bytes = round > 0 ? gathered.size() : 0;
-      note(rank, sampler_shard_round(sampler, &args, round));
+      note(rank, sampler_shard_round(samplers.of(rank), &args, round));
       EXPECT_TRUE(messages[rank].is_guarded() && workspaces[rank].is_guarded());
     }
     if (is_last || !outcome.ok()) return outcome;
@@ -110,6 +127,7 @@ Outcome run_ranks(sampler_t sampler, std::vector<sampler_shard_args> ranks, cons
       std::memcpy(static_cast<char *>(gathered.data()) + rank * bytes, messages[rank].data(),
                   bytes);
     }
+    outcome.messages.append(static_cast<char *>(gathered.data()), gathered.size());
     spoil(round, static_cast<char *>(gathered.data()), bytes);
     ++outcome.num_exchanges;
     outcome.sent_bytes += bytes;
@@ -117,7 +135,7 @@ Outcome run_ranks(sampler_t sampler, std::vector<sampler_shard_args> ranks, cons
   return outcome;
 }
 
-inline Outcome run_ranks(sampler_t sampler, const std::vector<sampler_shard_args> &ranks) {
+inline Outcome run_ranks(const Samplers &sampler, const std::vector<sampler_shard_args> &ranks) {
   return run_ranks(sampler, ranks, [](int64_t, char *, size_t) {});
 }
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "problem.h"
+#include "random_calls.h"
 
 namespace shards_test {
 namespace {
@@ -31,34 +32,6 @@ struct Shape {
 };
 constexpr Shape kShapes[] = {{15, 1, 3},   {15, 33, 1},  {15, 33, 2},    {15, 130, 3},
                              {15, 130, 8}, {15, 999, 8}, {15, 1000, 64}, {3, 700, 1024}};
-
-// The filters, their rules and the temperature, drawn.
-sampler_params draw_params(std::mt19937_64 &random, sampler_input_kind kind, int64_t num_cols) {
-  const auto pick = [&](auto... values) {
-    const double all[] = {double(values)...};
-    return all[random() % (sizeof all / sizeof *all)];
-  };
-  sampler_params params = sampler_params_default();
-  params.temperature =
-      float(kind == SAMPLER_LOGITS ? pick(1, 0.7, 1.3, 0.05, 20, 0, 1e30) : pick(1, 1, 1, 0));
-  if (random() % 2) params.top_k = int32_t(pick(1, 2, 5, 50, num_cols - 1, num_cols, -1));
-  if (random() % 2) params.top_p = float(pick(0, 1e-7, 0.3, 0.9, 0.95, 0.99999994));
-  if (random() % 3 == 0) params.min_p = float(pick(1e-6, 0.05, 0.5, 1, 2));
-  params.top_k_ties = int32_t(random() % 2);
-  params.top_p_ties = int32_t(random() % 2);
-  params.filter_order = int32_t(random() % 3);
-  params.temperature_order = int32_t(random() % 2);
-  return params;
-}
-
-std::string to_text(const sampler_params &params) {
-  char text[200];
-  std::snprintf(text, sizeof text, "T %g top_k %d/%d top_p %.9g/%d min_p %g order %d at %d",
-                double(params.temperature), int(params.top_k), int(params.top_k_ties),
-                double(params.top_p), int(params.top_p_ties), double(params.min_p),
-                int(params.filter_order), int(params.temperature_order));
-  return text;
-}
 
 class ShardsTest : public testing::TestWithParam<std::tuple<sampler_dtype, sampler_input_kind>> {
  protected:
@@ -87,20 +60,10 @@ TEST_P(ShardsTest, Samples) {
     for (int i = 0; i < num_calls; ++i) {
       const Rows rows =
           make_rows(shape.num_rows, shape.num_cols, dtype(), kind(), i % 3 == 0, random());
-      SampleCall call;
-      call.params = draw_params(random, kind(), shape.num_cols);
-      call.args.draw_method = int32_t(random() % 3 == 0);
-      call.args.logprob_kind = int32_t(random() % 3);
-      call.args.random.seed = random();
-      call.args.random.offset = random();
-      call.wanted = {random() % 2 == 0, random() % 2 == 0,
-                     random() % 2 == 0, random() % 3 == 0,
-                     random() % 3 == 0, random() % 3 == 0 ? int64_t(random() % 7) : 0};
+      const SampleCall call = random_sample(random, kind(), shape.num_cols);
       Outcome outcome;
       ASSERT_EQ(compare_sample(i % 2 ? best_ : scalar_, rows, call, ranges(shape, i), &outcome), "")
-          << to_text(call.params) << " draw " << call.args.draw_method << " kind "
-          << call.args.logprob_kind << " V " << shape.num_cols << " n " << shape.num_ranks
-          << " call " << i;
+          << to_text(call) << " V " << shape.num_cols << " n " << shape.num_ranks << " call " << i;
       expect_as_planned(outcome);
     }
   }

@@ -20,6 +20,7 @@
 #include "gumbel_request.h"
 #include "kernel.cuh"
 #include "plan.h"
+#include "shards_launch.h"
 #include "staged_launch.h"
 
 namespace {
@@ -29,6 +30,7 @@ namespace kernels = sampler::kernels;
 
 constexpr int kNumProblems = 1500;
 constexpr uint64_t kNumStagedProblems = 600;
+constexpr uint64_t kNumShardProblems = 200;
 constexpr unsigned kMaxSeconds = 120;
 
 // Gumbel draws of a team from one row after another, of which each scores less than all before: the
@@ -101,6 +103,9 @@ bool all_equal(const simt::Options &options) {
   }
   for (uint64_t seed = 1; seed <= kNumStagedProblems; ++seed) {
     if (!simt_test::equal_with_stages(seed, options)) return false;
+  }
+  for (uint64_t seed = 1; seed <= kNumShardProblems; ++seed) {
+    if (!simt_test::equal_on_ranks(seed, options)) return false;
   }
   return true;
 }

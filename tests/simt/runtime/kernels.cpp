@@ -1,9 +1,10 @@
-// Stands for kernels/launch.cu and verify.cu: the same kernels, which run on fibers.
+// Stands for kernels/launch.cu, verify.cu and shard.cu: the same kernels, which run on fibers.
 #include <type_traits>
 
 #include "kernel.cuh"
 #include "launch.h"
 #include "runtime.h"
+#include "shard.cuh"
 #include "simt.h"
 #include "state.cuh"
 #include "verify.cuh"
@@ -98,7 +99,8 @@ runtime::Kernel row_kernel(int num_registers) {
 
 template <class Request>
 void add_operation() {
-  const bool has_all = std::is_same_v<Request, contract::ChainRequest> || kHasStages<Request>;
+  const bool has_all = std::is_same_v<Request, contract::ChainRequest> ||
+                       std::is_same_v<Request, ShardRequest> || kHasStages<Request>;
   runtime::Kernel kernel = row_kernel<Request>(has_all ? kAllRegisters : kHalfOfRegisters);
   kernel.bind = bind_operation<Request>;
   for (const char &address : kernel_addresses<Request>) runtime::add_kernel(&address, kernel);

@@ -2146,19 +2146,21 @@ functions! {
     fn sampler_state_deserialize(sampler: sampler_t, state: sampler_state_t, first_slot: i64, data: *const c_void, data_bytes: usize, out_num_slots: *mut i64) -> sampler_status;
     /// What the call will exchange. It reads no array, and `send` and `received` may be NULL.
     ///
-    /// Errors: INVALID_ARGUMENT; UNSUPPORTED, for CUDA handles, and for what has no sharded form, which
-    /// the text names: stages that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens,
-    /// out_observations, chosen tokens, the kept set and out_removed_by as reports, and RAW top
-    /// log-probabilities beside edits. docs/sharding.md has the list.
+    /// Errors: INVALID_ARGUMENT; UNSUPPORTED, for what has no sharded form, which the text names: stages
+    /// that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens, out_observations, chosen
+    /// tokens, the kept set and out_removed_by as reports, and RAW top log-probabilities beside edits.
+    /// docs/sharding.md has the list.
     fn sampler_shard_plan(sampler: sampler_t, args: *const sampler_shard_args, out_plan: *mut sampler_shard_plan_info) -> sampler_status;
     /// Computes a round, in [0, num_exchanges]: reads `received` of the exchange before it, writes
     /// `send` for the one that follows it, or in the last round the call's outputs. Rounds come in
     /// order, with the same arguments.
     ///
     /// A rank whose arguments differ, or whose range overlaps the next one's or leaves a gap, makes
-    /// round 1 fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. Where
-    /// only what arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD.
-    /// Other bad rows are what they are where the row is whole.
+    /// round 1 fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. A
+    /// CUDA handle's calls are enqueued before that is known, and do not fail: there every row is bad,
+    /// INVALID_SHARD, on every rank, and so it is where rounds do not come in order. Where only what
+    /// arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD. Other bad
+    /// rows are what they are where the row is whole.
     fn sampler_shard_round(sampler: sampler_t, args: *const sampler_shard_args, round: i64) -> sampler_status;
     /// Creates an empty storage. On failure *out_storage is NULL.
     /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.

@@ -1,0 +1,15 @@
+// The kernels of rows that lie on many ranks, in a unit of their own: they take as long to compile
+// as several others.
+#include "shard.cuh"
+
+#include "launch.h"
+#include "operation_kernel.cuh"
+
+namespace sampler::kernels {
+
+const void *shard_kernel_address(bool clustered) {
+  return clustered ? reinterpret_cast<const void *>(&operation_kernel<true, ShardRequest>)
+                   : reinterpret_cast<const void *>(&operation_kernel<false, ShardRequest>);
+}
+
+}  // namespace sampler::kernels

@@ -1,0 +1,140 @@
+// A round of rows that lie on many ranks, as the device has it: its request by value, and where
+// what lasts from round to round lies in the workspace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "contract/host_device.h"
+#include "contract/pipeline.h"
+#include "contract/reports.h"
+#include "contract/request.h"
+#include "contract/shard_call.h"
+#include "contract/shard_digests.h"
+#include "contract/shard_rows.h"
+#include "staged.h"
+
+namespace sampler::kernels {
+
+// What lies in the workspace: of all rows, and of each team, which has any content in each round.
+struct ShardWorkspace {
+  char *memory = nullptr;
+  size_t rows = 0;  // where each part begins
+  size_t listed_ranks = 0, listed_values = 0;
+  size_t edited = 0;
+  size_t teams = 0;
+  int64_t edited_stride = 0;
+
+  // Of a team, from its own memory on.
+  size_t merged_ranks[2] = {}, merged_values[2] = {}, sizes[2] = {};
+  size_t digits = 0;
+  size_t marks = 0;  // a word for each column; only where there are edits
+  size_t bytes_of_team = 0;
+
+  static ShardWorkspace of(const contract::ShardCall &call, const contract::ShardPlan &plan) {
+    ShardWorkspace result;
+    size_t used = 0;
+    const auto take = [&](size_t bytes) {
+      const size_t begin = used;
+      used +=
+          (bytes + StageMemory::kAlignment - 1) / StageMemory::kAlignment * StageMemory::kAlignment;
+      return begin;
+    };
+    const size_t value_bytes = plan.has_values ? sizeof(float) : 0;
+    const size_t num_listed = size_t(plan.num_rows) * size_t(plan.num_candidates);
+    constexpr int64_t kVector = 4;  // elements that edits change at once
+    result.edited_stride = (call.num_cols + kVector - 1) / kVector * kVector;
+    result.rows = take(size_t(plan.num_rows) * sizeof(contract::ShardRow));
+    result.listed_ranks = take(num_listed * sizeof(uint64_t));
+    result.listed_values = take(num_listed * value_bytes);
+    const size_t edited_rows = call.has_own_values() ? size_t(plan.num_rows) : 0;
+    result.edited = take(edited_rows * size_t(result.edited_stride) * sizeof(float));
+    result.teams = used;
+
+    used = 0;
+    const size_t num_merged = size_t(contract::ShardMemory::num_merged(call, plan));
+    for (int i = 0; i < 2; ++i) {
+      result.merged_ranks[i] = take(num_merged * sizeof(uint64_t));
+      result.merged_values[i] = take(num_merged * value_bytes);
+      result.sizes[i] = take(size_t(call.num_ranks) * sizeof(int32_t));
+    }
+    result.digits = take(contract::kNumDigitValues * sizeof(uint64_t));
+    result.marks = take(call.has_edits() ? size_t(result.edited_stride) * sizeof(uint32_t) : 0);
+    result.bytes_of_team = used;
+    return result;
+  }
+
+  size_t bytes(int64_t num_teams) const { return teams + size_t(num_teams) * bytes_of_team; }
+
+  template <class T>
+  SAMPLER_HD T *part(size_t begin) const {
+    return reinterpret_cast<T *>(memory + begin);
+  }
+  template <class T>
+  SAMPLER_HD T *part_of_team(int64_t team, size_t begin) const {
+    return part<T>(teams + size_t(team) * bytes_of_team + begin);
+  }
+
+  SAMPLER_HD contract::ShardMemory of_team(int64_t team) const {
+    contract::ShardMemory result = {};
+    result.rows = part<contract::ShardRow>(rows);
+    result.listed = {part<uint64_t>(listed_ranks), part<float>(listed_values)};
+    result.edited = teams > edited ? part<float>(edited) : nullptr;
+    result.edited_stride = edited_stride;
+    for (int i = 0; i < 2; ++i) {
+      result.merged[i] = {part_of_team<uint64_t>(team, merged_ranks[i]),
+                          part_of_team<float>(team, merged_values[i])};
+      result.sizes[i] = part_of_team<int32_t>(team, sizes[i]);
+    }
+    result.digits = part_of_team<uint64_t>(team, digits);
+    return result;
+  }
+};
+
+struct ShardRequest {
+  enum class Call { kSample, kFilter, kSelect, kResidual };
+
+  Call which = Call::kSelect;
+  contract::SampleRequest sample;
+  contract::RowsRequest filter;
+  contract::SelectRequest select;
+  contract::ResidualRequest residual;
+  bool has_pipeline = false, has_reports = false;
+  contract::Pipeline stages;
+  contract::Reports wanted;
+  contract::ShardCall columns;  // but for what it refers to
+  contract::ShardPlan plan = {};
+  contract::ShardDigests digests = {};
+  contract::ShardRound round = {};
+  ShardWorkspace workspace;
+
+  ShardRequest() = default;
+  explicit ShardRequest(const contract::ShardCall &call)
+      : has_pipeline(call.pipeline != nullptr),
+        has_reports(call.reports != nullptr),
+        columns(call),
+        plan(contract::plan_shards(call)),
+        digests(contract::digest_arguments(call)),
+        workspace(ShardWorkspace::of(call, plan)) {
+    if (call.sample) which = Call::kSample, sample = *call.sample;
+    if (call.filter) which = Call::kFilter, filter = *call.filter;
+    if (call.select) which = Call::kSelect, select = *call.select;
+    if (call.residual) which = Call::kResidual, residual = *call.residual;
+    if (has_pipeline) stages = *call.pipeline;
+    if (has_reports) wanted = *call.reports;
+  }
+
+  // Refers to this request, as it lies here.
+  SAMPLER_HD contract::ShardCall call() const {
+    contract::ShardCall result = columns;
+    result.sample = which == Call::kSample ? &sample : nullptr;
+    result.filter = which == Call::kFilter ? &filter : nullptr;
+    result.select = which == Call::kSelect ? &select : nullptr;
+    result.residual = which == Call::kResidual ? &residual : nullptr;
+    result.pipeline = has_pipeline ? &stages : nullptr;
+    result.reports = has_reports ? &wanted : nullptr;
+    return result;
+  }
+};
+
+}  // namespace sampler::kernels

@@ -1,0 +1,227 @@
+// A call of which a rank has some of the columns: what it asks for, and what the ranks exchange for
+// it. Section 17 of docs/contract.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "contract/host_device.h"
+#include "contract/pipeline.h"
+#include "contract/rank.h"
+#include "contract/reports.h"
+#include "contract/request.h"
+#include "contract/shards.h"
+
+namespace sampler::contract {
+
+// The request's input has the whole row's num_cols, and this rank's values.
+struct ShardCall {
+  const SampleRequest *sample = nullptr;  // one of them
+  const RowsRequest *filter = nullptr;
+  const SelectRequest *select = nullptr;
+  const ResidualRequest *residual = nullptr;
+  const Pipeline *pipeline = nullptr;  // of a sample or a filter
+  const Reports *reports = nullptr;    // of a sample
+  int64_t first_id = 0;
+  int64_t num_cols = 0;
+  int64_t rank = 0;
+  int64_t num_ranks = 1;
+  int64_t max_top_k = 0;  // 0: all columns
+
+  SAMPLER_HD const Rows &input() const {
+    if (residual) return residual->target;
+    return sample ? sample->input : filter ? filter->input : select->input;
+  }
+  SAMPLER_HD int64_t total_cols() const { return input().num_cols; }
+  SAMPLER_HD int64_t num_rows() const { return sample ? sample->num_rows : input().num_rows; }
+
+  // Of a sample or a filter.
+  SAMPLER_HD const Parameters &parameters() const {
+    return sample ? sample->parameters : filter->parameters;
+  }
+  SAMPLER_HD const Slots &slots() const { return sample ? sample->slots : filter->slots; }
+
+  SAMPLER_HD bool has_edits() const { return pipeline && pipeline->has_edits(); }
+  // Whether what is worked on is not what is given.
+  SAMPLER_HD bool has_own_values() const { return has_edits() || residual; }
+
+  SAMPLER_HD bool draws_by_score() const {
+    return sample && sample->draw_method == SAMPLER_DRAW_GUMBEL;
+  }
+  SAMPLER_HD bool wants_entropies() const { return reports && reports->out_entropies; }
+  SAMPLER_HD bool wants_ranks() const { return reports && reports->out_ranks; }
+  // Of a sample: what it reports of a distribution that is not what was drawn from; and of that.
+  SAMPLER_HD bool reports_shares() const {
+    const bool has_top = reports && reports->num_top && reports->out_top_logprobs;
+    return sample->out_logprobs || wants_entropies() || has_top;
+  }
+  SAMPLER_HD bool reports_row() const {
+    return sample && sample->logprob_kind != SAMPLER_LOGPROB_PROCESSED && reports_shares();
+  }
+  SAMPLER_HD bool reports_kept() const {
+    return sample->out_kept_counts ||
+           (sample->logprob_kind == SAMPLER_LOGPROB_PROCESSED && reports_shares());
+  }
+  // Whether reports are of the row as it was before its edits.
+  SAMPLER_HD bool reports_given() const {
+    return has_edits() && sample && sample->logprob_kind == SAMPLER_LOGPROB_RAW;
+  }
+
+  // Whether the first tokens of a row that has this top_k decide it.
+  SAMPLER_HD bool has_top_k(int32_t top_k) const {
+    return top_k_is_on(top_k) && top_k < total_cols();
+  }
+};
+
+// ---- Messages: a header, and then a part for each row. All sizes are multiples of 8 ----
+
+// Of arguments that every rank must have the same, by group; errors name it.
+struct ShardDigests {
+  static constexpr int kNumGroups = 4;
+
+  uint64_t groups[kNumGroups];
+};
+
+struct ShardHeader {
+  uint64_t round;  // shard_stamp()
+  ShardDigests digests;
+  int32_t rank;
+  int32_t num_ranks;
+  int32_t first_id;
+  int32_t num_cols;
+  uint64_t reserved;
+};
+SAMPLER_HD constexpr uint64_t shard_stamp(int64_t round) {
+  return uint64_t(0x73686172645F3102) << 8 | uint64_t(round);
+}
+
+// What messages say of a row.
+enum class ShardPart { kStart, kDigit, kSums, kToken, kRank };
+
+// Candidates follow, as ranks, and then their elements.
+struct ShardStart {
+  uint32_t given_status;
+  uint32_t edited_status;
+  uint64_t digest;
+  int64_t num_tokens;
+  Rank given_first;  // in rank order, of the row before its edits
+};
+struct ShardDigit {
+  uint64_t weights[kNumDigitValues];
+};
+struct ShardSums {
+  uint64_t reported_weight, reported_surprise;  // of the whole row, at temperature 1
+  uint64_t seen_weight;                         // of what JOINT's top-p sees
+  uint64_t ties;                                // of the last token that top-k keeps
+  uint64_t kept_weight, kept_surprise, kept_count;
+};
+struct ShardToken {
+  float score;  // by GUMBEL
+  int32_t id;   // -1: none
+  float value, given_value;
+};
+struct ShardNumBefore {
+  uint64_t num_before;
+};
+
+// ---- What the ranks exchange, which depends on host arguments only ----
+
+struct ShardPlan {
+  int64_t num_rows;
+  int64_t num_candidates;  // of each row, that a rank sends
+  bool has_values;         // the candidates' elements, too
+  bool has_digits, has_sums, has_token, has_rank;
+
+  SAMPLER_HD int num_exchanges() const {
+    if (num_rows == 0) return 0;
+    return 1 + (has_digits ? kNumDigits : 0) + has_sums + has_token + has_rank;
+  }
+
+  SAMPLER_HD ShardPart part(int round) const {
+    if (round == 0) return ShardPart::kStart;
+    int left = round - 1;
+    if (has_digits && left < kNumDigits) return ShardPart::kDigit;
+    left -= has_digits ? kNumDigits : 0;
+    if (has_sums && left-- == 0) return ShardPart::kSums;
+    if (has_token && left-- == 0) return ShardPart::kToken;
+    return ShardPart::kRank;
+  }
+
+  SAMPLER_HD size_t row_bytes(ShardPart part) const {
+    switch (part) {
+      case ShardPart::kStart: {
+        const size_t value_bytes = has_values ? size_t(num_candidates) * sizeof(float) : 0;
+        return sizeof(ShardStart) + size_t(num_candidates) * sizeof(Rank) +
+               (value_bytes + 7) / 8 * 8;
+      }
+      case ShardPart::kDigit:
+        return sizeof(ShardDigit);
+      case ShardPart::kSums:
+        return sizeof(ShardSums);
+      case ShardPart::kToken:
+        return sizeof(ShardToken);
+      default:
+        return sizeof(ShardNumBefore);
+    }
+  }
+
+  SAMPLER_HD size_t message_bytes(int round) const {
+    if (round >= num_exchanges()) return 0;
+    return sizeof(ShardHeader) + size_t(num_rows) * row_bytes(part(round));
+  }
+};
+
+inline ShardPlan plan_shards(const ShardCall &call) {
+  ShardPlan plan = {};
+  plan.num_rows = call.num_rows();
+  if (call.select) {
+    plan.num_candidates = call.select->num_selected;
+    plan.has_values = call.select->out_values;
+    return plan;
+  }
+  plan.num_candidates = 1;
+  if (call.residual) {
+    plan.has_sums = true;
+    return plan;
+  }
+  const Parameters &parameters = call.parameters();
+  const FilterRules &rules = parameters.rules;
+  const auto is_on_for_all = [](const auto &numbers, bool is_on) {
+    return !numbers.array && is_on;
+  };
+  const bool all_greedy =
+      is_on_for_all(parameters.temperature, is_greedy(parameters.temperature.value));
+  const bool all_top_k = is_on_for_all(parameters.top_k, call.has_top_k(parameters.top_k.value));
+  const bool may_top_k = !all_greedy && (all_top_k || parameters.top_k.array);
+  const bool may_top_p =
+      !all_greedy && (parameters.top_p.array || top_p_is_on(parameters.top_p.value) ||
+                      (call.pipeline && call.pipeline->adaptive.may_decay()));
+  // Whether a row may keep tokens that are no candidates.
+  const bool may_keep_others =
+      !all_greedy && !(all_top_k && rules.top_k_ties == SAMPLER_TIES_EXACT);
+  const bool sums_for_top_p = may_top_k && may_top_p && rules.order == SAMPLER_FILTERS_JOINT;
+
+  if (may_top_k) {
+    plan.num_candidates = all_top_k        ? parameters.top_k.value
+                          : call.max_top_k ? call.max_top_k
+                                           : call.total_cols();
+  }
+  plan.has_digits = may_top_p && !all_top_k;
+  if (call.filter) {
+    plan.has_sums = may_keep_others || sums_for_top_p;
+    return plan;
+  }
+  const bool sums_of_kept =
+      may_keep_others && (!call.draws_by_score() || may_top_k || call.reports_kept());
+  plan.has_sums = call.reports_row() || sums_for_top_p || sums_of_kept;
+  plan.has_token = may_keep_others;
+  plan.has_rank = call.wants_ranks() && (may_keep_others || call.reports_given());
+  if (call.reports && call.reports->num_top > plan.num_candidates) {
+    plan.num_candidates = smaller(call.reports->num_top, call.total_cols());
+  }
+  plan.has_values = call.sample->out_values ||
+                    (call.reports_given() && (call.reports_shares() || call.wants_ranks()));
+  return plan;
+}
+
+}  // namespace sampler::contract

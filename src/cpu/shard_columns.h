@@ -1,0 +1,215 @@
+// This rank's columns of a row, as contract::ShardRounds asks one thread for them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "contract/draw.h"
+#include "contract/elements.h"
+#include "contract/entropy.h"
+#include "contract/row_view.h"
+#include "contract/sequences.h"
+#include "contract/shard_call.h"
+#include "contract/shard_rounds.h"
+#include "cpu/edits.h"
+#include "cpu/elements.h"
+#include "cpu/own_columns.h"
+#include "cpu/row_tasks.h"
+
+namespace sampler::cpu {
+
+class ShardColumns {
+ private:
+  // f(row), by the kind of row that the machine has.
+  template <class F>
+  auto with_row(const F &f) {
+    return simd_row_ ? f(*simd_row_) : f(*reference_row_);
+  }
+
+ public:
+  using Rank = contract::Rank;
+  using RowScale = contract::RowScale;
+
+  // `ids`: those of the columns. `is_counted`: memory is only counted.
+  ShardColumns(const contract::ShardCall &call, const contract::ShardPlan &plan,
+               const Executor &executor, const int32_t *ids, TaskMemory &memory, bool is_counted)
+      : call_(call),
+        passes_(executor.passes),
+        ids_(ids),
+        rows_(own_rows(call)),
+        drawn_(memory.take<Rank>(call.sample ? plan.num_candidates : 0)),
+        elements_(call.has_edits(), own_list(call), memory),
+        edits_(call.has_edits() ? RowEdits(*call.pipeline, own_list(call), memory) : RowEdits()) {
+    if (call.has_own_values()) rows_.dtype = SAMPLER_F16;  // either is loaded: no type takes more
+    if (is_counted) {
+      memory.make_row<CountedRow>(rows_);
+    } else if (executor.passes) {
+      simd_row_.emplace(memory.make_row<SimdRow>(rows_));
+    } else {
+      reference_row_.emplace(memory.make_row<ReferenceRow>(rows_));
+    }
+  }
+
+  contract::OneWorker workers() const { return {}; }
+  uint64_t sum(uint64_t own) const { return own; }
+  uint64_t max(uint64_t own) const { return own; }
+
+  // ---- Of a row that is loaded
+
+  uint32_t load(const RowView &view, contract::Use use, int64_t, Rank *first) {
+    return with_row([&](auto &row) {
+      const uint32_t status = row.load(view, use);
+      if (status == SAMPLER_ROW_OK) *first = to_global(row.first());
+      return status;
+    });
+  }
+
+  // Edits see a candidate list.
+  uint32_t edit(int64_t slot, int64_t output, const RowView &given, float *to) {
+    RowView list = given;
+    list.ids = ids_;
+    list.id_type = SAMPLER_ID_I32;
+    elements_.index(list);
+    float *const values = edits_.row().values();
+    with_row([&](auto &row) { row.copy_values(values); });
+    const uint32_t status = edits_.edit(slot, output, list, elements_, true);
+    std::copy_n(values, call_.num_cols, to);
+    return status;
+  }
+
+  void fill(float *values, float x) const { std::fill_n(values, call_.num_cols, x); }
+
+  template <class Put>
+  void list(const RowView &, int64_t count, const Put &put) {
+    const Rank *ranks = nullptr;
+    with_row([&](auto &row) { row.select(count, &ranks); });
+    for (int64_t i = 0; i < count; ++i) put(i, to_global(ranks[i]));
+  }
+
+  Rank subtract(const RowView &p, const RowView &q, int64_t removed, float *to) const {
+    Rank first = 0;
+    columns(p).for_each([&](int64_t i, float x) {
+      to[i] = q.values                        ? contract::residual_probability(x, q.value(i))
+              : i == removed - call_.first_id ? 0.0f
+                                              : x;
+      first = std::max(first, columns(p).rank_of(i, to[i]));
+    });
+    return first;
+  }
+
+  // ---- Passes over a row
+
+  int64_t count(const RowView &view, Rank cut) const { return columns(view).count(cut); }
+  int64_t count_ties(const RowView &view, uint32_t key) const {
+    return columns(view).count_ties(key);
+  }
+  uint64_t weight(const RowView &view, const RowScale &scale, Rank cut) const {
+    return columns(view).weight(scale, cut);
+  }
+  contract::EntropySums entropy_sums(const RowView &view, const RowScale &scale, Rank cut) const {
+    return columns(view).entropy_sums(scale, cut);
+  }
+  Rank cut_after_ties(const RowView &view, uint32_t key, uint64_t ties) const {
+    return columns(view).cut_after_ties(key, ties);
+  }
+  void add_digit(const RowView &view, const RowScale &scale, uint32_t lowest,
+                 const contract::DigitSearch &search, int digit, uint64_t *sums) const {
+    const uint32_t low = std::max(lowest, search.lowest(digit));
+    columns(view).add_digit(scale, low, search.highest(digit), digit, sums);
+  }
+  int64_t find(const RowView &view, const RowScale &scale, Rank cut, uint64_t target) const {
+    return columns(view).find(scale, cut, target);
+  }
+  int64_t best_score(const RowView &view, const RowScale &scale, Rank cut,
+                     const contract::RandomStream &random, float *score) const {
+    const GumbelBest best = columns(view).gumbel(scale, random, cut);
+    if (best.index >= 0) *score = best.score + 0.0f;  // -0 is 0
+    return best.index;
+  }
+
+  // ---- Lists
+
+  template <class Measure>
+  int64_t find_in_list(const Rank *ranks, int64_t count, uint64_t target,
+                       const Measure &measure) const {
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      sum += measure(ranks[i]);
+      if (sum >= target) return i;
+    }
+    return count;
+  }
+
+  Rank draw_from_list(const Rank *ranks, int64_t count, const RowScale &scale, uint64_t target) {
+    std::copy_n(ranks, count, drawn_);
+    std::sort(drawn_, drawn_ + count,
+              [](Rank a, Rank b) { return contract::id_of_rank(a) < contract::id_of_rank(b); });
+    const int64_t place = find_in_list(drawn_, count, target + 1, [&](Rank rank) {
+      return contract::weight(scale, contract::value_of_rank(rank));
+    });
+    return drawn_[std::min(place, count - 1)];
+  }
+
+  // ---- Rows of output
+
+  void write_values(int64_t output, const RowView &view, const contract::Distribution &kept) const {
+    columns(view).for_each([&](int64_t i, float x) {
+      store(output, i, kept.keeps(columns(view).rank_of(i, x)) ? x : -kInfinity);
+    });
+  }
+  void write_probabilities(int64_t output, const RowView &view,
+                           const contract::Distribution &kept) const {
+    columns(view).for_each([&](int64_t i, float x) {
+      store(output, i, kept.probability(x, columns(view).rank_of(i, x)));
+    });
+  }
+  void write_bad(int64_t output, const RowView &view) const {
+    columns(view).for_each([&](int64_t i, float x) { store(output, i, x); });
+  }
+  void write_nothing(int64_t output) const {
+    for (int64_t i = 0; i < call_.num_cols; ++i) store(output, i, 0.0f);
+  }
+
+ private:
+  // This rank's columns, as they lie in memory; and as a candidate list.
+  static contract::Rows own_rows(const contract::ShardCall &call) {
+    contract::Rows rows = call.input();
+    rows.num_cols = std::max<int64_t>(call.num_cols, 1);
+    return rows;
+  }
+  static contract::Rows own_list(const contract::ShardCall &call) {
+    static constexpr int32_t kSomewhere = 0;
+    contract::Rows rows = own_rows(call);
+    rows.ids = &kSomewhere;
+    return rows;
+  }
+
+  OwnColumns columns(const RowView &view) const { return {passes_, view, call_.first_id, ids_}; }
+  // The rank of one of the columns, with the token's id.
+  Rank to_global(Rank rank) const { return rank - Rank(call_.first_id); }
+
+  void store(int64_t output, int64_t i, float x) const {
+    const auto store_in = [&](const auto &to) {
+      contract::store_value(to.output, to.output_dtype, output * to.output_stride + i, x);
+    };
+    if (call_.filter) {
+      store_in(*call_.filter);
+    } else {
+      store_in(*call_.residual);
+    }
+  }
+
+  const contract::ShardCall &call_;
+  const Passes *passes_;
+  const int32_t *ids_;
+  contract::Rows rows_;
+  Rank *drawn_;
+  Elements elements_;
+  RowEdits edits_;
+  // One of them; neither where memory is only counted.
+  std::optional<SimdRow> simd_row_;
+  std::optional<ReferenceRow> reference_row_;
+};
+
+}  // namespace sampler::cpu
