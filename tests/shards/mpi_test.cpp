@@ -3,6 +3,7 @@
 #include <sampler_mpi.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
 #include "problem.h"
@@ -103,6 +104,25 @@ TEST_F(Rank, FailsWithTheOthers) {
             SAMPLER_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(error_, "a rank has other arguments, or has failed");
   EXPECT_EQ(tokens_.ids[0], 77);
+}
+
+// Where the communicator's handler of errors returns, so does the call.
+TEST_F(Rank, TellsOfMpisErrors) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // that of calls without one, too
+  sampler_shard_args shard = {};
+  EXPECT_EQ(sampler_mpi_run(sampler_, &shard, MPI_COMM_NULL, nullptr, 0, &error_),
+            SAMPLER_ERROR_SYSTEM);
+  EXPECT_STREQ(error_, "MPI reported an error");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+// For death_test.py: not a test here. The last rank dies while the others are in the call.
+TEST_F(Rank, DISABLED_WaitsForADeadOne) {
+  const Rows rows = make_rows(kNumRows, kNumCols, SAMPLER_F32, SAMPLER_LOGITS, false, 1);
+  ASSERT_EQ(run(rows, SampleCall(), [](sampler_sample_args *) {}), SAMPLER_OK) << error_;
+  if (rank_ == num_ranks_ - 1) std::_Exit(9);
+  run(rows, SampleCall(), [](sampler_sample_args *) {});
+  std::puts("the call came back");
 }
 
 }  // namespace
