@@ -20,8 +20,9 @@ struct ShardCall {
   const RowsRequest *filter = nullptr;
   const SelectRequest *select = nullptr;
   const ResidualRequest *residual = nullptr;
-  const Pipeline *pipeline = nullptr;  // of a sample or a filter
-  const Reports *reports = nullptr;    // of a sample
+  const ChainRequest *verify = nullptr;  // dense chains by the standard rule
+  const Pipeline *pipeline = nullptr;    // of a sample or a filter
+  const Reports *reports = nullptr;      // of a sample
   int64_t first_id = 0;
   int64_t num_cols = 0;
   int64_t rank = 0;
@@ -30,20 +31,26 @@ struct ShardCall {
 
   SAMPLER_HD const Rows &input() const {
     if (residual) return residual->target;
+    if (verify) return verify->target;
     return sample ? sample->input : filter ? filter->input : select->input;
   }
   SAMPLER_HD int64_t total_cols() const { return input().num_cols; }
-  SAMPLER_HD int64_t num_rows() const { return sample ? sample->num_rows : input().num_rows; }
-
-  // Of a sample or a filter.
-  SAMPLER_HD const Parameters &parameters() const {
-    return sample ? sample->parameters : filter->parameters;
+  // Of output.
+  SAMPLER_HD int64_t num_rows() const {
+    return sample ? sample->num_rows : verify ? verify->num_rows : input().num_rows;
   }
-  SAMPLER_HD const Slots &slots() const { return sample ? sample->slots : filter->slots; }
+
+  // Of a sample, a filter or a verification.
+  SAMPLER_HD const Parameters &parameters() const {
+    return sample ? sample->parameters : verify ? verify->parameters : filter->parameters;
+  }
+  SAMPLER_HD const Slots &slots() const {
+    return sample ? sample->slots : verify ? verify->slots : filter->slots;
+  }
 
   SAMPLER_HD bool has_edits() const { return pipeline && pipeline->has_edits(); }
   // Whether what is worked on is not what is given.
-  SAMPLER_HD bool has_own_values() const { return has_edits() || residual; }
+  SAMPLER_HD bool has_own_values() const { return has_edits() || residual || verify; }
 
   SAMPLER_HD bool draws_by_score() const {
     return sample && sample->draw_method == SAMPLER_DRAW_GUMBEL;
@@ -106,6 +113,19 @@ struct ShardStart {
   int64_t num_tokens;
   Rank given_first;  // in rank order, of the row before its edits
 };
+
+// Of a verification in the place of ShardStart. Positions follow.
+struct ShardChain {
+  uint32_t status;
+  uint32_t reserved;
+  uint64_t digest;
+};
+struct ShardPosition {
+  uint32_t target_status, draft_status;  // of the rank's columns of both rows
+  uint32_t verdict, verdict_status;      // on a draft that the rank has
+  Rank target_first, residual_first;     // in rank order; 0: none
+};
+
 struct ShardDigit {
   uint64_t weights[kNumDigitValues];
 };
@@ -131,6 +151,7 @@ struct ShardPlan {
   int64_t num_candidates;  // of each row, that a rank sends
   bool has_values;         // the candidates' elements, too
   bool has_digits, has_sums, has_token, has_rank;
+  int64_t num_positions;  // of each row of a verification
 
   SAMPLER_HD int num_exchanges() const {
     if (num_rows == 0) return 0;
@@ -150,6 +171,9 @@ struct ShardPlan {
   SAMPLER_HD size_t row_bytes(ShardPart part) const {
     switch (part) {
       case ShardPart::kStart: {
+        if (num_positions > 0) {
+          return sizeof(ShardChain) + size_t(num_positions) * sizeof(ShardPosition);
+        }
         const size_t value_bytes = has_values ? size_t(num_candidates) * sizeof(float) : 0;
         return sizeof(ShardStart) + size_t(num_candidates) * sizeof(Rank) +
                (value_bytes + 7) / 8 * 8;
@@ -185,12 +209,17 @@ inline ShardPlan plan_shards(const ShardCall &call) {
     return plan;
   }
   const Parameters &parameters = call.parameters();
-  const FilterRules &rules = parameters.rules;
   const auto is_on_for_all = [](const auto &numbers, bool is_on) {
     return !numbers.array && is_on;
   };
   const bool all_greedy =
       is_on_for_all(parameters.temperature, is_greedy(parameters.temperature.value));
+  if (call.verify) {
+    plan.num_positions = call.verify->num_drafts + 1;
+    plan.has_sums = plan.has_token = !all_greedy;
+    return plan;
+  }
+  const FilterRules &rules = parameters.rules;
   const bool all_top_k = is_on_for_all(parameters.top_k, call.has_top_k(parameters.top_k.value));
   const bool may_top_k = !all_greedy && (all_top_k || parameters.top_k.array);
   const bool may_top_p =

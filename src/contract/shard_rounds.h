@@ -21,6 +21,7 @@
 #include "contract/request.h"
 #include "contract/row_view.h"
 #include "contract/shard_call.h"
+#include "contract/shard_chains.h"
 #include "contract/shard_digests.h"
 #include "contract/shard_lists.h"
 #include "contract/shard_rows.h"
@@ -99,6 +100,9 @@ class ShardRounds {
   }
 
  private:
+  using Chains = ShardChains<ShardRounds, Columns>;
+  friend Chains;
+
   SAMPLER_HD auto workers() const { return columns_.workers(); }
   SAMPLER_HD bool is_first() const { return workers().index == 0; }
 
@@ -118,6 +122,7 @@ class ShardRounds {
   // ---- This rank's part of a row
 
   SAMPLER_HD RowView given_view() const {
+    if (call_.verify) return own_part(target_view(*call_.verify, output_, row_.emitted));
     const int64_t index =
         call_.sample && call_.sample->row_indices ? call_.sample->row_indices[output_] : output_;
     return own_part(row_view(call_.input(), index));
@@ -186,6 +191,8 @@ class ShardRounds {
     if (part == ShardPart::kStart) {
       if (call_.residual) {
         write_residual_start();
+      } else if (call_.verify) {
+        Chains(call_, output_, *this, columns_).write(sent_row(), edited());
       } else {
         write_start();
       }
@@ -197,6 +204,7 @@ class ShardRounds {
         if (row_.found == ShardFound::kSearched) write_digit();
         return;
       case ShardPart::kSums:
+        if (call_.verify && !row_.is_settled && !row_.uses_given) leave_residual();
         return write_sums();
       case ShardPart::kToken:
         if (!row_.is_settled) write_token();
@@ -221,14 +229,18 @@ class ShardRounds {
                                                            : SAMPLER_ROW_INVALID_PARAMETER;
   }
 
-  SAMPLER_HD uint64_t digest_row(const RowParameters &parameters) const {
+  SAMPLER_HD uint64_t digest_row(const RowParameters &parameters) {
     if (call_.select)
       return digest_number(
           call_.select->selected_counts ? int64_t(call_.select->selected_counts[output_]) : 0);
     const auto sum = [this](uint64_t own) { return columns_.sum(own); };
     const auto all = workers();
-    RowDigest<decltype(workers()), decltype(sum)> digest(all, sum);
-    return digest.of(call_, output_, slot(), parameters);
+    using OwnDigest = RowDigest<decltype(workers()), decltype(sum)>;
+    if (call_.has_edits() && !knows_breakers_) {
+      breakers_ = OwnDigest(all, sum).of_breakers(*call_.pipeline);
+      knows_breakers_ = true;
+    }
+    return OwnDigest(all, sum, breakers_).of(call_, output_, slot(), parameters);
   }
   SAMPLER_HD static uint64_t digest_number(int64_t number) {
     Digest digest;
@@ -367,7 +379,7 @@ class ShardRounds {
     }
     const ShardPart part = plan_.part(round_.number - 1);
     messages_ = ShardMessages::of(call_, plan_, round_, output_);
-    if (part == ShardPart::kStart) return read_start();
+    if (part == ShardPart::kStart) return call_.verify ? read_chain() : read_start();
     if (row_.status != SAMPLER_ROW_OK) return;
     switch (part) {
       case ShardPart::kDigit:
@@ -544,7 +556,9 @@ class ShardRounds {
   }
 
   SAMPLER_HD uint64_t draw_target(uint64_t weight) const {
-    return contract::draw_target(random_word64(random(), Purpose::kSample, 0), weight);
+    const uint64_t word =
+        call_.verify ? last_token_word(chain()) : random_word64(random(), Purpose::kSample, 0);
+    return contract::draw_target(word, weight);
   }
 
   SAMPLER_HD void read_digit() {
@@ -644,7 +658,7 @@ class ShardRounds {
 
   // Where the target lies, by what the ranks before this one keep and what it keeps itself.
   SAMPLER_HD void choose_owner(uint64_t before, uint64_t own) {
-    if (!call_.sample) return;
+    if (!call_.sample && !call_.verify) return;
     const uint64_t target = draw_target(row_.kept_weight);
     row_.is_owner = target >= before && target - before < own;
     row_.target = target - before;
@@ -713,12 +727,50 @@ class ShardRounds {
     row_.cut = {key_of_rank(lowest()), SharedCut::kAllTies};
   }
 
+  // ---- Verification
+
+  SAMPLER_HD void read_chain() {
+    row_ = {};
+    row_.status = Chains(call_, output_, *this, columns_).read(&row_);
+  }
+
+  // What was found of the row's chain.
+  SAMPLER_HD Chain chain() const {
+    Chain chain = make_chain(*call_.verify, output_);
+    chain.emitted = row_.emitted;
+    chain.accepted = row_.accepted;
+    chain.last_token = row_.token;
+    return chain;
+  }
+
+  // Of the rows at which the chain ends.
+  SAMPLER_HD void leave_residual() {
+    const ChainRequest &request = *call_.verify;
+    const Chain chain = this->chain();
+    RowView q = {};
+    if (request.draft.values) q = own_part(draft_view(request, output_, row_.emitted));
+    columns_.subtract(given_view(), q, rejected_draft(request, chain), edited());
+    workers().wait();
+  }
+
+  SAMPLER_HD void write_chain() const {
+    const ChainRequest &request = *call_.verify;
+    const Chain chain = this->chain();
+    const int64_t first = output_ * (request.num_drafts + 1);
+    for_each(request.num_drafts + 1, [&](int64_t i) {
+      const int64_t id = chain_token(request, chain, row_.status, int32_t(i));
+      store_id(request.out_token_ids, first + i, id);
+    });
+    if (is_first()) write_chain_outcome(request, chain, row_.status);
+  }
+
   // ---- Outputs
 
   SAMPLER_HD bool is_good() const { return row_.status == SAMPLER_ROW_OK; }
 
   SAMPLER_HD void write_outputs() {
     if (call_.residual) return write_residual();
+    if (call_.verify) return write_chain();
     if (call_.select) return write_selected();
     if (call_.filter) return write_filtered();
     if (is_first()) write_token_outputs();
@@ -843,6 +895,8 @@ class ShardRounds {
   int64_t output_ = 0;
   ShardMessages messages_;
   ShardRow row_ = {};
+  bool knows_breakers_ = false;
+  uint64_t breakers_ = 0;
 };
 
 }  // namespace sampler::contract

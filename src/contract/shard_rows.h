@@ -28,7 +28,7 @@ struct ShardRow {
   RowParameters parameters;
   bool greedy;
   bool is_owner;    // of the token that is drawn
-  bool uses_given;  // of a residual that is 0 everywhere, or has no draft
+  bool uses_given;  // where a residual is 0 everywhere, or there is none
   bool is_settled;  // the token is known: it was drawn from the list
   bool has_list_cut;
   Rank first, given_first;
@@ -42,6 +42,7 @@ struct ShardRow {
   uint64_t reported_weight, reported_surprise;
   uint64_t target;  // of the owner's own weights
   int64_t token, token_place;
+  int32_t emitted, accepted;  // drafts of a verification
   float value, given_value;
   uint64_t num_before;
 };

@@ -52,6 +52,16 @@ class Ranks {
     return run_ranks(sampler, std::vector<sampler_shard_args>(shards, shards + kNumRanks), spoil);
   }
 
+  // Of one token a slot, for what needs one.
+  void give_history() {
+    static const int64_t offsets[] = {0, 1, 2};
+    static const int32_t ids[] = {1, 2};
+    for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+      pipelines[rank].history = {offsets, ids, kNumRows, 2};
+      samples[rank].pipeline = &pipelines[rank];
+    }
+  }
+
   bool nothing_is_written() const {
     for (const auto &rank : tokens) {
       for (const int32_t token : rank) {
@@ -97,9 +107,9 @@ TEST(ShardArguments, AreCheckedByThePlan) {
                  kUnsupported = SAMPLER_ERROR_UNSUPPORTED;
   const std::string no_form = " is set; it has no sharded form";
   const Broken cases[] = {
-      {kInvalid, "0 of sample, filter, select and residual are set; it must be one",
+      {kInvalid, "0 of sample, filter, select, residual and verify are set; it must be one",
        [](Ranks &r) { r.shards[0].sample = nullptr; }},
-      {kInvalid, "2 of sample, filter, select and residual are set; it must be one",
+      {kInvalid, "2 of sample, filter, select, residual and verify are set; it must be one",
        [](Ranks &r) {
          static const sampler_filter_args filter = {};
          r.shards[0].filter = &filter;
@@ -355,6 +365,46 @@ TEST(ShardArguments, InArraysMakeRowsBadWhereTheyDiffer) {
       ranks.samples[rank].pipeline = &ranks.pipelines[rank];
     }
     expect_one_bad(ranks);
+  }
+  {
+    // Words of a slot's own: of the second one the last id, then which it has.
+    const int64_t offsets[] = {0, 1, 3}, of_slots[2][3] = {{0, 1, 2}, {0, 1, 1}};
+    const int32_t ids[2][3] = {{1, 2, 3}, {1, 2, 4}};
+    for (const bool of_ids : {true, false}) {
+      Ranks ranks;
+      ranks.give_history();
+      for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+        ranks.pipelines[rank].bad_words = {offsets, ids[of_ids && rank == 2], 2, 3};
+        ranks.pipelines[rank].bad_word_offsets = of_slots[!of_ids && rank == 2];
+      }
+      expect_one_bad(ranks);
+    }
+  }
+}
+
+// Lists of words that all slots have: no row has a token of them where ranks disagree.
+TEST(ShardArguments, InWordsMakeAllRowsBadWhereTheyDiffer) {
+  const int64_t offsets[2][3] = {{0, 1, 3}, {0, 2, 3}};
+  const int32_t ids[2][3] = {{3, 5, 6}, {3, 5, 7}};
+  for (const int which : {0, 1, 2}) {
+    for (const bool are_breakers : {false, true}) {
+      Ranks ranks;
+      ranks.give_history();
+      for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+        const sampler_token_lists words = {offsets[rank == 2 && which == 1],
+                                           ids[rank == 2 && which == 2], 2, 3};
+        ranks.params[rank].dry_multiplier = are_breakers ? 0.8f : 0.0f;
+        (are_breakers ? ranks.pipelines[rank].dry_breakers : ranks.pipelines[rank].bad_words) =
+            words;
+      }
+      ASSERT_TRUE(ranks.run().ok());
+      for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+        for (int64_t row = 0; row < kNumRows; ++row) {
+          const uint32_t expected = which ? uint32_t(SAMPLER_ROW_INVALID_SHARD) : 0u;
+          EXPECT_EQ(ranks.statuses[rank][row], expected) << which << are_breakers;
+        }
+      }
+    }
   }
 }
 
