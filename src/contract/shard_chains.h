@@ -137,6 +137,10 @@ class ShardChains {
     return verdict.accepted;
   }
 
+  SAMPLER_HD bool is_own(int64_t rank, Rank first) const {
+    return first == 0 || rounds_.messages_.owns(rank, id_of_rank(first));
+  }
+
   // A position as the ranks together tell of it.
   SAMPLER_HD ShardPosition gather(int32_t i) const {
     ShardPosition all = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, kNotHere, SAMPLER_ROW_OK, 0, 0};
@@ -146,10 +150,8 @@ class ShardChains {
       all.draft_status = status_of_parts(all.draft_status, own.draft_status);
       if (own.target_first > all.target_first) all.target_first = own.target_first;
       if (own.residual_first > all.residual_first) all.residual_first = own.residual_first;
-      for (const Rank first : {own.target_first, own.residual_first}) {
-        if (first && !rounds_.messages_.owns(rank, id_of_rank(first))) {
-          all.target_status = SAMPLER_ROW_INVALID_SHARD;  // no rank sends this
-        }
+      if (!is_own(rank, own.target_first) || !is_own(rank, own.residual_first)) {
+        all.target_status = SAMPLER_ROW_INVALID_SHARD;  // no rank sends this
       }
     }
     return all;

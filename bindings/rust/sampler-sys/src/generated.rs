@@ -1378,11 +1378,11 @@ structs! {
         received: *const c_void = null();
         send_bytes: usize = 0;
         received_bytes: usize = 0;
-        /// A call, too, in the place of the four above: chains of drafts by SAMPLER_ACCEPT_STANDARD, in
-        /// dense arrays, whose rows are SAMPLER_PROBABILITIES, as sampler_filter writes a shard's, or
-        /// greedy by params->temperature. Every rank has all draft tokens, and its own columns of `target`
-        /// and `draft`; all have the tokens, counts and statuses of sampler_verify. Other verification is
-        /// UNSUPPORTED.
+        /// A call, too, in the place of the four above, of CPU handles: chains of drafts by
+        /// SAMPLER_ACCEPT_STANDARD, in dense arrays, whose rows are SAMPLER_PROBABILITIES, as
+        /// sampler_filter writes a shard's, or greedy by params->temperature. Every rank has all draft
+        /// tokens, and its own columns of `target` and `draft`; all have the tokens, counts and statuses of
+        /// sampler_verify. Other verification is UNSUPPORTED.
         verify: *const sampler_verify_args = null();
     }
     sampler_shard_plan_info {
