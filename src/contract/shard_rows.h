@@ -37,6 +37,9 @@ struct ShardRow {
   DigitSearch search;
   SharedCut cut;  // the ties are this rank's own
   Rank list_cut;  // where the cut is one of the list
+  // Of the tokens that have the value of the last one of top-k: those of all ranks, of the ranks
+  // before this one, and its own.
+  uint64_t ties, ties_before, own_ties;
   int64_t kept_count;
   uint64_t kept_weight, kept_surprise;
   uint64_t reported_weight, reported_surprise;
@@ -137,8 +140,8 @@ struct ShardMessages {
     return *reinterpret_cast<const ShardHeader *>(message(rank));
   }
   template <class Part>
-  SAMPLER_HD const Part &row(int64_t rank) const {
-    return *reinterpret_cast<const Part *>(message(rank) + row_at);
+  SAMPLER_HD const Part &row(int64_t rank, size_t offset = 0) const {
+    return *reinterpret_cast<const Part *>(message(rank) + row_at + offset);
   }
   // f(rank, part) in their order.
   template <class Part, class F>

@@ -477,9 +477,20 @@ TEST(ShardPlan, NeedsFewBytes) {
   float logprobs[64];
   args.out_logprobs = logprobs;
   EXPECT_EQ(plan().num_exchanges, 2);
+  // What the token brings, or its rank, the sums come with.
   ranks.params[0].top_k_ties = SAMPLER_TIES_KEEP;
+  EXPECT_EQ(plan().num_exchanges, 2);
+  int32_t token_ranks[64];
+  args.out_ranks = token_ranks;
   EXPECT_EQ(plan().num_exchanges, 3);
+  ranks.params[0] = sampler_params_default();
+  EXPECT_EQ(plan().num_exchanges, 4);
+  args.draw_method = SAMPLER_DRAW_GUMBEL;
+  EXPECT_EQ(plan().num_exchanges, 3);
+  args.out_ranks = nullptr;
+  EXPECT_EQ(plan().num_exchanges, 2);
   args.out_logprobs = nullptr;
+  args.draw_method = SAMPLER_DRAW_INVERSE_CDF;
   ranks.params[0] = sampler_params_default();
   ranks.params[0].temperature = 0.0f;
   EXPECT_EQ(plan().num_exchanges, 1);
