@@ -148,8 +148,12 @@ class ShardChains {
       const ShardPosition &own = told(rank, i);
       all.target_status = status_of_parts(all.target_status, own.target_status);
       all.draft_status = status_of_parts(all.draft_status, own.draft_status);
-      if (own.target_first > all.target_first) all.target_first = own.target_first;
-      if (own.residual_first > all.residual_first) all.residual_first = own.residual_first;
+      if (own.target_first > all.target_first) {
+        all.target_first = own.target_first;
+      }
+      if (own.residual_first > all.residual_first) {
+        all.residual_first = own.residual_first;
+      }
       if (!is_own(rank, own.target_first) || !is_own(rank, own.residual_first)) {
         all.target_status = SAMPLER_ROW_INVALID_SHARD;  // no rank sends this
       }
