@@ -416,8 +416,12 @@ class ShardRounds {
 
   SAMPLER_HD void read_start() {
     row_ = {};
-    ShardStart all = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY,
-                      messages_.template row<ShardStart>(0).digest, 0, 0, 0};
+    ShardStart all = {SAMPLER_ROW_EMPTY,
+                      SAMPLER_ROW_EMPTY,
+                      messages_.template row<ShardStart>(0).digest,
+                      0,
+                      0,
+                      0};
     messages_.template for_each<ShardStart>([&](int64_t rank, const ShardStart &own) {
       const bool is_valid = own.digest == all.digest && own.num_tokens >= 0 &&
                             own.num_tokens <= messages_.header(rank).num_cols && own.ties >= 0 &&
@@ -479,7 +483,9 @@ class ShardRounds {
       const int64_t num_listed = messages_.num_candidates_of(rank);
       if (num_listed == 0) return 0;
       const Rank *const ranks = messages_.candidates_of(rank).ranks;
-      if (key_of_rank(ranks[num_listed - 1]) == key) return messages_.template row<ShardStart>(rank).ties;
+      if (key_of_rank(ranks[num_listed - 1]) == key) {
+        return messages_.template row<ShardStart>(rank).ties;
+      }
       return uint64_t(first_below(ranks, 0, num_listed, rank_of_key(key)) -
                       first_below(ranks, 0, num_listed, rank_of_key(key + 1)));
     };

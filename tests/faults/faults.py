@@ -1513,8 +1513,8 @@ FAULTS = [
     Fault(
         "shard_ties_beyond_lists",
         "a rank has no more tokens of the cut's value than it has listed",
-        [("src/contract/shard_rounds.h", "return received<ShardStart>(rank).ties;",
-          "return received<ShardStart>(rank).ties > 0;")],
+        [("src/contract/shard_rounds.h", "return messages_.template row<ShardStart>(rank).ties;",
+          "return messages_.template row<ShardStart>(rank).ties > 0;")],
         [shards("All/ShardsTest.Samples/F32Logits")]),
     Fault(
         "shard_residual_of_one_rank",
