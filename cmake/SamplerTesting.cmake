@@ -202,3 +202,16 @@ function(sampler_add_script_test name)
     ${name} PROPERTIES LABELS "${arg_LABELS}" FIXTURES_REQUIRED "${arg_FIXTURES}"
                        SKIP_RETURN_CODE 77 TIMEOUT 600)
 endfunction()
+
+# sampler_get_mpirun(<variable>)
+#
+# After find_package(MPI): the command that the number of ranks and a program follow. They are of one
+# machine, as many as asked for, and leave the processor to each other.
+function(sampler_get_mpirun variable)
+  set(${variable}
+      ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+      OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+      OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm_rsh_agent=sh ${MPIEXEC_EXECUTABLE}
+      ${MPIEXEC_NUMPROC_FLAG}
+      PARENT_SCOPE)
+endfunction()

@@ -64,6 +64,8 @@ struct ListedRow {
 template <class Context>
 class TeamColumns {
  public:
+  static constexpr bool kVerifies = false;
+
   // `stages`: those of the call, or without any.
   SAMPLER_DEVICE TeamColumns(Team<Context> &team, const contract::ShardCall &call,
                              const contract::Pipeline &stages, const ShardWorkspace &workspace,

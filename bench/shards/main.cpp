@@ -4,7 +4,7 @@
 //   mpirun -np RANKS shards_bench [ROWS [COLUMNS [REPEATS]]] >>bench/results/shards.json
 //
 // One JSON object a line for each operation, by rank 0; times are medians, of the slowest rank
-// each.
+// each. REPEATS 0: what is sent alone, of chains of drafts, too.
 #include <sampler_mpi.h>
 
 #include <algorithm>
@@ -96,21 +96,55 @@ class Step {
     sampler_shard_plan_info plan = {};
     plan.struct_size = sizeof plan;
     check(sampler_mpi_plan(sampler, &shard, MPI_COMM_WORLD, &plan) == SAMPLER_OK, "no plan");
-    size_t sent = 0;
-    for (int64_t i = 0; i < plan.num_exchanges; ++i) sent += plan.message_bytes[i];
-    if (rank == 0) {
-      std::printf(
-          "{\"operation\": \"%s\", \"ranks\": %d, \"rows\": %ld, \"cols\": %ld, "
-          "\"exchanges\": %ld, \"sent_bytes\": %zu, \"gather_bytes\": %zu",
-          operation.name, num_ranks, long(num_rows), long(num_cols), long(plan.num_exchanges), sent,
-          size_t(num_rows * own_cols) * sizeof(float));
-    }
+    print_plan(operation.name, plan, num_rows * own_cols);
     if (repeats > 0) measure_times(args, shard, plan);
     if (rank == 0) std::printf("}\n");
     std::fflush(stdout);
   }
 
+  // What the verification of so many drafts of each row sends.
+  void plan_chains(const char *name, int64_t num_drafts, float temperature) const {
+    const int64_t own_cols = num_cols / num_ranks;
+    int32_t token = 0;
+    sampler_params params = sampler_params_default();
+    params.temperature = temperature;
+    sampler_verify_args args = {};
+    args.struct_size = sizeof args;
+    args.target.values = logits.data();
+    args.target.num_rows = num_rows * (num_drafts + 1);
+    args.target.num_cols = own_cols;
+    args.target.kind = SAMPLER_PROBABILITIES;
+    args.draft = args.target;
+    args.draft.num_rows = num_rows * num_drafts;
+    args.draft_token_ids = args.out_token_ids = &token;
+    args.num_drafts = num_drafts;
+    args.params = &params;
+    sampler_shard_args shard = {};
+    shard.struct_size = sizeof shard;
+    shard.verify = &args;
+    shard.first_token_id = first;
+    shard.total_cols = num_cols;
+    sampler_shard_plan_info plan = {};
+    plan.struct_size = sizeof plan;
+    check(sampler_mpi_plan(sampler, &shard, MPI_COMM_WORLD, &plan) == SAMPLER_OK, "no plan");
+    print_plan(name, plan, num_rows * (2 * num_drafts + 1) * own_cols);
+    if (rank == 0) std::printf("}\n");
+    std::fflush(stdout);
+  }
+
  private:
+  // Beside so many elements that gathering sends.
+  void print_plan(const char *name, const sampler_shard_plan_info &plan, int64_t gathered) const {
+    size_t sent = 0;
+    for (int64_t i = 0; i < plan.num_exchanges; ++i) sent += plan.message_bytes[i];
+    if (rank != 0) return;
+    std::printf(
+        "{\"operation\": \"%s\", \"ranks\": %d, \"rows\": %ld, \"cols\": %ld, "
+        "\"exchanges\": %ld, \"sent_bytes\": %zu, \"gather_bytes\": %zu",
+        name, num_ranks, long(num_rows), long(num_cols), long(plan.num_exchanges), sent,
+        size_t(gathered) * sizeof(float));
+  }
+
   // `args` has the whole call's parameters, and arrays of its own for outputs here.
   void measure_times(sampler_sample_args args, sampler_shard_args shard,
                      const sampler_shard_plan_info &plan) const {
@@ -189,6 +223,10 @@ int main(int argc, char **argv) {
   step.logits.resize(step.repeats > 0 ? size_t(step.num_rows * own_cols) : 1);
   for (float &logit : step.logits) logit = normal(random);
   for (const Operation &operation : operations()) step.measure(operation);
+  if (step.repeats == 0) {
+    step.plan_chains("chains of 4 drafts", 4, 1.0f);
+    step.plan_chains("chains of 4 drafts, greedy", 4, 0.0f);
+  }
   sampler_destroy(step.sampler);
   MPI_Finalize();
   return 0;

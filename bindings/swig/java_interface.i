@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 1021251637;
+%constant int SHIM_INTERFACE = 1647111792;
 %inline %{
-static inline int32_t shim_interface(void) { return 1021251637; }
+static inline int32_t shim_interface(void) { return 1647111792; }
 %}

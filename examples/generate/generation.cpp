@@ -11,6 +11,7 @@
 #include "error.h"
 #include "model_callbacks.h"
 #include "own_draw.h"
+#include "ranked_loop.h"
 
 namespace generate {
 
@@ -72,6 +73,7 @@ class Run {
         is_beam_search_(options.mode == Mode::kBeam),
         sampler_(make_sampler()),
         num_texts_(prompts.size() * static_cast<std::size_t>(options.num_samples)),
+        model_(model),
         // More would only cost memory.
         max_new_tokens_(std::min(options.max_new_tokens, model.config().n_positions)),
         target_(model,
@@ -98,7 +100,7 @@ class Run {
     const sampler_status status = call_loop();
     GenerationTimes &times = generation_.times;
     times.total_seconds = seconds_since(start_, options_.clock) - listening_seconds_;
-    times.target_seconds = target_.seconds();
+    times.target_seconds += target_.seconds();
     if (drafter_) times.drafter_seconds = drafter_->seconds();
     rethrow_failures();
     check(status);
@@ -130,6 +132,7 @@ class Run {
       const std::vector<std::int32_t> &stop = options_.engine->stop;
       end_tokens_.insert(end_tokens_.end(), stop.begin(), stop.end());
     }
+    end_tokens_.reserve(1);  // NULL would not be none
     args_.end_token_ids = end_tokens_.data();
     args_.num_end_tokens = static_cast<std::int64_t>(end_tokens_.size());
     args_.use_cache = options_.use_cache;
@@ -161,10 +164,13 @@ class Run {
       return;
     }
     // The likeliest token is the same before and after all filters.
-    if (!is_drawn) return;
+    if (!is_drawn && !draws_itself()) return;
     params_ = params_of(sampling);
     args_.params = &params_;
+    if (draws_itself()) set_own_draw(SAMPLER_DRAW_INVERSE_CDF);
   }
+
+  bool draws_itself() const { return options_.ranks || options_.has_logprobs; }
 
   // The loop has the texts, so that it takes all lists but those of the history.
   void set_engine(const engine_parameters::Request &request, bool is_drawn) {
@@ -191,15 +197,26 @@ class Run {
       reset_tokens_.assign(seeds_.size(), *request.top_p_reset_token_id);
       row_params_.top_p_reset_token_id = reset_tokens_.data();
     }
-    if (!is_drawn || request.draw_method == SAMPLER_DRAW_INVERSE_CDF) return;
     // Loops draw by the inverse CDF.
-    if (options_.mode != Mode::kAutoregressive) {
+    const bool is_race = is_drawn && request.draw_method != SAMPLER_DRAW_INVERSE_CDF;
+    if (is_race && options_.mode != Mode::kAutoregressive) {
       throw Error("with drafts tokens are drawn by the inverse CDF; the preset draws by a race");
     }
+    if (is_race || draws_itself()) set_own_draw(request.draw_method);
+  }
+
+  void set_own_draw(sampler_draw_method method) {
     num_new_tokens_.resize(num_texts_);
     args_.seeds = seeds_.data();
-    own_draw_.emplace(sampler_.get(), args_, target_.get()->max_context, request.draw_method);
+    std::optional<OwnDraw::Share> share;
+    if (Ranks *const ranks = options_.ranks) {
+      const TokenRange range = model_.share(ranks->rank(), ranks->num_ranks());
+      share = {ranks, static_cast<std::int64_t>(range.begin), model_.config().vocab_size};
+    }
+    own_draw_.emplace(sampler_.get(), args_, target_.get()->max_context, method, share);
+    row_params_.struct_size = sizeof row_params_;
     row_params_.forced_token_id = own_draw_->tokens();
+    args_.row_params = &row_params_;
   }
 
   sampler_status call_loop() {
@@ -211,8 +228,15 @@ class Run {
       case Mode::kBeam:
         return search_beams();
       default:
-        return sampler_autoregressive(sampler_.get(), &args_);
+        return options_.ranks ? run_ranked() : sampler_autoregressive(sampler_.get(), &args_);
     }
+  }
+
+  sampler_status run_ranked() {
+    RankedLoop loop(model_, args_, *options_.ranks, &*own_draw_, options_.clock);
+    loop.run();
+    generation_.times.target_seconds = loop.model_seconds();
+    return SAMPLER_OK;
   }
 
   sampler_status speculate() {
@@ -331,6 +355,9 @@ class Run {
       }
       continuation.new_tokens.insert(continuation.new_tokens.end(), token_ids,
                                      token_ids + num_tokens);
+      if (options_.has_logprobs && num_tokens > 0) {
+        continuation.logprobs.push_back(own_draw_->logprobs()[text]);
+      }
       continuation.finish_reason = reason;
       if (listeners_.on_tokens) listeners_.on_tokens(text, continuation);
     });
@@ -366,6 +393,7 @@ class Run {
   const bool is_beam_search_;
   const Sampler sampler_;
   const std::size_t num_texts_;
+  const Gpt2Model &model_;
   const int max_new_tokens_;
   ModelCallbacks target_;
   std::optional<ModelCallbacks> drafter_;

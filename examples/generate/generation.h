@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "engine_parameters.h"
 #include "gpt2.h"
+#include "ranks.h"
 
 namespace generate {
 
@@ -56,7 +57,10 @@ struct GenerationOptions {
   int num_samples = 1;
   std::uint64_t seed = 0;
   bool use_cache = true;
-  SamplingOptions sampling;  // not used with kBeam
+  // Processes that share the model's last product, of kAutoregressive; NULL: this one does it.
+  Ranks *ranks = nullptr;
+  bool has_logprobs = false;  // Continuation::logprobs, of kAutoregressive
+  SamplingOptions sampling;   // not used with kBeam
   // In place of `sampling`: an engine's stages. Its tokens that end a text do so here, too. kBeam
   // takes edits alone; with drafts the draw is the inverse CDF's.
   std::optional<engine_parameters::Request> engine;
@@ -77,7 +81,8 @@ struct Continuation {
   std::vector<std::int32_t> new_tokens;  // with the end token
   // NONE until it has ended, and of a beam that was not found.
   sampler_finish_reason finish_reason = SAMPLER_FINISH_NONE;
-  float score = 0;  // with kBeam
+  float score = 0;                   // with kBeam
+  std::vector<float> logprobs = {};  // of new tokens, before stages and temperature
 };
 
 struct GenerationTimes {

@@ -168,6 +168,32 @@ Gpt2Model::Gpt2Model(const std::filesystem::path &directory)
 
 void Gpt2Model::forward(const std::vector<TokenSpan> &spans, float *out_logits,
                         std::size_t row_stride) const {
+  const std::vector<float> wanted = run_blocks(spans);
+  head().multiply(wanted.data(), wanted.size() / n_embd_, nullptr, out_logits, row_stride);
+  for (const TokenSpan &span : spans) span.sequence->length_ += span.num_tokens;
+}
+
+void Gpt2Model::forward_share(const std::vector<TokenSpan> &spans, TokenRange range,
+                              float *out_logits) const {
+  const std::vector<float> wanted = run_blocks(spans);
+  head().multiply_part(wanted.data(), wanted.size() / n_embd_, range.begin, range.end, out_logits,
+                       range.size());
+  for (const TokenSpan &span : spans) span.sequence->length_ += span.num_tokens;
+}
+
+TokenRange Gpt2Model::share(int rank, int num_ranks) const {
+  const auto size = static_cast<std::size_t>(config_.vocab_size);
+  const std::size_t num_panels = (size + kPanelWidth - 1) / kPanelWidth;
+  const auto begin = [&](int r) {
+    return num_panels * static_cast<std::size_t>(r) / static_cast<std::size_t>(num_ranks) *
+           kPanelWidth;
+  };
+  return {std::min(size, begin(rank)), std::min(size, begin(rank + 1))};
+}
+
+// What the last product makes logits of: [all num_logits, n_embd]. The tokens are not counted to
+// their sequences yet.
+std::vector<float> Gpt2Model::run_blocks(const std::vector<TokenSpan> &spans) const {
   check_spans(spans);
   std::vector<float> hidden = embed(spans);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
@@ -180,10 +206,7 @@ void Gpt2Model::forward(const std::vector<TokenSpan> &spans, float *out_logits,
     end += static_cast<std::size_t>(span.num_tokens) * n_embd_;
     wanted.insert(wanted.end(), end - static_cast<std::size_t>(span.num_logits) * n_embd_, end);
   }
-  const PackedMatrix &head = lm_head_ ? *lm_head_ : wte_;
-  head.multiply(normalize(ln_f_, wanted).data(), wanted.size() / n_embd_, nullptr, out_logits,
-                row_stride);
-  for (const TokenSpan &span : spans) span.sequence->length_ += span.num_tokens;
+  return normalize(ln_f_, wanted);
 }
 
 void Gpt2Model::check_spans(const std::vector<TokenSpan> &spans) const {

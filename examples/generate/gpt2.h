@@ -48,6 +48,14 @@ struct TokenSpan {
   int num_logits = 1;
 };
 
+// The ids [begin, end).
+struct TokenRange {
+  std::size_t begin;
+  std::size_t end;
+
+  std::size_t size() const { return end - begin; }
+};
+
 // GPT-2 (Radford et al. 2019) in f32. The logits of a sequence are the same, bit for bit, whatever
 // other sequences stand beside it and however its tokens are cut into spans.
 class Gpt2Model {
@@ -63,6 +71,15 @@ class Gpt2Model {
   // changed.
   void forward(const std::vector<TokenSpan> &spans, float *out_logits,
                std::size_t row_stride = 0) const;
+
+  // What a process of several computes of the last product: as even as panels allow, perhaps
+  // nothing. Process after process the ranges are the whole vocabulary.
+  TokenRange share(int rank, int num_ranks) const;
+
+  // The same for the logits of some ids, a share, alone. out_logits is [all num_logits,
+  // range.size()].
+  void forward_share(const std::vector<TokenSpan> &spans, TokenRange range,
+                     float *out_logits) const;
 
  private:
   class Loader;
@@ -85,6 +102,8 @@ class Gpt2Model {
   };
 
   void check_spans(const std::vector<TokenSpan> &spans) const;
+  std::vector<float> run_blocks(const std::vector<TokenSpan> &spans) const;
+  const PackedMatrix &head() const { return lm_head_ ? *lm_head_ : wte_; }
   std::vector<float> embed(const std::vector<TokenSpan> &spans) const;
   std::vector<float> normalize(const LayerNorm &norm, const std::vector<float> &hidden) const;
   void add_attention(std::size_t layer, const std::vector<TokenSpan> &spans,

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "gpt2.h"
 #include "options.h"
 #include "printer.h"
+#include "ranks.h"
 #include "report.h"
 
 namespace {
@@ -31,6 +33,7 @@ using generate::Gpt2Model;
 using generate::Listeners;
 using generate::Mode;
 using generate::Printer;
+using generate::Ranks;
 using generate::StepExplainer;
 using Prompts = std::vector<std::vector<std::int32_t>>;
 
@@ -68,8 +71,11 @@ Comparison compare(const Gpt2Model &model, const Gpt2Model *drafter, const Promp
   return comparison;
 }
 
-void run(Arguments arguments) {
+// Where there are ranks the first one alone prints.
+void run(Arguments arguments, Ranks *ranks) {
   GenerationOptions &options = arguments.generation;
+  options.ranks = ranks;
+  const bool prints = !ranks || ranks->rank() == 0;
   const Gpt2Model model(arguments.model);
   std::optional<Gpt2Model> drafter;
   if (options.mode == Mode::kSpeculative) drafter.emplace(arguments.draft);
@@ -85,9 +91,11 @@ void run(Arguments arguments) {
   }
   Printer printer(tokenizer, arguments, model.config().n_positions);
   Listeners listeners;
-  listeners.on_tokens = [&](std::size_t index, const Continuation &continuation) {
-    printer.add_text(index, continuation);
-  };
+  if (prints) {
+    listeners.on_tokens = [&](std::size_t index, const Continuation &continuation) {
+      printer.add_text(index, continuation);
+    };
+  }
   if (arguments.trace) {
     listeners.on_round = [&](const sampler_trace_round &round) { printer.print_round(round); };
   }
@@ -101,7 +109,9 @@ void run(Arguments arguments) {
   }
   const Gpt2Model *const draft_model = drafter ? &*drafter : nullptr;
   const Generation generation = generate_text(model, draft_model, prompts, options, listeners);
+  if (!prints) return;
   if (arguments.trace) printer.print_texts();
+  if (options.has_logprobs) printer.print_logprobs(generation.continuations);
   if (explainer) explainer->print(tokenizer, std::cout);
   if (!std::cout) throw Error("the text cannot be written to standard output");
   std::optional<Comparison> comparison;
@@ -116,15 +126,18 @@ void run(Arguments arguments) {
 }  // namespace
 
 int main(int argc, char **argv) {
+  std::unique_ptr<Ranks> ranks;
   try {
     generate::Arguments arguments;
     if (const auto status = generate::parse_arguments(argc, argv, &arguments)) return *status;
-    run(arguments);
+    if (arguments.num_ranks > 0) ranks = generate::start_ranks(arguments.num_ranks);
+    run(arguments, ranks.get());
     return 0;
   } catch (const std::bad_alloc &) {
     std::fputs("generate: out of memory\n", stderr);
   } catch (const std::exception &error) {
     std::fprintf(stderr, "generate: %s\n", error.what());
   }
+  if (ranks) ranks->abort();
   return 1;
 }

@@ -178,6 +178,14 @@ void PackedMatrix::multiply(const float *x, std::size_t num_rows, const float *b
                       y_stride == 0 ? num_outputs_ : y_stride});
 }
 
+void PackedMatrix::multiply_part(const float *x, std::size_t num_rows, std::size_t first_output,
+                                 std::size_t end_output, float *y, std::size_t y_stride) const {
+  if (first_output == end_output) return;
+  generate::multiply({panels_[first_output / kPanelWidth * num_inputs_].weights,
+                      num_inputs_ * kPanelWidth, kPanelWidth, num_inputs_,
+                      end_output - first_output, x, num_inputs_, num_rows, nullptr, y, y_stride});
+}
+
 void PackedMatrix::copy_output(std::size_t output, float *out_weights) const {
   const PanelRow *panel = &panels_[output / kPanelWidth * num_inputs_];
   for (std::size_t i = 0; i < num_inputs_; ++i) {

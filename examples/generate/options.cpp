@@ -157,6 +157,13 @@ class Declaration {
             "Continuations of each prompt; with --mode beam the best ones, at most --beams")
         ->capture_default_str()
         ->check(in_range(1, 10000));
+    ranks_ = app_->add_option("--ranks", arguments_->num_ranks,
+                              "Processes that share the model's last product, each of which has "
+                              "the logits of some tokens: run mpirun -np N generate --ranks N. The "
+                              "text is the same")
+                 ->type_name("N")
+                 ->check(in_range(1, int(SAMPLER_MAX_RANKS)));
+    only_in(ranks_, {Mode::kAutoregressive});
     end_ids_ = app_->add_option("--end-ids", end_ids_text_,
                                 "Tokens that end a text, in place of the model's: ids like 0,198; "
                                 "an empty list: none")
@@ -463,7 +470,12 @@ class Declaration {
                              "Show behind the text what each stage did to the logits that the "
                              "first text's token number STEP, from 0, was drawn from")
                 ->type_name("STEP")
-                ->check(in_range(0, kMaxInt)),
+                ->check(in_range(0, kMaxInt))
+                ->excludes(ranks_),
+            {Mode::kAutoregressive});
+    only_in(app_->add_flag("--logprobs", arguments_->generation.has_logprobs,
+                           "Print behind the texts each new token's log-probability, in nats: that "
+                           "of the logits as the model gives them"),
             {Mode::kAutoregressive});
     app_->add_option("--color", color_, "Colours in --trace; auto: on a terminal")
         ->capture_default_str()
@@ -492,6 +504,7 @@ class Declaration {
   std::vector<std::pair<const CLI::Option *, sampler_acceptance>> of_acceptance_;
   CLI::Option *preset_ = nullptr;
   CLI::Option *end_ids_ = nullptr;
+  CLI::Option *ranks_ = nullptr;
   std::string end_ids_text_;
   std::string engine_, engine_parameters_ = "{}";
   bool no_cache_ = false;

@@ -15,11 +15,13 @@ void check(sampler_status status) {
 }  // namespace
 
 OwnDraw::OwnDraw(sampler_t sampler, const sampler_generation_args &args, std::int64_t max_tokens,
-                 sampler_draw_method method)
+                 sampler_draw_method method, std::optional<Share> share)
     : sampler_(sampler),
       args_(args),
       method_(method),
-      tokens_(static_cast<std::size_t>(args.num_sequences), -1) {
+      share_(share),
+      tokens_(static_cast<std::size_t>(args.num_sequences), -1),
+      logprobs_(tokens_.size()) {
   row_params_.struct_size = sizeof row_params_;
   if (args.row_params) row_params_ = *args.row_params;
   row_params_.forced_token_id = nullptr;
@@ -45,7 +47,7 @@ void OwnDraw::draw(const void *logits, std::int64_t num_rows, std::int64_t num_c
                    const std::vector<std::uint64_t> &num_new_tokens) {
   const auto count = static_cast<std::size_t>(num_rows);
   std::vector<std::int32_t> drawn(count), masks(count, 0);
-  std::vector<float> observations(count);
+  std::vector<float> observations(count), logprobs(count);
   sampler_pipeline pipeline = {};
   pipeline.struct_size = sizeof pipeline;
   if (args_.pipeline) pipeline = *args_.pipeline;
@@ -68,14 +70,14 @@ void OwnDraw::draw(const void *logits, std::int64_t num_rows, std::int64_t num_c
   args.random.num_seeds = args.random.num_offsets = args_.num_sequences;
   args.draw_method = method_;
   args.out_token_ids = drawn.data();
-  args.out_observations = observations.data();
-  std::size_t bytes = 0;
-  check(sampler_sample_workspace_size(sampler_, &args, &bytes));
-  workspace_.resize(bytes);
-  args.exec.workspace = workspace_.data();
-  args.exec.workspace_bytes = bytes;
-  check(sampler_sample(sampler_, &args));
-  for (std::size_t i = 0; i < count; ++i) tokens_[static_cast<std::size_t>(texts[i])] = drawn[i];
+  args.out_logprobs = logprobs.data();
+  // What moves adaptive stages, which ranks refuse.
+  if (!share_) args.out_observations = observations.data();
+  sample(args);
+  for (std::size_t i = 0; i < count; ++i) {
+    tokens_[static_cast<std::size_t>(texts[i])] = drawn[i];
+    logprobs_[static_cast<std::size_t>(texts[i])] = logprobs[i];
+  }
 
   sampler_accept_args accept = {};
   accept.struct_size = sizeof accept;
@@ -84,10 +86,23 @@ void OwnDraw::draw(const void *logits, std::int64_t num_rows, std::int64_t num_c
   accept.num_rows = num_rows;
   accept.token_ids = drawn.data();
   accept.num_tokens = 1;
-  accept.observations = observations.data();
+  accept.observations = args.out_observations;
   accept.params = args_.params;
   accept.row_params = &row_params_;
   check(sampler_accept(sampler_, &accept));
+}
+
+void OwnDraw::sample(sampler_sample_args args) {
+  if (share_) {
+    share_->ranks->sample(sampler_, args, share_->first_token_id, share_->total_cols);
+    return;
+  }
+  std::size_t bytes = 0;
+  check(sampler_sample_workspace_size(sampler_, &args, &bytes));
+  workspace_.resize(bytes);
+  args.exec.workspace = workspace_.data();
+  args.exec.workspace_bytes = bytes;
+  check(sampler_sample(sampler_, &args));
 }
 
 }  // namespace generate

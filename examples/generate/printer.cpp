@@ -1,7 +1,9 @@
 #include "printer.h"
 
 #include <cstdint>
+#include <iomanip>
 #include <iostream>
+#include <limits>
 #include <sstream>
 
 #include "json_file.h"
@@ -70,6 +72,24 @@ void Printer::print_finished_blocks() {
     std::cout << (next_block_ == 0 ? "" : "\n") << "== prompt " << next_block_ / num_samples_ + 1
               << ", sample " << next_block_ % num_samples_ + 1 << ": " << text.end << " ==\n"
               << text.printable << std::flush;
+  }
+}
+
+void Printer::print_logprobs(const std::vector<Continuation> &continuations) const {
+  for (std::size_t i = 0; i < continuations.size(); ++i) {
+    std::cout << "\nlog-probabilities";
+    if (continuations.size() > 1) {
+      std::cout << " of prompt " << i / num_samples_ + 1 << ", sample " << i % num_samples_ + 1;
+    }
+    std::cout << ":\n";
+    const Continuation &continuation = continuations[i];
+    for (std::size_t j = 0; j < continuation.new_tokens.size(); ++j) {
+      std::ostringstream value;
+      value << std::setw(14) << std::setprecision(std::numeric_limits<float>::max_digits10)
+            << continuation.logprobs[j];
+      std::cout << value.str() << " "
+                << in_readable_quotes(tokenizer_.token_bytes(continuation.new_tokens[j])) << "\n";
+    }
   }
 }
 

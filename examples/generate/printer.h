@@ -25,6 +25,9 @@ class Printer {
   // Prints what has not been printed.
   void print_texts();
 
+  // Each new token with its log-probability, a line each, text after text.
+  void print_logprobs(const std::vector<Continuation> &continuations) const;
+
   // Drafts are marked + accepted, - rejected, . not looked at; the model's own token after them is
   // marked * where all drafts were accepted, and > otherwise.
   void print_round(const sampler_trace_round &round) const;

@@ -54,8 +54,8 @@ typedef struct sampler_shard_args {
    * them from first_token_id on; 0 is fine, and then the values may be NULL. candidate_ids and
    * candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of
    * dense biases and bitmasks, are those of total_cols columns. sampler_filter and
-   * sampler_residual write this rank's columns. Of a residual `target` is the input, and `draft`
-   * has as many columns.
+   * sampler_residual write this rank's columns. Of a residual, and of `verify` below, `target` is
+   * the input, and `draft` has as many columns.
    *
    * Numbers of rows, parameters, slots, lists, histories, randomness and reports must be the same
    * on every rank; of dense biases and bitmasks a rank reads what is for its own columns. Element
@@ -91,6 +91,13 @@ typedef struct sampler_shard_args {
   const void *received;
   size_t send_bytes;
   size_t received_bytes;
+
+  /* A call, too, in the place of the four above, of CPU handles: chains of drafts by
+   * SAMPLER_ACCEPT_STANDARD, in dense arrays, whose rows are SAMPLER_PROBABILITIES, as
+   * sampler_filter writes a shard's, or greedy by params->temperature. Every rank has all draft
+   * tokens, and its own columns of `target` and `draft`; all have the tokens, counts and statuses of
+   * sampler_verify. Other verification is UNSUPPORTED. */
+  const sampler_verify_args *verify;
 } sampler_shard_args;
 
 typedef struct sampler_shard_plan_info {
@@ -116,8 +123,8 @@ typedef struct sampler_shard_plan_info {
  *
  * Errors: INVALID_ARGUMENT; UNSUPPORTED, for what has no sharded form, which the text names: stages
  * that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens, out_observations, chosen
- * tokens, the kept set and out_removed_by as reports, and RAW top log-probabilities beside edits.
- * docs/sharding.md has the list. */
+ * tokens, the kept set and out_removed_by as reports, RAW top log-probabilities beside edits, and
+ * verification but what `verify` says. docs/sharding.md has the list. */
 SAMPLER_API sampler_status sampler_shard_plan(sampler_t sampler, const sampler_shard_args *args,
                                               sampler_shard_plan_info *out_plan);
 

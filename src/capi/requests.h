@@ -34,6 +34,9 @@ contract::SelectRequest to_request(Check &check, const sampler_select_args &args
                                    const RequestContext &context);
 contract::ChainRequest to_request(Check &check, const sampler_verify_args &args,
                                   const RequestContext &context);
+// A member that makes a request more than dense chains by the standard rule:
+// contract::Verification.
+const char *name_of_more(const contract::ChainRequest &request);
 contract::ResidualRequest to_request(Check &check, const sampler_residual_args &args,
                                      const RequestContext &context);
 

@@ -24,10 +24,12 @@ class ShardRequest {
 
   void read(Check &check, const sampler_handle &handle, const sampler_shard_args &args) {
     const int num_calls = (args.sample != nullptr) + (args.filter != nullptr) +
-                          (args.select != nullptr) + (args.residual != nullptr);
+                          (args.select != nullptr) + (args.residual != nullptr) +
+                          (args.verify != nullptr);
     if (num_calls != 1) {
       check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
-                 "%d of sample, filter, select and residual are set; it must be one", num_calls);
+                 "%d of sample, filter, select, residual and verify are set; it must be one",
+                 num_calls);
     }
     check.range("total_cols", args.total_cols, 1, contract::kMaxVocabulary);
     check.range("num_ranks", args.num_ranks, 1, SAMPLER_MAX_RANKS + 1);
@@ -44,7 +46,9 @@ class ShardRequest {
     if (args.filter) read_call(check, args, "filter", args.filter, context, &filter_);
     if (args.select) read_call(check, args, "select", args.select, context, &select_);
     if (args.residual) read_call(check, args, "residual", args.residual, context, &residual_);
+    if (args.verify) read_call(check, args, "verify", args.verify, context, &verify_);
     call_.residual = args.residual ? &residual_ : nullptr;
+    call_.verify = args.verify ? &verify_ : nullptr;
     call_.sample = args.sample ? &sample_ : nullptr;
     call_.filter = args.filter ? &filter_ : nullptr;
     call_.select = args.select ? &select_ : nullptr;
@@ -54,7 +58,7 @@ class ShardRequest {
     call_.rank = args.rank;
     call_.num_ranks = args.num_ranks;
     call_.max_top_k = args.max_top_k;
-    refuse_unsharded(check);
+    refuse_unsharded(check, handle.on_cuda);
   }
 
   const contract::ShardCall &call() const { return call_; }
@@ -66,11 +70,13 @@ class ShardRequest {
     return args.input;
   }
   static const sampler_rows &rows_of(const sampler_residual_args &args) { return args.target; }
+  static const sampler_rows &rows_of(const sampler_verify_args &args) { return args.target; }
   template <class Args>
   static const char *rows_name(const Args &) {
     return "input";
   }
   static const char *rows_name(const sampler_residual_args &) { return "target"; }
+  static const char *rows_name(const sampler_verify_args &) { return "target"; }
 
   template <class Args, class Request>
   void read_call(Check &check, const sampler_shard_args &shard, const char *name, const Args *user,
@@ -86,7 +92,7 @@ class ShardRequest {
   }
 
   // What has no sharded form.
-  void refuse_unsharded(Check &check) const {
+  void refuse_unsharded(Check &check, bool on_cuda) const {
     if (!check.ok()) return;
     const auto refuse = [&](bool is_asked_for, const char *name) {
       if (!is_asked_for) return;
@@ -106,6 +112,7 @@ class ShardRequest {
       refuse(pipeline->has_windows, "an order in params->stages, or min_keep");
       refuse(pipeline->forced_token_ids, "row_params->forced_token_id");
     }
+    if (call_.verify) refuse_unsharded_verification(check, on_cuda);
     if (!call_.sample) return;
     refuse(sample_.out_observations, "out_observations");
     const contract::Reports *const reports = sample_.reports;
@@ -120,6 +127,30 @@ class ShardRequest {
     refuse(of_given && reports->num_top > 0, "num_top_logprobs of RAW beside edits");
   }
 
+  // Of verification: what is not a dense chain by the standard rule, of given probabilities or
+  // greedy.
+  void refuse_unsharded_verification(Check &check, bool on_cuda) const {
+    if (on_cuda) {
+      check.fail(SAMPLER_ERROR_UNSUPPORTED,
+                 "verify is set; on CUDA handles it has no sharded form");
+    }
+    if (verify_.more) {
+      check.fail(SAMPLER_ERROR_UNSUPPORTED, "%s is set; it has no sharded form",
+                 name_of_more(verify_));
+    }
+    const contract::PerSlot<float> &temperature = verify_.parameters.temperature;
+    if (!temperature.array && contract::is_greedy(temperature.value)) return;
+    const auto refuse = [&](const char *name, const contract::Rows &rows) {
+      if (!rows.values || rows.kind == SAMPLER_PROBABILITIES) return;
+      check.fail(SAMPLER_ERROR_UNSUPPORTED,
+                 "%s.kind is SAMPLER_LOGITS; it has no sharded form but with a params->temperature "
+                 "that is greedy: sampler_filter makes them SAMPLER_PROBABILITIES",
+                 name);
+    };
+    refuse("target", verify_.target);
+    refuse("draft", verify_.draft);
+  }
+
   std::optional<contract::Pipeline> pipeline_;
   std::optional<contract::Reports> reports_;
   std::optional<contract::Verification> verification_;
@@ -127,6 +158,7 @@ class ShardRequest {
   contract::RowsRequest filter_;
   contract::SelectRequest select_;
   contract::ResidualRequest residual_;
+  contract::ChainRequest verify_;
   contract::ShardCall call_;
   sampler_exec exec_ = {};
 };

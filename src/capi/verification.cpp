@@ -45,8 +45,30 @@ void refuse_if(Check &check, bool is_set, const char *member, const char *rule) 
 
 // ---- Where things lie
 
+// Rows of which a rank of many may have no columns: they stand for rows of one.
+sampler_rows with_columns(const sampler_rows &view, bool has_no_cols) {
+  sampler_rows rows = view;
+  if (!has_no_cols) return rows;
+  rows.num_cols = 1;
+  rows.row_stride = 0;
+  return rows;
+}
+void leave_no_columns(contract::Rows *rows) {
+  rows->num_cols = rows->stride = 0;
+}
+
+// A shard's rows have the columns of the whole ones, and memory of the rank's own.
+void set_whole_cols(Check &check, const char *name, int64_t whole_cols, contract::Rows *rows) {
+  if (rows->ids || rows->counts) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s.%s is set; it must be NULL in a shard", name,
+               rows->ids ? "candidate_ids" : "candidate_counts");
+  }
+  rows->num_cols = whole_cols;
+}
+
 // What the arrays of a call have, by sequence and by draft.
 struct Shape {
+  bool has_no_cols = false;  // of a shard
   bool is_packed = false;
   bool has_any_rows = false;  // the target's, as indices or packing say
   int64_t num_sequences = 0, num_drafts = 0, num_positions = 0;
@@ -54,9 +76,11 @@ struct Shape {
   int64_t num_outputs() const { return num_sequences * num_positions; }
 };
 
-Shape read_shape(Check &check, const sampler_verify_args &args, ChainRequest *request) {
+Shape read_shape(Check &check, const sampler_verify_args &args, ChainRequest *request,
+                 bool is_shard) {
   Shape shape;
-  request->target = read_rows_shape(check, "target", args.target);
+  shape.has_no_cols = is_shard && args.target.num_cols == 0;
+  request->target = read_rows_shape(check, "target", with_columns(args.target, shape.has_no_cols));
   check.range("num_drafts", args.num_drafts, 0, kMaxDrafts + 1);
   shape.is_packed = check.enumeration("packing", args.packing, kNumPackings) != 0;
   shape.has_any_rows = shape.is_packed || args.target_row_indices || args.bonus_row_indices;
@@ -89,6 +113,7 @@ Shape read_shape(Check &check, const sampler_verify_args &args, ChainRequest *re
 
 void read_target(Check &check, const sampler_verify_args &args, const Shape &shape,
                  ChainRequest *request) {
+  if (shape.has_no_cols) leave_no_columns(&request->target);
   if (shape.has_any_rows) {
     check.zero("target_sequence_stride", args.target_sequence_stride);
     check_rows_memory(check, "target", request->target, request->target.num_rows,
@@ -108,8 +133,12 @@ void read_draft(Check &check, const sampler_verify_args &args, const Shape &shap
       shape.is_packed || args.draft_row_indices || args.draft_rows_by_slot != 0;
   const int64_t num_rows =
       has_any_rows ? args.draft.num_rows : shape.num_sequences * shape.num_drafts;
-  request->draft =
-      read_draft_shape(check, args.draft, num_rows, "num_sequences * num_drafts", request->target);
+  const bool has_no_cols = has_draft && shape.has_no_cols && args.draft.num_cols == 0;
+  contract::Rows target = request->target;
+  if (has_no_cols) target.num_cols = 1;
+  request->draft = read_draft_shape(check, with_columns(args.draft, has_no_cols), num_rows,
+                                    "num_sequences * num_drafts", target);
+  if (has_no_cols) leave_no_columns(&request->draft);
   if (has_draft && !has_any_rows) {
     request->draft_row_stride = read_sequence_stride(check, "draft", args.draft_sequence_stride,
                                                      request->draft, shape.num_drafts);
@@ -426,14 +455,44 @@ bool is_more(const sampler_verify_args &args, const Verification &more) {
 
 }  // namespace
 
+const char *name_of_more(const ChainRequest &request) {
+  const Verification &more = *request.more;
+  const contract::SampleRequest &positions = more.positions;
+  if (more.acceptance.array) return "acceptances";
+  if (more.acceptance.value != SAMPLER_ACCEPT_STANDARD) return "acceptance";
+  if (more.packing != SAMPLER_PACKING_DENSE) return "packing";
+  if (more.target_rows) return "target_row_indices";
+  if (more.bonus_rows) return "bonus_row_indices";
+  if (more.draft_rows) return "draft_row_indices";
+  if (more.draft_rows_by_slot) return "draft_rows_by_slot";
+  if (more.draft_token_stride != request.num_drafts) return "draft_token_stride";
+  if (more.has_trees()) return more.parents ? "parents" : "first_children";
+  if (positions.pipeline) return "pipeline, or a stage of params,";
+  if (more.out_positions) return "out_positions";
+  if (more.out_kv_indices) return "out_kv_indices";
+  if (positions.out_logprobs) return "out_logprobs";
+  if (positions.out_kept_counts) return "out_kept_counts";
+  if (positions.out_observations) return "out_observations";
+  if (!positions.reports) return "draft_params";
+  const contract::Reports &reports = *positions.reports;
+  if (reports.out_ranks) return "out_ranks";
+  if (reports.out_entropies) return "out_entropies";
+  if (reports.num_top > 0) return "num_top_logprobs";
+  return reports.out_kept_bitmask ? "out_kept_bitmask" : "kept_capacity";
+}
+
 ChainRequest to_request(Check &check, const sampler_verify_args &args,
                         const RequestContext &context) {
   ChainRequest request;
-  const Shape shape = read_shape(check, args, &request);
+  const Shape shape = read_shape(check, args, &request, context.whole_cols > 0);
   if (!check.ok()) return request;
   Verification more;
   read_target(check, args, shape, &request);
   read_draft(check, args, shape, &request);
+  if (context.whole_cols > 0) {
+    set_whole_cols(check, "target", context.whole_cols, &request.target);
+    set_whole_cols(check, "draft", context.whole_cols, &request.draft);
+  }
   read_packing(check, args, shape, &more);
   if (!check.ok()) return request;
   read_indices(check, args, shape, &more);

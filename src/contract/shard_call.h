@@ -20,8 +20,9 @@ struct ShardCall {
   const RowsRequest *filter = nullptr;
   const SelectRequest *select = nullptr;
   const ResidualRequest *residual = nullptr;
-  const Pipeline *pipeline = nullptr;  // of a sample or a filter
-  const Reports *reports = nullptr;    // of a sample
+  const ChainRequest *verify = nullptr;  // dense chains by the standard rule
+  const Pipeline *pipeline = nullptr;    // of a sample or a filter
+  const Reports *reports = nullptr;      // of a sample
   int64_t first_id = 0;
   int64_t num_cols = 0;
   int64_t rank = 0;
@@ -30,20 +31,26 @@ struct ShardCall {
 
   SAMPLER_HD const Rows &input() const {
     if (residual) return residual->target;
+    if (verify) return verify->target;
     return sample ? sample->input : filter ? filter->input : select->input;
   }
   SAMPLER_HD int64_t total_cols() const { return input().num_cols; }
-  SAMPLER_HD int64_t num_rows() const { return sample ? sample->num_rows : input().num_rows; }
-
-  // Of a sample or a filter.
-  SAMPLER_HD const Parameters &parameters() const {
-    return sample ? sample->parameters : filter->parameters;
+  // Of output.
+  SAMPLER_HD int64_t num_rows() const {
+    return sample ? sample->num_rows : verify ? verify->num_rows : input().num_rows;
   }
-  SAMPLER_HD const Slots &slots() const { return sample ? sample->slots : filter->slots; }
+
+  // Of a sample, a filter or a verification.
+  SAMPLER_HD const Parameters &parameters() const {
+    return sample ? sample->parameters : verify ? verify->parameters : filter->parameters;
+  }
+  SAMPLER_HD const Slots &slots() const {
+    return sample ? sample->slots : verify ? verify->slots : filter->slots;
+  }
 
   SAMPLER_HD bool has_edits() const { return pipeline && pipeline->has_edits(); }
   // Whether what is worked on is not what is given.
-  SAMPLER_HD bool has_own_values() const { return has_edits() || residual; }
+  SAMPLER_HD bool has_own_values() const { return has_edits() || residual || verify; }
 
   SAMPLER_HD bool draws_by_score() const {
     return sample && sample->draw_method == SAMPLER_DRAW_GUMBEL;
@@ -103,16 +110,29 @@ struct ShardStart {
   uint32_t given_status;
   uint32_t edited_status;
   uint64_t digest;
-  int64_t num_tokens;
+  int32_t num_tokens;
+  int32_t ties;      // those that have the value of its last candidate, where top-k keeps ties
   Rank given_first;  // in rank order, of the row before its edits
 };
+
+// Of a verification in the place of ShardStart. Positions follow.
+struct ShardChain {
+  uint32_t status;
+  uint32_t reserved;
+  uint64_t digest;
+};
+struct ShardPosition {
+  uint32_t target_status, draft_status;  // of the rank's columns of both rows
+  uint32_t verdict, verdict_status;      // on a draft that the rank has
+  Rank target_first, residual_first;     // in rank order; 0: none
+};
+
 struct ShardDigit {
   uint64_t weights[kNumDigitValues];
 };
 struct ShardSums {
   uint64_t reported_weight, reported_surprise;  // of the whole row, at temperature 1
   uint64_t seen_weight;                         // of what JOINT's top-p sees
-  uint64_t ties;                                // of the last token that top-k keeps
   uint64_t kept_weight, kept_surprise, kept_count;
 };
 struct ShardToken {
@@ -130,7 +150,16 @@ struct ShardPlan {
   int64_t num_rows;
   int64_t num_candidates;  // of each row, that a rank sends
   bool has_values;         // the candidates' elements, too
+  bool has_ties;           // of the last candidate
   bool has_digits, has_sums, has_token, has_rank;
+  bool has_late_sums;     // sums that nothing waits for: with the last exchange
+  int64_t num_positions;  // of each row of a verification
+
+  // The part that brings the sums.
+  SAMPLER_HD ShardPart sums_part() const {
+    if (!has_late_sums) return ShardPart::kSums;
+    return has_rank ? ShardPart::kRank : ShardPart::kToken;
+  }
 
   SAMPLER_HD int num_exchanges() const {
     if (num_rows == 0) return 0;
@@ -147,9 +176,17 @@ struct ShardPlan {
     return ShardPart::kRank;
   }
 
+  // Late sums follow what a part has itself.
   SAMPLER_HD size_t row_bytes(ShardPart part) const {
+    const bool brings_sums = has_late_sums && part == sums_part();
+    return own_bytes(part) + (brings_sums ? sizeof(ShardSums) : 0);
+  }
+  SAMPLER_HD size_t own_bytes(ShardPart part) const {
     switch (part) {
       case ShardPart::kStart: {
+        if (num_positions > 0) {
+          return sizeof(ShardChain) + size_t(num_positions) * sizeof(ShardPosition);
+        }
         const size_t value_bytes = has_values ? size_t(num_candidates) * sizeof(float) : 0;
         return sizeof(ShardStart) + size_t(num_candidates) * sizeof(Rank) +
                (value_bytes + 7) / 8 * 8;
@@ -185,12 +222,17 @@ inline ShardPlan plan_shards(const ShardCall &call) {
     return plan;
   }
   const Parameters &parameters = call.parameters();
-  const FilterRules &rules = parameters.rules;
   const auto is_on_for_all = [](const auto &numbers, bool is_on) {
     return !numbers.array && is_on;
   };
   const bool all_greedy =
       is_on_for_all(parameters.temperature, is_greedy(parameters.temperature.value));
+  if (call.verify) {
+    plan.num_positions = call.verify->num_drafts + 1;
+    plan.has_sums = plan.has_token = !all_greedy;
+    return plan;
+  }
+  const FilterRules &rules = parameters.rules;
   const bool all_top_k = is_on_for_all(parameters.top_k, call.has_top_k(parameters.top_k.value));
   const bool may_top_k = !all_greedy && (all_top_k || parameters.top_k.array);
   const bool may_top_p =
@@ -199,6 +241,8 @@ inline ShardPlan plan_shards(const ShardCall &call) {
   // Whether a row may keep tokens that are no candidates.
   const bool may_keep_others =
       !all_greedy && !(all_top_k && rules.top_k_ties == SAMPLER_TIES_EXACT);
+  // Whether a row's first tokens, of which more may be ties than are known, do not decide it.
+  const bool may_be_open = !all_greedy && !all_top_k;
   const bool sums_for_top_p = may_top_k && may_top_p && rules.order == SAMPLER_FILTERS_JOINT;
 
   if (may_top_k) {
@@ -206,16 +250,18 @@ inline ShardPlan plan_shards(const ShardCall &call) {
                           : call.max_top_k ? call.max_top_k
                                            : call.total_cols();
   }
+  plan.has_ties = may_top_k && rules.top_k_ties == SAMPLER_TIES_KEEP;
   plan.has_digits = may_top_p && !all_top_k;
   if (call.filter) {
-    plan.has_sums = may_keep_others || sums_for_top_p;
+    plan.has_sums = may_be_open || sums_for_top_p;
     return plan;
   }
-  const bool sums_of_kept =
-      may_keep_others && (!call.draws_by_score() || may_top_k || call.reports_kept());
-  plan.has_sums = call.reports_row() || sums_for_top_p || sums_of_kept;
   plan.has_token = may_keep_others;
   plan.has_rank = call.wants_ranks() && (may_keep_others || call.reports_given());
+  const bool sums_for_draw = sums_for_top_p || (may_be_open && !call.draws_by_score());
+  const bool sums_for_reports = call.reports_row() || (may_be_open && call.reports_kept());
+  plan.has_late_sums = sums_for_reports && !sums_for_draw && (plan.has_token || plan.has_rank);
+  plan.has_sums = (sums_for_draw || sums_for_reports) && !plan.has_late_sums;
   if (call.reports && call.reports->num_top > plan.num_candidates) {
     plan.num_candidates = smaller(call.reports->num_top, call.total_cols());
   }

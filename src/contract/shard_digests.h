@@ -83,16 +83,22 @@ inline const char *name_of_digest(int group) {
 inline uint64_t digest_shape(const ShardCall &call) {
   const ShardPlan plan = plan_shards(call);
   Digest digest;
-  digest.add(int32_t(call.sample ? 0 : call.filter ? 1 : call.select ? 2 : 3));
+  digest.add(int32_t(call.sample ? 0 : call.filter ? 1 : call.select ? 2 : call.residual ? 3 : 4));
   digest.add(call.residual && call.residual->draft.values);
   digest.add(plan.num_rows);
   digest.add(plan.num_candidates);
   digest.add(plan.has_values);
-  for (const bool has : {plan.has_digits, plan.has_sums, plan.has_token, plan.has_rank}) {
+  for (const bool has : {plan.has_ties, plan.has_digits, plan.has_sums, plan.has_late_sums,
+                         plan.has_token, plan.has_rank}) {
     digest.add(has);
   }
   digest.add(call.total_cols());
   digest.add(int32_t(call.input().kind));
+  if (const ChainRequest *const verify = call.verify) {
+    digest.add(plan.num_positions);
+    digest.add(verify->draft.values != nullptr), digest.add(verify->draft_counts != nullptr);
+    digest.add(verify->out_accepted_counts != nullptr);
+  }
   digest.add(call.num_ranks);
   if (call.sample) {
     digest.add(call.sample->row_indices != nullptr);
@@ -123,9 +129,10 @@ inline uint64_t digest_parameters(const ShardCall &call) {
 
 inline uint64_t digest_randomness(const ShardCall &call) {
   Digest digest;
-  if (call.sample) {
-    digest.add(call.sample->random.seed), digest.add(call.sample->random.offset);
-    digest.add(call.sample->random.streams != nullptr);
+  if (call.sample || call.verify) {
+    const Randomness &random = call.sample ? call.sample->random : call.verify->random;
+    digest.add(random.seed), digest.add(random.offset);
+    digest.add(random.streams != nullptr);
   }
   return digest.value();
 }
@@ -166,7 +173,15 @@ inline uint64_t digest_of(const ShardDigests &digests) {
 template <class Workers, class Sum>
 class RowDigest {
  public:
-  SAMPLER_HD RowDigest(const Workers &workers, const Sum &sum) : workers_(workers), sum_(sum) {}
+  // `breakers`: of_breakers(), which is the same for all rows.
+  SAMPLER_HD RowDigest(const Workers &workers, const Sum &sum, uint64_t breakers = 0)
+      : workers_(workers), sum_(sum), breakers_(breakers) {}
+
+  SAMPLER_HD uint64_t of_breakers(const Pipeline &pipeline) {
+    const TokenLists &words = pipeline.dry_breakers;
+    if (words) add_words(words, 0, words.num_lists);
+    return digest_.value();
+  }
 
   SAMPLER_HD uint64_t of(const ShardCall &call, int64_t output, int64_t slot,
                          const RowParameters &parameters) {
@@ -193,6 +208,8 @@ class RowDigest {
     if (!pipeline.has_edits()) return;
     add_list(pipeline.biased, slot), add_list(pipeline.allowed, slot);
     add_list(pipeline.banned, slot), add_list(pipeline.stop, slot);
+    add_bad_words(pipeline, slot);
+    if (dry_is_on(pipeline.numbers(slot).dry)) add(breakers_);
     TokenList biased;
     if (pipeline.biased && pipeline.biased.find_by_slot(slot, &biased)) {
       add_entries(biased.count,
@@ -203,6 +220,23 @@ class RowDigest {
       add(text.prompt_length);
       add_list(text.tokens);
     }
+  }
+
+  SAMPLER_HD void add_bad_words(const Pipeline &pipeline, int64_t slot) {
+    const TokenLists &words = pipeline.bad_words;
+    if (!words) return;
+    const int64_t *const offsets = pipeline.bad_word_offsets;
+    const int64_t begin = offsets ? offsets[slot] : 0;
+    const int64_t end = offsets ? offsets[slot + 1] : words.num_lists;
+    if (begin >= 0 && begin <= end && end <= words.num_lists) add_words(words, begin, end);
+  }
+  // Lists one after the other: their lengths, and their ids.
+  SAMPLER_HD void add_words(const TokenLists &words, int64_t begin, int64_t end) {
+    const int64_t first = words.offsets[begin], last = words.offsets[end];
+    if (first < 0 || first > last || last > words.num_ids) return;
+    add_entries(end - begin,
+                [&](int64_t i) { return uint64_t(words.offsets[begin + i + 1] - first); });
+    add_list({words.ids, words.type, first, last - first});
   }
 
   SAMPLER_HD void add_list(const TokenLists &lists, int64_t slot) {
@@ -224,6 +258,7 @@ class RowDigest {
 
   Workers workers_;
   const Sum &sum_;
+  uint64_t breakers_;
   Digest digest_;
 };
 

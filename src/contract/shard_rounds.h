@@ -21,6 +21,7 @@
 #include "contract/request.h"
 #include "contract/row_view.h"
 #include "contract/shard_call.h"
+#include "contract/shard_chains.h"
 #include "contract/shard_digests.h"
 #include "contract/shard_lists.h"
 #include "contract/shard_rows.h"
@@ -31,6 +32,7 @@ namespace sampler::contract {
 
 // `Columns` has this rank's columns of a row; ids and ranks are those of the whole row.
 //
+//   kVerifies              whether its calls may be verifications
 //   workers()              who works on a row side by side: index, count, and wait(), after which
 //                          what others have written may be read
 //   sum(own), max(own)     over the workers, who wait for each other
@@ -99,6 +101,12 @@ class ShardRounds {
   }
 
  private:
+  using Chains = ShardChains<ShardRounds, Columns>;
+  friend Chains;
+
+  // Whoever verifies nothing has none of it in its code.
+  SAMPLER_HD bool verifies() const { return Columns::kVerifies && call_.verify; }
+
   SAMPLER_HD auto workers() const { return columns_.workers(); }
   SAMPLER_HD bool is_first() const { return workers().index == 0; }
 
@@ -118,6 +126,7 @@ class ShardRounds {
   // ---- This rank's part of a row
 
   SAMPLER_HD RowView given_view() const {
+    if (verifies()) return own_part(target_view(*call_.verify, output_, row_.emitted));
     const int64_t index =
         call_.sample && call_.sample->row_indices ? call_.sample->row_indices[output_] : output_;
     return own_part(row_view(call_.input(), index));
@@ -174,8 +183,8 @@ class ShardRounds {
     return round_.send + sizeof(ShardHeader) + size_t(output_) * row_bytes;
   }
   template <class Part>
-  SAMPLER_HD void send(const Part &part) const {
-    if (is_first()) *reinterpret_cast<Part *>(sent_row()) = part;
+  SAMPLER_HD void send(const Part &part, size_t offset = 0) const {
+    if (is_first()) *reinterpret_cast<Part *>(sent_row() + offset) = part;
   }
 
   SAMPLER_HD void write() {
@@ -186,18 +195,22 @@ class ShardRounds {
     if (part == ShardPart::kStart) {
       if (call_.residual) {
         write_residual_start();
+      } else if (verifies()) {
+        Chains(call_, output_, *this, columns_).write(sent_row(), edited());
       } else {
         write_start();
       }
       return;
     }
     if (row_.status != SAMPLER_ROW_OK) return;
+    if (plan_.has_late_sums && part == plan_.sums_part()) write_sums(plan_.own_bytes(part));
     switch (part) {
       case ShardPart::kDigit:
         if (row_.found == ShardFound::kSearched) write_digit();
         return;
       case ShardPart::kSums:
-        return write_sums();
+        if (verifies() && !row_.is_settled && !row_.uses_given) leave_residual();
+        return write_sums(0);
       case ShardPart::kToken:
         if (!row_.is_settled) write_token();
         return;
@@ -221,14 +234,18 @@ class ShardRounds {
                                                            : SAMPLER_ROW_INVALID_PARAMETER;
   }
 
-  SAMPLER_HD uint64_t digest_row(const RowParameters &parameters) const {
+  SAMPLER_HD uint64_t digest_row(const RowParameters &parameters) {
     if (call_.select)
       return digest_number(
           call_.select->selected_counts ? int64_t(call_.select->selected_counts[output_]) : 0);
     const auto sum = [this](uint64_t own) { return columns_.sum(own); };
     const auto all = workers();
-    RowDigest<decltype(workers()), decltype(sum)> digest(all, sum);
-    return digest.of(call_, output_, slot(), parameters);
+    using OwnDigest = RowDigest<decltype(workers()), decltype(sum)>;
+    if (call_.has_edits() && !knows_breakers_) {
+      breakers_ = OwnDigest(all, sum).of_breakers(*call_.pipeline);
+      knows_breakers_ = true;
+    }
+    return OwnDigest(all, sum, breakers_).of(call_, output_, slot(), parameters);
   }
   SAMPLER_HD static uint64_t digest_number(int64_t number) {
     Digest digest;
@@ -238,7 +255,7 @@ class ShardRounds {
 
   SAMPLER_HD void write_start() {
     RowParameters parameters = {};
-    ShardStart start = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, 0, 0, 0};
+    ShardStart start = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, 0, 0, 0, 0};
     start.given_status = check_row(&parameters);
     if (start.given_status == SAMPLER_ROW_OK) {
       start.digest = digest_row(parameters);
@@ -259,8 +276,9 @@ class ShardRounds {
         columns_.fill(edited(), negative_infinity());
       }
       if (start.edited_status == SAMPLER_ROW_OK) {
-        start.num_tokens = columns_.count(seen, lowest());
+        start.num_tokens = int32_t(columns_.count(seen, lowest()));
         write_candidates(given, seen, first, start.num_tokens);
+        start.ties = ties_of_last(seen, start.num_tokens);
       }
     }
     send(start);
@@ -283,6 +301,15 @@ class ShardRounds {
     }
   }
 
+  // There may be more of them than are candidates.
+  SAMPLER_HD int32_t ties_of_last(const RowView &seen, int64_t num_tokens) {
+    const int64_t num_listed = smaller(plan_.num_candidates, num_tokens);
+    if (!plan_.has_ties || num_listed == 0) return 0;
+    workers().wait();  // the candidates have been written
+    const Rank last = candidates_at(sent_row(), plan_.num_candidates).ranks[num_listed - 1];
+    return int32_t(columns_.count_ties(seen, key_of_rank(last)));
+  }
+
   SAMPLER_HD void write_digit() {
     const RowScale scale = filter_scale();
     const bool sees_min_p =
@@ -301,7 +328,7 @@ class ShardRounds {
                                 min_p_threshold(row_.parameters.min_p, first));
   }
 
-  SAMPLER_HD void write_sums() {
+  SAMPLER_HD void write_sums(size_t offset) {
     ShardSums sums = {};
     if (call_.reports_row()) {
       const EntropySums all = weigh(reported_view(), reported_scale(), lowest());
@@ -316,12 +343,9 @@ class ShardRounds {
       sums.kept_weight = kept.weight;
       sums.kept_surprise = kept.surprise;
     } else if (decides_by_sums()) {
-      if (rules().order == SAMPLER_FILTERS_JOINT) {
-        sums.seen_weight = columns_.weight(own, filter_scale(), lowest());
-      }
-      sums.ties = uint64_t(columns_.count_ties(own, key_of_rank(list().ranks[num_deciding() - 1])));
+      sums.seen_weight = columns_.weight(own, filter_scale(), lowest());
     }
-    send(sums);
+    send(sums, offset);
   }
 
   // And what is surprising in it, where that is reported.
@@ -367,8 +391,9 @@ class ShardRounds {
     }
     const ShardPart part = plan_.part(round_.number - 1);
     messages_ = ShardMessages::of(call_, plan_, round_, output_);
-    if (part == ShardPart::kStart) return read_start();
+    if (part == ShardPart::kStart) return verifies() ? read_chain() : read_start();
     if (row_.status != SAMPLER_ROW_OK) return;
+    if (plan_.has_late_sums && part == plan_.sums_part()) add_sums(plan_.own_bytes(part));
     switch (part) {
       case ShardPart::kDigit:
         if (row_.found == ShardFound::kSearched) read_digit();
@@ -391,11 +416,16 @@ class ShardRounds {
 
   SAMPLER_HD void read_start() {
     row_ = {};
-    ShardStart all = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY,
-                      messages_.template row<ShardStart>(0).digest, 0, 0};
+    ShardStart all = {SAMPLER_ROW_EMPTY,
+                      SAMPLER_ROW_EMPTY,
+                      messages_.template row<ShardStart>(0).digest,
+                      0,
+                      0,
+                      0};
     messages_.template for_each<ShardStart>([&](int64_t rank, const ShardStart &own) {
       const bool is_valid = own.digest == all.digest && own.num_tokens >= 0 &&
-                            own.num_tokens <= messages_.header(rank).num_cols;
+                            own.num_tokens <= messages_.header(rank).num_cols && own.ties >= 0 &&
+                            own.ties <= own.num_tokens;
       const uint32_t given = is_valid ? own.given_status : uint32_t(SAMPLER_ROW_INVALID_SHARD);
       all.given_status = status_of_parts(all.given_status, given);
       all.edited_status = status_of_parts(all.edited_status, own.edited_status);
@@ -442,7 +472,26 @@ class ShardRounds {
       row_.status = SAMPLER_ROW_INVALID_SHARD;
       return;
     }
-    if (!decides_by_sums()) decide_by_list(nullptr);
+    if (plan_.has_ties && !row_.greedy) count_ties();
+    if (!decides_by_sums()) decide_by_list(0);
+  }
+
+  // A rank that has more of them than it could list has listed one of them last.
+  SAMPLER_HD void count_ties() {
+    const uint32_t key = key_of_rank(list().ranks[num_deciding() - 1]);
+    const auto ties_of = [this, key](int64_t rank) -> uint64_t {
+      const int64_t num_listed = messages_.num_candidates_of(rank);
+      if (num_listed == 0) return 0;
+      const Rank *const ranks = messages_.candidates_of(rank).ranks;
+      if (key_of_rank(ranks[num_listed - 1]) == key) {
+        return messages_.template row<ShardStart>(rank).ties;
+      }
+      return uint64_t(first_below(ranks, 0, num_listed, rank_of_key(key)) -
+                      first_below(ranks, 0, num_listed, rank_of_key(key + 1)));
+    };
+    row_.ties = sum_of(call_.num_ranks, ties_of);
+    row_.ties_before = sum_of(call_.rank, ties_of);
+    row_.own_ties = ties_of(call_.rank);
   }
 
   // Of the list, those that top-k may keep.
@@ -453,8 +502,7 @@ class ShardRounds {
   // Whether more must be known of a row than its first tokens.
   SAMPLER_HD bool decides_by_sums() const {
     if (row_.greedy || !plan_.has_sums) return false;
-    return rules().top_k_ties == SAMPLER_TIES_KEEP ||
-           (rules().order == SAMPLER_FILTERS_JOINT && top_p_is_on(row_.parameters.top_p));
+    return rules().order == SAMPLER_FILTERS_JOINT && top_p_is_on(row_.parameters.top_p);
   }
 
   // The listed tokens, as ListedPrefix asks for them.
@@ -472,19 +520,17 @@ class ShardRounds {
     }
   };
 
-  // The cut of a listed row. `sums` may be null where the list alone decides.
-  SAMPLER_HD void decide_by_list(const ShardSums *sums) {
+  // The cut of a listed row, of which JOINT's top-p sees so much weight.
+  SAMPLER_HD void decide_by_list(uint64_t seen_weight) {
     const Listed listed = {this, list().ranks};
     const int64_t num_deciding = this->num_deciding();
     const Rank last = listed[num_deciding - 1];
     const int64_t first_tie =
         first_below(listed, 0, num_deciding - 1, rank_of_key(key_of_rank(last) + 1));
-    // Without sums top-k keeps no further ties.
     uint64_t num_ties = uint64_t(num_deciding - first_tie);
-    const bool keeps_ties = sums && rules().top_k_ties == SAMPLER_TIES_KEEP;
-    if (keeps_ties && sums->ties > num_ties) num_ties = sums->ties;
-    ListedPrefix<Listed> prefix(listed, num_deciding, num_ties, row_.num_tokens,
-                                sums ? sums->seen_weight : 0, filter_scale());
+    if (row_.ties > num_ties) num_ties = row_.ties;
+    ListedPrefix<Listed> prefix(listed, num_deciding, num_ties, row_.num_tokens, seen_weight,
+                                filter_scale());
     row_.kept_count = row_.greedy ? 1 : filtered_prefix(prefix, row_.parameters, rules());
     if (row_.kept_count <= row_.num_listed) {
       row_.has_list_cut = true;
@@ -495,6 +541,7 @@ class ShardRounds {
     } else {
       weigh_list(first_tie);
       row_.cut = {key_of_rank(last), uint64_t(row_.kept_count - first_tie)};
+      share_ties();
     }
   }
 
@@ -544,7 +591,9 @@ class ShardRounds {
   }
 
   SAMPLER_HD uint64_t draw_target(uint64_t weight) const {
-    return contract::draw_target(random_word64(random(), Purpose::kSample, 0), weight);
+    const uint64_t word =
+        verifies() ? last_token_word(chain()) : random_word64(random(), Purpose::kSample, 0);
+    return contract::draw_target(word, weight);
   }
 
   SAMPLER_HD void read_digit() {
@@ -587,32 +636,39 @@ class ShardRounds {
     row_.cut = {key, own_ties(ties, before, own)};
   }
 
-  SAMPLER_HD void read_sums() {
+  struct KeptWeights {
+    uint64_t seen, before, own;
+  };
+  SAMPLER_HD KeptWeights add_sums(size_t offset) {
     ShardSums all = {};
     uint64_t kept_before = 0, kept_own = 0;
-    messages_.template for_each<ShardSums>([&](int64_t rank, const ShardSums &own) {
+    for (int64_t rank = 0; rank < call_.num_ranks; ++rank) {
+      const ShardSums &own = messages_.template row<ShardSums>(rank, offset);
       all.reported_weight += own.reported_weight;
       all.reported_surprise += own.reported_surprise;
       all.seen_weight += own.seen_weight;
-      all.ties += own.ties;
       if (rank < call_.rank) kept_before += own.kept_weight;
       if (rank == call_.rank) kept_own = own.kept_weight;
       all.kept_weight += own.kept_weight;
       all.kept_surprise += own.kept_surprise;
       all.kept_count += own.kept_count;
-      if (own.ties > uint64_t(call_.total_cols())) row_.status = SAMPLER_ROW_INVALID_SHARD;
-    });
-    if (row_.status != SAMPLER_ROW_OK) return;
+    }
     row_.reported_weight = all.reported_weight;
     row_.reported_surprise = all.reported_surprise;
     if (row_.found != ShardFound::kListed) {
       row_.kept_weight = all.kept_weight;
       row_.kept_surprise = all.kept_surprise;
       row_.kept_count = int64_t(all.kept_count);
-      choose_owner(kept_before, kept_own);
+    }
+    return {all.seen_weight, kept_before, kept_own};
+  }
+
+  SAMPLER_HD void read_sums() {
+    const KeptWeights kept = add_sums(0);
+    if (row_.found != ShardFound::kListed) {
+      choose_owner(kept.before, kept.own);
     } else if (decides_by_sums()) {
-      decide_by_list(&all);
-      if (!row_.is_settled) share_ties();
+      decide_by_list(kept.seen);
     }
   }
 
@@ -625,12 +681,7 @@ class ShardRounds {
     const EntropySums tie = entropy_sums(scale, value_of_key(row_.cut.key));
     row_.kept_weight += ties * tie.weight;
     row_.kept_surprise += ties * tie.surprise;
-    uint64_t held_before = 0, held = 0;
-    messages_.template for_each<ShardSums>([&](int64_t rank, const ShardSums &own) {
-      if (rank < call_.rank) held_before += own.ties;
-      if (rank == call_.rank) held = own.ties;
-    });
-    row_.cut.ties = own_ties(ties, held_before, held);
+    row_.cut.ties = own_ties(ties, row_.ties_before, row_.own_ties);
     const auto weight_of_ids = [&](int64_t begin, int64_t end) {
       return sum_of(num_above, [&](int64_t i) {
         const int64_t id = id_of_rank(ranks[i]);
@@ -638,13 +689,13 @@ class ShardRounds {
       });
     };
     const int64_t first_id = call_.first_id;
-    choose_owner(weight_of_ids(0, first_id) + own_ties(ties, 0, held_before) * tie.weight,
+    choose_owner(weight_of_ids(0, first_id) + own_ties(ties, 0, row_.ties_before) * tie.weight,
                  weight_of_ids(first_id, first_id + call_.num_cols) + row_.cut.ties * tie.weight);
   }
 
   // Where the target lies, by what the ranks before this one keep and what it keeps itself.
   SAMPLER_HD void choose_owner(uint64_t before, uint64_t own) {
-    if (!call_.sample) return;
+    if (!call_.sample && !verifies()) return;
     const uint64_t target = draw_target(row_.kept_weight);
     row_.is_owner = target >= before && target - before < own;
     row_.target = target - before;
@@ -681,7 +732,7 @@ class ShardRounds {
 
   // The statuses are those of p and of q, the candidate the residual's first token.
   SAMPLER_HD void write_residual_start() {
-    ShardStart start = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, digest_number(removed()), 0, 0};
+    ShardStart start = {SAMPLER_ROW_EMPTY, SAMPLER_ROW_EMPTY, digest_number(removed()), 0, 0, 0};
     const RowView p = given_view();
     RowView q = {};
     Rank unused = 0;
@@ -713,12 +764,50 @@ class ShardRounds {
     row_.cut = {key_of_rank(lowest()), SharedCut::kAllTies};
   }
 
+  // ---- Verification
+
+  SAMPLER_HD void read_chain() {
+    row_ = {};
+    row_.status = Chains(call_, output_, *this, columns_).read(&row_);
+  }
+
+  // What was found of the row's chain.
+  SAMPLER_HD Chain chain() const {
+    Chain chain = make_chain(*call_.verify, output_);
+    chain.emitted = row_.emitted;
+    chain.accepted = row_.accepted;
+    chain.last_token = row_.token;
+    return chain;
+  }
+
+  // Of the rows at which the chain ends.
+  SAMPLER_HD void leave_residual() {
+    const ChainRequest &request = *call_.verify;
+    const Chain chain = this->chain();
+    RowView q = {};
+    if (request.draft.values) q = own_part(draft_view(request, output_, row_.emitted));
+    columns_.subtract(given_view(), q, rejected_draft(request, chain), edited());
+    workers().wait();
+  }
+
+  SAMPLER_HD void write_chain() const {
+    const ChainRequest &request = *call_.verify;
+    const Chain chain = this->chain();
+    const int64_t first = output_ * (request.num_drafts + 1);
+    for_each(request.num_drafts + 1, [&](int64_t i) {
+      const int64_t id = chain_token(request, chain, row_.status, int32_t(i));
+      store_id(request.out_token_ids, first + i, id);
+    });
+    if (is_first()) write_chain_outcome(request, chain, row_.status);
+  }
+
   // ---- Outputs
 
   SAMPLER_HD bool is_good() const { return row_.status == SAMPLER_ROW_OK; }
 
   SAMPLER_HD void write_outputs() {
     if (call_.residual) return write_residual();
+    if (verifies()) return write_chain();
     if (call_.select) return write_selected();
     if (call_.filter) return write_filtered();
     if (is_first()) write_token_outputs();
@@ -843,6 +932,8 @@ class ShardRounds {
   int64_t output_ = 0;
   ShardMessages messages_;
   ShardRow row_ = {};
+  bool knows_breakers_ = false;
+  uint64_t breakers_ = 0;
 };
 
 }  // namespace sampler::contract

@@ -28,7 +28,7 @@ struct ShardRow {
   RowParameters parameters;
   bool greedy;
   bool is_owner;    // of the token that is drawn
-  bool uses_given;  // of a residual that is 0 everywhere, or has no draft
+  bool uses_given;  // where a residual is 0 everywhere, or there is none
   bool is_settled;  // the token is known: it was drawn from the list
   bool has_list_cut;
   Rank first, given_first;
@@ -37,11 +37,15 @@ struct ShardRow {
   DigitSearch search;
   SharedCut cut;  // the ties are this rank's own
   Rank list_cut;  // where the cut is one of the list
+  // Of the tokens that have the value of the last one of top-k: those of all ranks, of the ranks
+  // before this one, and its own.
+  uint64_t ties, ties_before, own_ties;
   int64_t kept_count;
   uint64_t kept_weight, kept_surprise;
   uint64_t reported_weight, reported_surprise;
   uint64_t target;  // of the owner's own weights
   int64_t token, token_place;
+  int32_t emitted, accepted;  // drafts of a verification
   float value, given_value;
   uint64_t num_before;
 };
@@ -136,8 +140,8 @@ struct ShardMessages {
     return *reinterpret_cast<const ShardHeader *>(message(rank));
   }
   template <class Part>
-  SAMPLER_HD const Part &row(int64_t rank) const {
-    return *reinterpret_cast<const Part *>(message(rank) + row_at);
+  SAMPLER_HD const Part &row(int64_t rank, size_t offset = 0) const {
+    return *reinterpret_cast<const Part *>(message(rank) + row_at + offset);
   }
   // f(rank, part) in their order.
   template <class Part, class F>

@@ -28,6 +28,8 @@ class ShardColumns {
   }
 
  public:
+  static constexpr bool kVerifies = true;
+
   using Rank = contract::Rank;
   using RowScale = contract::RowScale;
 

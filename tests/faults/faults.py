@@ -1518,6 +1518,23 @@ FAULTS = [
           "own.digest != 1 && own.num_tokens >= 0")],
         [shards("ShardArguments.InArraysMakeRowsBadWhereTheyDiffer")]),
     Fault(
+        "shard_words_not_compared",
+        "ranks that have other sequence breakers go on with DRY",
+        [("src/contract/shard_digests.h", "add(breakers_);", "add(0 * breakers_);")],
+        [shards("ShardArguments.InWordsMakeAllRowsBadWhereTheyDiffer")]),
+    Fault(
+        "shard_ties_beyond_lists",
+        "a rank has no more tokens of the cut's value than it has listed",
+        [("src/contract/shard_rounds.h", "return messages_.template row<ShardStart>(rank).ties;",
+          "return messages_.template row<ShardStart>(rank).ties > 0;")],
+        [shards("All/ShardsTest.Samples/F32Logits")]),
+    Fault(
+        "shard_residual_of_one_rank",
+        "what a rejected draft leaves has the scale of the first rank's part of it",
+        [("src/contract/shard_chains.h", "if (own.residual_first > all.residual_first) {",
+          "if (own.residual_first > all.residual_first && rank == 0) {")],
+        [shards("ShardedVerify.GivesWhatWholeRowsGive")]),
+    Fault(
         "shard_digits_from_the_lowest",
         "the weight above a digit is not taken off what the cut still lacks",
         [("src/contract/shards.h", "--v) missing -= weights[v];", "--v) {\n    }")],

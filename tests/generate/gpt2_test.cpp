@@ -232,6 +232,37 @@ TEST(Gpt2, LogitsDoNotDependOnTheBatch) {
   }
 }
 
+// Of each process's share of the last product, nothing where there are more than panels.
+TEST(Gpt2, SharesOfTheLogitsAreTheLogits) {
+  for (const ModelFiles &files : {ModelFiles::odd_sizes(), ModelFiles::read("draft")}) {
+    const Gpt2Model model = load(files);
+    const auto vocab_size = static_cast<std::size_t>(model.config().vocab_size);
+    const Ids ids = some_ids(3, model.config().vocab_size);
+    Gpt2Sequence whole_sequence(model.config());
+    Logits whole(3 * vocab_size);
+    model.forward({{&whole_sequence, ids.data(), 3, 3}}, whole.data());
+    for (const int num_ranks : {1, 2, 3, 7, 64, 200}) {
+      Logits gathered(whole.size());
+      std::size_t end = 0;
+      for (int rank = 0; rank < num_ranks; ++rank) {
+        const generate::TokenRange range = model.share(rank, num_ranks);
+        ASSERT_EQ(range.begin, end);
+        end = range.end;
+        Gpt2Sequence sequence(model.config());
+        Logits part(3 * range.size());
+        model.forward_share({{&sequence, ids.data(), 3, 3}}, range, part.data());
+        EXPECT_EQ(sequence.length(), 3);
+        for (std::size_t row = 0; row < 3; ++row) {
+          std::copy_n(part.data() + row * range.size(), range.size(),
+                      gathered.data() + row * vocab_size + range.begin);
+        }
+      }
+      EXPECT_EQ(end, vocab_size);
+      EXPECT_EQ(bits(gathered), bits(whole)) << num_ranks;
+    }
+  }
+}
+
 TEST(Gpt2, ACopiedSequenceIsAFork) {
   const Gpt2Model model(tiny_gpt2() / "draft");
   Gpt2Sequence sequence(model.config());

@@ -677,6 +677,11 @@ TEST(Program, BadOptionsAreNamed) {
       {{"--mode=beam", "--beam-min-length=-1"}, "--beam-min-length"},
       {{"--mode=beam", "--samples=5"}, "--samples is 5; it must be at most --beams, which is 4"},
       {{"--color=sometimes"}, "--color"},
+      {{"--mode=beam", "--logprobs"}, "--logprobs is not used with --mode beam"},
+      {{"--mode=ngram", "--ranks=2"}, "--ranks is not used with --mode ngram"},
+      {{"--ranks=0"}, "--ranks"},
+      {{"--ranks=1025"}, "--ranks"},
+      {{"--ranks=2", "--explain=1"}, "--explain"},
       {{"stray"}, "stray"},
   };
   for (const auto &[arguments, name] : cases) {
@@ -1131,6 +1136,8 @@ TEST(Program, HelpNamesEveryOption) {
                                    "--preset",
                                    "--params",
                                    "--explain",
+                                   "--logprobs",
+                                   "--ranks",
                                    "--end-ids",
                                    "--no-first-target",
                                    "--lookup",

@@ -52,6 +52,16 @@ class Ranks {
     return run_ranks(sampler, std::vector<sampler_shard_args>(shards, shards + kNumRanks), spoil);
   }
 
+  // Of one token a slot, for what needs one.
+  void give_history() {
+    static const int64_t offsets[] = {0, 1, 2};
+    static const int32_t ids[] = {1, 2};
+    for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+      pipelines[rank].history = {offsets, ids, kNumRows, 2};
+      samples[rank].pipeline = &pipelines[rank];
+    }
+  }
+
   bool nothing_is_written() const {
     for (const auto &rank : tokens) {
       for (const int32_t token : rank) {
@@ -97,9 +107,9 @@ TEST(ShardArguments, AreCheckedByThePlan) {
                  kUnsupported = SAMPLER_ERROR_UNSUPPORTED;
   const std::string no_form = " is set; it has no sharded form";
   const Broken cases[] = {
-      {kInvalid, "0 of sample, filter, select and residual are set; it must be one",
+      {kInvalid, "0 of sample, filter, select, residual and verify are set; it must be one",
        [](Ranks &r) { r.shards[0].sample = nullptr; }},
-      {kInvalid, "2 of sample, filter, select and residual are set; it must be one",
+      {kInvalid, "2 of sample, filter, select, residual and verify are set; it must be one",
        [](Ranks &r) {
          static const sampler_filter_args filter = {};
          r.shards[0].filter = &filter;
@@ -356,6 +366,46 @@ TEST(ShardArguments, InArraysMakeRowsBadWhereTheyDiffer) {
     }
     expect_one_bad(ranks);
   }
+  {
+    // Words of a slot's own: of the second one the last id, then which it has.
+    const int64_t offsets[] = {0, 1, 3}, of_slots[2][3] = {{0, 1, 2}, {0, 1, 1}};
+    const int32_t ids[2][3] = {{1, 2, 3}, {1, 2, 4}};
+    for (const bool of_ids : {true, false}) {
+      Ranks ranks;
+      ranks.give_history();
+      for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+        ranks.pipelines[rank].bad_words = {offsets, ids[of_ids && rank == 2], 2, 3};
+        ranks.pipelines[rank].bad_word_offsets = of_slots[!of_ids && rank == 2];
+      }
+      expect_one_bad(ranks);
+    }
+  }
+}
+
+// Lists of words that all slots have: no row has a token of them where ranks disagree.
+TEST(ShardArguments, InWordsMakeAllRowsBadWhereTheyDiffer) {
+  const int64_t offsets[2][3] = {{0, 1, 3}, {0, 2, 3}};
+  const int32_t ids[2][3] = {{3, 5, 6}, {3, 5, 7}};
+  for (const int which : {0, 1, 2}) {
+    for (const bool are_breakers : {false, true}) {
+      Ranks ranks;
+      ranks.give_history();
+      for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+        const sampler_token_lists words = {offsets[rank == 2 && which == 1],
+                                           ids[rank == 2 && which == 2], 2, 3};
+        ranks.params[rank].dry_multiplier = are_breakers ? 0.8f : 0.0f;
+        (are_breakers ? ranks.pipelines[rank].dry_breakers : ranks.pipelines[rank].bad_words) =
+            words;
+      }
+      ASSERT_TRUE(ranks.run().ok());
+      for (int64_t rank = 0; rank < kNumRanks; ++rank) {
+        for (int64_t row = 0; row < kNumRows; ++row) {
+          const uint32_t expected = which ? uint32_t(SAMPLER_ROW_INVALID_SHARD) : 0u;
+          EXPECT_EQ(ranks.statuses[rank][row], expected) << which << are_breakers;
+        }
+      }
+    }
+  }
 }
 
 // Whatever the messages hold: no crash, and a token of the row, or none.
@@ -427,9 +477,20 @@ TEST(ShardPlan, NeedsFewBytes) {
   float logprobs[64];
   args.out_logprobs = logprobs;
   EXPECT_EQ(plan().num_exchanges, 2);
+  // What the token brings, or its rank, the sums come with.
   ranks.params[0].top_k_ties = SAMPLER_TIES_KEEP;
+  EXPECT_EQ(plan().num_exchanges, 2);
+  int32_t token_ranks[64];
+  args.out_ranks = token_ranks;
   EXPECT_EQ(plan().num_exchanges, 3);
+  ranks.params[0] = sampler_params_default();
+  EXPECT_EQ(plan().num_exchanges, 4);
+  args.draw_method = SAMPLER_DRAW_GUMBEL;
+  EXPECT_EQ(plan().num_exchanges, 3);
+  args.out_ranks = nullptr;
+  EXPECT_EQ(plan().num_exchanges, 2);
   args.out_logprobs = nullptr;
+  args.draw_method = SAMPLER_DRAW_INVERSE_CDF;
   ranks.params[0] = sampler_params_default();
   ranks.params[0].temperature = 0.0f;
   EXPECT_EQ(plan().num_exchanges, 1);

@@ -3,6 +3,7 @@
 #include <sampler_mpi.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
 #include "problem.h"
@@ -83,6 +84,48 @@ TEST_F(Rank, HasTheTokensOfTheWholeRows) {
   }
 }
 
+TEST_F(Rank, VerifiesChainsAsWholeRows) {
+  constexpr int64_t kNumSequences = 5, kNumDrafts = 3;
+  const Rows target = make_rows(kNumSequences * (kNumDrafts + 1), kNumCols, SAMPLER_F32,
+                                SAMPLER_PROBABILITIES, false, 3);
+  const Rows draft = make_rows(kNumSequences * kNumDrafts, kNumCols, SAMPLER_BF16,
+                               SAMPLER_PROBABILITIES, false, 4);
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < kNumSequences * kNumDrafts; ++i) {
+    const auto row =
+        target.values.begin() + (i / kNumDrafts * (kNumDrafts + 1) + i % kNumDrafts) * kNumCols;
+    ids.push_back(int32_t(std::max_element(row, row + kNumCols) - row));
+  }
+  VerifyCall call;
+  call.args.num_drafts = kNumDrafts;
+  call.args.draft_token_ids = ids.data();
+  call.has_draft = call.wants_accepted = true;
+  const Verified expected = verify_whole(sampler_, target, draft, call);
+
+  const Ranges ranges = uneven_ranges(kNumCols, num_ranks_, 3);
+  const int64_t begin = ranges[size_t(rank_)], end = ranges[size_t(rank_) + 1];
+  std::vector<unsigned char> parts[2];
+  Verified own;
+  sampler_verify_args args;
+  bind(call, target.part(begin, end, &parts[0]), draft.part(begin, end, &parts[1]), &args, &own);
+  sampler_shard_args shard = {};
+  shard.struct_size = sizeof shard;
+  shard.verify = &args;
+  shard.first_token_id = begin;
+  shard.total_cols = kNumCols;
+  sampler_shard_plan_info plan = {};
+  plan.struct_size = sizeof plan;
+  ASSERT_EQ(sampler_mpi_plan(sampler_, &shard, MPI_COMM_WORLD, &plan), SAMPLER_OK);
+  Exact workspace(plan.workspace_bytes), memory(sampler_mpi_memory_bytes(&plan, num_ranks_));
+  args.exec.workspace = workspace.data();
+  args.exec.workspace_bytes = plan.workspace_bytes;
+  ASSERT_EQ(
+      sampler_mpi_run(sampler_, &shard, MPI_COMM_WORLD, memory.data(), memory.size(), &error_),
+      SAMPLER_OK)
+      << error_;
+  EXPECT_EQ(difference(expected, own), "");
+}
+
 // A rank that fails, or has other arguments, makes all fail: none waits for ever.
 TEST_F(Rank, FailsWithTheOthers) {
   const Rows rows = make_rows(kNumRows, kNumCols, SAMPLER_F32, SAMPLER_LOGITS, false, 1);
@@ -103,6 +146,25 @@ TEST_F(Rank, FailsWithTheOthers) {
             SAMPLER_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(error_, "a rank has other arguments, or has failed");
   EXPECT_EQ(tokens_.ids[0], 77);
+}
+
+// Where the communicator's handler of errors returns, so does the call.
+TEST_F(Rank, TellsOfMpisErrors) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // that of calls without one, too
+  sampler_shard_args shard = {};
+  EXPECT_EQ(sampler_mpi_run(sampler_, &shard, MPI_COMM_NULL, nullptr, 0, &error_),
+            SAMPLER_ERROR_SYSTEM);
+  EXPECT_STREQ(error_, "MPI reported an error");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+// For death_test.py: not a test here. The last rank dies while the others are in the call.
+TEST_F(Rank, DISABLED_WaitsForADeadOne) {
+  const Rows rows = make_rows(kNumRows, kNumCols, SAMPLER_F32, SAMPLER_LOGITS, false, 1);
+  ASSERT_EQ(run(rows, SampleCall(), [](sampler_sample_args *) {}), SAMPLER_OK) << error_;
+  if (rank_ == num_ranks_ - 1) std::_Exit(9);
+  run(rows, SampleCall(), [](sampler_sample_args *) {});
+  std::puts("the call came back");
 }
 
 }  // namespace

@@ -376,4 +376,66 @@ std::string compare_residual(const Samplers &samplers, const Rows &p, const Rows
   return text;
 }
 
+std::string difference(const Verified &a, const Verified &b) {
+  std::string text = difference("status", a.statuses, b.statuses);
+  if (text.empty()) text = difference("token", a.ids, b.ids);
+  if (text.empty()) text = difference("emitted", a.emitted, b.emitted);
+  if (text.empty()) text = difference("accepted", a.accepted, b.accepted);
+  return text;
+}
+
+void bind(const VerifyCall &call, const sampler_rows &target, const sampler_rows &draft,
+          sampler_verify_args *args, Verified *out) {
+  const int64_t num_positions = call.args.num_drafts + 1;
+  const auto num_sequences = size_t(target.num_rows / num_positions);
+  const size_t words = call.args.token_id_type == SAMPLER_ID_I64 ? 2 : 1;
+  *args = call.args;
+  args->struct_size = sizeof *args;
+  args->target = target;
+  if (call.has_draft) args->draft = draft;
+  args->params = &call.params;
+  out->ids.assign(num_sequences * size_t(num_positions) * words, 77);
+  out->accepted.assign(num_sequences, 70);
+  out->emitted.assign(num_sequences, 80);
+  out->statuses.assign(num_sequences, 77);
+  args->out_token_ids = out->ids.data();
+  args->out_accepted_counts = call.wants_accepted ? out->accepted.data() : nullptr;
+  args->out_emitted_counts = out->emitted.data();
+  args->out_row_status = out->statuses.data();
+}
+
+Verified verify_whole(sampler_t sampler, const Rows &target, const Rows &draft,
+                      const VerifyCall &call) {
+  Verified verified;
+  sampler_verify_args args;
+  bind(call, target.whole(), draft.whole(), &args, &verified);
+  EXPECT_EQ(run_whole(sampler, &args, sampler_verify, sampler_verify_workspace_size), SAMPLER_OK)
+      << sampler_last_error();
+  return verified;
+}
+
+std::string compare_verify(sampler_t sampler, const Rows &target, const Rows &draft,
+                           const VerifyCall &call, const Ranges &ranges, Outcome *outcome) {
+  const Verified expected = verify_whole(sampler, target, draft, call);
+  const size_t num_ranks = ranges.size() - 1;
+  std::vector<std::vector<unsigned char>> memory(2 * num_ranks);
+  std::vector<Verified> own(num_ranks);
+  std::vector<sampler_verify_args> calls(num_ranks);
+  std::vector<sampler_shard_args> shards(num_ranks);
+  for (size_t rank = 0; rank < num_ranks; ++rank) {
+    const int64_t begin = ranges[rank], end = ranges[rank + 1];
+    bind(call, target.part(begin, end, &memory[2 * rank]),
+         draft.part(begin, end, &memory[2 * rank + 1]), &calls[rank], &own[rank]);
+    shards[rank] = shard_args(ranges, rank);
+    shards[rank].verify = &calls[rank];
+  }
+  *outcome = run_ranks(sampler, shards);
+  std::string text = error_of(*outcome);
+  for (size_t rank = 0; rank < num_ranks && text.empty(); ++rank) {
+    text = difference(expected, own[rank]);
+    if (!text.empty()) text = "rank " + std::to_string(rank) + ": " + text;
+  }
+  return text;
+}
+
 }  // namespace shards_test

@@ -80,4 +80,26 @@ std::string compare_residual(const Samplers &samplers, const Rows &p, const Rows
                              const int32_t *drafts, sampler_dtype output_dtype,
                              const Ranges &ranges);
 
+// What sampler_verify writes.
+struct Verified {
+  std::vector<int32_t> ids, accepted, emitted;
+  std::vector<sampler_row_status> statuses;
+};
+std::string difference(const Verified &a, const Verified &b);
+
+struct VerifyCall {
+  sampler_params params = sampler_params_default();
+  sampler_verify_args args = {};  // without rows, outputs and workspace
+  bool has_draft = false;
+  bool wants_accepted = false;
+};
+
+// num_drafts + 1 rows of the target for each sequence, and num_drafts of the draft.
+void bind(const VerifyCall &call, const sampler_rows &target, const sampler_rows &draft,
+          sampler_verify_args *args, Verified *out);
+Verified verify_whole(sampler_t sampler, const Rows &target, const Rows &draft,
+                      const VerifyCall &call);
+std::string compare_verify(sampler_t sampler, const Rows &target, const Rows &draft,
+                           const VerifyCall &call, const Ranges &ranges, Outcome *outcome);
+
 }  // namespace shards_test

@@ -82,6 +82,7 @@ Outcome run_ranks(const Samplers &samplers, std::vector<sampler_shard_args> rank
   std::vector<sampler_filter_args> filters(num_ranks);
   std::vector<sampler_select_args> selects(num_ranks);
   std::vector<sampler_residual_args> residuals(num_ranks);
+  std::vector<sampler_verify_args> verifies(num_ranks);
   const auto note = [&](size_t rank, sampler_status status) {
     outcome.statuses[rank] = status;
     outcome.errors[rank] = status == SAMPLER_OK ? "" : sampler_last_error();
@@ -106,6 +107,7 @@ Outcome run_ranks(const Samplers &samplers, std::vector<sampler_shard_args> rank
     use(&filters[rank], &args.filter);
     use(&selects[rank], &args.select);
     use(&residuals[rank], &args.residual);
+    use(&verifies[rank], &args.verify);
   }
   Exact gathered;
   for (int64_t round = 0; round <= outcome.plan.num_exchanges; ++round) {

@@ -438,6 +438,7 @@ type ShardArgs struct {
 	Received      uintptr
 	SendBytes     uintptr
 	ReceivedBytes uintptr
+	Verify        uintptr
 }
 
 type ShardPlanInfo struct {

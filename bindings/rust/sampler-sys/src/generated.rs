@@ -1356,8 +1356,8 @@ structs! {
         /// them from first_token_id on; 0 is fine, and then the values may be NULL. candidate_ids and
         /// candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of
         /// dense biases and bitmasks, are those of total_cols columns. sampler_filter and
-        /// sampler_residual write this rank's columns. Of a residual `target` is the input, and `draft`
-        /// has as many columns.
+        /// sampler_residual write this rank's columns. Of a residual, and of `verify` below, `target` is
+        /// the input, and `draft` has as many columns.
         ///
         /// Numbers of rows, parameters, slots, lists, histories, randomness and reports must be the same
         /// on every rank; of dense biases and bitmasks a rank reads what is for its own columns. Element
@@ -1388,6 +1388,12 @@ structs! {
         received: *const c_void = null();
         send_bytes: usize = 0;
         received_bytes: usize = 0;
+        /// A call, too, in the place of the four above, of CPU handles: chains of drafts by
+        /// SAMPLER_ACCEPT_STANDARD, in dense arrays, whose rows are SAMPLER_PROBABILITIES, as
+        /// sampler_filter writes a shard's, or greedy by params->temperature. Every rank has all draft
+        /// tokens, and its own columns of `target` and `draft`; all have the tokens, counts and statuses of
+        /// sampler_verify. Other verification is UNSUPPORTED.
+        verify: *const sampler_verify_args = null();
     }
     sampler_shard_plan_info {
         /// sizeof(sampler_shard_plan_info), set by the caller.
@@ -2148,8 +2154,8 @@ functions! {
     ///
     /// Errors: INVALID_ARGUMENT; UNSUPPORTED, for what has no sharded form, which the text names: stages
     /// that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens, out_observations, chosen
-    /// tokens, the kept set and out_removed_by as reports, and RAW top log-probabilities beside edits.
-    /// docs/sharding.md has the list.
+    /// tokens, the kept set and out_removed_by as reports, RAW top log-probabilities beside edits, and
+    /// verification but what `verify` says. docs/sharding.md has the list.
     fn sampler_shard_plan(sampler: sampler_t, args: *const sampler_shard_args, out_plan: *mut sampler_shard_plan_info) -> sampler_status;
     /// Computes a round, in [0, num_exchanges]: reads `received` of the exchange before it, writes
     /// `send` for the one that follows it, or in the last round the call's outputs. Rounds come in

@@ -398,7 +398,7 @@ public final class Layout {
   public static final int SESSION_ADVANCE_ARGS_OUT_TOP_TOKEN_IDS = 160;
   public static final int SESSION_ADVANCE_ARGS_OUT_TOP_LOGPROBS = 168;
 
-  public static final int SHARD_ARGS_SIZE = 112;
+  public static final int SHARD_ARGS_SIZE = 120;
   public static final int SHARD_ARGS_STRUCT_SIZE = 0;
   public static final int SHARD_ARGS_SAMPLE = 8;
   public static final int SHARD_ARGS_FILTER = 16;
@@ -413,6 +413,7 @@ public final class Layout {
   public static final int SHARD_ARGS_RECEIVED = 88;
   public static final int SHARD_ARGS_SEND_BYTES = 96;
   public static final int SHARD_ARGS_RECEIVED_BYTES = 104;
+  public static final int SHARD_ARGS_VERIFY = 112;
 
   public static final int SHARD_PLAN_INFO_SIZE = 104;
   public static final int SHARD_PLAN_INFO_STRUCT_SIZE = 0;

@@ -1,0 +1,17 @@
+"""A rank that dies ends the others, which are in a call of sampler_mpi_run, within a minute.
+
+usage: death_test.py SHARDS_MPI_TEST MPIRUN...
+"""
+
+import subprocess
+import sys
+
+PROGRAM, *MPIRUN = sys.argv[1:]
+
+run = subprocess.run([*MPIRUN, "3", PROGRAM, "--gtest_also_run_disabled_tests", "--gtest_filter=*WaitsForADeadOne"],
+                     capture_output=True, text=True, check=False, timeout=60)  # fmt: skip
+if run.returncode == 0 or "the call came back" in run.stdout:
+    sys.exit(f"the others went on: status {run.returncode}\n{run.stdout}")
+# By number and exit code, in mpirun's words.
+if not ("exit" in run.stderr.lower() and "9" in run.stderr):
+    sys.exit(f"mpirun does not tell which rank died:\n{run.stderr}")
