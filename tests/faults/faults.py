@@ -1109,7 +1109,7 @@ FAULTS = [
     Fault(
         "surprise_of_nothing",
         "tokens that weigh nothing have part in the entropy",
-        [("src/cpu/simd/passes/sums.h", "max(t, splat(contract::kLowestLog2))", "t")],
+        [("src/cpu/simd/passes/relative.h", "x = max(x, splat(contract::kLowestLog2));", "x = x;")],
         [row_pass("SumEntropy")]),
     Fault(
         "shared_reports_written_once",
