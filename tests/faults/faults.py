@@ -1285,6 +1285,13 @@ FAULTS = [
           "begin_at(first.value, dropped, seen)")],
         [row_kinds("HaveTheStagesOfTheReference")]),
     Fault(
+        "typical_p_believes_a_sample",
+        "typical-p's ends are not looked for elsewhere where they are not where a sample expects them",
+        [("src/cpu/simd/row_nearest.cpp",
+          "if (measure(part_.values, part_.count) < target) continue;", ""),
+         ("src/cpu/simd/row_nearest.cpp", "if (below.below >= target) continue;", "")],
+        [row_kinds("HaveTheStagesOfTheReference")]),
+    Fault(
         "ties_before_the_first_kept",
         "tokens that equal a window's first one, and come before it, stay",
         [("src/cpu/simd/row.cpp", "copy(0, block_end, value_before(value));",
