@@ -1,7 +1,6 @@
 #include "cpu/simd/nearest.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -50,42 +49,11 @@ uint32_t pivot_of(const NearestOrder &order, const NearestPart *parts, int num_p
   return probes[num_probes / 2];
 }
 
-// The lowest key in [low, end) for whose value the condition holds, as it does for all larger ones;
-// or `end`. It is looked for from a guess on, in steps that double.
-template <class Holds>
-uint32_t first_key(uint32_t low, uint32_t end, uint32_t guess, const Holds &holds) {
-  const auto holds_at = [&](uint32_t key) { return holds(contract::value_of_key(key)); };
-  uint32_t place = std::clamp(guess, low, end);
-  for (uint32_t step = 1; low < end; step *= 2) {
-    if (place < end && !holds_at(place)) {
-      low = place + 1;
-      if (end - place <= step) break;
-      place += step;
-    } else {
-      end = place;
-      if (place - low <= step) break;
-      place -= step;
-    }
-  }
-  while (low < end) {
-    const uint32_t middle = low + (end - low) / 2;
-    if (holds_at(middle)) {
-      end = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
-}
-
 }  // namespace
 
 // About the key of a value of this excess.
 uint32_t NearestOrder::key_near(float excess) const {
-  const contract::RowScale &row = rule_.row;
-  const float log2 = excess - rule_.mean;
-  return contract::value_key(row.kind == SAMPLER_LOGITS ? row.max + log2 / row.scale
-                                                        : std::exp2(log2 - float(row.exponent)));
+  return cpu::key_near(rule_.row, excess - rule_.mean);
 }
 
 KeyRange NearestOrder::within(uint32_t level, const KeyRange &inner, const KeyRange &outer) const {
