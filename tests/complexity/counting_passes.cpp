@@ -116,6 +116,12 @@ const cpu::Passes *counting_passes() {
     add(kPackCost, source.count);
     return real->pack(source, at_least, at_most, out);
   };
+  counting.pack_beyond = [](const RowView &source, float at_least, float low, float high,
+                            float *out) {
+    ++work.num_rounds;
+    add(kPackCost, source.count);
+    return real->pack_beyond(source, at_least, low, high, out);
+  };
   // What is picked is counted, one id after the other.
   counting.pick_ids = [](const int32_t *ids, int64_t count, const cpu::IdBits &wanted,
                          int32_t *out) {

@@ -1113,7 +1113,7 @@ FAULTS = [
     Fault(
         "surprise_of_nothing",
         "tokens that weigh nothing have part in the entropy",
-        [("src/cpu/simd/passes/sums.h", "max(t, splat(contract::kLowestLog2))", "t")],
+        [("src/cpu/simd/passes/relative.h", "x = max(x, splat(contract::kLowestLog2));", "x = x;")],
         [row_pass("SumEntropy")]),
     Fault(
         "shared_reports_written_once",
@@ -1299,6 +1299,13 @@ FAULTS = [
         "of tokens as near to the mean surprise, a token too few of the likelier ones is dropped",
         [("src/cpu/simd/row_nearest.cpp", "begin_at(first.value, dropped + 1, seen)",
           "begin_at(first.value, dropped, seen)")],
+        [row_kinds("HaveTheStagesOfTheReference")]),
+    Fault(
+        "typical_p_believes_a_sample",
+        "typical-p's ends are not looked for elsewhere where they are not where a sample expects them",
+        [("src/cpu/simd/row_nearest.cpp",
+          "if (measure(part_.values, part_.count) < target) continue;", ""),
+         ("src/cpu/simd/row_nearest.cpp", "if (below.below >= target) continue;", "")],
         [row_kinds("HaveTheStagesOfTheReference")]),
     Fault(
         "ties_before_the_first_kept",

@@ -407,6 +407,26 @@ TEST(Pass, Pack) {
   }
 }
 
+TEST(Pass, PackBeyond) {
+  for (const cpu::Passes *passes : usable_passes()) {
+    for (const Row &row : all_rows()) {
+      const std::set<float> bounds = bounds_of(row);
+      for (const float low : bounds) {
+        for (const float high : bounds) {
+          const float least = *bounds.begin();
+          std::vector<float> expected;
+          for (const float x : row.values) {
+            if (x >= least && (x < low || x > high)) expected.push_back(x);
+          }
+          std::vector<float> packed(row.values.size() + cpu::kListPadding);
+          packed.resize(size_t(passes->pack_beyond(row.view(), least, low, high, packed.data())));
+          ASSERT_EQ(expected, packed) << describe(passes, row, {0, row.count()}, low);
+        }
+      }
+    }
+  }
+}
+
 // A row of all values from 0 up, each of which tells its place. Whole vectors alone are taken, the
 // one at the row's end too.
 TEST(Pass, SampleTakesAnyVectorOfEachStep) {

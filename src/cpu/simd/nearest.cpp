@@ -51,44 +51,31 @@ uint32_t pivot_of(const NearestOrder &order, const NearestPart *parts, int num_p
 
 }  // namespace
 
-namespace {
-
-// The lowest key in [low, end) for whose value the condition holds, as it does for all larger ones;
-// or `end`.
-template <class Holds>
-uint32_t first_key(uint32_t low, uint32_t end, const Holds &holds) {
-  while (low < end) {
-    const uint32_t middle = low + (end - low) / 2;
-    if (holds(contract::value_of_key(middle))) {
-      end = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
+// About the key of a value of this excess.
+uint32_t NearestOrder::key_near(float excess) const {
+  return cpu::key_near(rule_.row, excess - rule_.mean);
 }
-
-}  // namespace
 
 KeyRange NearestOrder::within(uint32_t level, const KeyRange &inner, const KeyRange &outer) const {
   if (level == 0) return {likelier().low, likelier().low - 1};
   const float most = contract::float_of(level - 1);
-  const uint32_t low =
-      first_key(outer.low, inner.low, [&](float x) { return -rule_.excess(x) <= most; });
-  const uint32_t beyond =
-      first_key(inner.high + 1, outer.high + 1, [&](float x) { return rule_.excess(x) > most; });
+  const uint32_t low = first_key(outer.low, inner.low, key_near(-most),
+                                 [&](float x) { return -rule_.excess(x) <= most; });
+  const uint32_t beyond = first_key(inner.high + 1, outer.high + 1, key_near(most),
+                                    [&](float x) { return rule_.excess(x) > most; });
   return {low, beyond - 1};
 }
 
 KeyRange NearestOrder::likelier() const {
-  return {first_key(low_, high_ + 1, [&](float x) { return rule_.excess(x) > 0.0f; }), high_};
+  return {
+      first_key(low_, high_ + 1, key_near(0.0f), [&](float x) { return rule_.excess(x) > 0.0f; }),
+      high_};
 }
 
 NearestLevel select_nearest(const Passes &passes, Places *places, const NearestOrder &order,
                             const Scaling *scaling, uint64_t target, uint32_t above, uint32_t most,
                             const NearestLevel &below, NearestPart *parts, int num_parts) {
   NearestLevel result = below;
-  const KeyRange all = order.all();
   KeyRange inner = order.within(above), outer = order.within(most);
   for (int round = 0; most - above > 1; ++round) {
     const uint32_t pivot =
@@ -115,9 +102,8 @@ NearestLevel select_nearest(const Passes &passes, Places *places, const NearestO
     for (int i = 0; i < num_parts; ++i) {
       NearestPart &part = parts[i];
       if (!is_reached) {
-        const RowView values = view_of(part);
-        inside[i] = pack(passes, values, {all.low, range.low - 1}, part.spare);
-        inside[i] += pack(passes, values, {range.high + 1, all.high}, part.spare + inside[i]);
+        inside[i] =
+            passes.pack_beyond(view_of(part), -kInfinity, range.least(), range.most(), part.spare);
       }
       part.count = inside[i];
       std::swap(part.values, part.spare);

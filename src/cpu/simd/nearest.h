@@ -43,6 +43,7 @@ class NearestOrder {
 
  private:
   KeyRange none() const { return {high_ + 1, low_ - 1}; }
+  uint32_t key_near(float excess) const;
 
   const contract::Typical &rule_;
   uint32_t low_, high_;

@@ -121,13 +121,17 @@ struct Passes {
   // number of values written.
   int64_t (*fold_maxima)(const float *maxima, int64_t count, int64_t factor, float *out);
 
-  // Lists elements [begin, end) in the range. Without `maxima` no block is skipped.
+  // Lists elements [begin, end) in the range. Without `maxima` no block is skipped. Of a list all
+  // that are in the range, as values of f32.
   Listed (*list)(const RowView &source, const float *maxima, int64_t begin, int64_t end,
                  const ListRange &range, float *out_values, int32_t *out_ids);
 
   // Packs the values of elements in [at_least, at_most] side by side. `out`
   // has room for the source and the list padding; it may be the source's own array of f32.
   int64_t (*pack)(const RowView &source, float at_least, float at_most, float *out);
+
+  // The same of what is at least `at_least` and not in [low, high].
+  int64_t (*pack_beyond)(const RowView &source, float at_least, float low, float high, float *out);
 
   // Adds ids to the set.
   void (*mark_ids)(const int32_t *ids, int64_t count, IdBits *set);

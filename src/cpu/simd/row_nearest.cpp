@@ -22,25 +22,30 @@ class RowWindows::Nearest {
         scaling_(scaling),
         cut_(cut) {}
 
-  // Finds the first tokens that reach the target, as the tokens of the window together do.
-  void find(uint64_t target, uint64_t total) {
+  // Finds the first tokens that reach the target, as the `count` tokens of the window together do.
+  // Where most of them are among these, the others tell which.
+  void find(uint64_t target, uint64_t total, int64_t count) {
     target_ = target;
     part_ = {row_.scratch_values_, row_.spare_, 0, 1};
-    uint32_t above = 0, most = 0;
-    NearestLevel below = {};
     for (int attempt = 0;; ++attempt) {
-      const uint32_t level = hint(attempt, total);
-      if (level <= most) continue;
-      above = most;
-      most = level;
-      pack_beyond(above, most);
-      const uint64_t measured = measure(part_.values, part_.count);
-      if (below.below + measured >= target) break;
-      below.below += measured;
-      below.num_below += part_.count;
+      const Hint hint = make_hint(attempt, total, count);
+      NearestLevel below = {};
+      const KeyRange most = order_.within(hint.most);
+      if (hint.above == 0) {
+        // Some of them are not kept in the end.
+        windows_.list_few(rank_from(most), hint.num_most / 4 * 3);
+        part_.count = pack(most, part_.values);
+        if (measure(part_.values, part_.count) < target) continue;
+      } else {
+        part_.count = pack_beyond(order_.within(hint.above));
+        below.below = total - measure(part_.values, part_.count);
+        below.num_below = count - part_.count;
+        if (below.below >= target) continue;
+      }
+      found_ = select_nearest(passes_, &row_.places_, order_, scaling_, target, hint.above,
+                              hint.most, below, &part_, 1);
+      return;
     }
-    found_ = select_nearest(passes_, &row_.places_, order_, scaling_, target, above, most, below,
-                            &part_, 1);
   }
 
   // The window that they are.
@@ -81,28 +86,45 @@ class RowWindows::Nearest {
   static constexpr uint64_t kHeavyShare = 512;
   static constexpr size_t kMostHeavy = kHeavyShare + kListPadding;
 
-  int64_t pack(const KeyRange &range, float *out) {
-    if (range.is_empty()) return 0;
-    const SimdRow::Kept tokens = windows_.kept(cut_);
-    int64_t count = 0;
-    SimdRow::for_each_range(
-        tokens, 0, tokens.source.count, [&](int64_t begin, int64_t end, float at_least) {
-          count += passes_.pack(part_of(tokens.source, begin, end - begin),
-                                std::max(at_least, range.least()), range.most(), out + count);
-        });
-    return count;
+  // Levels between which the target is expected, of which 0 and the last one are sure, and about
+  // how many tokens reach `most`.
+  struct Hint {
+    uint32_t above;
+    uint32_t most;
+    int64_t num_most;
+  };
+
+  // The first rank of a range, or the window's last one.
+  Rank rank_from(const KeyRange &range) const {
+    return std::max(cut_, contract::rank_of_key(range.low));
   }
 
-  // Those of the levels in (above, most].
-  void pack_beyond(uint32_t above, uint32_t most) {
-    const KeyRange range = order_.within(most);
-    if (above == 0) {
-      part_.count = pack(range, part_.values);
-      return;
-    }
-    const KeyRange known = order_.within(above);
-    part_.count = pack({range.low, known.low - 1}, part_.values);
-    part_.count += pack({known.high + 1, range.high}, part_.values + part_.count);
+  // f(part, at_least) for the parts of the window's tokens from the range's lowest value up.
+  template <class F>
+  void for_each_part(const KeyRange &range, const F &f) {
+    const SimdRow::Kept tokens = windows_.kept(rank_from(range));
+    SimdRow::for_each_range(tokens, 0, tokens.source.count,
+                            [&](int64_t begin, int64_t end, float at_least) {
+                              f(part_of(tokens.source, begin, end - begin), at_least);
+                            });
+  }
+
+  int64_t pack(const KeyRange &range, float *out) {
+    if (range.is_empty()) return 0;
+    int64_t count = 0;
+    for_each_part(range, [&](const RowView &part, float at_least) {
+      count += passes_.pack(part, std::max(at_least, range.least()), range.most(), out + count);
+    });
+    return count;
+  }
+  // Packs what is not in a range.
+  int64_t pack_beyond(const KeyRange &range) {
+    int64_t count = 0;
+    for_each_part(order_.all(), [&](const RowView &part, float at_least) {
+      count +=
+          passes_.pack_beyond(part, at_least, range.least(), range.most(), part_.values + count);
+    });
+    return count;
   }
 
   uint64_t measure(const float *values, int64_t count) const {
@@ -144,7 +166,8 @@ class RowWindows::Nearest {
   int64_t begin_at_most(uint32_t key, Window seen) {
     const int64_t num_before = windows_.count(contract::rank_of_key(key + 1));
     if (num_before == 0) return seen.begin;
-    const float first = windows_.range_of(cut_, contract::value_of_key(key)).largest;
+    const Rank from = rank_from(order_.within(found_.level));
+    const float first = windows_.range_of(from, contract::value_of_key(key)).largest;
     return begin_with(windows_.nth_of_value(cut_, first, 1), num_before, seen);
   }
   // At the n-th token of the value.
@@ -156,14 +179,30 @@ class RowWindows::Nearest {
 
   // ---- Estimates
 
-  // The level up to which a sample expects the target to be reached, and somewhat more: the surer
-  // the more often it was tried. The last one is sure.
-  uint32_t hint(int attempt, uint64_t total) {
+  // What a sample expects: the target and somewhat more, or less; the surer the more often it was
+  // tried. The last one is sure.
+  Hint make_hint(int attempt, uint64_t total, int64_t count) {
     constexpr int kAttempts = 2;
     constexpr uint64_t kMoreTokens = 512;
+    Hint hint = {0, NearestOrder::kLastLevel, count};
     const RowView source = windows_.kept(cut_).source;
-    if (attempt >= kAttempts || source.count < kLeastSampled) return NearestOrder::kLastLevel;
+    if (attempt >= kAttempts || source.count < kLeastSampled) return hint;
 
+    const uint64_t rest = total - target_, margin = attempt == 0 ? rest / 8 : rest - rest / 16;
+    const uint64_t left_out =
+        scaling_ ? rest - margin : total - std::min(total, 2 * target_ + kMoreTokens);
+    hint.most = expected_level(source, total, left_out, &hint.num_most);
+    if (hint.num_most * 2 <= count || !scaling_) return hint;
+    const uint32_t reached = expected_level(source, total, rest + margin, &hint.num_most);
+    hint.above = reached == NearestOrder::kLastLevel ? 0 : reached - 1;
+    if (hint.above > 0) hint.most = NearestOrder::kLastLevel;
+    return hint;
+  }
+
+  // The level with which all but so much is expected to be reached; the last one where that cannot
+  // be told. `num_tokens` becomes about how many have it or one before it.
+  uint32_t expected_level(const RowView &source, uint64_t total, uint64_t left_out,
+                          int64_t *num_tokens) {
     std::array<float, kMostHeavy> heavy_values, heavy_spare;
     float *const memory = reinterpret_cast<float *>(row_.scratch_ids_);
     KeyRange light = order_.all();
@@ -176,14 +215,12 @@ class RowWindows::Nearest {
     if (!light.is_empty()) parts[0].count = sample(source, light, memory);
     uint64_t expected = 0;
     for (const NearestPart &part : parts) expected += part.times * measure(part.values, part.count);
-
-    const uint64_t rest = total - target_;
-    const uint64_t left_out = scaling_ ? (attempt == 0 ? rest - rest / 4 : rest / 16)
-                                       : total - std::min(total, 2 * target_ + kMoreTokens);
     if (expected <= left_out) return NearestOrder::kLastLevel;
-    return select_nearest(passes_, &row_.places_, order_, scaling_, expected - left_out, 0,
-                          NearestOrder::kLastLevel, {}, parts, 2)
-        .level;
+    const NearestLevel found =
+        select_nearest(passes_, &row_.places_, order_, scaling_, expected - left_out, 0,
+                       NearestOrder::kLastLevel, {}, parts, 2);
+    *num_tokens = (found.num_below + parts[0].count) * kSampleStep;
+    return found.level;
   }
 
   // The lowest key that weighs so much of the total, above the window's last one.
@@ -224,12 +261,12 @@ Window RowWindows::nearest(const contract::Typical &rule, Window seen) {
   const NearestOrder order(rule, contract::key_of_rank(cut), contract::key_of_rank(row_.first_));
   const Scaling scaling = {rule.row};
   Nearest by_weight(*this, order, &scaling, cut);
-  by_weight.find(rule.threshold, rule.total);
+  by_weight.find(rule.threshold, rule.total, seen.count());
   const Window kept = by_weight.window(rule.ties, seen);
   const int64_t least = std::min(rule.min_keep, seen.count());
   if (kept.count() >= least) return kept;
   Nearest by_count(*this, order, nullptr, cut);
-  by_count.find(uint64_t(least), uint64_t(seen.count()));
+  by_count.find(uint64_t(least), uint64_t(seen.count()), seen.count());
   return by_count.window(SAMPLER_TIES_EXACT, seen);
 }
 

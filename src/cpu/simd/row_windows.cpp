@@ -89,7 +89,8 @@ ValueRange RowWindows::range_of(Rank cut, float at_most) {
 
 // The n-th of the tokens that equal `value`, n >= 1, among those of a cut.
 Rank RowWindows::nth_of_value(Rank cut, float value, uint64_t n) {
-  const RowView source = kept(cut).source;
+  const Rank from = std::max(cut, contract::rank_of_key(contract::value_key(value)));
+  const RowView source = kept(from).source;
   const int64_t index = passes_.find_nth(source, value, int64_t(n));
   return contract::rank_of(value, uint32_t(source.id(index)));
 }

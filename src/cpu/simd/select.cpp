@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "contract/log2.h"
 #include "contract/rank.h"
 #include "contract/weight.h"
 
@@ -33,17 +34,16 @@ float value_before(float x) {
   return contract::value_key(value) == key ? value : contract::value_of_key(key - 1);
 }
 
+uint32_t key_near(const contract::RowScale &scale, float log2) {
+  if (scale.kind == SAMPLER_LOGITS) return contract::value_key(scale.max + log2 / scale.scale);
+  const float relative = contract::exp2_of_negative(std::min(log2, 0.0f));
+  return contract::value_key(contract::times_power_of_two(relative, -scale.exponent));
+}
+
 uint32_t lowest_key_of_weight(const contract::RowScale &scale, uint64_t weight, uint32_t low,
                               uint32_t high) {
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (contract::weight(scale, contract::value_of_key(middle)) >= weight) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return high;
+  const uint32_t guess = key_near(scale, contract::log2_of_weight(weight));
+  return first_key(low, high, guess, [&](float x) { return contract::weight(scale, x) >= weight; });
 }
 
 // Quickselect: each pivot leaves the elements on one side of it, or ends the search.

@@ -2,8 +2,10 @@
 // target.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "contract/rank.h"
 #include "cpu/places.h"
 #include "cpu/simd/passes.h"
 
@@ -27,5 +29,36 @@ struct Selected {
 // list's own array, which is destroyed then.
 Selected select(const Passes &passes, Places *places, const RowView &list, const Scaling *scaling,
                 uint64_t target, float *scratch);
+
+// The lowest key in [low, end) for whose value the condition holds, as it does for all larger ones;
+// or `end`. It is looked for from a guess on, in steps that double.
+template <class Holds>
+uint32_t first_key(uint32_t low, uint32_t end, uint32_t guess, const Holds &holds) {
+  const auto holds_at = [&](uint32_t key) { return holds(contract::value_of_key(key)); };
+  uint32_t place = std::clamp(guess, low, end);
+  for (uint32_t step = 1; low < end; step *= 2) {
+    if (place < end && !holds_at(place)) {
+      low = place + 1;
+      if (end - place <= step) break;
+      place += step;
+    } else {
+      end = place;
+      if (place - low <= step) break;
+      place -= step;
+    }
+  }
+  while (low < end) {
+    const uint32_t middle = low + (end - low) / 2;
+    if (holds_at(middle)) {
+      end = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+// About the key of a value of this contract::relative_log2().
+uint32_t key_near(const contract::RowScale &scale, float log2);
 
 }  // namespace sampler::cpu

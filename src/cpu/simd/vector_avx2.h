@@ -112,10 +112,12 @@ SAMPLER_INLINE Mask either(Mask a, Mask b) {
 SAMPLER_INLINE uint32_t bits(Mask mask) {
   return uint32_t(_mm256_movemask_ps(mask.lanes));
 }
-SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
-  const __m256i lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-  const __m256i own = _mm256_and_si256(_mm256_set1_epi32(int32_t(bits)), lanes);
-  return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(own, lanes))};
+// From bit `first` on. The sign bits alone: no more of a mask is looked at.
+SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
+  const __m256i to_sign =
+      _mm256_sub_epi32(_mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24), _mm256_set1_epi32(first));
+  const __m256i all = _mm256_set1_epi32(int32_t(bits));
+  return {_mm256_castsi256_ps(_mm256_sllv_epi32(all, to_sign))};
 }
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b))};

@@ -111,8 +111,8 @@ SAMPLER_INLINE Mask either(Mask a, Mask b) {
 SAMPLER_INLINE uint32_t bits(Mask mask) {
   return mask;
 }
-SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
-  return Mask(bits);
+SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
+  return Mask(bits >> first);
 }
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return _mm512_cmpeq_epi32_mask(a, b);

@@ -108,9 +108,9 @@ SAMPLER_INLINE uint32_t bits(Mask mask) {
   const uint32x4_t weights = {1, 2, 4, 8};
   return vaddvq_u32(vandq_u32(mask.lanes, weights));
 }
-SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
+SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
   const uint32x4_t lanes = {1, 2, 4, 8};
-  return {vtstq_u32(vdupq_n_u32(bits), lanes)};
+  return {vtstq_u32(vdupq_n_u32(bits >> first), lanes)};
 }
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {
   return {vceqq_s32(a, b)};

@@ -110,10 +110,10 @@ SAMPLER_INLINE Mask either(Mask a, Mask b) {
   return each<Mask>([&](int i)
                         SAMPLER_INLINE_LAMBDA { return native::either(a.piece[i], b.piece[i]); });
 }
-// Lane by lane the bits of an integer.
-SAMPLER_INLINE Mask mask_of_bits(uint32_t bits) {
+// Lane by lane the bits of an integer from bit `first` on, for choose() and bits().
+SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
   return each<Mask>([&](int i) SAMPLER_INLINE_LAMBDA {
-    return native::mask_of_bits(bits >> (i * native::kLanes));
+    return native::mask_of_bits(bits, first + i * native::kLanes);
   });
 }
 SAMPLER_INLINE Mask equal(Ints a, Ints b) {

@@ -134,9 +134,7 @@ SAMPLER_INLINE void write_some(typename Type::Element *p, int64_t count, Floats 
 
 // Those of elements [begin, begin + kWidth) that a bitmask allows; `begin` is a multiple of kWidth.
 SAMPLER_INLINE Mask allowed_of(const uint32_t *words, int64_t begin) {
-  uint16_t own;
-  __builtin_memcpy(&own, reinterpret_cast<const char *>(words) + begin / 8, sizeof own);
-  return mask_of_bits(own);
+  return mask_of_bits(words[begin / 32], int(begin % 32));
 }
 
 // f(x, index, lanes) for the vectors of elements [begin, end). The last one may have fewer lanes

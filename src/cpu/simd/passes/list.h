@@ -40,7 +40,8 @@ struct PositionWriter {
   }
 };
 
-// Lists the positions of elements first, and then what is there. kMasked: those that are allowed.
+// Lists the positions of elements of a row first, and then what is there. kMasked: those that are
+// allowed.
 template <class Type, bool kMasked>
 Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, int64_t end,
                    const ListRange &range, float *out_values, int32_t *out_ids) {
@@ -74,17 +75,41 @@ Listed list_tokens(const RowView &source, const float *maxima, int64_t begin, in
     }
     i = block_end;
   }
-  const int32_t *const ids = ids_of(source);
-  for (int64_t i = 0; i < list.count; ++i) {
-    const int32_t position = out_ids[i];
-    out_values[i] = Type::value(p[position]);
-    if (ids) out_ids[i] = ids[position];
-  }
+  for (int64_t i = 0; i < list.count; ++i) out_values[i] = Type::value(p[out_ids[i]]);
   return {list.count, end_of_ties};
+}
+
+// Values of elements, side by side.
+struct ValueWriter {
+  float *values;
+  int64_t count = 0;
+
+  SAMPLER_INLINE void append(Mask wanted, Floats x) {
+    store_packed(values + count, wanted, x);
+    count += count_of(wanted);
+  }
+};
+
+// Of another list, of which most is wanted.
+Listed list_listed(const RowView &source, int64_t begin, int64_t end, float at_least,
+                   float *out_values, int32_t *out_ids) {
+  const Floats least = splat(at_least);
+  const auto *const ids = reinterpret_cast<const float *>(ids_of(source));
+  ValueWriter values = {out_values}, listed_ids = {reinterpret_cast<float *>(out_ids)};
+  for_each_vector<F32>(elements<F32>(source.values), begin, end,
+                       [&](Floats x, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
+                         const Mask wanted = ge(x, least);
+                         values.append(wanted, x);
+                         listed_ids.append(wanted, lanes < kWidth
+                                                       ? read_some<F32>(ids + index, lanes, 0.0f)
+                                                       : load(ids + index));
+                       });
+  return {values.count, end};
 }
 
 Listed list(const RowView &source, const float *maxima, int64_t begin, int64_t end,
             const ListRange &range, float *out_values, int32_t *out_ids) {
+  if (ids_of(source)) return list_listed(source, begin, end, range.at_least, out_values, out_ids);
   return with_type(source.dtype, [&](auto type) {
     using Type = decltype(type);
     return range.allowed
@@ -106,27 +131,29 @@ void set_bits(const RowView &source, int64_t begin, int64_t end, float at_least,
   });
 }
 
-// Values of elements, side by side.
-struct ValueWriter {
-  float *values;
-  int64_t count = 0;
-
-  SAMPLER_INLINE void append(Mask wanted, Floats x) {
-    store_packed(values + count, wanted, x);
-    count += count_of(wanted);
-  }
-};
-
-int64_t pack(const RowView &source, float at_least, float at_most, float *out) {
-  const Floats least = splat(at_least), most = splat(at_most);
+// Packs elements whose values are wanted.
+template <class Wanted>
+SAMPLER_INLINE int64_t pack_wanted(const RowView &source, float *out, const Wanted &wanted) {
   return with_type(source.dtype, [&](auto type) {
     using Type = decltype(type);
     ValueWriter packed = {out};
     for_each_vector<Type>(elements<Type>(source.values), 0, source.count,
-                          [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
-                            packed.append(both(ge(x, least), ge(most, x)), x);
-                          });
+                          [&](Floats x, int64_t, int64_t)
+                              SAMPLER_INLINE_LAMBDA { packed.append(wanted(x), x); });
     return packed.count;
+  });
+}
+
+int64_t pack(const RowView &source, float at_least, float at_most, float *out) {
+  const Floats least = splat(at_least), most = splat(at_most);
+  return pack_wanted(
+      source, out, [&](Floats x) SAMPLER_INLINE_LAMBDA { return both(ge(x, least), ge(most, x)); });
+}
+
+int64_t pack_beyond(const RowView &source, float at_least, float low, float high, float *out) {
+  const Floats least = splat(at_least), inner_least = splat(low), inner_most = splat(high);
+  return pack_wanted(source, out, [&](Floats x) SAMPLER_INLINE_LAMBDA {
+    return both(ge(x, least), either(gt(inner_least, x), gt(x, inner_most)));
   });
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "contract/weight.h"
-#include "cpu/simd/passes/elements.h"
+#include "cpu/simd/passes/log2.h"
 
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
@@ -10,16 +10,23 @@ namespace {
 // How many vectors the weight pass works on at once: as many as there are registers for.
 constexpr int kVectorsAtOnce = native::kLanes == kWidth ? 4 : 2;
 
-// Relative probabilities are made of values in two steps, with something in between.
+// Relative probabilities are made of values in two steps, with something in between. In the end
+// each is `x` times `power`, a power of two.
 template <int kCount>
 struct Halfway {
-  Floats x[kCount], shifted[kCount];
+  Floats x[kCount], power[kCount];
+  Floats surprise[kCount];  // of WithSurprise alone
   Mask nonzero[kCount];
+
+  SAMPLER_INLINE Floats relative(int i) const { return mul(x[i], power[i]); }
 };
 
 // exp2_plus_1(log2_ratio_minus_1(x)).
 struct RelativeToMax {
   static constexpr float kNothing = -kInfinity, kLowest = -__FLT_MAX__;
+  // The low bits of t + kShift are 128 and the integer nearest to t: as an exponent those of
+  // 2^(integer + 1).
+  static constexpr float kShift = 0x1.8p23f + 128.0f;
   Floats row_max, scale;
 
   explicit SAMPLER_INLINE RelativeToMax(const contract::RowScale &row)
@@ -29,36 +36,37 @@ struct RelativeToMax {
   // not `nonzero` comes out so small that it weighs nothing.
   template <int kCount>
   SAMPLER_INLINE void begin(Halfway<kCount> &v) const {
-    const Floats shift = splat(0x1.8p23f);
     for (Floats &x : v.x) x = sub(x, row_max);
     for (Floats &x : v.x) x = fma(x, scale, splat(-1.0f));
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(contract::kLowestLog2));
     for (Floats &x : v.x) x = max(x, splat(contract::kLowestLog2));
-    for (int i = 0; i < kCount; ++i) v.shifted[i] = add(v.x[i], shift);
+    for (int i = 0; i < kCount; ++i) v.power[i] = add(v.x[i], splat(kShift));
     for (Floats &x : v.x) x = minus_nearest(x);
   }
-  // All coefficients are doubled, which is exact, for 2^(t + 1). The low bits of t + shift are the
-  // integer's: moved to the exponent they multiply by its power of two.
+  // Minus contract::relative_log2() of a value that is begun: -(t + 1). No more than that of the
+  // lowest t, which weighs nothing, and its surprise still less.
+  template <int kCount>
+  SAMPLER_INLINE Floats minus_log2(const Halfway<kCount> &v, int i) const {
+    return sub(sub(splat(kShift - 1.0f), v.power[i]), v.x[i]);
+  }
   template <int kCount>
   SAMPLER_INLINE void finish(Halfway<kCount> &v) const {
     Floats p[kCount];
     for (int i = 0; i < kCount; ++i) {
-      p[i] = fma(splat(2 * contract::kExp2C5), v.x[i], splat(2 * contract::kExp2C4));
+      p[i] = fma(splat(contract::kExp2C5), v.x[i], splat(contract::kExp2C4));
     }
-    for (int i = 0; i < kCount; ++i) p[i] = fma(p[i], v.x[i], splat(2 * contract::kExp2C3));
-    for (int i = 0; i < kCount; ++i) p[i] = fma(p[i], v.x[i], splat(2 * contract::kExp2C2));
-    for (int i = 0; i < kCount; ++i) p[i] = fma(p[i], v.x[i], splat(2 * contract::kExp2C1));
-    for (int i = 0; i < kCount; ++i) p[i] = fma(p[i], v.x[i], splat(2 * contract::kExp2C0));
-    for (int i = 0; i < kCount; ++i) {
-      v.x[i] = as_floats(add(as_ints(p[i]), shift_left<23>(as_ints(v.shifted[i]))));
-    }
+    for (int i = 0; i < kCount; ++i) p[i] = fma(p[i], v.x[i], splat(contract::kExp2C3));
+    for (int i = 0; i < kCount; ++i) p[i] = fma(p[i], v.x[i], splat(contract::kExp2C2));
+    for (int i = 0; i < kCount; ++i) p[i] = fma(p[i], v.x[i], splat(contract::kExp2C1));
+    for (int i = 0; i < kCount; ++i) v.x[i] = fma(p[i], v.x[i], splat(contract::kExp2C0));
+    for (Floats &power : v.power) power = as_floats(shift_left<23>(as_ints(power)));
   }
   SAMPLER_INLINE Floats operator()(Floats x) const {
     Halfway<1> v;
     v.x[0] = x;
     begin(v);
     finish(v);
-    return zero_unless(v.nonzero[0], v.x[0]);
+    return zero_unless(v.nonzero[0], v.relative(0));
   }
 };
 
@@ -66,8 +74,9 @@ struct RelativeToMax {
 struct RelativeByPower {
   static constexpr float kNothing = 0.0f, kLowest = __FLT_DENORM_MIN__;
   Floats first, second;
+  int exponent;
 
-  explicit SAMPLER_INLINE RelativeByPower(const contract::RowScale &row) {
+  explicit SAMPLER_INLINE RelativeByPower(const contract::RowScale &row) : exponent(row.exponent) {
     const int part = row.exponent < 127 ? row.exponent : 127;
     first = splat(power_of_two(part));
     second = splat(power_of_two(row.exponent - part));
@@ -75,10 +84,18 @@ struct RelativeByPower {
   template <int kCount>
   SAMPLER_INLINE void begin(Halfway<kCount> &v) const {
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(0.0f));
+    for (int i = 0; i < kCount; ++i) v.power[i] = v.x[i];
     for (Floats &x : v.x) x = (*this)(x);
   }
+  // Of 0 it is some number.
   template <int kCount>
-  SAMPLER_INLINE void finish(Halfway<kCount> &) const {}
+  SAMPLER_INLINE Floats minus_log2(const Halfway<kCount> &v, int i) const {
+    return negate(log2_shifted(v.power[i], exponent));
+  }
+  template <int kCount>
+  SAMPLER_INLINE void finish(Halfway<kCount> &v) const {
+    for (Floats &power : v.power) power = splat(1.0f);
+  }
   SAMPLER_INLINE Floats operator()(Floats x) const { return mul(mul(x, first), second); }
 
  private:
@@ -112,35 +129,26 @@ struct Limbs {
   Ints low;
 };
 
-SAMPLER_INLINE Limbs limbs_of(Floats relative) {
-  const Floats high = add(relative, splat(contract::kHighLimb));
-  const Floats rest = sub(relative, sub(high, splat(contract::kHighLimb)));
+// Of x times a power of two, which an fma does not round.
+SAMPLER_INLINE Limbs limbs_of(Floats x, Floats power) {
+  const Floats high = fma(x, power, splat(contract::kHighLimb));
+  const Floats rest = fma(x, power, sub(splat(contract::kHighLimb), high));
   return {as_ints(high), as_ints(add(rest, splat(contract::kLowLimb)))};
-}
-
-// The same of minus x.
-SAMPLER_INLINE Limbs limbs_of_negative(Floats x) {
-  const Floats high = sub(splat(contract::kHighLimb), x);
-  const Floats rest = add(x, sub(high, splat(contract::kHighLimb)));
-  return {as_ints(high), as_ints(sub(splat(contract::kLowLimb), rest))};
 }
 
 // Sum of the weights of up to kWeightBlock relative probabilities: weight_of(), its limbs apart.
 class WeightSum {
  public:
   template <int kCount>
-  SAMPLER_INLINE void take(const Floats (&relative)[kCount]) {
-    for (const Floats x : relative) add_limbs(limbs_of(x));
+  SAMPLER_INLINE void take(const Floats (&x)[kCount], const Floats (&power)[kCount]) {
+    Floats high[kCount], rest[kCount];
+    for (int i = 0; i < kCount; ++i) high[i] = fma(x[i], power[i], splat(contract::kHighLimb));
+    for (int i = 0; i < kCount; ++i) rest[i] = sub(splat(contract::kHighLimb), high[i]);
+    for (int i = 0; i < kCount; ++i) rest[i] = fma(x[i], power[i], rest[i]);
+    for (int i = 0; i < kCount; ++i) rest[i] = add(rest[i], splat(contract::kLowLimb));
+    for (int i = 0; i < kCount; ++i) high_ = add(high_, as_ints(high[i]));
+    for (int i = 0; i < kCount; ++i) low_ = add(low_, as_ints(rest[i]));
     vectors_ += kCount;
-  }
-  template <int kCount>
-  SAMPLER_INLINE void take_negative(const Floats (&minus_relative)[kCount]) {
-    for (const Floats x : minus_relative) add_limbs(limbs_of_negative(x));
-    vectors_ += kCount;
-  }
-  SAMPLER_INLINE void take(Floats relative) {
-    const Floats one[] = {relative};
-    take(one);
   }
   // The limbs' constants are subtracted modulo 2^32, in which the lanes' sums are small.
   SAMPLER_INLINE uint64_t total() const {
@@ -152,11 +160,6 @@ class WeightSum {
   }
 
  private:
-  SAMPLER_INLINE void add_limbs(const Limbs &limbs) {
-    high_ = add(high_, limbs.high);
-    low_ = add(low_, limbs.low);
-  }
-
   Ints high_ = splat(int32_t(0)), low_ = splat(int32_t(0));
   uint32_t vectors_ = 0;
 };

@@ -252,14 +252,15 @@ int64_t find_nth(const RowView &row, float value, int64_t n) {
 }
 
 int64_t count(const RowView &source, int64_t begin, int64_t end, float at_least) {
-  const Floats least = splat(at_least);
+  const Floats least = splat(at_least), one = as_floats(splat(int32_t(1)));
   return with_type(source.dtype, [&](auto type) {
     using Type = decltype(type);
-    int64_t result = 0;
+    Ints found = splat(int32_t(0));
     for_each_vector<Type>(elements<Type>(source.values), begin, end,
-                          [&](Floats x, int64_t, int64_t)
-                              SAMPLER_INLINE_LAMBDA { result += count_of(ge(x, least)); });
-    return result;
+                          [&](Floats x, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+                            found = add(found, as_ints(zero_unless(ge(x, least), one)));
+                          });
+    return sum(found);
   });
 }
 

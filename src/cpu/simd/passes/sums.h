@@ -8,40 +8,34 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// Minus contract::relative_surprise() of a value of this relative probability.
-SAMPLER_INLINE Floats minus_surprise(const RelativeToMax &scale, const contract::RowScale &,
-                                     Floats x, Floats relative) {
-  const Floats t = fma(sub(x, scale.row_max), scale.scale, splat(-1.0f));
-  // What is below the lowest weighs nothing, and its surprise still less.
-  return mul(add(max(t, splat(contract::kLowestLog2)), splat(1.0f)), relative);
-}
-SAMPLER_INLINE Floats minus_surprise(const RelativeByPower &, const contract::RowScale &row,
-                                     Floats x, Floats relative) {
-  return zero_unless(gt(relative, splat(0.0f)), mul(log2_shifted(x, row.exponent), relative));
-}
+// What makes of values their relative probabilities, and beside them, in `surprise`, what is times
+// `power` contract::relative_surprise().
+template <class Relative>
+struct WithSurprise : Relative {
+  using Relative::Relative;
 
-// Values are read again: there is no register to keep them in.
+  template <int kCount>
+  SAMPLER_INLINE void finish(Halfway<kCount> &v) const {
+    for (int i = 0; i < kCount; ++i) v.surprise[i] = this->minus_log2(v, i);
+    Relative::finish(v);
+    for (int i = 0; i < kCount; ++i) v.surprise[i] = mul(v.surprise[i], v.x[i]);
+  }
+};
+
 contract::EntropySums sum_entropy(const RowView &source, const contract::RowScale &row,
                                   int64_t begin, int64_t end, float at_least) {
   const Floats least = splat(at_least);
   return with_weighed(source, {row}, at_least, [&](auto relative, auto type, auto masked) {
     using Type = decltype(type);
-    const auto *p = elements<Type>(source.values);
+    const WithSurprise<decltype(relative)> with_surprise(row);
     contract::EntropySums result;
     for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) {
       WeightSum weights, surprises;
       for_each_relative<Type, decltype(masked)::value>(
-          p, relative, from, to, least,
-          [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-            weights.take(vectors.x);
-            for (Floats &x : vectors.x) {
-              const Floats value = lanes < kWidth
-                                       ? read_some<Type>(p + index, lanes, relative.kNothing)
-                                       : Type::read(p + index);
-              x = minus_surprise(relative, row, value, x);
-              index += kWidth;
-            }
-            surprises.take_negative(vectors.x);
+          elements<Type>(source.values), with_surprise, from, to, least,
+          [&](const auto &vectors, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+            weights.take(vectors.x, vectors.power);
+            surprises.take(vectors.surprise, vectors.power);
           });
       result.weight += weights.total();
       result.surprise += surprises.total();

@@ -83,7 +83,7 @@ uint64_t weigh(const RowView &source, const Scaling &scaling, int64_t begin, int
       for_each_relative<Type, decltype(masked)::value>(
           elements<Type>(source.values), relative, from, to, least,
           [&](const auto &vectors, int64_t, int64_t)
-              SAMPLER_INLINE_LAMBDA { weights.take(vectors.x); });
+              SAMPLER_INLINE_LAMBDA { weights.take(vectors.x, vectors.power); });
       const uint64_t weight = weights.total();
       result += weight;
       if (block_weights) block_weights[block] += weight;
@@ -104,7 +104,7 @@ SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t b
       for_each_relative<Type, decltype(masked)::value>(
           p, relative, from, to, least,
           [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
-            all.take(vectors.x);
+            all.take(vectors.x, vectors.power);
             // Values are read again: there is no register to keep them in.
             for (Floats &x : vectors.x) {
               const Floats value = lanes < kWidth ? read_some<Type>(p + index, lanes, -kInfinity)
@@ -112,7 +112,7 @@ SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t b
               x = zero_unless(ge(value, least_heavy), x);
               index += kWidth;
             }
-            of_heavy.take(vectors.x);
+            of_heavy.take(vectors.x, vectors.power);
           });
       result.total += all.total();
       result.heavy += of_heavy.total();
@@ -130,12 +130,11 @@ uint64_t sum_weights(const RowView &source, const Scaling &scaling, int64_t begi
         elements<Type>(source.values), relative, begin, end, least,
         [&](const auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
           int32_t high[kVectorsAtOnce * kWidth], low[kVectorsAtOnce * kWidth];
-          int64_t place = 0;
-          for (const Floats &x : vectors.x) {
-            const Limbs limbs = limbs_of(x);
+          for (int i = 0; i * kWidth < lanes; ++i) {
+            const Limbs limbs = limbs_of(vectors.x[i], vectors.power[i]);
+            const int64_t place = i * kWidth;
             store(high + place, sub(limbs.high, splat(raw_bits(contract::kHighLimb))));
             store(low + place, sub(limbs.low, splat(raw_bits(contract::kLowLimb))));
-            place += kWidth;
           }
           uint64_t running = sum;  // in a register
           for (int64_t i = 0; i < lanes; ++i) {
@@ -179,7 +178,10 @@ void write_probabilities(const RowView &source, const Scaling &scaling, float no
             elements<Type>(source.values), relative, begin, end, least,
             [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
               int i = 0;
-              for (Floats &x : vectors.x) x = zero_unless(vectors.nonzero[i++], mul(x, factor));
+              for (Floats &x : vectors.x) {
+                x = zero_unless(vectors.nonzero[i], mul(vectors.relative(i), factor));
+                ++i;
+              }
               write_vectors<decltype(out_type)>(out, index, lanes, vectors.x);
             });
       });
