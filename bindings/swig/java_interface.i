@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 1081585707;
+%constant int SHIM_INTERFACE = 1141802922;
 %inline %{
-static inline int32_t shim_interface(void) { return 1081585707; }
+static inline int32_t shim_interface(void) { return 1141802922; }
 %}

@@ -319,6 +319,7 @@ type SessionOptions struct {
 	Reserved         int32
 	Clock            uintptr
 	ClockUser        uintptr
+	Stream           uintptr
 }
 
 type SessionAddArgs struct {
