@@ -8,11 +8,11 @@
 #include "capi/allocator.h"
 #include "capi/busy.h"
 #include "capi/handle_impl.h"
+#include "decoding/arena.h"
 #include "decoding/measured_gamma.h"
 #include "decoding/prompt_lookup.h"
-#include "decoding/session_arena.h"
 #include "decoding/session_numbers.h"
-#include "decoding/session_transfer.h"
+#include "decoding/transfer.h"
 #include "sampler/session.h"
 
 namespace sampler::decoding {
@@ -277,7 +277,7 @@ class Session {
   float *synthetic_rates_;           // [max_drafts]; null: there are none
   int64_t *lengths_before_;          // by span
 
-  SessionTransfer transfer_;
+  Transfer transfer_;
   Placed placed_ = {};
 
   // Of the drafter's rows: how many, and by draw or, of trees, by row.

@@ -124,8 +124,7 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *host, Aren
   top_token_ids_ = arrays.out<int32_t>(count, num_places * top);
   top_logprobs_ = arrays.out<float>(count, num_places * top);
   observations_ = device->take<float>(count, num_places);
-  transfer_ =
-      SessionTransfer(handle, options.stream, arrays.bytes_in(), arrays.bytes_out(), host, device);
+  transfer_ = Transfer(handle, options.stream, arrays.bytes_in(), arrays.bytes_out(), host, device);
   if (!sequences_) return;
   num_free_ = count;
   for (int64_t i = 0; i < count; ++i) {

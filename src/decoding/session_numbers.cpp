@@ -113,7 +113,7 @@ void SessionNumbers::for_each_array(bool plain, const F &f) const {
   }
 }
 
-sampler_row_params SessionNumbers::arrays(bool plain, SessionTransfer *transfer) const {
+sampler_row_params SessionNumbers::arrays(bool plain, Transfer *transfer) const {
   auto result = capi::sized<sampler_row_params>();
   for_each_array(plain, [&](const Number &number, const uint32_t *values) {
     point(&result, number.array, transfer->parameter(values, num_sequences_));

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "decoding/session_arena.h"
-#include "decoding/session_transfer.h"
+#include "decoding/arena.h"
+#include "decoding/transfer.h"
 #include "sampler/sampling.h"
 
 namespace sampler::decoding {
@@ -24,7 +24,7 @@ class SessionNumbers {
   void get(int32_t sequence, sampler_params *params) const;
 
   // The arrays that differ, where calls find them. `plain`: of temperature, top-k, top-p and min-p.
-  sampler_row_params arrays(bool plain, SessionTransfer *transfer) const;
+  sampler_row_params arrays(bool plain, Transfer *transfer) const;
   // All that there can be, at any address.
   sampler_row_params all_arrays(const void *somewhere) const;
   static sampler_row_params all_plain_arrays(const void *somewhere);

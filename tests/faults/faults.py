@@ -550,10 +550,10 @@ FAULTS = [
         [decoding("KnownFaults.AFinishedBeamKeepsItsScore"),
          decoding("BeamSearch.OfAllContinuations")]),
     Fault(
-        "bad_chain_searched_from_its_end",
-        "a chain with a bad row is verified once more for each draft after it",
-        [("src/decoding/speculation.cpp", "(search.longest_good + search.shortest_bad) / 2",
-          "search.shortest_bad - 1")],
+        "bad_chains_bad_as_a_whole",
+        "a bad row takes the drafts of its round from a text of sampler_speculative",
+        [("src/decoding/speculation.cpp", "workspace_.run(capi::verify_up_to_bad_rows, &args)",
+          "workspace_.run(sampler_verify, &args)")],
         [decoding("BadRows.AreFoundByFewVerifications")]),
     Fault(
         "loops_beside_the_hooks",

@@ -1,11 +1,11 @@
-#include "decoding/session_transfer.h"
+#include "decoding/transfer.h"
 
 #include "capi/cuda_errors.h"
 
 namespace sampler::decoding {
 
-SessionTransfer::SessionTransfer(const sampler_handle *handle, sampler_stream stream,
-                                 size_t most_in, size_t most_out, Arena *host, Arena *device)
+Transfer::Transfer(const sampler_handle *handle, sampler_stream stream, size_t most_in,
+                   size_t most_out, Arena *host, Arena *device)
     : handle_(handle),
       stream_(stream),
       are_parameters_on_host_(!handle->on_cuda || handle->device.host_parameters) {
@@ -16,12 +16,12 @@ SessionTransfer::SessionTransfer(const sampler_handle *handle, sampler_stream st
   device_out_ = device->take<char>(int64_t(most_out));
 }
 
-void SessionTransfer::begin() {
+void Transfer::begin() {
   in_bytes_ = uploaded_bytes_ = out_bytes_ = 0;
   num_results_ = 0;
 }
 
-const void *SessionTransfer::add(const void *values, size_t bytes) {
+const void *Transfer::add(const void *values, size_t bytes) {
   if (!on_device()) return values;
   const size_t begin = in_bytes_;
   in_bytes_ += Arena::padded(bytes);
@@ -29,7 +29,7 @@ const void *SessionTransfer::add(const void *values, size_t bytes) {
   return device_in_ + begin;
 }
 
-void *SessionTransfer::add_result(void *values, size_t bytes) {
+void *Transfer::add_result(void *values, size_t bytes) {
   if (!on_device()) return values;
   const size_t begin = out_bytes_;
   out_bytes_ += Arena::padded(bytes);
@@ -37,8 +37,7 @@ void *SessionTransfer::add_result(void *values, size_t bytes) {
   return device_out_ + begin;
 }
 
-sampler_status SessionTransfer::copy(capi::Entry &entry, void *to, const void *from,
-                                     size_t bytes) const {
+sampler_status Transfer::copy(capi::Entry &entry, void *to, const void *from, size_t bytes) const {
   if (on_device()) {
     return capi::cuda_status(entry, cuda::copy(handle_->device, to, from, bytes, stream_));
   }
@@ -46,14 +45,14 @@ sampler_status SessionTransfer::copy(capi::Entry &entry, void *to, const void *f
   return SAMPLER_OK;
 }
 
-sampler_status SessionTransfer::upload(capi::Entry &entry) {
+sampler_status Transfer::upload(capi::Entry &entry) {
   const size_t begin = uploaded_bytes_, bytes = in_bytes_ - begin;
   if (bytes == 0) return SAMPLER_OK;
   uploaded_bytes_ = in_bytes_;
   return copy(entry, device_in_ + begin, host_in_ + begin, bytes);
 }
 
-sampler_status SessionTransfer::download(capi::Entry &entry) {
+sampler_status Transfer::download(capi::Entry &entry) {
   if (out_bytes_ == 0) return SAMPLER_OK;
   const sampler_status status = copy(entry, host_out_, device_out_, out_bytes_);
   if (status != SAMPLER_OK) return status;

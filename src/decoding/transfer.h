@@ -1,6 +1,6 @@
-// The small arrays of a session's calls, between the host and the handle's device. On a CUDA handle
-// those of a call go there in one copy, and all results come back in another; on a CPU handle calls
-// have the session's own arrays.
+// The small arrays of calls, between the host and the handle's device. On a CUDA handle those of a
+// call go there in one copy, and all results come back in another; on a CPU handle calls have the
+// arrays themselves.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 #include <cstring>
 
 #include "capi/handle_impl.h"
-#include "decoding/session_arena.h"
+#include "decoding/arena.h"
 
 namespace sampler::decoding {
 
-class SessionTransfer {
+class Transfer {
  public:
-  SessionTransfer() = default;
+  Transfer() = default;
   // With room for so many bytes at once, as an Arena counts them. `host` and `device` give memory.
-  SessionTransfer(const sampler_handle *handle, sampler_stream stream, size_t most_in,
-                  size_t most_out, Arena *host, Arena *device);
+  Transfer(const sampler_handle *handle, sampler_stream stream, size_t most_in, size_t most_out,
+           Arena *host, Arena *device);
 
   // Forgets all arrays; what calls were given of them may be written over.
   void begin();
