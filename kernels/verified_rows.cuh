@@ -51,7 +51,6 @@ class VerifiedRows : private StagedSampleTeam<Context> {
                   ? request.memory.part<char>(team.ctx.team(), request.memory.text)
                   : nullptr) {}
 
-  static constexpr bool kMayKeepVerified = true;
   SAMPLER_DEVICE TeamWorkers<Context> workers() const {
     return {team_.ctx, team_.ctx.cluster_rank() * Context::kThreads + team_.ctx.thread(),
             team_.ctx.team_size() * Context::kThreads};
