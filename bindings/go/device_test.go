@@ -1,10 +1,12 @@
 package sampler
 
 import (
+	"errors"
 	"os"
 	"reflect"
 	"runtime"
 	"testing"
+	"unsafe"
 )
 
 // The library under test has a CUDA device that reaches the memory of its program: addresses of Go's
@@ -73,6 +75,54 @@ func (c *vectorCase) replayOnDevice(t *testing.T, operation string) {
 	c.checkError(t, operation, call(s, operation, args))
 	runtime.KeepAlive(slices)
 	c.checkOutputs(t, outputs)
+}
+
+func TestSessionsOnDevice(t *testing.T) {
+	if os.Getenv(deviceVariable) == "" {
+		t.Skipf("%s is not set: no device here", deviceVariable)
+	}
+	s := newSampler(t, Options{DeviceType: CUDA, MaxRows: 1, MaxCols: sessionCols})
+	options := sessionOptions()
+	var stream byte
+	options.Stream = uintptr(unsafe.Pointer(&stream))
+	session, err := s.NewSession(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt := []int32{1, 2, 3, 1, 2, 3}
+	for i, source := range []DraftSource{DraftsNone, DraftsModel, DraftsPromptLookup} {
+		addSequence(t, session, AddArgs{TokenIDs: prompt, Seed: uint64(i), MaxNewTokens: 9,
+			DraftSource: source, StopSequences: TokenLists{
+				Offsets: Slice([]int64{0, 2}), TokenIDs: I32([]int32{0, 0})}})
+	}
+	for caller := (&sessionCaller{onDevice: true}); caller.step(t, session, 0); {
+	}
+	for i := 0; i < 3; i++ {
+		wanted := drawnAlone(t, prompt, 9, uint64(i), DefaultParams())
+		if got := sequenceOf(t, session, i).TokenIDs; !reflect.DeepEqual(got, wanted.text) {
+			t.Errorf("sequence %d is %v, not %v", i, got, wanted.text)
+		}
+	}
+
+	// What lies elsewhere is refused.
+	number := addSequence(t, session, AddArgs{TokenIDs: prompt})
+	var plan Plan
+	if err := session.Plan(&PlanArgs{Sequences: []int32{int32(number)}}, &plan); err != nil {
+		t.Fatal(err)
+	}
+	args := AdvanceArgs{Spans: plan.Spans, Logits: F32(make([]float32, sessionCols)),
+		OutTokenIDs: Slice(make([]int32, sessionDrafts+1)), OutCounts: Slice(make([]int64, 1))}
+	refused(t, session.Advance(&args), "logits is a slice; it must be device memory on this CUDA sampler")
+	args.Logits.array, args.OutCounts = device(4096), OnDevice[int64](4096)
+	refused(t, session.Advance(&args), "out_counts is device memory, 0x1000; it must be a slice in a session")
+}
+
+func refused(t *testing.T, err error, message string) {
+	t.Helper()
+	var told *Error
+	if !errors.As(err, &told) || told.Message != message {
+		t.Errorf("%v instead of %q", err, message)
+	}
 }
 
 func TestVectorsOnDevice(t *testing.T) {

@@ -83,6 +83,10 @@ type SessionOptions struct {
 
 	// [MaxDrafts] Copied. nil: no sequence has VerifySynthetic.
 	SyntheticRates []float32
+
+	// CUDA: the stream of all of the session's work, in whose order logits are read, a cudaStream_t;
+	// it outlives the session. 0 is the legacy default stream.
+	Stream uintptr
 }
 
 // Session is sequences that come and go while others run, around models that the caller runs:
@@ -98,8 +102,9 @@ type SessionOptions struct {
 // from 0, is what Sample draws for its text with its seed, offset n and stream 0. It does not depend
 // on the other sequences, on how spans are batched, or on drafts.
 //
-// Its calls are calls of its Sampler, one of the CPU, and wait for that one's other calls. A call
-// that fails changes nothing, unless it is ErrInternal.
+// Its calls are calls of its Sampler, and wait for that one's other calls. On a CUDA sampler logits and
+// the arrays of the Pipeline are device memory, all else is slices, and Advance waits for the stream
+// of the options. A call that fails changes nothing.
 type Session struct {
 	sampler *Sampler
 	handle  uintptr // 0 when closed; under the sampler's mutex
@@ -153,8 +158,9 @@ func (o *SessionOptions) raw(c *check, memory *raw.SessionOptions) uintptr {
 		HasAdaptiveGamma: flag(o.HasAdaptiveGamma),
 		Clock:            o.Clock,
 		ClockUser:        o.ClockUser,
-		SyntheticRates: c.array("", "synthetic_rates", slice(o.SyntheticRates),
-			int64(o.MaxDrafts)),
+		Stream:           o.Stream,
+		SyntheticRates: c.placed("", "synthetic_rates", slice(o.SyntheticRates),
+			int64(o.MaxDrafts), false),
 	}
 	return raw.Address(memory)
 }
@@ -162,7 +168,7 @@ func (o *SessionOptions) raw(c *check, memory *raw.SessionOptions) uintptr {
 // NewSession makes an empty session and takes all of its memory. It is released by Close, by that of
 // the sampler, or when nothing refers to it any more. It keeps the sampler from being collected.
 //
-// Errors: ErrInvalidArgument, ErrOutOfMemory, ErrUnsupported (a CUDA sampler).
+// Errors: ErrInvalidArgument, ErrOutOfMemory, ErrCUDA.
 func (s *Sampler) NewSession(options SessionOptions) (*Session, error) {
 	c, err := s.begin("NewSession", false, false)
 	if err != nil {
@@ -271,6 +277,7 @@ func (session *Session) begin(op string, argsAreNil bool) (check, error) {
 		return check{}, ErrSessionClosed
 	}
 	c, err := session.sampler.begin(op, argsAreNil, false)
+	c.onHost = true
 	if err == nil && session.handle == 0 {
 		session.sampler.mutex.Unlock()
 		err = ErrSessionClosed
@@ -692,7 +699,8 @@ func (c *check) logits(session *Session, name string, logits *Data, stride int,
 		c.fail("%s is of dtype %d; LogitsDtype of the session is %d", name, logits.dtype,
 			session.logitsDtype)
 	}
-	return c.array("", name, logits.array, extent(rows, session.vocabularySize, int64(stride))), rows
+	needed := extent(rows, session.vocabularySize, int64(stride))
+	return c.placed("", name, logits.array, needed, c.sampler.onCUDA), rows
 }
 
 // Advance takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A

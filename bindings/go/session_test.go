@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/libsampler/libsampler/bindings/go/internal/raw"
@@ -74,6 +75,16 @@ type sessionCaller struct {
 	caches   [2][sessionSequences][]int32
 	logprobs [sessionSequences][]float32
 	top      [sessionSequences][]int32
+
+	onDevice bool // logits are memory of a CUDA sampler's device, which reaches slices
+}
+
+func (caller *sessionCaller) data(logits []float32) Data {
+	data := F32(logits)
+	if caller.onDevice && len(logits) > 0 {
+		data.array = device(uintptr(data.memory))
+	}
+	return data
 }
 
 func (caller *sessionCaller) run(t *testing.T, model int) (logits []float32) {
@@ -132,14 +143,16 @@ func (caller *sessionCaller) step(t *testing.T, session *Session, maxTokens int)
 	reasons, status := make([]FinishReason, count), make([]RowStatus, count)
 	logprobs, topLogprobs := make([]float32, places), make([]float32, 2*places)
 	err := session.Advance(&AdvanceArgs{
-		Spans: spans, Logits: F32(logits),
-		DrafterSpans: caller.plan.DrafterSpans, DrafterLogits: F32(drafterLogits),
+		Spans: spans, Logits: caller.data(logits),
+		DrafterSpans: caller.plan.DrafterSpans, DrafterLogits: caller.data(drafterLogits),
 		OutTokenIDs: Slice(ids), OutCounts: Slice(counts), OutFinishReasons: Slice(reasons),
 		OutCacheLengths: Slice(lengths), OutDrafterCacheLengths: Slice(drafterLengths),
 		OutAcceptedCounts: Slice(accepted), OutRowStatus: Slice(status),
 		LogprobKind: LogprobProcessed, OutLogprobs: Slice(logprobs),
 		NumTopLogprobs: 2, OutTopTokenIDs: Slice(top), OutTopLogprobs: Slice(topLogprobs),
 	})
+	runtime.KeepAlive(logits)
+	runtime.KeepAlive(drafterLogits)
 	if err != nil {
 		t.Fatal(err)
 	}

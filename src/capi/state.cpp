@@ -5,6 +5,7 @@
 #include <new>
 
 #include "capi/call.h"
+#include "capi/cuda_errors.h"
 #include "capi/state_impl.h"
 #include "capi/views.h"
 #include "state/serialization.h"
@@ -74,9 +75,7 @@ Plan read_options(Check &check, const sampler_handle &handle,
 }
 
 void check_cuda(Check &check, const cuda::Error &error) {
-  if (!error) return;
-  check.fail(error.is_out_of_memory ? SAMPLER_ERROR_OUT_OF_MEMORY : SAMPLER_ERROR_CUDA, "%s: %s",
-             error.call, error.reason);
+  if (check.ok()) check.adopt(cuda_status(check.entry(), error));
 }
 
 void make_slots(char *slots, const Plan &plan, sampler_state *state) {

@@ -54,10 +54,10 @@ struct Verification {
   const int64_t *kv_indices = nullptr;
   int64_t *out_kv_indices = nullptr;
 
-  // Of the decoding loops. A sequence that meets a bad row keeps the drafts that were accepted
-  // before: out_token_ids and the reports have them, then none, the emitted count tells how many,
-  // and the row's status why. A rule that judges a chain as a whole judges the part of it that ends
-  // before the row; the sequence is bad only where that is the first one.
+  // Of the decoding loops and sessions. A sequence that meets a bad row keeps the drafts that were
+  // accepted before: out_token_ids and the reports have them, then none, the emitted count tells
+  // how many, and the row's status why. A rule that judges a chain as a whole judges the part of it
+  // that ends before the row; the sequence is bad only where that is the first one.
   bool keeps_verified = false;
 
   SAMPLER_HD bool has_trees() const { return parents || first_children; }

@@ -37,7 +37,6 @@ enum class RowState {
 // `Models` has the models' rows, one of each at hand, and what a sequence has said. Statuses are
 // results; tokens that are asked for are in the vocabulary.
 //
-//   kMayKeepVerified       whether calls may ask for it: Verification::keeps_verified
 //   has_pipeline(), is_adaptive(), has_outputs()
 //                          whether there are stages, such that observations move, and whether
 //                          anything is told of each token
@@ -103,7 +102,7 @@ class Verifier {
 
   // Drafts beyond the first `most_drafts` are left out.
   SAMPLER_HD uint32_t begin(int64_t sequence, int32_t most_drafts) {
-    if (Models::kMayKeepVerified) bad_position_ = kNone;
+    bad_position_ = kNone;
     chain_ = {};
     chain_.row = sequence;
     chain_.draft_status = SAMPLER_ROW_OK;
@@ -128,7 +127,7 @@ class Verifier {
     bool is_valid = chain_.length == length;
     for (int32_t i = 0; i < chain_.length; ++i) is_valid = is_valid && is_token(draft_id(i));
     if (!is_valid) chain_.draft_status = SAMPLER_ROW_INVALID_DRAFT;
-    if (Models::kMayKeepVerified && chain_.length > most_drafts) chain_.length = most_drafts;
+    if (chain_.length > most_drafts) chain_.length = most_drafts;
     if (more_.has_trees() && !make_tree()) return SAMPLER_ROW_INVALID_TREE;
     return models_.begin_text(slot_);
   }
@@ -148,9 +147,7 @@ class Verifier {
   }
   SAMPLER_HD bool is_token(int64_t id) const { return is_in_vocabulary(request_, id); }
 
-  SAMPLER_HD bool keeps_verified() const {
-    return Models::kMayKeepVerified && more_.keeps_verified;
-  }
+  SAMPLER_HD bool keeps_verified() const { return more_.keeps_verified; }
   SAMPLER_HD bool judges_whole_chain() const {
     return !chain_.greedy && (rule_ == SAMPLER_ACCEPT_BLOCK || rule_ == SAMPLER_ACCEPT_DEFERRED);
   }
@@ -625,7 +622,7 @@ class Verifier {
     if (status == SAMPLER_ROW_OK) {
       open_ = position;
     } else {
-      if (Models::kMayKeepVerified) bad_position_ = position;
+      bad_position_ = position;
     }
     return status;
   }

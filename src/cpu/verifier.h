@@ -34,7 +34,6 @@ class VerifiedRows {
     excluded_values_ = memory.take<float>(excludes ? request.target.num_cols : 0);
   }
 
-  static constexpr bool kMayKeepVerified = true;
   static contract::OneWorker workers() { return {}; }
 
   // ---- What a sequence has said

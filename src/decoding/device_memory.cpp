@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "capi/cuda_errors.h"
 #include "cuda/backend.h"
 
 namespace sampler::decoding {
@@ -9,10 +10,7 @@ namespace sampler::decoding {
 namespace {
 
 void require(const ExecutionTarget &place, const cuda::Error &error) {
-  if (!error) return;
-  throw Failure{capi::fail(
-      *place.entry, error.is_out_of_memory ? SAMPLER_ERROR_OUT_OF_MEMORY : SAMPLER_ERROR_CUDA,
-      "%s: %s", error.call, error.reason)};
+  decoding::require(capi::cuda_status(*place.entry, error));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "capi/operations.h"
 #include "decoding/cached_model.h"
 #include "decoding/generation.h"
 #include "decoding/operations.h"
@@ -68,6 +69,37 @@ struct SpeculationRules {
 inline const sampler_speculative_args *staged_args(const sampler_speculative_args &args,
                                                    bool has_stages) {
   return has_stages || args.acceptance != SAMPLER_ACCEPT_STANDARD ? &args : nullptr;
+}
+
+// The bytes that sampler_verify needs for a round of all texts, where a bad row ends its chain. The
+// members that `complete(&args)` sets are the caller's; of arrays only whether they are there
+// matters.
+template <class Complete>
+size_t largest_round_bytes(const ExecutionTarget &place, const Generation &generation,
+                           const Drafter &drafter, int64_t max_drafts, const Complete &complete) {
+  static constexpr uint64_t kSomewhere = 0;
+  void *const there = const_cast<uint64_t *>(&kSomewhere);
+  const LogitRows somewhere = {static_cast<unsigned char *>(there), 0};
+  const int64_t num_texts = generation.num_texts();
+  auto args = capi::sized<sampler_verify_args>();
+  args.target = rows_of(generation.target(), somewhere, num_texts * (max_drafts + 1));
+  if (drafter.rows().data) {
+    args.draft = rows_of(generation.target(), somewhere, num_texts * max_drafts);
+    args.draft.dtype = drafter.dtype();
+  }
+  args.num_drafts = max_drafts;
+  args.draft_token_ids = args.out_token_ids = there;
+  args.draft_counts = static_cast<int32_t *>(there);
+  args.out_emitted_counts = static_cast<int32_t *>(there);
+  args.out_row_status = static_cast<sampler_row_status *>(there);
+  args.random.seeds = args.random.offsets = static_cast<uint64_t *>(there);
+  args.random.num_seeds = args.random.num_offsets = num_texts;
+  complete(&args);
+  size_t bytes = 0;
+  require_call(place, [&] {
+    return capi::verify_up_to_bad_rows_workspace_size(place.handle, &args, &bytes);
+  });
+  return bytes;
 }
 
 // Rounds of drafts and their verification until all texts have ended.

@@ -38,15 +38,13 @@ void run(Check &check, sampler_handle *handle, const GenerationArguments &argume
   loop(place, &generation);
 }
 
-// What the loops have of CPU handles alone.
-void need_cpu(Check &check, const sampler_handle *handle, bool is_asked, const char *what) {
-  if (!check.ok() || !is_asked || !handle->on_cuda) return;
-  check.fail(SAMPLER_ERROR_UNSUPPORTED, "sampler is of a CUDA device; %s of CPU handles alone",
-             what);
+// What beam search has of CPU handles alone.
+void need_cpu(Check &check, const sampler_handle *handle, bool has_edits) {
+  if (!check.ok() || !has_edits || !handle->on_cuda) return;
+  check.fail(SAMPLER_ERROR_UNSUPPORTED,
+             "sampler is of a CUDA device; stages, row_params and pipeline of beams are of CPU "
+             "handles alone");
 }
-
-constexpr const char *kStages = "stages, row_params and pipeline are";
-constexpr const char *kAcceptance = "an acceptance other than SAMPLER_ACCEPT_STANDARD is";
 
 // The way of every loop: `body(check)` checks and runs.
 template <class Body>
@@ -108,7 +106,6 @@ sampler_status sampler_autoregressive(sampler_t sampler, const sampler_generatio
   return enter_loop(sampler, [&](Check &check) {
     GenerationArguments own = {};
     read_arguments(check, args, &own);
-    need_cpu(check, sampler, own.has_stages, kStages);
     run(check, sampler, own, 0, [&](const ExecutionTarget &place, Generation *generation) {
       autoregressive(place, own.has_stages, generation);
     });
@@ -119,8 +116,6 @@ sampler_status sampler_speculative(sampler_t sampler, const sampler_speculative_
   return enter_loop(sampler, [&](Check &check) {
     SpeculativeArguments own = {};
     read_arguments(check, args, &own);
-    need_cpu(check, sampler, own.generation.has_stages, kStages);
-    need_cpu(check, sampler, own.args.acceptance != SAMPLER_ACCEPT_STANDARD, kAcceptance);
     run(check, sampler, own.generation, most_drafts(own.args),
         [&](const ExecutionTarget &place, Generation *generation) {
           if (own.args.drafter) {
@@ -136,7 +131,7 @@ sampler_status sampler_beam_search(sampler_t sampler, const sampler_beam_search_
   return enter_loop(sampler, [&](Check &check) {
     BeamSearchArguments own = {};
     read_arguments(check, args, &own);
-    need_cpu(check, sampler, own.generation.has_stages, kStages);
+    need_cpu(check, sampler, own.generation.has_stages);
     run(check, sampler, own.generation, 0,
         [&](const ExecutionTarget &place, Generation *generation) {
           beam_search(place, own.args, own.generation.has_stages, generation);

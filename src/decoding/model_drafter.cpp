@@ -30,7 +30,7 @@ class ModelDrafter : public Drafter {
                  by_text_, model_, num_texts(), args.least_draft_probability > 0),
         doubt_(args.least_draft_probability),
         entropy_gamma_(args.gamma_min, gamma_, args.ema_beta),
-        temperatures_(place, by_text_.temperature ? num_texts() : 0),
+        temperatures_(place, by_text_.temperature ? num_texts() : 0, true),
         probabilities_(place, follows_entropy() ? product({num_texts(), num_cols()}) : 0),
         entropies_(place, num_texts()),
         drafting_(place, num_texts()),
@@ -132,12 +132,12 @@ class ModelDrafter : public Drafter {
     args.input = rows_of(model_, rows_at(0), num_rows);
     args.params = &params;
     auto row_params = capi::sized<sampler_row_params>();
-    temperatures_.clear();
+    temperatures_.values().clear();
     for (const int64_t i : drafting_) {
       if (!by_text_.temperature) break;
-      temperatures_.push_back(by_text_.temperature[(*chains)[size_t(i)].text->index]);
-      row_params.temperature = temperatures_.data();
+      temperatures_.values().push_back(by_text_.temperature[(*chains)[size_t(i)].text->index]);
     }
+    row_params.temperature = temperatures_.upload();
     args.row_params = &row_params;
     args.output = probabilities_.data();
     workspace->run(sampler_filter, &args);
@@ -162,7 +162,7 @@ class ModelDrafter : public Drafter {
   TokenSampler sampler_;
   Doubt doubt_;
   EntropyGamma entropy_gamma_;
-  Array<float> temperatures_;    // by row, where they are by text
+  Input<float> temperatures_;    // by row, where they are by text
   Output<float> probabilities_;  // [texts, columns], when adaptive
   Array<double> entropies_;      // of each text, smoothed
   Array<int64_t> drafting_;      // chains

@@ -2,6 +2,7 @@
 // per text from the host, workspace made beforehand.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "capi/structs.h"
@@ -44,9 +45,12 @@ inline sampler_rows rows_of(const sampler_model &model, const LogitRows &logits,
 // What the operations of a loop work in, one after the other.
 class Workspace {
  public:
-  // For calls on up to max_rows rows of a model's vocabulary.
-  Workspace(const ExecutionTarget &place, int64_t max_rows, int64_t num_cols)
-      : place_(place), bytes_(place, capi::largest_workspace(*place.handle, max_rows, num_cols)) {}
+  // For calls on up to max_rows rows of a model's vocabulary, and one that needs least_bytes.
+  Workspace(const ExecutionTarget &place, int64_t max_rows, int64_t num_cols,
+            size_t least_bytes = 0)
+      : place_(place),
+        bytes_(place,
+               std::max(least_bytes, capi::largest_workspace(*place.handle, max_rows, num_cols))) {}
 
   // To its log and its parallel_for these look like the host's calls.
   template <class Args>
@@ -86,42 +90,42 @@ class Randomness {
   Input<uint64_t> seeds_, offsets_;
 };
 
-// Temperature, top-p, min-p and top-k by draw, of texts that have them by text. Of CPU handles.
+// Temperature, top-p, min-p and top-k by draw, of texts that have them by text.
 class DrawNumbers {
  public:
   // `by_text`: plain, all NULL where the texts have none.
   DrawNumbers(const ExecutionTarget &place, int64_t max_draws, const sampler_row_params &by_text)
       : by_text_(by_text),
-        temperature_(place, by_text.temperature ? max_draws : 0),
-        top_p_(place, by_text.top_p ? max_draws : 0),
-        min_p_(place, by_text.min_p ? max_draws : 0),
-        top_k_(place, by_text.top_k ? max_draws : 0) {}
+        temperature_(place, by_text.temperature ? max_draws : 0, true),
+        top_p_(place, by_text.top_p ? max_draws : 0, true),
+        min_p_(place, by_text.min_p ? max_draws : 0, true),
+        top_k_(place, by_text.top_k ? max_draws : 0, true) {}
 
   void clear() {
-    temperature_.clear();
-    top_p_.clear();
-    min_p_.clear();
-    top_k_.clear();
+    temperature_.values().clear();
+    top_p_.values().clear();
+    min_p_.values().clear();
+    top_k_.values().clear();
   }
   void add(int64_t text) {
-    if (by_text_.temperature) temperature_.push_back(by_text_.temperature[text]);
-    if (by_text_.top_p) top_p_.push_back(by_text_.top_p[text]);
-    if (by_text_.min_p) min_p_.push_back(by_text_.min_p[text]);
-    if (by_text_.top_k) top_k_.push_back(by_text_.top_k[text]);
+    if (by_text_.temperature) temperature_.values().push_back(by_text_.temperature[text]);
+    if (by_text_.top_p) top_p_.values().push_back(by_text_.top_p[text]);
+    if (by_text_.min_p) min_p_.values().push_back(by_text_.min_p[text]);
+    if (by_text_.top_k) top_k_.values().push_back(by_text_.top_k[text]);
   }
-  sampler_row_params arrays() const {
+  sampler_row_params upload() {
     auto result = capi::sized<sampler_row_params>();
-    result.temperature = temperature_.data();
-    result.top_p = top_p_.data();
-    result.min_p = min_p_.data();
-    result.top_k = top_k_.data();
+    result.temperature = temperature_.upload();
+    result.top_p = top_p_.upload();
+    result.min_p = min_p_.upload();
+    result.top_k = top_k_.upload();
     return result;
   }
 
  private:
   const sampler_row_params by_text_;
-  Array<float> temperature_, top_p_, min_p_;
-  Array<int32_t> top_k_;
+  Input<float> temperature_, top_p_, min_p_;
+  Input<int32_t> top_k_;
 };
 
 // Draws tokens from rows of a model's logits.
@@ -159,7 +163,7 @@ class TokenSampler {
     args.row_indices = rows_.upload();
     args.num_row_indices = int64_t(num_draws);
     args.params = &params_;
-    const sampler_row_params row_params = numbers_.arrays();
+    const sampler_row_params row_params = numbers_.upload();
     args.row_params = &row_params;
     args.random = randomness_.upload();
     args.out_token_ids = tokens_.data();

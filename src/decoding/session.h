@@ -8,10 +8,11 @@
 #include "capi/allocator.h"
 #include "capi/busy.h"
 #include "capi/handle_impl.h"
+#include "decoding/arena.h"
 #include "decoding/measured_gamma.h"
 #include "decoding/prompt_lookup.h"
-#include "decoding/session_arena.h"
 #include "decoding/session_numbers.h"
+#include "decoding/transfer.h"
 #include "sampler/session.h"
 
 namespace sampler::decoding {
@@ -27,6 +28,8 @@ enum class DraftGroup {
   kDrawn,    // chains that were drawn from rows of the drafter, for which the verification asks
   kTrees,
 };
+constexpr DraftGroup kDraftGroups[] = {DraftGroup::kCertain, DraftGroup::kDrawn,
+                                       DraftGroup::kTrees};
 
 struct SessionSequence {
   bool is_used, is_drafting, drafts_unknown;
@@ -80,12 +83,14 @@ class Session {
     bool has_pipeline;
   };
 
-  // Takes its memory from the arena.
-  Session(const Config &config, sampler_handle *handle, Arena *arena);
+  // Takes its memory from the arenas. `device`: what calls work on; of a CPU handle the same one.
+  Session(const Config &config, sampler_handle *handle, Arena *host, Arena *device);
 
   const sampler_session_options &options() const { return config_.options; }
   const sampler_params &params() const { return config_.params; }
   const Config &config() const { return config_; }
+
+  const sampler_handle &handle() const { return *handle_; }
 
   // What the largest call of a step needs as workspace. On failure the status, with its text.
   sampler_status ask_workspace(capi::Entry &entry, size_t *out_bytes) const;
@@ -107,7 +112,7 @@ class Session {
   bool is_full() const { return num_free_ == 0; }
 
   // Whether these parameters can be a sequence's: the library's own checks.
-  sampler_status check_params(capi::Entry &entry, const sampler_params &params) const;
+  sampler_status check_params(capi::Entry &entry, const sampler_params &params);
 
   // The text and lists have been checked, as has all else; there is a free number.
   sampler_status add(capi::Entry &entry, const sampler_session_add_args &args,
@@ -142,10 +147,24 @@ class Session {
     bool is_drafted;  // the last plan has all their spans of the target
   };
 
-  // A sequence of a call, and its span's place among the spans.
+  // A sequence that is verified, and its span's place among the spans.
   struct Verified {
     int64_t span;
     int32_t sequence;
+  };
+
+  // Those that one call verifies, which stand together, and all their drafts. The offsets of
+  // chains, one more, stand with those of other groups.
+  struct Group {
+    int64_t first, first_offset, count, num_drafts;
+  };
+
+  // Arrays by slot, where the calls of a step find them.
+  struct Placed {
+    const uint64_t *seeds, *offsets;
+    const sampler_acceptance *acceptances;
+    sampler_row_params numbers, plain_numbers;
+    sampler_token_lists ends;  // with a minimum of new tokens
   };
 
   int64_t num_sequences() const { return config_.options.max_sequences; }
@@ -174,7 +193,7 @@ class Session {
   bool needs_drafter(const SessionSequence &sequence) const;
   bool begin_round(capi::Entry &entry, const sampler_session_plan_args &args);
   void mark_drafted(capi::Entry &entry, const sampler_session_plan_args &args);
-  void finish_round(capi::Entry &entry, const sampler_session_advance_args &args);
+  bool finish_round(const sampler_session_advance_args &args, MeasuredRound *out);
   void plan_sequence(capi::Entry &entry, int32_t sequence, const sampler_session_plan_args &args,
                      bool is_waiting, int64_t *room, int64_t *drafter_room);
   sampler_span planned_span(int32_t sequence, const PlannedSpan &planned) const;
@@ -184,33 +203,47 @@ class Session {
 
   // Calls of the library.
   sampler_rows rows_of(const void *logits, int64_t num_rows, int64_t stride) const;
+  void place_arrays(bool has_minimum);
   sampler_sample_args sample_args(const sampler_params &params,
                                   const sampler_row_params &row_params) const;
   sampler_filter_args entropy_args(const void *row, const sampler_params &params,
                                    void *probabilities) const;
-  sampler_pipeline make_pipeline(bool has_minimum) const;
+  sampler_pipeline make_pipeline() const;
   sampler_verify_args verify_args(const sampler_params &params,
                                   const sampler_row_params &row_params,
                                   const sampler_pipeline &pipeline, int64_t num_chains) const;
-  void add_chains(int64_t num_drafts, sampler_verify_args *args) const;
-  void add_trees(sampler_verify_args *args) const;
   void add_drafter_rows(const sampler_params &params, const sampler_row_params &row_params,
                         sampler_verify_args *args) const;
-  sampler_status accept(capi::Entry &entry, int64_t num_rows, bool has_observations);
+  void place_chains(const Group &group, sampler_verify_args *args);
+  void place_trees(const Group &group, sampler_verify_args *args);
+  void place_results(const sampler_session_advance_args &args, int64_t first,
+                     sampler_verify_args *call);
+  sampler_status append_text(capi::Entry &entry, int32_t sequence, const int32_t *token_ids,
+                             int64_t prompt_length, int64_t num_tokens);
+  sampler_status copy_state(capi::Entry &entry, int32_t source, int32_t destination);
+  sampler_status settle(capi::Entry &entry);
 
-  sampler_status take_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
+  // An advance: what is drafted and verified, the calls of it, and what comes of them.
+  void find_drawn(const sampler_session_advance_args &args);
+  void find_verified(const sampler_session_advance_args &args);
+  int64_t add_chain(const sampler_session_advance_args &args, int64_t span, int64_t first_row,
+                    const Group &group);
+  sampler_status keep_rows(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status draw_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status select_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
-  sampler_status adapt(capi::Entry &entry, const sampler_session_advance_args &args,
-                       int32_t sequence, int64_t row);
-  void take_drawn(const sampler_session_advance_args &args, int32_t sequence, int64_t row,
-                  int64_t draw);
-  void take_selected(int32_t sequence, int64_t row);
-  int64_t find_verified(const sampler_session_advance_args &args, DraftGroup group);
   sampler_status verify(capi::Entry &entry, const sampler_session_advance_args &args,
-                        int64_t num_rows, DraftGroup group);
+                        DraftGroup group);
+  sampler_status run_calls(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status adapt(capi::Entry &entry, const sampler_session_advance_args &args);
+  const unsigned char *given_row(const sampler_session_advance_args &args, int64_t row) const;
+  void take_drafts(const sampler_session_advance_args &args);
+  void take_drawn(int32_t sequence, int64_t draw);
+  void take_selected(int32_t sequence, int64_t row);
   void find_kept_path(int64_t tree);
   void take_tokens(const sampler_session_advance_args &args, int64_t chain);
+  void clear_outputs(const sampler_session_advance_args &args) const;
+  bool take_verified(capi::Entry &entry, const sampler_session_advance_args &args,
+                     MeasuredRound *round);
   void finish_span(capi::Entry &entry, const sampler_session_advance_args &args, int64_t span);
 
   Config config_;
@@ -233,7 +266,7 @@ class Session {
   int64_t next_ = 0;  // the first sequence of the next plan
   PromptLookup *lookups_;
   char *lookup_memory_;
-  unsigned char *drafter_rows_;  // [sequences, max_drafts, columns]
+  unsigned char *drafter_rows_;  // [sequences, max_drafts, columns], where calls are made
 
   // With has_adaptive_gamma.
   MeasuredGamma *measured_;
@@ -244,29 +277,38 @@ class Session {
   float *synthetic_rates_;           // [max_drafts]; null: there are none
   int64_t *lengths_before_;          // by span
 
-  // By row of a call.
-  int32_t *slots_;
-  sampler_row_status *row_status_;
+  Transfer transfer_;
+  Placed placed_ = {};
 
-  // Of calls that draw drafts, by row.
-  int32_t *row_indices_, *drawn_ids_;
+  // Of the drafter's rows: how many, and by draw or, of trees, by row.
+  int64_t num_drafter_rows_ = 0, num_draws_ = 0, num_selected_ = 0;
+  bool has_doubt_ = false;
+  int32_t *row_indices_, *draw_slots_, *drawn_ids_;
+  sampler_row_status *draw_status_;
   float *drawn_logprobs_;
   int32_t *selected_ids_;  // [rows, selected of each]
-  int64_t num_selected_ = 0;
 
   // Of trees, [sequences, max_drafts].
   int32_t *siblings_, *sibling_parents_;  // drafts that are not among the others yet
   int32_t *parents_;                      // of the drafts
 
-  // Of calls that verify: packed chains, [chains, max_drafts + 1] at most.
+  // By chain, group after group: what is verified, [chains, max_drafts + 1] at most; the drafts of
+  // chains are packed.
   Verified *verified_;
-  int64_t num_verified_ = 0;
+  Group groups_[3] = {};
+  int64_t num_chains_ = 0, num_rows_ = 0;  // rows of the target
+  int32_t *slots_;
   int32_t *draft_counts_, *tree_parents_, *positions_;  // of trees
   int32_t *packing_offsets_, *draft_ids_, *target_rows_, *masks_;
   int32_t *num_kept_, *token_ids_;
-  float *observations_, *logprobs_;
+  sampler_row_status *row_status_;
+  float *observations_, *logprobs_;  // observations stay where calls are made
   int32_t *top_token_ids_;
   float *top_logprobs_;
+
+  // Chains of which the state has not been told what they have become.
+  int64_t num_untold_ = 0;
+  bool has_observations_ = false;
 };
 
 }  // namespace sampler::decoding

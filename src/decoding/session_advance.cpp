@@ -21,90 +21,202 @@ unsigned char *Session::drafter_row(int32_t sequence, int64_t draft) const {
          size_t(sequence * max_drafts() + draft) * size_t(num_cols()) * element_size();
 }
 
-// A token from each of the drafter's rows whose drafts are drawn.
-sampler_status Session::draw_drafts(capi::Entry &entry, const sampler_session_advance_args &args) {
-  int64_t num_rows = 0, num_draws = 0;
-  bool has_doubt = false;
+// ---- The calls of a step ------------------------------------------------------------------------
+
+// What tokens are drawn and selected from: the drafter's rows.
+void Session::find_drawn(const sampler_session_advance_args &args) {
+  num_drafter_rows_ = num_draws_ = num_selected_ = 0;
+  has_doubt_ = false;
   for (int64_t i = 0; i < args.num_drafter_spans; ++i) {
     const sampler_span &span = args.drafter_spans[i];
     if (span.num_logits == 0) continue;
-    const int64_t row = num_rows++;
+    const int64_t row = num_drafter_rows_++;
     const SessionSequence &own = sequences_[span.sequence];
-    if (own.group == DraftGroup::kTrees) continue;
-    has_doubt = has_doubt || own.least_probability > 0;
-    row_indices_[num_draws] = int32_t(row);
-    slots_[num_draws++] = span.sequence;
+    if (own.group == DraftGroup::kTrees) {
+      num_selected_ = std::max(num_selected_, std::min(own.top_k, num_cols()));
+      continue;
+    }
+    has_doubt_ = has_doubt_ || own.least_probability > 0;
+    row_indices_[num_draws_] = int32_t(row);
+    draw_slots_[num_draws_++] = span.sequence;
     offsets_[span.sequence] =
         draft_offset(acceptances_[span.sequence], own.num_new(), own.num_drafts);
   }
-  if (num_draws == 0) return SAMPLER_OK;
+}
+
+// A token from each of the drafter's rows whose drafts are drawn.
+sampler_status Session::draw_drafts(capi::Entry &entry, const sampler_session_advance_args &args) {
+  if (num_draws_ == 0) return SAMPLER_OK;
   const sampler_params params = plain_params(config_.params);
-  const sampler_row_params row_params = numbers_.arrays(true);
-  sampler_sample_args sample = sample_args(params, row_params);
-  sample.input = rows_of(args.drafter_logits, num_rows, args.drafter_row_stride);
-  sample.num_row_indices = num_draws;
-  if (has_doubt) sample.out_logprobs = drawn_logprobs_;
+  sampler_sample_args sample = sample_args(params, placed_.plain_numbers);
+  sample.input = rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
+  sample.row_indices = transfer_.in(row_indices_, num_draws_);
+  sample.num_row_indices = num_draws_;
+  sample.slots = transfer_.in(draw_slots_, num_draws_);
+  sample.out_token_ids = transfer_.out(drawn_ids_, num_draws_);
+  sample.out_row_status = transfer_.out(draw_status_, num_draws_);
+  if (has_doubt_) sample.out_logprobs = transfer_.out(drawn_logprobs_, num_draws_);
+  const sampler_status status = transfer_.upload(entry);
+  if (status != SAMPLER_OK) return status;
   return entry.call_host([&] { return sampler_sample(handle_, &sample); });
 }
 
 // The likeliest tokens of the drafter's rows, where any are of trees.
 sampler_status Session::select_drafts(capi::Entry &entry,
                                       const sampler_session_advance_args &args) {
-  int64_t num_rows = 0;
-  num_selected_ = 0;
-  for (int64_t i = 0; i < args.num_drafter_spans; ++i) {
-    const sampler_span &span = args.drafter_spans[i];
-    if (span.num_logits == 0) continue;
-    ++num_rows;
-    const SessionSequence &own = sequences_[span.sequence];
-    if (own.group == DraftGroup::kTrees) num_selected_ = std::max(num_selected_, own.top_k);
-  }
   if (num_selected_ == 0) return SAMPLER_OK;
-  num_selected_ = std::min(num_selected_, num_cols());
   auto select = capi::sized<sampler_select_args>();
   select.exec = exec_;
-  select.input = rows_of(args.drafter_logits, num_rows, args.drafter_row_stride);
+  select.input = rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
   select.num_selected = num_selected_;
-  select.out_token_ids = selected_ids_;
+  select.out_token_ids = transfer_.out(selected_ids_, num_drafter_rows_ * num_selected_);
   return entry.call_host([&] { return sampler_select(handle_, &select); });
 }
 
-// By the entropy of the first row of a step: how many drafts the step gets.
-sampler_status Session::adapt(capi::Entry &entry, const sampler_session_advance_args &args,
-                              int32_t sequence, int64_t row) {
-  SessionSequence &own = sequences_[sequence];
-  sampler_params params = sampler_params_default();
-  const float temperature = params_of(sequence).temperature;
-  if (!contract::is_greedy(temperature)) params.temperature = temperature;
+// A row of the drafter.
+const unsigned char *Session::given_row(const sampler_session_advance_args &args,
+                                        int64_t row) const {
   const int64_t stride = args.drafter_row_stride ? args.drafter_row_stride : num_cols();
-  const auto *const rows = static_cast<const unsigned char *>(args.drafter_logits);
-  const sampler_filter_args call =
-      entropy_args(rows + size_t(row * stride) * element_size(), params, probabilities_);
-  const sampler_status status = entry.call_host([&] { return sampler_filter(handle_, &call); });
-  if (status != SAMPLER_OK) return status;
-  const EntropyGamma gamma(own.gamma_min, own.most_drafts, own.ema_beta);
-  own.step_entropy = own.entropy;
-  own.step_drafts = gamma.drafts(EntropyGamma::entropy_of(probabilities_, num_cols()), num_cols(),
-                                 &own.step_entropy);
+  return static_cast<const unsigned char *>(args.drafter_logits) +
+         size_t(row * stride) * element_size();
+}
+
+// What drafts are drawn from, for their verification.
+sampler_status Session::keep_rows(capi::Entry &entry, const sampler_session_advance_args &args) {
+  for (int64_t i = 0; i < num_draws_; ++i) {
+    const int32_t sequence = draw_slots_[i];
+    const SessionSequence &own = sequences_[sequence];
+    if (own.group != DraftGroup::kDrawn) continue;
+    const sampler_status status =
+        transfer_.copy(entry, drafter_row(sequence, own.num_drafts),
+                       given_row(args, row_indices_[i]), size_t(num_cols()) * element_size());
+    if (status != SAMPLER_OK) return status;
+  }
   return SAMPLER_OK;
 }
 
+// By the entropy of the first row of a step: how many drafts the step gets.
+sampler_status Session::adapt(capi::Entry &entry, const sampler_session_advance_args &args) {
+  for (int64_t i = 0; i < num_draws_; ++i) {
+    SessionSequence &own = sequences_[draw_slots_[i]];
+    if (own.gamma_rule != SAMPLER_GAMMA_BY_ENTROPY || own.num_drafts > 0) continue;
+    sampler_params params = sampler_params_default();
+    const float temperature = params_of(draw_slots_[i]).temperature;
+    if (!contract::is_greedy(temperature)) params.temperature = temperature;
+    transfer_.begin();
+    const sampler_filter_args call = entropy_args(given_row(args, row_indices_[i]), params,
+                                                  transfer_.out(probabilities_, num_cols()));
+    sampler_status status = entry.call_host([&] { return sampler_filter(handle_, &call); });
+    if (status == SAMPLER_OK) status = transfer_.download(entry);
+    if (status != SAMPLER_OK) return status;
+    const EntropyGamma gamma(own.gamma_min, own.most_drafts, own.ema_beta);
+    own.step_entropy = own.entropy;
+    own.step_drafts = gamma.drafts(EntropyGamma::entropy_of(probabilities_, num_cols()), num_cols(),
+                                   &own.step_entropy);
+  }
+  return SAMPLER_OK;
+}
+
+// A span of the target becomes a chain of its group, which has `group.count` of them so far. The
+// result is its number of drafts.
+int64_t Session::add_chain(const sampler_session_advance_args &args, int64_t index,
+                           int64_t first_row, const Group &group) {
+  const int64_t num_positions = max_drafts() + 1, chain = group.first + group.count;
+  const int32_t sequence = args.spans[index].sequence;
+  const SessionSequence &own = sequences_[sequence];
+  int64_t first_draft = group.num_drafts;  // in the group, where trees have max_drafts places
+  if (own.group == DraftGroup::kTrees) {
+    first_draft = group.count * max_drafts();
+    draft_counts_[chain] = int32_t(own.num_drafts);
+    std::copy_n(parents_ + sequence * max_drafts(), own.num_drafts,
+                tree_parents_ + chain * max_drafts());
+  }
+  slots_[chain] = sequence;
+  offsets_[sequence] = uint64_t(own.num_new());
+  const int64_t first_place = group.first * num_positions + first_draft;
+  std::copy_n(text(sequence) + own.length, own.num_drafts, draft_ids_ + first_place);
+  for (int64_t j = 0; j <= own.num_drafts; ++j) {
+    target_rows_[first_place + group.count + j] = int32_t(first_row + j);
+  }
+  for (int64_t j = 0; args.token_bitmask_indices && j < num_positions; ++j) {
+    masks_[chain * num_positions + j] =
+        j <= own.num_drafts ? args.token_bitmask_indices[first_row + j] : -1;
+  }
+  verified_[chain] = {index, sequence};
+  return own.num_drafts;
+}
+
+// The spans with logits, group after group.
+void Session::find_verified(const sampler_session_advance_args &args) {
+  int64_t num_chains = 0, num_offsets = 0;
+  for (const DraftGroup kind : kDraftGroups) {
+    Group &group = groups_[int(kind)];
+    group = {num_chains, num_offsets, 0, 0};
+    num_rows_ = 0;
+    for (int64_t i = 0; i < args.num_spans; ++i) {
+      const sampler_span &span = args.spans[i];
+      const int64_t first_row = num_rows_;
+      num_rows_ += span.num_logits;
+      if (span.num_logits == 0 || sequences_[span.sequence].group != kind) continue;
+      packing_offsets_[num_offsets++] = int32_t(group.num_drafts);
+      group.num_drafts += add_chain(args, i, first_row, group);
+      ++group.count;
+    }
+    packing_offsets_[num_offsets++] = int32_t(group.num_drafts);
+    num_chains += group.count;
+  }
+  num_chains_ = num_chains;
+}
+
+// All sequences of a group, in one call.
+sampler_status Session::verify(capi::Entry &entry, const sampler_session_advance_args &args,
+                               DraftGroup kind) {
+  const Group &group = groups_[int(kind)];
+  if (group.count == 0) return SAMPLER_OK;
+  const int64_t num_positions = max_drafts() + 1;
+  sampler_pipeline pipeline = make_pipeline();
+  if (pipeline.token_bitmasks) {
+    pipeline.token_bitmask_indices =
+        transfer_.in(masks_ + group.first * num_positions, group.count * num_positions);
+  }
+  sampler_verify_args call = verify_args(config_.params, placed_.numbers, pipeline, group.count);
+  const sampler_params draft_params = plain_params(config_.params);
+  if (kind == DraftGroup::kTrees) {
+    place_trees(group, &call);
+  } else {
+    place_chains(group, &call);
+  }
+  if (kind == DraftGroup::kDrawn) add_drafter_rows(draft_params, placed_.plain_numbers, &call);
+  call.slots = transfer_.in(slots_ + group.first, group.count);
+  call.target = rows_of(args.logits, num_rows_, args.logits_row_stride);
+  place_results(args, group.first, &call);
+  const sampler_status status = transfer_.upload(entry);
+  if (status != SAMPLER_OK) return status;
+  return entry.call_host([&] { return capi::verify_up_to_bad_rows(handle_, &call); });
+}
+
+// All calls of a step, one after the other, and all of their results.
+sampler_status Session::run_calls(capi::Entry &entry, const sampler_session_advance_args &args) {
+  place_arrays(numbers_.has_minimum());
+  has_observations_ = numbers_.has_adaptive();
+  sampler_status status = draw_drafts(entry, args);
+  if (status == SAMPLER_OK) status = select_drafts(entry, args);
+  for (const DraftGroup kind : kDraftGroups) {
+    if (status == SAMPLER_OK) status = verify(entry, args, kind);
+  }
+  if (status == SAMPLER_OK) status = keep_rows(entry, args);
+  if (status == SAMPLER_OK) status = transfer_.download(entry);
+  return status == SAMPLER_OK ? adapt(entry, args) : status;
+}
+
+// ---- What comes of them -------------------------------------------------------------------------
+
 // `draw`: of draw_drafts.
-void Session::take_drawn(const sampler_session_advance_args &args, int32_t sequence, int64_t row,
-                         int64_t draw) {
+void Session::take_drawn(int32_t sequence, int64_t draw) {
   SessionSequence &own = sequences_[sequence];
-  if (row_status_[draw] != SAMPLER_ROW_OK) {
+  if (draw_status_[draw] != SAMPLER_ROW_OK) {
     own.is_drafted = true;
     return;
-  }
-  if (own.group == DraftGroup::kDrawn) {
-    const size_t row_bytes = size_t(num_cols()) * element_size();
-    const size_t stride_bytes =
-        args.drafter_row_stride ? size_t(args.drafter_row_stride) * element_size() : row_bytes;
-    std::memcpy(
-        drafter_row(sequence, own.num_drafts),
-        static_cast<const unsigned char *>(args.drafter_logits) + size_t(row) * stride_bytes,
-        row_bytes);
   }
   tokens_of(sequence)[own.length + own.num_drafts++] = drawn_ids_[draw];
   const bool is_last =
@@ -130,10 +242,7 @@ void Session::take_selected(int32_t sequence, int64_t row) {
 }
 
 // From the drafter's rows: each gives its sequence a draft, or of a tree the drafts of a position.
-sampler_status Session::take_drafts(capi::Entry &entry, const sampler_session_advance_args &args) {
-  sampler_status status = draw_drafts(entry, args);
-  if (status == SAMPLER_OK) status = select_drafts(entry, args);
-  if (status != SAMPLER_OK) return status;
+void Session::take_drafts(const sampler_session_advance_args &args) {
   int64_t row = 0, draw = 0;
   for (int64_t i = 0; i < args.num_drafter_spans; ++i) {
     const sampler_span &span = args.drafter_spans[i];
@@ -142,56 +251,13 @@ sampler_status Session::take_drafts(capi::Entry &entry, const sampler_session_ad
     own.drafter = {};
     if (span.num_logits == 0) continue;
     if (own.group == DraftGroup::kTrees) {
-      take_selected(span.sequence, row++);
-      continue;
-    }
-    if (own.gamma_rule == SAMPLER_GAMMA_BY_ENTROPY && own.num_drafts == 0) {
-      status = adapt(entry, args, span.sequence, row);
-      if (status != SAMPLER_OK) return status;
-    }
-    if (own.step_drafts > 0) take_drawn(args, span.sequence, row, draw);
-    ++row;
-    ++draw;
-  }
-  return SAMPLER_OK;
-}
-
-// The spans with logits of a group: chains are packed, trees have max_drafts places. The result is
-// the number of the drafts.
-int64_t Session::find_verified(const sampler_session_advance_args &args, DraftGroup group) {
-  const int64_t num_positions = max_drafts() + 1;
-  int64_t row = 0, num_drafts = 0;
-  num_verified_ = 0;
-  for (int64_t i = 0; i < args.num_spans; ++i) {
-    const sampler_span &span = args.spans[i];
-    const int64_t first_row = row;
-    row += span.num_logits;
-    const SessionSequence &own = sequences_[span.sequence];
-    if (span.num_logits == 0 || own.group != group) continue;
-    int64_t first_draft = num_drafts;
-    if (group == DraftGroup::kTrees) {
-      first_draft = num_verified_ * max_drafts();
-      draft_counts_[num_verified_] = int32_t(own.num_drafts);
-      std::copy_n(parents_ + span.sequence * max_drafts(), own.num_drafts,
-                  tree_parents_ + first_draft);
+      take_selected(span.sequence, row);
     } else {
-      packing_offsets_[num_verified_] = int32_t(num_drafts);
+      if (own.step_drafts > 0) take_drawn(span.sequence, draw);
+      ++draw;
     }
-    slots_[num_verified_] = span.sequence;
-    offsets_[span.sequence] = uint64_t(own.num_new());
-    std::copy_n(text(span.sequence) + own.length, own.num_drafts, draft_ids_ + first_draft);
-    for (int64_t j = 0; j <= own.num_drafts; ++j) {
-      target_rows_[first_draft + num_verified_ + j] = int32_t(first_row + j);
-    }
-    for (int64_t j = 0; args.token_bitmask_indices && j < num_positions; ++j) {
-      masks_[num_verified_ * num_positions + j] =
-          j <= own.num_drafts ? args.token_bitmask_indices[first_row + j] : -1;
-    }
-    num_drafts += own.num_drafts;
-    verified_[num_verified_++] = {i, span.sequence};
+    ++row;
   }
-  packing_offsets_[num_verified_] = int32_t(num_drafts);
-  return num_drafts;
 }
 
 // The tokens of a chain become text, and go out.
@@ -238,48 +304,14 @@ void Session::find_kept_path(int64_t tree) {
   own.num_first = num_first;
 }
 
-// All sequences of a group, in one call.
-sampler_status Session::verify(capi::Entry &entry, const sampler_session_advance_args &args,
-                               int64_t num_rows, DraftGroup group) {
-  const int64_t num_drafts = find_verified(args, group);
-  if (num_verified_ == 0) return SAMPLER_OK;
-  const sampler_row_params row_params = numbers_.arrays(false);
-  sampler_pipeline pipeline = make_pipeline(numbers_.has_minimum());
-  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = masks_;
-  sampler_verify_args call = verify_args(config_.params, row_params, pipeline, num_verified_);
-  const sampler_params draft_params = plain_params(config_.params);
-  const sampler_row_params draft_row_params = numbers_.arrays(true);
-  if (group == DraftGroup::kTrees) {
-    add_trees(&call);
-  } else {
-    add_chains(num_drafts, &call);
-  }
-  if (group == DraftGroup::kDrawn) add_drafter_rows(draft_params, draft_row_params, &call);
-  call.target = rows_of(args.logits, num_rows, args.logits_row_stride);
-  call.logprob_kind = args.logprob_kind;
-  const bool has_observations = numbers_.has_adaptive();
-  if (has_observations) call.out_observations = observations_;
-  if (args.out_logprobs) call.out_logprobs = logprobs_;
-  call.num_top_logprobs = args.num_top_logprobs;
-  if (args.out_top_token_ids) call.out_top_token_ids = top_token_ids_;
-  if (args.out_top_logprobs) call.out_top_logprobs = top_logprobs_;
-  const sampler_status status =
-      entry.call_host([&] { return capi::verify_up_to_bad_rows(handle_, &call); });
-  if (status != SAMPLER_OK) return status;
-  for (int64_t i = 0; i < num_verified_; ++i) {
-    if (group == DraftGroup::kTrees) find_kept_path(i);
-    take_tokens(args, i);
-  }
-  return accept(entry, num_verified_, has_observations);
-}
-
-// Of measured sequences that have been verified together.
-void Session::finish_round(capi::Entry &entry, const sampler_session_advance_args &args) {
-  if (!measured_ || !round_.is_drafted || args.num_spans == 0) return;
+// Of measured sequences that have been verified together. False: of others.
+bool Session::finish_round(const sampler_session_advance_args &args, MeasuredRound *out) {
+  if (!measured_ || !round_.is_drafted || args.num_spans == 0) return false;
   const bool is_whole = args.num_spans == round_.num_texts && args.num_drafter_spans == 0;
   round_.is_clean = round_.is_drafted = false;
-  if (!is_whole) return;
-  MeasuredRound round = {round_.num_texts, 0, 0, 0, 0};
+  if (!is_whole) return false;
+  MeasuredRound &round = *out;
+  round = {round_.num_texts, 0, 0, 0, 0};
   for (int64_t i = 0; i < args.num_spans; ++i) {
     const SessionSequence &own = sequences_[args.spans[i].sequence];
     const int64_t num_kept = own.num_accepted - args.out_counts[i];
@@ -288,7 +320,7 @@ void Session::finish_round(capi::Entry &entry, const sampler_session_advance_arg
     round.num_kept += num_kept;
     round.num_examined += std::min(num_kept + 1, own.num_drafts);
   }
-  measured_->finish(&entry, round);
+  return true;
 }
 
 // What a span's logits have made of its sequence.
@@ -326,9 +358,8 @@ void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args
   if (args.out_row_status) args.out_row_status[index] = own.row_status;
 }
 
-sampler_status Session::advance(capi::Entry &entry, const sampler_session_advance_args &args) {
-  sampler_status status = take_drafts(entry, args);
-  if (status != SAMPLER_OK) return status;
+// Nothing is told yet.
+void Session::clear_outputs(const sampler_session_advance_args &args) const {
   const int64_t num_places = args.num_spans * (max_drafts() + 1);
   const float nan = contract::quiet_nan();
   std::fill_n(args.out_token_ids, num_places, -1);
@@ -339,19 +370,38 @@ sampler_status Session::advance(capi::Entry &entry, const sampler_session_advanc
   if (args.out_top_logprobs) {
     std::fill_n(args.out_top_logprobs, num_places * args.num_top_logprobs, nan);
   }
-  int64_t num_rows = 0;
+}
+
+// From the target's rows. Whether they end a measured round.
+bool Session::take_verified(capi::Entry &entry, const sampler_session_advance_args &args,
+                            MeasuredRound *round) {
+  clear_outputs(args);
   for (int64_t i = 0; i < args.num_spans; ++i) {
     const SessionSequence &own = sequences_[args.spans[i].sequence];
-    num_rows += args.spans[i].num_logits;
     lengths_before_[i] = own.length;
     args.out_counts[i] = own.num_accepted;  // as it was, until the span is finished
   }
-  for (const DraftGroup group : {DraftGroup::kCertain, DraftGroup::kDrawn, DraftGroup::kTrees}) {
-    if (status == SAMPLER_OK) status = verify(entry, args, num_rows, group);
+  for (int64_t i = 0; i < num_chains_; ++i) {
+    if (sequences_[slots_[i]].group == DraftGroup::kTrees) find_kept_path(i);
+    take_tokens(args, i);
   }
-  if (status == SAMPLER_OK) finish_round(entry, args);
+  num_untold_ = num_chains_;
+  const bool ends_round = finish_round(args, round);
   for (int64_t i = 0; i < args.num_spans; ++i) finish_span(entry, args, i);
-  return status;
+  return ends_round;
+}
+
+sampler_status Session::advance(capi::Entry &entry, const sampler_session_advance_args &args) {
+  sampler_status status = settle(entry);
+  if (status != SAMPLER_OK) return status;
+  find_drawn(args);
+  find_verified(args);
+  status = run_calls(entry, args);
+  if (status != SAMPLER_OK) return status;
+  take_drafts(args);
+  MeasuredRound round;
+  if (take_verified(entry, args, &round)) measured_->finish(&entry, round);
+  return SAMPLER_OK;
 }
 
 }  // namespace sampler::decoding

@@ -100,11 +100,11 @@ void check_span_array(Check &check, const char *name, const sampler_span *spans,
 
 }  // namespace
 
-void read_params(Check &check, const Session &session, const sampler_params *user_params,
+void read_params(Check &check, Session *session, const sampler_params *user_params,
                  sampler_params *out) {
-  *out = session.params();
+  *out = session->params();
   if (user_params && !check.read("params", user_params, out)) return;
-  const sampler_params &common = session.params();
+  const sampler_params &common = session->params();
   const struct {
     const char *name;
     int32_t value, common;
@@ -131,7 +131,7 @@ void read_params(Check &check, const Session &session, const sampler_params *use
                int(common.stages[i]));
   }
   if (!check.ok()) return;
-  const sampler_status status = session.check_params(check.entry(), *out);
+  const sampler_status status = session->check_params(check.entry(), *out);
   if (status != SAMPLER_OK) check.adopt(status);
 }
 
@@ -293,11 +293,11 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
 
 }  // namespace
 
-void read_arguments(Check &check, const Session &session, const sampler_session_add_args *user_args,
+void read_arguments(Check &check, Session *session, const sampler_session_add_args *user_args,
                     AddArguments *out) {
   sampler_session_add_args &args = out->args;
   if (!check.read("args", user_args, &args)) return;
-  const sampler_session_options &options = session.options();
+  const sampler_session_options &options = session->options();
   check.range("num_tokens", args.num_tokens, 1, options.max_context + 1);
   check_tokens(check, "token_ids", "num_tokens", args.token_ids, 0, args.num_tokens,
                options.vocabulary_size);
@@ -306,12 +306,12 @@ void read_arguments(Check &check, const Session &session, const sampler_session_
   check.range("cache_length", args.cache_length, 0, args.num_tokens);
   check.range("drafter_cache_length", args.drafter_cache_length, 0, args.num_tokens);
   check.range("max_new_tokens", args.max_new_tokens, 0, capi::kMaxRows);
-  check_ends(check, session, args);
-  check_stops(check, session, args.stop_sequences);
-  check_drafts(check, session, args, &out->ngram);
+  check_ends(check, *session, args);
+  check_stops(check, *session, args.stop_sequences);
+  check_drafts(check, *session, args, &out->ngram);
   args.ngram = args.ngram ? &out->ngram : nullptr;
   if (!check.ok()) return;
-  if (session.is_full()) {
+  if (session->is_full()) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "the session has %" PRId64 " sequences; it has room for max_sequences, %" PRId64,
                options.max_sequences, options.max_sequences);
@@ -403,7 +403,7 @@ int64_t check_spans(Check &check, Session *session, const char *name, const char
   check.range(count_name, num_spans, 0, session->options().max_sequences + 1);
   if (!check.ok() || num_spans == 0) return 0;
   check.required(name, spans);
-  check_span_array(check, name, spans, num_spans, Access::kRead);
+  check_span_array(check, name, spans, num_spans, Access::kReadOnHost);
   if (!check.ok()) return 0;
   int64_t num_rows = 0;
   for (int64_t i = 0; i < num_spans; ++i) {
@@ -435,6 +435,19 @@ void check_logits(Check &check, const Session &session, const char *name, const 
               options.vocabulary_size, distance, Access::kRead, Need::kRequired);
 }
 
+// Where a CUDA handle looks at pointers: logits are its device's memory, all else is the host's.
+void check_advance_places(Check &check, const sampler_handle &handle) {
+  if (!handle.check_pointers) return;
+  char device[64];
+  std::snprintf(device, sizeof device, "memory of CUDA device %d", handle.device.id);
+  check.places(
+      [&](const void *address, Access access) {
+        return access == Access::kRead ? cuda::is_device_memory(handle.device, address)
+                                       : cuda::is_host_memory(handle.device, address);
+      },
+      [&](Access access) { return access == Access::kRead ? device : "host memory"; });
+}
+
 }  // namespace
 
 void read_arguments(Check &check, Session *session, const sampler_session_advance_args *user_args,
@@ -458,7 +471,7 @@ void read_arguments(Check &check, Session *session, const sampler_session_advanc
   }
   if (check.ok() && has_masks && num_rows > 0) {
     check.array("token_bitmask_indices", args.token_bitmask_indices, sizeof(int32_t), num_rows,
-                Access::kRead, Need::kRequired);
+                Access::kReadOnHost, Need::kRequired);
   }
   check.enumeration("logprob_kind", args.logprob_kind, 3);
   check.zero("reserved", args.reserved);
@@ -492,6 +505,7 @@ void read_arguments(Check &check, Session *session, const sampler_session_advanc
   check.array("out_top_logprobs", args.out_top_logprobs, sizeof(float),
               num_places * args.num_top_logprobs, Access::kWrite);
   check.overlaps();
+  check_advance_places(check, session->handle());
 }
 
 }  // namespace sampler::decoding

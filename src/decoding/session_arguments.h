@@ -29,11 +29,11 @@ struct AddArguments {
   sampler_params params;
   sampler_ngram ngram;
 };
-void read_arguments(Check &check, const Session &session, const sampler_session_add_args *user_args,
+void read_arguments(Check &check, Session *session, const sampler_session_add_args *user_args,
                     AddArguments *out);
 
 // Parameters of a sequence: where what no sequence can have of its own is the session's.
-void read_params(Check &check, const Session &session, const sampler_params *user_params,
+void read_params(Check &check, Session *session, const sampler_params *user_params,
                  sampler_params *out);
 
 // The number of a sequence that there is.

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <new>
 
+#include "capi/cuda_errors.h"
 #include "capi/init.h"
 #include "decoding/ngram_calls.h"
 #include "decoding/session_arguments.h"
@@ -12,6 +13,7 @@ struct sampler_session {
   sampler::capi::Log log;
   sampler::capi::Owner owner;
   size_t bytes;         // of the block that begins here
+  void *device_memory;  // of a CUDA handle
   bool is_interrupted;  // a call did not finish: this process was forked during it
   sampler::decoding::Session contents;
 
@@ -24,33 +26,45 @@ namespace {
 
 using capi::Allocator;
 
-// What a session takes: a block, and a state.
+// What a session takes: a block, on a CUDA handle one of the device, and a state. The workspace
+// lies at the end of the last block.
 struct Sizes {
-  size_t session_bytes = 0, workspace_bytes = 0, state_bytes = 0;
+  size_t session_bytes = 0, device_bytes = 0, workspace_bytes = 0, state_bytes = 0;
+  bool on_device = false;
 
-  size_t block_bytes() const { return sizeof(sampler_session) + session_bytes + workspace_bytes; }
+  size_t block_bytes() const {
+    return sizeof(sampler_session) + session_bytes + (on_device ? 0 : workspace_bytes);
+  }
+  size_t device_block_bytes() const { return on_device ? device_bytes + workspace_bytes : 0; }
+  // False: more than there can be.
+  bool sum(size_t *out) const {
+    return !__builtin_add_overflow(block_bytes(), state_bytes, out) &&
+           !__builtin_add_overflow(*out, device_block_bytes(), out) &&
+           block_bytes() <= size_t(PTRDIFF_MAX) && device_block_bytes() <= size_t(PTRDIFF_MAX);
+  }
 };
 
 void measure(Check &check, sampler_handle *handle, const Session::Config &config, Sizes *out) {
   if (!check.ok()) return;
-  Arena arena(nullptr);
-  const Session session(config, handle, &arena);
+  Arena host(nullptr), device(nullptr);
+  const Session session(config, handle, &host, handle->on_cuda ? &device : &host);
   auto options = capi::sized<sampler_state_options>();
   options.num_slots = config.options.max_sequences;
   options.max_tokens = config.options.max_context;
-  if (arena.is_too_large()) {
+  if (host.is_too_large() || device.is_too_large()) {
     check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the session does not fit the address space");
     return;
   }
-  out->session_bytes = arena.bytes();
+  out->on_device = handle->on_cuda;
+  out->session_bytes = host.bytes();
+  out->device_bytes = device.bytes();
   sampler_status status = check.entry().call_host(
       [&] { return sampler_state_size(handle, &options, &out->state_bytes); });
   if (status == SAMPLER_OK) status = session.ask_workspace(check.entry(), &out->workspace_bytes);
   size_t all;
   if (status != SAMPLER_OK) {
     check.adopt(status);
-  } else if (__builtin_add_overflow(out->block_bytes(), out->state_bytes, &all) ||
-             out->block_bytes() > size_t(PTRDIFF_MAX)) {
+  } else if (!out->sum(&all)) {
     check.fail(SAMPLER_ERROR_OUT_OF_MEMORY, "the session does not fit the address space");
   }
 }
@@ -58,13 +72,26 @@ void measure(Check &check, sampler_handle *handle, const Session::Config &config
 Session::Config read_config(Check &check, sampler_handle *handle,
                             const sampler_session_options *user_options, Sizes *out_sizes) {
   Session::Config config = {};
-  if (check.ok() && handle->on_cuda) {
-    check.fail(SAMPLER_ERROR_UNSUPPORTED,
-               "sampler is of a CUDA device; sessions are for CPU handles");
-  }
   read_options(check, user_options, &config);
   measure(check, handle, config, out_sizes);
   return config;
+}
+
+// A block of the device; none for no bytes.
+void allocate_on_device(Check &check, const sampler_handle &handle, size_t bytes, void **out) {
+  *out = nullptr;
+  if (!check.ok() || bytes == 0) return;
+  check.adopt(capi::cuda_status(check.entry(), cuda::allocate(handle.device, bytes, out)));
+}
+
+void destroy(Entry &entry, sampler_session *session) {
+  session->contents.stop(entry);
+  if (session->device_memory) {
+    cuda::release(session->contents.handle().device, session->device_memory);
+  }
+  const Allocator allocator = session->allocator;
+  capi::Block block = {session, session->bytes};
+  capi::release(entry, allocator, &block);
 }
 
 sampler_status create(Entry &entry, sampler_handle *handle,
@@ -81,20 +108,30 @@ sampler_status create(Entry &entry, sampler_handle *handle,
       !capi::allocate(check, allocator, "session", sizes.block_bytes(), &block)) {
     return check.status();
   }
-  char *const memory = static_cast<char *>(block.data) + sizeof(sampler_session);
-  Arena arena(memory);
-  auto *const session = new (block.data) sampler_session{
-      allocator, handle->log, {}, block.bytes, false, Session(config, handle, &arena)};
-  sampler_status status =
-      session->contents.start(entry, memory + sizes.session_bytes, sizes.workspace_bytes);
-  if (status == SAMPLER_OK) status = session->contents.check_params(entry, config.params);
-  if (status != SAMPLER_OK) {
-    session->contents.stop(entry);
+  void *device_memory;
+  allocate_on_device(check, *handle, sizes.device_block_bytes(), &device_memory);
+  if (!check.ok()) {
     capi::release(entry, allocator, &block);
-    return status;
+    return check.status();
   }
-  *out_session = session;
-  return SAMPLER_OK;
+  Arena host(static_cast<char *>(block.data) + sizeof(sampler_session)), on_device(device_memory);
+  Arena *const device = device_memory ? &on_device : &host;
+  auto *const session = new (block.data) sampler_session{allocator,
+                                                         handle->log,
+                                                         {},
+                                                         block.bytes,
+                                                         device_memory,
+                                                         false,
+                                                         Session(config, handle, &host, device)};
+  void *const workspace = device->take<char>(int64_t(sizes.workspace_bytes));
+  check.adopt(session->contents.start(entry, workspace, sizes.workspace_bytes));
+  if (check.ok()) check.adopt(session->contents.check_params(entry, config.params));
+  if (check.ok()) {
+    *out_session = session;
+  } else {
+    destroy(entry, session);
+  }
+  return check.status();
 }
 
 sampler_status size(Entry &entry, sampler_handle *handle,
@@ -103,15 +140,8 @@ sampler_status size(Entry &entry, sampler_handle *handle,
   check.required("out_bytes", out_bytes);
   Sizes sizes;
   read_config(check, handle, user_options, &sizes);
-  if (check.ok()) *out_bytes = sizes.block_bytes() + sizes.state_bytes;
+  if (check.ok()) sizes.sum(out_bytes);
   return check.status();
-}
-
-void destroy(Entry &entry, sampler_session *session) {
-  session->contents.stop(entry);
-  const Allocator allocator = session->allocator;
-  capi::Block block = {session, session->bytes};
-  capi::release(entry, allocator, &block);
 }
 
 // body(check, contents), while no other call of the session runs.
@@ -135,7 +165,7 @@ void add(Check &check, Session *session, const sampler_session_add_args *user_ar
          int32_t *out_sequence) {
   check.required("out_sequence", out_sequence);
   AddArguments own = {};
-  read_arguments(check, *session, user_args, &own);
+  read_arguments(check, session, user_args, &own);
   if (check.ok()) check.adopt(session->add(check.entry(), own.args, own.params, out_sequence));
 }
 
@@ -153,7 +183,7 @@ void fork(Check &check, Session *session, const sampler_session_fork_args *user_
                session->options().max_sequences, session->options().max_sequences);
   }
   sampler_params params;
-  if (args.params) read_params(check, *session, args.params, &params);
+  if (args.params) read_params(check, session, args.params, &params);
   if (!check.ok()) return;
   check.adopt(session->fork(check.entry(), args.source, args.seed, args.params ? &params : nullptr,
                             out_sequence));

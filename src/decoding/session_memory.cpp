@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <new>
 
 #include "capi/operations.h"
@@ -19,63 +20,111 @@ size_t Session::element_size() const {
 
 size_t Session::lookup_bytes() const {
   const int64_t tokens = config_.options.lookup_tokens;
-  return tokens > 0 ? (PromptLookup::memory_bytes(tokens) + 63) / 64 * 64 : 0;
+  return tokens > 0 ? Arena::padded(PromptLookup::memory_bytes(tokens)) : 0;
 }
 
-Session::Session(const Config &config, sampler_handle *handle, Arena *arena)
+namespace {
+
+// Takes arrays, and counts what they are to calls: what these read, and what they write.
+class Arrays {
+ public:
+  explicit Arrays(Arena *arena) : arena_(arena) {}
+
+  template <class T>
+  T *in(int64_t count, int64_t per_item = 1) {
+    count_in<T>(count, per_item);
+    return arena_->take<T>(count, per_item);
+  }
+  template <class T>
+  void count_in(int64_t count, int64_t per_item = 1) {
+    count_pieces<T>(&ins_, count, per_item);
+  }
+  template <class T>
+  T *out(int64_t count, int64_t per_item = 1) {
+    count_pieces<T>(&outs_, count, per_item);
+    return arena_->take<T>(count, per_item);
+  }
+
+  size_t bytes_in() const { return ins_.bytes(); }
+  size_t bytes_out() const { return outs_.bytes(); }
+
+ private:
+  // Each group has a piece of its own, padded.
+  template <class T>
+  static void count_pieces(Arena *all, int64_t count, int64_t per_item) {
+    all->take<T>(count, per_item);
+    for (size_t i = 1; i < std::size(kDraftGroups); ++i) all->take<char>(1);
+  }
+
+  Arena *arena_;
+  Arena ins_{nullptr}, outs_{nullptr};
+};
+
+}  // namespace
+
+Session::Session(const Config &config, sampler_handle *handle, Arena *host, Arena *device)
     : config_(config),
       handle_(handle),
-      numbers_(config.params, config.options.max_sequences, arena) {
+      numbers_(config.params, config.options.max_sequences, host) {
   const sampler_session_options &options = config.options;
   const int64_t count = options.max_sequences, top = options.max_top_logprobs;
+  const int64_t num_places = max_drafts() + 1;
+  const int64_t num_trees = num_tree_places() > 0 ? count : 0;
   config_.options.params = nullptr;
   config_.options.pipeline = nullptr;
-  sequences_ = arena->take<SessionSequence>(count);
-  tokens_ = arena->take<int32_t>(count, text_stride());
-  ends_ = arena->take<int32_t>(count, options.max_end_tokens);
-  end_offsets_ = arena->take<int64_t>(count + 1);
-  stop_tokens_ = arena->take<int32_t>(count, options.max_stop_tokens);
-  stop_offsets_ = arena->take<int64_t>(count, options.max_stop_sequences + 1);
-  seeds_ = arena->take<uint64_t>(count);
-  offsets_ = arena->take<uint64_t>(count);
-  free_ = arena->take<int32_t>(count);
-  marks_ = arena->take<uint64_t>(count);
-  lookups_ = arena->take<PromptLookup>(options.lookup_tokens > 0 ? count : 0);
-  lookup_memory_ = arena->take<char>(count, int64_t(lookup_bytes()));
+  exec_.stream = options.stream;
+  Arrays arrays(host);
+  sequences_ = host->take<SessionSequence>(count);
+  tokens_ = host->take<int32_t>(count, text_stride());
+  arrays.count_in<int32_t>(options.max_context);  // a new text
+  for (int i = 0; i < 2 * SessionNumbers::kCount; ++i) arrays.count_in<uint32_t>(count);
+  ends_ = arrays.in<int32_t>(count, options.max_end_tokens);
+  end_offsets_ = arrays.in<int64_t>(count + 1);
+  stop_tokens_ = host->take<int32_t>(count, options.max_stop_tokens);
+  stop_offsets_ = host->take<int64_t>(count, options.max_stop_sequences + 1);
+  seeds_ = arrays.in<uint64_t>(count);
+  offsets_ = arrays.in<uint64_t>(count);
+  free_ = host->take<int32_t>(count);
+  marks_ = host->take<uint64_t>(count);
+  lookups_ = host->take<PromptLookup>(options.lookup_tokens > 0 ? count : 0);
+  lookup_memory_ = host->take<char>(count, int64_t(lookup_bytes()));
   drafter_rows_ = nullptr;
   if (options.keep_drafter_rows) {
     const int64_t row_bytes = num_cols() * int64_t(element_size());
-    drafter_rows_ = arena->take<unsigned char>(count * max_drafts(), row_bytes);
+    drafter_rows_ = device->take<unsigned char>(count * max_drafts(), row_bytes);
   }
-  measured_ = arena->take<MeasuredGamma>(options.has_adaptive_gamma);
-  probabilities_ = arena->take<float>(options.has_adaptive_gamma, num_cols());
-  acceptances_ = arena->take<sampler_acceptance>(count);
-  synthetic_rates_ = arena->take<float>(options.synthetic_rates ? max_drafts() : 0);
-  lengths_before_ = arena->take<int64_t>(count);
-  slots_ = arena->take<int32_t>(count);
-  row_status_ = arena->take<sampler_row_status>(count);
-  row_indices_ = arena->take<int32_t>(count);
-  drawn_ids_ = arena->take<int32_t>(count);
-  drawn_logprobs_ = arena->take<float>(count);
-  selected_ids_ = arena->take<int32_t>(count, num_tree_places());
-  siblings_ = arena->take<int32_t>(count, num_tree_places());
-  sibling_parents_ = arena->take<int32_t>(count, num_tree_places());
-  parents_ = arena->take<int32_t>(count, num_tree_places());
-  draft_counts_ = arena->take<int32_t>(num_tree_places() > 0 ? count : 0);
-  tree_parents_ = arena->take<int32_t>(count, num_tree_places());
-  positions_ = arena->take<int32_t>(num_tree_places() > 0 ? count : 0, max_drafts() + 1);
-  const int64_t num_places = max_drafts() + 1;
-  verified_ = arena->take<Verified>(count);
-  packing_offsets_ = arena->take<int32_t>(count + 1);
-  draft_ids_ = arena->take<int32_t>(count, num_places);
-  target_rows_ = arena->take<int32_t>(count, num_places);
-  masks_ = arena->take<int32_t>(config.pipeline.token_bitmasks ? count : 0, num_places);
-  num_kept_ = arena->take<int32_t>(count);
-  token_ids_ = arena->take<int32_t>(count, num_places);
-  observations_ = arena->take<float>(count, num_places);
-  logprobs_ = arena->take<float>(count, num_places);
-  top_token_ids_ = arena->take<int32_t>(count, num_places * top);
-  top_logprobs_ = arena->take<float>(count, num_places * top);
+  measured_ = host->take<MeasuredGamma>(options.has_adaptive_gamma);
+  probabilities_ = arrays.out<float>(options.has_adaptive_gamma, num_cols());
+  acceptances_ = arrays.in<sampler_acceptance>(count);
+  synthetic_rates_ = host->take<float>(options.synthetic_rates ? max_drafts() : 0);
+  lengths_before_ = host->take<int64_t>(count);
+  row_indices_ = arrays.in<int32_t>(count);
+  draw_slots_ = arrays.in<int32_t>(count);
+  drawn_ids_ = arrays.out<int32_t>(count);
+  draw_status_ = arrays.out<sampler_row_status>(count);
+  drawn_logprobs_ = arrays.out<float>(count);
+  selected_ids_ = arrays.out<int32_t>(count, num_tree_places());
+  siblings_ = host->take<int32_t>(count, num_tree_places());
+  sibling_parents_ = host->take<int32_t>(count, num_tree_places());
+  parents_ = host->take<int32_t>(count, num_tree_places());
+  draft_counts_ = arrays.in<int32_t>(num_trees);
+  tree_parents_ = arrays.in<int32_t>(count, num_tree_places());
+  positions_ = arrays.out<int32_t>(num_trees, num_places);
+  verified_ = host->take<Verified>(count);
+  slots_ = arrays.in<int32_t>(count);
+  packing_offsets_ = arrays.in<int32_t>(count + int64_t(std::size(kDraftGroups)));
+  draft_ids_ = arrays.in<int32_t>(count, num_places);
+  target_rows_ = arrays.in<int32_t>(count, num_places);
+  masks_ = arrays.in<int32_t>(config.pipeline.token_bitmasks ? count : 0, num_places);
+  num_kept_ = arrays.out<int32_t>(count);
+  row_status_ = arrays.out<sampler_row_status>(count);
+  token_ids_ = arrays.out<int32_t>(count, num_places);
+  arrays.count_in<int32_t>(count, num_places);  // what the tokens become
+  logprobs_ = arrays.out<float>(count, num_places);
+  top_token_ids_ = arrays.out<int32_t>(count, num_places * top);
+  top_logprobs_ = arrays.out<float>(count, num_places * top);
+  observations_ = device->take<float>(count, num_places);
+  transfer_ = Transfer(handle, options.stream, arrays.bytes_in(), arrays.bytes_out(), host, device);
   if (!sequences_) return;
   num_free_ = count;
   for (int64_t i = 0; i < count; ++i) {
@@ -125,6 +174,8 @@ class Asked {
     });
   }
 
+  void at_least(size_t bytes) { bytes_ = std::max(bytes_, bytes); }
+
   sampler_status status() const { return status_; }
   size_t bytes() const { return bytes_; }
 
@@ -133,7 +184,7 @@ class Asked {
   void add(const Ask &ask) {
     size_t bytes = 0;
     if (status_ == SAMPLER_OK) status_ = entry_.call_host([&] { return ask(&bytes); });
-    bytes_ = std::max(bytes_, bytes);
+    at_least(bytes);
   }
 
   capi::Entry &entry_;
@@ -185,14 +236,14 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
   // Verification: with nothing and with all that there can be, with a drafter's rows and without.
   sampler_row_params all_numbers = numbers_.all_arrays(there);
   const bool has_minimum = all_numbers.min_new_tokens != nullptr;
-  sampler_pipeline pipeline = make_pipeline(has_minimum);
+  sampler_pipeline pipeline = make_pipeline();
   if (!pipeline.state) {
     pipeline.history = {static_cast<int64_t *>(there), there, count, 1};
     pipeline.max_history_tokens = config_.options.max_context;
   }
-  if (pipeline.stop.num_lists == count && !pipeline.stop.offsets) {
-    pipeline.stop.offsets = static_cast<int64_t *>(there);
-    pipeline.stop.token_ids = there;
+  if (has_minimum && !pipeline.stop.offsets) {
+    const int64_t num_ends = count * config_.options.max_end_tokens;
+    pipeline.stop = {static_cast<int64_t *>(there), there, count, num_ends};
   }
   if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = ids;
   sampler_verify_args verify = verify_args(config_.params, row_params, pipeline, count);
@@ -200,6 +251,7 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
   verify.slots = verify.target_row_indices = ids;
   verify.random = random;
   verify.acceptances = ids;
+  if (config_.options.synthetic_rates) verify.synthetic_rates = floats;
   verify.draft_token_ids = verify.out_token_ids = there;
   verify.out_emitted_counts = ids;
   verify.out_row_status = sample.out_row_status;
@@ -216,7 +268,9 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
     asked.add(own);
   };
   sampler_verify_args chains = verify;
-  add_chains(count * max_drafts(), &chains);
+  chains.packing = SAMPLER_PACKING_DRAFTS;
+  chains.num_packed_drafts = count * max_drafts();
+  chains.num_packed_positions = count * (max_drafts() + 1);
   chains.packing_offsets = ids;
   ask(chains);
   if (config_.options.keep_drafter_rows) {
@@ -226,10 +280,11 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
   }
   if (num_tree_places() > 0) {
     sampler_verify_args trees = verify;
-    add_trees(&trees);
     trees.draft_counts = trees.parents = trees.out_positions = ids;
     ask(trees);
   }
+  // Fewer rows may take more, where a device spreads them.
+  if (handle_->on_cuda) asked.at_least(capi::largest_workspace(*handle_, count, num_cols()));
   *out_bytes = asked.bytes();
   return asked.status();
 }

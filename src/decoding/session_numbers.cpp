@@ -104,13 +104,28 @@ bool SessionNumbers::is_listed(sampler_stage stage) const {
   return false;
 }
 
-sampler_row_params SessionNumbers::arrays(bool plain) const {
-  auto result = capi::sized<sampler_row_params>();
+template <class F>
+void SessionNumbers::for_each_array(bool plain, const F &f) const {
   for (int i = 0; i < kCount; ++i) {
     const Number &number = kNumbers[i];
     if (num_others_[i] == 0 || (plain ? !number.is_plain : !is_listed(number.stage))) continue;
-    point(&result, number.array, values_ + i * num_sequences_);
+    f(number, values_ + i * num_sequences_);
   }
+}
+
+sampler_row_params SessionNumbers::arrays(bool plain, Transfer *transfer) const {
+  auto result = capi::sized<sampler_row_params>();
+  for_each_array(plain, [&](const Number &number, const uint32_t *values) {
+    point(&result, number.array, transfer->parameter(values, num_sequences_));
+  });
+  return result;
+}
+
+sampler_row_params SessionNumbers::own_arrays() const {
+  auto result = capi::sized<sampler_row_params>();
+  for_each_array(false, [&](const Number &number, const uint32_t *values) {
+    point(&result, number.array, values);
+  });
   return result;
 }
 
@@ -131,11 +146,11 @@ sampler_row_params SessionNumbers::all_plain_arrays(const void *somewhere) {
 }
 
 bool SessionNumbers::has_minimum() const {
-  return arrays(false).min_new_tokens || has_minimum(common_);
+  return own_arrays().min_new_tokens || has_minimum(common_);
 }
 
 bool SessionNumbers::has_adaptive() const {
-  const sampler_row_params own = arrays(false);
+  const sampler_row_params own = own_arrays();
   return common_.adaptive_kind != SAMPLER_ADAPTIVE_NONE || own.adaptive_kind ||
          common_.top_p_decay != 0.0f || own.top_p_decay;
 }

@@ -5,7 +5,8 @@
 
 #include <cstdint>
 
-#include "decoding/session_arena.h"
+#include "decoding/arena.h"
+#include "decoding/transfer.h"
 #include "sampler/sampling.h"
 
 namespace sampler::decoding {
@@ -22,8 +23,8 @@ class SessionNumbers {
   // Puts a sequence's numbers into `params`.
   void get(int32_t sequence, sampler_params *params) const;
 
-  // The arrays that differ. `plain`: of temperature, top-k, top-p and min-p.
-  sampler_row_params arrays(bool plain) const;
+  // The arrays that differ, where calls find them. `plain`: of temperature, top-k, top-p and min-p.
+  sampler_row_params arrays(bool plain, Transfer *transfer) const;
   // All that there can be, at any address.
   sampler_row_params all_arrays(const void *somewhere) const;
   static sampler_row_params all_plain_arrays(const void *somewhere);
@@ -36,6 +37,11 @@ class SessionNumbers {
   struct Number;
   static const Number kNumbers[kCount];
   bool is_listed(sampler_stage stage) const;
+  // f(number, values) for each array that differs.
+  template <class F>
+  void for_each_array(bool plain, const F &f) const;
+  // Those arrays, on the host.
+  sampler_row_params own_arrays() const;
 
   sampler_params common_;
   int64_t num_sequences_;

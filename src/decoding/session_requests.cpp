@@ -17,21 +17,32 @@ sampler_rows Session::rows_of(const void *logits, int64_t num_rows, int64_t stri
   return rows;
 }
 
+// What the calls of a step have alike. `has_minimum`: of new tokens, which needs the end tokens.
+void Session::place_arrays(bool has_minimum) {
+  const int64_t count = num_sequences(), num_ends = count * config_.options.max_end_tokens;
+  transfer_.begin();
+  placed_.seeds = transfer_.parameter(seeds_, count);
+  placed_.offsets = transfer_.parameter(offsets_, count);
+  placed_.acceptances = transfer_.parameter(acceptances_, count);
+  placed_.numbers = numbers_.arrays(false, &transfer_);
+  placed_.plain_numbers = numbers_.arrays(true, &transfer_);
+  placed_.ends = {};
+  if (!has_minimum || config_.pipeline.stop.offsets) return;
+  placed_.ends = {transfer_.in(end_offsets_, count + 1), transfer_.in(ends_, num_ends), count,
+                  num_ends};
+}
+
 // Randomness by sequence.
 sampler_sample_args Session::sample_args(const sampler_params &params,
                                          const sampler_row_params &row_params) const {
   auto args = capi::sized<sampler_sample_args>();
   args.exec = exec_;
-  args.row_indices = row_indices_;
-  args.slots = slots_;
   args.num_slots = num_sequences();
   args.params = &params;
   args.row_params = &row_params;
-  args.random.seeds = seeds_;
-  args.random.offsets = offsets_;
+  args.random.seeds = placed_.seeds;
+  args.random.offsets = placed_.offsets;
   args.random.num_seeds = args.random.num_offsets = num_sequences();
-  args.out_token_ids = drawn_ids_;
-  args.out_row_status = row_status_;
   return args;
 }
 
@@ -46,19 +57,15 @@ sampler_filter_args Session::entropy_args(const void *row, const sampler_params 
   return args;
 }
 
-// `has_minimum`: of new tokens, which needs the end tokens.
-sampler_pipeline Session::make_pipeline(bool has_minimum) const {
+sampler_pipeline Session::make_pipeline() const {
   sampler_pipeline pipeline = config_.pipeline;
   pipeline.struct_size = sizeof pipeline;
   pipeline.state = state_;
-  if (has_minimum && !pipeline.stop.offsets) {
-    pipeline.stop = {end_offsets_, ends_, num_sequences(),
-                     num_sequences() * config_.options.max_end_tokens};
-  }
+  if (placed_.ends.offsets) pipeline.stop = placed_.ends;
   return pipeline;
 }
 
-// Of any numbers of drafts, where the target's rows and the layout are missing.
+// Of any numbers of drafts, where rows, layout and results are missing.
 sampler_verify_args Session::verify_args(const sampler_params &params,
                                          const sampler_row_params &row_params,
                                          const sampler_pipeline &pipeline,
@@ -69,14 +76,11 @@ sampler_verify_args Session::verify_args(const sampler_params &params,
   args.target = rows_of(nullptr, 0, 0);
   args.num_drafts = max_drafts();
   args.num_sequences = num_chains;
-  args.target_row_indices = target_rows_;
-  args.draft_token_ids = draft_ids_;
-  args.slots = slots_;
   args.num_slots = num_sequences();
   args.params = &params;
   args.row_params = &row_params;
   args.pipeline = &pipeline;
-  args.acceptances = acceptances_;
+  args.acceptances = placed_.acceptances;
   args.typical_threshold = options.typical_threshold;
   args.typical_scale = options.typical_scale;
   args.relaxed_top_k = options.relaxed_top_k;
@@ -87,28 +91,52 @@ sampler_verify_args Session::verify_args(const sampler_params &params,
   args.deferred_top_k = options.deferred_top_k;
   args.deferred_entropy = options.deferred_entropy;
   args.synthetic_rates = options.synthetic_rates ? synthetic_rates_ : nullptr;
-  args.random.seeds = seeds_;
-  args.random.offsets = offsets_;
+  args.random.seeds = placed_.seeds;
+  args.random.offsets = placed_.offsets;
   args.random.num_seeds = args.random.num_offsets = num_sequences();
-  args.out_token_ids = token_ids_;
-  args.out_emitted_counts = num_kept_;
-  args.out_row_status = row_status_;
   return args;
 }
 
 // Packed, one after the other.
-void Session::add_chains(int64_t num_drafts, sampler_verify_args *args) const {
+void Session::place_chains(const Group &group, sampler_verify_args *args) {
+  const int64_t first = group.first * (max_drafts() + 1);
   args->packing = SAMPLER_PACKING_DRAFTS;
-  args->packing_offsets = packing_offsets_;
-  args->num_packed_drafts = num_drafts;
-  args->num_packed_positions = num_drafts + args->num_sequences;
+  args->num_packed_drafts = group.num_drafts;
+  args->num_packed_positions = group.num_drafts + group.count;
+  args->packing_offsets = transfer_.in(packing_offsets_ + group.first_offset, group.count + 1);
+  args->draft_token_ids = transfer_.in(draft_ids_ + first, group.num_drafts);
+  args->target_row_indices = transfer_.in(target_rows_ + first, args->num_packed_positions);
 }
 
 // Each in max_drafts places.
-void Session::add_trees(sampler_verify_args *args) const {
-  args->draft_counts = draft_counts_;
-  args->parents = tree_parents_;
-  args->out_positions = positions_;
+void Session::place_trees(const Group &group, sampler_verify_args *args) {
+  const int64_t num_positions = max_drafts() + 1, first = group.first * num_positions;
+  const int64_t num_places = group.count * max_drafts();
+  args->draft_counts = transfer_.in(draft_counts_ + group.first, group.count);
+  args->parents = transfer_.in(tree_parents_ + group.first * max_drafts(), num_places);
+  args->draft_token_ids = transfer_.in(draft_ids_ + first, num_places);
+  args->target_row_indices = transfer_.in(target_rows_ + first, group.count * num_positions);
+  args->out_positions = transfer_.out(positions_ + first, group.count * num_positions);
+}
+
+// Of the chains from `first` on.
+void Session::place_results(const sampler_session_advance_args &args, int64_t first,
+                            sampler_verify_args *call) {
+  const int64_t num_positions = max_drafts() + 1, num_places = call->num_sequences * num_positions;
+  const int64_t top = args.num_top_logprobs, first_place = first * num_positions;
+  call->out_token_ids = transfer_.out(token_ids_ + first_place, num_places);
+  call->out_emitted_counts = transfer_.out(num_kept_ + first, call->num_sequences);
+  call->out_row_status = transfer_.out(row_status_ + first, call->num_sequences);
+  if (has_observations_) call->out_observations = observations_ + first_place;
+  call->logprob_kind = args.logprob_kind;
+  if (args.out_logprobs) call->out_logprobs = transfer_.out(logprobs_ + first_place, num_places);
+  call->num_top_logprobs = top;
+  if (args.out_top_token_ids) {
+    call->out_top_token_ids = transfer_.out(top_token_ids_ + first_place * top, num_places * top);
+  }
+  if (args.out_top_logprobs) {
+    call->out_top_logprobs = transfer_.out(top_logprobs_ + first_place * top, num_places * top);
+  }
 }
 
 // The session's rows of the drafter, and what its tokens were drawn by.
@@ -121,33 +149,86 @@ void Session::add_drafter_rows(const sampler_params &params, const sampler_row_p
   args->draft_row_params = &row_params;
 }
 
-sampler_status Session::check_params(capi::Entry &entry, const sampler_params &params) const {
+sampler_status Session::check_params(capi::Entry &entry, const sampler_params &params) {
   // Of no chains: it checks its arguments, and draws nothing.
   auto row_params = capi::sized<sampler_row_params>();
-  sampler_pipeline pipeline = make_pipeline(SessionNumbers::has_minimum(params));
-  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = masks_;
+  place_arrays(SessionNumbers::has_minimum(params));
+  sampler_pipeline pipeline = make_pipeline();
+  if (pipeline.token_bitmasks) pipeline.token_bitmask_indices = transfer_.in(masks_, 0);
   sampler_verify_args args = verify_args(params, row_params, pipeline, 0);
-  add_chains(0, &args);
+  args.slots = transfer_.in(slots_, 0);
+  place_chains({}, &args);
   const sampler_params draft_params = plain_params(params);
   if (config_.options.keep_drafter_rows) add_drafter_rows(draft_params, row_params, &args);
   return entry.call_host([&] { return sampler_verify(handle_, &args); });
 }
 
-// Tells the state which tokens each chain of a call has become.
-sampler_status Session::accept(capi::Entry &entry, int64_t num_rows, bool has_observations) {
+// ---- The texts' state
+
+// A new sequence.
+sampler_status Session::append_text(capi::Entry &entry, int32_t sequence, const int32_t *token_ids,
+                                    int64_t prompt_length, int64_t num_tokens) {
+  const int64_t places[3] = {0, prompt_length, num_tokens};
+  transfer_.begin();
+  auto reset = capi::sized<sampler_state_reset_args>();
+  reset.exec.stream = exec_.stream;
+  reset.state = state_;
+  reset.slots = transfer_.in(&sequence, 1);
+  reset.num_rows = 1;
+  const int64_t *const offsets = transfer_.in(places, 3);
+  const int32_t *const tokens = transfer_.in(token_ids, num_tokens);
+  sampler_status status = transfer_.upload(entry);
+  if (status != SAMPLER_OK) return status;
+  status = entry.call_host([&] { return sampler_state_reset(handle_, &reset); });
+  for (int i = 0; status == SAMPLER_OK && i < 2; ++i) {
+    auto text = capi::sized<sampler_state_append_args>();
+    text.exec.stream = exec_.stream;
+    text.state = state_;
+    text.slots = reset.slots;
+    text.num_rows = 1;
+    text.tokens = {offsets + i, tokens, 1, num_tokens};
+    text.token_kind = i == 0 ? SAMPLER_TOKENS_PROMPT : SAMPLER_TOKENS_OUTPUT;
+    status = entry.call_host([&] { return sampler_state_append(handle_, &text); });
+  }
+  return status;
+}
+
+sampler_status Session::copy_state(capi::Entry &entry, int32_t source, int32_t destination) {
+  transfer_.begin();
+  auto copy = capi::sized<sampler_state_copy_args>();
+  copy.exec.stream = exec_.stream;
+  copy.source = copy.destination = state_;
+  copy.source_slots = transfer_.in(&source, 1);
+  copy.destination_slots = transfer_.in(&destination, 1);
+  copy.num_rows = 1;
+  const sampler_status status = transfer_.upload(entry);
+  if (status != SAMPLER_OK) return status;
+  return entry.call_host([&] { return sampler_state_copy(handle_, &copy); });
+}
+
+// Tells the state what the chains of the last step have become. Where that fails it is still to be
+// told.
+sampler_status Session::settle(capi::Entry &entry) {
+  if (num_untold_ == 0) return SAMPLER_OK;
+  transfer_.begin();
   auto args = capi::sized<sampler_accept_args>();
+  args.exec.stream = exec_.stream;
   args.state = state_;
-  args.slots = slots_;
-  args.num_rows = num_rows;
-  args.token_ids = token_ids_;
+  args.slots = transfer_.in(slots_, num_untold_);
+  args.num_rows = num_untold_;
+  args.token_ids = transfer_.in(token_ids_, num_untold_ * (max_drafts() + 1));
   args.num_tokens = max_drafts() + 1;
-  const sampler_row_params row_params = numbers_.arrays(false);
-  if (has_observations) {
+  const sampler_row_params row_params = numbers_.arrays(false, &transfer_);
+  if (has_observations_) {
     args.observations = observations_;
     args.params = &config_.params;
     args.row_params = &row_params;
   }
-  return entry.call_host([&] { return sampler_accept(handle_, &args); });
+  sampler_status status = transfer_.upload(entry);
+  if (status != SAMPLER_OK) return status;
+  status = entry.call_host([&] { return sampler_accept(handle_, &args); });
+  if (status == SAMPLER_OK) num_untold_ = 0;
+  return status;
 }
 
 }  // namespace sampler::decoding

@@ -95,32 +95,20 @@ void Session::append(int32_t sequence, int32_t token) {
 sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &args,
                             const sampler_params &params, int32_t *out_sequence) {
   const sampler_session_options &options = config_.options;
+  const int32_t sequence = free_[num_free_ - 1];
+  const int64_t prompt_length = args.prompt_length ? args.prompt_length : args.num_tokens;
+  sampler_status status = settle(entry);
+  if (status == SAMPLER_OK) {
+    status = append_text(entry, sequence, args.token_ids, prompt_length, args.num_tokens);
+  }
+  if (status != SAMPLER_OK) return status;
   if (args.draft_source == SAMPLER_DRAFTS_NGRAM) {
-    const sampler_status status = entry.call_host(
+    status = entry.call_host(
         [&] { return args.ngram->initialize(args.ngram->user, args.token_ids, args.num_tokens); });
     if (status != SAMPLER_OK) {
       return capi::fail(entry, status, "initialize of ngram returned %d", int(status));
     }
   }
-  const int32_t sequence = free_[num_free_ - 1];
-  const int64_t prompt_length = args.prompt_length ? args.prompt_length : args.num_tokens;
-
-  auto reset = capi::sized<sampler_state_reset_args>();
-  reset.state = state_;
-  reset.slots = &sequence;
-  reset.num_rows = 1;
-  sampler_status status = entry.call_host([&] { return sampler_state_reset(handle_, &reset); });
-  const int64_t places[3] = {0, prompt_length, args.num_tokens};
-  for (int i = 0; status == SAMPLER_OK && i < 2; ++i) {
-    auto text = capi::sized<sampler_state_append_args>();
-    text.state = state_;
-    text.slots = &sequence;
-    text.num_rows = 1;
-    text.tokens = {places + i, args.token_ids, 1, args.num_tokens};
-    text.token_kind = i == 0 ? SAMPLER_TOKENS_PROMPT : SAMPLER_TOKENS_OUTPUT;
-    status = entry.call_host([&] { return sampler_state_append(handle_, &text); });
-  }
-  if (status != SAMPLER_OK) return status;
 
   SessionSequence &own = sequences_[sequence];
   own = {};
@@ -182,12 +170,8 @@ sampler_status Session::fork(capi::Entry &entry, int32_t source, const uint64_t 
                              const sampler_params *params, int32_t *out_sequence) {
   const sampler_session_options &options = config_.options;
   const int32_t sequence = free_[num_free_ - 1];
-  auto copy = capi::sized<sampler_state_copy_args>();
-  copy.source = copy.destination = state_;
-  copy.source_slots = &source;
-  copy.destination_slots = &sequence;
-  copy.num_rows = 1;
-  const sampler_status status = entry.call_host([&] { return sampler_state_copy(handle_, &copy); });
+  sampler_status status = settle(entry);
+  if (status == SAMPLER_OK) status = copy_state(entry, source, sequence);
   if (status != SAMPLER_OK) return status;
 
   SessionSequence &own = sequences_[sequence];

@@ -23,7 +23,8 @@ class Speculation {
         skips_adjustment_(rules.skips_adjustment),
         params_(params_of(generation->args())),
         gamma_(drafter->gamma()),
-        workspace_(place, num_texts() * (gamma_ + 1), generation->target().vocabulary_size),
+        workspace_(place, num_texts() * (gamma_ + 1), generation->target().vocabulary_size,
+                   rules.staged ? 0 : plain_round_bytes(place)),
         target_(place, generation, gamma_ + 1),
         randomness_(place, num_texts()),
         draft_tokens_(place, num_texts() * gamma_),
@@ -37,8 +38,7 @@ class Speculation {
         token_ids_(place, num_texts() * (gamma_ + 1)),
         emitted_(place, num_texts()),
         drafts_(place, gamma_),
-        is_bad_(place, num_texts()),
-        searches_(place, num_texts()) {
+        is_bad_(place, num_texts()) {
     if (rules.staged) staged_.emplace(place, *generation, *rules.staged, gamma_, *drafter);
     if (rules.is_measured) {
       measured_.emplace(gamma_, rules.clock, rules.clock_user);
@@ -56,14 +56,13 @@ class Speculation {
   }
 
  private:
-  // For the longest part of a bad chain that is not bad; -1: there is none.
-  struct Search {
-    size_t chain;
-    int32_t longest_good, shortest_bad;  // drafts
-    bool is_over() const { return shortest_bad - longest_good == 1; }
-  };
-
   int64_t num_texts() const { return generation_->num_texts(); }
+
+  // What a round with a bad row needs.
+  size_t plain_round_bytes(const ExecutionTarget &place) const {
+    return largest_round_bytes(place, *generation_, *drafter_, gamma_,
+                               [&](sampler_verify_args *args) { args->params = &params_; });
+  }
 
   void round(const Array<Text *> &active, bool may_draft) {
     chains_.clear();
@@ -151,7 +150,10 @@ class Speculation {
     }
     workspace_.run(sampler_verify, &args);
     take_verified(args);
-    keep_drafts_before_bad_rows(&args);
+    if (std::find(is_bad_.begin(), is_bad_.end(), true) == is_bad_.end()) return;
+    // A row without a token makes a chain bad as a whole there, though drafts were kept before it.
+    workspace_.run(capi::verify_up_to_bad_rows, &args);
+    take_verified(args);
   }
 
   // Fills token_ids_, emitted_ and is_bad_.
@@ -169,39 +171,6 @@ class Speculation {
       is_bad_.push_back((row_status[i] & ~sampler_row_status(SAMPLER_ROW_INVALID_DRAFT)) != 0);
       // Not the fallback token.
       if (is_bad_[i]) token_ids_[i * size_t(args.num_drafts + 1) + size_t(emitted_[i])] = -1;
-    }
-  }
-
-  // A row without a token makes a chain bad as a whole, though the drafts before it were kept
-  // before it was looked at. They are those of the longest part of the chain that is not bad, and
-  // the draft after that part: longer parts are all bad, so bisection finds it.
-  void keep_drafts_before_bad_rows(sampler_verify_args *args) {
-    Array<int32_t> &lengths = draft_counts_.values();
-    searches_.clear();
-    for (size_t i = 0; i < chains_.size(); ++i) {
-      if (is_bad_[i]) searches_.push_back({i, -1, lengths[i]});
-    }
-    for (;;) {
-      bool is_over = true;
-      for (const Search &search : searches_) {
-        if (search.is_over()) continue;
-        lengths[search.chain] = (search.longest_good + search.shortest_bad) / 2;
-        is_over = false;
-      }
-      if (is_over) break;
-      args->draft_counts = draft_counts_.upload();
-      workspace_.run(sampler_verify, args);
-      take_verified(*args);
-      for (Search &search : searches_) {
-        if (search.is_over()) continue;
-        (is_bad_[search.chain] ? search.shortest_bad : search.longest_good) = lengths[search.chain];
-      }
-    }
-    for (const Search &search : searches_) {
-      int32_t *const tokens = &token_ids_[search.chain * size_t(args->num_drafts + 1)];
-      emitted_[search.chain] = search.longest_good + 1;
-      std::copy_n(chains_[search.chain].drafts(), emitted_[search.chain], tokens);
-      tokens[emitted_[search.chain]] = -1;
     }
   }
 
@@ -268,7 +237,6 @@ class Speculation {
   Array<int64_t> places_;
   Array<int32_t> token_ids_, emitted_, drafts_;  // of the chains
   Array<bool> is_bad_;
-  Array<Search> searches_;
 };
 
 }  // namespace

@@ -5,18 +5,18 @@
 #include <cstdint>
 
 #include "decoding/generation.h"
+#include "decoding/loop_transfer.h"
 #include "decoding/memory.h"
 #include "decoding/operations.h"
 #include "sampler/sampler.h"
 
 namespace sampler::decoding {
 
-// How tokens are drawn: a call's parameters, by text where they are, and its lists. `masks`: the
-// mask of each row.
+// How tokens are drawn: a call's parameters, by text where they are, and its lists, masks of rows
+// apart.
 sampler_params staged_params(const sampler_generation_args &args);
 sampler_row_params staged_row_params(const sampler_generation_args &args);
-sampler_pipeline staged_pipeline(const sampler_generation_args &args, sampler_state_t state,
-                                 const int32_t *masks);
+sampler_pipeline staged_pipeline(const sampler_generation_args &args, sampler_state_t state);
 
 // The texts of a loop, for the operations.
 class TextState {
@@ -30,6 +30,8 @@ class TextState {
   sampler_state_t get() const { return state_; }
 
  private:
+  void append(const ExecutionTarget &place, const sampler_generation_args &args);
+
   sampler_state_t state_ = nullptr;
 };
 
@@ -43,10 +45,10 @@ class StagedSampler {
   const int32_t *draw(const Array<Text *> &texts, const LogitRows &logits);
 
  private:
-  // A draw from so many rows.
-  sampler_sample_args sample_args(const LogitRows &logits, int64_t num_rows) const;
-  size_t ask_workspace() const;
-  void accept(int64_t num_rows) const;
+  // A draw from so many rows. It points to placed_ and pipeline_.
+  sampler_sample_args sample_args(const LogitRows &logits, int64_t num_rows);
+  size_t ask_workspace();
+  void accept(int64_t num_rows);
 
   ExecutionTarget place_;
   const Generation &generation_;
@@ -56,11 +58,12 @@ class StagedSampler {
   Array<int32_t> slots_, masks_;     // by row
   Array<uint64_t> seeds_, offsets_;  // by slot
   Array<int32_t> tokens_;
-  Array<float> observations_;
   Array<sampler_row_status> row_status_;
+  DeviceBytes observations_;  // f32
+  LoopTransfer transfer_;
+  sampler_row_params placed_;  // the numbers by text, where a call finds them
   sampler_pipeline pipeline_;
-  size_t workspace_bytes_;
-  HostBlock workspace_;
+  DeviceBytes workspace_;
 };
 
 }  // namespace sampler::decoding

@@ -1,5 +1,5 @@
 // Drafts verified by any rule of sampler_verify and through stages, by what the texts have said so
-// far. Of CPU handles.
+// far.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ class StagedVerifier {
     return params_.adaptive_kind != SAMPLER_ADAPTIVE_NONE || row_params_.adaptive_kind ||
            params_.top_p_decay != 0 || row_params_.top_p_decay;
   }
-  void complete(int64_t num_chains, sampler_verify_args *args) const;
-  size_t ask_workspace(const Drafter &drafter) const;
-  void check() const;
+  void complete(int64_t num_chains, sampler_verify_args *args);
+  size_t ask_workspace(const Drafter &drafter);
+  void check();
 
   ExecutionTarget place_;
   const Generation &generation_;
@@ -47,11 +47,12 @@ class StagedVerifier {
   Array<int64_t> lengths_;           // of their texts, before the round
   Array<uint64_t> seeds_, offsets_;  // by slot
   Array<int32_t> accepted_;          // [chains, positions]
-  Array<float> observations_;        // the same
+  DeviceBytes observations_;         // the same, f32
   int64_t num_positions_ = 1;
+  LoopTransfer transfer_;
+  sampler_row_params placed_, placed_draft_;  // numbers by text, where a call finds them
   sampler_pipeline pipeline_;
-  size_t workspace_bytes_;
-  HostBlock workspace_;
+  DeviceBytes workspace_;
 };
 
 }  // namespace sampler::decoding

@@ -33,10 +33,10 @@ if(TEST bindings.go.build)
     file(STRINGS ${file} functions REGEX "^func (Test|Example)")
     foreach(function ${functions})
       string(REGEX REPLACE "^func ([A-Za-z_]+).*" "\\1" name ${function})
-      if(NOT name STREQUAL "TestVectorsOnDevice")
+      if(NOT name MATCHES "^Test(Vectors|Sessions)OnDevice$")
         sampler_add_go_test(${name} run ARGUMENTS ${name} FIXTURES go_tests)
       elseif(TARGET sampler_fake_cuda)
-        sampler_add_go_test(${name} device ARGUMENTS $<TARGET_FILE:sampler_fake_cuda>
+        sampler_add_go_test(${name} device ARGUMENTS $<TARGET_FILE:sampler_fake_cuda> ${name}
                             FIXTURES go_tests)
       endif()
     endforeach()

@@ -4,7 +4,7 @@
 #
 #   go.sh build PREFIX BINDING WORK_DIR              compiles the tests into WORK_DIR
 #   go.sh run PREFIX BINDING WORK_DIR NAME           runs one of them, or one example
-#   go.sh device PREFIX BINDING WORK_DIR LIBRARY     recorded calls on the fake device of this library
+#   go.sh device PREFIX BINDING WORK_DIR LIBRARY NAME    a test on the fake device of this library
 #   go.sh vet PREFIX BINDING WORK_DIR                go vet and gofmt
 #   go.sh race PREFIX BINDING WORK_DIR               all tests under the race detector
 #   go.sh recorded_logits PREFIX BINDING WORK_DIR PROJECT_DIR
@@ -70,7 +70,7 @@ case $check in
   run) run_test "$5" ;;
   device)
     export SAMPLER_TEST_DEVICE_REACHES_HOST=1
-    LD_LIBRARY_PATH=$(dirname "$5") run_test TestVectorsOnDevice
+    LD_LIBRARY_PATH=$(dirname "$5") run_test "$6"
     ;;
   vet) vet ;;
   race) go test -race -short . ;;

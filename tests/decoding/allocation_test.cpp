@@ -19,14 +19,14 @@ Sampler make_with(CountingAllocator *allocator, std::int32_t num_threads = 1) {
   return Sampler(sampler);
 }
 
-// A handle may be of a device, which takes no stages in loops.
-constexpr int kPlain = 0, kWithStages = SmallLoops::kFirstWithStages;
+// A handle may be of a device, which takes no edits of beams.
+constexpr int kPlain = 0, kWithEdits = SmallLoops::kFirstWithEdits;
 
 // The ways in which the same call takes different memory, of the loops from `first` on that have
-// stages or have none as it does.
+// edits or have none as it does.
 template <class Body>
 void for_each_call(int first, const Body &body) {
-  const int end = first == kPlain ? SmallLoops::kFirstWithStages : SmallLoops::kNumLoops;
+  const int end = first == kPlain ? SmallLoops::kFirstWithEdits : SmallLoops::kNumLoops;
   for (int loop = first; loop < end; ++loop) {
     for (const int use_cache : {0, 1}) {
       for (const sampler_processor processor :
@@ -70,8 +70,8 @@ void is_over_before_the_first_callback(int first) {
 TEST(Allocation, IsOverBeforeTheFirstCallback) {
   is_over_before_the_first_callback(kPlain);
 }
-TEST(AllocationWithStages, IsOverBeforeTheFirstCallback) {
-  is_over_before_the_first_callback(kWithStages);
+TEST(AllocationWithEdits, IsOverBeforeTheFirstCallback) {
+  is_over_before_the_first_callback(kWithEdits);
 }
 
 void that_fails_ends_the_loop(int first) {
@@ -104,8 +104,8 @@ void that_fails_ends_the_loop(int first) {
 TEST(Allocation, ThatFailsEndsTheLoopBeforeItBegins) {
   that_fails_ends_the_loop(kPlain);
 }
-TEST(AllocationWithStages, ThatFailsEndsTheLoopBeforeItBegins) {
-  that_fails_ends_the_loop(kWithStages);
+TEST(AllocationWithEdits, ThatFailsEndsTheLoopBeforeItBegins) {
+  that_fails_ends_the_loop(kWithEdits);
 }
 
 // Texts take memory for max_new_tokens, or for what is left of the context where that is less.
@@ -128,8 +128,8 @@ void is_of_what_texts_can_be(int first) {
 TEST(Allocation, IsOfWhatTextsCanBe) {
   is_of_what_texts_can_be(kPlain);
 }
-TEST(AllocationWithStages, IsOfWhatTextsCanBe) {
-  is_of_what_texts_can_be(kWithStages);
+TEST(AllocationWithEdits, IsOfWhatTextsCanBe) {
+  is_of_what_texts_can_be(kWithEdits);
 }
 
 }  // namespace

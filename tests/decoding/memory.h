@@ -7,6 +7,11 @@
 
 namespace decoding_test {
 
+// Logits of the caller's own.
+void *make_logits(const void *from, std::size_t bytes);
+void release_logits(void *logits);
+
+// Of a loop's.
 void copy_to_logits(void *logits, const void *from, std::size_t bytes);
 void copy_from_logits(void *to, const void *logits, std::size_t bytes);
 

@@ -16,8 +16,8 @@ namespace decoding_test {
 class SmallLoops {
  public:
   static constexpr int kNumLoops = 7;
-  // From here on they have stages, which are of CPU handles.
-  static constexpr int kFirstWithStages = 5;
+  // From here on they have edits of beams, which are of CPU handles.
+  static constexpr int kFirstWithEdits = 6;
   static const char *name(int loop) {
     const char *const names[] = {"autoregressive",
                                  "speculative",

@@ -85,6 +85,10 @@ def session(case):
     return ("session_test", case)
 
 
+def session_on_device(case):
+    return ("session_calls_simt_test", "SessionCalls." + case)
+
+
 def verification(case):
     return ("verification_test", case)
 
@@ -550,10 +554,10 @@ FAULTS = [
         [decoding("KnownFaults.AFinishedBeamKeepsItsScore"),
          decoding("BeamSearch.OfAllContinuations")]),
     Fault(
-        "bad_chain_searched_from_its_end",
-        "a chain with a bad row is verified once more for each draft after it",
-        [("src/decoding/speculation.cpp", "(search.longest_good + search.shortest_bad) / 2",
-          "search.shortest_bad - 1")],
+        "bad_chains_bad_as_a_whole",
+        "a bad row takes the drafts of its round from a text of sampler_speculative",
+        [("src/decoding/speculation.cpp", "workspace_.run(capi::verify_up_to_bad_rows, &args)",
+          "workspace_.run(sampler_verify, &args)")],
         [decoding("BadRows.AreFoundByFewVerifications")]),
     Fault(
         "loops_beside_the_hooks",
@@ -1338,8 +1342,8 @@ FAULTS = [
         "offsets_count_the_prompt",
         "a session's tokens are drawn at their place in the text, prompt included",
         [("src/decoding/session_advance.cpp",
-          "    offsets_[span.sequence] = uint64_t(own.num_new());",
-          "    offsets_[span.sequence] = uint64_t(own.length);")],
+          "  offsets_[sequence] = uint64_t(own.num_new());",
+          "  offsets_[sequence] = uint64_t(own.length);")],
         [session("SessionSteps.TextsAreThoseOfTheLoop"),
          session("SessionSchedule.PlainTextsAreThoseAlone")]),
     Fault(
@@ -1358,9 +1362,21 @@ FAULTS = [
         "session_accepts_no_observations",
         "a session does not tell the state what moves adaptive stages",
         [("src/decoding/session_advance.cpp",
-          "const bool has_observations = numbers_.has_adaptive();",
-          "const bool has_observations = false;")],
+          "has_observations_ = numbers_.has_adaptive();", "has_observations_ = false;")],
         [session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
+    Fault(
+        "session_forks_before_it_tells",
+        "a session forks a state that has not been told the last step's tokens",
+        [("src/decoding/session_sequences.cpp",
+          "sampler_status status = settle(entry);\n  if (status == SAMPLER_OK) status = copy_state(",
+          "sampler_status status = SAMPLER_OK;\n  if (status == SAMPLER_OK) status = copy_state(")],
+        [session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
+    Fault(
+        "session_forgets_what_it_could_not_tell",
+        "tokens that the state was not told of, since a call of CUDA's failed, are not told again",
+        [("src/decoding/session_requests.cpp", "if (status == SAMPLER_OK) num_untold_ = 0;",
+          "num_untold_ = 0;")],
+        [session_on_device("AnAdvanceThatFailsChangesNothing")]),
     Fault(
         "spans_of_removed_sequences_taken",
         "a span that was planned for a sequence is taken for the one that has its number now",

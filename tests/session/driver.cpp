@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "../sized.h"
+#include "memory.h"
 
 namespace session_test {
 
@@ -28,7 +29,30 @@ Tokens path_to(const Tokens &cache, std::int64_t draft, const Tokens &parents) {
   return path;
 }
 
+// Rows where the handle reads them.
+class LogitsMemory {
+ public:
+  explicit LogitsMemory(const std::vector<float> &rows)
+      : memory_(decoding_test::make_logits(rows.data(), rows.size() * sizeof(float))) {}
+  ~LogitsMemory() { decoding_test::release_logits(memory_); }
+  LogitsMemory(const LogitsMemory &) = delete;
+  LogitsMemory &operator=(const LogitsMemory &) = delete;
+
+  const void *data() const { return memory_; }
+
+ private:
+  void *memory_;
+};
+
 }  // namespace
+
+sampler_options handle_options(std::int32_t num_threads, std::int64_t fallback_token_id) {
+  sampler_options options = sampler_options_default();
+  options.num_threads = num_threads;
+  options.use_fallback_token = fallback_token_id >= 0;
+  options.fallback_token_id = std::max<std::int64_t>(fallback_token_id, 0);
+  return options;
+}
 
 sampler_session_options small_options(std::int64_t max_sequences, std::int64_t max_drafts) {
   auto options = sized<sampler_session_options>();
@@ -44,22 +68,8 @@ sampler_session_options small_options(std::int64_t max_sequences, std::int64_t m
 }
 
 Driver::Driver(const sampler_session_options &options, NextLogits target, NextLogits drafter,
-               std::int32_t num_threads, std::int64_t fallback_token_id)
+               const sampler_options &handle)
     : options_(options), target_(std::move(target)), drafter_(std::move(drafter)) {
-  sampler_options handle = sampler_options_default();
-  handle.num_threads = num_threads;
-  if (fallback_token_id >= 0) {
-    handle.use_fallback_token = 1;
-    handle.fallback_token_id = fallback_token_id;
-  }
-  EXPECT_EQ(sampler_create(&handle, &sampler_), SAMPLER_OK) << sampler_last_error();
-  EXPECT_EQ(sampler_session_create(sampler_, &options, &session_), SAMPLER_OK)
-      << sampler_last_error();
-}
-
-Driver::Driver(const sampler_session_options &options, const sampler_options &handle,
-               NextLogits target)
-    : options_(options), target_(std::move(target)) {
   EXPECT_EQ(sampler_create(&handle, &sampler_), SAMPLER_OK) << sampler_last_error();
   EXPECT_EQ(sampler_session_create(sampler_, &options, &session_), SAMPLER_OK)
       << sampler_last_error();
@@ -199,10 +209,10 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
 void Driver::run_part(const std::vector<sampler_span> &spans,
                       const std::vector<sampler_span> &drafter_spans) {
   const std::int64_t stride = kVocabulary + 3, num_positions = options_.max_drafts + 1;
-  const std::vector<float> logits = forward(spans, target_, &Caches::target, stride);
-  const std::vector<float> drafter_logits =
-      forward(drafter_spans, drafter_, &Caches::drafter, stride);
-  num_rows += std::int64_t(logits.size()) / stride;
+  const std::vector<float> rows = forward(spans, target_, &Caches::target, stride);
+  const LogitsMemory logits(rows);
+  const LogitsMemory drafter_logits(forward(drafter_spans, drafter_, &Caches::drafter, stride));
+  num_rows += std::int64_t(rows.size()) / stride;
   num_steps += !spans.empty();
   std::vector<Tokens> before;
   for (const sampler_span &span : spans) before.push_back(text(span.sequence));
@@ -234,6 +244,8 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
   const sampler_status status = sampler_session_advance(session_, &args);
   if (status != SAMPLER_OK && status == expected_failure_ && num_failed == 0) {
     ++num_failed;
+    failure = sampler_last_error();
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(text(spans[i].sequence), before[i]);
     return;
   }
   ASSERT_EQ(status, SAMPLER_OK) << sampler_last_error();

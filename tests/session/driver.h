@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "alone.h"
@@ -17,8 +18,7 @@ class Driver {
  public:
   // `pipeline` and `params` of the options stay the caller's.
   Driver(const sampler_session_options &options, NextLogits target, NextLogits drafter = nullptr,
-         std::int32_t num_threads = 1, std::int64_t fallback_token_id = -1);
-  Driver(const sampler_session_options &options, const sampler_options &handle, NextLogits target);
+         const sampler_options &handle = sampler_options_default());
   ~Driver();
   Driver(const Driver &) = delete;
   Driver &operator=(const Driver &) = delete;
@@ -51,9 +51,10 @@ class Driver {
   // Until none of these, or none at all, runs.
   void finish(const Tokens &sequences = {});
 
-  // An advance may fail so, once; what it was to do is planned again.
+  // An advance may fail so, once; what it was to do is planned again. The error's text.
   void expect_failure(sampler_status status) { expected_failure_ = status; }
   int num_failed = 0;
+  std::string failure;
 
   // The numbers of rows that the target wrote, and of steps with spans of it.
   std::int64_t num_rows = 0, num_steps = 0;
@@ -76,6 +77,8 @@ class Driver {
   std::map<std::int32_t, Caches> caches_;
   std::map<std::int32_t, Tokens> parents_;
 };
+
+sampler_options handle_options(std::int32_t num_threads, std::int64_t fallback_token_id = -1);
 
 // Options for so many sequences.
 sampler_session_options small_options(std::int64_t max_sequences, std::int64_t max_drafts = 0);

@@ -231,7 +231,7 @@ TEST(SessionRules, TextsDependOnNothingElse) {
     }
   }
   const auto count = std::int64_t(all.size());
-  Driver driver(rule_options(count), models.target, models.drafter, 2);
+  Driver driver(rule_options(count), models.target, models.drafter, handle_options(2));
   std::size_t num_added = 0;
   const auto add = [&] {
     EXPECT_EQ(driver.add(all[num_added].wish, all[num_added].args), std::int32_t(num_added));
@@ -282,7 +282,7 @@ TEST(SessionRules, WhatCameBeforeABadRowStays) {
     for (int i = 0; i < 60; ++i) {
       Sequence own = random_sequence(&random, verification, SAMPLER_DRAFTS_MODEL, i % 2 == 0);
       own.args.num_drafts = kDrafts;
-      Driver driver(rule_options(1), bad.target, bad.drafter, 1, 5);
+      Driver driver(rule_options(1), bad.target, bad.drafter, handle_options(1, 5));
       driver.add(own.wish, own.args);
       std::int64_t last_step = 0;
       while (driver.runs(0)) {

@@ -205,7 +205,7 @@ TEST(SessionSteps, ABadRowFinishesItsOwnSequence) {
     return text.back() == 9 && text.front() == 1 ? Logits(kVocabulary, -INFINITY) : counting(text);
   };
   for (const bool drafts : {false, true}) {
-    Driver driver(small_options(3, 4), model, nullptr, 1, 5);
+    Driver driver(small_options(3, 4), model, nullptr, handle_options(1, 5));
     driver.add(greedy_wish({2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 5}, 7), no_drafts());
     driver.add(greedy_wish({1, 5, 6, 7, 8, 2, 5, 6, 7, 8, 9, 10, 5}, 7),
                drafts ? lookup_drafts() : no_drafts());
@@ -316,7 +316,7 @@ TEST(SessionSteps, GoOnAfterACallbackThatFailed) {
     handle.num_threads = 2;
     handle.parallel_for = Breaking::run;
     handle.parallel_for_user = &breaking;
-    Driver driver(small_options(2, 4), handle, model);
+    Driver driver(small_options(2, 4), model, nullptr, handle);
     driver.add(wish, lookup_drafts());
     driver.add(wish, no_drafts());
     driver.expect_failure(SAMPLER_ERROR_CALLBACK);

@@ -2,6 +2,11 @@
 // nothing leaks; texts are those of the CPU.
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../../sized.h"
 #include "runtime.h"
 #include "scenario.h"
 
@@ -53,10 +58,54 @@ TEST_F(DecodingCalls, TextsAreThoseOfTheCpu) {
   }
 }
 
+// Stages that go by what a text has said, one that drawn tokens move, and parameters by text.
+class Staged {
+ public:
+  explicit Staged(Scenario *scenario) {
+    Generation &generation = *scenario->generation;
+    generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
+    generation.params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+    generation.params.adaptive_target = 2.0f;
+    penalties_ = temperatures_ = std::vector<float>(generation.prompts().size(), 1.2f);
+    temperatures_[0] = 0.7f;
+    numbers_.repetition_penalty = penalties_.data();
+    numbers_.temperature = temperatures_.data();
+    generation.args.row_params = &numbers_;
+  }
+
+ private:
+  std::vector<float> penalties_, temperatures_;
+  sampler_row_params numbers_ = sized<sampler_row_params>();
+};
+
+TEST_F(DecodingCalls, TextsOfAllRulesAndOfStagesAreThoseOfTheCpu) {
+  const Sampler cpu = make_on(SAMPLER_DEVICE_CPU);
+  for (const std::int32_t device : {0, 1}) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      SCOPED_TRACE(seed);
+      Scenario scenario(seed);
+      std::optional<Staged> staged;
+      if (seed % 2 == 0) staged.emplace(&scenario);
+      const auto acceptance = sampler_acceptance(seed % SAMPLER_ACCEPT_SYNTHETIC);
+      scenario.speculative_args.acceptance = scenario.ngram_args.acceptance = acceptance;
+      for (int loop = 0; loop < 3; ++loop) {
+        const Sampler on_device = make_on(SAMPLER_DEVICE_CUDA, device);
+        Generation &generation = *scenario.generation;
+        const std::vector<Text> texts =
+            generation.texts_of(on_device.get(), loops(&scenario)[std::size_t(loop)]);
+        EXPECT_EQ(runtime::num_allocations(), 0);
+        EXPECT_EQ(texts, generation.texts_of(cpu.get(), loops(&scenario)[std::size_t(loop)]));
+      }
+    }
+  }
+}
+
 // Whatever fails, except what releases memory, whose failure nobody could mend.
 TEST_F(DecodingCalls, EachThatFailsEndsTheLoop) {
   for (const std::uint64_t seed : {1, 2, 5}) {
     Scenario scenario(seed);
+    std::optional<Staged> staged;
+    if (seed == 2) staged.emplace(&scenario);
     Generation &generation = *scenario.generation;
     generation.args.max_new_tokens = 3;
     scenario.speculative_args.adaptive_gamma = 1;
@@ -96,21 +145,22 @@ TEST_F(DecodingCalls, EachThatFailsEndsTheLoop) {
 // By name, and nothing runs.
 TEST_F(DecodingCalls, RefusesWhatIsOfCpuHandles) {
   const Sampler sampler = make_on(SAMPLER_DEVICE_CUDA);
-  const auto is_refused = [&](Scenario *scenario, const Loop &loop, const std::string &what) {
-    EXPECT_EQ(scenario->generation->run(sampler.get(), loop), SAMPLER_ERROR_UNSUPPORTED);
-    EXPECT_EQ(sampler_last_error(),
-              "sampler is of a CUDA device; " + what + " of CPU handles alone");
-    EXPECT_EQ(runtime::num_allocations(), 0);
-  };
   Scenario staged(1);
   staged.generation->params.repetition_penalty = 1.5f;
-  for (const Loop &loop : loops(&staged)) {
-    is_refused(&staged, loop, "stages, row_params and pipeline are");
-  }
-  Scenario accepting(1);
-  accepting.speculative_args.acceptance = SAMPLER_ACCEPT_SAMPLE_MATCH;
-  is_refused(&accepting, accepting.speculative(),
-             "an acceptance other than SAMPLER_ACCEPT_STANDARD is");
+  const Loop beam_search = [](sampler_t handle, const sampler_generation_args *generation) {
+    sampler_generation_args own = *generation;
+    own.on_tokens = nullptr, own.trace = nullptr;
+    own.out_drafted_counts = own.out_accepted_counts = own.out_cache_lengths = nullptr;
+    sampler_beam_search_args args = sampler_beam_search_args_default();
+    args.generation = &own;
+    args.num_beams = 1;
+    return sampler_beam_search(handle, &args);
+  };
+  EXPECT_EQ(staged.generation->run(sampler.get(), beam_search), SAMPLER_ERROR_UNSUPPORTED);
+  EXPECT_STREQ(sampler_last_error(),
+               "sampler is of a CUDA device; stages, row_params and pipeline of beams are of CPU "
+               "handles alone");
+  EXPECT_EQ(runtime::num_allocations(), 0);
 }
 
 }  // namespace

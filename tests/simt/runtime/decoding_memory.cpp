@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "memory.h"
+#include "runtime.h"
 
 namespace decoding_test {
 namespace {
@@ -16,6 +17,17 @@ void copy(void *to, const void *from, std::size_t bytes) {
 }
 
 }  // namespace
+
+// Of the first device.
+void *make_logits(const void *from, std::size_t bytes) {
+  void *const logits = simt::runtime::allocate(0, bytes + 1);  // not nothing
+  if (bytes > 0) simt::runtime::copy_to_device(logits, from, bytes);
+  return logits;
+}
+
+void release_logits(void *logits) {
+  simt::runtime::release(logits);
+}
 
 void copy_to_logits(void *logits, const void *from, std::size_t bytes) {
   copy(logits, from, bytes);

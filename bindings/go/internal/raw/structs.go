@@ -320,6 +320,7 @@ type SessionOptions struct {
 	Reserved         int32
 	Clock            uintptr
 	ClockUser        uintptr
+	Stream           uintptr
 }
 
 type SessionAddArgs struct {

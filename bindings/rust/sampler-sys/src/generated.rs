@@ -1603,9 +1603,10 @@ structs! {
         /// tokens in the target's cache, all of them of the text
         out_cache_lengths: *mut i64 = null_mut();
         out_stats: *mut sampler_generation_stats = null_mut();
-        /// Parameters by text, and the lists of stages: see pipeline.h. Of CPU handles; of
-        /// sampler_beam_search edits alone. Text i is slot i. Arrays are read in each step, so that
-        /// on_tokens may change what the next tokens are drawn by.
+        /// Parameters by text, and the lists of stages: see pipeline.h. Of sampler_beam_search edits
+        /// alone, and on CPU handles alone. Text i is slot i. Arrays are read in each step, so that
+        /// on_tokens may change what the next tokens are drawn by. On a CUDA handle the arrays of
+        /// row_params and token_bitmask_indices are host memory, the others of the pipeline the device's.
         ///
         /// history, prompt_lengths, adaptive_values and state must be 0: the loop's texts are the history,
         /// and what their tokens move is moved. token_bitmasks and token_bitmask_indices are by text;
@@ -1667,9 +1668,8 @@ structs! {
         ngram_least_share: f32 = 0.0;
         /// must be 0
         reserved2: i32 = 0;
-        /// How drafts are verified, and the numbers of the rule, as in sampler_verify_args. Others than
-        /// STANDARD are for CPU handles. SAMPLE_MATCH gives, token by token, the text of
-        /// sampler_autoregressive. Default STANDARD.
+        /// How drafts are verified, and the numbers of the rule, as in sampler_verify_args. SAMPLE_MATCH
+        /// gives, token by token, the text of sampler_autoregressive. Default STANDARD.
         acceptance: sampler_acceptance = 0;
         /// 0: 0.09
         typical_threshold: f32 = 0.0;
@@ -1811,6 +1811,10 @@ structs! {
         /// Of SAMPLER_GAMMA_MEASURED. NULL: the system's monotonic clock.
         clock: sampler_clock_fn = None;
         clock_user: *mut c_void = null_mut();
+        /// Of a CUDA handle: all of the session's work is enqueued on it, and logits are read in its
+        /// order: what computes them on another stream must have been waited for. It must outlive the
+        /// session. NULL: the legacy default stream. A CPU handle ignores it.
+        stream: sampler_stream = null_mut();
     }
     sampler_session_add_args {
         /// sizeof(sampler_session_add_args).
@@ -1966,7 +1970,8 @@ structs! {
         spans: *const sampler_span = null();
         num_spans: i64 = 0;
         /// Their rows of logits, span after span: [sum of num_logits, vocabulary_size]. The stride is in
-        /// elements; 0: vocabulary_size.
+        /// elements; 0: vocabulary_size. They are not read any more when the call returns SAMPLER_OK;
+        /// after CUDA work that was enqueued may still read them.
         logits: *const c_void = null();
         logits_row_stride: i64 = 0;
         /// The same of the drafter.
@@ -2278,20 +2283,21 @@ functions! {
     /// that the drafter has not been fed, 0 or 1. 0 <= num_emitted <= num_drafted. All three required.
     fn sampler_prune_count(num_drafted: i64, num_emitted: i64, out_target: *mut i64, out_drafter: *mut i64, out_missing: *mut i64) -> sampler_status;
     /// Makes an empty session, which must be destroyed before the handle. On failure *out_session is
-    /// NULL. Errors: INVALID_ARGUMENT, UNSUPPORTED (a CUDA handle), OUT_OF_MEMORY.
+    /// NULL. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device), CUDA.
     fn sampler_session_create(sampler: sampler_t, options: *const sampler_session_options, out_session: *mut sampler_session_t) -> sampler_status;
-    /// How many bytes of memory such a session takes. Errors: as create.
+    /// How many bytes of memory such a session takes, those on the device too. Errors:
+    /// INVALID_ARGUMENT, OUT_OF_MEMORY.
     fn sampler_session_size(sampler: sampler_t, options: *const sampler_session_options, out_bytes: *mut usize) -> sampler_status;
-    /// NULL is fine.
+    /// NULL is fine. Of a CUDA handle it waits for the device.
     fn sampler_session_destroy(session: sampler_session_t);
     /// Adds a sequence; *out_sequence is its number. It may have finished already: where no token may
     /// follow. With PROMPT_LOOKUP it takes time in proportion to lookup_tokens.
-    /// Errors: INVALID_ARGUMENT (also: the session has max_sequences), UNSUPPORTED, the status of
-    /// ngram's initialize.
+    /// Errors: INVALID_ARGUMENT (also: the session has max_sequences), CUDA, the status of ngram's
+    /// initialize.
     fn sampler_session_add(session: sampler_session_t, args: *const sampler_session_add_args, out_sequence: *mut i32) -> sampler_status;
     /// Adds a sequence that is a copy of another one, drafts of the step apart: the same text, of which
     /// the caches hold as much. The caller copies the caches, cut to what sampler_session_get tells.
-    /// Errors: INVALID_ARGUMENT (also: the session has max_sequences).
+    /// Errors: INVALID_ARGUMENT (also: the session has max_sequences), CUDA.
     fn sampler_session_fork(session: sampler_session_t, args: *const sampler_session_fork_args, out_sequence: *mut i32) -> sampler_status;
     /// Removes a sequence, finished or not, planned or not. Its number may be given to another one.
     /// Errors: INVALID_ARGUMENT.
@@ -2308,7 +2314,8 @@ functions! {
     /// end before it, and the sequence goes on up to it); a bad row of the drafter only ends the drafts
     /// of its step. A span
     /// that is not as its sequence was planned last, also since that has been removed or planned anew,
-    /// is INVALID_ARGUMENT.
-    /// Errors: INVALID_ARGUMENT, CALLBACK (a broken parallel_for).
+    /// is INVALID_ARGUMENT. Of a CUDA handle each sequence with BY_ENTROPY whose step begins makes it
+    /// wait once more.
+    /// Errors: INVALID_ARGUMENT, CALLBACK (a broken parallel_for), CUDA.
     fn sampler_session_advance(session: sampler_session_t, args: *const sampler_session_advance_args) -> sampler_status;
 }

@@ -15,7 +15,7 @@ use crate::constants::{
     DraftSource, DraftVerification, Dtype, FinishReason, GammaRule, LogprobKind,
 };
 use crate::hooks::caught;
-use crate::views::{or, to_c, Params, Pipeline, TokenLists};
+use crate::views::{or, to_c, Params, Pipeline, Stream, TokenLists};
 use crate::{error, Error, Ngram, Sampler};
 
 const HOST: Place = Place { on_cuda: false, host_parameters: false };
@@ -87,6 +87,9 @@ pub struct SessionOptions<'a> {
     pub clock: Option<fn() -> i64>,
     /// `[max_drafts]` Copied. None: no sequence has [`DraftVerification::SYNTHETIC`].
     pub synthetic_rates: Array<'a, f32>,
+    /// On a CUDA sampler the stream of all of the session's work, in whose order logits are read. It
+    /// outlives the session.
+    pub stream: Stream,
 }
 
 /// # Safety
@@ -102,11 +105,12 @@ impl SessionOptions<'_> {
     /// Calls `with` with what C gets, which points to what lives as long as that call.
     fn with_raw<T>(
         &self,
+        place: Place,
         with: impl FnOnce(&sys::sampler_session_options) -> T,
     ) -> Result<T, Error> {
         let (slots, cols) = (self.max_sequences, self.vocabulary_size);
         let pipeline = match &self.pipeline {
-            Some(pipeline) => Some(pipeline.raw(HOST, slots, 0, cols)?),
+            Some(pipeline) => Some(pipeline.raw(place, slots, 0, cols)?),
             None => None,
         };
         let params = self.params.raw();
@@ -141,6 +145,7 @@ impl SessionOptions<'_> {
             clock: self.clock.and(Some(call_clock)),
             clock_user: self.clock.map_or(null_mut(), |clock| clock as *mut c_void),
             synthetic_rates,
+            stream: self.stream.0,
             ..sys::sampler_session_options::INIT
         }))
     }
@@ -156,9 +161,10 @@ impl SessionOptions<'_> {
 /// for its text with its seed, offset n and stream 0. It does not depend on the other sequences, on
 /// how spans are batched, or on drafts.
 ///
-/// It owns a sampler of the CPU; [`into_sampler`](Session::into_sampler) gives that back. All memory
-/// is taken when it is made, but for that of a [`Plan`]. A call that fails changes nothing, unless
-/// its status is `CALLBACK` or `INTERNAL`.
+/// It owns a sampler; [`into_sampler`](Session::into_sampler) gives that back. On a CUDA sampler logits
+/// and the arrays of the pipeline are device memory, all else is host memory, and
+/// [`advance`](Session::advance) waits for the stream of the options. All memory is taken when it is
+/// made, but for that of a [`Plan`]. A call that fails changes nothing.
 pub struct Session<'a> {
     handle: NonNull<sys::sampler_session>,
     // Dropped after the session is destroyed.
@@ -439,12 +445,12 @@ pub struct AdvanceArgs<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// An empty session. The sampler must be of the CPU; it is dropped where this fails.
+    /// An empty session. The sampler is dropped where this fails.
     pub fn new(sampler: Sampler, options: &SessionOptions<'a>) -> Result<Self, Error> {
         let mut handle = null_mut();
         // SAFETY: the sampler is alive and serves no other call, and the options are set up. The
         // arrays that their pipeline names are as long as it says and outlive the session.
-        let status = options.with_raw(|raw| unsafe {
+        let status = options.with_raw(sampler.place, |raw| unsafe {
             sys::sampler_session_create(sampler.handle.as_ptr(), raw, &mut handle)
         })?;
         error::check(status)?;
@@ -465,7 +471,7 @@ impl<'a> Session<'a> {
     pub fn size(sampler: &mut Sampler, options: &SessionOptions<'_>) -> Result<usize, Error> {
         let mut bytes = 0;
         // SAFETY: as above.
-        let status = options.with_raw(|raw| unsafe {
+        let status = options.with_raw(sampler.place, |raw| unsafe {
             sys::sampler_session_size(sampler.handle.as_ptr(), raw, &mut bytes)
         })?;
         error::check(status)?;
@@ -646,7 +652,7 @@ impl<'a> Session<'a> {
                 self.logits_dtype
             )));
         }
-        HOST.array("", name, logits, elements)
+        self.sampler.place.array("", name, logits, elements)
     }
 
     /// Takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A row
@@ -732,7 +738,7 @@ mod tests {
                     options.pipeline = pipeline;
                     options.keep_drafter_rows = pipeline.is_some();
                     options
-                        .with_raw(|raw| {
+                        .with_raw(HOST, |raw| {
                             $(assert_eq!(raw.$number as usize, options.$number,
                                          stringify!($number));)*
                             assert_eq!(raw.typical_threshold, 0.1);

@@ -211,6 +211,11 @@ final class Call {
     array(at, of, name, array, types, needed, arraysOnDevice, false);
   }
 
+  /** Whether arrays are those of a CUDA sampler. */
+  boolean arraysAreOnDevice() {
+    return arraysOnDevice;
+  }
+
   /** One that is in Java's memory on a CUDA sampler with hostParameters. */
   void parameter(int at, String of, String name, Array array, int types, long needed) {
     array(at, of, name, array, types, needed, parametersOnDevice, false);

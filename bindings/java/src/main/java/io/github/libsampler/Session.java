@@ -18,8 +18,9 @@ import java.util.List;
  * from 0, is what {@link Sampler#sample} draws for its text with its seed, offset n and stream 0.
  * It does not depend on the other sequences, on how spans are batched, or on drafts.
  *
- * <p>Its calls are calls of its sampler, one of the CPU, and wait for that one's other calls. What
- * they take and give is copied. A call that fails changes nothing.
+ * <p>Its calls are calls of its sampler, and wait for that one's other calls. What they take and
+ * give is copied; on a CUDA sampler logits are addresses of device memory, and {@link #advance}
+ * waits for the stream of the options. A call that fails changes nothing.
  */
 public final class Session implements AutoCloseable {
   private final Sampler sampler;
@@ -258,18 +259,23 @@ public final class Session implements AutoCloseable {
   }
 
   /** The address of the spans' rows, checked, in memory that does not move. */
-  private long rows(Buffers buffers, String name, Array logits, long stride, List<Span> spans) {
+  private long rows(Call call, Buffers buffers, String name, Array logits, long stride,
+      List<Span> spans) {
     final long rows = spans.stream().mapToLong(span -> span.numLogits).sum();
     if (rows == 0 || logits == null) {
       return 0;
     }
-    if (logits.isOnDevice()) {
-      throw new InvalidArgumentException(
-          name + " is an address of device memory; here it must be an array or a direct buffer");
+    if (logits.isOnDevice() != call.arraysAreOnDevice()) {
+      throw new InvalidArgumentException(name + (logits.isOnDevice()
+          ? " is an address of device memory; here it must be an array or a direct buffer"
+          : " is a Java array or buffer; here it must be an address of device memory"));
     }
     if (logits.type != memory.logitsType) {
       throw new InvalidArgumentException(
           name + " is of " + logits.type + "; it must be of " + memory.logitsType);
+    }
+    if (logits.isOnDevice()) {
+      return logits.address;
     }
     final long needed = Lengths.rows(rows, memory.vocabularySize, stride);
     if (logits.length < needed) {
@@ -329,13 +335,13 @@ public final class Session implements AutoCloseable {
       call.put(at + Layout.SESSION_ADVANCE_ARGS_SPANS, write(buffers, spans));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_NUM_SPANS, (long) count);
       call.put(at + Layout.SESSION_ADVANCE_ARGS_LOGITS,
-          rows(buffers, "logits", logits, stride, spans));
+          rows(call, buffers, "logits", logits, stride, spans));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_LOGITS_ROW_STRIDE, stride);
       call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_SPANS, write(buffers, drafterSpans));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_NUM_DRAFTER_SPANS,
           (long) drafterSpans.size());
-      call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_LOGITS, rows(buffers, "drafter_logits",
-          drafterLogits, drafterStride, drafterSpans));
+      call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_LOGITS, rows(call, buffers,
+          "drafter_logits", drafterLogits, drafterStride, drafterSpans));
       call.put(at + Layout.SESSION_ADVANCE_ARGS_DRAFTER_ROW_STRIDE, drafterStride);
       final long rows = spans.stream().mapToLong(span -> span.numLogits).sum();
       if (masks != null && masks.length < rows) {

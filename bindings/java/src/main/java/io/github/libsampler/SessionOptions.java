@@ -32,6 +32,7 @@ public final class SessionOptions {
   boolean hasAdaptiveGamma;
   long clock;
   long clockUser;
+  long stream;
 
   /** Creates options at their defaults. */
   public SessionOptions() {}
@@ -182,7 +183,8 @@ public final class SessionOptions {
 
   /**
    * Sets lists and masks of the stages, by slot: the slot is the sequence's number. Arrays must be
-   * direct buffers, which the session reads in each advance and keeps reachable. History, prompt
+   * direct buffers, on a CUDA sampler addresses of device memory, which the session reads in each
+   * advance and keeps reachable. History, prompt
    * lengths, adaptive values, a state and mask indices must be left out.
    *
    * @param pipeline null, the default: none
@@ -339,6 +341,18 @@ public final class SessionOptions {
     return this;
   }
 
+  /**
+   * Sets the stream of all of the session's work on a CUDA sampler, in whose order logits are read.
+   * It outlives the session.
+   *
+   * @param stream a cudaStream_t as a number; 0, the default, is the legacy default stream
+   * @return this
+   */
+  public SessionOptions stream(long stream) {
+    this.stream = stream;
+    return this;
+  }
+
   /** Writes what C gets, from memory that the call's buffers keep. */
   void write(Call call, Buffers buffers) {
     final int at = Call.ARGS;
@@ -372,6 +386,7 @@ public final class SessionOptions {
     call.put(at + Layout.SESSION_OPTIONS_RESERVED, 0);
     call.put(at + Layout.SESSION_OPTIONS_CLOCK, clock);
     call.put(at + Layout.SESSION_OPTIONS_CLOCK_USER, clockUser);
+    call.put(at + Layout.SESSION_OPTIONS_STREAM, stream);
     final float[] rates = syntheticRates;
     if (rates != null && rates.length < maxDrafts) {
       call.fail("synthetic_rates has %d elements; it needs %d", rates.length, maxDrafts);

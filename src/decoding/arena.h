@@ -1,4 +1,4 @@
-// The memory of a session: one block.
+// The memory of a session: a block, and on a CUDA handle one of the device.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,12 @@ class Arena {
       is_too_large_ = true;
       return nullptr;
     }
-    bytes_ = begin + (size + 63) / 64 * 64;
+    bytes_ = begin + padded(size);
     return memory_ ? reinterpret_cast<T *>(memory_ + begin) : nullptr;
   }
+
+  // What so many bytes take.
+  static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
   size_t bytes() const { return bytes_; }
   bool is_too_large() const { return is_too_large_; }

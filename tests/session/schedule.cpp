@@ -1,0 +1,212 @@
+#include "schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace session_test {
+
+namespace {
+
+sampler_params random_params(Random *random, bool with_stages) {
+  sampler_params params = sampler_params_default();
+  params.temperature = random->one_in(4) ? 0.0f : float(random->between(4, 16)) / 8;
+  if (random->one_in(2)) params.top_k = std::int32_t(random->between(1, 12));
+  if (random->one_in(2)) params.top_p = float(random->between(3, 7)) / 8;
+  if (random->one_in(4)) params.min_p = 0.05f;
+  if (!with_stages) return params;
+  if (random->one_in(2)) params.repetition_penalty = 1.5f;
+  if (random->one_in(3)) params.frequency_penalty = 0.5f;
+  if (random->one_in(4)) params.presence_penalty = 0.25f;
+  if (random->one_in(4)) params.dry_multiplier = 1.0f;
+  if (random->one_in(4)) params.no_repeat_ngram_size = 2;
+  if (random->one_in(4)) params.min_new_tokens = 4;
+  if (random->one_in(4)) params.xtc_probability = 0.5f;
+  if (random->one_in(4)) params.typical_p = 0.7f;
+  if (random->one_in(3)) {
+    params.adaptive_kind =
+        random->one_in(2) ? SAMPLER_ADAPTIVE_MIROSTAT_V2 : SAMPLER_ADAPTIVE_MIROSTAT_V1;
+    params.adaptive_target = 3;
+  } else if (params.top_p < 1 && random->one_in(3)) {
+    params.top_p_decay = 0.9f;
+    params.top_p_least = 0.2f;
+  }
+  return params;
+}
+
+bool is_adaptive(const sampler_params &params) {
+  return params.adaptive_kind != SAMPLER_ADAPTIVE_NONE || params.top_p_decay != 0;
+}
+
+Tokens random_tokens(Random *random, std::int64_t least, std::int64_t most) {
+  Tokens tokens;
+  // Few of them, so that lookups find something.
+  for (std::int64_t i = random->between(least, most); i > 0; --i) {
+    tokens.push_back(std::int32_t(random->between(0, 7)));
+  }
+  return tokens;
+}
+
+sampler_session_options options(std::int64_t max_sequences) {
+  sampler_session_options result = small_options(max_sequences, 4);
+  result.lookup_tokens = 30;  // some texts get longer
+  result.has_draft_trees = 1;
+  return result;
+}
+
+}  // namespace
+
+Schedule::Schedule(std::uint64_t seed, std::int64_t num_texts, bool with_stages,
+                   const sampler_options &handle)
+    : random_(seed),
+      num_left_(num_texts),
+      with_stages_(with_stages),
+      target_(decoding_test::mixed_logits(decoding_test::table_logits(seed, kVocabulary, 2, true),
+                                          decoding_test::constant_logits(Logits(kVocabulary, NAN)),
+                                          1, seed)),
+      reference_(decoding_test::make_sampler()),
+      driver_(options(kSequences), target_,
+              decoding_test::mixed_logits(
+                  target_, decoding_test::table_logits(99, kVocabulary, 1, false), 30, seed + 1),
+              handle) {
+  auto storage = sized<sampler_ngram_storage_options>();
+  storage.vocabulary_size = kVocabulary;
+  sampler_ngram_storage_create(&storage, &storage_);
+  sampler_ngram_storage_interface(storage_, &ngram_);
+}
+
+Schedule::~Schedule() {
+  sampler_ngram_storage_destroy(storage_);
+}
+
+void Schedule::run() {
+  while ((num_left_ > 0 || !running_.empty()) && !testing::Test::HasFailure()) {
+    const std::int64_t choice = random_.between(0, 19);
+    if (choice < 4 && num_left_ > 0 && has_room()) add();
+    if (choice == 4 && num_left_ > 0 && has_room() && !running_.empty()) fork();
+    if (choice == 5 && !running_.empty()) put_back();
+    if (choice == 6 && random_.one_in(4) && !running_.empty()) remove();
+    if (choice >= 6) step();
+  }
+}
+
+std::int32_t Schedule::any_running() {
+  auto it = running_.begin();
+  std::advance(it, random_.between(0, std::int64_t(running_.size()) - 1));
+  return it->first;
+}
+
+void Schedule::add() {
+  --num_left_;
+  Running own = {};
+  own.wish.prompt = random_tokens(&random_, 1, 20);
+  own.wish.draws = {{0, random_.next(), random_params(&random_, with_stages_)}};
+  own.wish.max_new_tokens = random_.one_in(4) ? 0 : random_.between(1, 30);
+  if (random_.one_in(2)) own.wish.ends = {2, 9};
+  for (std::int64_t i = random_.between(0, 3); i > 0; --i) {
+    own.wish.stops.push_back(random_tokens(&random_, 1, 3));
+  }
+  own.args = sized<sampler_session_add_args>();
+  own.args.draft_source = sampler_draft_source(random_.between(0, 3));
+  own.args.num_drafts = random_.between(0, 4);
+  if (own.args.draft_source == SAMPLER_DRAFTS_MODEL && random_.one_in(2)) {
+    own.args.draft_top_k = random_.between(1, own.args.num_drafts ? own.args.num_drafts : 4);
+  }
+  own.args.draft_unknown = random_.one_in(3);
+  if (own.args.draft_source == SAMPLER_DRAFTS_NGRAM) own.args.ngram = &ngram_;
+  const std::int64_t length = std::int64_t(own.wish.prompt.size());
+  if (random_.one_in(3)) own.args.cache_length = random_.between(0, length - 1);
+  if (random_.one_in(3)) own.args.drafter_cache_length = random_.between(0, length - 1);
+  const std::int32_t sequence = driver_.add(own.wish, own.args);
+  ASSERT_EQ(running_.count(sequence), 0u);
+  running_[sequence] = own;
+  compare_if_finished(sequence);
+}
+
+void Schedule::fork() {
+  --num_left_;
+  const std::int32_t source = any_running();
+  Running own = running_[source];
+  const sampler_session_sequence now = driver_.get(source);
+  const std::uint64_t seed = random_.next();
+  sampler_params params = own.wish.draws.back().params;
+  if (random_.one_in(2)) params.temperature = 1.25f;
+  own.wish.draws.push_back({now.num_tokens - now.prompt_length, seed, params});
+  const std::int32_t sequence = driver_.fork(source, &seed, &params);
+  ASSERT_EQ(running_.count(sequence), 0u);
+  running_[sequence] = own;
+  if (parts_.count(source) > 0) parts_.insert(sequence);
+}
+
+// Takes a sequence out, and lets it go on as one of a text of which a part is cached.
+void Schedule::put_back() {
+  const std::int32_t sequence = any_running();
+  Running own = running_[sequence];
+  for (const Draws &draws : own.wish.draws) {
+    if (is_adaptive(draws.params)) return;
+  }
+  const Tokens text = driver_.text(sequence);
+  driver_.remove(sequence);
+  running_.erase(sequence);
+  own.args.cache_length = random_.between(0, std::int64_t(text.size()) - 1);
+  own.args.drafter_cache_length = random_.between(0, std::int64_t(text.size()) - 1);
+  const std::int32_t now = driver_.add(own.wish, own.args, text);
+  running_[now] = own;
+  parts_.insert(now);
+}
+
+void Schedule::remove() {
+  const std::int32_t sequence = any_running();
+  const Tokens text = driver_.text(sequence);
+  const Alone whole = expected(running_[sequence].wish);
+  ASSERT_LE(text.size(), whole.text.size());
+  EXPECT_TRUE(std::equal(text.begin(), text.end(), whole.text.begin()));
+  forget(sequence);
+}
+
+void Schedule::step() {
+  Tokens sequences;
+  if (random_.one_in(2)) {
+    for (const auto &entry : running_) {
+      if (random_.one_in(2)) sequences.push_back(entry.first);
+    }
+  }
+  const std::int64_t max_tokens = random_.one_in(3) ? random_.between(5, 20) : 0;
+  const Driver::Step step = driver_.plan(sequences, max_tokens);
+  if (random_.one_in(8)) return;  // what was planned is not run
+  driver_.run(step, random_.one_in(2) ? &random_ : nullptr);
+  for (const sampler_span &span : step.spans) compare_if_finished(span.sequence);
+}
+
+Alone Schedule::expected(const Wish &wish) const {
+  return alone(reference_.get(), target_, wish, kContext);
+}
+
+void Schedule::compare_if_finished(std::int32_t sequence) {
+  const sampler_session_sequence own = driver_.get(sequence);
+  if (own.finish_reason == SAMPLER_FINISH_NONE) return;
+  const Alone whole = expected(running_[sequence].wish);
+  EXPECT_EQ(driver_.text(sequence), whole.text);
+  EXPECT_EQ(own.finish_reason, whole.reason);
+  EXPECT_EQ(own.stop_sequence, whole.stop_sequence);
+  if (parts_.count(sequence) == 0) {
+    EXPECT_EQ(driver_.logprobs[sequence], whole.logprobs);
+  }
+  ++num_compared;
+  ++reasons[own.finish_reason];
+  num_tokens += own.num_tokens - own.prompt_length;
+  num_drafted += own.num_drafted;
+  num_accepted += own.num_accepted;
+  forget(sequence);
+}
+
+void Schedule::forget(std::int32_t sequence) {
+  driver_.remove(sequence);
+  running_.erase(sequence);
+  parts_.erase(sequence);
+}
+
+}  // namespace session_test

@@ -1,0 +1,65 @@
+// Sequences are added, removed, forked, taken out and put back, planned and advanced in parts, in
+// random order: each becomes the text that it becomes alone.
+#ifndef SAMPLER_TESTS_SESSION_SCHEDULE_H_
+#define SAMPLER_TESTS_SESSION_SCHEDULE_H_
+
+#include <sampler/sampler.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "../sized.h"
+#include "driver.h"
+#include "generation.h"
+
+namespace session_test {
+
+class Schedule {
+ public:
+  // The session is of a handle with these options; alone texts are sampler_create's default's.
+  Schedule(std::uint64_t seed, std::int64_t num_texts, bool with_stages,
+           const sampler_options &handle);
+  ~Schedule();
+  Schedule(const Schedule &) = delete;
+  Schedule &operator=(const Schedule &) = delete;
+
+  void run();
+
+  std::int64_t num_compared = 0, num_tokens = 0, num_drafted = 0, num_accepted = 0;
+  std::map<sampler_finish_reason, int> reasons;
+
+ private:
+  static constexpr std::int64_t kSequences = 12;
+
+  struct Running {
+    Wish wish;
+    sampler_session_add_args args;
+  };
+
+  bool has_room() const { return std::int64_t(running_.size()) < kSequences; }
+  std::int32_t any_running();
+  void add();
+  void fork();
+  void put_back();
+  void remove();
+  void step();
+  Alone expected(const Wish &wish) const;
+  void compare_if_finished(std::int32_t sequence);
+  void forget(std::int32_t sequence);
+
+  Random random_;
+  std::int64_t num_left_;
+  bool with_stages_;
+  NextLogits target_;
+  decoding_test::Sampler reference_;
+  Driver driver_;
+  sampler_ngram_storage_t storage_ = nullptr;
+  sampler_ngram ngram_ = sized<sampler_ngram>();
+  std::map<std::int32_t, Running> running_;
+  std::set<std::int32_t> parts_;  // which have gone on
+};
+
+}  // namespace session_test
+
+#endif  // SAMPLER_TESTS_SESSION_SCHEDULE_H_

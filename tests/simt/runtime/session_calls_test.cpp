@@ -1,0 +1,289 @@
+// Sessions of a CUDA handle: their texts are those of the CPU; what they ask of CUDA, and whichever
+// call of it fails.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "runtime.h"
+#include "schedule.h"
+
+namespace session_test {
+namespace {
+
+namespace runtime = simt::runtime;
+using decoding_test::mixed_logits;
+using decoding_test::table_logits;
+
+class SessionCalls : public testing::Test {
+ protected:
+  SessionCalls() {
+    runtime::reset();
+    runtime::set_block_threads(64);
+  }
+  ~SessionCalls() override { EXPECT_EQ(0, runtime::num_allocations()) << "leaked"; }
+};
+
+sampler_options device_options(std::int32_t host_parameters) {
+  sampler_options options = handle_options(1, 5);
+  options.device_type = SAMPLER_DEVICE_CUDA;
+  options.host_parameters = host_parameters;
+  options.check_pointers = host_parameters;
+  return options;
+}
+
+TEST_F(SessionCalls, TextsAreThoseOfTheCpu) {
+  for (const std::int32_t host_parameters : {0, 1}) {
+    for (const bool with_stages : {false, true}) {
+      SCOPED_TRACE(testing::Message() << host_parameters << with_stages);
+      Schedule schedule(std::uint64_t(10 + host_parameters), 50, with_stages,
+                        device_options(host_parameters));
+      schedule.run();
+      EXPECT_GE(schedule.num_compared, 40);
+      EXPECT_GE(schedule.num_tokens, 300);
+      EXPECT_GE(schedule.num_accepted, 25);
+    }
+  }
+}
+
+// Sequences of all kinds of drafts and verification.
+class Mixed {
+ public:
+  explicit Mixed(sampler_stream stream = nullptr, std::int32_t host_parameters = 0)
+      : driver(options(stream), target_,
+               mixed_logits(target_, table_logits(8, kVocabulary, 1, false), 30, 3),
+               device_options(host_parameters)) {}
+
+  // A sequence without drafts, with a lookup, with drawn drafts, with a tree.
+  void add_all() {
+    for (int kind = 0; kind < 4; ++kind) {
+      auto args = sized<sampler_session_add_args>();
+      if (kind > 0) args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+      if (kind > 1) args.draft_source = SAMPLER_DRAFTS_MODEL;
+      if (kind == 2) args.verification = SAMPLER_VERIFY_STANDARD;
+      if (kind == 3) args.draft_top_k = 2;
+      driver.add(wish(kind), args);
+    }
+  }
+  static Wish wish(int kind) {
+    Wish wish;
+    wish.prompt = {1, 2, 3, 1, 2};
+    sampler_params params = sampler_params_default();
+    params.temperature = 0.6f;
+    if (kind == 1) params.repetition_penalty = 1.2f;
+    if (kind == 3) params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2, params.adaptive_target = 3;
+    wish.draws = {{0, std::uint64_t(kind), params}};
+    wish.max_new_tokens = 7;
+    return wish;
+  }
+  std::vector<Tokens> texts() const {
+    std::vector<Tokens> result;
+    for (std::int32_t i = 0; i < 4; ++i) result.push_back(driver.text(i));
+    return result;
+  }
+
+ private:
+  static sampler_session_options options(sampler_stream stream) {
+    sampler_session_options options = small_options(4, 3);
+    options.keep_drafter_rows = options.has_draft_trees = 1;
+    options.stream = stream;
+    return options;
+  }
+
+  NextLogits target_ = table_logits(7, kVocabulary, 1, false);
+
+ public:
+  Driver driver;
+};
+
+// One wait, no memory, and all work on its stream; nothing else waits, and a plan asks nothing.
+TEST_F(SessionCalls, AnAdvanceWaitsOnce) {
+  char stream;
+  Mixed mixed(reinterpret_cast<sampler_stream>(&stream));
+  runtime::forget_calls();
+  mixed.add_all();
+  EXPECT_EQ(runtime::calls()["cudaStreamSynchronize"], 0);
+  int num_steps = 0;
+  for (;; ++num_steps) {
+    runtime::forget_calls();
+    const Driver::Step step = mixed.driver.plan();
+    EXPECT_TRUE(runtime::calls().empty());
+    if (step.spans.empty() && step.drafter_spans.empty()) break;
+    mixed.driver.run(step);
+    EXPECT_EQ(runtime::calls()["cudaStreamSynchronize"], 1);
+    EXPECT_EQ(runtime::calls()["cudaDeviceSynchronize"], 0);
+    EXPECT_EQ(runtime::calls()["cudaMalloc"], 0);
+    EXPECT_EQ(runtime::calls()["cudaFree"], 0);
+    for (const runtime::Launch &launch : runtime::launches()) {
+      EXPECT_EQ(launch.stream, reinterpret_cast<cudaStream_t>(&stream));
+    }
+  }
+  EXPECT_GE(num_steps, 5);
+}
+
+// A part of a prompt wants no logits, and nothing of the device.
+TEST_F(SessionCalls, WithoutRowsNothingIsAsked) {
+  Mixed mixed;
+  mixed.add_all();
+  const Driver::Step step = mixed.driver.plan({0}, 4);
+  ASSERT_EQ(step.spans.size(), 1u);
+  ASSERT_EQ(step.spans[0].num_logits, 0);
+  runtime::forget_calls();
+  mixed.driver.run(step);
+  EXPECT_EQ(runtime::calls()["cudaStreamSynchronize"], 0);
+  EXPECT_TRUE(runtime::launches().empty());
+}
+
+const char *const kFailing[] = {"cudaMemcpyAsync", "cudaStreamSynchronize", "cudaLaunchKernelExC"};
+
+// Whichever fails, an advance says so and changes nothing: the texts are the same in the end.
+TEST_F(SessionCalls, AnAdvanceThatFailsChangesNothing) {
+  for (const std::int32_t host_parameters : {0, 1}) {
+    Mixed whole(nullptr, host_parameters);
+    whole.add_all();
+    whole.driver.finish();
+    for (const std::string function : kFailing) {
+      int index = 0;
+      for (;; index += 1 + index / 8) {
+        SCOPED_TRACE(testing::Message() << function << " " << index);
+        Mixed mixed(nullptr, host_parameters);
+        mixed.add_all();
+        mixed.driver.expect_failure(SAMPLER_ERROR_CUDA);
+        runtime::fail_call(function, cudaErrorLaunchFailure, index);
+        mixed.driver.finish();
+        ASSERT_EQ(mixed.texts(), whole.texts());
+        if (mixed.driver.num_failed == 0) break;
+        EXPECT_EQ(mixed.driver.failure.find(function + ": "), 0u) << mixed.driver.failure;
+        EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+      }
+      runtime::reset_failures();
+      EXPECT_GT(index, 5) << function;
+    }
+  }
+}
+
+// The same of sequences that are added and forked, while the last tokens are still to be told.
+TEST_F(SessionCalls, AnAddOrForkThatFailsChangesNothing) {
+  Mixed whole;
+  whole.add_all();
+  whole.driver.finish();
+  const Wish wish = Mixed::wish(1);
+  auto add = sized<sampler_session_add_args>();
+  add.token_ids = wish.prompt.data();
+  add.num_tokens = std::int64_t(wish.prompt.size());
+  auto fork = sized<sampler_session_fork_args>();
+  for (const std::string function : {"cudaMemcpyAsync", "cudaLaunchKernelExC"}) {
+    for (const bool is_fork : {false, true}) {
+      int index = 0;
+      for (;; ++index) {
+        SCOPED_TRACE(testing::Message() << function << " " << index << " " << is_fork);
+        Mixed mixed;
+        mixed.add_all();
+        mixed.driver.remove(3);
+        mixed.driver.run(mixed.driver.plan());
+        const auto call = [&](std::int32_t *sequence) {
+          return is_fork ? sampler_session_fork(mixed.driver.session(), &fork, sequence)
+                         : sampler_session_add(mixed.driver.session(), &add, sequence);
+        };
+        runtime::fail_call(function, cudaErrorLaunchFailure, index);
+        std::int32_t sequence = -1;
+        const sampler_status status = call(&sequence);
+        if (status == SAMPLER_OK) break;
+        EXPECT_EQ(status, SAMPLER_ERROR_CUDA);
+        EXPECT_EQ(std::string(sampler_last_error()).find(function + ": "), 0u);
+        EXPECT_EQ(sequence, -1);
+        ASSERT_EQ(call(&sequence), SAMPLER_OK) << sampler_last_error();
+        EXPECT_EQ(sequence, 3);
+        mixed.driver.remove(sequence);
+        mixed.driver.add(Mixed::wish(3), sized<sampler_session_add_args>());
+        mixed.driver.finish();
+        EXPECT_EQ(mixed.texts(), whole.texts());
+      }
+      runtime::reset_failures();
+      EXPECT_GE(index, 2);
+    }
+  }
+}
+
+TEST_F(SessionCalls, ACreationThatFailsLeavesNothing) {
+  const sampler_options handle = device_options(0);
+  sampler_t sampler = nullptr;
+  ASSERT_EQ(sampler_create(&handle, &sampler), SAMPLER_OK);
+  const int num_allocations = runtime::num_allocations();
+  const sampler_session_options options = small_options(4, 3);
+  for (const std::string function :
+       {"cudaMalloc", "cudaStreamSynchronize", "cudaLaunchKernelExC"}) {
+    for (int index = 0;; ++index) {
+      runtime::fail_call(function, cudaErrorMemoryAllocation, index);
+      auto session = reinterpret_cast<sampler_session_t>(&sampler);
+      const sampler_status status = sampler_session_create(sampler, &options, &session);
+      if (status == SAMPLER_OK) {
+        EXPECT_GT(index, 0) << function;
+        sampler_session_destroy(session);
+        break;
+      }
+      EXPECT_EQ(status, SAMPLER_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(std::string(sampler_last_error()).find(function + ": "), 0u);
+      EXPECT_EQ(session, nullptr);
+      EXPECT_EQ(runtime::num_allocations(), num_allocations);
+    }
+    runtime::reset_failures();
+  }
+  sampler_destroy(sampler);
+}
+
+// A capture cannot wait.
+TEST_F(SessionCalls, AStreamThatIsCapturedIsRefused) {
+  Mixed mixed;
+  mixed.add_all();
+  mixed.driver.expect_failure(SAMPLER_ERROR_CUDA);
+  {
+    const runtime::Recording recording;
+    mixed.driver.run(mixed.driver.plan());
+  }
+  EXPECT_EQ(mixed.driver.num_failed, 1);
+  mixed.driver.finish();
+  Mixed whole;
+  whole.add_all();
+  whole.driver.finish();
+  EXPECT_EQ(mixed.texts(), whole.texts());
+}
+
+TEST_F(SessionCalls, PointersAreLookedAt) {
+  Mixed mixed(nullptr, 1);
+  mixed.add_all();
+  const Driver::Step step = mixed.driver.plan();
+  ASSERT_EQ(step.spans.size(), 4u);
+  const std::size_t num_values = 4 * std::size_t(kVocabulary);
+  const Logits on_host(num_values);
+  Tokens token_ids(16);
+  std::vector<std::int64_t> counts(4);
+  void *const on_device = runtime::allocate(0, num_values * sizeof(float));
+  auto args = sized<sampler_session_advance_args>();
+  args.spans = step.spans.data();
+  args.num_spans = 4;
+  args.logits = on_host.data();
+  args.out_token_ids = token_ids.data();
+  args.out_counts = counts.data();
+  char expected[200];
+  runtime::forget_calls();
+  EXPECT_EQ(sampler_session_advance(mixed.driver.session(), &args), SAMPLER_ERROR_INVALID_ARGUMENT);
+  std::snprintf(expected, sizeof expected, "logits is %p; it must be memory of CUDA device 0",
+                static_cast<const void *>(args.logits));
+  EXPECT_STREQ(sampler_last_error(), expected);
+  args.logits = on_device;
+  args.out_token_ids = static_cast<std::int32_t *>(on_device) + 4;
+  args.num_spans = 1;
+  EXPECT_EQ(sampler_session_advance(mixed.driver.session(), &args), SAMPLER_ERROR_INVALID_ARGUMENT);
+  args.out_token_ids = static_cast<std::int32_t *>(on_device) + kVocabulary;
+  EXPECT_EQ(sampler_session_advance(mixed.driver.session(), &args), SAMPLER_ERROR_INVALID_ARGUMENT);
+  std::snprintf(expected, sizeof expected, "out_token_ids is %p; it must be host memory",
+                static_cast<const void *>(args.out_token_ids));
+  EXPECT_STREQ(sampler_last_error(), expected);
+  EXPECT_TRUE(runtime::launches().empty());
+  runtime::release(on_device);
+}
+
+}  // namespace
+}  // namespace session_test
