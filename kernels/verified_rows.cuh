@@ -42,7 +42,6 @@ class VerifiedRows : private StagedSampleTeam<Context> {
                   ? request.memory.part<char>(team.ctx.team(), request.memory.text)
                   : nullptr) {}
 
-  static constexpr bool kMayKeepVerified = true;
   SAMPLER_DEVICE TeamWorkers<Context> workers() const { return workers_of(team_); }
 
   // ---- What a sequence has said

@@ -241,9 +241,10 @@ typedef struct sampler_generation_args {
 
   sampler_generation_stats *out_stats;
 
-  /* Parameters by text, and the lists of stages: see pipeline.h. Of CPU handles; of
-   * sampler_beam_search edits alone. Text i is slot i. Arrays are read in each step, so that
-   * on_tokens may change what the next tokens are drawn by.
+  /* Parameters by text, and the lists of stages: see pipeline.h. Of sampler_beam_search edits
+   * alone, and on CPU handles alone. Text i is slot i. Arrays are read in each step, so that
+   * on_tokens may change what the next tokens are drawn by. On a CUDA handle the arrays of
+   * row_params and token_bitmask_indices are host memory, the others of the pipeline the device's.
    *
    * history, prompt_lengths, adaptive_values and state must be 0: the loop's texts are the history,
    * and what their tokens move is moved. token_bitmasks and token_bitmask_indices are by text;
@@ -364,9 +365,8 @@ typedef struct sampler_speculative_args {
   float ngram_least_share;
   int32_t reserved2; /* must be 0 */
 
-  /* How drafts are verified, and the numbers of the rule, as in sampler_verify_args. Others than
-   * STANDARD are for CPU handles. SAMPLE_MATCH gives, token by token, the text of
-   * sampler_autoregressive. Default STANDARD. */
+  /* How drafts are verified, and the numbers of the rule, as in sampler_verify_args. SAMPLE_MATCH
+   * gives, token by token, the text of sampler_autoregressive. Default STANDARD. */
   sampler_acceptance acceptance;
   float typical_threshold; /* 0: 0.09 */
   float typical_scale;     /* 0: 0.3 */

@@ -13,14 +13,19 @@
  * for its prompt, parameters and seed: the n-th new token, from 0, has the offset n. They do not
  * depend on the other sequences, on when it joined, on how spans are batched, or on drafts.
  *
- * A session belongs to a CPU handle, and takes all its memory when it is created: nothing else here
- * takes or releases any, other than an n-gram storage that learns. Logits are host memory, wherever
- * the models run. It serves one call at a time, and uses the handle for each, so that no other call
- * of the handle may run at the same time. In a child process that was forked while a call used it,
- * it may only be destroyed.
+ * A session belongs to a handle, and takes all its memory when it is created: nothing else here
+ * takes or releases any, other than an n-gram storage that learns. It serves one call at a time,
+ * and uses the handle for each, so that no other call of the handle may run at the same time. In a
+ * child process that was forked while a call used it, it may only be destroyed.
  *
- * Calls that fail change nothing, but CALLBACK and INTERNAL: tokens that were drawn before stay,
- * and the sequences of the call are to be planned again. */
+ * Of a CUDA handle logits, the drafter's too, and the arrays of the pipeline are memory of its
+ * device; all else is host memory. All work is enqueued on the stream of the options.
+ * sampler_session_advance waits for it, once: it tells the tokens, and by them the session knows
+ * its texts. A step of a loop, it is no sampling call, and no graph may capture it. The other
+ * calls, create and destroy apart, do not wait; plan, remove and get ask nothing of the device.
+ *
+ * Calls that fail change nothing, and may come again: after CUDA, too, where the device still
+ * works. Where a clock throws, CALLBACK, tokens that were drawn stay. */
 #ifndef SAMPLER_SESSION_H
 #define SAMPLER_SESSION_H
 
@@ -121,20 +126,26 @@ typedef struct sampler_session_options {
   /* Of SAMPLER_GAMMA_MEASURED. NULL: the system's monotonic clock. */
   sampler_clock_fn clock;
   void *clock_user;
+
+  /* Of a CUDA handle: all of the session's work is enqueued on it, and logits are read in its
+   * order: what computes them on another stream must have been waited for. It must outlive the
+   * session. NULL: the legacy default stream. A CPU handle ignores it. */
+  sampler_stream stream;
 } sampler_session_options;
 
 /* Makes an empty session, which must be destroyed before the handle. On failure *out_session is
- * NULL. Errors: INVALID_ARGUMENT, UNSUPPORTED (a CUDA handle), OUT_OF_MEMORY. */
+ * NULL. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY (the handle's allocator, or the device), CUDA. */
 SAMPLER_API sampler_status sampler_session_create(sampler_t sampler,
                                                   const sampler_session_options *options,
                                                   sampler_session_t *out_session);
 
-/* How many bytes of memory such a session takes. Errors: as create. */
+/* How many bytes of memory such a session takes, those on the device too. Errors:
+ * INVALID_ARGUMENT, OUT_OF_MEMORY. */
 SAMPLER_API sampler_status sampler_session_size(sampler_t sampler,
                                                 const sampler_session_options *options,
                                                 size_t *out_bytes);
 
-/* NULL is fine. */
+/* NULL is fine. Of a CUDA handle it waits for the device. */
 SAMPLER_API void sampler_session_destroy(sampler_session_t session);
 
 /* ---- Sequences ------------------------------------------------------------------------------ */
@@ -256,8 +267,8 @@ typedef struct sampler_session_add_args {
 
 /* Adds a sequence; *out_sequence is its number. It may have finished already: where no token may
  * follow. With PROMPT_LOOKUP it takes time in proportion to lookup_tokens.
- * Errors: INVALID_ARGUMENT (also: the session has max_sequences), UNSUPPORTED, the status of
- * ngram's initialize. */
+ * Errors: INVALID_ARGUMENT (also: the session has max_sequences), CUDA, the status of ngram's
+ * initialize. */
 SAMPLER_API sampler_status sampler_session_add(sampler_session_t session,
                                                const sampler_session_add_args *args,
                                                int32_t *out_sequence);
@@ -278,7 +289,7 @@ typedef struct sampler_session_fork_args {
 
 /* Adds a sequence that is a copy of another one, drafts of the step apart: the same text, of which
  * the caches hold as much. The caller copies the caches, cut to what sampler_session_get tells.
- * Errors: INVALID_ARGUMENT (also: the session has max_sequences). */
+ * Errors: INVALID_ARGUMENT (also: the session has max_sequences), CUDA. */
 SAMPLER_API sampler_status sampler_session_fork(sampler_session_t session,
                                                 const sampler_session_fork_args *args,
                                                 int32_t *out_sequence);
@@ -387,7 +398,8 @@ typedef struct sampler_session_advance_args {
   int64_t num_spans;
 
   /* Their rows of logits, span after span: [sum of num_logits, vocabulary_size]. The stride is in
-   * elements; 0: vocabulary_size. */
+   * elements; 0: vocabulary_size. They are not read any more when the call returns SAMPLER_OK;
+   * after CUDA work that was enqueued may still read them. */
   const void *logits;
   int64_t logits_row_stride;
 
@@ -439,8 +451,9 @@ typedef struct sampler_session_advance_args {
  * end before it, and the sequence goes on up to it); a bad row of the drafter only ends the drafts
  * of its step. A span
  * that is not as its sequence was planned last, also since that has been removed or planned anew,
- * is INVALID_ARGUMENT.
- * Errors: INVALID_ARGUMENT, CALLBACK (a broken parallel_for). */
+ * is INVALID_ARGUMENT. Of a CUDA handle each sequence with BY_ENTROPY whose step begins makes it
+ * wait once more.
+ * Errors: INVALID_ARGUMENT, CALLBACK (a broken parallel_for), CUDA. */
 SAMPLER_API sampler_status sampler_session_advance(sampler_session_t session,
                                                    const sampler_session_advance_args *args);
 

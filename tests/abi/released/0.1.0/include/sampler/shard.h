@@ -20,6 +20,10 @@
  *     if (round < plan.num_exchanges) all_gather(send, plan.message_bytes[round], received);
  *   }
  *
+ * With a CUDA handle rounds are enqueued on exec.stream: nothing is waited for, allocated or looked
+ * at by the host, so a CUDA graph may have them, with the collectives in between. Messages are the
+ * same bytes, so ranks of both kinds may share a row.
+ *
  * A shard is a candidate list of its ids, and the whole row the list of all of them, so that what
  * sampling.h says of a row holds of the whole row: parameters, edits, statuses, temperature, ties.
  * Ids are global, in and out. */
@@ -50,8 +54,8 @@ typedef struct sampler_shard_args {
    * them from first_token_id on; 0 is fine, and then the values may be NULL. candidate_ids and
    * candidate_counts are NULL. All else is that of the whole row: token ids, and the widths of
    * dense biases and bitmasks, are those of total_cols columns. sampler_filter and
-   * sampler_residual write this rank's columns. Of a residual `target` is the input, and `draft`
-   * has as many columns.
+   * sampler_residual write this rank's columns. Of a residual, and of `verify` below, `target` is
+   * the input, and `draft` has as many columns.
    *
    * Numbers of rows, parameters, slots, lists, histories, randomness and reports must be the same
    * on every rank; of dense biases and bitmasks a rank reads what is for its own columns. Element
@@ -87,6 +91,13 @@ typedef struct sampler_shard_args {
   const void *received;
   size_t send_bytes;
   size_t received_bytes;
+
+  /* A call, too, in the place of the four above, of CPU handles: chains of drafts by
+   * SAMPLER_ACCEPT_STANDARD, in dense arrays, whose rows are SAMPLER_PROBABILITIES, as
+   * sampler_filter writes a shard's, or greedy by params->temperature. Every rank has all draft
+   * tokens, and its own columns of `target` and `draft`; all have the tokens, counts and statuses of
+   * sampler_verify. Other verification is UNSUPPORTED. */
+  const sampler_verify_args *verify;
 } sampler_shard_args;
 
 typedef struct sampler_shard_plan_info {
@@ -110,10 +121,10 @@ typedef struct sampler_shard_plan_info {
 
 /* What the call will exchange. It reads no array, and `send` and `received` may be NULL.
  *
- * Errors: INVALID_ARGUMENT; UNSUPPORTED, for CUDA handles, and for what has no sharded form, which
- * the text names: stages that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens,
- * out_observations, chosen tokens, the kept set and out_removed_by as reports, and RAW top
- * log-probabilities beside edits. docs/sharding.md has the list. */
+ * Errors: INVALID_ARGUMENT; UNSUPPORTED, for what has no sharded form, which the text names: stages
+ * that keep windows (typical-p, XTC ...), adaptive kinds, forced tokens, out_observations, chosen
+ * tokens, the kept set and out_removed_by as reports, RAW top log-probabilities beside edits, and
+ * verification but what `verify` says. docs/sharding.md has the list. */
 SAMPLER_API sampler_status sampler_shard_plan(sampler_t sampler, const sampler_shard_args *args,
                                               sampler_shard_plan_info *out_plan);
 
@@ -122,9 +133,11 @@ SAMPLER_API sampler_status sampler_shard_plan(sampler_t sampler, const sampler_s
  * order, with the same arguments.
  *
  * A rank whose arguments differ, or whose range overlaps the next one's or leaves a gap, makes
- * round 1 fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. Where
- * only what arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD.
- * Other bad rows are what they are where the row is whole. */
+ * round 1 fail on every rank: INVALID_ARGUMENT, and the text names the rank and what differs. A
+ * CUDA handle's calls are enqueued before that is known, and do not fail: there every row is bad,
+ * INVALID_SHARD, on every rank, and so it is where rounds do not come in order. Where only what
+ * arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD. Other bad
+ * rows are what they are where the row is whole. */
 SAMPLER_API sampler_status sampler_shard_round(sampler_t sampler, const sampler_shard_args *args,
                                                int64_t round);
 
