@@ -786,24 +786,6 @@ SAMPLER_DEVICE_CALL uint32_t find_tied_candidate(Team<Context> &team, const Row 
   return last;
 }
 
-// The id of the `n`-th, from 1 on, of the tokens in a range of ranks that holds a single value, of
-// a row without ids; kNoId if there are fewer.
-template <class Context, class Row>
-SAMPLER_DEVICE uint32_t find_tie(Team<Context> &team, const Row &row, Rank low, Rank high,
-                                 uint64_t n) {
-  const auto is_tie = [low, high](float x, uint32_t id) {
-    const Rank rank = contract::rank_of(x, id);
-    return uint64_t(low <= rank && rank <= high);
-  };
-  // A warp that has n of them counts no more.
-  uint32_t count = 0;
-  row.template for_each_between<RankOrder>(low, high, kNoLastIndex, [&](bool is_in, uint64_t) {
-    count += uint32_t(Context::count_bits(team.ctx.ballot(is_in)));
-    return count < n;
-  });
-  return find_in_row(team, row, count, n - 1, nullptr, RankOrder::value(low), is_tie);
-}
-
 // The token that ends a search in a range which holds a single value: the `n`-th, from 1 on, in the
 // order of the ids, which is that of a row without ids; the bitmap tells that of candidates. Lists
 // it and all searched before it where they are no more than the search may list; `has_above`: the
@@ -812,6 +794,10 @@ template <class Context, class Row>
 SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &row,
                                                const Search &search, const KeyRange &range,
                                                uint64_t n, bool has_above = false) {
+  const auto is_tie = [&range](float x, uint32_t id) {
+    const Rank rank = contract::rank_of(x, id);
+    return uint64_t(range.low <= rank && rank <= range.high);
+  };
   const bool lists = uint64_t(range.count_above) + n <= uint64_t(search.limit);
   if (lists && !has_above) {
     open_list(team);
@@ -825,7 +811,15 @@ SAMPLER_DEVICE_CALL Selected select_among_ties(Team<Context> &team, const Row &r
     const Rank last = range.high >> 32 << 32 | uint32_t(~id);
     return lists ? Selected{last, last, close_list(team, kListCapacity)} : Selected{last, 0, -1};
   }
-  const uint32_t id = find_tie(team, row, range.low, range.high, n);
+  // A warp that has n of them counts no more.
+  uint32_t count = 0;
+  row.template for_each_between<RankOrder>(
+      range.low, range.high, kNoLastIndex, [&](bool is_in, uint64_t) {
+        count += uint32_t(Context::count_bits(team.ctx.ballot(is_in)));
+        return count < n;
+      });
+  const uint32_t id =
+      find_in_row(team, row, count, n - 1, nullptr, RankOrder::value(range.low), is_tie);
   if (id == kNoId) return {search.low, 0, -1};
   const Rank last = range.high >> 32 << 32 | uint32_t(~id);
   if (!lists) return {last, 0, -1};

@@ -172,9 +172,7 @@ class TeamColumns {
     if (ties == 0) return contract::rank_of_key(key + 1);
     const Rank lowest = contract::rank_of_key(key);
     uint32_t id = kNoId;
-    with_row(view, [&](const Row &row) {
-      id = find_tie(team_, row, lowest, lowest | ~uint32_t(0), ties);
-    });
+    with_row(view, [&](const Row &row) { id = find_tie(row, key, ties); });
     return id == kNoId ? lowest : lowest | uint32_t(~(id + uint32_t(call_.first_id)));
   }
 
@@ -316,6 +314,20 @@ class TeamColumns {
   SAMPLER_DEVICE void for_each(int64_t count, const F &f) const {
     const TeamWorkers<Context> all = workers();
     for (int64_t i = all.index; i < count; i += all.count) f(i);
+  }
+
+  // The column of the `n`-th, from 1 on, of a key's tokens; kNoId if there are fewer.
+  SAMPLER_DEVICE uint32_t find_tie(const Row &row, uint32_t key, uint64_t n) {
+    const Rank low = contract::rank_of_key(key), high = low | ~uint32_t(0);
+    // A warp that has n of them counts no more.
+    uint32_t count = 0;
+    row.template for_each_between<RankOrder>(low, high, kNoLastIndex, [&](bool is_in, uint64_t) {
+      count += uint32_t(Context::count_bits(team_.ctx.ballot(is_in)));
+      return count < n;
+    });
+    return find_in_row(
+        team_, row, count, n - 1, nullptr, contract::value_of_key(key),
+        [key](float x, uint32_t) { return uint64_t(contract::value_key(x) == key); });
   }
 
   // f(row) of the row, which may have been loaded just now.
