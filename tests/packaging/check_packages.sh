@@ -100,7 +100,7 @@ check_install() {
 # The program of README.md, with what the packages have put into $root.
 compile_and_run() {
   local library
-  library=$(dirname "$(find "$root/usr/lib" -name libsampler.so)")
+  library=$(dirname "$(find "$root/usr" -name libsampler.so)")
   python3 "$project/tests/install/check_readme.py" "$project" "$root/usr"
   mkdir "$work/cmake"
   cp "$project/examples/minimal.c" "$work/cmake"
