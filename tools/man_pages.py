@@ -6,7 +6,7 @@ usage: man_pages.py headers DOXYGEN_DIR OUTPUT_DIR DATE
 Doxygen also writes pages of members, folders and nameless enumerations, and names a header's page without
 its folder: sampling.h becomes sampler_sampling.h. Functions, types and constants that have no page of their
 own are sourced from their header's. What man and mandoc warn of is mended: the date's form, a font that is
-no font, paragraphs without text.
+no font, paragraphs without text, a name without a description, which whatis wants.
 """
 
 import pathlib
@@ -29,6 +29,8 @@ def mended(text, date):
         line = line.rstrip().replace("\\fC", "\\fB")
         if line.startswith(".TH "):
             line = re.sub(r'^(\S+ \S+ \S+) "[^"]*"', rf'\1 "{date}"', line)
+        if lines[-1:] == [".SH NAME"] and "\\-" not in line:
+            line += " \\- a struct of libsampler"
         is_literal = line != ".fi" and (is_literal or line == ".nf")
         if not is_literal:
             if not line or line in (".PP", ".br") and lines[-1][:3] in (".SH", ".SS", ".PP", ".br"):

@@ -113,7 +113,7 @@ target_link_libraries(shared PRIVATE sampler::sampler)
 add_executable(static minimal.c)
 target_link_libraries(static PRIVATE sampler::sampler_static)
 END
-  cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$root/usr"
+  cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$root/usr;$library/cmake/sampler"
   cmake --build "$work/cmake/build"
   grep -qx "sampler_DIR:PATH=$library/cmake/sampler" "$work/cmake/build/CMakeCache.txt" ||
     fail "CMake found another copy of the library"
