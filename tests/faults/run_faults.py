@@ -244,22 +244,6 @@ def check_fault(config, name):
     shutil.rmtree(library.folder)
 
 
-def included_by(file, tests):
-    """The file and all of tests/ that it includes, with the source beside each header. A name that
-    several folders have counts for all of them, unless the file's own folder has it."""
-    found, left = set(), [file]
-    while left:
-        file = left.pop()
-        if file in found:
-            continue
-        found.add(file)
-        left += [file.with_suffix(".cpp")] if file.with_suffix(".cpp").exists() else []
-        for name in re.findall(r'^#include "([^"]+)"', file.read_text(encoding="utf-8"), re.MULTILINE):
-            beside = file.parent / name
-            left += [beside.resolve()] if beside.exists() else tests.glob(f"**/{name}")
-    return found
-
-
 def sources_of_suite(folder, case):
     """The sources in a folder that define a case's suite; all, where the pattern names none."""
     suite = case.partition(".")[0].split("/")[-1]
@@ -270,15 +254,11 @@ def sources_of_suite(folder, case):
 
 
 def proof(fault, root, folders):
-    """What decides whether the fault is caught: its own text, the files that it edits, and the tests.
-    Other sources of the library hardly do; `./run test --all` does not ask."""
+    """What decides whether the fault is caught: its own text, the files that it edits, and the suites.
+    Other sources hardly do; `./run test --all` does not ask."""
     files = {root / file for file, _, _ in fault.edits} | {Path(__file__).resolve()}
     for program, case in fault.tests:
-        folder = root / folders[program]
-        files |= {file for file in folder.glob("*.txt")
-                  if file.name not in ("CMakeLists.txt", "passed.txt")}
-        for source in sources_of_suite(folder, case):
-            files |= included_by(source, root / "tests")
+        files |= set(sources_of_suite(root / folders[program], case))
     own_text = hashlib.sha256(repr(fault).encode()).hexdigest()
     return [f"={own_text}"] + sorted(file.relative_to(root).as_posix() for file in files)
 
