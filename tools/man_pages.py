@@ -29,14 +29,14 @@ def mended(text, date):
         line = line.rstrip().replace("\\fC", "\\fB")
         if line.startswith(".TH "):
             line = re.sub(r'^(\S+ \S+ \S+) "[^"]*"', rf'\1 "{date}"', line)
-        if lines[-1:] == [".SH NAME"] and "\\-" not in line:
-            line += " \\- a struct of libsampler"
         is_literal = line != ".fi" and (is_literal or line == ".nf")
         if not is_literal:
             if not line or line in (".PP", ".br") and lines[-1][:3] in (".SH", ".SS", ".PP", ".br"):
                 continue
             while line[:3] in (".SH", ".SS", ".PP", ".IP") and lines[-1] in (".PP", ".br"):
                 lines.pop()
+        if lines[-1:] == [".SH NAME"] and "\\-" not in line:
+            line += " \\- a struct of libsampler"
         lines.append(line)
     return "\n".join(lines) + "\n"
 

@@ -74,7 +74,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(man_pages.mended(
             '.TH "rows" 3 "Tue Nov 24 2026" "Version 1" "lib"\n.SH NAME\n.PP\n\\fCa\\fP\n\n.PP\n.SH B\n'
             '.nf\n\n.PP\n.fi\n', "2026-11-24"),
-            '.TH "rows" 3 "2026-11-24" "Version 1" "lib"\n.SH NAME\n\\fBa\\fP\n.SH B\n.nf\n\n.PP\n.fi\n')
+            '.TH "rows" 3 "2026-11-24" "Version 1" "lib"\n.SH NAME\n\\fBa\\fP \\- a struct of libsampler\n.SH B\n.nf\n\n.PP\n.fi\n')
 
     def test_which_are_wanted(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -131,10 +131,10 @@ void count_host_blocks(sampler_options *options) {
 // Each call of the runtime in turn.
 TEST_F(Create, FailsWithTheNameOfTheCallThatFailed) {
   // The count, attributes, functions of the driver, the context, it twice current, uploads, calls
-  // of state.h, the workspace; and of each operation and of spread rows: kernels, what is set of
-  // them, what fits of blocks and clusters.
-  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1;
-  const int expected[] = {beside + 9 * (2 + 3 + 2 + 8), beside + 9 * (1 + 1 + 2)};
+  // of state.h, packed lists, the workspace; and of each operation, shards among them, and of spread
+  // rows: kernels, what is set of them, what fits of blocks and clusters.
+  const int beside = 1 + 5 + 4 + 1 + 2 + 2 + 6 + 1 + 1;
+  const int expected[] = {beside + 10 * (2 + 3 + 2 + 8), beside + 10 * (1 + 1 + 2)};
   for (const int device : {0, 1}) {
     SCOPED_TRACE(device);
     sampler_options options = device_options(device, 4, kLongList);
