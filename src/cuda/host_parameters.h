@@ -188,7 +188,7 @@ class Uploader {
       const size_t taken = std::min(room, padded_bytes - done);
       const size_t of_data = std::min(taken, bytes - std::min(bytes, done));
       char *words = reinterpret_cast<char *>(upload_.words + upload_.num_words);
-      std::memcpy(words, static_cast<const char *>(data) + done, of_data);
+      if (of_data > 0) std::memcpy(words, static_cast<const char *>(data) + done, of_data);
       std::memset(words + of_data, 0, taken - of_data);
       upload_.num_words += int32_t(taken / sizeof(uint32_t));
       done += taken;

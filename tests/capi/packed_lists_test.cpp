@@ -201,7 +201,12 @@ TEST(PackedLists, HaveArgumentsThatAreChecked) {
   refuse(
       [](Batch *b) { b->args.out_kept_offsets = reinterpret_cast<std::int64_t *>(b->ids.data()); },
       "out_kept_");
-  refuse([](Batch *b) { b->args.out_kept_token_ids = b->offsets.data(); }, "out_kept_");
+  refuse(
+      [](Batch *b) {
+        b->offsets.resize(b->ids.size());  // so long that the list overlaps nothing else
+        b->args.out_kept_token_ids = b->args.out_kept_offsets = b->offsets.data();
+      },
+      "out_kept_");
   refuse([](Batch *b) { b->args.out_kept_probabilities = b->values.data(); },
          "out_kept_probabilities overlaps input.values");
 }

@@ -1122,7 +1122,7 @@ FAULTS = [
     Fault(
         "shared_reports_written_once",
         "of outputs that share a row only the first one has its reports",
-        [("src/cpu/sampled_row.h", "    reports_.copy_to(output);", "")],
+        [("src/cpu/sampled_row.h", "reports_.copy_to(output);", "reports_.write_bad(output);")],
         [("pipeline_test", "SharedReports.EqualThoseOfRowsApart")]),
     Fault(
         "long_kept_list_cut",
@@ -1307,9 +1307,8 @@ FAULTS = [
     Fault(
         "typical_p_believes_a_sample",
         "typical-p's ends are not looked for elsewhere where they are not where a sample expects them",
-        [("src/cpu/simd/row_nearest.cpp",
-          "if (measure(part_.values, part_.count) < target) continue;", ""),
-         ("src/cpu/simd/row_nearest.cpp", "if (below.below >= target) continue;", "")],
+        [("src/cpu/simd/row_nearest.cpp", "if (below.below >= target) continue;",
+          "below.below = std::min(below.below, target - 1);")],
         [row_kinds("HaveTheStagesOfTheReference")]),
     Fault(
         "ties_before_the_first_kept",
