@@ -1307,7 +1307,10 @@ FAULTS = [
     Fault(
         "typical_p_believes_a_sample",
         "typical-p's ends are not looked for elsewhere where they are not where a sample expects them",
-        [("src/cpu/simd/row_nearest.cpp", "if (below.below >= target) continue;",
+        [("src/cpu/simd/row_nearest.cpp",
+          "if (measure(part_.values, part_.count) < target) continue;",
+          "target_ = target = std::min(target, measure(part_.values, part_.count));"),
+         ("src/cpu/simd/row_nearest.cpp", "if (below.below >= target) continue;",
           "below.below = std::min(below.below, target - 1);")],
         [row_kinds("HaveTheStagesOfTheReference")]),
     Fault(
