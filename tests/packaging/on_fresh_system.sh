@@ -38,6 +38,13 @@ use_c() {
   by_cmake "$work/minimal.c" "$work/cmake"
 }
 
+use_reference() {
+  grep -q sampler_top_k_top_p "$doc/html/globals_func.html" || fail "the reference as HTML names no functions"
+  gzip -cd /usr/share/man/man3/sampler_sample.3.gz | grep -q '^\.SH SYNOPSIS' || fail "sampler_sample has no man page"
+  grep -q "^Index: $doc/html/index.html" /usr/share/doc-base/libsampler-doc.libsampler || fail "doc-base"
+  echo "ok: reference"
+}
+
 # The first program of docs/go.md.
 use_go() {
   mkdir -p "$work/go"
@@ -81,6 +88,7 @@ use_all() {
   use_rust
   use_java
   use_tools
+  use_reference
 }
 
 # expect_version VERSION: of every package.
