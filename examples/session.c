@@ -14,7 +14,7 @@ static void check(sampler_status status) {
 }
 
 /* Stands for the model and its caches: appends a span to the cache of its sequence, of which it
- * cuts off what lies behind span->start, and writes the rows of logits that are wanted. This one
+ * cuts off what lies after span->start, and writes the rows of logits that are wanted. This one
  * needs no more of a cache than the last token. Returns where the next rows go. */
 static float *forward(const sampler_span *span, float *logits) {
   for (int64_t i = span->num_tokens - span->num_logits; i < span->num_tokens; ++i) {

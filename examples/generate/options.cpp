@@ -336,7 +336,7 @@ class Declaration {
     declare_number("--threshold-total", draft.threshold_total, SAMPLER_ACCEPT_THRESHOLD,
                    "What probabilities are divided by before the coin; 0: 1");
     declare_number("--deferred-window", draft.deferred_window, SAMPLER_ACCEPT_DEFERRED,
-                   "Drafts behind a rejected one that must match for it to be kept; 0: min(6, "
+                   "Drafts after a rejected one that must match for it to be kept; 0: min(6, "
                    "drafts of a round - 1)");
     declare_number("--deferred-top-k", draft.deferred_top_k, SAMPLER_ACCEPT_DEFERRED,
                    "Of so many likeliest tokens the entropy is taken; 0: 3");
@@ -416,7 +416,7 @@ class Declaration {
             {Mode::kNgram});
     only_in(
         app_->add_option("--filler-top-k", draft.filler_top_k,
-                         "Likeliest tokens of the model that are learned behind each new token; "
+                         "Likeliest tokens of the model that are learned after each new token; "
                          "0: the token that came")
             ->capture_default_str()
             ->check(in_range(std::int64_t{0}, kMaxVocabulary)),
@@ -463,18 +463,18 @@ class Declaration {
     only_in(
         app_->add_flag("--trace", arguments_->trace,
                        "Print each round before the text: drafts that were accepted (+), rejected "
-                       "(-) or not looked at (.), and the model's own token behind them: instead "
+                       "(-) or not looked at (.), and the model's own token after them: instead "
                        "of a draft (>) or as a bonus (*)"),
         {Mode::kSpeculative, Mode::kNgram});
     only_in(app_->add_option("--explain", arguments_->explained_step,
-                             "Show behind the text what each stage did to the logits that the "
+                             "Show after the text what each stage did to the logits that the "
                              "first text's token number STEP, from 0, was drawn from")
                 ->type_name("STEP")
                 ->check(in_range(0, kMaxInt))
                 ->excludes(ranks_),
             {Mode::kAutoregressive});
     only_in(app_->add_flag("--logprobs", arguments_->generation.has_logprobs,
-                           "Print behind the texts each new token's log-probability, in nats: that "
+                           "Print after the texts each new token's log-probability, in nats: that "
                            "of the logits as the model gives them"),
             {Mode::kAutoregressive});
     app_->add_option("--color", color_, "Colours in --trace; auto: on a terminal")
