@@ -90,8 +90,11 @@ function(sampler_install_tool target name)
   endif()
   install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
           COMPONENT tools EXCLUDE_FROM_ALL)
-  set(directory "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}")
-  install(CODE "file(RENAME \"${directory}/${target}\" \"${directory}/${name}\")"
+  set(directory "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}")
+  # What is uninstalled is what the list has.
+  install(CODE "file(RENAME \"\$ENV{DESTDIR}${directory}/${target}\" \"\$ENV{DESTDIR}${directory}/${name}\")
+                list(REMOVE_ITEM CMAKE_INSTALL_MANIFEST_FILES \"${directory}/${target}\")
+                list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"${directory}/${name}\")"
           COMPONENT tools EXCLUDE_FROM_ALL)
 endfunction()
 

@@ -153,16 +153,29 @@ expect_only() {
   fi
 }
 
+expect_only_if_any() {
+  [ ! -e "$1" ] || expect_only "$@"
+}
+
 check_components() {
-  local parts=$work_dir/parts
+  local parts=$work_dir/parts part
   rm -rf "$parts"
   cmake --install "$1" --prefix "$parts/runtime" --component runtime
   cmake --install "$1" --prefix "$parts/development" --component development
+  # Where they are built; documentation: tests/docs.
+  for part in tools java jni; do
+    cmake --install "$1" --prefix "$parts/$part" --component $part
+  done
   expect_only "$parts/runtime" '/libsampler\.so\.[0-9.]*$'
   expect_only "$parts/development" '\.h$\|/libsampler\.\(so\|a\)$\|\.pc$\|\.cmake$\|/LICENSE$'
+  expect_only_if_any "$parts/tools" '/bin/sampler-[a-z]*$'
+  expect_only_if_any "$parts/java" '/share/java/sampler\.jar$'
+  expect_only_if_any "$parts/jni" '/libsampler_java\.so$'
   # As the target uninstall does it, but not of the prefix that other checks use.
   mkdir -p "$work_dir/manifests"
-  mv "$1/install_manifest_runtime.txt" "$1/install_manifest_development.txt" "$work_dir/manifests"
+  for part in runtime development tools java jni; do
+    mv "$1/install_manifest_$part.txt" "$work_dir/manifests"
+  done
   cmake -D BINARY_DIR="$work_dir/manifests" -P "$2/cmake/uninstall.cmake"
   if find "$parts" ! -type d | grep .; then
     echo "these are left after uninstalling"

@@ -88,6 +88,7 @@ check_install() {
   done
   [ ! -e "$root/usr/share/doc/only-older" ] || fail "files of the older packages are left"
 
+  check_glibc
   compile_and_run
 
   in_folder --purge "${names[@]}"
@@ -95,6 +96,15 @@ check_install() {
   [ -z "$left" ] || fail "left after purging: $left"
   left=$(find "$root/usr" "$root/etc" -mindepth 1 2>/dev/null || true)
   [ -z "$left" ] || fail "folders left after purging: $left"
+}
+
+# Libraries load with glibc 2.28, wherever they were built.
+check_glibc() {
+  local library
+  find "$root/usr" -name 'libsampler*.so*' ! -type l | grep -q . || fail "no library is installed"
+  for library in $(find "$root/usr" -name 'libsampler*.so*' ! -type l); do
+    python3 "$project/tests/abi/check_library.py" versions "$library" 2.28
+  done
 }
 
 # The program of README.md, with what the packages have put into $root.

@@ -82,6 +82,12 @@ uninstall_source() {
 }
 
 use_jar() {
+  local natives
+  natives=$(jar --list --file "$jar" | grep -c '/native/linux-[^/]*/libsampler\.so\.1$')
+  case $jar in
+    *-x86_64-aarch64.jar) [ "$natives" = 2 ] || fail "the jar has $natives libraries" ;;
+    *) [ "$natives" = 1 ] || fail "the jar has $natives libraries" ;;
+  esac
   cp "$source/bindings/java/examples/Readme.java" "$work"
   expect_tokens "jar" java -cp "$jar" "$work/Readme.java"
 }

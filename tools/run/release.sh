@@ -23,18 +23,23 @@ release_tests() {
     fail "$tested does not say that ./run test has passed with commit $(git rev-parse --short HEAD)"
 }
 
-# The jar with the library of the package for CPUs inside.
+# The jar with the library of the package for CPUs inside, on x86-64 with that for aarch64, too.
 release_jar() {
-  local build=build/release-jar package
+  local build=build/release-jar machines package aarch64=OFF
+  machines=$(uname -m)
+  if [ "$machines" = x86_64 ]; then
+    machines=x86_64-aarch64
+    aarch64=ON
+  fi
   rm -rf $build
   mkdir -p $build
   for package in libsampler1 libsampler-dev; do
     dpkg-deb --extract $packages/${package}_*.deb $build/root || return
   done
   cmake -G Ninja -S bindings/java -B $build/java -DCMAKE_PREFIX_PATH="$PWD/$build/root/usr" \
-    -DCMAKE_C_FLAGS="-ffile-prefix-map=$PWD=." &&
+    -DCMAKE_C_FLAGS="-ffile-prefix-map=$PWD=." -DSAMPLER_JAVA_AARCH64=$aarch64 -DCMAKE_BUILD_TYPE=Release &&
     cmake --build $build/java --target sampler_jar &&
-    cp $build/java/sampler.jar "$1/sampler-$2-linux-$(uname -m).jar"
+    cp $build/java/sampler.jar "$1/sampler-$2-linux-$machines.jar"
 }
 
 # The second crate needs the first, which no registry may have yet.
@@ -67,6 +72,7 @@ release() {
   done
   need git command -v git
   need cargo command -v cargo
+  [ "$(uname -m)" != x86_64 ] || need g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
   install_missing
   is_clean || fail "these are not committed:" "$(git status --short)"
   commit=$(git rev-parse HEAD)
