@@ -49,13 +49,30 @@ bool bit(const std::string &hexadecimal, std::size_t i) {
   return std::stoi(std::string(1, digit), nullptr, 16) >> (i % 4) & 1;
 }
 
+Kept parse_kept(const std::string &set, const std::string &probabilities, std::uint64_t columns) {
+  Kept kept;
+  std::istringstream units(probabilities);
+  units >> std::hex;
+  for (std::uint64_t i = 0; i < columns; ++i) {
+    kept.set.push_back(bit(set, i));
+    std::uint64_t probability = 0;
+    if (kept.set.back()) {
+      units >> probability;
+      EXPECT_FALSE(units.fail()) << probabilities;
+    }
+    kept.probabilities.push_back(static_cast<double>(probability) * 0x1p-30);
+  }
+  return kept;
+}
+
 Recorded parse(const std::string &line) {
   const std::vector<std::string> parts = split(line);
-  EXPECT_EQ(parts.size(), 7u) << line;
+  EXPECT_TRUE(parts.size() == 7 || parts.size() == 9) << line;
   Recorded one;
   one.text = line;
   Row row = {};
   std::istringstream(parts[0]) >> row.columns >> row.seed >> row.step >> row.scale >> row.holes;
+  one.seed = row.seed;
   one.has_ties = row.step > 0;
   one.parameters = nlohmann::json::parse(parts[1]);
   for (const int part : {2, 3}) {
@@ -64,18 +81,9 @@ Recorded parse(const std::string &line) {
     if (part == 2) one.prompt_length = static_cast<std::int32_t>(one.history.size());
   }
   if (parts[4] != "-") one.edited = std::stoull(parts[4], nullptr, 16);
-  std::istringstream units(parts[6]);
-  units >> std::hex;
-  for (std::uint64_t i = 0; i < row.columns; ++i) {
-    one.logits.push_back(logit(row, i));
-    one.kept.push_back(bit(parts[5], i));
-    std::uint64_t probability = 0;
-    if (one.kept.back()) {
-      units >> probability;
-      EXPECT_FALSE(units.fail()) << line;
-    }
-    one.probabilities.push_back(static_cast<double>(probability) * 0x1p-30);
-  }
+  for (std::uint64_t i = 0; i < row.columns; ++i) one.logits.push_back(logit(row, i));
+  one.kept = parse_kept(parts[5], parts[6], row.columns);
+  if (parts.size() == 9) one.other = parse_kept(parts[7], parts[8], row.columns);
   return one;
 }
 

@@ -11,16 +11,23 @@
 
 namespace presets_test {
 
+// What an engine keeps of a row.
+struct Kept {
+  std::vector<bool> set;
+  std::vector<double> probabilities;
+};
+
 struct Recorded {
-  std::string text;  // the line
+  std::string text;    // the line
+  std::uint64_t seed;  // of the logits
   std::vector<float> logits;
   bool has_ties;  // many logits are equal
   nlohmann::json parameters;
   std::vector<std::int32_t> history;
   std::int32_t prompt_length;
   std::optional<std::uint64_t> edited;  // hash_of the logits after the edits; none: not compared
-  std::vector<bool> kept;
-  std::vector<double> probabilities;
+  Kept kept;
+  std::optional<Kept> other;  // where XTC's coin falls on its other side
 };
 
 std::uint64_t hash_of(const std::vector<float> &logits);

@@ -140,10 +140,23 @@ def recorded(llama, case, names):
             edited = None  # by powf
         if name in ('logit_bias', 'penalties') and edited is not None:
             edited = row_of(case, array)
-    # The softmax of llama_sampler_dist, in f64.
-    row = row_of(case, array).astype(numpy.float64)
+    return edited, *kept_of(row_of(case, array))
+
+
+def kept_of(row):
+    """The tokens, and the softmax of llama_sampler_dist, in f64."""
+    row = row.astype(numpy.float64)
     weights = numpy.exp(row - row.max())
-    return edited, row > -numpy.inf, weights / weights.sum()
+    return row > -numpy.inf, weights / weights.sum()
+
+
+def of_each_side(llama, case, names):
+    """recorded(), and where XTC's coin decides, what is kept and how likely on its other side."""
+    if not 0 < names.get('xtc_probability', 0) < 1:
+        return recorded(llama, case, names)
+    edited, *dropped = recorded(llama, case, {**names, 'xtc_probability': 1.0})
+    _, *whole = recorded(llama, case, {**names, 'xtc_probability': 0.0})
+    return edited, *dropped, whole
 
 
 def row_of(case, array):
@@ -182,7 +195,7 @@ def parameters(rng, case):
         names.update(dynatemp_range=rows.short(rng.uniform(0.1, 0.5)),
                      dynatemp_exponent=rng.choice([0.5, 1.0, 2.0]))
     if 'xtc_threshold' in names:
-        names['xtc_probability'] = 1.0
+        names['xtc_probability'] = 0.5 if case.row[1] % 4 else 1.0
     if rng.random() < 0.15:
         names['min_keep'] = rng.randrange(1, 6)
     if rng.random() < 0.15:
@@ -221,7 +234,8 @@ def cases(peers):
         names = parameters(rng, case)
         if differs_on_purpose(case, names):
             continue
-        yield rows.line(case, listed(names), *recorded(llama, case, names))
+        names = listed(names)
+        yield rows.line(case, names, *of_each_side(llama, case, names))
 
 
 def title(peers):
