@@ -92,11 +92,11 @@ SAMPLERS = {'repeat_penalty': 'penalties', 'frequency_penalty': 'penalties',
             'xtc_probability': 'xtc', 'temperature': 'temperature', 'dynatemp_range': 'temperature'}
 
 
-def samplers(llama, case, names):
-    """The chain, with all that needs the text having accepted it."""
+def samplers(llama, case, names, num_more_tokens=0):
+    """The chain, for the text and so many tokens more."""
     n = {**DEFAULTS, **names}
     keep = size(n['min_keep'])
-    context = len(case.text)
+    context = len(case.text) + num_more_tokens
     last_n, dry_n = (context if x == -1 else x
                      for x in (n['repeat_last_n'], n['dry_penalty_last_n']))
     n['dry_penalty_last_n'] = dry_n
@@ -126,10 +126,13 @@ def samplers(llama, case, names):
             yield name, sampler
 
 
+def candidates_of(logits):
+    data = (TokenData * len(logits))(*[TokenData(i, float(x), 0) for i, x in enumerate(logits)])
+    return TokenDataArray(data, len(logits), -1, False)
+
+
 def recorded(llama, case, names):
-    candidates = (TokenData * case.columns)(
-        *[TokenData(i, float(x), 0) for i, x in enumerate(case.logits)])
-    array = TokenDataArray(candidates, case.columns, -1, False)
+    array = candidates_of(case.logits)
     edited = case.logits
     for name, sampler in samplers(llama, case, names):
         for token in case.text:
