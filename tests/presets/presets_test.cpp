@@ -75,9 +75,10 @@ class Replay {
     const std::size_t columns = one_.logits.size();
     const Pipeline pipeline(request_, one_.history, one_.prompt_length);
     sampler_pipeline lists = *pipeline.get();
+    const std::vector<std::int32_t> rows(kCount, 0);
     const std::vector<std::int32_t> prompt_lengths(kCount, one_.prompt_length);
     lists.prompt_lengths = prompt_lengths.data();
-    const std::vector<std::int32_t> rows(kCount, 0);
+    if (lists.token_bitmasks) lists.token_bitmask_indices = rows.data();  // all have the only one
     std::vector<std::int32_t> tokens(kCount, -7), counts(kCount), ids(kCount * columns);
     std::vector<float> logprobs(kCount), probabilities(kCount * columns);
     auto args = args_of<sampler_sample_args>(pipeline);
@@ -302,6 +303,21 @@ TEST(Flashinfer, KeepsTheSame) {
   EXPECT_GE(tally.rows, 600);
   EXPECT_LE(tally.negligible, 0);
   EXPECT_EQ(tally.tied, 0);  // all of equal ones are kept
+}
+
+// xgrammar's and llguidance's, with the library's own names: what is filtered, and what is drawn
+// from.
+TEST(Bitmasks, LeaveTheSame) {
+  Tally filtered, drawn;
+  for (const Recorded &one : read_recorded(SAMPLER_RECORDED_DIR "bitmasks.txt")) {
+    ++filtered.rows;
+    compare("sampler", one, &filtered);
+    compare_draws(Replay("sampler", one), one, &drawn);
+  }
+  EXPECT_EQ(filtered.rows, 300);
+  EXPECT_EQ(filtered.edited, 300);
+  EXPECT_EQ(drawn.drawn, 300);
+  EXPECT_EQ(filtered.negligible + filtered.tied + drawn.negligible + drawn.tied, 0);
 }
 
 // The small engines do what FlashInfer's and vLLM's rows without other parameters say.

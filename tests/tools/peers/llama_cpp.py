@@ -143,14 +143,7 @@ def recorded(llama, case, names):
             edited = None  # by powf
         if name in ('logit_bias', 'penalties') and edited is not None:
             edited = row_of(case, array)
-    return edited, *kept_of(row_of(case, array))
-
-
-def kept_of(row):
-    """The tokens, and the softmax of llama_sampler_dist, in f64."""
-    row = row.astype(numpy.float64)
-    weights = numpy.exp(row - row.max())
-    return row > -numpy.inf, weights / weights.sum()
+    return edited, *rows.softmax(row_of(case, array))  # as llama_sampler_dist
 
 
 def of_each_side(llama, case, names):

@@ -91,7 +91,7 @@ def steps(llama, case, names):
             llama.library.llama_sampler_apply(sampler, ctypes.byref(candidates))
         token = candidates.data[candidates.selected].id
         accept(llama, chain, token)
-        yield from rows.kept_parts(*llama_cpp.kept_of(llama_cpp.row_of(case, candidates)))
+        yield from rows.kept_parts(*rows.softmax(llama_cpp.row_of(case, candidates)))
         yield ' '.join([str(token), *('%x' % value for value in memory.values())])
     for sampler in chain:
         llama.library.llama_sampler_free(sampler)
@@ -134,4 +134,4 @@ def cases(peers):
 
 
 def title(peers):
-    return llama_cpp.title(peers) + ': mirostat and adaptive-p'
+    return llama_cpp.title(peers) + ': mirostat and adaptive-p; see llama_cpp_adaptive.py'

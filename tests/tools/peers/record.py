@@ -16,7 +16,7 @@ import rows
 ENGINES = {
     'hugging_face': 'hugging_face', 'llama_cpp': 'llama_cpp',
     'llama_cpp_adaptive': 'llama_cpp_adaptive', 'vllm': 'vllm_sampler', 'sglang': 'sglang_sampler',
-    'flashinfer': 'flashinfer_rules',
+    'flashinfer': 'flashinfer_rules', 'bitmasks': 'bitmasks',
 }
 
 

@@ -80,6 +80,13 @@ def hash_of(logits):
     return '%x' % result
 
 
+def softmax(logits):
+    """The tokens that may be drawn, and their probabilities, in f64."""
+    logits = logits.astype(numpy.float64)
+    weights = numpy.exp(logits - logits.max())
+    return logits > -numpy.inf, weights / weights.sum()
+
+
 def kept_parts(kept, probabilities):
     """KEPT and PROBABILITIES."""
     probabilities = numpy.asarray(probabilities, numpy.float64)
