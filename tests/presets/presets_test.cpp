@@ -5,12 +5,13 @@
 // are
 // - negligible: the tokens that one of them keeps alone have a probability of 1e-6 in all; or
 // - tied: they have as many tokens of each logit, and an engine takes any of equal ones.
+// Where XTC's coin decides, many draws keep what the engine keeps on one of its sides, and on both.
 #include <gtest/gtest.h>
 #include <sampler/sampler.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <map>
 #include <set>
 
 #include "engine_parameters.h"
@@ -23,11 +24,6 @@ using engine_parameters::Pipeline;
 using engine_parameters::Request;
 
 constexpr double kTolerance = 1e-6;
-
-struct Kept {
-  std::vector<bool> set;
-  std::vector<double> probabilities;
-};
 
 std::size_t count(const std::vector<bool> &set) {
   return static_cast<std::size_t>(std::count(set.begin(), set.end(), true));
@@ -68,30 +64,43 @@ class Replay {
     return filter(params, SAMPLER_OUTPUT_VALUES);
   }
 
-  // Draws, where a coin decides what is kept: tokens, probabilities, number of tokens kept.
-  struct Draws {
-    std::vector<std::int32_t> tokens = std::vector<std::int32_t>(32, -7);
-    std::vector<float> logprobs = std::vector<float>(32);
-    std::vector<std::int32_t> kept_counts = std::vector<std::int32_t>(32);
+  // Draws of the row, each by a coin and a number of its own.
+  struct Draw {
+    std::int32_t token;
+    double probability;
+    Kept kept;
   };
-  Draws draw() const {
-    Draws draws;
+  std::vector<Draw> draw() const {
+    constexpr std::size_t kCount = 32;
+    const std::size_t columns = one_.logits.size();
     const Pipeline pipeline(request_, one_.history, one_.prompt_length);
-    const std::vector<std::int32_t> rows(draws.tokens.size(), 0);
-    const std::vector<std::int32_t> slots(draws.tokens.size(), 0);
+    sampler_pipeline lists = *pipeline.get();
+    const std::vector<std::int32_t> rows(kCount, 0);
+    const std::vector<std::int32_t> prompt_lengths(kCount, one_.prompt_length);
+    lists.prompt_lengths = prompt_lengths.data();
+    if (lists.token_bitmasks) lists.token_bitmask_indices = rows.data();  // all have the only one
+    std::vector<std::int32_t> tokens(kCount, -7), counts(kCount), ids(kCount * columns);
+    std::vector<float> logprobs(kCount), probabilities(kCount * columns);
     auto args = args_of<sampler_sample_args>(pipeline);
+    args.pipeline = &lists;
     args.row_indices = rows.data();
-    args.num_row_indices = static_cast<std::int64_t>(rows.size());
-    args.slots = slots.data();
-    args.num_slots = 1;
+    args.num_row_indices = kCount;  // output i has slot i, whose stream is i
+    args.random.seed = one_.seed;
     args.params = pipeline.params();
-    std::vector<std::uint32_t> streams;
-    for (std::uint32_t i = 0; i < rows.size(); ++i) streams.push_back(i);
     args.logprob_kind = SAMPLER_LOGPROB_PROCESSED;
-    args.out_token_ids = draws.tokens.data();
-    args.out_logprobs = draws.logprobs.data();
-    args.out_kept_counts = draws.kept_counts.data();
+    args.out_token_ids = tokens.data();
+    args.out_logprobs = logprobs.data();
+    args.out_kept_counts = counts.data();
+    args.kept_capacity = static_cast<std::int64_t>(columns);
+    args.out_kept_token_ids = ids.data();
+    args.out_kept_probabilities = probabilities.data();
     run(&args, sampler_sample_workspace_size, sampler_sample);
+    std::vector<Draw> draws;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const Kept kept = listed(ids.data() + i * columns, probabilities.data() + i * columns);
+      EXPECT_EQ(static_cast<std::size_t>(counts[i]), count(kept.set)) << one_.text;
+      draws.push_back({tokens[i], std::exp(static_cast<double>(logprobs[i])), kept});
+    }
     return draws;
   }
 
@@ -105,6 +114,17 @@ class Replay {
     args.input.num_cols = static_cast<std::int64_t>(one_.logits.size());
     args.pipeline = pipeline.get();
     return args;
+  }
+
+  // Of lists as long as the row.
+  Kept listed(const std::int32_t *ids, const float *probabilities) const {
+    const std::size_t columns = one_.logits.size();
+    Kept kept = {std::vector<bool>(columns), std::vector<double>(columns)};
+    for (std::size_t i = 0; i < columns && ids[i] >= 0; ++i) {
+      kept.set[static_cast<std::size_t>(ids[i])] = true;
+      kept.probabilities[static_cast<std::size_t>(ids[i])] = static_cast<double>(probabilities[i]);
+    }
+    return kept;
   }
 
   std::vector<float> filter(sampler_params params, sampler_output_kind kind) const {
@@ -139,63 +159,81 @@ class Replay {
 };
 
 // The most that a probability differs.
-double distance(const Kept &ours, const Recorded &one) {
+double distance(const Kept &ours, const Kept &engine) {
   double most = 0;
-  for (std::size_t i = 0; i < one.kept.size(); ++i) {
-    most = std::max(most, std::abs(ours.probabilities[i] - one.probabilities[i]));
+  for (std::size_t i = 0; i < engine.set.size(); ++i) {
+    most = std::max(most, std::abs(ours.probabilities[i] - engine.probabilities[i]));
   }
   return most;
 }
 
 // The probability of the tokens that the engine or the library keeps alone.
-double weight_of_difference(const Kept &ours, const Recorded &one) {
+double weight_of_difference(const Kept &ours, const Kept &engine) {
   double weight = 0;
-  for (std::size_t i = 0; i < one.kept.size(); ++i) {
-    if (ours.set[i] != one.kept[i]) weight += ours.probabilities[i] + one.probabilities[i];
+  for (std::size_t i = 0; i < engine.set.size(); ++i) {
+    if (ours.set[i] != engine.set[i]) weight += ours.probabilities[i] + engine.probabilities[i];
   }
   return weight;
 }
 
 // Whether the sets have as many tokens of each logit.
-bool are_tied(const Kept &ours, const Recorded &one, const std::vector<float> &edited) {
+bool are_tied(const Kept &ours, const Kept &engine, const std::vector<float> &edited) {
   std::multiset<float> here, there;
   for (std::size_t i = 0; i < edited.size(); ++i) {
     if (ours.set[i]) here.insert(edited[i]);
-    if (one.kept[i]) there.insert(edited[i]);
+    if (engine.set[i]) there.insert(edited[i]);
   }
   return here == there;
 }
 
 struct Tally {
-  int rows = 0, edited = 0, greedy = 0, drawn = 0, negligible = 0, tied = 0;
+  int rows = 0, edited = 0, greedy = 0, drawn = 0, of_two = 0, negligible = 0, tied = 0;
   double farthest = 0;
 };
 
-// Of a row whose sets differ.
-void explain(const Replay &replay, const Kept &ours, const Recorded &one, Tally *tally) {
-  if (weight_of_difference(ours, one) <= kTolerance) {
+void compare(const Replay &replay, const Kept &ours, const Kept &engine, const Recorded &one,
+             Tally *tally) {
+  if (ours.set == engine.set) {
+    const double far = distance(ours, engine);
+    tally->farthest = std::max(tally->farthest, far);
+    EXPECT_LE(far, kTolerance) << one.text;
+  } else if (weight_of_difference(ours, engine) <= kTolerance) {
     ++tally->negligible;
-    EXPECT_LE(distance(ours, one), kTolerance) << one.text;
-  } else if (are_tied(ours, one, replay.edited())) {
+    EXPECT_LE(distance(ours, engine), kTolerance) << one.text;
+  } else if (are_tied(ours, engine, replay.edited())) {
     ++tally->tied;
   } else {
-    ADD_FAILURE() << "the engine keeps " << count(one.kept) << " tokens, the library "
+    ADD_FAILURE() << "the engine keeps " << count(engine.set) << " tokens, the library "
                   << count(ours.set) << ": " << one.text;
   }
 }
 
 void compare_draws(const Replay &replay, const Recorded &one, Tally *tally) {
-  const Replay::Draws draws = replay.draw();
-  for (std::size_t i = 0; i < draws.tokens.size(); ++i) {
-    ASSERT_GE(draws.tokens[i], 0) << one.text;
-    const auto token = static_cast<std::size_t>(draws.tokens[i]);
-    EXPECT_TRUE(one.kept[token]) << token << ": " << one.text;
-    EXPECT_NEAR(std::exp(static_cast<double>(draws.logprobs[i])), one.probabilities[token],
-                kTolerance)
-        << one.text;
-    EXPECT_EQ(static_cast<std::size_t>(draws.kept_counts[i]), count(one.kept)) << one.text;
+  const std::vector<Replay::Draw> draws = replay.draw();
+  std::set<std::int32_t> tokens;
+  std::map<std::vector<bool>, Kept> sides;
+  for (const Replay::Draw &draw : draws) {
+    ASSERT_GE(draw.token, 0) << one.text;
+    const auto token = static_cast<std::size_t>(draw.token);
+    EXPECT_TRUE(draw.kept.set[token]) << token << ": " << one.text;
+    EXPECT_NEAR(draw.probability, draw.kept.probabilities[token], kTolerance) << one.text;
+    const auto [side, is_new] = sides.emplace(draw.kept.set, draw.kept);
+    EXPECT_EQ(draw.kept.probabilities, side->second.probabilities) << one.text;
+    tokens.insert(draw.token);
+  }
+  const bool has_two = one.other && one.other->set != one.kept.set;
+  EXPECT_EQ(sides.size(), has_two ? 2u : 1u) << one.text;
+  for (const auto &[set, kept] : sides) {
+    const bool is_other = has_two && set == one.other->set;
+    compare(replay, kept, is_other ? *one.other : one.kept, one, tally);
+  }
+  // All draws yield a token of at most one half with a chance below 2^-30.
+  const auto &likely = one.kept.probabilities;
+  if (*std::max_element(likely.begin(), likely.end()) <= 0.5) {
+    EXPECT_GT(tokens.size(), 1u) << one.text;
   }
   ++tally->drawn;
+  if (has_two) ++tally->of_two;
 }
 
 void compare(const std::string &preset, const Recorded &one, Tally *tally) {
@@ -209,14 +247,7 @@ void compare(const std::string &preset, const Recorded &one, Tally *tally) {
     return;
   }
   if (replay.params().temperature <= 1e-5F) ++tally->greedy;
-  const Kept ours = replay.kept(replay.params());
-  if (ours.set == one.kept) {
-    const double far = distance(ours, one);
-    tally->farthest = std::max(tally->farthest, far);
-    EXPECT_LE(far, kTolerance) << one.text;
-  } else {
-    explain(replay, ours, one, tally);
-  }
+  compare(replay, replay.kept(replay.params()), one.kept, one, tally);
 }
 
 Tally replay(const std::string &preset, const std::string &file) {
@@ -226,10 +257,10 @@ Tally replay(const std::string &preset, const std::string &file) {
     compare(preset, one, &tally);
   }
   std::printf(
-      "%s: %d rows, %d edited alike, %d greedy, %d drawn, %d negligible, %d tied; "
-      "farthest %.3g\n",
-      preset.c_str(), tally.rows, tally.edited, tally.greedy, tally.drawn, tally.negligible,
-      tally.tied, tally.farthest);
+      "%s: %d rows, %d edited alike, %d greedy, %d drawn, of which %d keep one of two sets, "
+      "%d negligible, %d tied; farthest %.3g\n",
+      preset.c_str(), tally.rows, tally.edited, tally.greedy, tally.drawn, tally.of_two,
+      tally.negligible, tally.tied, tally.farthest);
   return tally;
 }
 
@@ -247,7 +278,8 @@ TEST(LlamaCpp, KeepsTheSame) {
   EXPECT_GE(tally.edited, 700);
   EXPECT_LE(tally.negligible, 0);
   EXPECT_LE(tally.tied, 10);
-  EXPECT_GE(tally.drawn, 100);
+  EXPECT_GE(tally.drawn, 200);
+  EXPECT_GE(tally.of_two, 30);
 }
 
 TEST(Vllm, KeepsTheSame) {
@@ -271,6 +303,21 @@ TEST(Flashinfer, KeepsTheSame) {
   EXPECT_GE(tally.rows, 600);
   EXPECT_LE(tally.negligible, 0);
   EXPECT_EQ(tally.tied, 0);  // all of equal ones are kept
+}
+
+// xgrammar's and llguidance's, with the library's own names: what is filtered, and what is drawn
+// from.
+TEST(Bitmasks, LeaveTheSame) {
+  Tally filtered, drawn;
+  for (const Recorded &one : read_recorded(SAMPLER_RECORDED_DIR "bitmasks.txt")) {
+    ++filtered.rows;
+    compare("sampler", one, &filtered);
+    compare_draws(Replay("sampler", one), one, &drawn);
+  }
+  EXPECT_EQ(filtered.rows, 300);
+  EXPECT_EQ(filtered.edited, 300);
+  EXPECT_EQ(drawn.drawn, 300);
+  EXPECT_EQ(filtered.negligible + filtered.tied + drawn.negligible + drawn.tied, 0);
 }
 
 // The small engines do what FlashInfer's and vLLM's rows without other parameters say.

@@ -49,34 +49,95 @@ bool bit(const std::string &hexadecimal, std::size_t i) {
   return std::stoi(std::string(1, digit), nullptr, 16) >> (i % 4) & 1;
 }
 
+Kept parse_kept(const std::string &set, const std::string &probabilities, std::uint64_t columns) {
+  Kept kept;
+  std::istringstream units(probabilities);
+  units >> std::hex;
+  for (std::uint64_t i = 0; i < columns; ++i) {
+    kept.set.push_back(bit(set, i));
+    std::uint64_t probability = 0;
+    if (kept.set.back()) {
+      units >> probability;
+      EXPECT_FALSE(units.fail()) << probabilities;
+    }
+    kept.probabilities.push_back(static_cast<double>(probability) * 0x1p-30);
+  }
+  return kept;
+}
+
+Row parse_row(const std::string &part) {
+  Row row = {};
+  std::istringstream(part) >> row.columns >> row.seed >> row.step >> row.scale >> row.holes;
+  return row;
+}
+
+std::vector<float> logits_of(const Row &row) {
+  std::vector<float> logits;
+  for (std::uint64_t i = 0; i < row.columns; ++i) logits.push_back(logit(row, i));
+  return logits;
+}
+
+// Parameters, prompt and output.
+template <class One>
+void parse_request(const std::vector<std::string> &parts, One *one) {
+  one->parameters = nlohmann::json::parse(parts[1]);
+  for (const std::size_t part : {2, 3}) {
+    std::istringstream ids(parts[part]);
+    for (std::int32_t id; ids >> id;) one->history.push_back(id);
+    if (part == 2) one->prompt_length = static_cast<std::int32_t>(one->history.size());
+  }
+}
+
 Recorded parse(const std::string &line) {
   const std::vector<std::string> parts = split(line);
-  EXPECT_EQ(parts.size(), 7u) << line;
+  EXPECT_TRUE(parts.size() == 7 || parts.size() == 9) << line;
+  const Row row = parse_row(parts[0]);
   Recorded one;
   one.text = line;
-  Row row = {};
-  std::istringstream(parts[0]) >> row.columns >> row.seed >> row.step >> row.scale >> row.holes;
+  one.seed = row.seed;
   one.has_ties = row.step > 0;
-  one.parameters = nlohmann::json::parse(parts[1]);
-  for (const int part : {2, 3}) {
-    std::istringstream ids(parts[static_cast<std::size_t>(part)]);
-    for (std::int32_t id; ids >> id;) one.history.push_back(id);
-    if (part == 2) one.prompt_length = static_cast<std::int32_t>(one.history.size());
-  }
+  one.logits = logits_of(row);
+  parse_request(parts, &one);
   if (parts[4] != "-") one.edited = std::stoull(parts[4], nullptr, 16);
-  std::istringstream units(parts[6]);
-  units >> std::hex;
-  for (std::uint64_t i = 0; i < row.columns; ++i) {
-    one.logits.push_back(logit(row, i));
-    one.kept.push_back(bit(parts[5], i));
-    std::uint64_t probability = 0;
-    if (one.kept.back()) {
-      units >> probability;
-      EXPECT_FALSE(units.fail()) << line;
-    }
-    one.probabilities.push_back(static_cast<double>(probability) * 0x1p-30);
+  one.kept = parse_kept(parts[5], parts[6], row.columns);
+  if (parts.size() == 9) one.other = parse_kept(parts[7], parts[8], row.columns);
+  return one;
+}
+
+float number_of(std::uint32_t bits) {
+  float number;
+  std::memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+RecordedText parse_text(const std::string &line) {
+  const std::vector<std::string> parts = split(line);
+  EXPECT_EQ(parts.size() % 3, 1u) << line;
+  Row row = parse_row(parts[0]);
+  RecordedText one;
+  one.text = line;
+  parse_request(parts, &one);
+  for (std::size_t part = 4; part + 2 < parts.size(); part += 3, ++row.seed) {
+    RecordedText::Step step;
+    step.logits = logits_of(row);
+    step.kept = parse_kept(parts[part], parts[part + 1], row.columns);
+    std::istringstream remembered(parts[part + 2]);
+    remembered >> step.token >> std::hex;
+    for (std::uint32_t bits; remembered >> bits;) step.values.push_back(number_of(bits));
+    one.steps.push_back(step);
   }
   return one;
+}
+
+template <class One>
+std::vector<One> read_lines(const std::string &path, One (*parse_one)(const std::string &)) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.good()) << path;
+  std::vector<One> all;
+  for (std::string line; std::getline(file, line);) {
+    if (line[0] != '#') all.push_back(parse_one(line));
+  }
+  return all;
 }
 
 }  // namespace
@@ -93,13 +154,11 @@ std::uint64_t hash_of(const std::vector<float> &logits) {
 }
 
 std::vector<Recorded> read_recorded(const std::string &path) {
-  std::ifstream file(path);
-  EXPECT_TRUE(file.good()) << path;
-  std::vector<Recorded> all;
-  for (std::string line; std::getline(file, line);) {
-    if (line[0] != '#') all.push_back(parse(line));
-  }
-  return all;
+  return read_lines(path, parse);
+}
+
+std::vector<RecordedText> read_texts(const std::string &path) {
+  return read_lines(path, parse_text);
 }
 
 }  // namespace presets_test

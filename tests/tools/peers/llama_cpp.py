@@ -92,11 +92,11 @@ SAMPLERS = {'repeat_penalty': 'penalties', 'frequency_penalty': 'penalties',
             'xtc_probability': 'xtc', 'temperature': 'temperature', 'dynatemp_range': 'temperature'}
 
 
-def samplers(llama, case, names):
-    """The chain, with all that needs the text having accepted it."""
+def samplers(llama, case, names, num_more_tokens=0):
+    """The chain, for the text and so many tokens more."""
     n = {**DEFAULTS, **names}
     keep = size(n['min_keep'])
-    context = len(case.text)
+    context = len(case.text) + num_more_tokens
     last_n, dry_n = (context if x == -1 else x
                      for x in (n['repeat_last_n'], n['dry_penalty_last_n']))
     n['dry_penalty_last_n'] = dry_n
@@ -126,10 +126,13 @@ def samplers(llama, case, names):
             yield name, sampler
 
 
+def candidates_of(logits):
+    data = (TokenData * len(logits))(*[TokenData(i, float(x), 0) for i, x in enumerate(logits)])
+    return TokenDataArray(data, len(logits), -1, False)
+
+
 def recorded(llama, case, names):
-    candidates = (TokenData * case.columns)(
-        *[TokenData(i, float(x), 0) for i, x in enumerate(case.logits)])
-    array = TokenDataArray(candidates, case.columns, -1, False)
+    array = candidates_of(case.logits)
     edited = case.logits
     for name, sampler in samplers(llama, case, names):
         for token in case.text:
@@ -140,10 +143,16 @@ def recorded(llama, case, names):
             edited = None  # by powf
         if name in ('logit_bias', 'penalties') and edited is not None:
             edited = row_of(case, array)
-    # The softmax of llama_sampler_dist, in f64.
-    row = row_of(case, array).astype(numpy.float64)
-    weights = numpy.exp(row - row.max())
-    return edited, row > -numpy.inf, weights / weights.sum()
+    return edited, *rows.softmax(row_of(case, array))  # as llama_sampler_dist
+
+
+def of_each_side(llama, case, names):
+    """recorded(), and where XTC's coin decides, what is kept and how likely on its other side."""
+    if not 0 < names.get('xtc_probability', 0) < 1:
+        return recorded(llama, case, names)
+    edited, *dropped = recorded(llama, case, {**names, 'xtc_probability': 1.0})
+    _, *whole = recorded(llama, case, {**names, 'xtc_probability': 0.0})
+    return edited, *dropped, whole
 
 
 def row_of(case, array):
@@ -182,7 +191,7 @@ def parameters(rng, case):
         names.update(dynatemp_range=rows.short(rng.uniform(0.1, 0.5)),
                      dynatemp_exponent=rng.choice([0.5, 1.0, 2.0]))
     if 'xtc_threshold' in names:
-        names['xtc_probability'] = 1.0
+        names['xtc_probability'] = 0.5 if case.row[1] % 4 else 1.0
     if rng.random() < 0.15:
         names['min_keep'] = rng.randrange(1, 6)
     if rng.random() < 0.15:
@@ -221,7 +230,8 @@ def cases(peers):
         names = parameters(rng, case)
         if differs_on_purpose(case, names):
             continue
-        yield rows.line(case, listed(names), *recorded(llama, case, names))
+        names = listed(names)
+        yield rows.line(case, names, *of_each_side(llama, case, names))
 
 
 def title(peers):

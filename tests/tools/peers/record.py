@@ -14,8 +14,9 @@ import rows
 
 # The module of each, and the file that it makes.
 ENGINES = {
-    'hugging_face': 'hugging_face', 'llama_cpp': 'llama_cpp', 'vllm': 'vllm_sampler',
-    'sglang': 'sglang_sampler', 'flashinfer': 'flashinfer_rules',
+    'hugging_face': 'hugging_face', 'llama_cpp': 'llama_cpp',
+    'llama_cpp_adaptive': 'llama_cpp_adaptive', 'vllm': 'vllm_sampler', 'sglang': 'sglang_sampler',
+    'flashinfer': 'flashinfer_rules', 'bitmasks': 'bitmasks',
 }
 
 

@@ -6,8 +6,9 @@ A line is a case; its parts stand between " ; ":
 
 The first part makes the logits: see `logits`. PARAMETERS are JSON in the engine's own names. PROMPT and
 OUTPUT are token ids. EDITED is a hash of the bits of the logits after biases, bans and penalties, "-"
-where they depend on the engine's C library or on how it adds up. KEPT is a hexadecimal number, bit i for token i. PROBABILITIES are those of the kept
-tokens by ascending id, hexadecimal, in units of 2^-30.
+where they depend on the engine's C library or on how it adds up. KEPT is a hexadecimal number, bit i for
+token i. PROBABILITIES are those of the kept tokens by ascending id, hexadecimal, in units of 2^-30. Where
+a coin decides, a second KEPT and PROBABILITIES are of its other side.
 """
 
 import json
@@ -79,15 +80,32 @@ def hash_of(logits):
     return '%x' % result
 
 
-def line(case, parameters, edited, kept, probabilities):
-    """`edited` None: the bits are not to be compared."""
+def softmax(logits):
+    """The tokens that may be drawn, and their probabilities, in f64."""
+    logits = logits.astype(numpy.float64)
+    weights = numpy.exp(logits - logits.max())
+    return logits > -numpy.inf, weights / weights.sum()
+
+
+def kept_parts(kept, probabilities):
+    """KEPT and PROBABILITIES."""
     probabilities = numpy.asarray(probabilities, numpy.float64)
-    kept = [int(i) for i in numpy.flatnonzero(kept)]
+    ids = [int(i) for i in numpy.flatnonzero(kept)]
+    return ['%x' % sum(1 << i for i in ids),
+            ' '.join('%x' % round(probabilities[i] * 2**30) for i in ids)]
+
+
+def case_parts(case, parameters):
+    """What comes before EDITED."""
+    return [' '.join(map(str, case.row)), json.dumps(parameters, separators=(',', ':')),
+            ' '.join(map(str, case.prompt)), ' '.join(map(str, case.output))]
+
+
+def line(case, parameters, edited, kept, probabilities, other=None):
+    """`edited` None: the bits are not to be compared. `other`: kept, probabilities."""
     return ' ; '.join([
-        ' '.join(map(str, case.row)), json.dumps(parameters, separators=(',', ':')),
-        ' '.join(map(str, case.prompt)), ' '.join(map(str, case.output)),
-        '-' if edited is None else hash_of(edited), '%x' % sum(1 << i for i in kept),
-        ' '.join('%x' % round(probabilities[i] * 2**30) for i in kept)])
+        *case_parts(case, parameters), '-' if edited is None else hash_of(edited),
+        *kept_parts(kept, probabilities), *(kept_parts(*other) if other else [])])
 
 
 def short(number):
