@@ -32,7 +32,6 @@ namespace sampler::contract {
 
 // `Columns` has this rank's columns of a row; ids and ranks are those of the whole row.
 //
-//   kVerifies              whether its calls may be verifications
 //   workers()              who works on a row side by side: index, count, and wait(), after which
 //                          what others have written may be read
 //   sum(own), max(own)     over the workers, who wait for each other
@@ -48,8 +47,8 @@ namespace sampler::contract {
 //   was
 //                          loaded just now
 //   subtract(p, q, removed, to)
-//                          writes what q, or without values the token `removed`, leaves of p. The
-//                          result is its first element by rank
+//                          writes what q, or without values the token `removed`, leaves of p, to
+//                          nowhere where that is null. The result is its first element by rank
 //
 //   count(view, cut), count_ties(view, key), weight(view, scale, cut), entropy_sums(view, scale,
 //   cut)                   of the tokens that a cut keeps, or of one value
@@ -104,9 +103,6 @@ class ShardRounds {
   using Chains = ShardChains<ShardRounds, Columns>;
   friend Chains;
 
-  // Whoever verifies nothing has none of it in its code.
-  SAMPLER_HD bool verifies() const { return Columns::kVerifies && call_.verify; }
-
   SAMPLER_HD auto workers() const { return columns_.workers(); }
   SAMPLER_HD bool is_first() const { return workers().index == 0; }
 
@@ -126,7 +122,7 @@ class ShardRounds {
   // ---- This rank's part of a row
 
   SAMPLER_HD RowView given_view() const {
-    if (verifies()) return own_part(target_view(*call_.verify, output_, row_.emitted));
+    if (call_.verify) return own_part(target_view(*call_.verify, output_, row_.emitted));
     const int64_t index =
         call_.sample && call_.sample->row_indices ? call_.sample->row_indices[output_] : output_;
     return own_part(row_view(call_.input(), index));
@@ -195,8 +191,8 @@ class ShardRounds {
     if (part == ShardPart::kStart) {
       if (call_.residual) {
         write_residual_start();
-      } else if (verifies()) {
-        Chains(call_, output_, *this, columns_).write(sent_row(), edited());
+      } else if (call_.verify) {
+        Chains(call_, output_, *this, columns_).write(sent_row());
       } else {
         write_start();
       }
@@ -209,7 +205,7 @@ class ShardRounds {
         if (row_.found == ShardFound::kSearched) write_digit();
         return;
       case ShardPart::kSums:
-        if (verifies() && !row_.is_settled && !row_.uses_given) leave_residual();
+        if (call_.verify && !row_.is_settled && !row_.uses_given) leave_residual();
         return write_sums(0);
       case ShardPart::kToken:
         if (!row_.is_settled) write_token();
@@ -391,7 +387,7 @@ class ShardRounds {
     }
     const ShardPart part = plan_.part(round_.number - 1);
     messages_ = ShardMessages::of(call_, plan_, round_, output_);
-    if (part == ShardPart::kStart) return verifies() ? read_chain() : read_start();
+    if (part == ShardPart::kStart) return call_.verify ? read_chain() : read_start();
     if (row_.status != SAMPLER_ROW_OK) return;
     if (plan_.has_late_sums && part == plan_.sums_part()) add_sums(plan_.own_bytes(part));
     switch (part) {
@@ -592,7 +588,7 @@ class ShardRounds {
 
   SAMPLER_HD uint64_t draw_target(uint64_t weight) const {
     const uint64_t word =
-        verifies() ? last_token_word(chain()) : random_word64(random(), Purpose::kSample, 0);
+        call_.verify ? last_token_word(chain()) : random_word64(random(), Purpose::kSample, 0);
     return contract::draw_target(word, weight);
   }
 
@@ -695,7 +691,7 @@ class ShardRounds {
 
   // Where the target lies, by what the ranks before this one keep and what it keeps itself.
   SAMPLER_HD void choose_owner(uint64_t before, uint64_t own) {
-    if (!call_.sample && !verifies()) return;
+    if (!call_.sample && !call_.verify) return;
     const uint64_t target = draw_target(row_.kept_weight);
     row_.is_owner = target >= before && target - before < own;
     row_.target = target - before;
@@ -807,7 +803,7 @@ class ShardRounds {
 
   SAMPLER_HD void write_outputs() {
     if (call_.residual) return write_residual();
-    if (verifies()) return write_chain();
+    if (call_.verify) return write_chain();
     if (call_.select) return write_selected();
     if (call_.filter) return write_filtered();
     if (is_first()) write_token_outputs();
