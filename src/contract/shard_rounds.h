@@ -365,8 +365,21 @@ class ShardRounds {
       token.id = int32_t(call_.first_id + column);
       token.value = own.value(column);
       token.given_value = given_view().value(column);
+      if (plan_.has_token_rank) {
+        const Rank rank = rank_of(token.value, uint32_t(token.id));
+        send(ShardNumBefore{num_before(own, rank)}, sizeof token);
+      }
     }
     send(token);
+  }
+  // Of all ranks' tokens those before one of this rank's, which is listed or has the cut's value.
+  SAMPLER_HD uint64_t num_before(const RowView &own, Rank rank) {
+    const Rank *const ranks = list().ranks;
+    const Rank above_ties = rank_of_key(row_.cut.key + 1);
+    const int64_t first_tie = first_below(ranks, 0, row_.num_listed, above_ties);
+    if (rank >= above_ties) return uint64_t(first_below(ranks, 0, first_tie, rank + 1));
+    const int64_t own_before = columns_.count(own, rank + 1) - columns_.count(own, above_ties);
+    return uint64_t(first_tie) + row_.ties_before + uint64_t(own_before);
   }
   SAMPLER_HD RandomStream random() const { return call_.sample->random.of(slot()); }
 
@@ -702,7 +715,10 @@ class ShardRounds {
     ShardToken best = {0.0f, -1, 0.0f, 0.0f};
     messages_.template for_each<ShardToken>([&](int64_t rank, const ShardToken &own) {
       if (!messages_.owns(rank, own.id)) return;
-      if (best.id < 0 || (by_score && own.score > best.score)) best = own;
+      if (best.id >= 0 && !(by_score && own.score > best.score)) return;
+      best = own;
+      if (!plan_.has_token_rank) return;
+      row_.num_before = messages_.template row<ShardNumBefore>(rank, sizeof own).num_before;
     });
     if (best.id < 0) {
       row_.status = SAMPLER_ROW_INVALID_SHARD;
@@ -823,7 +839,8 @@ class ShardRounds {
           good ? reported().log_probability(value, uint32_t(row_.token)) : quiet_nan();
     }
     if (call_.wants_ranks()) {
-      const uint64_t before = plan_.has_rank ? row_.num_before : uint64_t(row_.token_place);
+      const bool is_told = plan_.has_rank || !row_.is_settled;
+      const uint64_t before = is_told ? row_.num_before : uint64_t(row_.token_place);
       call_.reports->out_ranks[output_] = good ? int32_t(before) + 1 : 0;
     }
     if (call_.wants_entropies()) call_.reports->out_entropies[output_] = entropy();

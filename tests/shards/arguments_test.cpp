@@ -436,6 +436,8 @@ TEST(ShardPlan, NeedsFewBytes) {
   EXPECT_EQ(plan().num_exchanges, 2);
   int32_t token_ranks[64];
   args.out_ranks = token_ranks;
+  EXPECT_EQ(plan().num_exchanges, 2);
+  ranks.params[0].filter_order = SAMPLER_FILTERS_JOINT;
   EXPECT_EQ(plan().num_exchanges, 3);
   ranks.params[0] = sampler_params_default();
   EXPECT_EQ(plan().num_exchanges, 4);
@@ -451,6 +453,47 @@ TEST(ShardPlan, NeedsFewBytes) {
   ranks.params[0].temperature = 1.0f;
   args.draw_method = SAMPLER_DRAW_GUMBEL;
   EXPECT_EQ(plan().num_exchanges, 2);
+}
+
+// All but what docs/sharding.md names.
+TEST(ShardPlan, TakesThreeExchangesAtMost) {
+  static const float biases[kNumCols] = {};
+  static int32_t token_ranks[kNumRows];
+  static float logprobs[kNumRows];
+  for (int bits = 0; bits < 1 << 10; ++bits) {
+    const auto is_set = [bits](int bit) { return (bits >> bit & 1) != 0; };
+    Ranks ranks;
+    sampler_params &params = ranks.params[0];
+    sampler_sample_args &args = ranks.samples[0];
+    params.top_k = is_set(0) ? 5 : 0;
+    params.top_p = is_set(1) ? 0.9f : 1.0f;
+    params.min_p = is_set(2) ? 0.1f : 0.0f;
+    params.top_k_ties = is_set(3) ? SAMPLER_TIES_KEEP : SAMPLER_TIES_EXACT;
+    params.filter_order = is_set(4) ? SAMPLER_FILTERS_JOINT : SAMPLER_FILTERS_SEQUENTIAL;
+    args.draw_method = is_set(5) ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
+    args.logprob_kind = is_set(6) ? SAMPLER_LOGPROB_PROCESSED : SAMPLER_LOGPROB_RAW;
+    args.out_logprobs = is_set(7) ? logprobs : nullptr;
+    args.out_ranks = is_set(8) ? token_ranks : nullptr;
+    if (is_set(9)) {
+      ranks.pipelines[0].dense_bias = biases;
+      ranks.pipelines[0].num_dense_biases = 1;
+      args.pipeline = &ranks.pipelines[0];
+    }
+    const bool is_alone = is_set(1) && !is_set(0);
+    const bool has_late_value = is_set(8) && !is_set(0) && !is_set(5);
+    const bool has_value_before_edits =
+        is_set(8) && is_set(9) && !is_set(6) && is_set(0) && is_set(1) && is_set(3) && is_set(4);
+    sampler_shard_plan_info plan = {};
+    plan.struct_size = sizeof plan;
+    ASSERT_EQ(sampler_shard_plan(ranks.sampler, &ranks.shards[0], &plan), SAMPLER_OK)
+        << sampler_last_error();
+    if (is_alone) {
+      EXPECT_GT(plan.num_exchanges, 3) << bits;
+    } else {
+      EXPECT_EQ(plan.num_exchanges == 4, has_late_value || has_value_before_edits) << bits;
+      EXPECT_LE(plan.num_exchanges, 4) << bits;
+    }
+  }
 }
 
 }  // namespace
