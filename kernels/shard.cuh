@@ -64,8 +64,6 @@ struct ListedRow {
 template <class Context>
 class TeamColumns {
  public:
-  static constexpr bool kVerifies = false;
-
   // `stages`: those of the call, or without any.
   SAMPLER_DEVICE TeamColumns(Team<Context> &team, const contract::ShardCall &call,
                              const contract::Pipeline &stages, const ShardWorkspace &workspace,
@@ -132,7 +130,7 @@ class TeamColumns {
       const float x = p.value(i);
       float rest = i == removed - first_id ? 0.0f : x;
       if (has_draft) rest = contract::residual_probability(x, q.value(i));
-      to[i] = rest;
+      if (to) to[i] = rest;
       const Rank rank = contract::rank_of(rest, uint32_t(first_id + i));
       if (rank > first) first = rank;
     });

@@ -92,13 +92,14 @@ struct ShardWorkspace {
 };
 
 struct ShardRequest {
-  enum class Call { kSample, kFilter, kSelect, kResidual };
+  enum class Call { kSample, kFilter, kSelect, kResidual, kVerify };
 
   Call which = Call::kSelect;
   contract::SampleRequest sample;
   contract::RowsRequest filter;
   contract::SelectRequest select;
   contract::ResidualRequest residual;
+  contract::ChainRequest verify;
   bool has_pipeline = false, has_reports = false;
   contract::Pipeline stages;
   contract::Reports wanted;
@@ -120,6 +121,7 @@ struct ShardRequest {
     if (call.filter) which = Call::kFilter, filter = *call.filter;
     if (call.select) which = Call::kSelect, select = *call.select;
     if (call.residual) which = Call::kResidual, residual = *call.residual;
+    if (call.verify) which = Call::kVerify, verify = *call.verify;
     if (has_pipeline) stages = *call.pipeline;
     if (has_reports) wanted = *call.reports;
   }
@@ -131,6 +133,7 @@ struct ShardRequest {
     result.filter = which == Call::kFilter ? &filter : nullptr;
     result.select = which == Call::kSelect ? &select : nullptr;
     result.residual = which == Call::kResidual ? &residual : nullptr;
+    result.verify = which == Call::kVerify ? &verify : nullptr;
     result.pipeline = has_pipeline ? &stages : nullptr;
     result.reports = has_reports ? &wanted : nullptr;
     return result;

@@ -92,11 +92,11 @@ typedef struct sampler_shard_args {
   size_t send_bytes;
   size_t received_bytes;
 
-  /* A call, too, in the place of the four above, of CPU handles: chains of drafts by
-   * SAMPLER_ACCEPT_STANDARD, in dense arrays, whose rows are SAMPLER_PROBABILITIES, as
-   * sampler_filter writes a shard's, or greedy by params->temperature. Every rank has all draft
-   * tokens, and its own columns of `target` and `draft`; all have the tokens, counts and statuses of
-   * sampler_verify. Other verification is UNSUPPORTED. */
+  /* A call, too, in the place of the four above: chains of drafts by SAMPLER_ACCEPT_STANDARD, in
+   * dense arrays, whose rows are SAMPLER_PROBABILITIES, as sampler_filter writes a shard's, or
+   * greedy by params->temperature. Every rank has all draft tokens, and its own columns of `target`
+   * and `draft`; all have the tokens, counts and statuses of sampler_verify. Other verification is
+   * UNSUPPORTED. */
   const sampler_verify_args *verify;
 } sampler_shard_args;
 

@@ -58,7 +58,7 @@ class ShardRequest {
     call_.rank = args.rank;
     call_.num_ranks = args.num_ranks;
     call_.max_top_k = args.max_top_k;
-    refuse_unsharded(check, handle.on_cuda);
+    refuse_unsharded(check);
   }
 
   const contract::ShardCall &call() const { return call_; }
@@ -92,7 +92,7 @@ class ShardRequest {
   }
 
   // What has no sharded form.
-  void refuse_unsharded(Check &check, bool on_cuda) const {
+  void refuse_unsharded(Check &check) const {
     if (!check.ok()) return;
     const auto refuse = [&](bool is_asked_for, const char *name) {
       if (!is_asked_for) return;
@@ -112,7 +112,7 @@ class ShardRequest {
       refuse(pipeline->has_windows, "an order in params->stages, or min_keep");
       refuse(pipeline->forced_token_ids, "row_params->forced_token_id");
     }
-    if (call_.verify) refuse_unsharded_verification(check, on_cuda);
+    if (call_.verify) refuse_unsharded_verification(check);
     if (!call_.sample) return;
     refuse(sample_.out_observations, "out_observations");
     const contract::Reports *const reports = sample_.reports;
@@ -129,11 +129,7 @@ class ShardRequest {
 
   // Of verification: what is not a dense chain by the standard rule, of given probabilities or
   // greedy.
-  void refuse_unsharded_verification(Check &check, bool on_cuda) const {
-    if (on_cuda) {
-      check.fail(SAMPLER_ERROR_UNSUPPORTED,
-                 "verify is set; on CUDA handles it has no sharded form");
-    }
+  void refuse_unsharded_verification(Check &check) const {
     if (verify_.more) {
       check.fail(SAMPLER_ERROR_UNSUPPORTED, "%s is set; it has no sharded form",
                  name_of_more(verify_));

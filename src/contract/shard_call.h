@@ -153,6 +153,7 @@ struct ShardPlan {
   bool has_ties;           // of the last candidate
   bool has_digits, has_sums, has_token, has_rank;
   bool has_late_sums;     // sums that nothing waits for: with the last exchange
+  bool has_token_rank;    // which is told with the token
   int64_t num_positions;  // of each row of a verification
 
   // The part that brings the sums.
@@ -196,7 +197,7 @@ struct ShardPlan {
       case ShardPart::kSums:
         return sizeof(ShardSums);
       case ShardPart::kToken:
-        return sizeof(ShardToken);
+        return sizeof(ShardToken) + (has_token_rank ? sizeof(ShardNumBefore) : 0);
       default:
         return sizeof(ShardNumBefore);
     }
@@ -257,7 +258,10 @@ inline ShardPlan plan_shards(const ShardCall &call) {
     return plan;
   }
   plan.has_token = may_keep_others;
-  plan.has_rank = call.wants_ranks() && (may_keep_others || call.reports_given());
+  // Of a token that is no candidate, but ties with one, the first tokens tell how many are above
+  // it.
+  plan.has_rank = call.wants_ranks() && (may_be_open || call.reports_given());
+  plan.has_token_rank = call.wants_ranks() && plan.has_token && !plan.has_rank;
   const bool sums_for_draw = sums_for_top_p || (may_be_open && !call.draws_by_score());
   const bool sums_for_reports = call.reports_row() || (may_be_open && call.reports_kept());
   plan.has_late_sums = sums_for_reports && !sums_for_draw && (plan.has_token || plan.has_rank);

@@ -28,8 +28,8 @@ class ShardChains {
 
   // ---- The first message
 
-  // `residual` has room for this rank's columns. The message is 0.
-  SAMPLER_HD void write(char *message, float *residual) {
+  // The message is 0.
+  SAMPLER_HD void write(char *message) {
     const bool is_first = columns_.workers().index == 0;
     if (is_first) *reinterpret_cast<ShardChain *>(message) = {chain_.status, 0, digest()};
     if (chain_.status != SAMPLER_ROW_OK) return;
@@ -37,7 +37,7 @@ class ShardChains {
     bool may_be_last = true;
     for (int32_t i = 0; i <= chain_.length; ++i) {
       ShardPosition position = {};
-      if (may_be_last) look_at(i, residual, &position);
+      if (may_be_last) look_at(i, &position);
       if (i < chain_.length && !judge(i, &position)) may_be_last = false;
       if (is_first) positions_of(message)[i] = position;
       if (!may_be_last && !request_.out_accepted_counts) return;
@@ -106,7 +106,7 @@ class ShardChains {
   }
 
   // This rank's part of a position's rows, and of what is left of them where its draft is rejected.
-  SAMPLER_HD void look_at(int32_t i, float *residual, ShardPosition *position) {
+  SAMPLER_HD void look_at(int32_t i, ShardPosition *position) {
     const RowView p = target_row(i);
     position->target_status = rounds_.load(p, 0, &position->target_first);
     if (chain_.greedy || i == chain_.length || !is_in_vocabulary(request_, id(i))) return;
@@ -120,7 +120,7 @@ class ShardChains {
         position->draft_status == SAMPLER_ROW_INVALID_VALUE) {
       return;
     }
-    const Rank first = columns_.subtract(p, q, id(i), residual);
+    const Rank first = columns_.subtract(p, q, id(i), nullptr);
     position->residual_first = first >= lowest_cut(p.kind) ? first : 0;
   }
 
@@ -168,9 +168,7 @@ class ShardChains {
       return {all.target_status == SAMPLER_ROW_OK && is_first, all.target_status};
     }
     if (!is_in_vocabulary(request_, id(i))) return {false, SAMPLER_ROW_OK};
-    int64_t owner = 0;
-    while (owner + 1 < call_.num_ranks && !rounds_.messages_.owns(owner, id(i))) ++owner;
-    const ShardPosition &own = told(owner, i);
+    const ShardPosition &own = told(rounds_.messages_.owner_of(id(i)), i);
     const bool is_verdict = own.verdict == kAccepted || own.verdict == kRejected;
     const bool is_status =
         own.verdict_status == SAMPLER_ROW_OK || own.verdict_status == SAMPLER_ROW_INVALID_VALUE;

@@ -32,7 +32,6 @@ namespace sampler::contract {
 
 // `Columns` has this rank's columns of a row; ids and ranks are those of the whole row.
 //
-//   kVerifies              whether its calls may be verifications
 //   workers()              who works on a row side by side: index, count, and wait(), after which
 //                          what others have written may be read
 //   sum(own), max(own)     over the workers, who wait for each other
@@ -48,8 +47,8 @@ namespace sampler::contract {
 //   was
 //                          loaded just now
 //   subtract(p, q, removed, to)
-//                          writes what q, or without values the token `removed`, leaves of p. The
-//                          result is its first element by rank
+//                          writes what q, or without values the token `removed`, leaves of p, to
+//                          nowhere where that is null. The result is its first element by rank
 //
 //   count(view, cut), count_ties(view, key), weight(view, scale, cut), entropy_sums(view, scale,
 //   cut)                   of the tokens that a cut keeps, or of one value
@@ -104,9 +103,6 @@ class ShardRounds {
   using Chains = ShardChains<ShardRounds, Columns>;
   friend Chains;
 
-  // Whoever verifies nothing has none of it in its code.
-  SAMPLER_HD bool verifies() const { return Columns::kVerifies && call_.verify; }
-
   SAMPLER_HD auto workers() const { return columns_.workers(); }
   SAMPLER_HD bool is_first() const { return workers().index == 0; }
 
@@ -126,7 +122,7 @@ class ShardRounds {
   // ---- This rank's part of a row
 
   SAMPLER_HD RowView given_view() const {
-    if (verifies()) return own_part(target_view(*call_.verify, output_, row_.emitted));
+    if (call_.verify) return own_part(target_view(*call_.verify, output_, row_.emitted));
     const int64_t index =
         call_.sample && call_.sample->row_indices ? call_.sample->row_indices[output_] : output_;
     return own_part(row_view(call_.input(), index));
@@ -195,8 +191,8 @@ class ShardRounds {
     if (part == ShardPart::kStart) {
       if (call_.residual) {
         write_residual_start();
-      } else if (verifies()) {
-        Chains(call_, output_, *this, columns_).write(sent_row(), edited());
+      } else if (call_.verify) {
+        Chains(call_, output_, *this, columns_).write(sent_row());
       } else {
         write_start();
       }
@@ -209,7 +205,7 @@ class ShardRounds {
         if (row_.found == ShardFound::kSearched) write_digit();
         return;
       case ShardPart::kSums:
-        if (verifies() && !row_.is_settled && !row_.uses_given) leave_residual();
+        if (call_.verify && !row_.is_settled && !row_.uses_given) leave_residual();
         return write_sums(0);
       case ShardPart::kToken:
         if (!row_.is_settled) write_token();
@@ -369,8 +365,21 @@ class ShardRounds {
       token.id = int32_t(call_.first_id + column);
       token.value = own.value(column);
       token.given_value = given_view().value(column);
+      if (plan_.has_token_rank) {
+        const Rank rank = rank_of(token.value, uint32_t(token.id));
+        send(ShardNumBefore{num_before(own, rank)}, sizeof token);
+      }
     }
     send(token);
+  }
+  // Of all ranks' tokens those before one of this rank's, which is listed or has the cut's value.
+  SAMPLER_HD uint64_t num_before(const RowView &own, Rank rank) {
+    const Rank *const ranks = list().ranks;
+    const Rank above_ties = rank_of_key(row_.cut.key + 1);
+    const int64_t first_tie = first_below(ranks, 0, row_.num_listed, above_ties);
+    if (rank >= above_ties) return uint64_t(first_below(ranks, 0, first_tie, rank + 1));
+    const int64_t own_before = columns_.count(own, rank + 1) - columns_.count(own, above_ties);
+    return uint64_t(first_tie) + row_.ties_before + uint64_t(own_before);
   }
   SAMPLER_HD RandomStream random() const { return call_.sample->random.of(slot()); }
 
@@ -391,7 +400,7 @@ class ShardRounds {
     }
     const ShardPart part = plan_.part(round_.number - 1);
     messages_ = ShardMessages::of(call_, plan_, round_, output_);
-    if (part == ShardPart::kStart) return verifies() ? read_chain() : read_start();
+    if (part == ShardPart::kStart) return call_.verify ? read_chain() : read_start();
     if (row_.status != SAMPLER_ROW_OK) return;
     if (plan_.has_late_sums && part == plan_.sums_part()) add_sums(plan_.own_bytes(part));
     switch (part) {
@@ -592,7 +601,7 @@ class ShardRounds {
 
   SAMPLER_HD uint64_t draw_target(uint64_t weight) const {
     const uint64_t word =
-        verifies() ? last_token_word(chain()) : random_word64(random(), Purpose::kSample, 0);
+        call_.verify ? last_token_word(chain()) : random_word64(random(), Purpose::kSample, 0);
     return contract::draw_target(word, weight);
   }
 
@@ -695,7 +704,7 @@ class ShardRounds {
 
   // Where the target lies, by what the ranks before this one keep and what it keeps itself.
   SAMPLER_HD void choose_owner(uint64_t before, uint64_t own) {
-    if (!call_.sample && !verifies()) return;
+    if (!call_.sample && !call_.verify) return;
     const uint64_t target = draw_target(row_.kept_weight);
     row_.is_owner = target >= before && target - before < own;
     row_.target = target - before;
@@ -706,7 +715,10 @@ class ShardRounds {
     ShardToken best = {0.0f, -1, 0.0f, 0.0f};
     messages_.template for_each<ShardToken>([&](int64_t rank, const ShardToken &own) {
       if (!messages_.owns(rank, own.id)) return;
-      if (best.id < 0 || (by_score && own.score > best.score)) best = own;
+      if (best.id >= 0 && !(by_score && own.score > best.score)) return;
+      best = own;
+      if (!plan_.has_token_rank) return;
+      row_.num_before = messages_.template row<ShardNumBefore>(rank, sizeof own).num_before;
     });
     if (best.id < 0) {
       row_.status = SAMPLER_ROW_INVALID_SHARD;
@@ -807,7 +819,7 @@ class ShardRounds {
 
   SAMPLER_HD void write_outputs() {
     if (call_.residual) return write_residual();
-    if (verifies()) return write_chain();
+    if (call_.verify) return write_chain();
     if (call_.select) return write_selected();
     if (call_.filter) return write_filtered();
     if (is_first()) write_token_outputs();
@@ -827,7 +839,8 @@ class ShardRounds {
           good ? reported().log_probability(value, uint32_t(row_.token)) : quiet_nan();
     }
     if (call_.wants_ranks()) {
-      const uint64_t before = plan_.has_rank ? row_.num_before : uint64_t(row_.token_place);
+      const bool is_told = plan_.has_rank || !row_.is_settled;
+      const uint64_t before = is_told ? row_.num_before : uint64_t(row_.token_place);
       call_.reports->out_ranks[output_] = good ? int32_t(before) + 1 : 0;
     }
     if (call_.wants_entropies()) call_.reports->out_entropies[output_] = entropy();

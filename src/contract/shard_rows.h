@@ -154,6 +154,20 @@ struct ShardMessages {
     return id >= of_rank.first_id && id < int64_t(of_rank.first_id) + of_rank.num_cols;
   }
 
+  // The rank that owns an id of the row, of ranges that follow one another.
+  SAMPLER_HD int64_t owner_of(int64_t id) const {
+    int64_t owner = 0;
+    for (int64_t end = num_ranks; end - owner > 1;) {
+      const int64_t middle = owner + (end - owner) / 2;
+      if (header(middle).first_id <= id) {
+        owner = middle;
+      } else {
+        end = middle;
+      }
+    }
+    return owner;
+  }
+
   SAMPLER_HD int64_t num_candidates_of(int64_t rank) const {
     return smaller(row<ShardStart>(rank).num_tokens, num_candidates);
   }

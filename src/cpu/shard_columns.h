@@ -28,8 +28,6 @@ class ShardColumns {
   }
 
  public:
-  static constexpr bool kVerifies = true;
-
   using Rank = contract::Rank;
   using RowScale = contract::RowScale;
 
@@ -92,10 +90,11 @@ class ShardColumns {
   Rank subtract(const RowView &p, const RowView &q, int64_t removed, float *to) const {
     Rank first = 0;
     columns(p).for_each([&](int64_t i, float x) {
-      to[i] = q.values                        ? contract::residual_probability(x, q.value(i))
-              : i == removed - call_.first_id ? 0.0f
-                                              : x;
-      first = std::max(first, columns(p).rank_of(i, to[i]));
+      const float rest = q.values ? contract::residual_probability(x, q.value(i))
+                         : i == removed - call_.first_id ? 0.0f
+                                                         : x;
+      if (to) to[i] = rest;
+      first = std::max(first, columns(p).rank_of(i, rest));
     });
     return first;
   }

@@ -116,12 +116,13 @@ void visit_host_arrays(kernels::VerifyRequest *request, const Visit &visit) {
 template <class Visit>
 void visit_host_arrays(contract::ResidualRequest *, const Visit &) {}
 
-// Of its requests but one have no arrays.
+// Of its requests all but one have no arrays.
 template <class Visit>
 void visit_host_arrays(kernels::ShardRequest *request, const Visit &visit) {
   visit_host_arrays(&request->sample, visit);
   visit_host_arrays(&request->filter, visit);
   visit_host_arrays(&request->select, visit);
+  visit_host_arrays(&request->verify, visit);
   if (!request->has_pipeline) return;
   const contract::ShardCall call = request->call();
   visit_stage_numbers(&request->stages, call.slots().number(request->plan.num_rows), visit);

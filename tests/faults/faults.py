@@ -1571,6 +1571,12 @@ FAULTS = [
           "header.first_id >= 0 && begin >= 0 && header.num_cols >= 0")],
         [shards("ShardArguments.AreTheSameOnEveryRank")]),
     Fault(
+        "shard_first_ids_owned_by_the_rank_before",
+        "a draft that is the first id of a rank is judged by the rank before it",
+        [("src/contract/shard_rows.h", "if (header(middle).first_id <= id) {",
+          "if (header(middle).first_id < id) {")],
+        [shards("ShardedVerify.GivesWhatWholeRowsGive")]),
+    Fault(
         "device_shard_lists_not_merged",
         "on a device a token's place in two lists is that in its own",
         [("src/contract/shard_lists.h", "put(own, place, to, place + before);",
@@ -1588,4 +1594,10 @@ FAULTS = [
         [("kernels/draw.cuh", "gumbel_words(random, first_id + row_.index_of(tile, first + i));",
           "gumbel_words(random, 0 * first_id + row_.index_of(tile, first + i));")],
         [shards_on_device("All/DeviceShards.Sample/F32Logits")]),
+    Fault(
+        "device_shards_remove_by_column",
+        "on a device a rejected draft is left out of the column that has its id's number",
+        [("kernels/shard.cuh", "float rest = i == removed - first_id ? 0.0f : x;",
+          "float rest = i == removed - 0 * first_id ? 0.0f : x;")],
+        [shards_on_device("All/DeviceShards.Verify/F32Probabilities")]),
 ]

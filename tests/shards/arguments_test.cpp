@@ -4,53 +4,17 @@
 #include <functional>
 #include <limits>
 
-#include "problem.h"
+#include "few_ranks.h"
+#include "handle.h"
 
 namespace shards_test {
 namespace {
 
-constexpr int64_t kNumRows = 2, kNumCols = 40, kNumRanks = 4, kWidth = 10;
-constexpr int32_t kUntouched = 0x5A5A5A5A;
+constexpr int64_t kNumRows = SampleRanks::kNumRows, kNumCols = SampleRanks::kNumCols,
+                  kNumRanks = SampleRanks::kNumRanks;
 
-// A call on some ranks that is as it should be.
-class Ranks {
- public:
-  Ranks() : rows_(make_rows(kNumRows, kNumCols, SAMPLER_F32, SAMPLER_LOGITS, false, 0)) {
-    EXPECT_EQ(sampler_create(nullptr, &sampler), SAMPLER_OK);
-    for (int64_t rank = 0; rank < kNumRanks; ++rank) {
-      params[rank] = sampler_params_default();
-      row_params[rank].struct_size = sizeof row_params[rank];
-      pipelines[rank].struct_size = sizeof pipelines[rank];
-      sampler_sample_args &args = samples[rank];
-      args.struct_size = sizeof args;
-      args.input = rows_.part(rank * kWidth, (rank + 1) * kWidth, &memory_[rank]);
-      args.params = &params[rank];
-      args.out_token_ids = tokens[rank];
-      args.out_row_status = statuses[rank];
-      for (int64_t row = 0; row < kNumRows; ++row) {
-        tokens[rank][row] = kUntouched;
-        statuses[rank][row] = kUntouched;
-      }
-      sampler_shard_args &shard = shards[rank];
-      shard.struct_size = sizeof shard;
-      shard.sample = &args;
-      shard.first_token_id = rank * kWidth;
-      shard.total_cols = kNumCols;
-      shard.rank = rank;
-      shard.num_ranks = kNumRanks;
-    }
-  }
-  ~Ranks() { sampler_destroy(sampler); }
-  Ranks(const Ranks &) = delete;
-  Ranks &operator=(const Ranks &) = delete;
-
-  Outcome run() {
-    return run_ranks(sampler, std::vector<sampler_shard_args>(shards, shards + kNumRanks));
-  }
-  template <class Spoil>
-  Outcome run(const Spoil &spoil) {
-    return run_ranks(sampler, std::vector<sampler_shard_args>(shards, shards + kNumRanks), spoil);
-  }
+struct Ranks : SampleRanks {
+  Outcome run() { return SampleRanks::run(sampler); }
 
   // Of one token a slot, for what needs one.
   void give_history() {
@@ -71,18 +35,7 @@ class Ranks {
     return true;
   }
 
-  sampler_t sampler = nullptr;
-  sampler_params params[kNumRanks];
-  sampler_row_params row_params[kNumRanks] = {};
-  sampler_pipeline pipelines[kNumRanks] = {};
-  sampler_sample_args samples[kNumRanks] = {};
-  sampler_shard_args shards[kNumRanks] = {};
-  int32_t tokens[kNumRanks][kNumRows];
-  sampler_row_status statuses[kNumRanks][kNumRows];
-
- private:
-  Rows rows_;
-  std::vector<unsigned char> memory_[kNumRanks];
+  Handle sampler;
 };
 
 TEST(ShardArguments, AreFineAsTheyAre) {
@@ -422,12 +375,13 @@ TEST(ShardArguments, MayBeSpoiledOnTheWay) {
       ranks.params[rank].top_p = i % 2 ? 0.9f : 1.0f;
       ranks.params[rank].top_k_ties = SAMPLER_TIES_KEEP;
     }
-    const Outcome outcome = ranks.run([&](int64_t, char *messages, size_t bytes) {
-      for (int change = 0; change < 4; ++change) {
-        const size_t place = 64 + next() % (bytes - 64);  // of a row
-        messages[next() % kNumRanks * bytes + place] ^= char(1 + next() % 255);
-      }
-    });
+    const Outcome outcome =
+        ranks.SampleRanks::run(ranks.sampler, [&](int64_t, char *messages, size_t bytes) {
+          for (int change = 0; change < 4; ++change) {
+            const size_t place = 64 + next() % (bytes - 64);  // of a row
+            messages[next() % kNumRanks * bytes + place] ^= char(1 + next() % 255);
+          }
+        });
     ASSERT_TRUE(outcome.ok());
     for (const auto &rank : ranks.tokens) {
       for (const int32_t token : rank) EXPECT_TRUE(token >= -1 && token < kNumCols) << token;
@@ -482,6 +436,8 @@ TEST(ShardPlan, NeedsFewBytes) {
   EXPECT_EQ(plan().num_exchanges, 2);
   int32_t token_ranks[64];
   args.out_ranks = token_ranks;
+  EXPECT_EQ(plan().num_exchanges, 2);
+  ranks.params[0].filter_order = SAMPLER_FILTERS_JOINT;
   EXPECT_EQ(plan().num_exchanges, 3);
   ranks.params[0] = sampler_params_default();
   EXPECT_EQ(plan().num_exchanges, 4);
@@ -497,6 +453,47 @@ TEST(ShardPlan, NeedsFewBytes) {
   ranks.params[0].temperature = 1.0f;
   args.draw_method = SAMPLER_DRAW_GUMBEL;
   EXPECT_EQ(plan().num_exchanges, 2);
+}
+
+// All but what docs/sharding.md names.
+TEST(ShardPlan, TakesThreeExchangesAtMost) {
+  static const float biases[kNumCols] = {};
+  static int32_t token_ranks[kNumRows];
+  static float logprobs[kNumRows];
+  for (int bits = 0; bits < 1 << 10; ++bits) {
+    const auto is_set = [bits](int bit) { return (bits >> bit & 1) != 0; };
+    Ranks ranks;
+    sampler_params &params = ranks.params[0];
+    sampler_sample_args &args = ranks.samples[0];
+    params.top_k = is_set(0) ? 5 : 0;
+    params.top_p = is_set(1) ? 0.9f : 1.0f;
+    params.min_p = is_set(2) ? 0.1f : 0.0f;
+    params.top_k_ties = is_set(3) ? SAMPLER_TIES_KEEP : SAMPLER_TIES_EXACT;
+    params.filter_order = is_set(4) ? SAMPLER_FILTERS_JOINT : SAMPLER_FILTERS_SEQUENTIAL;
+    args.draw_method = is_set(5) ? SAMPLER_DRAW_GUMBEL : SAMPLER_DRAW_INVERSE_CDF;
+    args.logprob_kind = is_set(6) ? SAMPLER_LOGPROB_PROCESSED : SAMPLER_LOGPROB_RAW;
+    args.out_logprobs = is_set(7) ? logprobs : nullptr;
+    args.out_ranks = is_set(8) ? token_ranks : nullptr;
+    if (is_set(9)) {
+      ranks.pipelines[0].dense_bias = biases;
+      ranks.pipelines[0].num_dense_biases = 1;
+      args.pipeline = &ranks.pipelines[0];
+    }
+    const bool is_alone = is_set(1) && !is_set(0);
+    const bool has_late_value = is_set(8) && !is_set(0) && !is_set(5);
+    const bool has_value_before_edits =
+        is_set(8) && is_set(9) && !is_set(6) && is_set(0) && is_set(1) && is_set(3) && is_set(4);
+    sampler_shard_plan_info plan = {};
+    plan.struct_size = sizeof plan;
+    ASSERT_EQ(sampler_shard_plan(ranks.sampler, &ranks.shards[0], &plan), SAMPLER_OK)
+        << sampler_last_error();
+    if (is_alone) {
+      EXPECT_GT(plan.num_exchanges, 3) << bits;
+    } else {
+      EXPECT_EQ(plan.num_exchanges == 4, has_late_value || has_value_before_edits) << bits;
+      EXPECT_LE(plan.num_exchanges, 4) << bits;
+    }
+  }
 }
 
 }  // namespace

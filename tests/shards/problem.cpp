@@ -148,18 +148,6 @@ sampler_sample_args sample_args(const SampleCall &call, Tokens *tokens, const sa
   return args;
 }
 
-// Of all but the columns; the workspace is enough for any.
-template <class Args, class Call, class Size>
-sampler_status run_whole(sampler_t sampler, Args *args, const Call &run, const Size &size) {
-  size_t bytes = 0;
-  const sampler_status status = size(sampler, args, &bytes);
-  if (status != SAMPLER_OK) return status;
-  std::vector<char> workspace(bytes + 1);
-  args->exec.workspace = workspace.data();
-  args->exec.workspace_bytes = bytes;
-  return run(sampler, args);
-}
-
 std::string error_of(const Outcome &outcome) {
   for (size_t rank = 0; rank < outcome.statuses.size(); ++rank) {
     if (outcome.statuses[rank] == SAMPLER_OK) continue;
@@ -414,9 +402,9 @@ Verified verify_whole(sampler_t sampler, const Rows &target, const Rows &draft,
   return verified;
 }
 
-std::string compare_verify(sampler_t sampler, const Rows &target, const Rows &draft,
+std::string compare_verify(const Samplers &samplers, const Rows &target, const Rows &draft,
                            const VerifyCall &call, const Ranges &ranges, Outcome *outcome) {
-  const Verified expected = verify_whole(sampler, target, draft, call);
+  const Verified expected = verify_whole(samplers.of(0), target, draft, call);
   const size_t num_ranks = ranges.size() - 1;
   std::vector<std::vector<unsigned char>> memory(2 * num_ranks);
   std::vector<Verified> own(num_ranks);
@@ -429,7 +417,7 @@ std::string compare_verify(sampler_t sampler, const Rows &target, const Rows &dr
     shards[rank] = shard_args(ranges, rank);
     shards[rank].verify = &calls[rank];
   }
-  *outcome = run_ranks(sampler, shards);
+  *outcome = run_ranks(samplers, shards);
   std::string text = error_of(*outcome);
   for (size_t rank = 0; rank < num_ranks && text.empty(); ++rank) {
     text = difference(expected, own[rank]);

@@ -34,6 +34,18 @@ Rows make_rows(int64_t num_rows, int64_t num_cols, sampler_dtype dtype, sampler_
 Ranges even_ranges(int64_t num_cols, int64_t num_ranks);
 Ranges uneven_ranges(int64_t num_cols, int64_t num_ranks, uint64_t seed);
 
+// A call on whole rows, in a workspace of its own.
+template <class Args, class Call, class Size>
+sampler_status run_whole(sampler_t sampler, Args *args, const Call &run, const Size &size) {
+  size_t bytes = 0;
+  const sampler_status status = size(sampler, args, &bytes);
+  if (status != SAMPLER_OK) return status;
+  std::vector<char> workspace(bytes + 1);
+  args->exec.workspace = workspace.data();
+  args->exec.workspace_bytes = bytes;
+  return run(sampler, args);
+}
+
 // What sampler_sample writes.
 struct Tokens {
   std::vector<int32_t> ids, kept_counts, ranks, top_ids;
@@ -99,7 +111,7 @@ void bind(const VerifyCall &call, const sampler_rows &target, const sampler_rows
           sampler_verify_args *args, Verified *out);
 Verified verify_whole(sampler_t sampler, const Rows &target, const Rows &draft,
                       const VerifyCall &call);
-std::string compare_verify(sampler_t sampler, const Rows &target, const Rows &draft,
+std::string compare_verify(const Samplers &samplers, const Rows &target, const Rows &draft,
                            const VerifyCall &call, const Ranges &ranges, Outcome *outcome);
 
 }  // namespace shards_test

@@ -4,28 +4,12 @@
 #include <algorithm>
 #include <random>
 
+#include "handle.h"
 #include "problem.h"
 #include "random_calls.h"
 
 namespace shards_test {
 namespace {
-
-class Handle {
- public:
-  // `isa` as SAMPLER_ISA names it; null: the best of the machine.
-  Handle(int32_t num_threads, const char *isa) {
-    sampler_options options = sampler_options_default();
-    options.num_threads = num_threads;
-    if (isa) setenv("SAMPLER_ISA", isa, 1);
-    EXPECT_EQ(sampler_create(&options, &sampler_), SAMPLER_OK);
-    if (isa) unsetenv("SAMPLER_ISA");
-  }
-  ~Handle() { sampler_destroy(sampler_); }
-  operator sampler_t() const { return sampler_; }
-
- private:
-  sampler_t sampler_ = nullptr;
-};
 
 struct Shape {
   int64_t num_rows, num_cols, num_ranks;
@@ -42,7 +26,7 @@ class ShardsTest : public testing::TestWithParam<std::tuple<sampler_dtype, sampl
                      : even_ranges(shape.num_cols, shape.num_ranks);
   }
 
-  Handle best_{1, nullptr}, scalar_{3, "scalar"};
+  Handle best_, scalar_{"scalar", 3};
 };
 
 // ceil(bytes), with what the plan says of each exchange.

@@ -5,21 +5,12 @@
 #include <limits>
 #include <random>
 
+#include "handle.h"
 #include "problem.h"
 #include "random_calls.h"
 
 namespace shards_test {
 namespace {
-
-class Handle {
- public:
-  Handle() { EXPECT_EQ(sampler_create(nullptr, &sampler_), SAMPLER_OK); }
-  ~Handle() { sampler_destroy(sampler_); }
-  operator sampler_t() const { return sampler_; }
-
- private:
-  sampler_t sampler_ = nullptr;
-};
 
 constexpr int64_t kRanks[] = {1, 2, 3, 8, 64};
 

@@ -5,115 +5,29 @@
 #include <limits>
 #include <random>
 
+#include "few_ranks.h"
+#include "handle.h"
 #include "problem.h"
+#include "random_chains.h"
 
 namespace shards_test {
 namespace {
-
-class Handle {
- public:
-  explicit Handle(const char *isa = nullptr, int64_t fallback = -1) {
-    sampler_options options = sampler_options_default();
-    options.fallback_token_id = fallback;
-    if (isa) setenv("SAMPLER_ISA", isa, 1);
-    EXPECT_EQ(sampler_create(&options, &sampler_), SAMPLER_OK);
-    if (isa) unsetenv("SAMPLER_ISA");
-  }
-  ~Handle() { sampler_destroy(sampler_); }
-  operator sampler_t() const { return sampler_; }
-
- private:
-  sampler_t sampler_ = nullptr;
-};
 
 struct Shape {
   int64_t num_cols, num_ranks;
 };
 constexpr Shape kShapes[] = {{1, 3}, {33, 1}, {33, 2}, {130, 3}, {130, 8}, {999, 8}, {1000, 64}};
 
-struct Problem {
-  Rows target, draft;
-  std::vector<int64_t> ids;
-  std::vector<int32_t> ids32, counts, slots;
-  std::vector<float> temperatures;
-  std::vector<int32_t> top_k;
-  std::vector<uint64_t> seeds;
-  sampler_row_params row_params = {};
-  VerifyCall call;
-
-  int64_t num_drafts() const { return call.args.num_drafts; }
-  size_t row_bytes(const Rows &rows) const { return size_t(rows.num_cols) * rows.element_bytes(); }
-
-  // The draft's rows are often the target's: what is drawn from them is kept.
-  void copy_rows(std::mt19937_64 &random) {
-    if (draft.dtype != target.dtype || draft.kind != target.kind) return;
-    for (int64_t i = 0; i < draft.num_rows; ++i) {
-      if (random() % 2) continue;
-      const int64_t from = i / num_drafts() * (num_drafts() + 1) + i % num_drafts();
-      std::memcpy(draft.bytes.data() + size_t(i) * row_bytes(draft),
-                  target.bytes.data() + size_t(from) * row_bytes(target), row_bytes(draft));
-    }
-  }
-
-  // The target's first token, any, or none.
-  int64_t draw_id(std::mt19937_64 &random, int64_t position) const {
-    const float *const row = target.values.data() + position * target.num_cols;
-    if (random() % 5 < 3) return std::max_element(row, row + target.num_cols) - row;
-    return int64_t(random() % uint64_t(target.num_cols + 2)) - 1;
-  }
-
-  Problem(std::mt19937_64 &random, const Shape &shape, sampler_input_kind kind, bool has_bad_rows,
-          int64_t num_sequences) {
-    const int64_t num_drafts = int64_t(random() % 6);
-    const auto dtype = sampler_dtype(random() % 3);
-    call.args.num_drafts = num_drafts;
-    call.has_draft = num_drafts > 0 && random() % 3 > 0;
-    target = make_rows(num_sequences * (num_drafts + 1), shape.num_cols, dtype, kind, has_bad_rows,
-                       random());
-    draft =
-        make_rows(num_sequences * num_drafts, shape.num_cols,
-                  random() % 4 ? dtype : sampler_dtype(random() % 3), kind, has_bad_rows, random());
-    if (num_drafts > 0) copy_rows(random);
-    for (int64_t i = 0; i < num_sequences; ++i) {
-      for (int64_t j = 0; j < num_drafts; ++j) {
-        ids.push_back(draw_id(random, i * (num_drafts + 1) + j));
-        ids32.push_back(int32_t(ids.back()));
-      }
-      counts.push_back(int32_t(random() % uint64_t(num_drafts + 3)) - 1);
-      slots.push_back(int32_t(random() % uint64_t(num_sequences + 2)) - 1);
-      temperatures.push_back(random() % 3 ? 1.0f : random() % 4 ? 0.0f : 0.5f);
-      top_k.push_back(random() % 8 ? 0 : 3);
-      seeds.push_back(random());
-    }
-    const bool is_wide = random() % 2;
-    call.args.token_id_type = is_wide ? SAMPLER_ID_I64 : SAMPLER_ID_I32;
-    call.args.draft_token_ids = is_wide ? static_cast<const void *>(ids.data()) : ids32.data();
-    if (num_drafts == 0) call.args.draft_token_ids = nullptr;
-    call.args.draft_counts = random() % 3 == 0 ? counts.data() : nullptr;
-    call.args.accumulate_counts = int32_t(random() % 2);
-    call.args.random.seed = random();
-    call.args.random.offset = random();
-    call.wants_accepted = random() % 2;
-  }
-
-  void use_slots(std::mt19937_64 &random) {
-    call.args.slots = slots.data();
-    call.args.num_slots = int64_t(slots.size());
-    call.args.random.seeds = seeds.data();
-    call.args.random.num_seeds = int64_t(seeds.size());
-    row_params.struct_size = sizeof row_params;
-    row_params.temperature = temperatures.data();
-    row_params.top_k = random() % 2 ? top_k.data() : nullptr;
-    call.args.row_params = &row_params;
-  }
-};
+sampler_dtype draw_dtype(std::mt19937_64 &random) {
+  return sampler_dtype(random() % 3);
+}
 
 Ranges ranges_of(const Shape &shape, std::mt19937_64 &random) {
   return random() % 2 ? uneven_ranges(shape.num_cols, shape.num_ranks, random())
                       : even_ranges(shape.num_cols, shape.num_ranks);
 }
 
-std::string compare(sampler_t sampler, const Problem &problem, const Ranges &ranges,
+std::string compare(sampler_t sampler, const ChainProblem &problem, const Ranges &ranges,
                     int64_t num_exchanges) {
   Outcome outcome;
   const std::string text =
@@ -123,11 +37,12 @@ std::string compare(sampler_t sampler, const Problem &problem, const Ranges &ran
 }
 
 TEST(ShardedVerify, GivesWhatWholeRowsGive) {
-  const Handle best, scalar("scalar", 0);
+  const Handle best, scalar("scalar", 1, 0);
   std::mt19937_64 random(1);
   for (const Shape &shape : kShapes) {
     for (int i = 0; i < 60; ++i) {
-      Problem problem(random, shape, SAMPLER_PROBABILITIES, i % 3 == 0, 5);
+      ChainProblem problem(random, shape.num_cols, draw_dtype(random), SAMPLER_PROBABILITIES,
+                           i % 3 == 0, 5);
       if (i % 4 == 3) problem.use_slots(random);
       ASSERT_EQ(compare(i % 2 ? best : scalar, problem, ranges_of(shape, random), 3), "")
           << "V " << shape.num_cols << " n " << shape.num_ranks << " call " << i;
@@ -140,7 +55,8 @@ TEST(ShardedVerify, OverAsManyRanksAsThereMayBe) {
   std::mt19937_64 random(2);
   const Shape shape = {1500, SAMPLER_MAX_RANKS};
   for (int i = 0; i < 3; ++i) {
-    const Problem problem(random, shape, SAMPLER_PROBABILITIES, i == 1, 3);
+    const ChainProblem problem(random, shape.num_cols, draw_dtype(random), SAMPLER_PROBABILITIES,
+                               i == 1, 3);
     ASSERT_EQ(compare(best, problem, ranges_of(shape, random), 3), "") << i;
   }
 }
@@ -150,7 +66,8 @@ TEST(ShardedVerify, OfGreedyRowsTakesOneExchange) {
   std::mt19937_64 random(3);
   for (const Shape &shape : kShapes) {
     for (int i = 0; i < 30; ++i) {
-      Problem problem(random, shape, sampler_input_kind(i % 2), i % 3 == 0, 5);
+      ChainProblem problem(random, shape.num_cols, draw_dtype(random), sampler_input_kind(i % 2),
+                           i % 3 == 0, 5);
       problem.call.params.temperature = 0;
       ASSERT_EQ(compare(i % 4 < 2 ? best : scalar, problem, ranges_of(shape, random), 1), "")
           << "V " << shape.num_cols << " n " << shape.num_ranks << " call " << i;
@@ -184,7 +101,7 @@ TEST(ShardedVerify, OfFilteredRowsIsThatOfTheLogits) {
   std::mt19937_64 random(4);
   const Shape shape = {130, 3};
   for (int i = 0; i < 40; ++i) {
-    Problem problem(random, shape, SAMPLER_LOGITS, false, 5);
+    ChainProblem problem(random, shape.num_cols, draw_dtype(random), SAMPLER_LOGITS, false, 5);
     sampler_params &params = problem.call.params;
     params.temperature = 0.8f;
     params.top_k = i % 2 ? 20 : 0;
@@ -201,57 +118,19 @@ TEST(ShardedVerify, OfFilteredRowsIsThatOfTheLogits) {
 
 // ---- Ranks that disagree, and messages that changed
 
-constexpr int64_t kNumCols = 40, kNumSequences = 4, kNumDrafts = 3, kNumRanks = 3;
+constexpr int64_t kNumCols = ChainRanks::kNumCols, kNumSequences = ChainRanks::kNumSequences,
+                  kNumDrafts = ChainRanks::kNumDrafts;
+constexpr size_t kNumRanks = ChainRanks::kNumRanks;
 
-struct Ranks {
-  Handle sampler;
-  Rows target = make_rows(kNumSequences * (kNumDrafts + 1), kNumCols, SAMPLER_F32,
-                          SAMPLER_PROBABILITIES, false, 3);
-  Rows draft =
-      make_rows(kNumSequences * kNumDrafts, kNumCols, SAMPLER_F32, SAMPLER_PROBABILITIES, false, 4);
-  std::vector<std::vector<unsigned char>> memory{2 * kNumRanks};
-  std::vector<sampler_params> params{kNumRanks, sampler_params_default()};
-  std::vector<std::vector<int32_t>> ids, tokens, counts;
-  std::vector<std::vector<uint64_t>> seeds;
-  std::vector<std::vector<sampler_row_status>> statuses;
-  std::vector<sampler_verify_args> calls{kNumRanks, sampler_verify_args()};
-  std::vector<sampler_shard_args> shards{kNumRanks, sampler_shard_args()};
-
-  Ranks() {
-    const Ranges ranges = even_ranges(kNumCols, kNumRanks);
-    ids.assign(kNumRanks, std::vector<int32_t>(kNumSequences * kNumDrafts, 7));
-    tokens.assign(kNumRanks, std::vector<int32_t>(kNumSequences * (kNumDrafts + 1), 77));
-    counts.assign(kNumRanks, std::vector<int32_t>(kNumSequences, kNumDrafts));
-    seeds.assign(kNumRanks, std::vector<uint64_t>(kNumSequences, 5));
-    statuses.assign(kNumRanks, std::vector<sampler_row_status>(kNumSequences, 77));
-    for (size_t r = 0; r < kNumRanks; ++r) {
-      sampler_verify_args &args = calls[r];
-      args.struct_size = sizeof args;
-      args.target = target.part(ranges[r], ranges[r + 1], &memory[2 * r]);
-      args.draft = draft.part(ranges[r], ranges[r + 1], &memory[2 * r + 1]);
-      args.num_drafts = kNumDrafts;
-      args.draft_token_ids = ids[r].data();
-      args.draft_counts = counts[r].data();
-      args.params = &params[r];
-      args.random.seeds = seeds[r].data();
-      args.random.num_seeds = kNumSequences;
-      args.out_token_ids = tokens[r].data();
-      args.out_row_status = statuses[r].data();
-      shards[r].struct_size = sizeof shards[r];
-      shards[r].verify = &args;
-      shards[r].first_token_id = ranges[r];
-      shards[r].total_cols = kNumCols;
-      shards[r].rank = int64_t(r);
-      shards[r].num_ranks = kNumRanks;
-    }
-  }
-
-  std::string refusal() {
+struct Ranks : ChainRanks {
+  std::string refusal() const {
     sampler_shard_plan_info plan = {};
     plan.struct_size = sizeof plan;
     const sampler_status status = sampler_shard_plan(sampler, &shards[0], &plan);
     return status == SAMPLER_OK ? "" : sampler_last_error();
   }
+
+  Handle sampler;
 };
 
 TEST(ShardedVerify, SequencesWhoseArraysDifferAreBadOnEveryRank) {

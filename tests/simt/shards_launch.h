@@ -16,7 +16,29 @@ namespace simt_test {
 // Whether a random problem, on some ranks, gives the reference's bits of whole rows on all of them.
 bool equal_on_ranks(std::uint64_t seed, const simt::Options &options);
 
-// All rounds of a sample of whole rows, of which rank r has the columns from first_ids[r] on.
+// What a call asks for, but for its ranks; and f(rows) for the rows that it reads.
+inline sampler::contract::ShardCall call_of(const sampler::contract::SampleRequest &sample) {
+  sampler::contract::ShardCall call;
+  call.sample = &sample;
+  call.pipeline = sample.pipeline;
+  call.reports = sample.reports;
+  return call;
+}
+inline sampler::contract::ShardCall call_of(const sampler::contract::ChainRequest &verify) {
+  sampler::contract::ShardCall call;
+  call.verify = &verify;
+  return call;
+}
+template <class F>
+void for_rows(sampler::contract::SampleRequest *sample, const F &f) {
+  f(&sample->input);
+}
+template <class F>
+void for_rows(sampler::contract::ChainRequest *verify, const F &f) {
+  f(&verify->target), f(&verify->draft);
+}
+
+// All rounds of a call on whole rows, of which rank r has the columns from first_ids[r] on.
 // `run(request)` runs a round of one rank, by at most `num_teams` teams. The outputs of rank r are
 // those of `outputs(r)`, a request.
 template <class Outputs, class Run>
@@ -27,21 +49,20 @@ void run_on_ranks(const std::vector<std::int64_t> &first_ids, std::int64_t num_t
   struct alignas(sampler::kernels::StageMemory::kAlignment) Line {
     char bytes[sampler::kernels::StageMemory::kAlignment];
   };
-  std::vector<sampler::contract::SampleRequest> samples;
+  std::vector<decltype(outputs(0))> own;
   for (std::int64_t rank = 0; rank < num_ranks; ++rank) {
-    sampler::contract::SampleRequest sample = outputs(rank);
-    sample.input.values =
-        static_cast<const char *>(sample.input.values) +
-        first_ids[std::size_t(rank)] * std::int64_t(sampler::contract::size_of(sample.input.dtype));
-    samples.push_back(sample);
+    own.push_back(outputs(rank));
+    for_rows(&own.back(), [&](sampler::contract::Rows *rows) {
+      if (!rows->values) return;
+      rows->values =
+          static_cast<const char *>(rows->values) +
+          first_ids[std::size_t(rank)] * std::int64_t(sampler::contract::size_of(rows->dtype));
+    });
   }
   std::vector<ShardRequest> requests;
   std::vector<std::vector<Line>> memory;
   for (std::int64_t rank = 0; rank < num_ranks; ++rank) {
-    sampler::contract::ShardCall call;
-    call.sample = &samples[std::size_t(rank)];
-    call.pipeline = call.sample->pipeline;
-    call.reports = call.sample->reports;
+    sampler::contract::ShardCall call = call_of(own[std::size_t(rank)]);
     call.first_id = first_ids[std::size_t(rank)];
     call.num_cols = first_ids[std::size_t(rank) + 1] - call.first_id;
     call.rank = rank;

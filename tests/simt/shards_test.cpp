@@ -68,18 +68,15 @@ std::vector<Hard> hard_rows() {
           {"one above all", made([](size_t i) { return i == 77 ? 20.0f : 0.0f; })}};
 }
 
-// Of all rounds, on one rank.
-simt_test::Costs costs_of(const Values &values, const contract::SampleRequest &parameters) {
+// Of all rounds, on one rank, which gives the `num_tokens` tokens of whole rows.
+template <class Request>
+simt_test::Costs costs_of(Request whole, size_t num_tokens) {
   constexpr int kThreads = kernels::kBlockThreads;
-  contract::SampleRequest whole = parameters;
-  std::int32_t token = -1, expected = -2;
-  whole.input.values = values.data();
-  whole.input.num_rows = whole.num_rows = 1;
-  whole.input.num_cols = whole.input.stride = kNumCols;
-  whole.out_token_ids.data = &expected;
+  std::vector<std::int32_t> tokens(num_tokens, -7), expected(num_tokens, -8);
+  whole.out_token_ids.data = expected.data();
   std::vector<char> workspace(cpu::workspace_bytes(whole, 1));
   cpu::run(whole, cpu::Executor(), workspace.data());
-  whole.out_token_ids.data = &token;
+  whole.out_token_ids.data = tokens.data();
   kernels::Plan plan;
   plan.row_cache_bytes = kernels::ring_bytes(kThreads) + int(kNumCols) / kernels::kTile * 128;
   simt::Options options;
@@ -105,8 +102,21 @@ simt_test::Costs costs_of(const Values &values, const contract::SampleRequest &p
         all.scored += round.scored;
         all.most_turns = std::max(all.most_turns, round.most_turns);
       });
-  EXPECT_EQ(token, expected);
+  EXPECT_EQ(tokens, expected);
   return all;
+}
+
+contract::Rows rows_of(const Values &values) {
+  contract::Rows rows;
+  rows.values = values.data();
+  rows.num_rows = std::int64_t(values.size()) / kNumCols;
+  rows.num_cols = rows.stride = kNumCols;
+  return rows;
+}
+simt_test::Costs costs_of(const Values &values, contract::SampleRequest request) {
+  request.input = rows_of(values);
+  request.num_rows = 1;
+  return costs_of(request, 1);
 }
 
 // In whole passes a hard row costs at most twice what an ordinary one does, and what it takes to
@@ -138,6 +148,76 @@ TEST(ShardLaunches, HardRowsCostLittleMore) {
       EXPECT_LE(costs.atomic_steps, 2 * usual.atomic_steps + kNumCols / 32) << of;
       EXPECT_LE(costs.barriers, 2 * usual.barriers + 60) << of;
       EXPECT_LE(costs.most_turns, 3u) << of;
+    }
+  }
+}
+
+// ---- Chains
+
+// As probabilities: whatever they are of, their sum is nearly 1.
+Values probabilities(const Values &values) {
+  const float first = *std::max_element(values.begin(), values.end());
+  Values p;
+  double sum = 0;
+  for (const float x : values) p.push_back(std::exp2(x - first)), sum += double(p.back());
+  for (float &x : p) x = float(double(x) / sum);
+  return p;
+}
+
+// A chain of drafts, of which the rows of both models are `values` at each position.
+simt_test::Costs costs_of_chain(const Values &p, const Values &q,
+                                const std::vector<std::int32_t> &drafts, float temperature = 1) {
+  contract::ChainRequest request;
+  Values target, draft;
+  for (size_t i = 0; i <= drafts.size(); ++i) target.insert(target.end(), p.begin(), p.end());
+  for (size_t i = 0; i < drafts.size(); ++i) draft.insert(draft.end(), q.begin(), q.end());
+  request.target = rows_of(target);
+  request.draft = rows_of(draft);
+  request.target.kind = request.draft.kind = SAMPLER_PROBABILITIES;
+  request.target_row_stride = std::int64_t(target.size());
+  request.draft_row_stride = std::int64_t(draft.size());
+  request.num_rows = 1;
+  request.num_drafts = std::int64_t(drafts.size());
+  request.draft_token_ids = drafts.data();
+  request.parameters.temperature.value = temperature;
+  return costs_of(request, drafts.size() + 1);
+}
+
+// Of each draft two rows are checked, and of the last token one; what is left there is counted,
+// weighed and drawn from. What is left by a draft that may be rejected is read with no vectors.
+TEST(ShardLaunches, ChainsCostAPassOverEachRowThatCounts) {
+  const Values usual = probabilities(ordinary());
+  const auto likely = std::int32_t(std::max_element(usual.begin(), usual.end()) - usual.begin());
+  Values rejecting = usual;
+  rejecting[size_t(likely)] = 0.0f;
+  for (const int num_drafts : {1, 4, 9}) {
+    const std::vector<std::int32_t> drafts(size_t(num_drafts), likely);
+    const auto visits = [&](const Values &p, const Values &q, float temperature = 1) {
+      return costs_of_chain(p, q, drafts, temperature).visited / kNumCols;
+    };
+    // All are accepted, the first one is not, rows are greedy.
+    EXPECT_LE(visits(usual, usual), std::uint64_t(2 * num_drafts + 4));
+    EXPECT_LE(visits(rejecting, usual), 5u);
+    EXPECT_LE(visits(usual, usual, 0.0f), std::uint64_t(num_drafts + 1));
+  }
+}
+
+TEST(ShardLaunches, HardRowsOfChainsCostLittleMore) {
+  const auto draw = [](const Values &p) {
+    // Nothing of it is left, or next to all.
+    const std::vector<std::int32_t> drafts = {5, 7, 77};
+    std::vector<simt_test::Costs> costs = {costs_of_chain(p, p, drafts)};
+    costs.push_back(costs_of_chain(p, probabilities(ordinary()), drafts));
+    return costs;
+  };
+  const auto usual = draw(probabilities(ordinary()));
+  for (const Hard &row : hard_rows()) {
+    const auto hard = draw(probabilities(row.values));
+    for (size_t i = 0; i < hard.size(); ++i) {
+      EXPECT_LE(hard[i].visited, 2 * usual[i].visited + 3 * kNumCols) << row.name;
+      EXPECT_LE(hard[i].copied, 2 * usual[i].copied + 3 * kNumCols) << row.name;
+      EXPECT_LE(hard[i].barriers, 2 * usual[i].barriers + 60) << row.name;
+      EXPECT_LE(hard[i].most_turns, 3u) << row.name;
     }
   }
 }

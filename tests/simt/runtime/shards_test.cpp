@@ -3,15 +3,18 @@
 #include <gtest/gtest.h>
 #include <sampler/sampler.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <memory>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "few_ranks.h"
+#include "handles.h"
 #include "problem.h"
 #include "random_calls.h"
+#include "random_chains.h"
 #include "runtime.h"
 
 namespace shards_test {
@@ -19,19 +22,8 @@ namespace {
 
 namespace runtime = simt::runtime;
 
-struct Destroy {
-  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
-};
-using Handle = std::unique_ptr<sampler_handle, Destroy>;
-
-Handle make_handle(sampler_device_type type, bool host_parameters = false) {
-  sampler_options options = sampler_options_default();
-  options.device_type = type;
-  options.host_parameters = host_parameters;
-  sampler_t sampler = nullptr;
-  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
-  return Handle(sampler);
-}
+using simt_test::Handle;
+using simt_test::Handles;
 
 struct Shape {
   int64_t num_rows, num_cols, num_ranks;
@@ -39,16 +31,9 @@ struct Shape {
 constexpr Shape kShapes[] = {{15, 1, 2},   {15, 33, 1},   {15, 130, 3},
                              {15, 999, 8}, {15, 3000, 2}, {7, 700, 70}};
 
-class DeviceShards : public testing::TestWithParam<std::tuple<sampler_dtype, sampler_input_kind>> {
+class DeviceShards : public testing::TestWithParam<std::tuple<sampler_dtype, sampler_input_kind>>,
+                     protected Handles {
  protected:
-  void SetUp() override {
-    runtime::reset({runtime::kHopper});
-    runtime::adopt_host_memory(0);
-    cpu_ = make_handle(SAMPLER_DEVICE_CPU);
-    device_ = make_handle(SAMPLER_DEVICE_CUDA);
-    reads_host_ = make_handle(SAMPLER_DEVICE_CUDA, true);
-  }
-
   sampler_dtype dtype() const { return std::get<0>(GetParam()); }
   sampler_input_kind kind() const { return std::get<1>(GetParam()); }
   Rows rows_of(const Shape &shape, int i, uint64_t seed) const {
@@ -65,18 +50,22 @@ class DeviceShards : public testing::TestWithParam<std::tuple<sampler_dtype, sam
     return std::vector<sampler_t>{cpu_.get(), device_.get(), device_.get(), reads_host_.get()};
   }
 
-  // On the CPU, and on ranks of both kinds.
-  void compare(const Rows &rows, const SampleCall &call, const Ranges &ranges) const {
+  // `compare_on(samplers, &outcome)` on the CPU, and on ranks of both kinds.
+  template <class Compare>
+  void compare_both(const Compare &compare_on) const {
     Outcome on_cpu, outcome;
-    ASSERT_EQ(compare_sample(all_cpu(), rows, call, ranges, &on_cpu), "");
-    ASSERT_EQ(compare_sample(mixed(), rows, call, ranges, &outcome), "");
+    ASSERT_EQ(compare_on(all_cpu(), &on_cpu), "");
+    ASSERT_EQ(compare_on(mixed(), &outcome), "");
     ASSERT_EQ(on_cpu.messages.size(), outcome.messages.size());
     for (size_t i = 0; i < outcome.messages.size(); ++i) {
       ASSERT_EQ(int(on_cpu.messages[i]), int(outcome.messages[i])) << "byte " << i;
     }
   }
-
-  Handle cpu_, device_, reads_host_;
+  void compare(const Rows &rows, const SampleCall &call, const Ranges &ranges) const {
+    compare_both([&](const Samplers &samplers, Outcome *outcome) {
+      return compare_sample(samplers, rows, call, ranges, outcome);
+    });
+  }
 };
 
 TEST_P(DeviceShards, Sample) {
@@ -151,6 +140,29 @@ TEST_P(DeviceShards, LeaveResiduals) {
   }
 }
 
+// Of given probabilities, or greedy of logits.
+TEST_P(DeviceShards, Verify) {
+  std::mt19937_64 random(6);
+  for (const Shape &shape : kShapes) {
+    for (int i = 0; i < (shape.num_ranks > 8 ? 3 : 12); ++i) {
+      ChainProblem problem(random, shape.num_cols, dtype(), kind(), i % 3 == 0, 4);
+      if (i % 4 == 3) problem.use_slots(random);
+      if (kind() == SAMPLER_LOGITS) {
+        problem.call.params.temperature = 0;
+        problem.call.args.row_params = nullptr;
+      }
+      const Ranges ranges = this->ranges(shape, i);
+      compare_both([&](const Samplers &samplers, Outcome *outcome) {
+        return compare_verify(samplers, problem.target, problem.draft, problem.call, ranges,
+                              outcome);
+      });
+      if (HasFatalFailure()) {
+        FAIL() << "V " << shape.num_cols << " n " << shape.num_ranks << " call " << i;
+      }
+    }
+  }
+}
+
 std::string name_of(
     const testing::TestParamInfo<std::tuple<sampler_dtype, sampler_input_kind>> &of) {
   const std::string types[] = {"F32", "F16", "BF16"};
@@ -192,185 +204,262 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceSlots,
 
 // ---- Ranks that disagree, and messages and rounds that are not what they should be
 
-constexpr int64_t kNumFew = 2, kWidth = 10, kNumRanks = 4;
-
-// A call on four ranks that is as it should be.
-class FewRows : public testing::Test {
+class FewRows : public testing::Test, protected Handles {
  protected:
-  void SetUp() override {
-    runtime::reset({runtime::kHopper});
-    runtime::adopt_host_memory(0);
-    device_ = make_handle(SAMPLER_DEVICE_CUDA);
-    make_calls();
-  }
+  static constexpr int64_t kNumRanks = SampleRanks::kNumRanks, kWidth = SampleRanks::kWidth;
 
-  void make_calls() {
+  static void expect_all_bad(const SampleRanks &ranks, const char *why) {
     for (int64_t rank = 0; rank < kNumRanks; ++rank) {
-      params_[rank] = sampler_params_default();
-      sampler_sample_args &args = samples_[rank];
-      args = {};
-      args.struct_size = sizeof args;
-      args.input = rows_.part(rank * kWidth, (rank + 1) * kWidth, &memory_[rank]);
-      args.params = &params_[rank];
-      args.out_token_ids = tokens_[rank];
-      args.out_row_status = statuses_[rank];
-      sampler_shard_args &shard = shards_[rank];
-      shard = {};
-      shard.struct_size = sizeof shard;
-      shard.sample = &args;
-      shard.first_token_id = rank * kWidth;
-      shard.total_cols = kNumRanks * kWidth;
-      shard.rank = rank;
-      shard.num_ranks = kNumRanks;
-    }
-  }
-
-  template <class Spoil>
-  Outcome run(const Spoil &spoil) {
-    return run_ranks(device_.get(), std::vector<sampler_shard_args>(shards_, shards_ + kNumRanks),
-                     spoil);
-  }
-  Outcome run() {
-    return run([](int64_t, char *, size_t) {});
-  }
-
-  void expect_all_bad(const char *why) const {
-    for (int64_t rank = 0; rank < kNumRanks; ++rank) {
-      for (int64_t row = 0; row < kNumFew; ++row) {
-        EXPECT_EQ(statuses_[rank][row], SAMPLER_ROW_INVALID_SHARD) << why;
-        EXPECT_EQ(tokens_[rank][row], -1) << why;
+      for (int64_t row = 0; row < SampleRanks::kNumRows; ++row) {
+        EXPECT_EQ(ranks.statuses[rank][row], SAMPLER_ROW_INVALID_SHARD) << why;
+        EXPECT_EQ(ranks.tokens[rank][row], -1) << why;
       }
     }
   }
-
-  Handle device_;
-  Rows rows_ = make_rows(kNumFew, kNumRanks *kWidth, SAMPLER_F32, SAMPLER_LOGITS, false, 0);
-  std::vector<unsigned char> memory_[kNumRanks];
-  sampler_params params_[kNumRanks];
-  sampler_sample_args samples_[kNumRanks];
-  sampler_shard_args shards_[kNumRanks];
-  int32_t tokens_[kNumRanks][kNumFew];
-  sampler_row_status statuses_[kNumRanks][kNumFew];
 };
 
 // The host waits for nothing, so no call fails: every row is bad on every rank.
 TEST_F(FewRows, AreBadWhereRanksDisagree) {
-  ASSERT_TRUE(run().ok());
-  EXPECT_EQ(statuses_[0][0], SAMPLER_ROW_OK);
+  SampleRanks fine;
+  ASSERT_TRUE(fine.run(device_.get()).ok());
+  EXPECT_EQ(fine.statuses[0][0], SAMPLER_ROW_OK);
   const struct {
     const char *what;
-    std::function<void()> change;  // of rank 2
+    void (*change)(SampleRanks &);  // of rank 2
   } cases[] = {
-      {"temperature", [&] { params_[2].temperature = 0.5f; }},
-      {"seed", [&] { samples_[2].random.seed = 1; }},
-      {"total_cols", [&] { shards_[2].total_cols += 1; }},
-      {"a range that overlaps", [&] { shards_[2].first_token_id -= 1; }},
-      {"a gap", [&] { samples_[2].input.num_cols -= 1; }},
-      {"the last column", [&] { samples_[3].input.num_cols -= 1; }},
-      {"the order of messages", [&] { shards_[2].rank = 3; }},
+      {"temperature", [](SampleRanks &r) { r.params[2].temperature = 0.5f; }},
+      {"seed", [](SampleRanks &r) { r.samples[2].random.seed = 1; }},
+      {"total_cols", [](SampleRanks &r) { r.shards[2].total_cols += 1; }},
+      {"a range that overlaps", [](SampleRanks &r) { r.shards[2].first_token_id -= 1; }},
+      {"a gap", [](SampleRanks &r) { r.samples[2].input.num_cols -= 1; }},
+      {"the last column", [](SampleRanks &r) { r.samples[3].input.num_cols -= 1; }},
+      {"the order of messages", [](SampleRanks &r) { r.shards[2].rank = 3; }},
   };
   for (const auto &which : cases) {
-    make_calls();
-    which.change();
-    ASSERT_TRUE(run().ok()) << which.what;
-    expect_all_bad(which.what);
+    SampleRanks ranks;
+    which.change(ranks);
+    ASSERT_TRUE(ranks.run(device_.get()).ok()) << which.what;
+    expect_all_bad(ranks, which.what);
   }
 }
 
-TEST_F(FewRows, AreBadWhereRoundsAreLeftOut) {
+// A rank's rounds on the device, with memory of their own. Where it is the only one the exchange is
+// nothing: what it sends is what it receives.
+class Rounds {
+ public:
+  Rounds(sampler_t sampler, const sampler_shard_args &shard, sampler_exec *exec)
+      : sampler_(sampler), shard_(shard) {
+    plan.struct_size = sizeof plan;
+    EXPECT_EQ(sampler_shard_plan(sampler, &shard, &plan), SAMPLER_OK) << sampler_last_error();
+    workspace_ = Exact(plan.workspace_bytes);
+    exec->workspace = workspace_.data();
+    exec->workspace_bytes = workspace_.size();
+    const size_t bytes = plan.max_message_bytes * size_t(shard.num_ranks);
+    for (int64_t i = 0; i <= plan.num_exchanges; ++i) messages_.emplace_back(bytes);
+  }
+
+  void run(int64_t round) {
+    shard_.send = messages_[size_t(round)].data();
+    shard_.send_bytes = messages_[size_t(round)].size();
+    shard_.received = round > 0 ? messages_[size_t(round) - 1].data() : nullptr;
+    shard_.received_bytes = round > 0 ? messages_[size_t(round) - 1].size() : 0;
+    ASSERT_EQ(sampler_shard_round(sampler_, &shard_, round), SAMPLER_OK) << sampler_last_error();
+  }
+  // A call is launches alone, one a round: nothing is waited for or allocated.
+  void record_all() {
+    runtime::forget_calls();
+    for (int64_t round = 0; round <= plan.num_exchanges; ++round) run(round);
+    EXPECT_EQ(runtime::launches().size(), size_t(plan.num_exchanges) + 1);
+    for (const auto &[name, count] : runtime::calls()) {
+      EXPECT_TRUE(name == "cudaLaunchKernelExC" || name == "cuCtxPushCurrent" ||
+                  name == "cuCtxPopCurrent" || name == "cudaPointerGetAttributes" ||
+                  name == "cudaPeekAtLastError" || name == "cudaGetLastError")
+          << name;
+    }
+  }
+  bool are_guarded() const {
+    bool guarded = workspace_.is_guarded();
+    for (const Exact &message : messages_) guarded = guarded && message.is_guarded();
+    return guarded;
+  }
+
   sampler_shard_plan_info plan = {};
-  plan.struct_size = sizeof plan;
-  ASSERT_EQ(sampler_shard_plan(device_.get(), &shards_[0], &plan), SAMPLER_OK);
-  Exact workspace(plan.workspace_bytes), send(plan.max_message_bytes),
-      received(plan.max_message_bytes * kNumRanks);
-  samples_[0].exec.workspace = workspace.data();
-  samples_[0].exec.workspace_bytes = workspace.size();
-  shards_[0].send = send.data();
-  shards_[0].send_bytes = send.size();
-  shards_[0].received = received.data();
-  shards_[0].received_bytes = received.size();
-  ASSERT_EQ(sampler_shard_round(device_.get(), &shards_[0], plan.num_exchanges), SAMPLER_OK);
-  for (int64_t row = 0; row < kNumFew; ++row) {
-    EXPECT_EQ(statuses_[0][row], SAMPLER_ROW_INVALID_SHARD);
-    EXPECT_EQ(tokens_[0][row], -1);
+
+ private:
+  sampler_t sampler_;
+  sampler_shard_args shard_;
+  Exact workspace_;
+  std::vector<Exact> messages_;
+};
+
+TEST_F(FewRows, AreBadWhereRoundsAreLeftOut) {
+  SampleRanks ranks;
+  Rounds rounds(device_.get(), ranks.shards[0], &ranks.samples[0].exec);
+  rounds.run(rounds.plan.num_exchanges);
+  for (int64_t row = 0; row < SampleRanks::kNumRows; ++row) {
+    EXPECT_EQ(ranks.statuses[0][row], SAMPLER_ROW_INVALID_SHARD);
+    EXPECT_EQ(ranks.tokens[0][row], -1);
   }
 }
 
 TEST_F(FewRows, MayBeSpoiledOnTheWay) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 60; ++i) {
-    make_calls();
-    for (sampler_params &params : params_) {
+    SampleRanks ranks;
+    for (sampler_params &params : ranks.params) {
       params.top_k = i % 3 == 0 ? 5 : 0;
       params.top_p = i % 2 ? 0.9f : 1.0f;
       params.top_k_ties = SAMPLER_TIES_KEEP;
     }
-    const Outcome outcome = run([&](int64_t, char *messages, size_t bytes) {
+    const Outcome outcome = ranks.run(device_.get(), [&](int64_t, char *messages, size_t bytes) {
       for (int change = 0; change < 4; ++change) {
         const size_t place = random() % bytes;
         messages[random() % kNumRanks * bytes + place] ^= char(1 + random() % 255);
       }
     });
     ASSERT_TRUE(outcome.ok());
-    for (const auto &rank : tokens_) {
+    for (const auto &rank : ranks.tokens) {
       for (const int32_t token : rank) {
-        EXPECT_TRUE(token >= -1 && token < kNumRanks * kWidth) << token;
+        EXPECT_TRUE(token >= -1 && token < SampleRanks::kNumCols) << token;
       }
     }
   }
 }
 
-// A call is launches alone, which a graph may have, and again with other logits.
+// A graph may have all rounds, and again with other logits.
 TEST_F(FewRows, AreSampledByGraphs) {
-  sampler_shard_args shard = shards_[0];
-  shard.num_ranks = 1;
-  shard.total_cols = kWidth;
-  params_[0].temperature = 0.7f;
-  params_[0].top_p = 0.9f;
-  sampler_shard_plan_info plan = {};
-  plan.struct_size = sizeof plan;
-  ASSERT_EQ(sampler_shard_plan(device_.get(), &shard, &plan), SAMPLER_OK);
-  ASSERT_EQ(plan.num_exchanges, 7);
-  Exact workspace(plan.workspace_bytes);
-  std::vector<Exact> messages(size_t(plan.num_exchanges) + 1);
-  for (Exact &message : messages) message = Exact(plan.max_message_bytes);
-  samples_[0].exec.workspace = workspace.data();
-  samples_[0].exec.workspace_bytes = workspace.size();
-  std::vector<float> logits(size_t(kNumFew * kWidth));
-  samples_[0].input.values = logits.data();
-  samples_[0].input.row_stride = kWidth;
-
+  SampleRanks ranks;
+  sampler_sample_args &args = ranks.samples[0];
+  args.input = ranks.rows.whole();
+  ranks.shards[0].num_ranks = 1;
+  ranks.params[0].temperature = 0.7f;
+  ranks.params[0].top_p = 0.9f;
+  Rounds rounds(device_.get(), ranks.shards[0], &args.exec);
+  ASSERT_EQ(rounds.plan.num_exchanges, 7);
   const runtime::Recording recording;
-  runtime::forget_calls();
-  for (int64_t round = 0; round <= plan.num_exchanges; ++round) {
-    // Of one rank the exchange is nothing: what it sends is what it receives.
-    shard.send = messages[size_t(round)].data();
-    shard.send_bytes = plan.max_message_bytes;
-    shard.received = round > 0 ? messages[size_t(round) - 1].data() : nullptr;
-    shard.received_bytes = round > 0 ? plan.max_message_bytes : 0;
-    ASSERT_EQ(sampler_shard_round(device_.get(), &shard, round), SAMPLER_OK);
-  }
-  EXPECT_EQ(runtime::launches().size(), 8u);
-  for (const auto &[name, count] : runtime::calls()) {
-    EXPECT_TRUE(name == "cudaLaunchKernelExC" || name == "cuCtxPushCurrent" ||
-                name == "cuCtxPopCurrent" || name == "cudaPointerGetAttributes" ||
-                name == "cudaPeekAtLastError" || name == "cudaGetLastError")
-        << name;
-  }
-  const Handle cpu = make_handle(SAMPLER_DEVICE_CPU);
-  std::mt19937_64 random(3);
-  for (int i = 0; i < 3; ++i) {
-    for (float &logit : logits) logit = float(random() % 1000) * 0.01f;
+  rounds.record_all();
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    const Rows rows = make_rows(SampleRanks::kNumRows, SampleRanks::kNumCols, SAMPLER_F32,
+                                SAMPLER_LOGITS, false, seed);
+    std::copy(rows.bytes.begin(), rows.bytes.end(), ranks.rows.bytes.begin());
     recording.replay();
-    sampler_sample_args args = samples_[0];
-    int32_t expected[kNumFew];
-    args.out_token_ids = expected;
-    args.out_row_status = nullptr;
-    std::vector<char> memory(1 << 16);
-    args.exec.workspace = memory.data();
-    args.exec.workspace_bytes = memory.size();
-    ASSERT_EQ(sampler_sample(cpu.get(), &args), SAMPLER_OK) << sampler_last_error();
-    for (int64_t row = 0; row < kNumFew; ++row) EXPECT_EQ(tokens_[0][row], expected[row]);
+    EXPECT_TRUE(rounds.are_guarded());
+    sampler_sample_args whole = args;
+    int32_t expected[SampleRanks::kNumRows];
+    whole.out_token_ids = expected;
+    whole.out_row_status = nullptr;
+    ASSERT_EQ(run_whole(cpu_.get(), &whole, sampler_sample, sampler_sample_workspace_size),
+              SAMPLER_OK)
+        << sampler_last_error();
+    for (size_t row = 0; row < std::size(expected); ++row) {
+      EXPECT_EQ(ranks.tokens[0][row], expected[row]);
+    }
+  }
+}
+
+// ---- The same of chains
+
+class FewChains : public testing::Test, protected Handles {};
+
+TEST_F(FewChains, AreBadWhereRanksDisagree) {
+  void (*const breaks[])(ChainRanks &) = {
+      [](ChainRanks &r) { r.calls[2].random.offset = 1; },
+      [](ChainRanks &r) { r.calls[2].out_accepted_counts = r.counts[0].data(); },
+      [](ChainRanks &r) { r.shards[2].first_token_id -= 1; },
+      [](ChainRanks &r) { r.calls[2].target.num_cols = r.calls[2].draft.num_cols = 12; },
+  };
+  for (const auto &break_one : breaks) {
+    ChainRanks ranks;
+    break_one(ranks);
+    ASSERT_TRUE(run_ranks(device_.get(), ranks.shards).ok());
+    for (size_t r = 0; r < ChainRanks::kNumRanks; ++r) {
+      for (const sampler_row_status status : ranks.statuses[r]) {
+        EXPECT_EQ(status, SAMPLER_ROW_INVALID_SHARD);
+      }
+      for (const int32_t token : ranks.tokens[r]) EXPECT_EQ(token, -1);
+    }
+  }
+}
+
+// Of a sequence whose drafts or seeds differ, and of no other.
+TEST_F(FewChains, OfWhichArraysDifferAreBadOnEveryRank) {
+  void (*const breaks[])(ChainRanks &) = {[](ChainRanks &r) { r.ids[1][4] = 8; },
+                                          [](ChainRanks &r) { r.counts[2][1] = 2; },
+                                          [](ChainRanks &r) { r.seeds[1][1] = 6; }};
+  for (const auto &break_one : breaks) {
+    ChainRanks ranks;
+    break_one(ranks);
+    ASSERT_TRUE(run_ranks(device_.get(), ranks.shards).ok());
+    for (size_t r = 0; r < ChainRanks::kNumRanks; ++r) {
+      EXPECT_EQ(ranks.tokens[r], ranks.tokens[0]);
+      for (size_t i = 0; i < ChainRanks::kNumSequences; ++i) {
+        EXPECT_EQ(ranks.statuses[r][i], i == 1 ? uint32_t(SAMPLER_ROW_INVALID_SHARD) : 0u) << i;
+      }
+    }
+  }
+}
+
+// What comes is anything but for a crash, and the same on every rank, whether of the CPU or not.
+TEST_F(FewChains, MayBeSpoiledOnTheWay) {
+  std::mt19937_64 random(5);
+  const Samplers mixed = std::vector<sampler_t>{device_.get(), cpu_.get(), reads_host_.get()};
+  for (int i = 0; i < 60; ++i) {
+    ChainRanks ranks;
+    const auto at_round = int64_t(random() % 3);
+    const Outcome outcome =
+        run_ranks(mixed, ranks.shards, [&](int64_t round, char *messages, size_t bytes) {
+          if (round != at_round) return;
+          constexpr size_t kHeader = 64;
+          for (int j = 0; j < 8; ++j) {
+            const size_t rank = random() % ChainRanks::kNumRanks;
+            messages[rank * bytes + kHeader + random() % (bytes - kHeader)] = char(random());
+          }
+        });
+    ASSERT_TRUE(outcome.ok());
+    for (size_t r = 0; r < ChainRanks::kNumRanks; ++r) {
+      EXPECT_EQ(ranks.tokens[r], ranks.tokens[0]);
+      EXPECT_EQ(ranks.statuses[r], ranks.statuses[0]);
+      for (const int32_t token : ranks.tokens[r]) {
+        EXPECT_TRUE(token >= -1 && token < ChainRanks::kNumCols) << token;
+      }
+    }
+  }
+}
+
+// With other rows, drafts, counts and seeds in the same memory.
+TEST_F(FewChains, AreVerifiedByGraphs) {
+  for (const float temperature : {1.0f, 0.0f}) {
+    ChainRanks ranks;
+    sampler_verify_args &args = ranks.calls[0];
+    args.target = ranks.target.whole();
+    args.draft = ranks.draft.whole();
+    ranks.shards[0].num_ranks = 1;
+    ranks.params[0].temperature = temperature;
+    Rounds rounds(device_.get(), ranks.shards[0], &args.exec);
+    ASSERT_EQ(rounds.plan.num_exchanges, temperature > 0 ? 3 : 1);
+    const runtime::Recording recording;
+    rounds.record_all();
+    std::mt19937_64 random(7);
+    for (int i = 0; i < 4; ++i) {
+      for (Rows *const rows : {&ranks.target, &ranks.draft}) {
+        const Rows other =
+            make_rows(rows->num_rows, rows->num_cols, rows->dtype, rows->kind, false, random());
+        std::copy(other.bytes.begin(), other.bytes.end(), rows->bytes.begin());
+      }
+      for (int32_t &id : ranks.ids[0]) id = int32_t(random() % 42) - 1;
+      for (int32_t &count : ranks.counts[0]) count = int32_t(random() % 6) - 1;
+      for (uint64_t &seed : ranks.seeds[0]) seed = random();
+      recording.replay();
+      EXPECT_TRUE(rounds.are_guarded());
+      sampler_verify_args whole = args;
+      whole.out_token_ids = ranks.tokens[1].data();
+      whole.out_row_status = ranks.statuses[1].data();
+      ASSERT_EQ(run_whole(cpu_.get(), &whole, sampler_verify, sampler_verify_workspace_size),
+                SAMPLER_OK)
+          << sampler_last_error();
+      EXPECT_EQ(ranks.tokens[0], ranks.tokens[1]);
+      EXPECT_EQ(ranks.statuses[0], ranks.statuses[1]);
+    }
   }
 }
 

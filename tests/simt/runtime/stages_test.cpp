@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "handles.h"
 #include "problem.h"
 #include "reported.h"
 #include "runtime.h"
@@ -34,30 +35,8 @@ constexpr std::uint64_t kNumProblems = 40, kNumLongProblems = 2;
 constexpr std::uint64_t kNumProblems = 400, kNumLongProblems = 20;
 #endif
 
-struct Destroy {
-  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
-};
-using Handle = std::unique_ptr<sampler_handle, Destroy>;
-
-Handle make_handle(sampler_device_type type, bool host_parameters = false) {
-  sampler_options options = sampler_options_default();
-  options.device_type = type;
-  if (host_parameters) options.host_parameters = 1;
-  sampler_t sampler = nullptr;
-  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
-  return Handle(sampler);
-}
-
-class Stages : public testing::TestWithParam<sampler_dtype> {
+class Stages : public testing::TestWithParam<sampler_dtype>, protected Handles {
  protected:
-  void SetUp() override {
-    runtime::reset({runtime::kHopper});
-    runtime::adopt_host_memory(0);
-    cpu_ = make_handle(SAMPLER_DEVICE_CPU);
-    device_ = make_handle(SAMPLER_DEVICE_CUDA);
-    reads_host_ = make_handle(SAMPLER_DEVICE_CUDA, true);
-  }
-
   // Every output of both calls.
   void compare(const Problem &problem, std::uint64_t seed) {
     runtime::set_block_threads(seed % 4 == 0 ? 256 : 64);
@@ -138,7 +117,6 @@ class Stages : public testing::TestWithParam<sampler_dtype> {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
   }
 
-  Handle cpu_, device_, reads_host_;
   int num_good_ = 0, num_observed_ = 0, num_clusters_ = 0;
 };
 

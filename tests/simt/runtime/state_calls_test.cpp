@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "handles.h"
 #include "runtime.h"
 
 namespace simt_test {
@@ -17,29 +18,16 @@ namespace {
 
 namespace runtime = simt::runtime;
 
-struct Destroy {
-  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
+struct DestroyState {
   void operator()(sampler_state_t state) const { sampler_state_destroy(state); }
 };
-using Handle = std::unique_ptr<sampler_handle, Destroy>;
-using State = std::unique_ptr<sampler_state, Destroy>;
+using State = std::unique_ptr<sampler_state, DestroyState>;
 
 template <class Struct>
 Struct sized() {
   Struct value = {};
   value.struct_size = sizeof value;
   return value;
-}
-
-Handle make_handle(sampler_device_type type, bool host_parameters = false,
-                   bool check_pointers = false) {
-  sampler_options options = sampler_options_default();
-  options.device_type = type;
-  options.host_parameters = host_parameters;
-  options.check_pointers = check_pointers;
-  sampler_t sampler = nullptr;
-  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
-  return Handle(sampler);
 }
 
 constexpr std::int64_t kSlots = 5, kMaxTokens = 6;

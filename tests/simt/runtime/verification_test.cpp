@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "handles.h"
 #include "problem.h"
 #include "random_problem.h"
 #include "runtime.h"
@@ -30,30 +31,8 @@ constexpr std::uint64_t kDear = 10;
 constexpr std::uint64_t kDear = 1;
 #endif
 
-struct Destroy {
-  void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
-};
-using Handle = std::unique_ptr<sampler_handle, Destroy>;
-
-Handle make_handle(sampler_device_type type, bool host_parameters = false) {
-  sampler_options options = sampler_options_default();
-  options.device_type = type;
-  if (host_parameters) options.host_parameters = 1;
-  sampler_t sampler = nullptr;
-  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK) << sampler_last_error();
-  return Handle(sampler);
-}
-
-class Verification : public testing::TestWithParam<sampler_acceptance> {
+class Verification : public testing::TestWithParam<sampler_acceptance>, protected Handles {
  protected:
-  void SetUp() override {
-    runtime::reset({runtime::kHopper});
-    runtime::adopt_host_memory(0);
-    cpu_ = make_handle(SAMPLER_DEVICE_CPU);
-    device_ = make_handle(SAMPLER_DEVICE_CUDA);
-    reads_host_ = make_handle(SAMPLER_DEVICE_CUDA, true);
-  }
-
   Kind kind(bool is_tree, bool has_stages, bool has_reports) const {
     Kind kind;
     kind.rule = GetParam();
@@ -97,7 +76,6 @@ class Verification : public testing::TestWithParam<sampler_acceptance> {
     EXPECT_GT(num_good_, int(num_problems / kDear));
   }
 
-  Handle cpu_, device_, reads_host_;
   int num_kept_ = 0, num_good_ = 0, num_clusters_ = 0;
 };
 
