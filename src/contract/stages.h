@@ -70,6 +70,14 @@ class StageRunner {
     return {seen, in_force};
   }
 
+  // Whether any of these does anything, but for a temperature that is the row's own.
+  SAMPLER_HD bool any_is_on(const StageOrder &order) const {
+    for (const sampler_stage stage : order) {
+      if (is_on(stage)) return true;
+    }
+    return false;
+  }
+
   // How many of a row's first tokens decide what is left: those that the first window keeps, where
   // it is a plain top-k. INT64_MAX: all.
   SAMPLER_HD int64_t num_decisive(const StageOrder &order) const {

@@ -38,9 +38,12 @@ void ban_by_word(uint32_t word, float *values) {
 
 // ---- All edits
 
-bool RowEdits::has_dense_lists(const contract::RowView &given) const {
+bool RowEdits::has_dense_lists(int64_t slot, const contract::RowView &given) const {
   const contract::Pipeline &pipeline = *pipeline_;
-  return pipeline.dense_bias || pipeline.allowed ||
+  TokenList allowed = {};
+  const bool allows_few =
+      pipeline.allowed && pipeline.allowed.find_by_slot(slot, &allowed) && allowed.count > 0;
+  return pipeline.dense_bias || allows_few ||
          (pipeline.bitmasks && pipeline.bitmask_stride * 32 < given.count);
 }
 
@@ -63,14 +66,14 @@ int64_t RowEdits::num_edits(int64_t slot, bool has_text) const {
 }
 
 bool RowEdits::are_dense(int64_t slot, const contract::RowView &given) const {
-  return has_dense_lists(given) ||
+  return has_dense_lists(slot, given) ||
          num_edits(slot, true) * EditedRow::kElementsPerEdit > given.count;
 }
 
 bool RowEdits::may_edit_front(int64_t slot, const contract::RowView &given) const {
   constexpr int64_t kLeastColumns = 2048;
   const contract::StageOrder &edits = pipeline_->edits;
-  if (given.count < kLeastColumns || has_dense_lists(given)) return false;
+  if (given.count < kLeastColumns || has_dense_lists(slot, given)) return false;
   if (std::find(edits.begin(), edits.end(), SAMPLER_STAGE_PENALTIES) == edits.end()) return false;
   const EditNumbers numbers = pipeline_->numbers(slot);
   if (!numbers.repetition_is_on() && !numbers.counts_are_on()) return false;
@@ -134,8 +137,8 @@ uint32_t RowEdits::read_text(const contract::Pipeline &pipeline, int64_t slot, T
   contract::SaidText said;
   const uint32_t status = contract::read_text(pipeline, slot, &said);
   if (status != SAMPLER_ROW_OK) return status;
-  *text = pipeline.sequences ? Text(pipeline.sequences[slot])
-                             : Text(said.tokens, said.prompt_length);
+  *text =
+      pipeline.sequences ? Text(pipeline.sequences[slot]) : Text(said.tokens, said.prompt_length);
   return status;
 }
 

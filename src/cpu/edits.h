@@ -67,7 +67,7 @@ class RowEdits {
   }
 
   int64_t num_edits(int64_t slot, bool has_text) const;
-  bool has_dense_lists(const contract::RowView &given) const;
+  bool has_dense_lists(int64_t slot, const contract::RowView &given) const;
   void note_removals_by(sampler_stage stage) const;
 
   // Negative: the row has none.

@@ -104,9 +104,10 @@ class RowStages {
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules, int64_t slot,
                                  uint32_t xtc_word, Row *row) {
-    if (!has_windows() || contract::is_greedy(parameters.temperature)) {
-      return row->distribute(parameters, rules);
-    }
+    const bool is_plain =
+        !has_windows() || contract::is_greedy(parameters.temperature) ||
+        !runner(RankedTokens{}, parameters, rules, slot, *row).any_is_on(pipeline_->windows);
+    if (is_plain) return row->distribute(parameters, rules);
     return keep_window(*row, kept_values_, pipeline_->windows, xtc_word, [&](const auto &tokens) {
       return runner(tokens, parameters, rules, slot, *row);
     });

@@ -1,5 +1,7 @@
-// Few edits cost at most three plain reads of a row, whatever stands in it and in the text.
+// Few edits cost at most three plain reads of a row, whatever stands in it and in the text; stages
+// that are off cost nothing.
 #include <gtest/gtest.h>
+#include <sampler/sampler.h>
 
 #include <algorithm>
 #include <string>
@@ -19,22 +21,36 @@ using cpu_bench::RowKind;
 
 constexpr int64_t kNumCols = 128256;
 
+// What the passes cost over a row, in plain reads of it; without stages where `pipeline` is null.
+double cost_of(const cpu_bench::AlignedBytes &values, float temperature, int32_t top_k,
+               const contract::Pipeline *pipeline) {
+  int32_t id = 0;
+  contract::SampleRequest request;
+  request.input.values = values.data();
+  request.input.num_rows = request.num_rows = 1;
+  request.input.num_cols = request.input.stride = kNumCols;
+  request.parameters.temperature.value = temperature;
+  request.parameters.top_k.value = top_k;
+  request.out_token_ids.data = &id;
+  request.pipeline = pipeline;
+  cpu::Executor executor;
+  executor.passes = counting_passes();
+  std::vector<unsigned char> workspace(cpu::workspace_bytes(request, 1));
+  work.reset();
+  EXPECT_EQ(cpu::run(request, executor, workspace.data()), nullptr);
+  return work.cost / double(kNumCols);
+}
+
 // With 512 tokens of text, the likeliest token of the row among them, and half of all tokens
 // banned.
-class Call {
+class Edits {
  public:
-  Call(const cpu_bench::AlignedBytes &values, int64_t likeliest, float temperature, int32_t top_k) {
+  explicit Edits(int64_t likeliest) {
     for (int32_t i = 0; i < 512; ++i) text_.push_back(i % 3 == 0 ? int32_t(likeliest) : i * 250);
     for (size_t i = 0; i < kNumCols / 32; ++i) mask_.push_back(i % 2 == 0 ? 0x0F0F0F0Fu : ~0u);
-    request_.input.values = values.data();
-    request_.input.num_rows = request_.num_rows = 1;
-    request_.input.num_cols = request_.input.stride = kNumCols;
-    request_.parameters.temperature.value = temperature;
-    request_.parameters.top_k.value = top_k;
-    request_.out_token_ids.data = &id_;
   }
 
-  double cost(bool has_penalties, bool has_mask) {
+  contract::Pipeline pipeline(bool has_penalties, bool has_mask) const {
     contract::Pipeline pipeline;
     if (has_penalties) {
       pipeline.edits.add(SAMPLER_STAGE_PENALTIES);
@@ -51,21 +67,13 @@ class Call {
       pipeline.num_bitmasks = 1;
       pipeline.bitmask_stride = int64_t(mask_.size());
     }
-    request_.pipeline = &pipeline;
-    cpu::Executor executor;
-    executor.passes = counting_passes();
-    std::vector<unsigned char> workspace(cpu::workspace_bytes(request_, 1));
-    work.reset();
-    EXPECT_EQ(cpu::run(request_, executor, workspace.data()), nullptr);
-    return work.cost / double(kNumCols);
+    return pipeline;
   }
 
  private:
-  contract::SampleRequest request_;
   std::vector<int32_t> text_;
   const int64_t offsets_[2] = {0, 512};
   std::vector<uint32_t> mask_;
-  int32_t id_ = 0;
 };
 
 TEST(EditedRows, CostAFewReadsMore) {
@@ -74,12 +82,14 @@ TEST(EditedRows, CostAFewReadsMore) {
     const std::vector<float> logits = cpu_bench::make_logits(RowKind(kind), 1, kNumCols);
     const auto likeliest = std::max_element(logits.begin(), logits.end()) - logits.begin();
     const cpu_bench::AlignedBytes values = cpu_bench::to_dtype(logits, SAMPLER_F32);
+    const Edits edits(likeliest);
     for (const int32_t top_k : {0, 50}) {
-      Call call(values, likeliest, top_k == 0 ? 0.0f : 0.8f, top_k);
-      const double without = call.cost(false, false);
+      const float temperature = top_k == 0 ? 0.0f : 0.8f;
+      const double without = cost_of(values, temperature, top_k, nullptr);
       for (const bool has_penalties : {false, true}) {
         for (const bool has_mask : {false, true}) {
-          EXPECT_LE(call.cost(has_penalties, has_mask), without + 3)
+          const contract::Pipeline pipeline = edits.pipeline(has_penalties, has_mask);
+          EXPECT_LE(cost_of(values, temperature, top_k, &pipeline), without + 3)
               << name_of(RowKind(kind)) << ", top-k " << top_k << ", penalties " << has_penalties
               << ", mask " << has_mask;
         }
@@ -100,21 +110,7 @@ double cost_of_text(const cpu_bench::AlignedBytes &values, int32_t top_k,
   pipeline.max_history = offsets[1];
   pipeline.repetition_penalty.value = 1.1f;
   pipeline.frequency_penalty.value = frequency;
-  int32_t id = 0;
-  contract::SampleRequest request;
-  request.input.values = values.data();
-  request.input.num_rows = request.num_rows = 1;
-  request.input.num_cols = request.input.stride = kNumCols;
-  request.parameters.temperature.value = top_k == 0 ? 0.0f : 0.8f;
-  request.parameters.top_k.value = top_k;
-  request.out_token_ids.data = &id;
-  request.pipeline = text.empty() ? nullptr : &pipeline;
-  cpu::Executor executor;
-  executor.passes = counting_passes();
-  std::vector<unsigned char> workspace(cpu::workspace_bytes(request, 1));
-  work.reset();
-  EXPECT_EQ(cpu::run(request, executor, workspace.data()), nullptr);
-  return work.cost / double(kNumCols);
+  return cost_of(values, top_k == 0 ? 0.0f : 0.8f, top_k, text.empty() ? nullptr : &pipeline);
 }
 
 // The row's first tokens.
@@ -167,6 +163,97 @@ TEST(LongTexts, CostAFewReadsWhateverTheirTokensAre) {
       }
     }
   }
+}
+
+// ---- Stages that are off
+
+// A pipeline as it is where other slots turn its stages on, edits or windows: all are listed, and
+// nothing is asked for.
+class OffPipeline {
+ public:
+  OffPipeline(bool has_edits, bool has_windows) {
+    if (has_edits) {
+      pipeline_.history = {offsets_, text_.data(), SAMPLER_ID_I32, 1, offsets_[1]};
+      pipeline_.max_history = offsets_[1];
+      const contract::TokenLists empty = {none_, text_.data(), SAMPLER_ID_I32, 1, 0};
+      pipeline_.biased = pipeline_.allowed = pipeline_.banned = pipeline_.stop = empty;
+      pipeline_.bitmasks = mask_.data();
+      pipeline_.num_bitmasks = 1;
+      pipeline_.bitmask_stride = int64_t(mask_.size());
+      pipeline_.bitmask_indices = &no_mask_;
+      add(SAMPLER_STAGE_BIAS, SAMPLER_STAGE_NO_REPEAT_NGRAM, &pipeline_.edits);
+    }
+    pipeline_.has_windows = has_windows;
+    if (has_windows) add(SAMPLER_STAGE_TEMPERATURE, SAMPLER_STAGE_ADAPTIVE, &pipeline_.windows);
+  }
+  OffPipeline(const OffPipeline &) = delete;
+  OffPipeline &operator=(const OffPipeline &) = delete;
+
+  const contract::Pipeline *get() const { return &pipeline_; }
+
+ private:
+  static void add(sampler_stage first, sampler_stage last, contract::StageOrder *order) {
+    for (sampler_stage stage = first; stage <= last; ++stage) order->add(stage);
+  }
+
+  const std::vector<int32_t> text_ = std::vector<int32_t>(512, 3);
+  const std::vector<uint32_t> mask_ = std::vector<uint32_t>(kNumCols / 32);
+  const int64_t offsets_[2] = {0, 512}, none_[2] = {0, 0};
+  const int32_t no_mask_ = -1;
+  contract::Pipeline pipeline_;
+};
+
+TEST(StagesThatAreOff, CostNothing) {
+  if (!counting_passes()) GTEST_SKIP() << "the scalar rows are copied";
+  const OffPipeline edits(true, false), windows(false, true), all(true, true);
+  for (int kind = 0; kind < cpu_bench::kNumRowKinds; ++kind) {
+    const auto logits = cpu_bench::make_logits(RowKind(kind), 1, kNumCols);
+    const cpu_bench::AlignedBytes values = cpu_bench::to_dtype(logits, SAMPLER_F32);
+    for (const float temperature : {0.0f, 0.8f}) {
+      for (const int32_t top_k : {0, 50}) {
+        const double without = cost_of(values, temperature, top_k, nullptr);
+        for (const OffPipeline *const off : {&edits, &windows, &all}) {
+          EXPECT_EQ(cost_of(values, temperature, top_k, off->get()), without)
+              << name_of(RowKind(kind)) << ", temperature " << temperature << ", top-k " << top_k
+              << ", edits " << (off != &windows) << ", windows " << (off != &edits);
+        }
+      }
+    }
+  }
+}
+
+// Through the C ABI there is no pipeline then.
+TEST(StagesThatAreOff, TakeNoWorkspace) {
+  sampler_options options = sampler_options_default();
+  sampler_t sampler = nullptr;
+  ASSERT_EQ(sampler_create(&options, &sampler), SAMPLER_OK);
+  const float value = 0;
+  int32_t id = 0;
+  sampler_params params = sampler_params_default();
+  sampler_sample_args args = {};
+  args.struct_size = sizeof args;
+  args.input.values = &value;
+  args.input.num_rows = 1;
+  args.input.num_cols = kNumCols;
+  args.params = &params;
+  args.out_token_ids = &id;
+  size_t without = 0, with = 1;
+  ASSERT_EQ(sampler_sample_workspace_size(sampler, &args, &without), SAMPLER_OK);
+  params.repetition_penalty = params.typical_p = params.epsilon_cutoff = params.eta_cutoff = 1;
+  params.top_h = params.xtc_threshold = params.dynamic_temperature_exponent = 1;
+  params.top_n_sigma = -1;
+  params.adaptive_target = 5;
+  const int64_t offsets[] = {0, 1};
+  sampler_pipeline pipeline = {};
+  pipeline.struct_size = sizeof pipeline;
+  pipeline.history = {offsets, &id, 1, 1};
+  args.pipeline = &pipeline;
+  ASSERT_EQ(sampler_sample_workspace_size(sampler, &args, &with), SAMPLER_OK);
+  EXPECT_EQ(with, without);
+  params.repetition_penalty = 1.5f;
+  ASSERT_EQ(sampler_sample_workspace_size(sampler, &args, &with), SAMPLER_OK);
+  EXPECT_GT(with, without);
+  sampler_destroy(sampler);
 }
 
 }  // namespace

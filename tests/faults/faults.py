@@ -1299,6 +1299,17 @@ FAULTS = [
           "row_.count")],
         [complexity("LongTexts.CostAFewReadsWhateverTheirTokensAre")]),
     Fault(
+        "empty_lists_allow_few",
+        "a slot that may draw any token is copied because others may not",
+        [("src/cpu/edits.cpp", "allowed) && allowed.count > 0;", "allowed);")],
+        [complexity("StagesThatAreOff.CostNothing")]),
+    Fault(
+        "windows_walked_while_off",
+        "a slot without windows is walked because others have some",
+        [("src/contract/stages.h", "if (is_on(stage)) return true;\n    }\n    return false;",
+          "if (is_on(stage)) return true;\n    }\n    return true;")],
+        [complexity("StagesThatAreOff.CostNothing")]),
+    Fault(
         "typical_ties_from_the_first",
         "of tokens as near to the mean surprise, a token too few of the likelier ones is dropped",
         [("src/cpu/simd/row_nearest.cpp", "begin_at(first.value, dropped + 1, seen)",

@@ -7,6 +7,7 @@ readonly llama_engine=$peers/llama-engine
 readonly peer_python=(torch==2.15.0 transformers==5.23.0 numpy msgspec dill orjson)
 readonly peer_vllm=vllm==0.33.0 peer_sglang=sglang==0.5.23
 readonly peer_flashinfer=flashinfer-python==0.7.2.post1
+readonly peer_grammars=(llguidance==1.9.1 apache-tvm-ffi==0.1.15.post2) peer_xgrammar=xgrammar==0.2.8
 readonly peer_llama=llama-cpp-python==0.3.36 peer_gguf=gguf==0.19.0
 
 # What is imported of vLLM and SGLang; tests/tools/peers/stubs.py stands for the rest.
@@ -36,10 +37,12 @@ install_python() {
 
 # torch, with which Triton comes, is gigabytes.
 install_peers() {
-  install_python "${peer_python[@]}" &&
+  install_python "${peer_python[@]}" "${peer_grammars[@]}" &&
     download "$peer_vllm" 'vllm-*.whl' &&
     download "$peer_sglang" 'sglang-*.whl' &&
     download "$peer_flashinfer" 'flashinfer_python-*.whl' &&
+    download "$peer_xgrammar" 'xgrammar-*.whl' &&
+    unzip -oq "$peers"/download/xgrammar-*.whl -d "$peers/xgrammar" &&
     unzip -oq "$peers"/download/vllm-*.whl "${parts_of_vllm[@]}" -d "$peers/vllm" &&
     unzip -oq "$peers"/download/sglang-*.whl "${parts_of_sglang[@]}" -d "$peers/sglang" &&
     unzip -oq "$peers"/download/vllm-*.whl "${verification_parts_of_vllm[@]}" \
