@@ -1,10 +1,10 @@
 // What a step costs whose rows lie on several ranks: the rounds of sampler/shard.h over MPI, beside
 // gathering the logits and sampling the whole rows.
 //
-//   mpirun -np RANKS shards_bench [ROWS [COLUMNS [REPEATS]]] >>bench/results/shards.json
+//   mpirun -np RANKS shards_bench [ROWS [COLUMNS [REPEATS]]] >>bench/results/shards.jsonl
 //
-// One JSON object a line for each operation, by rank 0; times are medians, of the slowest rank
-// each. REPEATS 0: what is sent alone, of chains of drafts, too.
+// One JSON object a line for each operation, by rank 0; times are the least of all repeats, of the
+// slowest rank each. REPEATS 0: what is sent alone, of chains of drafts, too.
 #include <sampler_mpi.h>
 
 #include <algorithm>

@@ -16,6 +16,7 @@
 #include "random_calls.h"
 #include "random_chains.h"
 #include "runtime.h"
+#include "typed.h"
 
 namespace shards_test {
 namespace {
@@ -25,155 +26,69 @@ namespace runtime = simt::runtime;
 using simt_test::Handle;
 using simt_test::Handles;
 
-struct Shape {
-  int64_t num_rows, num_cols, num_ranks;
-};
-constexpr Shape kShapes[] = {{15, 1, 2},   {15, 33, 1},   {15, 130, 3},
-                             {15, 999, 8}, {15, 3000, 2}, {7, 700, 70}};
+const Shapes kShapes = {{15, 1, 2},   {15, 33, 1},   {15, 130, 3},
+                        {15, 999, 8}, {15, 3000, 2}, {7, 700, 70}};
 
-class DeviceShards : public testing::TestWithParam<std::tuple<sampler_dtype, sampler_input_kind>>,
-                     protected Handles {
+class DeviceShards : public TypedTest, protected Handles {
  protected:
-  sampler_dtype dtype() const { return std::get<0>(GetParam()); }
-  sampler_input_kind kind() const { return std::get<1>(GetParam()); }
-  Rows rows_of(const Shape &shape, int i, uint64_t seed) const {
-    return make_rows(shape.num_rows, shape.num_cols, dtype(), kind(), i % 3 == 0, seed);
-  }
-  static Ranges ranges(const Shape &shape, int which) {
-    return which % 2 ? uneven_ranges(shape.num_cols, shape.num_ranks, uint64_t(which))
-                     : even_ranges(shape.num_cols, shape.num_ranks);
-  }
-
   // Whole rows are the CPU's.
   Samplers all_cpu() const { return std::vector<sampler_t>{cpu_.get()}; }
   Samplers mixed() const {
     return std::vector<sampler_t>{cpu_.get(), device_.get(), device_.get(), reads_host_.get()};
   }
 
-  // `compare_on(samplers, &outcome)` on the CPU, and on ranks of both kinds.
+  // What is wrong with `compare_on(samplers, &outcome)` on the CPU, or on ranks of both kinds.
   template <class Compare>
-  void compare_both(const Compare &compare_on) const {
+  std::string compare_both(const Compare &compare_on) const {
     Outcome on_cpu, outcome;
-    ASSERT_EQ(compare_on(all_cpu(), &on_cpu), "");
-    ASSERT_EQ(compare_on(mixed(), &outcome), "");
-    ASSERT_EQ(on_cpu.messages.size(), outcome.messages.size());
-    for (size_t i = 0; i < outcome.messages.size(); ++i) {
-      ASSERT_EQ(int(on_cpu.messages[i]), int(outcome.messages[i])) << "byte " << i;
-    }
+    std::string text = compare_on(all_cpu(), &on_cpu);
+    if (text.empty()) text = compare_on(mixed(), &outcome);
+    if (!text.empty() || on_cpu.messages == outcome.messages) return text;
+    return "messages differ";
   }
-  void compare(const Rows &rows, const SampleCall &call, const Ranges &ranges) const {
-    compare_both([&](const Samplers &samplers, Outcome *outcome) {
+  std::string compare(const Rows &rows, const SampleCall &call, const Ranges &ranges) const {
+    return compare_both([&](const Samplers &samplers, Outcome *outcome) {
       return compare_sample(samplers, rows, call, ranges, outcome);
     });
   }
 };
 
 TEST_P(DeviceShards, Sample) {
-  std::mt19937_64 random(1);
-  for (const Shape &shape : kShapes) {
-    for (int i = 0; i < (shape.num_ranks > 8 ? 3 : 12); ++i) {
-      const Rows rows = rows_of(shape, i, random());
-      const SampleCall call = random_sample(random, kind(), shape.num_cols);
-      compare(rows, call, ranges(shape, i));
-      if (HasFatalFailure()) {
-        FAIL() << to_text(call) << " V " << shape.num_cols << " n " << shape.num_ranks << " call "
-               << i;
-      }
-    }
-  }
+  sample(kShapes, 12, [&](int, const Rows &rows, const SampleCall &call, const Ranges &ranges) {
+    return compare(rows, call, ranges);
+  });
 }
 
 TEST_P(DeviceShards, Filter) {
-  std::mt19937_64 random(2);
-  for (const Shape &shape : kShapes) {
-    for (int i = 0; i < (shape.num_ranks > 8 ? 2 : 6); ++i) {
-      const Rows rows = rows_of(shape, i, random());
-      FilterCall call;
-      call.params = draw_params(random, kind(), shape.num_cols);
-      call.args.output_dtype = random() % 2 ? dtype() : sampler_dtype(SAMPLER_F32);
-      call.args.output_kind = kind() == SAMPLER_LOGITS ? int32_t(random() % 2) : 0;
-      ASSERT_EQ(compare_filter(mixed(), rows, call, ranges(shape, i)), "")
-          << to_text(call.params) << " V " << shape.num_cols << " n " << shape.num_ranks;
-    }
-  }
+  filter(kShapes, 6, [&](int) { return mixed(); });
 }
 
 TEST_P(DeviceShards, Select) {
-  std::mt19937_64 random(3);
-  for (const Shape &shape : kShapes) {
-    for (int i = 0; i < 4; ++i) {
-      const Rows rows = rows_of(shape, i, random());
-      const int64_t num_selected = 1 + int64_t(random() % uint64_t(shape.num_cols));
-      std::vector<int32_t> counts;
-      for (int64_t row = 0; row < shape.num_rows; ++row) {
-        counts.push_back(int32_t(random() % 7) - 1);
-      }
-      ASSERT_EQ(compare_select(mixed(), rows, num_selected, i % 2 ? counts.data() : nullptr,
-                               ranges(shape, i)),
-                "")
-          << num_selected << " of " << shape.num_cols << " n " << shape.num_ranks;
-    }
-  }
+  select(kShapes, 4, [&](int) { return mixed(); });
 }
 
 TEST_P(DeviceShards, LeaveResiduals) {
-  constexpr sampler_input_kind kKind = SAMPLER_PROBABILITIES;
-  std::mt19937_64 random(4 + uint64_t(kind()));
-  for (const Shape &shape : kShapes) {
-    for (int i = 0; i < 8; ++i) {
-      const Rows p =
-          make_rows(shape.num_rows, shape.num_cols, dtype(), kKind, i % 3 == 0, random());
-      // Of equal rows nothing is left.
-      const Rows q = i % 4 == 1 ? p
-                                : make_rows(shape.num_rows, shape.num_cols, sampler_dtype(i % 3),
-                                            kKind, i % 3 == 0, random());
-      std::vector<int32_t> drafts;
-      for (int64_t row = 0; row < shape.num_rows; ++row) {
-        drafts.push_back(int32_t(random() % uint64_t(shape.num_cols + 2)) - 1);
-      }
-      ASSERT_EQ(
-          compare_residual(mixed(), p, q, i % 2 ? nullptr : drafts.data(),
-                           i % 3 ? sampler_dtype(SAMPLER_F32) : dtype(), ranges(shape, i / 2)),
-          "")
-          << "V " << shape.num_cols << " n " << shape.num_ranks << " call " << i;
-    }
-  }
+  leave_residuals(kShapes, 8, [&](int) { return mixed(); });
 }
 
 // Of given probabilities, or greedy of logits.
 TEST_P(DeviceShards, Verify) {
   std::mt19937_64 random(6);
-  for (const Shape &shape : kShapes) {
-    for (int i = 0; i < (shape.num_ranks > 8 ? 3 : 12); ++i) {
-      ChainProblem problem(random, shape.num_cols, dtype(), kind(), i % 3 == 0, 4);
-      if (i % 4 == 3) problem.use_slots(random);
-      if (kind() == SAMPLER_LOGITS) {
-        problem.call.params.temperature = 0;
-        problem.call.args.row_params = nullptr;
-      }
-      const Ranges ranges = this->ranges(shape, i);
-      compare_both([&](const Samplers &samplers, Outcome *outcome) {
-        return compare_verify(samplers, problem.target, problem.draft, problem.call, ranges,
-                              outcome);
-      });
-      if (HasFatalFailure()) {
-        FAIL() << "V " << shape.num_cols << " n " << shape.num_ranks << " call " << i;
-      }
+  for_calls(kShapes, 12, [&](const Shape &shape, int i) {
+    ChainProblem problem(random, shape.num_cols, dtype(), kind(), i % 3 == 0, 4);
+    if (i % 4 == 3) problem.use_slots(random);
+    if (kind() == SAMPLER_LOGITS) {
+      problem.call.params.temperature = 0;
+      problem.call.args.row_params = nullptr;
     }
-  }
+    return compare_both([&](const Samplers &samplers, Outcome *outcome) {
+      return compare_verify(samplers, problem.target, problem.draft, problem.call, ranges(shape, i),
+                            outcome);
+    });
+  });
 }
 
-std::string name_of(
-    const testing::TestParamInfo<std::tuple<sampler_dtype, sampler_input_kind>> &of) {
-  const std::string types[] = {"F32", "F16", "BF16"};
-  const bool logits = std::get<1>(of.param) == SAMPLER_LOGITS;
-  return types[std::get<0>(of.param)] + (logits ? "Logits" : "Probabilities");
-}
-
-INSTANTIATE_TEST_SUITE_P(All, DeviceShards,
-                         testing::Combine(testing::Values(SAMPLER_F32, SAMPLER_F16, SAMPLER_BF16),
-                                          testing::Values(SAMPLER_LOGITS, SAMPLER_PROBABILITIES)),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(All, DeviceShards, all_types_and_kinds(), name_of);
 
 class DeviceSlots : public DeviceShards {};
 
@@ -191,8 +106,8 @@ TEST_P(DeviceSlots, HaveTheirOwn) {
     if (kind() == SAMPLER_LOGITS && i % 4) edits.put(random, &call);
     if (i % 4 == 0) call.wanted.num_top = 4;
     call.max_top_k = i % 2 ? 60 : 0;
-    compare(rows, call, uneven_ranges(kNumCols, kRanks[i % 4], random()));
-    if (HasFatalFailure()) FAIL() << "call " << i;
+    ASSERT_EQ(compare(rows, call, uneven_ranges(kNumCols, kRanks[i % 4], random())), "")
+        << "call " << i;
   }
 }
 
