@@ -8,22 +8,25 @@
 // as a model's generation_config.json. LOGITS are rows of 2048 f16, one a step; STEPS of them are
 // drawn from, or all. A state remembers the tokens drawn so far, which are the history of the next
 // step, and what adaptive stages have come to. A parameter that is not known is an error that names
-// it.
+// it, and so is a row that gives no token.
 #include <sampler/sampler.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 #include <exception>
-#include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "engine_parameters.h"
+#include "in_range.h"
 #include "json_file.h"
+#include "reason.h"
+#include "row_file.h"
 
 namespace {
 
@@ -33,6 +36,7 @@ using engine_parameters::Pipeline;
 using engine_parameters::Request;
 
 constexpr std::int64_t kNumCols = 2048;
+constexpr std::size_t kRowBytes = kNumCols * sizeof(std::uint16_t);
 
 struct Destroy {
   void operator()(sampler_t sampler) const { sampler_destroy(sampler); }
@@ -65,6 +69,7 @@ State make_state(sampler_t sampler, std::int64_t max_tokens) {
 struct Drawn {
   std::int32_t token, kept;
   float logprob;
+  sampler_row_status status;
 };
 
 Drawn draw(sampler_t sampler, const Request &request, sampler_state_t state, std::uint64_t step,
@@ -78,6 +83,8 @@ Drawn draw(sampler_t sampler, const Request &request, sampler_state_t state, std
   row_params.struct_size = sizeof row_params;
   const std::int64_t reset_token = request.top_p_reset_token_id.value_or(-1);
   row_params.top_p_reset_token_id = &reset_token;
+  const std::int64_t forced_token = request.forced_token(step);
+  row_params.forced_token_id = &forced_token;
   Drawn drawn = {};
   float observation = 0;
   sampler_sample_args args = {};
@@ -97,10 +104,12 @@ Drawn draw(sampler_t sampler, const Request &request, sampler_state_t state, std
   args.out_kept_counts = &drawn.kept;
   args.out_logprobs = &drawn.logprob;
   args.out_observations = &observation;
+  args.out_row_status = &drawn.status;
   check(sampler_sample_workspace_size(sampler, &args, &args.exec.workspace_bytes));
   std::vector<unsigned char> workspace(args.exec.workspace_bytes);
   args.exec.workspace = workspace.data();
   check(sampler_sample(sampler, &args));
+  if (drawn.status != SAMPLER_ROW_OK) return drawn;
 
   sampler_accept_args accept = {};
   accept.struct_size = sizeof accept;
@@ -115,35 +124,59 @@ Drawn draw(sampler_t sampler, const Request &request, sampler_state_t state, std
   return drawn;
 }
 
-void run(const std::string &preset, const std::string &parameters, const std::string &path,
-         std::uint64_t num_steps) {
-  Request request =
-      engine_parameters::read(preset, generate::read_json_argument(parameters, "PARAMETERS"));
-  if (request.max_new_tokens && *request.max_new_tokens >= 0) {
-    num_steps = std::min(num_steps, static_cast<std::uint64_t>(*request.max_new_tokens));
+[[noreturn]] void fail_at(std::uint64_t step, const std::string &path, const Request &request,
+                          sampler_row_status status) {
+  const Pipeline lists(request, Ids(), 0);
+  explain::Question question;
+  question.logits = explain::read_row(path, ".f16", static_cast<std::int64_t>(step), kNumCols);
+  question.pipeline = lists.get();
+  question.forced_token_id = request.forced_token(step);
+  throw Error("step " + std::to_string(step) +
+              " gives no token: " + explain::reason_of(status, question));
+}
+
+// Without STEPS there is one for each row, and never more than the parameters want.
+std::uint64_t num_steps(const char *steps, const Request &request, std::uint64_t num_rows) {
+  if (steps) {
+    const std::string wrong = generate::in_range(std::uint64_t{1}, num_rows)(steps);
+    if (!wrong.empty()) throw Error("STEPS: " + wrong);
+    num_rows = std::stoull(steps);
   }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(path + " cannot be read");
+  const std::int32_t longest = request.max_new_tokens.value_or(-1);
+  return longest < 0 ? num_rows : std::min(num_rows, static_cast<std::uint64_t>(longest));
+}
+
+void run(const std::string &preset, const std::string &parameters, const std::string &path,
+         const char *steps) {
+  const std::string wrong = engine_parameters::preset_error(preset);
+  if (!wrong.empty()) throw Error("PRESET: " + wrong);
+  const Request request =
+      engine_parameters::read(preset, generate::read_json_argument(parameters, "PARAMETERS"));
+  const std::string bytes = generate::read_file(path);
+  if (bytes.empty() || bytes.size() % kRowBytes != 0) {
+    throw Error(path + " has " + std::to_string(bytes.size()) + " bytes; it must be rows of " +
+                std::to_string(kNumCols) + " f16, of " + std::to_string(kRowBytes) + " bytes each");
+  }
+  const std::uint64_t count = num_steps(steps, request, bytes.size() / kRowBytes);
   const Sampler sampler = make_sampler();
+  const State state =
+      make_state(sampler.get(), std::max(static_cast<std::int64_t>(count), std::int64_t{1}));
   std::vector<std::uint16_t> logits(kNumCols);
-  file.seekg(0, std::ios::end);
-  const std::int64_t num_rows = file.tellg() / (kNumCols * std::int64_t{sizeof logits[0]});
-  file.seekg(0);
-  const State state = make_state(sampler.get(), std::max(num_rows, std::int64_t{1}));
-  for (std::uint64_t step = 0; step < num_steps; ++step) {
-    const auto bytes = static_cast<std::streamsize>(logits.size() * sizeof(std::uint16_t));
-    if (!file.read(reinterpret_cast<char *>(logits.data()), bytes)) break;
+  for (std::uint64_t step = 0; step < count; ++step) {
+    std::memcpy(logits.data(), bytes.data() + step * kRowBytes, kRowBytes);
     const Drawn drawn = draw(sampler.get(), request, state.get(), step, logits);
+    if (drawn.status != SAMPLER_ROW_OK) fail_at(step, path, request, drawn.status);
     std::printf("token %d of %d, logprob %.4f\n", drawn.token, drawn.kept,
                 static_cast<double>(drawn.logprob));
   }
+  if (std::fflush(stdout) != 0) throw Error("the tokens cannot be written to standard output");
 }
 
 }  // namespace
 
 int main(int argc, char **argv) {
   if (argc != 4 && argc != 5) {
-    std::fputs("usage: engine_json PRESET PARAMETERS LOGITS [STEPS]; presets:", stderr);
+    std::fputs("usage: engine_json PRESET PARAMETERS LOGITS [STEPS]; presets: sampler", stderr);
     for (std::int32_t i = 0; const char *name = sampler_preset_name(i); ++i) {
       std::fprintf(stderr, " %s", name);
     }
@@ -151,7 +184,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   try {
-    run(argv[1], argv[2], argv[3], argc == 5 ? std::strtoull(argv[4], nullptr, 10) : UINT64_MAX);
+    run(argv[1], argv[2], argv[3], argc == 5 ? argv[4] : nullptr);
     return 0;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "engine_json: %s\n", error.what());

@@ -3,7 +3,6 @@
 #include "engine_own.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 namespace engine_parameters {
@@ -52,16 +51,6 @@ void set_stages(const Value &value, Request *request) {
   for (const Json &name : value.json) *stage++ = place_of(value, name, kStages) + 1;
 }
 
-// false is -inf, which JSON does not have.
-void set_dense_bias(const Value &value, Request *request) {
-  if (!value.json.is_array()) value.fail("a list of numbers, or false for -inf");
-  for (const Json &bias : value.json) {
-    const bool is_ban = bias.is_boolean() && !bias.get<bool>();
-    if (!bias.is_number() && !is_ban) value.fail("a list of numbers, or false for -inf");
-    request->dense_bias.push_back(is_ban ? -INFINITY : bias.get<float>());
-  }
-}
-
 void set_bitmask(const Value &value, Request *request) {
   if (!value.json.is_array()) value.fail("a list of words of 32 bits");
   for (const Json &word : value.json) {
@@ -76,6 +65,12 @@ void set_bitmask(const Value &value, Request *request) {
 void set_bitmask_rule(const Value &value, Request *request) {
   static constexpr const char *kRules[] = {"leaves", "forbids", nullptr};
   request->token_bitmask_rule = place_of(value, value.json, kRules);
+}
+
+// One for all new tokens, or a list by their number, negative: none.
+void set_forced_token(const Value &value, Request *request) {
+  request->forced = value.ids();
+  request->is_always_forced = !value.json.is_array();
 }
 
 void set_reset_token(const Value &value, Request *request) {
@@ -125,6 +120,7 @@ const std::map<std::string, Reader> &own_parameters() {
       {"top_p_decay", set_number<&P::top_p_decay>},
       {"top_p_least", set_number<&P::top_p_least>},
       {"top_p_reset_token_id", set_reset_token},
+      {"forced_token_id", set_forced_token},
       {"draw_method", set_draw_method},
       {"biased", add_biases},
       {"dense_bias", set_dense_bias},

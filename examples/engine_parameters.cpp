@@ -81,6 +81,9 @@ void set_samplers(const Value &value, Request *request) {
   std::size_t count = 2;
   bool is_adaptive = false;
   for (const Json &name : value.json) {
+    if (name == "infill") {
+      value.fail("without \"infill\", which looks at the texts of tokens");
+    }
     if (name == adaptive && !is_adaptive) {
       is_adaptive = true;
       continue;
@@ -223,8 +226,39 @@ void finish_llama(const Json &parameters, Request *request) {
   turn_off_unlisted(parameters, request);
 }
 
-// Clamped as vLLM does.
-void finish_vllm(const Json &, Request *request) {
+// What vLLM's SamplingParams refuses.
+void check_vllm(const Json &parameters) {
+  struct Rule {
+    const char *name;
+    bool (*holds)(double);
+    const char *rule;
+  };
+  const Rule rules[] = {
+      {"temperature", [](double x) { return x >= 0; }, "at least 0"},
+      {"top_k", [](double x) { return x >= -1; }, "0 or -1, which are off, or at least 1"},
+      {"top_p", [](double x) { return x > 0 && x <= 1; }, "in (0, 1]"},
+      {"min_p", [](double x) { return x >= 0 && x <= 1; }, "in [0, 1]"},
+      {"repetition_penalty", [](double x) { return x > 0; }, "above 0"},
+      {"frequency_penalty", [](double x) { return x >= -2 && x <= 2; }, "in [-2, 2]"},
+      {"presence_penalty", [](double x) { return x >= -2 && x <= 2; }, "in [-2, 2]"},
+      {"min_tokens", [](double x) { return x >= 0; }, "at least 0"},
+      {"max_tokens", [](double x) { return x >= 1; }, "at least 1"}};
+  for (const Rule &one : rules) {
+    const Json *const value = find(parameters, one.name);
+    if (value && !one.holds(value->get<double>())) {
+      Value{one.name, *value}.fail(one.rule + std::string(", as vLLM has it"));
+    }
+  }
+}
+
+// Biases are clamped as vLLM does.
+void finish_vllm(const Json &parameters, Request *request) {
+  check_vllm(parameters);
+  const Json *const longest = find(parameters, "max_tokens");
+  const Json *const least = find(parameters, "min_tokens");
+  if (longest && least && *least > *longest) {
+    Value{"min_tokens", *least}.fail("at most max_tokens, " + longest->dump() + ", as vLLM has it");
+  }
   for (float &bias : request->biases) bias = std::min(100.0f, std::max(-100.0f, bias));
 }
 
@@ -244,7 +278,7 @@ void finish_tensorrt(const Json &parameters, Request *request) {
 void finish_hugging_face(const Json &parameters, Request *request) {
   const Json *const samples = find(parameters, "do_sample");
   if (!samples || !*samples) request->params.temperature = 0.0f;
-  if (request->stop.empty()) request->min_length = request->params.min_new_tokens = 0;
+  request->may_lack_end = true;
   // An end token is no bad word.
   const Ids &stop = request->stop;
   const auto is_stop = [&](const Ids &word) {
@@ -315,14 +349,17 @@ const Parameters kVllm = {{"seed", set_seed},
                           {"bad_words_token_ids", set_words<&Request::bad_words>},
                           {"min_tokens", set_integer<&P::min_new_tokens>},
                           {"max_tokens", set_length},
+                          {"ignore_eos", set_ignore_eos},
                           {"stop_token_ids", add_ids<&Request::stop>}};
 const Parameters kSglang = {{"sampling_seed", set_seed},
                             {"logit_bias", add_biases},
                             {"min_new_tokens", set_integer<&P::min_new_tokens>},
                             {"max_new_tokens", set_length},
+                            {"ignore_eos", set_ignore_eos},
                             {"stop_token_ids", add_ids<&Request::stop>}};
 const Parameters kTensorrt = {{"seed", set_seed},
                               {"no_repeat_ngram_size", set_integer<&P::no_repeat_ngram_size>},
+                              {"embedding_bias", set_dense_bias},
                               {"bad_token_ids", add_ids<&Request::banned>},
                               {"min_tokens", set_integer<&P::min_new_tokens>},
                               {"end_id", add_ids<&Request::stop>},
@@ -351,6 +388,9 @@ const Parameters kHuggingFace = {{"do_sample", [](const Value &value, Request *)
                                  {"pad_token_id", ignore},
                                  {"transformers_version", ignore},
                                  {"_from_model_config", ignore}};
+const Parameters kNano = {{"temperature", set_number<&P::temperature>},
+                          {"max_tokens", set_length},
+                          {"ignore_eos", set_ignore_eos}};
 const Parameters kFlashinfer = {{"filter_apply_order", ignore}, {"seed", set_seed}};
 
 Parameters join(const std::vector<Parameters> &parts) {
@@ -368,20 +408,40 @@ const std::map<std::string, Engine> &engines() {
       {"hugging_face", {join({kFilters, kMinP, kHuggingFace}), finish_hugging_face}},
       {"flashinfer", {join({kFilters, kMinP, kFlashinfer}), finish_flashinfer}},
       {"hf_vllm_aligned", {join({kFilters, {{"seed", set_seed}}}), nullptr}},
-      {"nano_vllm", {{{"temperature", set_number<&P::temperature>}}, finish_nano_vllm}},
+      {"nano_vllm", {kNano, finish_nano_vllm}},
       {kOwnNames, {own_parameters(), nullptr}}};
   return all;
 }
 
 }  // namespace
 
+std::string preset_error(const std::string &name) {
+  sampler_params params;
+  if (name == kOwnNames ||
+      sampler_params_preset(&params, sizeof params, name.c_str()) == SAMPLER_OK) {
+    return "";
+  }
+  std::string names = kOwnNames;
+  for (std::int32_t i = 0; const char *known = sampler_preset_name(i); ++i) {
+    names += ", " + std::string(known);
+  }
+  return Json(name).dump(-1, ' ', true, Json::error_handler_t::replace) +
+         " is given; it must be one of " + names + "; the version may be left out";
+}
+
 Request read(const std::string &preset, const Json &parameters) {
+  Request request = read_before_end(preset, parameters);
+  end_at({}, &request);
+  return request;
+}
+
+Request read_before_end(const std::string &preset, const Json &parameters) {
+  const std::string wrong = preset_error(preset);
+  if (!wrong.empty()) throw Error("the preset: " + wrong);
   Request request;
-  if (preset == kOwnNames) {
-    request.params = sampler_params_default();
-  } else if (sampler_params_preset(&request.params, sizeof request.params, preset.c_str()) !=
-             SAMPLER_OK) {
-    throw Error(sampler_last_error());
+  request.params = sampler_params_default();
+  if (preset != kOwnNames) {
+    sampler_params_preset(&request.params, sizeof request.params, preset.c_str());
   }
   if (!parameters.is_object()) throw Error("the parameters must be a JSON object");
   const std::string name = preset.substr(0, preset.find('@'));
@@ -394,10 +454,16 @@ Request read(const std::string &preset, const Json &parameters) {
     if (!json.is_null()) found->second({key, json}, &request);
   }
   if (engine.finish) engine.finish(parameters, &request);
-  if (request.params.min_new_tokens > 0 && request.stop.empty()) {
+  return request;
+}
+
+void end_at(const Ids &tokens, Request *request) {
+  request->stop.insert(request->stop.end(), tokens.begin(), tokens.end());
+  if (!request->stop.empty()) return;
+  if (request->params.min_new_tokens > 0 && !request->may_lack_end && !request->ignores_end) {
     throw Error("a least number of new tokens is set, and no token that ends a text");
   }
-  return request;
+  request->params.min_new_tokens = request->min_length = 0;
 }
 
 }  // namespace engine_parameters

@@ -38,15 +38,33 @@ struct Request {
   Ids allowed, banned, stop;
   std::vector<Ids> bad_words, dry_breakers;
   std::optional<std::int32_t> top_p_reset_token_id;
+  Ids forced;  // by the number of the new token; negative, and those after the list: none
+  bool is_always_forced = false;  // forced[0] is every new token's
+  bool ignores_end = false;       // the model's own tokens that end a text do not
+  // Without a token that ends a text a least number of new tokens is met, as Hugging Face has it;
+  // else it is an error.
+  bool may_lack_end = false;
 
   // The output has at least so many tokens, by min_length too.
   std::int32_t least_new_tokens(std::int32_t prompt_length) const;
+  // Of the new token after `num_new_tokens` others; -1: none.
+  std::int32_t forced_token(std::uint64_t num_new_tokens) const;
 };
+
+// What is wrong with the name of a preset, and which there are; "" of a good one.
+std::string preset_error(const std::string &name);
 
 // The preset of that name with these parameters: a JSON object, whose nulls are left out. The name
 // "sampler" is the library's defaults, and its parameters have the names of the members of
 // sampler_params and of the lists of sampler_pipeline. Throws Error.
 Request read(const std::string &preset, const nlohmann::json &parameters);
+
+// The same where more is known later of what ends a text: end_at must follow.
+Request read_before_end(const std::string &preset, const nlohmann::json &parameters);
+
+// Takes tokens that end a text beside those of the parameters: a least number of new tokens is of
+// them, too. Throws Error where there is such a number, and no token ends a text.
+void end_at(const Ids &tokens, Request *request);
 
 // The request's lists, and a text whose first tokens are the prompt, as one slot of a call. Its
 // bitmask is one for row 0: calls of more rows set token_bitmask_indices.

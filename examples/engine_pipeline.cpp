@@ -12,6 +12,11 @@ std::int32_t Request::least_new_tokens(std::int32_t prompt_length) const {
   return static_cast<std::int32_t>(std::max<std::int64_t>({params.min_new_tokens, least, 0}));
 }
 
+std::int32_t Request::forced_token(std::uint64_t num_new_tokens) const {
+  const std::uint64_t place = is_always_forced ? 0 : num_new_tokens;
+  return place < forced.size() ? std::max(forced[place], -1) : -1;
+}
+
 void Pipeline::Lists::add(const Ids &list) {
   ids.insert(ids.end(), list.begin(), list.end());
   offsets.push_back(static_cast<std::int64_t>(ids.size()));
@@ -37,7 +42,9 @@ Pipeline::Pipeline(const Request &request, Ids history, std::int32_t prompt_leng
   add_unless_empty(request.biased, &biased_);
   add_unless_empty(request.allowed, &allowed_);
   add_unless_empty(request.banned, &banned_);
-  add_unless_empty(request.stop, &stop_);
+  // A least length is all that they are for.
+  const bool has_least = request.params.min_new_tokens > 0 || request.min_length > 0;
+  if (has_least) add_unless_empty(request.stop, &stop_);
   for (const Ids &word : request.bad_words) bad_words_.add(word);
   // In order, and each once, as the library wants them.
   for (const Ids &breaker :

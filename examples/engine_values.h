@@ -26,6 +26,7 @@ struct Value {
 
   float number() const {
     if (!json.is_number()) fail("a number");
+    if (!is_f32(json)) fail("a number that f32 has");
     return json.get<float>();
   }
   std::int32_t integer() const {
@@ -55,6 +56,9 @@ struct Value {
   std::int32_t id_of(const Json &one) const {
     if (!is_integer(one)) fail("made of token ids");
     return one.get<std::int32_t>();
+  }
+  static bool is_f32(const Json &one) {
+    return one.is_number() && std::abs(one.get<double>()) <= std::numeric_limits<float>::max();
   }
   static bool is_integer(const Json &one) {
     return one.is_number_integer() &&
@@ -94,16 +98,31 @@ inline void set_seed(const Value &value, Request *request) {
 inline void set_length(const Value &value, Request *request) {
   request->max_new_tokens = value.integer();
 }
+inline void set_ignore_eos(const Value &value, Request *request) {
+  request->ignores_end = value.flag();
+}
 // What says nothing about a draw.
 inline void ignore(const Value &, Request *) {}
+
+// false, llama.cpp's, is -inf, which JSON does not have.
+inline float bias_of(const Value &value, const Json &bias, const char *rule) {
+  if (bias.is_boolean() && !bias.get<bool>()) return -INFINITY;
+  if (!Value::is_f32(bias)) value.fail(rule);
+  return bias.get<float>();
+}
+
+// One number for each id.
+inline void set_dense_bias(const Value &value, Request *request) {
+  constexpr char kRule[] = "a list of numbers that f32 has, or false for -inf";
+  if (!value.json.is_array()) value.fail(kRule);
+  for (const Json &bias : value.json) request->dense_bias.push_back(bias_of(value, bias, kRule));
+}
 
 inline void add_bias(const Value &value, const Json &id, const Json &bias, Request *request) {
   const std::string text = id.is_string() ? id.get<std::string>() : "";
   const Json number = id.is_string() ? Json::parse(text, nullptr, false) : id;
-  const bool is_ban = bias.is_boolean() && !bias.get<bool>();  // llama.cpp's false
-  if (!bias.is_number() && !is_ban) value.fail("token ids with numbers");
   request->biased.push_back(value.id_of(number));
-  request->biases.push_back(is_ban ? -INFINITY : bias.get<float>());
+  request->biases.push_back(bias_of(value, bias, "token ids with numbers that f32 has"));
 }
 
 // {"id": bias} or [[id, bias]].

@@ -29,6 +29,6 @@ sampler_example_library(engine_parameters
 
 # What each stage did to a row.
 sampler_example_library(explain_core
-  SOURCES explain/explanation.cpp explain/plot.cpp explain/row_file.cpp explain/stages.cpp
-          explain/table.cpp
+  SOURCES explain/explanation.cpp explain/plot.cpp explain/reason.cpp explain/row_file.cpp
+          explain/stages.cpp explain/table.cpp
   LINK sampler::sampler json_file)

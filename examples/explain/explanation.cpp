@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "reason.h"
 #include "stages.h"
 
 namespace explain {
@@ -62,10 +63,15 @@ class Asker {
     std::vector<float> logprobs(size());
     float entropy_in_nats = 0;
     sampler_row_status status = SAMPLER_ROW_OK;
+    sampler_row_params row_params = {};
+    row_params.struct_size = sizeof row_params;
+    const std::int64_t forced_token_id = question_.forced_token_id;
+    row_params.forced_token_id = &forced_token_id;
     sampler_sample_args args = {};
     args.struct_size = sizeof args;
     args.input = rows();
     args.params = &params;
+    args.row_params = &row_params;
     args.pipeline = question_.pipeline;
     args.random.seed = question_.seed;
     args.random.offset = question_.offset;
@@ -296,6 +302,8 @@ Explanation explain(const Question &question) {
   }
   out.status = asker.draw(params, SAMPLER_LOGPROB_PROCESSED, &drawn_from, &out.entropy_drawn_from,
                           &out, &removed_by);
+  out.reason = reason_of(out.status, question);
+  out.is_forced = question.forced_token_id >= 0;
   std::vector<std::int64_t> num_changed;
   const std::vector<float> edited = follow_edits(question, &asker, &num_changed);
   for (std::size_t i = 0; i < edited.size(); ++i) {

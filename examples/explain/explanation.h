@@ -18,6 +18,7 @@ struct Question {
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
   std::int32_t top_p_reset_token_id = -1;  // negative: none
+  std::int32_t forced_token_id = -1;       // negative: none
 };
 
 // out_removed_by of tokens that no stage removed.
@@ -54,10 +55,12 @@ struct Values {
 
 struct Explanation {
   sampler_row_status status;  // where it is not OK, no token is drawn and no probability known
+  std::string reason;         // then: see reason.h
   std::vector<Token> tokens;  // in rank order of the edited row; NaNs last
   std::vector<Stage> stages;  // those that are on, in their order; in a greedy row no windows
   std::int32_t drawn_id;
-  std::int32_t drawn_rank;  // among the tokens that were kept
+  std::int32_t drawn_rank;  // among the tokens that were kept; 0 of a forced one that was not
+  bool is_forced;
   std::int32_t num_kept;
   double entropy_given;  // in nats
   double entropy_drawn_from;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -73,7 +74,8 @@ void declare_sampling(CLI::App *app, Arguments *arguments) {
                   "The engine whose stages they are: a name of sampler_params_preset, or sampler: "
                   "the library's defaults, and its own names in --params")
       ->capture_default_str()
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(engine_parameters::preset_error);
   app->add_option("--params", arguments->params,
                   "The engine's own parameters, a JSON object: '{\"top_k\": 40}', or @FILE")
       ->type_name("JSON");
@@ -141,21 +143,37 @@ Ids read_ids(const std::string &argument) {
   return ids;
 }
 
-// In the order of sampler_pipeline.adaptive_values.
-std::array<float, SAMPLER_NUM_ADAPTIVE_VALUES> read_adaptive_values(const std::string &argument) {
-  constexpr const char *kNames[] = {"mu", "weighted_sum", "total_weight", "top_p"};
-  std::array<float, SAMPLER_NUM_ADAPTIVE_VALUES> values;
+// In the order of sampler_pipeline.adaptive_values, and who has them.
+using AdaptiveValues = std::array<float, SAMPLER_NUM_ADAPTIVE_VALUES>;
+constexpr const char *kNames[] = {"mu", "weighted_sum", "total_weight", "top_p"};
+constexpr const char *kOwners[] = {"mirostat", "adaptive-p, with both of its values,",
+                                   "adaptive-p, with both of its values,", "a decay of top_p"};
+
+AdaptiveValues read_adaptive_values(const std::string &argument) {
+  AdaptiveValues values;
   values.fill(std::numeric_limits<float>::quiet_NaN());
   const nlohmann::json json = generate::read_json_argument(argument, "--adaptive-values");
   for (const auto &[name, value] : json.items()) {
     const auto known = std::find(std::begin(kNames), std::end(kNames), name);
-    if (known == std::end(kNames) || !value.is_number()) {
+    const bool is_f32 = value.is_number() &&
+                        std::abs(value.get<double>()) <= double(std::numeric_limits<float>::max());
+    if (known == std::end(kNames) || !is_f32) {
       throw Error("--adaptive-values: " + generate::in_quotes(name) + " is " + value.dump() +
-                  "; there are the numbers mu, weighted_sum, total_weight and top_p");
+                  "; there are mu, weighted_sum, total_weight and top_p, numbers that f32 has");
     }
     values[std::size_t(known - std::begin(kNames))] = value.get<float>();
   }
   return values;
+}
+
+// What is given and not used is an error.
+void check_used(const AdaptiveValues &given, const explain::Values &used) {
+  const AdaptiveValues values = {used.mu, used.weighted_sum, used.total_weight, used.top_p};
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (std::isnan(given[i]) || given[i] == values[i]) continue;
+    throw Error(std::string("--adaptive-values: ") + kNames[i] + " is given; it must be so with " +
+                kOwners[i] + " alone");
+  }
 }
 
 explain::Explanation answer(const Arguments &arguments) {
@@ -190,7 +208,11 @@ explain::Explanation answer(const Arguments &arguments) {
   question.draw_method = request.draw_method;
   question.seed = arguments.seed.value_or(request.seed.value_or(0));
   question.offset = arguments.offset;
-  return explain::explain(question);
+  question.forced_token_id =
+      request.forced_token(history.size() - std::size_t(arguments.prompt_length));
+  explain::Explanation explanation = explain::explain(question);
+  check_used(adaptive_values, explanation.values);
+  return explanation;
 }
 
 void run(const Arguments &arguments) {
@@ -204,6 +226,7 @@ void run(const Arguments &arguments) {
   };
   explain::print(explanation, std::size_t(arguments.num_tokens), text, std::cout);
   if (!std::cout.flush()) throw Error("the table cannot be written to standard output");
+  if (explanation.status != SAMPLER_ROW_OK) throw Error("no token: " + explanation.reason);
   if (arguments.svg.empty()) return;
   std::ofstream svg(arguments.svg);
   explain::plot(explanation, svg);

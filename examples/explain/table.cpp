@@ -32,18 +32,6 @@ std::string fate_of(const Token &token) {
   return text;
 }
 
-std::string name_of(sampler_row_status status) {
-  constexpr const char *kNames[] = {
-      "INVALID_VALUE", "EMPTY",        "INVALID_PARAMETER", "INVALID_INDEX", "INVALID_CANDIDATE",
-      "INVALID_DRAFT", "INVALID_SLOT", "INVALID_LIST",      "STATE_FULL"};
-  std::string text;
-  for (std::size_t bit = 0; bit < std::size(kNames); ++bit) {
-    if ((status >> bit & 1) == 0) continue;
-    text += std::string(text.empty() ? "" : ", ") + "SAMPLER_ROW_" + kNames[bit];
-  }
-  return text;
-}
-
 void print_stages(const Explanation &explanation, std::ostream &out) {
   line(out, "%-16s %9s %9s %9s %12s  %s", "stage", "changed", "removed", "left", "probability",
        "set");
@@ -59,13 +47,18 @@ void print_drawn(const Explanation &explanation, const TokenText &text, std::ost
       std::find_if(explanation.tokens.begin(), explanation.tokens.end(),
                    [&](const Token &token) { return token.id == explanation.drawn_id; });
   if (explanation.status != SAMPLER_ROW_OK || drawn == explanation.tokens.end()) {
-    line(out, "\nno token: the row is %s", name_of(explanation.status).c_str());
+    line(out, "\nno token: %s", explanation.reason.c_str());
     return;
   }
   const std::string token = text(drawn->id);
-  line(out, "\ndrawn: %d%s%s, number %d of %d that were kept, probability %.6f (%.6f as given)",
-       int(drawn->id), token.empty() ? "" : " ", token.c_str(), int(explanation.drawn_rank),
-       int(explanation.num_kept), drawn->drawn_from, drawn->given);
+  const std::string place =
+      explanation.is_forced && explanation.drawn_rank == 0
+          ? "none of the " + std::to_string(explanation.num_kept) + " that were kept"
+          : "number " + std::to_string(explanation.drawn_rank) + " of " +
+                std::to_string(explanation.num_kept) + " that were kept";
+  line(out, "\n%s: %d%s%s, %s, probability %.6f (%.6f as given)",
+       explanation.is_forced ? "forced" : "drawn", int(drawn->id), token.empty() ? "" : " ",
+       token.c_str(), place.c_str(), drawn->drawn_from, drawn->given);
   line(out, "entropy: %.4f nats as given, %.4f of what was drawn from", explanation.entropy_given,
        explanation.entropy_drawn_from);
 }
@@ -103,7 +96,7 @@ void print_tokens(const Explanation &explanation, std::size_t num_tokens, const 
   for (std::size_t i = 0; i < count; ++i) {
     const Token &token = explanation.tokens[i];
     std::string end = fate_of(token) + " " + text(token.id);
-    if (token.id == explanation.drawn_id) end += " <- drawn";
+    if (token.id == explanation.drawn_id) end += explanation.is_forced ? " <- forced" : " <- drawn";
     end.erase(end.find_last_not_of(' ') + 1);
     char before[32] = "";
     if (shows_before) std::snprintf(before, sizeof before, " %9.6f", token.before);

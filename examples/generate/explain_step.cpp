@@ -8,6 +8,7 @@
 #include "error.h"
 #include "json_file.h"
 #include "picture.h"
+#include "text_question.h"
 
 namespace generate {
 
@@ -25,11 +26,8 @@ bool has_adaptive_values(const GenerationOptions &options) {
 }  // namespace
 
 StepExplainer::StepExplainer(int step, const GenerationOptions &options,
-                             std::vector<std::int32_t> prompt)
-    : step_(step),
-      options_(options),
-      prompt_(std::move(prompt)),
-      prompt_length_(static_cast<std::int32_t>(prompt_.size())) {
+                             std::vector<std::int32_t> prompt, std::size_t sample)
+    : step_(step), options_(options), prompt_(std::move(prompt)), sample_(sample) {
   adaptive_values_.fill(std::numeric_limits<float>::quiet_NaN());
 }
 
@@ -41,23 +39,10 @@ void StepExplainer::look_at(const Continuation &continuation, const float *logit
   if (!is_the_step && !has_adaptive_values(options_)) return;
   std::vector<std::int32_t> text = prompt_;
   text.insert(text.end(), output.begin(), output.end());
-  explain::Question question;
-  question.logits.assign(logits, logits + num_cols);
-  question.params = params_of(options_.sampling);
-  std::optional<engine_parameters::Pipeline> lists;
-  sampler_pipeline pipeline = {};
-  if (options_.engine) {
-    lists.emplace(*options_.engine, text, prompt_length_);
-    pipeline = *lists->get();
-    pipeline.adaptive_values = adaptive_values_.data();
-    question.params = *lists->params();
-    question.pipeline = &pipeline;
-    question.draw_method = options_.engine->draw_method;
-    question.top_p_reset_token_id = options_.engine->top_p_reset_token_id.value_or(-1);
-  }
-  question.seed = options_.seed;
-  question.offset = output.size();  // as the loop draws it
-  explain::Explanation explanation = explain::explain(question);
+  TextQuestion question(options_, sample_, text, static_cast<std::int32_t>(prompt_.size()),
+                        {logits, logits + num_cols});
+  question.set_adaptive_values(adaptive_values_.data());
+  explain::Explanation explanation = explain::explain(question.get());
   const explain::Values &after = explanation.values_after;
   adaptive_values_ = {after.mu, after.weighted_sum, after.total_weight, after.top_p};
   if (!is_the_step) return;

@@ -2,6 +2,7 @@
 #define GENERATE_EXPLAIN_STEP_H
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -16,8 +17,10 @@ namespace generate {
 // Explains the row of one step of a text.
 class StepExplainer {
  public:
-  // `step` is the number of new tokens before the row.
-  StepExplainer(int step, const GenerationOptions &options, std::vector<std::int32_t> prompt);
+  // `step` is the number of new tokens before the row, `sample` the text's number among those of
+  // its prompt.
+  StepExplainer(int step, const GenerationOptions &options, std::vector<std::int32_t> prompt,
+                std::size_t sample);
 
   // Takes the logits that follow the text so far; of each step, since adaptive values move.
   void look_at(const Continuation &continuation, const float *logits, std::int64_t num_cols);
@@ -29,8 +32,8 @@ class StepExplainer {
   int step_;
   const GenerationOptions &options_;
   std::vector<std::int32_t> prompt_;
+  std::size_t sample_;
   std::vector<std::int32_t> text_;  // before the step
-  std::int32_t prompt_length_;
   std::optional<explain::Explanation> explanation_;
   std::array<float, SAMPLER_NUM_ADAPTIVE_VALUES> adaptive_values_;
 };

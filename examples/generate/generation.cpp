@@ -1,6 +1,7 @@
 #include "generation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <memory>
 #include <new>
@@ -9,9 +10,11 @@
 #include <utility>
 
 #include "error.h"
+#include "explanation.h"
 #include "model_callbacks.h"
 #include "own_draw.h"
 #include "ranked_loop.h"
+#include "text_question.h"
 
 namespace generate {
 
@@ -73,6 +76,7 @@ class Run {
         is_beam_search_(options.mode == Mode::kBeam),
         sampler_(make_sampler()),
         num_texts_(prompts.size() * static_cast<std::size_t>(options.num_samples)),
+        prompts_(prompts),
         model_(model),
         // More would only cost memory.
         max_new_tokens_(std::min(options.max_new_tokens, model.config().n_positions)),
@@ -106,14 +110,30 @@ class Run {
     check(status);
     if (is_beam_search_) read_beams();
     for (const Continuation &continuation : generation_.continuations) {
-      if (continuation.finish_reason == SAMPLER_FINISH_BAD_ROW) {
-        throw Error("the model's logits are not finite numbers: its weights may be damaged");
-      }
+      if (continuation.finish_reason == SAMPLER_FINISH_BAD_ROW) fail_at(continuation);
     }
     return std::move(generation_);
   }
 
  private:
+  // The loops do not say why a row gives no token: that is asked again of the text so far.
+  [[noreturn]] void fail_at(const Continuation &continuation) const {
+    std::vector<std::int32_t> text = prompts_[continuation.prompt];
+    const auto prompt_length = static_cast<std::int32_t>(text.size());
+    text.insert(text.end(), continuation.new_tokens.begin(), continuation.new_tokens.end());
+    std::vector<float> logits(static_cast<std::size_t>(model_.config().vocab_size));
+    Gpt2Sequence cache(model_.config());
+    model_.forward({{&cache, text.data(), static_cast<int>(text.size())}}, logits.data());
+    const TextQuestion question(options_, 0, text, prompt_length, std::move(logits));
+    std::string why = explain::explain(question.get()).reason;
+    if (why.empty()) why = "this row is good, and one of the drafter or of a draft is not";
+    const auto is_bad = [](float logit) { return !(logit < INFINITY); };
+    const std::vector<float> &row = question.get().logits;
+    if (std::any_of(row.begin(), row.end(), is_bad)) why += "; the model's weights may be damaged";
+    throw Error("prompt " + std::to_string(continuation.prompt + 1) + ": no token after " +
+                std::to_string(continuation.new_tokens.size()) + " new ones: " + why);
+  }
+
   void add_sequence(const std::vector<std::int32_t> &prompt, std::uint64_t seed) {
     prompt_token_ids_.insert(prompt_token_ids_.end(), prompt.begin(), prompt.end());
     prompt_offsets_.push_back(static_cast<std::int64_t>(prompt_token_ids_.size()));
@@ -150,7 +170,7 @@ class Run {
       return;
     }
     args_.on_tokens = on_tokens;
-    if (listeners_.on_logits || own_draw_) args_.process = on_logits;
+    if (listeners_.on_logits || own_draw_ || !forced_tokens_.empty()) args_.process = on_logits;
     if (listeners_.on_round) args_.trace = on_round;
     args_.user = this;
   }
@@ -184,6 +204,16 @@ class Run {
       pipeline_.token_bitmask_indices = mask_indices_.data();
     }
     args_.pipeline = &pipeline_;
+    set_row_params(request);
+    // Loops draw by the inverse CDF.
+    const bool is_race = is_drawn && request.draw_method != SAMPLER_DRAW_INVERSE_CDF;
+    if (is_race && options_.mode != Mode::kAutoregressive) {
+      throw Error("with drafts tokens are drawn by the inverse CDF; the preset draws by a race");
+    }
+    if (is_race || draws_itself()) set_own_draw(request.draw_method);
+  }
+
+  void set_row_params(const engine_parameters::Request &request) {
     row_params_.struct_size = sizeof row_params_;
     args_.row_params = &row_params_;
     if (request.min_length > 0) {
@@ -197,12 +227,10 @@ class Run {
       reset_tokens_.assign(seeds_.size(), *request.top_p_reset_token_id);
       row_params_.top_p_reset_token_id = reset_tokens_.data();
     }
-    // Loops draw by the inverse CDF.
-    const bool is_race = is_drawn && request.draw_method != SAMPLER_DRAW_INVERSE_CDF;
-    if (is_race && options_.mode != Mode::kAutoregressive) {
-      throw Error("with drafts tokens are drawn by the inverse CDF; the preset draws by a race");
+    if (!request.forced.empty()) {
+      forced_tokens_.assign(seeds_.size(), -1);
+      row_params_.forced_token_id = forced_tokens_.data();
     }
-    if (is_race || draws_itself()) set_own_draw(request.draw_method);
   }
 
   void set_own_draw(sampler_draw_method method) {
@@ -316,6 +344,7 @@ class Run {
                                   std::int64_t num_cols, std::int64_t row_stride,
                                   const std::int32_t *sequences, const std::int64_t *) {
     Run *run = static_cast<Run *>(user);
+    run->force_tokens(num_rows, sequences);
     if (run->own_draw_ && !run->failure_) {
       try {
         run->draw(logits, num_rows, num_cols, row_stride, sequences);
@@ -334,6 +363,15 @@ class Run {
       });
     }
     return run->failure_ ? SAMPLER_ERROR_CALLBACK : SAMPLER_OK;
+  }
+
+  // Of the rows' texts, for this step.
+  void force_tokens(std::int64_t num_rows, const std::int32_t *texts) {
+    for (std::int64_t row = 0; row < num_rows && !forced_tokens_.empty(); ++row) {
+      const auto text = static_cast<std::size_t>(texts[row]);
+      const std::size_t num_new_tokens = generation_.continuations[text].new_tokens.size();
+      forced_tokens_[text] = options_.engine->forced_token(num_new_tokens);
+    }
   }
 
   void draw(const void *logits, std::int64_t num_rows, std::int64_t num_cols,
@@ -393,6 +431,7 @@ class Run {
   const bool is_beam_search_;
   const Sampler sampler_;
   const std::size_t num_texts_;
+  const Prompts &prompts_;
   const Gpt2Model &model_;
   const int max_new_tokens_;
   ModelCallbacks target_;
@@ -410,7 +449,7 @@ class Run {
   std::optional<engine_parameters::Pipeline> engine_;
   sampler_pipeline pipeline_ = {};
   std::vector<std::int32_t> min_new_tokens_, mask_indices_;
-  std::vector<std::int64_t> reset_tokens_;
+  std::vector<std::int64_t> reset_tokens_, forced_tokens_;
   sampler_row_params row_params_ = {};
   std::vector<std::uint64_t> num_new_tokens_;
   std::optional<OwnDraw> own_draw_;

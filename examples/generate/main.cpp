@@ -46,6 +46,19 @@ std::vector<std::int32_t> encode_prompt(const BpeTokenizer &tokenizer, const std
   return {*tokenizer.end_of_text()};
 }
 
+// The model's end token ends a text, unless --end-ids or the engine's parameters say otherwise.
+void set_end(const Gpt2Model &model, const BpeTokenizer &tokenizer, bool has_end_ids,
+             GenerationOptions *options) {
+  if (!has_end_ids && !(options->engine && options->engine->ignores_end)) {
+    options->end_token = model.config().eos_token_id;
+    if (!options->end_token) options->end_token = tokenizer.end_of_text();
+  }
+  if (!options->engine) return;
+  std::vector<std::int32_t> ends = options->end_tokens;
+  if (options->end_token) ends.push_back(*options->end_token);
+  engine_parameters::end_at(ends, &*options->engine);
+}
+
 // Generates from the same prompts, with as many samples, without drafts or beams.
 Generation autoregressive_run(const Gpt2Model &model, const Prompts &prompts,
                               GenerationOptions options) {
@@ -80,10 +93,7 @@ void run(Arguments arguments, Ranks *ranks) {
   std::optional<Gpt2Model> drafter;
   if (options.mode == Mode::kSpeculative) drafter.emplace(arguments.draft);
   const BpeTokenizer tokenizer(arguments.model, model.config().vocab_size);
-  if (!arguments.has_end_ids) {
-    options.end_token = model.config().eos_token_id;
-    if (!options.end_token) options.end_token = tokenizer.end_of_text();
-  }
+  set_end(model, tokenizer, arguments.has_end_ids, &options);
 
   Prompts prompts;
   for (const std::string &prompt : arguments.prompts) {
@@ -101,10 +111,14 @@ void run(Arguments arguments, Ranks *ranks) {
   }
   std::optional<StepExplainer> explainer;
   if (arguments.explained_step) {
-    explainer.emplace(*arguments.explained_step, options, prompts[0]);
-    listeners.on_logits = [&](std::size_t index, const Continuation &continuation,
-                              const float *logits, std::int64_t num_cols) {
-      if (index == 0) explainer->look_at(continuation, logits, num_cols);
+    const auto explained = static_cast<std::size_t>(arguments.explained_text);
+    const auto num_samples = static_cast<std::size_t>(options.num_samples);
+    explainer.emplace(*arguments.explained_step, options, prompts[explained / num_samples],
+                      explained % num_samples);
+    listeners.on_logits = [&explainer, explained](std::size_t index,
+                                                  const Continuation &continuation,
+                                                  const float *logits, std::int64_t num_cols) {
+      if (index == explained) explainer->look_at(continuation, logits, num_cols);
     };
   }
   const Gpt2Model *const draft_model = drafter ? &*drafter : nullptr;

@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 #include <type_traits>
 
 #include "engine_parameters.h"
@@ -65,10 +66,10 @@ class Declaration {
     read_engine();
     read_end_ids();
     const GenerationOptions &generation = arguments_->generation;
-    for (const auto &[option, used_in] : used_in_) {
+    for (const auto &[option, used_in, why] : used_in_) {
       if (option->count() > 0 &&
           std::find(used_in.begin(), used_in.end(), generation.mode) == used_in.end()) {
-        fail(option->get_name() + " is not used with --mode " + mode_name(generation.mode));
+        fail(option->get_name() + " is not used with --mode " + mode_name(generation.mode) + why);
       }
     }
     if (generation.mode == Mode::kSpeculative && arguments_->draft.empty()) {
@@ -87,6 +88,12 @@ class Declaration {
       fail("--explain is " + std::to_string(*arguments_->explained_step) +
            "; it must be less than --length, which is " +
            std::to_string(generation.max_new_tokens));
+    }
+    const std::size_t num_texts = std::max(arguments_->prompts.size(), std::size_t{1}) *
+                                  static_cast<std::size_t>(generation.num_samples);
+    if (static_cast<std::size_t>(arguments_->explained_text) >= num_texts) {
+      fail("--explain-text is " + std::to_string(arguments_->explained_text) +
+           "; it must be less than the number of texts, " + std::to_string(num_texts));
     }
     if (generation.mode == Mode::kBeam && generation.num_samples > generation.beam.num_beams) {
       fail("--samples is " + std::to_string(generation.num_samples) +
@@ -125,8 +132,9 @@ class Declaration {
  private:
   [[noreturn]] static void fail(const std::string &message) { throw CLI::ValidationError(message); }
 
-  void only_in(CLI::Option *option, const std::vector<Mode> &used_in) {
-    used_in_.push_back({option, used_in});
+  // `why` ends the message.
+  void only_in(CLI::Option *option, const std::vector<Mode> &used_in, const char *why = "") {
+    used_in_.push_back({option, used_in, why});
   }
 
   void declare_texts() {
@@ -212,7 +220,8 @@ class Declaration {
                                "hugging_face or another name of sampler_params_preset; or "
                                "sampler: the library's defaults, and its own names in --params. "
                                "With --mode beam its edits of logits alone")
-                  ->type_name("NAME");
+                  ->type_name("NAME")
+                  ->check(engine_parameters::preset_error);
     app_->add_option("--params", engine_parameters_,
                      "The engine's own parameters, a JSON object: '{\"top_k\": 40}', or @FILE")
         ->type_name("JSON")
@@ -229,7 +238,7 @@ class Declaration {
     GenerationOptions &generation = arguments_->generation;
     try {
       const nlohmann::json json = read_json_argument(engine_parameters_, "--params");
-      generation.engine = engine_parameters::read(engine_, json);
+      generation.engine = engine_parameters::read_before_end(engine_, json);
     } catch (const std::runtime_error &error) {
       fail(error.what());
     }
@@ -466,13 +475,21 @@ class Declaration {
                        "(-) or not looked at (.), and the model's own token after them: instead "
                        "of a draft (>) or as a bonus (*)"),
         {Mode::kSpeculative, Mode::kNgram});
-    only_in(app_->add_option("--explain", arguments_->explained_step,
-                             "Show after the text what each stage did to the logits that the "
-                             "first text's token number STEP, from 0, was drawn from")
-                ->type_name("STEP")
-                ->check(in_range(0, kMaxInt))
-                ->excludes(ranks_),
-            {Mode::kAutoregressive});
+    CLI::Option *const explain =
+        app_->add_option("--explain", arguments_->explained_step,
+                         "Show after the text what each stage did to the logits that its token "
+                         "number STEP, from 0, was drawn from")
+            ->type_name("STEP")
+            ->check(in_range(0, kMaxInt))
+            ->excludes(ranks_);
+    only_in(explain, {Mode::kAutoregressive},
+            ": a token there comes of several rows, of drafts or of beams, and not of one draw");
+    app_->add_option("--explain-text", arguments_->explained_text,
+                     "Of which text, in the order in which they are printed, from 0")
+        ->type_name("N")
+        ->capture_default_str()
+        ->check(in_range(0, kMaxInt))
+        ->needs(explain);
     only_in(app_->add_flag("--logprobs", arguments_->generation.has_logprobs,
                            "Print after the texts each new token's log-probability, in nats: that "
                            "of the logits as the model gives them"),
@@ -499,7 +516,7 @@ class Declaration {
 
   CLI::App *app_;
   Arguments *arguments_;
-  std::vector<std::pair<const CLI::Option *, std::vector<Mode>>> used_in_;
+  std::vector<std::tuple<const CLI::Option *, std::vector<Mode>, const char *>> used_in_;
   // Numbers of the rules.
   std::vector<std::pair<const CLI::Option *, sampler_acceptance>> of_acceptance_;
   CLI::Option *preset_ = nullptr;

@@ -24,7 +24,6 @@ OwnDraw::OwnDraw(sampler_t sampler, const sampler_generation_args &args, std::in
       logprobs_(tokens_.size()) {
   row_params_.struct_size = sizeof row_params_;
   if (args.row_params) row_params_ = *args.row_params;
-  row_params_.forced_token_id = nullptr;
   sampler_state_options options = {};
   options.struct_size = sizeof options;
   options.num_slots = args.num_sequences;

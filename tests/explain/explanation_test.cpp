@@ -550,7 +550,9 @@ TEST(Explanation, OfABadRowHasNoToken) {
   std::ostringstream table;
   print(
       explanation, 3, [](std::int32_t) { return ""; }, table);
-  EXPECT_NE(table.str().find("no token: the row is SAMPLER_ROW_INVALID_VALUE\n"), std::string::npos)
+  EXPECT_NE(table.str().find(
+                "no token: SAMPLER_ROW_INVALID_VALUE (a logit is NaN or +inf: logit 7 is nan)\n"),
+            std::string::npos)
       << table.str();
 }
 

@@ -229,7 +229,7 @@ class ProgramTest(unittest.TestCase):
                                          "[0, 1048575]"),
             ([row, "--dtype", "f8"], "--dtype: f8 not in {f32,f16,bf16,npy,text}"),
             ([row, "--dtype", "f32"], "ends within a logit"),
-            ([row, "--preset", "vll"], 'name is "vll"; it must be one of llama.cpp@'),
+            ([row, "--preset", "vll"], '--preset: "vll" is given; it must be one of sampler, llama'),
             ([row, "--params", '{"top_q": 1}'], "top_q is no parameter of llama.cpp"),
             ([row, "--params", '{"top_k": 1.5}'], "top_k is 1.5; it must be an integer"),
             ([row, "--params", "{"], "--params: not valid JSON"),
@@ -243,8 +243,18 @@ class ProgramTest(unittest.TestCase):
              "has 2 logits, which are no rows of 3"),
             ([row, "--dense-bias-row", "1"], "--dense-bias-row requires --dense-bias"),
             ([row, "--adaptive-values", '{"mux": 1}'], '--adaptive-values: "mux" is 1; there are '
-                                                       "the numbers mu, weighted_sum"),
+                                                       "mu, weighted_sum"),
             ([row, "--adaptive-values", '{"mu": "1"}'], '--adaptive-values: "mu" is "1"; there'),
+            ([row, "--adaptive-values", '{"mu": 1e40}', "--params", '{"mirostat": 2}'],
+             '--adaptive-values: "mu" is 1e+40; there are mu, weighted_sum, total_weight and '
+             "top_p, numbers that f32 has"),
+            ([row, "--adaptive-values", '{"mu": 4.5}'],
+             "--adaptive-values: mu is given; it must be so with mirostat alone"),
+            ([row, "--adaptive-values", '{"top_p": 0.5}', "--params", '{"mirostat": 2}'],
+             "--adaptive-values: top_p is given; it must be so with a decay of top_p alone"),
+            ([row, "--adaptive-values", '{"weighted_sum": 1}', "--params",
+              '{"samplers": ["adaptive_p"], "adaptive_target": 0.2}'],
+             "--adaptive-values: weighted_sum is given; it must be so with adaptive-p, with both"),
             ([row, "--history", "1,a"], '--history: "a" is given; it must be an integer in '
                                         "[0, 2147483647]"),
             ([row, "--history", "@/nonexistent"], "/nonexistent: cannot be opened"),
@@ -263,9 +273,57 @@ class ProgramTest(unittest.TestCase):
             self.assertIn(message, result.stderr, arguments)
             self.assertTrue(0 < result.returncode < 128, arguments)
 
-    def test_a_row_without_a_token_is_told(self):
-        table = explain_row(row=["-inf", "-inf"])
-        self.assertIn("no token: the row is SAMPLER_ROW_EMPTY\n", table)
+    def test_a_row_without_a_token_is_an_error_that_names_what_is_wrong(self):
+        own = ["--preset", "sampler", "--params"]
+        no_bit = self.file("mask", "0")
+        cases = [
+            ("-inf -inf", [], "EMPTY (there is no token to choose: every logit is -inf)"),
+            ("1 2 nan", [], "INVALID_VALUE (a logit is NaN or +inf: logit 2 is nan)"),
+            ("1 inf nan", [], "INVALID_VALUE (a logit is NaN or +inf: logit 1 is inf)"),
+            ("1 2", [*own, '{"allowed": [2, 3]}'],
+             "EMPTY (there is no token to choose: allowed has no id of the row, which are those in "
+             "[0, 2))"),
+            ("1 2", [*own, '{"banned": [0], "biased": {"1": false}}'],
+             "EMPTY (there is no token to choose: what is set leaves none: biased, banned)"),
+            ("1 2", ["--bitmask", no_bit],
+             "EMPTY (there is no token to choose: what is set leaves none: token_bitmasks)"),
+            ("1 2", [*own, '{"bad_words": [[1], []]}'],
+             "INVALID_LIST (a list of tokens breaks its rule: bad_words has a list of 0 tokens; it "
+             "must be 1 or more)"),
+            ("1 2", [*own, '{"dry_multiplier": 1, "dry_breakers": [[]]}'],
+             "dry_breakers has a list of 0 tokens; it must be 1 to 20)"),
+            ("1 2", ["--dense-bias", self.file("bias", "0 inf")],
+             "INVALID_VALUE (a logit is NaN or +inf: dense_bias 1 is inf)"),
+            ("1 3e38", ["--params", '{"logit_bias": {"1": 3e38}}'],
+             "INVALID_VALUE (a logit is NaN or +inf: after biases were added)"),
+            ("1 2", [*own, '{"forced_token_id": 2}'],
+             "INVALID_PARAMETER (a number of the row breaks its rule: forced_token_id is 2; the row "
+             "has ids in [0, 2))"),
+        ]  # fmt: skip
+        for row, arguments, reason in cases:
+            result = run("-", *arguments, text=row)
+            self.assertTrue(result.stderr.startswith("sampler-explain: no token: SAMPLER_ROW_"))
+            self.assertIn(reason, result.stderr, arguments)
+            self.assertIn(f"\n{result.stderr.removeprefix('sampler-explain: ')}", result.stdout)
+            self.assertEqual(result.returncode, 1)
+
+    def test_a_forced_token(self):
+        # Of a list that of the next new token; of one id that one, kept or not.
+        params = json.dumps({"forced_token_id": [3, 7, 1], "top_k": 5})
+        arguments = ["--preset", "sampler", "--params", params, "--history"]
+        for prompt_length, expected in [
+                (2, "forced: 3, none of the 5 that were kept, probability 0.000000 ("),
+                (1, "forced: 7, number 1 of 5 that were kept, probability 0."),
+                (0, "forced: 1, ")]:
+            table = explain_row(*arguments, "3,0", "--prompt-length", prompt_length)
+            self.assertIn(f"\n{expected}", table)
+            self.assertEqual(table.count("<- forced\n"), 1)
+        after = explain_row(*arguments, "3,0,1")
+        self.assertNotIn("forced", after)
+        self.assertIn("\ndrawn: ", after)
+        always = explain_row("--preset", "sampler", "--params", '{"forced_token_id": 3}',
+                             "--history", "1,2,3,4")
+        self.assertIn("\nforced: 3, ", always)
 
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w") as full:

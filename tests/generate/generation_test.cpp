@@ -387,7 +387,8 @@ TEST(Generation, LogitsThatAreNoNumbersAreAnError) {
   files.write(dir.path());
   const Gpt2Model model(dir.path());
   EXPECT_EQ(error_of([&] { generate_text(model, nullptr, kPrompts, {}, {}); }),
-            "the model's logits are not finite numbers: its weights may be damaged");
+            "prompt 1: no token after 0 new ones: SAMPLER_ROW_INVALID_VALUE (a logit is NaN or "
+            "+inf: logit 0 is nan); the model's weights may be damaged");
 }
 
 TEST(Generation, TheSamplersErrorsArePassedOn) {

@@ -600,7 +600,13 @@ TEST(Program, BadOptionsAreNamed) {
       {{"--min-p=2"}, "--min-p"},
       {{"--min-p=-0.1"}, "--min-p"},
       {{"--greedy", "--temperature=1"}, "--greedy"},
-      {{"--preset=vll"}, "name is \"vll\""},
+      {{"--preset=vll"}, "--preset: \"vll\" is given; it must be one of sampler, llama.cpp@"},
+      {{"--preset=vllm", "--params={\"min_tokens\": 3}", "--end-ids=none"},
+       "a least number of new tokens is set, and no token that ends a text"},
+      {{"--preset=sampler", "--params={\"forced_token_id\": 3}", "--mode=ngram"},
+       "row_params->forced_token_id is set"},
+      {{"--preset=sampler", "--params={\"forced_token_id\": 3}", "--mode=beam"},
+       "row_params->forced_token_id is set; beam search does not force tokens"},
       {{"--preset=vllm", "--params={\"top_q\": 1}"}, "top_q is no parameter of vllm"},
       {{"--preset=vllm", "--params={"}, "--params: not valid JSON"},
       {{"--params={}"}, "--params requires --preset"},
@@ -628,7 +634,12 @@ TEST(Program, BadOptionsAreNamed) {
        "--least-draft-probability"},
       {{"--explain=-1"}, "--explain: \"-1\" is given; it must be an integer in [0, "},
       {{"--explain=5", "--length=5"}, "--explain is 5; it must be less than --length, which is 5"},
-      {{"--explain=1", "--mode=ngram"}, "--explain is not used with --mode ngram"},
+      {{"--explain=1", "--mode=ngram"},
+       "--explain is not used with --mode ngram: a token there comes of several rows"},
+      {{"--explain-text=0"}, "--explain-text requires --explain"},
+      {{"--explain=1", "--explain-text=-1"}, "--explain-text: \"-1\" is given"},
+      {{"--explain=1", "--explain-text=6", "--prompt=a", "--prompt=b", "--samples=3"},
+       "--explain-text is 6; it must be less than the number of texts, 6"},
       {{"--preset=vllm", "--params=@/nonexistent"}, "/nonexistent: cannot be opened"},
       {{"--bogus"}, "--bogus"},
       {{"--mode=guess"}, "--mode"},
@@ -739,8 +750,8 @@ TEST(Program, TextsOfAPresetHaveTheirLeastLength) {
 
 // The text of the token that an explanation says was drawn, as JSON writes it.
 std::string drawn_text(const std::string &out) {
-  const std::size_t line = out.find("\ndrawn: "), begin = out.find('"', line);
-  const std::size_t end = out.find("\", number ", begin);
+  const std::size_t line = std::min(out.find("\ndrawn: "), out.find("\nforced: "));
+  const std::size_t begin = out.find('"', line), end = out.find("\", n", begin);
   if (line == std::string::npos || end == std::string::npos) return "nothing drawn: " + out;
   return Json::parse(out.substr(begin, end + 1 - begin));
 }
@@ -766,7 +777,10 @@ TEST(Program, ExplainedStepsDrawTheTokensOfTheText) {
       {"--preset=sampler", "--seed=9",
        R"(--params={"draw_method": "gumbel", "adaptive_kind": "mirostat_v2", "adaptive_target": 2,
                     "frequency_penalty": 0.5, "token_bitmask": [4294966271, -1, -1, 255],
-                    "token_bitmask_rule": "leaves", "dense_bias": [0, 0, 0, 1.5]})"}};
+                    "token_bitmask_rule": "leaves", "dense_bias": [0, 0, 0, 1.5]})"},
+      {"--preset=sampler", "--seed=9",
+       R"(--params={"forced_token_id": [-1, 7, 7, -1, 9], "top_k": 4, "frequency_penalty": 9,
+                    "adaptive_kind": "mirostat_v2", "adaptive_target": 3})"}};
   for (const Strings &sampling : samplings) {
     std::string text = "ROMEO:", out;
     for (int step = 0; step < 6; ++step) {
@@ -779,6 +793,99 @@ TEST(Program, ExplainedStepsDrawTheTokensOfTheText) {
     }
     EXPECT_EQ(out.substr(0, text.size() + 1), text + "\n") << sampling[0];
   }
+}
+
+TEST(Program, AnyTextCanBeExplained) {
+  const Strings options = {"--preset=llama.cpp", R"(--params={"mirostat": 2, "mirostat_tau": 3})",
+                           "--length=4", "--explain=3"};
+  const Strings prompts = {"ROMEO:", "Once upon a time"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto table_of = [](const std::string &out) { return out.substr(out.find("\nstep 3, ")); };
+    const std::string batch = text_of(
+        "target", joined(options, {"--prompt", prompts[0], "--prompt", prompts[1], "--samples=2",
+                                   "--seed=5", "--explain-text=" + std::to_string(i)}));
+    const std::string alone = text_of(
+        "target",
+        joined(options, {"--prompt", prompts[i / 2], "--seed=" + std::to_string(5 + i % 2)}));
+    EXPECT_EQ(table_of(batch), table_of(alone)) << i;
+  }
+}
+
+TEST(Program, ForcedTokensAreThoseOfTheTexts) {
+  const generate::BpeTokenizer tokenizer(tiny_gpt2() / "target", 2048);
+  const Strings same = {"--prompt=ROMEO:", "--length=5", "--seed=4", "--preset=sampler"};
+  const auto text = [&](const std::string &forced, const Strings &more = {}) {
+    return text_of("target", joined(joined(same, more), {"--params={" + forced + "}"}));
+  };
+  const std::string every = tokenizer.token_bytes(7);
+  EXPECT_EQ(text(R"("forced_token_id": 7)"),
+            "ROMEO:" + every + every + every + every + every + "\n");
+  // Until the list's end, and where it has no -1. The rest goes on from there.
+  const std::string some = text(R"("forced_token_id": [-1, 7, 9])");
+  const std::string start = text_of("target", {"--prompt=ROMEO:", "--length=1", "--seed=4"});
+  const std::string begin = start.substr(0, start.size() - 1) + every + tokenizer.token_bytes(9);
+  EXPECT_EQ(some.substr(0, begin.size()), begin);
+  EXPECT_EQ(some, text(R"("forced_token_id": [-1, 7, 9])", {"--no-cache"}));
+  EXPECT_NE(some, text(R"("forced_token_id": [-1, 7, 8])"));
+  // A draw that the loop is given forces them, too, and has their log-probabilities.
+  const std::string race = text(R"("forced_token_id": [9, 9, 9], "draw_method": "gumbel")");
+  EXPECT_EQ(race.find("ROMEO:" + tokenizer.token_bytes(9) + tokenizer.token_bytes(9) +
+                      tokenizer.token_bytes(9)),
+            0u);
+  EXPECT_EQ(text(R"("forced_token_id": [-1, 7, 9])", {"--logprobs"}).rfind(some, 0), 0u);
+}
+
+// Tokens that end a text by the model's config, by --end-ids and by the engine's parameters.
+TEST(Program, ALeastLengthIsOfEveryTokenThatEndsTheText) {
+  const auto err_of = [](const Strings &more, const std::string &params) {
+    return run_model("target",
+                     joined({"--prompt=ROMEO:", "--length=9", "--preset=vllm",
+                             "--params={\"logit_bias\": {\"2047\": 100}, " + params + "}"},
+                            more))
+        .err;
+  };
+  EXPECT_EQ(err_of({}, R"("min_tokens": 0)").rfind("1 new token, ended with", 0), 0u);
+  EXPECT_EQ(err_of({}, R"("min_tokens": 3)").rfind("4 new tokens, ended with", 0), 0u);
+  EXPECT_EQ(err_of({"--end-ids=5,2047"}, R"("min_tokens": 3)").rfind("4 new tokens, ended", 0), 0u);
+  EXPECT_EQ(err_of({"--end-ids=5"}, R"("min_tokens": 3)").rfind("9 new tokens\n", 0), 0u);
+  EXPECT_EQ(err_of({"--end-ids=5"}, R"("min_tokens": 3, "stop_token_ids": [2047])")
+                .rfind("4 new tokens, ended", 0),
+            0u);
+  // Ends that are ignored are tokens as others.
+  EXPECT_EQ(err_of({}, R"("ignore_eos": true, "min_tokens": 3)").rfind("9 new tokens\n", 0), 0u);
+  const Outcome nano = run_model("target", {"--prompt=ROMEO:", "--preset=nano_vllm",
+                                            R"(--params={"max_tokens": 3, "ignore_eos": true})"});
+  EXPECT_EQ(nano.err.rfind("3 new tokens\n", 0), 0u) << nano.err;
+}
+
+TEST(Program, ARowWithoutATokenIsToldWithItsReason) {
+  const std::pair<std::string, std::string> cases[] = {
+      {R"({"allowed": [99999]})",
+       "SAMPLER_ROW_EMPTY (there is no token to choose: allowed has no id of the row, which are "
+       "those in [0, 2048))\n"},
+      {R"({"bad_words": [[1], []]})",
+       "SAMPLER_ROW_INVALID_LIST (a list of tokens breaks its rule: bad_words has a list of 0 "
+       "tokens; it must be 1 or more)\n"}};
+  const std::string draft = "--draft=" + (tiny_gpt2() / "draft").string();
+  for (const auto &[params, reason] : cases) {
+    for (const Strings &mode : {Strings{}, Strings{"--mode=ngram"}, Strings{"--mode=beam"},
+                                Strings{"--mode=speculative", draft}}) {
+      const Outcome result =
+          run_model("target", joined(mode, {"--preset=sampler", "--params=" + params}));
+      EXPECT_EQ(result.exit_status, 1);
+      EXPECT_NE(result.err.find("generate: prompt 1: no token after 0 new ones: " + reason),
+                std::string::npos)
+          << result.err;
+    }
+  }
+  // After some that were good.
+  const Outcome later = run_model("target", {"--preset=sampler", "--prompt=a", "--prompt=b",
+                                             R"(--params={"forced_token_id": [3, 4, 2048]})"});
+  EXPECT_NE(later.err.find("generate: prompt 1: no token after 2 new ones: "
+                           "SAMPLER_ROW_INVALID_PARAMETER (a number of the row breaks its rule: "
+                           "forced_token_id is 2048; the row has ids in [0, 2048))\n"),
+            std::string::npos)
+      << later.err;
 }
 
 // nano-vLLM's exponential race: one noise a token. The inverse CDF gives other texts.
@@ -1136,6 +1243,7 @@ TEST(Program, HelpNamesEveryOption) {
                                    "--preset",
                                    "--params",
                                    "--explain",
+                                   "--explain-text",
                                    "--logprobs",
                                    "--ranks",
                                    "--end-ids",

@@ -6,20 +6,26 @@ usage: engine_json_test.py ENGINE_JSON PROJECT_DIR
 import json
 import pathlib
 import re
+import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 LOGITS = pathlib.Path(sys.argv.pop(2)) / "examples" / "recorded_logits" / "logits.f16"
 PROGRAM = sys.argv.pop(1)
 
 
+def run_program(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True,
+                          check=False)
+
+
 def steps(preset, **parameters):
     """Token, number of kept tokens and logprob of each step."""
-    run = subprocess.run([PROGRAM, preset, json.dumps(parameters), LOGITS, "12"],
-                         capture_output=True, text=True, check=False)
+    run = run_program(preset, json.dumps(parameters), LOGITS, 12)
     assert run.returncode == 0, run.stderr
-    found = re.findall(r"^token (\d+) of (\d+), logprob (-?[\d.]+)$", run.stdout, re.M)
+    found = re.findall(r"^token (\d+) of (\d+), logprob (-?(?:[\d.]+|inf))$", run.stdout, re.M)
     return [(int(token), int(kept), float(logprob)) for token, kept, logprob in found]
 
 
@@ -60,6 +66,81 @@ class EngineJsonTest(unittest.TestCase):
         self.assertEqual({token for token, _, _ in biased}, {5})
         self.assertNotEqual(steps("sampler", draw_method="gumbel"), steps("sampler"))
         self.assertEqual(steps("sampler", draw_method="gumbel"), steps("nano_vllm"))
+
+    def test_forced_tokens_are_the_texts(self):
+        free = steps("sampler", temperature=0)
+        some = steps("sampler", temperature=0, forced_token_id=[free[0][0], -1, 7])
+        self.assertEqual([token for token, _, _ in some[:3]], [free[0][0], free[1][0], 7])
+        every = steps("sampler", forced_token_id=7, top_k=3)
+        self.assertEqual([token for token, _, _ in every], [7] * 12)
+        # What was forced is history.
+        once = steps("sampler", temperature=0, presence_penalty=1e9, forced_token_id=[free[1][0]])
+        self.assertEqual(len({token for token, _, _ in once}), 12)
+        self.assertNotEqual(once[1][0], free[1][0])
+
+    def test_tensorrts_embedding_bias_is_by_id(self):
+        biased = steps("tensorrt_llm", temperature=1, embedding_bias=[0, 0, 0, 1000, False])
+        self.assertEqual({token for token, _, _ in biased}, {3})
+
+    def test_each_row_or_as_many_as_wanted_are_drawn_from(self):
+        for arguments, count in [([], 48), ([48], 48), ([1], 1)]:
+            run = run_program("sampler", "{}", LOGITS, *arguments)
+            self.assertEqual((run.returncode, run.stdout.count("token ")), (0, count), run.stderr)
+        for parameters, count in [('{"max_tokens": 3}', 3), ('{"max_tokens": 300}', 48)]:
+            run = run_program("nano_vllm", parameters, LOGITS)
+            self.assertEqual((run.returncode, run.stdout.count("token ")), (0, count), run.stderr)
+
+    def test_wrong_input_is_named_with_its_rule(self):
+        with tempfile.NamedTemporaryFile("w") as text:
+            text.write("1 2 3\n")
+            text.flush()
+            rule = "; it must be an integer in [1, 48]\n"
+            cases = [
+                (["vll", "{}", LOGITS], 'PRESET: "vll" is given; it must be one of sampler, llama'),
+                (["vllm", "{", LOGITS], "PARAMETERS: not valid JSON"),
+                (["vllm", '{"top_q": 1}', LOGITS], "top_q is no parameter of vllm"),
+                (["vllm", '{"min_tokens": 3}', LOGITS], "and no token that ends a text"),
+                (["vllm", "{}", "/nonexistent"], "/nonexistent: cannot be opened"),
+                (["vllm", "{}", "/dev/null"], "/dev/null has 0 bytes; it must be rows of 2048 f16"),
+                (["vllm", "{}", text.name], f"{text.name} has 6 bytes; it must be rows of 2048 f16"),
+                *((["vllm", "{}", LOGITS, steps], f'STEPS: "{steps}" is given{rule}')
+                  for steps in ["x", "-1", "0", "49", "1x", ""])]  # fmt: skip
+            for arguments, message in cases:
+                run = run_program(*arguments)
+                self.assertIn(message, run.stderr, arguments)
+                self.assertEqual((run.stdout, run.returncode), ("", 1), arguments)
+        self.assertEqual(run_program("vllm", "{}").returncode, 2)
+
+    def test_a_row_without_a_token_ends_the_run_with_the_reason(self):
+        cases = [
+            ({"allowed": [99999]}, "SAMPLER_ROW_EMPTY (there is no token to choose: allowed has no "
+                                   "id of the row, which are those in [0, 2048))"),
+            ({"token_bitmask": [0] * 64}, "what is set leaves none: token_bitmasks)"),
+            ({"bad_words": [[1], []]}, "SAMPLER_ROW_INVALID_LIST (a list of tokens breaks its rule: "
+                                       "bad_words has a list of 0 tokens; it must be 1 or more)"),
+            ({"dry_multiplier": 1, "dry_breakers": [[1] * 21]},
+             "dry_breakers has a list of 21 tokens; it must be 1 to 20)"),
+            ({"forced_token_id": [-1, 2048]}, "SAMPLER_ROW_INVALID_PARAMETER (a number of the row "
+                                              "breaks its rule: forced_token_id is 2048; the row "
+                                              "has ids in [0, 2048))")]  # fmt: skip
+        for parameters, message in cases:
+            run = run_program("sampler", json.dumps(parameters), LOGITS)
+            self.assertIn(message, run.stderr)
+            step = 1 if "forced_token_id" in parameters else 0
+            self.assertIn(f"engine_json: step {step} gives no token: SAMPLER_ROW_", run.stderr)
+            self.assertEqual((run.stdout.count("token "), run.returncode), (step, 1))
+
+    def test_a_logit_that_is_no_number_is_named(self):
+        good = LOGITS.read_bytes()[:4096]
+        for bits, value in [(0x7E00, "nan"), (0x7C00, "inf")]:
+            with tempfile.NamedTemporaryFile() as file:
+                file.write(good + good[:34] + struct.pack("<H", bits) + good[36:])
+                file.flush()
+                run = run_program("sampler", "{}", file.name)
+            self.assertEqual(run.stderr,
+                             "engine_json: step 1 gives no token: SAMPLER_ROW_INVALID_VALUE "
+                             f"(a logit is NaN or +inf: logit 17 is {value})\n")
+            self.assertEqual((run.stdout.count("token "), run.returncode), (1, 1))
 
 
 unittest.main()

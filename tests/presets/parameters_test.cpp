@@ -82,6 +82,9 @@ TEST(Parameters, HaveTypes) {
   EXPECT_NE(error_of("flashinfer", R"({"filter_apply_order": "top_p_first"})"), "");
   EXPECT_NE(error_of("llama.cpp", R"({"samplers": ["top_k", "top_k"]})"), "");
   EXPECT_NE(error_of("llama.cpp", R"({"samplers": ["top_q"]})"), "");
+  EXPECT_EQ(error_of("llama.cpp", R"({"samplers": ["infill"]})"),
+            "samplers is [\"infill\"]; it must be without \"infill\", which looks at the texts of "
+            "tokens");
 }
 
 TEST(Parameters, WhoseValueIsNullAreLeftOut) {
@@ -193,6 +196,105 @@ TEST(Parameters, OfTensorRtsTopPDecay) {
   EXPECT_EQ(request.params.top_p_least, 0.2F);
   EXPECT_EQ(request.top_p_reset_token_id, 5);
   EXPECT_FALSE(read("tensorrt_llm", R"({"top_p_reset_ids": -1})").top_p_reset_token_id);
+}
+
+TEST(Parameters, OfTensorRtsEmbeddingBias) {
+  const Request request = read("tensorrt_llm", R"({"embedding_bias": [0.5, -2, false]})");
+  EXPECT_EQ(request.dense_bias, (std::vector<float>{0.5F, -2, -INFINITY}));
+  EXPECT_NE(error_of("tensorrt_llm", R"({"embedding_bias": {"3": 1}})"), "");
+  EXPECT_NE(error_of("tensorrt_llm", R"({"embedding_bias": [true]})"), "");
+}
+
+// As f32, which would make an infinity of them.
+TEST(Parameters, AreNumbersThatF32Has) {
+  EXPECT_EQ(error_of("vllm", R"({"temperature": 1e39})"),
+            "temperature is 1e+39; it must be a number that f32 has");
+  EXPECT_NE(error_of("vllm", R"({"logit_bias": {"3": -1e39}})"), "");
+  EXPECT_NE(error_of("sampler", R"({"dense_bias": [1e39]})"), "");
+  EXPECT_EQ(error_of("llama.cpp", R"({"logit_bias": {"3": -3.4e38}})"), "");
+}
+
+TEST(Parameters, ThatVllmRefusesAreErrors) {
+  const std::pair<const char *, const char *> refused[] = {
+      {R"({"top_p": 0})", "top_p is 0; it must be in (0, 1], as vLLM has it"},
+      {R"({"top_p": 1.5})", "top_p is 1.5; it must be in (0, 1], as vLLM has it"},
+      {R"({"min_p": 2})", "min_p is 2; it must be in [0, 1], as vLLM has it"},
+      {R"({"min_p": -0.1})", "min_p is -0.1; it must be in [0, 1], as vLLM has it"},
+      {R"({"top_k": -2})",
+       "top_k is -2; it must be 0 or -1, which are off, or at least 1, as vLLM has it"},
+      {R"({"repetition_penalty": 0})",
+       "repetition_penalty is 0; it must be above 0, as vLLM has it"},
+      {R"({"frequency_penalty": 2.5})",
+       "frequency_penalty is 2.5; it must be in [-2, 2], as vLLM has it"},
+      {R"({"presence_penalty": -3})",
+       "presence_penalty is -3; it must be in [-2, 2], as vLLM has it"},
+      {R"({"temperature": -1})", "temperature is -1; it must be at least 0, as vLLM has it"},
+      {R"({"max_tokens": 0})", "max_tokens is 0; it must be at least 1, as vLLM has it"},
+      {R"({"min_tokens": -1})", "min_tokens is -1; it must be at least 0, as vLLM has it"},
+      {R"({"min_tokens": 4, "max_tokens": 3, "stop_token_ids": [1]})",
+       "min_tokens is 4; it must be at most max_tokens, 3, as vLLM has it"}};
+  for (const auto &[text, error] : refused) EXPECT_EQ(error_of("vllm", text), error);
+  EXPECT_EQ(error_of("vllm", R"({"top_p": 1, "min_p": 1, "top_k": -1, "temperature": 0,
+      "repetition_penalty": 0.1, "frequency_penalty": -2, "presence_penalty": 2, "max_tokens": 3,
+      "min_tokens": 3, "stop_token_ids": [1]})"),
+            "");
+  // Others' are theirs.
+  EXPECT_EQ(error_of("llama.cpp", R"({"top_p": 0, "top_k": -2})"), "");
+}
+
+TEST(Parameters, OfAnUnknownPresetNameTheKnown) {
+  const std::string error = engine_parameters::preset_error("vll");
+  EXPECT_EQ(error.rfind("\"vll\" is given; it must be one of sampler, ", 0), 0u) << error;
+  for (std::int32_t i = 0; const char *name = sampler_preset_name(i); ++i) {
+    EXPECT_NE(error.find(name), std::string::npos) << name;
+    EXPECT_EQ(engine_parameters::preset_error(name), "");
+  }
+  EXPECT_EQ(engine_parameters::preset_error("sampler"), "");
+  EXPECT_EQ(error_of("vll", "{}"), "the preset: " + error);
+}
+
+TEST(Parameters, OfNanoVllmAreALengthAndWhatEndsAText) {
+  const Request request = read("nano_vllm", R"({"max_tokens": 7, "ignore_eos": true})");
+  EXPECT_EQ(request.max_new_tokens, 7);
+  EXPECT_TRUE(request.ignores_end);
+  EXPECT_FALSE(read("nano_vllm", R"({"ignore_eos": false})").ignores_end);
+  EXPECT_EQ(error_of("nano_vllm", R"({"ignore_eos": 1})"),
+            "ignore_eos is 1; it must be true or false");
+  for (const char *const engine : {"vllm", "sglang"}) {
+    EXPECT_TRUE(read(engine, R"({"ignore_eos": true})").ignores_end);
+  }
+}
+
+// What a program knows of a text's end beside the parameters.
+TEST(Parameters, OfALeastLengthWaitForTheTextsEnd) {
+  const auto ended = [](const char *preset, const char *text, const Ids &ends) {
+    Request request = engine_parameters::read_before_end(preset, nlohmann::json::parse(text));
+    engine_parameters::end_at(ends, &request);
+    return request;
+  };
+  const char *const least = R"({"min_tokens": 3})";
+  EXPECT_THROW(ended("vllm", least, {}), Error);
+  EXPECT_EQ(ended("vllm", least, {5}).stop, (Ids{5}));
+  EXPECT_EQ(ended("vllm", least, {5}).params.min_new_tokens, 3);
+  EXPECT_EQ(ended("vllm", R"({"min_tokens": 3, "stop_token_ids": [4]})", {5}).stop, (Ids{4, 5}));
+  // Nothing ends the text, which is as long as it may be.
+  const Request ignored = ended("vllm", R"({"min_tokens": 3, "ignore_eos": true})", {});
+  EXPECT_EQ(ignored.params.min_new_tokens, 0);
+  // Hugging Face's is none without an end.
+  EXPECT_EQ(ended("hugging_face", R"({"min_length": 3})", {}).min_length, 0);
+  EXPECT_EQ(ended("hugging_face", R"({"min_length": 3})", {5}).min_length, 3);
+}
+
+TEST(Parameters, OfForcedTokensAreByTheNumberOfTheNewToken) {
+  const Request some = read("sampler", R"({"forced_token_id": [4, -2, 6]})");
+  const Ids expected = {4, -1, 6, -1};
+  for (std::uint64_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(some.forced_token(i), expected[i]) << i;
+  }
+  EXPECT_EQ(read("sampler", R"({"forced_token_id": 4})").forced_token(1U << 31), 4);
+  EXPECT_EQ(read("sampler", R"({"forced_token_id": -1})").forced_token(0), -1);
+  EXPECT_EQ(read("sampler", "{}").forced_token(0), -1);
+  EXPECT_NE(error_of("sampler", R"({"forced_token_id": "4"})"), "");
 }
 
 // Every member of the struct, by tests/abi/layout.txt.
