@@ -20,7 +20,9 @@ typedef struct context {
 
 static sampler_status draw(context *ctx, const float *logits, const int32_t *ids, int64_t count,
                            size_t *out_workspace_bytes) {
-  const sampler_pipeline pipeline = {.struct_size = sizeof pipeline, .state = ctx->state};
+  const sampler_pipeline pipeline = {.struct_size = sizeof pipeline,
+                                     .dry_breakers = ctx->options.dry_breakers,
+                                     .state = ctx->state};
   const sampler_sample_args args = {
       .struct_size = sizeof args,
       .exec = {.workspace = ctx->workspace, .workspace_bytes = ctx->workspace_bytes},
@@ -160,7 +162,14 @@ struct llama_sampler *sampler_llama_init(const sampler_llama_options *options, c
     ctx->failure = ctx->lib.params_preset(&ctx->params, sizeof ctx->params, "llama.cpp");
   if (!ctx->failure) ctx->failure = ctx->lib.create(NULL, &ctx->sampler);
   if (!ctx->failure) set_text(ctx, ctx);
-  if (!ctx->failure && ctx->logits && ctx->ids) return made;
+  const int has_memory = ctx->logits && ctx->ids;
+  /* Of equal logits there is a token, unless the row is bad by what it is drawn with. */
+  if (!ctx->failure && has_memory)
+    ctx->failure = draw(ctx, ctx->logits, NULL, options->num_vocab, NULL);
+  if (ctx->drawn >= 0) return ctx->drawn = -1, made;
   if (ctx->failure) snprintf(error, SAMPLER_DL_ERROR_SIZE, "%s", ctx->lib.last_error());
+  if (!ctx->failure && has_memory)
+    snprintf(error, SAMPLER_DL_ERROR_SIZE,
+             "dry_breakers must be distinct lists of 1 to 20 tokens in lexicographic order");
   return llama_sampler_free(made), NULL;
 }

@@ -15,6 +15,10 @@ typedef struct sampler_llama_options {
   const sampler_params *params; /* copied; NULL: those of the preset "llama.cpp" */
   int64_t num_vocab;            /* llama_vocab_n_tokens() */
   uint64_t seed;
+  /* Where DRY's repeats end, by the rules of sampler_pipeline, ids of 32 bits. Not copied: it must
+   * outlive the sampler and its clones. All 0: nowhere, where llama.cpp has "\n", ":", "\"", "*".
+   */
+  sampler_token_lists dry_breakers;
 } sampler_llama_options;
 
 /* Accepted tokens are the text that penalties look at, and their number chooses the random numbers:

@@ -23,12 +23,14 @@ struct Freed {
 };
 using Adapter = std::unique_ptr<llama_sampler, Freed>;
 
-Adapter make(const sampler_params *params, int64_t num_vocab = kVocab) {
+Adapter make(const sampler_params *params, int64_t num_vocab = kVocab,
+             const sampler_token_lists &dry_breakers = {}) {
   sampler_llama_options options = {};
   options.library = SAMPLER_LIBRARY;
   options.params = params;
   options.num_vocab = num_vocab;
   options.seed = kSeed;
+  options.dry_breakers = dry_breakers;
   std::array<char, SAMPLER_DL_ERROR_SIZE> error = {};
   Adapter made(sampler_llama_init(&options, error.data()));
   EXPECT_TRUE(made) << error.data();
@@ -58,7 +60,8 @@ std::vector<llama_token_data> candidates_of(const std::vector<float> &logits) {
 // What sampler_sample draws after a text, which it has as a list.
 class Plain {
  public:
-  explicit Plain(const sampler_params &params) : params_(params) {
+  explicit Plain(const sampler_params &params, const sampler_token_lists &dry_breakers = {})
+      : params_(params), dry_breakers_(dry_breakers) {
     std::array<char, SAMPLER_DL_ERROR_SIZE> error = {};
     EXPECT_EQ(sampler_dl_open(&lib_, SAMPLER_LIBRARY, error.data()), 1) << error.data();
     const sampler_options options = sampler_options_default();
@@ -74,6 +77,7 @@ class Plain {
     sampler_pipeline pipeline = {};
     pipeline.struct_size = sizeof pipeline;
     pipeline.history = {offsets.data(), text.data(), 1, int64_t(text.size())};
+    pipeline.dry_breakers = dry_breakers_;
     llama_token id = -7;
     sampler_sample_args args = {};
     args.struct_size = sizeof args;
@@ -97,6 +101,7 @@ class Plain {
  private:
   sampler_dl lib_;
   sampler_params params_;
+  sampler_token_lists dry_breakers_;
   sampler_t sampler_ = nullptr;
   std::vector<char> workspace_;
 };
@@ -275,6 +280,39 @@ TEST(LlamaCpp, CopiesMirostatsDraw) {
   }
 }
 
+// A period that has a breaker in it is no repeat.
+TEST(LlamaCpp, HasBreakersOfDry) {
+  sampler_params params = sampler_params_default();
+  params.temperature = 0.0f;
+  params.dry_multiplier = 100.0f;
+  const std::array<int64_t, 3> offsets = {0, 1, 3};
+  const std::array<int32_t, 3> ids = {3, 8, 9};
+  const sampler_token_lists breakers = {offsets.data(), ids.data(), 2, 3};
+  const Adapter none = make(&params), smpl = make(&params, kVocab, breakers);
+  ASSERT_TRUE(none && smpl);
+  Plain plain(params, breakers);
+  std::vector<float> logits(kVocab, 0.0f);
+  logits[4] = 5.0f;  // the next token of both periods
+  // 3 alone breaks, and 8 with 9 does, but not 9 with 8. Without a breaker 4 is a repeat.
+  const std::vector<llama_token> texts[] = {
+      {4, 1, 2, 3, 4, 1, 2, 3}, {4, 1, 8, 9, 4, 1, 8, 9}, {4, 1, 9, 8, 4, 1, 9, 8}};
+  for (const std::vector<llama_token> &text : texts) {
+    SCOPED_TRACE(text[2]);
+    for (llama_sampler *const one : {none.get(), smpl.get()}) {
+      llama_sampler_reset(one);
+      for (const llama_token id : text) llama_sampler_accept(one, id);
+    }
+    const bool is_broken = text[2] != 9;
+    EXPECT_NE(sampler_llama_sample(none.get(), logits.data()), 4);
+    const llama_token id = sampler_llama_sample(smpl.get(), logits.data());
+    EXPECT_EQ(id == 4, is_broken);
+    EXPECT_EQ(id, plain.draw(logits, text));
+    const Adapter clone(llama_sampler_clone(smpl.get()));
+    ASSERT_TRUE(clone);
+    EXPECT_EQ(sampler_llama_sample(clone.get(), logits.data()), id);
+  }
+}
+
 // Longer than the text there is room for at first.
 TEST(LlamaCpp, GrowsWithTheText) {
   sampler_params params = sampler_params_default();
@@ -325,9 +363,20 @@ TEST(LlamaCpp, SaysWhatIsWrong) {
         << error.data();
   }
   sampler_params params = sampler_params_default();
-  params.filter_order = 99;
+  params.dry_multiplier = 1.0f;
+  const std::array<int64_t, 3> offsets = {0, 1, 2};
+  const std::array<int32_t, 2> ids = {9, 3};
   options.num_vocab = 100;
   options.params = &params;
+  options.dry_breakers = {offsets.data(), ids.data(), 2, 2};
+  EXPECT_EQ(sampler_llama_init(&options, error.data()), nullptr);
+  EXPECT_STREQ(error.data(),
+               "dry_breakers must be distinct lists of 1 to 20 tokens in lexicographic order");
+  options.dry_breakers = {nullptr, ids.data(), 2, 2};
+  EXPECT_EQ(sampler_llama_init(&options, error.data()), nullptr);
+  EXPECT_NE(std::string(error.data()).find("dry_breakers"), std::string::npos) << error.data();
+  options.dry_breakers = {};
+  params.filter_order = 99;
   EXPECT_EQ(sampler_llama_init(&options, error.data()), nullptr);
   EXPECT_NE(std::string(error.data()).find("filter_order"), std::string::npos) << error.data();
 }

@@ -47,7 +47,7 @@ Sampler ours(const Settings &settings, int64_t num_vocab, uint64_t seed, const c
   params.frequency_penalty = settings.penalty_freq;
   params.presence_penalty = settings.penalty_present;
   params.dry_multiplier = settings.dry_multiplier;
-  const sampler_llama_options options = {library, &params, num_vocab, seed};
+  const sampler_llama_options options = {library, &params, num_vocab, seed, {}};
   Sampler made(sampler_llama_init(&options, error));
   if (!made) throw std::runtime_error(error);
   return made;
