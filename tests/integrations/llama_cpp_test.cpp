@@ -259,6 +259,23 @@ TEST(LlamaCpp, MovesMirostat) {
   EXPECT_GT(num_others, 0);
 }
 
+// A prompt is no draw, also where it begins with what equal logits would give.
+TEST(LlamaCpp, LeavesMirostatAtItsStartInAPrompt) {
+  sampler_params params = sampler_params_default();
+  params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
+  params.adaptive_target = 3.0f;
+  params.adaptive_rate = 1.0f;
+  const Adapter smpl = make(&params);
+  ASSERT_TRUE(smpl);
+  Plain plain(params);
+  const llama_token first = plain.draw(std::vector<float>(kVocab, 0.0f), {});
+  llama_sampler_accept(smpl.get(), first);
+  for (int step = 0; step < 20; ++step) {
+    const std::vector<float> logits = logits_of_step(step);
+    EXPECT_EQ(sampler_llama_sample(smpl.get(), logits.data()), plain.draw(logits, {first}));
+  }
+}
+
 // A copy between a draw and its accept knows what was drawn.
 TEST(LlamaCpp, CopiesMirostatsDraw) {
   sampler_params params = sampler_params_default();
