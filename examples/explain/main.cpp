@@ -18,6 +18,7 @@
 
 #include "bpe.h"
 #include "engine_parameters.h"
+#include "engine_values.h"
 #include "error.h"
 #include "in_range.h"
 #include "json_file.h"
@@ -155,9 +156,7 @@ AdaptiveValues read_adaptive_values(const std::string &argument) {
   const nlohmann::json json = generate::read_json_argument(argument, "--adaptive-values");
   for (const auto &[name, value] : json.items()) {
     const auto known = std::find(std::begin(kNames), std::end(kNames), name);
-    const bool is_f32 = value.is_number() &&
-                        std::abs(value.get<double>()) <= double(std::numeric_limits<float>::max());
-    if (known == std::end(kNames) || !is_f32) {
+    if (known == std::end(kNames) || !engine_parameters::Value::is_f32(value)) {
       throw Error("--adaptive-values: " + generate::in_quotes(name) + " is " + value.dump() +
                   "; there are mu, weighted_sum, total_weight and top_p, numbers that f32 has");
     }

@@ -47,7 +47,7 @@ std::string bad_number(const Question &question) {
   return lists.biases ? first_bad("biases", lists.biases, lists.biased.num_token_ids) : "";
 }
 
-// What of BIAS and MASK leaves no token.
+// What bans tokens, where none is left.
 std::string what_bans_all(const Question &question) {
   const bool is_given_empty = std::all_of(question.logits.begin(), question.logits.end(),
                                           [](float logit) { return logit == -INFINITY; });
@@ -65,6 +65,9 @@ std::string what_bans_all(const Question &question) {
     for (const Part &part : parts_of(stage, *question.pipeline)) {
       names += (names.empty() ? "" : ", ") + std::string(part.name);
     }
+  }
+  if (question.params.no_repeat_ngram_size > 0) {
+    names += (names.empty() ? "" : ", ") + std::string("no_repeat_ngram_size");
   }
   return names.empty() ? "" : "what is set leaves none: " + names;
 }

@@ -84,6 +84,15 @@ class Declaration {
            "; it must be at least --lookup-min-match, which is " + std::to_string(ngram.min_match));
     }
     check_drafts();
+    check_explanation();
+    if (generation.mode == Mode::kBeam && generation.num_samples > generation.beam.num_beams) {
+      fail("--samples is " + std::to_string(generation.num_samples) +
+           "; it must be at most --beams, which is " + std::to_string(generation.beam.num_beams));
+    }
+  }
+
+  void check_explanation() {
+    const GenerationOptions &generation = arguments_->generation;
     if (arguments_->explained_step && *arguments_->explained_step >= generation.max_new_tokens) {
       fail("--explain is " + std::to_string(*arguments_->explained_step) +
            "; it must be less than --length, which is " +
@@ -94,10 +103,6 @@ class Declaration {
     if (static_cast<std::size_t>(arguments_->explained_text) >= num_texts) {
       fail("--explain-text is " + std::to_string(arguments_->explained_text) +
            "; it must be less than the number of texts, " + std::to_string(num_texts));
-    }
-    if (generation.mode == Mode::kBeam && generation.num_samples > generation.beam.num_beams) {
-      fail("--samples is " + std::to_string(generation.num_samples) +
-           "; it must be at most --beams, which is " + std::to_string(generation.beam.num_beams));
     }
   }
 

@@ -285,6 +285,8 @@ class ProgramTest(unittest.TestCase):
              "[0, 2))"),
             ("1 2", [*own, '{"banned": [0], "biased": {"1": false}}'],
              "EMPTY (there is no token to choose: what is set leaves none: biased, banned)"),
+            ("1 2", [*own, '{"no_repeat_ngram_size": 1}', "--history", "0,1"],
+             "EMPTY (there is no token to choose: what is set leaves none: no_repeat_ngram_size)"),
             ("1 2", ["--bitmask", no_bit],
              "EMPTY (there is no token to choose: what is set leaves none: token_bitmasks)"),
             ("1 2", [*own, '{"bad_words": [[1], []]}'],
