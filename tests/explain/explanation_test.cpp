@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "picture.h"
+#include "reason.h"
 #include "stages.h"
 
 namespace explain {
@@ -406,6 +407,24 @@ std::string read_source(const std::string &path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+TEST(Reason, HasTheNameOfEachStatusOfTheHeader) {
+  const std::string header = read_source("include/sampler/types.h");
+  const std::regex constant(R"(\b(SAMPLER_ROW_\w+) = (\d+))");
+  int count = 0;
+  for (std::sregex_iterator match(header.begin(), header.end(), constant), end; match != end;
+       ++match) {
+    const auto status = static_cast<sampler_row_status>(std::stoul((*match)[2]));
+    const std::string reason = explain::reason_of(status, worked_example());
+    const std::string name = status == SAMPLER_ROW_OK ? "" : (*match)[1].str() + " (";
+    EXPECT_EQ(reason.substr(0, reason.find('(') + 1), name);
+    ++count;
+  }
+  EXPECT_EQ(count, 12);
+  EXPECT_EQ(explain::reason_of(SAMPLER_ROW_INVALID_SLOT | SAMPLER_ROW_INVALID_TREE, {}),
+            "SAMPLER_ROW_INVALID_SLOT (the slot is none), SAMPLER_ROW_INVALID_TREE (the drafts are "
+            "no tree)");
+}
+
 // The stages of pipeline.h by their numbers.
 std::map<int, std::string> stages_of_the_header() {
   const std::string header = read_source("include/sampler/pipeline.h");
@@ -550,7 +569,9 @@ TEST(Explanation, OfABadRowHasNoToken) {
   std::ostringstream table;
   print(
       explanation, 3, [](std::int32_t) { return ""; }, table);
-  EXPECT_NE(table.str().find("no token: the row is SAMPLER_ROW_INVALID_VALUE\n"), std::string::npos)
+  EXPECT_NE(table.str().find(
+                "no token: SAMPLER_ROW_INVALID_VALUE (a logit is NaN or +inf: logit 7 is nan)\n"),
+            std::string::npos)
       << table.str();
 }
 
