@@ -48,7 +48,8 @@ namespace sampler::contract {
 //                          loaded just now
 //   subtract(p, q, removed, to)
 //                          writes what q, or without values the token `removed`, leaves of p, to
-//                          nowhere where that is null. The result is its first element by rank
+//                          nowhere where that is null. The result is its first element by rank;
+//                          what was written may be read then
 //
 //   count(view, cut), count_ties(view, key), weight(view, scale, cut), entropy_sums(view, scale,
 //   cut)                   of the tokens that a cut keeps, or of one value
@@ -799,7 +800,6 @@ class ShardRounds {
     RowView q = {};
     if (request.draft.values) q = own_part(draft_view(request, output_, row_.emitted));
     columns_.subtract(given_view(), q, rejected_draft(request, chain), edited());
-    workers().wait();
   }
 
   SAMPLER_HD void write_chain() const {
