@@ -23,9 +23,10 @@ class IdFilter {
 
   // For so many ids. `words` has room for kMostWords.
   IdFilter(const Passes &passes, int64_t count, uint32_t *words) : passes_(passes) {
-    // Mostly one of 128 others is taken for one.
+    // Of few ids one of 512 others is taken for one: each is edited in vain, which costs more than
+    // to make the set.
     int64_t num_words = 32;
-    while (num_words < 4 * count && num_words < kMostWords) num_words *= 2;
+    while (num_words < 16 * count && num_words < kMostWords) num_words *= 2;
     std::fill_n(words, num_words, 0);
     bits_.many = words;
     bits_.num_many = uint32_t(32 * num_words);

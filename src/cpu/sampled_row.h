@@ -50,7 +50,8 @@ class SampledRow {
     const contract::RowParameters parameters = stages_.adapt(given, place.slot);
     reports_.trace_removals(parameters, place.slot, place.xtc_word, &row_);
 
-    distribution_ = stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_);
+    distribution_ = stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_,
+                                       asks_for_draws && only_draws());
     distribution_ = stages_.reweigh(distribution_, place.slot, &row_);
     reports_.look_at(distribution_, row_);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());
@@ -114,6 +115,12 @@ class SampledRow {
   const Distribution &distribution() const { return distribution_; }
 
  private:
+  // Whether nothing is told of the row but what is drawn by its weights.
+  bool only_draws() const {
+    return request_.draw_method == SAMPLER_DRAW_INVERSE_CDF && !request_.reports &&
+           !request_.out_kept_counts && !request_.out_observations && !request_.out_logprobs;
+  }
+
   const Elements *elements_if(bool is_replaced) const {
     return is_replaced ? &stages_.elements() : nullptr;
   }

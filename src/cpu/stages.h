@@ -99,18 +99,20 @@ class RowStages {
     return pipeline_->adapted(parameters, slot, values(slot));
   }
 
-  // What temperature, filters and windows make of the row that was loaded.
+  // What temperature, filters and windows make of the row that was loaded. `draws_alone`: no more
+  // is asked of it from here on than draws by its weights.
   template <class Row>
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules, int64_t slot,
-                                 uint32_t xtc_word, Row *row) {
+                                 uint32_t xtc_word, Row *row, bool draws_alone = false) {
     const bool is_plain =
         !has_windows() || contract::is_greedy(parameters.temperature) ||
         !runner(RankedTokens{}, parameters, rules, slot, *row).any_is_on(pipeline_->windows);
     if (is_plain) return row->distribute(parameters, rules);
-    return keep_window(*row, kept_values_, pipeline_->windows, xtc_word, [&](const auto &tokens) {
-      return runner(tokens, parameters, rules, slot, *row);
-    });
+    draws_alone = draws_alone && !adaptive_.is_adaptive_p();
+    return keep_window(
+        *row, kept_values_, pipeline_->windows, xtc_word, draws_alone,
+        [&](const auto &tokens) { return runner(tokens, parameters, rules, slot, *row); });
   }
 
   // Gives the tokens that `kept` keeps of the row the weights of adaptive-p, where it is on.
@@ -191,11 +193,13 @@ class RowStages {
   }
 
   template <class Row>
-  static uint32_t load(const contract::RowView &given, bool value_alone, Row *row) {
+  uint32_t load(const contract::RowView &given, bool value_alone, Row *row) const {
     if constexpr (Row::kTakesEdits) {
-      if (value_alone) return row->load_value(given, contract::Use::kDraw);
+      return value_alone ? row->load_value(given, contract::Use::kDraw, has_windows())
+                         : row->load(given, contract::Use::kDraw, has_windows());
+    } else {
+      return row->load(given);
     }
-    return row->load(given);
   }
 
   // How many of the row's first tokens are asked for; 0: more than that.

@@ -18,10 +18,11 @@ struct RankedTokens {
 };
 
 // What the stages leave of a row. `runner_of(tokens)` is the contract::StageRunner of some tokens.
-// `memory` has room for the row's values; they stay there with the row.
+// `memory` has room for the row's values; they stay there with the row. `draws_alone`: no more is
+// asked of the row from here on than draws by its weights.
 template <class RunnerOf>
 const Distribution &keep_window(ReferenceRow &row, float *, const contract::StageOrder &order,
-                                uint32_t xtc_word, const RunnerOf &runner_of) {
+                                uint32_t xtc_word, bool, const RunnerOf &runner_of) {
   RankedTokens tokens = {};
   const int64_t count = row.select(INT64_MAX, &tokens.ranks);
   const contract::Staged staged = runner_of(tokens).run(order, count, xtc_word);
@@ -31,12 +32,12 @@ const Distribution &keep_window(ReferenceRow &row, float *, const contract::Stag
 
 template <class RunnerOf>
 const Distribution &keep_window(SimdRow &row, float *memory, const contract::StageOrder &order,
-                                uint32_t xtc_word, const RunnerOf &runner_of) {
+                                uint32_t xtc_word, bool draws_alone, const RunnerOf &runner_of) {
   const int64_t num_decisive = runner_of(RankedTokens{}).num_decisive(order);
   RowWindows windows(row, memory, num_decisive);
   const RowTokens tokens = {&windows};
   const contract::Staged staged = runner_of(tokens).run(order, windows.count(), xtc_word);
-  return windows.keep(staged.window, staged.temperature);
+  return windows.keep(staged.window, staged.temperature, draws_alone);
 }
 
 }  // namespace sampler::cpu

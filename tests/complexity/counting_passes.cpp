@@ -14,6 +14,7 @@ Work work;
 
 namespace {
 
+constexpr double kWeighBetweenCost = 1.3 * kWeighCost, kScanRangeCost = 1.2;
 constexpr double kSplitWeighCost = 1.25 * kWeighCost, kEntropyCost = 1.6 * kWeighCost,
                  kDeviationCost = 4, kRangeCost = 1.5, kScanAllowedCost = 1.5, kCopyCost = 3;
 constexpr double kReadCost = 1, kPackCost = 2.5, kListCost = 2.2, kListedCost = 2, kWriteCost = 2,
@@ -24,6 +25,11 @@ cpu::Passes counting;
 
 void add(double cost, int64_t count) {
   work.cost += cost * double(count);
+  work.num_read += count;
+}
+void add_weighed(double cost, int64_t count) {
+  add(cost, count);
+  work.num_weighed += count;
 }
 
 // Elements of the blocks that are looked into, going by their maxima: those that hold one of at
@@ -57,6 +63,10 @@ const cpu::Passes *counting_passes() {
     add(kReadCost, row.count);
     return real->scan(row, maxima);
   };
+  counting.scan_range = [](const RowView &row, float *maxima) {
+    add(row.dtype == SAMPLER_F32 ? kScanRangeCost : kReadCost, row.count);
+    return real->scan_range(row, maxima);
+  };
   counting.scan_allowed = [](const RowView &row, const uint32_t *allowed, float *maxima) {
     add(kScanAllowedCost, row.count);
     return real->scan_allowed(row, allowed, maxima);
@@ -72,7 +82,7 @@ const cpu::Passes *counting_passes() {
   };
   counting.sum_entropy = [](const RowView &source, const contract::RowScale &row, int64_t begin,
                             int64_t end, float at_least) {
-    add(kEntropyCost, end - begin);
+    add_weighed(kEntropyCost, end - begin);
     return real->sum_entropy(source, row, begin, end, at_least);
   };
   counting.sum_deviations = [](const RowView &source, const contract::RowScale &row,
@@ -140,12 +150,17 @@ const cpu::Passes *counting_passes() {
   };
   counting.weigh = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
                       int64_t end, float at_least, uint64_t *block_weights) {
-    add(kWeighCost, end - begin);
+    add_weighed(kWeighCost, end - begin);
     return real->weigh(source, scaling, begin, end, at_least, block_weights);
+  };
+  counting.weigh_between = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
+                              int64_t end, float at_least, float at_most, uint64_t *block_weights) {
+    add_weighed(kWeighBetweenCost, end - begin);
+    return real->weigh_between(source, scaling, begin, end, at_least, at_most, block_weights);
   };
   counting.weigh_split = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,
                             int64_t end, float at_least, float heavy) {
-    add(kSplitWeighCost, end - begin);
+    add_weighed(kSplitWeighCost, end - begin);
     return real->weigh_split(source, scaling, begin, end, at_least, heavy);
   };
   counting.sum_weights = [](const RowView &source, const cpu::Scaling &scaling, int64_t begin,

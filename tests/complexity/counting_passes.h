@@ -12,6 +12,8 @@ namespace complexity_test {
 struct Work {
   double cost = 0;
   int64_t num_rounds = 0;  // of selections
+  int64_t num_read = 0;    // elements that passes have looked at
+  int64_t num_weighed = 0;
 
   void reset() { *this = {}; }
 };

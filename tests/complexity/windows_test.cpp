@@ -117,6 +117,34 @@ double cost_of(const Windows &windows, const cpu_bench::AlignedBytes &values, in
   return work.cost;
 }
 
+// How often a call with typical-p reads its row, at most, and weighs its tokens: lists of some of
+// them, too.
+struct Reads {
+  const char *name;
+  RowKind kind;
+  double reads, weighings;
+};
+
+// Scan; weights with surprises; where many tokens are kept, a list of them or of what is not surely
+// kept; where most are, their weights.
+TEST(TypicalP, ReadsARowSoOften) {
+  if (!counting_passes()) GTEST_SKIP() << "the scalar rows are sorted";
+  constexpr int64_t kNumCols = 128256;
+  const Windows typical = all_windows()[1];
+  ASSERT_EQ(typical.numbers.typical_p, 0.9f);
+  for (const Reads &most : {Reads{"peaked", RowKind::kPeaked, 3, 1.2},
+                            Reads{"as of a language model", RowKind::kLanguage, 5.5, 1.7},
+                            Reads{"all alike", RowKind::kFlat, 6.2, 2.4}}) {
+    const std::vector<float> logits = cpu_bench::make_logits(most.kind, 1, kNumCols);
+    const cpu_bench::AlignedBytes values = cpu_bench::to_dtype(logits, SAMPLER_F32);
+    for (const uint64_t key : {uint64_t(0), uint64_t(1), uint64_t(0x123456789ABCDEF)}) {
+      cost_of(typical, values, kNumCols, SAMPLER_F32, key);
+      EXPECT_LE(double(work.num_read), most.reads * kNumCols) << most.name << ", key " << key;
+      EXPECT_LE(double(work.num_weighed), most.weighings * kNumCols) << most.name;
+    }
+  }
+}
+
 class Windowed : public testing::TestWithParam<int64_t> {};
 
 TEST_P(Windowed, RowsCostAFewReads) {

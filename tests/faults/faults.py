@@ -1318,12 +1318,15 @@ FAULTS = [
     Fault(
         "typical_p_believes_a_sample",
         "typical-p's ends are not looked for elsewhere where they are not where a sample expects them",
-        [("src/cpu/simd/row_nearest.cpp",
-          "if (measure(part_.values, part_.count) < target) continue;",
-          "target_ = target = std::min(target, measure(part_.values, part_.count));"),
-         ("src/cpu/simd/row_nearest.cpp", "if (below.below >= target) continue;",
-          "below.below = std::min(below.below, target - 1);")],
-        [row_kinds("HaveTheStagesOfTheReference")]),
+        [("src/cpu/simd/row_nearest.cpp", "if (band_.below >= target_) return false;",
+          "band_.below = std::min(band_.below, target_ - 1);")],
+        [row_kinds("KeepWhatTypicalPDoesWhereASampleMisleads")]),
+    Fault(
+        "ties_drawn_before_the_first_kept",
+        "tokens that equal a window's first one, and come before it, are drawn where nothing else is asked",
+        [("src/cpu/simd/row.cpp", "result.before_first = value_before(max());",
+          "result.before_first = max();")],
+        [row_kinds("DrawAloneWhatTypicalPKeeps")]),
     Fault(
         "ties_before_the_first_kept",
         "tokens that equal a window's first one, and come before it, stay",

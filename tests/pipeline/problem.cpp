@@ -782,6 +782,18 @@ Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob
   return result;
 }
 
+std::vector<std::int32_t> sample_ids(sampler_t sampler, const Call &call) {
+  std::vector<std::int32_t> ids(at(call.input.num_rows), -7);
+  auto args = call.args<sampler_sample_args>();
+  args.random.seeds = call.seeds.data();
+  args.random.num_seeds = call.num_slots;
+  args.random.offset = Call::kOffset;
+  args.out_token_ids = ids.data();
+  const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
+  EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+  return ids;
+}
+
 Filtered filter(sampler_t sampler, const Call &call, sampler_output_kind output_kind) {
   const std::size_t rows = at(call.input.num_rows);
   Filtered result = {std::vector<float>(rows * at(call.input.num_cols), 7),

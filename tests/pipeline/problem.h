@@ -224,6 +224,9 @@ struct Sampled {
 Sampled sample(sampler_t sampler, const Call &call, sampler_logprob_kind logprob_kind,
                sampler_draw_method draw_method);
 
+// The tokens alone, with nothing else asked of their rows, drawn by weights.
+std::vector<std::int32_t> sample_ids(sampler_t sampler, const Call &call);
+
 struct Filtered {
   std::vector<float> output;
   std::vector<std::int32_t> kept_counts;

@@ -224,6 +224,8 @@ TEST_P(RowKinds, HaveTheStagesOfTheReference) {
     EXPECT_TRUE(equal("log-probabilities", sampled.logprobs, expected.logprobs));
     EXPECT_TRUE(equal("values", sampled.values, expected.values));
     EXPECT_TRUE(equal("observations", sampled.observations, expected.observations));
+    EXPECT_TRUE(
+        equal("ids alone", sample_ids(handle.get(), call), sample_ids(reference.get(), call)));
     const Sampled raw = sample(handle.get(), call, SAMPLER_LOGPROB_RAW, draw);
     const Sampled expected_raw = sample(reference.get(), call, SAMPLER_LOGPROB_RAW, draw);
     EXPECT_TRUE(equal("raw log-probabilities", raw.logprobs, expected_raw.logprobs));
@@ -236,6 +238,85 @@ TEST_P(RowKinds, HaveTheStagesOfTheReference) {
       EXPECT_TRUE(equal("filtered kept counts", filtered.kept_counts, expected_rows.kept_counts));
       EXPECT_TRUE(equal("filtered rows", filtered.output, expected_rows.output)) << int(kind);
     }
+  }
+}
+
+// Typical-p of rows that keep most of their tokens, and begin with one that others tie with: draws
+// with nothing else asked pass over those before it.
+TEST_P(RowKinds, DrawAloneWhatTypicalPKeeps) {
+  const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
+  if (!handle) GTEST_SKIP() << "the machine does not have it";
+  constexpr std::int64_t kCols = 9000;
+  constexpr std::size_t kDraws = 200;
+  Random random(2);
+  for (const float step : {0.0F, 0x1p-9F, 0.25F}) {
+    std::vector<float> row(kCols);
+    for (float &x : row) {
+      const float value = (step == 0 ? 0.01F : 1.0F) * normal(random);
+      x = step == 0 ? value : std::round(value / step) * step;
+    }
+    sampler_params params = sampler_params_default();
+    params.typical_p = 0.9F;
+    std::vector<std::uint64_t> seeds(kDraws);
+    for (std::size_t i = 0; i < kDraws; ++i) seeds[i] = i;
+    const std::vector<std::int32_t> rows(kDraws, 0);
+    const auto draw = [&](sampler_t sampler, bool counts) {
+      std::vector<std::int32_t> ids(kDraws, -7), kept_counts(kDraws);
+      sampler_sample_args args = {};
+      args.struct_size = sizeof args;
+      args.input.values = row.data();
+      args.input.num_rows = 1;
+      args.input.num_cols = kCols;
+      args.row_indices = rows.data();
+      args.num_row_indices = std::int64_t(kDraws);
+      args.params = &params;
+      args.random.seeds = seeds.data();
+      args.random.num_seeds = std::int64_t(kDraws);
+      args.out_token_ids = ids.data();
+      if (counts) args.out_kept_counts = kept_counts.data();
+      const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
+      EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+      return ids;
+    };
+    const std::vector<std::int32_t> alone = draw(handle.get(), false);
+    EXPECT_TRUE(equal("ids", alone, draw(reference.get(), false))) << step;
+    EXPECT_TRUE(equal("ids with counts", draw(handle.get(), true), alone)) << step;
+  }
+}
+
+// A third of the weight lies side by side: a sample of the row has much more of it, or none.
+TEST_P(RowKinds, KeepWhatTypicalPDoesWhereASampleMisleads) {
+  const Handle handle = make_handle(GetParam().c_str(), 1), reference = make_handle("scalar", 1);
+  if (!handle) GTEST_SKIP() << "the machine does not have it";
+  constexpr std::int64_t kCols = 9000, kCluster = 320, kRows = 12;
+  Random random(3);
+  std::vector<float> rows(kRows * kCols);
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    float *const row = rows.data() + r * kCols;
+    const std::int64_t begin = 512 * (r + 2) + 96;
+    for (std::int64_t i = 0; i < kCols; ++i) {
+      const bool is_heavy = i >= begin && i < begin + kCluster;
+      row[i] = (is_heavy ? 2.45F : 0.0F) + 0.05F * normal(random);
+    }
+  }
+  for (const float p : {0.2F, 0.5F, 0.8F, 0.9F, 0.97F}) {
+    sampler_params params = sampler_params_default();
+    params.typical_p = p;
+    const auto kept_counts = [&](sampler_t sampler) {
+      std::vector<std::int32_t> ids(kRows), counts(kRows, -7);
+      sampler_sample_args args = {};
+      args.struct_size = sizeof args;
+      args.input.values = rows.data();
+      args.input.num_rows = kRows;
+      args.input.num_cols = kCols;
+      args.params = &params;
+      args.out_token_ids = ids.data();
+      args.out_kept_counts = counts.data();
+      const auto memory = workspace_of(sampler, &args, &sampler_sample_workspace_size);
+      EXPECT_EQ(sampler_sample(sampler, &args), SAMPLER_OK) << sampler_last_error();
+      return counts;
+    };
+    EXPECT_EQ(kept_counts(handle.get()), kept_counts(reference.get())) << p;
   }
 }
 

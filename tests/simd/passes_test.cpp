@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string>
@@ -170,6 +171,16 @@ TEST(Pass, Scan) {
       ASSERT_TRUE(scan.valid) << what;
       ASSERT_EQ(row.max(), scan.max) << what;
       ASSERT_EQ(expected, maxima) << what;
+
+      maxima = maxima_for(row);
+      const cpu::RowScan range = passes->scan_range(row.view(), maxima.data());
+      const float least = *std::min_element(row.values.begin(), row.values.end());
+      ASSERT_TRUE(range.valid) << what;
+      ASSERT_EQ(row.max(), range.max) << what;
+      ASSERT_EQ(row.dtype == SAMPLER_F32 ? least : -std::numeric_limits<float>::infinity(),
+                range.least)
+          << what;
+      ASSERT_EQ(expected, maxima) << what;
     }
   }
 }
@@ -184,6 +195,7 @@ TEST(Pass, ScanFindsABadElement) {
           Row row = good;
           contract::store_value(row.bytes.data(), row.dtype, place, bad);
           std::vector<float> maxima = maxima_for(row);
+          ASSERT_FALSE(passes->scan_range(row.view(), maxima.data()).valid);
           ASSERT_FALSE(passes->scan(row.view(), maxima.data()).valid)
               << describe(passes, row, {place, place + 1}, 0);
         }
@@ -482,6 +494,28 @@ TEST(Pass, Weigh) {
     EXPECT_EQ(expected, passes->weigh(row.view(), row.scaling(), range.begin, range.end, bound,
                                       blocks.data()));
     EXPECT_EQ(expected_blocks, blocks);
+  });
+}
+
+// Larger elements than the one that weights are relative to are passed over.
+TEST(Pass, WeighBetween) {
+  for_each_case(all_rows(kLargeCounts), [](const cpu::Passes *passes, const Row &row, Range range,
+                                           float bound) {
+    for (const float most : bounds_of(row)) {
+      if (!(std::abs(most) <= 3e38f) || (row.kind == SAMPLER_PROBABILITIES && most <= 0)) continue;
+      const cpu::Scaling scaling = {contract::row_scale(row.kind, most, 1.0f)};
+      uint64_t expected = 0;
+      for (int64_t i = range.begin; i < range.end; ++i) {
+        const float x = row.values[size_t(i)];
+        if (x >= bound && x <= most) expected += contract::weight(scaling.row, x);
+      }
+      std::vector<uint64_t> blocks(size_t(row.count() / cpu::kWeightBlock + 1));
+      EXPECT_EQ(expected, passes->weigh_between(row.view(), scaling, range.begin, range.end, bound,
+                                                most, blocks.data()));
+      EXPECT_EQ(expected, std::accumulate(blocks.begin(), blocks.end(), uint64_t(0)));
+      EXPECT_EQ(expected, passes->weigh_between(row.view(), scaling, range.begin, range.end, bound,
+                                                most, nullptr));
+    }
   });
 }
 

@@ -22,6 +22,11 @@ void SimdRow::write_relative(const Kept &tokens, int64_t begin, int64_t end,
     const RowView part = part_of(tokens.source, from, to - from);
     passes_.write_probabilities(part, {distribution_.scale}, 1.0f, 0, part.count, at_least,
                                 relative + (from - begin), SAMPLER_F32);
+    if (tokens.at_most == kInfinity) return;
+    for (int64_t i = from; i < to; ++i) {
+      const float most = i < tokens.first ? tokens.before_first : tokens.at_most;
+      if (tokens.source.value(i) > most) relative[i - begin] = 0.0f;
+    }
   });
 }
 
@@ -52,7 +57,7 @@ int64_t SimdRow::draw_index(uint64_t word) const {
 void SimdRow::prepare_draws(int64_t num_draws) {
   const Kept tokens = kept();
   const int64_t count = tokens.source.count;
-  has_sums_ = are_many_draws(num_draws, count);
+  has_sums_ = !has_earlier_ && are_many_draws(num_draws, count);
   if (!has_sums_) return;
   uint64_t sum = 0;
   for_each_range(tokens, 0, count, [&](int64_t begin, int64_t end, float at_least) {

@@ -255,6 +255,7 @@ bool SimdRow::lists_first_tokens(const contract::RowParameters &parameters,
 
 void SimdRow::settle() {
   if (!edited_) return;
+  least_ = -kInfinity;
   float *const values = edited_->values();
   passes_.copy(row_, kInfinity, values, scratch_values_);
   if (const uint32_t *const allowed = edited_->allowed()) {

@@ -285,7 +285,7 @@ const Distribution &SimdRow::distribute_all(const RowScale &scale) {
 
 // Weighs the tokens of the cut, by the distribution's scale.
 void SimdRow::weigh_kept(Rank cut) {
-  if (list_.covers(cut)) shrink_list(cut);
+  if (list_.covers(cut) && !has_others_) shrink_list(cut);
   distribution_.cut = cut;
   const Kept tokens = kept();
   std::fill_n(block_weights_, (tokens.source.count + kWeightBlock - 1) / kWeightBlock, 0);

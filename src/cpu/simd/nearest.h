@@ -57,18 +57,21 @@ struct NearestPart {
   uint64_t times;
 };
 
-// Where the running measure of tokens reaches a target: among those of `level`, of which parts[0]
-// holds the values then. Those of lower levels measure `below`, and are so many of parts[0].
-struct NearestLevel {
-  uint32_t level;
-  uint64_t below;
-  int64_t num_below;
+// Where the running measure of tokens reaches a target: among those of levels in (above, most].
+// Those up to `above` measure `below`, and are so many of the first part.
+struct NearestBand {
+  uint32_t above = 0;
+  uint32_t most = NearestOrder::kLastLevel;
+  uint64_t below = 0;
+  int64_t num_below = 0;
 };
 
-// The parts hold the values of all levels in (above, most], and those up to `above` are in `below`,
-// which does not reach the target; all together do. `scaling` null: tokens measure 1.
-NearestLevel select_nearest(const Passes &passes, Places *places, const NearestOrder &order,
-                            const Scaling *scaling, uint64_t target, uint32_t above, uint32_t most,
-                            const NearestLevel &below, NearestPart *parts, int num_parts);
+// The parts hold the values of the band's levels; what they measure and `below` together reach the
+// target, and `below` does not. The band is made narrower, and the parts are left with its values.
+// With a margin, only as long as the measures at both ends are so far from the target, or further;
+// without, down to one level. `scaling` null: tokens measure 1.
+void select_nearest(const Passes &passes, Places *places, const NearestOrder &order,
+                    const Scaling *scaling, uint64_t target, uint64_t margin, NearestBand *band,
+                    NearestPart *parts, int num_parts);
 
 }  // namespace sampler::cpu

@@ -54,6 +54,7 @@ struct Scaling {
 struct RowScan {
   bool valid;  // no NaN, no negative probability
   float max;
+  float least;  // of scan_range alone
 };
 
 // Of the elements between two bounds; without any, `least` and `largest` mean nothing.
@@ -91,6 +92,9 @@ struct Passes {
   // Checks all values and finds the largest. Group maxima, kVectorElements for each kGroupBlock
   // elements, go to `maxima`.
   RowScan (*scan)(const RowView &row, float *maxima);
+
+  // As scan, and finds the least value, too, of a row of f32; of others it is -inf.
+  RowScan (*scan_range)(const RowView &row, float *maxima);
 
   // As scan, of what a bitmask allows: the largest is -inf where that is nothing. Of logits, among
   // which a +inf is not valid either, allowed or not.
@@ -150,6 +154,10 @@ struct Passes {
   // source, unless it is null.
   uint64_t (*weigh)(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                     float at_least, uint64_t *block_weights);
+
+  // The same of elements in [at_least, at_most].
+  uint64_t (*weigh_between)(const RowView &source, const Scaling &scaling, int64_t begin,
+                            int64_t end, float at_least, float at_most, uint64_t *block_weights);
 
   // The weight of elements, and beside it of those that are at least `heavy`.
   SplitWeight (*weigh_split)(const RowView &source, const Scaling &scaling, int64_t begin,

@@ -62,25 +62,27 @@ SimdRow::SimdRow(const Executor &executor, const contract::Rows &rows, void *mem
 void SimdRow::begin(const RowView &view) {
   row_ = view;
   list_ = {};
-  is_only_listed_ = false;
+  is_only_listed_ = has_earlier_ = has_others_ = false;
   loaded_with_ = nullptr;
   edited_ = nullptr;
   first_ = 0;
+  least_ = -kInfinity;
 }
 
-uint32_t SimdRow::load(const RowView &view, contract::Use use) {
-  const uint32_t status = load_value(view, use);
+uint32_t SimdRow::load(const RowView &view, contract::Use use, bool counts) {
+  const uint32_t status = load_value(view, use, counts);
   if (status == SAMPLER_ROW_OK) find_first();
   return status;
 }
 
-uint32_t SimdRow::load_value(const RowView &view, contract::Use use) {
+uint32_t SimdRow::load_value(const RowView &view, contract::Use use, bool counts) {
   if (!contract::has_valid_count(view, num_cols_)) return SAMPLER_ROW_INVALID_CANDIDATE;
   begin(view);
   if (view.count == 0) return SAMPLER_ROW_EMPTY;
   // By `view`: the copy would be waited for.
-  const RowScan scan = passes_.scan(view, maxima_);
+  const RowScan scan = (counts ? passes_.scan_range : passes_.scan)(view, maxima_);
   if (!scan.valid) return SAMPLER_ROW_INVALID_VALUE;
+  least_ = scan.least;
   first_ = contract::rank_of(scan.max, 0);
   return contract::check_first(view.kind, first_, use);
 }
@@ -115,12 +117,34 @@ uint64_t SimdRow::weigh(const Kept &kept, int64_t begin, int64_t end, const Scal
                         uint64_t *block_weights) const {
   uint64_t result = 0;
   for_each_range(kept, begin, end, [&](int64_t from, int64_t to, float at_least) {
-    result += passes_.weigh(kept.source, scaling, from, to, at_least, block_weights);
+    if (kept.at_most == kInfinity) {
+      result += passes_.weigh(kept.source, scaling, from, to, at_least, block_weights);
+      return;
+    }
+    const int64_t first = std::clamp(kept.first, from, to);
+    result += passes_.weigh_between(kept.source, scaling, from, first, at_least, kept.before_first,
+                                    block_weights);
+    result += passes_.weigh_between(kept.source, scaling, first, to, at_least, kept.at_most,
+                                    block_weights);
   });
   return result;
 }
 uint64_t SimdRow::weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const {
   return weigh(kept, 0, kept.source.count, scaling, block_weights);
+}
+
+SimdRow::Kept SimdRow::kept() const {
+  const Rank cut = distribution_.cut;
+  const bool is_listed = list_.covers(cut);
+  Kept result = is_listed ? kept_of_list(cut) : kept_of_row(cut);
+  if (has_earlier_) {
+    const int64_t id = contract::id_of_rank(first_);
+    result.first =
+        is_listed ? std::lower_bound(list_ids_, list_ids_ + list_.count, id) - list_ids_ : id;
+    result.before_first = value_before(max());
+    result.at_most = max();
+  }
+  return result;
 }
 
 int64_t SimdRow::kept_count() const {
@@ -200,6 +224,16 @@ void SimdRow::begin_later(Rank first, float *memory) {
   }
   row_.values = memory;
   row_.dtype = SAMPLER_F32;
+}
+
+// Distributes the tokens from `first` to the cut, where no more is asked of the row than draws by
+// its weights: others stay where they are, in the list too, and are passed over.
+void SimdRow::draw_from(Rank first, Rank cut, float temperature) {
+  has_earlier_ = first != first_;
+  has_others_ = true;
+  first_ = first;
+  weigh_kept(cut, temperature);
+  distribution_.first = first;
 }
 
 SimdRow::Kept SimdRow::kept_of_list(Rank cut) const {

@@ -43,9 +43,10 @@ class SimdRow {
   SimdRow(const Executor &executor, const contract::Rows &rows, void *memory);
 
   // Reads the whole row. When its status is not ok, only chains go on: with an empty row.
-  uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw);
+  // `counts`: how many of the row's tokens may be drawn will be asked.
+  uint32_t load(const RowView &view, contract::Use use = contract::Use::kDraw, bool counts = false);
   // Of first() no more than its value is known then, until find_first() or list_front().
-  uint32_t load_value(const RowView &view, contract::Use use);
+  uint32_t load_value(const RowView &view, contract::Use use, bool counts = false);
   void find_first();
   // As load() at once with a bitmask that edits will be told of. False: it must be loaded without.
   bool load_allowed(const RowView &view, const uint32_t *allowed);
@@ -156,12 +157,15 @@ class SimdRow {
     bool covers(contract::Rank cut) const { return count >= 0 && floor <= cut; }
   };
   // The tokens of a source that a cut keeps: those of at least `at_least` before index `split`, and
-  // of at least `after` from there.
+  // of at least `after` from there; before index `first` they are no more than `before_first`, and
+  // from there no more than `at_most`.
   struct Kept {
     RowView source;
     int64_t split;
     float at_least;
     float after;
+    int64_t first = 0;
+    float before_first = kInfinity, at_most = kInfinity;
   };
   class Filters;
 
@@ -189,9 +193,7 @@ class SimdRow {
   // Those of the list that a cut keeps, which it covers.
   Kept kept_of_list(contract::Rank cut) const;
   Kept kept_of_list() const { return {list_source(), list_.count, -kInfinity, -kInfinity}; }
-  Kept kept() const {
-    return list_.covers(distribution_.cut) ? kept_of_list() : kept_of_row(distribution_.cut);
-  }
+  Kept kept() const;
   uint64_t weigh(const Kept &kept, int64_t begin, int64_t end, const Scaling &scaling,
                  uint64_t *block_weights) const;
   uint64_t weigh(const Kept &kept, const Scaling &scaling, uint64_t *block_weights) const;
@@ -205,6 +207,7 @@ class SimdRow {
   contract::Rank top_p_cut(const contract::RowScale &scale, float p, contract::Rank seen);
   void weigh_kept(contract::Rank cut, float temperature);
   void begin_later(contract::Rank first, float *memory);
+  void draw_from(contract::Rank first, contract::Rank cut, float temperature);
   void drop_before_first();
   void begin(const RowView &view);
   bool lists_first_tokens(const contract::RowParameters &parameters,
@@ -238,11 +241,15 @@ class SimdRow {
   Places places_;
   RowView row_ = {};
   contract::Rank first_ = 0;
+  float least_ = -kInfinity;  // no value is below it
   Distribution distribution_ = {};
   List list_;
   // Whether the row's values are not those of its tokens: it has tokens before the first, or values
   // from before edits. What is listed is right.
   bool is_only_listed_ = false;
+  // After draw_from(): whether it still has tokens before the first, and its list others than what
+  // is kept.
+  bool has_earlier_ = false, has_others_ = false;
   const uint32_t *loaded_with_ = nullptr;  // the bitmask
   const EditedRow *edited_ = nullptr;      // null: the row has no edits that its values lack
   InverseCdf inverse_cdf_;

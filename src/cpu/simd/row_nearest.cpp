@@ -26,56 +26,45 @@ class RowWindows::Nearest {
   // Where most of them are among these, the others tell which.
   void find(uint64_t target, uint64_t total, int64_t count) {
     target_ = target;
-    part_ = {row_.scratch_values_, row_.spare_, 0, 1};
     for (int attempt = 0;; ++attempt) {
       const Hint hint = make_hint(attempt, total, count);
-      NearestLevel below = {};
-      const KeyRange most = order_.within(hint.most);
-      if (hint.above == 0) {
-        // Some of them are not kept in the end.
-        windows_.list_few(rank_from(most), hint.num_most / 4 * 3);
-        part_.count = pack(most, part_.values);
-        if (measure(part_.values, part_.count) < target) continue;
-      } else {
-        part_.count = pack_beyond(order_.within(hint.above));
-        below.below = total - measure(part_.values, part_.count);
-        below.num_below = count - part_.count;
-        if (below.below >= target) continue;
+      band_ = {hint.above, hint.most, 0, 0};
+      outside_ = {};
+      if (is_dense(hint, count) ? leave_surely_kept(total, count) : leave_likely(hint.num_most)) {
+        break;
       }
-      found_ = select_nearest(passes_, &row_.places_, order_, scaling_, target, hint.above,
-                              hint.most, below, &part_, 1);
-      return;
     }
+    select_nearest(passes_, &row_.places_, order_, scaling_, target, 0, &band_, &part_, 1);
   }
 
   // The window that they are.
   Window window(sampler_tie_rule ties, Window seen) {
-    const KeyRange range = order_.within(found_.level);
+    const KeyRange range = order_.within(band_.most);
     // Where the list is not all that there is, listing takes no memory but its own.
     if (!row_.is_only_listed_) {
-      windows_.list_few(contract::rank_of_key(range.low), found_.num_below + part_.count);
+      windows_.list_few(contract::rank_of_key(range.low), band_.num_below + part_.count);
     }
     if (ties == SAMPLER_TIES_KEEP) {
-      return window_from(begin_at_most(range.high, seen), found_.num_below + part_.count,
+      return window_from(begin_at_most(range.high, seen), band_.num_below + part_.count,
                          contract::rank_of_key(range.low));
     }
     // Of those of the last level the likelier come first, from the last of them on.
     const KeyRange likelier = order_.likelier(), all = order_.all();
-    const uint64_t wanted = target_ - found_.below;
+    const uint64_t wanted = target_ - band_.below;
     const int64_t num_likelier = pack_part(likelier);
     const uint64_t weight = measure(part_.spare, num_likelier);
     if (weight >= wanted) {
       const Selected first = select(num_likelier, weight - wanted + 1);
       const auto dropped = int64_t((weight - wanted - first.above) / measure_of(first.value));
       return window_from(begin_at(first.value, dropped + 1, seen),
-                         found_.num_below + num_likelier - num_above(first.value) - dropped,
-                         contract::rank_of_key(order_.within(found_.level - 1).low));
+                         band_.num_below + num_likelier - num_above(first.value) - dropped,
+                         contract::rank_of_key(order_.within(band_.most - 1).low));
     }
     const Selected last = select(pack_part({all.low, likelier.low - 1}), wanted - weight);
     const uint64_t own = measure_of(last.value), left = wanted - weight - last.above;
     const auto taken = int64_t(left / own + (left % own != 0));
     return window_from(begin_at_most(range.high, seen),
-                       found_.num_below + num_above(last.value) + taken,
+                       band_.num_below + num_above(last.value) + taken,
                        windows_.nth_of_value(cut_, last.value, uint64_t(taken)));
   }
 
@@ -93,6 +82,66 @@ class RowWindows::Nearest {
     uint32_t most;
     int64_t num_most;
   };
+  // The values of the window that are not in `inner`; count -1: they are not at hand.
+  struct Outside {
+    KeyRange inner;
+    int64_t count = -1;
+  };
+
+  // Arrays of a row's values: the window's or the sample's, and two that a selection goes through.
+  float *values() const { return row_.scratch_values_; }
+  NearestPart part_of_none() const {
+    return {row_.spare_, reinterpret_cast<float *>(row_.scratch_ids_), 0, 1};
+  }
+
+  bool is_dense(const Hint &hint, int64_t count) const {
+    return scaling_ && hint.above > 0 && hint.num_most * 2 > count;
+  }
+
+  // Packs what is not surely kept. False: the target is not there.
+  bool leave_surely_kept(uint64_t total, int64_t count) {
+    const KeyRange inner = order_.within(band_.above);
+    outside_ = {inner, pack_beyond(inner, values())};
+    band_.below = total - measure(values(), outside_.count);
+    band_.num_below = count - outside_.count;
+    if (band_.below >= target_) return false;
+    part_ = part_of_none();
+    part_.count = pack_from(values(), outside_.count, order_.within(band_.most), part_.values);
+    if (band_.below + measure(part_.values, part_.count) < target_) {
+      take_all(outside_.count);
+      band_.most = NearestOrder::kLastLevel;
+    }
+    return true;
+  }
+
+  // Packs what may be kept. False: that does not reach the target.
+  bool leave_likely(int64_t num_likely) {
+    const KeyRange most = order_.within(band_.most), inner = order_.within(band_.above);
+    // Some of them are not kept in the end.
+    windows_.list_few(rank_from(most), num_likely / 4 * 3);
+    const int64_t count = pack(most, values());
+    const uint64_t all = measure(values(), count);
+    if (all < target_) return false;
+    part_ = part_of_none();
+    if (band_.above == 0) {
+      take_all(count);
+      return true;
+    }
+    part_.count = passes_.pack_beyond(contract::f32_view(values(), count), -kInfinity,
+                                      inner.least(), inner.most(), part_.values);
+    band_.below = all - measure(part_.values, part_.count);
+    band_.num_below = count - part_.count;
+    if (band_.below >= target_) {
+      take_all(count);
+      band_ = {0, band_.most, 0, 0};
+    }
+    return true;
+  }
+
+  void take_all(int64_t count) {
+    part_.count = count;
+    std::copy_n(values(), count, part_.values);
+  }
 
   // The first rank of a range, or the window's last one.
   Rank rank_from(const KeyRange &range) const {
@@ -118,13 +167,16 @@ class RowWindows::Nearest {
     return count;
   }
   // Packs what is not in a range.
-  int64_t pack_beyond(const KeyRange &range) {
+  int64_t pack_beyond(const KeyRange &range, float *out) {
     int64_t count = 0;
     for_each_part(order_.all(), [&](const RowView &part, float at_least) {
-      count +=
-          passes_.pack_beyond(part, at_least, range.least(), range.most(), part_.values + count);
+      count += passes_.pack_beyond(part, at_least, range.least(), range.most(), out + count);
     });
     return count;
+  }
+  int64_t pack_from(const float *values, int64_t count, const KeyRange &range, float *out) const {
+    if (range.is_empty()) return 0;
+    return passes_.pack(contract::f32_view(values, count), range.least(), range.most(), out);
   }
 
   uint64_t measure(const float *values, int64_t count) const {
@@ -137,9 +189,7 @@ class RowWindows::Nearest {
   }
 
   int64_t pack_part(const KeyRange &range) {
-    if (range.is_empty()) return 0;
-    return passes_.pack(contract::f32_view(part_.values, part_.count), range.least(), range.most(),
-                        part_.spare);
+    return pack_from(part_.values, part_.count, range, part_.spare);
   }
   Selected select(int64_t count, uint64_t target) {
     return cpu::select(passes_, &row_.places_, contract::f32_view(part_.spare, count), scaling_,
@@ -164,22 +214,37 @@ class RowWindows::Nearest {
     return windows_.begin_.place;
   }
   int64_t begin_at_most(uint32_t key, Window seen) {
-    const int64_t num_before = windows_.count(contract::rank_of_key(key + 1));
+    const int64_t num_before = num_beyond(key);
     if (num_before == 0) return seen.begin;
-    const Rank from = rank_from(order_.within(found_.level));
-    const float first = windows_.range_of(from, contract::value_of_key(key)).largest;
-    return begin_with(windows_.nth_of_value(cut_, first, 1), num_before, seen);
+    return begin_with(windows_.nth_of_value(cut_, largest_up_to(key), 1), num_before, seen);
   }
   // At the n-th token of the value.
   int64_t begin_at(float value, int64_t n, Window seen) {
-    const Rank before = contract::rank_of_key(contract::value_key(value) + 1);
     return begin_with(windows_.nth_of_value(cut_, value, uint64_t(n)),
-                      windows_.count(before) + n - 1, seen);
+                      num_beyond(contract::value_key(value)) + n - 1, seen);
+  }
+
+  // How many tokens have larger keys, which none of the surely kept ones has.
+  int64_t num_beyond(uint32_t key) {
+    if (outside_.count < 0) return windows_.count(contract::rank_of_key(key + 1));
+    return passes_.count(contract::f32_view(values(), outside_.count), 0, outside_.count,
+                         contract::value_of_key(key + 1));
+  }
+  // The largest value of those kept, whose keys are not above this one.
+  float largest_up_to(uint32_t key) {
+    const float most = contract::value_of_key(key);
+    if (outside_.count >= 0 && outside_.inner.high < key) {
+      const ValueRange beyond =
+          passes_.find_range(contract::f32_view(values(), outside_.count), 0, outside_.count,
+                             contract::value_of_key(outside_.inner.high + 1), most);
+      if (beyond.count > 0) return beyond.largest;
+    }
+    return windows_.range_of(rank_from(order_.within(band_.most)), most).largest;
   }
 
   // ---- Estimates
 
-  // What a sample expects: the target and somewhat more, or less; the surer the more often it was
+  // What a sample expects: the target and somewhat more and less; the surer the more often it was
   // tried. The last one is sure.
   Hint make_hint(int attempt, uint64_t total, int64_t count) {
     constexpr int kAttempts = 2;
@@ -188,39 +253,44 @@ class RowWindows::Nearest {
     const RowView source = windows_.kept(cut_).source;
     if (attempt >= kAttempts || source.count < kLeastSampled) return hint;
 
-    const uint64_t rest = total - target_, margin = attempt == 0 ? rest / 8 : rest - rest / 16;
-    const uint64_t left_out =
-        scaling_ ? rest - margin : total - std::min(total, 2 * target_ + kMoreTokens);
-    hint.most = expected_level(source, total, left_out, &hint.num_most);
-    if (hint.num_most * 2 <= count || !scaling_) return hint;
-    const uint32_t reached = expected_level(source, total, rest + margin, &hint.num_most);
-    hint.above = reached == NearestOrder::kLastLevel ? 0 : reached - 1;
-    if (hint.above > 0) hint.most = NearestOrder::kLastLevel;
+    Sample sample = take_sample(source, total);
+    const uint64_t rest = total - target_;
+    const uint64_t margin = std::min(rest / 8, target_ / 2) << (2 * attempt);
+    const uint64_t wanted = scaling_ ? target_ : 2 * target_ + kMoreTokens;
+    // By the smaller part, of which the sample errs by less.
+    const uint64_t rest_of_sample = std::min(total - std::min(wanted, total), sample.weight);
+    const uint64_t expected = wanted < total / 2 ? wanted : sample.weight - rest_of_sample;
+    if (expected == 0 || expected > sample.weight) return hint;
+    NearestPart parts[] = {{values(), row_.spare_, sample.num_light, uint64_t(kSampleStep)},
+                           {sample.heavy.data(), sample.spare.data(), sample.num_heavy, 1}};
+    NearestBand band;
+    select_nearest(passes_, &row_.places_, order_, scaling_, expected, scaling_ ? margin : 0, &band,
+                   parts, 2);
+    hint.most = band.most;
+    hint.num_most = (band.num_below + parts[0].count) * kSampleStep;
+    if (scaling_) hint.above = band.above;
     return hint;
   }
 
-  // The level with which all but so much is expected to be reached; the last one where that cannot
-  // be told. `num_tokens` becomes about how many have it or one before it.
-  uint32_t expected_level(const RowView &source, uint64_t total, uint64_t left_out,
-                          int64_t *num_tokens) {
-    std::array<float, kMostHeavy> heavy_values, heavy_spare;
-    float *const memory = reinterpret_cast<float *>(row_.scratch_ids_);
+  // Values that stand for the window's: in values() `num_light`, each for kSampleStep tokens, and
+  // beside them the heavy ones, each for itself.
+  struct Sample {
+    int64_t num_light, num_heavy;
+    std::array<float, kMostHeavy> heavy, spare;
+    uint64_t weight;
+  };
+
+  Sample take_sample(const RowView &source, uint64_t total) {
+    Sample sample = {};
     KeyRange light = order_.all();
-    NearestPart parts[] = {{memory, row_.spare_, 0, uint64_t(kSampleStep)},
-                           {heavy_values.data(), heavy_spare.data(), 0, 1}};
     if (scaling_) {
       light.high = heavy_key(total) - 1;
-      parts[1].count = list_heavy(source, light.high + 1, heavy_values.data());
+      sample.num_heavy = list_heavy(source, light.high + 1, sample.heavy.data());
     }
-    if (!light.is_empty()) parts[0].count = sample(source, light, memory);
-    uint64_t expected = 0;
-    for (const NearestPart &part : parts) expected += part.times * measure(part.values, part.count);
-    if (expected <= left_out) return NearestOrder::kLastLevel;
-    const NearestLevel found =
-        select_nearest(passes_, &row_.places_, order_, scaling_, expected - left_out, 0,
-                       NearestOrder::kLastLevel, {}, parts, 2);
-    *num_tokens = (found.num_below + parts[0].count) * kSampleStep;
-    return found.level;
+    if (!light.is_empty()) sample.num_light = pack_sample(source, light, values());
+    sample.weight = uint64_t(kSampleStep) * measure(values(), sample.num_light) +
+                    measure(sample.heavy.data(), sample.num_heavy);
+    return sample;
   }
 
   // The lowest key that weighs so much of the total, above the window's last one.
@@ -240,7 +310,7 @@ class RowWindows::Nearest {
         .count;
   }
 
-  int64_t sample(const RowView &source, const KeyRange &range, float *out) {
+  int64_t pack_sample(const RowView &source, const KeyRange &range, float *out) {
     const int64_t count = passes_.sample(source, range.least(), row_.places_.next(), out);
     return passes_.pack(contract::f32_view(out, count), range.least(), range.most(), out);
   }
@@ -253,7 +323,8 @@ class RowWindows::Nearest {
   Rank cut_;
   uint64_t target_ = 0;
   NearestPart part_ = {};
-  NearestLevel found_ = {};
+  NearestBand band_;
+  Outside outside_ = {};
 };
 
 Window RowWindows::nearest(const contract::Typical &rule, Window seen) {

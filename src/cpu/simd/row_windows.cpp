@@ -19,7 +19,9 @@ RowWindows::RowWindows(SimdRow &row, float *memory, int64_t wanted)
     count_ = row_.list_.count;
   } else {
     row_.settle();
-    count_ = passes_.count(row_.row_, 0, row_.row_.count, contract::value_of_rank(widest_));
+    const float lowest = contract::value_of_rank(widest_);
+    const int64_t count = row_.row_.count;
+    count_ = row_.least_ >= lowest ? count : passes_.count(row_.row_, 0, count, lowest);
   }
   widest_end_ = count_;
   remember(count_, widest_);
@@ -190,7 +192,13 @@ int64_t RowWindows::top_p(const RowScale &scale, float p, Window seen) {
   return end_of(row_.top_p_cut(scale, p, look_at(seen))) - seen.begin;
 }
 
-const Distribution &RowWindows::keep(Window window, float temperature) {
+const Distribution &RowWindows::keep(Window window, float temperature, bool draws_alone) {
+  if (draws_alone && !contract::is_greedy(temperature)) {
+    const Rank cut = cut_at(window.end), first = rank(window.begin);
+    list_few(cut, window.count());
+    row_.draw_from(first, cut, temperature);
+    return row_.distribution_;
+  }
   const Rank cut = look_at(window);
   row_.weigh_kept(contract::is_greedy(temperature) ? row_.first_ : cut, temperature);
   row_.distribution_.first = row_.first_;

@@ -53,8 +53,9 @@ class RowWindows {
     return end_of(contract::rank_of_key(high)) - seen.begin;
   }
 
-  // The row's distribution of these tokens.
-  const Distribution &keep(Window window, float temperature);
+  // The row's distribution of these tokens. `draws_alone`: no more is asked of it than draws by
+  // weights.
+  const Distribution &keep(Window window, float temperature, bool draws_alone);
 
  private:
   // The first tokens that are put in rank order where single ones are asked for.

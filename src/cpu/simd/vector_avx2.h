@@ -166,6 +166,12 @@ SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm256_blendv_ps(b, a, mask.lanes);
 }
+SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
+  return both(ge(x, least), ge(most, x));
+}
+SAMPLER_INLINE Floats sub_where(Mask mask, Floats a, Floats b, Floats other) {
+  return choose(mask, sub(a, b), other);
+}
 SAMPLER_INLINE Floats zero_unless(Mask mask, Floats a) {
   return _mm256_and_ps(mask.lanes, a);
 }

@@ -151,6 +151,12 @@ SAMPLER_INLINE uint64_t find_ids(const IdTables &tables, const int32_t *ids) {
   }
   return result;
 }
+SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
+  return _mm512_mask_cmp_ps_mask(ge(x, least), x, most, _CMP_LE_OQ);
+}
+SAMPLER_INLINE Floats sub_where(Mask mask, Floats a, Floats b, Floats other) {
+  return _mm512_mask_sub_ps(other, mask, a, b);
+}
 SAMPLER_INLINE Floats choose(Mask mask, Floats a, Floats b) {
   return _mm512_mask_blend_ps(mask, b, a);
 }

@@ -110,6 +110,17 @@ SAMPLER_INLINE Mask either(Mask a, Mask b) {
   return each<Mask>([&](int i)
                         SAMPLER_INLINE_LAMBDA { return native::either(a.piece[i], b.piece[i]); });
 }
+SAMPLER_INLINE Mask within(Floats x, Floats least, Floats most) {
+  return each<Mask>([&](int i) SAMPLER_INLINE_LAMBDA {
+    return native::within(x.piece[i], least.piece[i], most.piece[i]);
+  });
+}
+// a - b where the mask is set, elsewhere the other.
+SAMPLER_INLINE Floats sub_where(Mask mask, Floats a, Floats b, Floats other) {
+  return each<Floats>([&](int i) SAMPLER_INLINE_LAMBDA {
+    return native::sub_where(mask.piece[i], a.piece[i], b.piece[i], other.piece[i]);
+  });
+}
 // Lane by lane the bits of an integer from bit `first` on, for choose() and bits().
 SAMPLER_INLINE Mask mask_of_bits(uint32_t bits, int first) {
   return each<Mask>([&](int i) SAMPLER_INLINE_LAMBDA {

@@ -146,8 +146,8 @@ SAMPLER_INLINE int64_t pack_wanted(const RowView &source, float *out, const Want
 
 int64_t pack(const RowView &source, float at_least, float at_most, float *out) {
   const Floats least = splat(at_least), most = splat(at_most);
-  return pack_wanted(
-      source, out, [&](Floats x) SAMPLER_INLINE_LAMBDA { return both(ge(x, least), ge(most, x)); });
+  return pack_wanted(source, out,
+                     [&](Floats x) SAMPLER_INLINE_LAMBDA { return within(x, least, most); });
 }
 
 int64_t pack_beyond(const RowView &source, float at_least, float low, float high, float *out) {
@@ -206,21 +206,20 @@ int64_t count_id(const int32_t *ids, int64_t count, int32_t id) {
 int64_t sample(const RowView &row, float at_least, uint64_t key, float *out) {
   static_assert(kSampleStep == 32, "the five upper bits");
   constexpr int64_t kStep = kSampleStep * kWidth;
-  const Floats least = splat(at_least);
-  return with_type(row.dtype, [&](auto type) {
+  int64_t num_read = 0;
+  with_type(row.dtype, [&](auto type) {
     using Type = decltype(type);
     const auto *p = elements<Type>(row.values);
-    ValueWriter sampled = {out};
     const int64_t count = row.count;
     for (int64_t i = 0; i < count; i += kStep) {
       key = key * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
       const int64_t place = i + int64_t(key >> 59) * kWidth;
       if (place + kWidth > count) continue;
-      const Floats x = Type::read(p + place);
-      sampled.append(ge(x, least), x);
+      store(out + num_read, Type::read(p + place));
+      num_read += kWidth;
     }
-    return sampled.count;
   });
+  return pack(contract::f32_view(out, num_read), at_least, kInfinity, out);
 }
 
 }  // namespace

@@ -21,6 +21,23 @@ struct Halfway {
   SAMPLER_INLINE Floats relative(int i) const { return mul(x[i], power[i]); }
 };
 
+// Which elements weigh something: all, those from a value up, or up to another one, too.
+struct AllElements {
+  static constexpr bool kLeavesOut = false;
+};
+struct FromLeast {
+  static constexpr bool kLeavesOut = true;
+  Floats least;
+
+  SAMPLER_INLINE Mask has(Floats x) const { return ge(x, least); }
+};
+struct Between {
+  static constexpr bool kLeavesOut = true;
+  Floats least, most;
+
+  SAMPLER_INLINE Mask has(Floats x) const { return within(x, least, most); }
+};
+
 // exp2_plus_1(log2_ratio_minus_1(x)).
 struct RelativeToMax {
   static constexpr float kNothing = -kInfinity, kLowest = -__FLT_MAX__;
@@ -34,9 +51,15 @@ struct RelativeToMax {
 
   // Of several vectors at once, step by step, so that none waits for its own last result. What is
   // not `nonzero` comes out so small that it weighs nothing.
-  template <int kCount>
-  SAMPLER_INLINE void begin(Halfway<kCount> &v) const {
-    for (Floats &x : v.x) x = sub(x, row_max);
+  template <int kCount, class Bounds = AllElements>
+  SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
+    for (Floats &x : v.x) {
+      if constexpr (Bounds::kLeavesOut) {
+        x = sub_where(bounds.has(x), x, row_max, splat(kNothing));
+      } else {
+        x = sub(x, row_max);
+      }
+    }
     for (Floats &x : v.x) x = fma(x, scale, splat(-1.0f));
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(contract::kLowestLog2));
     for (Floats &x : v.x) x = max(x, splat(contract::kLowestLog2));
@@ -81,8 +104,11 @@ struct RelativeByPower {
     first = splat(power_of_two(part));
     second = splat(power_of_two(row.exponent - part));
   }
-  template <int kCount>
-  SAMPLER_INLINE void begin(Halfway<kCount> &v) const {
+  template <int kCount, class Bounds = AllElements>
+  SAMPLER_INLINE void begin(Halfway<kCount> &v, const Bounds &bounds = {}) const {
+    if constexpr (Bounds::kLeavesOut) {
+      for (Floats &x : v.x) x = zero_unless(bounds.has(x), x);
+    }
     for (int i = 0; i < kCount; ++i) v.nonzero[i] = ge(v.x[i], splat(0.0f));
     for (int i = 0; i < kCount; ++i) v.power[i] = v.x[i];
     for (Floats &x : v.x) x = (*this)(x);

@@ -6,28 +6,30 @@
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// What a scan knows of the vectors that it has seen.
-template <bool kIsProbability>
+// What a scan knows of the vectors that it has seen. kFindsLeast: the least value of f32, too.
+template <bool kIsProbability, bool kFindsLeast = false>
 struct Scanned {
+  static constexpr bool kHasBottom = kIsProbability || kFindsLeast;
   Floats top = splat(-kInfinity), bottom = splat(kInfinity);
   Mask bad = unordered(top, top);
 
   SAMPLER_INLINE void check(Floats a, Floats b) {
     bad = either(bad, unordered(a, b));
-    if (kIsProbability) bottom = min(bottom, min(a, b));
+    if (kHasBottom) bottom = min(bottom, min(a, b));
   }
   SAMPLER_INLINE RowScan result() const {
     RowScan scan;
     scan.max = largest(top);
     scan.valid = bits(bad) == 0;
+    scan.least = kFindsLeast ? -largest(negate(bottom)) : -kInfinity;
     if (kIsProbability) scan.valid = scan.valid && bits(ge(bottom, splat(0.0f))) == 0xFFFFu;
     return scan;
   }
 };
 
-template <bool kIsProbability>
+template <bool kIsProbability, bool kFindsLeast>
 SAMPLER_INLINE int64_t scan_blocks(F32, const float *p, int64_t count, float *maxima,
-                                   Scanned<kIsProbability> *scanned) {
+                                   Scanned<kIsProbability, kFindsLeast> *scanned) {
   int64_t i = 0;
   for (; i + kGroupBlock <= count; i += kGroupBlock, maxima += kWidth) {
     Floats a = F32::read(p + i), b = F32::read(p + i + kWidth);
@@ -97,18 +99,19 @@ SAMPLER_INLINE int64_t scan_blocks(Type, const uint16_t *p, int64_t count, float
   return i;
 }
 
-template <class Type, bool kIsProbability>
+template <class Type, bool kIsProbability, bool kFindsLeast>
 RowScan scan_row(const typename Type::Element *p, int64_t count, float *maxima) {
-  Scanned<kIsProbability> scanned;
+  Scanned<kIsProbability, kFindsLeast> scanned;
   int64_t i = scan_blocks(Type(), p, count, maxima, &scanned);
   if (i < count) {
     const float filler = kIsProbability ? 0.0f : -kInfinity;
     float *const last_maxima = maxima + i / kGroupElements;
     Floats rest = splat(filler);
     for (; i < count; i += kWidth) {
-      const Floats x =
-          count - i >= kWidth ? Type::read(p + i) : read_some<Type>(p + i, count - i, filler);
-      scanned.check(x, x);
+      const bool whole = count - i >= kWidth;
+      const Floats x = whole ? Type::read(p + i) : read_some<Type>(p + i, count - i, filler);
+      const Floats y = whole ? x : read_some<Type>(p + i, count - i, kInfinity);
+      scanned.check(y, y);
       rest = max(rest, x);
     }
     store(last_maxima, rest);
@@ -121,9 +124,16 @@ RowScan scan(const RowView &row, float *maxima) {
   return with_type(row.dtype, [&](auto type) {
     using Type = decltype(type);
     const auto *p = elements<Type>(row.values);
-    return row.kind == SAMPLER_PROBABILITIES ? scan_row<Type, true>(p, row.count, maxima)
-                                             : scan_row<Type, false>(p, row.count, maxima);
+    return row.kind == SAMPLER_PROBABILITIES ? scan_row<Type, true, false>(p, row.count, maxima)
+                                             : scan_row<Type, false, false>(p, row.count, maxima);
   });
+}
+
+RowScan scan_range(const RowView &row, float *maxima) {
+  if (row.dtype != SAMPLER_F32) return scan(row, maxima);
+  const auto *p = elements<F32>(row.values);
+  return row.kind == SAMPLER_PROBABILITIES ? scan_row<F32, true, true>(p, row.count, maxima)
+                                           : scan_row<F32, false, true>(p, row.count, maxima);
 }
 
 RowScan scan_allowed(const RowView &row, const uint32_t *allowed, float *maxima) {
@@ -160,7 +170,7 @@ RowScan scan_allowed(const RowView &row, const uint32_t *allowed, float *maxima)
     store(last_maxima, rest);
     top = max(top, rest);
   });
-  return {bits(valid) == 0xFFFFu, largest(top)};
+  return {bits(valid) == 0xFFFFu, largest(top), -kInfinity};
 }
 
 // Vectors of elements [i, i + kGroupBlock) or fewer, as they are written; the result is the

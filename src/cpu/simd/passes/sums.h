@@ -24,19 +24,17 @@ struct WithSurprise : Relative {
 
 contract::EntropySums sum_entropy(const RowView &source, const contract::RowScale &row,
                                   int64_t begin, int64_t end, float at_least) {
-  const Floats least = splat(at_least);
-  return with_weighed(source, {row}, at_least, [&](auto relative, auto type, auto masked) {
+  return with_weighed(source, {row}, at_least, [&](auto relative, auto type, auto bounds) {
     using Type = decltype(type);
     const WithSurprise<decltype(relative)> with_surprise(row);
     contract::EntropySums result;
     for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) {
       WeightSum weights, surprises;
-      for_each_relative<Type, decltype(masked)::value>(
-          elements<Type>(source.values), with_surprise, from, to, least,
-          [&](const auto &vectors, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
-            weights.take(vectors.x, vectors.power);
-            surprises.take(vectors.surprise, vectors.power);
-          });
+      for_each_relative<Type>(elements<Type>(source.values), with_surprise, bounds, from, to,
+                              [&](const auto &vectors, int64_t, int64_t) SAMPLER_INLINE_LAMBDA {
+                                weights.take(vectors.x, vectors.power);
+                                surprises.take(vectors.surprise, vectors.power);
+                              });
       result.weight += weights.total();
       result.surprise += surprises.total();
     });

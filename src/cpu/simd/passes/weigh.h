@@ -1,26 +1,22 @@
 // Passes over weights, and those that write rows.
 #pragma once
 
-#include <type_traits>
-
 #include "cpu/simd/passes/relative.h"
 
 namespace sampler::cpu::SAMPLER_ISA {
 namespace {
 
-// use(vectors, index, lanes) for the relative probabilities of elements [begin, end), of which
-// kMasked leaves out those below `least`. The next vectors are begun before these are finished: the
-// steps of both fill each other's waits.
-template <class Type, bool kMasked, class Relative, class Use>
+// use(vectors, index, lanes) for the relative probabilities of those elements of [begin, end) that
+// are within the bounds, and of the others as nothing. The next vectors are begun before these are
+// finished: the steps of both fill each other's waits.
+template <class Type, class Relative, class Bounds, class Use>
 SAMPLER_INLINE void for_each_relative(const typename Type::Element *p, const Relative &relative,
-                                      int64_t begin, int64_t end, Floats least, const Use &use) {
+                                      const Bounds &bounds, int64_t begin, int64_t end,
+                                      const Use &use) {
   constexpr int64_t kStep = kVectorsAtOnce * kWidth;
-  const auto kept = [&](Floats x) SAMPLER_INLINE_LAMBDA {
-    return kMasked ? choose(ge(x, least), x, splat(Relative::kNothing)) : x;
-  };
   const auto start = [&](Halfway<kVectorsAtOnce> &v, int64_t i) SAMPLER_INLINE_LAMBDA {
-    for (int j = 0; j < kVectorsAtOnce; ++j) v.x[j] = kept(Type::read(p + i + j * kWidth));
-    relative.begin(v);
+    for (int j = 0; j < kVectorsAtOnce; ++j) v.x[j] = Type::read(p + i + j * kWidth);
+    relative.begin(v, bounds);
   };
   int64_t i = begin;
   if (i + kStep <= end) {
@@ -40,23 +36,23 @@ SAMPLER_INLINE void for_each_relative(const typename Type::Element *p, const Rel
   for (; i < end; i += kWidth) {
     const int64_t lanes = smaller(end - i, kWidth);
     Halfway<1> last;
-    last.x[0] = kept(lanes == kWidth ? Type::read(p + i)
-                                     : read_some<Type>(p + i, lanes, Relative::kNothing));
-    relative.begin(last);
+    last.x[0] =
+        lanes == kWidth ? Type::read(p + i) : read_some<Type>(p + i, lanes, Relative::kNothing);
+    relative.begin(last, bounds);
     relative.finish(last);
     use(last, i, lanes);
   }
 }
 
-// f(relative, type, masked) for a source; masked: whether elements below `at_least` weigh
-// something.
+// f(relative, type, bounds) for a source and what of it is at least `at_least`.
 template <class F>
 SAMPLER_INLINE auto with_weighed(const RowView &source, const Scaling &scaling, float at_least,
                                  const F &f) {
   return with_relative(scaling.row, [&](auto relative) {
     const bool masked = at_least > decltype(relative)::kLowest;
     return with_type(source.dtype, [&](auto type) {
-      return masked ? f(relative, type, std::true_type()) : f(relative, type, std::false_type());
+      return masked ? f(relative, type, FromLeast{splat(at_least)})
+                    : f(relative, type, AllElements());
     });
   });
 }
@@ -72,37 +68,55 @@ SAMPLER_INLINE void for_each_block(int64_t begin, int64_t end, const F &f) {
   }
 }
 
+template <class Type, class Relative, class Bounds>
+SAMPLER_INLINE uint64_t sum_blocks(const typename Type::Element *p, const Relative &relative,
+                                   const Bounds &bounds, int64_t begin, int64_t end,
+                                   uint64_t *block_weights) {
+  uint64_t result = 0;
+  for_each_block(begin, end, [&](int64_t block, int64_t from, int64_t to) {
+    WeightSum weights;
+    for_each_relative<Type>(p, relative, bounds, from, to,
+                            [&](const auto &vectors, int64_t, int64_t)
+                                SAMPLER_INLINE_LAMBDA { weights.take(vectors.x, vectors.power); });
+    const uint64_t weight = weights.total();
+    result += weight;
+    if (block_weights) block_weights[block] += weight;
+  });
+  return result;
+}
+
 uint64_t weigh(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                float at_least, uint64_t *block_weights) {
-  const Floats least = splat(at_least);
-  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto masked) {
+  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto bounds) {
     using Type = decltype(type);
-    uint64_t result = 0;
-    for_each_block(begin, end, [&](int64_t block, int64_t from, int64_t to) {
-      WeightSum weights;
-      for_each_relative<Type, decltype(masked)::value>(
-          elements<Type>(source.values), relative, from, to, least,
-          [&](const auto &vectors, int64_t, int64_t)
-              SAMPLER_INLINE_LAMBDA { weights.take(vectors.x, vectors.power); });
-      const uint64_t weight = weights.total();
-      result += weight;
-      if (block_weights) block_weights[block] += weight;
+    return sum_blocks<Type>(elements<Type>(source.values), relative, bounds, begin, end,
+                            block_weights);
+  });
+}
+
+uint64_t weigh_between(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
+                       float at_least, float at_most, uint64_t *block_weights) {
+  const Between bounds = {splat(at_least), splat(at_most)};
+  return with_relative(scaling.row, [&](auto relative) {
+    return with_type(source.dtype, [&](auto type) {
+      using Type = decltype(type);
+      return sum_blocks<Type>(elements<Type>(source.values), relative, bounds, begin, end,
+                              block_weights);
     });
-    return result;
   });
 }
 
 SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                         float at_least, float heavy) {
-  const Floats least = splat(at_least), least_heavy = splat(heavy);
-  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto masked) {
+  const Floats least_heavy = splat(heavy);
+  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto bounds) {
     using Type = decltype(type);
     const auto *p = elements<Type>(source.values);
     SplitWeight result = {0, 0};
     for_each_block(begin, end, [&](int64_t, int64_t from, int64_t to) {
       WeightSum all, of_heavy;
-      for_each_relative<Type, decltype(masked)::value>(
-          p, relative, from, to, least,
+      for_each_relative<Type>(
+          p, relative, bounds, from, to,
           [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
             all.take(vectors.x, vectors.power);
             // Values are read again: there is no register to keep them in.
@@ -123,11 +137,10 @@ SplitWeight weigh_split(const RowView &source, const Scaling &scaling, int64_t b
 
 uint64_t sum_weights(const RowView &source, const Scaling &scaling, int64_t begin, int64_t end,
                      float at_least, uint64_t sum, uint64_t *out) {
-  const Floats least = splat(at_least);
-  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto masked) {
+  return with_weighed(source, scaling, at_least, [&](auto relative, auto type, auto bounds) {
     using Type = decltype(type);
-    for_each_relative<Type, decltype(masked)::value>(
-        elements<Type>(source.values), relative, begin, end, least,
+    for_each_relative<Type>(
+        elements<Type>(source.values), relative, bounds, begin, end,
         [&](const auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
           int32_t high[kVectorsAtOnce * kWidth], low[kVectorsAtOnce * kWidth];
           for (int i = 0; i * kWidth < lanes; ++i) {
@@ -169,13 +182,14 @@ SAMPLER_INLINE void write_vectors(void *out, int64_t index, int64_t, const Float
 void write_probabilities(const RowView &source, const Scaling &scaling, float normalizer,
                          int64_t begin, int64_t end, float at_least, void *out,
                          sampler_dtype out_dtype) {
-  const Floats least = splat(at_least), factor = splat(normalizer);
+  const FromLeast bounds = {splat(at_least)};
+  const Floats factor = splat(normalizer);
   with_relative(scaling.row, [&](auto relative) {
     with_type(out_dtype, [&](auto out_type) {
       with_type(source.dtype, [&](auto type) {
         using Type = decltype(type);
-        for_each_relative<Type, true>(
-            elements<Type>(source.values), relative, begin, end, least,
+        for_each_relative<Type>(
+            elements<Type>(source.values), relative, bounds, begin, end,
             [&](auto &vectors, int64_t index, int64_t lanes) SAMPLER_INLINE_LAMBDA {
               int i = 0;
               for (Floats &x : vectors.x) {
