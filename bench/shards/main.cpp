@@ -4,7 +4,7 @@
 //   mpirun -np RANKS shards_bench [ROWS [COLUMNS [REPEATS]]] >>bench/results/shards.jsonl
 //
 // One JSON object a line for each operation, by rank 0; times are the least of all repeats, of the
-// slowest rank each. REPEATS 0: what is sent alone, of chains of drafts, too.
+// slowest rank each. REPEATS 0: what is sent alone, by more operations.
 #include <sampler_mpi.h>
 
 #include <algorithm>
@@ -89,14 +89,8 @@ class Step {
     args.out_token_ids = tokens.data();
     args.out_logprobs = operation.wants_logprobs ? logprobs.data() : nullptr;
     sampler_shard_args shard = {};
-    shard.struct_size = sizeof shard;
     shard.sample = &args;
-    shard.first_token_id = first;
-    shard.total_cols = num_cols;
-    sampler_shard_plan_info plan = {};
-    plan.struct_size = sizeof plan;
-    check(sampler_mpi_plan(sampler, &shard, MPI_COMM_WORLD, &plan) == SAMPLER_OK, "no plan");
-    print_plan(operation.name, plan, num_rows * own_cols);
+    const sampler_shard_plan_info plan = print_plan(operation.name, &shard, num_rows * own_cols);
     if (repeats > 0) measure_times(args, shard, plan);
     if (rank == 0) std::printf("}\n");
     std::fflush(stdout);
@@ -120,29 +114,116 @@ class Step {
     args.num_drafts = num_drafts;
     args.params = &params;
     sampler_shard_args shard = {};
-    shard.struct_size = sizeof shard;
     shard.verify = &args;
-    shard.first_token_id = first;
-    shard.total_cols = num_cols;
-    sampler_shard_plan_info plan = {};
-    plan.struct_size = sizeof plan;
-    check(sampler_mpi_plan(sampler, &shard, MPI_COMM_WORLD, &plan) == SAMPLER_OK, "no plan");
-    print_plan(name, plan, num_rows * (2 * num_drafts + 1) * own_cols);
-    if (rank == 0) std::printf("}\n");
-    std::fflush(stdout);
+    print_only_plan(name, &shard, num_rows * (2 * num_drafts + 1) * own_cols);
+  }
+
+  void plan_reports_and_edits() const {
+    int32_t token = 0;
+    const std::vector<int64_t> offsets(size_t(num_rows) + 1, 0);
+    sampler_pipeline pipeline = {};
+    pipeline.struct_size = sizeof pipeline;
+    pipeline.history = {offsets.data(), &token, num_rows, 0};
+    sampler_params params = sampler_params_default();
+    params.temperature = 0.8f;
+    sampler_sample_args args = {};
+    args.struct_size = sizeof args;
+    args.input = own_rows();
+    args.params = &params;
+    args.out_token_ids = &token;
+    sampler_shard_args shard = {};
+    shard.sample = &args;
+    const auto plan = [&](const char *name) {
+      print_only_plan(name, &shard, num_rows * args.input.num_cols);
+    };
+    args.out_ranks = &token;
+    plan("temperature, rank");
+    params.top_k = 50;
+    plan("top-k 50, rank");
+    args.out_ranks = nullptr;
+    args.pipeline = &pipeline;
+    params.repetition_penalty = 1.1f;
+    plan("top-k 50, repetition penalty");
+    float logprob = 0.0f;
+    args.out_logprobs = &logprob;
+    plan("top-k 50, repetition penalty, raw log-probability");
+  }
+
+  // Of calls that are no draw.
+  void plan_rows() const {
+    float value = 0.0f;
+    int32_t token = 0;
+    const sampler_rows rows = own_rows();
+    const int64_t gathered = num_rows * rows.num_cols;
+    sampler_params params = sampler_params_default();
+    sampler_filter_args filter = {};
+    filter.struct_size = sizeof filter;
+    filter.input = rows;
+    filter.params = &params;
+    filter.output = &value;
+    sampler_shard_args shard = {};
+    shard.filter = &filter;
+    print_only_plan("softmax", &shard, gathered);
+    params.top_k = 50;
+    print_only_plan("filter, top-k 50", &shard, gathered);
+    params.top_k = 0;
+    params.top_p = 0.95f;
+    print_only_plan("filter, top-p 0.95", &shard, gathered);
+
+    sampler_select_args select = {};
+    select.struct_size = sizeof select;
+    select.input = rows;
+    select.num_selected = 50;
+    select.out_values = &value;
+    select.out_token_ids = &token;
+    shard = {};
+    shard.select = &select;
+    print_only_plan("select 50", &shard, gathered);
+
+    sampler_residual_args residual = {};
+    residual.struct_size = sizeof residual;
+    residual.target = rows;
+    residual.target.kind = SAMPLER_PROBABILITIES;
+    residual.draft = residual.target;
+    residual.output = &value;
+    shard = {};
+    shard.residual = &residual;
+    print_only_plan("residual", &shard, 2 * gathered);
   }
 
  private:
+  sampler_rows own_rows() const {
+    sampler_rows rows = {};
+    rows.values = logits.data();
+    rows.num_rows = num_rows;
+    rows.num_cols = num_cols / num_ranks;
+    return rows;
+  }
+
   // Beside so many elements that gathering sends.
-  void print_plan(const char *name, const sampler_shard_plan_info &plan, int64_t gathered) const {
+  sampler_shard_plan_info print_plan(const char *name, sampler_shard_args *shard,
+                                     int64_t gathered) const {
+    shard->struct_size = sizeof *shard;
+    shard->first_token_id = first;
+    shard->total_cols = num_cols;
+    sampler_shard_plan_info plan = {};
+    plan.struct_size = sizeof plan;
+    check(sampler_mpi_plan(sampler, shard, MPI_COMM_WORLD, &plan) == SAMPLER_OK,
+          sampler_last_error());
     size_t sent = 0;
     for (int64_t i = 0; i < plan.num_exchanges; ++i) sent += plan.message_bytes[i];
-    if (rank != 0) return;
+    if (rank != 0) return plan;
     std::printf(
         "{\"operation\": \"%s\", \"ranks\": %d, \"rows\": %ld, \"cols\": %ld, "
         "\"exchanges\": %ld, \"sent_bytes\": %zu, \"gather_bytes\": %zu",
         name, num_ranks, long(num_rows), long(num_cols), long(plan.num_exchanges), sent,
         size_t(gathered) * sizeof(float));
+    return plan;
+  }
+  void print_only_plan(const char *name, sampler_shard_args *shard, int64_t gathered) const {
+    print_plan(name, shard, gathered);
+    if (rank == 0) std::printf("}\n");
+    std::fflush(stdout);
   }
 
   // `args` has the whole call's parameters, and arrays of its own for outputs here.
@@ -224,6 +305,8 @@ int main(int argc, char **argv) {
   for (float &logit : step.logits) logit = normal(random);
   for (const Operation &operation : operations()) step.measure(operation);
   if (step.repeats == 0) {
+    step.plan_reports_and_edits();
+    step.plan_rows();
     step.plan_chains("chains of 4 drafts", 4, 1.0f);
     step.plan_chains("chains of 4 drafts, greedy", 4, 0.0f);
   }

@@ -41,13 +41,129 @@ static inline sampler_status sampler_mpi_plan(sampler_t sampler, const sampler_s
   return sampler_shard_plan(sampler, &own, out_plan);
 }
 
-/* Runs all rounds. `memory`, of sampler_mpi_memory_bytes and aligned to 8 bytes, is for the
- * messages.
+/* Of sampler_mpi_run. What all ranks must have the same before they exchange messages, as the least
+ * of all ranks' words: sizes, each beside its complement, and the first rank that has failed. */
+enum { SAMPLER_MPI_AGREED_WORDS = 2 * SAMPLER_MAX_SHARD_EXCHANGES + 1 };
+
+/* Of sampler_mpi_run. The library tells in the next round why it cannot go on with the messages of
+ * `round`; that never succeeds. */
+static inline sampler_status sampler_mpi_refuse(sampler_t sampler, const sampler_shard_args *own,
+                                                int64_t round, const char **error) {
+  const sampler_status status = sampler_shard_round(sampler, own, round + 1);
+  *error = sampler_last_error();
+  if (status != SAMPLER_OK) return status;
+  *error = "a rank has failed, or has other arguments";
+  return SAMPLER_ERROR_INVALID_ARGUMENT;
+}
+
+/* Of sampler_mpi_run. The plan, the memory of messages and round 0. */
+static inline sampler_status sampler_mpi_begin(sampler_t sampler, sampler_shard_args *own,
+                                               sampler_shard_plan_info *plan, void *memory,
+                                               size_t memory_bytes, const char **error) {
+  sampler_status status = sampler_shard_plan(sampler, own, plan);
+  *error = sampler_last_error();
+  if (status != SAMPLER_OK) return status;
+  if (memory_bytes < sampler_mpi_memory_bytes(plan, (int)own->num_ranks)) {
+    *error = "memory_bytes is less than sampler_mpi_memory_bytes";
+    return SAMPLER_ERROR_INVALID_ARGUMENT;
+  }
+  own->send = memory;
+  own->send_bytes = plan->max_message_bytes;
+  own->received = own->send_bytes ? (char *)memory + own->send_bytes : NULL;
+  own->received_bytes = memory_bytes - own->send_bytes;
+  status = sampler_shard_round(sampler, own, 0);
+  *error = sampler_last_error();
+  return status;
+}
+
+/* Of sampler_mpi_run. Messages of different sizes: as much of each as the shortest one has, which
+ * is enough to tell whose arguments differ. */
+static inline sampler_status sampler_mpi_compare(sampler_t sampler, const sampler_shard_args *own,
+                                                 const sampler_shard_plan_info *plan,
+                                                 MPI_Comm communicator, size_t least_bytes,
+                                                 const char **error) {
+  const int words = (int)(least_bytes / sizeof(uint64_t));
+  char *const received = (char *)own->received;
+  int64_t rank;
+  if (words == 0) {
+    *error = "a rank has no rows, and another one has";
+    return SAMPLER_ERROR_INVALID_ARGUMENT;
+  }
+  if (MPI_Allgather(own->send, words, MPI_UINT64_T, received, words, MPI_UINT64_T, communicator) !=
+      MPI_SUCCESS) {
+    *error = "MPI reported an error";
+    return SAMPLER_ERROR_SYSTEM;
+  }
+  for (rank = own->num_ranks - 1; rank > 0; --rank) {
+    memmove(received + (size_t)rank * plan->message_bytes[0], received + (size_t)rank * least_bytes,
+            least_bytes);
+  }
+  return sampler_mpi_refuse(sampler, own, 0, error);
+}
+
+/* Of sampler_mpi_run. Whether all ranks have come through round 0, with messages of the same sizes.
+ * `status` and *error are this rank's. */
+static inline sampler_status sampler_mpi_agree(sampler_t sampler, const sampler_shard_args *own,
+                                               const sampler_shard_plan_info *plan,
+                                               MPI_Comm communicator, sampler_status status,
+                                               const char **error) {
+  uint64_t words[SAMPLER_MPI_AGREED_WORDS], least[SAMPLER_MPI_AGREED_WORDS];
+  const int last = SAMPLER_MPI_AGREED_WORDS - 1;
+  int are_alike = 1, i;
+  int64_t rank;
+  for (i = 0; i < last; ++i) {
+    const uint64_t bytes = plan->message_bytes[i / 2];
+    words[i] = i % 2 ? ~bytes : bytes;
+  }
+  words[last] = status == SAMPLER_OK ? UINT64_MAX : (uint64_t)own->rank;
+  if (MPI_Allreduce(words, least, SAMPLER_MPI_AGREED_WORDS, MPI_UINT64_T, MPI_MIN, communicator) !=
+      MPI_SUCCESS) {
+    *error = "MPI reported an error";
+    return SAMPLER_ERROR_SYSTEM;
+  }
+  if (status != SAMPLER_OK) return status;
+  if (least[last] != UINT64_MAX) {
+    if (plan->num_exchanges == 0) {
+      *error = "a rank has failed; its own error says why";
+      return SAMPLER_ERROR_INVALID_ARGUMENT;
+    }
+    for (rank = 0; rank < own->num_ranks; ++rank) {
+      const uint64_t first_word = (uint64_t)rank != least[last];
+      memcpy((char *)own->received + (size_t)rank * plan->message_bytes[0], &first_word,
+             sizeof first_word);
+    }
+    return sampler_mpi_refuse(sampler, own, 0, error);
+  }
+  for (i = 0; i < last; ++i) are_alike &= words[i] == least[i];
+  /* Where this rank's are the least another one's complements are. */
+  if (are_alike) return SAMPLER_OK;
+  return sampler_mpi_compare(sampler, own, plan, communicator, (size_t)least[0], error);
+}
+
+/* Of sampler_mpi_run. Whether one of the messages, of so many words, says that its rank has failed.
+ */
+static inline int sampler_mpi_one_failed(const sampler_shard_args *own, int words) {
+  const uint64_t *const received = (const uint64_t *)own->received;
+  int64_t rank;
+  for (rank = 0; rank < own->num_ranks; ++rank) {
+    if (received[rank * words] == 0) return 1;
+  }
+  return 0;
+}
+
+/* Runs all rounds, of a CPU sampler. `memory`, of sampler_mpi_memory_bytes and aligned to 8 bytes,
+ * is for the messages.
  *
- * Before the first exchange an MPI_Allreduce of 16 bytes tells whether all ranks have come with the
- * same arguments, and none has failed: no rank waits for one that does not come, nor for a message
- * of another size. All ranks fail then; *out_error (may be NULL) tells why on the rank that did, as
- * far as it is known. It is static, or sampler_last_error(). */
+ * No rank waits for one that does not come, nor for a message of another size. Before the first
+ * exchange an MPI_Allreduce of 136 bytes tells whether all ranks have come through round 0, with
+ * messages of the same sizes. A rank that fails later still sends a message, of zeros, in the next
+ * exchange. All ranks fail then, and none has written an output. *out_error (may be NULL) tells why
+ * on the rank that failed, and on the others which rank that is: INVALID_ARGUMENT, "rank 2 has
+ * failed in round 1 ...". Where arguments differ it names them and a rank, on all ranks alike. It
+ * is static, or sampler_last_error().
+ *
+ * After the last exchange nothing waits for anybody: a rank that fails in the last round fails
+ * alone, and the others have their tokens. */
 static inline sampler_status sampler_mpi_run(sampler_t sampler, const sampler_shard_args *args,
                                              MPI_Comm communicator, void *memory,
                                              size_t memory_bytes, const char **out_error) {
@@ -55,7 +171,6 @@ static inline sampler_status sampler_mpi_run(sampler_t sampler, const sampler_sh
   const char **error = out_error ? out_error : &unused;
   sampler_shard_args own = *args;
   sampler_shard_plan_info plan;
-  uint64_t agreed[2], agreeing[2] = {0, 0};
   sampler_status status;
   int64_t round;
   int rank = 0, num_ranks = 0;
@@ -69,53 +184,27 @@ static inline sampler_status sampler_mpi_run(sampler_t sampler, const sampler_sh
   own.num_ranks = num_ranks;
   memset(&plan, 0, sizeof plan);
   plan.struct_size = sizeof plan;
-  status = sampler_shard_plan(sampler, &own, &plan);
-  if (status == SAMPLER_OK) {
-    own.send = memory;
-    own.send_bytes = plan.max_message_bytes <= memory_bytes ? plan.max_message_bytes : memory_bytes;
-    own.received = own.send_bytes ? (char *)memory + own.send_bytes : NULL;
-    own.received_bytes = memory_bytes - own.send_bytes;
-    if (memory_bytes < sampler_mpi_memory_bytes(&plan, num_ranks)) {
-      *error = "memory_bytes is less than sampler_mpi_memory_bytes";
-      status = SAMPLER_ERROR_INVALID_ARGUMENT;
-    } else {
-      status = sampler_shard_round(sampler, &own, 0);
-      *error = sampler_last_error();
-    }
-  } else {
-    *error = sampler_last_error();
-  }
-
-  /* A rank that has failed sends 0 and 0, which no digest and its complement are. */
-  if (status == SAMPLER_OK) {
-    agreeing[0] = plan.digest;
-    agreeing[1] = ~plan.digest;
-  }
-  if (MPI_Allreduce(agreeing, agreed, 2, MPI_UINT64_T, MPI_MIN, communicator) != MPI_SUCCESS) {
-    *error = "MPI reported an error";
-    return SAMPLER_ERROR_SYSTEM;
-  }
+  status = sampler_mpi_begin(sampler, &own, &plan, memory, memory_bytes, error);
+  status = sampler_mpi_agree(sampler, &own, &plan, communicator, status, error);
   if (status != SAMPLER_OK) return status;
-  if (agreed[0] != plan.digest || agreed[1] != ~plan.digest) {
-    *error = "a rank has other arguments, or has failed";
-    return SAMPLER_ERROR_INVALID_ARGUMENT;
-  }
 
   for (round = 0; round < plan.num_exchanges; ++round) {
     const int words = (int)(plan.message_bytes[round] / sizeof(uint64_t));
+    if (status != SAMPLER_OK) memset(own.send, 0, plan.message_bytes[round]);
     if (MPI_Allgather(own.send, words, MPI_UINT64_T, (void *)own.received, words, MPI_UINT64_T,
                       communicator) != MPI_SUCCESS) {
       *error = "MPI reported an error";
       return SAMPLER_ERROR_SYSTEM;
     }
-    status = sampler_shard_round(sampler, &own, round + 1);
-    if (status != SAMPLER_OK) {
-      *error = sampler_last_error();
-      return status;
+    if (status != SAMPLER_OK) return status;
+    if (sampler_mpi_one_failed(&own, words)) {
+      return sampler_mpi_refuse(sampler, &own, round, error);
     }
+    status = sampler_shard_round(sampler, &own, round + 1);
+    *error = sampler_last_error();
   }
-  *error = "";
-  return SAMPLER_OK;
+  if (status == SAMPLER_OK) *error = "";
+  return status;
 }
 
 #ifdef __cplusplus

@@ -8,7 +8,19 @@
  * caller's `wait`.
  *
  * Engines compare plans once, when a call is set up (sampler_shard_plan_info.digest): NCCL hangs
- * where ranks send messages of different sizes. */
+ * where ranks send messages of different sizes.
+ *
+ * A rank that fails. Nothing is compared here before the first exchange, and a stream's host cannot
+ * look at messages. So
+ * - where the plan, or the size of `memory`, is an error, no collective is enqueued, and the
+ * others' streams wait for this rank until ncclCommAbort;
+ * - where a round is an error, for arguments or a launch, or `wait` is, the rank still enqueues all
+ *   collectives, with messages that are none, and returns the error in the end. No stream waits for
+ *   ever: CUDA samplers of the other ranks make every row bad, INVALID_SHARD, and CPU samplers fail
+ *   in the next round, with a text that names the rank;
+ * - in the last round, which nobody waits for, a rank fails alone;
+ * - where an ncclAllGather is an error, the call returns it at once, and the communicator is of no
+ *   use any more. */
 #ifndef SAMPLER_NCCL_H
 #define SAMPLER_NCCL_H
 
@@ -39,6 +51,7 @@ static inline sampler_status sampler_nccl_run(sampler_t sampler, const sampler_s
   sampler_shard_plan_info plan;
   sampler_status status;
   ncclResult_t result;
+  const char *send;
   int64_t round;
   int rank = 0, num_ranks = 0;
 
@@ -65,23 +78,27 @@ static inline sampler_status sampler_nccl_run(sampler_t sampler, const sampler_s
   own.received_bytes = memory_bytes - plan.max_message_bytes;
 
   for (round = 0;; ++round) {
-    status = sampler_shard_round(sampler, &own, round);
-    *error = sampler_last_error();
-    if (status != SAMPLER_OK) return status;
+    if (status == SAMPLER_OK) {
+      status = sampler_shard_round(sampler, &own, round);
+      *error = sampler_last_error();
+    }
     if (round == plan.num_exchanges) break;
-    result = ncclAllGather(own.send, (void *)own.received, plan.message_bytes[round] / 8,
-                           ncclUint64, communicator, stream);
+    if (status != SAMPLER_OK && wait) memset(own.send, 0, sizeof(uint64_t));
+    /* Where the host cannot write zeros a failed rank sends what never begins as a message does. */
+    send = (const char *)own.send + (status == SAMPLER_OK || wait ? 0 : sizeof(uint64_t));
+    result = ncclAllGather(send, (void *)own.received, plan.message_bytes[round] / 8, ncclUint64,
+                           communicator, stream);
     if (result != ncclSuccess) {
       *error = ncclGetErrorString(result);
       return SAMPLER_ERROR_SYSTEM;
     }
-    if (wait && wait(stream) != 0) {
+    if (wait && wait(stream) != 0 && status == SAMPLER_OK) {
       *error = "wait failed";
-      return SAMPLER_ERROR_SYSTEM;
+      status = SAMPLER_ERROR_SYSTEM;
     }
   }
-  *error = "";
-  return SAMPLER_OK;
+  if (status == SAMPLER_OK) *error = "";
+  return status;
 }
 
 #ifdef __cplusplus

@@ -126,6 +126,12 @@ bool judge_headers(const ShardCall &call, const ShardPlan &plan, int exchange,
     return *reinterpret_cast<const ShardHeader *>(messages +
                                                   size_t(rank) * plan.message_bytes(exchange));
   };
+  for (int64_t rank = 0; rank < call.num_ranks; ++rank) {
+    if (header(rank).round != 0) continue;
+    return refuse(fault,
+                  "rank %" PRId64 " has failed in round %d, and sent zeros; its own error says why",
+                  rank, exchange);
+  }
   int64_t end = 0;
   for (int64_t rank = 0; rank < call.num_ranks; ++rank) {
     const ShardHeader &own = header(rank);

@@ -3,6 +3,7 @@
 usage: death_test.py SHARDS_MPI_TEST MPIRUN...
 """
 
+import re
 import subprocess
 import sys
 
@@ -12,6 +13,6 @@ run = subprocess.run([*MPIRUN, "3", PROGRAM, "--gtest_also_run_disabled_tests", 
                      capture_output=True, text=True, check=False, timeout=60)  # fmt: skip
 if run.returncode == 0 or "the call came back" in run.stdout:
     sys.exit(f"the others went on: status {run.returncode}\n{run.stdout}")
-# By number and exit code, in mpirun's words.
-if not ("exit" in run.stderr.lower() and "9" in run.stderr):
+# Open MPI names the rank and its exit code, MPICH the exit code.
+if not re.search(r"Process name: \[\[\d+,\d+\],2\]\s+Exit code: +9\n|EXIT CODE: 9\n", run.stderr):
     sys.exit(f"mpirun does not tell which rank died:\n{run.stderr}")

@@ -83,12 +83,30 @@ struct Result {
   std::string error;
 };
 
-Result run_rank(Group *group, int rank, const Rows &rows, int (*wait)(cudaStream_t)) {
+// A parallel_for that leaves out tasks in one round.
+struct Break {
+  int round = -1, rounds_done = 0;
+
+  static void run(void *user, int64_t num_tasks, sampler_task_fn task, void *task_user) {
+    Break &own = *static_cast<Break *>(user);
+    const bool breaks = own.rounds_done++ == own.round;
+    for (int64_t i = 0; i < num_tasks - breaks; ++i) task(task_user, i);
+  }
+};
+
+Result run_rank(Group *group, int rank, const Rows &rows, int (*wait)(cudaStream_t),
+                int broken_round) {
   Result result;
+  Break breaks;
+  breaks.round = broken_round;
+  sampler_options options = sampler_options_default();
+  options.num_threads = 2;
+  options.parallel_for = Break::run;
+  options.parallel_for_user = &breaks;
   std::vector<unsigned char> part;
   const Ranges ranges = even_ranges(kNumCols, kNumRanks);
   sampler_t sampler = nullptr;
-  EXPECT_EQ(sampler_create(nullptr, &sampler), SAMPLER_OK);
+  EXPECT_EQ(sampler_create(&options, &sampler), SAMPLER_OK);
   sampler_sample_args args = {};
   args.struct_size = sizeof args;
   args.input = rows.part(ranges[size_t(rank)], ranges[size_t(rank) + 1], &part);
@@ -116,11 +134,16 @@ Result run_rank(Group *group, int rank, const Rows &rows, int (*wait)(cudaStream
   return result;
 }
 
-std::vector<Result> run_all(Group *group, const Rows &rows, int (*wait)(cudaStream_t)) {
+// One rank breaks in one round.
+std::vector<Result> run_all(Group *group, const Rows &rows, int (*wait)(cudaStream_t),
+                            int broken_rank = -1, int broken_round = -1) {
   std::vector<Result> results(kNumRanks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < kNumRanks; ++rank) {
-    threads.emplace_back([&, rank] { results[size_t(rank)] = run_rank(group, rank, rows, wait); });
+    threads.emplace_back([&, rank] {
+      results[size_t(rank)] =
+          run_rank(group, rank, rows, wait, rank == broken_rank ? broken_round : -1);
+    });
   }
   for (std::thread &thread : threads) thread.join();
   return results;
@@ -153,6 +176,41 @@ TEST(ShardsOverNccl, SayWhatFailed) {
   for (const Result &result : run_all(&group, rows, nullptr)) {
     EXPECT_EQ(result.status, SAMPLER_ERROR_SYSTEM);
     EXPECT_EQ(result.error, "internal error");
+  }
+}
+
+// No rank waits for one that has failed: they fail in the next round, or, in the last one, go on.
+TEST(ShardsOverNccl, GoOnWhereARankFails) {
+  constexpr int kNumExchanges = 3;
+  const std::vector<int32_t> untouched(size_t(kNumRows), 77);
+  const Rows rows = make_rows(kNumRows, kNumCols, SAMPLER_F32, SAMPLER_LOGITS, false, 9);
+  Group group(kNumRanks);
+  const std::vector<Result> good = run_all(&group, rows, [](cudaStream_t) { return 0; });
+  for (int waits = 0; waits < 2; ++waits) {
+    for (int broken = 0; broken < kNumRanks * (kNumExchanges + 1); ++broken) {
+      const int broken_rank = broken % kNumRanks, round = broken / kNumRanks;
+      const std::string of_round = std::to_string(round), of_rank = std::to_string(broken_rank);
+      const std::string text = waits ? "rank " + of_rank + " has failed in round " + of_round +
+                                           ", and sent zeros; its own error says why"
+                                     : "received has no message of round " + of_round +
+                                           " at the place of rank " + of_rank +
+                                           "; messages stand in the order of their ranks";
+      const std::vector<Result> results = run_all(
+          &group, rows, waits ? +[](cudaStream_t) { return 0; } : nullptr, broken_rank, round);
+      for (int rank = 0; rank < kNumRanks; ++rank) {
+        const Result &result = results[size_t(rank)];
+        if (rank == broken_rank) {
+          EXPECT_EQ(result.status, SAMPLER_ERROR_CALLBACK) << result.error;
+        } else if (round == kNumExchanges) {
+          EXPECT_EQ(result.status, SAMPLER_OK) << result.error;
+          EXPECT_EQ(result.tokens, good[size_t(rank)].tokens);
+        } else {
+          EXPECT_EQ(result.status, SAMPLER_ERROR_INVALID_ARGUMENT);
+          EXPECT_EQ(result.error, text);
+          EXPECT_EQ(result.tokens, untouched);
+        }
+      }
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,38 @@ struct Outcome {
   }
 };
 
+// What a rank's call has of its own: copies of its arguments, with a workspace.
+class OwnCall {
+ public:
+  // `args` refers to this from here on.
+  void take(sampler_shard_args *args, size_t workspace_bytes) {
+    workspace_ = Exact(workspace_bytes);
+    use(&sample_, &args->sample);
+    use(&filter_, &args->filter);
+    use(&select_, &args->select);
+    use(&residual_, &args->residual);
+    use(&verify_, &args->verify);
+  }
+  bool is_guarded() const { return workspace_.is_guarded(); }
+
+ private:
+  template <class Args>
+  void use(Args *own, const Args **member) {
+    if (!*member) return;
+    *own = **member;
+    own->exec.workspace = workspace_.data();
+    own->exec.workspace_bytes = workspace_.size();
+    *member = own;
+  }
+
+  Exact workspace_;
+  sampler_sample_args sample_;
+  sampler_filter_args filter_;
+  sampler_select_args select_;
+  sampler_residual_args residual_;
+  sampler_verify_args verify_;
+};
+
 // Runs all rounds on all ranks, whose arguments are these. `spoil(round, messages)` may change what
 // was gathered: num_ranks messages of so many bytes.
 template <class Spoil>
@@ -77,12 +110,8 @@ Outcome run_ranks(const Samplers &samplers, std::vector<sampler_shard_args> rank
   Outcome outcome;
   outcome.statuses.assign(num_ranks, SAMPLER_OK);
   outcome.errors.resize(num_ranks);
-  std::vector<Exact> workspaces(num_ranks), messages(num_ranks);
-  std::vector<sampler_sample_args> samples(num_ranks);
-  std::vector<sampler_filter_args> filters(num_ranks);
-  std::vector<sampler_select_args> selects(num_ranks);
-  std::vector<sampler_residual_args> residuals(num_ranks);
-  std::vector<sampler_verify_args> verifies(num_ranks);
+  std::vector<Exact> messages(num_ranks);
+  std::vector<OwnCall> calls(num_ranks);
   const auto note = [&](size_t rank, sampler_status status) {
     outcome.statuses[rank] = status;
     outcome.errors[rank] = status == SAMPLER_OK ? "" : sampler_last_error();
@@ -95,19 +124,7 @@ Outcome run_ranks(const Samplers &samplers, std::vector<sampler_shard_args> rank
     plan.struct_size = sizeof plan;
     if (!note(rank, sampler_shard_plan(samplers.of(rank), &args, &plan))) return outcome;
     if (rank == 0) outcome.plan = plan;
-    workspaces[rank] = Exact(plan.workspace_bytes);
-    const auto use = [&](auto *own, const auto **member) {
-      if (!*member) return;
-      *own = **member;
-      own->exec.workspace = workspaces[rank].data();
-      own->exec.workspace_bytes = plan.workspace_bytes;
-      *member = own;
-    };
-    use(&samples[rank], &args.sample);
-    use(&filters[rank], &args.filter);
-    use(&selects[rank], &args.select);
-    use(&residuals[rank], &args.residual);
-    use(&verifies[rank], &args.verify);
+    calls[rank].take(&args, plan.workspace_bytes);
   }
   Exact gathered;
   for (int64_t round = 0; round <= outcome.plan.num_exchanges; ++round) {
@@ -121,7 +138,7 @@ Outcome run_ranks(const Samplers &samplers, std::vector<sampler_shard_args> rank
       args.received = round > 0 ? gathered.data() : nullptr;
       args.received_bytes = round > 0 ? gathered.size() : 0;
       note(rank, sampler_shard_round(samplers.of(rank), &args, round));
-      EXPECT_TRUE(messages[rank].is_guarded() && workspaces[rank].is_guarded());
+      EXPECT_TRUE(messages[rank].is_guarded() && calls[rank].is_guarded());
     }
     if (is_last || !outcome.ok()) return outcome;
     gathered = Exact(bytes * num_ranks);
@@ -137,7 +154,12 @@ Outcome run_ranks(const Samplers &samplers, std::vector<sampler_shard_args> rank
   return outcome;
 }
 
+// What runs them in the place of this, where they are processes.
+inline std::function<Outcome(const Samplers &, const std::vector<sampler_shard_args> &)>
+    run_instead;
+
 inline Outcome run_ranks(const Samplers &sampler, const std::vector<sampler_shard_args> &ranks) {
+  if (run_instead) return run_instead(sampler, ranks);
   return run_ranks(sampler, ranks, [](int64_t, char *, size_t) {});
 }
 

@@ -2172,6 +2172,9 @@ functions! {
     /// INVALID_SHARD, on every rank, and so it is where rounds do not come in order. Where only what
     /// arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD. Other bad
     /// rows are what they are where the row is whole.
+    ///
+    /// Others wait for the message of a rank that fails. It sends zeros in its place: the round that
+    /// reads them fails on every rank, as above, and the text names the one that failed.
     fn sampler_shard_round(sampler: sampler_t, args: *const sampler_shard_args, round: i64) -> sampler_status;
     /// Creates an empty storage. On failure *out_storage is NULL.
     /// Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
