@@ -378,7 +378,7 @@ typedef struct sampler_speculative_args {
   int32_t deferred_top_k;  /* 0: 3 */
   float deferred_entropy;  /* 0: 0.3 */
 
-  /* [gamma, or gamma_max] Of SYNTHETIC, in host memory. */
+  /* [gamma, or gamma_max] Of SYNTHETIC, in [0, 1], in host memory. */
   const float *synthetic_rates;
 
   /* Of a drafter, in [0, 1]: a draft to which the drafter's row gives less than this probability,
