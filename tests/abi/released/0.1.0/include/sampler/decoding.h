@@ -241,8 +241,9 @@ typedef struct sampler_generation_args {
 
   sampler_generation_stats *out_stats;
 
-  /* Parameters by text, and the lists of stages: see pipeline.h. Of sampler_beam_search edits
-   * alone, and on CPU handles alone. Text i is slot i. Arrays are read in each step, so that
+  /* Parameters by text, and the lists of stages: see pipeline.h. sampler_beam_search takes edits
+   * alone, and those of CPU handles alone: of a CUDA handle it refuses them, UNSUPPORTED, and a
+   * stage in params. Text i is slot i. Arrays are read in each step, so that
    * on_tokens may change what the next tokens are drawn by. On a CUDA handle the arrays of
    * row_params and token_bitmask_indices are host memory, the others of the pipeline the device's.
    *
