@@ -524,6 +524,9 @@ type Span struct {
 // Sequence is whose tokens they are.
 func (span Span) Sequence() int { return int(span.raw.Sequence) }
 
+// Plan is which plan of the session it is of.
+func (span Span) Plan() int { return int(span.raw.Plan) }
+
 // Start is the length that the cache must have: what it holds beyond is cut off.
 func (span Span) Start() int { return int(span.raw.Start) }
 

@@ -84,6 +84,14 @@ void Check::refuse_not_zero(const Name &name, int64_t value) {
   fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is %" PRId64 "; it must be 0", name.text().text, value);
 }
 
+void Check::shares(const Name &name, const float *values, int64_t count) {
+  for (int64_t i = 0; ok() && checks_memory_ && i < count; ++i) {
+    if (values[i] >= 0 && values[i] <= 1) continue;
+    fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s[%" PRId64 "] is %.9g; it must be in [0, 1]",
+         name.text().text, i, double(values[i]));
+  }
+}
+
 void Check::refuse_nan(const Name &name) {
   fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s is NaN; it must be a number", name.text().text);
 }

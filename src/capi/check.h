@@ -92,6 +92,9 @@ class Check {
     if (contract::is_nan(value)) refuse_nan(name);
   }
 
+  // Numbers in host memory, each in [0, 1]. Without memory checks they are not read.
+  void shares(const Name &name, const float *values, int64_t count);
+
   // Elements from one row's start to the next: at least `least`, which 0 stands for.
   int64_t stride(const Name &name, int64_t stride, const Name &least_name, int64_t least);
 

@@ -20,6 +20,7 @@ namespace sampler::decoding {
 // A span as it was planned. No tokens: there is none.
 struct PlannedSpan {
   int64_t start = 0, num_tokens = 0, num_logits = 0;
+  int32_t plan = 0;  // its number
 };
 
 // Which call verifies a sequence's drafts.
@@ -264,6 +265,7 @@ class Session {
   uint64_t *marks_;
   uint64_t mark_ = 0;
   int64_t next_ = 0;  // the first sequence of the next plan
+  uint32_t num_plans_ = 0;
   PromptLookup *lookups_;
   char *lookup_memory_;
   unsigned char *drafter_rows_;  // [sequences, max_drafts, columns], where calls are made

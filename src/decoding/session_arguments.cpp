@@ -78,6 +78,9 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   if (check.ok()) {
     check.array("synthetic_rates", options.synthetic_rates, sizeof(float), options.max_drafts,
                 Access::kRead);
+    if (options.synthetic_rates) {
+      check.shares("synthetic_rates", options.synthetic_rates, options.max_drafts);
+    }
   }
   out->params = sampler_params_default();
   if (options.params) check.read("params", options.params, &out->params);
@@ -242,6 +245,12 @@ void check_drafts(Check &check, const Session &session, const sampler_session_ad
                "least_draft_probability is %.9g and draft_source %d; it must be "
                "SAMPLER_DRAFTS_MODEL",
                double(args.least_draft_probability), int(args.draft_source));
+  }
+  if (args.draft_source != SAMPLER_DRAFTS_NONE && options.max_drafts == 0) {
+    check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
+               "draft_source is %d; it must be SAMPLER_DRAFTS_NONE where max_drafts of the "
+               "session is 0",
+               int(args.draft_source));
   }
   if (asks_for_rows(args) && !options.keep_drafter_rows) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,

@@ -110,19 +110,19 @@ bool Session::make_span(int64_t begin, int64_t end, int64_t last_part, int64_t n
                         int64_t *room, PlannedSpan *out) const {
   *out = {};
   if (end - begin <= *room) {
-    *out = {begin, end - begin, num_logits};
+    *out = {begin, end - begin, num_logits, int32_t(num_plans_)};
   } else {
     const int64_t part = std::min(*room, end - last_part - begin);
     if (part <= 0) return false;
-    *out = {begin, part, 0};
+    *out = {begin, part, 0, int32_t(num_plans_)};
   }
   *room -= out->num_tokens;
   return true;
 }
 
 sampler_span Session::planned_span(int32_t sequence, const PlannedSpan &planned) const {
-  return {sequence,          0, planned.start, text(sequence) + planned.start, planned.num_tokens,
-          planned.num_logits};
+  return {sequence,           planned.plan,      planned.start, text(sequence) + planned.start,
+          planned.num_tokens, planned.num_logits};
 }
 
 bool Session::needs_drafter(const SessionSequence &sequence) const {
@@ -232,6 +232,7 @@ void Session::plan(capi::Entry &entry, const sampler_session_plan_args &args) {
   const bool names_all = !args.sequences;
   const int64_t count = names_all ? num_sequences() : args.num_sequences;
   const bool is_waiting = begin_round(entry, args);
+  ++num_plans_;
   int64_t first_without = -1;
   for (int64_t i = 0; i < count; ++i) {
     int64_t sequence = names_all ? next_ + i : args.sequences[i];
@@ -250,8 +251,9 @@ bool Session::is_planned(const sampler_span &span, bool of_drafter) const {
   const SessionSequence *const own = find(span.sequence);
   if (!own || !own->runs()) return false;
   const PlannedSpan &planned = of_drafter ? own->drafter : own->target;
-  return planned.num_tokens > 0 && planned.num_tokens == span.num_tokens &&
-         planned.start == span.start && planned.num_logits == span.num_logits;
+  return planned.num_tokens > 0 && planned.plan == span.plan &&
+         planned.num_tokens == span.num_tokens && planned.start == span.start &&
+         planned.num_logits == span.num_logits;
 }
 
 }  // namespace sampler::decoding

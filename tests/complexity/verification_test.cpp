@@ -34,7 +34,8 @@ struct Case {
   // In reads of such a row that weigh it: a tenth above what it was measured to be. One of them for
   // a row of logits, which becomes probabilities. A row that rejects is written as what it leaves,
   // and weighed again for the draw; block does so at each position. A log-probability of the raw
-  // row weighs it once more.
+  // row weighs it once more, the entropy of typical reads it twice. Relaxed reads the drafter's row
+  // of a rejected draft alone.
   double most;
 };
 
@@ -99,7 +100,9 @@ TEST_P(VerificationCost, IsThatOfItsRows) {
   more.draft_parameters = request.parameters;
   more.acceptance.value = which.rule;
   more.draft_token_stride = kDrafts;
-  more.numbers.threshold_single = more.numbers.threshold_total = 1;
+  const float rates[kDrafts] = {1, 1, 0, 0};  // kRejected, and its sibling
+  more.numbers = {0.09f, 0.3f, 1, 0, 1, 1, 1, 3, 0.3f, rates};
+  more.has_rates = true;
   if (which.is_tree) {
     more.parents = kTree;
     more.has_one_tree = true;
@@ -136,6 +139,13 @@ constexpr Case kCases[] = {
      2.45},
     {"SampleMatchTree", SAMPLER_ACCEPT_SAMPLE_MATCH, true, false, SAMPLER_LOGITS, false, 3, 1.35},
     {"ThresholdTree", SAMPLER_ACCEPT_THRESHOLD, true, false, SAMPLER_PROBABILITIES, false, 3, 1.9},
+    {"Typical", SAMPLER_ACCEPT_TYPICAL, false, false, SAMPLER_LOGITS, false, 3, 3.9},
+    {"TypicalTree", SAMPLER_ACCEPT_TYPICAL, true, false, SAMPLER_LOGITS, false, 3, 3.9},
+    {"Relaxed", SAMPLER_ACCEPT_RELAXED, false, true, SAMPLER_LOGITS, false, 4, 2.2},
+    {"RelaxedTree", SAMPLER_ACCEPT_RELAXED, true, true, SAMPLER_LOGITS, false, 5, 2.75},
+    {"Deferred", SAMPLER_ACCEPT_DEFERRED, false, true, SAMPLER_LOGITS, false, 8, 2.1},
+    {"Synthetic", SAMPLER_ACCEPT_SYNTHETIC, false, false, SAMPLER_LOGITS, false, 3, 1.26},
+    {"SyntheticTree", SAMPLER_ACCEPT_SYNTHETIC, true, false, SAMPLER_LOGITS, false, 3, 1.26},
 };
 
 std::string name_of_case(const testing::TestParamInfo<Case> &which) {

@@ -473,6 +473,11 @@ TEST_F(Rules, OfAcceptance) {
   refuse_both([](AnyCall *c) { c->speculative.acceptance = -1; }, "acceptance is -1;");
   refuse_both([](AnyCall *c) { c->speculative.acceptance = SAMPLER_ACCEPT_SYNTHETIC; },
               "acceptance is SAMPLER_ACCEPT_SYNTHETIC; it needs synthetic_rates");
+  for (const float bad : {float(NAN), 1.5F, -1.0F}) {
+    const std::vector<float> rates(64, bad);
+    refuse_both([&](AnyCall *c) { c->speculative.synthetic_rates = rates.data(); },
+                "synthetic_rates[0] is");
+  }
   const struct {
     const char *name;
     float sampler_speculative_args::*member;

@@ -14,8 +14,15 @@ bool ends_in(const Tokens &tokens, std::size_t first, const Tokens &end) {
          std::equal(end.rbegin(), end.rend(), tokens.rbegin());
 }
 
-Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish,
-            std::int64_t max_context) {
+void Extras::set_masks(sampler_pipeline *pipeline) const {
+  if (!mask_of) return;
+  pipeline->token_bitmasks = masks.data();
+  pipeline->num_token_bitmasks = std::int64_t(masks.size());
+  pipeline->token_bitmask_stride = 1;
+}
+
+Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish, std::int64_t max_context,
+            const Extras &extras) {
   auto options = sized<sampler_state_options>();
   options.num_slots = 1;
   options.max_tokens = max_context;
@@ -34,6 +41,9 @@ Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish,
   std::vector<std::int64_t> end_offsets = {0, std::int64_t(wish.ends.size())};
   auto pipeline = sized<sampler_pipeline>();
   pipeline.state = state;
+  extras.set_masks(&pipeline);
+  Tokens top_token_ids(std::size_t(extras.num_top));
+  std::vector<float> top_logprobs(top_token_ids.size());
   const std::int32_t any_end = 0;
   const std::int32_t *const ends = wish.ends.empty() ? &any_end : wish.ends.data();
   std::vector<unsigned char> workspace;
@@ -65,6 +75,12 @@ Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish,
     args.out_logprobs = &logprob;
     args.out_observations = &observation;
     args.out_row_status = &row_status;
+    args.logprob_kind = extras.logprob_kind;
+    args.num_top_logprobs = extras.num_top;
+    args.out_top_token_ids = top_token_ids.data();
+    args.out_top_logprobs = top_logprobs.data();
+    const std::int32_t mask = extras.mask_of ? extras.mask_of(result.text) : -1;
+    pipeline.token_bitmask_indices = extras.mask_of ? &mask : nullptr;
     const bool has_minimum = draws->params.min_new_tokens > 0;
     pipeline.stop = {};
     if (has_minimum) pipeline.stop = {end_offsets.data(), ends, 1, end_offsets[1]};
@@ -89,6 +105,9 @@ Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish,
     EXPECT_EQ(sampler_accept(sampler, &accept), SAMPLER_OK) << sampler_last_error();
     result.text.push_back(token);
     result.logprobs.push_back(logprob);
+    result.top_token_ids.insert(result.top_token_ids.end(), top_token_ids.begin(),
+                                top_token_ids.end());
+    result.top_logprobs.insert(result.top_logprobs.end(), top_logprobs.begin(), top_logprobs.end());
     if (std::find(wish.ends.begin(), wish.ends.end(), token) != wish.ends.end()) {
       result.reason = SAMPLER_FINISH_END_TOKEN;
       break;

@@ -5,6 +5,7 @@
 #include <sampler/sampler.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "model.h"
@@ -31,15 +32,29 @@ struct Wish {
   std::vector<Tokens> stops;
 };
 
+// What all texts of a test have besides: masks by the text that a row follows, and the first tokens
+// of each row with their log-probabilities.
+struct Extras {
+  std::vector<std::uint32_t> masks;                         // a word each
+  std::function<std::int32_t(const Tokens &text)> mask_of;  // none: there are no masks
+  std::int64_t num_top = 0;
+  sampler_logprob_kind logprob_kind = SAMPLER_LOGPROB_RAW;
+
+  void set_masks(sampler_pipeline *pipeline) const;
+};
+
 struct Alone {
   Tokens text;  // prompt included
   std::vector<float> logprobs;
+  Tokens top_token_ids;  // [new tokens, num_top]
+  std::vector<float> top_logprobs;
   sampler_finish_reason reason = SAMPLER_FINISH_NONE;
   std::int64_t stop_sequence = -1;
 };
 
 // As long as it gets, up to max_context tokens.
-Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish, std::int64_t max_context);
+Alone alone(sampler_t sampler, const NextLogits &model, const Wish &wish, std::int64_t max_context,
+            const Extras &extras = {});
 
 // Whether tokens end in others.
 bool ends_in(const Tokens &tokens, std::size_t first, const Tokens &end);

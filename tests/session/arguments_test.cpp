@@ -134,6 +134,11 @@ TEST_F(SessionArguments, Create) {
   expect_option(
       [](auto *o) { o->synthetic_rates = reinterpret_cast<const float *>(std::uintptr_t(2)); },
       "synthetic_rates");
+  for (const float bad : {float(NAN), 1.5f, -1.0f}) {
+    const std::vector<float> rates = {0.5f, bad};
+    expect_option([&](auto *o) { o->max_drafts = 2, o->synthetic_rates = rates.data(); },
+                  "synthetic_rates[1] is");
+  }
   expect_option([](auto *o) { o->max_top_logprobs = kVocabulary + 1; }, "max_top_logprobs is 25;");
 }
 
@@ -170,6 +175,22 @@ TEST_F(SessionArguments, MemoryThatThereIsNot) {
   EXPECT_EQ(sampler_session_create(driver_.sampler(), &large, &session),
             SAMPLER_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(session, nullptr);
+}
+
+TEST_F(SessionArguments, SourcesOfDraftsInASessionWithoutDrafts) {
+  sampler_session_options without = small_options(1);
+  without.lookup_tokens = kContext;
+  const Driver driver(without, decoding_test::table_logits(1, kVocabulary, 1, false));
+  sampler_session_add_args args = add_;
+  std::int32_t sequence = -9;
+  for (const sampler_draft_source source :
+       {SAMPLER_DRAFTS_MODEL, SAMPLER_DRAFTS_NGRAM, SAMPLER_DRAFTS_PROMPT_LOOKUP}) {
+    args.draft_source = source;
+    expect_refused(sampler_session_add(driver.session(), &args, &sequence),
+                   "draft_source is " + std::to_string(source) +
+                       "; it must be SAMPLER_DRAFTS_NONE where max_drafts of the session is 0");
+  }
+  EXPECT_EQ(sequence, -9);
 }
 
 TEST_F(SessionArguments, Add) {

@@ -68,8 +68,11 @@ sampler_session_options small_options(std::int64_t max_sequences, std::int64_t m
 }
 
 Driver::Driver(const sampler_session_options &options, NextLogits target, NextLogits drafter,
-               const sampler_options &handle)
-    : options_(options), target_(std::move(target)), drafter_(std::move(drafter)) {
+               const sampler_options &handle, Extras extras)
+    : options_(options),
+      target_(std::move(target)),
+      drafter_(std::move(drafter)),
+      extras_(std::move(extras)) {
   EXPECT_EQ(sampler_create(&handle, &sampler_), SAMPLER_OK) << sampler_last_error();
   EXPECT_EQ(sampler_session_create(sampler_, &options, &session_), SAMPLER_OK)
       << sampler_last_error();
@@ -106,6 +109,8 @@ std::int32_t Driver::add(const Wish &wish, sampler_session_add_args args, const 
   caches_[sequence] = {Tokens(tokens.begin(), tokens.begin() + args.cache_length),
                        Tokens(tokens.begin(), tokens.begin() + args.drafter_cache_length)};
   logprobs[sequence].clear();
+  top_token_ids[sequence].clear();
+  top_logprobs[sequence].clear();
   return sequence;
 }
 
@@ -123,6 +128,8 @@ std::int32_t Driver::fork(std::int32_t source, const std::uint64_t *seed,
   caches.drafter.resize(index(copy.drafter_cache_length));
   caches_[sequence] = caches;
   logprobs[sequence] = std::vector<float>(logprobs[source]);
+  top_token_ids[sequence] = Tokens(top_token_ids[source]);
+  top_logprobs[sequence] = std::vector<float>(top_logprobs[source]);
   return sequence;
 }
 
@@ -183,7 +190,7 @@ Driver::Step Driver::plan(const Tokens &sequences, std::int64_t max_tokens) {
 }
 
 std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const NextLogits &model,
-                                   Tokens Caches::*member, std::int64_t stride) {
+                                   Tokens Caches::*member, std::int64_t stride, Tokens *masks) {
   std::vector<float> rows;
   for (const sampler_span &span : spans) {
     Tokens &cache = caches_.at(span.sequence).*member;
@@ -195,9 +202,11 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
       cache.push_back(span.token_ids[i]);
       if (i < span.num_tokens - span.num_logits) continue;
       const std::int64_t draft = i - (span.num_tokens - span.num_logits) - 1;
-      const Logits logits = member == &Caches::target && draft >= 0
-                                ? model(path_to(cache, draft, parents_.at(span.sequence)))
-                                : model(cache);
+      const bool is_after_draft = member == &Caches::target && draft >= 0;
+      const Tokens text =
+          is_after_draft ? path_to(cache, draft, parents_.at(span.sequence)) : cache;
+      const Logits logits = model(text);
+      if (extras_.mask_of) masks->push_back(extras_.mask_of(text));
       rows.insert(rows.end(), logits.begin(), logits.end());
       rows.resize(rows.size() + index(stride - kVocabulary), NAN);
     }
@@ -209,9 +218,11 @@ std::vector<float> Driver::forward(const std::vector<sampler_span> &spans, const
 void Driver::run_part(const std::vector<sampler_span> &spans,
                       const std::vector<sampler_span> &drafter_spans) {
   const std::int64_t stride = kVocabulary + 3, num_positions = options_.max_drafts + 1;
-  const std::vector<float> rows = forward(spans, target_, &Caches::target, stride);
+  Tokens masks, unused;
+  const std::vector<float> rows = forward(spans, target_, &Caches::target, stride, &masks);
   const LogitsMemory logits(rows);
-  const LogitsMemory drafter_logits(forward(drafter_spans, drafter_, &Caches::drafter, stride));
+  const LogitsMemory drafter_logits(
+      forward(drafter_spans, drafter_, &Caches::drafter, stride, &unused));
   num_rows += std::int64_t(rows.size()) / stride;
   num_steps += !spans.empty();
   std::vector<Tokens> before;
@@ -224,6 +235,9 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
   std::vector<sampler_finish_reason> reasons(count);
   std::vector<sampler_row_status> row_status(count);
   std::vector<float> values(num_places);
+  const std::size_t num_top = index(extras_.num_top);
+  Tokens tops(num_places * num_top + 1, -7);  // not NULL where there is no span
+  std::vector<float> top_values(tops.size());
   auto args = sized<sampler_session_advance_args>();
   args.spans = spans.data();
   args.num_spans = std::int64_t(count);
@@ -241,6 +255,13 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
   args.out_accepted_counts = accepted.data();
   args.out_row_status = row_status.data();
   args.out_logprobs = values.data();
+  args.logprob_kind = extras_.logprob_kind;
+  args.num_top_logprobs = extras_.num_top;
+  if (num_top > 0) {
+    args.out_top_token_ids = tops.data();
+    args.out_top_logprobs = top_values.data();
+  }
+  if (extras_.mask_of) args.token_bitmask_indices = masks.data();
   const sampler_status status = sampler_session_advance(session_, &args);
   if (status != SAMPLER_OK && status == expected_failure_ && num_failed == 0) {
     ++num_failed;
@@ -269,7 +290,15 @@ void Driver::run_part(const std::vector<sampler_span> &spans,
       if (j < counts[i]) {
         now.push_back(token_ids[place]);
         logprobs[sequence].push_back(values[place]);
+        for (std::size_t k = place * num_top; k < (place + 1) * num_top; ++k) {
+          top_token_ids[sequence].push_back(tops[k]);
+          top_logprobs[sequence].push_back(top_values[k]);
+        }
       } else {
+        for (std::size_t k = place * num_top; k < (place + 1) * num_top; ++k) {
+          EXPECT_EQ(tops[k], -1);
+          EXPECT_TRUE(std::isnan(top_values[k]));
+        }
         EXPECT_EQ(token_ids[place], -1);
         EXPECT_TRUE(std::isnan(values[place]));
       }

@@ -16,9 +16,9 @@ namespace session_test {
 // A handle, and a session of it.
 class Driver {
  public:
-  // `pipeline` and `params` of the options stay the caller's.
+  // `pipeline` and `params` of the options stay the caller's; masks are those of the pipeline.
   Driver(const sampler_session_options &options, NextLogits target, NextLogits drafter = nullptr,
-         const sampler_options &handle = sampler_options_default());
+         const sampler_options &handle = sampler_options_default(), Extras extras = {});
   ~Driver();
   Driver(const Driver &) = delete;
   Driver &operator=(const Driver &) = delete;
@@ -40,6 +40,9 @@ class Driver {
 
   // Log-probabilities of the tokens of a sequence that came in steps of this session.
   std::map<std::int32_t, std::vector<float>> logprobs;
+  // And the first tokens at each of their places.
+  std::map<std::int32_t, Tokens> top_token_ids;
+  std::map<std::int32_t, std::vector<float>> top_logprobs;
 
   struct Step {
     std::vector<sampler_span> spans, drafter_spans;
@@ -66,14 +69,16 @@ class Driver {
 
   void run_part(const std::vector<sampler_span> &spans,
                 const std::vector<sampler_span> &drafter_spans);
+  // The rows' masks go to `masks`.
   std::vector<float> forward(const std::vector<sampler_span> &spans, const NextLogits &model,
-                             Tokens Caches::*cache, std::int64_t stride);
+                             Tokens Caches::*cache, std::int64_t stride, Tokens *masks);
 
   sampler_t sampler_ = nullptr;
   sampler_session_t session_ = nullptr;
   sampler_session_options options_;
   sampler_status expected_failure_ = SAMPLER_OK;
   NextLogits target_, drafter_;
+  Extras extras_;
   std::map<std::int32_t, Caches> caches_;
   std::map<std::int32_t, Tokens> parents_;
 };

@@ -50,28 +50,41 @@ Tokens random_tokens(Random *random, std::int64_t least, std::int64_t most) {
   return tokens;
 }
 
-sampler_session_options options(std::int64_t max_sequences) {
-  sampler_session_options result = small_options(max_sequences, 4);
-  result.lookup_tokens = 30;  // some texts get longer
-  result.has_draft_trees = 1;
-  return result;
+// Of most rows, by the text before them.
+Extras masks_and_tops() {
+  Extras extras;
+  extras.masks = {0xBDB6DB, 0x6DFF6D, 0x0FFFF0, 0xFFF0FF, 0xAAAAAA};
+  extras.mask_of = [](const Tokens &text) {
+    const auto number = std::int32_t((text.size() * 5 + std::size_t(text.back())) % 7);
+    return number < 5 ? number : -1;
+  };
+  extras.num_top = 3;
+  extras.logprob_kind = SAMPLER_LOGPROB_EDITED;
+  return extras;
+}
+
+sampler_pipeline pipeline_of(const Extras &extras) {
+  auto pipeline = sized<sampler_pipeline>();
+  extras.set_masks(&pipeline);
+  return pipeline;
 }
 
 }  // namespace
 
-Schedule::Schedule(std::uint64_t seed, std::int64_t num_texts, bool with_stages,
+Schedule::Schedule(std::uint64_t seed, std::int64_t num_texts, const ScheduleKind &kind,
                    const sampler_options &handle)
     : random_(seed),
       num_left_(num_texts),
-      with_stages_(with_stages),
+      kind_(kind),
       target_(decoding_test::mixed_logits(decoding_test::table_logits(seed, kVocabulary, 2, true),
                                           decoding_test::constant_logits(Logits(kVocabulary, NAN)),
                                           1, seed)),
+      drafter_(decoding_test::mixed_logits(
+          target_, decoding_test::table_logits(99, kVocabulary, 1, false), 30, seed + 1)),
+      extras_(kind.has_masks ? masks_and_tops() : Extras()),
+      pipeline_(pipeline_of(extras_)),
       reference_(decoding_test::make_sampler()),
-      driver_(options(kSequences), target_,
-              decoding_test::mixed_logits(
-                  target_, decoding_test::table_logits(99, kVocabulary, 1, false), 30, seed + 1),
-              handle) {
+      driver_(options(), target_, drafter_, handle, extras_) {
   auto storage = sized<sampler_ngram_storage_options>();
   storage.vocabulary_size = kVocabulary;
   sampler_ngram_storage_create(&storage, &storage_);
@@ -80,6 +93,16 @@ Schedule::Schedule(std::uint64_t seed, std::int64_t num_texts, bool with_stages,
 
 Schedule::~Schedule() {
   sampler_ngram_storage_destroy(storage_);
+}
+
+sampler_session_options Schedule::options() const {
+  sampler_session_options result = small_options(kSequences, 4);
+  result.lookup_tokens = 30;  // some texts get longer
+  result.has_draft_trees = 1;
+  result.keep_drafter_rows = kind_.has_rules;
+  result.max_top_logprobs = extras_.num_top;
+  if (kind_.has_masks) result.pipeline = &pipeline_;
+  return result;
 }
 
 void Schedule::run() {
@@ -103,20 +126,14 @@ void Schedule::add() {
   --num_left_;
   Running own = {};
   own.wish.prompt = random_tokens(&random_, 1, 20);
-  own.wish.draws = {{0, random_.next(), random_params(&random_, with_stages_)}};
+  own.wish.draws = {{0, random_.next(), random_params(&random_, kind_.has_stages)}};
   own.wish.max_new_tokens = random_.one_in(4) ? 0 : random_.between(1, 30);
   if (random_.one_in(2)) own.wish.ends = {2, 9};
   for (std::int64_t i = random_.between(0, 3); i > 0; --i) {
     own.wish.stops.push_back(random_tokens(&random_, 1, 3));
   }
   own.args = sized<sampler_session_add_args>();
-  own.args.draft_source = sampler_draft_source(random_.between(0, 3));
-  own.args.num_drafts = random_.between(0, 4);
-  if (own.args.draft_source == SAMPLER_DRAFTS_MODEL && random_.one_in(2)) {
-    own.args.draft_top_k = random_.between(1, own.args.num_drafts ? own.args.num_drafts : 4);
-  }
-  own.args.draft_unknown = random_.one_in(3);
-  if (own.args.draft_source == SAMPLER_DRAFTS_NGRAM) own.args.ngram = &ngram_;
+  choose_drafts(&own.args);
   const std::int64_t length = std::int64_t(own.wish.prompt.size());
   if (random_.one_in(3)) own.args.cache_length = random_.between(0, length - 1);
   if (random_.one_in(3)) own.args.drafter_cache_length = random_.between(0, length - 1);
@@ -124,6 +141,24 @@ void Schedule::add() {
   ASSERT_EQ(running_.count(sequence), 0u);
   running_[sequence] = own;
   compare_if_finished(sequence);
+}
+
+void Schedule::choose_drafts(sampler_session_add_args *args) {
+  args->draft_source = sampler_draft_source(random_.between(0, 3));
+  // By these rules a text depends on its drafts, and those of shared n-grams on other texts.
+  if (kind_.has_rules && args->draft_source == SAMPLER_DRAFTS_NGRAM) {
+    args->draft_source = SAMPLER_DRAFTS_MODEL;
+  }
+  args->num_drafts = random_.between(0, 4);
+  if (kind_.has_rules) {
+    args->verification = random_.one_in(2) ? SAMPLER_VERIFY_STANDARD : SAMPLER_VERIFY_BLOCK;
+  }
+  if (args->draft_source == SAMPLER_DRAFTS_MODEL && args->verification != SAMPLER_VERIFY_BLOCK &&
+      random_.one_in(2)) {
+    args->draft_top_k = random_.between(1, args->num_drafts ? args->num_drafts : 4);
+  }
+  args->draft_unknown = random_.one_in(3);
+  if (args->draft_source == SAMPLER_DRAFTS_NGRAM) args->ngram = &ngram_;
 }
 
 void Schedule::fork() {
@@ -161,7 +196,7 @@ void Schedule::put_back() {
 void Schedule::remove() {
   const std::int32_t sequence = any_running();
   const Tokens text = driver_.text(sequence);
-  const Alone whole = expected(running_[sequence].wish);
+  const Alone whole = expected(running_[sequence]);
   ASSERT_LE(text.size(), whole.text.size());
   EXPECT_TRUE(std::equal(text.begin(), text.end(), whole.text.begin()));
   forget(sequence);
@@ -181,19 +216,53 @@ void Schedule::step() {
   for (const sampler_span &span : step.spans) compare_if_finished(span.sequence);
 }
 
-Alone Schedule::expected(const Wish &wish) const {
-  return alone(reference_.get(), target_, wish, kContext);
+Alone Schedule::expected(const Running &own) const {
+  if (kind_.has_rules) return alone_in_a_session(own);
+  return alone(reference_.get(), target_, own.wish, kContext, extras_);
+}
+
+// Where it was forked it is forked there, too: its parent ended a step with that token.
+Alone Schedule::alone_in_a_session(const Running &own) const {
+  Driver driver(options(), target_, drafter_, sampler_options_default(), extras_);
+  Wish first = own.wish;
+  first.draws.resize(1);
+  sampler_session_add_args args = own.args;
+  args.cache_length = args.drafter_cache_length = 0;
+  std::int32_t sequence = driver.add(first, args);
+  for (std::size_t i = 1; i < own.wish.draws.size(); ++i) {
+    const Draws &draws = own.wish.draws[i];
+    const std::int64_t length = std::int64_t(own.wish.prompt.size()) + draws.begin;
+    while (driver.runs(sequence) && driver.get(sequence).num_tokens < length) {
+      driver.run(driver.plan());
+    }
+    EXPECT_EQ(driver.get(sequence).num_tokens, length);
+    const std::int32_t next = driver.fork(sequence, &draws.seed, &draws.params);
+    driver.remove(sequence);
+    sequence = next;
+  }
+  driver.finish();
+  const sampler_session_sequence now = driver.get(sequence);
+  Alone result;
+  result.text = driver.text(sequence);
+  result.logprobs = driver.logprobs[sequence];
+  result.top_token_ids = driver.top_token_ids[sequence];
+  result.top_logprobs = driver.top_logprobs[sequence];
+  result.reason = now.finish_reason;
+  result.stop_sequence = now.stop_sequence;
+  return result;
 }
 
 void Schedule::compare_if_finished(std::int32_t sequence) {
   const sampler_session_sequence own = driver_.get(sequence);
   if (own.finish_reason == SAMPLER_FINISH_NONE) return;
-  const Alone whole = expected(running_[sequence].wish);
+  const Alone whole = expected(running_[sequence]);
   EXPECT_EQ(driver_.text(sequence), whole.text);
   EXPECT_EQ(own.finish_reason, whole.reason);
   EXPECT_EQ(own.stop_sequence, whole.stop_sequence);
   if (parts_.count(sequence) == 0) {
     EXPECT_EQ(driver_.logprobs[sequence], whole.logprobs);
+    EXPECT_EQ(driver_.top_token_ids[sequence], whole.top_token_ids);
+    EXPECT_EQ(driver_.top_logprobs[sequence], whole.top_logprobs);
   }
   ++num_compared;
   ++reasons[own.finish_reason];

@@ -15,10 +15,18 @@
 
 namespace session_test {
 
+// Of what texts a schedule is.
+struct ScheduleKind {
+  bool has_stages;
+  bool has_masks;  // and first tokens with their log-probabilities
+  // By STANDARD or BLOCK, else by SAMPLE_MATCH. Alone is in a session of its own then.
+  bool has_rules;
+};
+
 class Schedule {
  public:
   // The session is of a handle with these options; alone texts are sampler_create's default's.
-  Schedule(std::uint64_t seed, std::int64_t num_texts, bool with_stages,
+  Schedule(std::uint64_t seed, std::int64_t num_texts, const ScheduleKind &kind,
            const sampler_options &handle);
   ~Schedule();
   Schedule(const Schedule &) = delete;
@@ -44,14 +52,19 @@ class Schedule {
   void put_back();
   void remove();
   void step();
-  Alone expected(const Wish &wish) const;
+  sampler_session_options options() const;
+  void choose_drafts(sampler_session_add_args *args);
+  Alone expected(const Running &own) const;
+  Alone alone_in_a_session(const Running &own) const;
   void compare_if_finished(std::int32_t sequence);
   void forget(std::int32_t sequence);
 
   Random random_;
   std::int64_t num_left_;
-  bool with_stages_;
-  NextLogits target_;
+  ScheduleKind kind_;
+  NextLogits target_, drafter_;
+  Extras extras_;
+  sampler_pipeline pipeline_;
   decoding_test::Sampler reference_;
   Driver driver_;
   sampler_ngram_storage_t storage_ = nullptr;

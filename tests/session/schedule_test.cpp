@@ -6,30 +6,43 @@
 namespace session_test {
 namespace {
 
-void expect_texts_alone(std::uint64_t seed, bool with_stages, std::int32_t num_threads) {
-  Schedule schedule(seed, 1000, with_stages, handle_options(num_threads, 5));
+void expect_texts_alone(std::uint64_t seed, std::int64_t num_texts, const ScheduleKind &kind,
+                        std::int32_t num_threads) {
+  Schedule schedule(seed, num_texts, kind, handle_options(num_threads, 5));
   schedule.run();
-  EXPECT_GE(schedule.num_compared, 900);
-  EXPECT_GE(schedule.num_tokens, 5000);
-  EXPECT_GE(schedule.num_drafted, 1000);
-  EXPECT_GE(schedule.num_accepted, 500);
+  EXPECT_GE(schedule.num_compared, num_texts * 9 / 10);
+  EXPECT_GE(schedule.num_tokens, num_texts * 5);
+  EXPECT_GE(schedule.num_drafted, num_texts);
+  EXPECT_GE(schedule.num_accepted, num_texts / 2);
   for (const sampler_finish_reason reason :
        {SAMPLER_FINISH_END_TOKEN, SAMPLER_FINISH_LENGTH, SAMPLER_FINISH_CONTEXT,
         SAMPLER_FINISH_BAD_ROW, SAMPLER_FINISH_STOP_SEQUENCE}) {
-    EXPECT_GE(schedule.reasons[reason], 10) << reason;
+    EXPECT_GE(schedule.reasons[reason], num_texts / 100) << reason;
   }
 }
 
 TEST(SessionSchedule, PlainTextsAreThoseAlone) {
-  expect_texts_alone(1, false, 1);
+  expect_texts_alone(1, 1000, {false, false, false}, 1);
 }
 
 TEST(SessionSchedule, TextsWithStagesAreThoseAlone) {
-  expect_texts_alone(2, true, 1);
+  expect_texts_alone(2, 1000, {true, false, false}, 1);
 }
 
 TEST(SessionSchedule, TextsAreThoseAloneWithThreads) {
-  expect_texts_alone(3, true, 3);
+  expect_texts_alone(3, 1000, {true, false, false}, 3);
+}
+
+TEST(SessionSchedule, TextsWithMasksAndFirstTokensAreThoseAlone) {
+  expect_texts_alone(4, 400, {true, true, false}, 1);
+}
+
+TEST(SessionSchedule, TextsByOtherRulesAreThoseInASessionOfTheirOwn) {
+  expect_texts_alone(5, 400, {true, false, true}, 1);
+}
+
+TEST(SessionSchedule, TextsByOtherRulesWithMasksAreThoseInASessionOfTheirOwn) {
+  expect_texts_alone(6, 200, {false, true, true}, 2);
 }
 
 }  // namespace

@@ -330,28 +330,58 @@ TEST(SessionSteps, GoOnAfterACallbackThatFailed) {
   EXPECT_GE(num_failed, 5);
 }
 
-TEST(SessionSteps, NumbersOfRemovedSequencesAreGivenAgain) {
-  Driver driver(small_options(2), counting_logits());
-  EXPECT_EQ(driver.add(greedy_wish({1}, 9), no_drafts()), 0);
-  EXPECT_EQ(driver.add(greedy_wish({5}, 9), no_drafts()), 1);
-  const Driver::Step step = driver.plan();
-  driver.remove(0);
-  EXPECT_EQ(driver.add(greedy_wish({8, 9}, 3), no_drafts()), 0);
-  // What was planned for the one before is not taken for the new one.
-  Tokens token_ids(2);
+// Spans that an advance must not take, of a session whose sequences run.
+void expect_stale(const Driver &driver, const std::vector<sampler_span> &spans) {
+  Tokens token_ids(8);
   std::vector<std::int64_t> counts(2);
-  const Logits logits(std::size_t(2 * kVocabulary));
+  const Logits logits(std::size_t(16 * kVocabulary));
   auto args = sized<sampler_session_advance_args>();
-  args.spans = step.spans.data();
-  args.num_spans = 2;
+  args.spans = spans.data();
+  args.num_spans = std::int64_t(spans.size());
   args.logits = logits.data();
   args.out_token_ids = token_ids.data();
   args.out_counts = counts.data();
   EXPECT_EQ(sampler_session_advance(driver.session(), &args), SAMPLER_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(sampler_last_error(),
                "spans[0] of sequence 0 is not a span that it was planned last");
+}
+
+void expect_same_shape(const sampler_span &a, const sampler_span &b) {
+  EXPECT_EQ(a.sequence, b.sequence);
+  EXPECT_EQ(a.start, b.start);
+  EXPECT_EQ(a.num_tokens, b.num_tokens);
+  EXPECT_EQ(a.num_logits, b.num_logits);
+}
+
+TEST(SessionSteps, NumbersOfRemovedSequencesAreGivenAgain) {
+  Driver driver(small_options(2), counting_logits());
+  EXPECT_EQ(driver.add(greedy_wish({1}, 9), no_drafts()), 0);
+  EXPECT_EQ(driver.add(greedy_wish({5}, 9), no_drafts()), 1);
+  const Driver::Step step = driver.plan();
+  driver.remove(0);
+  // What was planned for the one before is not taken for the new one, though it is as long.
+  EXPECT_EQ(driver.add(greedy_wish({8}, 3), no_drafts()), 0);
+  expect_stale(driver, step.spans);
+  const Driver::Step next = driver.plan({0});
+  expect_same_shape(next.spans[0], step.spans[0]);
+  expect_stale(driver, step.spans);
   driver.finish();
-  EXPECT_EQ(driver.text(0), (Tokens{8, 9, 10, 11, 12}));
+  EXPECT_EQ(driver.text(0), (Tokens{8, 9, 10, 11}));
+}
+
+TEST(SessionSteps, SpansOfAnEarlierPlanAreRefused) {
+  Driver driver(small_options(1, 3), counting_logits());
+  driver.add(greedy_wish({1, 2, 3, 4, 1}, 9), lookup_drafts());
+  driver.run(driver.plan());
+  const Driver::Step step = driver.plan();
+  const Driver::Step next = driver.plan();
+  EXPECT_EQ(step.spans[0].num_logits, 4);
+  expect_same_shape(next.spans[0], step.spans[0]);
+  expect_stale(driver, step.spans);
+  driver.run(next);
+  expect_stale(driver, next.spans);
+  driver.finish();
+  EXPECT_EQ(driver.text(0), (Tokens{1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
 }
 
 }  // namespace

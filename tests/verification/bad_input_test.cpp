@@ -577,6 +577,29 @@ TEST(Arguments, HaveNumbersInTheirRange) {
               {std::int64_t{-1}, INT64_MIN, INT64_MAX});
 }
 
+TEST(Arguments, HaveRatesThatAreProbabilities) {
+  const Problem problem = good_problem(SAMPLER_ACCEPT_SYNTHETIC, false, false);
+  std::vector<Problem> problems = {problem, problem};
+  problems[1].has_rules_by_slot = true;
+  const auto with_last = [&](float value) {
+    std::vector<float> rates(at(problem.num_drafts), 1.0F);
+    rates.back() = value;
+    return rates;
+  };
+  for (const float value : {-0.0F, 0.0F, 1e-40F, 1.0F}) {
+    const std::vector<float> rates = with_last(value);
+    accept(problem, {}, "synthetic_rates",
+           [&](Call *call) { call->args.synthetic_rates = rates.data(); });
+  }
+  const std::string last = "synthetic_rates[" + std::to_string(problem.num_drafts - 1) + "] is ";
+  for (const float value : {kNan, kInfinity, -kInfinity, 1.0000001F, 2.0F, -1e-30F, -1.0F}) {
+    const std::vector<float> rates = with_last(value);
+    for (const Problem &each : problems) {
+      refuse(each, {}, last, [&](Call *call) { call->args.synthetic_rates = rates.data(); });
+    }
+  }
+}
+
 TEST(Arguments, BelongTogether) {
   const Problem chain = good_problem(SAMPLER_ACCEPT_STANDARD, false, false);
   const Problem tree = good_problem(SAMPLER_ACCEPT_STANDARD, true, false);
@@ -615,12 +638,21 @@ TEST(Arguments, BelongTogether) {
   // Indices.
   Layout indices;
   indices.has_target_indices = true;
-  refuse(chain, indices, "num_sequences", [](Call *call) { call->args.num_sequences = 0; });
   refuse(chain, {}, "bonus_row_indices", [&](Call *call) {
     call->bonus_row_indices.assign(at(chain.num_sequences()), 0);
     call->args.bonus_row_indices = call->bonus_row_indices.data();
     call->args.num_sequences = chain.num_sequences();
   });
+  // Where num_sequences is forgotten.
+  Problem alone = chain;
+  alone.has_draft_rows = false;
+  refuse(alone, {}, "bonus_row_indices is set; it needs target_row_indices", [&](Call *call) {
+    call->bonus_row_indices.assign(at(chain.num_sequences()), 0);
+    call->args.bonus_row_indices = call->bonus_row_indices.data();
+    call->args.num_sequences = 0;
+  });
+  refuse(chain, indices, "num_sequences is 0 and draft.num_rows",
+         [](Call *call) { call->args.num_sequences = 0; });
   refuse(chain, {}, "draft_row_indices", [&](Call *call) {
     call->draft_row_indices.assign(at(chain.num_sequences() * chain.num_drafts), 0);
     call->args.draft_row_indices = call->draft_row_indices.data();

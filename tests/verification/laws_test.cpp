@@ -5,9 +5,10 @@
 // offsets.
 //
 // Each case draws kNumDraws times: 5 million in verification_many_draws_test, whose p-values
-// docs/verification.md lists, and 41 thousand in verification_laws_test. A token of probability
-// 0.05 that comes 2 % too often or too seldom has a deviation of 10 standard deviations in 5
-// million draws; of 41 thousand draws that is one of 22 %. The least that is found is about 4.5.
+// docs/verification-laws.md lists, and 41 thousand in verification_laws_test. A token of
+// probability 0.05 that comes 2 % too often or too seldom has a deviation of 10 standard deviations
+// in 5 million draws; of 41 thousand draws that is one of 22 %. The least that is found is
+// about 4.5.
 #include <gtest/gtest.h>
 #include <sampler/sampler.h>
 
@@ -74,6 +75,7 @@ struct Case {
   bool has_penalties = false;
   bool are_probabilities = false;
   sampler_draw_method draw_method = SAMPLER_DRAW_INVERSE_CDF;
+  sampler_draw_method draft_draw_method = SAMPLER_DRAW_INVERSE_CDF;  // of kShared
 
   bool excludes_siblings() const {
     return is_tree && siblings == SAMPLER_SIBLINGS_WITHOUT_REPLACEMENT;
@@ -113,7 +115,9 @@ class Model {
         }
       }
       if (which.drafter == Drafter::kSame) q = p;
-      if (which.drafter == Drafter::kOneHot) make_certain(row % kTokens, &q);
+      const bool is_one =
+          which.drafter == Drafter::kOneHot || which.drafter == Drafter::kDeterministic;
+      if (is_one) make_certain(row % kTokens, &q);
       if (which.drafter == Drafter::kCertain) make_certain((row + 2) % kTokens, &p);
       add(p, &target_values);
       add(q, &draft_values);
@@ -365,6 +369,7 @@ class Batch {
       args.params = is_left ? &as_they_are : &draft_params_;
       args.random = args_.random;
       args.random.offset += std::uint64_t(depths[node]);
+      args.draw_method = case_.draft_draw_method;
       const std::vector<std::uint32_t> streams(ids.size(), num_earlier);
       args.random.streams = streams.data();
       args.out_token_ids = ids.data();
@@ -539,6 +544,11 @@ std::vector<Setting> settings() {
     set_filters(one);
     one->has_penalties = true;
   };
+  const auto gumbel = [](Case *one) {
+    one->draft_draw_method = SAMPLER_DRAW_GUMBEL;
+    // The target's own draws, too, where the rule has any.
+    if (one->rule == SAMPLER_ACCEPT_SAMPLE_MATCH) one->draw_method = SAMPLER_DRAW_GUMBEL;
+  };
   return {{"Near", Drafter::kNear, nothing},
           {"Probabilities", Drafter::kNear, probabilities},
           {"Same", Drafter::kSame, nothing},
@@ -555,7 +565,8 @@ std::vector<Setting> settings() {
           {"DeterministicCold", Drafter::kDeterministic, cold},
           {"DeterministicPenalties", Drafter::kDeterministic, penalties},
           {"Shared", Drafter::kShared, nothing},
-          {"SharedPenalties", Drafter::kShared, penalties}};
+          {"SharedPenalties", Drafter::kShared, penalties},
+          {"SharedGumbel", Drafter::kShared, gumbel}};
 }
 
 // Threshold is lossless for drafts that are chosen without chance; those of a tree are no two the
@@ -669,31 +680,50 @@ double mean(const Probabilities &law) {
   return result;
 }
 
-// The numbers of drafts kept have their laws, of which that by BLOCK has the larger mean.
-TEST(Block, KeepsMoreThanStandard) {
-  const auto handle = pipeline_test::make_handle(nullptr, 1);
-  Case standard, block;
-  standard.name = "Standard";
-  block.name = "Block";
-  standard.parents = block.parents = {-1, 0, 1, 2};
-  block.rule = SAMPLER_ACCEPT_BLOCK;
-  double means[2];
-  for (const Case &which : {standard, block}) {
-    const bool is_block = which.rule == SAMPLER_ACCEPT_BLOCK;
-    Batch batch(handle.get(), which);
-    ASSERT_FALSE(HasFailure());
-    Random random(23);
-    Counts counts(5);
-    for (std::int64_t call = 0; call < kNumCalls; ++call) {
-      ASSERT_TRUE(batch.run(&random));
-      for (const std::int32_t kept : batch.emitted) ++counts.at(std::size_t(kept));
-    }
-    const Probabilities law =
-        kept_law(batch.model, 4, is_block ? KeptOf(kept_by_block) : KeptOf(kept_by_standard));
-    EXPECT_EQ(frequency_fault(counts, law), "") << which.name;
-    means[is_block ? 1 : 0] = mean(law);
+// The numbers of drafts kept by a rule, as their law has them. Its mean.
+double mean_kept(sampler_t sampler, const Setting &setting, sampler_acceptance rule) {
+  Case which;
+  which.name = setting.name;
+  which.rule = rule;
+  which.parents = {-1, 0, 1, 2};
+  which.drafter = setting.drafter;
+  setting.set(&which);
+  Batch batch(sampler, which);
+  const bool is_block = rule == SAMPLER_ACCEPT_BLOCK;
+  const Probabilities law =
+      kept_law(batch.model, 4, is_block ? KeptOf(kept_by_block) : KeptOf(kept_by_standard));
+  Random random(23);
+  Counts counts(5);
+  for (std::int64_t call = 0; call < kNumCalls && batch.run(&random); ++call) {
+    for (const std::int32_t kept : batch.emitted) ++counts.at(std::size_t(kept));
   }
-  EXPECT_GT(means[1], means[0] + 0.02);
+  // Where all texts keep as many there is nothing to compare but that they do, to a rounding of
+  // f32.
+  const auto likeliest = std::max_element(law.begin(), law.end());
+  if (*likeliest > 1 - 1e-6L) {
+    EXPECT_GE(counts.at(std::size_t(likeliest - law.begin())) + 10, std::uint64_t(kNumDraws));
+  } else {
+    EXPECT_EQ(frequency_fault(counts, law), "");
+  }
+  return mean(law);
+}
+
+// On average, whatever the drafter and the stages are.
+TEST(Block, KeepsNoFewerThanStandard) {
+  const auto handle = pipeline_test::make_handle(nullptr, 1);
+  int num_more = 0;
+  for (const Setting &setting : settings()) {
+    SCOPED_TRACE(setting.name);
+    const double standard = mean_kept(handle.get(), setting, SAMPLER_ACCEPT_STANDARD);
+    const double block = mean_kept(handle.get(), setting, SAMPLER_ACCEPT_BLOCK);
+    ASSERT_FALSE(HasFailure());
+    EXPECT_GE(block, standard - 1e-6);  // a rounding of f32, in the models' rows
+    if (setting.drafter == Drafter::kNear && std::string(setting.name) == "Near") {
+      EXPECT_GT(block, standard + 0.02);
+    }
+    num_more += block > standard + 0.01;
+  }
+  EXPECT_GE(num_more, 8);
 }
 
 }  // namespace

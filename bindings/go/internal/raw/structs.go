@@ -379,7 +379,7 @@ type SessionSequence struct {
 
 type Span struct {
 	Sequence  int32
-	Reserved  int32
+	Plan      int32
 	Start     int64
 	TokenIDs  uintptr
 	NumTokens int64

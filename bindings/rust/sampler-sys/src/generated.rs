@@ -257,7 +257,8 @@ pub struct sampler_session {
 
 pub type sampler_session_t = *mut sampler_session;
 
-/// Where a sequence's drafts come from. The first new token is never drafted.
+/// Where a sequence's drafts come from; all but NONE need max_drafts of the session. The first new
+/// token is never drafted.
 pub type sampler_draft_source = i32;
 
 /// How drafts are verified: by a rule of sampler_verify, SAMPLER_ACCEPT_ and the same name, which
@@ -1121,10 +1122,11 @@ structs! {
         deferred_entropy: f32 = 0.0;
         /// How SAMPLE_MATCH draws. The other rules: INVERSE_CDF.
         draw_method: sampler_draw_method = 0;
-        /// [num_drafts] In host memory, read during the call. Required by SYNTHETIC.
+        /// [num_drafts] In [0, 1]. In host memory, read during the call. Required by SYNTHETIC.
         synthetic_rates: *const f32 = null();
         /// Packed batches. num_sequences says how many sequences there are then, and where
-        /// target_row_indices is given, 0 among them; else 0 is what target.num_rows tells. Sequences have
+        /// target_row_indices or bonus_row_indices is given, 0 among them; else 0 is what target.num_rows
+        /// tells. Sequences have
         /// at most num_drafts drafts; one whose offsets fall, lie outside, or are further apart is bad
         /// (INVALID_LIST). draft_counts must be NULL then.
         packing: sampler_packing = 0;
@@ -1141,7 +1143,8 @@ structs! {
         draft_token_stride: i64 = 0;
         /// [num_sequences, num_drafts + 1], packed: [num_packed_positions] The row of `target` that each
         /// position reads. With bonus_row_indices, [num_sequences], those of a sequence's last position
-        /// are there, and target_row_indices is laid out by draft, like draft_token_ids. NULL: position
+        /// are there, and target_row_indices, which is required where there may be drafts, is laid out by
+        /// draft, like draft_token_ids. NULL: position
         /// after position. One outside makes its sequence bad (INVALID_INDEX) when it is read. `target`
         /// has any number of rows then.
         target_row_indices: *const i32 = null();
@@ -1603,8 +1606,9 @@ structs! {
         /// tokens in the target's cache, all of them of the text
         out_cache_lengths: *mut i64 = null_mut();
         out_stats: *mut sampler_generation_stats = null_mut();
-        /// Parameters by text, and the lists of stages: see pipeline.h. Of sampler_beam_search edits
-        /// alone, and on CPU handles alone. Text i is slot i. Arrays are read in each step, so that
+        /// Parameters by text, and the lists of stages: see pipeline.h. sampler_beam_search takes edits
+        /// alone, and those of CPU handles alone: of a CUDA handle it refuses them, UNSUPPORTED, and a
+        /// stage in params. Text i is slot i. Arrays are read in each step, so that
         /// on_tokens may change what the next tokens are drawn by. On a CUDA handle the arrays of
         /// row_params and token_bitmask_indices are host memory, the others of the pipeline the device's.
         ///
@@ -1688,7 +1692,7 @@ structs! {
         deferred_top_k: i32 = 0;
         /// 0: 0.3
         deferred_entropy: f32 = 0.0;
-        /// [gamma, or gamma_max] Of SYNTHETIC, in host memory.
+        /// [gamma, or gamma_max] Of SYNTHETIC, in [0, 1], in host memory.
         synthetic_rates: *const f32 = null();
         /// Of a drafter, in [0, 1]: a draft to which the drafter's row gives less than this probability,
         /// at temperature 1 and without filters, is the last of its round (Hugging Face's
@@ -1802,7 +1806,7 @@ structs! {
         deferred_entropy: f32 = 0.0;
         /// 1: sequences may have draft_top_k. Default 0.
         has_draft_trees: i32 = 0;
-        /// [max_drafts] Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC.
+        /// [max_drafts] In [0, 1]. Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC.
         synthetic_rates: *const f32 = null();
         /// 1: sequences may have adaptive_gamma, which takes a row of f32 and 20 KB. Default 0.
         has_adaptive_gamma: i32 = 0;
@@ -1860,8 +1864,8 @@ structs! {
         /// what followed there is below ngram_least_share, in [0, 1]. 0: off.
         ngram_least_count: i64 = 0;
         ngram_least_share: f32 = 0.0;
-        /// Of MODEL, in [0, 1]: a draft to which the drafter's row gives less than this probability is the
-        /// last of its step, as in sampler_speculative_args. 0: off.
+        /// Of MODEL without draft_top_k, in [0, 1]: a draft to which the drafter's row gives less than
+        /// this probability is the last of its step, as in sampler_speculative_args. 0: off.
         least_draft_probability: f32 = 0.0;
         /// Of MODEL, with has_draft_trees of the session, in [0, num_drafts]. 0: drafts are drawn, one a
         /// position. Else they are the drafter's so many likeliest tokens of each position, num_drafts of
@@ -1925,8 +1929,8 @@ structs! {
     /// Tokens to run through a model. It never grows.
     sampler_span {
         sequence: i32 = 0;
-        /// 0
-        reserved: i32 = 0;
+        /// Which plan of the session it is of: the session tells spans of earlier ones by it.
+        plan: i32 = 0;
         /// The length that the cache must have, where the span goes: what it holds beyond is cut off.
         start: i64 = 0;
         /// [num_tokens] At least one; the last of them may be drafts. Valid until the sequence is
@@ -1966,7 +1970,8 @@ structs! {
     sampler_session_advance_args {
         /// sizeof(sampler_session_advance_args).
         struct_size: usize = size_of::<Self>();
-        /// [num_spans] Spans that the target ran, as planned: any of them, in any order.
+        /// [num_spans] Spans that the target ran, whole copies of those planned: any of them, in any
+        /// order.
         spans: *const sampler_span = null();
         num_spans: i64 = 0;
         /// Their rows of logits, span after span: [sum of num_logits, vocabulary_size]. The stride is in
@@ -2308,7 +2313,8 @@ functions! {
     /// Fills *out_sequence, whose struct_size is set. Errors: INVALID_ARGUMENT.
     fn sampler_session_get(session: sampler_session_t, sequence: i32, out_sequence: *mut sampler_session_sequence) -> sampler_status;
     /// Tells what to run. Planning again without having advanced is fine; the last plan of a sequence
-    /// counts. A draft source that fails ends the drafting of its sequence.
+    /// counts, and spans of earlier ones are refused, even where they are the same. A draft source that
+    /// fails ends the drafting of its sequence.
     /// Errors: INVALID_ARGUMENT.
     fn sampler_session_plan(session: sampler_session_t, args: *const sampler_session_plan_args) -> sampler_status;
     /// Takes logits: the drafter's become drafts, the target's verify drafts and become tokens. A row

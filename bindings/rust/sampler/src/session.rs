@@ -311,6 +311,11 @@ impl Span {
         self.0.sequence
     }
 
+    /// Which plan of the session it is of.
+    pub fn plan(&self) -> i32 {
+        self.0.plan
+    }
+
     /// The length that the cache must have: what it holds beyond is cut off.
     pub fn start(&self) -> usize {
         self.0.start as usize
@@ -332,6 +337,7 @@ impl fmt::Debug for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Span")
             .field("sequence", &self.sequence())
+            .field("plan", &self.plan())
             .field("start", &self.start())
             .field("num_tokens", &self.num_tokens())
             .field("num_logits", &self.num_logits())

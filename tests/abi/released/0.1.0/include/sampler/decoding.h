@@ -241,8 +241,9 @@ typedef struct sampler_generation_args {
 
   sampler_generation_stats *out_stats;
 
-  /* Parameters by text, and the lists of stages: see pipeline.h. Of sampler_beam_search edits
-   * alone, and on CPU handles alone. Text i is slot i. Arrays are read in each step, so that
+  /* Parameters by text, and the lists of stages: see pipeline.h. sampler_beam_search takes edits
+   * alone, and those of CPU handles alone: of a CUDA handle it refuses them, UNSUPPORTED, and a
+   * stage in params. Text i is slot i. Arrays are read in each step, so that
    * on_tokens may change what the next tokens are drawn by. On a CUDA handle the arrays of
    * row_params and token_bitmask_indices are host memory, the others of the pipeline the device's.
    *
@@ -378,7 +379,7 @@ typedef struct sampler_speculative_args {
   int32_t deferred_top_k;  /* 0: 3 */
   float deferred_entropy;  /* 0: 0.3 */
 
-  /* [gamma, or gamma_max] Of SYNTHETIC, in host memory. */
+  /* [gamma, or gamma_max] Of SYNTHETIC, in [0, 1], in host memory. */
   const float *synthetic_rates;
 
   /* Of a drafter, in [0, 1]: a draft to which the drafter's row gives less than this probability,

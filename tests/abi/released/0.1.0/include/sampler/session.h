@@ -116,7 +116,7 @@ typedef struct sampler_session_options {
   /* 1: sequences may have draft_top_k. Default 0. */
   int32_t has_draft_trees;
 
-  /* [max_drafts] Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC. */
+  /* [max_drafts] In [0, 1]. Copied. NULL: no sequence has SAMPLER_VERIFY_SYNTHETIC. */
   const float *synthetic_rates;
 
   /* 1: sequences may have adaptive_gamma, which takes a row of f32 and 20 KB. Default 0. */
@@ -150,7 +150,8 @@ SAMPLER_API void sampler_session_destroy(sampler_session_t session);
 
 /* ---- Sequences ------------------------------------------------------------------------------ */
 
-/* Where a sequence's drafts come from. The first new token is never drafted. */
+/* Where a sequence's drafts come from; all but NONE need max_drafts of the session. The first new
+ * token is never drafted. */
 typedef int32_t sampler_draft_source;
 enum {
   SAMPLER_DRAFTS_NONE = 0,
@@ -237,8 +238,8 @@ typedef struct sampler_session_add_args {
   int64_t ngram_least_count;
   float ngram_least_share;
 
-  /* Of MODEL, in [0, 1]: a draft to which the drafter's row gives less than this probability is the
-   * last of its step, as in sampler_speculative_args. 0: off. */
+  /* Of MODEL without draft_top_k, in [0, 1]: a draft to which the drafter's row gives less than
+   * this probability is the last of its step, as in sampler_speculative_args. 0: off. */
   float least_draft_probability;
 
   /* Of MODEL, with has_draft_trees of the session, in [0, num_drafts]. 0: drafts are drawn, one a
@@ -337,7 +338,9 @@ SAMPLER_API sampler_status sampler_session_get(sampler_session_t session, int32_
 /* Tokens to run through a model. It never grows. */
 typedef struct sampler_span {
   int32_t sequence;
-  int32_t reserved; /* 0 */
+
+  /* Which plan of the session it is of: the session tells spans of earlier ones by it. */
+  int32_t plan;
 
   /* The length that the cache must have, where the span goes: what it holds beyond is cut off. */
   int64_t start;
@@ -384,7 +387,8 @@ typedef struct sampler_session_plan_args {
 } sampler_session_plan_args;
 
 /* Tells what to run. Planning again without having advanced is fine; the last plan of a sequence
- * counts. A draft source that fails ends the drafting of its sequence.
+ * counts, and spans of earlier ones are refused, even where they are the same. A draft source that
+ * fails ends the drafting of its sequence.
  * Errors: INVALID_ARGUMENT. */
 SAMPLER_API sampler_status sampler_session_plan(sampler_session_t session,
                                                 const sampler_session_plan_args *args);
@@ -393,7 +397,8 @@ typedef struct sampler_session_advance_args {
   /* sizeof(sampler_session_advance_args). */
   size_t struct_size;
 
-  /* [num_spans] Spans that the target ran, as planned: any of them, in any order. */
+  /* [num_spans] Spans that the target ran, whole copies of those planned: any of them, in any
+   * order. */
   const sampler_span *spans;
   int64_t num_spans;
 

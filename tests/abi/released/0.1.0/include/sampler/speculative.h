@@ -188,11 +188,12 @@ typedef struct sampler_verify_args {
   /* How SAMPLE_MATCH draws. The other rules: INVERSE_CDF. */
   sampler_draw_method draw_method;
 
-  /* [num_drafts] In host memory, read during the call. Required by SYNTHETIC. */
+  /* [num_drafts] In [0, 1]. In host memory, read during the call. Required by SYNTHETIC. */
   const float *synthetic_rates;
 
   /* Packed batches. num_sequences says how many sequences there are then, and where
-   * target_row_indices is given, 0 among them; else 0 is what target.num_rows tells. Sequences have
+   * target_row_indices or bonus_row_indices is given, 0 among them; else 0 is what target.num_rows
+   * tells. Sequences have
    * at most num_drafts drafts; one whose offsets fall, lie outside, or are further apart is bad
    * (INVALID_LIST). draft_counts must be NULL then. */
   sampler_packing packing;
@@ -213,7 +214,8 @@ typedef struct sampler_verify_args {
 
   /* [num_sequences, num_drafts + 1], packed: [num_packed_positions] The row of `target` that each
    * position reads. With bonus_row_indices, [num_sequences], those of a sequence's last position
-   * are there, and target_row_indices is laid out by draft, like draft_token_ids. NULL: position
+   * are there, and target_row_indices, which is required where there may be drafts, is laid out by
+   * draft, like draft_token_ids. NULL: position
    * after position. One outside makes its sequence bad (INVALID_INDEX) when it is read. `target`
    * has any number of rows then. */
   const int32_t *target_row_indices;

@@ -237,6 +237,7 @@ public final class Session implements AutoCloseable {
       final int at = i * Layout.SPAN_SIZE;
       final long address = spans.getLong(at + Layout.SPAN_TOKEN_IDS);
       result.add(new Span(spans.getInt(at + Layout.SPAN_SEQUENCE),
+          spans.getInt(at + Layout.SPAN_PLAN),
           spans.getLong(at + Layout.SPAN_START),
           tokens(address, spans.getLong(at + Layout.SPAN_NUM_TOKENS)), address,
           (int) spans.getLong(at + Layout.SPAN_NUM_LOGITS)));
@@ -250,6 +251,7 @@ public final class Session implements AutoCloseable {
       final int at = i * Layout.SPAN_SIZE;
       final Span span = spans.get(i);
       buffer.putInt(at + Layout.SPAN_SEQUENCE, span.sequence);
+      buffer.putInt(at + Layout.SPAN_PLAN, span.plan);
       buffer.putLong(at + Layout.SPAN_START, span.start);
       buffer.putLong(at + Layout.SPAN_TOKEN_IDS, span.address);
       buffer.putLong(at + Layout.SPAN_NUM_TOKENS, span.tokenIds.length);

@@ -3,13 +3,15 @@ package io.github.libsampler;
 /** Tokens to run through a model, which {@link Session#plan} gives. */
 public final class Span {
   final int sequence;
+  final int plan;
   final long start;
   final int[] tokenIds;
   final long address;
   final int numLogits;
 
-  Span(int sequence, long start, int[] tokenIds, long address, int numLogits) {
+  Span(int sequence, int plan, long start, int[] tokenIds, long address, int numLogits) {
     this.sequence = sequence;
+    this.plan = plan;
     this.start = start;
     this.tokenIds = tokenIds;
     this.address = address;
@@ -23,6 +25,15 @@ public final class Span {
    */
   public int sequence() {
     return sequence;
+  }
+
+  /**
+   * Tells which plan of the session it is of.
+   *
+   * @return the number of a plan
+   */
+  public int plan() {
+    return plan;
   }
 
   /**

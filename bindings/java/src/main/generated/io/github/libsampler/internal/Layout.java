@@ -357,7 +357,7 @@ public final class Layout {
 
   public static final int SPAN_SIZE = 40;
   public static final int SPAN_SEQUENCE = 0;
-  public static final int SPAN_RESERVED = 4;
+  public static final int SPAN_PLAN = 4;
   public static final int SPAN_START = 8;
   public static final int SPAN_TOKEN_IDS = 16;
   public static final int SPAN_NUM_TOKENS = 24;
