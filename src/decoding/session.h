@@ -22,19 +22,20 @@ struct PlannedSpan {
   int64_t start = 0, num_tokens = 0, num_logits = 0;
 };
 
-// Which call verifies a sequence's drafts.
+// Which call draws or verifies the tokens of a sequence.
 enum class DraftGroup {
+  kNone,     // without drafts, where that is sampler_sample: by SAMPLE_MATCH
   kCertain,  // chains of which nothing else is known
   kDrawn,    // chains that were drawn from rows of the drafter, for which the verification asks
   kTrees,
 };
-constexpr DraftGroup kDraftGroups[] = {DraftGroup::kCertain, DraftGroup::kDrawn,
+constexpr DraftGroup kDraftGroups[] = {DraftGroup::kNone, DraftGroup::kCertain, DraftGroup::kDrawn,
                                        DraftGroup::kTrees};
 
 struct SessionSequence {
   bool is_used, is_drafting, drafts_unknown;
-  bool is_drafted;  // the drafts of the step are complete
-  DraftGroup group;
+  bool is_drafted;   // the drafts of the step are complete
+  DraftGroup group;  // of its drafts
   sampler_draft_source source;
   sampler_finish_reason reason;
   sampler_row_status row_status;
@@ -147,16 +148,18 @@ class Session {
     bool is_drafted;  // the last plan has all their spans of the target
   };
 
-  // A sequence that is verified, and its span's place among the spans.
+  // A sequence that gets tokens, and its span's place among the spans.
   struct Verified {
     int64_t span;
     int32_t sequence;
   };
 
-  // Those that one call verifies, which stand together, and all their drafts. The offsets of
-  // chains, one more, stand with those of other groups.
+  // Chains that one call draws or verifies, which stand together, and all their drafts. The offsets
+  // of chains, one more, stand with those of other groups. What goes along with positions stands in
+  // places, so many a chain.
   struct Group {
-    int64_t first, first_offset, count, num_drafts;
+    int64_t first, first_offset, first_place, num_positions, count, num_drafts;
+    int64_t num_places() const { return count * num_positions; }
   };
 
   // Arrays by slot, where the calls of a step find them.
@@ -216,12 +219,13 @@ class Session {
                         sampler_verify_args *args) const;
   void place_chains(const Group &group, sampler_verify_args *args);
   void place_trees(const Group &group, sampler_verify_args *args);
-  void place_results(const sampler_session_advance_args &args, int64_t first,
-                     sampler_verify_args *call);
+  template <class Call>
+  void place_results(const sampler_session_advance_args &args, const Group &group, Call *call);
   sampler_status append_text(capi::Entry &entry, int32_t sequence, const int32_t *token_ids,
                              int64_t prompt_length, int64_t num_tokens);
   sampler_status copy_state(capi::Entry &entry, int32_t source, int32_t destination);
   sampler_status settle(capi::Entry &entry);
+  sampler_status tell(capi::Entry &entry, const Group &group);
 
   // An advance: what is drafted and verified, the calls of it, and what comes of them.
   void find_drawn(const sampler_session_advance_args &args);
@@ -231,6 +235,9 @@ class Session {
   sampler_status keep_rows(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status draw_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status select_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
+  DraftGroup group_of(int32_t sequence) const;
+  sampler_pipeline place_masks(const Group &group);
+  sampler_status draw(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status verify(capi::Entry &entry, const sampler_session_advance_args &args,
                         DraftGroup group);
   sampler_status run_calls(capi::Entry &entry, const sampler_session_advance_args &args);
@@ -239,8 +246,8 @@ class Session {
   void take_drafts(const sampler_session_advance_args &args);
   void take_drawn(int32_t sequence, int64_t draw);
   void take_selected(int32_t sequence, int64_t row);
-  void find_kept_path(int64_t tree);
-  void take_tokens(const sampler_session_advance_args &args, int64_t chain);
+  void find_kept_path(const Group &group, int64_t tree);
+  void take_tokens(const sampler_session_advance_args &args, const Group &group, int64_t chain);
   void clear_outputs(const sampler_session_advance_args &args) const;
   bool take_verified(capi::Entry &entry, const sampler_session_advance_args &args,
                      MeasuredRound *round);
@@ -292,11 +299,11 @@ class Session {
   int32_t *siblings_, *sibling_parents_;  // drafts that are not among the others yet
   int32_t *parents_;                      // of the drafts
 
-  // By chain, group after group: what is verified, [chains, max_drafts + 1] at most; the drafts of
-  // chains are packed.
+  // By chain, group after group: what is drawn and verified, [chains, max_drafts + 1] at most; the
+  // drafts of chains are packed.
   Verified *verified_;
-  Group groups_[3] = {};
-  int64_t num_chains_ = 0, num_rows_ = 0;  // rows of the target
+  Group groups_[4] = {};
+  int64_t num_rows_ = 0;  // of the target
   int32_t *slots_;
   int32_t *draft_counts_, *tree_parents_, *positions_;  // of trees
   int32_t *packing_offsets_, *draft_ids_, *target_rows_, *masks_;
@@ -306,8 +313,9 @@ class Session {
   int32_t *top_token_ids_;
   float *top_logprobs_;
 
-  // Chains of which the state has not been told what they have become.
-  int64_t num_untold_ = 0;
+  // Chains of which the state has not been told what they have become: those without drafts, and
+  // all others.
+  Group untold_[2] = {};
   bool has_observations_ = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "capi/operations.h"
 #include "capi/structs.h"
@@ -121,11 +122,11 @@ sampler_status Session::adapt(capi::Entry &entry, const sampler_session_advance_
 // result is its number of drafts.
 int64_t Session::add_chain(const sampler_session_advance_args &args, int64_t index,
                            int64_t first_row, const Group &group) {
-  const int64_t num_positions = max_drafts() + 1, chain = group.first + group.count;
+  const int64_t chain = group.first + group.count;
   const int32_t sequence = args.spans[index].sequence;
   const SessionSequence &own = sequences_[sequence];
   int64_t first_draft = group.num_drafts;  // in the group, where trees have max_drafts places
-  if (own.group == DraftGroup::kTrees) {
+  if (group_of(sequence) == DraftGroup::kTrees) {
     first_draft = group.count * max_drafts();
     draft_counts_[chain] = int32_t(own.num_drafts);
     std::copy_n(parents_ + sequence * max_drafts(), own.num_drafts,
@@ -133,52 +134,82 @@ int64_t Session::add_chain(const sampler_session_advance_args &args, int64_t ind
   }
   slots_[chain] = sequence;
   offsets_[sequence] = uint64_t(own.num_new());
-  const int64_t first_place = group.first * num_positions + first_draft;
+  const int64_t first_place = group.first_place + first_draft;
   std::copy_n(text(sequence) + own.length, own.num_drafts, draft_ids_ + first_place);
   for (int64_t j = 0; j <= own.num_drafts; ++j) {
     target_rows_[first_place + group.count + j] = int32_t(first_row + j);
   }
-  for (int64_t j = 0; args.token_bitmask_indices && j < num_positions; ++j) {
-    masks_[chain * num_positions + j] =
+  for (int64_t j = 0; args.token_bitmask_indices && j < group.num_positions; ++j) {
+    masks_[group.first_place + group.num_places() + j] =
         j <= own.num_drafts ? args.token_bitmask_indices[first_row + j] : -1;
   }
   verified_[chain] = {index, sequence};
   return own.num_drafts;
 }
 
+DraftGroup Session::group_of(int32_t sequence) const {
+  const SessionSequence &own = sequences_[sequence];
+  const bool is_drawn =
+      own.num_drafts == 0 && acceptances_[sequence] == SAMPLER_ACCEPT_SAMPLE_MATCH;
+  return is_drawn ? DraftGroup::kNone : own.group;
+}
+
 // The spans with logits, group after group.
 void Session::find_verified(const sampler_session_advance_args &args) {
-  int64_t num_chains = 0, num_offsets = 0;
+  int64_t num_chains = 0, num_offsets = 0, num_places = 0;
   for (const DraftGroup kind : kDraftGroups) {
     Group &group = groups_[int(kind)];
-    group = {num_chains, num_offsets, 0, 0};
+    const int64_t num_positions = kind == DraftGroup::kNone ? 1 : max_drafts() + 1;
+    group = {num_chains, num_offsets, num_places, num_positions, 0, 0};
     num_rows_ = 0;
     for (int64_t i = 0; i < args.num_spans; ++i) {
       const sampler_span &span = args.spans[i];
       const int64_t first_row = num_rows_;
       num_rows_ += span.num_logits;
-      if (span.num_logits == 0 || sequences_[span.sequence].group != kind) continue;
+      if (span.num_logits == 0 || group_of(span.sequence) != kind) continue;
       packing_offsets_[num_offsets++] = int32_t(group.num_drafts);
       group.num_drafts += add_chain(args, i, first_row, group);
       ++group.count;
     }
     packing_offsets_[num_offsets++] = int32_t(group.num_drafts);
     num_chains += group.count;
+    num_places += group.num_places();
   }
-  num_chains_ = num_chains;
 }
 
-// All sequences of a group, in one call.
+// The stages of a group's rows.
+sampler_pipeline Session::place_masks(const Group &group) {
+  sampler_pipeline pipeline = make_pipeline();
+  if (pipeline.token_bitmasks) {
+    pipeline.token_bitmask_indices = transfer_.in(masks_ + group.first_place, group.num_places());
+  }
+  return pipeline;
+}
+
+// A token for each sequence without drafts.
+sampler_status Session::draw(capi::Entry &entry, const sampler_session_advance_args &args) {
+  const Group &group = groups_[int(DraftGroup::kNone)];
+  if (group.count == 0) return SAMPLER_OK;
+  const sampler_pipeline pipeline = place_masks(group);
+  sampler_sample_args call = sample_args(config_.params, placed_.numbers);
+  call.pipeline = &pipeline;
+  call.input = rows_of(args.logits, num_rows_, args.logits_row_stride);
+  call.row_indices = transfer_.in(target_rows_ + group.first_place, group.count);
+  call.num_row_indices = group.count;
+  call.slots = transfer_.in(slots_ + group.first, group.count);
+  std::fill_n(num_kept_ + group.first, group.count, 0);
+  place_results(args, group, &call);
+  const sampler_status status = transfer_.upload(entry);
+  if (status != SAMPLER_OK) return status;
+  return entry.call_host([&] { return sampler_sample(handle_, &call); });
+}
+
+// All sequences of a group with drafts, in one call.
 sampler_status Session::verify(capi::Entry &entry, const sampler_session_advance_args &args,
                                DraftGroup kind) {
   const Group &group = groups_[int(kind)];
   if (group.count == 0) return SAMPLER_OK;
-  const int64_t num_positions = max_drafts() + 1;
-  sampler_pipeline pipeline = make_pipeline();
-  if (pipeline.token_bitmasks) {
-    pipeline.token_bitmask_indices =
-        transfer_.in(masks_ + group.first * num_positions, group.count * num_positions);
-  }
+  const sampler_pipeline pipeline = place_masks(group);
   sampler_verify_args call = verify_args(config_.params, placed_.numbers, pipeline, group.count);
   const sampler_params draft_params = plain_params(config_.params);
   if (kind == DraftGroup::kTrees) {
@@ -189,7 +220,8 @@ sampler_status Session::verify(capi::Entry &entry, const sampler_session_advance
   if (kind == DraftGroup::kDrawn) add_drafter_rows(draft_params, placed_.plain_numbers, &call);
   call.slots = transfer_.in(slots_ + group.first, group.count);
   call.target = rows_of(args.logits, num_rows_, args.logits_row_stride);
-  place_results(args, group.first, &call);
+  call.out_emitted_counts = transfer_.out(num_kept_ + group.first, group.count);
+  place_results(args, group, &call);
   const sampler_status status = transfer_.upload(entry);
   if (status != SAMPLER_OK) return status;
   return entry.call_host([&] { return capi::verify_up_to_bad_rows(handle_, &call); });
@@ -201,7 +233,8 @@ sampler_status Session::run_calls(capi::Entry &entry, const sampler_session_adva
   has_observations_ = numbers_.has_adaptive();
   sampler_status status = draw_drafts(entry, args);
   if (status == SAMPLER_OK) status = select_drafts(entry, args);
-  for (const DraftGroup kind : kDraftGroups) {
+  if (status == SAMPLER_OK) status = draw(entry, args);
+  for (const DraftGroup kind : {DraftGroup::kCertain, DraftGroup::kDrawn, DraftGroup::kTrees}) {
     if (status == SAMPLER_OK) status = verify(entry, args, kind);
   }
   if (status == SAMPLER_OK) status = keep_rows(entry, args);
@@ -261,10 +294,12 @@ void Session::take_drafts(const sampler_session_advance_args &args) {
 }
 
 // The tokens of a chain become text, and go out.
-void Session::take_tokens(const sampler_session_advance_args &args, int64_t chain) {
-  const int64_t num_positions = max_drafts() + 1, top = args.num_top_logprobs;
+void Session::take_tokens(const sampler_session_advance_args &args, const Group &group,
+                          int64_t index) {
+  const int64_t chain = group.first + index, top = args.num_top_logprobs;
+  const int64_t first_place = group.first_place + index * group.num_positions;
   SessionSequence &own = sequences_[verified_[chain].sequence];
-  int32_t *const token_ids = token_ids_ + chain * num_positions;
+  int32_t *const token_ids = token_ids_ + first_place;
   const int64_t num_kept = num_kept_[chain];
   const bool is_bad = row_status_[chain] != SAMPLER_ROW_OK;
   if (is_bad) token_ids[num_kept] = -1;  // not the fallback token
@@ -272,8 +307,8 @@ void Session::take_tokens(const sampler_session_advance_args &args, int64_t chai
   for (; own.runs() && position < num_kept + !is_bad; ++position) {
     append(verified_[chain].sequence, token_ids[position]);
     own.num_accepted += position < num_kept;
-    const int64_t from = chain * num_positions + position;
-    const int64_t to = verified_[chain].span * num_positions + position;
+    const int64_t from = first_place + position;
+    const int64_t to = verified_[chain].span * (max_drafts() + 1) + position;
     args.out_token_ids[to] = token_ids[position];
     if (args.out_logprobs) args.out_logprobs[to] = logprobs_[from];
     if (args.out_top_token_ids) {
@@ -288,14 +323,14 @@ void Session::take_tokens(const sampler_session_advance_args &args, int64_t chai
     own.row_status = row_status_[chain];
   }
   // Of tokens after the end nothing is told.
-  if (position < num_positions) token_ids[position] = -1;
+  if (position < group.num_positions) token_ids[position] = -1;
 }
 
 // Of a tree the cache can keep what lies in the first path.
-void Session::find_kept_path(int64_t tree) {
-  SessionSequence &own = sequences_[verified_[tree].sequence];
-  const int32_t *const positions = positions_ + tree * (max_drafts() + 1);
-  const int64_t num_kept = num_kept_[tree];
+void Session::find_kept_path(const Group &group, int64_t tree) {
+  SessionSequence &own = sequences_[verified_[group.first + tree].sequence];
+  const int32_t *const positions = positions_ + group.first_place + tree * group.num_positions;
+  const int64_t num_kept = num_kept_[group.first + tree];
   int64_t num_first = 0;  // that were kept
   while (num_first < num_kept && num_first < own.num_first &&
          positions[num_first + 1] == num_first + 1) {
@@ -381,11 +416,17 @@ bool Session::take_verified(capi::Entry &entry, const sampler_session_advance_ar
     lengths_before_[i] = own.length;
     args.out_counts[i] = own.num_accepted;  // as it was, until the span is finished
   }
-  for (int64_t i = 0; i < num_chains_; ++i) {
-    if (sequences_[slots_[i]].group == DraftGroup::kTrees) find_kept_path(i);
-    take_tokens(args, i);
+  for (const DraftGroup kind : kDraftGroups) {
+    const Group &group = groups_[int(kind)];
+    for (int64_t i = 0; i < group.count; ++i) {
+      if (kind == DraftGroup::kTrees) find_kept_path(group, i);
+      take_tokens(args, group, i);
+    }
   }
-  num_untold_ = num_chains_;
+  const Group &drawn = groups_[0], &last = groups_[std::size(kDraftGroups) - 1];
+  untold_[0] = drawn;
+  untold_[1] = {
+      drawn.count, 0, drawn.count, max_drafts() + 1, last.first + last.count - drawn.count, 0};
   const bool ends_round = finish_round(args, round);
   for (int64_t i = 0; i < args.num_spans; ++i) finish_span(entry, args, i);
   return ends_round;

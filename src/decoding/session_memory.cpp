@@ -233,7 +233,8 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
     asked.add(select);
   }
 
-  // Verification: with nothing and with all that there can be, with a drafter's rows and without.
+  // Draws and verification: with nothing and with all that there can be, with a drafter's rows and
+  // without.
   sampler_row_params all_numbers = numbers_.all_arrays(there);
   const bool has_minimum = all_numbers.min_new_tokens != nullptr;
   sampler_pipeline pipeline = make_pipeline();
@@ -255,8 +256,16 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
   verify.draft_token_ids = verify.out_token_ids = there;
   verify.out_emitted_counts = ids;
   verify.out_row_status = sample.out_row_status;
-  const auto ask = [&](const sampler_verify_args &group) {
-    sampler_verify_args own = group;
+  sampler_sample_args draw = sample_args(config_.params, row_params);
+  draw.input = verify.target;
+  draw.row_indices = draw.slots = ids;
+  draw.num_row_indices = count;
+  draw.random = random;
+  draw.out_token_ids = there;
+  draw.out_row_status = sample.out_row_status;
+  draw.pipeline = &pipeline;
+  const auto ask = [&](const auto &group) {
+    auto own = group;
     asked.add(own);
     own.row_params = &all_numbers;
     own.out_logprobs = own.out_observations = floats;
@@ -267,6 +276,7 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
     }
     asked.add(own);
   };
+  ask(draw);
   sampler_verify_args chains = verify;
   chains.packing = SAMPLER_PACKING_DRAFTS;
   chains.num_packed_drafts = count * max_drafts();

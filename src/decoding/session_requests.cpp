@@ -99,7 +99,7 @@ sampler_verify_args Session::verify_args(const sampler_params &params,
 
 // Packed, one after the other.
 void Session::place_chains(const Group &group, sampler_verify_args *args) {
-  const int64_t first = group.first * (max_drafts() + 1);
+  const int64_t first = group.first_place;
   args->packing = SAMPLER_PACKING_DRAFTS;
   args->num_packed_drafts = group.num_drafts;
   args->num_packed_positions = group.num_drafts + group.count;
@@ -110,23 +110,21 @@ void Session::place_chains(const Group &group, sampler_verify_args *args) {
 
 // Each in max_drafts places.
 void Session::place_trees(const Group &group, sampler_verify_args *args) {
-  const int64_t num_positions = max_drafts() + 1, first = group.first * num_positions;
-  const int64_t num_places = group.count * max_drafts();
+  const int64_t first = group.first_place, num_places = group.count * max_drafts();
   args->draft_counts = transfer_.in(draft_counts_ + group.first, group.count);
   args->parents = transfer_.in(tree_parents_ + group.first * max_drafts(), num_places);
   args->draft_token_ids = transfer_.in(draft_ids_ + first, num_places);
-  args->target_row_indices = transfer_.in(target_rows_ + first, group.count * num_positions);
-  args->out_positions = transfer_.out(positions_ + first, group.count * num_positions);
+  args->target_row_indices = transfer_.in(target_rows_ + first, group.num_places());
+  args->out_positions = transfer_.out(positions_ + first, group.num_places());
 }
 
-// Of the chains from `first` on.
-void Session::place_results(const sampler_session_advance_args &args, int64_t first,
-                            sampler_verify_args *call) {
-  const int64_t num_positions = max_drafts() + 1, num_places = call->num_sequences * num_positions;
-  const int64_t top = args.num_top_logprobs, first_place = first * num_positions;
+template <class Call>
+void Session::place_results(const sampler_session_advance_args &args, const Group &group,
+                            Call *call) {
+  const int64_t first_place = group.first_place, num_places = group.num_places();
+  const int64_t top = args.num_top_logprobs;
   call->out_token_ids = transfer_.out(token_ids_ + first_place, num_places);
-  call->out_emitted_counts = transfer_.out(num_kept_ + first, call->num_sequences);
-  call->out_row_status = transfer_.out(row_status_ + first, call->num_sequences);
+  call->out_row_status = transfer_.out(row_status_ + group.first, group.count);
   if (has_observations_) call->out_observations = observations_ + first_place;
   call->logprob_kind = args.logprob_kind;
   if (args.out_logprobs) call->out_logprobs = transfer_.out(logprobs_ + first_place, num_places);
@@ -138,6 +136,11 @@ void Session::place_results(const sampler_session_advance_args &args, int64_t fi
     call->out_top_logprobs = transfer_.out(top_logprobs_ + first_place * top, num_places * top);
   }
 }
+
+template void Session::place_results(const sampler_session_advance_args &, const Group &,
+                                     sampler_sample_args *);
+template void Session::place_results(const sampler_session_advance_args &, const Group &,
+                                     sampler_verify_args *);
 
 // The session's rows of the drafter, and what its tokens were drawn by.
 void Session::add_drafter_rows(const sampler_params &params, const sampler_row_params &row_params,
@@ -209,26 +212,32 @@ sampler_status Session::copy_state(capi::Entry &entry, int32_t source, int32_t d
 // Tells the state what the chains of the last step have become. Where that fails it is still to be
 // told.
 sampler_status Session::settle(capi::Entry &entry) {
-  if (num_untold_ == 0) return SAMPLER_OK;
+  for (Group &group : untold_) {
+    const sampler_status status = group.count > 0 ? tell(entry, group) : SAMPLER_OK;
+    if (status != SAMPLER_OK) return status;
+    group.count = 0;
+  }
+  return SAMPLER_OK;
+}
+
+sampler_status Session::tell(capi::Entry &entry, const Group &group) {
   transfer_.begin();
   auto args = capi::sized<sampler_accept_args>();
   args.exec.stream = exec_.stream;
   args.state = state_;
-  args.slots = transfer_.in(slots_, num_untold_);
-  args.num_rows = num_untold_;
-  args.token_ids = transfer_.in(token_ids_, num_untold_ * (max_drafts() + 1));
-  args.num_tokens = max_drafts() + 1;
+  args.slots = transfer_.in(slots_ + group.first, group.count);
+  args.num_rows = group.count;
+  args.token_ids = transfer_.in(token_ids_ + group.first_place, group.num_places());
+  args.num_tokens = group.num_positions;
   const sampler_row_params row_params = numbers_.arrays(false, &transfer_);
   if (has_observations_) {
-    args.observations = observations_;
+    args.observations = observations_ + group.first_place;
     args.params = &config_.params;
     args.row_params = &row_params;
   }
-  sampler_status status = transfer_.upload(entry);
+  const sampler_status status = transfer_.upload(entry);
   if (status != SAMPLER_OK) return status;
-  status = entry.call_host([&] { return sampler_accept(handle_, &args); });
-  if (status == SAMPLER_OK) num_untold_ = 0;
-  return status;
+  return entry.call_host([&] { return sampler_accept(handle_, &args); });
 }
 
 }  // namespace sampler::decoding

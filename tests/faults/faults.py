@@ -1373,8 +1373,9 @@ FAULTS = [
     Fault(
         "session_forgets_what_it_could_not_tell",
         "tokens that the state was not told of, since a call of CUDA's failed, are not told again",
-        [("src/decoding/session_requests.cpp", "if (status == SAMPLER_OK) num_untold_ = 0;",
-          "num_untold_ = 0;")],
+        [("src/decoding/session_requests.cpp",
+          "    if (status != SAMPLER_OK) return status;\n    group.count = 0;",
+          "    group.count = 0;\n    if (status != SAMPLER_OK) return status;")],
         [session_on_device("AnAdvanceThatFailsChangesNothing")]),
     Fault(
         "spans_of_removed_sequences_taken",
