@@ -1,5 +1,5 @@
 /* Made from libsampler's headers by bindings/swig/generate_java.py; do not edit. */
-%constant int SHIM_INTERFACE = 1549216751;
+%constant int SHIM_INTERFACE = 327574349;
 %inline %{
-static inline int32_t shim_interface(void) { return 1549216751; }
+static inline int32_t shim_interface(void) { return 327574349; }
 %}

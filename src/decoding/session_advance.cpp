@@ -7,6 +7,7 @@
 
 #include "capi/operations.h"
 #include "capi/structs.h"
+#include "contract/elements.h"
 #include "contract/float_bits.h"
 #include "contract/weight.h"
 #include "decoding/doubt.h"
@@ -18,9 +19,11 @@
 namespace sampler::decoding {
 
 unsigned char *Session::drafter_row(int32_t sequence, int64_t draft) const {
-  return drafter_rows_ +
-         size_t(sequence * max_drafts() + draft) * size_t(num_cols()) * element_size();
+  return drafter_rows_ + size_t(sequence * max_drafts() + draft) * drafter_row_bytes();
 }
+
+// Marks draws that take the place of a residual's: the draft before them had the offset without it.
+constexpr uint64_t kRedrawn = uint64_t(1) << 63;
 
 // ---- The calls of a step ------------------------------------------------------------------------
 
@@ -50,7 +53,7 @@ sampler_status Session::draw_drafts(capi::Entry &entry, const sampler_session_ad
   if (num_draws_ == 0) return SAMPLER_OK;
   const sampler_params params = plain_params(config_.params);
   sampler_sample_args sample = sample_args(params, placed_.plain_numbers);
-  sample.input = rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
+  sample.input = drafter_rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
   sample.row_indices = transfer_.in(row_indices_, num_draws_);
   sample.num_row_indices = num_draws_;
   sample.slots = transfer_.in(draw_slots_, num_draws_);
@@ -68,7 +71,7 @@ sampler_status Session::select_drafts(capi::Entry &entry,
   if (num_selected_ == 0) return SAMPLER_OK;
   auto select = capi::sized<sampler_select_args>();
   select.exec = exec_;
-  select.input = rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
+  select.input = drafter_rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
   select.num_selected = num_selected_;
   select.out_token_ids = transfer_.out(selected_ids_, num_drafter_rows_ * num_selected_);
   return entry.call_host([&] { return sampler_select(handle_, &select); });
@@ -79,7 +82,7 @@ const unsigned char *Session::given_row(const sampler_session_advance_args &args
                                         int64_t row) const {
   const int64_t stride = args.drafter_row_stride ? args.drafter_row_stride : num_cols();
   return static_cast<const unsigned char *>(args.drafter_logits) +
-         size_t(row * stride) * element_size();
+         size_t(row * stride) * contract::size_of(config_.drafter_dtype);
 }
 
 // What drafts are drawn from, for their verification.
@@ -90,10 +93,21 @@ sampler_status Session::keep_rows(capi::Entry &entry, const sampler_session_adva
     if (own.group != DraftGroup::kDrawn) continue;
     const sampler_status status =
         transfer_.copy(entry, drafter_row(sequence, own.num_drafts),
-                       given_row(args, row_indices_[i]), size_t(num_cols()) * element_size());
+                       given_row(args, row_indices_[i]), drafter_row_bytes());
     if (status != SAMPLER_OK) return status;
   }
   return SAMPLER_OK;
+}
+
+// A loop takes it from its parameters, whatever its processor.
+float Session::entropy_temperature(int32_t sequence) const {
+  if (!config_.loop) {
+    const float temperature = params_of(sequence).temperature;
+    return contract::is_greedy(temperature) ? 1.0f : temperature;
+  }
+  const float *const by_text = config_.loop->row_params.temperature;
+  const sampler_params *const params = config_.loop->generation->args().params;
+  return by_text ? by_text[sequence] : params ? params->temperature : 1.0f;
 }
 
 // By the entropy of the first row of a step: how many drafts the step gets.
@@ -102,8 +116,7 @@ sampler_status Session::adapt(capi::Entry &entry, const sampler_session_advance_
     SessionSequence &own = sequences_[draw_slots_[i]];
     if (own.gamma_rule != SAMPLER_GAMMA_BY_ENTROPY || own.num_drafts > 0) continue;
     sampler_params params = sampler_params_default();
-    const float temperature = params_of(draw_slots_[i]).temperature;
-    if (!contract::is_greedy(temperature)) params.temperature = temperature;
+    params.temperature = entropy_temperature(draw_slots_[i]);
     transfer_.begin();
     const sampler_filter_args call = entropy_args(given_row(args, row_indices_[i]), params,
                                                   transfer_.out(probabilities_, num_cols()));
@@ -111,9 +124,10 @@ sampler_status Session::adapt(capi::Entry &entry, const sampler_session_advance_
     if (status == SAMPLER_OK) status = transfer_.download(entry);
     if (status != SAMPLER_OK) return status;
     const EntropyGamma gamma(own.gamma_min, own.most_drafts, own.ema_beta);
+    const double entropy = EntropyGamma::entropy_of(probabilities_, num_cols());
+    own.row_entropy = float(entropy);
     own.step_entropy = own.entropy;
-    own.step_drafts = gamma.drafts(EntropyGamma::entropy_of(probabilities_, num_cols()), num_cols(),
-                                   &own.step_entropy);
+    own.step_drafts = gamma.drafts(entropy, num_cols(), &own.step_entropy);
   }
   return SAMPLER_OK;
 }
@@ -166,6 +180,7 @@ void Session::find_verified(const sampler_session_advance_args &args) {
       const sampler_span &span = args.spans[i];
       const int64_t first_row = num_rows_;
       num_rows_ += span.num_logits;
+      sequences_[span.sequence].first_row = first_row;
       if (span.num_logits == 0 || group_of(span.sequence) != kind) continue;
       packing_offsets_[num_offsets++] = int32_t(group.num_drafts);
       group.num_drafts += add_chain(args, i, first_row, group);
@@ -186,17 +201,24 @@ sampler_pipeline Session::place_masks(const Group &group) {
   return pipeline;
 }
 
+// A draw of a token for each chain, where rows and results are missing.
+sampler_sample_args Session::draw_args(const Group &group, const sampler_pipeline &pipeline) {
+  sampler_sample_args args = sample_args(config_.params, placed_.numbers);
+  args.pipeline = &pipeline;
+  args.input = rows_of(nullptr, 0, 0);
+  args.row_indices = transfer_.in(target_rows_ + group.first_place, group.count);
+  args.num_row_indices = group.count;
+  args.slots = transfer_.in(slots_ + group.first, group.count);
+  return args;
+}
+
 // A token for each sequence without drafts.
 sampler_status Session::draw(capi::Entry &entry, const sampler_session_advance_args &args) {
   const Group &group = groups_[int(DraftGroup::kNone)];
   if (group.count == 0) return SAMPLER_OK;
   const sampler_pipeline pipeline = place_masks(group);
-  sampler_sample_args call = sample_args(config_.params, placed_.numbers);
-  call.pipeline = &pipeline;
+  sampler_sample_args call = draw_args(group, pipeline);
   call.input = rows_of(args.logits, num_rows_, args.logits_row_stride);
-  call.row_indices = transfer_.in(target_rows_ + group.first_place, group.count);
-  call.num_row_indices = group.count;
-  call.slots = transfer_.in(slots_ + group.first, group.count);
   std::fill_n(num_kept_ + group.first, group.count, 0);
   place_results(args, group, &call);
   const sampler_status status = transfer_.upload(entry);
@@ -227,18 +249,76 @@ sampler_status Session::verify(capi::Entry &entry, const sampler_session_advance
   return entry.call_host([&] { return capi::verify_up_to_bad_rows(handle_, &call); });
 }
 
+// What n-grams learn beside the tokens that come.
+sampler_status Session::select_likeliest(capi::Entry &entry,
+                                         const sampler_session_advance_args &args) {
+  bool has_lessons = false;
+  for (int64_t i = 0; i < args.num_spans; ++i) {
+    const SessionSequence &own = sequences_[args.spans[i].sequence];
+    const bool learns = own.source == SAMPLER_DRAFTS_NGRAM && own.is_drafting;
+    has_lessons = has_lessons || (learns && args.spans[i].num_logits > 0);
+  }
+  const int64_t count = config_.options.filler_top_k;
+  if (!has_lessons || count == 0) return SAMPLER_OK;
+  auto select = capi::sized<sampler_select_args>();
+  select.exec = exec_;
+  select.input = rows_of(args.logits, num_rows_, args.logits_row_stride);
+  select.num_selected = count;
+  select.out_token_ids = transfer_.out(likeliest_, num_rows_ * count);
+  return entry.call_host([&] { return sampler_select(handle_, &select); });
+}
+
+// Puts draws from the target's p in the places of draws from residuals.
+sampler_status Session::redraw(capi::Entry &entry, const sampler_session_advance_args &args) {
+  const Group &group = groups_[int(DraftGroup::kDrawn)];
+  Group redrawn = {};
+  for (int64_t i = 0; i < group.count; ++i) {
+    const int64_t chain = group.first + i;
+    const int32_t sequence = slots_[chain];
+    const SessionSequence &own = sequences_[sequence];
+    if (num_kept_[chain] == own.num_drafts || row_status_[chain] != SAMPLER_ROW_OK) continue;
+    row_indices_[redrawn.count] = int32_t(own.first_row + num_kept_[chain]);
+    draw_slots_[redrawn.count++] = sequence;
+    offsets_[sequence] = uint64_t(own.num_new() + num_kept_[chain]) | kRedrawn;
+  }
+  if (redrawn.count == 0) return SAMPLER_OK;
+  place_arrays(false);
+  sampler_sample_args call = sample_args(config_.params, placed_.numbers);
+  call.input = rows_of(args.logits, num_rows_, args.logits_row_stride);
+  call.row_indices = transfer_.in(row_indices_, redrawn.count);
+  call.num_row_indices = redrawn.count;
+  call.slots = transfer_.in(draw_slots_, redrawn.count);
+  call.out_token_ids = transfer_.out(drawn_ids_, redrawn.count);
+  sampler_status status = transfer_.upload(entry);
+  if (status == SAMPLER_OK) {
+    status = entry.call_host([&] { return sampler_sample(handle_, &call); });
+  }
+  if (status == SAMPLER_OK) status = transfer_.download(entry);
+  if (status != SAMPLER_OK) return status;
+  for (int64_t i = 0, draw = 0; i < group.count && draw < redrawn.count; ++i) {
+    const int64_t chain = group.first + i;
+    if (slots_[chain] != draw_slots_[draw]) continue;
+    token_ids_[group.first_place + i * group.num_positions + num_kept_[chain]] = drawn_ids_[draw++];
+  }
+  return SAMPLER_OK;
+}
+
 // All calls of a step, one after the other, and all of their results.
 sampler_status Session::run_calls(capi::Entry &entry, const sampler_session_advance_args &args) {
-  place_arrays(numbers_.has_minimum());
-  has_observations_ = numbers_.has_adaptive();
+  place_arrays(!config_.loop && numbers_.has_minimum());
+  has_observations_ = has_adaptive();
   sampler_status status = draw_drafts(entry, args);
   if (status == SAMPLER_OK) status = select_drafts(entry, args);
   if (status == SAMPLER_OK) status = draw(entry, args);
   for (const DraftGroup kind : {DraftGroup::kCertain, DraftGroup::kDrawn, DraftGroup::kTrees}) {
     if (status == SAMPLER_OK) status = verify(entry, args, kind);
   }
+  if (status == SAMPLER_OK) status = select_likeliest(entry, args);
   if (status == SAMPLER_OK) status = keep_rows(entry, args);
   if (status == SAMPLER_OK) status = transfer_.download(entry);
+  if (status == SAMPLER_OK && config_.loop && config_.loop->skips_adjustment) {
+    status = redraw(entry, args);
+  }
   return status == SAMPLER_OK ? adapt(entry, args) : status;
 }
 
@@ -381,7 +461,8 @@ void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args
     own.is_drafted = own.is_in_step = false;
     own.step_drafts = own.most_drafts;
     own.entropy = own.step_entropy;
-    learn(entry, span.sequence, before);
+    own.row_entropy = contract::quiet_nan();
+    if (!config_.loop) learn(entry, span.sequence, before);
   }
   args.out_counts[index] = count;
   if (args.out_finish_reasons) args.out_finish_reasons[index] = own.reason;

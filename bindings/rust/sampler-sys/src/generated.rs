@@ -1815,6 +1815,11 @@ structs! {
         /// order: what computes them on another stream must have been waited for. It must outlive the
         /// session. NULL: the legacy default stream. A CPU handle ignores it.
         stream: sampler_stream = null_mut();
+        /// What the n-grams of sequences with SAMPLER_DRAFTS_NGRAM learn of each new position: the so many
+        /// likeliest tokens of the target, in [0, 2^20), and then, where it is not among them, the token
+        /// that came. It takes as many ids for each row of logits, max_drafts + 1 rows a sequence. Default
+        /// 0: the token that came alone.
+        filler_top_k: i64 = 0;
     }
     sampler_session_add_args {
         /// sizeof(sampler_session_add_args).
