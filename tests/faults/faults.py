@@ -1327,8 +1327,8 @@ FAULTS = [
     Fault(
         "rounds_leave_no_text",
         "what a round gives does not enter the texts that stages see",
-        [("src/decoding/session_requests.cpp", "group.count > 0 ? tell(entry, group) : SAMPLER_OK",
-          "SAMPLER_OK")],
+        [("src/decoding/session_requests.cpp", "group.count > 0 ? tell(entry, group)",
+          "group.count < 0 ? tell(entry, group)")],
         [decoding("LoopStages.SampleMatchGivesTheTextWithoutDraftsOfEveryPreset")]),
     # ---- Sessions
     Fault(
