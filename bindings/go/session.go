@@ -87,6 +87,10 @@ type SessionOptions struct {
 	// CUDA: the stream of all of the session's work, in whose order logits are read, a cudaStream_t;
 	// it outlives the session. 0 is the legacy default stream.
 	Stream uintptr
+
+	// What n-grams learn of each new position: the so many likeliest tokens of the target, and then,
+	// where it is not among them, the token that came. In [0, 2^20); 0: the token that came alone.
+	FillerTopK int
 }
 
 // Session is sequences that come and go while others run, around models that the caller runs:
@@ -159,6 +163,7 @@ func (o *SessionOptions) raw(c *check, memory *raw.SessionOptions) uintptr {
 		Clock:            o.Clock,
 		ClockUser:        o.ClockUser,
 		Stream:           o.Stream,
+		FillerTopK:       int64(o.FillerTopK),
 		SyntheticRates: c.placed("", "synthetic_rates", slice(o.SyntheticRates),
 			int64(o.MaxDrafts), false),
 	}

@@ -105,7 +105,7 @@ class BeamSearch {
     for (const Text &text : generation->texts()) {
       Beam *const beam = &beams_[size_t(text.index * args.num_beams)];
       beam->length = text.length;
-      beam->reason = generation->room(text) == 0 ? SAMPLER_FINISH_CONTEXT : SAMPLER_FINISH_NONE;
+      beam->reason = text.length == text.capacity ? SAMPLER_FINISH_CONTEXT : SAMPLER_FINISH_NONE;
       std::copy_n(text.tokens, text.length, tokens);
       Beam *const pool = has_pool(args) ? &pools_[size_t(text.index * args.num_beams)] : nullptr;
       texts_.push_back({text.prompt_length, text.capacity, tokens, beam, 1, pool, 0});

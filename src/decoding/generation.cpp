@@ -39,7 +39,6 @@ Generation::Generation(const ExecutionTarget &place, const sampler_generation_ar
       ends_(place, (target_.vocabulary_size + 63) / 64),
       tokens_(place, capacity_),
       texts_(place, args.num_sequences),
-      active_(place, args.num_sequences),
       line_(place, line_bytes(args, max_drafts)) {
   ends_.fill(size_t(target_.vocabulary_size + 63) / 64, 0);
   if (!args.end_token_ids) mark_end(kDefaultEndToken);
@@ -65,55 +64,11 @@ void Generation::mark_end(int32_t token_id) {
   ends_[size_t(token_id) / 64] |= uint64_t(1) << (token_id % 64);
 }
 
-int64_t Generation::room(const Text &text) const {
-  return text.capacity - text.length;
-}
-
-Array<Text *> &Generation::start() {
-  mark_started();
-  for (Text &text : texts_) {
-    if (room(text) == 0) {
-      text.reason = SAMPLER_FINISH_CONTEXT;
-      hand_out(&text, 0);
-    } else {
-      active_.push_back(&text);
-    }
-  }
-  return active_;
-}
-
-void Generation::remove_finished(Array<Text *> *active) const {
-  Text **const end = std::remove_if(active->begin(), active->end(),
-                                    [](const Text *text) { return text->is_finished(); });
-  active->truncate(size_t(end - active->begin()));
-}
-
-int64_t Generation::emit(Text *text, const int32_t *token_ids, int64_t count) {
-  int64_t emitted = 0;
-  while (emitted < count && !text->is_finished()) {
-    const int32_t token_id = token_ids[emitted];
-    if (token_id < 0) {
-      text->reason = SAMPLER_FINISH_BAD_ROW;
-      break;
-    }
-    text->tokens[text->length++] = token_id;
-    ++emitted;
-    if (is_end(token_id)) {
-      text->reason = SAMPLER_FINISH_END_TOKEN;
-    } else if (text->num_new() == args_.max_new_tokens) {
-      text->reason = SAMPLER_FINISH_LENGTH;
-    } else if (room(*text) == 0) {
-      text->reason = SAMPLER_FINISH_CONTEXT;
-    }
-  }
-  hand_out(text, emitted);
-  return emitted;
-}
-
-// The last `count` tokens.
-void Generation::hand_out(Text *text, int64_t count) const {
+void Generation::hand_out(Text *text, int64_t count, sampler_finish_reason reason) {
+  const int32_t *const tokens = text->tokens + text->length;
+  text->length += count;
+  text->reason = reason;
   if (!args_.on_tokens) return;
-  const int32_t *const tokens = text->tokens + text->length - count;
   const int32_t stop = entry_->call_host(
       [&] { return args_.on_tokens(args_.user, text->index, tokens, count, text->reason); });
   if (stop && !text->is_finished()) text->reason = SAMPLER_FINISH_CANCELLED;

@@ -13,7 +13,7 @@ struct Text {
   int64_t index;    // in the call
   int32_t *tokens;  // the prompt, new tokens and, during a round, drafts
   int64_t prompt_length;
-  int64_t length;    // without drafts
+  int64_t length;    // of what was handed out
   int64_t capacity;  // tokens, at most
   uint64_t seed;
   sampler_finish_reason reason = SAMPLER_FINISH_NONE;
@@ -70,16 +70,8 @@ class Generation {
   void mark_started() { has_started_ = true; }
   bool has_started() const { return has_started_; }
 
-  // Texts that go on, in order. Those whose prompts fill the context end first.
-  Array<Text *> &start();
-  void remove_finished(Array<Text *> *active) const;
-
-  // How many tokens a text may still get, at least 1 if it goes on.
-  int64_t room(const Text &text) const;
-
-  // Appends tokens to a text, in place of its drafts, up to the first that ends it, and hands them
-  // out. A negative one, of a bad row, ends it too. Returns how many became text.
-  int64_t emit(Text *text, const int32_t *token_ids, int64_t count);
+  // Hands out the next tokens of a text, which stand after those that were handed out before.
+  void hand_out(Text *text, int64_t count, sampler_finish_reason reason);
 
   // Counts a round of a text and tells of it.
   void finish_round(Text *text, const Round &round);
@@ -88,7 +80,6 @@ class Generation {
   void write_outputs();
 
  private:
-  void hand_out(Text *text, int64_t count) const;
   void mark_end(int32_t token_id);
   const char *make_line(const Text &text, const Round &round);
   [[gnu::format(printf, 2, 3)]] void append(const char *format, ...);
@@ -101,7 +92,6 @@ class Generation {
   Array<uint64_t> ends_;  // a bit a token
   Array<int32_t> tokens_;
   Array<Text> texts_;
-  Array<Text *> active_;
   Array<char> line_;  // of a round
   bool has_started_ = false;
   sampler_generation_stats stats_ = {};

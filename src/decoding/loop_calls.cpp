@@ -3,6 +3,7 @@
 
 #include "capi/handle_impl.h"
 #include "decoding/failure.h"
+#include "decoding/loop.h"
 #include "decoding/loop_arguments.h"
 #include "decoding/loops.h"
 
@@ -107,7 +108,7 @@ sampler_status sampler_autoregressive(sampler_t sampler, const sampler_generatio
     GenerationArguments own = {};
     read_arguments(check, args, &own);
     run(check, sampler, own, 0, [&](const ExecutionTarget &place, Generation *generation) {
-      autoregressive(place, own.has_stages, generation);
+      Loop(place, nullptr, own.has_stages, generation).run();
     });
   });
 }
@@ -118,11 +119,7 @@ sampler_status sampler_speculative(sampler_t sampler, const sampler_speculative_
     read_arguments(check, args, &own);
     run(check, sampler, own.generation, most_drafts(own.args),
         [&](const ExecutionTarget &place, Generation *generation) {
-          if (own.args.drafter) {
-            speculative_with_model(place, own.args, own.generation.has_stages, generation);
-          } else {
-            speculative_with_ngrams(place, own.args, own.generation.has_stages, generation);
-          }
+          Loop(place, &own.args, own.generation.has_stages, generation).run();
         });
   });
 }

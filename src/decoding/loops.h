@@ -13,12 +13,6 @@ inline int64_t most_drafts(const sampler_speculative_args &args) {
   return args.adaptive_gamma && args.gamma_max ? args.gamma_max : args.gamma;
 }
 
-// `has_stages`: tokens are drawn through stages, or by parameters of each text.
-void autoregressive(const ExecutionTarget &place, bool has_stages, Generation *generation);
-void speculative_with_model(const ExecutionTarget &place, const sampler_speculative_args &args,
-                            bool has_stages, Generation *generation);
-void speculative_with_ngrams(const ExecutionTarget &place, const sampler_speculative_args &args,
-                             bool has_stages, Generation *generation);
 void beam_search(const ExecutionTarget &place, const sampler_beam_search_args &args, bool has_edits,
                  Generation *generation);
 

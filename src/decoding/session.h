@@ -9,6 +9,7 @@
 #include "capi/busy.h"
 #include "capi/handle_impl.h"
 #include "decoding/arena.h"
+#include "decoding/generation.h"
 #include "decoding/measured_gamma.h"
 #include "decoding/prompt_lookup.h"
 #include "decoding/session_numbers.h"
@@ -23,19 +24,20 @@ struct PlannedSpan {
   int32_t plan = 0;  // its number
 };
 
-// Which call verifies a sequence's drafts.
+// Which call draws or verifies the tokens of a sequence.
 enum class DraftGroup {
+  kNone,     // without drafts, where that is sampler_sample: by SAMPLE_MATCH
   kCertain,  // chains of which nothing else is known
   kDrawn,    // chains that were drawn from rows of the drafter, for which the verification asks
   kTrees,
 };
-constexpr DraftGroup kDraftGroups[] = {DraftGroup::kCertain, DraftGroup::kDrawn,
+constexpr DraftGroup kDraftGroups[] = {DraftGroup::kNone, DraftGroup::kCertain, DraftGroup::kDrawn,
                                        DraftGroup::kTrees};
 
 struct SessionSequence {
   bool is_used, is_drafting, drafts_unknown;
-  bool is_drafted;  // the drafts of the step are complete
-  DraftGroup group;
+  bool is_drafted;   // the drafts of the step are complete
+  DraftGroup group;  // of its drafts
   sampler_draft_source source;
   sampler_finish_reason reason;
   sampler_row_status row_status;
@@ -52,6 +54,8 @@ struct SessionSequence {
   int64_t gamma_min;
   float ema_beta;
   double entropy, step_entropy;  // smoothed over the steps before, and with that of this one
+  float row_entropy;             // of the first row of this step; NaN: it was not measured
+  int64_t first_row;             // of the target's, in the last advance
   // Of a tree: drafts of a position; drafts of its first path, which lie before the others; and
   // others that are not among the drafts yet.
   int64_t top_k, num_first, num_siblings;
@@ -68,8 +72,20 @@ struct SessionSequence {
   bool runs() const { return is_used && reason == SAMPLER_FINISH_NONE; }
 };
 
+// What the session of a loop has that no engine's has. Text i of the loop is sequence i.
+struct LoopRules {
+  Generation *generation;         // its texts are where the session's are, and end as it tells
+  sampler_row_params row_params;  // numbers by text: the caller's, read in each step
+  bool has_state;                 // stages may look at what the texts have said
+  bool drafts_first;              // the first new token may be a draft
+  bool skips_adjustment;          // tokens after rejected drafts come from the target's p
+  bool proposes;                  // n-grams draft by `propose`
+};
+
 // The rule of sampler_verify that a sequence's drafts are verified by.
 sampler_acceptance acceptance_of(sampler_draft_verification verification);
+
+sampler_draft_verification verification_of(sampler_acceptance acceptance);
 
 // Whether its verification asks for the rows that the drafts were drawn from.
 bool asks_for_rows(const sampler_session_add_args &args);
@@ -82,6 +98,8 @@ class Session {
     sampler_params params;
     sampler_pipeline pipeline;
     bool has_pipeline;
+    sampler_dtype drafter_dtype;
+    const LoopRules *loop;  // null: an engine's session
   };
 
   // Takes its memory from the arenas. `device`: what calls work on; of a CPU handle the same one.
@@ -107,7 +125,10 @@ class Session {
                ? &sequences_[sequence]
                : nullptr;
   }
-  const int32_t *text(int32_t sequence) const { return tokens_ + sequence * text_stride(); }
+  const int32_t *text(int32_t sequence) const {
+    return config_.loop ? config_.loop->generation->texts()[size_t(sequence)].tokens
+                        : tokens_ + sequence * text_stride();
+  }
   // Of SAMPLER_VERIFY_SYNTHETIC.
   bool has_rates() const { return config_.options.synthetic_rates || max_drafts() == 0; }
   bool is_full() const { return num_free_ == 0; }
@@ -137,6 +158,17 @@ class Session {
 
   sampler_status advance(capi::Entry &entry, const sampler_session_advance_args &args);
 
+  // Of loops, which do one thing after the other. Whether what is asked for is well, by the
+  // library's own checks.
+  sampler_status check(capi::Entry &entry);
+  // The drafts of the next step are at most so many.
+  void limit_drafts(int64_t count);
+  // Tells the state what the last step's tokens were.
+  sampler_status settle(capi::Entry &entry);
+  // Teaches the draft source the text from `begin` on.
+  void learn(capi::Entry &entry, int32_t sequence, int64_t begin);
+  void cancel(int32_t sequence) { sequences_[sequence].reason = SAMPLER_FINISH_CANCELLED; }
+
  private:
   // An id that no row has: it fills lists of end tokens.
   static constexpr int32_t kNoToken = INT32_MAX;
@@ -148,16 +180,18 @@ class Session {
     bool is_drafted;  // the last plan has all their spans of the target
   };
 
-  // A sequence that is verified, and its span's place among the spans.
+  // A sequence that gets tokens, and its span's place among the spans.
   struct Verified {
     int64_t span;
     int32_t sequence;
   };
 
-  // Those that one call verifies, which stand together, and all their drafts. The offsets of
-  // chains, one more, stand with those of other groups.
+  // Chains that one call draws or verifies, which stand together, and all their drafts. The offsets
+  // of chains, one more, stand with those of other groups. What goes along with positions stands in
+  // places, so many a chain.
   struct Group {
-    int64_t first, first_offset, count, num_drafts;
+    int64_t first, first_offset, first_place, num_positions, count, num_drafts;
+    int64_t num_places() const { return count * num_positions; }
   };
 
   // Arrays by slot, where the calls of a step find them.
@@ -172,10 +206,11 @@ class Session {
   int64_t max_drafts() const { return config_.options.max_drafts; }
   int64_t num_cols() const { return config_.options.vocabulary_size; }
   int64_t text_stride() const { return config_.options.max_context + max_drafts(); }
-  size_t element_size() const;
+  size_t drafter_row_bytes() const;
   size_t lookup_bytes() const;
   int64_t num_tree_places() const { return config_.options.has_draft_trees ? max_drafts() : 0; }
-  int32_t *tokens_of(int32_t sequence) { return tokens_ + sequence * text_stride(); }
+  int32_t *tokens_of(int32_t sequence) { return const_cast<int32_t *>(text(sequence)); }
+  int64_t longest_text() const;
   int32_t *ends_of(int32_t sequence) { return ends_ + sequence * config_.options.max_end_tokens; }
   unsigned char *drafter_row(int32_t sequence, int64_t draft) const;
 
@@ -200,11 +235,14 @@ class Session {
   sampler_span planned_span(int32_t sequence, const PlannedSpan &planned) const;
   bool make_span(int64_t begin, int64_t end, int64_t last_part, int64_t num_logits, int64_t *room,
                  PlannedSpan *out) const;
-  void learn(capi::Entry &entry, int32_t sequence, int64_t begin);
+  template <class Call>
+  bool call_ngram(capi::Entry &entry, const char *name, const Call &call) const;
 
   // Calls of the library.
   sampler_rows rows_of(const void *logits, int64_t num_rows, int64_t stride) const;
+  sampler_rows drafter_rows_of(const void *logits, int64_t num_rows, int64_t stride) const;
   void place_arrays(bool has_minimum);
+  sampler_row_params place_row_params();
   sampler_sample_args sample_args(const sampler_params &params,
                                   const sampler_row_params &row_params) const;
   sampler_filter_args entropy_args(const void *row, const sampler_params &params,
@@ -217,12 +255,12 @@ class Session {
                         sampler_verify_args *args) const;
   void place_chains(const Group &group, sampler_verify_args *args);
   void place_trees(const Group &group, sampler_verify_args *args);
-  void place_results(const sampler_session_advance_args &args, int64_t first,
-                     sampler_verify_args *call);
+  template <class Call>
+  void place_results(const sampler_session_advance_args &args, const Group &group, Call *call);
   sampler_status append_text(capi::Entry &entry, int32_t sequence, const int32_t *token_ids,
                              int64_t prompt_length, int64_t num_tokens);
   sampler_status copy_state(capi::Entry &entry, int32_t source, int32_t destination);
-  sampler_status settle(capi::Entry &entry);
+  sampler_status tell(capi::Entry &entry, const Group &group);
 
   // An advance: what is drafted and verified, the calls of it, and what comes of them.
   void find_drawn(const sampler_session_advance_args &args);
@@ -232,6 +270,14 @@ class Session {
   sampler_status keep_rows(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status draw_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status select_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
+  DraftGroup group_of(int32_t sequence) const;
+  sampler_pipeline place_masks(const Group &group);
+  sampler_sample_args draw_args(const Group &group, const sampler_pipeline &pipeline);
+  bool has_adaptive() const;
+  float entropy_temperature(int32_t sequence) const;
+  sampler_status select_likeliest(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status redraw(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status draw(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status verify(capi::Entry &entry, const sampler_session_advance_args &args,
                         DraftGroup group);
   sampler_status run_calls(capi::Entry &entry, const sampler_session_advance_args &args);
@@ -240,8 +286,8 @@ class Session {
   void take_drafts(const sampler_session_advance_args &args);
   void take_drawn(int32_t sequence, int64_t draw);
   void take_selected(int32_t sequence, int64_t row);
-  void find_kept_path(int64_t tree);
-  void take_tokens(const sampler_session_advance_args &args, int64_t chain);
+  void find_kept_path(const Group &group, int64_t tree);
+  void take_tokens(const sampler_session_advance_args &args, const Group &group, int64_t chain);
   void clear_outputs(const sampler_session_advance_args &args) const;
   bool take_verified(capi::Entry &entry, const sampler_session_advance_args &args,
                      MeasuredRound *round);
@@ -294,11 +340,11 @@ class Session {
   int32_t *siblings_, *sibling_parents_;  // drafts that are not among the others yet
   int32_t *parents_;                      // of the drafts
 
-  // By chain, group after group: what is verified, [chains, max_drafts + 1] at most; the drafts of
-  // chains are packed.
+  // By chain, group after group: what is drawn and verified, [chains, max_drafts + 1] at most; the
+  // drafts of chains are packed.
   Verified *verified_;
-  Group groups_[3] = {};
-  int64_t num_chains_ = 0, num_rows_ = 0;  // rows of the target
+  Group groups_[4] = {};
+  int64_t num_rows_ = 0;  // of the target
   int32_t *slots_;
   int32_t *draft_counts_, *tree_parents_, *positions_;  // of trees
   int32_t *packing_offsets_, *draft_ids_, *target_rows_, *masks_;
@@ -308,8 +354,13 @@ class Session {
   int32_t *top_token_ids_;
   float *top_logprobs_;
 
-  // Chains of which the state has not been told what they have become.
-  int64_t num_untold_ = 0;
+  // What n-grams learn: the likeliest tokens of the target's rows, [rows, filler_top_k], and what
+  // comes of them at one position.
+  int32_t *likeliest_, *lesson_;
+
+  // Chains of which the state has not been told what they have become: those without drafts, and
+  // all others.
+  Group untold_[2] = {};
   bool has_observations_ = false;
 };
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "capi/operations.h"
 #include "capi/structs.h"
+#include "contract/elements.h"
 #include "contract/float_bits.h"
 #include "contract/weight.h"
 #include "decoding/doubt.h"
@@ -17,9 +19,11 @@
 namespace sampler::decoding {
 
 unsigned char *Session::drafter_row(int32_t sequence, int64_t draft) const {
-  return drafter_rows_ +
-         size_t(sequence * max_drafts() + draft) * size_t(num_cols()) * element_size();
+  return drafter_rows_ + size_t(sequence * max_drafts() + draft) * drafter_row_bytes();
 }
+
+// Marks draws that take the place of a residual's: the draft before them had the offset without it.
+constexpr uint64_t kRedrawn = uint64_t(1) << 63;
 
 // ---- The calls of a step ------------------------------------------------------------------------
 
@@ -49,7 +53,7 @@ sampler_status Session::draw_drafts(capi::Entry &entry, const sampler_session_ad
   if (num_draws_ == 0) return SAMPLER_OK;
   const sampler_params params = plain_params(config_.params);
   sampler_sample_args sample = sample_args(params, placed_.plain_numbers);
-  sample.input = rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
+  sample.input = drafter_rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
   sample.row_indices = transfer_.in(row_indices_, num_draws_);
   sample.num_row_indices = num_draws_;
   sample.slots = transfer_.in(draw_slots_, num_draws_);
@@ -67,7 +71,7 @@ sampler_status Session::select_drafts(capi::Entry &entry,
   if (num_selected_ == 0) return SAMPLER_OK;
   auto select = capi::sized<sampler_select_args>();
   select.exec = exec_;
-  select.input = rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
+  select.input = drafter_rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
   select.num_selected = num_selected_;
   select.out_token_ids = transfer_.out(selected_ids_, num_drafter_rows_ * num_selected_);
   return entry.call_host([&] { return sampler_select(handle_, &select); });
@@ -78,7 +82,7 @@ const unsigned char *Session::given_row(const sampler_session_advance_args &args
                                         int64_t row) const {
   const int64_t stride = args.drafter_row_stride ? args.drafter_row_stride : num_cols();
   return static_cast<const unsigned char *>(args.drafter_logits) +
-         size_t(row * stride) * element_size();
+         size_t(row * stride) * contract::size_of(config_.drafter_dtype);
 }
 
 // What drafts are drawn from, for their verification.
@@ -89,10 +93,21 @@ sampler_status Session::keep_rows(capi::Entry &entry, const sampler_session_adva
     if (own.group != DraftGroup::kDrawn) continue;
     const sampler_status status =
         transfer_.copy(entry, drafter_row(sequence, own.num_drafts),
-                       given_row(args, row_indices_[i]), size_t(num_cols()) * element_size());
+                       given_row(args, row_indices_[i]), drafter_row_bytes());
     if (status != SAMPLER_OK) return status;
   }
   return SAMPLER_OK;
+}
+
+// A loop takes it from its parameters, whatever its processor.
+float Session::entropy_temperature(int32_t sequence) const {
+  if (!config_.loop) {
+    const float temperature = params_of(sequence).temperature;
+    return contract::is_greedy(temperature) ? 1.0f : temperature;
+  }
+  const float *const by_text = config_.loop->row_params.temperature;
+  const sampler_params *const params = config_.loop->generation->args().params;
+  return by_text ? by_text[sequence] : params ? params->temperature : 1.0f;
 }
 
 // By the entropy of the first row of a step: how many drafts the step gets.
@@ -101,8 +116,7 @@ sampler_status Session::adapt(capi::Entry &entry, const sampler_session_advance_
     SessionSequence &own = sequences_[draw_slots_[i]];
     if (own.gamma_rule != SAMPLER_GAMMA_BY_ENTROPY || own.num_drafts > 0) continue;
     sampler_params params = sampler_params_default();
-    const float temperature = params_of(draw_slots_[i]).temperature;
-    if (!contract::is_greedy(temperature)) params.temperature = temperature;
+    params.temperature = entropy_temperature(draw_slots_[i]);
     transfer_.begin();
     const sampler_filter_args call = entropy_args(given_row(args, row_indices_[i]), params,
                                                   transfer_.out(probabilities_, num_cols()));
@@ -110,9 +124,10 @@ sampler_status Session::adapt(capi::Entry &entry, const sampler_session_advance_
     if (status == SAMPLER_OK) status = transfer_.download(entry);
     if (status != SAMPLER_OK) return status;
     const EntropyGamma gamma(own.gamma_min, own.most_drafts, own.ema_beta);
+    const double entropy = EntropyGamma::entropy_of(probabilities_, num_cols());
+    own.row_entropy = float(entropy);
     own.step_entropy = own.entropy;
-    own.step_drafts = gamma.drafts(EntropyGamma::entropy_of(probabilities_, num_cols()), num_cols(),
-                                   &own.step_entropy);
+    own.step_drafts = gamma.drafts(entropy, num_cols(), &own.step_entropy);
   }
   return SAMPLER_OK;
 }
@@ -121,11 +136,11 @@ sampler_status Session::adapt(capi::Entry &entry, const sampler_session_advance_
 // result is its number of drafts.
 int64_t Session::add_chain(const sampler_session_advance_args &args, int64_t index,
                            int64_t first_row, const Group &group) {
-  const int64_t num_positions = max_drafts() + 1, chain = group.first + group.count;
+  const int64_t chain = group.first + group.count;
   const int32_t sequence = args.spans[index].sequence;
   const SessionSequence &own = sequences_[sequence];
   int64_t first_draft = group.num_drafts;  // in the group, where trees have max_drafts places
-  if (own.group == DraftGroup::kTrees) {
+  if (group_of(sequence) == DraftGroup::kTrees) {
     first_draft = group.count * max_drafts();
     draft_counts_[chain] = int32_t(own.num_drafts);
     std::copy_n(parents_ + sequence * max_drafts(), own.num_drafts,
@@ -133,52 +148,90 @@ int64_t Session::add_chain(const sampler_session_advance_args &args, int64_t ind
   }
   slots_[chain] = sequence;
   offsets_[sequence] = uint64_t(own.num_new());
-  const int64_t first_place = group.first * num_positions + first_draft;
+  const int64_t first_place = group.first_place + first_draft;
   std::copy_n(text(sequence) + own.length, own.num_drafts, draft_ids_ + first_place);
   for (int64_t j = 0; j <= own.num_drafts; ++j) {
     target_rows_[first_place + group.count + j] = int32_t(first_row + j);
   }
-  for (int64_t j = 0; args.token_bitmask_indices && j < num_positions; ++j) {
-    masks_[chain * num_positions + j] =
+  for (int64_t j = 0; args.token_bitmask_indices && j < group.num_positions; ++j) {
+    masks_[group.first_place + group.num_places() + j] =
         j <= own.num_drafts ? args.token_bitmask_indices[first_row + j] : -1;
   }
   verified_[chain] = {index, sequence};
   return own.num_drafts;
 }
 
+DraftGroup Session::group_of(int32_t sequence) const {
+  const SessionSequence &own = sequences_[sequence];
+  const bool is_drawn =
+      own.num_drafts == 0 && acceptances_[sequence] == SAMPLER_ACCEPT_SAMPLE_MATCH;
+  return is_drawn ? DraftGroup::kNone : own.group;
+}
+
 // The spans with logits, group after group.
 void Session::find_verified(const sampler_session_advance_args &args) {
-  int64_t num_chains = 0, num_offsets = 0;
+  int64_t num_chains = 0, num_offsets = 0, num_places = 0;
   for (const DraftGroup kind : kDraftGroups) {
     Group &group = groups_[int(kind)];
-    group = {num_chains, num_offsets, 0, 0};
+    const int64_t num_positions = kind == DraftGroup::kNone ? 1 : max_drafts() + 1;
+    group = {num_chains, num_offsets, num_places, num_positions, 0, 0};
     num_rows_ = 0;
     for (int64_t i = 0; i < args.num_spans; ++i) {
       const sampler_span &span = args.spans[i];
       const int64_t first_row = num_rows_;
       num_rows_ += span.num_logits;
-      if (span.num_logits == 0 || sequences_[span.sequence].group != kind) continue;
+      sequences_[span.sequence].first_row = first_row;
+      if (span.num_logits == 0 || group_of(span.sequence) != kind) continue;
       packing_offsets_[num_offsets++] = int32_t(group.num_drafts);
       group.num_drafts += add_chain(args, i, first_row, group);
       ++group.count;
     }
     packing_offsets_[num_offsets++] = int32_t(group.num_drafts);
     num_chains += group.count;
+    num_places += group.num_places();
   }
-  num_chains_ = num_chains;
 }
 
-// All sequences of a group, in one call.
+// The stages of a group's rows.
+sampler_pipeline Session::place_masks(const Group &group) {
+  sampler_pipeline pipeline = make_pipeline();
+  if (pipeline.token_bitmasks) {
+    pipeline.token_bitmask_indices = transfer_.in(masks_ + group.first_place, group.num_places());
+  }
+  return pipeline;
+}
+
+// A draw of a token for each chain, where rows and results are missing.
+sampler_sample_args Session::draw_args(const Group &group, const sampler_pipeline &pipeline) {
+  sampler_sample_args args = sample_args(config_.params, placed_.numbers);
+  args.pipeline = &pipeline;
+  args.input = rows_of(nullptr, 0, 0);
+  args.row_indices = transfer_.in(target_rows_ + group.first_place, group.count);
+  args.num_row_indices = group.count;
+  args.slots = transfer_.in(slots_ + group.first, group.count);
+  return args;
+}
+
+// A token for each sequence without drafts.
+sampler_status Session::draw(capi::Entry &entry, const sampler_session_advance_args &args) {
+  const Group &group = groups_[int(DraftGroup::kNone)];
+  if (group.count == 0) return SAMPLER_OK;
+  const sampler_pipeline pipeline = place_masks(group);
+  sampler_sample_args call = draw_args(group, pipeline);
+  call.input = rows_of(args.logits, num_rows_, args.logits_row_stride);
+  std::fill_n(num_kept_ + group.first, group.count, 0);
+  place_results(args, group, &call);
+  const sampler_status status = transfer_.upload(entry);
+  if (status != SAMPLER_OK) return status;
+  return entry.call_host([&] { return sampler_sample(handle_, &call); });
+}
+
+// All sequences of a group with drafts, in one call.
 sampler_status Session::verify(capi::Entry &entry, const sampler_session_advance_args &args,
                                DraftGroup kind) {
   const Group &group = groups_[int(kind)];
   if (group.count == 0) return SAMPLER_OK;
-  const int64_t num_positions = max_drafts() + 1;
-  sampler_pipeline pipeline = make_pipeline();
-  if (pipeline.token_bitmasks) {
-    pipeline.token_bitmask_indices =
-        transfer_.in(masks_ + group.first * num_positions, group.count * num_positions);
-  }
+  const sampler_pipeline pipeline = place_masks(group);
   sampler_verify_args call = verify_args(config_.params, placed_.numbers, pipeline, group.count);
   const sampler_params draft_params = plain_params(config_.params);
   if (kind == DraftGroup::kTrees) {
@@ -189,23 +242,83 @@ sampler_status Session::verify(capi::Entry &entry, const sampler_session_advance
   if (kind == DraftGroup::kDrawn) add_drafter_rows(draft_params, placed_.plain_numbers, &call);
   call.slots = transfer_.in(slots_ + group.first, group.count);
   call.target = rows_of(args.logits, num_rows_, args.logits_row_stride);
-  place_results(args, group.first, &call);
+  call.out_emitted_counts = transfer_.out(num_kept_ + group.first, group.count);
+  place_results(args, group, &call);
   const sampler_status status = transfer_.upload(entry);
   if (status != SAMPLER_OK) return status;
   return entry.call_host([&] { return capi::verify_up_to_bad_rows(handle_, &call); });
 }
 
+// What n-grams learn beside the tokens that come.
+sampler_status Session::select_likeliest(capi::Entry &entry,
+                                         const sampler_session_advance_args &args) {
+  bool has_lessons = false;
+  for (int64_t i = 0; i < args.num_spans; ++i) {
+    const SessionSequence &own = sequences_[args.spans[i].sequence];
+    const bool learns = own.source == SAMPLER_DRAFTS_NGRAM && own.is_drafting;
+    has_lessons = has_lessons || (learns && args.spans[i].num_logits > 0);
+  }
+  const int64_t count = config_.options.filler_top_k;
+  if (!has_lessons || count == 0) return SAMPLER_OK;
+  auto select = capi::sized<sampler_select_args>();
+  select.exec = exec_;
+  select.input = rows_of(args.logits, num_rows_, args.logits_row_stride);
+  select.num_selected = count;
+  select.out_token_ids = transfer_.out(likeliest_, num_rows_ * count);
+  return entry.call_host([&] { return sampler_select(handle_, &select); });
+}
+
+// Puts draws from the target's p in the places of draws from residuals.
+sampler_status Session::redraw(capi::Entry &entry, const sampler_session_advance_args &args) {
+  const Group &group = groups_[int(DraftGroup::kDrawn)];
+  Group redrawn = {};
+  for (int64_t i = 0; i < group.count; ++i) {
+    const int64_t chain = group.first + i;
+    const int32_t sequence = slots_[chain];
+    const SessionSequence &own = sequences_[sequence];
+    if (num_kept_[chain] == own.num_drafts || row_status_[chain] != SAMPLER_ROW_OK) continue;
+    row_indices_[redrawn.count] = int32_t(own.first_row + num_kept_[chain]);
+    draw_slots_[redrawn.count++] = sequence;
+    offsets_[sequence] = uint64_t(own.num_new() + num_kept_[chain]) | kRedrawn;
+  }
+  if (redrawn.count == 0) return SAMPLER_OK;
+  place_arrays(false);
+  sampler_sample_args call = sample_args(config_.params, placed_.numbers);
+  call.input = rows_of(args.logits, num_rows_, args.logits_row_stride);
+  call.row_indices = transfer_.in(row_indices_, redrawn.count);
+  call.num_row_indices = redrawn.count;
+  call.slots = transfer_.in(draw_slots_, redrawn.count);
+  call.out_token_ids = transfer_.out(drawn_ids_, redrawn.count);
+  sampler_status status = transfer_.upload(entry);
+  if (status == SAMPLER_OK) {
+    status = entry.call_host([&] { return sampler_sample(handle_, &call); });
+  }
+  if (status == SAMPLER_OK) status = transfer_.download(entry);
+  if (status != SAMPLER_OK) return status;
+  for (int64_t i = 0, draw = 0; i < group.count && draw < redrawn.count; ++i) {
+    const int64_t chain = group.first + i;
+    if (slots_[chain] != draw_slots_[draw]) continue;
+    token_ids_[group.first_place + i * group.num_positions + num_kept_[chain]] = drawn_ids_[draw++];
+  }
+  return SAMPLER_OK;
+}
+
 // All calls of a step, one after the other, and all of their results.
 sampler_status Session::run_calls(capi::Entry &entry, const sampler_session_advance_args &args) {
-  place_arrays(numbers_.has_minimum());
-  has_observations_ = numbers_.has_adaptive();
+  place_arrays(!config_.loop && numbers_.has_minimum());
+  has_observations_ = has_adaptive();
   sampler_status status = draw_drafts(entry, args);
   if (status == SAMPLER_OK) status = select_drafts(entry, args);
-  for (const DraftGroup kind : kDraftGroups) {
+  if (status == SAMPLER_OK) status = draw(entry, args);
+  for (const DraftGroup kind : {DraftGroup::kCertain, DraftGroup::kDrawn, DraftGroup::kTrees}) {
     if (status == SAMPLER_OK) status = verify(entry, args, kind);
   }
+  if (status == SAMPLER_OK) status = select_likeliest(entry, args);
   if (status == SAMPLER_OK) status = keep_rows(entry, args);
   if (status == SAMPLER_OK) status = transfer_.download(entry);
+  if (status == SAMPLER_OK && config_.loop && config_.loop->skips_adjustment) {
+    status = redraw(entry, args);
+  }
   return status == SAMPLER_OK ? adapt(entry, args) : status;
 }
 
@@ -261,10 +374,12 @@ void Session::take_drafts(const sampler_session_advance_args &args) {
 }
 
 // The tokens of a chain become text, and go out.
-void Session::take_tokens(const sampler_session_advance_args &args, int64_t chain) {
-  const int64_t num_positions = max_drafts() + 1, top = args.num_top_logprobs;
+void Session::take_tokens(const sampler_session_advance_args &args, const Group &group,
+                          int64_t index) {
+  const int64_t chain = group.first + index, top = args.num_top_logprobs;
+  const int64_t first_place = group.first_place + index * group.num_positions;
   SessionSequence &own = sequences_[verified_[chain].sequence];
-  int32_t *const token_ids = token_ids_ + chain * num_positions;
+  int32_t *const token_ids = token_ids_ + first_place;
   const int64_t num_kept = num_kept_[chain];
   const bool is_bad = row_status_[chain] != SAMPLER_ROW_OK;
   if (is_bad) token_ids[num_kept] = -1;  // not the fallback token
@@ -272,8 +387,8 @@ void Session::take_tokens(const sampler_session_advance_args &args, int64_t chai
   for (; own.runs() && position < num_kept + !is_bad; ++position) {
     append(verified_[chain].sequence, token_ids[position]);
     own.num_accepted += position < num_kept;
-    const int64_t from = chain * num_positions + position;
-    const int64_t to = verified_[chain].span * num_positions + position;
+    const int64_t from = first_place + position;
+    const int64_t to = verified_[chain].span * (max_drafts() + 1) + position;
     args.out_token_ids[to] = token_ids[position];
     if (args.out_logprobs) args.out_logprobs[to] = logprobs_[from];
     if (args.out_top_token_ids) {
@@ -288,14 +403,14 @@ void Session::take_tokens(const sampler_session_advance_args &args, int64_t chai
     own.row_status = row_status_[chain];
   }
   // Of tokens after the end nothing is told.
-  if (position < num_positions) token_ids[position] = -1;
+  if (position < group.num_positions) token_ids[position] = -1;
 }
 
 // Of a tree the cache can keep what lies in the first path.
-void Session::find_kept_path(int64_t tree) {
-  SessionSequence &own = sequences_[verified_[tree].sequence];
-  const int32_t *const positions = positions_ + tree * (max_drafts() + 1);
-  const int64_t num_kept = num_kept_[tree];
+void Session::find_kept_path(const Group &group, int64_t tree) {
+  SessionSequence &own = sequences_[verified_[group.first + tree].sequence];
+  const int32_t *const positions = positions_ + group.first_place + tree * group.num_positions;
+  const int64_t num_kept = num_kept_[group.first + tree];
   int64_t num_first = 0;  // that were kept
   while (num_first < num_kept && num_first < own.num_first &&
          positions[num_first + 1] == num_first + 1) {
@@ -346,7 +461,8 @@ void Session::finish_span(capi::Entry &entry, const sampler_session_advance_args
     own.is_drafted = own.is_in_step = false;
     own.step_drafts = own.most_drafts;
     own.entropy = own.step_entropy;
-    learn(entry, span.sequence, before);
+    own.row_entropy = contract::quiet_nan();
+    if (!config_.loop) learn(entry, span.sequence, before);
   }
   args.out_counts[index] = count;
   if (args.out_finish_reasons) args.out_finish_reasons[index] = own.reason;
@@ -381,11 +497,17 @@ bool Session::take_verified(capi::Entry &entry, const sampler_session_advance_ar
     lengths_before_[i] = own.length;
     args.out_counts[i] = own.num_accepted;  // as it was, until the span is finished
   }
-  for (int64_t i = 0; i < num_chains_; ++i) {
-    if (sequences_[slots_[i]].group == DraftGroup::kTrees) find_kept_path(i);
-    take_tokens(args, i);
+  for (const DraftGroup kind : kDraftGroups) {
+    const Group &group = groups_[int(kind)];
+    for (int64_t i = 0; i < group.count; ++i) {
+      if (kind == DraftGroup::kTrees) find_kept_path(group, i);
+      take_tokens(args, group, i);
+    }
   }
-  num_untold_ = num_chains_;
+  const Group &drawn = groups_[0], &last = groups_[std::size(kDraftGroups) - 1];
+  untold_[0] = drawn;
+  untold_[1] = {
+      drawn.count, 0, drawn.count, max_drafts() + 1, last.first + last.count - drawn.count, 0};
   const bool ends_round = finish_round(args, round);
   for (int64_t i = 0; i < args.num_spans; ++i) finish_span(entry, args, i);
   return ends_round;

@@ -1,5 +1,6 @@
 #include "decoding/session_arguments.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -60,6 +61,7 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   check.enumeration("has_draft_trees", options.has_draft_trees, 2);
   check.enumeration("has_adaptive_gamma", options.has_adaptive_gamma, 2);
   check.zero("reserved", options.reserved);
+  check.range("filler_top_k", options.filler_top_k, 0, contract::kMaxVocabulary);
   check.range("max_drafts", options.max_drafts, 0, kMostDrafts + 1);
   check.range("drafter_context", options.drafter_context, 0, capi::kMaxRows);
   check.range("lookup_tokens", options.lookup_tokens, 0, kMostLookupTokens + 1);
@@ -85,6 +87,8 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   out->params = sampler_params_default();
   if (options.params) check.read("params", options.params, &out->params);
   out->pipeline = capi::sized<sampler_pipeline>();
+  options.filler_top_k = std::min(options.filler_top_k, options.vocabulary_size);
+  out->drafter_dtype = options.logits_dtype;
   out->has_pipeline = options.pipeline != nullptr;
   if (options.pipeline && check.read("pipeline", options.pipeline, &out->pipeline)) {
     check_pipeline(check, out->pipeline);

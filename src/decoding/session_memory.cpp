@@ -14,8 +14,17 @@
 
 namespace sampler::decoding {
 
-size_t Session::element_size() const {
-  return contract::size_of(sampler_dtype(config_.options.logits_dtype));
+size_t Session::drafter_row_bytes() const {
+  return size_t(num_cols()) * contract::size_of(config_.drafter_dtype);
+}
+
+int64_t Session::longest_text() const {
+  if (!config_.loop) return config_.options.max_context;
+  int64_t longest = 1;
+  for (const Text &text : config_.loop->generation->texts()) {
+    longest = std::max(longest, text.capacity);
+  }
+  return longest;
 }
 
 size_t Session::lookup_bytes() const {
@@ -65,7 +74,7 @@ class Arrays {
 Session::Session(const Config &config, sampler_handle *handle, Arena *host, Arena *device)
     : config_(config),
       handle_(handle),
-      numbers_(config.params, config.options.max_sequences, host) {
+      numbers_(config.params, config.loop ? 0 : config.options.max_sequences, host) {
   const sampler_session_options &options = config.options;
   const int64_t count = options.max_sequences, top = options.max_top_logprobs;
   const int64_t num_places = max_drafts() + 1;
@@ -75,8 +84,8 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *host, Aren
   exec_.stream = options.stream;
   Arrays arrays(host);
   sequences_ = host->take<SessionSequence>(count);
-  tokens_ = host->take<int32_t>(count, text_stride());
-  arrays.count_in<int32_t>(options.max_context);  // a new text
+  tokens_ = host->take<int32_t>(config.loop ? 0 : count, text_stride());
+  arrays.count_in<int32_t>(longest_text());  // a new text
   for (int i = 0; i < 2 * SessionNumbers::kCount; ++i) arrays.count_in<uint32_t>(count);
   ends_ = arrays.in<int32_t>(count, options.max_end_tokens);
   end_offsets_ = arrays.in<int64_t>(count + 1);
@@ -90,8 +99,7 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *host, Aren
   lookup_memory_ = host->take<char>(count, int64_t(lookup_bytes()));
   drafter_rows_ = nullptr;
   if (options.keep_drafter_rows) {
-    const int64_t row_bytes = num_cols() * int64_t(element_size());
-    drafter_rows_ = device->take<unsigned char>(count * max_drafts(), row_bytes);
+    drafter_rows_ = device->take<unsigned char>(count * max_drafts(), int64_t(drafter_row_bytes()));
   }
   measured_ = host->take<MeasuredGamma>(options.has_adaptive_gamma);
   probabilities_ = arrays.out<float>(options.has_adaptive_gamma, num_cols());
@@ -123,6 +131,8 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *host, Aren
   logprobs_ = arrays.out<float>(count, num_places);
   top_token_ids_ = arrays.out<int32_t>(count, num_places * top);
   top_logprobs_ = arrays.out<float>(count, num_places * top);
+  likeliest_ = arrays.out<int32_t>(count * num_places, options.filler_top_k);
+  lesson_ = host->take<int32_t>(options.filler_top_k + 1);
   observations_ = device->take<float>(count, num_places);
   transfer_ = Transfer(handle, options.stream, arrays.bytes_in(), arrays.bytes_out(), host, device);
   if (!sequences_) return;
@@ -144,9 +154,10 @@ Session::Session(const Config &config, sampler_handle *handle, Arena *host, Aren
 sampler_status Session::start(capi::Entry &entry, void *workspace, size_t workspace_bytes) {
   exec_.workspace = workspace;
   exec_.workspace_bytes = workspace_bytes;
+  if (config_.loop && !config_.loop->has_state) return SAMPLER_OK;
   auto options = capi::sized<sampler_state_options>();
   options.num_slots = num_sequences();
-  options.max_tokens = config_.options.max_context;
+  options.max_tokens = longest_text();
   return entry.call_host([&] { return sampler_state_create(handle_, &options, &state_); });
 }
 
@@ -210,9 +221,11 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
   // A drafter's draws: with numbers by sequence, and without.
   const sampler_params draft_params = plain_params(config_.params);
   auto row_params = capi::sized<sampler_row_params>();
-  const sampler_row_params plain_numbers = SessionNumbers::all_plain_arrays(there);
+  const bool in_loop = config_.loop != nullptr;
+  const sampler_row_params plain_numbers =
+      in_loop ? plain_params(config_.loop->row_params) : SessionNumbers::all_plain_arrays(there);
   sampler_sample_args sample = sample_args(draft_params, row_params);
-  sample.input = rows_of(there, count, 0);
+  sample.input = drafter_rows_of(there, count, 0);
   sample.row_indices = sample.slots = ids;
   sample.num_row_indices = count;
   sample.random = random;
@@ -232,14 +245,23 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
     select.out_token_ids = there;
     asked.add(select);
   }
+  if (config_.options.filler_top_k > 0) {
+    auto select = capi::sized<sampler_select_args>();
+    select.input = rows_of(there, count * (max_drafts() + 1), 0);
+    select.num_selected = config_.options.filler_top_k;
+    select.out_token_ids = there;
+    asked.add(select);
+  }
 
-  // Verification: with nothing and with all that there can be, with a drafter's rows and without.
-  sampler_row_params all_numbers = numbers_.all_arrays(there);
-  const bool has_minimum = all_numbers.min_new_tokens != nullptr;
+  // Draws and verification: with nothing and with all that there can be, with a drafter's rows and
+  // without.
+  const sampler_row_params all_numbers =
+      in_loop ? config_.loop->row_params : numbers_.all_arrays(there);
+  const bool has_minimum = !in_loop && all_numbers.min_new_tokens != nullptr;
   sampler_pipeline pipeline = make_pipeline();
-  if (!pipeline.state) {
+  if (!in_loop || config_.loop->has_state) {
     pipeline.history = {static_cast<int64_t *>(there), there, count, 1};
-    pipeline.max_history_tokens = config_.options.max_context;
+    pipeline.max_history_tokens = longest_text();
   }
   if (has_minimum && !pipeline.stop.offsets) {
     const int64_t num_ends = count * config_.options.max_end_tokens;
@@ -255,11 +277,20 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
   verify.draft_token_ids = verify.out_token_ids = there;
   verify.out_emitted_counts = ids;
   verify.out_row_status = sample.out_row_status;
-  const auto ask = [&](const sampler_verify_args &group) {
-    sampler_verify_args own = group;
+  sampler_sample_args draw = sample_args(config_.params, row_params);
+  draw.input = verify.target;
+  draw.row_indices = draw.slots = ids;
+  draw.num_row_indices = count;
+  draw.random = random;
+  draw.out_token_ids = there;
+  draw.out_row_status = sample.out_row_status;
+  draw.pipeline = &pipeline;
+  const auto ask = [&](const auto &group) {
+    auto own = group;
     asked.add(own);
     own.row_params = &all_numbers;
-    own.out_logprobs = own.out_observations = floats;
+    own.out_observations = has_adaptive() || !in_loop ? floats : nullptr;
+    if (!in_loop) own.out_logprobs = floats;
     if (config_.options.max_top_logprobs > 0) {
       own.num_top_logprobs = config_.options.max_top_logprobs;
       own.out_top_token_ids = there;
@@ -267,12 +298,14 @@ sampler_status Session::ask_workspace(capi::Entry &entry, size_t *out_bytes) con
     }
     asked.add(own);
   };
+  ask(draw);
+  const bool is_drafted = !in_loop || max_drafts() > 0;
   sampler_verify_args chains = verify;
   chains.packing = SAMPLER_PACKING_DRAFTS;
   chains.num_packed_drafts = count * max_drafts();
   chains.num_packed_positions = count * (max_drafts() + 1);
   chains.packing_offsets = ids;
-  ask(chains);
+  if (is_drafted) ask(chains);
   if (config_.options.keep_drafter_rows) {
     add_drafter_rows(draft_params, plain_numbers, &chains);
     if (max_drafts() > 0) chains.draft.values = there;

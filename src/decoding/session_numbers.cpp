@@ -7,6 +7,31 @@
 
 namespace sampler::decoding {
 
+namespace {
+
+// After its size sampler_row_params is addresses of numbers, of 4 bytes but for these.
+constexpr size_t kFirst = offsetof(sampler_row_params, temperature);
+static_assert((sizeof(sampler_row_params) - kFirst) / sizeof(void *) == 31);
+
+bool has_8_bytes(size_t place) {
+  return place == offsetof(sampler_row_params, forced_token_id) ||
+         place == offsetof(sampler_row_params, top_p_reset_token_id);
+}
+
+}  // namespace
+
+sampler_row_params place_numbers(const sampler_row_params &by_slot, int64_t num_slots,
+                                 Transfer *transfer) {
+  sampler_row_params result = by_slot;
+  for (size_t place = kFirst; place < sizeof result; place += sizeof(void *)) {
+    const uint32_t *values;
+    std::memcpy(&values, reinterpret_cast<const char *>(&by_slot) + place, sizeof values);
+    values = transfer->parameter(values, has_8_bytes(place) ? 2 * num_slots : num_slots);
+    std::memcpy(reinterpret_cast<char *>(&result) + place, &values, sizeof values);
+  }
+  return result;
+}
+
 // Both structs have numbers of 4 bytes, and pointers to them.
 struct SessionNumbers::Number {
   size_t scalar, array;  // where they lie

@@ -11,6 +11,10 @@
 
 namespace sampler::decoding {
 
+// Numbers by slot of a caller's, where calls find them.
+sampler_row_params place_numbers(const sampler_row_params &by_slot, int64_t num_slots,
+                                 Transfer *transfer);
+
 class SessionNumbers {
  public:
   static constexpr int kCount = 29;

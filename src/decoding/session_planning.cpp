@@ -3,15 +3,18 @@
 
 #include <algorithm>
 
+#include "decoding/failure.h"
 #include "decoding/ngram_drafts.h"
 
 namespace sampler::decoding {
 
-namespace {
-
-// Calls a caller's n-grams. False: they failed.
+// Calls a caller's n-grams. False: they failed, which ends a loop, and in a session drafts.
 template <class Call>
-bool call_ngram(capi::Entry &entry, const Call &call) {
+bool Session::call_ngram(capi::Entry &entry, const char *name, const Call &call) const {
+  if (config_.loop) {
+    call_back(&entry, name, call);
+    return true;
+  }
   try {
     return entry.call_host(call) == SAMPLER_OK;
   } catch (...) {
@@ -19,10 +22,9 @@ bool call_ngram(capi::Entry &entry, const Call &call) {
   }
 }
 
-}  // namespace
-
 int64_t Session::wanted_drafts(const SessionSequence &sequence) const {
-  if (!sequence.is_drafting || sequence.num_new() == 0) return 0;
+  const bool may_draft = sequence.num_new() > 0 || (config_.loop && config_.loop->drafts_first);
+  if (!sequence.is_drafting || !may_draft) return 0;
   const int64_t end = std::min(sequence.max_length, config_.options.max_context);
   int64_t wanted = std::min(sequence.step_drafts, end - sequence.length - 1);
   if (sequence.group == DraftGroup::kTrees) wanted /= sequence.top_k;  // of the first path
@@ -73,18 +75,24 @@ void Session::draft_by_lookup(int32_t sequence) {
 
 void Session::draft_by_ngram(capi::Entry &entry, int32_t sequence) {
   SessionSequence &own = sequences_[sequence];
-  const NgramRules rules = {own.ngram.propose && !own.drafts_unknown, own.drafts_unknown,
-                            own.least_count, own.least_share};
+  const bool proposes =
+      config_.loop ? config_.loop->proposes : own.ngram.propose && !own.drafts_unknown;
+  const NgramRules rules = {proposes, own.drafts_unknown, own.least_count, own.least_share};
   own.num_drafts = draft_by_ngrams(
       own.ngram, rules, {tokens_of(sequence), own.length, own.num_new(), seeds_[sequence]},
       wanted_drafts(own), num_cols(),
-      [&](const char *, const auto &function) {
-        return own.is_drafting = call_ngram(entry, function);
+      [&](const char *name, const auto &function) {
+        return own.is_drafting = call_ngram(entry, name, function);
       },
       [&](int32_t token) { return is_end(sequence, token); });
 }
 
-// Teaches the draft source the text from `begin` on.
+void Session::limit_drafts(int64_t count) {
+  for (int64_t i = 0; i < num_sequences(); ++i) {
+    sequences_[i].step_drafts = std::min(sequences_[i].most_drafts, count);
+  }
+}
+
 void Session::learn(capi::Entry &entry, int32_t sequence, int64_t begin) {
   SessionSequence &own = sequences_[sequence];
   if (!own.is_drafting) return;
@@ -97,9 +105,17 @@ void Session::learn(capi::Entry &entry, int32_t sequence, int64_t begin) {
     }
     for (int64_t i = begin; i < own.length; ++i) lookup.append(tokens[i]);
   } else if (own.source == SAMPLER_DRAFTS_NGRAM) {
+    const int64_t most = config_.options.filler_top_k;
     for (int64_t i = begin; own.is_drafting && i < own.length; ++i) {
-      own.is_drafting = call_ngram(
-          entry, [&] { return own.ngram.update(own.ngram.user, tokens, i, tokens + i, 1); });
+      // The likeliest tokens, after which -1 follows where there are fewer, and the one that came.
+      const int32_t *const row = likeliest_ + (own.first_row + i - begin) * most;
+      const int64_t num_likely = std::find(row, row + most, -1) - row;
+      std::copy_n(row, num_likely, lesson_);
+      lesson_[num_likely] = tokens[i];
+      const bool is_likely = std::find(row, row + num_likely, tokens[i]) != row + num_likely;
+      own.is_drafting = call_ngram(entry, "update", [&] {
+        return own.ngram.update(own.ngram.user, tokens, i, lesson_, num_likely + !is_likely);
+      });
     }
   }
 }

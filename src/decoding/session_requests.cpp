@@ -17,6 +17,18 @@ sampler_rows Session::rows_of(const void *logits, int64_t num_rows, int64_t stri
   return rows;
 }
 
+sampler_rows Session::drafter_rows_of(const void *logits, int64_t num_rows, int64_t stride) const {
+  sampler_rows rows = rows_of(logits, num_rows, stride);
+  rows.dtype = config_.drafter_dtype;
+  return rows;
+}
+
+// The numbers by sequence.
+sampler_row_params Session::place_row_params() {
+  return config_.loop ? place_numbers(config_.loop->row_params, num_sequences(), &transfer_)
+                      : numbers_.arrays(false, &transfer_);
+}
+
 // What the calls of a step have alike. `has_minimum`: of new tokens, which needs the end tokens.
 void Session::place_arrays(bool has_minimum) {
   const int64_t count = num_sequences(), num_ends = count * config_.options.max_end_tokens;
@@ -24,8 +36,9 @@ void Session::place_arrays(bool has_minimum) {
   placed_.seeds = transfer_.parameter(seeds_, count);
   placed_.offsets = transfer_.parameter(offsets_, count);
   placed_.acceptances = transfer_.parameter(acceptances_, count);
-  placed_.numbers = numbers_.arrays(false, &transfer_);
-  placed_.plain_numbers = numbers_.arrays(true, &transfer_);
+  placed_.numbers = place_row_params();
+  placed_.plain_numbers =
+      config_.loop ? plain_params(placed_.numbers) : numbers_.arrays(true, &transfer_);
   placed_.ends = {};
   if (!has_minimum || config_.pipeline.stop.offsets) return;
   placed_.ends = {transfer_.in(end_offsets_, count + 1), transfer_.in(ends_, num_ends), count,
@@ -51,7 +64,7 @@ sampler_filter_args Session::entropy_args(const void *row, const sampler_params 
                                           void *probabilities) const {
   auto args = capi::sized<sampler_filter_args>();
   args.exec = exec_;
-  args.input = rows_of(row, 1, 0);
+  args.input = drafter_rows_of(row, 1, 0);
   args.params = &params;
   args.output = probabilities;
   return args;
@@ -99,7 +112,7 @@ sampler_verify_args Session::verify_args(const sampler_params &params,
 
 // Packed, one after the other.
 void Session::place_chains(const Group &group, sampler_verify_args *args) {
-  const int64_t first = group.first * (max_drafts() + 1);
+  const int64_t first = group.first_place;
   args->packing = SAMPLER_PACKING_DRAFTS;
   args->num_packed_drafts = group.num_drafts;
   args->num_packed_positions = group.num_drafts + group.count;
@@ -110,23 +123,21 @@ void Session::place_chains(const Group &group, sampler_verify_args *args) {
 
 // Each in max_drafts places.
 void Session::place_trees(const Group &group, sampler_verify_args *args) {
-  const int64_t num_positions = max_drafts() + 1, first = group.first * num_positions;
-  const int64_t num_places = group.count * max_drafts();
+  const int64_t first = group.first_place, num_places = group.count * max_drafts();
   args->draft_counts = transfer_.in(draft_counts_ + group.first, group.count);
   args->parents = transfer_.in(tree_parents_ + group.first * max_drafts(), num_places);
   args->draft_token_ids = transfer_.in(draft_ids_ + first, num_places);
-  args->target_row_indices = transfer_.in(target_rows_ + first, group.count * num_positions);
-  args->out_positions = transfer_.out(positions_ + first, group.count * num_positions);
+  args->target_row_indices = transfer_.in(target_rows_ + first, group.num_places());
+  args->out_positions = transfer_.out(positions_ + first, group.num_places());
 }
 
-// Of the chains from `first` on.
-void Session::place_results(const sampler_session_advance_args &args, int64_t first,
-                            sampler_verify_args *call) {
-  const int64_t num_positions = max_drafts() + 1, num_places = call->num_sequences * num_positions;
-  const int64_t top = args.num_top_logprobs, first_place = first * num_positions;
+template <class Call>
+void Session::place_results(const sampler_session_advance_args &args, const Group &group,
+                            Call *call) {
+  const int64_t first_place = group.first_place, num_places = group.num_places();
+  const int64_t top = args.num_top_logprobs;
   call->out_token_ids = transfer_.out(token_ids_ + first_place, num_places);
-  call->out_emitted_counts = transfer_.out(num_kept_ + first, call->num_sequences);
-  call->out_row_status = transfer_.out(row_status_ + first, call->num_sequences);
+  call->out_row_status = transfer_.out(row_status_ + group.first, group.count);
   if (has_observations_) call->out_observations = observations_ + first_place;
   call->logprob_kind = args.logprob_kind;
   if (args.out_logprobs) call->out_logprobs = transfer_.out(logprobs_ + first_place, num_places);
@@ -139,11 +150,16 @@ void Session::place_results(const sampler_session_advance_args &args, int64_t fi
   }
 }
 
+template void Session::place_results(const sampler_session_advance_args &, const Group &,
+                                     sampler_sample_args *);
+template void Session::place_results(const sampler_session_advance_args &, const Group &,
+                                     sampler_verify_args *);
+
 // The session's rows of the drafter, and what its tokens were drawn by.
 void Session::add_drafter_rows(const sampler_params &params, const sampler_row_params &row_params,
                                sampler_verify_args *args) const {
   if (max_drafts() == 0) return;
-  args->draft = rows_of(drafter_rows_, num_sequences() * max_drafts(), 0);
+  args->draft = drafter_rows_of(drafter_rows_, num_sequences() * max_drafts(), 0);
   args->draft_rows_by_slot = 1;
   args->draft_params = &params;
   args->draft_row_params = &row_params;
@@ -161,6 +177,27 @@ sampler_status Session::check_params(capi::Entry &entry, const sampler_params &p
   const sampler_params draft_params = plain_params(params);
   if (config_.options.keep_drafter_rows) add_drafter_rows(draft_params, row_params, &args);
   return entry.call_host([&] { return sampler_verify(handle_, &args); });
+}
+
+sampler_status Session::check(capi::Entry &entry) {
+  // Of nothing: it checks its arguments, and draws nothing.
+  place_arrays(false);
+  const sampler_pipeline pipeline = place_masks({});
+  if (max_drafts() == 0) {
+    const sampler_sample_args args = draw_args({}, pipeline);
+    return entry.call_host([&] { return sampler_sample(handle_, &args); });
+  }
+  sampler_verify_args args = verify_args(config_.params, placed_.numbers, pipeline, 0);
+  args.slots = transfer_.in(slots_, 0);
+  return entry.call_host([&] { return sampler_verify(handle_, &args); });
+}
+
+bool Session::has_adaptive() const {
+  if (!config_.loop) return numbers_.has_adaptive();
+  const sampler_params &params = config_.params;
+  const sampler_row_params &by_text = config_.loop->row_params;
+  return params.adaptive_kind != SAMPLER_ADAPTIVE_NONE || by_text.adaptive_kind ||
+         params.top_p_decay != 0 || by_text.top_p_decay;
 }
 
 // ---- The texts' state
@@ -209,26 +246,33 @@ sampler_status Session::copy_state(capi::Entry &entry, int32_t source, int32_t d
 // Tells the state what the chains of the last step have become. Where that fails it is still to be
 // told.
 sampler_status Session::settle(capi::Entry &entry) {
-  if (num_untold_ == 0) return SAMPLER_OK;
+  if (!state_) return SAMPLER_OK;
+  for (Group &group : untold_) {
+    const sampler_status status = group.count > 0 ? tell(entry, group) : SAMPLER_OK;
+    if (status != SAMPLER_OK) return status;
+    group.count = 0;
+  }
+  return SAMPLER_OK;
+}
+
+sampler_status Session::tell(capi::Entry &entry, const Group &group) {
   transfer_.begin();
   auto args = capi::sized<sampler_accept_args>();
   args.exec.stream = exec_.stream;
   args.state = state_;
-  args.slots = transfer_.in(slots_, num_untold_);
-  args.num_rows = num_untold_;
-  args.token_ids = transfer_.in(token_ids_, num_untold_ * (max_drafts() + 1));
-  args.num_tokens = max_drafts() + 1;
-  const sampler_row_params row_params = numbers_.arrays(false, &transfer_);
+  args.slots = transfer_.in(slots_ + group.first, group.count);
+  args.num_rows = group.count;
+  args.token_ids = transfer_.in(token_ids_ + group.first_place, group.num_places());
+  args.num_tokens = group.num_positions;
+  const sampler_row_params row_params = place_row_params();
   if (has_observations_) {
-    args.observations = observations_;
+    args.observations = observations_ + group.first_place;
     args.params = &config_.params;
     args.row_params = &row_params;
   }
-  sampler_status status = transfer_.upload(entry);
+  const sampler_status status = transfer_.upload(entry);
   if (status != SAMPLER_OK) return status;
-  status = entry.call_host([&] { return sampler_accept(handle_, &args); });
-  if (status == SAMPLER_OK) num_untold_ = 0;
-  return status;
+  return entry.call_host([&] { return sampler_accept(handle_, &args); });
 }
 
 }  // namespace sampler::decoding

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "capi/structs.h"
+#include "contract/float_bits.h"
 #include "decoding/entropy_gamma.h"
 #include "sampler/sampler.h"
 
@@ -31,6 +32,12 @@ sampler_acceptance acceptance_of(sampler_draft_verification verification) {
   }
 }
 
+sampler_draft_verification verification_of(sampler_acceptance acceptance) {
+  sampler_draft_verification result = SAMPLER_VERIFY_SAMPLE_MATCH;
+  while (acceptance_of(result) != acceptance) ++result;
+  return result;
+}
+
 bool asks_for_rows(const sampler_session_add_args &args) {
   if (args.draft_source != SAMPLER_DRAFTS_MODEL || args.draft_top_k > 0) return false;
   switch (args.verification) {
@@ -51,6 +58,7 @@ sampler_params Session::params_of(int32_t sequence) const {
 }
 
 bool Session::is_end(int32_t sequence, int32_t token) {
+  if (config_.loop) return config_.loop->generation->is_end(token);
   const int32_t *const ends = ends_of(sequence);
   const int32_t *const end = ends + sequences_[sequence].num_ends;
   return std::find(ends, end, token) != end;
@@ -98,11 +106,11 @@ sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &
   const int32_t sequence = free_[num_free_ - 1];
   const int64_t prompt_length = args.prompt_length ? args.prompt_length : args.num_tokens;
   sampler_status status = settle(entry);
-  if (status == SAMPLER_OK) {
+  if (status == SAMPLER_OK && state_) {
     status = append_text(entry, sequence, args.token_ids, prompt_length, args.num_tokens);
   }
   if (status != SAMPLER_OK) return status;
-  if (args.draft_source == SAMPLER_DRAFTS_NGRAM) {
+  if (args.draft_source == SAMPLER_DRAFTS_NGRAM && !config_.loop) {
     status = entry.call_host(
         [&] { return args.ngram->initialize(args.ngram->user, args.token_ids, args.num_tokens); });
     if (status != SAMPLER_OK) {
@@ -132,6 +140,7 @@ sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &
   own.gamma_min = args.gamma_min;
   own.ema_beta = args.ema_beta;
   own.entropy = own.step_entropy = EntropyGamma::kNone;
+  own.row_entropy = contract::quiet_nan();
   own.min_match = std::max<int64_t>(args.min_match, 1);
   own.least_count = args.ngram_least_count;
   own.least_share = args.ngram_least_share;
@@ -154,7 +163,7 @@ sampler_status Session::add(capi::Entry &entry, const sampler_session_add_args &
   }
   seeds_[sequence] = args.seed;
   acceptances_[sequence] = acceptance_of(args.verification);
-  numbers_.set(sequence, params);
+  if (!config_.loop) numbers_.set(sequence, params);
   if (own.source == SAMPLER_DRAFTS_PROMPT_LOOKUP) {
     new (&lookups_[sequence]) PromptLookup(lookup_memory_ + size_t(sequence) * lookup_bytes(),
                                            options.lookup_tokens, {own.min_match, INT64_MAX});

@@ -458,23 +458,22 @@ FAULTS = [
     Fault(
         "rejected_drafts_stay_in_the_cache",
         "the target's cache is cut to all drafts instead of those that were kept",
-        [("src/decoding/speculation.cpp",
-          "target_.cache().keep(text->index, outcome.begin + outcome.num_kept);",
-          "target_.cache().keep(text->index, outcome.begin + chain.num_drafts);")],
+        [("src/decoding/loop.cpp", "target_.keep(index, drafted.begin + num_kept);",
+          "target_.keep(index, drafted.begin + drafted.count);")],
         [decoding("Greedy.SpeculativeGivesTheSameTexts"),
          decoding("Loops/Independence.OfTheCaches/SpeculativeWithNgrams")]),
     Fault(
         "rejected_drafts_stay_in_the_drafters_cache",
         "the drafter's cache is not cut",
-        [("src/decoding/model_drafter.cpp",
-          "cache_.keep(text.index, outcome.begin + outcome.num_kept);",
-          "cache_.keep(text.index, outcome.begin + outcome.num_kept + gamma_);")],
+        [("src/decoding/loop.cpp", "drafter_->keep(index, drafted.begin + num_kept);",
+          "drafter_->keep(index, drafted.begin + num_kept + max_drafts());")],
         [decoding("Greedy.SpeculativeGivesTheSameTexts")]),
     Fault(
-        "end_token_as_the_last_alone",
-        "an end token ends a text as the last token of a round alone",
-        [("src/decoding/generation.cpp", "    if (is_end(token_id)) {",
-          "    if (emitted == count && is_end(token_id)) {")],
+        "rounds_go_on_after_an_end_token",
+        "what follows an end token in its round becomes text, too",
+        [("src/decoding/session_advance.cpp",
+          "for (; own.runs() && position < num_kept + !is_bad; ++position) {",
+          "for (; position < num_kept + !is_bad; ++position) {")],
         [decoding("KnownFaults.TheEarliestOfSeveralEndTokensEnds")]),
     Fault(
         "first_end_token_alone",
@@ -485,24 +484,18 @@ FAULTS = [
     Fault(
         "tokens_share_an_offset",
         "all tokens of a text are drawn with one word",
-        [("src/decoding/target.h",
-          "sampler_.add(int64_t(i), *texts[i], uint64_t(texts[i]->num_new()));",
-          "sampler_.add(int64_t(i), *texts[i], 0 * uint64_t(texts[i]->num_new()));")],
-        [decoding("Sampled.AutoregressiveDrawsAsSamplerSampleDoes")]),
-    Fault(
-        "rounds_share_an_offset",
-        "all rounds of a text are verified with the same words",
-        [("src/decoding/speculation.cpp",
-          "randomness_.add(chain.text->seed, uint64_t(chain.text->num_new()));",
-          "randomness_.add(chain.text->seed, 0 * uint64_t(chain.text->num_new()));")],
-        [decoding_distribution("Distribution.SpeculativeWithThreeDrafts"),
+        [("src/decoding/session_advance.cpp",
+          "  offsets_[sequence] = uint64_t(own.num_new());",
+          "  offsets_[sequence] = 0 * uint64_t(own.num_new());")],
+        [decoding("Sampled.AutoregressiveDrawsAsSamplerSampleDoes"),
+         decoding_distribution("Distribution.SpeculativeWithThreeDrafts"),
          decoding_distribution("NgramDistribution.UnknownContextsDraft")]),
     Fault(
         "drafts_share_an_offset",
         "all drafts of a round are drawn with one word",
-        [("src/decoding/model_drafter.cpp",
-          "sampler_.add(i, text, draft_offset(args_.acceptance, text.num_new(), position));",
-          "sampler_.add(i, text, draft_offset(args_.acceptance, text.num_new(), 0 * position));")],
+        [("src/decoding/session_advance.cpp",
+          "draft_offset(acceptances_[span.sequence], own.num_new(), own.num_drafts);",
+          "draft_offset(acceptances_[span.sequence], own.num_new(), 0 * own.num_drafts);")],
         [decoding_distribution("Distribution.SpeculativeWithThreeDrafts")]),
     Fault(
         "entropy_not_smoothed",
@@ -525,14 +518,14 @@ FAULTS = [
     Fault(
         "last_token_not_learned",
         "a storage of n-grams does not learn the last token of a round",
-        [("src/decoding/ngram_drafter.cpp", "length < text.length; ++length",
-          "length + 1 < text.length; ++length")],
+        [("src/decoding/session_planning.cpp", "own.is_drafting && i < own.length; ++i",
+          "own.is_drafting && i + 1 < own.length; ++i")],
         [decoding("Lessons.AreOfEachNewToken")]),
     Fault(
         "emitted_token_not_learned",
         "n-grams learn the target's likeliest tokens, without an unlikelier one that came",
-        [("src/decoding/ngram_drafter.cpp", "lesson_.push_back(text.tokens[length]);",
-          "lesson_.push_back(lesson_[0]);")],
+        [("src/decoding/session_planning.cpp", "lesson_[num_likely] = tokens[i];",
+          "lesson_[num_likely] = num_likely > 0 ? lesson_[0] : tokens[i];")],
         [decoding("Lessons.AreOfEachNewToken")]),
     Fault(
         "sum_of_counts_not_read",
@@ -556,8 +549,8 @@ FAULTS = [
     Fault(
         "bad_chains_bad_as_a_whole",
         "a bad row takes the drafts of its round from a text of sampler_speculative",
-        [("src/decoding/speculation.cpp", "workspace_.run(capi::verify_up_to_bad_rows, &args)",
-          "workspace_.run(sampler_verify, &args)")],
+        [("src/decoding/session_advance.cpp", "capi::verify_up_to_bad_rows(handle_, &call)",
+          "sampler_verify(handle_, &call)")],
         [decoding("BadRows.AreFoundByFewVerifications")]),
     Fault(
         "loops_beside_the_hooks",
@@ -1350,8 +1343,9 @@ FAULTS = [
         [decoding_distribution("Distribution.SpeculativeByBlocks")]),
     Fault(
         "rounds_leave_no_text",
-        "what a round of sampler_speculative gives does not enter the texts that stages see",
-        [("src/decoding/speculation.cpp", "    if (staged_) staged_->accept(chains_);", "")],
+        "what a round gives does not enter the texts that stages see",
+        [("src/decoding/session_requests.cpp", "group.count > 0 ? tell(entry, group)",
+          "group.count < 0 ? tell(entry, group)")],
         [decoding("LoopStages.SampleMatchGivesTheTextWithoutDraftsOfEveryPreset")]),
     # ---- Sessions
     Fault(
@@ -1360,7 +1354,7 @@ FAULTS = [
         [("src/decoding/session_advance.cpp",
           "  offsets_[sequence] = uint64_t(own.num_new());",
           "  offsets_[sequence] = uint64_t(own.length);")],
-        [session("SessionSteps.TextsAreThoseOfTheLoop"),
+        [decoding("Sampled.AutoregressiveDrawsAsSamplerSampleDoes"),
          session("SessionSchedule.PlainTextsAreThoseAlone")]),
     Fault(
         "session_keeps_rejected_drafts",
@@ -1378,7 +1372,7 @@ FAULTS = [
         "session_accepts_no_observations",
         "a session does not tell the state what moves adaptive stages",
         [("src/decoding/session_advance.cpp",
-          "has_observations_ = numbers_.has_adaptive();", "has_observations_ = false;")],
+          "has_observations_ = has_adaptive();", "has_observations_ = false;")],
         [session("SessionSchedule.TextsWithStagesAreThoseAlone")]),
     Fault(
         "session_forks_before_it_tells",
@@ -1390,8 +1384,9 @@ FAULTS = [
     Fault(
         "session_forgets_what_it_could_not_tell",
         "tokens that the state was not told of, since a call of CUDA's failed, are not told again",
-        [("src/decoding/session_requests.cpp", "if (status == SAMPLER_OK) num_untold_ = 0;",
-          "num_untold_ = 0;")],
+        [("src/decoding/session_requests.cpp",
+          "    if (status != SAMPLER_OK) return status;\n    group.count = 0;",
+          "    group.count = 0;\n    if (status != SAMPLER_OK) return status;")],
         [session_on_device("AnAdvanceThatFailsChangesNothing")]),
     Fault(
         "spans_of_removed_sequences_taken",

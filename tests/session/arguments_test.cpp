@@ -116,6 +116,7 @@ TEST_F(SessionArguments, Create) {
     expect_option([&](auto *o) { o->max_stop_sequences = bad; }, "max_stop_sequences" + is);
     expect_option([&](auto *o) { o->max_stop_tokens = bad; }, "max_stop_tokens" + is);
     expect_option([&](auto *o) { o->max_top_logprobs = bad; }, "max_top_logprobs" + is);
+    expect_option([&](auto *o) { o->filler_top_k = bad; }, "filler_top_k" + is);
   }
   expect_option([](auto *o) { o->logits_dtype = 3; }, "logits_dtype is 3;");
   expect_option([](auto *o) { o->keep_drafter_rows = -1; }, "keep_drafter_rows is -1;");

@@ -130,6 +130,63 @@ TEST(SessionDrafts, NgramsThatFailEndTheDrafting) {
   }
 }
 
+// N-grams learn what the loop teaches them, by STANDARD and with a sequence beside that they do not
+// draft for: so drafts and texts are the loop's.
+TEST(SessionDrafts, NgramsLearnTheLikeliestTokens) {
+  const NextLogits rows = table_logits(5, kVocabulary, 1, false);
+  const auto next = [&](const Tokens &context) {
+    return decoding_test::ScriptedNgram::Next{
+        std::int32_t(context.size() % 3 + context.back()) % std::int32_t(kVocabulary), true};
+  };
+  const Wish wish = sampled_wish(4, 30);
+  std::int64_t num_unlikely = 0;
+  for (const std::int64_t filler_top_k :
+       {std::int64_t(0), std::int64_t(1), std::int64_t(3), kVocabulary + 5}) {
+    SCOPED_TRACE(filler_top_k);
+    decoding_test::Calls calls;
+    decoding_test::Limits limits;
+    limits.vocabulary_size = kVocabulary;
+    decoding_test::Model model(limits, rows, &calls);
+    decoding_test::ScriptedNgram in_loop(next, &calls), in_session(next, &calls);
+    decoding_test::Generation generation(&model, {wish.prompt});
+    generation.args.max_new_tokens = wish.max_new_tokens;
+    generation.args.processor = SAMPLER_PROCESSOR_SAMPLE;
+    generation.args.seed = 4;
+    generation.params = wish.draws[0].params;
+    auto speculative = sampler_speculative_args_default();
+    speculative.gamma = 3;
+    speculative.filler_top_k = filler_top_k;
+    const decoding_test::Sampler sampler = decoding_test::make_sampler();
+    const std::vector<decoding_test::Text> &texts = generation.texts_of(
+        sampler.get(), decoding_test::speculative(in_loop.interface(), speculative));
+
+    sampler_session_options options = small_options(2, 3);
+    options.filler_top_k = filler_top_k;
+    Driver driver(options, rows);
+    auto args = sized<sampler_session_add_args>();
+    driver.add(sampled_wish(9, 25), args);
+    const sampler_ngram ngram = in_session.interface();
+    args.draft_source = SAMPLER_DRAFTS_NGRAM;
+    args.verification = SAMPLER_VERIFY_STANDARD;
+    args.ngram = &ngram;
+    args.draft_unknown = 1;
+    const std::int32_t sequence = driver.add(wish, args);
+    driver.finish();
+    EXPECT_EQ(driver.text(sequence), generation.whole_text(0));
+    EXPECT_EQ(driver.get(sequence).num_accepted, texts[0].num_accepted);
+    EXPECT_EQ(in_session.lessons().size(), std::size_t(wish.max_new_tokens));
+    ASSERT_EQ(in_session.lessons().size(), in_loop.lessons().size());
+    for (std::size_t i = 0; i < in_loop.lessons().size(); ++i) {
+      EXPECT_EQ(in_session.lessons()[i].context, in_loop.lessons()[i].context) << i;
+      EXPECT_EQ(in_session.lessons()[i].next, in_loop.lessons()[i].next) << i;
+      EXPECT_GE(in_session.lessons()[i].next.size(),
+                std::size_t(std::min(filler_top_k, kVocabulary)));
+      num_unlikely += std::int64_t(in_session.lessons()[i].next.size()) > filler_top_k;
+    }
+  }
+  EXPECT_GT(num_unlikely, 35);
+}
+
 TEST(SessionDrafts, NgramsThatDoNotLearnThePromptRefuseTheSequence) {
   Driver driver(small_options(1, 4), table_logits(3, kVocabulary, 1, false));
   FailingNgram failing;

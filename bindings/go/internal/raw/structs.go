@@ -321,6 +321,7 @@ type SessionOptions struct {
 	Clock            uintptr
 	ClockUser        uintptr
 	Stream           uintptr
+	FillerTopK       int64
 }
 
 type SessionAddArgs struct {

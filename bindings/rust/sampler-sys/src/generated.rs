@@ -1391,11 +1391,11 @@ structs! {
         received: *const c_void = null();
         send_bytes: usize = 0;
         received_bytes: usize = 0;
-        /// A call, too, in the place of the four above, of CPU handles: chains of drafts by
-        /// SAMPLER_ACCEPT_STANDARD, in dense arrays, whose rows are SAMPLER_PROBABILITIES, as
-        /// sampler_filter writes a shard's, or greedy by params->temperature. Every rank has all draft
-        /// tokens, and its own columns of `target` and `draft`; all have the tokens, counts and statuses of
-        /// sampler_verify. Other verification is UNSUPPORTED.
+        /// A call, too, in the place of the four above: chains of drafts by SAMPLER_ACCEPT_STANDARD, in
+        /// dense arrays, whose rows are SAMPLER_PROBABILITIES, as sampler_filter writes a shard's, or
+        /// greedy by params->temperature. Every rank has all draft tokens, and its own columns of `target`
+        /// and `draft`; all have the tokens, counts and statuses of sampler_verify. Other verification is
+        /// UNSUPPORTED.
         verify: *const sampler_verify_args = null();
     }
     sampler_shard_plan_info {
@@ -1819,6 +1819,11 @@ structs! {
         /// order: what computes them on another stream must have been waited for. It must outlive the
         /// session. NULL: the legacy default stream. A CPU handle ignores it.
         stream: sampler_stream = null_mut();
+        /// What the n-grams of sequences with SAMPLER_DRAFTS_NGRAM learn of each new position: the so many
+        /// likeliest tokens of the target, in [0, 2^20), and then, where it is not among them, the token
+        /// that came. It takes as many ids for each row of logits, max_drafts + 1 rows a sequence. Default
+        /// 0: the token that came alone.
+        filler_top_k: i64 = 0;
     }
     sampler_session_add_args {
         /// sizeof(sampler_session_add_args).

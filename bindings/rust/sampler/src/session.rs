@@ -90,6 +90,10 @@ pub struct SessionOptions<'a> {
     /// On a CUDA sampler the stream of all of the session's work, in whose order logits are read. It
     /// outlives the session.
     pub stream: Stream,
+    /// What n-grams learn of each new position: the so many likeliest tokens of the target, and
+    /// then, where it is not among them, the token that came. In [0, 2^20); 0: the token that came
+    /// alone.
+    pub filler_top_k: usize,
 }
 
 /// # Safety
@@ -146,6 +150,7 @@ impl SessionOptions<'_> {
             clock_user: self.clock.map_or(null_mut(), |clock| clock as *mut c_void),
             synthetic_rates,
             stream: self.stream.0,
+            filler_top_k: to_c(self.filler_top_k),
             ..sys::sampler_session_options::INIT
         }))
     }

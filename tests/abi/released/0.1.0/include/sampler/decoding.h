@@ -1,27 +1,28 @@
 /* Decoding: the loops around a model, from prompts to texts. The model is the caller's, reached by
  * callbacks; sampler.h draws and verifies. docs/decoding.md explains models, caches and loops.
  *
- * Loops run on the caller's thread and wait for the stream once a step. They do not use the
- * handle's workspace. They take all memory as they begin, before any callback, with the handle's
- * hooks, what operations read and write on a CUDA device with CUDA, and release it before they
- * return. Where it is refused they return OUT_OF_MEMORY, with nothing called back or written. It is
- * for the most that the arguments allow:
+ * Loops run on the caller's thread and wait for the stream once a step, with BY_ENTROPY once more
+ * for each text. They do not use the handle's workspace. They take all memory as they begin, before
+ * any callback, with the handle's hooks, what operations read and write on a CUDA device with CUDA,
+ * and release it before they return. Where it is refused they return OUT_OF_MEMORY, with nothing
+ * called back or written. It is for the most that the arguments allow:
  *
  *   8 bytes for each token that the texts can have, of prompts and min(max_new_tokens, what
  *     max_context leaves), and 4 more with a drafter model; beam search 8 num_beams + 4,
  *     with POOL 12 num_beams + 4
  *
- *   rows of logits: a text's one, or gamma + 1 with drafts and gamma of the drafter's;
- *     in beam search num_beams of them, and as many of f32
+ *   rows of logits: a text's one, or gamma + 1 with drafts and one of the drafter's, by rules that
+ *     ask for what drafts were drawn from gamma more of those; in beam search num_beams of them,
+ * and as many of f32
  *
- *   a workspace like a handle's for so many rows; with adaptive_gamma a row of f32 a text;
+ *   a workspace like a handle's for so many rows; with BY_ENTROPY a row of f32 and 20 KB;
  *     with n-grams filler_top_k ids for each row, and once more; in beam search
  *     max(top_k, num_beams) ids and values for each, with POOL num_beams + num_end_tokens
  *
  *   with stages a state of a slot for each text, as long as the longest text can be, and what
  *     such a call takes as workspace
  *
- *   a bit for each token of the vocabulary, less than 500 bytes a text or beam and 100 a row
+ *   a bit for each token of the vocabulary, less than 1,000 bytes a text, 500 a beam and 100 a row
  *     beside, and a line of 130 bytes a draft for `trace` and `debug`
  *
  * Memory for what no text becomes is not touched.

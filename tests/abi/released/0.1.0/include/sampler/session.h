@@ -131,6 +131,12 @@ typedef struct sampler_session_options {
    * order: what computes them on another stream must have been waited for. It must outlive the
    * session. NULL: the legacy default stream. A CPU handle ignores it. */
   sampler_stream stream;
+
+  /* What the n-grams of sequences with SAMPLER_DRAFTS_NGRAM learn of each new position: the so many
+   * likeliest tokens of the target, in [0, 2^20), and then, where it is not among them, the token
+   * that came. It takes as many ids for each row of logits, max_drafts + 1 rows a sequence. Default
+   * 0: the token that came alone. */
+  int64_t filler_top_k;
 } sampler_session_options;
 
 /* Makes an empty session, which must be destroyed before the handle. On failure *out_session is

@@ -33,6 +33,7 @@ public final class SessionOptions {
   long clock;
   long clockUser;
   long stream;
+  int fillerTopK;
 
   /** Creates options at their defaults. */
   public SessionOptions() {}
@@ -328,6 +329,18 @@ public final class SessionOptions {
   }
 
   /**
+   * Sets what n-grams learn of each new position: the so many likeliest tokens of the target, and
+   * then, where it is not among them, the token that came.
+   *
+   * @param fillerTopK in [0, 2^20); 0, the default: the token that came alone
+   * @return this
+   */
+  public SessionOptions fillerTopK(int fillerTopK) {
+    this.fillerTopK = fillerTopK;
+    return this;
+  }
+
+  /**
    * Sets the clock of {@link GammaRule#MEASURED}.
    *
    * @param function the address of a C function, a sampler_clock_fn; 0, the default: the system's
@@ -387,6 +400,7 @@ public final class SessionOptions {
     call.put(at + Layout.SESSION_OPTIONS_CLOCK, clock);
     call.put(at + Layout.SESSION_OPTIONS_CLOCK_USER, clockUser);
     call.put(at + Layout.SESSION_OPTIONS_STREAM, stream);
+    call.put(at + Layout.SESSION_OPTIONS_FILLER_TOP_K, (long) fillerTopK);
     final float[] rates = syntheticRates;
     if (rates != null && rates.length < maxDrafts) {
       call.fail("synthetic_rates has %d elements; it needs %d", rates.length, maxDrafts);

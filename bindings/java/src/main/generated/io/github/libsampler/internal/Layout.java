@@ -271,7 +271,7 @@ public final class Layout {
   public static final int SELECT_ARGS_OUT_COUNTS = 136;
   public static final int SELECT_ARGS_OUT_ROW_STATUS = 144;
 
-  public static final int SESSION_OPTIONS_SIZE = 192;
+  public static final int SESSION_OPTIONS_SIZE = 200;
   public static final int SESSION_OPTIONS_STRUCT_SIZE = 0;
   public static final int SESSION_OPTIONS_MAX_SEQUENCES = 8;
   public static final int SESSION_OPTIONS_MAX_CONTEXT = 16;
@@ -303,6 +303,7 @@ public final class Layout {
   public static final int SESSION_OPTIONS_CLOCK = 168;
   public static final int SESSION_OPTIONS_CLOCK_USER = 176;
   public static final int SESSION_OPTIONS_STREAM = 184;
+  public static final int SESSION_OPTIONS_FILLER_TOP_K = 192;
 
   public static final int SESSION_ADD_ARGS_SIZE = 200;
   public static final int SESSION_ADD_ARGS_STRUCT_SIZE = 0;
