@@ -92,11 +92,11 @@ typedef struct sampler_shard_args {
   size_t send_bytes;
   size_t received_bytes;
 
-  /* A call, too, in the place of the four above, of CPU handles: chains of drafts by
-   * SAMPLER_ACCEPT_STANDARD, in dense arrays, whose rows are SAMPLER_PROBABILITIES, as
-   * sampler_filter writes a shard's, or greedy by params->temperature. Every rank has all draft
-   * tokens, and its own columns of `target` and `draft`; all have the tokens, counts and statuses of
-   * sampler_verify. Other verification is UNSUPPORTED. */
+  /* A call, too, in the place of the four above: chains of drafts by SAMPLER_ACCEPT_STANDARD, in
+   * dense arrays, whose rows are SAMPLER_PROBABILITIES, as sampler_filter writes a shard's, or
+   * greedy by params->temperature. Every rank has all draft tokens, and its own columns of `target`
+   * and `draft`; all have the tokens, counts and statuses of sampler_verify. Other verification is
+   * UNSUPPORTED. */
   const sampler_verify_args *verify;
 } sampler_shard_args;
 
@@ -137,7 +137,10 @@ SAMPLER_API sampler_status sampler_shard_plan(sampler_t sampler, const sampler_s
  * CUDA handle's calls are enqueued before that is known, and do not fail: there every row is bad,
  * INVALID_SHARD, on every rank, and so it is where rounds do not come in order. Where only what
  * arrays hold differs, seeds by slot, say, the row is bad on every rank: INVALID_SHARD. Other bad
- * rows are what they are where the row is whole. */
+ * rows are what they are where the row is whole.
+ *
+ * Others wait for the message of a rank that fails. It sends zeros in its place: the round that
+ * reads them fails on every rank, as above, and the text names the one that failed. */
 SAMPLER_API sampler_status sampler_shard_round(sampler_t sampler, const sampler_shard_args *args,
                                                int64_t round);
 
