@@ -2,7 +2,8 @@
 // advance, less that of one sampler_sample call on the same rows with the same parameters by slot.
 // Batches of 256 sequences on one thread, each with a temperature, top-k, top-p and seed of its
 // own; an end token, and a stop sequence of four tokens. The model takes no time: all rows are
-// there. Times are those in which the process ran, on a machine that does other things, too.
+// there. A last case has sequences that come and go, and prompt lookups whose drafts are kept.
+// Times are those in which the process ran, on a machine that does other things, too.
 #include <sampler/sampler.h>
 
 #include <time.h>
@@ -213,9 +214,152 @@ class Batch {
   std::int64_t num_rows_ = 0;
 };
 
+// Sequences that live kLife steps, so that some leave and others join in each step, and count up in
+// circles: a lookup of three drafts finds them all.
+class Churn {
+ public:
+  Churn() {
+    sampler_options options = sampler_options_default();
+    options.max_rows = kRows;
+    options.max_cols = kColumns;
+    check(sampler_create(&options, &sampler_));
+    logits_.assign(std::size_t(kRows * kColumns), 0.0f);
+    tokens_.assign(std::size_t(kRows), 0);
+    for (std::int64_t i = 0; i < kPrompt; ++i) prompt_.push_back(std::int32_t(i % kCircle));
+    params_.top_k = 20;
+    auto session = sized<sampler_session_options>();
+    session.max_sequences = kSequences;
+    session.max_context = session.lookup_tokens = kPrompt + kLife * kRowsOfOne;
+    session.vocabulary_size = kColumns;
+    session.max_drafts = kRowsOfOne - 1;
+    check(sampler_session_create(sampler_, &session, &session_));
+    for (std::int64_t i = 0; i < kSequences; ++i) add();
+  }
+  ~Churn() {
+    sampler_session_destroy(session_);
+    sampler_destroy(sampler_);
+  }
+  Churn(const Churn &) = delete;
+  Churn &operator=(const Churn &) = delete;
+
+  // Nanoseconds of so many steps.
+  struct Times {
+    double churn = 0, step = 0, sampling = 0;
+    std::int64_t num_tokens = 0, num_spans = 0;
+  };
+  Times run() {
+    Times times;
+    for (std::int64_t i = 0; i < kSteps; ++i, ++num_steps_) {
+      double start = now();
+      for (std::int64_t k = 0; k < kSequences / kLife; ++k) {
+        const auto leaving = std::int32_t((num_steps_ * (kSequences / kLife) + k) % kSequences);
+        check(sampler_session_remove(session_, leaving));
+        add();
+      }
+      times.churn += now() - start;
+      step(&times);
+    }
+    return times;
+  }
+
+  static constexpr std::int64_t kLife = 32, kRowsOfOne = 4;
+
+ private:
+  static constexpr std::int64_t kColumns = 1024, kCircle = 16, kPrompt = 64;
+  static constexpr std::int64_t kRows = kSequences * kRowsOfOne;
+
+  void add() {
+    auto args = sized<sampler_session_add_args>();
+    args.token_ids = prompt_.data();
+    args.num_tokens = kPrompt;
+    args.params = &params_;
+    args.draft_source = SAMPLER_DRAFTS_PROMPT_LOOKUP;
+    std::int32_t sequence;
+    check(sampler_session_add(session_, &args, &sequence));
+  }
+
+  void step(Times *times) {
+    double start = now();
+    std::int64_t num_spans = 0;
+    auto plan = sized<sampler_session_plan_args>();
+    plan.out_spans = spans_;
+    plan.out_num_spans = &num_spans;
+    check(sampler_session_plan(session_, &plan));
+    times->step += now() - start;
+    const std::int64_t num_rows = write_rows(num_spans);
+    auto advance = sized<sampler_session_advance_args>();
+    advance.spans = spans_;
+    advance.num_spans = num_spans;
+    advance.logits = logits_.data();
+    advance.out_token_ids = tokens_.data();
+    advance.out_counts = counts_;
+    start = now();
+    check(sampler_session_advance(session_, &advance));
+    times->step += now() - start;
+    times->num_spans += num_spans;
+    for (std::int64_t i = 0; i < num_spans; ++i) times->num_tokens += counts_[i];
+    sample(num_rows, times);
+  }
+
+  // One token is all but sure in each row.
+  std::int64_t write_rows(std::int64_t num_spans) {
+    std::int64_t row = 0;
+    for (std::int64_t i = 0; i < num_spans; ++i) {
+      const sampler_span &span = spans_[i];
+      for (std::int64_t k = span.num_tokens - span.num_logits; k < span.num_tokens; ++k, ++row) {
+        float *const begin = logits_.data() + row * kColumns;
+        std::fill_n(begin, kCircle, 0.0f);
+        begin[(span.token_ids[k] + 1) % kCircle] = 40;
+      }
+    }
+    return row;
+  }
+
+  // The same rows by one call.
+  void sample(std::int64_t num_rows, Times *times) {
+    auto sample = sized<sampler_sample_args>();
+    sample.input.values = logits_.data();
+    sample.input.num_rows = num_rows;
+    sample.input.num_cols = kColumns;
+    sample.params = &params_;
+    sample.out_token_ids = tokens_.data();
+    const double start = now();
+    check(sampler_sample(sampler_, &sample));
+    times->sampling += now() - start;
+  }
+
+  sampler_t sampler_ = nullptr;
+  sampler_session_t session_ = nullptr;
+  sampler_params params_ = sampler_params_default();
+  std::vector<float> logits_;
+  std::vector<std::int32_t> prompt_, tokens_;
+  sampler_span spans_[kSequences];
+  std::int64_t counts_[kSequences];
+  std::int64_t num_steps_ = 0;
+};
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+void print_churn() {
+  Churn churn;
+  churn.run();
+  std::vector<double> step, sampling, beside, joins, tokens;
+  for (int i = 0; i < kRepeats; ++i) {
+    const Churn::Times times = churn.run();
+    step.push_back(times.step / double(kSteps));
+    sampling.push_back(times.sampling / double(kSteps));
+    beside.push_back((times.step - times.sampling) / double(times.num_spans));
+    joins.push_back(times.churn / double(kSteps * kSequences / Churn::kLife));
+    tokens.push_back(double(times.num_tokens) / double(times.num_spans));
+  }
+  std::printf("| 1,024 columns, lookups of %d drafts | %.0f | %.0f | %.3f |\n\n",
+              int(Churn::kRowsOfOne - 1), median(step) / 1000, median(sampling) / 1000,
+              median(beside) / 1000);
+  std::printf("In the last case a span gave %.2f tokens; a removal and an add took %.2f us.\n",
+              median(tokens), median(joins) / 1000);
 }
 
 }  // namespace
@@ -241,5 +385,6 @@ int main() {
     std::printf("| %s | %.0f | %.0f | %.3f |\n", one.name, median(session) / 1000,
                 median(sampling) / 1000, median(beside) / 1000);
   }
+  print_churn();
   return 0;
 }
