@@ -8,6 +8,7 @@
 #include "capi/handle_impl.h"
 #include "capi/reports.h"
 #include "capi/requests.h"
+#include "contract/verification.h"
 #include "cpu/operations.h"
 
 namespace sampler::capi {
@@ -88,12 +89,21 @@ void run_on_device(Check &check, const sampler_handle &handle, const Request &re
   }
 }
 
+// Contents of host arrays, which are read once it is known that they are the host's.
+template <class Request>
+void check_contents(Check &, const Request &) {}
+inline void check_contents(Check &check, const contract::ChainRequest &request) {
+  if (!request.more || !request.more->numbers.synthetic_rates) return;
+  check.shares("synthetic_rates", request.more->numbers.synthetic_rates, request.num_drafts);
+}
+
 template <class Request>
 void check_and_run(Check &check, const sampler_handle &handle, const Request &request,
                    const sampler_exec &exec) {
   check.workspace(exec.workspace, exec.workspace_bytes);
   check.overlaps();
   if (handle.check_pointers) check_places(check, handle);
+  check_contents(check, request);
   if (!check.ok() || !contract::writes_anything(request)) return;
   void *workspace = find_workspace(check, handle, exec, needed_workspace(handle, request));
   if (check.ok()) run_on_device(check, handle, request, workspace, exec.stream);

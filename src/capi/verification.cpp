@@ -280,18 +280,8 @@ int32_t read_number(Check &check, const char *name, int32_t value, int32_t in_pl
   return value == 0 ? in_place_of_0 : value;
 }
 
-// Read now: memory that is not the host's is refused with all other memory, later.
-void read_rates(Check &check, const sampler_handle *handle, const float *rates, int64_t num_drafts,
-                Verification *more) {
-  more->numbers.synthetic_rates = rates;
-  more->has_rates = rates || num_drafts == 0;
-  check.array("synthetic_rates", rates, sizeof(float), num_drafts, Access::kReadOnHost);
-  if (!rates || (handle->check_pointers && !cuda::is_host_memory(handle->device, rates))) return;
-  check.shares("synthetic_rates", rates, num_drafts);
-}
-
 void read_acceptance(Check &check, const sampler_verify_args &args, const Shape &shape,
-                     int64_t num_slots, const sampler_handle *handle, Verification *more) {
+                     int64_t num_slots, Verification *more) {
   contract::AcceptanceNumbers &numbers = more->numbers;
   const int64_t most_after = args.num_drafts - 1;
   const int32_t window = int32_t(most_after < 1 ? 1 : most_after > 6 ? 6 : most_after);
@@ -305,7 +295,10 @@ void read_acceptance(Check &check, const sampler_verify_args &args, const Shape 
   numbers.deferred_window = read_number(check, "deferred_window", args.deferred_window, window);
   numbers.deferred_top_k = read_number(check, "deferred_top_k", args.deferred_top_k, 3);
   numbers.deferred_entropy = read_number(check, "deferred_entropy", args.deferred_entropy, 0.3f);
-  read_rates(check, handle, args.synthetic_rates, shape.num_drafts, more);
+  numbers.synthetic_rates = args.synthetic_rates;
+  more->has_rates = args.synthetic_rates || shape.num_drafts == 0;
+  check.array("synthetic_rates", args.synthetic_rates, sizeof(float), shape.num_drafts,
+              Access::kReadOnHost);
   more->acceptance = {check.enumeration("acceptance", args.acceptance, kNumAcceptances),
                       args.acceptances};
   check.parameters("acceptances", args.acceptances, sizeof(int32_t), num_slots);
@@ -514,7 +507,7 @@ ChainRequest to_request(Check &check, const sampler_verify_args &args,
   read_trees(check, args, shape, &more);
   request.slots = read_slots(check, args.slots, args.num_slots, request.num_rows);
   const int64_t num_slots = request.slots.count;
-  read_acceptance(check, args, shape, num_slots, context.handle, &more);
+  read_acceptance(check, args, shape, num_slots, &more);
   const UserParameters parameters = read_user_parameters(check, args.params, args.row_params);
   request.parameters = read_parameters(check, parameters, request.target.kind, num_slots);
   if (!check.ok()) return request;

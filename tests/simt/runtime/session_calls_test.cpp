@@ -37,7 +37,7 @@ TEST_F(SessionCalls, TextsAreThoseOfTheCpu) {
   for (const std::int32_t host_parameters : {0, 1}) {
     for (const bool with_stages : {false, true}) {
       SCOPED_TRACE(testing::Message() << host_parameters << with_stages);
-      Schedule schedule(std::uint64_t(10 + host_parameters), 50, with_stages,
+      Schedule schedule(std::uint64_t(10 + host_parameters), 50, {with_stages, false, false},
                         device_options(host_parameters));
       schedule.run();
       EXPECT_GE(schedule.num_compared, 40);
