@@ -120,10 +120,7 @@ static void release(struct llama_sampler *smpl) {
   context *const ctx = smpl->ctx;
   if (ctx->lib.library) ctx->lib.state_destroy(ctx->state), ctx->lib.destroy(ctx->sampler);
   sampler_dl_close(&ctx->lib);
-  free(ctx->workspace);
-  free(ctx->ids);
-  free(ctx->logits);
-  free(ctx);
+  free(ctx->workspace), free(ctx->ids), free(ctx->logits), free(ctx);
 }
 
 /* Of llama_sampler_copy(), by which llama.cpp takes drafts back. */
@@ -162,14 +159,7 @@ struct llama_sampler *sampler_llama_init(const sampler_llama_options *options, c
     ctx->failure = ctx->lib.params_preset(&ctx->params, sizeof ctx->params, "llama.cpp");
   if (!ctx->failure) ctx->failure = ctx->lib.create(NULL, &ctx->sampler);
   if (!ctx->failure) set_text(ctx, ctx);
-  const int has_memory = ctx->logits && ctx->ids;
-  /* Of equal logits there is a token, unless the row is bad by what it is drawn with. */
-  if (!ctx->failure && has_memory)
-    ctx->failure = draw(ctx, ctx->logits, NULL, options->num_vocab, NULL);
-  if (ctx->drawn >= 0) return ctx->drawn = -1, made;
+  if (!ctx->failure && ctx->logits && ctx->ids) return made;
   if (ctx->failure) snprintf(error, SAMPLER_DL_ERROR_SIZE, "%s", ctx->lib.last_error());
-  if (!ctx->failure && has_memory)
-    snprintf(error, SAMPLER_DL_ERROR_SIZE,
-             "dry_breakers must be distinct lists of 1 to 20 tokens in lexicographic order");
   return llama_sampler_free(made), NULL;
 }

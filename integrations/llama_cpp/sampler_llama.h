@@ -15,10 +15,7 @@ typedef struct sampler_llama_options {
   const sampler_params *params; /* copied; NULL: those of the preset "llama.cpp" */
   int64_t num_vocab;            /* llama_vocab_n_tokens() */
   uint64_t seed;
-  /* Where DRY's repeats end, by the rules of sampler_pipeline, ids of 32 bits. Not copied: it must
-   * outlive the sampler and its clones. All 0: nowhere, where llama.cpp has "\n", ":", "\"", "*".
-   */
-  sampler_token_lists dry_breakers;
+  sampler_token_lists dry_breakers; /* as of sampler_pipeline, ids of 32 bits; not copied */
 } sampler_llama_options;
 
 /* Accepted tokens are the text that penalties look at, and their number chooses the random numbers:
@@ -27,7 +24,7 @@ typedef struct sampler_llama_options {
 struct llama_sampler *sampler_llama_init(const sampler_llama_options *options, char *error);
 
 /* Draws from logits as of llama_get_logits_ith(), without the array of candidates of
- * llama_sampler_sample(), and accepts nothing. -1: all are -inf, one is NaN, or no memory. */
+ * llama_sampler_sample(), and accepts nothing. -1: a NaN, all -inf, bad breakers, no memory. */
 llama_token sampler_llama_sample(struct llama_sampler *smpl, const float *logits);
 
 #ifdef __cplusplus
