@@ -33,9 +33,9 @@ class SampledRow {
   };
 
   // The parameters are valid. The result is the row's status. `asks_for_draws` false: the caller
-  // looks at more than what is drawn and reported.
+  // looks at more than what is drawn and reported; `is_left_after`: at nothing else, nor later.
   uint32_t prepare(const Place &place, const contract::RowParameters &given,
-                   bool asks_for_draws = true) {
+                   bool asks_for_draws = true, bool is_left_after = false) {
     const contract::FilterRules &rules = request_.parameters.rules;
     reports_.begin(place.output, place.num_outputs, &stages_.edits());
     const RowStages::Asked asked = {given, rules};
@@ -51,7 +51,7 @@ class SampledRow {
     reports_.trace_removals(parameters, place.slot, place.xtc_word, &row_);
 
     distribution_ = stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_,
-                                       asks_for_draws && only_draws());
+                                       is_left_after && only_draws());
     distribution_ = stages_.reweigh(distribution_, place.slot, &row_);
     reports_.look_at(distribution_, row_);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());

@@ -71,7 +71,7 @@ class RowStages {
     // Where the front is listed, it tells the first token.
     const bool loads_value = may_be_front && !is_masked && !looks_at_given;
     if (!is_masked) {
-      const uint32_t status = load(given, loads_value, row);
+      const uint32_t status = load(given, slot, loads_value, row);
       if (status != SAMPLER_ROW_OK) return status;
     }
     if (looks_at_given) look_at_given(*row);
@@ -105,13 +105,16 @@ class RowStages {
   const Distribution &distribute(const contract::RowParameters &parameters,
                                  const contract::FilterRules &rules, int64_t slot,
                                  uint32_t xtc_word, Row *row, bool draws_alone = false) {
-    const bool is_plain =
-        !has_windows() || contract::is_greedy(parameters.temperature) ||
-        !runner(RankedTokens{}, parameters, rules, slot, *row).any_is_on(pipeline_->windows);
-    if (is_plain) return row->distribute(parameters, rules);
-    draws_alone = draws_alone && !adaptive_.is_adaptive_p();
+    const auto is_off = [&] {
+      return !adaptive_.is_adaptive_p() &&
+             !runner(RankedTokens{}, parameters, rules, slot, *row).any_is_on(pipeline_->windows);
+    };
+    if (!has_windows() || contract::is_greedy(parameters.temperature) || is_off()) {
+      return row->distribute(parameters, rules);
+    }
     return keep_window(
-        *row, kept_values_, pipeline_->windows, xtc_word, draws_alone,
+        *row, kept_values_, pipeline_->windows, xtc_word,
+        draws_alone && !adaptive_.is_adaptive_p(),
         [&](const auto &tokens) { return runner(tokens, parameters, rules, slot, *row); });
   }
 
@@ -192,11 +195,14 @@ class RowStages {
                                  pipeline_->typical_p_ties, row.view().count);
   }
 
+  // A row of which typical-p will ask how many tokens may be drawn has them counted on the way.
   template <class Row>
-  uint32_t load(const contract::RowView &given, bool value_alone, Row *row) const {
+  uint32_t load(const contract::RowView &given, int64_t slot, bool value_alone, Row *row) const {
     if constexpr (Row::kTakesEdits) {
-      return value_alone ? row->load_value(given, contract::Use::kDraw, has_windows())
-                         : row->load(given, contract::Use::kDraw, has_windows());
+      const bool counts =
+          has_windows() && contract::fraction_is_on(window_numbers(slot).typical_p);
+      return value_alone ? row->load_value(given, contract::Use::kDraw, counts)
+                         : row->load(given, contract::Use::kDraw, counts);
     } else {
       return row->load(given);
     }

@@ -38,13 +38,13 @@ class StagedProblem {
     rows_.values = values_.data();
     rows_.num_rows = num_rows_;
     rows_.num_cols = rows_.stride = num_cols_;
+    parameters_.temperature.value = one_in(6) ? 0.0f : 0.5f + unit();
+    if (one_in(3)) parameters_.top_k.value = int32_t(between(1, 30));
+    if (one_in(3)) parameters_.top_p.value = 0.2f + 0.7f * unit();
     if (one_in(4)) list_candidates();
     if (!one_in(4)) set_edits();
     if (one_in(2)) set_windows();
     if (one_in(3)) set_adaptive();
-    parameters_.temperature.value = one_in(6) ? 0.0f : 0.5f + unit();
-    if (one_in(3)) parameters_.top_k.value = int32_t(between(1, 30));
-    if (one_in(3)) parameters_.top_p.value = 0.2f + 0.7f * unit();
   }
   StagedProblem(const StagedProblem &) = delete;
   StagedProblem &operator=(const StagedProblem &) = delete;
@@ -264,6 +264,7 @@ class StagedProblem {
     for (int stage = SAMPLER_STAGE_TEMPERATURE; stage <= SAMPLER_STAGE_MIN_P; ++stage) {
       if (one_in(2)) pipeline_.windows.add(sampler_stage(stage));
     }
+    list_what_is_on();
     sampler_stage *const stages = pipeline_.windows.stages;
     std::shuffle(stages, stages + pipeline_.windows.count, random_);
     pipeline_.dynamic_range.value = 0.3f;
@@ -275,8 +276,20 @@ class StagedProblem {
     pipeline_.xtc_probability.value = 0.5f;
   }
 
+  // As calls must.
+  void list_what_is_on() {
+    contract::StageOrder &order = pipeline_.windows;
+    const auto list = [&](sampler_stage stage) {
+      if (std::find(order.begin(), order.end(), stage) == order.end()) order.add(stage);
+    };
+    list(SAMPLER_STAGE_TEMPERATURE);
+    if (contract::top_k_is_on(parameters_.top_k.value)) list(SAMPLER_STAGE_TOP_K);
+    if (contract::top_p_is_on(parameters_.top_p.value)) list(SAMPLER_STAGE_TOP_P);
+  }
+
   void set_adaptive() {
     pipeline_.has_windows = true;
+    list_what_is_on();
     pipeline_.windows.add(SAMPLER_STAGE_ADAPTIVE);
     pipeline_.adaptive.kind.value =
         sampler_adaptive_kind(between(SAMPLER_ADAPTIVE_MIROSTAT_V1, SAMPLER_ADAPTIVE_P));
