@@ -237,5 +237,39 @@ TEST(HandleWorkspace, MayBeTooSmall) {
   }
 }
 
+// A pipeline of which nothing is on is none.
+TEST(Workspace, IsNotForStagesThatAreOff) {
+  sampler_options options = sampler_options_default();
+  sampler_t sampler = nullptr;
+  ASSERT_EQ(sampler_create(&options, &sampler), SAMPLER_OK);
+  const float value = 0;
+  std::int32_t id = 0;
+  sampler_params params = sampler_params_default();
+  sampler_sample_args args = {};
+  args.struct_size = sizeof args;
+  args.input.values = &value;
+  args.input.num_rows = 1;
+  args.input.num_cols = 1000;
+  args.params = &params;
+  args.out_token_ids = &id;
+  std::size_t without = 0, with = 1;
+  ASSERT_EQ(sampler_sample_workspace_size(sampler, &args, &without), SAMPLER_OK);
+  params.repetition_penalty = params.typical_p = params.epsilon_cutoff = params.eta_cutoff = 1;
+  params.top_h = params.xtc_threshold = params.dynamic_temperature_exponent = 1;
+  params.top_n_sigma = -1;
+  params.adaptive_target = 5;
+  const std::int64_t offsets[] = {0, 1};
+  sampler_pipeline pipeline = {};
+  pipeline.struct_size = sizeof pipeline;
+  pipeline.history = {offsets, &id, 1, 1};
+  args.pipeline = &pipeline;
+  ASSERT_EQ(sampler_sample_workspace_size(sampler, &args, &with), SAMPLER_OK);
+  EXPECT_EQ(with, without);
+  params.repetition_penalty = 1.5f;
+  ASSERT_EQ(sampler_sample_workspace_size(sampler, &args, &with), SAMPLER_OK);
+  EXPECT_GT(with, without);
+  sampler_destroy(sampler);
+}
+
 }  // namespace
 }  // namespace capi_test
