@@ -85,7 +85,7 @@ void Check::refuse_not_zero(const Name &name, int64_t value) {
 }
 
 void Check::shares(const Name &name, const float *values, int64_t count) {
-  for (int64_t i = 0; ok() && checks_memory_ && i < count; ++i) {
+  for (int64_t i = 0; ok() && checks_memory_ && values && i < count; ++i) {
     if (values[i] >= 0 && values[i] <= 1) continue;
     fail(SAMPLER_ERROR_INVALID_ARGUMENT, "%s[%" PRId64 "] is %.9g; it must be in [0, 1]",
          name.text().text, i, double(values[i]));

@@ -92,7 +92,7 @@ class Check {
     if (contract::is_nan(value)) refuse_nan(name);
   }
 
-  // Numbers in host memory, each in [0, 1]. Without memory checks they are not read.
+  // Numbers in host memory, each in [0, 1]; null: none. Without memory checks they are not read.
   void shares(const Name &name, const float *values, int64_t count);
 
   // Elements from one row's start to the next: at least `least`, which 0 stands for.

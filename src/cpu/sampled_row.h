@@ -32,15 +32,20 @@ class SampledRow {
     uint32_t xtc_word;  // of the slot's Purpose::kXtc
   };
 
-  // The parameters are valid. The result is the row's status. `asks_for_draws` false: the caller
-  // looks at more than what is drawn and reported; `is_left_after`: at nothing else, nor later.
-  uint32_t prepare(const Place &place, const contract::RowParameters &given,
-                   bool asks_for_draws = true, bool is_left_after = false) {
+  // What the caller looks at once a row is prepared.
+  enum class Use {
+    kAll,
+    kDraws,        // what is drawn and reported, and then at what is left of the row
+    kNothingElse,  // what is drawn and reported
+  };
+
+  // The parameters are valid. The result is the row's status.
+  uint32_t prepare(const Place &place, const contract::RowParameters &given, Use use) {
     const contract::FilterRules &rules = request_.parameters.rules;
     reports_.begin(place.output, place.num_outputs, &stages_.edits());
     const RowStages::Asked asked = {given, rules};
     uint32_t status = stages_.load(
-        place.view, place.slot, place.mask_output, asks_for_draws ? &asked : nullptr, &row_,
+        place.view, place.slot, place.mask_output, use == Use::kAll ? nullptr : &asked, &row_,
         reports_.looks_at_given(), [&](const Row &) {
           reports_.look_at(SAMPLER_LOGPROB_RAW, elements_if(stages_.replaces_given()), &row_);
         });
@@ -51,7 +56,7 @@ class SampledRow {
     reports_.trace_removals(parameters, place.slot, place.xtc_word, &row_);
 
     distribution_ = stages_.distribute(parameters, rules, place.slot, place.xtc_word, &row_,
-                                       is_left_after && only_draws());
+                                       use == Use::kNothingElse && only_draws());
     distribution_ = stages_.reweigh(distribution_, place.slot, &row_);
     reports_.look_at(distribution_, row_);
     if (request_.out_kept_counts) kept_count_ = int32_t(row_.kept_count());

@@ -113,8 +113,7 @@ class RowStages {
       return row->distribute(parameters, rules);
     }
     return keep_window(
-        *row, kept_values_, pipeline_->windows, xtc_word,
-        draws_alone && !adaptive_.is_adaptive_p(),
+        *row, kept_values_, pipeline_->windows, xtc_word, draws_alone && !adaptive_.is_adaptive_p(),
         [&](const auto &tokens) { return runner(tokens, parameters, rules, slot, *row); });
   }
 
@@ -199,8 +198,7 @@ class RowStages {
   template <class Row>
   uint32_t load(const contract::RowView &given, int64_t slot, bool value_alone, Row *row) const {
     if constexpr (Row::kTakesEdits) {
-      const bool counts =
-          has_windows() && contract::fraction_is_on(window_numbers(slot).typical_p);
+      const bool counts = has_windows() && contract::fraction_is_on(window_numbers(slot).typical_p);
       return value_alone ? row->load_value(given, contract::Use::kDraw, counts)
                          : row->load(given, contract::Use::kDraw, counts);
     } else {

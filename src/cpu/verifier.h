@@ -57,7 +57,7 @@ class VerifiedRows {
     is_as_loaded_ = true;
     return sampled_.prepare(
         {place.view, place.slot, place.output, place.mask_output, 1, place.xtc_word}, parameters,
-        asks_for_draws);
+        asks_for_draws ? SampledRow<Row>::Use::kDraws : SampledRow<Row>::Use::kAll);
   }
 
   void draw_as_sample(const contract::RandomStream &stream, int64_t *id) {

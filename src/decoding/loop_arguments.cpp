@@ -368,8 +368,7 @@ void check_acceptance(Check &check, const SpeculativeArguments &arguments) {
   if (!check.ok()) return;
   check.array("synthetic_rates", args.synthetic_rates, sizeof(float), most_drafts(args),
               capi::Access::kRead);
-  if (args.synthetic_rates)
-    check.shares("synthetic_rates", args.synthetic_rates, most_drafts(args));
+  check.shares("synthetic_rates", args.synthetic_rates, most_drafts(args));
   if (args.acceptance == SAMPLER_ACCEPT_SYNTHETIC && !args.synthetic_rates) {
     check.fail(SAMPLER_ERROR_INVALID_ARGUMENT,
                "acceptance is SAMPLER_ACCEPT_SYNTHETIC; it needs synthetic_rates");

@@ -270,6 +270,8 @@ class Session {
   sampler_status keep_rows(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status draw_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
   sampler_status select_drafts(capi::Entry &entry, const sampler_session_advance_args &args);
+  sampler_status select(capi::Entry &entry, const sampler_rows &rows, int64_t count,
+                        int32_t *out_ids);
   DraftGroup group_of(int32_t sequence) const;
   sampler_pipeline place_masks(const Group &group);
   sampler_sample_args draw_args(const Group &group, const sampler_pipeline &pipeline);

@@ -69,12 +69,20 @@ sampler_status Session::draw_drafts(capi::Entry &entry, const sampler_session_ad
 sampler_status Session::select_drafts(capi::Entry &entry,
                                       const sampler_session_advance_args &args) {
   if (num_selected_ == 0) return SAMPLER_OK;
-  auto select = capi::sized<sampler_select_args>();
-  select.exec = exec_;
-  select.input = drafter_rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride);
-  select.num_selected = num_selected_;
-  select.out_token_ids = transfer_.out(selected_ids_, num_drafter_rows_ * num_selected_);
-  return entry.call_host([&] { return sampler_select(handle_, &select); });
+  return select(entry,
+                drafter_rows_of(args.drafter_logits, num_drafter_rows_, args.drafter_row_stride),
+                num_selected_, selected_ids_);
+}
+
+// The likeliest tokens of each row, `count` of them.
+sampler_status Session::select(capi::Entry &entry, const sampler_rows &rows, int64_t count,
+                               int32_t *out_ids) {
+  auto args = capi::sized<sampler_select_args>();
+  args.exec = exec_;
+  args.input = rows;
+  args.num_selected = count;
+  args.out_token_ids = transfer_.out(out_ids, rows.num_rows * count);
+  return entry.call_host([&] { return sampler_select(handle_, &args); });
 }
 
 // A row of the drafter.
@@ -260,12 +268,7 @@ sampler_status Session::select_likeliest(capi::Entry &entry,
   }
   const int64_t count = config_.options.filler_top_k;
   if (!has_lessons || count == 0) return SAMPLER_OK;
-  auto select = capi::sized<sampler_select_args>();
-  select.exec = exec_;
-  select.input = rows_of(args.logits, num_rows_, args.logits_row_stride);
-  select.num_selected = count;
-  select.out_token_ids = transfer_.out(likeliest_, num_rows_ * count);
-  return entry.call_host([&] { return sampler_select(handle_, &select); });
+  return select(entry, rows_of(args.logits, num_rows_, args.logits_row_stride), count, likeliest_);
 }
 
 // Puts draws from the target's p in the places of draws from residuals.

@@ -80,9 +80,7 @@ void read_options(Check &check, const sampler_session_options *user_options, Ses
   if (check.ok()) {
     check.array("synthetic_rates", options.synthetic_rates, sizeof(float), options.max_drafts,
                 Access::kRead);
-    if (options.synthetic_rates) {
-      check.shares("synthetic_rates", options.synthetic_rates, options.max_drafts);
-    }
+    check.shares("synthetic_rates", options.synthetic_rates, options.max_drafts);
   }
   out->params = sampler_params_default();
   if (options.params) check.read("params", options.params, &out->params);

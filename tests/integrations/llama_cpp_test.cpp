@@ -240,11 +240,16 @@ TEST(LlamaCpp, AcceptsNothingOfNoToken) {
   EXPECT_EQ(sampler_llama_sample(smpl.get(), logits_of_step(0).data()), id);
 }
 
-TEST(LlamaCpp, MovesMirostat) {
+sampler_params mirostat(float rate) {
   sampler_params params = sampler_params_default();
   params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
   params.adaptive_target = 3.0f;
-  params.adaptive_rate = 0.3f;
+  params.adaptive_rate = rate;
+  return params;
+}
+
+TEST(LlamaCpp, MovesMirostat) {
+  const sampler_params params = mirostat(0.3f);
   const Adapter smpl = make(&params), still = make(&params);
   ASSERT_TRUE(smpl && still);
   int num_others = 0;
@@ -261,10 +266,7 @@ TEST(LlamaCpp, MovesMirostat) {
 
 // A prompt is no draw, also where it begins with what equal logits would give.
 TEST(LlamaCpp, LeavesMirostatAtItsStartInAPrompt) {
-  sampler_params params = sampler_params_default();
-  params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
-  params.adaptive_target = 3.0f;
-  params.adaptive_rate = 1.0f;
+  const sampler_params params = mirostat(1.0f);
   const Adapter smpl = make(&params);
   ASSERT_TRUE(smpl);
   Plain plain(params);
@@ -278,10 +280,7 @@ TEST(LlamaCpp, LeavesMirostatAtItsStartInAPrompt) {
 
 // A copy between a draw and its accept knows what was drawn.
 TEST(LlamaCpp, CopiesMirostatsDraw) {
-  sampler_params params = sampler_params_default();
-  params.adaptive_kind = SAMPLER_ADAPTIVE_MIROSTAT_V2;
-  params.adaptive_target = 3.0f;
-  params.adaptive_rate = 1.0f;
+  const sampler_params params = mirostat(1.0f);
   const Adapter smpl = make(&params);
   ASSERT_TRUE(smpl);
   for (int step = 0; step < 60; ++step) {
